@@ -1,0 +1,3 @@
+module github.com/hedgesched/hedge
+
+go 1.26

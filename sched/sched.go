@@ -1,0 +1,196 @@
+// Package sched decides what to start where, what to defer and what to
+// preempt. A host describes jobs and nodes; a [Policy] turns an immutable
+// [Snapshot] into a [Plan]; a [Loop] joins a cluster, a predictor and a policy.
+//
+// Policies do not know whether time is simulated. The package never logs,
+// never reads a clock but the one given to it, and knows no cluster manager.
+package sched
+
+import (
+	"context"
+	"time"
+
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/utility"
+)
+
+// Resources is an amount of each named resource: cpu cores, bytes of memory,
+// gpus, or "node" for jobs that hold whole nodes.
+type Resources map[string]float64
+
+// Job is a gang of identical tasks that start together or not at all.
+type Job struct {
+	// ID names the job uniquely.
+	ID string
+	// Tasks is k, the size of the gang, at least 1.
+	Tasks int
+	// Demand is what one task holds. Empty means one whole node: {"node": 1}.
+	Demand Resources
+	// Attributes are what prediction may use.
+	Attributes map[string]string
+	// Utility is the worth of completing t seconds after Submitted.
+	Utility utility.Utility
+	// Deadline is the time since submission by which the job should complete;
+	// 0 makes it a best-effort job.
+	Deadline time.Duration
+	// Priority orders jobs for strict-priority policies and decides who may
+	// be preempted: only running jobs of lower priority than a pending one.
+	Priority int
+	// Required limits the job to an equivalence set; the zero value is every node.
+	Required EquivalenceSet
+	// Preferred is where the job runs at full speed; the zero value is every
+	// node. On other nodes it runs Slowdown times longer.
+	Preferred EquivalenceSet
+	// Slowdown is at least 1; 0 means 1.
+	Slowdown float64
+	// Submitted is when the job arrived.
+	Submitted time.Time
+}
+
+// Node is a machine.
+type Node struct {
+	// Name is unique in the cluster.
+	Name string
+	// Labels are what equivalence sets select on, rack included.
+	Labels map[string]string
+	// Capacity is what the node offers; empty means {"node": 1}.
+	Capacity Resources
+}
+
+// NodeTasks is a number of tasks on one node.
+type NodeTasks struct {
+	Node  string
+	Tasks int
+}
+
+// Pending is a job that waits, with its forecast on preferred nodes.
+type Pending struct {
+	Job        *Job
+	Prediction predict.Prediction
+}
+
+// Running is a job that runs.
+type Running struct {
+	Job        *Job
+	Prediction predict.Prediction
+	// Started is when all its tasks started.
+	Started time.Time
+	// Nodes hold its tasks.
+	Nodes []NodeTasks
+	// Slowed tells that it runs outside its preferred set, Slowdown times longer.
+	Slowed bool
+}
+
+// Snapshot is the immutable input of one cycle. A policy must not modify
+// anything reachable from it.
+type Snapshot struct {
+	// Now is the time of the cycle.
+	Now time.Time
+	// Nodes is the cluster; it is the same value from cycle to cycle until
+	// a node comes, goes or changes, so policies may key caches on it.
+	Nodes *NodeSet
+	// Free is [node*len(Nodes.Resources())+resource], what running jobs leave.
+	Free []float64
+	// Pending jobs in order of submission, ties by ID.
+	Pending []Pending
+	// Running jobs in order of start, ties by ID.
+	Running []Running
+}
+
+// Policy turns a snapshot into a plan. Plan is called by one goroutine at a
+// time; a policy may keep state between cycles (last plan, caches) but the
+// same sequence of snapshots must give the same sequence of plans.
+type Policy interface {
+	// Name is the policy's name as reports and the command line give it.
+	Name() string
+	Plan(ctx context.Context, s *Snapshot) (*Plan, error)
+}
+
+// Kind says what is decided of a job.
+type Kind int
+
+// The decisions. Start and Preempt are acted on; Defer explains itself.
+const (
+	Defer Kind = iota
+	Start
+	Preempt
+)
+
+// Plan is a policy's decisions in one cycle.
+type Plan struct {
+	// Decisions hold every preemption first, then every pending job of the snapshot.
+	// A start may use what the plan's preemptions free.
+	Decisions []Decision
+	// Stats is how the plan came about.
+	Stats Stats
+}
+
+// Decision is what happens to one job and why.
+type Decision struct {
+	Job  string
+	Kind Kind
+	// Nodes hold the gang of a Start.
+	Nodes []NodeTasks
+	// Start is when a deferred job is planned to start; zero if not at all.
+	Start time.Time
+	// Reason says why, as data.
+	Reason Reason
+}
+
+// Stats says how a plan came about.
+type Stats struct {
+	// Options is the number of placement options valued.
+	Options int
+	// Value is the plan's expected utility.
+	Value float64
+	// Engine, Stop and Gap are the solver's; Engine is empty where none was used.
+	Engine string
+	Stop   string
+	Gap    float64
+	// ValueTime and SolveTime are wall-clock seconds spent making options and solving.
+	ValueTime, SolveTime float64
+}
+
+// Cluster is where jobs and nodes live: a simulator, Kubernetes, a toy.
+type Cluster interface {
+	// Events returns what has happened since the last call, in order.
+	Events(ctx context.Context) ([]Event, error)
+	// Apply carries out the plan's preemptions, then its starts. What became of each
+	// job is told by later events (Started, StartFailed, Preempted).
+	Apply(ctx context.Context, plan *Plan) error
+}
+
+// EventKind says what happened.
+type EventKind int
+
+// The events a cluster reports.
+const (
+	// NodeUp adds or replaces Event.Node.
+	NodeUp EventKind = iota + 1
+	// NodeDown removes the node named Event.Node.Name.
+	NodeDown
+	// Submitted adds Event.Job to the pending jobs.
+	Submitted
+	// Started confirms that the job named Event.ID runs on Event.Nodes since Event.Time.
+	Started
+	// StartFailed returns the job named Event.ID to the pending ones.
+	StartFailed
+	// Preempted returns the job named Event.ID to the pending ones; its work is lost.
+	Preempted
+	// Finished removes the job named Event.ID, which ran Event.Runtime seconds
+	// (at full speed: the slow-down is taken out) and teaches the predictor.
+	Finished
+	// Withdrawn removes the job named Event.ID, pending or running; nothing is learnt.
+	Withdrawn
+)
+
+// Event is something that happened in the cluster.
+type Event struct {
+	Kind    EventKind
+	Time    time.Time
+	ID      string
+	Job     *Job
+	Node    *Node
+	Nodes   []NodeTasks
+	Runtime float64
+}

@@ -1,0 +1,76 @@
+package solver
+
+import "time"
+
+// Options bound a solve. The zero value means: no time limit, the engine's default
+// work, a gap of 1e-4, one thread, integer splits, seed 1.
+type Options struct {
+	// Time is the wall-clock limit; 0 is none but ctx's.
+	Time time.Duration
+	// Work is the deterministic limit, in engine-defined units of which a
+	// two-core machine does about a million a second; 0 is the engine's default,
+	// or unlimited when Time is set.
+	Work int64
+	// Gap stops when (bound-objective)/|bound| is at most this; 0 means 1e-4, negative 0.
+	Gap float64
+	// Threads is how many the engine may use; 0 means 1. It never changes the result of a
+	// work-limited solve.
+	Threads int
+	// Splits says which options' splits over partitions must be whole tasks.
+	Splits Splits
+	// Seed drives randomised search; 0 means 1.
+	Seed int64
+}
+
+// Splits says how a gang may be split over partitions.
+type Splits int
+
+// The split rules: whole tasks for every option, fractions allowed everywhere, or whole
+// tasks only for options that start now, because later ones are planned again anyway.
+const (
+	SplitsInteger Splits = iota
+	SplitsContinuous
+	SplitsNow
+)
+
+// Stop says why an engine stopped; the zero value means not solved.
+type Stop string
+
+// The reasons to stop.
+const (
+	StopNone       Stop = ""
+	StopOptimal    Stop = "optimal"
+	StopGap        Stop = "gap"
+	StopTime       Stop = "time"
+	StopIterations Stop = "iterations"
+	StopCanceled   Stop = "canceled"
+	StopError      Stop = "error"
+)
+
+// Solution is the best plan in hand, a bound, and why the engine stopped.
+type Solution struct {
+	Engine    string  `json:"engine"`
+	Stop      Stop    `json:"stop"`
+	Objective float64 `json:"objective"`
+	// Bound is a proven upper bound; nil when the engine has none.
+	Bound *float64 `json:"bound"`
+	// Gap is (Bound-Objective)/max(|Bound|, 1e-9); nil without a bound.
+	Gap    *float64 `json:"gap"`
+	WallMS float64  `json:"wall_ms"`
+	// Choice maps a job id to its option and split; other jobs are left out of the plan.
+	Choice map[string]Choice `json:"choice"`
+	// Preempt lists running jobs to preempt, in problem order.
+	Preempt []string `json:"preempt"`
+}
+
+// Choice is a job's option and how its tasks are split over partitions.
+type Choice struct {
+	Option int     `json:"option"`
+	Split  []Alloc `json:"split"`
+}
+
+// Alloc is a chosen number of tasks in one partition; fractional only where Options.Splits allows.
+type Alloc struct {
+	Partition int     `json:"partition"`
+	Count     float64 `json:"count"`
+}

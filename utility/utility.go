@@ -1,0 +1,15 @@
+// Package utility says what finishing a job at a given time is worth, and
+// what that is worth in expectation when the runtime is a distribution
+// (3Sigma, section 3.1, equation 1).
+//
+// Times are seconds since the job's submission. Utilities are plain numbers;
+// only their ratios matter. The package never reads a clock.
+package utility
+
+// Utility is the worth of completing a job t seconds after its submission.
+// Implementations are immutable and safe for concurrent use. [Curve] covers
+// the papers and has exact expectations; other implementations are integrated
+// numerically.
+type Utility interface {
+	At(t float64) float64
+}
