@@ -1,0 +1,4 @@
+// Command hedge simulates, compares and explains cluster scheduling policies.
+package main
+
+func main() {}
