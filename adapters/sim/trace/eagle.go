@@ -1,0 +1,161 @@
+package trace
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"time"
+)
+
+// eagle reads "arrival tasks mean t1 t2 … tn", blank-separated, and what the
+// table beside it says of the job on the same line.
+type eagle struct {
+	lines
+	meta   *eagleMeta
+	fields [][]byte
+}
+
+func newEagle(l lines, meta *lines) (*eagle, error) {
+	p := &eagle{lines: l}
+	if meta == nil {
+		return p, nil
+	}
+	m, err := newEagleMeta(*meta)
+	p.meta = m
+	return p, err
+}
+
+func (p *eagle) header() *Header { return nil }
+
+func (p *eagle) next(job *Job) (string, error) {
+	line, err := p.full()
+	if err == io.EOF && p.meta != nil {
+		return "", p.meta.end(p.line)
+	}
+	if err != nil {
+		return "", err
+	}
+	p.fields = words(p.fields[:0], line)
+	if len(p.fields) < 4 {
+		return "", p.bad("columns", strconv.Itoa(len(p.fields)), "arrival, tasks, mean and the tasks' durations")
+	}
+	f := p.fields
+	var ok bool
+	if job.Submit, ok = duration(f[0]); !ok {
+		return "", p.bad("arrival", quote(f[0]), wantTime)
+	}
+	if job.Tasks, ok = count(f[1]); !ok {
+		return "", p.bad("tasks", quote(f[1]), wantCount)
+	}
+	if job.Runtime, ok = duration(f[2]); !ok {
+		return "", p.bad("mean", quote(f[2]), wantTime)
+	}
+	if f = f[3:]; len(f) != job.Tasks {
+		return "", p.bad("durations", strconv.Itoa(len(f)), strconv.Itoa(job.Tasks)+", one a task")
+	}
+	job.TaskRuntimes = make([]time.Duration, len(f))
+	for i := range f {
+		if job.TaskRuntimes[i], ok = duration(f[i]); !ok {
+			return "", p.bad("duration "+strconv.Itoa(i+1), quote(f[i]), wantTime)
+		}
+	}
+	job.Wait = WaitUnknown
+	if p.meta == nil {
+		job.ID = strconv.Itoa(p.line)
+	} else if err := p.meta.next(job, p.line); err != nil {
+		return "", err
+	}
+	if job.Runtime == 0 {
+		return "zero runtime", nil
+	}
+	return "", nil
+}
+
+// eagleMeta reads the table of attributes: a line for each of the log's.
+type eagleMeta struct {
+	table
+	ids                            idSet
+	line, id, outcome, cpu, memory int
+	attributes                     []metaColumn
+}
+
+// metaColumn is a column that becomes an attribute.
+type metaColumn struct {
+	column int
+	name   string
+}
+
+// metaAttributes are the columns that become attributes, and their names there.
+var metaAttributes = [...][2]string{{"user", "user"}, {"sched_class", "class"}, {"priority", "priority"},
+	{"job_name", "name"}, {"logical_name", "logical_name"}, {"cpu_req", "cpu"}, {"mem_req", "memory"}}
+
+func newEagleMeta(l lines) (*eagleMeta, error) {
+	m := &eagleMeta{table: table{lines: l}}
+	if err := m.head("line", "job_id"); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = m.bad("columns", "an empty file", "line,job_id,…")
+		}
+		return nil, err
+	}
+	m.line, m.id, m.outcome = m.column("line"), m.column("job_id"), m.column("job_end_event")
+	m.cpu, m.memory = m.column("cpu_req"), m.column("mem_req")
+	for _, a := range metaAttributes {
+		if i := m.column(a[0]); i >= 0 {
+			m.attributes = append(m.attributes, metaColumn{i, a[1]})
+		}
+	}
+	return m, nil
+}
+
+// next adds what the table says of the log's given line.
+func (m *eagleMeta) next(job *Job, line int) error {
+	if err := m.record(); err != nil {
+		if err == io.EOF {
+			m.lines.line++
+			err = m.bad("line", "the end of the file", "a row for line "+strconv.Itoa(line)+" of the log")
+		}
+		return err
+	}
+	if n, ok := integer(m.field(m.line)); !ok || n != int64(line) {
+		return m.wrong(m.line, strconv.Itoa(line)+", the log's line")
+	}
+	job.ID = string(m.field(m.id))
+	if job.ID == "" || !m.ids.add(job.ID) {
+		return m.wrong(m.id, "an id not seen before")
+	}
+	var ok bool
+	if job.Outcome, ok = googleOutcome(m.field(m.outcome)); !ok {
+		return m.wrong(m.outcome, wantEvent)
+	}
+	for _, d := range [...]metaColumn{{m.cpu, "cpu"}, {m.memory, "memory"}} {
+		b := m.field(d.column)
+		if b == nil {
+			continue
+		}
+		v, ok := amount(b)
+		if !ok {
+			return m.wrong(d.column, "a number that is not negative")
+		}
+		if job.Demand == nil {
+			job.Demand = make(map[string]float64, 2)
+		}
+		job.Demand[d.name] = v
+	}
+	job.Attributes = make(map[string]string, len(m.attributes)+1)
+	for _, a := range m.attributes {
+		if b := m.field(a.column); b != nil {
+			job.Attributes[a.name] = m.strings.string(b)
+		}
+	}
+	job.Attributes["tasks"] = strconv.Itoa(job.Tasks)
+	return nil
+}
+
+// end wants the table to be over with the log.
+func (m *eagleMeta) end(last int) error {
+	err := m.record()
+	if err == nil {
+		err = m.wrong(m.line, "the end of the file, as the log ends at line "+strconv.Itoa(last))
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package trace
+
+import (
+	"strings"
+	"time"
+)
+
+// Columns of hedge's own CSV.
+const (
+	colID           = "id"
+	colSubmit       = "submit_s"
+	colRuntime      = "runtime_s"
+	colTasks        = "tasks"
+	colWait         = "wait_s"
+	colRequested    = "requested_s"
+	colDeadline     = "deadline_s"
+	colOutcome      = "outcome"
+	colTaskRuntimes = "task_runtimes_s"
+	demandPrefix    = "demand."
+	attrPrefix      = "attr."
+)
+
+// hedgeCSV reads hedge's own CSV.
+type hedgeCSV struct {
+	table
+	ids                                              idSet
+	last                                             time.Duration
+	id, submit, runtime, tasks                       int
+	wait, requested, deadline, outcome, taskRuntimes int
+	demand, attributes                               []metaColumn
+	list                                             [][]byte
+}
+
+func newHedgeCSV(l lines) (*hedgeCSV, error) {
+	p := &hedgeCSV{table: table{lines: l}}
+	if err := p.head(colID, colSubmit, colRuntime, colTasks); err != nil {
+		return p, err
+	}
+	known := map[string]*int{colID: &p.id, colSubmit: &p.submit, colRuntime: &p.runtime, colTasks: &p.tasks, colWait: &p.wait,
+		colRequested: &p.requested, colDeadline: &p.deadline, colOutcome: &p.outcome, colTaskRuntimes: &p.taskRuntimes}
+	for name, at := range known {
+		*at = p.column(name)
+	}
+	for i, name := range p.names {
+		if d, ok := strings.CutPrefix(name, demandPrefix); ok && d != "" {
+			p.demand = append(p.demand, metaColumn{i, d})
+		} else if a, ok := strings.CutPrefix(name, attrPrefix); ok && a != "" {
+			p.attributes = append(p.attributes, metaColumn{i, a})
+		} else if known[name] == nil {
+			return p, p.bad("columns", quote(name), "a known column, "+demandPrefix+"NAME or "+attrPrefix+"NAME")
+		}
+	}
+	return p, nil
+}
+
+func (p *hedgeCSV) header() *Header { return nil }
+
+func (p *hedgeCSV) next(job *Job) (string, error) {
+	if err := p.record(); err != nil {
+		return "", err
+	}
+	job.ID = string(p.field(p.id))
+	if job.ID == "" || !p.ids.add(job.ID) {
+		return "", p.wrong(p.id, "an id not seen before")
+	}
+	var ok bool
+	if job.Submit, ok = duration(p.field(p.submit)); !ok {
+		return "", p.wrong(p.submit, wantTime)
+	}
+	if job.Submit < p.last {
+		return "", p.wrong(p.submit, wantLater(p.last))
+	}
+	p.last = job.Submit
+	if job.Runtime, ok = duration(p.field(p.runtime)); !ok || job.Runtime == 0 {
+		return "", p.wrong(p.runtime, wantRuntime)
+	}
+	if job.Tasks, ok = count(p.field(p.tasks)); !ok {
+		return "", p.wrong(p.tasks, wantCount)
+	}
+	if job.Outcome, ok = outcome(string(p.field(p.outcome))); !ok {
+		return "", p.wrong(p.outcome, wantOutcome)
+	}
+	job.Wait = WaitUnknown
+	for _, f := range [...]struct {
+		column int
+		to     *time.Duration
+	}{{p.wait, &job.Wait}, {p.requested, &job.Requested}, {p.deadline, &job.Deadline}} {
+		if b := p.field(f.column); b != nil {
+			if *f.to, ok = duration(b); !ok {
+				return "", p.wrong(f.column, wantTime+", or nothing")
+			}
+		}
+	}
+	return "", p.rest(job)
+}
+
+const (
+	wantRuntime = "seconds above 0, up to 3e9"
+	wantOutcome = "finished, failed, killed or nothing"
+)
+
+func wantLater(last time.Duration) string {
+	return "a time not before " + string(appendSeconds(nil, last)) + ", the job's before"
+}
+
+// rest fills in what a job may have any number of.
+func (p *hedgeCSV) rest(job *Job) error {
+	var ok bool
+	if b := p.field(p.taskRuntimes); b != nil {
+		p.list = words(p.list[:0], b)
+		if len(p.list) != job.Tasks {
+			return p.wrong(p.taskRuntimes, "as many durations as tasks, blank-separated, or nothing")
+		}
+		job.TaskRuntimes = make([]time.Duration, len(p.list))
+		for i, w := range p.list {
+			if job.TaskRuntimes[i], ok = duration(w); !ok {
+				return p.bad(colTaskRuntimes, quote(w), wantTime)
+			}
+		}
+	}
+	for _, d := range p.demand {
+		b := p.field(d.column)
+		if b == nil {
+			continue
+		}
+		v, ok := amount(b)
+		if !ok {
+			return p.wrong(d.column, "a number that is not negative, or nothing")
+		}
+		if job.Demand == nil {
+			job.Demand = make(map[string]float64, len(p.demand))
+		}
+		job.Demand[d.name] = v
+	}
+	for _, a := range p.attributes {
+		if b := p.field(a.column); b != nil {
+			if job.Attributes == nil {
+				job.Attributes = make(map[string]string, len(p.attributes))
+			}
+			job.Attributes[a.name] = p.strings.string(b)
+		}
+	}
+	return nil
+}
+
+// outcome parses an outcome.
+func outcome(s string) (Outcome, bool) {
+	switch o := Outcome(s); o {
+	case Unknown, Finished, Failed, Killed:
+		return o, true
+	}
+	return Unknown, false
+}

@@ -1,0 +1,29 @@
+package trace
+
+// idSet remembers which ids a log has used. Consecutive numbers, as most logs
+// have, cost a bit each.
+type idSet struct {
+	pages  map[uint64]uint64
+	others map[string]struct{}
+}
+
+// add reports whether id is new.
+func (s *idSet) add(id string) bool {
+	if n, ok := integer(id); ok && n >= 0 && (id[0] != '0' || len(id) == 1) {
+		if s.pages == nil {
+			s.pages = make(map[uint64]uint64)
+		}
+		page, bit := uint64(n)>>6, uint64(1)<<(uint64(n)&63)
+		old := s.pages[page]
+		s.pages[page] = old | bit
+		return old&bit == 0
+	}
+	if s.others == nil {
+		s.others = make(map[string]struct{})
+	}
+	if _, seen := s.others[id]; seen {
+		return false
+	}
+	s.others[id] = struct{}{}
+	return true
+}

@@ -1,0 +1,189 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// maxLine bounds a line, and so the memory of a reader. The Eagle format's
+// widest jobs of the public logs take 92 KB.
+const maxLine = 16 << 20
+
+// lines reads a log line by line and knows where it is.
+type lines struct {
+	file string
+	r    *bufio.Reader
+	line int
+	long []byte
+}
+
+// next returns the next line without its end; it is valid until the following call.
+func (l *lines) next() ([]byte, error) {
+	b, err := l.r.ReadSlice('\n')
+	if err == nil {
+		l.line++
+		return chomp(b), nil
+	}
+	l.long = l.long[:0]
+	for errors.Is(err, bufio.ErrBufferFull) {
+		l.long = append(l.long, b...)
+		if len(l.long) > maxLine {
+			l.line++
+			return nil, l.bad("line", "more than 16 MiB", "a shorter line")
+		}
+		b, err = l.r.ReadSlice('\n')
+	}
+	if len(l.long) > 0 {
+		l.long = append(l.long, b...)
+		b = l.long
+	}
+	if err != nil && err != io.EOF {
+		l.line++
+		return nil, l.failed(err)
+	}
+	if len(b) == 0 {
+		return nil, io.EOF
+	}
+	l.line++
+	return chomp(b), nil
+}
+
+// full returns the next line that is not blank.
+func (l *lines) full() ([]byte, error) {
+	for {
+		b, err := l.next()
+		if err != nil || len(bytes.TrimLeft(b, " \t")) > 0 {
+			return b, err
+		}
+	}
+}
+
+// chomp cuts a line's end.
+func chomp(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		b = b[:n-1]
+	}
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		b = b[:n-1]
+	}
+	return b
+}
+
+// at returns the current line.
+func (l *lines) at() int { return l.line }
+
+// bad is a ParseError at the current line.
+func (l *lines) bad(field, found, expected string) *ParseError {
+	return &ParseError{File: l.file, Line: l.line, Field: field, Found: found, Expected: expected}
+}
+
+// failed names the line that could not be read.
+func (l *lines) failed(err error) error {
+	e := l.bad("input", err.Error(), "readable data")
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		e.Field, e.Found, e.Expected = "gzip", "the end of the file", "more compressed data: the file is truncated"
+	}
+	e.Err = err
+	return e
+}
+
+// words splits a line at blanks into dst.
+func words(dst [][]byte, line []byte) [][]byte {
+	start := -1
+	for i, c := range line {
+		if c == ' ' || c == '\t' {
+			if start >= 0 {
+				dst = append(dst, line[start:i])
+				start = -1
+			}
+		} else if start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		dst = append(dst, line[start:])
+	}
+	return dst
+}
+
+// split cuts a CSV line into dst. An empty field is nil, a quoted empty one
+// is not. Quoted fields are unquoted in place; a line break ends even those,
+// which is reported as false.
+func split(dst [][]byte, line []byte) ([][]byte, bool) {
+	if bytes.IndexByte(line, '"') >= 0 {
+		return splitQuoted(dst, line)
+	}
+	for {
+		i := bytes.IndexByte(line, ',')
+		if i < 0 {
+			return append(dst, orNil(line)), true
+		}
+		dst = append(dst, orNil(line[:i]))
+		line = line[i+1:]
+	}
+}
+
+func orNil(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+func splitQuoted(dst [][]byte, line []byte) ([][]byte, bool) {
+	for {
+		if len(line) == 0 || line[0] != '"' {
+			i := bytes.IndexByte(line, ',')
+			if i < 0 {
+				return append(dst, orNil(line)), true
+			}
+			dst = append(dst, orNil(line[:i]))
+			line = line[i+1:]
+			continue
+		}
+		to, i := 0, 1
+		for ; ; i++ {
+			if i >= len(line) {
+				return dst, false
+			}
+			if line[i] == '"' {
+				if i+1 >= len(line) || line[i+1] != '"' {
+					break
+				}
+				i++
+			}
+			line[to] = line[i]
+			to++
+		}
+		dst = append(dst, line[:to:to])
+		if i++; i == len(line) {
+			return dst, true
+		}
+		if line[i] != ',' {
+			return dst, false
+		}
+		line = line[i+1:]
+	}
+}
+
+// interner keeps one string for each of the values that attributes repeat.
+type interner map[string]string
+
+// maxInterned bounds the strings that an interner holds.
+const maxInterned = 1 << 15
+
+func (in interner) string(b []byte) string {
+	if s, ok := in[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if len(s) <= 64 {
+		if len(in) >= maxInterned {
+			clear(in)
+		}
+		in[s] = s
+	}
+	return s
+}

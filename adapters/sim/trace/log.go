@@ -1,0 +1,71 @@
+package trace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Log is a whole log in memory.
+type Log struct {
+	// Name is the log's name as given, and Format that of its format.
+	Name, Format string
+	// Header is what the log says of itself.
+	Header Header
+	// Jobs are in order of submission, those of the same instant in file order.
+	Jobs []Job
+	// Skipped counts, by reason, the records that were no jobs.
+	Skipped map[string]int
+	// Reordered counts the jobs that stood after one submitted later.
+	Reordered int
+}
+
+// ReadAll reads a log into memory. Public logs are at times slightly out of
+// order, so the jobs are sorted and Reordered tells how many stood wrong;
+// hedge's own formats refuse that. A log without jobs is ErrEmpty.
+func ReadAll(path string, opts *Options) (*Log, error) {
+	s, err := Open(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	log, err := Collect(s)
+	return log, errors.Join(err, s.Close())
+}
+
+// Collect reads what is left of a log, as ReadAll does.
+func Collect(r Reader) (*Log, error) {
+	log := &Log{}
+	var latest time.Duration
+	for {
+		job, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if job.Submit < latest {
+			log.Reordered++
+		}
+		latest = max(latest, job.Submit)
+		log.Jobs = append(log.Jobs, job)
+	}
+	log.Skipped = r.Skipped()
+	if s, ok := r.(*Stream); ok {
+		log.Name, log.Format, log.Header = s.Name(), s.Format(), s.Header()
+	}
+	if len(log.Jobs) == 0 {
+		skipped := 0
+		for _, n := range log.Skipped {
+			skipped += n
+		}
+		return nil, fmt.Errorf("%s: %w (%d records that are no jobs)", cmp.Or(log.Name, "log"), ErrEmpty, skipped)
+	}
+	if log.Reordered > 0 {
+		slices.SortStableFunc(log.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	}
+	return log, nil
+}

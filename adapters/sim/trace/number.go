@@ -1,0 +1,159 @@
+package trace
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// text is what numbers are parsed from.
+type text interface{ ~string | ~[]byte }
+
+// maxSeconds bounds every time in a log, so that a submission, a wait and a
+// runtime can be added without overflow of time.Duration. It is 95 years.
+const maxSeconds = 3_000_000_000
+
+const (
+	billion   = 1_000_000_000
+	maxNanos  = maxSeconds * billion
+	wantTime  = "seconds from 0 to 3e9"
+	wantCount = "a whole number from 1 to 2147483647"
+)
+
+// decimal parses a number exactly to billionths, rounding what is finer. It
+// reports false for what is no finite number and for |n| > maxSeconds.
+func decimal[T text](s T) (int64, bool) {
+	i, negative := 0, false
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		negative = s[0] == '-'
+		i = 1
+	}
+	var whole int64
+	digits := 0
+	for ; i < len(s) && s[i]-'0' <= 9; i++ {
+		whole = whole*10 + int64(s[i]-'0')
+		if whole > maxSeconds {
+			return 0, false
+		}
+		digits++
+	}
+	var frac int64
+	if i < len(s) && s[i] == '.' {
+		i++
+		scale := int64(billion)
+		for ; i < len(s) && s[i]-'0' <= 9; i++ {
+			digits++
+			switch {
+			case scale > 1:
+				scale /= 10
+				frac += int64(s[i]-'0') * scale
+			case scale == 1:
+				scale = 0
+				if s[i] >= '5' {
+					frac++
+				}
+			}
+		}
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	if i < len(s) {
+		return exponential(s, i)
+	}
+	n := whole*billion + frac
+	if n > maxNanos {
+		return 0, false
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// exponential parses a number whose digits end at i where an exponent must begin.
+func exponential[T text](s T, i int) (int64, bool) {
+	if s[i] != 'e' && s[i] != 'E' || len(s) > 64 {
+		return 0, false
+	}
+	for _, c := range string(s[i+1:]) {
+		if c != '+' && c != '-' && (c < '0' || c > '9') {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(string(s), 64)
+	if err != nil || math.IsNaN(f) || math.Abs(f) > maxSeconds {
+		return 0, false
+	}
+	return int64(math.Round(f * billion)), true
+}
+
+// integer parses a whole number of at most 18 digits; "12.0" is no whole number.
+func integer[T text](s T) (int64, bool) {
+	i, negative := 0, false
+	if len(s) > 0 && s[0] == '-' {
+		i, negative = 1, true
+	}
+	if i == len(s) || len(s)-i > 18 {
+		return 0, false
+	}
+	var n int64
+	for ; i < len(s); i++ {
+		d := s[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(d)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// amount parses a finite number that is not negative, such as a share of a machine.
+func amount[T text](s T) (float64, bool) {
+	if len(s) > 64 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(s), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
+		return 0, false
+	}
+	return f, true
+}
+
+// count parses a number of tasks.
+func count[T text](s T) (int, bool) {
+	n, ok := integer(s)
+	if !ok || n < 1 || n > math.MaxInt32 {
+		return 0, false
+	}
+	return int(n), true
+}
+
+// duration parses seconds that are not negative.
+func duration[T text](s T) (time.Duration, bool) {
+	n, ok := decimal(s)
+	return time.Duration(n), ok && n >= 0
+}
+
+// appendSeconds writes d in seconds with as many decimals as it needs, so
+// that duration reads the same d back.
+func appendSeconds(b []byte, d time.Duration) []byte {
+	if d < 0 {
+		b = append(b, '-')
+		d = -d
+	}
+	b = strconv.AppendInt(b, int64(d/time.Second), 10)
+	frac := int64(d % time.Second)
+	if frac == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for scale := int64(billion / 10); frac > 0; scale /= 10 {
+		b = append(b, byte('0'+frac/scale))
+		frac %= scale
+	}
+	return b
+}

@@ -1,0 +1,358 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WaitUnknown is a Job's Wait when the log does not say.
+const WaitUnknown = time.Duration(-1)
+
+// The formats' names.
+const (
+	SWF        = "swf"
+	Eagle      = "eagle"
+	GoogleJobs = "google-jobs"
+	Simple     = "simple"
+	JobList    = "joblist"
+	HedgeCSV   = "hedge-csv"
+	HedgeJSONL = "hedge-jsonl"
+)
+
+// Formats returns the names of the formats that can be read.
+func Formats() []string {
+	return []string{SWF, Eagle, GoogleJobs, Simple, JobList, HedgeCSV, HedgeJSONL}
+}
+
+// Options say what Open cannot or should not find out itself.
+type Options struct {
+	// Format is one of Formats; empty means recognised from name and content.
+	Format string
+	// Meta is the table of attributes of a log in the Eagle format. Empty means
+	// X.meta.csv or X.meta.csv.gz beside X.tr or X.tr.gz, where there is one.
+	Meta string
+}
+
+// Header is what a log says of itself; zero where it says nothing.
+type Header struct {
+	// Computer names the machine.
+	Computer string
+	// UnixStart is the log's origin, in seconds since 1970.
+	UnixStart int64
+	// MaxNodes and MaxProcs are the machine's size.
+	MaxNodes, MaxProcs int
+}
+
+// Stream is a log being read. It is a Reader, not safe for concurrent use.
+//
+// Every job that it returns has an id of its own, a positive runtime and at least one task.
+// After an error it returns that error for ever.
+type Stream struct {
+	name, format string
+	lines        func() int
+	parser       parser
+	skipped      map[string]int
+	err          error
+	closers      []io.Closer
+}
+
+// parser reads one format.
+type parser interface {
+	// next fills in job, zero but for its Line, or says why the record is
+	// none. It returns io.EOF after the last.
+	next(job *Job) (skip string, err error)
+	header() *Header
+}
+
+// Read returns the next job in file order, or io.EOF after the last. A log that
+// departs from its format gives a *ParseError.
+func (s *Stream) Read() (Job, error) {
+	for s.err == nil {
+		var job Job
+		skip, err := s.parser.next(&job)
+		switch {
+		case err != nil:
+			s.err = err
+		case skip != "":
+			s.skipped[skip]++
+		default:
+			job.Line = s.lines()
+			return job, nil
+		}
+	}
+	return Job{}, s.err
+}
+
+// Skipped counts, by reason, the records so far that were no jobs.
+func (s *Stream) Skipped() map[string]int { return maps.Clone(s.skipped) }
+
+// Header returns what the log says of itself, complete after the first Read.
+func (s *Stream) Header() Header {
+	if h := s.parser.header(); h != nil {
+		return *h
+	}
+	return Header{}
+}
+
+// Format returns the name of the log's format.
+func (s *Stream) Format() string { return s.format }
+
+// Name returns the log's name as given.
+func (s *Stream) Name() string { return s.name }
+
+// Close closes what Open opened.
+func (s *Stream) Close() error {
+	if s.err == nil {
+		s.err = fs.ErrClosed
+	}
+	var errs []error
+	for _, c := range s.closers {
+		errs = append(errs, c.Close())
+	}
+	s.closers = nil
+	return errors.Join(errs...)
+}
+
+// Open opens a log. Nil options are the zero ones. The caller closes the Stream.
+func Open(path string, opts *Options) (*Stream, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	closers := []io.Closer{f}
+	fail := func(err error) (*Stream, error) {
+		for _, c := range closers {
+			_ = c.Close() // opened for reading only
+		}
+		return nil, err
+	}
+	in, format, err := recognise(f, path, opts.Format)
+	if err != nil {
+		return fail(err)
+	}
+	var meta io.Reader
+	metaName := opts.Meta
+	if format == Eagle {
+		if metaName == "" {
+			metaName = beside(path)
+		}
+		if metaName != "" {
+			m, err := os.Open(metaName)
+			if err != nil {
+				return fail(fmt.Errorf("trace: %w", err))
+			}
+			closers = append(closers, m)
+			meta = m
+		}
+	}
+	s, err := newStream(in, path, format, meta, metaName)
+	if err != nil {
+		return fail(err)
+	}
+	s.closers = closers
+	return s, nil
+}
+
+// NewReader reads a log from r, which may be gzip. The name is for errors and, with an empty
+// format, for recognising one. Meta is the table of attributes of a log in
+// the Eagle format, or nil.
+func NewReader(r io.Reader, name, format string, meta io.Reader) (*Stream, error) {
+	in, format, err := recognise(r, name, format)
+	if err != nil {
+		return nil, err
+	}
+	return newStream(in, name, format, meta, metaOf(name))
+}
+
+// metaOf names the table of attributes that belongs to a log in the Eagle format.
+func metaOf(name string) string {
+	name = strings.TrimSuffix(name, ".gz")
+	return strings.TrimSuffix(name, ".tr") + ".meta.csv"
+}
+
+// beside finds the table of attributes that belongs to a log, or "".
+func beside(path string) string {
+	if !strings.HasSuffix(strings.TrimSuffix(path, ".gz"), ".tr") {
+		return ""
+	}
+	for _, end := range []string{"", ".gz"} {
+		if info, err := os.Stat(metaOf(path) + end); err == nil && info.Mode().IsRegular() {
+			return metaOf(path) + end
+		}
+	}
+	return ""
+}
+
+// newStream makes the parser of a format.
+func newStream(in *bufio.Reader, name, format string, meta io.Reader, metaName string) (*Stream, error) {
+	s := &Stream{name: name, format: format, skipped: make(map[string]int)}
+	l := lines{file: name, r: in}
+	var err error
+	switch format {
+	case SWF:
+		p := newSWF(l)
+		s.parser, s.lines = p, p.at
+	case Eagle:
+		var p *eagle
+		var m *lines
+		if meta != nil {
+			b, err := unzip(meta, metaName)
+			if err != nil {
+				return nil, err
+			}
+			m = &lines{file: metaName, r: b}
+		}
+		p, err = newEagle(l, m)
+		s.parser, s.lines = p, p.at
+	case GoogleJobs:
+		var p *googleJobs
+		p, err = newGoogleJobs(l)
+		s.parser, s.lines = p, p.at
+	case HedgeCSV:
+		var p *hedgeCSV
+		p, err = newHedgeCSV(l)
+		s.parser, s.lines = p, p.at
+	default:
+		return nil, fmt.Errorf("%w: %q, known: %s", ErrUnknownFormat, format, strings.Join(Formats(), ", "))
+	}
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s: %w", name, ErrEmpty)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// bufferSize is a reader's buffer; longer lines are copied.
+const bufferSize = 128 << 10
+
+// unzip reads r, decompressed where it is gzip.
+func unzip(r io.Reader, name string) (*bufio.Reader, error) {
+	b := bufio.NewReaderSize(r, bufferSize)
+	magic, err := b.Peek(2)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("trace: %s: %w", name, err)
+	}
+	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return b, nil
+	}
+	z, err := gzip.NewReader(b)
+	if err != nil {
+		l := lines{file: name, line: 1}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, l.failed(err)
+	}
+	return bufio.NewReaderSize(z, bufferSize), nil
+}
+
+// recognise decompresses a log and finds its format unless it is given.
+func recognise(r io.Reader, name, format string) (*bufio.Reader, string, error) {
+	if format != "" && !slices.Contains(Formats(), format) {
+		return nil, "", fmt.Errorf("%w: %q, known: %s", ErrUnknownFormat, format, strings.Join(Formats(), ", "))
+	}
+	b, err := unzip(r, name)
+	if err != nil || format != "" {
+		return b, format, err
+	}
+	start, err := b.Peek(bufferSize)
+	if len(bytes.TrimSpace(start)) == 0 {
+		if err != nil && err != io.EOF {
+			return nil, "", (&lines{file: name, line: 1}).failed(err)
+		}
+		return nil, "", fmt.Errorf("%s: %w", name, ErrEmpty)
+	}
+	if format = byName(name); format == "" {
+		format = byContent(start)
+	}
+	if format == "" {
+		return nil, "", fmt.Errorf("%w: %s looks like none of %s", ErrUnknownFormat, name, strings.Join(Formats(), ", "))
+	}
+	return b, format, nil
+}
+
+// byName recognises a format from a file's name, where that is enough.
+func byName(name string) string {
+	switch filepath.Ext(strings.TrimSuffix(name, ".gz")) {
+	case ".swf":
+		return SWF
+	case ".tr":
+		return Eagle
+	case ".jsonl", ".ndjson":
+		return HedgeJSONL
+	}
+	return ""
+}
+
+// byContent recognises a format from a log's first line that is not blank.
+func byContent(start []byte) string {
+	start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), " \t\r\n")
+	line, _, whole := bytes.Cut(start, []byte("\n"))
+	switch line = chomp(line); {
+	case len(line) == 0:
+		return ""
+	case line[0] == ';':
+		return SWF
+	case line[0] == '{':
+		return HedgeJSONL
+	case bytes.IndexByte(line, ',') < 0:
+		return byFields(words(nil, line), whole)
+	}
+	names, _ := split(nil, line)
+	has := func(wanted ...string) bool {
+		for _, w := range wanted {
+			if !slices.ContainsFunc(names, func(b []byte) bool { return string(b) == w }) {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has("job_id", "submit_s", "start_s", "end_s", "end_event") && !has("task_index"):
+		return GoogleJobs
+	case has("arrival_time", "length", "cpus"):
+		return Simple
+	case has("interval", "run_time", "new_status"):
+		return JobList
+	case has(colID, colSubmit, colRuntime):
+		return HedgeCSV
+	}
+	return ""
+}
+
+// byFields tells the two blank-separated formats apart: a line of the Eagle
+// format has three fields more than its second says.
+func byFields(fields [][]byte, whole bool) string {
+	if len(fields) < 4 {
+		return ""
+	}
+	for _, f := range fields[:4] {
+		if _, ok := decimal(f); !ok {
+			return ""
+		}
+	}
+	n, ok := count(fields[1])
+	switch {
+	case ok && (n == len(fields)-3 || !whole && n > len(fields)-3):
+		return Eagle
+	case len(fields) == swfFields:
+		return SWF
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// table reads a CSV file whose columns are found by name in its first line.
+type table struct {
+	lines
+	names   []string
+	index   map[string]int
+	fields  [][]byte
+	strings interner
+}
+
+// head reads the names of the columns and wants those given to be among them.
+func (t *table) head(required ...string) error {
+	line, err := t.full()
+	if err != nil {
+		return err
+	}
+	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+	fields, ok := split(nil, line)
+	if !ok {
+		return t.bad("columns", quote(line), "names, quoted as in CSV or not at all")
+	}
+	t.strings = interner{}
+	t.index = make(map[string]int, len(fields))
+	for i, f := range fields {
+		name := string(f)
+		if _, twice := t.index[name]; twice {
+			return t.bad("columns", quote(name)+" twice", "each column once")
+		}
+		t.index[name] = i
+		t.names = append(t.names, name)
+	}
+	for _, name := range required {
+		if _, ok := t.index[name]; !ok {
+			return t.bad("columns", quote(strings.Join(t.names, ",")), "a column "+name)
+		}
+	}
+	return nil
+}
+
+// column returns where a column stands, or -1.
+func (t *table) column(name string) int {
+	if i, ok := t.index[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// record reads the next line into t.fields.
+func (t *table) record() error {
+	line, err := t.full()
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if t.fields, ok = split(t.fields[:0], line); !ok {
+		return t.bad("line", quote(line), "quotes closed on the same line and followed by a comma")
+	}
+	if len(t.fields) != len(t.names) {
+		return t.bad("columns", fmt.Sprint(len(t.fields)), fmt.Sprintf("%d, as in the header", len(t.names)))
+	}
+	return nil
+}
+
+// field returns a column's value in the current record, nil when it is empty or i is -1.
+func (t *table) field(i int) []byte {
+	if i < 0 {
+		return nil
+	}
+	return t.fields[i]
+}
+
+// wrong is a ParseError about column i.
+func (t *table) wrong(i int, expected string) *ParseError {
+	return t.bad(t.names[i], quote(t.fields[i]), expected)
+}
