@@ -1,29 +1,265 @@
 package sched
 
-// EquivalenceSet is a label predicate over nodes: the nodes that are the same
-// to a job (systems: TetriSched, 3Sigma section 4.3.3). It is immutable; the zero value is every node.
-type EquivalenceSet struct {
-	terms []term
-}
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
 
-type term struct {
-	key    string
-	values []string // sorted
-}
+// WholeNode is the resource of jobs that hold whole nodes and of nodes that
+// declare no capacity.
+const WholeNode = "node"
 
-// NodeSet is an immutable cluster: nodes by index, flat capacities, and the partition refinement
-// cache of the equivalence sets in play.
+// ErrInvalidNode is the sentinel of nodes that cannot be part of a cluster.
+var ErrInvalidNode = errors.New("sched: invalid node")
+
+// ErrUnknownResource is the sentinel of demands for what no node offers.
+var ErrUnknownResource = errors.New("sched: no node offers the resource")
+
+// NodeSet is an immutable cluster: nodes by index, flat capacities, and the
+// labels as columns so that equivalence sets are matched without maps. It is safe for
+// concurrent use.
 type NodeSet struct {
 	nodes     []Node
 	index     map[string]int
 	resources []string
-	capacity  []float64
+	capacity  []float64 // [node*len(resources)+resource]
+	all       []int32
+	columns   map[string]*column
+	class     []int32 // by node: nodes of one class have equal capacities
+	classes   int
 }
 
-// Reason says why a decision was taken, as data.
-type Reason struct {
-	Code ReasonCode
+// column holds one label of every node as a number.
+type column struct {
+	values []string // of each number, in order of first node
+	ids    map[string]int32
+	of     []int32 // by node, -1 without the label
 }
 
-// ReasonCode classifies a reason.
-type ReasonCode string
+// NewNodeSet builds a cluster of the nodes in their order. A node without
+// capacity offers {"node": 1}. It refuses, with an error that wraps [ErrInvalidNode]
+// and names the node, nodes without a name, names that come twice, and capacities that are NaN,
+// infinite or negative. Maps of the nodes must not be changed afterwards.
+func NewNodeSet(nodes []Node) (*NodeSet, error) {
+	ns := &NodeSet{
+		nodes:   slices.Clone(nodes),
+		index:   make(map[string]int, len(nodes)),
+		all:     make([]int32, len(nodes)),
+		columns: make(map[string]*column),
+	}
+	names := make(map[string]struct{})
+	for i := range ns.nodes {
+		n := &ns.nodes[i]
+		if err := n.validate(); err != nil {
+			return nil, err
+		}
+		if _, twice := ns.index[n.Name]; twice {
+			return nil, fmt.Errorf("%w: node %q comes twice", ErrInvalidNode, n.Name)
+		}
+		if len(n.Capacity) == 0 {
+			n.Capacity = Resources{WholeNode: 1}
+		}
+		for r := range n.Capacity {
+			names[r] = struct{}{}
+		}
+		ns.index[n.Name] = i
+		ns.all[i] = int32(i)
+	}
+	ns.resources = slices.Sorted(maps.Keys(names))
+	ns.fillCapacity()
+	ns.fillColumns()
+	return ns, nil
+}
+
+func (n *Node) validate() error {
+	if n.Name == "" {
+		return fmt.Errorf("%w: a node without a name", ErrInvalidNode)
+	}
+	for _, r := range slices.Sorted(maps.Keys(n.Capacity)) {
+		if c := n.Capacity[r]; math.IsNaN(c) || math.IsInf(c, 0) || c < 0 {
+			return fmt.Errorf("%w: node %q: capacity of %q is %v", ErrInvalidNode, n.Name, r, c)
+		}
+	}
+	return nil
+}
+
+func (ns *NodeSet) fillCapacity() {
+	width := len(ns.resources)
+	ns.capacity = make([]float64, len(ns.nodes)*width)
+	ns.class = make([]int32, len(ns.nodes))
+	seen := make(map[string]int32)
+	var key []byte
+	for i := range ns.nodes {
+		row := ns.capacity[i*width : (i+1)*width]
+		key = key[:0]
+		for r, name := range ns.resources {
+			row[r] = ns.nodes[i].Capacity[name]
+			key = appendBits(key, row[r])
+		}
+		id, ok := seen[string(key)]
+		if !ok {
+			id = int32(len(seen))
+			seen[string(key)] = id
+		}
+		ns.class[i] = id
+	}
+	ns.classes = len(seen)
+}
+
+func appendBits(b []byte, v float64) []byte {
+	bits := math.Float64bits(v + 0) // -0 is 0
+	for range 8 {
+		b = append(b, byte(bits))
+		bits >>= 8
+	}
+	return b
+}
+
+func (ns *NodeSet) fillColumns() {
+	for i := range ns.nodes {
+		for key, value := range ns.nodes[i].Labels {
+			c := ns.columns[key]
+			if c == nil {
+				c = &column{ids: make(map[string]int32), of: make([]int32, len(ns.nodes))}
+				for n := range c.of {
+					c.of[n] = -1
+				}
+				ns.columns[key] = c
+			}
+			id, ok := c.ids[value]
+			if !ok {
+				id = int32(len(c.values))
+				c.ids[value] = id
+				c.values = append(c.values, value)
+			}
+			c.of[i] = id
+		}
+	}
+}
+
+// Len is the number of nodes.
+func (ns *NodeSet) Len() int { return len(ns.nodes) }
+
+// Node is the node of index i, in [0, Len). It must not be modified.
+func (ns *NodeSet) Node(i int) *Node { return &ns.nodes[i] }
+
+// Index is the index of the node of that name, and whether there is one.
+func (ns *NodeSet) Index(name string) (int, bool) {
+	i, ok := ns.index[name]
+	return i, ok
+}
+
+// All are the indexes of all nodes, 0 to Len-1. It must not be modified.
+func (ns *NodeSet) All() []int32 { return ns.all }
+
+// Resources are the names of what the nodes offer, sorted. It must not be modified.
+func (ns *NodeSet) Resources() []string { return ns.resources }
+
+// Capacity is [node*len(Resources())+resource]. It must not be modified.
+func (ns *NodeSet) Capacity() []float64 { return ns.capacity }
+
+// Demand is what one task holds as a vector over Resources. An empty demand
+// is one whole node. A resource that no node offers is an error that wraps
+// [ErrUnknownResource].
+func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
+	v := make([]float64, len(ns.resources))
+	if len(r) == 0 {
+		if k, ok := slices.BinarySearch(ns.resources, WholeNode); ok {
+			v[k] = 1
+			return v, nil
+		}
+		return nil, fmt.Errorf("%w: %q", ErrUnknownResource, WholeNode)
+	}
+	unknown := ""
+	for name, amount := range r {
+		k, ok := slices.BinarySearch(ns.resources, name)
+		switch {
+		case ok:
+			v[k] = amount
+		case amount != 0 && (unknown == "" || name < unknown):
+			unknown = name
+		}
+	}
+	if unknown != "" {
+		return nil, fmt.Errorf("%w: %q", ErrUnknownResource, unknown)
+	}
+	return v, nil
+}
+
+// NodesOf are the indexes of the nodes in the set, ascending. For the set
+// of every node it is All itself; it must not be modified.
+func (ns *NodeSet) NodesOf(set EquivalenceSet) []int32 {
+	if set.IsAny() {
+		return ns.all
+	}
+	in := ns.match(set)
+	out := make([]int32, 0, len(ns.nodes))
+	for i := range ns.nodes {
+		if in.has(i) {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// Holds is the number of tasks of the demand that the nodes hold when they
+// are empty: what is more can never run on them.
+func (ns *NodeSet) Holds(demand []float64, nodes []int32) int {
+	total := 0
+	width := len(ns.resources)
+	for _, n := range nodes {
+		total = addTasks(total, fitsOn(demand, ns.capacity[int(n)*width:(int(n)+1)*width]))
+	}
+	return total
+}
+
+// Slowed tells whether a job is slowed down on these nodes: whether any of
+// them is outside its preferred set. Unknown nodes are outside.
+func (ns *NodeSet) Slowed(job *Job, nodes []NodeTasks) bool {
+	if job.Preferred.IsAny() {
+		return false
+	}
+	for _, nt := range nodes {
+		i, ok := ns.index[nt.Node]
+		if !ok || !job.Preferred.Matches(ns.nodes[i].Labels) {
+			return true
+		}
+	}
+	return false
+}
+
+// bits is a set of node indexes.
+type bits []uint64
+
+func (b bits) has(i int) bool { return b[i>>6]&(1<<(uint(i)&63)) != 0 }
+
+// match finds the nodes of a set, one table look-up a node and label.
+func (ns *NodeSet) match(set EquivalenceSet) bits {
+	words := (len(ns.nodes) + 63) / 64
+	in := make(bits, words)
+	for i := range ns.nodes {
+		in[i>>6] |= 1 << (uint(i) & 63)
+	}
+	for k := range set.terms {
+		t := &set.terms[k]
+		c := ns.columns[t.key]
+		if c == nil {
+			return make(bits, words)
+		}
+		allowed := make([]bool, len(c.values))
+		for _, v := range t.values {
+			if id, ok := c.ids[v]; ok {
+				allowed[id] = true
+			}
+		}
+		for i, id := range c.of {
+			if id < 0 || !(t.has || allowed[id]) {
+				in[i>>6] &^= 1 << (uint(i) & 63)
+			}
+		}
+	}
+	return in
+}

@@ -1,0 +1,139 @@
+package sched
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/predict"
+)
+
+// ErrInvalidJob is the sentinel of every error of [Job.Validate].
+var ErrInvalidJob = errors.New("sched: invalid job")
+
+// ErrDuplicateJob is the sentinel of jobs submitted while one of the same id is pending or running.
+var ErrDuplicateJob = errors.New("sched: job id in use")
+
+// ErrTooLarge is the sentinel of gangs that the nodes they may run on can never hold.
+var ErrTooLarge = errors.New("sched: gang larger than the cluster")
+
+// JobError names the job, the field and the value that is refused. It wraps
+// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge] or [ErrUnknownResource].
+type JobError struct {
+	Job   string
+	Field string
+	Value any
+	Err   error
+}
+
+// Error is one line with all there is to know.
+func (e *JobError) Error() string {
+	return fmt.Sprintf("%v: job %q: %s = %v", e.Err, e.Job, e.Field, e.Value)
+}
+
+// Unwrap is the sentinel.
+func (e *JobError) Unwrap() error { return e.Err }
+
+// Validate refuses jobs without id, gangs of less than one task, demands
+// that are NaN, infinite, negative or nothing at all, slow-downs below 1 (0 stands for 1) and
+// negative deadlines. The error is a [*JobError] that wraps [ErrInvalidJob].
+func (j *Job) Validate() error {
+	bad := func(field string, value any) error {
+		return &JobError{Job: j.ID, Field: field, Value: value, Err: ErrInvalidJob}
+	}
+	switch {
+	case j.ID == "":
+		return bad("ID", `""`)
+	case j.Tasks < 1 || j.Tasks > maxTasks:
+		return bad("Tasks", j.Tasks)
+	case j.Slowdown != 0 && !(j.Slowdown >= 1) || math.IsInf(j.Slowdown, 0):
+		return bad("Slowdown", j.Slowdown)
+	case j.Deadline < 0:
+		return bad("Deadline", j.Deadline)
+	}
+	some := len(j.Demand) == 0
+	for _, r := range slices.Sorted(maps.Keys(j.Demand)) {
+		d := j.Demand[r]
+		if math.IsNaN(d) || math.IsInf(d, 0) || d < 0 {
+			return bad("Demand["+r+"]", d)
+		}
+		some = some || d > 0
+	}
+	if !some {
+		return bad("Demand", "nothing")
+	}
+	return nil
+}
+
+// DemandOrNode is the demand of one task, {"node": 1} where none is given.
+func (j *Job) DemandOrNode() Resources {
+	if len(j.Demand) == 0 {
+		return Resources{WholeNode: 1}
+	}
+	return j.Demand
+}
+
+// SlowdownOrOne is how many times longer the job runs off its preferred nodes, at least 1.
+func (j *Job) SlowdownOrOne() float64 { return max(1, j.Slowdown) }
+
+// Features are what a predictor may know of the job.
+func (j *Job) Features() predict.Job {
+	return predict.Job{ID: j.ID, Attributes: j.Attributes, Submitted: j.Submitted}
+}
+
+// String names the decision as logs give it.
+func (k Kind) String() string {
+	switch k {
+	case Defer:
+		return "defer"
+	case Start:
+		return "start"
+	case Preempt:
+		return "preempt"
+	default:
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+}
+
+// MarshalText writes the decision's name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads the decision's name.
+func (k *Kind) UnmarshalText(text []byte) error {
+	for _, known := range []Kind{Defer, Start, Preempt} {
+		if known.String() == string(text) {
+			*k = known
+			return nil
+		}
+	}
+	return fmt.Errorf("sched: unknown decision %q", text)
+}
+
+var eventNames = [...]string{
+	NodeUp: "node-up", NodeDown: "node-down", Submitted: "submitted", Started: "started",
+	StartFailed: "start-failed", Preempted: "preempted", Finished: "finished", Withdrawn: "withdrawn",
+}
+
+// String names the event as logs give it.
+func (k EventKind) String() string {
+	if k < NodeUp || int(k) >= len(eventNames) {
+		return fmt.Sprintf("EventKind(%d)", int(k))
+	}
+	return eventNames[k]
+}
+
+// MarshalText writes the event's name.
+func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads the event's name.
+func (k *EventKind) UnmarshalText(text []byte) error {
+	for i := NodeUp; int(i) < len(eventNames); i++ {
+		if eventNames[i] == string(text) {
+			*k = i
+			return nil
+		}
+	}
+	return fmt.Errorf("sched: unknown event %q", text)
+}

@@ -1,0 +1,267 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Partitioning is the common refinement of equivalence sets over a NodeSet:
+// every set is a union of disjoint partitions (3Sigma, section 4.3.3; systems: TetriSched).
+// The nodes of a partition also have equal capacities. It is safe for concurrent use.
+type Partitioning struct {
+	nodes *NodeSet
+	of    []int32   // partition by node
+	cells [][]int32 // node indexes by partition, ascending
+
+	mu      sync.Mutex
+	members map[string][]int // partitions by canonical text of a set
+	keys    map[string]struct{}
+	names   []string
+}
+
+// Refine computes the common refinement of the sets, partitions in order of
+// their first node. A [Refiner] does the same and keeps it from cycle to cycle.
+func (ns *NodeSet) Refine(sets []EquivalenceSet) *Partitioning {
+	p := &Partitioning{
+		nodes:   ns,
+		of:      slices.Clone(ns.class),
+		members: make(map[string][]int),
+		keys:    make(map[string]struct{}),
+	}
+	count := ns.classes
+	for _, s := range sets {
+		if s.IsAny() {
+			continue
+		}
+		for _, k := range s.Keys() {
+			p.keys[k] = struct{}{}
+		}
+		count = split(p.of, count, ns.match(s))
+	}
+	p.fillCells(count)
+	return p
+}
+
+// split divides every cell that is partly in the set. Nodes outside keep their
+// cell's number where the cell is divided.
+func split(of []int32, count int, in bits) int {
+	inside := make([]int32, count)
+	size := make([]int32, count)
+	for i, c := range of {
+		size[c]++
+		if in.has(i) {
+			inside[c]++
+		}
+	}
+	moved := inside // from here on: the new number of the inside part, or -1
+	for c := range moved {
+		if moved[c] == 0 || moved[c] == size[c] {
+			moved[c] = -1
+			continue
+		}
+		moved[c] = int32(count)
+		count++
+	}
+	for i, c := range of {
+		if moved[c] >= 0 && in.has(i) {
+			of[i] = moved[c]
+		}
+	}
+	return count
+}
+
+// fillCells numbers the partitions by their first nodes.
+func (p *Partitioning) fillCells(count int) {
+	number := make([]int32, count)
+	for i := range number {
+		number[i] = -1
+	}
+	var sizes []int
+	for i, c := range p.of {
+		if number[c] < 0 {
+			number[c] = int32(len(sizes))
+			sizes = append(sizes, 0)
+		}
+		p.of[i] = number[c]
+		sizes[number[c]]++
+	}
+	flat := make([]int32, len(p.of))
+	p.cells = make([][]int32, len(sizes))
+	at := 0
+	for c, size := range sizes {
+		p.cells[c] = flat[at : at : at+size]
+		at += size
+	}
+	for i, c := range p.of {
+		p.cells[c] = append(p.cells[c], int32(i))
+	}
+}
+
+// Len is the number of partitions.
+func (p *Partitioning) Len() int { return len(p.cells) }
+
+// Nodes are the indexes of the nodes of partition x, ascending. It must not be modified.
+func (p *Partitioning) Nodes(x int) []int32 { return p.cells[x] }
+
+// Of is the partition of a node.
+func (p *Partitioning) Of(node int) int { return int(p.of[node]) }
+
+// Members are the partitions of a set, ascending. For a set that was not
+// refined and cuts through partitions, they are the partitions that lie wholly inside it.
+// The result is shared and must not be modified.
+func (p *Partitioning) Members(set EquivalenceSet) []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m, ok := p.members[set.text]; ok {
+		return m
+	}
+	m, _ := p.union(set)
+	p.members[set.text] = m
+	return m
+}
+
+// union finds the partitions inside a set and whether it cuts none.
+func (p *Partitioning) union(set EquivalenceSet) ([]int, bool) {
+	members := make([]int, 0, len(p.cells))
+	if set.IsAny() {
+		for x := range p.cells {
+			members = append(members, x)
+		}
+		return members, true
+	}
+	in := p.nodes.match(set)
+	inside := make([]int32, len(p.cells))
+	for i, c := range p.of {
+		if in.has(i) {
+			inside[c]++
+		}
+	}
+	whole := true
+	for x, n := range inside {
+		switch int(n) {
+		case 0:
+		case len(p.cells[x]):
+			members = append(members, x)
+		default:
+			whole = false
+		}
+	}
+	return members, whole
+}
+
+// covers tells whether a set is a union of partitions, and remembers it.
+func (p *Partitioning) covers(set EquivalenceSet) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m, whole := p.union(set)
+	if whole {
+		p.members[set.text] = m
+	}
+	return whole
+}
+
+// maxNamed is the number of values of one label that a partition's name spells out.
+const maxNamed = 3
+
+// Name is a readable, unique name of a partition: the values that its nodes
+// have of the labels the sets looked at, as "gpu=a100 rack=r1|r2".
+func (p *Partitioning) Name(x int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.names == nil {
+		p.fillNames()
+	}
+	return p.names[x]
+}
+
+func (p *Partitioning) fillNames() {
+	keys := make([]string, 0, len(p.keys))
+	for k := range p.keys {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	p.names = make([]string, len(p.cells))
+	uses := make(map[string]int)
+	for x, cell := range p.cells {
+		var parts []string
+		for _, k := range keys {
+			if c := p.nodes.columns[k]; c != nil {
+				if text := c.describe(cell); text != "" {
+					parts = append(parts, quoteSpecial(k)+"="+text)
+				}
+			}
+		}
+		p.names[x] = strings.Join(parts, " ")
+		if p.names[x] == "" {
+			p.names[x] = anyText
+		}
+		uses[p.names[x]]++
+	}
+	for x, name := range p.names {
+		if uses[name] > 1 {
+			p.names[x] = fmt.Sprintf("%s #%d", name, x)
+		}
+	}
+}
+
+// describe lists the values the nodes have, the first few by name.
+func (c *column) describe(cell []int32) string {
+	seen := make([]bool, len(c.values))
+	var values []string
+	for _, n := range cell {
+		if id := c.of[n]; id >= 0 && !seen[id] {
+			seen[id] = true
+			values = append(values, quoteSpecial(c.values[id]))
+		}
+	}
+	slices.Sort(values)
+	if more := len(values) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s|+%d", strings.Join(values[:maxNamed], "|"), more)
+	}
+	return strings.Join(values, "|")
+}
+
+// Refiner keeps a partitioning from cycle to cycle. Its zero value is ready;
+// it is not safe for concurrent use.
+type Refiner struct {
+	last    *Partitioning
+	sets    []EquivalenceSet
+	covered map[string]struct{}
+}
+
+// maxKeptSets bounds what a Refiner remembers of jobs long gone: past it and
+// past twice the sets asked for, the partitioning is made afresh of the latter.
+const maxKeptSets = 1024
+
+// Refine returns a partitioning in which every one of the sets is a union of
+// partitions. It is the same value as the last time while the nodes are the same
+// and no set cuts through a partition.
+func (r *Refiner) Refine(ns *NodeSet, sets []EquivalenceSet) *Partitioning {
+	if r.last == nil || r.last.nodes != ns || len(r.covered) > max(maxKeptSets, 2*len(sets)) {
+		r.restart()
+	}
+	var cutting []EquivalenceSet
+	for _, s := range sets {
+		if _, known := r.covered[s.text]; known {
+			continue
+		}
+		r.covered[s.text] = struct{}{}
+		if r.last != nil && r.last.covers(s) {
+			continue
+		}
+		cutting = append(cutting, s)
+	}
+	if r.last == nil || len(cutting) > 0 {
+		r.sets = append(r.sets, cutting...)
+		r.last = ns.Refine(r.sets)
+	}
+	return r.last
+}
+
+func (r *Refiner) restart() {
+	r.last = nil
+	r.sets = r.sets[:0]
+	r.covered = make(map[string]struct{})
+}

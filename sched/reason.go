@@ -1,0 +1,113 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ReasonCode classifies a reason.
+type ReasonCode string
+
+// The reasons of a decision.
+const (
+	// ReasonPlaced: the job starts now on the nodes given.
+	ReasonPlaced ReasonCode = "placed"
+	// ReasonDeferred: the job is planned to start later; Partition, Slot and Ahead say what binds.
+	ReasonDeferred ReasonCode = "deferred"
+	// ReasonNoFeasibleSet: none of the sets the job may run on can hold its gang in the window.
+	ReasonNoFeasibleSet ReasonCode = "no-feasible-set"
+	// ReasonNoUtility: the job is predicted not to be worth anything when it completes.
+	ReasonNoUtility ReasonCode = "no-utility"
+	// ReasonSolverStopped: the solver stopped before it came to the job.
+	ReasonSolverStopped ReasonCode = "solver-stopped"
+	// ReasonPreempted: the running job makes room for the job named For.
+	ReasonPreempted ReasonCode = "preempted"
+	// ReasonWaiting: the job waits for the jobs ahead of it in the queue.
+	ReasonWaiting ReasonCode = "waiting"
+	// ReasonTooLarge: the gang is larger than the nodes it may run on, even empty.
+	ReasonTooLarge ReasonCode = "too-large"
+)
+
+// UnknownProbability is the probability of a reason whose policy computes none.
+const UnknownProbability = -1
+
+// Reason says why a decision was taken, as data from the numbers the policy
+// already had. Fields that do not apply are zero; Probability is then
+// [UnknownProbability].
+type Reason struct {
+	Code ReasonCode `json:"code"`
+	// Set is the equivalence set the job was placed on or waits for.
+	Set string `json:"set,omitempty"`
+	// Partition is the partition that binds.
+	Partition string `json:"partition,omitempty"`
+	// Slot is the plan-ahead slot of the start, 0 being now.
+	Slot int `json:"slot,omitempty"`
+	// Ahead are jobs that hold or come before what this one waits for, the nearest first.
+	Ahead []string `json:"ahead,omitempty"`
+	// For is the job that a preemption makes room for.
+	For string `json:"for,omitempty"`
+	// Value is the expected utility of the decision.
+	Value float64 `json:"value,omitempty"`
+	// Probability is that of meeting the deadline; [UnknownProbability] if not known. Never NaN.
+	Probability float64 `json:"probability"`
+}
+
+// maxAhead is the number of jobs ahead that a reason spells out.
+const maxAhead = 3
+
+// String is the reason in one line, as "deferred to slot 2, rack=r1 is held by j7, j9; value 12.5, 83% in time".
+func (r Reason) String() string {
+	var b strings.Builder
+	b.WriteString(r.headline())
+	if len(r.Ahead) > 0 {
+		fmt.Fprintf(&b, ", behind %s", strings.Join(r.Ahead[:min(len(r.Ahead), maxAhead)], ", "))
+		if more := len(r.Ahead) - maxAhead; more > 0 {
+			fmt.Fprintf(&b, " and %d more", more)
+		}
+	}
+	if r.Partition != "" {
+		fmt.Fprintf(&b, ", bound by %s", r.Partition)
+	}
+	if r.Value != 0 {
+		fmt.Fprintf(&b, "; expected utility %.4g", r.Value)
+	}
+	if r.Probability > 0 || r.Probability == 0 && r.Code == ReasonNoUtility {
+		fmt.Fprintf(&b, "; %.0f%% in time", 100*r.Probability)
+	}
+	return b.String()
+}
+
+func (r Reason) headline() string {
+	on := ""
+	if r.Set != "" {
+		on = " on " + r.Set
+	}
+	switch r.Code {
+	case ReasonPlaced:
+		return "starts now" + on
+	case ReasonDeferred:
+		if r.Slot > 0 {
+			return fmt.Sprintf("deferred to slot %d%s", r.Slot, on)
+		}
+		return "deferred" + on
+	case ReasonNoFeasibleSet:
+		return "no set of nodes can hold the gang" + on
+	case ReasonNoUtility:
+		return "predicted not to make it"
+	case ReasonSolverStopped:
+		return "the solver stopped before a place was found"
+	case ReasonPreempted:
+		if r.For == "" {
+			return "preempted"
+		}
+		return "preempted for " + r.For
+	case ReasonWaiting:
+		return "waits" + on
+	case ReasonTooLarge:
+		return "larger than the nodes it may run on" + on
+	case "":
+		return "no reason given"
+	default:
+		return string(r.Code)
+	}
+}
