@@ -1,0 +1,299 @@
+package dist
+
+import "math"
+
+// DefaultSketchBins is the number of bins a [Sketch] keeps unless told
+// otherwise, as 3σPredict does (3Sigma, section 4.1).
+const DefaultSketchBins = 80
+
+// Sketch learns a distribution from a stream in constant memory: the streaming
+// histogram of Ben-Haim and Tom-Tov (JMLR 2010), which inserts every value as
+// a bin of its own and merges the two nearest bins when there are too many.
+//
+// On top of the paper each bin remembers its extent. A bin that only ever saw
+// one value is an atom; a merged one spreads its mass over its own extent with
+// its mean kept, so no mass appears between two modes. Up to the bin limit of distinct
+// values the sketch is the empirical distribution itself.
+//
+// Values are finite and >= 0. The zero value is an empty sketch of
+// [DefaultSketchBins]. A Sketch is not safe for concurrent use; what
+// [Sketch.Distribution] returns is independent of it.
+type Sketch struct {
+	bins  []bin // sorted, extents disjoint
+	max   int
+	count uint64
+	// The exact sum of all values is sum + comp (Neumaier).
+	sum, comp float64
+}
+
+type bin struct {
+	mean, lo, hi float64
+	count        uint64
+}
+
+// NewSketch returns an empty sketch of at most maxBins bins; 0 means
+// [DefaultSketchBins], anything else below 2 means 2. Memory is 32 bytes per
+// bin and grows with the number of distinct values seen.
+func NewSketch(maxBins int) *Sketch {
+	switch {
+	case maxBins == 0:
+		maxBins = DefaultSketchBins
+	case maxBins < 2:
+		maxBins = 2
+	}
+	return &Sketch{max: maxBins}
+}
+
+// limit is the number of bins allowed.
+func (s *Sketch) limit() int {
+	if s.max == 0 {
+		return DefaultSketchBins
+	}
+	return s.max
+}
+
+// Add learns one value. NaN, infinite and negative values are refused, and so
+// is one that makes the sum of all overflow; nothing changes then. It does not allocate
+// once the sketch has its full number of bins.
+func (s *Sketch) Add(x float64) error {
+	if err := checkNonNegative("Sketch.Add", "x", x); err != nil {
+		return err
+	}
+	if !isFinite(s.sum + x) {
+		return &ParamError{Func: "Sketch.Add", Param: "x", Value: x, Want: "small enough for the sum not to overflow"}
+	}
+	if x == 0 {
+		x = 0 // not -0
+	}
+	s.addSum(x)
+	s.count++
+	i := s.search(x)
+	if i < len(s.bins) && s.bins[i].lo <= x {
+		b := &s.bins[i]
+		b.count++
+		if b.lo != b.hi {
+			b.mean = clamp(b.mean+(x-b.mean)/float64(b.count), b.lo, b.hi)
+		}
+		return nil
+	}
+	s.bins = append(s.bins, bin{})
+	copy(s.bins[i+1:], s.bins[i:])
+	s.bins[i] = bin{mean: x, lo: x, hi: x, count: 1}
+	if len(s.bins) > s.limit() {
+		s.mergeNearest()
+	}
+	return nil
+}
+
+// search returns the first bin whose extent does not end before x.
+func (s *Sketch) search(x float64) int {
+	lo, hi := 0, len(s.bins)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if s.bins[m].hi < x {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+func (s *Sketch) addSum(x float64) {
+	t := s.sum + x
+	if math.Abs(s.sum) >= math.Abs(x) {
+		s.comp += (s.sum - t) + x
+	} else {
+		s.comp += (x - t) + s.sum
+	}
+	s.sum = t
+}
+
+// mergeNearest joins the two neighbours with the nearest means, the first of equals.
+func (s *Sketch) mergeNearest() {
+	best, gap := 0, math.Inf(1)
+	prev := s.bins[0].mean
+	for i := 1; i < len(s.bins); i++ {
+		m := s.bins[i].mean
+		if d := m - prev; d < gap {
+			best, gap = i-1, d
+		}
+		prev = m
+	}
+	s.bins[best] = joined(s.bins[best], s.bins[best+1])
+	n := len(s.bins) - 1
+	copy(s.bins[best+1:], s.bins[best+2:])
+	s.bins = s.bins[:n]
+}
+
+// joined is the bin of two neighbours, a left of b.
+func joined(a, b bin) bin {
+	n := a.count + b.count
+	j := bin{lo: math.Min(a.lo, b.lo), hi: math.Max(a.hi, b.hi), count: n}
+	j.mean = clamp(a.mean+(b.mean-a.mean)*(float64(b.count)/float64(n)), j.lo, j.hi)
+	return j
+}
+
+func clamp(v, lo, hi float64) float64 { return math.Max(lo, math.Min(v, hi)) }
+
+// Merge adds everything o has learnt; o may be nil and is not changed, and may be s itself.
+// Merging is exact while the distinct values of both fit the bin limit of s. A
+// merge that makes the sum overflow is refused and changes nothing.
+func (s *Sketch) Merge(o *Sketch) error {
+	if o == nil || o.count == 0 {
+		return nil
+	}
+	if !isFinite(s.sum + o.sum) {
+		return &ParamError{Func: "Sketch.Merge", Param: "sum", Value: o.sum, Want: "small enough for the sum not to overflow"}
+	}
+	if s.count > math.MaxUint64-o.count {
+		return &ParamError{Func: "Sketch.Merge", Param: "count", Value: float64(o.count), Want: "few enough for the count not to overflow"}
+	}
+	s.bins = mergeBins(s.bins, o.bins)
+	comp := o.comp
+	s.addSum(o.sum)
+	s.comp += comp
+	s.count += o.count
+	for len(s.bins) > s.limit() {
+		s.mergeNearest()
+	}
+	return nil
+}
+
+// mergeBins interleaves two sorted lists and joins bins whose extents meet.
+func mergeBins(a, b []bin) []bin {
+	out := make([]bin, 0, len(a)+len(b))
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		var next bin
+		if j == len(b) || i < len(a) && a[i].lo <= b[j].lo {
+			next = a[i]
+			i++
+		} else {
+			next = b[j]
+			j++
+		}
+		if n := len(out); n > 0 && next.lo <= out[n-1].hi {
+			out[n-1] = joined(out[n-1], next)
+		} else {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// Count is the exact number of values learnt.
+func (s *Sketch) Count() uint64 { return s.count }
+
+// Min is the exact smallest value, NaN when empty.
+func (s *Sketch) Min() float64 {
+	if s.count == 0 {
+		return math.NaN()
+	}
+	return s.bins[0].lo
+}
+
+// Max is the exact largest value, NaN when empty.
+func (s *Sketch) Max() float64 {
+	if s.count == 0 {
+		return math.NaN()
+	}
+	return s.bins[len(s.bins)-1].hi
+}
+
+// Mean is the exact mean, NaN when empty.
+func (s *Sketch) Mean() float64 {
+	if s.count == 0 {
+		return math.NaN()
+	}
+	return clamp((s.sum+s.comp)/float64(s.count), s.Min(), s.Max())
+}
+
+// Bins is the number of bins in use.
+func (s *Sketch) Bins() int { return len(s.bins) }
+
+// CDF is the estimated share of values <= x; NaN when empty or x is NaN.
+func (s *Sketch) CDF(x float64) float64 {
+	if s.count == 0 || math.IsNaN(x) {
+		return math.NaN()
+	}
+	i := s.search(x)
+	var below uint64
+	for k := range s.bins[:i] {
+		below += s.bins[k].count
+	}
+	share := 0.0
+	if i < len(s.bins) {
+		share = s.bins[i].below(x)
+	}
+	return clampProbability((float64(below) + share) / float64(s.count))
+}
+
+// below is the mass of the bin at or below x.
+func (b *bin) below(x float64) float64 {
+	n := float64(b.count)
+	switch {
+	case x >= b.hi:
+		return n
+	case x < b.lo:
+		return 0
+	}
+	left := leftShare(b.lo, b.mean, b.hi)
+	if x < b.mean {
+		return n * left * (x - b.lo) / (b.mean - b.lo)
+	}
+	return n * (left + (1-left)*(x-b.mean)/(b.hi-b.mean))
+}
+
+// Quantile is the smallest x with CDF(x) >= p, p clamped to [0, 1]; NaN when
+// empty or p is NaN.
+func (s *Sketch) Quantile(p float64) float64 {
+	if s.count == 0 || math.IsNaN(p) {
+		return math.NaN()
+	}
+	rank := clampProbability(p) * float64(s.count)
+	if rank == 0 {
+		return s.bins[0].lo
+	}
+	var below uint64
+	for i := range s.bins {
+		b := &s.bins[i]
+		if next := below + b.count; float64(next) < rank {
+			below = next
+			continue
+		}
+		return b.quantile((rank - float64(below)) / float64(b.count))
+	}
+	return s.Max()
+}
+
+// quantile inverts below/count.
+func (b *bin) quantile(p float64) float64 {
+	if b.lo == b.hi {
+		return b.lo
+	}
+	left := leftShare(b.lo, b.mean, b.hi)
+	if p <= left {
+		return b.lo + (b.mean-b.lo)*(p/left)
+	}
+	return math.Min(b.mean+(b.hi-b.mean)*((p-left)/(1-left)), b.hi)
+}
+
+// Distribution returns what has been learnt so far; [ErrEmpty] when that is nothing.
+func (s *Sketch) Distribution() (*Histogram, error) {
+	if s.count == 0 {
+		return nil, ErrEmpty
+	}
+	b := newBuilder(3 * len(s.bins))
+	for i := range s.bins {
+		g := &s.bins[i]
+		b.spread(g.lo, g.mean, g.hi, float64(g.count))
+	}
+	return b.histogram(), nil
+}
+
+// Clone returns an independent copy.
+func (s *Sketch) Clone() *Sketch {
+	c := *s
+	c.bins = append([]bin(nil), s.bins...)
+	return &c
+}

@@ -1,0 +1,249 @@
+package utility
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// ErrInvalid marks a curve's parameter outside its domain. Every error of
+// this package wraps it; the concrete type is [*ParamError].
+var ErrInvalid = errors.New("utility: invalid parameter")
+
+// ParamError names the parameter that was refused.
+type ParamError struct {
+	// Func is the refusing function, as "Deadline".
+	Func string
+	// Param is the parameter's name, as "points[3].V".
+	Param string
+	// Value is the refused value; durations are in seconds.
+	Value float64
+	// Want says what would have been accepted.
+	Want string
+}
+
+// Error implements error.
+func (e *ParamError) Error() string {
+	return fmt.Sprintf("%v: %s: %s = %v, want %s", ErrInvalid, e.Func, e.Param, e.Value, e.Want)
+}
+
+// Unwrap returns [ErrInvalid].
+func (e *ParamError) Unwrap() error { return ErrInvalid }
+
+// Point is a corner of a piecewise-linear curve.
+type Point struct {
+	// T is in seconds since submission, finite and >= 0.
+	T float64
+	// V is the utility of completing at T, finite; it may be negative.
+	V float64
+}
+
+// Curve is a piecewise-linear utility: straight between its points, constant
+// before the first and after the last. Two points at the same time are a
+// jump, and completing exactly then earns the value before it: a deadline is
+// met by the one who makes it to the second.
+//
+// A Curve is immutable and safe for concurrent use.
+type Curve struct {
+	points []Point
+	// The curve is last + Σ over knees [t <= T]·(jump + bend·(t - T)), which turns its
+	// expectation into one look at the runtime's CDF per knee.
+	knees    []knee
+	last     float64
+	min, max float64
+}
+
+// knee is where the curve jumps or bends: (value, slope) before minus after.
+type knee struct{ t, jump, bend float64 }
+
+// Piecewise returns the curve through points, which are sorted by T with at
+// most two at the same T.
+func Piecewise(points []Point) (*Curve, error) {
+	return newCurve("Piecewise", append([]Point(nil), points...))
+}
+
+// newCurve takes over points.
+func newCurve(fn string, points []Point) (*Curve, error) {
+	if len(points) == 0 {
+		return nil, &ParamError{Func: fn, Param: "len(points)", Value: 0, Want: "at least 1"}
+	}
+	for i, p := range points {
+		switch {
+		case !isFinite(p.T) || p.T < 0:
+			return nil, pointError(fn, i, "T", p.T, "finite and >= 0")
+		case !isFinite(p.V):
+			return nil, pointError(fn, i, "V", p.V, "finite")
+		case i > 0 && p.T < points[i-1].T:
+			return nil, pointError(fn, i, "T", p.T, "not before its predecessor")
+		case i > 1 && p.T == points[i-2].T:
+			return nil, pointError(fn, i, "T", p.T, "at most two points at one time")
+		}
+	}
+	c := &Curve{points: points, last: points[len(points)-1].V, min: points[0].V, max: points[0].V}
+	for i, p := range points {
+		c.min, c.max = math.Min(c.min, p.V), math.Max(c.max, p.V)
+		if i > 0 && points[i-1].T == p.T {
+			continue // the right side of a jump
+		}
+		right := i
+		if i+1 < len(points) && points[i+1].T == p.T {
+			right++
+		}
+		k := knee{t: p.T, jump: p.V - points[right].V, bend: c.slope(i-1) - c.slope(right)}
+		if !isFinite(k.jump) || !isFinite(k.bend) {
+			return nil, pointError(fn, i, "V", p.V, "a jump and slope that do not overflow")
+		}
+		if k.jump != 0 || k.bend != 0 {
+			c.knees = append(c.knees, k)
+		}
+	}
+	return c, nil
+}
+
+// slope is that between points i and i+1, which are at different times; 0 off either end.
+func (c *Curve) slope(i int) float64 {
+	if i < 0 || i+1 >= len(c.points) {
+		return 0
+	}
+	a, b := c.points[i], c.points[i+1]
+	return (b.V - a.V) / (b.T - a.T)
+}
+
+func pointError(fn string, i int, field string, v float64, want string) error {
+	return &ParamError{Func: fn, Param: fmt.Sprintf("points[%d].%s", i, field), Value: v, Want: want}
+}
+
+// Deadline is worth value until the deadline, completing exactly then
+// included, and nothing afterwards: an SLO job of the 3Sigma paper. The deadline
+// counts from submission and is not negative; value is finite and >= 0.
+func Deadline(deadline time.Duration, value float64) (*Curve, error) {
+	if err := check("Deadline", "deadline", deadline.Seconds(), "value", value); err != nil {
+		return nil, err
+	}
+	d := deadline.Seconds()
+	return newCurve("Deadline", []Point{{d, value}, {d, 0}})
+}
+
+// DeadlineTail is worth value until the deadline, drops to tailValue there
+// and falls linearly to 0 at deadline + tail: the paper's over-estimate
+// handling (3Sigma, section 4.2), which keeps seemingly hopeless jobs alive. The
+// tail is longer than 0; 0 <= tailValue <= value.
+func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curve, error) {
+	const fn = "DeadlineTail"
+	d, t := deadline.Seconds(), tail.Seconds()
+	if err := check(fn, "deadline", d, "value", value); err != nil {
+		return nil, err
+	}
+	if tail <= 0 || !(d+t > d) {
+		return nil, &ParamError{Func: fn, Param: "tail", Value: t, Want: "longer than 0"}
+	}
+	if !(tailValue >= 0 && tailValue <= value) {
+		return nil, &ParamError{Func: fn, Param: "tailValue", Value: tailValue, Want: "between 0 and value"}
+	}
+	return newCurve(fn, []Point{{d, value}, {d, tailValue}, {d + t, 0}})
+}
+
+// LinearDecay is worth value at submission and falls linearly to nothing at
+// the horizon: a best-effort job of the 3Sigma paper. The horizon is longer than 0.
+func LinearDecay(value float64, horizon time.Duration) (*Curve, error) {
+	const fn = "LinearDecay"
+	if err := check(fn, "horizon", horizon.Seconds(), "value", value); err != nil {
+		return nil, err
+	}
+	if horizon <= 0 {
+		return nil, &ParamError{Func: fn, Param: "horizon", Value: 0, Want: "longer than 0"}
+	}
+	return newCurve(fn, []Point{{0, value}, {horizon.Seconds(), 0}})
+}
+
+func check(fn, timeName string, t float64, valueName string, v float64) error {
+	if t < 0 {
+		return &ParamError{Func: fn, Param: timeName, Value: t, Want: "not negative"}
+	}
+	if !isFinite(v) || v < 0 {
+		return &ParamError{Func: fn, Param: valueName, Value: v, Want: "a finite number >= 0"}
+	}
+	return nil
+}
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// At implements [Utility]; NaN for NaN.
+func (c *Curve) At(t float64) float64 {
+	if math.IsNaN(t) {
+		return t
+	}
+	p := c.points
+	i := c.search(t)
+	switch {
+	case i == 0:
+		return p[0].V
+	case i == len(p):
+		return c.last
+	case p[i].T == t:
+		return p[i].V
+	}
+	a, b := p[i-1], p[i]
+	return a.V + (b.V-a.V)*((t-a.T)/(b.T-a.T))
+}
+
+// after is the limit from the right.
+func (c *Curve) after(t float64) float64 {
+	if i := c.search(t); i+1 < len(c.points) && c.points[i].T == t && c.points[i+1].T == t {
+		return c.points[i+1].V
+	}
+	return c.At(t)
+}
+
+// search returns the first point at or after t.
+func (c *Curve) search(t float64) int {
+	lo, hi := 0, len(c.points)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if c.points[m].T < t {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+// Points returns a copy of the curve's points.
+func (c *Curve) Points() []Point { return append([]Point(nil), c.points...) }
+
+// Range returns the least and the greatest value the curve takes.
+func (c *Curve) Range() (lo, hi float64) { return c.min, c.max }
+
+// Weighted returns w times c, w finite and >= 0.
+func Weighted(c *Curve, w float64) (*Curve, error) {
+	const fn = "Weighted"
+	if c == nil || len(c.points) == 0 {
+		return nil, &ParamError{Func: fn, Param: "c", Value: math.NaN(), Want: "a curve made by a constructor"}
+	}
+	if !isFinite(w) || w < 0 {
+		return nil, &ParamError{Func: fn, Param: "w", Value: w, Want: "a finite number >= 0"}
+	}
+	points := c.Points()
+	for i := range points {
+		points[i].V *= w
+	}
+	return newCurve(fn, points)
+}
+
+// Sum returns the curve whose value is the sum of those of cs, of which there is
+// at least one.
+func Sum(cs ...*Curve) (*Curve, error) {
+	const fn = "Sum"
+	var times []float64
+	for i, c := range cs {
+		if c == nil || len(c.points) == 0 {
+			return nil, &ParamError{Func: fn, Param: fmt.Sprintf("cs[%d]", i), Value: math.NaN(), Want: "a curve made by a constructor"}
+		}
+		for _, p := range c.points {
+			times = append(times, p.T)
+		}
+	}
+	return newCurve(fn, sumPoints(times, cs))
+}
