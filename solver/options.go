@@ -61,6 +61,9 @@ type Solution struct {
 	Choice map[string]Choice `json:"choice"`
 	// Preempt lists running jobs to preempt, in problem order.
 	Preempt []string `json:"preempt"`
+	// Fallback lists, for a [Ladder], the engines above the one that answered
+	// and why they did not; it is not part of the file format.
+	Fallback []Rung `json:"-"`
 }
 
 // Choice is a job's option and how its tasks are split over partitions.

@@ -1,0 +1,231 @@
+// Package pack is the pure-Go engines' common ground: a problem flattened into
+// arrays, and a plan on it with residual capacities, to which jobs are added
+// and from which they are taken without allocating.
+package pack
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver"
+)
+
+// eps is the relative slack that whole-task counts are rounded down with, well
+// inside solver.Tolerance.
+const eps = 1e-9
+
+// Demand is what one task holds of resource R, in scaled units.
+type Demand struct {
+	R      int
+	D, Inv float64
+}
+
+// Option is a placement option on flat arrays.
+type Option struct {
+	Job, Index int
+	Start      int
+	Count      float64
+	Value      float64
+	// Area is what the gang takes of the cluster: its share of each resource's
+	// mean capacity, summed over slots and resources.
+	Area float64
+	// Whole says that the split must be whole tasks.
+	Whole bool
+	// Dead says that the option cannot fit even with every running job preempted.
+	Dead bool
+	// Usage and Inv are the probabilities of still running, and 1/usage.
+	Usage, Inv []float64
+	// Demand lists resources held; P0, P1 bound the option's entries in the
+	// instance's Part and Limit.
+	Demand []Demand
+	P0, P1 int
+}
+
+// Instance is a problem on flat arrays. A row is (partition·R + resource)·T + slot.
+type Instance struct {
+	P           *solver.Problem
+	Parts, R, T int
+	Rows        int
+	// Cap is each row's capacity; amounts of a resource are scaled by one power
+	// of two, so that resources in different units weigh alike.
+	Cap []float64
+	// Options of job j are Opts[JobOpts[j]:JobOpts[j+1]], by falling value.
+	Opts    []Option
+	JobOpts []int
+	// Part lists options' partitions, Limit how many tasks fit there at most.
+	Part  []int
+	Limit []float64
+	// Running jobs' releases are entries RunOff[m]:RunOff[m+1] of RunRow, RunAmt.
+	RunOff []int
+	RunRow []int
+	RunAmt []float64
+	// MaxParts is the largest number of partitions of an option.
+	MaxParts int
+
+	scale, mean, maxCap []float64
+	inv                 []float64
+	demands             []Demand
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}
+
+// Load flattens p, reusing the instance's memory. p must be valid.
+func (in *Instance) Load(p *solver.Problem, splits solver.Splits) {
+	in.P, in.Parts, in.R, in.T = p, len(p.Partitions), len(p.Resources), p.Slots
+	in.Rows = in.Parts * in.R * in.T
+	in.loadCapacity()
+	in.loadRunning()
+	in.loadOptions(splits)
+}
+
+func (in *Instance) loadCapacity() {
+	p := in.P
+	in.scale, in.mean = resize(in.scale, in.R), resize(in.mean, in.R)
+	for r := range in.scale {
+		largest := 0.0
+		for x := range p.Capacity {
+			for _, v := range p.Capacity[x][r] {
+				largest = max(largest, v)
+			}
+		}
+		in.scale[r], in.mean[r] = 1, 0
+		if largest > 0 {
+			_, e := math.Frexp(largest)
+			in.scale[r] = math.Ldexp(1, -e)
+		}
+	}
+	in.Cap = resize(in.Cap, in.Rows)
+	i := 0
+	for x := range p.Capacity {
+		for r, bySlot := range p.Capacity[x] {
+			for _, v := range bySlot {
+				in.Cap[i] = v * in.scale[r]
+				in.mean[r] += in.Cap[i] / float64(in.T)
+				i++
+			}
+		}
+	}
+}
+
+func (in *Instance) loadRunning() {
+	p := in.P
+	in.RunOff = append(in.RunOff[:0], 0)
+	in.RunRow, in.RunAmt = in.RunRow[:0], in.RunAmt[:0]
+	in.maxCap = append(in.maxCap[:0], in.Cap...)
+	for m := range p.Running {
+		run := &p.Running[m]
+		for _, a := range run.Alloc {
+			for r, d := range run.Demand {
+				if d == 0 {
+					continue
+				}
+				row := (a.Partition*in.R + r) * in.T
+				for t, u := range run.Usage {
+					amount := float64(a.Count) * d * in.scale[r] * u
+					if amount > 0 {
+						in.RunRow = append(in.RunRow, row+t)
+						in.RunAmt = append(in.RunAmt, amount)
+						in.maxCap[row+t] += amount
+					}
+				}
+			}
+		}
+		in.RunOff = append(in.RunOff, len(in.RunRow))
+	}
+}
+
+func (in *Instance) loadOptions(splits solver.Splits) {
+	p := in.P
+	n, nparts, nusage, ndem := 0, 0, 0, 0
+	in.MaxParts = 1
+	for j := range p.Jobs {
+		n += len(p.Jobs[j].Options)
+		for i := range p.Jobs[j].Options {
+			o := &p.Jobs[j].Options[i]
+			nparts += len(o.Partitions)
+			nusage += len(o.Usage)
+			ndem += len(o.Demand)
+			in.MaxParts = max(in.MaxParts, len(o.Partitions))
+		}
+	}
+	in.Opts, in.JobOpts = resize(in.Opts, n)[:0], resize(in.JobOpts, len(p.Jobs)+1)
+	in.Part, in.Limit = resize(in.Part, nparts)[:0], resize(in.Limit, nparts)[:0]
+	in.inv, in.demands = resize(in.inv, nusage)[:0], resize(in.demands, ndem)[:0]
+	for j := range p.Jobs {
+		in.JobOpts[j] = len(in.Opts)
+		for i := range p.Jobs[j].Options {
+			in.addOption(j, i, splits)
+		}
+		sortOptions(in.Opts[in.JobOpts[j]:])
+	}
+	in.JobOpts[len(p.Jobs)] = len(in.Opts)
+}
+
+func (in *Instance) addOption(j, i int, splits solver.Splits) {
+	src := &in.P.Jobs[j].Options[i]
+	o := Option{Job: j, Index: i, Start: src.Start, Count: float64(src.Count), Value: src.Value,
+		Whole: splits.Integral(src), Usage: src.Usage}
+	v0, d0 := len(in.inv), len(in.demands)
+	span := 0.0
+	for _, u := range src.Usage {
+		in.inv = append(in.inv, 1/u)
+		span += u
+	}
+	for r, d := range src.Demand {
+		if d > 0 {
+			in.demands = append(in.demands, Demand{R: r, D: d * in.scale[r], Inv: 1 / (d * in.scale[r])})
+			if in.mean[r] > 0 {
+				o.Area += o.Count * span * d * in.scale[r] / in.mean[r]
+			}
+		}
+	}
+	o.Inv, o.Demand = in.inv[v0:], in.demands[d0:]
+	o.P0 = len(in.Part)
+	in.Part = append(in.Part, src.Partitions...)
+	o.P1 = len(in.Part)
+	total := 0.0
+	for _, x := range src.Partitions {
+		fit := in.Fit(&o, x, in.maxCap)
+		in.Limit = append(in.Limit, fit)
+		total += fit
+	}
+	o.Dead = total < o.Count*(1-eps)
+	in.Opts = append(in.Opts, o)
+}
+
+// sortOptions orders by falling value, then by index; insertion sort, because
+// lists are short and nearly sorted.
+func sortOptions(opts []Option) {
+	for i := 1; i < len(opts); i++ {
+		for k := i; k > 0 && opts[k].Value > opts[k-1].Value; k-- {
+			opts[k], opts[k-1] = opts[k-1], opts[k]
+		}
+	}
+}
+
+// Fit is how many of o's tasks, at most its count, fit into partition x of res.
+func (in *Instance) Fit(o *Option, x int, res []float64) float64 {
+	fit := o.Count
+	for i := range o.Demand {
+		d := &o.Demand[i]
+		lo := (x*in.R+d.R)*in.T + o.Start
+		rows := res[lo : lo+len(o.Inv)]
+		least := fit / d.Inv
+		for t, v := range rows {
+			if w := v * o.Inv[t]; w < least {
+				least = w
+			}
+		}
+		if w := least * d.Inv; w < fit {
+			fit = w
+		}
+	}
+	if o.Whole {
+		fit = math.Floor(fit + eps*max(1, fit))
+	}
+	return max(fit, 0)
+}

@@ -1,0 +1,232 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/hedgesched/hedge/solver"
+)
+
+// State is a plan: which option each job takes, how it is split, which running
+// jobs are preempted, and what capacity is left.
+type State struct {
+	In *Instance
+	// Res is each row's residual capacity.
+	Res []float64
+	// Choice is each job's index into In.Opts, or -1.
+	Choice []int
+	// Split of job j's i-th partition is Split[j·MaxParts+i].
+	Split []float64
+	// Preempted says which running jobs are.
+	Preempted []bool
+	// Value is the plan's objective.
+	Value float64
+	// Order lists positions (into In.Part) by which each option fills its partitions.
+	Order []int
+	// Ops counts elementary row operations, for deterministic work limits.
+	Ops int64
+
+	fit []float64
+}
+
+// Reset makes s the empty plan of in.
+func (s *State) Reset(in *Instance) {
+	s.In = in
+	s.Res = append(s.Res[:0], in.Cap...)
+	s.Choice = resize(s.Choice, len(in.P.Jobs))
+	for j := range s.Choice {
+		s.Choice[j] = -1
+	}
+	s.Split = resize(s.Split, len(s.Choice)*in.MaxParts)
+	clear(s.Split)
+	s.Preempted = resize(s.Preempted, len(in.P.Running))
+	clear(s.Preempted)
+	s.Value = 0
+	s.fit = resize(s.fit, in.MaxParts)
+	if len(s.Order) != len(in.Part) {
+		s.Order = resize(s.Order, len(in.Part))
+	}
+	for i := range s.Order {
+		s.Order[i] = i
+	}
+}
+
+// Copy makes s equal to t but for Order and Ops.
+func (s *State) Copy(t *State) {
+	s.In = t.In
+	s.Res = append(s.Res[:0], t.Res...)
+	s.Choice = append(s.Choice[:0], t.Choice...)
+	s.Split = append(s.Split[:0], t.Split...)
+	s.Preempted = append(s.Preempted[:0], t.Preempted...)
+	s.Value = t.Value
+	s.fit = resize(s.fit, t.In.MaxParts)
+}
+
+// Rebuild recomputes Res and Value from the choices, to shed rounding errors.
+func (s *State) Rebuild() {
+	in := s.In
+	copy(s.Res, in.Cap)
+	s.Value = 0
+	for m, on := range s.Preempted {
+		if on {
+			s.release(m, 1)
+			s.Value -= in.P.Running[m].PreemptCost
+		}
+	}
+	for j, o := range s.Choice {
+		if o >= 0 {
+			s.take(j, &in.Opts[o], 1)
+			s.Value += in.Opts[o].Value
+		}
+	}
+}
+
+// TryPlace gives job its option o (an index into In.Opts) if it fits, filling
+// partitions in Order, and reports whether it did. The job must be free.
+func (s *State) TryPlace(o int) bool {
+	in := s.In
+	opt := &in.Opts[o]
+	if opt.Dead {
+		return false
+	}
+	split := s.Split[opt.Job*in.MaxParts : opt.Job*in.MaxParts+opt.P1-opt.P0]
+	left := opt.Count
+	rest := 0.0
+	for i := opt.P0; i < opt.P1; i++ {
+		rest += in.Limit[i]
+	}
+	cost := int64(len(opt.Demand)*len(opt.Inv) + 2)
+	for i := opt.P0; i < opt.P1; i++ {
+		at := s.Order[i]
+		if left <= 0 {
+			split[at-opt.P0] = 0
+			continue
+		}
+		f := min(in.Fit(opt, in.Part[at], s.Res), left)
+		s.Ops += cost
+		rest -= in.Limit[at]
+		split[at-opt.P0] = f
+		left -= f
+		if left > rest+eps*opt.Count {
+			return false
+		}
+	}
+	if left > eps*opt.Count {
+		return false
+	}
+	s.Choice[opt.Job] = o
+	s.Value += opt.Value
+	s.take(opt.Job, opt, 1)
+	return true
+}
+
+// Remove takes job j out of the plan; it must be in.
+func (s *State) Remove(j int) {
+	o := &s.In.Opts[s.Choice[j]]
+	s.take(j, o, -1)
+	s.Value -= o.Value
+	s.Choice[j] = -1
+}
+
+// take subtracts sign times job j's use from the residuals.
+func (s *State) take(j int, o *Option, sign float64) {
+	in := s.In
+	for i := o.P0; i < o.P1; i++ {
+		q := s.Split[j*in.MaxParts+i-o.P0]
+		if q == 0 {
+			continue
+		}
+		s.AddRows(o, in.Part[i], -sign*q)
+	}
+}
+
+// AddRows adds q times one task's use of option o to partition x's residuals.
+func (s *State) AddRows(o *Option, x int, q float64) {
+	for k := range o.Demand {
+		d := &o.Demand[k]
+		lo := (x*s.In.R+d.R)*s.In.T + o.Start
+		rows := s.Res[lo : lo+len(o.Usage)]
+		w := q * d.D
+		for t, u := range o.Usage {
+			rows[t] += w * u
+		}
+		s.Ops += int64(len(rows))
+	}
+}
+
+func (s *State) release(m int, sign float64) {
+	in := s.In
+	for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
+		s.Res[in.RunRow[i]] += sign * in.RunAmt[i]
+	}
+	s.Ops += int64(in.RunOff[m+1] - in.RunOff[m])
+}
+
+// Preempt preempts running job m; it must not be preempted yet.
+func (s *State) Preempt(m int) {
+	s.Preempted[m] = true
+	s.Value -= s.In.P.Running[m].PreemptCost
+	s.release(m, 1)
+}
+
+// Unpreempt lets running job m run on, whether there is room or not.
+func (s *State) Unpreempt(m int) {
+	s.Preempted[m] = false
+	s.Value += s.In.P.Running[m].PreemptCost
+	s.release(m, -1)
+}
+
+// Needed says whether preempted job m's room is used by others.
+func (s *State) Needed(m int) bool {
+	in := s.In
+	s.Ops += 4
+	for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
+		a := in.RunAmt[i]
+		if s.Res[in.RunRow[i]] < a-eps*a {
+			return true
+		}
+	}
+	return false
+}
+
+// Spare lets every preempted job run on whose room nobody needs; byCost lists
+// running jobs in the order to try.
+func (s *State) Spare(byCost []int) {
+	for _, m := range byCost {
+		if s.Preempted[m] && !s.Needed(m) {
+			s.Unpreempt(m)
+		}
+	}
+}
+
+// Solution writes the plan out.
+func (s *State) Solution(engine string, stop solver.Stop) *solver.Solution {
+	in := s.In
+	n := 0
+	for _, o := range s.Choice {
+		if o >= 0 {
+			n++
+		}
+	}
+	sol := &solver.Solution{Engine: engine, Stop: stop, Objective: s.Value,
+		Choice: make(map[string]solver.Choice, n), Preempt: []string{}}
+	for j, oi := range s.Choice {
+		if oi < 0 {
+			continue
+		}
+		o := &in.Opts[oi]
+		var split []solver.Alloc
+		for i := o.P0; i < o.P1; i++ {
+			if q := s.Split[j*in.MaxParts+i-o.P0]; q > 0 {
+				split = append(split, solver.Alloc{Partition: in.Part[i], Count: q})
+			}
+		}
+		slices.SortFunc(split, func(a, b solver.Alloc) int { return a.Partition - b.Partition })
+		sol.Choice[in.P.Jobs[j].ID] = solver.Choice{Option: o.Index, Split: split}
+	}
+	for m, on := range s.Preempted {
+		if on {
+			sol.Preempt = append(sol.Preempt, in.P.Running[m].ID)
+		}
+	}
+	return sol
+}

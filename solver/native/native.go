@@ -1,0 +1,98 @@
+// Package native is the pure-Go engine made for placement problems. It prices
+// every (partition, resource, slot) by Lagrangian relaxation, which also proves
+// an upper bound; starts from the better of last cycle's hint and price-guided
+// greedy plans; proves small problems by branch and bound; and improves large
+// ones by ruin-and-recreate search, for as long as it is given.
+//
+// With a work limit and no time limit its result depends only on the problem,
+// the options and the seed.
+package native
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/hedgesched/hedge/solver"
+)
+
+// DefaultWork is the work of a solve limited by neither work nor time, about a
+// fifth of a second.
+const DefaultWork = 200_000
+
+// opsPerUnit is how many row operations make a unit of work (about a microsecond).
+const opsPerUnit = 512
+
+// Config tunes the engine. The zero value, and nil, mean defaults.
+type Config struct {
+	// DefaultWork replaces the package's DefaultWork if positive.
+	DefaultWork int64
+	// NoExact switches branch and bound off.
+	NoExact bool
+}
+
+// Engine is the native engine; it implements [solver.Solver]. It keeps scratch
+// memory between solves and is safe for concurrent use.
+type Engine struct {
+	cfg  Config
+	pool sync.Pool
+}
+
+// New returns a native engine; cfg may be nil.
+func New(cfg *Config) *Engine {
+	e := &Engine{}
+	if cfg != nil {
+		e.cfg = *cfg
+	}
+	return e
+}
+
+// Name is "native".
+func (e *Engine) Name() string { return "native" }
+
+// Solve implements [solver.Solver]. It stops with
+//   - [solver.StopOptimal] when the plan is proven,
+//   - [solver.StopGap] when bound and plan are within Options.Gap,
+//   - [solver.StopIterations] when the work is used up,
+//   - [solver.StopTime] or [solver.StopCanceled] when ctx ends.
+//
+// Options.Threads is accepted and not used.
+func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+	w, ok := e.pool.Get().(*workspace)
+	if !ok {
+		w = &workspace{}
+	}
+	defer func() {
+		w.release()
+		e.pool.Put(w)
+	}()
+	w.begin(ctx, p, opts, e.cfg, report)
+	w.run()
+	stop := w.stop()
+	sol := w.best.Solution(e.Name(), stop)
+	if bound := w.bound(); stop == solver.StopOptimal {
+		v := sol.Objective
+		sol.Bound = &v
+	} else if !math.IsInf(bound, 0) {
+		b := math.Max(bound, sol.Objective)
+		sol.Bound = &b
+	}
+	return sol, nil
+}
+
+// stop says why the search has ended.
+func (w *workspace) stop() solver.Stop {
+	switch {
+	case w.proven || w.gap() <= 1e-9:
+		return solver.StopOptimal
+	case w.gap() <= w.target:
+		return solver.StopGap
+	case w.ctxErr == nil:
+		return solver.StopIterations
+	case errors.Is(w.ctxErr, context.Canceled):
+		return solver.StopCanceled
+	default:
+		return solver.StopTime
+	}
+}

@@ -1,0 +1,280 @@
+package native
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// prices holds the Lagrangian dual: a price per row (partition, resource, slot),
+// and the bound it proves,
+//
+//	Σ_rows λ·capacity + Σ_jobs max(0, max_o value − cheapest split at λ)
+//	                  + Σ_running max(0, released·λ − preemption cost),
+//
+// which holds for every λ >= 0. A split's cost respects how many tasks fit into
+// each partition at most, which tightens the bound for wide gangs.
+type prices struct {
+	in *pack.Instance
+	// bound is the least upper bound seen, at prices best.
+	bound     float64
+	lam, best []float64
+	grad, dir []float64
+	// theta scales Polyak's step; stale counts steps since the bound last fell.
+	theta float64
+	stale int
+	// lo, hi enclose the priced slots of each (partition, resource).
+	lo, hi []int
+	// cost of one task per entry of in.Part, and red = value − cheapest split
+	// per option, at prices best; filled by settle.
+	cost, red []float64
+	// split and pick are scratch for the option being priced and the best one.
+	unit, split, pick []float64
+	ops               int64
+}
+
+func grow(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n, n+n/4)
+	}
+	return s[:n]
+}
+
+// reset starts at zero prices, whose bound is every job's best value.
+func (d *prices) reset(in *pack.Instance) {
+	d.in = in
+	for _, s := range []*[]float64{&d.lam, &d.best, &d.grad, &d.dir} {
+		*s = grow(*s, in.Rows)
+		clear(*s)
+	}
+	n := in.Parts * in.R
+	if cap(d.lo) < n {
+		d.lo, d.hi = make([]int, n), make([]int, n)
+	}
+	d.lo, d.hi = d.lo[:n], d.hi[:n]
+	d.unit, d.split, d.pick = grow(d.unit, in.MaxParts), grow(d.split, in.MaxParts), grow(d.pick, in.MaxParts)
+	d.cost, d.red = grow(d.cost, len(in.Part)), grow(d.red, len(in.Opts))
+	d.theta, d.stale, d.ops = 1, 0, 0
+	d.bound = d.evaluate()
+}
+
+// window finds the priced slots of every (partition, resource).
+func (d *prices) window() {
+	T := d.in.T
+	for k := range d.lo {
+		row := d.lam[k*T : k*T+T]
+		lo, hi := 0, T
+		for lo < T && row[lo] == 0 {
+			lo++
+		}
+		for hi > lo && row[hi-1] == 0 {
+			hi--
+		}
+		d.lo[k], d.hi[k] = lo, hi
+	}
+}
+
+// unitCost is what one task of o costs in partition x at prices lam.
+func (d *prices) unitCost(o *pack.Option, x int) float64 {
+	sum := 0.0
+	for i := range o.Demand {
+		dem := &o.Demand[i]
+		k := x*d.in.R + dem.R
+		lo, hi := max(d.lo[k], o.Start), min(d.hi[k], o.Start+len(o.Usage))
+		if lo >= hi {
+			continue
+		}
+		part := 0.0
+		usage := o.Usage[lo-o.Start : hi-o.Start]
+		row := d.lam[k*d.in.T+lo : k*d.in.T+hi]
+		for t, l := range row {
+			part += l * usage[t]
+		}
+		sum += part * dem.D
+		d.ops += int64(len(row)) + 3
+	}
+	return sum
+}
+
+// price is option o's cheapest split's cost; the split is left in d.split, the
+// partitions' costs in unit.
+func (d *prices) price(o *pack.Option, unit []float64) float64 {
+	n := o.P1 - o.P0
+	least := 0
+	for i := range n {
+		unit[i] = d.unitCost(o, d.in.Part[o.P0+i])
+		d.split[i] = 0
+		if unit[i] < unit[least] {
+			least = i
+		}
+	}
+	d.ops += int64(2 * n)
+	limit := d.in.Limit[o.P0:o.P1]
+	if limit[least] >= o.Count {
+		d.split[least] = o.Count
+		return o.Count * unit[least]
+	}
+	left, total := o.Count, 0.0
+	for left > 0 {
+		q := min(left, limit[least])
+		d.split[least] = q
+		total += q * unit[least]
+		left -= q
+		next := -1
+		for i := range n {
+			if d.split[i] == 0 && limit[i] > 0 && (next < 0 || unit[i] < unit[next]) {
+				next = i
+			}
+		}
+		d.ops += int64(n)
+		if next < 0 {
+			break
+		}
+		least = next
+	}
+	return total
+}
+
+// evaluate returns the bound at lam and leaves its subgradient in grad.
+func (d *prices) evaluate() float64 {
+	in := d.in
+	d.window()
+	sum := 0.0
+	for i, c := range in.Cap {
+		sum += d.lam[i] * c
+		d.grad[i] = c
+	}
+	for j := range in.P.Jobs {
+		best, pick := 0.0, -1
+		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+			opt := &in.Opts[o]
+			if opt.Value <= best {
+				break
+			}
+			if opt.Dead {
+				continue
+			}
+			if red := opt.Value - d.price(opt, d.unit); red > best {
+				best, pick = red, o
+				d.pick, d.split = d.split, d.pick
+			}
+		}
+		if pick >= 0 {
+			sum += best
+			d.use(&in.Opts[pick])
+		}
+	}
+	for m := range in.P.Running {
+		gain := -in.P.Running[m].PreemptCost
+		for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
+			gain += in.RunAmt[i] * d.lam[in.RunRow[i]]
+		}
+		if gain > 0 {
+			sum += gain
+			for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
+				d.grad[in.RunRow[i]] += in.RunAmt[i]
+			}
+		}
+		d.ops += int64(in.RunOff[m+1] - in.RunOff[m])
+	}
+	return sum + 1e-10*math.Abs(sum)
+}
+
+// use takes the split in pick off the subgradient.
+func (d *prices) use(o *pack.Option) {
+	in := d.in
+	for i := range o.P1 - o.P0 {
+		q := d.pick[i]
+		if q == 0 {
+			continue
+		}
+		for k := range o.Demand {
+			dem := &o.Demand[k]
+			lo := (in.Part[o.P0+i]*in.R+dem.R)*in.T + o.Start
+			row := d.grad[lo : lo+len(o.Usage)]
+			w := q * dem.D
+			for t, u := range o.Usage {
+				row[t] -= w * u
+			}
+			d.ops += int64(len(row))
+		}
+	}
+}
+
+// step moves the prices against the deflected subgradient, with Polyak's step
+// towards target, a value the bound cannot fall below. It reports whether there
+// is still a direction to go.
+func (d *prices) step(target float64) bool {
+	if d.stale >= 6 {
+		d.stale, d.theta = 0, d.theta/2
+		copy(d.lam, d.best)
+		clear(d.dir)
+		d.evaluate()
+	}
+	value := d.bound
+	cross, old := 0.0, 0.0
+	for i, g := range d.grad {
+		if d.lam[i] == 0 && g > 0 {
+			g, d.grad[i] = 0, 0
+		}
+		cross += g * d.dir[i]
+		old += d.dir[i] * d.dir[i]
+	}
+	beta := 0.0
+	if cross < 0 && old > 0 {
+		beta = -1.5 * cross / old
+	} else if old > 0 {
+		beta = 0.3
+	}
+	norm := 0.0
+	for i, g := range d.grad {
+		v := g + beta*d.dir[i]
+		if d.lam[i] == 0 && v > 0 {
+			v = 0
+		}
+		d.dir[i] = v
+		norm += v * v
+	}
+	if norm <= 1e-18 || d.theta < 1e-4 {
+		return false
+	}
+	t := d.theta * (value - target) / norm
+	for i, v := range d.dir {
+		d.lam[i] = max(0, d.lam[i]-t*v)
+	}
+	d.ops += int64(4 * d.in.Rows)
+	b := d.evaluate()
+	if b < d.bound-1e-7*math.Abs(d.bound) {
+		d.stale = 0
+	} else {
+		d.stale++
+	}
+	if b < d.bound {
+		d.bound = b
+		copy(d.best, d.lam)
+	}
+	return true
+}
+
+// settle computes every option's cost and reduced value at the best prices.
+func (d *prices) settle() {
+	copy(d.lam, d.best)
+	d.window()
+	for i := range d.in.Opts {
+		o := &d.in.Opts[i]
+		if o.Dead {
+			d.red[i] = math.Inf(-1)
+			continue
+		}
+		d.red[i] = o.Value - d.price(o, d.cost[o.P0:o.P1])
+	}
+}
+
+// releaseGain is what preempting running job m gains at prices lam.
+func (d *prices) releaseGain(m int) float64 {
+	gain := -d.in.P.Running[m].PreemptCost
+	for i := d.in.RunOff[m]; i < d.in.RunOff[m+1]; i++ {
+		gain += d.in.RunAmt[i] * d.lam[d.in.RunRow[i]]
+	}
+	return gain
+}

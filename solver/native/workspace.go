@@ -1,0 +1,338 @@
+package native
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// workspace is one solve's state; engines pool them.
+type workspace struct {
+	in   pack.Instance
+	cur  pack.State
+	best pack.State
+	dual prices
+	pre  pack.Preemptor
+	cfg  Config
+
+	ctx    context.Context
+	report func(*solver.Solution)
+	ctxErr error
+	rng    *rand.Rand
+	pcg    *rand.PCG
+
+	target   float64
+	limit    int64 // in ops; 0 is none
+	ops      int64 // by searches other than cur's and dual's
+	pollAt   int64
+	reportAt int64
+	reported float64
+	proven   bool
+
+	byValue []int // options by falling value per area
+	byRed   []int // options of each job by falling reduced value
+	jobs    []int // scratch: jobs in insertion order
+	key     []float64
+	ls      local
+}
+
+const (
+	pollOps   = 64 * opsPerUnit
+	reportOps = 50_000 * opsPerUnit
+)
+
+func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
+	w.ctx, w.report, w.cfg, w.ctxErr = ctx, report, cfg, nil
+	w.target = opts.TargetGap()
+	seed := uint64(opts.Seed)
+	if seed == 0 {
+		seed = 1
+	}
+	if w.pcg == nil {
+		w.pcg = rand.NewPCG(0, 0)
+		w.rng = rand.New(w.pcg)
+	}
+	w.pcg.Seed(seed, 0x9e3779b97f4a7c15)
+	work := opts.Work
+	if work == 0 && opts.Time == 0 {
+		work = DefaultWork
+		if cfg.DefaultWork > 0 {
+			work = cfg.DefaultWork
+		}
+	}
+	w.limit = 0
+	if work > 0 {
+		w.limit = min(work, math.MaxInt64/opsPerUnit/2) * opsPerUnit
+	}
+	w.ops, w.pollAt, w.proven = 0, 0, false
+	w.reportAt, w.reported = 0, math.Inf(-1)
+	w.in.Load(p, opts.Splits)
+	w.cur.Ops = 0
+	w.cur.Reset(&w.in)
+	w.best.Copy(&w.cur)
+	w.best.Order = append(w.best.Order[:0], w.cur.Order...)
+	w.pre.Reset(&w.in)
+	w.dual.reset(&w.in)
+}
+
+// release drops what must not outlive the solve.
+func (w *workspace) release() {
+	w.ctx, w.report, w.in.P = nil, nil, nil
+	clear(w.in.Opts)
+}
+
+func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.ops }
+
+// over reports whether the limits are reached, or the gap.
+func (w *workspace) over() bool {
+	if w.ctxErr != nil || w.proven {
+		return true
+	}
+	spent := w.spent()
+	if w.limit > 0 && spent >= w.limit {
+		return true
+	}
+	if spent >= w.pollAt {
+		w.pollAt = spent + pollOps
+		w.ctxErr = w.ctx.Err()
+		if w.reportAt <= spent && w.best.Value > w.reported {
+			w.reportAt, w.reported = spent+reportOps, w.best.Value
+			w.report(w.best.Solution("native", solver.StopNone))
+		}
+	}
+	return w.ctxErr != nil || w.gap() <= w.target
+}
+
+func (w *workspace) bound() float64 { return w.dual.bound }
+
+func (w *workspace) gap() float64 {
+	b := w.bound()
+	return (b - w.best.Value) / math.Max(math.Abs(b), 1e-9)
+}
+
+// keep makes cur the best plan if it is better.
+func (w *workspace) keep() bool {
+	if w.cur.Value <= w.best.Value+1e-12*math.Abs(w.best.Value) {
+		return false
+	}
+	w.cur.Rebuild()
+	w.best.Copy(&w.cur)
+	return true
+}
+
+// run is the whole search.
+func (w *workspace) run() {
+	w.starts()
+	if w.over() {
+		return
+	}
+	w.ascend()
+	w.guide()
+	w.fillByRed()
+	if w.over() {
+		return
+	}
+	w.cur.Copy(&w.best)
+	w.improve()
+}
+
+// starts makes the plans that need no prices: density greedy, value greedy, and
+// last cycle's choices.
+func (w *workspace) starts() {
+	w.byValue, w.key = w.byValue[:0], w.key[:0]
+	for i := range w.in.Opts {
+		o := &w.in.Opts[i]
+		w.byValue = append(w.byValue, i)
+		w.key = append(w.key, o.Value/(o.Area+1e-12))
+	}
+	slices.SortStableFunc(w.byValue, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
+	w.hint()
+	if w.in.P.Hint != nil {
+		w.fill(w.byValue)
+		w.keep()
+		if w.over() {
+			return
+		}
+		w.clear()
+	}
+	w.jobsByValue()
+	w.keep()
+	if w.over() {
+		return
+	}
+	w.clear()
+	w.fill(w.byValue)
+	w.keep()
+}
+
+// clear empties the current plan.
+func (w *workspace) clear() {
+	for j, o := range w.cur.Choice {
+		if o >= 0 {
+			w.cur.Choice[j] = -1
+		}
+	}
+	clear(w.cur.Preempted)
+	w.cur.Rebuild()
+}
+
+// hint places what is left of last cycle's plan.
+func (w *workspace) hint() {
+	if len(w.in.P.Hint) == 0 {
+		return
+	}
+	for j := range w.in.P.Jobs {
+		index, ok := w.in.P.Hint[w.in.P.Jobs[j].ID]
+		if !ok {
+			continue
+		}
+		for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
+			if w.in.Opts[o].Index == index {
+				w.cur.TryPlace(o)
+				break
+			}
+		}
+	}
+}
+
+// fill places options in the given order where they fit.
+func (w *workspace) fill(order []int) {
+	for _, o := range order {
+		if w.cur.Choice[w.in.Opts[o].Job] < 0 {
+			w.cur.TryPlace(o)
+		}
+	}
+}
+
+// jobsByValue places each job's most valuable option that fits, densest job first.
+func (w *workspace) jobsByValue() {
+	for _, first := range w.byValue {
+		j := w.in.Opts[first].Job
+		if w.cur.Choice[j] >= 0 || first != w.in.JobOpts[j] {
+			continue
+		}
+		for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
+			if w.cur.TryPlace(o) {
+				break
+			}
+		}
+	}
+}
+
+// ascend improves the prices, making a greedy plan from them now and then.
+func (w *workspace) ascend() {
+	share := int64(math.MaxInt64)
+	if w.limit > 0 {
+		share = w.limit * 35 / 100
+	}
+	for i := 1; i <= 400 && w.dual.ops < share && !w.over(); i++ {
+		if !w.dual.step(w.best.Value) {
+			break
+		}
+		if i == 10 || i == 25 || i%50 == 0 {
+			w.guide()
+			w.fillByRed()
+		}
+	}
+}
+
+// guide takes the best prices over into the orders that greedy plans and local
+// search go by: options by reduced value, partitions by cost, running jobs by gain.
+func (w *workspace) guide() {
+	d := &w.dual
+	d.settle()
+	w.byRed = w.byRed[:0]
+	for j := range w.in.P.Jobs {
+		lo := len(w.byRed)
+		for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
+			if !w.in.Opts[o].Dead {
+				w.byRed = append(w.byRed, o)
+			}
+		}
+		insertionSort(w.byRed[lo:], d.red, -1)
+		for len(w.byRed) < w.in.JobOpts[j+1] {
+			w.byRed = append(w.byRed, -1)
+		}
+	}
+	for i := range w.in.Opts {
+		o := &w.in.Opts[i]
+		insertionSort(w.cur.Order[o.P0:o.P1], d.cost, 1)
+	}
+	for m := range w.in.P.Running {
+		gain := d.releaseGain(m)
+		cost := w.in.P.Running[m].PreemptCost
+		w.pre.Rank[m] = cost / (gain + cost + 1e-9)
+	}
+	w.pre.Sort()
+	d.ops += int64(4*len(w.in.Part) + 16*len(w.in.Opts))
+	copy(d.lam, d.best)
+	d.evaluate()
+}
+
+// insertionSort sorts short lists of indices by key·sign, stably.
+func insertionSort(list []int, key []float64, sign float64) {
+	for i := 1; i < len(list); i++ {
+		for k := i; k > 0 && sign*key[list[k]] < sign*key[list[k-1]]; k-- {
+			list[k], list[k-1] = list[k-1], list[k]
+		}
+	}
+}
+
+// fillByRed makes a plan from nothing: running jobs whose room is worth more
+// than they cost are preempted, jobs take the best option by reduced value, those
+// with most value per price first, and unneeded preemptions are undone.
+func (w *workspace) fillByRed() {
+	w.clear()
+	d := &w.dual
+	for m := range w.in.P.Running {
+		if d.releaseGain(m) > 0 {
+			w.cur.Preempt(m)
+		}
+	}
+	w.jobs = w.jobs[:0]
+	w.key = grow(w.key, len(w.in.P.Jobs))
+	for j := range w.in.P.Jobs {
+		if w.in.JobOpts[j] == w.in.JobOpts[j+1] {
+			continue
+		}
+		o := w.byRed[w.in.JobOpts[j]]
+		if o < 0 {
+			continue
+		}
+		w.jobs = append(w.jobs, j)
+		w.key[j] = d.red[o] / (w.in.Opts[o].Value - d.red[o] + 1e-3*w.in.Opts[o].Value)
+	}
+	slices.SortStableFunc(w.jobs, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
+	for _, j := range w.jobs {
+		w.insert(j)
+	}
+	for _, j := range w.jobs {
+		if len(w.in.P.Running) == 0 {
+			break
+		}
+		if w.cur.Choice[j] < 0 {
+			o := w.byRed[w.in.JobOpts[j]]
+			w.pre.TryPlace(&w.cur, o, w.in.Opts[o].Value)
+		}
+	}
+	w.cur.Spare(w.pre.ByCost)
+	w.keep()
+}
+
+// insert gives free job j its best option by reduced value that fits.
+func (w *workspace) insert(j int) bool {
+	for _, o := range w.byRed[w.in.JobOpts[j]:w.in.JobOpts[j+1]] {
+		if o < 0 {
+			break
+		}
+		if w.cur.TryPlace(o) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,273 @@
+package solver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// Grace is how long after the deadline Solve waits for an engine to return by
+// itself before it goes on with the best plan reported so far.
+const Grace = 50 * time.Millisecond
+
+// DefaultGap is the gap of Options.Gap == 0.
+const DefaultGap = 1e-4
+
+// TargetGap is the gap at which an engine may stop: o.Gap with its default.
+func (o Options) TargetGap() float64 {
+	switch {
+	case o.Gap == 0:
+		return DefaultGap
+	case o.Gap > 0:
+		return o.Gap
+	default:
+		return 0
+	}
+}
+
+// Solve validates p, lets engine solve it within opts' limits and ctx, and
+// verifies what comes back.
+//
+// The deadline holds even if the engine overruns it: Grace after opts.Time, or
+// after ctx ends, the best plan the engine has reported is returned with
+// [StopTime] or [StopCanceled]; with none reported that is the empty plan. The
+// engine's goroutine is then abandoned and ends when the engine notices that
+// its ctx is done. Neither ending is an error.
+//
+// The returned plan has been checked with [Verify], its objective and gap are
+// computed here, its Choice and Preempt are not nil. Errors are [ErrInvalid]
+// (the caller's problem), [ErrInfeasible] (the engine's plan breaks a row) and
+// [ErrEngine] (it failed, panicked or contradicted itself). With the latter two
+// the solution is not nil if an earlier plan of the engine was verified: it has
+// Stop [StopError] and may be used.
+//
+// p must not be modified until Solve returns, or until an abandoned engine ends.
+func Solve(ctx context.Context, engine Solver, p *Problem, opts Options) (*Solution, error) {
+	if engine == nil {
+		return nil, fmt.Errorf("%w: no engine given", ErrEngine)
+	}
+	if err := Validate(p); err != nil {
+		return nil, err
+	}
+	if opts.Time < 0 || opts.Work < 0 || math.IsNaN(opts.Gap) || opts.Splits < SplitsInteger || opts.Splits > SplitsNow {
+		return nil, fmt.Errorf("%w: options: time %v, work %d, gap %v, splits %d", ErrInvalid, opts.Time, opts.Work, opts.Gap, opts.Splits)
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return guard(ctx, engine, p, opts, nil)
+}
+
+// incumbents keeps the best verified plan an engine has reported.
+type incumbents struct {
+	p      *Problem
+	splits Splits
+	pass   func(*Solution)
+
+	mu   sync.Mutex
+	best *Solution
+	bad  error
+}
+
+// report verifies and keeps a copy of sol if it is better than what is kept.
+func (k *incumbents) report(sol *Solution) {
+	if sol == nil {
+		return
+	}
+	c := clone(sol)
+	ordered, err := verify(k.p, c, k.splits)
+	if err == nil {
+		c.Preempt = ordered
+		c.Objective = Objective(k.p, c)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case err != nil && k.bad == nil:
+		k.bad = fmt.Errorf("reported plan: %w", err)
+	case err == nil && (k.best == nil || c.Objective > k.best.Objective):
+		if k.best != nil {
+			c.Bound = tighter(c.Bound, k.best.Bound)
+		}
+		k.best = c
+		if k.pass != nil {
+			k.pass(c)
+		}
+	}
+}
+
+func (k *incumbents) get() (*Solution, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.best == nil {
+		return nil, k.bad
+	}
+	return clone(k.best), k.bad
+}
+
+func tighter(a, b *float64) *float64 {
+	if a == nil || (b != nil && *b < *a) {
+		return b
+	}
+	return a
+}
+
+func clone(s *Solution) *Solution {
+	c := *s
+	c.Choice = make(map[string]Choice, len(s.Choice))
+	for id, ch := range s.Choice {
+		c.Choice[id] = Choice{Option: ch.Option, Split: append([]Alloc(nil), ch.Split...)}
+	}
+	c.Preempt = append([]string{}, s.Preempt...)
+	if s.Bound != nil {
+		b := *s.Bound
+		c.Bound = &b
+	}
+	return &c
+}
+
+type answer struct {
+	sol *Solution
+	err error
+}
+
+// guard runs engine in a goroutine of its own, waits no longer than the
+// deadline and Grace, and settles what it has answered.
+func guard(parent context.Context, engine Solver, p *Problem, opts Options, pass func(*Solution)) (*Solution, error) {
+	began := time.Now()
+	var ctx context.Context
+	var cancel context.CancelFunc
+	if opts.Time > 0 {
+		ctx, cancel = context.WithTimeout(parent, opts.Time)
+	} else {
+		ctx, cancel = context.WithCancel(parent)
+	}
+	defer cancel()
+	kept := &incumbents{p: p, splits: opts.Splits, pass: pass}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if r := recover(); r != nil {
+				a = answer{err: fmt.Errorf("%w: panic: %v", ErrEngine, r)}
+			}
+			done <- a
+		}()
+		a.sol, a.err = engine.Solve(ctx, p, opts, kept.report)
+	}()
+	var a answer
+	select {
+	case a = <-done:
+	case <-ctx.Done():
+		a = await(done, parent)
+	}
+	sol, err := settle(p, opts, a, kept)
+	if sol != nil {
+		finish(sol, engine, time.Since(began))
+	}
+	if err != nil {
+		err = fmt.Errorf("engine %s: %w", engine.Name(), err)
+	}
+	return sol, err
+}
+
+// await gives a late engine its grace, then the answer of an abandoned one.
+func await(done <-chan answer, parent context.Context) answer {
+	timer := time.NewTimer(Grace)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		return a
+	case <-timer.C:
+	}
+	stop := StopTime
+	if errors.Is(parent.Err(), context.Canceled) {
+		stop = StopCanceled
+	}
+	return answer{sol: &Solution{Stop: stop, Choice: map[string]Choice{}}}
+}
+
+// settle verifies an answer and combines it with the best reported plan.
+func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, error) {
+	best, bad := kept.get()
+	err := a.err
+	if err == nil && a.sol == nil {
+		err = fmt.Errorf("%w: it returned no solution", ErrEngine)
+	}
+	var sol *Solution
+	if err == nil {
+		sol = clone(a.sol)
+		sol.Preempt, err = verify(p, sol, opts.Splits)
+	}
+	if err == nil {
+		sol.Objective = Objective(p, sol)
+		if best != nil && best.Objective > sol.Objective {
+			best.Stop, best.Bound, best.Fallback = sol.Stop, tighter(sol.Bound, best.Bound), sol.Fallback
+			sol = best
+		}
+		err = contradiction(sol, opts)
+	} else if !errors.Is(err, ErrInfeasible) && !errors.Is(err, ErrEngine) && !errors.Is(err, ErrInvalid) {
+		err = fmt.Errorf("%w: %w", ErrEngine, err)
+	}
+	if err == nil {
+		err = bad
+	}
+	if err == nil {
+		return sol, nil
+	}
+	if best == nil {
+		return nil, err
+	}
+	best.Stop, best.Bound = StopError, nil
+	return best, err
+}
+
+// contradiction says how stop, objective and bound disagree with one another.
+func contradiction(s *Solution, opts Options) error {
+	switch s.Stop {
+	case StopOptimal, StopGap, StopTime, StopIterations, StopCanceled:
+	default:
+		return fmt.Errorf("%w: it stopped for %q", ErrEngine, string(s.Stop))
+	}
+	if s.Bound == nil {
+		if s.Stop == StopGap {
+			return fmt.Errorf("%w: it stopped for its gap but gave no bound", ErrEngine)
+		}
+		return nil
+	}
+	if math.IsNaN(*s.Bound) || *s.Bound < s.Objective-Tolerance*math.Max(1, math.Abs(s.Objective)) {
+		return fmt.Errorf("%w: its bound %v is below its plan's objective %v", ErrEngine, *s.Bound, s.Objective)
+	}
+	limit := Tolerance
+	if s.Stop == StopGap {
+		limit += opts.TargetGap()
+	}
+	if g := gapOf(*s.Bound, s.Objective); (s.Stop == StopOptimal || s.Stop == StopGap) && g > limit {
+		return fmt.Errorf("%w: it says %q with a gap of %g", ErrEngine, string(s.Stop), g)
+	}
+	return nil
+}
+
+func gapOf(bound, objective float64) float64 {
+	return (bound - objective) / math.Max(math.Abs(bound), 1e-9)
+}
+
+// finish fills in what Solve reports itself.
+func finish(s *Solution, engine Solver, wall time.Duration) {
+	if s.Engine == "" {
+		s.Engine = engine.Name()
+	}
+	s.WallMS = float64(wall) / float64(time.Millisecond)
+	s.Gap = nil
+	if s.Bound != nil && math.IsInf(*s.Bound, 0) {
+		s.Bound = nil
+	}
+	if s.Bound != nil {
+		*s.Bound = math.Max(*s.Bound, s.Objective)
+		g := gapOf(*s.Bound, s.Objective)
+		s.Gap = &g
+	}
+}
