@@ -1,0 +1,244 @@
+// Package workload turns a cluster log into a simulation's input: the jobs with
+// arrivals, deadlines, utilities and preferences, and the history the
+// predictor has seen before the first of them (3Sigma, section 5).
+//
+// [Build] makes three kinds. [Window] takes a stretch of the log, keeps the
+// runtimes and stretches or compresses the arrivals until the offered load is
+// met, as 3Sigma does with HedgeFund and Mustang. [E2E] fits job classes on the log
+// and draws new jobs from them, as 3Sigma does with Google. [Replay] changes nothing.
+//
+// The same jobs and Spec give the same Workload. Seeds vary which jobs get
+// deadlines, their slacks and preferred racks, the window's position where
+// Spec.StartHour does not fix it, and in E2E the jobs themselves. What decides the outcome
+// (class, actual runtime, SLO or best effort) never becomes an attribute.
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/predict"
+)
+
+// Why jobs of the log are not in the workload: the keys of Workload.Skipped.
+const (
+	SkippedNoRuntime = "no runtime"
+	SkippedFailed    = "failed"
+	SkippedKilled    = "killed"
+	SkippedTooWide   = "wider than the cluster"
+	SkippedTooLong   = "longer than the span"
+	SkippedTooBig    = "larger than one job's share of the work"
+	SkippedTrimmed   = "left out to meet the load"
+)
+
+// Workload is what a simulation runs. It is not modified after Build.
+type Workload struct {
+	// Spec is what it was built from.
+	Spec Spec
+	// Jobs are in order of arrival, ties by ID. Tasks counts nodes: each task holds
+	// a whole one.
+	Jobs []sim.Job
+	// Train is the history, in order of completion, ties by ID.
+	Train []Sample
+	// Origin is the time of day of the simulation's start: the log's clock, with
+	// the log's first instant as the start of 1970. Job.Submitted and
+	// Sample.Job.Submitted agree with it; so should the simulation's epoch.
+	Origin time.Time
+	// Span is the length of time over which Load is offered.
+	Span time.Duration
+	// TraceSpan is the length of the stretch of the log that was used;
+	// Span/TraceSpan is how much arrivals were stretched.
+	TraceSpan time.Duration
+	// Skipped counts, by reason, the considered jobs of the log that are not in Jobs.
+	Skipped map[string]int
+	// Load is the offered machine-time over Nodes·Span.
+	Load float64
+	// MachineHours is the offered machine-time.
+	MachineHours float64
+	// Tasks is the sum of the jobs' tasks in the log's unit, before TasksPerNode.
+	Tasks int
+	// SLOJobs is the number of jobs with a deadline.
+	SLOJobs int
+}
+
+// Sample is a completion the predictor has seen before the simulation.
+type Sample struct {
+	Job predict.Job
+	// Runtime in seconds.
+	Runtime float64
+	// Done is when it completed, since the start of the simulation: at most 0.
+	Done time.Duration
+}
+
+// Build makes the workload that spec describes from the jobs of a log, in any
+// order. It neither keeps nor changes jobs, except that attribute maps of
+// jobs that have a "tasks" attribute are shared. Errors are [*SpecError], naming field and value, [*JobError], or
+// wrap [ErrEmpty] or [ErrTooLittleWork].
+func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
+	spec = spec.withDefaults()
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	sorted, err := inOrder(jobs)
+	if err != nil {
+		return nil, err
+	}
+	train, err := inOrder(spec.Train)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	b := builder{
+		spec:    spec,
+		jobs:    sorted,
+		train:   train,
+		span:    hours(spec.Hours),
+		rng:     rand.New(rand.NewPCG(uint64(spec.Seed), 0x3519a)),
+		skipped: map[string]int{},
+	}
+	switch spec.Kind {
+	case E2E:
+		return b.e2e()
+	case Replay:
+		return b.replay()
+	default:
+		return b.window()
+	}
+}
+
+// TrainPredictor shows p the history in order. It stops at the first refusal.
+func (w *Workload) TrainPredictor(p predict.Predictor) error {
+	for i := range w.Train {
+		s := &w.Train[i]
+		if err := p.Observe(s.Job, s.Runtime); err != nil {
+			return fmt.Errorf("workload: train on job %q: %w", s.Job.ID, err)
+		}
+	}
+	return nil
+}
+
+// inOrder checks jobs and returns them by submission, ties by ID.
+func inOrder(jobs []trace.Job) ([]trace.Job, error) {
+	seen := make(map[string]struct{}, len(jobs))
+	for i := range jobs {
+		j := &jobs[i]
+		if _, dup := seen[j.ID]; dup {
+			return nil, &JobError{Job: j.ID, Line: j.Line, Field: "id", Problem: "is used twice"}
+		}
+		seen[j.ID] = struct{}{}
+		switch {
+		case j.Tasks < 1:
+			return nil, &JobError{j.ID, j.Line, "tasks", fmt.Sprintf("is %d, must be at least 1", j.Tasks)}
+		case j.Submit < 0:
+			return nil, &JobError{j.ID, j.Line, "submit", fmt.Sprintf("is %v, before the log's origin", j.Submit)}
+		case j.Deadline < 0:
+			return nil, &JobError{j.ID, j.Line, "deadline", fmt.Sprintf("is %v, before submission", j.Deadline)}
+		}
+	}
+	out := slices.Clone(jobs)
+	slices.SortStableFunc(out, func(a, b trace.Job) int {
+		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// draft is a job on its way into the workload.
+type draft struct {
+	job     *trace.Job
+	nodes   int
+	runtime time.Duration
+	arrive  time.Duration
+	slo     bool
+}
+
+// work is machine-time in node-seconds.
+func (d *draft) work() float64 { return float64(d.nodes) * d.runtime.Seconds() }
+
+type builder struct {
+	spec    Spec
+	jobs    []trace.Job // by submission
+	train   []trace.Job // Spec.Train, by submission
+	span    time.Duration
+	rng     *rand.Rand
+	skipped map[string]int
+}
+
+// target is the machine-time to offer, in node-seconds.
+func (b *builder) target() float64 {
+	return b.spec.Load * float64(b.spec.Nodes) * b.span.Seconds()
+}
+
+// nodesOf is the gang's size in nodes.
+func (b *builder) nodesOf(tasks int) int {
+	return (tasks-1)/b.spec.TasksPerNode + 1
+}
+
+// refuse says why j cannot be in a Window or E2E workload; empty if it can.
+func (b *builder) refuse(j *trace.Job) string {
+	nodes := b.nodesOf(j.Tasks)
+	switch {
+	case j.Outcome == trace.Failed:
+		return SkippedFailed
+	case j.Outcome == trace.Killed:
+		return SkippedKilled
+	case j.Runtime <= 0:
+		return SkippedNoRuntime
+	case nodes > b.spec.Nodes:
+		return SkippedTooWide
+	case j.Runtime > b.span:
+		return SkippedTooLong
+	case float64(nodes)*j.Runtime.Seconds() > b.spec.MaxShare*b.target():
+		return SkippedTooBig
+	}
+	return ""
+}
+
+// finish turns drafts into the workload's jobs and sums them up.
+func (b *builder) finish(drafts []draft, origin, traceSpan time.Duration) (*Workload, error) {
+	slices.SortStableFunc(drafts, func(x, y draft) int {
+		return cmp.Or(cmp.Compare(x.arrive, y.arrive), cmp.Compare(x.job.ID, y.job.ID))
+	})
+	w := &Workload{
+		Spec: b.spec, Span: b.span, TraceSpan: traceSpan, Skipped: b.skipped,
+		Origin: time.Unix(0, 0).UTC().Add(origin),
+		Jobs:   make([]sim.Job, 0, len(drafts)),
+	}
+	var work float64
+	for i := range drafts {
+		d := &drafts[i]
+		j, err := b.simJob(d, w.Origin)
+		if err != nil {
+			return nil, err
+		}
+		w.Jobs = append(w.Jobs, j)
+		w.Tasks += d.job.Tasks
+		work += d.work()
+		if j.Deadline > 0 {
+			w.SLOJobs++
+		}
+	}
+	w.MachineHours = work / 3600
+	if b.span > 0 {
+		w.Load = work / (float64(b.spec.Nodes) * b.span.Seconds())
+	}
+	return w, nil
+}
+
+// attributes adds "tasks" where the log does not have it.
+func attributes(j *trace.Job) map[string]string {
+	if _, ok := j.Attributes["tasks"]; ok {
+		return j.Attributes
+	}
+	out := make(map[string]string, len(j.Attributes)+1)
+	maps.Copy(out, j.Attributes)
+	out["tasks"] = strconv.Itoa(j.Tasks)
+	return out
+}
+
+func hours(h float64) time.Duration { return time.Duration(h * float64(time.Hour)) }
