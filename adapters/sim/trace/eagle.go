@@ -11,8 +11,7 @@ import (
 // table beside it says of the job on the same line.
 type eagle struct {
 	lines
-	meta   *eagleMeta
-	fields [][]byte
+	meta *eagleMeta
 }
 
 func newEagle(l lines, meta *lines) (*eagle, error) {
@@ -35,33 +34,13 @@ func (p *eagle) next(job *Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p.fields = words(p.fields[:0], line)
-	if len(p.fields) < 4 {
-		return "", p.bad("columns", strconv.Itoa(len(p.fields)), "arrival, tasks, mean and the tasks' durations")
-	}
-	f := p.fields
-	var ok bool
-	if job.Submit, ok = duration(f[0]); !ok {
-		return "", p.bad("arrival", quote(f[0]), wantTime)
-	}
-	if job.Tasks, ok = count(f[1]); !ok {
-		return "", p.bad("tasks", quote(f[1]), wantCount)
-	}
-	if job.Runtime, ok = duration(f[2]); !ok {
-		return "", p.bad("mean", quote(f[2]), wantTime)
-	}
-	if f = f[3:]; len(f) != job.Tasks {
-		return "", p.bad("durations", strconv.Itoa(len(f)), strconv.Itoa(job.Tasks)+", one a task")
-	}
-	job.TaskRuntimes = make([]time.Duration, len(f))
-	for i := range f {
-		if job.TaskRuntimes[i], ok = duration(f[i]); !ok {
-			return "", p.bad("duration "+strconv.Itoa(i+1), quote(f[i]), wantTime)
-		}
+	if err := p.record(job, line); err != nil {
+		return "", err
 	}
 	job.Wait = WaitUnknown
 	if p.meta == nil {
 		job.ID = strconv.Itoa(p.line)
+		job.Attributes = map[string]string{"tasks": strconv.Itoa(job.Tasks)}
 	} else if err := p.meta.next(job, p.line); err != nil {
 		return "", err
 	}
@@ -69,6 +48,36 @@ func (p *eagle) next(job *Job) (string, error) {
 		return "zero runtime", nil
 	}
 	return "", nil
+}
+
+// record parses a line.
+func (p *eagle) record(job *Job, line []byte) error {
+	var ok bool
+	w, line := word(line)
+	if job.Submit, ok = duration(w); !ok {
+		return p.bad("arrival", quote(w), wantTime)
+	}
+	w, line = word(line)
+	if job.Tasks, ok = count(w); !ok {
+		return p.bad("tasks", quote(w), wantCount)
+	}
+	w, line = word(line)
+	if job.Runtime, ok = duration(w); !ok {
+		return p.bad("mean", quote(w), wantTime)
+	}
+	// A line of n bytes has no more than n/2+1 words, whatever it says.
+	job.TaskRuntimes = make([]time.Duration, 0, min(job.Tasks, len(line)/2+1))
+	for w, line = word(line); len(w) > 0; w, line = word(line) {
+		d, ok := duration(w)
+		if !ok {
+			return p.bad("duration "+strconv.Itoa(len(job.TaskRuntimes)+1), quote(w), wantTime)
+		}
+		job.TaskRuntimes = append(job.TaskRuntimes, d)
+	}
+	if n := len(job.TaskRuntimes); n != job.Tasks {
+		return p.bad("durations", strconv.Itoa(n), strconv.Itoa(job.Tasks)+", one a task")
+	}
+	return nil
 }
 
 // eagleMeta reads the table of attributes: a line for each of the log's.

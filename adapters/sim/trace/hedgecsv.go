@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,7 +29,6 @@ type hedgeCSV struct {
 	id, submit, runtime, tasks                       int
 	wait, requested, deadline, outcome, taskRuntimes int
 	demand, attributes                               []metaColumn
-	list                                             [][]byte
 }
 
 func newHedgeCSV(l lines) (*hedgeCSV, error) {
@@ -105,17 +105,17 @@ func wantLater(last time.Duration) string {
 
 // rest fills in what a job may have any number of.
 func (p *hedgeCSV) rest(job *Job) error {
-	var ok bool
 	if b := p.field(p.taskRuntimes); b != nil {
-		p.list = words(p.list[:0], b)
-		if len(p.list) != job.Tasks {
-			return p.wrong(p.taskRuntimes, "as many durations as tasks, blank-separated, or nothing")
-		}
-		job.TaskRuntimes = make([]time.Duration, len(p.list))
-		for i, w := range p.list {
-			if job.TaskRuntimes[i], ok = duration(w); !ok {
+		job.TaskRuntimes = make([]time.Duration, 0, min(job.Tasks, len(b)/2+1))
+		for w, rest := word(b); len(w) > 0; w, rest = word(rest) {
+			d, ok := duration(w)
+			if !ok {
 				return p.bad(colTaskRuntimes, quote(w), wantTime)
 			}
+			job.TaskRuntimes = append(job.TaskRuntimes, d)
+		}
+		if len(job.TaskRuntimes) != job.Tasks {
+			return p.bad(colTaskRuntimes, strconv.Itoa(len(job.TaskRuntimes))+" durations", strconv.Itoa(job.Tasks)+", one a task, blank-separated, or nothing")
 		}
 	}
 	for _, d := range p.demand {

@@ -89,40 +89,57 @@ func (l *lines) failed(err error) error {
 	return e
 }
 
-// words splits a line at blanks into dst.
-func words(dst [][]byte, line []byte) [][]byte {
-	start := -1
-	for i, c := range line {
-		if c == ' ' || c == '\t' {
-			if start >= 0 {
-				dst = append(dst, line[start:i])
-				start = -1
-			}
-		} else if start < 0 {
-			start = i
-		}
+// word cuts the first of a line's blank-separated words; it is empty when there is none.
+func word(line []byte) (first, rest []byte) {
+	i := 0
+	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
+		i++
 	}
-	if start >= 0 {
-		dst = append(dst, line[start:])
+	start := i
+	for i < len(line) && line[i] != ' ' && line[i] != '\t' {
+		i++
+	}
+	return line[start:i], line[i:]
+}
+
+// words cuts a line into at most n words.
+func words(dst [][]byte, line []byte, n int) [][]byte {
+	for len(dst) < n {
+		var w []byte
+		if w, line = word(line); len(w) == 0 {
+			break
+		}
+		dst = append(dst, w)
 	}
 	return dst
 }
 
-// split cuts a CSV line into dst. An empty field is nil, a quoted empty one
-// is not. Quoted fields are unquoted in place; a line break ends even those,
-// which is reported as false.
-func split(dst [][]byte, line []byte) ([][]byte, bool) {
-	if bytes.IndexByte(line, '"') >= 0 {
-		return splitQuoted(dst, line)
-	}
-	for {
+// split cuts a CSV line into dst, and stops when there are more than n fields. An
+// empty field is nil, a quoted empty one is not. Quoted fields are unquoted in place.
+// It reports false when a quote does not end, on this line, right before a comma.
+func split(dst [][]byte, line []byte, n int) ([][]byte, bool) {
+	for len(dst) <= n {
+		if len(line) > 0 && line[0] == '"' {
+			field, rest, ok := unquote(line)
+			if !ok {
+				return dst, false
+			}
+			dst = append(dst, field)
+			if len(rest) == 0 {
+				break
+			}
+			line = rest[1:]
+			continue
+		}
 		i := bytes.IndexByte(line, ',')
 		if i < 0 {
-			return append(dst, orNil(line)), true
+			dst = append(dst, orNil(line))
+			break
 		}
 		dst = append(dst, orNil(line[:i]))
 		line = line[i+1:]
 	}
+	return dst, true
 }
 
 func orNil(b []byte) []byte {
@@ -132,40 +149,21 @@ func orNil(b []byte) []byte {
 	return b
 }
 
-func splitQuoted(dst [][]byte, line []byte) ([][]byte, bool) {
-	for {
-		if len(line) == 0 || line[0] != '"' {
-			i := bytes.IndexByte(line, ',')
-			if i < 0 {
-				return append(dst, orNil(line)), true
+// unquote cuts the quoted field that a line begins with; the rest is empty
+// or begins with a comma.
+func unquote(line []byte) (field, rest []byte, ok bool) {
+	to := 0
+	for i := 1; i < len(line); i++ {
+		if line[i] == '"' {
+			if i++; i == len(line) || line[i] != '"' {
+				rest = line[i:]
+				return line[:to:to], rest, len(rest) == 0 || rest[0] == ','
 			}
-			dst = append(dst, orNil(line[:i]))
-			line = line[i+1:]
-			continue
 		}
-		to, i := 0, 1
-		for ; ; i++ {
-			if i >= len(line) {
-				return dst, false
-			}
-			if line[i] == '"' {
-				if i+1 >= len(line) || line[i+1] != '"' {
-					break
-				}
-				i++
-			}
-			line[to] = line[i]
-			to++
-		}
-		dst = append(dst, line[:to:to])
-		if i++; i == len(line) {
-			return dst, true
-		}
-		if line[i] != ',' {
-			return dst, false
-		}
-		line = line[i+1:]
+		line[to] = line[i]
+		to++
 	}
+	return nil, nil, false
 }
 
 // interner keeps one string for each of the values that attributes repeat.

@@ -222,6 +222,17 @@ func newStream(in *bufio.Reader, name, format string, meta io.Reader, metaName s
 		var p *googleJobs
 		p, err = newGoogleJobs(l)
 		s.parser, s.lines = p, p.at
+	case Simple:
+		var p *simple
+		p, err = newSimple(l)
+		s.parser, s.lines = p, p.at
+	case JobList:
+		var p *jobList
+		p, err = newJobList(l)
+		s.parser, s.lines = p, p.at
+	case HedgeJSONL:
+		p := newHedgeJSONL(l)
+		s.parser, s.lines = p, p.at
 	case HedgeCSV:
 		var p *hedgeCSV
 		p, err = newHedgeCSV(l)
@@ -312,9 +323,9 @@ func byContent(start []byte) string {
 	case line[0] == '{':
 		return HedgeJSONL
 	case bytes.IndexByte(line, ',') < 0:
-		return byFields(words(nil, line), whole)
+		return byFields(line, whole)
 	}
-	names, _ := split(nil, line)
+	names, _ := split(nil, bytes.Clone(line), maxColumns) // split unquotes in place
 	has := func(wanted ...string) bool {
 		for _, w := range wanted {
 			if !slices.ContainsFunc(names, func(b []byte) bool { return string(b) == w }) {
@@ -338,7 +349,8 @@ func byContent(start []byte) string {
 
 // byFields tells the two blank-separated formats apart: a line of the Eagle
 // format has three fields more than its second says.
-func byFields(fields [][]byte, whole bool) string {
+func byFields(line []byte, whole bool) string {
+	fields := words(nil, line, len(line)/2+1)
 	if len(fields) < 4 {
 		return ""
 	}

@@ -60,9 +60,12 @@ func (p *swf) next(job *Job) (string, error) {
 			p.comment(string(line[1:]))
 			continue
 		}
-		p.fields = words(p.fields[:0], line)
-		if len(p.fields) != swfFields {
-			return "", p.bad("columns", strconv.Itoa(len(p.fields)), strconv.Itoa(swfFields))
+		p.fields = words(p.fields[:0], line, swfFields+1)
+		switch n := len(p.fields); {
+		case n < swfFields:
+			return "", p.bad("columns", strconv.Itoa(n), strconv.Itoa(swfFields))
+		case n > swfFields:
+			return "", p.bad("columns", "more", strconv.Itoa(swfFields))
 		}
 		return p.record(job)
 	}

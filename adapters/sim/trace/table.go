@@ -3,8 +3,12 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 )
+
+// maxColumns bounds a table's columns.
+const maxColumns = 10_000
 
 // table reads a CSV file whose columns are found by name in its first line.
 type table struct {
@@ -22,9 +26,9 @@ func (t *table) head(required ...string) error {
 		return err
 	}
 	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-	fields, ok := split(nil, line)
-	if !ok {
-		return t.bad("columns", quote(line), "names, quoted as in CSV or not at all")
+	fields, ok := split(nil, line, maxColumns)
+	if !ok || len(fields) > maxColumns {
+		return t.bad("columns", quote(line), fmt.Sprintf("at most %d names, quoted as in CSV or not at all", maxColumns))
 	}
 	t.strings = interner{}
 	t.index = make(map[string]int, len(fields))
@@ -59,11 +63,15 @@ func (t *table) record() error {
 		return err
 	}
 	var ok bool
-	if t.fields, ok = split(t.fields[:0], line); !ok {
+	if t.fields, ok = split(t.fields[:0], line, len(t.names)); !ok {
 		return t.bad("line", quote(line), "quotes closed on the same line and followed by a comma")
 	}
-	if len(t.fields) != len(t.names) {
-		return t.bad("columns", fmt.Sprint(len(t.fields)), fmt.Sprintf("%d, as in the header", len(t.names)))
+	if n := len(t.fields); n != len(t.names) {
+		found := strconv.Itoa(n)
+		if n > len(t.names) {
+			found = "more"
+		}
+		return t.bad("columns", found, fmt.Sprintf("%d, as in the header", len(t.names)))
 	}
 	return nil
 }
