@@ -1,0 +1,46 @@
+# hedge: `make` runs the main job, `make test` runs every test and installs what it needs.
+
+MODULES := $(shell cat allmodules)
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
+GO ?= go
+
+.PHONY: demo hedge hedge-full test race lint fmt vet docs bench results clean
+
+## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
+demo: hedge
+	./bin/hedge compare --report bin/report
+
+## hedge: bin/hedge, no C compiler needed
+hedge:
+	CGO_ENABLED=0 $(GO) build -o bin/hedge ./cmd/hedge
+
+## hedge-full: bin/hedge-full, with every backend that needs a C compiler (none yet)
+hedge-full:
+	$(GO) build -o bin/hedge-full ./cmd/hedge
+
+## test: every test of every module
+test:
+	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test ./...) || exit 1; done
+
+## race: the same under the race detector
+race:
+	@for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race -short ./...) || exit 1; done
+
+## fmt: gofmt, failing on a difference
+fmt:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
+
+vet:
+	@for m in $(MODULES); do echo "== vet $$m"; (cd $$m && $(GO) vet ./...) || exit 1; done
+
+## lint: golangci-lint, built from source at a fixed version
+lint:
+	@mkdir -p bin; test -x bin/golangci-lint || GOBIN=$(CURDIR)/bin GOWORK=off $(GO) install $(GOLANGCI)
+	@for m in $(MODULES); do echo "== lint $$m"; (cd $$m && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+
+## bench: the benchmarks of docs/benchmarks.md
+bench:
+	@for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchmem ./...) || exit 1; done
+
+clean:
+	rm -rf bin results
