@@ -1,0 +1,38 @@
+// Package hedge is the root of an embeddable SDK for cluster scheduling under
+// uncertainty. A host program (an orchestrator, a simulator) tells it what is pending and what
+// runs, and gets a plan: what to start where, what to defer, what to preempt, and why. Runtimes are
+// predicted as distributions, and plans maximise expected utility.
+//
+// # Rooms
+//
+// Imports point upwards in this list only.
+//
+//	dist       what is known of a number that is not known yet
+//	utility    what finishing at a given time is worth, and its expectation
+//	predict    from history to a distribution
+//	solver     the placement problem in plain numbers; engines greedy and native
+//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline
+//	adapters   where jobs and nodes live; adapters/sim is a simulator, with trace readers
+//	           and workload builders
+//	examples   programs to run and to copy
+//	cmd/hedge  the command line, a module of its own
+//
+// # The way of one job
+//
+//	cluster -- Submitted --> sched.Loop -- Predict --> predict.Predictor
+//	                             | every cycle: an immutable sched.Snapshot
+//	                             v
+//	                         sched.Policy -- options x expected utility --> solver.Solve
+//	                             |
+//	cluster <- Start, Preempt -- sched.Plan, each decision with its reason
+//	cluster -- Finished -----> predict.Observe
+//
+// One direction, no call-backs up the stack: a cycle is a function of its snapshot, and the same
+// input with the same seed gives the same plan on any machine and any number of cores.
+//
+// # Rules of the house
+//
+// Seconds are float64 inside and time.Duration or time.Time at the edge. The library never logs, never exits, starts
+// no goroutine that it does not stop, and reads no clock and no random source but those it is given.
+// The root module needs no C compiler and imports the standard library only, outside its tests.
+package hedge
