@@ -1,0 +1,160 @@
+package predict
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/hedgesched/hedge/dist"
+)
+
+// The four point estimators of a feature value, as [Expert].Estimator names them.
+const (
+	// Mean is the mean of all runtimes.
+	Mean = "mean"
+	// Median is the median of the recent runtimes.
+	Median = "median"
+	// Rolling is the exponentially weighted mean.
+	Rolling = "rolling"
+	// Recent is the mean of the recent runtimes.
+	Recent = "recent"
+)
+
+const numEstimators = 4
+
+var estimatorNames = [numEstimators]string{Mean, Median, Rolling, Recent}
+
+// entry is the history of one feature value, in constant memory: at most
+// recent values, one sketch and a few sums. Entries live in slabs and are
+// linked by index in order of last use.
+type entry struct {
+	key    string
+	n      uint64
+	est    [numEstimators]float64 // what each estimator says now
+	err    [numEstimators]float64 // sum of |estimate - actual|, forgotten at the rate of options.Forget
+	act    float64                // sum of actuals over the same predictions
+	ring   []float64              // the recent values; ring[head] is the oldest once full
+	head   int
+	sketch *dist.Sketch // nil while the ring still holds every value
+	hist   atomic.Pointer[dist.Histogram]
+	prev   int32
+	next   int32
+}
+
+// reset makes the entry a new one.
+func (e *entry) reset(key string) {
+	e.key, e.n, e.act, e.head = key, 0, 0, 0
+	e.est, e.err = [numEstimators]float64{}, [numEstimators]float64{}
+	e.ring, e.sketch = nil, nil
+	e.hist.Store(nil)
+}
+
+// observe scores the estimators by what they said before x, then learns x.
+func (e *entry) observe(x float64, o *HistoryOptions, scratch []float64) error {
+	if err := e.learn(x, o); err != nil {
+		return err
+	}
+	if e.n > 0 {
+		for k := range e.err {
+			e.err[k] = min(math.MaxFloat64, e.err[k]*o.Forget+math.Abs(e.est[k]-x))
+		}
+		e.act = min(math.MaxFloat64, e.act*o.Forget+x)
+	}
+	e.n++
+	e.estimate(x, o, scratch)
+	e.hist.Store(nil)
+	return nil
+}
+
+// learn puts x into the ring and, once the ring no longer holds everything, the sketch.
+func (e *entry) learn(x float64, o *HistoryOptions) error {
+	if len(e.ring) < o.Recent {
+		if len(e.ring) == cap(e.ring) {
+			e.ring = append(make([]float64, 0, min(o.Recent, max(1, 2*len(e.ring)))), e.ring...)
+		}
+		e.ring = append(e.ring, x)
+		return nil
+	}
+	if !o.RecentOnly {
+		if e.sketch == nil {
+			s, err := sketchOf(e.ring, e.head, o.Bins)
+			if err != nil {
+				return err
+			}
+			e.sketch = s
+		}
+		if err := e.sketch.Add(x); err != nil {
+			return err
+		}
+	}
+	e.ring[e.head] = x
+	e.head = (e.head + 1) % len(e.ring)
+	return nil
+}
+
+// estimate refreshes the estimators after x was learnt.
+func (e *entry) estimate(x float64, o *HistoryOptions, scratch []float64) {
+	sorted := append(scratch[:0], e.ring...)
+	insertionSort(sorted)
+	m := len(sorted)
+	recent := 0.0
+	for _, v := range sorted {
+		recent += v / float64(m)
+	}
+	median := sorted[m/2]
+	if m%2 == 0 {
+		median = sorted[m/2-1] + (sorted[m/2]-sorted[m/2-1])/2
+	}
+	rolling := x
+	if e.n > 1 {
+		rolling = o.Alpha*x + (1-o.Alpha)*e.est[2]
+	}
+	mean := e.est[0] + (x-e.est[0])/float64(e.n)
+	e.est = [numEstimators]float64{mean, median, rolling, recent}
+}
+
+// nmae is the normalised mean absolute error of an estimator so far: +Inf
+// before the first scored prediction.
+func (e *entry) nmae(k int) float64 {
+	switch {
+	case e.n < 2:
+		return math.Inf(1)
+	case e.err[k] == 0:
+		return 0
+	case e.act == 0:
+		return math.Inf(1)
+	}
+	return e.err[k] / e.act
+}
+
+// histogram is the distribution of the feature value's runtimes.
+func (e *entry) histogram(bins int) (*dist.Histogram, error) {
+	s := e.sketch
+	if s == nil {
+		var err error
+		if s, err = sketchOf(e.ring, e.head, bins); err != nil {
+			return nil, err
+		}
+	}
+	return s.Distribution()
+}
+
+// sketchOf feeds a ring, oldest value first, to a new sketch.
+func sketchOf(ring []float64, head, bins int) (*dist.Sketch, error) {
+	s := dist.NewSketch(bins)
+	for i := range ring {
+		if err := s.Add(ring[(head+i)%len(ring)]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func insertionSort(x []float64) {
+	for i := 1; i < len(x); i++ {
+		v, j := x[i], i
+		for ; j > 0 && x[j-1] > v; j-- {
+			x[j] = x[j-1]
+		}
+		x[j] = v
+	}
+}

@@ -1,0 +1,248 @@
+package predict
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrFeature is wrapped by errors about a feature that cannot be used: an
+// empty attribute name, a name that holds "+", the same feature twice.
+var ErrFeature = errors.New("predict: bad feature")
+
+// AllFeature is the name of the broadest feature, the one every job has.
+const AllFeature = "all"
+
+// Feature is something history is kept by (section 4.1): an attribute, a derived property
+// such as the hour of submission, or a combination of those. A job that
+// lacks one of a feature's parts does not have the feature. The zero value is [All].
+type Feature struct {
+	parts []part
+}
+
+// part is one component; derive is nil for an attribute.
+type part struct {
+	name   string
+	derive func(Job) (string, bool)
+}
+
+// All is the broadest feature: every job has it, with the same value.
+func All() Feature { return Feature{} }
+
+// Attr is the combination of the named attributes, one or more. A job in which one of them
+// is absent or empty does not have the feature.
+func Attr(names ...string) Feature {
+	f := Feature{parts: make([]part, 0, len(names))}
+	for _, n := range names {
+		f = f.with(part{name: n})
+	}
+	return f
+}
+
+// Derived is a feature computed from the job; value must be pure, fast and
+// safe for concurrent use, and says by false that the job has no such value.
+func Derived(name string, value func(Job) (string, bool)) Feature {
+	return Feature{parts: []part{{name: name, derive: value}}}
+}
+
+// HourOfDay is the hour of submission, "00" to "23", in the location the
+// job's submission time carries. Jobs without a submission time lack it.
+func HourOfDay() Feature { return Derived("hour", hourOfDay) }
+
+// DayOfWeek is the day of submission, "Sunday" to "Saturday", in the location the
+// job's submission time carries. Jobs without a submission time lack it.
+func DayOfWeek() Feature { return Derived("weekday", dayOfWeek) }
+
+// Combine is the combination of all parts of the given features; a part
+// that several of them have counts once.
+func Combine(features ...Feature) Feature {
+	var out Feature
+	for _, f := range features {
+		for _, p := range f.parts {
+			out = out.with(p)
+		}
+	}
+	return out
+}
+
+// ParseFeature reads a feature's name as [Feature.Name] writes it: "all", or
+// parts joined by "+", of which hour and weekday are derived and every other
+// is an attribute. It refuses empty parts with [ErrFeature].
+func ParseFeature(name string) (Feature, error) {
+	if name == AllFeature {
+		return All(), nil
+	}
+	var out Feature
+	for _, n := range strings.Split(name, "+") {
+		switch n {
+		case "", AllFeature:
+			return Feature{}, fmt.Errorf("%w: part %q of %q", ErrFeature, n, name)
+		case "hour":
+			out = Combine(out, HourOfDay())
+		case "weekday":
+			out = Combine(out, DayOfWeek())
+		default:
+			out = Combine(out, Attr(n))
+		}
+	}
+	return out, nil
+}
+
+// Name is the names of the feature's parts joined by "+", or "all".
+func (f Feature) Name() string {
+	if len(f.parts) == 0 {
+		return AllFeature
+	}
+	names := make([]string, len(f.parts))
+	for i, p := range f.parts {
+		names[i] = p.name
+	}
+	return strings.Join(names, "+")
+}
+
+// with returns the feature with one more part, unless it has it already.
+func (f Feature) with(p part) Feature {
+	for _, q := range f.parts {
+		if q.name == p.name {
+			return f
+		}
+	}
+	parts := make([]part, len(f.parts), len(f.parts)+1)
+	copy(parts, f.parts)
+	return Feature{parts: append(parts, p)}
+}
+
+// DefaultFeatures is the feature set of a history that is given none. It
+// names the attributes logs and orchestrators commonly have, and jobs that lack one skip
+// the features built on it:
+//
+//	user, group, name, logical_name, executable, queue, partition, class,
+//	priority, tasks, cores, requested (seconds asked for), cpu, memory, gpu
+//
+// alone, the submitter (user or group) combined with what is run and what is asked for, and "all".
+func DefaultFeatures() []Feature {
+	names := []string{
+		AllFeature, "user", "group", "name", "logical_name", "executable",
+		"queue", "partition", "class", "priority", "tasks", "requested",
+		"user+name", "user+logical_name", "user+executable", "user+queue", "user+class", "user+priority",
+		"user+tasks", "user+cores", "user+requested", "user+hour", "user+weekday",
+		"group+executable", "group+requested", "logical_name+priority", "logical_name+tasks",
+		"queue+tasks", "queue+requested", "requested+tasks",
+		"user+executable+tasks", "user+executable+requested", "user+requested+tasks",
+		"user+queue+requested", "user+name+tasks", "user+name+requested", "user+logical_name+tasks",
+		"user+logical_name+hour", "user+cpu+memory+gpu",
+		"user+executable+requested+tasks",
+	}
+	out := make([]Feature, 0, len(names))
+	for _, n := range names {
+		if f, err := ParseFeature(n); err == nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// hours are the values of HourOfDay, so that deriving one allocates nothing.
+var hours = [24]string{
+	"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11",
+	"12", "13", "14", "15", "16", "17", "18", "19", "20", "21", "22", "23",
+}
+
+func hourOfDay(j Job) (string, bool) {
+	if j.Submitted.IsZero() {
+		return "", false
+	}
+	return hours[j.Submitted.Hour()], true
+}
+
+func dayOfWeek(j Job) (string, bool) {
+	if j.Submitted.IsZero() {
+		return "", false
+	}
+	return j.Submitted.Weekday().String(), true
+}
+
+// plan is a feature set made ready: every distinct part is looked up once per
+// job, and features refer to parts by index.
+type plan struct {
+	names    []string
+	parts    []part
+	features [][]int
+}
+
+// maxParts bounds the distinct parts of a feature set, so that a job's values fit a fixed array.
+const maxParts = 64
+
+func newPlan(features []Feature) (*plan, error) {
+	p := &plan{}
+	index := map[string]int{}
+	seen := map[string]bool{}
+	for _, f := range features {
+		name := f.Name()
+		if seen[name] {
+			return nil, fmt.Errorf("%w: %q is given twice", ErrFeature, name)
+		}
+		seen[name] = true
+		ids := make([]int, 0, len(f.parts))
+		for _, q := range f.parts {
+			if q.name == "" || q.name == AllFeature || strings.Contains(q.name, "+") {
+				return nil, fmt.Errorf("%w: part %q of %q", ErrFeature, q.name, name)
+			}
+			i, ok := index[q.name]
+			if !ok {
+				i = len(p.parts)
+				index[q.name] = i
+				p.parts = append(p.parts, q)
+			}
+			ids = append(ids, i)
+		}
+		p.names = append(p.names, name)
+		p.features = append(p.features, ids)
+	}
+	if len(p.parts) > maxParts {
+		return nil, fmt.Errorf("%w: %d distinct parts, at most %d", ErrFeature, len(p.parts), maxParts)
+	}
+	return p, nil
+}
+
+// values are a job's part values; empty means that the job has none.
+type values [maxParts]string
+
+func (p *plan) values(j Job, out *values) {
+	for i := range p.parts {
+		out[i] = ""
+		if derive := p.parts[i].derive; derive == nil {
+			out[i] = j.Attributes[p.parts[i].name]
+		} else if v, ok := derive(j); ok {
+			out[i] = v
+		}
+	}
+}
+
+// key appends the job's key for one feature: the feature's number and the
+// length-prefixed values, so that no two different values share a key.
+func (p *plan) key(buf []byte, feature int, v *values) ([]byte, bool) {
+	buf = binary.AppendUvarint(buf, uint64(feature))
+	for _, i := range p.features[feature] {
+		if v[i] == "" {
+			return buf, false
+		}
+		buf = binary.AppendUvarint(buf, uint64(len(v[i])))
+		buf = append(buf, v[i]...)
+	}
+	return buf, true
+}
+
+// display is the feature's value as people read it.
+func (p *plan) display(feature int, v *values) string {
+	ids := p.features[feature]
+	if len(ids) == 1 {
+		return v[ids[0]]
+	}
+	vals := make([]string, len(ids))
+	for n, i := range ids {
+		vals[n] = v[i]
+	}
+	return strings.Join(vals, " ")
+}

@@ -1,0 +1,385 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/hedgesched/hedge/dist"
+)
+
+var (
+	// ErrRuntime is wrapped by Observe's refusal of a NaN, infinite or negative runtime.
+	ErrRuntime = errors.New("predict: bad runtime")
+	// ErrOptions is wrapped by errors about options out of range.
+	ErrOptions = errors.New("predict: bad options")
+)
+
+// Result is the kind of forecast a history gives.
+type Result int
+
+const (
+	// Distribution forecasts the chosen feature value's histogram (3σPredict).
+	Distribution Result = iota
+	// Point forecasts the chosen expert's point estimate alone (JVuPredict).
+	Point
+)
+
+// HistoryOptions configure a [History]. A zero field takes its default.
+type HistoryOptions struct {
+	// Features are what history is kept by; default [DefaultFeatures]. [All]
+	// is added when missing: it is what a job without history falls back to.
+	Features []Feature
+	// Bins bounds the bins of a feature value's histogram; default 80, at least 2.
+	Bins int
+	// Recent is how many last values the median and the recent mean are taken
+	// of; default 20, at most 1024.
+	Recent int
+	// Alpha is the newest value's weight in the rolling estimate, in (0, 1]; default 0.6.
+	Alpha float64
+	// Forget is the factor by which an expert's past errors lose weight with each
+	// new one, in (0, 1]. Default 1, as in the paper: errors never fade.
+	Forget float64
+	// MinSamples is how many completions a feature value needs before it may
+	// be preferred over others by its NMAE, at least 2 (one scored
+	// prediction); default 2. Where no feature value of a job has as many, see [History.Predict].
+	MinSamples int
+	// MaxValues bounds the feature values remembered in all; the least recently observed
+	// are forgotten first. Default 1<<20. A feature value takes about 250
+	// bytes with one sample and up to a few KiB with many.
+	MaxValues int
+	// RecentOnly forecasts the histogram of the recent values in place of all values.
+	RecentOnly bool
+	// Prior is the forecast without any history; default a lognormal with median 10 min
+	// and a 95 % interval from 12 s to 8 h 24 min.
+	Prior dist.Distribution
+	// Result is the kind of forecast; default [Distribution].
+	Result Result
+}
+
+// withDefaults returns a checked copy with every zero field filled in.
+func (o *HistoryOptions) withDefaults() (HistoryOptions, error) {
+	var c HistoryOptions
+	if o != nil {
+		c = *o
+	}
+	if c.Features == nil {
+		c.Features = DefaultFeatures()
+	}
+	orInt(&c.Bins, 80)
+	orInt(&c.Recent, 20)
+	orInt(&c.MinSamples, 2)
+	orInt(&c.MaxValues, 1<<20)
+	orFloat(&c.Alpha, 0.6)
+	orFloat(&c.Forget, 1)
+	if c.Prior == nil {
+		prior, err := defaultPrior()
+		if err != nil {
+			return c, err
+		}
+		c.Prior = prior.Dist
+	}
+	return c, c.check()
+}
+
+func (o *HistoryOptions) check() error {
+	switch {
+	case o.Bins < 2:
+		return fmt.Errorf("%w: Bins %d, at least 2", ErrOptions, o.Bins)
+	case o.Recent < 1 || o.Recent > 1024:
+		return fmt.Errorf("%w: Recent %d, 1 to 1024", ErrOptions, o.Recent)
+	case o.MinSamples < 2:
+		return fmt.Errorf("%w: MinSamples %d, at least 2", ErrOptions, o.MinSamples)
+	case o.MaxValues < 1 || o.MaxValues > math.MaxInt32:
+		return fmt.Errorf("%w: MaxValues %d, 1 to %d", ErrOptions, o.MaxValues, math.MaxInt32)
+	case !(o.Alpha > 0 && o.Alpha <= 1):
+		return fmt.Errorf("%w: Alpha %v, in (0, 1]", ErrOptions, o.Alpha)
+	case !(o.Forget > 0 && o.Forget <= 1):
+		return fmt.Errorf("%w: Forget %v, in (0, 1]", ErrOptions, o.Forget)
+	case o.Result != Distribution && o.Result != Point:
+		return fmt.Errorf("%w: Result %d", ErrOptions, o.Result)
+	}
+	if m := o.Prior.Quantile(0.5); math.IsNaN(m) || math.IsInf(m, 0) || m < 0 {
+		return fmt.Errorf("%w: Prior has median %v", ErrOptions, m)
+	}
+	return nil
+}
+
+func orInt(v *int, d int) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+func orFloat(v *float64, d float64) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// History is 3σPredict (section 4.1): for every value of every feature it
+// keeps a streaming histogram and four point estimators, scores each (feature value,
+// estimator) by the normalised mean absolute error of what it would have
+// predicted, and forecasts with the best. It is safe for concurrent use;
+// predictions run side by side.
+type History struct {
+	opts HistoryOptions
+	plan *plan
+
+	mu      sync.RWMutex
+	table   *table
+	scratch []float64
+	keys    []byte
+
+	cacheMu sync.Mutex
+	cached  []*entry // whose histograms are cached, a ring
+	cacheAt int
+}
+
+// maxCached bounds the cached histograms.
+const maxCached = 4096
+
+// NewHistory returns an empty history; nil options are the defaults. Options out
+// of range are refused with [ErrOptions] or [ErrFeature].
+func NewHistory(opts *HistoryOptions) (*History, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	features := append([]Feature(nil), o.Features...)
+	hasAll := false
+	for _, f := range features {
+		hasAll = hasAll || len(f.parts) == 0
+	}
+	if !hasAll {
+		features = append(features, All())
+	}
+	o.Features = features
+	p, err := newPlan(features)
+	if err != nil {
+		return nil, err
+	}
+	return &History{
+		opts: o, plan: p, table: newTable(o.MaxValues),
+		scratch: make([]float64, 0, o.Recent),
+	}, nil
+}
+
+// Len is the number of feature values remembered.
+func (h *History) Len() int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return len(h.table.index)
+}
+
+// Predict forecasts the job's runtime, in seconds. Of the job's feature values
+// with at least MinSamples completions it takes the expert with the lowest NMAE,
+// ties going to the feature with more parts. If there are none, the feature
+// with most parts that has been seen at all forecasts by its median; a job
+// with no history whatever gets the prior, whose point is its median.
+//
+// With [Distribution] results Dist is the histogram of the feature value's runtimes,
+// cached until it changes; with [Point], Dist is the point.
+func (h *History) Predict(job Job) Prediction {
+	var v values
+	h.plan.values(job, &v)
+	h.mu.RLock()
+	c := h.choose(&v)
+	if c.e == nil {
+		h.mu.RUnlock()
+		return h.prior()
+	}
+	p := Prediction{Point: c.e.est[c.k], Samples: int(min(c.e.n, math.MaxInt))}
+	if h.opts.Result == Distribution {
+		p.Dist = h.histogram(c.e)
+	}
+	h.mu.RUnlock()
+	if p.Dist == nil {
+		p.Dist = pointAt(p.Point)
+	}
+	p.Expert = Expert{
+		Feature: h.plan.names[c.feature], Value: h.plan.display(c.feature, &v), Estimator: estimatorNames[c.k],
+	}
+	return p
+}
+
+func (h *History) prior() Prediction {
+	m := h.opts.Prior.Quantile(0.5)
+	p := Prediction{Dist: h.opts.Prior, Point: m, Expert: Expert{Estimator: "prior"}}
+	if h.opts.Result == Point {
+		p.Dist = pointAt(m)
+	}
+	return p
+}
+
+// choice is an expert under consideration.
+type choice struct {
+	e       *entry
+	k       int
+	feature int
+	parts   int
+	trusted bool
+	score   float64
+}
+
+// better says whether c should be preferred to d.
+func (c *choice) better(d *choice) bool {
+	switch {
+	case d.e == nil:
+		return true
+	case c.trusted != d.trusted:
+		return c.trusted
+	case c.trusted && c.score != d.score:
+		return c.score < d.score
+	default:
+		return c.parts > d.parts
+	}
+}
+
+// choose picks the expert; its e is nil without history. The caller holds mu.
+func (h *History) choose(v *values) choice {
+	var best choice
+	var buf [256]byte
+	for f := range h.plan.features {
+		key, ok := h.plan.key(buf[:0], f, v)
+		if !ok {
+			continue
+		}
+		e := h.table.get(key)
+		if e == nil {
+			continue
+		}
+		c := choice{e: e, feature: f, parts: len(h.plan.features[f]), trusted: e.n >= uint64(h.opts.MinSamples)}
+		c.k, c.score = h.bestEstimator(e, c.trusted)
+		if c.better(&best) {
+			best = c
+		}
+	}
+	return best
+}
+
+// bestEstimator is the entry's estimator of lowest NMAE, or the median while it is not trusted.
+func (h *History) bestEstimator(e *entry, trusted bool) (k int, score float64) {
+	if !trusted {
+		return 1, math.Inf(1)
+	}
+	score = e.nmae(0)
+	for i := 1; i < numEstimators; i++ {
+		if s := e.nmae(i); s < score {
+			k, score = i, s
+		}
+	}
+	return k, score
+}
+
+// histogram returns the entry's cached histogram, made if need be. The caller
+// holds mu for reading, so the entry does not change meanwhile.
+func (h *History) histogram(e *entry) dist.Distribution {
+	if d := e.hist.Load(); d != nil {
+		return d
+	}
+	d, err := e.histogram(h.opts.Bins)
+	if err != nil {
+		return nil
+	}
+	h.cacheMu.Lock()
+	defer h.cacheMu.Unlock()
+	if len(h.cached) < maxCached {
+		h.cached = append(h.cached, e)
+	} else {
+		h.cached[h.cacheAt].hist.Store(nil)
+		h.cached[h.cacheAt] = e
+		h.cacheAt = (h.cacheAt + 1) % maxCached
+	}
+	e.hist.Store(d)
+	return d
+}
+
+// Observe learns that the job ran for runtime seconds: each of its feature
+// values scores its experts by what they would have said, then learns. NaN,
+// infinite and negative runtimes are refused with [ErrRuntime] and change nothing.
+func (h *History) Observe(job Job, runtime float64) error {
+	if err := checkRuntime(job, runtime); err != nil {
+		return err
+	}
+	var v values
+	h.plan.values(job, &v)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for f := range h.plan.features {
+		key, ok := h.plan.key(h.keys[:0], f, &v)
+		h.keys = key
+		if !ok {
+			continue
+		}
+		if err := h.table.use(key).observe(runtime, &h.opts, h.scratch); err != nil {
+			return fmt.Errorf("predict: feature %s: %w", h.plan.names[f], err)
+		}
+	}
+	return nil
+}
+
+func checkRuntime(job Job, runtime float64) error {
+	if math.IsNaN(runtime) || math.IsInf(runtime, 0) || runtime < 0 {
+		return fmt.Errorf("%w: job %q ran %v s", ErrRuntime, job.ID, runtime)
+	}
+	return nil
+}
+
+// Candidate is one expert's forecast for a job.
+type Candidate struct {
+	Expert Expert
+	// Point is its estimate, in seconds.
+	Point float64
+	// NMAE is its normalised mean absolute error so far; +Inf when none of its
+	// predictions has been scored.
+	NMAE float64
+	// Samples is the number of completions behind it.
+	Samples int
+	// Trusted tells that it has the MinSamples completions to compete by its NMAE.
+	Trusted bool
+	// Chosen marks the expert [History.Predict] would take.
+	Chosen bool
+}
+
+// Explain lists every expert that has something to say about the job, by
+// feature in the history's order and then mean, median, rolling, recent. It is empty without history.
+func (h *History) Explain(job Job) []Candidate {
+	var v values
+	h.plan.values(job, &v)
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	best := h.choose(&v)
+	var out []Candidate
+	var buf [256]byte
+	for f := range h.plan.features {
+		key, ok := h.plan.key(buf[:0], f, &v)
+		if !ok {
+			continue
+		}
+		e := h.table.get(key)
+		if e == nil {
+			continue
+		}
+		value := h.plan.display(f, &v)
+		for k, name := range estimatorNames {
+			out = append(out, Candidate{
+				Expert: Expert{Feature: h.plan.names[f], Value: value, Estimator: name},
+				Point:  e.est[k], NMAE: e.nmae(k), Samples: int(min(e.n, math.MaxInt)),
+				Trusted: e.n >= uint64(h.opts.MinSamples),
+				Chosen:  e == best.e && k == best.k,
+			})
+		}
+	}
+	return out
+}
+
+// pointAt is the distribution of a single non-negative value.
+func pointAt(x float64) dist.Distribution {
+	p, err := dist.NewPoint(x)
+	if err != nil {
+		return dist.Point{}
+	}
+	return p
+}

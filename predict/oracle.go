@@ -1,0 +1,143 @@
+package predict
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"github.com/hedgesched/hedge/dist"
+)
+
+// NewPerfect returns the predictor that knows: runtime gives a job's runtime in
+// seconds, and false (or a value that is no runtime) for a job it does not know, which then gets
+// the default prior of [HistoryOptions]. It learns nothing. It is as safe for
+// concurrent use as runtime.
+func NewPerfect(runtime func(Job) (float64, bool)) (Predictor, error) {
+	if runtime == nil {
+		return nil, fmt.Errorf("%w: no runtimes", ErrOptions)
+	}
+	prior, err := defaultPrior()
+	if err != nil {
+		return nil, err
+	}
+	return &perfect{runtime: runtime, prior: prior}, nil
+}
+
+type perfect struct {
+	runtime func(Job) (float64, bool)
+	prior   Prediction
+}
+
+func (p *perfect) Predict(job Job) Prediction {
+	t, ok := p.runtime(job)
+	if !ok || checkRuntime(job, t) != nil {
+		return p.prior
+	}
+	return Prediction{Dist: pointAt(t), Point: t, Expert: Expert{Estimator: "perfect"}}
+}
+
+func (p *perfect) Observe(job Job, runtime float64) error { return checkRuntime(job, runtime) }
+
+// NewFixed returns the predictor that gives every job the same forecast, whose
+// point is the distribution's mean. It learns nothing.
+func NewFixed(d dist.Distribution) (Predictor, error) {
+	if d == nil {
+		return nil, fmt.Errorf("%w: no distribution", ErrOptions)
+	}
+	m := d.Mean()
+	if math.IsNaN(m) || math.IsInf(m, 0) || m < 0 {
+		return nil, fmt.Errorf("%w: distribution has mean %v", ErrOptions, m)
+	}
+	return &fixed{Prediction{Dist: d, Point: m, Expert: Expert{Estimator: "fixed"}}}, nil
+}
+
+type fixed struct{ p Prediction }
+
+func (f *fixed) Predict(Job) Prediction                 { return f.p }
+func (f *fixed) Observe(job Job, runtime float64) error { return checkRuntime(job, runtime) }
+
+// Perturbation describes the predictor of the perturbation study (section 6.3 of the paper): a
+// normal distribution around a runtime that is off by a random share.
+type Perturbation struct {
+	// Shift is the mean relative error: 0.2 predicts 20 % too long on average.
+	Shift float64
+	// ShiftDeviation is the standard deviation of a job's shift around the mean
+	// one; 0.1 in the paper. 0 shifts every job alike.
+	ShiftDeviation float64
+	// CoV is the forecast's standard deviation over the actual runtime, at least
+	// 0; 0 gives points.
+	CoV float64
+	// Point gives the shifted runtime as a point in place of the distribution.
+	Point bool
+	// Seed selects the shifts. A job's shift depends on Seed and its ID alone.
+	Seed uint64
+}
+
+// NewPerturbed returns a predictor that forecasts N(µ = runtime·(1+shift), σ =
+// runtime·CoV), truncated at 0, with shift ~ N(Shift, ShiftDeviation) drawn
+// per job; a µ below 0 counts as 0. Jobs that runtime does not know get the default prior.
+// It learns nothing.
+func NewPerturbed(runtime func(Job) (float64, bool), p Perturbation) (Predictor, error) {
+	for _, v := range []float64{p.Shift, p.ShiftDeviation, p.CoV} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%w: perturbation by %v", ErrOptions, v)
+		}
+	}
+	if p.CoV < 0 || p.ShiftDeviation < 0 {
+		return nil, fmt.Errorf("%w: perturbation with CoV %v, ShiftDeviation %v", ErrOptions, p.CoV, p.ShiftDeviation)
+	}
+	oracle, err := NewPerfect(runtime)
+	if err != nil {
+		return nil, err
+	}
+	return &perturbed{Predictor: oracle, p: p}, nil
+}
+
+type perturbed struct {
+	Predictor
+	p Perturbation
+}
+
+func (p *perturbed) Predict(job Job) Prediction {
+	out := p.Predictor.Predict(job)
+	if out.Expert.Estimator != "perfect" {
+		return out
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(job.ID)) //nolint:errcheck // a hash never fails
+	draw := rand.New(rand.NewPCG(p.p.Seed, sum.Sum64())).NormFloat64()
+	runtime := out.Point
+	mu := max(0, runtime*(1+p.p.Shift+p.p.ShiftDeviation*draw))
+	if math.IsInf(mu, 1) {
+		mu = runtime
+	}
+	out.Expert.Estimator = "perturbed"
+	out.Point, out.Dist = mu, pointAt(mu)
+	if sigma := runtime * p.p.CoV; !p.p.Point && sigma > 0 {
+		if d, err := dist.NewNormal(mu, sigma); err == nil {
+			out.Dist = d
+		}
+	}
+	return out
+}
+
+// Pointwise turns a predictor's distributions into points: JVuPredict from
+// 3σPredict. Learning is passed on.
+func Pointwise(p Predictor) Predictor { return pointwise{p} }
+
+type pointwise struct{ Predictor }
+
+func (p pointwise) Predict(job Job) Prediction {
+	out := p.Predictor.Predict(job)
+	out.Dist = pointAt(out.Point)
+	return out
+}
+
+func defaultPrior() (Prediction, error) {
+	d, err := dist.NewLognormal(math.Log(600), 2)
+	if err != nil {
+		return Prediction{}, err
+	}
+	return Prediction{Dist: d, Point: d.Quantile(0.5), Expert: Expert{Estimator: "prior"}}, nil
+}

@@ -1,0 +1,239 @@
+package predict
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"math"
+
+	"github.com/hedgesched/hedge/dist"
+)
+
+var (
+	// ErrSnapshot is wrapped by every refusal of a snapshot.
+	ErrSnapshot = errors.New("predict: bad snapshot")
+	// ErrSnapshotVersion is wrapped, beside [ErrSnapshot], when it is of another version.
+	ErrSnapshotVersion = errors.New("another version")
+	// ErrSnapshotCorrupt is wrapped, beside [ErrSnapshot], when it is
+	// truncated, damaged or no snapshot at all.
+	ErrSnapshotCorrupt = errors.New("truncated or corrupt")
+	// ErrSnapshotOptions is wrapped, beside [ErrSnapshot], when it was saved by a
+	// history with other features, bins or estimators.
+	ErrSnapshotOptions = errors.New("other options")
+)
+
+const (
+	snapshotMagic   = "hedge predict\n"
+	snapshotVersion = 1
+	checksumSize    = 8
+)
+
+// Save writes the history's state. The same state gives the same bytes. The
+// history is locked against learning while it is encoded, not while it is written.
+//
+// The format is a magic line, a version, the options that shape the state, the
+// feature values from the least to the most recently observed, and a CRC-64 of all before it.
+func (h *History) Save(w io.Writer) error {
+	b, err := h.encode()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(b); err != nil {
+		return fmt.Errorf("predict: saving a snapshot: %w", err)
+	}
+	return nil
+}
+
+// Load replaces the history's state by a snapshot. A snapshot that is
+// truncated, corrupt, of another version or of a history with other options is refused with
+// [ErrSnapshot] and leaves the history as it was. Beyond MaxValues, the least recently
+// observed feature values of the snapshot are left out.
+func (h *History) Load(r io.Reader) error {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("%w: %w: %w", ErrSnapshot, ErrSnapshotCorrupt, err)
+	}
+	t, err := h.decode(b)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.table = t
+	h.cached, h.cacheAt = nil, 0
+	return nil
+}
+
+// shape encodes the options a snapshot depends on.
+func (h *History) shape(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(h.opts.Bins))
+	b = binary.AppendUvarint(b, uint64(h.opts.Recent))
+	b = appendFloat(b, h.opts.Alpha)
+	b = appendFloat(b, h.opts.Forget)
+	recentOnly := byte(0)
+	if h.opts.RecentOnly {
+		recentOnly = 1
+	}
+	b = append(b, recentOnly)
+	b = binary.AppendUvarint(b, uint64(len(h.plan.names)))
+	for _, n := range h.plan.names {
+		b = appendBytes(b, []byte(n))
+	}
+	return b
+}
+
+func (h *History) encode() ([]byte, error) {
+	b := []byte(snapshotMagic)
+	b = binary.AppendUvarint(b, snapshotVersion)
+	b = appendBytes(b, h.shape(nil))
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	b = binary.AppendUvarint(b, uint64(len(h.table.index)))
+	var err error
+	for i := h.table.oldest; i != none; i = h.table.at(i).next {
+		if b, err = h.table.at(i).encode(b); err != nil {
+			return nil, err
+		}
+	}
+	return binary.LittleEndian.AppendUint64(b, checksum(b)), nil
+}
+
+func (e *entry) encode(b []byte) ([]byte, error) {
+	b = appendBytes(b, []byte(e.key))
+	b = binary.AppendUvarint(b, e.n)
+	b = appendFloat(b, e.act)
+	for k := range e.est {
+		b = appendFloat(b, e.est[k])
+		b = appendFloat(b, e.err[k])
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.ring)))
+	for i := range e.ring {
+		b = appendFloat(b, e.ring[(e.head+i)%len(e.ring)])
+	}
+	if e.sketch == nil {
+		return appendBytes(b, nil), nil
+	}
+	s, err := e.sketch.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("predict: saving a sketch: %w", err)
+	}
+	return appendBytes(b, s), nil
+}
+
+func (h *History) decode(b []byte) (*table, error) {
+	if len(b) < len(snapshotMagic)+checksumSize || string(b[:len(snapshotMagic)]) != snapshotMagic {
+		return nil, fmt.Errorf("%w: no snapshot of a history", ErrSnapshotCorrupt)
+	}
+	d := decoder{b: b[len(snapshotMagic) : len(b)-checksumSize]}
+	if v := d.uvarint(); !d.bad && v != snapshotVersion {
+		return nil, fmt.Errorf("%w: %d, this is %d", ErrSnapshotVersion, v, snapshotVersion)
+	}
+	if binary.LittleEndian.Uint64(b[len(b)-checksumSize:]) != checksum(b[:len(b)-checksumSize]) {
+		return nil, fmt.Errorf("%w: checksum differs", ErrSnapshotCorrupt)
+	}
+	if shape := d.bytes(); !d.bad && !bytes.Equal(shape, h.shape(nil)) {
+		return nil, fmt.Errorf("%w: it was saved with other features, bins or estimators", ErrSnapshotOptions)
+	}
+	count := d.uvarint()
+	t := newTable(h.opts.MaxValues)
+	for range count {
+		if err := h.decodeEntry(&d, t); err != nil {
+			return nil, err
+		}
+	}
+	if d.bad || len(d.b) != 0 || (count <= uint64(t.max) && uint64(len(t.index)) != count) {
+		return nil, fmt.Errorf("%w: %d bytes left after %d feature values", ErrSnapshotCorrupt, len(d.b), count)
+	}
+	return t, nil
+}
+
+// decodeEntry reads one feature value into the table.
+func (h *History) decodeEntry(d *decoder, t *table) error {
+	var e entry
+	key := d.bytes()
+	e.n = d.uvarint()
+	e.act = d.float()
+	for k := range e.est {
+		e.est[k] = d.float()
+		e.err[k] = d.float()
+	}
+	ring := d.uvarint()
+	want := min(e.n, uint64(h.opts.Recent))
+	if d.bad || e.n == 0 || ring != want || ring*8 > uint64(len(d.b)) {
+		return fmt.Errorf("%w: feature value %q", ErrSnapshotCorrupt, key)
+	}
+	e.ring = make([]float64, ring)
+	for i := range e.ring {
+		e.ring[i] = d.float()
+	}
+	raw := d.bytes()
+	if d.bad || (len(raw) > 0) != (e.n > uint64(h.opts.Recent) && !h.opts.RecentOnly) {
+		return fmt.Errorf("%w: feature value %q", ErrSnapshotCorrupt, key)
+	}
+	if len(raw) > 0 {
+		e.sketch = dist.NewSketch(h.opts.Bins)
+		if err := e.sketch.UnmarshalBinary(raw); err != nil {
+			return fmt.Errorf("%w: feature value %q: %w", ErrSnapshotCorrupt, key, err)
+		}
+		if e.sketch.Count() != e.n {
+			return fmt.Errorf("%w: feature value %q has %d samples, its sketch %d", ErrSnapshotCorrupt, key, e.n, e.sketch.Count())
+		}
+	}
+	to := t.use(key)
+	to.n, to.act, to.est, to.err, to.ring, to.sketch = e.n, e.act, e.est, e.err, e.ring, e.sketch
+	return nil
+}
+
+// decoder reads from b; bad sticks once something was amiss.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.uvarint()
+	if n > uint64(len(d.b)) {
+		d.bad, d.b = true, nil
+		return nil
+	}
+	out := d.b[:n]
+	d.b = d.b[n:]
+	return out
+}
+
+// float reads a finite non-negative number; no state holds any other.
+func (d *decoder) float() float64 {
+	if len(d.b) < 8 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	v := math.Float64frombits(binary.LittleEndian.Uint64(d.b))
+	d.b = d.b[8:]
+	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		d.bad = true
+	}
+	return v
+}
+
+func appendFloat(b []byte, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+}
+
+func appendBytes(b, v []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(v))), v...)
+}
+
+func checksum(b []byte) uint64 { return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA)) }
