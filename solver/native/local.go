@@ -112,8 +112,10 @@ func (l *local) drop(w *workspace, j int) {
 
 // improve is the search: each iteration changes a part of the plan, rebuilds it
 // greedily by prices and noise, and is undone if it lost too much. What may be
-// lost falls in cycles of growing length.
-func (w *workspace) improve() {
+// lost falls in cycles of growing length. It ends when the work spent reaches phase.
+func (w *workspace) improve(phase int64) {
+	w.phase = phase
+	w.cur.Copy(&w.best)
 	l := &w.ls
 	l.reset(w)
 	if len(l.placed)+len(l.free) == 0 {

@@ -31,6 +31,22 @@ type prices struct {
 	// split and pick are scratch for the option being priced and the best one.
 	unit, split, pick []float64
 	ops               int64
+	// What is being priced: capacities, how many tasks fit per entry of in.Part,
+	// which options cannot fit, and which jobs and running jobs are decided
+	// already, at a total value of base.
+	cap, limit       []float64
+	dead             []bool
+	jobDone, runDone []bool
+	base             float64
+	// picked is each job's best option at the prices last evaluated, or -1.
+	picked []int
+}
+
+func growBools(s []bool, n int) []bool {
+	if cap(s) < n {
+		return make([]bool, n, n+n/4)
+	}
+	return s[:n]
 }
 
 func grow(s []float64, n int) []float64 {
@@ -54,6 +70,15 @@ func (d *prices) reset(in *pack.Instance) {
 	d.lo, d.hi = d.lo[:n], d.hi[:n]
 	d.unit, d.split, d.pick = grow(d.unit, in.MaxParts), grow(d.split, in.MaxParts), grow(d.pick, in.MaxParts)
 	d.cost, d.red = grow(d.cost, len(in.Part)), grow(d.red, len(in.Opts))
+	d.cap, d.limit, d.base = in.Cap, in.Limit, 0
+	d.dead = growBools(d.dead, len(in.Opts))
+	for i := range in.Opts {
+		d.dead[i] = in.Opts[i].Dead
+	}
+	d.jobDone, d.runDone = growBools(d.jobDone, len(in.P.Jobs)), growBools(d.runDone, len(in.P.Running))
+	clear(d.jobDone)
+	clear(d.runDone)
+	d.picked = growInts(d.picked, len(in.P.Jobs))
 	d.theta, d.stale, d.ops = 1, 0, 0
 	d.bound = d.evaluate()
 }
@@ -109,7 +134,7 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 		}
 	}
 	d.ops += int64(2 * n)
-	limit := d.in.Limit[o.P0:o.P1]
+	limit := d.limit[o.P0:o.P1]
 	if limit[least] >= o.Count {
 		d.split[least] = o.Count
 		return o.Count * unit[least]
@@ -139,19 +164,22 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 func (d *prices) evaluate() float64 {
 	in := d.in
 	d.window()
-	sum := 0.0
-	for i, c := range in.Cap {
+	sum := d.base
+	for i, c := range d.cap {
 		sum += d.lam[i] * c
 		d.grad[i] = c
 	}
 	for j := range in.P.Jobs {
 		best, pick := 0.0, -1
+		if d.jobDone[j] {
+			continue
+		}
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 			opt := &in.Opts[o]
 			if opt.Value <= best {
 				break
 			}
-			if opt.Dead {
+			if d.dead[o] {
 				continue
 			}
 			if red := opt.Value - d.price(opt, d.unit); red > best {
@@ -159,17 +187,24 @@ func (d *prices) evaluate() float64 {
 				d.pick, d.split = d.split, d.pick
 			}
 		}
+		d.picked[j] = pick
 		if pick >= 0 {
 			sum += best
 			d.use(&in.Opts[pick])
 		}
 	}
+	sum += d.evaluateRunning()
+	return sum + 1e-10*math.Abs(sum)
+}
+
+// evaluateRunning is the undecided running jobs' part of the bound.
+func (d *prices) evaluateRunning() float64 {
+	in, sum := d.in, 0.0
 	for m := range in.P.Running {
-		gain := -in.P.Running[m].PreemptCost
-		for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
-			gain += in.RunAmt[i] * d.lam[in.RunRow[i]]
+		if d.runDone[m] {
+			continue
 		}
-		if gain > 0 {
+		if gain := d.releaseGain(m); gain > 0 {
 			sum += gain
 			for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
 				d.grad[in.RunRow[i]] += in.RunAmt[i]
@@ -177,7 +212,7 @@ func (d *prices) evaluate() float64 {
 		}
 		d.ops += int64(in.RunOff[m+1] - in.RunOff[m])
 	}
-	return sum + 1e-10*math.Abs(sum)
+	return sum
 }
 
 // use takes the split in pick off the subgradient.
@@ -262,7 +297,7 @@ func (d *prices) settle() {
 	d.window()
 	for i := range d.in.Opts {
 		o := &d.in.Opts[i]
-		if o.Dead {
+		if d.dead[i] || d.jobDone[o.Job] {
 			d.red[i] = math.Inf(-1)
 			continue
 		}

@@ -28,6 +28,7 @@ type workspace struct {
 
 	target   float64
 	limit    int64 // in ops; 0 is none
+	phase    int64 // in ops; where the present phase ends
 	ops      int64 // by searches other than cur's and dual's
 	pollAt   int64
 	reportAt int64
@@ -39,6 +40,7 @@ type workspace struct {
 	jobs    []int // scratch: jobs in insertion order
 	key     []float64
 	ls      local
+	tree    tree
 }
 
 const (
@@ -69,7 +71,8 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	if work > 0 {
 		w.limit = min(work, math.MaxInt64/opsPerUnit/2) * opsPerUnit
 	}
-	w.ops, w.pollAt, w.proven = 0, 0, false
+	w.ops, w.tree.dual.ops, w.pollAt, w.proven = 0, 0, 0, false
+	w.phase = math.MaxInt64
 	w.reportAt, w.reported = 0, math.Inf(-1)
 	w.in.Load(p, opts.Splits)
 	w.cur.Ops = 0
@@ -86,7 +89,7 @@ func (w *workspace) release() {
 	clear(w.in.Opts)
 }
 
-func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.ops }
+func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.tree.dual.ops + w.ops }
 
 // over reports whether the limits are reached, or the gap.
 func (w *workspace) over() bool {
@@ -105,7 +108,7 @@ func (w *workspace) over() bool {
 			w.report(w.best.Solution("native", solver.StopNone))
 		}
 	}
-	return w.ctxErr != nil || w.gap() <= w.target
+	return w.ctxErr != nil || w.gap() <= w.target || spent >= w.phase
 }
 
 func (w *workspace) bound() float64 { return w.dual.bound }
@@ -137,8 +140,22 @@ func (w *workspace) run() {
 	if w.over() {
 		return
 	}
-	w.cur.Copy(&w.best)
-	w.improve()
+	if !w.cfg.NoExact && w.provable() {
+		w.prove(w.share(8))
+		w.improve(w.share(6))
+		w.prove(w.share(2))
+	}
+	w.improve(math.MaxInt64)
+}
+
+// share is the spent work at which a phase of one n-th of what is left ends;
+// without a limit, phases are as if DefaultWork were left.
+func (w *workspace) share(n int64) int64 {
+	spent := w.spent()
+	if w.limit == 0 {
+		return spent + DefaultWork*opsPerUnit/n
+	}
+	return spent + max(w.limit-spent, 0)/n
 }
 
 // starts makes the plans that need no prices: density greedy, value greedy, and

@@ -224,7 +224,10 @@ func (in *Instance) Fit(o *Option, x int, res []float64) float64 {
 			fit = w
 		}
 	}
-	if o.Whole {
+	switch {
+	case fit >= o.Count*(1-eps):
+		return o.Count
+	case o.Whole:
 		fit = math.Floor(fit + eps*max(1, fit))
 	}
 	return max(fit, 0)

@@ -119,6 +119,16 @@ func (s *State) TryPlace(o int) bool {
 	return true
 }
 
+// Place gives o's job option o with the given split, whether it fits or not.
+// The job must be free.
+func (s *State) Place(o int, split []float64) {
+	opt := &s.In.Opts[o]
+	copy(s.Split[opt.Job*s.In.MaxParts:], split[:opt.P1-opt.P0])
+	s.Choice[opt.Job] = o
+	s.Value += opt.Value
+	s.take(opt.Job, opt, 1)
+}
+
 // Remove takes job j out of the plan; it must be in.
 func (s *State) Remove(j int) {
 	o := &s.In.Opts[s.Choice[j]]

@@ -1,0 +1,148 @@
+package solvertest_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native"
+	"github.com/hedgesched/hedge/solver/solvertest"
+)
+
+// liar is the native engine with its answers bent.
+type liar struct {
+	honest *native.Engine
+	bend   func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error)
+	before func(ctx context.Context, p *solver.Problem, opts *solver.Options)
+}
+
+func (l *liar) Name() string { return "liar" }
+
+func (l *liar) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+	if l.before != nil {
+		l.before(ctx, p, &opts)
+	}
+	sol, err := l.honest.Solve(ctx, p, opts, report)
+	if err != nil || l.bend == nil {
+		return sol, err
+	}
+	return l.bend(p, sol)
+}
+
+var claims = solvertest.Caps{Exact: true, Bound: true, Deterministic: true, Seeds: 60}
+
+func bend(f func(p *solver.Problem, s *solver.Solution)) *liar {
+	return &liar{honest: native.New(nil), bend: func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error) {
+		f(p, s)
+		return s, nil
+	}}
+}
+
+func anyChoice(s *solver.Solution, f func(id string, c solver.Choice)) {
+	for id, c := range s.Choice {
+		f(id, c)
+		return
+	}
+}
+
+func liars() map[string]*liar {
+	var calls atomic.Int64
+	return map[string]*liar{
+		"no solution": {honest: native.New(nil), bend: func(*solver.Problem, *solver.Solution) (*solver.Solution, error) { return nil, nil }},
+		"panic":       bend(func(*solver.Problem, *solver.Solution) { panic("boom") }),
+		"not solved":  bend(func(_ *solver.Problem, s *solver.Solution) { s.Stop = solver.StopNone }),
+		"bound below": bend(func(_ *solver.Problem, s *solver.Solution) { b := s.Objective - 1; s.Bound = &b }),
+		"no bound":    bend(func(_ *solver.Problem, s *solver.Solution) { s.Bound = nil }),
+		"calls the empty plan optimal": bend(func(_ *solver.Problem, s *solver.Solution) {
+			zero := 0.0
+			s.Choice, s.Preempt, s.Stop, s.Bound = nil, nil, solver.StopOptimal, &zero
+		}),
+		"leaves a job out": bend(func(_ *solver.Problem, s *solver.Solution) {
+			anyChoice(s, func(id string, _ solver.Choice) { delete(s.Choice, id) })
+		}),
+		"one task short": bend(func(_ *solver.Problem, s *solver.Solution) {
+			anyChoice(s, func(_ string, c solver.Choice) { c.Split[0].Count-- })
+		}),
+		"half tasks": bend(func(_ *solver.Problem, s *solver.Solution) {
+			for id, c := range s.Choice {
+				if len(c.Split) > 1 {
+					c.Split[0].Count -= 0.5
+					c.Split[1].Count += 0.5
+				}
+				s.Choice[id] = c
+			}
+		}),
+		"everything everywhere": bend(func(p *solver.Problem, s *solver.Solution) {
+			for _, j := range p.Jobs {
+				for i, o := range j.Options {
+					s.Choice[j.ID] = solver.Choice{Option: i, Split: []solver.Alloc{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
+				}
+			}
+		}),
+		"unknown job":             bend(func(_ *solver.Problem, s *solver.Solution) { s.Choice["nobody"] = solver.Choice{} }),
+		"preempts nobody's job":   bend(func(_ *solver.Problem, s *solver.Solution) { s.Preempt = append(s.Preempt, "nobody") }),
+		"forgets its preemptions": bend(func(_ *solver.Problem, s *solver.Solution) { s.Preempt = nil }),
+		"a moody seed": {honest: native.New(nil), before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+			o.Seed = calls.Add(1)
+			o.Work = o.Work * (1 + calls.Load()%2*20) / 40
+		}},
+		"modifies the problem": bend(func(p *solver.Problem, _ *solver.Solution) {
+			if len(p.Hint) > 0 {
+				delete(p.Hint, "j1")
+			}
+		}),
+		"confuses time and cancel": bend(func(_ *solver.Problem, s *solver.Solution) {
+			switch s.Stop {
+			case solver.StopTime:
+				s.Stop = solver.StopCanceled
+			case solver.StopCanceled:
+				s.Stop = solver.StopTime
+			}
+		}),
+		"cuts tasks in half": {honest: native.New(nil), before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+			o.Splits = solver.SplitsContinuous
+		}},
+		"deaf": {honest: native.New(nil), before: func(ctx context.Context, _ *solver.Problem, o *solver.Options) {
+			if o.Time == time.Hour {
+				<-ctx.Done()
+				time.Sleep(4 * time.Second)
+			}
+		}},
+	}
+}
+
+func TestEveryLieIsNoticed(t *testing.T) {
+	for name, l := range liars() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failed := solvertest.Failures(l, claims)
+			assert.NotEmpty(t, failed)
+			for c, err := range failed {
+				t.Logf("%s: %v", c, err)
+			}
+		})
+	}
+}
+
+func TestTheTruthPasses(t *testing.T) {
+	assert.Empty(t, solvertest.Failures(&liar{honest: native.New(nil)}, claims))
+}
+
+func TestOptimumByHand(t *testing.T) {
+	p := &solver.Problem{
+		SlotSeconds: 1, Slots: 2, Resources: []string{"node"},
+		Partitions: []solver.Partition{{Name: "a"}, {Name: "b"}}, Capacity: [][][]float64{{{2, 2}}, {{1, 1}}},
+		Jobs: []solver.Job{
+			{ID: "wide", Options: []solver.Option{{Count: 3, Demand: []float64{1}, Partitions: []int{0, 1}, Usage: []float64{1}, Value: 5}}},
+			{ID: "long", Options: []solver.Option{{Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1, 1}, Value: 4}}},
+			{ID: "late", Options: []solver.Option{{Start: 1, Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 3}}},
+		},
+	}
+	assert.Equal(t, 8.0, solvertest.Optimum(p), "wide and late; long excludes both")
+	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Split{{Partition: 0, Count: 1}}}}
+	assert.Equal(t, 11.0, solvertest.Optimum(p))
+}

@@ -1,0 +1,382 @@
+// Package solvertest is the conformance suite of solving engines: whoever
+// implements [solver.Solver] calls [Run] from a test. It knows small problems'
+// optima by exhaustive search, asks for every way of stopping, and feeds awkward
+// but valid input. Its own tests give it engines that lie, each of which must be
+// noticed.
+package solvertest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/hedgesched/hedge/solver"
+)
+
+// Caps says what an engine claims, and so which cases beyond the core apply.
+type Caps struct {
+	// Exact: it solves tiny problems to optimality and says so.
+	Exact bool
+	// Bound: every solution has a bound.
+	Bound bool
+	// Deterministic: a solve limited by work only gives the same plan every time.
+	Deterministic bool
+	// Seeds is how many random problems to try; 0 means 200.
+	Seeds int
+}
+
+// Case is one conformance case. Check returns what is wrong with the engine.
+type Case struct {
+	Name string
+	// Needs says which capability it is about; empty is the core that no engine may skip.
+	Needs string
+	Check func(engine solver.Solver, caps Caps) error
+}
+
+// Run runs every case that caps makes applicable as a subtest; others are
+// skipped with the reason.
+func Run(t *testing.T, engine solver.Solver, caps Caps) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			if !caps.has(c.Needs) {
+				t.Skipf("%s does not claim %q", engine.Name(), c.Needs)
+			}
+			if err := c.Check(engine, caps); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Failures runs the applicable cases without a test and returns the failed
+// ones' names and errors.
+func Failures(engine solver.Solver, caps Caps) map[string]error {
+	failed := map[string]error{}
+	for _, c := range Cases() {
+		if !caps.has(c.Needs) {
+			continue
+		}
+		if err := c.Check(engine, caps); err != nil {
+			failed[c.Name] = err
+		}
+	}
+	return failed
+}
+
+func (c Caps) has(need string) bool {
+	switch need {
+	case "exact":
+		return c.Exact
+	case "bound":
+		return c.Bound
+	case "deterministic":
+		return c.Deterministic
+	default:
+		return true
+	}
+}
+
+func (c Caps) seeds() uint64 {
+	if c.Seeds > 0 {
+		return uint64(c.Seeds)
+	}
+	return 200
+}
+
+// Cases lists the suite.
+func Cases() []Case {
+	return []Case{
+		{"never above the optimum", "", checkOptimum},
+		{"exact", "exact", checkExact},
+		{"more capacity never hurts", "exact", checkMoreCapacity},
+		{"order of jobs does not matter", "exact", checkPermuted},
+		{"bound", "bound", checkBound},
+		{"same answer twice", "deterministic", checkTwice},
+		{"concurrent solves", "", checkConcurrent},
+		{"larger problems", "", checkLarger},
+		{"split rules", "", checkSplits},
+		{"hint", "", checkHint},
+		{"past deadline", "", checkPast},
+		{"canceled", "", checkCanceled},
+		{"notices the end of ctx", "", checkNotices},
+		{"awkward problems", "", checkAwkward},
+		{"problem is left alone", "", checkUntouched},
+	}
+}
+
+const work = 20_000
+
+func exactly(s solver.Splits) solver.Options {
+	return solver.Options{Work: 2_000_000, Gap: -1, Splits: s}
+}
+
+func solve(engine solver.Solver, p *solver.Problem, opts solver.Options) (*solver.Solution, error) {
+	return solver.Solve(context.Background(), engine, p, opts)
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Max(1, math.Abs(b)) }
+
+func checkOptimum(e solver.Solver, c Caps) error {
+	for seed := range c.seeds() {
+		p := Tiny(seed)
+		sol, err := solve(e, p, solver.Options{Work: work})
+		if err != nil {
+			return fmt.Errorf("Tiny(%d): %w", seed, err)
+		}
+		best := Optimum(p)
+		if sol.Objective > best+1e-6 {
+			return fmt.Errorf("Tiny(%d): objective %v, the optimum is %v", seed, sol.Objective, best)
+		}
+		if sol.Bound != nil && *sol.Bound < best-1e-6 {
+			return fmt.Errorf("Tiny(%d): bound %v is below the optimum %v", seed, *sol.Bound, best)
+		}
+		if sol.Stop == solver.StopOptimal && !near(sol.Objective, best) {
+			return fmt.Errorf("Tiny(%d): says optimal with %v, the optimum is %v", seed, sol.Objective, best)
+		}
+	}
+	return nil
+}
+
+func checkExact(e solver.Solver, c Caps) error {
+	for seed := range c.seeds() {
+		p := Tiny(seed)
+		sol, err := solve(e, p, exactly(solver.SplitsInteger))
+		if err != nil {
+			return fmt.Errorf("Tiny(%d): %w", seed, err)
+		}
+		if best := Optimum(p); !near(sol.Objective, best) || sol.Stop != solver.StopOptimal {
+			return fmt.Errorf("Tiny(%d): %v (%s), the optimum is %v", seed, sol.Objective, sol.Stop, best)
+		}
+	}
+	return nil
+}
+
+func checkMoreCapacity(e solver.Solver, c Caps) error {
+	for seed := range c.seeds() / 4 {
+		p := Tiny(seed)
+		before, err := solve(e, p, exactly(solver.SplitsInteger))
+		if err != nil {
+			return fmt.Errorf("Tiny(%d): %w", seed, err)
+		}
+		for _, byResource := range p.Capacity {
+			for _, bySlot := range byResource {
+				for t := range bySlot {
+					bySlot[t]++
+				}
+			}
+		}
+		after, err := solve(e, p, exactly(solver.SplitsInteger))
+		if err != nil {
+			return fmt.Errorf("Tiny(%d) with more capacity: %w", seed, err)
+		}
+		if after.Objective < before.Objective-1e-6 {
+			return fmt.Errorf("Tiny(%d): %v, with more capacity %v", seed, before.Objective, after.Objective)
+		}
+	}
+	return nil
+}
+
+func checkPermuted(e solver.Solver, c Caps) error {
+	for seed := range c.seeds() / 4 {
+		p, q := Tiny(seed), Tiny(seed)
+		for i, j := 0, len(q.Jobs)-1; i < j; i, j = i+1, j-1 {
+			q.Jobs[i], q.Jobs[j] = q.Jobs[j], q.Jobs[i]
+		}
+		a, err := solve(e, p, exactly(solver.SplitsInteger))
+		if err != nil {
+			return fmt.Errorf("Tiny(%d): %w", seed, err)
+		}
+		b, err := solve(e, q, exactly(solver.SplitsInteger))
+		if err != nil {
+			return fmt.Errorf("Tiny(%d) reversed: %w", seed, err)
+		}
+		if !near(a.Objective, b.Objective) {
+			return fmt.Errorf("Tiny(%d): %v, reversed %v", seed, a.Objective, b.Objective)
+		}
+	}
+	return nil
+}
+
+func checkBound(e solver.Solver, c Caps) error {
+	for seed := range c.seeds() / 4 {
+		sol, err := solve(e, Tiny(seed), solver.Options{Work: work})
+		if err != nil {
+			return fmt.Errorf("Tiny(%d): %w", seed, err)
+		}
+		if sol.Bound == nil || sol.Gap == nil {
+			return fmt.Errorf("Tiny(%d): no bound", seed)
+		}
+	}
+	return nil
+}
+
+func same(a, b *solver.Solution) bool {
+	return a.Objective == b.Objective && a.Stop == b.Stop && reflect.DeepEqual(a.Choice, b.Choice) && reflect.DeepEqual(a.Preempt, b.Preempt)
+}
+
+func checkTwice(e solver.Solver, _ Caps) error {
+	for seed := range uint64(8) {
+		p := Random(seed, 30)
+		opts := solver.Options{Work: work, Seed: int64(seed)}
+		a, err := solve(e, p, opts)
+		if err != nil {
+			return fmt.Errorf("Random(%d, 30): %w", seed, err)
+		}
+		opts.Threads = 2
+		b, err := solve(e, p, opts)
+		if err != nil {
+			return fmt.Errorf("Random(%d, 30) again: %w", seed, err)
+		}
+		if !same(a, b) {
+			return fmt.Errorf("Random(%d, 30): %v, then %v with two threads", seed, a.Objective, b.Objective)
+		}
+	}
+	return nil
+}
+
+func checkConcurrent(e solver.Solver, c Caps) error {
+	const n = 6
+	type result struct {
+		sol *solver.Solution
+		err error
+	}
+	results := make([]chan result, n)
+	for i := range results {
+		results[i] = make(chan result, 1)
+		go func() {
+			sol, err := solve(e, Random(uint64(i/2), 20), solver.Options{Work: work})
+			results[i] <- result{sol, err}
+		}()
+	}
+	var before result
+	var first error
+	for i, ch := range results {
+		r := <-ch
+		switch {
+		case first != nil:
+		case r.err != nil:
+			first = r.err
+		case i%2 == 1 && c.Deterministic && !same(before.sol, r.sol):
+			first = fmt.Errorf("two solves of Random(%d, 20) at once differ: %v, %v", i/2, before.sol.Objective, r.sol.Objective)
+		}
+		before = r
+	}
+	return first
+}
+
+func checkLarger(e solver.Solver, _ Caps) error {
+	for seed, jobs := range []int{1, 5, 20, 60, 150} {
+		if _, err := solve(e, Random(uint64(seed), jobs), solver.Options{Work: work}); err != nil {
+			return fmt.Errorf("Random(%d, %d): %w", seed, jobs, err)
+		}
+	}
+	return nil
+}
+
+func checkSplits(e solver.Solver, c Caps) error {
+	for _, rule := range []solver.Splits{solver.SplitsInteger, solver.SplitsContinuous, solver.SplitsNow} {
+		for seed := range c.seeds() / 4 {
+			if _, err := solve(e, Tiny(seed), solver.Options{Work: work, Splits: rule}); err != nil {
+				return fmt.Errorf("Tiny(%d) with split rule %d: %w", seed, rule, err)
+			}
+		}
+	}
+	// Half a task fits into each partition: no whole split, but a fractional one.
+	p := build(1, []float64{0.5, 0.5}, option(1, 10, 0, 1))
+	sol, err := solve(e, p, solver.Options{Work: work})
+	if err != nil {
+		return err
+	}
+	if len(sol.Choice) != 0 {
+		return fmt.Errorf("a task was cut in half")
+	}
+	return nil
+}
+
+func checkHint(e solver.Solver, _ Caps) error {
+	p := build(1, []float64{2}, option(2, 10, 0), option(3, 99, 0), option(1, 1, 0))
+	for _, hint := range []map[string]int{nil, {}, {"j0": 0, "j2": 0}, {"j1": 0}, {"gone": 3}, {"j0": 7, "j2": -1}} {
+		p.Hint = hint
+		sol, err := solve(e, p, solver.Options{Work: work})
+		if err != nil {
+			return fmt.Errorf("hint %v: %w", hint, err)
+		}
+		if sol.Objective != 10 {
+			return fmt.Errorf("hint %v: objective %v, want 10", hint, sol.Objective)
+		}
+	}
+	return nil
+}
+
+func checkPast(e solver.Solver, _ Caps) error {
+	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Hour))
+	defer cancel()
+	sol, err := solver.Solve(ctx, e, Random(3, 40), solver.Options{})
+	if err != nil {
+		return err
+	}
+	if sol.Stop == solver.StopCanceled {
+		return fmt.Errorf("a past deadline stopped it for %q", sol.Stop)
+	}
+	return nil
+}
+
+func checkCanceled(e solver.Solver, _ Caps) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	sol, err := solver.Solve(ctx, e, Random(3, 40), solver.Options{})
+	if err != nil {
+		return err
+	}
+	if sol.Stop == solver.StopTime {
+		return fmt.Errorf("a canceled context stopped it for %q", sol.Stop)
+	}
+	return nil
+}
+
+// notice is how long an engine may take to notice that its context has ended;
+// generous, because machines that run tests are loaded.
+const notice = 3 * time.Second
+
+func checkNotices(e solver.Solver, _ Caps) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan any, 1)
+	p := Random(5, 200)
+	go func() {
+		defer func() { done <- recover() }()
+		_, _ = e.Solve(ctx, p, solver.Options{Time: time.Hour, Gap: -1}, func(*solver.Solution) { cancel() })
+	}()
+	timer := time.NewTimer(20 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-done:
+		cancel()
+		return nil
+	case <-timer.C:
+		cancel()
+	}
+	late := time.NewTimer(notice)
+	defer late.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-late.C:
+		return fmt.Errorf("still running %v after its context ended", notice)
+	}
+}
+
+func checkUntouched(e solver.Solver, _ Caps) error {
+	p, q := Random(9, 25), Random(9, 25)
+	p.Hint, q.Hint = map[string]int{"j1": 0}, map[string]int{"j1": 0}
+	if _, err := solve(e, p, solver.Options{Work: work}); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(p, q) {
+		return fmt.Errorf("it has modified the problem")
+	}
+	return nil
+}
