@@ -12,11 +12,8 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// RackLabel is the node label preferences select on.
-const RackLabel = "rack"
-
-// RackName is the label's value on the nodes of rack i, from 0.
-func RackName(i int) string { return fmt.Sprintf("r%02d", i) }
+// rackName is the value of [sim.RackLabel] on the nodes of rack i, as [sim.Nodes] has it.
+func rackName(i int) string { return fmt.Sprintf("r%02d", i) }
 
 // strata is the number of jobs of like size among which deadlines are drawn.
 const strata = 10
@@ -98,10 +95,10 @@ func bestSwap(drafts []draft, order []int, excess float64) (give, take int) {
 }
 
 // simJob dresses a draft: utility, deadline, priority and preference.
-func (b *builder) simJob(d *draft, origin time.Time) (sim.Job, error) {
+func (b *builder) simJob(d *draft) (sim.Job, error) {
 	j := sim.Job{
 		Job: sched.Job{
-			ID: d.job.ID, Tasks: d.nodes, Attributes: attributes(d.job), Submitted: origin.Add(d.arrive),
+			ID: d.job.ID, Tasks: d.nodes, Attributes: attributes(d.job), Submitted: sim.Epoch().Add(d.arrive),
 		},
 		Arrive: d.arrive, Runtime: d.runtime,
 	}
@@ -144,9 +141,9 @@ func (b *builder) prefer(j *sim.Job) {
 	}
 	racks := make([]string, n)
 	for i, r := range b.rng.Perm(b.spec.Racks)[:n] {
-		racks[i] = RackName(r)
+		racks[i] = rackName(r)
 	}
 	slices.Sort(racks)
-	j.Preferred = sched.NodesWith(RackLabel, racks...)
+	j.Preferred = sched.NodesWith(sim.RackLabel, racks...)
 	j.Slowdown = b.spec.PreferSlowdown
 }

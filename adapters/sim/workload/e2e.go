@@ -31,7 +31,7 @@ func (b *builder) e2e() (*Workload, error) {
 	}
 	b.chooseSLO(drafts)
 	rate := float64(len(drafts)) / float64(b.span)
-	w, err := b.finish(drafts, 0, b.span)
+	w, err := b.finish(drafts, b.span)
 	if err != nil {
 		return nil, err
 	}
@@ -64,35 +64,45 @@ func (b *builder) generate(m *model) ([]draft, float64) {
 	return drafts, b.scale(drafts, target/work)
 }
 
-// scale multiplies the gangs by factor, rounding at random, then the runtimes
-// by what is still missing, no job exceeding the cluster or the span.
+// maxStretch bounds how much the runtimes change before the gangs have to.
+const maxStretch = 4
+
+// scale brings the machine-time to factor times what it is. The paper keeps the gangs
+// ("the ratio of tasks to job matches"), so runtimes are scaled, up to
+// maxStretch either way, then gangs, rounding at random; no job exceeds the cluster or
+// the span. It returns the factor on the runtimes.
 func (b *builder) scale(drafts []draft, factor float64) float64 {
+	stretch := min(max(factor, 1.0/maxStretch), maxStretch)
+	total := stretchRuntimes(drafts, stretch, b.span)
 	for i := range drafts {
 		d := &drafts[i]
-		want := float64(d.nodes) * factor
+		want := float64(d.nodes) * factor / stretch
 		whole := math.Floor(want)
 		if b.rng.Float64() < want-whole {
 			whole++
 		}
 		d.nodes = int(min(max(whole, 1), float64(b.spec.Nodes)))
 	}
-	total := 1.0
-	for range 20 { // the cap on runtimes may need more than one round
+	for range 20 { // more than one round where runtimes meet the span
 		var work float64
 		for i := range drafts {
 			work += drafts[i].work()
 		}
-		f := b.target() / work
-		if math.Abs(f-1) < 1e-3 {
+		missing := b.target() / work
+		if math.Abs(missing-1) < 1e-3 {
 			break
 		}
-		total *= f
-		for i := range drafts {
-			d := &drafts[i]
-			d.runtime = time.Duration(min(max(float64(d.runtime)*f, 1), float64(b.span)))
-		}
+		total *= stretchRuntimes(drafts, missing, b.span)
 	}
 	return total
+}
+
+func stretchRuntimes(drafts []draft, factor float64, limit time.Duration) float64 {
+	for i := range drafts {
+		d := &drafts[i]
+		d.runtime = time.Duration(min(max(float64(d.runtime)*factor, 1), float64(limit)))
+	}
+	return factor
 }
 
 // earlier draws the history: as many jobs as the log has (times TrainShare), arriving
@@ -107,10 +117,10 @@ func (b *builder) earlier(m *model, rate, scale float64) []Sample {
 	out := make([]Sample, 0, n)
 	for i, at := range arrivals(n, period, b.rng) {
 		j := m.draw("train-"+fmt.Sprintf("%07d", i+1), b.rng)
-		j.Runtime = time.Duration(max(float64(j.Runtime)*scale, 1))
+		j.Runtime = time.Duration(min(max(float64(j.Runtime)*scale, 1), float64(b.span)))
 		j.Submit = at - period
-		if done := j.Submit + j.Runtime; done <= 0 {
-			out = append(out, sampleOf(j, done))
+		if endOf(j) <= 0 {
+			out = append(out, sampleOf(j, 0))
 		}
 	}
 	return out
@@ -120,7 +130,7 @@ func (b *builder) earlier(m *model, rate, scale float64) []Sample {
 // runtimes of its recurring job inside its class.
 type model struct {
 	jobs []*trace.Job
-	// cell[i] is job i's (class, recurring job).
+	// cell[i] is where job i's runtimes are in logs.
 	cell []int
 	// logs[c] are the logarithms of cell c's runtimes in seconds, rising.
 	logs [][]float64
@@ -129,8 +139,8 @@ type model struct {
 	drawn int
 }
 
-// fit makes the model: k-means on the logarithm of the runtime gives classes;
-// (class, recurring job) cells keep their own runtimes.
+// fit makes the model: k-means on the logarithm of the runtime gives classes; each recurring
+// job keeps its own runtimes inside a class.
 func (b *builder) fit() (*model, error) {
 	m := &model{}
 	var points []float64
@@ -146,19 +156,35 @@ func (b *builder) fit() (*model, error) {
 	if len(m.jobs) == 0 {
 		return nil, fmt.Errorf("workload: e2e: none of %d jobs: %w", len(b.jobs), ErrEmpty)
 	}
-	centres := kmeans(points, b.spec.Classes, b.rng)
-	type key struct {
-		class int
-		group string
-	}
-	cells := map[key]int{}
-	m.cell = make([]int, len(m.jobs))
+	m.makeCells(points, kmeans(points, b.spec.Classes, b.rng))
+	m.findOnce()
+	return m, nil
+}
+
+// minCell is how many runtimes make a distribution of their own.
+const minCell = 5
+
+// makeCells groups jobs by class and recurring job, with the same gang and
+// request where there are enough of those to draw from.
+func (m *model) makeCells(points, centres []float64) {
+	coarse, fine := make([]string, len(m.jobs)), make([]string, len(m.jobs))
+	count := map[string]int{}
 	for i, j := range m.jobs {
-		k := key{nearest(centres, points[i]), groupKey(j.Attributes)}
-		c, ok := cells[k]
+		coarse[i] = strconv.Itoa(nearest(centres, points[i])) + "\x00" + groupKey(j.Attributes)
+		fine[i] = coarse[i] + "\x00" + strconv.Itoa(j.Tasks) + "\x00" + strconv.FormatInt(int64(j.Requested), 10)
+		count[fine[i]]++
+	}
+	index := map[string]int{}
+	m.cell = make([]int, len(m.jobs))
+	for i := range m.jobs {
+		key := fine[i]
+		if count[key] < minCell {
+			key = coarse[i]
+		}
+		c, ok := index[key]
 		if !ok {
 			c = len(m.logs)
-			cells[k] = c
+			index[key] = c
 			m.logs = append(m.logs, nil)
 		}
 		m.cell[i] = c
@@ -167,8 +193,6 @@ func (b *builder) fit() (*model, error) {
 	for _, l := range m.logs {
 		slices.Sort(l)
 	}
-	m.findOnce()
-	return m, nil
 }
 
 // findOnce notes which identities occur once: drawn again they must not look

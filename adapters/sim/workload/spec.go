@@ -97,8 +97,8 @@ type Spec struct {
 	// SLOValue and BEValue are what an SLO job in time, and a best-effort job at once, are
 	// worth. Zero is 100 and 5: the paper asks for "significantly lower".
 	SLOValue, BEValue float64
-	// JobsPerHour, in E2E, fixes the arrival rate; gangs, and runtimes as far as gangs cannot
-	// be, are scaled to keep the load. Zero is the log's own mix.
+	// JobsPerHour, in E2E, fixes the arrival rate (SCALABILITY-n); runtimes, and beyond a factor of
+	// 4 gangs, are scaled to keep the load. Zero is the log's own mix.
 	JobsPerHour float64
 	// Classes, in E2E, is the number of k-means classes; zero is 6.
 	Classes int

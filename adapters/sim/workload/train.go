@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/predict"
 )
@@ -26,9 +27,7 @@ func (b *builder) history(start time.Duration) []Sample {
 	for i := range jobs {
 		j := &jobs[i]
 		if done := endOf(j); finished(j) && done <= end {
-			s := sampleOf(j, done-end)
-			s.Job.Submitted = s.Job.Submitted.Add(start - end)
-			out = append(out, s)
+			out = append(out, sampleOf(j, end))
 		}
 	}
 	return b.limit(out)
@@ -39,7 +38,7 @@ func endOf(j *trace.Job) time.Duration {
 	return j.Submit + max(j.Wait, 0) + j.Runtime
 }
 
-// daysAfter is the first instant after every completion of jobs with start's hour of the day.
+// daysAfter is the first instant, at start's time of the day, by which all of jobs had completed.
 func daysAfter(jobs []trace.Job, start time.Duration) time.Duration {
 	var last time.Duration
 	for i := range jobs {
@@ -55,11 +54,14 @@ func daysAfter(jobs []trace.Job, start time.Duration) time.Duration {
 	return at
 }
 
-func sampleOf(j *trace.Job, done time.Duration) Sample {
+// sampleOf makes a sample of j, start being the simulation's start on j's clock.
+func sampleOf(j *trace.Job, start time.Duration) Sample {
 	return Sample{
-		Job:     predict.Job{ID: j.ID, Attributes: attributes(j), Submitted: time.Unix(0, 0).UTC().Add(j.Submit)},
+		Job: predict.Job{
+			ID: j.ID, Attributes: attributes(j), Submitted: sim.Epoch().Add(j.Submit - start),
+		},
 		Runtime: j.Runtime.Seconds(),
-		Done:    done,
+		Done:    endOf(j) - start,
 	}
 }
 
@@ -89,19 +91,15 @@ func (b *builder) limit(out []Sample) []Sample {
 }
 
 // nameKeys are the attributes that tell recurring jobs, the best first.
-var nameKeys = [...]string{"logical_name", "logical", "executable", "name", "job_name", "group", "queue"}
+var nameKeys = [...]string{"logical_name", "logical", "executable", "name", "job_name"}
 
 // groupKey names the recurring job that attributes belong to: the user with
-// the best name the log has; all attributes where it has neither.
+// the best name the log has; all attributes where it has no name.
 func groupKey(attrs map[string]string) string {
-	user, ok := attrs["user"]
 	for _, k := range nameKeys {
 		if v, has := attrs[k]; has {
-			return user + "\x00" + v
+			return attrs["user"] + "\x00" + v
 		}
-	}
-	if ok {
-		return user
 	}
 	var sb strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(attrs)) {

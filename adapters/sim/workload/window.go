@@ -45,7 +45,7 @@ func (b *builder) window() (*Workload, error) {
 	drafts = b.trim(drafts, work-target)
 	stretch(drafts, b.span)
 	b.chooseSLO(drafts)
-	w, err := b.finish(drafts, start, end-start)
+	w, err := b.finish(drafts, end-start)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (b *builder) replay() (*Workload, error) {
 	if b.span == 0 {
 		b.span = drafts[len(drafts)-1].arrive
 	}
-	w, err := b.finish(drafts, start, b.span)
+	w, err := b.finish(drafts, b.span)
 	if err != nil {
 		return nil, err
 	}

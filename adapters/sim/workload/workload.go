@@ -47,10 +47,6 @@ type Workload struct {
 	Jobs []sim.Job
 	// Train is the history, in order of completion, ties by ID.
 	Train []Sample
-	// Origin is the time of day of the simulation's start: the log's clock, with
-	// the log's first instant as the start of 1970. Job.Submitted and
-	// Sample.Job.Submitted agree with it; so should the simulation's epoch.
-	Origin time.Time
 	// Span is the length of time over which Load is offered.
 	Span time.Duration
 	// TraceSpan is the length of the stretch of the log that was used;
@@ -70,6 +66,8 @@ type Workload struct {
 
 // Sample is a completion the predictor has seen before the simulation.
 type Sample struct {
+	// Job's Submitted is on the simulation's clock, which starts at [sim.Epoch]: hours of
+	// the day repeat as in the log, all of them shifted alike.
 	Job predict.Job
 	// Runtime in seconds.
 	Runtime float64
@@ -200,19 +198,18 @@ func (b *builder) refuse(j *trace.Job) string {
 }
 
 // finish turns drafts into the workload's jobs and sums them up.
-func (b *builder) finish(drafts []draft, origin, traceSpan time.Duration) (*Workload, error) {
+func (b *builder) finish(drafts []draft, traceSpan time.Duration) (*Workload, error) {
 	slices.SortStableFunc(drafts, func(x, y draft) int {
 		return cmp.Or(cmp.Compare(x.arrive, y.arrive), cmp.Compare(x.job.ID, y.job.ID))
 	})
 	w := &Workload{
 		Spec: b.spec, Span: b.span, TraceSpan: traceSpan, Skipped: b.skipped,
-		Origin: time.Unix(0, 0).UTC().Add(origin),
-		Jobs:   make([]sim.Job, 0, len(drafts)),
+		Jobs: make([]sim.Job, 0, len(drafts)),
 	}
 	var work float64
 	for i := range drafts {
 		d := &drafts[i]
-		j, err := b.simJob(d, w.Origin)
+		j, err := b.simJob(d)
 		if err != nil {
 			return nil, err
 		}
