@@ -32,6 +32,8 @@ func Condition(d Distribution, elapsed float64) (Distribution, error) {
 		return d.condition(elapsed), nil
 	case Uniform:
 		return Uniform{lo: elapsed, hi: d.hi}, nil
+	case Exponential: // no memory
+		return affine{d: d, mul: 1, add: elapsed}, nil
 	case conditioned:
 		return conditioned{d: d.d, from: elapsed, alive: Survival(d.d, elapsed)}, nil
 	}
@@ -75,8 +77,8 @@ func (c conditioned) Quantile(p float64) float64 {
 	case p == 1:
 		return hi
 	}
-	if c.alive > 1e-8 {
-		return math.Max(c.d.Quantile(1-(1-p)*c.alive), lo)
+	if beyond := (1 - p) * c.alive; beyond > 1e-8 { // else 1-beyond rounds too much away
+		return math.Max(c.d.Quantile(1-beyond), lo)
 	}
 	return invert(c.CDF, p, lo, hi)
 }
