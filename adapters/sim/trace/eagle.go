@@ -102,6 +102,7 @@ func newEagleMeta(l lines) (*eagleMeta, error) {
 	m := &eagleMeta{table: table{lines: l}}
 	if err := m.head("line", "job_id"); err != nil {
 		if errors.Is(err, io.EOF) {
+			m.lines.line = 1
 			err = m.bad("columns", "an empty file", "line,job_id,…")
 		}
 		return nil, err

@@ -116,13 +116,13 @@ func words(dst [][]byte, line []byte, n int) [][]byte {
 
 // split cuts a CSV line into dst, and stops when there are more than n fields. An
 // empty field is nil, a quoted empty one is not. Quoted fields are unquoted in place.
-// It reports false when a quote does not end, on this line, right before a comma.
-func split(dst [][]byte, line []byte, n int) ([][]byte, bool) {
+// When a quote does not end, on this line, right before a comma, bad is the line from there.
+func split(dst [][]byte, line []byte, n int) (fields [][]byte, bad []byte) {
 	for len(dst) <= n {
 		if len(line) > 0 && line[0] == '"' {
 			field, rest, ok := unquote(line)
 			if !ok {
-				return dst, false
+				return dst, line
 			}
 			dst = append(dst, field)
 			if len(rest) == 0 {
@@ -139,7 +139,7 @@ func split(dst [][]byte, line []byte, n int) ([][]byte, bool) {
 		dst = append(dst, orNil(line[:i]))
 		line = line[i+1:]
 	}
-	return dst, true
+	return dst, nil
 }
 
 func orNil(b []byte) []byte {
@@ -150,20 +150,38 @@ func orNil(b []byte) []byte {
 }
 
 // unquote cuts the quoted field that a line begins with; the rest is empty
-// or begins with a comma.
+// or begins with a comma. It leaves alone what it refuses.
 func unquote(line []byte) (field, rest []byte, ok bool) {
-	to := 0
-	for i := 1; i < len(line); i++ {
-		if line[i] == '"' {
-			if i++; i == len(line) || line[i] != '"' {
-				rest = line[i:]
-				return line[:to:to], rest, len(rest) == 0 || rest[0] == ','
+	doubled := false
+	end := 1
+	for ; end < len(line); end++ {
+		if line[end] == '"' {
+			if end+1 == len(line) || line[end+1] != '"' {
+				break
+			}
+			doubled = true
+			end++
+		}
+	}
+	if end >= len(line) {
+		return nil, nil, false
+	}
+	field, rest = line[1:end:end], line[end+1:]
+	if len(rest) > 0 && rest[0] != ',' {
+		return nil, nil, false
+	}
+	if doubled {
+		to := 0
+		for i := 0; i < len(field); i++ {
+			field[to] = field[i]
+			to++
+			if field[i] == '"' {
+				i++
 			}
 		}
-		line[to] = line[i]
-		to++
+		field = field[:to:to]
 	}
-	return nil, nil, false
+	return field, rest, true
 }
 
 // interner keeps one string for each of the values that attributes repeat.

@@ -26,8 +26,8 @@ func (t *table) head(required ...string) error {
 		return err
 	}
 	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-	fields, ok := split(nil, line, maxColumns)
-	if !ok || len(fields) > maxColumns {
+	fields, bad := split(nil, line, maxColumns)
+	if bad != nil || len(fields) > maxColumns {
 		return t.bad("columns", quote(line), fmt.Sprintf("at most %d names, quoted as in CSV or not at all", maxColumns))
 	}
 	t.strings = interner{}
@@ -62,9 +62,9 @@ func (t *table) record() error {
 	if err != nil {
 		return err
 	}
-	var ok bool
-	if t.fields, ok = split(t.fields[:0], line, len(t.names)); !ok {
-		return t.bad("line", quote(line), "quotes closed on the same line and followed by a comma")
+	var bad []byte
+	if t.fields, bad = split(t.fields[:0], line, len(t.names)); bad != nil {
+		return t.bad("line", quote(bad), "quotes closed on the same line and followed by a comma")
 	}
 	if n := len(t.fields); n != len(t.names) {
 		found := strconv.Itoa(n)
