@@ -1,0 +1,225 @@
+package sim
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// The events of a decision log, as they stand in it.
+const (
+	clusterEvent = "cluster"
+	submitEvent  = "submit"
+	startEvent   = "start"
+	finishEvent  = "finish"
+	preemptEvent = "preempt"
+	dropEvent    = "drop"
+	endEvent     = "end"
+)
+
+// logSchema is the version of the log's format.
+const logSchema = 1
+
+// logger writes the decision log. A nil logger writes nothing.
+type logger struct {
+	out   *bufio.Writer
+	line  []byte
+	nodes *sched.NodeSet
+	err   error
+}
+
+func newLogger(w io.Writer, nodes *sched.NodeSet) *logger {
+	if w == nil {
+		return nil
+	}
+	return &logger{out: bufio.NewWriterSize(w, 1<<16), nodes: nodes}
+}
+
+// close flushes and returns the first error of all writes.
+func (l *logger) close() error {
+	if l == nil {
+		return nil
+	}
+	if err := l.out.Flush(); l.err == nil {
+		l.err = err
+	}
+	return l.err
+}
+
+// cluster writes the first line, which makes the log self-contained.
+func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
+	if l == nil {
+		return
+	}
+	b := append(l.line[:0], `{"t":0,"event":"cluster","schema":`...)
+	b = strconv.AppendInt(b, logSchema, 10)
+	b = appendString(append(b, `,"policy":`...), cfg.Policy.Name())
+	b = strconv.AppendInt(append(b, `,"seed":`...), cfg.Seed, 10)
+	b = appendSeconds(append(b, `,"cycle":`...), cfg.Cycle)
+	b = appendSeconds(append(b, `,"span":`...), window)
+	b = strconv.AppendInt(append(b, `,"tasks_per_node":`...), int64(tasksPerNode), 10)
+	b = append(b, `,"nodes":[`...)
+	for i := range l.nodes.Len() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		n := l.nodes.Node(i)
+		b = appendString(append(b, `{"node":`...), n.Name)
+		b = strconv.AppendInt(append(b, `,"tasks":`...), int64(n.Capacity[sched.WholeNode]), 10)
+		b = appendResources(append(b, `,"capacity":`...), n.Capacity)
+		if len(n.Labels) > 0 {
+			b = append(b, `,"labels":{`...)
+			for k, key := range slices.Sorted(maps.Keys(n.Labels)) {
+				if k > 0 {
+					b = append(b, ',')
+				}
+				b = appendString(append(appendString(b, key), ':'), n.Labels[key])
+			}
+			b = append(b, '}')
+		}
+		b = append(b, '}')
+	}
+	l.write(append(b, `]}`...))
+}
+
+// head begins the line of an event of a job with the fields that all have.
+func (l *logger) head(event string, at time.Duration, j *job) []byte {
+	b := appendSeconds(append(l.line[:0], `{"t":`...), at)
+	b = append(append(append(b, `,"event":"`...), event...), '"')
+	b = appendString(append(b, `,"job":`...), j.ID)
+	b = append(append(append(b, `,"class":"`...), j.record.Class...), '"')
+	b = strconv.AppendInt(append(b, `,"tasks":`...), int64(j.Tasks), 10)
+	return appendSeconds(append(b, `,"deadline":`...), j.record.Deadline)
+}
+
+// submit adds what the simulated world knows of the job, so that each start and completion can be checked.
+func (l *logger) submit(j *job) {
+	if l == nil {
+		return
+	}
+	b := appendSeconds(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.runtime)
+	if j.Slowdown > 1 {
+		b = strconv.AppendFloat(append(b, `,"slowdown":`...), j.Slowdown, 'g', -1, 64)
+	}
+	if len(j.Demand) > 0 {
+		b = appendResources(append(b, `,"demand":`...), j.Demand)
+	}
+	if !j.Required.IsAny() {
+		b = l.appendJSON(append(b, `,"required":`...), j.Required)
+	}
+	if !j.Preferred.IsAny() {
+		b = l.appendJSON(append(b, `,"preferred":`...), j.Preferred)
+	}
+	l.write(append(b, '}'))
+}
+
+// because writes a start or preemption with the policy's reason.
+func (l *logger) because(event string, at time.Duration, j *job, why *sched.Reason) {
+	if l == nil {
+		return
+	}
+	l.plain(event, at, j, why.String())
+}
+
+// plain writes an event of a job.
+func (l *logger) plain(event string, at time.Duration, j *job, why string) {
+	if l == nil {
+		return
+	}
+	b := l.head(event, at, j)
+	if event == startEvent {
+		b = append(b, `,"nodes":[`...)
+		for i, nt := range j.record.Nodes {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(append(b, `{"node":`...), nt.Node)
+			b = strconv.AppendInt(append(b, `,"tasks":`...), int64(nt.Tasks), 10)
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+		if j.record.Slowed {
+			b = append(b, `,"slowed":true`...)
+		}
+	}
+	if why != "" {
+		b = appendString(append(b, `,"why":`...), why)
+	}
+	l.write(append(b, '}'))
+}
+
+// end writes the last line: what is of the cycles and not of the jobs. Wall-clock times are left
+// out, so that a repeated run gives the same bytes.
+func (l *logger) end(at time.Duration, cycles int, solver *Solver) {
+	if l == nil {
+		return
+	}
+	b := appendSeconds(append(l.line[:0], `{"t":`...), at)
+	b = strconv.AppendInt(append(b, `,"event":"end","cycles":`...), int64(cycles), 10)
+	b = l.appendJSON(append(b, `,"solver":`...), solver)
+	l.write(append(b, '}'))
+}
+
+func (l *logger) write(line []byte) {
+	l.line = append(line, '\n')
+	if l.err == nil {
+		_, l.err = l.out.Write(l.line)
+	}
+}
+
+func (l *logger) appendJSON(b []byte, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil && l.err == nil {
+		l.err = fmt.Errorf("sim: decision log: %w", err)
+	}
+	return append(b, text...)
+}
+
+// appendSeconds writes d exactly, in seconds, with no more digits than it needs.
+func appendSeconds(b []byte, d time.Duration) []byte {
+	if d < 0 {
+		b = append(b, '-')
+		d = -d
+	}
+	b = strconv.AppendInt(b, int64(d/time.Second), 10)
+	nanos := int64(d % time.Second)
+	if nanos == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for unit := int64(1e8); nanos > 0; unit /= 10 {
+		b = append(b, byte('0'+nanos/unit))
+		nanos %= unit
+	}
+	return b
+}
+
+// appendString writes s as JSON.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			text, _ := json.Marshal(s) // strings always marshal
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+func appendResources(b []byte, r sched.Resources) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(r)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, name), ':')
+		b = strconv.AppendFloat(b, r[name], 'g', -1, 64)
+	}
+	return append(b, '}')
+}

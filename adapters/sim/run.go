@@ -1,0 +1,206 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// stalled is the number of cycles in a row that may start nothing on an idle
+// cluster to which nothing more arrives, before the pending jobs are dropped.
+const stalled = 3
+
+// step is what the engine needs to know of one cycle.
+type step struct {
+	plan            *sched.Plan
+	snapshot, apply time.Duration
+	rejected        int
+}
+
+// engine drives a world cycle by cycle.
+type engine struct {
+	cfg    *Config
+	world  *world
+	cycle  func(ctx context.Context, now time.Time) (step, error)
+	watch  func() time.Duration
+	began  time.Duration // stopwatch at the beginning of the cycle
+	stats  cycleStats
+	last   *sched.Plan
+	idle   int  // cycles in a row that started nothing, with nothing running and nothing to arrive
+	seen   int  // jobs last told to Progress
+	behind bool // something happened while the last cycle was charged its time
+	result Result
+}
+
+// Run simulates the jobs on the nodes under the policy until every job is
+// finished, or nothing runs, nothing more arrives and the policy has started nothing three
+// times in a row: what is pending then is dropped. The same configuration gives
+// the same result and the same log, byte for byte, but for wall-clock times.
+//
+// Its errors wrap ErrConfig, ErrNode, ErrJob, ErrDuplicateJob, ErrTooWide,
+// ErrTimeOverflow, the context's error, or what the policy or the log's writer failed
+// with. Runs are independent of each other and may go on concurrently.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	e, err := newEngine(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	loop, err := sched.NewLoop(e.world, cfg.Policy, cfg.Predictor, sched.WithStopwatch(e.watch))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	e.cycle = func(ctx context.Context, now time.Time) (step, error) {
+		c, err := loop.Step(ctx, now)
+		if err != nil {
+			return step{}, err
+		}
+		if cfg.CycleObserver != nil {
+			cfg.CycleObserver(c)
+		}
+		return step{
+			plan: c.Plan, snapshot: c.SnapshotTime, apply: c.ApplyTime,
+			rejected: len(c.Rejected) + len(c.Ignored),
+		}, nil
+	}
+	return e.run(ctx)
+}
+
+func newEngine(cfg *Config) (*engine, error) {
+	switch {
+	case cfg.Policy == nil:
+		return nil, fmt.Errorf("%w: no policy", ErrConfig)
+	case cfg.Predictor == nil:
+		return nil, fmt.Errorf("%w: no predictor", ErrConfig)
+	case cfg.Cycle < 0 || cfg.Cycle > maxTime:
+		return nil, fmt.Errorf("%w: cycle of %v", ErrConfig, cfg.Cycle)
+	case cfg.Span < 0 || cfg.Span > maxTime:
+		return nil, fmt.Errorf("%w: span of %v", ErrConfig, cfg.Span)
+	case cfg.TasksPerNode < 0:
+		return nil, fmt.Errorf("%w: %d tasks per node", ErrConfig, cfg.TasksPerNode)
+	}
+	w, err := newWorld(cfg)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{cfg: cfg, world: w, watch: cfg.Stopwatch}
+	if e.watch == nil {
+		e.watch = stopwatch()
+	}
+	if cfg.TasksPerNode == 0 {
+		cfg.TasksPerNode = tasksPerNode(w.nodes)
+	}
+	if cfg.ChargeSolverTime {
+		w.charge = func() time.Duration { return e.watch() - e.began }
+	}
+	e.stats.stops = map[string]int{}
+	w.log = newLogger(cfg.Log, w.nodes)
+	return e, nil
+}
+
+// tasksPerNode is the most tasks of the default demand that a node holds, at least 1.
+func tasksPerNode(nodes *sched.NodeSet) int {
+	most := 1
+	for i := range nodes.Len() {
+		most = max(most, int(min(nodes.Node(i).Capacity[sched.WholeNode], 1<<30)))
+	}
+	return most
+}
+
+func (e *engine) run(ctx context.Context) (*Result, error) {
+	w := e.world
+	w.log.cluster(e.cfg, e.cfg.TasksPerNode, w.rec.window)
+	for w.tally.finished+w.tally.dropped < len(w.jobs) {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("sim: at %v: %w", w.now, err)
+		}
+		w.advance(e.nextCycle())
+		if err := e.decide(ctx); err != nil {
+			return nil, fmt.Errorf("sim: cycle at %v: %w", w.now, err)
+		}
+		e.progress()
+	}
+	solver := e.stats.solver()
+	w.log.end(w.now, len(e.stats.wall), &solver)
+	if err := w.log.close(); err != nil {
+		return nil, fmt.Errorf("sim: decision log: %w", err)
+	}
+	return e.finish(solver), nil
+}
+
+// nextCycle is when the policy is next asked.
+func (e *engine) nextCycle() time.Duration {
+	w := e.world
+	at, ok := w.nextInstant()
+	if e.cfg.Cycle == 0 {
+		if !ok || e.behind {
+			return w.now // pending jobs on an idle cluster, or news since the snapshot: ask again
+		}
+		return max(at, w.now)
+	}
+	from := w.now
+	if len(e.stats.wall) > 0 {
+		from++ // a multiple of the cycle is for one cycle only
+	}
+	if ok && w.level.pending+w.level.running == 0 {
+		from = max(from, at) // skip idle time
+	}
+	if rest := from % e.cfg.Cycle; rest > 0 {
+		from += e.cfg.Cycle - rest
+	}
+	return from
+}
+
+// decide runs one cycle at the world's time.
+func (e *engine) decide(ctx context.Context) error {
+	w := e.world
+	starts, refused, news := w.tally.starts, w.tally.refused, w.next+w.tally.finished
+	e.began = e.watch()
+	s, err := e.cycle(ctx, epoch.Add(w.now))
+	if err != nil {
+		return err
+	}
+	e.stats.observe(&s, e.watch()-e.began)
+	e.result.Rejections += s.rejected + w.tally.refused - refused
+	e.last = s.plan
+	e.behind = w.next+w.tally.finished > news
+	if w.tally.starts > starts || w.level.running > 0 || w.next < len(w.jobs) {
+		e.idle = 0
+		return nil
+	}
+	if e.idle++; e.idle >= stalled {
+		e.dropPending()
+	}
+	return nil
+}
+
+// dropPending ends a simulation in which nothing more can happen.
+func (e *engine) dropPending() {
+	reasons := map[string]string{}
+	if e.last != nil {
+		for i := range e.last.Decisions {
+			d := &e.last.Decisions[i]
+			reasons[d.Job] = d.Reason.String()
+		}
+	}
+	for i := range e.world.jobs {
+		j := &e.world.jobs[i]
+		if j.state != pending {
+			continue
+		}
+		why := fmt.Sprintf("not started in %d cycles on an idle cluster", stalled)
+		if r := reasons[j.ID]; r != "" {
+			why += ": " + r
+		}
+		e.world.drop(j, why)
+	}
+}
+
+func (e *engine) progress() {
+	t := &e.world.tally
+	if done := t.finished + t.dropped; e.cfg.Progress != nil && done != e.seen {
+		e.seen = done
+		e.cfg.Progress(done, len(e.world.jobs))
+	}
+}
