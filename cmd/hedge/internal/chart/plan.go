@@ -1,0 +1,96 @@
+package chart
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strings"
+)
+
+// PlanData is a space-time plan (3Sigma, figure 5): expected consumption by row (partition) and column
+// (slot), and the gangs planned in them.
+type PlanData struct {
+	// Rows and Columns label the axes; XLabel names the columns.
+	Rows, Columns []string
+	XLabel        string
+	// Shade is [row][column] of the expected share of the row's capacity in use, 0 to 1.
+	Shade [][]float64
+	// Marks are planned starts.
+	Marks []Mark
+}
+
+// Mark is a planned start in a cell.
+type Mark struct {
+	Row, Column int
+	// Text is shown as a tooltip; Now marks what starts at once.
+	Text string
+	Now  bool
+}
+
+// Plan draws a space-time plan: darker cells (lighter on a dark page) are fuller, circles are planned
+// starts, filled ones start at once. It is drawn as a table of cells rather than axes, so it is
+// written out here.
+func Plan(title string, d PlanData) (template.HTML, error) {
+	var out strings.Builder
+	fmt.Fprintf(&out, `<div class="chart" role="img" aria-label="%s">`, html.EscapeString(title))
+	for _, s := range sizes {
+		planSVG(&out, s, d)
+	}
+	out.WriteString("</div>")
+	return template.HTML(out.String()), nil //nolint:gosec // every text is escaped above
+}
+
+func planSVG(out *strings.Builder, s size, d PlanData) {
+	left, top, bottom := 4.2*float64(s.font), float64(s.font)*.6, float64(s.font)*3.4
+	columns, rows := max(1, len(d.Columns)), max(1, len(d.Rows))
+	cw := (float64(s.width) - left - 6) / float64(columns)
+	ch := max(14, min(26, 260/float64(rows)))
+	height := top + ch*float64(rows) + bottom
+	fmt.Fprintf(out, `<svg class="%s" viewBox="0 0 %.0f %.0f" aria-hidden="true">`, s.class, float64(s.width), height)
+	for r, label := range d.Rows {
+		y := top + ch*float64(r)
+		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="end" fill="currentColor" font-size="%.1f">%s</text>`,
+			left-5, y+ch*.68, float64(s.font)*.92, html.EscapeString(label))
+		for c := range d.Columns {
+			fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="currentColor" fill-opacity="%.3f" stroke="var(--grid)" stroke-width=".6"><title>%s, %s: %.0f %%</title></rect>`,
+				left+cw*float64(c), y, cw, ch, .8*min(1, max(0, d.Shade[r][c])), html.EscapeString(label), html.EscapeString(d.Columns[c]), 100*d.Shade[r][c])
+		}
+	}
+	columnLabels(out, s, d, left, cw, top+ch*float64(rows))
+	planMarks(out, d, left, top, cw, ch)
+	out.WriteString("</svg>")
+}
+
+func columnLabels(out *strings.Builder, s size, d PlanData, left, cw, y float64) {
+	every := (len(d.Columns) + s.ticks - 1) / s.ticks
+	for c, label := range d.Columns {
+		if c%max(1, every) == 0 {
+			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="currentColor" font-size="%.1f">%s</text>`,
+				left+cw*(float64(c)+.5), y+float64(s.font)*1.2, float64(s.font)*.92, html.EscapeString(label))
+		}
+	}
+	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="currentColor" font-size="%.1f">%s</text>`,
+		left+cw*float64(len(d.Columns))/2, y+float64(s.font)*2.6, float64(s.font), html.EscapeString(d.XLabel))
+}
+
+// planMarks draws the starts of a cell side by side, as many as it has room for.
+func planMarks(out *strings.Builder, d PlanData, left, top, cw, ch float64) {
+	type cell struct{ row, column int }
+	r := min(cw, ch) * .2
+	room := max(1, int((cw-2*r)/(2.4*r)))
+	inCell := map[cell]int{}
+	for _, m := range d.Marks {
+		at := cell{m.Row, m.Column}
+		n := inCell[at]
+		inCell[at] = n + 1
+		if n >= room {
+			continue
+		}
+		fill := "var(--page)"
+		if m.Now {
+			fill = "var(--s1)"
+		}
+		fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s" stroke="var(--s1)" stroke-width="1.4"><title>%s</title></circle>`,
+			left+cw*float64(m.Column)+r*1.8+2.4*r*float64(n), top+ch*(float64(m.Row)+.5), r, fill, html.EscapeString(m.Text))
+	}
+}

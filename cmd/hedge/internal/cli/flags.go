@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+)
+
+// workloadFlags are the flags that compare, simulate and results share.
+type workloadFlags struct {
+	spec                   experiment.Spec
+	slack, seeds, policies string
+	startHour              float64
+	cycle, window, slot    time.Duration
+	flags                  *pflag.FlagSet
+}
+
+const defaultPolicies = "3sigma,point-real,prio,point-perfect"
+
+func (f *workloadFlags) add(cmd *cobra.Command) {
+	fs, s := cmd.Flags(), &f.spec
+	f.flags = fs
+	fs.StringVar(&s.Trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
+	fs.StringVar(&s.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
+	fs.IntVar(&s.Nodes, "nodes", 256, "nodes of the cluster")
+	fs.IntVar(&s.Racks, "racks", 8, "racks the nodes are spread over")
+	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")
+	fs.Float64Var(&s.Load, "load", 1.4, "offered machine time over capacity")
+	fs.Float64Var(&s.Hours, "hours", 2, "hours of submissions (replay: of the log, default all)")
+	fs.Float64Var(&f.startHour, "start-hour", -1, "hour of the log at which the window begins (default: chosen by the workload)")
+	fs.StringVar(&f.slack, "slack", "20,40,60,80", "deadline slacks, in % of the true runtime, drawn evenly")
+	fs.Float64Var(&s.SLOShare, "slo-share", 0.5, "share of jobs (and of load) with a deadline")
+	fs.Float64Var(&s.PreferShare, "prefer-share", 0.75, "share of the cluster an SLO job prefers")
+	fs.Float64Var(&s.PreferSlowdown, "prefer-slowdown", 1.5, "how much longer it runs elsewhere")
+	fs.StringVar(&s.Train, "train", "", "what the predictor has seen before: a file, or a share of the log before the window (default: all of it)")
+	fs.StringVar(&s.Workload, "workload", "window", "window, e2e or replay")
+	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0, "arrival rate at the given load (e2e only; default: follows from the load)")
+	fs.StringVar(&s.Engine, "engine", "native", "solving engine; see hedge solve --engines")
+	fs.DurationVar(&f.cycle, "cycle", 10*time.Second, "scheduling period; 0s decides at every submission and completion")
+	fs.DurationVar(&f.window, "window", 0, "plan-ahead window (default: follows from the runtimes)")
+	fs.DurationVar(&f.slot, "slot", 0, "slot length (default: follows from the window)")
+	fs.Float64Var(&s.Budget, "budget", 0.5, "share of a cycle the solver may use")
+	fs.Int64Var(&s.Work, "work", experiment.DefaultWork, "most deterministic work units the solver may use in a cycle (about a million a second)")
+	fs.BoolVar(&s.ChargeSolverTime, "charge-solver-time", false, "let planning time pass in the simulation (results then depend on the machine)")
+	fs.StringVar(&s.LogDir, "log", "", "directory for the decision logs, POLICY-SEED.jsonl.gz each")
+}
+
+// finish parses what is more than a plain flag and checks every range.
+func (f *workloadFlags) finish() error {
+	s := &f.spec
+	var err error
+	if s.Slack, err = percentages("--slack", f.slack); err != nil {
+		return err
+	}
+	if s.Seeds, err = seeds("--seeds", f.seeds); err != nil {
+		return err
+	}
+	if s.Policies, err = experiment.ParsePolicies(f.policies); err != nil {
+		return fmt.Errorf("--policies: %w", err)
+	}
+	s.StartHour, s.Cycle, s.Window, s.Slot = f.startHour, f.cycle, f.window, f.slot
+	if s.Workload == "replay" && !f.flags.Changed("hours") {
+		s.Hours = 0
+	}
+	return f.check()
+}
+
+func (f *workloadFlags) check() error {
+	s := &f.spec
+	ranges := []struct {
+		flag     string
+		v        float64
+		ok       bool
+		expected string
+	}{
+		{"--nodes", float64(s.Nodes), s.Nodes >= 1 && s.Nodes <= 10_000_000, "1 to 10000000"},
+		{"--racks", float64(s.Racks), s.Racks >= 1 && s.Racks <= s.Nodes, "at least 1 and at most --nodes"},
+		{"--tasks-per-node", float64(s.TasksPerNode), s.TasksPerNode >= 1, "at least 1"},
+		{"--load", s.Load, finite(s.Load) && s.Load > 0, "a number above 0"},
+		{"--hours", s.Hours, finite(s.Hours) && (s.Hours > 0 || s.Hours == 0 && s.Workload == "replay"), "a number above 0"},
+		{"--start-hour", s.StartHour, finite(s.StartHour) && (s.StartHour >= 0 || s.StartHour == -1), "at least 0"},
+		{"--slo-share", s.SLOShare, s.SLOShare >= 0 && s.SLOShare <= 1, "0 to 1"},
+		{"--prefer-share", s.PreferShare, s.PreferShare > 0 && s.PreferShare <= 1, "above 0, at most 1"},
+		{"--prefer-slowdown", s.PreferSlowdown, finite(s.PreferSlowdown) && s.PreferSlowdown >= 1, "at least 1"},
+		{"--jobs-per-hour", s.JobsPerHour, finite(s.JobsPerHour) && s.JobsPerHour >= 0, "at least 0"},
+		{"--cycle", s.Cycle.Seconds(), s.Cycle >= 0, "at least 0s"},
+		{"--window", s.Window.Seconds(), s.Window >= 0, "at least 0s"},
+		{"--slot", s.Slot.Seconds(), s.Slot >= 0, "at least 0s"},
+		{"--budget", s.Budget, s.Budget > 0 && s.Budget <= 1, "above 0, at most 1"},
+		{"--work", float64(s.Work), s.Work >= 1, "at least 1"},
+	}
+	for _, r := range ranges {
+		if !r.ok {
+			return fmt.Errorf("%s: found %v, expected %s", r.flag, r.v, r.expected)
+		}
+	}
+	switch s.Workload {
+	case "window", "e2e", "replay":
+	default:
+		return fmt.Errorf("--workload: found %q, expected window, e2e or replay", s.Workload)
+	}
+	if s.JobsPerHour > 0 && s.Workload != "e2e" {
+		return fmt.Errorf("--jobs-per-hour: found %v with --workload %s, expected --workload e2e", s.JobsPerHour, s.Workload)
+	}
+	return nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// percentages parses "20,40" into 0.2, 0.4.
+func percentages(flag, list string) ([]float64, error) {
+	var out []float64
+	for _, field := range strings.Split(list, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil || !finite(v) || v < 0 {
+			return nil, fmt.Errorf("%s: found %q, expected percentages such as 20,40,60,80", flag, field)
+		}
+		out = append(out, v/100)
+	}
+	return out, nil
+}
+
+// numbers parses a list of finite numbers.
+func numbers(flag, list string) ([]float64, error) {
+	var out []float64
+	for _, field := range strings.Split(list, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil || !finite(v) {
+			return nil, fmt.Errorf("%s: found %q, expected a list of numbers", flag, field)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// seeds parses "1,2,3" and refuses repetitions.
+func seeds(flag, list string) ([]int64, error) {
+	var out []int64
+	known := map[int64]bool{}
+	for _, field := range strings.Split(list, ",") {
+		v, err := strconv.ParseInt(strings.TrimSpace(field), 10, 64)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: found %q, expected whole numbers such as 1,2,3", flag, field)
+		case known[v]:
+			return nil, fmt.Errorf("%s: found %d twice, expected distinct seeds", flag, v)
+		}
+		known[v] = true
+		out = append(out, v)
+	}
+	return out, nil
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/engines"
+)
+
+// solveFlags are the flags of hedge solve.
+type solveFlags struct {
+	problem, engine, splits, out string
+	options                      solver.Options
+	json, list                   bool
+}
+
+func newSolve(s *Streams) *cobra.Command {
+	var f solveFlags
+	cmd := &cobra.Command{
+		Use:   "solve",
+		Short: "Solve one placement problem from a file",
+		Long: `solve reads a placement problem (docs/problem-format.md), chooses at most one option of each job so that the
+summed value is largest, and prints the plan with a proven bound where the engine has one.
+
+--work bounds deterministic work units, so that the same seed gives the same plan on any machine; --time bounds the wall clock.`,
+		Example: `  hedge solve --engines
+  hedge solve --problem cycle-100.json.gz
+  hedge solve --problem cycle-100.json.gz --engine greedy --json
+  hedge solve --problem cycle-100.json --time 2s --threads 2 --out plan.json
+  hedge solve --problem cycle-100.json --work 500000 --seed 3 --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.list {
+				return listEngines(s, f.json)
+			}
+			return f.run(cmd, s)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.problem, "problem", "", "problem file, gzip or not, - for stdin")
+	fs.StringVar(&f.engine, "engine", "native", "engine; see --engines")
+	fs.BoolVar(&f.list, "engines", false, "list the engines compiled in")
+	fs.DurationVar(&f.options.Time, "time", 200*time.Millisecond, "wall-clock limit, 0s for none (default with --work: none)")
+	fs.Int64Var(&f.options.Work, "work", 0, "deterministic limit in work units, about a million a second; 0 for none")
+	fs.Float64Var(&f.options.Gap, "gap", solver.DefaultGap, "stop at this relative gap to the bound")
+	fs.IntVar(&f.options.Threads, "threads", 1, "threads the engine may use")
+	fs.StringVar(&f.splits, "splits", "integer", "gangs' splits over partitions: integer, continuous or now (integer for starts now only)")
+	fs.Int64Var(&f.options.Seed, "seed", 1, "seed of randomised search")
+	fs.StringVar(&f.out, "out", "", "write the solution to this file as well, gzip if it ends in .gz, - for stdout")
+	fs.BoolVar(&f.json, "json", false, "print the solution document")
+	return cmd
+}
+
+func (f *solveFlags) run(cmd *cobra.Command, s *Streams) error {
+	if err := f.finish(cmd); err != nil {
+		return err
+	}
+	engine, err := engines.Open(f.engine)
+	if err != nil {
+		return fmt.Errorf("--engine: %w", err)
+	}
+	p, err := readProblem(f.problem, s.In)
+	if err != nil {
+		return err
+	}
+	sol, err := solver.Solve(cmd.Context(), engine, p, f.options)
+	switch {
+	case errors.Is(err, solver.ErrInvalid):
+		return fmt.Errorf("%s: %w", f.problem, err)
+	case err != nil:
+		return failed(fmt.Errorf("%s: %w", f.problem, err))
+	case sol.Stop == solver.StopNone || sol.Stop == solver.StopError:
+		return failed(fmt.Errorf("%s: engine %s found no plan", f.problem, f.engine))
+	case cmd.Context().Err() != nil:
+		return failed(context.Cause(cmd.Context()))
+	}
+	return f.emit(s, p, sol)
+}
+
+func (f *solveFlags) finish(cmd *cobra.Command) error {
+	o := &f.options
+	switch {
+	case f.problem == "":
+		return errors.New("--problem: found nothing, expected a file or -")
+	case o.Time < 0:
+		return fmt.Errorf("--time: found %v, expected at least 0s", o.Time)
+	case o.Work < 0:
+		return fmt.Errorf("--work: found %d, expected at least 0", o.Work)
+	case !finite(o.Gap) || o.Gap < 0:
+		return fmt.Errorf("--gap: found %v, expected at least 0", o.Gap)
+	case o.Threads < 1:
+		return fmt.Errorf("--threads: found %d, expected at least 1", o.Threads)
+	}
+	if o.Gap == 0 {
+		o.Gap = -1 // the library's zero means its default
+	}
+	if o.Work > 0 && !cmd.Flags().Changed("time") {
+		o.Time = 0
+	}
+	switch f.splits {
+	case "integer":
+		o.Splits = solver.SplitsInteger
+	case "continuous":
+		o.Splits = solver.SplitsContinuous
+	case "now":
+		o.Splits = solver.SplitsNow
+	default:
+		return fmt.Errorf("--splits: found %q, expected integer, continuous or now", f.splits)
+	}
+	return nil
+}
+
+// readProblem reads a problem file, gzip or not.
+func readProblem(path string, stdin io.Reader) (*solver.Problem, error) {
+	in, name := stdin, "stdin"
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in, name = file, path
+	}
+	p, err := solver.ReadProblem(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+func (f *solveFlags) emit(s *Streams, p *solver.Problem, sol *solver.Solution) error {
+	doc := solutionDocument(sol)
+	if f.out != "" && f.out != "-" {
+		if err := writeFile(f.out, doc); err != nil {
+			return failed(err)
+		}
+	}
+	if f.json || f.out == "-" {
+		return writeJSON(s.Out, doc)
+	}
+	return failed(solveTable(s.Out, p, sol))
+}
+
+// solution is the document of hedge solve: problem-format.md's with its schema.
+type solution struct {
+	Schema int `json:"schema"`
+	*solver.Solution
+}
+
+func solutionDocument(sol *solver.Solution) solution { return solution{Schema: schema, Solution: sol} }
+
+// writeFile writes doc to path, compressed if its name says so.
+func writeFile(path string, doc any) error {
+	var plain bytes.Buffer
+	if err := writeJSON(&plain, doc); err != nil {
+		return err
+	}
+	data := plain.Bytes()
+	if strings.HasSuffix(path, ".gz") {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		if _, err := z.Write(data); err != nil {
+			return err
+		}
+		if err := z.Close(); err != nil {
+			return err
+		}
+		data = packed.Bytes()
+	}
+	return os.WriteFile(path, data, 0o644)
+}

@@ -1,0 +1,78 @@
+package experiment
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/hedgesched/hedge/adapters/sim/workload"
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
+)
+
+// trained is one seed's workload with a predictor that has seen its history. The history is walked
+// once; each run gets a copy of its own, because runs go on learning.
+type trained struct {
+	work     *workload.Workload
+	once     sync.Once
+	snapshot []byte
+	err      error
+	runtimes map[string]float64
+}
+
+func newTrained(w *workload.Workload) *trained {
+	t := &trained{work: w, runtimes: make(map[string]float64, len(w.Jobs))}
+	for i := range w.Jobs {
+		t.runtimes[w.Jobs[i].ID] = w.Jobs[i].Runtime.Seconds()
+	}
+	return t
+}
+
+func (t *trained) runtime(j predict.Job) (float64, bool) {
+	r, ok := t.runtimes[j.ID]
+	return r, ok
+}
+
+// history returns a predictor in the state it has before the first submission.
+func (t *trained) history() (predict.Predictor, error) {
+	t.once.Do(func() {
+		h, err := predict.NewHistory(nil)
+		if err == nil {
+			err = t.work.TrainPredictor(h)
+		}
+		var b bytes.Buffer
+		if err == nil {
+			err = h.Save(&b)
+		}
+		t.snapshot, t.err = b.Bytes(), err
+	})
+	if t.err != nil {
+		return nil, t.err
+	}
+	h, err := predict.NewHistory(nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Load(bytes.NewReader(t.snapshot)); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// predictorFor returns what the named policy is told of runtimes.
+func (s *Spec) predictorFor(policy string, t *trained, seed int64) (predict.Predictor, error) {
+	switch policy {
+	case "point-perfect":
+		return predict.NewPerfect(t.runtime)
+	case "prio", "fifo", "edf":
+		unread, err := dist.NewPoint(0)
+		if err != nil {
+			return nil, err
+		}
+		return predict.NewFixed(unread)
+	}
+	if p := s.Perturb; p != nil {
+		return predict.NewPerturbed(t.runtime, predict.Perturbation{
+			Shift: p.Shift, ShiftDeviation: 0.1, CoV: p.CoV, Point: p.CoV == 0, Seed: uint64(seed)})
+	}
+	return t.history()
+}

@@ -1,0 +1,316 @@
+package experiment
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/adapters/sim/workload"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/solver/engines"
+)
+
+// DefaultWork is the default of Spec.Work. Plans hardly gain from more at 256 nodes, and a
+// comparison stays a matter of seconds.
+const DefaultWork = threesigma.DefaultWork
+
+// workPerSecond is how many work units an engine uses in a second, about.
+const workPerSecond = 1e6
+
+// workPerCycle is Work, or what the budget share of a cycle is worth if that is less.
+func (s *Spec) workPerCycle() int64 {
+	if s.Cycle == 0 {
+		return s.Work
+	}
+	return max(1, min(s.Work, int64(s.Budget*s.Cycle.Seconds()*workPerSecond)))
+}
+
+// Experiment is a prepared comparison.
+type Experiment struct {
+	spec  Spec
+	log   *trace.Log
+	seeds []*trained
+}
+
+// Prepare builds the workload of every seed and refuses what cannot be run.
+func Prepare(log *trace.Log, spec *Spec) (*Experiment, error) {
+	e := &Experiment{spec: *spec, log: log}
+	if _, err := engines.Open(spec.Engine); err != nil {
+		return nil, fmt.Errorf("--engine: %w", err)
+	}
+	template, err := spec.workloadSpec()
+	if err != nil {
+		return nil, err
+	}
+	built := make([]*workload.Workload, len(spec.Seeds))
+	err = parallel(len(spec.Seeds), func(i int) error {
+		one := template
+		one.Seed = spec.Seeds[i]
+		w, err := workload.Build(log.Jobs, one)
+		if err != nil {
+			return fmt.Errorf("%s: %w", log.Name, err)
+		}
+		built[i] = w
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range built {
+		e.seeds = append(e.seeds, newTrained(w))
+	}
+	window, slot := e.planAhead()
+	for _, name := range spec.Policies {
+		if _, err := e.policy(name, window, slot); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// workloadSpec turns flags into a workload's specification.
+func (s *Spec) workloadSpec() (workload.Spec, error) {
+	w := workload.Default()
+	w.Kind, w.Nodes, w.Racks, w.TasksPerNode = workload.Kind(s.Workload), s.Nodes, s.Racks, s.TasksPerNode
+	w.Load, w.Hours, w.StartHour = s.Load, s.Hours, s.StartHour
+	w.SLOShare, w.PreferShare, w.PreferSlowdown, w.JobsPerHour = s.SLOShare, s.PreferShare, s.PreferSlowdown, s.JobsPerHour
+	w.MaxTrainSamples = s.MaxSamples
+	if s.StartHour == 0 {
+		w.StartHour = 1e-9 // the library's zero chooses
+	}
+	if len(s.Slack) > 0 {
+		w.Slack = nil
+		for _, share := range s.Slack {
+			w.Slack = append(w.Slack, 100*share)
+		}
+	}
+	if s.Train == "" {
+		return w, nil
+	}
+	if share, err := strconv.ParseFloat(s.Train, 64); err == nil {
+		if !(share >= 0 && share <= 1) {
+			return w, fmt.Errorf("--train: found %v, expected a share from 0 to 1 or a file", share)
+		}
+		w.TrainShare, w.NoTrain = share, share == 0
+		return w, nil
+	}
+	history, err := trace.ReadAll(s.Train, nil)
+	if err != nil {
+		return w, fmt.Errorf("--train: %w", err)
+	}
+	w.Train = history.Jobs
+	return w, nil
+}
+
+// planAhead is the window and slot asked for, the missing ones from the first seed's runtimes, so
+// that every run plans alike.
+func (e *Experiment) planAhead() (window, slot time.Duration) {
+	window, slot = e.seeds[0].work.PlanAhead()
+	switch s := &e.spec; {
+	case s.Window > 0 && s.Slot > 0:
+		return s.Window, s.Slot
+	case s.Window > 0:
+		slot = max(time.Second, s.Window*slot/window)
+		return s.Window, min(slot, s.Window)
+	case s.Slot > 0:
+		return max(window, s.Slot), s.Slot
+	}
+	return window, slot
+}
+
+// policy makes a fresh policy by name.
+func (e *Experiment) policy(name string, window, slot time.Duration) (sched.Policy, error) {
+	switch name {
+	case "prio":
+		return baseline.NewPrio(), nil
+	case "fifo":
+		return baseline.NewFIFO(), nil
+	case "edf":
+		return baseline.NewEDF(), nil
+	case "sjf":
+		return baseline.NewSJF(), nil
+	}
+	c, err := threesigma.Variant(name)
+	if err != nil {
+		return nil, err
+	}
+	if c.Solver, err = engines.Open(e.spec.Engine); err != nil {
+		return nil, err
+	}
+	c.Window, c.Slot = window, slot
+	c.Cycle = cmp.Or(e.spec.Cycle, c.Cycle)
+	c.Options.Work = e.spec.workPerCycle()
+	began := time.Now()
+	c.Stopwatch = func() time.Duration { return time.Since(began) }
+	return threesigma.New(c)
+}
+
+// stepsPerRun is the resolution of progress.
+const stepsPerRun = 100
+
+// Steps is the number of steps that Run reports.
+func (e *Experiment) Steps() int { return len(e.seeds) * len(e.spec.Policies) * stepsPerRun }
+
+// Run simulates every (policy, seed) pair on all cores. Runs are in order of policies, then
+// seeds. Step is told how many steps are done and what is being done.
+func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) (*Document, error) {
+	window, slot := e.planAhead()
+	if e.spec.LogDir != "" {
+		if err := os.MkdirAll(e.spec.LogDir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	policies, seeds := e.spec.Policies, e.spec.Seeds
+	runs := make([]Run, len(policies)*len(seeds))
+	meter := newMeter(len(runs), step)
+	err := parallel(len(runs), func(i int) error {
+		// Seed by seed, so that a seed's training is needed by runs close together.
+		policy, seed := i%len(policies), i/len(policies)
+		at := policy*len(seeds) + seed
+		run, err := e.run(ctx, policies[policy], seed, window, slot, meter.of(at, policies[policy]))
+		if err != nil {
+			return fmt.Errorf("%s, seed %d: %w", policies[policy], seeds[seed], err)
+		}
+		runs[at] = *run
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	built := make([]*workload.Workload, len(e.seeds))
+	for i, t := range e.seeds {
+		built[i] = t.work
+	}
+	return &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, built),
+		Planning: e.spec.planningDocument(window, slot), Runs: runs, Summary: summarise(policies, runs)}, nil
+}
+
+// run simulates one policy on one seed's workload.
+func (e *Experiment) run(ctx context.Context, name string, at int, window, slot time.Duration, step func(done, total int)) (run *Run, err error) {
+	s, t := &e.spec, e.seeds[at]
+	policy, err := e.policy(name, window, slot)
+	if err != nil {
+		return nil, err
+	}
+	predictor, err := s.predictorFor(name, t, s.Seeds[at])
+	if err != nil {
+		return nil, err
+	}
+	c := sim.Config{
+		Nodes: sim.Nodes(s.Nodes, s.Racks, 1), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor,
+		Cycle: s.Cycle, Span: t.work.Span, TasksPerNode: 1, Seed: s.Seeds[at],
+		ChargeSolverTime: s.ChargeSolverTime, Progress: step,
+	}
+	var camera *camera
+	if s.Observe && at == 0 {
+		camera = newCamera(policy, slot, int(window/slot))
+		c.Policy = camera
+	}
+	if s.LogDir != "" {
+		file, closeLog, err := createLog(filepath.Join(s.LogDir, fmt.Sprintf("%s-%d.jsonl.gz", name, s.Seeds[at])))
+		if err != nil {
+			return nil, err
+		}
+		c.Log = file
+		defer func() { err = errors.Join(err, closeLog()) }()
+	}
+	result, err := sim.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if result.Rejections > 0 {
+		return nil, fmt.Errorf("the cluster refused %d decisions", result.Rejections)
+	}
+	run = &Run{Metrics: result.Metrics}
+	run.Policy = name
+	if s.Observe {
+		run.Jobs, run.Series = result.Jobs, result.Series
+		if camera != nil {
+			run.Picture = camera.best
+		}
+	}
+	return run, nil
+}
+
+// createLog creates a compressed file and returns how to close it.
+func createLog(path string) (*gzip.Writer, func() error, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	z := gzip.NewWriter(file)
+	return z, func() error { return errors.Join(z.Close(), file.Close()) }, nil
+}
+
+// parallel calls do(0) to do(n-1), GOMAXPROCS at a time. Of several errors it returns that
+// of the least index, whatever came first; after one, calls not yet begun are left out.
+func parallel(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	next, stop := 0, false
+	take := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		if stop || next == n {
+			return -1
+		}
+		next++
+		return next - 1
+	}
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := take(); i >= 0; i = take() {
+				if errs[i] = do(i); errs[i] != nil {
+					mu.Lock()
+					stop = true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return nil
+}
+
+// meter adds up the progress of runs.
+type meter struct {
+	mu   sync.Mutex
+	done []int
+	sum  int
+	step func(int, string)
+}
+
+func newMeter(runs int, step func(int, string)) *meter {
+	return &meter{done: make([]int, runs), step: step}
+}
+
+// of returns the progress function of run i.
+func (m *meter) of(i int, what string) func(done, total int) {
+	return func(done, total int) {
+		steps := stepsPerRun * done / max(1, total)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if steps > m.done[i] {
+			m.sum += steps - m.done[i]
+			m.done[i] = steps
+			m.step(m.sum, what)
+		}
+	}
+}

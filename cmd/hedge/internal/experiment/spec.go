@@ -1,0 +1,61 @@
+// Package experiment runs policies on a workload made from a log: it reads the
+// log, builds one workload a seed, trains one predictor a seed, simulates every
+// (policy, seed) pair on all cores, and gathers the documents of hedge compare
+// and hedge simulate. The order of runs and every number but the measured times are the
+// same whatever the number of cores.
+package experiment
+
+import "time"
+
+// Spec says what to run; the fields are the flags of hedge compare.
+type Spec struct {
+	// Trace is the log's path, "-" for stdin, "" for the built-in log; Format is empty to recognise it.
+	Trace, Format string
+	// Policies are names in the order of the report.
+	Policies []string
+	// Nodes, Racks and TasksPerNode make the cluster.
+	Nodes, Racks, TasksPerNode int
+	// Load is offered machine time over capacity.
+	Load float64
+	// Hours is the length of the measured submissions; StartHour where the window begins, negative to choose.
+	Hours, StartHour float64
+	// Slack are the deadline slacks, as fractions of the runtime.
+	Slack []float64
+	// SLOShare, PreferShare and PreferSlowdown shape the jobs.
+	SLOShare, PreferShare, PreferSlowdown float64
+	// Train is "", a share of the log before the window, or a file.
+	Train string
+	// Workload is window, e2e or replay.
+	Workload string
+	// JobsPerHour is an arrival rate (e2e), 0 for the log's own.
+	JobsPerHour float64
+	// Engine is the solver, as engines.Open takes it.
+	Engine string
+	// Cycle is the scheduling period; 0 decides at every event.
+	Cycle time.Duration
+	// Window and Slot are the plan-ahead window and its slots; 0 follows the workload.
+	Window, Slot time.Duration
+	// Budget is the share of a cycle the solver may use.
+	Budget float64
+	// Work caps the solver's deterministic work units a cycle.
+	Work int64
+	// ChargeSolverTime makes planning time pass in the simulation.
+	ChargeSolverTime bool
+	// Seeds are the repetitions.
+	Seeds []int64
+	// LogDir receives the decision logs; "" for none.
+	LogDir string
+	// MaxSamples limits the predictor's history per feature value (E2E-SAMPLE-n); 0 is no limit.
+	MaxSamples int
+	// Perturb replaces predictions by a normal of this shift and CoV around the truth; nil for none.
+	Perturb *Perturb
+	// Observe keeps what the report's charts need of the first seed's runs.
+	Observe bool
+}
+
+// Perturb is the paper's perturbation study (3Sigma, section 6.3): the
+// scheduler is told N(runtime*(1+shift), runtime*CoV) with shift ~ N(Shift, 0.1).
+// CoV 0 tells it a point.
+type Perturb struct {
+	Shift, CoV float64
+}

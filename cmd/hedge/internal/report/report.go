@@ -1,0 +1,89 @@
+// Package report writes the pages of --report: one self-contained HTML file each, with inline
+// SVG, no scripts and nothing fetched, for light and dark and for wide and narrow screens.
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"os"
+	"path/filepath"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/describe"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/profile"
+)
+
+//go:embed page.html
+var pageHTML string
+
+// page is what the template shows.
+type page struct {
+	Title, Lead string
+	Facts       []string
+	Sections    []section
+}
+
+// section is a heading, a remark, a legend, a chart and a table; each but the heading may be missing.
+type section struct {
+	Title, Text string
+	Legend      []legend
+	Chart       template.HTML
+	Table       *grid
+}
+
+// legend is a colour's name; a dashed line is told apart by more than its colour.
+type legend struct {
+	Name   string
+	Color  int
+	Dashed bool
+}
+
+// grid is a table; the first column is text.
+type grid struct {
+	Head []string
+	Rows [][]string
+}
+
+// write renders p to path, making its directory.
+func write(path string, p *page) error {
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// WriteCompare writes the page of hedge compare and hedge simulate.
+func WriteCompare(path string, d *experiment.Document) error {
+	p, err := comparePage(d)
+	if err != nil {
+		return err
+	}
+	return write(path, p)
+}
+
+// WritePredict writes the page of hedge predict.
+func WritePredict(path string, d *profile.Document) error {
+	p, err := predictPage(d)
+	if err != nil {
+		return err
+	}
+	return write(path, p)
+}
+
+// WriteTrace writes the page of hedge trace.
+func WriteTrace(path string, d *describe.Document) error {
+	p, err := tracePage(d)
+	if err != nil {
+		return err
+	}
+	return write(path, p)
+}
