@@ -226,7 +226,8 @@ func identity(key, value string) bool {
 
 // draw makes a job: the attributes and gang of a job of the log drawn
 // uniformly, which draws its class and its attributes jointly by frequency, and a runtime from
-// its cell's own distribution, linear between order statistics of the logarithm.
+// its cell's own distribution, linear between order statistics of the logarithm. Draws are
+// independent: what a log's predictability owes to runs of like jobs in a row is lost.
 func (m *model) draw(id string, rng *rand.Rand) *trace.Job {
 	i := rng.IntN(len(m.jobs))
 	donor := m.jobs[i]

@@ -80,9 +80,9 @@ type Spec struct {
 	// to the end, it is the length of the stretch of the log.
 	Hours float64
 	// StartHour is where in the log the window begins, in hours since its
-	// origin. Zero or less chooses: the seed draws one of the jobs between 40 and
-	// 60 per cent of the log, earlier where the load asks for it. Replay
-	// then begins at the log's first job; E2E ignores it.
+	// origin. Zero or less chooses: the seed draws one of the usable jobs between 40 and
+	// 60 per cent of the log, and where what follows holds too little work, one between half of the
+	// latest possible start and that start. Replay then begins at the log's first job; E2E ignores it.
 	StartHour float64
 	// Slack is the set an SLO job's deadline is drawn from: per cent of its
 	// actual runtime beyond it. Empty is 20, 40, 60, 80 (3Sigma, section 5).

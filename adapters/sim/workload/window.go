@@ -83,8 +83,7 @@ func (b *builder) windowStart() (int, error) {
 		j := &b.jobs[usable[latest]]
 		total += float64(b.nodesOf(j.Tasks)) * j.Runtime.Seconds()
 	}
-	lo, hi := len(usable)*2/5, len(usable)*3/5
-	lo, hi = min(lo, latest), min(hi, latest)
+	lo, hi := min(len(usable)*2/5, latest/2), min(len(usable)*3/5, latest)
 	return usable[lo+b.rng.IntN(hi-lo+1)], nil
 }
 
