@@ -1,0 +1,321 @@
+package decisionlog
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+)
+
+// Options loosen a check; the zero value is the strictest.
+type Options struct {
+	// AnyRuntime accepts runs of any length, for logs of clusters that are not simulated.
+	AnyRuntime bool
+	// Partial accepts a log that ends before its jobs do.
+	Partial bool
+}
+
+// Job is what a log says became of a job.
+type Job struct {
+	ID, Class   string
+	Tasks       int
+	Submit      time.Duration
+	Deadline    time.Duration // absolute, 0 for none
+	FirstStart  time.Duration // -1 if it never started
+	Start       time.Duration // the last, -1 if it never started
+	Finish      time.Duration // -1 if it never finished
+	Preemptions int
+	Lost        time.Duration // run time thrown away
+	Slowed      bool          // the last start was off its preferred nodes
+	Nodes       []Node        // of the last start
+}
+
+// Report is a log that has passed the check, and its figures derived anew.
+type Report struct {
+	Header  Header
+	Lines   int
+	Nodes   int
+	Metrics Metrics
+	// Jobs are in order of submission.
+	Jobs []Job
+}
+
+// Check reads a log and verifies it: times never fall; each job is submitted once, starts only while it
+// waits, finishes and is preempted only while it runs, and ends in finish or drop; gangs start whole, on
+// known nodes that the job may use, none of which ever holds more than it offers; runs last exactly the runtime,
+// times the slow-down off preferred nodes. It stops at the first fault, a [*LineError].
+// Every figure of the report is derived from the events alone.
+func Check(r io.Reader, opts *Options) (*Report, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	c := &checker{opts: *opts, byID: map[string]*life{}}
+	for e, err := range Read(r) {
+		if err != nil {
+			return nil, err
+		}
+		if err := c.line(e); err != nil {
+			return nil, &LineError{Line: e.Line, Job: e.Job, Err: err}
+		}
+	}
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	return c.report(), nil
+}
+
+// The stages of a job's life.
+const (
+	waits = iota
+	runs
+	done
+	gone
+)
+
+// life is a job and what only the check needs of it.
+type life struct {
+	Job
+	stage     int
+	runtime   time.Duration
+	slowdown  float64
+	demand    map[string]float64
+	required  []Term
+	preferred []Term
+}
+
+// machine is a node and what it holds.
+type machine struct {
+	capacity, held map[string]float64
+	labels         map[string]string
+	jobs           int
+}
+
+type checker struct {
+	opts     Options
+	header   *Header
+	trailer  *Trailer
+	lines    int
+	now      time.Duration
+	machines map[string]*machine
+	byID     map[string]*life
+	order    []*life
+	sums     sums
+}
+
+func (c *checker) line(e *Event) error {
+	c.lines++
+	switch {
+	case c.lines == 1 && e.Kind != Cluster:
+		return fmt.Errorf("%w: the first line is %q, want %q", ErrOrder, e.Kind, Cluster)
+	case c.lines > 1 && e.Kind == Cluster:
+		return fmt.Errorf("%w: a second cluster line", ErrOrder)
+	case c.trailer != nil:
+		return fmt.Errorf("%w: %s after the end", ErrOrder, e.Kind)
+	case e.Time < c.now:
+		return fmt.Errorf("%w: time %v after %v", ErrOrder, e.Time, c.now)
+	}
+	c.sums.until(e.Time)
+	c.now = e.Time
+	switch e.Kind {
+	case Cluster:
+		return c.cluster(e)
+	case End:
+		c.trailer = e.Trailer
+		return nil
+	case Submit:
+		return c.submit(e)
+	case Start, Finish, Preempt, Drop:
+		return c.event(e)
+	}
+	return nil
+}
+
+func (c *checker) cluster(e *Event) error {
+	h := e.Header
+	if h.TasksPerNode < 1 {
+		return fmt.Errorf("%w: %d tasks per node", ErrSyntax, h.TasksPerNode)
+	}
+	if len(e.Nodes) == 0 {
+		return fmt.Errorf("%w: a cluster without nodes", ErrSyntax)
+	}
+	c.header = h
+	c.sums.window = h.Span
+	c.machines = make(map[string]*machine, len(e.Nodes))
+	for _, n := range e.Nodes {
+		if c.machines[n.Node] != nil || n.Node == "" {
+			return fmt.Errorf("%w: node %q twice or unnamed", ErrSyntax, n.Node)
+		}
+		m := &machine{capacity: n.Capacity, held: map[string]float64{}, labels: n.Labels}
+		if len(m.capacity) == 0 {
+			m.capacity = map[string]float64{"node": float64(n.Tasks)}
+		}
+		c.machines[n.Node] = m
+	}
+	return nil
+}
+
+func (c *checker) submit(e *Event) error {
+	if c.byID[e.Job] != nil {
+		return fmt.Errorf("%w: submitted twice", ErrState)
+	}
+	if (e.Class == SLO) != (e.Deadline > 0) {
+		return fmt.Errorf("%w: class %q with deadline %v", ErrMismatch, e.Class, e.Deadline)
+	}
+	j := &life{
+		Job: Job{
+			ID: e.Job, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
+			FirstStart: -1, Start: -1, Finish: -1,
+		},
+		runtime: e.Runtime, slowdown: max(1, e.Slowdown), demand: e.Demand,
+		required: e.Required, preferred: e.Preferred,
+	}
+	if len(j.demand) == 0 {
+		j.demand = map[string]float64{"node": 1}
+	}
+	c.byID[e.Job] = j
+	c.order = append(c.order, j)
+	return nil
+}
+
+// event is a start, finish, preemption or drop.
+func (c *checker) event(e *Event) error {
+	j := c.byID[e.Job]
+	switch {
+	case j == nil:
+		return fmt.Errorf("%w: %s before submit", ErrState, e.Kind)
+	case e.Class != j.Class || e.Tasks != j.Tasks || e.Deadline != j.Deadline:
+		return fmt.Errorf("%w: class, tasks or deadline", ErrMismatch)
+	}
+	needs := waits
+	if e.Kind == Finish || e.Kind == Preempt {
+		needs = runs
+	}
+	if j.stage != needs {
+		return fmt.Errorf("%w: %s of a job that %s", ErrState, e.Kind,
+			[]string{"waits", "runs", "has finished", "was dropped"}[j.stage])
+	}
+	switch e.Kind {
+	case Start:
+		return c.start(j, e)
+	case Drop:
+		j.stage = gone
+		return nil
+	}
+	return c.stop(j, e)
+}
+
+func (c *checker) start(j *life, e *Event) error {
+	total, slowed := 0, false
+	for _, n := range e.Nodes {
+		m := c.machines[n.Node]
+		if m == nil {
+			return fmt.Errorf("%w: %q is unknown", ErrNode, n.Node)
+		}
+		if n.Tasks < 1 || n.Tasks > j.Tasks {
+			return fmt.Errorf("%w: %d tasks on %q", ErrGang, n.Tasks, n.Node)
+		}
+		if !matches(j.required, m.labels) {
+			return fmt.Errorf("%w: %q is not among those required", ErrNode, n.Node)
+		}
+		if !matches(j.preferred, m.labels) {
+			slowed = true
+		}
+		total += n.Tasks
+		if err := m.hold(j.demand, n); err != nil {
+			return err
+		}
+	}
+	if total != j.Tasks {
+		return fmt.Errorf("%w: %d of %d tasks start", ErrGang, total, j.Tasks)
+	}
+	if slowed = slowed && j.slowdown > 1; slowed != e.Slowed {
+		return fmt.Errorf("%w: slowed is %t, by its nodes %t", ErrMismatch, e.Slowed, slowed)
+	}
+	j.stage, j.Start, j.Slowed, j.Nodes = runs, e.Time, slowed, e.Nodes
+	if j.FirstStart < 0 {
+		j.FirstStart = e.Time
+	}
+	c.sums.running += j.Tasks
+	return nil
+}
+
+// stop is a finish or a preemption.
+func (c *checker) stop(j *life, e *Event) error {
+	ran, full := e.Time-j.Start, j.runtime
+	if j.Slowed {
+		full = time.Duration(math.Round(float64(j.runtime) * j.slowdown))
+	}
+	switch {
+	case c.opts.AnyRuntime:
+	case e.Kind == Finish && ran != full:
+		return fmt.Errorf("%w: ran %v, want %v", ErrRuntime, ran, full)
+	case e.Kind == Preempt && ran > full:
+		return fmt.Errorf("%w: preempted after %v, complete after %v", ErrRuntime, ran, full)
+	}
+	for _, n := range j.Nodes {
+		c.machines[n.Node].drop(j.demand, n)
+	}
+	c.sums.running -= j.Tasks
+	c.sums.lastStop = e.Time
+	if e.Kind == Finish {
+		j.stage, j.Finish = done, e.Time
+		return nil
+	}
+	j.stage = waits
+	j.Preemptions++
+	j.Lost += ran
+	return nil
+}
+
+// tolerance is the part of a capacity that sums of fractions may exceed it by.
+const tolerance = 1e-6
+
+func (m *machine) hold(demand map[string]float64, n Node) error {
+	m.jobs++
+	for name, amount := range demand {
+		m.held[name] += amount * float64(n.Tasks)
+		if offers := m.capacity[name]; m.held[name] > offers*(1+tolerance) {
+			return fmt.Errorf("%w: %q holds %g of %g %s", ErrOvercommit, n.Node, m.held[name], offers, name)
+		}
+	}
+	return nil
+}
+
+func (m *machine) drop(demand map[string]float64, n Node) {
+	if m.jobs--; m.jobs == 0 {
+		clear(m.held)
+		return
+	}
+	for name, amount := range demand {
+		m.held[name] -= amount * float64(n.Tasks)
+	}
+}
+
+func matches(set []Term, labels map[string]string) bool {
+	for _, t := range set {
+		value, ok := labels[t.Key]
+		if !ok || (!t.Has && !slices.Contains(t.Values, value)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *checker) complete() error {
+	switch {
+	case c.lines == 0:
+		return &LineError{Err: fmt.Errorf("%w: empty", ErrIncomplete)}
+	case c.opts.Partial:
+		return nil
+	}
+	for _, j := range c.order {
+		if j.stage == waits || j.stage == runs {
+			return &LineError{Job: j.ID, Err: fmt.Errorf("%w: neither finished nor dropped", ErrIncomplete)}
+		}
+	}
+	if c.trailer == nil {
+		return &LineError{Err: fmt.Errorf("%w: no end line", ErrIncomplete)}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+// Package decisionlog reads, checks and re-derives the decision logs that
+// simulations write. It shares no code with the simulator, so that what it confirms is
+// confirmed by another hand.
+//
+// A log is one JSON object a line, in order of time; gzip is read as it is.
+// Times are decimal seconds, exact to the nanosecond, since the start of the simulation:
+//
+//	{"t":0,"event":"cluster","schema":1,"policy":"fifo","seed":1,"cycle":10,"span":7200,"tasks_per_node":1,
+//	   "nodes":[{"node":"n0000","tasks":1,"capacity":{"node":1},"labels":{"rack":"r00"}}]}
+//	{"t":3.5,"event":"submit","job":"j1","class":"slo","tasks":2,"deadline":90,"runtime":40,
+//	   "slowdown":1.5,"demand":{"cpu":2},"required":SET,"preferred":SET}
+//	{"t":10,"event":"start","job":"j1","class":"slo","tasks":2,"deadline":90,
+//	   "nodes":[{"node":"n0000","tasks":2}],"slowed":true,"why":"starts now"}
+//	{"t":50,"event":"finish","job":"j1","class":"slo","tasks":2,"deadline":90}
+//	{"t":50,"event":"end","cycles":5,"solver":{"engine":"native","gap_mean":0,"gap_p99":0,"stops":{"optimal":5}}}
+//
+// The cluster's line comes first and the end's last. A job's events are
+// submit, start, finish, preempt and drop; deadline is absolute and 0 for best-effort jobs ("be").
+// tasks_per_node turns task-hours into machine-hours. Absent fields mean: slowdown 1, demand {"node":1},
+// required and preferred every node. A SET is a list of {"key":k,"values":[v,...]}, all of which
+// hold: the label k has one of the values, or, with "has":true, any.
+// Unknown fields and events are passed over.
+package decisionlog
+
+import (
+	"errors"
+	"time"
+)
+
+// Kinds of event, as they stand in a log.
+const (
+	Cluster = "cluster"
+	Submit  = "submit"
+	Start   = "start"
+	Finish  = "finish"
+	Preempt = "preempt"
+	Drop    = "drop"
+	End     = "end"
+)
+
+// Classes of job.
+const (
+	SLO        = "slo"
+	BestEffort = "be"
+)
+
+// What reading and checking refuse; every error is a [*LineError] around one of these
+// or around what the reader failed with.
+var (
+	// ErrSyntax is a line that is not an event.
+	ErrSyntax = errors.New("not a decision-log event")
+	// ErrOrder is time that runs backwards, or a line out of its place.
+	ErrOrder = errors.New("out of order")
+	// ErrState is an event that the job's life does not allow, such as a finish before the start.
+	ErrState = errors.New("impossible for the job")
+	// ErrGang is a start of other than the whole gang.
+	ErrGang = errors.New("gang not whole")
+	// ErrOvercommit is a node that holds more than it offers.
+	ErrOvercommit = errors.New("node over-committed")
+	// ErrNode is a node that is unknown or that the job may not use.
+	ErrNode = errors.New("node not allowed")
+	// ErrRuntime is a run longer or shorter than the job's runtime.
+	ErrRuntime = errors.New("wrong runtime")
+	// ErrMismatch is a field that contradicts an earlier line.
+	ErrMismatch = errors.New("contradicts an earlier line")
+	// ErrIncomplete is a log that ends too early.
+	ErrIncomplete = errors.New("log incomplete")
+)
+
+// Event is one line.
+type Event struct {
+	// Line counts from 1.
+	Line int
+	// Time is since the start of the simulation.
+	Time time.Duration
+	// Kind is one of the constants, or another word in a newer log.
+	Kind string
+	// Job, Class, Tasks and Deadline are those of the event's job; Deadline is absolute, 0 for none.
+	Job      string
+	Class    string
+	Tasks    int
+	Deadline time.Duration
+	// Nodes is where a start puts the tasks, or in the cluster's line the cluster.
+	Nodes []Node
+	// Slowed tells that the start is off the preferred nodes.
+	Slowed bool
+	// Why is the reason given, free text.
+	Why string
+	// Runtime, Slowdown, Demand, Required and Preferred are of submissions.
+	Runtime   time.Duration
+	Slowdown  float64
+	Demand    map[string]float64
+	Required  []Term
+	Preferred []Term
+	// Header is of the cluster's line, Trailer of the end's; nil elsewhere.
+	Header  *Header
+	Trailer *Trailer
+}
+
+// Node is a node of the cluster, or tasks on one.
+type Node struct {
+	Node     string             `json:"node"`
+	Tasks    int                `json:"tasks"`
+	Capacity map[string]float64 `json:"capacity"`
+	Labels   map[string]string  `json:"labels"`
+}
+
+// Term is one condition of a set of nodes.
+type Term struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+	Has    bool     `json:"has"`
+}
+
+// Header is what the first line says of the run.
+type Header struct {
+	Policy       string
+	Seed         int64
+	Cycle, Span  time.Duration
+	TasksPerNode int
+}
+
+// Trailer is what the last line says of the cycles.
+type Trailer struct {
+	Cycles int
+	Solver Solver
+}
+
+// Solver sums up the solves of a run.
+type Solver struct {
+	Engine  string         `json:"engine"`
+	GapMean float64        `json:"gap_mean"`
+	GapP99  float64        `json:"gap_p99"`
+	Stops   map[string]int `json:"stops"`
+}

@@ -1,0 +1,231 @@
+package decisionlog
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// LineError says in which line of a log something is wrong.
+type LineError struct {
+	// Line counts from 1; 0 is the log as a whole.
+	Line int
+	// Job is the job at fault, if one is.
+	Job string
+	Err error
+}
+
+// Error names the line and the job.
+func (e *LineError) Error() string {
+	job := ""
+	if e.Job != "" {
+		job = fmt.Sprintf("job %q: ", e.Job)
+	}
+	if e.Line == 0 {
+		return fmt.Sprintf("decision log: %s%v", job, e.Err)
+	}
+	return fmt.Sprintf("decision log: line %d: %s%v", e.Line, job, e.Err)
+}
+
+// Unwrap is the error without its place.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// MaxLine is the longest line that is read, in bytes.
+const MaxLine = 64 << 20
+
+// Read streams the events of a log, plain or gzip. The first error ends the
+// stream and is a [*LineError]. An event is the caller's to keep.
+func Read(r io.Reader) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		in, err := plain(r)
+		if err != nil {
+			yield(nil, &LineError{Line: 1, Err: err})
+			return
+		}
+		source := &remember{from: in}
+		scan := bufio.NewScanner(source)
+		scan.Buffer(make([]byte, 0, 1<<16), MaxLine)
+		line := 0
+		for scan.Scan() {
+			line++
+			e, err := parse(scan.Bytes())
+			if err != nil {
+				if source.err != nil { // the line was cut off
+					err = source.err
+				}
+				yield(nil, &LineError{Line: line, Err: err})
+				return
+			}
+			e.Line = line
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := scan.Err(); err != nil {
+			if errors.Is(err, bufio.ErrTooLong) {
+				err = fmt.Errorf("%w: longer than %d bytes", ErrSyntax, MaxLine)
+			}
+			yield(nil, &LineError{Line: line + 1, Err: err})
+		}
+	}
+}
+
+// remember keeps what a reader failed with, since a scanner hands out what came before first.
+type remember struct {
+	from io.Reader
+	err  error
+}
+
+func (r *remember) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+// plain takes gzip off, if r is gzip.
+func plain(r io.Reader) (io.Reader, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	magic, err := in.Peek(2)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
+		return in, nil
+	}
+	return gzip.NewReader(in)
+}
+
+// rawEvent is a line as JSON has it.
+type rawEvent struct {
+	T         *json.Number       `json:"t"`
+	Event     string             `json:"event"`
+	Schema    int                `json:"schema"`
+	Job       string             `json:"job"`
+	Class     string             `json:"class"`
+	Tasks     int                `json:"tasks"`
+	Deadline  json.Number        `json:"deadline"`
+	Nodes     []Node             `json:"nodes"`
+	Slowed    bool               `json:"slowed"`
+	Why       string             `json:"why"`
+	Runtime   json.Number        `json:"runtime"`
+	Slowdown  float64            `json:"slowdown"`
+	Demand    map[string]float64 `json:"demand"`
+	Required  []Term             `json:"required"`
+	Preferred []Term             `json:"preferred"`
+
+	Policy       string      `json:"policy"`
+	Seed         int64       `json:"seed"`
+	Cycle        json.Number `json:"cycle"`
+	Span         json.Number `json:"span"`
+	TasksPerNode int         `json:"tasks_per_node"`
+
+	Cycles int    `json:"cycles"`
+	Solver Solver `json:"solver"`
+}
+
+// schema is the version of the format that is understood.
+const schema = 1
+
+func parse(line []byte) (*Event, error) {
+	var raw rawEvent
+	if err := json.Unmarshal(line, &raw); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
+	}
+	if raw.T == nil || raw.Event == "" {
+		return nil, fmt.Errorf(`%w: fields "t" and "event" are needed`, ErrSyntax)
+	}
+	e := &Event{
+		Kind: raw.Event, Job: raw.Job, Class: raw.Class, Tasks: raw.Tasks, Nodes: raw.Nodes,
+		Slowed: raw.Slowed, Why: raw.Why, Slowdown: raw.Slowdown,
+		Demand: raw.Demand, Required: raw.Required, Preferred: raw.Preferred,
+	}
+	var cycle, span time.Duration
+	for _, f := range []struct {
+		name string
+		from json.Number
+		to   *time.Duration
+	}{
+		{"t", *raw.T, &e.Time}, {"deadline", raw.Deadline, &e.Deadline}, {"runtime", raw.Runtime, &e.Runtime},
+		{"cycle", raw.Cycle, &cycle}, {"span", raw.Span, &span},
+	} {
+		var err error
+		if *f.to, err = parseSeconds(string(f.from)); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrSyntax, f.name, err)
+		}
+	}
+	switch raw.Event {
+	case Cluster:
+		if raw.Schema != schema {
+			return nil, fmt.Errorf("%w: schema %d, want %d", ErrSyntax, raw.Schema, schema)
+		}
+		e.Header = &Header{
+			Policy: raw.Policy, Seed: raw.Seed, Cycle: cycle, Span: span, TasksPerNode: raw.TasksPerNode,
+		}
+	case End:
+		e.Trailer = &Trailer{Cycles: raw.Cycles, Solver: raw.Solver}
+	}
+	return e, e.validate()
+}
+
+// validate refuses values that no line may have.
+func (e *Event) validate() error {
+	switch {
+	case e.Kind == Cluster || e.Kind == End:
+		return nil
+	case e.Job == "" && known(e.Kind):
+		return fmt.Errorf("%w: %s without a job", ErrSyntax, e.Kind)
+	case e.Kind == Submit && e.Class != SLO && e.Class != BestEffort:
+		return fmt.Errorf("%w: class %q, want slo or be", ErrSyntax, e.Class)
+	case e.Kind == Submit && e.Tasks < 1:
+		return fmt.Errorf("%w: %d tasks, want at least 1", ErrSyntax, e.Tasks)
+	case e.Kind == Submit && e.Slowdown != 0 && e.Slowdown < 1:
+		return fmt.Errorf("%w: slowdown %v, want at least 1", ErrSyntax, e.Slowdown)
+	}
+	return nil
+}
+
+// known tells whether the event is one of a job.
+func known(kind string) bool {
+	switch kind {
+	case Submit, Start, Finish, Preempt, Drop:
+		return true
+	}
+	return false
+}
+
+// parseSeconds reads decimal seconds, exactly where they have no exponent.
+// Empty text is 0. Negative and overflowing times are refused.
+func parseSeconds(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if strings.ContainsAny(text, "eE") {
+		s, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(s >= 0 && s < math.MaxInt64/1e9) {
+			return 0, fmt.Errorf("%s seconds out of range", text)
+		}
+		return time.Duration(math.Round(s * 1e9)), nil
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	s, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || s < 0 || whole[0] == '-' || s > math.MaxInt64/int64(time.Second)-1 {
+		return 0, fmt.Errorf("%s seconds out of range", text)
+	}
+	d := time.Duration(s) * time.Second
+	unit := time.Second
+	for _, c := range fraction {
+		unit /= 10 // what is below a nanosecond counts nothing
+		d += unit * time.Duration(c-'0')
+	}
+	return d, nil
+}

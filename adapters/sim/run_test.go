@@ -1,0 +1,324 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/adapters/sim/decisionlog"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/baseline"
+)
+
+// policies are those that start jobs in any order, with and without preemption.
+var policies = map[string]func() sched.Policy{
+	"fifo": baseline.NewFIFO, "edf": baseline.NewEDF, "sjf": baseline.NewSJF, "prio": baseline.NewPrio,
+}
+
+func simulate(t testing.TB, seed uint64, policy func() sched.Policy, change func(*sim.Config)) (*sim.Result, []byte) {
+	t.Helper()
+	jobs := workload(seed, 300, 10)
+	preferRacks(seed, jobs)
+	var log bytes.Buffer
+	cfg := sim.Config{
+		Nodes: sim.Nodes(8, 4, 2), Jobs: jobs, Policy: policy(), Predictor: fixed(t),
+		Cycle: time.Duration(seed%3) * 7 * time.Second, Span: time.Hour, Seed: int64(seed), Log: &log,
+		Stopwatch: func() time.Duration { return 0 },
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	result, err := sim.Run(context.Background(), cfg)
+	require.NoError(t, err)
+	return result, log.Bytes()
+}
+
+// TestLogGivesTheSameFigures checks every log and re-derives every figure by separate code.
+func TestLogGivesTheSameFigures(t *testing.T) {
+	for name, policy := range policies {
+		for seed := range uint64(6) {
+			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
+				result, log := simulate(t, seed, policy, nil)
+				report, err := decisionlog.Check(bytes.NewReader(log), nil)
+				require.NoError(t, err)
+				requireSameFigures(t, report.Metrics, result.Metrics)
+				require.Len(t, report.Jobs, len(result.Jobs))
+				for i, r := range result.Jobs {
+					j := report.Jobs[i]
+					nodes := []sched.NodeTasks(nil)
+					for _, n := range j.Nodes {
+						nodes = append(nodes, sched.NodeTasks{Node: n.Node, Tasks: n.Tasks})
+					}
+					require.Equal(t, r, sim.JobRecord{
+						ID: j.ID, Class: sim.Class(j.Class), Tasks: j.Tasks, Submit: j.Submit, Deadline: j.Deadline,
+						FirstStart: j.FirstStart, Start: j.Start, Finish: j.Finish, Preemptions: j.Preemptions,
+						Lost: j.Lost, Slowed: j.Slowed, Nodes: nodes,
+					})
+				}
+				if name == "prio" {
+					require.NotZero(t, result.Metrics.Preemptions, "the workload must exercise preemption")
+				}
+			})
+		}
+	}
+}
+
+// requireSameFigures compares metrics by their JSON, without wall-clock fields: integers and text exactly,
+// other numbers to the last few of a float's bits, since the two sides round in different order.
+func requireSameFigures(t *testing.T, want, got any) {
+	t.Helper()
+	w, g := figures(t, want), figures(t, got)
+	require.ElementsMatch(t, slices.Collect(maps.Keys(w)), slices.Collect(maps.Keys(g)))
+	for name, x := range w {
+		y := g[name]
+		if f, ok := x.(float64); ok && f != math.Trunc(f) {
+			require.InEpsilon(t, x, y, 1e-13, name)
+			continue
+		}
+		require.Equal(t, x, y, name)
+	}
+}
+
+// figures flattens the JSON of metrics.
+func figures(t *testing.T, metrics any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(metrics)
+	require.NoError(t, err)
+	var tree map[string]any
+	require.NoError(t, json.Unmarshal(text, &tree))
+	delete(tree, "cycle_ms")
+	delete(tree, "phase_ms")
+	out := map[string]any{}
+	flatten(out, "", tree)
+	return out
+}
+
+func flatten(out map[string]any, path string, v any) {
+	if m, ok := v.(map[string]any); ok {
+		for k, x := range m {
+			flatten(out, path+"/"+k, x)
+		}
+		return
+	}
+	out[path] = v
+}
+
+func TestBusyTimeIsGoodputAndLostWork(t *testing.T) {
+	for seed := range uint64(6) {
+		result, _ := simulate(t, seed, baseline.NewPrio, nil)
+		m := result.Metrics
+		assert.InEpsilon(t, result.BusyMachineHours, m.Goodput.SLO+m.Goodput.BE+m.LostMachineHours, 1e-12)
+		sum, hours := 0.0, result.Series.Step.Hours()
+		for _, p := range result.Series.Points {
+			sum += (p.SLO + p.BestEffort) * hours * 8
+			assert.LessOrEqual(t, p.SLO+p.BestEffort, 1+1e-9)
+		}
+		assert.InEpsilon(t, result.BusyMachineHours, sum, 1e-9)
+		assert.LessOrEqual(t, len(result.Series.Points), sim.MaxPoints)
+		assert.InEpsilon(t, result.BusyMachineHours/(8*m.MakespanS/3600), m.Utilisation, 1e-12)
+	}
+}
+
+func TestSameRunSameBytes(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	for name, policy := range policies {
+		var first []byte
+		var result *sim.Result
+		for run := range 4 {
+			runtime.GOMAXPROCS(1 + run/2)
+			r, log := simulate(t, 5, policy, nil)
+			if run == 0 {
+				first, result = log, r
+				continue
+			}
+			require.Equal(t, string(first), string(log), name)
+			require.Equal(t, result, r, name)
+		}
+	}
+}
+
+func TestInputOrderDoesNotMatter(t *testing.T) {
+	_, log := simulate(t, 3, baseline.NewFIFO, nil)
+	_, reversed := simulate(t, 3, baseline.NewFIFO, func(cfg *sim.Config) {
+		for i, j := 0, len(cfg.Jobs)-1; i < j; i, j = i+1, j-1 {
+			cfg.Jobs[i], cfg.Jobs[j] = cfg.Jobs[j], cfg.Jobs[i]
+		}
+	})
+	require.Equal(t, string(log), string(reversed))
+}
+
+func TestCyclesFallOnMultiples(t *testing.T) {
+	var at []time.Duration
+	result, err := sim.Run(context.Background(), sim.Config{
+		Nodes: sim.Nodes(1, 1, 1),
+		Jobs: []sim.Job{
+			{Job: sched.Job{ID: "a", Tasks: 1}, Arrive: 0, Runtime: 20 * time.Second},
+			{Job: sched.Job{ID: "b", Tasks: 1}, Arrive: 20 * time.Second, Runtime: 5 * time.Second},
+			{Job: sched.Job{ID: "c", Tasks: 1}, Arrive: 101 * time.Second, Runtime: 15 * time.Second},
+		},
+		Policy: baseline.NewFIFO(), Predictor: fixed(t), Cycle: 10 * time.Second,
+		CycleObserver: func(c *sched.Cycle) { at = append(at, c.Now.Sub(sim.Epoch())) },
+	})
+	require.NoError(t, err)
+	want := []time.Duration{0, 10, 20, 30, 110, 120, 130}
+	for i := range want {
+		want[i] *= time.Second
+	}
+	assert.Equal(t, want, at)
+	assert.Equal(t, 20*time.Second, result.Jobs[1].Start, "a's completion comes before the cycle of its instant")
+	assert.Equal(t, 110*time.Second, result.Jobs[2].Start)
+	assert.Equal(t, 9, result.Events)
+}
+
+// idle is a policy that never starts anything.
+type idle struct{}
+
+func (idle) Name() string { return "idle" }
+
+func (idle) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	p := &sched.Plan{}
+	for _, j := range s.Pending {
+		p.Decisions = append(p.Decisions, sched.Decision{Job: j.Job.ID, Reason: sched.Reason{Code: sched.ReasonNoUtility}})
+	}
+	return p, nil
+}
+
+func TestJobsNobodyStartsAreDropped(t *testing.T) {
+	for _, cycle := range []time.Duration{0, time.Second} {
+		done := 0
+		result, log := simulate(t, 1, func() sched.Policy { return idle{} }, func(cfg *sim.Config) {
+			cfg.Cycle = cycle
+			cfg.Progress = func(d, total int) { done = d; assert.Equal(t, 300, total) }
+		})
+		assert.Equal(t, 300, done)
+		m := result.Metrics
+		assert.Equal(t, 300, m.SLO.Jobs+m.BE.Jobs)
+		assert.Equal(t, m.SLO.Jobs, m.SLO.Missed)
+		assert.Equal(t, 1.0, m.SLO.MissRate)
+		assert.Zero(t, m.Utilisation)
+		assert.Contains(t, string(log), `"why":"not started in 3 cycles on an idle cluster: predicted not to make it`)
+		report, err := decisionlog.Check(bytes.NewReader(log), nil)
+		require.NoError(t, err)
+		requireSameFigures(t, report.Metrics, m)
+	}
+}
+
+func TestChargedSolverTimeDelaysStarts(t *testing.T) {
+	var clock time.Duration
+	for _, cycle := range []time.Duration{0, 10 * time.Second} {
+		result, log := simulate(t, 2, baseline.NewFIFO, func(cfg *sim.Config) {
+			cfg.Cycle = cycle
+			cfg.ChargeSolverTime = true
+			cfg.Stopwatch = func() time.Duration { clock += time.Second; return clock }
+		})
+		assert.Greater(t, result.Jobs[0].Start, result.Jobs[0].Submit)
+		report, err := decisionlog.Check(bytes.NewReader(log), nil)
+		require.NoError(t, err)
+		assert.Equal(t, 300, report.Metrics.SLO.Completed+report.Metrics.BE.Completed)
+		assert.Greater(t, result.Metrics.CycleMS.P50, 0.0)
+	}
+}
+
+func TestBadInputIsNamed(t *testing.T) {
+	job := func(change func(*sim.Job)) []sim.Job {
+		j := sim.Job{Job: sched.Job{ID: "culprit", Tasks: 1}, Runtime: time.Second}
+		change(&j)
+		return []sim.Job{j}
+	}
+	for name, c := range map[string]struct {
+		change func(*sim.Config)
+		want   error
+	}{
+		"no policy":    {func(c *sim.Config) { c.Policy = nil }, sim.ErrConfig},
+		"no predictor": {func(c *sim.Config) { c.Predictor = nil }, sim.ErrConfig},
+		"no nodes":     {func(c *sim.Config) { c.Nodes = nil }, sim.ErrConfig},
+		"cycle":        {func(c *sim.Config) { c.Cycle = -1 }, sim.ErrConfig},
+		"span":         {func(c *sim.Config) { c.Span = -1 }, sim.ErrConfig},
+		"tasks a node": {func(c *sim.Config) { c.TasksPerNode = -1 }, sim.ErrConfig},
+		"twin nodes":   {func(c *sim.Config) { c.Nodes = []sched.Node{{Name: "culprit"}, {Name: "culprit"}} }, sim.ErrNode},
+		"id":           {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.ID = "" }) }, sim.ErrJob},
+		"not utf-8":    {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.ID = "culprit\xff" }) }, sim.ErrJob},
+		"no tasks":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 0 }) }, sim.ErrJob},
+		"arrival":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Arrive = -1 }) }, sim.ErrJob},
+		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Runtime = -1 }) }, sim.ErrJob},
+		"endless":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
+		"deadline":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
+		"resource":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} }) }, sim.ErrJob},
+		"duplicate":    {func(c *sim.Config) { j := job(func(*sim.Job) {}); c.Jobs = append(j, j...) }, sim.ErrDuplicateJob},
+		"wide":         {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 9 }) }, sim.ErrTooWide},
+		"nowhere": {func(c *sim.Config) {
+			c.Jobs = job(func(j *sim.Job) { j.Required = sched.NodesWith("gpu") })
+		}, sim.ErrTooWide},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := sim.Config{Nodes: sim.Nodes(4, 2, 2), Policy: baseline.NewFIFO(), Predictor: fixed(t)}
+			c.change(&cfg)
+			_, err := sim.Run(context.Background(), cfg)
+			require.ErrorIs(t, err, c.want)
+			if c.want != sim.ErrConfig && name != "id" {
+				assert.Contains(t, err.Error(), "culprit")
+			}
+		})
+	}
+}
+
+func TestNoJobsAndCanceledContext(t *testing.T) {
+	cfg := sim.Config{Nodes: sim.Nodes(4, 2, 2), Policy: baseline.NewFIFO(), Predictor: fixed(t)}
+	result, err := sim.Run(context.Background(), cfg)
+	require.NoError(t, err)
+	assert.Zero(t, result.Events)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	cfg.Jobs, cfg.Policy = workload(1, 3, 2), baseline.NewFIFO()
+	_, err = sim.Run(ctx, cfg)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, assert.AnError }
+
+func TestLogThatCannotBeWritten(t *testing.T) {
+	_, err := sim.Run(context.Background(), sim.Config{
+		Nodes: sim.Nodes(4, 2, 2), Jobs: workload(1, 5, 2), Policy: baseline.NewFIFO(), Predictor: fixed(t), Log: failing{},
+	})
+	require.ErrorIs(t, err, assert.AnError)
+}
+
+func TestResourceVectors(t *testing.T) {
+	nodes := []sched.Node{
+		{Name: "a", Capacity: sched.Resources{"cpu": 1, "gpu": 1}},
+		{Name: "b", Capacity: sched.Resources{"cpu": 1}},
+	}
+	var jobs []sim.Job
+	for i := range 60 {
+		demand := sched.Resources{"cpu": 0.1}
+		if i%3 == 0 {
+			demand = sched.Resources{"cpu": 0.3, "gpu": 0.5}
+		}
+		jobs = append(jobs, sim.Job{
+			Job:    sched.Job{ID: fmt.Sprint(i), Tasks: 1 + i%2, Demand: demand},
+			Arrive: time.Duration(i) * time.Second, Runtime: 31 * time.Second,
+		})
+	}
+	var log bytes.Buffer
+	result, err := sim.Run(context.Background(), sim.Config{
+		Nodes: nodes, Jobs: jobs, Policy: baseline.NewFIFO(), Predictor: fixed(t), Log: &log,
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 60, result.Metrics.BE.Completed)
+	_, err = decisionlog.Check(&log, nil)
+	require.NoError(t, err)
+}
