@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,13 +25,17 @@ type Partitioning struct {
 // Refine computes the common refinement of the sets, partitions in order of
 // their first node. A [Refiner] does the same and keeps it from cycle to cycle.
 func (ns *NodeSet) Refine(sets []EquivalenceSet) *Partitioning {
-	p := &Partitioning{
-		nodes:   ns,
-		of:      slices.Clone(ns.class),
-		members: make(map[string][]int),
-		keys:    make(map[string]struct{}),
+	p := &Partitioning{nodes: ns, of: slices.Clone(ns.class)}
+	p.refine(ns.classes, sets)
+	return p
+}
+
+// refine splits the cells there are, of which there are count.
+func (p *Partitioning) refine(count int, sets []EquivalenceSet) {
+	p.members = make(map[string][]int)
+	if p.keys == nil {
+		p.keys = make(map[string]struct{})
 	}
-	count := ns.classes
 	for _, s := range sets {
 		if s.IsAny() {
 			continue
@@ -38,10 +43,16 @@ func (ns *NodeSet) Refine(sets []EquivalenceSet) *Partitioning {
 		for _, k := range s.Keys() {
 			p.keys[k] = struct{}{}
 		}
-		count = split(p.of, count, ns.match(s))
+		count = split(p.of, count, p.nodes.match(s))
 	}
 	p.fillCells(count)
-	return p
+}
+
+// finer is a partitioning in which the sets are unions of partitions, too.
+func (p *Partitioning) finer(sets []EquivalenceSet) *Partitioning {
+	q := &Partitioning{nodes: p.nodes, of: slices.Clone(p.of), keys: maps.Clone(p.keys)}
+	q.refine(len(p.cells), sets)
+	return q
 }
 
 // split divides every cell that is partly in the set. Nodes outside keep their
@@ -227,7 +238,6 @@ func (c *column) describe(cell []int32) string {
 // it is not safe for concurrent use.
 type Refiner struct {
 	last    *Partitioning
-	sets    []EquivalenceSet
 	covered map[string]struct{}
 }
 
@@ -253,15 +263,16 @@ func (r *Refiner) Refine(ns *NodeSet, sets []EquivalenceSet) *Partitioning {
 		}
 		cutting = append(cutting, s)
 	}
-	if r.last == nil || len(cutting) > 0 {
-		r.sets = append(r.sets, cutting...)
-		r.last = ns.Refine(r.sets)
+	switch {
+	case r.last == nil:
+		r.last = ns.Refine(cutting)
+	case len(cutting) > 0:
+		r.last = r.last.finer(cutting)
 	}
 	return r.last
 }
 
 func (r *Refiner) restart() {
 	r.last = nil
-	r.sets = r.sets[:0]
 	r.covered = make(map[string]struct{})
 }

@@ -1,0 +1,160 @@
+package sched_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/schedtest"
+)
+
+func build(t testing.TB, b *schedtest.SnapshotBuilder) *sched.Snapshot {
+	t.Helper()
+	s, err := b.Build()
+	require.NoError(t, err)
+	return s
+}
+
+func TestPlaceWholeNodes(t *testing.T) {
+	s := build(t, schedtest.Snapshot(schedtest.Nodes(5, 1)).Running(schedtest.Job("r", 1), 0, "n1"))
+	p := sched.NewPlacer(s)
+	one := []float64{1}
+	assert.Equal(t, 4, p.Fits(one, s.Nodes.All()))
+	got, ok := p.Place(one, s.Nodes.All(), 2)
+	assert.True(t, ok)
+	assert.Equal(t, []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n2", Tasks: 1}}, got)
+	_, ok = p.Place(one, s.Nodes.All(), 3)
+	assert.False(t, ok)
+	assert.Equal(t, 2, p.Fits(one, s.Nodes.All()), "a failed placement takes nothing")
+	p.Release(&s.Running[0])
+	got, ok = p.Place(one, s.Nodes.All(), 3)
+	assert.True(t, ok)
+	assert.Len(t, got, 3)
+	p.Give(got, one)
+	assert.Equal(t, 3, p.Fits(one, s.Nodes.All()))
+	p.Reset(s)
+	assert.Equal(t, s.Free, p.Free())
+}
+
+func TestPlaceFillsFullestFirst(t *testing.T) {
+	cpu := func(c float64) sched.Resources { return sched.Resources{"cpu": c, "mem": 100} }
+	s := build(t, schedtest.Snapshot([]sched.Node{
+		{Name: "roomy", Capacity: cpu(16)}, {Name: "three", Capacity: cpu(6)}, {Name: "one", Capacity: cpu(3)},
+	}))
+	p := sched.NewPlacer(s)
+	demand, err := s.Nodes.Demand(sched.Resources{"cpu": 2, "mem": 1})
+	require.NoError(t, err)
+	got, ok := p.Place(demand, s.Nodes.All(), 5)
+	assert.True(t, ok)
+	assert.Equal(t, []sched.NodeTasks{{Node: "one", Tasks: 1}, {Node: "three", Tasks: 3}, {Node: "roomy", Tasks: 1}}, got)
+}
+
+func TestFitsToleratesRounding(t *testing.T) {
+	s := build(t, schedtest.Snapshot([]sched.Node{{Name: "a", Capacity: sched.Resources{"cpu": 1}}}))
+	p := sched.NewPlacer(s)
+	tenth := []float64{0.1}
+	for range 10 {
+		_, ok := p.Place(tenth, s.Nodes.All(), 1)
+		require.True(t, ok)
+	}
+	_, ok := p.Place(tenth, s.Nodes.All(), 1)
+	assert.False(t, ok)
+}
+
+// TestPlacerNeverOvercommits places, gives back and takes at random; Fits
+// and Place must agree and nothing may go below zero.
+func TestPlacerNeverOvercommits(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		s, err := schedtest.Random(rng)
+		require.NoError(t, err)
+		p := sched.NewPlacer(s)
+		type held struct {
+			nodes  []sched.NodeTasks
+			demand []float64
+		}
+		var holds []held
+		for range 60 {
+			if len(holds) > 0 && rng.IntN(3) == 0 {
+				i := rng.IntN(len(holds))
+				p.Give(holds[i].nodes, holds[i].demand)
+				holds = append(holds[:i], holds[i+1:]...)
+				continue
+			}
+			demand := make([]float64, len(s.Nodes.Resources()))
+			for r := range demand {
+				demand[r] = float64(1 + rng.IntN(3))
+			}
+			k := 1 + rng.IntN(8)
+			fits := p.Fits(demand, s.Nodes.All())
+			require.Equal(t, fits >= k, p.FitsAtLeast(demand, s.Nodes.All(), k))
+			nodes, ok := p.Place(demand, s.Nodes.All(), k)
+			require.Equal(t, fits >= k, ok)
+			if ok {
+				holds = append(holds, held{nodes, demand})
+				require.Equal(t, fits-k, p.Fits(demand, s.Nodes.All()))
+			}
+			for _, f := range p.Free() {
+				require.GreaterOrEqual(t, f, -1e-6)
+			}
+		}
+		for _, h := range holds {
+			p.Give(h.nodes, h.demand)
+		}
+		require.InDeltaSlice(t, s.Free, p.Free(), 1e-9)
+	}
+}
+
+// google is a cluster of the size of the Google trace's.
+func google(b *testing.B) *sched.NodeSet {
+	b.Helper()
+	ns, err := sched.NewNodeSet(schedtest.Nodes(12583, 8))
+	require.NoError(b, err)
+	return ns
+}
+
+func BenchmarkPlacer(b *testing.B) {
+	s := build(b, schedtest.SnapshotOf(google(b)))
+	p := sched.NewPlacer(s)
+	one := []float64{1}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Reset(s)
+		p.Fits(one, s.Nodes.All())
+	}
+}
+
+func BenchmarkRefineNewSets(b *testing.B) {
+	ns := google(b)
+	sets := make([]sched.EquivalenceSet, 28)
+	i := 0
+	for x := range 8 {
+		for y := range x {
+			var racks []string
+			for r := range 8 {
+				if r != x && r != y {
+					racks = append(racks, fmt.Sprintf("r%d", r))
+				}
+			}
+			sets[i] = sched.NodesWith("rack", racks...)
+			i++
+		}
+	}
+	b.Run("fresh", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			ns.Refine(sets)
+		}
+	})
+	b.Run("kept", func(b *testing.B) {
+		var r sched.Refiner
+		b.ReportAllocs()
+		for b.Loop() {
+			r.Refine(ns, sets)
+		}
+	})
+}
