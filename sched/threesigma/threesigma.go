@@ -72,7 +72,7 @@ type Config struct {
 	Name string
 	// Solver chooses the options; nil means the native engine.
 	Solver solver.Solver
-	// Options bound each solve. Zero Work and Time mean Work: 40,000, so that plans do
+	// Options bound each solve. Zero Work and Time mean Work: 10,000, so that plans do
 	// not depend on the machine's speed.
 	Options solver.Options
 	// Window is the plan-ahead window; 0 means 12 slots.
@@ -104,7 +104,7 @@ type Config struct {
 }
 
 // DefaultWork bounds a solve when Config.Options bounds neither work nor time.
-const DefaultWork = 40_000
+const DefaultWork = 10_000
 
 // variants are the systems of systems of the paper's Table 1 and Figure 8.
 var variants = map[string]Config{
