@@ -44,6 +44,7 @@ type SpecError struct {
 	Want  string
 }
 
+// Error names the field, its value and what was expected.
 func (e *SpecError) Error() string {
 	return fmt.Sprintf("workload: %s: found %v, expected %s", e.Field, e.Value, e.Want)
 }
@@ -56,6 +57,7 @@ type JobError struct {
 	Problem string
 }
 
+// Error names the job, its line in the log and the field.
 func (e *JobError) Error() string {
 	return fmt.Sprintf("workload: job %q (line %d): %s %s", e.Job, e.Line, e.Field, e.Problem)
 }
