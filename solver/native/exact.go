@@ -163,7 +163,7 @@ func (w *workspace) boundNode(l *level, lam []float64) float64 {
 	copy(d.lam, lam)
 	copy(d.best, lam)
 	clear(d.dir)
-	d.theta, d.stale = 0.5, 0
+	d.theta, d.volume, d.stale = 0.5, false, 0
 	d.bound = d.evaluate()
 	for range nodeSteps {
 		if d.bound <= w.cutoff() || !d.step(w.best.Value) {

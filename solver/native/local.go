@@ -146,7 +146,7 @@ func (w *workspace) noise() float64 {
 	if len(w.ls.placed) == 0 {
 		return 0
 	}
-	return 0.3 * math.Abs(w.best.Value) / float64(len(w.ls.placed))
+	return 0.05 * math.Abs(w.best.Value) / float64(len(w.ls.placed))
 }
 
 func (w *workspace) iterate(forgive float64) {
@@ -286,12 +286,18 @@ func (w *workspace) recreate() {
 	}
 	insertionSort(l.todo, l.key, -1)
 	w.ops += int64(len(l.todo) * 60)
+	greedy := w.rng.IntN(6) == 0
 	for i, j := range l.todo {
 		if w.cur.Choice[j] >= 0 {
 			continue
 		}
 		l.touch(w, j)
-		done := w.insert(j)
+		done := false
+		if greedy {
+			done = w.insertByValue(j)
+		} else {
+			done = w.insert(j)
+		}
 		if !done && len(w.in.P.Running) > 0 && i < dropped+2 && w.rng.IntN(6) == 0 {
 			o := w.byRed[w.in.JobOpts[j]]
 			done = w.pre.TryPlace(&w.cur, o, w.in.Opts[o].Value)

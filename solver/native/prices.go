@@ -21,8 +21,9 @@ type prices struct {
 	lam, best []float64
 	grad, dir []float64
 	// theta scales Polyak's step; stale counts steps since the bound last fell.
-	theta float64
-	stale int
+	theta, alpha float64
+	volume       bool
+	stale        int
 	// lo, hi enclose the priced slots of each (partition, resource).
 	lo, hi []int
 	// cost of one task per entry of in.Part, and red = value − cheapest split
@@ -79,7 +80,7 @@ func (d *prices) reset(in *pack.Instance) {
 	clear(d.jobDone)
 	clear(d.runDone)
 	d.picked = growInts(d.picked, len(in.P.Jobs))
-	d.theta, d.stale, d.ops = 1, 0, 0
+	d.theta, d.volume, d.stale, d.ops = 1, false, 0, 0
 	d.bound = d.evaluate()
 }
 
@@ -135,6 +136,9 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	}
 	d.ops += int64(2 * n)
 	limit := d.limit[o.P0:o.P1]
+	if d.spread(o, unit, unit[least]) {
+		return o.Count * unit[least]
+	}
 	if limit[least] >= o.Count {
 		d.split[least] = o.Count
 		return o.Count * unit[least]
@@ -158,6 +162,30 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 		least = next
 	}
 	return total
+}
+
+// spread splits o over all partitions that cost the least, in proportion to how
+// many tasks fit there, if they hold the gang together. That is as cheap as any
+// split, and its subgradient does not favour one of many equal partitions.
+func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
+	total, ties := 0.0, 0
+	limit := d.limit[o.P0:o.P1]
+	for i, c := range unit[:len(limit)] {
+		if c == least {
+			total += limit[i]
+			ties++
+		}
+	}
+	if ties < 2 || total < o.Count {
+		return false
+	}
+	scale := o.Count / total
+	for i, c := range unit[:len(limit)] {
+		if c == least {
+			d.split[i] = limit[i] * scale
+		}
+	}
+	return true
 }
 
 // evaluate returns the bound at lam and leaves its subgradient in grad.
@@ -236,53 +264,36 @@ func (d *prices) use(o *pack.Option) {
 	}
 }
 
-// step moves the prices against the deflected subgradient, with Polyak's step
-// towards target, a value the bound cannot fall below. It reports whether there
-// is still a direction to go.
+// step moves the prices by Polyak's step towards target, a value the bound
+// cannot fall below. It reports whether it is worth going on. The direction is
+// the subgradient deflected from zigzags, which is quick at first, or after
+// again has been called, an average of subgradients (the volume algorithm),
+// which gets closer.
 func (d *prices) step(target float64) bool {
-	if d.stale >= 6 {
-		d.stale, d.theta = 0, d.theta/2
-		copy(d.lam, d.best)
-		clear(d.dir)
-		d.evaluate()
-	}
-	value := d.bound
-	cross, old := 0.0, 0.0
-	for i, g := range d.grad {
-		if d.lam[i] == 0 && g > 0 {
-			g, d.grad[i] = 0, 0
-		}
-		cross += g * d.dir[i]
-		old += d.dir[i] * d.dir[i]
-	}
-	beta := 0.0
-	if cross < 0 && old > 0 {
-		beta = -1.5 * cross / old
-	} else if old > 0 {
-		beta = 0.3
-	}
-	norm := 0.0
-	for i, g := range d.grad {
-		v := g + beta*d.dir[i]
-		if d.lam[i] == 0 && v > 0 {
-			v = 0
-		}
-		d.dir[i] = v
-		norm += v * v
-	}
-	if norm <= 1e-18 || d.theta < 1e-4 {
+	if d.theta < minTheta {
 		return false
 	}
-	t := d.theta * (value - target) / norm
+	from := d.lam
+	if d.volume {
+		from = d.best
+	}
+	norm := d.direct(from)
+	if norm <= 1e-18 {
+		return false
+	}
+	t := d.theta * (d.bound - target) / norm
 	for i, v := range d.dir {
-		d.lam[i] = max(0, d.lam[i]-t*v)
+		d.lam[i] = max(0, from[i]-t*v)
 	}
 	d.ops += int64(4 * d.in.Rows)
 	b := d.evaluate()
-	if b < d.bound-1e-7*math.Abs(d.bound) {
+	if b < d.bound-1e-6*math.Abs(d.bound) {
 		d.stale = 0
-	} else {
-		d.stale++
+		if d.volume {
+			d.theta = min(d.theta*1.2, 2)
+		}
+	} else if d.stale++; d.stale >= patience {
+		d.shorten()
 	}
 	if b < d.bound {
 		d.bound = b
@@ -290,6 +301,69 @@ func (d *prices) step(target float64) bool {
 	}
 	return true
 }
+
+// shorten makes steps shorter after too many without progress.
+func (d *prices) shorten() {
+	d.stale, d.theta = 0, d.theta*0.6
+	if !d.volume {
+		copy(d.lam, d.best)
+		clear(d.dir)
+		d.evaluate()
+	}
+}
+
+// again starts over from the best prices with averaged subgradients.
+func (d *prices) again() {
+	d.volume, d.theta, d.stale, d.alpha = true, 0.3, 0, 1
+	copy(d.lam, d.best)
+	d.evaluate()
+}
+
+// direct computes the direction to step in and returns its squared length.
+func (d *prices) direct(from []float64) float64 {
+	alpha, beta := 1.0, 0.0
+	if d.volume {
+		alpha, beta = d.alpha, 1-d.alpha
+		d.alpha = max(averaging, min(d.alpha*0.97, 0.4))
+	} else {
+		cross, old := 0.0, 0.0
+		for i, g := range d.grad {
+			if from[i] == 0 && g > 0 {
+				g, d.grad[i] = 0, 0
+			}
+			cross += g * d.dir[i]
+			old += d.dir[i] * d.dir[i]
+		}
+		switch {
+		case old == 0:
+		case cross < 0:
+			beta = -1.5 * cross / old
+		default:
+			beta = 0.3
+		}
+	}
+	norm := 0.0
+	for i, g := range d.grad {
+		v := alpha*g + beta*d.dir[i]
+		if !d.volume && from[i] == 0 && v > 0 {
+			v = 0
+		}
+		d.dir[i] = v
+		if from[i] > 0 || v < 0 {
+			norm += v * v
+		}
+	}
+	return norm
+}
+
+// The dual ascent's constants: the least weight of the newest subgradient
+// (it falls from 0.4), how
+// many steps without progress shorten the steps, and the shortest step.
+const (
+	averaging = 0.07
+	patience  = 5
+	minTheta  = 2e-3
+)
 
 // settle computes every option's cost and reduced value at the best prices.
 func (d *prices) settle() {

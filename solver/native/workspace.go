@@ -233,11 +233,7 @@ func (w *workspace) jobsByValue() {
 		if w.cur.Choice[j] >= 0 || first != w.in.JobOpts[j] {
 			continue
 		}
-		for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-			if w.cur.TryPlace(o) {
-				break
-			}
-		}
+		w.insertByValue(j)
 	}
 }
 
@@ -245,13 +241,17 @@ func (w *workspace) jobsByValue() {
 func (w *workspace) ascend() {
 	share := int64(math.MaxInt64)
 	if w.limit > 0 {
-		share = w.limit * 35 / 100
+		share = w.limit * 45 / 100
 	}
-	for i := 1; i <= 400 && w.dual.ops < share && !w.over(); i++ {
+	restarts := 0
+	for i := 1; i <= 1000 && w.dual.ops < share && !w.over(); i++ {
 		if !w.dual.step(w.best.Value) {
-			break
+			if restarts++; restarts > 3 {
+				break
+			}
+			w.dual.again()
 		}
-		if i == 10 || i == 25 || i%50 == 0 {
+		if i == 4 || i%10 == 0 && i <= 60 || i%40 == 0 {
 			w.guide()
 			w.fillByRed()
 		}
@@ -300,10 +300,17 @@ func insertionSort(list []int, key []float64, sign float64) {
 	}
 }
 
-// fillByRed makes a plan from nothing: running jobs whose room is worth more
-// than they cost are preempted, jobs take the best option by reduced value, those
-// with most value per price first, and unneeded preemptions are undone.
+// fillByRed makes plans from nothing: running jobs whose room is worth more than
+// they cost are preempted, jobs take the best option by reduced value that fits,
+// more are preempted for those left out, and unneeded preemptions are undone.
 func (w *workspace) fillByRed() {
+	w.fillBy(false)
+	w.fillBy(true)
+}
+
+// fillBy is fillByRed with jobs in the order of value per price, or of reduced
+// value, which favours big gangs.
+func (w *workspace) fillBy(big bool) {
 	w.clear()
 	d := &w.dual
 	for m := range w.in.P.Running {
@@ -323,6 +330,9 @@ func (w *workspace) fillByRed() {
 		}
 		w.jobs = append(w.jobs, j)
 		w.key[j] = d.red[o] / (w.in.Opts[o].Value - d.red[o] + 1e-3*w.in.Opts[o].Value)
+		if big {
+			w.key[j] = d.red[o]
+		}
 	}
 	slices.SortStableFunc(w.jobs, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
 	for _, j := range w.jobs {
@@ -347,6 +357,16 @@ func (w *workspace) insert(j int) bool {
 		if o < 0 {
 			break
 		}
+		if w.cur.TryPlace(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// insertByValue gives free job j its most valuable option that fits.
+func (w *workspace) insertByValue(j int) bool {
+	for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
 		if w.cur.TryPlace(o) {
 			return true
 		}
