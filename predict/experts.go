@@ -55,9 +55,9 @@ func (e *entry) observe(x float64, o *HistoryOptions, scratch []float64) error {
 	}
 	if e.n > 0 {
 		for k := range e.err {
-			e.err[k] = min(math.MaxFloat64, e.err[k]*o.Forget+math.Abs(e.est[k]-x))
+			e.err[k] = e.err[k]*o.Forget + math.Abs(e.est[k]-x)
 		}
-		e.act = min(math.MaxFloat64, e.act*o.Forget+x)
+		e.act = e.act*o.Forget + x
 	}
 	e.n++
 	e.estimate(x, o, scratch)

@@ -16,6 +16,10 @@ var (
 	ErrOptions = errors.New("predict: bad options")
 )
 
+// MaxRuntime is the longest runtime predictors accept, in seconds: more than the age
+// of the universe, and small enough for no sum of runtimes to overflow.
+const MaxRuntime = 1e18
+
 // Result is the kind of forecast a history gives.
 type Result int
 
@@ -298,7 +302,8 @@ func (h *History) histogram(e *entry) dist.Distribution {
 
 // Observe learns that the job ran for runtime seconds: each of its feature
 // values scores its experts by what they would have said, then learns. NaN,
-// infinite and negative runtimes are refused with [ErrRuntime] and change nothing.
+// infinite and negative runtimes, and those beyond [MaxRuntime], are refused
+// with [ErrRuntime] and change nothing.
 func (h *History) Observe(job Job, runtime float64) error {
 	if err := checkRuntime(job, runtime); err != nil {
 		return err
@@ -321,7 +326,7 @@ func (h *History) Observe(job Job, runtime float64) error {
 }
 
 func checkRuntime(job Job, runtime float64) error {
-	if math.IsNaN(runtime) || math.IsInf(runtime, 0) || runtime < 0 {
+	if !(runtime >= 0 && runtime <= MaxRuntime) {
 		return fmt.Errorf("%w: job %q ran %v s", ErrRuntime, job.ID, runtime)
 	}
 	return nil
