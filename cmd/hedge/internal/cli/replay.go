@@ -1,7 +1,102 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/hedgesched/hedge/adapters/sim/decisionlog"
+)
+
+// replayed is the document of hedge replay.
+type replayed struct {
+	Schema  int                 `json:"schema"`
+	Command string              `json:"command"`
+	Log     string              `json:"log"`
+	Lines   int                 `json:"lines"`
+	Nodes   int                 `json:"nodes"`
+	Jobs    int                 `json:"jobs"`
+	Passed  bool                `json:"passed"`
+	Run     decisionlog.Metrics `json:"run"`
+}
 
 func newReplay(s *Streams) *cobra.Command {
-	return &cobra.Command{Use: "replay LOG", Short: "Check a decision log and derive its figures again", RunE: func(*cobra.Command, []string) error { return nil }}
+	var asJSON bool
+	var o decisionlog.Options
+	cmd := &cobra.Command{
+		Use:   "replay LOG",
+		Short: "Check a decision log and derive its figures again",
+		Long: `replay reads a decision log (--log of compare and simulate), checks that it could have happened (no node
+over-committed, gangs whole, runs as long as the runtime, every job accounted for) and derives every
+figure from its events alone. A log that fails is named by line, with exit status 1.`,
+		Example: `  hedge simulate --log logs/ && hedge replay logs/3sigma-1.jsonl.gz
+  hedge replay logs/prio-1.jsonl.gz --json
+  zcat logs/fifo-1.jsonl.gz | hedge replay -`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("hedge replay: found %d arguments, expected one LOG (- for stdin)", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			report, err := checkLog(args[0], s.In, &o)
+			if err != nil {
+				return err
+			}
+			doc := replayed{Schema: schema, Command: "replay", Log: args[0], Lines: report.Lines, Nodes: report.Nodes,
+				Jobs: len(report.Jobs), Passed: true, Run: report.Metrics}
+			if asJSON {
+				return writeJSON(s.Out, doc)
+			}
+			return failed(replayTable(s.Out, &doc))
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&asJSON, "json", false, "print one JSON document")
+	fs.BoolVar(&o.Partial, "partial", false, "accept a log that ends before its jobs do")
+	fs.BoolVar(&o.AnyRuntime, "any-runtime", false, "accept runs of other than the stated runtime (logs of real clusters)")
+	return cmd
+}
+
+// checkLog checks the log at path. A log that fails the check is a failure of the work; one that cannot be read
+// is bad input.
+func checkLog(path string, stdin io.Reader, o *decisionlog.Options) (*decisionlog.Report, error) {
+	in := stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	report, err := decisionlog.Check(in, o)
+	var line *decisionlog.LineError
+	switch {
+	case errors.As(err, &line) && line.Line > 0:
+		return nil, failed(fmt.Errorf("%s:%d: %w", path, line.Line, err))
+	case err != nil:
+		return nil, failed(fmt.Errorf("%s: %w", path, err))
+	}
+	return report, nil
+}
+
+func replayTable(w io.Writer, d *replayed) error {
+	var p page
+	m := &d.Run
+	p.line("%s: %d lines, %d jobs on %d nodes: passed. %s, seed %d:", d.Log, d.Lines, d.Jobs, d.Nodes, m.Policy, m.Seed)
+	p.line("")
+	p.table(table.Row{"figure, derived from the log", "value"},
+		table.Row{"SLO jobs missed", fmt.Sprintf("%d of %d (%s)", m.SLO.Missed, m.SLO.Jobs, percent(m.SLO.MissRate))},
+		table.Row{"best-effort jobs completed", fmt.Sprintf("%d of %d", m.BE.Completed, m.BE.Jobs)},
+		table.Row{"goodput SLO, machine-hours", figure(m.Goodput.SLO)}, table.Row{"goodput BE, machine-hours", figure(m.Goodput.BE)},
+		table.Row{"BE latency, mean", span(m.BELatency.Mean)}, table.Row{"BE latency, p99", span(m.BELatency.P99)},
+		table.Row{"JCT, mean", span(m.JCT.Mean)}, table.Row{"JCT, p99", span(m.JCT.P99)},
+		table.Row{"preemptions", m.Preemptions}, table.Row{"lost, machine-hours", figure(m.LostMachineHours)},
+		table.Row{"utilisation", percent(m.Utilisation)}, table.Row{"makespan", span(m.MakespanS)}, table.Row{"cycles", m.Cycles})
+	return p.to(w)
 }

@@ -1,0 +1,262 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hedgesched/hedge/adapters/sim"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
+)
+
+var titles = map[string]string{
+	"prediction":   "Prediction",
+	"variants":     "All policies",
+	"slack":        "Deadline slack",
+	"load":         "Load",
+	"samples":      "Samples of history",
+	"perturbation": "Perturbed estimates",
+}
+
+// page is Markdown being written.
+type page struct {
+	strings.Builder
+	notes map[string]string
+}
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+func (p *page) row(cells ...string) { p.line("| %s |", strings.Join(cells, " | ")) }
+
+func (p *page) head(cells ...string) {
+	p.row(cells...)
+	rule := make([]string, len(cells))
+	for i := range rule {
+		rule[i] = "---:"
+	}
+	rule[0] = "---"
+	p.line("|%s|", strings.Join(rule, "|"))
+}
+
+// markdown writes the page from the cells of each section.
+func (p *Plan) markdown(found map[string][]kept) (string, error) {
+	notes, err := parseNotes(p.Notes)
+	if err != nil {
+		return "", err
+	}
+	w := &page{notes: notes}
+	w.line("# Results")
+	w.line("")
+	w.line("Made by `%s`; the explanations are from the notes file, everything else is computed.", p.Command)
+	w.line("")
+	w.line("%d nodes in %d racks, load %.1f unless swept, %g h of submissions, seeds %s, a cycle every %v; plan bounded by %d work units, so that",
+		p.Base.Nodes, p.Base.Racks, p.Base.Load, p.Base.Hours, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Base.Seeds), " ", ", "), "[]"), p.Base.Cycle, p.Base.Work)
+	w.line("the same command gives the same numbers on any machine, but for times. ± is half of the 95 %% confidence interval over the seeds (Student's t).")
+	w.line("A claim *holds* when the paired difference over the seeds has the claimed sign and its 95 %% interval excludes 0, *holds weakly* when only the mean does.")
+	w.line("")
+	w.line("Machine: %s. Commit: %s.", p.Machine, strings.Join(commits(found, p.Commit), ", "))
+	w.note("introduction")
+	for _, section := range Sections() {
+		cells := found[section]
+		if len(cells) == 0 {
+			continue
+		}
+		w.line("")
+		w.line("## %s", titles[section])
+		w.line("")
+		switch section {
+		case "prediction":
+			w.prediction(cells)
+		case "variants":
+			w.variants(cells)
+		case "perturbation":
+			w.perturbation(cells)
+		default:
+			w.sweep(section, cells)
+		}
+		w.note(section)
+	}
+	return w.String(), nil
+}
+
+func commits(found map[string][]kept, now string) []string {
+	var out []string
+	for _, section := range Sections() {
+		for _, k := range found[section] {
+			if !slices.Contains(out, k.Commit) {
+				out = append(out, k.Commit)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return []string{now}
+	}
+	return out
+}
+
+// note adds a section's explanation.
+func (p *page) note(section string) {
+	if text := p.notes[section]; text != "" {
+		p.line("")
+		p.line("%s", text)
+	}
+}
+
+// parseNotes splits a notes file at its "## section" headings.
+func parseNotes(text string) (map[string]string, error) {
+	notes, current := map[string]string{}, ""
+	for i, line := range strings.Split(text, "\n") {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			current = strings.TrimSpace(name)
+			if current != "introduction" && !slices.Contains(Sections(), current) {
+				return nil, fmt.Errorf("notes: line %d: found section %q, expected introduction or one of %s", i+1, current, strings.Join(Sections(), ", "))
+			}
+			continue
+		}
+		if current != "" {
+			notes[current] += line + "\n"
+		}
+	}
+	for name, body := range notes {
+		notes[name] = strings.TrimSpace(body)
+	}
+	return notes, nil
+}
+
+func (p *page) prediction(cells []kept) {
+	p.head("log", "jobs tested", "predictor", "within 2x %", "median error %", "NMAE", "pinball", "CRPS", "in 50 %", "in 80 %", "in 95 %", "p99 µs")
+	for _, k := range cells {
+		for _, r := range k.Profile.Predictors {
+			p.row(k.Trace, fmt.Sprint(k.Profile.Tested), r.Name, number(100*r.Within2x), number(100*r.MedianAPE), number(r.NMAE),
+				number(r.Pinball.MeanOverDeciles), number(r.CRPS), number(100*r.Coverage["50"]), number(100*r.Coverage["80"]), number(100*r.Coverage["95"]), number(r.PredictUS.P99))
+		}
+	}
+	p.line("")
+	p.claims(predictionClaims(cells))
+}
+
+func (p *page) variants(cells []kept) {
+	for _, k := range cells {
+		d := k.Document
+		p.line("**%s**: %d jobs, %d with deadlines, %.0f machine-hours, load %.2f (first seed); window %g s, slots of %g s", k.Trace,
+			d.Workload.Jobs, d.Workload.SLOJobs, d.Workload.MachineHours, d.Workload.Load, d.Planning.WindowS, d.Planning.SlotS)
+		p.line("")
+		p.head("policy", "SLO miss %", "SLO goodput, machine-h", "BE goodput, machine-h", "goodput in window", "BE latency, min", "preemptions", "lost, machine-h", "gap %")
+		for _, s := range d.Summary {
+			p.row(s.Policy, plusMinus(s.MissRate, 100), plusMinus(s.SLOGoodput, 1), plusMinus(s.BEGoodput, 1), plusMinus(s.WindowGoodput, 1),
+				plusMinus(s.BELatency, 1.0/60), plusMinus(s.Preemptions, 1), plusMinus(s.LostHours, 1), plusMinus(s.GapMean, 100))
+		}
+		p.line("")
+		p.claims(variantClaims(k))
+		p.line("")
+	}
+}
+
+// sweep writes, for each trace, miss rate, goodput and latency by setting and policy.
+func (p *page) sweep(section string, cells []kept) {
+	for _, group := range byTrace(cells) {
+		for _, figure := range []struct {
+			title string
+			scale float64
+			of    func(*experiment.Summary) stats.Interval
+		}{
+			{"SLO miss rate, %", 100, func(s *experiment.Summary) stats.Interval { return s.MissRate }},
+			{"goodput within the window, machine-hours", 1, func(s *experiment.Summary) stats.Interval { return s.WindowGoodput }},
+			{"BE latency, minutes", 1.0 / 60, func(s *experiment.Summary) stats.Interval { return s.BELatency }},
+		} {
+			p.line("**%s**, %s", group[0].Trace, figure.title)
+			p.line("")
+			names := []string{section}
+			for _, s := range group[0].Document.Summary {
+				names = append(names, s.Policy)
+			}
+			p.head(names...)
+			for _, k := range group {
+				row := []string{k.Setting}
+				for i := range k.Document.Summary {
+					row = append(row, plusMinus(figure.of(&k.Document.Summary[i]), figure.scale))
+				}
+				p.row(row...)
+			}
+			p.line("")
+		}
+		p.claims(sweepClaims(section, group))
+		p.line("")
+	}
+}
+
+// perturbation writes the grid of miss rates, a row a shift and a column a width.
+func (p *page) perturbation(cells []kept) {
+	for _, group := range byTrace(cells) {
+		p.line("**%s**, SLO miss rate of 3sigma in %%, told N(runtime·(1 + shift), runtime·CoV)", group[0].Trace)
+		p.line("")
+		head := []string{"shift"}
+		for _, cov := range covs {
+			head = append(head, strings.SplitN(perturbName(0, cov), ", ", 2)[1])
+		}
+		p.head(head...)
+		for _, shift := range shifts {
+			row := []string{fmt.Sprintf("%+.0f %%", 100*shift)}
+			for _, cov := range covs {
+				text := "–"
+				if k := find(group, perturbName(shift, cov)); k != nil {
+					text = plusMinus(k.Document.Summary[0].MissRate, 100)
+				}
+				row = append(row, text)
+			}
+			p.row(row...)
+		}
+		p.line("")
+		p.claims(perturbationClaims(group))
+		p.line("")
+	}
+}
+
+func byTrace(cells []kept) [][]kept {
+	var out [][]kept
+	for _, k := range cells {
+		at := slices.IndexFunc(out, func(g []kept) bool { return g[0].Trace == k.Trace })
+		if at < 0 {
+			out = append(out, nil)
+			at = len(out) - 1
+		}
+		out[at] = append(out[at], k)
+	}
+	return out
+}
+
+func find(group []kept, setting string) *kept {
+	for i := range group {
+		if group[i].Setting == setting {
+			return &group[i]
+		}
+	}
+	return nil
+}
+
+// values are a policy's figures, seed by seed; nil if it did not run.
+func values(k *kept, policy string, of func(*sim.Metrics) float64) []float64 {
+	var out []float64
+	for i := range k.Document.Runs {
+		if r := &k.Document.Runs[i]; r.Policy == policy {
+			out = append(out, of(&r.Metrics))
+		}
+	}
+	return out
+}
+
+func plusMinus(iv stats.Interval, scale float64) string {
+	return number(scale*iv.Mean) + " ± " + number(scale*(iv.CI95[1]-iv.Mean))
+}
+
+func number(x float64) string {
+	switch {
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}

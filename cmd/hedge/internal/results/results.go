@@ -1,0 +1,184 @@
+// Package results runs the paper's experiments on real logs and writes docs/results.md: tables with
+// 95 % confidence intervals, beside each the paper's claim and a verdict worked out from
+// the numbers, and hand-written explanations from a notes file. Finished cells
+// are kept in a directory, so that a long run can be done in parts and resumed.
+package results
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+)
+
+// Sections are the parts of the page, in its order.
+func Sections() []string {
+	return []string{"prediction", "variants", "slack", "load", "samples", "perturbation"}
+}
+
+// Trace is a log and what differs from the base for it.
+type Trace struct {
+	Name, Path, Train, Workload string
+	TasksPerNode                int
+	// Only are the sections it takes part in; nil is all.
+	Only []string
+}
+
+// Plan says what to run.
+type Plan struct {
+	Traces []Trace
+	// Sweeps names the traces that the sweeps (slack, load, samples, perturbation) run on.
+	Sweeps []string
+	// Only are the sections to run; others are written from what is kept.
+	Only []string
+	Base experiment.Spec
+	// Cache is the directory of finished cells; Fresh runs them again.
+	Cache string
+	Fresh bool
+	// Command, Commit and Machine head the page; Notes is the text of the notes file.
+	Command, Commit, Machine, Notes string
+	// Now times predictions; nil reports no times.
+	Now func() time.Time
+	// Tell is told of each cell as it begins.
+	Tell func(what string)
+}
+
+// ParseTraces reads name=path[?tasks-per-node=N&train=FILE&workload=KIND&only=SECTION] separated by commas.
+func ParseTraces(list string) ([]Trace, error) {
+	var out []Trace
+	for _, item := range strings.Split(list, ",") {
+		name, rest, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if !ok || name == "" || rest == "" {
+			return nil, fmt.Errorf("found %q, expected name=path", item)
+		}
+		t := Trace{Name: name, TasksPerNode: 1}
+		path, query, _ := strings.Cut(rest, "?")
+		t.Path = path
+		options, err := url.ParseQuery(query)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for key, values := range options {
+			if err := t.set(key, values); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		for _, other := range out {
+			if other.Name == name {
+				return nil, fmt.Errorf("found %q twice", name)
+			}
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func (t *Trace) set(key string, values []string) error {
+	switch value := values[0]; key {
+	case "tasks-per-node":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return fmt.Errorf("tasks-per-node: found %q, expected a number from 1", value)
+		}
+		t.TasksPerNode = n
+	case "train":
+		t.Train = value
+	case "workload":
+		t.Workload = value
+	case "only":
+		t.Only = values
+	default:
+		return fmt.Errorf("found option %q, expected tasks-per-node, train, workload or only", key)
+	}
+	return nil
+}
+
+// cell is one comparison: a trace at one setting.
+type cell struct {
+	section, trace, setting string
+	spec                    experiment.Spec
+}
+
+var (
+	variantPolicies = []string{"3sigma", "3sigma-nodist", "3sigma-nooe", "3sigma-noadapt", "point-perfect", "point-real", "prio", "fifo", "edf", "sjf"}
+	slackPolicies   = []string{"3sigma", "3sigma-nodist", "3sigma-nooe", "3sigma-noadapt", "point-perfect", "point-real"}
+	loadPolicies    = []string{"3sigma", "point-perfect", "point-real", "prio"}
+	samplePolicies  = []string{"3sigma", "point-perfect", "point-real"}
+	slacks          = []float64{20, 40, 60, 80, 100, 140, 180}
+	loads           = []float64{1.0, 1.2, 1.4, 1.6}
+	sampleSizes     = []int{5, 10, 25, 50, 75, 100}
+	shifts          = []float64{-.5, -.2, 0, .2, .5}
+	covs            = []float64{0, .1, .2, .5}
+)
+
+// cells are the comparisons of a section on one trace.
+func (p *Plan) cells(section string, t *Trace) []cell {
+	base := p.Base
+	base.Trace, base.Train, base.TasksPerNode = t.Path, t.Train, t.TasksPerNode
+	if t.Workload != "" {
+		base.Workload = t.Workload
+	}
+	var out []cell
+	add := func(setting string, policies []string, change func(*experiment.Spec)) {
+		s := base
+		s.Policies = policies
+		change(&s)
+		out = append(out, cell{section, t.Name, setting, s})
+	}
+	switch section {
+	case "variants":
+		add("base", variantPolicies, func(*experiment.Spec) {})
+	case "slack":
+		for _, v := range slacks {
+			add(fmt.Sprintf("%g %%", v), slackPolicies, func(s *experiment.Spec) { s.Slack = []float64{v / 100} })
+		}
+	case "load":
+		for _, v := range loads {
+			add(fmt.Sprintf("%.1f", v), loadPolicies, func(s *experiment.Spec) { s.Load = v })
+		}
+	case "samples":
+		for _, v := range sampleSizes {
+			add(fmt.Sprint(v), samplePolicies, func(s *experiment.Spec) { s.MaxSamples = v })
+		}
+	case "perturbation":
+		for _, shift := range shifts {
+			for _, cov := range covs {
+				add(perturbName(shift, cov), []string{"3sigma"}, func(s *experiment.Spec) {
+					s.Perturb = &experiment.Perturb{Shift: shift, CoV: cov}
+				})
+			}
+		}
+	}
+	return out
+}
+
+func perturbName(shift, cov float64) string {
+	if cov == 0 {
+		return fmt.Sprintf("shift %+.0f %%, point", 100*shift)
+	}
+	return fmt.Sprintf("shift %+.0f %%, CoV %.0f %%", 100*shift, 100*cov)
+}
+
+// takesPart tells whether a section runs on a trace.
+func (p *Plan) takesPart(section string, t *Trace) bool {
+	if t.Only != nil && !contains(t.Only, section) {
+		return false
+	}
+	switch section {
+	case "prediction", "variants":
+		return true
+	}
+	return contains(p.Sweeps, t.Name)
+}
+
+func contains(list []string, x string) bool {
+	for _, v := range list {
+		if v == x {
+			return true
+		}
+	}
+	return false
+}
