@@ -1,0 +1,518 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/schedtest"
+)
+
+var background = context.Background()
+
+// spy keeps the last snapshot's outline and answers by a function or FIFO.
+type spy struct {
+	sched.Policy
+	see  func(*sched.Snapshot)
+	plan func(*sched.Snapshot) (*sched.Plan, error)
+}
+
+func (p *spy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	if p.see != nil {
+		p.see(s)
+	}
+	if p.plan != nil {
+		return p.plan(s)
+	}
+	return p.Policy.Plan(ctx, s)
+}
+
+// learner counts what it is asked and told.
+type learner struct {
+	predict.Predictor
+	asked    map[string]int
+	observed map[string]float64
+	refuse   error
+}
+
+func newLearner() *learner {
+	return &learner{Predictor: schedtest.Forecasts(), asked: map[string]int{}, observed: map[string]float64{}}
+}
+
+func (l *learner) Predict(j predict.Job) predict.Prediction {
+	l.asked[j.ID]++
+	return l.Predictor.Predict(j)
+}
+
+func (l *learner) Observe(j predict.Job, runtime float64) error {
+	if l.refuse != nil {
+		return l.refuse
+	}
+	l.observed[j.ID] = runtime
+	return nil
+}
+
+func newLoop(t *testing.T, c sched.Cluster, p sched.Policy, pr predict.Predictor, opts ...sched.Option) *sched.Loop {
+	t.Helper()
+	l, err := sched.NewLoop(c, p, pr, opts...)
+	require.NoError(t, err)
+	return l
+}
+
+func step(t *testing.T, l *sched.Loop, c *schedtest.Cluster, seconds float64) *sched.Cycle {
+	t.Helper()
+	c.Advance(schedtest.At(seconds))
+	cycle, err := l.Step(background, schedtest.At(seconds))
+	require.NoError(t, err)
+	return cycle
+}
+
+func TestNewLoopRefuses(t *testing.T) {
+	c, p, f := schedtest.NewCluster(schedtest.At(0), nil), baseline.NewFIFO(), schedtest.Forecasts()
+	for name, try := range map[string]func() (*sched.Loop, error){
+		"cluster":   func() (*sched.Loop, error) { return sched.NewLoop(nil, p, f) },
+		"policy":    func() (*sched.Loop, error) { return sched.NewLoop(c, nil, f) },
+		"predictor": func() (*sched.Loop, error) { return sched.NewLoop(c, p, nil) },
+		"cycle":     func() (*sched.Loop, error) { return sched.NewLoop(c, p, f, sched.WithCycle(-1)) },
+		"clock":     func() (*sched.Loop, error) { return sched.NewLoop(c, p, f, sched.WithClock(nil)) },
+		"stopwatch": func() (*sched.Loop, error) { return sched.NewLoop(c, p, f, sched.WithStopwatch(nil)) },
+	} {
+		_, err := try()
+		require.ErrorIs(t, err, sched.ErrInvalidOption, name)
+		assert.ErrorContains(t, err, name)
+	}
+}
+
+func TestLoopLifeOfAJob(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
+	l := newLearner()
+	loop := newLoop(t, c, baseline.NewFIFO(), l)
+	c.Submit(schedtest.Job("a", 2).Job(), 50)
+	c.Submit(schedtest.Job("b", 1).Submitted(1).Job(), 50)
+
+	first := step(t, loop, c, 0)
+	assert.Equal(t, []string{"a"}, schedtest.Started(first.Plan))
+	assert.Equal(t, []int{2, 0, 1, 4}, []int{first.Pending, first.Running, first.Started, first.Events})
+	second := step(t, loop, c, 2)
+	assert.Equal(t, []int{1, 1, 0}, []int{second.Pending, second.Running, second.Started})
+	third := step(t, loop, c, 60)
+	assert.Equal(t, []string{"b"}, schedtest.Started(third.Plan))
+	assert.Equal(t, map[string]float64{"a": 50}, l.observed)
+	assert.Equal(t, map[string]int{"a": 1, "b": 1}, l.asked, "forecast once, at submission")
+}
+
+func TestLoopFreshPredictions(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+	l := newLearner()
+	loop := newLoop(t, c, baseline.NewFIFO(), l, sched.WithFreshPredictions())
+	for i := range 3 {
+		c.Submit(schedtest.Job(fmt.Sprint(i), 1).Submitted(float64(i)).Job(), 50)
+	}
+	step(t, loop, c, 0)
+	step(t, loop, c, 10)
+	assert.Equal(t, map[string]int{"0": 1, "1": 1, "2": 1}, l.asked)
+	step(t, loop, c, 60)
+	assert.Equal(t, map[string]int{"0": 1, "1": 2, "2": 2}, l.asked)
+}
+
+func TestLoopRejects(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(4, 2))
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())
+	ok := schedtest.Job("ok", 1).Job()
+	for _, j := range []*sched.Job{
+		ok, ok, schedtest.Job("none", 0).Job(), schedtest.Job("wide", 5).Job(),
+		schedtest.Job("rack", 3).Requires(sched.NodesWith("rack", "r0")).Job(),
+		schedtest.Job("gpu", 1).Demand(sched.Resources{"gpu": 1}).Job(),
+	} {
+		c.Submit(j, 10)
+	}
+	cycle := step(t, loop, c, 0)
+	want := map[string]error{"ok": sched.ErrDuplicateJob, "none": sched.ErrInvalidJob, "wide": sched.ErrTooLarge,
+		"rack": sched.ErrTooLarge, "gpu": sched.ErrUnknownResource}
+	require.Len(t, cycle.Rejected, len(want))
+	for _, r := range cycle.Rejected {
+		require.ErrorIs(t, r.Err, want[r.Job.ID])
+		var je *sched.JobError
+		require.ErrorAs(t, r.Err, &je)
+		assert.Equal(t, r.Job.ID, je.Job)
+	}
+	assert.Equal(t, []string{"ok"}, schedtest.Started(cycle.Plan))
+	assert.Empty(t, step(t, loop, c, 2).Rejected, "told once")
+}
+
+func TestLoopWaitsForNodes(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), nil)
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())
+	c.Submit(schedtest.Job("a", 1).Job(), 10)
+	c.Submit(schedtest.Job("b", 3).Job(), 10)
+	cycle := step(t, loop, c, 0)
+	assert.Equal(t, 2, cycle.Pending)
+	assert.Empty(t, cycle.Rejected, "nothing is known of the cluster yet")
+	for _, n := range schedtest.Nodes(2, 1) {
+		c.NodeUp(n)
+	}
+	cycle = step(t, loop, c, 2)
+	assert.Equal(t, []string{"a"}, schedtest.Started(cycle.Plan))
+	require.Len(t, cycle.Rejected, 1)
+	assert.Equal(t, "b", cycle.Rejected[0].Job.ID)
+}
+
+func TestLoopElastic(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithElastic())
+	c.Submit(schedtest.Job("b", 2).Job(), 10)
+	cycle := step(t, loop, c, 0)
+	assert.Empty(t, cycle.Rejected)
+	assert.Empty(t, schedtest.Started(cycle.Plan))
+	c.NodeUp(sched.Node{Name: "more"})
+	assert.Equal(t, []string{"b"}, schedtest.Started(step(t, loop, c, 2).Plan))
+}
+
+func TestLoopStartFails(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+	fail := true
+	c.Refuse = func(string) bool { return fail }
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())
+	c.Submit(schedtest.Job("a", 1).Job(), 10)
+	step(t, loop, c, 0)
+	fail = false
+	cycle := step(t, loop, c, 2)
+	assert.Equal(t, []string{"a"}, schedtest.Started(cycle.Plan), "it is pending again and its node free")
+	assert.Equal(t, 1, step(t, loop, c, 4).Running)
+}
+
+func TestLoopPreempts(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
+	loop := newLoop(t, c, baseline.NewPrio(), schedtest.Forecasts())
+	c.Submit(schedtest.Job("be", 2).Job(), 100)
+	step(t, loop, c, 0)
+	c.Submit(schedtest.Job("slo", 1).Submitted(1).Priority(1).Job(), 10)
+	cycle := step(t, loop, c, 2)
+	assert.Equal(t, []int{1, 1}, []int{cycle.Started, cycle.Preempted})
+	cycle = step(t, loop, c, 4)
+	assert.Equal(t, []int{1, 1}, []int{cycle.Pending, cycle.Running}, "be waits again")
+	assert.Equal(t, []string{"be"}, schedtest.Started(step(t, loop, c, 20).Plan))
+	assert.Equal(t, 1, c.Lost)
+}
+
+func TestLoopNodeDown(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(3, 1))
+	var seen *sched.NodeSet
+	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { seen = s.Nodes }}, schedtest.Forecasts())
+	c.Submit(schedtest.Job("a", 2).Job(), 100)
+	step(t, loop, c, 0)
+	before := seen
+	step(t, loop, c, 2)
+	assert.Same(t, before, seen, "the same value while no node changes")
+	c.NodeDown("n0")
+	cycle := step(t, loop, c, 4)
+	assert.NotSame(t, before, seen)
+	assert.Equal(t, []string{"a"}, schedtest.Started(cycle.Plan), "its work is lost, it starts on the others")
+	assert.Equal(t, "n1", cycle.Plan.Decisions[0].Nodes[0].Node)
+}
+
+func TestLoopIgnoresNonsense(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())
+	c.Submit(schedtest.Job("a", 1).Job(), 10)
+	c.Submit(schedtest.Job("b", 1).Submitted(1).Job(), 10)
+	nonsense := []sched.Event{
+		{Kind: sched.Finished, ID: "ghost"}, {Kind: sched.Preempted, ID: "b"}, {Kind: sched.Started, ID: "b"},
+		{Kind: sched.NodeUp}, {Kind: sched.NodeDown}, {Kind: sched.NodeDown, Node: &sched.Node{Name: "x"}},
+		{Kind: sched.NodeUp, Node: &sched.Node{}}, {Kind: sched.Submitted}, {Kind: 99, ID: "a"}, {},
+	}
+	for _, e := range nonsense {
+		c.Tell(e)
+	}
+	cycle := step(t, loop, c, 0)
+	require.Len(t, cycle.Ignored, len(nonsense))
+	for _, err := range cycle.Ignored {
+		require.ErrorIs(t, err, sched.ErrBadEvent)
+	}
+	assert.Equal(t, []string{"a"}, schedtest.Started(cycle.Plan))
+}
+
+func TestLoopTakesOverRunningJobs(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 2))
+	var running []sched.Running
+	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { running = slices.Clone(s.Running) }}, schedtest.Forecasts())
+	job := schedtest.Job("old", 1).Prefers(sched.NodesWith("rack", "r1"), 2).Job()
+	c.Tell(sched.Event{Kind: sched.Submitted, Job: job})
+	c.Tell(sched.Event{Kind: sched.Started, ID: "old", Time: schedtest.At(-50), Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+	c.Submit(schedtest.Job("new", 2).Submitted(1).Job(), 10)
+	cycle := step(t, loop, c, 0)
+	assert.Empty(t, schedtest.Started(cycle.Plan), "one node is taken")
+	require.Len(t, running, 1)
+	assert.Equal(t, schedtest.At(-50), running[0].Started)
+	assert.True(t, running[0].Slowed)
+	assert.NotNil(t, running[0].Prediction.Dist)
+}
+
+func TestLoopErrorsLoseNothing(t *testing.T) {
+	broken := errors.New("broken")
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+	p := &spy{Policy: baseline.NewFIFO()}
+	loop := newLoop(t, c, p, schedtest.Forecasts())
+	c.Submit(schedtest.Job("a", 1).Job(), 10)
+
+	c.EventsErr = broken
+	_, err := loop.Step(background, schedtest.At(0))
+	require.ErrorIs(t, err, broken)
+
+	p.plan = func(*sched.Snapshot) (*sched.Plan, error) { return nil, broken }
+	cycle, err := loop.Step(background, schedtest.At(1))
+	require.ErrorIs(t, err, broken)
+	assert.ErrorContains(t, err, "fifo")
+	assert.Nil(t, cycle.Plan)
+	assert.Equal(t, 1, cycle.Pending)
+
+	p.plan = func(*sched.Snapshot) (*sched.Plan, error) {
+		return &sched.Plan{Decisions: []sched.Decision{{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}}}, nil
+	}
+	_, err = loop.Step(background, schedtest.At(2))
+	require.ErrorIs(t, err, sched.ErrInvalidPlan)
+	assert.Zero(t, c.Running(), "an invalid plan is not carried out")
+
+	p.plan = nil
+	c.ApplyErr = broken
+	_, err = loop.Step(background, schedtest.At(3))
+	require.ErrorIs(t, err, broken)
+
+	assert.Equal(t, []string{"a"}, schedtest.Started(step(t, loop, c, 4).Plan))
+}
+
+func TestLoopStopwatch(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+	ticks := time.Duration(0)
+	watch := func() time.Duration { ticks++; return ticks * ticks }
+	cycle := step(t, newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithStopwatch(watch)), c, 0)
+	assert.Equal(t, []time.Duration{4 - 1, 16 - 9, 36 - 25}, []time.Duration{cycle.SnapshotTime, cycle.PlanTime, cycle.ApplyTime})
+}
+
+// TestLoopStateEqualsScratch drives a loop at random and compares each
+// snapshot with one computed from nothing but what the snapshot says runs.
+func TestLoopStateEqualsScratch(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		nodes := schedtest.Nodes(10, 2)
+		for i := range nodes {
+			nodes[i].Capacity = sched.Resources{"cpu": 4, "mem": 8}
+		}
+		c := schedtest.NewCluster(schedtest.At(0), nodes)
+		c.Refuse = func(string) bool { return rng.IntN(5) == 0 }
+		check := func(s *sched.Snapshot) {
+			want := slices.Clone(s.Nodes.Capacity())
+			for _, r := range s.Running {
+				demand, err := s.Nodes.Demand(r.Job.Demand)
+				require.NoError(t, err)
+				for _, nt := range r.Nodes {
+					n, _ := s.Nodes.Index(nt.Node)
+					for k, d := range demand {
+						want[n*len(demand)+k] -= d * float64(nt.Tasks)
+					}
+				}
+			}
+			require.InDeltaSlice(t, want, s.Free, 1e-9)
+			require.True(t, slices.IsSortedFunc(s.Pending, func(a, b sched.Pending) int { return a.Job.Submitted.Compare(b.Job.Submitted) }))
+			require.True(t, slices.IsSortedFunc(s.Running, func(a, b sched.Running) int { return a.Started.Compare(b.Started) }))
+		}
+		loop := newLoop(t, c, &spy{Policy: baseline.NewPrio(), see: check}, schedtest.Forecasts())
+		for i := range 120 {
+			id := fmt.Sprintf("j%d", i)
+			c.Submit(schedtest.Job(id, 1+rng.IntN(8)).Submitted(float64(i)).Priority(rng.IntN(3)).
+				Demand(sched.Resources{"cpu": float64(1+rng.IntN(4)) / 2, "mem": float64(rng.IntN(4))}).Job(), float64(5+rng.IntN(80)))
+			switch rng.IntN(12) {
+			case 0:
+				c.Withdraw(fmt.Sprintf("j%d", rng.IntN(i+1)))
+			case 1:
+				c.NodeDown("n3")
+			case 2:
+				c.NodeUp(nodes[3])
+			}
+			step(t, loop, c, float64(i*4))
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	clock := schedtest.NewClock(schedtest.At(0))
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+	var times []time.Duration
+	ctx, cancel := context.WithCancel(background)
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithClock(clock), sched.WithCycle(2*time.Second),
+		sched.WithObserver(func(cy *sched.Cycle) { times = append(times, cy.Now.Sub(schedtest.At(0))) }))
+	done := make(chan error, 1)
+	go func() { done <- loop.Run(ctx) }()
+	for range 2 {
+		<-clock.Armed()
+		clock.Advance(2 * time.Second)
+	}
+	<-clock.Armed()
+	loop.Wake()
+	<-clock.Armed()
+	cancel()
+	require.NoError(t, <-done, "a cancelled context is no error")
+	assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second, 4 * time.Second}, times)
+}
+
+func TestRunErrors(t *testing.T) {
+	broken := errors.New("broken")
+	fail := &spy{Policy: baseline.NewFIFO(), plan: func(*sched.Snapshot) (*sched.Plan, error) { return nil, broken }}
+	c := schedtest.NewCluster(schedtest.At(0), nil)
+	require.ErrorIs(t, newLoop(t, c, fail, schedtest.Forecasts()).Run(background), broken)
+
+	count := 0
+	var loop *sched.Loop
+	loop = newLoop(t, c, fail, schedtest.Forecasts(), sched.WithCycle(0), sched.WithErrorHandler(func(err error) error {
+		if count++; count == 3 {
+			return err
+		}
+		loop.Wake()
+		return nil
+	}))
+	require.ErrorIs(t, loop.Run(background), broken)
+	assert.Equal(t, 3, count)
+}
+
+func TestCheckPlan(t *testing.T) {
+	s := build(t, schedtest.Snapshot(schedtest.Nodes(3, 3)).Running(schedtest.Job("r", 1), 0, "n0").
+		Pending(schedtest.Job("a", 2), schedtest.Job("b", 1).Requires(sched.NodesWith("rack", "r2"))))
+	on := func(names ...string) (out []sched.NodeTasks) {
+		for _, n := range names {
+			out = append(out, sched.NodeTasks{Node: n, Tasks: 1})
+		}
+		return out
+	}
+	start := func(id string, nodes ...string) sched.Decision {
+		return sched.Decision{Job: id, Kind: sched.Start, Nodes: on(nodes...)}
+	}
+	preempt := sched.Decision{Job: "r", Kind: sched.Preempt}
+	for _, tt := range []struct {
+		says      string
+		decisions []sched.Decision
+	}{
+		{"", nil},
+		{"", []sched.Decision{start("a", "n1", "n2"), {Job: "b"}}},
+		{"", []sched.Decision{preempt, start("a", "n0", "n1"), start("b", "n2")}},
+		{"", []sched.Decision{start("a", "n0", "n1"), preempt}},
+		{"over-commits node of node \"n0\"", []sched.Decision{start("a", "n0", "n1")}},
+		{"over-commits", []sched.Decision{start("a", "n1", "n1")}},
+		{"over-commits", []sched.Decision{start("a", "n1", "n2"), start("b", "n2")}},
+		{"1 of 2 tasks", []sched.Decision{start("a", "n1")}},
+		{"0 of 2 tasks", []sched.Decision{start("a")}},
+		{"requires rack=r2", []sched.Decision{start("b", "n1")}},
+		{"unknown node \"n9\"", []sched.Decision{start("b", "n9")}},
+		{"unknown job \"x\"", []sched.Decision{start("x", "n1")}},
+		{"not pending", []sched.Decision{start("r", "n1")}},
+		{"not running", []sched.Decision{{Job: "a", Kind: sched.Preempt}}},
+		{"two decisions", []sched.Decision{{Job: "a"}, start("a", "n1", "n2")}},
+		{"no decision", []sched.Decision{{Job: "a", Kind: 7}}},
+		{"0 tasks", []sched.Decision{{Job: "b", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n2"}}}}},
+	} {
+		err := sched.CheckPlan(s, &sched.Plan{Decisions: tt.decisions})
+		if tt.says == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, sched.ErrInvalidPlan, tt.says)
+		assert.ErrorContains(t, err, tt.says)
+	}
+	require.ErrorIs(t, sched.CheckPlan(s, nil), sched.ErrInvalidPlan)
+}
+
+func TestJobValidate(t *testing.T) {
+	ok := func() *sched.Job { return schedtest.Job("j", 1).Job() }
+	assert.NoError(t, ok().Validate())
+	for field, breakIt := range map[string]func(*sched.Job){
+		"ID":          func(j *sched.Job) { j.ID = "" },
+		"Tasks":       func(j *sched.Job) { j.Tasks = 0 },
+		"Demand[cpu]": func(j *sched.Job) { j.Demand = sched.Resources{"cpu": math.NaN()} },
+		"Demand[mem]": func(j *sched.Job) { j.Demand = sched.Resources{"cpu": 1, "mem": -1} },
+		"Demand":      func(j *sched.Job) { j.Demand = sched.Resources{"cpu": 0} },
+		"Slowdown":    func(j *sched.Job) { j.Slowdown = 0.5 },
+		"Deadline":    func(j *sched.Job) { j.Deadline = -1 },
+	} {
+		j := ok()
+		breakIt(j)
+		err := j.Validate()
+		require.ErrorIs(t, err, sched.ErrInvalidJob, field)
+		var je *sched.JobError
+		require.ErrorAs(t, err, &je)
+		assert.Equal(t, field, je.Field)
+	}
+	for _, s := range []float64{math.NaN(), math.Inf(1), -1} {
+		j := ok()
+		j.Slowdown = s
+		assert.Error(t, j.Validate(), "%v", s)
+	}
+	assert.Equal(t, sched.Resources{"node": 1}, ok().DemandOrNode())
+	assert.Equal(t, 1.0, ok().SlowdownOrOne())
+}
+
+func TestTexts(t *testing.T) {
+	for _, k := range []sched.Kind{sched.Defer, sched.Start, sched.Preempt} {
+		text, err := k.MarshalText()
+		require.NoError(t, err)
+		var back sched.Kind
+		require.NoError(t, back.UnmarshalText(text))
+		assert.Equal(t, k, back)
+	}
+	for k := sched.NodeUp; k <= sched.Withdrawn; k++ {
+		text, err := k.MarshalText()
+		require.NoError(t, err)
+		assert.False(t, strings.Contains(string(text), "("), "%s", text)
+		var back sched.EventKind
+		require.NoError(t, back.UnmarshalText(text))
+		assert.Equal(t, k, back)
+	}
+	var k sched.Kind
+	var e sched.EventKind
+	assert.Error(t, k.UnmarshalText([]byte("x")))
+	assert.Error(t, e.UnmarshalText([]byte("x")))
+	assert.Equal(t, "Kind(9) EventKind(0)", fmt.Sprint(sched.Kind(9), " ", sched.EventKind(0)))
+	for want, r := range map[string]sched.Reason{
+		"starts now on rack=r1; expected utility 12.5; 83% in time":        {Code: sched.ReasonPlaced, Set: "rack=r1", Value: 12.5, Probability: 0.83},
+		"deferred to slot 2 on any, behind a, b, c and 1 more, bound by p": {Code: sched.ReasonDeferred, Slot: 2, Set: "any", Partition: "p", Ahead: []string{"a", "b", "c", "d"}, Probability: -1},
+		"predicted not to make it; 0% in time":                             {Code: sched.ReasonNoUtility},
+		"preempted for x":                                                  {Code: sched.ReasonPreempted, For: "x", Probability: -1},
+		"no reason given":                                                  {},
+	} {
+		assert.Equal(t, want, r.String())
+	}
+}
+
+func ExampleNewLoop() {
+	cluster := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
+	cluster.Submit(schedtest.Job("train", 2).Job(), 60)
+	cluster.Submit(schedtest.Job("report", 1).Submitted(1).Job(), 60)
+	loop, err := sched.NewLoop(cluster, baseline.NewFIFO(), schedtest.Forecasts())
+	if err != nil {
+		panic(err)
+	}
+	for _, now := range []float64{2, 62} {
+		cluster.Advance(schedtest.At(now))
+		cycle, err := loop.Step(context.Background(), schedtest.At(now))
+		if err != nil {
+			panic(err)
+		}
+		for _, d := range cycle.Plan.Decisions {
+			fmt.Println(d.Job, d.Kind, "-", d.Reason)
+		}
+	}
+	// Output:
+	// train start - starts now on any
+	// report defer - waits on any
+	// report start - starts now on any
+}
