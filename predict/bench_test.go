@@ -26,9 +26,9 @@ func benchJob(i int) predict.Job {
 }
 
 // million returns a history of a million feature values.
-func million(b *testing.B) (*predict.History, []predict.Job) {
+func million(b *testing.B) (h *predict.History, jobs []predict.Job, megabytes float64) {
 	b.Helper()
-	h := newHistory(b, nil)
+	h = newHistory(b, nil)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -41,16 +41,15 @@ func million(b *testing.B) (*predict.History, []predict.Job) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.Logf("%d feature values of %d jobs: %d MB", h.Len(), n, (after.HeapAlloc-before.HeapAlloc)>>20)
-	jobs := make([]predict.Job, 1<<15)
+	jobs = make([]predict.Job, 1<<15)
 	for i := range jobs {
 		jobs[i] = benchJob(i * 7919 % n)
 	}
-	return h, jobs
+	return h, jobs, float64(after.HeapAlloc-before.HeapAlloc) / (1 << 20)
 }
 
 func BenchmarkMillion(b *testing.B) {
-	h, jobs := million(b)
+	h, jobs, megabytes := million(b)
 	b.Run("predict", func(b *testing.B) {
 		b.ReportAllocs()
 		took := make([]time.Duration, 0, 1<<20)
@@ -65,6 +64,7 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		slices.Sort(took)
 		b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")
+		b.ReportMetric(megabytes, "MB")
 	})
 	b.Run("observe", func(b *testing.B) {
 		b.ReportAllocs()

@@ -29,6 +29,8 @@ const (
 	snapshotMagic   = "hedge predict\n"
 	snapshotVersion = 1
 	checksumSize    = 8
+	// maxSum is beyond any sum of runtimes: MaxRuntime times 2^64 is less.
+	maxSum = 1e38
 )
 
 // Save writes the history's state. The same state gives the same bytes. The
@@ -155,10 +157,10 @@ func (h *History) decodeEntry(d *decoder, t *table) error {
 	var e entry
 	key := d.bytes()
 	e.n = d.uvarint()
-	e.act = d.float()
+	e.act = d.float(maxSum)
 	for k := range e.est {
-		e.est[k] = d.float()
-		e.err[k] = d.float()
+		e.est[k] = d.float(MaxRuntime)
+		e.err[k] = d.float(maxSum)
 	}
 	ring := d.uvarint()
 	want := min(e.n, uint64(h.opts.Recent))
@@ -167,7 +169,7 @@ func (h *History) decodeEntry(d *decoder, t *table) error {
 	}
 	e.ring = make([]float64, ring)
 	for i := range e.ring {
-		e.ring[i] = d.float()
+		e.ring[i] = d.float(MaxRuntime)
 	}
 	raw := d.bytes()
 	if d.bad || (len(raw) > 0) != (e.n > uint64(h.opts.Recent) && !h.opts.RecentOnly) {
@@ -178,8 +180,9 @@ func (h *History) decodeEntry(d *decoder, t *table) error {
 		if err := e.sketch.UnmarshalBinary(raw); err != nil {
 			return fmt.Errorf("%w: feature value %q: %w", ErrSnapshotCorrupt, key, err)
 		}
-		if e.sketch.Count() != e.n {
-			return fmt.Errorf("%w: feature value %q has %d samples, its sketch %d", ErrSnapshotCorrupt, key, e.n, e.sketch.Count())
+		if e.sketch.Count() != e.n || e.sketch.Max() > MaxRuntime {
+			return fmt.Errorf("%w: feature value %q: its sketch has %d samples up to %v, it has %d",
+				ErrSnapshotCorrupt, key, e.sketch.Count(), e.sketch.Max(), e.n)
 		}
 	}
 	to := t.use(key)
@@ -214,15 +217,15 @@ func (d *decoder) bytes() []byte {
 	return out
 }
 
-// float reads a finite non-negative number; no state holds any other.
-func (d *decoder) float() float64 {
+// float reads a number from 0 to limit; no state holds any other.
+func (d *decoder) float(limit float64) float64 {
 	if len(d.b) < 8 {
 		d.bad, d.b = true, nil
 		return 0
 	}
 	v := math.Float64frombits(binary.LittleEndian.Uint64(d.b))
 	d.b = d.b[8:]
-	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+	if !(v >= 0 && v <= limit) {
 		d.bad = true
 	}
 	return v
