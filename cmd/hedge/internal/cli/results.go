@@ -45,7 +45,10 @@ whose "## section" headings name where they go.`,
 				return err
 			}
 			text, err := results.Run(cmd.Context(), plan)
-			if err != nil {
+			switch {
+			case errors.Is(err, results.ErrInput):
+				return err
+			case err != nil:
 				return failed(err)
 			}
 			if r.out == "-" {

@@ -111,7 +111,7 @@ func parseNotes(text string) (map[string]string, error) {
 		if name, ok := strings.CutPrefix(line, "## "); ok {
 			current = strings.TrimSpace(name)
 			if current != "introduction" && !slices.Contains(Sections(), current) {
-				return nil, fmt.Errorf("notes: line %d: found section %q, expected introduction or one of %s", i+1, current, strings.Join(Sections(), ", "))
+				return nil, input(fmt.Errorf("notes: line %d: found section %q, expected introduction or one of %s", i+1, current, strings.Join(Sections(), ", ")))
 			}
 			continue
 		}

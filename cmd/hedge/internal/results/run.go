@@ -28,6 +28,21 @@ type kept struct {
 	Profile  *profile.Document    `json:"profile,omitempty"`
 }
 
+// ErrInput marks what is wrong with the logs, the notes or the settings, not with the work.
+var ErrInput = errors.New("bad input")
+
+// inputError is an error that is also [ErrInput], without more words.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() []error { return []error{e.error, ErrInput} }
+
+func input(err error) error {
+	if err == nil {
+		return nil
+	}
+	return inputError{err}
+}
+
 // runner runs and keeps cells; logs are read once, the latest is held.
 type runner struct {
 	*Plan
@@ -80,7 +95,7 @@ func (r *runner) section(ctx context.Context, section string, t *Trace) ([]kept,
 			}
 			e, err := experiment.Prepare(r.log, &c.spec)
 			if err != nil {
-				return k, err
+				return k, input(err)
 			}
 			k.Document, err = e.Run(ctx, func(int, string) {})
 			return k, err
@@ -108,7 +123,7 @@ func (r *runner) read(path string) error {
 	}
 	log, err := experiment.ReadLog(path, "", nil)
 	r.path, r.log = path, log
-	return err
+	return input(err)
 }
 
 // cell returns a kept cell or runs and keeps it; nil if there is none and it may not be run.
