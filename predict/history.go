@@ -43,13 +43,13 @@ type HistoryOptions struct {
 	// Alpha is the newest value's weight in the rolling estimate, in (0, 1]; default 0.6.
 	Alpha float64
 	// Forget is the factor by which an expert's past errors lose weight with each
-	// new one, in (0, 1]. Default 1, as in the paper: errors never fade (0.98 was
-	// no better on six public logs).
+	// new one, in (0, 1]. Default 1, as in the paper: errors never fade. On six
+	// public logs 0.98 made the pinball loss better on two and worse on four.
 	Forget float64
 	// MinSamples is how many completions a feature value needs before it may
 	// be preferred over others by its NMAE, at least 2 (one scored
-	// prediction); default 2. More gave no better forecasts on six public logs, only wider
-	// ones. Where no feature value of a job has as many, see [History.Predict].
+	// prediction); default 2. On six public logs 3 and 5 put fewer points
+	// within 2x, widened the intervals, and moved the pinball loss little either way. Where no feature value of a job has as many, see [History.Predict].
 	MinSamples int
 	// MaxValues bounds the feature values remembered in all; the least recently observed
 	// are forgotten first. Default 1<<20. A feature value takes about 250
