@@ -65,7 +65,7 @@ whose "## section" headings name where they go.`,
 	f.policies = "all"
 	fs := cmd.Flags()
 	fs.StringVar(&f.seeds, "seeds", "1,2,3,4,5", "seeds")
-	fs.StringVar(&r.traces, "traces", "", "name=path[?tasks-per-node=N&train=FILE&workload=KIND&only=SECTION], comma-separated (default: the built-in sample)")
+	fs.StringVar(&r.traces, "traces", "", "name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION], comma-separated (default: the built-in sample)")
 	fs.StringVar(&r.sweeps, "sweeps", "", "names of the logs for the sweeps (default: the first)")
 	fs.StringVar(&r.only, "only", "all", "sections to run, the others being written from what is kept: "+strings.Join(results.Sections(), ", "))
 	fs.StringVar(&r.out, "out", "docs/results.md", "page to write, - for stdout")

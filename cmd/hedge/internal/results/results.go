@@ -6,7 +6,9 @@ package results
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +25,9 @@ func Sections() []string {
 type Trace struct {
 	Name, Path, Train, Workload string
 	TasksPerNode                int
+	// Hours and Cycle replace the base's where they are more than 0.
+	Hours float64
+	Cycle time.Duration
 	// Only are the sections it takes part in; nil is all.
 	Only []string
 }
@@ -46,7 +51,7 @@ type Plan struct {
 	Tell func(what string)
 }
 
-// ParseTraces reads name=path[?tasks-per-node=N&train=FILE&workload=KIND&only=SECTION] separated by commas.
+// ParseTraces reads name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION] separated by commas.
 func ParseTraces(list string) ([]Trace, error) {
 	var out []Trace
 	for _, item := range strings.Split(list, ",") {
@@ -61,8 +66,8 @@ func ParseTraces(list string) ([]Trace, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		for key, values := range options {
-			if err := t.set(key, values); err != nil {
+		for _, key := range slices.Sorted(maps.Keys(options)) {
+			if err := t.set(key, options[key]); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -88,10 +93,22 @@ func (t *Trace) set(key string, values []string) error {
 		t.Train = value
 	case "workload":
 		t.Workload = value
+	case "hours":
+		h, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(h > 0) {
+			return fmt.Errorf("hours: found %q, expected a number above 0", value)
+		}
+		t.Hours = h
+	case "cycle":
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("cycle: found %q, expected a duration above 0", value)
+		}
+		t.Cycle = d
 	case "only":
 		t.Only = values
 	default:
-		return fmt.Errorf("found option %q, expected tasks-per-node, train, workload or only", key)
+		return fmt.Errorf("found option %q, expected tasks-per-node, hours, cycle, train, workload or only", key)
 	}
 	return nil
 }
@@ -120,6 +137,12 @@ func (p *Plan) cells(section string, t *Trace) []cell {
 	base.Trace, base.Train, base.TasksPerNode = t.Path, t.Train, t.TasksPerNode
 	if t.Workload != "" {
 		base.Workload = t.Workload
+	}
+	if t.Hours > 0 {
+		base.Hours = t.Hours
+	}
+	if t.Cycle > 0 {
+		base.Cycle = t.Cycle
 	}
 	var out []cell
 	add := func(setting string, policies []string, change func(*experiment.Spec)) {
