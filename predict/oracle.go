@@ -105,7 +105,7 @@ func (p *perturbed) Predict(job Job) Prediction {
 		return out
 	}
 	sum := fnv.New64a()
-	sum.Write([]byte(job.ID)) //nolint:errcheck // a hash never fails
+	sum.Write([]byte(job.ID))
 	draw := rand.New(rand.NewPCG(p.p.Seed, sum.Sum64())).NormFloat64()
 	runtime := out.Point
 	mu := max(0, runtime*(1+p.p.Shift+p.p.ShiftDeviation*draw))

@@ -76,7 +76,7 @@ func readJSON(r io.Reader, v any) error {
 		if err != nil {
 			return fmt.Errorf("gzip: %w", err)
 		}
-		defer zr.Close()
+		defer func() { _ = zr.Close() }()
 		in = zr
 	}
 	data, err := io.ReadAll(io.LimitReader(in, MaxProblemBytes+1))

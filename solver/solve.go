@@ -162,7 +162,7 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, pass
 	select {
 	case a = <-done:
 	case <-ctx.Done():
-		a = await(done, parent)
+		a = await(parent, done)
 	}
 	sol, err := settle(p, opts, a, kept)
 	if sol != nil {
@@ -175,7 +175,7 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, pass
 }
 
 // await gives a late engine its grace, then the answer of an abandoned one.
-func await(done <-chan answer, parent context.Context) answer {
+func await(parent context.Context, done <-chan answer) answer {
 	timer := time.NewTimer(Grace)
 	defer timer.Stop()
 	select {

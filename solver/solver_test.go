@@ -53,8 +53,8 @@ func says(sol *solver.Solution, err error) script {
 func TestValidateNamesFieldAndValue(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
-		break_ func(p *solver.Problem)
-		want   []string
+		spoil func(p *solver.Problem)
+		want  []string
 	}{
 		{func(p *solver.Problem) { p.SlotSeconds = 0 }, []string{"slot_seconds: 0"}},
 		{func(p *solver.Problem) { p.SlotSeconds = nan }, []string{"slot_seconds: NaN"}},
@@ -93,7 +93,7 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 	} {
 		p := pair()
 		require.NoError(t, solver.Validate(p))
-		c.break_(p)
+		c.spoil(p)
 		_, err := solver.Solve(context.Background(), says(plan(), nil), p, solver.Options{})
 		require.ErrorIs(t, err, solver.ErrInvalid, c.want)
 		for _, w := range c.want {

@@ -175,6 +175,9 @@ func (c *Curve) At(t float64) float64 {
 		return t
 	}
 	p := c.points
+	if len(p) == 0 {
+		return 0
+	}
 	i := c.search(t)
 	switch {
 	case i == 0:

@@ -31,8 +31,6 @@ func fixed(t testing.TB) predict.Predictor {
 	return p
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
 // workload draws jobs with odd nanoseconds, ties in arrival, and zero runtimes.
 func workload(seed uint64, n, width int) []sim.Job {
 	rng := rand.New(rand.NewPCG(seed, 11))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -267,7 +268,7 @@ func TestBadInputIsNamed(t *testing.T) {
 			c.change(&cfg)
 			_, err := sim.Run(context.Background(), cfg)
 			require.ErrorIs(t, err, c.want)
-			if c.want != sim.ErrConfig && name != "id" {
+			if !errors.Is(c.want, sim.ErrConfig) && name != "id" {
 				assert.Contains(t, err.Error(), "culprit")
 			}
 		})

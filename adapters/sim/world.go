@@ -61,7 +61,6 @@ type world struct {
 	rec     recorder
 	tally   tally
 	log     *logger
-	err     error // the first that Apply met
 	charge  func() time.Duration
 }
 

@@ -141,7 +141,7 @@ func equal(t *testing.T, want, got predict.Prediction) {
 	require.Equal(t, want.Point, got.Point)
 	require.Equal(t, want.Expert, got.Expert)
 	require.Equal(t, want.Samples, got.Samples)
-	for i := 0; i <= 20; i++ {
+	for i := range 21 {
 		q := float64(i) / 20
 		require.Equal(t, want.Dist.Quantile(q), got.Dist.Quantile(q), "quantile %v", q)
 	}

@@ -1,7 +1,6 @@
 package threesigma
 
 import (
-	"fmt"
 	"sort"
 
 	"github.com/hedgesched/hedge/sched"
@@ -100,10 +99,11 @@ func (b *builder) use() error {
 		if err != nil {
 			return err
 		}
-		if u.demand, err = b.snap.Nodes.Demand(r.Job.Demand); err != nil {
-			return fmt.Errorf("job %s: %w", r.Job.ID, err)
-		}
 		u.dist = rt
+		// A resource that left with its nodes is no longer held.
+		if u.demand, err = b.snap.Nodes.Demand(r.Job.Demand); err != nil {
+			continue
+		}
 		u.usage = flat[i*T : (i+1)*T : (i+1)*T]
 		b.survival(u.usage, r, rt.on(r.Slowed), b.snap.Now)
 		for _, n := range r.Nodes {
@@ -208,8 +208,8 @@ func (b *builder) hint() {
 		if !ok {
 			continue
 		}
-		// A start that was due is due now.
-		at := max(0, int(last.start.Sub(b.snap.Now)/b.cfg.Slot))
+		// The slot that begins no earlier than planned, when capacity was due; what was due is due now.
+		at := max(0, int((last.start.Sub(b.snap.Now)+b.cfg.Slot-1)/b.cfg.Slot))
 		from := b.origins[j]
 		o := sort.Search(len(from), func(o int) bool {
 			if from[o].slowed != last.slowed {

@@ -83,7 +83,7 @@ func (b *builder) capacity() {
 		}
 	}
 	for i := range s.Running {
-		b.consume(flat, &s.Running[i], &b.running[i])
+		b.consume(flat, &b.running[i])
 	}
 	for i, c := range flat {
 		flat[i] = math.Max(0, c)
@@ -99,7 +99,7 @@ func (b *builder) capacity() {
 }
 
 // consume takes one running job's expected consumption off the capacity.
-func (b *builder) consume(flat []float64, r *sched.Running, ru *runningUse) {
+func (b *builder) consume(flat []float64, ru *runningUse) {
 	T := b.problem.Slots
 	for _, a := range ru.alloc {
 		for res, d := range ru.demand {

@@ -77,11 +77,9 @@ func (e *extraction) priority(p pick) int { return e.snap.Pending[e.rows[p.row]]
 // candidates lists what the solver preempts, cheapest first.
 func (e *extraction) candidates(sol *solver.Solution) {
 	e.preempted = make([]bool, len(e.problem.Running))
-	for _, id := range sol.Preempt {
-		for v := range e.problem.Running {
-			if e.problem.Running[v].ID == id {
-				e.victims = append(e.victims, v)
-			}
+	for v := range e.problem.Running {
+		if slices.Contains(sol.Preempt, e.problem.Running[v].ID) {
+			e.victims = append(e.victims, v)
 		}
 	}
 	slices.SortStableFunc(e.victims, func(a, b int) int {
@@ -103,13 +101,27 @@ func (e *extraction) start(p pick) ([]sched.NodeTasks, bool) {
 	if e.placer.Fits(demand, members)+e.gain(useful, demand) < p.option.Count {
 		return nil, false
 	}
-	for _, v := range useful {
-		e.preempt(v, p)
-		if nodes, ok := e.placer.Place(demand, members, p.option.Count); ok {
-			return nodes, true
+	for n, v := range useful {
+		e.placer.Release(e.victim(v))
+		nodes, ok := e.placer.Place(demand, members, p.option.Count)
+		if !ok {
+			continue
 		}
+		for _, v := range useful[:n+1] {
+			e.preempt(v, p)
+		}
+		return nodes, true
+	}
+	// All of them together are not enough on any node: nobody is preempted for nothing.
+	for _, v := range useful {
+		e.placer.Take(e.victim(v).Nodes, e.problem.Running[v].Demand)
 	}
 	return nil, false
+}
+
+// victim is the running job behind the problem's v-th.
+func (e *extraction) victim(v int) *sched.Running {
+	return &e.snap.Running[e.builder.victims[v]]
 }
 
 // useful are the victims, cheapest first, whose preemption could help a start of that
@@ -117,7 +129,7 @@ func (e *extraction) start(p pick) ([]sched.NodeTasks, bool) {
 func (e *extraction) useful(prio int, parts []int) []int {
 	var vs []int
 	for _, v := range e.victims {
-		if e.preempted[v] || e.snap.Running[e.builder.victims[v]].Job.Priority >= prio {
+		if e.preempted[v] || e.victim(v).Job.Priority >= prio {
 			continue
 		}
 		if slices.ContainsFunc(e.problem.Running[v].Alloc, func(a solver.Split) bool { return slices.Contains(parts, a.Partition) }) {
@@ -171,13 +183,11 @@ func (e *extraction) members(p pick) []int32 {
 	return all
 }
 
-// preempt decides the preemption and gives the victim's nodes to the placer.
+// preempt decides the preemption of a victim whose nodes the placer already has.
 func (e *extraction) preempt(v int, p pick) {
-	r := &e.snap.Running[e.builder.victims[v]]
 	e.preempted[v] = true
-	e.placer.Release(r)
 	e.plan.Decisions = append(e.plan.Decisions, sched.Decision{
-		Job: r.Job.ID, Kind: sched.Preempt,
+		Job: e.problem.Running[v].ID, Kind: sched.Preempt,
 		Reason: sched.Reason{
 			Code: sched.ReasonPreempted, For: e.problem.Jobs[p.row].ID,
 			Value: e.problem.Running[v].PreemptCost, Probability: -1,

@@ -3,9 +3,11 @@ package threesigma
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/utility"
@@ -31,14 +33,25 @@ type planned struct {
 
 // known is what stays the same of a pending job from cycle to cycle.
 type known struct {
-	job      *sched.Job
-	parts    *sched.Partitioning
-	cycle    uint64
-	runtimes runtimes
-	value    valuation
-	demand   []float64
-	choices  []choice
-	absent   sched.ReasonCode
+	job        *sched.Job
+	prediction predict.Prediction
+	parts      *sched.Partitioning
+	cycle      uint64
+	runtimes   runtimes
+	value      valuation
+	demand     []float64
+	choices    []choice
+	absent     sched.ReasonCode
+}
+
+// same tells whether a job is still forecast the same. Distributions are immutable, so equal values
+// say equal things; types that cannot be compared are taken to be new.
+func same(a, b predict.Prediction) bool {
+	if a.Point != b.Point || a.Dist == nil || b.Dist == nil {
+		return a.Point == b.Point && a.Dist == nil && b.Dist == nil
+	}
+	t := reflect.TypeOf(a.Dist)
+	return t == reflect.TypeOf(b.Dist) && t.Comparable() && a.Dist == b.Dist
 }
 
 // choice is an equivalence set the job may run on.
@@ -69,6 +82,9 @@ func (p *Policy) Name() string { return p.cfg.Name }
 // Plan decides one cycle. It fails only on a snapshot that contradicts itself, or when the
 // solver engine does.
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	p.cycle++
 	begin := p.cfg.Stopwatch()
 	b, err := p.build(s)
@@ -79,7 +95,8 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	plan := &sched.Plan{Stats: sched.Stats{Options: b.values, ValueTime: (built - begin).Seconds()}}
 	var sol *solver.Solution
 	if len(b.problem.Jobs) > 0 {
-		if sol, err = solver.Solve(ctx, p.cfg.Solver, &b.problem, p.cfg.Options); err != nil {
+		// An engine that failed may still have left a verified plan.
+		if sol, err = solver.Solve(ctx, p.cfg.Solver, &b.problem, p.cfg.Options); err != nil && sol == nil {
 			return nil, fmt.Errorf("3sigma: %w", err)
 		}
 		plan.Stats.Engine, plan.Stats.Stop, plan.Stats.Value = sol.Engine, string(sol.Stop), sol.Objective
@@ -95,36 +112,40 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 
 // known returns what is kept of a pending job, working it out the first time and whenever the
 // partitions have changed.
-func (p *builder) known(w *sched.Pending) (*known, error) {
-	k := p.jobs[w.Job.ID]
-	if k == nil || k.job != w.Job {
-		k = &known{job: w.Job}
+func (b *builder) known(w *sched.Pending) (*known, error) {
+	k := b.jobs[w.Job.ID]
+	if k == nil || k.job != w.Job || !same(k.prediction, w.Prediction) {
+		k = &known{job: w.Job, prediction: w.Prediction}
 		var err error
-		if k.runtimes, err = p.cfg.forecast(w.Job, w.Prediction); err != nil {
+		if k.runtimes, err = b.cfg.forecast(w.Job, w.Prediction); err != nil {
 			return nil, err
 		}
-		if k.value, err = p.cfg.value(w.Job, k.runtimes); err != nil {
+		if k.value, err = b.cfg.value(w.Job, k.runtimes); err != nil {
 			return nil, err
 		}
-		p.jobs[w.Job.ID] = k
+		b.jobs[w.Job.ID] = k
 	}
-	if k.parts != p.parts {
-		if err := p.choices(k); err != nil {
-			return nil, err
-		}
-		k.parts = p.parts
+	if k.parts != b.parts {
+		b.choices(k)
+		k.parts = b.parts
 	}
-	k.cycle = p.cycle
+	k.cycle = b.cycle
 	return k, nil
 }
 
 // choices lists the equivalence sets on which the gang could ever fit.
-func (b *builder) choices(k *known) error {
+func (b *builder) choices(k *known) {
 	var err error
-	if k.demand, err = b.snap.Nodes.Demand(k.job.Demand); err != nil {
-		return fmt.Errorf("job %s: %w", k.job.ID, err)
-	}
 	k.choices, k.absent = k.choices[:0], ""
+	if k.demand, err = b.snap.Nodes.Demand(k.job.Demand); err != nil {
+		// No node offers the resource; one may come.
+		k.absent = sched.ReasonNoFeasibleSet
+		return
+	}
+	if k.job.Utility == nil {
+		k.absent = sched.ReasonNoUtility
+		return
+	}
 	add := func(set sched.EquivalenceSet, slowed bool) {
 		members := b.parts.Members(set)
 		if b.snap.Nodes.Holds(k.demand, b.snap.Nodes.NodesOf(set)) < k.job.Tasks {
@@ -146,7 +167,6 @@ func (b *builder) choices(k *known) error {
 	if len(k.choices) == 0 {
 		k.absent = sched.ReasonNoFeasibleSet
 	}
-	return nil
 }
 
 // tasksOn is how many tasks of the demand a node of that capacity holds.
@@ -167,9 +187,10 @@ func (b *builder) price(r *sched.Running, u *runningUse) float64 {
 	d := u.dist.on(r.Slowed)
 	elapsed := b.snap.Now.Sub(r.Started).Seconds()
 	began := r.Started.Sub(r.Job.Submitted).Seconds()
-	worth := r.Job.Utility.At(began + elapsed)
+	own := worthOf(r.Job)
+	worth := own.At(began + elapsed)
 	if rest, err := dist.Condition(d, elapsed); err == nil && d.CDF(elapsed) < 1 {
-		worth = utility.Expected(r.Job.Utility, rest, began)
+		worth = utility.Expected(own, rest, began)
 	}
 	return b.cfg.PreemptWeight * max(worth, minPrice)
 }

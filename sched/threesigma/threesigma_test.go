@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -225,6 +226,71 @@ func TestSoftPreferences(t *testing.T) {
 			assert.Equal(t, c.kind, got["slo"].Kind)
 		})
 	}
+}
+
+// TestConformance runs the suite every policy has to pass, for every variant.
+func TestConformance(t *testing.T) {
+	for _, name := range threesigma.Variants() {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := threesigma.Variant(name)
+			require.NoError(t, err)
+			schedtest.RunPolicy(t, func() sched.Policy { return policy(t, cfg) })
+		})
+	}
+}
+
+// TestNobodyIsPreemptedForNothing: what a victim holds in pieces does not make room for a task
+// that needs a whole node.
+func TestNobodyIsPreemptedForNothing(t *testing.T) {
+	nodes, err := sched.NewNodeSet([]sched.Node{
+		{Name: "n0", Capacity: sched.Resources{"cpu": 4}}, {Name: "n1", Capacity: sched.Resources{"cpu": 4}},
+	})
+	require.NoError(t, err)
+	half := func(id string, priority int) sched.Running {
+		j := be(t, id, 2)
+		j.Demand, j.Priority = sched.Resources{"cpu": 2}, priority
+		return sched.Running{Job: j, Prediction: forecast(uniform(t, 3000, 4000)), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}}
+	}
+	j := slo(t, "p", 1, 10*time.Minute)
+	j.Demand, j.Priority = sched.Resources{"cpu": 4}, 5
+	s := &sched.Snapshot{Now: epoch.Add(time.Minute), Nodes: nodes, Free: []float64{0, 0},
+		Running: []sched.Running{half("a", 0), half("b", 9)},
+		Pending: []sched.Pending{{Job: j, Prediction: forecast(uniform(t, 200, 300))}}}
+	got := plan(t, policy(t, threesigma.Config{}), s)
+	assert.Len(t, got, 1)
+	assert.Equal(t, sched.Defer, got["p"].Kind)
+}
+
+// TestOddJobsStopNobody: a demand nothing offers, no utility and no distribution are each the
+// job's own misfortune.
+func TestOddJobsStopNobody(t *testing.T) {
+	s := cluster(t, 2, epoch)
+	gpu := be(t, "gpu", 1)
+	gpu.Demand = sched.Resources{"gpu": 1}
+	idle := &sched.Job{ID: "idle", Tasks: 1, Submitted: epoch}
+	eternal := slo(t, "eternal", 1, time.Hour)
+	s.Pending = []sched.Pending{
+		{Job: gpu, Prediction: forecast(uniform(t, 1, 2))},
+		{Job: idle, Prediction: forecast(uniform(t, 1, 2))},
+		{Job: eternal, Prediction: forecast(uniform(t, 1e17, 1e18))},
+		{Job: be(t, "sound", 1), Prediction: predict.Prediction{Point: 60}},
+	}
+	got := plan(t, policy(t, threesigma.Config{}), s)
+	assert.Equal(t, sched.ReasonNoFeasibleSet, got["gpu"].Reason.Code)
+	assert.Equal(t, sched.ReasonNoUtility, got["idle"].Reason.Code)
+	assert.Equal(t, sched.Start, got["sound"].Kind)
+}
+
+// TestFreshPrediction: a new forecast of a waiting job is planned with.
+func TestFreshPrediction(t *testing.T) {
+	s := cluster(t, 1, epoch)
+	j := slo(t, "slo", 1, 15*time.Minute)
+	p := policy(t, threesigma.Config{OverEstimate: threesigma.Off})
+	s.Pending = []sched.Pending{{Job: j, Prediction: forecast(uniform(t, 60, 120))}}
+	assert.Equal(t, sched.Start, plan(t, p, s)["slo"].Kind)
+	s.Pending = []sched.Pending{{Job: j, Prediction: forecast(uniform(t, 6000, 12000))}}
+	assert.Equal(t, sched.ReasonNoUtility, plan(t, p, s)["slo"].Reason.Code)
 }
 
 func TestConfig(t *testing.T) {

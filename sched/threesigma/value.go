@@ -26,7 +26,7 @@ func (r runtimes) on(slowed bool) dist.Distribution {
 // forecast turns a prediction into the distributions the variant plans with.
 func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) {
 	d := p.Dist
-	if c.Point {
+	if c.Point || d == nil {
 		pt, err := dist.NewPoint(p.Point)
 		if err != nil {
 			return runtimes{}, fmt.Errorf("job %s: %w", j.ID, err)
@@ -48,8 +48,6 @@ func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) 
 type valuation struct {
 	// curve is the job's utility, with the tail where the policy grants one.
 	curve utility.Utility
-	// plain is the job's own utility.
-	plain utility.Utility
 	// deadline in seconds since submission; 0 for none.
 	deadline float64
 	// tailed tells that curve has a tail.
@@ -58,27 +56,52 @@ type valuation struct {
 
 // value decides whether the job's deadline gets a tail and builds it.
 func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
-	v := valuation{curve: j.Utility, plain: j.Utility, deadline: j.Deadline.Seconds()}
+	u := worthOf(j)
+	v := valuation{curve: u, deadline: j.Deadline.Seconds()}
 	if j.Deadline <= 0 || c.OverEstimate == Off {
 		return v, nil
 	}
 	if c.OverEstimate == Adaptive && r.preferred.CDF(v.deadline) >= c.Threshold {
 		return v, nil
 	}
-	worth := j.Utility.At(v.deadline)
+	worth := u.At(v.deadline)
 	if !(worth > 0) {
 		return v, nil
 	}
 	// The tail must still be positive when the whole distribution lies past the deadline
 	// and the job has waited through another window, so that it never looks worthless.
 	far := r.elsewhere.Quantile(0.99) + c.Window.Seconds() + v.deadline
-	tailed, err := utility.DeadlineTail(j.Deadline, time.Duration(2*far*float64(time.Second)), worth, worth*c.TailWeight)
+	tailed, err := utility.DeadlineTail(j.Deadline, seconds(2*far), worth, worth*c.TailWeight)
 	if err != nil {
 		return v, fmt.Errorf("job %s: %w", j.ID, err)
 	}
 	v.curve, v.tailed = tailed, true
 	return v, nil
 }
+
+// worthOf is the job's utility; a job that does not say is worth nothing, which a
+// reason tells, rather than a fault that stops every other job.
+func worthOf(j *sched.Job) utility.Utility {
+	if j.Utility == nil {
+		return worthless{}
+	}
+	return j.Utility
+}
+
+type worthless struct{}
+
+func (worthless) At(float64) float64 { return 0 }
+
+// seconds is s as a duration, or the longest there is.
+func seconds(s float64) time.Duration {
+	if s >= maxSeconds {
+		return maxSeconds * time.Second
+	}
+	return time.Duration(s * float64(time.Second))
+}
+
+// maxSeconds leaves room to add two durations.
+const maxSeconds = 4e9
 
 // expected fills dst[s] with the expected utility of starting at starts[s] seconds
 // after submission (equation 1).

@@ -13,8 +13,7 @@ type tree struct {
 	levels []level
 	all    []float64 // scratch: capacity with all undecided running jobs preempted
 	class  []int     // partitions listed by the same options have the same class
-	budget int64
-	out    bool // the budget ran out, so that nothing is proven
+	out    bool      // the budget ran out, so that nothing is proven
 }
 
 // level is what one depth of the tree keeps while its children are searched.

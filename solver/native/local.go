@@ -124,7 +124,7 @@ func (w *workspace) improve(phase int64) {
 	cycle := 2000
 	for n := 0; ; {
 		scale := w.noise()
-		for i := 0; i < cycle; i++ {
+		for i := range cycle {
 			if w.over() {
 				return
 			}

@@ -119,13 +119,12 @@ func (w *workspace) gap() float64 {
 }
 
 // keep makes cur the best plan if it is better.
-func (w *workspace) keep() bool {
+func (w *workspace) keep() {
 	if w.cur.Value <= w.best.Value+1e-12*math.Abs(w.best.Value) {
-		return false
+		return
 	}
 	w.cur.Rebuild()
 	w.best.Copy(&w.cur)
-	return true
 }
 
 // run is the whole search.

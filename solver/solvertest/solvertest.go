@@ -110,8 +110,8 @@ func Cases() []Case {
 
 const work = 20_000
 
-func exactly(s solver.Splits) solver.Options {
-	return solver.Options{Work: 2_000_000, Gap: -1, Splits: s}
+func exactly() solver.Options {
+	return solver.Options{Work: 2_000_000, Gap: -1}
 }
 
 func solve(engine solver.Solver, p *solver.Problem, opts solver.Options) (*solver.Solution, error) {
@@ -144,7 +144,7 @@ func checkOptimum(e solver.Solver, c Caps) error {
 func checkExact(e solver.Solver, c Caps) error {
 	for seed := range c.seeds() {
 		p := Tiny(seed)
-		sol, err := solve(e, p, exactly(solver.SplitsInteger))
+		sol, err := solve(e, p, exactly())
 		if err != nil {
 			return fmt.Errorf("Tiny(%d): %w", seed, err)
 		}
@@ -158,7 +158,7 @@ func checkExact(e solver.Solver, c Caps) error {
 func checkMoreCapacity(e solver.Solver, c Caps) error {
 	for seed := range c.seeds() / 4 {
 		p := Tiny(seed)
-		before, err := solve(e, p, exactly(solver.SplitsInteger))
+		before, err := solve(e, p, exactly())
 		if err != nil {
 			return fmt.Errorf("Tiny(%d): %w", seed, err)
 		}
@@ -169,7 +169,7 @@ func checkMoreCapacity(e solver.Solver, c Caps) error {
 				}
 			}
 		}
-		after, err := solve(e, p, exactly(solver.SplitsInteger))
+		after, err := solve(e, p, exactly())
 		if err != nil {
 			return fmt.Errorf("Tiny(%d) with more capacity: %w", seed, err)
 		}
@@ -186,11 +186,11 @@ func checkPermuted(e solver.Solver, c Caps) error {
 		for i, j := 0, len(q.Jobs)-1; i < j; i, j = i+1, j-1 {
 			q.Jobs[i], q.Jobs[j] = q.Jobs[j], q.Jobs[i]
 		}
-		a, err := solve(e, p, exactly(solver.SplitsInteger))
+		a, err := solve(e, p, exactly())
 		if err != nil {
 			return fmt.Errorf("Tiny(%d): %w", seed, err)
 		}
-		b, err := solve(e, q, exactly(solver.SplitsInteger))
+		b, err := solve(e, q, exactly())
 		if err != nil {
 			return fmt.Errorf("Tiny(%d) reversed: %w", seed, err)
 		}

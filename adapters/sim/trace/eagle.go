@@ -28,7 +28,7 @@ func (p *eagle) header() *Header { return nil }
 
 func (p *eagle) next(job *Job) (string, error) {
 	line, err := p.full()
-	if err == io.EOF && p.meta != nil {
+	if errors.Is(err, io.EOF) && p.meta != nil {
 		return "", p.meta.end(p.line)
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func newEagleMeta(l lines) (*eagleMeta, error) {
 // next adds what the table says of the log's given line.
 func (m *eagleMeta) next(job *Job, line int) error {
 	if err := m.record(); err != nil {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			m.lines.line++
 			err = m.bad("line", "the end of the file", "a row for line "+strconv.Itoa(line)+" of the log")
 		}

@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -13,11 +14,11 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	jobs := 0
 	for {
 		job, err := log.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -41,7 +41,7 @@ func Collect(r Reader) (*Log, error) {
 	var latest time.Duration
 	for {
 		job, err := r.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

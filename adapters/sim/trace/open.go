@@ -256,7 +256,7 @@ const bufferSize = 128 << 10
 func unzip(r io.Reader, name string) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(r, bufferSize)
 	magic, err := b.Peek(2)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("trace: %s: %w", name, err)
 	}
 	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -284,7 +284,7 @@ func recognise(r io.Reader, name, format string) (*bufio.Reader, string, error) 
 	}
 	start, err := b.Peek(bufferSize)
 	if len(bytes.TrimSpace(start)) == 0 {
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, "", (&lines{file: name, line: 1}).failed(err)
 		}
 		return nil, "", fmt.Errorf("%s: %w", name, ErrEmpty)

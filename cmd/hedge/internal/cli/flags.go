@@ -127,19 +127,6 @@ func percentages(flag, list string) ([]float64, error) {
 	return out, nil
 }
 
-// numbers parses a list of finite numbers.
-func numbers(flag, list string) ([]float64, error) {
-	var out []float64
-	for _, field := range strings.Split(list, ",") {
-		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-		if err != nil || !finite(v) {
-			return nil, fmt.Errorf("%s: found %q, expected a list of numbers", flag, field)
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}
-
 // seeds parses "1,2,3" and refuses repetitions.
 func seeds(flag, list string) ([]int64, error) {
 	var out []int64
