@@ -22,6 +22,10 @@ func ReadProblem(r io.Reader) (*Problem, error) {
 	if err := readJSON(r, p); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	// An absent list is a mistyped name; an empty one is a problem without pending jobs.
+	if p.Jobs == nil {
+		return nil, fmt.Errorf("%w: jobs: missing, expected a list", ErrInvalid)
+	}
 	if err := Validate(p); err != nil {
 		return nil, err
 	}

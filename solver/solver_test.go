@@ -301,6 +301,7 @@ func TestReadProblemRefuses(t *testing.T) {
 		strings.Repeat("[", 100_000):     "depth",
 		`{"x":` + strings.Repeat(`{"a":`, 100_000): "depth",
 		"\x1f\x8bnot gzip at all":                  "gzip",
+		`{"slot_seconds":1,"slots":1,"job":[]}`:    "jobs: missing",
 	} {
 		_, err := solver.ReadProblem(strings.NewReader(in))
 		require.ErrorIs(t, err, solver.ErrInvalid, "%.40s", in)

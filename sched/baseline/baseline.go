@@ -101,19 +101,19 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	}
 	starts := make([]sched.Decision, 0, len(q.order))
 	var plan sched.Plan
-	blocker := ""
+	var blocker []string // one slice that every job behind it shares
 	for i := range q.order {
 		job := q.order[i].job
 		d := sched.Decision{Job: job.ID, Reason: sched.Reason{Probability: sched.UnknownProbability}}
 		switch {
-		case blocker != "":
+		case blocker != nil:
 			d.Reason.Code = sched.ReasonWaiting
-			d.Reason.Ahead = []string{blocker}
+			d.Reason.Ahead = blocker
 		default:
 			plan.Stats.Options++
 			plan.Decisions = q.decide(job, &d, plan.Decisions)
 			if q.strict && d.Reason.Code == sched.ReasonWaiting {
-				blocker = job.ID
+				blocker = []string{job.ID}
 			}
 		}
 		starts = append(starts, d)
@@ -129,14 +129,26 @@ func (q *queue) sort(s *sched.Snapshot) {
 		p := &s.Pending[i]
 		q.order = append(q.order, entry{rank: q.rank(p), job: p.Job})
 	}
-	slices.SortFunc(q.order, func(a, b entry) int {
-		return cmp.Or(
-			cmp.Compare(a.rank.class, b.rank.class),
-			cmp.Compare(a.rank.key, b.rank.key),
-			a.rank.at.Compare(b.rank.at),
-			a.job.Submitted.Compare(b.job.Submitted),
-			strings.Compare(a.job.ID, b.job.ID))
-	})
+	// Pending jobs come in order of submission, which is FIFO's own.
+	if !slices.IsSortedFunc(q.order, compareEntries) {
+		slices.SortFunc(q.order, compareEntries)
+	}
+}
+
+func compareEntries(a, b entry) int {
+	if c := cmp.Compare(a.rank.class, b.rank.class); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.rank.key, b.rank.key); c != 0 {
+		return c
+	}
+	if c := a.rank.at.Compare(b.rank.at); c != 0 {
+		return c
+	}
+	if c := a.job.Submitted.Compare(b.job.Submitted); c != 0 {
+		return c
+	}
+	return strings.Compare(a.job.ID, b.job.ID)
 }
 
 // decide fills in what becomes of the job and adds the preemptions it takes.

@@ -191,7 +191,7 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"solve", "--problem", broken, "--splits", "some"}, 2, "--splits"},
 		{[]string{"replay"}, 2, "LOG"},
 		{[]string{"replay", "/does/not/exist"}, 2, "/does/not/exist"},
-		{[]string{"replay", broken}, 1, broken},
+		{[]string{"replay", broken}, 2, broken},
 		{[]string{"results", "--only", "all,more"}, 2, "--only"},
 		{[]string{"results", "--traces", "nameless"}, 2, "nameless"},
 		{[]string{"results", "--traces", "a=/does/not/exist", "--cache", t.TempDir()}, 2, "/does/not/exist"},

@@ -90,7 +90,7 @@ func (f *workloadFlags) check() error {
 		{"--prefer-share", s.PreferShare, s.PreferShare > 0 && s.PreferShare <= 1, "above 0, at most 1"},
 		{"--prefer-slowdown", s.PreferSlowdown, finite(s.PreferSlowdown) && s.PreferSlowdown >= 1, "at least 1"},
 		{"--jobs-per-hour", s.JobsPerHour, finite(s.JobsPerHour) && s.JobsPerHour >= 0, "at least 0"},
-		{"--cycle", s.Cycle.Seconds(), s.Cycle >= 0, "at least 0s"},
+		{"--cycle", s.Cycle.Seconds(), s.Cycle == 0 || s.Cycle >= minCycle, "0s or at least 100ms, in seconds"},
 		{"--window", s.Window.Seconds(), s.Window >= 0, "at least 0s"},
 		{"--slot", s.Slot.Seconds(), s.Slot >= 0, "at least 0s"},
 		{"--budget", s.Budget, s.Budget > 0 && s.Budget <= 1, "above 0, at most 1"},
@@ -144,3 +144,6 @@ func seeds(flag, list string) ([]int64, error) {
 	}
 	return out, nil
 }
+
+// minCycle keeps a simulated hour from being millions of cycles.
+const minCycle = 100 * time.Millisecond

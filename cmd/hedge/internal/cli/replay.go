@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -77,12 +78,21 @@ func checkLog(path string, stdin io.Reader, o *decisionlog.Options) (*decisionlo
 	report, err := decisionlog.Check(in, o)
 	var line *decisionlog.LineError
 	switch {
+	case errors.As(err, &line) && line.Line > 0 && errors.Is(err, decisionlog.ErrSyntax):
+		return nil, fmt.Errorf("%s:%d: %w", path, line.Line, line.Err)
+	case err != nil && unreadable(err):
+		return nil, fmt.Errorf("%s: %w", path, err)
 	case errors.As(err, &line) && line.Line > 0:
 		return nil, failed(fmt.Errorf("%s:%d: %w", path, line.Line, err))
 	case err != nil:
 		return nil, failed(fmt.Errorf("%s: %w", path, err))
 	}
 	return report, nil
+}
+
+// unreadable tells a file that is no log at all from a log that fails the check.
+func unreadable(err error) bool {
+	return errors.Is(err, decisionlog.ErrSyntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum)
 }
 
 func replayTable(w io.Writer, d *replayed) error {

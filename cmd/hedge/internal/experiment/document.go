@@ -40,6 +40,8 @@ type Workload struct {
 	TasksPerNode int            `json:"tasks_per_node"`
 	Trained      int            `json:"trained_jobs"`
 	Skipped      map[string]int `json:"skipped"`
+	// Reordered counts the jobs that the log has after one submitted later.
+	Reordered int `json:"reordered,omitempty"`
 	Seeds        []SeedWorkload `json:"seeds"`
 }
 
@@ -149,6 +151,7 @@ func (s *Spec) workloadDocument(log *trace.Log, built []*workload.Workload) Work
 	for reason, n := range w.Skipped {
 		d.Skipped[reason] += n
 	}
+	d.Reordered = log.Reordered
 	for i, w := range built {
 		d.Seeds = append(d.Seeds, SeedWorkload{Seed: s.Seeds[i], Jobs: len(w.Jobs), SLOJobs: w.SLOJobs,
 			MachineHours: w.MachineHours, Load: w.Load, Trained: len(w.Train)})
