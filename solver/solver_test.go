@@ -309,7 +309,7 @@ func TestReadProblemRefuses(t *testing.T) {
 	}
 	_, err := solver.ReadProblemFile("testdata/none.json")
 	require.Error(t, err)
-	p, err := solver.ReadProblem(strings.NewReader(` {"slot_seconds":1,"slots":1,"later":{"x":[1]}} `))
+	p, err := solver.ReadProblem(strings.NewReader(` {"slot_seconds":1,"slots":1,"jobs":[],"later":{"x":[1]}} `))
 	require.NoError(t, err, "unknown fields are ignored")
 	assert.Equal(t, 1, p.Slots)
 }
