@@ -296,7 +296,7 @@ func TestReadProblemRefuses(t *testing.T) {
 		"[]":                             "line 1, column 1",
 		"{\n\"slots\": \"x\"}":           "line 2",
 		`{"slot_seconds":1,"slots":1}{}`: "column 29",
-		`{"slot_seconds":1}`:             "slots: 0",
+		`{"slot_seconds":1,"jobs":[]}`:   "slots: 0",
 		`{"slot_seconds":1e999}`:         "line 1",
 		strings.Repeat("[", 100_000):     "depth",
 		`{"x":` + strings.Repeat(`{"a":`, 100_000): "depth",

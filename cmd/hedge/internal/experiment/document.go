@@ -41,8 +41,8 @@ type Workload struct {
 	Trained      int            `json:"trained_jobs"`
 	Skipped      map[string]int `json:"skipped"`
 	// Reordered counts the jobs that the log has after one submitted later.
-	Reordered int `json:"reordered,omitempty"`
-	Seeds        []SeedWorkload `json:"seeds"`
+	Reordered int            `json:"reordered,omitempty"`
+	Seeds     []SeedWorkload `json:"seeds"`
 }
 
 // SeedWorkload is one seed's workload.
