@@ -20,11 +20,11 @@ hedge-full:
 
 ## test: every test of every module
 test:
-	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test ./...) || exit 1; done
+	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test -timeout 30m ./...) || exit 1; done
 
 ## race: the same under the race detector
 race:
-	@for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race -short ./...) || exit 1; done
+	@for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race -short -timeout 30m ./...) || exit 1; done
 
 ## fmt: gofmt, failing on a difference
 fmt:
