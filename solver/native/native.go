@@ -11,7 +11,6 @@ package native
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 
 	"github.com/hedgesched/hedge/solver"
@@ -69,16 +68,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	}()
 	w.begin(ctx, p, opts, e.cfg, report)
 	w.run()
-	stop := w.stop()
-	sol := w.best.Solution(e.Name(), stop)
-	if bound := w.bound(); stop == solver.StopOptimal {
-		v := sol.Objective
-		sol.Bound = &v
-	} else if !math.IsInf(bound, 0) {
-		b := math.Max(bound, sol.Objective)
-		sol.Bound = &b
-	}
-	return sol, nil
+	return w.solution(e.Name(), w.stop()), nil
 }
 
 // stop says why the search has ended.

@@ -105,13 +105,26 @@ func (w *workspace) over() bool {
 		w.ctxErr = w.ctx.Err()
 		if w.reportAt <= spent && w.best.Value > w.reported {
 			w.reportAt, w.reported = spent+reportOps, w.best.Value
-			w.report(w.best.Solution("native", solver.StopNone))
+			w.report(w.solution("native", solver.StopNone))
 		}
 	}
 	return w.ctxErr != nil || w.gap() <= w.target || spent >= w.phase
 }
 
 func (w *workspace) bound() float64 { return w.dual.bound }
+
+// solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
+func (w *workspace) solution(engine string, stop solver.Stop) *solver.Solution {
+	sol := w.best.Solution(engine, stop)
+	if bound := w.bound(); stop == solver.StopOptimal {
+		v := sol.Objective
+		sol.Bound = &v
+	} else if !math.IsInf(bound, 0) {
+		b := math.Max(bound, sol.Objective)
+		sol.Bound = &b
+	}
+	return sol
+}
 
 func (w *workspace) gap() float64 {
 	b := w.bound()
