@@ -9,250 +9,303 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// pick is the solver's answer for one of the problem's jobs.
+// pick is the solver's answer for one of the problem's jobs; its option is nil where there is none.
 type pick struct {
-	row    int // in builder.rows
-	chosen solver.Choice
+	row    int // in model.rows
 	option *solver.Option
 	origin origin
+	split  []solver.Alloc
 }
 
-// extraction turns a solution into a plan on concrete nodes.
+// extraction turns a solution into decisions on concrete nodes.
 type extraction struct {
-	*builder
-	plan *sched.Plan
+	m   *model
+	sol *solver.Solution
 	// victims are indexes into problem.Running that the solver preempts, cheapest first.
 	victims   []int
 	preempted []bool
-	starts    map[int][]sched.NodeTasks // by pending index
-	picks     map[int]pick              // by pending index
+	// preemptions are decided; starts and picks are by pending job.
+	preemptions []sched.Decision
+	starts      [][]sched.NodeTasks
+	picks       []pick
+	// failed are the rows of starts that had no room on single nodes.
+	failed []int
 }
 
-// extract fills the plan's decisions: preemptions first, then every pending job.
-func (b *builder) extract(plan *sched.Plan, sol *solver.Solution) {
-	e := &extraction{builder: b, plan: plan, starts: map[int][]sched.NodeTasks{}, picks: map[int]pick{}}
-	if sol != nil {
-		e.place(sol)
-	}
-	plan.Decisions = slices.Grow(plan.Decisions, len(b.snap.Pending))
-	ahead := e.ahead()
-	for i := range b.snap.Pending {
-		plan.Decisions = append(plan.Decisions, e.decide(i, ahead))
-	}
-}
-
-// place starts what the solver starts now, in order of priority, and preempts only what a
+// extract starts what the solver starts now, in order of priority, and preempts only what a
 // start of higher priority turns out to need.
-func (e *extraction) place(sol *solver.Solution) {
-	if e.placer == nil {
-		e.placer = sched.NewPlacer(e.snap)
-	} else {
-		e.placer.Reset(e.snap)
+func (m *model) extract(sol *solver.Solution) *extraction {
+	x := &extraction{
+		m: m, sol: sol, preempted: make([]bool, len(m.problem.Running)),
+		starts: make([][]sched.NodeTasks, len(m.jobs)), picks: make([]pick, len(m.jobs)),
 	}
-	var now []pick
-	for j := range e.problem.Jobs {
-		c, ok := sol.Choice[e.problem.Jobs[j].ID]
+	m.policy.placer.Reset(m.snap)
+	var now []*pick
+	for j := range m.rows {
+		c, ok := sol.Choice[m.problem.Jobs[j].ID]
 		if !ok {
 			continue
 		}
-		p := pick{row: j, chosen: c, option: &e.problem.Jobs[j].Options[c.Option], origin: e.origins[j][c.Option]}
-		e.picks[e.rows[j]] = p
-		if p.origin.start == 0 {
+		from := m.origins[m.rows[j].from+c.Option]
+		if from.void {
+			continue
+		}
+		p := &x.picks[m.rows[j].pending]
+		*p = pick{row: j, option: &m.problem.Jobs[j].Options[c.Option], origin: from, split: c.Split}
+		if from.start == 0 {
 			now = append(now, p)
 		}
 	}
-	e.candidates(sol)
-	slices.SortStableFunc(now, func(a, b pick) int {
-		return cmp.Or(cmp.Compare(e.priority(b), e.priority(a)), cmp.Compare(b.option.Value, a.option.Value))
+	x.candidates()
+	slices.SortStableFunc(now, func(a, b *pick) int {
+		return cmp.Or(cmp.Compare(x.job(b).job.Priority, x.job(a).job.Priority), cmp.Compare(b.option.Value, a.option.Value))
 	})
 	for _, p := range now {
-		if nodes, ok := e.start(p); ok {
-			e.starts[e.rows[p.row]] = nodes
+		nodes, ok := x.start(p)
+		if !ok {
+			x.failed = append(x.failed, p.row)
+			x.job(p).stuck = stuck{is: true, fragmented: x.fragmented(p)}
+			continue
 		}
+		x.starts[m.rows[p.row].pending] = nodes
 	}
+	return x
 }
 
-func (e *extraction) priority(p pick) int { return e.snap.Pending[e.rows[p.row]].Job.Priority }
+// job is what is known of the job picked.
+func (x *extraction) job(p *pick) *known { return x.m.jobs[x.m.rows[p.row].pending] }
 
-// candidates lists what the solver preempts, cheapest first.
-func (e *extraction) candidates(sol *solver.Solution) {
-	e.preempted = make([]bool, len(e.problem.Running))
-	for v := range e.problem.Running {
-		if slices.Contains(sol.Preempt, e.problem.Running[v].ID) {
-			e.victims = append(e.victims, v)
+// place is the set of nodes picked.
+func (x *extraction) place(p *pick) *place {
+	k := x.job(p)
+	for i := range k.choices {
+		if k.choices[i].slowed == p.origin.slowed {
+			return k.choices[i].place
 		}
 	}
-	slices.SortStableFunc(e.victims, func(a, b int) int {
-		return cmp.Compare(e.problem.Running[a].PreemptCost, e.problem.Running[b].PreemptCost)
+	return nil // not reached: the option was made from a choice
+}
+
+// candidates lists what the solver preempts, cheapest first.
+func (x *extraction) candidates() {
+	for v := range x.m.problem.Running {
+		if slices.Contains(x.sol.Preempt, x.m.problem.Running[v].ID) {
+			x.victims = append(x.victims, v)
+		}
+	}
+	slices.SortStableFunc(x.victims, func(a, b int) int {
+		return cmp.Compare(x.m.problem.Running[a].PreemptCost, x.m.problem.Running[b].PreemptCost)
 	})
 }
 
 // start finds nodes for the gang, as the solver split it, else anywhere in its set; if that
 // is not enough, it preempts one victim after the other until the gang fits.
-func (e *extraction) start(p pick) ([]sched.NodeTasks, bool) {
-	demand, members := p.option.Demand, e.members(p)
-	if nodes, ok := e.split(p, demand); ok {
+func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
+	if nodes, ok := x.split(p); ok {
 		return nodes, true
 	}
-	if nodes, ok := e.placer.Place(demand, members, p.option.Count); ok {
+	placer, at, tasks := &x.m.policy.placer, x.place(p), p.option.Count
+	if nodes, ok := placer.Place(at.demand, at.nodes, tasks); ok {
 		return nodes, true
 	}
-	useful := e.useful(e.priority(p), p.option.Partitions)
-	if e.placer.Fits(demand, members)+e.gain(useful, demand) < p.option.Count {
+	return x.clear(p, at)
+}
+
+// clear makes room for the gang by preempting as few useful victims as will do, cheapest first; if all of them
+// together are not enough on any nodes, nobody is preempted for nothing.
+func (x *extraction) clear(p *pick, at *place) ([]sched.NodeTasks, bool) {
+	placer, useful := &x.m.policy.placer, x.useful(p)
+	for _, v := range useful {
+		placer.Release(x.victim(v))
+	}
+	enough := len(useful) > 0 && placer.FitsAtLeast(at.demand, at.nodes, p.option.Count)
+	for _, v := range useful {
+		placer.Take(x.victim(v).Nodes, x.m.problem.Running[v].Demand)
+	}
+	if !enough {
 		return nil, false
 	}
-	for n, v := range useful {
-		e.placer.Release(e.victim(v))
-		nodes, ok := e.placer.Place(demand, members, p.option.Count)
-		if !ok {
+	for _, v := range useful {
+		placer.Release(x.victim(v))
+		x.preempt(v, p)
+		if nodes, ok := placer.Place(at.demand, at.nodes, p.option.Count); ok {
+			return nodes, true
+		}
+	}
+	return nil, false // not reached: the last release made room
+}
+
+// split places the gang as the solver split it, if all of it fits.
+func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
+	placer := &x.m.policy.placer
+	var nodes []sched.NodeTasks
+	for _, s := range p.split {
+		if s.Count < 1 {
 			continue
 		}
-		for _, v := range useful[:n+1] {
-			e.preempt(v, p)
+		got, ok := placer.Place(p.option.Demand, x.m.parts.Nodes(s.Partition), int(s.Count))
+		if !ok {
+			placer.Give(nodes, p.option.Demand)
+			return nil, false
 		}
-		return nodes, true
+		if nodes == nil {
+			nodes = got
+		} else {
+			nodes = append(nodes, got...)
+		}
 	}
-	// All of them together are not enough on any node: nobody is preempted for nothing.
-	for _, v := range useful {
-		e.placer.Take(e.victim(v).Nodes, e.problem.Running[v].Demand)
-	}
-	return nil, false
+	return nodes, len(nodes) > 0
 }
 
 // victim is the running job behind the problem's v-th.
-func (e *extraction) victim(v int) *sched.Running {
-	return &e.snap.Running[e.builder.victims[v]]
-}
+func (x *extraction) victim(v int) *sched.Running { return &x.m.snap.Running[x.m.victims[v]] }
 
-// useful are the victims, cheapest first, whose preemption could help a start of that
-// priority on those partitions.
-func (e *extraction) useful(prio int, parts []int) []int {
+// useful are the victims, cheapest first, whose preemption could help this start: those of lower
+// priority on its partitions.
+func (x *extraction) useful(p *pick) []int {
 	var vs []int
-	for _, v := range e.victims {
-		if e.preempted[v] || e.victim(v).Job.Priority >= prio {
+	for _, v := range x.victims {
+		if x.preempted[v] || x.victim(v).Job.Priority >= x.job(p).job.Priority {
 			continue
 		}
-		if slices.ContainsFunc(e.problem.Running[v].Alloc, func(a solver.Split) bool { return slices.Contains(parts, a.Partition) }) {
+		if slices.ContainsFunc(x.m.problem.Running[v].Alloc, func(a solver.Split) bool {
+			return slices.Contains(p.option.Partitions, a.Partition)
+		}) {
 			vs = append(vs, v)
 		}
 	}
 	return vs
 }
 
-// gain estimates how many tasks of the demand fit where the victims run.
-func (e *extraction) gain(victims []int, demand []float64) int {
-	n := 0
-	for _, v := range victims {
-		r := &e.problem.Running[v]
-		held := make([]float64, len(r.Demand))
-		for _, a := range r.Alloc {
-			for i, d := range r.Demand {
-				held[i] += d * float64(a.Count)
-			}
+// fragmented tells whether the resources for the gang are free in sum.
+func (x *extraction) fragmented(p *pick) bool {
+	at, free := x.place(p), x.m.policy.placer.Free()
+	sum := make([]float64, len(at.demand))
+	for _, n := range at.nodes {
+		for r := range sum {
+			sum[r] += free[int(n)*len(sum)+r]
 		}
-		n += tasksOn(held, demand)
+	}
+	return tasksOn(sum, at.demand) >= p.option.Count
+}
+
+// tasksOn is how many tasks of the demand that much holds.
+func tasksOn(amount, demand []float64) int {
+	n := maxTasks
+	for r, d := range demand {
+		if d > 0 {
+			n = min(n, int(amount[r]/d+1e-9))
+		}
 	}
 	return n
 }
 
-// split places the gang as the solver split it, if all of it fits.
-func (e *extraction) split(p pick, demand []float64) ([]sched.NodeTasks, bool) {
-	for _, s := range p.chosen.Split {
-		if e.placer.Fits(demand, e.parts.Nodes(s.Partition)) < int(s.Count) {
-			return nil, false
-		}
-	}
-	var nodes []sched.NodeTasks
-	for _, s := range p.chosen.Split {
-		if s.Count < 1 {
-			continue
-		}
-		// Partitions are disjoint, so what fitted above fits still.
-		got, _ := e.placer.Place(demand, e.parts.Nodes(s.Partition), int(s.Count))
-		nodes = append(nodes, got...)
-	}
-	return nodes, len(nodes) > 0
-}
-
-// members are the nodes of all the option's partitions.
-func (e *extraction) members(p pick) []int32 {
-	var all []int32
-	for _, x := range p.option.Partitions {
-		all = append(all, e.parts.Nodes(x)...)
-	}
-	return all
-}
+const maxTasks = 1 << 30
 
 // preempt decides the preemption of a victim whose nodes the placer already has.
-func (e *extraction) preempt(v int, p pick) {
-	e.preempted[v] = true
-	e.plan.Decisions = append(e.plan.Decisions, sched.Decision{
-		Job: e.problem.Running[v].ID, Kind: sched.Preempt,
+func (x *extraction) preempt(v int, p *pick) {
+	x.preempted[v] = true
+	x.preemptions = append(x.preemptions, sched.Decision{
+		Job: x.m.problem.Running[v].ID, Kind: sched.Preempt,
 		Reason: sched.Reason{
-			Code: sched.ReasonPreempted, For: e.problem.Jobs[p.row].ID,
-			Value: e.problem.Running[v].PreemptCost, Probability: -1,
+			Code: sched.ReasonPreempted, For: x.job(p).job.ID,
+			Value: x.m.problem.Running[v].PreemptCost, Probability: sched.UnknownProbability,
 		},
 	})
+}
+
+// plan writes the decisions: preemptions first, then every pending job.
+func (x *extraction) plan(stats sched.Stats) *sched.Plan {
+	plan := &sched.Plan{Stats: stats}
+	plan.Decisions = slices.Grow(x.preemptions, len(x.m.jobs))
+	ahead := x.ahead()
+	for i := range x.m.jobs {
+		plan.Decisions = append(plan.Decisions, x.decide(i, ahead))
+	}
+	return plan
 }
 
 // maxAhead bounds the jobs ahead that a reason names.
 const maxAhead = 5
 
 // ahead names the first jobs that start now, which a deferred job has to wait for.
-func (e *extraction) ahead() []string {
+func (x *extraction) ahead() []string {
 	var ids []string
-	for i := range e.snap.Pending {
-		if _, ok := e.starts[i]; ok && len(ids) < maxAhead {
-			ids = append(ids, e.snap.Pending[i].Job.ID)
+	for i, nodes := range x.starts {
+		if nodes != nil && len(ids) < maxAhead {
+			ids = append(ids, x.m.jobs[i].job.ID)
 		}
 	}
 	return ids
 }
 
-// decide writes what happens to pending job i and why.
-func (e *extraction) decide(i int, ahead []string) sched.Decision {
-	w := &e.snap.Pending[i]
-	d := sched.Decision{Job: w.Job.ID, Reason: sched.Reason{Probability: -1}}
-	k := e.jobs[w.Job.ID]
-	p, chosen := e.picks[i]
-	if w.Job.Deadline > 0 {
-		waited := e.snap.Now.Sub(w.Job.Submitted).Seconds()
-		at := p.origin.start
-		left := k.value.deadline - waited - float64(at)*e.problem.SlotSeconds
-		d.Reason.Probability = k.runtimes.on(p.origin.slowed).CDF(left)
-	}
-	if nodes, ok := e.starts[i]; ok {
-		d.Kind, d.Nodes, d.Start = sched.Start, nodes, e.snap.Now
+// decide writes what happens to pending job i and why, and remembers it for the next cycle.
+func (x *extraction) decide(i int, ahead []string) sched.Decision {
+	m, k, p := x.m, x.m.jobs[i], &x.picks[i]
+	d := sched.Decision{Job: k.job.ID, Reason: sched.Reason{Probability: x.chance(k, p)}}
+	k.planned = planned{}
+	if x.starts[i] != nil {
+		d.Kind, d.Nodes, d.Start = sched.Start, x.starts[i], m.snap.Now
 		d.Reason.Code, d.Reason.Set, d.Reason.Value = sched.ReasonPlaced, p.option.Set, p.option.Value
-		delete(e.planned, w.Job.ID)
+		k.release()
 		return d
 	}
-	delete(e.planned, w.Job.ID)
-	if e.absent[i] != "" {
-		d.Reason.Code = e.absent[i]
-		return d
+	d.Reason.Code = x.why(k, p)
+	if d.Reason.Code == sched.ReasonDeferred {
+		d.Reason.Ahead = ahead
 	}
-	d.Reason.Code, d.Reason.Ahead = sched.ReasonDeferred, ahead
-	if chosen {
-		d.Start = e.snap.Now.Add(time.Duration(p.origin.start) * e.cfg.Slot)
+	if p.option != nil && p.origin.start > 0 {
+		d.Start = m.snap.Now.Add(time.Duration(p.origin.start) * m.policy.cfg.Slot)
 		d.Reason.Set, d.Reason.Slot, d.Reason.Value = p.option.Set, p.origin.start, p.option.Value
-		d.Reason.Partition = e.tightest(p.option.Partitions)
-		e.planned[w.Job.ID] = planned{start: d.Start, slowed: p.origin.slowed}
+		d.Reason.Partition = x.tightest(p.option)
+		k.planned = planned{start: d.Start, slowed: p.origin.slowed}
 	}
 	return d
 }
 
-// tightest is the partition with the least capacity now, the one that binds.
-func (e *extraction) tightest(parts []int) string {
-	best, at := -1.0, ""
-	for _, x := range parts {
-		free := 0.0
-		for r := range e.problem.Capacity[x] {
-			free += e.problem.Capacity[x][r][0]
+// chance is the probability of meeting the deadline by the start picked, or by one now.
+func (x *extraction) chance(k *known, p *pick) float64 {
+	if k.job.Deadline <= 0 {
+		return sched.UnknownProbability
+	}
+	waited := x.m.snap.Now.Sub(k.job.Submitted).Seconds()
+	left := k.value.deadline - waited - float64(p.origin.start)*x.m.problem.SlotSeconds
+	return k.runtimes.on(p.origin.slowed).CDF(left)
+}
+
+// why says why a job does not start.
+func (x *extraction) why(k *known, p *pick) sched.ReasonCode {
+	switch {
+	case k.absent != "":
+		return k.absent
+	case k.worthless:
+		return sched.ReasonNoUtility
+	case k.stuck.is && k.stuck.fragmented:
+		return ReasonFragmented
+	case len(x.sol.Choice) > 0 || k.stuck.is:
+		return sched.ReasonDeferred
+	}
+	switch x.sol.Stop {
+	case solver.StopOptimal, solver.StopGap:
+		return sched.ReasonDeferred
+	}
+	return sched.ReasonSolverStopped
+}
+
+// tightest is the option's partition in which the fewest of its tasks find room now, the one that binds.
+func (x *extraction) tightest(o *solver.Option) string {
+	pr := &x.m.problem
+	best, at := 0, -1
+	for _, part := range o.Partitions {
+		fit := maxTasks
+		for r, d := range o.Demand {
+			if d > 0 {
+				fit = min(fit, int(pr.Capacity[part][r][0]/d+1e-9))
+			}
 		}
-		if best < 0 || free < best {
-			best, at = free, e.problem.Partitions[x].Name
+		if at < 0 || fit < best {
+			best, at = fit, part
 		}
 	}
-	return at
+	return pr.Partitions[at].Name
 }

@@ -19,6 +19,7 @@
 package threesigma
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -30,8 +31,24 @@ import (
 	"github.com/hedgesched/hedge/solver/native"
 )
 
-// ErrConfig is returned, wrapped with the field and value, for a configuration out of range.
+// ErrConfig is the sentinel of every [*ConfigError].
 var ErrConfig = errors.New("invalid 3Sigma configuration")
+
+// ConfigError names the field of a [Config] that is refused. It wraps [ErrConfig].
+type ConfigError struct {
+	Field string
+	Value any
+	// Want says what would have been accepted.
+	Want string
+}
+
+// Error implements error.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%v: %s = %v, want %s", ErrConfig, e.Field, e.Value, e.Want)
+}
+
+// Unwrap returns [ErrConfig].
+func (e *ConfigError) Unwrap() error { return ErrConfig }
 
 // ErrVariant is returned by [Variant] for an unknown name.
 var ErrVariant = errors.New("unknown 3Sigma variant")
@@ -60,21 +77,39 @@ const (
 	Preemption
 	// WarmStart hints the last cycle's plan to the solver (section 4.3.6).
 	WarmStart
-	// Pruning drops options of no utility and terms of no consumption (section 4.3.6).
+	// Pruning keeps options of no utility and terms of no consumption out of the model (section 4.3.6).
+	// Without it they are in it at [Negligible], since a solver.Problem has no room for
+	// nothing, and change no plan but by the time that they cost.
 	Pruning
 	// SoftPreferences offers nodes outside the preferred set, at the slowed runtime.
 	SoftPreferences
+
+	mechanisms = SoftPreferences<<1 - 1
 )
 
+// Negligible is the value of an option, and the consumption of a term, that [Pruning] would have
+// left out.
+const Negligible = 1e-9
+
+// None, in a field of [Config] whose 0 stands for a default, asks for none of it at all.
+const None = -1
+
 // Config of a policy. The zero value is the paper's 3Sigma with this package's defaults.
+//
+// In Threshold, TailWeight, LateWeight, PreemptWeight and CutOff 0 stands for the default and
+// [None] for nothing; they are otherwise positive. Times are positive or 0 for the default.
 type Config struct {
 	// Name is the policy's name in reports; empty means "3sigma".
 	Name string
-	// Solver chooses the options; nil means the native engine.
+	// Solver chooses the options; nil means the native engine. It must not keep a problem beyond its
+	// Solve: the next cycle's is made in the same memory.
 	Solver solver.Solver
-	// Options bound each solve. Zero Work and Time mean Work: 10,000, so that plans do
-	// not depend on the machine's speed.
+	// Options bound each solve. Where neither Work nor Time nor CutOff bounds it, Work is
+	// [DefaultWork], so that plans do not depend on the machine's speed.
 	Options solver.Options
+	// CutOff stops a cycle's solving after this share of Cycle by the wall clock, with the best
+	// plan found (section 4.3.6); at most 1. The default is None.
+	CutOff float64
 	// Window is the plan-ahead window; 0 means 12 slots.
 	Window time.Duration
 	// Slot is the length of a time slot; 0 means 2 minutes.
@@ -86,16 +121,17 @@ type Config struct {
 	// OverEstimate says when deadlines get a tail.
 	OverEstimate OverEstimate
 	// Threshold is the probability of running within the deadline below which the adaptive
-	// policy takes a job for an over-estimate; 0 means 0.05.
+	// policy takes a job for an over-estimate, at most 1; 0 means 0.05. Jobs without any chance always are
+	// over-estimates, with None only they.
 	Threshold float64
 	// TailWeight is the tail's value just after the deadline as a share of the value at the
-	// deadline, in (0, 1); 0 means 0.25.
+	// deadline, at most 1; 0 means 0.25.
 	TailWeight float64
 	// LateWeight is the share of the tail that is left to an option that starts after the
-	// deadline; 0 means 0.01.
+	// deadline, at most 1; 0 means 0.01.
 	LateWeight float64
 	// PreemptWeight prices a preemption as a multiple of the utility the running job is
-	// expected to earn if left alone; 0 means 1.
+	// expected to earn if left alone; 0 means 1. With None preempting costs nothing.
 	PreemptWeight float64
 	// Without is the set of mechanisms that are off.
 	Without Mechanism
@@ -103,10 +139,12 @@ type Config struct {
 	Stopwatch func() time.Duration
 }
 
-// DefaultWork bounds a solve when Config.Options bounds neither work nor time.
+// DefaultWork bounds a solve that nothing else bounds.
 const DefaultWork = 10_000
 
-// variants are the systems of systems of the paper's Table 1 and Figure 8.
+// variants are the systems of the paper's Table 1 and Figure 8. PointPerfEst and PointRealEst schedule alike;
+// what sets them apart is the predictor, which is not the policy's: the truth
+// (predict.NewPerfect) for the one, a history (predict.NewHistory) for the other.
 var variants = map[string]Config{
 	"3sigma":         {},
 	"3sigma-nodist":  {Point: true},
@@ -116,8 +154,9 @@ var variants = map[string]Config{
 	"point-real":     {Point: true, OverEstimate: Off},
 }
 
-// Variant returns the configuration of a named system of the paper. point-perfect and
-// point-real differ only in the predictor they are given.
+// Variant returns the configuration of a named system of the paper. Those of
+// point-perfect and point-real differ in name only: the former is point-real in a [sched.Loop] whose
+// predictor knows the true runtimes, as predict.NewPerfect does.
 func Variant(name string) (Config, error) {
 	c, ok := variants[name]
 	if !ok {
@@ -137,31 +176,29 @@ func Variants() []string {
 	return names
 }
 
-// withDefaults fills zero fields in and checks the rest.
+// withDefaults checks the fields and replaces what stands for something else by what it stands for.
 func (c Config) withDefaults() (Config, error) {
-	def := func(f *float64, v float64) {
-		if *f == 0 {
-			*f = v
+	if err := c.check(); err != nil {
+		return c, err
+	}
+	for _, w := range c.weights() {
+		switch *w.v {
+		case 0:
+			*w.v = w.def
+		case None:
+			*w.v = 0
 		}
 	}
-	def(&c.Threshold, 0.05)
-	def(&c.TailWeight, 0.25)
-	def(&c.LateWeight, 0.01)
-	def(&c.PreemptWeight, 1)
-	if c.Name == "" {
-		c.Name = "3sigma"
-	}
+	c.Name = cmp.Or(c.Name, "3sigma")
+	c.Slot = cmp.Or(c.Slot, 2*time.Minute)
+	c.Window = cmp.Or(c.Window, 12*c.Slot)
+	c.Cycle = cmp.Or(c.Cycle, 10*time.Second)
 	if c.Solver == nil {
 		c.Solver = native.New(nil)
 	}
-	if c.Slot == 0 {
-		c.Slot = 2 * time.Minute
-	}
-	if c.Window == 0 {
-		c.Window = 12 * c.Slot
-	}
-	if c.Cycle == 0 {
-		c.Cycle = 10 * time.Second
+	if c.CutOff > 0 {
+		limit := max(1, time.Duration(c.CutOff*float64(c.Cycle)))
+		c.Options.Time = min(cmp.Or(c.Options.Time, limit), limit)
 	}
 	if c.Options.Work == 0 && c.Options.Time == 0 {
 		c.Options.Work = DefaultWork
@@ -169,36 +206,64 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Stopwatch == nil {
 		c.Stopwatch = func() time.Duration { return 0 }
 	}
-	return c, c.check()
+	switch {
+	case c.Window < c.Slot:
+		return c, &ConfigError{"Window", c.Window, fmt.Sprintf("at least a slot of %v", c.Slot)}
+	case c.Window/c.Slot > maxSlots:
+		return c, &ConfigError{"Window", c.Window, fmt.Sprintf("at most %d slots of %v", maxSlots, c.Slot)}
+	}
+	return c, nil
 }
 
-func (c Config) check() error {
-	switch {
-	case c.Slot < 0:
-		return fmt.Errorf("%w: Slot %v, want more than 0", ErrConfig, c.Slot)
-	case c.Window < c.Slot:
-		return fmt.Errorf("%w: Window %v, want at least a slot of %v", ErrConfig, c.Window, c.Slot)
-	case c.Window/c.Slot > maxSlots:
-		return fmt.Errorf("%w: Window %v holds more than %d slots of %v", ErrConfig, c.Window, maxSlots, c.Slot)
-	case c.Cycle < 0:
-		return fmt.Errorf("%w: Cycle %v, want more than 0", ErrConfig, c.Cycle)
-	case c.OverEstimate < Adaptive || c.OverEstimate > Always:
-		return fmt.Errorf("%w: OverEstimate %d", ErrConfig, c.OverEstimate)
+// weight is a field in which 0 stands for a default and None for 0.
+type weight struct {
+	name     string
+	v        *float64
+	def, max float64
+}
+
+func (c *Config) weights() [5]weight {
+	return [...]weight{
+		{"Threshold", &c.Threshold, 0.05, 1},
+		{"TailWeight", &c.TailWeight, 0.25, 1},
+		{"LateWeight", &c.LateWeight, 0.01, 1},
+		{"PreemptWeight", &c.PreemptWeight, 1, maxPreemptWeight},
+		{"CutOff", &c.CutOff, 0, 1},
 	}
-	for _, f := range []struct {
-		name   string
-		v, max float64
-	}{
-		{"Threshold", c.Threshold, 1},
-		{"TailWeight", c.TailWeight, 1},
-		{"LateWeight", c.LateWeight, 1},
-		{"PreemptWeight", c.PreemptWeight, math.MaxFloat64},
-	} {
-		if math.IsNaN(f.v) || f.v < 0 || f.v > f.max {
-			return fmt.Errorf("%w: %s %v, want 0 to %v", ErrConfig, f.name, f.v, f.max)
+}
+
+// check refuses what no default can mend.
+func (c *Config) check() error {
+	for _, w := range c.weights() {
+		if v := *w.v; v != None && !(v >= 0 && v <= w.max) {
+			return &ConfigError{w.name, v, fmt.Sprintf("a number from 0 to %g, or None", w.max)}
 		}
+	}
+	for _, d := range []struct {
+		name string
+		v    time.Duration
+	}{{"Window", c.Window}, {"Slot", c.Slot}, {"Cycle", c.Cycle}, {"Options.Time", c.Options.Time}} {
+		if d.v < 0 {
+			return &ConfigError{d.name, d.v, "no negative time"}
+		}
+	}
+	switch o := &c.Options; {
+	case o.Work < 0:
+		return &ConfigError{"Options.Work", o.Work, "at least 0"}
+	case math.IsNaN(o.Gap):
+		return &ConfigError{"Options.Gap", o.Gap, "a number"}
+	case o.Splits < solver.SplitsInteger || o.Splits > solver.SplitsNow:
+		return &ConfigError{"Options.Splits", int(o.Splits), "one of the split rules"}
+	case c.OverEstimate < Adaptive || c.OverEstimate > Always:
+		return &ConfigError{"OverEstimate", int(c.OverEstimate), "Adaptive, Off or Always"}
+	case c.Without&^mechanisms != 0:
+		return &ConfigError{"Without", c.Without, "the mechanisms of this package"}
 	}
 	return nil
 }
 
-const maxSlots = 1 << 12
+const (
+	maxSlots = 1 << 12
+	// maxPreemptWeight keeps prices within what a solver takes.
+	maxPreemptWeight = 1e6
+)

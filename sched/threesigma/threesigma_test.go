@@ -306,7 +306,7 @@ func TestConfig(t *testing.T) {
 		"endless window":    {Slot: 1, Window: time.Hour},
 		"NaN threshold":     {Threshold: math.NaN()},
 		"tail above 1":      {TailWeight: 2},
-		"negative price":    {PreemptWeight: -1},
+		"negative price":    {PreemptWeight: -2},
 		"unknown mode":      {OverEstimate: 7},
 		"negative cycle":    {Cycle: -time.Second},
 	} {

@@ -1,0 +1,199 @@
+package threesigma
+
+import (
+	"encoding/binary"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// known is what stays the same of a pending job from cycle to cycle.
+type known struct {
+	job        *sched.Job
+	prediction predict.Prediction
+	cycle      uint64
+	runtimes   runtimes
+	value      valuation
+
+	// choices are the sets that could hold the gang on these nodes; absent says why there is none.
+	nodes   *sched.NodeSet
+	choices []choice
+	absent  sched.ReasonCode
+
+	// planned is what the last cycle decided, if it planned a later start.
+	planned planned
+	stuck   stuck
+	// worthless tells that no option of this cycle was worth anything.
+	worthless bool
+}
+
+// planned is a start that was put off.
+type planned struct {
+	start  time.Time // zero for none
+	slowed bool
+}
+
+// choice is an equivalence set the job may run on.
+type choice struct {
+	*place
+	slowed bool
+	usage  []float64
+	// earliest is the first slot in which single nodes are expected to have room for the gang. It is only
+	// worked out for jobs that got stuck.
+	earliest int
+}
+
+// place is a set of nodes for one demand, shared by all jobs that ask for it.
+type place struct {
+	set    sched.EquivalenceSet
+	name   string
+	demand []float64
+	nodes  []int32
+	holds  int // tasks that the empty nodes hold
+	parts  *sched.Partitioning
+	within []int // the set's partitions in parts
+}
+
+// partitions are the set's.
+func (p *place) partitions(parts *sched.Partitioning) []int {
+	if p.parts != parts {
+		p.parts, p.within = parts, parts.Members(p.set)
+	}
+	return p.within
+}
+
+// places keeps a cluster's places, so that nodes are looked through once for each set and demand,
+// not for each job and cycle.
+type places struct {
+	nodes *sched.NodeSet
+	all   map[string]*place
+	key   []byte
+}
+
+// renew starts a cycle: it forgets all if the nodes have changed, and when far more is kept than
+// that many jobs may need. Jobs go on with the places that they have.
+func (c *places) renew(nodes *sched.NodeSet, pending int) {
+	if c.nodes != nodes || len(c.all) > 4*pending+1024 {
+		c.nodes, c.all = nodes, make(map[string]*place)
+	}
+}
+
+func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
+	name := set.String()
+	c.key = append(append(c.key[:0], name...), 0)
+	for _, d := range demand {
+		c.key = binary.LittleEndian.AppendUint64(c.key, math.Float64bits(d))
+	}
+	if p := c.all[string(c.key)]; p != nil {
+		return p
+	}
+	nodes := c.nodes.NodesOf(set)
+	p := &place{set: set, name: name, demand: demand, nodes: nodes, holds: c.nodes.Holds(demand, nodes)}
+	c.all[string(c.key)] = p
+	return p
+}
+
+// known returns what is kept of a pending job, working it out the first time, when its forecast is
+// new, and the choices when the nodes have changed.
+func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) (*known, error) {
+	k := p.jobs[w.Job.ID]
+	if k == nil || k.job != w.Job || !same(k.prediction, w.Prediction) {
+		k = &known{job: w.Job, prediction: w.Prediction}
+		var err error
+		if k.runtimes, err = p.cfg.forecast(w.Job, w.Prediction); err != nil {
+			return nil, err
+		}
+		if k.value, err = p.cfg.value(w.Job, k.runtimes); err != nil {
+			return nil, err
+		}
+		p.jobs[w.Job.ID] = k
+	}
+	if k.nodes != nodes {
+		p.choose(k, nodes)
+		k.nodes = nodes
+	}
+	k.cycle = p.cycle
+	return k, nil
+}
+
+// choose lists the equivalence sets on which the gang could ever fit.
+func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
+	j := k.job
+	k.choices, k.absent = nil, ""
+	demand, err := nodes.Demand(j.Demand)
+	switch {
+	case err != nil: // no node offers the resource; one may come
+		k.absent = sched.ReasonNoFeasibleSet
+		return
+	case j.Utility == nil:
+		k.absent = sched.ReasonNoUtility
+		return
+	}
+	add := func(set sched.EquivalenceSet, slowed bool) {
+		if at := p.places.place(set, demand); at.holds >= j.Tasks {
+			k.choices = append(k.choices, choice{place: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
+		}
+	}
+	if j.Preferred.IsAny() || j.Slowdown <= 1 {
+		add(j.Required, false)
+	} else {
+		add(j.Required.And(j.Preferred), false)
+		if p.cfg.Without&SoftPreferences == 0 {
+			add(j.Required, true)
+		}
+	}
+	if len(k.choices) == 0 {
+		k.absent = sched.ReasonNoFeasibleSet
+	}
+}
+
+// usage is the consumption of an option by slots since its start: it is never 0 in the first.
+func (p *Policy) usage(d dist.Distribution) []float64 {
+	u := make([]float64, p.cfg.slots())
+	dist.Survivals(u, d, 0, p.cfg.Slot.Seconds())
+	u[0] = 1
+	if p.cfg.Without&Pruning == 0 {
+		return trim(u)
+	}
+	for t := range u {
+		u[t] = max(u[t], Negligible)
+	}
+	return u
+}
+
+// trim cuts the slots at the end in which nothing is used any more.
+func trim(usage []float64) []float64 {
+	n := len(usage)
+	for n > 0 && !(usage[n-1] > 0) {
+		n--
+	}
+	return usage[:n]
+}
+
+// same tells whether a job is still forecast the same. Distributions are immutable, so equal values
+// say equal things; types that cannot be compared are taken to be new.
+func same(a, b predict.Prediction) bool {
+	if a.Point != b.Point || a.Dist == nil || b.Dist == nil {
+		return a.Point == b.Point && a.Dist == nil && b.Dist == nil
+	}
+	t := reflect.TypeOf(a.Dist)
+	return t == reflect.TypeOf(b.Dist) && t.Comparable() && a.Dist == b.Dist
+}
+
+// forget drops what is kept of jobs that are gone.
+func (p *Policy) forget() {
+	for id, k := range p.jobs {
+		if k.cycle != p.cycle {
+			delete(p.jobs, id)
+		}
+	}
+	for id, h := range p.held {
+		if h.cycle != p.cycle {
+			delete(p.held, id)
+		}
+	}
+}

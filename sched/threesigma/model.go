@@ -1,0 +1,241 @@
+package threesigma
+
+import (
+	"sort"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/solver"
+)
+
+// model is one cycle's problem and what its parts were made from.
+type model struct {
+	policy  *Policy
+	snap    *sched.Snapshot
+	parts   *sched.Partitioning
+	problem solver.Problem
+
+	jobs []*known // by pending job
+	runs []*held  // by running job
+	// rows tell which pending job and options the problem's jobs are.
+	rows []row
+	// victims are indexes into snap.Running of the problem's running jobs.
+	victims []int
+	// valued is the number of placement options valued.
+	valued int
+
+	// What follows is memory. Options and origins go together.
+	options   []solver.Option
+	origins   []origin
+	total     []float64 // capacity by partition and resource, of the partitioning totalOf
+	totalOf   *sched.Partitioning
+	capacity  []float64
+	usage     []float64
+	starts    []float64
+	worth     []float64
+	sets      []sched.EquivalenceSet
+	rehearsal sched.Placer
+}
+
+// row is a job of the problem.
+type row struct {
+	pending int // index into snap.Pending
+	from    int // its first option in model.origins
+}
+
+// origin is the placement option behind a solver option.
+type origin struct {
+	slowed bool
+	// void tells that it is worth nothing.
+	void  bool
+	start int
+}
+
+// build makes the problem: partitions, capacity, options, victims and hint.
+func (p *Policy) build(s *sched.Snapshot) (*model, error) {
+	if p.model == nil {
+		p.model = &model{policy: p}
+	}
+	m := p.model
+	m.snap, m.valued = s, 0
+	p.places.renew(s.Nodes, len(s.Pending))
+	if err := m.recall(); err != nil {
+		return nil, err
+	}
+	m.partition()
+	m.use()
+	m.fill()
+	m.offers()
+	m.preemptible()
+	m.hint()
+	return m, nil
+}
+
+// recall looks up what is known of every job.
+func (m *model) recall() error {
+	m.jobs, m.runs = m.jobs[:0], m.runs[:0]
+	for i := range m.snap.Pending {
+		k, err := m.policy.known(&m.snap.Pending[i], m.snap.Nodes)
+		if err != nil {
+			return err
+		}
+		m.jobs = append(m.jobs, k)
+	}
+	for i := range m.snap.Running {
+		h, err := m.policy.holding(&m.snap.Running[i])
+		if err != nil {
+			return err
+		}
+		m.runs = append(m.runs, h)
+	}
+	return nil
+}
+
+// partition refines the nodes by the sets that the pending jobs tell apart.
+func (m *model) partition() {
+	m.sets = m.sets[:0]
+	for _, k := range m.jobs {
+		for i := range k.choices {
+			if set := k.choices[i].set; !set.IsAny() {
+				m.sets = append(m.sets, set)
+			}
+		}
+	}
+	parts := m.policy.refiner.Refine(m.snap.Nodes, m.sets)
+	cfg, pr := &m.policy.cfg, &m.problem
+	pr.SlotSeconds, pr.Slots, pr.Resources = cfg.Slot.Seconds(), cfg.slots(), m.snap.Nodes.Resources()
+	if m.parts == parts {
+		return
+	}
+	m.parts = parts
+	pr.Partitions = make([]solver.Partition, parts.Len())
+	for x := range pr.Partitions {
+		pr.Partitions[x] = solver.Partition{Name: parts.Name(x), Nodes: len(parts.Nodes(x))}
+	}
+}
+
+// offers values the placement options of every pending job.
+func (m *model) offers() {
+	m.options, m.origins, m.rows = m.options[:0], m.origins[:0], m.rows[:0]
+	m.starts, m.worth = resize(m.starts, m.problem.Slots), resize(m.worth, m.problem.Slots)
+	m.problem.Jobs = m.problem.Jobs[:0]
+	for i, k := range m.jobs {
+		from := len(m.options)
+		if k.stuck.is {
+			m.rehearse(k)
+		}
+		m.offer(k)
+		if len(m.options) == from {
+			continue
+		}
+		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID})
+		m.rows = append(m.rows, row{pending: i, from: from})
+	}
+	// Only now does the memory of the options stay where it is.
+	for j := range m.rows {
+		to := len(m.options)
+		if j+1 < len(m.rows) {
+			to = m.rows[j+1].from
+		}
+		m.problem.Jobs[j].Options = m.options[m.rows[j].from:to:to]
+	}
+}
+
+// offer values one job's options: every slot on its preferred nodes at full speed, and
+// on all the nodes it may use at the slowed runtime.
+func (m *model) offer(k *known) {
+	cfg := &m.policy.cfg
+	waited := m.snap.Now.Sub(k.job.Submitted).Seconds()
+	for s := range m.starts {
+		m.starts[s] = waited + float64(s)*m.problem.SlotSeconds
+	}
+	k.worthless = true
+	for i := range k.choices {
+		c := &k.choices[i]
+		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
+		m.valued += len(m.worth)
+		for s, v := range m.worth {
+			void := !(v > 0)
+			if !void {
+				k.worthless = false
+			}
+			if s < c.earliest {
+				continue
+			}
+			if void {
+				if cfg.Without&Pruning == 0 {
+					continue
+				}
+				v = Negligible
+			}
+			m.options = append(m.options, solver.Option{
+				Set: c.name, Start: s, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
+				Usage: c.usage[:min(len(c.usage), m.problem.Slots-s)], Value: min(v, maxValue),
+			})
+			m.origins = append(m.origins, origin{slowed: c.slowed, void: void, start: s})
+		}
+	}
+}
+
+// preemptible offers the running jobs of lower priority than some pending job that has options, at the
+// utility they are expected to earn if left alone.
+func (m *model) preemptible() {
+	m.victims, m.problem.Running = m.victims[:0], m.problem.Running[:0]
+	if m.policy.cfg.Without&Preemption != 0 || len(m.rows) == 0 {
+		return
+	}
+	top := m.jobs[m.rows[0].pending].job.Priority
+	for _, r := range m.rows {
+		top = max(top, m.jobs[r.pending].job.Priority)
+	}
+	for i, h := range m.runs {
+		r := &m.snap.Running[i]
+		if r.Job.Priority >= top || len(h.alloc) == 0 {
+			continue
+		}
+		m.victims = append(m.victims, i)
+		m.problem.Running = append(m.problem.Running, solver.Running{
+			ID: r.Job.ID, PreemptCost: m.policy.price(h, r, m.snap.Now), Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
+		})
+	}
+}
+
+// hint gives the solver the last cycle's plan, shifted to this cycle's slots.
+func (m *model) hint() {
+	clear(m.problem.Hint)
+	if m.policy.cfg.Without&WarmStart != 0 {
+		return
+	}
+	for j := range m.rows {
+		k := m.jobs[m.rows[j].pending]
+		if k.planned.start.IsZero() {
+			continue
+		}
+		// Capacity was due in the slot that begins no earlier than planned.
+		m.suggest(j, m.policy.cfg.slotAt(m.snap.Now, k.planned.start), k.planned.slowed)
+	}
+}
+
+// suggest hints the job's first option of that kind that starts no earlier.
+func (m *model) suggest(j, start int, slowed bool) {
+	from := m.origins[m.rows[j].from:][:len(m.problem.Jobs[j].Options)]
+	o := sort.Search(len(from), func(o int) bool {
+		if from[o].slowed != slowed {
+			return from[o].slowed
+		}
+		return from[o].start >= start
+	})
+	if o == len(from) || from[o].slowed != slowed {
+		return
+	}
+	if m.problem.Hint == nil {
+		m.problem.Hint = make(map[string]int, len(m.rows))
+	}
+	m.problem.Hint[m.problem.Jobs[j].ID] = o
+}
+
+func resize(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}

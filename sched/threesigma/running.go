@@ -1,0 +1,148 @@
+package threesigma
+
+import (
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/utility"
+)
+
+// held is what stays the same of a running job from cycle to cycle, and its overruns.
+type held struct {
+	job        *sched.Job
+	prediction predict.Prediction
+	started    time.Time
+	cycle      uint64
+	runtimes   runtimes
+
+	// demand and alloc say what it holds, of these nodes in these partitions.
+	nodes  []sched.NodeTasks
+	parts  *sched.Partitioning
+	demand []float64
+	alloc  []solver.Split
+
+	overrun overrun
+	// usage[t] is the probability that it still holds its nodes t slots from now. It is this cycle's.
+	usage []float64
+}
+
+// overrun is how often a job has outlived its distribution: after its times-th overrun it is taken to
+// finish when it has run for until seconds.
+type overrun struct {
+	times int
+	until float64
+}
+
+// holding returns what is kept of a running job.
+func (p *Policy) holding(r *sched.Running) (*held, error) {
+	h := p.held[r.Job.ID]
+	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || !same(h.prediction, r.Prediction) {
+		rt, err := p.cfg.forecast(r.Job, r.Prediction)
+		if err != nil {
+			return nil, err
+		}
+		last := h
+		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started, runtimes: rt}
+		if last != nil && last.started.Equal(r.Started) {
+			h.overrun = last.overrun
+		}
+		p.held[r.Job.ID] = h
+	}
+	h.cycle = p.cycle
+	return h, nil
+}
+
+// locate works out what the job holds in each partition, if that may have changed. A resource that left
+// with its nodes is no longer held.
+func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Partitioning) {
+	if h.parts == parts && sameSlice(h.nodes, r.Nodes) {
+		return
+	}
+	h.parts, h.nodes, h.alloc = parts, r.Nodes, nil
+	var err error
+	if h.demand, err = nodes.Demand(r.Job.Demand); err != nil {
+		h.demand = nil
+		return
+	}
+	count := make([]int, parts.Len())
+	for _, n := range r.Nodes {
+		if at, ok := nodes.Index(n.Node); ok {
+			count[parts.Of(at)] += n.Tasks
+		}
+	}
+	for x, c := range count {
+		if c > 0 {
+			h.alloc = append(h.alloc, solver.Split{Partition: x, Count: c})
+		}
+	}
+}
+
+func sameSlice(a, b []sched.NodeTasks) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// survive fills h.usage (RC of section 3.2). It is 1 at t = 0: the job does run.
+func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
+	elapsed := now.Sub(r.Started).Seconds()
+	slot, d := p.cfg.Slot.Seconds(), h.runtimes.on(r.Slowed)
+	if _, hi := d.Bounds(); elapsed >= hi || d.CDF(elapsed) >= 1 {
+		p.overdue(h, elapsed)
+		return
+	}
+	if p.cfg.Without&Conditioning != 0 {
+		for t := range h.usage {
+			h.usage[t] = 1 - d.CDF(elapsed+float64(t)*slot)
+		}
+	} else {
+		dist.Survivals(h.usage, d, elapsed, slot)
+	}
+	h.usage[0] = 1
+}
+
+// overdue is survive past the end of the distribution (section 4.2.1).
+func (p *Policy) overdue(h *held, elapsed float64) {
+	clear(h.usage)
+	h.usage[0] = 1
+	if p.cfg.Without&ExpInc != 0 {
+		return
+	}
+	o := &h.overrun
+	for o.times == 0 || elapsed >= o.until {
+		o.until = elapsed + math.Ldexp(p.cfg.Cycle.Seconds(), min(o.times, maxDoublings))
+		o.times++
+	}
+	slot := p.cfg.Slot.Seconds()
+	for t := 1; t < len(h.usage) && elapsed+float64(t)*slot < o.until; t++ {
+		h.usage[t] = 1
+	}
+}
+
+// maxDoublings keeps the increment finite: 2^40 cycles outlast any cluster.
+const maxDoublings = 40
+
+// price is what preempting the running job costs: the utility it is expected to earn if it goes on.
+func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
+	if p.cfg.PreemptWeight == 0 {
+		return 0
+	}
+	d := h.runtimes.on(r.Slowed)
+	elapsed := now.Sub(r.Started).Seconds()
+	began := r.Started.Sub(r.Job.Submitted).Seconds()
+	own := worthOf(r.Job)
+	worth := own.At(began + elapsed)
+	if rest, err := dist.Condition(d, elapsed); err == nil && d.CDF(elapsed) < 1 {
+		worth = utility.Expected(own, rest, began)
+	}
+	return min(p.cfg.PreemptWeight*max(worth, minPrice), maxValue)
+}
+
+const (
+	// minPrice keeps the solver from preempting a job just because it no longer earns anything.
+	minPrice = 1e-3
+	// maxValue is the most a solver takes: what is worth more is worth that.
+	maxValue = 1e15
+)
