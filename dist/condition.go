@@ -12,7 +12,7 @@ import "math"
 // the forecast is refuted and the result is a [Point] at elapsed: "it ends any
 // moment". Elapsed is finite and >= 0.
 func Condition(d Distribution, elapsed float64) (Distribution, error) {
-	const fn = "Condition"
+	const fn = "dist.Condition"
 	if err := checkDist(fn, "d", d); err != nil {
 		return nil, err
 	}

@@ -229,6 +229,7 @@ func TestMoreConstructorsRefuse(t *testing.T) {
 		"mixture negative":     func() error { _, err := dist.NewMixture([]dist.Component{{-1, dist.Point{}}}); return err },
 		"mixture weightless":   func() error { _, err := dist.NewMixture([]dist.Component{{0, dist.Point{}}}); return err },
 		"sum nil":              func() error { _, err := dist.Sum(none, none); return err },
+		"maximum of 2^30+1":    func() error { _, err := dist.MaxOf(dist.Point{}, 1<<30+1); return err },
 		"maximum of 0":         func() error { _, err := dist.MaxOf(dist.Point{}, 0); return err },
 		"tabulate to 0":        func() error { _, err := dist.Tabulate(dist.Point{}, 0); return err },
 	} {

@@ -7,20 +7,28 @@ import (
 )
 
 // ErrInvalid marks a parameter outside its domain: NaN, infinite, negative,
-// or inconsistent with another one. Every error of this package about an
-// argument wraps it; the concrete type is [*ParamError].
-var ErrInvalid = errors.New("dist: invalid parameter")
+// or inconsistent with another one. Every error of this package and of package
+// utility about an argument wraps it; the concrete type is [*ParamError].
+var ErrInvalid = errors.New("invalid parameter")
 
 // ErrEmpty marks a question that needs at least one observation.
 var ErrEmpty = errors.New("dist: no observations")
 
+// ErrFormat marks bytes that are not what they should be the serial form of: a sketch, a
+// distribution, a utility.
+var ErrFormat = errors.New("invalid encoding")
+
+// ErrForeign marks a value that has no serial form because its type is not one of the
+// package that should encode it. The error that wraps it names the Go type.
+var ErrForeign = errors.New("foreign type has no encoding")
+
 // ParamError names the parameter that was refused.
 type ParamError struct {
-	// Func is the refusing function or method, as "NewUniform".
+	// Func is the refusing function or method with its package, as "dist.NewUniform".
 	Func string
 	// Param is the parameter's name, with its index for slices, as "weights[3]".
 	Param string
-	// Value is the refused value.
+	// Value is the refused value; durations are in seconds. NaN stands for what is no number.
 	Value float64
 	// Want says what would have been accepted.
 	Want string
@@ -28,11 +36,40 @@ type ParamError struct {
 
 // Error implements error.
 func (e *ParamError) Error() string {
-	return fmt.Sprintf("%v: %s: %s = %v, want %s", ErrInvalid, e.Func, e.Param, e.Value, e.Want)
+	return fmt.Sprintf("%s: %v: %s = %v, want %s", e.Func, ErrInvalid, e.Param, e.Value, e.Want)
 }
 
 // Unwrap returns [ErrInvalid].
 func (e *ParamError) Unwrap() error { return ErrInvalid }
+
+// FormatError names the field of a serial form that was refused.
+type FormatError struct {
+	// Func is the refusing function with its package, as "dist.Unmarshal".
+	Func string
+	// Field is the way to what is refused, as "parts[1].of.sigma"; empty for the whole.
+	Field string
+	// Problem is what is wrong there.
+	Problem string
+	// Err is the cause where there is one, such as a [*ParamError].
+	Err error
+}
+
+// Error implements error.
+func (e *FormatError) Error() string {
+	s := fmt.Sprintf("%s: %v: ", e.Func, ErrFormat)
+	if e.Field != "" {
+		s += e.Field + ": "
+	}
+	return s + e.Problem
+}
+
+// Unwrap returns [ErrFormat] and the cause.
+func (e *FormatError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrFormat}
+	}
+	return []error{ErrFormat, e.Err}
+}
 
 const (
 	wantNonNegative = "a finite number >= 0"

@@ -24,7 +24,7 @@ type Histogram struct {
 // than there are weights. Edges are finite, >= 0 and non-decreasing; weights are
 // finite, >= 0 and need not sum to one, but to more than zero.
 func NewHistogram(edges, weights []float64) (*Histogram, error) {
-	const fn = "NewHistogram"
+	const fn = "dist.NewHistogram"
 	if len(weights) == 0 || len(edges) != len(weights)+1 {
 		return nil, &ParamError{Func: fn, Param: "len(edges)", Value: float64(len(edges)),
 			Want: "len(weights)+1, and at least 2"}
@@ -57,7 +57,7 @@ func FromSamples(values []float64) (*Histogram, error) {
 		return nil, ErrEmpty
 	}
 	for i, v := range values {
-		if err := checkNonNegative("FromSamples", indexed("values", i), v); err != nil {
+		if err := checkNonNegative("dist.FromSamples", indexed("values", i), v); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +79,7 @@ func FromSamples(values []float64) (*Histogram, error) {
 // knot, cum[i] at x[i]; a value of x that comes twice is a jump. x is finite,
 // >= 0 and non-decreasing; cum is non-decreasing from 0 to 1.
 func FromKnots(x, cum []float64) (*Histogram, error) {
-	const fn = "FromKnots"
+	const fn = "dist.FromKnots"
 	if len(x) < 2 || len(x) != len(cum) {
 		return nil, &ParamError{Func: fn, Param: "len(x)", Value: float64(len(x)), Want: "len(cum), and at least 2"}
 	}
@@ -287,20 +287,25 @@ func leftShare(lo, mean, hi float64) float64 {
 }
 
 // histogram finishes: normalises the mass to one, drops the massless right end and
-// sums up the partial means. At least some mass was added.
+// sums up the partial means. At least some mass was added. The knots of what it returns, given to
+// a builder again, make the same histogram, so that it can be written down and read back.
 func (b *builder) histogram() *Histogram {
+	if total := b.mass; total != 1 {
+		// Division may make neighbours equal, so the knots are pushed again, over themselves.
+		x, cum := b.x, b.cum
+		*b = builder{x: x[:0], cum: cum[:0]}
+		for i := range x {
+			b.push(x[i], cum[i]/total)
+		}
+	}
 	n := len(b.x)
-	total := b.mass
-	for n > 2 && b.cum[n-2] == total {
+	for n > 2 && b.cum[n-2] == 1 {
 		n--
 	}
 	h := &Histogram{x: b.x[:n:n], cum: b.cum[:n:n], partial: make([]float64, n)}
-	for i := range h.cum {
-		h.cum[i] /= total
-		if i > 0 {
-			mass := h.cum[i] - h.cum[i-1]
-			h.partial[i] = h.partial[i-1] + mass*(h.x[i-1]+(h.x[i]-h.x[i-1])/2)
-		}
+	for i := 1; i < n; i++ {
+		mass := h.cum[i] - h.cum[i-1]
+		h.partial[i] = h.partial[i-1] + mass*(h.x[i-1]+(h.x[i]-h.x[i-1])/2)
 	}
 	return h
 }

@@ -3,14 +3,14 @@ package dist
 import "math"
 
 // MaxOf returns the distribution of the largest of n independent draws of d:
-// when a gang of n tasks is done. Its CDF is CDF^n. n is at least 1.
+// when a gang of n tasks is done. Its CDF is CDF^n. n is 1 … 2³⁰.
 func MaxOf(d Distribution, n int) (Distribution, error) {
-	const fn = "MaxOf"
+	const fn = "dist.MaxOf"
 	if err := checkDist(fn, "d", d); err != nil {
 		return nil, err
 	}
-	if n < 1 {
-		return nil, &ParamError{Func: fn, Param: "n", Value: float64(n), Want: "at least 1"}
+	if n < 1 || n > 1<<30 {
+		return nil, &ParamError{Func: fn, Param: "n", Value: float64(n), Want: "1 … 2³⁰"}
 	}
 	if _, certain := asPoint(d); certain || n == 1 {
 		return d, nil
@@ -50,15 +50,6 @@ func (m maximum) Quantile(p float64) float64 {
 
 func (m maximum) Mean() float64            { return m.mean }
 func (m maximum) Bounds() (lo, hi float64) { return m.d.Bounds() }
-func (m maximum) rescale(k float64) Distribution {
-	scaled, err := Scale(m.d, k)
-	if err != nil {
-		return affine{d: m, mul: k}
-	}
-	s := maximum{d: scaled, n: m.n, mean: k * m.mean}
-	s.h, _ = scaled.(*Histogram)
-	return s
-}
 
 func (m maximum) PartialMean(x float64) float64 {
 	lo, hi := m.Bounds()

@@ -21,7 +21,7 @@ type Mixture struct{ parts []Component }
 // zero. If all are points, uniforms or histograms the result is a [*Histogram],
 // exactly; a single component is returned itself; otherwise it is a [Mixture].
 func NewMixture(components []Component) (Distribution, error) {
-	const fn = "NewMixture"
+	const fn = "dist.NewMixture"
 	total := 0.0
 	parts := make([]Component, 0, len(components))
 	for i, c := range components {

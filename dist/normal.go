@@ -14,7 +14,7 @@ type Normal struct {
 // that it is not negative; its mean is therefore above mu. Mu is finite and not
 // further below 0 than 35 sigma, sigma is finite and > 0.
 func NewNormal(mu, sigma float64) (Normal, error) {
-	const fn = "NewNormal"
+	const fn = "dist.NewNormal"
 	if err := checkPositive(fn, "sigma", sigma); err != nil {
 		return Normal{}, err
 	}
@@ -94,7 +94,10 @@ func (n Normal) PartialMean(x float64) float64 {
 }
 
 func (n Normal) rescale(k float64) Distribution {
-	return Normal{mu: k * n.mu, sigma: k * n.sigma, above: n.above}
+	if s, err := NewNormal(k*n.mu, k*n.sigma); err == nil {
+		return s
+	}
+	return affine{d: n, mul: k}
 }
 
 // density is that of the standard normal.

@@ -9,7 +9,7 @@ type Exponential struct{ mean float64 }
 // NewExponential returns the exponential distribution of the given mean,
 // finite and > 0.
 func NewExponential(mean float64) (Exponential, error) {
-	if err := checkPositive("NewExponential", "mean", mean); err != nil {
+	if err := checkPositive("dist.NewExponential", "mean", mean); err != nil {
 		return Exponential{}, err
 	}
 	return Exponential{mean: mean}, nil
@@ -78,7 +78,7 @@ type Lognormal struct{ mu, sigma float64 }
 // sigma finite and > 0, and the mean exp(mu + sigma²/2) must be neither 0 nor
 // infinite in a float64.
 func NewLognormal(mu, sigma float64) (Lognormal, error) {
-	const fn = "NewLognormal"
+	const fn = "dist.NewLognormal"
 	if !isFinite(mu) {
 		return Lognormal{}, &ParamError{Func: fn, Param: "mu", Value: mu, Want: "a finite number"}
 	}
@@ -148,7 +148,10 @@ func (l Lognormal) PartialMean(x float64) float64 {
 }
 
 func (l Lognormal) rescale(k float64) Distribution {
-	return Lognormal{mu: l.mu + math.Log(k), sigma: l.sigma}
+	if s, err := NewLognormal(l.mu+math.Log(k), l.sigma); err == nil {
+		return s
+	}
+	return affine{d: l, mul: k}
 }
 
 // phi is the standard normal CDF, precise in the left tail.

@@ -7,7 +7,7 @@ type Point struct{ v float64 }
 
 // NewPoint returns the distribution that is always v, a finite number >= 0.
 func NewPoint(v float64) (Point, error) {
-	if err := checkNonNegative("NewPoint", "v", v); err != nil {
+	if err := checkNonNegative("dist.NewPoint", "v", v); err != nil {
 		return Point{}, err
 	}
 	return Point{v: v}, nil

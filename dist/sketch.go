@@ -56,11 +56,11 @@ func (s *Sketch) limit() int {
 // is one that makes the sum of all overflow; nothing changes then. It does not allocate
 // once the sketch has its full number of bins.
 func (s *Sketch) Add(x float64) error {
-	if err := checkNonNegative("Sketch.Add", "x", x); err != nil {
+	if err := checkNonNegative("dist.Sketch.Add", "x", x); err != nil {
 		return err
 	}
 	if !isFinite(s.sum + x) {
-		return &ParamError{Func: "Sketch.Add", Param: "x", Value: x, Want: "small enough for the sum not to overflow"}
+		return &ParamError{Func: "dist.Sketch.Add", Param: "x", Value: x, Want: "small enough for the sum not to overflow"}
 	}
 	if x == 0 {
 		x = 0 // not -0
@@ -144,10 +144,10 @@ func (s *Sketch) Merge(o *Sketch) error {
 		return nil
 	}
 	if !isFinite(s.sum + o.sum) {
-		return &ParamError{Func: "Sketch.Merge", Param: "sum", Value: o.sum, Want: "small enough for the sum not to overflow"}
+		return &ParamError{Func: "dist.Sketch.Merge", Param: "sum", Value: o.sum, Want: "small enough for the sum not to overflow"}
 	}
 	if s.count > math.MaxUint64-o.count {
-		return &ParamError{Func: "Sketch.Merge", Param: "count", Value: float64(o.count), Want: "few enough for the count not to overflow"}
+		return &ParamError{Func: "dist.Sketch.Merge", Param: "count", Value: float64(o.count), Want: "few enough for the count not to overflow"}
 	}
 	s.bins = mergeBins(s.bins, o.bins)
 	comp := o.comp

@@ -2,13 +2,9 @@ package dist
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 )
-
-// ErrFormat marks bytes that are not a sketch of a version this package reads.
-var ErrFormat = errors.New("dist: not a valid sketch")
 
 // The binary form, little-endian: magic "hsk", version, bin limit (uint32),
 // number of bins (uint32), count (uint64), sum and its compensation (float64), then
@@ -30,7 +26,7 @@ func (s *Sketch) MarshalBinary() ([]byte, error) {
 func (s *Sketch) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
 	if s.limit() > sketchMaxBins {
-		return b, &ParamError{Func: "Sketch.AppendBinary", Param: "maxBins", Value: float64(s.limit()),
+		return b, &ParamError{Func: "dist.Sketch.AppendBinary", Param: "maxBins", Value: float64(s.limit()),
 			Want: fmt.Sprintf("at most %d", sketchMaxBins)}
 	}
 	b = append(b, sketchMagic...)
@@ -56,17 +52,17 @@ func (s *Sketch) AppendBinary(b []byte) ([]byte, error) {
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	le := binary.LittleEndian
 	if len(data) < sketchHeader || string(data[:3]) != sketchMagic {
-		return fmt.Errorf("%w: no header in %d bytes", ErrFormat, len(data))
+		return fmt.Errorf("dist.Sketch: %w: no header in %d bytes", ErrFormat, len(data))
 	}
 	if v := data[3]; v != sketchVersion {
-		return fmt.Errorf("%w: version %d, want %d", ErrFormat, v, sketchVersion)
+		return fmt.Errorf("dist.Sketch: %w: version %d, want %d", ErrFormat, v, sketchVersion)
 	}
 	limit, n := le.Uint32(data[4:]), le.Uint32(data[8:])
 	if limit < 2 || limit > sketchMaxBins || n > limit {
-		return fmt.Errorf("%w: %d bins of at most %d", ErrFormat, n, limit)
+		return fmt.Errorf("dist.Sketch: %w: %d bins of at most %d", ErrFormat, n, limit)
 	}
 	if want := sketchHeader + int(n)*sketchBin; len(data) != want {
-		return fmt.Errorf("%w: %d bytes, want %d for %d bins", ErrFormat, len(data), want, n)
+		return fmt.Errorf("dist.Sketch: %w: %d bytes, want %d for %d bins", ErrFormat, len(data), want, n)
 	}
 	t := Sketch{
 		max:   int(limit),
@@ -98,19 +94,19 @@ func (s *Sketch) check() error {
 	for i, g := range s.bins {
 		switch {
 		case !isFinite(g.hi) || !(prev < g.lo && 0 <= g.lo && g.lo <= g.mean && g.mean <= g.hi):
-			return fmt.Errorf("%w: bin %d: [%v, %v] with mean %v after %v", ErrFormat, i, g.lo, g.hi, g.mean, prev)
+			return fmt.Errorf("dist.Sketch: %w: bin %d: [%v, %v] with mean %v after %v", ErrFormat, i, g.lo, g.hi, g.mean, prev)
 		case g.count == 0 || g.count > math.MaxUint64-count || g.lo < g.hi && g.count < 2:
-			return fmt.Errorf("%w: bin %d: count %d", ErrFormat, i, g.count)
+			return fmt.Errorf("dist.Sketch: %w: bin %d: count %d", ErrFormat, i, g.count)
 		}
 		count += g.count
 		sum += g.mean * float64(g.count)
 		prev = g.hi
 	}
 	if count != s.count {
-		return fmt.Errorf("%w: bins hold %d values, header says %d", ErrFormat, count, s.count)
+		return fmt.Errorf("dist.Sketch: %w: bins hold %d values, header says %d", ErrFormat, count, s.count)
 	}
 	if total := s.sum + s.comp; !isFinite(s.comp) || !isFinite(s.sum) || s.sum < 0 || !(math.Abs(total-sum) <= 1e-6*sum) {
-		return fmt.Errorf("%w: sum %v, bins say %v", ErrFormat, total, sum)
+		return fmt.Errorf("dist.Sketch: %w: sum %v, bins say %v", ErrFormat, total, sum)
 	}
 	return nil
 }

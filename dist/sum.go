@@ -17,7 +17,7 @@ const (
 // exact mean; its support ends at the sum of the upper bounds, or of the far quantiles
 // [Tabulate] takes where a summand is unbounded.
 func Sum(a, b Distribution) (Distribution, error) {
-	const fn = "Sum"
+	const fn = "dist.Sum"
 	if err := checkDist(fn, "a", a); err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (h *Histogram) survivals(dst []float64, elapsed, slot, alive float64) {
 // Discretise returns P(X > t·slot) for t = 0 … n-1. The slot is positive and n
 // is not negative.
 func Discretise(d Distribution, slot float64, n int) ([]float64, error) {
-	const fn = "Discretise"
+	const fn = "dist.Discretise"
 	if err := checkDist(fn, "d", d); err != nil {
 		return nil, err
 	}

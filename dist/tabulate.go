@@ -8,7 +8,7 @@ import "math"
 // What is a histogram already, with at most 4n knots, is returned itself. n is
 // 1 … 65536.
 func Tabulate(d Distribution, n int) (*Histogram, error) {
-	const fn = "Tabulate"
+	const fn = "dist.Tabulate"
 	if err := checkDist(fn, "d", d); err != nil {
 		return nil, err
 	}

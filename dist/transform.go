@@ -4,7 +4,7 @@ import "math"
 
 // Scale returns the distribution of k·X, k finite and > 0.
 func Scale(d Distribution, k float64) (Distribution, error) {
-	const fn = "Scale"
+	const fn = "dist.Scale"
 	if err := checkDist(fn, "d", d); err != nil {
 		return nil, err
 	}
@@ -17,7 +17,7 @@ func Scale(d Distribution, k float64) (Distribution, error) {
 // Shift returns the distribution of X + by. A negative shift is allowed as
 // long as nothing becomes negative.
 func Shift(d Distribution, by float64) (Distribution, error) {
-	const fn = "Shift"
+	const fn = "dist.Shift"
 	if err := checkDist(fn, "d", d); err != nil {
 		return nil, err
 	}

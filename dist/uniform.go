@@ -9,11 +9,11 @@ type Uniform struct{ lo, hi float64 }
 // NewUniform returns the uniform distribution on [lo, hi], 0 <= lo <= hi,
 // both finite. With lo == hi it is a point.
 func NewUniform(lo, hi float64) (Uniform, error) {
-	if err := checkNonNegative("NewUniform", "lo", lo); err != nil {
+	if err := checkNonNegative("dist.NewUniform", "lo", lo); err != nil {
 		return Uniform{}, err
 	}
 	if !isFinite(hi) || hi < lo {
-		return Uniform{}, &ParamError{Func: "NewUniform", Param: "hi", Value: hi, Want: "a finite number >= lo"}
+		return Uniform{}, &ParamError{Func: "dist.NewUniform", Param: "hi", Value: hi, Want: "a finite number >= lo"}
 	}
 	return Uniform{lo: lo, hi: hi}, nil
 }

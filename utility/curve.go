@@ -1,35 +1,12 @@
 package utility
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/hedgesched/hedge/dist"
 )
-
-// ErrInvalid marks a curve's parameter outside its domain. Every error of
-// this package wraps it; the concrete type is [*ParamError].
-var ErrInvalid = errors.New("utility: invalid parameter")
-
-// ParamError names the parameter that was refused.
-type ParamError struct {
-	// Func is the refusing function, as "Deadline".
-	Func string
-	// Param is the parameter's name, as "points[3].V".
-	Param string
-	// Value is the refused value; durations are in seconds.
-	Value float64
-	// Want says what would have been accepted.
-	Want string
-}
-
-// Error implements error.
-func (e *ParamError) Error() string {
-	return fmt.Sprintf("%v: %s: %s = %v, want %s", ErrInvalid, e.Func, e.Param, e.Value, e.Want)
-}
-
-// Unwrap returns [ErrInvalid].
-func (e *ParamError) Unwrap() error { return ErrInvalid }
 
 // Point is a corner of a piecewise-linear curve.
 type Point struct {
@@ -60,13 +37,13 @@ type knee struct{ t, jump, bend float64 }
 // Piecewise returns the curve through points, which are sorted by T with at
 // most two at the same T.
 func Piecewise(points []Point) (*Curve, error) {
-	return newCurve("Piecewise", append([]Point(nil), points...))
+	return newCurve("utility.Piecewise", append([]Point(nil), points...))
 }
 
 // newCurve takes over points.
 func newCurve(fn string, points []Point) (*Curve, error) {
 	if len(points) == 0 {
-		return nil, &ParamError{Func: fn, Param: "len(points)", Value: 0, Want: "at least 1"}
+		return nil, &dist.ParamError{Func: fn, Param: "len(points)", Value: 0, Want: "at least 1"}
 	}
 	for i, p := range points {
 		switch {
@@ -111,18 +88,18 @@ func (c *Curve) slope(i int) float64 {
 }
 
 func pointError(fn string, i int, field string, v float64, want string) error {
-	return &ParamError{Func: fn, Param: fmt.Sprintf("points[%d].%s", i, field), Value: v, Want: want}
+	return &dist.ParamError{Func: fn, Param: fmt.Sprintf("points[%d].%s", i, field), Value: v, Want: want}
 }
 
 // Deadline is worth value until the deadline, completing exactly then
 // included, and nothing afterwards: an SLO job of the 3Sigma paper. The deadline
 // counts from submission and is not negative; value is finite and >= 0.
 func Deadline(deadline time.Duration, value float64) (*Curve, error) {
-	if err := check("Deadline", "deadline", deadline.Seconds(), "value", value); err != nil {
+	if err := check("utility.Deadline", "deadline", deadline.Seconds(), "value", value); err != nil {
 		return nil, err
 	}
 	d := deadline.Seconds()
-	return newCurve("Deadline", []Point{{d, value}, {d, 0}})
+	return newCurve("utility.Deadline", []Point{{d, value}, {d, 0}})
 }
 
 // DeadlineTail is worth value until the deadline, drops to tailValue there
@@ -130,16 +107,16 @@ func Deadline(deadline time.Duration, value float64) (*Curve, error) {
 // handling (3Sigma, section 4.2), which keeps seemingly hopeless jobs alive. The
 // tail is longer than 0; 0 <= tailValue <= value.
 func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curve, error) {
-	const fn = "DeadlineTail"
+	const fn = "utility.DeadlineTail"
 	d, t := deadline.Seconds(), tail.Seconds()
 	if err := check(fn, "deadline", d, "value", value); err != nil {
 		return nil, err
 	}
 	if tail <= 0 || !(d+t > d) {
-		return nil, &ParamError{Func: fn, Param: "tail", Value: t, Want: "longer than 0"}
+		return nil, &dist.ParamError{Func: fn, Param: "tail", Value: t, Want: "longer than 0"}
 	}
 	if !(tailValue >= 0 && tailValue <= value) {
-		return nil, &ParamError{Func: fn, Param: "tailValue", Value: tailValue, Want: "between 0 and value"}
+		return nil, &dist.ParamError{Func: fn, Param: "tailValue", Value: tailValue, Want: "between 0 and value"}
 	}
 	return newCurve(fn, []Point{{d, value}, {d, tailValue}, {d + t, 0}})
 }
@@ -147,22 +124,22 @@ func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curv
 // LinearDecay is worth value at submission and falls linearly to nothing at
 // the horizon: a best-effort job of the 3Sigma paper. The horizon is longer than 0.
 func LinearDecay(value float64, horizon time.Duration) (*Curve, error) {
-	const fn = "LinearDecay"
+	const fn = "utility.LinearDecay"
 	if err := check(fn, "horizon", horizon.Seconds(), "value", value); err != nil {
 		return nil, err
 	}
 	if horizon <= 0 {
-		return nil, &ParamError{Func: fn, Param: "horizon", Value: 0, Want: "longer than 0"}
+		return nil, &dist.ParamError{Func: fn, Param: "horizon", Value: 0, Want: "longer than 0"}
 	}
 	return newCurve(fn, []Point{{0, value}, {horizon.Seconds(), 0}})
 }
 
 func check(fn, timeName string, t float64, valueName string, v float64) error {
 	if t < 0 {
-		return &ParamError{Func: fn, Param: timeName, Value: t, Want: "not negative"}
+		return &dist.ParamError{Func: fn, Param: timeName, Value: t, Want: "not negative"}
 	}
 	if !isFinite(v) || v < 0 {
-		return &ParamError{Func: fn, Param: valueName, Value: v, Want: "a finite number >= 0"}
+		return &dist.ParamError{Func: fn, Param: valueName, Value: v, Want: "a finite number >= 0"}
 	}
 	return nil
 }
@@ -221,12 +198,12 @@ func (c *Curve) Range() (lo, hi float64) { return c.min, c.max }
 
 // Weighted returns w times c, w finite and >= 0.
 func Weighted(c *Curve, w float64) (*Curve, error) {
-	const fn = "Weighted"
+	const fn = "utility.Weighted"
 	if c == nil || len(c.points) == 0 {
-		return nil, &ParamError{Func: fn, Param: "c", Value: math.NaN(), Want: "a curve made by a constructor"}
+		return nil, &dist.ParamError{Func: fn, Param: "c", Value: math.NaN(), Want: "a curve made by a constructor"}
 	}
 	if !isFinite(w) || w < 0 {
-		return nil, &ParamError{Func: fn, Param: "w", Value: w, Want: "a finite number >= 0"}
+		return nil, &dist.ParamError{Func: fn, Param: "w", Value: w, Want: "a finite number >= 0"}
 	}
 	points := c.Points()
 	for i := range points {
@@ -238,11 +215,11 @@ func Weighted(c *Curve, w float64) (*Curve, error) {
 // Sum returns the curve whose value is the sum of those of cs, of which there is
 // at least one.
 func Sum(cs ...*Curve) (*Curve, error) {
-	const fn = "Sum"
+	const fn = "utility.Sum"
 	var times []float64
 	for i, c := range cs {
 		if c == nil || len(c.points) == 0 {
-			return nil, &ParamError{Func: fn, Param: fmt.Sprintf("cs[%d]", i), Value: math.NaN(), Want: "a curve made by a constructor"}
+			return nil, &dist.ParamError{Func: fn, Param: fmt.Sprintf("cs[%d]", i), Value: math.NaN(), Want: "a curve made by a constructor"}
 		}
 		for _, p := range c.points {
 			times = append(times, p.T)

@@ -204,9 +204,9 @@ func TestCurvesRefuse(t *testing.T) {
 		"sum overflows":              func() error { _, err := utility.Sum(huge, huge); return err },
 	} {
 		err := make()
-		var param *utility.ParamError
+		var param *dist.ParamError
 		require.ErrorAs(t, err, &param, name)
-		require.ErrorIs(t, err, utility.ErrInvalid, name)
+		require.ErrorIs(t, err, dist.ErrInvalid, name)
 	}
 }
 

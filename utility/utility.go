@@ -3,7 +3,8 @@
 // (3Sigma, section 3.1, equation 1).
 //
 // Times are seconds since the job's submission. Utilities are plain numbers;
-// only their ratios matter. The package never reads a clock.
+// only their ratios matter. The package never reads a clock. Refused arguments
+// are a [*dist.ParamError] that wraps [dist.ErrInvalid]; durations in it are in seconds.
 package utility
 
 // Utility is the worth of completing a job t seconds after its submission.

@@ -1,10 +1,11 @@
 // Package disttest is the conformance suite for [dist.Distribution]: what
 // every implementation owes its callers. Run it on a distribution of your own
 // and it checks that one and what [dist.Condition], [dist.Scale], [dist.Shift],
-// [dist.MaxOf], [dist.Tabulate] and [dist.Sum] make of it.
+// [dist.MaxOf], [dist.Tabulate] and [dist.Sum] make of it, and that [dist.Marshal] loses nothing.
 package disttest
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -89,6 +90,7 @@ func Check(t T, d dist.Distribution) {
 	checkMean(t, d)
 	checkPartialMean(t, d)
 	checkSurvivals(t, d)
+	checkEncoding(t, d)
 }
 
 // grid returns values worth asking d about: quantiles, their neighbours, both
@@ -256,6 +258,48 @@ func checkSurvivals(t T, d dist.Distribution) {
 			}
 		}
 	}
+}
+
+// checkEncoding writes d down and reads it back: the same to the last bit. A type that is foreign to
+// package dist has no serial form and owes none.
+func checkEncoding(t T, d dist.Distribution) {
+	t.Helper()
+	data, err := dist.Marshal(d)
+	if errors.Is(err, dist.ErrForeign) {
+		return
+	}
+	if !assert.NoError(t, err, "Marshal") {
+		return
+	}
+	back, err := dist.Unmarshal(data)
+	if !assert.NoError(t, err, "Unmarshal of %s", data) {
+		return
+	}
+	again, err := dist.Marshal(back)
+	assert.NoError(t, err, "Marshal of what was read")
+	assert.Equal(t, string(data), string(again), "what was read is written the same")
+	for _, x := range grid(d) {
+		if !alike(facts(d, x), facts(back, x)) {
+			t.Errorf("at %v: %v before encoding, %v after", x, facts(d, x), facts(back, x))
+			return
+		}
+	}
+}
+
+// facts are what d says of x, taken as a value and, where it is one, as a probability.
+func facts(d dist.Distribution, x float64) [7]float64 {
+	lo, hi := d.Bounds()
+	return [...]float64{lo, hi, d.Mean(), d.CDF(x), d.Quantile(d.CDF(x)), dist.Survival(d, x), dist.PartialMean(d, x)}
+}
+
+// alike compares bit by bit.
+func alike(a, b [7]float64) bool {
+	for i := range a {
+		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func sameUpTo(d dist.Distribution, mul, add float64) func(*testing.T, dist.Distribution) {
