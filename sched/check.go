@@ -14,31 +14,45 @@ var ErrInvalidPlan = errors.New("sched: invalid plan")
 //
 // A plan may leave out pending jobs; they stay pending.
 func CheckPlan(s *Snapshot, p *Plan) error {
+	jobs := make(map[string]*tracked, len(s.Pending)+len(s.Running))
+	for i := range s.Pending {
+		job := s.Pending[i].Job
+		jobs[job.ID] = &tracked{job: job}
+	}
+	for i := range s.Running {
+		r := &s.Running[i]
+		jobs[r.Job.ID] = &tracked{job: r.Job, phase: running, nodes: r.Nodes}
+	}
 	var c checker
-	return c.check(s, p)
+	return c.check(s, p, jobs)
 }
 
-// checker keeps what checking needs from cycle to cycle.
+// checker keeps what checking needs from cycle to cycle. A check costs what the plan's decisions do,
+// however many jobs wait and nodes there are.
 type checker struct {
-	free    []float64
-	pending map[string]int
-	running map[string]int
-	seen    map[string]struct{}
+	round uint64
+	free  []float64  // of the nodes looked at in this round
+	seen  []uint64   // by node: the round in which it was last looked at
+	jobs  []*tracked // of the plan's decisions
 }
 
-func (c *checker) check(s *Snapshot, p *Plan) error {
+// check verifies the plan; jobs are those of the snapshot, by id.
+func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 	if p == nil {
 		return fmt.Errorf("%w: no plan", ErrInvalidPlan)
 	}
+	if want := s.Nodes.Len() * len(s.Nodes.resources); len(s.Free) != want {
+		return fmt.Errorf("%w: a snapshot with %d free amounts, want %d", ErrInvalidPlan, len(s.Free), want)
+	}
 	c.reset(s)
 	for i := range p.Decisions {
-		if err := c.admit(s, &p.Decisions[i]); err != nil {
+		if err := c.admit(s, &p.Decisions[i], jobs); err != nil {
 			return err
 		}
 	}
 	for i := range p.Decisions {
 		if d := &p.Decisions[i]; d.Kind == Start {
-			if err := c.start(s, s.Pending[c.pending[d.Job]].Job, d); err != nil {
+			if err := c.start(s, c.jobs[i], d); err != nil {
 				return err
 			}
 		}
@@ -47,85 +61,70 @@ func (c *checker) check(s *Snapshot, p *Plan) error {
 }
 
 func (c *checker) reset(s *Snapshot) {
-	if c.pending == nil {
-		c.pending = make(map[string]int, len(s.Pending))
-		c.running = make(map[string]int, len(s.Running))
-		c.seen = make(map[string]struct{}, len(s.Pending))
-	}
-	clear(c.pending)
-	clear(c.running)
-	clear(c.seen)
-	c.free = append(c.free[:0], s.Free...)
-	for i := range s.Pending {
-		c.pending[s.Pending[i].Job.ID] = i
-	}
-	for i := range s.Running {
-		c.running[s.Running[i].Job.ID] = i
+	c.round++
+	clear(c.jobs)
+	c.jobs = c.jobs[:0]
+	if len(c.free) != len(s.Free) || len(c.seen) != s.Nodes.Len() {
+		c.free = make([]float64, len(s.Free))
+		c.seen = make([]uint64, s.Nodes.Len())
 	}
 }
 
 // admit checks that the decision is about a job it can be about, and frees
 // what preemptions free.
-func (c *checker) admit(s *Snapshot, d *Decision) error {
-	if _, twice := c.seen[d.Job]; twice {
-		return fmt.Errorf("%w: two decisions for job %q", ErrInvalidPlan, d.Job)
-	}
-	c.seen[d.Job] = struct{}{}
-	_, pending := c.pending[d.Job]
-	at, running := c.running[d.Job]
+func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) error {
+	j := jobs[d.Job]
 	switch {
-	case !pending && !running:
+	case j == nil || j.phase == stopping:
 		return fmt.Errorf("%w: %s of unknown job %q", ErrInvalidPlan, d.Kind, d.Job)
-	case d.Kind == Preempt && !running, d.Kind != Preempt && !pending:
-		return fmt.Errorf("%w: %s of job %q, which is not %s", ErrInvalidPlan, d.Kind, d.Job, needs(d.Kind))
+	case j.checked == c.round:
+		return fmt.Errorf("%w: two decisions for job %q", ErrInvalidPlan, d.Job)
+	case d.Kind == Preempt && j.phase == pending:
+		return fmt.Errorf("%w: %s of job %q, which is not running", ErrInvalidPlan, d.Kind, d.Job)
+	case d.Kind != Preempt && j.phase != pending:
+		return fmt.Errorf("%w: %s of job %q, which is not pending", ErrInvalidPlan, d.Kind, d.Job)
 	case d.Kind != Preempt && d.Kind != Start && d.Kind != Defer:
 		return fmt.Errorf("%w: job %q: %s is no decision", ErrInvalidPlan, d.Job, d.Kind)
-	case d.Kind != Preempt:
+	}
+	j.checked = c.round
+	c.jobs = append(c.jobs, j)
+	if d.Kind != Preempt {
 		return nil
 	}
-	r := &s.Running[at]
-	demand, err := s.Nodes.Demand(r.Job.Demand)
-	if err != nil {
+	demand := j.need(s.Nodes)
+	if demand == nil {
 		return nil // it holds nothing this cluster has
 	}
-	for _, nt := range r.Nodes {
-		if n, ok := s.Nodes.Index(nt.Node); ok {
-			c.take(n, demand, -float64(nt.Tasks))
+	for i, n := range j.places(s.Nodes) {
+		if n >= 0 {
+			c.take(s, int(n), demand, -float64(j.nodes[i].Tasks))
 		}
 	}
 	return nil
 }
 
-func needs(k Kind) string {
-	if k == Preempt {
-		return "running"
-	}
-	return "pending"
-}
-
-func (c *checker) start(s *Snapshot, job *Job, d *Decision) error {
-	demand, err := s.Nodes.Demand(job.Demand)
-	if err != nil {
+func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
+	job := j.job
+	demand := j.need(s.Nodes)
+	if demand == nil {
+		_, err := s.Nodes.Demand(job.Demand)
 		return fmt.Errorf("%w: start of job %q: %w", ErrInvalidPlan, job.ID, err)
 	}
-	width, tasks := len(demand), 0
+	tasks := 0
 	for _, nt := range d.Nodes {
 		n, ok := s.Nodes.Index(nt.Node)
 		switch {
 		case !ok:
 			return fmt.Errorf("%w: job %q starts on unknown node %q", ErrInvalidPlan, job.ID, nt.Node)
-		case nt.Tasks < 1:
-			return fmt.Errorf("%w: job %q starts %d tasks on node %q", ErrInvalidPlan, job.ID, nt.Tasks, nt.Node)
+		case nt.Tasks < 1 || nt.Tasks > job.Tasks:
+			return fmt.Errorf("%w: job %q of %d tasks starts %d tasks on node %q", ErrInvalidPlan, job.ID, job.Tasks, nt.Tasks, nt.Node)
 		case !job.Required.Matches(s.Nodes.Node(n).Labels):
 			return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required, nt.Node)
 		}
 		tasks += nt.Tasks
-		c.take(n, demand, float64(nt.Tasks))
-		for r, need := range demand {
-			if left := c.free[n*width+r]; need > 0 && left < -overcommit*max(s.Nodes.capacity[n*width+r], need) {
-				return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
-					ErrInvalidPlan, job.ID, s.Nodes.resources[r], nt.Node, -left)
-			}
+		if r, over := c.take(s, n, demand, float64(nt.Tasks)); over > 0 {
+			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
+				ErrInvalidPlan, job.ID, s.Nodes.resources[r], nt.Node, over)
 		}
 	}
 	if tasks != job.Tasks {
@@ -137,9 +136,20 @@ func (c *checker) start(s *Snapshot, job *Job, d *Decision) error {
 // overcommit is the part of a node's capacity that rounding may cost.
 const overcommit = 1e-7
 
-func (c *checker) take(n int, demand []float64, tasks float64) {
-	row := c.free[n*len(demand):]
+// take uses up what the tasks need of a node, or gives it back if tasks is negative, and tells by how much
+// the first resource of which they take too much is over-committed.
+func (c *checker) take(s *Snapshot, n int, demand []float64, tasks float64) (resource int, over float64) {
+	at := n * len(demand)
+	row := c.free[at : at+len(demand)]
+	if c.seen[n] != c.round {
+		c.seen[n] = c.round
+		copy(row, s.Free[at:])
+	}
 	for r, d := range demand {
 		row[r] -= tasks * d
+		if tasks > 0 && d > 0 && over == 0 && row[r] < -overcommit*max(s.Nodes.capacity[at+r], d) {
+			resource, over = r, -row[r]
+		}
 	}
+	return resource, over
 }

@@ -97,8 +97,13 @@ func (k Kind) String() string {
 	}
 }
 
-// MarshalText writes the decision's name.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+// MarshalText writes the decision's name; an unknown decision is an error.
+func (k Kind) MarshalText() ([]byte, error) {
+	if k < Defer || k > Preempt {
+		return nil, fmt.Errorf("sched: unknown decision %d", int(k))
+	}
+	return []byte(k.String()), nil
+}
 
 // UnmarshalText reads the decision's name.
 func (k *Kind) UnmarshalText(text []byte) error {
@@ -114,6 +119,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 var eventNames = [...]string{
 	NodeUp: "node-up", NodeDown: "node-down", Submitted: "submitted", Started: "started",
 	StartFailed: "start-failed", Preempted: "preempted", Finished: "finished", Withdrawn: "withdrawn",
+	PreemptFailed: "preempt-failed",
 }
 
 // String names the event as logs give it.
@@ -124,8 +130,13 @@ func (k EventKind) String() string {
 	return eventNames[k]
 }
 
-// MarshalText writes the event's name.
-func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+// MarshalText writes the event's name; an unknown event is an error.
+func (k EventKind) MarshalText() ([]byte, error) {
+	if k < NodeUp || int(k) >= len(eventNames) {
+		return nil, fmt.Errorf("sched: unknown event %d", int(k))
+	}
+	return []byte(eventNames[k]), nil
+}
 
 // UnmarshalText reads the event's name.
 func (k *EventKind) UnmarshalText(text []byte) error {

@@ -20,7 +20,8 @@ var ErrBadEvent = errors.New("sched: event ignored")
 // for a plan, checks it and has it carried out.
 //
 // Work outside the policy is proportional to what has changed since the last
-// cycle, but for one copy of the free resources by which plans are checked. Step and Run are for
+// cycle and to the plan's decisions, not to the jobs that wait or the nodes there are. The [Snapshot]
+// that a policy is shown shares the loop's memory: it is valid until the next Step. Step and Run are for
 // one goroutine at a time; Wake may be called from any.
 type Loop struct {
 	cluster   Cluster
@@ -32,11 +33,12 @@ type Loop struct {
 	observer  func(*Cycle)
 	onError   func(error) error
 	fresh     bool
-	elastic   bool
+	fixed     bool
 	wake      chan struct{}
 
 	state state
 	check checker
+	shown Snapshot
 }
 
 // Cycle is what happened in one cycle.
@@ -54,15 +56,22 @@ type Cycle struct {
 	// SnapshotTime, PlanTime and ApplyTime are wall-clock time, by the loop's stopwatch: taking in
 	// events and making the snapshot; the policy and the check of its plan; the cluster.
 	SnapshotTime, PlanTime, ApplyTime time.Duration
-	// Rejected are jobs and nodes that were refused in this cycle. A rejected job is
-	// forgotten; nothing more is said of it.
+	// Rejected are submissions that were refused in this cycle: jobs that are not valid ([ErrInvalidJob]),
+	// jobs whose id a pending or running job has ([ErrDuplicateJob]; that job goes on as though
+	// nothing had been submitted, and once it is finished or withdrawn the id is free again) and,
+	// under [WithFixedCluster], jobs that the cluster cannot hold ([ErrTooLarge], [ErrUnknownResource]).
+	// A rejected job is forgotten; nothing more is said of it.
 	Rejected []Rejection
+	// Unplaceable are jobs that the present nodes could not hold even if they were empty, for the same
+	// reasons. They wait for nodes that may yet come. Each is told once: in the cycle in
+	// which it is submitted or, if there were no nodes then, in the first with nodes.
+	Unplaceable []Rejection
 	// Ignored are events that made no sense, each wrapping [ErrBadEvent], and runtimes that
 	// the predictor refused to learn from.
 	Ignored []error
 }
 
-// Rejection is a job that was refused and why: a [*JobError].
+// Rejection is a job that was refused or cannot be placed, and why: a [*JobError].
 type Rejection struct {
 	Job *Job
 	Err error
@@ -124,10 +133,11 @@ func WithFreshPredictions() Option {
 	return func(l *Loop) error { l.fresh = true; return nil }
 }
 
-// WithElastic keeps gangs that the cluster cannot hold pending, for clusters that may grow. By default
-// they are rejected as soon as there are nodes.
-func WithElastic() Option {
-	return func(l *Loop) error { l.elastic = true; return nil }
+// WithFixedCluster rejects gangs that the nodes, even empty, cannot hold, as soon as there are nodes. It
+// suits clusters that tell of all their nodes at once and never grow. By default such jobs stay pending and
+// are told in [Cycle.Unplaceable], since nodes register late and clusters are scaled up for what waits.
+func WithFixedCluster() Option {
+	return func(l *Loop) error { l.fixed = true; return nil }
 }
 
 // defaultCycle is the cycle of 3Sigma, section 4.3 (1-2 s).
@@ -182,28 +192,28 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 	if err != nil {
 		return fmt.Errorf("sched: events: %w", err)
 	}
-	snapshot := l.state.snapshot(c.Now)
-	c.Pending, c.Running = len(snapshot.Pending), len(snapshot.Running)
-	c.SnapshotTime = l.stopwatch() - begin
+	l.state.show(&l.shown, c.Now)
+	c.Pending, c.Running = len(l.shown.Pending), len(l.shown.Running)
+	shown := l.stopwatch()
+	c.SnapshotTime = shown - begin
 
-	begin = l.stopwatch()
-	plan, err := l.policy.Plan(ctx, snapshot)
+	plan, err := l.policy.Plan(ctx, &l.shown)
 	if err == nil {
-		err = l.check.check(snapshot, plan)
+		err = l.check.check(&l.shown, plan, l.state.jobs)
 	}
-	c.PlanTime = l.stopwatch() - begin
+	planned := l.stopwatch()
+	c.PlanTime = planned - shown
 	if err != nil {
 		return fmt.Errorf("sched: policy %s: %w", l.policy.Name(), err)
 	}
 	c.Plan = plan
 
-	begin = l.stopwatch()
 	err = l.cluster.Apply(ctx, plan)
-	c.ApplyTime = l.stopwatch() - begin
+	c.ApplyTime = l.stopwatch() - planned
 	if err != nil {
 		return fmt.Errorf("sched: apply: %w", err)
 	}
-	c.Started, c.Preempted = l.state.carryOut(plan, c.Now)
+	c.Started, c.Preempted = l.state.carryOut(plan, l.check.jobs, c.Now)
 	return nil
 }
 
@@ -226,7 +236,11 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 		}
 		learnt = true
 	}
-	c.Rejected = append(c.Rejected, l.state.settle(l.elastic)...)
+	if unfit := l.state.settle(l.fixed); l.fixed {
+		c.Rejected = append(c.Rejected, unfit...)
+	} else {
+		c.Unplaceable = unfit
+	}
 	l.forecast(learnt && l.fresh)
 }
 
@@ -246,13 +260,14 @@ func (l *Loop) forecast(all bool) {
 			l.state.setPrediction(j, l.predictor.Predict(j.job.Features()))
 		}
 	}
-	l.state.arrived = l.state.arrived[:0]
+	l.state.arrived = emptied(l.state.arrived)
 	if !all {
 		return
 	}
-	for i := range l.state.pending {
-		p := &l.state.pending[i]
-		j := l.state.jobs[p.Job.ID]
-		l.state.setPrediction(j, l.predictor.Predict(p.Job.Features()))
+	pending := l.state.pending.items()
+	for i := range pending {
+		p := &pending[i]
+		p.Prediction = l.predictor.Predict(p.Job.Features())
+		l.state.jobs[p.Job.ID].prediction = p.Prediction
 	}
 }

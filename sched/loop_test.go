@@ -131,25 +131,58 @@ func TestLoopRejects(t *testing.T) {
 	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(4, 2))
 	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())
 	ok := schedtest.Job("ok", 1).Job()
-	for _, j := range []*sched.Job{
-		ok, ok, schedtest.Job("none", 0).Job(), schedtest.Job("wide", 5).Job(),
-		schedtest.Job("rack", 3).Requires(sched.NodesWith("rack", "r0")).Job(),
-		schedtest.Job("gpu", 1).Demand(sched.Resources{"gpu": 1}).Job(),
-	} {
+	for _, j := range []*sched.Job{ok, ok, schedtest.Job("none", 0).Job()} {
 		c.Submit(j, 10)
 	}
 	cycle := step(t, loop, c, 0)
-	want := map[string]error{"ok": sched.ErrDuplicateJob, "none": sched.ErrInvalidJob, "wide": sched.ErrTooLarge,
-		"rack": sched.ErrTooLarge, "gpu": sched.ErrUnknownResource}
-	require.Len(t, cycle.Rejected, len(want))
-	for _, r := range cycle.Rejected {
-		require.ErrorIs(t, r.Err, want[r.Job.ID])
-		var je *sched.JobError
-		require.ErrorAs(t, r.Err, &je)
-		assert.Equal(t, r.Job.ID, je.Job)
-	}
+	assert.Equal(t, map[string]error{"ok": sched.ErrDuplicateJob, "none": sched.ErrInvalidJob}, sentinels(t, cycle.Rejected))
 	assert.Equal(t, []string{"ok"}, schedtest.Started(cycle.Plan))
 	assert.Empty(t, step(t, loop, c, 2).Rejected, "told once")
+}
+
+// A job submitted under an id in use is refused whatever the original does, which goes on as before.
+func TestLoopDuplicateIDs(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
+	c.HoldStops = true
+	var shown *sched.Snapshot
+	loop := newLoop(t, c, &spy{Policy: baseline.NewPrio(), see: func(s *sched.Snapshot) { shown = s.Clone() }}, newLearner())
+	original := schedtest.Job("a", 2).Job()
+	twin := func() *sched.Job { return schedtest.Job("a", 1).Submitted(9).Priority(7).Job() }
+	refused := func(cycle *sched.Cycle, dup *sched.Job) {
+		t.Helper()
+		require.Len(t, cycle.Rejected, 1)
+		assert.Same(t, dup, cycle.Rejected[0].Job)
+		require.ErrorIs(t, cycle.Rejected[0].Err, sched.ErrDuplicateJob)
+		assert.Empty(t, cycle.Ignored)
+	}
+	submitTwin := func(seconds float64) *sched.Cycle {
+		t.Helper()
+		dup := twin()
+		c.Submit(dup, 1)
+		cycle := step(t, loop, c, seconds)
+		refused(cycle, dup)
+		return cycle
+	}
+	c.Submit(original, 50)
+	cycle := submitTwin(0) // the original is pending
+	assert.Equal(t, []string{"a"}, schedtest.Started(cycle.Plan))
+	submitTwin(2) // the original runs
+	require.Len(t, shown.Running, 1)
+	assert.Same(t, original, shown.Running[0].Job)
+	c.Submit(schedtest.Job("urgent", 1).Submitted(3).Priority(1).Job(), 10)
+	assert.Equal(t, []string{"a"}, schedtest.Preempted(step(t, loop, c, 4).Plan))
+	submitTwin(6) // the original is stopping
+	c.Stop("a")
+	submitTwin(8) // the original is pending again
+	require.Len(t, shown.Pending, 1)
+	assert.Same(t, original, shown.Pending[0].Job)
+	assert.Equal(t, []string{"a"}, schedtest.Started(step(t, loop, c, 30).Plan))
+	step(t, loop, c, 90)
+	dup := twin()
+	c.Submit(dup, 1)
+	cycle = step(t, loop, c, 92)
+	assert.Empty(t, cycle.Rejected, "the id is free again once the job has finished")
+	assert.Equal(t, 1, cycle.Pending)
 }
 
 func TestLoopWaitsForNodes(t *testing.T) {
@@ -165,19 +198,77 @@ func TestLoopWaitsForNodes(t *testing.T) {
 	}
 	cycle = step(t, loop, c, 2)
 	assert.Equal(t, []string{"a"}, schedtest.Started(cycle.Plan))
-	require.Len(t, cycle.Rejected, 1)
-	assert.Equal(t, "b", cycle.Rejected[0].Job.ID)
+	require.Len(t, cycle.Unplaceable, 1)
+	assert.Equal(t, "b", cycle.Unplaceable[0].Job.ID)
 }
 
-func TestLoopElastic(t *testing.T) {
-	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
-	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithElastic())
-	c.Submit(schedtest.Job("b", 2).Job(), 10)
+func TestLoopFixedClusterRejects(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(4, 2))
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithFixedCluster())
+	want := map[string]error{"wide": sched.ErrTooLarge, "rack": sched.ErrTooLarge, "gpu": sched.ErrUnknownResource}
+	submitUnplaceable(c)
+	c.Submit(schedtest.Job("ok", 1).Submitted(1).Job(), 10)
 	cycle := step(t, loop, c, 0)
-	assert.Empty(t, cycle.Rejected)
-	assert.Empty(t, schedtest.Started(cycle.Plan))
-	c.NodeUp(sched.Node{Name: "more"})
-	assert.Equal(t, []string{"b"}, schedtest.Started(step(t, loop, c, 2).Plan))
+	assert.Equal(t, want, sentinels(t, cycle.Rejected))
+	assert.Empty(t, cycle.Unplaceable)
+	assert.Equal(t, 1, cycle.Pending)
+	assert.Equal(t, []string{"ok"}, schedtest.Started(cycle.Plan))
+	cycle = step(t, loop, c, 2)
+	assert.Empty(t, cycle.Rejected, "told once")
+}
+
+func submitUnplaceable(c *schedtest.Cluster) {
+	c.Submit(schedtest.Job("wide", 5).Job(), 10)
+	c.Submit(schedtest.Job("rack", 3).Requires(sched.NodesWith("rack", "r0")).Job(), 10)
+	c.Submit(schedtest.Job("gpu", 1).Demand(sched.Resources{"gpu": 1}).Job(), 10)
+}
+
+// sentinels checks that every error names its job and gives what it wraps, by job.
+func sentinels(t *testing.T, list []sched.Rejection) map[string]error {
+	t.Helper()
+	out := make(map[string]error)
+	for _, r := range list {
+		var je *sched.JobError
+		require.ErrorAs(t, r.Err, &je)
+		assert.Equal(t, r.Job.ID, je.Job)
+		for _, sentinel := range []error{sched.ErrDuplicateJob, sched.ErrInvalidJob, sched.ErrTooLarge, sched.ErrUnknownResource} {
+			if errors.Is(r.Err, sentinel) {
+				out[r.Job.ID] = sentinel
+			}
+		}
+	}
+	return out
+}
+
+// Nodes register late and clusters grow: what cannot be placed waits, and is told once.
+func TestLoopUnplaceableJobsWait(t *testing.T) {
+	for name, newPolicy := range map[string]func() sched.Policy{"fifo": baseline.NewFIFO, "prio": baseline.NewPrio} {
+		t.Run(name, func(t *testing.T) {
+			c := schedtest.NewCluster(schedtest.At(0), nil)
+			loop := newLoop(t, c, newPolicy(), schedtest.Forecasts())
+			submitUnplaceable(c)
+			cycle := step(t, loop, c, 0)
+			assert.Empty(t, cycle.Unplaceable, "nothing is known of the cluster yet")
+			for _, n := range schedtest.Nodes(4, 2) {
+				c.NodeUp(n)
+			}
+			cycle = step(t, loop, c, 2)
+			assert.Empty(t, cycle.Rejected)
+			assert.Equal(t, map[string]error{"wide": sched.ErrTooLarge, "rack": sched.ErrTooLarge, "gpu": sched.ErrUnknownResource},
+				sentinels(t, cycle.Unplaceable))
+			assert.Equal(t, 3, cycle.Pending)
+			assert.Empty(t, step(t, loop, c, 4).Unplaceable, "told once")
+
+			c.Submit(schedtest.Job("small", 1).Submitted(1).Job(), 5)
+			assert.Equal(t, []string{"small"}, schedtest.Started(step(t, loop, c, 6).Plan), "they block nobody")
+
+			c.NodeUp(sched.Node{Name: "gpu", Capacity: sched.Resources{"gpu": 1}})
+			c.NodeUp(sched.Node{Name: "n4", Labels: map[string]string{"rack": "r0"}})
+			cycle = step(t, loop, c, 20)
+			assert.ElementsMatch(t, []string{"rack", "gpu"}, schedtest.Started(cycle.Plan))
+			assert.Equal(t, []string{"wide"}, schedtest.Started(step(t, loop, c, 40).Plan))
+		})
+	}
 }
 
 func TestLoopStartFails(t *testing.T) {
@@ -205,6 +296,68 @@ func TestLoopPreempts(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{cycle.Pending, cycle.Running}, "be waits again")
 	assert.Equal(t, []string{"be"}, schedtest.Started(step(t, loop, c, 20).Plan))
 	assert.Equal(t, 1, c.Lost)
+}
+
+// What a job holds stays held from the order to stop until the cluster tells what became of it.
+func TestLoopStopping(t *testing.T) {
+	setUp := func(t *testing.T) (*schedtest.Cluster, *sched.Loop, func() *sched.Snapshot) {
+		c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(3, 1))
+		c.HoldStops = true
+		var shown *sched.Snapshot
+		policy := &spy{Policy: baseline.NewPrio(), see: func(s *sched.Snapshot) { shown = s.Clone() }}
+		loop := newLoop(t, c, policy, newLearner())
+		c.Submit(schedtest.Job("be", 2).Job(), 100)
+		step(t, loop, c, 0)
+		c.Submit(schedtest.Job("slo", 2).Submitted(1).Priority(1).Job(), 10)
+		cycle := step(t, loop, c, 2)
+		require.Equal(t, []string{"be"}, schedtest.Preempted(cycle.Plan))
+		require.Equal(t, []string{"slo"}, schedtest.Started(cycle.Plan))
+		for _, d := range []sched.Decision{
+			{Job: "be", Kind: sched.Preempt}, {Job: "be", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}},
+		} {
+			policy.plan = func(*sched.Snapshot) (*sched.Plan, error) { return &sched.Plan{Decisions: []sched.Decision{d}}, nil }
+			_, err := loop.Step(background, schedtest.At(3))
+			require.ErrorIs(t, err, sched.ErrInvalidPlan, "be is neither pending nor running")
+		}
+		policy.plan = func(*sched.Snapshot) (*sched.Plan, error) { return &sched.Plan{}, nil }
+		cycle = step(t, loop, c, 4)
+		require.Empty(t, cycle.Ignored)
+		require.Equal(t, []int{0, 1}, []int{cycle.Pending, cycle.Running})
+		require.Equal(t, -1.0, slices.Min(shown.Free), "slo counts on a node of be's")
+		return c, loop, func() *sched.Snapshot { return shown }
+	}
+	t.Run("stops", func(t *testing.T) {
+		c, loop, shown := setUp(t)
+		c.Stop("be")
+		cycle := step(t, loop, c, 6)
+		require.Empty(t, cycle.Ignored)
+		assert.Equal(t, "be", shown().Pending[0].Job.ID)
+		assert.GreaterOrEqual(t, slices.Min(shown().Free), 0.0)
+	})
+	t.Run("cannot be stopped", func(t *testing.T) {
+		c, loop, shown := setUp(t)
+		c.Tell(sched.Event{Kind: sched.PreemptFailed, ID: "be"})
+		c.Tell(sched.Event{Kind: sched.PreemptFailed, ID: "be"})
+		cycle := step(t, loop, c, 6)
+		require.Len(t, cycle.Ignored, 1, "the second: it is not stopping any more")
+		require.ErrorIs(t, cycle.Ignored[0], sched.ErrBadEvent)
+		be := shown().Running[slices.IndexFunc(shown().Running, func(r sched.Running) bool { return r.Job.ID == "be" })]
+		assert.Equal(t, schedtest.At(0), be.Started, "it goes on where it was")
+		assert.Equal(t, []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}, be.Nodes)
+	})
+	t.Run("finishes first", func(t *testing.T) {
+		c, loop, shown := setUp(t)
+		c.Tell(sched.Event{Kind: sched.Finished, ID: "be", Runtime: 5})
+		cycle := step(t, loop, c, 6)
+		require.Empty(t, cycle.Ignored)
+		assert.GreaterOrEqual(t, slices.Min(shown().Free), 0.0)
+	})
+	t.Run("nodes change meanwhile", func(t *testing.T) {
+		c, loop, shown := setUp(t)
+		c.NodeUp(sched.Node{Name: "n9"})
+		step(t, loop, c, 6)
+		assert.Equal(t, -1.0, slices.Min(shown().Free), "what it holds is counted on the new cluster, too")
+	})
 }
 
 func TestLoopNodeDown(t *testing.T) {
@@ -298,7 +451,7 @@ func TestLoopStopwatch(t *testing.T) {
 	ticks := time.Duration(0)
 	watch := func() time.Duration { ticks++; return ticks * ticks }
 	cycle := step(t, newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithStopwatch(watch)), c, 0)
-	assert.Equal(t, []time.Duration{4 - 1, 16 - 9, 36 - 25}, []time.Duration{cycle.SnapshotTime, cycle.PlanTime, cycle.ApplyTime})
+	assert.Equal(t, []time.Duration{4 - 1, 9 - 4, 16 - 9}, []time.Duration{cycle.SnapshotTime, cycle.PlanTime, cycle.ApplyTime})
 }
 
 // TestLoopStateEqualsScratch drives a loop at random and compares each
@@ -469,13 +622,21 @@ func TestTexts(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		assert.Equal(t, k, back)
 	}
-	for k := sched.NodeUp; k <= sched.Withdrawn; k++ {
+	for k := sched.NodeUp; k <= sched.PreemptFailed; k++ {
 		text, err := k.MarshalText()
 		require.NoError(t, err)
 		assert.False(t, strings.Contains(string(text), "("), "%s", text)
 		var back sched.EventKind
 		require.NoError(t, back.UnmarshalText(text))
 		assert.Equal(t, k, back)
+	}
+	for _, k := range []sched.Kind{-1, sched.Preempt + 1} {
+		_, err := k.MarshalText()
+		assert.Error(t, err)
+	}
+	for _, k := range []sched.EventKind{0, sched.PreemptFailed + 1} {
+		_, err := k.MarshalText()
+		assert.Error(t, err)
 	}
 	var k sched.Kind
 	var e sched.EventKind

@@ -30,6 +30,7 @@ type NodeSet struct {
 	columns   map[string]*column
 	class     []int32 // by node: nodes of one class have equal capacities
 	classes   int
+	whole     []float64 // the demand for one whole node; nil where none is offered
 }
 
 // column holds one label of every node as a number.
@@ -69,6 +70,10 @@ func NewNodeSet(nodes []Node) (*NodeSet, error) {
 		ns.all[i] = int32(i)
 	}
 	ns.resources = slices.Sorted(maps.Keys(names))
+	if k, ok := slices.BinarySearch(ns.resources, WholeNode); ok {
+		ns.whole = make([]float64, len(ns.resources))
+		ns.whole[k] = 1
+	}
 	ns.fillCapacity()
 	ns.fillColumns()
 	return ns, nil
@@ -163,16 +168,15 @@ func (ns *NodeSet) Capacity() []float64 { return ns.capacity }
 
 // Demand is what one task holds as a vector over Resources. An empty demand
 // is one whole node. A resource that no node offers is an error that wraps
-// [ErrUnknownResource].
+// [ErrUnknownResource]. The vector may be shared and must not be modified.
 func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
-	v := make([]float64, len(ns.resources))
 	if len(r) == 0 {
-		if k, ok := slices.BinarySearch(ns.resources, WholeNode); ok {
-			v[k] = 1
-			return v, nil
+		if ns.whole == nil {
+			return nil, fmt.Errorf("%w: %q", ErrUnknownResource, WholeNode)
 		}
-		return nil, fmt.Errorf("%w: %q", ErrUnknownResource, WholeNode)
+		return ns.whole, nil
 	}
+	v := make([]float64, len(ns.resources))
 	unknown := ""
 	for name, amount := range r {
 		k, ok := slices.BinarySearch(ns.resources, name)

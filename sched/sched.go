@@ -1,5 +1,5 @@
 // Package sched decides what to start where, what to defer and what to
-// preempt. A host describes jobs and nodes; a [Policy] turns an immutable
+// preempt. A host describes jobs and nodes; a [Policy] turns a read-only
 // [Snapshot] into a [Plan]; a [Loop] joins a cluster, a predictor and a policy.
 //
 // Policies do not know whether time is simulated. The package never logs,
@@ -8,6 +8,8 @@ package sched
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
@@ -81,15 +83,18 @@ type Running struct {
 	Slowed bool
 }
 
-// Snapshot is the immutable input of one cycle. A policy must not modify
-// anything reachable from it.
+// Snapshot is the input of one cycle. A policy must not modify anything reachable from it.
+//
+// A snapshot that a [Loop] shows its policy is valid until the loop's next Step, which works on the
+// same memory; the nodes, jobs and predictions in it never change. Whoever keeps one takes a [Snapshot.Clone].
 type Snapshot struct {
 	// Now is the time of the cycle.
 	Now time.Time
 	// Nodes is the cluster; it is the same value from cycle to cycle until
 	// a node comes, goes or changes, so policies may key caches on it.
 	Nodes *NodeSet
-	// Free is [node*len(Nodes.Resources())+resource], what running jobs leave.
+	// Free is [node*len(Nodes.Resources())+resource], what running jobs leave and those that were told
+	// to stop but have not yet. It is below 0 where a start awaits the end of such a job.
 	Free []float64
 	// Pending jobs in order of submission, ties by ID.
 	Pending []Pending
@@ -97,9 +102,22 @@ type Snapshot struct {
 	Running []Running
 }
 
+// Clone is a copy that stays as it is.
+func (s *Snapshot) Clone() *Snapshot {
+	c := *s
+	c.Free = slices.Clone(s.Free)
+	c.Pending = slices.Clone(s.Pending)
+	c.Running = slices.Clone(s.Running)
+	for i := range c.Running {
+		c.Running[i].Nodes = slices.Clone(c.Running[i].Nodes)
+	}
+	return &c
+}
+
 // Policy turns a snapshot into a plan. Plan is called by one goroutine at a
 // time; a policy may keep state between cycles (last plan, caches) but the
-// same sequence of snapshots must give the same sequence of plans.
+// same sequence of snapshots must give the same sequence of plans. The plan is the caller's: the
+// policy neither changes it later nor keeps parts of the snapshot in it, but for nodes and jobs.
 type Policy interface {
 	// Name is the policy's name as reports and the command line give it.
 	Name() string
@@ -118,11 +136,34 @@ const (
 
 // Plan is a policy's decisions in one cycle.
 type Plan struct {
-	// Decisions hold every preemption first, then every pending job of the snapshot.
-	// A start may use what the plan's preemptions free.
+	// Decisions hold every preemption first, then the pending jobs that start, wait or are deferred for
+	// a reason of their own. A start may use what the plan's preemptions free.
 	Decisions []Decision
+	// Rest is why every pending job without a decision of its own stays pending, so that a plan need not be
+	// as long as the queue. It has no code where there is no such job. See [Plan.All].
+	Rest Reason
 	// Stats is how the plan came about.
 	Stats Stats
+}
+
+// All are the plan's decisions on a snapshot, one for every pending job: its Decisions and then, in order of
+// submission, the pending jobs that have none there, deferred for the reason in Rest.
+func (p *Plan) All(s *Snapshot) iter.Seq[Decision] {
+	return func(yield func(Decision) bool) {
+		decided := make(map[string]struct{}, len(p.Decisions))
+		for i := range p.Decisions {
+			decided[p.Decisions[i].Job] = struct{}{}
+			if !yield(p.Decisions[i]) {
+				return
+			}
+		}
+		for i := range s.Pending {
+			id := s.Pending[i].Job.ID
+			if _, ok := decided[id]; !ok && !yield(Decision{Job: id, Reason: p.Rest}) {
+				return
+			}
+		}
+	}
 }
 
 // Decision is what happens to one job and why.
@@ -153,10 +194,15 @@ type Stats struct {
 
 // Cluster is where jobs and nodes live: a simulator, Kubernetes, a toy.
 type Cluster interface {
-	// Events returns what has happened since the last call, in order.
+	// Events returns what has happened since the last call, in order. The slice is the
+	// loop's until the call after.
 	Events(ctx context.Context) ([]Event, error)
 	// Apply carries out the plan's preemptions, then its starts. What became of each
-	// job is told by later events (Started, StartFailed, Preempted).
+	// job is told by later events: Started or StartFailed of each start, Preempted or PreemptFailed
+	// of each preemption. It need not wait for tasks to stop: until the cluster tells what became of a
+	// preemption, the job is neither pending nor preempted again and what it holds stays held.
+	// A start that counts on it begins once it has stopped; a cluster that cannot wait, or
+	// that could not stop it, answers such a start with StartFailed.
 	Apply(ctx context.Context, plan *Plan) error
 }
 
@@ -182,6 +228,9 @@ const (
 	Finished
 	// Withdrawn removes the job named Event.ID, pending or running; nothing is learnt.
 	Withdrawn
+	// PreemptFailed returns the job named Event.ID, which was to be preempted but could not be
+	// stopped, to the running ones: it goes on where it was.
+	PreemptFailed
 )
 
 // Event is something that happened in the cluster.

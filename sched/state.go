@@ -11,39 +11,71 @@ import (
 )
 
 // phase is where a job is in its life.
-type phase int
+type phase uint8
 
 const (
 	pending  phase = iota
 	starting       // told to start, not yet confirmed; holds resources and counts as running
 	running
-	stopping // told to stop, not yet confirmed; holds nothing and is not shown to policies
+	stopping // told to stop, not yet confirmed; holds resources and is not shown to policies
 )
 
 // tracked is a job the loop knows.
 type tracked struct {
 	job        *Job
 	prediction predict.Prediction
-	phase      phase
 	started    time.Time
 	nodes      []NodeTasks
+	demand     []float64 // over needs; nil where no node offers it
+	at         []int32   // of each of nodes, its index in on, -1 where it is gone
+	needs, on  *NodeSet  // what demand and at are of; nil where they are to be worked out
+	checked    uint64    // the check in which a decision on it was last seen
+	phase      phase
 	slowed     bool
 	gone       bool
 }
 
+// need is what one task holds of the cluster's nodes; nil if none offers it. It is worked out once a cluster.
+func (j *tracked) need(of *NodeSet) []float64 {
+	if j.needs != of {
+		j.needs = of
+		j.demand, _ = of.Demand(j.job.Demand) // of an error: nil
+	}
+	return j.demand
+}
+
+// places are the indexes of the job's nodes. They are worked out once a cluster and move.
+func (j *tracked) places(of *NodeSet) []int32 {
+	if j.on == of {
+		return j.at
+	}
+	j.on = of
+	j.at = j.at[:0]
+	for _, nt := range j.nodes {
+		n, ok := of.Index(nt.Node)
+		if !ok {
+			n = -1
+		}
+		j.at = append(j.at, int32(n))
+	}
+	return j.at
+}
+
 // state is what the events have told so far, kept in the form of a snapshot.
 type state struct {
-	jobs    map[string]*tracked
-	nodes   map[string]*Node
-	order   []string // node names, as they came
-	set     *NodeSet
-	stale   bool // nodes have changed since set was made
-	free    []float64
-	pending []Pending // by submission, then id
-	running []Running // by start, then id
-	arrived []*tracked
-	waiting []*tracked // admitted before there were nodes to check them against
-	fits    map[string]int
+	jobs     map[string]*tracked
+	nodes    map[string]*Node
+	order    []string // node names, as they came
+	set      *NodeSet
+	stale    bool // nodes have changed since set was made
+	free     []float64
+	pending  list[Pending] // by submission, then id
+	running  list[Running] // by start, then id
+	stopping []*tracked    // as they were told to
+	arrived  []*tracked
+	waiting  []*tracked // admitted before there were nodes to check them against
+	fits     map[string]int
+	key      []byte
 }
 
 func (s *state) init() {
@@ -53,8 +85,9 @@ func (s *state) init() {
 	s.set, _ = NewNodeSet(nil) // no node, no error
 }
 
-func (s *state) snapshot(now time.Time) *Snapshot {
-	return &Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending, Running: s.running}
+// show fills in a snapshot, which shares the state's memory.
+func (s *state) show(to *Snapshot, now time.Time) {
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items()}
 }
 
 // apply takes in one event. It returns the job that has finished, if one has.
@@ -75,13 +108,9 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	case Started:
 		return nil, s.confirm(j, e)
 	case StartFailed, Preempted:
-		if j.phase == pending {
-			return nil, bad(e, "the job is pending")
-		}
-		s.leave(j)
-		j.phase, j.nodes, j.slowed = pending, nil, false
-		s.enterPending(j)
-		return nil, nil
+		return nil, s.comeBack(j, e)
+	case PreemptFailed:
+		return nil, s.goOn(j, e)
 	case Finished, Withdrawn:
 		s.leave(j)
 		j.gone = true
@@ -170,14 +199,44 @@ func (s *state) confirm(j *tracked, e *Event) error {
 	if !e.Time.IsZero() {
 		since = e.Time
 	}
-	if len(nodes) == 0 {
+	switch {
+	case len(nodes) == 0:
 		return bad(e, "on no nodes")
-	}
-	if j.phase == stopping {
-		return nil // it started before it was told to stop
+	case j.phase == pending:
+	case j.phase == stopping: // it started before it was told to stop
+		s.hold(j, 1)
+		j.move(since, nodes)
+		s.hold(j, -1)
+		return nil
+	case since.Equal(j.started) && slices.Equal(nodes, j.nodes):
+		j.phase = running // just as planned
+		return nil
 	}
 	s.leave(j)
 	s.enterRunning(j, running, since, nodes)
+	s.hold(j, -1)
+	return nil
+}
+
+// comeBack returns a job that could not start or has stopped to the pending ones.
+func (s *state) comeBack(j *tracked, e *Event) error {
+	if j.phase == pending {
+		return bad(e, "the job is pending")
+	}
+	s.leave(j)
+	j.move(time.Time{}, nil)
+	j.phase, j.slowed = pending, false
+	s.enterPending(j)
+	return nil
+}
+
+// goOn returns a job that could not be stopped to the running ones.
+func (s *state) goOn(j *tracked, e *Event) error {
+	if j.phase != stopping {
+		return bad(e, "the job was not told to stop")
+	}
+	s.stopped(j)
+	s.enterRunning(j, running, j.started, j.nodes)
 	return nil
 }
 
@@ -185,52 +244,81 @@ func (s *state) confirm(j *tracked, e *Event) error {
 func (s *state) leave(j *tracked) {
 	switch j.phase {
 	case pending:
-		if i, ok := slices.BinarySearchFunc(s.pending, j, comparePending); ok {
-			s.pending = slices.Delete(s.pending, i, i+1)
+		if i, ok := s.findPending(j); ok {
+			s.pending.remove(i)
 		}
+		return
 	case starting, running:
-		if i, ok := slices.BinarySearchFunc(s.running, j, compareRunning); ok {
-			s.running = slices.Delete(s.running, i, i+1)
-		}
-		s.hold(j, 1)
+		s.leaveRunning(j)
+	case stopping:
+		s.stopped(j)
+	}
+	s.hold(j, 1)
+}
+
+func (s *state) leaveRunning(j *tracked) {
+	if i, ok := s.findRunning(j); ok {
+		s.running.remove(i)
+	}
+}
+
+// stopped takes the job from those that are stopping.
+func (s *state) stopped(j *tracked) {
+	if i := slices.Index(s.stopping, j); i >= 0 {
+		s.stopping = slices.Delete(s.stopping, i, i+1)
 	}
 }
 
 func (s *state) enterPending(j *tracked) {
-	i, _ := slices.BinarySearchFunc(s.pending, j, comparePending)
-	s.pending = slices.Insert(s.pending, i, Pending{Job: j.job, Prediction: j.prediction})
+	i, _ := s.findPending(j)
+	s.pending.insert(i, Pending{Job: j.job, Prediction: j.prediction})
 }
 
+// enterRunning lists the job; what it holds is the caller's to see to.
 func (s *state) enterRunning(j *tracked, as phase, since time.Time, nodes []NodeTasks) {
-	j.phase, j.started, j.nodes = as, since, nodes
-	j.slowed = s.set.Slowed(j.job, nodes)
-	i, _ := slices.BinarySearchFunc(s.running, j, compareRunning)
-	s.running = slices.Insert(s.running, i, j.asRunning())
-	s.hold(j, -1)
+	j.move(since, nodes)
+	j.phase, j.slowed = as, s.set.Slowed(j.job, nodes)
+	i, _ := s.findRunning(j)
+	s.running.insert(i, j.asRunning())
+}
+
+// move notes where the job's tasks are.
+func (j *tracked) move(since time.Time, nodes []NodeTasks) {
+	j.started, j.nodes, j.on = since, nodes, nil
 }
 
 func (j *tracked) asRunning() Running {
 	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed}
 }
 
-func comparePending(p Pending, j *tracked) int {
-	return cmp.Or(p.Job.Submitted.Compare(j.job.Submitted), strings.Compare(p.Job.ID, j.job.ID))
+func (s *state) findPending(j *tracked) (int, bool) {
+	return s.pending.find(func(p *Pending) int {
+		if p.Job == j.job {
+			return 0
+		}
+		return cmp.Or(p.Job.Submitted.Compare(j.job.Submitted), strings.Compare(p.Job.ID, j.job.ID))
+	})
 }
 
-func compareRunning(r Running, j *tracked) int {
-	return cmp.Or(r.Started.Compare(j.started), strings.Compare(r.Job.ID, j.job.ID))
+func (s *state) findRunning(j *tracked) (int, bool) {
+	return s.running.find(func(r *Running) int {
+		if r.Job == j.job {
+			return 0
+		}
+		return cmp.Or(r.Started.Compare(j.started), strings.Compare(r.Job.ID, j.job.ID))
+	})
 }
 
 func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 	j.prediction = p
 	switch j.phase {
 	case pending:
-		if i, ok := slices.BinarySearchFunc(s.pending, j, comparePending); ok {
-			s.pending[i].Prediction = p
+		if i, ok := s.findPending(j); ok {
+			s.pending.items()[i].Prediction = p
 		}
 	case starting, running:
-		if i, ok := slices.BinarySearchFunc(s.running, j, compareRunning); ok {
-			s.running[i].Prediction = p
+		if i, ok := s.findRunning(j); ok {
+			s.running.items()[i].Prediction = p
 		}
 	}
 }
@@ -241,46 +329,53 @@ func (s *state) hold(j *tracked, sign float64) {
 	if s.stale {
 		return
 	}
-	demand, err := s.set.Demand(j.job.Demand)
-	if err != nil {
+	demand := j.need(s.set)
+	width := len(demand)
+	if width == 0 {
 		return // it holds nothing this cluster has
 	}
-	width := len(demand)
-	for _, nt := range j.nodes {
-		n, ok := s.set.Index(nt.Node)
-		if !ok {
+	for i, n := range j.places(s.set) {
+		if n < 0 {
 			continue
 		}
-		row := s.free[n*width : (n+1)*width]
+		row := s.free[int(n)*width : (int(n)+1)*width]
 		for r, d := range demand {
-			row[r] += sign * float64(nt.Tasks) * d
+			row[r] += sign * float64(j.nodes[i].Tasks) * d
 		}
 	}
 }
 
-// settle rebuilds what hangs on the nodes if they have changed, and then
-// turns away the jobs that the cluster cannot ever hold.
-func (s *state) settle(elastic bool) []Rejection {
+// settle rebuilds what hangs on the nodes if they have changed, and then names the jobs
+// that have come and that the nodes, even empty, cannot hold. It forgets them if the cluster is fixed.
+func (s *state) settle(fixed bool) []Rejection {
 	if s.stale {
 		s.rebuild()
 	}
-	if s.set.Len() == 0 && !elastic {
+	if s.set.Len() == 0 {
 		return nil
 	}
 	var out []Rejection
 	for _, j := range s.waiting {
-		if elastic || j.gone || j.phase != pending {
+		if j.gone || j.phase != pending {
 			continue
 		}
-		if err := s.holds(j.job); err != nil {
-			s.leave(j)
-			j.gone = true
-			delete(s.jobs, j.job.ID)
+		if err := s.holds(j); err != nil {
 			out = append(out, Rejection{Job: j.job, Err: err})
+			if fixed {
+				s.leave(j)
+				j.gone = true
+				delete(s.jobs, j.job.ID)
+			}
 		}
 	}
-	s.waiting = s.waiting[:0]
+	s.waiting = emptied(s.waiting)
 	return out
+}
+
+// emptied is the slice without elements, which are let go.
+func emptied(jobs []*tracked) []*tracked {
+	clear(jobs)
+	return jobs[:0]
 }
 
 func (s *state) rebuild() {
@@ -292,30 +387,41 @@ func (s *state) rebuild() {
 	s.set, _ = NewNodeSet(nodes)
 	s.stale = false
 	s.free = append(s.free[:0], s.set.Capacity()...)
-	for i := range s.running {
-		r := &s.running[i]
+	for i := range s.running.items() {
+		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]
 		j.slowed = s.set.Slowed(j.job, j.nodes)
 		r.Slowed = j.slowed
 		s.hold(j, -1)
 	}
+	for _, j := range s.stopping {
+		s.hold(j, -1)
+	}
 	clear(s.fits)
 }
 
+// maxFits bounds what is remembered of kinds of job that the cluster can hold.
+const maxFits = 1 << 12
+
 // holds tells whether the empty cluster could take the gang.
-func (s *state) holds(job *Job) error {
-	demand, err := s.set.Demand(job.Demand)
-	if err != nil {
+func (s *state) holds(j *tracked) error {
+	job := j.job
+	demand := j.need(s.set)
+	if demand == nil {
+		_, err := s.set.Demand(job.Demand)
 		return &JobError{Job: job.ID, Field: "Demand", Value: job.DemandOrNode(), Err: err}
 	}
-	key := append([]byte(job.Required.text), 0)
+	s.key = append(append(s.key[:0], job.Required.text...), 0)
 	for _, d := range demand {
-		key = appendBits(key, d)
+		s.key = appendBits(s.key, d)
 	}
-	fit, known := s.fits[string(key)]
+	fit, known := s.fits[string(s.key)]
 	if !known {
+		if len(s.fits) >= maxFits {
+			clear(s.fits)
+		}
 		fit = s.set.Holds(demand, s.set.NodesOf(job.Required))
-		s.fits[string(key)] = fit
+		s.fits[string(s.key)] = fit
 	}
 	if fit < job.Tasks {
 		return &JobError{Job: job.ID, Field: "Tasks", Value: job.Tasks,
@@ -324,21 +430,23 @@ func (s *state) holds(job *Job) error {
 	return nil
 }
 
-// carryOut notes what the cluster was told to do.
-func (s *state) carryOut(plan *Plan, now time.Time) (started, preempted int) {
+// carryOut notes what the cluster was told to do. jobs are those of the plan's decisions. What
+// a job that is to stop holds stays held until the cluster says that it has stopped, so a start
+// in its place may leave less than nothing free until then.
+func (s *state) carryOut(plan *Plan, jobs []*tracked, now time.Time) (started, preempted int) {
 	for i := range plan.Decisions {
-		if d := &plan.Decisions[i]; d.Kind == Preempt {
-			j := s.jobs[d.Job]
-			s.leave(j)
-			j.phase, j.nodes, j.slowed = stopping, nil, false
+		if plan.Decisions[i].Kind == Preempt {
+			s.leaveRunning(jobs[i])
+			jobs[i].phase = stopping
+			s.stopping = append(s.stopping, jobs[i])
 			preempted++
 		}
 	}
 	for i := range plan.Decisions {
 		if d := &plan.Decisions[i]; d.Kind == Start {
-			j := s.jobs[d.Job]
-			s.leave(j)
-			s.enterRunning(j, starting, now, d.Nodes)
+			s.leave(jobs[i])
+			s.enterRunning(jobs[i], starting, now, d.Nodes)
+			s.hold(jobs[i], -1)
 			started++
 		}
 	}

@@ -177,11 +177,12 @@ func (e *engine) decide(ctx context.Context) error {
 
 // dropPending ends a simulation in which nothing more can happen.
 func (e *engine) dropPending() {
-	reasons := map[string]string{}
+	reasons, rest := map[string]*sched.Reason{}, &sched.Reason{}
 	if e.last != nil {
+		rest = &e.last.Rest
 		for i := range e.last.Decisions {
 			d := &e.last.Decisions[i]
-			reasons[d.Job] = d.Reason.String()
+			reasons[d.Job] = &d.Reason
 		}
 	}
 	for i := range e.world.jobs {
@@ -190,8 +191,12 @@ func (e *engine) dropPending() {
 			continue
 		}
 		why := fmt.Sprintf("not started in %d cycles on an idle cluster", stalled)
-		if r := reasons[j.ID]; r != "" {
-			why += ": " + r
+		reason, own := reasons[j.ID]
+		if !own {
+			reason = rest
+		}
+		if own || reason.Code != "" {
+			why += ": " + reason.String()
 		}
 		e.world.drop(j, why)
 	}

@@ -7,11 +7,7 @@
 package baseline
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/hedgesched/hedge/sched"
 )
@@ -20,59 +16,45 @@ import (
 // starts those that fit.
 type queue struct {
 	name string
-	// rank gives a pending job's place; lower first, ties by submission, then id.
-	rank func(*sched.Pending) rank
-	// strict stops at the first job that does not fit.
+	// strict goes by submission and stops at the first job that does not fit.
 	strict bool
 	// preempts lets jobs take the place of running ones of lower priority.
 	preempts bool
 
 	cache  cache
 	placer sched.Placer
-	order  []entry
+	order  order
 	evict  evictor
-}
-
-// rank orders jobs by class, then by key, then by time.
-type rank struct {
-	class int
-	key   float64
-	at    time.Time
-}
-
-type entry struct {
-	rank rank
-	job  *sched.Job
 }
 
 // NewFIFO is first in, first out: jobs start strictly in order of submission
 // and the first one that does not fit blocks all behind it (no backfill). A gang that even the empty
 // cluster could not hold is passed over.
 func NewFIFO() sched.Policy {
-	return &queue{name: "fifo", strict: true, rank: func(*sched.Pending) rank { return rank{} }}
+	return &queue{name: "fifo", strict: true}
 }
 
 // NewEDF is earliest deadline first: jobs with a deadline by the time it
 // falls on, then best-effort jobs by submission. Jobs that do not fit are passed over, so that
 // narrower ones behind them start (greedy backfill without reservation).
 func NewEDF() sched.Policy {
-	return &queue{name: "edf", rank: func(p *sched.Pending) rank {
+	return ranked("edf", func(p *sched.Pending) rank {
 		if p.Job.Deadline <= 0 {
 			return rank{class: 1}
 		}
 		return rank{at: p.Job.Submitted.Add(p.Job.Deadline)}
-	}}
+	})
 }
 
 // NewSJF is shortest job first, by the mean of the predicted runtime. Jobs
 // that do not fit are passed over, as in [NewEDF].
 func NewSJF() sched.Policy {
-	return &queue{name: "sjf", rank: func(p *sched.Pending) rank {
+	return ranked("sjf", func(p *sched.Pending) rank {
 		if p.Prediction.Dist != nil {
 			return rank{key: p.Prediction.Dist.Mean()}
 		}
 		return rank{key: p.Prediction.Point}
-	}}
+	})
 }
 
 // NewPrio is strict priority as Borg does it (the papers' Prio): jobs by priority,
@@ -80,9 +62,16 @@ func NewSJF() sched.Policy {
 // priority: lowest first, among these the latest started, and no more than it needs. Jobs that cannot be
 // made to fit are passed over.
 func NewPrio() sched.Policy {
-	return &queue{name: "prio", preempts: true, rank: func(p *sched.Pending) rank {
+	q := ranked("prio", func(p *sched.Pending) rank {
 		return rank{key: -float64(p.Job.Priority)}
-	}}
+	})
+	q.preempts = true
+	return q
+}
+
+// ranked is a queue whose order is by rank; lower first, ties by submission, then id.
+func ranked(name string, by func(*sched.Pending) rank) *queue {
+	return &queue{name: name, order: order{rank: by}}
 }
 
 // Name is fifo, edf, sjf or prio.
@@ -93,110 +82,128 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	q.cache.renew(s)
+	if forgot := q.cache.renew(s); forgot {
+		q.order.forget()
+	}
 	q.placer.Reset(s)
-	q.sort(s)
-	if q.preempts {
+	t := turn{queue: q, plan: &sched.Plan{}}
+	if q.strict {
+		t.inLine(s)
+	} else {
 		q.evict.reset(s)
+		q.order.update(s, &q.cache)
+		t.inOrder()
 	}
-	starts := make([]sched.Decision, 0, len(q.order))
-	var plan sched.Plan
-	var blocker []string // one slice that every job behind it shares
-	for i := range q.order {
-		job := q.order[i].job
-		d := sched.Decision{Job: job.ID, Reason: sched.Reason{Probability: sched.UnknownProbability}}
-		switch {
-		case blocker != nil:
-			d.Reason.Code = sched.ReasonWaiting
-			d.Reason.Ahead = blocker
-		default:
-			plan.Stats.Options++
-			plan.Decisions = q.decide(job, &d, plan.Decisions)
-			if q.strict && d.Reason.Code == sched.ReasonWaiting {
-				blocker = []string{job.ID}
-			}
-		}
-		starts = append(starts, d)
+	t.plan.Decisions = t.decisions
+	if len(t.preemptions) > 0 {
+		t.plan.Decisions = append(t.preemptions, t.decisions...)
 	}
-	plan.Decisions = append(plan.Decisions, starts...)
-	return &plan, nil
+	return t.plan, nil
 }
 
-// sort puts the pending jobs in the policy's order.
-func (q *queue) sort(s *sched.Snapshot) {
-	q.order = q.order[:0]
+// turn is a plan being made.
+type turn struct {
+	*queue
+	plan                   *sched.Plan
+	preemptions, decisions []sched.Decision
+}
+
+// inLine takes jobs as they were submitted until one has to wait, which all behind it wait for.
+func (t *turn) inLine(s *sched.Snapshot) {
 	for i := range s.Pending {
-		p := &s.Pending[i]
-		q.order = append(q.order, entry{rank: q.rank(p), job: p.Job})
-	}
-	// Pending jobs come in order of submission, which is FIFO's own.
-	if !slices.IsSortedFunc(q.order, compareEntries) {
-		slices.SortFunc(q.order, compareEntries)
-	}
-}
-
-func compareEntries(a, b entry) int {
-	if c := cmp.Compare(a.rank.class, b.rank.class); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(a.rank.key, b.rank.key); c != 0 {
-		return c
-	}
-	if c := a.rank.at.Compare(b.rank.at); c != 0 {
-		return c
-	}
-	if c := a.job.Submitted.Compare(b.job.Submitted); c != 0 {
-		return c
-	}
-	return strings.Compare(a.job.ID, b.job.ID)
-}
-
-// decide fills in what becomes of the job and adds the preemptions it takes.
-func (q *queue) decide(job *sched.Job, d *sched.Decision, preemptions []sched.Decision) []sched.Decision {
-	w := q.cache.want(job)
-	if w.err != nil {
-		d.Reason.Code = sched.ReasonNoFeasibleSet
-		d.Reason.Set = w.required.name
-		return preemptions
-	}
-	if q.start(job, w, d) {
-		return preemptions
-	}
-	if q.preempts {
-		if victims := q.evict.makeRoom(&q.placer, job, w); len(victims) > 0 {
-			q.cache.forgetBounds()
-			for _, v := range victims {
-				preemptions = append(preemptions, sched.Decision{Job: v, Kind: sched.Preempt, Reason: sched.Reason{
-					Code: sched.ReasonPreempted, For: job.ID, Probability: sched.UnknownProbability,
-				}})
-			}
-			if q.start(job, w, d) {
-				return preemptions
-			}
+		job := s.Pending[i].Job
+		code := t.decide(job, t.cache.want(job))
+		if code != sched.ReasonWaiting {
+			continue
 		}
+		if i+1 < len(s.Pending) {
+			t.plan.Rest = sched.Reason{Code: code, Ahead: []string{job.ID}, Probability: sched.UnknownProbability}
+		}
+		return
 	}
-	d.Reason.Code, d.Reason.Set = sched.ReasonWaiting, w.required.name
-	if !q.cache.canHold(w, job.Tasks) {
-		d.Reason.Code = sched.ReasonTooLarge
+}
+
+// inOrder takes every job in the queue's order.
+func (t *turn) inOrder() {
+	for i := range t.order.sorted {
+		e := &t.order.sorted[i]
+		t.decide(e.job, e.want)
 	}
-	return preemptions
+}
+
+// decide says what becomes of a job.
+func (t *turn) decide(job *sched.Job, w *want) sched.ReasonCode {
+	t.plan.Stats.Options++
+	switch {
+	case w.err != nil:
+		t.pass(job, w, sched.ReasonNoFeasibleSet)
+		return sched.ReasonNoFeasibleSet
+	case t.start(job, w), t.preempts && t.preempt(job, w) && t.start(job, w):
+		return sched.ReasonPlaced
+	case w.required.holds < job.Tasks:
+		t.pass(job, w, sched.ReasonTooLarge)
+		return sched.ReasonTooLarge
+	}
+	t.wait(job, w)
+	return sched.ReasonWaiting
+}
+
+// preempt makes room for the gang, if that can be done.
+func (t *turn) preempt(job *sched.Job, w *want) bool {
+	if w.required.evicted <= job.Tasks {
+		return false // nor could it be for as many tasks of higher or equal priority
+	}
+	victims := t.evict.makeRoom(&t.placer, job, w)
+	if len(victims) == 0 {
+		w.required.evicted = job.Tasks
+		return false
+	}
+	t.cache.forgetBounds()
+	for _, v := range victims {
+		t.preemptions = append(t.preemptions, sched.Decision{Job: v, Kind: sched.Preempt, Reason: sched.Reason{
+			Code: sched.ReasonPreempted, For: job.ID, Probability: sched.UnknownProbability,
+		}})
+	}
+	return true
+}
+
+// wait lets the job wait. Greedy queues say it once for all jobs that wait for the same nodes as the first.
+func (t *turn) wait(job *sched.Job, w *want) {
+	rest := &t.plan.Rest
+	switch {
+	case t.strict:
+	case rest.Code == "":
+		*rest = sched.Reason{Code: sched.ReasonWaiting, Set: w.required.name, Probability: sched.UnknownProbability}
+		return
+	case rest.Set == w.required.name:
+		return
+	}
+	t.pass(job, w, sched.ReasonWaiting)
+}
+
+// pass decides that the job stays pending.
+func (t *turn) pass(job *sched.Job, w *want, why sched.ReasonCode) {
+	t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Reason: sched.Reason{
+		Code: why, Set: w.required.name, Probability: sched.UnknownProbability,
+	}})
 }
 
 // start places the gang on preferred nodes, or else on any it may use.
-func (q *queue) start(job *sched.Job, w *want, d *sched.Decision) bool {
+func (t *turn) start(job *sched.Job, w *want) bool {
 	for _, p := range [...]*place{w.preferred, w.required} {
 		if p == nil || p.bound < job.Tasks {
 			continue
 		}
-		nodes, ok := q.placer.Place(w.demand, p.nodes, job.Tasks)
+		nodes, ok := t.placer.Place(w.demand, p.nodes, job.Tasks)
 		if !ok {
 			// Free resources only shrink until something is preempted, so what
 			// fits now bounds what fits for the jobs to come.
-			p.bound = q.placer.Fits(w.demand, p.nodes)
+			p.bound = t.placer.Fits(w.demand, p.nodes)
 			continue
 		}
-		d.Kind, d.Nodes = sched.Start, nodes
-		d.Reason.Code, d.Reason.Set = sched.ReasonPlaced, p.name
+		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Kind: sched.Start, Nodes: nodes, Reason: sched.Reason{
+			Code: sched.ReasonPlaced, Set: p.name, Probability: sched.UnknownProbability,
+		}})
 		return true
 	}
 	return false

@@ -1,22 +1,23 @@
 package baseline
 
 import (
-	"fmt"
+	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/hedgesched/hedge/sched"
 )
 
-// cache keeps what a job means on the present nodes from cycle to cycle.
+// cache keeps what kinds of job ask for on the present nodes from cycle to cycle.
 type cache struct {
 	nodes  *sched.NodeSet
-	wants  map[*sched.Job]*want
+	wants  map[string]*want
 	places map[string]*place
 	all    []*place
+	key    []byte
 }
 
-// want is a job's demand and the places it may go.
+// want is a kind of job: the demand of its tasks and the places they may go.
 type want struct {
 	demand    []float64
 	preferred *place // nil where it is the same as required
@@ -30,19 +31,25 @@ type place struct {
 	nodes []int32
 	holds int // tasks that fit on the empty nodes
 	bound int // tasks that may fit at most at this point of the cycle
+	// evicted is the fewest tasks for which no room could be made in this cycle.
+	evicted int
 }
 
-// renew starts a cycle: forgets all if the nodes have changed, and otherwise
-// now and then what no pending job needs.
-func (c *cache) renew(s *sched.Snapshot) {
-	stale := len(c.wants) > 2*len(s.Pending)+1024
-	if c.nodes != s.Nodes || stale {
+// renew starts a cycle. It forgets all, and says so, if the nodes have changed or, now and
+// then, when more kinds are kept than jobs wait.
+func (c *cache) renew(s *sched.Snapshot) (forgot bool) {
+	if c.nodes != s.Nodes || len(c.wants) > 2*len(s.Pending)+1024 {
 		c.nodes = s.Nodes
-		c.wants = make(map[*sched.Job]*want, len(s.Pending))
+		c.wants = make(map[string]*want)
 		c.places = make(map[string]*place)
 		c.all = c.all[:0]
+		forgot = true
 	}
 	c.forgetBounds()
+	for _, p := range c.all {
+		p.evicted = math.MaxInt
+	}
+	return forgot
 }
 
 // forgetBounds is due whenever resources become free.
@@ -53,34 +60,45 @@ func (c *cache) forgetBounds() {
 }
 
 func (c *cache) want(job *sched.Job) *want {
-	if w := c.wants[job]; w != nil {
-		return w
+	demand, err := c.nodes.Demand(job.Demand)
+	if err != nil {
+		return &want{err: err, required: &place{name: job.Required.String()}}
 	}
-	w := &want{}
-	w.demand, w.err = c.nodes.Demand(job.Demand)
-	if w.err != nil {
-		w.required = &place{name: job.Required.String()}
-	} else {
-		w.required = c.place(job.Required, w.demand)
-		w.preferred = c.place(job.Required.And(job.Preferred), w.demand)
+	c.key = c.setKey(job.Required, demand)
+	c.key = append(append(c.key, 0), job.Preferred.String()...)
+	w := c.wants[string(c.key)]
+	if w == nil {
+		w = &want{demand: demand}
+		c.wants[string(c.key)] = w
+		w.required = c.place(job.Required, demand)
+		w.preferred = c.place(job.Required.And(job.Preferred), demand)
 		if slices.Equal(w.preferred.nodes, w.required.nodes) {
 			w.preferred = nil
 		}
 	}
-	c.wants[job] = w
 	return w
 }
 
+// setKey is a key for a set of nodes and a demand on them.
+func (c *cache) setKey(set sched.EquivalenceSet, demand []float64) []byte {
+	key := c.key[:0]
+	for _, d := range demand {
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(d))
+	}
+	return append(key, set.String()...)
+}
+
 func (c *cache) place(set sched.EquivalenceSet, demand []float64) *place {
-	key := fmt.Sprint(set.String(), demand)
-	p := c.places[key]
+	c.key = c.setKey(set, demand)
+	p := c.places[string(c.key)]
 	if p == nil {
 		nodes := c.nodes.NodesOf(set)
-		p = &place{name: set.String(), nodes: nodes, holds: c.nodes.Holds(demand, nodes), bound: math.MaxInt}
-		c.places[key] = p
+		p = &place{
+			name: set.String(), nodes: nodes, holds: c.nodes.Holds(demand, nodes),
+			bound: math.MaxInt, evicted: math.MaxInt,
+		}
+		c.places[string(c.key)] = p
 		c.all = append(c.all, p)
 	}
 	return p
 }
-
-func (c *cache) canHold(w *want, tasks int) bool { return w.required.holds >= tasks }

@@ -9,10 +9,12 @@ import (
 
 // evictor finds which running jobs to preempt.
 type evictor struct {
-	nodes  *sched.NodeSet
-	queue  []victim // in the order in which they are preempted
-	chosen []int
-	inside []bool // scratch: node is in the place looked at
+	nodes   *sched.NodeSet
+	running []sched.Running
+	lined   bool     // queue is of this cycle
+	queue   []victim // in the order in which they are preempted
+	chosen  []int
+	inside  []bool // scratch: node is in the place looked at
 }
 
 type victim struct {
@@ -21,13 +23,21 @@ type victim struct {
 	gone  bool
 }
 
-// reset puts the running jobs in order of preemption: lowest priority first,
-// then the latest started, ties by id.
+// reset starts a cycle; the running jobs are looked at when first there is need.
 func (e *evictor) reset(s *sched.Snapshot) {
-	e.nodes = s.Nodes
+	e.nodes, e.running, e.lined = s.Nodes, s.Running, false
+}
+
+// lineUp puts the running jobs in order of preemption: lowest priority first,
+// then the latest started, ties by id.
+func (e *evictor) lineUp() {
+	if e.lined {
+		return
+	}
+	e.lined = true
 	e.queue = e.queue[:0]
-	for i := range s.Running {
-		e.queue = append(e.queue, victim{run: &s.Running[i]})
+	for i := range e.running {
+		e.queue = append(e.queue, victim{run: &e.running[i]})
 	}
 	slices.SortFunc(e.queue, func(a, b victim) int {
 		return cmp.Or(
@@ -35,16 +45,17 @@ func (e *evictor) reset(s *sched.Snapshot) {
 			b.run.Started.Compare(a.run.Started),
 			cmp.Compare(a.run.Job.ID, b.run.Job.ID))
 	})
-	if cap(e.inside) < s.Nodes.Len() {
-		e.inside = make([]bool, s.Nodes.Len())
+	if cap(e.inside) < e.nodes.Len() {
+		e.inside = make([]bool, e.nodes.Len())
 	}
-	e.inside = e.inside[:s.Nodes.Len()]
+	e.inside = e.inside[:e.nodes.Len()]
 }
 
 // makeRoom gives back the resources of as few jobs as it takes for the gang to fit,
 // in order of preemption, and returns their ids. It returns none, and changes nothing, if
 // not even all of lower priority would do.
 func (e *evictor) makeRoom(p *sched.Placer, job *sched.Job, w *want) []string {
+	e.lineUp()
 	if w.required.holds < job.Tasks || len(e.queue) == 0 || e.queue[0].run.Job.Priority >= job.Priority {
 		return nil
 	}

@@ -77,6 +77,8 @@ type Cluster struct {
 	Refuse func(job string) bool
 	// ApplyErr and EventsErr are returned by the next Apply or Events, which then does nothing else.
 	ApplyErr, EventsErr error
+	// HoldStops keeps back the news that a preempted job has stopped until Stop.
+	HoldStops bool
 	// Completed are the jobs that finished, in order.
 	Completed []string
 	// Lost counts the preemptions carried out.
@@ -159,6 +161,7 @@ func (c *Cluster) Advance(now time.Time) {
 	for _, j := range ended {
 		c.now = j.ends
 		c.stop(j)
+		delete(c.known, j.job.ID)
 		c.Completed = append(c.Completed, j.job.ID)
 		c.tell(sched.Event{Kind: sched.Finished, ID: j.job.ID, Runtime: j.runtime.Seconds()})
 	}
@@ -209,9 +212,14 @@ func (c *Cluster) preempt(id string) error {
 	}
 	c.stop(j)
 	c.Lost++
-	c.tell(sched.Event{Kind: sched.Preempted, ID: id})
+	if !c.HoldStops {
+		c.Stop(id)
+	}
 	return nil
 }
+
+// Stop tells that a preempted job has stopped.
+func (c *Cluster) Stop(id string) { c.tell(sched.Event{Kind: sched.Preempted, ID: id}) }
 
 func (c *Cluster) start(d sched.Decision) error {
 	j := c.known[d.Job]

@@ -21,7 +21,7 @@ import (
 const trials = 40
 
 // RunPolicy checks what every policy owes its loop: valid plans that leave the
-// snapshot alone, preemptions first and only of jobs of lower priority, a decision with a reason
+// snapshot alone, preemptions first and only of jobs of lower priority, a reason
 // for every pending job, the same plans for the same snapshots, and jobs that get done.
 // newPolicy must return a policy without history every time.
 func RunPolicy(t *testing.T, newPolicy func() sched.Policy) {
@@ -111,29 +111,17 @@ func validPlans(t *testing.T, newPolicy func() sched.Policy) {
 	for trial := range trials {
 		s, err := Random(rand.New(rand.NewPCG(uint64(trial), 1)))
 		require.NoError(t, err)
-		before := clone(s)
+		before := s.Clone()
 		plan, err := policy.Plan(context.Background(), s)
 		require.NoError(t, err, "trial %d", trial)
-		require.Equal(t, before, clone(s), "trial %d: the policy changed the snapshot", trial)
+		require.Equal(t, before, s.Clone(), "trial %d: the policy changed the snapshot", trial)
 		CheckPlan(t, s, plan)
 	}
 }
 
-// clone copies what a policy could overwrite.
-func clone(s *sched.Snapshot) *sched.Snapshot {
-	c := *s
-	c.Free = slices.Clone(s.Free)
-	c.Pending = slices.Clone(s.Pending)
-	c.Running = slices.Clone(s.Running)
-	for i := range c.Running {
-		c.Running[i].Nodes = slices.Clone(c.Running[i].Nodes)
-	}
-	return &c
-}
-
 // CheckPlan fails the test unless the plan is valid and complete: on top of
 // [sched.CheckPlan], preemptions come first and are of jobs of lower priority than one that
-// starts, and every pending job has a decision with a reason without NaN.
+// starts, and every pending job has a reason without NaN, its own or the plan's for the rest.
 func CheckPlan(t *testing.T, s *sched.Snapshot, plan *sched.Plan) {
 	t.Helper()
 	require.NoError(t, sched.CheckPlan(s, plan))
@@ -145,7 +133,7 @@ func CheckPlan(t *testing.T, s *sched.Snapshot, plan *sched.Plan) {
 		priority[r.Job.ID] = r.Job.Priority
 	}
 	decided, highest := 0, math.MinInt
-	for _, d := range plan.Decisions {
+	for d := range plan.All(s) {
 		assert.NotEmpty(t, d.Reason.Code, "job %s", d.Job)
 		assert.False(t, math.IsNaN(d.Reason.Value) || math.IsNaN(d.Reason.Probability), "job %s", d.Job)
 		if d.Kind == sched.Preempt {
