@@ -53,7 +53,10 @@ func (j *Job) Validate() error {
 	case j.Deadline < 0:
 		return bad("Deadline", j.Deadline)
 	}
-	some := len(j.Demand) == 0
+	if len(j.Demand) == 0 {
+		return nil
+	}
+	some := false
 	for _, r := range slices.Sorted(maps.Keys(j.Demand)) {
 		d := j.Demand[r]
 		if math.IsNaN(d) || math.IsInf(d, 0) || d < 0 {

@@ -260,7 +260,7 @@ func (l *Loop) forecast(all bool) {
 			l.state.setPrediction(j, l.predictor.Predict(j.job.Features()))
 		}
 	}
-	l.state.arrived = emptied(l.state.arrived)
+	l.state.settled()
 	if !all {
 		return
 	}

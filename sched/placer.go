@@ -12,6 +12,7 @@ type Placer struct {
 	width int
 	free  []float64
 	keys  []uint64 // scratch: tasks that fit << 32 | node
+	block []NodeTasks
 }
 
 // maxTasks caps what a node is said to hold of tasks that need (next to) nothing.
@@ -112,7 +113,7 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]NodeTasks, boo
 	if single < len(p.keys) {
 		slices.Sort(p.keys)
 	}
-	out := make([]NodeTasks, 0, min(k, len(p.keys)))
+	out := p.room(min(k, len(p.keys)))
 	for _, key := range p.keys {
 		n := int(nodes[uint32(key)])
 		tasks := min(k, int(key>>32))
@@ -123,6 +124,22 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]NodeTasks, boo
 		}
 	}
 	return out, true
+}
+
+// placeBlock is the number of placements allocated at once.
+const placeBlock = 64
+
+// room is an empty slice for n placements, cut from a block that placements share but never take twice.
+func (p *Placer) room(n int) []NodeTasks {
+	if n > placeBlock/4 {
+		return make([]NodeTasks, 0, n)
+	}
+	if n > len(p.block) {
+		p.block = make([]NodeTasks, placeBlock)
+	}
+	out := p.block[:0:n]
+	p.block = p.block[n:]
+	return out
 }
 
 // Release gives back what a running job holds, as when it is preempted. Nodes

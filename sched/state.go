@@ -72,8 +72,10 @@ type state struct {
 	pending  list[Pending] // by submission, then id
 	running  list[Running] // by start, then id
 	stopping []*tracked    // as they were told to
-	arrived  []*tracked
+	arrived  []*tracked // since forecasts were last made
 	waiting  []*tracked // admitted before there were nodes to check them against
+	left     []*tracked // jobs that are gone since; arrived and waiting may hold them
+	spare    []*tracked // memory of jobs that are gone
 	fits     map[string]int
 	key      []byte
 }
@@ -113,8 +115,7 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 		return nil, s.goOn(j, e)
 	case Finished, Withdrawn:
 		s.leave(j)
-		j.gone = true
-		delete(s.jobs, j.job.ID)
+		s.forget(j)
 		if e.Kind == Finished {
 			return j, nil
 		}
@@ -182,13 +183,50 @@ func (s *state) submit(e *Event, now time.Time) error {
 		}
 		job = &dated
 	}
-	j := &tracked{job: job}
+	j := s.track(job)
 	s.jobs[job.ID] = j
 	s.arrived = append(s.arrived, j)
 	s.waiting = append(s.waiting, j)
 	s.enterPending(j)
 	return nil
 }
+
+// track makes room for a job.
+func (s *state) track(job *Job) *tracked {
+	n := len(s.spare)
+	if n == 0 {
+		return &tracked{job: job}
+	}
+	j := s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	j.job = job
+	return j
+}
+
+// forget lets a job go.
+func (s *state) forget(j *tracked) {
+	j.gone = true
+	delete(s.jobs, j.job.ID)
+	s.left = append(s.left, j)
+}
+
+// settled ends a batch of events: those that are gone are nowhere any more.
+func (s *state) settled() {
+	s.arrived = emptied(s.arrived)
+	if len(s.waiting) > 0 {
+		return
+	}
+	for _, j := range s.left {
+		*j = tracked{at: j.at[:0]}
+		if len(s.spare) < maxSpare {
+			s.spare = append(s.spare, j)
+		}
+	}
+	s.left = emptied(s.left)
+}
+
+// maxSpare bounds the memory kept for jobs to come.
+const maxSpare = 1 << 10
 
 // confirm notes where and since when a job really runs.
 func (s *state) confirm(j *tracked, e *Event) error {
@@ -363,8 +401,7 @@ func (s *state) settle(fixed bool) []Rejection {
 			out = append(out, Rejection{Job: j.job, Err: err})
 			if fixed {
 				s.leave(j)
-				j.gone = true
-				delete(s.jobs, j.job.ID)
+				s.forget(j)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (w *world) Apply(_ context.Context, plan *sched.Plan) error {
 }
 
 func (w *world) preempt(d *sched.Decision) {
-	i, ok := w.index[d.Job]
+	i, ok := w.index.find(w.jobs, d.Job)
 	if !ok || w.jobs[i].state != running {
 		w.tally.refused++
 		return
@@ -63,7 +63,7 @@ func (w *world) preempt(d *sched.Decision) {
 }
 
 func (w *world) start(d *sched.Decision) error {
-	i, ok := w.index[d.Job]
+	i, ok := w.index.find(w.jobs, d.Job)
 	if !ok || w.jobs[i].state != pending || !w.reserve(&w.jobs[i], d.Nodes) {
 		w.tally.refused++
 		w.told = append(w.told, sched.Event{Kind: sched.StartFailed, Time: epoch.Add(w.now), ID: d.Job})
@@ -80,7 +80,7 @@ func (w *world) start(d *sched.Decision) error {
 	}
 	j.state = running
 	j.done = w.done.Push(w.now+runtime, 0, i)
-	r := &j.record
+	r := j.record
 	r.Start, r.Slowed = w.now, slowed
 	if r.FirstStart < 0 {
 		r.FirstStart = w.now

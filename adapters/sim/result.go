@@ -6,12 +6,11 @@ import "time"
 func (e *engine) finish(solver Solver) *Result {
 	w, tpn := e.world, e.cfg.TasksPerNode
 	r := &e.result
-	r.Jobs = make([]JobRecord, len(w.jobs))
+	r.Jobs = w.records
 	m := &r.Metrics
 	var latency, all []float64
-	for i := range w.jobs {
-		record := &w.jobs[i].record
-		r.Jobs[i] = *record
+	for i := range r.Jobs {
+		record := &r.Jobs[i]
 		m.count(record)
 		if record.Finish < 0 {
 			continue

@@ -39,7 +39,7 @@ type job struct {
 	places          []placement
 	state           state
 	class           uint8 // index into levels: 0 SLO, 1 best effort
-	record          JobRecord
+	record          *JobRecord
 }
 
 // world is the simulated cluster. It implements sched.Cluster.
@@ -47,7 +47,8 @@ type world struct {
 	nodes   *sched.NodeSet
 	width   int // number of resources
 	jobs    []job
-	index   map[string]int32
+	records []JobRecord // by job
+	index   index
 	next    int // in jobs, the first that has not arrived
 	now     time.Duration
 	done    event.Queue[int32]
@@ -89,7 +90,7 @@ func newWorld(cfg *Config) (*world, error) {
 	w := &world{
 		nodes:   nodes,
 		width:   len(nodes.Resources()),
-		index:   make(map[string]int32, len(cfg.Jobs)),
+		index:   newIndex(len(cfg.Jobs)),
 		free:    slices.Clone(nodes.Capacity()),
 		holding: make([]int32, nodes.Len()),
 		told:    make([]sched.Event, 0, nodes.Len()+16),
@@ -114,35 +115,39 @@ func (w *world) addJobs(jobs []Job) error {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int32) int {
+	arrival := func(a, b int32) int {
 		return cmp.Or(cmp.Compare(jobs[a].Arrive, jobs[b].Arrive), strings.Compare(jobs[a].ID, jobs[b].ID))
-	})
+	}
+	if !slices.IsSortedFunc(order, arrival) { // logs are, as a rule
+		slices.SortFunc(order, arrival)
+	}
 	room := roomCache{nodes: w.nodes, demands: map[string][]float64{}, tasks: map[string]int{}}
 	w.jobs = make([]job, len(jobs))
+	w.records = make([]JobRecord, len(jobs))
 	for at, i := range order {
 		from := &jobs[i]
 		if err := checkJob(from); err != nil {
 			return err
 		}
-		if _, twice := w.index[from.ID]; twice {
+		if !w.index.add(w.jobs, at, from.ID) {
 			return fmt.Errorf("%w: %q", ErrDuplicateJob, from.ID)
 		}
 		demand, err := room.admit(&from.Job)
 		if err != nil {
 			return err
 		}
-		w.index[from.ID] = int32(at)
-		w.jobs[at].fill(from, demand)
+		w.jobs[at].fill(from, demand, &w.records[at])
 	}
 	return nil
 }
 
-func (j *job) fill(from *Job, demand []float64) {
+func (j *job) fill(from *Job, demand []float64, record *JobRecord) {
 	j.Job = from.Job
 	j.Submitted = epoch.Add(from.Arrive)
 	j.arrive, j.runtime, j.demand = from.Arrive, from.Runtime, demand
 	j.slowedRuntime = stretch(from.Runtime, from.SlowdownOrOne())
-	j.record = JobRecord{
+	j.record = record
+	*record = JobRecord{
 		ID: j.ID, Class: SLO, Tasks: j.Tasks, Submit: j.arrive,
 		FirstStart: -1, Start: -1, Finish: -1,
 	}

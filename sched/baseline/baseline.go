@@ -90,7 +90,9 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if q.strict {
 		t.inLine(s)
 	} else {
-		q.evict.reset(s)
+		if q.preempts {
+			q.evict.reset(s)
+		}
 		q.order.update(s, &q.cache)
 		t.inOrder()
 	}

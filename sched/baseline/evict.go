@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/hedgesched/hedge/sched"
@@ -11,6 +12,7 @@ import (
 type evictor struct {
 	nodes   *sched.NodeSet
 	running []sched.Running
+	least   int      // lowest priority of those running
 	lined   bool     // queue is of this cycle
 	queue   []victim // in the order in which they are preempted
 	chosen  []int
@@ -23,9 +25,13 @@ type victim struct {
 	gone  bool
 }
 
-// reset starts a cycle; the running jobs are looked at when first there is need.
+// reset starts a cycle; the running jobs are put in order when first there is need.
 func (e *evictor) reset(s *sched.Snapshot) {
 	e.nodes, e.running, e.lined = s.Nodes, s.Running, false
+	e.least = math.MaxInt
+	for i := range s.Running {
+		e.least = min(e.least, s.Running[i].Job.Priority)
+	}
 }
 
 // lineUp puts the running jobs in order of preemption: lowest priority first,
@@ -55,10 +61,10 @@ func (e *evictor) lineUp() {
 // in order of preemption, and returns their ids. It returns none, and changes nothing, if
 // not even all of lower priority would do.
 func (e *evictor) makeRoom(p *sched.Placer, job *sched.Job, w *want) []string {
-	e.lineUp()
-	if w.required.holds < job.Tasks || len(e.queue) == 0 || e.queue[0].run.Job.Priority >= job.Priority {
+	if w.required.holds < job.Tasks || e.least >= job.Priority {
 		return nil
 	}
+	e.lineUp()
 	for _, n := range w.required.nodes {
 		e.inside[n] = true
 	}

@@ -1,0 +1,57 @@
+package sim
+
+import "hash/maphash"
+
+// index finds jobs by id. It is a table of open addressing, since a map of a hundred thousand ids
+// costs a start more than all else that the simulated cluster does for it.
+type index struct {
+	seed  maphash.Seed
+	slots []slot // a power of two, at most half of them taken
+}
+
+// slot holds a job by its place plus one; 0 is free.
+type slot struct {
+	hash uint32
+	job  int32
+}
+
+// newIndex has room for n jobs.
+func newIndex(n int) index {
+	size := 16
+	for size < 2*n {
+		size *= 2
+	}
+	return index{seed: maphash.MakeSeed(), slots: make([]slot, size)}
+}
+
+// find returns the job's place in jobs, and whether there is one.
+func (x *index) find(jobs []job, id string) (int32, bool) {
+	s := x.seek(jobs, id)
+	return s.job - 1, s.job > 0
+}
+
+// add enters jobs[i]; it is false, and nothing changes, if its id is there.
+func (x *index) add(jobs []job, i int, id string) bool {
+	s := x.seek(jobs, id)
+	if s.job > 0 {
+		return false
+	}
+	s.job = int32(i) + 1
+	return true
+}
+
+// seek returns the id's slot: the one that holds it or the free one for it, its hash filled in.
+func (x *index) seek(jobs []job, id string) *slot {
+	full := maphash.String(x.seed, id)
+	hash, mask := uint32(full>>32), uint64(len(x.slots)-1)
+	for at := full & mask; ; at = (at + 1) & mask {
+		s := &x.slots[at]
+		switch {
+		case s.job == 0:
+			s.hash = hash
+			return s
+		case s.hash == hash && jobs[s.job-1].ID == id:
+			return s
+		}
+	}
+}
