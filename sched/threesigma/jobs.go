@@ -191,6 +191,9 @@ func (p *Policy) forget() {
 			delete(p.jobs, id)
 		}
 	}
+	if len(p.jobs) == 0 {
+		return // the running jobs were not looked at
+	}
 	for id, h := range p.held {
 		if h.cycle != p.cycle {
 			delete(p.held, id)

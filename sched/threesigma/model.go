@@ -61,6 +61,10 @@ func (p *Policy) build(s *sched.Snapshot) (*model, error) {
 	if err := m.recall(); err != nil {
 		return nil, err
 	}
+	if len(m.jobs) == 0 { // nothing to decide
+		m.rows, m.problem.Jobs, m.problem.Running = m.rows[:0], m.problem.Jobs[:0], m.problem.Running[:0]
+		return m, nil
+	}
 	m.partition()
 	m.use()
 	m.fill()
@@ -70,7 +74,7 @@ func (p *Policy) build(s *sched.Snapshot) (*model, error) {
 	return m, nil
 }
 
-// recall looks up what is known of every job.
+// recall looks up what is known of every job; of the running ones only if there is something to decide.
 func (m *model) recall() error {
 	m.jobs, m.runs = m.jobs[:0], m.runs[:0]
 	for i := range m.snap.Pending {
@@ -79,6 +83,9 @@ func (m *model) recall() error {
 			return err
 		}
 		m.jobs = append(m.jobs, k)
+	}
+	if len(m.jobs) == 0 {
+		return nil
 	}
 	for i := range m.snap.Running {
 		h, err := m.policy.holding(&m.snap.Running[i])

@@ -10,7 +10,7 @@ import (
 )
 
 // Policy is 3Sigma's scheduler, 3σSched. It implements [sched.Policy] and keeps, between cycles, what it
-// worked out of the jobs, the last plan and the running jobs' overruns. It is for one goroutine at a time.
+// worked out of the jobs and the last plan. It is for one goroutine at a time.
 type Policy struct {
 	cfg     Config
 	cycle   uint64

@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// held is what stays the same of a running job from cycle to cycle, and its overruns.
+// held is what stays the same of a running job from cycle to cycle.
 type held struct {
 	job        *sched.Job
 	prediction predict.Prediction
@@ -25,16 +25,8 @@ type held struct {
 	demand []float64
 	alloc  []solver.Split
 
-	overrun overrun
 	// usage[t] is the probability that it still holds its nodes t slots from now. It is this cycle's.
 	usage []float64
-}
-
-// overrun is how often a job has outlived its distribution: after its times-th overrun it is taken to
-// finish when it has run for until seconds.
-type overrun struct {
-	times int
-	until float64
 }
 
 // holding returns what is kept of a running job.
@@ -45,11 +37,7 @@ func (p *Policy) holding(r *sched.Running) (*held, error) {
 		if err != nil {
 			return nil, err
 		}
-		last := h
 		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started, runtimes: rt}
-		if last != nil && last.started.Equal(r.Started) {
-			h.overrun = last.overrun
-		}
 		p.held[r.Job.ID] = h
 	}
 	h.cycle = p.cycle
@@ -90,7 +78,7 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 	elapsed := now.Sub(r.Started).Seconds()
 	slot, d := p.cfg.Slot.Seconds(), h.runtimes.on(r.Slowed)
 	if _, hi := d.Bounds(); elapsed >= hi || d.CDF(elapsed) >= 1 {
-		p.overdue(h, elapsed)
+		p.overdue(h, d, elapsed)
 		return
 	}
 	if p.cfg.Without&Conditioning != 0 {
@@ -103,26 +91,26 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 	h.usage[0] = 1
 }
 
-// overdue is survive past the end of the distribution (section 4.2.1).
-func (p *Policy) overdue(h *held, elapsed float64) {
+// overdue is survive past the end of the distribution (section 4.2.1): the job is taken to finish a cycle after the
+// end, when that has passed two cycles later, then four, and so on.
+func (p *Policy) overdue(h *held, d dist.Distribution, elapsed float64) {
 	clear(h.usage)
 	h.usage[0] = 1
 	if p.cfg.Without&ExpInc != 0 {
 		return
 	}
-	o := &h.overrun
-	for o.times == 0 || elapsed >= o.until {
-		o.until = elapsed + math.Ldexp(p.cfg.Cycle.Seconds(), min(o.times, maxDoublings))
-		o.times++
+	_, until := d.Bounds()
+	if math.IsInf(until, 0) {
+		until = d.Quantile(1 - 0x1p-53)
+	}
+	for step := p.cfg.Cycle.Seconds(); until <= elapsed; step *= 2 {
+		until += step
 	}
 	slot := p.cfg.Slot.Seconds()
-	for t := 1; t < len(h.usage) && elapsed+float64(t)*slot < o.until; t++ {
+	for t := 1; t < len(h.usage) && elapsed+float64(t)*slot < until; t++ {
 		h.usage[t] = 1
 	}
 }
-
-// maxDoublings keeps the increment finite: 2^40 cycles outlast any cluster.
-const maxDoublings = 40
 
 // price is what preempting the running job costs: the utility it is expected to earn if it goes on.
 func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {

@@ -89,7 +89,7 @@ const (
 
 // Negligible is the value of an option, and the consumption of a term, that [Pruning] would have
 // left out.
-const Negligible = 1e-9
+const Negligible = 1e-12
 
 // None, in a field of [Config] whose 0 stands for a default, asks for none of it at all.
 const None = -1

@@ -86,7 +86,7 @@ func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 const maxTail = 8e9
 
 // probes is at how many times a utility that is no curve is asked what being late is worth.
-const probes = 64
+const probes = 32
 
 // nothingAfter tells whether a utility is a step at the deadline: worth 0 whenever later. A utility that
 // is no curve is asked at times that get sparser up to far after the deadline.
