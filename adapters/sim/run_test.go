@@ -75,6 +75,25 @@ func TestLogGivesTheSameFigures(t *testing.T) {
 	}
 }
 
+// TestCyclesAreRecounted alters the number of cycles in a log's last line.
+func TestCyclesAreRecounted(t *testing.T) {
+	for name, policy := range policies {
+		for seed := range uint64(6) {
+			result, log := simulate(t, seed, policy, nil)
+			count, more := result.Metrics.Cycles, 1
+			if seed%3 == 0 {
+				more = count // asked at events: when nothing is to come, a policy may be asked again
+			}
+			for _, by := range []int{-1, more} {
+				altered := bytes.Replace(log, fmt.Appendf(nil, `"cycles":%d`, count), fmt.Appendf(nil, `"cycles":%d`, count+by), 1)
+				require.NotEqual(t, log, altered)
+				_, err := decisionlog.Check(bytes.NewReader(altered), nil)
+				require.ErrorIs(t, err, decisionlog.ErrMismatch, "%s, seed %d, %+d", name, seed, by)
+			}
+		}
+	}
+}
+
 // requireSameFigures compares metrics by their JSON, without wall-clock fields: integers and text exactly,
 // other numbers to the last few of a float's bits, since the two sides round in different order.
 func requireSameFigures(t *testing.T, want, got any) {

@@ -3,6 +3,7 @@ package decisionlog
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 // Options loosen a check; the zero value is the strictest.
 type Options struct {
-	// AnyRuntime accepts runs of any length, for logs of clusters that are not simulated.
+	// AnyRuntime accepts runs of any length and any number of cycles, for logs of clusters that are not simulated.
 	AnyRuntime bool
 	// Partial accepts a log that ends before its jobs do.
 	Partial bool
@@ -44,8 +45,9 @@ type Report struct {
 // Check reads a log and verifies it: times never fall; each job is submitted once, starts only while it
 // waits, finishes and is preempted only while it runs, and ends in finish or drop; gangs start whole, on
 // known nodes that the job may use, none of which ever holds more than it offers; runs last exactly the runtime,
-// times the slow-down off preferred nodes. It stops at the first fault, a [*LineError].
-// Every figure of the report is derived from the events alone.
+// times the slow-down off preferred nodes; what nodes offer agrees with itself; and there were as many cycles
+// as the events tell of. It stops at the first fault, a [*LineError]. Every figure of the report is derived
+// from the events alone, but for the cycles' and the solver's, which only the end line has.
 func Check(r io.Reader, opts *Options) (*Report, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -56,7 +58,7 @@ func Check(r io.Reader, opts *Options) (*Report, error) {
 			return nil, err
 		}
 		if err := c.line(e); err != nil {
-			return nil, &LineError{Line: e.Line, Job: e.Job, Err: err}
+			return nil, lineError(e.Line, e.Job, err)
 		}
 	}
 	if err := c.complete(); err != nil {
@@ -101,6 +103,7 @@ type checker struct {
 	byID     map[string]*life
 	order    []*life
 	sums     sums
+	cycles   cycles
 }
 
 func (c *checker) line(e *Event) error {
@@ -121,8 +124,7 @@ func (c *checker) line(e *Event) error {
 	case Cluster:
 		return c.cluster(e)
 	case End:
-		c.trailer = e.Trailer
-		return nil
+		return c.end(e)
 	case Submit:
 		return c.submit(e)
 	case Start, Finish, Preempt, Drop:
@@ -141,18 +143,67 @@ func (c *checker) cluster(e *Event) error {
 	}
 	c.header = h
 	c.sums.window = h.Span
+	c.cycles = newCycles(h.Cycle)
 	c.machines = make(map[string]*machine, len(e.Nodes))
-	for _, n := range e.Nodes {
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
 		if c.machines[n.Node] != nil || n.Node == "" {
 			return fmt.Errorf("%w: node %q twice or unnamed", ErrSyntax, n.Node)
 		}
-		m := &machine{capacity: n.Capacity, held: map[string]float64{}, labels: n.Labels}
-		if len(m.capacity) == 0 {
-			m.capacity = map[string]float64{"node": float64(n.Tasks)}
+		m, err := newMachine(n)
+		if err != nil {
+			return err
 		}
 		c.machines[n.Node] = m
 	}
 	return nil
+}
+
+// newMachine checks that what a node offers makes sense and agrees with itself: its tasks are its
+// whole-node units, and stand for them where no capacity is given.
+func newMachine(n *Node) (*machine, error) {
+	m := &machine{capacity: n.Capacity, held: map[string]float64{}, labels: n.Labels}
+	if n.Tasks < 0 {
+		return nil, fmt.Errorf("%w: node %q offers %d tasks", ErrSyntax, n.Node, n.Tasks)
+	}
+	if len(n.Capacity) == 0 {
+		if n.Tasks == 0 {
+			return nil, fmt.Errorf("%w: node %q offers nothing", ErrSyntax, n.Node)
+		}
+		m.capacity = map[string]float64{"node": float64(n.Tasks)}
+		return m, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Capacity)) {
+		if amount := n.Capacity[name]; amount < 0 {
+			return nil, fmt.Errorf("%w: node %q offers %g of %q", ErrSyntax, n.Node, amount, name)
+		}
+	}
+	if whole := n.Capacity["node"]; whole < 1<<53 && n.Tasks != int(whole) {
+		return nil, fmt.Errorf(`%w: node %q offers %d tasks, by its capacity %g`, ErrMismatch, n.Node, n.Tasks, whole)
+	}
+	return m, nil
+}
+
+// end checks what the last line says of the cycles.
+func (c *checker) end(e *Event) error {
+	c.trailer = e.Trailer
+	stops := 0
+	for _, name := range slices.Sorted(maps.Keys(e.Trailer.Solver.Stops)) {
+		n := e.Trailer.Solver.Stops[name]
+		if n < 0 {
+			return fmt.Errorf("%w: the solver stopped %d times for %q", ErrSyntax, n, name)
+		}
+		stops += min(n, math.MaxInt32)
+	}
+	switch {
+	case e.Trailer.Cycles < 0:
+		return fmt.Errorf("%w: %d cycles", ErrSyntax, e.Trailer.Cycles)
+	case stops > e.Trailer.Cycles:
+		return fmt.Errorf("%w: the solver stopped %d times in %d cycles", ErrMismatch, stops, e.Trailer.Cycles)
+	case c.opts.AnyRuntime:
+		return nil
+	}
+	return c.cycles.check(e.Trailer.Cycles, e.Time)
 }
 
 func (c *checker) submit(e *Event) error {
@@ -175,6 +226,7 @@ func (c *checker) submit(e *Event) error {
 	}
 	c.byID[e.Job] = j
 	c.order = append(c.order, j)
+	c.cycles.arrive(e.Time)
 	return nil
 }
 
@@ -194,6 +246,11 @@ func (c *checker) event(e *Event) error {
 	if j.stage != needs {
 		return fmt.Errorf("%w: %s of a job that %s", ErrState, e.Kind,
 			[]string{"waits", "runs", "has finished", "was dropped"}[j.stage])
+	}
+	if e.Kind == Finish {
+		c.cycles.leave(e.Time)
+	} else {
+		c.cycles.decide(e.Kind, e.Time)
 	}
 	switch e.Kind {
 	case Start:
@@ -305,17 +362,17 @@ func matches(set []Term, labels map[string]string) bool {
 func (c *checker) complete() error {
 	switch {
 	case c.lines == 0:
-		return &LineError{Err: fmt.Errorf("%w: empty", ErrIncomplete)}
+		return lineError(0, "", fmt.Errorf("%w: empty", ErrIncomplete))
 	case c.opts.Partial:
 		return nil
 	}
 	for _, j := range c.order {
 		if j.stage == waits || j.stage == runs {
-			return &LineError{Job: j.ID, Err: fmt.Errorf("%w: neither finished nor dropped", ErrIncomplete)}
+			return lineError(0, j.ID, fmt.Errorf("%w: neither finished nor dropped", ErrIncomplete))
 		}
 	}
 	if c.trailer == nil {
-		return &LineError{Err: fmt.Errorf("%w: no end line", ErrIncomplete)}
+		return lineError(0, "", fmt.Errorf("%w: no end line", ErrIncomplete))
 	}
 	return nil
 }

@@ -129,6 +129,16 @@ func TestTamperingIsCaught(t *testing.T) {
 		"other schema":                  {replace(1, `"schema":1`, `"schema":2`), decisionlog.ErrSyntax, 1},
 		"no nodes":                      {replace(1, `"tasks_per_node":2`, `"tasks_per_node":0`), decisionlog.ErrSyntax, 1},
 		"twin nodes":                    {replace(1, `"node":"b"`, `"node":"a"`), decisionlog.ErrSyntax, 1},
+		"node offers less than nothing": {replace(1, `"b","tasks":2`, `"b","tasks":-2`), decisionlog.ErrSyntax, 1},
+		"node offers nothing":           {replace(1, `"b","tasks":2`, `"b","tasks":0`), decisionlog.ErrSyntax, 1},
+		"negative capacity":             {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"node":2,"cpu":-1}`), decisionlog.ErrSyntax, 1},
+		"tasks above the capacity":      {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"node":1}`), decisionlog.ErrMismatch, 1},
+		"tasks below the capacity":      {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"node":3}`), decisionlog.ErrMismatch, 1},
+		"tasks without node capacity":   {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"cpu":2}`), decisionlog.ErrMismatch, 1},
+		"fewer cycles than decisions":   {replace(12, `"cycles":9`, `"cycles":3`), decisionlog.ErrMismatch, 12},
+		"negative cycles":               {replace(12, `"cycles":9`, `"cycles":-9`), decisionlog.ErrSyntax, 12},
+		"more stops than cycles":        {replace(12, `{"gap":2}`, `{"gap":2,"optimal":8}`), decisionlog.ErrMismatch, 12},
+		"negative stops":                {replace(12, `{"gap":2}`, `{"gap":-2}`), decisionlog.ErrSyntax, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decisionlog.Check(strings.NewReader(text(c.tamper(clone()))), nil)
@@ -137,6 +147,39 @@ func TestTamperingIsCaught(t *testing.T) {
 			require.ErrorAs(t, err, &at)
 			assert.Equal(t, c.line, at.Line, err)
 		})
+	}
+}
+
+// What is wrong is said once, and in the words of the log.
+func TestErrorsReadWell(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"t":"x","event":"submit"}`:                        `"t" is "x", want a number`,
+		`{"t":-1,"event":"submit"}`:                         `"t" is -1, out of range`,
+		`{"t":0,"event":"submit","deadline":{}}`:            `"deadline" is {}, want a number`,
+		`{"t":0,"event":"submit","tasks":"2"}`:              `"tasks" is string, want a whole number`,
+		`{"t":0,"event":"submit","tasks":2.5}`:              `"tasks" is number 2.5, want a whole number`,
+		`{"t":0,"event":"submit","nodes":{}}`:               `"nodes" is object, want a list`,
+		`{"t":0,"event":"submit","nodes":[{"tasks":true}]}`: `"nodes.tasks" is bool, want a whole number`,
+		`{"t":0,"event":"submit","slowed":1}`:               `"slowed" is number, want true or false`,
+		`{"t":0,"event":"submit","demand":[]}`:              `"demand" is array, want an object`,
+		`{"t":0,"event":"submit","demand":{"cpu":"many"}}`:  `"demand" is string, want a number`,
+		`[]`:                      `array, want an object`,
+		`{"t":0,"event":"submit"`: `unexpected end of JSON input`,
+		`{"t":0,"event":"submit","job":"j","class":"be"}`: `0 tasks, want at least 1`,
+		`{"t":0,"event":"finish","job":"j"}`:              `job "j": impossible for the job: finish before submit`,
+		`{"t":0,"event":"start","job":"x","class":"be"}`:  `job "x": contradicts an earlier line: class, tasks or deadline`,
+		good[1]: `job "x": impossible for the job: submitted twice`,
+	} {
+		_, err := decisionlog.Check(strings.NewReader(text([]string{good[0], good[1], line})), nil)
+		require.Error(t, err, line)
+		assert.True(t, strings.HasPrefix(err.Error(), "decision log: line 3: "), err)
+		assert.True(t, strings.HasSuffix(err.Error(), want), "%s\nshould end in %s", err, want)
+		assert.Equal(t, 1, strings.Count(err.Error(), "line 3"), err)
+		assert.NotContains(t, err.Error(), "Go ")
+		assert.NotContains(t, err.Error(), "rawEvent")
+		var at *decisionlog.LineError
+		require.ErrorAs(t, err, &at)
+		assert.Equal(t, err.Error(), "decision log: line 3: "+at.Err.Error(), "Err is all but the place")
 	}
 }
 

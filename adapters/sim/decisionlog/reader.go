@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -20,19 +21,23 @@ type LineError struct {
 	Line int
 	// Job is the job at fault, if one is.
 	Job string
+	// Err is what is wrong, the job named but not the line.
 	Err error
+}
+
+func lineError(line int, job string, err error) error {
+	if job != "" {
+		err = fmt.Errorf("job %q: %w", job, err)
+	}
+	return &LineError{Line: line, Job: job, Err: err}
 }
 
 // Error names the line and the job.
 func (e *LineError) Error() string {
-	job := ""
-	if e.Job != "" {
-		job = fmt.Sprintf("job %q: ", e.Job)
-	}
 	if e.Line == 0 {
-		return fmt.Sprintf("decision log: %s%v", job, e.Err)
+		return fmt.Sprintf("decision log: %v", e.Err)
 	}
-	return fmt.Sprintf("decision log: line %d: %s%v", e.Line, job, e.Err)
+	return fmt.Sprintf("decision log: line %d: %v", e.Line, e.Err)
 }
 
 // Unwrap is the error without its place.
@@ -47,7 +52,7 @@ func Read(r io.Reader) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		in, err := plain(r)
 		if err != nil {
-			yield(nil, &LineError{Line: 1, Err: err})
+			yield(nil, lineError(1, "", err))
 			return
 		}
 		source := &remember{from: in}
@@ -61,7 +66,7 @@ func Read(r io.Reader) iter.Seq2[*Event, error] {
 				if source.err != nil { // the line was cut off
 					err = source.err
 				}
-				yield(nil, &LineError{Line: line, Err: err})
+				yield(nil, lineError(line, "", err))
 				return
 			}
 			e.Line = line
@@ -73,7 +78,7 @@ func Read(r io.Reader) iter.Seq2[*Event, error] {
 			if errors.Is(err, bufio.ErrTooLong) {
 				err = fmt.Errorf("%w: longer than %d bytes", ErrSyntax, MaxLine)
 			}
-			yield(nil, &LineError{Line: line + 1, Err: err})
+			yield(nil, lineError(line+1, "", err))
 		}
 	}
 }
@@ -105,29 +110,40 @@ func plain(r io.Reader) (io.Reader, error) {
 	return gzip.NewReader(in)
 }
 
+// seconds is a time as it stands in the log, read once it is known of which field.
+type seconds string
+
+// UnmarshalJSON takes any value.
+func (s *seconds) UnmarshalJSON(text []byte) error {
+	if string(text) != "null" {
+		*s = seconds(text)
+	}
+	return nil
+}
+
 // rawEvent is a line as JSON has it.
 type rawEvent struct {
-	T         *json.Number       `json:"t"`
+	T         *seconds           `json:"t"`
 	Event     string             `json:"event"`
 	Schema    int                `json:"schema"`
 	Job       string             `json:"job"`
 	Class     string             `json:"class"`
 	Tasks     int                `json:"tasks"`
-	Deadline  json.Number        `json:"deadline"`
+	Deadline  seconds            `json:"deadline"`
 	Nodes     []Node             `json:"nodes"`
 	Slowed    bool               `json:"slowed"`
 	Why       string             `json:"why"`
-	Runtime   json.Number        `json:"runtime"`
+	Runtime   seconds            `json:"runtime"`
 	Slowdown  float64            `json:"slowdown"`
 	Demand    map[string]float64 `json:"demand"`
 	Required  []Term             `json:"required"`
 	Preferred []Term             `json:"preferred"`
 
-	Policy       string      `json:"policy"`
-	Seed         int64       `json:"seed"`
-	Cycle        json.Number `json:"cycle"`
-	Span         json.Number `json:"span"`
-	TasksPerNode int         `json:"tasks_per_node"`
+	Policy       string  `json:"policy"`
+	Seed         int64   `json:"seed"`
+	Cycle        seconds `json:"cycle"`
+	Span         seconds `json:"span"`
+	TasksPerNode int     `json:"tasks_per_node"`
 
 	Cycles int    `json:"cycles"`
 	Solver Solver `json:"solver"`
@@ -139,7 +155,7 @@ const schema = 1
 func parse(line []byte) (*Event, error) {
 	var raw rawEvent
 	if err := json.Unmarshal(line, &raw); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
+		return nil, fmt.Errorf("%w: %s", ErrSyntax, plainly(err))
 	}
 	if raw.T == nil || raw.Event == "" {
 		return nil, fmt.Errorf(`%w: fields "t" and "event" are needed`, ErrSyntax)
@@ -152,7 +168,7 @@ func parse(line []byte) (*Event, error) {
 	var cycle, span time.Duration
 	for _, f := range []struct {
 		name string
-		from json.Number
+		from seconds
 		to   *time.Duration
 	}{
 		{"t", *raw.T, &e.Time}, {"deadline", raw.Deadline, &e.Deadline}, {"runtime", raw.Runtime, &e.Runtime},
@@ -160,7 +176,7 @@ func parse(line []byte) (*Event, error) {
 	} {
 		var err error
 		if *f.to, err = parseSeconds(string(f.from)); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrSyntax, f.name, err)
+			return nil, fmt.Errorf("%w: %q is %w", ErrSyntax, f.name, err)
 		}
 	}
 	switch raw.Event {
@@ -175,6 +191,31 @@ func parse(line []byte) (*Event, error) {
 		e.Trailer = &Trailer{Cycles: raw.Cycles, Solver: raw.Solver}
 	}
 	return e, e.validate()
+}
+
+// plainly says what is wrong with the JSON in the log's words, not in those of this program.
+func plainly(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	want := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.Int, reflect.Int64:
+		want = "a whole number"
+	case reflect.Float64:
+		want = "a number"
+	case reflect.String:
+		want = "text"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Slice:
+		want = "a list"
+	}
+	if wrong.Field == "" {
+		return fmt.Sprintf("%s, want %s", wrong.Value, want)
+	}
+	return fmt.Sprintf("%q is %s, want %s", wrong.Field, wrong.Value, want)
 }
 
 // validate refuses values that no line may have.
@@ -204,22 +245,25 @@ func known(kind string) bool {
 }
 
 // parseSeconds reads decimal seconds, exactly where they have no exponent.
-// Empty text is 0. Negative and overflowing times are refused.
+// Empty text is 0. Negative and overflowing times are refused, as is JSON that is no number.
 func parseSeconds(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
+	if c := text[0]; c != '-' && (c < '0' || c > '9') {
+		return 0, fmt.Errorf("%.40s, want a number", text)
+	}
 	if strings.ContainsAny(text, "eE") {
 		s, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(s >= 0 && s < math.MaxInt64/1e9) {
-			return 0, fmt.Errorf("%s seconds out of range", text)
+			return 0, fmt.Errorf("%.40s, out of range", text)
 		}
 		return time.Duration(math.Round(s * 1e9)), nil
 	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	s, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || s < 0 || whole[0] == '-' || s > math.MaxInt64/int64(time.Second)-1 {
-		return 0, fmt.Errorf("%s seconds out of range", text)
+		return 0, fmt.Errorf("%.40s, out of range", text)
 	}
 	d := time.Duration(s) * time.Second
 	unit := time.Second
