@@ -67,3 +67,11 @@ func BenchmarkSum(b *testing.B) {
 		_, _ = dist.Sum(h, h)
 	}
 }
+
+func BenchmarkFromSamples(b *testing.B) {
+	values := lognormals(1000, 15)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = dist.FromSamples(values)
+	}
+}

@@ -85,6 +85,14 @@ func checkNonNegative(fn, param string, v float64) error {
 	return nil
 }
 
+// checkElement is checkNonNegative for an element of a slice; only a refusal costs its name.
+func checkElement(fn, name string, i int, v float64) error {
+	if !isFinite(v) || v < 0 {
+		return &ParamError{Func: fn, Param: indexed(name, i), Value: v, Want: wantNonNegative}
+	}
+	return nil
+}
+
 func checkPositive(fn, param string, v float64) error {
 	if !isFinite(v) || v <= 0 {
 		return &ParamError{Func: fn, Param: param, Value: v, Want: wantPositive}

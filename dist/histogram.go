@@ -34,7 +34,7 @@ func NewHistogram(edges, weights []float64) (*Histogram, error) {
 	}
 	total := 0.0
 	for i, w := range weights {
-		if err := checkNonNegative(fn, indexed("weights", i), w); err != nil {
+		if err := checkElement(fn, "weights", i, w); err != nil {
 			return nil, err
 		}
 		total += w
@@ -57,7 +57,7 @@ func FromSamples(values []float64) (*Histogram, error) {
 		return nil, ErrEmpty
 	}
 	for i, v := range values {
-		if err := checkNonNegative("dist.FromSamples", indexed("values", i), v); err != nil {
+		if err := checkElement("dist.FromSamples", "values", i, v); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func FromKnots(x, cum []float64) (*Histogram, error) {
 
 func checkSorted(fn, name string, v []float64) error {
 	for i := range v {
-		if err := checkNonNegative(fn, indexed(name, i), v[i]); err != nil {
+		if err := checkElement(fn, name, i, v[i]); err != nil {
 			return err
 		}
 		if i > 0 && v[i] < v[i-1] {

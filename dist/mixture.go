@@ -25,7 +25,7 @@ func NewMixture(components []Component) (Distribution, error) {
 	total := 0.0
 	parts := make([]Component, 0, len(components))
 	for i, c := range components {
-		if err := checkNonNegative(fn, indexed("Weight", i), c.Weight); err != nil {
+		if err := checkElement(fn, "Weight", i, c.Weight); err != nil {
 			return nil, err
 		}
 		if err := checkDist(fn, indexed("Dist", i), c.Dist); err != nil {

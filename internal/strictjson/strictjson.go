@@ -155,6 +155,9 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// Err is what the document fails with so far.
+func (o *Object) Err() error { return o.doc.err }
+
 // Close refuses fields that nobody has asked for. It returns what the document fails with, nil if nothing.
 func (o *Object) Close() error {
 	if len(o.fields) > 0 && o.doc.err == nil {
@@ -165,6 +168,12 @@ func (o *Object) Close() error {
 
 // Has tells whether the field is there and has not been asked for.
 func (o *Object) Has(key string) bool { _, ok := o.fields[key]; return ok }
+
+// Peek is the field's JSON without asking for it; nil where it is not there.
+func (o *Object) Peek(key string) []byte { return o.fields[key] }
+
+// Skip takes the field for asked for, if it is there.
+func (o *Object) Skip(key string) { delete(o.fields, key) }
 
 // Raw is the field's JSON, nil after a refusal.
 func (o *Object) Raw(key string) []byte {
@@ -278,6 +287,13 @@ func (o *Object) Objects(key string) []*Object {
 	o.each(key, func(i int, raw []byte) {
 		out = append(out, open(o.doc, join(o.path, indexed(key, i)), raw))
 	})
+	return out
+}
+
+// Raws is the JSON of a list's elements.
+func (o *Object) Raws(key string) [][]byte {
+	var out [][]byte
+	o.each(key, func(_ int, raw []byte) { out = append(out, raw) })
 	return out
 }
 

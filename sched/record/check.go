@@ -1,0 +1,74 @@
+package record
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// fault is what is wrong with a field of a snapshot.
+type fault struct {
+	field string
+	err   error
+}
+
+func (f *fault) Error() string { return f.field + ": " + f.err.Error() }
+
+func (f *fault) Unwrap() error { return f.err }
+
+func inconsistent(field, format string, args ...any) error {
+	return &fault{field: field, err: fmt.Errorf("%w: %s", ErrSnapshot, fmt.Sprintf(format, args...))}
+}
+
+// check holds of whatever is written and whatever is read. What cannot be known of a cluster as it may be, such as
+// that running jobs run on nodes that are still there, it leaves alone.
+func check(s *sched.Snapshot) error {
+	if want := s.Nodes.Len() * len(s.Nodes.Resources()); len(s.Free) != want {
+		return inconsistent("free", "%d amounts, expected %d", len(s.Free), want)
+	}
+	for i, f := range s.Free {
+		if !isFinite(f) {
+			return inconsistent(fmt.Sprintf("free[%d]", i), "found %v, expected a finite number", f)
+		}
+	}
+	ids := make(map[string]struct{}, len(s.Pending)+len(s.Running))
+	for i := range s.Pending {
+		p := &s.Pending[i]
+		if err := checkJob(ids, fmt.Sprintf("pending[%d]", i), p.Job, p.Prediction.Point); err != nil {
+			return err
+		}
+	}
+	for i := range s.Running {
+		r := &s.Running[i]
+		field := fmt.Sprintf("running[%d]", i)
+		if err := checkJob(ids, field, r.Job, r.Prediction.Point); err != nil {
+			return err
+		}
+		for k, nt := range r.Nodes {
+			if nt.Tasks < 1 {
+				return inconsistent(fmt.Sprintf("%s.nodes[%d].tasks", field, k), "found %d, expected at least 1", nt.Tasks)
+			}
+		}
+	}
+	return nil
+}
+
+func checkJob(ids map[string]struct{}, field string, j *sched.Job, point float64) error {
+	if j == nil {
+		return inconsistent(field+".job", "none")
+	}
+	if err := j.Validate(); err != nil {
+		return &fault{field: field + ".job", err: err}
+	}
+	if _, twice := ids[j.ID]; twice {
+		return inconsistent(field+".job.id", "%q comes twice", j.ID)
+	}
+	ids[j.ID] = struct{}{}
+	if !isFinite(point) {
+		return inconsistent(field+".prediction.point", "found %v, expected a finite number", point)
+	}
+	return nil
+}
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

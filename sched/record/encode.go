@@ -1,0 +1,264 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/utility"
+)
+
+// Marshal writes the snapshot as a JSON document on one line, without an end of line; equal snapshots are
+// written alike. Snapshots that contradict themselves and jobs that make no sense are refused with an error that
+// names the field and wraps [ErrSnapshot] or the sentinel of package sched; distributions
+// and utilities of foreign types with one that wraps [dist.ErrForeign].
+func Marshal(s *sched.Snapshot) ([]byte, error) {
+	data, err := new(encoder).encode(s)
+	if err != nil {
+		return nil, fmt.Errorf("record.Marshal: %w", err)
+	}
+	return data, nil
+}
+
+// The document, as encoding/json writes it.
+type (
+	document struct {
+		Version int               `json:"version"`
+		Now     time.Time         `json:"now"`
+		Nodes   json.RawMessage   `json:"nodes"`
+		Free    []float64         `json:"free"`
+		Dists   []json.RawMessage `json:"dists"`
+		Pending []pending         `json:"pending"`
+		Running []running         `json:"running"`
+	}
+	node struct {
+		Name     string             `json:"name"`
+		Labels   map[string]string  `json:"labels,omitempty"`
+		Capacity map[string]float64 `json:"capacity"`
+	}
+	pending struct {
+		Job        job        `json:"job"`
+		Prediction prediction `json:"prediction"`
+	}
+	running struct {
+		Job        job         `json:"job"`
+		Prediction prediction  `json:"prediction"`
+		Started    time.Time   `json:"started"`
+		Nodes      []nodeTasks `json:"nodes"`
+		Slowed     bool        `json:"slowed,omitempty"`
+	}
+	nodeTasks struct {
+		Node  string `json:"node"`
+		Tasks int    `json:"tasks"`
+	}
+	prediction struct {
+		Dist      *int    `json:"dist,omitempty"`
+		Point     float64 `json:"point"`
+		Feature   string  `json:"feature,omitempty"`
+		Value     string  `json:"value,omitempty"`
+		Estimator string  `json:"estimator,omitempty"`
+		Samples   int     `json:"samples,omitempty"`
+	}
+	job struct {
+		ID         string             `json:"id"`
+		Tasks      int                `json:"tasks"`
+		Demand     map[string]float64 `json:"demand,omitempty"`
+		Attributes map[string]string  `json:"attributes,omitempty"`
+		Utility    json.RawMessage    `json:"utility,omitempty"`
+		Deadline   string             `json:"deadline,omitempty"`
+		Priority   int                `json:"priority,omitempty"`
+		Required   json.RawMessage    `json:"required,omitempty"`
+		Preferred  json.RawMessage    `json:"preferred,omitempty"`
+		Slowdown   float64            `json:"slowdown,omitempty"`
+		Submitted  time.Time          `json:"submitted"`
+	}
+)
+
+// encoder writes snapshots; it keeps what the next one is likely to share.
+type encoder struct {
+	nodes *sched.NodeSet
+	text  json.RawMessage // of nodes
+
+	doc document
+	at  map[*dist.Histogram]int // index in doc.Dists
+}
+
+func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
+	if s == nil || s.Nodes == nil {
+		return nil, fmt.Errorf("%w: no nodes", ErrSnapshot)
+	}
+	if err := check(s); err != nil {
+		return nil, err
+	}
+	if err := e.encodeNodes(s.Nodes); err != nil {
+		return nil, err
+	}
+	e.at = make(map[*dist.Histogram]int)
+	e.doc = document{
+		Version: version, Now: s.Now.UTC(), Nodes: e.text, Free: s.Free, Dists: []json.RawMessage{},
+		Pending: make([]pending, len(s.Pending)), Running: make([]running, len(s.Running)),
+	}
+	if s.Free == nil {
+		e.doc.Free = []float64{}
+	}
+	for i := range s.Pending {
+		if err := e.pending(&e.doc.Pending[i], &s.Pending[i]); err != nil {
+			return nil, fmt.Errorf("pending[%d]: %w", i, err)
+		}
+	}
+	for i := range s.Running {
+		if err := e.running(&e.doc.Running[i], &s.Running[i]); err != nil {
+			return nil, fmt.Errorf("running[%d]: %w", i, err)
+		}
+	}
+	return json.Marshal(&e.doc)
+}
+
+// encodeNodes does nothing while the nodes are the same.
+func (e *encoder) encodeNodes(set *sched.NodeSet) error {
+	if e.nodes == set {
+		return nil
+	}
+	nodes := make([]node, set.Len())
+	for i := range nodes {
+		n := set.Node(i)
+		nodes[i] = node{Name: n.Name, Labels: n.Labels, Capacity: n.Capacity}
+		if !areTexts(n.Labels, n.Name) || !areKeys(n.Capacity) {
+			return fmt.Errorf("nodes[%d]: %w", i, errNotUTF8)
+		}
+	}
+	text, err := json.Marshal(nodes)
+	e.nodes, e.text = set, text
+	return err
+}
+
+func (e *encoder) pending(to *pending, p *sched.Pending) (err error) {
+	if to.Job, err = encodeJob(p.Job); err != nil {
+		return err
+	}
+	to.Prediction, err = e.prediction(p.Prediction)
+	return err
+}
+
+func (e *encoder) running(to *running, r *sched.Running) (err error) {
+	if to.Job, err = encodeJob(r.Job); err != nil {
+		return err
+	}
+	to.Started, to.Slowed, to.Nodes = r.Started.UTC(), r.Slowed, make([]nodeTasks, len(r.Nodes))
+	for i, nt := range r.Nodes {
+		if to.Nodes[i] = nodeTasks(nt); !utf8.ValidString(nt.Node) {
+			return fmt.Errorf("nodes[%d]: %w", i, errNotUTF8)
+		}
+	}
+	to.Prediction, err = e.prediction(r.Prediction)
+	return err
+}
+
+func (e *encoder) prediction(p predict.Prediction) (prediction, error) {
+	x := p.Expert
+	out := prediction{Point: p.Point, Feature: x.Feature, Value: x.Value, Estimator: x.Estimator, Samples: p.Samples}
+	if !areTexts(nil, x.Feature, x.Value, x.Estimator) {
+		return out, fmt.Errorf("prediction: %w", errNotUTF8)
+	}
+	if p.Dist == nil {
+		return out, nil
+	}
+	at, err := e.dist(p.Dist)
+	if err != nil {
+		return out, fmt.Errorf("prediction: %w", err)
+	}
+	out.Dist = &at
+	return out, nil
+}
+
+// dist is the place of d in the document. Jobs that are alike share a history, which is long; other
+// distributions are short.
+func (e *encoder) dist(d dist.Distribution) (int, error) {
+	h, ok := d.(*dist.Histogram)
+	if at, known := e.at[h]; ok && known {
+		return at, nil
+	}
+	text, err := dist.Marshal(d)
+	if err != nil {
+		return 0, err
+	}
+	at := len(e.doc.Dists)
+	e.doc.Dists = append(e.doc.Dists, text)
+	if ok {
+		e.at[h] = at
+	}
+	return at, nil
+}
+
+func encodeJob(j *sched.Job) (job, error) {
+	out := job{
+		ID: j.ID, Tasks: j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
+		Priority: j.Priority, Slowdown: j.Slowdown, Submitted: j.Submitted.UTC(),
+	}
+	if !areTexts(j.Attributes, j.ID) || !areKeys(j.Demand) {
+		return out, fmt.Errorf("job: %w", errNotUTF8)
+	}
+	if j.Deadline != 0 {
+		out.Deadline = j.Deadline.String()
+	}
+	var err error
+	if out.Required, err = encodeSet(j.Required); err != nil {
+		return out, fmt.Errorf("job %q: required: %w", j.ID, err)
+	}
+	if out.Preferred, err = encodeSet(j.Preferred); err != nil {
+		return out, fmt.Errorf("job %q: preferred: %w", j.ID, err)
+	}
+	if j.Utility == nil {
+		return out, nil
+	}
+	if out.Utility, err = utility.Marshal(j.Utility); err != nil {
+		return out, fmt.Errorf("job %q: %w", j.ID, err)
+	}
+	return out, nil
+}
+
+// encodeSet writes nothing for the set of every node.
+func encodeSet(set sched.EquivalenceSet) (json.RawMessage, error) {
+	if set.IsAny() {
+		return nil, nil
+	}
+	text, err := json.Marshal(set)
+	if err != nil {
+		return nil, err
+	}
+	var back sched.EquivalenceSet
+	if err := json.Unmarshal(text, &back); err != nil || back.String() != set.String() {
+		return nil, errNotUTF8
+	}
+	return text, nil
+}
+
+// errNotUTF8 is of text that JSON cannot hold; encoding/json would put another in its place.
+var errNotUTF8 = fmt.Errorf("%w: text that is not UTF-8", ErrSnapshot)
+
+func areTexts(labels map[string]string, texts ...string) bool {
+	for _, t := range texts {
+		if !utf8.ValidString(t) {
+			return false
+		}
+	}
+	for k, v := range labels {
+		if !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return false
+		}
+	}
+	return true
+}
+
+func areKeys(amounts map[string]float64) bool {
+	for k := range amounts {
+		if !utf8.ValidString(k) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,56 @@
+package record_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/record"
+	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/threesigma"
+)
+
+// A cycle is recorded, read back and planned again: the plan is the same.
+func ExampleRecorder() {
+	now := time.Unix(0, 0).UTC()
+	policy, _ := threesigma.New(threesigma.Config{})
+	plans := &keeper{Policy: policy} // notes the plans, for comparison
+	var file bytes.Buffer            // a file, buffered and perhaps compressed
+	recorder := record.NewRecorder(plans, &file)
+
+	cluster := schedtest.NewCluster(now, schedtest.Nodes(4, 2))
+	history, _ := predict.NewHistory(nil)
+	loop, _ := sched.NewLoop(cluster, recorder, history)
+	cluster.Submit(schedtest.Job("report", 3).Deadline(900).Job(), 300)
+	cluster.Submit(schedtest.Job("batch", 2).Job(), 600)
+	if _, err := loop.Step(context.Background(), now); err != nil {
+		fmt.Println(err)
+	}
+	if err := recorder.Err(); err != nil {
+		fmt.Println(err)
+	}
+
+	snapshot, err := record.NewReader(&file).Read()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	again, _ := threesigma.New(threesigma.Config{})
+	plan, err := again.Plan(context.Background(), snapshot)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range plan.Decisions {
+		fmt.Println(d.Job, d.Kind)
+	}
+	fmt.Println("the same plan:", reflect.DeepEqual(plan, plans.plans[0]))
+	// Output:
+	// batch start
+	// report defer
+	// the same plan: true
+}

@@ -1,0 +1,145 @@
+// Package record writes down what a policy was asked and reads it back: a [sched.Snapshot] as one JSON
+// document, from which the same policy makes the same plan again.
+//
+// A [Recorder] stands between a loop and its policy and writes each cycle's snapshot as a line; a [Reader]
+// gives the snapshots back, in order. One snapshot alone goes through [Marshal] and [Unmarshal].
+//
+// Policies may keep state from cycle to cycle. A new one that is shown a recording from its first line makes the
+// plans that were made; of a line from the middle it makes the plan that a new policy would have made then.
+//
+// # The document
+//
+// It stands alone and knows nothing of the policy. Every line of a recording is one:
+//
+//	{"version": 1,
+//	 "now": "2018-04-23T00:16:40Z",
+//	 "nodes": [{"name": "n0", "labels": {"rack": "r0"}, "capacity": {"node": 1}}, …],
+//	 "free": [1, …],                             // of each node its resources, these by name
+//	 "dists": [{"kind": "lognormal", …}, …],     // as dist.Marshal writes them, each once
+//	 "pending": [{"job": {…}, "prediction": {"dist": 0, "point": 148.4, "feature": "user", "value": "u7",
+//	                                         "estimator": "median", "samples": 12}}, …],
+//	 "running": [{"job": {…}, "prediction": {…}, "started": "2018-04-23T00:10:00Z",
+//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true}, …]}
+//
+// and a job is
+//
+//	{"id": "j7", "tasks": 2, "demand": {"cpu": 4}, "attributes": {"user": "u7"},
+//	 "utility": {"kind": "piecewise", …},        // as utility.Marshal writes it
+//	 "deadline": "15m0s", "priority": 1,
+//	 "required": [{"key": "rack", "values": ["r0", "r1"]}], "preferred": [{"key": "gpu", "values": [], "has": true}],
+//	 "slowdown": 1.5, "submitted": "2018-04-23T00:00:00Z"}
+//
+// Runtimes and the times of utilities are seconds. Fields that are zero or empty are left out. Numbers are exact;
+// times are UTC wall-clock times to the nanosecond. Distributions and utilities of types that packages dist
+// and utility do not know cannot be written ([dist.ErrForeign]).
+//
+// Reading is strict: a field that is unknown, missing, double or out of range is refused with a
+// [*dist.FormatError] that names it, and so is another version.
+package record
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// version is that of the documents written and read.
+const version = 1
+
+// ErrSnapshot marks a snapshot that contradicts itself and so is not written.
+var ErrSnapshot = errors.New("inconsistent snapshot")
+
+// Recorder is a policy that writes down every snapshot before another policy plans by it. Like
+// every policy it is for one goroutine at a time.
+type Recorder struct {
+	policy sched.Policy
+	w      io.Writer
+	enc    encoder
+	err    error
+}
+
+// NewRecorder returns a policy that plans as policy does and writes each snapshot to w as a line, by one call of
+// Write. The caller flushes and closes w.
+func NewRecorder(policy sched.Policy, w io.Writer) *Recorder { return &Recorder{policy: policy, w: w} }
+
+// Name is that of the policy recorded.
+func (r *Recorder) Name() string { return r.policy.Name() }
+
+// Plan writes the snapshot, then has the policy plan. A snapshot that cannot be written stops the recording but
+// not the scheduling; see [Recorder.Err].
+//
+// The policy is handed the snapshot without the monotonic part of Go's times, which has no serial form, so that it
+// plans by what is written.
+func (r *Recorder) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	s = byWallClock(s)
+	if r.err == nil {
+		r.err = r.write(s)
+	}
+	return r.policy.Plan(ctx, s)
+}
+
+// Err is what ended the recording, nil while it goes on. What was written before is whole.
+func (r *Recorder) Err() error { return r.err }
+
+func (r *Recorder) write(s *sched.Snapshot) error {
+	line, err := r.enc.encode(s)
+	if err != nil {
+		return fmt.Errorf("record: snapshot of %v: %w", s.Now, err)
+	}
+	if _, err := r.w.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("record: snapshot of %v: %w", s.Now, err)
+	}
+	return nil
+}
+
+// byWallClock is s without monotonic times where one is taken from another: of two times, one without
+// is enough for [time.Time.Sub] to go by the wall clock.
+func byWallClock(s *sched.Snapshot) *sched.Snapshot {
+	c := *s
+	c.Now = s.Now.Round(0)
+	c.Running = slices.Clone(s.Running)
+	for i := range c.Running {
+		c.Running[i].Started = c.Running[i].Started.Round(0)
+	}
+	return &c
+}
+
+// Reader reads a recording. It is for one goroutine.
+type Reader struct {
+	lines *bufio.Scanner
+	line  int
+	dec   decoder
+}
+
+// maxLine bounds what one snapshot may take in memory: 1 GiB.
+const maxLine = 1 << 30
+
+// NewReader reads what a [Recorder] has written to r.
+func NewReader(r io.Reader) *Reader {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxLine)
+	return &Reader{lines: s}
+}
+
+// Read returns the next snapshot, [io.EOF] after the last. Other errors name the line; reading may go on after a
+// [*dist.FormatError]. Nodes, jobs and distributions that are written as in the snapshot before are the same values
+// again, as they are in those of a loop. Lines are of up to 1 GiB.
+func (r *Reader) Read() (*sched.Snapshot, error) {
+	r.line++
+	if !r.lines.Scan() {
+		if err := r.lines.Err(); err != nil {
+			return nil, fmt.Errorf("record: line %d: %w", r.line, err)
+		}
+		return nil, io.EOF
+	}
+	s, err := r.dec.decode(r.lines.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("record: line %d: %w", r.line, err)
+	}
+	return s, nil
+}
