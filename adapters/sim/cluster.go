@@ -27,7 +27,9 @@ func (w *world) Apply(_ context.Context, plan *sched.Plan) error {
 	}
 	for i := range plan.Decisions {
 		if d := &plan.Decisions[i]; d.Kind == sched.Preempt {
-			w.preempt(d)
+			if err := w.preempt(d); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range plan.Decisions {
@@ -40,13 +42,23 @@ func (w *world) Apply(_ context.Context, plan *sched.Plan) error {
 	return nil
 }
 
-func (w *world) preempt(d *sched.Decision) {
+// maxVain is how often a job may be preempted between two arrivals or completions.
+const maxVain = 100
+
+func (w *world) preempt(d *sched.Decision) error {
 	i, ok := w.index.find(w.jobs, d.Job)
 	if !ok || w.jobs[i].state != running {
 		w.tally.refused++
-		return
+		return nil
 	}
 	j := &w.jobs[i]
+	if news := w.next + w.tally.finished; j.news != news {
+		j.news, j.vain = news, 0
+	}
+	if j.vain++; j.vain > maxVain {
+		return fmt.Errorf("%w: at %v it preempts job %q for the %dth time since anything arrived or finished",
+			ErrLivelock, w.now, j.ID, j.vain)
+	}
 	w.done.Cancel(j.done)
 	ran := w.now - j.record.Start
 	j.state = pending
@@ -60,6 +72,7 @@ func (w *world) preempt(d *sched.Decision) {
 	w.release(j)
 	w.told = append(w.told, sched.Event{Kind: sched.Preempted, Time: epoch.Add(w.now), ID: j.ID})
 	w.log.because(preemptEvent, w.now, j, &d.Reason)
+	return nil
 }
 
 func (w *world) start(d *sched.Decision) error {

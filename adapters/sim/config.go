@@ -23,6 +23,8 @@ var (
 	ErrTooWide = errors.New("sim: gang larger than the cluster")
 	// ErrTimeOverflow is a completion beyond what a time.Duration holds, 292 years.
 	ErrTimeOverflow = errors.New("sim: simulated time overflows")
+	// ErrLivelock is a policy that preempts a job over and over while nothing arrives and nothing finishes.
+	ErrLivelock = errors.New("sim: policy gets nowhere")
 )
 
 // Config is one run. Nodes, Policy and Predictor are required; the inputs are not modified.

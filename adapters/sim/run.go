@@ -36,11 +36,12 @@ type engine struct {
 
 // Run simulates the jobs on the nodes under the policy until every job is
 // finished, or nothing runs, nothing more arrives and the policy has started nothing three
-// times in a row: what is pending then is dropped. The same configuration gives
+// times in a row: what is pending then is dropped. A policy that preempts one job a hundred times between two
+// arrivals or completions is taken to go on so for ever, which is an error. The same configuration gives
 // the same result and the same log, byte for byte, but for wall-clock times.
 //
 // Its errors wrap ErrConfig, ErrNode, ErrJob, ErrDuplicateJob, ErrTooWide,
-// ErrTimeOverflow, the context's error, or what the policy or the log's writer failed
+// ErrTimeOverflow, ErrLivelock, the context's error, or what the policy or the log's writer failed
 // with. Runs are independent of each other and may go on concurrently.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	e, err := newEngine(&cfg)

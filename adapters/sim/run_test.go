@@ -235,6 +235,39 @@ func TestJobsNobodyStartsAreDropped(t *testing.T) {
 	}
 }
 
+// restless is FIFO that stops whatever runs in every other cycle.
+type restless struct {
+	sched.Policy
+	cycle int
+}
+
+func (p *restless) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	if p.cycle++; p.cycle%2 == 1 {
+		return p.Policy.Plan(ctx, s)
+	}
+	plan := &sched.Plan{}
+	for i := range s.Running {
+		plan.Decisions = append(plan.Decisions, sched.Decision{Job: s.Running[i].Job.ID, Kind: sched.Preempt})
+	}
+	return plan, nil
+}
+
+func TestPolicyThatGetsNowhere(t *testing.T) {
+	run := func(runtime time.Duration) (*sim.Result, error) {
+		return sim.Run(context.Background(), sim.Config{
+			Nodes: sim.Nodes(1, 1, 1), Policy: &restless{Policy: baseline.NewFIFO()}, Predictor: fixed(t), Cycle: time.Second,
+			Jobs: []sim.Job{{Job: sched.Job{ID: "sisyphus", Tasks: 1}, Runtime: runtime}},
+		})
+	}
+	result, err := run(time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, 1, result.Metrics.BE.Completed, "a job short enough gets done")
+	_, err = run(2 * time.Second)
+	require.ErrorIs(t, err, sim.ErrLivelock)
+	assert.ErrorContains(t, err, `"sisyphus"`)
+	assert.ErrorContains(t, err, "3m21s")
+}
+
 func TestChargedSolverTimeDelaysStarts(t *testing.T) {
 	var clock time.Duration
 	for _, cycle := range []time.Duration{0, 10 * time.Second} {

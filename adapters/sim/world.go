@@ -40,6 +40,8 @@ type job struct {
 	state           state
 	class           uint8 // index into levels: 0 SLO, 1 best effort
 	record          *JobRecord
+	// vain counts its preemptions since so many arrivals and completions as news says.
+	news, vain int
 }
 
 // world is the simulated cluster. It implements sched.Cluster.
