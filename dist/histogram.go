@@ -290,14 +290,7 @@ func leftShare(lo, mean, hi float64) float64 {
 // sums up the partial means. At least some mass was added. The knots of what it returns, given to
 // a builder again, make the same histogram, so that it can be written down and read back.
 func (b *builder) histogram() *Histogram {
-	if total := b.mass; total != 1 {
-		// Division may make neighbours equal, so the knots are pushed again, over themselves.
-		x, cum := b.x, b.cum
-		*b = builder{x: x[:0], cum: cum[:0]}
-		for i := range x {
-			b.push(x[i], cum[i]/total)
-		}
-	}
+	b.normalise()
 	n := len(b.x)
 	for n > 2 && b.cum[n-2] == 1 {
 		n--
@@ -308,6 +301,23 @@ func (b *builder) histogram() *Histogram {
 		h.partial[i] = h.partial[i-1] + mass*(h.x[i-1]+(h.x[i]-h.x[i-1])/2)
 	}
 	return h
+}
+
+// normalise makes the mass one. Where that makes neighbours equal, the knots are pushed again, over themselves.
+func (b *builder) normalise() {
+	x, cum, equal := b.x, b.cum, false
+	for i := range cum {
+		cum[i] /= b.mass
+		equal = equal || i > 0 && (cum[i] == 0 || cum[i] == cum[i-1] && x[i] == x[i-1])
+	}
+	b.mass = 1
+	if !equal {
+		return
+	}
+	*b = builder{x: x[:0], cum: cum[:0]}
+	for i := range x {
+		b.push(x[i], cum[i])
+	}
 }
 
 func (h *Histogram) histogram() *Histogram { return h }
