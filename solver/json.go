@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+
+	"github.com/hedgesched/hedge/internal/jsonkeys"
 )
 
 // MaxProblemBytes is how much JSON, once unpacked, ReadProblem accepts.
@@ -90,8 +93,18 @@ func readJSON(r io.Reader, v any) error {
 	if len(data) > MaxProblemBytes {
 		return fmt.Errorf("longer than %d bytes", MaxProblemBytes)
 	}
-	return locate(data, json.Unmarshal(data, v))
+	if err := json.Unmarshal(data, v); err != nil {
+		return locate(data, err)
+	}
+	if key, offset, found := jsonkeys.Duplicate(data, structDepth); found {
+		line, column := position(data, int64(offset)+1)
+		return fmt.Errorf("line %d, column %d: found %q twice, expected each member once", line, column, key)
+	}
+	return nil
 }
+
+// structDepth is how deep the objects of a problem nest that are decoded into structs: its options.
+const structDepth = 5
 
 // locate adds line and column to a JSON error.
 func locate(data []byte, err error) error {
@@ -99,19 +112,46 @@ func locate(data []byte, err error) error {
 	var kind *json.UnmarshalTypeError
 	offset := int64(len(data))
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
 	case errors.As(err, &kind):
 		offset = kind.Offset
+		err = kindError{kind}
 	}
-	line, column := 1, 1
+	line, column := position(data, offset)
+	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+}
+
+// kindError is a value of the wrong kind, in words that name no Go type of ours.
+type kindError struct{ *json.UnmarshalTypeError }
+
+func (e kindError) Error() string {
+	field := e.Field
+	if field == "" {
+		field = "document"
+	}
+	want := "a " + e.Type.Kind().String()
+	switch e.Type.Kind() {
+	case reflect.Struct, reflect.Map:
+		want = "an object"
+	case reflect.Slice:
+		want = "an array"
+	case reflect.Float64:
+		want = "a number"
+	case reflect.Int, reflect.Int64:
+		want = "a whole number"
+	}
+	return fmt.Sprintf("%s: found a JSON %s, expected %s", field, e.Value, want)
+}
+
+// position is the line and column, from 1, of the byte before offset.
+func position(data []byte, offset int64) (line, column int) {
+	line, column = 1, 1
 	for _, b := range data[:min(max(offset-1, 0), int64(len(data)))] {
 		column++
 		if b == '\n' {
 			line, column = line+1, 1
 		}
 	}
-	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+	return line, column
 }

@@ -79,6 +79,7 @@ func TestBadInputNamesTheOffender(t *testing.T) {
 		{"hedge-csv", "id,submit_s,runtime_s,tasks\n\"a\"b,1,1,1\n", `x:2: line: found "\"a\"b,1,1,1", expected quotes closed on the same line and followed by a comma`},
 		{"hedge-csv", csvHead + "a,1,1,1,,,,,NaN,\n", `x:2: demand.cpu: found "NaN", expected a number that is not negative, or nothing`},
 		{"hedge-csv", csvHead + "a,1,1,1,,-5,,,,\n", `x:2: deadline_s: found "-5", expected seconds from 0 to 3e9, or nothing`},
+		{"hedge-csv", csvHead + "a,1,1,1,,,,,,\nb,100,10,1,,9.5,,,,\n", `x:3: deadline_s: found "9.5", expected seconds since submission, at least the runtime 10, or nothing`},
 		{"hedge-csv", csvHead + "a,1,0,1,,,,,,\n", `x:2: runtime_s: found "0", expected seconds above 0, up to 3e9`},
 		{"hedge-csv", csvHead + "a,1,1,0,,,,,,\n", `x:2: tasks: found "0", expected a whole number from 1 to 2147483647`},
 		{"hedge-csv", csvHead + "a,1,1,1,,,lost,,,\n", `x:2: outcome: found "lost", expected finished, failed, killed or nothing`},
@@ -94,6 +95,9 @@ func TestBadInputNamesTheOffender(t *testing.T) {
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1.5}`, `x:1: tasks: found "1.5", expected a whole number from 1 to 2147483647`},
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"demand":{"gpu":-1}}`, `x:1: demand.gpu: found "-1", expected a number that is not negative`},
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"deadline_s":-1}`, `x:1: deadline_s: found "-1", expected seconds from 0 to 3e9`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":10,"tasks":1,"deadline_s":9.5}`, `x:1: deadline_s: found "9.5", expected seconds since submission, at least the runtime 10, or nothing`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"Tasks":2}`, `x:1: Tasks: found twice, expected each member once`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"attributes":{"u":"a","U":"b","u":"c"}}`, `x:1: u: found twice, expected each member once`},
 	} {
 		err := readAll("x", c.format, c.content, "")
 		require.EqualError(t, err, c.want, c.content)

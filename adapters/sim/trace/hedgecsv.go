@@ -91,7 +91,18 @@ func (p *hedgeCSV) next(job *Job) (string, error) {
 			}
 		}
 	}
+	if tooSoon(job) {
+		return "", p.wrong(p.deadline, wantDeadline(job))
+	}
 	return "", p.rest(job)
+}
+
+// tooSoon tells that a job could not meet its deadline if it started at its submission: such a deadline
+// is mostly one of another unit or origin.
+func tooSoon(job *Job) bool { return job.Deadline > 0 && job.Deadline < job.Runtime }
+
+func wantDeadline(job *Job) string {
+	return "seconds since submission, at least the runtime " + string(appendSeconds(nil, job.Runtime)) + ", or nothing"
 }
 
 const (

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/hedgesched/hedge/internal/jsonkeys"
 )
 
 // hedgeJSONL reads hedge's own JSONL.
@@ -50,6 +52,9 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return "", p.bad("line", quote(line), "one JSON object and nothing after it")
+	}
+	if key, _, found := jsonkeys.Duplicate(line, 1); found {
+		return "", p.bad(key, "twice", "each member once")
 	}
 	job.ID = j.ID
 	if job.ID == "" || !p.ids.add(job.ID) {
@@ -99,6 +104,9 @@ func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 	}
 	if job.Runtime == 0 {
 		return p.bad(colRuntime, found(j.Runtime), wantRuntime)
+	}
+	if tooSoon(job) {
+		return p.bad(colDeadline, found(j.Deadline), wantDeadline(job))
 	}
 	if job.Submit < p.last {
 		return p.bad(colSubmit, found(j.Submit), wantLater(p.last))

@@ -3,6 +3,7 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 )
@@ -82,8 +83,11 @@ func (l *lines) bad(field, found, expected string) *ParseError {
 // failed names the line that could not be read.
 func (l *lines) failed(err error) error {
 	e := l.bad("input", err.Error(), "readable data")
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Field, e.Found, e.Expected = "gzip", "the end of the file", "more compressed data: the file is truncated"
+	case errors.Is(err, gzip.ErrChecksum):
+		e.Field, e.Found, e.Expected = "gzip", "a wrong checksum", "that of the data: the file is damaged"
 	}
 	e.Err = err
 	return e

@@ -60,7 +60,6 @@ type Header struct {
 // After an error it returns that error for ever.
 type Stream struct {
 	name, format string
-	lines        func() int
 	parser       parser
 	skipped      map[string]int
 	err          error
@@ -73,6 +72,8 @@ type parser interface {
 	// none. It returns io.EOF after the last.
 	next(job *Job) (skip string, err error)
 	header() *Header
+	// at returns the current line.
+	at() int
 }
 
 // Read returns the next job in file order, or io.EOF after the last. A log that
@@ -87,7 +88,7 @@ func (s *Stream) Read() (Job, error) {
 		case skip != "":
 			s.skipped[skip]++
 		default:
-			job.Line = s.lines()
+			job.Line = s.parser.at()
 			return job, nil
 		}
 	}
@@ -129,9 +130,9 @@ func Open(path string, opts *Options) (*Stream, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("trace: %w", err)
+		return nil, err
 	}
 	closers := []io.Closer{f}
 	fail := func(err error) (*Stream, error) {
@@ -151,9 +152,9 @@ func Open(path string, opts *Options) (*Stream, error) {
 			metaName = beside(path)
 		}
 		if metaName != "" {
-			m, err := os.Open(metaName)
+			m, err := openFile(metaName)
 			if err != nil {
-				return fail(fmt.Errorf("trace: %w", err))
+				return fail(err)
 			}
 			closers = append(closers, m)
 			meta = m
@@ -165,6 +166,27 @@ func Open(path string, opts *Options) (*Stream, error) {
 	}
 	s.closers = closers
 	return s, nil
+}
+
+// openFile opens what is no directory.
+func openFile(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return nil, fmt.Errorf("trace: %s: %w", path, err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("found a directory, expected a file")
+	}
+	if err != nil {
+		_ = f.Close() // opened for reading only
+		return nil, fmt.Errorf("trace: %s: %w", path, err)
+	}
+	return f, nil
 }
 
 // NewReader reads a log from r, which may be gzip. The name is for errors and, with an empty
@@ -197,56 +219,46 @@ func beside(path string) string {
 	return ""
 }
 
-// newStream makes the parser of a format.
+// newStream makes a stream of a recognised format.
 func newStream(in *bufio.Reader, name, format string, meta io.Reader, metaName string) (*Stream, error) {
-	s := &Stream{name: name, format: format, skipped: make(map[string]int)}
 	l := lines{file: name, r: in}
-	var err error
-	switch format {
-	case SWF:
-		p := newSWF(l)
-		s.parser, s.lines = p, p.at
-	case Eagle:
-		var p *eagle
-		var m *lines
-		if meta != nil {
-			b, err := unzip(meta, metaName)
-			if err != nil {
-				return nil, err
-			}
-			m = &lines{file: metaName, r: b}
+	var table *lines
+	if format == Eagle && meta != nil {
+		b, err := unzip(meta, metaName)
+		if err != nil {
+			return nil, err
 		}
-		p, err = newEagle(l, m)
-		s.parser, s.lines = p, p.at
-	case GoogleJobs:
-		var p *googleJobs
-		p, err = newGoogleJobs(l)
-		s.parser, s.lines = p, p.at
-	case Simple:
-		var p *simple
-		p, err = newSimple(l)
-		s.parser, s.lines = p, p.at
-	case JobList:
-		var p *jobList
-		p, err = newJobList(l)
-		s.parser, s.lines = p, p.at
-	case HedgeJSONL:
-		p := newHedgeJSONL(l)
-		s.parser, s.lines = p, p.at
-	case HedgeCSV:
-		var p *hedgeCSV
-		p, err = newHedgeCSV(l)
-		s.parser, s.lines = p, p.at
-	default:
-		return nil, fmt.Errorf("%w: %q, known: %s", ErrUnknownFormat, format, strings.Join(Formats(), ", "))
+		table = &lines{file: metaName, r: b}
 	}
+	p, err := newParser(format, l, table)
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%s: %w", name, ErrEmpty)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Stream{name: name, format: format, parser: p, skipped: make(map[string]int)}, nil
+}
+
+// newParser makes the parser of a format.
+func newParser(format string, l lines, meta *lines) (parser, error) {
+	switch format {
+	case SWF:
+		return newSWF(l), nil
+	case Eagle:
+		return newEagle(l, meta)
+	case GoogleJobs:
+		return newGoogleJobs(l)
+	case Simple:
+		return newSimple(l)
+	case JobList:
+		return newJobList(l)
+	case HedgeJSONL:
+		return newHedgeJSONL(l), nil
+	case HedgeCSV:
+		return newHedgeCSV(l)
+	}
+	return nil, fmt.Errorf("%w: %q, known: %s", ErrUnknownFormat, format, strings.Join(Formats(), ", "))
 }
 
 // bufferSize is a reader's buffer; longer lines are copied.

@@ -124,15 +124,9 @@ func (p *swf) record(job *Job) (string, error) {
 	if tasks <= 0 {
 		tasks = n[swfAllocated]
 	}
-	switch {
-	case n[swfSubmit] < 0:
-		return "no submission time", nil
-	case n[swfRuntime] < 0:
-		return "no runtime", nil
-	case n[swfRuntime] == 0:
-		return "zero runtime", nil
-	case tasks <= 0:
-		return "no processors", nil
+	switch skip := missing(&n, tasks); {
+	case skip != "":
+		return skip, nil
 	case tasks%billion != 0 || tasks/billion > 1<<31-1:
 		return "", p.wrong(swfRequestedProcs, wantCount)
 	}
@@ -143,6 +137,21 @@ func (p *swf) record(job *Job) (string, error) {
 	job.Outcome = swfOutcome(status)
 	p.attributes(job)
 	return "", nil
+}
+
+// missing says what a record lacks to be a job, "" for nothing.
+func missing(n *[swfPartition + 1]int64, tasks int64) string {
+	switch {
+	case n[swfSubmit] < 0:
+		return "no submission time"
+	case n[swfRuntime] < 0:
+		return "no runtime"
+	case n[swfRuntime] == 0:
+		return "zero runtime"
+	case tasks <= 0:
+		return "no processors"
+	}
+	return ""
 }
 
 // times fills in the job's times. Some logs give the submission in Unix

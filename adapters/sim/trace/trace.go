@@ -27,6 +27,9 @@
 // unknown, a quoted empty one is an empty text; a quoted field ends on its own line. Hedge's JSONL has an object a line with the members id, submit_s,
 // runtime_s, tasks, wait_s, requested_s, deadline_s, outcome, task_runtimes_s (array), demand (object of numbers) and attributes (object of strings); others are refused.
 //
+// Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the runtime,
+// since nothing could meet less. (A decision log of a simulation has absolute deadlines.) A member twice in a JSON object is refused.
+//
 // All times are seconds, exact to the nanosecond, from 0 to 3e9 (95 years), unless said otherwise.
 //
 // # Order, ids and size
@@ -68,7 +71,7 @@ type Job struct {
 	TaskRuntimes []time.Duration
 	// Requested is the user's runtime estimate or limit; 0 when unknown.
 	Requested time.Duration
-	// Deadline is the time since submission, 0 for none.
+	// Deadline is the time since the job's own submission, 0 for none; hedge's formats refuse one below Runtime.
 	Deadline time.Duration
 	// Demand is what one task holds, where the log says (cpu, memory, gpu).
 	Demand map[string]float64

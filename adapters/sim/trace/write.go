@@ -110,7 +110,12 @@ func (c *CSVWriter) Write(job *Job) error {
 			b = appendSeconds(b, d)
 		}
 	}
-	b = append(append(b, ','), job.Outcome...)
+	c.buf = append(c.appendColumns(append(append(b, ','), job.Outcome...), job), '\n')
+	return c.spill()
+}
+
+// appendColumns writes what only some logs have.
+func (c *CSVWriter) appendColumns(b []byte, job *Job) []byte {
 	if c.columns.TaskRuntimes {
 		b = append(b, ',')
 		for i, d := range job.TaskRuntimes {
@@ -132,8 +137,7 @@ func (c *CSVWriter) Write(job *Job) error {
 			b = appendCSV(b, v)
 		}
 	}
-	c.buf = append(b, '\n')
-	return c.spill()
+	return b
 }
 
 // Flush writes what is buffered.
@@ -291,6 +295,9 @@ func (c *checker) job(job *Job) error {
 		if f.d < f.min || f.d > maxNanos {
 			return refuse(job, f.name, f.d.String(), "at least "+max(0, f.min).String()+" and at most 3e9 seconds")
 		}
+	}
+	if tooSoon(job) {
+		return refuse(job, "deadline", job.Deadline.String(), wantDeadline(job))
 	}
 	if job.Submit < c.last {
 		return refuse(job, "submit", job.Submit.String(), "a time not before "+c.last.String()+", the job's before")

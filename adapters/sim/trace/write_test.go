@@ -24,7 +24,7 @@ func randomJobs(r *rand.Rand, n int, texts []string) []trace.Job {
 		j := trace.Job{ID: fmt.Sprint(texts[r.IntN(len(texts))], i), Line: i + 1, Submit: at, Wait: trace.WaitUnknown,
 			Runtime: span() + 1, Tasks: 1 + r.IntN(5), Outcome: []trace.Outcome{"", trace.Finished, trace.Failed, trace.Killed}[r.IntN(4)]}
 		if r.IntN(2) == 0 {
-			j.Wait, j.Requested, j.Deadline = span(), span(), span()
+			j.Wait, j.Requested, j.Deadline = span(), span(), min(j.Runtime+span(), 3_000_000_000*time.Second)
 		}
 		if r.IntN(3) == 0 {
 			for range j.Tasks {
@@ -98,6 +98,7 @@ func TestJobsThatNoReaderWouldTakeAreNotWritten(t *testing.T) {
 		"no runtime":    func(j *trace.Job) { j.Runtime = 0 },
 		"no tasks":      func(j *trace.Job) { j.Tasks = 0 },
 		"deadline":      func(j *trace.Job) { j.Deadline = -1 },
+		"too soon":      func(j *trace.Job) { j.Deadline = j.Runtime - 1 },
 		"requested":     func(j *trace.Job) { j.Requested = -1 },
 		"outcome":       func(j *trace.Job) { j.Outcome = "lost" },
 		"task runtimes": func(j *trace.Job) { j.TaskRuntimes = make([]time.Duration, 2) },

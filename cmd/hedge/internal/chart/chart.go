@@ -32,6 +32,8 @@ type Bar struct {
 	Label     string
 	Value     float64
 	Low, High float64
+	// Text stands behind the bar.
+	Text string
 	// Color is the index of the series colour.
 	Color int
 }
@@ -40,16 +42,26 @@ type Bar struct {
 type Series struct {
 	Name string
 	X, Y []float64
-	// Color is the index of the series colour; Dashed tells it apart without colour.
-	Color  int
-	Dashed bool
+	// Color is the index of the series colour; Dash, the index of a pattern, tells it apart without colour.
+	Color, Dash int
+	// Bold lines are drawn wider, and last.
+	Bold bool
 }
 
-// Axis labels one axis. Log is for positive values only; Max 0 follows the data.
+// Dashes is the number of patterns: solid, dashed, dotted.
+const Dashes = 3
+
+// pattern is how a series is dashed.
+func pattern(dash int) []vg.Length {
+	return [Dashes][]vg.Length{nil, {6, 3}, {1.5, 2.5}}[dash%Dashes]
+}
+
+// Axis labels one axis. Log is for positive values only; Max 0 follows the data; a line is drawn
+// across the axis at Mark unless that is 0.
 type Axis struct {
-	Label string
-	Log   bool
-	Max   float64
+	Label     string
+	Log       bool
+	Max, Mark float64
 }
 
 // size is one of the two renderings, in points.
@@ -61,8 +73,8 @@ type size struct {
 }
 
 var sizes = [...]size{
-	{"wide", 720, 260, 12, 8},
-	{"narrow", 340, 240, 11, 4},
+	{"wide", 560, 260, 12.5, 7},
+	{"narrow", 340, 230, 12, 4},
 }
 
 // seriesColor is a colour by which paint finds the places where a page's variable goes.
@@ -72,50 +84,90 @@ func seriesColor(i int) color.Color {
 
 var gridColor = color.RGBA{R: 3, G: 3, B: 3, A: 255}
 
-// Bars draws horizontal bars, the first on top, with whiskers where Low and High differ.
+// Bars draws horizontal bars, the first on top, with whiskers where Low and High differ. Whiskers
+// that would dwarf the bars end at the frame.
 func Bars(title, unit string, bars []Bar) (template.HTML, error) {
 	return render(title, sizes[:], func(p *plot.Plot, s *size) (vg.Length, error) {
-		return barHeight(len(bars), s), addBars(p, s, unit, bars)
+		return vg.Length(len(bars))*(s.font*2.1) + s.font*4.5, addBars(p, s, unit, bars)
 	})
 }
 
-func barHeight(n int, s *size) vg.Length { return vg.Length(n)*(s.font*2.4) + s.font*4.5 }
+// reach is how far the axis of bars goes: over every bar, and over whiskers up to twice the longest.
+func reach(bars []Bar) float64 {
+	longest, whiskers := 0.0, 0.0
+	for _, b := range bars {
+		longest, whiskers = max(longest, b.Value), max(whiskers, b.High)
+	}
+	if longest == 0 {
+		return 1
+	}
+	return max(longest, min(whiskers, 2*longest))
+}
 
 func addBars(p *plot.Plot, s *size, unit string, bars []Bar) error {
+	if len(bars) == 0 {
+		return nil
+	}
+	top := reach(bars)
 	names := make([]string, len(bars))
-	top := 0.0
+	var labels plotter.XYLabels
 	for i, b := range bars {
 		row := float64(len(bars) - 1 - i)
 		names[len(bars)-1-i] = b.Label
-		top = max(top, b.Value, b.High)
-		c, err := plotter.NewBarChart(plotter.Values{b.Value}, s.font*1.5)
-		if err != nil {
+		if err := addBar(p, s, b, row, top); err != nil {
 			return err
 		}
-		c.Horizontal, c.XMin, c.Color = true, row, seriesColor(b.Color)
-		c.LineStyle.Width = 0
-		p.Add(c)
-		if b.High > b.Low {
-			w, err := plotter.NewXErrorBars(whisker{b.Value, row, b.Value - b.Low, b.High - b.Value})
-			if err != nil {
-				return err
-			}
-			w.Width, w.CapWidth = 1.2, s.font*.7
-			p.Add(w)
-		}
+		labels.XYs = append(labels.XYs, plotter.XY{X: min(top, max(b.Value, b.High)), Y: row})
+		labels.Labels = append(labels.Labels, b.Text)
 	}
-	if top == 0 {
-		top = 1
-	}
-	if len(bars) == 0 {
-		return nil
+	if err := addTexts(p, s, labels); err != nil {
+		return err
 	}
 	p.NominalY(names...)
 	p.Y.Tick.Label.Font.Size = s.font
 	p.Y.Min, p.Y.Max = -.6, float64(len(bars))-.4
-	p.X.Min, p.X.Max = 0, top*1.02
+	p.X.Min, p.X.Max = 0, top*textRoom
 	p.X.Label.Text = unit
 	p.X.Tick.Marker = ticks{most: s.ticks}
+	return nil
+}
+
+// textRoom leaves room for the texts behind bars.
+const textRoom = 1.28
+
+// addBar adds one bar and its whiskers.
+func addBar(p *plot.Plot, s *size, b Bar, row, top float64) error {
+	c, err := plotter.NewBarChart(plotter.Values{b.Value}, s.font*1.3)
+	if err != nil {
+		return err
+	}
+	c.Horizontal, c.XMin, c.Color = true, row, seriesColor(b.Color)
+	c.LineStyle.Width = 0
+	p.Add(c)
+	if b.High <= b.Low {
+		return nil
+	}
+	w, err := plotter.NewXErrorBars(whisker{b.Value, row, b.Value - b.Low, min(b.High, top) - b.Value})
+	if err != nil {
+		return err
+	}
+	w.Width, w.CapWidth = 1.2, s.font*.6
+	p.Add(w)
+	return nil
+}
+
+// addTexts writes the texts behind bars.
+func addTexts(p *plot.Plot, s *size, labels plotter.XYLabels) error {
+	l, err := plotter.NewLabels(labels)
+	if err != nil {
+		return err
+	}
+	for i := range l.TextStyle {
+		l.TextStyle[i].Font = fontOf(s.font * .92)
+		l.TextStyle[i].YAlign = text.YCenter
+	}
+	l.Offset.X = s.font * .5
+	p.Add(l)
 	return nil
 }
 
@@ -130,24 +182,35 @@ func (w whisker) XError(int) (float64, float64) { return w.low, w.high }
 func Lines(title string, x, y Axis, series []Series) (template.HTML, error) {
 	return render(title, sizes[:], func(p *plot.Plot, s *size) (vg.Length, error) {
 		p.X.Label.Text, p.Y.Label.Text = x.Label, y.Label
-		for _, one := range series {
-			pts := points(one, x.Log)
-			if len(pts) == 0 {
-				continue
+		for _, bold := range []bool{false, true} {
+			for _, one := range series {
+				if one.Bold != bold {
+					continue
+				}
+				if err := addLine(p, one, x.Log); err != nil {
+					return 0, err
+				}
 			}
-			l, err := plotter.NewLine(pts)
-			if err != nil {
-				return 0, err
-			}
-			l.Width, l.Color = 1.8, seriesColor(one.Color)
-			if one.Dashed {
-				l.Dashes = []vg.Length{5, 3}
-			}
-			p.Add(l)
 		}
-		frame(p, x, y, s)
-		return s.height, nil
+		return s.height, frame(p, x, y, s)
 	})
+}
+
+func addLine(p *plot.Plot, one Series, log bool) error {
+	pts := points(one, log)
+	if len(pts) == 0 {
+		return nil
+	}
+	l, err := plotter.NewLine(pts)
+	if err != nil {
+		return err
+	}
+	l.Width, l.Color, l.Dashes = 1.6, seriesColor(one.Color), pattern(one.Dash)
+	if one.Bold {
+		l.Width = 2.8
+	}
+	p.Add(l)
+	return nil
 }
 
 func points(one Series, log bool) plotter.XYs {
@@ -161,7 +224,7 @@ func points(one Series, log bool) plotter.XYs {
 	return pts
 }
 
-func frame(p *plot.Plot, x, y Axis, s *size) {
+func frame(p *plot.Plot, x, y Axis, s *size) error {
 	p.Y.Min = min(p.Y.Min, 0)
 	if y.Max > 0 {
 		p.Y.Max = y.Max
@@ -184,6 +247,16 @@ func frame(p *plot.Plot, x, y Axis, s *size) {
 	g := plotter.NewGrid()
 	g.Vertical.Color, g.Horizontal.Color = gridColor, gridColor
 	p.Add(g)
+	if x.Mark == 0 || x.Mark <= p.X.Min || x.Mark >= p.X.Max {
+		return nil
+	}
+	mark, err := plotter.NewLine(plotter.XYs{{X: x.Mark, Y: p.Y.Min}, {X: x.Mark, Y: p.Y.Max}})
+	if err != nil {
+		return err
+	}
+	mark.Width, mark.Dashes = 1, []vg.Length{2, 2}
+	p.Add(mark)
+	return nil
 }
 
 // render draws both sizes; fill adds to the plot and returns the height it wants.
@@ -212,13 +285,17 @@ func render(title string, sizes []size, fill func(*plot.Plot, *size) (vg.Length,
 func newPlot(s *size) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = color.Transparent
-	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: s.font}
+	f := fontOf(s.font)
 	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
 		style.Font = f
 	}
 	p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = s.font*.92, s.font*.92
 	p.X.Padding, p.Y.Padding = 2, 2
 	return p
+}
+
+func fontOf(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
 var (

@@ -22,14 +22,14 @@ type PlanData struct {
 // Mark is a planned start in a cell.
 type Mark struct {
 	Row, Column int
-	// Text is shown as a tooltip; Now marks what starts at once.
-	Text string
-	Now  bool
+	// Text is shown as a tooltip; Now marks what starts at once, SLO what has a deadline.
+	Text     string
+	Now, SLO bool
 }
 
-// Plan draws a space-time plan: darker cells (lighter on a dark page) are fuller, circles are planned
-// starts, filled ones start at once. It is drawn as a table of cells rather than axes, so it is
-// written out here.
+// Plan draws a space-time plan: darker cells (lighter on a dark page) are fuller, shapes are planned
+// starts: circles have a deadline, diamonds none; filled ones start at once. It is drawn as a table of
+// cells rather than axes, so it is written out here.
 func Plan(title string, d PlanData) (template.HTML, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<div class="chart" role="img" aria-label="%s">`, html.EscapeString(title))
@@ -42,6 +42,9 @@ func Plan(title string, d PlanData) (template.HTML, error) {
 
 func planSVG(out *strings.Builder, s size, d PlanData) {
 	left, top, bottom := 4.2*float64(s.font), float64(s.font)*.6, float64(s.font)*3.4
+	for _, label := range d.Rows {
+		left = max(left, .62*float64(s.font)*float64(len(label))+8)
+	}
 	columns, rows := max(1, len(d.Columns)), max(1, len(d.Rows))
 	cw := (float64(s.width) - left - 6) / float64(columns)
 	ch := max(14, min(26, 260/float64(rows)))
@@ -73,24 +76,49 @@ func columnLabels(out *strings.Builder, s size, d PlanData, left, cw, y float64)
 		left+cw*float64(len(d.Columns))/2, y+float64(s.font)*2.6, float64(s.font), html.EscapeString(d.XLabel))
 }
 
-// planMarks draws the starts of a cell side by side, as many as it has room for.
+// planMarks draws the starts of a cell side by side, as many as it has room for, and how many more there are.
 func planMarks(out *strings.Builder, d PlanData, left, top, cw, ch float64) {
 	type cell struct{ row, column int }
 	r := min(cw, ch) * .2
 	room := max(1, int((cw-2*r)/(2.4*r)))
 	inCell := map[cell]int{}
 	for _, m := range d.Marks {
+		inCell[cell{m.Row, m.Column}]++
+	}
+	drawn := map[cell]int{}
+	for _, m := range d.Marks {
 		at := cell{m.Row, m.Column}
-		n := inCell[at]
-		inCell[at] = n + 1
-		if n >= room {
-			continue
+		n := drawn[at]
+		drawn[at] = n + 1
+		x, y := left+cw*float64(m.Column)+r*1.8+2.4*r*float64(n), top+ch*(float64(m.Row)+.5)
+		switch more := inCell[at] - room + 1; {
+		case n < room-1 || inCell[at] <= room:
+			mark(out, m, x, y, r)
+		case n == room-1:
+			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" class="more" font-size="%.1f">+%d</text>`, x, y+r*.9, 2.6*r, more)
 		}
-		fill := "var(--page)"
-		if m.Now {
-			fill = "var(--s1)"
-		}
-		fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s" stroke="var(--s1)" stroke-width="1.4"><title>%s</title></circle>`,
-			left+cw*float64(m.Column)+r*1.8+2.4*r*float64(n), top+ch*(float64(m.Row)+.5), r, fill, html.EscapeString(m.Text))
+	}
+}
+
+// mark draws one start.
+func mark(out *strings.Builder, m Mark, x, y, r float64) {
+	ink, fill := "var(--s0)", "var(--page)"
+	if m.SLO {
+		ink = "var(--s1)"
+	}
+	if m.Now {
+		fill = ink
+	}
+	style := fmt.Sprintf(`fill="%s" stroke="%s" stroke-width="1.4"`, fill, ink)
+	if m.SLO {
+		fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%.1f" %s>`, x, y, r, style)
+	} else {
+		fmt.Fprintf(out, `<path d="M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz" %s>`, x-1.1*r, y, 1.1*r, -1.1*r, 1.1*r, 1.1*r, -1.1*r, 1.1*r, style)
+	}
+	fmt.Fprintf(out, "<title>%s</title>", html.EscapeString(m.Text))
+	if m.SLO {
+		out.WriteString("</circle>")
+	} else {
+		out.WriteString("</path>")
 	}
 }

@@ -8,16 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
-)
-
-// Exit statuses.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
 )
 
 // Streams are the program's standard streams.
@@ -27,9 +19,21 @@ type Streams struct {
 	Err io.Writer
 }
 
+// stdout names itself in errors.
+type stdout struct{ io.Writer }
+
+func (s stdout) Write(b []byte) (int, error) {
+	n, err := s.Writer.Write(b)
+	if err != nil {
+		err = fmt.Errorf("stdout: %w", err)
+	}
+	return n, err
+}
+
 // Main runs the command line and returns the exit status. An error is one
 // line on s.Err.
 func Main(ctx context.Context, args []string, s Streams) int {
+	s.Out = stdout{s.Out}
 	root := newRoot(&s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -41,35 +45,6 @@ func Main(ctx context.Context, args []string, s Streams) int {
 		return exitFailed
 	}
 	return exitUsage
-}
-
-// failure marks an error as "the work failed" (status 1) where everything else
-// is bad usage or bad input (status 2).
-type failure struct{ err error }
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// failed marks err as a failure of the work; nil stays nil.
-func failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &failure{err}
-}
-
-// oneLine joins the lines of an error's text.
-func oneLine(err error) string {
-	fields := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	for i := range fields {
-		fields[i] = strings.TrimSpace(fields[i])
-	}
-	const most = 2000
-	line := strings.Join(fields, "; ")
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + " …"
-	}
-	return line
 }
 
 func newRoot(s *Streams) *cobra.Command {
@@ -95,7 +70,16 @@ this is all it takes to see a result:
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newCompare(s), newSimulate(s), newPredict(s), newTrace(s), newSolve(s), newReplay(s), newResults(s))
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Example = "  hedge completion bash > /etc/bash_completion.d/hedge"
+			c.Args, c.RunE = shellArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+	root.SetHelpCommand(newHelp(root))
 	return root
 }
 
@@ -108,4 +92,28 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("unknown command %q: try hedge --help", args[0])
 	}
 	return fmt.Errorf("%s: unexpected argument %q: try %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+}
+
+// shellArgs refuses shells that there is no completion for.
+func shellArgs(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("hedge completion: found %q, expected bash, zsh, fish or powershell", args[0])
+}
+
+// newHelp is the help command; unlike cobra's it fails on what there is no help for.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Help about any command",
+		Example: "  hedge help compare",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return fmt.Errorf("hedge help: found %q, expected a command, try hedge --help", args[len(args)-1])
+			}
+			return cmd.Help()
+		},
+	}
 }

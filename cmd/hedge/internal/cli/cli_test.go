@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -154,11 +156,105 @@ func TestGoldenDocuments(t *testing.T) {
 }
 
 // progressLine is what results tells of a part as it begins.
-var progressLine = regexp.MustCompile(`(?m)^hedge: .* …\n`)
+var progressLine = regexp.MustCompile(`(?m)^hedge: .* … \(.*\)\n`)
+
+// badFiles writes files that no command may accept and returns their directory.
+func badFiles(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	const head = "id,submit_s,runtime_s,tasks\n"
+	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	for i := range 5000 {
+		if i == 0 {
+			fmt.Fprint(z, head)
+		}
+		fmt.Fprintf(z, "j%d,%d,10,1\n", i, i)
+	}
+	require.NoError(t, z.Close())
+	for name, text := range map[string]string{
+		"broken.json": "{", "empty": "", "blank.swf": "\n\n", "head.csv": head, "binary": "\x00\x01\x02",
+		"nan.csv": head + "a,0,NaN,1\n", "inf.csv": head + "a,0,+Inf,1\n", "negative.csv": head + "a,-1,1,1\n",
+		"zero.csv": head + "a,0,1,0\n", "twice.csv": head + "a,0,1,1\na,1,1,1\n", "order.csv": head + "a,5,1,1\nb,1,1,1\n",
+		"columns.csv": head + "a,5,1\n", "long.csv": head + strings.Repeat("a", 17<<20) + ",1,1,1\n",
+		"late.csv": "id,submit_s,runtime_s,tasks,deadline_s\na,0,1,1,9\nb,5,10,1,3\n", "past.csv": "id,submit_s,runtime_s,tasks,deadline_s\na,5,10,1,-3\n",
+		"keys.jsonl": `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"tasks":2}` + "\n", "deep.jsonl": `{"id":` + deep + "}\n",
+		"late.jsonl": `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"deadline_s":1.5}` + "\n",
+		"wide.csv":   head + "a,0,10,5000\nb,1,10,5000\n",
+		"cut.csv.gz": packed.String()[:packed.Len()/2], "sum.csv.gz": packed.String()[:packed.Len()-8] + "12345678",
+		"keys.json": strings.Replace(problem, `"slots":3`, `"slots":3,"slots":4`, 1), "array.json": "[]", "type.json": `{"slots":"x"}`,
+		"deep.json": `{"a":` + deep + "}", "slot.json": strings.Replace(problem, `"slot_seconds":10`, `"slot_seconds":-1`, 1),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "directory"), 0o755))
+	return dir
+}
+
+// TestBadFilesAreRefused gives every command that reads what it must refuse: one line that names the file, where
+// that helps the line and the field, and status 2.
+func TestBadFilesAreRefused(t *testing.T) {
+	dir := badFiles(t)
+	logs := map[string]string{
+		"missing": "no such file", "directory": "a directory", "empty": "no jobs", "blank.swf": "no jobs", "head.csv": "no jobs", "binary": "looks like none",
+		"broken.json": "broken.json:1: line", "nan.csv": `nan.csv:2: runtime_s: found "NaN"`, "inf.csv": `inf.csv:2: runtime_s: found "+Inf"`,
+		"negative.csv": `negative.csv:2: submit_s: found "-1"`, "zero.csv": `zero.csv:2: tasks: found "0"`, "twice.csv": `twice.csv:3: id: found "a"`,
+		"order.csv": `order.csv:3: submit_s: found "1"`, "columns.csv": "columns.csv:2: columns: found 3, expected 4", "long.csv": "long.csv:2: line: found more than 16 MiB",
+		"late.csv": `late.csv:3: deadline_s: found "3"`, "past.csv": `past.csv:2: deadline_s: found "-3"`, "late.jsonl": `late.jsonl:1: deadline_s: found "1.5"`,
+		"keys.jsonl": `keys.jsonl:1: tasks: found twice`, "deep.jsonl": "deep.jsonl:1: line", "cut.csv.gz": "gzip: found the end of the file", "sum.csv.gz": "gzip: found a wrong checksum",
+	}
+	problems := map[string]string{
+		"missing": "no such file", "directory": "a directory", "empty": "empty", "broken.json": "line 1", "array.json": "line 1", "type.json": "slots", "deep.json": "line 1",
+		"slot.json": "slot_seconds", "keys.json": `"slots"`, "cut.csv.gz": "unexpected EOF", "long.csv": "line 1", "binary": "line 1",
+	}
+	replays := map[string]string{
+		"missing": "no such file", "directory": "a directory", "empty": "no events", "broken.json": "broken.json:1", "deep.json": "deep.json:1", "cut.csv.gz": "cut.csv.gz", "binary": "binary:1", "long.csv": "long.csv:1",
+	}
+	for _, c := range []struct {
+		args  []string
+		files map[string]string
+	}{
+		{[]string{"trace", "--json", "--trace"}, logs},
+		{[]string{"predict", "--trace"}, logs},
+		{[]string{"compare", "--trace"}, logs},
+		{[]string{"simulate", "--trace"}, logs},
+		{[]string{"compare", "--hours", "0.1", "--train"}, logs},
+		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces"}, logs},
+		{[]string{"solve", "--problem"}, problems},
+		{[]string{"replay"}, replays},
+	} {
+		for name, says := range c.files {
+			path := filepath.Join(dir, name)
+			if c.args[0] == "results" {
+				path = "x=" + path
+			}
+			refused(t, 2, says, append(slices.Clone(c.args), path)...)
+		}
+	}
+	for _, command := range []string{"compare", "simulate"} {
+		refused(t, 2, "2 of 2 jobs are wider than the cluster of 256 tasks", command, "--workload", "replay", "--trace", filepath.Join(dir, "wide.csv"))
+	}
+}
+
+// refused expects an error of one line that says so, and nothing on stdout.
+func refused(t *testing.T, code int, says string, args ...string) {
+	t.Helper()
+	t.Run(strings.Join(args, " "), func(t *testing.T) {
+		r := hedge(t, "", args...)
+		assert.Equal(t, code, r.code, r.err)
+		assert.Empty(t, r.out)
+		r.err = progressLine.ReplaceAllString(r.err, "")
+		assert.Equal(t, 1, strings.Count(r.err, "\n"), "one line: %s", r.err)
+		assert.Contains(t, r.err, says)
+		assert.Less(t, len(r.err), 600)
+		assert.NotRegexp(t, `strconv| json: |pflag|goroutine|Go value`, r.err)
+	})
+}
 
 func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
-	broken := filepath.Join(t.TempDir(), "bad.json")
-	require.NoError(t, os.WriteFile(broken, []byte("{"), 0o644))
+	dir := badFiles(t)
+	file, broken := filepath.Join(dir, "empty"), filepath.Join(dir, "broken.json")
 	for _, c := range []struct {
 		args []string
 		code int
@@ -195,16 +291,84 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"results", "--only", "all,more"}, 2, "--only"},
 		{[]string{"results", "--traces", "nameless"}, 2, "nameless"},
 		{[]string{"results", "--traces", "a=/does/not/exist", "--cache", t.TempDir()}, 2, "/does/not/exist"},
+		{[]string{"compare", "--nodes", "x"}, 2, `--nodes: found "x", expected a whole number`},
+		{[]string{"compare", "--load", "x"}, 2, `--load: found "x", expected a number`},
+		{[]string{"compare", "--cycle", "5"}, 2, `--cycle: found "5", expected a duration`},
+		{[]string{"compare", "--cycle", "-1s"}, 2, "--cycle: found -1s, expected"},
+		{[]string{"compare", "--hours"}, 2, "--hours: found nothing, expected a number"},
+		{[]string{"compare", "-x"}, 2, "-x: no such flag"},
+		{[]string{"compare", "--window", "1m", "--slot", "1h"}, 2, "--window: found 1m0s, expected at least --slot"},
+		{[]string{"compare", "--window", "10h", "--slot", "100ms"}, 2, "--window: found 10h0m0s in slots of 100ms"},
+		{[]string{"compare", "--slack", "1e300"}, 2, "--slack"},
+		{[]string{"compare", "--prefer-slowdown", "1e300"}, 2, "--prefer-slowdown"},
+		{[]string{"compare", "--start-hour", "100"}, 2, "--start-hour: found 100, expected at most"},
+		{[]string{"compare", "--hours", "1000"}, 2, "try less of --hours"},
+		{[]string{"compare", "--load", "1e9"}, 2, "--load"},
+		{[]string{"compare", "--tasks-per-node", "-1"}, 2, "--tasks-per-node"},
+		{[]string{"compare", "--format", "swf"}, 2, "--format: found \"swf\" without --trace"},
+		{[]string{"compare", "--format", "nope"}, 2, `--format: found "nope", expected one of`},
+		{[]string{"simulate", "--format", "nope"}, 2, `--format: found "nope"`},
+		{[]string{"predict", "--format", "nope"}, 2, `--format: found "nope"`},
+		{[]string{"trace", "--format", "nope"}, 2, `--format: found "nope"`},
+		{[]string{"simulate", "--policy", "nope"}, 2, `--policy: found "nope"`},
+		{[]string{"simulate", "--policies", "fifo"}, 2, "--policies: no such flag"},
+		{[]string{"compare", "--report-cycle", "10m"}, 2, "--report"},
+		{[]string{"compare", "--report", dir, "--report-cycle", "-1s"}, 2, "--report-cycle: found -1s"},
+		{[]string{"compare", "--log", "-"}, 2, `--log: found "-", expected a directory`},
+		{[]string{"compare", "--report", "-"}, 2, `--report: found "-", expected a directory`},
+		{[]string{"compare", "--log", file}, 2, "--log: "},
+		{[]string{"compare", "--report", filepath.Join(file, "x")}, 2, "--report: "},
+		{[]string{"simulate", "--log", file}, 2, "--log: "},
+		{[]string{"predict", "--report", file}, 2, "--report: "},
+		{[]string{"trace", "--report", file}, 2, "--report: "},
+		{[]string{"solve", "--problem", broken, "--out", dir}, 2, "--out: "},
+		{[]string{"solve", "--time", "x"}, 2, `--time: found "x", expected a duration`},
+		{[]string{"results", "--out", dir}, 2, "--out: "},
+		{[]string{"results", "--out", "-", "--cache", file}, 2, "--cache: "},
+		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--sweeps", "nope"}, 2, "--sweeps: found \"nope\""},
+		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--notes", dir}, 2, "--notes: "},
+		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--train", "0.5"}, 2, "--train: found with hedge results"},
+		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces", "@" + file}, 2, "found no logs"},
+		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces", "a=builtin?workload=day"}, 2, `workload: found "day"`},
+		{[]string{"completion", "tcsh"}, 2, "tcsh"},
+		{[]string{"help", "nope"}, 2, "nope"},
 	} {
-		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
-			r := hedge(t, "", c.args...)
-			assert.Equal(t, c.code, r.code, r.err)
-			assert.Empty(t, r.out)
-			r.err = progressLine.ReplaceAllString(r.err, "")
-			assert.Equal(t, 1, strings.Count(r.err, "\n"), "one line: %s", r.err)
-			assert.Contains(t, r.err, c.says)
-		})
+		refused(t, c.code, c.says, c.args...)
 	}
+	data, err := os.ReadFile(broken)
+	require.NoError(t, err)
+	assert.Equal(t, "{", string(data), "nothing is written before all is well")
+}
+
+// full is a writer that has no room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestAReaderThatWentAwayFailsTheWork(t *testing.T) {
+	for _, args := range [][]string{{"trace"}, {"trace", "--json"}, {"solve", "--engines"}} {
+		var err bytes.Buffer
+		assert.Equal(t, 1, Main(t.Context(), args, Streams{In: strings.NewReader(""), Out: full{}, Err: &err}))
+		assert.Equal(t, "hedge: stdout: broken pipe\n", err.String())
+	}
+}
+
+func TestOneSeedHasNoInterval(t *testing.T) {
+	doc := document(t, hedge(t, "", quick("--json", "--policies", "fifo")...)).(map[string]any)
+	row := doc["summary"].([]any)[0].(map[string]any)
+	assert.Nil(t, row["miss_rate"].(map[string]any)["ci95"])
+	assert.Contains(t, doc["ci95_null"], "one seed")
+	doc = document(t, hedge(t, "", quick("--json", "--policies", "fifo", "--seeds", "1,2")...)).(map[string]any)
+	assert.Len(t, doc["summary"].([]any)[0].(map[string]any)["miss_rate"].(map[string]any)["ci95"], 2)
+	assert.NotContains(t, doc, "ci95_null")
+}
+
+func TestTheReportDrawsTheCycleAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	require.Equal(t, 0, hedge(t, "", quick("--policies", "3sigma", "--report", dir, "--report-cycle", "3m")...).code)
+	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "What 3sigma plans 3.00 min into the run")
 }
 
 func TestSameSeedSameDocumentOnOneAndTwoCores(t *testing.T) {
@@ -290,4 +454,18 @@ func TestResultsArePickedUpWhereTheyWere(t *testing.T) {
 	again := hedge(t, "", args...)
 	assert.Equal(t, first.out, again.out)
 	assert.Empty(t, again.err, "nothing runs again")
+}
+
+func TestResultsOfTwoCommitsAreNotMixedUnasked(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"results", "--nodes", "24", "--racks", "3", "--hours", "0.1", "--start-hour", "10", "--work", "2000", "--seeds", "1,2",
+		"--cache", filepath.Join(dir, "kept"), "--notes", filepath.Join(dir, "none.md"), "--out", "-"}
+	require.Equal(t, 0, hedge(t, "", append(args, "--only", "variants", "--commit", "old")...).code)
+	r := hedge(t, "", append(args, "--only", "prediction", "--commit", "new")...)
+	assert.Equal(t, 2, r.code)
+	assert.Contains(t, r.err, "found numbers of commit old, expected new")
+	r = hedge(t, "", append(args, "--only", "prediction", "--commit", "new", "--mix")...)
+	require.Equal(t, 0, r.code, r.err)
+	assert.Contains(t, r.out, "| old | variants on sample base |")
+	assert.Contains(t, r.out, "| new | prediction on sample |")
 }

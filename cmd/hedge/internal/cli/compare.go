@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,10 +11,50 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 )
 
+// simulation is what compare and simulate share.
+type simulation struct {
+	workloadFlags
+	outputs
+}
+
+func (f *simulation) add(cmd *cobra.Command) {
+	f.workloadFlags.add(cmd)
+	f.outputs.add(cmd)
+	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1, "simulated time of the cycle whose plans the report draws: the first not before it (default: each policy's with the most planned starts)")
+	cmd.Flags().Lookup("report-cycle").DefValue = ""
+}
+
+// run simulates what the flags say. Doc makes the command's document.
+func (f *simulation) run(cmd *cobra.Command, s *Streams, doc func(*experiment.Document) any) error {
+	if err := f.finish(); err != nil {
+		return err
+	}
+	if err := f.checkReport(cmd); err != nil {
+		return err
+	}
+	f.spec.Observe = f.report != ""
+	d, err := runSpec(cmd.Context(), s, &f.spec)
+	if err != nil {
+		return err
+	}
+	return f.emit(s, doc(d), func(path string) error { return report.WriteCompare(path, d) },
+		func(w io.Writer) error { return compareTables(w, d) })
+}
+
+func (f *simulation) checkReport(cmd *cobra.Command) error {
+	at := f.spec.ReportCycle
+	switch {
+	case !cmd.Flags().Changed("report-cycle"):
+	case at < 0:
+		return fmt.Errorf("--report-cycle: found %v, expected at least 0s", at)
+	case f.report == "":
+		return fmt.Errorf("--report-cycle: found %v without --report, expected both", at)
+	}
+	return f.outputs.check()
+}
+
 func newCompare(s *Streams) *cobra.Command {
-	var f workloadFlags
-	var asJSON bool
-	var reportDir string
+	var f simulation
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Simulate several policies on one workload and show them side by side",
@@ -28,27 +68,10 @@ The same flags and seeds give the same numbers on any machine, but for measured 
   hedge compare --trace google2011_finished_jobs.tr.gz --nodes 256 --racks 8 --load 1.4 --hours 5
   hedge compare --trace log.swf.gz --workload e2e --slack 20 --json
   hedge compare --trace log.swf.gz --workload replay --policies fifo --nodes 100 --cycle 0s --log logs/`,
-		Args: noArgs,
+		Args:    noArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return seedIntoSeeds(cmd, &f.workloadFlags) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.finish(); err != nil {
-				return err
-			}
-			f.spec.Observe = reportDir != ""
-			doc, err := runSpec(cmd.Context(), s, &f.spec)
-			if err != nil {
-				return err
-			}
-			if reportDir != "" {
-				path := filepath.Join(reportDir, "index.html")
-				if err := report.WriteCompare(path, doc); err != nil {
-					return failed(err)
-				}
-				note(s, "report: %s", path)
-			}
-			if asJSON {
-				return writeJSON(s.Out, doc)
-			}
-			return failed(compareTables(s.Out, doc))
+			return f.run(cmd, s, func(d *experiment.Document) any { return d })
 		},
 	}
 	f.add(cmd)
@@ -56,10 +79,6 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")
-	fs.BoolVar(&asJSON, "json", false, "print one JSON document")
-	fs.StringVar(&reportDir, "report", "", "directory for a self-contained HTML page with charts")
-	cmd.MarkFlagsMutuallyExclusive("seed", "seeds")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return seedIntoSeeds(cmd, &f) }
 	return cmd
 }
 
@@ -67,6 +86,9 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 func seedIntoSeeds(cmd *cobra.Command, f *workloadFlags) error {
 	if !cmd.Flags().Changed("seed") {
 		return nil
+	}
+	if cmd.Flags().Changed("seeds") {
+		return fmt.Errorf("--seed: found with --seeds, expected one of them")
 	}
 	seed, err := cmd.Flags().GetInt64("seed")
 	if err != nil {
@@ -77,9 +99,7 @@ func seedIntoSeeds(cmd *cobra.Command, f *workloadFlags) error {
 }
 
 func newSimulate(s *Streams) *cobra.Command {
-	var f workloadFlags
-	var asJSON bool
-	var reportDir string
+	var f simulation
 	cmd := &cobra.Command{
 		Use:   "simulate",
 		Short: "Simulate one policy on one workload",
@@ -87,42 +107,18 @@ func newSimulate(s *Streams) *cobra.Command {
 With --log it leaves a decision log from which every figure can be computed again (hedge replay).`,
 		Example: `  hedge simulate
   hedge simulate --policy prio --seed 7
+  hedge simulate --report out/ --report-cycle 30m
   hedge simulate --trace log.swf.gz --log logs/ --json`,
-		Args: noArgs,
-		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			return seedIntoSeeds(cmd, &f)
-		},
+		Args:    noArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return seedIntoSeeds(cmd, &f.workloadFlags) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.finish(); err != nil {
-				return err
-			}
-			if len(f.spec.Policies) != 1 {
-				return fmt.Errorf("--policy: found %d policies, expected one", len(f.spec.Policies))
-			}
-			f.spec.Observe = reportDir != ""
-			doc, err := runSpec(cmd.Context(), s, &f.spec)
-			if err != nil {
-				return err
-			}
-			if reportDir != "" {
-				path := filepath.Join(reportDir, "index.html")
-				if err := report.WriteCompare(path, doc); err != nil {
-					return failed(err)
-				}
-				note(s, "report: %s", path)
-			}
-			if asJSON {
-				return writeJSON(s.Out, doc.Single())
-			}
-			return failed(compareTables(s.Out, doc))
+			return f.run(cmd, s, func(d *experiment.Document) any { return d.Single() })
 		},
 	}
 	f.add(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
 	fs.Int64("seed", 1, "seed")
-	fs.BoolVar(&asJSON, "json", false, "print one JSON document")
-	fs.StringVar(&reportDir, "report", "", "directory for a self-contained HTML page with charts")
 	f.seeds = "1"
 	return cmd
 }
@@ -144,9 +140,4 @@ func runSpec(ctx context.Context, s *Streams, spec *experiment.Spec) (*experimen
 	doc, err := plan.Run(ctx, bar.set)
 	bar.done()
 	return doc, failed(err)
-}
-
-// note writes one line of information to stderr.
-func note(s *Streams, format string, args ...any) {
-	fmt.Fprintf(s.Err, "hedge: "+format+"\n", args...)
 }

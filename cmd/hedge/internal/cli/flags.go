@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,6 @@ import (
 type workloadFlags struct {
 	spec                   experiment.Spec
 	slack, seeds, policies string
-	startHour              float64
-	cycle, window, slot    time.Duration
 	flags                  *pflag.FlagSet
 }
 
@@ -34,7 +33,7 @@ func (f *workloadFlags) add(cmd *cobra.Command) {
 	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")
 	fs.Float64Var(&s.Load, "load", 1.4, "offered machine time over capacity")
 	fs.Float64Var(&s.Hours, "hours", 2, "hours of submissions (replay: of the log, default all)")
-	fs.Float64Var(&f.startHour, "start-hour", -1, "hour of the log at which the window begins (default: chosen by the workload)")
+	fs.Float64Var(&s.StartHour, "start-hour", -1, "hour of the log at which the window begins (default: chosen by the workload)")
 	fs.StringVar(&f.slack, "slack", "20,40,60,80", "deadline slacks, in % of the true runtime, drawn evenly")
 	fs.Float64Var(&s.SLOShare, "slo-share", 0.5, "share of jobs (and of load) with a deadline")
 	fs.Float64Var(&s.PreferShare, "prefer-share", 0.75, "share of the cluster an SLO job prefers")
@@ -43,9 +42,9 @@ func (f *workloadFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&s.Workload, "workload", "window", "window, e2e or replay")
 	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0, "arrival rate at the given load (e2e only; default: follows from the load)")
 	fs.StringVar(&s.Engine, "engine", "native", "solving engine; see hedge solve --engines")
-	fs.DurationVar(&f.cycle, "cycle", 10*time.Second, "scheduling period; 0s decides at every submission and completion")
-	fs.DurationVar(&f.window, "window", 0, "plan-ahead window (default: follows from the runtimes)")
-	fs.DurationVar(&f.slot, "slot", 0, "slot length (default: follows from the window)")
+	fs.DurationVar(&s.Cycle, "cycle", 10*time.Second, "scheduling period; 0s decides at every submission and completion")
+	fs.DurationVar(&s.Window, "window", 0, "plan-ahead window (default: follows from the runtimes)")
+	fs.DurationVar(&s.Slot, "slot", 0, "slot length (default: follows from the window)")
 	fs.Float64Var(&s.Budget, "budget", 0.5, "share of a cycle the solver may use")
 	fs.Int64Var(&s.Work, "work", experiment.DefaultWork, "most deterministic work units the solver may use in a cycle (about a million a second)")
 	fs.BoolVar(&s.ChargeSolverTime, "charge-solver-time", false, "let planning time pass in the simulation (results then depend on the machine)")
@@ -62,39 +61,74 @@ func (f *workloadFlags) finish() error {
 	if s.Seeds, err = seeds("--seeds", f.seeds); err != nil {
 		return err
 	}
-	if s.Policies, err = experiment.ParsePolicies(f.policies); err != nil {
-		return fmt.Errorf("--policies: %w", err)
+	if err := f.parsePolicies(); err != nil {
+		return err
 	}
-	s.StartHour, s.Cycle, s.Window, s.Slot = f.startHour, f.cycle, f.window, f.slot
 	if s.Workload == "replay" && !f.flags.Changed("hours") {
 		s.Hours = 0
 	}
-	return f.check()
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := checkFormat(s.Trace, s.Format); err != nil {
+		return err
+	}
+	return outputDirectory("--log", s.LogDir)
+}
+
+// parsePolicies reads --policies, or --policy where a command has that.
+func (f *workloadFlags) parsePolicies() error {
+	var err error
+	if f.flags.Lookup("policy") == nil {
+		if f.spec.Policies, err = experiment.ParsePolicies(f.policies); err != nil {
+			return fmt.Errorf("--policies: %w", err)
+		}
+		return nil
+	}
+	if !slices.Contains(experiment.Policies(), f.policies) {
+		return fmt.Errorf("--policy: found %q, expected one of %s", f.policies, strings.Join(experiment.Policies(), ", "))
+	}
+	f.spec.Policies = []string{f.policies}
+	return nil
+}
+
+// checkFormat refuses a format that is unknown, or of no log.
+func checkFormat(trace, format string) error {
+	switch {
+	case format == "":
+		return nil
+	case !slices.Contains(experiment.Formats(), format):
+		return fmt.Errorf("--format: found %q, expected one of %s", format, strings.Join(experiment.Formats(), ", "))
+	case trace == "":
+		return fmt.Errorf("--format: found %q without --trace, expected a log to read", format)
+	}
+	return nil
 }
 
 func (f *workloadFlags) check() error {
 	s := &f.spec
 	ranges := []struct {
 		flag     string
-		v        float64
+		v        any
 		ok       bool
 		expected string
 	}{
-		{"--nodes", float64(s.Nodes), s.Nodes >= 1 && s.Nodes <= 10_000_000, "1 to 10000000"},
-		{"--racks", float64(s.Racks), s.Racks >= 1 && s.Racks <= s.Nodes, "at least 1 and at most --nodes"},
-		{"--tasks-per-node", float64(s.TasksPerNode), s.TasksPerNode >= 1, "at least 1"},
-		{"--load", s.Load, finite(s.Load) && s.Load > 0, "a number above 0"},
-		{"--hours", s.Hours, finite(s.Hours) && (s.Hours > 0 || s.Hours == 0 && s.Workload == "replay"), "a number above 0"},
+		{"--nodes", s.Nodes, s.Nodes >= 1 && s.Nodes <= 10_000_000, "1 to 10000000"},
+		{"--racks", s.Racks, s.Racks >= 1 && s.Racks <= s.Nodes, fmt.Sprintf("1 to %d, the nodes", s.Nodes)},
+		{"--tasks-per-node", s.TasksPerNode, s.TasksPerNode >= 1 && s.TasksPerNode <= math.MaxInt32, "1 to 2147483647"},
+		{"--load", s.Load, s.Load > 0 && s.Load <= 1000, "above 0, at most 1000"},
+		{"--hours", s.Hours, s.Hours > 0 && finite(s.Hours) || s.Hours == 0 && s.Workload == "replay", "a number above 0"},
 		{"--start-hour", s.StartHour, finite(s.StartHour) && (s.StartHour >= 0 || s.StartHour == -1), "at least 0"},
 		{"--slo-share", s.SLOShare, s.SLOShare >= 0 && s.SLOShare <= 1, "0 to 1"},
 		{"--prefer-share", s.PreferShare, s.PreferShare > 0 && s.PreferShare <= 1, "above 0, at most 1"},
-		{"--prefer-slowdown", s.PreferSlowdown, finite(s.PreferSlowdown) && s.PreferSlowdown >= 1, "at least 1"},
-		{"--jobs-per-hour", s.JobsPerHour, finite(s.JobsPerHour) && s.JobsPerHour >= 0, "at least 0"},
-		{"--cycle", s.Cycle.Seconds(), s.Cycle == 0 || s.Cycle >= minCycle, "0s or at least 100ms, in seconds"},
-		{"--window", s.Window.Seconds(), s.Window >= 0, "at least 0s"},
-		{"--slot", s.Slot.Seconds(), s.Slot >= 0, "at least 0s"},
+		{"--prefer-slowdown", s.PreferSlowdown, s.PreferSlowdown >= 1 && s.PreferSlowdown <= 1000, "1 to 1000"},
+		{"--jobs-per-hour", s.JobsPerHour, s.JobsPerHour >= 0 && s.JobsPerHour <= 1e9, "0 to 1e9"},
+		{"--cycle", s.Cycle, s.Cycle == 0 || s.Cycle >= minPeriod, "0s or at least 100ms"},
+		{"--window", s.Window, s.Window == 0 || s.Window >= minPeriod, "0s or at least 100ms"},
+		{"--slot", s.Slot, s.Slot == 0 || s.Slot >= minPeriod, "0s or at least 100ms"},
+		{"--window", s.Window, s.Window == 0 || s.Window >= s.Slot, fmt.Sprintf("at least --slot, %v", s.Slot)},
 		{"--budget", s.Budget, s.Budget > 0 && s.Budget <= 1, "above 0, at most 1"},
-		{"--work", float64(s.Work), s.Work >= 1, "at least 1"},
+		{"--work", s.Work, s.Work >= 1, "at least 1"},
 	}
 	for _, r := range ranges {
 		if !r.ok {
@@ -119,8 +153,8 @@ func percentages(flag, list string) ([]float64, error) {
 	var out []float64
 	for _, field := range strings.Split(list, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-		if err != nil || !finite(v) || v < 0 {
-			return nil, fmt.Errorf("%s: found %q, expected percentages such as 20,40,60,80", flag, field)
+		if err != nil || !(v >= 0 && v <= 1e6) {
+			return nil, fmt.Errorf("%s: found %q, expected percentages from 0 to 1e6 such as 20,40,60,80", flag, field)
 		}
 		out = append(out, v/100)
 	}
@@ -145,5 +179,5 @@ func seeds(flag, list string) ([]int64, error) {
 	return out, nil
 }
 
-// minCycle keeps a simulated hour from being millions of cycles.
-const minCycle = 100 * time.Millisecond
+// minPeriod keeps a simulated hour from being millions of cycles, and a window millions of slots.
+const minPeriod = 100 * time.Millisecond

@@ -2,14 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
-	"github.com/hedgesched/hedge/cmd/hedge/internal/profile"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 )
 
@@ -36,6 +35,9 @@ coverage of intervals), which feature was chosen how often, and what each expert
 			if err != nil {
 				return fmt.Errorf("--predictor: %w", err)
 			}
+			if err := f.check(); err != nil {
+				return err
+			}
 			log, err := experiment.ReadLog(f.trace, f.format, s.In)
 			if err != nil {
 				return err
@@ -46,25 +48,12 @@ coverage of intervals), which feature was chosen how often, and what each expert
 			if err != nil {
 				return failed(err)
 			}
-			return f.emit(s, doc)
+			return f.emit(s, doc, func(path string) error { return report.WritePredict(path, doc) },
+				func(w io.Writer) error { return predictTables(w, doc) })
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().Float64Var(&train, "train", 0.5, "share of the jobs, in order of submission, that is not scored")
 	cmd.Flags().StringVar(&names, "predictor", "3sigma,jvupredict", "predictors, or all: "+strings.Join(experiment.Predictors(), ", "))
 	return cmd
-}
-
-func (f *logFlags) emit(s *Streams, doc *profile.Document) error {
-	if f.report != "" {
-		path := filepath.Join(f.report, "index.html")
-		if err := report.WritePredict(path, doc); err != nil {
-			return failed(err)
-		}
-		note(s, "report: %s", path)
-	}
-	if f.json {
-		return writeJSON(s.Out, doc)
-	}
-	return failed(predictTables(s.Out, doc))
 }

@@ -46,9 +46,9 @@ func (p *progress) set(done int, what string) {
 	_ = p.bar.Set(done) // the screen is not worth failing for
 }
 
-// done clears the bar.
+// done clears the bar. A nil progress has none.
 func (p *progress) done() {
-	if p.bar != nil {
+	if p != nil && p.bar != nil {
 		_ = p.bar.Finish()
 	}
 }

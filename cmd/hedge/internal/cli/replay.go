@@ -1,16 +1,18 @@
 package cli
 
 import (
+	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/adapters/sim/decisionlog"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 )
 
 // replayed is the document of hedge replay.
@@ -66,16 +68,16 @@ figure from its events alone. A log that fails is named by line, with exit statu
 // checkLog checks the log at path. A log that fails the check is a failure of the work; one that cannot be read
 // is bad input.
 func checkLog(path string, stdin io.Reader, o *decisionlog.Options) (*decisionlog.Report, error) {
-	in := stdin
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in = file
+	in, path, err := openInput(path, stdin)
+	if err != nil {
+		return nil, err
 	}
-	report, err := decisionlog.Check(in, o)
+	defer in.Close()
+	lines := bufio.NewReader(in)
+	if _, err := lines.Peek(1); errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: found no events, expected a decision log", path)
+	}
+	report, err := decisionlog.Check(lines, o)
 	var line *decisionlog.LineError
 	switch {
 	case errors.As(err, &line) && line.Line > 0 && errors.Is(err, decisionlog.ErrSyntax):
@@ -83,7 +85,7 @@ func checkLog(path string, stdin io.Reader, o *decisionlog.Options) (*decisionlo
 	case err != nil && unreadable(err):
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case errors.As(err, &line) && line.Line > 0:
-		return nil, failed(fmt.Errorf("%s:%d: %w", path, line.Line, err))
+		return nil, failed(fmt.Errorf("%s:%d: %w", path, line.Line, line.Err))
 	case err != nil:
 		return nil, failed(fmt.Errorf("%s: %w", path, err))
 	}
@@ -101,12 +103,12 @@ func replayTable(w io.Writer, d *replayed) error {
 	p.line("%s: %d lines, %d jobs on %d nodes: passed. %s, seed %d:", d.Log, d.Lines, d.Jobs, d.Nodes, m.Policy, m.Seed)
 	p.line("")
 	p.table(table.Row{"figure, derived from the log", "value"},
-		table.Row{"SLO jobs missed", fmt.Sprintf("%d of %d (%s)", m.SLO.Missed, m.SLO.Jobs, percent(m.SLO.MissRate))},
+		table.Row{"SLO jobs missed", fmt.Sprintf("%d of %d (%s)", m.SLO.Missed, m.SLO.Jobs, figures.Percent(m.SLO.MissRate))},
 		table.Row{"best-effort jobs completed", fmt.Sprintf("%d of %d", m.BE.Completed, m.BE.Jobs)},
-		table.Row{"goodput SLO, machine-hours", figure(m.Goodput.SLO)}, table.Row{"goodput BE, machine-hours", figure(m.Goodput.BE)},
-		table.Row{"BE latency, mean", span(m.BELatency.Mean)}, table.Row{"BE latency, p99", span(m.BELatency.P99)},
-		table.Row{"JCT, mean", span(m.JCT.Mean)}, table.Row{"JCT, p99", span(m.JCT.P99)},
-		table.Row{"preemptions", m.Preemptions}, table.Row{"lost, machine-hours", figure(m.LostMachineHours)},
-		table.Row{"utilisation", percent(m.Utilisation)}, table.Row{"makespan", span(m.MakespanS)}, table.Row{"cycles", m.Cycles})
+		table.Row{"goodput SLO, machine-hours", figures.Number(m.Goodput.SLO)}, table.Row{"goodput BE, machine-hours", figures.Number(m.Goodput.BE)},
+		table.Row{"BE latency, mean", figures.Span(m.BELatency.Mean)}, table.Row{"BE latency, p99", figures.Span(m.BELatency.P99)},
+		table.Row{"JCT, mean", figures.Span(m.JCT.Mean)}, table.Row{"JCT, p99", figures.Span(m.JCT.P99)},
+		table.Row{"preemptions", m.Preemptions}, table.Row{"lost, machine-hours", figures.Number(m.LostMachineHours)},
+		table.Row{"utilisation", figures.Percent(m.Utilisation)}, table.Row{"makespan", figures.Span(m.MakespanS)}, table.Row{"cycles", m.Cycles})
 	return p.to(w)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -21,7 +20,7 @@ import (
 // resultsFlags are what results has beyond the workload's flags.
 type resultsFlags struct {
 	traces, sweeps, only, out, notes, cache, commit string
-	fresh                                           bool
+	fresh, mix                                      bool
 }
 
 func newResults(s *Streams) *cobra.Command {
@@ -33,9 +32,10 @@ func newResults(s *Streams) *cobra.Command {
 		Long: `results runs, on every log, prediction and all policies, and on those of --sweeps the ablation over slack, the
 load sweep, the sweep over samples of history and the perturbation grid; it writes tables with 95 % intervals,
 beside each the paper's claims and whether they hold. Finished parts are kept in --cache, so that an interrupted
-run goes on where it was and --only does one section at a time. Explanations come from the notes file,
+run goes on where it was and --only does one section at a time; parts of another commit are refused unless --mix. Explanations come from the notes file,
 whose "## section" headings name where they go.`,
-		Example: `  hedge results --traces google=google.tr.gz,kth=KTH-SP2.swf.gz --seeds 1,2,3,4,5
+		Example: `  hedge results --traces @docs/logs.txt --sweeps google-30min
+  hedge results --traces google=google.tr.gz,kth=KTH-SP2.swf.gz --seeds 1,2,3,4,5
   hedge results --traces 'theta=theta.swf.gz?tasks-per-node=16,table=jobs.csv.gz?only=prediction' --only prediction,variants
   hedge results --traces google=google.tr.gz --sweeps google --hours 1 --seeds 1,2`,
 		Args: noArgs,
@@ -44,7 +44,15 @@ whose "## section" headings name where they go.`,
 			if err != nil {
 				return err
 			}
+			var bar *progress
+			plan.Step = func(done, total int, what string) {
+				if bar == nil {
+					bar = newProgress(s.Err, total, what)
+				}
+				bar.set(done, what)
+			}
 			text, err := results.Run(cmd.Context(), plan)
+			bar.done()
 			switch {
 			case errors.Is(err, results.ErrInput):
 				return err
@@ -55,9 +63,6 @@ whose "## section" headings name where they go.`,
 				_, err = bytes.NewBufferString(text).WriteTo(s.Out)
 				return failed(err)
 			}
-			if err := os.MkdirAll(filepath.Dir(r.out), 0o755); err != nil {
-				return failed(err)
-			}
 			return failed(os.WriteFile(r.out, []byte(text), 0o644))
 		},
 	}
@@ -65,7 +70,7 @@ whose "## section" headings name where they go.`,
 	f.policies = "all"
 	fs := cmd.Flags()
 	fs.StringVar(&f.seeds, "seeds", "1,2,3,4,5", "seeds")
-	fs.StringVar(&r.traces, "traces", "", "name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION], comma-separated (default: the built-in sample)")
+	fs.StringVar(&r.traces, "traces", "", "name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true], comma-separated, or @FILE with one a line and its source; the path builtin is the built-in sample, which is also the default")
 	fs.StringVar(&r.sweeps, "sweeps", "", "names of the logs for the sweeps (default: the first)")
 	fs.StringVar(&r.only, "only", "all", "sections to run, the others being written from what is kept: "+strings.Join(results.Sections(), ", "))
 	fs.StringVar(&r.out, "out", "docs/results.md", "page to write, - for stdout")
@@ -73,30 +78,32 @@ whose "## section" headings name where they go.`,
 	fs.StringVar(&r.cache, "cache", "results", "directory of finished parts")
 	fs.StringVar(&r.commit, "commit", "", "commit to name (default: the one built from)")
 	fs.BoolVar(&r.fresh, "fresh", false, "run again what is kept")
-	for _, name := range []string{"trace", "format", "train", "tasks-per-node", "log"} {
-		_ = fs.MarkHidden(name) // they are set for each log
+	fs.BoolVar(&r.mix, "mix", false, "take what is kept of other commits; the page names each")
+	for _, name := range perLog {
+		_ = fs.MarkHidden(name)
 	}
 	return cmd
 }
 
+// perLog are the flags of workloads that results has for each log, within --traces.
+var perLog = []string{"trace", "format", "train", "tasks-per-node", "log"}
+
 func (r *resultsFlags) plan(s *Streams, f *workloadFlags) (*results.Plan, error) {
-	if err := f.finish(); err != nil {
+	for _, name := range perLog {
+		if f.flags.Changed(name) {
+			return nil, fmt.Errorf("--%s: found with hedge results, expected in --traces", name)
+		}
+	}
+	if err := errors.Join(f.finish(), outputFile("--out", r.out), outputDirectory("--cache", r.cache)); err != nil {
 		return nil, err
 	}
-	p := &results.Plan{Base: f.spec, Cache: r.cache, Fresh: r.fresh, Commit: r.commit, Machine: machine(), Now: time.Now,
-		Command: strings.Join(append([]string{"hedge"}, os.Args[1:]...), " "), Tell: func(what string) { note(s, "%s", what) }}
+	p := &results.Plan{Base: f.spec, Cache: r.cache, Fresh: r.fresh, Mix: r.mix, Commit: r.commit, Machine: machine(), Now: time.Now,
+		Command: commandLine(os.Args[1:]), Tell: func(what string) { note(s, "%s", what) }}
 	if p.Commit == "" {
 		p.Commit = commit()
 	}
-	var err error
-	if r.traces == "" {
-		p.Traces = []results.Trace{{Name: "sample", TasksPerNode: 1}}
-	} else if p.Traces, err = results.ParseTraces(r.traces); err != nil {
-		return nil, fmt.Errorf("--traces: %w", err)
-	}
-	p.Sweeps = []string{p.Traces[0].Name}
-	if r.sweeps != "" {
-		p.Sweeps = strings.Split(r.sweeps, ",")
+	if err := r.logs(s, p); err != nil {
+		return nil, err
 	}
 	p.Only = results.Sections()
 	if r.only != "all" {
@@ -109,10 +116,67 @@ func (r *resultsFlags) plan(s *Streams, f *workloadFlags) (*results.Plan, error)
 	}
 	text, err := os.ReadFile(r.notes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, fmt.Errorf("--notes: %w", pathError(err))
 	}
 	p.Notes = string(text)
 	return p, nil
+}
+
+// logs fills in the logs of the plan and which of them the sweeps run on.
+func (r *resultsFlags) logs(s *Streams, p *results.Plan) error {
+	var err error
+	file, isFile := strings.CutPrefix(r.traces, "@")
+	switch {
+	case r.traces == "":
+		p.Traces = []results.Trace{{Name: "sample", TasksPerNode: 1}}
+	case isFile:
+		var text []byte
+		if text, err = os.ReadFile(file); err == nil {
+			p.Traces, err = results.ParseTraceFile(file, string(text))
+		}
+	default:
+		p.Traces, err = results.ParseTraces(r.traces)
+	}
+	if err != nil {
+		return fmt.Errorf("--traces: %w", pathError(err))
+	}
+	p.Traces = slices.DeleteFunc(p.Traces, func(t results.Trace) bool {
+		_, err := os.Stat(t.Path)
+		left := t.Optional && t.Path != "" && errors.Is(err, fs.ErrNotExist)
+		if left {
+			note(s, "%s is left out: %s is not there", t.Name, t.Path)
+		}
+		return left
+	})
+	if len(p.Traces) == 0 {
+		return errors.New("--traces: found no log that is there, expected at least one")
+	}
+	p.Sweeps = []string{p.Traces[0].Name}
+	if r.sweeps != "" {
+		p.Sweeps = strings.Split(r.sweeps, ",")
+	}
+	for _, name := range p.Sweeps {
+		if !slices.ContainsFunc(p.Traces, func(t results.Trace) bool { return t.Name == name }) {
+			return fmt.Errorf("--sweeps: found %q, expected names of --traces", name)
+		}
+	}
+	return nil
+}
+
+// commandLine writes the command as a shell takes it, a flag a line where it is long.
+func commandLine(args []string) string {
+	words := []string{"hedge"}
+	for _, arg := range args {
+		if strings.ContainsAny(arg, " &?*$'\"\\") {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		words = append(words, arg)
+	}
+	line := strings.Join(words, " ")
+	if len(line) > 120 {
+		line = strings.ReplaceAll(line, " --", " \\\n  --")
+	}
+	return line
 }
 
 // machine names what the numbers were made on.

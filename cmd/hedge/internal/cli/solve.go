@@ -69,6 +69,9 @@ func (f *solveFlags) run(cmd *cobra.Command, s *Streams) error {
 	if err != nil {
 		return fmt.Errorf("--engine: %w", err)
 	}
+	if err := outputFile("--out", f.out); err != nil {
+		return err
+	}
 	p, err := readProblem(f.problem, s.In)
 	if err != nil {
 		return err
@@ -122,15 +125,11 @@ func (f *solveFlags) finish(cmd *cobra.Command) error {
 
 // readProblem reads a problem file, gzip or not.
 func readProblem(path string, stdin io.Reader) (*solver.Problem, error) {
-	in, name := stdin, "stdin"
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in, name = file, path
+	in, name, err := openInput(path, stdin)
+	if err != nil {
+		return nil, fmt.Errorf("--problem: %w", err)
 	}
+	defer in.Close()
 	p, err := solver.ReadProblem(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

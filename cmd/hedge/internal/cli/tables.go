@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +12,7 @@ import (
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/describe"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/profile"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/solver"
@@ -47,117 +48,55 @@ func (p *page) to(w io.Writer) error {
 	return err
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
-
-// figure writes a number with as many decimals as it needs.
-func figure(x float64) string {
-	switch {
-	case x == 0:
-		return "0"
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 10:
-		return fmt.Sprintf("%.1f", x)
-	case x >= .01:
-		return fmt.Sprintf("%.2f", x)
-	}
-	return fmt.Sprintf("%.2g", x)
-}
-
-// span writes seconds for people.
-func span(s float64) string {
-	switch {
-	case s < 120:
-		return figure(s) + " s"
-	case s < 2*3600:
-		return figure(s/60) + " min"
-	case s < 48*3600:
-		return figure(s/3600) + " h"
-	}
-	return figure(s/86400) + " d"
-}
-
-// interval writes a mean with its interval, scaled, where there were several seeds.
-func interval(iv stats.Interval, scale float64, seeds int) string {
-	if seeds < 2 {
-		return figure(scale * iv.Mean)
-	}
-	return figure(scale*iv.Mean) + " ±" + figure(scale*(iv.CI95[1]-iv.Mean))
-}
-
-func skippedLine(skipped map[string]int) string {
-	var parts []string
-	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
-		if n := skipped[reason]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, reason))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 func compareTables(w io.Writer, d *experiment.Document) error {
 	var p page
-	work, seeds := &d.Workload, len(d.Workload.Seeds)
+	work := &d.Workload
 	p.line("%s: %d jobs (%d with deadlines) over %s at load %.2f on %d nodes in %d racks; %d earlier jobs as history",
-		work.Trace, work.Jobs, work.SLOJobs, span(work.SpanS), work.Load, work.Nodes, work.Racks, work.Trained)
-	if left := skippedLine(work.Skipped); left != "" {
+		work.Trace, work.Jobs, work.SLOJobs, figures.Span(work.SpanS), work.Load, work.Nodes, work.Racks, work.Trained)
+	if left := figures.Counts(work.Skipped); left != "" {
 		p.line("not in the workload: %s", left)
 	}
 	p.line("")
-	rows := make([]table.Row, 0, len(d.Summary))
-	for _, s := range d.Summary {
-		rows = append(rows, table.Row{s.Policy, interval(s.MissRate, 100, seeds), interval(s.SLOGoodput, 1, seeds),
-			interval(s.BEGoodput, 1, seeds), interval(s.BELatency, 1.0/60, seeds), interval(s.Preemptions, 1, seeds),
-			interval(s.LostHours, 1, seeds), interval(s.Utilisation, 100, seeds), interval(s.CycleP99, 1, seeds)})
+	columns := experiment.Columns()
+	head := table.Row{"policy"}
+	for _, c := range columns {
+		head = append(head, c.Head)
 	}
-	p.table(table.Row{"policy", "SLO miss %", "SLO goodput", "BE goodput", "BE latency min", "preempted", "lost", "busy %", "cycle p99 ms"}, rows...)
+	rows := make([]table.Row, 0, len(d.Summary))
+	for i := range d.Summary {
+		row := table.Row{d.Summary[i].Policy}
+		for _, c := range columns {
+			row = append(row, figures.Interval(c.Of(&d.Summary[i]), c.Scale))
+		}
+		rows = append(rows, row)
+	}
+	p.table(head, rows...)
 	p.line("")
-	p.line("SLO miss %%      jobs with a deadline that did not complete by it, never-started ones included: lower is better")
-	p.line("goodput, lost   machine-hours of completed work, SLO and best-effort (BE) apart, and of work thrown away by preemption")
-	p.line("BE latency      mean time from submission to completion of best-effort jobs: lower is better")
-	p.line("cycle p99       wall-clock time of planning, 99th percentile; cycles every %s, window %s in slots of %s", span(d.Planning.CycleS), span(d.Planning.WindowS), span(d.Planning.SlotS))
-	if seeds > 1 {
-		p.line("±               half of the 95 %% confidence interval over %d seeds (Student's t)", seeds)
+	for _, note := range experiment.ColumnNotes() {
+		p.line("%-16s%s", note[0], note[1])
+	}
+	p.line("cycles          every %s, planning %s ahead in slots of %s", figures.Span(d.Planning.CycleS), figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS))
+	if d.CI95Null == "" {
+		p.line("±               half of the 95 %% confidence interval over %d seeds (Student's t)", len(work.Seeds))
 	} else {
 		p.line("one seed        try --seeds 1,2,3,4,5 for confidence intervals, --policies all for more, --report DIR for charts")
 	}
-	p.verdict(d)
-	return p.to(w)
-}
-
-// verdict says in a sentence what the table shows of distributions against points.
-func (p *page) verdict(d *experiment.Document) {
-	rate := map[string]float64{}
-	for _, s := range d.Summary {
-		rate[s.Policy] = s.MissRate.Mean
-	}
-	ours, ok := rate["3sigma"]
-	if !ok {
-		return
-	}
-	var parts []string
-	for _, rival := range []struct{ name, what string }{{"point-real", "point estimates"}, {"prio", "strict priorities"}} {
-		if theirs, ok := rate[rival.name]; ok && ours > 0 {
-			parts = append(parts, fmt.Sprintf("%s miss %.1f times as many deadlines as 3sigma", rival.what, theirs/ours))
-		} else if ok {
-			parts = append(parts, fmt.Sprintf("%s miss %.1f %% of deadlines, 3sigma none", rival.what, 100*theirs))
-		}
-	}
-	if len(parts) > 0 {
+	if text := experiment.Verdict(d.Summary); text != "" {
 		p.line("")
-		p.line("Here %s.", strings.Join(parts, "; "))
+		p.line("%s", text)
 	}
+	return p.to(w)
 }
 
 func predictTables(w io.Writer, d *profile.Document) error {
 	var p page
-	p.line("%s: %d jobs, %d tested after a training share of %s, %d of them without any history", d.Trace, d.Jobs, d.Tested, percent(d.Train), d.NoHistory)
+	p.line("%s: %d jobs, %d tested after a training share of %s, %d of them without any history", d.Trace, d.Jobs, d.Tested, figures.Percent(d.Train), d.NoHistory)
 	p.line("")
 	rows := make([]table.Row, 0, len(d.Predictors))
 	for _, r := range d.Predictors {
-		rows = append(rows, table.Row{r.Name, percent(r.Within2x), percent(r.MedianAPE), percent(r.P90APE), figure(r.NMAE),
-			figure(r.Pinball.MeanOverDeciles), figure(r.CRPS), percent(r.Coverage["50"]), percent(r.Coverage["80"]), percent(r.Coverage["95"]),
-			figure(r.PredictUS.P50), figure(r.PredictUS.P99)})
+		rows = append(rows, table.Row{r.Name, figures.Percent(r.Within2x), figures.Percent(r.MedianAPE), figures.Percent(r.P90APE), figures.Number(r.NMAE),
+			figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Percent(r.Coverage["50"]), figures.Percent(r.Coverage["80"]), figures.Percent(r.Coverage["95"]),
+			figures.Number(r.PredictUS.P50), figures.Number(r.PredictUS.P99)})
 	}
 	p.table(table.Row{"predictor", "within 2x", "median err", "p90 err", "NMAE", "pinball", "CRPS", "in 50 %", "in 80 %", "in 95 %", "p50 us", "p99 us"}, rows...)
 	p.line("")
@@ -173,37 +112,19 @@ func predictTables(w io.Writer, d *profile.Document) error {
 
 // chosen lists the features a predictor took, and its best experts.
 func (p *page) chosen(r *profile.Result) {
-	names := slices.Collect(maps.Keys(r.Chosen))
-	slices.SortFunc(names, func(a, b string) int {
-		if r.Chosen[a] != r.Chosen[b] {
-			if r.Chosen[a] > r.Chosen[b] {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
 	var parts []string
-	for _, name := range names[:min(6, len(names))] {
-		parts = append(parts, fmt.Sprintf("%s %s", name, percent(r.Chosen[name])))
+	for _, name := range figures.Largest(r.Chosen, 6) {
+		parts = append(parts, fmt.Sprintf("%s %s", name, figures.Percent(r.Chosen[name])))
 	}
 	p.line("%s chose %s", r.Name, strings.Join(parts, ", "))
 	if len(r.Experts) == 0 {
 		return
 	}
 	best := slices.Clone(r.Experts)
-	slices.SortStableFunc(best, func(a, b profile.Expert) int {
-		switch {
-		case a.Within2x > b.Within2x:
-			return -1
-		case a.Within2x < b.Within2x:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(best, func(a, b profile.Expert) int { return cmp.Compare(b.Within2x, a.Within2x) })
 	rows := make([]table.Row, 0, 8)
 	for _, e := range best[:min(8, len(best))] {
-		rows = append(rows, table.Row{e.Feature + ", " + e.Estimator, e.Jobs, percent(e.Within2x), percent(e.MedianAPE), figure(e.NMAE)})
+		rows = append(rows, table.Row{e.Feature + ", " + e.Estimator, e.Jobs, figures.Percent(e.Within2x), figures.Percent(e.MedianAPE), figures.Number(e.NMAE)})
 	}
 	p.line("experts alone, the best of %d by within 2x (each over the jobs it knew):", len(r.Experts))
 	p.table(table.Row{"expert", "jobs", "within 2x", "median err", "NMAE"}, rows...)
@@ -211,14 +132,14 @@ func (p *page) chosen(r *profile.Result) {
 
 func traceTables(w io.Writer, d *describe.Document) error {
 	var p page
-	p.line("%s (%s): %d jobs of %d users over %s, %s machine-hours", d.Trace, d.Format, d.Jobs, d.Users, span(d.SpanS), figure(d.MachineHours))
-	if left := skippedLine(d.Skipped); left != "" {
+	p.line("%s (%s): %d jobs of %d users over %s, %s machine-hours", d.Trace, d.Format, d.Jobs, d.Users, figures.Span(d.SpanS), figures.Number(d.MachineHours))
+	if left := figures.Counts(d.Skipped); left != "" {
 		p.line("skipped records: %s", left)
 	}
-	p.line("demand: %s tasks at once in the mean, %s at the peak; the widest job has %d", figure(d.Demand.MeanTasks), figure(d.Demand.PeakTasks), d.Demand.MaxJobTasks)
+	p.line("demand: %s tasks at once in the mean, %s at the peak; the widest job has %d", figures.Number(d.Demand.MeanTasks), figures.Number(d.Demand.PeakTasks), d.Demand.MaxJobTasks)
 	p.line("")
 	spread := func(name string, s stats.Spread) table.Row {
-		return table.Row{name, figure(s.Mean), figure(s.P10), figure(s.P50), figure(s.P90), figure(s.P99), figure(s.Max), figure(s.CoV)}
+		return table.Row{name, figures.Number(s.Mean), figures.Number(s.P10), figures.Number(s.P50), figures.Number(s.P90), figures.Number(s.P99), figures.Number(s.Max), figures.Number(s.CoV)}
 	}
 	p.table(table.Row{"per job", "mean", "p10", "p50", "p90", "p99", "max", "CoV"},
 		spread("size, "+d.Size.Unit, d.Size.Spread), spread("tasks", d.TasksPerJob), spread("duration, s", d.DurationS),
@@ -226,13 +147,17 @@ func traceTables(w io.Writer, d *describe.Document) error {
 		spread("requested/used time", d.Requests.RequestedOverUsed),
 		spread("CoV of a user's sizes", d.UserCoV.Size), spread("CoV of a user's runtimes", d.UserCoV.Runtime))
 	p.line("")
-	p.line("rhythm: the busiest hour of the day has %s times the submissions of the quietest; correlation a day later %.2f", figure(d.Hourly.PeakToTrough), d.Hourly.DayCorrelation)
+	if d.Hourly.PeakToTrough > 0 {
+		p.line("rhythm: the busiest hour of the day has %s times the submissions of the quietest; correlation a day later %.2f", figures.Number(d.Hourly.PeakToTrough), d.Hourly.DayCorrelation)
+	} else {
+		p.line("rhythm: an hour of the day is without submissions")
+	}
 	p.line("arrivals: %s within 1 s of the last; a Poisson process is %s (KS distance %.3f), and rejected in %s of %d single hours",
-		percent(d.InterArrival.SubSecond), verdictOf(d.InterArrival.Poisson), d.InterArrival.Poisson.Statistic, percent(d.InterArrival.RejectedHours), d.InterArrival.HoursTested)
+		figures.Percent(d.InterArrival.SubSecond), verdictOf(d.InterArrival.Poisson), d.InterArrival.Poisson.Statistic, figures.Percent(d.InterArrival.RejectedHours), d.InterArrival.HoursTested)
 	p.line("")
 	var rows []table.Row
 	for _, o := range d.Outcomes {
-		rows = append(rows, table.Row{o.Outcome, o.Jobs, percent(o.ShareJobs), percent(o.ShareTime), figure(o.TasksPerJob.Mean), figure(o.TasksPerJob.P90)})
+		rows = append(rows, table.Row{o.Outcome, o.Jobs, figures.Percent(o.ShareJobs), figures.Percent(o.ShareTime), figures.Number(o.TasksPerJob.Mean), figures.Number(o.TasksPerJob.P90)})
 	}
 	p.table(table.Row{"outcome", "jobs", "of jobs", "of machine time", "mean tasks", "p90 tasks"}, rows...)
 	p.details(d)
@@ -252,7 +177,7 @@ func (p *page) details(d *describe.Document) {
 		p.line("")
 		var rows []table.Row
 		for _, b := range d.SuccessByWork {
-			rows = append(rows, table.Row{fmt.Sprintf("%g to %g", b.From, b.To), b.Jobs, percent(b.Success)})
+			rows = append(rows, table.Row{fmt.Sprintf("%g to %g", b.From, b.To), b.Jobs, figures.Percent(b.Success)})
 		}
 		p.table(table.Row{"machine-hours", "jobs", "finished"}, rows...)
 	}
@@ -260,7 +185,7 @@ func (p *page) details(d *describe.Document) {
 		p.line("")
 		var rows []table.Row
 		for _, f := range d.Features {
-			rows = append(rows, table.Row{f.Feature, f.Groups, percent(f.Share), figure(f.CoV.P50), figure(f.CoV.P90)})
+			rows = append(rows, table.Row{f.Feature, f.Groups, figures.Percent(f.Share), figures.Number(f.CoV.P50), figures.Number(f.CoV.P90)})
 		}
 		p.line("How alike are runtimes within a feature's value (groups of at least 5)? Less is more predictable.")
 		p.table(table.Row{"feature", "groups", "jobs in them", "median CoV", "p90 CoV"}, rows...)
@@ -273,7 +198,7 @@ func (p *page) details(d *describe.Document) {
 			series describe.MonthSeries
 		}{{"jobs", m.Jobs}, {"mean runtime", m.Runtime}, {"mean tasks", m.Tasks}, {"machine-hours", m.Work}} {
 			b := s.series.Box
-			rows = append(rows, table.Row{s.name, figure(b.Low), figure(b.P25), figure(b.Median), figure(b.P75), figure(b.High), b.Outliers})
+			rows = append(rows, table.Row{s.name, figures.Number(b.Low), figures.Number(b.P25), figures.Number(b.Median), figures.Number(b.P75), figures.Number(b.High), b.Outliers})
 		}
 		p.line("Does one month stand for the whole? %d months of 29 days, each over the mean of all (Tukey box; 1 is the mean):", m.Months)
 		p.table(table.Row{"per month", "low", "p25", "median", "p75", "high", "outliers"}, rows...)
@@ -282,7 +207,7 @@ func (p *page) details(d *describe.Document) {
 
 func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) error {
 	var p page
-	p.line("%d jobs, %d partitions, %d slots: engine %s stopped (%s) after %s ms", len(problem.Jobs), len(problem.Partitions), problem.Slots, sol.Engine, sol.Stop, figure(sol.WallMS))
+	p.line("%d jobs, %d partitions, %d slots: engine %s stopped (%s) after %s ms", len(problem.Jobs), len(problem.Partitions), problem.Slots, sol.Engine, sol.Stop, figures.Number(sol.WallMS))
 	bound := "no bound"
 	if sol.Bound != nil && sol.Gap != nil {
 		bound = fmt.Sprintf("at most %.6g is possible (gap %.3f %%)", *sol.Bound, 100**sol.Gap)

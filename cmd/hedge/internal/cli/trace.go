@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"path/filepath"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,19 +11,25 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 )
 
-// logFlags choose a log.
+// logFlags choose a log and where the findings go.
 type logFlags struct {
+	outputs
 	trace, format string
-	json          bool
-	report        string
 }
 
 func (f *logFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
 	fs.StringVar(&f.format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
-	fs.BoolVar(&f.json, "json", false, "print one JSON document")
-	fs.StringVar(&f.report, "report", "", "directory for a self-contained HTML page with charts")
+	f.outputs.add(cmd)
+}
+
+// check refuses flags that make no sense together, and a report that could not be written.
+func (f *logFlags) check() error {
+	if err := checkFormat(f.trace, f.format); err != nil {
+		return err
+	}
+	return f.outputs.check()
 }
 
 func newTrace(s *Streams) *cobra.Command {
@@ -39,22 +45,16 @@ end, how much users vary, and whether a month of it stands for the whole.`,
   zcat jobs.swf.gz | hedge trace --trace - --format swf --json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
 			log, err := experiment.ReadLog(f.trace, f.format, s.In)
 			if err != nil {
 				return err
 			}
 			doc := describe.Describe(log.Name, log.Format, log.Jobs, log.Skipped)
-			if f.report != "" {
-				path := filepath.Join(f.report, "index.html")
-				if err := report.WriteTrace(path, doc); err != nil {
-					return failed(err)
-				}
-				note(s, "report: %s", path)
-			}
-			if f.json {
-				return writeJSON(s.Out, doc)
-			}
-			return failed(traceTables(s.Out, doc))
+			return f.emit(s, doc, func(path string) error { return report.WriteTrace(path, doc) },
+				func(w io.Writer) error { return traceTables(w, doc) })
 		},
 	}
 	f.add(cmd)

@@ -7,8 +7,6 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
-
-	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
 // Document is the document of hedge compare.
@@ -20,7 +18,12 @@ type Document struct {
 	Runs     []Run    `json:"runs"`
 	// Summary has a row a policy, in the order asked for.
 	Summary []Summary `json:"summary"`
+	// CI95Null says why the summary's intervals are null, if they are.
+	CI95Null string `json:"ci95_null,omitempty"`
 }
+
+// noInterval is CI95Null of a document of one seed.
+const noInterval = "one seed has no spread: give at least two for intervals"
 
 // Workload says what was run. With several seeds the numbers are those of the first;
 // Seeds has them all.
@@ -74,22 +77,6 @@ type Run struct {
 	Picture *Picture        `json:"-"`
 }
 
-// Summary is a policy's figures over the seeds, each a mean with its 95 % interval.
-type Summary struct {
-	Policy        string         `json:"policy"`
-	MissRate      stats.Interval `json:"miss_rate"`
-	SLOGoodput    stats.Interval `json:"slo_goodput_machine_hours"`
-	BEGoodput     stats.Interval `json:"be_goodput_machine_hours"`
-	WindowGoodput stats.Interval `json:"goodput_in_window_machine_hours"`
-	BELatency     stats.Interval `json:"be_latency_s"`
-	JCT           stats.Interval `json:"jct_s"`
-	Preemptions   stats.Interval `json:"preemptions"`
-	LostHours     stats.Interval `json:"lost_machine_hours"`
-	Utilisation   stats.Interval `json:"utilisation"`
-	CycleP99      stats.Interval `json:"cycle_p99_ms"`
-	GapMean       stats.Interval `json:"gap_mean"`
-}
-
 // single is the document of hedge simulate.
 type single struct {
 	Schema   int      `json:"schema"`
@@ -107,37 +94,6 @@ func (d *Document) Single() json.Marshaler {
 type marshal single
 
 func (m marshal) MarshalJSON() ([]byte, error) { return json.Marshal(single(m)) }
-
-// summarise gathers runs, which are in order of policies, by policy.
-func summarise(policies []string, runs []Run) []Summary {
-	out := make([]Summary, 0, len(policies))
-	for _, name := range policies {
-		of := func(figure func(*sim.Metrics) float64) stats.Interval {
-			var values []float64
-			for i := range runs {
-				if runs[i].Policy == name {
-					values = append(values, figure(&runs[i].Metrics))
-				}
-			}
-			return stats.Of(values)
-		}
-		out = append(out, Summary{
-			Policy:        name,
-			MissRate:      of(func(m *sim.Metrics) float64 { return m.SLO.MissRate }),
-			SLOGoodput:    of(func(m *sim.Metrics) float64 { return m.Goodput.SLO }),
-			BEGoodput:     of(func(m *sim.Metrics) float64 { return m.Goodput.BE }),
-			WindowGoodput: of(func(m *sim.Metrics) float64 { return m.GoodputInWindow.SLO + m.GoodputInWindow.BE }),
-			BELatency:     of(func(m *sim.Metrics) float64 { return m.BELatency.Mean }),
-			JCT:           of(func(m *sim.Metrics) float64 { return m.JCT.Mean }),
-			Preemptions:   of(func(m *sim.Metrics) float64 { return float64(m.Preemptions) }),
-			LostHours:     of(func(m *sim.Metrics) float64 { return m.LostMachineHours }),
-			Utilisation:   of(func(m *sim.Metrics) float64 { return m.Utilisation }),
-			CycleP99:      of(func(m *sim.Metrics) float64 { return m.CycleMS.P99 }),
-			GapMean:       of(func(m *sim.Metrics) float64 { return m.Solver.GapMean }),
-		})
-	}
-	return out
-}
 
 func (s *Spec) workloadDocument(log *trace.Log, built []*workload.Workload) Workload {
 	w := built[0]

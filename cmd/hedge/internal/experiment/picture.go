@@ -24,6 +24,8 @@ type Picture struct {
 	// shown on the rack with most room in its slot among those the job prefers.
 	Starts           []PlannedStart
 	Pending, Running int
+	// Asked tells that the cycle was chosen by its time.
+	Asked bool
 }
 
 // PlannedStart is a gang's start.
@@ -34,39 +36,53 @@ type PlannedStart struct {
 	Now, SLO   bool
 }
 
-// camera is a policy that keeps the picture of the cycle with the most planned starts.
+// camera is a policy that keeps the picture of one cycle: the first not before at, or, if at is
+// negative, that with the most planned starts.
 type camera struct {
 	sched.Policy
 	slot  time.Duration
 	slots int
+	at    time.Duration
 	score int
 	best  *Picture
 }
 
-func newCamera(p sched.Policy, slot time.Duration, slots int) *camera {
-	return &camera{Policy: p, slot: slot, slots: slots}
+func newCamera(p sched.Policy, slot time.Duration, slots int, at time.Duration) *camera {
+	return &camera{Policy: p, slot: slot, slots: slots, at: at}
 }
 
-// Plan is the policy's; a plan with more planned starts than all before it is kept as a picture.
+// Plan is the policy's; the picture is taken on the way.
 func (c *camera) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	plan, err := c.Policy.Plan(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	score := 0
-	for i := range plan.Decisions {
-		switch d := &plan.Decisions[i]; {
-		case d.Kind == sched.Start:
-			score += 2
-		case d.Kind == sched.Defer && !d.Start.IsZero():
-			score++
+	if c.at >= 0 {
+		if c.best == nil && s.Now.Sub(sim.Epoch()) >= c.at {
+			c.best = c.take(s, plan)
+			c.best.Asked = true
 		}
+		return plan, nil
 	}
-	if score > c.score {
+	if score := starts(plan); score > c.score {
 		c.score = score
 		c.best = c.take(s, plan)
 	}
 	return plan, nil
+}
+
+// starts counts a plan's starts, those at once twice.
+func starts(plan *sched.Plan) int {
+	n := 0
+	for i := range plan.Decisions {
+		switch d := &plan.Decisions[i]; {
+		case d.Kind == sched.Start:
+			n += 2
+		case d.Kind == sched.Defer && !d.Start.IsZero():
+			n++
+		}
+	}
+	return n
 }
 
 // canvas is a picture being drawn.

@@ -61,7 +61,7 @@ func Prepare(log *trace.Log, spec *Spec) (*Experiment, error) {
 		one.Seed = spec.Seeds[i]
 		w, err := workload.Build(log.Jobs, one)
 		if err != nil {
-			return fmt.Errorf("%s: %w", log.Name, err)
+			return spec.inFlags(log, err)
 		}
 		built[i] = w
 		return nil
@@ -73,6 +73,9 @@ func Prepare(log *trace.Log, spec *Spec) (*Experiment, error) {
 		e.seeds = append(e.seeds, newTrained(w))
 	}
 	window, slot := e.planAhead()
+	if err := checkWindow(window, slot); err != nil {
+		return nil, err
+	}
 	for _, name := range spec.Policies {
 		if _, err := e.policy(name, window, slot); err != nil {
 			return nil, err
@@ -194,8 +197,12 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 	for i, t := range e.seeds {
 		built[i] = t.work
 	}
-	return &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, built),
-		Planning: e.spec.planningDocument(window, slot), Runs: runs, Summary: summarise(policies, runs)}, nil
+	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, built),
+		Planning: e.spec.planningDocument(window, slot), Runs: runs, Summary: Summarise(policies, runs)}
+	if len(seeds) == 1 {
+		d.CI95Null = noInterval
+	}
+	return d, nil
 }
 
 // run simulates one policy on one seed's workload.
@@ -216,7 +223,7 @@ func (e *Experiment) run(ctx context.Context, name string, at int, window, slot 
 	}
 	var camera *camera
 	if s.Observe && at == 0 {
-		camera = newCamera(policy, slot, int(window/slot))
+		camera = newCamera(policy, slot, int(window/slot), s.ReportCycle)
 		c.Policy = camera
 	}
 	if s.LogDir != "" {

@@ -51,6 +51,9 @@ type Spec struct {
 	Perturb *Perturb
 	// Observe keeps what the report's charts need of the first seed's runs.
 	Observe bool
+	// ReportCycle is the simulated time of the cycle whose plan is kept for the report: the first that is
+	// not before it. Negative keeps the plan with the most starts. It changes no number.
+	ReportCycle time.Duration `json:"-"`
 }
 
 // Perturb is the paper's perturbation study (3Sigma, section 6.3): the

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,26 +11,27 @@ import (
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/chart"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
 func comparePage(d *experiment.Document) (*page, error) {
 	w := &d.Workload
-	names := make([]string, len(d.Summary))
-	for i, s := range d.Summary {
-		names[i] = s.Policy
-	}
 	p := &page{
-		Title: "Scheduling " + w.Trace + " under " + strings.Join(names, ", "),
+		Title: "Who meets deadlines on " + logName(w.Trace) + "?",
 		Lead:  lead(d),
+		Tiles: tiles(d),
 		Facts: []string{
-			fmt.Sprintf("%d jobs, %d of them with deadlines, submitted over %s at load %.2f", w.Jobs, w.SLOJobs, span(w.SpanS), w.Load),
+			fmt.Sprintf("%d jobs, %d of them with deadlines, submitted over %s at load %.2f (offered machine time over capacity)", w.Jobs, w.SLOJobs, figures.Span(w.SpanS), w.Load),
 			fmt.Sprintf("%d nodes in %d racks; %d earlier jobs as history", w.Nodes, w.Racks, w.Trained),
-			fmt.Sprintf("a cycle every %s; plan-ahead window %s in slots of %s; engine %s", span(d.Planning.CycleS), span(d.Planning.WindowS), span(d.Planning.SlotS), d.Planning.Engine),
+			fmt.Sprintf("a cycle every %s, planning %s ahead in slots of %s; engine %s", figures.Span(d.Planning.CycleS), figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS), d.Planning.Engine),
 			seedsFact(len(w.Seeds)),
 		},
 	}
-	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, utilisation, pictures} {
+	if left := figures.Counts(w.Skipped); left != "" {
+		p.Facts = append(p.Facts, "not in the workload: "+left)
+	}
+	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, overTime, pictures} {
 		if err := add(p, d); err != nil {
 			return nil, err
 		}
@@ -40,21 +42,42 @@ func comparePage(d *experiment.Document) (*page, error) {
 
 func seedsFact(n int) string {
 	if n == 1 {
-		return "one seed, so no intervals"
+		return "one seed, so no intervals: try --seeds 1,2,3,4,5"
 	}
-	return fmt.Sprintf("means over %d seeds; whiskers and ± are 95 %% confidence intervals (Student's t)", n)
+	return fmt.Sprintf("means over %d seeds; whiskers and ± are 95 %% confidence intervals (Student's t), cut where they would dwarf the bars", n)
 }
 
 // lead says in a sentence who misses how much.
 func lead(d *experiment.Document) string {
-	if len(d.Summary) == 1 {
-		return fmt.Sprintf("%s misses %.1f %% of deadlines.", d.Summary[0].Policy, 100*d.Summary[0].MissRate.Mean)
+	if text := experiment.Verdict(d.Summary); text != "" {
+		return text
 	}
 	parts := make([]string, 0, len(d.Summary))
 	for _, s := range d.Summary {
-		parts = append(parts, fmt.Sprintf("%s %.1f %%", s.Policy, 100*s.MissRate.Mean))
+		parts = append(parts, s.Policy+" "+figures.Percent(s.MissRate.Mean))
 	}
 	return "Deadlines missed: " + strings.Join(parts, ", ") + "."
+}
+
+// tiles are the miss rates of the policies most often asked about.
+func tiles(d *experiment.Document) []tile {
+	var out []tile
+	for _, name := range []string{"3sigma", "point-real", "prio", "point-perfect"} {
+		if i := slices.IndexFunc(d.Summary, func(s experiment.Summary) bool { return s.Policy == name }); i >= 0 {
+			out = append(out, missTile(d, i))
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for i := range d.Summary[:min(4, len(d.Summary))] {
+		out = append(out, missTile(d, i))
+	}
+	return out
+}
+
+func missTile(d *experiment.Document, i int) tile {
+	return tile{figures.Percent(d.Summary[i].MissRate.Mean), "of deadlines missed by " + d.Summary[i].Policy, i % chart.SeriesColors}
 }
 
 // bars adds the figures that are one number a policy.
@@ -62,30 +85,46 @@ func bars(p *page, d *experiment.Document) error {
 	for _, c := range []struct {
 		title, text, unit string
 		scale             float64
+		better            string
 		of                func(*experiment.Summary) stats.Interval
 	}{
-		{"SLO miss rate", "Jobs with a deadline that did not complete by it, those never started included. Lower is better.", "% of SLO jobs", 100,
+		{"SLO miss rate", "Jobs with a deadline that did not complete by it, those never started included: lower is better.", "% of SLO jobs", 100, "lowest",
 			func(s *experiment.Summary) stats.Interval { return s.MissRate }},
-		{"SLO goodput", "Machine-hours of completed jobs with deadlines. Higher is better.", "machine-hours", 1,
-			func(s *experiment.Summary) stats.Interval { return s.SLOGoodput }},
-		{"Best-effort goodput", "Machine-hours of completed best-effort jobs. Higher is better.", "machine-hours", 1,
-			func(s *experiment.Summary) stats.Interval { return s.BEGoodput }},
-		{"Best-effort latency", "Mean time from submission to completion of best-effort jobs. Lower is better.", "minutes", 1.0 / 60,
+		{"Best-effort latency", "Mean time from submission to completion of best-effort jobs: lower is better.", "minutes", 1.0 / 60, "lowest",
 			func(s *experiment.Summary) stats.Interval { return s.BELatency }},
+		{"SLO goodput", "Work of jobs with deadlines that completed while jobs still arrived: higher is better.", "machine-hours", 1, "highest",
+			func(s *experiment.Summary) stats.Interval { return s.SLOGoodputInSpan }},
+		{"Best-effort goodput", "Work of best-effort jobs that completed while jobs still arrived: higher is better.", "machine-hours", 1, "highest",
+			func(s *experiment.Summary) stats.Interval { return s.BEGoodputInSpan }},
 	} {
-		var rows []chart.Bar
+		rows := make([]chart.Bar, len(d.Summary))
 		for i := range d.Summary {
 			iv := c.of(&d.Summary[i])
-			rows = append(rows, chart.Bar{Label: d.Summary[i].Policy, Value: c.scale * iv.Mean,
-				Low: max(0, c.scale*iv.CI95[0]), High: c.scale * iv.CI95[1], Color: i})
+			rows[i] = chart.Bar{Label: d.Summary[i].Policy, Value: c.scale * iv.Mean, Text: figures.Interval(iv, c.scale), Color: i}
+			if iv.CI95 != nil {
+				rows[i].Low, rows[i].High = max(0, c.scale*iv.CI95[0]), c.scale*iv.CI95[1]
+			}
 		}
-		svg, err := chart.Bars(c.title, c.unit, rows)
+		text := c.text + best(rows, c.better)
+		svg, err := chart.Bars(c.title+". "+text, c.unit, rows)
 		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, section{Title: c.title, Text: c.text, Chart: svg})
+		p.Sections = append(p.Sections, section{Title: c.title, Text: text, Chart: svg})
 	}
 	return nil
+}
+
+// best names the best of several bars.
+func best(rows []chart.Bar, better string) string {
+	if len(rows) < 2 {
+		return ""
+	}
+	at := slices.MinFunc(rows, func(a, b chart.Bar) int { return cmp.Compare(a.Value, b.Value) })
+	if better == "highest" {
+		at = slices.MaxFunc(rows, func(a, b chart.Bar) int { return cmp.Compare(a.Value, b.Value) })
+	}
+	return fmt.Sprintf(" It is %s under %s.", better, at.Label)
 }
 
 // cdfPoints is how many points a CDF is drawn with.
@@ -97,37 +136,63 @@ func latencies(p *page, d *experiment.Document) error {
 		title, text string
 		keep        func(*sim.JobRecord) bool
 	}{
-		{"Best-effort latency, every job", "Share of completed best-effort jobs done within so many minutes of submission.",
+		{"Best-effort latency of every job", "Share of completed best-effort jobs done within so many minutes of submission: further left is better.",
 			func(r *sim.JobRecord) bool { return r.Class == sim.BestEffort && r.Finish >= 0 }},
-		{"Completion time, every job", "Share of completed jobs, with deadlines or not, done within so many minutes of submission.",
+		{"Completion time of every job", "Share of completed jobs, with deadlines or not, done within so many minutes of submission: further left is better.",
 			func(r *sim.JobRecord) bool { return r.Finish >= 0 }},
 	} {
-		var lines []chart.Series
+		lines := make([]chart.Series, len(d.Summary))
 		for i, s := range d.Summary {
-			var minutes []float64
-			for r := range d.Runs {
-				if d.Runs[r].Policy != s.Policy {
-					continue
-				}
-				for j := range d.Runs[r].Jobs {
-					if rec := &d.Runs[r].Jobs[j]; c.keep(rec) {
-						minutes = append(minutes, (rec.Finish - rec.Submit).Minutes())
-					}
-				}
-			}
-			lines = append(lines, cdf(s.Policy, i, minutes))
+			lines[i] = cdf(s.Policy, i, minutes(d, s.Policy, c.keep))
 		}
-		svg, err := chart.Lines(c.title, chart.Axis{Label: "minutes", Log: true}, chart.Axis{Label: "share of jobs", Max: 1}, lines)
+		text := c.text + medians(lines)
+		svg, err := chart.Lines(c.title+". "+text, chart.Axis{Label: "minutes since submission", Log: true}, chart.Axis{Label: "share of jobs", Max: 1}, lines)
 		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, section{Title: c.title, Text: c.text, Legend: legendOf(lines), Chart: svg})
+		p.Sections = append(p.Sections, section{Title: c.title, Text: text, Legend: legendOf(lines), Chart: svg})
 	}
 	return nil
 }
 
+// minutes are the response times of a policy's jobs that are to be kept.
+func minutes(d *experiment.Document, policy string, keep func(*sim.JobRecord) bool) []float64 {
+	var out []float64
+	for r := range d.Runs {
+		if d.Runs[r].Policy != policy {
+			continue
+		}
+		for j := range d.Runs[r].Jobs {
+			if rec := &d.Runs[r].Jobs[j]; keep(rec) {
+				out = append(out, (rec.Finish - rec.Submit).Minutes())
+			}
+		}
+	}
+	return out
+}
+
+// medians says between what the medians of CDFs lie.
+func medians(lines []chart.Series) string {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(s chart.Series) bool { return len(s.X) == 0 })
+	if len(lines) == 0 {
+		return ""
+	}
+	median := func(s chart.Series) float64 { return s.X[(len(s.X)-1)/2] }
+	by := func(a, b chart.Series) int { return cmp.Compare(median(a), median(b)) }
+	first, last := slices.MinFunc(lines, by), slices.MaxFunc(lines, by)
+	if first.Name == last.Name {
+		return fmt.Sprintf(" Half are done within %s.", figures.Span(60*median(first)))
+	}
+	return fmt.Sprintf(" Half are done within %s under %s, %s under %s.", figures.Span(60*median(first)), first.Name, figures.Span(60*median(last)), last.Name)
+}
+
+// line is the i-th policy's series without points.
+func line(name string, i int) chart.Series {
+	return chart.Series{Name: name, Color: i % chart.SeriesColors, Dash: i % chart.Dashes, Bold: name == "3sigma"}
+}
+
 func cdf(name string, i int, values []float64) chart.Series {
-	s := chart.Series{Name: name, Color: i % chart.SeriesColors, Dashed: i%2 == 1}
+	s := line(name, i)
 	s.X = stats.Thin(stats.Sorted(values), cdfPoints)
 	for k := range s.X {
 		s.Y = append(s.Y, float64(k+1)/float64(len(s.X)))
@@ -136,45 +201,43 @@ func cdf(name string, i int, values []float64) chart.Series {
 }
 
 func legendOf(lines []chart.Series) []legend {
+	if len(lines) < 2 {
+		return nil
+	}
 	out := make([]legend, len(lines))
 	for i, l := range lines {
-		out[i] = legend{Name: l.Name, Color: l.Color, Dashed: l.Dashed}
+		out[i] = legend{Name: l.Name, Color: l.Color, Dash: l.Dash}
 	}
 	return out
 }
 
-// utilisation adds the share of the cluster in use over time, first seed.
-func utilisation(p *page, d *experiment.Document) error {
-	var lines, pending []chart.Series
+// overTime adds the share of the cluster in use and the queue, first seed.
+func overTime(p *page, d *experiment.Document) error {
+	use, wait := make([]chart.Series, len(d.Summary)), make([]chart.Series, len(d.Summary))
+	peak, longest := 0.0, ""
 	for i, s := range d.Summary {
 		at := slices.IndexFunc(d.Runs, func(r experiment.Run) bool { return r.Policy == s.Policy })
-		use := chart.Series{Name: s.Policy, Color: i % chart.SeriesColors, Dashed: i%2 == 1}
-		wait := use
-		series := &d.Runs[at].Series
-		// Thirds of an hour are too coarse and single steps too ragged: about 120 means over the run.
-		group := max(1, len(series.Points)/120)
-		for k := 0; k < len(series.Points); k += group {
-			end := min(k+group, len(series.Points))
-			var busy, queue float64
-			for _, pt := range series.Points[k:end] {
-				busy += pt.SLO + pt.BestEffort
-				queue += pt.Pending
-			}
-			hour := (time.Duration(k) * series.Step).Hours()
-			use.X, use.Y = append(use.X, hour), append(use.Y, 100*busy/float64(end-k))
-			wait.X, wait.Y = append(wait.X, hour), append(wait.Y, queue/float64(end-k))
+		use[i], wait[i] = timeline(s.Policy, i, &d.Runs[at].Series)
+		if len(wait[i].Y) > 0 && slices.Max(wait[i].Y) > peak {
+			peak, longest = slices.Max(wait[i].Y), s.Policy
 		}
-		lines, pending = append(lines, use), append(pending, wait)
+	}
+	queue := ""
+	if longest != "" {
+		queue = fmt.Sprintf(" The longest queue is that of %s, about %.0f jobs.", longest, peak)
+	}
+	if len(d.Workload.Seeds) > 1 {
+		queue += " First seed."
 	}
 	for _, c := range []struct {
 		title, text, unit string
 		top               float64
 		lines             []chart.Series
 	}{
-		{"Utilisation over time", "Share of the nodes in use, first seed.", "% of nodes", 100, lines},
-		{"Jobs waiting", "Pending jobs, first seed.", "jobs", 0, pending},
+		{"Utilisation over time", "Share of the nodes in use. Arrivals end at the dotted line: gaps before it are room left unused, what follows is the backlog.", "% of nodes", 100, use},
+		{"Jobs waiting over time", "Pending jobs; arrivals end at the dotted line." + queue, "jobs", 0, wait},
 	} {
-		svg, err := chart.Lines(c.title, chart.Axis{Label: "hours"}, chart.Axis{Label: c.unit, Max: c.top}, c.lines)
+		svg, err := chart.Lines(c.title+". "+c.text, chart.Axis{Label: "hours", Mark: d.Workload.SpanS / 3600}, chart.Axis{Label: c.unit, Max: c.top}, c.lines)
 		if err != nil {
 			return err
 		}
@@ -183,84 +246,79 @@ func utilisation(p *page, d *experiment.Document) error {
 	return nil
 }
 
-// pictures adds the space-time plan of the policies that plan ahead; of others there is nothing to see.
+// timeline is a run's utilisation in per cent and its queue, over hours. Single steps are too ragged to
+// look at: it has about 120 means.
+func timeline(name string, i int, series *sim.Series) (use, wait chart.Series) {
+	use = line(name, i)
+	wait = use
+	group := max(1, len(series.Points)/120)
+	for k := 0; k < len(series.Points); k += group {
+		end := min(k+group, len(series.Points))
+		var busy, queue float64
+		for _, pt := range series.Points[k:end] {
+			busy += pt.SLO + pt.BestEffort
+			queue += pt.Pending
+		}
+		hour := (time.Duration(k) * series.Step).Hours()
+		use.X, use.Y = append(use.X, hour), append(use.Y, 100*busy/float64(end-k))
+		wait.X, wait.Y = append(wait.X, hour), append(wait.Y, queue/float64(end-k))
+	}
+	return use, wait
+}
+
+// pictures adds the space-time plan of the policies that plan ahead; of others there is nothing to see unless
+// their cycle was asked for.
 func pictures(p *page, d *experiment.Document) error {
+	explained := false
 	for i := range d.Runs {
 		pic := d.Runs[i].Picture
-		if pic == nil || !slices.ContainsFunc(pic.Starts, func(s experiment.PlannedStart) bool { return s.Slot > 0 }) {
+		if pic == nil || !pic.Asked && !slices.ContainsFunc(pic.Starts, func(s experiment.PlannedStart) bool { return s.Slot > 0 }) {
 			continue
 		}
-		svg, err := chart.Plan("Plan of "+d.Runs[i].Policy, planData(pic))
+		name := d.Runs[i].Policy
+		text := fmt.Sprintf("What %s plans %s into the run, with %d jobs running and %d pending.", name, figures.Span(pic.AtS), pic.Running, pic.Pending)
+		if !explained {
+			text += " The left column starts now; further right is what waits for room that it expects. Shade is the share of a rack that running jobs are expected " +
+				"to hold, fading as they may have ended. Later starts have no rack yet and stand where most room is expected. Hover for names."
+			explained = true
+		}
+		svg, err := chart.Plan("Plan of "+name+". "+text, planData(pic))
 		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, section{
-			Title: "A plan of " + d.Runs[i].Policy,
-			Text: fmt.Sprintf("The cycle %s into the run that planned most, with %d jobs running and %d pending. Shade is the share of a rack that "+
-				"running jobs, and those that start now, are expected to hold; filled circles start now, hollow ones are planned (the rack of a "+
-				"later start is open until then; shown is the one with most room). Hover for names.", span(pic.AtS), pic.Running, pic.Pending),
-			Chart: svg,
-		})
+		p.Sections = append(p.Sections, section{Title: "A plan of " + name + " in space and time", Text: text, Plan: true, Chart: svg})
 	}
 	return nil
 }
 
 func planData(pic *experiment.Picture) chart.PlanData {
-	d := chart.PlanData{Rows: pic.Racks, Shade: pic.Expected, XLabel: "minutes from the cycle"}
+	d := chart.PlanData{Rows: pic.Racks, Shade: pic.Expected, XLabel: "start, minutes from the cycle"}
 	for t := range pic.Expected[0] {
 		d.Columns = append(d.Columns, fmt.Sprintf("%.4g", float64(t)*pic.SlotS/60))
 	}
 	for _, s := range pic.Starts {
 		kind := "best effort"
 		if s.SLO {
-			kind = "SLO"
+			kind = "deadline"
 		}
-		d.Marks = append(d.Marks, chart.Mark{Row: s.Rack, Column: s.Slot, Now: s.Now, Text: fmt.Sprintf("%s: %d tasks, %s", s.Job, s.Tasks, kind)})
+		d.Marks = append(d.Marks, chart.Mark{Row: s.Rack, Column: s.Slot, Now: s.Now, SLO: s.SLO, Text: fmt.Sprintf("%s: %d tasks, %s", s.Job, s.Tasks, kind)})
 	}
 	return d
 }
 
 // numbers is the table under the charts.
 func numbers(d *experiment.Document) section {
-	seeds := len(d.Workload.Seeds)
-	g := &grid{Head: []string{"policy", "SLO miss %", "SLO goodput", "BE goodput", "BE latency, min", "preempted", "lost, machine-h", "busy %", "cycle p99, ms", "gap %"}}
-	for _, s := range d.Summary {
-		g.Rows = append(g.Rows, []string{s.Policy, interval(s.MissRate, 100, seeds), interval(s.SLOGoodput, 1, seeds), interval(s.BEGoodput, 1, seeds),
-			interval(s.BELatency, 1.0/60, seeds), interval(s.Preemptions, 1, seeds), interval(s.LostHours, 1, seeds),
-			interval(s.Utilisation, 100, seeds), interval(s.CycleP99, 1, seeds), interval(s.GapMean, 100, seeds)})
+	columns := experiment.Columns()
+	g := &grid{Head: []string{"policy"}}
+	for _, c := range columns {
+		g.Head = append(g.Head, c.Head)
 	}
-	return section{Title: "All numbers", Text: "Goodput in machine-hours. The gap is the mean distance of plans from the solver's proven bound.", Table: g}
-}
-
-func interval(iv stats.Interval, scale float64, seeds int) string {
-	if seeds < 2 {
-		return number(scale * iv.Mean)
+	for i := range d.Summary {
+		row := []string{d.Summary[i].Policy}
+		for _, c := range columns {
+			row = append(row, figures.Interval(c.Of(&d.Summary[i]), c.Scale))
+		}
+		g.Rows = append(g.Rows, row)
 	}
-	return number(scale*iv.Mean) + " ± " + number(scale*(iv.CI95[1]-iv.Mean))
-}
-
-func number(x float64) string {
-	switch {
-	case x == 0:
-		return "0"
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 10:
-		return fmt.Sprintf("%.1f", x)
-	case x >= .01:
-		return fmt.Sprintf("%.2f", x)
-	}
-	return fmt.Sprintf("%.1g", x)
-}
-
-func span(s float64) string {
-	switch {
-	case s < 120:
-		return number(s) + " s"
-	case s < 2*3600:
-		return number(s/60) + " min"
-	case s < 48*3600:
-		return number(s/3600) + " h"
-	}
-	return number(s/86400) + " days"
+	return section{Title: "All numbers", Table: g, Notes: experiment.ColumnNotes(), Full: true}
 }

@@ -20,23 +20,32 @@ var pageHTML string
 // page is what the template shows.
 type page struct {
 	Title, Lead string
+	Tiles       []tile
 	Facts       []string
 	Sections    []section
 }
 
-// section is a heading, a remark, a legend, a chart and a table; each but the heading may be missing.
+// tile is a number that the page begins with.
+type tile struct {
+	Value, Text string
+	Color       int
+}
+
+// section is a heading, a remark, a legend, a chart, a table and notes on it; each but the heading may be missing.
 type section struct {
 	Title, Text string
 	Legend      []legend
-	Chart       template.HTML
-	Table       *grid
+	// Plan adds the legend of space-time plans, Full gives the section the page's whole width.
+	Plan, Full bool
+	Chart      template.HTML
+	Table      *grid
+	Notes      [][2]string
 }
 
-// legend is a colour's name; a dashed line is told apart by more than its colour.
+// legend is the name of a line's colour and pattern.
 type legend struct {
-	Name   string
-	Color  int
-	Dashed bool
+	Name        string
+	Color, Dash int
 }
 
 // grid is a table; the first column is text.
@@ -86,4 +95,12 @@ func WriteTrace(path string, d *describe.Document) error {
 		return err
 	}
 	return write(path, p)
+}
+
+// logName is what a title calls a log.
+func logName(name string) string {
+	if name == experiment.SampleName {
+		return "the " + name
+	}
+	return filepath.Base(name)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim"
 
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
@@ -33,7 +34,7 @@ func less(a, b []float64) string {
 		diff[i] = b[i] - a[i]
 	}
 	switch iv := stats.Of(diff); {
-	case iv.Mean > 0 && iv.CI95[0] > 0 && len(diff) > 1:
+	case iv.CI95 != nil && iv.CI95[0] > 0:
 		return "holds"
 	case iv.Mean > 0:
 		return "holds weakly"
@@ -53,7 +54,7 @@ func predictionClaims(cells []kept) []claim {
 	var out []claim
 	for _, k := range cells {
 		r := &k.Profile.Predictors[0]
-		out = append(out, claim{k.Trace + ": estimates within a factor of two", "77–92 %", number(100*r.Within2x) + " %", verdict(r.Within2x >= .77)})
+		out = append(out, claim{k.Trace + ": estimates within a factor of two", "77–92 %", figures.Number(100*r.Within2x) + " %", verdict(r.Within2x >= .77)})
 	}
 	return out
 }
@@ -70,7 +71,7 @@ func ratio(a, b []float64) string {
 	if stats.Mean(b) == 0 {
 		return "–"
 	}
-	return number(stats.Mean(a)/stats.Mean(b)) + "×"
+	return figures.Number(stats.Mean(a)/stats.Mean(b)) + "×"
 }
 
 func variantClaims(k kept) []claim {

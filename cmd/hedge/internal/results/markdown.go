@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
@@ -47,16 +49,7 @@ func (p *Plan) markdown(found map[string][]kept) (string, error) {
 		return "", err
 	}
 	w := &page{notes: notes}
-	w.line("# Results")
-	w.line("")
-	w.line("Made by `%s`; the explanations are from the notes file, everything else is computed.", p.Command)
-	w.line("")
-	w.line("%d nodes in %d racks, load %.1f unless swept, %g h of submissions, seeds %s, a cycle every %v; plan bounded by %d work units, so that",
-		p.Base.Nodes, p.Base.Racks, p.Base.Load, p.Base.Hours, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Base.Seeds), " ", ", "), "[]"), p.Base.Cycle, p.Base.Work)
-	w.line("the same command gives the same numbers on any machine, but for times. ± is half of the 95 %% confidence interval over the seeds (Student's t).")
-	w.line("A claim *holds* when the paired difference over the seeds has the claimed sign and its 95 %% interval excludes 0, *holds weakly* when only the mean does.")
-	w.line("")
-	w.line("Machine: %s. Commit: %s.", p.Machine, strings.Join(commits(found, p.Commit), ", "))
+	p.preamble(w, found)
 	w.note("introduction")
 	for _, section := range Sections() {
 		cells := found[section]
@@ -78,7 +71,83 @@ func (p *Plan) markdown(found map[string][]kept) (string, error) {
 		}
 		w.note(section)
 	}
+	w.provenance(p, found)
 	return w.String(), nil
+}
+
+// preamble says how the numbers were made and how to read them.
+func (p *Plan) preamble(w *page, found map[string][]kept) {
+	w.line("# Results")
+	w.line("")
+	w.line("Made by")
+	w.line("")
+	w.line("```sh")
+	w.line("%s", p.Command)
+	w.line("```")
+	w.line("")
+	w.line("The explanations are from the notes file, everything else is computed.")
+	w.line("")
+	w.line("%d nodes in %d racks, load %.1f unless swept, %g h of submissions unless the log's table below says otherwise, seeds %s, a cycle every %v; plans are", p.Base.Nodes, p.Base.Racks, p.Base.Load,
+		p.Base.Hours, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Base.Seeds), " ", ", "), "[]"), p.Base.Cycle)
+	w.line("bounded by %d work units, so that the same command gives the same numbers on any machine, but for times. ± is half of the 95 %% confidence interval over the seeds (Student's t).", p.Base.Work)
+	w.line("")
+	w.line("A claim of the paper *holds* when the paired difference over the seeds has the claimed sign and its 95 %% interval excludes 0, *holds weakly* when only the mean does; claims of closeness are judged by the means.")
+	w.line("")
+	w.line("Machine: %s. Commit: %s.", p.Machine, strings.Join(commits(found, p.Commit), ", "))
+}
+
+// provenance lists the logs, and which commit made what where there were several.
+func (p *page) provenance(plan *Plan, found map[string][]kept) {
+	p.line("")
+	p.line("## The logs")
+	p.line("")
+	p.row("log", "file", "settings of its own", "from")
+	p.line("|---|---|---|---|")
+	for i := range plan.Traces {
+		t := &plan.Traces[i]
+		p.row(t.Name, "`"+cmp.Or(t.Path, Builtin)+"`", cmp.Or(t.settings(), "–"), cmp.Or(t.Source, "–"))
+	}
+	if len(commits(found, plan.Commit)) == 1 {
+		return
+	}
+	p.line("")
+	p.line("The numbers are of several commits:")
+	p.line("")
+	p.row("commit", "made")
+	p.line("|---|---|")
+	for _, c := range commits(found, plan.Commit) {
+		var made []string
+		for _, section := range Sections() {
+			for _, k := range found[section] {
+				what := strings.TrimSpace(section + " on " + k.Trace + " " + k.Setting)
+				if k.Commit == c {
+					made = append(made, what)
+				}
+			}
+		}
+		p.row(c, strings.Join(made, "; "))
+	}
+}
+
+// settings are what differs from the base for a log.
+func (t *Trace) settings() string {
+	var out []string
+	if t.Hours > 0 {
+		out = append(out, fmt.Sprintf("%g h", t.Hours))
+	}
+	if t.Cycle > 0 {
+		out = append(out, "a cycle every "+t.Cycle.String())
+	}
+	if t.TasksPerNode > 1 {
+		out = append(out, fmt.Sprintf("%d tasks a node", t.TasksPerNode))
+	}
+	if t.Workload != "" {
+		out = append(out, t.Workload)
+	}
+	if t.Only != nil {
+		out = append(out, "only "+strings.Join(t.Only, ", "))
+	}
+	return strings.Join(out, "; ")
 }
 
 func commits(found map[string][]kept, now string) []string {
@@ -129,8 +198,8 @@ func (p *page) prediction(cells []kept) {
 	p.head("log", "jobs tested", "predictor", "within 2x %", "median error %", "NMAE", "pinball", "CRPS", "in 50 %", "in 80 %", "in 95 %", "p99 µs")
 	for _, k := range cells {
 		for _, r := range k.Profile.Predictors {
-			p.row(k.Trace, fmt.Sprint(k.Profile.Tested), r.Name, number(100*r.Within2x), number(100*r.MedianAPE), number(r.NMAE),
-				number(r.Pinball.MeanOverDeciles), number(r.CRPS), number(100*r.Coverage["50"]), number(100*r.Coverage["80"]), number(100*r.Coverage["95"]), number(r.PredictUS.P99))
+			p.row(k.Trace, fmt.Sprint(k.Profile.Tested), r.Name, figures.Number(100*r.Within2x), figures.Number(100*r.MedianAPE), figures.Number(r.NMAE),
+				figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Number(100*r.Coverage["50"]), figures.Number(100*r.Coverage["80"]), figures.Number(100*r.Coverage["95"]), figures.Number(r.PredictUS.P99))
 		}
 	}
 	p.line("")
@@ -138,15 +207,27 @@ func (p *page) prediction(cells []kept) {
 }
 
 func (p *page) variants(cells []kept) {
+	for _, note := range experiment.ColumnNotes() {
+		p.line("- *%s*: %s", note[0], note[1])
+	}
+	p.line("")
 	for _, k := range cells {
 		d := k.Document
 		p.line("**%s**: %d jobs, %d with deadlines, %.0f machine-hours, load %.2f (first seed); window %g s, slots of %g s", k.Trace,
 			d.Workload.Jobs, d.Workload.SLOJobs, d.Workload.MachineHours, d.Workload.Load, d.Planning.WindowS, d.Planning.SlotS)
 		p.line("")
-		p.head("policy", "SLO miss %", "SLO goodput, machine-h", "BE goodput, machine-h", "goodput in window", "BE latency, min", "preemptions", "lost, machine-h", "gap %")
-		for _, s := range d.Summary {
-			p.row(s.Policy, plusMinus(s.MissRate, 100), plusMinus(s.SLOGoodput, 1), plusMinus(s.BEGoodput, 1), plusMinus(s.WindowGoodput, 1),
-				plusMinus(s.BELatency, 1.0/60), plusMinus(s.Preemptions, 1), plusMinus(s.LostHours, 1), plusMinus(s.GapMean, 100))
+		columns := experiment.Columns()
+		head := []string{"policy"}
+		for _, c := range columns {
+			head = append(head, c.Head)
+		}
+		p.head(head...)
+		for i := range d.Summary {
+			row := []string{d.Summary[i].Policy}
+			for _, c := range columns {
+				row = append(row, figures.Interval(c.Of(&d.Summary[i]), c.Scale))
+			}
+			p.row(row...)
 		}
 		p.line("")
 		p.claims(variantClaims(k))
@@ -176,7 +257,7 @@ func (p *page) sweep(section string, cells []kept) {
 			for _, k := range group {
 				row := []string{k.Setting}
 				for i := range k.Document.Summary {
-					row = append(row, plusMinus(figure.of(&k.Document.Summary[i]), figure.scale))
+					row = append(row, figures.Interval(figure.of(&k.Document.Summary[i]), figure.scale))
 				}
 				p.row(row...)
 			}
@@ -202,7 +283,7 @@ func (p *page) perturbation(cells []kept) {
 			for _, cov := range covs {
 				text := "–"
 				if k := find(group, perturbName(shift, cov)); k != nil {
-					text = plusMinus(k.Document.Summary[0].MissRate, 100)
+					text = figures.Interval(k.Document.Summary[0].MissRate, 100)
 				}
 				row = append(row, text)
 			}
@@ -245,18 +326,4 @@ func values(k *kept, policy string, of func(*sim.Metrics) float64) []float64 {
 		}
 	}
 	return out
-}
-
-func plusMinus(iv stats.Interval, scale float64) string {
-	return number(scale*iv.Mean) + " ± " + number(scale*(iv.CI95[1]-iv.Mean))
-}
-
-func number(x float64) string {
-	switch {
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 10:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.2f", x)
 }

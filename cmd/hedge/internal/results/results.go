@@ -5,6 +5,8 @@
 package results
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -30,6 +32,10 @@ type Trace struct {
 	Cycle time.Duration
 	// Only are the sections it takes part in; nil is all.
 	Only []string
+	// Source says where the log is from, for the page; "" says nothing.
+	Source string
+	// Optional logs are left out where their file is missing.
+	Optional bool
 }
 
 // Plan says what to run.
@@ -40,45 +46,86 @@ type Plan struct {
 	// Only are the sections to run; others are written from what is kept.
 	Only []string
 	Base experiment.Spec
-	// Cache is the directory of finished cells; Fresh runs them again.
-	Cache string
-	Fresh bool
+	// Cache is the directory of finished cells; Fresh runs them again. Mix accepts cells of other
+	// commits, which the page then names.
+	Cache      string
+	Fresh, Mix bool
 	// Command, Commit and Machine head the page; Notes is the text of the notes file.
 	Command, Commit, Machine, Notes string
 	// Now times predictions; nil reports no times.
 	Now func() time.Time
-	// Tell is told of each cell as it begins.
+	// Tell is told of each cell as it begins, with how many are left.
 	Tell func(what string)
+	// Step is told how much of the work is done.
+	Step func(done, total int, what string)
 }
 
-// ParseTraces reads name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION] separated by commas.
+// Builtin is the path of the built-in sample.
+const Builtin = "builtin"
+
+// ParseTraces reads name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true] separated by commas.
 func ParseTraces(list string) ([]Trace, error) {
+	return parseTraces(strings.Split(list, ","), func(int) string { return "" })
+}
+
+// ParseTraceFile reads the same, one a line, each followed by a blank and where the log is from; lines that
+// begin with # say nothing.
+func ParseTraceFile(name, text string) ([]Trace, error) {
+	var items, sources []string
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		item, source, _ := strings.Cut(line, " ")
+		if _, err := ParseTraces(item); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
+		}
+		items, sources = append(items, item), append(sources, strings.TrimSpace(source))
+	}
+	out, err := parseTraces(items, func(i int) string { return sources[i] })
+	if err != nil || len(out) == 0 {
+		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("found no logs, expected one a line")))
+	}
+	return out, nil
+}
+
+func parseTraces(items []string, source func(int) string) ([]Trace, error) {
 	var out []Trace
-	for _, item := range strings.Split(list, ",") {
-		name, rest, ok := strings.Cut(strings.TrimSpace(item), "=")
-		if !ok || name == "" || rest == "" {
-			return nil, fmt.Errorf("found %q, expected name=path", item)
-		}
-		t := Trace{Name: name, TasksPerNode: 1}
-		path, query, _ := strings.Cut(rest, "?")
-		t.Path = path
-		options, err := url.ParseQuery(query)
+	for i, item := range items {
+		t, err := parseTrace(strings.TrimSpace(item))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
-		for _, key := range slices.Sorted(maps.Keys(options)) {
-			if err := t.set(key, options[key]); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
+		if slices.ContainsFunc(out, func(other Trace) bool { return other.Name == t.Name }) {
+			return nil, fmt.Errorf("found %q twice", t.Name)
 		}
-		for _, other := range out {
-			if other.Name == name {
-				return nil, fmt.Errorf("found %q twice", name)
-			}
-		}
+		t.Source = source(i)
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+func parseTrace(item string) (Trace, error) {
+	name, rest, ok := strings.Cut(item, "=")
+	if !ok || name == "" || rest == "" {
+		return Trace{}, fmt.Errorf("found %q, expected name=path", item)
+	}
+	t := Trace{Name: name, TasksPerNode: 1}
+	path, query, _ := strings.Cut(rest, "?")
+	if path != Builtin {
+		t.Path = path
+	}
+	options, err := url.ParseQuery(query)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if err := t.set(key, options[key]); err != nil {
+			return t, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return t, nil
 }
 
 func (t *Trace) set(key string, values []string) error {
@@ -92,7 +139,12 @@ func (t *Trace) set(key string, values []string) error {
 	case "train":
 		t.Train = value
 	case "workload":
+		if !slices.Contains([]string{"window", "e2e", "replay"}, value) {
+			return fmt.Errorf("workload: found %q, expected window, e2e or replay", value)
+		}
 		t.Workload = value
+	case "optional":
+		t.Optional = value == "true"
 	case "hours":
 		h, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(h > 0) {
@@ -106,9 +158,14 @@ func (t *Trace) set(key string, values []string) error {
 		}
 		t.Cycle = d
 	case "only":
+		for _, section := range values {
+			if !slices.Contains(Sections(), section) {
+				return fmt.Errorf("only: found %q, expected one of %s", section, strings.Join(Sections(), ", "))
+			}
+		}
 		t.Only = values
 	default:
-		return fmt.Errorf("found option %q, expected tasks-per-node, hours, cycle, train, workload or only", key)
+		return fmt.Errorf("found option %q, expected tasks-per-node, hours, cycle, train, workload, only or optional", key)
 	}
 	return nil
 }
@@ -152,6 +209,8 @@ func (p *Plan) cells(section string, t *Trace) []cell {
 		out = append(out, cell{section, t.Name, setting, s})
 	}
 	switch section {
+	case "prediction":
+		out = append(out, cell{section, t.Name, "", experiment.Spec{Trace: t.Path}})
 	case "variants":
 		add("base", variantPolicies, func(*experiment.Spec) {})
 	case "slack":
@@ -187,21 +246,12 @@ func perturbName(shift, cov float64) string {
 
 // takesPart tells whether a section runs on a trace.
 func (p *Plan) takesPart(section string, t *Trace) bool {
-	if t.Only != nil && !contains(t.Only, section) {
+	if t.Only != nil && !slices.Contains(t.Only, section) {
 		return false
 	}
 	switch section {
 	case "prediction", "variants":
 		return true
 	}
-	return contains(p.Sweeps, t.Name)
-}
-
-func contains(list []string, x string) bool {
-	for _, v := range list {
-		if v == x {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Sweeps, t.Name)
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/trace"
@@ -43,11 +44,24 @@ func input(err error) error {
 	return inputError{err}
 }
 
+// ErrMixed marks a kept cell of another commit.
+var ErrMixed = errors.New("kept from another commit")
+
 // runner runs and keeps cells; logs are read once, the latest is held.
 type runner struct {
 	*Plan
 	path string
 	log  *trace.Log
+	// began, done and total measure the work: a unit is a simulation of one policy with one seed.
+	began       time.Time
+	done, total int
+}
+
+// job is a cell to be looked up or run.
+type job struct {
+	cell
+	file string
+	kept *kept
 }
 
 // Run runs what is missing of the plan and returns the page.
@@ -55,67 +69,118 @@ func Run(ctx context.Context, p *Plan) (string, error) {
 	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
 		return "", err
 	}
-	r := &runner{Plan: p}
+	r := &runner{Plan: p, began: time.Now()}
+	jobs, err := r.jobs()
+	if err != nil {
+		return "", err
+	}
 	found := map[string][]kept{}
-	for i := range p.Traces {
-		for _, section := range Sections() {
-			if !p.takesPart(section, &p.Traces[i]) {
-				continue
-			}
-			cells, err := r.section(ctx, section, &p.Traces[i])
-			if err != nil {
-				return "", fmt.Errorf("%s on %s: %w", section, p.Traces[i].Name, err)
-			}
-			found[section] = append(found[section], cells...)
+	for i := range jobs {
+		j := &jobs[i]
+		if j.kept == nil && !slices.Contains(p.Only, j.section) {
+			continue
 		}
+		if err := r.fill(ctx, j); err != nil {
+			return "", fmt.Errorf("%s: %w", j.what(), err)
+		}
+		found[j.section] = append(found[j.section], *j.kept)
 	}
 	return p.markdown(found)
 }
 
-// section returns the cells of a section on one trace, run now or kept. A section that is not to be
-// run has those that are kept.
-func (r *runner) section(ctx context.Context, section string, t *Trace) ([]kept, error) {
-	may := contains(r.Only, section)
-	if section == "prediction" {
-		c := cell{section: section, trace: t.Name, spec: experiment.Spec{Trace: t.Path}}
-		k, err := r.cell(&c, may, func() (k kept, err error) {
-			if err = r.read(t.Path); err != nil {
-				return k, err
+// jobs lists every cell of the plan with what is kept of it, and adds up the work that is left.
+func (r *runner) jobs() ([]job, error) {
+	var out []job
+	for i := range r.Traces {
+		t := &r.Traces[i]
+		for _, section := range Sections() {
+			if !r.takesPart(section, t) {
+				continue
 			}
-			k.Profile, err = experiment.Profile(r.log, []string{"3sigma", "jvupredict"}, 0.5, r.Now, func(int) {})
-			return k, err
-		})
-		return one(k, err)
-	}
-	var out []kept
-	for _, c := range r.cells(section, t) {
-		k, err := r.cell(&c, may, func() (k kept, err error) {
-			if err = r.read(t.Path); err != nil {
-				return k, err
+			may := slices.Contains(r.Only, section)
+			for _, c := range r.cells(section, t) {
+				j := job{cell: c}
+				var err error
+				if j.file, err = r.file(&c); err != nil {
+					return nil, err
+				}
+				if !r.Fresh || !may {
+					if j.kept, err = r.load(j.file); err != nil {
+						return nil, err
+					}
+				}
+				if j.kept == nil && may {
+					r.total += j.work()
+				}
+				out = append(out, j)
 			}
-			e, err := experiment.Prepare(r.log, &c.spec)
-			if err != nil {
-				return k, input(err)
-			}
-			k.Document, err = e.Run(ctx, func(int, string) {})
-			return k, err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.setting, err)
-		}
-		if k != nil {
-			out = append(out, *k)
 		}
 	}
 	return out, nil
 }
 
-func one(k *kept, err error) ([]kept, error) {
-	if k == nil || err != nil {
+// what names a cell.
+func (c *cell) what() string {
+	text := c.section + " on " + c.trace
+	if c.setting != "" {
+		text += " at " + c.setting
+	}
+	return text
+}
+
+// work is how much of the whole a cell is, about.
+func (c *cell) work() int { return max(1, len(c.spec.Policies)*len(c.spec.Seeds)) }
+
+// fill runs a cell that is not kept, and keeps it.
+func (r *runner) fill(ctx context.Context, j *job) error {
+	if j.kept != nil {
+		return nil
+	}
+	began := time.Now()
+	r.Tell(fmt.Sprintf("%s … (%.0f %% done%s)", j.what(), 100*float64(r.done)/float64(r.total), r.left()))
+	k, err := r.run(ctx, &j.cell)
+	if err != nil {
+		return err
+	}
+	r.done += j.work()
+	r.Tell(fmt.Sprintf("%s took %s", j.what(), time.Since(began).Round(time.Second)))
+	k.Section, k.Trace, k.Setting, k.Commit = j.section, j.trace, j.setting, r.Commit
+	j.kept = k
+	return keep(j.file, k)
+}
+
+// left says how long the rest will take, at the pace so far.
+func (r *runner) left() string {
+	if r.done == 0 {
+		return ""
+	}
+	rest := time.Duration(float64(time.Since(r.began)) * float64(r.total-r.done) / float64(r.done))
+	return ", about " + rest.Round(time.Second).String() + " left"
+}
+
+// run runs a cell.
+func (r *runner) run(ctx context.Context, c *cell) (*kept, error) {
+	if err := r.read(c.spec.Trace); err != nil {
 		return nil, err
 	}
-	return []kept{*k}, nil
+	step := func(share float64) {
+		r.Step(r.done*stepsPerUnit+int(share*float64(c.work()*stepsPerUnit)), r.total*stepsPerUnit, c.what())
+	}
+	if c.section == "prediction" {
+		names := []string{"3sigma", "jvupredict"}
+		p, err := experiment.Profile(r.log, names, 0.5, r.Now, func(done int) { step(float64(done) / float64(len(names)*len(r.log.Jobs))) })
+		return &kept{Profile: p}, err
+	}
+	e, err := experiment.Prepare(r.log, &c.spec)
+	if err != nil {
+		return nil, input(err)
+	}
+	d, err := e.Run(ctx, func(done int, _ string) { step(float64(done) / float64(e.Steps())) })
+	return &kept{Document: d}, err
 }
+
+// stepsPerUnit is the resolution of Plan.Step.
+const stepsPerUnit = 100
 
 func (r *runner) read(path string) error {
 	if r.log != nil && r.path == path {
@@ -126,38 +191,16 @@ func (r *runner) read(path string) error {
 	return input(err)
 }
 
-// cell returns a kept cell or runs and keeps it; nil if there is none and it may not be run.
-func (r *runner) cell(c *cell, may bool, run func() (kept, error)) (*kept, error) {
-	path, err := r.file(c)
-	if err != nil {
-		return nil, err
-	}
-	if !r.Fresh || !may {
-		k, err := load(path)
-		if k != nil || err != nil {
-			return k, err
-		}
-	}
-	if !may {
-		return nil, nil
-	}
-	began := time.Now()
-	r.Tell(fmt.Sprintf("%s on %s %s …", c.section, c.trace, c.setting))
-	k, err := run()
-	if err != nil {
-		return nil, err
-	}
-	k.Section, k.Trace, k.Setting, k.Commit = c.section, c.trace, c.setting, r.Commit
+// keep writes a cell, whole or not at all, since a run may be interrupted.
+func keep(path string, k *kept) error {
 	data, err := json.Marshal(k)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.Tell(fmt.Sprintf("%s on %s %s took %s", c.section, c.trace, c.setting, time.Since(began).Round(time.Second)))
-	// Written whole or not at all, since a run may be interrupted.
 	if err := os.WriteFile(path+".tmp", data, 0o644); err != nil {
-		return nil, err
+		return err
 	}
-	return &k, os.Rename(path+".tmp", path)
+	return os.Rename(path+".tmp", path)
 }
 
 // file names a cell's file by all that decides its numbers but the code.
@@ -170,8 +213,8 @@ func (r *runner) file(c *cell) (string, error) {
 	return filepath.Join(r.Cache, fmt.Sprintf("%s-%s-%s.json", c.section, c.trace, hex.EncodeToString(sum[:6]))), nil
 }
 
-// load reads a kept cell; nil if there is none.
-func load(path string) (*kept, error) {
+// load reads a kept cell; nil if there is none. One of another commit is refused unless Mix.
+func (r *runner) load(path string) (*kept, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -181,7 +224,18 @@ func load(path string) (*kept, error) {
 	}
 	var k kept
 	if err := json.Unmarshal(data, &k); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, input(fmt.Errorf("%s: %w", path, err))
+	}
+	if k.Commit != r.Commit && !r.Mix {
+		return nil, input(fmt.Errorf("%s: found numbers of commit %s, expected %s: --fresh runs them again, --mix takes them and names both: %w",
+			path, k.Commit, r.Commit, ErrMixed))
+	}
+	if d := k.Document; d != nil { // so that what the summary holds is decided here and now
+		names := make([]string, len(d.Summary))
+		for i := range d.Summary {
+			names[i] = d.Summary[i].Policy
+		}
+		d.Summary = experiment.Summarise(names, d.Runs)
 	}
 	return &k, nil
 }

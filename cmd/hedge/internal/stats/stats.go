@@ -45,25 +45,20 @@ func CoV(x []float64) float64 {
 
 // Interval is a mean with its two-sided 95 % confidence interval over
 // independent repetitions, from Student's t with n-1 degrees of freedom.
-// One repetition gives a degenerate interval, [mean, mean].
 type Interval struct {
-	Mean float64    `json:"mean"`
-	CI95 [2]float64 `json:"ci95"`
+	Mean float64 `json:"mean"`
+	// CI95 is nil, null in JSON, for fewer than two repetitions: one has no spread.
+	CI95 *[2]float64 `json:"ci95"`
 }
 
 // Of returns the mean of x and its interval.
 func Of(x []float64) Interval {
-	m := Mean(x)
-	half := HalfWidth(x)
-	return Interval{Mean: m, CI95: [2]float64{m - half, m + half}}
-}
-
-// HalfWidth is half the width of the 95 % confidence interval of the mean of x.
-func HalfWidth(x []float64) float64 {
-	if len(x) < 2 {
-		return 0
+	iv := Interval{Mean: Mean(x)}
+	if len(x) >= 2 {
+		half := StudentT975(len(x)-1) * math.Sqrt(Variance(x)/float64(len(x)))
+		iv.CI95 = &[2]float64{iv.Mean - half, iv.Mean + half}
 	}
-	return StudentT975(len(x)-1) * math.Sqrt(Variance(x)/float64(len(x)))
+	return iv
 }
 
 // StudentT975 is the 97.5 % quantile of Student's t with df >= 1 degrees of
@@ -90,22 +85,15 @@ func Sorted(x []float64) []float64 {
 	return s
 }
 
-// Quantile returns the p-quantile of sorted values by linear interpolation
-// between order statistics; 0 for none.
+// Quantile returns the p-quantile of sorted values by nearest rank, as the simulator's figures are: the
+// smallest value that at least a share p of the values do not exceed; 0 for none.
 func Quantile(sorted []float64, p float64) float64 {
 	n := len(sorted)
 	if n == 0 {
 		return 0
 	}
-	h := p * float64(n-1)
-	i := int(math.Floor(h))
-	switch {
-	case i < 0:
-		return sorted[0]
-	case i >= n-1:
-		return sorted[n-1]
-	}
-	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
+	rank := int(math.Ceil(p*float64(n) - 1e-9)) // 0.9 of 10 values is 9, whatever the product rounds to
+	return sorted[min(max(rank, 1), n)-1]
 }
 
 // Spread is a distribution in a few numbers.

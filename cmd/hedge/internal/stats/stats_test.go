@@ -1,11 +1,13 @@
 package stats
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestIntervalOfKnownSample(t *testing.T) {
@@ -16,9 +18,12 @@ func TestIntervalOfKnownSample(t *testing.T) {
 	assert.InDelta(t, 3+half, iv.CI95[1], 1e-9)
 }
 
-func TestIntervalOfOneSeedIsThePoint(t *testing.T) {
-	assert.Equal(t, Interval{Mean: 7, CI95: [2]float64{7, 7}}, Of([]float64{7}))
+func TestOneSeedHasNoInterval(t *testing.T) {
+	assert.Equal(t, Interval{Mean: 7}, Of([]float64{7}))
 	assert.Equal(t, Interval{}, Of(nil))
+	data, err := json.Marshal(Of([]float64{7}))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"mean":7,"ci95":null}`, string(data))
 }
 
 func TestStudentT(t *testing.T) {
@@ -50,8 +55,18 @@ func TestIntervalCoversTheMean(t *testing.T) {
 func TestQuantile(t *testing.T) {
 	s := []float64{1, 2, 3, 4}
 	assert.Equal(t, 1.0, Quantile(s, 0))
-	assert.Equal(t, 2.5, Quantile(s, .5))
+	assert.Equal(t, 2.0, Quantile(s, .5))
+	assert.Equal(t, 3.0, Quantile(s, .51))
 	assert.Equal(t, 4.0, Quantile(s, 1))
+	for n := 1; n < 200; n++ {
+		s := make([]float64, n)
+		for i := range s {
+			s[i] = float64(i + 1)
+		}
+		for k := 1; k <= n; k++ {
+			assert.Equal(t, float64(k), Quantile(s, float64(k)/float64(n)), "%d of %d", k, n)
+		}
+	}
 	assert.Zero(t, Quantile(nil, .5))
 }
 

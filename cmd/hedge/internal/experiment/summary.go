@@ -1,0 +1,140 @@
+package experiment
+
+import (
+	"fmt"
+
+	"github.com/hedgesched/hedge/adapters/sim"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
+)
+
+// Summary is a policy's figures over the seeds, each a mean with its 95 % interval.
+type Summary struct {
+	Policy            string         `json:"policy"`
+	MissRate          stats.Interval `json:"miss_rate"`
+	SLOGoodput        stats.Interval `json:"slo_goodput_machine_hours"`
+	BEGoodput         stats.Interval `json:"be_goodput_machine_hours"`
+	WindowGoodput     stats.Interval `json:"goodput_in_window_machine_hours"`
+	SLOGoodputInSpan  stats.Interval `json:"slo_goodput_in_window_machine_hours"`
+	BEGoodputInSpan   stats.Interval `json:"be_goodput_in_window_machine_hours"`
+	BELatency         stats.Interval `json:"be_latency_s"`
+	JCT               stats.Interval `json:"jct_s"`
+	Preemptions       stats.Interval `json:"preemptions"`
+	LostHours         stats.Interval `json:"lost_machine_hours"`
+	Utilisation       stats.Interval `json:"utilisation"`
+	UtilisationInSpan stats.Interval `json:"utilisation_in_window"`
+	CycleP99          stats.Interval `json:"cycle_p99_ms"`
+	GapMean           stats.Interval `json:"gap_mean"`
+}
+
+// Summarise gathers runs by policy.
+func Summarise(policies []string, runs []Run) []Summary {
+	out := make([]Summary, 0, len(policies))
+	for _, name := range policies {
+		of := func(figure func(*sim.Metrics) float64) stats.Interval {
+			var values []float64
+			for i := range runs {
+				if runs[i].Policy == name {
+					values = append(values, figure(&runs[i].Metrics))
+				}
+			}
+			return stats.Of(values)
+		}
+		out = append(out, Summary{
+			Policy:            name,
+			MissRate:          of(func(m *sim.Metrics) float64 { return m.SLO.MissRate }),
+			SLOGoodput:        of(func(m *sim.Metrics) float64 { return m.Goodput.SLO }),
+			BEGoodput:         of(func(m *sim.Metrics) float64 { return m.Goodput.BE }),
+			WindowGoodput:     of(func(m *sim.Metrics) float64 { return m.GoodputInWindow.SLO + m.GoodputInWindow.BE }),
+			SLOGoodputInSpan:  of(func(m *sim.Metrics) float64 { return m.GoodputInWindow.SLO }),
+			BEGoodputInSpan:   of(func(m *sim.Metrics) float64 { return m.GoodputInWindow.BE }),
+			BELatency:         of(func(m *sim.Metrics) float64 { return m.BELatency.Mean }),
+			JCT:               of(func(m *sim.Metrics) float64 { return m.JCT.Mean }),
+			Preemptions:       of(func(m *sim.Metrics) float64 { return float64(m.Preemptions) }),
+			LostHours:         of(func(m *sim.Metrics) float64 { return m.LostMachineHours }),
+			Utilisation:       of(func(m *sim.Metrics) float64 { return m.Utilisation }),
+			UtilisationInSpan: of(func(m *sim.Metrics) float64 { return m.UtilisationInWindow }),
+			CycleP99:          of(func(m *sim.Metrics) float64 { return m.CycleMS.P99 }),
+			GapMean:           of(func(m *sim.Metrics) float64 { return m.Solver.GapMean }),
+		})
+	}
+	return out
+}
+
+// Column is a figure of a Summary as tables for people show it.
+type Column struct {
+	// Head is the column's title, with its unit where it needs one.
+	Head string
+	// Scale turns the summary's unit into the column's.
+	Scale float64
+	Of    func(*Summary) stats.Interval
+}
+
+// Columns are the figures of tables that compare policies, in their order.
+func Columns() []Column {
+	return []Column{
+		{"SLO miss %", 100, func(s *Summary) stats.Interval { return s.MissRate }},
+		{"SLO goodput", 1, func(s *Summary) stats.Interval { return s.SLOGoodputInSpan }},
+		{"BE goodput", 1, func(s *Summary) stats.Interval { return s.BEGoodputInSpan }},
+		{"BE latency min", 1.0 / 60, func(s *Summary) stats.Interval { return s.BELatency }},
+		{"preempted", 1, func(s *Summary) stats.Interval { return s.Preemptions }},
+		{"lost", 1, func(s *Summary) stats.Interval { return s.LostHours }},
+		{"busy %", 100, func(s *Summary) stats.Interval { return s.UtilisationInSpan }},
+		{"gap %", 100, func(s *Summary) stats.Interval { return s.GapMean }},
+		{"cycle p99 ms", 1, func(s *Summary) stats.Interval { return s.CycleP99 }},
+	}
+}
+
+// ColumnNotes explain the columns, a name and a sentence each.
+func ColumnNotes() [][2]string {
+	return [][2]string{
+		{"SLO miss %", "jobs with a deadline that did not complete by it, never-started ones included: lower is better"},
+		{"goodput", "machine-hours of jobs completed while jobs still arrived, SLO and best-effort (BE) apart: higher is better"},
+		{"BE latency", "mean time from submission to completion of best-effort jobs: lower is better"},
+		{"preempted, lost", "jobs stopped to make room, and the machine-hours of work thrown away with them"},
+		{"busy %", "machine time held while jobs still arrived, lost work included, over capacity"},
+		{"gap %", "mean distance of plans from the solver's proven bound; 0 where nothing is solved"},
+		{"cycle p99", "wall-clock time of planning, 99th percentile"},
+	}
+}
+
+// Verdict says in a sentence what the summary shows of 3Sigma against point estimates and priorities;
+// "" where it does not hold them side by side.
+func Verdict(summary []Summary) string {
+	rate := map[string]float64{}
+	for _, s := range summary {
+		rate[s.Policy] = s.MissRate.Mean
+	}
+	ours, ok := rate["3sigma"]
+	if !ok {
+		return ""
+	}
+	text := ""
+	for _, rival := range []struct{ name, what string }{{"point-real", "point estimates"}, {"prio", "strict priorities"}} {
+		theirs, ok := rate[rival.name]
+		switch {
+		case !ok:
+			continue
+		case text == "":
+			text = "Here "
+		default:
+			text += "; "
+		}
+		text += against(rival.what, theirs, ours)
+	}
+	if text != "" {
+		text += "."
+	}
+	return text
+}
+
+// against compares a rival's miss rate with 3Sigma's.
+func against(what string, theirs, ours float64) string {
+	switch {
+	case ours > 0:
+		return fmt.Sprintf("%s miss %.1f times as many deadlines as 3sigma", what, theirs/ours)
+	case theirs > 0:
+		return fmt.Sprintf("%s miss %.1f %% of deadlines, 3sigma none", what, 100*theirs)
+	}
+	return what + " miss no deadlines, as 3sigma"
+}

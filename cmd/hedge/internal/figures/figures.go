@@ -1,0 +1,78 @@
+// Package figures writes numbers for people, in the same way in tables on the terminal,
+// in reports and on the page of results.
+package figures
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
+)
+
+// Number writes x with about three digits.
+func Number(x float64) string {
+	switch a := math.Abs(x); {
+	case x == 0:
+		return "0"
+	case a >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case a >= 10:
+		return fmt.Sprintf("%.1f", x)
+	case a >= .01:
+		return fmt.Sprintf("%.2f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
+}
+
+// Percent writes a share as a percentage.
+func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// Span writes seconds in the unit that suits their size.
+func Span(seconds float64) string {
+	switch {
+	case seconds < 120:
+		return Number(seconds) + " s"
+	case seconds < 2*3600:
+		return Number(seconds/60) + " min"
+	case seconds < 48*3600:
+		return Number(seconds/3600) + " h"
+	}
+	return Number(seconds/86400) + " days"
+}
+
+// Interval writes a mean, scaled, and half of its 95 % interval where there is one.
+func Interval(iv stats.Interval, scale float64) string {
+	if iv.CI95 == nil {
+		return Number(scale * iv.Mean)
+	}
+	return Number(scale*iv.Mean) + " ± " + Number(scale*(iv.CI95[1]-iv.Mean))
+}
+
+// Counts writes what was counted by reason, in order of the reasons; "" for nothing.
+func Counts(counts map[string]int) string {
+	var parts []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[reason]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, reason))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Largest returns the names of the n largest shares, those of equal share in order of their names.
+func Largest(shares map[string]float64, n int) []string {
+	names := slices.Sorted(maps.Keys(shares))
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case shares[a] > shares[b]:
+			return -1
+		case shares[a] < shares[b]:
+			return 1
+		}
+		return 0
+	})
+	return names[:min(n, len(names))]
+}

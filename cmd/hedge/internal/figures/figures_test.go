@@ -1,0 +1,31 @@
+package figures
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
+)
+
+func TestNumbersKeepThreeDigits(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 1234.5: "1234", 99.95: "100.0", 12.34: "12.3", 1.234: "1.23", .0123: "0.01", .00123: "0.0012", -250.2: "-250"} {
+		assert.Equal(t, want, Number(x))
+	}
+}
+
+func TestSpansHaveUnits(t *testing.T) {
+	for s, want := range map[float64]string{5: "5.00 s", 600: "10.0 min", 7200: "2.00 h", 864000: "10.0 days"} {
+		assert.Equal(t, want, Span(s))
+	}
+}
+
+func TestIntervalsOfOneSeedAreTheMean(t *testing.T) {
+	assert.Equal(t, "40.0", Interval(stats.Of([]float64{.4}), 100))
+	assert.Equal(t, "2.00 ± 2.48", Interval(stats.Of([]float64{1, 2, 3}), 1))
+}
+
+func TestListsAreOrdered(t *testing.T) {
+	assert.Equal(t, "2 failed, 1 killed", Counts(map[string]int{"killed": 1, "failed": 2, "none": 0}))
+	assert.Equal(t, []string{"c", "a"}, Largest(map[string]float64{"a": .3, "b": .3, "c": .4}, 2))
+}
