@@ -585,6 +585,51 @@ func TestCheckPlan(t *testing.T) {
 	require.ErrorIs(t, sched.CheckPlan(s, nil), sched.ErrInvalidPlan)
 }
 
+func TestPlanAll(t *testing.T) {
+	s := build(t, schedtest.Snapshot(schedtest.Nodes(1, 1)).Running(schedtest.Job("r", 1), 0, "n0").
+		Pending(schedtest.Job("a", 1), schedtest.Job("b", 1), schedtest.Job("c", 1)))
+	rest := sched.Reason{Code: sched.ReasonWaiting, Ahead: []string{"b"}, Probability: -1}
+	p := &sched.Plan{Rest: rest, Decisions: []sched.Decision{{Job: "r", Kind: sched.Preempt}, {Job: "b", Kind: sched.Start}}}
+	want := append(slices.Clone(p.Decisions), sched.Decision{Job: "a", Reason: rest}, sched.Decision{Job: "c", Reason: rest})
+	assert.Equal(t, want, slices.Collect(p.All(s)))
+	for range p.All(s) {
+		break
+	}
+}
+
+// A snapshot is the loop's memory; a clone is not.
+func TestSnapshotClone(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
+	var shown, kept *sched.Snapshot
+	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) {
+		if shown == nil {
+			shown, kept = s, s.Clone()
+			require.Equal(t, shown, kept)
+		}
+	}}, schedtest.Forecasts())
+	c.Submit(schedtest.Job("a", 1).Job(), 10)
+	c.Submit(schedtest.Job("b", 2).Submitted(1).Job(), 10)
+	step(t, loop, c, 0)
+	step(t, loop, c, 2)
+	assert.Len(t, kept.Pending, 2)
+	assert.Equal(t, "a", kept.Pending[0].Job.ID)
+	assert.Empty(t, kept.Running)
+	assert.Equal(t, []float64{1, 1}, kept.Free)
+}
+
+// Outside the policy, a cycle allocates by what happens in it and not by the jobs that wait.
+func TestStepDoesNotAllocateByBacklog(t *testing.T) {
+	allocs := func(waiting int) float64 {
+		c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
+		loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())
+		for i := range waiting {
+			c.Submit(schedtest.Job(fmt.Sprint(i), 1).Submitted(float64(i)).Job(), 1e6)
+		}
+		return testing.AllocsPerRun(5, func() { step(t, loop, c, 0) })
+	}
+	assert.InDelta(t, allocs(10), allocs(3000), 0.5)
+}
+
 func TestJobValidate(t *testing.T) {
 	ok := func() *sched.Job { return schedtest.Job("j", 1).Job() }
 	assert.NoError(t, ok().Validate())

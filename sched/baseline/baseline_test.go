@@ -3,11 +3,13 @@ package baseline_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/schedtest"
@@ -149,6 +151,98 @@ func TestPrioPreempts(t *testing.T) {
 				assert.Equal(t, "slo", decision(t, p, id).Reason.For)
 			}
 		})
+	}
+}
+
+// witness lets a policy with history and one without decide the same cycle.
+type witness struct {
+	sched.Policy
+	t     *testing.T
+	fresh func() sched.Policy
+	busy  int
+}
+
+func (w *witness) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	before := s.Clone()
+	plan, err := w.Policy.Plan(ctx, s)
+	require.NoError(w.t, err)
+	want, err := w.fresh().Plan(ctx, before)
+	require.NoError(w.t, err)
+	require.Equal(w.t, want, plan)
+	schedtest.CheckPlan(w.t, s, plan)
+	if len(s.Pending) > 20 && len(plan.Decisions) > 0 {
+		w.busy++
+	}
+	return plan, nil
+}
+
+// TestHistoryChangesNothing drives each policy through cycles in which jobs come, go and are forecast anew,
+// and nodes come and go: what it keeps between cycles must not show.
+func TestHistoryChangesNothing(t *testing.T) {
+	for name, newPolicy := range policies {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(8, 8))
+			nodes := schedtest.Nodes(12, 3)
+			c := schedtest.NewCluster(schedtest.At(0), nodes)
+			c.Refuse = func(string) bool { return rng.IntN(10) == 0 }
+			w := &witness{Policy: newPolicy(), t: t, fresh: newPolicy}
+			loop, err := sched.NewLoop(c, w, &moody{rng: rng}, sched.WithFreshPredictions())
+			require.NoError(t, err)
+			for i := range 150 {
+				for k := range rng.IntN(3) {
+					j := schedtest.Job(fmt.Sprintf("j%d-%d", i, k), 1+rng.IntN(5)).Submitted(float64(4 * i)).Priority(rng.IntN(3))
+					if rng.IntN(2) == 0 {
+						j.Deadline(float64(50 + rng.IntN(500)))
+					}
+					switch rng.IntN(4) {
+					case 0:
+						j.Prefers(sched.NodesWith("rack", "r1"), 2)
+					case 1:
+						j.Requires(sched.NodesWith("rack", "r0", "r2"))
+					}
+					c.Submit(j.Job(), float64(20+rng.IntN(60)))
+				}
+				switch rng.IntN(20) {
+				case 0:
+					c.NodeDown("n5")
+				case 1:
+					c.NodeUp(nodes[5])
+				case 2:
+					c.Withdraw(fmt.Sprintf("j%d-0", rng.IntN(i+1)))
+				}
+				now := schedtest.At(float64(4*i + 1))
+				c.Advance(now)
+				_, err := loop.Step(context.Background(), now)
+				require.NoError(t, err)
+			}
+			require.Greater(t, w.busy, 20, "the workload must queue")
+		})
+	}
+}
+
+// moody forecasts something else every time.
+type moody struct{ rng *rand.Rand }
+
+func (m *moody) Predict(j predict.Job) predict.Prediction {
+	return schedtest.Job(j.ID, 1).Runs(float64(m.rng.IntN(100))).Prediction()
+}
+
+func (*moody) Observe(predict.Job, float64) error { return nil }
+
+// A greedy queue says once what many jobs wait for.
+func TestRestSpeaksForAllThatWaitAlike(t *testing.T) {
+	r1 := sched.NodesWith("rack", "r1")
+	b := schedtest.Snapshot(schedtest.Nodes(2, 2)).Now(10).
+		Running(schedtest.Job("r0", 1), 0, "n0").Running(schedtest.Job("r1", 1), 0, "n1")
+	for i := range 50 {
+		b.Pending(schedtest.Job(fmt.Sprintf("any%d", i), 1).Submitted(float64(i)))
+	}
+	b.Pending(schedtest.Job("there", 1).Submitted(9).Requires(r1))
+	for _, p := range []sched.Policy{baseline.NewEDF(), baseline.NewSJF(), baseline.NewPrio()} {
+		got := plan(t, p, b)
+		require.Len(t, got.Decisions, 1)
+		assert.Equal(t, "waits on rack=r1", decision(t, got, "there").Reason.String())
+		assert.Equal(t, "waits on any", got.Rest.String())
 	}
 }
 
