@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os/exec"
 	"sync"
 	"time"
@@ -14,11 +13,11 @@ import (
 // machine is a cluster of slots on this machine: a [sched.Cluster] whose tasks are processes.
 type machine struct {
 	ctx     context.Context // ends every process
-	out     io.Writer
-	began   time.Time
+	slots   []string
 	changed func()
 
 	mu      sync.Mutex
+	story   *story
 	events  []sched.Event
 	gangs   map[string]*gang
 	over    int
@@ -33,42 +32,33 @@ type gang struct {
 	started time.Time
 	kill    context.CancelFunc
 	left    int
-	killed  bool
+	// killed says why, if its processes were told to stop.
+	killed *sched.Reason
 }
 
-func newMachine(ctx context.Context, out io.Writer, slots int) *machine {
-	m := &machine{ctx: ctx, out: out, began: time.Now(), changed: func() {}, gangs: map[string]*gang{}}
+func newMachine(ctx context.Context, s *story, slots int) *machine {
+	m := &machine{ctx: ctx, story: s, changed: func() {}, gangs: map[string]*gang{}}
 	m.ended = sync.NewCond(&m.mu)
 	for i := range slots {
-		m.events = append(m.events, sched.Event{Kind: sched.NodeUp, Time: m.began, Node: &sched.Node{Name: fmt.Sprintf("slot-%d", i)}})
+		m.slots = append(m.slots, fmt.Sprintf("slot-%d", i))
+		m.events = append(m.events, sched.Event{Kind: sched.NodeUp, Time: s.began, Node: &sched.Node{Name: m.slots[i]}})
 	}
 	return m
 }
 
-// submit hands a job of tasks processes to the scheduler; each sleeps for seconds.
-func (m *machine) submit(id string, tasks int, deadline time.Duration, seconds string) error {
-	u, err := worth(deadline)
-	if err != nil {
-		return err
-	}
-	job := &sched.Job{ID: id, Tasks: tasks, Attributes: attributes(id), Utility: u, Deadline: deadline, Submitted: time.Now()}
-	if deadline > 0 {
-		job.Priority = 1
-	}
+// submit hands a job to the scheduler; each of its tasks is a process that sleeps for so many seconds.
+func (m *machine) submit(job *sched.Job, seconds string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.gangs[id] = &gang{job: job, seconds: seconds}
-	m.tell(sched.Event{Kind: sched.Submitted, ID: id, Job: job})
-	return nil
+	m.gangs[job.ID] = &gang{job: job, seconds: seconds}
+	m.story.submitted(job)
+	m.tell(sched.Event{Kind: sched.Submitted, ID: job.ID, Job: job})
 }
 
 // tell records an event and asks for a cycle. The lock is held.
 func (m *machine) tell(e sched.Event) {
 	e.Time = time.Now()
 	m.events = append(m.events, e)
-	if e.ID != "" {
-		fmt.Fprintf(m.out, "%5.1fs  %-9s %s\n", time.Since(m.began).Seconds(), e.ID, e.Kind)
-	}
 	m.changed()
 }
 
@@ -85,15 +75,18 @@ func (m *machine) Events(context.Context) ([]sched.Event, error) {
 func (m *machine) Apply(_ context.Context, plan *sched.Plan) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, d := range plan.Decisions {
+	for i := range plan.Decisions {
+		d := &plan.Decisions[i]
 		g := m.gangs[d.Job]
 		switch d.Kind {
 		case sched.Preempt:
-			g.killed = true
+			g.killed = &d.Reason
 			g.kill()
 		case sched.Start:
-			fmt.Fprintf(m.out, "        %-9s %s\n", d.Job, d.Reason)
+			m.story.started(g.job, d.Nodes, d.Reason)
 			m.start(g, d.Nodes)
+		case sched.Defer:
+			m.story.waits(d)
 		}
 	}
 	return nil
@@ -102,7 +95,7 @@ func (m *machine) Apply(_ context.Context, plan *sched.Plan) error {
 // start runs the gang's processes; the last to end tells what became of it.
 func (m *machine) start(g *gang, nodes []sched.NodeTasks) {
 	ctx, kill := context.WithCancel(m.ctx)
-	g.kill, g.left, g.killed, g.started = kill, g.job.Tasks, false, time.Now()
+	g.kill, g.left, g.killed, g.started = kill, g.job.Tasks, nil, time.Now()
 	for range g.job.Tasks {
 		cmd := exec.CommandContext(ctx, "sleep", g.seconds)
 		if err := cmd.Start(); err != nil {
@@ -127,9 +120,11 @@ func (m *machine) await(cmd *exec.Cmd, g *gang) {
 	}
 	switch {
 	case m.ctx.Err() != nil:
-	case g.killed:
+	case g.killed != nil:
+		m.story.ended(g.job, true, *g.killed)
 		m.tell(sched.Event{Kind: sched.Preempted, ID: g.job.ID})
 	default:
+		m.story.ended(g.job, false, sched.Reason{})
 		m.over++
 		m.ended.Broadcast()
 		m.tell(sched.Event{Kind: sched.Finished, ID: g.job.ID, Runtime: time.Since(g.started).Seconds()})
@@ -137,8 +132,8 @@ func (m *machine) await(cmd *exec.Cmd, g *gang) {
 	g.kill()
 }
 
-// finished waits until n jobs have, or the machine is stopped.
-func (m *machine) finished(n int) {
+// finished waits until n jobs have, or the machine is stopped, and returns how many have.
+func (m *machine) finished(n int) int {
 	stop := context.AfterFunc(m.ctx, m.ended.Broadcast)
 	defer stop()
 	m.mu.Lock()
@@ -146,12 +141,6 @@ func (m *machine) finished(n int) {
 	for m.over < n && m.ctx.Err() == nil {
 		m.ended.Wait()
 	}
-}
-
-// done is the number of jobs that have finished.
-func (m *machine) done() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	return m.over
 }
 

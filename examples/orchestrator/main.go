@@ -1,13 +1,12 @@
 // Command orchestrator is a toy that really runs processes: hedge decides which start, which
-// wait and which are killed to make room, and are started again later.
+// wait and which are killed to make room, and are started again later. It ends by itself after seven seconds.
 //
-// Two slots of this machine are the nodes. Two batch jobs take them; then a report
-// arrives that needs both and has a deadline the batch jobs would make it miss.
+// Three slots of this machine are the nodes. Three batch jobs take them; then a report arrives that needs
+// two and has a deadline the batch jobs would make it miss, and an archive that needs all three but has time.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -25,7 +24,25 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := run(ctx, os.Stdout); err != nil {
-		log.Print(err)
+		log.Fatal(err)
+	}
+}
+
+// request is a job to submit, at a time, whose tasks sleep for so many seconds.
+type request struct {
+	at       time.Duration
+	id       string
+	tasks    int
+	deadline time.Duration
+	seconds  string
+}
+
+// requests are in order of time.
+func requests() []request {
+	return []request{
+		{0, "batch-1", 1, 0, "4"}, {0, "batch-2", 1, 0, "4"}, {0, "batch-3", 1, 0, "4"},
+		{time.Second, "report", 2, 3 * time.Second, "0.5"},
+		{1200 * time.Millisecond, "archive", 3, 15 * time.Second, "1"},
 	}
 }
 
@@ -41,7 +58,8 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	machine := newMachine(ctx, out, 2)
+	story := newStory(out, history)
+	machine := newMachine(ctx, story, 3)
 	defer machine.wait()
 	defer cancel()
 	loop, err := sched.NewLoop(machine, policy, history, sched.WithCycle(250*time.Millisecond))
@@ -49,29 +67,53 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	machine.changed = loop.Wake
-
-	for _, id := range []string{"batch-1", "batch-2"} {
-		if err := machine.submit(id, 1, 0, "4"); err != nil {
-			return err
-		}
-	}
-	report := time.AfterFunc(time.Second, func() {
-		if err := machine.submit("report", 2, 3*time.Second, "0.5"); err != nil {
-			fmt.Fprintln(out, err)
-		}
-	})
-	defer report.Stop()
+	done := make(chan error, 1)
 	go func() {
-		machine.finished(3)
+		done <- drive(ctx, machine, requests())
 		cancel()
 	}()
 	if err := loop.Run(ctx); err != nil {
 		return err
 	}
-	if machine.done() < 3 {
-		return errors.New("stopped before all jobs had finished")
+	if err := <-done; err != nil {
+		return err
+	}
+	machine.wait()
+	story.picture(machine.slots)
+	return nil
+}
+
+// drive submits the requests at their times and waits until all have finished.
+func drive(ctx context.Context, m *machine, requests []request) error {
+	for _, r := range requests {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Until(m.story.began.Add(r.at))):
+		}
+		job, err := r.job()
+		if err != nil {
+			return err
+		}
+		m.submit(job, r.seconds)
+	}
+	if n := m.finished(len(requests)); n < len(requests) {
+		return fmt.Errorf("stopped when %d of %d jobs had finished", n, len(requests))
 	}
 	return nil
+}
+
+// job says what a request is worth: a step at the deadline, or a slow decay for jobs without one.
+func (r *request) job() (*sched.Job, error) {
+	job := &sched.Job{ID: r.id, Tasks: r.tasks, Attributes: attributes(r.id), Deadline: r.deadline, Submitted: time.Now()}
+	var err error
+	if r.deadline > 0 {
+		job.Priority = 1
+		job.Utility, err = utility.Deadline(r.deadline, 100)
+	} else {
+		job.Utility, err = utility.LinearDecay(5, time.Minute)
+	}
+	return job, err
 }
 
 // trained is a history of what these jobs took before, in seconds.
@@ -80,7 +122,7 @@ func trained() (*predict.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, past := range map[string][]float64{"batch": {3.8, 4.0, 4.3}, "report": {0.4, 0.5, 0.7}} {
+	for name, past := range map[string][]float64{"batch": {3.8, 4.0, 4.3}, "report": {0.4, 0.5, 0.7}, "archive": {0.9, 1.0, 1.1}} {
 		for _, t := range past {
 			if err := h.Observe(predict.Job{Attributes: attributes(name)}, t); err != nil {
 				return nil, err
@@ -94,12 +136,4 @@ func trained() (*predict.History, error) {
 func attributes(id string) map[string]string {
 	name, _, _ := strings.Cut(id, "-")
 	return map[string]string{"name": name}
-}
-
-// worth is a step at the deadline, or a slow decay for jobs without one.
-func worth(deadline time.Duration) (utility.Utility, error) {
-	if deadline > 0 {
-		return utility.Deadline(deadline, 100)
-	}
-	return utility.LinearDecay(5, time.Minute)
 }

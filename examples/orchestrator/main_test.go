@@ -10,18 +10,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPreemptsAndRestarts runs real processes: the batch jobs are killed for the report and
-// started again.
+// TestPreemptsAndRestarts runs real processes: batch jobs are killed for the report and started
+// again, the archive waits for all of the machine.
 func TestPreemptsAndRestarts(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var out strings.Builder
 	require.NoError(t, run(ctx, &out))
 	log := out.String()
-	assert.Contains(t, log, "report    finished")
-	for _, id := range []string{"batch-1", "batch-2"} {
-		assert.Contains(t, log, id+"   preempted")
-		assert.Equal(t, 2, strings.Count(log, id+"   started"), log)
-		assert.Contains(t, log, id+"   finished")
+	for _, r := range requests() {
+		assert.Regexp(t, r.id+` +submitted: .*predicted`, log)
+		assert.Regexp(t, r.id+` +starts on slot-`, log)
+		assert.Regexp(t, r.id+` +finished: ran [0-9.]+ s, predicted`, log)
 	}
+	assert.Contains(t, log, "deadline met")
+	assert.Contains(t, log, "preempted for report")
+	assert.GreaterOrEqual(t, strings.Count(log, "will start again"), 2)
+	assert.Regexp(t, `archive +waits: `, log)
+	assert.Regexp(t, `slot-2  [.abBrRA]+\n`, log)
+}
+
+func TestEndsWhenStopped(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	require.Error(t, run(ctx, &strings.Builder{}))
 }
