@@ -1,5 +1,6 @@
 // Command check fails when a Markdown file links to a file of the repository that does not
-// exist, or when an exported name or a package of the library has no comment.
+// exist, when an exported name or a package has no comment, or when a package of the root module
+// imports what it may not (see imports.go).
 //
 //	go run ./docs/check
 package main
@@ -29,6 +30,10 @@ func main() {
 		case d.IsDir():
 			found, err := undocumented(path)
 			faults = append(faults, found...)
+			if err == nil && !nested(path) {
+				found, err = forbidden(path)
+				faults = append(faults, found...)
+			}
 			return err
 		case strings.HasSuffix(path, ".md"):
 			found, err := deadLinks(path)
@@ -46,7 +51,7 @@ func main() {
 	if len(faults) > 0 {
 		os.Exit(1)
 	}
-	fmt.Println("links and comments: ok")
+	fmt.Println("links, comments and imports: ok")
 }
 
 // deadLinks lists the links of a Markdown file to files that are not there.

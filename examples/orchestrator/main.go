@@ -22,8 +22,9 @@ import (
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := run(ctx, os.Stdout); err != nil {
+	err := run(ctx, os.Stdout)
+	cancel()
+	if err != nil {
 		log.Fatal(err)
 	}
 }
