@@ -38,6 +38,11 @@ lint:
 	@mkdir -p bin; test -x bin/golangci-lint || GOBIN=$(CURDIR)/bin GOWORK=off $(GO) install $(GOLANGCI)
 	@for m in $(MODULES); do echo "== lint $$m"; (cd $$m && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
+## results: docs/results.md from public logs, which it downloads into logs/ (hours; goes on where it was interrupted)
+results: hedge
+	./docs/fetch-logs.sh logs
+	./bin/hedge results --traces @docs/logs.txt --sweeps google-30min
+
 ## bench: the benchmarks of docs/benchmarks.md
 bench:
 	@for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchmem ./...) || exit 1; done

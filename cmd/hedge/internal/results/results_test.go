@@ -1,6 +1,7 @@
 package results
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,4 +32,26 @@ func TestNotes(t *testing.T) {
 	assert.Equal(t, map[string]string{"variants": "why\nand how", "load": "more"}, notes)
 	_, err = parseNotes("## nothing\n")
 	assert.ErrorIs(t, err, ErrInput)
+}
+
+func TestTheLogsOfTheDocumentedCommand(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/logs.txt")
+	require.NoError(t, err)
+	traces, err := ParseTraceFile("logs.txt", string(text))
+	require.NoError(t, err)
+	assert.Greater(t, len(traces), 5)
+	assert.Empty(t, traces[0].Path, "the first is built in")
+	for _, one := range traces {
+		assert.NotEmpty(t, one.Source, one.Name)
+	}
+}
+
+func TestParseTraceFile(t *testing.T) {
+	got, err := ParseTraceFile("f", "# two logs\n\na=builtin?only=load&optional=true the sample\nb=x.swf\n")
+	require.NoError(t, err)
+	assert.Equal(t, []Trace{{Name: "a", TasksPerNode: 1, Only: []string{"load"}, Optional: true, Source: "the sample"}, {Name: "b", Path: "x.swf", TasksPerNode: 1}}, got)
+	for text, says := range map[string]string{"": "no logs", "# only this": "no logs", "\na": "f:2", "a=b\na=c": `"a" twice`, "a=b?only=tea": "tea"} {
+		_, err := ParseTraceFile("f", text)
+		assert.ErrorContains(t, err, says)
+	}
 }
