@@ -72,10 +72,10 @@ type state struct {
 	pending  list[Pending] // by submission, then id
 	running  list[Running] // by start, then id
 	stopping []*tracked    // as they were told to
-	arrived  []*tracked // since forecasts were last made
-	waiting  []*tracked // admitted before there were nodes to check them against
-	left     []*tracked // jobs that are gone since; arrived and waiting may hold them
-	spare    []*tracked // memory of jobs that are gone
+	arrived  []*tracked    // since forecasts were last made
+	waiting  []*tracked    // admitted before there were nodes to check them against
+	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
+	spare    []*tracked    // memory of jobs that are gone
 	fits     map[string]int
 	key      []byte
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,6 +47,16 @@ func benchmarkRun(b *testing.B, change func(*sim.Config)) {
 
 // BenchmarkFIFO is 100,000 jobs on 256 nodes with the loop and the policy asked at every event.
 func BenchmarkFIFO(b *testing.B) { benchmarkRun(b, func(*sim.Config) {}) }
+
+// BenchmarkFIFOBacklog is the same with jobs that come ten times faster: up to three in four of them wait.
+func BenchmarkFIFOBacklog(b *testing.B) {
+	benchmarkRun(b, func(c *sim.Config) {
+		c.Jobs = slices.Clone(c.Jobs)
+		for i := range c.Jobs {
+			c.Jobs[i].Arrive /= 10
+		}
+	})
+}
 
 // BenchmarkFIFOCycle asks the policy every ten seconds.
 func BenchmarkFIFOCycle(b *testing.B) {

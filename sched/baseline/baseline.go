@@ -85,10 +85,9 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if forgot := q.cache.renew(s); forgot {
 		q.order.forget()
 	}
-	q.placer.Reset(s)
-	t := turn{queue: q, plan: &sched.Plan{}}
+	t := turn{queue: q, snap: s, plan: &sched.Plan{}}
 	if q.strict {
-		t.inLine(s)
+		t.inLine()
 	} else {
 		if q.preempts {
 			q.evict.reset(s)
@@ -106,19 +105,22 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 // turn is a plan being made.
 type turn struct {
 	*queue
+	snap                   *sched.Snapshot
 	plan                   *sched.Plan
+	packs                  bool // the placer is of this cycle
 	preemptions, decisions []sched.Decision
 }
 
 // inLine takes jobs as they were submitted until one has to wait, which all behind it wait for.
-func (t *turn) inLine(s *sched.Snapshot) {
-	for i := range s.Pending {
-		job := s.Pending[i].Job
+func (t *turn) inLine() {
+	pending := t.snap.Pending
+	for i := range pending {
+		job := pending[i].Job
 		code := t.decide(job, t.cache.want(job))
 		if code != sched.ReasonWaiting {
 			continue
 		}
-		if i+1 < len(s.Pending) {
+		if i+1 < len(pending) {
 			t.plan.Rest = sched.Reason{Code: code, Ahead: []string{job.ID}, Probability: sched.UnknownProbability}
 		}
 		return
@@ -155,12 +157,13 @@ func (t *turn) preempt(job *sched.Job, w *want) bool {
 	if w.required.evicted <= job.Tasks {
 		return false // nor could it be for as many tasks of higher or equal priority
 	}
-	victims := t.evict.makeRoom(&t.placer, job, w)
+	victims := t.evict.makeRoom(t.pack(), job, w)
 	if len(victims) == 0 {
 		w.required.evicted = job.Tasks
 		return false
 	}
 	t.cache.forgetBounds()
+	t.cache.idle = false
 	for _, v := range victims {
 		t.preemptions = append(t.preemptions, sched.Decision{Job: v, Kind: sched.Preempt, Reason: sched.Reason{
 			Code: sched.ReasonPreempted, For: job.ID, Probability: sched.UnknownProbability,
@@ -190,19 +193,29 @@ func (t *turn) pass(job *sched.Job, w *want, why sched.ReasonCode) {
 	}})
 }
 
+// pack is the placer, which is brought up to date when first it is needed.
+func (t *turn) pack() *sched.Placer {
+	if !t.packs {
+		t.packs = true
+		t.placer.Reset(t.snap)
+	}
+	return &t.placer
+}
+
 // start places the gang on preferred nodes, or else on any it may use.
 func (t *turn) start(job *sched.Job, w *want) bool {
 	for _, p := range [...]*place{w.preferred, w.required} {
 		if p == nil || p.bound < job.Tasks {
 			continue
 		}
-		nodes, ok := t.placer.Place(w.demand, p.nodes, job.Tasks)
+		nodes, ok := t.pack().Place(w.demand, p.nodes, job.Tasks)
 		if !ok {
 			// Free resources only shrink until something is preempted, so what
 			// fits now bounds what fits for the jobs to come.
 			p.bound = t.placer.Fits(w.demand, p.nodes)
 			continue
 		}
+		t.cache.idle = false
 		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Kind: sched.Start, Nodes: nodes, Reason: sched.Reason{
 			Code: sched.ReasonPlaced, Set: p.name, Probability: sched.UnknownProbability,
 		}})

@@ -15,6 +15,8 @@ type cache struct {
 	places map[string]*place
 	all    []*place
 	key    []byte
+	free   []float64 // what was free at the start of the cycle
+	idle   bool      // nothing has been taken since, by the last plan
 }
 
 // want is a kind of job: the demand of its tasks and the places they may go.
@@ -45,7 +47,11 @@ func (c *cache) renew(s *sched.Snapshot) (forgot bool) {
 		c.all = c.all[:0]
 		forgot = true
 	}
-	c.forgetBounds()
+	if !c.idle || !slices.Equal(c.free, s.Free) {
+		c.free = append(c.free[:0], s.Free...)
+		c.forgetBounds()
+	}
+	c.idle = true
 	for _, p := range c.all {
 		p.evicted = math.MaxInt
 	}
