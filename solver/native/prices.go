@@ -36,6 +36,7 @@ type prices struct {
 	// which options cannot fit, and which jobs and running jobs are decided
 	// already, at a total value of base.
 	cap, limit       []float64
+	low              []float64 // how many tasks per entry of in.Part must be there; nil is 0
 	dead             []bool
 	jobDone, runDone []bool
 	base             float64
@@ -71,7 +72,7 @@ func (d *prices) reset(in *pack.Instance) {
 	d.lo, d.hi = d.lo[:n], d.hi[:n]
 	d.unit, d.split, d.pick = grow(d.unit, in.MaxParts), grow(d.split, in.MaxParts), grow(d.pick, in.MaxParts)
 	d.cost, d.red = grow(d.cost, len(in.Part)), grow(d.red, len(in.Opts))
-	d.cap, d.limit, d.base = in.Cap, in.Limit, 0
+	d.cap, d.limit, d.low, d.base = in.Cap, in.Limit, nil, 0
 	d.dead = growBools(d.dead, len(in.Opts))
 	for i := range in.Opts {
 		d.dead[i] = in.Opts[i].Dead
@@ -136,6 +137,9 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	}
 	d.ops += int64(2 * n)
 	limit := d.limit[o.P0:o.P1]
+	if d.low != nil && d.atLeast(o) > 0 {
+		return d.priceAbove(o, unit)
+	}
 	if d.spread(o, unit, unit[least]) {
 		return o.Count * unit[least]
 	}
@@ -157,9 +161,48 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 		}
 		d.ops += int64(n)
 		if next < 0 {
+			if left > 0 {
+				return math.Inf(1)
+			}
 			break
 		}
 		least = next
+	}
+	return total
+}
+
+// atLeast is how many of o's tasks have their partition prescribed.
+func (d *prices) atLeast(o *pack.Option) float64 {
+	sum := 0.0
+	for _, v := range d.low[o.P0:o.P1] {
+		sum += v
+	}
+	return sum
+}
+
+// priceAbove is price with some tasks' partitions prescribed.
+func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
+	limit, low := d.limit[o.P0:o.P1], d.low[o.P0:o.P1]
+	left, total := o.Count, 0.0
+	for i, v := range low {
+		d.split[i] = v
+		left -= v
+		total += v * unit[i]
+	}
+	for left > 0 {
+		next := -1
+		for i, most := range limit {
+			if d.split[i] < most && (next < 0 || unit[i] < unit[next]) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return math.Inf(1)
+		}
+		q := min(left, limit[next]-d.split[next])
+		d.split[next] += q
+		left -= q
+		total += q * unit[next]
 	}
 	return total
 }

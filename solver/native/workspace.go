@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
@@ -28,6 +29,7 @@ type workspace struct {
 
 	target   float64
 	limit    int64 // in ops; 0 is none
+	horizon  int64 // in ops; about how many there will be time for
 	phase    int64 // in ops; where the present phase ends
 	ops      int64 // by searches other than cur's and dual's
 	pollAt   int64
@@ -40,7 +42,8 @@ type workspace struct {
 	jobs    []int // scratch: jobs in insertion order
 	key     []float64
 	ls      local
-	tree    tree
+	lp      master
+	dive    plunge
 }
 
 const (
@@ -69,9 +72,16 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	}
 	w.limit = 0
 	if work > 0 {
-		w.limit = min(work, math.MaxInt64/opsPerUnit/2) * opsPerUnit
+		w.limit = min(work, math.MaxInt64/opsPerUnit/8) * opsPerUnit
 	}
-	w.ops, w.tree.dual.ops, w.pollAt, w.proven = 0, 0, 0, false
+	w.horizon = w.limit
+	if deadline, ok := ctx.Deadline(); ok && (opts.Time > 0 || work == 0) {
+		w.horizon = time.Until(deadline).Microseconds() * opsPerUnit
+		if w.limit > 0 {
+			w.horizon = min(w.horizon, w.limit)
+		}
+	}
+	w.ops, w.pollAt, w.proven = 0, 0, false
 	w.phase = math.MaxInt64
 	w.reportAt, w.reported = 0, math.Inf(-1)
 	w.in.Load(p, opts.Splits)
@@ -81,6 +91,8 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	w.best.Order = append(w.best.Order[:0], w.cur.Order...)
 	w.pre.Reset(&w.in)
 	w.dual.reset(&w.in)
+	w.lp.reset(&w.in)
+	w.resetPlunge()
 }
 
 // release drops what must not outlive the solve.
@@ -89,7 +101,7 @@ func (w *workspace) release() {
 	clear(w.in.Opts)
 }
 
-func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.tree.dual.ops + w.ops }
+func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.lp.ops + w.ops }
 
 // over reports whether the limits are reached, or the gap.
 func (w *workspace) over() bool {
@@ -152,22 +164,65 @@ func (w *workspace) run() {
 	if w.over() {
 		return
 	}
-	if !w.cfg.NoExact && w.provable() {
-		w.prove(w.share(8))
-		w.improve(w.share(6))
-		w.prove(w.share(2))
+	if !w.affordable() || !w.relaxed() {
+		w.improve(math.MaxInt64)
+		return
 	}
-	w.improve(math.MaxInt64)
+	w.phase = w.share(20)
+	w.prove(math.MaxInt)
+	w.plunges()
+	for d := 1; !w.over(); d++ {
+		w.phase = w.share(3)
+		w.prove(d)
+		w.improve(w.share(3))
+		w.cores(w.share(3))
+	}
 }
 
-// share is the spent work at which a phase of one n-th of what is left ends;
-// without a limit, phases are as if DefaultWork were left.
+// plunges makes plans by following the relaxation's advice all the way down,
+// then with one early piece of advice turned around.
+func (w *workspace) plunges() {
+	more := true
+	for against := -1; more && against < maxPlunges; against++ {
+		w.phase = w.share(2)
+		more = w.plunge(against)
+		if against < 0 {
+			w.improve(w.share(8))
+		}
+		w.phase = math.MaxInt64
+	}
+}
+
+// maxPlunges is how many pieces of advice are turned around; the first matter most.
+const maxPlunges = 12
+
+// affordable says whether the linear relaxation can be expected to be solved in
+// a part of the work, by what it took on problems of many sizes.
+func (w *workspace) affordable() bool {
+	need := 3 * int64(w.in.Rows) * int64(len(w.in.P.Jobs)) / 2 * opsPerUnit
+	return w.lp.fits(&w.in) && need < w.horizon
+}
+
+// relaxed solves the linear relaxation, or most of it, and makes plans from its
+// prices. It reports whether there is something to follow.
+func (w *workspace) relaxed() bool {
+	w.whole()
+	spent := w.spent()
+	ok := w.relax(spent + 3*(w.share(1)-spent)/5)
+	w.guide()
+	w.fillByRed()
+	w.whole()
+	return !w.over() && (ok || w.lp.objective() > w.best.Value)
+}
+
+// share is the spent work at which a phase of one n-th of what is left ends.
 func (w *workspace) share(n int64) int64 {
 	spent := w.spent()
-	if w.limit == 0 {
-		return spent + DefaultWork*opsPerUnit/n
+	left := w.horizon - spent
+	if left <= 0 {
+		left = max(DefaultWork*opsPerUnit, spent)
 	}
-	return spent + max(w.limit-spent, 0)/n
+	return spent + left/n
 }
 
 // starts makes the plans that need no prices: density greedy, value greedy, and
@@ -231,7 +286,10 @@ func (w *workspace) hint() {
 
 // fill places options in the given order where they fit.
 func (w *workspace) fill(order []int) {
-	for _, o := range order {
+	for i, o := range order {
+		if i%64 == 63 && w.over() {
+			return
+		}
 		if w.cur.Choice[w.in.Opts[o].Job] < 0 {
 			w.cur.TryPlace(o)
 		}
@@ -245,18 +303,20 @@ func (w *workspace) jobsByValue() {
 		if w.cur.Choice[j] >= 0 || first != w.in.JobOpts[j] {
 			continue
 		}
+		if w.over() {
+			return
+		}
 		w.insertByValue(j)
 	}
 }
 
 // ascend improves the prices, making a greedy plan from them now and then.
 func (w *workspace) ascend() {
-	share := int64(math.MaxInt64)
-	if w.limit > 0 {
-		share = w.limit * 45 / 100
+	share, most, restarts := w.share(1)*45/100, 1000, 0
+	if w.affordable() {
+		share, most = w.share(1)*15/100, 150
 	}
-	restarts := 0
-	for i := 1; i <= 1000 && w.dual.ops < share && !w.over(); i++ {
+	for i := 1; i <= most && w.dual.ops < share && !w.over(); i++ {
 		if !w.dual.step(w.best.Value) {
 			if restarts++; restarts > 3 {
 				break
@@ -348,6 +408,9 @@ func (w *workspace) fillBy(big bool) {
 	}
 	slices.SortStableFunc(w.jobs, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
 	for _, j := range w.jobs {
+		if w.over() {
+			return
+		}
 		w.insert(j)
 	}
 	for _, j := range w.jobs {

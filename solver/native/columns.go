@@ -1,0 +1,132 @@
+package native
+
+import (
+	"math"
+)
+
+// generate sweeps over all options at prices lam, adds the columns that would
+// improve the master, and returns the bound that lam proves and how many were added.
+func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
+	in := &w.in
+	d.window()
+	sum := d.base
+	for i, c := range d.cap {
+		sum += d.lam[i] * c
+	}
+	for _, set := range m.active {
+		if int(set) < len(in.P.Jobs) {
+			best, fresh := w.generateJob(m, d, int(set))
+			sum += best
+			if fresh {
+				added++
+			}
+			continue
+		}
+		k := int(set) - len(in.P.Jobs)
+		switch gain := d.releaseGain(k); w.dive.fix[k] {
+		case 1:
+			sum += gain
+		case 0:
+			sum += max(0, gain)
+		}
+		d.ops += int64(in.RunOff[k+1] - in.RunOff[k])
+	}
+	return sum + 1e-10*math.Abs(sum), added
+}
+
+// generateJob is generate for one job: only its best column is added.
+func (w *workspace) generateJob(m *master, d *prices, j int) (best float64, fresh bool) {
+	in := &w.in
+	if w.dive.must[j] {
+		best = math.Inf(-1)
+	}
+	pick := -1
+	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+		opt := &in.Opts[o]
+		if opt.Value <= best {
+			break
+		}
+		if d.dead[o] {
+			continue
+		}
+		if red := opt.Value - d.price(opt, d.unit); red > best {
+			best, pick = red, o
+			d.pick, d.split = d.split, d.pick
+		}
+	}
+	if pick >= 0 && best > m.mu(j)+m.tol {
+		_, fresh = m.add(pick, d.pick)
+	}
+	return best, fresh
+}
+
+// crash makes the best plan the master's first basis: its options and
+// preemptions are the keys of their sets, and the rows' slacks are basic.
+func (w *workspace) crash() {
+	m := &w.lp
+	m.resetBasis()
+	for s, c := range m.key {
+		m.where[c] = -1
+		m.rekey(s, int32(s))
+	}
+	for j, o := range w.best.Choice {
+		if o >= 0 {
+			c, _ := m.add(o, w.best.Split[j*w.in.MaxParts:])
+			m.rekey(j, c)
+		}
+	}
+	for k, on := range w.best.Preempted {
+		if on {
+			m.rekey(len(w.in.P.Jobs)+k, w.runColumn(k))
+		}
+	}
+	m.revalue()
+}
+
+// relax solves the linear relaxation by column generation from the prices at
+// hand until the ops spent on it reach until. It leaves the prices that prove
+// the least bound in dual.best.
+func (w *workspace) relax(until int64) bool {
+	m, d := &w.lp, &w.dual
+	w.crash()
+	copy(d.lam, d.best)
+	exact := false
+	for w.spent() < until && !w.over() {
+		bound, added := w.generate(m, d)
+		if bound < d.bound {
+			d.bound = bound
+			copy(d.best, d.lam)
+		}
+		w.pivots(m.ops + min(max(0, until-w.spent()), roundOps*int64(m.rows)))
+		value := m.objective()
+		if d.bound-value <= 5e-5*math.Abs(d.bound) {
+			return true
+		}
+		if added == 0 && exact {
+			return true
+		}
+		mix := 0.5
+		exact = added == 0
+		if exact {
+			mix = 0
+		}
+		for r := range d.lam {
+			d.lam[r] = max(0, m.pi[r]+mix*(d.best[r]-m.pi[r]))
+		}
+	}
+	return false
+}
+
+// roundOps times rows is what the master may take between two sweeps: prices
+// change a lot at first, and an optimum over few columns is soon outdated.
+const roundOps = 15 * opsPerUnit
+
+// pivots optimizes the master until its ops reach until, looking at the limits
+// now and then.
+func (w *workspace) pivots(until int64) {
+	for m := &w.lp; m.ops < until && !w.over(); {
+		if m.optimize(min(until, m.ops+512*opsPerUnit)) {
+			return
+		}
+	}
+}

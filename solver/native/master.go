@@ -1,0 +1,668 @@
+package native
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// master is the linear program over columns, that is options with a split, by
+// the primal simplex method with generalised upper bounds: every job and every
+// running job is a set of which one unit is given out, to its columns or to its
+// slack, so that the basis has one row per (partition, resource, slot) only.
+//
+// Its duals are prices. Nothing it computes is trusted as a bound: that comes
+// from [prices], for whatever prices it is given.
+type master struct {
+	in   *pack.Instance
+	rows int
+	ops  int64
+
+	// Columns; column s < len(key) is set s's slack. Sets are the jobs, then the
+	// running jobs. opt is -1 for slacks and running jobs.
+	set, opt   []int32
+	worth, val []float64 // value, and value less penalty
+	off        []int32   // entries off[c]:off[c+1] of row and amt
+	row        []int32
+	amt        []float64
+	cut        []int32 // splits cut[c]:cut[c+1] of split
+	split      []float64
+	next, head []int32 // columns of a set, newest first
+
+	// The basis: at each position a column, or -1-r for row r's slack; and each
+	// set's key column, which is basic outside the inverse.
+	basic []int32
+	key   []int32
+	where []int32 // of each column: its position, -1 if nonbasic, -2 if key
+	beta  []float64
+	share []float64 // of each set: its key's value
+	rhs   []float64
+	// inv is the inverse by columns, each rows long; column r is the unit vector
+	// of position unit[r] if that is not negative, and then not stored.
+	inv  []float64
+	unit []int32
+	pi   []float64
+
+	alpha, rate, work []float64
+	nonzero           []int32
+	marked            []int32
+	active            []int32 // the sets to choose columns of
+	cand              []int32
+	gains             []float64
+	mark              []bool
+	tol               float64
+	pivots            int
+	at                int // where the last look at the sets stopped
+}
+
+// fits says whether the basis inverse is of a size to keep.
+func (m *master) fits(in *pack.Instance) bool { return in.Rows > 0 && in.Rows <= maxMasterRows }
+
+// maxMasterRows bounds the master's rows, and with them its memory.
+const maxMasterRows = 600
+
+// reset starts with the empty plan: all slacks basic.
+func (m *master) reset(in *pack.Instance) {
+	m.in, m.rows, m.ops, m.pivots, m.at = in, in.Rows, 0, 0, 0
+	sets := len(in.P.Jobs) + len(in.P.Running)
+	m.set, m.opt, m.worth, m.val = m.set[:0], m.opt[:0], m.worth[:0], m.val[:0]
+	m.row, m.amt, m.split, m.next, m.where = m.row[:0], m.amt[:0], m.split[:0], m.next[:0], m.where[:0]
+	m.off, m.cut = append(m.off[:0], 0), append(m.cut[:0], 0)
+	m.head, m.key, m.active = m.head[:0], m.key[:0], m.active[:0]
+	m.share, m.rate = grow(m.share, sets), grow(m.rate, sets)
+	clear(m.rate)
+	m.mark = growBools(m.mark, sets)
+	clear(m.mark)
+	m.marked = m.marked[:0]
+	for s := range sets {
+		m.head = append(m.head, -1)
+		m.key = append(m.key, int32(s))
+		m.active = append(m.active, int32(s))
+		m.share[s] = 1
+	}
+	largest := 0.0
+	for s := range sets {
+		m.finish(s, -1, 0)
+		m.where[s] = -2
+	}
+	for i := range in.Opts {
+		largest = max(largest, in.Opts[i].Value)
+	}
+	m.tol = 1e-9 * largest
+	for k := range in.P.Running {
+		for i := in.RunOff[k]; i < in.RunOff[k+1]; i++ {
+			m.row = append(m.row, int32(in.RunRow[i]))
+			m.amt = append(m.amt, -in.RunAmt[i])
+		}
+		m.finish(len(in.P.Jobs)+k, -1, -in.P.Running[k].PreemptCost)
+	}
+	m.resetBasis()
+}
+
+func (m *master) resetBasis() {
+	n := m.rows
+	m.beta, m.rhs, m.pi = grow(m.beta, n), grow(m.rhs, n), grow(m.pi, n)
+	m.alpha, m.work = grow(m.alpha, n), grow(m.work, n)
+	m.inv = grow(m.inv, n*n)
+	m.basic, m.unit = m.basic[:0], m.unit[:0]
+	clear(m.pi)
+	clear(m.work)
+	for c := range m.where {
+		if m.where[c] >= 0 {
+			m.where[c] = -1
+		}
+	}
+	for r := range n {
+		m.basic = append(m.basic, int32(-1-r))
+		m.unit = append(m.unit, int32(r))
+		// A little more room in every row, in no two alike, keeps the simplex
+		// method from going in circles where many plans fill a row exactly.
+		m.rhs[r] = m.in.Cap[r] + 1e-8*(1+math.Mod(float64(r)*0.6180339887, 1))
+		m.beta[r] = m.rhs[r]
+	}
+}
+
+// finish closes the column whose entries and split have been appended.
+func (m *master) finish(set, opt int, value float64) int32 {
+	c := int32(len(m.set))
+	m.set = append(m.set, int32(set))
+	m.opt = append(m.opt, int32(opt))
+	m.worth, m.val = append(m.worth, value), append(m.val, value)
+	m.off = append(m.off, int32(len(m.row)))
+	m.cut = append(m.cut, int32(len(m.split)))
+	m.next = append(m.next, m.head[set])
+	m.head[set] = c
+	m.where = append(m.where, -1)
+	return c
+}
+
+// add appends option o with the given split unless it is there already, and
+// returns the column and whether it is new.
+func (m *master) add(o int, split []float64) (c int32, fresh bool) {
+	opt := &m.in.Opts[o]
+	n := opt.P1 - opt.P0
+	for c := m.head[opt.Job]; c >= 0; c = m.next[c] {
+		if m.opt[c] == int32(o) && equal(m.split[m.cut[c]:m.cut[c+1]], split[:n]) {
+			return c, false
+		}
+		m.ops += 4
+	}
+	m.split = append(m.split, split[:n]...)
+	for i, q := range split[:n] {
+		if q == 0 {
+			continue
+		}
+		for k := range opt.Demand {
+			dem := &opt.Demand[k]
+			lo := (m.in.Part[opt.P0+i]*m.in.R+dem.R)*m.in.T + opt.Start
+			for t, u := range opt.Usage {
+				m.row = append(m.row, int32(lo+t))
+				m.amt = append(m.amt, q*dem.D*u)
+			}
+		}
+	}
+	c = m.finish(opt.Job, o, opt.Value)
+	m.ops += 3 * int64(m.off[c+1]-m.off[c])
+	return c, true
+}
+
+func equal(a, b []float64) bool {
+	for i, v := range a {
+		if v != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// rekey makes column c the key of its set s.
+func (m *master) rekey(s int, c int32) {
+	m.where[m.key[s]], m.where[c] = -1, -2
+	m.key[s] = c
+}
+
+// refactorEvery is how many pivots the inverse is trusted for.
+const refactorEvery = 400
+
+// compact drops the columns that are not basic once there are very many.
+func (m *master) compact() {
+	sets := len(m.key)
+	fixed := sets + len(m.in.P.Running)
+	if len(m.set) < fixed+2000+12*sets {
+		return
+	}
+	for s := range m.head {
+		m.head[s] = -1
+	}
+	kept := int32(0)
+	for c := range m.set {
+		if c >= fixed && m.where[c] == -1 {
+			continue
+		}
+		m.keepColumn(int32(c), kept)
+		kept++
+	}
+	m.set, m.opt, m.worth, m.val = m.set[:kept], m.opt[:kept], m.worth[:kept], m.val[:kept]
+	m.next, m.where = m.next[:kept], m.where[:kept]
+	m.off, m.cut = m.off[:kept+1], m.cut[:kept+1]
+	m.row, m.amt, m.split = m.row[:m.off[kept]], m.amt[:m.off[kept]], m.split[:m.cut[kept]]
+	m.ops += int64(len(m.row))
+}
+
+// keepColumn moves column from down to number to.
+func (m *master) keepColumn(from, to int32) {
+	s := m.set[from]
+	lo, hi, first, last := m.off[from], m.off[from+1], m.cut[from], m.cut[from+1]
+	copy(m.row[m.off[to]:], m.row[lo:hi])
+	copy(m.amt[m.off[to]:], m.amt[lo:hi])
+	copy(m.split[m.cut[to]:], m.split[first:last])
+	m.off[to+1], m.cut[to+1] = m.off[to]+hi-lo, m.cut[to]+last-first
+	m.set[to], m.opt[to], m.worth[to], m.val[to] = s, m.opt[from], m.worth[from], m.val[from]
+	m.next[to], m.head[s] = m.head[s], to
+	switch p := m.where[from]; {
+	case p >= 0:
+		m.basic[p] = to
+		m.where[to] = p
+	case p == -2:
+		m.key[s] = to
+		m.where[to] = -2
+	default:
+		m.where[to] = -1
+	}
+}
+
+// price is column c's value less its rows' prices.
+func (m *master) price(c int32) float64 {
+	lo, hi := m.off[c], m.off[c+1]
+	row, amt := m.row[lo:hi], m.amt[lo:hi]
+	sum := m.val[c]
+	for i, r := range row {
+		sum -= m.pi[r] * amt[i]
+	}
+	m.ops += int64(hi-lo) + 4
+	return sum
+}
+
+// mu is the dual of set s.
+func (m *master) mu(s int) float64 { return m.price(m.key[s]) }
+
+// optimize pivots until no column improves the program, or the work, in ops, is
+// used up. It reports whether it got there.
+func (m *master) optimize(until int64) bool {
+	for m.ops < until {
+		m.choose()
+		if len(m.cand) == 0 {
+			return true
+		}
+		for n := len(m.cand); n > 0 && m.ops < until; n-- {
+			c, gain := m.bestCandidate()
+			if gain <= m.tol {
+				break
+			}
+			m.enter(c, gain)
+			if m.pivots%refactorEvery == 0 {
+				m.refactor()
+			}
+		}
+	}
+	return false
+}
+
+// maxCandidates is how many columns a look at all of them picks out.
+const maxCandidates = 24
+
+// choose picks the most promising columns, at most one of a set, into cand:
+// row slacks as -1-r.
+func (m *master) choose() {
+	m.cand = m.cand[:0]
+	least := m.tol
+	gains := m.gains[:0]
+	offer := func(c int32, gain float64) {
+		if gain <= least {
+			return
+		}
+		i := len(m.cand)
+		if i == maxCandidates {
+			i--
+			m.cand, gains = m.cand[:i], gains[:i]
+		}
+		m.cand, gains = append(m.cand, c), append(gains, gain)
+		for ; i > 0 && gains[i-1] < gains[i]; i-- {
+			gains[i-1], gains[i] = gains[i], gains[i-1]
+			m.cand[i-1], m.cand[i] = m.cand[i], m.cand[i-1]
+		}
+		if len(gains) == maxCandidates {
+			least = gains[maxCandidates-1]
+		}
+	}
+	n := len(m.active)
+	for i := range n {
+		if i%64 == 63 && len(m.cand) >= maxCandidates*2/3 {
+			break
+		}
+		m.at++
+		if m.at >= n {
+			m.at = 0
+		}
+		s := int(m.active[m.at])
+		base := m.mu(s)
+		best, at := 0.0, int32(-1)
+		for c := m.head[s]; c >= 0; c = m.next[c] {
+			if m.where[c] != -1 || (m.opt[c] >= 0 && m.val[c]-base < least) {
+				continue
+			}
+			if g := m.price(c) - base; g > best {
+				best, at = g, c
+			}
+		}
+		if at >= 0 {
+			offer(at, best)
+		}
+	}
+	for r, p := range m.pi {
+		if p < 0 && m.unit[r] < 0 {
+			offer(int32(-1-r), -p)
+		}
+	}
+	m.gains = gains
+}
+
+func (m *master) bestCandidate() (int32, float64) {
+	best, at := 0.0, int32(0)
+	for _, c := range m.cand {
+		g := 0.0
+		if c < 0 {
+			if r := -1 - c; m.unit[r] < 0 {
+				g = -m.pi[r]
+			}
+		} else if m.where[c] == -1 {
+			g = m.price(c) - m.mu(int(m.set[c]))
+		}
+		if g > best {
+			best, at = g, c
+		}
+	}
+	return at, best
+}
+
+// ftran computes alpha, the basis' combination that column c less its key equals.
+func (m *master) ftran(c int32) {
+	clear(m.alpha)
+	if c < 0 {
+		m.axpy(int(-1-c), 1)
+		return
+	}
+	m.scatter(c, 1)
+	m.scatter(m.key[m.set[c]], -1)
+	for _, r := range m.nonzero {
+		if w := m.work[r]; w != 0 {
+			m.work[r] = 0
+			m.axpy(int(r), w)
+		}
+	}
+	m.nonzero = m.nonzero[:0]
+}
+
+func (m *master) scatter(c int32, sign float64) {
+	for i := m.off[c]; i < m.off[c+1]; i++ {
+		m.work[m.row[i]] += sign * m.amt[i]
+		m.nonzero = append(m.nonzero, m.row[i])
+	}
+}
+
+func (m *master) axpy(r int, w float64) {
+	if p := m.unit[r]; p >= 0 {
+		m.alpha[p] += w
+		m.ops++
+		return
+	}
+	col := m.inv[r*m.rows : (r+1)*m.rows]
+	alpha := m.alpha[:len(col)]
+	for i, v := range col {
+		alpha[i] += w * v
+	}
+	m.ops += int64(m.rows) / 2
+}
+
+// enter brings column c, which gains that much per unit, into the basis.
+func (m *master) enter(c int32, gain float64) {
+	m.pivots++
+	m.ftran(c)
+	from := -1
+	if c >= 0 {
+		from = int(m.set[c])
+	}
+	m.rates(from)
+	p, s, theta := m.ratio(from)
+	if p < 0 && s < 0 {
+		m.clearRates()
+		return // numerically unbounded: refactoring will tell
+	}
+	m.move(theta)
+	if s >= 0 {
+		if p = m.partner(s); p < 0 {
+			m.rekey(s, c)
+			m.share[s] = theta
+			m.clearRates()
+			return
+		}
+		m.swapKey(s, p, s == from)
+	}
+	m.clearRates()
+	m.pivot(p, c, gain, theta)
+}
+
+// rates computes how fast each set's key changes.
+func (m *master) rates(from int) {
+	for i, b := range m.basic {
+		if b >= 0 && m.alpha[i] != 0 {
+			m.addRate(m.set[b], m.alpha[i])
+		}
+	}
+	if from >= 0 {
+		m.addRate(int32(from), -1)
+	}
+	m.ops += int64(m.rows)
+}
+
+func (m *master) addRate(s int32, v float64) {
+	if !m.mark[s] {
+		m.mark[s] = true
+		m.marked = append(m.marked, s)
+	}
+	m.rate[s] += v
+}
+
+func (m *master) clearRates() {
+	for _, s := range m.marked {
+		m.rate[s], m.mark[s] = 0, false
+	}
+	m.marked = m.marked[:0]
+}
+
+// ratio finds what limits the entering column: a position, or a set whose key
+// falls to zero; of equals, the one with the largest pivot.
+func (m *master) ratio(from int) (p, s int, theta float64) {
+	const least = 1e-9
+	p, s, theta = -1, -1, math.Inf(1)
+	pivot := 0.0
+	better := func(x, a float64) bool {
+		t := max(x, 0) / a
+		return t < theta-1e-12 || (t <= theta+1e-12 && a > pivot)
+	}
+	for i, a := range m.alpha {
+		if a > least && better(m.beta[i], a) {
+			p, pivot, theta = i, a, max(m.beta[i], 0)/a
+		}
+	}
+	for _, k := range m.marked {
+		if a := -m.rate[k]; a > least && better(m.share[k], a) {
+			p, s, pivot, theta = -1, int(k), a, max(m.share[k], 0)/a
+		}
+	}
+	m.ops += int64(m.rows)
+	return p, s, theta
+}
+
+func (m *master) move(theta float64) {
+	for i, a := range m.alpha {
+		if a != 0 {
+			m.beta[i] = m.beta[i] - theta*a
+		}
+	}
+	for _, s := range m.marked {
+		m.share[s] += theta * m.rate[s]
+	}
+}
+
+// partner is the position of a basic column of set s that can become its key, or -1.
+func (m *master) partner(s int) int {
+	at, most := -1, math.Inf(-1)
+	for i, b := range m.basic {
+		if b >= 0 && int(m.set[b]) == s && m.beta[i] > most {
+			at, most = i, m.beta[i]
+		}
+	}
+	return at
+}
+
+// swapKey makes the column at position p the key of its set s, and the old key
+// basic at p, in the inverse and in alpha.
+func (m *master) swapKey(s, p int, entering bool) {
+	m.nonzero = m.nonzero[:0]
+	for i, b := range m.basic {
+		if b >= 0 && int(m.set[b]) == s && i != p {
+			m.nonzero = append(m.nonzero, int32(i))
+		}
+	}
+	flip := func(v []float64) {
+		x := -v[p]
+		for _, i := range m.nonzero {
+			x -= v[i]
+		}
+		v[p] = x
+	}
+	for r := range m.rows {
+		if m.unit[r] < 0 {
+			flip(m.inv[r*m.rows : (r+1)*m.rows])
+		}
+	}
+	flip(m.alpha)
+	if entering {
+		m.alpha[p]++
+	}
+	m.nonzero = m.nonzero[:0]
+	old := m.key[s]
+	m.key[s] = m.basic[p]
+	m.basic[p] = old
+	m.where[m.key[s]], m.where[old] = -2, int32(p)
+	m.share[s], m.beta[p] = m.beta[p], m.share[s]
+	m.ops += int64(2 * m.rows)
+}
+
+// pivot replaces what is basic at p by column c, which enters at theta.
+func (m *master) pivot(p int, c int32, gain, theta float64) {
+	inverse := 1 / m.alpha[p]
+	m.alpha[p] = 0
+	for i, a := range m.alpha {
+		if a > 1e-13 || a < -1e-13 {
+			m.nonzero = append(m.nonzero, int32(i))
+		}
+	}
+	for r := range m.rows {
+		at := m.unit[r]
+		if at >= 0 && int(at) != p {
+			continue
+		}
+		col := m.inv[r*m.rows : (r+1)*m.rows]
+		f := inverse
+		if at >= 0 {
+			clear(col)
+			m.unit[r] = -1
+		} else if f *= col[p]; f == 0 {
+			continue
+		}
+		for _, i := range m.nonzero {
+			col[i] -= f * m.alpha[i]
+		}
+		col[p] = f
+		m.pi[r] += gain * f
+		m.ops += int64(len(m.nonzero)) / 2
+	}
+	m.nonzero = m.nonzero[:0]
+	if b := m.basic[p]; b >= 0 {
+		m.where[b] = -1
+	}
+	m.basic[p], m.beta[p] = c, theta
+	if c >= 0 {
+		m.where[c] = int32(p)
+	} else {
+		m.unit[-1-c], m.pi[-1-c] = int32(p), 0
+	}
+}
+
+// refactor computes inverse, values and prices anew from the basis.
+func (m *master) refactor() {
+	structural := m.cand[:0:0]
+	taken := make([]bool, m.rows)
+	for _, b := range m.basic {
+		if b >= 0 {
+			structural = append(structural, b)
+		} else {
+			taken[-1-b] = true
+		}
+	}
+	for r := range m.rows {
+		m.unit[r] = int32(r)
+		m.basic[r] = int32(-1 - r)
+	}
+	clear(m.pi)
+	for _, c := range structural {
+		m.ftran(c)
+		p, most := -1, 1e-10
+		for i, a := range m.alpha {
+			if a = math.Abs(a); a > most && !taken[i] {
+				p, most = i, a
+			}
+		}
+		if p < 0 {
+			m.where[c] = -1 // singular: leave it out
+			continue
+		}
+		taken[p] = true
+		m.pivot(p, c, 0, 0)
+	}
+	m.revalue()
+}
+
+// revalue computes the values and prices that belong to the basis.
+func (m *master) revalue() {
+	for r, v := range m.rhs {
+		m.work[r] = v
+	}
+	for _, c := range m.key {
+		for i := m.off[c]; i < m.off[c+1]; i++ {
+			m.work[m.row[i]] -= m.amt[i]
+		}
+	}
+	clear(m.alpha)
+	for r, v := range m.work {
+		m.axpy(r, v)
+		m.work[r] = 0
+	}
+	copy(m.beta, m.alpha)
+	for s := range m.share {
+		m.share[s] = 1
+	}
+	for i, b := range m.basic {
+		if b >= 0 {
+			m.share[m.set[b]] -= m.beta[i]
+		}
+	}
+	m.reprice()
+}
+
+// reprice computes the prices that belong to the basis.
+func (m *master) reprice() {
+	for r := range m.rows {
+		m.pi[r] = 0
+		if m.unit[r] >= 0 {
+			continue
+		}
+		sum := 0.0
+		col := m.inv[r*m.rows : (r+1)*m.rows]
+		for i, b := range m.basic {
+			if b >= 0 {
+				sum += (m.val[b] - m.val[m.key[m.set[b]]]) * col[i]
+			}
+		}
+		m.pi[r] = sum
+		m.ops += int64(m.rows)
+	}
+}
+
+// objective is the program's value.
+func (m *master) objective() float64 {
+	sum := 0.0
+	for s, c := range m.key {
+		sum += m.share[s] * m.val[c]
+	}
+	for i, b := range m.basic {
+		if b >= 0 {
+			sum += m.beta[i] * m.val[b]
+		}
+	}
+	return sum
+}
+
+// weight is column c's value in the program.
+func (m *master) weight(c int32) float64 {
+	switch p := m.where[c]; {
+	case p >= 0:
+		return m.beta[p]
+	case p == -2:
+		return m.share[m.set[c]]
+	default:
+		return 0
+	}
+}
