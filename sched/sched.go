@@ -213,7 +213,8 @@ type EventKind int
 const (
 	// NodeUp adds or replaces Event.Node.
 	NodeUp EventKind = iota + 1
-	// NodeDown removes the node named Event.Node.Name.
+	// NodeDown removes the node named Event.Node.Name. What becomes of jobs that ran there is told by
+	// events of their own.
 	NodeDown
 	// Submitted adds Event.Job to the pending jobs.
 	Submitted
@@ -221,7 +222,7 @@ const (
 	Started
 	// StartFailed returns the job named Event.ID to the pending ones.
 	StartFailed
-	// Preempted returns the job named Event.ID to the pending ones; its work is lost.
+	// Preempted returns the job named Event.ID, which has stopped, to the pending ones; its work is lost.
 	Preempted
 	// Finished removes the job named Event.ID, which ran Event.Runtime seconds
 	// (at full speed: the slow-down is taken out) and teaches the predictor.
