@@ -8,12 +8,26 @@ const DefaultSketchBins = 80
 
 // Sketch learns a distribution from a stream in constant memory: the streaming
 // histogram of Ben-Haim and Tom-Tov (JMLR 2010), which inserts every value as
-// a bin of its own and merges the two nearest bins when there are too many.
+// a bin of its own and merges two neighbours when there are too many.
 //
-// On top of the paper each bin remembers its extent. A bin that only ever saw
+// Two things differ from the paper. Each bin remembers its extent: one that only ever saw
 // one value is an atom; a merged one spreads its mass over its own extent with
-// its mean kept, so no mass appears between two modes. Up to the bin limit of distinct
-// values the sketch is the empirical distribution itself.
+// its mean kept, so no mass appears between two modes. And the neighbours merged are those
+// whose distance times count is least, not those that are nearest: a heavy tail, whose values are all far apart, would
+// otherwise take the bins of the body, and put the CDF off by 15 % of the mass. Up to the bin limit of distinct
+// values the sketch is the empirical distribution itself. Beyond, of 100,000 values in 80 bins, it is off by
+//
+//	             one sketch                    ten of 10,000 values merged
+//	             CDF     median  p90    p99    CDF     median  p90    p99
+//	lognormal    0.003   0.000   0.001  0.002  0.013   0.002   0.009  0.005
+//	  sorted     0.004   0.000   0.000  0.001  0.004   0.000   0.001  0.001
+//	  reversed   0.003   0.001   0.001  0.003  0.002   0.000   0.000  0.003
+//	bimodal      0.001   0.000   0.000  0.000  0.021   0.000   0.000  0.000
+//	heavy tail   0.001   0.000   0.000  0.002  0.015   0.003   0.004  0.003
+//	drifting     0.002   0.002   0.001  0.000  0.004   0.000   0.007  0.001
+//
+// where CDF is the greatest difference at the values' permilles and quantiles are off by that share of their
+// value.
 //
 // Values are finite and >= 0. The zero value is an empty sketch of
 // [DefaultSketchBins]. A Sketch is not safe for concurrent use; what
@@ -109,16 +123,17 @@ func (s *Sketch) addSum(x float64) {
 	s.sum = t
 }
 
-// mergeNearest joins the two neighbours with the nearest means, the first of equals.
+// mergeNearest joins the two neighbours that lose least by it, the first of equals: the distance of their
+// means times the values that they hold, which is the area by which the CDF may then be off.
 func (s *Sketch) mergeNearest() {
-	best, gap := 0, math.Inf(1)
-	prev := s.bins[0].mean
+	best, least := 0, math.Inf(1)
+	mean, count := s.bins[0].mean, s.bins[0].count
 	for i := 1; i < len(s.bins); i++ {
-		m := s.bins[i].mean
-		if d := m - prev; d < gap {
-			best, gap = i-1, d
+		b := &s.bins[i]
+		if loss := (b.mean - mean) * float64(count+b.count); loss < least {
+			best, least = i-1, loss
 		}
-		prev = m
+		mean, count = b.mean, b.count
 	}
 	s.bins[best] = joined(s.bins[best], s.bins[best+1])
 	n := len(s.bins) - 1
@@ -149,7 +164,11 @@ func (s *Sketch) Merge(o *Sketch) error {
 	if s.count > math.MaxUint64-o.count {
 		return &ParamError{Func: "dist.Sketch.Merge", Param: "count", Value: float64(o.count), Want: "few enough for the count not to overflow"}
 	}
-	s.bins = mergeBins(s.bins, o.bins)
+	if s.count == 0 {
+		s.bins = append(s.bins[:0], o.bins...)
+	} else {
+		s.bins = mergeBins(s.bins, o.bins)
+	}
 	comp := o.comp
 	s.addSum(o.sum)
 	s.comp += comp
@@ -160,25 +179,74 @@ func (s *Sketch) Merge(o *Sketch) error {
 	return nil
 }
 
-// mergeBins interleaves two sorted lists and joins bins whose extents meet.
+// mergeBins interleaves two sorted lists by their means, neither of them empty. Where extents overlap they
+// are cut between the means: to join such bins would join whole chains of them, since sketches of alike
+// values overlap everywhere. Counts and means stay as they are, and no mass appears where neither had any.
 func mergeBins(a, b []bin) []bin {
+	a, b = peeled(a), peeled(b)
 	out := make([]bin, 0, len(a)+len(b))
-	for i, j := 0, 0; i < len(a) || j < len(b); {
+	for len(a) > 0 || len(b) > 0 {
 		var next bin
-		if j == len(b) || i < len(a) && a[i].lo <= b[j].lo {
-			next = a[i]
-			i++
+		if len(b) == 0 || len(a) > 0 && a[0].mean <= b[0].mean {
+			next, a = a[0], a[1:]
 		} else {
-			next = b[j]
-			j++
+			next, b = b[0], b[1:]
 		}
-		if n := len(out); n > 0 && next.lo <= out[n-1].hi {
+		if n := len(out); n > 0 && next.mean == out[n-1].mean {
 			out[n-1] = joined(out[n-1], next)
 		} else {
 			out = append(out, next)
 		}
 	}
+	for i := 1; i < len(out); i++ {
+		out[i-1].part(&out[i])
+	}
 	return out
+}
+
+// peeled is a copy of bins with the smallest and the largest value in bins of their own, so that no cut
+// loses them.
+func peeled(bins []bin) []bin {
+	out := make([]bin, 0, len(bins)+2)
+	first, last := bins[0], bins[len(bins)-1]
+	if first.lo < first.hi {
+		out = append(out, bin{mean: first.lo, lo: first.lo, hi: first.lo, count: 1})
+	}
+	out = append(out, bins...)
+	if first.lo < first.hi {
+		out[1].lose(first.lo)
+	}
+	if last.lo < last.hi {
+		out[len(out)-1].lose(last.hi)
+		out = append(out, bin{mean: last.hi, lo: last.hi, hi: last.hi, count: 1})
+	}
+	return out
+}
+
+// lose takes one of at least two values out of the bin.
+func (b *bin) lose(x float64) {
+	b.count--
+	b.mean = clamp(b.mean+(b.mean-x)/float64(b.count), b.lo, b.hi)
+	if b.count == 1 {
+		b.lo, b.hi = b.mean, b.mean
+	}
+}
+
+// part cuts the extents of two neighbours, b left of o by mean, so that they do not meet.
+func (b *bin) part(o *bin) {
+	if b.hi < o.lo {
+		return
+	}
+	middle := b.mean + (o.mean-b.mean)/2
+	if middle >= o.mean { // no float lies in between
+		middle = b.mean
+	}
+	if o.lo > middle {
+		b.hi = math.Nextafter(o.lo, math.Inf(-1))
+		return
+	}
+	b.hi = math.Min(b.hi, middle)
+	o.lo = math.Nextafter(b.hi, math.Inf(1))
 }
 
 // Count is the exact number of values learnt.

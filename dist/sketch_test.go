@@ -159,6 +159,14 @@ func FuzzSketchUnmarshal(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, data, again)
 		if s.Count() > 0 && s.Count() < 1<<60 {
+			twice, other := s.Clone(), dist.NewSketch(4)
+			fill(t, other, []float64{0, s.Max() / 3, s.Max()})
+			if twice.Merge(s) == nil && twice.Merge(other) == nil {
+				require.Equal(t, s.Max(), twice.Max())
+				merged, err := twice.MarshalBinary()
+				require.NoError(t, err)
+				require.NoError(t, new(dist.Sketch).UnmarshalBinary(merged))
+			}
 			_ = s.Add(s.Max() / 2)
 			h, err := s.Distribution()
 			require.NoError(t, err)
