@@ -48,51 +48,95 @@ func million(b *testing.B) (h *predict.History, jobs []predict.Job, megabytes fl
 	return h, jobs, float64(after.HeapAlloc-before.HeapAlloc) / (1 << 20)
 }
 
+// BenchmarkMillion also reports the 99th percentile of single predictions and the
+// memory of a feature value.
 func BenchmarkMillion(b *testing.B) {
 	h, jobs, megabytes := million(b)
 	b.Run("predict", func(b *testing.B) {
 		b.ReportAllocs()
-		took := make([]time.Duration, 0, 1<<20)
-		i := 0
-		for b.Loop() {
-			start := time.Now()
-			h.Predict(jobs[i%len(jobs)])
-			if len(took) < cap(took) {
-				took = append(took, time.Since(start))
-			}
-			i++
+		var t timing
+		for i := 0; b.Loop(); i++ {
+			t.predict(h, jobs[i%len(jobs)])
 		}
-		slices.Sort(took)
-		b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")
-		b.ReportMetric(megabytes, "MB")
+		t.report(b)
+		b.ReportMetric(megabytes*(1<<20)/float64(h.Len()), "B/value")
 	})
 	b.Run("observe", func(b *testing.B) {
 		b.ReportAllocs()
-		i := 0
-		for b.Loop() {
+		for i := 0; b.Loop(); i++ {
 			if err := h.Observe(jobs[i%len(jobs)], float64(i%1000)); err != nil {
 				b.Fatal(err)
 			}
-			i++
 		}
 	})
 	b.Run("predict after observe", func(b *testing.B) {
 		b.ReportAllocs()
-		took := make([]time.Duration, 0, 1<<20)
-		i := 0
-		for b.Loop() {
+		var t timing
+		for i := 0; b.Loop(); i++ {
 			job := jobs[i%len(jobs)]
 			if err := h.Observe(job, float64(i%1000)); err != nil {
 				b.Fatal(err)
 			}
-			start := time.Now()
-			h.Predict(job)
-			if len(took) < cap(took) {
-				took = append(took, time.Since(start))
-			}
-			i++
+			t.predict(h, job)
 		}
-		slices.Sort(took)
-		b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")
+		t.report(b)
 	})
+}
+
+// BenchmarkContention is predictions from all cores, alone and while one in ten calls observes.
+func BenchmarkContention(b *testing.B) {
+	for name, every := range map[string]int{"predict": 0, "predict, a tenth observe": 10} {
+		b.Run(name, func(b *testing.B) {
+			h := newHistory(b, nil)
+			for i := range 20_000 {
+				require.NoError(b, h.Observe(benchJob(i%5000), float64(i%777)))
+			}
+			b.RunParallel(func(pb *testing.PB) {
+				for i := 1; pb.Next(); i++ {
+					job := benchJob(i % 5000)
+					if every == 0 || i%every != 0 {
+						h.Predict(job)
+					} else if err := h.Observe(job, float64(i%777)); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkPredict is what a forecast costs when memory does not: ten feature values,
+// each with a full sketch.
+func BenchmarkPredict(b *testing.B) {
+	h := newHistory(b, nil)
+	jobs := make([]predict.Job, 8)
+	for i := range jobs {
+		jobs[i] = predict.Job{Attributes: map[string]string{
+			"user": "u" + strconv.Itoa(i%2), "name": "n" + strconv.Itoa(i%4), "class": "2", "tasks": "7", "priority": "1",
+		}}
+	}
+	for i := range 5000 {
+		require.NoError(b, h.Observe(jobs[i%8], float64(1000+i*7919%1777*(1+i%4))))
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		h.Predict(jobs[i%8])
+	}
+}
+
+// timing keeps the time of single predictions.
+type timing struct{ took []time.Duration }
+
+func (t *timing) predict(h *predict.History, job predict.Job) {
+	start := time.Now()
+	h.Predict(job)
+	if len(t.took) < 1<<20 {
+		t.took = append(t.took, time.Since(start))
+	}
+}
+
+func (t *timing) report(b *testing.B) {
+	slices.Sort(t.took)
+	b.ReportMetric(float64(t.took[len(t.took)/2].Nanoseconds())/1e3, "p50-µs")
+	b.ReportMetric(float64(t.took[len(t.took)*99/100].Nanoseconds())/1e3, "p99-µs")
 }

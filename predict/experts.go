@@ -2,7 +2,6 @@ package predict
 
 import (
 	"math"
-	"sync/atomic"
 
 	"github.com/hedgesched/hedge/dist"
 )
@@ -35,7 +34,6 @@ type entry struct {
 	ring   []float64              // the recent values; ring[head] is the oldest once full
 	head   int
 	sketch *dist.Sketch // nil while the ring still holds every value
-	hist   atomic.Pointer[dist.Histogram]
 	prev   int32
 	next   int32
 }
@@ -45,7 +43,6 @@ func (e *entry) reset(key string) {
 	e.key, e.n, e.act, e.head = key, 0, 0, 0
 	e.est, e.err = [numEstimators]float64{}, [numEstimators]float64{}
 	e.ring, e.sketch = nil, nil
-	e.hist.Store(nil)
 }
 
 // observe scores the estimators by what they said before x, then learns x.
@@ -61,7 +58,6 @@ func (e *entry) observe(x float64, o *HistoryOptions, scratch []float64) error {
 	}
 	e.n++
 	e.estimate(x, o, scratch)
-	e.hist.Store(nil)
 	return nil
 }
 
@@ -124,18 +120,6 @@ func (e *entry) nmae(k int) float64 {
 		return math.Inf(1)
 	}
 	return e.err[k] / e.act
-}
-
-// histogram is the distribution of the feature value's runtimes.
-func (e *entry) histogram(bins int) (*dist.Histogram, error) {
-	s := e.sketch
-	if s == nil {
-		var err error
-		if s, err = sketchOf(e.ring, e.head, bins); err != nil {
-			return nil, err
-		}
-	}
-	return s.Distribution()
 }
 
 // sketchOf feeds a ring, oldest value first, to a new sketch.

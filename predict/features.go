@@ -124,7 +124,7 @@ func (f Feature) with(p part) Feature {
 // asked for, what is run by whomever, and "all". The set is short on purpose: among many
 // feature values that hold a handful of samples each, the lowest NMAE is often luck. On
 // six public logs (Google 2011, KTH-SP2, LLNL-Atlas, SDSC-BLUE, RICC, Theta) leaving out
-// user+hour and user+weekday brought the decile pinball loss down by 4 to 8 %, and leaving out requests
+// user+hour and user+weekday brought the decile pinball loss of the best history down by 4 to 8 %, and leaving out requests
 // without a user up to 9 % more on the five that have requests. Add them back
 // through [HistoryOptions].Features where runtimes do follow the clock.
 func DefaultFeatures() []Feature {

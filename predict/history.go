@@ -35,7 +35,7 @@ type HistoryOptions struct {
 	// Features are what history is kept by; default [DefaultFeatures]. [All]
 	// is added when missing: it is what a job without history falls back to.
 	Features []Feature
-	// Bins bounds the bins of a feature value's histogram; default 80, at least 2.
+	// Bins bounds the bins of a feature value's histogram and of a forecast; default 80, at least 2.
 	Bins int
 	// Recent is how many last values the median and the recent mean are taken
 	// of; default 20, at most 1024.
@@ -44,18 +44,21 @@ type HistoryOptions struct {
 	Alpha float64
 	// Forget is the factor by which an expert's past errors lose weight with each
 	// new one, in (0, 1]. Default 1, as in the paper: errors never fade. On six
-	// public logs 0.98 made the pinball loss better on two and worse on four.
+	// public logs 0.98 made the pinball loss of the best history better on two and worse on four.
 	Forget float64
 	// MinSamples is how many completions a feature value needs before it may
 	// be preferred over others by its NMAE, at least 2 (one scored
 	// prediction); default 2. On six public logs 3 and 5 put fewer points
-	// within 2x, widened the intervals, and moved the pinball loss little either way. Where no feature value of a job has as many, see [History.Predict].
+	// within 2x. Where no feature value of a job has as many, see [History.Predict].
 	MinSamples int
 	// MaxValues bounds the feature values remembered in all; the least recently observed
 	// are forgotten first. Default 1<<20. A feature value takes about 250
 	// bytes with one sample and up to a few KiB with many.
 	MaxValues int
-	// RecentOnly forecasts the histogram of the recent values in place of all
+	// Blend is how many of a job's feature values a forecast mixes, the best ones by their NMAE;
+	// default 4. With 1 it is, as in the paper, the history of one feature value.
+	Blend int
+	// RecentOnly keeps and forecasts the recent values alone, in place of half recent, half all
 	// values: sharper where runtimes drift, far worse where a user submits long series of alike jobs.
 	RecentOnly bool
 	// Prior is the forecast without any history; default a lognormal with median 10 min
@@ -78,6 +81,7 @@ func (o *HistoryOptions) withDefaults() (HistoryOptions, error) {
 	orInt(&c.Recent, 20)
 	orInt(&c.MinSamples, 2)
 	orInt(&c.MaxValues, 1<<20)
+	orInt(&c.Blend, 4)
 	orFloat(&c.Alpha, 0.6)
 	orFloat(&c.Forget, 1)
 	if c.Prior == nil {
@@ -100,6 +104,8 @@ func (o *HistoryOptions) check() error {
 		return fmt.Errorf("%w: MinSamples %d, at least 2", ErrOptions, o.MinSamples)
 	case o.MaxValues < 1 || o.MaxValues > math.MaxInt32:
 		return fmt.Errorf("%w: MaxValues %d, 1 to %d", ErrOptions, o.MaxValues, math.MaxInt32)
+	case o.Blend < 1:
+		return fmt.Errorf("%w: Blend %d, at least 1", ErrOptions, o.Blend)
 	case !(o.Alpha > 0 && o.Alpha <= 1):
 		return fmt.Errorf("%w: Alpha %v, in (0, 1]", ErrOptions, o.Alpha)
 	case !(o.Forget > 0 && o.Forget <= 1):
@@ -128,7 +134,8 @@ func orFloat(v *float64, d float64) {
 // History is 3σPredict (section 4.1): for every value of every feature it
 // keeps a streaming histogram and four point estimators, scores each (feature value,
 // estimator) by the normalised mean absolute error of what it would have
-// predicted, and forecasts with the best. It is safe for concurrent use;
+// predicted, takes the best as its point and forecasts from the histories of the best
+// feature values, as the package comment tells. It is safe for concurrent use;
 // predictions run side by side.
 type History struct {
 	opts HistoryOptions
@@ -139,13 +146,8 @@ type History struct {
 	scratch []float64
 	keys    []byte
 
-	cacheMu sync.Mutex
-	cached  []*entry // whose histograms are cached, a ring
-	cacheAt int
+	blends sync.Pool // of *blend
 }
-
-// maxCached bounds the cached histograms.
-const maxCached = 4096
 
 // NewHistory returns an empty history; nil options are the defaults. Options out
 // of range are refused with [ErrOptions] or [ErrFeature].
@@ -180,26 +182,29 @@ func (h *History) Len() int {
 	return len(h.table.index)
 }
 
-// Predict forecasts the job's runtime, in seconds. Of the job's feature values
-// with at least MinSamples completions it takes the expert with the lowest NMAE,
-// ties going to the feature with more parts. If there are none, the feature
+// Predict forecasts the job's runtime, in seconds. Its point is that of the
+// expert with the lowest NMAE among the job's feature values with at least MinSamples
+// completions, ties going to the feature with more parts. If there are none, the feature
 // with most parts that has been seen at all forecasts by its median; a job
 // with no history whatever gets the prior, whose point is its median.
 //
-// With [Distribution] results Dist is the histogram of the feature value's runtimes,
-// cached until it changes; with [Point], Dist is the point.
+// With [Distribution] results Dist mixes the histories of the best feature values as the
+// package comment tells; with [Point], Dist is the point. Predicting is no use that keeps a
+// feature value from being forgotten: only completions do.
 func (h *History) Predict(job Job) Prediction {
 	var v values
 	h.plan.values(job, &v)
+	var buf [maxOnStack]choice
 	h.mu.RLock()
-	c := h.choose(&v)
+	cands := h.candidates(buf[:0], &v)
+	c := choose(cands)
 	if c.e == nil {
 		h.mu.RUnlock()
 		return h.prior()
 	}
 	p := Prediction{Point: c.e.est[c.k], Samples: int(min(c.e.n, math.MaxInt))}
 	if h.opts.Result == Distribution {
-		p.Dist = h.histogram(c.e)
+		p.Dist = h.forecast(cands)
 	}
 	h.mu.RUnlock()
 	if p.Dist == nil {
@@ -210,6 +215,9 @@ func (h *History) Predict(job Job) Prediction {
 	}
 	return p
 }
+
+// maxOnStack is the number of a job's feature values up to which choosing allocates nothing.
+const maxOnStack = 32
 
 func (h *History) prior() Prediction {
 	m := h.opts.Prior.Quantile(0.5)
@@ -228,6 +236,7 @@ type choice struct {
 	parts   int
 	trusted bool
 	score   float64
+	weight  float64 // in the forecast, relative to the others; 0 when not trusted
 }
 
 // better says whether c should be preferred to d.
@@ -244,9 +253,9 @@ func (c *choice) better(d *choice) bool {
 	}
 }
 
-// choose picks the expert; its e is nil without history. The caller holds mu.
-func (h *History) choose(v *values) choice {
-	var best choice
+// candidates appends the best expert of each of the job's feature values that has
+// history, in the order of the features. The caller holds mu.
+func (h *History) candidates(out []choice, v *values) []choice {
 	var buf [256]byte
 	for f := range h.plan.features {
 		key, ok := h.plan.key(buf[:0], f, v)
@@ -259,8 +268,20 @@ func (h *History) choose(v *values) choice {
 		}
 		c := choice{e: e, feature: f, parts: len(h.plan.features[f]), trusted: e.n >= uint64(h.opts.MinSamples)}
 		c.k, c.score = h.bestEstimator(e, c.trusted)
-		if c.better(&best) {
-			best = c
+		if c.trusted {
+			c.weight = weigh(e.n, c.score)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// choose picks the expert; its e is nil without history.
+func choose(cands []choice) choice {
+	var best choice
+	for i := range cands {
+		if cands[i].better(&best) {
+			best = cands[i]
 		}
 	}
 	return best
@@ -280,26 +301,18 @@ func (h *History) bestEstimator(e *entry, trusted bool) (k int, score float64) {
 	return k, score
 }
 
-// histogram returns the entry's cached histogram, made if need be. The caller
-// holds mu for reading, so the entry does not change meanwhile.
-func (h *History) histogram(e *entry) dist.Distribution {
-	if d := e.hist.Load(); d != nil {
-		return d
+// forecast is the distribution for a job with the candidates. The
+// caller holds mu for reading, so no entry changes meanwhile.
+func (h *History) forecast(cands []choice) dist.Distribution {
+	b, _ := h.blends.Get().(*blend)
+	if b == nil {
+		b = &blend{}
 	}
-	d, err := e.histogram(h.opts.Bins)
+	defer h.blends.Put(b)
+	d, err := b.forecast(cands, h.opts.Blend, h.opts.Bins)
 	if err != nil {
 		return nil
 	}
-	h.cacheMu.Lock()
-	defer h.cacheMu.Unlock()
-	if len(h.cached) < maxCached {
-		h.cached = append(h.cached, e)
-	} else {
-		h.cached[h.cacheAt].hist.Store(nil)
-		h.cached[h.cacheAt] = e
-		h.cacheAt = (h.cacheAt + 1) % maxCached
-	}
-	e.hist.Store(d)
 	return d
 }
 
@@ -358,7 +371,7 @@ func (h *History) Explain(job Job) []Candidate {
 	h.plan.values(job, &v)
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	best := h.choose(&v)
+	best := choose(h.candidates(nil, &v))
 	var out []Candidate
 	var buf [256]byte
 	for f := range h.plan.features {

@@ -65,7 +65,6 @@ func (h *History) Load(r io.Reader) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.table = t
-	h.cached, h.cacheAt = nil, 0
 	return nil
 }
 

@@ -1,0 +1,189 @@
+package predict
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/dist"
+)
+
+const (
+	// sharpness is the power of a feature value's NMAE its share in a forecast falls by: a
+	// normalised error is a relative standard deviation up to a factor, and weights by
+	// inverse variance are those of the best linear combination.
+	sharpness = 2
+	// faultless is added to every NMAE, so that histories without any error share evenly.
+	faultless = 1e-6
+	// broader is how many times the samples of the leading feature value another must
+	// have to stand in for what the leading one has not seen yet.
+	broader = 4
+)
+
+// point is some of a forecast's mass at a runtime.
+type point struct{ x, mass float64 }
+
+// blend puts a forecast together: the weighted values of several histories,
+// sorted run by run and merged, then gathered into bins. It is scratch space,
+// reused from forecast to forecast.
+type blend struct {
+	points, spare []point
+	runs          []int // where each sorted run in points ends
+	sorted        []float64
+	x, cum        []float64
+}
+
+func (b *blend) reset() {
+	b.points, b.runs = b.points[:0], b.runs[:0]
+}
+
+// add adds a feature value's history with the given mass: half of it the
+// recent values, half all values, or recent values alone where those are all there are.
+func (b *blend) add(e *entry, mass float64) {
+	recent := mass
+	if e.sketch != nil {
+		recent /= 2
+		b.addSketch(e.sketch, mass/2)
+	}
+	b.sorted = append(b.sorted[:0], e.ring...)
+	slices.Sort(b.sorted)
+	each := recent / float64(len(b.sorted))
+	for _, x := range b.sorted {
+		b.points = append(b.points, point{x, each})
+	}
+	b.runs = append(b.runs, len(b.points))
+}
+
+// addSketch adds a sketch's quantiles in the middle of cells of equal mass, the last of
+// which is halved again and again: runtimes have long right tails.
+func (b *blend) addSketch(s *dist.Sketch, mass float64) {
+	const cells, halvings = 16, 4
+	below, width := 0.0, 1.0/cells
+	for i := range cells + halvings {
+		if i >= cells-1 && i < cells+halvings-1 {
+			width /= 2
+		}
+		b.points = append(b.points, point{s.Quantile(below + width/2), mass * width})
+		below += width
+	}
+	b.runs = append(b.runs, len(b.points))
+}
+
+// merge sorts the points by merging neighbouring runs until one is left.
+func (b *blend) merge() {
+	for len(b.runs) > 1 {
+		b.spare = b.spare[:0]
+		from, out := 0, 0
+		for i := 0; i < len(b.runs); i += 2 {
+			mid := b.runs[i]
+			to := b.runs[min(i+1, len(b.runs)-1)]
+			b.spare = mergeRuns(b.spare, b.points[from:mid], b.points[mid:to])
+			b.runs[out] = to
+			from, out = to, out+1
+		}
+		b.runs = b.runs[:out]
+		b.points, b.spare = b.spare, b.points
+	}
+}
+
+func mergeRuns(out, a, b []point) []point {
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].x <= b[0].x {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// histogram gathers the points into at most bins bins of about equal mass, each
+// over the extent of its points and with their mean; equal values stay together.
+func (b *blend) histogram(bins int) (*dist.Histogram, error) {
+	b.merge()
+	total := 0.0
+	for _, p := range b.points {
+		total += p.mass
+	}
+	b.x, b.cum = b.x[:0], b.cum[:0]
+	below, least := 0.0, total/float64(bins)
+	for i := 0; i < len(b.points); {
+		g, next := b.gather(i, least)
+		b.bin(g, below/total, min(1, (below+g.mass)/total))
+		below, i = below+g.mass, next
+	}
+	b.cum[len(b.cum)-1] = 1
+	return dist.FromKnots(b.x, b.cum)
+}
+
+// group is a bin in the making.
+type group struct{ lo, mean, hi, mass float64 }
+
+// gather joins the points from i on until they have the least mass, and
+// whatever equals the last of them.
+func (b *blend) gather(i int, least float64) (g group, next int) {
+	first, sum := i, 0.0
+	for ; i < len(b.points); i++ {
+		p := b.points[i]
+		if g.mass >= least && p.x != g.hi {
+			break
+		}
+		g.hi = p.x
+		g.mass += p.mass
+		sum += p.mass * (p.x - b.points[first].x)
+	}
+	g.lo = b.points[first].x
+	g.mean = min(g.lo+sum/g.mass, g.hi)
+	return g, i
+}
+
+// bin writes the knots of a bin: two uniform pieces that meet at its mean.
+func (b *blend) bin(g group, from, to float64) {
+	b.knot(g.lo, from)
+	if g.lo < g.mean && g.mean < g.hi {
+		b.knot(g.mean, from+(to-from)*(g.hi-g.mean)/(g.hi-g.lo))
+	}
+	b.knot(g.hi, to)
+}
+
+func (b *blend) knot(x, cum float64) {
+	b.x, b.cum = append(b.x, x), append(b.cum, cum)
+}
+
+// weigh is the unnormalised share in a forecast of a feature value with n samples:
+// by how well it has predicted, and by the n/(n+1) that so many samples are worth.
+func weigh(n uint64, nmae float64) float64 {
+	return math.Pow(nmae+faultless, -sharpness) * (1 - 1/float64(n+1))
+}
+
+// forecast mixes the histories of the job's feature values: the leading ones by their
+// weights, and for what the first of them, with n samples, has not seen yet, 1/(n+1) as the
+// rule of succession has it, the best one with many times its samples.
+func (b *blend) forecast(cands []choice, leaders, bins int) (*dist.Histogram, error) {
+	b.reset()
+	slices.SortStableFunc(cands, byWeight)
+	first := cands[0]
+	total := 0.0
+	for i, c := range cands[:min(leaders, len(cands))] {
+		share := 1.0
+		if i > 0 {
+			if share = c.weight / first.weight; !(share > 0) { // not trusted, or no better than nothing
+				break
+			}
+		}
+		b.add(c.e, share)
+		total += share
+	}
+	for _, c := range cands[1:] {
+		if c.e.n/broader >= first.e.n {
+			b.add(c.e, total/float64(first.e.n))
+			break
+		}
+	}
+	return b.histogram(bins)
+}
+
+// byWeight orders the heaviest first, those of equal weight by number of parts.
+func byWeight(c, d choice) int {
+	return cmp.Or(cmp.Compare(d.weight, c.weight), cmp.Compare(d.parts, c.parts))
+}
