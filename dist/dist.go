@@ -4,7 +4,7 @@
 // Values are immutable and safe for concurrent use. All quantities are
 // float64; the unit (seconds, cores, bytes) belongs to the caller. The type
 // that learns from a stream is [Sketch]; it is not a Distribution itself but
-// yields one.
+// yields one. [Marshal] writes any distribution of the package down, [Unmarshal] reads it.
 //
 // The package never reads a clock, never draws randomness of its own and
 // never integrates numerically where a closed form exists.
