@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -454,10 +455,56 @@ func TestLoopStopwatch(t *testing.T) {
 	assert.Equal(t, []time.Duration{4 - 1, 9 - 4, 16 - 9}, []time.Duration{cycle.SnapshotTime, cycle.PlanTime, cycle.ApplyTime})
 }
 
-// TestLoopStateEqualsScratch drives a loop at random and compares each
-// snapshot with one computed from nothing but what the snapshot says runs.
+// truth knows from the plans alone which jobs were told to stop, and computes what must be free.
+type truth struct {
+	t        *testing.T
+	stopping map[string]sched.Running
+	busy     int // cycles in which a job was stopping
+}
+
+func (w *truth) check(s *sched.Snapshot) {
+	want := slices.Clone(s.Nodes.Capacity())
+	take := func(r sched.Running) {
+		demand, err := s.Nodes.Demand(r.Job.Demand)
+		require.NoError(w.t, err)
+		for _, nt := range r.Nodes {
+			n, ok := s.Nodes.Index(nt.Node)
+			for k, d := range demand {
+				if ok {
+					want[n*len(demand)+k] -= d * float64(nt.Tasks)
+				}
+			}
+		}
+	}
+	for _, r := range s.Running {
+		take(r)
+		require.NotContains(w.t, w.stopping, r.Job.ID)
+	}
+	for _, r := range w.stopping {
+		take(r)
+	}
+	for _, p := range s.Pending {
+		require.NotContains(w.t, w.stopping, p.Job.ID)
+	}
+	w.busy += min(1, len(w.stopping))
+	require.InDeltaSlice(w.t, want, s.Free, 1e-9)
+	require.True(w.t, slices.IsSortedFunc(s.Pending, func(a, b sched.Pending) int { return a.Job.Submitted.Compare(b.Job.Submitted) }))
+	require.True(w.t, slices.IsSortedFunc(s.Running, func(a, b sched.Running) int { return a.Started.Compare(b.Started) }))
+}
+
+// preempted notes what a plan for the snapshot stops.
+func (w *truth) preempted(s *sched.Snapshot, plan *sched.Plan) {
+	for _, id := range schedtest.Preempted(plan) {
+		i := slices.IndexFunc(s.Running, func(r sched.Running) bool { return r.Job.ID == id })
+		w.stopping[id] = s.Running[i]
+	}
+}
+
+// TestLoopStateEqualsScratch drives a loop at random, on a cluster whose starts fail and whose tasks stop late, and
+// compares each snapshot with one computed from nothing but what the snapshot says runs and what was told to stop.
 func TestLoopStateEqualsScratch(t *testing.T) {
-	for seed := range uint64(10) {
+	busy := 0
+	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		nodes := schedtest.Nodes(10, 2)
 		for i := range nodes {
@@ -465,38 +512,38 @@ func TestLoopStateEqualsScratch(t *testing.T) {
 		}
 		c := schedtest.NewCluster(schedtest.At(0), nodes)
 		c.Refuse = func(string) bool { return rng.IntN(5) == 0 }
-		check := func(s *sched.Snapshot) {
-			want := slices.Clone(s.Nodes.Capacity())
-			for _, r := range s.Running {
-				demand, err := s.Nodes.Demand(r.Job.Demand)
-				require.NoError(t, err)
-				for _, nt := range r.Nodes {
-					n, _ := s.Nodes.Index(nt.Node)
-					for k, d := range demand {
-						want[n*len(demand)+k] -= d * float64(nt.Tasks)
-					}
-				}
-			}
-			require.InDeltaSlice(t, want, s.Free, 1e-9)
-			require.True(t, slices.IsSortedFunc(s.Pending, func(a, b sched.Pending) int { return a.Job.Submitted.Compare(b.Job.Submitted) }))
-			require.True(t, slices.IsSortedFunc(s.Running, func(a, b sched.Running) int { return a.Started.Compare(b.Started) }))
-		}
-		loop := newLoop(t, c, &spy{Policy: baseline.NewPrio(), see: check}, schedtest.Forecasts())
+		c.HoldStops = seed%2 == 0
+		w := &truth{t: t, stopping: map[string]sched.Running{}}
+		var shown *sched.Snapshot
+		loop := newLoop(t, c, &spy{Policy: baseline.NewPrio(), see: func(s *sched.Snapshot) { shown = s.Clone(); w.check(s) }}, schedtest.Forecasts())
 		for i := range 120 {
 			id := fmt.Sprintf("j%d", i)
 			c.Submit(schedtest.Job(id, 1+rng.IntN(8)).Submitted(float64(i)).Priority(rng.IntN(3)).
 				Demand(sched.Resources{"cpu": float64(1+rng.IntN(4)) / 2, "mem": float64(rng.IntN(4))}).Job(), float64(5+rng.IntN(80)))
 			switch rng.IntN(12) {
 			case 0:
-				c.Withdraw(fmt.Sprintf("j%d", rng.IntN(i+1)))
+				gone := fmt.Sprintf("j%d", rng.IntN(i+1))
+				c.Withdraw(gone)
+				delete(w.stopping, gone)
 			case 1:
 				c.NodeDown("n3")
 			case 2:
 				c.NodeUp(nodes[3])
 			}
-			step(t, loop, c, float64(i*4))
+			for _, id := range slices.Sorted(maps.Keys(w.stopping)) {
+				if rng.IntN(3) == 0 {
+					c.Stop(id)
+					delete(w.stopping, id)
+				}
+			}
+			cycle := step(t, loop, c, float64(i*4))
+			if c.HoldStops {
+				w.preempted(shown, cycle.Plan)
+			}
 		}
+		busy += w.busy
 	}
+	require.Greater(t, busy, 50, "tasks must be stopping while plans are made")
 }
 
 func TestRun(t *testing.T) {
