@@ -84,7 +84,8 @@ type encoder struct {
 	text  json.RawMessage // of nodes
 
 	doc document
-	at  map[*dist.Histogram]int // index in doc.Dists
+	at  map[string]int          // index in doc.Dists, by text
+	of  map[*dist.Histogram]int // the same by what the text is of
 }
 
 func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
@@ -97,7 +98,7 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 	if err := e.encodeNodes(s.Nodes); err != nil {
 		return nil, err
 	}
-	e.at = make(map[*dist.Histogram]int)
+	e.at, e.of = make(map[string]int), make(map[*dist.Histogram]int)
 	e.doc = document{
 		Version: version, Now: s.Now.UTC(), Nodes: e.text, Free: s.Free, Dists: []json.RawMessage{},
 		Pending: make([]pending, len(s.Pending)), Running: make([]running, len(s.Running)),
@@ -175,21 +176,25 @@ func (e *encoder) prediction(p predict.Prediction) (prediction, error) {
 	return out, nil
 }
 
-// dist is the place of d in the document. Jobs that are alike share a history, which is long; other
-// distributions are short.
+// dist is the place of d in the document, in which everything is written once. Many jobs share a history, which
+// is long, so that one that was met before is known by its address.
 func (e *encoder) dist(d dist.Distribution) (int, error) {
 	h, ok := d.(*dist.Histogram)
-	if at, known := e.at[h]; ok && known {
+	if at, known := e.of[h]; ok && known {
 		return at, nil
 	}
 	text, err := dist.Marshal(d)
 	if err != nil {
 		return 0, err
 	}
-	at := len(e.doc.Dists)
-	e.doc.Dists = append(e.doc.Dists, text)
+	at, known := e.at[string(text)]
+	if !known {
+		at = len(e.doc.Dists)
+		e.doc.Dists = append(e.doc.Dists, text)
+		e.at[string(text)] = at
+	}
 	if ok {
-		e.at[h] = at
+		e.of[h] = at
 	}
 	return at, nil
 }

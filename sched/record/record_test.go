@@ -246,6 +246,12 @@ func TestOddSnapshotIsReadBack(t *testing.T) {
 	assert.True(t, math.Signbit(back.Free[0]))
 	assert.Same(t, back.Pending[0].Prediction.Dist, back.Pending[1].Prediction.Dist, "what was shared is shared")
 	assert.Equal(t, 1, strings.Count(string(data), `"histogram"`))
+	twin, err := dist.FromSamples([]float64{1, 2, 4})
+	require.NoError(t, err)
+	s.Pending[1].Prediction.Dist = twin
+	again, err := record.Marshal(s)
+	require.NoError(t, err)
+	assert.Equal(t, string(data), string(again), "equal snapshots are written alike")
 	assert.NotContains(t, string(data), "\n")
 }
 
