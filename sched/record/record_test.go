@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -474,4 +475,28 @@ func FuzzUnmarshal(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, string(written), string(again))
 	})
+}
+
+// TestNoFieldIsForgotten fails when a type that is written gains a field: write it too.
+func TestNoFieldIsForgotten(t *testing.T) {
+	for _, c := range []struct {
+		of     any
+		fields []string
+	}{
+		{sched.Snapshot{}, []string{"Now", "Nodes", "Free", "Pending", "Running"}},
+		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
+		{sched.Pending{}, []string{"Job", "Prediction"}},
+		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed"}},
+		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
+		{sched.Job{}, []string{"ID", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Priority",
+			"Required", "Preferred", "Slowdown", "Submitted"}},
+		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples"}},
+		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},
+	} {
+		var fields []string
+		for i := range reflect.TypeOf(c.of).NumField() {
+			fields = append(fields, reflect.TypeOf(c.of).Field(i).Name)
+		}
+		assert.Equal(t, c.fields, fields, "%T", c.of)
+	}
 }
