@@ -250,7 +250,7 @@ func (x *extraction) decide(i int, ahead []string) sched.Decision {
 		k.release()
 		return d
 	}
-	d.Reason.Code = x.why(k, p)
+	d.Reason.Code = x.why(k)
 	if d.Reason.Code == sched.ReasonDeferred {
 		d.Reason.Ahead = ahead
 	}
@@ -274,7 +274,7 @@ func (x *extraction) chance(k *known, p *pick) float64 {
 }
 
 // why says why a job does not start.
-func (x *extraction) why(k *known, p *pick) sched.ReasonCode {
+func (x *extraction) why(k *known) sched.ReasonCode {
 	switch {
 	case k.absent != "":
 		return k.absent

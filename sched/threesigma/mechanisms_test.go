@@ -208,6 +208,42 @@ func TestPreemptWeight(t *testing.T) {
 	}
 }
 
+// TestPreemptionSparesWork: of two jobs the one is preempted that throws less work away, though it earns more.
+func TestPreemptionSparesWork(t *testing.T) {
+	job := func(id string, value float64) *sched.Job {
+		j := be(t, id, 1)
+		u, err := utility.LinearDecay(value, 1000*time.Hour)
+		require.NoError(t, err)
+		j.Utility = u
+		return j
+	}
+	now := epoch.Add(25 * time.Minute)
+	for _, lasts := range []float64{30 * minute, 20 * minute} { // nearly done, and overdue
+		s := cluster(t, 2, now,
+			sched.Running{Job: job("old", 4), Prediction: forecast(point(t, lasts)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}},
+			sched.Running{Job: job("young", 5), Prediction: forecast(point(t, lasts)), Started: now.Add(-time.Minute), Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}})
+		urgent := slo(t, "urgent", 1, 10*time.Minute)
+		urgent.Submitted = now
+		s.Pending = []sched.Pending{{Job: urgent, Prediction: forecast(uniform(t, 5*minute, 8*minute))}}
+		got := plan(t, policy(t, threesigma.Config{Slot: 4 * time.Minute, Window: 20 * time.Minute}), s)
+		assert.Contains(t, got, "young")
+		assert.NotContains(t, got, "old")
+		assert.Equal(t, sched.Start, got["urgent"].Kind)
+	}
+}
+
+// TestHaste: of a job that is worth the same whenever it starts the later starts are worth a little less.
+func TestHaste(t *testing.T) {
+	for haste, want := range map[float64]float64{threesigma.None: 100, 0: 100 - 0.2*5/12, 0.5: 100 - 50.0*5/12} {
+		running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+		s := cluster(t, 1, epoch, running)
+		s.Pending = []sched.Pending{{Job: slo(t, "slo", 1, time.Hour), Prediction: forecast(point(t, 60))}}
+		got := plan(t, policy(t, threesigma.Config{Slot: time.Minute, Haste: haste, Without: threesigma.Preemption}), s)["slo"]
+		assert.Equal(t, epoch.Add(5*time.Minute), got.Start)
+		assert.InDelta(t, want, got.Reason.Value, 1e-9, "haste %v", haste)
+	}
+}
+
 // TestWarmStart: the solver is told the last plan, and not without the mechanism.
 func TestWarmStart(t *testing.T) {
 	for _, without := range []threesigma.Mechanism{0, threesigma.WarmStart} {
@@ -450,6 +486,7 @@ func TestConfigError(t *testing.T) {
 		{"LateWeight", threesigma.Config{LateWeight: math.Inf(-1)}},
 		{"PreemptWeight", threesigma.Config{PreemptWeight: -2}},
 		{"PreemptWeight", threesigma.Config{PreemptWeight: math.MaxFloat64}},
+		{"Haste", threesigma.Config{Haste: -0.1}},
 		{"CutOff", threesigma.Config{CutOff: 1.01}},
 		{"OverEstimate", threesigma.Config{OverEstimate: 7}},
 		{"Without", threesigma.Config{Without: 1 << 30}},

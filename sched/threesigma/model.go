@@ -161,6 +161,7 @@ func (m *model) offer(k *known) {
 		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
 		m.valued += len(m.worth)
 		for s, v := range m.worth {
+			v *= 1 - cfg.Haste*float64(s)/float64(len(m.worth))
 			void := !(v > 0)
 			if !void {
 				k.worthless = false

@@ -91,14 +91,22 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 	h.usage[0] = 1
 }
 
-// overdue is survive past the end of the distribution (section 4.2.1): the job is taken to finish a cycle after the
-// end, when that has passed two cycles later, then four, and so on.
+// overdue is survive past the end of the distribution (section 4.2.1).
 func (p *Policy) overdue(h *held, d dist.Distribution, elapsed float64) {
 	clear(h.usage)
 	h.usage[0] = 1
 	if p.cfg.Without&ExpInc != 0 {
 		return
 	}
+	until, slot := p.until(d, elapsed), p.cfg.Slot.Seconds()
+	for t := 1; t < len(h.usage) && elapsed+float64(t)*slot < until; t++ {
+		h.usage[t] = 1
+	}
+}
+
+// until is the runtime that a job which outlived its distribution is taken to have: a cycle more than the longest there
+// was, when that has passed two cycles more, then four, and so on.
+func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	_, until := d.Bounds()
 	if math.IsInf(until, 0) {
 		until = d.Quantile(1 - 0x1p-53)
@@ -106,26 +114,28 @@ func (p *Policy) overdue(h *held, d dist.Distribution, elapsed float64) {
 	for step := p.cfg.Cycle.Seconds(); until <= elapsed; step *= 2 {
 		until += step
 	}
-	slot := p.cfg.Slot.Seconds()
-	for t := 1; t < len(h.usage) && elapsed+float64(t)*slot < until; t++ {
-		h.usage[t] = 1
-	}
+	return until
 }
 
-// price is what preempting the running job costs: the utility it is expected to earn if it goes on.
+// price is what preempting the running job costs: the utility it is expected to earn if it goes on and, at
+// the same rate, the work that is thrown away and would have to be done again. A job that is nearly done
+// costs nearly twice what it earns.
 func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if p.cfg.PreemptWeight == 0 {
 		return 0
 	}
-	d := h.runtimes.on(r.Slowed)
-	elapsed := now.Sub(r.Started).Seconds()
+	d, own := h.runtimes.on(r.Slowed), worthOf(r.Job)
+	elapsed := max(0, now.Sub(r.Started).Seconds())
 	began := r.Started.Sub(r.Job.Submitted).Seconds()
-	own := worthOf(r.Job)
-	worth := own.At(began + elapsed)
+	worth, left := 0.0, 0.0
 	if rest, err := dist.Condition(d, elapsed); err == nil && d.CDF(elapsed) < 1 {
-		worth = utility.Expected(own, rest, began)
+		worth, left = utility.Expected(own, rest, began), rest.Mean()-elapsed
+	} else {
+		until := p.until(d, elapsed)
+		worth, left = own.At(began+until), until-elapsed
 	}
-	return min(p.cfg.PreemptWeight*max(worth, minPrice), maxValue)
+	done := elapsed / (elapsed + max(left, p.cfg.Cycle.Seconds()))
+	return min(p.cfg.PreemptWeight*max(worth, minPrice)*(1+done), maxValue)
 }
 
 const (

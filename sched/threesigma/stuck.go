@@ -7,7 +7,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ReasonFragmented: the resources that the job needs are free in sum, but not on single nodes.
+// ReasonFragmented says that the resources that the job needs are free in sum, but not on single nodes.
 const ReasonFragmented sched.ReasonCode = "fragmented"
 
 // stuck is a job's state after a start that the solver chose, reckoning with sums over partitions, had no room

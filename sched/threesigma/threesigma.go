@@ -8,11 +8,15 @@
 // Each mechanism can be switched off, which gives the paper's variants (Table 1 and
 // section 6.2) under the names of [Variant].
 //
-// Two things differ from the paper on purpose. A start after the deadline cannot be
-// saved by a wrong estimate, so the over-estimate tail is all but closed for it
-// ([Config.LateWeight]). And a preemption that no started job of higher priority needs
-// is taken back ([Policy] keeps best-effort jobs from preempting each other, which the
-// MILP of section 4.3.5 leaves open).
+// Where the paper leaves a choice, or this package another one:
+//   - A start after the deadline cannot be saved by a wrong estimate, so the over-estimate tail is all but closed
+//     for it ([Config.LateWeight]).
+//   - Only jobs of higher priority preempt. The MILP of section 4.3.5 cannot say so, so preemptions that no start is
+//     entitled to are taken out of the model, and the cycle is solved again.
+//   - Of starts that are worth the same the earlier is planned ([Config.Haste]).
+//   - A preemption is priced by the victim's expected utility and by the work it throws away ([Config.PreemptWeight]).
+//   - The MILP reckons with sums over partitions. A gang that has no room on single nodes ([ReasonFragmented])
+//     is planned again for when they are expected to have it, so that it holds nobody up.
 //
 // The package never reads a clock except to time its own stages through
 // [Config.Stopwatch], and draws no randomness.
@@ -91,12 +95,12 @@ const (
 // left out.
 const Negligible = 1e-12
 
-// None, in a field of [Config] whose 0 stands for a default, asks for none of it at all.
+// None asks for none of it at all in a field of [Config] whose 0 stands for a default.
 const None = -1
 
 // Config of a policy. The zero value is the paper's 3Sigma with this package's defaults.
 //
-// In Threshold, TailWeight, LateWeight, PreemptWeight and CutOff 0 stands for the default and
+// In Threshold, TailWeight, LateWeight, Haste, PreemptWeight and CutOff 0 stands for the default and
 // [None] for nothing; they are otherwise positive. Times are positive or 0 for the default.
 type Config struct {
 	// Name is the policy's name in reports; empty means "3sigma".
@@ -130,8 +134,13 @@ type Config struct {
 	// LateWeight is the share of the tail that is left to an option that starts after the
 	// deadline, at most 1; 0 means 0.01.
 	LateWeight float64
-	// PreemptWeight prices a preemption as a multiple of the utility the running job is
-	// expected to earn if left alone; 0 means 1. With None preempting costs nothing.
+	// Haste is the share of its value that an option loses from the first slot to the end of the window,
+	// at most 1; 0 means 0.002: of starts that are worth the same the earlier is planned, since capacity
+	// does not keep. With None they are left to the solver, as in the paper.
+	Haste float64
+	// PreemptWeight prices a preemption as a multiple of the utility the running job is expected to
+	// earn if left alone, plus as much again for the share of its work that is done and would be lost; 0
+	// means 1. With None preempting costs nothing.
 	PreemptWeight float64
 	// Without is the set of mechanisms that are off.
 	Without Mechanism
@@ -222,11 +231,12 @@ type weight struct {
 	def, max float64
 }
 
-func (c *Config) weights() [5]weight {
+func (c *Config) weights() [6]weight {
 	return [...]weight{
 		{"Threshold", &c.Threshold, 0.05, 1},
 		{"TailWeight", &c.TailWeight, 0.25, 1},
 		{"LateWeight", &c.LateWeight, 0.01, 1},
+		{"Haste", &c.Haste, 0.002, 1},
 		{"PreemptWeight", &c.PreemptWeight, 1, maxPreemptWeight},
 		{"CutOff", &c.CutOff, 0, 1},
 	}
