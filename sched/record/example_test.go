@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/schedtest"
@@ -23,10 +22,11 @@ func ExampleRecorder() {
 	recorder := record.NewRecorder(plans, &file)
 
 	cluster := schedtest.NewCluster(now, schedtest.Nodes(4, 2))
-	history, _ := predict.NewHistory(nil)
-	loop, _ := sched.NewLoop(cluster, recorder, history)
-	cluster.Submit(schedtest.Job("report", 3).Deadline(900).Job(), 300)
-	cluster.Submit(schedtest.Job("batch", 2).Job(), 600)
+	report := schedtest.Job("report", 3).Deadline(400).Priority(1).Runs(300)
+	batch := schedtest.Job("batch", 2).Runs(600)
+	loop, _ := sched.NewLoop(cluster, recorder, schedtest.Forecasts(report, batch))
+	cluster.Submit(report.Job(), 300)
+	cluster.Submit(batch.Job(), 600)
 	if _, err := loop.Step(context.Background(), now); err != nil {
 		fmt.Println(err)
 	}
@@ -50,7 +50,7 @@ func ExampleRecorder() {
 	}
 	fmt.Println("the same plan:", reflect.DeepEqual(plan, plans.plans[0]))
 	// Output:
-	// batch start
-	// report defer
+	// batch defer
+	// report start
 	// the same plan: true
 }
