@@ -11,22 +11,9 @@ type Placer struct {
 	nodes *NodeSet
 	width int
 	free  []float64
-	keys  []uint64 // scratch: tasks that fit << 32 | node
-	block []NodeTasks
-	short shortage
-}
-
-// shortage is what the last failed Place counted. It holds until the free resources change.
-type shortage struct {
-	demand []float64
-	nodes  []int32
-	fits   int
-}
-
-// of tells whether it is about this demand on these nodes.
-func (s *shortage) of(demand []float64, nodes []int32) bool {
-	return len(s.nodes) > 0 && len(s.nodes) == len(nodes) && &s.nodes[0] == &nodes[0] &&
-		len(s.demand) > 0 && len(s.demand) == len(demand) && &s.demand[0] == &demand[0]
+	keys  []uint64    // scratch: tasks that fit << 32 | node
+	block []NodeTasks // what placements are cut from
+	short int         // tasks that fitted where the last Place failed
 }
 
 // maxTasks caps what a node is said to hold of tasks that need (next to) nothing.
@@ -49,7 +36,6 @@ func (p *Placer) Reset(s *Snapshot) {
 	p.nodes = s.Nodes
 	p.width = len(s.Nodes.resources)
 	p.free = append(p.free[:0], s.Free...)
-	p.short = shortage{}
 }
 
 // Free is what is left now, [node*len(Resources())+resource]. It is valid
@@ -77,11 +63,8 @@ func fitsOn(demand, free []float64) int {
 func addTasks(a, b int) int { return min(a+b, maxTasks) }
 
 // Fits is how many tasks of the demand fit on these nodes now. Both are as
-// [NodeSet.Demand] and [Partitioning.Nodes] give them. Straight after a failed Place of the same it costs nothing.
+// [NodeSet.Demand] and [Partitioning.Nodes] give them.
 func (p *Placer) Fits(demand []float64, nodes []int32) int {
-	if p.short.of(demand, nodes) {
-		return p.short.fits
-	}
 	total := 0
 	for _, n := range nodes {
 		at := int(n) * p.width
@@ -126,7 +109,7 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]NodeTasks, boo
 		}
 	}
 	if total < k {
-		p.short = shortage{demand: demand, nodes: nodes, fits: total}
+		p.short = total
 		return nil, false
 	}
 	if single < len(p.keys) {
@@ -144,6 +127,9 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]NodeTasks, boo
 	}
 	return out, true
 }
+
+// Short is how many tasks would have fitted where the last Place failed, which is fewer than were asked for.
+func (p *Placer) Short() int { return p.short }
 
 // placeBlock is the number of placements allocated at once.
 const placeBlock = 64
@@ -187,7 +173,6 @@ func (p *Placer) move(nodes []NodeTasks, demand []float64, sign float64) {
 }
 
 func (p *Placer) add(n int, demand []float64, tasks float64) {
-	p.short.nodes = nil
 	row := p.free[n*p.width : (n+1)*p.width]
 	for r, d := range demand {
 		row[r] += tasks * d

@@ -29,6 +29,7 @@ func TestPlaceWholeNodes(t *testing.T) {
 	assert.Equal(t, []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n2", Tasks: 1}}, got)
 	_, ok = p.Place(one, s.Nodes.All(), 3)
 	assert.False(t, ok)
+	assert.Equal(t, 2, p.Short())
 	assert.Equal(t, 2, p.Fits(one, s.Nodes.All()), "a failed placement takes nothing")
 	p.Release(&s.Running[0])
 	got, ok = p.Place(one, s.Nodes.All(), 3)

@@ -212,7 +212,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		if !ok {
 			// Free resources only shrink until something is preempted, so what
 			// fits now bounds what fits for the jobs to come.
-			p.bound = t.placer.Fits(w.demand, p.nodes)
+			p.bound = t.placer.Short()
 			continue
 		}
 		t.cache.idle = false
