@@ -393,7 +393,7 @@ func (m *master) enter(c int32, gain float64) {
 		from = int(m.set[c])
 	}
 	m.rates(from)
-	p, s, theta := m.ratio(from)
+	p, s, theta := m.ratio()
 	if p < 0 && s < 0 {
 		m.clearRates()
 		return // numerically unbounded: refactoring will tell
@@ -442,7 +442,7 @@ func (m *master) clearRates() {
 
 // ratio finds what limits the entering column: a position, or a set whose key
 // falls to zero; of equals, the one with the largest pivot.
-func (m *master) ratio(from int) (p, s int, theta float64) {
+func (m *master) ratio() (p, s int, theta float64) {
 	const least = 1e-9
 	p, s, theta = -1, -1, math.Inf(1)
 	pivot := 0.0
@@ -467,7 +467,7 @@ func (m *master) ratio(from int) (p, s int, theta float64) {
 func (m *master) move(theta float64) {
 	for i, a := range m.alpha {
 		if a != 0 {
-			m.beta[i] = m.beta[i] - theta*a
+			m.beta[i] -= theta * a
 		}
 	}
 	for _, s := range m.marked {
@@ -512,10 +512,8 @@ func (m *master) swapKey(s, p int, entering bool) {
 		m.alpha[p]++
 	}
 	m.nonzero = m.nonzero[:0]
-	old := m.key[s]
-	m.key[s] = m.basic[p]
-	m.basic[p] = old
-	m.where[m.key[s]], m.where[old] = -2, int32(p)
+	m.key[s], m.basic[p] = m.basic[p], m.key[s]
+	m.where[m.key[s]], m.where[m.basic[p]] = -2, int32(p)
 	m.share[s], m.beta[p] = m.beta[p], m.share[s]
 	m.ops += int64(2 * m.rows)
 }
@@ -597,9 +595,7 @@ func (m *master) refactor() {
 
 // revalue computes the values and prices that belong to the basis.
 func (m *master) revalue() {
-	for r, v := range m.rhs {
-		m.work[r] = v
-	}
+	copy(m.work, m.rhs)
 	for _, c := range m.key {
 		for i := m.off[c]; i < m.off[c+1]; i++ {
 			m.work[m.row[i]] -= m.amt[i]

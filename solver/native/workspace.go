@@ -91,8 +91,10 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	w.best.Order = append(w.best.Order[:0], w.cur.Order...)
 	w.pre.Reset(&w.in)
 	w.dual.reset(&w.in)
-	w.lp.reset(&w.in)
-	w.resetPlunge()
+	if w.lp.ops = 0; w.lp.fits(&w.in) {
+		w.lp.reset(&w.in)
+		w.resetPlunge()
+	}
 }
 
 // release drops what must not outlive the solve.
@@ -182,12 +184,16 @@ func (w *workspace) run() {
 // plunges makes plans by following the relaxation's advice all the way down,
 // then with one early piece of advice turned around.
 func (w *workspace) plunges() {
-	more := true
-	for against := -1; more && against < maxPlunges; against++ {
+	more, misses := true, 0
+	for against := -1; more && misses < 3 && against < maxPlunges; against++ {
+		before := w.best.Value
 		w.phase = w.share(2)
 		more = w.plunge(against)
+		if misses++; w.best.Value > before {
+			misses = 0
+		}
 		if against < 0 {
-			w.improve(w.share(8))
+			w.improve(w.share(4))
 		}
 		w.phase = math.MaxInt64
 	}
@@ -197,9 +203,10 @@ func (w *workspace) plunges() {
 const maxPlunges = 12
 
 // affordable says whether the linear relaxation can be expected to be solved in
-// a part of the work, by what it took on problems of many sizes.
+// a part of the work, by what it took on problems of many sizes: too early a start
+// leaves no time for anything else.
 func (w *workspace) affordable() bool {
-	need := 3 * int64(w.in.Rows) * int64(len(w.in.P.Jobs)) / 2 * opsPerUnit
+	need := int64(w.in.Rows) * max(15*int64(len(w.in.Part)), 768*int64(len(w.in.P.Jobs)))
 	return w.lp.fits(&w.in) && need < w.horizon
 }
 

@@ -1,0 +1,101 @@
+package native
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/solvertest"
+)
+
+// prepared is a workspace about to solve p, with far more work than it needs.
+func prepared(p *solver.Problem) *workspace {
+	w := &workspace{}
+	w.begin(context.Background(), p, solver.Options{Work: 1 << 40, Gap: -1}, Config{}, func(*solver.Solution) {})
+	w.starts()
+	for range 100 {
+		w.dual.step(w.best.Value)
+	}
+	w.guide()
+	w.fillByRed()
+	w.whole()
+	return w
+}
+
+// TestRelaxationIsTheLinearProgram compares with the optimum of the compact linear
+// program of the same problem, as a generic solver gives it.
+func TestRelaxationIsTheLinearProgram(t *testing.T) {
+	for name, want := range map[string]float64{
+		"a-020": 1157.4853537, "b-060": 26263.1491293, "c-150": 27019.0525156, "e-400-google": 4397311.4657,
+	} {
+		p, err := solver.ReadProblemFile("../testdata/" + name + ".json.gz")
+		require.NoError(t, err)
+		w := prepared(p)
+		assert.True(t, w.relax(math.MaxInt64), name)
+		assert.InEpsilon(t, want, w.dual.bound, 1e-4, name)
+		assert.GreaterOrEqual(t, w.dual.bound, want*(1-1e-9), "%s: a bound below the relaxation's value", name)
+		assert.InEpsilon(t, want, w.lp.objective(), 1e-4, name)
+	}
+}
+
+// TestMasterStaysConsistent checks the basis against its own definition after
+// relaxing, after a plunge, and after all decisions have been taken back.
+func TestMasterStaysConsistent(t *testing.T) {
+	for seed := range uint64(12) {
+		w := prepared(solvertest.Cycle(seed, 20+int(seed)*3, int(seed)))
+		w.relax(math.MaxInt64)
+		root := w.lp.objective()
+		checkMaster(t, w)
+		w.plunge(-1)
+		checkMaster(t, w)
+		w.plunge(1)
+		w.solveNode(maxRounds)
+		checkMaster(t, w)
+		assert.InEpsilon(t, root, w.lp.objective(), 1e-3, "seed %d: after all is taken back", seed)
+		assert.GreaterOrEqual(t, w.dual.bound, w.best.Value)
+	}
+}
+
+// checkMaster recomputes what each row uses and each set gives out.
+func checkMaster(t *testing.T, w *workspace) {
+	t.Helper()
+	m := &w.lp
+	used, given := make([]float64, m.rows), make([]float64, len(m.key))
+	for c := range m.set {
+		z := m.weight(int32(c))
+		require.GreaterOrEqual(t, z, -1e-6)
+		given[m.set[c]] += z
+		for i := m.off[c]; i < m.off[c+1]; i++ {
+			used[m.row[i]] += z * m.amt[i]
+		}
+	}
+	for s, v := range given {
+		require.InDelta(t, 1, v, 1e-6, "set %d", s)
+	}
+	for r, v := range used {
+		require.LessOrEqual(t, v, m.rhs[r]+1e-6, "row %d", r)
+	}
+}
+
+// TestCompactKeepsTheBasis drops columns and finds the program as it was.
+func TestCompactKeepsTheBasis(t *testing.T) {
+	w := prepared(solvertest.Cycle(3, 60, 10))
+	w.relax(math.MaxInt64)
+	m := &w.lp
+	spare := w.in.MaxParts
+	for len(m.set) < 10_000 { // many copies of a column that is worth nothing
+		m.split = append(m.split, make([]float64, spare)...)
+		m.finish(0, w.in.JobOpts[0], 0)
+	}
+	before := m.objective()
+	m.compact()
+	assert.Less(t, len(m.set), 10_000)
+	assert.InDelta(t, before, m.objective(), 1e-9)
+	checkMaster(t, w)
+	m.refactor()
+	assert.InEpsilon(t, before, m.objective(), 1e-9)
+}
