@@ -43,7 +43,7 @@ func (b *blend) add(e *entry, mass float64) {
 	recent := mass
 	if e.sketch != nil {
 		recent /= 2
-		b.addSketch(e.sketch, mass/2)
+		b.addSketch(e, mass/2)
 	}
 	b.sorted = append(b.sorted[:0], e.ring...)
 	slices.Sort(b.sorted)
@@ -54,17 +54,41 @@ func (b *blend) add(e *entry, mass float64) {
 	b.runs = append(b.runs, len(b.points))
 }
 
-// addSketch adds a sketch's quantiles in the middle of cells of equal mass, the last of
-// which is halved again and again: runtimes have long right tails.
-func (b *blend) addSketch(s *dist.Sketch, mass float64) {
-	const cells, halvings = 16, 4
-	below, width := 0.0, 1.0/cells
-	for i := range cells + halvings {
-		if i >= cells-1 && i < cells+halvings-1 {
-			width /= 2
-		}
-		b.points = append(b.points, point{s.Quantile(below + width/2), mass * width})
-		below += width
+// numCells cells of equal probability, the last of which is halved numHalvings times,
+// since runtimes have long right tails, stand for a sketch.
+const (
+	numCells    = 16
+	numHalvings = 4
+)
+
+// cells are a sketch's quantiles in the middle of each cell.
+type cells [numCells + numHalvings]float64
+
+// cellWidth is the probability of cell i.
+func cellWidth(i int) float64 {
+	halvings := min(max(0, i-(numCells-2)), numHalvings)
+	return 1 / float64(int(numCells)<<halvings)
+}
+
+// quantiles returns the cells of the entry's sketch, kept until it changes.
+func (e *entry) quantiles() *cells {
+	if c := e.cells.Load(); c != nil {
+		return c
+	}
+	var c cells
+	below := 0.0
+	for i := range c {
+		c[i] = e.sketch.Quantile(below + cellWidth(i)/2)
+		below += cellWidth(i)
+	}
+	e.cells.Store(&c)
+	return &c
+}
+
+// addSketch adds all values of an entry that has a sketch.
+func (b *blend) addSketch(e *entry, mass float64) {
+	for i, x := range e.quantiles() {
+		b.points = append(b.points, point{x, mass * cellWidth(i)})
 	}
 	b.runs = append(b.runs, len(b.points))
 }

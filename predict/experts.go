@@ -2,6 +2,7 @@ package predict
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/hedgesched/hedge/dist"
 )
@@ -33,7 +34,8 @@ type entry struct {
 	act    float64                // sum of actuals over the same predictions
 	ring   []float64              // the recent values; ring[head] is the oldest once full
 	head   int
-	sketch *dist.Sketch // nil while the ring still holds every value
+	sketch *dist.Sketch          // nil while the ring still holds every value
+	cells  atomic.Pointer[cells] // of the sketch, made when first asked for; nil when stale
 	prev   int32
 	next   int32
 }
@@ -43,6 +45,7 @@ func (e *entry) reset(key string) {
 	e.key, e.n, e.act, e.head = key, 0, 0, 0
 	e.est, e.err = [numEstimators]float64{}, [numEstimators]float64{}
 	e.ring, e.sketch = nil, nil
+	e.cells.Store(nil)
 }
 
 // observe scores the estimators by what they said before x, then learns x.
@@ -58,6 +61,9 @@ func (e *entry) observe(x float64, o *HistoryOptions, scratch []float64) error {
 	}
 	e.n++
 	e.estimate(x, o, scratch)
+	if e.sketch != nil {
+		e.cells.Store(nil)
+	}
 	return nil
 }
 
