@@ -87,7 +87,7 @@ func Builtin() *Set {
 	s := &Set{}
 	s.Add(Info{Name: "greedy", Summary: "value per capacity, one pass; under a millisecond, no bound", Deterministic: true},
 		func() solver.Solver { return greedy.New() })
-	s.Add(Info{Name: "native", Summary: "Lagrangian prices, branch and bound, local search; anytime, with a bound", Exact: true, Bound: true, Deterministic: true},
+	s.Add(Info{Name: "native", Summary: "exact linear relaxation, branch and price, local search; anytime, with a bound", Exact: true, Bound: true, Deterministic: true},
 		func() solver.Solver { return native.New(nil) })
 	return s
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
+	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
 func TestOpen(t *testing.T) {
@@ -39,6 +40,12 @@ func TestListIsSortedAndOpens(t *testing.T) {
 			assert.Less(t, list[i-1].Name, info.Name)
 		}
 	}
+}
+
+func TestConformanceOfLadder(t *testing.T) {
+	e, err := engines.Open("native,greedy")
+	require.NoError(t, err)
+	solvertest.Run(t, e, solvertest.Caps{Exact: true, Bound: true, Deterministic: true, Seeds: 60})
 }
 
 func ExampleOpen() {

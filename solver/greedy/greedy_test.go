@@ -2,6 +2,7 @@ package greedy_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,4 +33,25 @@ func BenchmarkSolve(b *testing.B) {
 			b.ReportMetric(sol.Objective, "objective")
 		})
 	}
+}
+
+// Of two jobs for one node the one worth more per capacity taken comes first.
+func Example() {
+	option := func(value float64, usage ...float64) []solver.Option {
+		return []solver.Option{{Set: "any", Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: usage, Value: value}}
+	}
+	p := &solver.Problem{
+		SlotSeconds: 60, Slots: 2, Resources: []string{"node"},
+		Partitions: []solver.Partition{{Name: "rack", Nodes: 1}},
+		Capacity:   [][][]float64{{{1, 1}}},
+		Jobs:       []solver.Job{{ID: "long", Options: option(12, 1, 1)}, {ID: "short", Options: option(10, 1)}},
+	}
+	sol, err := solver.Solve(context.Background(), greedy.New(), p, solver.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, placed := sol.Choice["short"]
+	fmt.Println("short placed:", placed, "objective:", sol.Objective, "proven:", sol.Bound != nil)
+	// Output: short placed: true objective: 10 proven: false
 }

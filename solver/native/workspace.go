@@ -170,10 +170,10 @@ func (w *workspace) run() {
 		w.improve(math.MaxInt64)
 		return
 	}
-	w.phase = w.share(20)
+	w.phase = w.share(10)
 	w.prove(math.MaxInt)
 	w.plunges()
-	for d := 1; !w.over(); d++ {
+	for d := 1; !w.over(); d = min(2*d, math.MaxInt32) {
 		w.phase = w.share(3)
 		w.prove(d)
 		w.improve(w.share(3))
