@@ -14,6 +14,7 @@ type Placer struct {
 	keys  []uint64    // scratch: tasks that fit << 32 | node
 	block []NodeTasks // what placements are cut from
 	short int         // tasks that fitted where the last Place failed
+	first int         // nodes before it have nothing left of any resource
 }
 
 // maxTasks caps what a node is said to hold of tasks that need (next to) nothing.
@@ -36,6 +37,7 @@ func (p *Placer) Reset(s *Snapshot) {
 	p.nodes = s.Nodes
 	p.width = len(s.Nodes.resources)
 	p.free = append(p.free[:0], s.Free...)
+	p.first = 0
 }
 
 // Free is what is left now, [node*len(Resources())+resource]. It is valid
@@ -94,8 +96,8 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]NodeTasks, boo
 	}
 	p.keys = p.keys[:0]
 	total, single := 0, 0
-	for i, n := range nodes {
-		at := int(n) * p.width
+	for i := p.begin(demand, nodes); i < len(nodes); i++ {
+		at := int(nodes[i]) * p.width
 		fit := fitsOn(demand, p.free[at:at+p.width])
 		if fit == 0 {
 			continue
@@ -127,6 +129,21 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]NodeTasks, boo
 	}
 	return out, true
 }
+
+// begin is the first of the nodes at which it is worth to look for room. Of all nodes of the cluster it skips
+// those that have nothing left, which in a full cluster are most.
+func (p *Placer) begin(demand []float64, nodes []int32) int {
+	all := p.nodes.all
+	if len(nodes) == 0 || len(nodes) != len(all) || &nodes[0] != &all[0] || !slices.ContainsFunc(demand, positive) {
+		return 0
+	}
+	for p.first < len(all) && !slices.ContainsFunc(p.free[p.first*p.width:(p.first+1)*p.width], positive) {
+		p.first++
+	}
+	return p.first
+}
+
+func positive(x float64) bool { return x > 0 }
 
 // Short is how many tasks would have fitted where the last Place failed, which is fewer than were asked for.
 func (p *Placer) Short() int { return p.short }
@@ -173,6 +190,9 @@ func (p *Placer) move(nodes []NodeTasks, demand []float64, sign float64) {
 }
 
 func (p *Placer) add(n int, demand []float64, tasks float64) {
+	if tasks > 0 {
+		p.first = min(p.first, n)
+	}
 	row := p.free[n*p.width : (n+1)*p.width]
 	for r, d := range demand {
 		row[r] += tasks * d
