@@ -55,7 +55,8 @@ func (b *blend) add(e *entry, mass float64) {
 }
 
 // numCells cells of equal probability, the last of which is halved numHalvings times,
-// since runtimes have long right tails, stand for a sketch.
+// since runtimes have long right tails, stand for a sketch. Of more than 512 values a forecast may so
+// leave out the few longest.
 const (
 	numCells    = 16
 	numHalvings = 4

@@ -52,7 +52,7 @@ type HistoryOptions struct {
 	// within 2x. Where no feature value of a job has as many, see [History.Predict].
 	MinSamples int
 	// MaxValues bounds the feature values remembered in all; the least recently observed
-	// are forgotten first. Default 1<<20. A feature value takes about 250
+	// are forgotten first. Default 1<<20. A feature value takes about 290
 	// bytes with one sample and up to a few KiB with many.
 	MaxValues int
 	// Blend is how many of a job's feature values a forecast mixes, the best ones by their NMAE;
