@@ -67,7 +67,12 @@ func (w *workspace) sortOptions() {
 		w.density = append(w.density, o.Value/(o.Area+1e-12))
 		w.order = append(w.order, i)
 	}
-	slices.SortStableFunc(w.order, func(a, b int) int { return cmp.Compare(w.density[b], w.density[a]) })
+	slices.SortFunc(w.order, func(a, b int) int {
+		if d := cmp.Compare(w.density[b], w.density[a]); d != 0 {
+			return d
+		}
+		return a - b
+	})
 }
 
 // pollEvery is how many options are tried between looks at the context.

@@ -5,7 +5,8 @@ import (
 )
 
 // generate sweeps over all options at prices lam, adds the columns that would
-// improve the master, and returns the bound that lam proves and how many were added.
+// improve the master, and returns the bound that lam proves and how many were
+// added. If the limits are reached on the way, it proves nothing.
 func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 	in := &w.in
 	d.window()
@@ -13,7 +14,10 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 	for i, c := range d.cap {
 		sum += d.lam[i] * c
 	}
-	for _, set := range m.active {
+	for i, set := range m.active {
+		if i%32 == 31 && w.over() {
+			return math.Inf(1), added
+		}
 		if int(set) < len(in.P.Jobs) {
 			best, fresh := w.generateJob(m, d, int(set))
 			sum += best

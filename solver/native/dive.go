@@ -530,6 +530,9 @@ func (w *workspace) roundProgram() {
 // complete fills the plan up by reduced value and spares whom it can.
 func (w *workspace) complete() {
 	for _, j := range w.dive.order {
+		if w.over() {
+			return
+		}
 		if w.cur.Choice[j] < 0 {
 			w.insert(j)
 		}

@@ -27,6 +27,8 @@ type workspace struct {
 	rng    *rand.Rand
 	pcg    *rand.PCG
 
+	deadline time.Time
+	timed    bool
 	target   float64
 	limit    int64 // in ops; 0 is none
 	horizon  int64 // in ops; about how many there will be time for
@@ -75,8 +77,11 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 		w.limit = min(work, math.MaxInt64/opsPerUnit/8) * opsPerUnit
 	}
 	w.horizon = w.limit
-	if deadline, ok := ctx.Deadline(); ok && (opts.Time > 0 || work == 0) {
-		w.horizon = time.Until(deadline).Microseconds() * opsPerUnit
+	if w.limit == 0 {
+		w.horizon = opts.Time.Microseconds() * opsPerUnit
+	}
+	if w.deadline, w.timed = ctx.Deadline(); w.timed && (opts.Time > 0 || work == 0) {
+		w.horizon = time.Until(w.deadline).Microseconds() * opsPerUnit
 		if w.limit > 0 {
 			w.horizon = min(w.horizon, w.limit)
 		}
@@ -116,7 +121,9 @@ func (w *workspace) over() bool {
 	}
 	if spent >= w.pollAt {
 		w.pollAt = spent + pollOps
-		w.ctxErr = w.ctx.Err()
+		if w.ctxErr = w.ctx.Err(); w.ctxErr == nil && w.timed && !time.Now().Before(w.deadline) {
+			w.ctxErr = context.DeadlineExceeded // the timer may be late on a loaded machine
+		}
 		if w.reportAt <= spent && w.best.Value > w.reported {
 			w.reportAt, w.reported = spent+reportOps, w.best.Value
 			w.report(w.solution("native", solver.StopNone))

@@ -214,6 +214,9 @@ func (in *Instance) Fit(o *Option, x int, res []float64) float64 {
 		d := &o.Demand[i]
 		lo := (x*in.R+d.R)*in.T + o.Start
 		rows := res[lo : lo+len(o.Inv)]
+		if o.Whole && len(rows) > 0 && rows[0]*o.Inv[0] < d.D*(1-2*eps) {
+			return 0 // as most do: the start slot is the fullest
+		}
 		least := fit / d.Inv
 		for t, v := range rows {
 			if w := v * o.Inv[t]; w < least {
