@@ -5,7 +5,8 @@
 // gives the snapshots back, in order. One snapshot alone goes through [Marshal] and [Unmarshal].
 //
 // Policies may keep state from cycle to cycle. A new one that is shown a recording from its first line makes the
-// plans that were made; of a line from the middle it makes the plan that a new policy would have made then.
+// plans that were made; of a line from the middle it makes the plan that a new policy would have made then. A policy
+// whose solver is bounded by time instead of work may stop elsewhere on another day.
 //
 // # The document
 //
@@ -64,7 +65,8 @@ type Recorder struct {
 }
 
 // NewRecorder returns a policy that plans as policy does and writes each snapshot to w as a line, by one call of
-// Write. The caller flushes and closes w.
+// Write. The caller flushes and closes w, which may well compress: a line has all nodes and forecasts, 1 MB for
+// 12,583 nodes and 300 jobs.
 func NewRecorder(policy sched.Policy, w io.Writer) *Recorder { return &Recorder{policy: policy, w: w} }
 
 // Name is that of the policy recorded.
