@@ -13,8 +13,9 @@ type Options struct {
 	Work int64
 	// Gap stops when (bound-objective)/|bound| is at most this; 0 means 1e-4, negative 0.
 	Gap float64
-	// Threads is how many the engine may use; 0 means 1. It never changes the result of a
-	// work-limited solve.
+	// Threads is how many the engine may use; 0 means 1. It is for engines whose backends
+	// have threads of their own, native and greedy use one; it never changes the result of
+	// a work-limited solve.
 	Threads int
 	// Splits says which options' splits over partitions must be whole tasks.
 	Splits Splits

@@ -85,7 +85,7 @@ func (s *Set) names() string {
 // Builtin returns a new set of the pure-Go engines, to which others may be added.
 func Builtin() *Set {
 	s := &Set{}
-	s.Add(Info{Name: "greedy", Summary: "value per capacity, one pass; under a millisecond, no bound", Deterministic: true},
+	s.Add(Info{Name: "greedy", Summary: "value per capacity, one pass; a millisecond or two, no bound", Deterministic: true},
 		func() solver.Solver { return greedy.New() })
 	s.Add(Info{Name: "native", Summary: "exact linear relaxation, branch and price, local search; anytime, with a bound", Exact: true, Bound: true, Deterministic: true},
 		func() solver.Solver { return native.New(nil) })

@@ -1,7 +1,7 @@
 // Package greedy is the quickest engine: it takes options in the order of their
 // value per capacity taken, each where it still fits, then preempts running jobs
 // for what is left if that pays. It has no bound and knows no optimum, but needs
-// well under a millisecond for hundreds of jobs; it is the last rung of a ladder.
+// only a millisecond or two for hundreds of jobs; it is the last rung of a ladder.
 package greedy
 
 import (

@@ -27,7 +27,7 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 			continue
 		}
 		k := int(set) - len(in.P.Jobs)
-		switch gain := d.releaseGain(k); w.dive.fix[k] {
+		switch gain := d.releaseGain(k); w.node.fix[k] {
 		case 1:
 			sum += gain
 		case 0:
@@ -41,7 +41,7 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 // generateJob is generate for one job: only its best column is added.
 func (w *workspace) generateJob(m *master, d *prices, j int) (best float64, fresh bool) {
 	in := &w.in
-	if w.dive.must[j] {
+	if w.node.must[j] {
 		best = math.Inf(-1)
 	}
 	pick := -1

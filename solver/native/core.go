@@ -14,15 +14,15 @@ func (w *workspace) whole() {
 		m.active = append(m.active, int32(s))
 	}
 	w.clear()
-	w.dive.base.Copy(&w.cur)
-	w.dive.order = append(w.dive.order[:0], w.jobs...)
+	w.node.base.Copy(&w.cur)
+	w.node.order = append(w.node.order[:0], w.jobs...)
 	w.dual.cap, w.dual.base = w.in.Cap, 0
 }
 
 // core makes the program about the given sets only, all else staying as in the
 // best plan, whose columns are its first basis.
 func (w *workspace) core(sets []int32) {
-	m, q := &w.lp, &w.dive
+	m, q := &w.lp, &w.node
 	m.at = 0
 	w.cur.Copy(&w.best)
 	n := len(w.in.P.Jobs)
@@ -65,7 +65,7 @@ func (w *workspace) cores(until int64) {
 	for w.phase = math.MaxInt64; !w.over() && w.spent() < until; {
 		before := w.spent()
 		w.phase = min(until, before+coreUnits*opsPerUnit)
-		w.resetPlunge()
+		w.resetNode()
 		w.core(w.neighbours(int(size)))
 		w.search(2)
 		w.revert(0)
@@ -84,7 +84,7 @@ const coreUnits = 4000
 // neighbours picks about n sets that have to do with one another: placed jobs
 // near a random slot, jobs left out that nearly pay, and running jobs.
 func (w *workspace) neighbours(n int) []int32 {
-	q := &w.dive
+	q := &w.node
 	jobs := len(w.in.P.Jobs)
 	q.sets, q.score = q.sets[:0], grow(q.score, len(w.lp.key))
 	at := float64(w.rng.IntN(w.in.T))

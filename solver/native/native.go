@@ -1,8 +1,13 @@
-// Package native is the pure-Go engine made for placement problems. It prices
-// every (partition, resource, slot) by Lagrangian relaxation, which also proves
-// an upper bound; starts from the better of last cycle's hint and price-guided
-// greedy plans; proves small problems by branch and bound; and improves large
-// ones by ruin-and-recreate search, for as long as it is given.
+// Package native is the pure-Go engine made for placement problems. Prices of
+// every (partition, resource, slot) decouple the jobs. They come from a quick
+// subgradient ascent first, then, where the work allows, from the exact linear
+// relaxation by column generation: a simplex method whose basis has a row per
+// price only. Any prices prove an upper bound, computed apart from the simplex.
+//
+// Plans come from last cycle's hint and greedy fills by price, from plunges that
+// follow the relaxation's advice down to a plan, from ruin-and-recreate search,
+// and from small cores of jobs solved through their own relaxations. Branch and
+// price proves small problems optimal.
 //
 // With a work limit and no time limit its result depends only on the problem,
 // the options and the seed.
@@ -27,7 +32,7 @@ const opsPerUnit = 512
 type Config struct {
 	// DefaultWork replaces the package's DefaultWork if positive.
 	DefaultWork int64
-	// NoExact switches branch and bound off.
+	// NoExact switches the search for a proof off; plans are still looked for.
 	NoExact bool
 }
 
@@ -56,7 +61,8 @@ func (e *Engine) Name() string { return "native" }
 //   - [solver.StopIterations] when the work is used up,
 //   - [solver.StopTime] or [solver.StopCanceled] when ctx ends.
 //
-// Options.Threads is accepted and not used.
+// Options.Threads is accepted and not used: one solve is one thread. Solves at the
+// same time run side by side.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	w, ok := e.pool.Get().(*workspace)
 	if !ok {

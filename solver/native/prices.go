@@ -33,15 +33,11 @@ type prices struct {
 	unit, split, pick []float64
 	ops               int64
 	// What is being priced: capacities, how many tasks fit per entry of in.Part,
-	// which options cannot fit, and which jobs and running jobs are decided
-	// already, at a total value of base.
-	cap, limit       []float64
-	low              []float64 // how many tasks per entry of in.Part must be there; nil is 0
-	dead             []bool
-	jobDone, runDone []bool
-	base             float64
-	// picked is each job's best option at the prices last evaluated, or -1.
-	picked []int
+	// which options cannot fit, and the value of what is decided already.
+	cap, limit []float64
+	low        []float64 // how many tasks per entry of in.Part must be there; nil is 0
+	dead       []bool
+	base       float64
 }
 
 func growBools(s []bool, n int) []bool {
@@ -77,10 +73,6 @@ func (d *prices) reset(in *pack.Instance) {
 	for i := range in.Opts {
 		d.dead[i] = in.Opts[i].Dead
 	}
-	d.jobDone, d.runDone = growBools(d.jobDone, len(in.P.Jobs)), growBools(d.runDone, len(in.P.Running))
-	clear(d.jobDone)
-	clear(d.runDone)
-	d.picked = growInts(d.picked, len(in.P.Jobs))
 	d.theta, d.volume, d.stale, d.ops = 1, false, 0, 0
 	d.bound = d.evaluate()
 }
@@ -160,10 +152,10 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 			}
 		}
 		d.ops += int64(n)
+		if next < 0 && left > 1e-6*o.Count {
+			return math.Inf(1)
+		}
 		if next < 0 {
-			if left > 0 {
-				return math.Inf(1)
-			}
 			break
 		}
 		least = next
@@ -196,8 +188,11 @@ func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
 				next = i
 			}
 		}
-		if next < 0 {
+		if next < 0 && left > 1e-6*o.Count {
 			return math.Inf(1)
+		}
+		if next < 0 {
+			break
 		}
 		q := min(left, limit[next]-d.split[next])
 		d.split[next] += q
@@ -242,9 +237,6 @@ func (d *prices) evaluate() float64 {
 	}
 	for j := range in.P.Jobs {
 		best, pick := 0.0, -1
-		if d.jobDone[j] {
-			continue
-		}
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 			opt := &in.Opts[o]
 			if opt.Value <= best {
@@ -258,7 +250,6 @@ func (d *prices) evaluate() float64 {
 				d.pick, d.split = d.split, d.pick
 			}
 		}
-		d.picked[j] = pick
 		if pick >= 0 {
 			sum += best
 			d.use(&in.Opts[pick])
@@ -272,9 +263,6 @@ func (d *prices) evaluate() float64 {
 func (d *prices) evaluateRunning() float64 {
 	in, sum := d.in, 0.0
 	for m := range in.P.Running {
-		if d.runDone[m] {
-			continue
-		}
 		if gain := d.releaseGain(m); gain > 0 {
 			sum += gain
 			for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
@@ -414,7 +402,7 @@ func (d *prices) settle() {
 	d.window()
 	for i := range d.in.Opts {
 		o := &d.in.Opts[i]
-		if d.dead[i] || d.jobDone[o.Job] {
+		if d.dead[i] {
 			d.red[i] = math.Inf(-1)
 			continue
 		}

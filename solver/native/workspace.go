@@ -45,7 +45,7 @@ type workspace struct {
 	key     []float64
 	ls      local
 	lp      master
-	dive    plunge
+	node    node
 }
 
 const (
@@ -98,7 +98,7 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	w.dual.reset(&w.in)
 	if w.lp.ops = 0; w.lp.fits(&w.in) {
 		w.lp.reset(&w.in)
-		w.resetPlunge()
+		w.resetNode()
 	}
 }
 

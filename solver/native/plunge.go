@@ -1,0 +1,107 @@
+package native
+
+// plunge follows the program's advice, several decisions at a time, until
+// nothing is fractional; only the decision numbered against, counted from 0,
+// is the opposite of what it advises. It reports whether there was such a one.
+func (w *workspace) plunge(against int) bool {
+	w.resetNode()
+	steps, mark := 0, -1
+	option, running := -1, -1 // the last decision, which is taken back when it leads nowhere
+	for {
+		bound := w.solveNode(diveRounds)
+		if w.over() {
+			break
+		}
+		if bound <= w.enough() {
+			if mark < 0 {
+				break
+			}
+			w.revert(mark)
+			w.decide(option, running, false)
+			mark = -1
+			continue
+		}
+		option, running = w.weigh()
+		w.roundProgram()
+		if option < 0 && running < 0 {
+			break
+		}
+		if steps > against {
+			w.settleMost()
+		}
+		mark = len(w.node.undo)
+		w.decide(option, running, steps != against)
+		if steps == against {
+			mark = -1
+		}
+		steps++
+	}
+	w.revert(0)
+	return against < steps
+}
+
+// How many sweeps a plunge takes per node, which need not be solved to the end;
+// the tree's have no limit to speak of. And the weight from which an option is as
+// good as decided.
+const (
+	diveRounds  = 2
+	maxRounds   = 1000
+	settleAbove = 0.8
+)
+
+// settleMost decides what the program has nearly decided.
+func (w *workspace) settleMost() {
+	q := &w.node
+	for o, z := range q.weight {
+		if z > settleAbove && z < 1-1e-6 && !w.dual.dead[o] && !q.must[w.in.Opts[o].Job] {
+			w.require(w.in.Opts[o].Job, o)
+		}
+	}
+}
+
+func (w *workspace) decide(o, k int, first bool) {
+	switch {
+	case o >= 0 && first:
+		w.require(w.in.Opts[o].Job, o)
+	case o >= 0:
+		w.forbid(o)
+	default:
+		on := w.lp.weight(w.runColumn(k)) >= 0.5
+		w.settleRun(k, on == first)
+	}
+}
+
+// weigh computes every option's weight and returns the fractional one, or the
+// fractional running job, to branch on; -1 if there is none.
+func (w *workspace) weigh() (option, running int) {
+	m, q := &w.lp, &w.node
+	clear(q.weight)
+	for s, c := range m.key {
+		if s < len(w.in.P.Jobs) && m.opt[c] >= 0 {
+			q.weight[m.opt[c]] += m.share[s]
+		}
+	}
+	for i, b := range m.basic {
+		if b >= 0 && m.opt[b] >= 0 {
+			q.weight[m.opt[b]] += m.beta[i]
+		}
+	}
+	option, running = -1, -1
+	most := 0.0
+	for o, z := range q.weight {
+		if z < 1e-6 || z > 1-1e-6 || w.dual.dead[o] || q.must[w.in.Opts[o].Job] {
+			continue
+		}
+		if s := w.in.Opts[o].Value * z; s > most {
+			option, most = o, s
+		}
+	}
+	for k := range w.in.P.Running {
+		y := m.weight(w.runColumn(k))
+		if q.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && w.in.P.Running[k].PreemptCost > most {
+			option, running, most = -1, k, w.in.P.Running[k].PreemptCost
+		}
+	}
+	m.ops += int64(len(q.weight) + m.rows)
+	return option, running
+}
