@@ -9,12 +9,22 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
+// The verdicts.
+const (
+	holds       = "holds"
+	holdsWeakly = "holds weakly"
+	holdsNot    = "does not hold"
+)
+
 // claim is what the paper says, what was found, and whether it holds.
 type claim struct{ text, paper, here, verdict string }
 
 func (p *page) claims(list []claim) {
 	if len(list) == 0 {
 		return
+	}
+	for _, c := range list {
+		p.tally[c.verdict]++
 	}
 	p.line("| claim | paper | here | verdict |")
 	p.line("|---|---|---|---|")
@@ -35,19 +45,19 @@ func less(a, b []float64) string {
 	}
 	switch iv := stats.Of(diff); {
 	case iv.CI95 != nil && iv.CI95[0] > 0:
-		return "holds"
+		return holds
 	case iv.Mean > 0:
-		return "holds weakly"
+		return holdsWeakly
 	}
-	return "does not hold"
+	return holdsNot
 }
 
 // verdict is for a claim that is a yes or no of the means.
 func verdict(yes bool) string {
 	if yes {
-		return "holds"
+		return holds
 	}
-	return "does not hold"
+	return holdsNot
 }
 
 func predictionClaims(cells []kept) []claim {

@@ -26,6 +26,15 @@ var titles = map[string]string{
 type page struct {
 	strings.Builder
 	notes map[string]string
+	// tally counts verdicts, score keeps them by section.
+	tally map[string]int
+	score []sectionScore
+}
+
+// sectionScore is how a section's claims fared.
+type sectionScore struct {
+	section string
+	tally   map[string]int
 }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
@@ -48,31 +57,60 @@ func (p *Plan) markdown(found map[string][]kept) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	body := &page{notes: notes}
+	for _, section := range Sections() {
+		if cells := found[section]; len(cells) > 0 {
+			body.section(section, cells)
+		}
+	}
+	body.provenance(p, found)
 	w := &page{notes: notes}
 	p.preamble(w, found)
 	w.note("introduction")
-	for _, section := range Sections() {
-		cells := found[section]
-		if len(cells) == 0 {
-			continue
-		}
-		w.line("")
-		w.line("## %s", titles[section])
-		w.line("")
-		switch section {
-		case "prediction":
-			w.prediction(cells)
-		case "variants":
-			w.variants(cells)
-		case "perturbation":
-			w.perturbation(cells)
-		default:
-			w.sweep(section, cells)
-		}
-		w.note(section)
-	}
-	w.provenance(p, found)
+	w.inShort(body.score)
+	w.WriteString(body.String())
 	return w.String(), nil
+}
+
+// section writes a section and keeps its score.
+func (p *page) section(section string, cells []kept) {
+	p.tally = map[string]int{}
+	p.line("")
+	p.line("## %s", titles[section])
+	p.line("")
+	switch section {
+	case "prediction":
+		p.prediction(cells)
+	case "variants":
+		p.variants(cells)
+	case "perturbation":
+		p.perturbation(cells)
+	default:
+		p.sweep(section, cells)
+	}
+	p.note(section)
+	if len(p.tally) > 0 {
+		p.score = append(p.score, sectionScore{section, p.tally})
+	}
+}
+
+// inShort says how many of the paper's claims hold.
+func (p *page) inShort(score []sectionScore) {
+	if len(score) == 0 {
+		return
+	}
+	p.line("")
+	p.line("## In short")
+	p.line("")
+	p.head("the paper's claims on", holds, holdsWeakly, holdsNot)
+	total := map[string]int{}
+	for _, s := range score {
+		p.row(strings.ToLower(titles[s.section]), fmt.Sprint(s.tally[holds]), fmt.Sprint(s.tally[holdsWeakly]), fmt.Sprint(s.tally[holdsNot]))
+		for verdict, n := range s.tally {
+			total[verdict] += n
+		}
+	}
+	p.row("**all**", fmt.Sprint(total[holds]), fmt.Sprint(total[holdsWeakly]), fmt.Sprint(total[holdsNot]))
 }
 
 // preamble says how the numbers were made and how to read them.

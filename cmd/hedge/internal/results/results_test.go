@@ -6,6 +6,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/profile"
 )
 
 func TestParseTraces(t *testing.T) {
@@ -24,6 +27,17 @@ func TestVerdictsFollowTheNumbers(t *testing.T) {
 	assert.Equal(t, "holds weakly", less([]float64{1, 2, 3}, []float64{9, 2, 2}))
 	assert.Equal(t, "does not hold", less([]float64{2, 3}, []float64{1, 2}))
 	assert.Equal(t, "holds weakly", less([]float64{1}, []float64{2}), "one seed proves nothing")
+}
+
+func TestThePageBeginsWithTheScore(t *testing.T) {
+	p := &Plan{Command: "hedge results", Base: experiment.Spec{Seeds: []int64{1}}, Traces: []Trace{{Name: "a"}}}
+	cell := func(within float64) kept {
+		return kept{Trace: "a", Commit: "c", Profile: &profile.Document{Predictors: []profile.Result{{Name: "3sigma", Within2x: within}}}}
+	}
+	text, err := p.markdown(map[string][]kept{"prediction": {cell(.8), cell(.5), cell(.9)}})
+	require.NoError(t, err)
+	assert.Contains(t, text, "| prediction | 2 | 0 | 1 |\n| **all** | 2 | 0 | 1 |")
+	assert.NotContains(t, text, "several commits")
 }
 
 func TestNotes(t *testing.T) {
