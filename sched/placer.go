@@ -134,16 +134,23 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]NodeTasks, boo
 // those that have nothing left, which in a full cluster are most.
 func (p *Placer) begin(demand []float64, nodes []int32) int {
 	all := p.nodes.all
-	if len(nodes) == 0 || len(nodes) != len(all) || &nodes[0] != &all[0] || !slices.ContainsFunc(demand, positive) {
+	if len(nodes) == 0 || len(nodes) != len(all) || &nodes[0] != &all[0] || !anyPositive(demand) {
 		return 0
 	}
-	for p.first < len(all) && !slices.ContainsFunc(p.free[p.first*p.width:(p.first+1)*p.width], positive) {
+	for at := p.first * p.width; at < len(p.free) && !anyPositive(p.free[at:at+p.width]); at += p.width {
 		p.first++
 	}
 	return p.first
 }
 
-func positive(x float64) bool { return x > 0 }
+func anyPositive(row []float64) bool {
+	for _, x := range row {
+		if x > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // Short is how many tasks would have fitted where the last Place failed, which is fewer than were asked for.
 func (p *Placer) Short() int { return p.short }

@@ -25,6 +25,7 @@ type queue struct {
 	placer sched.Placer
 	order  order
 	evict  evictor
+	head   []string // the job that all others wait for, in a slice that plans share
 }
 
 // NewFIFO is first in, first out: jobs start strictly in order of submission
@@ -121,7 +122,10 @@ func (t *turn) inLine() {
 			continue
 		}
 		if i+1 < len(pending) {
-			t.plan.Rest = sched.Reason{Code: code, Ahead: []string{job.ID}, Probability: sched.UnknownProbability}
+			if len(t.head) == 0 || t.head[0] != job.ID {
+				t.head = []string{job.ID}
+			}
+			t.plan.Rest = sched.Reason{Code: code, Ahead: t.head, Probability: sched.UnknownProbability}
 		}
 		return
 	}
