@@ -46,8 +46,8 @@ func (w *workspace) roundProgram() {
 // complete fills the plan up by reduced value and spares whom it can.
 func (w *workspace) complete() {
 	for _, j := range w.node.order {
-		if w.over() {
-			return
+		if w.late() {
+			break
 		}
 		if w.cur.Choice[j] < 0 {
 			w.insert(j)

@@ -119,17 +119,30 @@ func (w *workspace) over() bool {
 	if w.limit > 0 && spent >= w.limit {
 		return true
 	}
-	if spent >= w.pollAt {
-		w.pollAt = spent + pollOps
-		if w.ctxErr = w.ctx.Err(); w.ctxErr == nil && w.timed && !time.Now().Before(w.deadline) {
-			w.ctxErr = context.DeadlineExceeded // the timer may be late on a loaded machine
-		}
-		if w.reportAt <= spent && w.best.Value > w.reported {
-			w.reportAt, w.reported = spent+reportOps, w.best.Value
-			w.report(w.solution("native", solver.StopNone))
-		}
-	}
+	w.poll(spent)
 	return w.ctxErr != nil || w.gap() <= w.target || spent >= w.phase
+}
+
+// late reports whether the time is over. Greedy fills look at this only: they are
+// finished even if the work is used up, because half a plan is worth little.
+func (w *workspace) late() bool {
+	w.poll(w.spent())
+	return w.ctxErr != nil
+}
+
+// poll looks at the context and the clock, and reports the best plan, every now and then.
+func (w *workspace) poll(spent int64) {
+	if spent < w.pollAt {
+		return
+	}
+	w.pollAt = spent + pollOps
+	if w.ctxErr = w.ctx.Err(); w.ctxErr == nil && w.timed && !time.Now().Before(w.deadline) {
+		w.ctxErr = context.DeadlineExceeded // the timer may be late on a loaded machine
+	}
+	if w.reportAt <= spent && w.best.Value > w.reported {
+		w.reportAt, w.reported = spent+reportOps, w.best.Value
+		w.report(w.solution("native", solver.StopNone))
+	}
 }
 
 func (w *workspace) bound() float64 { return w.dual.bound }
@@ -301,7 +314,7 @@ func (w *workspace) hint() {
 // fill places options in the given order where they fit.
 func (w *workspace) fill(order []int) {
 	for i, o := range order {
-		if i%64 == 63 && w.over() {
+		if i%64 == 63 && w.late() {
 			return
 		}
 		if w.cur.Choice[w.in.Opts[o].Job] < 0 {
@@ -317,7 +330,7 @@ func (w *workspace) jobsByValue() {
 		if w.cur.Choice[j] >= 0 || first != w.in.JobOpts[j] {
 			continue
 		}
-		if w.over() {
+		if w.late() {
 			return
 		}
 		w.insertByValue(j)
@@ -422,8 +435,8 @@ func (w *workspace) fillBy(big bool) {
 	}
 	slices.SortStableFunc(w.jobs, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
 	for _, j := range w.jobs {
-		if w.over() {
-			return
+		if w.late() {
+			break
 		}
 		w.insert(j)
 	}
