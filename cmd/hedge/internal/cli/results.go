@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,32 +45,22 @@ whose "## section" headings name where they go.`,
 			if err != nil {
 				return err
 			}
-			var bar *progress
-			plan.Step = func(done, total int, what string) {
-				if bar == nil {
-					bar = newProgress(s.Err, total, what)
-				}
-				bar.set(done, what)
-			}
-			text, err := results.Run(cmd.Context(), plan)
-			bar.done()
-			switch {
-			case errors.Is(err, results.ErrInput):
-				return err
-			case err != nil:
-				return failed(err)
-			}
-			if r.out == "-" {
-				_, err = bytes.NewBufferString(text).WriteTo(s.Out)
-				return failed(err)
-			}
-			return failed(os.WriteFile(r.out, []byte(text), 0o644))
+			return r.write(cmd.Context(), s, plan)
 		},
 	}
 	f.add(cmd)
 	f.policies = "all"
+	cmd.Flags().StringVar(&f.seeds, "seeds", "1,2,3,4,5", "seeds")
+	r.add(cmd)
+	for _, name := range perLog {
+		_ = cmd.Flags().MarkHidden(name)
+	}
+	return cmd
+}
+
+// add defines the flags.
+func (r *resultsFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.seeds, "seeds", "1,2,3,4,5", "seeds")
 	fs.StringVar(&r.traces, "traces", "", "name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true], comma-separated, or @FILE with one a line and its source; the path builtin is the built-in sample, which is also the default")
 	fs.StringVar(&r.sweeps, "sweeps", "", "names of the logs for the sweeps (default: the first)")
 	fs.StringVar(&r.only, "only", "all", "sections to run, the others being written from what is kept: "+strings.Join(results.Sections(), ", "))
@@ -79,10 +70,30 @@ whose "## section" headings name where they go.`,
 	fs.StringVar(&r.commit, "commit", "", "commit to name (default: the one built from)")
 	fs.BoolVar(&r.fresh, "fresh", false, "run again what is kept")
 	fs.BoolVar(&r.mix, "mix", false, "take what is kept of other commits; the page names each")
-	for _, name := range perLog {
-		_ = fs.MarkHidden(name)
+}
+
+// write runs the plan under a progress bar and writes the page.
+func (r *resultsFlags) write(ctx context.Context, s *Streams, plan *results.Plan) error {
+	var bar *progress
+	plan.Step = func(done, total int, what string) {
+		if bar == nil {
+			bar = newProgress(s.Err, total, what)
+		}
+		bar.set(done, what)
 	}
-	return cmd
+	text, err := results.Run(ctx, plan)
+	bar.done()
+	switch {
+	case errors.Is(err, results.ErrInput):
+		return err
+	case err != nil:
+		return failed(err)
+	}
+	if r.out == "-" {
+		_, err = bytes.NewBufferString(text).WriteTo(s.Out)
+		return failed(err)
+	}
+	return failed(os.WriteFile(r.out, []byte(text), 0o644))
 }
 
 // perLog are the flags of workloads that results has for each log, within --traces.

@@ -188,19 +188,18 @@ var (
 	covs            = []float64{0, .1, .2, .5}
 )
 
-// cells are the comparisons of a section on one trace.
-func (p *Plan) cells(section string, t *Trace) []cell {
+// base is the specification of a trace before a section changes it.
+func (p *Plan) base(t *Trace) experiment.Spec {
 	base := p.Base
 	base.Trace, base.Train, base.TasksPerNode = t.Path, t.Train, t.TasksPerNode
-	if t.Workload != "" {
-		base.Workload = t.Workload
-	}
-	if t.Hours > 0 {
-		base.Hours = t.Hours
-	}
-	if t.Cycle > 0 {
-		base.Cycle = t.Cycle
-	}
+	base.Workload = cmp.Or(t.Workload, base.Workload)
+	base.Hours, base.Cycle = cmp.Or(t.Hours, base.Hours), cmp.Or(t.Cycle, base.Cycle)
+	return base
+}
+
+// cells are the comparisons of a section on one trace.
+func (p *Plan) cells(section string, t *Trace) []cell {
+	base := p.base(t)
 	var out []cell
 	add := func(setting string, policies []string, change func(*experiment.Spec)) {
 		s := base
