@@ -98,6 +98,29 @@ func TestNearestRank(t *testing.T) {
 	require.Zero(t, nearestRank(nil, 50))
 }
 
+func TestIndexFindsWhatWasAdded(t *testing.T) {
+	for _, n := range []int{0, 1, 8, 1000} {
+		jobs := make([]job, n)
+		x := newIndex(n)
+		for i := range jobs {
+			jobs[i].ID = fmt.Sprint("job", i*7)
+			require.True(t, x.add(jobs, i, jobs[i].ID))
+			require.False(t, x.add(jobs, i, jobs[i].ID), "twice")
+		}
+		for i := range jobs {
+			for _, at := range []int{i, n - 1 - i, i * i % n} { // next in line, from behind, anywhere
+				got, ok := x.find(jobs, jobs[at].ID)
+				require.True(t, ok)
+				require.Equal(t, int32(at), got)
+			}
+			_, ok := x.find(jobs, fmt.Sprint("nobody", i))
+			require.False(t, ok)
+		}
+		_, ok := x.find(jobs, "")
+		require.False(t, ok)
+	}
+}
+
 // Plans that cannot be carried out leave the world as it was and are told.
 func TestImpossibleStartsFailWhole(t *testing.T) {
 	cfg := &Config{

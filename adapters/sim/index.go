@@ -7,6 +7,7 @@ import "hash/maphash"
 type index struct {
 	seed  maphash.Seed
 	slots []slot // a power of two, at most half of them taken
+	next  int    // where the next find looks first: behind the last, since jobs often start as they came
 }
 
 // slot holds a job by its place plus one; 0 is free.
@@ -26,8 +27,12 @@ func newIndex(n int) index {
 
 // find returns the job's place in jobs, and whether there is one.
 func (x *index) find(jobs []job, id string) (int32, bool) {
-	s := x.seek(jobs, id)
-	return s.job - 1, s.job > 0
+	at := x.next
+	if at >= len(jobs) || jobs[at].ID != id {
+		at = int(x.seek(jobs, id).job) - 1
+	}
+	x.next = at + 1
+	return int32(at), at >= 0
 }
 
 // add enters jobs[i]; it is false, and nothing changes, if its id is there.

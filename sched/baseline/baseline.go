@@ -86,7 +86,11 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if forgot := q.cache.renew(s); forgot {
 		q.order.forget()
 	}
-	t := turn{queue: q, snap: s, plan: &sched.Plan{}}
+	var sheet struct { // one allocation for most plans
+		plan      sched.Plan
+		decisions [1]sched.Decision
+	}
+	t := turn{queue: q, snap: s, plan: &sheet.plan, decisions: sheet.decisions[:0]}
 	if q.strict {
 		t.inLine()
 	} else {
@@ -96,7 +100,9 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 		q.order.update(s, &q.cache)
 		t.inOrder()
 	}
-	t.plan.Decisions = t.decisions
+	if len(t.preemptions)+len(t.decisions) > 0 {
+		t.plan.Decisions = t.decisions
+	}
 	if len(t.preemptions) > 0 {
 		t.plan.Decisions = append(t.preemptions, t.decisions...)
 	}
