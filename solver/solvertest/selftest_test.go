@@ -153,3 +153,13 @@ func TestOptimumByHand(t *testing.T) {
 	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Split{{Partition: 0, Count: 1}}}}
 	assert.Equal(t, 11.0, solvertest.Optimum(p))
 }
+
+func TestCyclesAreValidAndRepeatable(t *testing.T) {
+	for seed := range uint64(40) {
+		p := solvertest.Cycle(seed, 1+int(seed), int(seed)/2)
+		assert.NoError(t, solver.Validate(p), "seed %d", seed)
+		assert.Equal(t, p, solvertest.Cycle(seed, 1+int(seed), int(seed)/2))
+		assert.Len(t, p.Jobs, 1+int(seed))
+		assert.Len(t, p.Running, int(seed)/2)
+	}
+}
