@@ -79,7 +79,7 @@ func columnLabels(out *strings.Builder, s size, d PlanData, left, cw, y float64)
 // planMarks draws the starts of a cell side by side, as many as it has room for, and how many more there are.
 func planMarks(out *strings.Builder, d PlanData, left, top, cw, ch float64) {
 	type cell struct{ row, column int }
-	r := min(cw, ch) * .2
+	r := min(cw, ch) * .16
 	room := max(1, int((cw-2*r)/(2.4*r)))
 	inCell := map[cell]int{}
 	for _, m := range d.Marks {
@@ -95,7 +95,7 @@ func planMarks(out *strings.Builder, d PlanData, left, top, cw, ch float64) {
 		case n < room-1 || inCell[at] <= room:
 			mark(out, m, x, y, r)
 		case n == room-1:
-			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" class="more" font-size="%.1f">+%d</text>`, x, y+r*.9, 2.6*r, more)
+			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="start" class="more" font-size="%.1f">+%d</text>`, x-.6*r, y+r, max(8.5, 2.6*r), more)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -36,7 +37,10 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	s.Out = stdout{s.Out}
 	root := newRoot(&s)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := noCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -80,7 +84,19 @@ this is all it takes to see a result:
 		}
 	}
 	root.SetHelpCommand(newHelp(root))
+	root.InitDefaultHelpCmd()
 	return root
+}
+
+// noCommand refuses an unknown command before its flags are looked at.
+func noCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
+		return nil // __complete is what shells call
+	}
+	if cmd, _, _ := root.Find(args[:1]); cmd != root {
+		return nil
+	}
+	return noArgs(root, args)
 }
 
 // noArgs refuses positional arguments with the command's name and the offender.

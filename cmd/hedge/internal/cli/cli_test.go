@@ -261,6 +261,7 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		says string
 	}{
 		{[]string{"nonsense"}, 2, "nonsense"},
+		{[]string{"nonsense", "--trace", "x"}, 2, `unknown command "nonsense"`},
 		{[]string{"compare", "extra"}, 2, "extra"},
 		{[]string{"compare", "--nope"}, 2, "--nope"},
 		{[]string{"compare", "--nodes", "0"}, 2, "--nodes"},
