@@ -428,6 +428,12 @@ func TestReportsAreSelfContained(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(page), "<svg")
 		assert.NotRegexp(t, `(?i)<script|<link|src=|url\(|@import`, string(page))
+		alts := regexp.MustCompile(`class="chart" role="img" aria-label="([^"]*)"`).FindAllStringSubmatch(string(page), -1)
+		assert.Equal(t, strings.Count(string(page), `class="chart"`), len(alts), "every chart is described")
+		for _, alt := range alts {
+			assert.Regexp(t, `^.+\. .+\.$`, alt[1], "a title and at least a sentence")
+		}
+		assert.Equal(t, len(alts), strings.Count(string(page), "\n<div class=\"chart\""), "and shown under its heading")
 	}
 }
 
