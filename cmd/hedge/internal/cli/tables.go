@@ -132,7 +132,7 @@ func (p *page) chosen(r *profile.Result) {
 
 func traceTables(w io.Writer, d *describe.Document) error {
 	var p page
-	p.line("%s (%s): %d jobs of %d users over %s, %s machine-hours", d.Trace, d.Format, d.Jobs, d.Users, figures.Span(d.SpanS), figures.Number(d.MachineHours))
+	p.line("%s (%s): %s over %s, %s machine-hours", d.Trace, d.Format, figures.JobsOf(d.Jobs, d.Users), figures.Span(d.SpanS), figures.Number(d.MachineHours))
 	if left := figures.Counts(d.Skipped); left != "" {
 		p.line("skipped records: %s", left)
 	}

@@ -51,6 +51,14 @@ func Interval(iv stats.Interval, scale float64) string {
 	return Number(scale*iv.Mean) + " ± " + Number(scale*(iv.CI95[1]-iv.Mean))
 }
 
+// JobsOf writes how many jobs a log has, and of how many users where it names them.
+func JobsOf(jobs, users int) string {
+	if users == 0 {
+		return fmt.Sprintf("%d jobs", jobs)
+	}
+	return fmt.Sprintf("%d jobs of %d users", jobs, users)
+}
+
 // Counts writes what was counted by reason, in order of the reasons; "" for nothing.
 func Counts(counts map[string]int) string {
 	var parts []string

@@ -25,6 +25,11 @@ func TestIntervalsOfOneSeedAreTheMean(t *testing.T) {
 	assert.Equal(t, "2.00 ± 2.48", Interval(stats.Of([]float64{1, 2, 3}), 1))
 }
 
+func TestJobsOfNamelessUsers(t *testing.T) {
+	assert.Equal(t, "3 jobs of 2 users", JobsOf(3, 2))
+	assert.Equal(t, "3 jobs", JobsOf(3, 0))
+}
+
 func TestListsAreOrdered(t *testing.T) {
 	assert.Equal(t, "2 failed, 1 killed", Counts(map[string]int{"killed": 1, "failed": 2, "none": 0}))
 	assert.Equal(t, []string{"c", "a"}, Largest(map[string]float64{"a": .3, "b": .3, "c": .4}, 2))

@@ -10,7 +10,7 @@ import (
 
 func tracePage(d *describe.Document) (*page, error) {
 	p := &page{Title: "What is in " + logName(d.Trace) + "?",
-		Lead: fmt.Sprintf("%d jobs of %d users over %s; %s machine-hours.", d.Jobs, d.Users, figures.Span(d.SpanS), figures.Number(d.MachineHours)),
+		Lead: fmt.Sprintf("%s over %s; %s machine-hours.", figures.JobsOf(d.Jobs, d.Users), figures.Span(d.SpanS), figures.Number(d.MachineHours)),
 		Tiles: []tile{
 			{figures.Span(d.DurationS.P50), "median duration", 0}, {figures.Span(d.DurationS.P99), "99th percentile of durations", 1},
 			{figures.Number(d.TasksPerJob.Mean), "tasks a job in the mean", 2}, {figures.Number(d.Hourly.Jobs.Mean), "jobs an hour", 3},
@@ -63,8 +63,11 @@ func rhythm(p *page, d *describe.Document) error {
 	for hour, share := range d.Hourly.ShareByHour {
 		one.X, one.Y = append(one.X, float64(hour)), append(one.Y, 100*share)
 	}
-	text := "Submissions by hour of the day; a flat line is a cluster of machines' jobs, hills are people."
-	if d.SpanS >= 2*24*3600 {
+	text := "Submissions by hour of the day; hills are people's working hours, a flat line is a load of programs."
+	switch {
+	case d.SpanS < 24*3600:
+		text += " The log covers only a part of a day."
+	case d.SpanS >= 2*24*3600:
 		text += fmt.Sprintf(" The correlation of an hour with the same hour a day later is %.2f.", d.Hourly.DayCorrelation)
 	}
 	svg, err := chart.Lines("Rhythm. "+text, chart.Axis{Label: "hour of the log's day"}, chart.Axis{Label: "% of jobs"}, []chart.Series{one})
@@ -100,7 +103,7 @@ func outcomeTable(d *describe.Document) section {
 	for _, o := range d.Outcomes {
 		g.Rows = append(g.Rows, []string{o.Outcome, fmt.Sprint(o.Jobs), figures.Number(100 * o.ShareJobs), figures.Number(100 * o.ShareTime), figures.Number(o.TasksPerJob.Mean)})
 	}
-	return section{Title: "How jobs end", Text: "Jobs that fail or are killed often hold far more of the machine than their number suggests.", Table: g}
+	return section{Title: "How jobs end", Text: "Jobs that fail or are killed often hold far more of the machine than their number suggests.", Table: g, Full: true}
 }
 
 func featureTable(d *describe.Document) section {
@@ -108,5 +111,5 @@ func featureTable(d *describe.Document) section {
 	for _, f := range d.Features {
 		g.Rows = append(g.Rows, []string{f.Feature, fmt.Sprint(f.Groups), figures.Number(100 * f.Share), figures.Number(f.CoV.P50), figures.Number(f.CoV.P90)})
 	}
-	return section{Title: "How alike are runtimes", Text: "Within a feature's value, over groups of at least 5 jobs: a small coefficient of variation (CoV, standard deviation over mean) means that history predicts well.", Table: g}
+	return section{Title: "How alike are runtimes", Text: "Within a feature's value, over groups of at least 5 jobs: a small coefficient of variation (CoV, standard deviation over mean) means that history predicts well.", Table: g, Full: true}
 }
