@@ -79,6 +79,7 @@ func (w *workspace) cores(until int64) {
 	w.whole()
 }
 
+// coreUnits is the most work one core gets; their size adapts to it.
 const coreUnits = 4000
 
 // neighbours picks about n sets that have to do with one another: placed jobs
@@ -92,26 +93,30 @@ func (w *workspace) neighbours(n int) []int32 {
 		if w.in.JobOpts[j] == w.in.JobOpts[j+1] || w.byRed[w.in.JobOpts[j]] < 0 {
 			continue
 		}
-		noise := 0.3 + w.rng.ExpFloat64()
-		if o := w.best.Choice[j]; o >= 0 {
-			opt := &w.in.Opts[o]
-			from, to := float64(opt.Start), float64(opt.Start+len(opt.Usage))
-			away := max(0, from-at, at-to)
-			regret := (w.bestRed(j) - w.dual.red[o] + max(0, w.dual.red[o])*0.2) / opt.Value
-			q.score[j] = noise * (0.2 + away + 2*regret)
-		} else {
-			best := &w.in.Opts[w.byRed[w.in.JobOpts[j]]]
-			q.score[j] = noise * (0.2 + 8*max(0, -w.bestRed(j))/best.Value)
-		}
+		q.score[j] = (0.3 + w.rng.ExpFloat64()) * w.distance(j, at)
 		q.sets = append(q.sets, int32(j))
 	}
 	for k := range w.in.P.Running {
-		gain := 0.5
-		q.score[jobs+k] = (0.3 + w.rng.ExpFloat64()) * (0.5 + gain)
+		q.score[jobs+k] = 0.3 + w.rng.ExpFloat64()
 		q.sets = append(q.sets, int32(jobs+k))
 	}
 	slices.SortFunc(q.sets, func(a, b int32) int { return cmp.Or(cmp.Compare(q.score[a], q.score[b]), cmp.Compare(a, b)) })
 	q.sets = q.sets[:min(n, len(q.sets))]
 	w.ops += int64(len(w.lp.key) * 16)
 	return q.sets
+}
+
+// distance is how little job j has to do with slot at: how far from it the job
+// runs, and how content it is with its place, or how far from paying it is.
+func (w *workspace) distance(j int, at float64) float64 {
+	o := w.best.Choice[j]
+	if o < 0 {
+		best := &w.in.Opts[w.byRed[w.in.JobOpts[j]]]
+		return 0.2 + 8*max(0, -w.bestRed(j))/best.Value
+	}
+	opt := &w.in.Opts[o]
+	from, to := float64(opt.Start), float64(opt.Start+len(opt.Usage))
+	away := max(0, from-at, at-to)
+	regret := (w.bestRed(j) - w.dual.red[o] + 0.2*max(0, w.dual.red[o])) / opt.Value
+	return 0.2 + away + 2*regret
 }

@@ -14,7 +14,15 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	solvertest.Run(t, native.New(nil), solvertest.Caps{Exact: true, Bound: true, Deterministic: true})
+	solvertest.Run(t, native.New(nil), solvertest.Caps{Exact: true, Bound: true, Deterministic: true, Seeds: seeds(200)})
+}
+
+// seeds is how many random problems to try of n; fewer with -short, for the race detector.
+func seeds(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
 }
 
 func TestConformanceOfVariants(t *testing.T) {
@@ -23,7 +31,7 @@ func TestConformanceOfVariants(t *testing.T) {
 		"DefaultWork": {DefaultWork: 3000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			caps := solvertest.Caps{Exact: !cfg.NoExact, Bound: true, Deterministic: true, Seeds: 60}
+			caps := solvertest.Caps{Exact: !cfg.NoExact, Bound: true, Deterministic: true, Seeds: seeds(60)}
 			solvertest.Run(t, native.New(&cfg), caps)
 		})
 	}
@@ -61,7 +69,7 @@ func TestSmallProblemsAreProven(t *testing.T) {
 
 // TestBoundsHold sets bounds from little work against plans from much.
 func TestBoundsHold(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(seeds(8)) {
 		p := solvertest.Cycle(seed, 15+10*int(seed), 4*int(seed))
 		var plan, bound float64
 		for i, work := range []int64{1000, 8000, 60_000} {
