@@ -193,7 +193,14 @@ func (w *workspace) run() {
 	w.phase = w.share(10)
 	w.prove(math.MaxInt)
 	w.plunges()
-	for d := 1; !w.over(); d = min(2*d, math.MaxInt32) {
+	w.rounds()
+}
+
+// rounds search wider and wider around what is known until the limits are reached. A round
+// that finds nothing to spend work on, or only a remainder too small to share out, is the last.
+func (w *workspace) rounds() {
+	for d, before := 1, int64(-1); !w.over() && w.spent() > before; d = min(2*d, math.MaxInt32) {
+		before = w.spent()
 		w.phase = w.share(3)
 		w.prove(d)
 		w.improve(w.share(3))

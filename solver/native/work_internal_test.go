@@ -1,0 +1,22 @@
+package native
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hedgesched/hedge/solver/solvertest"
+)
+
+// TestTheLastOfTheWork leaves the search remainders of its work that are too small to share
+// out: it must not go on for ever.
+func TestTheLastOfTheWork(t *testing.T) {
+	for left := range int64(10) {
+		w := prepared(solvertest.Cycle(1, 12, 3))
+		w.relax(1 << 40)
+		w.limit = w.spent() + left
+		w.horizon = w.limit
+		w.rounds()
+		assert.GreaterOrEqual(t, w.spent(), w.limit-2)
+	}
+}
