@@ -25,6 +25,7 @@ func (m *model) fill() {
 	for _, h := range m.runs {
 		m.consume(h)
 	}
+	m.confine()
 	for i, c := range m.capacity {
 		m.capacity[i] = max(0, c)
 	}
@@ -40,19 +41,35 @@ func (m *model) fill() {
 	}
 }
 
+// confine limits the first slot to what is free now: jobs that were told to stop
+// and still do hold nodes, though they are not running any more.
+func (m *model) confine() {
+	T, res := m.problem.Slots, len(m.problem.Resources)
+	m.free = resize(m.free, m.parts.Len()*res)
+	m.gather(m.free, m.snap.Free)
+	for row, f := range m.free {
+		m.capacity[row*T] = min(m.capacity[row*T], f)
+	}
+}
+
 // sum adds up what the nodes of each partition offer.
 func (m *model) sum() {
 	if m.totalOf == m.parts {
 		return
 	}
 	m.totalOf = m.parts
-	res, all := len(m.problem.Resources), m.snap.Nodes.Capacity()
-	m.total = resize(m.total, m.parts.Len()*res)
-	clear(m.total)
+	m.total = resize(m.total, m.parts.Len()*len(m.problem.Resources))
+	m.gather(m.total, m.snap.Nodes.Capacity())
+}
+
+// gather adds amounts by node and resource up to amounts by partition and resource.
+func (m *model) gather(sums, amounts []float64) {
+	res := len(m.problem.Resources)
+	clear(sums)
 	for x := range m.parts.Len() {
 		for _, n := range m.parts.Nodes(x) {
 			for r := range res {
-				m.total[x*res+r] += all[int(n)*res+r]
+				sums[x*res+r] += amounts[int(n)*res+r]
 			}
 		}
 	}

@@ -102,7 +102,11 @@ func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
 func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) (*known, error) {
 	k := p.jobs[w.Job.ID]
 	if k == nil || k.job != w.Job || !same(k.prediction, w.Prediction) {
+		last := k
 		k = &known{job: w.Job, prediction: w.Prediction}
+		if last != nil { // what was decided of the job does not hang on its forecast
+			k.planned, k.stuck = last.planned, last.stuck
+		}
 		var err error
 		if k.runtimes, err = p.cfg.forecast(w.Job, w.Prediction); err != nil {
 			return nil, err

@@ -250,10 +250,10 @@ func TestWarmStart(t *testing.T) {
 		engine := record()
 		p := policy(t, threesigma.Config{Solver: engine, Slot: time.Minute, Without: without})
 		running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
-		next := be(t, "next", 1)
 		for i := range 2 {
 			s := cluster(t, 1, epoch.Add(time.Duration(i)*time.Minute), running)
-			s.Pending = []sched.Pending{{Job: next, Prediction: forecast(point(t, 60))}}
+			// A host may make the same job and forecast anew in every cycle.
+			s.Pending = []sched.Pending{{Job: be(t, "next", 1), Prediction: forecast(uniform(t, 59, 60))}}
 			assert.Equal(t, epoch.Add(5*time.Minute), plan(t, p, s)["next"].Start)
 		}
 		assert.Empty(t, engine.hints[0])
@@ -263,6 +263,21 @@ func TestWarmStart(t *testing.T) {
 			assert.Empty(t, engine.hints[1])
 		}
 	}
+}
+
+// TestStopping: what a preempted job has not given back yet is not planned with, and the
+// job that waits for it is not called fragmented.
+func TestStopping(t *testing.T) {
+	engine := record()
+	p := policy(t, threesigma.Config{Solver: engine, Slot: time.Minute})
+	s := cluster(t, 2, epoch)
+	clear(s.Free)
+	s.Pending = []sched.Pending{{Job: be(t, "next", 2), Prediction: forecast(point(t, 60))}}
+	d := plan(t, p, s)["next"]
+	assert.Equal(t, sched.Defer, d.Kind)
+	assert.Equal(t, sched.ReasonDeferred, d.Reason.Code)
+	assert.Equal(t, epoch.Add(time.Minute), d.Start)
+	assert.Equal(t, 1, engine.asked)
 }
 
 // TestCutOff: the share of a cycle, the explicit time and the default work bound a solve.

@@ -28,6 +28,7 @@ type model struct {
 	origins   []origin
 	total     []float64 // capacity by partition and resource, of the partitioning totalOf
 	totalOf   *sched.Partitioning
+	free      []float64 // by partition and resource
 	capacity  []float64
 	usage     []float64
 	starts    []float64
