@@ -9,7 +9,7 @@ import (
 // engines' index arithmetic within range.
 const (
 	maxSlots = 1 << 20
-	maxCount = 1 << 40
+	maxCount = math.MaxInt32
 	maxValue = 1e15
 )
 
