@@ -34,5 +34,6 @@
 //
 // Seconds are float64 inside and time.Duration or time.Time at the edge. The library never logs, never exits, starts
 // no goroutine that it does not stop, and reads no clock and no random source but those it is given.
-// The root module needs no C compiler and imports the standard library only, outside its tests.
+// The root module needs no C compiler and imports, outside its tests, the standard library and one JSON
+// reader: github.com/go-json-experiment/json.
 package hedge

@@ -2,7 +2,10 @@ module github.com/hedgesched/hedge
 
 go 1.26
 
-require github.com/stretchr/testify v1.11.1
+require (
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
+	github.com/stretchr/testify v1.11.1
+)
 
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect

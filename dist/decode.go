@@ -4,153 +4,198 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/hedgesched/hedge/internal/strictjson"
+	"reflect"
+	"slices"
+	"strings"
 )
 
 // Unmarshal reads what [Marshal] writes. Everything else is refused with a [*FormatError] that names the
 // field: fields that are unknown, missing, double or written in another case, numbers that no
 // float64 holds, parameters that the family's constructor refuses, nesting beyond 32.
 func Unmarshal(data []byte) (Distribution, error) {
-	o, err := strictjson.Parse(data, func(field, problem string, cause error) error {
-		return &FormatError{Func: "dist.Unmarshal", Field: field, Problem: problem, Err: cause}
-	})
-	if err != nil {
+	var f form
+	if err := UnmarshalForm("dist.Unmarshal", data, &f); err != nil {
 		return nil, err
 	}
-	d := decode(o, maxNesting)
-	if err := o.Close(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return f.distribution("", maxNesting)
 }
 
-// decode makes a distribution of o. After a refusal what it returns is nothing to go by.
-func decode(o *strictjson.Object, depth int) Distribution {
+// form has the fields of every kind; those that are not there are nil.
+type form struct {
+	Kind    *string   `json:"kind"`
+	V       *float64  `json:"v,omitempty"`
+	Lo      *float64  `json:"lo,omitempty"`
+	Hi      *float64  `json:"hi,omitempty"`
+	Mu      *float64  `json:"mu,omitempty"`
+	Sigma   *float64  `json:"sigma,omitempty"`
+	Mean    *float64  `json:"mean,omitempty"`
+	X       []float64 `json:"x,omitempty"`
+	Cum     []float64 `json:"cum,omitempty"`
+	Parts   []part    `json:"parts,omitempty"`
+	Of      *form     `json:"of,omitempty"`
+	Elapsed *float64  `json:"elapsed,omitempty"`
+	Mul     *float64  `json:"mul,omitempty"`
+	Add     *float64  `json:"add,omitempty"`
+	N       *int      `json:"n,omitempty"`
+}
+
+// part is a form in a mixture.
+type part struct {
+	Weight *float64 `json:"weight"`
+	Of     *form    `json:"of"`
+}
+
+// distribution is what f, found at a place, stands for.
+func (f *form) distribution(at string, depth int) (Distribution, error) {
 	if depth == 0 {
-		o.Refuse("", fmt.Sprint("nested more than ", maxNesting, " deep"), nil)
-		return nil
+		return nil, refusal(strings.TrimSuffix(at, "."), fmt.Sprint("nested more than ", maxNesting, " deep"))
 	}
-	kind := o.Text("kind")
-	d, known := decodeFamily(o, kind)
-	if !known {
-		d, known = decodeDerived(o, kind, depth)
+	if err := f.check(at); err != nil {
+		return nil, err
 	}
-	if !known {
-		o.Refuse("kind", fmt.Sprintf("unknown kind %q", kind), nil)
+	if *f.Kind == "mixture" {
+		return f.mixture(at, depth)
 	}
-	if o.Close() != nil {
-		return nil
-	}
-	return d
-}
-
-func decodeFamily(o *strictjson.Object, kind string) (d Distribution, known bool) {
+	var of Distribution
 	var err error
-	switch kind {
-	case "point":
-		d, err = NewPoint(o.Number("v"))
-	case "uniform":
-		d, err = NewUniform(o.Number("lo"), o.Number("hi"))
-	case "normal":
-		mu, sigma := o.Number("mu"), o.Number("sigma")
-		if d = (Normal{}); mu != 0 || sigma != 0 { // else the zero value, certainly 0
-			d, err = NewNormal(mu, sigma)
+	if f.Of != nil {
+		if of, err = f.Of.distribution(at+"of.", depth-1); err != nil {
+			return nil, err
 		}
-	case "lognormal":
-		mu, sigma := o.Number("mu"), o.Number("sigma")
-		if d = (Lognormal{}); mu != 0 || sigma != 0 { // else the zero value, certainly 1
-			d, err = NewLognormal(mu, sigma)
-		}
-	case "exponential":
-		mean := o.Number("mean")
-		if d = (Exponential{}); mean != 0 { // else the zero value, certainly 0
-			d, err = NewExponential(mean)
-		}
-	case "histogram":
-		d, err = FromKnots(o.Numbers("x"), o.Numbers("cum"))
-	default:
-		return nil, false
 	}
-	refuse(o, err)
-	return d, true
-}
-
-func decodeDerived(o *strictjson.Object, kind string, depth int) (d Distribution, known bool) {
-	var err error
-	switch kind {
-	case "mixture":
-		return decodeMixture(o, depth), true
-	case "conditioned":
-		of := decode(o.Object("of"), depth-1)
-		d, err = Condition(of, o.Number("elapsed"))
-	case "affine":
-		return decodeAffine(o, depth), true
-	case "maximum":
-		of := decode(o.Object("of"), depth-1)
-		d, err = MaxOf(of, o.Int("n"))
-	default:
-		return nil, false
+	if *f.Kind == "affine" {
+		return f.affine(at, of)
 	}
-	refuse(o, err)
-	return d, true
-}
-
-// refuse passes on what a constructor said, with the field it was about.
-func refuse(o *strictjson.Object, err error) {
+	d, err := f.construct(of)
 	if err == nil {
-		return
+		return d, nil
 	}
 	var p *ParamError
 	if errors.As(err, &p) {
-		o.Refuse(p.Param, fmt.Sprintf("found %v, expected %s", p.Value, p.Want), err)
-		return
+		return nil, &FormatError{Func: "dist.Unmarshal", Field: at + p.Param,
+			Problem: fmt.Sprintf("found %v, expected %s", p.Value, p.Want), Err: err}
 	}
-	o.Refuse("", err.Error(), err)
+	return nil, &FormatError{Func: "dist.Unmarshal", Field: strings.TrimSuffix(at, "."), Problem: err.Error(), Err: err}
 }
 
-// decodeMixture takes the weights as they are: NewMixture would divide them by their sum, which is 1 but
-// for rounding, and so change them.
-func decodeMixture(o *strictjson.Object, depth int) Distribution {
-	parts, total := o.Objects("parts"), 0.0
-	m := Mixture{parts: make([]Component, len(parts))}
-	for i, p := range parts {
-		c := Component{Weight: p.Number("weight"), Dist: decode(p.Object("of"), depth-1)}
-		if !(c.Weight > 0) {
-			p.Refuse("weight", fmt.Sprintf("found %v, expected %s", c.Weight, wantPositive), nil)
-		}
-		if p.Close() != nil {
-			return nil
-		}
-		total += c.Weight
-		m.parts[i] = c
+func refusal(field, problem string) error {
+	return &FormatError{Func: "dist.Unmarshal", Field: field, Problem: problem}
+}
+
+// fields are those that a kind has, and must have.
+func fields(kind string) []string {
+	switch kind {
+	case "point":
+		return []string{"v"}
+	case "uniform":
+		return []string{"lo", "hi"}
+	case "normal", "lognormal":
+		return []string{"mu", "sigma"}
+	case "exponential":
+		return []string{"mean"}
+	case "histogram":
+		return []string{"x", "cum"}
+	case "mixture":
+		return []string{"parts"}
+	case "conditioned":
+		return []string{"of", "elapsed"}
+	case "affine":
+		return []string{"of", "mul", "add"}
+	case "maximum":
+		return []string{"of", "n"}
 	}
-	if len(parts) < 2 {
-		o.Refuse("parts", fmt.Sprintf("found %d, expected at least 2", len(parts)), nil)
+	return nil
+}
+
+// check refuses fields that the kind does not have, and looks for those that it has.
+func (f *form) check(at string) error {
+	want := fields(*f.Kind)
+	if want == nil {
+		return refusal(at+"kind", fmt.Sprintf("unknown kind %q", *f.Kind))
+	}
+	v := reflect.ValueOf(f).Elem()
+	for i := 1; i < v.NumField(); i++ { // after the kind
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		switch wanted, there := slices.Contains(want, name), !v.Field(i).IsNil(); {
+		case wanted && !there:
+			return refusal(at+name, "missing")
+		case there && !wanted:
+			return refusal(at+name, "unknown field")
+		}
+	}
+	return nil
+}
+
+// construct makes what a constructor makes as it was. Where all parameters are 0 that is the zero value, which
+// some constructors refuse.
+func (f *form) construct(of Distribution) (Distribution, error) {
+	switch *f.Kind {
+	case "point":
+		return NewPoint(*f.V)
+	case "uniform":
+		return NewUniform(*f.Lo, *f.Hi)
+	case "normal":
+		if *f.Mu == 0 && *f.Sigma == 0 {
+			return Normal{}, nil
+		}
+		return NewNormal(*f.Mu, *f.Sigma)
+	case "lognormal":
+		if *f.Mu == 0 && *f.Sigma == 0 {
+			return Lognormal{}, nil
+		}
+		return NewLognormal(*f.Mu, *f.Sigma)
+	case "exponential":
+		if *f.Mean == 0 {
+			return Exponential{}, nil
+		}
+		return NewExponential(*f.Mean)
+	case "conditioned":
+		return Condition(of, *f.Elapsed)
+	case "maximum":
+		return MaxOf(of, *f.N)
+	}
+	return FromKnots(f.X, f.Cum)
+}
+
+// mixture takes the weights as they are: NewMixture would divide them by their sum, which is 1 but
+// for rounding, and so change them.
+func (f *form) mixture(at string, depth int) (Distribution, error) {
+	m, total := Mixture{parts: make([]Component, len(f.Parts))}, 0.0
+	for i, p := range f.Parts {
+		field := fmt.Sprintf("%sparts[%d].", at, i)
+		d, err := p.Of.distribution(field+"of.", depth-1)
+		if err != nil {
+			return nil, err
+		}
+		if !(*p.Weight > 0) {
+			return nil, refusal(field+"weight", fmt.Sprintf("found %v, expected %s", *p.Weight, wantPositive))
+		}
+		total += *p.Weight
+		m.parts[i] = Component{Weight: *p.Weight, Dist: d}
+	}
+	if len(f.Parts) < 2 {
+		return nil, refusal(at+"parts", fmt.Sprintf("found %d, expected at least 2", len(f.Parts)))
 	}
 	if !(math.Abs(total-1) <= 1e-9) {
-		o.Refuse("parts", fmt.Sprintf("weights add up to %v, expected 1", total), nil)
+		return nil, refusal(at+"parts", fmt.Sprintf("weights add up to %v, expected 1", total))
 	}
-	return m
+	return m, nil
 }
 
-// decodeAffine keeps what transform would bring to another form, such as one that a family cannot hold.
-func decodeAffine(o *strictjson.Object, depth int) Distribution {
-	a := affine{d: decode(o.Object("of"), depth-1), mul: o.Number("mul"), add: o.Number("add")}
-	if a.d == nil {
-		return nil // refused
-	}
+// affine keeps what transform would bring to another form, such as one that a family cannot hold.
+func (f *form) affine(at string, of Distribution) (Distribution, error) {
+	a := affine{d: of, mul: *f.Mul, add: *f.Add}
 	lo, hi := a.d.Bounds()
 	if math.IsInf(hi, 1) {
 		hi = a.d.Mean()
 	}
 	switch {
 	case !(a.mul > 0):
-		o.Refuse("mul", fmt.Sprintf("found %v, expected %s", a.mul, wantPositive), nil)
+		return nil, refusal(at+"mul", fmt.Sprintf("found %v, expected %s", a.mul, wantPositive))
 	case a.mul*lo+a.add < -1e-9*math.Abs(a.add): // rounding may leave less than nothing
-		o.Refuse("add", fmt.Sprintf("found %v, expected nothing below 0", a.add), nil)
+		return nil, refusal(at+"add", fmt.Sprintf("found %v, expected nothing below 0", a.add))
 	case !isFinite(a.mul*hi + a.add):
-		o.Refuse("mul", fmt.Sprintf("found %v, expected less: the distribution overflows", a.mul), nil)
+		return nil, refusal(at+"mul", fmt.Sprintf("found %v, expected less: the distribution overflows", a.mul))
 	}
-	return a
+	return a, nil
 }

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -148,36 +150,45 @@ func TestMarshalRefuses(t *testing.T) {
 func TestUnmarshalRefuses(t *testing.T) {
 	const point, exponential = `{"kind":"point","v":1}`, `{"kind":"exponential","mean":1}`
 	for in, field := range map[string]string{
-		``:                                              "",
-		`null`:                                          "",
-		`[1]`:                                           "",
-		point + point:                                   "",
-		"{\"kind\":\"point\xff\"}":                      "",
-		`{}`:                                            "kind",
-		`{"kind":7,"v":1}`:                              "kind",
-		`{"kind":"dirac","v":1}`:                        "kind",
-		`{"Kind":"point","v":1}`:                        "kind",
-		`{"kind":"point"}`:                              "v",
-		`{"kind":"point","v":null}`:                     "v",
-		`{"kind":"point","v":"1"}`:                      "v",
-		`{"kind":"point","v":-1}`:                       "v",
-		`{"kind":"point","v":1e999}`:                    "v",
-		`{"kind":"point","v":NaN}`:                      "",
-		`{"kind":"point","v":1,"w":1}`:                  "w",
-		`{"kind":"point","v":1,"v":1}`:                  "v",
-		`{"kind":"point","v":1,"\u0076":1}`:             "v",
-		`{"kind":"uniform","lo":2,"hi":1}`:              "hi",
-		`{"kind":"normal","mu":0,"sigma":-1}`:           "sigma",
-		`{"kind":"normal","mu":1,"sigma":0}`:            "sigma",
-		`{"kind":"lognormal","mu":1e3,"sigma":1}`:       "exp(mu+sigma²/2)",
-		`{"kind":"exponential","mean":-1}`:              "mean",
-		`{"kind":"histogram","x":[],"cum":[]}`:          "len(x)",
-		`{"kind":"histogram","x":[1],"cum":[1]}`:        "len(x)",
-		`{"kind":"histogram","x":[1,2,3],"cum":[0,1]}`:  "len(x)",
-		`{"kind":"histogram","x":[2,1],"cum":[0,1]}`:    "x[1]",
-		`{"kind":"histogram","x":[1,2],"cum":[0,0.5]}`:  "cum[1]",
-		`{"kind":"histogram","x":[1,true],"cum":[0,1]}`: "x[1]",
-		`{"kind":"histogram","x":{"0":1},"cum":[0,1]}`:  "x",
+		``:                          "",
+		`null`:                      "",
+		`[1]`:                       "",
+		point + point:               "",
+		"{\"kind\":\"point\xff\"}":  "",
+		`{}`:                        "kind",
+		`{"kind":7,"v":1}`:          "kind",
+		`{"kind":"dirac","v":1}`:    "kind",
+		`{"Kind":"point","v":1}`:    "Kind",
+		`{"kind":"point"}`:          "v",
+		`{"kind":"point","v":null}`: "v",
+		`{"kind":"histogram","x":[1,null],"cum":[0,1]}`:                                                      "x[1]",
+		`{"kind":"histogram","x":null,"cum":[0,1]}`:                                                          "x",
+		`{"kind":"maximum","of":null,"n":1}`:                                                                 "of",
+		`{"kind":"point","v":1,"mean":1}`:                                                                    "mean",
+		`{"kind":"maximum","n":1}`:                                                                           "of",
+		`{"kind":"point","V":1}`:                                                                             "V",
+		`{"kind":"mixture","parts":[null]}`:                                                                  "parts[0]",
+		`{"kind":"mixture","parts":[{"weight":1}]}`:                                                          "parts[0].of",
+		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `,"weight":1}]}`:                            "parts[0].weight",
+		`{"kind":"point","v":"1"}`:                                                                           "v",
+		`{"kind":"point","v":-1}`:                                                                            "v",
+		`{"kind":"point","v":1e999}`:                                                                         "v",
+		`{"kind":"point","v":NaN}`:                                                                           "",
+		`{"kind":"point","v":1,"w":1}`:                                                                       "w",
+		`{"kind":"point","v":1,"v":1}`:                                                                       "v",
+		`{"kind":"point","v":1,"\u0076":1}`:                                                                  "v",
+		`{"kind":"uniform","lo":2,"hi":1}`:                                                                   "hi",
+		`{"kind":"normal","mu":0,"sigma":-1}`:                                                                "sigma",
+		`{"kind":"normal","mu":1,"sigma":0}`:                                                                 "sigma",
+		`{"kind":"lognormal","mu":1e3,"sigma":1}`:                                                            "exp(mu+sigma²/2)",
+		`{"kind":"exponential","mean":-1}`:                                                                   "mean",
+		`{"kind":"histogram","x":[],"cum":[]}`:                                                               "len(x)",
+		`{"kind":"histogram","x":[1],"cum":[1]}`:                                                             "len(x)",
+		`{"kind":"histogram","x":[1,2,3],"cum":[0,1]}`:                                                       "len(x)",
+		`{"kind":"histogram","x":[2,1],"cum":[0,1]}`:                                                         "x[1]",
+		`{"kind":"histogram","x":[1,2],"cum":[0,0.5]}`:                                                       "cum[1]",
+		`{"kind":"histogram","x":[1,true],"cum":[0,1]}`:                                                      "x[1]",
+		`{"kind":"histogram","x":{"0":1},"cum":[0,1]}`:                                                       "x",
 		`{"kind":"conditioned","of":` + exponential + `,"elapsed":-1}`:                                       "elapsed",
 		`{"kind":"conditioned","of":[],"elapsed":1}`:                                                         "of",
 		`{"kind":"conditioned","elapsed":1}`:                                                                 "of",
@@ -208,6 +219,52 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 	_, err := dist.Unmarshal([]byte(`{"kind":"uniform","lo":2,"hi":1}`))
 	require.ErrorIs(t, err, dist.ErrInvalid, "the cause is there too")
+}
+
+// What is wrong is said in the words of the document.
+func TestProblems(t *testing.T) {
+	for in, want := range map[string]string{
+		`7`:                                "found a number, expected an object",
+		`[`:                                "found a list, expected an object",
+		`{"kind":"point"`:                  "not JSON: unexpected EOF after byte 15",
+		`{"kind":"point"]`:                 "not JSON: invalid character ']' after object value (expecting ',' or '}') after byte 15",
+		"{\"kind\":\"\xff\"}":              "not JSON: invalid UTF-8 after byte 9",
+		`{"kind":"point","v":1} 2`:         "not JSON: invalid character '2' after top-level value after byte 23",
+		`{"kind":true}`:                    "kind: found a truth value, expected a string",
+		`{"kind":"point","v":1e999}`:       "v: found 1e999, expected a number in range",
+		`{"kind":"point","v":{}}`:          "v: found an object, expected a number",
+		`{"kind":"point","v":null}`:        "v: found null, expected a number",
+		`{"kind":"maximum","n":2.5}`:       "n: found 2.5, expected a whole number in range",
+		`{"kind":"histogram","x":[1,"2"]}`: "x[1]: found a string, expected a number",
+		`{"kind":"histogram","x":7}`:       "x: found a number, expected a list",
+		`{"kind":"point","v":1,"v":1}`:     "v: comes twice",
+		`{"kind":"point","w":1}`:           "w: unknown field",
+		`{"kind":"point","lo":1}`:          "v: missing",
+		`{"kind":"mixture","parts":[{}]}`:  "parts[0].weight: missing",
+	} {
+		_, err := dist.Unmarshal([]byte(in))
+		assert.EqualError(t, err, "dist.Unmarshal: invalid encoding: "+want, in)
+	}
+}
+
+func TestUnmarshalForm(t *testing.T) {
+	type row struct {
+		At   *time.Time     `json:"at"`
+		Yes  bool           `json:"yes,omitempty"`
+		Rest jsontext.Value `json:"rest,omitempty"`
+	}
+	var rows []row
+	require.NoError(t, dist.UnmarshalForm("f", []byte(`[{"at":"2020-02-29T01:02:03.4Z","rest":null},{"at":"2020-02-29T01:02:03Z","yes":true}]`), &rows))
+	assert.Equal(t, "null", string(rows[0].Rest))
+	assert.True(t, rows[1].Yes)
+	for in, want := range map[string]string{
+		`[{}]`:            "[0].at: missing",
+		`[{"at":"noon"}]`: "[0].at: found a string, expected a time as 2006-01-02T15:04:05.999999999Z",
+		`[{"yes":1}]`:     "[0].yes: found a number, expected true or false",
+		`{"at":"noon"}`:   "found an object, expected a list",
+	} {
+		assert.EqualError(t, dist.UnmarshalForm("f", []byte(in), &rows), "f: invalid encoding: "+want, in)
+	}
 }
 
 func FuzzUnmarshal(f *testing.F) {

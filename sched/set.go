@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // EquivalenceSet is a label predicate over nodes: the nodes that are the same
@@ -186,7 +188,7 @@ func (s EquivalenceSet) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes.
 func (s *EquivalenceSet) UnmarshalJSON(data []byte) error {
 	var in []jsonTerm
-	if err := json.Unmarshal(data, &in); err != nil {
+	if err := jsonv2.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("equivalence set: %w", err)
 	}
 	var out EquivalenceSet

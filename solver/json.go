@@ -2,6 +2,8 @@ package solver
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -9,8 +11,11 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strconv"
+	"strings"
 
-	"github.com/hedgesched/hedge/internal/jsonkeys"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxProblemBytes is how much JSON, once unpacked, ReadProblem accepts.
@@ -18,7 +23,8 @@ const MaxProblemBytes = 1 << 30
 
 // ReadProblem reads one problem in its exchange form, JSON or gzipped JSON, and
 // validates it. Unknown fields are ignored, so that later versions of the format
-// can be read; anything but white space after the problem is refused. Errors are
+// can be read; names in another case are unknown. An object with a name twice and
+// anything but white space after the problem are refused. Errors are
 // [ErrInvalid], saying where: line and column for JSON, the field for values.
 func ReadProblem(r io.Reader) (*Problem, error) {
 	p := &Problem{}
@@ -93,65 +99,90 @@ func readJSON(r io.Reader, v any) error {
 	if len(data) > MaxProblemBytes {
 		return fmt.Errorf("longer than %d bytes", MaxProblemBytes)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return locate(data, err)
-	}
-	if key, offset, found := jsonkeys.Duplicate(data, structDepth); found {
-		line, column := position(data, int64(offset)+1)
-		return fmt.Errorf("line %d, column %d: found %q twice, expected each member once", line, column, key)
+	if err := jsonv2.Unmarshal(data, v); err != nil {
+		return explain(data, err)
 	}
 	return nil
 }
 
-// structDepth is how deep the objects of a problem nest that are decoded into structs: its options.
-const structDepth = 5
-
-// locate adds line and column to a JSON error.
-func locate(data []byte, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	offset := int64(len(data))
+// explain says what is wrong with the data, and where, in words that name no Go type of ours.
+func explain(data []byte, err error) error {
+	var syntax *jsontext.SyntacticError
+	var value *jsonv2.SemanticError
+	offset, pointer := int64(0), jsontext.Pointer("")
 	switch {
 	case errors.As(err, &syntax):
-		offset = syntax.Offset
-	case errors.As(err, &kind):
-		offset = kind.Offset
-		err = kindError{kind}
-	}
-	line, column := position(data, offset)
-	return fmt.Errorf("line %d, column %d: %w", line, column, err)
-}
-
-// kindError is a value of the wrong kind, in words that name no Go type of ours.
-type kindError struct{ *json.UnmarshalTypeError }
-
-func (e kindError) Error() string {
-	field := e.Field
-	if field == "" {
-		field = "document"
-	}
-	want := "a " + e.Type.Kind().String()
-	switch e.Type.Kind() {
-	case reflect.Struct, reflect.Map:
-		want = "an object"
-	case reflect.Slice:
-		want = "an array"
-	case reflect.Float64:
-		want = "a number"
-	case reflect.Int, reflect.Int64:
-		want = "a whole number"
-	}
-	return fmt.Sprintf("%s: found a JSON %s, expected %s", field, e.Value, want)
-}
-
-// position is the line and column, from 1, of the byte before offset.
-func position(data []byte, offset int64) (line, column int) {
-	line, column = 1, 1
-	for _, b := range data[:min(max(offset-1, 0), int64(len(data)))] {
-		column++
-		if b == '\n' {
-			line, column = line+1, 1
+		offset, pointer, err = syntax.ByteOffset, syntax.JSONPointer, syntax.Err
+	case errors.As(err, &value):
+		offset, pointer = value.ByteOffset, value.JSONPointer
+		err = fmt.Errorf("found a JSON %s, expected %s", found(value.JSONKind), expected(value.GoType))
+		if value.JSONKind == '0' && value.Err != nil { // of the right kind
+			err = fmt.Errorf("%w in range", err)
 		}
 	}
-	return line, column
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		err = errors.New("found twice, expected once")
+	case errors.Is(err, io.ErrUnexpectedEOF) && len(bytes.TrimSpace(data)) == 0:
+		err = errors.New("found nothing, expected an object")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errors.New("found the end of the data, expected the rest of it")
+	}
+	line, column := position(data[:offset])
+	return fmt.Errorf("line %d, column %d: %s: %w", line, column, field(pointer), err)
+}
+
+// position is the line and column, from 1, of what comes after the data.
+func position(before []byte) (line, column int) {
+	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// field writes the pointer /jobs/3/id as jobs[3].id, and no more than its beginning where it is deep.
+func field(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		switch _, err := strconv.ParseUint(token, 10, 64); {
+		case b.Len() > 100:
+			return b.String() + "…"
+		case err == nil:
+			b.WriteString("[" + token + "]")
+		case b.Len() > 0:
+			b.WriteString("." + token)
+		default:
+			b.WriteString(token)
+		}
+	}
+	return cmp.Or(b.String(), "document")
+}
+
+// found names a value of the wrong kind.
+func found(kind jsontext.Kind) string {
+	switch kind {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	}
+	return "number"
+}
+
+// expected names what a field of the type takes.
+func expected(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "an array"
+	case reflect.String:
+		return "a string"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Pointer:
+		return expected(t.Elem())
+	}
+	return "an object"
 }

@@ -1,10 +1,15 @@
 package solver_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
 )
@@ -15,15 +20,44 @@ func TestReadProblemNamesWhatIsWrongInItsOwnWords(t *testing.T) {
 	_, err := solver.ReadProblem(strings.NewReader(problem))
 	assert.NoError(t, err)
 	for _, c := range []struct{ old, with, says string }{
-		{`"slots":1`, `"slots":1,"slots":2`, `line 1, column 30: found "slots" twice`},
-		{`"slots":1`, `"slots":1,"Slots":2`, `found "Slots" twice`},
-		{`"value":3`, `"value":3,"VALUE":4`, `line 2, column`},
-		{`"slots":1`, `"slots":"x"`, `slots: found a JSON string, expected a whole number`},
+		{`"slots":1`, `"slots":1,"slots":2`, `line 1, column 30: slots: found twice, expected once`},
+		{`"value":3`, `"value":3,"value":4`, `line 2, column 115: jobs[0].options[0].value: found twice`},
+		{`"jobs":`, `"later":{"x":[{"y":1,"y":2}]},"jobs":`, `later.x[0].y: found twice`},
+		{`"slots":1`, `"Slots":1`, `slots: 0 is not in`},
+		{`"slots":1`, `"slots":"x"`, `line 1, column 28: slots: found a JSON string, expected a whole number`},
+		{`"slots":1`, `"slots":1.5`, `slots: found a JSON number, expected a whole number`},
+		{`"count":2`, `"count":1e99`, `jobs[0].options[0].count: found a JSON number, expected a whole number in range`},
+		{`"value":3`, `"value":1e999`, `value: found a JSON number, expected a number in range`},
+		{`"demand":[1]`, `"demand":{}`, `jobs[0].options[0].demand: found a JSON object, expected an array`},
+		{`"demand":[1]`, `"demand":[true]`, `jobs[0].options[0].demand[0]: found a JSON boolean, expected a number`},
+		{`"id":"a"`, `"id":["a"]`, `jobs[0].id: found a JSON array, expected a string`},
+		{`"id":"a"`, "\"id\":\"\xff\"", `line 2, column 16: jobs[0].id: invalid UTF-8`},
+		{`"count":2,`, `"count":2;`, `line 2, column 62: jobs[0].options[0]: invalid character ';' after object value`},
+		{`,"value":3}]}]}`, `,"value":`, `line 2, column 113: jobs[0].options[0].value: found the end of the data, expected the rest of it`},
+		{`"a","options":[{"set":"any","start":0,"count":2,"demand":[1],"partitions":[0],"usage":[1],"value":3}]}]}`, `"a`, `line 2, column 17: jobs[0].id: found the end`},
+		{problem, " \n ", `line 2, column 2: document: found nothing, expected an object`},
 		{`"value":3`, `"value":[]`, `value: found a JSON array, expected a number`},
 		{problem, `[]`, `document: found a JSON array, expected an object`},
 	} {
 		_, err := solver.ReadProblem(strings.NewReader(strings.Replace(problem, c.old, c.with, 1)))
 		assert.ErrorIs(t, err, solver.ErrInvalid)
 		assert.ErrorContains(t, err, c.says)
+		assert.NotContains(t, err.Error(), "json")
 	}
+}
+
+func BenchmarkReadProblem(b *testing.B) {
+	f, err := os.Open("testdata/f-1000-google.json.gz")
+	require.NoError(b, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(b, err)
+	data, err := io.ReadAll(z)
+	require.NoError(b, err)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err = solver.ReadProblem(bytes.NewReader(data))
+	}
+	require.NoError(b, err)
 }

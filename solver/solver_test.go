@@ -298,7 +298,7 @@ func TestReadProblemRefuses(t *testing.T) {
 		`{"slot_seconds":1,"slots":1}{}`: "column 29",
 		`{"slot_seconds":1,"jobs":[]}`:   "slots: 0",
 		`{"slot_seconds":1e999}`:         "line 1",
-		strings.Repeat("[", 100_000):     "depth",
+		strings.Repeat("[", 100_000):     "found a JSON array",
 		`{"x":` + strings.Repeat(`{"a":`, 100_000): "depth",
 		"\x1f\x8bnot gzip at all":                  "gzip",
 		`{"slot_seconds":1,"slots":1,"job":[]}`:    "jobs: missing",

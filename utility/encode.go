@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hedgesched/hedge/dist"
-	"github.com/hedgesched/hedge/internal/strictjson"
 )
 
 // Marshal writes u as a JSON object, of which [Unmarshal] makes the same utility again, to the last bit. Every
@@ -42,29 +41,31 @@ func Marshal(u Utility) ([]byte, error) {
 // the field: fields that are unknown, missing, double or written in another case, numbers that no float64
 // holds, points that [Piecewise] refuses.
 func Unmarshal(data []byte) (Utility, error) {
-	o, err := strictjson.Parse(data, func(field, problem string, cause error) error {
-		return &dist.FormatError{Func: "utility.Unmarshal", Field: field, Problem: problem, Err: cause}
-	})
-	if err != nil {
+	var form struct {
+		Kind   *string `json:"kind"`
+		Points []struct {
+			T *float64 `json:"t"`
+			V *float64 `json:"v"`
+		} `json:"points"`
+	}
+	const function = "utility.Unmarshal"
+	if err := dist.UnmarshalForm(function, data, &form); err != nil {
 		return nil, err
 	}
-	if kind := o.Text("kind"); kind != "piecewise" {
-		o.Refuse("kind", fmt.Sprintf("unknown kind %q", kind), nil)
+	if *form.Kind != "piecewise" {
+		return nil, &dist.FormatError{Func: function, Field: "kind", Problem: fmt.Sprintf("unknown kind %q", *form.Kind)}
 	}
-	list := o.Objects("points")
-	points := make([]Point, len(list))
-	for i, p := range list {
-		points[i] = Point{T: p.Number("t"), V: p.Number("v")}
-		if err := p.Close(); err != nil {
-			return nil, err
-		}
+	points := make([]Point, len(form.Points))
+	for i, p := range form.Points {
+		points[i] = Point{T: *p.T, V: *p.V}
 	}
-	c, err := newCurve("utility.Unmarshal", points)
+	c, err := newCurve(function, points)
 	var p *dist.ParamError
 	if errors.As(err, &p) {
-		o.Refuse(strings.ToLower(p.Param), fmt.Sprintf("found %v, expected %s", p.Value, p.Want), err)
+		return nil, &dist.FormatError{Func: function, Field: strings.ToLower(p.Param),
+			Problem: fmt.Sprintf("found %v, expected %s", p.Value, p.Want), Err: err}
 	}
-	if err := o.Close(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hedgesched/hedge/dist"
-	"github.com/hedgesched/hedge/internal/strictjson"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
@@ -28,19 +29,22 @@ type decoder struct {
 type memo[T any] struct{ last, next map[string]T }
 
 // of gives what the text stood for, or else what it is found to stand for now.
-func (m *memo[T]) of(text []byte, read func() T) T {
+func (m *memo[T]) of(text []byte, read func(text []byte) (T, error)) (T, error) {
 	v, ok := m.last[string(text)]
 	if !ok {
 		if v, ok = m.next[string(text)]; ok {
-			return v
+			return v, nil
 		}
-		v = read()
+		var err error
+		if v, err = read(text); err != nil {
+			return v, err
+		}
 	}
 	if m.next == nil {
 		m.next = make(map[string]T, len(m.last))
 	}
 	m.next[string(text)] = v
-	return v
+	return v, nil
 }
 
 // turn makes this snapshot the last one, or forgets it.
@@ -51,19 +55,31 @@ func (m *memo[T]) turn(good bool) {
 	m.next = nil
 }
 
-func (d *decoder) decode(data []byte) (*sched.Snapshot, error) {
-	o, err := strictjson.Parse(data, func(field, problem string, cause error) error {
-		return &dist.FormatError{Func: "record.Unmarshal", Field: field, Problem: problem, Err: cause}
-	})
-	if err != nil {
-		return nil, err
+const function = "record.Unmarshal"
+
+func refusal(field, problem string, cause error) error {
+	return &dist.FormatError{Func: function, Field: field, Problem: problem, Err: cause}
+}
+
+// within is what is wrong with a part of the document, with the way to that part put before the field.
+func within(part string, err error) error {
+	var f *dist.FormatError
+	switch {
+	case !errors.As(err, &f):
+		return refusal(part, err.Error(), err)
+	case f.Field == "" || f.Field[0] == '[':
+		part += f.Field
+	default:
+		part += "." + f.Field
 	}
-	s := d.snapshot(o)
-	err = o.Close()
+	return refusal(part, f.Problem, err)
+}
+
+func (d *decoder) decode(data []byte) (*sched.Snapshot, error) {
+	s, err := d.snapshot(data)
 	var f *fault
 	if err == nil && errors.As(check(s), &f) {
-		o.Refuse(f.field, f.err.Error(), f.err)
-		err = o.Err()
+		err = refusal(f.field, f.err.Error(), f.err)
 	}
 	d.nodes.turn(err == nil)
 	d.jobs.turn(err == nil)
@@ -74,203 +90,141 @@ func (d *decoder) decode(data []byte) (*sched.Snapshot, error) {
 	return s, nil
 }
 
-// snapshot reads the document. What it and the functions below return after a refusal, which o keeps, is
-// nothing to go by.
-func (d *decoder) snapshot(o *strictjson.Object) *sched.Snapshot {
-	if v := o.Int("version"); v != version {
-		o.Refuse("version", fmt.Sprintf("found %d, expected %d", v, version), nil)
+func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
+	var doc document[jsontext.Value]
+	err := dist.UnmarshalForm(function, data, &doc)
+	if v := doc.Version; v != version && (v != 0 || err == nil) { // of another version anything may be another
+		return nil, refusal("version", fmt.Sprintf("found %d, expected %d", v, version), nil)
 	}
-	s := &sched.Snapshot{Now: instant(o, "now"), Nodes: d.nodeSet(o), Free: o.Numbers("free")}
-	dists := d.distributions(o)
-	for _, p := range o.Objects("pending") {
-		s.Pending = append(s.Pending, sched.Pending{Job: d.job(p), Prediction: decodePrediction(p.Object("prediction"), dists)})
-		_ = p.Close()
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range o.Objects("running") {
-		s.Running = append(s.Running, d.running(r, dists))
-		_ = r.Close()
+	s := &sched.Snapshot{Now: doc.Now.UTC(), Free: doc.Free}
+	if s.Nodes, err = d.nodes.of(doc.Nodes, decodeNodes); err != nil {
+		return nil, within("nodes", err)
 	}
-	return s
-}
-
-func (d *decoder) nodeSet(o *strictjson.Object) *sched.NodeSet {
-	text := o.Peek("nodes")
-	set := d.nodes.of(text, func() *sched.NodeSet {
-		var nodes []sched.Node
-		for _, n := range o.Objects("nodes") {
-			nodes = append(nodes, sched.Node{Name: n.Text("name"), Labels: texts(n, "labels"), Capacity: amounts(n, "capacity")})
-			_ = n.Close()
+	dists := make([]dist.Distribution, len(doc.Dists))
+	for i, text := range doc.Dists {
+		if dists[i], err = d.dists.of(text, dist.Unmarshal); err != nil {
+			return nil, within(fmt.Sprintf("dists[%d]", i), err)
 		}
-		set, err := sched.NewNodeSet(nodes)
+	}
+	for i := range doc.Pending {
+		p, err := d.pending(&doc.Pending[i], dists)
 		if err != nil {
-			o.Refuse("nodes", err.Error(), err)
+			return nil, within(fmt.Sprintf("pending[%d]", i), err)
 		}
-		return set
-	})
-	o.Skip("nodes")
-	return set
-}
-
-// distributions are those that predictions refer to.
-func (d *decoder) distributions(o *strictjson.Object) []dist.Distribution {
-	raws := o.Raws("dists")
-	out := make([]dist.Distribution, len(raws))
-	for i, raw := range raws {
-		out[i] = d.dists.of(raw, func() dist.Distribution {
-			x, err := dist.Unmarshal(raw)
-			if err != nil {
-				pass(o, fmt.Sprintf("dists[%d]", i), err)
-			}
-			return x
-		})
+		s.Pending = append(s.Pending, p)
 	}
-	return out
-}
-
-// job is that of a pending or running job.
-func (d *decoder) job(o *strictjson.Object) *sched.Job {
-	j := d.jobs.of(o.Peek("job"), func() *sched.Job { return decodeJob(o.Object("job")) })
-	o.Skip("job")
-	return j
-}
-
-// pass refuses a field for the reason that another package has given.
-func pass(o *strictjson.Object, field string, err error) {
-	var f *dist.FormatError
-	if errors.As(err, &f) {
-		if f.Field != "" {
-			field += "." + f.Field
-		}
-		o.Refuse(field, f.Problem, err)
-		return
-	}
-	o.Refuse(field, err.Error(), err)
-}
-
-func decodePrediction(o *strictjson.Object, dists []dist.Distribution) predict.Prediction {
-	p := predict.Prediction{Point: o.Number("point")}
-	if o.Has("dist") {
-		if at := o.Int("dist"); at >= 0 && at < len(dists) {
-			p.Dist = dists[at]
-		} else {
-			o.Refuse("dist", fmt.Sprintf("found %d, there are %d", at, len(dists)), nil)
-		}
-	}
-	p.Expert = predict.Expert{Feature: optional(o, "feature"), Value: optional(o, "value"), Estimator: optional(o, "estimator")}
-	if o.Has("samples") {
-		p.Samples = o.Int("samples")
-	}
-	_ = o.Close()
-	return p
-}
-
-func (d *decoder) running(o *strictjson.Object, dists []dist.Distribution) sched.Running {
-	r := sched.Running{
-		Job:        d.job(o),
-		Prediction: decodePrediction(o.Object("prediction"), dists),
-		Started:    instant(o, "started"),
-		Slowed:     o.Has("slowed") && o.Flag("slowed"),
-	}
-	for _, nt := range o.Objects("nodes") {
-		r.Nodes = append(r.Nodes, sched.NodeTasks{Node: nt.Text("node"), Tasks: nt.Int("tasks")})
-		_ = nt.Close()
-	}
-	return r
-}
-
-func decodeJob(o *strictjson.Object) *sched.Job {
-	j := &sched.Job{
-		ID: o.Text("id"), Tasks: o.Int("tasks"),
-		Demand: amounts(o, "demand"), Attributes: texts(o, "attributes"),
-		Required: set(o, "required"), Preferred: set(o, "preferred"),
-		Submitted: instant(o, "submitted"),
-	}
-	if o.Has("priority") {
-		j.Priority = o.Int("priority")
-	}
-	if o.Has("slowdown") {
-		j.Slowdown = o.Number("slowdown")
-	}
-	if o.Has("deadline") {
-		d, err := time.ParseDuration(o.Text("deadline"))
+	for i := range doc.Running {
+		r, err := d.running(&doc.Running[i], dists)
 		if err != nil {
-			o.Refuse("deadline", err.Error(), err)
+			return nil, within(fmt.Sprintf("running[%d]", i), err)
 		}
-		j.Deadline = d
+		s.Running = append(s.Running, r)
 	}
-	if o.Has("utility") {
-		u, err := utility.Unmarshal(o.Raw("utility"))
-		if err != nil {
-			pass(o, "utility", err)
-		} else {
-			j.Utility = u
-		}
-	}
-	_ = o.Close()
-	return j
+	return s, nil
 }
 
-// set is the equivalence set of a field, every node where it is not there.
-func set(o *strictjson.Object, key string) sched.EquivalenceSet {
+func decodeNodes(text []byte) (*sched.NodeSet, error) {
+	var in []node
+	if err := dist.UnmarshalForm(function, text, &in); err != nil {
+		return nil, err
+	}
+	nodes := make([]sched.Node, len(in))
+	for i, n := range in {
+		nodes[i] = sched.Node{Name: *n.Name, Labels: n.Labels, Capacity: n.Capacity}
+	}
+	return sched.NewNodeSet(nodes)
+}
+
+func (d *decoder) pending(in *pending[jsontext.Value], dists []dist.Distribution) (out sched.Pending, err error) {
+	if out.Job, err = d.jobs.of(in.Job, decodeJob); err != nil {
+		return out, within("job", err)
+	}
+	out.Prediction, err = decodePrediction(&in.Prediction, dists)
+	return out, err
+}
+
+func (d *decoder) running(in *running[jsontext.Value], dists []dist.Distribution) (out sched.Running, err error) {
+	if out.Job, err = d.jobs.of(in.Job, decodeJob); err != nil {
+		return out, within("job", err)
+	}
+	out.Started, out.Slowed = in.Started.UTC(), in.Slowed
+	for _, nt := range in.Nodes {
+		out.Nodes = append(out.Nodes, sched.NodeTasks{Node: *nt.Node, Tasks: *nt.Tasks})
+	}
+	out.Prediction, err = decodePrediction(&in.Prediction, dists)
+	return out, err
+}
+
+func decodePrediction(in *prediction, dists []dist.Distribution) (predict.Prediction, error) {
+	out := predict.Prediction{
+		Point: *in.Point, Samples: in.Samples,
+		Expert: predict.Expert{Feature: in.Feature, Value: in.Value, Estimator: in.Estimator},
+	}
+	if in.Dist == nil {
+		return out, nil
+	}
+	if at := *in.Dist; at < 0 || at >= len(dists) {
+		return out, refusal("prediction.dist", fmt.Sprintf("found %d, there are %d", at, len(dists)), nil)
+	}
+	out.Dist = dists[*in.Dist]
+	return out, nil
+}
+
+func decodeJob(text []byte) (*sched.Job, error) {
+	var in job
+	err := dist.UnmarshalForm(function, text, &in)
+	if err != nil {
+		return nil, err
+	}
+	out := &sched.Job{
+		ID: *in.ID, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
+		Priority: in.Priority, Slowdown: in.Slowdown, Submitted: in.Submitted.UTC(),
+	}
+	if out.Required, err = decodeSet("required", in.Required); err != nil {
+		return nil, err
+	}
+	if out.Preferred, err = decodeSet("preferred", in.Preferred); err != nil {
+		return nil, err
+	}
+	if in.Deadline != "" {
+		if out.Deadline, err = time.ParseDuration(in.Deadline); err != nil {
+			return nil, refusal("deadline", err.Error(), err)
+		}
+	}
+	if in.Utility != nil {
+		if out.Utility, err = utility.Unmarshal(in.Utility); err != nil {
+			return nil, within("utility", err)
+		}
+	}
+	return out, nil
+}
+
+// decodeSet is the set that stands in a field, every node where nothing does.
+func decodeSet(field string, text jsontext.Value) (sched.EquivalenceSet, error) {
 	out := sched.AnyNode()
-	if !o.Has(key) {
-		return out
+	if text == nil {
+		return out, nil
 	}
-	for _, t := range o.Objects(key) {
-		label, values := t.Text("key"), t.Texts("values")
-		has := t.Has("has") && t.Flag("has")
-		term := sched.NodesWith(label, values...)
+	var terms []struct {
+		Key    *string  `json:"key"`
+		Values []string `json:"values"`
+		Has    bool     `json:"has,omitempty"`
+	}
+	if err := dist.UnmarshalForm(function, text, &terms); err != nil {
+		return out, within(field, err)
+	}
+	for i, t := range terms {
+		term := sched.NodesWith(*t.Key, t.Values...)
 		switch {
-		case has && len(values) > 0:
-			t.Refuse("has", "expected no values beside it", nil)
-		case !has && len(values) == 0: // two sets have met that have no value in common
-			term = sched.NodesWith(label, "a").And(sched.NodesWith(label, "b"))
+		case t.Has && len(t.Values) > 0:
+			return out, refusal(fmt.Sprintf("%s[%d].has", field, i), "expected no values beside it", nil)
+		case !t.Has && len(t.Values) == 0: // two sets have met that have no value in common
+			term = sched.NodesWith(*t.Key, "a").And(sched.NodesWith(*t.Key, "b"))
 		}
-		_ = t.Close()
 		out = out.And(term)
 	}
-	return out
-}
-
-// instant is a time in UTC.
-func instant(o *strictjson.Object, key string) time.Time {
-	text := o.Text(key)
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		o.Refuse(key, fmt.Sprintf("found %q, expected a time as 2006-01-02T15:04:05.999999999Z", text), err)
-	}
-	return t.UTC()
-}
-
-func optional(o *strictjson.Object, key string) string {
-	if o.Has(key) {
-		return o.Text(key)
-	}
-	return ""
-}
-
-// texts is an object of strings, nil where it is not there.
-func texts(o *strictjson.Object, key string) map[string]string {
-	if !o.Has(key) {
-		return nil
-	}
-	m := o.Object(key)
-	out := make(map[string]string)
-	for _, k := range m.Keys() {
-		out[k] = m.Text(k)
-	}
-	return out
-}
-
-// amounts is an object of numbers, nil where it is not there.
-func amounts(o *strictjson.Object, key string) map[string]float64 {
-	if !o.Has(key) {
-		return nil
-	}
-	m := o.Object(key)
-	out := make(map[string]float64)
-	for _, k := range m.Keys() {
-		out[k] = m.Number(k)
-	}
-	return out
+	return out, nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
@@ -24,66 +26,67 @@ func Marshal(s *sched.Snapshot) ([]byte, error) {
 	return data, nil
 }
 
-// The document, as encoding/json writes it.
+// The document, with jobs as they are written or, where they are read, as they stand there. Fields that must be there
+// when it is read are those that can be nil and are not tagged omitempty.
 type (
-	document struct {
-		Version int               `json:"version"`
-		Now     time.Time         `json:"now"`
-		Nodes   json.RawMessage   `json:"nodes"`
-		Free    []float64         `json:"free"`
-		Dists   []json.RawMessage `json:"dists"`
-		Pending []pending         `json:"pending"`
-		Running []running         `json:"running"`
+	document[J any] struct {
+		Version int              `json:"version"`
+		Now     *time.Time       `json:"now"`
+		Nodes   jsontext.Value   `json:"nodes"`
+		Free    []float64        `json:"free"`
+		Dists   []jsontext.Value `json:"dists"`
+		Pending []pending[J]     `json:"pending"`
+		Running []running[J]     `json:"running"`
 	}
 	node struct {
-		Name     string             `json:"name"`
+		Name     *string            `json:"name"`
 		Labels   map[string]string  `json:"labels,omitempty"`
 		Capacity map[string]float64 `json:"capacity"`
 	}
-	pending struct {
-		Job        job        `json:"job"`
+	pending[J any] struct {
+		Job        J          `json:"job"`
 		Prediction prediction `json:"prediction"`
 	}
-	running struct {
-		Job        job         `json:"job"`
+	running[J any] struct {
+		Job        J           `json:"job"`
 		Prediction prediction  `json:"prediction"`
-		Started    time.Time   `json:"started"`
+		Started    *time.Time  `json:"started"`
 		Nodes      []nodeTasks `json:"nodes"`
 		Slowed     bool        `json:"slowed,omitempty"`
 	}
 	nodeTasks struct {
-		Node  string `json:"node"`
-		Tasks int    `json:"tasks"`
+		Node  *string `json:"node"`
+		Tasks *int    `json:"tasks"`
 	}
 	prediction struct {
-		Dist      *int    `json:"dist,omitempty"`
-		Point     float64 `json:"point"`
-		Feature   string  `json:"feature,omitempty"`
-		Value     string  `json:"value,omitempty"`
-		Estimator string  `json:"estimator,omitempty"`
-		Samples   int     `json:"samples,omitempty"`
+		Dist      *int     `json:"dist,omitempty"`
+		Point     *float64 `json:"point"`
+		Feature   string   `json:"feature,omitempty"`
+		Value     string   `json:"value,omitempty"`
+		Estimator string   `json:"estimator,omitempty"`
+		Samples   int      `json:"samples,omitempty"`
 	}
 	job struct {
-		ID         string             `json:"id"`
-		Tasks      int                `json:"tasks"`
+		ID         *string            `json:"id"`
+		Tasks      *int               `json:"tasks"`
 		Demand     map[string]float64 `json:"demand,omitempty"`
 		Attributes map[string]string  `json:"attributes,omitempty"`
-		Utility    json.RawMessage    `json:"utility,omitempty"`
+		Utility    jsontext.Value     `json:"utility,omitempty"`
 		Deadline   string             `json:"deadline,omitempty"`
 		Priority   int                `json:"priority,omitempty"`
-		Required   json.RawMessage    `json:"required,omitempty"`
-		Preferred  json.RawMessage    `json:"preferred,omitempty"`
+		Required   jsontext.Value     `json:"required,omitempty"`
+		Preferred  jsontext.Value     `json:"preferred,omitempty"`
 		Slowdown   float64            `json:"slowdown,omitempty"`
-		Submitted  time.Time          `json:"submitted"`
+		Submitted  *time.Time         `json:"submitted"`
 	}
 )
 
 // encoder writes snapshots; it keeps what the next one is likely to share.
 type encoder struct {
 	nodes *sched.NodeSet
-	text  json.RawMessage // of nodes
+	text  jsontext.Value // of nodes
 
-	doc document
+	doc document[job]
 	at  map[string]int          // index in doc.Dists, by text
 	of  map[*dist.Histogram]int // the same by what the text is of
 }
@@ -99,9 +102,10 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 		return nil, err
 	}
 	e.at, e.of = make(map[string]int), make(map[*dist.Histogram]int)
-	e.doc = document{
-		Version: version, Now: s.Now.UTC(), Nodes: e.text, Free: s.Free, Dists: []json.RawMessage{},
-		Pending: make([]pending, len(s.Pending)), Running: make([]running, len(s.Running)),
+	now := s.Now.UTC()
+	e.doc = document[job]{
+		Version: version, Now: &now, Nodes: e.text, Free: s.Free, Dists: []jsontext.Value{},
+		Pending: make([]pending[job], len(s.Pending)), Running: make([]running[job], len(s.Running)),
 	}
 	if s.Free == nil {
 		e.doc.Free = []float64{}
@@ -127,7 +131,7 @@ func (e *encoder) encodeNodes(set *sched.NodeSet) error {
 	nodes := make([]node, set.Len())
 	for i := range nodes {
 		n := set.Node(i)
-		nodes[i] = node{Name: n.Name, Labels: n.Labels, Capacity: n.Capacity}
+		nodes[i] = node{Name: &n.Name, Labels: n.Labels, Capacity: n.Capacity}
 		if !areTexts(n.Labels, n.Name) || !areKeys(n.Capacity) {
 			return fmt.Errorf("nodes[%d]: %w", i, errNotUTF8)
 		}
@@ -137,7 +141,7 @@ func (e *encoder) encodeNodes(set *sched.NodeSet) error {
 	return err
 }
 
-func (e *encoder) pending(to *pending, p *sched.Pending) (err error) {
+func (e *encoder) pending(to *pending[job], p *sched.Pending) (err error) {
 	if to.Job, err = encodeJob(p.Job); err != nil {
 		return err
 	}
@@ -145,13 +149,15 @@ func (e *encoder) pending(to *pending, p *sched.Pending) (err error) {
 	return err
 }
 
-func (e *encoder) running(to *running, r *sched.Running) (err error) {
+func (e *encoder) running(to *running[job], r *sched.Running) (err error) {
 	if to.Job, err = encodeJob(r.Job); err != nil {
 		return err
 	}
-	to.Started, to.Slowed, to.Nodes = r.Started.UTC(), r.Slowed, make([]nodeTasks, len(r.Nodes))
-	for i, nt := range r.Nodes {
-		if to.Nodes[i] = nodeTasks(nt); !utf8.ValidString(nt.Node) {
+	started := r.Started.UTC()
+	to.Started, to.Slowed, to.Nodes = &started, r.Slowed, make([]nodeTasks, len(r.Nodes))
+	for i := range r.Nodes {
+		nt := &r.Nodes[i]
+		if to.Nodes[i] = (nodeTasks{Node: &nt.Node, Tasks: &nt.Tasks}); !utf8.ValidString(nt.Node) {
 			return fmt.Errorf("nodes[%d]: %w", i, errNotUTF8)
 		}
 	}
@@ -161,7 +167,7 @@ func (e *encoder) running(to *running, r *sched.Running) (err error) {
 
 func (e *encoder) prediction(p predict.Prediction) (prediction, error) {
 	x := p.Expert
-	out := prediction{Point: p.Point, Feature: x.Feature, Value: x.Value, Estimator: x.Estimator, Samples: p.Samples}
+	out := prediction{Point: &p.Point, Feature: x.Feature, Value: x.Value, Estimator: x.Estimator, Samples: p.Samples}
 	if !areTexts(nil, x.Feature, x.Value, x.Estimator) {
 		return out, fmt.Errorf("prediction: %w", errNotUTF8)
 	}
@@ -200,9 +206,10 @@ func (e *encoder) dist(d dist.Distribution) (int, error) {
 }
 
 func encodeJob(j *sched.Job) (job, error) {
+	submitted := j.Submitted.UTC()
 	out := job{
-		ID: j.ID, Tasks: j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
-		Priority: j.Priority, Slowdown: j.Slowdown, Submitted: j.Submitted.UTC(),
+		ID: &j.ID, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
+		Priority: j.Priority, Slowdown: j.Slowdown, Submitted: &submitted,
 	}
 	if !areTexts(j.Attributes, j.ID) || !areKeys(j.Demand) {
 		return out, fmt.Errorf("job: %w", errNotUTF8)
@@ -227,7 +234,7 @@ func encodeJob(j *sched.Job) (job, error) {
 }
 
 // encodeSet writes nothing for the set of every node.
-func encodeSet(set sched.EquivalenceSet) (json.RawMessage, error) {
+func encodeSet(set sched.EquivalenceSet) (jsontext.Value, error) {
 	if set.IsAny() {
 		return nil, nil
 	}
@@ -235,8 +242,7 @@ func encodeSet(set sched.EquivalenceSet) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var back sched.EquivalenceSet
-	if err := json.Unmarshal(text, &back); err != nil || back.String() != set.String() {
+	if back, err := decodeSet("", text); err != nil || back.String() != set.String() {
 		return nil, errNotUTF8
 	}
 	return text, nil

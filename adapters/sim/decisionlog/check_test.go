@@ -156,15 +156,22 @@ func TestErrorsReadWell(t *testing.T) {
 		`{"t":"x","event":"submit"}`:                        `"t" is "x", want a number`,
 		`{"t":-1,"event":"submit"}`:                         `"t" is -1, out of range`,
 		`{"t":0,"event":"submit","deadline":{}}`:            `"deadline" is {}, want a number`,
-		`{"t":0,"event":"submit","tasks":"2"}`:              `"tasks" is string, want a whole number`,
-		`{"t":0,"event":"submit","tasks":2.5}`:              `"tasks" is number 2.5, want a whole number`,
-		`{"t":0,"event":"submit","nodes":{}}`:               `"nodes" is object, want a list`,
-		`{"t":0,"event":"submit","nodes":[{"tasks":true}]}`: `"nodes.tasks" is bool, want a whole number`,
-		`{"t":0,"event":"submit","slowed":1}`:               `"slowed" is number, want true or false`,
-		`{"t":0,"event":"submit","demand":[]}`:              `"demand" is array, want an object`,
-		`{"t":0,"event":"submit","demand":{"cpu":"many"}}`:  `"demand" is string, want a number`,
-		`[]`:                      `array, want an object`,
-		`{"t":0,"event":"submit"`: `unexpected end of JSON input`,
+		`{"t":0,"event":"submit","tasks":"2"}`:              `"tasks" is text, want a whole number`,
+		`{"t":0,"event":"submit","tasks":2.5}`:              `"tasks" is 2.5, want a whole number`,
+		`{"t":0,"event":"submit","nodes":{}}`:               `"nodes" is an object, want a list`,
+		`{"t":0,"event":"submit","nodes":[{"tasks":true}]}`: `"nodes.0.tasks" is a truth value, want a whole number`,
+		`{"t":0,"event":"submit","slowed":1}`:               `"slowed" is a number, want true or false`,
+		`{"t":0,"event":"submit","demand":[]}`:              `"demand" is a list, want an object`,
+		`{"t":0,"event":"submit","demand":{"cpu":"many"}}`:  `"demand.cpu" is text, want a number`,
+		`[]`:                             `event: a list, want an object`,
+		`{"t":0,"event":"submit"`:        `the line ends after 23 bytes, before its object does`,
+		`{"t":0,"event":"submit","t":1}`: `"t" comes twice`,
+		`{"t":0,"event":"submit","demand":{"a":1,"a":2}}`: `"demand.a" comes twice`,
+		`{"t":0,"event":"submit","new":[{"a":1,"a":2}]}`:  `"new.0.a" comes twice`,
+		`{"t":null,"event":"submit"}`:                     `fields "t" and "event" are needed`,
+		`{"t":0,"Event":"submit"}`:                        `fields "t" and "event" are needed`,
+		`{"t":0,"event":"submit"}}`:                       `invalid character '}' after top-level value, after 24 bytes`,
+		"{\"t\":0,\"event\":\"\xff\"}":                    `invalid UTF-8, after 16 bytes`,
 		`{"t":0,"event":"submit","job":"j","class":"be"}`: `0 tasks, want at least 1`,
 		`{"t":0,"event":"finish","job":"j"}`:              `job "j": impossible for the job: finish before submit`,
 		`{"t":0,"event":"start","job":"x","class":"be"}`:  `job "x": contradicts an earlier line: class, tasks or deadline`,
@@ -234,6 +241,28 @@ func FuzzCheck(f *testing.F) {
 		require.Equal(t, len(report.Jobs), m.SLO.Jobs+m.BE.Jobs)
 		require.LessOrEqual(t, m.SLO.Completed+m.BE.Completed, len(report.Jobs))
 	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	var log strings.Builder
+	log.WriteString(good[0] + "\n")
+	for i := range 1000 {
+		id := fmt.Sprintf("job-%d", i)
+		for _, line := range []string{good[3], good[6], good[7]} {
+			log.WriteString(strings.Replace(line, `"job":"y"`, `"job":"`+id+`"`, 1) + "\n")
+		}
+	}
+	data := log.String()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range decisionlog.Read(strings.NewReader(data)) {
+			require.NoError(b, err)
+			n++
+		}
+		require.Equal(b, 3001, n)
+	}
 }
 
 func ExampleCheck() {

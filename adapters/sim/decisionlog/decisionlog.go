@@ -19,7 +19,7 @@
 // tasks_per_node turns task-hours into machine-hours. Absent fields mean: slowdown 1, demand {"node":1},
 // required and preferred every node. A SET is a list of {"key":k,"values":[v,...]}, all of which
 // hold: the label k has one of the values, or, with "has":true, any.
-// Unknown fields and events are passed over.
+// Unknown fields and events are passed over; a field that comes twice is refused.
 package decisionlog
 
 import (

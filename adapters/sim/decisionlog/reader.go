@@ -3,16 +3,19 @@ package decisionlog
 import (
 	"bufio"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // LineError says in which line of a log something is wrong.
@@ -110,40 +113,29 @@ func plain(r io.Reader) (io.Reader, error) {
 	return gzip.NewReader(in)
 }
 
-// seconds is a time as it stands in the log, read once it is known of which field.
-type seconds string
-
-// UnmarshalJSON takes any value.
-func (s *seconds) UnmarshalJSON(text []byte) error {
-	if string(text) != "null" {
-		*s = seconds(text)
-	}
-	return nil
-}
-
-// rawEvent is a line as JSON has it.
+// rawEvent is a line as JSON has it, with times as they stand there: they are exact only in decimals.
 type rawEvent struct {
-	T         *seconds           `json:"t"`
+	T         jsontext.Value     `json:"t"`
 	Event     string             `json:"event"`
 	Schema    int                `json:"schema"`
 	Job       string             `json:"job"`
 	Class     string             `json:"class"`
 	Tasks     int                `json:"tasks"`
-	Deadline  seconds            `json:"deadline"`
+	Deadline  jsontext.Value     `json:"deadline"`
 	Nodes     []Node             `json:"nodes"`
 	Slowed    bool               `json:"slowed"`
 	Why       string             `json:"why"`
-	Runtime   seconds            `json:"runtime"`
+	Runtime   jsontext.Value     `json:"runtime"`
 	Slowdown  float64            `json:"slowdown"`
 	Demand    map[string]float64 `json:"demand"`
 	Required  []Term             `json:"required"`
 	Preferred []Term             `json:"preferred"`
 
-	Policy       string  `json:"policy"`
-	Seed         int64   `json:"seed"`
-	Cycle        seconds `json:"cycle"`
-	Span         seconds `json:"span"`
-	TasksPerNode int     `json:"tasks_per_node"`
+	Policy       string         `json:"policy"`
+	Seed         int64          `json:"seed"`
+	Cycle        jsontext.Value `json:"cycle"`
+	Span         jsontext.Value `json:"span"`
+	TasksPerNode int            `json:"tasks_per_node"`
 
 	Cycles int    `json:"cycles"`
 	Solver Solver `json:"solver"`
@@ -157,7 +149,7 @@ func parse(line []byte) (*Event, error) {
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrSyntax, plainly(err))
 	}
-	if raw.T == nil || raw.Event == "" {
+	if raw.T == nil || raw.T.Kind() == 'n' || raw.Event == "" {
 		return nil, fmt.Errorf(`%w: fields "t" and "event" are needed`, ErrSyntax)
 	}
 	e := &Event{
@@ -168,10 +160,10 @@ func parse(line []byte) (*Event, error) {
 	var cycle, span time.Duration
 	for _, f := range []struct {
 		name string
-		from seconds
+		from jsontext.Value
 		to   *time.Duration
 	}{
-		{"t", *raw.T, &e.Time}, {"deadline", raw.Deadline, &e.Deadline}, {"runtime", raw.Runtime, &e.Runtime},
+		{"t", raw.T, &e.Time}, {"deadline", raw.Deadline, &e.Deadline}, {"runtime", raw.Runtime, &e.Runtime},
 		{"cycle", raw.Cycle, &cycle}, {"span", raw.Span, &span},
 	} {
 		var err error
@@ -195,27 +187,62 @@ func parse(line []byte) (*Event, error) {
 
 // plainly says what is wrong with the JSON in the log's words, not in those of this program.
 func plainly(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return err.Error()
+	var syntax *jsontext.SyntacticError
+	var value *json.SemanticError
+	switch {
+	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName):
+		return fmt.Sprintf("%q comes twice", field(syntax.JSONPointer))
+	case errors.As(err, &syntax) && errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Sprintf("the line ends after %d bytes, before its object does", syntax.ByteOffset)
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("%v, after %d bytes", syntax.Err, syntax.ByteOffset)
+	case errors.As(err, &value) && value.JSONPointer == "":
+		return fmt.Sprintf("%s, want an object", kind(value))
+	case errors.As(err, &value):
+		return fmt.Sprintf("%q is %s, want %s", field(value.JSONPointer), kind(value), wanted(value.GoType))
 	}
-	want := "an object"
-	switch wrong.Type.Kind() {
+	return err.Error()
+}
+
+// field writes the pointer /nodes/0/tasks as nodes.0.tasks, and no more than four steps: the fields of a log are not deeper.
+func field(p jsontext.Pointer) string {
+	steps := slices.Collect(p.Tokens())
+	return strings.Join(steps[:min(len(steps), 4)], ".")
+}
+
+// kind names a value of the wrong kind, with the number if it is one.
+func kind(e *json.SemanticError) string {
+	switch e.JSONKind {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "text"
+	case 't', 'f':
+		return "a truth value"
+	}
+	if e.JSONValue == nil {
+		return "a number"
+	}
+	return fmt.Sprintf("%.40s", e.JSONValue)
+}
+
+// wanted names what a field takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
 	case reflect.Int, reflect.Int64:
-		want = "a whole number"
+		return "a whole number"
 	case reflect.Float64:
-		want = "a number"
+		return "a number"
 	case reflect.String:
-		want = "text"
+		return "text"
 	case reflect.Bool:
-		want = "true or false"
+		return "true or false"
 	case reflect.Slice:
-		want = "a list"
+		return "a list"
 	}
-	if wrong.Field == "" {
-		return fmt.Sprintf("%s, want %s", wrong.Value, want)
-	}
-	return fmt.Sprintf("%q is %s, want %s", wrong.Field, wrong.Value, want)
+	return "an object"
 }
 
 // validate refuses values that no line may have.
@@ -245,9 +272,9 @@ func known(kind string) bool {
 }
 
 // parseSeconds reads decimal seconds, exactly where they have no exponent.
-// Empty text is 0. Negative and overflowing times are refused, as is JSON that is no number.
+// Empty text and null are 0. Negative and overflowing times are refused, as is JSON that is no number.
 func parseSeconds(text string) (time.Duration, error) {
-	if text == "" {
+	if text == "" || text == "null" {
 		return 0, nil
 	}
 	if c := text[0]; c != '-' && (c < '0' || c > '9') {

@@ -86,8 +86,8 @@ func TestBadInputNamesTheOffender(t *testing.T) {
 		{"hedge-csv", csvHead + "a,1,1,2,,,,1,,\n", `x:2: task_runtimes_s: found 1 durations, expected 2, one a task, blank-separated, or nothing`},
 		{"hedge-csv", csvHead + "a,2,1,1,,,,,,\nb,1.5,1,1,,,,,,\n", `x:3: submit_s: found "1.5", expected a time not before 2, the job's before`},
 		{"hedge-csv", csvHead + "a,2,1,1,,,,,,\na,2,1,1,,,,,,\n", `x:3: id: found "a", expected an id not seen before`},
-		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1` + "\n", `x:1: line: found "{\"id\":\"a\",\"submit_s\":1,\"runtime_s\":1,\"tasks\":1" (unexpected EOF), expected a JSON object of the documented members`},
-		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1}{}` + "\n", `x:1: line: found "{\"id\":\"a\",\"submit_s\":1,\"runtime_s\":1,\"tasks\":1}{}", expected one JSON object and nothing after it`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1` + "\n", `x:1: line: found "{\"id\":\"a\",\"submit_s\":1,\"runtime_s\":1,\"tasks\":1" (unexpected EOF), expected one JSON object of the documented members`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1}{}` + "\n", `x:1: line: found "{\"id\":\"a\",\"submit_s\":1,\"runtime_s\":1,\"tasks\":1}{}" (invalid character '{' after top-level value), expected one JSON object of the documented members`},
 		{"hedge-jsonl", `{"id":7}`, `x:1: id: found a JSON number, expected a string`},
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"tasks":1}`, `x:1: runtime_s: found nothing, expected seconds from 0 to 3e9`},
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":null,"tasks":1}`, `x:1: runtime_s: found "null", expected seconds from 0 to 3e9`},
@@ -96,8 +96,13 @@ func TestBadInputNamesTheOffender(t *testing.T) {
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"demand":{"gpu":-1}}`, `x:1: demand.gpu: found "-1", expected a number that is not negative`},
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"deadline_s":-1}`, `x:1: deadline_s: found "-1", expected seconds from 0 to 3e9`},
 		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":10,"tasks":1,"deadline_s":9.5}`, `x:1: deadline_s: found "9.5", expected seconds since submission, at least the runtime 10, or nothing`},
-		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"Tasks":2}`, `x:1: Tasks: found twice, expected each member once`},
-		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"attributes":{"u":"a","U":"b","u":"c"}}`, `x:1: u: found twice, expected each member once`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"Tasks":2}`, `x:1: Tasks: found an unknown member, expected none but those documented`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"attributes":{"u":"a","U":"b","u":"c"}}`, `x:1: attributes.u: found twice, expected each member once`},
+		{"hedge-jsonl", `{"id":"a","submit_s":1,"runtime_s":1,"tasks":1,"tasks":2}`, `x:1: tasks: found twice, expected each member once`},
+		{"hedge-jsonl", `{"id":"a","attributes":{"u":[]}}`, `x:1: attributes.u: found a JSON array, expected a string`},
+		{"hedge-jsonl", `{"id":"a","demand":"cpu"}`, `x:1: demand: found a JSON string, expected an object`},
+		{"hedge-jsonl", `{"id":"a","task_runtimes_s":true}`, `x:1: task_runtimes_s: found a JSON boolean, expected an array`},
+		{"hedge-jsonl", `[1]`, `x:1: line: found "[1]", expected one JSON object of the documented members`},
 	} {
 		err := readAll("x", c.format, c.content, "")
 		require.EqualError(t, err, c.want, c.content)

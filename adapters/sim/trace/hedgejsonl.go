@@ -1,16 +1,16 @@
 package trace
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/hedgesched/hedge/internal/jsonkeys"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // hedgeJSONL reads hedge's own JSONL.
@@ -22,17 +22,17 @@ type hedgeJSONL struct {
 
 // jsonJob is a line; numbers are parsed by the rules of every other format.
 type jsonJob struct {
-	ID           string                     `json:"id"`
-	Submit       json.RawMessage            `json:"submit_s"`
-	Runtime      json.RawMessage            `json:"runtime_s"`
-	Tasks        json.RawMessage            `json:"tasks"`
-	Wait         json.RawMessage            `json:"wait_s"`
-	Requested    json.RawMessage            `json:"requested_s"`
-	Deadline     json.RawMessage            `json:"deadline_s"`
-	Outcome      string                     `json:"outcome"`
-	TaskRuntimes []json.RawMessage          `json:"task_runtimes_s"`
-	Demand       map[string]json.RawMessage `json:"demand"`
-	Attributes   map[string]string          `json:"attributes"`
+	ID           string                    `json:"id"`
+	Submit       jsontext.Value            `json:"submit_s"`
+	Runtime      jsontext.Value            `json:"runtime_s"`
+	Tasks        jsontext.Value            `json:"tasks"`
+	Wait         jsontext.Value            `json:"wait_s"`
+	Requested    jsontext.Value            `json:"requested_s"`
+	Deadline     jsontext.Value            `json:"deadline_s"`
+	Outcome      string                    `json:"outcome"`
+	TaskRuntimes []jsontext.Value          `json:"task_runtimes_s"`
+	Demand       map[string]jsontext.Value `json:"demand"`
+	Attributes   map[string]string         `json:"attributes"`
 }
 
 func newHedgeJSONL(l lines) *hedgeJSONL { return &hedgeJSONL{lines: l} }
@@ -45,16 +45,8 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 		return "", err
 	}
 	var j jsonJob
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&j); err != nil {
+	if err := json.Unmarshal(line, &j, json.RejectUnknownMembers(true)); err != nil {
 		return "", p.syntax(line, err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return "", p.bad("line", quote(line), "one JSON object and nothing after it")
-	}
-	if key, _, found := jsonkeys.Duplicate(line, 1); found {
-		return "", p.bad(key, "twice", "each member once")
 	}
 	job.ID = j.ID
 	if job.ID == "" || !p.ids.add(job.ID) {
@@ -73,15 +65,59 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	return "", p.tasks(job, &j)
 }
 
+const wantLine = "one JSON object of the documented members"
+
 // syntax says what is wrong with a line that is no job.
 func (p *hedgeJSONL) syntax(line []byte, err error) error {
-	var kind *json.UnmarshalTypeError
-	e := p.bad("line", quote(line)+" ("+err.Error()+")", "a JSON object of the documented members")
-	if errors.As(err, &kind) && kind.Field != "" {
-		e = p.bad(kind.Field, "a JSON "+kind.Value, "a "+kind.Type.String())
+	var e *ParseError
+	var text *jsontext.SyntacticError
+	var value *json.SemanticError
+	switch {
+	case errors.As(err, &text) && errors.Is(err, jsontext.ErrDuplicateName):
+		e = p.bad(member(text.JSONPointer), "twice", "each member once")
+	case errors.As(err, &text):
+		e = p.bad("line", quote(line)+" ("+text.Err.Error()+")", wantLine)
+	case errors.As(err, &value) && errors.Is(err, json.ErrUnknownName):
+		e = p.bad(member(value.JSONPointer), "an unknown member", "none but those documented")
+	case errors.As(err, &value) && value.JSONPointer != "":
+		e = p.bad(member(value.JSONPointer), "a JSON "+kindOf(value.JSONKind), wantKind(value.GoType))
+	default:
+		e = p.bad("line", quote(line), wantLine)
 	}
 	e.Err = err
 	return e
+}
+
+// member writes the pointer /demand/cpu as demand.cpu, and nothing of what is deeper: no documented member is.
+func member(p jsontext.Pointer) string {
+	names := slices.Collect(p.Tokens())
+	return strings.Join(names[:min(len(names), 2)], ".")
+}
+
+// kindOf names a value of the wrong kind.
+func kindOf(kind jsontext.Kind) string {
+	switch kind {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	}
+	return "boolean"
+}
+
+// wantKind names what a member takes.
+func wantKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "an array"
+	}
+	return "an object"
 }
 
 // times fills in the job's times.
@@ -89,7 +125,7 @@ func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 	job.Wait = WaitUnknown
 	for _, f := range [...]struct {
 		name     string
-		raw      json.RawMessage
+		raw      jsontext.Value
 		to       *time.Duration
 		required bool
 	}{{colSubmit, j.Submit, &job.Submit, true}, {colRuntime, j.Runtime, &job.Runtime, true}, {colWait, j.Wait, &job.Wait, false},
@@ -146,7 +182,7 @@ func (p *hedgeJSONL) tasks(job *Job, j *jsonJob) error {
 }
 
 // found shows a JSON value in an error.
-func found(raw json.RawMessage) string {
+func found(raw jsontext.Value) string {
 	if raw == nil {
 		return "nothing"
 	}

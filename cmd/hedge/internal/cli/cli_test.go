@@ -206,7 +206,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 	}
 	problems := map[string]string{
 		"missing": "no such file", "directory": "a directory", "empty": "empty", "broken.json": "line 1", "array.json": "line 1", "type.json": "slots", "deep.json": "line 1",
-		"slot.json": "slot_seconds", "keys.json": `"slots"`, "cut.csv.gz": "unexpected EOF", "long.csv": "line 1", "binary": "line 1",
+		"slot.json": "slot_seconds", "keys.json": "slots: found twice", "cut.csv.gz": "unexpected EOF", "long.csv": "line 1", "binary": "line 1",
 	}
 	replays := map[string]string{
 		"missing": "no such file", "directory": "a directory", "empty": "no events", "broken.json": "broken.json:1", "deep.json": "deep.json:1", "cut.csv.gz": "cut.csv.gz", "binary": "binary:1", "long.csv": "long.csv:1",
