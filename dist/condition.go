@@ -77,7 +77,7 @@ func (c conditioned) Quantile(p float64) float64 {
 	case p == 1:
 		return hi
 	}
-	if beyond := (1 - p) * c.alive; beyond > 1e-8 { // else 1-beyond rounds too much away
+	if beyond := float64((1 - p) * c.alive); beyond > 1e-8 { // else 1-beyond rounds too much away
 		return math.Max(c.d.Quantile(1-beyond), lo)
 	}
 	return invert(c.CDF, p, lo, hi)
@@ -109,7 +109,7 @@ func (c conditioned) PartialMean(x float64) float64 {
 	if math.IsInf(x, 1) {
 		return c.Mean()
 	}
-	return x*c.CDF(x) - integrate(c.CDF, c.from, math.Min(x, c.Quantile(1-1e-9))) - math.Max(x-c.Quantile(1-1e-9), 0)
+	return float64(x*c.CDF(x)) - integrate(c.CDF, c.from, math.Min(x, c.Quantile(1-1e-9))) - math.Max(x-c.Quantile(1-1e-9), 0)
 }
 
 // invert returns inf{x : cdf(x) >= p} by bisection, to the last bit; hi may be +Inf.
@@ -121,7 +121,7 @@ func invert(cdf func(float64) float64, p, lo, hi float64) float64 {
 		}
 	}
 	for range 2200 { // more halvings than a float64 has room for
-		m := lo + (hi-lo)/2
+		m := middle(lo, hi)
 		if m <= lo || m >= hi {
 			break
 		}

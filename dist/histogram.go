@@ -44,7 +44,7 @@ func NewHistogram(edges, weights []float64) (*Histogram, error) {
 	}
 	b := newBuilder(2 * len(edges))
 	for i, w := range weights {
-		b.spread(edges[i], edges[i]+(edges[i+1]-edges[i])/2, edges[i+1], w/total)
+		b.spread(edges[i], middle(edges[i], edges[i+1]), edges[i+1], w/total)
 	}
 	return b.histogram(), nil
 }
@@ -134,7 +134,7 @@ func (h *Histogram) CDF(x float64) float64 {
 		return 1
 	}
 	c0 := h.cum[i-1]
-	return c0 + (h.cum[i]-c0)*((x-h.x[i-1])/(h.x[i]-h.x[i-1]))
+	return lerp(c0, h.cum[i], (x-h.x[i-1])/(h.x[i]-h.x[i-1]))
 }
 
 // Quantile implements [Distribution]; p is clamped to [0, 1], NaN for NaN.
@@ -150,7 +150,7 @@ func (h *Histogram) Quantile(p float64) float64 {
 		return h.x[i-1]
 	}
 	c0, x0 := h.cum[i-1], h.x[i-1]
-	return math.Min(x0+(h.x[i]-x0)*((p-c0)/(h.cum[i]-c0)), h.x[i])
+	return math.Min(lerp(x0, h.x[i], (p-c0)/(h.cum[i]-c0)), h.x[i])
 }
 
 // Mean implements [Distribution].
@@ -177,8 +177,8 @@ func (h *Histogram) between(i int, x float64) (cdf, partial float64) {
 	if i == len(h.x) {
 		return 1, h.partial[i-1]
 	}
-	mass := (h.cum[i] - c0) * ((x - x0) / (h.x[i] - x0))
-	return c0 + mass, h.partial[i-1] + mass*(x0+(x-x0)/2)
+	mass := float64((h.cum[i] - c0) * ((x - x0) / (h.x[i] - x0)))
+	return c0 + mass, h.partial[i-1] + float64(mass*middle(x0, x))
 }
 
 // Cursor evaluates a histogram's CDF and partial mean at a run of values that
@@ -274,8 +274,8 @@ func (b *builder) spread(lo, mean, hi, mass float64) {
 	}
 	c := b.mass
 	b.push(lo, c)
-	if mid := lo + (hi-lo)/2; lo < hi && math.Abs(mean-mid) > 1e-12*(hi-lo) {
-		b.push(mean, c+mass*leftShare(lo, mean, hi))
+	if mid := middle(lo, hi); lo < hi && math.Abs(mean-mid) > 1e-12*(hi-lo) {
+		b.push(mean, c+float64(mass*leftShare(lo, mean, hi)))
 	}
 	b.push(hi, c+mass)
 }
@@ -298,7 +298,7 @@ func (b *builder) histogram() *Histogram {
 	h := &Histogram{x: b.x[:n:n], cum: b.cum[:n:n], partial: make([]float64, n)}
 	for i := 1; i < n; i++ {
 		mass := h.cum[i] - h.cum[i-1]
-		h.partial[i] = h.partial[i-1] + mass*(h.x[i-1]+(h.x[i]-h.x[i-1])/2)
+		h.partial[i] = h.partial[i-1] + float64(mass*middle(h.x[i-1], h.x[i]))
 	}
 	return h
 }

@@ -61,7 +61,7 @@ func (m maximum) PartialMean(x float64) float64 {
 	case x >= hi:
 		return m.mean
 	}
-	return math.Max(x*m.CDF(x)-m.area(lo, x), 0)
+	return math.Max(float64(x*m.CDF(x))-m.area(lo, x), 0)
 }
 
 // area is the integral of the CDF over [lo, x].
@@ -75,7 +75,7 @@ func (m maximum) area(lo, x float64) float64 {
 		if x < x1 {
 			x1, c1 = x, h.CDF(x)
 		}
-		sum += (x1 - h.x[i-1]) * meanPower(h.cum[i-1], c1, m.n)
+		sum += float64((x1 - h.x[i-1]) * meanPower(h.cum[i-1], c1, m.n))
 	}
 	return sum
 }
@@ -83,7 +83,7 @@ func (m maximum) area(lo, x float64) float64 {
 // meanPower is the mean of c^n for c uniform on [a, b], 0 <= a <= b <= 1.
 func meanPower(a, b, n float64) float64 {
 	if b-a < 1e-9*b {
-		return math.Pow(a+(b-a)/2, n)
+		return math.Pow(middle(a, b), n)
 	}
 	return (math.Pow(b, n+1) - math.Pow(a, n+1)) / ((n + 1) * (b - a))
 }

@@ -77,8 +77,8 @@ func mixHistograms(parts []Component) *Histogram {
 		for i, h := range hs {
 			l, r, next := h.sides(cursors[i], x)
 			cursors[i] = next
-			before += parts[i].Weight * l
-			at += parts[i].Weight * r
+			before += float64(parts[i].Weight * l)
+			at += float64(parts[i].Weight * r)
 		}
 		b.push(x, math.Max(before, b.mass))
 		b.push(x, math.Max(at, b.mass))
@@ -127,7 +127,7 @@ func (m Mixture) PartialMean(x float64) float64 {
 func (m Mixture) sum(f func(Distribution) float64) float64 {
 	s := 0.0
 	for i := range m.parts {
-		s += m.parts[i].Weight * f(m.parts[i].Dist)
+		s += float64(m.parts[i].Weight * f(m.parts[i].Dist))
 	}
 	return s
 }

@@ -18,7 +18,7 @@ func NewNormal(mu, sigma float64) (Normal, error) {
 	if err := checkPositive(fn, "sigma", sigma); err != nil {
 		return Normal{}, err
 	}
-	if !isFinite(mu) || mu < -35*sigma || !isFinite(mu/sigma) || !isFinite(mu+40*sigma) {
+	if !isFinite(mu) || mu < -35*sigma || !isFinite(mu/sigma) || !isFinite(mu+float64(40*sigma)) {
 		return Normal{}, &ParamError{Func: fn, Param: "mu", Value: mu, Want: "finite and not below -35 sigma"}
 	}
 	return Normal{mu: mu, sigma: sigma, above: phi(mu / sigma)}, nil
@@ -60,9 +60,9 @@ func (n Normal) Quantile(p float64) float64 {
 		return 0
 	}
 	if n.mu > 0 && p < 0.5 {
-		return math.Max(n.mu+n.sigma*phiInverse(p*n.above+phi(-n.mu/n.sigma)), 0)
+		return math.Max(n.mu+float64(n.sigma*phiInverse(float64(p*n.above)+phi(-n.mu/n.sigma))), 0)
 	}
-	return math.Max(n.mu-n.sigma*phiInverse((1-p)*n.above), 0)
+	return math.Max(n.mu-float64(n.sigma*phiInverse((1-p)*n.above)), 0)
 }
 
 // Mean implements [Distribution].
@@ -90,7 +90,7 @@ func (n Normal) PartialMean(x float64) float64 {
 		return n.Mean()
 	}
 	z := (x - n.mu) / n.sigma
-	return math.Max(n.mu*n.CDF(x)-n.sigma*(density(z)-density(n.mu/n.sigma))/n.above, 0)
+	return math.Max(float64(n.mu*n.CDF(x))-n.sigma*(density(z)-density(n.mu/n.sigma))/n.above, 0)
 }
 
 func (n Normal) rescale(k float64) Distribution {

@@ -42,7 +42,7 @@ func (e Exponential) Quantile(p float64) float64 {
 	if e.mean == 0 {
 		return Point{}.Quantile(p)
 	}
-	return -e.mean*math.Log1p(-clampProbability(p)) + 0 // +0: not -0
+	return float64(-e.mean*math.Log1p(-clampProbability(p))) + 0 // +0: not -0
 }
 
 // Mean implements [Distribution].
@@ -65,7 +65,7 @@ func (e Exponential) PartialMean(x float64) float64 {
 		return e.mean
 	}
 	u := x / e.mean
-	return e.mean * math.Max(-math.Expm1(-u)-u*math.Exp(-u), 0)
+	return e.mean * math.Max(-math.Expm1(-u)-float64(u*math.Exp(-u)), 0)
 }
 
 func (e Exponential) rescale(k float64) Distribution { return Exponential{mean: k * e.mean} }
@@ -122,11 +122,11 @@ func (l Lognormal) Quantile(p float64) float64 {
 	if l.sigma == 0 {
 		return Point{v: math.Exp(l.mu)}.Quantile(p)
 	}
-	return math.Exp(l.mu + l.sigma*phiInverse(clampProbability(p)))
+	return math.Exp(l.mu + float64(l.sigma*phiInverse(clampProbability(p))))
 }
 
 // Mean implements [Distribution].
-func (l Lognormal) Mean() float64 { return math.Exp(l.mu + l.sigma*l.sigma/2) }
+func (l Lognormal) Mean() float64 { return math.Exp(l.mu + float64(l.sigma*l.sigma/2)) }
 
 // Bounds implements [Distribution].
 func (l Lognormal) Bounds() (lo, hi float64) {
@@ -155,7 +155,7 @@ func (l Lognormal) rescale(k float64) Distribution {
 }
 
 // phi is the standard normal CDF, precise in the left tail.
-func phi(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
+func phi(z float64) float64 { return float64(0.5 * math.Erfc(-z/math.Sqrt2)) }
 
 // phiInverse inverts phi; ±Inf at 0 and 1.
 func phiInverse(p float64) float64 {

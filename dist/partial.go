@@ -33,7 +33,7 @@ func PartialMean(d Distribution, x float64) float64 {
 	case x >= hi:
 		return d.Mean()
 	}
-	return x*d.CDF(x) - integrate(d.CDF, lo, x)
+	return float64(x*d.CDF(x)) - integrate(d.CDF, lo, x)
 }
 
 // Survival returns P(X > x).
@@ -53,21 +53,24 @@ func integrate(f func(float64) float64, a, b float64) float64 {
 	step := (b - a) / panels
 	sum := 0.0
 	for i := range panels {
-		l, r := a+float64(i)*step, a+float64(i+1)*step
-		fl, fm, fr := f(l), f(l+(r-l)/2), f(r)
+		l, r := a+float64(float64(i)*step), a+float64(float64(i+1)*step)
+		fl, fm, fr := f(l), f(middle(l, r)), f(r)
 		sum += simpson(f, l, r, fl, fm, fr, 1e-7*step, 20)
 	}
 	return sum
 }
 
 func simpson(f func(float64) float64, a, b, fa, fm, fb, tol float64, depth int) float64 {
-	m := a + (b-a)/2
-	fl, fr := f(a+(m-a)/2), f(m+(b-m)/2)
-	whole := (b - a) / 6 * (fa + 4*fm + fb)
-	left := (m - a) / 6 * (fa + 4*fl + fm)
-	right := (b - m) / 6 * (fm + 4*fr + fb)
+	m := middle(a, b)
+	fl, fr := f(middle(a, m)), f(middle(m, b))
+	whole, left, right := parabola(a, b, fa, fm, fb), parabola(a, m, fa, fl, fm), parabola(m, b, fm, fr, fb)
 	if d := left + right - whole; depth == 0 || math.Abs(d) <= 15*tol {
 		return left + right + d/15
 	}
 	return simpson(f, a, m, fa, fl, fm, tol/2, depth-1) + simpson(f, m, b, fm, fr, fb, tol/2, depth-1)
+}
+
+// parabola is Simpson's rule: the integral over [a, b] of the parabola through the values at a, halfway and b.
+func parabola(a, b, fa, fm, fb float64) float64 {
+	return float64((b - a) / 6 * (fa + float64(4*fm) + fb))
 }

@@ -145,7 +145,7 @@ func (s *Sketch) mergeNearest() {
 func joined(a, b bin) bin {
 	n := a.count + b.count
 	j := bin{lo: math.Min(a.lo, b.lo), hi: math.Max(a.hi, b.hi), count: n}
-	j.mean = clamp(a.mean+(b.mean-a.mean)*(float64(b.count)/float64(n)), j.lo, j.hi)
+	j.mean = clamp(lerp(a.mean, b.mean, float64(b.count)/float64(n)), j.lo, j.hi)
 	return j
 }
 
@@ -237,15 +237,15 @@ func (b *bin) part(o *bin) {
 	if b.hi < o.lo {
 		return
 	}
-	middle := b.mean + (o.mean-b.mean)/2
-	if middle >= o.mean { // no float lies in between
-		middle = b.mean
+	border := middle(b.mean, o.mean)
+	if border >= o.mean { // no float lies in between
+		border = b.mean
 	}
-	if o.lo > middle {
+	if o.lo > border {
 		b.hi = math.Nextafter(o.lo, math.Inf(-1))
 		return
 	}
-	b.hi = math.Min(b.hi, middle)
+	b.hi = math.Min(b.hi, border)
 	o.lo = math.Nextafter(b.hi, math.Inf(1))
 }
 
@@ -309,7 +309,7 @@ func (b *bin) below(x float64) float64 {
 	if x < b.mean {
 		return n * left * (x - b.lo) / (b.mean - b.lo)
 	}
-	return n * (left + (1-left)*(x-b.mean)/(b.hi-b.mean))
+	return float64(n * (left + (1-left)*(x-b.mean)/(b.hi-b.mean)))
 }
 
 // Quantile is the smallest x with CDF(x) >= p, p clamped to [0, 1]; NaN when
@@ -318,7 +318,7 @@ func (s *Sketch) Quantile(p float64) float64 {
 	if s.count == 0 || math.IsNaN(p) {
 		return math.NaN()
 	}
-	rank := clampProbability(p) * float64(s.count)
+	rank := float64(clampProbability(p) * float64(s.count))
 	if rank == 0 {
 		return s.bins[0].lo
 	}
@@ -341,9 +341,9 @@ func (b *bin) quantile(p float64) float64 {
 	}
 	left := leftShare(b.lo, b.mean, b.hi)
 	if p <= left {
-		return b.lo + (b.mean-b.lo)*(p/left)
+		return lerp(b.lo, b.mean, p/left)
 	}
-	return math.Min(b.mean+(b.hi-b.mean)*((p-left)/(1-left)), b.hi)
+	return math.Min(lerp(b.mean, b.hi, (p-left)/(1-left)), b.hi)
 }
 
 // Distribution returns what has been learnt so far; [ErrEmpty] when that is nothing.

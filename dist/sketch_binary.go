@@ -99,7 +99,7 @@ func (s *Sketch) check() error {
 			return fmt.Errorf("dist.Sketch: %w: bin %d: count %d", ErrFormat, i, g.count)
 		}
 		count += g.count
-		sum += g.mean * float64(g.count)
+		sum += float64(g.mean * float64(g.count))
 		prev = g.hi
 	}
 	if count != s.count {

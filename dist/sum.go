@@ -83,11 +83,11 @@ func compress(sorted []cell) *Histogram {
 		// of the other, unless both keep clear of that.
 		if i > 0 {
 			prev := groups[i-1]
-			g.lo = max(g.lo, prev.last+(g.first-prev.last)/2)
+			g.lo = max(g.lo, middle(prev.last, g.first))
 		}
 		if i+1 < len(groups) {
 			next := groups[i+1]
-			g.hi = min(g.hi, g.last+(next.first-g.last)/2)
+			g.hi = min(g.hi, middle(g.last, next.first))
 		}
 		g.lo, g.hi = min(g.lo, g.mean), max(g.hi, g.mean)
 		b.spread(g.lo, g.mean, g.hi, g.mass)
@@ -140,7 +140,7 @@ func equalMeans(sorted []cell) []group {
 
 func (g *group) add(c cell) {
 	m := g.mass + c.mass
-	g.mean += (c.mean - g.mean) * (c.mass / m)
+	g.mean = lerp(g.mean, c.mean, c.mass/m)
 	g.lo, g.hi = min(g.lo, c.lo), max(g.hi, c.hi)
 	g.mass, g.last = m, c.mean
 	g.mean = clamp(g.mean, g.first, g.last)

@@ -30,7 +30,7 @@ func Survivals(dst []float64, d Distribution, elapsed, slot float64) {
 		return
 	}
 	for t := range dst {
-		dst[t] = math.Min(1, Survival(d, elapsed+float64(t)*slot)/alive)
+		dst[t] = math.Min(1, Survival(d, elapsed+float64(float64(t)*slot))/alive)
 	}
 }
 
@@ -38,7 +38,7 @@ func (h *Histogram) survivals(dst []float64, elapsed, slot, alive float64) {
 	c := h.CursorAt(elapsed)
 	i, n := c.i, len(h.x)
 	for t := range dst {
-		x := elapsed + float64(t)*slot
+		x := elapsed + float64(float64(t)*slot)
 		for i < n && h.x[i] <= x {
 			i++
 		}
@@ -51,7 +51,7 @@ func (h *Histogram) survivals(dst []float64, elapsed, slot, alive float64) {
 			continue
 		}
 		x0, c0 := h.x[i-1], h.cum[i-1]
-		dst[t] = math.Min(1, (1-c0-(h.cum[i]-c0)*((x-x0)/(h.x[i]-x0)))/alive)
+		dst[t] = math.Min(1, (1-c0-float64((h.cum[i]-c0)*((x-x0)/(h.x[i]-x0))))/alive)
 	}
 }
 

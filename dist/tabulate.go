@@ -39,7 +39,7 @@ func cells(d Distribution, n int) []cell {
 		hi, upTo := d.Quantile(p1), d.Mean()
 		if i < n-1 {
 			// What of an atom at hi belongs to the next cells is taken off again.
-			upTo = PartialMean(d, hi) - hi*(d.CDF(hi)-p1)
+			upTo = PartialMean(d, hi) - float64(hi*(d.CDF(hi)-p1))
 		}
 		mean := (upTo - below) / (p1 - p0)
 		if math.IsInf(hi, 1) {

@@ -33,22 +33,22 @@ func transform(fn, param string, d Distribution, mul, add float64) (Distribution
 		return d, nil
 	}
 	lo, hi := d.Bounds()
-	top := mul*hi + add
+	top := line(mul, hi, add)
 	if math.IsInf(hi, 1) {
-		top = mul*d.Mean() + add
+		top = line(mul, d.Mean(), add)
 	}
 	if !isFinite(top) {
 		return nil, &ParamError{Func: fn, Param: param, Value: mul + add, Want: "small enough not to overflow"}
 	}
 	switch d := d.(type) {
 	case Point:
-		return Point{v: mul*d.v + add}, nil
+		return Point{v: line(mul, d.v, add)}, nil
 	case Uniform:
-		return Uniform{lo: mul*lo + add, hi: mul*hi + add}, nil
+		return Uniform{lo: line(mul, lo, add), hi: line(mul, hi, add)}, nil
 	case *Histogram:
 		return d.affine(mul, add), nil
 	case affine:
-		return affine{d: d.d, mul: d.mul * mul, add: d.add*mul + add}, nil
+		return affine{d: d.d, mul: d.mul * mul, add: line(d.add, mul, add)}, nil
 	case rescaler:
 		if add == 0 {
 			return d.rescale(mul), nil
@@ -65,7 +65,7 @@ type rescaler interface {
 func (h *Histogram) affine(mul, add float64) *Histogram {
 	b := newBuilder(len(h.x))
 	for i := range h.x {
-		b.push(mul*h.x[i]+add, h.cum[i])
+		b.push(line(mul, h.x[i], add), h.cum[i])
 	}
 	return b.histogram()
 }
@@ -80,15 +80,15 @@ func (a affine) back(x float64) float64 { return (x - a.add) / a.mul }
 
 func (a affine) CDF(x float64) float64      { return a.d.CDF(a.back(x)) }
 func (a affine) Survival(x float64) float64 { return Survival(a.d, a.back(x)) }
-func (a affine) Quantile(p float64) float64 { return a.mul*a.d.Quantile(p) + a.add }
-func (a affine) Mean() float64              { return a.mul*a.d.Mean() + a.add }
+func (a affine) Quantile(p float64) float64 { return line(a.mul, a.d.Quantile(p), a.add) }
+func (a affine) Mean() float64              { return line(a.mul, a.d.Mean(), a.add) }
 
 func (a affine) Bounds() (lo, hi float64) {
 	lo, hi = a.d.Bounds()
-	return a.mul*lo + a.add, a.mul*hi + a.add
+	return line(a.mul, lo, a.add), line(a.mul, hi, a.add)
 }
 
 func (a affine) PartialMean(x float64) float64 {
 	y := a.back(x)
-	return a.mul*PartialMean(a.d, y) + a.add*a.d.CDF(y)
+	return float64(a.mul*PartialMean(a.d, y)) + float64(a.add*a.d.CDF(y))
 }

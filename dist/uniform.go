@@ -32,11 +32,11 @@ func (u Uniform) CDF(x float64) float64 {
 // Quantile implements [Distribution]; p is clamped to [0, 1].
 func (u Uniform) Quantile(p float64) float64 {
 	p = clampProbability(p)
-	return math.Min(u.lo+p*(u.hi-u.lo), u.hi)
+	return math.Min(lerp(u.lo, u.hi, p), u.hi)
 }
 
 // Mean implements [Distribution].
-func (u Uniform) Mean() float64 { return u.lo + (u.hi-u.lo)/2 }
+func (u Uniform) Mean() float64 { return middle(u.lo, u.hi) }
 
 // Bounds implements [Distribution].
 func (u Uniform) Bounds() (lo, hi float64) { return u.lo, u.hi }
@@ -49,7 +49,7 @@ func (u Uniform) PartialMean(x float64) float64 {
 	case x < u.lo:
 		return 0
 	}
-	return u.CDF(x) * (u.lo + (x-u.lo)/2)
+	return float64(u.CDF(x) * middle(u.lo, x))
 }
 
 func (u Uniform) histogram() *Histogram {

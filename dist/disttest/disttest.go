@@ -160,7 +160,7 @@ func checkQuantile(t T, d dist.Distribution) {
 		if math.IsInf(q, 1) {
 			continue
 		}
-		step := 1e-9 * (1 + q)
+		step := float64(1e-9 * (1 + q))
 		if f := d.CDF(q + step); f < p-1e-9 {
 			t.Errorf("CDF(Quantile(%v)) = %v is less", p, f)
 		}
@@ -186,7 +186,7 @@ func checkMean(t T, d dist.Distribution) {
 	for _, p := range panels(d) {
 		const n = 256
 		for i := range n {
-			area += dist.Survival(d, p[0]+(p[1]-p[0])*(float64(i)+0.5)/n) * (p[1] - p[0]) / n
+			area += float64(dist.Survival(d, p[0]+float64((p[1]-p[0])*(float64(i)+0.5)/n)) * (p[1] - p[0]) / n)
 		}
 	}
 	assert.InEpsilon(t, 1+m, 1+area, 5e-3, "mean is the integral of the survival function")
@@ -210,10 +210,10 @@ func numericMean(d dist.Distribution, top float64) float64 {
 	const n = 8192
 	sum := 0.0
 	for i := range n {
-		u0, u1 := float64(i)/n, float64(i+1)/n
+		u0, u1 := float64(float64(i)/n), float64(float64(i+1)/n)
 		// p = 1 - (1-u)^3 crowds the points into the tail.
 		p0, p1 := 1-math.Pow(1-u0, 3), 1-math.Pow(1-u1, 3)
-		sum += (p1 - p0) * top * d.Quantile(top*(p0+(p1-p0)/2))
+		sum += float64((p1 - p0) * top * d.Quantile(top*(p0+float64((p1-p0)/2))))
 	}
 	return sum
 }
@@ -252,7 +252,7 @@ func checkSurvivals(t T, d dist.Distribution) {
 			continue
 		}
 		for i, s := range got {
-			want := dist.Survival(d, elapsed+float64(i)*slot) / dist.Survival(d, elapsed)
+			want := dist.Survival(d, elapsed+float64(float64(i)*slot)) / dist.Survival(d, elapsed)
 			if math.Abs(s-want) > 1e-9 {
 				t.Errorf("Survivals at slot %d after %v: %v, want %v", i, elapsed, s, want)
 			}
@@ -305,10 +305,10 @@ func alike(a, b [7]float64) bool {
 func sameUpTo(d dist.Distribution, mul, add float64) func(*testing.T, dist.Distribution) {
 	return func(t *testing.T, got dist.Distribution) {
 		t.Helper()
-		assert.InEpsilon(t, 1+mul*d.Mean()+add, 1+got.Mean(), 1e-9)
+		assert.InEpsilon(t, 1+float64(mul*d.Mean())+add, 1+got.Mean(), 1e-9)
 		for i := 1; i < 100; i++ {
 			p := float64(i) / 100
-			want := mul*d.Quantile(p) + add
+			want := float64(mul*d.Quantile(p)) + add
 			assert.InEpsilon(t, 1+want, 1+got.Quantile(p), 1e-6, "quantile %v", p)
 		}
 	}
@@ -348,6 +348,6 @@ func isConditioned(d dist.Distribution, elapsed float64) func(*testing.T, dist.D
 			x := got.Quantile(float64(i) / 100)
 			assert.InDelta(t, dist.Survival(d, x)/alive, dist.Survival(got, x), 1e-7, "at %v", x)
 		}
-		assert.InEpsilon(t, 1+d.Mean(), 1+dist.PartialMean(d, elapsed)+alive*got.Mean(), 1e-6, "total expectation")
+		assert.InEpsilon(t, 1+d.Mean(), 1+dist.PartialMean(d, elapsed)+float64(alive*got.Mean()), 1e-6, "total expectation")
 	}
 }
