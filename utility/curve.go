@@ -165,7 +165,7 @@ func (c *Curve) At(t float64) float64 {
 		return p[i].V
 	}
 	a, b := p[i-1], p[i]
-	return a.V + (b.V-a.V)*((t-a.T)/(b.T-a.T))
+	return a.V + float64((b.V-a.V)*((t-a.T)/(b.T-a.T)))
 }
 
 // after is the limit from the right.

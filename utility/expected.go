@@ -28,7 +28,7 @@ func Expected(u Utility, d dist.Distribution, start float64) float64 {
 			y := k.t - start
 			cur := h.CursorAt(y)
 			f, pm := cur.At(y)
-			sum += k.jump*f + k.bend*(pm-y*f)
+			sum += float64(k.jump*f) + k.tilt(pm, y, f)
 		}
 		return c.clamp(sum)
 	}
@@ -79,11 +79,16 @@ func ExpectedAll(dst []float64, u Utility, d dist.Distribution, starts []float64
 func (k *knee) expected(d dist.Distribution, start float64) float64 {
 	y := k.t - start
 	f := d.CDF(y)
-	v := k.jump * f
+	v := float64(k.jump * f)
 	if k.bend != 0 && f > 0 {
-		v += k.bend * (dist.PartialMean(d, y) - y*f)
+		v += k.tilt(dist.PartialMean(d, y), y, f)
 	}
 	return v
+}
+
+// tilt is the bend's part, bend·E[(X-y)·1{X <= y}], from X's partial mean and CDF at y.
+func (k *knee) tilt(partial, y, cdf float64) float64 {
+	return float64(k.bend * (partial - float64(y*cdf)))
 }
 
 // sweep adds what expected says for each start, moving one cursor along.
@@ -92,9 +97,9 @@ func (k *knee) sweep(dst []float64, h *dist.Histogram, starts []float64) {
 	for j, s := range starts {
 		y := k.t - s
 		f, pm := cur.At(y)
-		v := k.jump * f
+		v := float64(k.jump * f)
 		if k.bend != 0 && f > 0 {
-			v += k.bend * (pm - y*f)
+			v += k.tilt(pm, y, f)
 		}
 		dst[j] += v
 	}
@@ -127,7 +132,7 @@ func average(u Utility, d dist.Distribution, start float64) float64 {
 		}
 		part := 0.0
 		for j := range n {
-			part += u.At(start + x0 + (x1-x0)*((float64(j)+0.5)/float64(n)))
+			part += u.At(start + x0 + float64((x1-x0)*((float64(j)+0.5)/float64(n))))
 		}
 		sum += (c1 - c0) * part / float64(n)
 	}
