@@ -79,7 +79,7 @@ func (e *entry) quantiles() *cells {
 	var c cells
 	below := 0.0
 	for i := range c {
-		c[i] = e.sketch.Quantile(below + cellWidth(i)/2)
+		c[i] = e.sketch.Quantile(below + float64(cellWidth(i)/2))
 		below += cellWidth(i)
 	}
 	e.cells.Store(&c)
@@ -155,7 +155,7 @@ func (b *blend) gather(i int, least float64) (g group, next int) {
 		}
 		g.hi = p.x
 		g.mass += p.mass
-		sum += p.mass * (p.x - b.points[first].x)
+		sum += float64(p.mass * (p.x - b.points[first].x))
 	}
 	g.lo = b.points[first].x
 	g.mean = min(g.lo+sum/g.mass, g.hi)

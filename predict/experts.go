@@ -55,9 +55,9 @@ func (e *entry) observe(x float64, o *HistoryOptions, scratch []float64) error {
 	}
 	if e.n > 0 {
 		for k := range e.err {
-			e.err[k] = e.err[k]*o.Forget + math.Abs(e.est[k]-x)
+			e.err[k] = float64(e.err[k]*o.Forget) + math.Abs(e.est[k]-x)
 		}
-		e.act = e.act*o.Forget + x
+		e.act = float64(e.act*o.Forget) + x
 	}
 	e.n++
 	e.estimate(x, o, scratch)
@@ -104,11 +104,11 @@ func (e *entry) estimate(x float64, o *HistoryOptions, scratch []float64) {
 	}
 	median := sorted[m/2]
 	if m%2 == 0 {
-		median = sorted[m/2-1] + (sorted[m/2]-sorted[m/2-1])/2
+		median = sorted[m/2-1] + float64((sorted[m/2]-sorted[m/2-1])/2)
 	}
 	rolling := x
 	if e.n > 1 {
-		rolling = o.Alpha*x + (1-o.Alpha)*e.est[2]
+		rolling = float64(o.Alpha*x) + float64((1-o.Alpha)*e.est[2])
 	}
 	mean := e.est[0] + (x-e.est[0])/float64(e.n)
 	e.est = [numEstimators]float64{mean, median, rolling, recent}

@@ -108,7 +108,7 @@ func (p *perturbed) Predict(job Job) Prediction {
 	sum.Write([]byte(job.ID))
 	draw := rand.New(rand.NewPCG(p.p.Seed, sum.Sum64())).NormFloat64()
 	runtime := out.Point
-	mu := max(0, runtime*(1+p.p.Shift+p.p.ShiftDeviation*draw))
+	mu := max(0, runtime*(1+p.p.Shift+float64(p.p.ShiftDeviation*draw)))
 	if math.IsInf(mu, 1) {
 		mu = runtime
 	}
