@@ -238,7 +238,7 @@ func contradiction(s *Solution, opts Options) error {
 		}
 		return nil
 	}
-	if math.IsNaN(*s.Bound) || *s.Bound < s.Objective-Tolerance*math.Max(1, math.Abs(s.Objective)) {
+	if math.IsNaN(*s.Bound) || *s.Bound < s.Objective-float64(Tolerance*math.Max(1, math.Abs(s.Objective))) {
 		return fmt.Errorf("%w: its bound %v is below its plan's objective %v", ErrEngine, *s.Bound, s.Objective)
 	}
 	limit := Tolerance

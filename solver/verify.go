@@ -79,14 +79,14 @@ func (u *rowUse) add(to []float64, x int, demand, usage []float64, start int, co
 		}
 		row := (x*len(u.p.Resources)+r)*u.p.Slots + start
 		for t, pr := range usage {
-			to[row+t] += count * d * pr
+			to[row+t] += float64(count * d * pr)
 		}
 	}
 }
 
 func (u *rowUse) check() error {
 	for i, use := range u.use {
-		if use > u.cap[i]+Tolerance*math.Max(1, u.cap[i]) {
+		if use > u.cap[i]+float64(Tolerance*math.Max(1, u.cap[i])) {
 			t := i % u.p.Slots
 			r := i / u.p.Slots % len(u.p.Resources)
 			x := i / u.p.Slots / len(u.p.Resources)

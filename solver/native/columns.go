@@ -12,7 +12,7 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 	d.window()
 	sum := d.base
 	for i, c := range d.cap {
-		sum += d.lam[i] * c
+		sum += float64(d.lam[i] * c)
 	}
 	for i, set := range m.active {
 		if i%32 == 31 && w.over() {
@@ -35,7 +35,7 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 		}
 		d.ops += int64(in.RunOff[k+1] - in.RunOff[k])
 	}
-	return sum + 1e-10*math.Abs(sum), added
+	return sum + float64(1e-10*math.Abs(sum)), added
 }
 
 // generateJob is generate for one job: only its best column is added.
@@ -115,7 +115,7 @@ func (w *workspace) relax(until int64) bool {
 			mix = 0
 		}
 		for r := range d.lam {
-			d.lam[r] = max(0, m.pi[r]+mix*(d.best[r]-m.pi[r]))
+			d.lam[r] = max(0, m.pi[r]+float64(mix*(d.best[r]-m.pi[r])))
 		}
 	}
 	return false

@@ -117,6 +117,6 @@ func (w *workspace) distance(j int, at float64) float64 {
 	opt := &w.in.Opts[o]
 	from, to := float64(opt.Start), float64(opt.Start+len(opt.Usage))
 	away := max(0, from-at, at-to)
-	regret := (w.bestRed(j) - w.dual.red[o] + 0.2*max(0, w.dual.red[o])) / opt.Value
+	regret := (w.bestRed(j) - w.dual.red[o] + float64(0.2*max(0, w.dual.red[o]))) / opt.Value
 	return 0.2 + away + 2*regret
 }

@@ -282,7 +282,7 @@ func (w *workspace) recreate() {
 		if byValue {
 			k = w.in.Opts[o].Value
 		}
-		l.key[j] = k * (0.5 + w.rng.Float64())
+		l.key[j] = k * (0.5 + float64(w.rng.Float64()))
 	}
 	insertionSort(l.todo, l.key, -1)
 	w.ops += int64(len(l.todo) * 60)

@@ -119,7 +119,7 @@ func (m *master) resetBasis() {
 		m.unit = append(m.unit, int32(r))
 		// A little more room in every row, in no two alike, keeps the simplex
 		// method from going in circles where many plans fill a row exactly.
-		m.rhs[r] = m.in.Cap[r] + 1e-8*(1+math.Mod(float64(r)*0.6180339887, 1))
+		m.rhs[r] = m.in.Cap[r] + float64(1e-8*(1+math.Mod(float64(r)*0.6180339887, 1)))
 		m.beta[r] = m.rhs[r]
 	}
 }
@@ -239,7 +239,7 @@ func (m *master) price(c int32) float64 {
 	row, amt := m.row[lo:hi], m.amt[lo:hi]
 	sum := m.val[c]
 	for i, r := range row {
-		sum -= m.pi[r] * amt[i]
+		sum -= float64(m.pi[r] * amt[i])
 	}
 	m.ops += int64(hi-lo) + 4
 	return sum
@@ -252,11 +252,11 @@ func (m *master) mu(s int) float64 { return m.price(m.key[s]) }
 func (m *master) objective() float64 {
 	sum := 0.0
 	for s, c := range m.key {
-		sum += m.share[s] * m.val[c]
+		sum += float64(m.share[s] * m.val[c])
 	}
 	for i, b := range m.basic {
 		if b >= 0 {
-			sum += m.beta[i] * m.val[b]
+			sum += float64(m.beta[i] * m.val[b])
 		}
 	}
 	return sum

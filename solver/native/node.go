@@ -190,7 +190,7 @@ const least = 3e-7
 
 // enough is what a node's bound must exceed to be searched.
 func (w *workspace) enough() float64 {
-	return w.best.Value + least*math.Abs(w.best.Value)
+	return w.best.Value + float64(least*math.Abs(w.best.Value))
 }
 
 // solveNode solves the node's program and returns a bound.

@@ -107,9 +107,9 @@ func (d *prices) unitCost(o *pack.Option, x int) float64 {
 		usage := o.Usage[lo-o.Start : hi-o.Start]
 		row := d.lam[k*d.in.T+lo : k*d.in.T+hi]
 		for t, l := range row {
-			part += l * usage[t]
+			part += float64(l * usage[t])
 		}
-		sum += part * dem.D
+		sum += float64(part * dem.D)
 		d.ops += int64(len(row)) + 3
 	}
 	return sum
@@ -143,7 +143,7 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	for left > 0 {
 		q := min(left, limit[least])
 		d.split[least] = q
-		total += q * unit[least]
+		total += float64(q * unit[least])
 		left -= q
 		next := -1
 		for i := range n {
@@ -179,7 +179,7 @@ func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
 	for i, v := range low {
 		d.split[i] = v
 		left -= v
-		total += v * unit[i]
+		total += float64(v * unit[i])
 	}
 	for left > 0 {
 		next := -1
@@ -197,7 +197,7 @@ func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
 		q := min(left, limit[next]-d.split[next])
 		d.split[next] += q
 		left -= q
-		total += q * unit[next]
+		total += float64(q * unit[next])
 	}
 	return total
 }
@@ -232,7 +232,7 @@ func (d *prices) evaluate() float64 {
 	d.window()
 	sum := d.base
 	for i, c := range d.cap {
-		sum += d.lam[i] * c
+		sum += float64(d.lam[i] * c)
 		d.grad[i] = c
 	}
 	for j := range in.P.Jobs {
@@ -256,7 +256,7 @@ func (d *prices) evaluate() float64 {
 		}
 	}
 	sum += d.evaluateRunning()
-	return sum + 1e-10*math.Abs(sum)
+	return sum + float64(1e-10*math.Abs(sum))
 }
 
 // evaluateRunning is the undecided running jobs' part of the bound.
@@ -288,7 +288,7 @@ func (d *prices) use(o *pack.Option) {
 			row := d.grad[lo : lo+len(o.Usage)]
 			w := q * dem.D
 			for t, u := range o.Usage {
-				row[t] -= w * u
+				row[t] -= float64(w * u)
 			}
 			d.ops += int64(len(row))
 		}
@@ -314,11 +314,11 @@ func (d *prices) step(target float64) bool {
 	}
 	t := d.theta * (d.bound - target) / norm
 	for i, v := range d.dir {
-		d.lam[i] = max(0, from[i]-t*v)
+		d.lam[i] = max(0, from[i]-float64(t*v))
 	}
 	d.ops += int64(4 * d.in.Rows)
 	b := d.evaluate()
-	if b < d.bound-1e-6*math.Abs(d.bound) {
+	if b < d.bound-float64(1e-6*math.Abs(d.bound)) {
 		d.stale = 0
 		if d.volume {
 			d.theta = min(d.theta*1.2, 2)
@@ -362,8 +362,8 @@ func (d *prices) direct(from []float64) float64 {
 			if from[i] == 0 && g > 0 {
 				g, d.grad[i] = 0, 0
 			}
-			cross += g * d.dir[i]
-			old += d.dir[i] * d.dir[i]
+			cross += float64(g * d.dir[i])
+			old += float64(d.dir[i] * d.dir[i])
 		}
 		switch {
 		case old == 0:
@@ -375,13 +375,13 @@ func (d *prices) direct(from []float64) float64 {
 	}
 	norm := 0.0
 	for i, g := range d.grad {
-		v := alpha*g + beta*d.dir[i]
+		v := float64(alpha*g) + float64(beta*d.dir[i])
 		if !d.volume && from[i] == 0 && v > 0 {
 			v = 0
 		}
 		d.dir[i] = v
 		if from[i] > 0 || v < 0 {
-			norm += v * v
+			norm += float64(v * v)
 		}
 	}
 	return norm
@@ -414,7 +414,7 @@ func (d *prices) settle() {
 func (d *prices) releaseGain(m int) float64 {
 	gain := -d.in.P.Running[m].PreemptCost
 	for i := d.in.RunOff[m]; i < d.in.RunOff[m+1]; i++ {
-		gain += d.in.RunAmt[i] * d.lam[d.in.RunRow[i]]
+		gain += float64(d.in.RunAmt[i] * d.lam[d.in.RunRow[i]])
 	}
 	return gain
 }

@@ -82,7 +82,7 @@ func (w *workspace) shares(o int) bool {
 		if z := m.weight(c); z > 0 {
 			total += z
 			for i, v := range m.split[m.cut[c]:m.cut[c+1]] {
-				share[i] += z * v
+				share[i] += float64(z * v)
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func (m *master) ftran(c int32) {
 
 func (m *master) scatter(c int32, sign float64) {
 	for i := m.off[c]; i < m.off[c+1]; i++ {
-		m.work[m.row[i]] += sign * m.amt[i]
+		m.work[m.row[i]] += float64(sign * m.amt[i])
 		m.nonzero = append(m.nonzero, m.row[i])
 	}
 }
@@ -135,7 +135,7 @@ func (m *master) axpy(r int, w float64) {
 	col := m.inv[r*m.rows : (r+1)*m.rows]
 	alpha := m.alpha[:len(col)]
 	for i, v := range col {
-		alpha[i] += w * v
+		alpha[i] += float64(w * v)
 	}
 	m.ops += int64(m.rows) / 2
 }
@@ -223,11 +223,11 @@ func (m *master) ratio() (p, s int, theta float64) {
 func (m *master) move(theta float64) {
 	for i, a := range m.alpha {
 		if a != 0 {
-			m.beta[i] -= theta * a
+			m.beta[i] -= float64(theta * a)
 		}
 	}
 	for _, s := range m.marked {
-		m.share[s] += theta * m.rate[s]
+		m.share[s] += float64(theta * m.rate[s])
 	}
 }
 
@@ -297,10 +297,10 @@ func (m *master) pivot(p int, c int32, gain, theta float64) {
 			continue
 		}
 		for _, i := range m.nonzero {
-			col[i] -= f * m.alpha[i]
+			col[i] -= float64(f * m.alpha[i])
 		}
 		col[p] = f
-		m.pi[r] += gain * f
+		m.pi[r] += float64(gain * f)
 		m.ops += int64(len(m.nonzero)) / 2
 	}
 	m.nonzero = m.nonzero[:0]
@@ -386,7 +386,7 @@ func (m *master) reprice() {
 		col := m.inv[r*m.rows : (r+1)*m.rows]
 		for i, b := range m.basic {
 			if b >= 0 {
-				sum += (m.val[b] - m.val[m.key[m.set[b]]]) * col[i]
+				sum += float64((m.val[b] - m.val[m.key[m.set[b]]]) * col[i])
 			}
 		}
 		m.pi[r] = sum

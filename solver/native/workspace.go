@@ -167,7 +167,7 @@ func (w *workspace) gap() float64 {
 
 // keep makes cur the best plan if it is better.
 func (w *workspace) keep() {
-	if w.cur.Value <= w.best.Value+1e-12*math.Abs(w.best.Value) {
+	if w.cur.Value <= w.best.Value+float64(1e-12*math.Abs(w.best.Value)) {
 		return
 	}
 	w.cur.Rebuild()
@@ -435,7 +435,7 @@ func (w *workspace) fillBy(big bool) {
 			continue
 		}
 		w.jobs = append(w.jobs, j)
-		w.key[j] = d.red[o] / (w.in.Opts[o].Value - d.red[o] + 1e-3*w.in.Opts[o].Value)
+		w.key[j] = d.red[o] / (w.in.Opts[o].Value - d.red[o] + float64(1e-3*w.in.Opts[o].Value))
 		if big {
 			w.key[j] = d.red[o]
 		}

@@ -39,12 +39,12 @@ type cycle struct {
 // capacity is what comes free in one partition.
 func (c *cycle) capacity() [][]float64 {
 	free := make([][]float64, c.resources)
-	now, later := c.Float64()*0.1, 0.2+0.5*c.Float64()
+	now, later := c.Float64()*0.1, 0.2+float64(0.5*c.Float64())
 	for i := range free {
 		share := now
 		for range c.slots {
 			free[i] = append(free[i], math.Round(1000*share*float64(c.nodes*(1+3*i)))/1000)
-			share += (later - share) * c.Float64() * 0.5
+			share += float64((later - share) * c.Float64() * 0.5)
 		}
 	}
 	return free
@@ -56,7 +56,7 @@ func (c *cycle) usage(slots int) []float64 {
 	u, left := []float64{1}, 1.0
 	for t := 1; t < min(n, slots); t++ {
 		if c.IntN(3) == 0 {
-			left *= 1 - 0.7*c.Float64()
+			left *= 1 - float64(0.7*c.Float64())
 		}
 		u = append(u, math.Round(1e6*left)/1e6)
 	}
@@ -88,9 +88,9 @@ func (c *cycle) job() []solver.Option {
 		parts := slices.Clone(set)
 		slices.Sort(parts)
 		for start := range last {
-			v := value * (1 - 0.8*float64(start)/float64(c.slots))
+			v := value * (1 - float64(0.8*float64(start)/float64(c.slots)))
 			if deadline {
-				v = value / (1 + math.Exp(float64(start)-0.8*float64(last)))
+				v = value / (1 + math.Exp(float64(start)-float64(0.8*float64(last))))
 			}
 			if len(sets) == 2 && s == 0 {
 				v *= 0.8

@@ -27,7 +27,7 @@ func (o *oracle) add(x, start int, demand, usage []float64, count float64) (fits
 	for r, d := range demand {
 		for t, u := range usage {
 			row := (x*len(o.p.Resources)+r)*o.p.Slots + start + t
-			o.free[row] += count * d * u
+			o.free[row] += float64(count * d * u)
 			if count*d*u < 0 && o.free[row] < -1e-9 {
 				fits = false
 			}

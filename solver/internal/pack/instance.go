@@ -125,7 +125,7 @@ func (in *Instance) loadRunning() {
 				}
 				row := (a.Partition*in.R + r) * in.T
 				for t, u := range run.Usage {
-					amount := float64(a.Count) * d * in.scale[r] * u
+					amount := float64(float64(a.Count) * d * in.scale[r] * u)
 					if amount > 0 {
 						in.RunRow = append(in.RunRow, row+t)
 						in.RunAmt = append(in.RunAmt, amount)
@@ -231,7 +231,7 @@ func (in *Instance) Fit(o *Option, x int, res []float64) float64 {
 	case fit >= o.Count*(1-eps):
 		return o.Count
 	case o.Whole:
-		fit = math.Floor(fit + eps*max(1, fit))
+		fit = math.Floor(fit + float64(eps*max(1, fit)))
 	}
 	return max(fit, 0)
 }

@@ -106,7 +106,7 @@ func (s *State) TryPlace(o int) bool {
 		rest -= in.Limit[at]
 		split[at-opt.P0] = f
 		left -= f
-		if left > rest+eps*opt.Count {
+		if left > rest+float64(eps*opt.Count) {
 			return false
 		}
 	}
@@ -157,7 +157,7 @@ func (s *State) AddRows(o *Option, x int, q float64) {
 		rows := s.Res[lo : lo+len(o.Usage)]
 		w := q * d.D
 		for t, u := range o.Usage {
-			rows[t] += w * u
+			rows[t] += float64(w * u)
 		}
 		s.Ops += int64(len(rows))
 	}
@@ -166,7 +166,7 @@ func (s *State) AddRows(o *Option, x int, q float64) {
 func (s *State) release(m int, sign float64) {
 	in := s.In
 	for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
-		s.Res[in.RunRow[i]] += sign * in.RunAmt[i]
+		s.Res[in.RunRow[i]] += float64(sign * in.RunAmt[i])
 	}
 	s.Ops += int64(in.RunOff[m+1] - in.RunOff[m])
 }
@@ -191,7 +191,7 @@ func (s *State) Needed(m int) bool {
 	s.Ops += 4
 	for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
 		a := in.RunAmt[i]
-		if s.Res[in.RunRow[i]] < a-eps*a {
+		if s.Res[in.RunRow[i]] < a-float64(eps*a) {
 			return true
 		}
 	}
