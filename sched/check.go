@@ -146,7 +146,7 @@ func (c *checker) take(s *Snapshot, n int, demand []float64, tasks float64) (res
 		copy(row, s.Free[at:])
 	}
 	for r, d := range demand {
-		row[r] -= tasks * d
+		row[r] -= float64(tasks * d)
 		if tasks > 0 && d > 0 && over == 0 && row[r] < -overcommit*max(s.Nodes.capacity[at+r], d) {
 			resource, over = r, -row[r]
 		}

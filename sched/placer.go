@@ -202,6 +202,6 @@ func (p *Placer) add(n int, demand []float64, tasks float64) {
 	}
 	row := p.free[n*p.width : (n+1)*p.width]
 	for r, d := range demand {
-		row[r] += tasks * d
+		row[r] += float64(tasks * d)
 	}
 }

@@ -378,7 +378,7 @@ func (s *state) hold(j *tracked, sign float64) {
 		}
 		row := s.free[int(n)*width : (int(n)+1)*width]
 		for r, d := range demand {
-			row[r] += sign * float64(j.nodes[i].Tasks) * d
+			row[r] += float64(sign * float64(j.nodes[i].Tasks) * d)
 		}
 	}
 }

@@ -238,7 +238,7 @@ func (c *Cluster) start(d sched.Decision) error {
 			return fmt.Errorf("job %q starts on unknown node %q", d.Job, nt.Node)
 		}
 		for r, need := range j.job.DemandOrNode() {
-			if free[r] -= need * float64(nt.Tasks); free[r] < -1e-6 {
+			if free[r] -= float64(need * float64(nt.Tasks)); free[r] < -1e-6 {
 				return fmt.Errorf("job %q over-commits %s of node %q", d.Job, r, nt.Node)
 			}
 		}
@@ -260,7 +260,7 @@ func (c *Cluster) stop(j *fakeJob) {
 	c.running = slices.Delete(c.running, i, i+1)
 	for _, nt := range j.nodes {
 		for r, need := range j.job.DemandOrNode() {
-			c.nodes[nt.Node][r] += need * float64(nt.Tasks)
+			c.nodes[nt.Node][r] += float64(need * float64(nt.Tasks))
 		}
 	}
 	j.nodes = nil

@@ -100,7 +100,7 @@ func randomJob(rng *rand.Rand, id string, packed bool) *JobBuilder {
 		b.Requires(sched.NodesWith("rack", "r0", "r1"))
 	}
 	low := float64(10 + rng.IntN(300))
-	if d, err := dist.NewUniform(low, low*(1+2*rng.Float64())); err == nil && rng.IntN(3) > 0 {
+	if d, err := dist.NewUniform(low, low*(1+2*float64(rng.Float64()))); err == nil && rng.IntN(3) > 0 {
 		return b.Predicted(d)
 	}
 	return b.Runs(low)

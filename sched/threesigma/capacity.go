@@ -85,7 +85,7 @@ func (m *model) consume(h *held) {
 			}
 			row := m.capacity[(a.Partition*len(h.demand)+res)*T:]
 			for t, u := range h.usage {
-				row[t] -= float64(a.Count) * d * u
+				row[t] -= float64(float64(a.Count) * d * u)
 			}
 		}
 	}

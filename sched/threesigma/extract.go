@@ -269,7 +269,7 @@ func (x *extraction) chance(k *known, p *pick) float64 {
 		return sched.UnknownProbability
 	}
 	waited := x.m.snap.Now.Sub(k.job.Submitted).Seconds()
-	left := k.value.deadline - waited - float64(p.origin.start)*x.m.problem.SlotSeconds
+	left := k.value.deadline - waited - float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
 	return k.runtimes.on(p.origin.slowed).CDF(left)
 }
 

@@ -154,7 +154,7 @@ func (m *model) offer(k *known) {
 	cfg := &m.policy.cfg
 	waited := m.snap.Now.Sub(k.job.Submitted).Seconds()
 	for s := range m.starts {
-		m.starts[s] = waited + float64(s)*m.problem.SlotSeconds
+		m.starts[s] = waited + float64(float64(s)*m.problem.SlotSeconds)
 	}
 	k.worthless = true
 	for i := range k.choices {

@@ -83,7 +83,7 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 	}
 	if p.cfg.Without&Conditioning != 0 {
 		for t := range h.usage {
-			h.usage[t] = 1 - d.CDF(elapsed+float64(t)*slot)
+			h.usage[t] = 1 - d.CDF(elapsed+float64(float64(t)*slot))
 		}
 	} else {
 		dist.Survivals(h.usage, d, elapsed, slot)
@@ -99,7 +99,7 @@ func (p *Policy) overdue(h *held, d dist.Distribution, elapsed float64) {
 		return
 	}
 	until, slot := p.until(d, elapsed), p.cfg.Slot.Seconds()
-	for t := 1; t < len(h.usage) && elapsed+float64(t)*slot < until; t++ {
+	for t := 1; t < len(h.usage) && elapsed+float64(float64(t)*slot) < until; t++ {
 		h.usage[t] = 1
 	}
 }
