@@ -144,12 +144,12 @@ func (w *world) get(j *job, p placement) bool {
 	row := w.free[n*w.width : (n+1)*w.width]
 	capacity := w.nodes.Capacity()[n*w.width : (n+1)*w.width]
 	for r, d := range j.demand {
-		if d > 0 && row[r]-d*tasks < -slack*capacity[r] {
+		if d > 0 && row[r]-float64(d*tasks) < -slack*capacity[r] {
 			return false
 		}
 	}
 	for r, d := range j.demand {
-		row[r] -= d * tasks
+		row[r] -= float64(d * tasks)
 	}
 	w.holding[n] += p.tasks
 	return true

@@ -140,14 +140,14 @@ type cycleStats struct {
 func (c *cycleStats) observe(s *step, wall time.Duration) {
 	const ms = 1e3
 	c.wall = append(c.wall, wall.Seconds()*ms)
-	c.snapshot += s.snapshot.Seconds() * ms
-	c.commit += s.apply.Seconds() * ms
+	c.snapshot += float64(s.snapshot.Seconds() * ms)
+	c.commit += float64(s.apply.Seconds() * ms)
 	if s.plan == nil {
 		return
 	}
 	stats := &s.plan.Stats
-	c.options += stats.ValueTime * ms
-	c.solve += stats.SolveTime * ms
+	c.options += float64(stats.ValueTime * ms)
+	c.solve += float64(stats.SolveTime * ms)
 	if stats.Engine == "" {
 		return
 	}

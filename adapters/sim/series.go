@@ -63,10 +63,10 @@ func (r *recorder) advance(now time.Duration, l *level) {
 		until := min(now, time.Duration(i+1)*r.step)
 		seconds := (until - r.last).Seconds()
 		p := &r.points[i]
-		p.SLO += float64(l.tasks[0]) * seconds
-		p.BestEffort += float64(l.tasks[1]) * seconds
-		p.Pending += float64(l.pending) * seconds
-		p.Running += float64(l.running) * seconds
+		p.SLO += float64(float64(l.tasks[0]) * seconds)
+		p.BestEffort += float64(float64(l.tasks[1]) * seconds)
+		p.Pending += float64(float64(l.pending) * seconds)
+		p.Running += float64(float64(l.running) * seconds)
 		r.last = until
 	}
 }

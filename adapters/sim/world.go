@@ -319,6 +319,6 @@ func (w *world) put(j *job, p placement) {
 		return
 	}
 	for r, d := range j.demand {
-		row[r] += d * float64(p.tasks)
+		row[r] += float64(d * float64(p.tasks))
 	}
 }

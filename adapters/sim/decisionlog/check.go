@@ -331,7 +331,7 @@ const tolerance = 1e-6
 func (m *machine) hold(demand map[string]float64, n Node) error {
 	m.jobs++
 	for name, amount := range demand {
-		m.held[name] += amount * float64(n.Tasks)
+		m.held[name] += float64(amount * float64(n.Tasks))
 		if offers := m.capacity[name]; m.held[name] > offers*(1+tolerance) {
 			return fmt.Errorf("%w: %q holds %g of %g %s", ErrOvercommit, n.Node, m.held[name], offers, name)
 		}
@@ -345,7 +345,7 @@ func (m *machine) drop(demand map[string]float64, n Node) {
 		return
 	}
 	for name, amount := range demand {
-		m.held[name] -= amount * float64(n.Tasks)
+		m.held[name] -= float64(amount * float64(n.Tasks))
 	}
 }
 

@@ -54,7 +54,7 @@ func balance(drafts []draft, order []int, share float64) {
 		}
 	}
 	for range 32 {
-		excess := slo - share*total
+		excess := slo - float64(share*total)
 		if math.Abs(excess) <= 0.005*total {
 			return
 		}

@@ -232,10 +232,10 @@ func (m *model) draw(id string, rng *rand.Rand) *trace.Job {
 	i := rng.IntN(len(m.jobs))
 	donor := m.jobs[i]
 	logs := m.logs[m.cell[i]]
-	at := rng.Float64() * float64(len(logs)-1)
+	at := float64(rng.Float64() * float64(len(logs)-1))
 	lo := min(int(at), len(logs)-1)
 	hi := min(lo+1, len(logs)-1)
-	seconds := math.Exp(logs[lo] + (at-float64(lo))*(logs[hi]-logs[lo]))
+	seconds := math.Exp(logs[lo] + float64((at-float64(lo))*(logs[hi]-logs[lo])))
 	j := &trace.Job{
 		ID: id, Tasks: donor.Tasks, Requested: donor.Requested,
 		Runtime:    max(time.Duration(seconds*float64(time.Second)), 1),

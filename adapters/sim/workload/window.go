@@ -81,7 +81,7 @@ func (b *builder) windowStart() (int, error) {
 	for latest > 0 && total < b.target() {
 		latest--
 		j := &b.jobs[usable[latest]]
-		total += float64(b.nodesOf(j.Tasks)) * j.Runtime.Seconds()
+		total += float64(float64(b.nodesOf(j.Tasks)) * j.Runtime.Seconds())
 	}
 	lo, hi := min(len(usable)*2/5, latest/2), min(len(usable)*3/5, latest)
 	return usable[lo+b.rng.IntN(hi-lo+1)], nil

@@ -156,7 +156,7 @@ type draft struct {
 }
 
 // work is machine-time in node-seconds.
-func (d *draft) work() float64 { return float64(d.nodes) * d.runtime.Seconds() }
+func (d *draft) work() float64 { return float64(float64(d.nodes) * d.runtime.Seconds()) }
 
 type builder struct {
 	spec    Spec
@@ -169,7 +169,7 @@ type builder struct {
 
 // target is the machine-time to offer, in node-seconds.
 func (b *builder) target() float64 {
-	return b.spec.Load * float64(b.spec.Nodes) * b.span.Seconds()
+	return float64(b.spec.Load * float64(b.spec.Nodes) * b.span.Seconds())
 }
 
 // nodesOf is the gang's size in nodes.
