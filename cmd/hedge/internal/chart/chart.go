@@ -88,7 +88,7 @@ var gridColor = color.RGBA{R: 3, G: 3, B: 3, A: 255}
 // that would dwarf the bars end at the frame.
 func Bars(title, unit string, bars []Bar) (template.HTML, error) {
 	return render(title, sizes[:], func(p *plot.Plot, s *size) (vg.Length, error) {
-		return vg.Length(len(bars))*(s.font*2.1) + s.font*4.5, addBars(p, s, unit, bars)
+		return vg.Length(vg.Length(len(bars))*(s.font*2.1)) + vg.Length(s.font*4.5), addBars(p, s, unit, bars)
 	})
 }
 
@@ -327,7 +327,7 @@ type ticks struct{ most int }
 func (t ticks) Ticks(low, high float64) []plot.Tick {
 	step := niceStep((high - low) / float64(max(1, t.most)))
 	var out []plot.Tick
-	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9 && len(out) < 100; i++ {
+	for i := math.Ceil(low/step - 1e-9); i*step <= high+float64(step*1e-9) && len(out) < 100; i++ {
 		out = append(out, plot.Tick{Value: i * step, Label: short(i * step)})
 	}
 	return out

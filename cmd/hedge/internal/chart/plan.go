@@ -41,25 +41,25 @@ func Plan(title string, d PlanData) (template.HTML, error) {
 }
 
 func planSVG(out *strings.Builder, s size, d PlanData) {
-	left, top, bottom := 4.2*float64(s.font), float64(s.font)*.6, float64(s.font)*3.4
+	left, top, bottom := float64(4.2*s.font), float64(s.font*.6), float64(s.font*3.4)
 	for _, label := range d.Rows {
-		left = max(left, .62*float64(s.font)*float64(len(label))+8)
+		left = max(left, along(8, .62*float64(s.font), float64(len(label))))
 	}
 	columns, rows := max(1, len(d.Columns)), max(1, len(d.Rows))
 	cw := (float64(s.width) - left - 6) / float64(columns)
 	ch := max(14, min(26, 260/float64(rows)))
-	height := top + ch*float64(rows) + bottom
+	height := along(top, ch, float64(rows)) + bottom
 	fmt.Fprintf(out, `<svg class="%s" viewBox="0 0 %.0f %.0f" aria-hidden="true">`, s.class, float64(s.width), height)
 	for r, label := range d.Rows {
-		y := top + ch*float64(r)
+		y := along(top, ch, float64(r))
 		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="end" fill="currentColor" font-size="%.1f">%s</text>`,
-			left-5, y+ch*.68, float64(s.font)*.92, html.EscapeString(label))
+			left-5, along(y, ch, .68), float64(s.font)*.92, html.EscapeString(label))
 		for c := range d.Columns {
 			fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="currentColor" fill-opacity="%.3f" stroke="var(--grid)" stroke-width=".6"><title>%s, %s: %.0f %%</title></rect>`,
-				left+cw*float64(c), y, cw, ch, .8*min(1, max(0, d.Shade[r][c])), html.EscapeString(label), html.EscapeString(d.Columns[c]), 100*d.Shade[r][c])
+				along(left, cw, float64(c)), y, cw, ch, .8*min(1, max(0, d.Shade[r][c])), html.EscapeString(label), html.EscapeString(d.Columns[c]), 100*d.Shade[r][c])
 		}
 	}
-	columnLabels(out, s, d, left, cw, top+ch*float64(rows))
+	columnLabels(out, s, d, left, cw, along(top, ch, float64(rows)))
 	planMarks(out, d, left, top, cw, ch)
 	out.WriteString("</svg>")
 }
@@ -69,18 +69,18 @@ func columnLabels(out *strings.Builder, s size, d PlanData, left, cw, y float64)
 	for c, label := range d.Columns {
 		if c%max(1, every) == 0 {
 			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="currentColor" font-size="%.1f">%s</text>`,
-				left+cw*(float64(c)+.5), y+float64(s.font)*1.2, float64(s.font)*.92, html.EscapeString(label))
+				along(left, cw, float64(c)+.5), along(y, float64(s.font), 1.2), float64(s.font)*.92, html.EscapeString(label))
 		}
 	}
 	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="currentColor" font-size="%.1f">%s</text>`,
-		left+cw*float64(len(d.Columns))/2, y+float64(s.font)*2.6, float64(s.font), html.EscapeString(d.XLabel))
+		along(left, cw, float64(len(d.Columns))/2), along(y, float64(s.font), 2.6), float64(s.font), html.EscapeString(d.XLabel))
 }
 
 // planMarks draws the starts of a cell side by side, as many as it has room for, and how many more there are.
 func planMarks(out *strings.Builder, d PlanData, left, top, cw, ch float64) {
 	type cell struct{ row, column int }
-	r := min(cw, ch) * .16
-	room := max(1, int((cw-2*r)/(2.4*r)))
+	r := float64(min(cw, ch) * .16)
+	room := max(1, int(along(cw, r, -2)/(2.4*r)))
 	inCell := map[cell]int{}
 	for _, m := range d.Marks {
 		inCell[cell{m.Row, m.Column}]++
@@ -90,15 +90,18 @@ func planMarks(out *strings.Builder, d PlanData, left, top, cw, ch float64) {
 		at := cell{m.Row, m.Column}
 		n := drawn[at]
 		drawn[at] = n + 1
-		x, y := left+cw*float64(m.Column)+r*1.8+2.4*r*float64(n), top+ch*(float64(m.Row)+.5)
+		x, y := along(along(along(left, cw, float64(m.Column)), r, 1.8), 2.4*r, float64(n)), along(top, ch, float64(m.Row)+.5)
 		switch more := inCell[at] - room + 1; {
 		case n < room-1 || inCell[at] <= room:
 			mark(out, m, x, y, r)
 		case n == room-1:
-			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="start" class="more" font-size="%.1f">+%d</text>`, x-.6*r, y+r, max(8.5, 2.6*r), more)
+			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="start" class="more" font-size="%.1f">+%d</text>`, along(x, r, -.6), y+r, max(8.5, 2.6*r), more)
 		}
 	}
 }
+
+// along is n steps on from a place. Products that are added to are rounded first, see the package hedge.
+func along(from, step, n float64) float64 { return from + float64(step*n) }
 
 // mark draws one start.
 func mark(out *strings.Builder, m Mark, x, y, r float64) {
@@ -113,7 +116,7 @@ func mark(out *strings.Builder, m Mark, x, y, r float64) {
 	if m.SLO {
 		fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%.1f" %s>`, x, y, r, style)
 	} else {
-		fmt.Fprintf(out, `<path d="M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz" %s>`, x-1.1*r, y, 1.1*r, -1.1*r, 1.1*r, 1.1*r, -1.1*r, 1.1*r, style)
+		fmt.Fprintf(out, `<path d="M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz" %s>`, along(x, r, -1.1), y, 1.1*r, -1.1*r, 1.1*r, 1.1*r, -1.1*r, 1.1*r, style)
 	}
 	fmt.Fprintf(out, "<title>%s</title>", html.EscapeString(m.Text))
 	if m.SLO {

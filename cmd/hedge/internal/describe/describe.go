@@ -192,7 +192,7 @@ func quantiles(x []float64) []float64 {
 }
 
 // work is a job's task-seconds.
-func work(j *trace.Job) float64 { return float64(j.Tasks) * j.Runtime.Seconds() }
+func work(j *trace.Job) float64 { return float64(float64(j.Tasks) * j.Runtime.Seconds()) }
 
 // size is a job's cores where the log gives them per task, otherwise its tasks.
 func size(j *trace.Job) float64 {
@@ -257,9 +257,10 @@ func correlation(x, y []float64) float64 {
 	mx, my := stats.Mean(x), stats.Mean(y)
 	var xy, xx, yy float64
 	for i := range x {
-		xy += (x[i] - mx) * (y[i] - my)
-		xx += (x[i] - mx) * (x[i] - mx)
-		yy += (y[i] - my) * (y[i] - my)
+		dx, dy := x[i]-mx, y[i]-my
+		xy += float64(dx * dy)
+		xx += float64(dx * dx)
+		yy += float64(dy * dy)
 	}
 	if xx == 0 || yy == 0 {
 		return 0

@@ -161,10 +161,10 @@ func (v *canvas) hold(nodes []sched.NodeTasks, d dist.Distribution, slow, elapse
 		case t == 0:
 			p = 1
 		case still > 0:
-			p = (1 - d.CDF((elapsed+float64(t)*v.SlotS)/slow)) / still
+			p = (1 - d.CDF((elapsed+float64(float64(t)*v.SlotS))/slow)) / still
 		}
 		for _, n := range nodes {
-			v.Expected[v.rackOf[n.Node]][t] += p * float64(n.Tasks)
+			v.Expected[v.rackOf[n.Node]][t] += float64(p * float64(n.Tasks))
 		}
 	}
 }

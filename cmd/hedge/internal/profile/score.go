@@ -57,7 +57,7 @@ func (s *score) add(p predict.Prediction, y, us float64) {
 	if within2x(p.Point, y) {
 		s.within++
 	}
-	s.histogram[bucketOf((p.Point-y)/y*100)]++
+	s.histogram[bucketOf(float64((p.Point-y)/y*100))]++
 	for i := range s.pinball {
 		level := float64(i+1) / 10
 		s.pinball[i] += pinball(p.Dist.Quantile(level), y, level)

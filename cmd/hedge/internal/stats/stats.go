@@ -28,7 +28,7 @@ func Variance(x []float64) float64 {
 	}
 	m, sum := Mean(x), 0.0
 	for _, v := range x {
-		sum += (v - m) * (v - m)
+		sum += float64((v - m) * (v - m))
 	}
 	return sum / float64(len(x)-1)
 }
@@ -55,7 +55,7 @@ type Interval struct {
 func Of(x []float64) Interval {
 	iv := Interval{Mean: Mean(x)}
 	if len(x) >= 2 {
-		half := StudentT975(len(x)-1) * math.Sqrt(Variance(x)/float64(len(x)))
+		half := float64(StudentT975(len(x)-1) * math.Sqrt(Variance(x)/float64(len(x))))
 		iv.CI95 = &[2]float64{iv.Mean - half, iv.Mean + half}
 	}
 	return iv
@@ -75,7 +75,7 @@ func StudentT975(df int) float64 {
 	}
 	const z = 1.959964
 	n := float64(df)
-	return z + (z*z*z+z)/(4*n) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*n*n)
+	return z + (z*z*z+z)/(4*n) + (float64(5*math.Pow(z, 5))+16*z*z*z+3*z)/(96*n*n)
 }
 
 // Sorted returns a sorted copy.
@@ -92,7 +92,7 @@ func Quantile(sorted []float64, p float64) float64 {
 	if n == 0 {
 		return 0
 	}
-	rank := int(math.Ceil(p*float64(n) - 1e-9)) // 0.9 of 10 values is 9, whatever the product rounds to
+	rank := int(math.Ceil(float64(p*float64(n)) - 1e-9)) // 0.9 of 10 values is 9, whatever the product rounds to
 	return sorted[min(max(rank, 1), n)-1]
 }
 
@@ -137,7 +137,8 @@ func BoxOf(x []float64) Box {
 		return Box{}
 	}
 	b := Box{P25: Quantile(s, .25), Median: Quantile(s, .5), P75: Quantile(s, .75)}
-	lo, hi := b.P25-1.5*(b.P75-b.P25), b.P75+1.5*(b.P75-b.P25)
+	reach := float64(1.5 * (b.P75 - b.P25))
+	lo, hi := b.P25-reach, b.P75+reach
 	b.Low, b.High = b.P25, b.P75
 	for _, v := range s {
 		if v < lo || v > hi {
@@ -191,7 +192,7 @@ func kolmogorovTail(x float64) float64 {
 	sum, sign := 0.0, 1.0
 	for k := 1; k <= 100; k++ {
 		term := math.Exp(-2 * float64(k*k) * x * x)
-		sum += sign * term
+		sum += float64(sign * term)
 		if term < 1e-12 {
 			break
 		}
