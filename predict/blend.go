@@ -134,7 +134,7 @@ func (b *blend) histogram(bins int) (*dist.Histogram, error) {
 	below, least := 0.0, total/float64(bins)
 	for i := 0; i < len(b.points); {
 		g, next := b.gather(i, least)
-		b.bin(g, below/total, min(1, (below+g.mass)/total))
+		b.bin(g, below/total, (below+g.mass)/total)
 		below, i = below+g.mass, next
 	}
 	b.cum[len(b.cum)-1] = 1
@@ -171,8 +171,13 @@ func (b *blend) bin(g group, from, to float64) {
 	b.knot(g.hi, to)
 }
 
+// knot adds a knot of the CDF. Masses added up in another order than their total may exceed
+// it in the last digit, so cum is kept from falling and from exceeding 1.
 func (b *blend) knot(x, cum float64) {
-	b.x, b.cum = append(b.x, x), append(b.cum, cum)
+	if n := len(b.x); n > 0 {
+		x, cum = max(x, b.x[n-1]), max(cum, b.cum[n-1])
+	}
+	b.x, b.cum = append(b.x, x), append(b.cum, min(cum, 1))
 }
 
 // weigh is the unnormalised share in a forecast of a feature value with n samples:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 )
 
@@ -126,5 +127,26 @@ func TestForecastsAreBounded(t *testing.T) {
 		}
 		d := h.Predict(nameJob("u1", "n1")).Dist.(interface{ Len() int })
 		require.LessOrEqual(t, d.Len(), 3*bins)
+	}
+}
+
+// Runtimes that differ by any factor, feature values that predict them perfectly and not at all: a
+// history asked for distributions answers with nothing else.
+func TestDistributionsAreNeverPoints(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(8, seed))
+		h := newHistory(t, &predict.HistoryOptions{Features: userAndName(), Bins: 2 + rng.IntN(100)})
+		spread := 12 * rng.Float64()
+		for range 300 {
+			j := nameJob("u"+strconv.Itoa(rng.IntN(2)), "n"+strconv.Itoa(rng.IntN(6)))
+			x := 5 + 1e-4*rng.Float64()
+			if rng.IntN(10) == 0 {
+				x = math.Exp(spread * rng.NormFloat64())
+			}
+			require.NoError(t, h.Observe(j, x))
+			p := h.Predict(j)
+			require.NotZero(t, p.Samples)
+			require.IsType(t, &dist.Histogram{}, p.Dist, "seed %d", seed)
+		}
 	}
 }

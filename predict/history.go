@@ -203,12 +203,15 @@ func (h *History) Predict(job Job) Prediction {
 		return h.prior()
 	}
 	p := Prediction{Point: c.e.est[c.k], Samples: int(min(c.e.n, math.MaxInt))}
+	var err error
 	if h.opts.Result == Distribution {
-		p.Dist = h.forecast(cands)
+		p.Dist, err = h.forecast(cands)
+	} else {
+		p.Dist = pointAt(p.Point)
 	}
 	h.mu.RUnlock()
-	if p.Dist == nil {
-		p.Dist = pointAt(p.Point)
+	if err != nil { // never, as blend keeps what FromKnots asks for; seen as a prior if it does not
+		return h.prior()
 	}
 	p.Expert = Expert{
 		Feature: h.plan.names[c.feature], Value: h.plan.display(c.feature, &v), Estimator: estimatorNames[c.k],
@@ -303,17 +306,13 @@ func (h *History) bestEstimator(e *entry, trusted bool) (k int, score float64) {
 
 // forecast is the distribution for a job with the candidates. The
 // caller holds mu for reading, so no entry changes meanwhile.
-func (h *History) forecast(cands []choice) dist.Distribution {
+func (h *History) forecast(cands []choice) (*dist.Histogram, error) {
 	b, _ := h.blends.Get().(*blend)
 	if b == nil {
 		b = &blend{}
 	}
 	defer h.blends.Put(b)
-	d, err := b.forecast(cands, h.opts.Blend, h.opts.Bins)
-	if err != nil {
-		return nil
-	}
-	return d
+	return b.forecast(cands, h.opts.Blend, h.opts.Bins)
 }
 
 // Observe learns that the job ran for runtime seconds: each of its feature
