@@ -17,6 +17,8 @@
 //	examples   programs to run and to copy
 //	cmd/hedge  the command line, a module of its own
 //
+// Below them all, internal/form reads JSON strictly and says what is wrong with it.
+//
 // # The way of one job
 //
 //	cluster -- Submitted --> sched.Loop -- Predict --> predict.Predictor

@@ -7,21 +7,23 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/hedgesched/hedge/internal/form"
 )
 
 // Unmarshal reads what [Marshal] writes. Everything else is refused with a [*FormatError] that names the
 // field: fields that are unknown, missing, double or written in another case, numbers that no
 // float64 holds, parameters that the family's constructor refuses, nesting beyond 32.
 func Unmarshal(data []byte) (Distribution, error) {
-	var f form
-	if err := UnmarshalForm("dist.Unmarshal", data, &f); err != nil {
+	var f fields
+	if err := form.Unmarshal(data, &f, refuse); err != nil {
 		return nil, err
 	}
 	return f.distribution("", maxNesting)
 }
 
-// form has the fields of every kind; those that are not there are nil.
-type form struct {
+// fields are those of every kind; those that are not there are nil.
+type fields struct {
 	Kind    *string   `json:"kind"`
 	V       *float64  `json:"v,omitempty"`
 	Lo      *float64  `json:"lo,omitempty"`
@@ -32,21 +34,21 @@ type form struct {
 	X       []float64 `json:"x,omitempty"`
 	Cum     []float64 `json:"cum,omitempty"`
 	Parts   []part    `json:"parts,omitempty"`
-	Of      *form     `json:"of,omitempty"`
+	Of      *fields   `json:"of,omitempty"`
 	Elapsed *float64  `json:"elapsed,omitempty"`
 	Mul     *float64  `json:"mul,omitempty"`
 	Add     *float64  `json:"add,omitempty"`
 	N       *int      `json:"n,omitempty"`
 }
 
-// part is a form in a mixture.
+// part is one of a mixture.
 type part struct {
 	Weight *float64 `json:"weight"`
-	Of     *form    `json:"of"`
+	Of     *fields  `json:"of"`
 }
 
 // distribution is what f, found at a place, stands for.
-func (f *form) distribution(at string, depth int) (Distribution, error) {
+func (f *fields) distribution(at string, depth int) (Distribution, error) {
 	if depth == 0 {
 		return nil, refusal(strings.TrimSuffix(at, "."), fmt.Sprint("nested more than ", maxNesting, " deep"))
 	}
@@ -72,18 +74,19 @@ func (f *form) distribution(at string, depth int) (Distribution, error) {
 	}
 	var p *ParamError
 	if errors.As(err, &p) {
-		return nil, &FormatError{Func: "dist.Unmarshal", Field: at + p.Param,
-			Problem: fmt.Sprintf("found %v, expected %s", p.Value, p.Want), Err: err}
+		return nil, refuse(at+p.Param, fmt.Sprintf("found %v, expected %s", p.Value, p.Want), err)
 	}
-	return nil, &FormatError{Func: "dist.Unmarshal", Field: strings.TrimSuffix(at, "."), Problem: err.Error(), Err: err}
+	return nil, refuse(strings.TrimSuffix(at, "."), err.Error(), err)
 }
 
-func refusal(field, problem string) error {
-	return &FormatError{Func: "dist.Unmarshal", Field: field, Problem: problem}
+func refuse(field, problem string, cause error) error {
+	return &FormatError{Func: "dist.Unmarshal", Field: field, Problem: problem, Err: cause}
 }
 
-// fields are those that a kind has, and must have.
-func fields(kind string) []string {
+func refusal(field, problem string) error { return refuse(field, problem, nil) }
+
+// needs are the fields that a kind has, and must have.
+func needs(kind string) []string {
 	switch kind {
 	case "point":
 		return []string{"v"}
@@ -108,8 +111,8 @@ func fields(kind string) []string {
 }
 
 // check refuses fields that the kind does not have, and looks for those that it has.
-func (f *form) check(at string) error {
-	want := fields(*f.Kind)
+func (f *fields) check(at string) error {
+	want := needs(*f.Kind)
 	if want == nil {
 		return refusal(at+"kind", fmt.Sprintf("unknown kind %q", *f.Kind))
 	}
@@ -118,9 +121,9 @@ func (f *form) check(at string) error {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		switch wanted, there := slices.Contains(want, name), !v.Field(i).IsNil(); {
 		case wanted && !there:
-			return refusal(at+name, "missing")
+			return form.Absent(at+name, v.Field(i).Type()).Refused(refuse)
 		case there && !wanted:
-			return refusal(at+name, "unknown field")
+			return form.Stray(at + name).Refused(refuse)
 		}
 	}
 	return nil
@@ -128,7 +131,7 @@ func (f *form) check(at string) error {
 
 // construct makes what a constructor makes as it was. Where all parameters are 0 that is the zero value, which
 // some constructors refuse.
-func (f *form) construct(of Distribution) (Distribution, error) {
+func (f *fields) construct(of Distribution) (Distribution, error) {
 	switch *f.Kind {
 	case "point":
 		return NewPoint(*f.V)
@@ -159,7 +162,7 @@ func (f *form) construct(of Distribution) (Distribution, error) {
 
 // mixture takes the weights as they are: NewMixture would divide them by their sum, which is 1 but
 // for rounding, and so change them.
-func (f *form) mixture(at string, depth int) (Distribution, error) {
+func (f *fields) mixture(at string, depth int) (Distribution, error) {
 	m, total := Mixture{parts: make([]Component, len(f.Parts))}, 0.0
 	for i, p := range f.Parts {
 		field := fmt.Sprintf("%sparts[%d].", at, i)
@@ -183,7 +186,7 @@ func (f *form) mixture(at string, depth int) (Distribution, error) {
 }
 
 // affine keeps what transform would bring to another form, such as one that a family cannot hold.
-func (f *form) affine(at string, of Distribution) (Distribution, error) {
+func (f *fields) affine(at string, of Distribution) (Distribution, error) {
 	a := affine{d: of, mul: *f.Mul, add: *f.Add}
 	lo, hi := a.d.Bounds()
 	if math.IsInf(hi, 1) {
@@ -192,9 +195,9 @@ func (f *form) affine(at string, of Distribution) (Distribution, error) {
 	switch {
 	case !(a.mul > 0):
 		return nil, refusal(at+"mul", fmt.Sprintf("found %v, expected %s", a.mul, wantPositive))
-	case a.mul*lo+a.add < -1e-9*math.Abs(a.add): // rounding may leave less than nothing
+	case line(a.mul, lo, a.add) < -1e-9*math.Abs(a.add): // rounding may leave less than nothing
 		return nil, refusal(at+"add", fmt.Sprintf("found %v, expected nothing below 0", a.add))
-	case !isFinite(a.mul*hi + a.add):
+	case !isFinite(line(a.mul, hi, a.add)):
 		return nil, refusal(at+"mul", fmt.Sprintf("found %v, expected less: the distribution overflows", a.mul))
 	}
 	return a, nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/hedgesched/hedge/internal/form"
 )
 
 // EquivalenceSet is a label predicate over nodes: the nodes that are the same
@@ -189,7 +191,7 @@ func (s EquivalenceSet) MarshalJSON() ([]byte, error) {
 func (s *EquivalenceSet) UnmarshalJSON(data []byte) error {
 	var in []jsonTerm
 	if err := jsonv2.Unmarshal(data, &in); err != nil {
-		return fmt.Errorf("equivalence set: %w", err)
+		return fmt.Errorf("equivalence set: %w", form.Explain(data, err))
 	}
 	var out EquivalenceSet
 	for _, t := range in {

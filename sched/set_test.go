@@ -62,9 +62,14 @@ func TestEquivalenceSetTextsDiffer(t *testing.T) {
 }
 
 func TestEquivalenceSetBadJSON(t *testing.T) {
-	for _, text := range []string{`{`, `"any"`, `[{"key":"a","values":["x"],"has":true}]`} {
+	for text, want := range map[string]string{
+		`{`:                       "found an object, expected an array",
+		`"any"`:                   "found a string, expected an array",
+		`[{"key":"a"},{"key":7}]`: "[1].key: found a number, expected a string",
+		`[{"key":"a","values":["x"],"has":true}]`: `label "a" has both values and has`,
+	} {
 		var s sched.EquivalenceSet
-		assert.Error(t, s.UnmarshalJSON([]byte(text)), text)
+		assert.EqualError(t, s.UnmarshalJSON([]byte(text)), "equivalence set: "+want, text)
 	}
 }
 

@@ -6,16 +6,14 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"reflect"
-	"strconv"
-	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hedgesched/hedge/internal/form"
 )
 
 // MaxProblemBytes is how much JSON, once unpacked, ReadProblem accepts.
@@ -33,7 +31,7 @@ func ReadProblem(r io.Reader) (*Problem, error) {
 	}
 	// An absent list is a mistyped name; an empty one is a problem without pending jobs.
 	if p.Jobs == nil {
-		return nil, fmt.Errorf("%w: jobs: missing, expected a list", ErrInvalid)
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, form.Absent("jobs", reflect.TypeOf(p.Jobs)))
 	}
 	if err := Validate(p); err != nil {
 		return nil, err
@@ -105,84 +103,10 @@ func readJSON(r io.Reader, v any) error {
 	return nil
 }
 
-// explain says what is wrong with the data, and where, in words that name no Go type of ours.
+// explain says what is wrong with the data, and where.
 func explain(data []byte, err error) error {
-	var syntax *jsontext.SyntacticError
-	var value *jsonv2.SemanticError
-	offset, pointer := int64(0), jsontext.Pointer("")
-	switch {
-	case errors.As(err, &syntax):
-		offset, pointer, err = syntax.ByteOffset, syntax.JSONPointer, syntax.Err
-	case errors.As(err, &value):
-		offset, pointer = value.ByteOffset, value.JSONPointer
-		err = fmt.Errorf("found a JSON %s, expected %s", found(value.JSONKind), expected(value.GoType))
-		if value.JSONKind == '0' && value.Err != nil { // of the right kind
-			err = fmt.Errorf("%w in range", err)
-		}
-	}
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		err = errors.New("found twice, expected once")
-	case errors.Is(err, io.ErrUnexpectedEOF) && len(bytes.TrimSpace(data)) == 0:
-		err = errors.New("found nothing, expected an object")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = errors.New("found the end of the data, expected the rest of it")
-	}
-	line, column := position(data[:offset])
-	return fmt.Errorf("line %d, column %d: %s: %w", line, column, field(pointer), err)
-}
-
-// position is the line and column, from 1, of what comes after the data.
-func position(before []byte) (line, column int) {
-	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// field writes the pointer /jobs/3/id as jobs[3].id, and no more than its beginning where it is deep.
-func field(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		switch _, err := strconv.ParseUint(token, 10, 64); {
-		case b.Len() > 100:
-			return b.String() + "…"
-		case err == nil:
-			b.WriteString("[" + token + "]")
-		case b.Len() > 0:
-			b.WriteString("." + token)
-		default:
-			b.WriteString(token)
-		}
-	}
-	return cmp.Or(b.String(), "document")
-}
-
-// found names a value of the wrong kind.
-func found(kind jsontext.Kind) string {
-	switch kind {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	}
-	return "number"
-}
-
-// expected names what a field of the type takes.
-func expected(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Slice:
-		return "an array"
-	case reflect.String:
-		return "a string"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Pointer:
-		return expected(t.Elem())
-	}
-	return "an object"
+	f := form.Explain(data, err)
+	before := data[:f.Offset]
+	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
+	return fmt.Errorf("line %d, column %d: %s: found %s, expected %s", line, column, cmp.Or(f.Path, "document"), f.Found, f.Expected)
 }

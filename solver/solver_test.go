@@ -298,10 +298,10 @@ func TestReadProblemRefuses(t *testing.T) {
 		`{"slot_seconds":1,"slots":1}{}`: "column 29",
 		`{"slot_seconds":1,"jobs":[]}`:   "slots: 0",
 		`{"slot_seconds":1e999}`:         "line 1",
-		strings.Repeat("[", 100_000):     "found a JSON array",
+		strings.Repeat("[", 100_000):     "document: found an array",
 		`{"x":` + strings.Repeat(`{"a":`, 100_000): "depth",
 		"\x1f\x8bnot gzip at all":                  "gzip",
-		`{"slot_seconds":1,"slots":1,"job":[]}`:    "jobs: missing",
+		`{"slot_seconds":1,"slots":1,"job":[]}`:    "jobs: found nothing, expected an array",
 	} {
 		_, err := solver.ReadProblem(strings.NewReader(in))
 		require.ErrorIs(t, err, solver.ErrInvalid, "%.40s", in)

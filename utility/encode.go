@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/internal/form"
 )
 
 // Marshal writes u as a JSON object, of which [Unmarshal] makes the same utility again, to the last bit. Every
@@ -41,32 +42,36 @@ func Marshal(u Utility) ([]byte, error) {
 // the field: fields that are unknown, missing, double or written in another case, numbers that no float64
 // holds, points that [Piecewise] refuses.
 func Unmarshal(data []byte) (Utility, error) {
-	var form struct {
+	var in struct {
 		Kind   *string `json:"kind"`
 		Points []struct {
 			T *float64 `json:"t"`
 			V *float64 `json:"v"`
 		} `json:"points"`
 	}
-	const function = "utility.Unmarshal"
-	if err := dist.UnmarshalForm(function, data, &form); err != nil {
+	if err := form.Unmarshal(data, &in, refuse); err != nil {
 		return nil, err
 	}
-	if *form.Kind != "piecewise" {
-		return nil, &dist.FormatError{Func: function, Field: "kind", Problem: fmt.Sprintf("unknown kind %q", *form.Kind)}
+	if *in.Kind != "piecewise" {
+		return nil, refuse("kind", fmt.Sprintf("unknown kind %q", *in.Kind), nil)
 	}
-	points := make([]Point, len(form.Points))
-	for i, p := range form.Points {
+	points := make([]Point, len(in.Points))
+	for i, p := range in.Points {
 		points[i] = Point{T: *p.T, V: *p.V}
 	}
 	c, err := newCurve(function, points)
 	var p *dist.ParamError
 	if errors.As(err, &p) {
-		return nil, &dist.FormatError{Func: function, Field: strings.ToLower(p.Param),
-			Problem: fmt.Sprintf("found %v, expected %s", p.Value, p.Want), Err: err}
+		return nil, refuse(strings.ToLower(p.Param), fmt.Sprintf("found %v, expected %s", p.Value, p.Want), err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+const function = "utility.Unmarshal"
+
+func refuse(field, problem string, cause error) error {
+	return &dist.FormatError{Func: function, Field: field, Problem: problem, Err: cause}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/internal/form"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
@@ -55,24 +56,17 @@ func (m *memo[T]) turn(good bool) {
 	m.next = nil
 }
 
-const function = "record.Unmarshal"
-
 func refusal(field, problem string, cause error) error {
-	return &dist.FormatError{Func: function, Field: field, Problem: problem, Err: cause}
+	return &dist.FormatError{Func: "record.Unmarshal", Field: field, Problem: problem, Err: cause}
 }
 
 // within is what is wrong with a part of the document, with the way to that part put before the field.
 func within(part string, err error) error {
 	var f *dist.FormatError
-	switch {
-	case !errors.As(err, &f):
+	if !errors.As(err, &f) {
 		return refusal(part, err.Error(), err)
-	case f.Field == "" || f.Field[0] == '[':
-		part += f.Field
-	default:
-		part += "." + f.Field
 	}
-	return refusal(part, f.Problem, err)
+	return refusal(form.Join(part, f.Field), f.Problem, err)
 }
 
 func (d *decoder) decode(data []byte) (*sched.Snapshot, error) {
@@ -92,7 +86,7 @@ func (d *decoder) decode(data []byte) (*sched.Snapshot, error) {
 
 func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 	var doc document[jsontext.Value]
-	err := dist.UnmarshalForm(function, data, &doc)
+	err := form.Unmarshal(data, &doc, refusal)
 	if v := doc.Version; v != version && (v != 0 || err == nil) { // of another version anything may be another
 		return nil, refusal("version", fmt.Sprintf("found %d, expected %d", v, version), nil)
 	}
@@ -128,7 +122,7 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 
 func decodeNodes(text []byte) (*sched.NodeSet, error) {
 	var in []node
-	if err := dist.UnmarshalForm(function, text, &in); err != nil {
+	if err := form.Unmarshal(text, &in, refusal); err != nil {
 		return nil, err
 	}
 	nodes := make([]sched.Node, len(in))
@@ -175,7 +169,7 @@ func decodePrediction(in *prediction, dists []dist.Distribution) (predict.Predic
 
 func decodeJob(text []byte) (*sched.Job, error) {
 	var in job
-	err := dist.UnmarshalForm(function, text, &in)
+	err := form.Unmarshal(text, &in, refusal)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +207,7 @@ func decodeSet(field string, text jsontext.Value) (sched.EquivalenceSet, error) 
 		Values []string `json:"values"`
 		Has    bool     `json:"has,omitempty"`
 	}
-	if err := dist.UnmarshalForm(function, text, &terms); err != nil {
+	if err := form.Unmarshal(text, &terms, refusal); err != nil {
 		return out, within(field, err)
 	}
 	for i, t := range terms {

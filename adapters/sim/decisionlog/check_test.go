@@ -153,25 +153,25 @@ func TestTamperingIsCaught(t *testing.T) {
 // What is wrong is said once, and in the words of the log.
 func TestErrorsReadWell(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"t":"x","event":"submit"}`:                        `"t" is "x", want a number`,
-		`{"t":-1,"event":"submit"}`:                         `"t" is -1, out of range`,
-		`{"t":0,"event":"submit","deadline":{}}`:            `"deadline" is {}, want a number`,
-		`{"t":0,"event":"submit","tasks":"2"}`:              `"tasks" is text, want a whole number`,
-		`{"t":0,"event":"submit","tasks":2.5}`:              `"tasks" is 2.5, want a whole number`,
-		`{"t":0,"event":"submit","nodes":{}}`:               `"nodes" is an object, want a list`,
-		`{"t":0,"event":"submit","nodes":[{"tasks":true}]}`: `"nodes.0.tasks" is a truth value, want a whole number`,
-		`{"t":0,"event":"submit","slowed":1}`:               `"slowed" is a number, want true or false`,
-		`{"t":0,"event":"submit","demand":[]}`:              `"demand" is a list, want an object`,
-		`{"t":0,"event":"submit","demand":{"cpu":"many"}}`:  `"demand.cpu" is text, want a number`,
-		`[]`:                             `event: a list, want an object`,
-		`{"t":0,"event":"submit"`:        `the line ends after 23 bytes, before its object does`,
-		`{"t":0,"event":"submit","t":1}`: `"t" comes twice`,
-		`{"t":0,"event":"submit","demand":{"a":1,"a":2}}`: `"demand.a" comes twice`,
-		`{"t":0,"event":"submit","new":[{"a":1,"a":2}]}`:  `"new.0.a" comes twice`,
+		`{"t":"x","event":"submit"}`:                        `t: found "x", expected a number`,
+		`{"t":-1,"event":"submit"}`:                         `t: found -1, expected a number in range`,
+		`{"t":0,"event":"submit","deadline":{}}`:            `deadline: found {}, expected a number`,
+		`{"t":0,"event":"submit","tasks":"2"}`:              `tasks: found a string, expected a whole number`,
+		`{"t":0,"event":"submit","tasks":2.5}`:              `tasks: found 2.5, expected a whole number in digits only`,
+		`{"t":0,"event":"submit","nodes":{}}`:               `nodes: found an object, expected an array`,
+		`{"t":0,"event":"submit","nodes":[{"tasks":true}]}`: `nodes[0].tasks: found a boolean, expected a whole number`,
+		`{"t":0,"event":"submit","slowed":1}`:               `slowed: found a number, expected a boolean`,
+		`{"t":0,"event":"submit","demand":[]}`:              `demand: found an array, expected an object`,
+		`{"t":0,"event":"submit","demand":{"cpu":"many"}}`:  `demand.cpu: found a string, expected a number`,
+		`[]`:                             `event: found an array, expected an object`,
+		`{"t":0,"event":"submit"`:        `found the end of the data after byte 23, expected the rest of it`,
+		`{"t":0,"event":"submit","t":1}`: `: t: found twice, expected once`,
+		`{"t":0,"event":"submit","demand":{"a":1,"a":2}}`: `demand.a: found twice, expected once`,
+		`{"t":0,"event":"submit","new":[{"a":1,"a":2}]}`:  `new[0].a: found twice, expected once`,
 		`{"t":null,"event":"submit"}`:                     `fields "t" and "event" are needed`,
 		`{"t":0,"Event":"submit"}`:                        `fields "t" and "event" are needed`,
-		`{"t":0,"event":"submit"}}`:                       `invalid character '}' after top-level value, after 24 bytes`,
-		"{\"t\":0,\"event\":\"\xff\"}":                    `invalid UTF-8, after 16 bytes`,
+		`{"t":0,"event":"submit"}}`:                       `found invalid character '}' after top-level value after byte 24, expected JSON`,
+		"{\"t\":0,\"event\":\"\xff\"}":                    `event: found invalid UTF-8 after byte 16, expected JSON`,
 		`{"t":0,"event":"submit","job":"j","class":"be"}`: `0 tasks, want at least 1`,
 		`{"t":0,"event":"finish","job":"j"}`:              `job "j": impossible for the job: finish before submit`,
 		`{"t":0,"event":"start","job":"x","class":"be"}`:  `job "x": contradicts an earlier line: class, tasks or deadline`,
@@ -195,7 +195,7 @@ func clone() []string { return append([]string(nil), good...) }
 func TestOptionsAndUnknownEvents(t *testing.T) {
 	lines := append(clone()[:8], `{"t":26,"event":"comment","job":7e0}`)
 	_, err := decisionlog.Check(strings.NewReader(text(lines)), &decisionlog.Options{Partial: true})
-	require.ErrorIs(t, err, decisionlog.ErrSyntax, "a job that is no text")
+	require.ErrorIs(t, err, decisionlog.ErrSyntax, "a job that is no string")
 	lines[8] = `{"t":26,"event":"comment","new":[]}`
 	_, err = decisionlog.Check(strings.NewReader(text(lines)), &decisionlog.Options{Partial: true})
 	require.NoError(t, err)

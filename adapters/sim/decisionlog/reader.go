@@ -8,14 +8,14 @@ import (
 	"io"
 	"iter"
 	"math"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hedgesched/hedge/internal/form"
 )
 
 // LineError says in which line of a log something is wrong.
@@ -147,7 +147,7 @@ const schema = 1
 func parse(line []byte) (*Event, error) {
 	var raw rawEvent
 	if err := json.Unmarshal(line, &raw); err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrSyntax, plainly(err))
+		return nil, fmt.Errorf("%w: %w", ErrSyntax, form.Explain(line, err))
 	}
 	if raw.T == nil || raw.T.Kind() == 'n' || raw.Event == "" {
 		return nil, fmt.Errorf(`%w: fields "t" and "event" are needed`, ErrSyntax)
@@ -168,7 +168,7 @@ func parse(line []byte) (*Event, error) {
 	} {
 		var err error
 		if *f.to, err = parseSeconds(string(f.from)); err != nil {
-			return nil, fmt.Errorf("%w: %q is %w", ErrSyntax, f.name, err)
+			return nil, fmt.Errorf("%w: %s: %w", ErrSyntax, f.name, err)
 		}
 	}
 	switch raw.Event {
@@ -183,66 +183,6 @@ func parse(line []byte) (*Event, error) {
 		e.Trailer = &Trailer{Cycles: raw.Cycles, Solver: raw.Solver}
 	}
 	return e, e.validate()
-}
-
-// plainly says what is wrong with the JSON in the log's words, not in those of this program.
-func plainly(err error) string {
-	var syntax *jsontext.SyntacticError
-	var value *json.SemanticError
-	switch {
-	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Sprintf("%q comes twice", field(syntax.JSONPointer))
-	case errors.As(err, &syntax) && errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Sprintf("the line ends after %d bytes, before its object does", syntax.ByteOffset)
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("%v, after %d bytes", syntax.Err, syntax.ByteOffset)
-	case errors.As(err, &value) && value.JSONPointer == "":
-		return fmt.Sprintf("%s, want an object", kind(value))
-	case errors.As(err, &value):
-		return fmt.Sprintf("%q is %s, want %s", field(value.JSONPointer), kind(value), wanted(value.GoType))
-	}
-	return err.Error()
-}
-
-// field writes the pointer /nodes/0/tasks as nodes.0.tasks, and no more than four steps: the fields of a log are not deeper.
-func field(p jsontext.Pointer) string {
-	steps := slices.Collect(p.Tokens())
-	return strings.Join(steps[:min(len(steps), 4)], ".")
-}
-
-// kind names a value of the wrong kind, with the number if it is one.
-func kind(e *json.SemanticError) string {
-	switch e.JSONKind {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "text"
-	case 't', 'f':
-		return "a truth value"
-	}
-	if e.JSONValue == nil {
-		return "a number"
-	}
-	return fmt.Sprintf("%.40s", e.JSONValue)
-}
-
-// wanted names what a field takes.
-func wanted(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.String:
-		return "text"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	}
-	return "an object"
 }
 
 // validate refuses values that no line may have.
@@ -278,19 +218,19 @@ func parseSeconds(text string) (time.Duration, error) {
 		return 0, nil
 	}
 	if c := text[0]; c != '-' && (c < '0' || c > '9') {
-		return 0, fmt.Errorf("%.40s, want a number", text)
+		return 0, fmt.Errorf("found %.40s, expected a number", text)
 	}
 	if strings.ContainsAny(text, "eE") {
 		s, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(s >= 0 && s < math.MaxInt64/1e9) {
-			return 0, fmt.Errorf("%.40s, out of range", text)
+			return 0, fmt.Errorf("found %.40s, expected a number in range", text)
 		}
 		return time.Duration(math.Round(s * 1e9)), nil
 	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	s, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || s < 0 || whole[0] == '-' || s > math.MaxInt64/int64(time.Second)-1 {
-		return 0, fmt.Errorf("%.40s, out of range", text)
+		return 0, fmt.Errorf("found %.40s, expected a number in range", text)
 	}
 	d := time.Duration(s) * time.Second
 	unit := time.Second

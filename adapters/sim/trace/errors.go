@@ -26,7 +26,7 @@ type ParseError struct {
 	Line int
 	// Field names the column, or what else is wrong ("columns", "line", "gzip").
 	Field string
-	// Found is what the log says, quoted and shortened where it is long.
+	// Found is what the log says, quoted and shortened where it is long, or what that is, as "a string".
 	Found string
 	// Expected is what the format wants there.
 	Expected string

@@ -1,16 +1,16 @@
 package trace
 
 import (
-	"errors"
+	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hedgesched/hedge/internal/form"
 )
 
 // hedgeJSONL reads hedge's own JSONL.
@@ -46,7 +46,10 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	}
 	var j jsonJob
 	if err := json.Unmarshal(line, &j, json.RejectUnknownMembers(true)); err != nil {
-		return "", p.syntax(line, err)
+		f := form.Explain(line, err)
+		e := p.bad(cmp.Or(f.Path, "line"), f.Found, f.Expected)
+		e.Err = f
+		return "", e
 	}
 	job.ID = j.ID
 	if job.ID == "" || !p.ids.add(job.ID) {
@@ -63,61 +66,6 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 		return "", err
 	}
 	return "", p.tasks(job, &j)
-}
-
-const wantLine = "one JSON object of the documented members"
-
-// syntax says what is wrong with a line that is no job.
-func (p *hedgeJSONL) syntax(line []byte, err error) error {
-	var e *ParseError
-	var text *jsontext.SyntacticError
-	var value *json.SemanticError
-	switch {
-	case errors.As(err, &text) && errors.Is(err, jsontext.ErrDuplicateName):
-		e = p.bad(member(text.JSONPointer), "twice", "each member once")
-	case errors.As(err, &text):
-		e = p.bad("line", quote(line)+" ("+text.Err.Error()+")", wantLine)
-	case errors.As(err, &value) && errors.Is(err, json.ErrUnknownName):
-		e = p.bad(member(value.JSONPointer), "an unknown member", "none but those documented")
-	case errors.As(err, &value) && value.JSONPointer != "":
-		e = p.bad(member(value.JSONPointer), "a JSON "+kindOf(value.JSONKind), wantKind(value.GoType))
-	default:
-		e = p.bad("line", quote(line), wantLine)
-	}
-	e.Err = err
-	return e
-}
-
-// member writes the pointer /demand/cpu as demand.cpu, and nothing of what is deeper: no documented member is.
-func member(p jsontext.Pointer) string {
-	names := slices.Collect(p.Tokens())
-	return strings.Join(names[:min(len(names), 2)], ".")
-}
-
-// kindOf names a value of the wrong kind.
-func kindOf(kind jsontext.Kind) string {
-	switch kind {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	}
-	return "boolean"
-}
-
-// wantKind names what a member takes.
-func wantKind(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "an array"
-	}
-	return "an object"
 }
 
 // times fills in the job's times.

@@ -198,11 +198,11 @@ func TestBadFilesAreRefused(t *testing.T) {
 	dir := badFiles(t)
 	logs := map[string]string{
 		"missing": "no such file", "directory": "a directory", "empty": "no jobs", "blank.swf": "no jobs", "head.csv": "no jobs", "binary": "looks like none",
-		"broken.json": "broken.json:1: line", "nan.csv": `nan.csv:2: runtime_s: found "NaN"`, "inf.csv": `inf.csv:2: runtime_s: found "+Inf"`,
+		"broken.json": "broken.json:1: line: found the end of the data, expected the rest of it", "nan.csv": `nan.csv:2: runtime_s: found "NaN"`, "inf.csv": `inf.csv:2: runtime_s: found "+Inf"`,
 		"negative.csv": `negative.csv:2: submit_s: found "-1"`, "zero.csv": `zero.csv:2: tasks: found "0"`, "twice.csv": `twice.csv:3: id: found "a"`,
 		"order.csv": `order.csv:3: submit_s: found "1"`, "columns.csv": "columns.csv:2: columns: found 3, expected 4", "long.csv": "long.csv:2: line: found more than 16 MiB",
 		"late.csv": `late.csv:3: deadline_s: found "3"`, "past.csv": `past.csv:2: deadline_s: found "-3"`, "late.jsonl": `late.jsonl:1: deadline_s: found "1.5"`,
-		"keys.jsonl": `keys.jsonl:1: tasks: found twice`, "deep.jsonl": "deep.jsonl:1: line", "cut.csv.gz": "gzip: found the end of the file", "sum.csv.gz": "gzip: found a wrong checksum",
+		"keys.jsonl": `keys.jsonl:1: tasks: found twice`, "deep.jsonl": "…: found what is not JSON (exceeded max depth), expected JSON", "cut.csv.gz": "gzip: found the end of the file", "sum.csv.gz": "gzip: found a wrong checksum",
 	}
 	problems := map[string]string{
 		"missing": "no such file", "directory": "a directory", "empty": "empty", "broken.json": "line 1", "array.json": "line 1", "type.json": "slots", "deep.json": "line 1",
