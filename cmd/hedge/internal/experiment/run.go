@@ -126,7 +126,7 @@ func (e *Experiment) planAhead() (window, slot time.Duration) {
 	case s.Window > 0 && s.Slot > 0:
 		return s.Window, s.Slot
 	case s.Window > 0:
-		slot = max(time.Second, s.Window*slot/window)
+		slot = max(time.Second, s.Window/(window/slot)) // a product of durations would overflow
 		return s.Window, min(slot, s.Window)
 	case s.Slot > 0:
 		return max(window, s.Slot), s.Slot
