@@ -32,6 +32,20 @@
 // One direction, no call-backs up the stack: a cycle is a function of its snapshot, and the same
 // input with the same seed gives the same plan on any machine and any number of cores.
 //
+// # The same digits everywhere
+//
+// Go may fuse x*y + z into one instruction that rounds once, and does so on arm64 and others but not on
+// amd64: last digits differ, then orders, then plans. An explicit conversion forbids it, so a product that is added to
+// or subtracted from something is written float64(x*y), also where x*y is a function's result or a variable.
+// docs/check/fused reads the compiler's listing and fails where one is fused.
+//
+// The promise ends at the functions of package math that round differently from machine to machine: Exp, Log
+// and their kin, Erfc, and Pow but for whole powers. Histograms, points and uniforms, and what history predicts, use
+// none. The families Normal, Lognormal and Exponential do, and so do perturbed predictors, the maxima of
+// gangs (dist.MaxOf) and the runtimes that the e2e workload draws: these may differ by a last digit. The
+// solver's search draws exponential variates: one in some millions differs so, and decides otherwise
+// only in what is a tie but for that digit.
+//
 // # Rules of the house
 //
 // Seconds are float64 inside and time.Duration or time.Time at the edge. The library never logs, never exits, starts
