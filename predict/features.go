@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// ErrFeature is wrapped by errors about a feature that cannot be used: an
-// empty attribute name, a name that holds "+", the same feature twice.
+// ErrFeature is wrapped by errors about features that cannot be used: an empty attribute
+// name, a name that holds "+", the same feature twice, one name for an attribute and for
+// something derived or for two derived features, a derived feature without a function.
 var ErrFeature = errors.New("predict: bad feature")
 
 // AllFeature is the name of the broadest feature, the one every job has.
@@ -21,10 +23,15 @@ type Feature struct {
 	parts []part
 }
 
-// part is one component; derive is nil for an attribute.
+// part is one component; derived is nil for an attribute. Equal parts are the same part.
 type part struct {
-	name   string
-	derive func(Job) (string, bool)
+	name    string
+	derived *derivation
+}
+
+// derivation is a function with an identity, which functions do not have.
+type derivation struct {
+	value func(Job) (string, bool)
 }
 
 // All is the broadest feature: every job has it, with the same value.
@@ -41,18 +48,19 @@ func Attr(names ...string) Feature {
 }
 
 // Derived is a feature computed from the job; value must be pure, fast and
-// safe for concurrent use, and says by false that the job has no such value.
+// safe for concurrent use, and says by false that the job has no such value. Every call makes
+// another feature: to use one in several combinations, call Derived once and keep the result.
 func Derived(name string, value func(Job) (string, bool)) Feature {
-	return Feature{parts: []part{{name: name, derive: value}}}
+	return Feature{parts: []part{{name: name, derived: &derivation{value}}}}
 }
 
 // HourOfDay is the hour of submission, "00" to "23", in the location the
 // job's submission time carries. Jobs without a submission time lack it.
-func HourOfDay() Feature { return Derived("hour", hourOfDay) }
+func HourOfDay() Feature { return Feature{parts: []part{{name: "hour", derived: hourOfDay}}} }
 
 // DayOfWeek is the day of submission, "Sunday" to "Saturday", in the location the
 // job's submission time carries. Jobs without a submission time lack it.
-func DayOfWeek() Feature { return Derived("weekday", dayOfWeek) }
+func DayOfWeek() Feature { return Feature{parts: []part{{name: "weekday", derived: dayOfWeek}}} }
 
 // Combine is the combination of all parts of the given features; a part
 // that several of them have counts once.
@@ -103,10 +111,8 @@ func (f Feature) Name() string {
 
 // with returns the feature with one more part, unless it has it already.
 func (f Feature) with(p part) Feature {
-	for _, q := range f.parts {
-		if q.name == p.name {
-			return f
-		}
+	if slices.Contains(f.parts, p) {
+		return f
 	}
 	parts := make([]part, len(f.parts), len(f.parts)+1)
 	copy(parts, f.parts)
@@ -149,19 +155,19 @@ var hours = [24]string{
 	"12", "13", "14", "15", "16", "17", "18", "19", "20", "21", "22", "23",
 }
 
-func hourOfDay(j Job) (string, bool) {
+var hourOfDay = &derivation{func(j Job) (string, bool) {
 	if j.Submitted.IsZero() {
 		return "", false
 	}
 	return hours[j.Submitted.Hour()], true
-}
+}}
 
-func dayOfWeek(j Job) (string, bool) {
+var dayOfWeek = &derivation{func(j Job) (string, bool) {
 	if j.Submitted.IsZero() {
 		return "", false
 	}
 	return j.Submitted.Weekday().String(), true
-}
+}}
 
 // plan is a feature set made ready: every distinct part is looked up once per
 // job, and features refer to parts by index.
@@ -176,7 +182,6 @@ const maxParts = 64
 
 func newPlan(features []Feature) (*plan, error) {
 	p := &plan{}
-	index := map[string]int{}
 	seen := map[string]bool{}
 	for _, f := range features {
 		name := f.Name()
@@ -184,18 +189,12 @@ func newPlan(features []Feature) (*plan, error) {
 			return nil, fmt.Errorf("%w: %q is given twice", ErrFeature, name)
 		}
 		seen[name] = true
-		ids := make([]int, 0, len(f.parts))
-		for _, q := range f.parts {
-			if q.name == "" || q.name == AllFeature || strings.Contains(q.name, "+") {
-				return nil, fmt.Errorf("%w: part %q of %q", ErrFeature, q.name, name)
+		ids := make([]int, len(f.parts))
+		for i, q := range f.parts {
+			var err error
+			if ids[i], err = p.part(q); err != nil {
+				return nil, fmt.Errorf("%w: part %q of %q %w", ErrFeature, q.name, name, err)
 			}
-			i, ok := index[q.name]
-			if !ok {
-				i = len(p.parts)
-				index[q.name] = i
-				p.parts = append(p.parts, q)
-			}
-			ids = append(ids, i)
 		}
 		p.names = append(p.names, name)
 		p.features = append(p.features, ids)
@@ -206,15 +205,34 @@ func newPlan(features []Feature) (*plan, error) {
 	return p, nil
 }
 
+// part is the number of a part, a new one where it is new.
+func (p *plan) part(q part) (int, error) {
+	switch {
+	case q.name == "" || q.name == AllFeature || strings.Contains(q.name, "+"):
+		return 0, errors.New("is no name")
+	case q.derived != nil && q.derived.value == nil:
+		return 0, errors.New("has no function")
+	}
+	i := slices.IndexFunc(p.parts, func(r part) bool { return r.name == q.name })
+	if i < 0 {
+		p.parts = append(p.parts, q)
+		return len(p.parts) - 1, nil
+	}
+	if p.parts[i] != q {
+		return 0, errors.New("is also the name of something else")
+	}
+	return i, nil
+}
+
 // values are a job's part values; empty means that the job has none.
 type values [maxParts]string
 
 func (p *plan) values(j Job, out *values) {
 	for i := range p.parts {
 		out[i] = ""
-		if derive := p.parts[i].derive; derive == nil {
+		if d := p.parts[i].derived; d == nil {
 			out[i] = j.Attributes[p.parts[i].name]
-		} else if v, ok := derive(j); ok {
+		} else if v, ok := d.value(j); ok {
 			out[i] = v
 		}
 	}

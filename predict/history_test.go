@@ -205,11 +205,31 @@ func TestOptionsOutOfRange(t *testing.T) {
 	}
 	for name, f := range map[string][]predict.Feature{
 		"empty name": {predict.Attr("")}, "plus": {predict.Attr("a+b")}, "twice": {predict.Attr("a"), predict.Attr("a")},
-		"reserved": {predict.Attr("all")},
+		"reserved": {predict.Attr("all")}, "no function": {predict.Derived("a", nil)},
+		"attribute and hour":    {predict.Attr("user", "hour"), predict.HourOfDay()},
+		"weekday and attribute": {predict.DayOfWeek(), predict.Attr("weekday", "a")},
+		"both in one":           {predict.Combine(predict.Attr("hour"), predict.HourOfDay())},
+		"two functions":         {predict.Derived("a", constant("x")), predict.Combine(predict.Attr("b"), predict.Derived("a", constant("y")))},
 	} {
 		_, err := predict.NewHistory(&predict.HistoryOptions{Features: f})
 		require.ErrorIs(t, err, predict.ErrFeature, name)
 	}
+}
+
+func constant(value string) func(predict.Job) (string, bool) {
+	return func(predict.Job) (string, bool) { return value, true }
+}
+
+// A part that comes in several features is one part, and derived once.
+func TestSharedParts(t *testing.T) {
+	calls := 0
+	d := predict.Derived("d", func(predict.Job) (string, bool) { calls++; return "x", true })
+	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{
+		d, predict.Combine(predict.Attr("user"), d), predict.HourOfDay(), predict.Combine(predict.HourOfDay(), d, d),
+	}})
+	require.NoError(t, h.Observe(predict.Job{Submitted: time.Unix(0, 0).UTC()}, 5))
+	require.Equal(t, 1, calls)
+	require.Equal(t, "hour+d", h.Predict(predict.Job{Submitted: time.Unix(0, 0).UTC()}).Expert.Feature)
 }
 
 func TestFeatureNames(t *testing.T) {
