@@ -172,11 +172,11 @@ func NewLoop(cluster Cluster, policy Policy, predictor predict.Predictor, opts .
 	return l, nil
 }
 
-// Step does one cycle as of now. On an error nothing has been started or
+// Step does one cycle as of now, by the wall clock: monotonic readings are dropped here as from jobs and events. On an error nothing has been started or
 // preempted as far as the loop knows, the events are taken in, and the next Step goes
 // on from there; the Cycle tells how far this one came and is never nil.
 func (l *Loop) Step(ctx context.Context, now time.Time) (*Cycle, error) {
-	c := &Cycle{Now: now}
+	c := &Cycle{Now: wall(now)}
 	err := l.step(ctx, c)
 	if l.observer != nil {
 		l.observer(c)

@@ -178,9 +178,13 @@ func (s *state) submit(e *Event, now time.Time) error {
 	}
 	if job.Submitted.IsZero() {
 		dated := *job
-		if dated.Submitted = e.Time; e.Time.IsZero() {
+		if dated.Submitted = wall(e.Time); e.Time.IsZero() {
 			dated.Submitted = now
 		}
+		job = &dated
+	} else if at := wall(job.Submitted); at != job.Submitted {
+		dated := *job
+		dated.Submitted = at
 		job = &dated
 	}
 	j := s.track(job)
@@ -190,6 +194,10 @@ func (s *state) submit(e *Event, now time.Time) error {
 	s.enterPending(j)
 	return nil
 }
+
+// wall is the time without its monotonic reading. Times with and without one compare by different clocks, which
+// a step of the wall clock sets apart: an order by both is none.
+func wall(t time.Time) time.Time { return t.Round(0) }
 
 // track makes room for a job.
 func (s *state) track(job *Job) *tracked {
@@ -235,7 +243,7 @@ func (s *state) confirm(j *tracked, e *Event) error {
 		nodes = e.Nodes
 	}
 	if !e.Time.IsZero() {
-		since = e.Time
+		since = wall(e.Time)
 	}
 	switch {
 	case len(nodes) == 0:
@@ -282,22 +290,14 @@ func (s *state) goOn(j *tracked, e *Event) error {
 func (s *state) leave(j *tracked) {
 	switch j.phase {
 	case pending:
-		if i, ok := s.findPending(j); ok {
-			s.pending.remove(i)
-		}
+		s.pending.remove(s.pendingAt(j))
 		return
 	case starting, running:
-		s.leaveRunning(j)
+		s.running.remove(s.runningAt(j))
 	case stopping:
 		s.stopped(j)
 	}
 	s.hold(j, 1)
-}
-
-func (s *state) leaveRunning(j *tracked) {
-	if i, ok := s.findRunning(j); ok {
-		s.running.remove(i)
-	}
 }
 
 // stopped takes the job from those that are stopping.
@@ -347,17 +347,30 @@ func (s *state) findRunning(j *tracked) (int, bool) {
 	})
 }
 
+// pendingAt is where a pending job is. It is not where the order says if the host has changed
+// Job.Submitted since.
+func (s *state) pendingAt(j *tracked) int {
+	if i, ok := s.findPending(j); ok {
+		return i
+	}
+	return slices.IndexFunc(s.pending.items(), func(p Pending) bool { return p.Job == j.job })
+}
+
+// runningAt is where a starting or running job is.
+func (s *state) runningAt(j *tracked) int {
+	if i, ok := s.findRunning(j); ok {
+		return i
+	}
+	return slices.IndexFunc(s.running.items(), func(r Running) bool { return r.Job == j.job })
+}
+
 func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 	j.prediction = p
 	switch j.phase {
 	case pending:
-		if i, ok := s.findPending(j); ok {
-			s.pending.items()[i].Prediction = p
-		}
+		s.pending.items()[s.pendingAt(j)].Prediction = p
 	case starting, running:
-		if i, ok := s.findRunning(j); ok {
-			s.running.items()[i].Prediction = p
-		}
+		s.running.items()[s.runningAt(j)].Prediction = p
 	}
 }
 
@@ -473,7 +486,7 @@ func (s *state) holds(j *tracked) error {
 func (s *state) carryOut(plan *Plan, jobs []*tracked, now time.Time) (started, preempted int) {
 	for i := range plan.Decisions {
 		if plan.Decisions[i].Kind == Preempt {
-			s.leaveRunning(jobs[i])
+			s.running.remove(s.runningAt(jobs[i]))
 			jobs[i].phase = stopping
 			s.stopping = append(s.stopping, jobs[i])
 			preempted++
