@@ -1,6 +1,7 @@
 package sample_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"testing"
@@ -33,9 +34,10 @@ func TestTheLogIsWholeAndSmall(t *testing.T) {
 		Runtime: 69_680 * time.Millisecond, Tasks: 1, Demand: map[string]float64{"cpu": 0.0625, "memory": 0.0159},
 		Attributes: map[string]string{"user": "u81", "class": "1", "priority": "9", "name": "n3675", "logical_name": "l3591",
 			"cpu": "0.0625", "memory": "0.0159", "tasks": "1"}, Outcome: trace.Finished}, log.Jobs[0])
-	info, err := os.Stat("google2011.csv.gz")
+	file, err := os.ReadFile("google2011.csv.gz")
 	require.NoError(t, err)
-	require.LessOrEqual(t, info.Size(), int64(500_000))
+	require.LessOrEqual(t, len(file), 500_000)
+	require.Equal(t, sha256.Sum256(file), sample.Digest())
 }
 
 func ExampleOpen() {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -103,7 +102,7 @@ func (s *Spec) workloadSpec() (workload.Spec, error) {
 	if s.Train == "" {
 		return w, nil
 	}
-	if share, err := strconv.ParseFloat(s.Train, 64); err == nil {
+	if share, ok := s.trainShare(); ok {
 		if !(share >= 0 && share <= 1) {
 			return w, fmt.Errorf("--train: found %v, expected a share from 0 to 1 or a file", share)
 		}

@@ -1,7 +1,9 @@
 package results
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -67,5 +69,38 @@ func TestParseTraceFile(t *testing.T) {
 	for text, says := range map[string]string{"": "no logs", "# only this": "no logs", "\na": "f:2", "a=b\na=c": `"a" twice`, "a=b?only=tea": "tea"} {
 		_, err := ParseTraceFile("f", text)
 		assert.ErrorContains(t, err, says)
+	}
+}
+
+// What a cell is kept under follows from what the logs hold, not from what they are called.
+func TestKeptCellsAreOfTheLogsAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		at := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(at, []byte(text), 0o644))
+		return at
+	}
+	file := func(s experiment.Spec) string {
+		r := newRunner(&Plan{Cache: "c"})
+		at, err := r.file(&cell{"variants", "log", "", s})
+		require.NoError(t, err)
+		return at
+	}
+	log, train := path("log", "one"), path("train", "two")
+	before := file(experiment.Spec{Trace: log, Train: train})
+	assert.Equal(t, before, file(experiment.Spec{Trace: log, Train: train}))
+	path("log", "other")
+	logChanged := file(experiment.Spec{Trace: log, Train: train})
+	assert.NotEqual(t, before, logChanged)
+	path("train", "other")
+	assert.NotEqual(t, logChanged, file(experiment.Spec{Trace: log, Train: train}))
+	assert.NotEqual(t, file(experiment.Spec{Trace: log}), file(experiment.Spec{Trace: log, Train: "0.5"}))
+	assert.Equal(t, file(experiment.Spec{}), file(experiment.Spec{}))
+
+	r := newRunner(&Plan{Cache: "c"})
+	for _, s := range []experiment.Spec{{Trace: filepath.Join(dir, "none")}, {Train: filepath.Join(dir, "none")}} {
+		_, err := r.file(&cell{"variants", "log", "", s})
+		assert.ErrorIs(t, err, ErrInput)
+		assert.ErrorIs(t, err, fs.ErrNotExist)
 	}
 }

@@ -52,6 +52,8 @@ type runner struct {
 	*Plan
 	path string
 	log  *trace.Log
+	// digests are of the contents of the logs, by path.
+	digests map[string][sha256.Size]byte
 	// began, done and total measure the work: a unit is a simulation of one policy with one seed.
 	began       time.Time
 	done, total int
@@ -64,12 +66,16 @@ type job struct {
 	kept *kept
 }
 
+func newRunner(p *Plan) *runner {
+	return &runner{Plan: p, began: time.Now(), digests: map[string][sha256.Size]byte{}}
+}
+
 // Run runs what is missing of the plan and returns the page.
 func Run(ctx context.Context, p *Plan) (string, error) {
 	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
 		return "", err
 	}
-	r := &runner{Plan: p, began: time.Now()}
+	r := newRunner(p)
 	jobs, err := r.jobs()
 	if err != nil {
 		return "", err
@@ -203,14 +209,35 @@ func keep(path string, k *kept) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// file names a cell's file by all that decides its numbers but the code.
+// file names a cell's file by all that decides its numbers but the code: its settings and what its logs hold.
 func (r *runner) file(c *cell) (string, error) {
 	data, err := json.Marshal(c.spec)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(append(data, c.section...))
+	data = append(data, c.section...)
+	for _, path := range c.spec.Logs() {
+		digest, err := r.digest(path)
+		if err != nil {
+			return "", err
+		}
+		data = append(data, digest[:]...)
+	}
+	sum := sha256.Sum256(data)
 	return filepath.Join(r.Cache, fmt.Sprintf("%s-%s-%s.json", c.section, c.trace, hex.EncodeToString(sum[:6]))), nil
+}
+
+// digest is that of the contents of a log, which is read once.
+func (r *runner) digest(path string) ([sha256.Size]byte, error) {
+	digest, ok := r.digests[path]
+	if ok {
+		return digest, nil
+	}
+	digest, err := experiment.Digest(path)
+	if err == nil {
+		r.digests[path] = digest
+	}
+	return digest, input(err)
 }
 
 // load reads a kept cell; nil if there is none. One of another commit is refused unless Mix.
