@@ -17,12 +17,16 @@ type Rung struct {
 
 // Ladder is an engine that asks the given ones in order until one answers: one
 // that returns, without error, a plan that verifies and is either not empty or
-// proven. The solution's Engine is the rung that answered, its Fallback lists
-// those above with why they did not. If no rung answers, the error joins all
-// their errors, and the best verified plan, if any, goes to report.
+// proven. Stop and Bound are its own, and Fallback lists those above with why
+// they did not answer. Engine names the rung whose plan it is: the one that
+// answered, unless one above reported a better plan before it failed, which is
+// then in Fallback too. What a failed rung said of bounds is forgotten. If no
+// rung answers, the error wraps all their errors, and the best verified plan, if
+// any, goes to report.
 //
-// With a time limit, each rung but the last leaves a tenth of what remains to
-// those below it, even if it has to be abandoned for that.
+// With a time limit or a deadline, every rung has a time limit: the last what is
+// left, and each of the others what leaves a tenth of it to those below, even if
+// it has to be abandoned for that.
 func Ladder(engines ...Solver) Solver { return &ladder{rungs: append([]Solver(nil), engines...)} }
 
 type ladder struct{ rungs []Solver }
@@ -38,13 +42,15 @@ func (l *ladder) Name() string {
 
 // Solve implements [Solver].
 func (l *ladder) Solve(ctx context.Context, p *Problem, opts Options, report func(*Solution)) (*Solution, error) {
-	if report == nil {
-		report = func(*Solution) {}
+	if opts.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, opts.Time)
+		defer cancel()
 	}
 	var above []Rung
 	var last *Solution
 	for i, e := range l.rungs {
-		sol, err := guard(ctx, e, p, l.share(ctx, opts, i), report)
+		sol, err := guard(ctx, e, p, l.share(ctx, opts, i), rungGrace, forward(e, report))
 		if err == nil && (len(sol.Choice) > 0 || len(p.Jobs) == 0 || sol.Stop == StopOptimal || sol.Stop == StopGap) {
 			sol.Fallback = append(above, sol.Fallback...)
 			return sol, nil
@@ -62,21 +68,57 @@ func (l *ladder) Solve(ctx context.Context, p *Problem, opts Options, report fun
 	if len(above) == 0 {
 		return nil, fmt.Errorf("%w: the ladder has no rungs", ErrEngine)
 	}
-	errs := make([]string, len(above))
-	for i, r := range above {
-		errs[i] = r.Err.Error()
+	return nil, fmt.Errorf("%w: no rung answered: %w", ErrEngine, failures(above))
+}
+
+// rungGrace is a rung's part of Grace, so that a ladder with a late engine is not late itself.
+const rungGrace = Grace / 2
+
+// forward hands engine e's plans on, without their bounds: if e fails later, they
+// are no longer proven, and if it does not, its answer has them.
+func forward(e Solver, report func(*Solution)) func(*Solution) {
+	return func(sol *Solution) {
+		if report == nil {
+			return
+		}
+		c := *sol
+		c.Bound = nil
+		if c.Engine == "" {
+			c.Engine = e.Name()
+		}
+		report(&c)
 	}
-	return nil, fmt.Errorf("%w: no rung answered: %s", ErrEngine, strings.Join(errs, "; "))
+}
+
+// failures is why no rung answered, on one line.
+type failures []Rung
+
+func (f failures) Error() string {
+	text := make([]string, len(f))
+	for i, r := range f {
+		text[i] = r.Err.Error()
+	}
+	return strings.Join(text, "; ")
+}
+
+func (f failures) Unwrap() []error {
+	errs := make([]error, len(f))
+	for i, r := range f {
+		errs[i] = r.Err
+	}
+	return errs
 }
 
 // share is opts with rung i's part of the time that is left.
 func (l *ladder) share(ctx context.Context, opts Options, i int) Options {
 	deadline, ok := ctx.Deadline()
-	if !ok || i == len(l.rungs)-1 {
-		opts.Time = 0
+	if !ok {
 		return opts
 	}
 	left := time.Until(deadline)
-	opts.Time = max(left-left/10-Grace, left/2, 1)
+	if opts.Time = left; i < len(l.rungs)-1 {
+		opts.Time = max(left-left/10-Grace, left/2)
+	}
+	opts.Time = max(opts.Time, 1)
 	return opts
 }

@@ -58,7 +58,7 @@ func Solve(ctx context.Context, engine Solver, p *Problem, opts Options) (*Solut
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return guard(ctx, engine, p, opts, nil)
+	return guard(ctx, engine, p, opts, Grace, nil)
 }
 
 // incumbents keeps the best verified plan an engine has reported.
@@ -135,8 +135,8 @@ type answer struct {
 }
 
 // guard runs engine in a goroutine of its own, waits no longer than the
-// deadline and Grace, and settles what it has answered.
-func guard(parent context.Context, engine Solver, p *Problem, opts Options, pass func(*Solution)) (*Solution, error) {
+// deadline and grace, and settles what it has answered.
+func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
 	var ctx context.Context
 	var cancel context.CancelFunc
@@ -162,7 +162,7 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, pass
 	select {
 	case a = <-done:
 	case <-ctx.Done():
-		a = await(parent, done)
+		a = await(parent, done, grace)
 	}
 	sol, err := settle(p, opts, a, kept)
 	if sol != nil {
@@ -175,8 +175,8 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, pass
 }
 
 // await gives a late engine its grace, then the answer of an abandoned one.
-func await(parent context.Context, done <-chan answer) answer {
-	timer := time.NewTimer(Grace)
+func await(parent context.Context, done <-chan answer, grace time.Duration) answer {
+	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
 	case a := <-done:
@@ -205,6 +205,9 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 	if err == nil {
 		sol.Objective = Objective(p, sol)
 		if best != nil && best.Objective > sol.Objective {
+			if sol.Stop == StopOptimal && best.Objective > sol.Objective+slack(sol.Objective) {
+				bad = errors.Join(bad, fmt.Errorf("%w: it calls %v optimal and has reported %v", ErrEngine, sol.Objective, best.Objective))
+			}
 			best.Stop, best.Bound, best.Fallback = sol.Stop, tighter(sol.Bound, best.Bound), sol.Fallback
 			sol = best
 		}
@@ -238,7 +241,7 @@ func contradiction(s *Solution, opts Options) error {
 		}
 		return nil
 	}
-	if math.IsNaN(*s.Bound) || *s.Bound < s.Objective-float64(Tolerance*math.Max(1, math.Abs(s.Objective))) {
+	if math.IsNaN(*s.Bound) || *s.Bound < s.Objective-slack(s.Objective) {
 		return fmt.Errorf("%w: its bound %v is below its plan's objective %v", ErrEngine, *s.Bound, s.Objective)
 	}
 	limit := Tolerance
@@ -250,6 +253,9 @@ func contradiction(s *Solution, opts Options) error {
 	}
 	return nil
 }
+
+// slack is how far bounds and objectives may disagree for rounding.
+func slack(objective float64) float64 { return float64(Tolerance * math.Max(1, math.Abs(objective))) }
 
 func gapOf(bound, objective float64) float64 {
 	return (bound - objective) / math.Max(math.Abs(bound), 1e-9)

@@ -1,0 +1,128 @@
+package solver_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver"
+)
+
+// named is a script with a name and a look at its options.
+type named struct {
+	name string
+	see  func(opts solver.Options)
+	script
+}
+
+func (n named) Name() string { return n.name }
+
+func (n named) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+	if n.see != nil {
+		n.see(opts)
+	}
+	return n.script.Solve(ctx, p, opts, report)
+}
+
+func bounded(s *solver.Solution, bound float64) *solver.Solution {
+	s.Bound = &bound
+	return s
+}
+
+// TestLadderGivesEveryRungTime: without a time of its own an engine takes its default work,
+// whatever the deadline.
+func TestLadderGivesEveryRungTime(t *testing.T) {
+	limit := time.Hour
+	soon, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		time time.Duration
+	}{
+		"time":          {context.Background(), limit},
+		"deadline":      {soon, 0},
+		"both":          {soon, 2 * limit},
+		"deadline last": {soon, limit / 2},
+	} {
+		for _, direct := range []bool{false, true} {
+			var times []time.Duration
+			see := func(o solver.Options) { times = append(times, o.Time) }
+			boom := says(nil, errors.New("boom"))
+			l := solver.Ladder(named{"a", see, boom}, named{"b", see, boom}, named{"c", see, says(plan("a"), nil)})
+			var err error
+			if direct {
+				_, err = l.Solve(c.ctx, pair(), solver.Options{Time: c.time}, nil)
+			} else {
+				_, err = solver.Solve(c.ctx, l, pair(), solver.Options{Time: c.time})
+			}
+			require.NoError(t, err, name)
+			require.Len(t, times, 3, name)
+			want := limit
+			if c.time > 0 {
+				want = min(limit, c.time)
+			}
+			assert.Less(t, times[0], want, name)
+			assert.Greater(t, times[0], want/2, "%s: a tenth is for the others", name)
+			assert.Greater(t, times[2], want*9/10, "%s: the last has all that is left", name)
+			assert.LessOrEqual(t, times[2], want, name)
+		}
+	}
+	var last time.Duration = -1
+	_, err := solver.Solve(context.Background(), solver.Ladder(named{"a", func(o solver.Options) { last = o.Time }, says(plan("a"), nil)}), pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Zero(t, last, "no limit is none")
+}
+
+// TestLadderDropsAFailedRungsBound: nothing an engine said before it failed is proven.
+func TestLadderDropsAFailedRungsBound(t *testing.T) {
+	crash := script(func(_ context.Context, report func(*solver.Solution)) (*solver.Solution, error) {
+		report(bounded(plan("a"), 10))
+		panic("boom")
+	})
+	l := solver.Ladder(named{name: "crash", script: crash}, named{name: "next", script: says(bounded(plan("b"), 30), nil)})
+	sol, err := solver.Solve(context.Background(), l, pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 10.0, sol.Objective, "the better plan")
+	assert.Equal(t, "crash", sol.Engine, "whose plan it is")
+	assert.Equal(t, solver.StopIterations, sol.Stop)
+	require.NotNil(t, sol.Bound)
+	assert.Equal(t, 30.0, *sol.Bound, "of the rung that answered")
+	require.Len(t, sol.Fallback, 1)
+	assert.Equal(t, "crash", sol.Fallback[0].Engine)
+
+	sol, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash}, named{name: "next", script: says(plan("b"), nil)}), pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Nil(t, sol.Bound)
+	assert.Nil(t, sol.Gap)
+
+	optimal := plan("b")
+	optimal.Stop = solver.StopOptimal
+	_, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash}, named{name: "next", script: says(optimal, nil)}), pair(), solver.Options{})
+	require.ErrorIs(t, err, solver.ErrEngine, "the optimum is less than a plan in hand")
+}
+
+// TestLadderKeepsARungsOwnBound: what a rung reports is not lost to its own answer.
+func TestLadderKeepsARungsOwnBound(t *testing.T) {
+	e := script(func(_ context.Context, report func(*solver.Solution)) (*solver.Solution, error) {
+		report(bounded(plan("a"), 12))
+		return plan("b"), nil
+	})
+	sol, err := solver.Solve(context.Background(), solver.Ladder(named{name: "one", script: e}), pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 10.0, sol.Objective)
+	require.NotNil(t, sol.Bound)
+	assert.Equal(t, 12.0, *sol.Bound)
+}
+
+func TestLadderWrapsEveryRungsError(t *testing.T) {
+	boom, bang := errors.New("boom"), errors.New("bang")
+	_, err := solver.Solve(context.Background(), solver.Ladder(says(nil, boom), says(nil, bang), says(plan("a", "b"), nil)), pair(), solver.Options{})
+	for _, is := range []error{boom, bang, solver.ErrEngine, solver.ErrInfeasible} {
+		require.ErrorIs(t, err, is)
+	}
+	assert.NotContains(t, err.Error(), "\n")
+}
