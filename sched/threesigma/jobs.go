@@ -178,14 +178,14 @@ func trim(usage []float64) []float64 {
 	return usage[:n]
 }
 
-// same tells whether a job is still forecast the same. Distributions are immutable, so equal values
-// say equal things; types that cannot be compared are taken to be new.
+// same tells whether two forecasts are equal. Distributions are immutable, so equal values say equal things. Those
+// that cannot be compared, as a [dist.Mixture], count as new. Whether they can is asked of the value and not of its type:
+// a type may hold another distribution of any type.
 func same(a, b predict.Prediction) bool {
 	if a.Point != b.Point || a.Dist == nil || b.Dist == nil {
 		return a.Point == b.Point && a.Dist == nil && b.Dist == nil
 	}
-	t := reflect.TypeOf(a.Dist)
-	return t == reflect.TypeOf(b.Dist) && t.Comparable() && a.Dist == b.Dist
+	return reflect.TypeOf(a.Dist) == reflect.TypeOf(b.Dist) && reflect.ValueOf(a.Dist).Comparable() && a.Dist == b.Dist
 }
 
 // forget drops what is kept of jobs that are gone.
