@@ -172,9 +172,12 @@ func NewLoop(cluster Cluster, policy Policy, predictor predict.Predictor, opts .
 	return l, nil
 }
 
-// Step does one cycle as of now, by the wall clock: monotonic readings are dropped here as from jobs and events. On an error nothing has been started or
-// preempted as far as the loop knows, the events are taken in, and the next Step goes
-// on from there; the Cycle tells how far this one came and is never nil.
+// Step does one cycle as of now, by the wall clock: monotonic readings are dropped here as from jobs and events.
+//
+// On an error nothing has been started or preempted: the plan was not handed to the cluster, or the cluster
+// did none of it, as [Cluster] has Apply promise. The events are taken in all the same, and the next Step goes on
+// from there. Should the cluster have started a job after all, its event Started is believed. The Cycle tells
+// how far this one came and is never nil.
 func (l *Loop) Step(ctx context.Context, now time.Time) (*Cycle, error) {
 	c := &Cycle{Now: wall(now)}
 	err := l.step(ctx, c)

@@ -188,6 +188,9 @@ type Stats struct {
 	Engine string
 	Stop   string
 	Gap    float64
+	// Fault is what went wrong though there is a plan, as an engine that failed or a job that cannot be
+	// planned with; empty where nothing did.
+	Fault string
 	// ValueTime and SolveTime are wall-clock seconds spent making options and solving.
 	ValueTime, SolveTime float64
 }
@@ -197,12 +200,17 @@ type Cluster interface {
 	// Events returns what has happened since the last call, in order. The slice is the
 	// loop's until the call after.
 	Events(ctx context.Context) ([]Event, error)
-	// Apply carries out the plan's preemptions, then its starts. What became of each
-	// job is told by later events: Started or StartFailed of each start, Preempted or PreemptFailed
-	// of each preemption. It need not wait for tasks to stop: until the cluster tells what became of a
-	// preemption, the job is neither pending nor preempted again and what it holds stays held.
-	// A start that counts on it begins once it has stopped; a cluster that cannot wait, or
-	// that could not stop it, answers such a start with StartFailed.
+	// Apply carries out the plan's preemptions, then its starts. An error means that nothing was done: the
+	// loop goes on as if there had been no plan. A cluster that fails halfway, or cannot tell whether
+	// it has failed, returns nil, and events tell the rest.
+	//
+	// What became of each job is told by later events: Started or StartFailed of each start, Preempted or
+	// PreemptFailed of each preemption. Until then the loop takes the decision for carried out: a job that
+	// is to start counts as running, and one that is to stop is neither pending nor running, cannot be
+	// preempted again, and keeps what it holds. A cluster that does not know says nothing until it does.
+	//
+	// Apply need not wait for tasks to stop. A start that counts on a preemption begins once that job has
+	// stopped. A cluster that cannot wait, or that could not stop the job, answers the start with StartFailed.
 	Apply(ctx context.Context, plan *Plan) error
 }
 

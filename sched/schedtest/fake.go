@@ -182,7 +182,8 @@ func (c *Cluster) Events(context.Context) ([]sched.Event, error) {
 	return out, nil
 }
 
-// Apply carries out the plan, or returns an error if it cannot be carried out.
+// Apply carries out the plan. A plan that no loop may hand over, as one that over-commits a node, is an error,
+// after which the cluster is of no more use.
 func (c *Cluster) Apply(_ context.Context, plan *sched.Plan) error {
 	if err := c.ApplyErr; err != nil {
 		c.ApplyErr = nil
