@@ -2,6 +2,7 @@ package threesigma
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -120,7 +121,7 @@ func (x *extraction) clear(p *pick, at *place) ([]sched.NodeTasks, bool) {
 	}
 	enough := len(useful) > 0 && placer.FitsAtLeast(at.demand, at.nodes, p.option.Count)
 	for _, v := range useful {
-		placer.Take(x.victim(v).Nodes, x.m.problem.Running[v].Demand)
+		placer.Take(x.victim(v).Nodes, x.m.runs[x.m.victims[v]].demand)
 	}
 	if !enough {
 		return nil, false
@@ -137,15 +138,19 @@ func (x *extraction) clear(p *pick, at *place) ([]sched.NodeTasks, bool) {
 
 // split places the gang as the solver split it, if all of it fits.
 func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
-	placer := &x.m.policy.placer
+	if !whole(p) {
+		return nil, false
+	}
+	placer, demand := &x.m.policy.placer, x.place(p).demand
 	var nodes []sched.NodeTasks
 	for _, s := range p.split {
-		if s.Count < 1 {
+		tasks := int(math.Round(s.Count))
+		if tasks == 0 {
 			continue
 		}
-		got, ok := placer.Place(p.option.Demand, x.m.parts.Nodes(s.Partition), int(s.Count))
+		got, ok := placer.Place(demand, x.m.parts.Nodes(s.Partition), tasks)
 		if !ok {
-			placer.Give(nodes, p.option.Demand)
+			placer.Give(nodes, demand)
 			return nil, false
 		}
 		if nodes == nil {
@@ -155,6 +160,16 @@ func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
 		}
 	}
 	return nodes, len(nodes) > 0
+}
+
+// whole tells whether the split, its counts rounded, is of all the gang. A solver may split into fractions, and
+// verified counts may be off by [solver.Tolerance].
+func whole(p *pick) bool {
+	tasks := 0.0
+	for _, s := range p.split {
+		tasks += math.Round(s.Count)
+	}
+	return tasks == float64(p.option.Count)
 }
 
 // victim is the running job behind the problem's v-th.
@@ -194,10 +209,16 @@ func tasksOn(amount, demand []float64) int {
 	n := maxTasks
 	for r, d := range demand {
 		if d > 0 {
-			n = min(n, int(amount[r]/d+1e-9))
+			n = min(n, tasksIn(amount[r], d))
 		}
 	}
 	return n
+}
+
+// tasksIn is how many tasks an amount of one resource is enough for, at most [maxTasks].
+func tasksIn(amount, each float64) int {
+	// The ratio is compared before it is converted: as an int it may not be representable.
+	return int(max(0, min(amount/each+1e-9, maxTasks)))
 }
 
 const maxTasks = 1 << 30
@@ -300,7 +321,7 @@ func (x *extraction) tightest(o *solver.Option) string {
 		fit := maxTasks
 		for r, d := range o.Demand {
 			if d > 0 {
-				fit = min(fit, int(pr.Capacity[part][r][0]/d+1e-9))
+				fit = min(fit, tasksIn(pr.Capacity[part][r][0], d))
 			}
 		}
 		if at < 0 || fit < best {

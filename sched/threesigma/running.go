@@ -23,6 +23,7 @@ type held struct {
 	nodes  []sched.NodeTasks
 	parts  *sched.Partitioning
 	demand []float64
+	scaled []float64 // demand in the problem's units
 	alloc  []solver.Split
 
 	// usage[t] is the probability that it still holds its nodes t slots from now. It is this cycle's.
@@ -46,16 +47,17 @@ func (p *Policy) holding(r *sched.Running) (*held, error) {
 
 // locate works out what the job holds in each partition, if that may have changed. A resource that left
 // with its nodes is no longer held.
-func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Partitioning) {
+func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Partitioning, u units) {
 	if h.parts == parts && sameSlice(h.nodes, r.Nodes) {
 		return
 	}
 	h.parts, h.nodes, h.alloc = parts, r.Nodes, nil
 	var err error
 	if h.demand, err = nodes.Demand(r.Job.Demand); err != nil {
-		h.demand = nil
+		h.demand, h.scaled = nil, nil
 		return
 	}
+	h.scaled = u.of(h.demand)
 	count := make([]int, parts.Len())
 	for _, n := range r.Nodes {
 		if at, ok := nodes.Index(n.Node); ok {
