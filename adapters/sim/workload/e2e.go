@@ -224,6 +224,10 @@ func identity(key, value string) bool {
 	return err != nil
 }
 
+// grain is what drawn times are rounded to. Machines differ in the last digit of math.Exp and math.Log, and
+// nanoseconds would show it; and a runtime of the log drawn again is the same to the microsecond.
+const grain = time.Microsecond
+
 // draw makes a job: the attributes and gang of a job of the log drawn
 // uniformly, which draws its class and its attributes jointly by frequency, and a runtime from
 // its cell's own distribution, linear between order statistics of the logarithm. Draws are
@@ -238,7 +242,7 @@ func (m *model) draw(id string, rng *rand.Rand) *trace.Job {
 	seconds := math.Exp(logs[lo] + float64((at-float64(lo))*(logs[hi]-logs[lo])))
 	j := &trace.Job{
 		ID: id, Tasks: donor.Tasks, Requested: donor.Requested,
-		Runtime:    max(time.Duration(seconds*float64(time.Second)), 1),
+		Runtime:    max(time.Duration(seconds*float64(time.Second)).Round(grain), 1),
 		Attributes: donor.Attributes,
 	}
 	m.drawn++
@@ -271,7 +275,7 @@ func arrivals(n int, span time.Duration, rng *rand.Rand) []time.Duration {
 	}
 	out := make([]time.Duration, n)
 	for i := range out {
-		out[i] = time.Duration(at[i] / sum * float64(span))
+		out[i] = time.Duration(at[i] / sum * float64(span)).Truncate(grain)
 	}
 	return out
 }
