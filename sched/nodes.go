@@ -91,6 +91,12 @@ func (n *Node) validate() error {
 	return nil
 }
 
+// equal tells whether the nodes are the same in all that placement depends on.
+func (n *Node) equal(o *Node) bool {
+	return n.Name == o.Name && maps.Equal(n.Labels, o.Labels) &&
+		(n.Capacity == nil) == (o.Capacity == nil) && maps.Equal(n.Capacity, o.Capacity)
+}
+
 func (ns *NodeSet) fillCapacity() {
 	width := len(ns.resources)
 	ns.capacity = make([]float64, len(ns.nodes)*width)

@@ -219,7 +219,8 @@ type EventKind int
 
 // The events a cluster reports.
 const (
-	// NodeUp adds or replaces Event.Node.
+	// NodeUp adds or replaces Event.Node. One that changes nothing, as a heartbeat, costs next to nothing; any
+	// other makes a new [NodeSet] at the next cycle, once for all changes since the last.
 	NodeUp EventKind = iota + 1
 	// NodeDown removes the node named Event.Node.Name. What becomes of jobs that ran there is told by
 	// events of their own.

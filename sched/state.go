@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func (j *tracked) places(of *NodeSet) []int32 {
 type state struct {
 	jobs     map[string]*tracked
 	nodes    map[string]*Node
-	order    []string // node names, as they came
+	order    []*Node // as they came; those that nodes does not hold are gone
 	set      *NodeSet
 	stale    bool // nodes have changed since set was made
 	free     []float64
@@ -140,14 +141,20 @@ func (s *state) nodeUp(e *Event) error {
 	if e.Node == nil {
 		return bad(e, "no node")
 	}
+	n := s.nodes[e.Node.Name]
+	if n != nil && n.equal(e.Node) {
+		return nil // a sign of life
+	}
 	if err := e.Node.validate(); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadEvent, err)
 	}
-	if s.nodes[e.Node.Name] == nil {
-		s.order = append(s.order, e.Node.Name)
+	if n == nil {
+		n = new(Node)
+		s.nodes[e.Node.Name] = n
+		s.order = append(s.order, n)
 	}
-	n := *e.Node
-	s.nodes[n.Name] = &n
+	// The host may go on to use its maps; what is compared with next time must not change with them.
+	*n = Node{Name: e.Node.Name, Labels: maps.Clone(e.Node.Labels), Capacity: maps.Clone(e.Node.Capacity)}
 	s.stale = true
 	return nil
 }
@@ -159,8 +166,7 @@ func (s *state) nodeDown(e *Event) error {
 	if s.nodes[e.Node.Name] == nil {
 		return bad(e, "unknown node")
 	}
-	delete(s.nodes, e.Node.Name)
-	s.order = slices.DeleteFunc(s.order, func(name string) bool { return name == e.Node.Name })
+	delete(s.nodes, e.Node.Name) // from order: when the batch is over
 	s.stale = true
 	return nil
 }
@@ -429,9 +435,10 @@ func emptied(jobs []*tracked) []*tracked {
 }
 
 func (s *state) rebuild() {
+	s.order = slices.DeleteFunc(s.order, func(n *Node) bool { return s.nodes[n.Name] != n })
 	nodes := make([]Node, len(s.order))
-	for i, name := range s.order {
-		nodes[i] = *s.nodes[name]
+	for i, n := range s.order {
+		nodes[i] = *n
 	}
 	// Every node was validated when it came, and names are keys of a map.
 	s.set, _ = NewNodeSet(nodes)
