@@ -123,9 +123,14 @@ func trained() (*predict.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, past := range map[string][]float64{"batch": {3.8, 4.0, 4.3}, "report": {0.4, 0.5, 0.7}, "archive": {0.9, 1.0, 1.1}} {
-		for _, t := range past {
-			if err := h.Observe(predict.Job{Attributes: attributes(name)}, t); err != nil {
+	for _, past := range []struct {
+		name    string
+		seconds []float64
+	}{
+		{"batch", []float64{3.8, 4.0, 4.3}}, {"report", []float64{0.4, 0.5, 0.7}}, {"archive", []float64{0.9, 1.0, 1.1}},
+	} {
+		for _, t := range past.seconds {
+			if err := h.Observe(predict.Job{Attributes: attributes(past.name)}, t); err != nil {
 				return nil, err
 			}
 		}
