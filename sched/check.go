@@ -110,7 +110,7 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 		_, err := s.Nodes.Demand(job.Demand)
 		return fmt.Errorf("%w: start of job %q: %w", ErrInvalidPlan, job.ID, err)
 	}
-	tasks := 0
+	tasks := int64(0) // a plan may list more than an int holds
 	for _, nt := range d.Nodes {
 		n, ok := s.Nodes.Index(nt.Node)
 		switch {
@@ -121,13 +121,13 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 		case !job.Required.Matches(s.Nodes.Node(n).Labels):
 			return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required, nt.Node)
 		}
-		tasks += nt.Tasks
+		tasks += int64(nt.Tasks)
 		if r, over := c.take(s, n, demand, float64(nt.Tasks)); over > 0 {
 			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
 				ErrInvalidPlan, job.ID, s.Nodes.resources[r], nt.Node, over)
 		}
 	}
-	if tasks != job.Tasks {
+	if tasks != int64(job.Tasks) {
 		return fmt.Errorf("%w: job %q starts %d of %d tasks", ErrInvalidPlan, job.ID, tasks, job.Tasks)
 	}
 	return nil

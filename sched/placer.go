@@ -62,7 +62,13 @@ func fitsOn(demand, free []float64) int {
 	return fit
 }
 
-func addTasks(a, b int) int { return min(a+b, maxTasks) }
+// addTasks is the sum of two numbers up to maxTasks, up to maxTasks itself; an int may hold no more.
+func addTasks(a, b int) int {
+	if a > maxTasks-b {
+		return maxTasks
+	}
+	return a + b
+}
 
 // Fits is how many tasks of the demand fit on these nodes now. Both are as
 // [NodeSet.Demand] and [Partitioning.Nodes] give them.

@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -64,6 +65,18 @@ func TestFitsToleratesRounding(t *testing.T) {
 	}
 	_, ok := p.Place(tenth, s.Nodes.All(), 1)
 	assert.False(t, ok)
+}
+
+// Nodes that hold any number of tasks add up to no more than there can be, where int has 32 bits, too.
+func TestFitsSaturates(t *testing.T) {
+	s := build(t, schedtest.Snapshot(schedtest.Nodes(3, 1)))
+	p, tiny := sched.NewPlacer(s), []float64{1e-300}
+	assert.Equal(t, math.MaxInt32, s.Nodes.Holds(tiny, s.Nodes.All()))
+	assert.Equal(t, math.MaxInt32, p.Fits(tiny, s.Nodes.All()))
+	assert.True(t, p.FitsAtLeast(tiny, s.Nodes.All(), math.MaxInt32))
+	placed, ok := p.Place(tiny, s.Nodes.All(), math.MaxInt32)
+	require.True(t, ok)
+	assert.Equal(t, []sched.NodeTasks{{Node: "n0", Tasks: math.MaxInt32}}, placed)
 }
 
 // TestPlacerNeverOvercommits places, gives back and takes at random; Fits

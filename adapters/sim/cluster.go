@@ -112,7 +112,7 @@ func (w *world) start(d *sched.Decision) error {
 // reserve takes what the gang needs, all of it or nothing.
 func (w *world) reserve(j *job, nodes []sched.NodeTasks) bool {
 	places := w.places.take(len(nodes))
-	total, done := 0, 0
+	total, done := int64(0), 0
 	for _, nt := range nodes {
 		n, ok := w.nodes.Index(nt.Node)
 		if !ok || nt.Tasks < 1 || nt.Tasks > j.Tasks || !j.Required.Matches(w.nodes.Node(n).Labels) {
@@ -123,9 +123,9 @@ func (w *world) reserve(j *job, nodes []sched.NodeTasks) bool {
 			break
 		}
 		done++
-		total += nt.Tasks
+		total += int64(nt.Tasks)
 	}
-	if done < len(nodes) || total != j.Tasks {
+	if done < len(nodes) || total != int64(j.Tasks) {
 		for _, p := range places[:done] {
 			w.put(j, p)
 		}

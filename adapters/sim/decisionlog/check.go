@@ -178,7 +178,7 @@ func newMachine(n *Node) (*machine, error) {
 			return nil, fmt.Errorf("%w: node %q offers %g of %q", ErrSyntax, n.Node, amount, name)
 		}
 	}
-	if whole := n.Capacity["node"]; whole < 1<<53 && n.Tasks != int(whole) {
+	if whole := n.Capacity["node"]; whole < 1<<53 && float64(n.Tasks) != math.Floor(whole) {
 		return nil, fmt.Errorf(`%w: node %q offers %d tasks, by its capacity %g`, ErrMismatch, n.Node, n.Tasks, whole)
 	}
 	return m, nil
