@@ -8,9 +8,10 @@ import (
 // Limits of what Validate accepts. They are far beyond any cluster, and keep
 // engines' index arithmetic within range.
 const (
-	maxSlots = 1 << 20
-	maxCount = math.MaxInt32
-	maxValue = 1e15
+	maxSlots  = 1 << 20
+	maxCount  = math.MaxInt32
+	maxAmount = 1e24 // of a resource: a million nodes' memory in bytes is 1e19
+	maxValue  = 1e15 // of options and preemptions
 )
 
 // Validate says whether p is well formed: lengths agree, numbers are finite and
@@ -40,8 +41,9 @@ func invalid(field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", ErrInvalid, field, fmt.Sprintf(format, args...))
 }
 
-// amount reports whether v is finite, not negative, and not absurdly large.
-func amount(v float64) bool { return v >= 0 && v <= maxValue }
+// amount reports whether v can be an amount of a resource: finite, not negative, and not
+// absurdly large.
+func amount(v float64) bool { return v >= 0 && v <= maxAmount }
 
 func validateCapacity(p *Problem) error {
 	for i, x := range p.Partitions {
@@ -62,7 +64,7 @@ func validateCapacity(p *Problem) error {
 			}
 			for t, v := range bySlot {
 				if !amount(v) {
-					return invalid(fmt.Sprintf("capacity[%d][%d][%d]", x, r, t), "%v is not in [0, %g]", v, maxValue)
+					return invalid(fmt.Sprintf("capacity[%d][%d][%d]", x, r, t), "%v is not in [0, %g]", v, maxAmount)
 				}
 			}
 		}
@@ -128,7 +130,7 @@ func checkDemand(p *Problem, demand []float64) (field, why string) {
 	}
 	for r, d := range demand {
 		if !amount(d) {
-			return fmt.Sprintf("demand[%d]", r), fmt.Sprintf("%v is not in [0, %g]", d, maxValue)
+			return fmt.Sprintf("demand[%d]", r), fmt.Sprintf("%v is not in [0, %g]", d, maxAmount)
 		}
 	}
 	return "", ""
@@ -151,7 +153,7 @@ func validateRunning(p *Problem) error {
 }
 
 func checkRunning(p *Problem, run *Running, mark []int, stamp int) (field, why string) {
-	if !amount(run.PreemptCost) {
+	if !(run.PreemptCost >= 0 && run.PreemptCost <= maxValue) {
 		return "preempt_cost", fmt.Sprintf("%v is not in [0, %g]", run.PreemptCost, maxValue)
 	}
 	if len(run.Usage) > p.Slots {

@@ -48,6 +48,9 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.pre.Reset(&w.in)
 	w.sortOptions()
 	done := w.fill(ctx) && w.preempt(ctx)
+	if !w.st.Settle() {
+		w.st.Spare(w.pre.ByCost)
+	}
 	stop := solver.StopIterations
 	switch {
 	case done:

@@ -172,7 +172,9 @@ func (w *workspace) iterate(forgive float64) {
 		l.undo(w)
 		return
 	}
-	w.keep()
+	if !w.keep() {
+		l.relist(w)
+	}
 }
 
 // ruin takes n random jobs out.

@@ -165,13 +165,18 @@ func (w *workspace) gap() float64 {
 	return (b - w.best.Value) / math.Max(math.Abs(b), 1e-9)
 }
 
-// keep makes cur the best plan if it is better.
-func (w *workspace) keep() {
-	if w.cur.Value <= w.best.Value+float64(1e-12*math.Abs(w.best.Value)) {
-		return
+// keep makes cur the best plan if it is better. It reports whether cur still has
+// all its jobs: rounding may have let in more than fits.
+func (w *workspace) keep() bool {
+	least := w.best.Value + float64(1e-12*math.Abs(w.best.Value))
+	if w.cur.Value <= least {
+		return true
 	}
-	w.cur.Rebuild()
-	w.best.Copy(&w.cur)
+	stood := w.cur.Settle()
+	if w.cur.Value > least {
+		w.best.Copy(&w.cur)
+	}
+	return stood
 }
 
 // run is the whole search.

@@ -52,6 +52,17 @@ func awkwardProblems() []awkward {
 	bytes := build(1, []float64{3e11}, option(3, 10, 0), option(1, 1, 0))
 	bytes.Jobs[0].Options[0].Demand = []float64{1e11}
 	bytes.Jobs[1].Options[0].Demand = []float64{1e11}
+	const tebi = 1 << 40 // a hundred thousand nodes of 4 TiB, in bytes
+	large := build(1, []float64{4e5 * tebi}, option(99_999, 10, 0), option(1, 3, 0))
+	for j, d := range []float64{4 * tebi, 4*tebi - 5} {
+		large.Jobs[j].Options[0].Demand = []float64{d}
+	}
+	trace := build(1, []float64{0}, option(2, 10, 0), option(1, 5, 0))
+	trace.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1 << 36}, Usage: []float64{1}, Alloc: []solver.Split{{Partition: 0, Count: 2}}}}
+	trace.Jobs[0].Options[0].Demand = []float64{1} // of the tail of a running job, all of a kibibyte
+	trace.Jobs[1].Options[0].Demand = []float64{1 << 10}
+	denormal := build(1, []float64{1e-310}, option(1, 5, 0))
+	denormal.Jobs[0].Options[0].Demand = []float64{1e-310}
 	thirds := build(1, []float64{1}, option(3, 10, 0))
 	thirds.Jobs[0].Options[0].Demand = []float64{1.0 / 3}
 	return []awkward{
@@ -70,6 +81,9 @@ func awkwardProblems() []awkward {
 		{"preemption does not pay", costly, 0},
 		{"running job that holds nothing", idle, 10},
 		{"bytes", bytes, 10},
+		{"bytes of a large cluster", large, 13},
+		{"little of what a running job holds", trace, 12},
+		{"next to nothing of next to nothing", denormal, 5},
 		{"thirds", thirds, 10},
 	}
 }

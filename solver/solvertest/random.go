@@ -2,6 +2,7 @@ package solvertest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/hedgesched/hedge/solver"
@@ -70,4 +71,70 @@ func demand(r *rand.Rand, R int) []float64 {
 		d[i] = float64(r.IntN(5)) / 2
 	}
 	return d
+}
+
+// Mixed returns a random problem whose numbers are of very different magnitudes, from next
+// to nothing to what [solver.Validate] just accepts: up to 8 jobs, 3 partitions, 2 resources,
+// 4 slots and 4 running jobs.
+func Mixed(seed uint64) *solver.Problem {
+	r := rand.New(rand.NewPCG(seed, 17))
+	p := random(r, 1+r.IntN(8), 5, 3, 2, 4, r.IntN(5), 6)
+	m := magnitudes{r}
+	for x := range p.Capacity {
+		for i := range p.Capacity[x] {
+			m.mix(p.Capacity[x][i], largestAmount)
+		}
+	}
+	for j := range p.Jobs {
+		for i := range p.Jobs[j].Options {
+			o := &p.Jobs[j].Options[i]
+			m.mix(o.Demand, largestAmount)
+			m.mix(o.Usage, 1)
+			o.Value = m.of(o.Value, largestValue)
+			if r.IntN(8) == 0 {
+				o.Count = 1 + r.IntN(math.MaxInt32)
+			}
+		}
+	}
+	for k := range p.Running {
+		run := &p.Running[k]
+		m.mix(run.Demand, largestAmount)
+		m.mix(run.Usage, 1)
+		run.PreemptCost = m.of(run.PreemptCost, largestValue)
+		for i := range run.Alloc {
+			if r.IntN(8) == 0 {
+				run.Alloc[i].Count = 1 + r.IntN(math.MaxInt32)
+			}
+		}
+	}
+	return p
+}
+
+// What Validate accepts.
+const (
+	largestAmount = 1e24
+	largestValue  = 1e15
+)
+
+type magnitudes struct{ *rand.Rand }
+
+// mix changes about half of the numbers' magnitudes.
+func (m magnitudes) mix(list []float64, most float64) {
+	for i, v := range list {
+		if m.IntN(2) == 0 {
+			list[i] = m.of(v, most)
+		}
+	}
+}
+
+// of is v times a power of ten, mostly a moderate one.
+func (m magnitudes) of(v, most float64) float64 {
+	e := m.NormFloat64() * 8
+	if m.IntN(12) == 0 {
+		e = -330 * m.Float64()
+	}
+	if w := v * math.Pow(10, e); v == 0 || w > 0 {
+		return min(w, most)
+	}
+	return math.SmallestNonzeroFloat64
 }

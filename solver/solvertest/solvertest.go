@@ -104,6 +104,7 @@ func Cases() []Case {
 		{"canceled", "", checkCanceled},
 		{"notices the end of ctx", "", checkNotices},
 		{"awkward problems", "", checkAwkward},
+		{"mixed magnitudes", "", checkMixed},
 		{"problem is left alone", "", checkUntouched},
 	}
 }
@@ -272,6 +273,17 @@ func checkLarger(e solver.Solver, _ Caps) error {
 	for seed, jobs := range []int{1, 5, 20, 60, 150} {
 		if _, err := solve(e, Random(uint64(seed), jobs), solver.Options{Work: work}); err != nil {
 			return fmt.Errorf("Random(%d, %d): %w", seed, jobs, err)
+		}
+	}
+	return nil
+}
+
+func checkMixed(e solver.Solver, c Caps) error {
+	for seed := range c.seeds() {
+		for _, rule := range []solver.Splits{solver.SplitsInteger, solver.SplitsContinuous} {
+			if _, err := solve(e, Mixed(seed), solver.Options{Work: work, Splits: rule}); err != nil {
+				return fmt.Errorf("Mixed(%d) with split rule %d: %w", seed, rule, err)
+			}
 		}
 	}
 	return nil

@@ -13,6 +13,13 @@ import (
 // inside solver.Tolerance.
 const eps = 1e-9
 
+// tiny is an amount that is taken as none: sums of such stay far below what
+// solver.Verify tolerates in any row, and their inverses would overflow.
+const tiny = 0x1p-100
+
+// steepest bounds 1/usage where usage next to nothing is followed by more.
+const steepest = 0x1p300
+
 // Demand is what one task holds of resource R, in scaled units.
 type Demand struct {
 	R      int
@@ -62,6 +69,7 @@ type Instance struct {
 	MaxParts int
 
 	scale, mean, maxCap []float64
+	slack               []float64 // half of what Verify lets each row be exceeded by
 	inv                 []float64
 	demands             []Demand
 }
@@ -93,17 +101,21 @@ func (in *Instance) loadCapacity() {
 			}
 		}
 		in.scale[r], in.mean[r] = 1, 0
-		if largest > 0 {
+		if largest >= tiny {
 			_, e := math.Frexp(largest)
 			in.scale[r] = math.Ldexp(1, -e)
 		}
 	}
-	in.Cap = resize(in.Cap, in.Rows)
+	in.Cap, in.slack = resize(in.Cap, in.Rows), resize(in.slack, in.Rows)
 	i := 0
 	for x := range p.Capacity {
 		for r, bySlot := range p.Capacity[x] {
 			for _, v := range bySlot {
+				if v < tiny {
+					v = 0
+				}
 				in.Cap[i] = v * in.scale[r]
+				in.slack[i] = solver.Tolerance / 2 * max(in.scale[r], in.Cap[i])
 				in.mean[r] += in.Cap[i] / float64(in.T)
 				i++
 			}
@@ -168,15 +180,15 @@ func (in *Instance) loadOptions(splits solver.Splits) {
 func (in *Instance) addOption(j, i int, splits solver.Splits) {
 	src := &in.P.Jobs[j].Options[i]
 	o := Option{Job: j, Index: i, Start: src.Start, Count: float64(src.Count), Value: src.Value,
-		Whole: splits.Integral(src), Usage: src.Usage}
+		Whole: splits.Integral(src), Usage: noticed(src)}
 	v0, d0 := len(in.inv), len(in.demands)
 	span := 0.0
-	for _, u := range src.Usage {
-		in.inv = append(in.inv, 1/u)
+	for _, u := range o.Usage {
+		in.inv = append(in.inv, min(1/u, steepest))
 		span += u
 	}
 	for r, d := range src.Demand {
-		if d > 0 {
+		if d >= tiny {
 			in.demands = append(in.demands, Demand{R: r, D: d * in.scale[r], Inv: 1 / (d * in.scale[r])})
 			if in.mean[r] > 0 {
 				o.Area += o.Count * span * d * in.scale[r] / in.mean[r]
@@ -195,6 +207,19 @@ func (in *Instance) addOption(j, i int, splits solver.Splits) {
 	}
 	o.Dead = total < o.Count*(1-eps)
 	in.Opts = append(in.Opts, o)
+}
+
+// noticed is o's usage up to where the rest of it uses next to nothing.
+func noticed(o *solver.Option) []float64 {
+	most := 0.0
+	for _, d := range o.Demand {
+		most = max(most, d*float64(o.Count))
+	}
+	n := len(o.Usage)
+	for n > 0 && o.Usage[n-1]*most < tiny {
+		n--
+	}
+	return o.Usage[:n]
 }
 
 // sortOptions orders by falling value, then by index; insertion sort, because

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hedgesched/hedge/solver"
@@ -76,6 +77,73 @@ func (s *State) Rebuild() {
 		if o >= 0 {
 			s.take(j, &in.Opts[o], 1)
 			s.Value += in.Opts[o].Value
+		}
+	}
+}
+
+// Settle recomputes Res and Value from the choices and, should rounding have let
+// in more than fits, drops jobs until all do, the least valuable first. It
+// reports whether the plan stood as it was. Amounts that differ by many orders of
+// magnitude, added and taken off again, are what may let too much in.
+func (s *State) Settle() bool {
+	s.Rebuild()
+	stood := true
+	for r, v := range s.Res {
+		stood = stood && v >= -s.In.slack[r]
+	}
+	return stood || s.repair()
+}
+
+// repair adds jobs up afresh, without taking anything off, and drops those that do not fit.
+func (s *State) repair() bool {
+	in := s.In
+	room, use := append([]float64(nil), in.Cap...), make([]float64, in.Rows)
+	for m, on := range s.Preempted {
+		if on {
+			for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
+				room[in.RunRow[i]] += in.RunAmt[i]
+			}
+		}
+	}
+	jobs := make([]int, 0, len(s.Choice))
+	for j, o := range s.Choice {
+		if o >= 0 {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b int) int {
+		return cmp.Compare(in.Opts[s.Choice[b]].Value, in.Opts[s.Choice[a]].Value)
+	})
+	stood := true
+	for _, j := range jobs {
+		fits := true
+		s.rows(j, func(row int, amount float64) {
+			fits = fits && use[row]+amount <= room[row]+max(in.slack[row], float64(solver.Tolerance/2*room[row]))
+		})
+		if !fits {
+			s.Choice[j], stood = -1, false
+			continue
+		}
+		s.rows(j, func(row int, amount float64) { use[row] += amount })
+	}
+	s.Rebuild()
+	return stood
+}
+
+// rows calls add with every row that job j uses and how much.
+func (s *State) rows(j int, add func(row int, amount float64)) {
+	in := s.In
+	o := &in.Opts[s.Choice[j]]
+	for i := o.P0; i < o.P1; i++ {
+		q := s.Split[j*in.MaxParts+i-o.P0]
+		if q == 0 {
+			continue
+		}
+		for _, d := range o.Demand {
+			lo := (in.Part[i]*in.R+d.R)*in.T + o.Start
+			for t, u := range o.Usage {
+				add(lo+t, float64(q*d.D*u))
+			}
 		}
 	}
 }
@@ -190,12 +258,40 @@ func (s *State) Needed(m int) bool {
 	in := s.In
 	s.Ops += 4
 	for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
-		a := in.RunAmt[i]
-		if s.Res[in.RunRow[i]] < a-float64(eps*a) {
+		a, row := in.RunAmt[i], in.RunRow[i]
+		short := a - s.Res[row]
+		if short > eps*a || (short > in.slack[row]/2 && s.short(row, m)) {
 			return true
 		}
 	}
 	return false
+}
+
+// short says whether the row is too small without what preempted job m holds, from scratch:
+// rounding of a large amount looks like use of a small one.
+func (s *State) short(row, m int) bool {
+	in := s.In
+	room, use := in.Cap[row], 0.0
+	for k, on := range s.Preempted {
+		if on && k != m {
+			for i := in.RunOff[k]; i < in.RunOff[k+1]; i++ {
+				if in.RunRow[i] == row {
+					room += in.RunAmt[i]
+				}
+			}
+		}
+	}
+	for j, o := range s.Choice {
+		if o >= 0 {
+			s.rows(j, func(r int, amount float64) {
+				if r == row {
+					use += amount
+				}
+			})
+		}
+	}
+	s.Ops += int64(len(s.Choice))
+	return use > room+in.slack[row]/2
 }
 
 // Spare lets every preempted job run on whose room nobody needs; byCost lists
