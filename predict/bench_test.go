@@ -34,10 +34,10 @@ func million(b *testing.B) (h *predict.History, jobs []predict.Job, megabytes fl
 	runtime.ReadMemStats(&before)
 	n := 0
 	for ; h.Len() < 1_000_000; n++ {
-		require.NoError(b, h.Observe(benchJob(n), float64(n%1000)))
+		require.NoError(b, h.Observe(predict.Observation{Job: benchJob(n), Runtime: float64(n % 1000)}))
 	}
 	for i := range 100_000 { // some feature values with more history than one run
-		require.NoError(b, h.Observe(benchJob(i%5000), float64(i%777)))
+		require.NoError(b, h.Observe(predict.Observation{Job: benchJob(i % 5000), Runtime: float64(i % 777)}))
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -64,7 +64,7 @@ func BenchmarkMillion(b *testing.B) {
 	b.Run("observe", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if err := h.Observe(jobs[i%len(jobs)], float64(i%1000)); err != nil {
+			if err := h.Observe(predict.Observation{Job: jobs[i%len(jobs)], Runtime: float64(i % 1000)}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -74,7 +74,7 @@ func BenchmarkMillion(b *testing.B) {
 		var t timing
 		for i := 0; b.Loop(); i++ {
 			job := jobs[i%len(jobs)]
-			if err := h.Observe(job, float64(i%1000)); err != nil {
+			if err := h.Observe(predict.Observation{Job: job, Runtime: float64(i % 1000)}); err != nil {
 				b.Fatal(err)
 			}
 			t.predict(h, job)
@@ -89,14 +89,14 @@ func BenchmarkContention(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			h := newHistory(b, nil)
 			for i := range 20_000 {
-				require.NoError(b, h.Observe(benchJob(i%5000), float64(i%777)))
+				require.NoError(b, h.Observe(predict.Observation{Job: benchJob(i % 5000), Runtime: float64(i % 777)}))
 			}
 			b.RunParallel(func(pb *testing.PB) {
 				for i := 1; pb.Next(); i++ {
 					job := benchJob(i % 5000)
 					if every == 0 || i%every != 0 {
 						h.Predict(job)
-					} else if err := h.Observe(job, float64(i%777)); err != nil {
+					} else if err := h.Observe(predict.Observation{Job: job, Runtime: float64(i % 777)}); err != nil {
 						b.Error(err)
 					}
 				}
@@ -116,7 +116,7 @@ func BenchmarkPredict(b *testing.B) {
 		}}
 	}
 	for i := range 5000 {
-		require.NoError(b, h.Observe(jobs[i%8], float64(1000+i*7919%1777*(1+i%4))))
+		require.NoError(b, h.Observe(predict.Observation{Job: jobs[i%8], Runtime: float64(1000 + i*7919%1777*(1+i%4))}))
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

@@ -26,10 +26,10 @@ func userAndName() []predict.Feature {
 func TestSharesByHand(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: userAndName(), Blend: 2})
 	for _, x := range []float64{10, 20, 30} {
-		require.NoError(t, h.Observe(nameJob("u", "x"), x))
+		require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u", "x"), Runtime: x}))
 	}
 	for range 2 {
-		require.NoError(t, h.Observe(nameJob("u", "y"), 100))
+		require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u", "y"), Runtime: 100}))
 	}
 	best := map[string]predict.Candidate{}
 	for _, c := range h.Explain(nameJob("u", "x")) {
@@ -53,10 +53,10 @@ func TestSharesByHand(t *testing.T) {
 func TestUnseenMassComesFromABroaderHistory(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: userAndName()[1:], Blend: 1})
 	for range 40 {
-		require.NoError(t, h.Observe(nameJob("u", "long"), 1000))
+		require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u", "long"), Runtime: 1000}))
 	}
 	for n := 1; n <= 10; n++ {
-		require.NoError(t, h.Observe(nameJob("u", "x"), 10))
+		require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u", "x"), Runtime: 10}))
 		if n < 2 { // not trusted yet
 			continue
 		}
@@ -75,7 +75,7 @@ func TestBlendFollowsWhatPredicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 400 {
 		n := rng.IntN(4)
-		require.NoError(t, h.Observe(nameJob("u"+strconv.Itoa(rng.IntN(2)), "n"+strconv.Itoa(n)), 100*float64(n+1)*(1+rng.Float64()/50)))
+		require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u"+strconv.Itoa(rng.IntN(2)), "n"+strconv.Itoa(n)), Runtime: 100 * float64(n+1) * (1 + rng.Float64()/50)}))
 	}
 	d := h.Predict(nameJob("u1", "n2")).Dist
 	require.Greater(t, d.CDF(307)-d.CDF(299), 0.98)
@@ -90,7 +90,7 @@ func TestIntervalsAreCalibrated(t *testing.T) {
 			h := newHistory(t, &predict.HistoryOptions{Features: userAndName()})
 			draw := func() float64 { return math.Exp(5 + rng.NormFloat64()) }
 			for i := range samples * 10 {
-				require.NoError(t, h.Observe(nameJob("u", "n"+strconv.Itoa(i%10)), draw()))
+				require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u", "n"+strconv.Itoa(i%10)), Runtime: draw()}))
 			}
 			d := h.Predict(nameJob("u", "n1")).Dist
 			lo, hi := d.Quantile(0.1), d.Quantile(0.9)
@@ -109,10 +109,10 @@ func TestIntervalsAreCalibrated(t *testing.T) {
 func TestForecastsFollowChanges(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{predict.All()}})
 	for range 1000 {
-		require.NoError(t, h.Observe(predict.Job{}, 10))
+		require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{}, Runtime: 10}))
 	}
 	for range 20 {
-		require.NoError(t, h.Observe(predict.Job{}, 100))
+		require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{}, Runtime: 100}))
 	}
 	require.InDelta(t, 0.5+0.5*20/1020, 1-h.Predict(predict.Job{}).Dist.CDF(50), 0.02)
 }
@@ -123,7 +123,7 @@ func TestForecastsAreBounded(t *testing.T) {
 		h := newHistory(t, &predict.HistoryOptions{Bins: bins, Recent: 50})
 		rng := rand.New(rand.NewPCG(4, 4))
 		for i := range 2000 {
-			require.NoError(t, h.Observe(nameJob("u"+strconv.Itoa(i%3), "n"+strconv.Itoa(i%5)), rng.ExpFloat64()))
+			require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u"+strconv.Itoa(i%3), "n"+strconv.Itoa(i%5)), Runtime: rng.ExpFloat64()}))
 		}
 		d := h.Predict(nameJob("u1", "n1")).Dist.(interface{ Len() int })
 		require.LessOrEqual(t, d.Len(), 3*bins)
@@ -143,7 +143,7 @@ func TestDistributionsAreNeverPoints(t *testing.T) {
 			if rng.IntN(10) == 0 {
 				x = math.Exp(spread * rng.NormFloat64())
 			}
-			require.NoError(t, h.Observe(j, x))
+			require.NoError(t, h.Observe(predict.Observation{Job: j, Runtime: x}))
 			p := h.Predict(j)
 			require.NotZero(t, p.Samples)
 			require.IsType(t, &dist.Histogram{}, p.Dist, "seed %d", seed)

@@ -15,7 +15,7 @@ func ExampleHistory() {
 	}
 	train := predict.Job{Attributes: map[string]string{"user": "u7", "name": "resnet"}}
 	for _, runtime := range []float64{310, 300, 320, 305, 900, 300, 310} {
-		if err := h.Observe(train, runtime); err != nil {
+		if err := h.Observe(predict.Observation{Job: train, Runtime: runtime}); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -28,7 +28,7 @@ func ExampleHistory() {
 func ExampleHistory_Save() {
 	h, _ := predict.NewHistory(nil)
 	job := predict.Job{Attributes: map[string]string{"user": "u7"}}
-	_ = h.Observe(job, 60)
+	_ = h.Observe(predict.Observation{Job: job, Runtime: 60})
 
 	var file bytes.Buffer
 	if err := h.Save(&file); err != nil {
@@ -47,7 +47,7 @@ func ExamplePointwise() {
 		predict.Attr("user"), predict.Attr("user", "name"), predict.Combine(predict.Attr("user"), predict.HourOfDay()),
 	}})
 	jvu := predict.Pointwise(h)
-	_ = jvu.Observe(predict.Job{Attributes: map[string]string{"user": "u7"}}, 60)
+	_ = jvu.Observe(predict.Observation{Job: predict.Job{Attributes: map[string]string{"user": "u7"}}, Runtime: 60})
 	lo, hi := jvu.Predict(predict.Job{Attributes: map[string]string{"user": "u7"}}).Dist.Bounds()
 	fmt.Println(lo, hi)
 	// Output: 60 60

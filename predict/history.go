@@ -315,16 +315,16 @@ func (h *History) forecast(cands []choice) (*dist.Histogram, error) {
 	return b.forecast(cands, h.opts.Blend, h.opts.Bins)
 }
 
-// Observe learns that the job ran for runtime seconds: each of its feature
+// Observe learns from a completed run: each of the job's feature
 // values scores its experts by what they would have said, then learns. NaN,
 // infinite and negative runtimes, and those beyond [MaxRuntime], are refused
 // with [ErrRuntime] and change nothing.
-func (h *History) Observe(job Job, runtime float64) error {
-	if err := checkRuntime(job, runtime); err != nil {
+func (h *History) Observe(o Observation) error {
+	if err := o.check(); err != nil {
 		return err
 	}
 	var v values
-	h.plan.values(job, &v)
+	h.plan.values(o.Job, &v)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for f := range h.plan.features {
@@ -333,16 +333,18 @@ func (h *History) Observe(job Job, runtime float64) error {
 		if !ok {
 			continue
 		}
-		if err := h.table.use(key).observe(runtime, &h.opts, h.scratch); err != nil {
+		if err := h.table.use(key).observe(o.Runtime, &h.opts, h.scratch); err != nil {
 			return fmt.Errorf("predict: feature %s: %w", h.plan.names[f], err)
 		}
 	}
 	return nil
 }
 
-func checkRuntime(job Job, runtime float64) error {
-	if !(runtime >= 0 && runtime <= MaxRuntime) {
-		return fmt.Errorf("%w: job %q ran %v s", ErrRuntime, job.ID, runtime)
+func isRuntime(t float64) bool { return t >= 0 && t <= MaxRuntime }
+
+func (o *Observation) check() error {
+	if !isRuntime(o.Runtime) {
+		return fmt.Errorf("%w: job %q ran %v s", ErrRuntime, o.Job.ID, o.Runtime)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 func TestExpertsByHand(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{predict.All()}, Recent: 2})
 	for _, x := range []float64{10, 20, 40, 20} {
-		require.NoError(t, h.Observe(predict.Job{}, x))
+		require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{}, Runtime: x}))
 	}
 	got := h.Explain(predict.Job{})
 	require.Len(t, got, 4)
@@ -83,7 +83,7 @@ func TestExpertsByHand(t *testing.T) {
 func TestForgettingErrors(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{predict.All()}, Forget: 0.5})
 	for _, x := range []float64{10, 20, 15} {
-		require.NoError(t, h.Observe(predict.Job{}, x))
+		require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{}, Runtime: x}))
 	}
 	require.InDelta(t, (0.5*10+0)/(0.5*20+15), h.Explain(predict.Job{})[0].NMAE, 1e-12)
 }
@@ -94,7 +94,7 @@ func TestChoosesTheFeatureThatPredicts(t *testing.T) {
 	for i := range 200 {
 		n := i % 4
 		j := predict.Job{Attributes: map[string]string{"user": "u" + strconv.Itoa(rng.IntN(2)), "name": "n" + strconv.Itoa(n)}}
-		require.NoError(t, h.Observe(j, float64(100*(n+1))+rng.Float64()))
+		require.NoError(t, h.Observe(predict.Observation{Job: j, Runtime: float64(100*(n+1)) + rng.Float64()}))
 	}
 	p := h.Predict(predict.Job{Attributes: map[string]string{"user": "u0", "name": "n2"}})
 	require.Equal(t, "name", p.Expert.Feature)
@@ -109,7 +109,7 @@ func TestTiesGoToTheMoreSpecific(t *testing.T) {
 	})
 	j := predict.Job{Attributes: map[string]string{"user": "u", "name": "n"}}
 	for range 3 {
-		require.NoError(t, h.Observe(j, 60))
+		require.NoError(t, h.Observe(predict.Observation{Job: j, Runtime: 60}))
 	}
 	require.Equal(t, "user+name", h.Predict(j).Expert.Feature)
 	require.Equal(t, "u n", h.Predict(j).Expert.Value)
@@ -123,7 +123,7 @@ func TestColdStart(t *testing.T) {
 	require.InDelta(t, 600, p.Point, 1e-6)
 	require.InDelta(t, 600, p.Dist.Quantile(0.5), 1e-6)
 
-	require.NoError(t, h.Observe(userJob("u1"), 30))
+	require.NoError(t, h.Observe(predict.Observation{Job: userJob("u1"), Runtime: 30}))
 	require.Equal(t, "user", h.Predict(userJob("u1")).Expert.Feature, "one completion of the same user")
 	require.Equal(t, "all", h.Predict(userJob("u2")).Expert.Feature, "the broadest feature")
 	require.Equal(t, 30.0, h.Predict(userJob("u2")).Point)
@@ -139,7 +139,7 @@ func TestColdStart(t *testing.T) {
 func TestEvictsTheLeastRecentlyObserved(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{predict.All(), predict.Attr("user")}, MaxValues: 3})
 	for _, u := range []string{"a", "b", "a", "c"} { // all, c and a stay
-		require.NoError(t, h.Observe(userJob(u), 10))
+		require.NoError(t, h.Observe(predict.Observation{Job: userJob(u), Runtime: 10}))
 	}
 	require.Equal(t, 3, h.Len())
 	samples := func(user string) int { // of the user's own history, 0 if forgotten
@@ -151,7 +151,7 @@ func TestEvictsTheLeastRecentlyObserved(t *testing.T) {
 		return 0
 	}
 	require.Equal(t, []int{2, 0, 1}, []int{samples("a"), samples("b"), samples("c")})
-	require.NoError(t, h.Observe(userJob("b"), 99))
+	require.NoError(t, h.Observe(predict.Observation{Job: userJob("b"), Runtime: 99}))
 	require.Equal(t, []int{0, 1, 1}, []int{samples("a"), samples("b"), samples("c")}, "what was forgotten does not come back")
 }
 
@@ -165,7 +165,7 @@ func TestForecastsStayWithinObserved(t *testing.T) {
 			j := userJob("u" + strconv.Itoa(i%5))
 			x := math.Exp(rng.NormFloat64() * 3)
 			lo, hi = min(lo, x), max(hi, x)
-			require.NoError(t, h.Observe(j, x))
+			require.NoError(t, h.Observe(predict.Observation{Job: j, Runtime: x}))
 			p := h.Predict(j)
 			eps := 1e-9 * hi
 			require.True(t, p.Point >= lo-eps && p.Point <= hi+eps, "%v outside [%v, %v]", p.Point, lo, hi)
@@ -178,7 +178,7 @@ func TestForecastsStayWithinObserved(t *testing.T) {
 func TestForecastsAreOfTheLatestHistory(t *testing.T) {
 	h := newHistory(t, nil)
 	for i := range 10 {
-		require.NoError(t, h.Observe(userJob("u"), float64(i+1)))
+		require.NoError(t, h.Observe(predict.Observation{Job: userJob("u"), Runtime: float64(i + 1)}))
 		_, hi := h.Predict(userJob("u")).Dist.Bounds()
 		require.Equal(t, float64(i+1), hi)
 	}
@@ -187,7 +187,7 @@ func TestForecastsAreOfTheLatestHistory(t *testing.T) {
 func TestObserveRefusesWithErrRuntime(t *testing.T) {
 	h := newHistory(t, nil)
 	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
-		err := h.Observe(predict.Job{ID: "j9"}, x)
+		err := h.Observe(predict.Observation{Job: predict.Job{ID: "j9"}, Runtime: x})
 		require.ErrorIs(t, err, predict.ErrRuntime)
 		require.ErrorContains(t, err, "j9")
 	}
@@ -227,7 +227,7 @@ func TestSharedParts(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{
 		d, predict.Combine(predict.Attr("user"), d), predict.HourOfDay(), predict.Combine(predict.HourOfDay(), d, d),
 	}})
-	require.NoError(t, h.Observe(predict.Job{Submitted: time.Unix(0, 0).UTC()}, 5))
+	require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{Submitted: time.Unix(0, 0).UTC()}, Runtime: 5}))
 	require.Equal(t, 1, calls)
 	require.Equal(t, "hour+d", h.Predict(predict.Job{Submitted: time.Unix(0, 0).UTC()}).Expert.Feature)
 }
@@ -263,8 +263,8 @@ func TestDerivedFeatures(t *testing.T) {
 		return predict.Job{Submitted: time.Date(2026, 3, 1, hour, 30, 0, 0, time.UTC)}
 	}
 	for range 3 {
-		require.NoError(t, h.Observe(at(9), 100))
-		require.NoError(t, h.Observe(at(10), 900))
+		require.NoError(t, h.Observe(predict.Observation{Job: at(9), Runtime: 100}))
+		require.NoError(t, h.Observe(predict.Observation{Job: at(10), Runtime: 900}))
 	}
 	require.Equal(t, 900.0, h.Predict(at(10)).Point)
 	require.Equal(t, "Sunday 10", h.Predict(at(10)).Expert.Value)
@@ -275,6 +275,6 @@ func TestDerivedFeatures(t *testing.T) {
 func TestCombinationsDoNotCollide(t *testing.T) {
 	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{predict.Attr("a", "b")}})
 	job := func(a, b string) predict.Job { return predict.Job{Attributes: map[string]string{"a": a, "b": b}} }
-	require.NoError(t, h.Observe(job("x y", "z"), 1))
+	require.NoError(t, h.Observe(predict.Observation{Job: job("x y", "z"), Runtime: 1}))
 	require.Equal(t, "all", h.Predict(job("x", "y z")).Expert.Feature)
 }

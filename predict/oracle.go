@@ -31,13 +31,13 @@ type perfect struct {
 
 func (p *perfect) Predict(job Job) Prediction {
 	t, ok := p.runtime(job)
-	if !ok || checkRuntime(job, t) != nil {
+	if !ok || !isRuntime(t) {
 		return p.prior
 	}
 	return Prediction{Dist: pointAt(t), Point: t, Expert: Expert{Estimator: "perfect"}}
 }
 
-func (p *perfect) Observe(job Job, runtime float64) error { return checkRuntime(job, runtime) }
+func (p *perfect) Observe(o Observation) error { return o.check() }
 
 // NewFixed returns the predictor that gives every job the same forecast, whose
 // point is the distribution's mean. It learns nothing.
@@ -54,8 +54,8 @@ func NewFixed(d dist.Distribution) (Predictor, error) {
 
 type fixed struct{ p Prediction }
 
-func (f *fixed) Predict(Job) Prediction                 { return f.p }
-func (f *fixed) Observe(job Job, runtime float64) error { return checkRuntime(job, runtime) }
+func (f *fixed) Predict(Job) Prediction      { return f.p }
+func (f *fixed) Observe(o Observation) error { return o.check() }
 
 // Perturbation describes the predictor of the perturbation study (section 6.3 of the paper): a
 // normal distribution around a runtime that is off by a random share.

@@ -112,6 +112,6 @@ func TestPointwise(t *testing.T) {
 	require.Equal(t, want.Expert, got.Expert)
 	lo, hi := got.Dist.Bounds()
 	require.Equal(t, []float64{want.Point, want.Point}, []float64{lo, hi})
-	require.NoError(t, p.Observe(j, 1))
+	require.NoError(t, p.Observe(predict.Observation{Job: j, Runtime: 1}))
 	require.Equal(t, want.Samples+1, h.Predict(j).Samples)
 }

@@ -66,12 +66,22 @@ type Expert struct {
 	Estimator string
 }
 
+// Observation is what one run of a job has shown: that it completed, after so many seconds. Name
+// the fields when you make one. Later versions may add fields about runs that did not complete, tasks and
+// resources used; their zero values will say what an Observation says today.
+type Observation struct {
+	// Job is the job as it was given to Predict.
+	Job Job
+	// Runtime is how long it ran, in seconds.
+	Runtime float64
+}
+
 // Predictor forecasts runtimes and learns from completions. Implementations
 // are safe for concurrent use.
 type Predictor interface {
 	// Predict never fails: without history it answers with its prior.
 	Predict(Job) Prediction
-	// Observe learns that the job ran for runtime seconds. It refuses NaN,
-	// infinite and negative runtimes and then changes nothing.
-	Observe(job Job, runtime float64) error
+	// Observe learns from a run. It refuses NaN, infinite and negative runtimes and then
+	// changes nothing.
+	Observe(Observation) error
 }

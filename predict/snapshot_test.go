@@ -22,7 +22,7 @@ func taught(t testing.TB, o *predict.HistoryOptions) *predict.History {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for i := range 300 {
 		u := strconv.Itoa(min(i%7, rng.IntN(40)))
-		require.NoError(t, h.Observe(userJob("u"+u), float64(rng.IntN(5000))))
+		require.NoError(t, h.Observe(predict.Observation{Job: userJob("u" + u), Runtime: float64(rng.IntN(5000))}))
 	}
 	return h
 }
@@ -51,8 +51,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 				p, q := h.Predict(j), back.Predict(j)
 				require.Equal(t, p.Dist.Quantile(0.7), q.Dist.Quantile(0.7))
 				x := rng.Float64() * 1e4
-				require.NoError(t, h.Observe(j, x))
-				require.NoError(t, back.Observe(j, x))
+				require.NoError(t, h.Observe(predict.Observation{Job: j, Runtime: x}))
+				require.NoError(t, back.Observe(predict.Observation{Job: j, Runtime: x}))
 			}
 			require.Equal(t, saved(t, h), saved(t, back))
 		})
@@ -63,7 +63,7 @@ func TestSnapshotIntoASmallerHistoryKeepsTheLatest(t *testing.T) {
 	o := predict.HistoryOptions{Features: []predict.Feature{predict.All(), predict.Attr("user")}}
 	h := newHistory(t, &o)
 	for _, u := range []string{"a", "b", "c"} {
-		require.NoError(t, h.Observe(userJob(u), 10))
+		require.NoError(t, h.Observe(predict.Observation{Job: userJob(u), Runtime: 10}))
 	}
 	o.MaxValues = 2
 	small := newHistory(t, &o)
@@ -150,7 +150,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, u := range []string{"u0", "u1", "u9"} {
 			require.NotNil(t, h.Predict(userJob(u)).Dist)
-			require.NoError(t, h.Observe(userJob(u), 5))
+			require.NoError(t, h.Observe(predict.Observation{Job: userJob(u), Runtime: 5}))
 		}
 		saved(t, h)
 	})

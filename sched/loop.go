@@ -233,7 +233,7 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 		if done == nil {
 			continue
 		}
-		if err := l.predictor.Observe(done.job.Features(), e.Runtime); err != nil {
+		if err := l.predictor.Observe(predict.Observation{Job: done.job.Features(), Runtime: e.Runtime}); err != nil {
 			c.Ignored = append(c.Ignored, fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err))
 			continue
 		}

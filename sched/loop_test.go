@@ -57,11 +57,11 @@ func (l *learner) Predict(j predict.Job) predict.Prediction {
 	return l.Predictor.Predict(j)
 }
 
-func (l *learner) Observe(j predict.Job, runtime float64) error {
+func (l *learner) Observe(o predict.Observation) error {
 	if l.refuse != nil {
 		return l.refuse
 	}
-	l.observed[j.ID] = runtime
+	l.observed[o.Job.ID] = o.Runtime
 	return nil
 }
 

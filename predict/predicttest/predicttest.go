@@ -69,10 +69,10 @@ func learning(t *testing.T, p predict.Predictor) {
 	for i := range 500 {
 		j := job(i)
 		valid(t, p.Predict(j))
-		require.NoError(t, p.Observe(j, math.Exp(rng.NormFloat64()*2+5)))
+		require.NoError(t, p.Observe(predict.Observation{Job: j, Runtime: math.Exp(rng.NormFloat64()*2 + 5)}))
 	}
 	for _, extreme := range []float64{0, 1e-300, 1e12} {
-		require.NoError(t, p.Observe(job(1), extreme))
+		require.NoError(t, p.Observe(predict.Observation{Job: job(1), Runtime: extreme}))
 		valid(t, p.Predict(job(1)))
 	}
 }
@@ -80,10 +80,10 @@ func learning(t *testing.T, p predict.Predictor) {
 func refuses(t *testing.T, newPredictor func() predict.Predictor) {
 	p, same := newPredictor(), newPredictor()
 	for i := range 20 {
-		require.NoError(t, p.Observe(job(i), float64(i)))
-		require.NoError(t, same.Observe(job(i), float64(i)))
+		require.NoError(t, p.Observe(predict.Observation{Job: job(i), Runtime: float64(i)}))
+		require.NoError(t, same.Observe(predict.Observation{Job: job(i), Runtime: float64(i)}))
 		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, -1e-300} {
-			require.Error(t, p.Observe(job(i), x), "runtime %v", x)
+			require.Error(t, p.Observe(predict.Observation{Job: job(i), Runtime: x}), "runtime %v", x)
 		}
 	}
 	for i := range 20 {
@@ -97,14 +97,14 @@ func deterministic(t *testing.T, newPredictor func() predict.Predictor) {
 	for i := range 300 {
 		x := rng.Float64() * 1000
 		equal(t, a.Predict(job(i)), b.Predict(job(i)))
-		require.NoError(t, a.Observe(job(i), x))
-		require.NoError(t, b.Observe(job(i), x))
+		require.NoError(t, a.Observe(predict.Observation{Job: job(i), Runtime: x}))
+		require.NoError(t, b.Observe(predict.Observation{Job: job(i), Runtime: x}))
 	}
 }
 
 func pure(t *testing.T, p predict.Predictor) {
 	for i := range 50 {
-		require.NoError(t, p.Observe(job(i), float64(10+i)))
+		require.NoError(t, p.Observe(predict.Observation{Job: job(i), Runtime: float64(10 + i)}))
 	}
 	first := p.Predict(job(5))
 	for i := range 50 {
@@ -117,7 +117,7 @@ func pure(t *testing.T, p predict.Predictor) {
 func leavesAlone(t *testing.T, p predict.Predictor) {
 	j, want := job(3), job(3)
 	p.Predict(j)
-	require.NoError(t, p.Observe(j, 5))
+	require.NoError(t, p.Observe(predict.Observation{Job: j, Runtime: 5}))
 	require.Equal(t, want, j)
 }
 
@@ -128,7 +128,7 @@ func concurrent(t *testing.T, p predict.Predictor) {
 			for i := range 200 {
 				got := p.Predict(job(i + g))
 				assert.NotNil(t, got.Dist)
-				assert.NoError(t, p.Observe(job(i+g), float64(1+i)))
+				assert.NoError(t, p.Observe(predict.Observation{Job: job(i + g), Runtime: float64(1 + i)}))
 			}
 		})
 	}

@@ -227,7 +227,7 @@ func (m *moody) Predict(j predict.Job) predict.Prediction {
 	return schedtest.Job(j.ID, 1).Runs(float64(m.rng.IntN(100))).Prediction()
 }
 
-func (*moody) Observe(predict.Job, float64) error { return nil }
+func (*moody) Observe(predict.Observation) error { return nil }
 
 // A greedy queue says once what many jobs wait for.
 func TestRestSpeaksForAllThatWaitAlike(t *testing.T) {

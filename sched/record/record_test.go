@@ -76,7 +76,7 @@ func run(t testing.TB, policy sched.Policy) {
 	require.NoError(t, err)
 	for i := range 400 {
 		job := predict.Job{Attributes: map[string]string{"user": fmt.Sprint("u", i%8)}}
-		require.NoError(t, history.Observe(job, math.Exp(4+0.8*rng.NormFloat64())))
+		require.NoError(t, history.Observe(predict.Observation{Job: job, Runtime: math.Exp(4 + 0.8*rng.NormFloat64())}))
 	}
 	loop, err := sched.NewLoop(cluster, policy, mixed{history}, sched.WithFreshPredictions())
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func odd(t testing.TB) *sched.Snapshot {
 	t.Helper()
 	set, err := sched.NewNodeSet([]sched.Node{
 		{Name: "a <&> \"b\" \u2028", Labels: map[string]string{"": "", "rack": "ü=*|"}, Capacity: sched.Resources{"cpu": 0.1, "": 0}},
-		{Name: "b"},
+		{Name: "b"}, {Name: "cordoned", Capacity: sched.Resources{}},
 	})
 	require.NoError(t, err)
 	zone := time.FixedZone("odd", 3600+17)
@@ -223,7 +223,7 @@ func odd(t testing.TB) *sched.Snapshot {
 	none := sched.NodesWith("rack", "a").And(sched.NodesWith("rack", "b"))
 	return &sched.Snapshot{
 		Now: time.Date(2024, 2, 29, 23, 59, 59, 999999999, zone), Nodes: set,
-		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0},
+		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0, 0, 0, 0},
 		Pending: []sched.Pending{
 			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Slowdown: 1.0000000000000002,
 				Required: none, Preferred: sched.NodesWith("gpu").And(sched.NodesWith("rack", "r2", "r1")), Utility: u},

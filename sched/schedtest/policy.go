@@ -312,7 +312,7 @@ func (f forecasts) Predict(j predict.Job) predict.Prediction {
 }
 
 // Observe learns nothing.
-func (forecasts) Observe(predict.Job, float64) error { return nil }
+func (forecasts) Observe(predict.Observation) error { return nil }
 
 // Forecasts is a predictor that gives the jobs their own predictions and
 // others one minute. It learns nothing and is safe for concurrent use.

@@ -80,7 +80,7 @@ type refusing struct{ predict.Predictor }
 
 var errRefused = errors.New("refused")
 
-func (refusing) Observe(predict.Job, float64) error { return errRefused }
+func (refusing) Observe(predict.Observation) error { return errRefused }
 
 func TestTrainPredictor(t *testing.T) {
 	w, err := workload.Build(synthetic(8000, 22), spec())

@@ -114,7 +114,7 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 func (w *Workload) TrainPredictor(p predict.Predictor) error {
 	for i := range w.Train {
 		s := &w.Train[i]
-		if err := p.Observe(s.Job, s.Runtime); err != nil {
+		if err := p.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime}); err != nil {
 			return fmt.Errorf("workload: train on job %q: %w", s.Job.ID, err)
 		}
 	}

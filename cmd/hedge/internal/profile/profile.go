@@ -150,7 +150,7 @@ func (w *walker) completeBefore(t time.Duration) error {
 	for len(w.pending) > 0 && w.pending[0].at < t {
 		c := heap.Pop(&w.pending).(completion)
 		j := &w.jobs[c.job]
-		if err := w.p.Observe(JobOf(j, w.o.Origin), j.Runtime.Seconds()); err != nil {
+		if err := w.p.Observe(predict.Observation{Job: JobOf(j, w.o.Origin), Runtime: j.Runtime.Seconds()}); err != nil {
 			return fmt.Errorf("job %s: %w", j.ID, err)
 		}
 	}

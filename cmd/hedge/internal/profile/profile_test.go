@@ -32,8 +32,8 @@ func (s *script) Predict(j predict.Job) predict.Prediction {
 	return s.answer
 }
 
-func (s *script) Observe(j predict.Job, runtime float64) error {
-	s.calls = append(s.calls, fmt.Sprintf("observe %s %g", j.ID, runtime))
+func (s *script) Observe(o predict.Observation) error {
+	s.calls = append(s.calls, fmt.Sprintf("observe %s %g", o.Job.ID, o.Runtime))
 	return nil
 }
 
