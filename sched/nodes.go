@@ -40,8 +40,7 @@ type column struct {
 	of     []int32 // by node, -1 without the label
 }
 
-// NewNodeSet builds a cluster of the nodes in their order. A node without
-// capacity offers {"node": 1}. It refuses, with an error that wraps [ErrInvalidNode]
+// NewNodeSet builds a cluster of the nodes in their order. It refuses, with an error that wraps [ErrInvalidNode]
 // and names the node, nodes without a name, names that come twice, and capacities that are NaN,
 // infinite or negative. Maps of the nodes must not be changed afterwards.
 func NewNodeSet(nodes []Node) (*NodeSet, error) {
@@ -60,7 +59,7 @@ func NewNodeSet(nodes []Node) (*NodeSet, error) {
 		if _, twice := ns.index[n.Name]; twice {
 			return nil, fmt.Errorf("%w: node %q comes twice", ErrInvalidNode, n.Name)
 		}
-		if len(n.Capacity) == 0 {
+		if n.Capacity == nil {
 			n.Capacity = Resources{WholeNode: 1}
 		}
 		for r := range n.Capacity {

@@ -44,6 +44,14 @@ func TestNodeSet(t *testing.T) {
 	_, ok = ns.Index("c")
 	assert.False(t, ok)
 
+	cordoned, err := sched.NewNodeSet([]sched.Node{{Name: "a", Capacity: sched.Resources{}}, {Name: "b"}})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{0, 1}, cordoned.Capacity(), "nothing is nothing; no word of it is a whole node")
+	nowhere, err := sched.NewNodeSet([]sched.Node{{Name: "a", Capacity: sched.Resources{}}})
+	require.NoError(t, err)
+	_, err = nowhere.Demand(nil)
+	require.ErrorIs(t, err, sched.ErrUnknownResource)
+
 	d, err := ns.Demand(nil)
 	require.NoError(t, err)
 	assert.Equal(t, []float64{0, 0, 1}, d)

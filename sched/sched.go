@@ -55,7 +55,8 @@ type Node struct {
 	Name string
 	// Labels are what equivalence sets select on, rack included.
 	Labels map[string]string
-	// Capacity is what the node offers; empty means {"node": 1}.
+	// Capacity is what the node offers; nil means {"node": 1}. A capacity that is not nil but
+	// empty is a node that takes nothing, as one that is cordoned.
 	Capacity Resources
 }
 

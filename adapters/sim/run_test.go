@@ -350,6 +350,29 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	require.ErrorIs(t, err, assert.AnError)
 }
 
+// Nodes that take nothing, and nodes that take more than can be counted, are in the log and pass its check.
+func TestOddCapacities(t *testing.T) {
+	nodes := []sched.Node{
+		{Name: "cordoned", Capacity: sched.Resources{}}, {Name: "whole"},
+		{Name: "endless", Capacity: sched.Resources{"node": 1e19, "cpu": math.MaxFloat64}},
+	}
+	jobs := []sim.Job{
+		{Job: sched.Job{ID: "a", Tasks: 3}, Runtime: time.Second},
+		{Job: sched.Job{ID: "b", Tasks: 1, Demand: sched.Resources{"cpu": 1e300}}, Runtime: time.Second},
+	}
+	var log bytes.Buffer
+	result, err := sim.Run(context.Background(), sim.Config{
+		Nodes: nodes, Jobs: jobs, Policy: baseline.NewFIFO(), Predictor: fixed(t), Log: &log,
+	})
+	require.NoError(t, err)
+	for _, j := range result.Jobs {
+		assert.NotEqual(t, "cordoned", j.Nodes[0].Node)
+	}
+	report, err := decisionlog.Check(&log, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 3, report.Nodes)
+}
+
 func TestResourceVectors(t *testing.T) {
 	nodes := []sched.Node{
 		{Name: "a", Capacity: sched.Resources{"cpu": 1, "gpu": 1}},

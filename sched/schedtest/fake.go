@@ -113,7 +113,7 @@ func (c *Cluster) NodeUp(n sched.Node) {
 	for r, v := range n.Capacity {
 		free[r] = v
 	}
-	if len(free) == 0 {
+	if n.Capacity == nil {
 		free[sched.WholeNode] = 1
 	}
 	c.nodes[n.Name] = free

@@ -160,13 +160,14 @@ func (c *checker) cluster(e *Event) error {
 }
 
 // newMachine checks that what a node offers makes sense and agrees with itself: its tasks are its
-// whole-node units, and stand for them where no capacity is given.
+// whole-node units, and stand for them where no capacity is given. A capacity that is given and empty, "{}", is
+// a node that takes nothing.
 func newMachine(n *Node) (*machine, error) {
 	m := &machine{capacity: n.Capacity, held: map[string]float64{}, labels: n.Labels}
 	if n.Tasks < 0 {
 		return nil, fmt.Errorf("%w: node %q offers %d tasks", ErrSyntax, n.Node, n.Tasks)
 	}
-	if len(n.Capacity) == 0 {
+	if n.Capacity == nil {
 		if n.Tasks == 0 {
 			return nil, fmt.Errorf("%w: node %q offers nothing", ErrSyntax, n.Node)
 		}

@@ -132,6 +132,7 @@ func TestTamperingIsCaught(t *testing.T) {
 		"node offers less than nothing": {replace(1, `"b","tasks":2`, `"b","tasks":-2`), decisionlog.ErrSyntax, 1},
 		"node offers nothing":           {replace(1, `"b","tasks":2`, `"b","tasks":0`), decisionlog.ErrSyntax, 1},
 		"negative capacity":             {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"node":2,"cpu":-1}`), decisionlog.ErrSyntax, 1},
+		"tasks of an empty capacity":    {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{}`), decisionlog.ErrMismatch, 1},
 		"tasks above the capacity":      {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"node":1}`), decisionlog.ErrMismatch, 1},
 		"tasks below the capacity":      {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"node":3}`), decisionlog.ErrMismatch, 1},
 		"tasks without node capacity":   {replace(1, `"b","tasks":2`, `"b","tasks":2,"capacity":{"cpu":2}`), decisionlog.ErrMismatch, 1},
