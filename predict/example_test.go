@@ -42,13 +42,20 @@ func ExampleHistory_Save() {
 	// Output: 60
 }
 
-func ExamplePointwise() {
-	h, _ := predict.NewHistory(&predict.HistoryOptions{Features: []predict.Feature{
-		predict.Attr("user"), predict.Attr("user", "name"), predict.Combine(predict.Attr("user"), predict.HourOfDay()),
-	}})
-	jvu := predict.Pointwise(h)
-	_ = jvu.Observe(predict.Observation{Job: predict.Job{Attributes: map[string]string{"user": "u7"}}, Runtime: 60})
-	lo, hi := jvu.Predict(predict.Job{Attributes: map[string]string{"user": "u7"}}).Dist.Bounds()
+func ExampleHistoryOptions() {
+	jvu, err := predict.NewHistory(&predict.HistoryOptions{
+		Result: predict.ResultPoint,
+		Features: []predict.Feature{
+			predict.Attr("user"), predict.Attr("user", "name"), predict.Combine(predict.Attr("user"), predict.HourOfDay()),
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	job := predict.Job{Attributes: map[string]string{"user": "u7"}}
+	_ = jvu.Observe(predict.Observation{Job: job, Runtime: 60})
+	lo, hi := jvu.Predict(job).Dist.Bounds()
 	fmt.Println(lo, hi)
 	// Output: 60 60
 }

@@ -9,19 +9,19 @@ import (
 
 // The four point estimators of a feature value, as [Expert].Estimator names them.
 const (
-	// Mean is the mean of all runtimes.
-	Mean = "mean"
-	// Median is the median of the recent runtimes.
-	Median = "median"
-	// Rolling is the exponentially weighted mean.
-	Rolling = "rolling"
-	// Recent is the mean of the recent runtimes.
-	Recent = "recent"
+	// EstimatorMean is the mean of all runtimes.
+	EstimatorMean = "mean"
+	// EstimatorMedian is the median of the recent runtimes.
+	EstimatorMedian = "median"
+	// EstimatorRolling is the exponentially weighted mean.
+	EstimatorRolling = "rolling"
+	// EstimatorRecent is the mean of the recent runtimes.
+	EstimatorRecent = "recent"
 )
 
 const numEstimators = 4
 
-var estimatorNames = [numEstimators]string{Mean, Median, Rolling, Recent}
+var estimatorNames = [numEstimators]string{EstimatorMean, EstimatorMedian, EstimatorRolling, EstimatorRecent}
 
 // entry is the history of one feature value, in constant memory: at most
 // recent values, one sketch and a few sums. Entries live in slabs and are

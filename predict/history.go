@@ -24,10 +24,10 @@ const MaxRuntime = 1e18
 type Result int
 
 const (
-	// Distribution forecasts the chosen feature value's histogram (3σPredict).
-	Distribution Result = iota
-	// Point forecasts the chosen expert's point estimate alone (JVuPredict).
-	Point
+	// ResultDistribution mixes the histories of the job's feature values (3σPredict).
+	ResultDistribution Result = iota
+	// ResultPoint is the chosen expert's point estimate alone (JVuPredict).
+	ResultPoint
 )
 
 // HistoryOptions configure a [History]. A zero field takes its default.
@@ -64,7 +64,7 @@ type HistoryOptions struct {
 	// Prior is the forecast without any history; default a lognormal with median 10 min
 	// and a 95 % interval from 12 s to 8 h 24 min.
 	Prior dist.Distribution
-	// Result is the kind of forecast; default [Distribution].
+	// Result is the kind of forecast; default [ResultDistribution].
 	Result Result
 }
 
@@ -110,7 +110,7 @@ func (o *HistoryOptions) check() error {
 		return fmt.Errorf("%w: Alpha %v, in (0, 1]", ErrOptions, o.Alpha)
 	case !(o.Forget > 0 && o.Forget <= 1):
 		return fmt.Errorf("%w: Forget %v, in (0, 1]", ErrOptions, o.Forget)
-	case o.Result != Distribution && o.Result != Point:
+	case o.Result != ResultDistribution && o.Result != ResultPoint:
 		return fmt.Errorf("%w: Result %d", ErrOptions, o.Result)
 	}
 	if m := o.Prior.Quantile(0.5); math.IsNaN(m) || math.IsInf(m, 0) || m < 0 {
@@ -188,9 +188,9 @@ func (h *History) Len() int {
 // with most parts that has been seen at all forecasts by its median; a job
 // with no history whatever gets the prior, whose point is its median.
 //
-// With [Distribution] results Dist mixes the histories of the best feature values as the
-// package comment tells; with [Point], Dist is the point. Predicting is no use that keeps a
-// feature value from being forgotten: only completions do.
+// Under [ResultDistribution] Dist mixes the histories of the best feature values, as the
+// package comment tells. Under [ResultPoint] it is the point. Predicting does not keep a
+// feature value from being forgotten; only completions do.
 func (h *History) Predict(job Job) Prediction {
 	var v values
 	h.plan.values(job, &v)
@@ -204,7 +204,7 @@ func (h *History) Predict(job Job) Prediction {
 	}
 	p := Prediction{Point: c.e.est[c.k], Samples: int(min(c.e.n, math.MaxInt))}
 	var err error
-	if h.opts.Result == Distribution {
+	if h.opts.Result == ResultDistribution {
 		p.Dist, err = h.forecast(cands)
 	} else {
 		p.Dist = pointAt(p.Point)
@@ -225,7 +225,7 @@ const maxOnStack = 32
 func (h *History) prior() Prediction {
 	m := h.opts.Prior.Quantile(0.5)
 	p := Prediction{Dist: h.opts.Prior, Point: m, Expert: Expert{Estimator: "prior"}}
-	if h.opts.Result == Point {
+	if h.opts.Result == ResultPoint {
 		p.Dist = pointAt(m)
 	}
 	return p

@@ -28,7 +28,7 @@ func userJob(user string) predict.Job {
 func TestConformance(t *testing.T) {
 	for name, o := range map[string]*predict.HistoryOptions{
 		"default": nil,
-		"point":   {Result: predict.Point},
+		"point":   {Result: predict.ResultPoint},
 		"recent":  {RecentOnly: true, Recent: 3, Forget: 0.9, MinSamples: 5},
 		"tiny":    {MaxValues: 5, Bins: 2, Recent: 1},
 	} {
@@ -36,9 +36,6 @@ func TestConformance(t *testing.T) {
 			predicttest.Run(t, func() predict.Predictor { return newHistory(t, o) })
 		})
 	}
-	t.Run("pointwise", func(t *testing.T) {
-		predicttest.Run(t, func() predict.Predictor { return predict.Pointwise(newHistory(t, nil)) })
-	})
 }
 
 // Runtimes 10, 20, 40, 20 with Recent 2 and alpha 0.6, by hand:
@@ -59,10 +56,10 @@ func TestExpertsByHand(t *testing.T) {
 		name        string
 		point, nmae float64
 	}{
-		{predict.Mean, 22.5, (10 + 25 + 10.0/3) / 80},
-		{predict.Median, 30, 45.0 / 80},
-		{predict.Rolling, 24.16, 44.4 / 80},
-		{predict.Recent, 30, 45.0 / 80},
+		{predict.EstimatorMean, 22.5, (10 + 25 + 10.0/3) / 80},
+		{predict.EstimatorMedian, 30, 45.0 / 80},
+		{predict.EstimatorRolling, 24.16, 44.4 / 80},
+		{predict.EstimatorRecent, 30, 45.0 / 80},
 	} {
 		require.Equal(t, want.name, got[i].Expert.Estimator)
 		require.InDelta(t, want.point, got[i].Point, 1e-12, want.name)
@@ -72,7 +69,7 @@ func TestExpertsByHand(t *testing.T) {
 	}
 	p := h.Predict(predict.Job{})
 	require.InDelta(t, 22.5, p.Point, 1e-12)
-	require.Equal(t, predict.Expert{Feature: "all", Estimator: predict.Mean}, p.Expert)
+	require.Equal(t, predict.Expert{Feature: "all", Estimator: predict.EstimatorMean}, p.Expert)
 	require.Equal(t, 4, p.Samples)
 	// Half of the mass is on the last two, half on all four.
 	require.InDelta(t, (30+22.5)/2, p.Dist.Mean(), 1e-9)
@@ -130,7 +127,7 @@ func TestColdStart(t *testing.T) {
 
 	prior, err := dist.NewUniform(0, 10)
 	require.NoError(t, err)
-	h = newHistory(t, &predict.HistoryOptions{Prior: prior, Result: predict.Point})
+	h = newHistory(t, &predict.HistoryOptions{Prior: prior, Result: predict.ResultPoint})
 	p = h.Predict(predict.Job{})
 	require.Equal(t, 5.0, p.Point)
 	require.Equal(t, 5.0, p.Dist.Quantile(0.9))

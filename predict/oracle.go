@@ -65,11 +65,9 @@ type Perturbation struct {
 	// ShiftDeviation is the standard deviation of a job's shift around the mean
 	// one; 0.1 in the paper. 0 shifts every job alike.
 	ShiftDeviation float64
-	// CoV is the forecast's standard deviation over the actual runtime, at least
-	// 0; 0 gives points.
+	// CoV is the forecast's standard deviation over the actual runtime, at least 0. With 0 the
+	// forecast is a point.
 	CoV float64
-	// Point gives the shifted runtime as a point in place of the distribution.
-	Point bool
 	// Seed selects the shifts. A job's shift depends on Seed and its ID alone.
 	Seed uint64
 }
@@ -114,23 +112,11 @@ func (p *perturbed) Predict(job Job) Prediction {
 	}
 	out.Expert.Estimator = "perturbed"
 	out.Point, out.Dist = mu, pointAt(mu)
-	if sigma := runtime * p.p.CoV; !p.p.Point && sigma > 0 {
+	if sigma := runtime * p.p.CoV; sigma > 0 {
 		if d, err := dist.NewNormal(mu, sigma); err == nil {
 			out.Dist = d
 		}
 	}
-	return out
-}
-
-// Pointwise turns a predictor's distributions into points: JVuPredict from
-// 3σPredict. Learning is passed on.
-func Pointwise(p Predictor) Predictor { return pointwise{p} }
-
-type pointwise struct{ Predictor }
-
-func (p pointwise) Predict(job Job) Prediction {
-	out := p.Predictor.Predict(job)
-	out.Dist = pointAt(out.Point)
 	return out
 }
 

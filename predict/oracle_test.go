@@ -65,7 +65,7 @@ func TestPerturbed(t *testing.T) {
 	require.InDelta(t, 1200, got.Dist.Mean(), 1e-6)
 	require.InDelta(t, 1200+1.2815515655*100, got.Dist.Quantile(0.9), 1e-3, "sigma is 10 % of the actual runtime")
 
-	p, err = predict.NewPerturbed(known, predict.Perturbation{Shift: 0.2, CoV: 0.1, Point: true})
+	p, err = predict.NewPerturbed(known, predict.Perturbation{Shift: 0.2})
 	require.NoError(t, err)
 	require.InDelta(t, 1200, p.Predict(predict.Job{ID: "10"}).Dist.Quantile(0.9), 1e-9)
 
@@ -103,15 +103,15 @@ func TestPerturbedShifts(t *testing.T) {
 	require.Equal(t, n, differ)
 }
 
-func TestPointwise(t *testing.T) {
-	h := taught(t, nil)
-	p := predict.Pointwise(h)
-	j := userJob("u1")
-	want, got := h.Predict(j), p.Predict(j)
-	require.Equal(t, want.Point, got.Point)
-	require.Equal(t, want.Expert, got.Expert)
-	lo, hi := got.Dist.Bounds()
-	require.Equal(t, []float64{want.Point, want.Point}, []float64{lo, hi})
-	require.NoError(t, p.Observe(predict.Observation{Job: j, Runtime: 1}))
-	require.Equal(t, want.Samples+1, h.Predict(j).Samples)
+// What JVuPredict is: the point and the expert of the distribution's prediction, without the distribution.
+func TestPointResults(t *testing.T) {
+	h, jvu := taught(t, nil), taught(t, &predict.HistoryOptions{Result: predict.ResultPoint})
+	for _, user := range []string{"u1", "u3", "nobody"} {
+		want, got := h.Predict(userJob(user)), jvu.Predict(userJob(user))
+		require.Equal(t, want.Point, got.Point)
+		require.Equal(t, want.Expert, got.Expert)
+		require.Equal(t, want.Samples, got.Samples)
+		lo, hi := got.Dist.Bounds()
+		require.Equal(t, []float64{want.Point, want.Point}, []float64{lo, hi})
+	}
 }

@@ -36,7 +36,7 @@ func saved(t testing.TB, h *predict.History) []byte {
 
 func TestSnapshotRoundTrip(t *testing.T) {
 	for name, o := range map[string]*predict.HistoryOptions{
-		"default": nil, "recent only": {RecentOnly: true, Recent: 5}, "point": {Result: predict.Point, Forget: 0.9},
+		"default": nil, "recent only": {RecentOnly: true, Recent: 5}, "point": {Result: predict.ResultPoint, Forget: 0.9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, back := taught(t, o), newHistory(t, o)

@@ -72,7 +72,7 @@ func (s *Spec) predictorFor(policy string, t *trained, seed int64) (predict.Pred
 	}
 	if p := s.Perturb; p != nil {
 		return predict.NewPerturbed(t.runtime, predict.Perturbation{
-			Shift: p.Shift, ShiftDeviation: 0.1, CoV: p.CoV, Point: p.CoV == 0, Seed: uint64(seed)})
+			Shift: p.Shift, ShiftDeviation: 0.1, CoV: p.CoV, Seed: uint64(seed)})
 	}
 	return t.history()
 }

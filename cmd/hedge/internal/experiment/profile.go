@@ -46,7 +46,7 @@ func newPredictor(name string) (*predict.History, error) {
 	o := &predict.HistoryOptions{}
 	switch name {
 	case "jvupredict":
-		o.Result = predict.Point
+		o.Result = predict.ResultPoint
 	case "3sigma-recent":
 		o.RecentOnly = true
 	case "user-only":
