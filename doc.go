@@ -48,8 +48,10 @@
 //
 // # Rules of the house
 //
-// Seconds are float64 inside and time.Duration or time.Time at the edge. The library never logs, never exits, starts
-// no goroutine that it does not stop, and reads no clock and no random source but those it is given.
+// Seconds are float64 inside and time.Duration or time.Time at the edge. The library never logs, never
+// exits, and reads no clock and no random source but those it is given. It stops the goroutines it starts,
+// but for the one of a solving engine that does not hear its deadline, which lives until it does: see
+// solver.Solve.
 // The root module needs no C compiler and imports, outside its tests, the standard library and one JSON
 // reader: github.com/go-json-experiment/json.
 package hedge

@@ -1,6 +1,9 @@
 package solver
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors that callers branch on; each comes wrapped with what it is about.
 var (
@@ -9,6 +12,23 @@ var (
 	ErrInvalid = errors.New("solver: invalid problem")
 	// ErrInfeasible: a plan breaks a rule of its problem. The message names it.
 	ErrInfeasible = errors.New("solver: infeasible plan")
-	// ErrEngine: an engine failed, panicked, or contradicted itself.
+	// ErrEngine: an engine failed, panicked, contradicted itself, or is still busy
+	// with a problem it should have let go of.
 	ErrEngine = errors.New("solver: engine failed")
 )
+
+// PanicError is what an engine panicked with; it comes wrapped, with [ErrEngine].
+type PanicError struct {
+	// Value is what panic was given.
+	Value any
+	// Stack is the engine's goroutine at the time, as runtime/debug prints it.
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap is Value if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

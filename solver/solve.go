@@ -33,9 +33,13 @@ func (o Options) TargetGap() float64 {
 //
 // The deadline holds even if the engine overruns it: Grace after opts.Time, or
 // after ctx ends, the best plan the engine has reported is returned with
-// [StopTime] or [StopCanceled]; with none reported that is the empty plan. The
-// engine's goroutine is then abandoned and ends when the engine notices that
-// its ctx is done. Neither ending is an error.
+// [StopTime] or [StopCanceled]; with none reported that is the empty plan.
+// Neither ending is an error. The engine's call is then abandoned: its goroutine,
+// with p, lives on until the engine notices that its ctx is done, which Solve
+// cannot force. Until then Solve refuses that engine value at once, with
+// ErrEngine, so that one that hangs costs one goroutine (or as many as solves
+// were under way at the same time). Engines of a type that cannot be compared,
+// such as a func, cannot be told apart and are not refused.
 //
 // The returned plan has been checked with [Verify], its objective and gap are
 // computed here, its Choice and Preempt are not nil. Errors are [ErrInvalid]
@@ -127,67 +131,6 @@ func clone(s *Solution) *Solution {
 		c.Bound = &b
 	}
 	return &c
-}
-
-type answer struct {
-	sol *Solution
-	err error
-}
-
-// guard runs engine in a goroutine of its own, waits no longer than the
-// deadline and grace, and settles what it has answered.
-func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
-	began := time.Now()
-	var ctx context.Context
-	var cancel context.CancelFunc
-	if opts.Time > 0 {
-		ctx, cancel = context.WithTimeout(parent, opts.Time)
-	} else {
-		ctx, cancel = context.WithCancel(parent)
-	}
-	defer cancel()
-	kept := &incumbents{p: p, splits: opts.Splits, pass: pass}
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if r := recover(); r != nil {
-				a = answer{err: fmt.Errorf("%w: panic: %v", ErrEngine, r)}
-			}
-			done <- a
-		}()
-		a.sol, a.err = engine.Solve(ctx, p, opts, kept.report)
-	}()
-	var a answer
-	select {
-	case a = <-done:
-	case <-ctx.Done():
-		a = await(parent, done, grace)
-	}
-	sol, err := settle(p, opts, a, kept)
-	if sol != nil {
-		finish(sol, engine, time.Since(began))
-	}
-	if err != nil {
-		err = fmt.Errorf("engine %s: %w", engine.Name(), err)
-	}
-	return sol, err
-}
-
-// await gives a late engine its grace, then the answer of an abandoned one.
-func await(parent context.Context, done <-chan answer, grace time.Duration) answer {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case a := <-done:
-		return a
-	case <-timer.C:
-	}
-	stop := StopTime
-	if errors.Is(parent.Err(), context.Canceled) {
-		stop = StopCanceled
-	}
-	return answer{sol: &Solution{Stop: stop, Choice: map[string]Choice{}}}
 }
 
 // settle verifies an answer and combines it with the best reported plan.
