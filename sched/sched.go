@@ -234,8 +234,8 @@ const (
 	StartFailed
 	// Preempted returns the job named Event.ID, which has stopped, to the pending ones; its work is lost.
 	Preempted
-	// Finished removes the job named Event.ID, which ran Event.Runtime seconds
-	// (at full speed: the slow-down is taken out) and teaches the predictor.
+	// Finished removes the job named Event.ID, which ran for Event.Runtime, and teaches the predictor. The loop
+	// knows where the job ran and takes the slow-down out of what the predictor learns.
 	Finished
 	// Withdrawn removes the job named Event.ID, pending or running; nothing is learnt.
 	Withdrawn
@@ -246,11 +246,20 @@ const (
 
 // Event is something that happened in the cluster.
 type Event struct {
-	Kind    EventKind
-	Time    time.Time
-	ID      string
-	Job     *Job
-	Node    *Node
-	Nodes   []NodeTasks
-	Runtime float64
+	Kind EventKind
+	// Time is when it happened; zero where that is not known.
+	Time time.Time
+	// ID is the job's, of all events but those of nodes and submissions.
+	ID string
+	// Job is what is Submitted.
+	Job *Job
+	// Node is what comes up, or by its name goes down.
+	Node *Node
+	// Nodes are where a job has Started; none means where it was told to.
+	Nodes []NodeTasks
+	// Runtime is how long a job that has Finished ran, as seen on the clock, from the start of all its tasks.
+	Runtime time.Duration
+	// Err is why a StartFailed, a PreemptFailed or a Withdrawn came about, for the host to read in
+	// [Cycle.Failed]. It may be nil, and the loop makes nothing of it.
+	Err error
 }

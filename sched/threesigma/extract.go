@@ -286,12 +286,16 @@ func (x *extraction) decide(i int, ahead []string) sched.Decision {
 
 // chance is the probability of meeting the deadline by the start picked, or by one now.
 func (x *extraction) chance(k *known, p *pick) float64 {
-	if k.job.Deadline <= 0 {
+	if k.job.Deadline <= 0 || k.fault != nil {
 		return sched.UnknownProbability
 	}
 	waited := x.m.snap.Now.Sub(k.job.Submitted).Seconds()
 	left := k.value.deadline - waited - float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	return k.runtimes.on(p.origin.slowed).CDF(left)
+	chance := k.runtimes.on(p.origin.slowed).CDF(left)
+	if math.IsNaN(chance) {
+		return sched.UnknownProbability
+	}
+	return chance
 }
 
 // why says why a job does not start.

@@ -18,6 +18,8 @@ type known struct {
 	cycle      uint64
 	runtimes   runtimes
 	value      valuation
+	// fault says why the job cannot be planned with; nil if it can.
+	fault error
 
 	// choices are the sets that could hold the gang on these nodes; absent says why there is none.
 	nodes   *sched.NodeSet
@@ -104,9 +106,9 @@ func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
 	return p
 }
 
-// known returns what is kept of a pending job, working it out the first time, when its forecast is
-// new, and the choices when the nodes have changed.
-func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) (*known, error) {
+// known returns what is kept of a pending job. It is worked out the first time and when the forecast is new, the
+// choices also when the nodes have changed.
+func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	k := p.jobs[w.Job.ID]
 	if k == nil || k.job != w.Job || !same(k.prediction, w.Prediction) {
 		last := k
@@ -114,13 +116,7 @@ func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) (*known, error) {
 		if last != nil { // what was decided of the job does not hang on its forecast
 			k.planned, k.stuck = last.planned, last.stuck
 		}
-		var err error
-		if k.runtimes, err = p.cfg.forecast(w.Job, w.Prediction); err != nil {
-			return nil, err
-		}
-		if k.value, err = p.cfg.value(w.Job, k.runtimes); err != nil {
-			return nil, err
-		}
+		k.fault = p.assess(k)
 		p.jobs[w.Job.ID] = k
 	}
 	if k.nodes != nodes {
@@ -128,13 +124,34 @@ func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) (*known, error) {
 		k.nodes = nodes
 	}
 	k.cycle = p.cycle
-	return k, nil
+	return k
+}
+
+// ReasonInvalid says that the job cannot be planned with: it is not valid, or its forecast is no runtime.
+// [sched.Stats] says more.
+const ReasonInvalid sched.ReasonCode = "invalid"
+
+// assess works out how long the job runs and what it is worth.
+func (p *Policy) assess(k *known) error {
+	err := k.job.Validate()
+	if err != nil {
+		return err
+	}
+	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
+		return err
+	}
+	k.value, err = p.cfg.value(k.job, k.runtimes)
+	return err
 }
 
 // choose lists the equivalence sets on which the gang could ever fit.
 func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	j := k.job
 	k.choices, k.absent = nil, ""
+	if k.fault != nil {
+		k.absent = ReasonInvalid
+		return
+	}
 	demand, err := nodes.Demand(j.Demand)
 	switch {
 	case err != nil: // no node offers the resource; one may come
@@ -166,7 +183,7 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 func (p *Policy) usage(d dist.Distribution) []float64 {
 	u := make([]float64, p.cfg.slots())
 	dist.Survivals(u, d, 0, p.cfg.Slot.Seconds())
-	u[0] = 1
+	fall(u)
 	if p.cfg.Without&Pruning == 0 {
 		return trim(u)
 	}
@@ -174,6 +191,19 @@ func (p *Policy) usage(d dist.Distribution) []float64 {
 		u[t] = max(u[t], Negligible)
 	}
 	return u
+}
+
+// fall makes probabilities of survival start at 1 and never rise, whatever the distribution says. Where it says no
+// number the one before holds.
+func fall(usage []float64) {
+	last := 1.0
+	usage[0] = last
+	for t, u := range usage {
+		if u <= last {
+			last = max(0, u)
+		}
+		usage[t] = last
+	}
 }
 
 // trim cuts the slots at the end in which nothing is used any more.

@@ -1,6 +1,8 @@
 package threesigma
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/hedgesched/hedge/sched"
@@ -22,6 +24,8 @@ type model struct {
 	victims []int
 	// valued is the number of placement options valued.
 	valued int
+	// faults are what went wrong in this cycle though there will be a plan.
+	faults []string
 
 	// What follows is memory. Options and origins go together.
 	options   []solver.Option
@@ -52,19 +56,17 @@ type origin struct {
 }
 
 // build makes the problem: partitions, capacity, options, victims and hint.
-func (p *Policy) build(s *sched.Snapshot) (*model, error) {
+func (p *Policy) build(s *sched.Snapshot) *model {
 	if p.model == nil {
 		p.model = &model{policy: p}
 	}
 	m := p.model
-	m.snap, m.valued = s, 0
+	m.snap, m.valued, m.faults = s, 0, m.faults[:0]
 	p.places.renew(s.Nodes, len(s.Pending))
-	if err := m.recall(); err != nil {
-		return nil, err
-	}
+	m.recall()
 	if len(m.jobs) == 0 { // nothing to decide
 		m.rows, m.problem.Jobs, m.problem.Running = m.rows[:0], m.problem.Jobs[:0], m.problem.Running[:0]
-		return m, nil
+		return m
 	}
 	m.partition()
 	m.use()
@@ -72,30 +74,32 @@ func (p *Policy) build(s *sched.Snapshot) (*model, error) {
 	m.offers()
 	m.preemptible()
 	m.hint()
-	return m, nil
+	return m
 }
 
-// recall looks up what is known of every job; of the running ones only if there is something to decide.
-func (m *model) recall() error {
+// recall looks up what is known of every job, of the running ones only if there is something to decide. It notes the
+// fault of the first job that has one.
+func (m *model) recall() {
+	var first error
 	m.jobs, m.runs = m.jobs[:0], m.runs[:0]
 	for i := range m.snap.Pending {
-		k, err := m.policy.known(&m.snap.Pending[i], m.snap.Nodes)
-		if err != nil {
-			return err
+		k := m.policy.known(&m.snap.Pending[i], m.snap.Nodes)
+		m.jobs, first = append(m.jobs, k), cmp.Or(first, k.fault)
+	}
+	if len(m.jobs) > 0 {
+		for i := range m.snap.Running {
+			h := m.policy.holding(&m.snap.Running[i])
+			m.runs, first = append(m.runs, h), cmp.Or(first, h.fault)
 		}
-		m.jobs = append(m.jobs, k)
 	}
-	if len(m.jobs) == 0 {
-		return nil
+	m.blame(first)
+}
+
+// blame notes a fault, if it is one and has not been noted yet.
+func (m *model) blame(err error) {
+	if err != nil && !slices.Contains(m.faults, err.Error()) {
+		m.faults = append(m.faults, err.Error())
 	}
-	for i := range m.snap.Running {
-		h, err := m.policy.holding(&m.snap.Running[i])
-		if err != nil {
-			return err
-		}
-		m.runs = append(m.runs, h)
-	}
-	return nil
 }
 
 // partition refines the nodes by the sets that the pending jobs tell apart.
@@ -198,7 +202,7 @@ func (m *model) preemptible() {
 	}
 	for i, h := range m.runs {
 		r := &m.snap.Running[i]
-		if r.Job.Priority >= top || len(h.alloc) == 0 {
+		if r.Job.Priority >= top || len(h.alloc) == 0 || h.fault != nil || slices.Max(h.scaled) > maxValue {
 			continue
 		}
 		m.victims = append(m.victims, i)

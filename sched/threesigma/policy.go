@@ -3,6 +3,7 @@ package threesigma
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -38,18 +39,15 @@ func (p *Policy) Name() string { return p.cfg.Name }
 // maxRounds bounds how often a cycle is solved because starts could not be realised on single nodes.
 const maxRounds = 3
 
-// Plan decides one cycle. It fails only on a snapshot that contradicts itself, or when the
-// solver engine does.
+// Plan decides one cycle. A job that cannot be planned with is deferred for [ReasonInvalid] and stops nobody else.
+// Plan fails only if the snapshot contradicts itself, or if the solver engine fails and leaves no plan.
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	p.cycle++
 	begin := p.cfg.Stopwatch()
-	m, err := p.build(s)
-	if err != nil {
-		return nil, fmt.Errorf("3sigma: %w", err)
-	}
+	m := p.build(s)
 	built := p.cfg.Stopwatch()
 	stats := sched.Stats{Options: m.valued, ValueTime: (built - begin).Seconds()}
 	if p.cfg.Options.Time > 0 {
@@ -71,12 +69,14 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		}
 		m.retract(x)
 	}
+	stats.Fault = strings.Join(m.faults, "; ")
 	plan := x.plan(stats)
 	p.forget()
 	return plan, nil
 }
 
-// solve asks the solver, if there is anything to ask; an engine that failed may still have left a verified plan.
+// solve asks the solver, if there is anything to ask. An engine that failed may still have left a verified plan: that is
+// used, and the failure noted.
 func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solver.Solution, error) {
 	if len(m.problem.Jobs) == 0 {
 		return &solver.Solution{}, nil
@@ -89,6 +89,10 @@ func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solv
 	if err != nil || sol.Stop == solver.StopTime || sol.Stop == solver.StopCanceled || len(sol.Fallback) > 0 {
 		// An abandoned engine may still read the problem: its memory is left to it.
 		p.model = nil
+	}
+	m.blame(err)
+	for _, rung := range sol.Fallback {
+		m.blame(rung.Err)
 	}
 	stats.Engine, stats.Stop, stats.Value, stats.Gap = sol.Engine, string(sol.Stop), sol.Objective, 0
 	if sol.Gap != nil {

@@ -18,6 +18,9 @@ type held struct {
 	started    time.Time
 	cycle      uint64
 	runtimes   runtimes
+	// fault says why there is no forecast. The job is then taken to hold its nodes for the whole window, and
+	// is not preempted, since nobody knows what that would cost.
+	fault error
 
 	// demand and alloc say what it holds, of these nodes in these partitions.
 	nodes  []sched.NodeTasks
@@ -31,18 +34,15 @@ type held struct {
 }
 
 // holding returns what is kept of a running job.
-func (p *Policy) holding(r *sched.Running) (*held, error) {
+func (p *Policy) holding(r *sched.Running) *held {
 	h := p.held[r.Job.ID]
 	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || !same(h.prediction, r.Prediction) {
-		rt, err := p.cfg.forecast(r.Job, r.Prediction)
-		if err != nil {
-			return nil, err
-		}
-		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started, runtimes: rt}
+		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started}
+		h.runtimes, h.fault = p.cfg.forecast(r.Job, r.Prediction)
 		p.held[r.Job.ID] = h
 	}
 	h.cycle = p.cycle
-	return h, nil
+	return h
 }
 
 // locate works out what the job holds in each partition, if that may have changed. A resource that left
@@ -77,6 +77,12 @@ func sameSlice(a, b []sched.NodeTasks) bool {
 
 // survive fills h.usage (RC of section 3.2). It is 1 at t = 0: the job does run.
 func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
+	if h.fault != nil {
+		for t := range h.usage {
+			h.usage[t] = 1
+		}
+		return
+	}
 	elapsed := now.Sub(r.Started).Seconds()
 	slot, d := p.cfg.Slot.Seconds(), h.runtimes.on(r.Slowed)
 	if _, hi := d.Bounds(); elapsed >= hi || d.CDF(elapsed) >= 1 {
@@ -90,7 +96,7 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 	} else {
 		dist.Survivals(h.usage, d, elapsed, slot)
 	}
-	h.usage[0] = 1
+	fall(h.usage)
 }
 
 // overdue is survive past the end of the distribution (section 4.2.1).
@@ -137,7 +143,11 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 		worth, left = own.At(began+until), until-elapsed
 	}
 	done := elapsed / (elapsed + max(left, p.cfg.Cycle.Seconds()))
-	return min(p.cfg.PreemptWeight*max(worth, minPrice)*(1+done), maxValue)
+	price := p.cfg.PreemptWeight * max(worth, minPrice) * (1 + done)
+	if !(price <= maxValue) { // not a number included
+		return maxValue
+	}
+	return price
 }
 
 const (

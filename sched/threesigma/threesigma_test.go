@@ -267,26 +267,6 @@ func TestNobodyIsPreemptedForNothing(t *testing.T) {
 	assert.Equal(t, sched.Defer, got["p"].Kind)
 }
 
-// TestOddJobsStopNobody: a demand nothing offers, no utility and no distribution are each the
-// job's own misfortune.
-func TestOddJobsStopNobody(t *testing.T) {
-	s := cluster(t, 2, epoch)
-	gpu := be(t, "gpu", 1)
-	gpu.Demand = sched.Resources{"gpu": 1}
-	idle := &sched.Job{ID: "idle", Tasks: 1, Submitted: epoch}
-	eternal := slo(t, "eternal", 1, time.Hour)
-	s.Pending = []sched.Pending{
-		{Job: gpu, Prediction: forecast(uniform(t, 1, 2))},
-		{Job: idle, Prediction: forecast(uniform(t, 1, 2))},
-		{Job: eternal, Prediction: forecast(uniform(t, 1e17, 1e18))},
-		{Job: be(t, "sound", 1), Prediction: predict.Prediction{Point: 60}},
-	}
-	got := plan(t, policy(t, threesigma.Config{}), s)
-	assert.Equal(t, sched.ReasonNoFeasibleSet, got["gpu"].Reason.Code)
-	assert.Equal(t, sched.ReasonNoUtility, got["idle"].Reason.Code)
-	assert.Equal(t, sched.Start, got["sound"].Kind)
-}
-
 // TestFreshPrediction: a new forecast of a waiting job is planned with.
 func TestFreshPrediction(t *testing.T) {
 	s := cluster(t, 1, epoch)
