@@ -60,7 +60,7 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		{func(p *solver.Problem) { p.SlotSeconds = nan }, []string{"slot_seconds: NaN"}},
 		{func(p *solver.Problem) { p.SlotSeconds = inf }, []string{"slot_seconds: +Inf"}},
 		{func(p *solver.Problem) { p.Slots = 0 }, []string{"slots: 0"}},
-		{func(p *solver.Problem) { p.Slots = 1 << 40 }, []string{"slots: 1099511627776"}},
+		{func(p *solver.Problem) { p.Slots = 1 << 30 }, []string{"slots: 1073741824"}},
 		{func(p *solver.Problem) { p.Partitions[0].Nodes = -1 }, []string{"partitions[0].nodes: -1"}},
 		{func(p *solver.Problem) { p.Capacity = nil }, []string{"capacity: has 0"}},
 		{func(p *solver.Problem) { p.Capacity[0] = nil }, []string{"capacity[0]: has 0"}},
