@@ -5,7 +5,7 @@ func (m *model) use() {
 	T := m.problem.Slots
 	m.usage = resize(m.usage, T*len(m.runs))
 	for i, h := range m.runs {
-		h.locate(&m.snap.Running[i], m.snap.Nodes, m.parts, m.policy.places.units)
+		h.locate(&m.snap.Running[i], m.snap.Nodes, m.parts)
 		h.usage = m.usage[i*T : (i+1)*T : (i+1)*T]
 		m.policy.survive(h, &m.snap.Running[i], m.snap.Now)
 	}
@@ -62,14 +62,14 @@ func (m *model) sum() {
 	m.gather(m.total, m.snap.Nodes.Capacity())
 }
 
-// gather adds amounts by node and resource up to amounts by partition and resource, in the problem's units.
+// gather adds amounts by node and resource up to amounts by partition and resource.
 func (m *model) gather(sums, amounts []float64) {
-	res, units := len(m.problem.Resources), m.policy.places.units
+	res := len(m.problem.Resources)
 	clear(sums)
 	for x := range m.parts.Len() {
 		for _, n := range m.parts.Nodes(x) {
 			for r := range res {
-				sums[x*res+r] += float64(amounts[int(n)*res+r] * units.factor(r))
+				sums[x*res+r] += amounts[int(n)*res+r]
 			}
 		}
 	}
@@ -79,11 +79,11 @@ func (m *model) gather(sums, amounts []float64) {
 func (m *model) consume(h *held) {
 	T := m.problem.Slots
 	for _, a := range h.alloc {
-		for res, d := range h.scaled {
+		for res, d := range h.demand {
 			if d == 0 {
 				continue
 			}
-			row := m.capacity[(a.Partition*len(h.scaled)+res)*T:]
+			row := m.capacity[(a.Partition*len(h.demand)+res)*T:]
 			for t, u := range h.usage {
 				row[t] -= float64(float64(a.Count) * d * u)
 			}

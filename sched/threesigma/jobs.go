@@ -54,7 +54,6 @@ type place struct {
 	set    sched.EquivalenceSet
 	name   string
 	demand []float64
-	scaled []float64 // demand in the problem's units
 	nodes  []int32
 	holds  int // tasks that the empty nodes hold
 	parts  *sched.Partitioning
@@ -73,7 +72,6 @@ func (p *place) partitions(parts *sched.Partitioning) []int {
 // not for each job and cycle.
 type places struct {
 	nodes *sched.NodeSet
-	units units
 	all   map[string]*place
 	key   []byte
 }
@@ -81,11 +79,8 @@ type places struct {
 // renew starts a cycle: it forgets all if the nodes have changed, and when far more is kept than
 // that many jobs may need. Jobs go on with the places that they have.
 func (c *places) renew(nodes *sched.NodeSet, pending int) {
-	if c.nodes != nodes {
-		c.nodes, c.units, c.all = nodes, unitsOf(nodes), nil
-	}
-	if c.all == nil || len(c.all) > 4*pending+1024 {
-		c.all = make(map[string]*place)
+	if c.nodes != nodes || len(c.all) > 4*pending+1024 {
+		c.nodes, c.all = nodes, make(map[string]*place)
 	}
 }
 
@@ -99,9 +94,7 @@ func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
 		return p
 	}
 	nodes := c.nodes.NodesOf(set)
-	p := &place{
-		set: set, name: name, demand: demand, scaled: c.units.of(demand), nodes: nodes, holds: c.nodes.Holds(demand, nodes),
-	}
+	p := &place{set: set, name: name, demand: demand, nodes: nodes, holds: c.nodes.Holds(demand, nodes)}
 	c.all[string(c.key)] = p
 	return p
 }

@@ -181,7 +181,7 @@ func (m *model) offer(k *known) {
 				v = Negligible
 			}
 			m.options = append(m.options, solver.Option{
-				Set: c.name, Start: s, Count: k.job.Tasks, Demand: c.scaled, Partitions: c.partitions(m.parts),
+				Set: c.name, Start: s, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
 				Usage: c.usage[:min(len(c.usage), m.problem.Slots-s)], Value: min(v, maxValue),
 			})
 			m.origins = append(m.origins, origin{slowed: c.slowed, void: void, start: s})
@@ -202,12 +202,12 @@ func (m *model) preemptible() {
 	}
 	for i, h := range m.runs {
 		r := &m.snap.Running[i]
-		if r.Job.Priority >= top || len(h.alloc) == 0 || h.fault != nil || slices.Max(h.scaled) > maxValue {
+		if r.Job.Priority >= top || len(h.alloc) == 0 || h.fault != nil || slices.Max(h.demand) > maxAmount {
 			continue
 		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: m.policy.price(h, r, m.snap.Now), Demand: h.scaled, Usage: trim(h.usage), Alloc: h.alloc,
+			ID: r.Job.ID, PreemptCost: m.policy.price(h, r, m.snap.Now), Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
 		})
 	}
 }

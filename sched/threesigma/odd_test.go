@@ -117,7 +117,7 @@ func TestOddRunningJobsStopNobody(t *testing.T) {
 // TestShrunkNode: a running job that holds far more than its node has any more is not offered to the solver.
 func TestShrunkNode(t *testing.T) {
 	huge := be(t, "huge", 1)
-	huge.Demand = sched.Resources{"node": 1e18}
+	huge.Demand = sched.Resources{"node": 1e30}
 	s := cluster(t, 2, epoch, sched.Running{Job: huge, Prediction: forecast(point(t, 60)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 	s.Pending = []sched.Pending{{Job: slo(t, "next", 1, 10*time.Minute), Prediction: forecast(point(t, 60))}}
 	assert.Equal(t, epoch.Add(time.Minute), plan(t, policy(t, threesigma.Config{Slot: time.Minute}), s)["next"].Start)

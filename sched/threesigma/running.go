@@ -26,7 +26,6 @@ type held struct {
 	nodes  []sched.NodeTasks
 	parts  *sched.Partitioning
 	demand []float64
-	scaled []float64 // demand in the problem's units
 	alloc  []solver.Split
 
 	// usage[t] is the probability that it still holds its nodes t slots from now. It is this cycle's.
@@ -47,17 +46,16 @@ func (p *Policy) holding(r *sched.Running) *held {
 
 // locate works out what the job holds in each partition, if that may have changed. A resource that left
 // with its nodes is no longer held.
-func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Partitioning, u units) {
+func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Partitioning) {
 	if h.parts == parts && sameSlice(h.nodes, r.Nodes) {
 		return
 	}
 	h.parts, h.nodes, h.alloc = parts, r.Nodes, nil
 	var err error
 	if h.demand, err = nodes.Demand(r.Job.Demand); err != nil {
-		h.demand, h.scaled = nil, nil
+		h.demand = nil
 		return
 	}
-	h.scaled = u.of(h.demand)
 	count := make([]int, parts.Len())
 	for _, n := range r.Nodes {
 		if at, ok := nodes.Index(n.Node); ok {
@@ -155,4 +153,6 @@ const (
 	minPrice = 1e-3
 	// maxValue is the most a solver takes: what is worth more is worth that.
 	maxValue = 1e15
+	// maxAmount is the most a solver takes of a resource.
+	maxAmount = 1e24
 )

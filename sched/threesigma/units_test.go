@@ -12,8 +12,7 @@ import (
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// TestBytes: amounts in bytes add up to more than a solver takes, and are planned with all the same. What is
-// planned is the same as in units of gigabytes.
+// TestBytes: the memory of a large cluster may be measured in bytes, and the plan does not depend on the unit.
 func TestBytes(t *testing.T) {
 	const nodes, gib = 100_000, 1 << 30
 	for _, c := range []struct {
@@ -52,20 +51,4 @@ func TestBytes(t *testing.T) {
 			assert.Equal(t, sched.ReasonNoFeasibleSet, got["large"].Reason.Code)
 		})
 	}
-}
-
-// TestBytesArePreempted: what a preempted job gives back is counted as its nodes are.
-func TestBytesArePreempted(t *testing.T) {
-	memory := sched.Resources{"memory": 1 << 42}
-	set, err := sched.NewNodeSet([]sched.Node{{Name: "n0", Capacity: memory}, {Name: "n1", Capacity: memory}})
-	require.NoError(t, err)
-	old, urgent := be(t, "old", 2), slo(t, "urgent", 2, 10*time.Minute)
-	old.Demand, urgent.Demand = memory, memory
-	s := &sched.Snapshot{Now: epoch, Nodes: set, Free: []float64{0, 0},
-		Running: []sched.Running{{Job: old, Prediction: forecast(point(t, 3000)), Started: epoch,
-			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}}},
-		Pending: []sched.Pending{{Job: urgent, Prediction: forecast(point(t, 300))}}}
-	got := plan(t, policy(t, threesigma.Config{}), s)
-	assert.Equal(t, sched.Preempt, got["old"].Kind)
-	assert.Equal(t, sched.Start, got["urgent"].Kind)
 }
