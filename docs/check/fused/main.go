@@ -96,11 +96,14 @@ func places(listing io.Reader) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// complaint is what the go command says amid a listing: its lines are not indented.
+// fault is a line of the compiler's that is not of the listing.
+var fault = regexp.MustCompile(`^\S+\.go:\d+:\d+: `)
+
+// complaint is what the go command says amid a listing.
 func complaint(listing []byte) string {
 	var said []string
 	for line := range strings.Lines(string(listing)) {
-		if strings.Contains(line, ".go:") && !strings.HasPrefix(line, "\t") {
+		if fault.MatchString(line) {
 			said = append(said, line)
 		}
 	}
