@@ -7,9 +7,9 @@ import "math"
 //
 //	1 - CDF'(t) = (1 - CDF(t)) / (1 - CDF(elapsed)),  t >= elapsed.
 //
-// Its support starts at elapsed or later. When elapsed has reached the largest
-// possible value, or what is left beyond it is less than the smallest float,
-// the forecast is refuted and the result is a [Point] at elapsed: "it ends any
+// Where d has no mass up to elapsed the result is d itself, with its bounds.
+// When elapsed has reached the largest possible value, or what is left beyond it is less than the
+// smallest float, the forecast is refuted and the result is a [Point] at elapsed: "it ends any
 // moment". Elapsed is finite and >= 0.
 func Condition(d Distribution, elapsed float64) (Distribution, error) {
 	const fn = "dist.Condition"

@@ -28,8 +28,9 @@ type ParamError struct {
 	Func string
 	// Param is the parameter's name, with its index for slices, as "weights[3]".
 	Param string
-	// Value is the refused value; durations are in seconds. NaN stands for what is no number.
-	Value float64
+	// Value is the refused value. In its place stands the Go text of an empty value,
+	// as "&dist.Histogram{}", where a struct no constructor made was refused.
+	Value any
 	// Want says what would have been accepted.
 	Want string
 }
@@ -102,12 +103,17 @@ func checkPositive(fn, param string, v float64) error {
 
 func checkDist(fn, param string, d Distribution) error {
 	if d == nil {
-		return &ParamError{Func: fn, Param: param, Value: math.NaN(), Want: "a distribution, not nil"}
+		return &ParamError{Func: fn, Param: param, Want: "a distribution, not nil"}
 	}
-	if h, ok := d.(*Histogram); ok && (h == nil || len(h.x) == 0) {
-		return &ParamError{Func: fn, Param: param, Value: math.NaN(), Want: "a histogram made by a constructor"}
+	h, ok := d.(*Histogram)
+	if !ok || h != nil && len(h.x) > 0 {
+		return nil
 	}
-	return nil
+	refused := &ParamError{Func: fn, Param: param, Want: "a histogram made by a constructor"}
+	if h != nil {
+		refused.Value = "&dist.Histogram{}"
+	}
+	return refused
 }
 
 func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }

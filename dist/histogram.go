@@ -26,7 +26,7 @@ type Histogram struct {
 func NewHistogram(edges, weights []float64) (*Histogram, error) {
 	const fn = "dist.NewHistogram"
 	if len(weights) == 0 || len(edges) != len(weights)+1 {
-		return nil, &ParamError{Func: fn, Param: "len(edges)", Value: float64(len(edges)),
+		return nil, &ParamError{Func: fn, Param: "len(edges)", Value: len(edges),
 			Want: "len(weights)+1, and at least 2"}
 	}
 	if err := checkSorted(fn, "edges", edges); err != nil {
@@ -81,7 +81,7 @@ func FromSamples(values []float64) (*Histogram, error) {
 func FromKnots(x, cum []float64) (*Histogram, error) {
 	const fn = "dist.FromKnots"
 	if len(x) < 2 || len(x) != len(cum) {
-		return nil, &ParamError{Func: fn, Param: "len(x)", Value: float64(len(x)), Want: "len(cum), and at least 2"}
+		return nil, &ParamError{Func: fn, Param: "len(x)", Value: len(x), Want: "len(cum), and at least 2"}
 	}
 	if err := checkSorted(fn, "x", x); err != nil {
 		return nil, err

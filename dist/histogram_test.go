@@ -72,7 +72,6 @@ func TestConstructorsRefuse(t *testing.T) {
 		"condition on zero": func() error { _, err := dist.Condition((*dist.Histogram)(nil), 1); return err },
 		"scale by 0":        func() error { _, err := dist.Scale(dist.Point{}, 0); return err },
 		"shift below 0":     func() error { _, err := dist.Shift(dist.Point{}, -1); return err },
-		"slot 0":            func() error { _, err := dist.Discretise(dist.Point{}, 0, 3); return err },
 	} {
 		err := make()
 		var param *dist.ParamError

@@ -10,7 +10,7 @@ func MaxOf(d Distribution, n int) (Distribution, error) {
 		return nil, err
 	}
 	if n < 1 || n > 1<<30 {
-		return nil, &ParamError{Func: fn, Param: "n", Value: float64(n), Want: "1 … 2³⁰"}
+		return nil, &ParamError{Func: fn, Param: "n", Value: n, Want: "1 … 2³⁰"}
 	}
 	if _, certain := asPoint(d); certain || n == 1 {
 		return d, nil

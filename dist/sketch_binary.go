@@ -26,7 +26,7 @@ func (s *Sketch) MarshalBinary() ([]byte, error) {
 func (s *Sketch) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
 	if s.limit() > sketchMaxBins {
-		return b, &ParamError{Func: "dist.Sketch.AppendBinary", Param: "maxBins", Value: float64(s.limit()),
+		return b, &ParamError{Func: "dist.Sketch.AppendBinary", Param: "maxBins", Value: s.limit(),
 			Want: fmt.Sprintf("at most %d", sketchMaxBins)}
 	}
 	b = append(b, sketchMagic...)

@@ -13,7 +13,7 @@ func Tabulate(d Distribution, n int) (*Histogram, error) {
 		return nil, err
 	}
 	if n < 1 || n > 1<<16 {
-		return nil, &ParamError{Func: fn, Param: "n", Value: float64(n), Want: "1 … 65536"}
+		return nil, &ParamError{Func: fn, Param: "n", Value: n, Want: "1 … 65536"}
 	}
 	if p, ok := d.(piecewise); ok {
 		if h := p.histogram(); h.Len() <= 4*n {

@@ -95,7 +95,7 @@ func pointError(fn string, i int, field string, v float64, want string) error {
 // included, and nothing afterwards: an SLO job of the 3Sigma paper. The deadline
 // counts from submission and is not negative; value is finite and >= 0.
 func Deadline(deadline time.Duration, value float64) (*Curve, error) {
-	if err := check("utility.Deadline", "deadline", deadline.Seconds(), "value", value); err != nil {
+	if err := check("utility.Deadline", "deadline", deadline, "value", value); err != nil {
 		return nil, err
 	}
 	d := deadline.Seconds()
@@ -109,11 +109,11 @@ func Deadline(deadline time.Duration, value float64) (*Curve, error) {
 func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curve, error) {
 	const fn = "utility.DeadlineTail"
 	d, t := deadline.Seconds(), tail.Seconds()
-	if err := check(fn, "deadline", d, "value", value); err != nil {
+	if err := check(fn, "deadline", deadline, "value", value); err != nil {
 		return nil, err
 	}
 	if tail <= 0 || !(d+t > d) {
-		return nil, &dist.ParamError{Func: fn, Param: "tail", Value: t, Want: "longer than 0"}
+		return nil, &dist.ParamError{Func: fn, Param: "tail", Value: tail, Want: "longer than 0"}
 	}
 	if !(tailValue >= 0 && tailValue <= value) {
 		return nil, &dist.ParamError{Func: fn, Param: "tailValue", Value: tailValue, Want: "between 0 and value"}
@@ -125,16 +125,29 @@ func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curv
 // the horizon: a best-effort job of the 3Sigma paper. The horizon is longer than 0.
 func LinearDecay(value float64, horizon time.Duration) (*Curve, error) {
 	const fn = "utility.LinearDecay"
-	if err := check(fn, "horizon", horizon.Seconds(), "value", value); err != nil {
+	if err := check(fn, "horizon", horizon, "value", value); err != nil {
 		return nil, err
 	}
 	if horizon <= 0 {
-		return nil, &dist.ParamError{Func: fn, Param: "horizon", Value: 0, Want: "longer than 0"}
+		return nil, &dist.ParamError{Func: fn, Param: "horizon", Value: horizon, Want: "longer than 0"}
 	}
 	return newCurve(fn, []Point{{0, value}, {horizon.Seconds(), 0}})
 }
 
-func check(fn, timeName string, t float64, valueName string, v float64) error {
+// checkCurve refuses nil and curves no constructor made.
+func checkCurve(fn, name string, c *Curve) error {
+	refused := &dist.ParamError{Func: fn, Param: name, Want: "a curve made by a constructor"}
+	switch {
+	case c == nil:
+		return refused
+	case len(c.points) == 0:
+		refused.Value = "&utility.Curve{}"
+		return refused
+	}
+	return nil
+}
+
+func check(fn, timeName string, t time.Duration, valueName string, v float64) error {
 	if t < 0 {
 		return &dist.ParamError{Func: fn, Param: timeName, Value: t, Want: "not negative"}
 	}
@@ -199,8 +212,8 @@ func (c *Curve) Range() (lo, hi float64) { return c.min, c.max }
 // Weighted returns w times c, w finite and >= 0.
 func Weighted(c *Curve, w float64) (*Curve, error) {
 	const fn = "utility.Weighted"
-	if c == nil || len(c.points) == 0 {
-		return nil, &dist.ParamError{Func: fn, Param: "c", Value: math.NaN(), Want: "a curve made by a constructor"}
+	if err := checkCurve(fn, "c", c); err != nil {
+		return nil, err
 	}
 	if !isFinite(w) || w < 0 {
 		return nil, &dist.ParamError{Func: fn, Param: "w", Value: w, Want: "a finite number >= 0"}
@@ -218,8 +231,8 @@ func Sum(cs ...*Curve) (*Curve, error) {
 	const fn = "utility.Sum"
 	var times []float64
 	for i, c := range cs {
-		if c == nil || len(c.points) == 0 {
-			return nil, &dist.ParamError{Func: fn, Param: fmt.Sprintf("cs[%d]", i), Value: math.NaN(), Want: "a curve made by a constructor"}
+		if err := checkCurve(fn, fmt.Sprintf("cs[%d]", i), c); err != nil {
+			return nil, err
 		}
 		for _, p := range c.points {
 			times = append(times, p.T)

@@ -3,7 +3,6 @@ package utility
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -23,8 +22,8 @@ func Marshal(u Utility) ([]byte, error) {
 	if !ok && u != nil {
 		return nil, fmt.Errorf("utility.Marshal: %w: %T", dist.ErrForeign, u)
 	}
-	if c == nil || len(c.points) == 0 {
-		return nil, &dist.ParamError{Func: "utility.Marshal", Param: "u", Value: math.NaN(), Want: "a curve made by a constructor"}
+	if err := checkCurve("utility.Marshal", "u", c); err != nil {
+		return nil, err
 	}
 	b := append(make([]byte, 0, 96), `{"kind":"piecewise","points":[`...)
 	for i, p := range c.points {

@@ -284,6 +284,29 @@ func TestCurvesRefuse(t *testing.T) {
 	}
 }
 
+func TestErrorsShowWhatWasRefused(t *testing.T) {
+	for want, make := range map[string]func() error{
+		"utility.Deadline: invalid parameter: deadline = -1m30s, want not negative": func() error {
+			_, err := utility.Deadline(-90*time.Second, 1)
+			return err
+		},
+		"utility.LinearDecay: invalid parameter: horizon = 0s, want longer than 0": func() error {
+			_, err := utility.LinearDecay(1, 0)
+			return err
+		},
+		"utility.Weighted: invalid parameter: c = <nil>, want a curve made by a constructor": func() error {
+			_, err := utility.Weighted(nil, 1)
+			return err
+		},
+		"utility.Sum: invalid parameter: cs[0] = &utility.Curve{}, want a curve made by a constructor": func() error {
+			_, err := utility.Sum(new(utility.Curve))
+			return err
+		},
+	} {
+		assert.EqualError(t, make(), want)
+	}
+}
+
 func TestNoAllocations(t *testing.T) {
 	cs := curves(t)
 	starts, dst := make([]float64, 16), make([]float64, 16)

@@ -4,7 +4,7 @@
 //
 // Times are seconds since the job's submission. Utilities are plain numbers;
 // only their ratios matter. The package never reads a clock. Refused arguments
-// are a [*dist.ParamError] that wraps [dist.ErrInvalid]; durations in it are in seconds.
+// are a [*dist.ParamError] that wraps [dist.ErrInvalid].
 package utility
 
 // Utility is the worth of completing a job t seconds after its submission.
