@@ -39,6 +39,8 @@ type model struct {
 	worth     []float64
 	sets      []sched.EquivalenceSet
 	rehearsal sched.Placer
+	leaves    []leave
+	stuck     []*known
 }
 
 // row is a job of the problem.
@@ -130,11 +132,15 @@ func (m *model) offers() {
 	m.options, m.origins, m.rows = m.options[:0], m.origins[:0], m.rows[:0]
 	m.starts, m.worth = resize(m.starts, m.problem.Slots), resize(m.worth, m.problem.Slots)
 	m.problem.Jobs = m.problem.Jobs[:0]
+	m.stuck = m.stuck[:0]
+	for _, k := range m.jobs {
+		if k.stuck.is {
+			m.stuck = append(m.stuck, k)
+		}
+	}
+	m.rehearse(m.stuck)
 	for i, k := range m.jobs {
 		from := len(m.options)
-		if k.stuck.is {
-			m.rehearse(k)
-		}
 		m.offer(k)
 		if len(m.options) == from {
 			continue

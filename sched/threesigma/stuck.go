@@ -1,6 +1,7 @@
 package threesigma
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -20,17 +21,88 @@ type stuck struct {
 	fragmented bool
 }
 
-// rehearse works out the first slot in which each choice of a stuck job is expected to have room. A job that
-// has room now is no longer stuck.
-func (m *model) rehearse(k *known) {
-	for i := range k.choices {
-		c := &k.choices[i]
-		c.earliest = sort.Search(m.problem.Slots, func(s int) bool { return m.roomAt(k, c, s) })
-		if c.earliest == 0 {
-			k.release()
-			return
+// rehearse works out the first slot in which each choice of these stuck jobs is expected to have room. A job that
+// has room now is no longer stuck. The jobs are sorted: those of one priority see the same nodes become free.
+func (m *model) rehearse(jobs []*known) {
+	slices.SortStableFunc(jobs, func(a, b *known) int { return cmp.Compare(a.job.Priority, b.job.Priority) })
+	for len(jobs) > 0 {
+		n := len(jobs)
+		if m.policy.cfg.Without&Preemption == 0 {
+			n = 1
+			for n < len(jobs) && jobs[n].job.Priority == jobs[0].job.Priority {
+				n++
+			}
+		}
+		m.sweep(jobs[:n])
+		jobs = jobs[n:]
+	}
+}
+
+// sweep is rehearse for jobs of one priority. It begins with the nodes as they are in the last slot and goes back to
+// now, slot by slot: what has room in a slot has room in all later ones. So each choice costs but one look at
+// nodes that lack room.
+func (m *model) sweep(jobs []*known) {
+	leaving := m.leaving(jobs[0].job.Priority)
+	m.rehearsal.Reset(m.snap)
+	for _, l := range leaving {
+		m.rehearsal.Give(m.snap.Running[l.run].Nodes, m.runs[l.run].demand)
+	}
+	for _, k := range jobs {
+		for i := range k.choices {
+			k.choices[i].earliest = m.problem.Slots
 		}
 	}
+	for s, moved := m.problem.Slots-1, true; s >= 0; s-- {
+		if !m.fitting(jobs, s, moved) {
+			break
+		}
+		moved = false
+		for ; len(leaving) > 0 && leaving[0].slot == s; leaving = leaving[1:] {
+			m.rehearsal.Take(m.snap.Running[leaving[0].run].Nodes, m.runs[leaving[0].run].demand)
+			moved = true
+		}
+	}
+	for _, k := range jobs {
+		if slices.ContainsFunc(k.choices, func(c choice) bool { return c.earliest == 0 }) {
+			k.release()
+		}
+	}
+}
+
+// fitting tells whether any choice that has room in the slot after s also has room in s, and notes which have. The
+// nodes are as in s; where they are not moved since the slot after, nothing has to be looked at.
+func (m *model) fitting(jobs []*known, s int, moved bool) bool {
+	some := false
+	for _, k := range jobs {
+		for i := range k.choices {
+			c := &k.choices[i]
+			if c.earliest == s+1 && (!moved || m.rehearsal.FitsAtLeast(c.demand, c.nodes, k.job.Tasks)) {
+				c.earliest, some = s, true
+			}
+		}
+	}
+	return some
+}
+
+// leave is the first slot in which a running job has more likely than not left its nodes.
+type leave struct{ run, slot int }
+
+// leaving are the running jobs that leave within the window, the last first. Those that a job of that priority may
+// preempt leave at once.
+func (m *model) leaving(priority int) []leave {
+	m.leaves = m.leaves[:0]
+	preempts := m.policy.cfg.Without&Preemption == 0
+	for i, h := range m.runs {
+		slot := 0
+		if !preempts || m.snap.Running[i].Job.Priority >= priority {
+			slot = sort.Search(len(h.usage), func(s int) bool { return h.usage[s] < 0.5 })
+		}
+		if slot < len(h.usage) {
+			m.leaves = append(m.leaves, leave{run: i, slot: slot})
+		}
+	}
+	slices.SortStableFunc(m.leaves, func(a, b leave) int { return cmp.Compare(b.slot, a.slot) })
+	return m.leaves
 }
 
 // release forgets that a job was stuck.
@@ -39,20 +111,6 @@ func (k *known) release() {
 	for i := range k.choices {
 		k.choices[i].earliest = 0
 	}
-}
-
-// roomAt tells whether the nodes hold the gang once all those have left them that have more likely than not
-// ended by that slot, or that the job may preempt.
-func (m *model) roomAt(k *known, c *choice, slot int) bool {
-	m.rehearsal.Reset(m.snap)
-	preempts := m.policy.cfg.Without&Preemption == 0
-	for i, h := range m.runs {
-		r := &m.snap.Running[i]
-		if h.usage[slot] < 0.5 || preempts && r.Job.Priority < k.job.Priority {
-			m.rehearsal.Give(r.Nodes, h.demand)
-		}
-	}
-	return m.rehearsal.FitsAtLeast(c.demand, c.nodes, k.job.Tasks)
 }
 
 // retract takes what could not be realised out of the problem, to be solved again from where it was left: the
@@ -67,14 +125,19 @@ func (m *model) retract(x *extraction) {
 		}
 	}
 	withdrawn := m.withdraw(x)
+	var postponed []int
+	m.stuck = m.stuck[:0]
 	for _, j := range x.failed {
 		k := m.jobs[m.rows[j].pending]
 		if withdrawn && !k.stuck.fragmented {
 			k.release()
 			continue
 		}
-		m.rehearse(k)
-		m.postpone(j, k)
+		postponed, m.stuck = append(postponed, j), append(m.stuck, k)
+	}
+	m.rehearse(m.stuck)
+	for _, j := range postponed {
+		m.postpone(j, m.jobs[m.rows[j].pending])
 	}
 }
 
