@@ -75,7 +75,7 @@ func (c *checker) reset(s *Snapshot) {
 func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) error {
 	j := jobs[d.Job]
 	switch {
-	case j == nil || j.phase == stopping:
+	case j == nil || j.phase == stopping || j.phase == delayed:
 		return fmt.Errorf("%w: %s of unknown job %q", ErrInvalidPlan, d.Kind, d.Job)
 	case j.checked == c.round:
 		return fmt.Errorf("%w: two decisions for job %q", ErrInvalidPlan, d.Job)

@@ -53,6 +53,8 @@ type Cycle struct {
 	Started, Preempted int
 	// Pending and Running are the numbers of jobs that the policy was shown.
 	Pending, Running int
+	// Delayed is the number of pending jobs that the policy was not shown because of an [Event]'s NotBefore.
+	Delayed int
 	// SnapshotTime, PlanTime and ApplyTime are wall-clock time, by the loop's stopwatch: taking in
 	// events and making the snapshot; the policy and the check of its plan; the cluster.
 	SnapshotTime, PlanTime, ApplyTime time.Duration
@@ -66,6 +68,8 @@ type Cycle struct {
 	// reasons. They wait for nodes that may yet come. Each is told once: in the cycle in
 	// which it is submitted or, if there were no nodes then, in the first with nodes.
 	Unplaceable []Rejection
+	// Failed are the events StartFailed and PreemptFailed, and Withdrawn with an Err, as the cluster told them.
+	Failed []Event
 	// Ignored are events that made no sense, each wrapping [ErrBadEvent], and runtimes that
 	// the predictor refused to learn from.
 	Ignored []error
@@ -81,7 +85,7 @@ type Rejection struct {
 type Option func(*Loop) error
 
 // WithCycle sets the time from the end of one cycle to the next in [Loop.Run]. The default is
-// 2 s; 0 runs cycles only when [Loop.Wake] asks for one.
+// 2 s; 0 runs cycles only when [Loop.Wake] asks for one, as the host then does when a job's NotBefore has come.
 func WithCycle(d time.Duration) Option {
 	return func(l *Loop) error {
 		if d < 0 {
@@ -196,7 +200,7 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 		return fmt.Errorf("sched: events: %w", err)
 	}
 	l.state.show(&l.shown, c.Now)
-	c.Pending, c.Running = len(l.shown.Pending), len(l.shown.Running)
+	c.Pending, c.Running, c.Delayed = len(l.shown.Pending), len(l.shown.Running), len(l.state.delayed)
 	shown := l.stopwatch()
 	c.SnapshotTime = shown - begin
 
@@ -230,16 +234,19 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 			c.refuse(e, err)
 			continue
 		}
+		if e.Kind == StartFailed || e.Kind == PreemptFailed || e.Kind == Withdrawn && e.Err != nil {
+			c.Failed = append(c.Failed, *e)
+		}
 		if done == nil {
 			continue
 		}
-		if err := l.predictor.Observe(predict.Observation{Job: done.job.Features(), Runtime: e.Runtime}); err != nil {
+		if err := l.predictor.Observe(predict.Observation{Job: done.job.Features(), Runtime: done.fullSpeed(e.Runtime)}); err != nil {
 			c.Ignored = append(c.Ignored, fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err))
 			continue
 		}
 		learnt = true
 	}
-	if unfit := l.state.settle(l.fixed); l.fixed {
+	if unfit := l.state.settle(l.fixed, c.Now); l.fixed {
 		c.Rejected = append(c.Rejected, unfit...)
 	} else {
 		c.Unplaceable = unfit
@@ -272,5 +279,8 @@ func (l *Loop) forecast(all bool) {
 		p := &pending[i]
 		p.Prediction = l.predictor.Predict(p.Job.Features())
 		l.state.jobs[p.Job.ID].prediction = p.Prediction
+	}
+	for _, j := range l.state.delayed {
+		j.prediction = l.predictor.Predict(j.job.Features())
 	}
 }

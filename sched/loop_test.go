@@ -348,7 +348,7 @@ func TestLoopStopping(t *testing.T) {
 	})
 	t.Run("finishes first", func(t *testing.T) {
 		c, loop, shown := setUp(t)
-		c.Tell(sched.Event{Kind: sched.Finished, ID: "be", Runtime: 5})
+		c.Tell(sched.Event{Kind: sched.Finished, ID: "be", Runtime: 5 * time.Second})
 		cycle := step(t, loop, c, 6)
 		require.Empty(t, cycle.Ignored)
 		assert.GreaterOrEqual(t, slices.Min(shown().Free), 0.0)

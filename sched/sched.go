@@ -262,4 +262,8 @@ type Event struct {
 	// Err is why a StartFailed, a PreemptFailed or a Withdrawn came about, for the host to read in
 	// [Cycle.Failed]. It may be nil, and the loop makes nothing of it.
 	Err error
+	// NotBefore keeps a job that comes back, by StartFailed or Preempted, from the policy until then: a start that
+	// failed for want of an image fails again at once. The zero time keeps nothing. It is for the cluster to
+	// choose longer times for jobs that fail again, and to withdraw those it gives up.
+	NotBefore time.Time
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ const (
 	starting       // told to start, not yet confirmed; holds resources and counts as running
 	running
 	stopping // told to stop, not yet confirmed; holds resources and is not shown to policies
+	delayed  // pending, but not shown to policies before its time
 )
 
 // tracked is a job the loop knows.
@@ -26,6 +28,7 @@ type tracked struct {
 	job        *Job
 	prediction predict.Prediction
 	started    time.Time
+	notBefore  time.Time // of a job that is delayed
 	nodes      []NodeTasks
 	demand     []float64 // over needs; nil where no node offers it
 	at         []int32   // of each of nodes, its index in on, -1 where it is gone
@@ -34,6 +37,15 @@ type tracked struct {
 	phase      phase
 	slowed     bool
 	gone       bool
+}
+
+// fullSpeed is in how many seconds the job would have run what it ran in, had it not been slowed down. It is
+// rounded to the nanosecond, which undoes the rounding of a runtime that was slowed down.
+func (j *tracked) fullSpeed(ran time.Duration) float64 {
+	if j.slowed {
+		ran = time.Duration(math.Round(float64(ran) / j.job.SlowdownOrOne()))
+	}
+	return ran.Seconds()
 }
 
 // need is what one task holds of the cluster's nodes; nil if none offers it. It is worked out once a cluster.
@@ -73,6 +85,7 @@ type state struct {
 	pending  list[Pending] // by submission, then id
 	running  list[Running] // by start, then id
 	stopping []*tracked    // as they were told to
+	delayed  []*tracked    // as they came back
 	arrived  []*tracked    // since forecasts were last made
 	waiting  []*tracked    // admitted before there were nodes to check them against
 	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
@@ -111,7 +124,7 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	case Started:
 		return nil, s.confirm(j, e)
 	case StartFailed, Preempted:
-		return nil, s.comeBack(j, e)
+		return nil, s.comeBack(j, e, now)
 	case PreemptFailed:
 		return nil, s.goOn(j, e)
 	case Finished, Withdrawn:
@@ -254,7 +267,7 @@ func (s *state) confirm(j *tracked, e *Event) error {
 	switch {
 	case len(nodes) == 0:
 		return bad(e, "on no nodes")
-	case j.phase == pending:
+	case j.phase == pending, j.phase == delayed:
 	case j.phase == stopping: // it started before it was told to stop
 		s.hold(j, 1)
 		j.move(since, nodes)
@@ -270,16 +283,33 @@ func (s *state) confirm(j *tracked, e *Event) error {
 	return nil
 }
 
-// comeBack returns a job that could not start or has stopped to the pending ones.
-func (s *state) comeBack(j *tracked, e *Event) error {
-	if j.phase == pending {
+// comeBack returns a job that could not start or has stopped to the pending ones, or to those that are delayed.
+func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
+	if j.phase == pending || j.phase == delayed {
 		return bad(e, "the job is pending")
 	}
 	s.leave(j)
 	j.move(time.Time{}, nil)
 	j.phase, j.slowed = pending, false
+	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
+		j.phase = delayed
+		s.delayed = append(s.delayed, j)
+		return nil
+	}
 	s.enterPending(j)
 	return nil
+}
+
+// release returns the jobs whose time has come to the pending ones.
+func (s *state) release(now time.Time) {
+	s.delayed = slices.DeleteFunc(s.delayed, func(j *tracked) bool {
+		if j.notBefore.After(now) {
+			return false
+		}
+		j.phase = pending
+		s.enterPending(j)
+		return true
+	})
 }
 
 // goOn returns a job that could not be stopped to the running ones.
@@ -302,15 +332,19 @@ func (s *state) leave(j *tracked) {
 		s.running.remove(s.runningAt(j))
 	case stopping:
 		s.stopped(j)
+	case delayed:
+		s.delayed = without(s.delayed, j)
+		return
 	}
 	s.hold(j, 1)
 }
 
 // stopped takes the job from those that are stopping.
-func (s *state) stopped(j *tracked) {
-	if i := slices.Index(s.stopping, j); i >= 0 {
-		s.stopping = slices.Delete(s.stopping, i, i+1)
-	}
+func (s *state) stopped(j *tracked) { s.stopping = without(s.stopping, j) }
+
+// without takes a job out of a few that are in no order to find it by.
+func without(jobs []*tracked, j *tracked) []*tracked {
+	return slices.DeleteFunc(jobs, func(o *tracked) bool { return o == j })
 }
 
 func (s *state) enterPending(j *tracked) {
@@ -402,18 +436,19 @@ func (s *state) hold(j *tracked, sign float64) {
 	}
 }
 
-// settle rebuilds what hangs on the nodes if they have changed, and then names the jobs
+// settle rebuilds what hangs on the nodes if they have changed, shows the jobs whose time has come, and then names the jobs
 // that have come and that the nodes, even empty, cannot hold. It forgets them if the cluster is fixed.
-func (s *state) settle(fixed bool) []Rejection {
+func (s *state) settle(fixed bool, now time.Time) []Rejection {
 	if s.stale {
 		s.rebuild()
 	}
+	s.release(now)
 	if s.set.Len() == 0 {
 		return nil
 	}
 	var out []Rejection
 	for _, j := range s.waiting {
-		if j.gone || j.phase != pending {
+		if j.gone || j.phase != pending && j.phase != delayed {
 			continue
 		}
 		if err := s.holds(j); err != nil {
@@ -447,8 +482,10 @@ func (s *state) rebuild() {
 	for i := range s.running.items() {
 		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]
-		j.slowed = s.set.Slowed(j.job, j.nodes)
-		r.Slowed = j.slowed
+		if !slices.Contains(j.places(s.set), -1) {
+			j.slowed = s.set.Slowed(j.job, j.nodes)
+			r.Slowed = j.slowed
+		} // else it ran as it did before its node was gone
 		s.hold(j, -1)
 	}
 	for _, j := range s.stopping {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/decisionlog"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 )
@@ -397,4 +398,39 @@ func TestResourceVectors(t *testing.T) {
 	assert.Equal(t, 60, result.Metrics.BE.Completed)
 	_, err = decisionlog.Check(&log, nil)
 	require.NoError(t, err)
+}
+
+// pupil notes what it is taught.
+type pupil struct {
+	predict.Predictor
+	learnt map[string]float64
+}
+
+func (p *pupil) Observe(o predict.Observation) error {
+	p.learnt[o.Job.ID] = o.Runtime
+	return nil
+}
+
+// What a run teaches is the runtime at full speed, to the last bit, wherever the job ran.
+func TestRunTeachesFullSpeed(t *testing.T) {
+	jobs := workload(3, 200, 6)
+	preferRacks(3, jobs)
+	for i := range jobs {
+		if jobs[i].Slowdown > 1 && i%2 == 0 {
+			jobs[i].Slowdown = 1 + float64(i)/170
+		}
+	}
+	p := &pupil{fixed(t), map[string]float64{}}
+	result, err := sim.Run(context.Background(), sim.Config{Nodes: sim.Nodes(8, 4, 2), Jobs: jobs, Policy: baseline.NewFIFO(), Predictor: p})
+	require.NoError(t, err)
+	slowed := 0
+	for _, r := range result.Jobs {
+		if r.Slowed {
+			slowed++
+		}
+	}
+	require.Greater(t, slowed, 10)
+	for i := range jobs {
+		assert.Equal(t, jobs[i].Runtime.Seconds(), p.learnt[jobs[i].ID], jobs[i].ID)
+	}
 }

@@ -288,7 +288,7 @@ func (w *world) finish(j *job) {
 	}
 	w.release(j)
 	w.told = append(w.told, sched.Event{
-		Kind: sched.Finished, Time: epoch.Add(w.now), ID: j.ID, Runtime: j.runtime.Seconds(),
+		Kind: sched.Finished, Time: epoch.Add(w.now), ID: j.ID, Runtime: ran,
 	})
 	w.log.plain(finishEvent, w.now, j, "")
 }

@@ -204,7 +204,7 @@ func (m *machine) tellEnd(r *attempt) {
 		m.story.ended(r.job, false, sched.Reason{})
 		m.over++
 		m.ended.Broadcast()
-		m.tell(sched.Event{Kind: sched.Finished, ID: r.job.ID, Runtime: time.Since(r.started).Seconds()})
+		m.tell(sched.Event{Kind: sched.Finished, ID: r.job.ID, Runtime: time.Since(r.started)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -85,7 +86,8 @@ type Cluster struct {
 	Lost int
 
 	now     time.Time
-	nodes   map[string]sched.Resources
+	nodes   map[string]sched.Resources // what is free
+	labels  map[string]map[string]string
 	known   map[string]*fakeJob
 	events  []sched.Event
 	running []*fakeJob
@@ -94,13 +96,14 @@ type Cluster struct {
 type fakeJob struct {
 	job     *sched.Job
 	runtime time.Duration
+	began   time.Time
 	ends    time.Time
 	nodes   []sched.NodeTasks
 }
 
 // NewCluster is a cluster whose first events bring up the nodes.
 func NewCluster(now time.Time, nodes []sched.Node) *Cluster {
-	c := &Cluster{now: now, nodes: make(map[string]sched.Resources), known: make(map[string]*fakeJob)}
+	c := &Cluster{now: now, nodes: make(map[string]sched.Resources), labels: make(map[string]map[string]string), known: make(map[string]*fakeJob)}
 	for _, n := range nodes {
 		c.NodeUp(n)
 	}
@@ -116,7 +119,7 @@ func (c *Cluster) NodeUp(n sched.Node) {
 	if n.Capacity == nil {
 		free[sched.WholeNode] = 1
 	}
-	c.nodes[n.Name] = free
+	c.nodes[n.Name], c.labels[n.Name] = free, n.Labels
 	c.tell(sched.Event{Kind: sched.NodeUp, Node: &n})
 }
 
@@ -132,7 +135,7 @@ func (c *Cluster) NodeDown(name string) {
 	c.tell(sched.Event{Kind: sched.NodeDown, Node: &sched.Node{Name: name}})
 }
 
-// Submit hands in a job that will run for some seconds at full speed.
+// Submit hands in a job that will run for some seconds at full speed, and longer off its preferred nodes.
 func (c *Cluster) Submit(job *sched.Job, seconds float64) {
 	if c.known[job.ID] == nil {
 		c.known[job.ID] = &fakeJob{job: job, runtime: time.Duration(seconds * float64(time.Second))}
@@ -163,7 +166,7 @@ func (c *Cluster) Advance(now time.Time) {
 		c.stop(j)
 		delete(c.known, j.job.ID)
 		c.Completed = append(c.Completed, j.job.ID)
-		c.tell(sched.Event{Kind: sched.Finished, ID: j.job.ID, Runtime: j.runtime.Seconds()})
+		c.tell(sched.Event{Kind: sched.Finished, ID: j.job.ID, Runtime: j.ends.Sub(j.began)})
 	}
 	c.now = now
 }
@@ -247,7 +250,11 @@ func (c *Cluster) start(d sched.Decision) error {
 	if tasks != j.job.Tasks {
 		return fmt.Errorf("job %q starts %d of %d tasks", d.Job, tasks, j.job.Tasks)
 	}
-	j.nodes, j.ends = d.Nodes, c.now.Add(j.runtime)
+	runtime := j.runtime
+	if slices.ContainsFunc(d.Nodes, func(nt sched.NodeTasks) bool { return !j.job.Preferred.Matches(c.labels[nt.Node]) }) {
+		runtime = time.Duration(math.Round(float64(runtime) * j.job.SlowdownOrOne()))
+	}
+	j.nodes, j.began, j.ends = d.Nodes, c.now, c.now.Add(runtime)
 	c.running = append(c.running, j)
 	c.tell(sched.Event{Kind: sched.Started, ID: d.Job, Nodes: d.Nodes})
 	return nil

@@ -222,6 +222,8 @@ func nothingToDo(t *testing.T, newPolicy func() sched.Policy) {
 	}
 	plan := mustPlan(t, newPolicy(), Snapshot(nil).Pending(Job("a", 1)))
 	assert.Empty(t, Started(plan), "there is no node")
+	plan = mustPlan(t, newPolicy(), Snapshot([]sched.Node{{Name: "n0", Capacity: sched.Resources{}}}).Pending(Job("a", 1)))
+	assert.Empty(t, Started(plan), "the node takes nothing")
 }
 
 func aloneStarts(t *testing.T, newPolicy func() sched.Policy) {
