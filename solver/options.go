@@ -11,7 +11,8 @@ type Options struct {
 	// two-core machine does about a million a second; 0 is the engine's default,
 	// or unlimited when Time is set.
 	Work int64
-	// Gap stops when (bound-objective)/|bound| is at most this; 0 means 1e-4, negative 0.
+	// Gap stops when (bound-objective)/|bound| is at most this. 0 means [DefaultGap];
+	// negative means exactly zero, that is to stop at proven optima alone.
 	Gap float64
 	// Threads is how many the engine may use; 0 means 1. It is for engines whose backends
 	// have threads of their own, native and greedy use one; it never changes the result of
@@ -58,6 +59,9 @@ type Solution struct {
 	// Gap is (Bound-Objective)/max(|Bound|, 1e-9); nil without a bound.
 	Gap    *float64 `json:"gap"`
 	WallMS float64  `json:"wall_ms"`
+	// Work is what the engine has spent, in the units of Options.Work; 0 if it does
+	// not count. It is not part of the file format.
+	Work int64 `json:"-"`
 	// Choice maps a job id to its option and split; other jobs are left out of the plan.
 	Choice map[string]Choice `json:"choice"`
 	// Preempt lists running jobs to preempt, in problem order.

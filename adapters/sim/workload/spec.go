@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 )
@@ -82,9 +83,9 @@ type Spec struct {
 	// to the end, it is the length of the stretch of the log.
 	Hours float64
 	// StartHour is where in the log the window begins, in hours since its
-	// origin. Zero or less chooses: the seed draws one of the usable jobs between 40 and
-	// 60 per cent of the log, and where what follows holds too little work, one between half of the
-	// latest possible start and that start. Replay then begins at the log's first job; E2E ignores it.
+	// origin. Negative is exactly zero, the origin. Zero chooses: the seed draws one of the usable jobs
+	// between 40 and 60 per cent of the log, and where what follows holds too little work, one between half
+	// of the latest possible start and that start. Replay then begins at the log's first job; E2E ignores it.
 	StartHour float64
 	// Slack is the set an SLO job's deadline is drawn from: per cent of its
 	// actual runtime beyond it. Empty is 20, 40, 60, 80 (3Sigma, section 5).
@@ -159,6 +160,11 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
+// start is where StartHour says that the window begins, if it does.
+func (s *Spec) start() (at time.Duration, fixed bool) {
+	return hours(max(0, s.StartHour)), s.StartHour != 0
+}
+
 // maxHours keeps times far from the limits of time.Duration.
 const maxHours = 200_000
 
@@ -178,7 +184,7 @@ func (s Spec) Validate() error {
 		want     string
 	}
 	reals := []real{
-		{"StartHour", s.StartHour, -math.MaxFloat64, maxHours, "hours since the log's origin"},
+		{"StartHour", s.StartHour, -math.MaxFloat64, maxHours, "hours since the log's origin, negative for 0"},
 		{"SLOShare", s.SLOShare, 0, 1, "a share from 0 to 1"},
 		{"PreferShare", s.PreferShare, 0, 1, "a share from 0 to 1"},
 		{"PreferSlowdown", s.PreferSlowdown, 1, 1000, "a factor from 1 to 1000"},

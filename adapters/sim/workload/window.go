@@ -17,8 +17,8 @@ func (b *builder) window() (*Workload, error) {
 		return nil, err
 	}
 	start := b.jobs[first].Submit
-	if b.spec.StartHour > 0 {
-		start = hours(b.spec.StartHour)
+	if at, fixed := b.spec.start(); fixed {
+		start = at
 	}
 	target := b.target()
 	var drafts []draft
@@ -58,8 +58,7 @@ func (b *builder) windowStart() (int, error) {
 	if len(b.jobs) == 0 {
 		return 0, fmt.Errorf("workload: the trace: %w", ErrEmpty)
 	}
-	if b.spec.StartHour > 0 {
-		start := hours(b.spec.StartHour)
+	if start, fixed := b.spec.start(); fixed {
 		i := sort.Search(len(b.jobs), func(i int) bool { return b.jobs[i].Submit >= start })
 		if i == len(b.jobs) {
 			last := b.jobs[len(b.jobs)-1].Submit.Hours()
@@ -127,11 +126,11 @@ func (b *builder) replay() (*Workload, error) {
 		return nil, fmt.Errorf("workload: the trace: %w", ErrEmpty)
 	}
 	start := b.jobs[0].Submit
-	if b.spec.StartHour > 0 {
+	if at, fixed := b.spec.start(); fixed {
 		if _, err := b.windowStart(); err != nil {
 			return nil, err
 		}
-		start = hours(b.spec.StartHour)
+		start = at
 	}
 	var drafts []draft
 	for i := range b.jobs {

@@ -275,6 +275,21 @@ func TestReplayOfAStretch(t *testing.T) {
 	require.NotEmpty(t, w.Train)
 }
 
+// Zero chooses where a window begins; negative is the log's origin, and the job submitted then belongs to it.
+func TestTheOriginOfTheLog(t *testing.T) {
+	log := synthetic(4000, 9)
+	log[0].Submit = 0
+	for _, kind := range []workload.Kind{workload.Window, workload.Replay} {
+		s := spec()
+		s.Kind, s.Nodes, s.StartHour = kind, 64, -1
+		w, err := workload.Build(log, s)
+		require.NoError(t, err)
+		require.Equal(t, log[0].ID, w.Jobs[0].ID, kind)
+		require.Zero(t, w.Jobs[0].Arrive)
+		require.Empty(t, w.Train)
+	}
+}
+
 func TestHistoryLimits(t *testing.T) {
 	log := synthetic(8000, 10)
 	s := spec()

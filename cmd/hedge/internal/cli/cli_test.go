@@ -302,6 +302,7 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"compare", "--window", "10h", "--slot", "100ms"}, 2, "--window: found 10h0m0s in slots of 100ms"},
 		{[]string{"compare", "--slack", "1e300"}, 2, "--slack"},
 		{[]string{"compare", "--prefer-slowdown", "1e300"}, 2, "--prefer-slowdown"},
+		{[]string{"compare", "--start-hour", "-1"}, 2, "--start-hour: found -1, expected at least 0"},
 		{[]string{"compare", "--start-hour", "100"}, 2, "--start-hour: found 100, expected at most"},
 		{[]string{"compare", "--hours", "1000"}, 2, "try less of --hours"},
 		{[]string{"compare", "--load", "1e9"}, 2, "--load"},

@@ -33,7 +33,7 @@ func (f *workloadFlags) add(cmd *cobra.Command) {
 	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")
 	fs.Float64Var(&s.Load, "load", 1.4, "offered machine time over capacity")
 	fs.Float64Var(&s.Hours, "hours", 2, "hours of submissions (replay: of the log, default all)")
-	fs.Float64Var(&s.StartHour, "start-hour", -1, "hour of the log at which the window begins (default: chosen by the workload)")
+	fs.Float64Var(&s.StartHour, "start-hour", 0, "hour of the log at which the window begins (default: chosen by the workload)")
 	fs.StringVar(&f.slack, "slack", "20,40,60,80", "deadline slacks, in % of the true runtime, drawn evenly")
 	fs.Float64Var(&s.SLOShare, "slo-share", 0.5, "share of jobs (and of load) with a deadline")
 	fs.Float64Var(&s.PreferShare, "prefer-share", 0.75, "share of the cluster an SLO job prefers")
@@ -69,6 +69,9 @@ func (f *workloadFlags) finish() error {
 	}
 	if err := f.check(); err != nil {
 		return err
+	}
+	if s.StartHour == 0 && f.flags.Changed("start-hour") {
+		s.StartHour = -1 // exactly zero, as workload.Spec has it
 	}
 	if err := checkFormat(s.Trace, s.Format); err != nil {
 		return err
@@ -118,7 +121,7 @@ func (f *workloadFlags) check() error {
 		{"--tasks-per-node", s.TasksPerNode, s.TasksPerNode >= 1 && s.TasksPerNode <= math.MaxInt32, "1 to 2147483647"},
 		{"--load", s.Load, s.Load > 0 && s.Load <= 1000, "above 0, at most 1000"},
 		{"--hours", s.Hours, s.Hours > 0 && finite(s.Hours) || s.Hours == 0 && s.Workload == "replay", "a number above 0"},
-		{"--start-hour", s.StartHour, finite(s.StartHour) && (s.StartHour >= 0 || s.StartHour == -1), "at least 0"},
+		{"--start-hour", s.StartHour, finite(s.StartHour) && s.StartHour >= 0, "at least 0"},
 		{"--slo-share", s.SLOShare, s.SLOShare >= 0 && s.SLOShare <= 1, "0 to 1"},
 		{"--prefer-share", s.PreferShare, s.PreferShare > 0 && s.PreferShare <= 1, "above 0, at most 1"},
 		{"--prefer-slowdown", s.PreferSlowdown, s.PreferSlowdown >= 1 && s.PreferSlowdown <= 1000, "1 to 1000"},

@@ -105,7 +105,7 @@ func (f *solveFlags) finish(cmd *cobra.Command) error {
 		return fmt.Errorf("--threads: found %d, expected at least 1", o.Threads)
 	}
 	if o.Gap == 0 {
-		o.Gap = -1 // the library's zero means its default
+		o.Gap = -1 // exactly zero, as solver.Options has it
 	}
 	if o.Work > 0 && !cmd.Flags().Changed("time") {
 		o.Time = 0

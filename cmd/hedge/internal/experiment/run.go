@@ -90,9 +90,6 @@ func (s *Spec) workloadSpec() (workload.Spec, error) {
 	w.Load, w.Hours, w.StartHour = s.Load, s.Hours, s.StartHour
 	w.SLOShare, w.PreferShare, w.PreferSlowdown, w.JobsPerHour = s.SLOShare, s.PreferShare, s.PreferSlowdown, s.JobsPerHour
 	w.MaxTrainSamples = s.MaxSamples
-	if s.StartHour == 0 {
-		w.StartHour = 1e-9 // the library's zero chooses
-	}
 	if len(s.Slack) > 0 {
 		w.Slack = nil
 		for _, share := range s.Slack {

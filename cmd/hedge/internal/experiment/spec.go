@@ -17,7 +17,8 @@ type Spec struct {
 	Nodes, Racks, TasksPerNode int
 	// Load is offered machine time over capacity.
 	Load float64
-	// Hours is the length of the measured submissions; StartHour where the window begins, negative to choose.
+	// Hours is the length of the measured submissions; StartHour where the window begins, as in workload.Spec:
+	// 0 to choose, negative for the log's origin.
 	Hours, StartHour float64
 	// Slack are the deadline slacks, as fractions of the runtime.
 	Slack []float64
