@@ -152,6 +152,7 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 				bad = errors.Join(bad, fmt.Errorf("%w: it calls %v optimal and has reported %v", ErrEngine, sol.Objective, best.Objective))
 			}
 			best.Stop, best.Bound, best.Fallback = sol.Stop, tighter(sol.Bound, best.Bound), sol.Fallback
+			best.Work = max(best.Work, sol.Work)
 			sol = best
 		}
 		err = contradiction(sol, opts)

@@ -44,6 +44,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		e.pool.Put(w)
 	}()
 	w.in.Load(p, opts.Splits)
+	w.st.Ops = 0
 	w.st.Reset(&w.in)
 	w.pre.Reset(&w.in)
 	w.sortOptions()
@@ -59,7 +60,9 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	default:
 		stop = solver.StopTime
 	}
-	return w.st.Solution(e.Name(), stop), nil
+	sol := w.st.Solution(e.Name(), stop)
+	sol.Work = 1 + w.st.Ops/pack.OpsPerUnit
+	return sol, nil
 }
 
 // sortOptions orders options by falling value per area.

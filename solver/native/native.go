@@ -19,14 +19,14 @@ import (
 	"sync"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
 // DefaultWork is the work of a solve limited by neither work nor time, about a
 // fifth of a second.
 const DefaultWork = 200_000
 
-// opsPerUnit is how many row operations make a unit of work (about a microsecond).
-const opsPerUnit = 512
+const opsPerUnit = pack.OpsPerUnit
 
 // Config tunes the engine. The zero value, and nil, mean defaults.
 type Config struct {

@@ -150,6 +150,7 @@ func (w *workspace) bound() float64 { return w.dual.bound }
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (w *workspace) solution(engine string, stop solver.Stop) *solver.Solution {
 	sol := w.best.Solution(engine, stop)
+	sol.Work = w.spent() / opsPerUnit
 	if bound := w.bound(); stop == solver.StopOptimal {
 		v := sol.Objective
 		sol.Bound = &v

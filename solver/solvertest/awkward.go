@@ -15,7 +15,7 @@ func option(count int, value float64, partitions ...int) solver.Option {
 func build(slots int, capacity []float64, options ...solver.Option) *solver.Problem {
 	p := &solver.Problem{SlotSeconds: 1, Slots: slots, Resources: []string{"node"}}
 	for x, c := range capacity {
-		p.Partitions = append(p.Partitions, solver.Partition{Name: fmt.Sprint(x), Nodes: int(c)})
+		p.Partitions = append(p.Partitions, solver.Partition{Name: fmt.Sprint(x), Nodes: int(min(c, 1<<20))})
 		row := make([]float64, slots)
 		for t := range row {
 			row[t] = c

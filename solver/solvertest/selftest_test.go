@@ -18,6 +18,8 @@ type liar struct {
 	honest *native.Engine
 	bend   func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error)
 	before func(ctx context.Context, p *solver.Problem, opts *solver.Options)
+	mute   bool     // it reports nothing
+	fails  []string // the cases that are there to notice it
 }
 
 func (l *liar) Name() string { return "liar" }
@@ -25,6 +27,9 @@ func (l *liar) Name() string { return "liar" }
 func (l *liar) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	if l.before != nil {
 		l.before(ctx, p, &opts)
+	}
+	if l.mute {
+		report = func(*solver.Solution) {}
 	}
 	sol, err := l.honest.Solve(ctx, p, opts, report)
 	if err != nil || l.bend == nil {
@@ -42,8 +47,8 @@ func claims() solvertest.Caps {
 	return c
 }
 
-func bend(f func(p *solver.Problem, s *solver.Solution)) *liar {
-	return &liar{honest: native.New(nil), bend: func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error) {
+func bend(fails string, f func(p *solver.Problem, s *solver.Solution)) *liar {
+	return &liar{honest: native.New(nil), fails: []string{fails}, bend: func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error) {
 		f(p, s)
 		return s, nil
 	}}
@@ -59,22 +64,22 @@ func anyChoice(s *solver.Solution, f func(id string, c solver.Choice)) {
 func liars() map[string]*liar {
 	var calls atomic.Int64
 	return map[string]*liar{
-		"no solution": {honest: native.New(nil), bend: func(*solver.Problem, *solver.Solution) (*solver.Solution, error) { return nil, nil }},
-		"panic":       bend(func(*solver.Problem, *solver.Solution) { panic("boom") }),
-		"not solved":  bend(func(_ *solver.Problem, s *solver.Solution) { s.Stop = solver.StopNone }),
-		"bound below": bend(func(_ *solver.Problem, s *solver.Solution) { b := s.Objective - 1; s.Bound = &b }),
-		"no bound":    bend(func(_ *solver.Problem, s *solver.Solution) { s.Bound = nil }),
-		"calls the empty plan optimal": bend(func(_ *solver.Problem, s *solver.Solution) {
+		"no solution": {honest: native.New(nil), fails: []string{"never above the optimum"}, bend: func(*solver.Problem, *solver.Solution) (*solver.Solution, error) { return nil, nil }},
+		"panic":       bend("never above the optimum", func(*solver.Problem, *solver.Solution) { panic("boom") }),
+		"not solved":  bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Stop = solver.StopNone }),
+		"bound below": bend("bound", func(_ *solver.Problem, s *solver.Solution) { b := s.Objective - 1; s.Bound = &b }),
+		"no bound":    bend("bound", func(_ *solver.Problem, s *solver.Solution) { s.Bound = nil }),
+		"calls the empty plan optimal": bend("exact", func(_ *solver.Problem, s *solver.Solution) {
 			zero := 0.0
 			s.Choice, s.Preempt, s.Stop, s.Bound = nil, nil, solver.StopOptimal, &zero
 		}),
-		"leaves a job out": bend(func(_ *solver.Problem, s *solver.Solution) {
+		"leaves a job out": bend("exact", func(_ *solver.Problem, s *solver.Solution) {
 			anyChoice(s, func(id string, _ solver.Choice) { delete(s.Choice, id) })
 		}),
-		"one task short": bend(func(_ *solver.Problem, s *solver.Solution) {
+		"one task short": bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) {
 			anyChoice(s, func(_ string, c solver.Choice) { c.Split[0].Count-- })
 		}),
-		"half tasks": bend(func(_ *solver.Problem, s *solver.Solution) {
+		"half tasks": bend("awkward problems", func(_ *solver.Problem, s *solver.Solution) {
 			for id, c := range s.Choice {
 				if len(c.Split) > 1 {
 					c.Split[0].Count -= 0.5
@@ -83,26 +88,26 @@ func liars() map[string]*liar {
 				s.Choice[id] = c
 			}
 		}),
-		"everything everywhere": bend(func(p *solver.Problem, s *solver.Solution) {
+		"everything everywhere": bend("larger problems", func(p *solver.Problem, s *solver.Solution) {
 			for _, j := range p.Jobs {
 				for i, o := range j.Options {
 					s.Choice[j.ID] = solver.Choice{Option: i, Split: []solver.Alloc{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
 				}
 			}
 		}),
-		"unknown job":             bend(func(_ *solver.Problem, s *solver.Solution) { s.Choice["nobody"] = solver.Choice{} }),
-		"preempts nobody's job":   bend(func(_ *solver.Problem, s *solver.Solution) { s.Preempt = append(s.Preempt, "nobody") }),
-		"forgets its preemptions": bend(func(_ *solver.Problem, s *solver.Solution) { s.Preempt = nil }),
-		"a moody seed": {honest: native.New(nil), before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+		"unknown job":             bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Choice["nobody"] = solver.Choice{} }),
+		"preempts nobody's job":   bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Preempt = append(s.Preempt, "nobody") }),
+		"forgets its preemptions": bend("awkward problems", func(_ *solver.Problem, s *solver.Solution) { s.Preempt = nil }),
+		"a moody seed": {honest: native.New(nil), fails: []string{"same answer twice"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
 			o.Seed = calls.Add(1)
 			o.Work = o.Work * (1 + calls.Load()%2*20) / 40
 		}},
-		"modifies the problem": bend(func(p *solver.Problem, _ *solver.Solution) {
+		"modifies the problem": bend("problem is left alone", func(p *solver.Problem, _ *solver.Solution) {
 			if len(p.Hint) > 0 {
 				delete(p.Hint, "j1")
 			}
 		}),
-		"confuses time and cancel": bend(func(_ *solver.Problem, s *solver.Solution) {
+		"confuses time and cancel": bend("past deadline", func(_ *solver.Problem, s *solver.Solution) {
 			switch s.Stop {
 			case solver.StopTime:
 				s.Stop = solver.StopCanceled
@@ -110,10 +115,23 @@ func liars() map[string]*liar {
 				s.Stop = solver.StopTime
 			}
 		}),
-		"cuts tasks in half": {honest: native.New(nil), before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+		"cuts tasks in half": {honest: native.New(nil), fails: []string{"split rules"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
 			o.Splits = solver.SplitsContinuous
 		}},
-		"deaf": {honest: native.New(nil), before: func(ctx context.Context, _ *solver.Problem, o *solver.Options) {
+		"takes three times the work": {honest: native.New(nil), fails: []string{"stops at the work limit"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+			o.Work *= 3
+		}},
+		"knows no gap": {honest: native.New(nil), fails: []string{"stops at the gap"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+			o.Gap = -1
+		}},
+		"drops its plan at the end": {honest: native.New(nil), mute: true, fails: []string{"keeps its plan when time ends", "keeps its plan when canceled"},
+			bend: func(_ *solver.Problem, s *solver.Solution) (*solver.Solution, error) {
+				if s.Stop == solver.StopTime || s.Stop == solver.StopCanceled {
+					s.Choice, s.Preempt = nil, nil
+				}
+				return s, nil
+			}},
+		"deaf": {honest: native.New(nil), fails: []string{"notices the end of ctx"}, before: func(ctx context.Context, _ *solver.Problem, o *solver.Options) {
 			if o.Time == time.Hour {
 				<-ctx.Done()
 				time.Sleep(4 * time.Second)
@@ -127,10 +145,13 @@ func TestEveryLieIsNoticed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			failed := solvertest.Failures(l, claims())
-			assert.NotEmpty(t, failed)
 			for c, err := range failed {
 				t.Logf("%s: %v", c, err)
 			}
+			for _, c := range l.fails {
+				assert.Contains(t, failed, c)
+			}
+			assert.NotEmpty(t, l.fails)
 		})
 	}
 }

@@ -22,7 +22,8 @@ type Caps struct {
 	Exact bool
 	// Bound: every solution has a bound.
 	Bound bool
-	// Deterministic: a solve limited by work only gives the same plan every time.
+	// Deterministic: a solve limited by work only gives the same plan every time, and
+	// says in Solution.Work how much it took.
 	Deterministic bool
 	// Seeds is how many random problems to try; 0 means 200.
 	Seeds int
@@ -103,6 +104,10 @@ func Cases() []Case {
 		{"past deadline", "", checkPast},
 		{"canceled", "", checkCanceled},
 		{"notices the end of ctx", "", checkNotices},
+		{"keeps its plan when time ends", "", checkTimeEnds},
+		{"keeps its plan when canceled", "", checkCancelKeeps},
+		{"stops at the work limit", "deterministic", checkWork},
+		{"stops at the gap", "bound", checkGap},
 		{"awkward problems", "", checkAwkward},
 		{"mixed magnitudes", "", checkMixed},
 		{"problem is left alone", "", checkUntouched},
@@ -379,6 +384,69 @@ func checkNotices(e solver.Solver, _ Caps) error {
 	case <-late.C:
 		return fmt.Errorf("still running %v after its context ended", notice)
 	}
+}
+
+// hard is a problem that no engine solves to the end soon.
+func hard() *solver.Problem { return Cycle(7, 400, 60) }
+
+// patience are the times an engine gets to have a plan in hand: the first is plenty, the
+// others are for loaded machines.
+var patience = []time.Duration{25 * time.Millisecond, 200 * time.Millisecond, 1600 * time.Millisecond}
+
+func checkTimeEnds(e solver.Solver, _ Caps) error {
+	for _, limit := range patience {
+		sol, err := solve(e, hard(), solver.Options{Time: limit, Gap: -1})
+		if err != nil {
+			return err
+		}
+		if len(sol.Choice) > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("no plan when the time is over, after %v", patience[len(patience)-1])
+}
+
+func checkCancelKeeps(e solver.Solver, _ Caps) error {
+	for _, limit := range patience {
+		ctx, cancel := context.WithCancel(context.Background())
+		timer := time.AfterFunc(limit, cancel)
+		sol, err := solver.Solve(ctx, e, hard(), solver.Options{Time: time.Hour, Gap: -1})
+		timer.Stop()
+		cancel()
+		if err != nil {
+			return err
+		}
+		if len(sol.Choice) > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("no plan when canceled after %v", patience[len(patience)-1])
+}
+
+// checkWork lets an engine finish what it is at, which must not take long.
+func checkWork(e solver.Solver, _ Caps) error {
+	for _, limit := range []int64{work, 5 * work} {
+		sol, err := solve(e, hard(), solver.Options{Work: limit, Gap: -1})
+		if err != nil {
+			return err
+		}
+		if sol.Work <= 0 || sol.Work > limit*3/2 {
+			return fmt.Errorf("it has spent %d units of work, the limit is %d", sol.Work, limit)
+		}
+	}
+	return nil
+}
+
+func checkGap(e solver.Solver, _ Caps) error {
+	const gap = 0.9
+	sol, err := solve(e, hard(), solver.Options{Work: 5 * work, Gap: gap})
+	if err != nil {
+		return err
+	}
+	if sol.Stop != solver.StopGap && sol.Stop != solver.StopOptimal {
+		return fmt.Errorf("it stopped for %q, a gap of %v would do", sol.Stop, gap)
+	}
+	return nil
 }
 
 func checkUntouched(e solver.Solver, _ Caps) error {

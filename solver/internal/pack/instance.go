@@ -13,6 +13,9 @@ import (
 // inside solver.Tolerance.
 const eps = 1e-9
 
+// OpsPerUnit is how many row operations make a unit of work, about a microsecond.
+const OpsPerUnit = 512
+
 // tiny is an amount that is taken as none: sums of such stay far below what
 // solver.Verify tolerates in any row, and their inverses would overflow.
 const tiny = 0x1p-100
