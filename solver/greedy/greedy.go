@@ -40,7 +40,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		w = &workspace{}
 	}
 	defer func() {
-		w.in.P = nil
+		w.in.Release()
 		e.pool.Put(w)
 	}()
 	w.in.Load(p, opts.Splits)

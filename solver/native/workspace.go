@@ -104,8 +104,8 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 
 // release drops what must not outlive the solve.
 func (w *workspace) release() {
-	w.ctx, w.report, w.in.P = nil, nil, nil
-	clear(w.in.Opts)
+	w.ctx, w.report = nil, nil
+	w.in.Release()
 }
 
 func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.lp.ops + w.ops }

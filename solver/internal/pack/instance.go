@@ -93,6 +93,12 @@ func (in *Instance) Load(p *solver.Problem, splits solver.Splits) {
 	in.loadOptions(splits)
 }
 
+// Release lets go of the problem, so that a pooled instance keeps none of it alive.
+func (in *Instance) Release() {
+	in.P = nil
+	clear(in.Opts)
+}
+
 func (in *Instance) loadCapacity() {
 	p := in.P
 	in.scale, in.mean = resize(in.scale, in.R), resize(in.mean, in.R)

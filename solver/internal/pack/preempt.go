@@ -15,7 +15,7 @@ type Preemptor struct {
 	Rank []float64
 
 	tried []int
-	slot  []bool
+	at    []bool // partitions of the option being placed
 }
 
 // Reset sets the orders for in, ranking by cost per released amount.
@@ -51,6 +51,7 @@ func (q *Preemptor) TryPlace(s *State, o int, budget float64) bool {
 	if opt.Dead {
 		return false
 	}
+	q.mark(s.In, opt)
 	q.tried = q.tried[:0]
 	spent := 0.0
 	placed := false
@@ -74,17 +75,22 @@ func (q *Preemptor) TryPlace(s *State, o int, budget float64) bool {
 	return placed
 }
 
-// helps says whether running job m holds anything that o could use at its start.
+// mark notes o's partitions in at.
+func (q *Preemptor) mark(in *Instance, o *Option) {
+	q.at = resize(q.at, in.Parts)
+	clear(q.at)
+	for _, x := range in.Part[o.P0:o.P1] {
+		q.at[x] = true
+	}
+}
+
+// helps says whether running job m holds anything that o, whose partitions are
+// marked, could use at its start.
 func (q *Preemptor) helps(s *State, o *Option, m int) bool {
 	in := s.In
-	q.slot = resize(q.slot, in.Parts)
-	clear(q.slot)
-	for i := o.P0; i < o.P1; i++ {
-		q.slot[in.Part[i]] = true
-	}
 	for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
 		row := in.RunRow[i]
-		if row%in.T == o.Start && q.slot[row/in.T/in.R] {
+		if row%in.T == o.Start && q.at[row/in.T/in.R] {
 			return true
 		}
 	}
