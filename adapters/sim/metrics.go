@@ -17,10 +17,12 @@ type Metrics struct {
 	// SLO counts jobs with a deadline, BE those without.
 	SLO SLOCount `json:"slo"`
 	BE  BECount  `json:"be"`
-	// Goodput is, over completed jobs (late ones too), the time from last start to completion times the machines held.
+	// Goodput is, over completed jobs (late ones too), the time from last start to completion times the
+	// machines held. A job that runs slowed counts for longer.
 	Goodput PerClass `json:"goodput_machine_hours"`
-	// GoodputInWindow is that of jobs completed within the arrival window.
-	GoodputInWindow PerClass `json:"goodput_in_window_machine_hours"`
+	// WorkInWindow is, over jobs completed within the arrival window, their runtime at full speed times the
+	// machines they need: what was got done, wherever it ran.
+	WorkInWindow PerClass `json:"work_in_window_machine_hours"`
 	// BELatency is completion less submission of completed best-effort jobs, JCT that of all completed jobs, in seconds.
 	BELatency Spread `json:"be_latency_s"`
 	JCT       Spread `json:"jct_s"`

@@ -28,7 +28,7 @@ func (e *engine) finish(solver Solver) *Result {
 	t := &w.tally
 	m.Policy, m.Seed = e.cfg.Policy.Name(), e.cfg.Seed
 	m.Goodput = perClass(t.goodput, tpn)
-	m.GoodputInWindow = perClass(t.goodputWindow, tpn)
+	m.WorkInWindow = perClass(t.workInWindow, tpn)
 	m.Preemptions = t.preemptions
 	m.LostMachineHours = t.lost.machineHours(tpn)
 	capacity := float64(w.nodes.Len() * tpn)

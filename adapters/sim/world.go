@@ -71,11 +71,11 @@ type world struct {
 type tally struct {
 	events, finished, dropped, preemptions, refused int
 
-	starts        int // ever
-	lastStop      time.Duration
-	goodput       [2]taskTime
-	goodputWindow [2]taskTime
-	lost          taskTime
+	starts       int // ever
+	lastStop     time.Duration
+	goodput      [2]taskTime
+	workInWindow [2]taskTime
+	lost         taskTime
 }
 
 // maxTime bounds arrivals and runtimes, so that sums of a few cannot overflow.
@@ -284,7 +284,7 @@ func (w *world) finish(j *job) {
 	w.tally.lastStop = w.now
 	w.tally.goodput[j.class].add(j.Tasks, ran)
 	if w.now <= w.rec.window {
-		w.tally.goodputWindow[j.class].add(j.Tasks, ran)
+		w.tally.workInWindow[j.class].add(j.Tasks, j.runtime)
 	}
 	w.release(j)
 	w.told = append(w.told, sched.Event{

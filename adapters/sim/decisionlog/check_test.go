@@ -48,8 +48,8 @@ func TestFiguresByHand(t *testing.T) {
 	const hour = 3600 * 2 // task-seconds in a machine-hour
 	assert.InDelta(t, 2*15.0/hour, m.Goodput.SLO, 1e-15)
 	assert.InDelta(t, 3*40.0/hour, m.Goodput.BE, 1e-15)
-	assert.InDelta(t, 2*15.0/hour, m.GoodputInWindow.SLO, 1e-15)
-	assert.Zero(t, m.GoodputInWindow.BE, "x completes after the window")
+	assert.InDelta(t, 2*15.0/1.5/hour, m.WorkInWindow.SLO, 1e-15, "slowed by half")
+	assert.Zero(t, m.WorkInWindow.BE, "x completes after the window")
 	assert.InDelta(t, 3*10.0/hour, m.LostMachineHours, 1e-15)
 	assert.Equal(t, 66.0, m.MakespanS)
 	assert.InDelta(t, (3*10+2*15+3*40)/(4*66.0), m.Utilisation, 1e-15)

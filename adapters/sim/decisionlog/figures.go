@@ -1,6 +1,7 @@
 package decisionlog
 
 import (
+	"math"
 	"math/big"
 	"sort"
 	"time"
@@ -22,7 +23,7 @@ type Metrics struct {
 		Completed int `json:"completed"`
 	} `json:"be"`
 	Goodput             PerClass `json:"goodput_machine_hours"`
-	GoodputInWindow     PerClass `json:"goodput_in_window_machine_hours"`
+	WorkInWindow        PerClass `json:"work_in_window_machine_hours"`
 	BELatency           Spread   `json:"be_latency_s"`
 	JCT                 Spread   `json:"jct_s"`
 	Preemptions         int      `json:"preemptions"`
@@ -89,7 +90,7 @@ func (c *checker) report() *Report {
 	if c.trailer != nil {
 		m.Cycles, m.Solver = c.trailer.Cycles, c.trailer.Solver
 	}
-	var good, goodWindow [2]big.Int
+	var good, work [2]big.Int
 	var lost big.Int
 	var latency, all []time.Duration
 	for _, j := range c.order {
@@ -102,7 +103,7 @@ func (c *checker) report() *Report {
 		}
 		addProduct(&good[class], j.Tasks, j.Finish-j.Start)
 		if j.Finish <= c.header.Span {
-			addProduct(&goodWindow[class], j.Tasks, j.Finish-j.Start)
+			addProduct(&work[class], j.Tasks, j.work())
 		}
 		all = append(all, j.Finish-j.Submit)
 		if class == 1 {
@@ -114,7 +115,7 @@ func (c *checker) report() *Report {
 	}
 	hour := float64(time.Hour) * float64(c.header.TasksPerNode)
 	m.Goodput = PerClass{per(&good[0], hour), per(&good[1], hour)}
-	m.GoodputInWindow = PerClass{per(&goodWindow[0], hour), per(&goodWindow[1], hour)}
+	m.WorkInWindow = PerClass{per(&work[0], hour), per(&work[1], hour)}
 	m.LostMachineHours = per(&lost, hour)
 	m.BELatency, m.JCT = summary(latency), summary(all)
 	tasks := float64(len(c.machines)) * float64(c.header.TasksPerNode)
@@ -122,6 +123,19 @@ func (c *checker) report() *Report {
 	m.Utilisation = per(&c.sums.busy, tasks*float64(c.sums.lastStop))
 	m.UtilisationInWindow = per(&c.sums.inWindow, tasks*float64(c.header.Span))
 	return r
+}
+
+// work is how long a completed job takes at full speed. Where the log does not say, it is
+// how long it ran, less the slow-down.
+func (j *life) work() time.Duration {
+	ran := j.Finish - j.Start
+	switch {
+	case j.runtime > 0:
+		return j.runtime
+	case j.Slowed:
+		return time.Duration(math.Round(float64(ran) / j.slowdown))
+	}
+	return ran
 }
 
 // count adds a job to the counts and returns its class, 0 for one with a deadline.

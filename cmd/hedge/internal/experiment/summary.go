@@ -14,9 +14,10 @@ type Summary struct {
 	MissRate          stats.Interval `json:"miss_rate"`
 	SLOGoodput        stats.Interval `json:"slo_goodput_machine_hours"`
 	BEGoodput         stats.Interval `json:"be_goodput_machine_hours"`
-	WindowGoodput     stats.Interval `json:"goodput_in_window_machine_hours"`
-	SLOGoodputInSpan  stats.Interval `json:"slo_goodput_in_window_machine_hours"`
-	BEGoodputInSpan   stats.Interval `json:"be_goodput_in_window_machine_hours"`
+	WorkInSpan        stats.Interval `json:"work_in_window_machine_hours"`
+	SLOWorkInSpan     stats.Interval `json:"slo_work_in_window_machine_hours"`
+	BEWorkInSpan      stats.Interval `json:"be_work_in_window_machine_hours"`
+	GivenUp           stats.Interval `json:"given_up"`
 	BELatency         stats.Interval `json:"be_latency_s"`
 	JCT               stats.Interval `json:"jct_s"`
 	Preemptions       stats.Interval `json:"preemptions"`
@@ -45,9 +46,10 @@ func Summarise(policies []string, runs []Run) []Summary {
 			MissRate:          of(func(m *sim.Metrics) float64 { return m.SLO.MissRate }),
 			SLOGoodput:        of(func(m *sim.Metrics) float64 { return m.Goodput.SLO }),
 			BEGoodput:         of(func(m *sim.Metrics) float64 { return m.Goodput.BE }),
-			WindowGoodput:     of(func(m *sim.Metrics) float64 { return m.GoodputInWindow.SLO + m.GoodputInWindow.BE }),
-			SLOGoodputInSpan:  of(func(m *sim.Metrics) float64 { return m.GoodputInWindow.SLO }),
-			BEGoodputInSpan:   of(func(m *sim.Metrics) float64 { return m.GoodputInWindow.BE }),
+			WorkInSpan:        of(func(m *sim.Metrics) float64 { return m.WorkInWindow.SLO + m.WorkInWindow.BE }),
+			SLOWorkInSpan:     of(func(m *sim.Metrics) float64 { return m.WorkInWindow.SLO }),
+			BEWorkInSpan:      of(func(m *sim.Metrics) float64 { return m.WorkInWindow.BE }),
+			GivenUp:           of(func(m *sim.Metrics) float64 { return float64(m.SLO.Jobs - m.SLO.Completed) }),
 			BELatency:         of(func(m *sim.Metrics) float64 { return m.BELatency.Mean }),
 			JCT:               of(func(m *sim.Metrics) float64 { return m.JCT.Mean }),
 			Preemptions:       of(func(m *sim.Metrics) float64 { return float64(m.Preemptions) }),
@@ -74,8 +76,9 @@ type Column struct {
 func Columns() []Column {
 	return []Column{
 		{"SLO miss %", 100, func(s *Summary) stats.Interval { return s.MissRate }},
-		{"SLO goodput", 1, func(s *Summary) stats.Interval { return s.SLOGoodputInSpan }},
-		{"BE goodput", 1, func(s *Summary) stats.Interval { return s.BEGoodputInSpan }},
+		{"given up", 1, func(s *Summary) stats.Interval { return s.GivenUp }},
+		{"SLO goodput", 1, func(s *Summary) stats.Interval { return s.SLOWorkInSpan }},
+		{"BE goodput", 1, func(s *Summary) stats.Interval { return s.BEWorkInSpan }},
 		{"BE latency min", 1.0 / 60, func(s *Summary) stats.Interval { return s.BELatency }},
 		{"preempted", 1, func(s *Summary) stats.Interval { return s.Preemptions }},
 		{"lost", 1, func(s *Summary) stats.Interval { return s.LostHours }},
@@ -89,7 +92,8 @@ func Columns() []Column {
 func ColumnNotes() [][2]string {
 	return [][2]string{
 		{"SLO miss %", "jobs with a deadline that did not complete by it, never-started ones included: lower is better"},
-		{"goodput", "machine-hours of jobs completed while jobs still arrived, SLO and best-effort (BE) apart: higher is better"},
+		{"given up", "jobs with a deadline that were never completed, as they were worth nothing any more"},
+		{"goodput", "machine-hours of work completed while jobs still arrived, SLO and best-effort (BE) apart, as it takes at full speed: higher is better"},
 		{"BE latency", "mean time from submission to completion of best-effort jobs: lower is better"},
 		{"preempted, lost", "jobs stopped to make room, and the machine-hours of work thrown away with them"},
 		{"busy %", "machine time held while jobs still arrived, lost work included, over capacity"},

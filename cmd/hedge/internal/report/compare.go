@@ -93,9 +93,9 @@ func bars(p *page, d *experiment.Document) error {
 		{"Best-effort latency", "Mean time from submission to completion of best-effort jobs: lower is better.", "minutes", 1.0 / 60, "lowest",
 			func(s *experiment.Summary) stats.Interval { return s.BELatency }},
 		{"SLO goodput", "Work of jobs with deadlines that completed while jobs still arrived: higher is better.", "machine-hours", 1, "highest",
-			func(s *experiment.Summary) stats.Interval { return s.SLOGoodputInSpan }},
+			func(s *experiment.Summary) stats.Interval { return s.SLOWorkInSpan }},
 		{"Best-effort goodput", "Work of best-effort jobs that completed while jobs still arrived: higher is better.", "machine-hours", 1, "highest",
-			func(s *experiment.Summary) stats.Interval { return s.BEGoodputInSpan }},
+			func(s *experiment.Summary) stats.Interval { return s.BEWorkInSpan }},
 	} {
 		rows := make([]chart.Bar, len(d.Summary))
 		for i := range d.Summary {

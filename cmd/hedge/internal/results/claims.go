@@ -34,8 +34,8 @@ func (p *page) claims(list []claim) {
 }
 
 func missRate(m *sim.Metrics) float64   { return m.SLO.MissRate }
-func inWindow(m *sim.Metrics) float64   { return m.GoodputInWindow.SLO + m.GoodputInWindow.BE }
-func beInWindow(m *sim.Metrics) float64 { return m.GoodputInWindow.BE }
+func inWindow(m *sim.Metrics) float64   { return m.WorkInWindow.SLO + m.WorkInWindow.BE }
+func beInWindow(m *sim.Metrics) float64 { return m.WorkInWindow.BE }
 
 // less judges the claim that a is below b, seed by seed: a verdict on the paired differences.
 func less(a, b []float64) string {

@@ -282,7 +282,7 @@ func (p *page) sweep(section string, cells []kept) {
 			of    func(*experiment.Summary) stats.Interval
 		}{
 			{"SLO miss rate, %", 100, func(s *experiment.Summary) stats.Interval { return s.MissRate }},
-			{"goodput within the window, machine-hours", 1, func(s *experiment.Summary) stats.Interval { return s.WindowGoodput }},
+			{"goodput within the window, machine-hours", 1, func(s *experiment.Summary) stats.Interval { return s.WorkInSpan }},
 			{"BE latency, minutes", 1.0 / 60, func(s *experiment.Summary) stats.Interval { return s.BELatency }},
 		} {
 			p.line("**%s**, %s", group[0].Trace, figure.title)
