@@ -133,8 +133,14 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 	return nil
 }
 
-// overcommit is the part of a node's capacity that rounding may cost.
-const overcommit = 1e-7
+// tolerance is the part of what a node offers that rounding may cost.
+const tolerance = 1e-9
+
+// Overcommits tells whether a node that offers a capacity of a resource holds too much if so much of it is left,
+// which is below 0 where tasks hold more than there is. Sums of fractions are rounded, so a billionth of the capacity
+// is allowed. [CheckPlan] goes by it, and clusters that keep account of their own should: a start that the
+// one lets through and the other refuses would be planned again for ever. What a [Placer] places is well within it.
+func Overcommits(left, capacity float64) bool { return left < -tolerance*capacity }
 
 // take uses up what the tasks need of a node, or gives it back if tasks is negative, and tells by how much
 // the first resource of which they take too much is over-committed.
@@ -147,7 +153,7 @@ func (c *checker) take(s *Snapshot, n int, demand []float64, tasks float64) (res
 	}
 	for r, d := range demand {
 		row[r] -= float64(tasks * d)
-		if tasks > 0 && d > 0 && over == 0 && row[r] < -overcommit*max(s.Nodes.capacity[at+r], d) {
+		if tasks > 0 && d > 0 && over == 0 && Overcommits(row[r], s.Nodes.capacity[at+r]) {
 			resource, over = r, -row[r]
 		}
 	}

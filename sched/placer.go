@@ -20,9 +20,9 @@ type Placer struct {
 // maxTasks caps what a node is said to hold of tasks that need (next to) nothing.
 const maxTasks = math.MaxInt32
 
-// slack is the part of a task by which rounding may be off: a node that lacks less
-// than it still takes the task.
-const slack = 1e-9
+// slack is the part of a task by which rounding may be off: a node that lacks less than it still takes the
+// task. It is within what [Overcommits] allows, whose sums are rounded, too.
+const slack = tolerance / 2
 
 // NewPlacer starts from what is free in the snapshot.
 func NewPlacer(s *Snapshot) *Placer {

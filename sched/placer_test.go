@@ -79,6 +79,43 @@ func TestFitsSaturates(t *testing.T) {
 	assert.Equal(t, []sched.NodeTasks{{Node: "n0", Tasks: math.MaxInt32}}, placed)
 }
 
+// TestOneTolerance fills nodes with odd amounts up to their edge and a little over: whatever the placer takes, checks
+// of the plan let through, and what they let through, so does a cluster's own account.
+func TestOneTolerance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	placed, over := 0, 0
+	for range 20_000 {
+		tasks := 1 + rng.IntN(40)
+		demand := math.Exp(60*rng.Float64() - 20)
+		off := math.Exp(-16*rng.Float64()-14) * float64(2*rng.IntN(2)-1) // of a task, e^-30 to e^-14
+		capacity := float64(demand * (float64(tasks) - off))
+		set, err := sched.NewNodeSet([]sched.Node{{Name: "n0", Capacity: sched.Resources{"cpu": capacity}}})
+		require.NoError(t, err)
+		job := schedtest.Job("a", tasks).Demand(sched.Resources{"cpu": demand})
+		s := build(t, schedtest.SnapshotOf(set).Pending(job))
+		left := capacity
+		for range tasks {
+			left -= demand
+		}
+		plan := &sched.Plan{Decisions: []sched.Decision{{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: tasks}}}}}
+		_, ok := sched.NewPlacer(s).Place([]float64{demand}, set.All(), tasks)
+		checked := sched.CheckPlan(s, plan)
+		if ok {
+			placed++
+			require.NoError(t, checked, "%d of %g in %g", tasks, demand, capacity)
+			require.False(t, sched.Overcommits(left, capacity), "%d of %g in %g", tasks, demand, capacity)
+		}
+		if over := left / capacity; over < -1.001e-9 {
+			require.ErrorIs(t, checked, sched.ErrInvalidPlan)
+		}
+		if checked != nil {
+			over++
+		}
+	}
+	assert.Greater(t, placed, 5000)
+	assert.Greater(t, over, 1000)
+}
+
 // TestPlacerNeverOvercommits places, gives back and takes at random; Fits
 // and Place must agree and nothing may go below zero.
 func TestPlacerNeverOvercommits(t *testing.T) {

@@ -135,16 +135,13 @@ func (w *world) reserve(j *job, nodes []sched.NodeTasks) bool {
 	return true
 }
 
-// slack is the part of a node's capacity by which rounding may exceed it.
-const slack = 1e-9
-
 // get takes what the tasks need of a node if it is there.
 func (w *world) get(j *job, p placement) bool {
 	n, tasks := int(p.node), float64(p.tasks)
 	row := w.free[n*w.width : (n+1)*w.width]
 	capacity := w.nodes.Capacity()[n*w.width : (n+1)*w.width]
 	for r, d := range j.demand {
-		if d > 0 && row[r]-float64(d*tasks) < -slack*capacity[r] {
+		if d > 0 && sched.Overcommits(row[r]-float64(d*tasks), capacity[r]) {
 			return false
 		}
 	}

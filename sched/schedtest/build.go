@@ -226,7 +226,7 @@ func hold(s *sched.Snapshot, r *sched.Running) error {
 		}
 		for k, d := range demand {
 			at := n*len(demand) + k
-			if s.Free[at] -= float64(d * float64(nt.Tasks)); s.Free[at] < -1e-9 {
+			if s.Free[at] -= float64(d * float64(nt.Tasks)); sched.Overcommits(s.Free[at], s.Nodes.Capacity()[at]) {
 				return fmt.Errorf("job %q over-commits node %q", r.Job.ID, nt.Node)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -86,11 +87,15 @@ type Cluster struct {
 	Lost int
 
 	now     time.Time
-	nodes   map[string]sched.Resources // what is free
-	labels  map[string]map[string]string
+	nodes   map[string]*fakeNode
 	known   map[string]*fakeJob
 	events  []sched.Event
 	running []*fakeJob
+}
+
+type fakeNode struct {
+	labels         map[string]string
+	capacity, free sched.Resources
 }
 
 type fakeJob struct {
@@ -103,7 +108,7 @@ type fakeJob struct {
 
 // NewCluster is a cluster whose first events bring up the nodes.
 func NewCluster(now time.Time, nodes []sched.Node) *Cluster {
-	c := &Cluster{now: now, nodes: make(map[string]sched.Resources), labels: make(map[string]map[string]string), known: make(map[string]*fakeJob)}
+	c := &Cluster{now: now, nodes: make(map[string]*fakeNode), known: make(map[string]*fakeJob)}
 	for _, n := range nodes {
 		c.NodeUp(n)
 	}
@@ -112,14 +117,11 @@ func NewCluster(now time.Time, nodes []sched.Node) *Cluster {
 
 // NodeUp adds a node.
 func (c *Cluster) NodeUp(n sched.Node) {
-	free := sched.Resources{}
-	for r, v := range n.Capacity {
-		free[r] = v
+	capacity := n.Capacity
+	if capacity == nil {
+		capacity = sched.Resources{sched.WholeNode: 1}
 	}
-	if n.Capacity == nil {
-		free[sched.WholeNode] = 1
-	}
-	c.nodes[n.Name], c.labels[n.Name] = free, n.Labels
+	c.nodes[n.Name] = &fakeNode{labels: n.Labels, capacity: maps.Clone(capacity), free: maps.Clone(capacity)}
 	c.tell(sched.Event{Kind: sched.NodeUp, Node: &n})
 }
 
@@ -237,12 +239,12 @@ func (c *Cluster) start(d sched.Decision) error {
 	tasks := 0
 	for _, nt := range d.Nodes {
 		tasks += nt.Tasks
-		free := c.nodes[nt.Node]
-		if free == nil {
+		node := c.nodes[nt.Node]
+		if node == nil {
 			return fmt.Errorf("job %q starts on unknown node %q", d.Job, nt.Node)
 		}
 		for r, need := range j.job.DemandOrNode() {
-			if free[r] -= float64(need * float64(nt.Tasks)); free[r] < -1e-6 {
+			if node.free[r] -= float64(need * float64(nt.Tasks)); sched.Overcommits(node.free[r], node.capacity[r]) {
 				return fmt.Errorf("job %q over-commits %s of node %q", d.Job, r, nt.Node)
 			}
 		}
@@ -251,7 +253,7 @@ func (c *Cluster) start(d sched.Decision) error {
 		return fmt.Errorf("job %q starts %d of %d tasks", d.Job, tasks, j.job.Tasks)
 	}
 	runtime := j.runtime
-	if slices.ContainsFunc(d.Nodes, func(nt sched.NodeTasks) bool { return !j.job.Preferred.Matches(c.labels[nt.Node]) }) {
+	if slices.ContainsFunc(d.Nodes, func(nt sched.NodeTasks) bool { return !j.job.Preferred.Matches(c.nodes[nt.Node].labels) }) {
 		runtime = time.Duration(math.Round(float64(runtime) * j.job.SlowdownOrOne()))
 	}
 	j.nodes, j.began, j.ends = d.Nodes, c.now, c.now.Add(runtime)
@@ -268,7 +270,7 @@ func (c *Cluster) stop(j *fakeJob) {
 	c.running = slices.Delete(c.running, i, i+1)
 	for _, nt := range j.nodes {
 		for r, need := range j.job.DemandOrNode() {
-			c.nodes[nt.Node][r] += float64(need * float64(nt.Tasks))
+			c.nodes[nt.Node].free[r] += float64(need * float64(nt.Tasks))
 		}
 	}
 	j.nodes = nil
