@@ -134,7 +134,8 @@ func (b *blend) histogram(bins int) (*dist.Histogram, error) {
 	below, least := 0.0, total/float64(bins)
 	for i := 0; i < len(b.points); {
 		g, next := b.gather(i, least)
-		b.bin(g, below/total, (below+g.mass)/total)
+		// Masses added up in another order than their total may exceed it in the last digit.
+		b.bin(g, min(1, below/total), min(1, (below+g.mass)/total))
 		below, i = below+g.mass, next
 	}
 	b.cum[len(b.cum)-1] = 1
@@ -166,18 +167,17 @@ func (b *blend) gather(i int, least float64) (g group, next int) {
 func (b *blend) bin(g group, from, to float64) {
 	b.knot(g.lo, from)
 	if g.lo < g.mean && g.mean < g.hi {
-		b.knot(g.mean, from+(to-from)*(g.hi-g.mean)/(g.hi-g.lo))
+		b.knot(g.mean, min(to, from+(to-from)*(g.hi-g.mean)/(g.hi-g.lo)))
 	}
 	b.knot(g.hi, to)
 }
 
-// knot adds a knot of the CDF. Masses added up in another order than their total may exceed
-// it in the last digit, so cum is kept from falling and from exceeding 1.
+// knot adds a knot of the CDF, not before the last one and not below it, whatever rounding does.
 func (b *blend) knot(x, cum float64) {
 	if n := len(b.x); n > 0 {
 		x, cum = max(x, b.x[n-1]), max(cum, b.cum[n-1])
 	}
-	b.x, b.cum = append(b.x, x), append(b.cum, min(cum, 1))
+	b.x, b.cum = append(b.x, x), append(b.cum, cum)
 }
 
 // weigh is the unnormalised share in a forecast of a feature value with n samples:
