@@ -14,9 +14,8 @@ type Options struct {
 	// Gap stops when (bound-objective)/|bound| is at most this. 0 means [DefaultGap];
 	// negative means exactly zero, that is to stop at proven optima alone.
 	Gap float64
-	// Threads is how many the engine may use; 0 means 1. It is for engines whose backends
-	// have threads of their own, native and greedy use one; it never changes the result of
-	// a work-limited solve.
+	// Threads is how many threads engines that can use more than one may use; 0 means 1.
+	// Native and greedy use one. It never changes the result of a work-limited solve.
 	Threads int
 	// Splits says which options' splits over partitions must be whole tasks.
 	Splits Splits

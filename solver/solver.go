@@ -89,3 +89,14 @@ type Solver interface {
 	// so that nothing is lost when the engine is abandoned at the deadline.
 	Solve(ctx context.Context, p *Problem, opts Options, report func(*Solution)) (*Solution, error)
 }
+
+// Caps says what an engine can do.
+type Caps struct {
+	// Exact: it solves small problems to optimality and says so.
+	Exact bool
+	// Bound: every solution has a proven upper bound.
+	Bound bool
+	// Deterministic: a solve limited by work only gives the same plan every time, and
+	// says in Solution.Work how much it took.
+	Deterministic bool
+}

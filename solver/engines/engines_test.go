@@ -2,6 +2,7 @@ package engines_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
+	"github.com/hedgesched/hedge/solver/greedy"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -29,6 +31,33 @@ func TestOpenUnknown(t *testing.T) {
 	}
 }
 
+// TestOpenWithAnAddress: engines outside the program need one, and may not be there.
+func TestOpenWithAnAddress(t *testing.T) {
+	s, away := engines.Builtin(), errors.New("no answer")
+	var asked []string
+	s.Add(engines.Info{Name: "milp+far"}, func(spec string) (solver.Solver, error) {
+		if asked = append(asked, spec); len(asked) > 1 {
+			return nil, away
+		}
+		return greedy.New(), nil
+	})
+	e, err := s.Open("milp+far://host:5?solver=x, native")
+	require.NoError(t, err)
+	assert.Equal(t, "greedy,native", e.Name())
+	assert.Equal(t, []string{"milp+far://host:5?solver=x"}, asked)
+
+	_, err = s.Open("native,milp+far")
+	var failed *engines.OpenError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, "milp+far", failed.Spec)
+	require.ErrorIs(t, err, away)
+	assert.NotErrorIs(t, err, engines.ErrUnknown)
+
+	_, err = s.Open("native://host")
+	require.ErrorAs(t, err, &failed)
+	assert.ErrorContains(t, err, `"host", expected none`)
+}
+
 func TestListIsSortedAndOpens(t *testing.T) {
 	list := engines.List()
 	require.Len(t, list, 2)
@@ -45,7 +74,7 @@ func TestListIsSortedAndOpens(t *testing.T) {
 func TestConformanceOfLadder(t *testing.T) {
 	e, err := engines.Open("native,greedy")
 	require.NoError(t, err)
-	solvertest.Run(t, e, solvertest.Caps{Exact: true, Bound: true, Deterministic: true, Seeds: 60})
+	solvertest.Run(t, e, solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}, Seeds: 60})
 }
 
 func ExampleOpen() {

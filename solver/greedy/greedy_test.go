@@ -13,7 +13,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	solvertest.Run(t, greedy.New(), solvertest.Caps{Deterministic: true})
+	solvertest.Run(t, greedy.New(), solvertest.Claims{Caps: solver.Caps{Deterministic: true}})
 }
 
 func BenchmarkSolve(b *testing.B) {

@@ -88,7 +88,7 @@ func awkwardProblems() []awkward {
 	}
 }
 
-func checkAwkward(e solver.Solver, _ Caps) error {
+func checkAwkward(e solver.Solver, _ Claims) error {
 	for _, a := range awkwardProblems() {
 		sol, err := solve(e, a.p, solver.Options{Work: work})
 		if err != nil {

@@ -39,8 +39,8 @@ func (l *liar) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 }
 
 // claims are what the liars claim; -short, for the race detector, tries fewer problems.
-func claims() solvertest.Caps {
-	c := solvertest.Caps{Exact: true, Bound: true, Deterministic: true, Seeds: 60}
+func claims() solvertest.Claims {
+	c := solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}, Seeds: 60}
 	if testing.Short() {
 		c.Seeds = 12
 	}

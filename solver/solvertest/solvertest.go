@@ -16,15 +16,9 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// Caps says what an engine claims, and so which cases beyond the core apply.
-type Caps struct {
-	// Exact: it solves tiny problems to optimality and says so.
-	Exact bool
-	// Bound: every solution has a bound.
-	Bound bool
-	// Deterministic: a solve limited by work only gives the same plan every time, and
-	// says in Solution.Work how much it took.
-	Deterministic bool
+// Claims is what an engine claims to do, and so which cases beyond the core apply.
+type Claims struct {
+	solver.Caps
 	// Seeds is how many random problems to try; 0 means 200.
 	Seeds int
 }
@@ -34,19 +28,19 @@ type Case struct {
 	Name string
 	// Needs says which capability it is about; empty is the core that no engine may skip.
 	Needs string
-	Check func(engine solver.Solver, caps Caps) error
+	Check func(engine solver.Solver, claims Claims) error
 }
 
-// Run runs every case that caps makes applicable as a subtest; others are
+// Run runs every case that claims makes applicable as a subtest; others are
 // skipped with the reason.
-func Run(t *testing.T, engine solver.Solver, caps Caps) {
+func Run(t *testing.T, engine solver.Solver, claims Claims) {
 	t.Helper()
 	for _, c := range Cases() {
 		t.Run(c.Name, func(t *testing.T) {
-			if !caps.has(c.Needs) {
+			if !claims.has(c.Needs) {
 				t.Skipf("%s does not claim %q", engine.Name(), c.Needs)
 			}
-			if err := c.Check(engine, caps); err != nil {
+			if err := c.Check(engine, claims); err != nil {
 				t.Error(err)
 			}
 		})
@@ -55,20 +49,20 @@ func Run(t *testing.T, engine solver.Solver, caps Caps) {
 
 // Failures runs the applicable cases without a test and returns the failed
 // ones' names and errors.
-func Failures(engine solver.Solver, caps Caps) map[string]error {
+func Failures(engine solver.Solver, claims Claims) map[string]error {
 	failed := map[string]error{}
 	for _, c := range Cases() {
-		if !caps.has(c.Needs) {
+		if !claims.has(c.Needs) {
 			continue
 		}
-		if err := c.Check(engine, caps); err != nil {
+		if err := c.Check(engine, claims); err != nil {
 			failed[c.Name] = err
 		}
 	}
 	return failed
 }
 
-func (c Caps) has(need string) bool {
+func (c Claims) has(need string) bool {
 	switch need {
 	case "exact":
 		return c.Exact
@@ -81,7 +75,7 @@ func (c Caps) has(need string) bool {
 	}
 }
 
-func (c Caps) seeds() uint64 {
+func (c Claims) seeds() uint64 {
 	if c.Seeds > 0 {
 		return uint64(c.Seeds)
 	}
@@ -126,7 +120,7 @@ func solve(engine solver.Solver, p *solver.Problem, opts solver.Options) (*solve
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Max(1, math.Abs(b)) }
 
-func checkOptimum(e solver.Solver, c Caps) error {
+func checkOptimum(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() {
 		p := Tiny(seed)
 		sol, err := solve(e, p, solver.Options{Work: work})
@@ -147,7 +141,7 @@ func checkOptimum(e solver.Solver, c Caps) error {
 	return nil
 }
 
-func checkExact(e solver.Solver, c Caps) error {
+func checkExact(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() {
 		p := Tiny(seed)
 		sol, err := solve(e, p, exactly())
@@ -161,7 +155,7 @@ func checkExact(e solver.Solver, c Caps) error {
 	return nil
 }
 
-func checkMoreCapacity(e solver.Solver, c Caps) error {
+func checkMoreCapacity(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() / 4 {
 		p := Tiny(seed)
 		before, err := solve(e, p, exactly())
@@ -186,7 +180,7 @@ func checkMoreCapacity(e solver.Solver, c Caps) error {
 	return nil
 }
 
-func checkPermuted(e solver.Solver, c Caps) error {
+func checkPermuted(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() / 4 {
 		p, q := Tiny(seed), Tiny(seed)
 		for i, j := 0, len(q.Jobs)-1; i < j; i, j = i+1, j-1 {
@@ -207,7 +201,7 @@ func checkPermuted(e solver.Solver, c Caps) error {
 	return nil
 }
 
-func checkBound(e solver.Solver, c Caps) error {
+func checkBound(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() / 4 {
 		sol, err := solve(e, Tiny(seed), solver.Options{Work: work})
 		if err != nil {
@@ -224,7 +218,7 @@ func same(a, b *solver.Solution) bool {
 	return a.Objective == b.Objective && a.Stop == b.Stop && reflect.DeepEqual(a.Choice, b.Choice) && reflect.DeepEqual(a.Preempt, b.Preempt)
 }
 
-func checkTwice(e solver.Solver, _ Caps) error {
+func checkTwice(e solver.Solver, _ Claims) error {
 	for seed := range uint64(8) {
 		p := Random(seed, 30)
 		opts := solver.Options{Work: work, Seed: int64(seed)}
@@ -244,7 +238,7 @@ func checkTwice(e solver.Solver, _ Caps) error {
 	return nil
 }
 
-func checkConcurrent(e solver.Solver, c Caps) error {
+func checkConcurrent(e solver.Solver, c Claims) error {
 	const n = 6
 	type result struct {
 		sol *solver.Solution
@@ -274,7 +268,7 @@ func checkConcurrent(e solver.Solver, c Caps) error {
 	return first
 }
 
-func checkLarger(e solver.Solver, _ Caps) error {
+func checkLarger(e solver.Solver, _ Claims) error {
 	for seed, jobs := range []int{1, 5, 20, 60, 150} {
 		if _, err := solve(e, Random(uint64(seed), jobs), solver.Options{Work: work}); err != nil {
 			return fmt.Errorf("Random(%d, %d): %w", seed, jobs, err)
@@ -283,7 +277,7 @@ func checkLarger(e solver.Solver, _ Caps) error {
 	return nil
 }
 
-func checkMixed(e solver.Solver, c Caps) error {
+func checkMixed(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() {
 		for _, rule := range []solver.Splits{solver.SplitsInteger, solver.SplitsContinuous} {
 			if _, err := solve(e, Mixed(seed), solver.Options{Work: work, Splits: rule}); err != nil {
@@ -294,7 +288,7 @@ func checkMixed(e solver.Solver, c Caps) error {
 	return nil
 }
 
-func checkSplits(e solver.Solver, c Caps) error {
+func checkSplits(e solver.Solver, c Claims) error {
 	for _, rule := range []solver.Splits{solver.SplitsInteger, solver.SplitsContinuous, solver.SplitsNow} {
 		for seed := range c.seeds() / 4 {
 			if _, err := solve(e, Tiny(seed), solver.Options{Work: work, Splits: rule}); err != nil {
@@ -314,7 +308,7 @@ func checkSplits(e solver.Solver, c Caps) error {
 	return nil
 }
 
-func checkHint(e solver.Solver, _ Caps) error {
+func checkHint(e solver.Solver, _ Claims) error {
 	p := build(1, []float64{2}, option(2, 10, 0), option(3, 99, 0), option(1, 1, 0))
 	for _, hint := range []map[string]int{nil, {}, {"j0": 0, "j2": 0}, {"j1": 0}, {"gone": 3}, {"j0": 7, "j2": -1}} {
 		p.Hint = hint
@@ -329,7 +323,7 @@ func checkHint(e solver.Solver, _ Caps) error {
 	return nil
 }
 
-func checkPast(e solver.Solver, _ Caps) error {
+func checkPast(e solver.Solver, _ Claims) error {
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Hour))
 	defer cancel()
 	sol, err := solver.Solve(ctx, e, Random(3, 40), solver.Options{})
@@ -342,7 +336,7 @@ func checkPast(e solver.Solver, _ Caps) error {
 	return nil
 }
 
-func checkCanceled(e solver.Solver, _ Caps) error {
+func checkCanceled(e solver.Solver, _ Claims) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	sol, err := solver.Solve(ctx, e, Random(3, 40), solver.Options{})
@@ -359,7 +353,7 @@ func checkCanceled(e solver.Solver, _ Caps) error {
 // generous, because machines that run tests are loaded.
 const notice = 3 * time.Second
 
-func checkNotices(e solver.Solver, _ Caps) error {
+func checkNotices(e solver.Solver, _ Claims) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan any, 1)
 	p := Random(5, 200)
@@ -393,7 +387,7 @@ func hard() *solver.Problem { return Cycle(7, 400, 60) }
 // others are for loaded machines.
 var patience = []time.Duration{25 * time.Millisecond, 200 * time.Millisecond, 1600 * time.Millisecond}
 
-func checkTimeEnds(e solver.Solver, _ Caps) error {
+func checkTimeEnds(e solver.Solver, _ Claims) error {
 	for _, limit := range patience {
 		sol, err := solve(e, hard(), solver.Options{Time: limit, Gap: -1})
 		if err != nil {
@@ -406,7 +400,7 @@ func checkTimeEnds(e solver.Solver, _ Caps) error {
 	return fmt.Errorf("no plan when the time is over, after %v", patience[len(patience)-1])
 }
 
-func checkCancelKeeps(e solver.Solver, _ Caps) error {
+func checkCancelKeeps(e solver.Solver, _ Claims) error {
 	for _, limit := range patience {
 		ctx, cancel := context.WithCancel(context.Background())
 		timer := time.AfterFunc(limit, cancel)
@@ -424,7 +418,7 @@ func checkCancelKeeps(e solver.Solver, _ Caps) error {
 }
 
 // checkWork lets an engine finish what it is at, which must not take long.
-func checkWork(e solver.Solver, _ Caps) error {
+func checkWork(e solver.Solver, _ Claims) error {
 	for _, limit := range []int64{work, 5 * work} {
 		sol, err := solve(e, hard(), solver.Options{Work: limit, Gap: -1})
 		if err != nil {
@@ -437,7 +431,7 @@ func checkWork(e solver.Solver, _ Caps) error {
 	return nil
 }
 
-func checkGap(e solver.Solver, _ Caps) error {
+func checkGap(e solver.Solver, _ Claims) error {
 	const gap = 0.9
 	sol, err := solve(e, hard(), solver.Options{Work: 5 * work, Gap: gap})
 	if err != nil {
@@ -449,7 +443,7 @@ func checkGap(e solver.Solver, _ Caps) error {
 	return nil
 }
 
-func checkUntouched(e solver.Solver, _ Caps) error {
+func checkUntouched(e solver.Solver, _ Claims) error {
 	p, q := Random(9, 25), Random(9, 25)
 	p.Hint, q.Hint = map[string]int{"j1": 0}, map[string]int{"j1": 0}
 	if _, err := solve(e, p, solver.Options{Work: work}); err != nil {
