@@ -291,7 +291,7 @@ func (s *State) short(row, m int) bool {
 		}
 	}
 	s.Ops += int64(len(s.Choice))
-	return use > room+in.slack[row]/2
+	return use > room+float64(in.slack[row]/2)
 }
 
 // Spare lets every preempted job run on whose room nobody needs; byCost lists
