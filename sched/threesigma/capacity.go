@@ -1,6 +1,6 @@
 package threesigma
 
-// use works out what each running job is expected to hold.
+// use works out, for each running job, the probability that it still runs in each slot.
 func (m *model) use() {
 	T := m.problem.Slots
 	m.usage = resize(m.usage, T*len(m.runs))
@@ -11,8 +11,8 @@ func (m *model) use() {
 	}
 }
 
-// fill makes the problem's capacity: all nodes less the running jobs' expected
-// consumption, per partition, resource and slot (section 3.2).
+// fill makes the problem's capacity by partition, resource and slot: what the nodes offer less what running jobs are
+// expected to use (section 3.2).
 func (m *model) fill() {
 	m.sum()
 	T := m.problem.Slots
@@ -41,8 +41,8 @@ func (m *model) fill() {
 	}
 }
 
-// confine limits the first slot to what is free now: jobs that were told to stop
-// and still do hold nodes, though they are not running any more.
+// confine limits the capacity of the first slot to what is free now. That can be less than the running jobs leave:
+// jobs that were told to stop hold their nodes until they have stopped.
 func (m *model) confine() {
 	T, res := m.problem.Slots, len(m.problem.Resources)
 	m.free = resize(m.free, m.parts.Len()*res)
@@ -62,7 +62,7 @@ func (m *model) sum() {
 	m.gather(m.total, m.snap.Nodes.Capacity())
 }
 
-// gather adds amounts by node and resource up to amounts by partition and resource.
+// gather sums amounts by node and resource into amounts by partition and resource.
 func (m *model) gather(sums, amounts []float64) {
 	res := len(m.problem.Resources)
 	clear(sums)
@@ -75,7 +75,7 @@ func (m *model) gather(sums, amounts []float64) {
 	}
 }
 
-// consume takes one running job's expected consumption off the capacity.
+// consume subtracts from the capacity what one running job is expected to use.
 func (m *model) consume(h *held) {
 	T := m.problem.Slots
 	for _, a := range h.alloc {

@@ -10,7 +10,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// pick is the solver's answer for one of the problem's jobs; its option is nil where there is none.
+// pick is the option that the solver chose for one job. Its option is nil if the solver chose none.
 type pick struct {
 	row    int // in model.rows
 	option *solver.Option
@@ -25,7 +25,7 @@ type extraction struct {
 	// victims are indexes into problem.Running that the solver preempts, cheapest first.
 	victims   []int
 	preempted []bool
-	// preemptions are decided; starts and picks are by pending job.
+	// preemptions are the decisions to preempt so far. Starts and picks are indexed by pending job.
 	preemptions []sched.Decision
 	starts      [][]sched.NodeTasks
 	picks       []pick
@@ -33,8 +33,8 @@ type extraction struct {
 	failed []int
 }
 
-// extract starts what the solver starts now, in order of priority, and preempts only what a
-// start of higher priority turns out to need.
+// extract finds nodes for the jobs that the solver starts now, in order of priority. Of the jobs that the solver
+// preempts it preempts only those whose nodes a start of higher priority needs.
 func (m *model) extract(sol *solver.Solution) *extraction {
 	x := &extraction{
 		m: m, sol: sol, preempted: make([]bool, len(m.problem.Running)),
@@ -73,10 +73,10 @@ func (m *model) extract(sol *solver.Solution) *extraction {
 	return x
 }
 
-// job is what is known of the job picked.
+// job is the job of a pick.
 func (x *extraction) job(p *pick) *known { return x.m.jobs[x.m.rows[p.row].pending] }
 
-// place is the set of nodes picked.
+// place is the set of nodes of a pick.
 func (x *extraction) place(p *pick) *place {
 	k := x.job(p)
 	for i := range k.choices {
@@ -99,8 +99,8 @@ func (x *extraction) candidates() {
 	})
 }
 
-// start finds nodes for the gang, as the solver split it, else anywhere in its set; if that
-// is not enough, it preempts one victim after the other until the gang fits.
+// start finds nodes for the gang. It tries the partitions to which the solver assigned its tasks, then the whole set,
+// then preempts victims one by one until the gang fits.
 func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
 	if nodes, ok := x.split(p); ok {
 		return nodes, true
@@ -112,8 +112,8 @@ func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
 	return x.clear(p, at)
 }
 
-// clear makes room for the gang by preempting as few useful victims as will do, cheapest first; if all of them
-// together are not enough on any nodes, nobody is preempted for nothing.
+// clear makes room for the gang by preempting useful victims, the cheapest first, until the gang fits. If the gang would
+// not fit even without all of them, none is preempted.
 func (x *extraction) clear(p *pick, at *place) ([]sched.NodeTasks, bool) {
 	placer, useful := &x.m.policy.placer, x.useful(p)
 	for _, v := range useful {
@@ -136,7 +136,7 @@ func (x *extraction) clear(p *pick, at *place) ([]sched.NodeTasks, bool) {
 	return nil, false // not reached: the last release made room
 }
 
-// split places the gang as the solver split it, if all of it fits.
+// split places the gang in the partitions to which the solver assigned its tasks, if all tasks fit there.
 func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
 	if !whole(p) {
 		return nil, false
@@ -162,8 +162,8 @@ func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
 	return nodes, len(nodes) > 0
 }
 
-// whole tells whether the split, its counts rounded, is of all the gang. A solver may split into fractions, and
-// verified counts may be off by [solver.Tolerance].
+// whole tells whether the counts of the split, rounded, add up to the gang. They may be fractions if [solver.Splits]
+// allows it. Even whole counts may be off by [solver.Tolerance].
 func whole(p *pick) bool {
 	tasks := 0.0
 	for _, s := range p.split {
@@ -175,8 +175,8 @@ func whole(p *pick) bool {
 // victim is the running job behind the problem's v-th.
 func (x *extraction) victim(v int) *sched.Running { return &x.m.snap.Running[x.m.victims[v]] }
 
-// useful are the victims, cheapest first, whose preemption could help this start: those of lower
-// priority on its partitions.
+// useful are the victims whose preemption could help this start, the cheapest first. They have lower priority and run
+// in its partitions.
 func (x *extraction) useful(p *pick) []int {
 	var vs []int
 	for _, v := range x.victims {
@@ -192,7 +192,7 @@ func (x *extraction) useful(p *pick) []int {
 	return vs
 }
 
-// fragmented tells whether the resources for the gang are free in sum.
+// fragmented tells whether the nodes together have enough free resources for the gang.
 func (x *extraction) fragmented(p *pick) bool {
 	at, free := x.place(p), x.m.policy.placer.Free()
 	sum := make([]float64, len(at.demand))
@@ -204,7 +204,7 @@ func (x *extraction) fragmented(p *pick) bool {
 	return tasksOn(sum, at.demand) >= p.option.Count
 }
 
-// tasksOn is how many tasks of the demand that much holds.
+// tasksOn is for how many tasks of that demand an amount of each resource is enough, at most [maxTasks].
 func tasksOn(amount, demand []float64) int {
 	n := maxTasks
 	for r, d := range demand {
@@ -215,15 +215,15 @@ func tasksOn(amount, demand []float64) int {
 	return n
 }
 
-// tasksIn is how many tasks an amount of one resource is enough for, at most [maxTasks].
+// tasksIn is tasksOn for one resource, of which each task needs more than 0.
 func tasksIn(amount, each float64) int {
-	// The ratio is compared before it is converted: as an int it may not be representable.
+	// The limits come before the conversion, as the ratio may be larger than any int.
 	return int(max(0, min(amount/each+1e-9, maxTasks)))
 }
 
 const maxTasks = 1 << 30
 
-// preempt decides the preemption of a victim whose nodes the placer already has.
+// preempt adds the decision to preempt a victim. Its nodes must have been released to the placer.
 func (x *extraction) preempt(v int, p *pick) {
 	x.preempted[v] = true
 	x.preemptions = append(x.preemptions, sched.Decision{
@@ -235,7 +235,7 @@ func (x *extraction) preempt(v int, p *pick) {
 	})
 }
 
-// plan writes the decisions: preemptions first, then every pending job.
+// plan is the preemptions, then a decision for every pending job.
 func (x *extraction) plan(stats sched.Stats) *sched.Plan {
 	plan := &sched.Plan{Stats: stats}
 	plan.Decisions = slices.Grow(x.preemptions, len(x.m.jobs))
@@ -246,10 +246,10 @@ func (x *extraction) plan(stats sched.Stats) *sched.Plan {
 	return plan
 }
 
-// maxAhead bounds the jobs ahead that a reason names.
+// maxAhead is how many jobs a reason names in [sched.Reason.Ahead].
 const maxAhead = 5
 
-// ahead names the first jobs that start now, which a deferred job has to wait for.
+// ahead names the first jobs that start now. Deferred jobs wait for them.
 func (x *extraction) ahead() []string {
 	var ids []string
 	for i, nodes := range x.starts {
@@ -260,7 +260,7 @@ func (x *extraction) ahead() []string {
 	return ids
 }
 
-// decide writes what happens to pending job i and why, and remembers it for the next cycle.
+// decide is the decision for pending job i, with its reason. A planned start is remembered for the next cycle.
 func (x *extraction) decide(i int, ahead []string) sched.Decision {
 	m, k, p := x.m, x.m.jobs[i], &x.picks[i]
 	d := sched.Decision{Job: k.job.ID, Reason: sched.Reason{Probability: x.chance(k, p)}}
@@ -284,7 +284,7 @@ func (x *extraction) decide(i int, ahead []string) sched.Decision {
 	return d
 }
 
-// chance is the probability of meeting the deadline by the start picked, or by one now.
+// chance is the probability of meeting the deadline with the start picked or, if there is none, with a start now.
 func (x *extraction) chance(k *known, p *pick) float64 {
 	if k.job.Deadline <= 0 || k.fault != nil {
 		return sched.UnknownProbability
@@ -298,7 +298,7 @@ func (x *extraction) chance(k *known, p *pick) float64 {
 	return chance
 }
 
-// why says why a job does not start.
+// why is the reason for which a job does not start.
 func (x *extraction) why(k *known) sched.ReasonCode {
 	switch {
 	case k.absent != "":
@@ -317,7 +317,7 @@ func (x *extraction) why(k *known) sched.ReasonCode {
 	return sched.ReasonSolverStopped
 }
 
-// tightest is the option's partition in which the fewest of its tasks find room now, the one that binds.
+// tightest names the option's partition that has room for the fewest of its tasks now.
 func (x *extraction) tightest(o *solver.Option) string {
 	pr := &x.m.problem
 	best, at := 0, -1

@@ -11,31 +11,32 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// known is what stays the same of a pending job from cycle to cycle.
+// known is what the policy keeps about a pending job from cycle to cycle.
 type known struct {
 	job        *sched.Job
 	prediction predict.Prediction
 	cycle      uint64
 	runtimes   runtimes
 	value      valuation
-	// fault says why the job cannot be planned with; nil if it can.
+	// fault says why the job cannot be planned; nil if it can.
 	fault error
 
-	// choices are the sets that could hold the gang on these nodes; absent says why there is none.
+	// choices are the sets of these nodes that could hold the gang if they were empty. If there are none, absent says
+	// why.
 	nodes   *sched.NodeSet
 	choices []choice
 	absent  sched.ReasonCode
 
-	// planned is what the last cycle decided, if it planned a later start.
+	// planned is the later start that the last cycle planned, if any.
 	planned planned
 	stuck   stuck
-	// worthless tells that no option of this cycle was worth anything.
+	// worthless tells that no option has any value in this cycle.
 	worthless bool
 }
 
-// planned is a start that was put off.
+// planned is a start later than now.
 type planned struct {
-	start  time.Time // zero for none
+	start  time.Time // zero if there is none
 	slowed bool
 }
 
@@ -44,23 +45,23 @@ type choice struct {
 	*place
 	slowed bool
 	usage  []float64
-	// earliest is the first slot in which single nodes are expected to have room for the gang. It is only
-	// worked out for jobs that got stuck.
+	// earliest is the first slot in which nodes are expected to have room for the gang. It is worked out only for
+	// stuck jobs and is 0 for all others.
 	earliest int
 }
 
-// place is a set of nodes for one demand, shared by all jobs that ask for it.
+// place is a set of nodes as seen by tasks of one demand. All jobs with that demand and set share it.
 type place struct {
 	set    sched.EquivalenceSet
 	name   string
 	demand []float64
 	nodes  []int32
-	holds  int // tasks that the empty nodes hold
+	holds  int // tasks that fit on the nodes if they are empty
 	parts  *sched.Partitioning
-	within []int // the set's partitions in parts
+	within []int // the partitions of parts that make up the set
 }
 
-// partitions are the set's.
+// partitions are those that make up the set.
 func (p *place) partitions(parts *sched.Partitioning) []int {
 	if p.parts != parts {
 		p.parts, p.within = parts, parts.Members(p.set)
@@ -68,16 +69,16 @@ func (p *place) partitions(parts *sched.Partitioning) []int {
 	return p.within
 }
 
-// places keeps a cluster's places, so that nodes are looked through once for each set and demand,
-// not for each job and cycle.
+// places keeps a cluster's places, so that the nodes are searched once for each set and demand and not for each job
+// and cycle.
 type places struct {
 	nodes *sched.NodeSet
 	all   map[string]*place
 	key   []byte
 }
 
-// renew starts a cycle: it forgets all if the nodes have changed, and when far more is kept than
-// that many jobs may need. Jobs go on with the places that they have.
+// renew starts a cycle. It drops all places if the nodes have changed, or if there are many more than so many pending jobs
+// need. Jobs keep the places that they have.
 func (c *places) renew(nodes *sched.NodeSet, pending int) {
 	if c.nodes != nodes || len(c.all) > 4*pending+1024 {
 		c.nodes, c.all = nodes, make(map[string]*place)
@@ -99,14 +100,14 @@ func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
 	return p
 }
 
-// known returns what is kept of a pending job. It is worked out the first time and when the forecast is new, the
-// choices also when the nodes have changed.
+// known returns what is kept about a pending job. It is worked out when the job is first seen and when its forecast
+// changes. The choices are also worked out when the nodes change.
 func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	k := p.jobs[w.Job.ID]
 	if k == nil || k.job != w.Job || !same(k.prediction, w.Prediction) {
 		last := k
 		k = &known{job: w.Job, prediction: w.Prediction}
-		if last != nil { // what was decided of the job does not hang on its forecast
+		if last != nil { // the decisions so far remain, whatever the forecast
 			k.planned, k.stuck = last.planned, last.stuck
 		}
 		k.fault = p.assess(k)
@@ -120,8 +121,8 @@ func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	return k
 }
 
-// ReasonInvalid says that the job cannot be planned with: it is not valid, or its forecast is no runtime.
-// [sched.Stats] says more.
+// ReasonInvalid says that the job cannot be planned: the job or its forecast is invalid. Fault of [sched.Stats] has
+// the error.
 const ReasonInvalid sched.ReasonCode = "invalid"
 
 // assess works out how long the job runs and what it is worth.
@@ -137,7 +138,7 @@ func (p *Policy) assess(k *known) error {
 	return err
 }
 
-// choose lists the equivalence sets on which the gang could ever fit.
+// choose lists the equivalence sets that could hold the gang if their nodes were empty.
 func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	j := k.job
 	k.choices, k.absent = nil, ""
@@ -147,7 +148,7 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	}
 	demand, err := nodes.Demand(j.Demand)
 	switch {
-	case err != nil: // no node offers the resource; one may come
+	case err != nil: // no node offers the resource, but one may come
 		k.absent = sched.ReasonNoFeasibleSet
 		return
 	case j.Utility == nil:
@@ -172,7 +173,7 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	}
 }
 
-// usage is the consumption of an option by slots since its start: it is never 0 in the first.
+// usage is the probability that a job still runs, by slots since its start. In the first slot it is 1.
 func (p *Policy) usage(d dist.Distribution) []float64 {
 	u := make([]float64, p.cfg.slots())
 	dist.Survivals(u, d, 0, p.cfg.Slot.Seconds())
@@ -186,8 +187,8 @@ func (p *Policy) usage(d dist.Distribution) []float64 {
 	return u
 }
 
-// fall makes probabilities of survival start at 1 and never rise, whatever the distribution says. Where it says no
-// number the one before holds.
+// fall makes sure that probabilities of survival start at 1 and never rise, even if the distribution is faulty. A NaN
+// becomes the probability before it.
 func fall(usage []float64) {
 	last := 1.0
 	usage[0] = last
@@ -199,7 +200,7 @@ func fall(usage []float64) {
 	}
 }
 
-// trim cuts the slots at the end in which nothing is used any more.
+// trim cuts off the slots at the end in which nothing is used.
 func trim(usage []float64) []float64 {
 	n := len(usage)
 	for n > 0 && !(usage[n-1] > 0) {
@@ -208,9 +209,9 @@ func trim(usage []float64) []float64 {
 	return usage[:n]
 }
 
-// same tells whether two forecasts are equal. Distributions are immutable, so equal values say equal things. Those
-// that cannot be compared, as a [dist.Mixture], count as new. Whether they can is asked of the value and not of its type:
-// a type may hold another distribution of any type.
+// same tells whether two forecasts are equal. Distributions are immutable, so equal values remain equal. A distribution
+// that Go cannot compare, such as a [dist.Mixture], counts as new. Its type alone does not tell: a comparable
+// type may hold a distribution that is not.
 func same(a, b predict.Prediction) bool {
 	if a.Point != b.Point || a.Dist == nil || b.Dist == nil {
 		return a.Point == b.Point && a.Dist == nil && b.Dist == nil
@@ -218,7 +219,7 @@ func same(a, b predict.Prediction) bool {
 	return reflect.TypeOf(a.Dist) == reflect.TypeOf(b.Dist) && reflect.ValueOf(a.Dist).Comparable() && a.Dist == b.Dist
 }
 
-// forget drops what is kept of jobs that are gone.
+// forget drops what is kept about jobs that are gone.
 func (p *Policy) forget() {
 	for id, k := range p.jobs {
 		if k.cycle != p.cycle {
@@ -226,7 +227,7 @@ func (p *Policy) forget() {
 		}
 	}
 	if len(p.jobs) == 0 {
-		return // the running jobs were not looked at
+		return // the running jobs were not looked up in this cycle
 	}
 	for id, h := range p.held {
 		if h.cycle != p.cycle {

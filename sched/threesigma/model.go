@@ -9,7 +9,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// model is one cycle's problem and what its parts were made from.
+// model is one cycle's problem, with what is needed to read its solution.
 type model struct {
 	policy  *Policy
 	snap    *sched.Snapshot
@@ -18,16 +18,16 @@ type model struct {
 
 	jobs []*known // by pending job
 	runs []*held  // by running job
-	// rows tell which pending job and options the problem's jobs are.
+	// rows tell from which pending job and options each of the problem's jobs was made.
 	rows []row
-	// victims are indexes into snap.Running of the problem's running jobs.
+	// victims are the problem's running jobs as indexes into snap.Running.
 	victims []int
 	// valued is the number of placement options valued.
 	valued int
-	// faults are what went wrong in this cycle though there will be a plan.
+	// faults are the errors of this cycle that did not prevent a plan.
 	faults []string
 
-	// What follows is memory. Options and origins go together.
+	// The rest is memory that is used again in the next cycle. Options and origins have the same indexes.
 	options   []solver.Option
 	origins   []origin
 	total     []float64 // capacity by partition and resource, of the partitioning totalOf
@@ -43,21 +43,21 @@ type model struct {
 	stuck     []*known
 }
 
-// row is a job of the problem.
+// row tells where a job of the problem comes from.
 type row struct {
 	pending int // index into snap.Pending
 	from    int // its first option in model.origins
 }
 
-// origin is the placement option behind a solver option.
+// origin says which placement option an option of the problem is.
 type origin struct {
 	slowed bool
-	// void tells that it is worth nothing.
+	// void tells that the option has no value.
 	void  bool
 	start int
 }
 
-// build makes the problem: partitions, capacity, options, victims and hint.
+// build makes the cycle's problem: partitions, capacity, options, preemptible jobs and hint.
 func (p *Policy) build(s *sched.Snapshot) *model {
 	if p.model == nil {
 		p.model = &model{policy: p}
@@ -79,8 +79,8 @@ func (p *Policy) build(s *sched.Snapshot) *model {
 	return m
 }
 
-// recall looks up what is known of every job, of the running ones only if there is something to decide. It notes the
-// fault of the first job that has one.
+// recall looks up what is kept about every job. It skips the running jobs if there is nothing to decide. It notes only
+// the first job's fault, as every job with a fault has [ReasonInvalid].
 func (m *model) recall() {
 	var first error
 	m.jobs, m.runs = m.jobs[:0], m.runs[:0]
@@ -97,14 +97,14 @@ func (m *model) recall() {
 	m.blame(first)
 }
 
-// blame notes a fault, if it is one and has not been noted yet.
+// blame notes an error, unless it is nil or has been noted before.
 func (m *model) blame(err error) {
 	if err != nil && !slices.Contains(m.faults, err.Error()) {
 		m.faults = append(m.faults, err.Error())
 	}
 }
 
-// partition refines the nodes by the sets that the pending jobs tell apart.
+// partition divides the nodes so that every set of a pending job is a union of partitions.
 func (m *model) partition() {
 	m.sets = m.sets[:0]
 	for _, k := range m.jobs {
@@ -127,7 +127,7 @@ func (m *model) partition() {
 	}
 }
 
-// offers values the placement options of every pending job.
+// offers makes the placement options of every pending job.
 func (m *model) offers() {
 	m.options, m.origins, m.rows = m.options[:0], m.origins[:0], m.rows[:0]
 	m.starts, m.worth = resize(m.starts, m.problem.Slots), resize(m.worth, m.problem.Slots)
@@ -148,7 +148,7 @@ func (m *model) offers() {
 		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID})
 		m.rows = append(m.rows, row{pending: i, from: from})
 	}
-	// Only now does the memory of the options stay where it is.
+	// The slices are cut only now, since appending may have moved the options.
 	for j := range m.rows {
 		to := len(m.options)
 		if j+1 < len(m.rows) {
@@ -158,8 +158,8 @@ func (m *model) offers() {
 	}
 }
 
-// offer values one job's options: every slot on its preferred nodes at full speed, and
-// on all the nodes it may use at the slowed runtime.
+// offer makes one job's options: a start in every slot on each of its choices. The choices are its preferred nodes, at
+// full speed, and all nodes that it may use, at the slowed runtime.
 func (m *model) offer(k *known) {
 	cfg := &m.policy.cfg
 	waited := m.snap.Now.Sub(k.job.Submitted).Seconds()
@@ -195,8 +195,8 @@ func (m *model) offer(k *known) {
 	}
 }
 
-// preemptible offers the running jobs of lower priority than some pending job that has options, at the
-// utility they are expected to earn if left alone.
+// preemptible offers running jobs to the solver, each at its price. They are those of lower priority than some pending job
+// that has options.
 func (m *model) preemptible() {
 	m.victims, m.problem.Running = m.victims[:0], m.problem.Running[:0]
 	if m.policy.cfg.Without&Preemption != 0 || len(m.rows) == 0 {
@@ -218,7 +218,7 @@ func (m *model) preemptible() {
 	}
 }
 
-// hint gives the solver the last cycle's plan, shifted to this cycle's slots.
+// hint gives the solver the last cycle's plan, in this cycle's slots.
 func (m *model) hint() {
 	clear(m.problem.Hint)
 	if m.policy.cfg.Without&WarmStart != 0 {
@@ -229,12 +229,12 @@ func (m *model) hint() {
 		if k.planned.start.IsZero() {
 			continue
 		}
-		// Capacity was due in the slot that begins no earlier than planned.
+		// Not an earlier slot: the capacity may be free only from the planned time on.
 		m.suggest(j, m.policy.cfg.slotAt(m.snap.Now, k.planned.start), k.planned.slowed)
 	}
 }
 
-// suggest hints the job's first option of that kind that starts no earlier.
+// suggest hints the first option of row j that is slowed or not, as given, and starts in that slot or later.
 func (m *model) suggest(j, start int, slowed bool) {
 	from := m.origins[m.rows[j].from:][:len(m.problem.Jobs[j].Options)]
 	o := sort.Search(len(from), func(o int) bool {

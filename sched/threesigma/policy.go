@@ -10,8 +10,8 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// Policy is 3Sigma's scheduler, 3σSched. It implements [sched.Policy] and keeps, between cycles, what it
-// worked out of the jobs and the last plan. It is for one goroutine at a time.
+// Policy is 3Sigma's scheduler, 3σSched. It implements [sched.Policy]. Between cycles it keeps what it has worked out
+// about the jobs, and its last plan. It is for one goroutine at a time.
 type Policy struct {
 	cfg     Config
 	cycle   uint64
@@ -20,11 +20,11 @@ type Policy struct {
 	placer  sched.Placer
 	jobs    map[string]*known
 	held    map[string]*held
-	// model is the last cycle's, whose memory is used again.
+	// model is the last cycle's. Its memory is used again.
 	model *model
 }
 
-// New returns a policy, or a [*ConfigError].
+// New returns a policy. Its error is a [*ConfigError].
 func New(cfg Config) (*Policy, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -33,14 +33,15 @@ func New(cfg Config) (*Policy, error) {
 	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}}, nil
 }
 
-// Name is the configured name.
+// Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
 
-// maxRounds bounds how often a cycle is solved because starts could not be realised on single nodes.
+// maxRounds is how often a cycle is solved at most. It is solved again if nodes have no room for a start.
 const maxRounds = 3
 
-// Plan decides one cycle. A job that cannot be planned with is deferred for [ReasonInvalid] and stops nobody else.
-// Plan fails only if the snapshot contradicts itself, or if the solver engine fails and leaves no plan.
+// Plan implements [sched.Policy]. A pending job that cannot be planned is deferred with [ReasonInvalid]; all others
+// are planned. Plan fails only if the snapshot contradicts itself, if the context is done before it begins, or if the
+// solver fails and leaves no plan. A failure that leaves one is told in [sched.Stats].
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	return plan, nil
 }
 
-// solve asks the solver, if there is anything to ask. An engine that failed may still have left a verified plan: that is
-// used, and the failure noted.
+// solve runs the solver, unless no job has an option. A solver that fails may leave a verified plan; it is used, and the
+// failure is noted.
 func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solver.Solution, error) {
 	if len(m.problem.Jobs) == 0 {
 		return &solver.Solution{}, nil
@@ -87,7 +88,7 @@ func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solv
 		return nil, err
 	}
 	if err != nil || sol.Stop == solver.StopTime || sol.Stop == solver.StopCanceled || len(sol.Fallback) > 0 {
-		// An abandoned engine may still read the problem: its memory is left to it.
+		// An abandoned engine may still read the problem, so its memory is not used again.
 		p.model = nil
 	}
 	m.blame(err)
@@ -104,7 +105,7 @@ func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solv
 // slots is the number of slots in the window.
 func (c *Config) slots() int { return int(c.Window / c.Slot) }
 
-// slotAt is the first slot that begins no earlier than a time; what was due is due now.
+// slotAt is the first slot that begins at that time or later, 0 if the time has passed.
 func (c *Config) slotAt(from, at time.Time) int {
 	return max(0, int((at.Sub(from)+c.Slot-1)/c.Slot))
 }

@@ -11,28 +11,29 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// held is what stays the same of a running job from cycle to cycle.
+// held is what the policy keeps about a running job from cycle to cycle.
 type held struct {
 	job        *sched.Job
 	prediction predict.Prediction
 	started    time.Time
 	cycle      uint64
 	runtimes   runtimes
-	// fault says why there is no forecast. The job is then taken to hold its nodes for the whole window, and
-	// is not preempted, since nobody knows what that would cost.
+	// fault says why there is no forecast. The job is then expected to hold its nodes for the whole window. It is not
+	// preempted, since the price is unknown.
 	fault error
 
-	// demand and alloc say what it holds, of these nodes in these partitions.
+	// demand is what one task holds; alloc is the number of tasks in each partition. They were worked out from these
+	// nodes and partitions.
 	nodes  []sched.NodeTasks
 	parts  *sched.Partitioning
 	demand []float64
 	alloc  []solver.Split
 
-	// usage[t] is the probability that it still holds its nodes t slots from now. It is this cycle's.
+	// usage[t] is the probability, in this cycle, that it still holds its nodes t slots from now.
 	usage []float64
 }
 
-// holding returns what is kept of a running job.
+// holding returns what is kept about a running job.
 func (p *Policy) holding(r *sched.Running) *held {
 	h := p.held[r.Job.ID]
 	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || !same(h.prediction, r.Prediction) {
@@ -44,8 +45,8 @@ func (p *Policy) holding(r *sched.Running) *held {
 	return h
 }
 
-// locate works out what the job holds in each partition, if that may have changed. A resource that left
-// with its nodes is no longer held.
+// locate works out what the job holds in each partition, if that may have changed. If no node offers one of its
+// resources any more, the nodes that did are gone, and it counts as holding nothing.
 func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Partitioning) {
 	if h.parts == parts && sameSlice(h.nodes, r.Nodes) {
 		return
@@ -73,7 +74,7 @@ func sameSlice(a, b []sched.NodeTasks) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// survive fills h.usage (RC of section 3.2). It is 1 at t = 0: the job does run.
+// survive fills h.usage (RC of section 3.2). At t = 0 it is 1, since the job runs.
 func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 	if h.fault != nil {
 		for t := range h.usage {
@@ -97,7 +98,7 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 	fall(h.usage)
 }
 
-// overdue is survive past the end of the distribution (section 4.2.1).
+// overdue is survive for a job that has run longer than its distribution allows (section 4.2.1).
 func (p *Policy) overdue(h *held, d dist.Distribution, elapsed float64) {
 	clear(h.usage)
 	h.usage[0] = 1
@@ -110,8 +111,8 @@ func (p *Policy) overdue(h *held, d dist.Distribution, elapsed float64) {
 	}
 }
 
-// until is the runtime that a job which outlived its distribution is taken to have: a cycle more than the longest there
-// was, when that has passed two cycles more, then four, and so on.
+// until is the runtime that is expected of a job that has run longer than its distribution allows. It is the longest
+// runtime of the distribution plus one cycle. Once that has passed it is two cycles more, then four more, and so on.
 func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	_, until := d.Bounds()
 	if math.IsInf(until, 0) {
@@ -123,9 +124,9 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	return until
 }
 
-// price is what preempting the running job costs: the utility it is expected to earn if it goes on and, at
-// the same rate, the work that is thrown away and would have to be done again. A job that is nearly done
-// costs nearly twice what it earns.
+// price is what preempting the running job costs. It is the utility that the job is expected to earn if it goes on, times
+// 1 plus the share of its work that is done. That share would have to be done again, so a job that is nearly done costs
+// nearly twice what it earns.
 func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if p.cfg.PreemptWeight == 0 {
 		return 0
@@ -142,17 +143,18 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	}
 	done := elapsed / (elapsed + max(left, p.cfg.Cycle.Seconds()))
 	price := p.cfg.PreemptWeight * max(worth, minPrice) * (1 + done)
-	if !(price <= maxValue) { // not a number included
+	if !(price <= maxValue) { // or it is NaN
 		return maxValue
 	}
 	return price
 }
 
 const (
-	// minPrice keeps the solver from preempting a job just because it no longer earns anything.
+	// minPrice is the utility that a job is priced at if it is expected to earn less. Without it the solver could
+	// preempt jobs that no longer earn anything, for no gain.
 	minPrice = 1e-3
-	// maxValue is the most a solver takes: what is worth more is worth that.
+	// maxValue is the largest value or price that a solver accepts. Larger ones are reduced to it.
 	maxValue = 1e15
-	// maxAmount is the most a solver takes of a resource.
+	// maxAmount is the largest amount of a resource that a solver accepts.
 	maxAmount = 1e24
 )

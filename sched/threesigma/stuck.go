@@ -8,21 +8,22 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ReasonFragmented says that the resources that the job needs are free in sum, but not on single nodes.
+// ReasonFragmented says that the nodes together have the resources that the job needs, but no single nodes have room for
+// its tasks.
 const ReasonFragmented sched.ReasonCode = "fragmented"
 
-// stuck is a job's state after a start that the solver chose, reckoning with sums over partitions, had no room
-// on single nodes. To plan it for the next slot again and again would hold capacity for nothing, so
-// from then on its options begin where single nodes are expected to have room.
+// stuck is the state of a job after the solver started it and no nodes had room for it. This happens because the solver
+// counts resources per partition. To start it again in every cycle would reserve capacity in vain. So its options
+// begin in the slot in which nodes are expected to have room.
 type stuck struct {
 	is bool
-	// fragmented tells that there was room in sum; else it would have taken a preemption that
-	// the job is not entitled to.
+	// fragmented tells that the nodes together had enough free resources. If not, the solver counted on a preemption
+	// to which the job is not entitled.
 	fragmented bool
 }
 
-// rehearse works out the first slot in which each choice of these stuck jobs is expected to have room. A job that
-// has room now is no longer stuck. The jobs are sorted: those of one priority see the same nodes become free.
+// rehearse works out the first slot in which each choice of these stuck jobs is expected to have room. A job that has room
+// now is no longer stuck. It sorts the jobs by priority, since jobs of one priority may preempt the same jobs.
 func (m *model) rehearse(jobs []*known) {
 	slices.SortStableFunc(jobs, func(a, b *known) int { return cmp.Compare(a.job.Priority, b.job.Priority) })
 	for len(jobs) > 0 {
@@ -38,9 +39,9 @@ func (m *model) rehearse(jobs []*known) {
 	}
 }
 
-// sweep is rehearse for jobs of one priority. It begins with the nodes as they are in the last slot and goes back to
-// now, slot by slot: what has room in a slot has room in all later ones. So each choice costs but one look at
-// nodes that lack room.
+// sweep is rehearse for jobs of one priority. It begins with the nodes as they are expected to be in the last slot, and
+// goes back to now slot by slot. A choice that has room in a slot also has room in all later slots. So each choice is
+// followed back only until it has no room.
 func (m *model) sweep(jobs []*known) {
 	leaving := m.leaving(jobs[0].job.Priority)
 	m.rehearsal.Reset(m.snap)
@@ -69,8 +70,8 @@ func (m *model) sweep(jobs []*known) {
 	}
 }
 
-// fitting tells whether any choice that has room in the slot after s also has room in s, and notes which have. The
-// nodes are as in s; where they are not moved since the slot after, nothing has to be looked at.
+// fitting notes which of the choices that have room in the slot after s also have room in s, and tells whether there
+// are any. The rehearsal is at slot s. It has moved if it differs from the slot after; if not, there is nothing to check.
 func (m *model) fitting(jobs []*known, s int, moved bool) bool {
 	some := false
 	for _, k := range jobs {
@@ -84,11 +85,11 @@ func (m *model) fitting(jobs []*known, s int, moved bool) bool {
 	return some
 }
 
-// leave is the first slot in which a running job has more likely than not left its nodes.
+// leave is the first slot in which a running job has probably left its nodes.
 type leave struct{ run, slot int }
 
-// leaving are the running jobs that leave within the window, the last first. Those that a job of that priority may
-// preempt leave at once.
+// leaving are the running jobs that leave within the window, the last to leave first. Those that a job of that priority
+// may preempt leave in slot 0.
 func (m *model) leaving(priority int) []leave {
 	m.leaves = m.leaves[:0]
 	preempts := m.policy.cfg.Without&Preemption == 0
@@ -105,7 +106,7 @@ func (m *model) leaving(priority int) []leave {
 	return m.leaves
 }
 
-// release forgets that a job was stuck.
+// release ends the state of being stuck.
 func (k *known) release() {
 	k.stuck = stuck{}
 	for i := range k.choices {
@@ -113,8 +114,9 @@ func (k *known) release() {
 	}
 }
 
-// retract takes what could not be realised out of the problem, to be solved again from where it was left: the
-// preemptions that no start is entitled to or, where there is none, the starts that had no room.
+// retract prepares the problem to be solved again after starts for which nodes had no room. It removes the preemptions
+// that no start of higher priority needs, and the failed starts themselves unless such a preemption explains them. The
+// solution so far becomes the hint.
 func (m *model) retract(x *extraction) {
 	clear(m.problem.Hint)
 	if m.policy.cfg.Without&WarmStart == 0 {
@@ -141,8 +143,8 @@ func (m *model) retract(x *extraction) {
 	}
 }
 
-// withdraw takes out the victims that the solver chose and no start of higher priority needed, and tells
-// whether there are any.
+// withdraw removes the running jobs that the solver preempts although no start of higher priority needs it. It tells
+// whether there were any.
 func (m *model) withdraw(x *extraction) bool {
 	kept, run := 0, m.problem.Running
 	for v := range run {
@@ -156,7 +158,7 @@ func (m *model) withdraw(x *extraction) bool {
 	return kept < len(run)
 }
 
-// postpone leaves out the options of row j that start now or where no room is expected.
+// postpone removes the options of row j that start now or before nodes are expected to have room.
 func (m *model) postpone(j int, k *known) {
 	job := &m.problem.Jobs[j]
 	from := m.origins[m.rows[j].from:][:len(job.Options)]
@@ -172,7 +174,7 @@ func (m *model) postpone(j int, k *known) {
 	delete(m.problem.Hint, job.ID)
 }
 
-// earliest is that of the choice of that kind.
+// earliest is that of the job's choice that is slowed or not, as given.
 func (k *known) earliest(slowed bool) int {
 	for i := range k.choices {
 		if k.choices[i].slowed == slowed {

@@ -1,25 +1,26 @@
-// Package threesigma is the 3Sigma scheduler (Park et al., EuroSys 2018): it
-// values every placement option of every pending job by its expected utility
-// under the predicted runtime distribution, keeps the expected consumption of
-// running jobs off the capacity of a plan-ahead window, and lets a
-// [solver.Solver] choose options and preemptions together. Only options that start
-// now are dispatched; everything else is planned again next cycle.
+// Package threesigma is the 3Sigma scheduler (Park et al., EuroSys 2018). A placement option is a set of nodes and a
+// time slot in which a job could start. In every cycle the scheduler
+//   - values each option of each pending job by its expected utility under the predicted runtime distribution,
+//   - takes what running jobs are expected to use off the capacity of a plan-ahead window,
+//   - lets a [solver.Solver] choose options and preemptions together, and
+//   - starts the jobs whose chosen option starts now. All other jobs are planned again in the next cycle.
 //
-// Each mechanism can be switched off, which gives the paper's variants (Table 1 and
-// section 6.2) under the names of [Variant].
+// Each mechanism can be switched off. [Variant] names the combinations that the paper compares (Table 1 and
+// section 6.2).
 //
-// Where the paper leaves a choice, or this package another one:
-//   - A start after the deadline cannot be saved by a wrong estimate, so the over-estimate tail is all but closed
-//     for it ([Config.LateWeight]).
-//   - Only jobs of higher priority preempt. The MILP of section 4.3.5 cannot say so, so preemptions that no start is
-//     entitled to are taken out of the model, and the cycle is solved again.
-//   - Of starts that are worth the same the earlier is planned ([Config.Haste]).
-//   - A preemption is priced by the victim's expected utility and by the work it throws away ([Config.PreemptWeight]).
-//   - The MILP reckons with sums over partitions. A gang that has no room on single nodes ([ReasonFragmented])
-//     is planned again for when they are expected to have it, so that it holds nobody up.
+// The package settles what the paper leaves open, and departs from it, in these points:
+//   - The paper gives jobs that seem unable to meet their deadline a tail: some value after the deadline, in case the
+//     estimate is too long. A start after the deadline is late whatever the estimate, so it gets only a small
+//     share of the tail ([Config.LateWeight]).
+//   - Only a job of higher priority preempts another. The MILP of section 4.3.5 cannot express this. So preemptions
+//     that no start of higher priority needs are removed from the problem, and the cycle is solved again.
+//   - Of two starts with the same value the earlier one is planned ([Config.Haste]).
+//   - The price of a preemption is the victim's expected utility plus the work that is lost ([Config.PreemptWeight]).
+//   - The MILP counts resources per partition, not per node. A gang may fit in that sum but not on any
+//     nodes ([ReasonFragmented]). It is then planned for the slot in which nodes are expected to have room, so that it
+//     does not block others until then.
 //
-// The package never reads a clock except to time its own stages through
-// [Config.Stopwatch], and draws no randomness.
+// The package reads no clock but [Config.Stopwatch], with which it times its own stages. It uses no randomness.
 package threesigma
 
 import (
@@ -38,11 +39,11 @@ import (
 // ErrConfig is the sentinel of every [*ConfigError].
 var ErrConfig = errors.New("invalid 3Sigma configuration")
 
-// ConfigError names the field of a [Config] that is refused. It wraps [ErrConfig].
+// ConfigError tells which field of a [Config] is invalid. It wraps [ErrConfig].
 type ConfigError struct {
 	Field string
 	Value any
-	// Want says what would have been accepted.
+	// Want says what is valid.
 	Want string
 }
 
@@ -57,14 +58,17 @@ func (e *ConfigError) Unwrap() error { return ErrConfig }
 // ErrVariant is returned by [Variant] for an unknown name.
 var ErrVariant = errors.New("unknown 3Sigma variant")
 
-// OverEstimate says when a deadline gets a decaying tail (section 4.2.2 and 4.2.3).
+// OverEstimate says which jobs with a deadline get a tail: value that decays after the deadline, in case their runtime
+// is over-estimated (sections 4.2.2 and 4.2.3).
 type OverEstimate int
 
-// The over-estimate policies: only for jobs unlikely to have a true chance by their
-// distribution, never, or for every job with a deadline.
+// The over-estimate policies.
 const (
+	// Adaptive gives a tail to jobs that are unlikely to meet their deadline, see [Config.Threshold].
 	Adaptive OverEstimate = iota
+	// Off gives none.
 	Off
+	// Always gives one to every job with a deadline.
 	Always
 )
 
@@ -73,87 +77,86 @@ type Mechanism uint
 
 // The mechanisms of the paper, by section.
 const (
-	// Conditioning renormalises a running job's distribution by its elapsed time (equation 2).
+	// Conditioning updates a running job's distribution by the time that it has run already (equation 2).
 	Conditioning Mechanism = 1 << iota
-	// ExpInc moves the finish of a job that outlived its distribution 2^t cycles on (section 4.2.1).
+	// ExpInc expects a job that has run longer than its distribution allows to end 1 cycle later, then 2 cycles
+	// after that, then 4, and so on (section 4.2.1). Without it such a job is always expected to end at once.
 	ExpInc
-	// Preemption lets the model buy back running jobs of lower priority (section 4.3.5).
+	// Preemption lets the solver preempt running jobs at a price (section 4.3.5).
 	Preemption
-	// WarmStart hints the last cycle's plan to the solver (section 4.3.6).
+	// WarmStart gives the solver the last cycle's plan as a first guess (section 4.3.6).
 	WarmStart
-	// Pruning keeps options of no utility and terms of no consumption out of the model (section 4.3.6).
-	// Without it they are in it at [Negligible], since a solver.Problem has no room for
-	// nothing, and change no plan but by the time that they cost.
+	// Pruning leaves options without utility, and slots without consumption, out of the problem (section 4.3.6).
+	// Without it they are kept. Their amounts are then [Negligible], as a [solver.Problem] allows no 0. The plans
+	// are the same unless the solver stops early, but solving takes longer.
 	Pruning
-	// SoftPreferences offers nodes outside the preferred set, at the slowed runtime.
+	// SoftPreferences also considers nodes outside a job's preferred set, where it runs slower.
 	SoftPreferences
 
 	mechanisms = SoftPreferences<<1 - 1
 )
 
-// Negligible is the value of an option, and the consumption of a term, that [Pruning] would have
-// left out.
+// Negligible is the value of an option, and the consumption in a slot, that would be 0 and is kept without [Pruning].
 const Negligible = 1e-12
 
-// None asks for none of it at all in a field of [Config] whose 0 stands for a default.
+// None stands for the number 0 in those fields of [Config] whose zero value means a default.
 const None = -1
 
 // Config of a policy. The zero value is the paper's 3Sigma with this package's defaults.
 //
-// In Threshold, TailWeight, LateWeight, Haste, PreemptWeight and CutOff 0 stands for the default and
-// [None] for nothing; they are otherwise positive. Times are positive or 0 for the default.
+// Threshold, TailWeight, LateWeight, Haste, PreemptWeight and CutOff are positive, 0 for the default, or [None] for
+// the number 0. Times are positive, or 0 for the default.
 type Config struct {
 	// Name is the policy's name in reports; empty means "3sigma".
 	Name string
-	// Solver chooses the options; nil means the native engine. It must not keep a problem beyond its
-	// Solve: the next cycle's is made in the same memory.
+	// Solver chooses the options; nil means the native engine. It must not use a problem after its Solve has
+	// returned, since the next cycle's problem is made in the same memory.
 	Solver solver.Solver
-	// Options bound each solve. Where neither Work nor Time nor CutOff bounds it, Work is
-	// [DefaultWork], so that plans do not depend on the machine's speed.
+	// Options limit each solve. If none of Work, Time and CutOff is set, Work is [DefaultWork]. Plans then do not
+	// depend on the machine's speed.
 	Options solver.Options
-	// CutOff stops a cycle's solving after this share of Cycle by the wall clock, with the best
-	// plan found (section 4.3.6); at most 1. The default is None.
+	// CutOff is the share of Cycle, in wall-clock time, that solving may take (section 4.3.6). Then the best plan so
+	// far is used. It is at most 1; the default is None: no limit.
 	CutOff float64
 	// Window is the plan-ahead window; 0 means 12 slots.
 	Window time.Duration
 	// Slot is the length of a time slot; 0 means 2 minutes.
 	Slot time.Duration
-	// Cycle is the time between cycles, the unit of exponential increments; 0 means 10 s.
+	// Cycle is the time between cycles, and the unit of [ExpInc]; 0 means 10 s.
 	Cycle time.Duration
-	// Point plans with the prediction's point instead of its distribution.
+	// Point makes the policy plan with the prediction's point instead of its distribution.
 	Point bool
-	// OverEstimate says when deadlines get a tail.
+	// OverEstimate says which deadlines get a tail.
 	OverEstimate OverEstimate
-	// Threshold is the probability of running within the deadline below which the adaptive
-	// policy takes a job for an over-estimate, at most 1; 0 means 0.05. Jobs without any chance always are
-	// over-estimates, with None only they.
+	// Threshold is for [Adaptive]: a job gets a tail if the probability that its runtime is within its deadline is
+	// below it, or is 0. It is at most 1; 0 means 0.05.
 	Threshold float64
-	// TailWeight is the tail's value just after the deadline as a share of the value at the
-	// deadline, at most 1; 0 means 0.25.
+	// TailWeight is the value of the tail just after the deadline, as a share of the value at the deadline. It is
+	// at most 1; 0 means 0.25.
 	TailWeight float64
-	// LateWeight is the share of the tail that is left to an option that starts after the
-	// deadline, at most 1; 0 means 0.01.
+	// LateWeight is the share of the tail's value that an option gets if it starts at or after the deadline. It is
+	// at most 1; 0 means 0.01.
 	LateWeight float64
-	// Haste is the share of its value that an option loses from the first slot to the end of the window,
-	// at most 1; 0 means 0.002: of starts that are worth the same the earlier is planned, since capacity
-	// does not keep. With None they are left to the solver, as in the paper.
+	// Haste is the share of its value that an option would lose if it started at the end of the window instead of
+	// now. In between it loses in proportion. So of two starts with the same value the earlier one is
+	// planned, which is better, as capacity not used now is lost. It is at most 1; 0 means 0.002. With None such
+	// choices are left to the solver, as in the paper.
 	Haste float64
-	// PreemptWeight prices a preemption as a multiple of the utility the running job is expected to
-	// earn if left alone, plus as much again for the share of its work that is done and would be lost; 0
-	// means 1. With None preempting costs nothing.
+	// PreemptWeight is multiplied with the price of every preemption. The price is the utility that the running job is
+	// expected to earn if it goes on, times 1 plus the share of its work that is done and would be lost. 0 means 1.
+	// With None preempting costs nothing.
 	PreemptWeight float64
-	// Without is the set of mechanisms that are off.
+	// Without is the set of mechanisms that are switched off.
 	Without Mechanism
-	// Stopwatch reads a monotonic clock for Stats; nil leaves the times 0.
+	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
 }
 
-// DefaultWork bounds a solve that nothing else bounds.
+// DefaultWork is the work limit of a solve that has no other limit.
 const DefaultWork = 10_000
 
-// variants are the systems of the paper's Table 1 and Figure 8. PointPerfEst and PointRealEst schedule alike;
-// what sets them apart is the predictor, which is not the policy's: the truth
-// (predict.NewPerfect) for the one, a history (predict.NewHistory) for the other.
+// variants are the systems of the paper's Table 1 and Figure 8. The paper's PointPerfEst and PointRealEst have the same
+// configuration. They differ in their predictor, which is not part of the policy.
 var variants = map[string]Config{
 	"3sigma":         {},
 	"3sigma-nodist":  {Point: true},
@@ -163,9 +166,9 @@ var variants = map[string]Config{
 	"point-real":     {Point: true, OverEstimate: Off},
 }
 
-// Variant returns the configuration of a named system of the paper. Those of
-// point-perfect and point-real differ in name only: the former is point-real in a [sched.Loop] whose
-// predictor knows the true runtimes, as predict.NewPerfect does.
+// Variant returns the configuration of a named system of the paper. Those of point-perfect and point-real differ only in
+// their names. Use point-perfect with a predictor that knows the true runtimes, such as predict.NewPerfect, and
+// point-real with one that learns from a history, such as predict.NewHistory.
 func Variant(name string) (Config, error) {
 	c, ok := variants[name]
 	if !ok {
@@ -185,7 +188,7 @@ func Variants() []string {
 	return names
 }
 
-// withDefaults checks the fields and replaces what stands for something else by what it stands for.
+// withDefaults checks the fields, then fills in defaults and replaces None by 0.
 func (c Config) withDefaults() (Config, error) {
 	if err := c.check(); err != nil {
 		return c, err
@@ -224,7 +227,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// weight is a field in which 0 stands for a default and None for 0.
+// weight is a field in which 0 stands for a default and None for the number 0.
 type weight struct {
 	name     string
 	v        *float64
@@ -242,7 +245,7 @@ func (c *Config) weights() [6]weight {
 	}
 }
 
-// check refuses what no default can mend.
+// check returns an error for the first field that is out of range.
 func (c *Config) check() error {
 	for _, w := range c.weights() {
 		if v := *w.v; v != None && !(v >= 0 && v <= w.max) {
@@ -274,6 +277,6 @@ func (c *Config) check() error {
 
 const (
 	maxSlots = 1 << 12
-	// maxPreemptWeight keeps prices within what a solver takes.
+	// maxPreemptWeight keeps prices in the range that a solver accepts.
 	maxPreemptWeight = 1e6
 )

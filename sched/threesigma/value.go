@@ -11,12 +11,12 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// runtimes are a job's distributions on preferred nodes and elsewhere.
+// runtimes are the distributions of a job's runtime on preferred nodes and elsewhere.
 type runtimes struct {
 	preferred, elsewhere dist.Distribution
 }
 
-// on returns the distribution on the job's nodes.
+// on returns the distribution for a job that is slowed or not.
 func (r runtimes) on(slowed bool) dist.Distribution {
 	if slowed {
 		return r.elsewhere
@@ -24,7 +24,7 @@ func (r runtimes) on(slowed bool) dist.Distribution {
 	return r.preferred
 }
 
-// forecast turns a prediction into the distributions the variant plans with.
+// forecast turns a prediction into the distributions that are planned with.
 func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) {
 	d := p.Dist
 	if c.Point || d == nil {
@@ -45,18 +45,18 @@ func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) 
 	return r, nil
 }
 
-// valuation is what completing a job is worth, with the mercy of the tail where it is granted.
+// valuation is what completing a job is worth.
 type valuation struct {
-	// curve is the job's utility, with the tail where the policy grants one.
+	// curve is the job's utility, with a tail if [OverEstimate] gives it one.
 	curve utility.Utility
-	// deadline in seconds since submission; 0 for none.
+	// deadline is in seconds since submission; 0 means that there is none.
 	deadline float64
-	// tailed tells that curve has a tail.
+	// tailed tells whether there is a tail.
 	tailed bool
 }
 
-// value decides whether the job's deadline gets a tail and builds it. A utility that is not a step, one that says
-// itself what being late is worth, is left as it is.
+// value decides whether the job's deadline gets a tail, and adds it. Only a utility that is 0 after the deadline gets one.
+// Any other utility says itself what a late completion is worth, and is not changed.
 func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	u := worthOf(j)
 	v := valuation{curve: u, deadline: j.Deadline.Seconds()}
@@ -67,8 +67,8 @@ func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	if c.OverEstimate == Adaptive && chance > 0 && chance >= c.Threshold {
 		return v, nil
 	}
-	// The tail must still be positive when the whole distribution lies past the deadline
-	// and the job has waited through another window, so that it never looks worthless.
+	// The tail is long enough to be positive even if the job waits for another window and then runs for nearly the
+	// longest time of its distribution. So the job does not look worthless for long.
 	far := min(2*(r.elsewhere.Quantile(0.99)+c.Window.Seconds()+v.deadline), maxTail)
 	worth := u.At(v.deadline)
 	if !(worth > 0) || !nothingAfter(u, v.deadline, far) {
@@ -82,14 +82,14 @@ func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	return v, nil
 }
 
-// maxTail bounds a tail in seconds where the forecast has no end.
+// maxTail is the longest tail in seconds.
 const maxTail = 8e9
 
-// probes is at how many times a utility that is no curve is asked what being late is worth.
+// probes is at how many times after the deadline nothingAfter looks at a utility that is no [utility.Curve].
 const probes = 32
 
-// nothingAfter tells whether a utility is a step at the deadline: worth 0 whenever later. A utility that
-// is no curve is asked at times that get sparser up to far after the deadline.
+// nothingAfter tells whether a utility is 0 at all times after the deadline. Of a utility that is no [utility.Curve] it
+// looks only at some times, dense just after the deadline and sparse up to far seconds after it.
 func nothingAfter(u utility.Utility, deadline, far float64) bool {
 	c, ok := u.(*utility.Curve)
 	if !ok {
@@ -105,7 +105,7 @@ func nothingAfter(u utility.Utility, deadline, far float64) bool {
 		if p.V == 0 {
 			continue
 		}
-		// A point at the deadline itself counts if the curve leaves from there.
+		// A point at the deadline itself counts only if it is the value from there on.
 		if last := i == len(points)-1; p.T > deadline || last || p.T == deadline && points[i+1].T > p.T {
 			return false
 		}
@@ -116,7 +116,8 @@ func nothingAfter(u utility.Utility, deadline, far float64) bool {
 	return true
 }
 
-// extend is a step utility with a tail that falls from height to 0 in length seconds after its deadline.
+// extend adds a tail to a utility that is 0 after its deadline. The tail falls from height to 0 in length seconds. The
+// utility may have any shape before the deadline, which utility.DeadlineTail does not allow.
 func extend(u utility.Utility, deadline, length, height float64) (utility.Utility, error) {
 	c, ok := u.(*utility.Curve)
 	if !ok {
@@ -128,7 +129,7 @@ func extend(u utility.Utility, deadline, length, height float64) (utility.Utilit
 	return utility.Piecewise(points)
 }
 
-// tailed is extend of a utility that is no curve.
+// tailed is what extend makes of a utility that is no [utility.Curve].
 type tailed struct {
 	utility.Utility
 	deadline, length, height float64
@@ -141,8 +142,7 @@ func (t tailed) At(s float64) float64 {
 	return max(0, t.height*(1-(s-t.deadline)/t.length))
 }
 
-// worthOf is the job's utility; a job that does not say is worth nothing, which a
-// reason tells, rather than a fault that stops every other job.
+// worthOf is the job's utility. A job without one is worth nothing.
 func worthOf(j *sched.Job) utility.Utility {
 	if j.Utility == nil {
 		return worthless{}
@@ -154,8 +154,7 @@ type worthless struct{}
 
 func (worthless) At(float64) float64 { return 0 }
 
-// expected fills dst[s] with the expected utility of starting at starts[s] seconds
-// after submission (equation 1).
+// expected fills dst[s] with the expected utility of a start at starts[s] seconds after submission (equation 1).
 func (v *valuation) expected(dst []float64, d dist.Distribution, starts []float64, lateWeight float64) {
 	utility.ExpectedAll(dst, v.curve, d, starts)
 	if !v.tailed {
