@@ -12,14 +12,14 @@ import (
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
-// watched is a loop over a cluster and the nodes its policy was last shown.
-func watched(t *testing.T, nodes []sched.Node) (*schedtest.Cluster, func(events ...sched.Event) *sched.NodeSet) {
+// watched is a loop over a cluster: next tells it of events and returns the nodes that its policy is shown then.
+func watched(t *testing.T, nodes []sched.Node) (next func(events ...sched.Event) *sched.NodeSet) {
 	t.Helper()
 	var seen *sched.NodeSet
 	c := schedtest.NewCluster(schedtest.At(0), nodes)
 	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { seen = s.Nodes }}, schedtest.Forecasts())
 	now := 0.0
-	return c, func(events ...sched.Event) *sched.NodeSet {
+	return func(events ...sched.Event) *sched.NodeSet {
 		for _, e := range events {
 			c.Tell(e)
 		}
@@ -42,7 +42,7 @@ func names(ns *sched.NodeSet) []string {
 func TestLoopNodeHeartbeats(t *testing.T) {
 	node := sched.Node{Name: "n1", Labels: map[string]string{"rack": "r0"}, Capacity: sched.Resources{"cpu": 4}}
 	up := func(n sched.Node) sched.Event { return sched.Event{Kind: sched.NodeUp, Node: &n} }
-	_, next := watched(t, []sched.Node{{Name: "n0"}, node, {Name: "n2"}})
+	next := watched(t, []sched.Node{{Name: "n0"}, node, {Name: "n2"}})
 	first := next()
 	same := next(up(node), up(sched.Node{Name: "n0"}),
 		up(sched.Node{Name: "n1", Labels: map[string]string{"rack": "r0"}, Capacity: sched.Resources{"cpu": 4}}))
@@ -60,7 +60,7 @@ func TestLoopNodeHeartbeats(t *testing.T) {
 }
 
 func TestLoopNodesGoAndComeInOneBatch(t *testing.T) {
-	_, next := watched(t, schedtest.Nodes(4, 1))
+	next := watched(t, schedtest.Nodes(4, 1))
 	event := func(kind sched.EventKind, name string) sched.Event {
 		return sched.Event{Kind: kind, Node: &sched.Node{Name: name}}
 	}

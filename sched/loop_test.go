@@ -460,19 +460,23 @@ type truth struct {
 	t        *testing.T
 	stopping map[string]sched.Running
 	busy     int // cycles in which a job was stopping
+	idle     int // nodes that were idle when nodes elsewhere were not
 }
 
 func (w *truth) check(s *sched.Snapshot) {
 	want := slices.Clone(s.Nodes.Capacity())
+	used := make([]bool, s.Nodes.Len())
 	take := func(r sched.Running) {
 		demand, err := s.Nodes.Demand(r.Job.Demand)
 		require.NoError(w.t, err)
 		for _, nt := range r.Nodes {
 			n, ok := s.Nodes.Index(nt.Node)
+			if !ok {
+				continue
+			}
+			used[n] = true
 			for k, d := range demand {
-				if ok {
-					want[n*len(demand)+k] -= d * float64(nt.Tasks)
-				}
+				want[n*len(demand)+k] -= float64(d * float64(nt.Tasks))
 			}
 		}
 	}
@@ -487,7 +491,13 @@ func (w *truth) check(s *sched.Snapshot) {
 		require.NotContains(w.t, w.stopping, p.Job.ID)
 	}
 	w.busy += min(1, len(w.stopping))
-	require.InDeltaSlice(w.t, want, s.Free, 1e-9)
+	for i, capacity := range s.Nodes.Capacity() {
+		require.InDelta(w.t, want[i], s.Free[i], 1e-13*capacity)
+		if !used[i/len(s.Nodes.Resources())] {
+			require.Equal(w.t, capacity, s.Free[i], "no rounding survives an idle moment")
+			w.idle += min(1, len(s.Running))
+		}
+	}
 	require.True(w.t, slices.IsSortedFunc(s.Pending, func(a, b sched.Pending) int { return a.Job.Submitted.Compare(b.Job.Submitted) }))
 	require.True(w.t, slices.IsSortedFunc(s.Running, func(a, b sched.Running) int { return a.Started.Compare(b.Started) }))
 }
@@ -503,12 +513,12 @@ func (w *truth) preempted(s *sched.Snapshot, plan *sched.Plan) {
 // TestLoopStateEqualsScratch drives a loop at random, on a cluster whose starts fail and whose tasks stop late, and
 // compares each snapshot with one computed from nothing but what the snapshot says runs and what was told to stop.
 func TestLoopStateEqualsScratch(t *testing.T) {
-	busy := 0
+	busy, idle := 0, 0
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		nodes := schedtest.Nodes(10, 2)
 		for i := range nodes {
-			nodes[i].Capacity = sched.Resources{"cpu": 4, "mem": 8}
+			nodes[i].Capacity = sched.Resources{"cpu": 4, "mem": 68_719_476_737} // an odd number of bytes
 		}
 		c := schedtest.NewCluster(schedtest.At(0), nodes)
 		c.Refuse = func(string) bool { return rng.IntN(5) == 0 }
@@ -519,7 +529,7 @@ func TestLoopStateEqualsScratch(t *testing.T) {
 		for i := range 120 {
 			id := fmt.Sprintf("j%d", i)
 			c.Submit(schedtest.Job(id, 1+rng.IntN(8)).Submitted(float64(i)).Priority(rng.IntN(3)).
-				Demand(sched.Resources{"cpu": float64(1+rng.IntN(4)) / 2, "mem": float64(rng.IntN(4))}).Job(), float64(5+rng.IntN(80)))
+				Demand(sched.Resources{"cpu": 0.1 * float64(1+rng.IntN(20)), "mem": 1_234_567_891.3 * float64(rng.IntN(20))}).Job(), float64(5+rng.IntN(80)))
 			switch rng.IntN(12) {
 			case 0:
 				gone := fmt.Sprintf("j%d", rng.IntN(i+1))
@@ -541,8 +551,9 @@ func TestLoopStateEqualsScratch(t *testing.T) {
 				w.preempted(shown, cycle.Plan)
 			}
 		}
-		busy += w.busy
+		busy, idle = busy+w.busy, idle+w.idle
 	}
+	require.Greater(t, idle, 50, "nodes must become idle")
 	require.Greater(t, busy, 50, "tasks must be stopping while plans are made")
 }
 

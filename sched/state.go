@@ -82,6 +82,7 @@ type state struct {
 	set      *NodeSet
 	stale    bool // nodes have changed since set was made
 	free     []float64
+	holding  []int32       // by node: how many times it is among the nodes of a job that holds them
 	pending  list[Pending] // by submission, then id
 	running  list[Running] // by start, then id
 	stopping []*tracked    // as they were told to
@@ -430,6 +431,10 @@ func (s *state) hold(j *tracked, sign float64) {
 			continue
 		}
 		row := s.free[int(n)*width : (int(n)+1)*width]
+		if s.holding[n] -= int32(sign); s.holding[n] == 0 { // no rounding survives an idle moment
+			copy(row, s.set.capacity[int(n)*width:])
+			continue
+		}
 		for r, d := range demand {
 			row[r] += float64(sign * float64(j.nodes[i].Tasks) * d)
 		}
@@ -478,7 +483,8 @@ func (s *state) rebuild() {
 	// Every node was validated when it came, and names are keys of a map.
 	s.set, _ = NewNodeSet(nodes)
 	s.stale = false
-	s.free = append(s.free[:0], s.set.Capacity()...)
+	s.free = append(s.free[:0], s.set.capacity...)
+	s.holding = append(s.holding[:0], make([]int32, s.set.Len())...)
 	for i := range s.running.items() {
 		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]
