@@ -2,7 +2,6 @@ package solver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -78,11 +77,7 @@ func (c *call) await(parent context.Context, grace time.Duration) answer {
 	if !abandoned.leave(c) {
 		return <-c.done
 	}
-	stop := StopTime
-	if errors.Is(parent.Err(), context.Canceled) {
-		stop = StopCanceled
-	}
-	return answer{sol: &Solution{Stop: stop, Choice: map[string]Choice{}}}
+	return answer{sol: &Solution{Stop: StopOf(parent.Err()), Choice: map[string]Choice{}}}
 }
 
 // abandoned is all that outlives a Solve: goroutines are the process's, and so is the count

@@ -1,6 +1,10 @@
 package solver
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // Options bound a solve. The zero value means: no time limit, the engine's default
 // work, a gap of 1e-4, one thread, integer splits, seed 1.
@@ -47,6 +51,14 @@ const (
 	StopCanceled   Stop = "canceled"
 	StopError      Stop = "error"
 )
+
+// StopOf is the reason to stop that the end of a context is, err being its Err.
+func StopOf(err error) Stop {
+	if errors.Is(err, context.Canceled) {
+		return StopCanceled
+	}
+	return StopTime
+}
 
 // Solution is the best plan in hand, a bound, and why the engine stopped.
 type Solution struct {

@@ -53,12 +53,8 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		w.st.Spare(w.pre.ByCost)
 	}
 	stop := solver.StopIterations
-	switch {
-	case done:
-	case ctx.Err() == context.Canceled:
-		stop = solver.StopCanceled
-	default:
-		stop = solver.StopTime
+	if !done {
+		stop = solver.StopOf(ctx.Err())
 	}
 	sol := w.st.Solution(e.Name(), stop)
 	sol.Work = 1 + w.st.Ops/pack.OpsPerUnit

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
 // whole makes the program about all jobs and running jobs.
@@ -87,7 +89,7 @@ const coreUnits = 4000
 func (w *workspace) neighbours(n int) []int32 {
 	q := &w.node
 	jobs := len(w.in.P.Jobs)
-	q.sets, q.score = q.sets[:0], grow(q.score, len(w.lp.key))
+	q.sets, q.score = q.sets[:0], pack.Resize(q.score, len(w.lp.key))
 	at := float64(w.rng.IntN(w.in.T))
 	for j := range jobs {
 		if w.in.JobOpts[j] == w.in.JobOpts[j+1] || w.byRed[w.in.JobOpts[j]] < 0 {

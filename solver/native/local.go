@@ -3,6 +3,8 @@ package native
 import (
 	"math"
 	"slices"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
 // local is the ruin-and-recreate search's memory.
@@ -22,20 +24,13 @@ type local struct {
 	key       []float64
 }
 
-func growInts(s []int, n int) []int {
-	if cap(s) < n {
-		return make([]int, n)
-	}
-	return s[:n]
-}
-
 // reset makes the lists agree with cur.
 func (l *local) reset(w *workspace) {
 	n := len(w.in.P.Jobs)
-	l.stamp, l.where = growInts(l.stamp, n), growInts(l.where, n)
+	l.stamp, l.where = pack.Resize(l.stamp, n), pack.Resize(l.where, n)
 	clear(l.stamp)
 	l.now = 0
-	l.key = grow(l.key, n)
+	l.key = pack.Resize(l.key, n)
 	l.relist(w)
 }
 

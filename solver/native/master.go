@@ -71,9 +71,9 @@ func (m *master) reset(in *pack.Instance) {
 	m.row, m.amt, m.split, m.next, m.where = m.row[:0], m.amt[:0], m.split[:0], m.next[:0], m.where[:0]
 	m.off, m.cut = append(m.off[:0], 0), append(m.cut[:0], 0)
 	m.head, m.key, m.active = m.head[:0], m.key[:0], m.active[:0]
-	m.share, m.rate = grow(m.share, sets), grow(m.rate, sets)
+	m.share, m.rate = pack.Resize(m.share, sets), pack.Resize(m.rate, sets)
 	clear(m.rate)
-	m.mark = growBools(m.mark, sets)
+	m.mark = pack.Resize(m.mark, sets)
 	clear(m.mark)
 	m.marked = m.marked[:0]
 	for s := range sets {
@@ -103,9 +103,9 @@ func (m *master) reset(in *pack.Instance) {
 
 func (m *master) resetBasis() {
 	n := m.rows
-	m.beta, m.rhs, m.pi = grow(m.beta, n), grow(m.rhs, n), grow(m.pi, n)
-	m.alpha, m.work = grow(m.alpha, n), grow(m.work, n)
-	m.inv = grow(m.inv, n*n)
+	m.beta, m.rhs, m.pi = pack.Resize(m.beta, n), pack.Resize(m.rhs, n), pack.Resize(m.pi, n)
+	m.alpha, m.work = pack.Resize(m.alpha, n), pack.Resize(m.work, n)
+	m.inv = pack.Resize(m.inv, n*n)
 	m.basic, m.unit = m.basic[:0], m.unit[:0]
 	clear(m.pi)
 	clear(m.work)

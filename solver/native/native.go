@@ -15,7 +15,6 @@ package native
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/hedgesched/hedge/solver"
@@ -86,9 +85,7 @@ func (w *workspace) stop() solver.Stop {
 		return solver.StopGap
 	case w.ctxErr == nil:
 		return solver.StopIterations
-	case errors.Is(w.ctxErr, context.Canceled):
-		return solver.StopCanceled
 	default:
-		return solver.StopTime
+		return solver.StopOf(w.ctxErr)
 	}
 }

@@ -57,19 +57,19 @@ const (
 func (w *workspace) resetNode() {
 	q := &w.node
 	n := len(w.in.P.Jobs)
-	q.must = growBools(q.must, n)
+	q.must = pack.Resize(q.must, n)
 	clear(q.must)
 	q.fix = q.fix[:0]
 	for range w.in.P.Running {
 		q.fix = append(q.fix, 0)
 	}
 	q.undo = q.undo[:0]
-	q.limit, q.low = append(q.limit[:0], w.in.Limit...), grow(q.low, len(w.in.Limit))
+	q.limit, q.low = append(q.limit[:0], w.in.Limit...), pack.Resize(q.low, len(w.in.Limit))
 	clear(q.low)
 	w.dual.limit, w.dual.low = q.limit, q.low
-	q.weight = grow(q.weight, len(w.in.Opts))
-	q.share, q.round = grow(q.share, w.in.MaxParts), grow(q.round, w.in.MaxParts)
-	q.key = grow(q.key, n)
+	q.weight = pack.Resize(q.weight, len(w.in.Opts))
+	q.share, q.round = pack.Resize(q.share, w.in.MaxParts), pack.Resize(q.round, w.in.MaxParts)
+	q.key = pack.Resize(q.key, n)
 	q.penalty = 10 * (math.Abs(w.dual.bound) + 1)
 }
 

@@ -40,36 +40,19 @@ type prices struct {
 	base       float64
 }
 
-func growBools(s []bool, n int) []bool {
-	if cap(s) < n {
-		return make([]bool, n, n+n/4)
-	}
-	return s[:n]
-}
-
-func grow(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n, n+n/4)
-	}
-	return s[:n]
-}
-
 // reset starts at zero prices, whose bound is every job's best value.
 func (d *prices) reset(in *pack.Instance) {
 	d.in = in
 	for _, s := range []*[]float64{&d.lam, &d.best, &d.grad, &d.dir} {
-		*s = grow(*s, in.Rows)
+		*s = pack.Resize(*s, in.Rows)
 		clear(*s)
 	}
 	n := in.Parts * in.R
-	if cap(d.lo) < n {
-		d.lo, d.hi = make([]int, n), make([]int, n)
-	}
-	d.lo, d.hi = d.lo[:n], d.hi[:n]
-	d.unit, d.split, d.pick = grow(d.unit, in.MaxParts), grow(d.split, in.MaxParts), grow(d.pick, in.MaxParts)
-	d.cost, d.red = grow(d.cost, len(in.Part)), grow(d.red, len(in.Opts))
+	d.lo, d.hi = pack.Resize(d.lo, n), pack.Resize(d.hi, n)
+	d.unit, d.split, d.pick = pack.Resize(d.unit, in.MaxParts), pack.Resize(d.split, in.MaxParts), pack.Resize(d.pick, in.MaxParts)
+	d.cost, d.red = pack.Resize(d.cost, len(in.Part)), pack.Resize(d.red, len(in.Opts))
 	d.cap, d.limit, d.low, d.base = in.Cap, in.Limit, nil, 0
-	d.dead = growBools(d.dead, len(in.Opts))
+	d.dead = pack.Resize(d.dead, len(in.Opts))
 	for i := range in.Opts {
 		d.dead[i] = in.Opts[i].Dead
 	}

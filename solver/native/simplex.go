@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
 
 // optimize pivots until no column improves the program, or the work, in ops, is
 // used up. It reports whether it got there.
@@ -317,7 +321,7 @@ func (m *master) pivot(p int, c int32, gain, theta float64) {
 
 // refactor computes inverse, values and prices anew from the basis.
 func (m *master) refactor() {
-	structural, taken := m.structural[:0], growBools(m.taken, m.rows)
+	structural, taken := m.structural[:0], pack.Resize(m.taken, m.rows)
 	clear(taken)
 	for _, b := range m.basic {
 		if b >= 0 {

@@ -431,7 +431,7 @@ func (w *workspace) fillBy(big bool) {
 		}
 	}
 	w.jobs = w.jobs[:0]
-	w.key = grow(w.key, len(w.in.P.Jobs))
+	w.key = pack.Resize(w.key, len(w.in.P.Jobs))
 	for j := range w.in.P.Jobs {
 		if w.in.JobOpts[j] == w.in.JobOpts[j+1] {
 			continue

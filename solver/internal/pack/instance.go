@@ -4,7 +4,9 @@
 package pack
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/hedgesched/hedge/solver"
 )
@@ -77,7 +79,8 @@ type Instance struct {
 	demands             []Demand
 }
 
-func resize[T any](s []T, n int) []T {
+// Resize makes s of length n, reusing its memory; what is in it is anything.
+func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)
 	}
@@ -101,7 +104,7 @@ func (in *Instance) Release() {
 
 func (in *Instance) loadCapacity() {
 	p := in.P
-	in.scale, in.mean = resize(in.scale, in.R), resize(in.mean, in.R)
+	in.scale, in.mean = Resize(in.scale, in.R), Resize(in.mean, in.R)
 	for r := range in.scale {
 		largest := 0.0
 		for x := range p.Capacity {
@@ -115,7 +118,7 @@ func (in *Instance) loadCapacity() {
 			in.scale[r] = math.Ldexp(1, -e)
 		}
 	}
-	in.Cap, in.slack = resize(in.Cap, in.Rows), resize(in.slack, in.Rows)
+	in.Cap, in.slack = Resize(in.Cap, in.Rows), Resize(in.slack, in.Rows)
 	i := 0
 	for x := range p.Capacity {
 		for r, bySlot := range p.Capacity[x] {
@@ -173,15 +176,15 @@ func (in *Instance) loadOptions(splits solver.Splits) {
 			in.MaxParts = max(in.MaxParts, len(o.Partitions))
 		}
 	}
-	in.Opts, in.JobOpts = resize(in.Opts, n)[:0], resize(in.JobOpts, len(p.Jobs)+1)
-	in.Part, in.Limit = resize(in.Part, nparts)[:0], resize(in.Limit, nparts)[:0]
-	in.inv, in.demands = resize(in.inv, nusage)[:0], resize(in.demands, ndem)[:0]
+	in.Opts, in.JobOpts = Resize(in.Opts, n)[:0], Resize(in.JobOpts, len(p.Jobs)+1)
+	in.Part, in.Limit = Resize(in.Part, nparts)[:0], Resize(in.Limit, nparts)[:0]
+	in.inv, in.demands = Resize(in.inv, nusage)[:0], Resize(in.demands, ndem)[:0]
 	for j := range p.Jobs {
 		in.JobOpts[j] = len(in.Opts)
 		for i := range p.Jobs[j].Options {
 			in.addOption(j, i, splits)
 		}
-		sortOptions(in.Opts[in.JobOpts[j]:])
+		slices.SortStableFunc(in.Opts[in.JobOpts[j]:], func(a, b Option) int { return cmp.Compare(b.Value, a.Value) })
 	}
 	in.JobOpts[len(p.Jobs)] = len(in.Opts)
 }
@@ -229,16 +232,6 @@ func noticed(o *solver.Option) []float64 {
 		n--
 	}
 	return o.Usage[:n]
-}
-
-// sortOptions orders by falling value, then by index; insertion sort, because
-// lists are short and nearly sorted.
-func sortOptions(opts []Option) {
-	for i := 1; i < len(opts); i++ {
-		for k := i; k > 0 && opts[k].Value > opts[k-1].Value; k-- {
-			opts[k], opts[k-1] = opts[k-1], opts[k]
-		}
-	}
 }
 
 // Fit is how many of o's tasks, at most its count, fit into partition x of res.

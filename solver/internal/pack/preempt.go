@@ -21,7 +21,7 @@ type Preemptor struct {
 // Reset sets the orders for in, ranking by cost per released amount.
 func (q *Preemptor) Reset(in *Instance) {
 	n := len(in.P.Running)
-	q.ByCost, q.Cheap, q.Rank = resize(q.ByCost, n), resize(q.Cheap, n), resize(q.Rank, n)
+	q.ByCost, q.Cheap, q.Rank = Resize(q.ByCost, n), Resize(q.Cheap, n), Resize(q.Rank, n)
 	for m := range n {
 		q.ByCost[m], q.Cheap[m] = m, m
 		room := 1e-12
@@ -77,7 +77,7 @@ func (q *Preemptor) TryPlace(s *State, o int, budget float64) bool {
 
 // mark notes o's partitions in at.
 func (q *Preemptor) mark(in *Instance, o *Option) {
-	q.at = resize(q.at, in.Parts)
+	q.at = Resize(q.at, in.Parts)
 	clear(q.at)
 	for _, x := range in.Part[o.P0:o.P1] {
 		q.at[x] = true

@@ -33,18 +33,18 @@ type State struct {
 func (s *State) Reset(in *Instance) {
 	s.In = in
 	s.Res = append(s.Res[:0], in.Cap...)
-	s.Choice = resize(s.Choice, len(in.P.Jobs))
+	s.Choice = Resize(s.Choice, len(in.P.Jobs))
 	for j := range s.Choice {
 		s.Choice[j] = -1
 	}
-	s.Split = resize(s.Split, len(s.Choice)*in.MaxParts)
+	s.Split = Resize(s.Split, len(s.Choice)*in.MaxParts)
 	clear(s.Split)
-	s.Preempted = resize(s.Preempted, len(in.P.Running))
+	s.Preempted = Resize(s.Preempted, len(in.P.Running))
 	clear(s.Preempted)
 	s.Value = 0
-	s.fit = resize(s.fit, in.MaxParts)
+	s.fit = Resize(s.fit, in.MaxParts)
 	if len(s.Order) != len(in.Part) {
-		s.Order = resize(s.Order, len(in.Part))
+		s.Order = Resize(s.Order, len(in.Part))
 	}
 	for i := range s.Order {
 		s.Order[i] = i
@@ -59,7 +59,7 @@ func (s *State) Copy(t *State) {
 	s.Split = append(s.Split[:0], t.Split...)
 	s.Preempted = append(s.Preempted[:0], t.Preempted...)
 	s.Value = t.Value
-	s.fit = resize(s.fit, t.In.MaxParts)
+	s.fit = Resize(s.fit, t.In.MaxParts)
 }
 
 // Rebuild recomputes Res and Value from the choices, to shed rounding errors.
