@@ -1,10 +1,10 @@
-// Package dist says what is known of a number that is not known yet: a
+// Package dist holds probability distributions of quantities that are not known yet: a
 // runtime, a CPU demand, a memory footprint.
 //
-// Values are immutable and safe for concurrent use. All quantities are
-// float64; the unit (seconds, cores, bytes) belongs to the caller. The type
-// that learns from a stream is [Sketch]; it is not a Distribution itself but
-// yields one. [Marshal] writes any distribution of the package down, [Unmarshal] reads it.
+// Distributions are immutable and safe for concurrent use. All quantities are
+// float64; the unit (seconds, cores, bytes) is the caller's choice. [Sketch]
+// learns from a stream; it is not a Distribution itself, but [Sketch.Distribution] returns
+// one. [Marshal] encodes any distribution of the package as JSON and [Unmarshal] decodes it.
 //
 // The package never reads a clock, never draws randomness of its own and
 // never integrates numerically where a closed form exists.

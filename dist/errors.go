@@ -14,12 +14,11 @@ var ErrInvalid = errors.New("invalid parameter")
 // ErrEmpty marks a question that needs at least one observation.
 var ErrEmpty = errors.New("dist: no observations")
 
-// ErrFormat marks bytes that are not what they should be the serial form of: a sketch, a
-// distribution, a utility.
+// ErrFormat marks bytes that are no valid encoding of a sketch, a distribution or a utility.
 var ErrFormat = errors.New("invalid encoding")
 
-// ErrForeign marks a value that has no serial form because its type is not one of the
-// package that should encode it. The error that wraps it names the Go type.
+// ErrForeign marks a value that cannot be encoded because its type belongs to another package
+// than the one that was asked to encode it. The error that wraps it names the Go type.
 var ErrForeign = errors.New("foreign type has no encoding")
 
 // ParamError names the parameter that was refused.
@@ -28,8 +27,8 @@ type ParamError struct {
 	Func string
 	// Param is the parameter's name, with its index for slices, as "weights[3]".
 	Param string
-	// Value is the refused value. In its place stands the Go text of an empty value,
-	// as "&dist.Histogram{}", where a struct no constructor made was refused.
+	// Value is the refused value. For a struct that no constructor made it is a string, such as
+	// "&dist.Histogram{}".
 	Value any
 	// Want says what would have been accepted.
 	Want string
@@ -47,9 +46,9 @@ func (e *ParamError) Unwrap() error { return ErrInvalid }
 type FormatError struct {
 	// Func is the refusing function with its package, as "dist.Unmarshal".
 	Func string
-	// Field is the way to what is refused, as "parts[1].of.sigma"; empty for the whole.
+	// Field is the path of the refused field, as "parts[1].of.sigma"; empty for the whole.
 	Field string
-	// Problem is what is wrong there.
+	// Problem says what is wrong with it.
 	Problem string
 	// Err is the cause where there is one, such as a [*ParamError].
 	Err error
@@ -86,7 +85,7 @@ func checkNonNegative(fn, param string, v float64) error {
 	return nil
 }
 
-// checkElement is checkNonNegative for an element of a slice; only a refusal costs its name.
+// checkElement is checkNonNegative for an element of a slice. It makes up the element's name only to refuse it.
 func checkElement(fn, name string, i int, v float64) error {
 	if !isFinite(v) || v < 0 {
 		return &ParamError{Func: fn, Param: indexed(name, i), Value: v, Want: wantNonNegative}

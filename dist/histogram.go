@@ -14,15 +14,15 @@ import (
 // [FromSamples], [FromKnots], [Tabulate] or [Sketch.Distribution]. CDF,
 // Quantile and PartialMean cost a binary search and do not allocate.
 type Histogram struct {
-	// The CDF's knots. x is non-decreasing, a value twice is a jump; cum runs
+	// The CDF's knots. x is non-decreasing, and the same x twice is a jump. cum runs
 	// from exactly 0 to exactly 1. partial[i] = E[X; X up to knot i].
 	x, cum, partial []float64
 }
 
 // NewHistogram returns the histogram with weights[i] spread evenly over
 // [edges[i], edges[i+1]]; two equal edges make an atom. There is one edge more
-// than there are weights. Edges are finite, >= 0 and non-decreasing; weights are
-// finite, >= 0 and need not sum to one, but to more than zero.
+// than there are weights. Edges are finite, >= 0 and non-decreasing. Weights are
+// finite and >= 0; their sum is positive and need not be one.
 func NewHistogram(edges, weights []float64) (*Histogram, error) {
 	const fn = "dist.NewHistogram"
 	if len(weights) == 0 || len(edges) != len(weights)+1 {
@@ -75,9 +75,9 @@ func FromSamples(values []float64) (*Histogram, error) {
 	return b.histogram(), nil
 }
 
-// FromKnots returns the distribution whose CDF runs straight from knot to
-// knot, cum[i] at x[i]; a value of x that comes twice is a jump. x is finite,
-// >= 0 and non-decreasing; cum is non-decreasing from 0 to 1.
+// FromKnots returns the distribution whose CDF is cum[i] at x[i] and a straight line
+// between. The same x twice is a jump. x is finite, >= 0 and non-decreasing; cum is
+// non-decreasing from exactly 0 to exactly 1.
 func FromKnots(x, cum []float64) (*Histogram, error) {
 	const fn = "dist.FromKnots"
 	if len(x) < 2 || len(x) != len(cum) {
@@ -181,10 +181,9 @@ func (h *Histogram) between(i int, x float64) (cdf, partial float64) {
 	return c0 + mass, h.partial[i-1] + float64(mass*middle(x0, x))
 }
 
-// Cursor evaluates a histogram's CDF and partial mean at a run of values that
-// move mostly in one direction, each step costing only the knots passed. The
-// zero value is not usable; take one from [Histogram.Cursor]. It belongs to
-// one goroutine.
+// Cursor evaluates a histogram's CDF and partial mean at one value after another. A step costs only
+// the knots between the last value and the next, so values should move mostly in one direction. The
+// zero value is not usable; [Histogram.Cursor] returns a cursor. It is for one goroutine.
 type Cursor struct {
 	h *Histogram
 	i int // knots <= the last value
@@ -266,8 +265,7 @@ func (b *builder) push(x, cum float64) {
 	b.cum = append(b.cum, cum)
 }
 
-// spread adds mass on [lo, hi] with the given mean, by two uniform pieces that
-// meet at the mean: the only such shape with no more parameters than that.
+// spread adds mass on [lo, hi] with the given mean: two uniform pieces that meet at the mean.
 func (b *builder) spread(lo, mean, hi, mass float64) {
 	if mass <= 0 {
 		return
@@ -303,7 +301,8 @@ func (b *builder) histogram() *Histogram {
 	return h
 }
 
-// normalise makes the mass one. Where that makes neighbours equal, the knots are pushed again, over themselves.
+// normalise makes the mass one. Rounding may make neighbouring knots equal then; the knots are then pushed
+// once more, which joins such neighbours.
 func (b *builder) normalise() {
 	x, cum, equal := b.x, b.cum, false
 	for i := range cum {

@@ -2,8 +2,8 @@ package dist
 
 import "math"
 
-// MaxOf returns the distribution of the largest of n independent draws of d:
-// when a gang of n tasks is done. Its CDF is CDF^n. n is 1 … 2³⁰.
+// MaxOf returns the distribution of the largest of n independent draws of d, such as the time at
+// which the last of n tasks is done. Its CDF is that of d to the power of n. n is 1 … 2³⁰.
 func MaxOf(d Distribution, n int) (Distribution, error) {
 	const fn = "dist.MaxOf"
 	if err := checkDist(fn, "d", d); err != nil {

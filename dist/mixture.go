@@ -13,13 +13,13 @@ type Component struct {
 	Dist Distribution
 }
 
-// Mixture is one of several distributions, drawn by weight. Make it with
-// [NewMixture]; the zero value is not a distribution.
+// Mixture is the distribution of a draw from one of several distributions, which is itself chosen
+// at random by weight. Make it with [NewMixture]; the zero value is not a distribution.
 type Mixture struct{ parts []Component }
 
 // NewMixture returns the mixture of components, whose weights sum to more than
-// zero. If all are points, uniforms or histograms the result is a [*Histogram],
-// exactly; a single component is returned itself; otherwise it is a [Mixture].
+// zero. A single component is returned itself. If all components are points, uniforms or
+// histograms the result is a [*Histogram], without loss. Otherwise it is a [Mixture].
 func NewMixture(components []Component) (Distribution, error) {
 	const fn = "dist.NewMixture"
 	total := 0.0
@@ -86,7 +86,7 @@ func mixHistograms(parts []Component) *Histogram {
 	return b.histogram()
 }
 
-// sides returns CDF(x-), CDF(x) and the number of knots <= x, of which from are known.
+// sides returns CDF(x-), CDF(x) and the number of knots <= x, which is at least from.
 func (h *Histogram) sides(from int, x float64) (before, at float64, next int) {
 	less := from
 	for less < len(h.x) && h.x[less] < x {

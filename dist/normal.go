@@ -10,9 +10,9 @@ type Normal struct {
 	above     float64 // mass of the whole normal above 0
 }
 
-// NewNormal returns the normal distribution of parameters mu and sigma given
-// that it is not negative; its mean is therefore above mu. Mu is finite and not
-// further below 0 than 35 sigma, sigma is finite and > 0.
+// NewNormal returns the distribution of a normal variable with mean mu and standard deviation
+// sigma, given that it is not negative. The mean of the result is therefore above mu. Mu is finite and
+// at least -35 sigma; sigma is finite and > 0.
 func NewNormal(mu, sigma float64) (Normal, error) {
 	const fn = "dist.NewNormal"
 	if err := checkPositive(fn, "sigma", sigma); err != nil {

@@ -10,12 +10,14 @@ const DefaultSketchBins = 80
 // histogram of Ben-Haim and Tom-Tov (JMLR 2010), which inserts every value as
 // a bin of its own and merges two neighbours when there are too many.
 //
-// Two things differ from the paper. Each bin remembers its extent: one that only ever saw
-// one value is an atom; a merged one spreads its mass over its own extent with
-// its mean kept, so no mass appears between two modes. And the neighbours merged are those
-// whose distance times count is least, not those that are nearest: a heavy tail, whose values are all far apart, would
-// otherwise take the bins of the body, and put the CDF off by 15 % of the mass. Up to the bin limit of distinct
-// values the sketch is the empirical distribution itself. Beyond, of 100,000 values in 80 bins, it is off by
+// Two things differ from the paper. First, each bin remembers its extent. A bin that only ever saw
+// one value is an atom; a merged bin spreads its mass over its own extent and keeps its mean, so
+// that no mass appears between two modes. Second, the neighbours that are merged are those whose distance
+// times count is least, not the nearest ones. By the paper's rule the values of a heavy tail, all far
+// apart, take the bins of the body, and the CDF is off by 15 % of the mass.
+//
+// While there are no more distinct values than bins, the sketch is the empirical distribution. With 100,000
+// values in 80 bins its errors are
 //
 //	             one sketch                    ten of 10,000 values merged
 //	             CDF     median  p90    p99    CDF     median  p90    p99
@@ -26,8 +28,7 @@ const DefaultSketchBins = 80
 //	heavy tail   0.001   0.000   0.000  0.002  0.015   0.003   0.004  0.003
 //	drifting     0.002   0.002   0.001  0.000  0.004   0.000   0.007  0.001
 //
-// where CDF is the greatest difference at the values' permilles and quantiles are off by that share of their
-// value.
+// CDF is the greatest difference at the values' permilles. The errors of quantiles are relative.
 //
 // Values are finite and >= 0. The zero value is an empty sketch of
 // [DefaultSketchBins]. A Sketch is not safe for concurrent use; what
@@ -66,8 +67,8 @@ func (s *Sketch) limit() int {
 	return s.max
 }
 
-// Add learns one value. NaN, infinite and negative values are refused, and so
-// is one that makes the sum of all overflow; nothing changes then. It does not allocate
+// Add learns one value. NaN, infinite and negative values are refused, and so is one that
+// makes the sum of all values overflow. A refusal changes nothing. Add does not allocate
 // once the sketch has its full number of bins.
 func (s *Sketch) Add(x float64) error {
 	if err := checkNonNegative("dist.Sketch.Add", "x", x); err != nil {
@@ -123,8 +124,8 @@ func (s *Sketch) addSum(x float64) {
 	s.sum = t
 }
 
-// mergeNearest joins the two neighbours that lose least by it, the first of equals: the distance of their
-// means times the values that they hold, which is the area by which the CDF may then be off.
+// mergeNearest joins the two neighbours that cost least, the first of equals. The cost is the distance
+// of their means times the number of their values: the area by which the CDF may be off afterwards.
 func (s *Sketch) mergeNearest() {
 	best, least := 0, math.Inf(1)
 	mean, count := s.bins[0].mean, s.bins[0].count
@@ -151,7 +152,7 @@ func joined(a, b bin) bin {
 
 func clamp(v, lo, hi float64) float64 { return math.Max(lo, math.Min(v, hi)) }
 
-// Merge adds everything o has learnt; o may be nil and is not changed, and may be s itself.
+// Merge adds everything o has learnt. o is not changed; it may be nil, or s itself.
 // Merging is exact while the distinct values of both fit the bin limit of s. A
 // merge that makes the sum overflow is refused and changes nothing.
 func (s *Sketch) Merge(o *Sketch) error {
@@ -179,9 +180,10 @@ func (s *Sketch) Merge(o *Sketch) error {
 	return nil
 }
 
-// mergeBins interleaves two sorted lists by their means, neither of them empty. Where extents overlap they
-// are cut between the means: to join such bins would join whole chains of them, since sketches of alike
-// values overlap everywhere. Counts and means stay as they are, and no mass appears where neither had any.
+// mergeBins interleaves two sorted lists by their means, neither of them empty. Where two extents overlap they
+// are cut between the means. Joining such bins instead would join whole chains of them, since sketches of
+// similar values overlap everywhere. Counts and means stay as they are, and no mass appears where
+// neither list had any.
 func mergeBins(a, b []bin) []bin {
 	a, b = peeled(a), peeled(b)
 	out := make([]bin, 0, len(a)+len(b))
@@ -204,8 +206,8 @@ func mergeBins(a, b []bin) []bin {
 	return out
 }
 
-// peeled is a copy of bins with the smallest and the largest value in bins of their own, so that no cut
-// loses them.
+// peeled is a copy of bins in which the smallest and the largest value have bins of their own, so that
+// cutting extents does not lose them.
 func peeled(bins []bin) []bin {
 	out := make([]bin, 0, len(bins)+2)
 	first, last := bins[0], bins[len(bins)-1]

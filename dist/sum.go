@@ -10,12 +10,11 @@ const (
 	sumBins  = 256 // distinct values a sum keeps before it groups them
 )
 
-// Sum returns the distribution of A + B for independent A and B. With a point
-// it is a shift, exactly. Otherwise each summand is cut into 128 cells of equal
-// probability (a histogram of at most 128 atoms into these), all
-// pairs are added, and the result is a [*Histogram] of at most some 400 bins with the
-// exact mean; its support ends at the sum of the upper bounds, or of the far quantiles
-// [Tabulate] takes where a summand is unbounded.
+// Sum returns the distribution of A + B for independent A and B. If one is a point the result is
+// the other one shifted, exactly. Otherwise each summand is cut into 128 cells of equal
+// probability, or into its atoms if it has at most 128 and nothing else. All pairs of cells are
+// added, and the result is a [*Histogram] of some 400 bins at most, with the exact mean. It ends at
+// the sum of the upper bounds; for an unbounded summand counts where [Tabulate] ends it.
 func Sum(a, b Distribution) (Distribution, error) {
 	const fn = "dist.Sum"
 	if err := checkDist(fn, "a", a); err != nil {

@@ -2,11 +2,10 @@ package dist
 
 import "math"
 
-// Tabulate returns a histogram of about n cells of equal probability with the
-// mean of d, exactly, in every cell; atoms stay atoms. An unbounded tail ends at
-// the 1-10⁻⁶ quantile, or further out where the mean of the last cell asks for it.
-// What is a histogram already, with at most 4n knots, is returned itself. n is
-// 1 … 65536.
+// Tabulate returns a histogram of about n cells of equal probability. In every cell its mean is
+// exactly that of d, and atoms stay atoms. An unbounded tail ends at the 1-10⁻⁶ quantile, or further
+// out where the mean of the last cell needs it. A piecewise linear distribution of at most
+// 4n knots is returned as it is, as a [*Histogram]. n is 1 … 65536.
 func Tabulate(d Distribution, n int) (*Histogram, error) {
 	const fn = "dist.Tabulate"
 	if err := checkDist(fn, "d", d); err != nil {

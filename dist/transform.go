@@ -27,7 +27,7 @@ func Shift(d Distribution, by float64) (Distribution, error) {
 	return transform(fn, "by", d, 1, by)
 }
 
-// transform returns mul·X + add in the simplest form there is.
+// transform returns the distribution of mul·X + add, in the simplest form there is.
 func transform(fn, param string, d Distribution, mul, add float64) (Distribution, error) {
 	if mul == 1 && add == 0 {
 		return d, nil

@@ -9,23 +9,22 @@ import (
 )
 
 const (
-	// sharpness is the power of a feature value's NMAE its share in a forecast falls by: a
-	// normalised error is a relative standard deviation up to a factor, and weights by
-	// inverse variance are those of the best linear combination.
+	// sharpness is s in a feature value's share in a forecast, 1/NMAE^s. An NMAE is a relative standard
+	// deviation up to a factor, and the best linear combination of estimates weights each by its
+	// inverse variance.
 	sharpness = 2
 	// faultless is added to every NMAE, so that histories without any error share evenly.
 	faultless = 1e-6
-	// broader is how many times the samples of the leading feature value another must
-	// have to stand in for what the leading one has not seen yet.
+	// broader is how many times as many samples as the leading feature value another one needs
+	// to stand in for what the leading one has not seen yet.
 	broader = 4
 )
 
 // point is some of a forecast's mass at a runtime.
 type point struct{ x, mass float64 }
 
-// blend puts a forecast together: the weighted values of several histories,
-// sorted run by run and merged, then gathered into bins. It is scratch space,
-// reused from forecast to forecast.
+// blend makes a forecast. It collects the weighted values of several histories, each a sorted run,
+// merges the runs and gathers the values into bins. It is scratch space, reused from forecast to forecast.
 type blend struct {
 	points, spare []point
 	runs          []int // where each sorted run in points ends
@@ -37,8 +36,8 @@ func (b *blend) reset() {
 	b.points, b.runs = b.points[:0], b.runs[:0]
 }
 
-// add adds a feature value's history with the given mass: half of it the
-// recent values, half all values, or recent values alone where those are all there are.
+// add adds a feature value's history with the given mass. Half of the mass is on the recent values and
+// half on all values; without a sketch the recent values are all there are.
 func (b *blend) add(e *entry, mass float64) {
 	recent := mass
 	if e.sketch != nil {
@@ -54,15 +53,15 @@ func (b *blend) add(e *entry, mass float64) {
 	b.runs = append(b.runs, len(b.points))
 }
 
-// numCells cells of equal probability, the last of which is halved numHalvings times,
-// since runtimes have long right tails, stand for a sketch. Of more than 512 values a forecast may so
-// leave out the few longest.
+// A forecast takes a sketch as the medians of its cells. There are numCells of equal probability, but the
+// last is halved numHalvings times because runtimes have long right tails. The last median is the
+// 1 - 1/512 quantile, so of more than 512 values a forecast may leave out the longest.
 const (
 	numCells    = 16
 	numHalvings = 4
 )
 
-// cells are a sketch's quantiles in the middle of each cell.
+// cells are the medians of a sketch's cells.
 type cells [numCells + numHalvings]float64
 
 // cellWidth is the probability of cell i.
@@ -71,7 +70,7 @@ func cellWidth(i int) float64 {
 	return 1 / float64(int(numCells)<<halvings)
 }
 
-// quantiles returns the cells of the entry's sketch, kept until it changes.
+// quantiles returns the cells of the entry's sketch. They are kept until the sketch changes.
 func (e *entry) quantiles() *cells {
 	if c := e.cells.Load(); c != nil {
 		return c
@@ -180,15 +179,15 @@ func (b *blend) knot(x, cum float64) {
 	b.x, b.cum = append(b.x, x), append(b.cum, cum)
 }
 
-// weigh is the unnormalised share in a forecast of a feature value with n samples:
-// by how well it has predicted, and by the n/(n+1) that so many samples are worth.
+// weigh is the share in a forecast, not yet normalised, of a feature value with n samples. It grows with how
+// well the feature value has predicted; the factor n/(n+1) discounts small n.
 func weigh(n uint64, nmae float64) float64 {
 	return math.Pow(nmae+faultless, -sharpness) * (1 - 1/float64(n+1))
 }
 
-// forecast mixes the histories of the job's feature values: the leading ones by their
-// weights, and for what the first of them, with n samples, has not seen yet, 1/(n+1) as the
-// rule of succession has it, the best one with many times its samples.
+// forecast mixes the histories of the job's feature values. The leading ones get shares by their weights.
+// By the rule of succession the next value lies outside of the n that the first one has seen with
+// probability 1/(n+1); that mass goes to the best one with many times its samples.
 func (b *blend) forecast(cands []choice, leaders, bins int) (*dist.Histogram, error) {
 	b.reset()
 	slices.SortStableFunc(cands, byWeight)
@@ -213,7 +212,7 @@ func (b *blend) forecast(cands []choice, leaders, bins int) (*dist.Histogram, er
 	return b.histogram(bins)
 }
 
-// byWeight orders the heaviest first, those of equal weight by number of parts.
+// byWeight puts the heaviest first, and of equal weights the one with fewer parts.
 func byWeight(c, d choice) int {
 	return cmp.Or(cmp.Compare(d.weight, c.weight), cmp.Compare(d.parts, c.parts))
 }

@@ -23,9 +23,8 @@ const numEstimators = 4
 
 var estimatorNames = [numEstimators]string{EstimatorMean, EstimatorMedian, EstimatorRolling, EstimatorRecent}
 
-// entry is the history of one feature value, in constant memory: at most
-// recent values, one sketch and a few sums. Entries live in slabs and are
-// linked by index in order of last use.
+// entry is the history of one feature value. Its memory is bounded: options.Recent values, one sketch and a
+// few sums. Entries live in slabs and are linked by index in order of last use.
 type entry struct {
 	key    string
 	n      uint64

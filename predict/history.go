@@ -37,8 +37,8 @@ type HistoryOptions struct {
 	Features []Feature
 	// Bins bounds the bins of a feature value's histogram and of a forecast; default 80, at least 2.
 	Bins int
-	// Recent is how many last values the median and the recent mean are taken
-	// of; default 20, at most 1024.
+	// Recent is the number of last values of which the median and the recent mean are taken;
+	// default 20, at most 1024.
 	Recent int
 	// Alpha is the newest value's weight in the rolling estimate, in (0, 1]; default 0.6.
 	Alpha float64
@@ -58,8 +58,9 @@ type HistoryOptions struct {
 	// Blend is how many of a job's feature values a forecast mixes, the best ones by their NMAE;
 	// default 4. With 1 it is, as in the paper, the history of one feature value.
 	Blend int
-	// RecentOnly keeps and forecasts the recent values alone, in place of half recent, half all
-	// values: sharper where runtimes drift, far worse where a user submits long series of alike jobs.
+	// RecentOnly keeps and forecasts the recent values alone. By default a forecast has half of its mass on
+	// recent values and half on all. RecentOnly is sharper where runtimes drift, and far worse where a
+	// user submits long series of alike jobs.
 	RecentOnly bool
 	// Prior is the forecast without any history; default a lognormal with median 10 min
 	// and a 95 % interval from 12 s to 8 h 24 min.
@@ -131,12 +132,11 @@ func orFloat(v *float64, d float64) {
 	}
 }
 
-// History is 3σPredict (section 4.1): for every value of every feature it
-// keeps a streaming histogram and four point estimators, scores each (feature value,
-// estimator) by the normalised mean absolute error of what it would have
-// predicted, takes the best as its point and forecasts from the histories of the best
-// feature values, as the package comment tells. It is safe for concurrent use;
-// predictions run side by side.
+// History is 3σPredict (section 4.1). For every value of every feature it keeps a streaming histogram
+// and four point estimators. An expert is a feature value with one of its estimators; it is scored by the
+// normalised mean absolute error (NMAE) of what it would have predicted. The best expert gives the
+// point, and the histories of the best feature values give the distribution, as the package comment
+// tells. A History is safe for concurrent use; predictions run side by side.
 type History struct {
 	opts HistoryOptions
 	plan *plan
@@ -182,11 +182,10 @@ func (h *History) Len() int {
 	return len(h.table.index)
 }
 
-// Predict forecasts the job's runtime, in seconds. Its point is that of the
-// expert with the lowest NMAE among the job's feature values with at least MinSamples
-// completions, ties going to the feature with more parts. If there are none, the feature
-// with most parts that has been seen at all forecasts by its median; a job
-// with no history whatever gets the prior, whose point is its median.
+// Predict forecasts the job's runtime, in seconds. The point is that of the expert with the lowest
+// NMAE. Only feature values with at least MinSamples completions compete; ties go to the
+// feature with more parts. If none has as many, the feature value with most parts that has any
+// completion gives its median. A job without any history gets the prior and the prior's median.
 //
 // Under [ResultDistribution] Dist mixes the histories of the best feature values, as the
 // package comment tells. Under [ResultPoint] it is the point. Predicting does not keep a
@@ -210,7 +209,7 @@ func (h *History) Predict(job Job) Prediction {
 		p.Dist = pointAt(p.Point)
 	}
 	h.mu.RUnlock()
-	if err != nil { // never, as blend keeps what FromKnots asks for; seen as a prior if it does not
+	if err != nil { // cannot happen: blend makes valid knots. If it did, the expert would say "prior".
 		return h.prior()
 	}
 	p.Expert = Expert{
@@ -315,10 +314,9 @@ func (h *History) forecast(cands []choice) (*dist.Histogram, error) {
 	return b.forecast(cands, h.opts.Blend, h.opts.Bins)
 }
 
-// Observe learns from a completed run: each of the job's feature
-// values scores its experts by what they would have said, then learns. NaN,
-// infinite and negative runtimes, and those beyond [MaxRuntime], are refused
-// with [ErrRuntime] and change nothing.
+// Observe learns from a completed run. Each of the job's feature values first scores its
+// estimators by what they would have predicted, then learns the runtime. NaN, infinite and
+// negative runtimes, and those beyond [MaxRuntime], are refused with [ErrRuntime] and change nothing.
 func (h *History) Observe(o Observation) error {
 	if err := o.check(); err != nil {
 		return err
@@ -365,8 +363,8 @@ type Candidate struct {
 	Chosen bool
 }
 
-// Explain lists every expert that has something to say about the job, by
-// feature in the history's order and then mean, median, rolling, recent. It is empty without history.
+// Explain lists every expert of the job that has a completion: by feature in the order of the options,
+// then mean, median, rolling, recent. Without history it is empty.
 func (h *History) Explain(job Job) []Candidate {
 	var v values
 	h.plan.values(job, &v)

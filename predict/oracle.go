@@ -9,10 +9,10 @@ import (
 	"github.com/hedgesched/hedge/dist"
 )
 
-// NewPerfect returns the predictor that knows: runtime gives a job's runtime in
-// seconds, and false (or a value that is no runtime) for a job it does not know, which then gets
-// the default prior of [HistoryOptions]. It learns nothing. It is as safe for
-// concurrent use as runtime.
+// NewPerfect returns the predictor that knows every runtime. The function runtime gives a job's runtime in
+// seconds, or false for a job it does not know. Such a job, and one with a value that is no
+// runtime, gets the default prior of [HistoryOptions]. The predictor learns nothing. It is as
+// safe for concurrent use as runtime.
 func NewPerfect(runtime func(Job) (float64, bool)) (Predictor, error) {
 	if runtime == nil {
 		return nil, fmt.Errorf("%w: no runtimes", ErrOptions)

@@ -8,19 +8,20 @@
 // # How a distribution comes about
 //
 // As in the paper, every value of every feature (a user, a user and a job name, ...) keeps a
-// histogram and four point estimators, and each is scored by its normalised mean absolute error
+// histogram and four point estimators. Each estimator is scored by its normalised mean absolute error
 // (NMAE). The paper forecasts with the histogram of the one feature value whose estimator scored best.
-// Its intervals come out too narrow: of many histories the best looking has often been lucky, it may
-// hold two samples, and what it holds may be of last month. So [History] forecasts a mixture:
+// The intervals of such forecasts are too narrow: the best of many histories has often been lucky, it
+// may hold two samples, and those may be of last month. So [History] forecasts a mixture:
 //
 //   - The [HistoryOptions].Blend best feature values take part, each with the share
 //     n/(n+1) / NMAE², n being its completions: relative errors weighted as inverse
 //     variances. A history that predicts clearly best has the forecast nearly to itself;
 //     those about as good as one another share it.
-//   - Within a history half of the mass is on the recent values and half on
-//     all values, since neither drift nor long series of alike jobs can be told beforehand.
-//   - With n completions the next one lies outside of what was seen about once in n+1 times. That
-//     mass comes from the best history that has at least four times as many.
+//   - Within a history half of the mass is on the recent values and half on all values. Recent
+//     values serve where runtimes drift, all values where a user submits long series of alike jobs,
+//     and which of the two it is cannot be known beforehand.
+//   - After n completions the next one lies outside of what was seen about once in n+1 times. That
+//     mass comes from the best history that has at least four times as many completions.
 //
 // The constants are the same for every log, and little hangs on them: on six public logs (Google 2011
 // twice, KTH-SP2, Theta, Philly, Blue Waters) NMAE³ for NMAE², eight histories for four, or twice for four
@@ -50,13 +51,14 @@ type Prediction struct {
 	Dist dist.Distribution
 	// Point is the forecast as one number, in seconds.
 	Point float64
-	// Expert is the (feature value, estimator) that was chosen: the point is its.
+	// Expert is the feature value and estimator that were chosen; Point is what they say.
 	Expert Expert
-	// Samples is the number of completions of the expert's feature value; 0 is a prior.
+	// Samples is the number of completions of the expert's feature value; 0 for priors and oracles.
 	Samples int
 }
 
-// Expert names a feature value and a point estimator, as "user+name", "u7 resnet", "median".
+// Expert names a feature value and a point estimator. An example is the feature "user+name" with the
+// value "u7 resnet" and the estimator "median".
 type Expert struct {
 	// Feature is the feature's name; empty for a prior or an oracle.
 	Feature string

@@ -49,10 +49,10 @@ func (h *History) Save(w io.Writer) error {
 	return nil
 }
 
-// Load replaces the history's state by a snapshot. A snapshot that is
-// truncated, corrupt, of another version or of a history with other options is refused with
-// [ErrSnapshot] and leaves the history as it was. Beyond MaxValues, the least recently
-// observed feature values of the snapshot are left out.
+// Load replaces the history's state by a snapshot. A snapshot that is truncated, corrupt, of
+// another version or of a history with other options is refused with [ErrSnapshot] and leaves the
+// history as it was. Features are compared by name, so a derived feature must still be derived
+// as it was. Of a snapshot with more than MaxValues feature values the least recently observed are left out.
 func (h *History) Load(r io.Reader) error {
 	b, err := io.ReadAll(r)
 	if err != nil {

@@ -18,14 +18,14 @@ type Point struct {
 
 // Curve is a piecewise-linear utility: straight between its points, constant
 // before the first and after the last. Two points at the same time are a
-// jump, and completing exactly then earns the value before it: a deadline is
-// met by the one who makes it to the second.
+// jump. Completing exactly then earns the value of the first of them, so a job that
+// completes at its deadline has met it.
 //
 // A Curve is immutable and safe for concurrent use.
 type Curve struct {
 	points []Point
-	// The curve is last + Σ over knees [t <= T]·(jump + bend·(t - T)), which turns its
-	// expectation into one look at the runtime's CDF per knee.
+	// The value at t is last + Σ over knees [t <= T]·(jump + bend·(t - T)), so that the
+	// expectation needs the runtime's CDF and partial mean once per knee.
 	knees    []knee
 	last     float64
 	min, max float64
@@ -78,7 +78,7 @@ func newCurve(fn string, points []Point) (*Curve, error) {
 	return c, nil
 }
 
-// slope is that between points i and i+1, which are at different times; 0 off either end.
+// slope is the slope between points i and i+1, which are at different times; 0 before the first and after the last.
 func (c *Curve) slope(i int) float64 {
 	if i < 0 || i+1 >= len(c.points) {
 		return 0
@@ -91,9 +91,8 @@ func pointError(fn string, i int, field string, v float64, want string) error {
 	return &dist.ParamError{Func: fn, Param: fmt.Sprintf("points[%d].%s", i, field), Value: v, Want: want}
 }
 
-// Deadline is worth value until the deadline, completing exactly then
-// included, and nothing afterwards: an SLO job of the 3Sigma paper. The deadline
-// counts from submission and is not negative; value is finite and >= 0.
+// Deadline is worth value up to and including the deadline and nothing afterwards, as an SLO job of
+// the 3Sigma paper. The deadline counts from submission and is not negative; value is finite and >= 0.
 func Deadline(deadline time.Duration, value float64) (*Curve, error) {
 	if err := check("utility.Deadline", "deadline", deadline, "value", value); err != nil {
 		return nil, err
@@ -102,10 +101,10 @@ func Deadline(deadline time.Duration, value float64) (*Curve, error) {
 	return newCurve("utility.Deadline", []Point{{d, value}, {d, 0}})
 }
 
-// DeadlineTail is worth value until the deadline, drops to tailValue there
-// and falls linearly to 0 at deadline + tail: the paper's over-estimate
-// handling (3Sigma, section 4.2), which keeps seemingly hopeless jobs alive. The
-// tail is longer than 0; 0 <= tailValue <= value.
+// DeadlineTail is worth value up to and including the deadline. Then it drops to tailValue and
+// falls linearly to 0 at deadline + tail. This is the paper's over-estimate handling (3Sigma,
+// section 4.2): a job that seems too late is still worth something to a scheduler, since its
+// runtime may have been over-estimated. The tail is longer than 0; 0 <= tailValue <= value.
 func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curve, error) {
 	const fn = "utility.DeadlineTail"
 	d, t := deadline.Seconds(), tail.Seconds()
@@ -121,8 +120,8 @@ func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curv
 	return newCurve(fn, []Point{{d, value}, {d, tailValue}, {d + t, 0}})
 }
 
-// LinearDecay is worth value at submission and falls linearly to nothing at
-// the horizon: a best-effort job of the 3Sigma paper. The horizon is longer than 0.
+// LinearDecay is worth value at submission and falls linearly to 0 at the horizon, as a best-effort
+// job of the 3Sigma paper. The horizon is longer than 0; value is finite and >= 0.
 func LinearDecay(value float64, horizon time.Duration) (*Curve, error) {
 	const fn = "utility.LinearDecay"
 	if err := check(fn, "horizon", horizon, "value", value); err != nil {
@@ -134,7 +133,7 @@ func LinearDecay(value float64, horizon time.Duration) (*Curve, error) {
 	return newCurve(fn, []Point{{0, value}, {horizon.Seconds(), 0}})
 }
 
-// checkCurve refuses nil and curves no constructor made.
+// checkCurve refuses nil and curves that no constructor made.
 func checkCurve(fn, name string, c *Curve) error {
 	refused := &dist.ParamError{Func: fn, Param: name, Want: "a curve made by a constructor"}
 	switch {

@@ -6,9 +6,9 @@ import (
 	"github.com/hedgesched/hedge/dist"
 )
 
-// Expected returns E[U(start + X)]: what starting at start seconds since
-// submission is worth when the runtime X is distributed as d (3Sigma, section
-// 3.1, equation 1). Start is finite; NaN if it is not.
+// Expected returns E[U(start + X)]: the expected worth of starting at start seconds since
+// submission when the runtime X is distributed as d (3Sigma, section 3.1,
+// equation 1). It is NaN where start is not finite.
 //
 // It is exact, up to rounding, for a [Curve] and a distribution that knows its
 // partial mean (see [dist.PartialMeaner]), and does not allocate then. Other utilities are
@@ -39,10 +39,9 @@ func Expected(u Utility, d dist.Distribution, start float64) float64 {
 	return c.clamp(sum)
 }
 
-// ExpectedAll fills dst[i] with Expected(u, d, starts[i]) for as many as both
-// slices have. It does not allocate for a [Curve]; over a
-// [dist.Histogram] it walks the knots alongside the starts, which costs least
-// when these are sorted.
+// ExpectedAll fills dst[i] with Expected(u, d, starts[i]), up to the length of the shorter slice.
+// It does not allocate for a [Curve]. For a [dist.Histogram] it walks the knots alongside
+// the starts, which is cheapest when the starts are sorted.
 func ExpectedAll(dst []float64, u Utility, d dist.Distribution, starts []float64) {
 	n := min(len(dst), len(starts))
 	dst, starts = dst[:n], starts[:n]
@@ -108,8 +107,8 @@ func (k *knee) sweep(dst []float64, h *dist.Histogram, starts []float64) {
 // clamp keeps rounding errors from leaving the curve's range; NaN stays.
 func (c *Curve) clamp(v float64) float64 { return math.Max(c.min, math.Min(v, c.max)) }
 
-// average is E[u(start + X)] for any utility, by midpoints of equal
-// probability; between the knots of a histogram by midpoints in value, with atoms exact.
+// average is E[u(start + X)] for any utility, by midpoints of cells of equal probability. For a histogram the
+// midpoints lie evenly between its knots, and atoms are exact.
 func average(u Utility, d dist.Distribution, start float64) float64 {
 	const points = 4096
 	sum := 0.0
