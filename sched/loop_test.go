@@ -749,9 +749,11 @@ func TestTexts(t *testing.T) {
 	for want, r := range map[string]sched.Reason{
 		"starts now on rack=r1; expected utility 12.5; 83% in time":        {Code: sched.ReasonPlaced, Set: "rack=r1", Value: 12.5, Probability: 0.83},
 		"deferred to slot 2 on any, behind a, b, c and 1 more, bound by p": {Code: sched.ReasonDeferred, Slot: 2, Set: "any", Partition: "p", Ahead: []string{"a", "b", "c", "d"}, Probability: -1},
-		"predicted not to make it; 0% in time":                             {Code: sched.ReasonNoUtility},
-		"preempted for x":                                                  {Code: sched.ReasonPreempted, For: "x", Probability: -1},
-		"no reason given":                                                  {},
+		"deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time": {
+			Code: sched.ReasonDeferred, Slot: 2, Set: "rack=r1", Ahead: []string{"j7", "j9"}, Value: 12.5, Probability: 0.83},
+		"predicted not to make it; 0% in time": {Code: sched.ReasonNoUtility},
+		"preempted for x":                      {Code: sched.ReasonPreempted, For: "x", Probability: -1},
+		"no reason given":                      {},
 	} {
 		assert.Equal(t, want, r.String())
 	}

@@ -55,7 +55,7 @@ type Reason struct {
 // maxAhead is the number of jobs ahead that a reason spells out.
 const maxAhead = 3
 
-// String is the reason in one line, as "deferred to slot 2, rack=r1 is held by j7, j9; value 12.5, 83% in time".
+// String is the reason in one line, as "deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time".
 func (r Reason) String() string {
 	var b strings.Builder
 	b.WriteString(r.headline())

@@ -2,8 +2,9 @@
 // preempt. A host describes jobs and nodes; a [Policy] turns a read-only
 // [Snapshot] into a [Plan]; a [Loop] joins a cluster, a predictor and a policy.
 //
-// Policies do not know whether time is simulated. The package never logs,
-// never reads a clock but the one given to it, and knows no cluster manager.
+// Policies do not know whether time is simulated. The package never logs and knows no cluster manager. A cycle is for
+// the time that [Loop.Step] is given. [Loop.Run] reads that time from the system's clock, and every cycle is timed
+// by the system's monotonic clock; [WithClock] and [WithStopwatch] replace them.
 package sched
 
 import (
@@ -94,8 +95,9 @@ type Snapshot struct {
 	// Nodes is the cluster; it is the same value from cycle to cycle until
 	// a node comes, goes or changes, so policies may key caches on it.
 	Nodes *NodeSet
-	// Free is [node*len(Nodes.Resources())+resource], what running jobs leave and those that were told
-	// to stop but have not yet. It is below 0 where a start awaits the end of such a job.
+	// Free is the capacity less what jobs hold, [node*len(Nodes.Resources())+resource]. The jobs in Running hold
+	// resources. So do jobs that were told to stop and have not stopped yet; they are not in the snapshot.
+	// Where a start awaits the end of such a job, both hold the same, and Free is below 0.
 	Free []float64
 	// Pending jobs in order of submission, ties by ID.
 	Pending []Pending

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -77,9 +78,12 @@ func (w *world) preempt(d *sched.Decision) error {
 
 func (w *world) start(d *sched.Decision) error {
 	i, ok := w.index.find(w.jobs, d.Job)
-	if !ok || w.jobs[i].state != pending || !w.reserve(&w.jobs[i], d.Nodes) {
-		w.tally.refused++
-		w.told = append(w.told, sched.Event{Kind: sched.StartFailed, Time: epoch.Add(w.now), ID: d.Job})
+	switch {
+	case !ok || w.jobs[i].state != pending:
+		w.refuse(d, errNotPending)
+		return nil
+	case !w.reserve(&w.jobs[i], d.Nodes):
+		w.refuse(d, errNoRoom)
 		return nil
 	}
 	j := &w.jobs[i]
@@ -107,6 +111,17 @@ func (w *world) start(d *sched.Decision) error {
 	w.told = append(w.told, sched.Event{Kind: sched.Started, Time: epoch.Add(w.now), ID: j.ID, Nodes: r.Nodes})
 	w.log.because(startEvent, w.now, j, &d.Reason)
 	return nil
+}
+
+// Why starts fail; hosts read it in the cycle's failed events.
+var (
+	errNotPending = errors.New("sim: the job is not pending")
+	errNoRoom     = errors.New("sim: the nodes cannot hold the gang")
+)
+
+func (w *world) refuse(d *sched.Decision, why error) {
+	w.tally.refused++
+	w.told = append(w.told, sched.Event{Kind: sched.StartFailed, Time: epoch.Add(w.now), ID: d.Job, Err: why})
 }
 
 // reserve takes what the gang needs, all of it or nothing.

@@ -149,6 +149,7 @@ func TestImpossibleStartsFailWhole(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, told, 1)
 		require.Equal(t, sched.StartFailed, told[0].Kind)
+		require.ErrorIs(t, told[0].Err, errNoRoom)
 		require.Equal(t, []float64{1, 1}, w.free)
 		require.Equal(t, level{pending: 1}, w.level)
 	}

@@ -5,9 +5,12 @@
 //
 // The queue is a flat 4-ary heap of 24-byte keys beside a slab of payloads:
 // no boxing, no allocation per event once the slab has grown, and events may
-// be cancelled or re-timed, as contention for a machine demands. Streams whose
-// times never fall, such as messages with a constant delay, go through a
-// [Lane] in constant time instead. Nothing here is safe for concurrent use.
+// be cancelled or re-timed. Streams whose times never fall go through a [Lane] in
+// constant time instead. Nothing here is safe for concurrent use.
+//
+// The simulator of package sim schedules completions in a [Queue]. [Core] and [Lane] are for simulations in which
+// schedulers and a hundred thousand workers send each other messages of constant delay, and [Queue.Retime] is for
+// machines whose tasks slow each other down. Nothing in this module is simulated that way yet.
 package event
 
 import "time"
