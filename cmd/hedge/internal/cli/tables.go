@@ -56,6 +56,9 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	if left := figures.Counts(work.Skipped); left != "" {
 		p.line("not in the workload: %s", left)
 	}
+	if ignored := figures.Ignored(work.IgnoredDemands); ignored != "" {
+		p.line("%s", ignored)
+	}
 	p.line("")
 	columns := experiment.Columns()
 	head := table.Row{"policy"}

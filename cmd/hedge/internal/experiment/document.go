@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
@@ -43,6 +45,9 @@ type Workload struct {
 	TasksPerNode int            `json:"tasks_per_node"`
 	Trained      int            `json:"trained_jobs"`
 	Skipped      map[string]int `json:"skipped"`
+	// IgnoredDemands are the resources that the log says tasks hold, which the simulated nodes do not tell
+	// apart: a task takes a node, or its share of one by tasks per node.
+	IgnoredDemands []string `json:"ignored_demands,omitempty"`
 	// Reordered counts the jobs that the log has after one submitted later.
 	Reordered int            `json:"reordered,omitempty"`
 	Seeds     []SeedWorkload `json:"seeds"`
@@ -107,12 +112,23 @@ func (s *Spec) workloadDocument(log *trace.Log, built []*workload.Workload) Work
 	for reason, n := range w.Skipped {
 		d.Skipped[reason] += n
 	}
-	d.Reordered = log.Reordered
+	d.IgnoredDemands, d.Reordered = demands(log), log.Reordered
 	for i, w := range built {
 		d.Seeds = append(d.Seeds, SeedWorkload{Seed: s.Seeds[i], Jobs: len(w.Jobs), SLOJobs: w.SLOJobs,
 			MachineHours: w.MachineHours, Load: w.Load, Trained: len(w.Train)})
 	}
 	return d
+}
+
+// demands are the names of the resources that the log's jobs ask for, in order.
+func demands(log *trace.Log) []string {
+	names := map[string]bool{}
+	for i := range log.Jobs {
+		for name := range log.Jobs[i].Demand {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 func (s *Spec) planningDocument(window, slot time.Duration) Planning {

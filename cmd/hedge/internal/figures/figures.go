@@ -70,6 +70,14 @@ func Counts(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
+// Ignored writes which demands of a log are not simulated; "" for none.
+func Ignored(demands []string) string {
+	if len(demands) == 0 {
+		return ""
+	}
+	return "not simulated: the tasks' demands of " + strings.Join(demands, ", ") + "; a task takes a node, or its share by tasks per node"
+}
+
 // Largest returns the names of the n largest shares, those of equal share in order of their names.
 func Largest(shares map[string]float64, n int) []string {
 	names := slices.Sorted(maps.Keys(shares))

@@ -30,6 +30,11 @@ func TestJobsOfNamelessUsers(t *testing.T) {
 	assert.Equal(t, "3 jobs", JobsOf(3, 0))
 }
 
+func TestIgnoredDemandsAreNamed(t *testing.T) {
+	assert.Empty(t, Ignored(nil))
+	assert.Contains(t, Ignored([]string{"cpu", "memory"}), "demands of cpu, memory;")
+}
+
 func TestListsAreOrdered(t *testing.T) {
 	assert.Equal(t, "2 failed, 1 killed", Counts(map[string]int{"killed": 1, "failed": 2, "none": 0}))
 	assert.Equal(t, []string{"c", "a"}, Largest(map[string]float64{"a": .3, "b": .3, "c": .4}, 2))

@@ -31,6 +31,9 @@ func comparePage(d *experiment.Document) (*page, error) {
 	if left := figures.Counts(w.Skipped); left != "" {
 		p.Facts = append(p.Facts, "not in the workload: "+left)
 	}
+	if ignored := figures.Ignored(w.IgnoredDemands); ignored != "" {
+		p.Facts = append(p.Facts, ignored)
+	}
 	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, overTime, pictures} {
 		if err := add(p, d); err != nil {
 			return nil, err
