@@ -107,6 +107,13 @@ func liars() map[string]*liar {
 				delete(p.Hint, "j1")
 			}
 		}),
+		"sees no large amounts": bend("units do not matter", func(p *solver.Problem, s *solver.Solution) {
+			for _, byResource := range p.Capacity {
+				if row := byResource[len(byResource)-1]; row[0] > 1e18 {
+					s.Choice, s.Preempt = nil, nil
+				}
+			}
+		}),
 		"confuses time and cancel": bend("past deadline", func(_ *solver.Problem, s *solver.Solution) {
 			switch s.Stop {
 			case solver.StopTime:

@@ -89,6 +89,7 @@ func Cases() []Case {
 		{"exact", "exact", checkExact},
 		{"more capacity never hurts", "exact", checkMoreCapacity},
 		{"order of jobs does not matter", "exact", checkPermuted},
+		{"units do not matter", "exact", checkUnits},
 		{"bound", "bound", checkBound},
 		{"same answer twice", "deterministic", checkTwice},
 		{"concurrent solves", "", checkConcurrent},
@@ -199,6 +200,43 @@ func checkPermuted(e solver.Solver, c Claims) error {
 		}
 	}
 	return nil
+}
+
+func checkUnits(e solver.Solver, c Claims) error {
+	for seed := range c.seeds() / 4 {
+		p, q := Tiny(seed), inUnits(Tiny(seed), 1<<60)
+		a, err := solve(e, p, exactly())
+		if err != nil {
+			return fmt.Errorf("Tiny(%d): %w", seed, err)
+		}
+		b, err := solve(e, q, exactly())
+		if err != nil {
+			return fmt.Errorf("Tiny(%d) in small units: %w", seed, err)
+		}
+		if !near(a.Objective, b.Objective) {
+			return fmt.Errorf("Tiny(%d): %v, in small units %v", seed, a.Objective, b.Objective)
+		}
+	}
+	return nil
+}
+
+// inUnits is p with the last resource in units so many times smaller.
+func inUnits(p *solver.Problem, times float64) *solver.Problem {
+	r := len(p.Resources) - 1
+	for _, byResource := range p.Capacity {
+		for t := range byResource[r] {
+			byResource[r][t] *= times
+		}
+	}
+	for _, j := range p.Jobs {
+		for _, o := range j.Options {
+			o.Demand[r] *= times
+		}
+	}
+	for _, run := range p.Running {
+		run.Demand[r] *= times
+	}
+	return p
 }
 
 func checkBound(e solver.Solver, c Claims) error {
