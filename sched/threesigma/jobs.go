@@ -3,7 +3,6 @@ package threesigma
 import (
 	"encoding/binary"
 	"math"
-	"reflect"
 	"time"
 
 	"github.com/hedgesched/hedge/dist"
@@ -210,13 +209,15 @@ func trim(usage []float64) []float64 {
 }
 
 // same tells whether two forecasts are equal. Distributions are immutable, so equal values remain equal. A distribution
-// that Go cannot compare, such as a [dist.Mixture], counts as new. Its type alone does not tell: a comparable
-// type may hold a distribution that is not.
-func same(a, b predict.Prediction) bool {
-	if a.Point != b.Point || a.Dist == nil || b.Dist == nil {
-		return a.Point == b.Point && a.Dist == nil && b.Dist == nil
-	}
-	return reflect.TypeOf(a.Dist) == reflect.TypeOf(b.Dist) && reflect.ValueOf(a.Dist).Comparable() && a.Dist == b.Dist
+// that Go cannot compare, such as a [dist.Mixture] or what is derived from one, counts as new.
+func same(a, b predict.Prediction) (equal bool) {
+	// Go panics on such a comparison. To ask beforehand, by reflection, would allocate for every job in every cycle.
+	defer func() {
+		if recover() != nil {
+			equal = false
+		}
+	}()
+	return a.Point == b.Point && a.Dist == b.Dist
 }
 
 // forget drops what is kept about jobs that are gone.
