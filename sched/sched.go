@@ -191,8 +191,8 @@ type Stats struct {
 	Engine string
 	Stop   string
 	Gap    float64
-	// Fault is what went wrong though there is a plan, as an engine that failed or a job that cannot be
-	// planned with; empty where nothing did.
+	// Fault is an error that did not prevent the plan: a solver that failed, or a job that cannot be planned.
+	// It is empty if there was none.
 	Fault string
 	// ValueTime and SolveTime are wall-clock seconds spent making options and solving.
 	ValueTime, SolveTime float64
