@@ -253,9 +253,9 @@ type Event struct {
 	Time time.Time
 	// ID is the job's, of all events but those of nodes and submissions.
 	ID string
-	// Job is what is Submitted.
+	// Job is what is Submitted. The loop keeps it and shows it to policies, so it must not be changed afterwards.
 	Job *Job
-	// Node is what comes up, or by its name goes down.
+	// Node is what comes up, or by its name goes down. The loop takes a copy.
 	Node *Node
 	// Nodes are where a job has Started; none means where it was told to.
 	Nodes []NodeTasks
