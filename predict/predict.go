@@ -74,7 +74,7 @@ type Expert struct {
 type Observation struct {
 	// Job is the job as it was given to Predict.
 	Job Job
-	// Runtime is how long it ran, in seconds.
+	// Runtime is how long it ran, in seconds, without the slow-down of the nodes it ran on.
 	Runtime float64
 }
 

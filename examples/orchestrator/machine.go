@@ -43,9 +43,9 @@ type attempt struct {
 	start   sched.Decision
 	started time.Time
 	kill    context.CancelFunc
-	left    int  // processes that have not ended
-	failed  bool // not all processes could be started
-	cut     bool // a process ended other than by itself
+	left    int   // processes that have not ended
+	failed  error // why not all processes could be started
+	cut     bool  // a process ended other than by itself
 	// killed says why, if the processes were told to stop.
 	killed *sched.Reason
 }
@@ -60,6 +60,9 @@ func newMachine(ctx context.Context, s *story, slots int) *machine {
 	}
 	return m
 }
+
+// retry is how long a start that has failed is not tried again.
+const retry = time.Second
 
 func sleep(ctx context.Context, seconds string) *exec.Cmd {
 	return exec.CommandContext(ctx, "sleep", seconds)
@@ -148,8 +151,7 @@ func (m *machine) begin(r *attempt) {
 	r.kill, r.started = kill, time.Now()
 	for range r.job.Tasks {
 		cmd := m.command(ctx, r.seconds)
-		if err := cmd.Start(); err != nil {
-			r.failed = true
+		if r.failed = cmd.Start(); r.failed != nil {
 			kill()
 			break
 		}
@@ -157,15 +159,15 @@ func (m *machine) begin(r *attempt) {
 		m.alive.Add(1)
 		go m.await(cmd, r)
 	}
-	if r.failed && r.left == 0 {
+	if r.failed != nil && r.left == 0 {
 		delete(m.runs, r.job.ID)
-		m.tell(sched.Event{Kind: sched.StartFailed, ID: r.job.ID})
+		m.tellEnd(r)
 		return
 	}
 	for _, n := range r.start.Nodes {
 		m.busy[n.Node] = true
 	}
-	if !r.failed {
+	if r.failed == nil {
 		m.story.started(r.job, r.start.Nodes, r.start.Reason)
 		m.tell(sched.Event{Kind: sched.Started, ID: r.job.ID, Nodes: r.start.Nodes})
 	}
@@ -195,12 +197,12 @@ func (m *machine) await(cmd *exec.Cmd, r *attempt) {
 // tellEnd tells what became of an attempt. The lock is held.
 func (m *machine) tellEnd(r *attempt) {
 	switch {
-	case r.failed:
-		m.tell(sched.Event{Kind: sched.StartFailed, ID: r.job.ID})
+	case r.failed != nil:
+		m.tell(sched.Event{Kind: sched.StartFailed, ID: r.job.ID, Err: r.failed, NotBefore: time.Now().Add(retry)})
 	case r.killed != nil && r.cut: // else it had ended before it could be killed
 		m.story.ended(r.job, true, *r.killed)
 		m.tell(sched.Event{Kind: sched.Preempted, ID: r.job.ID})
-	default:
+	default: // sleep does not fail by itself; of a process that has, a host would tell Withdrawn and its error
 		m.story.ended(r.job, false, sched.Reason{})
 		m.over++
 		m.ended.Broadcast()

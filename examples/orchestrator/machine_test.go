@@ -56,6 +56,7 @@ func (b *bench) expect(want ...string) {
 		events, err := b.Events(b.ctx)
 		require.NoError(b.t, err)
 		for _, e := range events {
+			assert.Equal(b.t, e.Kind == sched.StartFailed, e.Err != nil && e.NotBefore.After(e.Time), "%v", e)
 			got = append(got, names[e.Kind]+e.ID)
 		}
 	}
