@@ -25,6 +25,7 @@ type PanicError struct {
 	Stack []byte
 }
 
+// Error is one line, without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // Unwrap is Value if that is an error.

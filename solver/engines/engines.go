@@ -25,6 +25,7 @@ type OpenError struct {
 	Err error
 }
 
+// Error names the spec and what was wrong.
 func (e *OpenError) Error() string { return fmt.Sprintf("engines: opening %q: %v", e.Spec, e.Err) }
 
 // Unwrap is Err.
