@@ -58,7 +58,7 @@ func (f *fixed) Predict(Job) Prediction      { return f.p }
 func (f *fixed) Observe(o Observation) error { return o.check() }
 
 // Perturbation describes the predictor of the perturbation study (section 6.3 of the paper): a
-// normal distribution around a runtime that is off by a random share.
+// normal distribution around a runtime that is off by a random share. No magnitude exceeds a million.
 type Perturbation struct {
 	// Shift is the mean relative error: 0.2 predicts 20 % too long on average.
 	Shift float64
@@ -72,14 +72,17 @@ type Perturbation struct {
 	Seed uint64
 }
 
+// maxPerturbation is the largest magnitude in a Perturbation. It keeps every product with a runtime finite.
+const maxPerturbation = 1e6
+
 // NewPerturbed returns a predictor that forecasts N(µ = runtime·(1+shift), σ =
 // runtime·CoV), truncated at 0, with shift ~ N(Shift, ShiftDeviation) drawn
 // per job; a µ below 0 counts as 0. Jobs that runtime does not know get the default prior.
 // It learns nothing.
 func NewPerturbed(runtime func(Job) (float64, bool), p Perturbation) (Predictor, error) {
 	for _, v := range []float64{p.Shift, p.ShiftDeviation, p.CoV} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%w: perturbation by %v", ErrOptions, v)
+		if !(math.Abs(v) <= maxPerturbation) {
+			return nil, fmt.Errorf("%w: perturbation by %v, at most %g", ErrOptions, v, maxPerturbation)
 		}
 	}
 	if p.CoV < 0 || p.ShiftDeviation < 0 {
@@ -107,9 +110,6 @@ func (p *perturbed) Predict(job Job) Prediction {
 	draw := rand.New(rand.NewPCG(p.p.Seed, sum.Sum64())).NormFloat64()
 	runtime := out.Point
 	mu := max(0, runtime*(1+p.p.Shift+float64(p.p.ShiftDeviation*draw)))
-	if math.IsInf(mu, 1) {
-		mu = runtime
-	}
 	out.Expert.Estimator = "perturbed"
 	out.Point, out.Dist = mu, pointAt(mu)
 	if sigma := runtime * p.p.CoV; sigma > 0 {

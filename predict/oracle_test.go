@@ -69,9 +69,23 @@ func TestPerturbed(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 1200, p.Predict(predict.Job{ID: "10"}).Dist.Quantile(0.9), 1e-9)
 
-	for _, bad := range []predict.Perturbation{{CoV: -1}, {Shift: math.NaN()}, {ShiftDeviation: math.Inf(1)}, {ShiftDeviation: -1}} {
+	for _, bad := range []predict.Perturbation{{CoV: -1}, {Shift: math.NaN()}, {ShiftDeviation: math.Inf(1)}, {ShiftDeviation: -1}, {CoV: 1e300}, {Shift: -1e7}} {
 		_, err := predict.NewPerturbed(known, bad)
 		require.ErrorIs(t, err, predict.ErrOptions)
+	}
+}
+
+// The longest runtime and the largest perturbation still make a distribution.
+func TestPerturbedIsNeverAPointUnasked(t *testing.T) {
+	for _, runtime := range []float64{1e-200, 1, predict.MaxRuntime} {
+		for _, shift := range []float64{-1e6, -1, 0, 1e6} {
+			p, err := predict.NewPerturbed(func(predict.Job) (float64, bool) { return runtime, true },
+				predict.Perturbation{Shift: shift, ShiftDeviation: 1e6, CoV: 1e6})
+			require.NoError(t, err)
+			got := p.Predict(predict.Job{ID: "j"})
+			require.IsType(t, dist.Normal{}, got.Dist)
+			require.False(t, math.IsInf(got.Point, 0))
+		}
 	}
 }
 
