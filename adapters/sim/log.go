@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -72,7 +73,7 @@ func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
 		}
 		n := l.nodes.Node(i)
 		b = appendString(append(b, `{"node":`...), n.Name)
-		b = strconv.AppendInt(append(b, `,"tasks":`...), int64(min(n.Capacity[sched.WholeNode], 1<<53)), 10)
+		b = strconv.AppendInt(append(b, `,"tasks":`...), int64(min(n.Capacity[sched.WholeNode], math.MaxInt32)), 10)
 		b = appendResources(append(b, `,"capacity":`...), n.Capacity)
 		if len(n.Labels) > 0 {
 			b = append(b, `,"labels":{`...)

@@ -160,7 +160,7 @@ func (c *checker) cluster(e *Event) error {
 }
 
 // newMachine checks that what a node offers makes sense and agrees with itself: its tasks are its
-// whole-node units, and stand for them where no capacity is given. A capacity that is given and empty, "{}", is
+// whole-node units, up to the most that a gang has, and stand for them where no capacity is given. A capacity that is given and empty, "{}", is
 // a node that takes nothing.
 func newMachine(n *Node) (*machine, error) {
 	m := &machine{capacity: n.Capacity, held: map[string]float64{}, labels: n.Labels}
@@ -179,7 +179,7 @@ func newMachine(n *Node) (*machine, error) {
 			return nil, fmt.Errorf("%w: node %q offers %g of %q", ErrSyntax, n.Node, amount, name)
 		}
 	}
-	if whole := n.Capacity["node"]; whole < 1<<53 && float64(n.Tasks) != math.Floor(whole) {
+	if whole := n.Capacity["node"]; float64(n.Tasks) != min(math.Floor(whole), math.MaxInt32) {
 		return nil, fmt.Errorf(`%w: node %q offers %d tasks, by its capacity %g`, ErrMismatch, n.Node, n.Tasks, whole)
 	}
 	return m, nil
