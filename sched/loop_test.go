@@ -502,6 +502,24 @@ func (w *truth) check(s *sched.Snapshot) {
 	require.True(w.t, slices.IsSortedFunc(s.Running, func(a, b sched.Running) int { return a.Started.Compare(b.Started) }))
 }
 
+// balky is a cluster whose failed starts are not to be tried again for a while.
+type balky struct {
+	*schedtest.Cluster
+	rng   *rand.Rand
+	until map[string]time.Time
+}
+
+func (b *balky) Events(ctx context.Context) ([]sched.Event, error) {
+	events, err := b.Cluster.Events(ctx)
+	for i := range events {
+		if e := &events[i]; e.Kind == sched.StartFailed {
+			e.NotBefore = e.Time.Add(time.Duration(b.rng.IntN(20)) * time.Second)
+			b.until[e.ID] = e.NotBefore
+		}
+	}
+	return events, err
+}
+
 // preempted notes what a plan for the snapshot stops.
 func (w *truth) preempted(s *sched.Snapshot, plan *sched.Plan) {
 	for _, id := range schedtest.Preempted(plan) {
@@ -513,7 +531,7 @@ func (w *truth) preempted(s *sched.Snapshot, plan *sched.Plan) {
 // TestLoopStateEqualsScratch drives a loop at random, on a cluster whose starts fail and whose tasks stop late, and
 // compares each snapshot with one computed from nothing but what the snapshot says runs and what was told to stop.
 func TestLoopStateEqualsScratch(t *testing.T) {
-	busy, idle := 0, 0
+	busy, idle, delayed := 0, 0, 0
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		nodes := schedtest.Nodes(10, 2)
@@ -525,7 +543,14 @@ func TestLoopStateEqualsScratch(t *testing.T) {
 		c.HoldStops = seed%2 == 0
 		w := &truth{t: t, stopping: map[string]sched.Running{}}
 		var shown *sched.Snapshot
-		loop := newLoop(t, c, &spy{Policy: baseline.NewPrio(), see: func(s *sched.Snapshot) { shown = s.Clone(); w.check(s) }}, schedtest.Forecasts())
+		b := &balky{c, rng, map[string]time.Time{}}
+		loop := newLoop(t, b, &spy{Policy: baseline.NewPrio(), see: func(s *sched.Snapshot) {
+			shown = s.Clone()
+			w.check(s)
+			for _, p := range s.Pending {
+				require.False(t, b.until[p.Job.ID].After(s.Now), "it is kept back until then")
+			}
+		}}, schedtest.Forecasts())
 		for i := range 120 {
 			id := fmt.Sprintf("j%d", i)
 			c.Submit(schedtest.Job(id, 1+rng.IntN(8)).Submitted(float64(i)).Priority(rng.IntN(3)).
@@ -547,6 +572,8 @@ func TestLoopStateEqualsScratch(t *testing.T) {
 				}
 			}
 			cycle := step(t, loop, c, float64(i*4))
+			require.Empty(t, cycle.Rejected)
+			delayed += cycle.Delayed
 			if c.HoldStops {
 				w.preempted(shown, cycle.Plan)
 			}
@@ -554,6 +581,7 @@ func TestLoopStateEqualsScratch(t *testing.T) {
 		busy, idle = busy+w.busy, idle+w.idle
 	}
 	require.Greater(t, idle, 50, "nodes must become idle")
+	require.Greater(t, delayed, 50, "starts must fail")
 	require.Greater(t, busy, 50, "tasks must be stopping while plans are made")
 }
 

@@ -208,9 +208,10 @@ type Cluster interface {
 	// it has failed, returns nil, and events tell the rest.
 	//
 	// What became of each job is told by later events: Started or StartFailed of each start, Preempted or
-	// PreemptFailed of each preemption, or Finished of a job that was done before it could be stopped. Until then the loop takes the decision for carried out: a job that
-	// is to start counts as running, and one that is to stop is neither pending nor running, cannot be
-	// preempted again, and keeps what it holds. A cluster that does not know says nothing until it does.
+	// PreemptFailed of each preemption, or Finished of a job that was done before it could be stopped. Until then
+	// the loop takes the decision for carried out: a job that is to start counts as running, and one that is
+	// to stop is neither pending nor running, cannot be preempted again, and keeps what it holds. A cluster
+	// that does not know says nothing until it does.
 	//
 	// Apply need not wait for tasks to stop. A start that counts on a preemption begins once that job has
 	// stopped. A cluster that cannot wait, or that could not stop the job, answers the start with StartFailed.
