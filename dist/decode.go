@@ -11,9 +11,9 @@ import (
 	"github.com/hedgesched/hedge/internal/form"
 )
 
-// Unmarshal reads what [Marshal] writes. Everything else is refused with a [*FormatError] that names the
-// field: fields that are unknown, missing, double or written in another case, numbers that no
-// float64 holds, parameters that the family's constructor refuses, nesting beyond 32.
+// Unmarshal decodes what [Marshal] encodes. Anything else is refused with a [*FormatError] that names the
+// field: fields that are unknown, missing, given twice or spelt in another case, numbers beyond
+// float64, parameters that the family's constructor refuses, and nesting beyond 32.
 func Unmarshal(data []byte) (Distribution, error) {
 	var f fields
 	if err := form.Unmarshal(data, &f, refuse); err != nil {
@@ -22,7 +22,7 @@ func Unmarshal(data []byte) (Distribution, error) {
 	return f.distribution("", maxNesting)
 }
 
-// fields are those of every kind; those that are not there are nil.
+// fields are the fields of all kinds; a field that is not given is nil.
 type fields struct {
 	Kind    *string   `json:"kind"`
 	V       *float64  `json:"v,omitempty"`
@@ -41,13 +41,13 @@ type fields struct {
 	N       *int      `json:"n,omitempty"`
 }
 
-// part is one of a mixture.
+// part is a component of a mixture.
 type part struct {
 	Weight *float64 `json:"weight"`
 	Of     *fields  `json:"of"`
 }
 
-// distribution is what f, found at a place, stands for.
+// distribution makes the distribution that f, found at the path at, stands for.
 func (f *fields) distribution(at string, depth int) (Distribution, error) {
 	if depth == 0 {
 		return nil, refusal(strings.TrimSuffix(at, "."), fmt.Sprint("nested more than ", maxNesting, " deep"))
@@ -129,8 +129,8 @@ func (f *fields) check(at string) error {
 	return nil
 }
 
-// construct makes what a constructor makes as it was. Where all parameters are 0 that is the zero value, which
-// some constructors refuse.
+// construct makes a distribution by its constructor. Parameters that are all 0 are those of the zero
+// value, which some constructors would refuse.
 func (f *fields) construct(of Distribution) (Distribution, error) {
 	switch *f.Kind {
 	case "point":
@@ -160,8 +160,8 @@ func (f *fields) construct(of Distribution) (Distribution, error) {
 	return FromKnots(f.X, f.Cum)
 }
 
-// mixture takes the weights as they are: NewMixture would divide them by their sum, which is 1 but
-// for rounding, and so change them.
+// mixture takes the weights as they are. NewMixture would divide them by their sum, which is 1 only up
+// to rounding, and so change their last digits.
 func (f *fields) mixture(at string, depth int) (Distribution, error) {
 	m, total := Mixture{parts: make([]Component, len(f.Parts))}, 0.0
 	for i, p := range f.Parts {
@@ -185,7 +185,7 @@ func (f *fields) mixture(at string, depth int) (Distribution, error) {
 	return m, nil
 }
 
-// affine keeps what transform would bring to another form, such as one that a family cannot hold.
+// affine makes mul·X + add as it was encoded; transform might simplify it to another form.
 func (f *fields) affine(at string, of Distribution) (Distribution, error) {
 	a := affine{d: of, mul: *f.Mul, add: *f.Add}
 	lo, hi := a.d.Bounds()

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// maxNesting is the number of distributions one inside the other that are written and read.
+// maxNesting is how deep distributions may be nested, one made of another, to be encoded and decoded.
 const maxNesting = 32
 
-// Marshal writes d as a JSON object, of which [Unmarshal] makes the same distribution again, to the last bit
-// of everything it says. The field kind tells which family it is, the others are named like the
-// parameters of its constructor:
+// Marshal encodes d as a JSON object. [Unmarshal] makes the same distribution of it again: all its methods
+// return the same values to the last bit. The field kind names the family; the other fields are named like
+// the parameters of its constructor:
 //
 //	{"kind":"point","v":7}
 //	{"kind":"uniform","lo":2,"hi":9}
@@ -23,16 +23,16 @@ const maxNesting = 32
 //	{"kind":"affine","of":{…},"mul":2,"add":3}        mul·X + add
 //	{"kind":"maximum","of":{…},"n":5}                 of n independent draws
 //
-// What was derived is written as what it was derived from, not as a table of its values; what
-// [Sum], [Tabulate] and a [Sketch] return is a histogram to begin with. Numbers are the shortest that
-// read back as the same float64.
+// A distribution that was made of another one is encoded as that one and what was done to it, not as a
+// table of its values. What [Sum], [Tabulate] and [Sketch.Distribution] return is a histogram. Numbers are the
+// shortest that are read back as the same float64.
 //
-// A type that is not of this package, or derived from one, has no serial form: the error wraps
-// [ErrForeign] and names it. [Tabulate] makes a histogram of it, if an approximation will do. Distributions
-// that were never made by a constructor and those nested more than 32 deep are refused with a [*ParamError].
+// A distribution of a type of another package, or one made of such, cannot be encoded. The error wraps
+// [ErrForeign] and names the type; [Tabulate] approximates it by a histogram, which can be. Distributions
+// that no constructor made, and those nested more than 32 deep, are refused with a [*ParamError].
 //
-// The form is the same on every architecture. What is worked out of it is the same to the last bit
-// on every machine whose math functions are.
+// The encoding is the same on every architecture. Values computed from it are the same to the last bit
+// on machines whose math functions are the same.
 func Marshal(d Distribution) ([]byte, error) { return appendDist(nil, d, maxNesting) }
 
 func appendDist(b []byte, d Distribution, depth int) ([]byte, error) {
@@ -62,7 +62,7 @@ func appendDist(b []byte, d Distribution, depth int) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// appendDerived writes what is made of other distributions.
+// appendDerived encodes distributions that are made of others.
 func appendDerived(b []byte, d Distribution, depth int) ([]byte, error) {
 	var err error
 	switch d := d.(type) {

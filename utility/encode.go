@@ -10,13 +10,13 @@ import (
 	"github.com/hedgesched/hedge/internal/form"
 )
 
-// Marshal writes u as a JSON object, of which [Unmarshal] makes the same utility again, to the last bit. Every
-// [Curve] has one form, whatever constructor made it, a deadline of 15 minutes this:
+// Marshal encodes u as a JSON object, of which [Unmarshal] makes the same utility again, to the last bit. The
+// form of a [Curve] does not depend on the constructor that made it. A deadline of 15 minutes is
 //
 //	{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}
 //
-// A type that is not of this package has none: the error wraps [dist.ErrForeign] and names it. A curve that no
-// constructor made is refused with a [*dist.ParamError].
+// A utility of a type of another package cannot be encoded: the error wraps [dist.ErrForeign] and names the
+// type. A curve that no constructor made is refused with a [*dist.ParamError].
 func Marshal(u Utility) ([]byte, error) {
 	c, ok := u.(*Curve)
 	if !ok && u != nil {
@@ -37,9 +37,9 @@ func Marshal(u Utility) ([]byte, error) {
 	return append(b, "]}"...), nil
 }
 
-// Unmarshal reads what [Marshal] writes. Everything else is refused with a [*dist.FormatError] that names
-// the field: fields that are unknown, missing, double or written in another case, numbers that no float64
-// holds, points that [Piecewise] refuses.
+// Unmarshal decodes what [Marshal] encodes. Anything else is refused with a [*dist.FormatError] that names
+// the field: fields that are unknown, missing, given twice or spelt in another case, numbers beyond
+// float64, and points that [Piecewise] refuses.
 func Unmarshal(data []byte) (Utility, error) {
 	var in struct {
 		Kind   *string `json:"kind"`
