@@ -338,17 +338,24 @@ func (w *workspace) fill(order []int) {
 
 // jobsByValue places each job's most valuable option that fits, densest job first.
 func (w *workspace) jobsByValue() {
+	placed := 0
 	for _, first := range w.byValue {
 		j := w.in.Opts[first].Job
 		if w.cur.Choice[j] >= 0 || first != w.in.JobOpts[j] {
 			continue
 		}
-		if w.late() {
+		if placed >= atLeast && w.late() {
 			return
 		}
-		w.insertByValue(j)
+		if w.insertByValue(j) {
+			placed++
+		}
 	}
 }
+
+// atLeast is how many jobs the first plan places however late it is, in a fraction of a millisecond: reading a big
+// problem may have taken all the time, and the most valuable jobs are worth more than being in time.
+const atLeast = 64
 
 // ascend improves the prices, making a greedy plan from them now and then.
 func (w *workspace) ascend() {

@@ -389,7 +389,7 @@ func checkCanceled(e solver.Solver, _ Claims) error {
 
 // notice is how long an engine may take to notice that its context has ended;
 // generous, because machines that run tests are loaded.
-const notice = 3 * time.Second
+const notice = 30 * time.Second
 
 func checkNotices(e solver.Solver, _ Claims) error {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -423,7 +423,7 @@ func hard() *solver.Problem { return Cycle(7, 400, 60) }
 
 // patience are the times an engine gets to have a plan in hand: the first is plenty, the
 // others are for loaded machines.
-var patience = []time.Duration{25 * time.Millisecond, 200 * time.Millisecond, 1600 * time.Millisecond}
+var patience = []time.Duration{25 * time.Millisecond, 200 * time.Millisecond, 1600 * time.Millisecond, 12_800 * time.Millisecond}
 
 func checkTimeEnds(e solver.Solver, _ Claims) error {
 	for _, limit := range patience {
