@@ -3,17 +3,72 @@ package sched
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // ErrInvalidPlan is the sentinel of plans that must not be carried out.
 var ErrInvalidPlan = errors.New("sched: invalid plan")
 
+// ErrInvalidSnapshot is the sentinel of snapshots that are no input for a policy.
+var ErrInvalidSnapshot = errors.New("sched: invalid snapshot")
+
+// CheckSnapshot refuses what a policy cannot look at: no snapshot, no nodes, amounts free that are
+// not one a node and resource, and jobs that are nil. Every policy begins with it. Jobs that make no
+// sense otherwise pass: a policy tells of each in its decision. It costs nothing for the snapshots of a
+// [Loop]. Errors wrap [ErrInvalidSnapshot] and name the field.
+func CheckSnapshot(s *Snapshot) error {
+	switch {
+	case s == nil:
+		return fmt.Errorf("%w: nil", ErrInvalidSnapshot)
+	case s.sound:
+		return nil
+	case s.Nodes == nil:
+		return fmt.Errorf("%w: Nodes: nil", ErrInvalidSnapshot)
+	}
+	if want := s.Nodes.Len() * len(s.Nodes.Resources()); len(s.Free) != want {
+		return fmt.Errorf("%w: Free: %d amounts, expected %d", ErrInvalidSnapshot, len(s.Free), want)
+	}
+	for i, f := range s.Free {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("%w: Free[%d]: %v, expected a finite number", ErrInvalidSnapshot, i, f)
+		}
+	}
+	ids := make(map[string]struct{}, len(s.Pending)+len(s.Running))
+	for i := range s.Pending {
+		if err := identify(ids, "Pending", i, s.Pending[i].Job); err != nil {
+			return err
+		}
+	}
+	for i := range s.Running {
+		if err := identify(ids, "Running", i, s.Running[i].Job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// identify notes a job by its id.
+func identify(ids map[string]struct{}, list string, i int, job *Job) error {
+	if job == nil {
+		return fmt.Errorf("%w: %s[%d].Job: nil", ErrInvalidSnapshot, list, i)
+	}
+	if _, twice := ids[job.ID]; twice {
+		return fmt.Errorf("%w: %s[%d].Job.ID: %q comes twice", ErrInvalidSnapshot, list, i, job.ID)
+	}
+	ids[job.ID] = struct{}{}
+	return nil
+}
+
 // CheckPlan verifies a plan against its snapshot by arithmetic of its own:
 // gangs whole and on nodes that exist and are in the required set, no node over-committed, one decision
-// a job, starts only of pending and preemptions only of running jobs. Its errors wrap [ErrInvalidPlan].
+// a job, starts only of pending and preemptions only of running jobs. Its errors wrap [ErrInvalidPlan],
+// or [ErrInvalidSnapshot] where [CheckSnapshot] refuses the snapshot.
 //
 // A plan may leave out pending jobs; they stay pending.
 func CheckPlan(s *Snapshot, p *Plan) error {
+	if err := CheckSnapshot(s); err != nil {
+		return err
+	}
 	jobs := make(map[string]*tracked, len(s.Pending)+len(s.Running))
 	for i := range s.Pending {
 		job := s.Pending[i].Job

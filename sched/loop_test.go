@@ -690,7 +690,7 @@ func TestSnapshotClone(t *testing.T) {
 	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) {
 		if shown == nil {
 			shown, kept = s, s.Clone()
-			require.Equal(t, shown, kept)
+			require.EqualExportedValues(t, shown, kept)
 		}
 	}}, schedtest.Forecasts())
 	c.Submit(schedtest.Job("a", 1).Job(), 10)

@@ -103,11 +103,14 @@ type Snapshot struct {
 	Pending []Pending
 	// Running jobs in order of start, ties by ID.
 	Running []Running
+
+	sound bool // a Loop made it, and CheckSnapshot need not look
 }
 
 // Clone is a copy that stays as it is.
 func (s *Snapshot) Clone() *Snapshot {
 	c := *s
+	c.sound = false
 	c.Free = slices.Clone(s.Free)
 	c.Pending = slices.Clone(s.Pending)
 	c.Running = slices.Clone(s.Running)

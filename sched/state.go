@@ -104,7 +104,7 @@ func (s *state) init() {
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items()}
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(), sound: true}
 }
 
 // apply takes in one event. It returns the job that has finished, if one has.

@@ -83,6 +83,9 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := sched.CheckSnapshot(s); err != nil {
+		return nil, err
+	}
 	if forgot := q.cache.renew(s); forgot {
 		q.order.forget()
 	}

@@ -24,6 +24,9 @@ func inconsistent(field, format string, args ...any) error {
 // check holds of whatever is written and whatever is read. What cannot be known of a cluster as it may be, such as
 // that running jobs run on nodes that are still there, it leaves alone.
 func check(s *sched.Snapshot) error {
+	if s == nil || s.Nodes == nil {
+		return inconsistent("nodes", "none")
+	}
 	if want := s.Nodes.Len() * len(s.Nodes.Resources()); len(s.Free) != want {
 		return inconsistent("free", "%d amounts, expected %d", len(s.Free), want)
 	}

@@ -78,6 +78,9 @@ func (r *Recorder) Name() string { return r.policy.Name() }
 // The policy is handed the snapshot without the monotonic part of Go's times, which has no serial form, so that it
 // plans by what is written.
 func (r *Recorder) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	if err := sched.CheckSnapshot(s); err != nil {
+		return nil, err
+	}
 	s = byWallClock(s)
 	if r.err == nil {
 		r.err = r.write(s)

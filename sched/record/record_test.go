@@ -505,7 +505,9 @@ func TestNoFieldIsForgotten(t *testing.T) {
 	} {
 		var fields []string
 		for i := range reflect.TypeOf(c.of).NumField() {
-			fields = append(fields, reflect.TypeOf(c.of).Field(i).Name)
+			if f := reflect.TypeOf(c.of).Field(i); f.IsExported() {
+				fields = append(fields, f.Name)
+			}
 		}
 		assert.Equal(t, c.fields, fields, "%T", c.of)
 	}

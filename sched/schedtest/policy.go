@@ -37,6 +37,7 @@ func RunPolicy(t *testing.T, newPolicy func() sched.Policy) {
 		rng := rand.New(rand.NewPCG(5, 5))
 		drains(t, newPolicy, func(string) bool { return rng.IntN(4) == 0 })
 	})
+	t.Run("no snapshot", func(t *testing.T) { noSnapshot(t, newPolicy) })
 	t.Run("cancelled", func(t *testing.T) { cancelled(t, newPolicy) })
 }
 
@@ -104,6 +105,34 @@ func randomJob(rng *rand.Rand, id string, packed bool) *JobBuilder {
 		return b.Predicted(d)
 	}
 	return b.Runs(low)
+}
+
+// noSnapshot hands the policy what it cannot look at: it says so, and goes on with the next cycle.
+func noSnapshot(t testing.TB, newPolicy func() sched.Policy) {
+	policy := newPolicy()
+	good, err := Random(rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, err)
+	spoil := func(change func(*sched.Snapshot)) *sched.Snapshot {
+		s := good.Clone()
+		change(s)
+		return s
+	}
+	for name, s := range map[string]*sched.Snapshot{
+		"nil":        nil,
+		"no nodes":   spoil(func(s *sched.Snapshot) { s.Nodes = nil }),
+		"short free": spoil(func(s *sched.Snapshot) { s.Free = s.Free[1:] }),
+		"NaN free":   spoil(func(s *sched.Snapshot) { s.Free[0] = math.NaN() }),
+		"nil job":    spoil(func(s *sched.Snapshot) { s.Pending = append(s.Pending, sched.Pending{}) }),
+		"nil runs":   spoil(func(s *sched.Snapshot) { s.Running = append(s.Running, sched.Running{}) }),
+		"twice":      spoil(func(s *sched.Snapshot) { s.Pending = append(s.Pending, s.Pending[0]) }),
+	} {
+		plan, err := policy.Plan(context.Background(), s)
+		require.ErrorIs(t, err, sched.ErrInvalidSnapshot, name)
+		require.Nil(t, plan, name)
+	}
+	plan, err := policy.Plan(context.Background(), good)
+	require.NoError(t, err)
+	CheckPlan(t, good, plan)
 }
 
 func validPlans(t testing.TB, newPolicy func() sched.Policy) {

@@ -46,6 +46,9 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := sched.CheckSnapshot(s); err != nil {
+		return nil, err
+	}
 	p.cycle++
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
