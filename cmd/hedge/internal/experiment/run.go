@@ -126,6 +126,8 @@ func (e *Experiment) planAhead() (window, slot time.Duration) {
 		return s.Window, min(slot, s.Window)
 	case s.Slot > 0:
 		return max(window, s.Slot), s.Slot
+	case slot < s.Cycle: // starts are decided once a cycle: finer slots would only make the problem larger
+		return (window + s.Cycle - 1) / s.Cycle * s.Cycle, s.Cycle
 	}
 	return window, slot
 }

@@ -30,3 +30,16 @@ func TestSlotsFollowTheWindow(t *testing.T) {
 		assert.NoError(t, checkWindow(window, slot))
 	}
 }
+
+// A slot that the workload suggests is no shorter than a cycle.
+func TestSlotsAreNoShorterThanCycles(t *testing.T) {
+	work := &workload.Workload{Jobs: []sim.Job{{Runtime: 9 * time.Minute}}}
+	for cycle, want := range map[time.Duration][2]time.Duration{
+		0: {9 * time.Minute, 45 * time.Second}, 10 * time.Second: {9 * time.Minute, 45 * time.Second},
+		time.Minute: {9 * time.Minute, time.Minute}, 2 * time.Minute: {10 * time.Minute, 2 * time.Minute},
+	} {
+		e := &Experiment{spec: Spec{Cycle: cycle}, seeds: []*trained{newTrained(work)}}
+		window, slot := e.planAhead()
+		assert.Equal(t, want, [2]time.Duration{window, slot}, "cycle %v", cycle)
+	}
+}
