@@ -41,7 +41,7 @@ lint:
 ## results: docs/results.md from public logs, which it downloads into logs/ (hours; goes on where it was interrupted)
 results: hedge
 	./docs/fetch-logs.sh logs
-	./bin/hedge results --traces @docs/logs.txt --sweeps google-1h
+	./bin/hedge results --traces @docs/logs.txt --sweeps google-30min
 
 ## bench: the benchmarks of docs/benchmarks.md
 bench:

@@ -35,7 +35,7 @@ load sweep, the sweep over samples of history and the perturbation grid; it writ
 beside each the paper's claims and whether they hold. Finished parts are kept in --cache, so that an interrupted
 run goes on where it was and --only does one section at a time; parts of another commit are refused unless --mix. Explanations come from the notes file,
 whose "## section" headings name where they go.`,
-		Example: `  hedge results --traces @docs/logs.txt --sweeps google-1h
+		Example: `  hedge results --traces @docs/logs.txt --sweeps google-30min
   hedge results --traces google=google.tr.gz,kth=KTH-SP2.swf.gz --seeds 1,2,3,4,5
   hedge results --traces 'theta=theta.swf.gz?tasks-per-node=16,table=jobs.csv.gz?only=prediction' --only prediction,variants
   hedge results --traces google=google.tr.gz --sweeps google --hours 1 --seeds 1,2`,
