@@ -38,7 +38,7 @@ lint:
 	@mkdir -p bin; test -x bin/golangci-lint || GOBIN=$(CURDIR)/bin GOWORK=off $(GO) install $(GOLANGCI)
 	@for m in $(MODULES); do echo "== lint $$m"; (cd $$m && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
-## results: docs/results.md from public logs, which it downloads into logs/ (hours; goes on where it was interrupted)
+## results: docs/results.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
 results: hedge
 	./docs/fetch-logs.sh logs
 	./bin/hedge results --traces @docs/logs.txt --sweeps google-30min

@@ -11,7 +11,8 @@
 //	utility    what finishing at a given time is worth, and its expectation
 //	predict    from history to a distribution
 //	solver     the placement problem in plain numbers; engines greedy and native
-//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline
+//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline;
+//	           sched/record keeps snapshots, to be planned again
 //	adapters   where jobs and nodes live; adapters/sim is a simulator, with trace readers
 //	           and workload builders
 //	examples   programs to run and to copy

@@ -75,9 +75,9 @@ func newEngine(cfg *Config) (*engine, error) {
 	case cfg.Predictor == nil:
 		return nil, fmt.Errorf("%w: no predictor", ErrConfig)
 	case cfg.Cycle < 0 || cfg.Cycle > maxTime:
-		return nil, fmt.Errorf("%w: cycle of %v", ErrConfig, cfg.Cycle)
+		return nil, fmt.Errorf("%w: cycle of %v, expected 0 to 50 years", ErrConfig, cfg.Cycle)
 	case cfg.Span < 0 || cfg.Span > maxTime:
-		return nil, fmt.Errorf("%w: span of %v", ErrConfig, cfg.Span)
+		return nil, fmt.Errorf("%w: submissions over %v, expected at most 50 years", ErrConfig, cfg.Span)
 	case cfg.TasksPerNode < 0:
 		return nil, fmt.Errorf("%w: %d tasks per node", ErrConfig, cfg.TasksPerNode)
 	}

@@ -214,6 +214,9 @@ func (c *checker) submit(e *Event) error {
 	if (e.Class == SLO) != (e.Deadline > 0) {
 		return fmt.Errorf("%w: class %q with deadline %v", ErrMismatch, e.Class, e.Deadline)
 	}
+	if e.Class == SLO && e.Deadline <= e.Time {
+		return fmt.Errorf("%w: deadline %v, submitted at %v", ErrMismatch, e.Deadline, e.Time)
+	}
 	j := &life{
 		Job: Job{
 			ID: e.Job, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,

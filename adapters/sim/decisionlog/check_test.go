@@ -116,6 +116,7 @@ func TestTamperingIsCaught(t *testing.T) {
 		"class edited":                  {replace(8, `"slo"`, `"be"`), decisionlog.ErrMismatch, 8},
 		"tasks edited":                  {replace(8, `"tasks":2`, `"tasks":1`), decisionlog.ErrMismatch, 8},
 		"slo without deadline":          {replace(4, `"deadline":20`, `"deadline":0`), decisionlog.ErrMismatch, 4},
+		"due before submission":         {replace(4, `"deadline":20`, `"deadline":0.5`), decisionlog.ErrMismatch, 4},
 		"drop gone":                     {remove(11), decisionlog.ErrIncomplete, 0},
 		"end gone":                      {remove(12), decisionlog.ErrIncomplete, 0},
 		"empty":                         {func([]string) []string { return nil }, decisionlog.ErrSyntax, 1},

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hedgesched/hedge/adapters/sim"
 )
 
 // Streams are the program's standard streams.
@@ -45,10 +47,19 @@ func Main(ctx context.Context, args []string, s Streams) int {
 		return exitDone
 	}
 	fmt.Fprintf(s.Err, "hedge: %s\n", oneLine(err))
-	if errors.As(err, new(*failure)) || errors.Is(err, context.Canceled) {
-		return exitFailed
+	if badInput(err) {
+		return exitUsage
 	}
-	return exitUsage
+	return exitFailed
+}
+
+// badInput tells whether the error is about what the user gave: all that is not a failure, and what the simulator
+// refuses of a log only when it sees the whole of it.
+func badInput(err error) bool {
+	if errors.Is(err, context.Canceled) {
+		return false
+	}
+	return !errors.As(err, new(*failure)) || errors.Is(err, sim.ErrConfig) || errors.Is(err, sim.ErrJob)
 }
 
 func newRoot(s *Streams) *cobra.Command {

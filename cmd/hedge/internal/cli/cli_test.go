@@ -180,9 +180,10 @@ func badFiles(t *testing.T) string {
 		"columns.csv": head + "a,5,1\n", "long.csv": head + strings.Repeat("a", 17<<20) + ",1,1,1\n",
 		"late.csv": "id,submit_s,runtime_s,tasks,deadline_s\na,0,1,1,9\nb,5,10,1,3\n", "past.csv": "id,submit_s,runtime_s,tasks,deadline_s\na,5,10,1,-3\n",
 		"keys.jsonl": `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"tasks":2}` + "\n", "deep.jsonl": `{"id":` + deep + "}\n",
-		"late.jsonl": `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"deadline_s":1.5}` + "\n",
-		"wide.csv":   head + "a,0,10,5000\nb,1,10,5000\n",
-		"cut.csv.gz": packed.String()[:packed.Len()/2], "sum.csv.gz": packed.String()[:packed.Len()-8] + "12345678",
+		"late.jsonl":  `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"deadline_s":1.5}` + "\n",
+		"century.csv": "id,submit_s,runtime_s,tasks\na,0,10,1\nb,2999999999,10,1\n",
+		"wide.csv":    head + "a,0,10,5000\nb,1,10,5000\n",
+		"cut.csv.gz":  packed.String()[:packed.Len()/2], "sum.csv.gz": packed.String()[:packed.Len()-8] + "12345678",
 		"keys.json": strings.Replace(problem, `"slots":3`, `"slots":3,"slots":4`, 1), "array.json": "[]", "type.json": `{"slots":"x"}`,
 		"deep.json": `{"a":` + deep + "}", "slot.json": strings.Replace(problem, `"slot_seconds":10`, `"slot_seconds":-1`, 1),
 	} {
@@ -234,6 +235,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 	}
 	for _, command := range []string{"compare", "simulate"} {
 		refused(t, 2, "2 of 2 jobs are wider than the cluster of 256 tasks", command, "--workload", "replay", "--trace", filepath.Join(dir, "wide.csv"))
+		refused(t, 2, "expected at most 50 years", command, "--workload", "replay", "--trace", filepath.Join(dir, "century.csv"))
 	}
 }
 
