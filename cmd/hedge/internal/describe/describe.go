@@ -49,6 +49,7 @@ type Document struct {
 
 // Demand is how much of a cluster the log keeps busy, in the log's unit of tasks.
 type Demand struct {
+	// MeanTasks is from the first start to the last end.
 	MeanTasks float64 `json:"mean_tasks"`
 	PeakTasks float64 `json:"peak_tasks"`
 	// MaxJobTasks is the widest job.
@@ -147,7 +148,7 @@ func Describe(name, format string, jobs []trace.Job, skipped map[string]int) *Do
 	d.FirstSubmitS = jobs[0].Submit.Seconds()
 	d.SpanS = (jobs[len(jobs)-1].Submit - jobs[0].Submit).Seconds()
 	d.sizes(jobs)
-	d.Demand = demandOf(jobs, d.SpanS)
+	d.Demand = demandOf(jobs)
 	d.Hourly = hourlyOf(jobs)
 	d.Requests = requestsOf(jobs)
 	d.interArrivals(jobs)
@@ -203,7 +204,7 @@ func size(j *trace.Job) float64 {
 }
 
 // demandOf sweeps over starts and ends.
-func demandOf(jobs []trace.Job, span float64) Demand {
+func demandOf(jobs []trace.Job) Demand {
 	type edge struct{ at, change float64 }
 	edges := make([]edge, 0, 2*len(jobs))
 	var d Demand
@@ -226,8 +227,8 @@ func demandOf(jobs []trace.Job, span float64) Demand {
 		level += e.change
 		d.PeakTasks = max(d.PeakTasks, level)
 	}
-	if span > 0 {
-		d.MeanTasks = total / span
+	if len(edges) > 0 {
+		d.MeanTasks = total / (edges[len(edges)-1].at - edges[0].at)
 	}
 	return d
 }

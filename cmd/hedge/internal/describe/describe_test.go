@@ -26,7 +26,7 @@ func TestDescribeCountsByHand(t *testing.T) {
 	assert.Equal(t, 7, d.Tasks)
 	assert.InDelta(t, 1+1+3, d.MachineHours, 1e-12)
 	assert.Equal(t, 3.0, d.Demand.PeakTasks)
-	assert.InDelta(t, 5, d.Demand.MeanTasks, 1e-12)
+	assert.InDelta(t, 2.5, d.Demand.MeanTasks, 1e-12)
 	assert.Equal(t, 2, d.Users)
 	require.Len(t, d.Outcomes, 3)
 	assert.InDelta(t, .4, d.Outcomes[0].ShareTime, 1e-12)
