@@ -20,7 +20,7 @@ type local struct {
 	placed    []int // jobs in the plan, in no particular order
 	free      []int // and those that are not
 	where     []int // index of each job in its list
-	todo      []int
+	queue     []int
 	key       []float64
 }
 
@@ -102,7 +102,7 @@ func (l *local) drop(w *workspace, j int) {
 	l.touch(w, j)
 	w.cur.Remove(j)
 	l.move(j, &l.placed, &l.free)
-	l.todo = append(l.todo, j)
+	l.queue = append(l.queue, j)
 }
 
 // improve is the search: each iteration changes a part of the plan, rebuilds it
@@ -147,7 +147,7 @@ func (w *workspace) noise() float64 {
 func (w *workspace) iterate(forgive float64) {
 	l := &w.ls
 	l.save(w)
-	l.todo = l.todo[:0]
+	l.queue = l.queue[:0]
 	ok := true
 	switch k := w.rng.IntN(10); {
 	case k < 3 && len(w.in.P.Running) > 0:
@@ -194,7 +194,7 @@ func (w *workspace) force(j int) bool {
 	}
 	if w.cur.Choice[j] >= 0 {
 		l.drop(w, j)
-		l.todo = l.todo[:0]
+		l.queue = l.queue[:0]
 	}
 	l.touch(w, j)
 	for tries := 0; !w.cur.TryPlace(o); tries++ {
@@ -265,15 +265,15 @@ func (w *workspace) flip(m int) bool {
 // value per value with noise.
 func (w *workspace) recreate() {
 	l := &w.ls
-	dropped := len(l.todo)
+	dropped := len(l.queue)
 	for n := min(8, len(l.free)); n > 0; n-- {
 		j := l.free[w.rng.IntN(len(l.free))]
-		if !slices.Contains(l.todo, j) {
-			l.todo = append(l.todo, j)
+		if !slices.Contains(l.queue, j) {
+			l.queue = append(l.queue, j)
 		}
 	}
 	byValue := w.rng.IntN(3) == 0
-	for _, j := range l.todo {
+	for _, j := range l.queue {
 		o := w.byRed[w.in.JobOpts[j]]
 		k := w.dual.red[o] / w.in.Opts[o].Value
 		if byValue {
@@ -281,10 +281,10 @@ func (w *workspace) recreate() {
 		}
 		l.key[j] = k * (0.5 + float64(w.rng.Float64()))
 	}
-	insertionSort(l.todo, l.key, -1)
-	w.ops += int64(len(l.todo) * 60)
+	insertionSort(l.queue, l.key, -1)
+	w.ops += int64(len(l.queue) * 60)
 	greedy := w.rng.IntN(6) == 0
-	for i, j := range l.todo {
+	for i, j := range l.queue {
 		if w.cur.Choice[j] >= 0 {
 			continue
 		}

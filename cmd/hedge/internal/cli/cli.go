@@ -77,6 +77,7 @@ this is all it takes to see a result:
   hedge compare --trace log.swf.gz --policies all --seeds 1,2,3 --report out/
   hedge predict --trace jobs.csv.gz                # how predictable is this cluster?
   hedge trace --trace jobs.csv.gz                  # what is in this log?`,
+		Version:       commit(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,

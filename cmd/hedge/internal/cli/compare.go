@@ -20,8 +20,8 @@ type simulation struct {
 func (f *simulation) add(cmd *cobra.Command) {
 	f.workloadFlags.add(cmd)
 	f.outputs.add(cmd)
-	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1, "simulated time of the cycle whose plans the report draws: the first not before it (default: each policy's with the most planned starts)")
-	cmd.Flags().Lookup("report-cycle").DefValue = ""
+	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1, "simulated time of the cycle whose plans the report draws: the first not before it")
+	cmd.Flags().Lookup("report-cycle").DefValue = "each policy's with the most planned starts"
 }
 
 // run simulates what the flags say. Doc makes the command's document.
