@@ -389,7 +389,7 @@ func checkCanceled(e solver.Solver, _ Claims) error {
 
 // notice is how long an engine may take to notice that its context has ended;
 // generous, because machines that run tests are loaded.
-const notice = 30 * time.Second
+const notice = 3 * time.Second
 
 func checkNotices(e solver.Solver, _ Claims) error {
 	ctx, cancel := context.WithCancel(context.Background())
