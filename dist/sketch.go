@@ -317,22 +317,47 @@ func (b *bin) below(x float64) float64 {
 // Quantile is the smallest x with CDF(x) >= p, p clamped to [0, 1]; NaN when
 // empty or p is NaN.
 func (s *Sketch) Quantile(p float64) float64 {
+	var from place
+	return s.quantile(p, &from)
+}
+
+// Quantiles writes to dst the [Sketch.Quantile] of each probability in p. Where the probabilities rise it looks
+// at every bin once. It writes as many as the shorter of the two has room for.
+func (s *Sketch) Quantiles(dst, p []float64) {
+	var from place
+	for i := range min(len(dst), len(p)) {
+		dst[i] = s.quantile(p[i], &from)
+	}
+}
+
+// place is a bin and how many values are below it.
+type place struct {
+	bin   int
+	below uint64
+}
+
+// quantile looks from the place on, or from the first bin where that is too late, and leaves the place where
+// it has found the quantile.
+func (s *Sketch) quantile(p float64, from *place) float64 {
 	if s.count == 0 || math.IsNaN(p) {
 		return math.NaN()
 	}
 	rank := float64(clampProbability(p) * float64(s.count))
+	if rank <= float64(from.below) {
+		*from = place{}
+	}
 	if rank == 0 {
 		return s.bins[0].lo
 	}
-	var below uint64
-	for i := range s.bins {
-		b := &s.bins[i]
-		if next := below + b.count; float64(next) < rank {
-			below = next
+	for ; from.bin < len(s.bins); from.bin++ {
+		b := &s.bins[from.bin]
+		if next := from.below + b.count; float64(next) < rank {
+			from.below = next
 			continue
 		}
-		return b.quantile((rank - float64(below)) / float64(b.count))
+		return b.quantile((rank - float64(from.below)) / float64(b.count))
 	}
+	*from = place{}
 	return s.Max()
 }
 

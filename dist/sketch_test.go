@@ -89,6 +89,29 @@ func TestSketchInventsNoMassBetweenModes(t *testing.T) {
 	assert.InDelta(t, 0.7, s.CDF(500), 0.02)
 }
 
+// Quantiles are those found one by one, whatever their order.
+func TestSketchQuantiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	s := dist.NewSketch(20)
+	for n := range 300 {
+		p := []float64{0, 1, math.NaN(), -1, 2, 0.5, 0.5}
+		for range 20 {
+			p = append(p, rng.Float64())
+		}
+		rng.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
+		if n%2 == 0 {
+			slices.Sort(p)
+		}
+		got := make([]float64, len(p)+1)
+		s.Quantiles(got, p)
+		for i := range p {
+			require.Equal(t, math.Float64bits(s.Quantile(p[i])), math.Float64bits(got[i]), "%d values, p = %v", n, p[i])
+		}
+		require.Zero(t, got[len(p)], "beyond p")
+		require.NoError(t, s.Add(math.Floor(100*rng.ExpFloat64())))
+	}
+}
+
 func TestSketchRefuses(t *testing.T) {
 	s := dist.NewSketch(0)
 	for _, v := range []float64{math.NaN(), math.Inf(1), -1, math.Inf(-1)} {

@@ -75,12 +75,13 @@ func (e *entry) quantiles() *cells {
 	if c := e.cells.Load(); c != nil {
 		return c
 	}
-	var c cells
+	var c, at cells
 	below := 0.0
-	for i := range c {
-		c[i] = e.sketch.Quantile(below + float64(cellWidth(i)/2))
+	for i := range at {
+		at[i] = below + float64(cellWidth(i)/2)
 		below += cellWidth(i)
 	}
+	e.sketch.Quantiles(c[:], at[:])
 	e.cells.Store(&c)
 	return &c
 }
