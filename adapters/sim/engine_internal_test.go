@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/adapters/sim/internal/seconds"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 )
@@ -86,7 +87,7 @@ func TestSecondsAreWrittenExactly(t *testing.T) {
 		0: "0", 1: "0.000000001", time.Second: "1", 1500 * time.Millisecond: "1.5",
 		1<<63 - 1: "9223372036.854775807", -time.Millisecond: "-0.001",
 	} {
-		require.Equal(t, want, string(appendSeconds(nil, d)))
+		require.Equal(t, want, string(seconds.Append(nil, d)))
 	}
 }
 

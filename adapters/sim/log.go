@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hedgesched/hedge/adapters/sim/internal/seconds"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -63,8 +64,8 @@ func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
 	b = strconv.AppendInt(b, logSchema, 10)
 	b = appendString(append(b, `,"policy":`...), cfg.Policy.Name())
 	b = strconv.AppendInt(append(b, `,"seed":`...), cfg.Seed, 10)
-	b = appendSeconds(append(b, `,"cycle":`...), cfg.Cycle)
-	b = appendSeconds(append(b, `,"span":`...), window)
+	b = seconds.Append(append(b, `,"cycle":`...), cfg.Cycle)
+	b = seconds.Append(append(b, `,"span":`...), window)
 	b = strconv.AppendInt(append(b, `,"tasks_per_node":`...), int64(tasksPerNode), 10)
 	b = append(b, `,"nodes":[`...)
 	for i := range l.nodes.Len() {
@@ -92,12 +93,12 @@ func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
 
 // head begins the line of an event of a job with the fields that all have.
 func (l *logger) head(event string, at time.Duration, j *job) []byte {
-	b := appendSeconds(append(l.line[:0], `{"t":`...), at)
+	b := seconds.Append(append(l.line[:0], `{"t":`...), at)
 	b = append(append(append(b, `,"event":"`...), event...), '"')
 	b = appendString(append(b, `,"job":`...), j.ID)
 	b = append(append(append(b, `,"class":"`...), j.record.Class...), '"')
 	b = strconv.AppendInt(append(b, `,"tasks":`...), int64(j.Tasks), 10)
-	return appendSeconds(append(b, `,"deadline":`...), j.record.Deadline)
+	return seconds.Append(append(b, `,"deadline":`...), j.record.Deadline)
 }
 
 // submit adds what the simulated world knows of the job, so that each start and completion can be checked.
@@ -105,7 +106,7 @@ func (l *logger) submit(j *job) {
 	if l == nil {
 		return
 	}
-	b := appendSeconds(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.runtime)
+	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.runtime)
 	if j.Slowdown > 1 {
 		b = strconv.AppendFloat(append(b, `,"slowdown":`...), j.Slowdown, 'g', -1, 64)
 	}
@@ -162,7 +163,7 @@ func (l *logger) end(at time.Duration, cycles int, solver *Solver) {
 	if l == nil {
 		return
 	}
-	b := appendSeconds(append(l.line[:0], `{"t":`...), at)
+	b := seconds.Append(append(l.line[:0], `{"t":`...), at)
 	b = strconv.AppendInt(append(b, `,"event":"end","cycles":`...), int64(cycles), 10)
 	b = l.appendJSON(append(b, `,"solver":`...), solver)
 	l.write(append(b, '}'))
@@ -181,25 +182,6 @@ func (l *logger) appendJSON(b []byte, v any) []byte {
 		l.err = fmt.Errorf("sim: decision log: %w", err)
 	}
 	return append(b, text...)
-}
-
-// appendSeconds writes d exactly, in seconds, with no more digits than it needs.
-func appendSeconds(b []byte, d time.Duration) []byte {
-	if d < 0 {
-		b = append(b, '-')
-		d = -d
-	}
-	b = strconv.AppendInt(b, int64(d/time.Second), 10)
-	nanos := int64(d % time.Second)
-	if nanos == 0 {
-		return b
-	}
-	b = append(b, '.')
-	for unit := int64(1e8); nanos > 0; unit /= 10 {
-		b = append(b, byte('0'+nanos/unit))
-		nanos %= unit
-	}
-	return b
 }
 
 // appendString writes s as JSON.

@@ -44,20 +44,7 @@ func (w *workspace) generateJob(m *master, d *prices, j int) (best float64, fres
 	if w.node.must[j] {
 		best = math.Inf(-1)
 	}
-	pick := -1
-	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-		opt := &in.Opts[o]
-		if opt.Value <= best {
-			break
-		}
-		if d.dead[o] {
-			continue
-		}
-		if red := opt.Value - d.price(opt, d.unit); red > best {
-			best, pick = red, o
-			d.pick, d.split = d.split, d.pick
-		}
-	}
+	best, pick := d.choose(in, j, best)
 	if pick >= 0 && best > m.mu(j)+m.tol {
 		_, fresh = m.add(pick, d.pick)
 	}

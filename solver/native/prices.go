@@ -209,6 +209,26 @@ func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
 	return true
 }
 
+// choose finds job j's option of most reduced value above best, -1 if there is none, and leaves its
+// split in d.pick. Options are by falling value.
+func (d *prices) choose(in *pack.Instance, j int, best float64) (float64, int) {
+	pick := -1
+	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+		opt := &in.Opts[o]
+		if opt.Value <= best {
+			break
+		}
+		if d.dead[o] {
+			continue
+		}
+		if red := opt.Value - d.price(opt, d.unit); red > best {
+			best, pick = red, o
+			d.pick, d.split = d.split, d.pick
+		}
+	}
+	return best, pick
+}
+
 // evaluate returns the bound at lam and leaves its subgradient in grad.
 func (d *prices) evaluate() float64 {
 	in := d.in
@@ -219,20 +239,7 @@ func (d *prices) evaluate() float64 {
 		d.grad[i] = c
 	}
 	for j := range in.P.Jobs {
-		best, pick := 0.0, -1
-		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			opt := &in.Opts[o]
-			if opt.Value <= best {
-				break
-			}
-			if d.dead[o] {
-				continue
-			}
-			if red := opt.Value - d.price(opt, d.unit); red > best {
-				best, pick = red, o
-				d.pick, d.split = d.split, d.pick
-			}
-		}
+		best, pick := d.choose(in, j, 0)
 		if pick >= 0 {
 			sum += best
 			d.use(&in.Opts[pick])

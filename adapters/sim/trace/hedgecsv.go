@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hedgesched/hedge/adapters/sim/internal/seconds"
 )
 
 // Columns of hedge's own CSV.
@@ -102,7 +104,7 @@ func (p *hedgeCSV) next(job *Job) (string, error) {
 func tooSoon(job *Job) bool { return job.Deadline > 0 && job.Deadline < job.Runtime }
 
 func wantDeadline(job *Job) string {
-	return "seconds since submission, at least the runtime " + string(appendSeconds(nil, job.Runtime)) + ", or nothing"
+	return "seconds since submission, at least the runtime " + string(seconds.Append(nil, job.Runtime)) + ", or nothing"
 }
 
 const (
@@ -111,7 +113,7 @@ const (
 )
 
 func wantLater(last time.Duration) string {
-	return "a time not before " + string(appendSeconds(nil, last)) + ", the job's before"
+	return "a time not before " + string(seconds.Append(nil, last)) + ", the job's before"
 }
 
 // rest fills in what a job may have any number of.

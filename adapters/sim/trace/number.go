@@ -137,23 +137,3 @@ func duration[T text](s T) (time.Duration, bool) {
 	n, ok := decimal(s)
 	return time.Duration(n), ok && n >= 0
 }
-
-// appendSeconds writes d in seconds with as many decimals as it needs, so
-// that duration reads the same d back.
-func appendSeconds(b []byte, d time.Duration) []byte {
-	if d < 0 {
-		b = append(b, '-')
-		d = -d
-	}
-	b = strconv.AppendInt(b, int64(d/time.Second), 10)
-	frac := int64(d % time.Second)
-	if frac == 0 {
-		return b
-	}
-	b = append(b, '.')
-	for scale := int64(billion / 10); frac > 0; scale /= 10 {
-		b = append(b, byte('0'+frac/scale))
-		frac %= scale
-	}
-	return b
-}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/hedgesched/hedge/adapters/sim/internal/seconds"
 )
 
 // ErrJob means that a job cannot be written so that it would be read back.
@@ -99,15 +101,15 @@ func (c *CSVWriter) Write(job *Job) error {
 		return err
 	}
 	b := appendCSV(c.buf, job.ID)
-	b = appendSeconds(append(b, ','), job.Submit)
-	b = appendSeconds(append(b, ','), job.Runtime)
+	b = seconds.Append(append(b, ','), job.Submit)
+	b = seconds.Append(append(b, ','), job.Runtime)
 	b = strconv.AppendInt(append(b, ','), int64(job.Tasks), 10)
 	if b = append(b, ','); job.Wait >= 0 {
-		b = appendSeconds(b, job.Wait)
+		b = seconds.Append(b, job.Wait)
 	}
 	for _, d := range [...]time.Duration{job.Requested, job.Deadline} {
 		if b = append(b, ','); d > 0 {
-			b = appendSeconds(b, d)
+			b = seconds.Append(b, d)
 		}
 	}
 	c.buf = append(c.appendColumns(append(append(b, ','), job.Outcome...), job), '\n')
@@ -122,7 +124,7 @@ func (c *CSVWriter) appendColumns(b []byte, job *Job) []byte {
 			if i > 0 {
 				b = append(b, ' ')
 			}
-			b = appendSeconds(b, d)
+			b = seconds.Append(b, d)
 		}
 	}
 	for _, k := range c.columns.Demand {
@@ -213,24 +215,24 @@ func (c *JSONLWriter) Write(job *Job) error {
 		return err
 	}
 	b := appendJSON(append(c.buf[:0], `{"id":`...), job.ID)
-	b = appendSeconds(append(b, `,"submit_s":`...), job.Submit)
-	b = appendSeconds(append(b, `,"runtime_s":`...), job.Runtime)
+	b = seconds.Append(append(b, `,"submit_s":`...), job.Submit)
+	b = seconds.Append(append(b, `,"runtime_s":`...), job.Runtime)
 	b = strconv.AppendInt(append(b, `,"tasks":`...), int64(job.Tasks), 10)
 	if job.Wait >= 0 {
-		b = appendSeconds(append(b, `,"wait_s":`...), job.Wait)
+		b = seconds.Append(append(b, `,"wait_s":`...), job.Wait)
 	}
 	if job.Requested > 0 {
-		b = appendSeconds(append(b, `,"requested_s":`...), job.Requested)
+		b = seconds.Append(append(b, `,"requested_s":`...), job.Requested)
 	}
 	if job.Deadline > 0 {
-		b = appendSeconds(append(b, `,"deadline_s":`...), job.Deadline)
+		b = seconds.Append(append(b, `,"deadline_s":`...), job.Deadline)
 	}
 	if job.Outcome != Unknown {
 		b = appendJSON(append(b, `,"outcome":`...), string(job.Outcome))
 	}
 	for i, d := range job.TaskRuntimes {
 		b = append(b, next(i, `,"task_runtimes_s":[`)...)
-		b = appendSeconds(b, d)
+		b = seconds.Append(b, d)
 	}
 	if len(job.TaskRuntimes) > 0 {
 		b = append(b, ']')
