@@ -1,0 +1,2 @@
+// Package cbc is a backend of milp.
+package cbc

@@ -1,0 +1,2 @@
+// Package clp is a backend of milp.
+package clp

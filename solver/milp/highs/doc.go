@@ -1,0 +1,2 @@
+// Package highs is a backend of milp.
+package highs

@@ -1,0 +1,2 @@
+// Package lpsolve is a backend of milp.
+package lpsolve

@@ -1,0 +1,2 @@
+// Package ortools is a backend of milp.
+package ortools
