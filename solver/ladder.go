@@ -2,7 +2,9 @@ package solver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -26,10 +28,46 @@ type Rung struct {
 //
 // With a time limit or a deadline, every rung has a time limit: the last what is
 // left, and each of the others what leaves a tenth of it to those below, even if
-// it has to be abandoned for that.
-func Ladder(engines ...Solver) Solver { return &ladder{rungs: append([]Solver(nil), engines...)} }
+// it has to be abandoned for that. [Share] gives a rung less. The ladder is an
+// [io.Closer] that closes the rungs that are.
+func Ladder(engines ...Solver) Solver {
+	l := &ladder{}
+	for _, e := range engines {
+		r := rung{Solver: e, share: 1}
+		if s, ok := e.(*shared); ok {
+			r = rung{Solver: s.Solver, share: s.share}
+		}
+		l.rungs = append(l.rungs, r)
+	}
+	return l
+}
 
-type ladder struct{ rungs []Solver }
+// Share is engine as a rung of a [Ladder] that has at most this share of the ladder's whole time, more than 0 and at
+// most 1. It is engine everywhere else.
+func Share(engine Solver, share float64) Solver { return &shared{Solver: engine, share: share} }
+
+type shared struct {
+	Solver
+	share float64
+}
+
+type rung struct {
+	Solver
+	share float64
+}
+
+type ladder struct{ rungs []rung }
+
+// Close closes the rungs that can be closed.
+func (l *ladder) Close() error {
+	var errs []error
+	for _, r := range l.rungs {
+		if c, ok := r.Solver.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // Name is the rungs' names, joined by commas.
 func (l *ladder) Name() string {
@@ -49,8 +87,13 @@ func (l *ladder) Solve(ctx context.Context, p *Problem, opts Options, report fun
 	}
 	var above []Rung
 	var last *Solution
-	for i, e := range l.rungs {
-		sol, err := guard(ctx, e, p, l.share(ctx, opts, i), rungGrace, forward(e, report))
+	whole := time.Duration(0)
+	if deadline, ok := ctx.Deadline(); ok {
+		whole = time.Until(deadline)
+	}
+	for i, r := range l.rungs {
+		e := r.Solver
+		sol, err := guard(ctx, e, p, l.share(ctx, opts, i, whole), rungGrace, forward(e, report))
 		if err == nil && (len(sol.Choice) > 0 || len(p.Jobs) == 0 || sol.Stop == StopOptimal || sol.Stop == StopGap) {
 			sol.Fallback = append(above, sol.Fallback...)
 			return sol, nil
@@ -109,8 +152,8 @@ func (f failures) Unwrap() []error {
 	return errs
 }
 
-// share is opts with rung i's part of the time that is left.
-func (l *ladder) share(ctx context.Context, opts Options, i int) Options {
+// share is opts with rung i's part of the time that is left of the whole.
+func (l *ladder) share(ctx context.Context, opts Options, i int, whole time.Duration) Options {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return opts
@@ -118,6 +161,9 @@ func (l *ladder) share(ctx context.Context, opts Options, i int) Options {
 	left := time.Until(deadline)
 	if opts.Time = left; i < len(l.rungs)-1 {
 		opts.Time = max(left-left/10-Grace, left/2)
+	}
+	if share := l.rungs[i].share; share > 0 && share < 1 {
+		opts.Time = min(opts.Time, time.Duration(share*float64(whole)))
 	}
 	opts.Time = max(opts.Time, 1)
 	return opts

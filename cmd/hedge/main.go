@@ -3,18 +3,10 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/hedgesched/hedge/cmd/hedge/internal/cli"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/program"
+	"github.com/hedgesched/hedge/solver/engines"
 )
 
-func main() {
-	signal.Ignore(syscall.SIGPIPE) // a reader that went away is a failed write, not a silent death
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
-	stop()
-	os.Exit(code)
-}
+func main() { os.Exit(program.Main(engines.Builtin())) }

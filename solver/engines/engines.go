@@ -1,5 +1,9 @@
 // Package engines opens solving engines by name, for programs that let their
-// users choose: "native", "greedy", or a ladder of them, "native,greedy".
+// users choose: "native", "greedy", "milp+cbc", "milp+ortools://127.0.0.1:50051?solver=GSCIP", or a
+// ladder of them, "milp+cbc?share=0.5,native,greedy".
+//
+// [Builtin] has what needs neither a C compiler nor a big dependency. The others are modules of their own: a
+// program that wants one imports it and adds it to its set. Those that are known here but not in a program say so, and how to get them.
 package engines
 
 import (
@@ -10,11 +14,18 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/greedy"
+	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/native"
 )
 
-// ErrUnknown is returned for an engine name that is not known.
-var ErrUnknown = errors.New("engines: unknown engine")
+// Errors of engines that a program has not.
+var (
+	// ErrUnknown is returned for an engine name that is not known.
+	ErrUnknown = errors.New("engines: unknown engine")
+	// ErrMissing is returned for an engine that is known and not part of this program; it is wrapped in an OpenError,
+	// with how to get it.
+	ErrMissing = errors.New("engines: not part of this program")
+)
 
 // OpenError is an engine that is known and could not be opened: a program or a
 // library is missing, a server does not answer, an address is malformed.
@@ -37,13 +48,14 @@ type Info struct {
 	Name string
 	// Summary is one line about it.
 	Summary string
+	// Missing is how to get it if it is not part of the program, else "".
+	Missing string
 	// Caps is what it can do.
 	solver.Caps
 }
 
-// Opener makes an engine from spec, which is its name, or its name and an
-// address, as in name://host:port?option=value. It must be safe for concurrent use.
-type Opener func(spec string) (solver.Solver, error)
+// Opener makes an engine from what its string says. It must be safe for concurrent use.
+type Opener func(Spec) (solver.Solver, error)
 
 type engine struct {
 	info Info
@@ -62,6 +74,38 @@ func (s *Set) Add(info Info, open Opener) {
 	s.known[info.Name] = engine{info, open}
 }
 
+// AddBackend makes [milp.New] of what open returns known as milp+name, with the option splits: integer, now (only splits of options
+// that start now are whole in the model) or continuous; the plan is repaired to whole tasks where that was asked for. Open need not look at it;
+// exact is whether it proves optima, and options are those that it takes besides, with "://" if it takes an address.
+func (s *Set) AddBackend(name, summary string, exact bool, open func(Spec) (milp.Backend, error), options ...string) {
+	info := Info{Name: "milp+" + name, Summary: summary, Caps: solver.Caps{Exact: exact, Bound: true}}
+	s.Add(info, func(spec Spec) (solver.Solver, error) {
+		if err := spec.Only(append([]string{"splits"}, options...)...); err != nil {
+			return nil, err
+		}
+		var cfg milp.Config
+		switch splits := spec.Options.Get("splits"); splits {
+		case "", "integer":
+		case "now":
+			cfg.Relax = milp.RelaxLater
+		case "continuous":
+			cfg.Relax = milp.RelaxAll
+		default:
+			return nil, fmt.Errorf("%w %q: splits: found %q, expected integer, now or continuous", ErrSpec, spec.Text, splits)
+		}
+		b, err := open(spec)
+		if err != nil {
+			return nil, err
+		}
+		return milp.New(b, &cfg), nil
+	})
+}
+
+// addMissing makes an engine known that is not part of the program, with how to get it.
+func (s *Set) addMissing(info Info) {
+	s.Add(info, func(Spec) (solver.Solver, error) { return nil, fmt.Errorf("%w: %s", ErrMissing, info.Missing) })
+}
+
 // List returns the known engines by name.
 func (s *Set) List() []Info {
 	list := make([]Info, 0, len(s.known))
@@ -72,22 +116,15 @@ func (s *Set) List() []Info {
 	return list
 }
 
-// Open returns the engine that spec names: one name, or several separated by
-// commas for a [solver.Ladder]; a name may be followed by :// and an address. An
-// unknown or empty name is [ErrUnknown], with the names that are known; an engine
-// that cannot be had is an [*OpenError].
-func (s *Set) Open(spec string) (solver.Solver, error) {
+// Open returns the engine that text names: one, or several separated by commas for a [solver.Ladder], each as
+// [Parse] has it, where share=0.5 gives a rung at most half of the ladder's time ([solver.Share]). An unknown or empty name is
+// [ErrUnknown], with the names that are known; a malformed one is [ErrSpec]; an engine that cannot be had is an [*OpenError].
+func (s *Set) Open(text string) (solver.Solver, error) {
 	var rungs []solver.Solver
-	for _, one := range strings.Split(spec, ",") {
-		one = strings.TrimSpace(one)
-		name, _, _ := strings.Cut(one, "://")
-		known, ok := s.known[name]
-		if !ok {
-			return nil, fmt.Errorf("%w %q in %q; known are %s", ErrUnknown, name, spec, s.names())
-		}
-		e, err := known.open(one)
+	for _, one := range strings.Split(text, ",") {
+		e, err := s.open(strings.TrimSpace(one), text)
 		if err != nil {
-			return nil, &OpenError{Spec: one, Err: err}
+			return nil, err
 		}
 		rungs = append(rungs, e)
 	}
@@ -95,6 +132,50 @@ func (s *Set) Open(spec string) (solver.Solver, error) {
 		return rungs[0], nil
 	}
 	return solver.Ladder(rungs...), nil
+}
+
+// open opens one of the engines of text.
+func (s *Set) open(one, text string) (solver.Solver, error) {
+	spec, err := Parse(one)
+	if err != nil {
+		return nil, err
+	}
+	known, ok := s.known[spec.Name]
+	if !ok {
+		return nil, fmt.Errorf("%w %q in %q; known are %s", ErrUnknown, spec.Name, text, s.names())
+	}
+	share, err := spec.share()
+	if err != nil {
+		return nil, err
+	}
+	e, err := known.open(spec)
+	switch {
+	case errors.Is(err, ErrSpec):
+		return nil, err
+	case err != nil:
+		return nil, &OpenError{Spec: one, Err: err}
+	case share < 1 && one != text:
+		return solver.Share(e, share), nil
+	}
+	return e, nil
+}
+
+// Caps is what the engine that text names can do: of a ladder, what all its rungs can.
+func (s *Set) Caps(text string) (solver.Caps, error) {
+	all := solver.Caps{Exact: true, Bound: true, Deterministic: true}
+	for _, one := range strings.Split(text, ",") {
+		spec, err := Parse(strings.TrimSpace(one))
+		if err != nil {
+			return solver.Caps{}, err
+		}
+		known, ok := s.known[spec.Name]
+		if !ok {
+			return solver.Caps{}, fmt.Errorf("%w %q in %q; known are %s", ErrUnknown, spec.Name, text, s.names())
+		}
+		can := known.info.Caps
+		all = solver.Caps{Exact: all.Exact && can.Exact, Bound: all.Bound && can.Bound, Deterministic: all.Deterministic && can.Deterministic}
+	}
+	return all, nil
 }
 
 func (s *Set) names() string {
@@ -105,7 +186,8 @@ func (s *Set) names() string {
 	return strings.Join(names, ", ")
 }
 
-// Builtin returns a new set of the pure-Go engines, to which others may be added.
+// Builtin returns a new set of the pure-Go engines, to which others may be added. It knows the names of those that are
+// modules of their own.
 func Builtin() *Set {
 	s := &Set{}
 	s.Add(Info{Name: "greedy", Summary: "value per capacity, one pass; a millisecond or two, no bound",
@@ -114,21 +196,31 @@ func Builtin() *Set {
 	s.Add(Info{Name: "native", Summary: "exact linear relaxation, branch and price, local search; anytime, with a bound",
 		Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}},
 		local(func() solver.Solver { return native.New(nil) }))
+	for _, b := range []struct{ name, summary, command string }{
+		{"cbc", "COIN-OR CBC in the process", "hedge-full"},
+		{"clp", "COIN-OR CLP: linear relaxation, rounded by diving", "hedge-full"},
+		{"lpsolve", "lp_solve in the process", "hedge-full"},
+		{"highs", "HiGHS in the process, from its shared library", "hedge"},
+		{"ortools", "an OR-Tools service over gRPC: GSCIP, CP_SAT, HIGHS", "hedge"},
+	} {
+		s.addMissing(Info{Name: "milp+" + b.name, Summary: b.summary, Caps: solver.Caps{Exact: b.name != "clp", Bound: true},
+			Missing: fmt.Sprintf("the command %s has it (make %[1]s); a program imports github.com/hedgesched/hedge/solver/milp/%s and adds it to its set", b.command, b.name)})
+	}
 	return s
 }
 
 // local opens an engine that is part of the program and has no address.
 func local(open func() solver.Solver) Opener {
-	return func(spec string) (solver.Solver, error) {
-		if _, address, has := strings.Cut(spec, "://"); has {
-			return nil, fmt.Errorf("found the address %q, expected none", address)
+	return func(spec Spec) (solver.Solver, error) {
+		if err := spec.Only(); err != nil {
+			return nil, err
 		}
 		return open(), nil
 	}
 }
 
-// Open is Builtin().Open(spec).
-func Open(spec string) (solver.Solver, error) { return Builtin().Open(spec) }
+// Open is Builtin().Open(text).
+func Open(text string) (solver.Solver, error) { return Builtin().Open(text) }
 
 // List is Builtin().List().
 func List() []Info { return Builtin().List() }

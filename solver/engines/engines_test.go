@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
 	"github.com/hedgesched/hedge/solver/greedy"
+	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -27,15 +29,15 @@ func TestOpenUnknown(t *testing.T) {
 	for _, spec := range []string{"", "cplex", "native,", "native,cplex"} {
 		_, err := engines.Open(spec)
 		require.ErrorIs(t, err, engines.ErrUnknown, spec)
-		assert.ErrorContains(t, err, "greedy, native")
+		assert.ErrorContains(t, err, "greedy, milp+cbc, milp+clp, milp+highs, milp+lpsolve, milp+ortools, native")
 	}
 }
 
 // TestOpenWithAnAddress: engines outside the program need one, and may not be there.
 func TestOpenWithAnAddress(t *testing.T) {
 	s, away := engines.Builtin(), errors.New("no answer")
-	var asked []string
-	s.Add(engines.Info{Name: "milp+far"}, func(spec string) (solver.Solver, error) {
+	var asked []engines.Spec
+	s.Add(engines.Info{Name: "milp+far"}, func(spec engines.Spec) (solver.Solver, error) {
 		if asked = append(asked, spec); len(asked) > 1 {
 			return nil, away
 		}
@@ -44,7 +46,7 @@ func TestOpenWithAnAddress(t *testing.T) {
 	e, err := s.Open("milp+far://host:5?solver=x, native")
 	require.NoError(t, err)
 	assert.Equal(t, "greedy,native", e.Name())
-	assert.Equal(t, []string{"milp+far://host:5?solver=x"}, asked)
+	assert.Equal(t, []engines.Spec{{Text: "milp+far://host:5?solver=x", Name: "milp+far", Address: "host:5", Options: url.Values{"solver": {"x"}}}}, asked)
 
 	_, err = s.Open("native,milp+far")
 	var failed *engines.OpenError
@@ -52,22 +54,65 @@ func TestOpenWithAnAddress(t *testing.T) {
 	assert.Equal(t, "milp+far", failed.Spec)
 	require.ErrorIs(t, err, away)
 	assert.NotErrorIs(t, err, engines.ErrUnknown)
+}
 
-	_, err = s.Open("native://host")
+func TestBadStrings(t *testing.T) {
+	s := engines.Builtin()
+	s.AddBackend("none", "", true, func(engines.Spec) (milp.Backend, error) { return none{}, nil }, "colour")
+	for text, want := range map[string]string{
+		"native://host":                   `found the address "host", expected none`,
+		"native?splits=now":               "found the option splits, expected share",
+		"native?share=2":                  `share: found "2", expected a number above 0 and up to 1`,
+		"native?share=x,greedy":           `share: found "x"`,
+		"native?share=1&share=0.5":        "option share: found 2 values, expected one",
+		"native?%zz":                      "invalid URL escape",
+		"milp+none?splits=half":           `splits: found "half", expected integer, now or continuous`,
+		"milp+none?taste=sweet":           "found the option taste, expected splits, colour, share",
+		"greedy,milp+none://x?splits=now": `found the address "x"`,
+	} {
+		_, err := s.Open(text)
+		require.ErrorIs(t, err, engines.ErrSpec, text)
+		assert.ErrorContains(t, err, want, text)
+	}
+	e, err := s.Open("milp+none?splits=now&colour=red&share=0.3, greedy")
+	require.NoError(t, err)
+	assert.Equal(t, "milp+none,greedy", e.Name())
+}
+
+// none is a backend that solves nothing.
+type none struct{}
+
+func (none) Name() string    { return "none" }
+func (none) Caps() milp.Caps { return milp.Caps{Integer: true} }
+func (none) Solve(context.Context, *milp.Model, milp.Options) (*milp.Result, error) {
+	return nil, milp.ErrUnavailable
+}
+
+func TestAnEngineThatIsNotPartOfTheProgramSaysHowToGetIt(t *testing.T) {
+	_, err := engines.Open("native,milp+cbc")
+	var failed *engines.OpenError
 	require.ErrorAs(t, err, &failed)
-	assert.ErrorContains(t, err, `"host", expected none`)
+	require.ErrorIs(t, err, engines.ErrMissing)
+	assert.ErrorContains(t, err, "make hedge-full")
+	_, err = engines.Open("milp+ortools://127.0.0.1:1?solver=GSCIP")
+	require.ErrorIs(t, err, engines.ErrMissing)
+	assert.ErrorContains(t, err, "(make hedge)")
 }
 
 func TestListIsSortedAndOpens(t *testing.T) {
 	list := engines.List()
-	require.Len(t, list, 2)
+	require.NotEmpty(t, list)
 	for i, info := range list {
-		e, err := engines.Open(info.Name)
-		require.NoError(t, err)
-		assert.Equal(t, info.Name, e.Name())
 		if i > 0 {
 			assert.Less(t, list[i-1].Name, info.Name)
 		}
+		e, err := engines.Open(info.Name)
+		if info.Missing != "" {
+			require.ErrorIs(t, err, engines.ErrMissing)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, info.Name, e.Name())
 	}
 }
 

@@ -13,13 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/solver/engines"
 )
 
-// Streams are the program's standard streams.
-type Streams struct {
+// Host is what the program has: standard streams, and the engines that are part of it.
+type Host struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
+	// Engines are those that --engine can name.
+	Engines *engines.Set
 }
 
 // stdout names itself in errors.
@@ -35,7 +38,7 @@ func (s stdout) Write(b []byte) (int, error) {
 
 // Main runs the command line and returns the exit status. An error is one
 // line on s.Err.
-func Main(ctx context.Context, args []string, s Streams) int {
+func Main(ctx context.Context, args []string, s Host) int {
 	s.Out = stdout{s.Out}
 	root := newRoot(&s)
 	root.SetArgs(args)
@@ -62,7 +65,7 @@ func badInput(err error) bool {
 	return !errors.As(err, new(*failure)) || errors.Is(err, sim.ErrConfig) || errors.Is(err, sim.ErrJob)
 }
 
-func newRoot(s *Streams) *cobra.Command {
+func newRoot(s *Host) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hedge",
 		Short: "Cluster scheduling under uncertainty: predict, plan, simulate, compare",

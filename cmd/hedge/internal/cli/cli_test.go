@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver/engines"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -30,7 +32,7 @@ type ran struct {
 func hedge(t *testing.T, stdin string, args ...string) ran {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := Main(t.Context(), args, Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
+	code := Main(t.Context(), args, Host{In: strings.NewReader(stdin), Out: &out, Err: &err, Engines: engines.Builtin()})
 	return ran{code, out.String(), err.String()}
 }
 
@@ -352,7 +354,7 @@ func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 func TestAReaderThatWentAwayFailsTheWork(t *testing.T) {
 	for _, args := range [][]string{{"trace"}, {"trace", "--json"}, {"solve", "--engines"}} {
 		var err bytes.Buffer
-		assert.Equal(t, 1, Main(t.Context(), args, Streams{In: strings.NewReader(""), Out: full{}, Err: &err}))
+		assert.Equal(t, 1, Main(t.Context(), args, Host{In: strings.NewReader(""), Out: full{}, Err: &err, Engines: engines.Builtin()}))
 		assert.Equal(t, "hedge: stdout: broken pipe\n", err.String())
 	}
 }
@@ -441,7 +443,7 @@ func TestReportsAreSelfContained(t *testing.T) {
 }
 
 func TestEveryCommandHasHelpWithExamples(t *testing.T) {
-	for _, c := range newRoot(&Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}).Commands() {
+	for _, c := range newRoot(&Host{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Engines: engines.Builtin()}).Commands() {
 		assert.NotEmpty(t, c.Example, c.Name())
 		assert.NotEmpty(t, c.Short, c.Name())
 		assert.Equal(t, 0, hedge(t, "", c.Name(), "--help").code)

@@ -25,7 +25,7 @@ func (f *simulation) add(cmd *cobra.Command) {
 }
 
 // run simulates what the flags say. Doc makes the command's document.
-func (f *simulation) run(cmd *cobra.Command, s *Streams, doc func(*experiment.Document) any) error {
+func (f *simulation) run(cmd *cobra.Command, s *Host, doc func(*experiment.Document) any) error {
 	if err := f.finish(); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (f *simulation) checkReport(cmd *cobra.Command) error {
 	return f.outputs.check()
 }
 
-func newCompare(s *Streams) *cobra.Command {
+func newCompare(s *Host) *cobra.Command {
 	var f simulation
 	cmd := &cobra.Command{
 		Use:   "compare",
@@ -98,7 +98,7 @@ func seedIntoSeeds(cmd *cobra.Command, f *workloadFlags) error {
 	return nil
 }
 
-func newSimulate(s *Streams) *cobra.Command {
+func newSimulate(s *Host) *cobra.Command {
 	var f simulation
 	cmd := &cobra.Command{
 		Use:   "simulate",
@@ -124,7 +124,7 @@ With --log it leaves a decision log from which every figure can be computed agai
 }
 
 // runSpec reads the log and runs the experiment under a progress bar.
-func runSpec(ctx context.Context, s *Streams, spec *experiment.Spec) (*experiment.Document, error) {
+func runSpec(ctx context.Context, s *Host, spec *experiment.Spec) (*experiment.Document, error) {
 	log, err := experiment.ReadLog(spec.Trace, spec.Format, s.In)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func runSpec(ctx context.Context, s *Streams, spec *experiment.Spec) (*experimen
 	if log.Reordered > 0 {
 		note(s, "%s: %d jobs stood out of order and were sorted", log.Name, log.Reordered)
 	}
-	plan, err := experiment.Prepare(log, spec)
+	plan, err := experiment.Prepare(log, spec, s.Engines)
 	if err != nil {
 		return nil, err
 	}

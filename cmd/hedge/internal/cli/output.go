@@ -27,7 +27,7 @@ func (o *outputs) add(cmd *cobra.Command) {
 func (o *outputs) check() error { return outputDirectory("--report", o.report) }
 
 // emit writes the report, if there is to be one, and then the document or the tables.
-func (o *outputs) emit(s *Streams, doc any, report func(path string) error, tables func(io.Writer) error) error {
+func (o *outputs) emit(s *Host, doc any, report func(path string) error, tables func(io.Writer) error) error {
 	if o.report != "" {
 		path := filepath.Join(o.report, "index.html")
 		if err := report(path); err != nil {
@@ -50,6 +50,6 @@ func writeJSON(w io.Writer, doc any) error {
 }
 
 // note writes one line of information to stderr.
-func note(s *Streams, format string, args ...any) {
+func note(s *Host, format string, args ...any) {
 	fmt.Fprintf(s.Err, "hedge: "+format+"\n", args...)
 }

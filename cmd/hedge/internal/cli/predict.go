@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 )
 
-func newPredict(s *Streams) *cobra.Command {
+func newPredict(s *Host) *cobra.Command {
 	var f logFlags
 	var train float64
 	var names string

@@ -27,7 +27,7 @@ type replayed struct {
 	Run     decisionlog.Metrics `json:"run"`
 }
 
-func newReplay(s *Streams) *cobra.Command {
+func newReplay(s *Host) *cobra.Command {
 	var asJSON bool
 	var o decisionlog.Options
 	cmd := &cobra.Command{

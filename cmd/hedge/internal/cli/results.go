@@ -24,7 +24,7 @@ type resultsFlags struct {
 	fresh, mix                                      bool
 }
 
-func newResults(s *Streams) *cobra.Command {
+func newResults(s *Host) *cobra.Command {
 	var f workloadFlags
 	var r resultsFlags
 	cmd := &cobra.Command{
@@ -73,7 +73,7 @@ func (r *resultsFlags) add(cmd *cobra.Command) {
 }
 
 // write runs the plan under a progress bar and writes the page.
-func (r *resultsFlags) write(ctx context.Context, s *Streams, plan *results.Plan) error {
+func (r *resultsFlags) write(ctx context.Context, s *Host, plan *results.Plan) error {
 	var bar *progress
 	plan.Step = func(done, total int, what string) {
 		if bar == nil {
@@ -99,7 +99,7 @@ func (r *resultsFlags) write(ctx context.Context, s *Streams, plan *results.Plan
 // perLog are the flags of workloads that results has for each log, within --traces.
 var perLog = []string{"trace", "format", "train", "tasks-per-node", "log"}
 
-func (r *resultsFlags) plan(s *Streams, f *workloadFlags) (*results.Plan, error) {
+func (r *resultsFlags) plan(s *Host, f *workloadFlags) (*results.Plan, error) {
 	for _, name := range perLog {
 		if f.flags.Changed(name) {
 			return nil, fmt.Errorf("--%s: found with hedge results, expected in --traces", name)
@@ -108,7 +108,7 @@ func (r *resultsFlags) plan(s *Streams, f *workloadFlags) (*results.Plan, error)
 	if err := errors.Join(f.finish(), outputFile("--out", r.out), outputDirectory("--cache", r.cache)); err != nil {
 		return nil, err
 	}
-	p := &results.Plan{Base: f.spec, Cache: r.cache, Fresh: r.fresh, Mix: r.mix, Commit: r.commit, Machine: machine(), Now: time.Now,
+	p := &results.Plan{Base: f.spec, Engines: s.Engines, Cache: r.cache, Fresh: r.fresh, Mix: r.mix, Commit: r.commit, Machine: machine(), Now: time.Now,
 		Command: commandLine(os.Args[1:]), Tell: func(what string) { note(s, "%s", what) }}
 	if p.Commit == "" {
 		p.Commit = commit()
@@ -134,7 +134,7 @@ func (r *resultsFlags) plan(s *Streams, f *workloadFlags) (*results.Plan, error)
 }
 
 // logs fills in the logs of the plan and which of them the sweeps run on.
-func (r *resultsFlags) logs(s *Streams, p *results.Plan) error {
+func (r *resultsFlags) logs(s *Host, p *results.Plan) error {
 	var err error
 	file, isFile := strings.CutPrefix(r.traces, "@")
 	switch {

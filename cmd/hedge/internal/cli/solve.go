@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/solver"
-	"github.com/hedgesched/hedge/solver/engines"
 )
 
 // solveFlags are the flags of hedge solve.
@@ -24,7 +23,7 @@ type solveFlags struct {
 	json, list                   bool
 }
 
-func newSolve(s *Streams) *cobra.Command {
+func newSolve(s *Host) *cobra.Command {
 	var f solveFlags
 	cmd := &cobra.Command{
 		Use:   "solve",
@@ -61,11 +60,11 @@ summed value is largest, and prints the plan with a proven bound where the engin
 	return cmd
 }
 
-func (f *solveFlags) run(cmd *cobra.Command, s *Streams) error {
+func (f *solveFlags) run(cmd *cobra.Command, s *Host) error {
 	if err := f.finish(cmd); err != nil {
 		return err
 	}
-	engine, err := engines.Open(f.engine)
+	engine, err := s.Engines.Open(f.engine)
 	if err != nil {
 		return fmt.Errorf("--engine: %w", err)
 	}
@@ -137,7 +136,7 @@ func readProblem(path string, stdin io.Reader) (*solver.Problem, error) {
 	return p, nil
 }
 
-func (f *solveFlags) emit(s *Streams, p *solver.Problem, sol *solver.Solution) error {
+func (f *solveFlags) emit(s *Host, p *solver.Problem, sol *solver.Solution) error {
 	doc := solutionDocument(sol)
 	if f.out != "" && f.out != "-" {
 		if err := writeFile(f.out, doc); err != nil {

@@ -234,14 +234,20 @@ type engineInfo struct {
 	Exact         bool   `json:"exact"`
 	Bound         bool   `json:"bound"`
 	Deterministic bool   `json:"deterministic"`
+	Missing       string `json:"missing,omitempty"`
 }
 
-func listEngines(s *Streams, asJSON bool) error {
+func listEngines(s *Host, asJSON bool) error {
 	var infos []engineInfo
 	var rows []table.Row
+	var absent []engines.Info
 	yes := map[bool]string{true: "yes", false: "no"}
-	for _, e := range engines.List() {
-		infos = append(infos, engineInfo{e.Name, e.Summary, e.Exact, e.Bound, e.Deterministic})
+	for _, e := range s.Engines.List() {
+		infos = append(infos, engineInfo{e.Name, e.Summary, e.Exact, e.Bound, e.Deterministic, e.Missing})
+		if e.Missing != "" {
+			absent = append(absent, e)
+			continue
+		}
 		rows = append(rows, table.Row{e.Name, yes[e.Exact], yes[e.Bound], yes[e.Deterministic], e.Summary})
 	}
 	if asJSON {
@@ -251,6 +257,10 @@ func listEngines(s *Streams, asJSON bool) error {
 	p.table(table.Row{"engine", "exact", "bound", "deterministic", "what it is"}, rows...)
 	p.line("")
 	p.line("exact: proves small problems optimal; bound: gives proven upper bounds; deterministic: --work alone fixes the plan")
-	p.line("Several names are a ladder, native,greedy: the first that gives a plan answers.")
+	p.line("Several names are a ladder, milp+highs?share=0.5,native: the first that gives a plan answers, and share bounds its part of the time.")
+	p.line("The milp engines take splits=integer, now or continuous, for the model; the plan has whole tasks where --splits says so.")
+	for _, e := range absent {
+		p.line("%s is not part of this program: %s", e.Name, e.Missing)
+	}
 	return failed(p.to(s.Out))
 }

@@ -32,7 +32,7 @@ func (f *logFlags) check() error {
 	return f.outputs.check()
 }
 
-func newTrace(s *Streams) *cobra.Command {
+func newTrace(s *Host) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
 		Use:   "trace",

@@ -70,7 +70,9 @@ type Planning struct {
 	WindowS float64 `json:"window_s"`
 	SlotS   float64 `json:"slot_s"`
 	Budget  float64 `json:"budget"`
-	Work    int64   `json:"work_per_cycle"`
+	// Work limits engines whose plans work alone fixes, Time the others; the one that does not is 0.
+	Work  int64   `json:"work_per_cycle"`
+	TimeS float64 `json:"time_per_cycle_s"`
 }
 
 // Run is one policy on one seed's workload.
@@ -133,5 +135,5 @@ func demands(log *trace.Log) []string {
 
 func (s *Spec) planningDocument(window, slot time.Duration) Planning {
 	return Planning{Engine: s.Engine, CycleS: s.Cycle.Seconds(), WindowS: window.Seconds(), SlotS: slot.Seconds(),
-		Budget: s.Budget, Work: s.workPerCycle()}
+		Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle(s.Cycle).Seconds()}
 }

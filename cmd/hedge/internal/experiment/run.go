@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,10 +32,18 @@ const workPerSecond = 1e6
 
 // workPerCycle is Work, or what the budget share of a cycle is worth if that is less.
 func (s *Spec) workPerCycle() int64 {
-	if s.Cycle == 0 {
+	if s.Cycle == 0 || s.Work == 0 {
 		return s.Work
 	}
 	return max(1, min(s.Work, int64(s.Budget*s.Cycle.Seconds()*workPerSecond)))
+}
+
+// timePerCycle is the budget share of a cycle, for engines that no work limits; 0 for the others.
+func (s *Spec) timePerCycle(cycle time.Duration) time.Duration {
+	if s.Work > 0 {
+		return 0
+	}
+	return max(1, time.Duration(s.Budget*float64(cycle)))
 }
 
 // Experiment is a prepared comparison.
@@ -42,12 +51,13 @@ type Experiment struct {
 	spec  Spec
 	log   *trace.Log
 	seeds []*trained
+	known *engines.Set
 }
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
-func Prepare(log *trace.Log, spec *Spec) (*Experiment, error) {
-	e := &Experiment{spec: *spec, log: log}
-	if _, err := engines.Open(spec.Engine); err != nil {
+func Prepare(log *trace.Log, spec *Spec, known *engines.Set) (*Experiment, error) {
+	e := &Experiment{spec: *spec, log: log, known: known}
+	if err := e.tryEngine(); err != nil {
 		return nil, fmt.Errorf("--engine: %w", err)
 	}
 	template, err := spec.workloadSpec()
@@ -132,6 +142,26 @@ func (e *Experiment) planAhead() (window, slot time.Duration) {
 	return window, slot
 }
 
+// tryEngine says whether the engine can be had, and sets how solving is limited: by work where that alone fixes the plan, else
+// by time.
+func (e *Experiment) tryEngine() error {
+	can, err := e.known.Caps(e.spec.Engine)
+	if err != nil {
+		return err
+	}
+	if !can.Deterministic {
+		e.spec.Work = 0
+	}
+	engine, err := e.known.Open(e.spec.Engine)
+	if err != nil {
+		return err
+	}
+	if c, ok := engine.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
 // policy makes a fresh policy by name.
 func (e *Experiment) policy(name string, window, slot time.Duration) (sched.Policy, error) {
 	switch name {
@@ -148,12 +178,12 @@ func (e *Experiment) policy(name string, window, slot time.Duration) (sched.Poli
 	if err != nil {
 		return nil, err
 	}
-	if c.Solver, err = engines.Open(e.spec.Engine); err != nil {
+	if c.Solver, err = e.known.Open(e.spec.Engine); err != nil {
 		return nil, err
 	}
 	c.Window, c.Slot = window, slot
 	c.Cycle = cmp.Or(e.spec.Cycle, c.Cycle)
-	c.Options.Work = e.spec.workPerCycle()
+	c.Options.Work, c.Options.Time = e.spec.workPerCycle(), e.spec.timePerCycle(c.Cycle)
 	began := time.Now()
 	c.Stopwatch = func() time.Duration { return time.Since(began) }
 	return threesigma.New(c)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/solver/engines"
 )
 
 // Sections are the parts of the page, in its order.
@@ -46,6 +47,8 @@ type Plan struct {
 	// Only are the sections to run; others are written from what is kept.
 	Only []string
 	Base experiment.Spec
+	// Engines are those that Base can name.
+	Engines *engines.Set
 	// Cache is the directory of finished cells; Fresh runs them again. Mix accepts cells of other
 	// commits, which the page then names.
 	Cache      string

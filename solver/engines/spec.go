@@ -1,0 +1,80 @@
+package engines
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Spec is what one engine's part of a string says: NAME[:VARIANT][://ADDRESS][?KEY=VALUE&...].
+type Spec struct {
+	// Text is the whole of it.
+	Text string
+	// Name is the engine's name, with the variant if it has one: "milp+process:cbc".
+	Name string
+	// Address follows "://".
+	Address string
+	// Options follow "?". The registry itself knows share (of a ladder's time).
+	Options url.Values
+}
+
+// ErrSpec is a string that does not say what engine is meant, or an option that the engine does not have.
+var ErrSpec = errors.New("engines: bad engine string")
+
+// Parse takes one engine's string apart.
+func Parse(text string) (Spec, error) {
+	s := Spec{Text: text, Name: text}
+	if head, query, ok := strings.Cut(text, "?"); ok {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			return s, fmt.Errorf("%w %q: %w", ErrSpec, text, err)
+		}
+		for _, key := range sorted(values) {
+			if n := len(values[key]); n > 1 {
+				return s, fmt.Errorf("%w %q: option %s: found %d values, expected one", ErrSpec, text, key, n)
+			}
+		}
+		s.Name, s.Options = head, values
+	}
+	s.Name, s.Address, _ = strings.Cut(s.Name, "://")
+	return s, nil
+}
+
+// Only says whether s has no options but those listed, and no address unless the list has "://".
+func (s Spec) Only(options ...string) error {
+	if s.Address != "" && !slices.Contains(options, "://") {
+		return fmt.Errorf("%w %q: found the address %q, expected none", ErrSpec, s.Text, s.Address)
+	}
+	for _, key := range sorted(s.Options) {
+		if key != "share" && !slices.Contains(options, key) {
+			known := slices.DeleteFunc(slices.Clone(options), func(o string) bool { return o == "://" })
+			return fmt.Errorf("%w %q: found the option %s, expected %s", ErrSpec, s.Text, key, strings.Join(append(known, "share"), ", "))
+		}
+	}
+	return nil
+}
+
+// share is the part of a ladder's time that s asks for, 1 if it does not say.
+func (s Spec) share() (float64, error) {
+	text := s.Options.Get("share")
+	if text == "" {
+		return 1, nil
+	}
+	share, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(share > 0 && share <= 1) {
+		return 0, fmt.Errorf("%w %q: share: found %q, expected a number above 0 and up to 1", ErrSpec, s.Text, text)
+	}
+	return share, nil
+}
+
+func sorted(values url.Values) []string {
+	keys := make([]string, 0, len(values))
+	for key := range values {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,391 @@
+package milp
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// Relax says which splits of gangs over partitions a [Placement]'s model leaves continuous, though
+// the plan must have whole tasks: the model is solved faster, its bound still holds, and the plan is repaired.
+type Relax int
+
+// What may be relaxed: nothing, the splits of options that start later, or all splits.
+const (
+	RelaxNone Relax = iota
+	RelaxLater
+	RelaxAll
+)
+
+// Placement is a placement problem as a model (3Sigma, section 4.3.3): a binary variable for each option and each
+// running job that may be preempted, a variable for the tasks in each partition of an option that has more than one, a row for each job
+// (at most one option), each such option (its tasks add up) and each partition, resource and slot (capacity, preemption credited).
+// Options that cannot fit, terms that are next to nothing and rows that cannot bind are left out.
+//
+// It is not safe for concurrent use.
+type Placement struct {
+	// Model is to be maximised; its objective is the plan's. It must not be changed.
+	Model *Model
+
+	in     pack.Instance
+	st     pack.State
+	pre    pack.Preemptor
+	choose []int32 // variable of in.Opts[o], -1 if it is left out
+	tasks  []int32 // variable of in.Part[i], -1 where the option's own stands for it or where it cannot be used
+	stop   []int32 // variable of running job m
+	split  []float64
+	rest   []float64
+	byJob  []int
+}
+
+// Compile makes p's model. Splits says which options' splits must be whole tasks in a plan, and relax which of them need
+// not be in the model. An invalid p is [solver.ErrInvalid].
+func Compile(p *solver.Problem, splits solver.Splits, relax Relax) (*Placement, error) {
+	if err := solver.Validate(p); err != nil {
+		return nil, err
+	}
+	c := &Placement{Model: &Model{Maximize: true}}
+	c.in.Load(p, splits)
+	c.st.Reset(&c.in)
+	c.pre.Reset(&c.in)
+	c.addVars(relax)
+	c.addJobs()
+	c.addCapacity()
+	return c, nil
+}
+
+// usable is which of option o's partitions can hold a task of it.
+func (c *Placement) usable(o *pack.Option) (n int) {
+	for i := o.P0; i < o.P1; i++ {
+		if c.in.Limit[i] > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Placement) addVars(relax Relax) {
+	in, m := &c.in, c.Model
+	c.choose, c.tasks = make([]int32, len(in.Opts)), make([]int32, len(in.Part))
+	c.stop = make([]int32, len(in.P.Running))
+	m.Grow(len(in.Opts)+len(in.Part)+len(in.P.Running), len(in.P.Jobs)+len(in.Opts)+in.Rows, 4*len(in.Part))
+	for i := range c.tasks {
+		c.tasks[i] = -1
+	}
+	for k := range in.Opts {
+		o := &in.Opts[k]
+		c.choose[k] = -1
+		if o.Dead {
+			continue
+		}
+		c.choose[k] = int32(m.AddVar(Var{Name: fmt.Sprintf("choose_%d_%d", o.Job, o.Index), Upper: 1, Cost: o.Value, Integer: true}))
+		if c.usable(o) < 2 {
+			continue
+		}
+		whole := o.Whole && (relax == RelaxNone || relax == RelaxLater && o.Start == 0)
+		for i := o.P0; i < o.P1; i++ {
+			if in.Limit[i] > 0 {
+				c.tasks[i] = int32(m.AddVar(Var{Name: fmt.Sprintf("tasks_%d_%d_%d", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i], Integer: whole}))
+			}
+		}
+	}
+	for r := range c.stop {
+		c.stop[r] = int32(m.AddVar(Var{Name: fmt.Sprintf("preempt_%d", r), Upper: 1, Cost: -in.P.Running[r].PreemptCost, Integer: true}))
+	}
+}
+
+// addJobs adds a row for each job, and one for each option that is split.
+func (c *Placement) addJobs() {
+	in, m := &c.in, c.Model
+	var index []int32
+	var value []float64
+	for j := range in.P.Jobs {
+		index, value = index[:0], value[:0]
+		for k := in.JobOpts[j]; k < in.JobOpts[j+1]; k++ {
+			if c.choose[k] >= 0 {
+				index, value = append(index, c.choose[k]), append(value, 1)
+			}
+		}
+		if len(index) > 1 {
+			m.AddRow(Row{Name: fmt.Sprintf("job_%d", j), Lower: math.Inf(-1), Upper: 1, Index: index, Value: value})
+		}
+	}
+	for k := range in.Opts {
+		o := &in.Opts[k]
+		index, value = index[:0], value[:0]
+		for i := o.P0; i < o.P1; i++ {
+			if c.tasks[i] >= 0 {
+				index, value = append(index, c.tasks[i]), append(value, 1)
+			}
+		}
+		if len(index) > 0 {
+			index, value = append(index, c.choose[k]), append(value, -o.Count)
+			m.AddRow(Row{Name: fmt.Sprintf("gang_%d_%d", o.Job, o.Index), Index: index, Value: value})
+		}
+	}
+}
+
+// entry is one variable's use of a capacity row; most is the largest it can take there.
+type entry struct {
+	v      int32
+	amount float64
+	most   float64
+}
+
+// negligible is the use, relative to a row's capacity, that is left out of it: a thousand of such stay within
+// what a plan may exceed a row by.
+const negligible = 1e-10
+
+func (c *Placement) addCapacity() {
+	in := &c.in
+	begin, entries := c.entries()
+	var index []int32
+	var value []float64
+	for row := range in.Rows {
+		mine := entries[begin[row]:begin[row+1]]
+		largest, most := 0.0, 0.0
+		for _, e := range mine {
+			if e.amount > 0 {
+				largest, most = max(largest, e.amount), most+e.most
+			}
+		}
+		if most <= in.Cap[row] {
+			continue
+		}
+		// The largest use becomes 1 to 2, so that a solver's absolute tolerance is small beside a task.
+		_, exponent := math.Frexp(largest)
+		scale := math.Ldexp(1, 1-exponent)
+		index, value = index[:0], value[:0]
+		for _, e := range mine {
+			if e.amount < 0 || e.most > negligible*in.Cap[row] {
+				index, value = append(index, e.v), append(value, e.amount*scale)
+			}
+		}
+		t, r, x := row%in.T, row/in.T%in.R, row/in.T/in.R
+		c.Model.AddRow(Row{Name: fmt.Sprintf("room_%d_%d_%d", x, r, t), Lower: math.Inf(-1), Upper: in.Cap[row] * scale, Index: index, Value: value})
+	}
+}
+
+// entries is what all variables take of all rows: row's are entries[begin[row]:begin[row+1]].
+func (c *Placement) entries() (begin []int, entries []entry) {
+	in := &c.in
+	begin = make([]int, in.Rows+1)
+	c.each(func(row int, _ entry) { begin[row+1]++ })
+	for row := range in.Rows {
+		begin[row+1] += begin[row]
+	}
+	entries = make([]entry, begin[in.Rows])
+	fill := append([]int(nil), begin...)
+	c.each(func(row int, e entry) {
+		entries[fill[row]] = e
+		fill[row]++
+	})
+	return begin, entries
+}
+
+// each calls add with every row's every entry.
+func (c *Placement) each(add func(row int, e entry)) {
+	in := &c.in
+	for k := range in.Opts {
+		o := &in.Opts[k]
+		if c.choose[k] < 0 {
+			continue
+		}
+		for i := o.P0; i < o.P1; i++ {
+			v, times, most := c.tasks[i], 1.0, in.Limit[i]
+			if v < 0 && in.Limit[i] > 0 {
+				v, times, most = c.choose[k], o.Count, 1
+			}
+			if v < 0 {
+				continue
+			}
+			for _, d := range o.Demand {
+				lo := (in.Part[i]*in.R+d.R)*in.T + o.Start
+				for t, u := range o.Usage {
+					if amount := times * d.D * u; amount > 0 {
+						add(lo+t, entry{v: v, amount: amount, most: amount * most})
+					}
+				}
+			}
+		}
+	}
+	for m, v := range c.stop {
+		for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
+			add(in.RunRow[i], entry{v: v, amount: -in.RunAmt[i]})
+		}
+	}
+}
+
+// Start is the problem's hint as a point to begin from, nil if nothing of it fits. What does not fit of it is left out.
+func (c *Placement) Start() []float64 {
+	hint := c.in.P.Hint
+	if len(hint) == 0 {
+		return nil
+	}
+	c.st.Reset(&c.in)
+	placed := false
+	for j := range c.in.P.Jobs {
+		index, ok := hint[c.in.P.Jobs[j].ID]
+		for k := c.in.JobOpts[j]; ok && k < c.in.JobOpts[j+1]; k++ {
+			if c.in.Opts[k].Index == index && c.st.TryPlace(k) {
+				placed = true
+				break
+			}
+		}
+	}
+	if !placed {
+		return nil
+	}
+	return c.point()
+}
+
+// point is the plan in st as a point of the model.
+func (c *Placement) point() []float64 {
+	x := make([]float64, c.Model.Vars())
+	for j, k := range c.st.Choice {
+		if k < 0 {
+			continue
+		}
+		o := &c.in.Opts[k]
+		x[c.choose[k]] = 1
+		for i := o.P0; i < o.P1; i++ {
+			if c.tasks[i] >= 0 {
+				x[c.tasks[i]] = c.st.Split[j*c.in.MaxParts+i-o.P0]
+			}
+		}
+	}
+	for m, on := range c.st.Preempted {
+		if on {
+			x[c.stop[m]] = 1
+		}
+	}
+	return x
+}
+
+// Plan is point x of the model as a plan that keeps every rule of the problem: splits that are not whole are rounded, what then
+// does not fit is left out, and what still fits is put in, the most valuable first. For a point that is feasible and
+// whole, the plan is worth at least its objective, to rounding.
+func (c *Placement) Plan(x []float64) *solver.Solution {
+	in, st := &c.in, &c.st
+	st.Reset(in)
+	for m, v := range c.stop {
+		if x[v] > 0.5 {
+			st.Preempt(m)
+		}
+	}
+	c.split = pack.Resize(c.split, in.MaxParts)
+	for j := range in.P.Jobs {
+		if k := c.chosen(j, x); k >= 0 && c.round(k, x) {
+			st.Place(k, c.split)
+		}
+	}
+	st.Settle()
+	c.complete(x)
+	st.Spare(c.pre.ByCost)
+	if !st.Settle() {
+		st.Spare(c.pre.ByCost)
+	}
+	return st.Solution("", solver.StopIterations)
+}
+
+// chosen is the option that x gives job j, -1 if it has less than half of any.
+func (c *Placement) chosen(j int, x []float64) int {
+	best, most := -1, 0.5
+	for k := c.in.JobOpts[j]; k < c.in.JobOpts[j+1]; k++ {
+		if v := c.choose[k]; v >= 0 && x[v] >= most {
+			best, most = k, x[v]
+		}
+	}
+	return best
+}
+
+// round makes option k's split in x add up to the gang, of whole tasks if it must be, and reports whether that can be.
+func (c *Placement) round(k int, x []float64) bool {
+	in, o := &c.in, &c.in.Opts[k]
+	split := c.split[:o.P1-o.P0]
+	c.rest = pack.Resize(c.rest, len(split))
+	sum := 0.0
+	for i := range split {
+		switch v := c.tasks[o.P0+i]; {
+		case v >= 0:
+			split[i] = min(max(x[v], 0), in.Limit[o.P0+i])
+		case in.Limit[o.P0+i] > 0:
+			split[i] = o.Count
+		default:
+			split[i] = 0
+		}
+		c.rest[i] = 0
+		if o.Whole {
+			down := math.Floor(split[i] + 1e-6)
+			c.rest[i], split[i] = split[i]-down, down
+		}
+		sum += split[i]
+	}
+	if sum <= 0 {
+		return false
+	}
+	if !o.Whole {
+		for i := range split {
+			split[i] *= o.Count / sum
+		}
+		return true
+	}
+	return c.level(o, split, o.Count-sum)
+}
+
+// level adds left tasks to split, or takes them off, where rounding has taken the most off, or the least.
+func (c *Placement) level(o *pack.Option, split []float64, left float64) bool {
+	step := math.Copysign(1, left)
+	for ; math.Abs(left) > 0.5; left -= step {
+		best := -1
+		for i, rest := range c.rest {
+			to := split[i] + step
+			if to >= 0 && to <= c.in.Limit[o.P0+i] && (best < 0 || step*rest > step*c.rest[best]) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return false
+		}
+		split[best] += step
+		c.rest[best] -= step
+	}
+	return true
+}
+
+// complete puts jobs that are not in the plan in where they fit: those that x has parts of first, by the size of the
+// part, then the others, by value.
+func (c *Placement) complete(x []float64) {
+	in := &c.in
+	c.byJob = c.byJob[:0]
+	share := make([]float64, len(in.P.Jobs))
+	for j, k := range c.st.Choice {
+		if k >= 0 || in.JobOpts[j] == in.JobOpts[j+1] {
+			continue
+		}
+		c.byJob = append(c.byJob, j)
+		for k := in.JobOpts[j]; k < in.JobOpts[j+1]; k++ {
+			if v := c.choose[k]; v >= 0 {
+				share[j] += x[v]
+			}
+		}
+		share[j] = math.Round(share[j] * 1e6)
+	}
+	slices.SortStableFunc(c.byJob, func(a, b int) int {
+		if d := cmp.Compare(share[b], share[a]); d != 0 {
+			return d
+		}
+		return cmp.Compare(in.Opts[in.JobOpts[b]].Value, in.Opts[in.JobOpts[a]].Value)
+	})
+	for _, j := range c.byJob {
+		for k := in.JobOpts[j]; k < in.JobOpts[j+1]; k++ {
+			if c.st.TryPlace(k) {
+				break
+			}
+		}
+	}
+}

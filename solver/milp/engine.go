@@ -1,0 +1,142 @@
+package milp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/solver"
+)
+
+// Config is what [New] may be told. The zero value is ready.
+type Config struct {
+	// Relax leaves splits of the model continuous; see [Relax].
+	Relax Relax
+	// Log is given the backend's own words, line by line, if it has any.
+	Log func(line string)
+}
+
+// Engine solves placement problems by a [Backend]: it compiles them to a model and makes plans of its points. It
+// implements [solver.Solver], and is safe for concurrent use as far as its backend is.
+type Engine struct {
+	backend Backend
+	cfg     Config
+}
+
+// New returns an engine on b; cfg may be nil.
+func New(b Backend, cfg *Config) *Engine {
+	e := &Engine{backend: b}
+	if cfg != nil {
+		e.cfg = *cfg
+	}
+	return e
+}
+
+// Name is "milp+" and the backend's name.
+func (e *Engine) Name() string { return "milp+" + e.backend.Name() }
+
+// Caps is what the engine can do with its backend.
+func (e *Engine) Caps() solver.Caps {
+	can := e.backend.Caps()
+	return solver.Caps{Exact: can.Integer && e.cfg.Relax == RelaxNone, Bound: true}
+}
+
+// Close closes the backend, if it can be closed.
+func (e *Engine) Close() error {
+	if c, ok := e.backend.(interface{ Close() error }); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// reserve is kept of a time limit for the way back, from a point to a plan.
+const reserve = 10 * time.Millisecond
+
+// Solve implements [solver.Solver]. Generic solvers know no units of work, so that Options.Work is a time limit here:
+// a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the backend, and the
+// problem's hint is its start. It stops with [solver.StopIterations] where a heuristic backend is at its end, and where a
+// plan is worth less than the model's optimum because splits were relaxed.
+func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+	c, err := Compile(p, opts.Splits, e.cfg.Relax)
+	if err != nil {
+		return nil, err
+	}
+	var best *solver.Solution
+	keep := func(x []float64) {
+		sol := c.Plan(x)
+		sol.Engine = e.Name()
+		if best != nil && sol.Objective <= best.Objective {
+			return
+		}
+		best = sol
+		if report != nil {
+			report(sol)
+		}
+	}
+	res, err := Solve(ctx, e.backend, c.Model, Options{
+		Time: e.limit(ctx, opts), Gap: opts.Gap, Threads: opts.Threads, Seed: opts.Seed, Start: c.Start(), Log: e.cfg.Log,
+		Incumbent: func(pt Point) { keep(pt.X) },
+	})
+	if res != nil && res.X != nil {
+		keep(res.X)
+	}
+	if err != nil {
+		if errors.Is(err, ErrInvalid) {
+			err = fmt.Errorf("%w: %w", solver.ErrEngine, err)
+		}
+		return nil, err
+	}
+	if best == nil {
+		best = &solver.Solution{Engine: e.Name(), Choice: map[string]solver.Choice{}}
+	}
+	return e.finish(ctx, best, res, opts)
+}
+
+// limit is how long the backend may take: what is left, less the way back.
+func (e *Engine) limit(ctx context.Context, opts solver.Options) time.Duration {
+	limit := opts.Time
+	if work := time.Duration(opts.Work) * time.Microsecond; work > 0 && (limit == 0 || work < limit) {
+		limit = work
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		left -= min(reserve, left/4)
+		if limit == 0 || left < limit {
+			limit = max(left, 1)
+		}
+	}
+	return limit
+}
+
+// finish says why the engine stopped and what is proven.
+func (e *Engine) finish(ctx context.Context, sol *solver.Solution, res *Result, opts solver.Options) (*solver.Solution, error) {
+	if !math.IsInf(res.Bound, 0) {
+		bound := math.Max(res.Bound, sol.Objective)
+		sol.Bound = &bound
+	}
+	switch res.Stop {
+	case StopOptimal, StopNodes, StopOther:
+		sol.Stop = solver.StopIterations
+	case StopTime:
+		sol.Stop = solver.StopTime
+	case StopCanceled:
+		sol.Stop = solver.StopOf(ctx.Err())
+		if ctx.Err() == nil {
+			sol.Stop = solver.StopCanceled
+		}
+	default:
+		return nil, fmt.Errorf("%w: backend %s calls a model %s that has the empty plan and whose plans are all bounded (%s)",
+			solver.ErrEngine, e.backend.Name(), res.Stop, res.Raw)
+	}
+	if sol.Bound != nil {
+		switch gap := gapOf(*sol.Bound, sol.Objective); {
+		case gap <= solver.Tolerance:
+			sol.Stop = solver.StopOptimal
+		case gap <= opts.TargetGap():
+			sol.Stop = solver.StopGap
+		}
+	}
+	return sol, nil
+}
