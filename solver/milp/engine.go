@@ -64,9 +64,13 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		return nil, err
 	}
 	var best *solver.Solution
-	keep := func(x []float64) {
+	keep := func(x []float64, bound float64) {
 		sol := c.Plan(x)
 		sol.Engine = e.Name()
+		if !math.IsInf(bound, 0) {
+			bound = math.Max(bound, sol.Objective)
+			sol.Bound = &bound
+		}
 		if best != nil && sol.Objective <= best.Objective {
 			return
 		}
@@ -77,10 +81,10 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	}
 	res, err := Solve(ctx, e.backend, c.Model, Options{
 		Time: e.limit(ctx, opts), Gap: opts.Gap, Threads: opts.Threads, Seed: opts.Seed, Start: c.Start(), Log: e.cfg.Log,
-		Incumbent: func(pt Point) { keep(pt.X) },
+		Incumbent: func(pt Point) { keep(pt.X, pt.Bound) },
 	})
 	if res != nil && res.X != nil {
-		keep(res.X)
+		keep(res.X, res.Bound)
 	}
 	if err != nil {
 		if errors.Is(err, ErrInvalid) {
@@ -112,6 +116,7 @@ func (e *Engine) limit(ctx context.Context, opts solver.Options) time.Duration {
 
 // finish says why the engine stopped and what is proven.
 func (e *Engine) finish(ctx context.Context, sol *solver.Solution, res *Result, opts solver.Options) (*solver.Solution, error) {
+	sol.Bound = nil
 	if !math.IsInf(res.Bound, 0) {
 		bound := math.Max(res.Bound, sol.Objective)
 		sol.Bound = &bound

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,6 +49,7 @@ func (f *workloadFlags) add(cmd *cobra.Command) {
 	fs.Float64Var(&s.Budget, "budget", 0.5, "share of a cycle the solver may use")
 	fs.Int64Var(&s.Work, "work", experiment.DefaultWork, "most deterministic work units the solver may use in a cycle (about a million a second)")
 	fs.BoolVar(&s.ChargeSolverTime, "charge-solver-time", false, "let planning time pass in the simulation (results then depend on the machine)")
+	fs.StringVar(&s.CaptureDir, "capture", "", "directory for every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each")
 	fs.StringVar(&s.LogDir, "log", "", "directory for the decision logs, POLICY-SEED.jsonl.gz each")
 }
 
@@ -76,7 +78,7 @@ func (f *workloadFlags) finish() error {
 	if err := checkFormat(s.Trace, s.Format); err != nil {
 		return err
 	}
-	return outputDirectory("--log", s.LogDir)
+	return errors.Join(outputDirectory("--log", s.LogDir), outputDirectory("--capture", s.CaptureDir))
 }
 
 // parsePolicies reads --policies, or --policy where a command has that.

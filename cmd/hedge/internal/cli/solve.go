@@ -19,6 +19,7 @@ import (
 // solveFlags are the flags of hedge solve.
 type solveFlags struct {
 	problem, engine, splits, out string
+	plans                        string
 	options                      solver.Options
 	json, list                   bool
 }
@@ -56,6 +57,7 @@ summed value is largest, and prints the plan with a proven bound where the engin
 	fs.StringVar(&f.splits, "splits", "integer", "gangs' splits over partitions: integer, continuous or now (integer for starts now only)")
 	fs.Int64Var(&f.options.Seed, "seed", 1, "seed of randomised search")
 	fs.StringVar(&f.out, "out", "", "write the solution to this file as well, gzip if it ends in .gz, - for stdout")
+	fs.StringVar(&f.plans, "plans", "", "write a line of JSON to this file for each better plan as it is found")
 	fs.BoolVar(&f.json, "json", false, "print the solution document")
 	return cmd
 }
@@ -68,14 +70,24 @@ func (f *solveFlags) run(cmd *cobra.Command, s *Host) error {
 	if err != nil {
 		return fmt.Errorf("--engine: %w", err)
 	}
-	if err := outputFile("--out", f.out); err != nil {
+	if err := errors.Join(outputFile("--out", f.out), outputFile("--plans", f.plans)); err != nil {
 		return err
 	}
 	p, err := readProblem(f.problem, s.In)
 	if err != nil {
 		return err
 	}
+	if c, ok := engine.(io.Closer); ok {
+		defer c.Close()
+	}
+	engine, done, err := f.watch(engine)
+	if err != nil {
+		return err
+	}
 	sol, err := solver.Solve(cmd.Context(), engine, p, f.options)
+	if err := done(); err != nil {
+		return failed(fmt.Errorf("--plans: %w", err))
+	}
 	switch {
 	case errors.Is(err, solver.ErrInvalid):
 		return fmt.Errorf("%s: %w", f.problem, err)

@@ -86,9 +86,11 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set) (*Experiment, error
 		return nil, err
 	}
 	for _, name := range spec.Policies {
-		if _, err := e.policy(name, window, slot); err != nil {
+		_, done, err := e.policy(name, 0, window, slot)
+		if err != nil {
 			return nil, err
 		}
+		done()
 	}
 	return e, nil
 }
@@ -162,31 +164,40 @@ func (e *Experiment) tryEngine() error {
 	return nil
 }
 
-// policy makes a fresh policy by name.
-func (e *Experiment) policy(name string, window, slot time.Duration) (sched.Policy, error) {
+// policy makes a fresh policy by name. What it holds on to is let go of by done.
+func (e *Experiment) policy(name string, seed int64, window, slot time.Duration) (p sched.Policy, done func(), err error) {
+	done = func() {}
 	switch name {
 	case "prio":
-		return baseline.NewPrio(), nil
+		return baseline.NewPrio(), done, nil
 	case "fifo":
-		return baseline.NewFIFO(), nil
+		return baseline.NewFIFO(), done, nil
 	case "edf":
-		return baseline.NewEDF(), nil
+		return baseline.NewEDF(), done, nil
 	case "sjf":
-		return baseline.NewSJF(), nil
+		return baseline.NewSJF(), done, nil
 	}
 	c, err := threesigma.Variant(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if c.Solver, err = e.known.Open(e.spec.Engine); err != nil {
-		return nil, err
+	engine, err := e.known.Open(e.spec.Engine)
+	if err != nil {
+		return nil, nil, err
 	}
+	if c, ok := engine.(io.Closer); ok {
+		done = func() { _ = c.Close() } // nothing hangs on how a solver's connection ends
+	}
+	c.Solver = e.captured(engine, name, seed)
 	c.Window, c.Slot = window, slot
 	c.Cycle = cmp.Or(e.spec.Cycle, c.Cycle)
 	c.Options.Work, c.Options.Time = e.spec.workPerCycle(), e.spec.timePerCycle(c.Cycle)
 	began := time.Now()
 	c.Stopwatch = func() time.Duration { return time.Since(began) }
-	return threesigma.New(c)
+	if p, err = threesigma.New(c); err != nil {
+		done()
+	}
+	return p, done, err
 }
 
 // stepsPerRun is the resolution of progress.
@@ -236,10 +247,11 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 // run simulates one policy on one seed's workload.
 func (e *Experiment) run(ctx context.Context, name string, at int, window, slot time.Duration, step func(done, total int)) (run *Run, err error) {
 	s, t := &e.spec, e.seeds[at]
-	policy, err := e.policy(name, window, slot)
+	policy, done, err := e.policy(name, s.Seeds[at], window, slot)
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	predictor, err := s.predictorFor(name, t, s.Seeds[at])
 	if err != nil {
 		return nil, err

@@ -46,6 +46,8 @@ type Spec struct {
 	Seeds []int64
 	// LogDir receives the decision logs; "" for none.
 	LogDir string
+	// CaptureDir receives every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each; "" for none.
+	CaptureDir string
 	// MaxSamples limits the predictor's history per feature value (E2E-SAMPLE-n); 0 is no limit.
 	MaxSamples int
 	// Perturb replaces predictions by a normal of this shift and CoV around the truth; nil for none.

@@ -1,0 +1,222 @@
+// Package bench runs solving engines side by side on placement problems, each run in a process of its own, so that memory
+// is counted for it alone and an engine that crashes or hangs spoils no other. It measures; it compares nothing and draws no conclusion.
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// Spec says what to run.
+type Spec struct {
+	// Program is the hedge to run: its command solve has the engines.
+	Program string
+	// Problems are files, Engines what --engine takes.
+	Problems, Engines []string
+	// At are the moments to look at a run; the last is its time limit.
+	At []time.Duration
+	// Threads is what each engine may use.
+	Threads int
+	// Splits is what --splits takes.
+	Splits string
+	// Gap is the relative gap to stop at.
+	Gap float64
+}
+
+// Document is what hedge bench prints.
+type Document struct {
+	Schema   int       `json:"schema"`
+	Command  string    `json:"command"`
+	Machine  string    `json:"machine"`
+	Commit   string    `json:"commit"`
+	AtS      []float64 `json:"at_s"`
+	Problems []Problem `json:"problems"`
+}
+
+// Problem is one problem and the runs on it.
+type Problem struct {
+	Name string `json:"name"`
+	Jobs int    `json:"jobs"`
+	// Model is what generic solvers are given, and BuildMS how long it takes to make.
+	Model   Size    `json:"model"`
+	BuildMS float64 `json:"build_ms"`
+	// BestObjective and BestBound are the best of all runs.
+	BestObjective float64  `json:"best_objective"`
+	BestBound     *float64 `json:"best_bound"`
+	Runs          []Run    `json:"runs"`
+}
+
+// Size is a model's.
+type Size struct {
+	Vars     int `json:"vars"`
+	Integers int `json:"integers"`
+	Rows     int `json:"rows"`
+	Entries  int `json:"entries"`
+}
+
+// Run is one engine on one problem.
+type Run struct {
+	Engine string `json:"engine"`
+	// FirstMS is when the first plan was there, null without one.
+	FirstMS *float64 `json:"first_ms"`
+	// Objective and Gap are those in hand at each moment: null without a plan, or without a bound that was told by then.
+	Objective []*float64  `json:"objective"`
+	Gap       []*float64  `json:"gap"`
+	Bound     *float64    `json:"bound"`
+	Stop      solver.Stop `json:"stop"`
+	WallMS    float64     `json:"wall_ms"`
+	// PeakMB is the process's largest resident set; a solver service is another process.
+	PeakMB float64 `json:"peak_mb"`
+	Error  string  `json:"error,omitempty"`
+}
+
+// Do runs every engine on every problem, one after the other. Step is told of each run as it begins.
+func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Problem, error) {
+	var out []Problem
+	done := 0
+	for _, path := range spec.Problems {
+		p, err := load(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, engine := range spec.Engines {
+			step(done, p.Name+" "+engine)
+			run, err := one(ctx, spec, path, engine)
+			if err != nil {
+				return nil, err
+			}
+			p.Runs = append(p.Runs, *run)
+			done++
+		}
+		p.best()
+		out = append(out, *p)
+	}
+	return out, nil
+}
+
+// load reads a problem and measures its model.
+func load(path string) (*Problem, error) {
+	p, err := solver.ReadProblemFile(path)
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(filepath.Base(path), ".json")
+	began := time.Now()
+	c, err := milp.Compile(p, solver.SplitsInteger, milp.RelaxNone)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	built := time.Since(began)
+	m := c.Model
+	return &Problem{Name: name, Jobs: len(p.Jobs), BuildMS: ms(built),
+		Model: Size{Vars: m.Vars(), Integers: m.Integers(), Rows: m.Rows(), Entries: m.Entries()}}, nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// plan is a line of hedge solve --plans.
+type plan struct {
+	MS        float64  `json:"t_ms"`
+	Objective float64  `json:"objective"`
+	Bound     *float64 `json:"bound"`
+}
+
+// one runs hedge solve. A run that fails is a finding, not an error.
+func one(ctx context.Context, spec *Spec, path, engine string) (*Run, error) {
+	dir, err := os.MkdirTemp("", "hedge-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "plans.jsonl")
+	cmd := exec.CommandContext(ctx, spec.Program, "solve", "--problem", path, "--engine", engine, "--time", spec.At[len(spec.At)-1].String(),
+		"--threads", fmt.Sprint(spec.Threads), "--splits", spec.Splits, "--gap", fmt.Sprint(spec.Gap), "--plans", file, "--json")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	failed := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	run := &Run{Engine: engine, Objective: make([]*float64, len(spec.At)), Gap: make([]*float64, len(spec.At))}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		run.PeakMB = float64(usage.Maxrss) / 1024
+	}
+	if failed != nil {
+		run.Error = strings.TrimSpace(errs.String())
+		if run.Error == "" {
+			run.Error = failed.Error()
+		}
+	}
+	var sol solver.Solution
+	if err := json.Unmarshal(out.Bytes(), &sol); err != nil && failed == nil {
+		return nil, fmt.Errorf("%s solve: %w", spec.Program, err)
+	}
+	run.Stop, run.Bound, run.WallMS = sol.Stop, sol.Bound, sol.WallMS
+	return run, run.read(file, spec.At)
+}
+
+// read fills in what was in hand when.
+func (r *Run) read(file string, at []time.Duration) error {
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var p plan
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		r.add(p, at)
+	}
+	return lines.Err()
+}
+
+func (r *Run) add(p plan, at []time.Duration) {
+	if r.FirstMS == nil && p.Objective > 0 {
+		r.FirstMS = &p.MS
+	}
+	for i, t := range at {
+		// The plan that a limit ends with is told a moment after it.
+		if p.MS > ms(t) && i < len(at)-1 {
+			continue
+		}
+		if p.Objective > 0 && (r.Objective[i] == nil || p.Objective > *r.Objective[i]) {
+			r.Objective[i] = &p.Objective
+		}
+		if p.Bound != nil && r.Objective[i] != nil {
+			gap := max(0, (*p.Bound-*r.Objective[i])/max(*p.Bound, 1e-9))
+			r.Gap[i] = &gap
+		}
+	}
+}
+
+// best looks for the best of all runs.
+func (p *Problem) best() {
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		if o := r.Objective[len(r.Objective)-1]; o != nil {
+			p.BestObjective = max(p.BestObjective, *o)
+		}
+		if r.Bound != nil && (p.BestBound == nil || *r.Bound < *p.BestBound) {
+			p.BestBound = r.Bound
+		}
+	}
+}

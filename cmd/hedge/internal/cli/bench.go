@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/bench"
+)
+
+// benchFlags are the flags of hedge bench.
+type benchFlags struct {
+	spec     bench.Spec
+	problems []string
+	markdown string
+	json     bool
+}
+
+func newBench(s *Host) *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Run solving engines side by side on placement problems",
+		Long: `bench solves every problem with every engine, one after the other, each in a process of its own, and shows what was in hand
+at each moment: the first plan, the objective, the gap to the bound, and the memory used.
+
+Generic solvers tell of their bound with each better plan and at the end, so that a gap in between may be older than its moment.`,
+		Example: `  hedge bench --problems solver/testdata --engine native --engine milp+highs
+  hedge bench --problems cycle.json.gz --engine native --engine 'milp+cbc?splits=now' --at 0.1s,1s,10s,60s --markdown out.md`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
+	}
+	fs := cmd.Flags()
+	fs.StringSliceVar(&f.problems, "problems", nil, "problem files, or directories of them")
+	fs.StringArrayVar(&f.spec.Engines, "engine", []string{"native", "greedy"}, "engine, or ladder of engines; may be repeated")
+	fs.DurationSliceVar(&f.spec.At, "at", []time.Duration{100 * time.Millisecond, time.Second}, "moments to look at, rising; the last is the time limit")
+	fs.IntVar(&f.spec.Threads, "threads", 1, "threads an engine may use")
+	fs.StringVar(&f.spec.Splits, "splits", "integer", "gangs' splits over partitions in the plan: integer, continuous or now")
+	fs.Float64Var(&f.spec.Gap, "gap", 1e-4, "stop at this relative gap to the bound")
+	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file too, as Markdown")
+	fs.BoolVar(&f.json, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (f *benchFlags) run(ctx context.Context, s *Host) error {
+	if err := f.finish(s); err != nil {
+		return err
+	}
+	bar := newProgress(s.Err, len(f.spec.Problems)*len(f.spec.Engines), "solving")
+	problems, err := bench.Do(ctx, &f.spec, bar.set)
+	bar.done()
+	if err != nil {
+		return failed(err)
+	}
+	doc := &bench.Document{Schema: schema, Command: "bench", Machine: machine(), Commit: commit(), Problems: problems}
+	for _, t := range f.spec.At {
+		doc.AtS = append(doc.AtS, t.Seconds())
+	}
+	if f.markdown != "" {
+		if err := os.WriteFile(f.markdown, []byte(benchTables(doc, true)), 0o644); err != nil {
+			return failed(pathError(err))
+		}
+	}
+	if f.json {
+		return writeJSON(s.Out, doc)
+	}
+	_, err = fmt.Fprint(s.Out, benchTables(doc, false))
+	return failed(err)
+}
+
+func (f *benchFlags) finish(s *Host) error {
+	switch {
+	case len(f.problems) == 0:
+		return fmt.Errorf("--problems: found nothing, expected files or directories")
+	case len(f.spec.At) == 0 || f.spec.At[0] <= 0 || !slices.IsSorted(f.spec.At):
+		return fmt.Errorf("--at: found %v, expected rising durations above 0s", f.spec.At)
+	case f.spec.Threads < 1:
+		return fmt.Errorf("--threads: found %d, expected at least 1", f.spec.Threads)
+	case !finite(f.spec.Gap) || f.spec.Gap < 0:
+		return fmt.Errorf("--gap: found %v, expected at least 0", f.spec.Gap)
+	case !slices.Contains([]string{"integer", "continuous", "now"}, f.spec.Splits):
+		return fmt.Errorf("--splits: found %q, expected integer, continuous or now", f.spec.Splits)
+	}
+	for _, e := range f.spec.Engines {
+		if _, err := s.Engines.Caps(e); err != nil {
+			return fmt.Errorf("--engine: %w", err)
+		}
+	}
+	if err := outputFile("--markdown", f.markdown); err != nil {
+		return err
+	}
+	for _, path := range f.problems {
+		if err := f.addProblems(path); err != nil {
+			return fmt.Errorf("--problems: %w", err)
+		}
+	}
+	var err error
+	f.spec.Program, err = os.Executable()
+	return err
+}
+
+// addProblems adds a file, or the problem files of a directory by name.
+func (f *benchFlags) addProblems(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return pathError(err)
+	}
+	if !info.IsDir() {
+		f.spec.Problems = append(f.spec.Problems, path)
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return pathError(err)
+	}
+	before := len(f.spec.Problems)
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".json.gz") {
+			f.spec.Problems = append(f.spec.Problems, filepath.Join(path, name))
+		}
+	}
+	if len(f.spec.Problems) == before {
+		return fmt.Errorf("%s: found no .json or .json.gz file in it", path)
+	}
+	return nil
+}
+
+// benchTables is a table for each problem.
+func benchTables(d *bench.Document, markdown bool) string {
+	var p page
+	p.line("%s; commit %s", d.Machine, d.Commit)
+	for i := range d.Problems {
+		one := &d.Problems[i]
+		p.line("")
+		p.line("%s: %d jobs; model of %d variables (%d integer), %d rows and %d entries, built in %.1f ms; best plan %.7g, best bound %s",
+			one.Name, one.Jobs, one.Model.Vars, one.Model.Integers, one.Model.Rows, one.Model.Entries, one.BuildMS, one.BestObjective, number(one.BestBound, "%.7g"))
+		p.line("")
+		head := table.Row{"engine", "first plan ms"}
+		for _, t := range d.AtS {
+			head = append(head, fmt.Sprintf("at %gs", t), "gap %")
+		}
+		head = append(head, "bound", "stop", "ms", "peak MB")
+		var rows []table.Row
+		for j := range one.Runs {
+			rows = append(rows, benchRow(&one.Runs[j]))
+		}
+		if markdown {
+			t := table.NewWriter()
+			t.AppendHeader(head)
+			t.AppendRows(rows)
+			p.line("%s", t.RenderMarkdown())
+		} else {
+			p.table(head, rows...)
+		}
+	}
+	return p.String()
+}
+
+func benchRow(r *bench.Run) table.Row {
+	row := table.Row{r.Engine, number(r.FirstMS, "%.0f")}
+	for i, o := range r.Objective {
+		var percent *float64
+		if r.Gap[i] != nil {
+			v := 100 * *r.Gap[i]
+			percent = &v
+		}
+		row = append(row, number(o, "%.7g"), number(percent, "%.3g"))
+	}
+	stop := string(r.Stop)
+	if r.Error != "" {
+		stop = "error: " + r.Error
+		if len(stop) > 80 {
+			stop = stop[:80] + "…"
+		}
+	}
+	return append(row, number(r.Bound, "%.7g"), stop, fmt.Sprintf("%.0f", r.WallMS), fmt.Sprintf("%.0f", r.PeakMB))
+}
+
+// number is *v in a format, or a dash.
+func number(v *float64, format string) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf(format, *v)
+}
