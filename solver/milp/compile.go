@@ -2,9 +2,9 @@ package milp
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
@@ -40,15 +40,39 @@ type Placement struct {
 	split  []float64
 	rest   []float64
 	byJob  []int
+	named  bool
+}
+
+// name is what and the indices, if there are to be names.
+func (c *Placement) name(what string, indices ...int) string {
+	if !c.named {
+		return ""
+	}
+	for _, i := range indices {
+		what += "_" + strconv.Itoa(i)
+	}
+	return what
 }
 
 // Compile makes p's model. Splits says which options' splits must be whole tasks in a plan, and relax which of them need
 // not be in the model. An invalid p is [solver.ErrInvalid].
+//
+// Nothing in the model has a name, since making names takes longer than all the rest; see [CompileNamed].
 func Compile(p *solver.Problem, splits solver.Splits, relax Relax) (*Placement, error) {
+	return compile(p, splits, relax, false)
+}
+
+// CompileNamed is [Compile] with names for variables and rows, for models to be looked at: choose_JOB_OPTION, tasks_JOB_OPTION_PARTITION,
+// preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
+func CompileNamed(p *solver.Problem, splits solver.Splits, relax Relax) (*Placement, error) {
+	return compile(p, splits, relax, true)
+}
+
+func compile(p *solver.Problem, splits solver.Splits, relax Relax, named bool) (*Placement, error) {
 	if err := solver.Validate(p); err != nil {
 		return nil, err
 	}
-	c := &Placement{Model: &Model{Maximize: true}}
+	c := &Placement{Model: &Model{Maximize: true}, named: named}
 	c.in.Load(p, splits)
 	c.st.Reset(&c.in)
 	c.pre.Reset(&c.in)
@@ -72,7 +96,7 @@ func (c *Placement) addVars(relax Relax) {
 	in, m := &c.in, c.Model
 	c.choose, c.tasks = make([]int32, len(in.Opts)), make([]int32, len(in.Part))
 	c.stop = make([]int32, len(in.P.Running))
-	m.Grow(len(in.Opts)+len(in.Part)+len(in.P.Running), len(in.P.Jobs)+len(in.Opts)+in.Rows, 4*len(in.Part))
+	m.Grow(len(in.Opts)+len(in.Part)+len(in.P.Running), len(in.P.Jobs)+len(in.Opts)+in.Rows, 0)
 	for i := range c.tasks {
 		c.tasks[i] = -1
 	}
@@ -82,25 +106,26 @@ func (c *Placement) addVars(relax Relax) {
 		if o.Dead {
 			continue
 		}
-		c.choose[k] = int32(m.AddVar(Var{Name: fmt.Sprintf("choose_%d_%d", o.Job, o.Index), Upper: 1, Cost: o.Value, Integer: true}))
+		c.choose[k] = int32(m.AddVar(Var{Name: c.name("choose", o.Job, o.Index), Upper: 1, Cost: o.Value, Integer: true}))
 		if c.usable(o) < 2 {
 			continue
 		}
 		whole := o.Whole && (relax == RelaxNone || relax == RelaxLater && o.Start == 0)
 		for i := o.P0; i < o.P1; i++ {
 			if in.Limit[i] > 0 {
-				c.tasks[i] = int32(m.AddVar(Var{Name: fmt.Sprintf("tasks_%d_%d_%d", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i], Integer: whole}))
+				c.tasks[i] = int32(m.AddVar(Var{Name: c.name("tasks", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i], Integer: whole}))
 			}
 		}
 	}
 	for r := range c.stop {
-		c.stop[r] = int32(m.AddVar(Var{Name: fmt.Sprintf("preempt_%d", r), Upper: 1, Cost: -in.P.Running[r].PreemptCost, Integer: true}))
+		c.stop[r] = int32(m.AddVar(Var{Name: c.name("preempt", r), Upper: 1, Cost: -in.P.Running[r].PreemptCost, Integer: true}))
 	}
 }
 
 // addJobs adds a row for each job, and one for each option that is split.
 func (c *Placement) addJobs() {
 	in, m := &c.in, c.Model
+	m.Grow(0, 0, 2*len(in.Opts)+len(in.Part))
 	var index []int32
 	var value []float64
 	for j := range in.P.Jobs {
@@ -111,7 +136,7 @@ func (c *Placement) addJobs() {
 			}
 		}
 		if len(index) > 1 {
-			m.AddRow(Row{Name: fmt.Sprintf("job_%d", j), Lower: math.Inf(-1), Upper: 1, Index: index, Value: value})
+			m.AddRow(Row{Name: c.name("job", j), Lower: math.Inf(-1), Upper: 1, Index: index, Value: value})
 		}
 	}
 	for k := range in.Opts {
@@ -124,7 +149,7 @@ func (c *Placement) addJobs() {
 		}
 		if len(index) > 0 {
 			index, value = append(index, c.choose[k]), append(value, -o.Count)
-			m.AddRow(Row{Name: fmt.Sprintf("gang_%d_%d", o.Job, o.Index), Index: index, Value: value})
+			m.AddRow(Row{Name: c.name("gang", o.Job, o.Index), Index: index, Value: value})
 		}
 	}
 }
@@ -143,6 +168,7 @@ const negligible = 1e-10
 func (c *Placement) addCapacity() {
 	in := &c.in
 	begin, entries := c.entries()
+	c.Model.Grow(0, 0, len(entries))
 	var index []int32
 	var value []float64
 	for row := range in.Rows {
@@ -166,7 +192,7 @@ func (c *Placement) addCapacity() {
 			}
 		}
 		t, r, x := row%in.T, row/in.T%in.R, row/in.T/in.R
-		c.Model.AddRow(Row{Name: fmt.Sprintf("room_%d_%d_%d", x, r, t), Lower: math.Inf(-1), Upper: in.Cap[row] * scale, Index: index, Value: value})
+		c.Model.AddRow(Row{Name: c.name("room", x, r, t), Lower: math.Inf(-1), Upper: in.Cap[row] * scale, Index: index, Value: value})
 	}
 }
 
