@@ -1,0 +1,323 @@
+package milptest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"sync"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// witness is the backend under test as milp.Solve sees it: it hands over the context and the time limit that the case
+// means, of which milp.Solve is not told, so that it waits for the answer and settles it however late it is; and
+// it takes down all that the backend says.
+type witness struct {
+	milp.Backend
+	ctx  context.Context
+	opts milp.Options
+
+	mu       sync.Mutex
+	returned bool
+	points   []milp.Point
+	bad      error // the first point told of that breaks the model
+	lines    []string
+	late     int // calls after the return
+	busy     int // calls that go on
+	together bool
+	raw      *milp.Result
+	err      error
+}
+
+// Solve implements milp.Backend.
+func (w *witness) Solve(_ context.Context, m *milp.Model, settled milp.Options) (*milp.Result, error) {
+	opts := w.opts
+	opts.Incumbent = func(p milp.Point) {
+		if w.enter() {
+			err := milp.Check(m, p.X)
+			w.mu.Lock()
+			if err != nil && w.bad == nil {
+				w.bad = err
+			}
+			w.points = append(w.points, milp.Point{X: append([]float64{}, p.X...), Objective: p.Objective, Bound: p.Bound})
+			w.mu.Unlock()
+			settled.Incumbent(p)
+			if w.opts.Incumbent != nil {
+				w.opts.Incumbent(p)
+			}
+		}
+		w.leave()
+	}
+	if w.opts.Log != nil {
+		opts.Log = func(line string) {
+			if w.enter() {
+				w.mu.Lock()
+				w.lines = append(w.lines, line)
+				w.mu.Unlock()
+				w.opts.Log(line)
+			}
+			w.leave()
+		}
+	}
+	res, err := w.Backend.Solve(w.ctx, m, opts)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.returned = true
+	if w.err = err; res != nil {
+		w.raw = new(milp.Result)
+		*w.raw = *res
+		if res.X != nil {
+			w.raw.X = append([]float64{}, res.X...)
+		}
+	}
+	return res, err
+}
+
+// enter reports whether a call-back comes in time.
+func (w *witness) enter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy++
+	if w.busy > 1 {
+		w.together = true
+	}
+	if w.returned {
+		w.late++
+	}
+	return !w.returned
+}
+
+func (w *witness) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy--
+}
+
+func (w *witness) lateCalls() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.late
+}
+
+// answer is what a solve came to.
+type answer struct {
+	*milp.Result // as milp.Solve has settled it, nil with most errors
+	err          error
+	*witness
+	unchanged bool // the model and the start are as they were
+}
+
+// ask has m solved under ctx, with opts, and waits for it however the backend takes it. It fails the case if that takes longer than
+// the patience.
+func (s *suite) ask(ctx context.Context, m *milp.Model, opts milp.Options) answer {
+	s.Helper()
+	return s.await(s.begin(ctx, m, opts))
+}
+
+// pending is an ask under way.
+type pending struct {
+	answer answer
+	done   chan struct{}
+}
+
+// begin is the first half of ask.
+func (s *suite) begin(ctx context.Context, m *milp.Model, opts milp.Options) *pending {
+	p := &pending{answer: answer{witness: &witness{Backend: s.b, ctx: ctx, opts: opts}}, done: make(chan struct{})}
+	before := m.Clone()
+	start := append([]float64(nil), opts.Start...)
+	told := opts
+	told.Time, told.Incumbent = 0, nil
+	go func() {
+		defer close(p.done)
+		p.answer.Result, p.answer.err = milp.Solve(background(), p.answer.witness, m, told)
+		p.answer.unchanged = same(m, before) && sameNumbers(start, opts.Start)
+	}()
+	return p
+}
+
+// await is the second half of ask.
+func (s *suite) await(p *pending) answer {
+	s.Helper()
+	s.wait(p.done, "the backend has not returned")
+	return p.answer
+}
+
+// wait fails the case if done is not closed within the patience.
+func (s *suite) wait(done <-chan struct{}, what string) {
+	s.Helper()
+	select {
+	case <-done:
+		return
+	default:
+	}
+	select {
+	case <-done:
+	case <-s.cfg.after(s.cfg.Patience):
+		s.failf("%s: patience of %v is at its end", what, s.cfg.Patience)
+	}
+}
+
+// must is ask, which it wants an answer of without an error.
+func (s *suite) must(ctx context.Context, m *milp.Model, opts milp.Options) answer {
+	s.Helper()
+	a := s.ask(ctx, m, opts)
+	if a.err != nil {
+		s.failf("%s: %v", describe(m), a.err)
+	}
+	s.kept(m, a)
+	return a
+}
+
+// kept fails the case if the backend's own result has lost a point that it had told of.
+func (s *suite) kept(m *milp.Model, a answer) {
+	s.Helper()
+	if s.can.Forgets || a.raw == nil {
+		return
+	}
+	for _, p := range a.points {
+		value := m.Objective(p.X)
+		if a.raw.X == nil {
+			s.failf("%s: it told of a point of %v, and its result (%s) has none", describe(m), value, a.raw.Stop)
+		}
+		if own := m.Objective(a.raw.X); milp.Better(m, value, own) && !s.near(value, own) {
+			s.failf("%s: it told of a point of %v, and its result (%s) has one of %v", describe(m), value, a.raw.Stop, own)
+		}
+	}
+}
+
+// near reports whether a is b but for the tolerance.
+func (s *suite) near(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= s.cfg.Tolerance*math.Max(1, math.Max(math.Abs(a), math.Abs(b)))
+}
+
+// better reports whether a is better than b by more than the tolerance.
+func (s *suite) better(m *milp.Model, a, b float64) bool {
+	return milp.Better(m, a, b) && !s.near(a, b)
+}
+
+// exact asks for proofs, within no gap.
+func exact() milp.Options { return milp.Options{Gap: -1} }
+
+// optimum wants the optimum of m, which is want, of backends that solve it to optimality, and points and bounds that
+// agree with it of others. x, if not nil, is the only optimal point.
+func (s *suite) optimum(m *milp.Model, want float64, x ...float64) answer {
+	s.Helper()
+	a := s.try(m, exact())
+	s.agrees(m, a, want)
+	if s.proves(m) && a.Stop != milp.StopOptimal {
+		s.failf("%s: it stopped for %q (%s), expected the optimum %v", describe(m), a.Stop, a.Raw, want)
+	}
+	if s.proves(m) && s.better(m, want, a.Objective) {
+		s.failf("%s: it calls %v optimal, the optimum is %v", describe(m), a.Objective, want)
+	}
+	if s.proves(m) && !s.near(a.Bound, want) {
+		s.failf("%s: its bound at the optimum is %v, the optimum is %v", describe(m), a.Bound, want)
+	}
+	for j, v := range x {
+		if s.proves(m) && math.Abs(a.X[j]-v) > 1e-5*math.Max(1, math.Abs(v)) {
+			s.failf("%s: vars[%d] is %v, expected %v", describe(m), j, a.X[j], v)
+		}
+	}
+	return a
+}
+
+// try asks for m's solution, and skips the case if the backend has declared that it cannot.
+func (s *suite) try(m *milp.Model, opts milp.Options) answer {
+	s.Helper()
+	s.able(m)
+	return s.must(background(), m, opts)
+}
+
+// able skips the case if the backend has declared that it cannot solve models like m.
+func (s *suite) able(m *milp.Model) {
+	s.Helper()
+	if m.Integers() > 0 && !s.can.Integer && !s.can.Heuristic {
+		s.Skipf("%s: does not claim Integer or Heuristic", s.b.Name())
+	}
+	if lower, upper := m.Bounds(); s.can.Bounded {
+		for j := range lower {
+			if math.IsInf(lower[j], 0) || math.IsInf(upper[j], 0) {
+				s.Skipf("%s: claims Bounded, and vars[%d] has bounds %v and %v", s.b.Name(), j, lower[j], upper[j])
+			}
+		}
+	}
+}
+
+// proves reports whether the backend claims to solve m to optimality.
+func (s *suite) proves(m *milp.Model) bool { return m.Integers() == 0 || s.can.Integer }
+
+// agrees fails the case if a says anything of m that is not true where the optimum is want.
+func (s *suite) agrees(m *milp.Model, a answer, want float64) {
+	s.Helper()
+	switch a.Stop {
+	case milp.StopInfeasible, milp.StopUnbounded, milp.StopInfeasibleOrUnbounded:
+		s.failf("%s: it says %s (%s), the optimum is %v", describe(m), a.Stop, a.Raw, want)
+	}
+	if a.X != nil && s.better(m, a.Objective, want) {
+		s.failf("%s: it has a point of %v, better than the optimum %v", describe(m), a.Objective, want)
+	}
+	if s.better(m, want, a.Bound) {
+		s.failf("%s: its bound %v is on the wrong side of the optimum %v", describe(m), a.Bound, want)
+	}
+	for _, p := range a.points {
+		if s.better(m, want, p.Bound) {
+			s.failf("%s: a bound that it told of, %v, is on the wrong side of the optimum %v", describe(m), p.Bound, want)
+		}
+	}
+}
+
+// stops wants m to end for one of the reasons.
+func (s *suite) stops(m *milp.Model, reasons ...milp.Stop) answer {
+	s.Helper()
+	a := s.try(m, exact())
+	if !s.proves(m) && (a.Stop == milp.StopOther) {
+		return a
+	}
+	for _, r := range reasons {
+		if a.Stop == r {
+			return a
+		}
+	}
+	s.failf("%s: it stopped for %q (%s), with objective %v and bound %v; expected %q", describe(m), a.Stop, a.Raw, a.Objective, a.Bound, reasons)
+	return a
+}
+
+// infeasible wants m, whose variables are all bounded, to be found infeasible.
+func (s *suite) infeasible(m *milp.Model) {
+	s.Helper()
+	if a := s.stops(m, milp.StopInfeasible); a.X != nil {
+		s.failf("%s: it has a point of an infeasible model", describe(m))
+	}
+}
+
+// unbounded wants m to be found unbounded, or one of the two.
+func (s *suite) unbounded(m *milp.Model) {
+	s.Helper()
+	s.stops(m, milp.StopUnbounded, milp.StopInfeasibleOrUnbounded)
+}
+
+// same reports whether a is still as its clone was.
+func same(a, clone *milp.Model) bool { return reflect.DeepEqual(a.Clone(), clone) }
+
+// sameNumbers is equality in which NaN equals NaN.
+func sameNumbers(a, b []float64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// describe names m in messages.
+func describe(m *milp.Model) string {
+	name := m.Name
+	if name == "" {
+		name = "model"
+	}
+	return fmt.Sprintf("%s (%d variables, %d integer, %d rows)", name, m.Vars(), m.Integers(), m.Rows())
+}

@@ -1,0 +1,129 @@
+package milptest
+
+import (
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+func mipCases() []testCase {
+	list := append(mipStatuses(), mipShapes()...)
+	for i := range list {
+		list[i].needs = append(list[i].needs, integers)
+	}
+	return list
+}
+
+func mipStatuses() []testCase {
+	knapsack := func() *milp.Model {
+		return maximise("knapsack", []milp.Var{whole(0, 1, 5), whole(0, 1, 4), whole(0, 1, 3)}, atMost(5, 2, 3, 1), atMost(11, 4, 1, 2), atMost(8, 3, 4, 2))
+	}
+	return []testCase{
+		known("mip:optimal", "integer variables being taken as continuous", 9, knapsack, 1, 1, 0),
+		known("mip:binaries", "binaries being taken as continuous", 7, func() *milp.Model {
+			return maximise("", []milp.Var{whole(0, 1, 3), whole(0, 1, 4), whole(0, 1, 5)}, atMost(5, 2, 3, 4))
+		}, 1, 1, 0),
+		known("mip:integers", "the relaxation's point being rounded to one that is feasible and not optimal", 40, func() *milp.Model {
+			return maximise("", []milp.Var{whole(0, 10, 5), whole(0, 10, 8)}, atMost(6, 1, 1), atMost(45, 5, 9))
+		}, 0, 5),
+		infeasible("mip:infeasible", "integer models with an infeasible relaxation", func() *milp.Model {
+			return maximise("", []milp.Var{whole(0, 5, 1), whole(0, 5, 1)}, atLeast(11, 1, 1))
+		}),
+		infeasible("mip:infeasible with a feasible relaxation", "infeasible integer models being called optimal, or the relaxation's point being given", func() *milp.Model {
+			return minimise("", []milp.Var{whole(0, 10, 1), whole(0, 10, 1)}, equal(9, 2, 2))
+		}),
+		infeasible("mip:no whole number in the bounds", "fractional bounds being rounded outwards", func() *milp.Model {
+			return minimise("", []milp.Var{whole(0.2, 0.8, 1), real(0, 1, 1)}, atMost(3, 1, 1))
+		}),
+		unbounded("mip:unbounded", "unbounded integer models being called optimal", func() *milp.Model {
+			return maximise("", []milp.Var{whole(0, inf, 1), whole(0, inf, 1)}, atMost(1, 1, -1))
+		}),
+		{name: "mip:infeasible or unbounded", doc: "an unbounded relaxation being taken for an unbounded model, which has no points", needs: []needs{wide}, run: func(s *suite) {
+			m := maximise("", []milp.Var{whole(0, 1, 0), whole(0, 1, 0), real(0, inf, 1)}, equal(1, 2, 2))
+			s.stops(m, milp.StopInfeasible, milp.StopInfeasibleOrUnbounded)
+		}},
+		{name: "mip:both senses", doc: "branch and bound that cuts the wrong side when it maximises", run: func(s *suite) {
+			m := minimise("", []milp.Var{whole(0, 7, 2), whole(0, 7, 3)}, row(13, 29, 3, 4))
+			s.optimum(m, 9)
+			m = m.Clone()
+			m.Maximize = true
+			s.optimum(m, 21)
+		}},
+		known("mip:offset", "an offset that is in the objective and not in the bound", -991, func() *milp.Model { return offset(-1000, knapsack()) }),
+	}
+}
+
+func mipShapes() []testCase {
+	return []testCase{
+		known("mip:fractional bounds", "fractional bounds of integer variables being taken as they are", 5, func() *milp.Model {
+			return maximise("", []milp.Var{whole(0.5, 3.7, 1), whole(-1.5, 2.2, 1)}, atMost(50, 1, 1))
+		}, 3, 2),
+		known("mip:negative range", "integers being taken as at least 0, or rounded towards it", -5, func() *milp.Model {
+			return minimise("", []milp.Var{whole(-7, -2, 1), whole(-3, 4, 0)}, atLeast(-10.5, 2, 0), atLeast(-8, 1, 1))
+		}, -5),
+		known("mip:range that spans zero", "integers with a negative bound being taken for binaries", -3, func() *milp.Model {
+			return minimise("", []milp.Var{whole(-1, 1, 3), whole(-1, 1, 1)}, atMost(4, 1, 2), atLeast(-1.5, 1, 1))
+		}, -1, 0),
+		known("mip:free integers", "free integers being taken as at least 0", -4, func() *milp.Model {
+			return minimise("", []milp.Var{whole(-inf, inf, 1)}, atLeast(-9, 2))
+		}, -4),
+		known("mip:fixed integers", "fixed integers being freed by branching", 7, func() *milp.Model {
+			return maximise("", []milp.Var{whole(2, 2, 1), whole(0, 9, 1)}, atMost(19, 2, 3))
+		}, 2, 5),
+		infeasible("mip:crossing bounds", "integers whose bounds cross being swapped", func() *milp.Model {
+			return maximise("", []milp.Var{whole(3, 2, 1), whole(0, 9, 1)}, atMost(19, 2, 3))
+		}),
+		known("mip:mixed", "continuous variables being rounded with the integer ones", 14.5, func() *milp.Model {
+			return maximise("", []milp.Var{whole(0, 10, 3), real(0, 10, 1)}, atMost(14.5, 3, 1), atMost(4.5, 1))
+		}),
+		known("mip:equality knapsack", "equations over integers being met by rounding", 4, func() *milp.Model {
+			return minimise("", []milp.Var{whole(0, 20, 1), whole(0, 20, 1), whole(0, 20, 1)}, equal(47, 12, 13, 11))
+		}),
+		infeasible("mip:equality knapsack, infeasible", "equations over integers being met within the tolerance", func() *milp.Model {
+			return minimise("", []milp.Var{whole(0, 20, 1), whole(0, 20, 1), whole(0, 20, 1)}, equal(37, 12, 15, 21))
+		}),
+		known("mip:big M", "switches that are left almost off", 13, func() *milp.Model {
+			return minimise("big M", []milp.Var{real(0, 1e4, 1), real(0, 1e4, 2), whole(0, 1, 10), whole(0, 1, 3)},
+				atLeast(5, 1, 1), atMost(0, 1, 0, -1e4), atMost(0, 0, 1, 0, -1e4))
+		}),
+		known("mip:ranges", "ranges over integers being taken for one of their sides", 5, func() *milp.Model {
+			return minimise("", []milp.Var{whole(0, 9, 1), whole(0, 9, 1)}, row(13.5, 15.5, 3, 3), row(-2, 2, 1, -1))
+		}),
+		known("mip:duplicate entries", "entries of the same integer variable overwriting one another", 4, func() *milp.Model {
+			return maximise("", []milp.Var{whole(0, 100, 1)}, milp.Row{Lower: -inf, Upper: 14, Index: []int32{0, 0}, Value: []float64{1, 2}})
+		}, 4),
+		known("mip:no rows", "integer models without rows failing", 9, func() *milp.Model {
+			return maximise("", []milp.Var{whole(-3, 4.5, 2), whole(-1, 4, -1)})
+		}, 4, -1),
+		known("mip:zero objective", "feasibility problems failing", 0, func() *milp.Model {
+			return minimise("", []milp.Var{whole(0, 9, 0), whole(0, 9, 0)}, equal(1, 2, -3), atLeast(7, 1, 1))
+		}),
+		known("mip:assignment", "equations over binaries", 13, func() *milp.Model {
+			return assignment([][]float64{{9, 2, 7, 8}, {6, 4, 3, 7}, {5, 8, 1, 8}, {7, 6, 9, 4}}, true)
+		}),
+		known("mip:set cover", "covers that leave something out", 3, setCover),
+		known("mip:odd cycle", "bounds of the relaxation being called optima", 3, oddCycle),
+	}
+}
+
+// setCover covers the lines of Fano's plane by points: the relaxation takes 7/3 of them.
+func setCover() *milp.Model {
+	m := &milp.Model{Name: "set cover"}
+	for range 7 {
+		m.AddVar(whole(0, 1, 1))
+	}
+	for _, line := range [][]int32{{0, 1, 2}, {0, 3, 4}, {0, 5, 6}, {1, 3, 5}, {1, 4, 6}, {2, 3, 6}, {2, 4, 5}} {
+		m.AddRow(milp.Row{Lower: 1, Upper: inf, Index: line, Value: []float64{1, 1, 1}})
+	}
+	return m
+}
+
+// oddCycle is the largest set of a cycle of seven without neighbours: the relaxation takes half of each.
+func oddCycle() *milp.Model {
+	m := &milp.Model{Name: "odd cycle", Maximize: true}
+	for range 7 {
+		m.AddVar(whole(0, 1, 1))
+	}
+	for j := range int32(7) {
+		m.AddRow(milp.Row{Lower: -inf, Upper: 1, Index: []int32{j, (j + 1) % 7}, Value: []float64{1, 1}})
+	}
+	return m
+}

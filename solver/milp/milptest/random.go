@@ -1,0 +1,3 @@
+package milptest
+
+func randomCases() []testCase { return nil }
