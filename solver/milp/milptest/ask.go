@@ -24,8 +24,6 @@ type witness struct {
 	bad      error // the first point told of that breaks the model
 	lines    []string
 	late     int // calls after the return
-	busy     int // calls that go on
-	together bool
 	raw      *milp.Result
 	err      error
 }
@@ -47,7 +45,6 @@ func (w *witness) Solve(_ context.Context, m *milp.Model, settled milp.Options) 
 				w.opts.Incumbent(p)
 			}
 		}
-		w.leave()
 	}
 	if w.opts.Log != nil {
 		opts.Log = func(line string) {
@@ -57,7 +54,6 @@ func (w *witness) Solve(_ context.Context, m *milp.Model, settled milp.Options) 
 				w.mu.Unlock()
 				w.opts.Log(line)
 			}
-			w.leave()
 		}
 	}
 	res, err := w.Backend.Solve(w.ctx, m, opts)
@@ -78,20 +74,10 @@ func (w *witness) Solve(_ context.Context, m *milp.Model, settled milp.Options) 
 func (w *witness) enter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.busy++
-	if w.busy > 1 {
-		w.together = true
-	}
 	if w.returned {
 		w.late++
 	}
 	return !w.returned
-}
-
-func (w *witness) leave() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.busy--
 }
 
 func (w *witness) lateCalls() int {

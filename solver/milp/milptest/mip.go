@@ -1,11 +1,13 @@
 package milptest
 
 import (
+	"slices"
+
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
 func mipCases() []testCase {
-	list := append(mipStatuses(), mipShapes()...)
+	list := slices.Concat(mipStatuses(), mipShapes(), mipPlacements())
 	for i := range list {
 		list[i].needs = append(list[i].needs, integers)
 	}
@@ -124,6 +126,74 @@ func oddCycle() *milp.Model {
 	}
 	for j := range int32(7) {
 		m.AddRow(milp.Row{Lower: -inf, Upper: 1, Index: []int32{j, (j + 1) % 7}, Value: []float64{1, 1}})
+	}
+	return m
+}
+
+func mipPlacements() []testCase {
+	return []testCase{
+		known("mip:placement", "models of the shape that schedulers make: options of jobs against capacity by slot", 7.5, func() *milp.Model {
+			a0, a1, b, c0, c1 := whole(0, 1, 5), whole(0, 1, 4.4), whole(0, 1, 4), whole(0, 1, 3), whole(0, 1, 2.5)
+			return maximise("placement", []milp.Var{a0, a1, b, c0, c1}, atMost(1, 1, 1), atMost(1, 0, 0, 1), atMost(1, 0, 0, 0, 1, 1),
+				atMost(4, 3, 0, 2, 2, 0), atMost(4, 0, 3, 2, 0, 2))
+		}, 1, 0, 0, 0, 1),
+		known("mip:placement, split", "integer splits of a gang that do not add up to it", 11, func() *milp.Model {
+			// Gangs of 5 and 4 for partitions of 4 and 4, one slot; the first partition alone takes the second gang.
+			return maximise("split gangs", []milp.Var{whole(0, 1, 8), whole(0, 1, 6), whole(0, 1, 3), whole(0, 5, 0), whole(0, 5, 0), whole(0, 4, 0), whole(0, 3, 0), whole(0, 3, 0)},
+				equal(0, -5, 0, 0, 1, 1), equal(0, 0, -4, 0, 0, 0, 1), equal(0, 0, 0, -3, 0, 0, 0, 1, 1),
+				atMost(4, 0, 0, 0, 1, 0, 1, 1), atMost(4, 0, 0, 0, 0, 1, 0, 0, 1))
+		}),
+		known("mip:placement, preemption", "costs of the other sign in an objective that is maximised", 3, func() *milp.Model {
+			// Two slots of capacity 2, taken whole by a running job whose preemption costs 4 and frees them.
+			return maximise("preemption", []milp.Var{whole(0, 1, 7), whole(0, 1, 3), whole(0, 1, -4)}, atMost(0, 2, 1, -2), atMost(0, 1, 0, -2))
+		}),
+		known("mip:placement, probabilities", "consumption by probabilities that are no round numbers", 9, func() *milp.Model {
+			return maximise("probabilities", []milp.Var{whole(0, 1, 5), whole(0, 1, 4), whole(0, 1, 6)},
+				atMost(6, 3, 2, 4), atMost(4, 3*0.7, 2*0.8, 4*0.9), atMost(2, 3*0.31, 2*0.45, 4*0.72))
+		}, 1, 1, 0),
+		{name: "mip:placements", doc: "wrong optima of the shape that schedulers make", run: func(s *suite) {
+			for seed := range s.cfg.Seeds {
+				s.likeReference(placement(seed))
+			}
+		}},
+	}
+}
+
+// placement is a random placement problem: jobs with options that start in some slot and spread tasks over partitions, against
+// capacity by partition and slot; and running jobs that can be preempted.
+func placement(seed int) *milp.Model {
+	const parts, slots = 2, 3
+	r := random(seed)
+	m := &milp.Model{Name: "placement", Maximize: true}
+	capacity := make([]milp.Row, parts*slots)
+	for i := range capacity {
+		capacity[i] = atMost(between(r, 2, 6))
+	}
+	use := func(part, from, length int, v int, tasks float64) {
+		for t := from; t < min(from+length, slots); t++ {
+			c := &capacity[part*slots+t]
+			c.Index, c.Value = append(c.Index, int32(v)), append(c.Value, tasks/float64(1+t-from))
+		}
+	}
+	for range 2 + r.IntN(3) {
+		tasks, length := between(r, 1, 4), 1+r.IntN(2)
+		one := milp.Row{Lower: -inf, Upper: 1}
+		for start := range 1 + r.IntN(2) {
+			chosen := m.AddVar(whole(0, 1, between(r, 2, 20)-float64(start)))
+			one.Index, one.Value = append(one.Index, int32(chosen)), append(one.Value, 1)
+			sum := milp.Row{Index: []int32{int32(chosen)}, Value: []float64{-tasks}}
+			for part := range parts {
+				q := m.AddVar(whole(0, tasks, 0))
+				sum.Index, sum.Value = append(sum.Index, int32(q)), append(sum.Value, 1)
+				use(part, start, length, q, 1)
+			}
+			m.AddRow(sum)
+		}
+		m.AddRow(one)
+	}
+	use(r.IntN(parts), 0, slots, m.AddVar(whole(0, 1, -between(r, 1, 9))), -between(r, 1, 3))
+	for _, c := range capacity {
+		m.AddRow(c)
 	}
 	return m
 }

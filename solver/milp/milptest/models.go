@@ -124,7 +124,7 @@ func planted(seed, vars, rows, perColumn int) (m *milp.Model, want float64, x []
 		switch {
 		case j < rows && prices[j] > 0:
 			at = between(r, 1, 3) / 4 // basic, with no reduced cost
-		case r.IntN(2) == 0:
+		case r.IntN(max(2, vars/1000)) > 0: // most of many, so that simple methods see it through
 			cost += between(r, 1, 9)
 		default:
 			at = 1
