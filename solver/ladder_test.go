@@ -3,6 +3,7 @@ package solver_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -125,4 +126,42 @@ func TestLadderWrapsEveryRungsError(t *testing.T) {
 		require.ErrorIs(t, err, is)
 	}
 	assert.NotContains(t, err.Error(), "\n")
+}
+
+// TestShares: a rung has at most its share of the ladder's time, and is the engine itself elsewhere.
+func TestShares(t *testing.T) {
+	var times []time.Duration
+	see := func(o solver.Options) { times = append(times, o.Time) }
+	boom := says(nil, errors.New("boom"))
+	a := solver.Share(named{"a", see, boom}, 0.2)
+	l := solver.Ladder(a, solver.Share(named{"b", see, boom}, 0.5), named{"c", see, says(plan("a"), nil)})
+	assert.Equal(t, "a,b,c", l.Name())
+	_, err := solver.Solve(context.Background(), l, pair(), solver.Options{Time: time.Hour})
+	require.NoError(t, err)
+	require.Len(t, times, 3)
+	assert.LessOrEqual(t, times[0], 12*time.Minute)
+	assert.Greater(t, times[0], 11*time.Minute)
+	assert.LessOrEqual(t, times[1], 30*time.Minute)
+	assert.Greater(t, times[1], 29*time.Minute)
+	assert.Greater(t, times[2], 59*time.Minute, "the last has all that is left")
+
+	times = nil
+	_, err = solver.Solve(context.Background(), solver.Ladder(a, named{"c", see, says(plan("a"), nil)}), pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, []time.Duration{0, 0}, times, "no limit, no share")
+}
+
+// closing counts how often it was closed.
+type closing struct {
+	named
+	closed *int
+}
+
+func (c closing) Close() error { *c.closed++; return nil }
+
+func TestALadderClosesItsRungs(t *testing.T) {
+	n := 0
+	l := solver.Ladder(closing{named{name: "a"}, &n}, named{name: "b"}, closing{named{name: "c"}, &n})
+	require.NoError(t, l.(io.Closer).Close())
+	assert.Equal(t, 2, n)
 }
