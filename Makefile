@@ -3,28 +3,40 @@
 MODULES := $(shell cat allmodules)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
+PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip
 
-.PHONY: demo hedge hedge-full test race lint fmt vet docs bench results clean
+.PHONY: demo hedge hedge-full deps highs ortools test race lint fmt vet docs bench results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
 	./bin/hedge compare --report bin/report
 
-## hedge: bin/hedge, no C compiler needed
+## hedge: bin/hedge, with every engine that needs no C compiler
 hedge:
 	CGO_ENABLED=0 $(GO) build -o bin/hedge ./cmd/hedge
 
-## hedge-full: bin/hedge-full, with every backend that needs a C compiler (none yet)
+## hedge-full: bin/hedge-full, with the engines that need a C compiler too (make deps has what they are built on)
 hedge-full:
-	$(GO) build -o bin/hedge-full ./cmd/hedge
+	cd cmd/hedge/full && $(GO) build -o $(CURDIR)/bin/hedge-full .
 
-## test: every test of every module
-test:
-	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test -timeout 30m ./...) || exit 1; done
+## deps: the Debian packages that solvers and their tests need
+deps:
+	@missing=""; for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	test -z "$$missing" || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+
+## highs, ortools: the solvers that come from PyPI, in the user's cache folder
+highs:
+	cd solver/milp/highs && $(GO) run ./cmd/install
+ortools:
+	cd solver/milp/ortools && $(GO) run ./cmd/prepare
+
+## test: every test of every module, with every solver; what they need is installed
+test: deps highs ortools
+	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 $(GO) test -timeout 30m ./...) || exit 1; done
 
 ## race: the same under the race detector
-race:
-	@for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race -short -timeout 30m ./...) || exit 1; done
+race: deps highs ortools
+	@for m in $(MODULES); do echo "== race $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 $(GO) test -race -short -timeout 30m ./...) || exit 1; done
 
 ## fmt: gofmt, failing on a difference
 fmt:

@@ -1,0 +1,148 @@
+package testservers
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+)
+
+// modules are go.mod and go.sum of what is built, by name, and the stage of kwok that ends pods.
+//
+//go:embed servers
+var modules embed.FS
+
+// Kubernetes' version; it tells it by a variable that is set when it is linked.
+const kubernetesVersion = "v1.36.3"
+
+// program is a server's program: its package, the module it is built in and what the linker sets.
+type program struct {
+	name, module, pkg, ldflags string
+}
+
+func programs() []program {
+	const strip = "-s -w"
+	version := "-X k8s.io/component-base/version."
+	kubernetes := strip + " " + version + "gitVersion=" + kubernetesVersion + " " + version + "gitMajor=1 " + version + "gitMinor=36"
+	return []program{
+		{"etcd", "etcd", "go.etcd.io/etcd/server/v3", strip},
+		{"kube-apiserver", "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", kubernetes},
+		{"kube-controller-manager", "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", kubernetes},
+		{"kube-scheduler", "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", kubernetes},
+		{"kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", strip},
+		{"nomad", "nomad", "github.com/hashicorp/nomad", strip},
+	}
+}
+
+// Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok or nomad. It is built
+// if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
+// processes may ask at the same time.
+func Program(ctx context.Context, name string) (string, error) {
+	all := programs()
+	i := slices.IndexFunc(all, func(p program) bool { return p.name == name })
+	if i < 0 {
+		return "", fmt.Errorf("testservers: unknown program %q", name)
+	}
+	path, err := all[i].get(ctx)
+	if err != nil {
+		return "", fmt.Errorf("testservers: building %s: %w", name, err)
+	}
+	return path, nil
+}
+
+func (p *program) get(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	mod, sum, err := p.files()
+	if err != nil {
+		return "", err
+	}
+	key := sha256.New()
+	for _, part := range [][]byte{mod, sum, []byte(p.pkg), []byte(p.ldflags), []byte(runtime.Version())} {
+		fmt.Fprintf(key, "%d ", len(part))
+		key.Write(part)
+	}
+	dir := filepath.Join(cache, "hedge", "testservers")
+	out := filepath.Join(dir, fmt.Sprintf("%s-%x", p.name, key.Sum(nil)[:6]))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(dir, p.module+".lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		return out, err
+	}
+	return out, p.build(ctx, mod, sum, out)
+}
+
+func (p *program) files() (mod, sum []byte, err error) {
+	mod, err = modules.ReadFile(path.Join("servers", p.module+".mod"))
+	if err == nil {
+		sum, err = modules.ReadFile(path.Join("servers", p.module+".sum"))
+	}
+	return mod, sum, err
+}
+
+// build builds p in a module of its own in a temporary folder.
+func (p *program) build(ctx context.Context, mod, sum []byte, out string) error {
+	dir, err := os.MkdirTemp("", "hedge-testservers")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
+	if err != nil {
+		return err
+	}
+	made := filepath.Join(dir, "program")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags="+p.ldflags, "-o", made, p.pkg)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-p=2 -mod=readonly -buildvcs=false")
+	if p.module == "nomad" {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1") // its client needs the C library's user look-ups
+	}
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
+	}
+	return move(made, out)
+}
+
+// move puts a file in its place at once, even on another file system.
+func move(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	part := to + ".part"
+	if err := os.WriteFile(part, data, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(part, to)
+}
+
+// lock waits until this process alone holds the file's lock.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), f.Close())
+	}
+	return func() { _ = f.Close() }, nil // which ends the lock
+}

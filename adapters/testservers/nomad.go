@@ -1,0 +1,216 @@
+package testservers
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// NomadConfig says what a Nomad cluster is made of.
+type NomadConfig struct {
+	// Dir holds its state and logs; it must exist. Root's clients mount file systems under it, which Stop unmounts.
+	Dir string
+	// Clients are the nodes; their names must differ.
+	Clients []NomadClient
+	// ACL turns access control on; tests bootstrap it themselves.
+	ACL bool
+}
+
+// NomadClient is a node that runs real processes of this machine (raw_exec).
+type NomadClient struct {
+	Name string
+	// Class, Pool and Meta are Nomad's own; Pool "" is default.
+	Class, Pool string
+	Meta        map[string]string
+	// CPU is its MHz and MemoryMB its memory, whatever the machine has.
+	CPU, MemoryMB int
+}
+
+// Nomad is a server and its clients. Its methods are not safe for concurrent use.
+type Nomad struct {
+	cfg   NomadConfig
+	ports map[string][]int // http, rpc, serf
+	parts map[string]*process
+	http  *http.Client
+}
+
+// Server is the name of the server among the parts; the others have their clients' names.
+const Server = "server"
+
+// StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if it is not yet.
+func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
+	n := &Nomad{cfg: cfg, ports: map[string][]int{}, parts: map[string]*process{},
+		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	for _, name := range n.names() {
+		found, err := ports(3)
+		if err != nil {
+			return nil, fmt.Errorf("testservers: %w", err)
+		}
+		n.ports[name] = found
+	}
+	for _, name := range n.names() {
+		if err := n.Start(ctx, name); err != nil {
+			n.Stop()
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func (n *Nomad) names() []string {
+	names := []string{Server}
+	for _, c := range n.cfg.Clients {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// URL is where the server's API answers.
+func (n *Nomad) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", n.ports[Server][0]) }
+
+// Start starts a part that is not running, the server or a client, and waits until its own API answers.
+func (n *Nomad) Start(ctx context.Context, name string) error {
+	if p := n.parts[name]; p != nil && !p.ended() {
+		return nil
+	}
+	path, err := Program(ctx, "nomad")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(n.cfg.Dir, name+".json")
+	text, err := json.MarshalIndent(n.config(name), "", " ")
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	p, err := start(n.cfg.Dir, name, path, nil, "agent", "-config="+file)
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	n.parts[name] = p
+	if err := p.ready(patience, func() error { return errors.Join(ctx.Err(), n.healthy(name)) }); err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	return nil
+}
+
+// healthy asks a part whether it is; an agent that wants a token is.
+func (n *Nomad) healthy(name string) error {
+	url := fmt.Sprintf("http://127.0.0.1:%d/v1/agent/health", n.ports[name][0])
+	resp, err := n.http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return nil
+}
+
+// config is a part's configuration, in Nomad's JSON form.
+func (n *Nomad) config(name string) map[string]any {
+	own := n.ports[name]
+	c := map[string]any{
+		"name": name, "data_dir": filepath.Join(n.cfg.Dir, "data-"+name), "bind_addr": "127.0.0.1", "log_level": "INFO",
+		"disable_update_check": true, "leave_on_terminate": false,
+		"ports":     map[string]any{"http": own[0], "rpc": own[1], "serf": own[2]},
+		"advertise": map[string]any{"http": "127.0.0.1", "rpc": "127.0.0.1", "serf": "127.0.0.1"},
+		"consul":    map[string]any{"auto_advertise": false, "server_auto_join": false, "client_auto_join": false},
+		"acl":       map[string]any{"enabled": n.cfg.ACL},
+	}
+	if name == Server {
+		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": "1s", "min_heartbeat_ttl": "2s", "job_gc_threshold": "240h",
+			"default_scheduler_config": map[string]any{"scheduler_algorithm": "binpack"}}
+		return c
+	}
+	i := slices.IndexFunc(n.cfg.Clients, func(c NomadClient) bool { return c.Name == name })
+	one := &n.cfg.Clients[i]
+	client := map[string]any{"enabled": true, "servers": []string{fmt.Sprintf("127.0.0.1:%d", n.ports[Server][1])}, "network_interface": "lo",
+		"node_class": one.Class, "meta": one.Meta, "cpu_total_compute": one.CPU, "memory_total_mb": one.MemoryMB,
+		"disk_total_mb": 20000, "disk_free_mb": 20000, "gc_interval": "10m", "bridge_network_name": "nomadnone", "no_host_uuid": true,
+		"options": map[string]string{
+			"fingerprint.denylist": "env_aws,env_gce,env_azure,env_digitalocean,consul,vault,cni,bridge,plugins_cni,landlock",
+			"driver.denylist":      "docker,java,qemu,exec"}}
+	if one.Pool != "" {
+		client["node_pool"] = one.Pool
+	}
+	c["client"] = client
+	c["plugin"] = map[string]any{"raw_exec": map[string]any{"config": map[string]any{"enabled": true}}}
+	return c
+}
+
+// Kill ends a part as a crash would. A client's tasks run on.
+func (n *Nomad) Kill(name string) {
+	if p := n.parts[name]; p != nil {
+		p.kill()
+	}
+}
+
+// Log is the end of what a part has written.
+func (n *Nomad) Log(name string) string {
+	if p := n.parts[name]; p != nil {
+		return p.tail()
+	}
+	return ""
+}
+
+// Stop ends all parts and what they ran, and unmounts what the clients have mounted.
+func (n *Nomad) Stop() {
+	names := n.names()
+	for i := len(names) - 1; i >= 0; i-- {
+		if p := n.parts[names[i]]; p != nil {
+			p.stop(5 * time.Second)
+		}
+	}
+	n.killTasks()
+	n.unmount()
+}
+
+// killTasks ends the processes that work in the cluster's folder: tasks outlive their client.
+func (n *Nomad) killTasks() {
+	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		return
+	}
+	for _, link := range dirs {
+		at, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(at, n.cfg.Dir+"/") {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(link, "/proc/%d/cwd", &pid); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	}
+}
+
+// unmount ends the mounts under the cluster's folder, the deepest first.
+func (n *Nomad) unmount() {
+	f, err := os.Open("/proc/mounts")
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	var under []string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) > 1 && strings.HasPrefix(fields[1], n.cfg.Dir+"/") {
+			under = append(under, fields[1])
+		}
+	}
+	slices.Sort(under)
+	for _, path := range slices.Backward(under) {
+		_ = syscall.Unmount(path, syscall.MNT_DETACH) // what cannot be unmounted stays visible there
+	}
+}
