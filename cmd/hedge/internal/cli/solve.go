@@ -165,9 +165,22 @@ func (f *solveFlags) emit(s *Host, p *solver.Problem, sol *solver.Solution) erro
 type solution struct {
 	Schema int `json:"schema"`
 	*solver.Solution
+	// Rungs are those of a ladder above the one that answered.
+	Rungs []rung `json:"fallback,omitempty"`
 }
 
-func solutionDocument(sol *solver.Solution) solution { return solution{Schema: schema, Solution: sol} }
+type rung struct {
+	Engine string `json:"engine"`
+	Error  string `json:"error"`
+}
+
+func solutionDocument(sol *solver.Solution) solution {
+	doc := solution{Schema: schema, Solution: sol}
+	for _, r := range sol.Fallback {
+		doc.Rungs = append(doc.Rungs, rung{r.Engine, oneLine(r.Err)})
+	}
+	return doc
+}
 
 // writeFile writes doc to path, compressed if its name says so.
 func writeFile(path string, doc any) error {

@@ -223,6 +223,9 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 		}
 	}
 	p.line("value %.6g; %s", sol.Objective, bound)
+	for _, r := range sol.Fallback {
+		p.line("not answered by %s: %s", r.Engine, oneLine(r.Err))
+	}
 	p.line("%d jobs planned, %d of them to start now; %d running jobs preempted", len(sol.Choice), now, len(sol.Preempt))
 	return p.to(w)
 }
