@@ -29,8 +29,8 @@ type Backend interface {
 	Caps() Caps
 	// Solve returns when it is done, at a limit of opts, or soon after ctx ends: with the best point found,
 	// which is never lost to a limit. Infeasible and unbounded models and limits are results, not errors;
-	// X is nil if there is no point. Objective need not be set. It is called by several
-	// goroutines at once, unless Caps says that it is not, and keeps nothing of m afterwards.
+	// X is nil if there is no point. Objective need not be set. It may be called by several
+	// goroutines at once, and keeps nothing of m afterwards.
 	Solve(ctx context.Context, m *Model, opts Options) (*Result, error)
 }
 

@@ -68,6 +68,11 @@ func check(b Backend, m *Model, opts Options) error {
 	if n := len(opts.Start); n != 0 && n != m.Vars() {
 		return fmt.Errorf("%w: options: start: found %d numbers, expected %d", ErrInvalid, n, m.Vars())
 	}
+	for j, v := range opts.Start {
+		if math.IsInf(v, 0) {
+			return fmt.Errorf("%w: options: start[%d]: found %v, expected a finite number or NaN", ErrInvalid, j, v)
+		}
+	}
 	if can := b.Caps(); !can.Integer && !can.Heuristic && m.Integers() > 0 {
 		return fmt.Errorf("%w: integer variables", ErrUnsupported)
 	} else if !can.Nodes && opts.Nodes > 0 {
@@ -190,6 +195,9 @@ func contradiction(m *Model, opts Options, r *Result) error {
 	if r.Stop == StopOptimal && r.X == nil {
 		return fmt.Errorf("it calls a point optimal and has none")
 	}
+	if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
+		return fmt.Errorf("its point's objective is %v", r.Objective)
+	}
 	if r.X == nil || math.IsInf(r.Bound, 0) {
 		return nil
 	}
@@ -311,8 +319,9 @@ func Check(m *Model, x []float64) error {
 }
 
 // outside reports whether v, made of terms of a size, misses its bounds by more than the tolerance. An infinite bound cannot
-// be missed, nor may it widen the other's tolerance.
+// be missed, nor may it widen the other's tolerance. What has overflowed is within no bounds.
 func outside(v, lower, upper, size float64) bool {
-	return lower-v > float64(Tolerance*math.Max(math.Max(1, size), math.Abs(lower))) && !math.IsInf(lower, 0) ||
+	return math.IsNaN(v) || math.IsInf(size, 0) ||
+		lower-v > float64(Tolerance*math.Max(math.Max(1, size), math.Abs(lower))) && !math.IsInf(lower, 0) ||
 		v-upper > float64(Tolerance*math.Max(math.Max(1, size), math.Abs(upper))) && !math.IsInf(upper, 0)
 }
