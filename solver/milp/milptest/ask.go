@@ -151,6 +151,9 @@ func (s *suite) must(ctx context.Context, m *milp.Model, opts milp.Options) answ
 	if a.err != nil {
 		s.failf("%s: %v", describe(m), a.err)
 	}
+	if a.bad != nil {
+		s.failf("%s: a point that it told of breaks the model: %v", describe(m), a.bad)
+	}
 	s.kept(m, a)
 	return a
 }

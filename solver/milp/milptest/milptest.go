@@ -94,18 +94,16 @@ type reporter interface {
 type needs int
 
 const (
-	nothing     needs = iota
-	integers          // Integer or Heuristic
-	proofs            // Integer
-	wide              // not Bounded
-	nodes             // Nodes
-	noNodes           // not Nodes
-	starts            // Start
-	incumbents        // Incumbents
-	logs              // Log
-	noIntegers        // neither Integer nor Heuristic
-	unforgetful       // not Forgets
-	hard              // what a hard model takes: Integer or Heuristic, Start
+	nothing    needs = iota
+	integers         // Integer or Heuristic
+	proofs           // Integer
+	wide             // not Bounded
+	nodes            // Nodes
+	noNodes          // not Nodes
+	incumbents       // Incumbents
+	logs             // Log
+	noIntegers       // neither Integer nor Heuristic
+	bounded          // Bounded
 )
 
 // testCase is one case. Its doc says what fault it guards against.
@@ -138,16 +136,14 @@ func (n needs) missing(can milp.Caps) string {
 		}
 	}
 	set(integers, can.Integer || can.Heuristic, "does not claim Integer or Heuristic")
-	set(hard, can.Integer || can.Heuristic, "does not claim Integer or Heuristic")
 	set(proofs, can.Integer, "does not claim Integer")
 	set(wide, !can.Bounded, "claims Bounded")
 	set(nodes, can.Nodes, "does not claim Nodes")
 	set(noNodes, !can.Nodes, "claims Nodes")
-	set(starts, can.Start, "does not claim Start")
 	set(incumbents, can.Incumbents, "does not claim Incumbents")
 	set(logs, can.Log, "does not claim Log")
 	set(noIntegers, !can.Integer && !can.Heuristic, "claims Integer or Heuristic")
-	set(unforgetful, !can.Forgets, "claims Forgets")
+	set(bounded, can.Bounded, "does not claim Bounded")
 	return lacks[n]
 }
 
