@@ -165,8 +165,8 @@ func (m *Model) Row(i int) Row {
 	return r
 }
 
-// Costs, Bounds and RowBounds are the model's own slices, for backends that hand them over whole: they must
-// not be changed.
+// Costs are the variables' coefficients in the objective. Like Bounds and RowBounds it gives the model's own slices, for
+// backends that hand them over whole: they must not be changed.
 func (m *Model) Costs() []float64 { return m.cost }
 
 // Bounds are the variables' lower and upper bounds; see [Model.Costs].

@@ -178,38 +178,46 @@ func TestSolveRefusesTheCallersMistakes(t *testing.T) {
 
 func TestSolveKeepsKindsOfErrors(t *testing.T) {
 	own := errors.New("disk full")
-	for _, c := range []struct{ err, want error }{
-		{fmt.Errorf("%w: quadratic", milp.ErrUnsupported), milp.ErrUnsupported},
-		{fmt.Errorf("%w: no licence", milp.ErrUnavailable), milp.ErrUnavailable},
-		{fmt.Errorf("%w: too many rows", milp.ErrInvalid), milp.ErrInvalid},
-		{own, milp.ErrBackend},
-		{own, own},
-		{nil, milp.ErrBackend},
+	for _, c := range []struct {
+		err, want error
+		other     bool // not the backend's failure
+	}{
+		{fmt.Errorf("%w: quadratic", milp.ErrUnsupported), milp.ErrUnsupported, true},
+		{fmt.Errorf("%w: no licence", milp.ErrUnavailable), milp.ErrUnavailable, true},
+		{fmt.Errorf("%w: too many rows", milp.ErrInvalid), milp.ErrInvalid, true},
+		{own, milp.ErrBackend, false},
+		{own, own, false},
+		{nil, milp.ErrBackend, false},
 	} {
 		res, err := run(script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) { return nil, c.err }), knapsack(), milp.Options{})
 		require.ErrorIs(t, err, c.want)
 		assert.Nil(t, res)
-		if c.want != milp.ErrBackend && c.want != own {
+		if c.other {
 			assert.NotErrorIs(t, err, milp.ErrBackend)
 		}
 	}
 }
 
 func TestSolveKeepsThePointToldOfByABackendThatFails(t *testing.T) {
-	for name, fail := range map[string]func() (*milp.Result, error){
-		"panic":   func() (*milp.Result, error) { panic("boom") },
-		"error":   func() (*milp.Result, error) { return nil, errors.New("boom") },
-		"nothing": func() (*milp.Result, error) { return nil, nil },
-		"bad point": func() (*milp.Result, error) {
-			return &milp.Result{Stop: milp.StopTime, X: []float64{1, 1, 1}, Bound: 12}, nil
-		},
-		"contradiction": func() (*milp.Result, error) { return &milp.Result{Stop: milp.StopInfeasible}, nil },
-		"bad bound":     func() (*milp.Result, error) { return &milp.Result{Stop: milp.StopTime, Bound: 1}, nil },
+	for name, c := range map[string]struct {
+		res   *milp.Result
+		err   error
+		panic bool
+	}{
+		"panic":         {panic: true},
+		"error":         {err: errors.New("boom")},
+		"nothing":       {},
+		"bad point":     {res: &milp.Result{Stop: milp.StopTime, X: []float64{1, 1, 1}, Bound: 12}},
+		"contradiction": {res: &milp.Result{Stop: milp.StopInfeasible}},
+		"bad bound":     {res: &milp.Result{Stop: milp.StopTime, Bound: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := script(func(_ context.Context, _ *milp.Model, opts milp.Options) (*milp.Result, error) {
 				opts.Incumbent(milp.Point{X: []float64{1, 0, 0}, Bound: 8})
-				return fail()
+				if c.panic {
+					panic("boom")
+				}
+				return c.res, c.err
 			})
 			res, err := run(b, knapsack(), milp.Options{})
 			require.ErrorIs(t, err, milp.ErrBackend)
@@ -218,7 +226,7 @@ func TestSolveKeepsThePointToldOfByABackendThatFails(t *testing.T) {
 			assert.Equal(t, []float64{1, 0, 0}, res.X)
 			assert.Equal(t, 3.0, res.Objective)
 			assert.Equal(t, math.Inf(1), res.Bound, "nothing is believed of its bound")
-			if name == "panic" {
+			if c.panic {
 				assert.ErrorContains(t, err, "panic: boom")
 			}
 		})
@@ -321,21 +329,17 @@ func stubborn(release <-chan struct{}) *scripted {
 }
 
 func TestALateBackendIsAbandonedWithItsBestPoint(t *testing.T) {
-	for want, begin := range map[milp.Stop]func() (context.Context, context.CancelFunc, milp.Options){
-		milp.StopTime: func() (context.Context, context.CancelFunc, milp.Options) {
-			return context.Background(), func() {}, milp.Options{Time: time.Millisecond}
-		},
-		milp.StopCanceled: func() (context.Context, context.CancelFunc, milp.Options) {
-			ctx, cancel := context.WithCancel(context.Background())
-			cancel()
-			return ctx, cancel, milp.Options{}
-		},
-	} {
+	for _, want := range []milp.Stop{milp.StopTime, milp.StopCanceled} {
 		t.Run(string(want), func(t *testing.T) {
 			release := make(chan struct{})
 			b := stubborn(release)
-			ctx, cancel, opts := begin()
+			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
+			opts := milp.Options{Time: time.Millisecond}
+			if want == milp.StopCanceled {
+				opts.Time = 0
+				cancel()
+			}
 			told := make(chan struct{}) // which a loaded machine may have had no time for
 			opts.Incumbent = func(milp.Point) { close(told) }
 			res, err := milp.Solve(ctx, b, knapsack(), opts)

@@ -148,6 +148,9 @@ func (s *suite) wait(done <-chan struct{}, what string) {
 func (s *suite) must(ctx context.Context, m *milp.Model, opts milp.Options) answer {
 	s.Helper()
 	a := s.ask(ctx, m, opts)
+	if !a.unchanged {
+		s.failf("%s: the model or the start has changed", describe(m))
+	}
 	if a.err != nil {
 		s.failf("%s: %v", describe(m), a.err)
 	}
@@ -190,7 +193,7 @@ func exact() milp.Options { return milp.Options{Gap: -1} }
 
 // optimum wants the optimum of m, which is want, of backends that solve it to optimality, and points and bounds that
 // agree with it of others. x, if not nil, is the only optimal point.
-func (s *suite) optimum(m *milp.Model, want float64, x ...float64) answer {
+func (s *suite) optimum(m *milp.Model, want float64, x ...float64) {
 	s.Helper()
 	a := s.try(m, exact())
 	s.agrees(m, a, want)
@@ -208,7 +211,6 @@ func (s *suite) optimum(m *milp.Model, want float64, x ...float64) answer {
 			s.failf("%s: vars[%d] is %v, expected %v", describe(m), j, a.X[j], v)
 		}
 	}
-	return a
 }
 
 // try asks for m's solution, and skips the case if the backend has declared that it cannot.

@@ -178,7 +178,7 @@ func hundred(s *suite) {
 // settles waits until there are no more than so many goroutines.
 func (s *suite) settles(limit int) {
 	s.Helper()
-	end := s.cfg.after(s.cfg.Patience)
+	end := time.After(s.cfg.settling)
 	for runtime.NumGoroutine() > limit {
 		select {
 		case <-end:

@@ -22,8 +22,8 @@ type Config struct {
 	// Patience is how long a call may go on before it counts as hung; 0 means 5 minutes.
 	Patience time.Duration
 
-	// after stands in for time.After where patience is tested.
-	after func(time.Duration) <-chan time.Time
+	after    func(time.Duration) <-chan time.Time // in the place of time.After, where patience is tested
+	settling time.Duration                        // how long goroutines may take to end; 0 means Patience
 }
 
 func (c Config) filled() Config {
@@ -35,6 +35,9 @@ func (c Config) filled() Config {
 	}
 	if c.Patience == 0 {
 		c.Patience = 5 * time.Minute
+	}
+	if c.settling == 0 {
+		c.settling = c.Patience
 	}
 	if c.after == nil {
 		c.after = time.After

@@ -20,9 +20,9 @@ func mipStatuses() []testCase {
 	}
 	return []testCase{
 		known("mip:optimal", "integer variables being taken as continuous", 9, knapsack, 1, 1, 0),
-		known("mip:binaries", "binaries being taken as continuous", 7, func() *milp.Model {
-			return maximise("", []milp.Var{whole(0, 1, 3), whole(0, 1, 4), whole(0, 1, 5)}, atMost(5, 2, 3, 4))
-		}, 1, 1, 0),
+		known("mip:binaries", "binaries being taken as continuous", 8, func() *milp.Model {
+			return maximise("", []milp.Var{whole(0, 1, 3), whole(0, 1, 4), whole(0, 1, 5)}, atMost(6, 2, 3, 4))
+		}, 1, 0, 1),
 		known("mip:integers", "the relaxation's point being rounded to one that is feasible and not optimal", 40, func() *milp.Model {
 			return maximise("", []milp.Var{whole(0, 10, 5), whole(0, 10, 8)}, atMost(6, 1, 1), atMost(45, 5, 9))
 		}, 0, 5),
@@ -73,6 +73,15 @@ func mipShapes() []testCase {
 		infeasible("mip:crossing bounds", "integers whose bounds cross being swapped", func() *milp.Model {
 			return maximise("", []milp.Var{whole(3, 2, 1), whole(0, 9, 1)}, atMost(19, 2, 3))
 		}),
+		{name: "mip:large integers", doc: "integers beyond 32 bits being cut or wrapped", run: func(s *suite) {
+			if s.can.MaxInteger != 0 && s.can.MaxInteger < 5e9 {
+				s.Skipf("%s: claims MaxInteger %v", s.b.Name(), s.can.MaxInteger)
+			}
+			s.optimum(maximise("", []milp.Var{whole(0, 1e10, 1), whole(0, 1e10, 1)}, atMost(4.5e9, 1), atMost(0, -1, 1)), 9e9, 4.5e9, 4.5e9)
+		}},
+		known("mip:wide bounds", "integers whose bounds are far beyond what they take being cut, or failing", 10, func() *milp.Model {
+			return maximise("", []milp.Var{whole(-1e15, 1e15, 1)}, atMost(21, 2))
+		}, 10),
 		known("mip:mixed", "continuous variables being rounded with the integer ones", 14.5, func() *milp.Model {
 			return maximise("", []milp.Var{whole(0, 10, 3), real(0, 10, 1)}, atMost(14.5, 3, 1), atMost(4.5, 1))
 		}),

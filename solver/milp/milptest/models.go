@@ -80,7 +80,7 @@ func split(maximize bool) (m *milp.Model, start []float64) {
 		entries := milp.Row{}
 		for j := range items {
 			a := between(r, 1, 99)
-			entries.Lower += a * hidden[j]
+			entries.Lower += float64(a * hidden[j])
 			entries.Index, entries.Value = append(entries.Index, int32(j)), append(entries.Value, a)
 		}
 		entries.Upper = entries.Lower

@@ -11,20 +11,21 @@ import (
 
 // New returns the backend. It is deterministic but where time limits end a solve, holds nothing between solves, and
 // is safe for concurrent use.
-func New() milp.Backend { return backend{} }
+func New() milp.Backend { return &backend{name: "reference"} }
 
-type backend struct{}
+// backend is used by pointer and not empty, so that each is an owner of calls of its own.
+type backend struct{ name string }
 
 // Name implements milp.Backend.
-func (backend) Name() string { return "reference" }
+func (b *backend) Name() string { return b.name }
 
 // Caps implements milp.Backend.
-func (backend) Caps() milp.Caps {
+func (*backend) Caps() milp.Caps {
 	return milp.Caps{Version: "1", Integer: true, Start: true, Incumbents: true, Nodes: true, Log: true}
 }
 
 // Solve implements milp.Backend.
-func (backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if opts.Time > 0 {

@@ -298,7 +298,7 @@ func (s *simplex) move(in, row int, direction, length float64) {
 	if length > 1e-12 {
 		s.stalled = 0
 	}
-	amount := direction * length
+	amount := float64(direction * length)
 	for i, v := range s.basis {
 		s.x[v] -= float64(s.step[i] * amount)
 	}
