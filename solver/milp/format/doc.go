@@ -20,7 +20,7 @@
 //   - Bounds of 1e30 and beyond are none: that is what readers take for infinity.
 //
 // A model that maximises has the section OBJSENSE in MPS, which HiGHS, SCIP and lp_solve honour, CBC ignores and GLPK
-// refuses. Give those two LP files, or the negated model.
+// refuses. Give those two LP files, or what [WriteMinimized] writes.
 //
 // # What is read
 //

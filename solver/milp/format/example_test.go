@@ -63,6 +63,26 @@ func ExampleWriteMPS() {
 	// ENDATA
 }
 
+func ExampleWriteMinimized() {
+	m := &milp.Model{Maximize: true}
+	m.AddVar(milp.Var{Name: "tents", Upper: 3, Cost: 2})
+	if err := format.WriteMinimized(os.Stdout, m); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// NAME unnamed FREE
+	// ROWS
+	//  N obj
+	//  L c0
+	// COLUMNS
+	//  x0 obj -2
+	// RHS
+	//  RHS c0 1
+	// BOUNDS
+	//  UP BND x0 3
+	// ENDATA
+}
+
 func ExampleReadLP() {
 	m, err := format.ReadLP(strings.NewReader("Minimize\n cost: 2 x + 3 y\nSubject To\n need: x + y >= 4\nBounds\n x <= 3\nEnd\n"))
 	if err != nil {

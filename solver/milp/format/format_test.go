@@ -122,7 +122,7 @@ func normal(m *milp.Model, format string) *milp.Model {
 		v.Lower, v.Upper = unlimited(v.Lower, v.Upper)
 		out.AddVar(v)
 	}
-	names, second := rowNames(m, split)
+	names, second := rowNames(m, rowName(m), split)
 	for i := range m.Rows() {
 		r := m.Row(i)
 		r.Name = names[i]
@@ -183,7 +183,7 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 func TestNamesAreWritableAndUnique(t *testing.T) {
 	for seed := range uint64(400) {
 		m := small(seed)
-		rows, second := rowNames(m, splitLP)
+		rows, second := rowNames(m, rowName(m), splitLP)
 		for _, names := range [][]string{Names(m), append(rows, second...)} {
 			seen := map[string]bool{}
 			for _, name := range names {
@@ -301,10 +301,33 @@ func assertPoint(t *testing.T, m *milp.Model, x map[string]float64, name string,
 	}
 }
 
+func TestMinimizedIsTheSameModel(t *testing.T) {
+	for seed := range uint64(200) {
+		m := small(seed)
+		var file bytes.Buffer
+		require.NoError(t, WriteMinimized(&file, m))
+		got, err := ReadMPS(&file)
+		require.NoError(t, err)
+		assert.False(t, got.Maximize)
+		assert.Empty(t, got.Name)
+		x := make([]float64, got.Vars())
+		for j := range x {
+			x[j] = float64(j%3) - 0.5
+			assert.Equal(t, fmt.Sprint("x", j), got.Var(j).Name)
+		}
+		want := m.Objective(x[:m.Vars()])
+		if m.Maximize {
+			want = 0 - want
+		}
+		assert.InDelta(t, want, got.Objective(x), 1e-9*math.Max(1, math.Abs(want)))
+	}
+}
+
 func TestWritersTellOfTheirErrors(t *testing.T) {
 	bad := &milp.Model{Offset: math.NaN()}
 	for _, c := range codecs {
 		require.ErrorIs(t, c.write(io.Discard, bad), milp.ErrInvalid)
+		require.ErrorIs(t, WriteMinimized(io.Discard, bad), milp.ErrInvalid)
 		require.ErrorIs(t, c.write(failing{}, everything()), errFull)
 		_, err := c.read(iotest.ErrReader(errFull))
 		require.ErrorIs(t, err, errFull)

@@ -54,7 +54,7 @@ func (l *lpWriter) objective() {
 func (l *lpWriter) rows() {
 	l.text("Subject To")
 	lower, upper := l.m.RowBounds()
-	names, second := rowNames(l.m, splitLP)
+	names, second := rowNames(l.m, rowName(l.m), splitLP)
 	for i := range names {
 		index, value := l.merged(l.m.Row(i))
 		lo, hi := lower[i], upper[i]

@@ -14,15 +14,35 @@ func WriteMPS(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	m = filled(m)
-	l := &mpsWriter{lines: newLines(w), m: m, vars: Names(m)}
-	l.rows, l.second = rowNames(m, splitMPS)
+	return writeMPS(w, filled(m), false)
+}
+
+// WriteMinimized writes m in free MPS for programs alone, in a form that all solvers read alike: it minimises, with the objective and its offset
+// negated if m maximises, and variable j is called x<j> and row i c<i>, whatever their names. Errors are WriteMPS's.
+func WriteMinimized(w io.Writer, m *milp.Model) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	return writeMPS(w, filled(m), true)
+}
+
+func writeMPS(w io.Writer, m *milp.Model, plain bool) error {
+	l := &mpsWriter{lines: newLines(w), m: m, sign: 1}
+	var variables, rows func(int) string
+	if !plain {
+		variables, rows = variableName(m), rowName(m)
+	} else if m.Maximize {
+		l.sign = -1
+	}
+	var g namer
+	l.vars = g.all(m.Vars(), variables, 'x')
+	l.rows, l.second = rowNames(m, rows, splitMPS)
 	name := m.Name
-	if !writable(name) {
+	if plain || !writable(name) {
 		name = unnamed
 	}
 	l.text("NAME ", name, " FREE") // by this word CBC knows that it is not fixed MPS
-	if m.Maximize {
+	if m.Maximize && !plain {
 		l.text("OBJSENSE")
 		l.text("    MAX")
 	}
@@ -40,6 +60,7 @@ const unnamed = "unnamed"
 type mpsWriter struct {
 	*lines
 	m            *milp.Model
+	sign         float64 // of the objective: 1 or -1
 	vars         []string
 	rows, second []string
 }
@@ -89,7 +110,7 @@ func (l *mpsWriter) columns() {
 		}
 		from, to := by.Begin[j], by.Begin[j+1]
 		if costs[j] != 0 || from == to {
-			l.entry(name, "obj", costs[j])
+			l.entry(name, "obj", float64(l.sign*costs[j]))
 		}
 		for k := from; k < to; k++ {
 			i := by.Index[k]
@@ -103,7 +124,7 @@ func (l *mpsWriter) columns() {
 		l.marker(false)
 	}
 	if l.m.Offset != 0 {
-		l.entry(offsetName, "obj", l.m.Offset)
+		l.entry(offsetName, "obj", float64(l.sign*l.m.Offset))
 	}
 }
 

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -44,10 +45,11 @@ type namer struct {
 	taken map[string]struct{} // nil as long as all names are generated ones, which differ by their numbers
 }
 
-// all has a name for each of n things: its own if it is writable and no earlier one has it, or prefix and its number.
+// all has a name for each of n things: its own if it is writable and no earlier one has it, or prefix and its number. Without
+// name none has one of its own.
 func (g *namer) all(n int, name func(int) string, prefix byte) []string {
 	names := make([]string, n)
-	for i := range n {
+	for i := 0; name != nil && i < n; i++ {
 		own := name(i)
 		if !writable(own) {
 			continue
@@ -87,13 +89,17 @@ func (g *namer) fresh(name string) string {
 // Names are the names by which [WriteLP] and [WriteMPS] call m's variables, for reading what a solver says of them.
 func Names(m *milp.Model) []string {
 	var g namer
-	return g.all(m.Vars(), func(j int) string { return m.Var(j).Name }, 'x')
+	return g.all(m.Vars(), variableName(m), 'x')
 }
 
-// rowNames are the names of m's rows, and those of the second halves of ranges that split says are to be split.
-func rowNames(m *milp.Model, split func(lower, upper float64) bool) (names, second []string) {
+func variableName(m *milp.Model) func(int) string { return func(j int) string { return m.Var(j).Name } }
+
+func rowName(m *milp.Model) func(int) string { return func(i int) string { return m.Row(i).Name } }
+
+// rowNames are the names of m's rows, by what all makes of name, and those of the second halves of ranges that split says are to be split.
+func rowNames(m *milp.Model, name func(int) string, split func(lower, upper float64) bool) (names, second []string) {
 	var g namer
-	names = g.all(m.Rows(), func(i int) string { return m.Row(i).Name }, 'c')
+	names = g.all(m.Rows(), name, 'c')
 	lower, upper := m.RowBounds()
 	for i := range names {
 		if !split(lower[i], upper[i]) {
@@ -117,7 +123,7 @@ func filled(m *milp.Model) *milp.Model {
 		m.AddVar(milp.Var{})
 	}
 	if m.Rows() == 0 {
-		m.AddRow(milp.Row{Upper: 1})
+		m.AddRow(milp.Row{Lower: math.Inf(-1), Upper: 1})
 	}
 	return m
 }
