@@ -18,7 +18,8 @@ func WriteMPS(w io.Writer, m *milp.Model) error {
 }
 
 // WriteMinimized writes m in free MPS for programs alone, in a form that all solvers read alike: it minimises, with the objective and its offset
-// negated if m maximises, and variable j is called x<j> and row i c<i>, whatever their names. Errors are WriteMPS's.
+// negated if m maximises, variable j is called x<j> and row i c<i>, whatever their
+// names, and the bounds of integer variables are whole numbers. Errors are WriteMPS's.
 func WriteMinimized(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -27,7 +28,7 @@ func WriteMinimized(w io.Writer, m *milp.Model) error {
 }
 
 func writeMPS(w io.Writer, m *milp.Model, plain bool) error {
-	l := &mpsWriter{lines: newLines(w), m: m, sign: 1}
+	l := &mpsWriter{lines: newLines(w), m: m, plain: plain, sign: 1}
 	var variables, rows func(int) string
 	if !plain {
 		variables, rows = variableName(m), rowName(m)
@@ -60,6 +61,7 @@ const unnamed = "unnamed"
 type mpsWriter struct {
 	*lines
 	m            *milp.Model
+	plain        bool    // for WriteMinimized
 	sign         float64 // of the objective: 1 or -1
 	vars         []string
 	rows, second []string
@@ -177,7 +179,11 @@ func (l *mpsWriter) bounds() {
 	l.text("BOUNDS")
 	lower, upper := l.m.Bounds()
 	for j, name := range l.vars {
-		l.bound(name, lower[j], upper[j], l.m.Var(j).Integer)
+		low, high, integer := lower[j], upper[j], l.m.Var(j).Integer
+		if integer && l.plain { // GLPK refuses other bounds
+			low, high = math.Ceil(low), math.Floor(high)
+		}
+		l.bound(name, low, high, integer)
 	}
 	if l.m.Offset != 0 {
 		l.entry("FX BND", offsetName, 1)

@@ -1,0 +1,174 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+const (
+	// lastLines is how much of the log an error quotes.
+	lastLines = 10
+	// longestLine is where lines of a log are cut.
+	longestLine = 1 << 16
+	// patience is how long a cancelled solver may take to write its point. milp.Solve waits for 30 ms.
+	patience = 20 * time.Millisecond
+	// drain is how long the rest of the log is waited for where the child has ended and somebody still holds its end of the pipe.
+	drain = time.Second
+)
+
+// child is a solver's process.
+type child struct {
+	path   string
+	args   []string
+	dir    string
+	gentle bool
+
+	tail    []string // the last lines
+	stopped bool     // it was told to stop, or killed
+	killed  bool
+	exit    error // of Wait
+}
+
+// end says how it ended.
+func (c *child) end() string {
+	switch {
+	case c.killed:
+		return "was killed at the limit"
+	case c.exit != nil:
+		return "ended with " + c.exit.Error()
+	}
+	return "ended"
+}
+
+// run starts it, hands each line on from this goroutine, and stops it by p and when ctx ends. It returns when the
+// child is gone and has been waited for.
+func (c *child) run(ctx context.Context, p plan, line func(string)) error {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
+	}
+	defer from.Close()
+	cmd := exec.Command(c.path, c.args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir, to, to
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	ownGroup(cmd)
+	err = cmd.Start()
+	to.Close()
+	if err != nil {
+		return fmt.Errorf("%w: executable %s: %w", milp.ErrUnavailable, c.path, err)
+	}
+	finished := false
+	defer func() {
+		if !finished { // by a panic of line
+			killGroup(cmd)
+		}
+	}()
+	lines, quit := make(chan string, 64), make(chan struct{})
+	defer close(quit)
+	go readLines(from, lines, quit)
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	c.watch(ctx, p, cmd, lines, gone, line)
+	finished = true
+	killGroup(cmd) // what the child has left running
+	wait := drain
+	if c.stopped {
+		wait = patience / 4
+	}
+	_ = from.SetReadDeadline(time.Now().Add(wait))
+	for text := range lines {
+		c.took(text, line)
+	}
+	return nil
+}
+
+// watch hands lines on until the child is gone.
+func (c *child) watch(ctx context.Context, p plan, cmd *exec.Cmd, lines <-chan string, gone <-chan error, line func(string)) {
+	gentle, stopGentle := timer(p.gentle)
+	defer stopGentle()
+	kill, stopKill := timer(p.kill)
+	defer stopKill()
+	done := ctx.Done()
+	for {
+		select {
+		case text, more := <-lines:
+			if !more {
+				lines = nil
+				continue
+			}
+			c.took(text, line)
+		case <-gentle:
+			c.ask(cmd)
+		case <-done:
+			done = nil
+			c.ask(cmd)
+			if !c.gentle {
+				c.stopped, c.killed = true, true
+				killGroup(cmd)
+			}
+			var stop func()
+			kill, stop = timer(patience)
+			defer stop()
+		case <-kill:
+			c.stopped, c.killed = true, true
+			killGroup(cmd)
+		case c.exit = <-gone:
+			return
+		}
+	}
+}
+
+// ask tells the child to stop, if it listens.
+func (c *child) ask(cmd *exec.Cmd) {
+	if c.gentle {
+		c.stopped = true
+		interrupt(cmd)
+	}
+}
+
+func (c *child) took(text string, line func(string)) {
+	if len(c.tail) == lastLines {
+		c.tail = append(c.tail[:0], c.tail[1:]...)
+	}
+	c.tail = append(c.tail, text)
+	line(text)
+}
+
+// timer fires after d, never for 0.
+func timer(d time.Duration) (<-chan time.Time, func()) {
+	if d == 0 {
+		return nil, func() {}
+	}
+	t := time.NewTimer(d)
+	return t.C, func() { t.Stop() }
+}
+
+// readLines sends what it reads by the line, cut where it is too long, until the end, an error or quit; then it closes lines.
+func readLines(r io.Reader, lines chan<- string, quit <-chan struct{}) {
+	defer close(lines)
+	b := bufio.NewReaderSize(r, longestLine)
+	within := false // a long line goes on
+	for {
+		text, err := b.ReadSlice('\n')
+		if len(text) > 0 && !within {
+			select {
+			case lines <- strings.TrimRight(string(text), "\r\n"):
+			case <-quit:
+				return
+			}
+		}
+		within = errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !within {
+			return
+		}
+	}
+}

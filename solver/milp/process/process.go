@@ -1,0 +1,271 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/format"
+)
+
+// Config says which executable solves.
+type Config struct {
+	// Solver is whose files and logs it speaks: "cbc", "glpsol", "highs" or "scip".
+	Solver string
+	// Path is the executable; "" looks for Solver in $PATH at every solve.
+	Path string
+	// Dir is where the temporary folders are made; "" is the system's place for them.
+	Dir string
+	// Args are put behind the solver's own arguments, for cbc before the command to solve. They may break what the backend relies on.
+	Args []string
+}
+
+// Backend is a solver's executable as a [milp.Backend]. It is safe for concurrent use: each solve is a process of
+// its own.
+type Backend struct {
+	cfg     Config
+	dialect dialect
+}
+
+// New is the backend that cfg describes. It does not look for the executable yet; see [Backend.Available]. The error is
+// [milp.ErrInvalid] for a solver that is not known.
+func New(cfg Config) (*Backend, error) {
+	for _, d := range dialects() {
+		if d.name == cfg.Solver {
+			cfg.Args = slices.Clone(cfg.Args)
+			return &Backend{cfg: cfg, dialect: d}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: process: found solver %q, expected one of %s", milp.ErrInvalid, cfg.Solver, strings.Join(Solvers(), ", "))
+}
+
+// Solvers are the names that Config.Solver takes.
+func Solvers() []string {
+	var names []string
+	for _, d := range dialects() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// Name is the solver's name.
+func (b *Backend) Name() string { return b.dialect.name }
+
+// Caps is what the solver's executable can do by its command line. Its version is not known.
+func (b *Backend) Caps() milp.Caps { return b.dialect.caps }
+
+// Available is nil if the executable is there, and otherwise [milp.ErrUnavailable], with what to install.
+func (b *Backend) Available() error {
+	_, err := b.program()
+	return err
+}
+
+func (b *Backend) program() (string, error) {
+	name := b.cfg.Path
+	if name == "" {
+		name = b.dialect.name
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%w: executable %s: %w (to install it: %s)", milp.ErrUnavailable, name, err, b.dialect.install)
+	}
+	return path, nil
+}
+
+// job is one solve.
+type job struct {
+	m       *milp.Model
+	opts    milp.Options
+	dir     string
+	limit   time.Duration // the solver's own, 0 for none
+	started bool          // there is a start file
+}
+
+func (j *job) file(name string) string { return filepath.Join(j.dir, name) }
+
+// gap is the relative gap to ask for. Solvers divide by the objective or by the larger of both, Options.Gap by the bound: a gap of
+// this by their measure is one of no more than the target by ours.
+func (j *job) gap() float64 {
+	g := j.opts.TargetGap()
+	return g / (1 + g)
+}
+
+// Solve solves m with the executable; see [milp.Backend] and the package's comment.
+func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+	began := time.Now()
+	if opts.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, began.Add(opts.Time))
+		defer cancel()
+	}
+	path, err := b.program()
+	if err != nil {
+		return nil, err
+	}
+	if none := crossing(m); none != "" {
+		return &milp.Result{Stop: milp.StopInfeasible, Bound: milp.NoBound(m), Raw: none, Nodes: -1, Iterations: -1}, nil
+	}
+	dir, err := os.MkdirTemp(b.cfg.Dir, "hedge-"+b.dialect.name+"-")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
+	}
+	defer os.RemoveAll(dir)
+	j := &job{m: m, opts: opts, dir: dir}
+	if err := b.write(ctx, j); err != nil {
+		if ctx.Err() != nil {
+			return stopped(ctx, m), nil
+		}
+		return nil, err
+	}
+	res, err := b.run(ctx, path, j, began)
+	return res, err
+}
+
+// crossing says which bounds cross, those of integer variables when they are made whole, "" if none do. Readers refuse such files.
+func crossing(m *milp.Model) string {
+	lower, upper := m.Bounds()
+	for k := range lower {
+		l, u := lower[k], upper[k]
+		if m.Var(k).Integer {
+			l, u = math.Ceil(l), math.Floor(u)
+		}
+		if l > u {
+			return fmt.Sprintf("vars[%d] has bounds that cross", k)
+		}
+	}
+	lower, upper = m.RowBounds()
+	for k := range lower {
+		if lower[k] > upper[k] {
+			return fmt.Sprintf("rows[%d] has bounds that cross", k)
+		}
+	}
+	return ""
+}
+
+// stopped is the result of a solve that ended before the solver began.
+func stopped(ctx context.Context, m *milp.Model) *milp.Result {
+	return &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "stopped before the solver began", Nodes: -1, Iterations: -1}
+}
+
+// write writes the files that the solver reads.
+func (b *Backend) write(ctx context.Context, j *job) error {
+	f, err := os.Create(j.file("model.mps"))
+	if err != nil {
+		return fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
+	}
+	err = errors.Join(format.WriteMinimized(&until{ctx, f}, j.m), f.Close())
+	if err == nil && b.dialect.start != nil && len(j.opts.Start) > 0 {
+		j.started, err = b.writeStart(j)
+	}
+	if err != nil && !errors.Is(err, milp.ErrInvalid) {
+		err = fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
+	}
+	return err
+}
+
+func (b *Backend) writeStart(j *job) (bool, error) {
+	f, err := os.Create(j.file("start.sol"))
+	if err != nil {
+		return false, err
+	}
+	w := bufio.NewWriter(f)
+	ok := b.dialect.start(w, j)
+	return ok, errors.Join(w.Flush(), f.Close())
+}
+
+// until is a file that cannot be written to once ctx has ended.
+type until struct {
+	ctx context.Context
+	f   *os.File
+}
+
+func (u *until) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.f.Write(p)
+}
+
+// run runs the solver and reads what it has left.
+func (b *Backend) run(ctx context.Context, path string, j *job, began time.Time) (*milp.Result, error) {
+	plan := schedule(ctx, time.Now())
+	j.limit = plan.own
+	if ctx.Err() != nil {
+		return stopped(ctx, j.m), nil
+	}
+	r := &reading{nodes: -1, iterations: -1}
+	args, err := b.dialect.args(j, b.cfg.Args)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
+	}
+	c := &child{path: path, args: args, dir: j.dir, gentle: b.dialect.gentle}
+	setUp := time.Since(began)
+	err = c.run(ctx, plan, func(line string) {
+		b.dialect.line(r, line)
+		if j.opts.Log != nil {
+			j.opts.Log(line)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.dialect.finish(j, r)
+	res, err := r.result(ctx, j, c)
+	if res != nil {
+		res.SetUp = setUp
+	}
+	return res, err
+}
+
+// plan is when to do what, counted from the child's start; 0 is never.
+type plan struct {
+	own    time.Duration // the limit that the solver is given
+	gentle time.Duration // SIGINT
+	kill   time.Duration
+}
+
+// schedule leaves the more room before ctx's deadline the further that is.
+func schedule(ctx context.Context, now time.Time) plan {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return plan{}
+	}
+	left := max(deadline.Sub(now), time.Millisecond)
+	lead := min(max(left/10, 20*time.Millisecond), time.Second, left/2)
+	return plan{own: left - lead, gentle: left - lead/2, kill: left - lead/8}
+}
+
+// interval is what a printed number may stand for.
+type interval struct {
+	low, high float64
+}
+
+// parseInterval reads a number; half a unit of its last digit is what printing may have lost.
+func parseInterval(text string) (interval, bool) {
+	v, ok := parseFloat(text)
+	if !ok {
+		return interval{}, false
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	unit := 0
+	if _, decimals, is := strings.Cut(mantissa, "."); is {
+		unit = -len(decimals)
+	}
+	shift, _ := parseFloat("0" + strings.TrimLeft(exponent, "+-"))
+	if strings.HasPrefix(exponent, "-") {
+		shift = -shift
+	}
+	off := float64(0.5 * math.Pow(10, float64(unit)+shift))
+	// Binary rounding may add to it.
+	off += float64(1e-15 * math.Abs(v))
+	return interval{v - off, v + off}, true
+}
