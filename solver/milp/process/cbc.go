@@ -47,9 +47,6 @@ func cbcArgs(j *job, extra []string) ([]string, error) {
 
 // cbcStart has only the values that are known.
 func cbcStart(w *bufio.Writer, j *job) bool {
-	if j.m.Integers() == 0 {
-		return false
-	}
 	fmt.Fprintln(w, "Stopped on iterations - objective value 0")
 	for k, v := range j.opts.Start {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -68,6 +65,8 @@ func cbcLine(r *reading, line string) {
 		r.nodes = count(s)
 	} else if s, is := after(line, "Total iterations:"); is {
 		r.iterations = count(s)
+	} else if strings.HasPrefix(line, "Presolve thinks problem is unbounded") {
+		r.doubt = true
 	} else if strings.Contains(line, "MIPStart provided solution with cost") {
 		r.start = milp.StartAccepted
 	}
@@ -84,6 +83,9 @@ func cbcFinish(j *job, r *reading) {
 		r.raw = status
 	}
 	r.stop = cbcStop(status, r.raw)
+	if r.stop == milp.StopInfeasible && r.doubt { // it has been seen to call unbounded models infeasible then
+		r.stop = milp.StopInfeasibleOrUnbounded
+	}
 	switch r.stop {
 	case milp.StopOptimal:
 		r.exact = status == "Optimal" && !r.bounded

@@ -88,6 +88,8 @@ func highsLine(r *reading, line string) {
 		r.start = milp.StartAccepted
 	} else if strings.HasPrefix(line, "MIP start solution is infeasible") {
 		r.start = milp.StartRejected
+	} else if s, is := after(line, "Dual bound"); is {
+		r.provesSix(s)
 	} else if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[len(f)-1], "s") {
 		for k := 3; k <= 4; k++ { // a row of the table: the share explored, then the bound
 			if strings.HasSuffix(f[k], "%") {

@@ -15,6 +15,7 @@ type reading struct {
 	stop       milp.Stop // StopNone if the solver did not say
 	raw        string
 	x          []float64
+	doubt      bool // presolve has called the model unbounded
 	exact      bool // the solver has proven the optimum without a gap
 	bounded    bool
 	bound      interval
@@ -29,6 +30,23 @@ func (r *reading) proves(text string) {
 	if in, ok := parseInterval(text); ok && math.Abs(in.low) < infinite {
 		r.bound, r.bounded = in, true
 	}
+}
+
+// provesSix takes down a bound that was printed with six digits and without the zeros at their end, unless one is known that
+// may be the same and has more digits.
+func (r *reading) provesSix(text string) {
+	v, ok := parseFloat(text)
+	if !ok || math.Abs(v) >= infinite {
+		return
+	}
+	off := 0.0
+	if v != 0 {
+		off = float64(0.5 * math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-5))
+	}
+	if r.bounded && r.bound.high >= v-off && r.bound.low <= v+off {
+		return
+	}
+	r.bound, r.bounded = interval{v - off, v + off}, true
 }
 
 // infinite is what HiGHS and SCIP call infinite.

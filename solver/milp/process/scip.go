@@ -71,7 +71,9 @@ func scipLine(r *reading, line string) {
 	} else if s, is := after(line, "Solving Nodes"); is {
 		r.nodes = count(s)
 	} else if strings.Contains(line, "solution from solution file") {
-		if strings.Contains(line, "accepted") || strings.Contains(line, "added") {
+		if strings.Contains(line, "candidate") {
+			r.start = milp.StartUnknown // it is checked later, without a word
+		} else if strings.Contains(line, "accepted") || strings.Contains(line, "added") {
 			r.start = milp.StartAccepted
 		} else if strings.Contains(line, "rejected") || strings.Contains(line, "not") {
 			r.start = milp.StartRejected
