@@ -1,0 +1,158 @@
+//go:build (linux || darwin) && (amd64 || arm64) && !nohighs
+
+package highs
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// The kinds of call-backs that are asked for.
+const (
+	callLog              = 0
+	callSimplexInterrupt = 1
+	callIpmInterrupt     = 2
+	callImproving        = 4
+	callMipInterrupt     = 6
+)
+
+// entry is the function that HiGHS calls. A process has room for a limited number of such functions and never
+// gets one back, so that there is one for all solves, which finds the solve it is about in live.
+var entry = sync.OnceValue(func() uintptr { return purego.NewCallback(dispatch) })
+
+// live are the solves that are going on in the process. HiGHS is handed their numbers, never Go pointers.
+var live = registry{solves: map[uintptr]*solve{}}
+
+type registry struct {
+	mu     sync.RWMutex
+	last   uintptr
+	solves map[uintptr]*solve
+}
+
+func (r *registry) add(s *solve) uintptr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last++
+	r.solves[r.last] = s
+	return r.last
+}
+
+func (r *registry) remove(id uintptr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.solves, id)
+}
+
+func (r *registry) find(id uintptr) *solve {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.solves[id]
+}
+
+// listen has HiGHS call back.
+func (s *solve) listen() error {
+	status := s.lib.setCallback(s.highs, entry(), s.id)
+	for _, kind := range []int32{callLog, callSimplexInterrupt, callIpmInterrupt, callImproving, callMipInterrupt} {
+		status = min(status, s.lib.start(s.highs, kind))
+	}
+	if status == statusError {
+		return fmt.Errorf("%w: HiGHS refuses call-backs", milp.ErrBackend)
+	}
+	return nil
+}
+
+// dispatch is called by HiGHS, with C memory that is good until it returns. out is only read through HiGHS' own
+// accessor, since its layout differs between versions; in begins with the int32 user_interrupt in all of them.
+// No panic may cross C frames.
+func dispatch(kind int32, message *byte, out, in unsafe.Pointer, id uintptr) {
+	s := live.find(id)
+	if s == nil {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.stopping.Store(true)
+			s.mu.Lock()
+			s.panicked = fmt.Sprintf("%v\n%s", r, debug.Stack())
+			s.mu.Unlock()
+		}
+	}()
+	switch kind {
+	case callLog:
+		s.write(text(message))
+	case callImproving:
+		s.improve(out)
+	default:
+		if s.stopping.Load() && in != nil {
+			*(*int32)(in) = 1
+		}
+	}
+}
+
+// text is a copy of C's string.
+func text(first *byte) []byte {
+	if first == nil {
+		return nil
+	}
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(first), n)) != 0 {
+		n++
+	}
+	return bytes.Clone(unsafe.Slice(first, n))
+}
+
+// improve tells the caller of HiGHS' new point.
+func (s *solve) improve(out unsafe.Pointer) {
+	x := (*float64)(s.lib.dataOut(out, "mip_solution"))
+	if x == nil || s.opts.Incumbent == nil {
+		return
+	}
+	p := milp.Point{X: append([]float64(nil), unsafe.Slice(x, s.model.Vars())...), Bound: milp.NoBound(s.model)}
+	p.Objective = s.model.Objective(p.X)
+	bound := (*float64)(s.lib.dataOut(out, "mip_dual_bound"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bound != nil && !s.closed && !math.IsNaN(*bound) && *bound != -p.Bound {
+		p.Bound = *bound
+	}
+	s.opts.Incumbent(p)
+}
+
+// write takes a piece of the log, which need not be a line.
+func (s *solve) write(piece []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = append(s.line, piece...)
+	for {
+		line, rest, ended := bytes.Cut(s.line, []byte("\n"))
+		if !ended {
+			return
+		}
+		s.line = rest
+		s.read(string(line))
+	}
+}
+
+// read looks for what HiGHS says nowhere but in its log, and hands the line on.
+func (s *solve) read(line string) {
+	switch {
+	case strings.HasPrefix(line, "MIP start solution is feasible"):
+		s.started = milp.StartAccepted
+	case strings.HasPrefix(line, "MIP start solution is infeasible"),
+		strings.HasPrefix(line, "User-supplied values of discrete variables cannot yield feasible solution"):
+		s.started = milp.StartRejected
+	case strings.HasPrefix(line, "ERROR:"), strings.HasPrefix(line, "WARNING:"):
+		s.complain = line
+	}
+	if s.opts.Log != nil {
+		s.opts.Log(line)
+	}
+}

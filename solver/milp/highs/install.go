@@ -1,0 +1,114 @@
+package highs
+
+import (
+	"archive/zip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+)
+
+// Install fetches HiGHS [Version] as PyPI's package highspy has it, and puts its shared library into dir, or
+// into [Dir] if dir is empty. It returns the library's file. What is there already is kept if it is good.
+//
+// It runs `python3 -m pip download`, with the user's own settings of pip, and needs neither a compiler nor a virtual
+// environment: the package is unpacked here, and nothing of it is installed into Python. The error is
+// [milp.ErrUnavailable] if there is no package for this platform or it cannot be fetched.
+func Install(ctx context.Context, dir string) (string, error) {
+	if dir == "" {
+		var err error
+		if dir, err = Dir(); err != nil {
+			return "", err
+		}
+	}
+	library := filepath.Join(dir, fileName())
+	if good(library) == nil {
+		return library, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("highs: install: %w", err)
+	}
+	fetched, err := os.MkdirTemp(dir, "fetch-")
+	if err != nil {
+		return "", fmt.Errorf("highs: install: %w", err)
+	}
+	defer os.RemoveAll(fetched)
+	wheel, err := download(ctx, fetched)
+	if err != nil {
+		return "", err
+	}
+	unpacked := filepath.Join(fetched, fileName())
+	if err := unpack(wheel, unpacked); err != nil {
+		return "", fmt.Errorf("highs: install: %s: %w", filepath.Base(wheel), err)
+	}
+	if err := good(unpacked); err != nil {
+		return "", err
+	}
+	if err := os.Rename(unpacked, library); err != nil {
+		return "", fmt.Errorf("highs: install: %w", err)
+	}
+	return library, nil
+}
+
+// good says whether file is a library of the right version.
+func good(file string) error {
+	b, err := Open(Config{Library: file})
+	if err != nil {
+		return err
+	}
+	if found := b.Caps().Version; found != Version {
+		return unavailable("%s: found version %s, expected %s", file, found, Version)
+	}
+	return nil
+}
+
+// download has pip put the package into dir and returns its file. The library inside is the same for all versions of
+// Python, so that one that is sure to exist is named instead of the one that runs pip.
+func download(ctx context.Context, dir string) (string, error) {
+	command := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+		"--only-binary=:all:", "--python-version=3.11", "--implementation=cp", "--abi=cp311", "--dest", dir, "highspy=="+Version)
+	if said, err := command.CombinedOutput(); err != nil {
+		return "", unavailable("%s: %w\n%s", command, err, said)
+	}
+	wheels, err := filepath.Glob(filepath.Join(dir, "highspy-*.whl"))
+	if err != nil || len(wheels) != 1 {
+		return "", unavailable("%s: found %d packages, expected one", command, len(wheels))
+	}
+	return wheels[0], nil
+}
+
+// unpack copies the library out of a wheel, which is a zip file.
+func unpack(wheel, to string) error {
+	archive, err := zip.OpenReader(wheel)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	for _, f := range archive.File {
+		if path.Base(f.Name) != fileName() {
+			continue
+		}
+		from, err := f.Open()
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		return write(to, from)
+	}
+	return fmt.Errorf("no %s in it", fileName())
+}
+
+func write(file string, from io.Reader) error {
+	to, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		to.Close()
+		return err
+	}
+	return to.Close()
+}

@@ -1,0 +1,242 @@
+//go:build (linux || darwin) && (amd64 || arm64) && !nohighs
+
+package highs
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// Constants of the C API.
+const (
+	statusError = -1
+
+	byColumn = 1
+	minimize = 1
+	maximize = -1
+
+	pointFeasible = 2 // of the information "primal_solution_status"
+)
+
+// solve is one call of Backend.Solve. Its call-backs come on the thread that solves and, with more threads than one,
+// perhaps on others.
+type solve struct {
+	lib   *library
+	model *milp.Model
+	opts  milp.Options
+	ctx   context.Context
+
+	highs    uintptr     // the instance of HiGHS
+	id       uintptr     // what call-backs know the solve by
+	unwatch  func() bool // ends the watch over ctx
+	stopping atomic.Bool // HiGHS is to stop
+
+	mu       sync.Mutex // guards the rest in call-backs
+	line     []byte     // of the log, without its end
+	complain string     // the last error or warning in the log
+	started  milp.StartUse
+	closed   bool // bounds are of another model than the caller's, or may be
+	panicked any
+}
+
+// open makes an instance of HiGHS that has the model and the options.
+func (s *solve) open() error {
+	if s.highs = s.lib.create(); s.highs == 0 {
+		return fmt.Errorf("%w: HiGHS made no instance", milp.ErrBackend)
+	}
+	s.id = live.add(s)
+	s.unwatch = context.AfterFunc(s.ctx, func() { s.stopping.Store(true) })
+	if err := s.setOptions(); err != nil {
+		return err
+	}
+	if err := s.listen(); err != nil {
+		return err
+	}
+	if s.pass() == statusError {
+		return fmt.Errorf("%w: HiGHS refuses the model: %s", milp.ErrBackend, s.complain)
+	}
+	s.setStart()
+	return nil
+}
+
+// close leaves nothing of the solve behind. HiGHS joins the threads it has started.
+func (s *solve) close() {
+	if s.unwatch != nil {
+		s.unwatch()
+	}
+	if s.highs != 0 {
+		s.lib.destroy(s.highs)
+	}
+	live.remove(s.id)
+}
+
+// setOptions sets what differs from HiGHS' own defaults.
+func (s *solve) setOptions() error {
+	bad := ""
+	set := func(option string, status int32) {
+		if status == statusError && bad == "" {
+			bad = option
+		}
+	}
+	lib, h := s.lib, s.highs
+	// The console first: what is said after it goes to the call-back alone.
+	set("log_to_console", lib.setBool(h, "log_to_console", 0))
+	threads := min(max(s.opts.Threads, 1), math.MaxInt32)
+	set("threads", lib.setInt(h, "threads", int32(threads)))
+	if threads == 1 {
+		set("parallel", lib.setString(h, "parallel", "off"))
+	}
+	if s.opts.Seed != 0 {
+		set("random_seed", lib.setInt(h, "random_seed", seed(s.opts.Seed)))
+	}
+	if s.opts.Nodes > 0 {
+		nodes := int32(min(s.opts.Nodes, math.MaxInt32))
+		set("mip_max_nodes", lib.setInt(h, "mip_max_nodes", nodes))
+		set("mip_max_start_nodes", lib.setInt(h, "mip_max_start_nodes", min(nodes, 500)))
+	}
+	// HiGHS relates the gap to the objective and milp to the bound. With g of the one, the other is at
+	// most g/(1-g): so g = G/(1+G) keeps G.
+	gap := s.opts.TargetGap()
+	set("mip_rel_gap", lib.setDouble(h, "mip_rel_gap", gap/(1+gap)))
+	set("mip_abs_gap", lib.setDouble(h, "mip_abs_gap", 0))
+	// Half of what milp.Check forgives, so that rounding in its sums does not turn a point down.
+	set("mip_feasibility_tolerance", lib.setDouble(h, "mip_feasibility_tolerance", milp.Tolerance/2))
+	set("time_limit", s.setTimeLimit())
+	if bad != "" {
+		return fmt.Errorf("%w: HiGHS refuses option %s: %s", milp.ErrBackend, bad, s.complain)
+	}
+	return nil
+}
+
+// seed folds n into the range of HiGHS' seeds; small positive ones stay as they are.
+func seed(n int64) int32 {
+	if n > 0 && n < math.MaxInt32 {
+		return int32(n)
+	}
+	return int32(uint64(n) % math.MaxInt32)
+}
+
+// setTimeLimit sets the time that is left to ctx and, at the start, the options.
+func (s *solve) setTimeLimit() int32 {
+	left := time.Duration(math.MaxInt64)
+	if s.opts.Time > 0 {
+		left = s.opts.Time
+	}
+	if deadline, ok := s.ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline))
+	}
+	if left == math.MaxInt64 {
+		return s.lib.setDouble(s.highs, "time_limit", math.Inf(1))
+	}
+	return s.lib.setDouble(s.highs, "time_limit", max(0, left.Seconds()))
+}
+
+// pass hands the model over, and returns HiGHS' status. HiGHS copies what it is given.
+func (s *solve) pass() int32 {
+	m := s.model
+	a := m.ByColumn()
+	start := make([]int32, len(a.Begin))
+	for j, at := range a.Begin {
+		start[j] = int32(at)
+	}
+	sense := int32(minimize)
+	if m.Maximize {
+		sense = maximize
+	}
+	lower, upper := m.Bounds()
+	rowLower, rowUpper := m.RowBounds()
+	cols, rows, entries := int32(m.Vars()), int32(m.Rows()), int32(len(a.Index))
+	if m.Integers() == 0 {
+		return s.lib.passLp(s.highs, cols, rows, entries, byColumn, sense, m.Offset, m.Costs(), lower, upper,
+			rowLower, rowUpper, start, a.Index, a.Value)
+	}
+	kinds := make([]int32, m.Vars())
+	for j := range kinds {
+		if m.Var(j).Integer {
+			kinds[j] = 1
+		}
+	}
+	return s.lib.passMip(s.highs, cols, rows, entries, byColumn, sense, m.Offset, m.Costs(), lower, upper,
+		rowLower, rowUpper, start, a.Index, a.Value, kinds)
+}
+
+// setStart hands the start over: the values within their bounds, since HiGHS takes none if one is outside. It solves a
+// smaller model to complete what is missing, and the bounds it tells of meanwhile are that model's.
+func (s *solve) setStart() {
+	if len(s.opts.Start) == 0 {
+		return
+	}
+	s.started = milp.StartRejected
+	if s.model.Integers() == 0 {
+		return // the simplex method begins from a basis; points help it nothing
+	}
+	lower, upper := s.model.Bounds()
+	var index []int32
+	var value []float64
+	for j, v := range s.opts.Start {
+		if v >= lower[j] && v <= upper[j] && !math.IsInf(v, 0) { // false for NaN
+			index, value = append(index, int32(j)), append(value, v)
+		}
+	}
+	if len(index) == 0 || s.lib.setSparse(s.highs, int32(len(index)), index, value) == statusError {
+		return
+	}
+	s.started = milp.StartUnknown
+	s.closed = milp.Check(s.model, s.opts.Start) != nil
+}
+
+// solve lets HiGHS work and says what came of it.
+func (s *solve) solve() (*milp.Result, error) {
+	r, err := s.run()
+	if err != nil || r.X != nil || (r.Stop != milp.StopUnbounded && r.Stop != milp.StopInfeasibleOrUnbounded) {
+		return r, err
+	}
+	return s.settleUnbounded(r)
+}
+
+func (s *solve) run() (*milp.Result, error) {
+	ran := s.lib.run(s.highs)
+	s.mu.Lock()
+	panicked, complaint := s.panicked, s.complain
+	s.mu.Unlock()
+	if panicked != nil {
+		return nil, fmt.Errorf("%w: panic in a call-back: %v", milp.ErrBackend, panicked)
+	}
+	status := s.lib.modelStatus(s.highs)
+	r := s.result(status)
+	if ran == statusError || r.Stop == milp.StopNone {
+		return nil, fmt.Errorf("%w: HiGHS: %s: %s", milp.ErrBackend, word(status), complaint)
+	}
+	return r, nil
+}
+
+// settleUnbounded solves the model again without its costs where r claims that the costs have no end and shows no point: with a
+// point the claim holds, and if there is none the model is infeasible.
+func (s *solve) settleUnbounded(r *milp.Result) (*milp.Result, error) {
+	r.Stop = milp.StopInfeasibleOrUnbounded
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	zero := make([]float64, s.model.Vars())
+	if s.lib.setCosts(s.highs, 0, int32(len(zero)-1), zero) == statusError || s.setTimeLimit() == statusError {
+		return r, nil
+	}
+	again, err := s.run()
+	if err != nil {
+		return nil, err
+	}
+	r.Raw += "; without costs: " + again.Raw
+	switch {
+	case again.Stop == milp.StopInfeasible:
+		r.Stop = milp.StopInfeasible
+	case again.X != nil && milp.Check(s.model, again.X) == nil:
+		r.Stop, r.X = milp.StopUnbounded, again.X
+	}
+	return r, nil
+}
