@@ -4,8 +4,6 @@ package highs
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"runtime"
 	"time"
 
@@ -50,9 +48,8 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if m.Vars() == 0 {
 		return empty(m), nil
 	}
-	if m.Vars() >= math.MaxInt32 || m.Rows() >= math.MaxInt32 || m.Entries() >= math.MaxInt32 {
-		return nil, fmt.Errorf("%w: %d variables, %d rows, %d coefficients, expected less than 2^31",
-			milp.ErrUnsupported, m.Vars(), m.Rows(), m.Entries())
+	if err := fits(m); err != nil {
+		return nil, err
 	}
 	// HiGHS keeps its pool of threads by the thread that calls it, from the first call until destroy.
 	runtime.LockOSThread()

@@ -123,7 +123,9 @@ func (s *solve) improve(out unsafe.Pointer) {
 	if bound != nil && !s.closed && !math.IsNaN(*bound) && *bound != -p.Bound {
 		p.Bound = *bound
 	}
-	s.opts.Incumbent(p)
+	if s.panicked == nil {
+		s.opts.Incumbent(p)
+	}
 }
 
 // write takes a piece of the log, which need not be a line.
@@ -141,18 +143,47 @@ func (s *solve) write(piece []byte) {
 	}
 }
 
+// startLines are what HiGHS says of a start, in the order it says them: whether it looks at it as it is, which it does
+// only to take it; that it has to complete it, or cannot; and what it begins with.
+var startLines = []struct {
+	line string
+	use  milp.StartUse
+}{
+	{"Assessing feasibility of MIP", milp.StartAccepted},
+	{"Attempting to find feasible solution", milp.StartUnknown},
+	{"User-supplied values of discrete variables cannot yield feasible solution", milp.StartRejected},
+	{"MIP start solution is feasible", milp.StartAccepted},
+	{"MIP start solution is infeasible", milp.StartRejected},
+}
+
+func startLine(line string) milp.StartUse {
+	for _, known := range startLines {
+		if strings.Contains(line, known.line) {
+			return known.use
+		}
+	}
+	return milp.StartNone
+}
+
+// flush ends the log's last line if it has no end of its own.
+func (s *solve) flush() {
+	s.mu.Lock()
+	open := len(s.line) > 0
+	s.mu.Unlock()
+	if open {
+		s.write([]byte("\n"))
+	}
+}
+
 // read looks for what HiGHS says nowhere but in its log, and hands the line on.
 func (s *solve) read(line string) {
 	switch {
-	case strings.HasPrefix(line, "MIP start solution is feasible"):
-		s.started = milp.StartAccepted
-	case strings.HasPrefix(line, "MIP start solution is infeasible"),
-		strings.HasPrefix(line, "User-supplied values of discrete variables cannot yield feasible solution"):
-		s.started = milp.StartRejected
+	case s.started != milp.StartNone && startLine(line) != milp.StartNone:
+		s.started = startLine(line)
 	case strings.HasPrefix(line, "ERROR:"), strings.HasPrefix(line, "WARNING:"):
 		s.complain = line
 	}
-	if s.opts.Log != nil {
+	if s.opts.Log != nil && s.panicked == nil {
 		s.opts.Log(line)
 	}
 }

@@ -137,6 +137,34 @@ func (s *solve) setTimeLimit() int32 {
 	return s.lib.setDouble(s.highs, "time_limit", max(0, left.Seconds()))
 }
 
+// The numbers that HiGHS takes for infinite, or refuses.
+const (
+	infiniteCost = 1e20
+	largeValue   = 1e15
+)
+
+// fits says whether m has no numbers that HiGHS cannot take.
+func fits(m *milp.Model) error {
+	if m.Vars() >= math.MaxInt32 || m.Rows() >= math.MaxInt32 || m.Entries() >= math.MaxInt32 {
+		return fmt.Errorf("%w: %d variables, %d rows, %d coefficients, expected less than 2^31",
+			milp.ErrUnsupported, m.Vars(), m.Rows(), m.Entries())
+	}
+	for j, cost := range m.Costs() {
+		if math.Abs(cost) >= infiniteCost {
+			return fmt.Errorf("%w: vars[%d] (%q): cost: found %v, expected less than %v", milp.ErrUnsupported, j, m.Var(j).Name, cost, infiniteCost)
+		}
+	}
+	for i := range m.Rows() {
+		r := m.Row(i)
+		for k, value := range r.Value {
+			if math.Abs(value) > largeValue {
+				return fmt.Errorf("%w: rows[%d] (%q): value[%d]: found %v, expected at most %v", milp.ErrUnsupported, i, r.Name, k, value, largeValue)
+			}
+		}
+	}
+	return nil
+}
+
 // pass hands the model over, and returns HiGHS' status. HiGHS copies what it is given.
 func (s *solve) pass() int32 {
 	m := s.model
@@ -202,6 +230,7 @@ func (s *solve) solve() (*milp.Result, error) {
 
 func (s *solve) run() (*milp.Result, error) {
 	ran := s.lib.run(s.highs)
+	s.flush()
 	s.mu.Lock()
 	panicked, complaint := s.panicked, s.complain
 	s.mu.Unlock()
