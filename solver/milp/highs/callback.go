@@ -120,7 +120,7 @@ func (s *solve) improve(out unsafe.Pointer) {
 	bound := (*float64)(s.lib.dataOut(out, "mip_dual_bound"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if bound != nil && !s.closed && !math.IsNaN(*bound) && *bound != -p.Bound {
+	if bound != nil && !s.foreign && !math.IsNaN(*bound) && *bound != -p.Bound {
 		p.Bound = *bound
 	}
 	if s.panicked == nil {
@@ -143,26 +143,20 @@ func (s *solve) write(piece []byte) {
 	}
 }
 
-// startLines are what HiGHS says of a start, in the order it says them: whether it looks at it as it is, which it does
-// only to take it; that it has to complete it, or cannot; and what it begins with.
+// startLines are what HiGHS says of a start, in the order it says it: that it looks at it as it is, which it does
+// only to take it; that it solves a smaller model to complete it, or cannot; and what it begins with. The bounds it tells of in
+// between are the smaller model's.
 var startLines = []struct {
-	line string
-	use  milp.StartUse
+	line    string
+	use     milp.StartUse
+	foreign bool
 }{
-	{"Assessing feasibility of MIP", milp.StartAccepted},
-	{"Attempting to find feasible solution", milp.StartUnknown},
-	{"User-supplied values of discrete variables cannot yield feasible solution", milp.StartRejected},
-	{"MIP start solution is feasible", milp.StartAccepted},
-	{"MIP start solution is infeasible", milp.StartRejected},
-}
-
-func startLine(line string) milp.StartUse {
-	for _, known := range startLines {
-		if strings.Contains(line, known.line) {
-			return known.use
-		}
-	}
-	return milp.StartNone
+	{"Assessing feasibility of MIP", milp.StartAccepted, false},
+	{"Attempting to find feasible solution", milp.StartUnknown, true},
+	{"so attempt to complete a feasible solution may be expensive", milp.StartUnknown, true},
+	{"User-supplied values of discrete variables cannot yield feasible solution", milp.StartRejected, false},
+	{"MIP start solution is feasible", milp.StartAccepted, false},
+	{"MIP start solution is infeasible", milp.StartRejected, false},
 }
 
 // flush ends the log's last line if it has no end of its own.
@@ -177,10 +171,14 @@ func (s *solve) flush() {
 
 // read looks for what HiGHS says nowhere but in its log, and hands the line on.
 func (s *solve) read(line string) {
-	switch {
-	case s.started != milp.StartNone && startLine(line) != milp.StartNone:
-		s.started = startLine(line)
-	case strings.HasPrefix(line, "ERROR:"), strings.HasPrefix(line, "WARNING:"):
+	if s.started != milp.StartNone {
+		for _, known := range startLines {
+			if strings.Contains(line, known.line) {
+				s.started, s.foreign = known.use, known.foreign
+			}
+		}
+	}
+	if strings.HasPrefix(line, "ERROR:") || strings.HasPrefix(line, "WARNING:") {
 		s.complain = line
 	}
 	if s.opts.Log != nil && s.panicked == nil {

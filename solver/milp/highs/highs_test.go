@@ -51,16 +51,16 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
-// hard is a multi-dimensional knapsack that takes HiGHS minutes, and is presolved in no time.
+// hard is a knapsack with several rows: HiGHS does not solve it within a few nodes.
 func hard() *milp.Model {
 	random := rand.New(rand.NewPCG(1, 2))
 	m := &milp.Model{Maximize: true}
-	for range 50 {
+	for range 30 {
 		m.AddVar(milp.Var{Upper: 1, Cost: float64(50 + random.IntN(50)), Integer: true})
 	}
-	for range 20 {
+	for range 5 {
 		r := milp.Row{Lower: math.Inf(-1)}
-		for j := range 50 {
+		for j := range 30 {
 			weight := float64(20 + random.IntN(80))
 			r.Index, r.Value = append(r.Index, int32(j)), append(r.Value, weight)
 			r.Upper += math.Floor(weight / 2)
@@ -201,7 +201,7 @@ func TestStart(t *testing.T) {
 		{"feasible", zero, milp.StartAccepted},
 		{"incomplete", hole, milp.StartAccepted},
 		{"infeasible", ones, milp.StartRejected},
-		{"out of bounds", []float64{0: 5, 49: math.NaN()}, milp.StartAccepted},
+		{"out of bounds", []float64{0: 5, 29: math.NaN()}, milp.StartAccepted},
 		{"nothing", nan(m.Vars()), milp.StartRejected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,10 +237,10 @@ func nan(n int) []float64 {
 func TestSameSeedSameSearch(t *testing.T) {
 	b := open(t)
 	counts := map[[2]int64]bool{}
-	for _, seed := range []int64{1, 2, 3, -1, math.MinInt64, math.MaxInt64} {
+	for _, seed := range []int64{1, -1, math.MinInt64, math.MaxInt64} {
 		var first *milp.Result
 		for range 2 {
-			r, err := milp.Solve(t.Context(), b, hard(), milp.Options{Nodes: 20, Seed: seed})
+			r, err := milp.Solve(t.Context(), b, hard(), milp.Options{Nodes: 2, Seed: seed})
 			require.NoError(t, err)
 			require.Equal(t, milp.StopNodes, r.Stop)
 			r.SetUp, r.Wall = 0, 0

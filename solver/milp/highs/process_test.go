@@ -53,7 +53,7 @@ func child() int {
 		for _, threads := range []int{1, 2} {
 			start := make([]float64, m.Vars())
 			for _, opts := range []milp.Options{{}, {Start: start}, {Log: func(string) {}}} {
-				opts.Threads, opts.Nodes = threads, 3
+				opts.Threads, opts.Nodes = threads, 1
 				if _, err := milp.Solve(context.Background(), b, m, opts); err != nil {
 					return 4
 				}
@@ -113,14 +113,14 @@ func TestSolvesDoNotDisturbOneAnother(t *testing.T) {
 	b := open(t)
 	alone := map[int]*milp.Result{}
 	for threads := 1; threads <= 2; threads++ {
-		r, err := milp.Solve(t.Context(), b, hard(), milp.Options{Nodes: 2, Threads: threads})
+		r, err := milp.Solve(t.Context(), b, hard(), milp.Options{Nodes: 1, Threads: threads})
 		require.NoError(t, err)
 		alone[threads] = r
 	}
 	var group sync.WaitGroup
-	for worker := range 6 {
+	for worker := range 4 {
 		group.Go(func() {
-			for n := range 8 {
+			for n := range 6 {
 				threads := 1 + (worker+n)%2
 				if (worker+n)%3 == 0 {
 					ctx, cancel := context.WithCancel(t.Context())
@@ -131,7 +131,7 @@ func TestSolvesDoNotDisturbOneAnother(t *testing.T) {
 					}
 					continue
 				}
-				r, err := b.Solve(t.Context(), hard(), milp.Options{Nodes: 2, Threads: threads})
+				r, err := b.Solve(t.Context(), hard(), milp.Options{Nodes: 1, Threads: threads})
 				if assert.NoError(t, err) {
 					assert.Equal(t, alone[threads].X, r.X)
 					assert.Equal(t, alone[threads].Iterations, r.Iterations)

@@ -41,7 +41,7 @@ type solve struct {
 	line     []byte     // of the log, without its end
 	complain string     // the last error or warning in the log
 	started  milp.StartUse
-	closed   bool // bounds are of another model than the caller's, or may be
+	foreign  bool // HiGHS solves another model than the caller's: its bounds are not to be told
 	panicked any
 }
 
@@ -194,8 +194,7 @@ func (s *solve) pass() int32 {
 		rowLower, rowUpper, start, a.Index, a.Value, kinds)
 }
 
-// setStart hands the start over: the values within their bounds, since HiGHS takes none if one is outside. It solves a
-// smaller model to complete what is missing, and the bounds it tells of meanwhile are that model's.
+// setStart hands the start over: the values within their bounds, since HiGHS takes none if one is outside.
 func (s *solve) setStart() {
 	if len(s.opts.Start) == 0 {
 		return
@@ -216,7 +215,6 @@ func (s *solve) setStart() {
 		return
 	}
 	s.started = milp.StartUnknown
-	s.closed = milp.Check(s.model, s.opts.Start) != nil
 }
 
 // solve lets HiGHS work and says what came of it.
@@ -250,7 +248,7 @@ func (s *solve) run() (*milp.Result, error) {
 func (s *solve) settleUnbounded(r *milp.Result) (*milp.Result, error) {
 	r.Stop = milp.StopInfeasibleOrUnbounded
 	s.mu.Lock()
-	s.closed = true
+	s.foreign = true
 	s.mu.Unlock()
 	zero := make([]float64, s.model.Vars())
 	if s.lib.setCosts(s.highs, 0, int32(len(zero)-1), zero) == statusError || s.setTimeLimit() == statusError {
