@@ -31,7 +31,7 @@ func Open(c Config) (*Backend, error) {
 func (b *Backend) Name() string { return "highs" }
 
 // Caps is what HiGHS can do. It is deaf in presolve and in the smaller models that its heuristics solve: there it
-// keeps limits of time, but cannot be interrupted.
+// keeps limits of time, those of ctx's deadline too, but does not notice that ctx is cancelled.
 func (b *Backend) Caps() milp.Caps {
 	return milp.Caps{
 		Version: b.version, Integer: true, Start: true, Incumbents: true, Nodes: true,

@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -27,28 +25,6 @@ func open(tb testing.TB) *highs.Backend {
 	}
 	require.NoError(tb, err)
 	return b
-}
-
-func TestOpenSaysWhatIsMissing(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "libhighs.so.1")
-	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	for name, library := range map[string]string{
-		"no file": "/nowhere/libhighs.so.1", "no library": empty,
-		"another library": map[string]string{"linux": "libm.so.6", "darwin": "/usr/lib/libSystem.B.dylib"}[runtime.GOOS],
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := highs.Open(highs.Config{Library: library})
-			require.ErrorIs(t, err, milp.ErrUnavailable)
-			assert.ErrorContains(t, err, library)
-			assert.ErrorContains(t, err, "go run github.com/hedgesched/hedge/solver/milp/highs/install")
-		})
-	}
-	t.Run("the variable names it", func(t *testing.T) {
-		t.Setenv(highs.LibraryVariable, "/nowhere/of/the/variable")
-		_, err := highs.Open(highs.Config{})
-		require.ErrorIs(t, err, milp.ErrUnavailable)
-		assert.ErrorContains(t, err, "/nowhere/of/the/variable")
-	})
 }
 
 // hard is a knapsack with several rows: HiGHS does not solve it within a few nodes.

@@ -35,7 +35,7 @@ func Install(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("highs: install: %w", err)
 	}
-	defer os.RemoveAll(fetched)
+	defer func() { _ = os.RemoveAll(fetched) }() // a rest in the cache does no harm
 	wheel, err := download(ctx, fetched)
 	if err != nil {
 		return "", err
@@ -47,6 +47,7 @@ func Install(ctx context.Context, dir string) (string, error) {
 	if err := good(unpacked); err != nil {
 		return "", err
 	}
+	// Put in place whole: a process that has the old file loaded keeps it.
 	if err := os.Rename(unpacked, library); err != nil {
 		return "", fmt.Errorf("highs: install: %w", err)
 	}
@@ -86,7 +87,7 @@ func unpack(wheel, to string) error {
 	if err != nil {
 		return err
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }() // it was only read
 	for _, f := range archive.File {
 		if path.Base(f.Name) != fileName() {
 			continue

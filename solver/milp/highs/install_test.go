@@ -94,7 +94,8 @@ func TestInstallKeepsWhatIsGood(t *testing.T) {
 	found, err := Install(t.Context(), dir)
 	require.NoError(t, err)
 	assert.Equal(t, library, found)
-	require.NoError(t, os.WriteFile(library, []byte("no library"), 0o600))
-	_, err = Install(t.Context(), dir)
+	broken := t.TempDir() // another folder: the library above is mapped into the process
+	require.NoError(t, os.WriteFile(filepath.Join(broken, fileName()), []byte("no library"), 0o600))
+	_, err = Install(t.Context(), broken)
 	require.ErrorIs(t, err, milp.ErrUnavailable, "what is broken must be fetched again")
 }

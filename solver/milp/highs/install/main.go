@@ -17,11 +17,10 @@ func main() {
 	dir := flag.String("dir", "", "folder to put the library in; without it one in the user's cache folder, where it is found by itself")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	file, err := highs.Install(ctx, *dir)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		stop()
 		os.Exit(1)
 	}
 	fmt.Println(file)
