@@ -79,7 +79,6 @@ func dispatch(kind int32, message *byte, out, in unsafe.Pointer, id uintptr) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			s.stopping.Store(true)
 			s.mu.Lock()
 			s.panicked = fmt.Sprintf("%v\n%s", r, debug.Stack())
 			s.mu.Unlock()
@@ -91,10 +90,20 @@ func dispatch(kind int32, message *byte, out, in unsafe.Pointer, id uintptr) {
 	case callImproving:
 		s.improve(out)
 	default:
-		if s.stopping.Load() && in != nil {
+		if in != nil && s.isOver() {
 			*(*int32)(in) = 1
 		}
 	}
+}
+
+// isOver reports whether HiGHS is to stop.
+func (s *solve) isOver() bool {
+	if s.ctx.Err() != nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.panicked != nil
 }
 
 // text is a copy of C's string.

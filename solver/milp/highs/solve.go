@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
@@ -32,10 +31,8 @@ type solve struct {
 	opts  milp.Options
 	ctx   context.Context
 
-	highs    uintptr     // the instance of HiGHS
-	id       uintptr     // what call-backs know the solve by
-	unwatch  func() bool // ends the watch over ctx
-	stopping atomic.Bool // HiGHS is to stop
+	highs uintptr // the instance of HiGHS
+	id    uintptr // what call-backs know the solve by
 
 	mu       sync.Mutex // guards the rest in call-backs
 	line     []byte     // of the log, without its end
@@ -51,7 +48,6 @@ func (s *solve) open() error {
 		return fmt.Errorf("%w: HiGHS made no instance", milp.ErrBackend)
 	}
 	s.id = live.add(s)
-	s.unwatch = context.AfterFunc(s.ctx, func() { s.stopping.Store(true) })
 	if err := s.setOptions(); err != nil {
 		return err
 	}
@@ -67,9 +63,6 @@ func (s *solve) open() error {
 
 // close leaves nothing of the solve behind. HiGHS joins the threads it has started.
 func (s *solve) close() {
-	if s.unwatch != nil {
-		s.unwatch()
-	}
 	if s.highs != 0 {
 		s.lib.destroy(s.highs)
 	}
