@@ -1,0 +1,133 @@
+package cbc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// problem is a model as the library takes it.
+type problem struct {
+	m            *milp.Model
+	sign         float64
+	integers     int
+	empty        string // why there is no point, if that is plain to see
+	begin        []int32
+	matrix       milp.Matrix
+	cost         []float64
+	lower, upper []float64
+	integer      []int8
+}
+
+// newProblem translates m.
+func newProblem(m *milp.Model) (*problem, error) {
+	if m.Entries() > math.MaxInt32 || m.Vars() >= math.MaxInt32 {
+		return nil, fmt.Errorf("%w: %d entries, %d variables", milp.ErrUnsupported, m.Entries(), m.Vars())
+	}
+	p := &problem{m: m, sign: 1, matrix: m.ByColumn(), cost: m.Costs()}
+	if m.Maximize {
+		p.sign = -1
+		p.cost = make([]float64, m.Vars())
+		for j, c := range m.Costs() {
+			p.cost[j] = -c
+		}
+	}
+	p.begin = make([]int32, len(p.matrix.Begin))
+	for j, b := range p.matrix.Begin {
+		p.begin[j] = int32(b)
+	}
+	p.bound()
+	return p, nil
+}
+
+// bound takes the variables' bounds over, whole ones for integers, and looks for any that cross.
+func (p *problem) bound() {
+	lower, upper := p.m.Bounds()
+	p.lower, p.upper = append([]float64(nil), lower...), append([]float64(nil), upper...)
+	p.integer = make([]int8, len(lower))
+	for j := range lower {
+		if v := p.m.Var(j); v.Integer {
+			p.integers++
+			p.integer[j] = 1
+			p.lower[j], p.upper[j] = math.Ceil(v.Lower-whole(v.Lower)), math.Floor(v.Upper+whole(v.Upper))
+		}
+		if p.lower[j] > p.upper[j] && p.empty == "" {
+			p.empty = fmt.Sprintf("vars[%d] (%q): no number is within %v and %v", j, p.m.Var(j).Name, lower[j], upper[j])
+		}
+	}
+	rowLower, rowUpper := p.m.RowBounds()
+	for i := range rowLower {
+		if rowLower[i] > rowUpper[i] && p.empty == "" {
+			p.empty = fmt.Sprintf("rows[%d] (%q): no number is within %v and %v", i, p.m.Row(i).Name, rowLower[i], rowUpper[i])
+		}
+		if r := p.m.Row(i); len(r.Index) == 0 && (r.Lower > milp.Tolerance || r.Upper < -milp.Tolerance) && p.empty == "" {
+			p.empty = fmt.Sprintf("rows[%d] (%q): no variables, and 0 is not within %v and %v", i, r.Name, r.Lower, r.Upper)
+		}
+	}
+}
+
+// whole is how far from a whole number rounding errors may have put a bound of v's size.
+func whole(v float64) float64 {
+	if math.IsInf(v, 0) {
+		return 0
+	}
+	return float64(1e-9 * math.Max(1, math.Abs(v)))
+}
+
+// tidy is x with whole numbers where they must be, and within the bounds, if that is still a point.
+func (p *problem) tidy(x []float64) []float64 {
+	t := append([]float64(nil), x...)
+	for j := range t {
+		if p.integer[j] != 0 {
+			t[j] = math.Round(t[j])
+		}
+		t[j] = math.Min(math.Max(t[j], p.lower[j]), p.upper[j])
+	}
+	if milp.Check(p.m, t) != nil {
+		return x
+	}
+	return t
+}
+
+// completed is a point that agrees with start in the integers that it gives, nil if none is found.
+func (p *problem) completed(ctx context.Context, start []float64) []float64 {
+	if milp.Check(p.m, start) == nil {
+		return p.tidy(start)
+	}
+	q := *p
+	q.lower, q.upper = append([]float64(nil), p.lower...), append([]float64(nil), p.upper...)
+	for j, v := range start {
+		if p.integer[j] == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		v = math.Round(v)
+		if v < p.lower[j] || v > p.upper[j] {
+			return nil
+		}
+		q.lower[j], q.upper[j] = v, v
+	}
+	o := callOptions{gap: 1, nodes: startNodes, seconds: startSeconds}
+	if end, ok := ctx.Deadline(); ok {
+		o.seconds = math.Min(o.seconds, float64(startShare*time.Until(end).Seconds()))
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.seconds*float64(time.Second)))
+	defer cancel()
+	out, err := q.call(ctx, o)
+	if err != nil || out.x == nil {
+		return nil
+	}
+	if x := p.tidy(out.x); milp.Check(p.m, x) == nil {
+		return x
+	}
+	return nil
+}
+
+// A start that is not a point may cost this much: nodes, seconds, and the share of the time there is.
+const (
+	startNodes   = 100
+	startSeconds = 5.0
+	startShare   = 0.1
+)

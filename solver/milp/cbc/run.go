@@ -1,0 +1,167 @@
+package cbc
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// run is one call of Solve.
+type run struct {
+	m     *milp.Model
+	opts  milp.Options
+	sign  float64 // -1 where m maximises: the library is always asked to minimise
+	began time.Time
+	setUp time.Duration
+
+	x         []float64 // the best point in hand
+	objective float64
+	start     milp.StartUse
+}
+
+func (r *run) solve(ctx context.Context) (*milp.Result, error) {
+	p, err := newProblem(r.m)
+	if err != nil {
+		return nil, err
+	}
+	r.setUp = time.Since(r.began)
+	r.sign = p.sign
+	if p.empty != "" {
+		return r.result(milp.StopInfeasible, milp.NoBound(r.m), p.empty), nil
+	}
+	if r.m.Vars() == 0 {
+		r.x, r.objective = []float64{}, r.m.Offset
+		return r.result(milp.StopOptimal, r.m.Offset, "no variables"), nil
+	}
+	if p.integers > 0 {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+		case <-ctx.Done():
+		}
+	}
+	r.begin(ctx, p)
+	out, err := p.call(ctx, r.callOptions(ctx))
+	if err != nil {
+		return nil, err
+	}
+	r.setUp += out.setUp
+	return r.settle(ctx, p, out)
+}
+
+// settle makes a result of what the library has answered.
+func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Result, error) {
+	if out.x != nil {
+		r.offer(p.tidy(out.x))
+	}
+	bound := float64(r.sign*out.bound) + r.m.Offset
+	if r.x != nil && milp.Better(r.m, r.objective, bound) {
+		bound = r.objective
+	}
+	res := r.result(milp.StopOther, bound, out.raw)
+	res.Nodes, res.Iterations = out.nodes, out.iterations
+	switch out.kind {
+	case kindOptimal:
+		res.Stop = milp.StopOptimal
+	case kindInfeasible:
+		if r.x == nil {
+			res.Stop = milp.StopInfeasible
+		}
+		res.Bound = milp.NoBound(r.m)
+	case kindUnbounded:
+		res.Bound = milp.NoBound(r.m)
+		return r.unbounded(ctx, p, res)
+	case kindTime:
+		res.Stop = milp.StopTime
+	case kindNodes:
+		res.Stop = milp.StopNodes
+	case kindStopped:
+		res.Stop = milp.StopOf(ctx.Err())
+	}
+	if res.Stop == milp.StopOptimal && r.x == nil {
+		res.Stop = milp.StopOther
+	}
+	return res, nil
+}
+
+// unbounded finds out whether a model whose relaxation is unbounded has a point: it is the same question without costs.
+func (r *run) unbounded(ctx context.Context, p *problem, res *milp.Result) (*milp.Result, error) {
+	res.Stop = milp.StopInfeasibleOrUnbounded
+	if r.x != nil {
+		res.Stop = milp.StopUnbounded
+		return res, nil
+	}
+	p.cost = make([]float64, len(p.cost))
+	o := r.callOptions(ctx)
+	o.point = nil
+	out, err := p.call(ctx, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case out.x != nil:
+		r.offer(p.tidy(out.x))
+		res.Stop, res.X, res.Objective = milp.StopUnbounded, r.x, r.objective
+	case out.kind == kindInfeasible:
+		res.Stop = milp.StopInfeasible
+	}
+	return res, nil
+}
+
+// offer keeps x if it is the best so far, and says so; x must not be changed afterwards.
+func (r *run) offer(x []float64) bool {
+	objective := r.m.Objective(x)
+	if r.x != nil && !milp.Better(r.m, objective, r.objective) {
+		return false
+	}
+	r.x, r.objective = x, objective
+	return true
+}
+
+// tell hands an incumbent on.
+func (r *run) tell(x []float64, bound float64) {
+	if milp.Check(r.m, x) != nil || !r.offer(x) {
+		return
+	}
+	if r.opts.Incumbent != nil {
+		r.opts.Incumbent(milp.Point{X: x, Objective: r.objective, Bound: bound})
+	}
+}
+
+func (r *run) result(stop milp.Stop, bound float64, raw string) *milp.Result {
+	return &milp.Result{Stop: stop, X: r.x, Objective: r.objective, Bound: bound, Raw: raw, Nodes: -1, Iterations: -1,
+		Start: r.start, SetUp: r.setUp, Wall: time.Since(r.began)}
+}
+
+// callOptions is what one call of the library is to keep.
+func (r *run) callOptions(ctx context.Context) callOptions {
+	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), nodes: -1, seconds: -1, log: r.opts.Log}
+	if end, ok := ctx.Deadline(); ok {
+		o.seconds = max(0, time.Until(end).Seconds())
+	}
+	if r.opts.Nodes > 0 {
+		o.nodes = int(min(r.opts.Nodes, math.MaxInt32))
+	}
+	if r.opts.Seed != 0 {
+		o.seed = 1 + int(uint64(r.opts.Seed)%(math.MaxInt32-1))
+	}
+	o.point = func(x []float64, bound float64) {
+		r.tell(x, float64(r.sign*bound)+r.m.Offset)
+	}
+	return o
+}
+
+// begin takes the start into hand.
+func (r *run) begin(ctx context.Context, p *problem) {
+	if len(r.opts.Start) == 0 {
+		return
+	}
+	r.start = milp.StartRejected
+	x := p.completed(ctx, r.opts.Start)
+	if x == nil {
+		return
+	}
+	r.start = milp.StartAccepted
+	r.tell(x, milp.NoBound(r.m))
+}
