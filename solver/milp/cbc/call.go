@@ -23,10 +23,10 @@ func version() string { return C.GoString(C.hedge_cbc_version()) }
 
 // callOptions is what one call of the library is to keep.
 type callOptions struct {
-	gap, offset, seconds float64
-	nodes, seed          int
-	log                  func(string)
-	point                func(x []float64, bound float64)
+	gap, offset float64
+	nodes, seed int
+	log         func(string)
+	point       func(x []float64, bound float64)
 }
 
 // outcome is what one call of the library has answered.
@@ -74,7 +74,7 @@ func (p *problem) solve(s *C.hedge_cbc, o callOptions) (*outcome, error) {
 	defer h.Delete()
 	var r C.hedge_cbc_result
 	opts := C.hedge_cbc_options{
-		seconds: C.double(o.seconds), gap: C.double(o.gap), offset: C.double(o.offset), nodes: C.int(o.nodes), seed: C.int(o.seed),
+		gap: C.double(o.gap), offset: C.double(o.offset), nodes: C.int(o.nodes), seed: C.int(o.seed),
 		owner: C.uintptr_t(h), log: flag(o.log != nil), points: flag(o.point != nil),
 	}
 	x := make([]float64, p.m.Vars())
@@ -98,7 +98,6 @@ const (
 	kindOptimal    = C.HEDGE_CBC_OPTIMAL
 	kindInfeasible = C.HEDGE_CBC_INFEASIBLE
 	kindUnbounded  = C.HEDGE_CBC_UNBOUNDED // or infeasible
-	kindTime       = C.HEDGE_CBC_TIME
 	kindNodes      = C.HEDGE_CBC_NODES
 	kindStopped    = C.HEDGE_CBC_STOPPED
 )

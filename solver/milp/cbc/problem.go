@@ -109,13 +109,13 @@ func (p *problem) completed(ctx context.Context, start []float64) []float64 {
 		}
 		q.lower[j], q.upper[j] = v, v
 	}
-	o := callOptions{gap: 1, nodes: startNodes, seconds: startSeconds}
+	limit := startTime
 	if end, ok := ctx.Deadline(); ok {
-		o.seconds = math.Min(o.seconds, float64(startShare*time.Until(end).Seconds()))
+		limit = min(limit, time.Until(end)/startShare)
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.seconds*float64(time.Second)))
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out, err := q.call(ctx, o)
+	out, err := q.call(ctx, callOptions{gap: 1, nodes: startNodes})
 	if err != nil || out.x == nil {
 		return nil
 	}
@@ -125,9 +125,9 @@ func (p *problem) completed(ctx context.Context, start []float64) []float64 {
 	return nil
 }
 
-// A start that is not a point may cost this much: nodes, seconds, and the share of the time there is.
+// What it may cost to make a point of a start that is none: nodes, time, and one part in startShare of the time there is.
 const (
-	startNodes   = 100
-	startSeconds = 5.0
-	startShare   = 0.1
+	startNodes = 100
+	startTime  = 5 * time.Second
+	startShare = 10
 )

@@ -43,7 +43,7 @@ func (r *run) solve(ctx context.Context) (*milp.Result, error) {
 		}
 	}
 	r.begin(ctx, p)
-	out, err := p.call(ctx, r.callOptions(ctx))
+	out, err := p.call(ctx, r.callOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,6 @@ func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Resul
 	case kindUnbounded:
 		res.Bound = milp.NoBound(r.m)
 		return r.unbounded(ctx, p, res)
-	case kindTime:
-		res.Stop = milp.StopTime
 	case kindNodes:
 		res.Stop = milp.StopNodes
 	case kindStopped:
@@ -94,7 +92,7 @@ func (r *run) unbounded(ctx context.Context, p *problem, res *milp.Result) (*mil
 		return res, nil
 	}
 	p.cost = make([]float64, len(p.cost))
-	o := r.callOptions(ctx)
+	o := r.callOptions()
 	o.point = nil
 	out, err := p.call(ctx, o)
 	switch {
@@ -135,11 +133,8 @@ func (r *run) result(stop milp.Stop, bound float64, raw string) *milp.Result {
 }
 
 // callOptions is what one call of the library is to keep.
-func (r *run) callOptions(ctx context.Context) callOptions {
-	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), nodes: -1, seconds: -1, log: r.opts.Log}
-	if end, ok := ctx.Deadline(); ok {
-		o.seconds = max(0, time.Until(end).Seconds())
-	}
+func (r *run) callOptions() callOptions {
+	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), nodes: -1, log: r.opts.Log}
 	if r.opts.Nodes > 0 {
 		o.nodes = int(min(r.opts.Nodes, math.MaxInt32))
 	}

@@ -99,7 +99,7 @@ public:
     if (!s_->stop.load(std::memory_order_relaxed)) return -1;
     if (which != endOfIteration && which != endOfFactorization) return -1;
     s_->halt();
-    return 0;
+    return s_->root ? -1 : 0; // within CbcModel a solve that ends early makes resolve use a solver that it has freed
   }
   ClpEventHandler *clone() const override { return new Pivots(*this); }
 
@@ -215,7 +215,6 @@ int kindOf(hedge_cbc *s, CbcModel &m) {
   if (m.isContinuousUnbounded() || m.secondaryStatus() == 7) return HEDGE_CBC_UNBOUNDED;
   if (m.isProvenInfeasible()) return HEDGE_CBC_INFEASIBLE;
   if (m.isProvenOptimal() && m.bestSolution()) return HEDGE_CBC_OPTIMAL;
-  if (m.isSecondsLimitReached()) return HEDGE_CBC_TIME;
   if (m.isNodeLimitReached()) return HEDGE_CBC_NODES;
   return HEDGE_CBC_OTHER;
 }
@@ -239,11 +238,6 @@ void solveTree(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, do
   };
   char number[64];
   set("log", o->log ? "1" : "0");
-  set("timeMode", "elapsed");
-  if (o->seconds >= 0) {
-    snprintf(number, sizeof number, "%.6f", o->seconds);
-    set("sec", number);
-  }
   if (o->nodes >= 0) set("maxNodes", std::to_string(o->nodes));
   if (o->seed) {
     set("randomSeed", std::to_string(o->seed));
@@ -288,7 +282,6 @@ void solveLP(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, doub
   ClpSimplex lp(*s->solver.getModelPtr());
   lp.passInMessageHandler(&words);
   lp.passInEventHandler(&pivots);
-  if (o->seconds >= 0) lp.setMaximumWallSeconds(o->seconds);
   lp.initialSolve();
   r->status = lp.status();
   r->secondary = lp.secondaryStatus();
@@ -302,8 +295,6 @@ void solveLP(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, doub
     r->kind = HEDGE_CBC_INFEASIBLE;
   else if (r->status == 2)
     r->kind = HEDGE_CBC_UNBOUNDED;
-  else if (r->status == 3)
-    r->kind = HEDGE_CBC_TIME;
   if (r->status == 0 || lp.primalFeasible()) {
     r->has_point = 1;
     memcpy(x, lp.primalColumnSolution(), s->solver.getNumCols() * sizeof(double));

@@ -9,7 +9,6 @@ extern "C" {
 #endif
 
 typedef struct {
-  double seconds; // negative: no limit
   double gap; // relative, of offset and objective together
   double offset;
   int nodes; // negative: no limit
@@ -34,7 +33,6 @@ enum {
   HEDGE_CBC_OPTIMAL,
   HEDGE_CBC_INFEASIBLE,
   HEDGE_CBC_UNBOUNDED, // or infeasible
-  HEDGE_CBC_TIME,
   HEDGE_CBC_NODES,
   HEDGE_CBC_STOPPED, // by hedge_cbc_stop
 };
