@@ -69,6 +69,16 @@ func (p *problem) bound() {
 	}
 }
 
+// bounded reports whether no variable is without end.
+func (p *problem) bounded() bool {
+	for j := range p.lower {
+		if math.IsInf(p.lower[j], 0) || math.IsInf(p.upper[j], 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // whole is how far from a whole number rounding errors may have put a bound of v's size.
 func whole(v float64) float64 {
 	if math.IsInf(v, 0) {

@@ -2,6 +2,7 @@ package cbc
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -43,6 +44,9 @@ func (r *run) solve(ctx context.Context) (*milp.Result, error) {
 		}
 	}
 	r.begin(ctx, p)
+	if err := ctx.Err(); err != nil {
+		return r.result(milp.StopOf(err), milp.NoBound(r.m), "stopped before it began"), nil
+	}
 	out, err := p.call(ctx, r.callOptions())
 	if err != nil {
 		return nil, err
@@ -53,8 +57,8 @@ func (r *run) solve(ctx context.Context) (*milp.Result, error) {
 
 // settle makes a result of what the library has answered.
 func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Result, error) {
-	if out.x != nil {
-		r.offer(p.tidy(out.x))
+	if err := r.take(ctx, p, out); err != nil {
+		return nil, err
 	}
 	bound := float64(r.sign*out.bound) + r.m.Offset
 	if r.x != nil && milp.Better(r.m, r.objective, bound) {
@@ -65,32 +69,50 @@ func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Resul
 	switch out.kind {
 	case kindOptimal:
 		res.Stop = milp.StopOptimal
-	case kindInfeasible:
-		if r.x == nil {
-			res.Stop = milp.StopInfeasible
-		}
+	case kindInfeasible, kindUnbounded:
 		res.Bound = milp.NoBound(r.m)
-	case kindUnbounded:
-		res.Bound = milp.NoBound(r.m)
-		return r.unbounded(ctx, p, res)
+		return r.pointless(ctx, p, res, out.kind)
 	case kindNodes:
 		res.Stop = milp.StopNodes
 	case kindStopped:
 		res.Stop = milp.StopOf(ctx.Err())
 	}
-	if res.Stop == milp.StopOptimal && r.x == nil {
-		res.Stop = milp.StopOther
-	}
 	return res, nil
 }
 
-// unbounded finds out whether a model whose relaxation is unbounded has a point: it is the same question without costs.
-func (r *run) unbounded(ctx context.Context, p *problem, res *milp.Result) (*milp.Result, error) {
-	res.Stop = milp.StopInfeasibleOrUnbounded
-	if r.x != nil {
+// take keeps the library's last point if it is one. A solve that was stopped may leave what is none.
+func (r *run) take(ctx context.Context, p *problem, out *outcome) error {
+	if out.x == nil {
+		return nil
+	}
+	if x := p.tidy(out.x); milp.Check(r.m, x) == nil {
+		r.offer(x)
+		return nil
+	} else if out.kind != kindOptimal {
+		return nil
+	}
+	if x := p.completed(ctx, out.x); x != nil && p.integers > 0 {
+		r.offer(x)
+	} else if r.x == nil {
+		return fmt.Errorf("%w: its point breaks the model: %w", milp.ErrBackend, milp.Check(r.m, out.x))
+	}
+	return nil
+}
+
+// pointless finds out what there is to a model without optimum. Presolving mixes up infeasible and unbounded ones, and an
+// unbounded relaxation says nothing of whole numbers: whether there is a point is the same question without costs.
+func (r *run) pointless(ctx context.Context, p *problem, res *milp.Result, kind int) (*milp.Result, error) {
+	switch {
+	case kind == kindInfeasible && p.bounded():
+		if r.x == nil { // or the start is one, by a hair's breadth
+			res.Stop = milp.StopInfeasible
+		}
+		return res, nil
+	case r.x != nil:
 		res.Stop = milp.StopUnbounded
 		return res, nil
 	}
+	res.Stop = milp.StopInfeasibleOrUnbounded
 	p.cost = make([]float64, len(p.cost))
 	o := r.callOptions()
 	o.point = nil
@@ -98,8 +120,10 @@ func (r *run) unbounded(ctx context.Context, p *problem, res *milp.Result) (*mil
 	switch {
 	case err != nil:
 		return nil, err
-	case out.x != nil:
-		r.offer(p.tidy(out.x))
+	case out.kind == kindOptimal:
+		if err := r.take(ctx, p, out); err != nil {
+			return nil, err
+		}
 		res.Stop, res.X, res.Objective = milp.StopUnbounded, r.x, r.objective
 	case out.kind == kindInfeasible:
 		res.Stop = milp.StopInfeasible

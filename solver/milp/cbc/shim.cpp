@@ -65,7 +65,6 @@ struct hedge_cbc {
 
   const hedge_cbc_options *o = nullptr;
   CbcModel *root = nullptr; // the one whose tree is searched, once it is
-  CbcModel *inner = nullptr; // the one of a heuristic within it
   bool halted = false; // a handler has seen stop
   bool close = false; // a handler has seen the gap reached
   double bound = -inf; // the best that was proven before halted
@@ -75,14 +74,13 @@ struct hedge_cbc {
     double b = bound + o->offset;
     return std::fabs(b - objective - o->offset) <= o->gap * std::fmax(std::fabs(b), 1e-9);
   }
-  // halt makes the models stop as soon as they look.
-  void halt() {
+  bool stopping() const { return stop.load(std::memory_order_relaxed); }
+  // halt makes m, and the models of heuristics within it, stop as soon as they look.
+  void halt(CbcModel *m) {
     halted = true;
-    for (CbcModel *m : {root, inner})
-      if (m) {
-        m->setMaximumSeconds(0);
-        m->sayEventHappened();
-      }
+    if (!m) return;
+    m->setMaximumSeconds(0);
+    m->sayEventHappened();
   }
   void tell(CbcModel *m);
   bool complete(CbcModel *m);
@@ -96,9 +94,9 @@ class Pivots : public ClpEventHandler {
 public:
   explicit Pivots(hedge_cbc *s) : s_(s) {}
   int event(Event which) override {
-    if (!s_->stop.load(std::memory_order_relaxed)) return -1;
+    if (!s_->stopping()) return -1;
     if (which != endOfIteration && which != endOfFactorization) return -1;
-    s_->halt();
+    s_->halt(s_->root);
     return s_->root ? -1 : 0; // within CbcModel a solve that ends early makes resolve use a solver that it has freed
   }
   ClpEventHandler *clone() const override { return new Pivots(*this); }
@@ -112,22 +110,10 @@ class Search : public CbcEventHandler {
 public:
   explicit Search(hedge_cbc *s) : s_(s) {}
   CbcAction event(CbcEvent which) override {
-    if (model_->parentModel()) {
-      s_->inner = which == endSearch ? nullptr : model_;
-    } else {
-      s_->root = model_;
-      if (!s_->halted && !s_->stop.load(std::memory_order_relaxed)) {
-        double b = model_->getBestPossibleObjValue();
-        if (b > s_->bound && std::fabs(b) < 1e50) s_->bound = b;
-      }
-      if (which == solution || which == heuristicSolution) s_->tell(model_);
-      if (which != endSearch && model_->bestSolution() && s_->closed(model_->getMinimizationObjValue())) {
-        s_->close = true;
-        return stop;
-      }
-    }
-    if (!s_->stop.load(std::memory_order_relaxed)) return noAction;
-    s_->halt();
+    if (model_ && model_ == s_->root && look(which)) return stop;
+    if (!s_->stopping()) return noAction;
+    if (model_) s_->halt(model_);
+    s_->halt(s_->root);
     return stop;
   }
   CbcAction event(CbcEvent which, void *) override {
@@ -136,6 +122,18 @@ public:
   CbcEventHandler *clone() const override { return new Search(*this); }
 
   hedge_cbc *s_;
+
+private:
+  // look takes down what the tree's model has found, and reports whether that is good enough.
+  bool look(CbcEvent which) {
+    if (s_->halted || s_->stopping()) return false; // a solve that is being stopped leaves what is not so
+    double b = model_->getBestPossibleObjValue();
+    if (b > s_->bound && std::fabs(b) < 1e50) s_->bound = b;
+    if (which == solution || which == heuristicSolution) s_->tell(model_);
+    if (which == endSearch || !model_->bestSolution() || !s_->closed(model_->getMinimizationObjValue())) return false;
+    s_->close = true;
+    return true;
+  }
 };
 
 // phase is called by CbcMain1 between its phases.
@@ -143,8 +141,8 @@ int phase(CbcModel *m, int where) {
   Search *h = dynamic_cast<Search *>(m->getEventHandler());
   if (!h) return 0;
   if (where == 2 || where == 3) h->s_->root = m;
-  if (where >= 4) h->s_->root = h->s_->inner = nullptr;
-  if (h->s_->stop.load(std::memory_order_relaxed) && where < 4) h->s_->halt();
+  if (where >= 4) h->s_->root = nullptr;
+  if (h->s_->stopping() && where < 4) h->s_->halt(m);
   return 0;
 }
 
