@@ -24,6 +24,7 @@ func version() string { return C.GoString(C.hedge_cbc_version()) }
 // callOptions is what one call of the library is to keep.
 type callOptions struct {
 	gap, offset float64
+	known       float64 // the value of a point in hand, as the library is to minimise it; +Inf for none
 	nodes, seed int
 	log         func(string)
 	point       func(x []float64, bound float64)
@@ -74,7 +75,7 @@ func (p *problem) solve(s *C.hedge_cbc, o callOptions) (*outcome, error) {
 	defer h.Delete()
 	var r C.hedge_cbc_result
 	opts := C.hedge_cbc_options{
-		gap: C.double(o.gap), offset: C.double(o.offset), nodes: C.int(o.nodes), seed: C.int(o.seed),
+		gap: C.double(o.gap), offset: C.double(o.offset), known: C.double(o.known), nodes: C.int(o.nodes), seed: C.int(o.seed),
 		owner: C.uintptr_t(h), log: flag(o.log != nil), points: flag(o.point != nil),
 	}
 	x := make([]float64, p.m.Vars())

@@ -125,7 +125,7 @@ func (p *problem) completed(ctx context.Context, start []float64) []float64 {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out, err := q.call(ctx, callOptions{gap: 1, nodes: startNodes})
+	out, err := q.call(ctx, callOptions{gap: 1, known: math.Inf(1), nodes: startNodes})
 	if err != nil || out.x == nil {
 		return nil
 	}

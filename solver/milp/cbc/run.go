@@ -115,7 +115,7 @@ func (r *run) pointless(ctx context.Context, p *problem, res *milp.Result, kind 
 	res.Stop = milp.StopInfeasibleOrUnbounded
 	p.cost = make([]float64, len(p.cost))
 	o := r.callOptions()
-	o.point = nil
+	o.point, o.known, o.gap = nil, math.Inf(1), 1
 	out, err := p.call(ctx, o)
 	switch {
 	case err != nil:
@@ -158,7 +158,10 @@ func (r *run) result(stop milp.Stop, bound float64, raw string) *milp.Result {
 
 // callOptions is what one call of the library is to keep.
 func (r *run) callOptions() callOptions {
-	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), nodes: -1, log: r.opts.Log}
+	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), known: math.Inf(1), nodes: -1, log: r.opts.Log}
+	if r.x != nil {
+		o.known = float64(r.sign * (r.objective - r.m.Offset))
+	}
 	if r.opts.Nodes > 0 {
 		o.nodes = int(min(r.opts.Nodes, math.MaxInt32))
 	}

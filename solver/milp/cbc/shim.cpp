@@ -130,7 +130,8 @@ private:
     double b = model_->getBestPossibleObjValue();
     if (b > s_->bound && std::fabs(b) < 1e50) s_->bound = b;
     if (which == solution || which == heuristicSolution) s_->tell(model_);
-    if (which == endSearch || !model_->bestSolution() || !s_->closed(model_->getMinimizationObjValue())) return false;
+    double best = model_->bestSolution() ? std::fmin(model_->getMinimizationObjValue(), s_->o->known) : s_->o->known;
+    if (which == endSearch || !(best < inf) || !s_->closed(best)) return false;
     s_->close = true;
     return true;
   }
@@ -208,7 +209,7 @@ void hedge_cbc::tell(CbcModel *m) {
 namespace {
 
 int kindOf(hedge_cbc *s, CbcModel &m) {
-  if (s->close && m.bestSolution()) return HEDGE_CBC_OPTIMAL;
+  if (s->close) return HEDGE_CBC_OPTIMAL;
   if (s->halted) return HEDGE_CBC_STOPPED;
   if (m.isContinuousUnbounded() || m.secondaryStatus() == 7) return HEDGE_CBC_UNBOUNDED;
   if (m.isProvenInfeasible()) return HEDGE_CBC_INFEASIBLE;
@@ -228,11 +229,11 @@ void solveTree(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, do
   model.passInEventHandler(&search);
   CbcSolverUsefulData data;
   CbcMain0(model, data);
-  std::vector<std::string> words_;
-  words_.push_back("hedge");
+  std::vector<std::string> args;
+  args.push_back("hedge");
   auto set = [&](const char *name, const std::string &value) {
-    words_.push_back(std::string("-") + name);
-    words_.push_back(value);
+    args.push_back(std::string("-") + name);
+    args.push_back(value);
   };
   char number[64];
   set("log", o->log ? "1" : "0");
@@ -241,24 +242,13 @@ void solveTree(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, do
     set("randomSeed", std::to_string(o->seed));
     set("randomCbcSeed", std::to_string(o->seed));
   }
-  if (o->threads > 1) set("threads", std::to_string(o->threads));
-  if (const char *extra = getenv("HEDGE_CBC")) {
-    std::string w;
-    for (const char *c = extra;; c++) {
-      if (*c == ' ' || !*c) {
-        if (!w.empty()) words_.push_back(w);
-        w.clear();
-        if (!*c) break;
-      } else
-        w += *c;
-    }
-  }
-  snprintf(number, sizeof number, "%.17g", o->gap);
+  // CBC divides by the larger of bound and objective, and knows nothing of the offset: with one, Search alone stops.
+  snprintf(number, sizeof number, "%.17g", o->offset == 0 ? o->gap / (1 + o->gap) : 0.0);
   set("ratioGap", number);
-  words_.push_back("-solve");
-  words_.push_back("-quit");
+  args.push_back("-solve");
+  args.push_back("-quit");
   std::vector<const char *> argv;
-  for (auto &w : words_) argv.push_back(w.c_str());
+  for (auto &w : args) argv.push_back(w.c_str());
   CbcMain1((int)argv.size(), argv.data(), model, phase, data);
   r->status = model.status();
   r->secondary = model.secondaryStatus();

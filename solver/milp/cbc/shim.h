@@ -11,9 +11,10 @@ extern "C" {
 typedef struct {
   double gap; // relative, of offset and objective together
   double offset;
+  double known; // the objective of a point that the caller has, without offset; +infinity: none
   int nodes; // negative: no limit
   int seed; // 0: the solver's own
-  int threads; // 0: all in the calling thread
+
   uintptr_t owner; // handed back to the callbacks below; 0: call none
   int log; // nonzero: call hedgeCbcLine
   int points; // nonzero: call hedgeCbcPoint
