@@ -1,0 +1,171 @@
+package ortools
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/mathoptpb"
+	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/optimizationpb"
+)
+
+// request is m as the service takes it. It shares slices with m. limit is how long the service may solve, 0 as long as
+// it takes.
+func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration) (*optimizationpb.SolveMathOptModelRequest, error) {
+	lower, upper, err := b.bounds(m)
+	if err != nil {
+		return nil, err
+	}
+	return &optimizationpb.SolveMathOptModelRequest{
+		SolverType:      b.kind.proto,
+		Model:           modelProto(m, lower, upper),
+		Parameters:      b.parameters(opts, limit),
+		ModelParameters: b.modelParameters(m, opts.Start),
+	}, nil
+}
+
+// crossed says which bounds of m no number is within, "" if there are none. MathOpt takes such a model for a mistake.
+func crossed(m *milp.Model) string {
+	lower, upper := m.Bounds()
+	for j := range lower {
+		if lower[j] > upper[j] {
+			return fmt.Sprintf("vars[%d] has bounds that cross", j)
+		}
+	}
+	lower, upper = m.RowBounds()
+	for i := range lower {
+		if lower[i] > upper[i] {
+			return fmt.Sprintf("rows[%d] has bounds that cross", i)
+		}
+	}
+	return ""
+}
+
+// bounds are the variables' bounds as the solver can take them.
+func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, err error) {
+	lower, upper = m.Bounds()
+	if !b.kind.caps.Bounded {
+		return lower, upper, nil
+	}
+	most := b.kind.caps.MaxInteger
+	cut := false
+	for j := range lower {
+		v := m.Var(j)
+		if math.IsInf(v.Lower, 0) || math.IsInf(v.Upper, 0) {
+			return nil, nil, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
+		}
+		if v.Lower >= -most && v.Upper <= most {
+			continue
+		}
+		if !v.Integer {
+			return nil, nil, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
+		}
+		if !cut {
+			lower, upper, cut = append([]float64(nil), lower...), append([]float64(nil), upper...), true
+		}
+		lower[j], upper[j] = max(v.Lower, -most), min(v.Upper, most)
+		if lower[j] > upper[j] {
+			return nil, nil, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
+		}
+	}
+	return lower, upper, nil
+}
+
+func modelProto(m *milp.Model, lower, upper []float64) *mathoptpb.ModelProto {
+	n := m.Vars()
+	ids := count(max(n, m.Rows()))
+	integers := make([]bool, n)
+	objective := &mathoptpb.SparseDoubleVectorProto{Ids: make([]int64, 0, n), Values: make([]float64, 0, n)}
+	for j, cost := range m.Costs() {
+		integers[j] = m.Var(j).Integer
+		if cost != 0 {
+			objective.Ids, objective.Values = append(objective.Ids, int64(j)), append(objective.Values, cost)
+		}
+	}
+	rowLower, rowUpper := m.RowBounds()
+	return &mathoptpb.ModelProto{
+		Variables:              &mathoptpb.VariablesProto{Ids: ids[:n], LowerBounds: lower, UpperBounds: upper, Integers: integers},
+		Objective:              &mathoptpb.ObjectiveProto{Maximize: m.Maximize, Offset: m.Offset, LinearCoefficients: objective},
+		LinearConstraints:      &mathoptpb.LinearConstraintsProto{Ids: ids[:m.Rows()], LowerBounds: rowLower, UpperBounds: rowUpper},
+		LinearConstraintMatrix: matrixProto(m.ByRow()),
+	}
+}
+
+// matrixProto is a as the triples that the service takes, which have to be in the rows' order.
+func matrixProto(a milp.Matrix) *mathoptpb.SparseDoubleMatrixProto {
+	ids := make([]int64, 2*len(a.Index))
+	rows, columns := ids[:len(a.Index)], ids[len(a.Index):]
+	for i := range len(a.Begin) - 1 {
+		for k := a.Begin[i]; k < a.Begin[i+1]; k++ {
+			rows[k], columns[k] = int64(i), int64(a.Index[k])
+		}
+	}
+	return &mathoptpb.SparseDoubleMatrixProto{RowIds: rows, ColumnIds: columns, Coefficients: a.Value}
+}
+
+// count is 0 to n-1.
+func count(n int) []int64 {
+	ids := make([]int64, n)
+	for j := range ids {
+		ids[j] = int64(j)
+	}
+	return ids
+}
+
+func (b *Backend) parameters(opts milp.Options, limit time.Duration) *mathoptpb.SolveParametersProto {
+	p := &mathoptpb.SolveParametersProto{}
+	if limit > 0 {
+		p.TimeLimit = durationpb.New(limit)
+	}
+	if b.kind.gaps {
+		p.RelativeGapTolerance, p.AbsoluteGapTolerance = pointer(gapTolerance(opts.TargetGap())), pointer(0.0)
+	}
+	if b.kind.caps.Nodes && opts.Nodes > 0 {
+		p.NodeLimit = pointer(opts.Nodes)
+	}
+	if b.kind.caps.Threads {
+		p.Threads = pointer(int32(min(max(opts.Threads, 1), math.MaxInt16)))
+	}
+	if b.kind.caps.Seed && opts.Seed != 0 {
+		p.RandomSeed = pointer(seed(opts.Seed))
+	}
+	return p
+}
+
+// gapTolerance is what a solver must be told so that the gap that it stops at is at most gap: solvers take it relative
+// to their point's value, HiGHS and CP-SAT, or the smaller of that and the bound, GSCIP, where milp takes it relative to the bound.
+func gapTolerance(gap float64) float64 { return gap / (1 + gap) }
+
+// seed is s in the range that all solvers take, and not 0.
+func seed(s int64) int32 {
+	u := uint64(s)
+	return int32((u^u>>31^u>>62)%math.MaxInt32) | 1
+}
+
+// modelParameters ask for the point without its zeros, and for no dual values. start is milp.Options.Start.
+func (b *Backend) modelParameters(m *milp.Model, start []float64) *mathoptpb.ModelSolveParametersProto {
+	none := &mathoptpb.SparseVectorFilterProto{FilterByIds: true}
+	p := &mathoptpb.ModelSolveParametersProto{
+		VariableValuesFilter: &mathoptpb.SparseVectorFilterProto{SkipZeroValues: true},
+		DualValuesFilter:     none,
+		ReducedCostsFilter:   none,
+	}
+	if !b.kind.caps.Start || len(start) != m.Vars() {
+		return p
+	}
+	hint := &mathoptpb.SparseDoubleVectorProto{}
+	for j, v := range start {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			hint.Ids, hint.Values = append(hint.Ids, int64(j)), append(hint.Values, v)
+		}
+	}
+	if len(hint.Ids) > 0 {
+		p.SolutionHints = []*mathoptpb.SolutionHintProto{{VariableValues: hint}}
+	}
+	return p
+}
+
+func pointer[T any](v T) *T { return &v }

@@ -1,0 +1,149 @@
+"""The worker processes, each of which solves one model at a time."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import frames
+
+OVER = (frames.RESPONSE, frames.REFUSED, frames.FAILED)
+
+
+class Busy(Exception):
+    pass
+
+
+class Worker:
+    """One process. start, messages and end are called by one thread at a time, interrupt and kill by any."""
+
+    def __init__(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
+        self._process = subprocess.Popen(
+            [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self._sending = threading.Lock()
+        self._number = 0
+        self._solving = False
+        self._killer = None
+        self._killed = False
+        if frames.read(self._process.stdout) is None:
+            raise RuntimeError("a worker does not start")
+
+    def start(self, kind, payload):
+        with self._sending:
+            self._number += 1
+            self._solving = True
+            self._write(kind, payload)
+            return self._number
+
+    def messages(self):
+        """What the worker says of its solve, up to and with the last. A worker that dies has failed."""
+        while True:
+            message = frames.read(self._process.stdout)
+            if message is None:
+                code = self._process.wait()
+                yield frames.FAILED, f"the solver's process ended with code {code}".encode()
+                return
+            kind, _, payload = message
+            yield kind, payload
+            if kind in OVER:
+                return
+
+    def interrupt(self, number, patience):
+        """Interrupts that solve, unless it is over, and kills the process if it goes on for so many seconds."""
+        with self._sending:
+            if not self._solving or number != self._number or self._killer is not None:
+                return
+            self._killer = threading.Timer(patience, self._kill)
+            self._killer.daemon = True
+            self._killer.start()
+            self._write(frames.INTERRUPT, b"")
+
+    def interrupt_any(self, patience):
+        self.interrupt(self._number, patience)
+
+    def end(self):
+        """The solve is over. It reports whether the process can be used again."""
+        with self._sending:
+            self._solving = False
+            if self._killer is not None:
+                self._killer.cancel()
+                self._killer.join()  # it may be at it just now
+                self._killer = None
+        return not self._killed and self._process.poll() is None
+
+    def _kill(self):
+        self._killed = True
+        self._process.kill()
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+        try:
+            self._process.stdin.close()
+        except OSError:
+            pass  # it holds bytes that nobody reads any more
+
+    def _write(self, kind, payload):
+        try:
+            frames.write(self._process.stdin, kind, self._number, payload)
+        except OSError:
+            pass  # it is dead: messages says so
+
+
+class Pool:
+    """At most so many workers. It is safe for concurrent use."""
+
+    def __init__(self, size):
+        self._size = size
+        self._lock = threading.Lock()
+        self._idle = [Worker()]
+        self._busy = set()
+        self._starting = 0
+        self._closed = False
+
+    def acquire(self):
+        with self._lock:
+            if self._closed:
+                raise Busy("the service is about to stop")
+            if len(self._busy) + self._starting >= self._size:
+                raise Busy(f"busy: {self._size} solves are running, and there is room for {self._size}")
+            if self._idle:
+                worker = self._idle.pop()
+                self._busy.add(worker)
+                return worker
+            self._starting += 1
+        worker = None
+        try:
+            worker = Worker()
+        finally:
+            with self._lock:
+                self._starting -= 1
+                if worker is not None:
+                    self._busy.add(worker)
+        return worker
+
+    def release(self, worker):
+        alive = worker.end()
+        with self._lock:
+            self._busy.discard(worker)
+            keep = alive and not self._closed
+            if keep:
+                self._idle.append(worker)
+        if not keep:
+            worker.kill()
+
+    def interrupt(self, patience):
+        with self._lock:
+            busy = list(self._busy)
+        for worker in busy:
+            worker.interrupt_any(patience)
+
+    def close(self):
+        with self._lock:
+            self._closed = True
+            workers = self._idle + list(self._busy)
+            self._idle = []
+        for worker in workers:
+            worker.kill()
