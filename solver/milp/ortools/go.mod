@@ -1,18 +1,22 @@
 module github.com/hedgesched/hedge/solver/milp/ortools
 
-go 1.26.0
+go 1.26
 
 require (
 	github.com/hedgesched/hedge v0.0.0
-	google.golang.org/grpc v1.85.0
+	github.com/stretchr/testify v1.11.1
+	google.golang.org/grpc v1.82.0
 	google.golang.org/protobuf v1.36.12
 )
 
 require (
-	golang.org/x/net v0.60.0 // indirect
-	golang.org/x/sys v0.48.0 // indirect
-	golang.org/x/text v0.42.0 // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
+	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	golang.org/x/net v0.53.0 // indirect
+	golang.org/x/sys v0.43.0 // indirect
+	golang.org/x/text v0.36.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
 replace github.com/hedgesched/hedge => ../../..

@@ -154,7 +154,6 @@ func (c *call) progress(p *solverpb.Progress) {
 	}
 }
 
-
 // settle is what the call returns for what it has come to.
 func (c *call) settle(res *milp.Result, err error) (*milp.Result, error) {
 	if err == nil {

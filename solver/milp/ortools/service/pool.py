@@ -4,8 +4,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import frames
+
+# How many seconds a solver may take to hear an interrupt before its process is killed.
+PATIENCE = 0.5
+# How many seconds news of a client that has gone may take, where its next call may be faster.
+HEARSAY = 0.25
 
 OVER = (frames.RESPONSE, frames.REFUSED, frames.FAILED)
 
@@ -26,6 +32,7 @@ class Worker:
         self._solving = False
         self._killer = None
         self._killed = False
+        self.doomed = False  # guarded by the pool's lock
         if frames.read(self._process.stdout) is None:
             raise RuntimeError("a worker does not start")
 
@@ -50,7 +57,7 @@ class Worker:
                 return
 
     def interrupt(self, number, patience):
-        """Interrupts that solve, unless it is over, and kills the process if it goes on for so many seconds."""
+        """Interrupts a solve, unless it is over, and kills the process if it goes on for so many seconds."""
         with self._sending:
             if not self._solving or number != self._number or self._killer is not None:
                 return
@@ -59,8 +66,9 @@ class Worker:
             self._killer.start()
             self._write(frames.INTERRUPT, b"")
 
-    def interrupt_any(self, patience):
-        self.interrupt(self._number, patience)
+    def number(self):
+        with self._sending:
+            return self._number
 
     def end(self):
         """The solve is over. It reports whether the process can be used again."""
@@ -98,19 +106,26 @@ class Pool:
     def __init__(self, size):
         self._size = size
         self._lock = threading.Lock()
+        self._freed = threading.Condition(self._lock)
         self._idle = [Worker()]
         self._busy = set()
         self._starting = 0
         self._closed = False
 
     def acquire(self):
+        """A worker for one solve. It is waited for if a solve has been given up, which is over soon, or may turn out to have been."""
+        patient = time.monotonic() + HEARSAY
         with self._lock:
+            while not self._closed and len(self._busy) + self._starting >= self._size:
+                soon = self._starting or any(w.doomed for w in self._busy)
+                if not soon and time.monotonic() >= patient:
+                    raise Busy(f"busy: {self._size} solves are running, and there is room for {self._size}")
+                self._freed.wait(HEARSAY / 5)
             if self._closed:
                 raise Busy("the service is about to stop")
-            if len(self._busy) + self._starting >= self._size:
-                raise Busy(f"busy: {self._size} solves are running, and there is room for {self._size}")
             if self._idle:
                 worker = self._idle.pop()
+                worker.doomed = False
                 self._busy.add(worker)
                 return worker
             self._starting += 1
@@ -120,6 +135,7 @@ class Pool:
         finally:
             with self._lock:
                 self._starting -= 1
+                self._freed.notify_all()
                 if worker is not None:
                     self._busy.add(worker)
         return worker
@@ -128,21 +144,32 @@ class Pool:
         alive = worker.end()
         with self._lock:
             self._busy.discard(worker)
+            self._freed.notify_all()
             keep = alive and not self._closed
             if keep:
                 self._idle.append(worker)
         if not keep:
             worker.kill()
 
-    def interrupt(self, patience):
+    def give_up(self, worker, number):
+        """That solve's client has gone."""
+        with self._lock:
+            if worker not in self._busy or worker.number() != number:
+                return
+            worker.doomed = True
+        worker.interrupt(number, PATIENCE)
+
+    def interrupt(self):
+        """Interrupts all solves, for what they have so far."""
         with self._lock:
             busy = list(self._busy)
         for worker in busy:
-            worker.interrupt_any(patience)
+            worker.interrupt(worker.number(), PATIENCE)
 
     def close(self):
         with self._lock:
             self._closed = True
+            self._freed.notify_all()
             workers = self._idle + list(self._busy)
             self._idle = []
         for worker in workers:

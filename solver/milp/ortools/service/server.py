@@ -27,8 +27,6 @@ from hedge.solver.v1 import solver_pb2
 UNARY = optimization_pb2.DESCRIPTOR.services_by_name["Optimization"].full_name
 STREAM = solver_pb2.DESCRIPTOR.services_by_name["Solver"].full_name
 CODES = {frames.REFUSED: grpc.StatusCode.INVALID_ARGUMENT, frames.FAILED: grpc.StatusCode.INTERNAL}
-# How many seconds a solver may take to hear an interrupt, before its process is killed: HiGHS never does.
-PATIENCE = 0.5
 
 
 class Solver:
@@ -57,8 +55,8 @@ class Solver:
         try:
             number = worker.start(kind, request)
             del request
-            if not context.add_callback(lambda: worker.interrupt(number, PATIENCE)):
-                worker.interrupt(number, PATIENCE)  # the client has gone already
+            if not context.add_callback(lambda: self._workers.give_up(worker, number)):
+                self._workers.give_up(worker, number)  # the client has gone already
             failure = None
             for kind, payload in worker.messages():
                 over = kind in pool.OVER
@@ -68,7 +66,7 @@ class Solver:
                     yield kind, payload
         finally:
             if not over:  # nobody wants the rest
-                worker.interrupt(number, PATIENCE)
+                self._workers.give_up(worker, number)
                 for _ in worker.messages():
                     pass
             self._workers.release(worker)
@@ -137,7 +135,7 @@ def main():
     workers = pool.Pool(args.max_solves)
     solver = Solver(workers)
     server = grpc.server(
-        concurrent.futures.ThreadPoolExecutor(args.max_solves + 8),
+        concurrent.futures.ThreadPoolExecutor(2 * args.max_solves + 16),
         handlers(solver),
         options=(
             ("grpc.max_receive_message_length", args.max_message),
@@ -171,9 +169,9 @@ def halt(args, server, checks, solver, workers):
     logging.info("stopping")
     solver.stopping = True
     checks.enter_graceful_shutdown()
-    stopped = server.stop(args.grace + 10 * PATIENCE)
+    stopped = server.stop(args.grace + 10 * pool.PATIENCE)
     if not stopped.wait(args.grace):
-        workers.interrupt(PATIENCE)
+        workers.interrupt()
         stopped.wait()
     workers.close()
     logging.info("stopped")

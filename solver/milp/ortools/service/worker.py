@@ -1,12 +1,12 @@
 """A process that solves one model after another for the service, which can kill it if a solver hears no interrupt."""
 
-import importlib.metadata
 import os
 import queue
 import signal
 import sys
 import threading
 
+import ortools
 from ortools.math_opt import callback_pb2
 from ortools.math_opt import model_parameters_pb2
 from ortools.math_opt import parameters_pb2
@@ -25,6 +25,8 @@ EVENTS = {
     "GSCIP": (callback_pb2.CALLBACK_EVENT_MIP_SOLUTION,),
     "CP_SAT": (callback_pb2.CALLBACK_EVENT_MIP_SOLUTION, callback_pb2.CALLBACK_EVENT_MIP),
 }
+# HiGHS does not hear the interrupter either.
+DEAF = ("HIGHS",)
 REFUSALS = ("[INVALID_ARGUMENT]", "[UNIMPLEMENTED]")
 
 
@@ -42,6 +44,8 @@ class Worker:
         self._state = threading.Lock()
         self._requests = queue.SimpleQueue()
         self._waiting = {}  # the interrupters of solves that have arrived and are not over
+        self._deaf = None  # the solve that hears no interrupt
+        self._interrupted = set()  # those of them that were interrupted
 
     def run(self):
         self._send(frames.READY, 0)
@@ -57,6 +61,7 @@ class Worker:
                 self._send(frames.REFUSED if refused else frames.FAILED, number, str(e).encode())
             with self._state:
                 del self._waiting[number]
+                self._interrupted.discard(number)
 
     def _read(self):
         while (message := frames.read(self._source)) is not None:
@@ -66,6 +71,9 @@ class Worker:
                     self._waiting[number] = pybind_solve_interrupter.PySolveInterrupter()
                     self._requests.put(message)
                 elif number in self._waiting:
+                    if number == self._deaf:
+                        os._exit(0)
+                    self._interrupted.add(number)
                     self._waiting[number].interrupt()
         os._exit(0)  # the service is gone, and what is solved now is nobody's
 
@@ -98,20 +106,27 @@ class Worker:
                 events.request_registration.extend(EVENTS[name])
                 events.mip_solution_filter.skip_zero_values = True
                 progress = lambda data: self._progress(number, data)
-            started = solver_pb2.Started(version=importlib.metadata.version("ortools"))
+            started = solver_pb2.Started(version=ortools.__version__)
             self._event(number, started=started)
         lines = []
         if asked is None and parameters.enable_output:
             log = lines.extend
         with self._state:
             interrupter = self._waiting[number]
+            if name in DEAF:
+                if number in self._interrupted:
+                    os._exit(0)
+                self._deaf = number
         result = solver.solve(
             request.model, request.solver_type, parameters_pb2.SolverInitializerProto(), parameters,
             request.model_parameters, log, events, progress, interrupter)
+        with self._state:
+            self._deaf = None
         response = rpc_pb2.SolveResponse(result=result, messages=lines).SerializeToString()
         if asked is None:
             return frames.RESPONSE, number, response
-        finished = solver_pb2.Finished(interrupted=interrupter.is_interrupted())
+        with self._state:
+            finished = solver_pb2.Finished(interrupted=number in self._interrupted)
         finished.response.ParseFromString(response)
         return frames.RESPONSE, number, solver_pb2.SolveEvent(finished=finished).SerializeToString()
 
