@@ -26,7 +26,8 @@ const (
 	// HiGHS is for mixed-integer programs. Within OR-Tools it tells of no points before the end, and its number
 	// of threads cannot be set.
 	HiGHS Solver = "highs"
-	// CPSAT is for programs whose variables are bounded, most of them integer.
+	// CPSAT is for programs whose variables are bounded and integer. Continuous ones it takes for integer too: then its points
+	// are good, but it proves nothing, and what it calls optimal is milp.StopOther without a bound.
 	CPSAT Solver = "cp-sat"
 	// GLOP is a simplex method.
 	GLOP Solver = "glop"
@@ -75,6 +76,8 @@ type kind struct {
 	caps  milp.Caps
 	// gaps: it takes gap tolerances. nodes, steps: it counts the tree's nodes, and its iterations.
 	gaps, nodes, steps bool
+	// whole: it takes continuous variables for integer.
+	whole bool
 }
 
 // maxCPSAT is how large CP-SAT's variables may get: it cuts wider bounds down to this without saying so.
@@ -87,9 +90,9 @@ func kindOf(s Solver) (kind, bool) {
 			Integer: true, Start: true, Incumbents: true, Nodes: true, Threads: true, Seed: true, Log: true}}, true
 	case HiGHS:
 		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_HIGHS, gaps: true, nodes: true, steps: true, caps: milp.Caps{
-			Integer: true, Nodes: true, Seed: true, Log: true, Forgets: true}}, true
+			Integer: true, Start: true, Nodes: true, Seed: true, Log: true, Forgets: true}}, true
 	case CPSAT:
-		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_CP_SAT, gaps: true, caps: milp.Caps{
+		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_CP_SAT, gaps: true, whole: true, caps: milp.Caps{
 			Integer: true, Start: true, Incumbents: true, Threads: true, Seed: true, Log: true,
 			Bounded: true, MaxInteger: maxCPSAT}}, true
 	case GLOP:

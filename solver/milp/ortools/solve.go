@@ -31,6 +31,7 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if which := crossed(m); which != "" {
 		return &milp.Result{Stop: milp.StopInfeasible, Bound: c.bound, Raw: which, Nodes: -1, Iterations: -1}, nil
 	}
+	c.unproven = b.kind.whole && m.Integers() < m.Vars()
 	limit := timeLimit(ctx, opts.Time)
 	if opts.Time > 0 {
 		var cancel context.CancelFunc
@@ -74,13 +75,14 @@ func timeLimit(ctx context.Context, limit time.Duration) time.Duration {
 // call is one solve.
 type call struct {
 	*Backend
-	ctx   context.Context
-	m     *milp.Model
-	opts  milp.Options
-	timed bool
-	began time.Time
-	setUp time.Duration
-	heard bool // the service has begun
+	ctx  context.Context
+	m    *milp.Model
+	opts milp.Options
+	// timed: the service was given a limit of time. unproven: what the solver proves does not hold for m.
+	timed, unproven bool
+	began           time.Time
+	setUp           time.Duration
+	heard           bool // the service has begun
 
 	best  []float64 // the best point told of
 	value float64
@@ -134,7 +136,7 @@ func (c *call) log(lines []string) {
 }
 
 func (c *call) progress(p *solverpb.Progress) {
-	if b := p.GetDualBound(); p.DualBound != nil && proves(b) && milp.Better(c.m, c.bound, b) {
+	if b := p.GetDualBound(); p.DualBound != nil && c.proves(b) && milp.Better(c.m, c.bound, b) {
 		c.bound = b
 	}
 	if p.Point == nil || c.ctx.Err() != nil {
@@ -204,18 +206,26 @@ func (c *call) result(r *mathoptpb.SolveResultProto, interrupted bool) (*milp.Re
 			break // they come best first
 		}
 	}
-	if b := t.GetObjectiveBounds().GetDualBound(); t.GetObjectiveBounds() != nil && proves(b) {
+	if b := t.GetObjectiveBounds().GetDualBound(); t.GetObjectiveBounds() != nil && c.proves(b) {
 		res.Bound = b
 	}
 	if res.X == nil {
 		res.X, res.Objective = c.best, c.value
+	}
+	if res.Stop == milp.StopOptimal && res.X != nil && res.Gap() > c.opts.TargetGap()+milp.Tolerance && math.Abs(res.Bound-res.Objective) > milp.Tolerance {
+		res.Stop = milp.StopOther // CP-SAT's gap is absolute where the objective is below 1
+		res.Raw += " (by a gap of its own)"
 	}
 	return res, nil
 }
 
 // stop is why the solver stopped. CP-SAT and GLOP leave it open which limit it was: then it is the only one that they had.
 func (c *call) stop(t *mathoptpb.TerminationProto, interrupted bool) milp.Stop {
-	switch t.GetReason() {
+	reason := t.GetReason()
+	if c.unproven && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND {
+		return milp.StopOther
+	}
+	switch reason {
 	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_OPTIMAL:
 		return milp.StopOptimal
 	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_INFEASIBLE:
@@ -253,7 +263,7 @@ func words(t *mathoptpb.TerminationProto, interrupted bool) string {
 }
 
 // proves reports whether a dual bound says anything. SCIP's infinity is 1e20.
-func proves(bound float64) bool { return math.Abs(bound) < 1e20 }
+func (c *call) proves(bound float64) bool { return !c.unproven && math.Abs(bound) < 1e20 }
 
 // dense is v with its zeros, as a point of n variables.
 func dense(v *mathoptpb.SparseDoubleVectorProto, n int) ([]float64, error) {
