@@ -44,7 +44,7 @@ func (a *authority) issue(t *testing.T, template *x509.Certificate) (*x509.Certi
 	require.NoError(t, err)
 	template.SerialNumber, err = rand.Int(rand.Reader, big.NewInt(1<<62))
 	require.NoError(t, err)
-	template.Subject = pkix.Name{CommonName: "test"}
+	template.Subject = pkix.Name{CommonName: template.SerialNumber.String()} // one that is its issuer's counts as self-signed
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	parent, signer := a.cert, a.key

@@ -107,10 +107,16 @@ class Pool:
         self._size = size
         self._lock = threading.Lock()
         self._freed = threading.Condition(self._lock)
-        self._idle = [Worker()]
+        self._idle = []
         self._busy = set()
         self._starting = 0
         self._closed = False
+
+    def warm(self):
+        """Starts the first worker, so that the first solve need not wait for it."""
+        worker = Worker()
+        with self._lock:
+            self._idle.append(worker)
 
     def acquire(self):
         """A worker for one solve. It is waited for if a solve has been given up, which is over soon, or may turn out to have been."""

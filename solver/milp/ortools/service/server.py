@@ -156,8 +156,8 @@ def main():
     try:
         address = bind(server, args)
     except (OSError, RuntimeError) as e:
-        workers.close()
         sys.exit(f"cannot listen on {args.listen}: {e}")
+    workers.warm()
     server.start()
     print(f"listening on {address}", flush=True)
     stop.wait()
