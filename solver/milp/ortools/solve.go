@@ -2,7 +2,9 @@ package ortools
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
@@ -69,7 +71,7 @@ func timeLimit(ctx context.Context, limit time.Duration) time.Duration {
 	if left == 0 {
 		return 0
 	}
-	return max(left-min(max(left/10, 10*time.Millisecond), 100*time.Millisecond), left/2)
+	return max(left-min(max(left/10, 10*time.Millisecond), 100*time.Millisecond), left/2, 1)
 }
 
 // call is one solve.
@@ -100,6 +102,9 @@ func (c *call) stream(d *dialled, q *optimizationpb.SolveMathOptModelRequest) (*
 	}
 	for {
 		e, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%w: the service at %s ended its stream without a result", milp.ErrBackend, c.address)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -276,14 +276,11 @@ func TestStreamThatEndsWithoutAResult(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for want, c := range map[string]ortools.Config{
-		`found "cplex"`:        {Solver: "cplex"},
-		"found -1 bytes":       {MaxMessage: -1},
-		"address \"%zz://\x00": {Address: "%zz://\x00"},
+		`found "cplex"`:  {Solver: "cplex"},
+		"found -1 bytes": {MaxMessage: -1},
+		"address":        {Address: "a\x00b"},
 	} {
 		_, err := ortools.New(c)
-		if want == "address \"%zz://\x00" && err == nil {
-			continue // gRPC takes it for a host's name
-		}
 		require.ErrorIs(t, err, milp.ErrInvalid)
 		assert.ErrorContains(t, err, want)
 	}

@@ -53,13 +53,13 @@ type Config struct {
 // Run runs the service until ctx ends, and returns when it has stopped: with nil if that was because of ctx. It makes the
 // virtual environment first if there is none. Errors are milp.ErrUnavailable, or ctx's if the service did not run yet.
 func Run(ctx context.Context, c Config) error {
-	log := &tail{to: c.Log}
-	p, err := prepare(ctx, c.Python, c.Cache, log)
+	p, err := prepare(ctx, c.Python, c.Cache, &tail{to: c.Log})
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, p.python, append([]string{filepath.Join(p.program, "server.py"), "--until-eof"}, c.flags()...)...)
 	ownGroup(cmd)
+	log := &tail{to: c.Log}
 	cmd.Stderr = log
 	in, err := cmd.StdinPipe()
 	if err != nil {
