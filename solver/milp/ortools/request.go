@@ -23,7 +23,7 @@ func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration)
 		SolverType:      b.kind.proto,
 		Model:           modelProto(m, lower, upper),
 		Parameters:      b.parameters(opts, limit),
-		ModelParameters: b.modelParameters(m, opts.Start),
+		ModelParameters: b.modelParameters(lower, upper, opts.Start),
 	}, nil
 }
 
@@ -145,21 +145,22 @@ func seed(s int64) int32 {
 	return int32((u^u>>31^u>>62)%math.MaxInt32) | 1
 }
 
-// modelParameters ask for the point without its zeros, and for no dual values. start is milp.Options.Start.
-func (b *Backend) modelParameters(m *milp.Model, start []float64) *mathoptpb.ModelSolveParametersProto {
+// modelParameters ask for the point without its zeros, and for no dual values. start is milp.Options.Start; it is moved to
+// within the bounds, since HiGHS fails with one that is not.
+func (b *Backend) modelParameters(lower, upper, start []float64) *mathoptpb.ModelSolveParametersProto {
 	none := &mathoptpb.SparseVectorFilterProto{FilterByIds: true}
 	p := &mathoptpb.ModelSolveParametersProto{
 		VariableValuesFilter: &mathoptpb.SparseVectorFilterProto{SkipZeroValues: true},
 		DualValuesFilter:     none,
 		ReducedCostsFilter:   none,
 	}
-	if !b.kind.caps.Start || len(start) != m.Vars() {
+	if !b.kind.caps.Start || len(start) != len(lower) {
 		return p
 	}
 	hint := &mathoptpb.SparseDoubleVectorProto{}
 	for j, v := range start {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			hint.Ids, hint.Values = append(hint.Ids, int64(j)), append(hint.Values, v)
+			hint.Ids, hint.Values = append(hint.Ids, int64(j)), append(hint.Values, min(max(v, lower[j]), upper[j]))
 		}
 	}
 	if len(hint.Ids) > 0 {

@@ -2,6 +2,7 @@ package ortools_test
 
 import (
 	"context"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func TestServerWithoutTheStreamingCall(t *testing.T) {
 	var lines []string
 	for range 2 {
 		res, err := milp.Solve(t.Context(), b, knapsack(), milp.Options{Gap: 0.25, Nodes: 7, Threads: 2, Seed: -5, Time: time.Hour,
-			Start: []float64{1, 0, 0}, Log: func(line string) { lines = append(lines, line) }})
+			Start: []float64{3, math.NaN(), -1}, Log: func(line string) { lines = append(lines, line) }})
 		require.NoError(t, err)
 		assert.Equal(t, milp.StopNodes, res.Stop)
 		assert.Equal(t, []float64{1, 1, 0}, res.X)
@@ -103,7 +104,9 @@ func TestServerWithoutTheStreamingCall(t *testing.T) {
 	assert.Positive(t, p.GetRandomSeed())
 	assert.Less(t, p.GetTimeLimit().AsDuration(), time.Hour)
 	assert.Greater(t, p.GetTimeLimit().AsDuration(), 59*time.Minute)
-	assert.Equal(t, []float64{1, 0, 0}, asked.GetModelParameters().GetSolutionHints()[0].GetVariableValues().GetValues())
+	hint := asked.GetModelParameters().GetSolutionHints()[0].GetVariableValues()
+	assert.Equal(t, []int64{0, 2}, hint.GetIds())
+	assert.Equal(t, []float64{1, 0}, hint.GetValues(), "moved to within the bounds")
 	m := asked.GetModel()
 	assert.Equal(t, []int64{0, 1, 2}, m.GetVariables().GetIds())
 	assert.Equal(t, []bool{true, true, true}, m.GetVariables().GetIntegers())
