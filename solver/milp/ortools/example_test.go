@@ -16,7 +16,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	defer backend.Close()
+	defer func() { _ = backend.Close() }()
 
 	m := &milp.Model{Maximize: true}
 	x := m.AddVar(milp.Var{Upper: 9, Cost: 2, Integer: true})

@@ -41,7 +41,7 @@ func (l *line) take() (*dialled, error) {
 	if l.now != nil && l.now.conn.GetState() == connectivity.TransientFailure {
 		l.now.old = true
 		if l.now.calls == 0 {
-			l.now.conn.Close()
+			_ = l.now.conn.Close()
 		}
 		l.now = nil
 	}
@@ -61,7 +61,7 @@ func (l *line) give(d *dialled) {
 	defer l.mu.Unlock()
 	d.calls--
 	if d.calls == 0 && d.old {
-		d.conn.Close()
+		_ = d.conn.Close()
 	}
 }
 

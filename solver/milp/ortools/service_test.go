@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/ortools"
@@ -287,12 +287,13 @@ func TestServiceThatComesLater(t *testing.T) {
 func TestReflectionNamesBothServices(t *testing.T) {
 	conn, err := grpc.NewClient(service(t), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
-	defer conn.Close()
-	s, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
+	defer func() { _ = conn.Close() }()
+	// The service has version 1alpha, whose messages are version 1's.
+	s, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
 	require.NoError(t, err)
-	require.NoError(t, s.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}))
-	r, err := s.Recv()
-	require.NoError(t, err)
+	require.NoError(t, s.SendMsg(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}))
+	r := new(reflectionpb.ServerReflectionResponse)
+	require.NoError(t, s.RecvMsg(r))
 	var names []string
 	for _, n := range r.GetListServicesResponse().GetService() {
 		names = append(names, n.GetName())

@@ -122,7 +122,7 @@ func once(dir string, fill func(dir string) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temporary)
+	defer func() { _ = os.RemoveAll(temporary) }()
 	if err := fill(temporary); err != nil {
 		return err
 	}

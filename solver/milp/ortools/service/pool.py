@@ -1,5 +1,6 @@
 """The worker processes, each of which solves one model at a time."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -8,10 +9,17 @@ import time
 
 import frames
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # not a Unix
+
 # How many seconds a solver may take to hear an interrupt before its process is killed.
 PATIENCE = 0.5
 # How many seconds news of a client that has gone may take, where its next call may be faster.
 HEARSAY = 0.25
+
+PIPE = 1 << 20
 
 OVER = (frames.RESPONSE, frames.REFUSED, frames.FAILED)
 
@@ -27,6 +35,10 @@ class Worker:
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
         self._process = subprocess.Popen(
             [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):  # a model should not need many turns
+            for pipe in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
         self._sending = threading.Lock()
         self._number = 0
         self._solving = False
