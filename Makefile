@@ -26,9 +26,9 @@ deps:
 
 ## highs, ortools: the solvers that come from PyPI, in the user's cache folder
 highs:
-	cd solver/milp/highs && $(GO) run ./cmd/install
-ortools:
-	cd solver/milp/ortools && $(GO) run ./cmd/prepare
+	cd solver/milp/highs && $(GO) run ./install
+ortools: hedge
+	./bin/hedge solver prepare
 
 ## test: every test of every module, with every solver; what they need is installed
 test: deps highs ortools

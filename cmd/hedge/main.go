@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/program"
-	"github.com/hedgesched/hedge/solver/engines"
 )
 
-func main() { os.Exit(program.Main(engines.Builtin())) }
+func main() { os.Exit(program.Main(program.Engines())) }

@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/greedy"
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/process"
 	"github.com/hedgesched/hedge/solver/native"
 )
 
@@ -196,6 +197,15 @@ func Builtin() *Set {
 	s.Add(Info{Name: "native", Summary: "exact linear relaxation, branch and price, local search; anytime, with a bound",
 		Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}},
 		local(func() solver.Solver { return native.New(nil) }))
+	for _, name := range process.Solvers() {
+		s.AddBackend("process:"+name, "the executable "+name+", by files", true, func(spec Spec) (milp.Backend, error) {
+			b, err := process.New(process.Config{Solver: name, Path: spec.Options.Get("path")})
+			if err != nil {
+				return nil, err
+			}
+			return b, b.Available()
+		}, "path")
+	}
 	for _, b := range []struct{ name, summary, command string }{
 		{"cbc", "COIN-OR CBC in the process", "hedge-full"},
 		{"clp", "COIN-OR CLP: linear relaxation, rounded by diving", "hedge-full"},

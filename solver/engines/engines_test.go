@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,7 @@ func TestOpenUnknown(t *testing.T) {
 	for _, spec := range []string{"", "cplex", "native,", "native,cplex"} {
 		_, err := engines.Open(spec)
 		require.ErrorIs(t, err, engines.ErrUnknown, spec)
-		assert.ErrorContains(t, err, "greedy, milp+cbc, milp+clp, milp+highs, milp+lpsolve, milp+ortools, native")
+		assert.ErrorContains(t, err, "greedy, milp+cbc, milp+clp, milp+highs, milp+lpsolve, milp+ortools, milp+process:cbc, milp+process:glpsol, ")
 	}
 }
 
@@ -99,6 +100,16 @@ func TestAnEngineThatIsNotPartOfTheProgramSaysHowToGetIt(t *testing.T) {
 	assert.ErrorContains(t, err, "(make hedge)")
 }
 
+func TestExecutables(t *testing.T) {
+	_, err := engines.Open("milp+process:cbc?path=/nowhere/cbc, greedy")
+	var failed *engines.OpenError
+	require.ErrorAs(t, err, &failed)
+	require.ErrorIs(t, err, milp.ErrUnavailable)
+	assert.ErrorContains(t, err, "/nowhere/cbc")
+	_, err = engines.Open("milp+process:cplex")
+	require.ErrorIs(t, err, engines.ErrUnknown)
+}
+
 func TestListIsSortedAndOpens(t *testing.T) {
 	list := engines.List()
 	require.NotEmpty(t, list)
@@ -109,6 +120,10 @@ func TestListIsSortedAndOpens(t *testing.T) {
 		e, err := engines.Open(info.Name)
 		if info.Missing != "" {
 			require.ErrorIs(t, err, engines.ErrMissing)
+			continue
+		}
+		if strings.HasPrefix(info.Name, "milp+process:") && err != nil {
+			require.ErrorIs(t, err, milp.ErrUnavailable, "%s is not on this machine", info.Name)
 			continue
 		}
 		require.NoError(t, err)

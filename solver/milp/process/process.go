@@ -57,8 +57,8 @@ func Solvers() []string {
 	return names
 }
 
-// Name is the solver's name.
-func (b *Backend) Name() string { return b.dialect.name }
+// Name is "process:" and the solver's name.
+func (b *Backend) Name() string { return "process:" + b.dialect.name }
 
 // Caps is what the solver's executable can do by its command line. Its version is not known.
 func (b *Backend) Caps() milp.Caps { return b.dialect.caps }
