@@ -13,9 +13,12 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-func callCases() []testCase { return slices.Concat(callFacts(), callStarts(), callBacks()) }
+func callCases() []testCase {
+	return slices.Concat(callRefusals(), callFacts(), callRepeats(), callStarts(), callBacks())
+}
 
-func callFacts() []testCase {
+// callRefusals must not be answered.
+func callRefusals() []testCase {
 	return []testCase{
 		{name: "call:NaN and infinities", doc: "models that are not well formed reaching the backend", run: func(s *suite) {
 			s.refused(minimise("", []milp.Var{real(0, 1, math.NaN())}), milp.Options{}, milp.ErrInvalid)
@@ -38,6 +41,11 @@ func callFacts() []testCase {
 			s.refused(maximise("", []milp.Var{real(0, inf, 1)}, atMost(1, 1)), milp.Options{}, milp.ErrUnsupported)
 			s.refused(minimise("", []milp.Var{real(-inf, 1, 1)}, atLeast(-1, 1)), milp.Options{}, milp.ErrUnsupported)
 		}},
+	}
+}
+
+func callFacts() []testCase {
+	return []testCase{
 		{name: "call:zero options", doc: "call-backs being called that are nil", run: func(s *suite) {
 			for _, m := range s.catalogue() {
 				var res *milp.Result
@@ -70,6 +78,12 @@ func callFacts() []testCase {
 				}
 			}
 		}},
+	}
+}
+
+// callRepeats solve models in several ways, whose answers must agree.
+func callRepeats() []testCase {
+	return []testCase{
 		{name: "call:threads and seeds", doc: "options that may change the way, and change the end", run: func(s *suite) {
 			for k := range 4 {
 				opts := milp.Options{Gap: -1, Threads: k, Seed: int64(k * 12345)}
@@ -290,11 +304,15 @@ func (s *suite) catalogue() []*milp.Model {
 	return list
 }
 
+// concurrent solves several models at once, again and again.
 func concurrent(s *suite) {
 	const solves = 8
 	models, wants := make([]*milp.Model, solves), make([]float64, solves)
 	for k := range models {
 		models[k], wants[k], _ = planted(k, 60+10*k, 12, 3)
+		if k%2 == 1 && s.can.Integer {
+			models[k], wants[k] = oddCycle(), 3
+		}
 	}
 	for range 5 {
 		var all []*pending

@@ -3,13 +3,19 @@ package milptest
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
 func limitCases() []testCase {
-	list := []testCase{
+	return slices.Concat(limitsWithPoints(), limitsBefore(), limitsAround())
+}
+
+// limitsWithPoints end searches that nobody ends, and look at what is kept.
+func limitsWithPoints() []testCase {
+	return []testCase{
 		{name: "limit:time", doc: "a limited solve being called optimal, losing its point, or having a bound on the wrong side", needs: []needs{integers}, run: func(s *suite) {
 			s.limited(false, milp.StopTime, func(o *milp.Options) { o.Time = brief })
 		}},
@@ -39,6 +45,12 @@ func limitCases() []testCase {
 			s.stopped(m, start, s.must(ctx, m, milp.Options{Start: start}), milp.StopCanceled)
 		}},
 		{name: "limit:cancel in Incumbent", doc: "a cancellation from a call-back locking up, or losing the point that it was told of", needs: []needs{integers, incumbents}, run: cancelInCallback},
+	}
+}
+
+// limitsBefore are there, or almost, when the solve begins.
+func limitsBefore() []testCase {
+	return []testCase{
 		{name: "limit:canceled before", doc: "a context that has ended starting a search all the same, or being an error", needs: []needs{integers}, run: func(s *suite) {
 			ctx, cancel := context.WithCancel(background())
 			cancel()
@@ -65,6 +77,13 @@ func limitCases() []testCase {
 			m, _ := split(false)
 			s.stopped(m, nil, s.must(background(), m, milp.Options{Time: time.Millisecond}), milp.StopTime)
 		}},
+	}
+}
+
+// limitsAround are many, or not met.
+func limitsAround() []testCase {
+	return []testCase{
+		{name: "limit:solve after cancel", doc: "a cancellation that reaches the solves after it, or beside it", needs: []needs{integers}, run: afterCancel},
 		{name: "limit:cancel at any time", doc: "cancellations that fall between two checks", needs: []needs{integers}, run: func(s *suite) {
 			for seed := range s.cfg.Seeds {
 				m, start := split(seed%2 == 1)
@@ -110,7 +129,6 @@ func limitCases() []testCase {
 			}
 		}},
 	}
-	return list
 }
 
 // brief is how long solves of models that nobody solves are let go on.
@@ -152,6 +170,25 @@ func cancelInCallback(s *suite) {
 	s.stopped(m, start, a, milp.StopCanceled)
 	if a.X == nil {
 		s.failf("%s: it has no point after it has told of one", describe(m))
+	}
+}
+
+// afterCancel cancels one of several solves, and begins others before and afterwards.
+func afterCancel(s *suite) {
+	hard, _ := split(false)
+	easy, want, _ := planted(3, 200, 20, 3)
+	ctx, cancel := context.WithCancel(background())
+	defer cancel()
+	first, beside := s.begin(ctx, hard, milp.Options{}), s.begin(background(), easy, exact())
+	cancel()
+	second := s.begin(background(), easy, exact())
+	s.stopped(hard, nil, s.await(first), milp.StopCanceled)
+	after := s.begin(background(), easy, exact())
+	for _, p := range []*pending{beside, second, after} {
+		a := s.await(p)
+		if a.err != nil || a.Stop != milp.StopOptimal || !s.near(a.Objective, want) {
+			s.failf("%s: beside or after a cancelled solve: %v, %+v; expected the optimum %v", describe(easy), a.err, a.Result, want)
+		}
 	}
 }
 

@@ -184,7 +184,7 @@ type lie struct {
 }
 
 func lies() []lie {
-	return slices.Concat(liesOfStatus(), liesOfModels(), liesOfLimits(), liesOfCalls())
+	return slices.Concat(liesOfStatus(), liesOfRows(), liesOfVariables(), liesOfLimits(), liesThatHang(), liesOfCallBacks(), liesOfFacts(), liesOfStarts(), liesOfRepeats())
 }
 
 func liesOfStatus() []lie {
@@ -255,7 +255,7 @@ func relaxed(round func(float64) float64) answering {
 	}
 }
 
-func liesOfModels() []lie {
+func liesOfRows() []lie {
 	oneSided := func(lower bool) func(*milp.Row) {
 		return func(r *milp.Row) {
 			if r.Lower < r.Upper && !math.IsInf(r.Lower, -1) && !math.IsInf(r.Upper, 1) {
@@ -294,6 +294,28 @@ func liesOfModels() []lie {
 			}
 		}, nil)},
 		{name: "crossing rows are swapped", noticed: "lp:crossing range", why: "breaks the model", answer: hears(nil, func(r *milp.Row) { r.Lower, r.Upper = math.Min(r.Lower, r.Upper), math.Max(r.Lower, r.Upper) }, nil)},
+		{name: "rows without entries are dropped", noticed: "lp:empty row, violated", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
+			if len(r.Index) == 0 {
+				r.Lower, r.Upper = -inf, inf
+			}
+		}, nil)},
+		{name: "small coefficients are none", noticed: "lp:tiny coefficients", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
+			for k, v := range r.Value {
+				if math.Abs(v) < 1e-5 {
+					r.Value[k] = 0
+				}
+			}
+		}, nil)},
+		{name: "odd names lose their rows", noticed: "call:names", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
+			if strings.ContainsAny(r.Name, " \n") {
+				r.Lower, r.Upper = -inf, inf
+			}
+		}, nil)},
+	}
+}
+
+func liesOfVariables() []lie {
+	return []lie{
 		{name: "crossing bounds are swapped", noticed: "lp:crossing bounds", why: "breaks the model", answer: hears(func(v *milp.Var) { v.Lower, v.Upper = math.Min(v.Lower, v.Upper), math.Max(v.Lower, v.Upper) }, nil, nil)},
 		{name: "crossing bounds are an error", noticed: "mip:crossing bounds", why: "refused", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 			for j := range m.Vars() {
@@ -303,11 +325,6 @@ func liesOfModels() []lie {
 			}
 			return right.Solve(ctx, m, opts)
 		}},
-		{name: "rows without entries are dropped", noticed: "lp:empty row, violated", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
-			if len(r.Index) == 0 {
-				r.Lower, r.Upper = -inf, inf
-			}
-		}, nil)},
 		{name: "negative lower bounds are 0", noticed: "lp:negative lower bound", why: "bound", answer: hears(func(v *milp.Var) {
 			if v.Upper >= 0 && !math.IsInf(v.Lower, -1) {
 				v.Lower = math.Max(v.Lower, 0)
@@ -342,27 +359,11 @@ func liesOfModels() []lie {
 				v.Cost = 0
 			}
 		}, nil, nil)},
-		{name: "small coefficients are none", noticed: "lp:tiny coefficients", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
-			for k, v := range r.Value {
-				if math.Abs(v) < 1e-5 {
-					r.Value[k] = 0
-				}
-			}
-		}, nil)},
 		{name: "negative costs are dropped where it maximises", noticed: "mip:placement, preemption", why: "bound", answer: hears(func(v *milp.Var) { v.Cost = math.Max(v.Cost, 0) }, nil, nil)},
-		{name: "odd names lose their rows", noticed: "call:names", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
-			if strings.ContainsAny(r.Name, " \n") {
-				r.Lower, r.Upper = -inf, inf
-			}
-		}, nil)},
 	}
 }
 
 func liesOfLimits() []lie {
-	past := []*hung{newHung(), newHung(), newHung(), newHung(), newHung(), newHung()}
-	for _, h := range past[5:] {
-		h.patient = true
-	}
 	return []lie{
 		{name: "a point at a limit is optimal", noticed: "limit:nodes", why: "bound", answer: at(milp.StopNodes, func(m *milp.Model, r *milp.Result) {
 			r.Stop, r.Bound = milp.StopOptimal, m.Objective(r.X)
@@ -400,6 +401,15 @@ func liesOfLimits() []lie {
 				r.X, r.Bound = make([]float64, m.Vars()), 0
 			}
 		})},
+	}
+}
+
+func liesThatHang() []lie {
+	past := []*hung{newHung(), newHung(), newHung(), newHung(), newHung(), newHung()}
+	for _, h := range past[5:] {
+		h.patient = true
+	}
+	return []lie{
 		{name: "it sees no cancellation", noticed: "limit:cancel in Incumbent", why: "patience", hung: past[0],
 			answer: past[0].hangs(func(ctx context.Context, _ milp.Options) bool { return errors.Is(ctx.Err(), context.Canceled) })},
 		{name: "it sees no deadline", noticed: "limit:past deadline", why: "patience", hung: past[1],
@@ -416,31 +426,9 @@ func liesOfLimits() []lie {
 	}
 }
 
-func liesOfCalls() []lie {
+func liesOfCallBacks() []lie {
 	var previous atomic.Pointer[milp.Options]
-	var calls atomic.Int64
-	shared := &meeting{size: 8}
 	return []lie{
-		{name: "the model is written to", noticed: "call:model unchanged", why: "has changed", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
-			r, err := right.Solve(ctx, m, opts)
-			m.Offset++
-			return r, err
-		}},
-		{name: "the model's coefficients are written to", noticed: "call:model unchanged", why: "has changed", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
-			r, err := right.Solve(ctx, m, opts)
-			for i := range m.Rows() {
-				slices.Reverse(m.Row(i).Value)
-			}
-			return r, err
-		}},
-		{name: "the start is written to", noticed: "call:model unchanged", why: "has changed", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
-			for j, v := range opts.Start {
-				if math.IsNaN(v) {
-					opts.Start[j] = 0
-				}
-			}
-			return right.Solve(ctx, m, opts)
-		}},
 		{name: "Incumbent is called after return", noticed: "call:nothing after return", why: "after the return", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 			if before := previous.Swap(&opts); before != nil {
 				before.Incumbent(milp.Point{})
@@ -494,10 +482,40 @@ func liesOfCalls() []lie {
 			}
 			return right.Solve(ctx, m, opts)
 		}},
+	}
+}
+
+func liesOfFacts() []lie {
+	return []lie{
+		{name: "the model is written to", noticed: "call:model unchanged", why: "has changed", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+			r, err := right.Solve(ctx, m, opts)
+			m.Offset++
+			return r, err
+		}},
+		{name: "the model's coefficients are written to", noticed: "call:model unchanged", why: "has changed", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+			r, err := right.Solve(ctx, m, opts)
+			for i := range m.Rows() {
+				slices.Reverse(m.Row(i).Value)
+			}
+			return r, err
+		}},
+		{name: "the start is written to", noticed: "call:model unchanged", why: "has changed", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+			for j, v := range opts.Start {
+				if math.IsNaN(v) {
+					opts.Start[j] = 0
+				}
+			}
+			return right.Solve(ctx, m, opts)
+		}},
 		{name: "its own word is lost", noticed: "call:facts", why: "raw", answer: says(func(_ *milp.Model, _ milp.Options, r *milp.Result) { r.Raw = "" })},
 		{name: "it counts backwards", noticed: "call:facts", why: "-7 nodes", answer: says(func(_ *milp.Model, _ milp.Options, r *milp.Result) { r.Nodes = -7 })},
 		{name: "it set up for longer than it took", noticed: "call:facts", why: "set up in 1h", answer: says(func(_ *milp.Model, _ milp.Options, r *milp.Result) { r.SetUp = time.Hour })},
 		{name: "a start that was not given is accepted", noticed: "call:facts", why: "there was none", answer: says(func(_ *milp.Model, _ milp.Options, r *milp.Result) { r.Start = milp.StartAccepted })},
+	}
+}
+
+func liesOfStarts() []lie {
+	return []lie{
 		{name: "an impossible start is accepted", noticed: "call:start of an infeasible model", why: "says of the start \"accepted\"", answer: says(func(_ *milp.Model, opts milp.Options, r *milp.Result) {
 			if opts.Start != nil {
 				r.Start = milp.StartAccepted
@@ -534,6 +552,14 @@ func liesOfCalls() []lie {
 				r.X, r.Bound = opts.Start, m.Objective(opts.Start)
 			}
 		})},
+	}
+}
+
+func liesOfRepeats() []lie {
+	var calls atomic.Int64
+	shared := &meeting{size: 8}
+	return []lie{
+		{name: "a cancellation is for good", noticed: "limit:solve after cancel", why: "beside or after", answer: afterStop(milp.StopCanceled)},
 		{name: "every second solve fails", noticed: "call:twice", why: "and then", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 			opts.Incumbent = nil
 			r, err := right.Solve(ctx, m, opts)
@@ -547,7 +573,7 @@ func liesOfCalls() []lie {
 				r.Stop, r.X, r.Bound = milp.StopOther, nil, milp.NoBound(m)
 			}
 		})},
-		{name: "failures leave something behind", noticed: "lp:solve after failure", why: "stopped for \"other\"", answer: afterFailure()},
+		{name: "failures leave something behind", noticed: "lp:solve after failure", why: "stopped for \"other\"", answer: afterStop(milp.StopInfeasible)},
 		{name: "solves share a model", noticed: "call:concurrent", why: "found", answer: shared.solve},
 	}
 }
@@ -581,14 +607,14 @@ func (l *meeting) solve(ctx context.Context, right milp.Backend, m *milp.Model, 
 	return right.Solve(ctx, m, milp.Options{Gap: opts.Gap})
 }
 
-// afterFailure gives up after a model that was infeasible.
-func afterFailure() answering {
+// afterStop gives up after a solve that stopped for a reason.
+func afterStop(reason milp.Stop) answering {
 	var broken atomic.Bool
 	return says(func(_ *milp.Model, _ milp.Options, r *milp.Result) {
 		if broken.Load() {
 			r.Stop, r.X = milp.StopOther, nil
 		}
-		if r.Stop == milp.StopInfeasible {
+		if r.Stop == reason {
 			broken.Store(true)
 		}
 	})
