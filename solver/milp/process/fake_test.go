@@ -25,6 +25,16 @@ import (
 // patience is how long what must happen may take on a machine that is busy.
 const patience = 2 * time.Minute
 
+// soon waits for ok in this goroutine, since some of the tests count goroutines.
+func soon(ok func() bool) bool {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if ok() {
+			return true
+		}
+	}
+	return ok()
+}
+
 // fake is a backend whose executable is a shell script. At the end of the test nothing of it may be left: no file and no goroutine.
 func fake(t *testing.T, solver, script string) *process.Backend {
 	t.Helper()
@@ -36,7 +46,7 @@ func fake(t *testing.T, solver, script string) *process.Backend {
 		left, err := os.ReadDir(dir)
 		assert.NoError(t, err)
 		assert.Empty(t, left)
-		assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= before }, patience, time.Millisecond, "goroutines are left")
+		assert.True(t, soon(func() bool { return runtime.NumGoroutine() <= before }), "goroutines are left")
 	})
 	b, err := process.New(process.Config{Solver: solver, Path: path, Dir: dir})
 	require.NoError(t, err)
@@ -78,7 +88,7 @@ func gone(t *testing.T, file string) {
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
-	assert.Eventually(t, func() bool { return !alive(pid) }, patience, time.Millisecond, "process %d is left", pid)
+	assert.True(t, soon(func() bool { return !alive(pid) }), "process %d is left", pid)
 }
 
 // alive reports whether there is such a process, other than one that nobody has waited for.
@@ -114,7 +124,7 @@ func TestFakeSolverThatNeverEnds(t *testing.T) {
 				assert.Equal(t, milp.StopTime, res.Stop)
 				assert.Nil(t, res.X)
 				assert.Equal(t, math.Inf(1), res.Bound)
-				if _, err := os.Stat(file); err == nil { // a busy machine may not even have got there
+				if text, err := os.ReadFile(file); err == nil && len(text) > 0 { // a busy machine may not even have got there
 					gone(t, file)
 				}
 			})
@@ -206,17 +216,6 @@ sleep 1000`
 	assert.Equal(t, 5.5, res.Objective)
 	assert.InDelta(t, 9.25, res.Bound, 0.006)
 	assert.GreaterOrEqual(t, res.Bound, 9.25)
-}
-
-// TestGentle: a solver that listens is asked before it is killed, and what it then writes is read.
-func TestGentle(t *testing.T) {
-	script := `trap 'printf "solution status: user interrupt\nobjective value: -3.5\nx0 1 (obj:-3)\n" > solution; echo "SCIP Status        : solving was interrupted [user interrupt]"; exit 0' INT
-i=0; while :; do sleep 0.01; done`
-	res, err := fake(t, "scip", script).Solve(context.Background(), knapsack(), milp.Options{Time: 15 * time.Second})
-	require.NoError(t, err)
-	assert.Equal(t, milp.StopTime, res.Stop)
-	assert.Equal(t, []float64{1, 0, 0}, res.X)
-	assert.Equal(t, "user interrupt", res.Raw)
 }
 
 // TestManyCancelled: nothing is left of two hundred cancelled solves.

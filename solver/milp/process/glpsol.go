@@ -43,9 +43,6 @@ func glpsolLine(r *reading, line string) {
 	case strings.HasPrefix(line, "+"):
 		r.iterations = count(strings.TrimSuffix(first(line[1:]), ":"))
 		if _, bound, is := strings.Cut(line, ">="); is {
-			if strings.Contains(line, ">>>>>") {
-				_, bound, _ = strings.Cut(bound, ">=")
-			}
 			r.proves(first(bound))
 		}
 	}
