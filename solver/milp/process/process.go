@@ -118,7 +118,7 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
 	}
-	defer os.RemoveAll(dir)
+	defer remove(dir)
 	j := &job{m: m, opts: opts, dir: dir}
 	if err := b.write(ctx, j); err != nil {
 		if ctx.Err() != nil {
@@ -128,6 +128,16 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	}
 	res, err := b.run(ctx, path, j, began)
 	return res, err
+}
+
+// remove removes the folder. What has just been killed may still be putting a file into it, so that it may take another try.
+func remove(dir string) {
+	for range 10 {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // crossing says which bounds cross, those of integer variables when they are made whole, "" if none do. Readers refuse such files.
