@@ -19,7 +19,8 @@ func (*Backend) Name() string { return "cbc" }
 
 // Caps is what the linked library can do.
 func (*Backend) Caps() milp.Caps {
-	return milp.Caps{Version: version(), Integer: true, Start: true, Incumbents: true, Nodes: true, Seed: true, Log: true}
+	return milp.Caps{Version: version(), Integer: true, Start: true, Incumbents: true, Nodes: true, Seed: true, Log: true,
+		Deaf: true}
 }
 
 // turn is held by whoever is within CbcMain1.

@@ -94,7 +94,7 @@ func (p *problem) tidy(x []float64) []float64 {
 		if p.integer[j] != 0 {
 			t[j] = math.Round(t[j])
 		}
-		t[j] = math.Min(math.Max(t[j], p.lower[j]), p.upper[j])
+		t[j] = math.Min(math.Max(t[j], p.lower[j]), p.upper[j]) + 0 // which makes 0 of -0
 	}
 	if milp.Check(p.m, t) != nil {
 		return x
