@@ -1,3 +1,5 @@
+//go:build cgo
+
 package cbc
 
 import (
@@ -9,7 +11,9 @@ import (
 
 // Backend is CBC. Its zero value is ready, and it is safe for concurrent use: models with integers
 // wait for one another, since CbcMain1 keeps its place among its arguments in a variable of the process.
-type Backend struct{ _ byte }
+type Backend struct {
+	_ byte // so that each New has an address of its own
+}
 
 // New is a backend of its own: one that is left behind past a deadline does not keep others busy.
 func New() *Backend { return &Backend{} }

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // The C++ side of the backend: CbcMain1, as the C interface's Cbc_solve calls it, with what the C interface of
 // 2.10.8 has no call for: handlers of events, by which a solve is stopped and tells of points and bounds.
 #include "shim.h"
