@@ -1,0 +1,90 @@
+package clp
+
+// #cgo pkg-config: clp
+// #include <stdlib.h>
+// #include "bridge.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	binding "github.com/lanl/clp"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// simplex is a model of the binding's, with what the binding lacks done on the same C++ object: an end from outside, presolve,
+// a transfer in one call, the count of steps, and memory that is given back when the solve is over and not when the collector
+// comes by.
+type simplex struct {
+	model   *binding.Simplex
+	pointer unsafe.Pointer // the model's ClpSimplex
+	stop    *int32         // in C memory: the library reads it while it solves
+}
+
+// newSimplex fails if the binding is not the one that this package was written for.
+func newSimplex() (*simplex, error) {
+	model := binding.NewSimplex()
+	field := reflect.ValueOf(model).Elem().FieldByName("model")
+	if field.Kind() != reflect.Pointer || field.IsNil() {
+		return nil, fmt.Errorf("%w: github.com/lanl/clp keeps no pointer named model", milp.ErrUnavailable)
+	}
+	runtime.SetFinalizer(model, nil) // free does what it would do
+	s := &simplex{model: model, pointer: field.UnsafePointer(), stop: (*int32)(C.calloc(1, 4))}
+	C.hedge_watch(s.pointer, (*C.int)(s.stop))
+	return s, nil
+}
+
+// free gives the library's memory back; s must not be used afterwards.
+func (s *simplex) free() {
+	C.hedge_free(s.pointer)
+	C.free(unsafe.Pointer(s.stop))
+}
+
+// load copies m into the library. The matrix of the binding would copy each entry three times and allocate twice for each column,
+// which takes about three times as long.
+func (s *simplex) load(m *milp.Model) {
+	columns := m.ByColumn()
+	begin := make([]int32, len(columns.Begin))
+	for j, at := range columns.Begin {
+		begin[j] = int32(at)
+	}
+	lower, upper := m.Bounds()
+	rowLower, rowUpper := m.RowBounds()
+	C.hedge_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index), doubles(columns.Value),
+		doubles(lower), doubles(upper), doubles(m.Costs()), doubles(rowLower), doubles(rowUpper))
+	s.model.SetOptimizationDirection(binding.Minimize)
+	if m.Maximize {
+		s.model.SetOptimizationDirection(binding.Maximize)
+	}
+}
+
+func ints(s []int32) *C.int         { return (*C.int)(unsafe.Pointer(unsafe.SliceData(s))) }
+func doubles(s []float64) *C.double { return (*C.double)(unsafe.Pointer(unsafe.SliceData(s))) }
+
+// solve returns Clp's status when it is done, or soon after ctx has ended.
+func (s *simplex) solve(ctx context.Context) status {
+	stopped := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		atomic.StoreInt32(s.stop, 1)
+		close(stopped)
+	})
+	got := status(C.hedge_solve(s.pointer))
+	if !cancel() {
+		<-stopped // it writes to memory that is about to be freed
+	}
+	return got
+}
+
+func (s *simplex) iterations() int64 { return int64(C.hedge_iterations(s.pointer)) }
+
+// point is a copy of the columns' values, duals one of the rows' prices.
+func (s *simplex) point() []float64 { return s.model.PrimalColumnSolution() }
+func (s *simplex) duals() []float64 { return s.model.DualRowSolution() }
+
+func version() string { return C.GoString(C.hedge_version()) }

@@ -1,0 +1,134 @@
+package clp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// Backend solves linear programs with Clp. It has no state and no settings; the zero value is ready, and safe for concurrent
+// use: every solve has a model of its own in the library.
+type Backend struct{}
+
+// New is a backend of linear programs. Models with integer variables are [milp.ErrUnsupported]: see [milp.Diving].
+func New() Backend { return Backend{} }
+
+// Name is "clp".
+func (Backend) Name() string { return "clp" }
+
+// Caps says that it takes no integer variables, and that it can be late: presolve and factorisations of large models are not interrupted.
+func (Backend) Caps() milp.Caps { return milp.Caps{Version: version(), Deaf: true} }
+
+// status is Clp's.
+type status int
+
+const (
+	optimal    status = 0
+	infeasible status = 1
+	unbounded  status = 2
+	limit      status = 3
+	failed     status = 4
+	ended      status = 5
+)
+
+func (s status) String() string {
+	names := [...]string{"optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time", "stopped due to errors", "stopped by event"}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("status %d", int(s))
+	}
+	return names[s]
+}
+
+// Solve solves m, which must have been validated. Of opts it uses Time; ctx ends it too. A point that
+// is in hand when it is ended is returned if it satisfies m.
+func (Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+	began := time.Now()
+	if err := fits(m); err != nil {
+		return nil, err
+	}
+	if opts.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, opts.Time)
+		defer cancel()
+	}
+	res := &milp.Result{Bound: milp.NoBound(m), Nodes: -1, Iterations: -1}
+	if crossed(m.Bounds()) || crossed(m.RowBounds()) {
+		res.Stop, res.Raw = milp.StopInfeasible, "bounds cross"
+		return res, nil
+	}
+	if ctx.Err() != nil {
+		res.Stop = milp.StopOf(ctx.Err())
+		return res, nil
+	}
+	if err := solve(ctx, m, began, res); err != nil {
+		return nil, err
+	}
+	if res.Stop == milp.StopInfeasible {
+		return res, doubt(ctx, m, res)
+	}
+	return res, nil
+}
+
+// solve lets Clp solve m, and puts what it found into res.
+func solve(ctx context.Context, m *milp.Model, began time.Time, res *milp.Result) error {
+	s, err := newSimplex()
+	if err != nil {
+		return err
+	}
+	defer s.free()
+	s.load(m)
+	res.SetUp = time.Since(began)
+	s.settle(ctx, m, s.solve(ctx), res)
+	return nil
+}
+
+// fits says whether Clp can take m: it counts in C's int.
+func fits(m *milp.Model) error {
+	if n := m.Integers(); n > 0 {
+		return fmt.Errorf("%w: %d integer variables", milp.ErrUnsupported, n)
+	}
+	if n := max(m.Vars(), m.Rows(), m.Entries()); n > math.MaxInt32 {
+		return fmt.Errorf("%w: %d variables, rows or entries, at most %d", milp.ErrUnsupported, n, math.MaxInt32)
+	}
+	return nil
+}
+
+// crossed reports whether a lower bound is above its upper one, which Clp calls an error and not an infeasible model.
+func crossed(lower, upper []float64) bool {
+	for i, l := range lower {
+		if l > upper[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// settle puts what s found into res. An optimum is believed if the rows' prices prove it.
+func (s *simplex) settle(ctx context.Context, m *milp.Model, got status, res *milp.Result) {
+	res.Raw, res.Iterations = got.String(), s.iterations()
+	x := s.point()
+	whole := milp.Check(m, x) == nil
+	switch got {
+	case optimal:
+		objective := m.Objective(x)
+		res.Stop, res.Bound = milp.StopOptimal, proven(m, s.duals())
+		if away := math.Abs(res.Bound - objective); !whole || !(away <= milp.Tolerance*math.Max(1, math.Abs(objective))) {
+			res.Stop, res.Raw = milp.StopOther, "optimal, but the point or the prices are too far off"
+		}
+	case infeasible, failed: // it calls models without entries a failure
+		res.Stop = milp.StopInfeasible
+		return
+	case unbounded:
+		res.Stop = milp.StopUnbounded
+	case ended:
+		res.Stop = milp.StopOf(ctx.Err())
+	default:
+		res.Stop = milp.StopOther
+	}
+	if whole {
+		res.X = x
+	}
+}

@@ -1,0 +1,171 @@
+package lpsolve
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/draffensperger/golp"
+
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// Backend solves mixed-integer linear programs with lp_solve. It has no state and no settings; the zero value is ready,
+// and safe for concurrent use: every solve has a model of its own in the library.
+type Backend struct{}
+
+// New is the backend.
+func New() Backend { return Backend{} }
+
+// Name is "lpsolve".
+func (Backend) Name() string { return "lpsolve" }
+
+// Caps are those of lp_solve with this package's call-backs.
+func (Backend) Caps() milp.Caps {
+	return milp.Caps{Version: version(), Integer: true, Incumbents: true, Nodes: true, Log: true, Deaf: true}
+}
+
+// Solve solves m, which must have been validated. Of opts it uses Time, Gap, Nodes, Log and Incumbent; ctx ends it too.
+func (Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+	began := time.Now()
+	if n := max(m.Vars(), m.Rows(), m.Entries()); n > math.MaxInt32 {
+		return nil, fmt.Errorf("%w: %d variables, rows or entries, at most %d", milp.ErrUnsupported, n, math.MaxInt32)
+	}
+	inner := ctx
+	if opts.Time > 0 {
+		var cancel context.CancelFunc
+		inner, cancel = context.WithTimeout(ctx, opts.Time)
+		defer cancel()
+	}
+	res := &milp.Result{Bound: milp.NoBound(m), Nodes: -1, Iterations: -1}
+	if crossed(whole(m)) || crossed(m.RowBounds()) {
+		res.Stop, res.Raw = milp.StopInfeasible, "bounds cross"
+		return res, nil
+	}
+	if inner.Err() != nil {
+		res.Stop = milp.StopOf(ctx.Err())
+		return res, nil
+	}
+	if m.Vars() == 0 {
+		nothing(m, res)
+		return res, nil
+	}
+	if err := solve(ctx, inner, m, opts, began, res); err != nil {
+		return nil, err
+	}
+	if res.Raw != golp.OPTIMAL.String() && (res.Stop == milp.StopInfeasible || res.Stop == milp.StopOther) && endless(m) {
+		return res, doubt(ctx, inner, m, res)
+	}
+	return res, nil
+}
+
+// solve lets lp_solve solve m, and puts what it found into res. inner is ctx with the limit of time.
+func solve(ctx, inner context.Context, m *milp.Model, opts milp.Options, began time.Time, res *milp.Result) error {
+	p, err := newProgram(m, opts)
+	if err != nil {
+		return err
+	}
+	defer p.free()
+	if err := p.load(); err != nil {
+		return err
+	}
+	res.SetUp = time.Since(began)
+	p.settle(ctx, p.solve(inner), res)
+	return nil
+}
+
+// nothing solves a model without variables, which lp_solve refuses.
+func nothing(m *milp.Model, res *milp.Result) {
+	res.Stop, res.Raw = milp.StopInfeasible, "no variables"
+	if x := []float64{}; milp.Check(m, x) == nil {
+		res.Stop, res.X, res.Bound = milp.StopOptimal, x, m.Offset
+	}
+}
+
+// endless reports whether m has a variable that costs less and less on the way to infinity, without which no model is unbounded.
+func endless(m *milp.Model) bool {
+	for j := range m.Vars() {
+		v := m.Var(j)
+		if v.Cost != 0 && (milp.Better(m, v.Cost, 0) && math.IsInf(v.Upper, 1) || milp.Better(m, -v.Cost, 0) && math.IsInf(v.Lower, -1)) {
+			return true
+		}
+	}
+	return false
+}
+
+// doubt asks whether m, which lp_solve calls infeasible or fails at, has points. lp_solve 5.5.2.5 does that to one in a
+// hundred small models that are unbounded.
+func doubt(ctx, inner context.Context, m *milp.Model, res *milp.Result) error {
+	free := m.Clone()
+	for j := range free.Vars() {
+		v := free.Var(j)
+		v.Cost = 0
+		free.SetVar(j, v)
+	}
+	point := milp.Result{}
+	if err := solve(ctx, inner, free, milp.Options{}, time.Now(), &point); err != nil {
+		return err
+	}
+	res.Iterations, res.Nodes = res.Iterations+point.Iterations, res.Nodes+point.Nodes
+	res.Stop, res.X = point.Stop, point.X
+	if point.Stop == milp.StopOptimal {
+		res.Stop, res.Bound = milp.StopInfeasibleOrUnbounded, milp.NoBound(m)
+	}
+	return nil
+}
+
+// crossed reports whether a lower bound is above its upper one.
+func crossed(lower, upper []float64) bool {
+	for i, l := range lower {
+		if l > upper[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// settle puts what p found into res.
+func (p *program) settle(ctx context.Context, got golp.SolutionType, res *milp.Result) {
+	res.Raw, res.Nodes, res.Iterations = got.String(), p.nodes(), p.iterations()
+	switch {
+	case got == golp.OPTIMAL:
+		p.optimal(p.lp.Variables(), res)
+		return
+	case got == golp.INFEASIBLE:
+		res.Stop = milp.StopInfeasible
+		return
+	case got == golp.UNBOUNDED:
+		res.Stop = milp.StopUnbounded
+		return
+	case p.watch.enough != 0:
+		res.Stop = milp.StopOptimal
+	case p.watch.counted != 0:
+		res.Stop = milp.StopNodes
+	case p.watch.stop != 0:
+		res.Stop = milp.StopOf(ctx.Err())
+	default:
+		res.Stop = milp.StopOther
+	}
+	res.X, res.Bound = p.best, p.bound()
+}
+
+// infinite is what lp_solve takes for infinity, and gives as a value.
+const infinite = 1e30
+
+// optimal puts an optimal x into res. One with infinite values is how lp_solve says that most unbounded models are.
+func (p *program) optimal(x []float64, res *milp.Result) {
+	for _, v := range x {
+		if math.Abs(v) >= infinite {
+			res.Stop = milp.StopUnbounded
+			return
+		}
+	}
+	p.improved(x)
+	res.X = p.best
+	if err := milp.Check(p.m, x); err != nil {
+		res.Stop, res.Bound, res.Raw = milp.StopOther, p.bound(), "OPTIMAL, but "+err.Error()
+		return
+	}
+	res.Stop, res.Bound = milp.StopOptimal, p.m.Objective(res.X)
+}
