@@ -35,7 +35,7 @@ func (b diving) Caps() Caps {
 // Solve implements [Backend].
 func (b diving) Solve(ctx context.Context, m *Model, opts Options) (*Result, error) {
 	if m.Integers() == 0 {
-		return b.lp.Solve(ctx, m, opts)
+		return b.straight(ctx, m, opts)
 	}
 	began := time.Now()
 	inner, cancel := ctx, context.CancelFunc(func() {})
@@ -65,6 +65,17 @@ func (b diving) Solve(ctx context.Context, m *Model, opts Options) (*Result, err
 		d.res.Stop = StopOf(ctx.Err())
 	}
 	return &d.res, nil
+}
+
+// straight lets lp solve a model without integers.
+func (b diving) straight(ctx context.Context, m *Model, opts Options) (*Result, error) {
+	res, err := b.lp.Solve(ctx, m, opts)
+	if err != nil || res == nil || opts.Start == nil || res.Start != StartNone {
+		return res, err
+	}
+	told := *res
+	told.Start = StartRejected
+	return &told, nil
 }
 
 // diver is one solve of diving's.

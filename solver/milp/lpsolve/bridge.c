@@ -35,11 +35,12 @@ void hedge_prepare(void *lp, watch *w) {
   // With the default of 1 lp_solve takes the objective to move in steps that it has not, and calls points optimal that
   // are not: 34 of 11,690 random models.
   set_solutionlimit(lp, 0);
-  set_bb_depthlimit(lp, 0);
+  // The limit of the tree's depth stays as it is: without one lp_solve branches for ever where integers have no bounds, deaf to all.
   put_abortfunc(lp, aborted, w);
   put_msgfunc(lp, told, w, MSG_LPOPTIMAL | MSG_MILPFEASIBLE | MSG_MILPBETTER);
   set_verbose(lp, w->log ? NORMAL : NEUTRAL);
   if (w->log) {
+    set_outputstream(lp, stdout); // otherwise it prints the log to stderr too; nothing is written to stdout
     put_logfunc(lp, logged, w);
   }
 }

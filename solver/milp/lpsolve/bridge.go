@@ -144,7 +144,7 @@ func hedgeLogged(handle C.uintptr_t, text *C.char) {
 
 // improved keeps a copy of x if it is the best point, tells of it, and ends the search if it is good enough.
 func (p *program) improved(x []float64) {
-	if milp.Check(p.m, x) != nil {
+	if p.infinite(x) || milp.Check(p.m, x) != nil {
 		return
 	}
 	objective, bound := p.m.Objective(x), p.bound()

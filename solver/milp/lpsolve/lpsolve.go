@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/draffensperger/golp"
@@ -136,7 +137,10 @@ func (p *program) settle(ctx context.Context, got golp.SolutionType, res *milp.R
 		res.Stop = milp.StopInfeasible
 		return
 	case got == golp.UNBOUNDED:
-		res.Stop = milp.StopUnbounded
+		res.Stop, res.X = milp.StopUnbounded, p.best
+		if p.m.Integers() > 0 { // it is the relaxation that is unbounded
+			res.Stop = milp.StopInfeasibleOrUnbounded
+		}
 		return
 	case p.watch.enough != 0:
 		res.Stop = milp.StopOptimal
@@ -150,16 +154,19 @@ func (p *program) settle(ctx context.Context, got golp.SolutionType, res *milp.R
 	res.X, res.Bound = p.best, p.bound()
 }
 
-// infinite is what lp_solve takes for infinity, and gives as a value.
-const infinite = 1e30
+// endlessly is from where on a value is an infinite one: lp_solve's infinity is 1e30, less what is added to it.
+const endlessly = 1e20
 
-// optimal puts an optimal x into res. One with infinite values is how lp_solve says that most unbounded models are.
+// infinite reports whether x is how lp_solve says that most unbounded models are: with values that stand for infinite ones.
+func (p *program) infinite(x []float64) bool {
+	return slices.ContainsFunc(x, func(v float64) bool { return math.Abs(v) >= endlessly })
+}
+
+// optimal puts an optimal x into res.
 func (p *program) optimal(x []float64, res *milp.Result) {
-	for _, v := range x {
-		if math.Abs(v) >= infinite {
-			res.Stop = milp.StopUnbounded
-			return
-		}
+	if p.infinite(x) {
+		res.Stop = milp.StopInfeasibleOrUnbounded
+		return
 	}
 	p.improved(x)
 	res.X = p.best

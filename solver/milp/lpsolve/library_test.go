@@ -1,0 +1,159 @@
+package lpsolve_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/lpsolve"
+)
+
+var inf = math.Inf(1)
+
+// gangs is a placement model: of each job's options at most one is taken, and its tasks are spread over partitions that
+// have room.
+func gangs(seed uint64, jobs int, integer bool) *milp.Model {
+	const options, partitions, slots = 6, 8, 12
+	r := rand.New(rand.NewPCG(seed, 2))
+	m := &milp.Model{Maximize: true}
+	room := make([]milp.Row, partitions*slots)
+	for range jobs {
+		once := milp.Row{Upper: 1}
+		tasks, utility, length := float64(1+r.IntN(8)), 1+10*r.Float64(), 1+r.IntN(slots/2)
+		for o := range options {
+			taken := int32(m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - 0.05*float64(o)), Integer: integer}))
+			once.Index, once.Value = append(once.Index, taken), append(once.Value, 1)
+			spread := milp.Row{Index: []int32{taken}, Value: []float64{-tasks}}
+			start := r.IntN(slots)
+			for _, x := range r.Perm(partitions)[:2+r.IntN(3)] {
+				q := int32(m.AddVar(milp.Var{Upper: tasks, Integer: integer}))
+				spread.Index, spread.Value = append(spread.Index, q), append(spread.Value, 1)
+				for t := start; t < min(slots, start+length); t++ {
+					c := &room[x*slots+t]
+					c.Upper = float64(jobs) / 24
+					c.Index, c.Value = append(c.Index, q), append(c.Value, 1-float64(t-start)/float64(length+1))
+				}
+			}
+			m.AddRow(spread)
+		}
+		m.AddRow(once)
+	}
+	for _, c := range room {
+		m.AddRow(c)
+	}
+	return m
+}
+
+// open is how many files and threads the process has.
+func open(t *testing.T) (files, threads int) {
+	for _, dir := range []string{"/proc/self/fd", "/proc/self/task"} {
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		files, threads = threads, len(entries)
+	}
+	return files, threads
+}
+
+func TestThousandCancelledSolvesLeaveNothing(t *testing.T) {
+	m := gangs(1, 60, true)
+	run := func(n int) {
+		for i := range n {
+			ctx, cancel := context.WithCancel(context.Background())
+			if i%2 == 0 {
+				cancel()
+			} else {
+				time.AfterFunc(time.Duration(i%10)*100*time.Microsecond, cancel)
+			}
+			_, err := lpsolve.New().Solve(ctx, m, milp.Options{})
+			cancel()
+			require.NoError(t, err)
+		}
+	}
+	run(100)
+	goroutines := runtime.NumGoroutine()
+	files, threads := open(t)
+	run(1000)
+	for range 1000 { // timers that have just fired may still be at work
+		if runtime.NumGoroutine() <= goroutines {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	filesNow, threadsNow := open(t)
+	assert.LessOrEqual(t, filesNow, files)
+	assert.LessOrEqual(t, threadsNow, threads+10, "the runtime adds a few threads, not one for each solve")
+}
+
+// TestNothingIsPrinted runs itself in a process of its own, since the library would print past os.Stdout.
+func TestNothingIsPrinted(t *testing.T) {
+	if os.Getenv("LPSOLVE_SILENT") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestNothingIsPrinted$")
+		cmd.Env = append(os.Environ(), "LPSOLVE_SILENT=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		assert.Equal(t, "PASS\n", string(out))
+		return
+	}
+	never := &milp.Model{} // infeasible
+	never.AddRow(milp.Row{Lower: 1, Upper: 2, Index: []int32{int32(never.AddVar(milp.Var{Upper: 0.5}))}, Value: []float64{1}})
+	endless := &milp.Model{Maximize: true}
+	endless.AddVar(milp.Var{Upper: inf, Cost: 1})
+	for _, m := range []*milp.Model{{}, never, endless, gangs(1, 5, true)} {
+		_, err := milp.Solve(context.Background(), lpsolve.New(), m, milp.Options{Time: time.Second, Log: func(string) {}})
+		require.NoError(t, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(5*time.Millisecond, cancel)
+	_, err := lpsolve.New().Solve(ctx, gangs(1, 400, true), milp.Options{})
+	require.NoError(t, err)
+}
+
+func TestSolvesBesideEachOtherAreAsAlone(t *testing.T) {
+	const models = 16
+	solve := func(i int) *milp.Result {
+		res, err := milp.Solve(context.Background(), lpsolve.New(), gangs(uint64(i), 4, true), milp.Options{})
+		if !assert.NoError(t, err) {
+			return &milp.Result{}
+		}
+		res.SetUp, res.Wall = 0, 0
+		return res
+	}
+	alone, beside := make([]*milp.Result, models), make([]*milp.Result, models)
+	for i := range alone {
+		alone[i] = solve(i)
+		assert.Equal(t, milp.StopOptimal, alone[i].Stop)
+	}
+	for range 5 {
+		var all sync.WaitGroup
+		for i := range beside {
+			all.Go(func() { beside[i] = solve(i) })
+		}
+		all.Wait()
+		assert.Equal(t, alone, beside)
+	}
+}
+
+// BenchmarkSetUp is a model of 10,000 variables. What its time is and what share of it goes to the transfer is reported.
+func BenchmarkSetUp(b *testing.B) {
+	m := gangs(1, 415, false)
+	var setUp, wall time.Duration
+	for b.Loop() {
+		res, err := milp.Solve(context.Background(), lpsolve.New(), m, milp.Options{})
+		require.NoError(b, err)
+		setUp, wall = setUp+res.SetUp, wall+res.Wall
+	}
+	b.ReportMetric(float64(setUp.Microseconds())/float64(b.N), "setup-µs/op")
+	b.ReportMetric(100*float64(setUp)/float64(wall), "setup-%")
+	b.ReportMetric(float64(m.Vars()), "vars")
+}
