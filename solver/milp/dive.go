@@ -134,8 +134,7 @@ func (d *diver) passes(root []float64) {
 		d.res.Stop = StopOptimal
 	}
 	if d.res.Start == StartRejected {
-		d.around(d.opts.Start, nil, 4)
-		if d.res.X != nil {
+		if d.around(d.opts.Start, nil, 4) && d.res.X != nil {
 			d.res.Start = StartAccepted
 		}
 	}
@@ -165,20 +164,23 @@ func (d *diver) start() {
 }
 
 // around dives where the integers are as in x, as far as x has numbers for them, and those are the same in with, unless that is nil.
-func (d *diver) around(x, with []float64, share int) {
+// It reports whether they all could be fixed so.
+func (d *diver) around(x, with []float64, share int) bool {
 	d.dom.undo(0)
+	all := true
 	for j, whole := range d.m.integer {
 		v := math.Round(x[j])
 		if whole && !math.IsNaN(v) && (with == nil || math.Abs(with[j]-v) <= IntegerTolerance) && !d.over() {
-			d.try(j, v)
+			all = d.try(j, v) && all
 		}
 	}
 	if d.over() {
-		return
+		return false
 	}
 	if y, ok := d.point(); ok {
 		d.descend(y, share, false)
 	}
+	return all
 }
 
 // dive goes down from root with all integers free.
@@ -347,6 +349,9 @@ func (d *diver) finish(x []float64) {
 func (d *diver) keep(x []float64) bool {
 	if Check(d.m, x) != nil {
 		return false
+	}
+	for j := range x {
+		x[j] += 0 // no zero is negative
 	}
 	objective := d.m.Objective(x)
 	if d.res.X != nil && !Better(d.m, objective, d.res.Objective) {

@@ -9,18 +9,19 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Backend solves linear programs with Clp. It has no state and no settings; the zero value is ready, and safe for concurrent
-// use: every solve has a model of its own in the library.
-type Backend struct{}
+// New is a backend of linear programs. It has no state and no settings, and is safe for concurrent use: every solve has a model of
+// its own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was abandoned goes on.
+// Models with integer variables are [milp.ErrUnsupported]: see [milp.Diving].
+func New() milp.Backend { return new(backend) }
 
-// New is a backend of linear programs. Models with integer variables are [milp.ErrUnsupported]: see [milp.Diving].
-func New() Backend { return Backend{} }
+// backend is not empty, since all pointers to empty structures may be equal.
+type backend struct{ _ byte }
 
-// Name is "clp".
-func (Backend) Name() string { return "clp" }
+// Name implements milp.Backend.
+func (*backend) Name() string { return "clp" }
 
 // Caps says that it takes no integer variables, and that it can be late: presolve and factorisations of large models are not interrupted.
-func (Backend) Caps() milp.Caps { return milp.Caps{Version: version(), Deaf: true} }
+func (*backend) Caps() milp.Caps { return milp.Caps{Version: version(), Deaf: true} }
 
 // status is Clp's.
 type status int
@@ -44,7 +45,7 @@ func (s status) String() string {
 
 // Solve solves m, which must have been validated. Of opts it uses Time; ctx ends it too. A point that
 // is in hand when it is ended is returned if it satisfies m.
-func (Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()
 	if err := fits(m); err != nil {
 		return nil, err

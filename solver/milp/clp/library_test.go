@@ -22,7 +22,7 @@ var inf = math.Inf(1)
 
 // gangs is a placement model: of each job's options at most one is taken, and its tasks are spread over partitions that
 // have room.
-func gangs(seed uint64, jobs int, integer bool) *milp.Model {
+func gangs(seed uint64, jobs int) *milp.Model {
 	const options, partitions, slots = 6, 8, 12
 	r := rand.New(rand.NewPCG(seed, 2))
 	m := &milp.Model{Maximize: true}
@@ -31,12 +31,12 @@ func gangs(seed uint64, jobs int, integer bool) *milp.Model {
 		once := milp.Row{Upper: 1}
 		tasks, utility, length := float64(1+r.IntN(8)), 1+10*r.Float64(), 1+r.IntN(slots/2)
 		for o := range options {
-			taken := int32(m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - 0.05*float64(o)), Integer: integer}))
+			taken := int32(m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - 0.05*float64(o))}))
 			once.Index, once.Value = append(once.Index, taken), append(once.Value, 1)
 			spread := milp.Row{Index: []int32{taken}, Value: []float64{-tasks}}
 			start := r.IntN(slots)
 			for _, x := range r.Perm(partitions)[:2+r.IntN(3)] {
-				q := int32(m.AddVar(milp.Var{Upper: tasks, Integer: integer}))
+				q := int32(m.AddVar(milp.Var{Upper: tasks}))
 				spread.Index, spread.Value = append(spread.Index, q), append(spread.Value, 1)
 				for t := start; t < min(slots, start+length); t++ {
 					c := &room[x*slots+t]
@@ -65,7 +65,7 @@ func open(t *testing.T) (files, threads int) {
 }
 
 func TestThousandCancelledSolvesLeaveNothing(t *testing.T) {
-	m := gangs(1, 60, false)
+	m := gangs(1, 60)
 	run := func(n int) {
 		for i := range n {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -109,20 +109,20 @@ func TestNothingIsPrinted(t *testing.T) {
 	never.AddRow(milp.Row{Lower: 1, Upper: 2, Index: []int32{int32(never.AddVar(milp.Var{Upper: 0.5}))}, Value: []float64{1}})
 	endless := &milp.Model{Maximize: true}
 	endless.AddVar(milp.Var{Upper: inf, Cost: 1})
-	for _, m := range []*milp.Model{{}, never, endless, gangs(1, 5, false)} {
+	for _, m := range []*milp.Model{{}, never, endless, gangs(1, 5)} {
 		_, err := milp.Solve(context.Background(), clp.New(), m, milp.Options{Time: time.Second, Log: func(string) {}})
 		require.NoError(t, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(5*time.Millisecond, cancel)
-	_, err := clp.New().Solve(ctx, gangs(1, 400, false), milp.Options{})
+	_, err := clp.New().Solve(ctx, gangs(1, 400), milp.Options{})
 	require.NoError(t, err)
 }
 
 func TestSolvesBesideEachOtherAreAsAlone(t *testing.T) {
 	const models = 16
 	solve := func(i int) *milp.Result {
-		res, err := milp.Solve(context.Background(), clp.New(), gangs(uint64(i), 4, false), milp.Options{})
+		res, err := milp.Solve(context.Background(), clp.New(), gangs(uint64(i), 4), milp.Options{})
 		if !assert.NoError(t, err) {
 			return &milp.Result{}
 		}
@@ -146,7 +146,7 @@ func TestSolvesBesideEachOtherAreAsAlone(t *testing.T) {
 
 // BenchmarkSetUp is a model of 10,000 variables. What its time is and what share of it goes to the transfer is reported.
 func BenchmarkSetUp(b *testing.B) {
-	m := gangs(1, 415, false)
+	m := gangs(1, 415)
 	var setUp, wall time.Duration
 	for b.Loop() {
 		res, err := milp.Solve(context.Background(), clp.New(), m, milp.Options{})

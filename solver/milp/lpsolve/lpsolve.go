@@ -12,23 +12,23 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Backend solves mixed-integer linear programs with lp_solve. It has no state and no settings; the zero value is ready,
-// and safe for concurrent use: every solve has a model of its own in the library.
-type Backend struct{}
+// New is the backend. It has no state and no settings, and is safe for concurrent use: every solve has a model of
+// its own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was abandoned goes on.
+func New() milp.Backend { return new(backend) }
 
-// New is the backend.
-func New() Backend { return Backend{} }
+// backend is not empty, since all pointers to empty structures may be equal.
+type backend struct{ _ byte }
 
-// Name is "lpsolve".
-func (Backend) Name() string { return "lpsolve" }
+// Name implements milp.Backend.
+func (*backend) Name() string { return "lpsolve" }
 
 // Caps are those of lp_solve with this package's call-backs.
-func (Backend) Caps() milp.Caps {
+func (*backend) Caps() milp.Caps {
 	return milp.Caps{Version: version(), Integer: true, Incumbents: true, Nodes: true, Log: true, Deaf: true}
 }
 
 // Solve solves m, which must have been validated. Of opts it uses Time, Gap, Nodes, Log and Incumbent; ctx ends it too.
-func (Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()
 	if n := max(m.Vars(), m.Rows(), m.Entries()); n > math.MaxInt32 {
 		return nil, fmt.Errorf("%w: %d variables, rows or entries, at most %d", milp.ErrUnsupported, n, math.MaxInt32)
