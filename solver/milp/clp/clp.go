@@ -67,7 +67,7 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 	if err := solve(ctx, m, began, res); err != nil {
 		return nil, err
 	}
-	if res.Stop == milp.StopInfeasible {
+	if res.Stop == milp.StopInfeasible || res.Raw == unproven {
 		return res, doubt(ctx, m, res)
 	}
 	return res, nil
@@ -107,6 +107,9 @@ func crossed(lower, upper []float64) bool {
 	return false
 }
 
+// unproven is Result.Raw of an optimum that is not believed.
+const unproven = "optimal, but the point or the prices are too far off"
+
 // settle puts what s found into res. An optimum is believed if the rows' prices prove it.
 func (s *simplex) settle(ctx context.Context, m *milp.Model, got status, res *milp.Result) {
 	res.Raw, res.Iterations = got.String(), s.iterations()
@@ -117,7 +120,7 @@ func (s *simplex) settle(ctx context.Context, m *milp.Model, got status, res *mi
 		objective := m.Objective(x)
 		res.Stop, res.Bound = milp.StopOptimal, proven(m, s.duals())
 		if away := math.Abs(res.Bound - objective); !whole || !(away <= milp.Tolerance*math.Max(1, math.Abs(objective))) {
-			res.Stop, res.Raw = milp.StopOther, "optimal, but the point or the prices are too far off"
+			res.Stop, res.Raw = milp.StopOther, unproven
 		}
 	case infeasible, failed: // it calls models without entries a failure
 		res.Stop = milp.StopInfeasible

@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// doubt asks again whether m is infeasible, as res says. Clp 1.17.6 says so of some models that are unbounded, one in
-// twenty small ones, so that only a model which is infeasible without costs too is believed to be. If it is not, a
+// doubt asks again about m, which is infeasible or has an unproven optimum, as res says. Clp 1.17.6 says so of some models that are
+// unbounded, one in seventeen small ones, so that only a model which is infeasible without costs too is believed to be. If it is not, a
 // direction in which points get better without end proves it unbounded.
 func doubt(ctx context.Context, m *milp.Model, res *milp.Result) error {
 	point := milp.Result{}
@@ -17,23 +17,23 @@ func doubt(ctx context.Context, m *milp.Model, res *milp.Result) error {
 		return err
 	}
 	res.Iterations += point.Iterations
-	if point.Stop == milp.StopInfeasible {
-		return nil
-	}
-	res.Stop, res.X = point.Stop, point.X
 	if point.Stop != milp.StopOptimal {
+		res.Stop = point.Stop
 		return nil
 	}
-	direction := milp.Result{}
-	if err := solve(ctx, directions(m), time.Now(), &direction); err != nil {
+	if res.X == nil {
+		res.X = point.X
+	}
+	direction, towards := milp.Result{}, directions(m)
+	if err := solve(ctx, towards, time.Now(), &direction); err != nil {
 		return err
 	}
 	res.Iterations += direction.Iterations
 	res.Stop = direction.Stop
 	if direction.Stop == milp.StopOptimal {
 		res.Stop = milp.StopOther
-		if value := directions(m).Objective(direction.X); math.Abs(value) > milp.Tolerance {
-			res.Stop = milp.StopUnbounded
+		if math.Abs(towards.Objective(direction.X)) > milp.Tolerance {
+			res.Stop, res.Bound = milp.StopUnbounded, milp.NoBound(m)
 		}
 	}
 	return nil

@@ -4,12 +4,12 @@ go 1.26
 
 require (
 	github.com/hedgesched/hedge v0.0.0
+	github.com/lanl/clp v1.2.0
 	github.com/stretchr/testify v1.11.1
 )
 
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
-	github.com/lanl/clp v1.2.0 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

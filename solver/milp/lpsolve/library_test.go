@@ -16,6 +16,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/lpsolve"
+	"github.com/hedgesched/hedge/solver/milp/milptest/reference"
 )
 
 var inf = math.Inf(1)
@@ -141,6 +142,65 @@ func TestSolvesBesideEachOtherAreAsAlone(t *testing.T) {
 		}
 		all.Wait()
 		assert.Equal(t, alone, beside)
+	}
+}
+
+// wild is a random linear program: about half are infeasible, and of the rest half unbounded.
+func wild(seed uint64) *milp.Model {
+	r := rand.New(rand.NewPCG(seed, 5))
+	m := &milp.Model{Maximize: r.IntN(2) == 0, Offset: float64(r.IntN(3))}
+	bounds := func() (lower, upper float64) {
+		lower = float64(r.IntN(9) - 4)
+		upper = lower + float64(r.IntN(9))
+		switch r.IntN(5) {
+		case 0:
+			lower = -inf
+		case 1:
+			upper = inf
+		case 2:
+			lower, upper = -inf, inf
+		case 3:
+			upper = lower
+		}
+		return lower, upper
+	}
+	for range r.IntN(6) {
+		lower, upper := bounds()
+		m.AddVar(milp.Var{Lower: lower, Upper: upper, Cost: float64(r.IntN(9) - 4)})
+	}
+	for range r.IntN(6) {
+		row := milp.Row{}
+		row.Lower, row.Upper = bounds()
+		for j := range m.Vars() {
+			if r.IntN(2) == 0 {
+				row.Index, row.Value = append(row.Index, int32(j)), append(row.Value, float64(r.IntN(9)-4))
+			}
+		}
+		m.AddRow(row)
+	}
+	return m
+}
+
+func TestStatusesOfWildModels(t *testing.T) {
+	seen := map[milp.Stop]int{}
+	for seed := range uint64(4000) {
+		m := wild(seed)
+		want, err := milp.Solve(context.Background(), reference.New(), m, milp.Options{})
+		require.NoError(t, err, seed)
+		got, err := milp.Solve(context.Background(), lpsolve.New(), m, milp.Options{})
+		require.NoError(t, err, seed)
+		if got.Stop == milp.StopInfeasibleOrUnbounded {
+			got.Stop = milp.StopUnbounded // which is a better word than none for a model that is
+		}
+		require.Equal(t, want.Stop, got.Stop, "seed %d: %s", seed, got.Raw)
+		if want.Stop == milp.StopOptimal {
+			require.InDelta(t, want.Objective, got.Objective, 1e-6, seed)
+			require.InDelta(t, want.Objective, got.Bound, 1e-6, seed)
+		}
+		seen[want.Stop]++
+	}
+	for _, s := range []milp.Stop{milp.StopOptimal, milp.StopInfeasible, milp.StopUnbounded} {
+		assert.Greater(t, seen[s], 400, s)
 	}
 }
 

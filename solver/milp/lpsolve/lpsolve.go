@@ -95,8 +95,8 @@ func endless(m *milp.Model) bool {
 	return false
 }
 
-// doubt asks whether m, which lp_solve calls infeasible or fails at, has points. lp_solve 5.5.2.5 does that to one in a
-// hundred small models that are unbounded.
+// doubt asks whether m, which lp_solve calls infeasible or fails at, has points. lp_solve 5.5.2.5 does that to seven in a
+// thousand small models that are unbounded.
 func doubt(ctx, inner context.Context, m *milp.Model, res *milp.Result) error {
 	free := m.Clone()
 	for j := range free.Vars() {
