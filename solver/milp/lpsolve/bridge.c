@@ -40,7 +40,7 @@ void hedge_prepare(void *lp, watch *w) {
   put_msgfunc(lp, told, w, MSG_LPOPTIMAL | MSG_MILPFEASIBLE | MSG_MILPBETTER);
   set_verbose(lp, w->log ? NORMAL : NEUTRAL);
   if (w->log) {
-    set_outputstream(lp, stdout); // otherwise it prints the log to stderr too; nothing is written to stdout
+    set_outputfile(lp, "/dev/null"); // it would write the log to stdout too; delete_lp closes the file
     put_logfunc(lp, logged, w);
   }
 }
