@@ -102,8 +102,9 @@ func (d *domains) set(j int, lower, upper float64) {
 // the caller undoes it.
 func (d *domains) propagate() bool {
 	work := 1000 + 5*len(d.cols.Value)
-	for at := 0; at < len(d.queue); at++ {
+	for at := 0; at < len(d.queue); { // which grows
 		i := d.queue[at]
+		at++
 		d.queued[i] = false
 		if work -= d.rows.Begin[i+1] - d.rows.Begin[i]; work < 0 {
 			for _, left := range d.queue[at:] {
