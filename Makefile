@@ -3,6 +3,8 @@
 MODULES := $(shell cat allmodules)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
+# lp_solve's headers, which its binding looks for beside itself
+export CGO_CFLAGS := -O2 -g -I/usr/include/lpsolve
 PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip
 
 .PHONY: demo hedge hedge-full deps highs ortools test race lint fmt vet docs bench results clean
@@ -27,16 +29,17 @@ deps:
 ## highs, ortools: the solvers that come from PyPI, in the user's cache folder
 highs:
 	cd solver/milp/highs && $(GO) run ./install
+	@./docs/highs-program.sh bin
 ortools: hedge
 	./bin/hedge solver prepare
 
 ## test: every test of every module, with every solver; what they need is installed
 test: deps highs ortools
-	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 $(GO) test -timeout 30m ./...) || exit 1; done
+	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test -timeout 30m ./...) || exit 1; done
 
 ## race: the same under the race detector
 race: deps highs ortools
-	@for m in $(MODULES); do echo "== race $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 $(GO) test -race -short -timeout 30m ./...) || exit 1; done
+	@for m in $(MODULES); do echo "== race $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test -race -short -timeout 30m ./...) || exit 1; done
 
 ## fmt: gofmt, failing on a difference
 fmt:

@@ -121,18 +121,6 @@ func TestNamesAreForThoseWhoAsk(t *testing.T) {
 	assert.ErrorIs(t, err, solver.ErrInvalid)
 }
 
-// scripted answers what it was told to.
-type scripted struct {
-	caps milp.Caps
-	do   func(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error)
-}
-
-func (s *scripted) Name() string    { return "scripted" }
-func (s *scripted) Caps() milp.Caps { return s.caps }
-func (s *scripted) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
-	return s.do(ctx, m, opts)
-}
-
 // TestLiesAreRefused: what solver.Solve must not believe of a backend.
 func TestLiesAreRefused(t *testing.T) {
 	p := solvertest.Random(5, 8)
@@ -169,7 +157,7 @@ func TestLiesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			liar := &scripted{caps: milp.Caps{Integer: true}}
-			liar.do = func(_ context.Context, m *milp.Model, _ milp.Options) (*milp.Result, error) { return lie(m, honest(m)) }
+			liar.solve = func(_ context.Context, m *milp.Model, _ milp.Options) (*milp.Result, error) { return lie(m, honest(m)) }
 			sol, err := solver.Solve(context.Background(), milp.New(liar, nil), p, exactly())
 			require.ErrorIs(t, err, solver.ErrEngine)
 			assert.Nil(t, sol)
@@ -191,7 +179,7 @@ func TestIncumbentsSurvive(t *testing.T) {
 	require.NoError(t, err)
 	release := make(chan struct{})
 	stuck := &scripted{caps: milp.Caps{Integer: true, Incumbents: true, Deaf: true}}
-	stuck.do = func(_ context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+	stuck.solve = func(_ context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 		if m.Vars() == len(best.X) {
 			opts.Incumbent(milp.Point{X: best.X, Bound: math.Inf(1)})
 		}
