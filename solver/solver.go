@@ -96,6 +96,8 @@ type Caps struct {
 	Exact bool
 	// Bound: every solution has a proven upper bound.
 	Bound bool
+	// Anytime: it has a plan within milliseconds, of problems of any size, and betters it while it has time.
+	Anytime bool
 	// Deterministic: a solve limited by work only gives the same plan every time, and
 	// says in Solution.Work how much it took.
 	Deterministic bool

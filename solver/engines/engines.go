@@ -163,7 +163,7 @@ func (s *Set) open(one, text string) (solver.Solver, error) {
 
 // Caps is what the engine that text names can do: of a ladder, what all its rungs can.
 func (s *Set) Caps(text string) (solver.Caps, error) {
-	all := solver.Caps{Exact: true, Bound: true, Deterministic: true}
+	all := solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}
 	for _, one := range strings.Split(text, ",") {
 		spec, err := Parse(strings.TrimSpace(one))
 		if err != nil {
@@ -174,7 +174,8 @@ func (s *Set) Caps(text string) (solver.Caps, error) {
 			return solver.Caps{}, fmt.Errorf("%w %q in %q; known are %s", ErrUnknown, spec.Name, text, s.names())
 		}
 		can := known.info.Caps
-		all = solver.Caps{Exact: all.Exact && can.Exact, Bound: all.Bound && can.Bound, Deterministic: all.Deterministic && can.Deterministic}
+		all = solver.Caps{Exact: all.Exact && can.Exact, Bound: all.Bound && can.Bound,
+			Deterministic: all.Deterministic && can.Deterministic, Anytime: all.Anytime && can.Anytime}
 	}
 	return all, nil
 }
@@ -192,10 +193,10 @@ func (s *Set) names() string {
 func Builtin() *Set {
 	s := &Set{}
 	s.Add(Info{Name: "greedy", Summary: "value per capacity, one pass; a millisecond or two, no bound",
-		Caps: solver.Caps{Deterministic: true}},
+		Caps: solver.Caps{Deterministic: true, Anytime: true}},
 		local(func() solver.Solver { return greedy.New() }))
 	s.Add(Info{Name: "native", Summary: "exact linear relaxation, branch and price, local search; anytime, with a bound",
-		Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}},
+		Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}},
 		local(func() solver.Solver { return native.New(nil) }))
 	for _, name := range process.Solvers() {
 		s.AddBackend("process:"+name, "the executable "+name+", by files", true, func(spec Spec) (milp.Backend, error) {

@@ -134,7 +134,7 @@ func TestListIsSortedAndOpens(t *testing.T) {
 func TestConformanceOfLadder(t *testing.T) {
 	e, err := engines.Open("native,greedy")
 	require.NoError(t, err)
-	solvertest.Run(t, e, solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}, Seeds: 60})
+	solvertest.Run(t, e, solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, Seeds: 60})
 }
 
 func ExampleOpen() {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	solvertest.Run(t, greedy.New(), solvertest.Claims{Caps: solver.Caps{Deterministic: true}})
+	solvertest.Run(t, greedy.New(), solvertest.Claims{Caps: solver.Caps{Deterministic: true, Anytime: true}})
 }
 
 func BenchmarkSolve(b *testing.B) {

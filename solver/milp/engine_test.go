@@ -190,7 +190,7 @@ func TestIncumbentsSurvive(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, solver.StopTime, sol.Stop)
 	assert.NotEmpty(t, sol.Choice)
-	_, err = solver.Solve(context.Background(), milp.New(stuck, nil), p, solver.Options{Time: time.Minute})
+	_, err = solver.Solve(context.Background(), milp.New(stuck, nil), p, solver.Options{Time: 400 * time.Millisecond})
 	require.ErrorIs(t, err, solver.ErrEngine, "while it hangs it is not asked again")
 	assert.ErrorContains(t, err, "still busy")
 	close(release)

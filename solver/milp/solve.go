@@ -26,8 +26,8 @@ const IntegerTolerance = 1e-5
 // Solve validates m and opts, lets b solve it within opts' limits and ctx, and checks what comes back.
 //
 // The deadline holds even if the backend overruns it: Grace after it, or after ctx ends, the best point that it has told
-// of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns, and until then Solve refuses that
-// backend value at once, with ErrBackend, so that one that hangs costs one goroutine.
+// of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later Solve by that backend value waits for it, but for
+// no more than a quarter of its own time, and then refuses with ErrBackend, so that one that hangs costs one goroutine.
 //
 // The point returned has been checked with [Check], and its objective is computed here. Errors are [ErrInvalid] (the
 // caller's model or options), [ErrUnsupported] and [ErrUnavailable] (another backend may do), and [ErrBackend]: it
@@ -41,8 +41,15 @@ func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, err
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if err := check(b, m, opts); err != nil {
+	err := check(b, m, opts)
+	if err == nil {
+		err = free(ctx, b, opts.Time)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("backend %s: %w", b.Name(), err)
+	}
+	if opts.Time > 0 {
+		opts.Time = max(1, opts.Time-time.Since(began))
 	}
 	res, err := call(ctx, b, m, opts)
 	if res != nil {
@@ -78,7 +85,24 @@ func check(b Backend, m *Model, opts Options) error {
 	} else if !can.Nodes && opts.Nodes > 0 {
 		return fmt.Errorf("%w: a limit of nodes", ErrUnsupported)
 	}
-	if running.Busy(b) {
+	return nil
+}
+
+// longestWait bounds how long Solve waits for a backend that is busy with a model it has been abandoned with.
+const longestWait = 10 * time.Second
+
+// free waits until b is not busy with a model it has been abandoned with.
+func free(ctx context.Context, b Backend, limit time.Duration) error {
+	wait := longestWait
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/4)
+	}
+	if limit > 0 {
+		wait = min(wait, limit/4)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if !running.Wait(ctx, b) {
 		return fmt.Errorf("%w: still busy with an earlier model, past its deadline", ErrBackend)
 	}
 	return nil

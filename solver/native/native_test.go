@@ -14,7 +14,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	solvertest.Run(t, native.New(nil), solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}, Seeds: seeds(200)})
+	solvertest.Run(t, native.New(nil), solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, Seeds: seeds(200)})
 }
 
 // seeds is how many random problems to try of n; fewer with -short, for the race detector.
@@ -31,7 +31,7 @@ func TestConformanceOfVariants(t *testing.T) {
 		"DefaultWork": {DefaultWork: 3000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			caps := solver.Caps{Exact: !cfg.NoExact, Bound: true, Deterministic: true}
+			caps := solver.Caps{Exact: !cfg.NoExact, Bound: true, Deterministic: true, Anytime: true}
 			solvertest.Run(t, native.New(&cfg), solvertest.Claims{Caps: caps, Seeds: seeds(60)})
 		})
 	}

@@ -40,7 +40,7 @@ func (l *liar) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 
 // claims are what the liars claim; -short, for the race detector, tries fewer problems.
 func claims() solvertest.Claims {
-	c := solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true}, Seeds: 60}
+	c := solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, Seeds: 60}
 	if testing.Short() {
 		c.Seeds = 12
 	}

@@ -13,17 +13,40 @@ import (
 // concurrent use. Owners of a type that cannot be compared cannot be told apart and are not counted.
 type Register struct {
 	mu    sync.Mutex
-	calls map[any]int
+	calls map[any]*abandoned
+}
+
+// abandoned are an owner's calls that go on.
+type abandoned struct {
+	calls int
+	ended chan struct{} // closed when there are none any more
 }
 
 // Busy reports whether an abandoned call of owner's goes on.
-func (r *Register) Busy(owner any) bool {
+func (r *Register) Busy(owner any) bool { return r.left(owner) != nil }
+
+// Wait waits until no abandoned call of owner's goes on, and reports false if ctx ends before.
+func (r *Register) Wait(ctx context.Context, owner any) bool {
+	for {
+		a := r.left(owner)
+		if a == nil {
+			return true
+		}
+		select {
+		case <-a.ended:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (r *Register) left(owner any) *abandoned {
 	if !reflect.ValueOf(owner).Comparable() {
-		return false
+		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.calls[owner] > 0
+	return r.calls[owner]
 }
 
 // Call runs f in a goroutine of its own and waits for what it returns, but no longer than grace after ctx has
@@ -67,10 +90,13 @@ func (c *call[T]) leave(r *Register) bool {
 	}
 	if reflect.ValueOf(c.owner).Comparable() {
 		if r.calls == nil {
-			r.calls = map[any]int{}
+			r.calls = map[any]*abandoned{}
+		}
+		if r.calls[c.owner] == nil {
+			r.calls[c.owner] = &abandoned{ended: make(chan struct{})}
 		}
 		c.left = true
-		r.calls[c.owner]++
+		r.calls[c.owner].calls++
 	}
 	return true
 }
@@ -81,8 +107,10 @@ func (c *call[T]) end(r *Register, v T) {
 	defer r.mu.Unlock()
 	c.ended = true
 	if c.left {
-		if r.calls[c.owner]--; r.calls[c.owner] == 0 {
+		a := r.calls[c.owner]
+		if a.calls--; a.calls == 0 {
 			delete(r.calls, c.owner)
+			close(a.ended)
 		}
 	}
 	c.done <- v

@@ -30,7 +30,7 @@ void finite(double *bounds, int n) {
 
 } // namespace
 
-void hedge_load(void *simplex, int columns, int rows, const int *begin, const int *index, const double *value,
+void hedge_clp_load(void *simplex, int columns, int rows, const int *begin, const int *index, const double *value,
                 const double *lower, const double *upper, const double *cost, const double *row_lower,
                 const double *row_upper) {
   model(simplex)->loadProblem(columns, rows, begin, index, value, lower, upper, cost, row_lower, row_upper);
@@ -40,19 +40,19 @@ void hedge_load(void *simplex, int columns, int rows, const int *begin, const in
   finite(model(simplex)->rowUpper(), rows);
 }
 
-void hedge_watch(void *simplex, const int *stop) {
+void hedge_clp_watch(void *simplex, const int *stop) {
   Watch watch(stop);
   model(simplex)->passInEventHandler(&watch);
 }
 
-int hedge_solve(void *simplex) {
+int hedge_clp_solve(void *simplex) {
   ClpSolve how; // presolve, and the method that Clp chooses
   model(simplex)->initialSolve(how);
   return model(simplex)->status();
 }
 
-int hedge_iterations(void *simplex) { return model(simplex)->numberIterations(); }
+int hedge_clp_iterations(void *simplex) { return model(simplex)->numberIterations(); }
 
-void hedge_free(void *simplex) { delete model(simplex); }
+void hedge_clp_free(void *simplex) { delete model(simplex); }
 
-const char *hedge_version(void) { return CLP_VERSION; }
+const char *hedge_clp_version(void) { return CLP_VERSION; }

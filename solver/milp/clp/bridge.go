@@ -36,13 +36,13 @@ func newSimplex() (*simplex, error) {
 	}
 	runtime.SetFinalizer(model, nil) // free does what it would do
 	s := &simplex{model: model, pointer: field.UnsafePointer(), stop: (*int32)(C.calloc(1, 4))}
-	C.hedge_watch(s.pointer, (*C.int)(s.stop))
+	C.hedge_clp_watch(s.pointer, (*C.int)(s.stop))
 	return s, nil
 }
 
 // free gives the library's memory back; s must not be used afterwards.
 func (s *simplex) free() {
-	C.hedge_free(s.pointer)
+	C.hedge_clp_free(s.pointer)
 	C.free(unsafe.Pointer(s.stop))
 }
 
@@ -56,7 +56,7 @@ func (s *simplex) load(m *milp.Model) {
 	}
 	lower, upper := m.Bounds()
 	rowLower, rowUpper := m.RowBounds()
-	C.hedge_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index), doubles(columns.Value),
+	C.hedge_clp_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index), doubles(columns.Value),
 		doubles(lower), doubles(upper), doubles(m.Costs()), doubles(rowLower), doubles(rowUpper))
 	s.model.SetOptimizationDirection(binding.Minimize)
 	if m.Maximize {
@@ -74,17 +74,17 @@ func (s *simplex) solve(ctx context.Context) status {
 		atomic.StoreInt32(s.stop, 1)
 		close(stopped)
 	})
-	got := status(C.hedge_solve(s.pointer))
+	got := status(C.hedge_clp_solve(s.pointer))
 	if !cancel() {
 		<-stopped // it writes to memory that is about to be freed
 	}
 	return got
 }
 
-func (s *simplex) iterations() int64 { return int64(C.hedge_iterations(s.pointer)) }
+func (s *simplex) iterations() int64 { return int64(C.hedge_clp_iterations(s.pointer)) }
 
 // point is a copy of the columns' values, duals one of the rows' prices.
 func (s *simplex) point() []float64 { return s.model.PrimalColumnSolution() }
 func (s *simplex) duals() []float64 { return s.model.DualRowSolution() }
 
-func version() string { return C.GoString(C.hedge_version()) }
+func version() string { return C.GoString(C.hedge_clp_version()) }

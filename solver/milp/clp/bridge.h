@@ -4,25 +4,25 @@
 extern "C" {
 #endif
 
-// hedge_load copies a model by columns, without gaps, into a ClpSimplex.
-void hedge_load(void *simplex, int columns, int rows, const int *begin, const int *index, const double *value,
+// hedge_clp_load copies a model by columns, without gaps, into a ClpSimplex.
+void hedge_clp_load(void *simplex, int columns, int rows, const int *begin, const int *index, const double *value,
                 const double *lower, const double *upper, const double *cost, const double *row_lower,
                 const double *row_upper);
 
-// hedge_watch makes a ClpSimplex stop at its next step once *stop is not zero. stop must outlive the solve.
-void hedge_watch(void *simplex, const int *stop);
+// hedge_clp_watch makes a ClpSimplex stop at its next step once *stop is not zero. stop must outlive the solve.
+void hedge_clp_watch(void *simplex, const int *stop);
 
-// hedge_solve solves with presolve, by the method that Clp chooses for the model, and returns the model's status.
-int hedge_solve(void *simplex);
+// hedge_clp_solve solves with presolve, by the method that Clp chooses for the model, and returns the model's status.
+int hedge_clp_solve(void *simplex);
 
-// hedge_iterations is how many steps the last solve took.
-int hedge_iterations(void *simplex);
+// hedge_clp_iterations is how many steps the last solve took.
+int hedge_clp_iterations(void *simplex);
 
-// hedge_free frees a ClpSimplex.
-void hedge_free(void *simplex);
+// hedge_clp_free frees a ClpSimplex.
+void hedge_clp_free(void *simplex);
 
-// hedge_version is the library's version.
-const char *hedge_version(void);
+// hedge_clp_version is the library's version.
+const char *hedge_clp_version(void);
 
 #ifdef __cplusplus
 }

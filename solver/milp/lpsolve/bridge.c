@@ -31,7 +31,7 @@ static void __WINAPI told(lprec *lp, void *handle, int message) {
 
 static void __WINAPI logged(lprec *lp, void *handle, char *text) { hedgeLogged(((watch *)handle)->handle, text); }
 
-void hedge_prepare(void *lp, watch *w) {
+void hedge_lpsolve_prepare(void *lp, watch *w) {
   // With the default of 1 lp_solve takes the objective to move in steps that it has not, and calls points optimal that
   // are not: 34 of 11,690 random models.
   set_solutionlimit(lp, 0);
@@ -62,7 +62,7 @@ static void limits(lprec *lp, int row, double lower, double upper) {
   }
 }
 
-int hedge_load(void *lp, int columns, int rows, const int64_t *begin, const int32_t *index, const double *value,
+int hedge_lpsolve_load(void *lp, int columns, int rows, const int64_t *begin, const int32_t *index, const double *value,
                const double *lower, const double *upper, const double *cost, const uint8_t *integer,
                const double *row_lower, const double *row_upper, double sign) {
   double infinite = get_infinite(lp);
@@ -97,7 +97,7 @@ int hedge_load(void *lp, int columns, int rows, const int64_t *begin, const int3
   return ok;
 }
 
-int64_t hedge_nodes(void *lp) { return get_total_nodes(lp); }
-int64_t hedge_iterations(void *lp) { return get_total_iter(lp); }
-void hedge_free(void *lp) { delete_lp(lp); }
-void hedge_version(int *major, int *minor, int *release, int *build) { lp_solve_version(major, minor, release, build); }
+int64_t hedge_lpsolve_nodes(void *lp) { return get_total_nodes(lp); }
+int64_t hedge_lpsolve_iterations(void *lp) { return get_total_iter(lp); }
+void hedge_lpsolve_free(void *lp) { delete_lp(lp); }
+void hedge_lpsolve_version(int *major, int *minor, int *release, int *build) { lp_solve_version(major, minor, release, build); }

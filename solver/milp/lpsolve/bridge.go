@@ -52,13 +52,13 @@ func newProgram(m *milp.Model, opts milp.Options) (*program, error) {
 	if opts.Log != nil {
 		p.watch.log = 1
 	}
-	C.hedge_prepare(p.pointer, p.watch)
+	C.hedge_lpsolve_prepare(p.pointer, p.watch)
 	return p, nil
 }
 
 // free gives the library's memory back; p must not be used afterwards.
 func (p *program) free() {
-	C.hedge_free(p.pointer)
+	C.hedge_lpsolve_free(p.pointer)
 	C.free(unsafe.Pointer(p.watch))
 	p.handle.Delete()
 }
@@ -78,7 +78,7 @@ func (p *program) load() error {
 		}
 	}
 	rowLower, rowUpper := m.RowBounds()
-	ok := C.hedge_load(p.pointer, C.int(m.Vars()), C.int(m.Rows()), (*C.int64_t)(unsafe.SliceData(begin)),
+	ok := C.hedge_lpsolve_load(p.pointer, C.int(m.Vars()), C.int(m.Rows()), (*C.int64_t)(unsafe.SliceData(begin)),
 		(*C.int32_t)(unsafe.SliceData(columns.Index)), doubles(columns.Value), doubles(lower), doubles(upper), doubles(m.Costs()),
 		(*C.uint8_t)(unsafe.SliceData(integer)), doubles(rowLower), doubles(rowUpper), C.double(sense(m)))
 	if ok == 0 {
@@ -168,11 +168,11 @@ func (p *program) bound() float64 {
 	return sense(p.m)*float64(p.watch.bound) + p.m.Offset
 }
 
-func (p *program) nodes() int64      { return int64(C.hedge_nodes(p.pointer)) }
-func (p *program) iterations() int64 { return int64(C.hedge_iterations(p.pointer)) }
+func (p *program) nodes() int64      { return int64(C.hedge_lpsolve_nodes(p.pointer)) }
+func (p *program) iterations() int64 { return int64(C.hedge_lpsolve_iterations(p.pointer)) }
 
 func version() string {
 	var major, minor, release, build C.int
-	C.hedge_version(&major, &minor, &release, &build)
+	C.hedge_lpsolve_version(&major, &minor, &release, &build)
 	return fmt.Sprintf("%d.%d.%d.%d", major, minor, release, build)
 }

@@ -17,18 +17,18 @@ typedef struct {
   uintptr_t handle; // the Go side
 } watch;
 
-// hedge_load copies a model by columns into lp, which must have been made with the rows and no columns. Costs are multiplied by
+// hedge_lpsolve_load copies a model by columns into lp, which must have been made with the rows and no columns. Costs are multiplied by
 // sign. It returns 0 if there is no memory.
-int hedge_load(void *lp, int columns, int rows, const int64_t *begin, const int32_t *index, const double *value,
+int hedge_lpsolve_load(void *lp, int columns, int rows, const int64_t *begin, const int32_t *index, const double *value,
                const double *lower, const double *upper, const double *cost, const uint8_t *integer,
                const double *row_lower, const double *row_upper, double sign);
 
-// hedge_prepare sets the parameters and makes lp look at w, which must outlive the solve.
-void hedge_prepare(void *lp, watch *w);
+// hedge_lpsolve_prepare sets the parameters and makes lp look at w, which must outlive the solve.
+void hedge_lpsolve_prepare(void *lp, watch *w);
 
-int64_t hedge_nodes(void *lp);
-int64_t hedge_iterations(void *lp);
-void hedge_free(void *lp);
-void hedge_version(int *major, int *minor, int *release, int *build);
+int64_t hedge_lpsolve_nodes(void *lp);
+int64_t hedge_lpsolve_iterations(void *lp);
+void hedge_lpsolve_free(void *lp);
+void hedge_lpsolve_version(int *major, int *minor, int *release, int *build);
 
 #endif

@@ -237,6 +237,7 @@ type engineInfo struct {
 	Exact         bool   `json:"exact"`
 	Bound         bool   `json:"bound"`
 	Deterministic bool   `json:"deterministic"`
+	Anytime       bool   `json:"anytime"`
 	Missing       string `json:"missing,omitempty"`
 }
 
@@ -246,20 +247,20 @@ func listEngines(s *Host, asJSON bool) error {
 	var absent []engines.Info
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, e := range s.Engines.List() {
-		infos = append(infos, engineInfo{e.Name, e.Summary, e.Exact, e.Bound, e.Deterministic, e.Missing})
+		infos = append(infos, engineInfo{e.Name, e.Summary, e.Exact, e.Bound, e.Deterministic, e.Anytime, e.Missing})
 		if e.Missing != "" {
 			absent = append(absent, e)
 			continue
 		}
-		rows = append(rows, table.Row{e.Name, yes[e.Exact], yes[e.Bound], yes[e.Deterministic], e.Summary})
+		rows = append(rows, table.Row{e.Name, yes[e.Exact], yes[e.Bound], yes[e.Deterministic], yes[e.Anytime], e.Summary})
 	}
 	if asJSON {
 		return writeJSON(s.Out, map[string]any{"schema": schema, "command": "solve --engines", "engines": infos})
 	}
 	var p page
-	p.table(table.Row{"engine", "exact", "bound", "deterministic", "what it is"}, rows...)
+	p.table(table.Row{"engine", "exact", "bound", "deterministic", "anytime", "what it is"}, rows...)
 	p.line("")
-	p.line("exact: proves small problems optimal; bound: gives proven upper bounds; deterministic: --work alone fixes the plan")
+	p.line("exact: proves small problems optimal; bound: gives proven upper bounds; deterministic: --work alone fixes the plan; anytime: a plan within milliseconds, whatever the size")
 	p.line("Several names are a ladder, milp+highs?share=0.5,native: the first that gives a plan answers, and share bounds its part of the time.")
 	p.line("The milp engines take splits=integer, now or continuous, for the model; the plan has whole tasks where --splits says so.")
 	for _, e := range absent {
