@@ -11,7 +11,7 @@ import (
 
 // A service that is not there is milp.ErrUnavailable: another backend may do.
 func ExampleNew() {
-	backend, err := ortools.New(ortools.Config{Address: "127.0.0.1:1", Solver: ortools.HiGHS})
+	backend, err := ortools.New(ortools.Config{Address: "unix:/no/such/socket", Solver: ortools.HiGHS})
 	if err != nil {
 		fmt.Println(err)
 		return

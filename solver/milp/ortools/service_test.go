@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -26,14 +25,15 @@ import (
 )
 
 // hard is a covering problem that no solver is through with for a long time. All ones is a point of it.
-func hard() *milp.Model {
+func hard() *milp.Model { return covering(400, 60) }
+
+func covering(n, rows int) *milp.Model {
 	r := rand.New(rand.NewPCG(1, 1))
 	m := &milp.Model{}
-	const n = 400
 	for range n {
 		m.AddVar(milp.Var{Upper: 1, Cost: float64(50 + r.IntN(100)), Integer: true})
 	}
-	for range 60 {
+	for range rows {
 		row, sum := milp.Row{Upper: 1e9}, 0
 		for j := range n {
 			a := r.IntN(100)
@@ -64,8 +64,8 @@ type solve struct {
 	err    error
 }
 
-// begin has b solve a hard model.
-func begin(b milp.Backend, opts milp.Options) *solve {
+// begin has b solve m.
+func begin(b milp.Backend, m *milp.Model, opts milp.Options) *solve {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &solve{cancel: cancel, found: make(chan struct{}, 1), began: make(chan struct{}), done: make(chan struct{})}
 	opts.Incumbent = func(milp.Point) {
@@ -81,7 +81,6 @@ func begin(b milp.Backend, opts milp.Options) *solve {
 			close(s.began)
 		}
 	}
-	m := hard()
 	opts.Start = ones(m)
 	go func() {
 		defer close(s.done)
@@ -98,12 +97,24 @@ func optimum(t *testing.T, b milp.Backend) {
 	require.InDelta(t, 8, res.Objective, 1e-6)
 }
 
+// room waits until there is room for a solve.
+func room(t *testing.T, b milp.Backend) {
+	t.Helper()
+	eventually(t, "the service stays busy", func() bool {
+		_, err := milp.Solve(context.Background(), b, knapsack(), milp.Options{})
+		if err != nil {
+			require.ErrorContains(t, err, "busy")
+		}
+		return err == nil
+	})
+}
+
 var integral = []ortools.Solver{ortools.GSCIP, ortools.HiGHS, ortools.CPSAT}
 
 func TestBusyServiceSaysSo(t *testing.T) {
 	r := own(t, serve.Config{MaxSolves: 1, Grace: -1})
 	b := backend(t, ortools.Config{Address: r.address})
-	first := begin(b, milp.Options{})
+	first := begin(b, hard(), milp.Options{})
 	await(t, first.found, "no point")
 	_, err := milp.Solve(context.Background(), b, knapsack(), milp.Options{})
 	require.ErrorIs(t, err, milp.ErrUnavailable)
@@ -113,7 +124,7 @@ func TestBusyServiceSaysSo(t *testing.T) {
 	require.NoError(t, first.err)
 	assert.Equal(t, milp.StopCanceled, first.res.Stop)
 	assert.NotNil(t, first.res.X, "the point that was told of is kept")
-	optimum(t, b)
+	room(t, b)
 }
 
 func TestCanceledSolveEndsOnTheService(t *testing.T) {
@@ -121,20 +132,20 @@ func TestCanceledSolveEndsOnTheService(t *testing.T) {
 	for _, s := range integral {
 		t.Run(string(s), func(t *testing.T) {
 			b := backend(t, ortools.Config{Address: r.address, Solver: s})
-			running := begin(b, milp.Options{})
+			running := begin(b, hard(), milp.Options{})
 			await(t, running.began, "no log")
 			running.cancel()
 			await(t, running.done, "the solve has not ended")
 			require.NoError(t, running.err)
 			assert.Equal(t, milp.StopCanceled, running.res.Stop)
-			optimum(t, b) // there is room for it
+			room(t, b)
 		})
 	}
 }
 
 func TestCanceledSolvesLeakNothing(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "service")
-	r := own(t, serve.Config{Listen: socket, MaxSolves: 2, Grace: -1})
+	r := own(t, serve.Config{Listen: socket, MaxSolves: 4, Grace: -1})
 	pid := processOf(t, socket)
 	b := backend(t, ortools.Config{Address: r.address})
 	m := hard()
@@ -162,7 +173,7 @@ func TestCanceledSolvesLeakNothing(t *testing.T) {
 	optimum(t, b)
 	eventually(t, "goroutines are left behind", func() bool { return runtime.NumGoroutine() <= goroutines })
 	eventually(t, "the service keeps files open", func() bool { return files(t, pid) <= open+8 })
-	assert.LessOrEqual(t, len(children(pid)), 2)
+	eventually(t, "the service keeps processes", func() bool { return len(children(pid)) <= 4 })
 }
 
 func TestSolvesAtTheSameTime(t *testing.T) {
@@ -197,7 +208,7 @@ func TestMessagesThatAreTooLarge(t *testing.T) {
 
 func TestGracefulStopInterruptsAtTheEndOfTheGrace(t *testing.T) {
 	r := own(t, serve.Config{MaxSolves: 4, Grace: -1})
-	running := begin(backend(t, ortools.Config{Address: r.address}), milp.Options{})
+	running := begin(backend(t, ortools.Config{Address: r.address}), hard(), milp.Options{})
 	await(t, running.found, "no point")
 	r.stop()
 	await(t, running.done, "the solve has not ended")
@@ -216,7 +227,7 @@ func TestGracefulStopLetsSolvesFinish(t *testing.T) {
 	r := own(t, serve.Config{Listen: socket, Grace: hang})
 	pid := processOf(t, socket)
 	b := backend(t, ortools.Config{Address: r.address, Solver: ortools.HiGHS})
-	running := begin(b, milp.Options{Nodes: 1})
+	running := begin(b, covering(100, 20), milp.Options{Nodes: 1})
 	await(t, running.began, "no log")
 	workers := children(pid)
 	require.NotEmpty(t, workers)
@@ -229,11 +240,27 @@ func TestGracefulStopLetsSolvesFinish(t *testing.T) {
 	assert.True(t, gone(append(workers, pid)...), "processes are left behind")
 }
 
+func TestServiceStopsOnSIGTERM(t *testing.T) {
+	socket := "unix:" + filepath.Join(t.TempDir(), "service")
+	r := own(t, serve.Config{Listen: socket})
+	pid := processOf(t, socket)
+	workers := children(pid)
+	require.NotEmpty(t, workers)
+	b := backend(t, ortools.Config{Address: r.address})
+	optimum(t, b)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+	await(t, r.done, "the service has not stopped")
+	require.ErrorIs(t, r.err, milp.ErrUnavailable)
+	assert.ErrorContains(t, r.err, "it stopped by itself")
+	eventually(t, "processes are left behind", func() bool { return gone(append(workers, pid)...) })
+	require.ErrorIs(t, b.Ping(context.Background()), milp.ErrUnavailable)
+}
+
 func TestKilledService(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "service")
 	r := own(t, serve.Config{Listen: socket, Grace: -1})
 	pid := processOf(t, socket)
-	running := begin(backend(t, ortools.Config{Address: r.address}), milp.Options{})
+	running := begin(backend(t, ortools.Config{Address: r.address}), hard(), milp.Options{})
 	await(t, running.found, "no point")
 	workers := children(pid)
 	require.NotEmpty(t, workers)
@@ -253,7 +280,7 @@ func TestKilledWorkerFailsItsSolveAlone(t *testing.T) {
 	r := own(t, serve.Config{Listen: socket, MaxSolves: 1, Grace: -1})
 	pid := processOf(t, socket)
 	b := backend(t, ortools.Config{Address: r.address})
-	running := begin(b, milp.Options{})
+	running := begin(b, hard(), milp.Options{})
 	await(t, running.found, "no point")
 	for _, worker := range children(pid) {
 		require.NoError(t, syscall.Kill(worker, syscall.SIGKILL))
@@ -267,13 +294,10 @@ func TestKilledWorkerFailsItsSolveAlone(t *testing.T) {
 
 func TestServiceThatComesLater(t *testing.T) {
 	service(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := free.Addr().String()
-	require.NoError(t, free.Close())
+	address := "unix:" + filepath.Join(t.TempDir(), "service")
 	b := backend(t, ortools.Config{Address: address})
 	for range 3 {
-		_, err = milp.Solve(context.Background(), b, knapsack(), milp.Options{})
+		_, err := milp.Solve(context.Background(), b, knapsack(), milp.Options{})
 		require.ErrorIs(t, err, milp.ErrUnavailable)
 		assert.ErrorContains(t, err, address)
 		assert.ErrorContains(t, err, "hedge solver serve")

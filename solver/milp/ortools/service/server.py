@@ -47,6 +47,8 @@ class Solver:
             yield payload
 
     def _messages(self, kind, request, context):
+        if not context.is_active():
+            return
         try:
             worker = self._workers.acquire()
         except pool.Busy as e:
@@ -124,6 +126,12 @@ def bind(server, args):
     return f"{args.listen.rsplit(':', 1)[0]}:{port}"
 
 
+def until_eof(stop):
+    while os.read(0, 4096):  # sys.stdin has a lock, which must be free when the program ends
+        pass
+    stop.set()
+
+
 def main():
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
     args = flags()
@@ -131,7 +139,7 @@ def main():
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     if args.until_eof:
-        threading.Thread(target=lambda: (sys.stdin.buffer.read(), stop.set()), daemon=True).start()
+        threading.Thread(target=until_eof, args=(stop,), daemon=True).start()
     workers = pool.Pool(args.max_solves)
     solver = Solver(workers)
     server = grpc.server(
