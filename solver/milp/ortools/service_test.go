@@ -227,7 +227,7 @@ func TestGracefulStopLetsSolvesFinish(t *testing.T) {
 	r := own(t, serve.Config{Listen: socket, Grace: hang})
 	pid := processOf(t, socket)
 	b := backend(t, ortools.Config{Address: r.address, Solver: ortools.HiGHS})
-	running := begin(b, covering(100, 20), milp.Options{Nodes: 1})
+	running := begin(b, covering(40, 8), milp.Options{Nodes: 1})
 	await(t, running.began, "no log")
 	workers := children(pid)
 	require.NotEmpty(t, workers)

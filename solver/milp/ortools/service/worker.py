@@ -8,7 +8,6 @@ import threading
 
 import ortools
 from ortools.math_opt import callback_pb2
-from ortools.math_opt import model_parameters_pb2
 from ortools.math_opt import parameters_pb2
 from ortools.math_opt import rpc_pb2
 from ortools.math_opt.core.python import solver
@@ -83,52 +82,52 @@ class Worker:
 
     def _solve(self, kind, number, payload):
         # The service API's messages are MathOpt's with fewer fields: the same bytes are both.
-        if kind == frames.STREAM:
-            asked = solver_pb2.SolveRequest.FromString(payload)
-            request = rpc_pb2.SolveRequest.FromString(asked.request.SerializeToString())
-            del payload
-            asked.request.Clear()
-        else:
-            asked = None
+        if kind == frames.UNARY:
             request = rpc_pb2.SolveRequest.FromString(payload)
+            lines = []
+            log = lines.extend if request.parameters.enable_output else None
+            result = self._run(number, request, log)
+            return frames.RESPONSE, number, rpc_pb2.SolveResponse(result=result, messages=lines).SerializeToString()
+        asked = solver_pb2.SolveRequest.FromString(payload)
+        request = rpc_pb2.SolveRequest.FromString(asked.request.SerializeToString())
+        asked.ClearField("request")
+        started = solver_pb2.Started(version=ortools.__version__)
+        self._event(number, started=started)
+        log = (lambda lines: self._event(number, log=solver_pb2.Log(lines=lines))) if asked.log else None
+        progress = (lambda data: self._progress(number, data)) if asked.incumbents else None
+        result = self._run(number, request, log, progress, asked.accuracy)
+        with self._state:
+            finished = solver_pb2.Finished(interrupted=number in self._interrupted)
+        finished.response.result.ParseFromString(result.SerializeToString())
+        return frames.RESPONSE, number, solver_pb2.SolveEvent(finished=finished).SerializeToString()
+
+    def _run(self, number, request, log, progress=None, accuracy=0):
         name = TYPES.get(request.solver_type)
         if name is None:
             raise Refused(f"solver type {request.solver_type} is not offered; it must be one of {', '.join(OFFERED)}")
         parameters = common(request.parameters)
-        log, events, progress = None, callback_pb2.CallbackRegistrationProto(), None
-        if asked is not None:
-            if asked.accuracy > 0 and name == "PDLP":
-                exact = parameters.pdlp.termination_criteria.simple_optimality_criteria
-                exact.eps_optimal_absolute = exact.eps_optimal_relative = asked.accuracy
-            if asked.log:
-                log = lambda lines: self._event(number, log=solver_pb2.Log(lines=lines))
-            if asked.incumbents and name in EVENTS:
-                events.request_registration.extend(EVENTS[name])
-                events.mip_solution_filter.skip_zero_values = True
-                progress = lambda data: self._progress(number, data)
-            started = solver_pb2.Started(version=ortools.__version__)
-            self._event(number, started=started)
-        lines = []
-        if asked is None and parameters.enable_output:
-            log = lines.extend
+        if accuracy > 0 and name == "PDLP":
+            exact = parameters.pdlp.termination_criteria.simple_optimality_criteria
+            exact.eps_optimal_absolute = exact.eps_optimal_relative = accuracy
+        events = callback_pb2.CallbackRegistrationProto()
+        if progress is None or name not in EVENTS:
+            progress = None
+        else:
+            events.request_registration.extend(EVENTS[name])
+            events.mip_solution_filter.skip_zero_values = True
         with self._state:
             interrupter = self._waiting[number]
             if name in DEAF:
                 if number in self._interrupted:
                     os._exit(0)
                 self._deaf = number
-        result = solver.solve(
-            request.model, request.solver_type, parameters_pb2.SolverInitializerProto(), parameters,
-            request.model_parameters, log, events, progress, interrupter)
-        with self._state:
-            self._deaf = None
-        response = rpc_pb2.SolveResponse(result=result, messages=lines).SerializeToString()
-        if asked is None:
-            return frames.RESPONSE, number, response
-        with self._state:
-            finished = solver_pb2.Finished(interrupted=number in self._interrupted)
-        finished.response.ParseFromString(response)
-        return frames.RESPONSE, number, solver_pb2.SolveEvent(finished=finished).SerializeToString()
+        try:
+            return solver.solve(
+                request.model, request.solver_type, parameters_pb2.SolverInitializerProto(), parameters,
+                request.model_parameters, log, events, progress, interrupter)
+        finally:
+            with self._state:
+                self._deaf = None
 
     def _event(self, number, **event):
         self._send(frames.EVENT, number, solver_pb2.SolveEvent(**event).SerializeToString())
