@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 
+from google.protobuf import message
 import ortools
 from ortools.math_opt import callback_pb2
 from ortools.math_opt import parameters_pb2
@@ -53,7 +54,7 @@ class Worker:
             kind, number, payload = self._requests.get()
             try:
                 self._send(*self._solve(kind, number, payload))
-            except Refused as e:
+            except (Refused, message.DecodeError) as e:
                 self._send(frames.REFUSED, number, str(e).encode())
             except Exception as e:  # whatever a solver raises
                 refused = str(e).endswith(REFUSALS)
@@ -63,12 +64,12 @@ class Worker:
                 self._interrupted.discard(number)
 
     def _read(self):
-        while (message := frames.read(self._source)) is not None:
-            kind, number, _ = message
+        while (arrived := frames.read(self._source)) is not None:
+            kind, number, _ = arrived
             with self._state:
                 if kind != frames.INTERRUPT:
                     self._waiting[number] = pybind_solve_interrupter.PySolveInterrupter()
-                    self._requests.put(message)
+                    self._requests.put(arrived)
                 elif number in self._waiting:
                     if number == self._deaf:
                         os._exit(0)
