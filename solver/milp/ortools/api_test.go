@@ -1,6 +1,7 @@
 package ortools_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/mathoptpb"
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/optimizationpb"
@@ -63,6 +65,19 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		err = other(t).Invoke(t.Context(), method, &garbage, new([]byte), grpc.ForceCodec(raw{}))
 		assert.Equal(t, codes.InvalidArgument, status.Code(err), method)
 	}
+}
+
+// TestParametersOfOneSolverAreIgnored: SCIP would write the model to a file of the client's choice.
+func TestParametersOfOneSolverAreIgnored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.cip")
+	var gscip, parameters []byte
+	gscip = protowire.AppendString(protowire.AppendTag(gscip, 16, protowire.BytesType), path) // scip_model_filename
+	parameters = protowire.AppendBytes(protowire.AppendTag(parameters, 12, protowire.BytesType), gscip)
+	q := knapsackRequest(mathoptpb.SolverTypeProto_SOLVER_TYPE_GSCIP)
+	q.Parameters.ProtoReflect().SetUnknown(parameters)
+	_, err := optimizationpb.NewOptimizationClient(other(t)).SolveMathOptModel(t.Context(), q)
+	require.NoError(t, err)
+	assert.NoFileExists(t, path)
 }
 
 // raw sends bytes as they are.
