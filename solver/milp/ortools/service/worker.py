@@ -138,8 +138,11 @@ class Worker:
         if data.HasField("primal_solution_vector"):
             progress.point.ids.extend(data.primal_solution_vector.ids)
             progress.point.values.extend(data.primal_solution_vector.values)
-        if data.mip_stats.HasField("dual_bound"):
-            progress.dual_bound = data.mip_stats.dual_bound
+        stats = data.mip_stats
+        # Before its tree has a root SCIP says anything.
+        rooted = not stats.HasField("open_nodes") or stats.open_nodes + stats.explored_nodes > 0
+        if stats.HasField("dual_bound") and rooted:
+            progress.dual_bound = stats.dual_bound
         self._event(number, progress=progress)
         return callback_pb2.CallbackResultProto()
 
