@@ -92,6 +92,9 @@ func undocumented(dir string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		if ast.IsGenerated(f) {
+			continue
+		}
 		seen = true
 		documented = documented || f.Doc != nil
 		for _, d := range f.Decls {

@@ -26,10 +26,16 @@ const (
 // (at most one option), each such option (its tasks add up) and each partition, resource and slot (capacity, preemption credited).
 // Options that cannot fit, terms that are next to nothing and rows that cannot bind are left out.
 //
+// Numbers that differ by more orders of magnitude than solvers can tell apart are brought together: the objective is scaled, options
+// worth next to nothing beside the best are left to [Placement.Plan], and gangs of millions are split in shares, which are not whole.
+// [Placement.Bound] makes up for it.
+//
 // It is not safe for concurrent use.
 type Placement struct {
-	// Model is to be maximised; its objective is the plan's. It must not be changed.
+	// Model is to be maximised; its objective is the plan's, times Scale. It must not be changed.
 	Model *Model
+	// Scale is a power of two, 1 unless values are very large or very small.
+	Scale float64
 
 	in     pack.Instance
 	st     pack.State
@@ -41,7 +47,13 @@ type Placement struct {
 	rest   []float64
 	byJob  []int
 	named  bool
+	least  float64 // values below it are left out
+	worth  float64 // no plan is worth more
+	spared float64 // the sum of those, and of the costs below it
 }
+
+// Bound is what a bound of the model proves of plans.
+func (c *Placement) Bound(bound float64) float64 { return bound/c.Scale + c.spared }
 
 // name is what and the indices, if there are to be names.
 func (c *Placement) name(what string, indices ...int) string {
@@ -76,10 +88,43 @@ func compile(p *solver.Problem, splits solver.Splits, relax Relax, named bool) (
 	c.in.Load(p, splits)
 	c.st.Reset(&c.in)
 	c.pre.Reset(&c.in)
+	c.weigh()
 	c.addVars(relax)
 	c.addJobs()
 	c.addCapacity()
 	return c, nil
+}
+
+// Values are left as they are between these; others are scaled to about a thousand.
+const (
+	smallValue = 1e-3
+	largeValue = 1e9
+)
+
+// leastShare of the largest value is what a solver can still tell from nothing; rounding takes more of the objective.
+const leastShare = 1e-12
+
+// manyTasks is from where on a gang is split in shares: a solver's tolerance for whole numbers, times that many, is a task.
+const manyTasks = 1e5
+
+// weigh looks for the scale of values.
+func (c *Placement) weigh() {
+	largest := 0.0
+	for k := range c.in.Opts {
+		if !c.in.Opts[k].Dead {
+			largest = max(largest, c.in.Opts[k].Value)
+		}
+	}
+	c.Scale, c.least = 1, leastShare*largest
+	for j := range c.in.P.Jobs {
+		if c.in.JobOpts[j] < c.in.JobOpts[j+1] {
+			c.worth += c.in.Opts[c.in.JobOpts[j]].Value
+		}
+	}
+	if largest > 0 && (largest < smallValue || largest > largeValue) {
+		_, exponent := math.Frexp(largest)
+		c.Scale = math.Ldexp(1, max(-1000, min(1000, 10-exponent)))
+	}
 }
 
 // usable is which of option o's partitions can hold a task of it.
@@ -106,20 +151,46 @@ func (c *Placement) addVars(relax Relax) {
 		if o.Dead {
 			continue
 		}
-		c.choose[k] = int32(m.AddVar(Var{Name: c.name("choose", o.Job, o.Index), Upper: 1, Cost: o.Value, Integer: true}))
+		if o.Value < c.least {
+			c.spared += o.Value
+			continue
+		}
+		c.choose[k] = int32(m.AddVar(Var{Name: c.name("choose", o.Job, o.Index), Upper: 1, Cost: o.Value * c.Scale, Integer: true}))
 		if c.usable(o) < 2 {
 			continue
 		}
-		whole := o.Whole && (relax == RelaxNone || relax == RelaxLater && o.Start == 0)
+		size := c.size(o)
+		whole := size == 1 && o.Whole && (relax == RelaxNone || relax == RelaxLater && o.Start == 0)
 		for i := o.P0; i < o.P1; i++ {
 			if in.Limit[i] > 0 {
-				c.tasks[i] = int32(m.AddVar(Var{Name: c.name("tasks", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i], Integer: whole}))
+				c.tasks[i] = int32(m.AddVar(Var{Name: c.name("tasks", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i] / size, Integer: whole}))
 			}
 		}
 	}
 	for r := range c.stop {
-		c.stop[r] = int32(m.AddVar(Var{Name: c.name("preempt", r), Upper: 1, Cost: -in.P.Running[r].PreemptCost, Integer: true}))
+		c.stop[r] = c.addStop(r)
 	}
+}
+
+// size is how many tasks the unit of o's variables for tasks is: 1, or the gang where those are shares.
+func (c *Placement) size(o *pack.Option) float64 {
+	if o.Count > manyTasks {
+		return o.Count
+	}
+	return 1
+}
+
+// addStop adds the variable of a running job, -1 where it costs more than all that can be won.
+func (c *Placement) addStop(r int) int32 {
+	cost := c.in.P.Running[r].PreemptCost
+	switch {
+	case cost < c.least:
+		c.spared += cost
+		cost = 0
+	case cost > c.worth:
+		return -1
+	}
+	return int32(c.Model.AddVar(Var{Name: c.name("preempt", r), Upper: 1, Cost: -cost * c.Scale, Integer: true}))
 }
 
 // addJobs adds a row for each job, and one for each option that is split.
@@ -148,7 +219,7 @@ func (c *Placement) addJobs() {
 			}
 		}
 		if len(index) > 0 {
-			index, value = append(index, c.choose[k]), append(value, -o.Count)
+			index, value = append(index, c.choose[k]), append(value, -o.Count/c.size(o))
 			m.AddRow(Row{Name: c.name("gang", o.Job, o.Index), Index: index, Value: value})
 		}
 	}
@@ -182,13 +253,15 @@ func (c *Placement) addCapacity() {
 		if most <= in.Cap[row] {
 			continue
 		}
+		// What a preemption frees beyond what could be missing is of no use; without it the relaxation is tighter.
+		missing := most - in.Cap[row]
 		// The largest use becomes 1 to 2, so that a solver's absolute tolerance is small beside a task.
 		_, exponent := math.Frexp(largest)
 		scale := math.Ldexp(1, 1-exponent)
 		index, value = index[:0], value[:0]
 		for _, e := range mine {
 			if e.amount < 0 || e.most > negligible*in.Cap[row] {
-				index, value = append(index, e.v), append(value, e.amount*scale)
+				index, value = append(index, e.v), append(value, max(e.amount, -missing)*scale)
 			}
 		}
 		t, r, x := row%in.T, row/in.T%in.R, row/in.T/in.R
@@ -221,8 +294,9 @@ func (c *Placement) each(add func(row int, e entry)) {
 		if c.choose[k] < 0 {
 			continue
 		}
+		size := c.size(o)
 		for i := o.P0; i < o.P1; i++ {
-			v, times, most := c.tasks[i], 1.0, in.Limit[i]
+			v, times, most := c.tasks[i], size, in.Limit[i]/size
 			if v < 0 && in.Limit[i] > 0 {
 				v, times, most = c.choose[k], o.Count, 1
 			}
@@ -240,7 +314,7 @@ func (c *Placement) each(add func(row int, e entry)) {
 		}
 	}
 	for m, v := range c.stop {
-		for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {
+		for i := in.RunOff[m]; v >= 0 && i < in.RunOff[m+1]; i++ {
 			add(in.RunRow[i], entry{v: v, amount: -in.RunAmt[i]})
 		}
 	}
@@ -280,12 +354,12 @@ func (c *Placement) point() []float64 {
 		x[c.choose[k]] = 1
 		for i := o.P0; i < o.P1; i++ {
 			if c.tasks[i] >= 0 {
-				x[c.tasks[i]] = c.st.Split[j*c.in.MaxParts+i-o.P0]
+				x[c.tasks[i]] = c.st.Split[j*c.in.MaxParts+i-o.P0] / c.size(o)
 			}
 		}
 	}
 	for m, on := range c.st.Preempted {
-		if on {
+		if on && c.stop[m] >= 0 {
 			x[c.stop[m]] = 1
 		}
 	}
@@ -299,7 +373,7 @@ func (c *Placement) Plan(x []float64) *solver.Solution {
 	in, st := &c.in, &c.st
 	st.Reset(in)
 	for m, v := range c.stop {
-		if x[v] > 0.5 {
+		if v >= 0 && x[v] > 0.5 {
 			st.Preempt(m)
 		}
 	}
@@ -334,11 +408,11 @@ func (c *Placement) round(k int, x []float64) bool {
 	in, o := &c.in, &c.in.Opts[k]
 	split := c.split[:o.P1-o.P0]
 	c.rest = pack.Resize(c.rest, len(split))
-	sum := 0.0
+	sum, size := 0.0, c.size(o)
 	for i := range split {
 		switch v := c.tasks[o.P0+i]; {
 		case v >= 0:
-			split[i] = min(max(x[v], 0), in.Limit[o.P0+i])
+			split[i] = min(max(x[v]*size, 0), in.Limit[o.P0+i])
 		case in.Limit[o.P0+i] > 0:
 			split[i] = o.Count
 		default:

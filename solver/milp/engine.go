@@ -68,7 +68,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		sol := c.Plan(x)
 		sol.Engine = e.Name()
 		if !math.IsInf(bound, 0) {
-			bound = math.Max(bound, sol.Objective)
+			bound = math.Max(c.Bound(bound), sol.Objective)
 			sol.Bound = &bound
 		}
 		if best != nil && sol.Objective <= best.Objective {
@@ -95,7 +95,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	if best == nil {
 		best = &solver.Solution{Engine: e.Name(), Choice: map[string]solver.Choice{}}
 	}
-	return e.finish(ctx, best, res, opts)
+	return e.finish(ctx, c, best, res, opts)
 }
 
 // limit is how long the backend may take: what is left, less the way back.
@@ -115,10 +115,10 @@ func (e *Engine) limit(ctx context.Context, opts solver.Options) time.Duration {
 }
 
 // finish says why the engine stopped and what is proven.
-func (e *Engine) finish(ctx context.Context, sol *solver.Solution, res *Result, opts solver.Options) (*solver.Solution, error) {
+func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution, res *Result, opts solver.Options) (*solver.Solution, error) {
 	sol.Bound = nil
 	if !math.IsInf(res.Bound, 0) {
-		bound := math.Max(res.Bound, sol.Objective)
+		bound := math.Max(c.Bound(res.Bound), sol.Objective)
 		sol.Bound = &bound
 	}
 	switch res.Stop {

@@ -354,14 +354,14 @@ func TestALateBackendIsAbandonedWithItsBestPoint(t *testing.T) {
 				assert.Nil(t, res.X)
 				assert.Equal(t, math.Inf(1), res.Bound)
 			}
-			_, err = run(b, knapsack(), milp.Options{})
+			_, err = run(b, knapsack(), milp.Options{Time: 20 * time.Millisecond})
 			require.ErrorIs(t, err, milp.ErrBackend)
-			assert.ErrorContains(t, err, "still busy")
+			assert.ErrorContains(t, err, "still busy", "it is not waited for for ever")
 			other := answers(milp.Result{Stop: milp.StopTime, Bound: 9})
 			_, err = run(other, knapsack(), milp.Options{})
 			require.NoError(t, err, "others are not refused")
 			close(release)
-			assert.Equal(t, 7.0, eventually(t, b).Objective, "it is asked again once it has returned")
+			assert.Equal(t, 7.0, eventually(t, b).Objective, "it is waited for, and asked again once it has returned")
 		})
 	}
 }
