@@ -10,7 +10,9 @@
 //	dist       what is known of a number that is not known yet
 //	utility    what finishing at a given time is worth, and its expectation
 //	predict    from history to a distribution
-//	solver     the placement problem in plain numbers; engines greedy and native
+//	solver     the placement problem in plain numbers; engines greedy and native; solver/milp has models,
+//	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
+//	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline;
 //	           sched/record keeps snapshots, to be planned again
 //	adapters   where jobs and nodes live; adapters/sim is a simulator, with trace readers

@@ -19,7 +19,8 @@
 //
 // # Backends
 //
-// Each is a nested module with a README of its own: cbc, clp and lpsolve on C libraries, highs, ortools
-// (a service over gRPC) and process (any executable that reads LP or MPS files). The package itself is pure Go,
-// never logs, and reads no clock but to keep deadlines.
+// Most are nested modules, each with a README of its own: cbc, clp and lpsolve on C libraries, highs on a shared library that is
+// loaded at run time, ortools on a service over gRPC. Package process, any executable that reads MPS files, is pure Go and part of
+// the root module, and so is format, which writes and reads LP and MPS. [Diving] makes a backend of linear programs into one that finds
+// points of models with integer variables. This package never logs, and reads no clock but to keep deadlines.
 package milp
