@@ -104,7 +104,7 @@ func (p *program) build(ctx context.Context, mod, sum []byte, out string) error 
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what stays is in the temporary folder
 	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func ports(n int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close()
+		defer func() { _ = l.Close() }() // it has accepted nothing
 		found = append(found, l.Addr().(*net.TCPAddr).Port)
 	}
 	return found, nil

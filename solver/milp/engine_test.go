@@ -129,45 +129,54 @@ func TestLiesAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		return res
 	}
-	for name, lie := range map[string]func(m *milp.Model, r *milp.Result) (*milp.Result, error){
-		"calls it infeasible": func(_ *milp.Model, _ *milp.Result) (*milp.Result, error) {
-			return &milp.Result{Stop: milp.StopInfeasible}, nil
-		},
-		"calls it unbounded": func(_ *milp.Model, _ *milp.Result) (*milp.Result, error) {
-			return &milp.Result{Stop: milp.StopUnbounded}, nil
-		},
-		"bound below its point":   func(_ *milp.Model, r *milp.Result) (*milp.Result, error) { r.Bound = r.Objective / 2; return r, nil },
-		"optimum away from bound": func(_ *milp.Model, r *milp.Result) (*milp.Result, error) { r.Bound *= 2; return r, nil },
-		"point that is none":      func(_ *milp.Model, r *milp.Result) (*milp.Result, error) { r.X[0] = 0.5; return r, nil },
-		"more than there is": func(m *milp.Model, r *milp.Result) (*milp.Result, error) {
+	for name, lie := range map[string]func(m *milp.Model, r *milp.Result){
+		"calls it infeasible":     func(_ *milp.Model, r *milp.Result) { *r = milp.Result{Stop: milp.StopInfeasible} },
+		"calls it unbounded":      func(_ *milp.Model, r *milp.Result) { *r = milp.Result{Stop: milp.StopUnbounded} },
+		"bound below its point":   func(_ *milp.Model, r *milp.Result) { r.Bound = r.Objective / 2 },
+		"optimum away from bound": func(_ *milp.Model, r *milp.Result) { r.Bound *= 2 },
+		"point that is none":      func(_ *milp.Model, r *milp.Result) { r.X[0] = 0.5 },
+		"more than there is": func(m *milp.Model, r *milp.Result) {
 			for j := range r.X {
 				r.X[j] = m.Var(j).Upper
 			}
-			return r, nil
 		},
-		"NaN":                 func(_ *milp.Model, r *milp.Result) (*milp.Result, error) { r.X[1] = math.NaN(); return r, nil },
-		"too short":           func(_ *milp.Model, r *milp.Result) (*milp.Result, error) { r.X = r.X[1:]; return r, nil },
-		"nothing":             func(_ *milp.Model, _ *milp.Result) (*milp.Result, error) { return nil, nil },
-		"stops for no reason": func(_ *milp.Model, r *milp.Result) (*milp.Result, error) { r.Stop = ""; return r, nil },
-		"fails":               func(_ *milp.Model, _ *milp.Result) (*milp.Result, error) { return nil, errors.New("boom") },
-		"panics":              func(_ *milp.Model, _ *milp.Result) (*milp.Result, error) { panic("boom") },
-		"calls the service missing": func(_ *milp.Model, _ *milp.Result) (*milp.Result, error) {
-			return nil, fmt.Errorf("%w: gone", milp.ErrUnavailable)
-		},
+		"NaN":                 func(_ *milp.Model, r *milp.Result) { r.X[1] = math.NaN() },
+		"too short":           func(_ *milp.Model, r *milp.Result) { r.X = r.X[1:] },
+		"stops for no reason": func(_ *milp.Model, r *milp.Result) { r.Stop = "" },
+		"panics":              func(*milp.Model, *milp.Result) { panic("boom") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			liar := &scripted{caps: milp.Caps{Integer: true}}
-			liar.solve = func(_ context.Context, m *milp.Model, _ milp.Options) (*milp.Result, error) { return lie(m, honest(m)) }
-			sol, err := solver.Solve(context.Background(), milp.New(liar, nil), p, exactly())
-			require.ErrorIs(t, err, solver.ErrEngine)
-			assert.Nil(t, sol)
-			sol, err = solver.Solve(context.Background(), solver.Ladder(milp.New(liar, nil), milp.New(reference.New(), nil)), p, exactly())
-			require.NoError(t, err, "the next rung answers")
-			require.Len(t, sol.Fallback, 1)
-			assert.Equal(t, "milp+scripted", sol.Fallback[0].Engine)
-			assert.Equal(t, "milp+reference", sol.Engine)
+			liar.solve = func(_ context.Context, m *milp.Model, _ milp.Options) (*milp.Result, error) {
+				res := honest(m)
+				lie(m, res)
+				return res, nil
+			}
+			refused(t, p, liar)
 		})
 	}
+	for name, b := range map[string]*scripted{
+		"nothing": script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) { return nil, nil }),
+		"fails":   script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) { return nil, errors.New("boom") }),
+		"missing": script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) {
+			return nil, milp.ErrUnavailable
+		}),
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, p, b) })
+	}
+}
+
+// refused: solver.Solve has none of what b says, and a ladder goes on to the next rung.
+func refused(t *testing.T, p *solver.Problem, liar milp.Backend) {
+	t.Helper()
+	sol, err := solver.Solve(context.Background(), milp.New(liar, nil), p, exactly())
+	require.ErrorIs(t, err, solver.ErrEngine)
+	assert.Nil(t, sol)
+	sol, err = solver.Solve(context.Background(), solver.Ladder(milp.New(liar, nil), milp.New(reference.New(), nil)), p, exactly())
+	require.NoError(t, err, "the next rung answers")
+	require.Len(t, sol.Fallback, 1)
+	assert.Equal(t, "milp+scripted", sol.Fallback[0].Engine)
+	assert.Equal(t, "milp+reference", sol.Engine)
 }
 
 // TestIncumbentsSurvive: what a backend told of before it hung is the plan, and the cycle ends in time for the next rung.

@@ -140,7 +140,7 @@ func one(ctx context.Context, spec *Spec, path, engine string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what stays is in the temporary folder
 	file := filepath.Join(dir, "plans.jsonl")
 	cmd := exec.CommandContext(ctx, spec.Program, "solve", "--problem", path, "--engine", engine, "--time", spec.At[len(spec.At)-1].String(),
 		"--threads", fmt.Sprint(spec.Threads), "--splits", spec.Splits, "--gap", fmt.Sprint(spec.Gap), "--plans", file, "--json")
