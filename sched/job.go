@@ -122,7 +122,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 var eventNames = [...]string{
 	NodeUp: "node-up", NodeDown: "node-down", Submitted: "submitted", Started: "started",
 	StartFailed: "start-failed", Preempted: "preempted", Finished: "finished", Withdrawn: "withdrawn",
-	PreemptFailed: "preempt-failed",
+	PreemptFailed: "preempt-failed", Stopping: "stopping",
 }
 
 // String names the event as logs give it.

@@ -753,7 +753,7 @@ func TestTexts(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		assert.Equal(t, k, back)
 	}
-	for k := sched.NodeUp; k <= sched.PreemptFailed; k++ {
+	for k := sched.NodeUp; k <= sched.Stopping; k++ {
 		text, err := k.MarshalText()
 		require.NoError(t, err)
 		assert.False(t, strings.Contains(string(text), "("), "%s", text)
@@ -765,7 +765,7 @@ func TestTexts(t *testing.T) {
 		_, err := k.MarshalText()
 		assert.Error(t, err)
 	}
-	for _, k := range []sched.EventKind{0, sched.PreemptFailed + 1} {
+	for _, k := range []sched.EventKind{0, sched.Stopping + 1} {
 		_, err := k.MarshalText()
 		assert.Error(t, err)
 	}

@@ -248,6 +248,11 @@ const (
 	// PreemptFailed returns the job named Event.ID, which was to be preempted but could not be
 	// stopped, to the running ones: it goes on where it was.
 	PreemptFailed
+	// Stopping tells that the job named Event.ID is being stopped, by whomever: its user, a node that is drained, or the loop
+	// itself, which knows. It is neither pending nor running from then on and holds what it holds, on Event.Nodes if
+	// there are any, until Preempted, Withdrawn, Finished or PreemptFailed. A host that is started again tells
+	// it of jobs it finds so.
+	Stopping
 )
 
 // Event is something that happened in the cluster.

@@ -128,6 +128,8 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 		return nil, s.comeBack(j, e, now)
 	case PreemptFailed:
 		return nil, s.goOn(j, e)
+	case Stopping:
+		return nil, s.beginStop(j, e, now)
 	case Finished, Withdrawn:
 		s.leave(j)
 		s.forget(j)
@@ -311,6 +313,30 @@ func (s *state) release(now time.Time) {
 		s.enterPending(j)
 		return true
 	})
+}
+
+// beginStop takes a job that others stop out of what policies are shown; what it holds stays held.
+func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
+	nodes, since := j.nodes, j.started
+	if len(e.Nodes) > 0 {
+		nodes = e.Nodes
+	}
+	switch {
+	case j.phase == stopping && slices.Equal(nodes, j.nodes):
+		return nil
+	case len(nodes) == 0:
+		return bad(e, "on no nodes")
+	case j.phase == pending, j.phase == delayed:
+		if since = wall(e.Time); e.Time.IsZero() {
+			since = now
+		}
+	}
+	s.leave(j)
+	j.move(since, nodes)
+	j.phase, j.slowed = stopping, s.set.Slowed(j.job, nodes)
+	s.stopping = append(s.stopping, j)
+	s.hold(j, -1)
+	return nil
 }
 
 // goOn returns a job that could not be stopped to the running ones.
