@@ -1,0 +1,372 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// ErrOptions is the sentinel of options out of range.
+var ErrOptions = errors.New("adapters: invalid option")
+
+// Options are what [New] needs beside a driver. The zero value is an instance that is alone, by the system's clock.
+type Options struct {
+	// Epoch is the leader's, of its lease; it stands in every action.
+	Epoch uint64
+	// Now is the clock by which starts time out and jobs whose start has failed are delayed: the clock of the loop. Nil is the system's.
+	Now func() time.Time
+	// Resync is how often the driver is asked for all there is, whatever it has told; default 10 min. A watch
+	// that loses an event without a word is found out by then.
+	Resync time.Duration
+	// StartTimeout is how long a gang may take from its start until all of it runs, and a start may wait for what it replaces;
+	// default 10 min. Then it is stopped.
+	StartTimeout time.Duration
+	// Answer is how long what a call has brought about may take to be observed before the driver is asked for all there is, default
+	// 10 s, and StopRetry how long a job may take to stop until it is told again, default 1 min.
+	Answer, StopRetry time.Duration
+	// Backoff is how long a job waits after its first start that failed; each failure that follows doubles it up to BackoffMax. Defaults
+	// 1 s and 5 min.
+	Backoff, BackoffMax time.Duration
+	// LearntUntil is when the last job ended that the predictor has learnt from; see [HistoryFile]. Jobs that had ended
+	// by then and are still told of are not told to the loop.
+	LearntUntil time.Time
+	// Notes is how many notes are written in one cycle, default 100; negative for none.
+	Notes int
+}
+
+func (o *Options) withDefaults() error {
+	for _, d := range []struct {
+		name     string
+		value    *time.Duration
+		standard time.Duration
+	}{
+		{"Resync", &o.Resync, 10 * time.Minute}, {"StartTimeout", &o.StartTimeout, 10 * time.Minute},
+		{"Answer", &o.Answer, 10 * time.Second}, {"StopRetry", &o.StopRetry, time.Minute},
+		{"Backoff", &o.Backoff, time.Second}, {"BackoffMax", &o.BackoffMax, 5 * time.Minute},
+	} {
+		if *d.value < 0 {
+			return fmt.Errorf("%w: %s of %v", ErrOptions, d.name, *d.value)
+		}
+		if *d.value == 0 {
+			*d.value = d.standard
+		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Notes == 0 {
+		o.Notes = 100
+	}
+	return nil
+}
+
+// Cluster is a [sched.Cluster] made of a [Driver]. Like a loop it is for one goroutine at a time. It does nothing but when the
+// loop calls it.
+type Cluster struct {
+	driver  Driver
+	explain Explainer // nil where the driver is none
+	opt     Options
+
+	jobs   map[string]*tracked // by id
+	order  []*tracked          // as they came; some may be gone
+	nodes  map[string]*node
+	names  []string // of nodes, as they came; some may be gone
+	graves map[string]struct{}
+	events []sched.Event // to be told
+	open   []*tracked    // that need a look in every cycle
+	queue  []*tracked    // whose starts wait for others to stop
+	used   map[string]sched.Resources
+
+	version uint64 // of the last view
+	floor   uint64 // the version of the last full view
+	round   uint64 // of full views
+	calls   uint64 // actions so far
+	fullAt  uint64 // calls when the last full view was asked for
+	listed  time.Time
+	relist  bool
+	ever    bool
+	notes   int
+	fenced  error
+	until   time.Time
+}
+
+// node is a node as last told.
+type node struct {
+	Node
+	round uint64
+}
+
+// tracked is a job: what the cluster tells of it, and what the loop was told.
+type tracked struct {
+	job   Job
+	is    phase
+	cause Cause // of a job that is broken
+	round uint64
+
+	told     told
+	revision uint64
+	since    time.Time
+	nodes    []sched.NodeTasks
+
+	asked *asked // a start that is not observed yet
+	stop  *order // the last order to stop this attempt
+	seen  bool   // tasks of the attempt were observed
+	ran   bool   // and all of them ran
+	begun time.Time
+	fails int
+	err   error // why this attempt came to nothing
+	say   error // why the last start failed, where the user was not told yet
+
+	listed bool // in open
+	gone   bool
+	noted  string
+}
+
+// told is what the loop holds for true.
+type told uint8
+
+const (
+	untold told = iota
+	toldPending
+	toldRunning // or starting
+	toldStopping
+	toldOver // and has forgotten
+)
+
+// outcome is what is known of a call.
+type outcome uint8
+
+const (
+	queued outcome = iota // not made yet
+	accepted
+	unknown
+	refused
+)
+
+// asked is a start.
+type asked struct {
+	is       outcome
+	decision sched.Decision
+	attempt  int // of the job when it was asked for
+	at       uint64
+	when     time.Time
+}
+
+// order is a stop.
+type order struct {
+	is    outcome
+	cause Cause
+	at    uint64
+	when  time.Time
+	err   error
+}
+
+// New makes a cluster for a loop of a driver. Every instance starts from nothing: its first Events tell all there is.
+func New(driver Driver, options Options) (*Cluster, error) {
+	if driver == nil {
+		return nil, fmt.Errorf("%w: nil driver", ErrOptions)
+	}
+	if err := options.withDefaults(); err != nil {
+		return nil, err
+	}
+	explain, _ := driver.(Explainer)
+	return &Cluster{
+		driver: driver, explain: explain, opt: options, until: options.LearntUntil,
+		jobs: make(map[string]*tracked), nodes: make(map[string]*node), graves: make(map[string]struct{}),
+	}, nil
+}
+
+var _ sched.Cluster = (*Cluster)(nil)
+
+// LearntUntil is when the last job ended of which the loop was told that it has finished: what goes into [HistoryFile.Save].
+func (c *Cluster) LearntUntil() time.Time { return c.until }
+
+// Events observes the cluster and tells what the loop does not know. It also sees to what is under way: it stops gangs that cannot
+// be whole any more and makes the starts whose room has become free. Its errors are the driver's; after one that wraps [ErrFenced]
+// there is nothing but that error.
+func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
+	if c.fenced != nil {
+		return nil, c.fenced
+	}
+	now := c.opt.Now()
+	c.notes = c.opt.Notes
+	all := c.relist || !c.ever || now.Sub(c.listed) >= c.opt.Resync
+	at := c.calls
+	view, err := c.driver.Observe(ctx, all)
+	switch {
+	case err != nil:
+		if errors.Is(err, ErrFenced) {
+			c.fenced = err
+		}
+		return c.drain(), fmt.Errorf("adapters: observe: %w", err)
+	case all && !view.Full:
+		return c.drain(), fmt.Errorf("adapters: observe: the driver was asked for all there is and told only changes")
+	case view.Full:
+		c.ever, c.listed, c.fullAt, c.relist = true, now, at, false
+	}
+	c.takeIn(view)
+	c.settle(ctx, now)
+	if c.fenced != nil {
+		return c.drain(), c.fenced
+	}
+	return c.drain(), nil
+}
+
+// drain hands over the events. The slice is the loop's until its next call.
+func (c *Cluster) drain() []sched.Event {
+	out := c.events
+	c.events = nil
+	return out
+}
+
+func (c *Cluster) tell(e sched.Event) { c.events = append(c.events, e) }
+
+// conclusive tells whether all there is was asked for after that call, and so shows what became of it.
+func (c *Cluster) conclusive(at uint64) bool { return c.ever && c.fullAt >= at }
+
+// Apply stops what the plan preempts and asks for what it starts. Starts in the place of jobs that have not stopped yet are made
+// by later Events. It fails only where another instance leads, with [ErrFenced].
+func (c *Cluster) Apply(ctx context.Context, plan *sched.Plan) error {
+	if c.fenced != nil {
+		return c.fenced
+	}
+	now := c.opt.Now()
+	for i := range plan.Decisions {
+		if d := &plan.Decisions[i]; d.Kind == sched.Preempt {
+			c.preempt(ctx, d, now)
+		}
+	}
+	for i := range plan.Decisions {
+		if d := &plan.Decisions[i]; d.Kind == sched.Start {
+			c.begin(d, now)
+		}
+	}
+	c.runQueue(ctx, now)
+	c.explainPlan(ctx, plan)
+	return nil
+}
+
+func (c *Cluster) preempt(ctx context.Context, d *sched.Decision, now time.Time) {
+	t := c.jobs[d.Job]
+	if t == nil || t.told != toldRunning {
+		c.tell(sched.Event{Kind: sched.PreemptFailed, ID: d.Job, Time: now, Err: ErrStale})
+		return
+	}
+	if t.asked != nil && t.asked.is == queued { // the cluster knows nothing of it yet
+		t.asked, t.told = nil, toldPending
+		c.tell(sched.Event{Kind: sched.Preempted, ID: d.Job, Time: now})
+		return
+	}
+	t.told = toldStopping
+	c.halt(ctx, t, CausePreempted, d.Reason, now)
+	c.watch(t)
+}
+
+// halt orders the job to be stopped and tells whether that was accepted.
+func (c *Cluster) halt(ctx context.Context, t *tracked, cause Cause, why sched.Reason, now time.Time) bool {
+	c.calls++
+	o := &order{cause: cause, at: c.calls, when: now}
+	if t.stop != nil && cause != CausePreempted {
+		o.cause = t.stop.cause // why it was stopped first
+	}
+	t.stop = o
+	if c.fenced != nil {
+		o.is, o.err = refused, c.fenced
+		return false
+	}
+	job := t.job
+	o.err = c.driver.Stop(ctx, &Stop{Job: &job, State: c.version, Epoch: c.opt.Epoch, Cause: cause, Reason: why})
+	o.is = c.judge(o.err)
+	return o.is == accepted
+}
+
+// judge says what is known after a call, and asks for all there is where that is needed to know more.
+func (c *Cluster) judge(err error) outcome {
+	switch {
+	case err == nil:
+		return accepted
+	case errors.Is(err, ErrFenced):
+		c.fenced = err
+		return refused
+	case errors.Is(err, ErrStale):
+		c.relist = true
+		return refused
+	case errors.Is(err, ErrRefused):
+		return refused
+	}
+	c.relist = true
+	return unknown
+}
+
+// begin notes a start, which is made when there is room.
+func (c *Cluster) begin(d *sched.Decision, now time.Time) {
+	t := c.jobs[d.Job]
+	if t == nil || t.told != toldPending || t.is != waiting {
+		c.tell(sched.Event{Kind: sched.StartFailed, ID: d.Job, Time: now, Err: ErrStale})
+		return
+	}
+	t.told, t.stop, t.seen, t.ran, t.begun = toldRunning, nil, false, false, now
+	t.since, t.nodes, t.err = time.Time{}, d.Nodes, nil
+	t.asked = &asked{decision: *d, attempt: t.job.Attempt, when: now}
+	c.queue = append(c.queue, t)
+	c.watch(t)
+}
+
+// send asks for a start.
+func (c *Cluster) send(ctx context.Context, t *tracked, now time.Time) {
+	a := t.asked
+	c.calls++
+	a.at, a.when = c.calls, now
+	job := t.job
+	err := c.fenced
+	if err == nil {
+		d := &a.decision
+		err = c.driver.Start(ctx, &Start{Job: &job, Nodes: d.Nodes, State: c.version, Epoch: c.opt.Epoch, Reason: d.Reason})
+	}
+	if a.is = c.judge(err); a.is == refused {
+		c.comeBack(t, now, err, errors.Is(err, ErrRefused))
+	}
+}
+
+// comeBack tells that the job is pending again: because its start failed, or because it was stopped. A start that was
+// really asked for and failed is punished: the job waits before it is tried again, longer every time.
+func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
+	e := sched.Event{Kind: sched.StartFailed, ID: t.job.Spec.ID, Time: now, Err: err}
+	if t.ran || t.stop != nil && t.stop.cause == CausePreempted {
+		e.Kind, e.Err = sched.Preempted, nil
+	}
+	if punish {
+		if t.ran && now.Sub(t.since) > c.opt.BackoffMax {
+			t.fails = 0
+		}
+		e.NotBefore = now.Add(c.backoff(t.fails))
+		t.fails++
+	}
+	t.err, t.say = nil, err
+	c.tell(e)
+	c.watch(t)
+	t.told, t.asked, t.stop, t.seen, t.ran = toldPending, nil, nil, false, false
+	t.since, t.nodes, t.begun = time.Time{}, nil, time.Time{}
+}
+
+func (c *Cluster) backoff(fails int) time.Duration {
+	d := c.opt.Backoff
+	for range min(fails, 62) {
+		if d >= c.opt.BackoffMax/2 {
+			return c.opt.BackoffMax
+		}
+		d *= 2
+	}
+	return min(d, c.opt.BackoffMax)
+}
+
+// watch has the job looked at in every cycle.
+func (c *Cluster) watch(t *tracked) {
+	if !t.listed {
+		t.listed = true
+		c.open = append(c.open, t)
+	}
+}

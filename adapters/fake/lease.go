@@ -1,0 +1,65 @@
+package fake
+
+import (
+	"context"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// LeaseFor is how long a fake cluster grants its lease.
+const LeaseFor = 15 * time.Second
+
+type lease struct {
+	holder *Lease
+	epoch  uint64
+	until  time.Time
+}
+
+// Lease is one instance's way to the cluster's only lease: an [adapters.Lease].
+type Lease struct{ c *Cluster }
+
+var _ adapters.Lease = (*Lease)(nil)
+
+// Lease gives another instance its way to the lease.
+func (c *Cluster) Lease() *Lease { return &Lease{c} }
+
+// Acquire takes the lease if it is free or has run out.
+func (l *Lease) Acquire(context.Context) (adapters.Term, error) {
+	held := &l.c.lease
+	switch {
+	case l.c.down:
+		return adapters.Term{}, adapters.ErrUnavailable
+	case held.holder != nil && held.holder != l && l.c.Now().Before(held.until):
+		return adapters.Term{}, adapters.ErrHeld
+	}
+	held.epoch++
+	held.holder, held.until = l, l.c.Now().Add(LeaseFor)
+	l.c.epoch = max(l.c.epoch, held.epoch)
+	return adapters.Term{Epoch: held.epoch, For: LeaseFor}, nil
+}
+
+// Renew holds on to it.
+func (l *Lease) Renew(_ context.Context, t adapters.Term) (adapters.Term, error) {
+	held := &l.c.lease
+	switch {
+	case l.c.down:
+		return t, adapters.ErrUnavailable
+	case held.holder != l || held.epoch != t.Epoch:
+		return t, adapters.ErrFenced
+	}
+	held.until = l.c.Now().Add(LeaseFor)
+	return t, nil
+}
+
+// Release gives it back.
+func (l *Lease) Release(_ context.Context, t adapters.Term) error {
+	held := &l.c.lease
+	switch {
+	case l.c.down:
+		return adapters.ErrUnavailable
+	case held.holder == l && held.epoch == t.Epoch:
+		held.holder = nil
+	}
+	return nil
+}

@@ -1,0 +1,418 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// takeIn notes what the cluster tells.
+func (c *Cluster) takeIn(v *View) {
+	c.version = max(c.version, v.Version)
+	if v.Full {
+		c.round++
+	}
+	for i := range v.Nodes {
+		c.takeNode(&v.Nodes[i], v.Full)
+	}
+	for i := range v.Jobs {
+		if v.Jobs[i].Spec != nil {
+			c.takeJob(&v.Jobs[i], v.Full)
+		}
+	}
+	if v.Full {
+		c.bury(v)
+	}
+}
+
+// bury removes what a full view does not tell of.
+func (c *Cluster) bury(v *View) {
+	for _, name := range c.names {
+		if n := c.nodes[name]; n.round != c.round && !n.Gone {
+			n.Gone = true
+			c.tell(sched.Event{Kind: sched.NodeDown, Node: &sched.Node{Name: name}})
+		}
+	}
+	c.names = slices.DeleteFunc(c.names, func(name string) bool {
+		gone := c.nodes[name].round != c.round
+		if gone {
+			delete(c.nodes, name)
+		}
+		return gone
+	})
+	for _, t := range c.order {
+		if !t.gone && t.round != c.round {
+			c.leave(t)
+		}
+	}
+	c.order = slices.DeleteFunc(c.order, func(t *tracked) bool { return t.gone })
+	clear(c.graves)
+	c.floor = v.Version
+}
+
+// takeNode tells the loop of a node that has changed.
+func (c *Cluster) takeNode(now *Node, full bool) {
+	n := c.nodes[now.Name]
+	switch {
+	case n == nil && now.Gone, n == nil && !full && c.buried(now.Version):
+		return
+	case n == nil:
+		n = &node{Node: Node{Node: sched.Node{Name: now.Name}, Gone: true}}
+		c.nodes[now.Name] = n
+		c.names = append(c.names, now.Name)
+	}
+	n.round = c.round
+	if now.Version != 0 && now.Version < n.Version {
+		return
+	}
+	before := n.Node
+	n.Node = *now
+	switch {
+	case now.Gone && !before.Gone:
+		c.tell(sched.Event{Kind: sched.NodeDown, Node: &sched.Node{Name: now.Name}})
+	case !now.Gone && (before.Gone || !before.same(now)):
+		c.tell(sched.Event{Kind: sched.NodeUp, Node: &sched.Node{Name: now.Name, Labels: now.Labels, Capacity: now.room()}})
+	}
+}
+
+// buried tells whether an object that is not known is one that a later view did not show any more.
+func (c *Cluster) buried(version uint64) bool { return version != 0 && version <= c.floor }
+
+// same tells whether nothing has changed that the loop is told.
+func (n *Node) same(o *Node) bool {
+	return n.Cordoned == o.Cordoned && maps.Equal(n.Labels, o.Labels) && (n.Capacity == nil) == (o.Capacity == nil) &&
+		maps.Equal(n.Capacity, o.Capacity) && maps.Equal(n.Foreign, o.Foreign)
+}
+
+func (c *Cluster) takeJob(now *Job, full bool) {
+	id := now.Spec.ID
+	t := c.jobs[id]
+	if t != nil && t.job.UID != now.UID {
+		if now.Gone || now.Version != 0 && now.Version < t.job.Version {
+			return // of one that was withdrawn before this one came
+		}
+		c.leave(t)
+		t = nil
+	}
+	if t == nil {
+		_, buried := c.graves[now.UID]
+		if buried || now.Gone || !full && c.buried(now.Version) {
+			if now.Gone && !full {
+				c.graves[now.UID] = struct{}{}
+			}
+			return
+		}
+		t = &tracked{}
+		c.jobs[id] = t
+		c.order = append(c.order, t)
+	}
+	t.round = c.round
+	if now.Version != 0 && now.Version < t.job.Version {
+		return
+	}
+	t.job = *now
+	if now.Gone {
+		c.leave(t)
+		return
+	}
+	t.is, t.cause = t.job.phase()
+	c.watch(t)
+}
+
+// leave forgets a job that is no more.
+func (c *Cluster) leave(t *tracked) {
+	if t.told != untold && t.told != toldOver {
+		c.tell(sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: c.opt.Now()})
+	}
+	t.gone, t.asked, t.told = true, nil, toldOver
+	c.graves[t.job.UID] = struct{}{}
+	delete(c.jobs, t.job.Spec.ID)
+}
+
+// settle brings what the loop was told in line with what is, for all jobs that have changed or have something under way.
+func (c *Cluster) settle(ctx context.Context, now time.Time) {
+	for i := 0; i < len(c.open); i++ {
+		if t := c.open[i]; !t.gone && c.fenced == nil {
+			c.sync(ctx, t, now)
+		}
+	}
+	c.runQueue(ctx, now)
+	c.open = slices.DeleteFunc(c.open, func(t *tracked) bool {
+		keep := !t.gone && t.underWay()
+		t.listed = keep
+		return !keep
+	})
+}
+
+// underWay tells whether time alone can call for something to be done.
+func (t *tracked) underWay() bool {
+	return t.asked != nil || t.stop != nil || t.told == toldStopping || t.is == starting || t.is == broken || t.is == stopping ||
+		t.say != nil || t.job.Problem != nil && t.noted != t.job.Problem.Error()
+}
+
+func (c *Cluster) sync(ctx context.Context, t *tracked, now time.Time) {
+	if t.is != waiting && t.is != over {
+		t.seen = true
+		t.ran = t.ran || !t.job.started().IsZero() && len(t.job.Tasks) == t.job.Spec.Tasks
+		t.asked = nil // whoever started it
+		if t.begun.IsZero() {
+			t.begun = now
+		}
+	}
+	switch t.is {
+	case waiting:
+		c.syncWaiting(ctx, t, now)
+	case starting, running:
+		c.syncActive(ctx, t, now)
+	case broken:
+		c.syncStopping(t, now)
+		if c.orderDue(t, now) {
+			c.halt(ctx, t, t.cause, sched.Reason{}, now)
+		}
+	case stopping:
+		c.syncStopping(t, now)
+	case finished, over:
+		c.syncOver(t, now)
+	}
+	if p := t.job.Problem; p != nil {
+		c.note(ctx, t, p.Error(), &Note{Err: p})
+	} else if t.say != nil && t.told == toldPending && c.note(ctx, t, t.say.Error(), &Note{Err: t.say}) {
+		t.say = nil
+	}
+}
+
+// orderDue tells whether a job that must stop has to be told, or told again.
+func (c *Cluster) orderDue(t *tracked, now time.Time) bool {
+	switch {
+	case t.stop == nil:
+		return true
+	case t.stop.is == accepted:
+		return now.Sub(t.stop.when) >= c.opt.StopRetry
+	}
+	return c.conclusive(t.stop.at) || errors.Is(t.stop.err, ErrRefused) && now.Sub(t.stop.when) >= c.opt.StopRetry
+}
+
+// syncWaiting is of a job without tasks.
+func (c *Cluster) syncWaiting(ctx context.Context, t *tracked, now time.Time) {
+	if (t.told == toldRunning || t.told == toldStopping) && !t.seen && !c.settled(ctx, t, now) {
+		return
+	}
+	switch t.told {
+	case untold, toldOver:
+		c.submit(t)
+	case toldPending:
+		if t.job.Problem != nil || t.revision != t.job.Revision {
+			c.tell(sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now, Err: t.job.Problem})
+			c.submit(t)
+		}
+	case toldRunning, toldStopping:
+		var cause Cause
+		if t.stop != nil {
+			cause = t.stop.cause
+		}
+		asked := t.asked != nil // for, accepted, and vanished
+		punish := asked || cause == CauseShort || cause == CauseTimeout || cause == CauseFailed
+		err := t.err
+		if err == nil {
+			err = t.job.why(cause)
+		}
+		if cause == CausePreempted || cause == CauseUnknown || cause == "" && t.ran {
+			punish, err = false, nil
+		}
+		c.comeBack(t, now, err, punish)
+	}
+}
+
+// settled tells whether it is known what became of a start that was asked for and of which nothing was seen.
+func (c *Cluster) settled(ctx context.Context, t *tracked, now time.Time) bool {
+	a := t.asked
+	if a == nil {
+		return true
+	}
+	if a.is == queued {
+		return false
+	}
+	if t.job.Attempt > a.attempt {
+		return true // it came and went
+	}
+	last := a.at
+	if t.stop != nil {
+		last = max(last, t.stop.at)
+	}
+	if !c.conclusive(last) {
+		if a.is == unknown || t.stop != nil || now.Sub(a.when) >= c.opt.Answer {
+			c.relist = true
+		}
+		return false
+	}
+	if a.is == unknown && (t.stop == nil || t.stop.is != accepted) {
+		if !c.halt(ctx, t, CauseUnknown, sched.Reason{}, now) {
+			return false
+		}
+		t.asked = nil
+	}
+	return true
+}
+
+// syncActive is of a job that starts or runs.
+func (c *Cluster) syncActive(ctx context.Context, t *tracked, now time.Time) {
+	switch t.told {
+	case untold, toldPending, toldOver:
+		if !c.known(t) {
+			return
+		}
+		c.started(t, now)
+	case toldRunning:
+		c.started(t, now)
+	case toldStopping:
+		c.stillRuns(ctx, t, now)
+	}
+	if t.is == running {
+		t.err, t.say = nil, nil
+	}
+	if t.is == starting && t.told == toldRunning && now.Sub(t.begun) >= c.opt.StartTimeout {
+		t.err = t.job.why(CauseTimeout)
+		c.halt(ctx, t, CauseTimeout, sched.Reason{}, now)
+		c.stopping(t, now)
+	}
+}
+
+// stillRuns is of a job that was to stop and shows no sign of it.
+func (c *Cluster) stillRuns(ctx context.Context, t *tracked, now time.Time) {
+	switch o := t.stop; {
+	case o != nil && o.is == accepted:
+		if now.Sub(o.when) >= c.opt.StopRetry {
+			c.halt(ctx, t, o.cause, sched.Reason{}, now)
+		}
+		return
+	case o != nil && !c.conclusive(o.at) && !errors.Is(o.err, ErrRefused):
+		c.relist = true
+		return
+	}
+	e := sched.Event{Kind: sched.PreemptFailed, ID: t.job.Spec.ID, Time: now}
+	if t.stop != nil {
+		e.Err = t.stop.err
+	}
+	c.tell(e)
+	t.told, t.stop = toldRunning, nil
+	c.started(t, now)
+}
+
+// syncStopping is of a job that is being stopped, or must be.
+func (c *Cluster) syncStopping(t *tracked, now time.Time) {
+	if t.is == broken && t.err == nil && (t.cause == CauseFailed || t.cause == CauseShort) {
+		t.err = t.job.why(t.cause)
+	}
+	nodes := t.job.nodes(true)
+	switch {
+	case t.told == toldStopping:
+	case t.told == untold, t.told == toldOver:
+		if len(nodes) > 0 && c.known(t) {
+			c.stopping(t, now)
+		}
+	case len(nodes) == 0 && t.told == toldPending:
+		c.tell(sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now})
+		t.told = untold // until its remains are cleared away
+	default:
+		c.stopping(t, now)
+	}
+}
+
+// stopping tells that the job is being stopped.
+func (c *Cluster) stopping(t *tracked, now time.Time) {
+	e := sched.Event{Kind: sched.Stopping, ID: t.job.Spec.ID, Time: t.job.started(), Nodes: t.job.nodes(true)}
+	if e.Time.IsZero() {
+		e.Time = now
+	}
+	c.tell(e)
+	t.told = toldStopping
+}
+
+// syncOver is of a job that has finished or will not be started any more.
+func (c *Cluster) syncOver(t *tracked, now time.Time) {
+	defer func() { t.asked, t.stop, t.told = nil, nil, toldOver }()
+	if t.is == over {
+		if t.told != untold && t.told != toldOver {
+			c.tell(sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now, Err: t.job.Err})
+		}
+		return
+	}
+	ended := t.job.ended()
+	switch t.told {
+	case toldOver:
+		return
+	case untold:
+		if !ended.After(c.opt.LearntUntil) || !c.known(t) {
+			return
+		}
+	}
+	if t.told != toldStopping {
+		c.started(t, now)
+	}
+	c.tell(sched.Event{Kind: sched.Finished, ID: t.job.Spec.ID, Time: ended, Runtime: t.job.ran()})
+	if ended.After(c.until) {
+		c.until = ended
+	}
+}
+
+// submit tells the loop of a job that waits, if it makes sense.
+func (c *Cluster) submit(t *tracked) {
+	t.told = untold
+	if t.job.Problem == nil {
+		t.job.Problem = t.job.Spec.Validate()
+	}
+	if t.job.Problem == nil {
+		c.known(t)
+	}
+}
+
+// known tells the loop of a job, if it was not told before and the job can be described.
+func (c *Cluster) known(t *tracked) bool {
+	if t.told == toldPending || t.told == toldRunning || t.told == toldStopping {
+		return true
+	}
+	if t.job.Spec.Validate() != nil {
+		return false
+	}
+	c.tell(sched.Event{Kind: sched.Submitted, Time: t.job.Spec.Submitted, ID: t.job.Spec.ID, Job: t.job.Spec})
+	t.told, t.revision = toldPending, t.job.Revision
+	return true
+}
+
+// started tells where the job runs and since when, where the loop was told otherwise. While not all tasks run, it counts from when
+// they were first seen.
+func (c *Cluster) started(t *tracked, now time.Time) {
+	since := t.job.started()
+	if since.IsZero() || t.is == starting {
+		if since = t.begun; since.IsZero() {
+			since = now
+		}
+	}
+	nodes := t.job.nodes(false)
+	if len(t.job.Tasks) < t.job.Spec.Tasks && t.told == toldRunning {
+		return // it is not all there yet; the loop knows the plan
+	}
+	same := sameNodes(nodes, t.nodes)
+	if t.told == toldRunning && same && (t.is == starting || since.Equal(t.since)) {
+		return
+	}
+	c.tell(sched.Event{Kind: sched.Started, ID: t.job.Spec.ID, Time: since, Nodes: nodes})
+	t.told, t.since, t.nodes = toldRunning, since, nodes
+}
+
+// sameNodes tells whether both hold as many tasks on each node, in whatever order they are listed.
+func sameNodes(a, b []sched.NodeTasks) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if slices.Equal(a, b) {
+		return true
+	}
+	by := func(x, y sched.NodeTasks) int { return strings.Compare(x.Node, y.Node) }
+	return slices.Equal(slices.SortedFunc(slices.Values(a), by), slices.SortedFunc(slices.Values(b), by))
+}

@@ -1,0 +1,153 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// errNoRoom is why a start fails whose room did not become free.
+var errNoRoom = errors.New("adapters: the room it was to have is taken")
+
+// runQueue makes the starts that have room, in order. Others wait while jobs are stopping on their nodes.
+func (c *Cluster) runQueue(ctx context.Context, now time.Time) {
+	if len(c.queue) == 0 {
+		return
+	}
+	stops := c.stoppingOn()
+	c.used = nil
+	c.queue = slices.DeleteFunc(c.queue, func(t *tracked) bool {
+		if t.gone || t.asked == nil || t.asked.is != queued {
+			return true
+		}
+		awaits := slices.ContainsFunc(t.asked.decision.Nodes, func(n sched.NodeTasks) bool { return stops[n.Node] })
+		fits := c.fits(t)
+		switch {
+		case fits:
+			c.send(ctx, t, now)
+			c.occupy(t.asked, t.job.Spec)
+			return true
+		case awaits && now.Sub(t.begun) < c.opt.StartTimeout:
+			return false
+		}
+		c.comeBack(t, now, fmt.Errorf("%w: job %q", errNoRoom, t.job.Spec.ID), false)
+		return true
+	})
+	c.used = nil
+}
+
+// stoppingOn are the nodes on which jobs are being stopped.
+func (c *Cluster) stoppingOn() map[string]bool {
+	var out map[string]bool
+	for _, t := range c.open {
+		if t.gone || t.told != toldStopping && t.is != stopping && t.is != broken {
+			continue
+		}
+		for i := range t.job.Tasks {
+			if k := &t.job.Tasks[i]; k.State.Holds() {
+				if out == nil {
+					out = make(map[string]bool)
+				}
+				out[k.Node] = true
+			}
+		}
+		if t.asked != nil && t.asked.is != queued {
+			for _, n := range t.asked.decision.Nodes {
+				if out == nil {
+					out = make(map[string]bool)
+				}
+				out[n.Node] = true
+			}
+		}
+	}
+	return out
+}
+
+// fits tells whether the nodes have room for the start, with all that is known to hold some, or may do so.
+func (c *Cluster) fits(t *tracked) bool {
+	demand := t.job.Spec.DemandOrNode()
+	for _, nt := range t.asked.decision.Nodes {
+		n := c.nodes[nt.Node]
+		if n == nil || n.Gone || n.Cordoned {
+			return false
+		}
+		capacity := n.room()
+		for r, d := range demand {
+			if d <= 0 {
+				continue
+			}
+			left := capacity[r] - c.usage()[nt.Node][r] - float64(d*float64(nt.Tasks))
+			if sched.Overcommits(left, capacity[r]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// usage is what our jobs hold by node, counted once for a queue.
+func (c *Cluster) usage() map[string]sched.Resources {
+	if c.used != nil {
+		return c.used
+	}
+	c.used = make(map[string]sched.Resources)
+	for _, t := range c.order {
+		if t.gone {
+			continue
+		}
+		demand := t.job.Spec.DemandOrNode()
+		for i := range t.job.Tasks {
+			if k := &t.job.Tasks[i]; k.State.Holds() {
+				c.use(k.Node, demand, 1)
+			}
+		}
+		c.occupy(t.asked, t.job.Spec)
+	}
+	return c.used
+}
+
+// occupy counts a start that was asked for and is not observed yet.
+func (c *Cluster) occupy(a *asked, job *sched.Job) {
+	if a == nil || a.is == queued || c.used == nil {
+		return
+	}
+	for _, nt := range a.decision.Nodes {
+		c.use(nt.Node, job.DemandOrNode(), float64(nt.Tasks))
+	}
+}
+
+func (c *Cluster) use(node string, demand sched.Resources, tasks float64) {
+	row := c.used[node]
+	if row == nil {
+		row = make(sched.Resources, len(demand))
+		c.used[node] = row
+	}
+	for r, d := range demand {
+		row[r] += float64(d * tasks)
+	}
+}
+
+// room is what the node offers to our jobs: nothing while it is cordoned, and less by what others hold.
+func (n *Node) room() sched.Resources {
+	if !n.Cordoned && len(n.Foreign) == 0 {
+		if n.Capacity == nil {
+			return sched.Resources{sched.WholeNode: 1}
+		}
+		return n.Capacity
+	}
+	out := sched.Resources{sched.WholeNode: 1}
+	if n.Capacity != nil {
+		out = maps.Clone(n.Capacity)
+	}
+	for r := range out {
+		if out[r] = max(0, out[r]-n.Foreign[r]); n.Cordoned {
+			out[r] = 0
+		}
+	}
+	return out
+}
