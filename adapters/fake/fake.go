@@ -68,6 +68,8 @@ type Job struct {
 	Runtime time.Duration
 	// BadStarts is how many of its starts fail, and BadRuns how many of its runs after that, each halfway.
 	BadStarts, BadRuns int
+	// Hangs is how many of its first starts have a task that comes up neither well nor badly.
+	Hangs int
 	// SlowStop is how long its tasks take to stop, if longer than StopDelay.
 	SlowStop time.Duration
 	// Problem is what is wrong with its hints.

@@ -126,6 +126,8 @@ func (c *Cluster) run(j *job, t *task, err error) {
 		return
 	case err == nil && !t.record.Ended.IsZero():
 		return // its node is dead, and the servers do not know yet
+	case err == nil && t.record.Task == 0 && j.Hangs >= t.record.Attempt:
+		return
 	case err != nil:
 		c.end(t, adapters.Failed, err)
 		c.jobChanged(j)

@@ -1,0 +1,259 @@
+package adaptertest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+func lifeCases() []testCase {
+	return []testCase{
+		{name: "a job starts where it was planned and its end is observed", run: plannedStart},
+		{name: "jobs wait for room", run: queueing},
+		{name: "a preempted job is stopped and runs again", needs: []Ability{Preemption}, run: preemption},
+		{name: "room is not free before its job has stopped", needs: []Ability{Preemption, SlowStop}, run: slowStop},
+		{name: "a wide gang", run: wideGang, shape: Shape{Nodes: 4, Slots: 250}},
+	}
+}
+
+// placedOn are the nodes of an attempt, as the records have them.
+func placedOn(records []Record, attempt int) map[string]int {
+	on := map[string]int{}
+	for _, r := range records {
+		if r.Attempt == attempt {
+			on[r.Node]++
+		}
+	}
+	return on
+}
+
+func planned(nodes []sched.NodeTasks) map[string]int {
+	on := map[string]int{}
+	for _, nt := range nodes {
+		on[nt.Node] += nt.Tasks
+	}
+	return on
+}
+
+func plannedStart(h *host) {
+	id := h.submit("a", 3, 2)
+	h.allFinish()
+	records := h.of(id)
+	require.Len(h, h.first.starts[id], 1, "planned once")
+	require.Len(h, records, 3)
+	assert.Equal(h, planned(h.first.starts[id][0]), placedOn(records, records[0].Attempt))
+	h.allLearn()
+}
+
+func queueing(h *host) {
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		h.submit(name, 2, 1)
+	}
+	h.allFinish()
+	h.allLearn()
+}
+
+func preemption(h *host) {
+	low := h.submit("low", 4, 5)
+	h.until("low runs", func() bool { return h.runs(low) && h.first.known(low) })
+	high := h.submit("high", 3, 1, priority(1))
+	h.until("high runs", func() bool { return h.runs(high) || h.finished(high) })
+	assert.Less(h, h.live(low), 4, "low has made room")
+	h.allFinish()
+	h.allLearn()
+	assert.Len(h, h.of(low), 8, "low ran twice")
+	assert.Len(h, h.of(high), 3, "high ran once")
+}
+
+func slowStop(h *host) {
+	low := h.submit("low", 4, 5, func(j *Job) { j.SlowStop = true })
+	h.until("low runs", func() bool { return h.runs(low) && h.first.known(low) })
+	high := h.submit("high", 4, 1, priority(1))
+	h.until("low is told to stop", func() bool { return count(h.of(low), adapters.Stopping) > 0 || h.live(low) == 0 })
+	h.allFinish() // and the judge looks at who held what when
+	h.allLearn()
+	assert.Len(h, h.of(high), 4)
+}
+
+func wideGang(h *host) {
+	if h.traits.Wide < 1 {
+		h.Skip("it has no room for wide gangs")
+	}
+	if h.traits.Wide < 1000 {
+		h.Logf("a gang of %d, since the world has no room for 1000", h.traits.Wide)
+	}
+	id := h.submit("wide", h.traits.Wide, 1)
+	h.allFinish()
+	h.allLearn()
+	assert.Len(h, h.of(id), h.traits.Wide)
+}
+
+func cancelCases() []testCase {
+	return []testCase{
+		{name: "cancelled while pending", needs: []Ability{Withdraw}, run: func(h *host) {
+			long := h.submit("long", 4, 3)
+			h.until("long runs", func() bool { return h.runs(long) })
+			id := h.submit("a", 2, 1)
+			h.until("the loop knows that it waits", func() bool { return h.first.waits(id) })
+			h.withdraw(id)
+			h.allFinish()
+			assert.Empty(h, h.of(id), "it never had a place")
+		}},
+		{name: "cancelled as it is handed in", needs: []Ability{Withdraw}, run: func(h *host) {
+			id := h.submit("a", 2, 1)
+			h.withdraw(id)
+			h.submit("b", 4, 1)
+			h.allFinish()
+			assert.Empty(h, h.of(id), "it never had a place")
+		}},
+		{name: "cancelled while starting", needs: []Ability{Withdraw}, run: func(h *host) {
+			id := h.submit("a", 4, 50)
+			h.until("it is placed", func() bool { return h.live(id) > 0 })
+			h.withdraw(id)
+			h.submit("b", 4, 1)
+			h.allFinish()
+		}},
+		{name: "cancelled while running", needs: []Ability{Withdraw}, run: func(h *host) {
+			id := h.submit("a", 4, 50)
+			h.until("it runs", func() bool { return h.runs(id) && h.first.known(id) })
+			h.withdraw(id)
+			h.submit("b", 4, 1)
+			h.allFinish()
+			assert.Empty(h, h.first.learnt[id], "nothing is learnt of it")
+		}},
+		{name: "cancelled while it stops", needs: []Ability{Withdraw, Preemption, SlowStop}, run: func(h *host) {
+			id := h.submit("a", 4, 50, func(j *Job) { j.SlowStop = true })
+			h.until("it runs", func() bool { return h.runs(id) && h.first.known(id) })
+			h.submit("b", 4, 1, priority(1))
+			h.until("it is told to stop", func() bool { return count(h.of(id), adapters.Stopping) > 0 || h.live(id) == 0 })
+			h.withdraw(id)
+			h.allFinish()
+		}},
+		{name: "withdrawn, then handed in again unchanged", needs: []Ability{Withdraw}, run: again},
+	}
+}
+
+func again(h *host) {
+	id := h.submit("a", 2, 2)
+	h.until("it runs", func() bool { return h.runs(id) })
+	h.withdraw(id)
+	h.until("nothing of it is left", func() bool { return h.live(id) == 0 })
+	h.cycles(1)
+	first := len(h.of(id))
+	assert.Equal(h, id, h.hand(h.jobs[id].Job), "one name is one id")
+	h.until("it finishes", func() bool { return h.finished(id) })
+	second := h.of(id)[first:]
+	require.Len(h, second, 2, "it ran again")
+	h.withdraw(id)
+	h.cycles(1)
+	h.hand(h.jobs[id].Job)
+	h.withdraw(id) // before the scheduler has seen it
+	h.hand(h.jobs[id].Job)
+	h.until("it finishes a second time", func() bool {
+		done := map[string]int{}
+		for _, r := range h.of(id) {
+			if r.State == adapters.Finished {
+				done[r.UID]++
+			}
+		}
+		return len(done) >= 2
+	})
+	h.cycles(2)
+	h.judge()
+	assert.LessOrEqual(h, len(h.first.learnt[id]), 2)
+}
+
+func nodeCases() []testCase {
+	return []testCase{
+		{name: "a node is added", needs: []Ability{AddNode}, shape: Shape{Nodes: 1, Slots: 2}, run: func(h *host) {
+			id := h.submit("a", 4, 1)
+			h.until("the loop knows that it waits", func() bool { return h.first.waits(id) })
+			h.do(Deed{Do: AddNode, Node: h.traits.Spare[0]})
+			h.allFinish()
+			assert.Equal(h, map[string]int{h.traits.Nodes[0]: 2, h.traits.Spare[0]: 2}, placedOn(h.of(id), h.of(id)[0].Attempt))
+		}},
+		{name: "a node is cordoned", needs: []Ability{Cordon, Uncordon}, run: cordon},
+		{name: "a node is drained", needs: []Ability{Drain, Uncordon}, run: func(h *host) {
+			id := h.submit("a", 3, 4)
+			h.until("it runs", func() bool { return h.runs(id) && h.first.known(id) })
+			h.do(Deed{Do: Drain, Node: h.traits.Nodes[0]})
+			h.until("nothing of it runs, since gangs are whole", func() bool { return h.live(id) == 0 })
+			h.cycles(3)
+			assert.Zero(h, h.live(id), "there is no room for it")
+			h.do(Deed{Do: Uncordon, Node: h.traits.Nodes[0]})
+			h.allFinish()
+			h.allLearn()
+		}},
+		{name: "a node is lost and comes back", needs: []Ability{Kill, Revive}, run: func(h *host) {
+			id := h.submit("a", 3, 4)
+			h.until("it runs", func() bool { return h.runs(id) && h.first.known(id) })
+			h.do(Deed{Do: Kill, Node: h.traits.Nodes[0]})
+			h.until("nothing of it runs, since gangs are whole", func() bool { return h.live(id) == 0 })
+			h.cycles(2)
+			h.do(Deed{Do: Revive, Node: h.traits.Nodes[0]})
+			h.allFinish()
+			h.allLearn()
+		}},
+		{name: "a node is lost and its job runs elsewhere", needs: []Ability{Kill}, run: func(h *host) {
+			id := h.submit("a", 2, 4)
+			h.until("it runs", func() bool { return h.runs(id) && h.first.known(id) })
+			lost := h.of(id)[0].Node
+			h.do(Deed{Do: Kill, Node: lost})
+			h.allFinish()
+			for _, r := range h.of(id) {
+				assert.False(h, r.State == adapters.Finished && r.Node == lost, "on the node that is lost")
+			}
+		}},
+		{name: "a node's labels change", needs: []Ability{Relabel, Unplaceable}, run: func(h *host) {
+			id := h.submit("a", 2, 1, func(j *Job) { j.Spec.Required = sched.NodesWith("tier", "gold") })
+			h.until("the loop knows that it waits", func() bool { return h.first.waits(id) })
+			h.submit("b", 4, 1)
+			h.cycles(2)
+			assert.Empty(h, h.of(id), "no node is gold")
+			h.do(Deed{Do: Relabel, Node: h.traits.Nodes[1], Key: "tier", Value: "gold"})
+			h.allFinish()
+			assert.Equal(h, map[string]int{h.traits.Nodes[1]: 2}, placedOn(h.of(id), h.of(id)[0].Attempt))
+		}},
+		{name: "work of others takes room", needs: []Ability{Occupy}, run: func(h *host) {
+			h.do(Deed{Do: Occupy, Node: h.traits.Nodes[0], Slots: 2})
+			h.cycles(2)
+			id := h.submit("a", 2, 1)
+			wide := h.submit("wide", 3, 1)
+			h.until("a finishes", func() bool { return h.finished(id) })
+			h.cycles(3)
+			assert.Empty(h, h.of(wide), "its room is taken")
+			for _, r := range h.of(id) {
+				assert.Equal(h, h.traits.Nodes[1], r.Node)
+			}
+			h.do(Deed{Do: Occupy, Node: h.traits.Nodes[0], Slots: 0})
+			h.allFinish()
+		}},
+	}
+}
+
+func cordon(h *host) {
+	id := h.submit("a", 4, 3)
+	h.until("it runs", func() bool { return h.runs(id) && h.first.known(id) })
+	h.do(Deed{Do: Cordon, Node: h.traits.Nodes[0]})
+	h.until("it finishes where it is", func() bool { return h.finished(id) })
+	assert.Len(h, h.of(id), 4, "it ran once")
+	wide, narrow := h.submit("wide", 3, 1), h.submit("narrow", 2, 1)
+	h.until("narrow finishes", func() bool { return h.finished(narrow) })
+	for _, r := range h.of(narrow) {
+		assert.Equal(h, h.traits.Nodes[1], r.Node)
+	}
+	assert.Empty(h, h.of(wide))
+	h.do(Deed{Do: Uncordon, Node: h.traits.Nodes[0]})
+	h.allFinish()
+	h.allLearn()
+}
+
+// hasNote tells whether the user was told something of the kind.
+func (h *host) hasNote(id string, part string) bool {
+	return slices.ContainsFunc(h.Notes(h, id), func(n string) bool { return strings.Contains(n, part) })
+}

@@ -1,0 +1,326 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+func failureCases() []testCase {
+	return []testCase{
+		{name: "a gang that cannot start whole is rolled back", needs: []Ability{FailStarts}, run: rollBack},
+		{name: "a gang that does not come up is rolled back", needs: []Ability{Hang}, run: hanging},
+		{name: "a run that fails is tried again", needs: []Ability{FailRuns}, run: func(h *host) {
+			id := h.submit("a", 3, 2, func(j *Job) { j.FailRuns = 1 })
+			h.allFinish()
+			h.allLearn()
+			assert.Len(h, h.of(id), 6, "two attempts")
+		}},
+		{name: "hints that make no sense", needs: []Ability{Malformed, Explain}, run: func(h *host) {
+			id := h.submit("a", 1, 1, func(j *Job) { j.Malformed = true })
+			ok := h.submit("b", 1, 1)
+			h.until("b finishes and the user of a is told", func() bool { return h.finished(ok) && len(h.Notes(h, id)) > 0 })
+			h.cycles(3)
+			assert.Empty(h, h.of(id))
+			assert.Len(h, h.Notes(h, id), 1, "told once")
+		}},
+		{name: "jobs that no node can hold", needs: []Ability{Unplaceable}, run: impossible},
+	}
+}
+
+func rollBack(h *host) {
+	id := h.submit("a", 3, 2, func(j *Job) { j.FailStarts = 2 })
+	other := h.submit("b", 1, 1)
+	h.allFinish()
+	h.allLearn()
+	assert.Len(h, h.of(other), 1)
+	for attempt, n := 1, 0; attempt <= 3; attempt++ {
+		for _, r := range h.of(id) {
+			if r.Attempt == attempt && r.State == adapters.Finished {
+				n++
+			}
+		}
+		assert.Equal(h, attempt == 3, n == 3, "attempt %d", attempt)
+	}
+	failures := 0
+	for _, e := range h.first.failed {
+		if e.Kind == sched.StartFailed && e.ID == id {
+			failures++
+			require.Error(h, e.Err)
+			assert.True(h, e.NotBefore.After(e.Time), "a start that was asked for and failed is not tried again at once")
+		}
+	}
+	assert.Equal(h, 2, failures)
+}
+
+func hanging(h *host) {
+	h.first.close()
+	h.first = h.open(Session{StartTimeout: 3 * h.traits.Unit})
+	id := h.submit("a", 4, 1, func(j *Job) { j.Hang = 1 })
+	h.until("a is placed", func() bool { return h.live(id) > 0 })
+	other := h.submit("b", 2, 1)
+	h.allFinish()
+	h.allLearn()
+	assert.Len(h, h.of(id), 8, "two attempts")
+	assert.Len(h, h.of(other), 2)
+}
+
+func impossible(h *host) {
+	wide := h.submit("wide", 5, 1)
+	nowhere := h.submit("nowhere", 1, 1, func(j *Job) { j.Spec.Required = sched.NodesWith("no-such-label") })
+	ok := h.submit("b", 2, 1)
+	h.until("b finishes", func() bool { return h.finished(ok) })
+	assert.Empty(h, h.of(wide))
+	assert.Empty(h, h.of(nowhere))
+	if _, lacks := h.traits.Missing[Explain]; lacks {
+		return
+	}
+	h.until("the users are told", func() bool { return len(h.Notes(h, wide)) > 0 && len(h.Notes(h, nowhere)) > 0 })
+}
+
+func connectionCases() []testCase {
+	return []testCase{
+		{name: "events are lost, doubled and reordered", needs: []Ability{Garble, Clear}, shape: Shape{Nodes: 3}, run: func(h *host) {
+			h.do(Deed{Do: Garble})
+			for i := range 12 {
+				h.submit(fmt.Sprint("j", i), 1+i%4, 1+float64(i%3), priority(i%3))
+				h.cycles(1)
+			}
+			h.cycles(10)
+			h.do(Deed{Do: Clear})
+			h.allFinish()
+			h.allLearn()
+		}},
+		{name: "the watch breaks", needs: []Ability{BreakWatch}, run: func(h *host) {
+			a := h.submit("a", 2, 2)
+			h.until("a runs", func() bool { return h.runs(a) })
+			h.do(Deed{Do: BreakWatch})
+			h.submit("b", 3, 1)
+			h.cycles(1)
+			h.do(Deed{Do: BreakWatch})
+			h.allFinish()
+			h.allLearn()
+		}},
+		{name: "the server is gone for a while", needs: []Ability{StopServer, StartServer}, run: func(h *host) {
+			short, long := h.submit("short", 2, 2), h.submit("long", 2, 8)
+			h.until("both run", func() bool { return h.runs(short) && h.runs(long) })
+			h.do(Deed{Do: StopServer})
+			for end := h.Now().Add(3 * h.traits.Unit); h.Now().Before(end); {
+				h.cycles(1)
+			}
+			h.do(Deed{Do: StartServer})
+			h.submit("after", 4, 1)
+			h.allFinish()
+			h.allLearn()
+			assert.Len(h, h.of(short), 2, "what ran went on")
+			assert.Len(h, h.of(long), 2, "what ran went on")
+		}},
+		{name: "stale actions are refused", needs: []Ability{Drive}, run: stale},
+		{name: "actions of an epoch that is over are refused", needs: []Ability{Drive, Fence}, run: fencing},
+	}
+}
+
+// observed is a job as a driver tells of it.
+func (h *host) observed(d adapters.Driver, id string) *adapters.Job {
+	h.Helper()
+	var found *adapters.Job
+	h.untilBy("the driver tells of job "+id, func() bool {
+		v, err := d.Observe(context.Background(), true)
+		if errors.Is(err, adapters.ErrUnavailable) {
+			return false
+		}
+		require.NoError(h, err)
+		for i := range v.Jobs {
+			if v.Jobs[i].Spec != nil && v.Jobs[i].Spec.ID == id {
+				found = &v.Jobs[i]
+			}
+		}
+		return found != nil
+	}, func() {})
+	return found
+}
+
+func stale(h *host) {
+	d := h.first.instance.Driver
+	ctx := context.Background()
+	id := h.submit("a", 2, 2)
+	before := h.observed(d, id)
+	start := &adapters.Start{Job: before, Nodes: []sched.NodeTasks{{Node: h.traits.Nodes[0], Tasks: 2}}, Epoch: h.epochs}
+	require.NoError(h, d.Start(ctx, start))
+	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrStale, "it was asked for already")
+	h.untilBy("it runs", func() bool { return h.runs(id) }, func() {})
+	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrStale, "it runs")
+	require.ErrorIs(h, d.Stop(ctx, &adapters.Stop{Job: before, Epoch: h.epochs, Cause: adapters.CausePreempted}), adapters.ErrStale,
+		"when that was decided, it did not run")
+	h.allFinish()
+	assert.Len(h, h.of(id), 2, "it ran once")
+	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrStale, "it has finished")
+	if _, lacks := h.traits.Missing[Withdraw]; lacks {
+		return
+	}
+	h.withdraw(id)
+	h.cycles(2)
+	h.hand(h.jobs[id].Job)
+	h.observed(d, id)
+	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrStale, "that was another job of the same name")
+	h.until("it runs again", func() bool { return len(h.of(id)) == 4 })
+}
+
+func fencing(h *host) {
+	id := h.submit("a", 2, 2)
+	old := h.first
+	next := h.open(Session{})
+	h.untilBy("the new leader has it run", func() bool { return h.runs(id) }, next.step)
+	job := h.observed(old.instance.Driver, id)
+	require.ErrorIs(h, old.instance.Driver.Stop(context.Background(), &adapters.Stop{Job: job, Epoch: old.Epoch, Cause: adapters.CausePreempted}), adapters.ErrFenced)
+	h.first = next
+	h.allFinish()
+	assert.Len(h, h.of(id), 2, "it ran once")
+}
+
+func schedulerCases() []testCase {
+	return []testCase{
+		{name: "a restart finds what runs", needs: []Ability{Restart}, run: restarted},
+		{name: "a restart learns nothing twice", needs: []Ability{Restart}, run: func(h *host) {
+			id := h.submit("a", 2, 1)
+			h.allFinish()
+			h.allLearn()
+			h.cycles(2)
+			h.restart(Session{LearntUntil: h.Now()})
+			h.cycles(2)
+			assert.Len(h, h.first.learnt[id], 1)
+			b := h.submit("b", 1, 1)
+			h.allFinish()
+			h.allLearn()
+			assert.Len(h, h.first.learnt[b], 1)
+		}},
+		{name: "what finished while no scheduler ran is learnt", needs: []Ability{Restart}, run: func(h *host) {
+			id := h.submit("a", 2, 2)
+			h.until("it runs", func() bool { return h.runs(id) })
+			h.first.close()
+			h.untilBy("it finishes", func() bool { return h.finished(id) }, func() {})
+			h.restart(Session{})
+			h.allLearn()
+		}},
+		{name: "two instances at once", needs: []Ability{Restart}, shape: Shape{Nodes: 3}, run: twins},
+	}
+}
+
+func restarted(h *host) {
+	running, waiting := h.submit("a", 3, 6), h.submit("b", 4, 1)
+	h.until("a runs", func() bool { return h.runs(running) && h.first.known(running) })
+	h.restart(Session{})
+	h.until("the new loop knows what runs and what waits", func() bool { return h.first.known(running) && h.first.waits(waiting) })
+	for _, r := range h.first.shown.Running {
+		if r.Job.ID != running {
+			continue
+		}
+		records := h.of(running)
+		assert.Equal(h, placedOn(records, records[0].Attempt), planned(r.Nodes), "its nodes")
+		since := records[0].Started
+		for _, k := range records {
+			if k.Started.After(since) {
+				since = k.Started
+			}
+		}
+		assert.LessOrEqual(h, r.Started.Sub(since).Abs(), h.traits.Exact, "since when: told %v, recorded %v", r.Started, since)
+	}
+	h.allFinish()
+	h.allLearn()
+	assert.Len(h, h.of(running), 3, "it ran once")
+}
+
+// twins has two instances work at once, of which the second leads by its epoch.
+func twins(h *host) {
+	other := h.open(Session{})
+	for i := range 10 {
+		h.submit(fmt.Sprint("j", i), 1+i%4, 1, priority(i%2))
+	}
+	both := func() {
+		h.first.step()
+		other.step()
+	}
+	h.untilBy("all jobs finish", func() bool {
+		for _, id := range h.ids() {
+			if !h.finished(id) {
+				return false
+			}
+		}
+		return true
+	}, both)
+	h.judge()
+	if _, lacks := h.traits.Missing[Fence]; !lacks {
+		assert.Positive(h, len(other.starts), "the leader works")
+	}
+}
+
+// crashes runs a plan's application, and lets the scheduler die before and after every call that it makes.
+func crashes(t *testing.T, make Maker) {
+	c := testCase{needs: []Ability{Crash, Restart, Preemption}}
+	w := make(t, c.shaped(1))
+	traits := w.Traits()
+	can(t, &traits, c.needs)
+	calls := crashAt(t, w, c.shaped(1), 0, false)
+	require.Greater(t, calls, 3, "calls to crash at")
+	for n := 1; n <= calls; n++ {
+		for _, done := range []bool{false, true} {
+			t.Run(fmt.Sprintf("call %d, done %v", n, done), func(t *testing.T) {
+				s := c.shaped(1)
+				crashAt(t, make(t, s), s, n, done)
+			})
+		}
+	}
+}
+
+// crashAt has the scheduler die at its n-th call and another take over. It returns how many calls the first has made.
+func crashAt(t testing.TB, w World, s Shape, n int, after bool) int {
+	h := &host{TB: t, World: w, traits: w.Traits(), shape: s, jobs: map[string]*handed{}}
+	calls := 0
+	var first *scheduler
+	first = h.open(Session{Gate: func(_ string, done bool) error {
+		if first.dead {
+			return errDead
+		}
+		if !done {
+			calls++
+		}
+		if calls == n && done == after {
+			first.dead = true
+			return errDead
+		}
+		return nil
+	}})
+	h.first = first
+	low := h.submit("low", 3, 4)
+	h.untilBy("low runs", func() bool { return h.runs(low) }, h.stepOrReplace)
+	h.submit("high", 4, 1, priority(1))
+	h.submit("next", 2, 1)
+	h.untilBy("all jobs finish", func() bool {
+		for _, id := range h.ids() {
+			if !h.finished(id) {
+				return false
+			}
+		}
+		return true
+	}, h.stepOrReplace)
+	if n > 0 && !first.dead {
+		t.Logf("the scheduler made %d calls this time and did not die", calls)
+	}
+	h.allFinish()
+	return calls
+}
+
+// stepOrReplace steps the first instance, and opens another where it is dead.
+func (h *host) stepOrReplace() {
+	if h.first.dead {
+		h.restart(Session{})
+	}
+	h.first.step()
+}
