@@ -308,7 +308,7 @@ func (c *Cluster) syncStopping(t *tracked, now time.Time) {
 	if t.is == broken && t.err == nil && (t.cause == CauseFailed || t.cause == CauseShort) {
 		t.err = t.job.why(t.cause)
 	}
-	nodes := t.job.nodes(true)
+	nodes := t.holds()
 	switch {
 	case t.told == toldStopping:
 	case t.told == untold, t.told == toldOver:
@@ -325,12 +325,30 @@ func (c *Cluster) syncStopping(t *tracked, now time.Time) {
 
 // stopping tells that the job is being stopped.
 func (c *Cluster) stopping(t *tracked, now time.Time) {
-	e := sched.Event{Kind: sched.Stopping, ID: t.job.Spec.ID, Time: t.job.started(), Nodes: t.job.nodes(true)}
+	e := sched.Event{Kind: sched.Stopping, ID: t.job.Spec.ID, Time: t.job.started(), Nodes: t.holds()}
 	if e.Time.IsZero() {
 		e.Time = now
 	}
 	c.tell(e)
-	t.told = toldStopping
+	t.told, t.nodes = toldStopping, e.Nodes
+}
+
+// holds is what the job may hold: where its tasks are seen, and where the loop was told or has planned them. What is seen may lag behind
+// what was asked for, so that only the end of the attempt, or a gang that is seen whole, says that the rest is free.
+func (t *tracked) holds() []sched.NodeTasks {
+	out := t.job.nodes(true)
+	if t.told != toldRunning && t.told != toldStopping {
+		return out
+	}
+	for _, nt := range t.nodes {
+		i := slices.IndexFunc(out, func(o sched.NodeTasks) bool { return o.Node == nt.Node })
+		if i < 0 {
+			out = append(out, nt)
+			continue
+		}
+		out[i].Tasks = max(out[i].Tasks, nt.Tasks)
+	}
+	return out
 }
 
 // syncOver is of a job that has finished or will not be started any more.

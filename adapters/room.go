@@ -30,7 +30,7 @@ func (c *Cluster) runQueue(ctx context.Context, now time.Time) {
 		switch {
 		case fits:
 			c.send(ctx, t, now)
-			c.occupy(t.asked, t.job.Spec)
+			c.occupy(t)
 			return true
 		case awaits && now.Sub(t.begun) < c.opt.StartTimeout:
 			return false
@@ -48,21 +48,11 @@ func (c *Cluster) stoppingOn() map[string]bool {
 		if t.gone || t.told != toldStopping && t.is != stopping && t.is != broken {
 			continue
 		}
-		for i := range t.job.Tasks {
-			if k := &t.job.Tasks[i]; k.State.Holds() {
-				if out == nil {
-					out = make(map[string]bool)
-				}
-				out[k.Node] = true
+		for _, n := range t.holds() {
+			if out == nil {
+				out = make(map[string]bool)
 			}
-		}
-		if t.asked != nil && t.asked.is != queued {
-			for _, n := range t.asked.decision.Nodes {
-				if out == nil {
-					out = make(map[string]bool)
-				}
-				out[n.Node] = true
-			}
+			out[n.Node] = true
 		}
 	}
 	return out
@@ -100,24 +90,17 @@ func (c *Cluster) usage() map[string]sched.Resources {
 		if t.gone {
 			continue
 		}
-		demand := t.job.Spec.DemandOrNode()
-		for i := range t.job.Tasks {
-			if k := &t.job.Tasks[i]; k.State.Holds() {
-				c.use(k.Node, demand, 1)
-			}
+		if t.asked == nil || t.asked.is != queued {
+			c.occupy(t)
 		}
-		c.occupy(t.asked, t.job.Spec)
 	}
 	return c.used
 }
 
-// occupy counts a start that was asked for and is not observed yet.
-func (c *Cluster) occupy(a *asked, job *sched.Job) {
-	if a == nil || a.is == queued || c.used == nil {
-		return
-	}
-	for _, nt := range a.decision.Nodes {
-		c.use(nt.Node, job.DemandOrNode(), float64(nt.Tasks))
+// occupy counts what a job holds, or may.
+func (c *Cluster) occupy(t *tracked) {
+	for _, nt := range t.holds() {
+		c.use(nt.Node, t.job.Spec.DemandOrNode(), float64(nt.Tasks))
 	}
 }
 
