@@ -278,16 +278,28 @@ func (h *host) cycles(n int) {
 // allFinish waits until every job that was not withdrawn has finished and the loop has learnt of it, and judges.
 func (h *host) allFinish() {
 	h.Helper()
-	h.until("all jobs finish", func() bool {
-		for _, id := range h.ids() {
-			if j := h.jobs[id]; !j.withdrawn && !h.finished(id) {
-				return false
-			}
-		}
-		return true
-	})
-	h.until("no task is left", func() bool { return !slices.ContainsFunc(h.Records(h), func(r Record) bool { return r.live() }) })
+	h.until("all jobs finish and no task is left", h.allDone)
 	h.judge()
+}
+
+// allDone tells whether every job that was not withdrawn has finished and no task is left.
+func (h *host) allDone() bool {
+	records := h.Records(h)
+	done := make(map[string]int, len(h.jobs))
+	for i := range records {
+		if records[i].live() {
+			return false
+		}
+		if records[i].State == adapters.Finished {
+			done[records[i].Job]++
+		}
+	}
+	for id, j := range h.jobs {
+		if !j.withdrawn && done[id] < j.Spec.Tasks {
+			return false
+		}
+	}
+	return true
 }
 
 // allLearn waits until the loop has learnt of every job that has finished, and compares what it was told with the records.

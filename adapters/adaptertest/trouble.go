@@ -247,14 +247,7 @@ func twins(h *host) {
 		h.first.step()
 		other.step()
 	}
-	h.untilBy("all jobs finish", func() bool {
-		for _, id := range h.ids() {
-			if !h.finished(id) {
-				return false
-			}
-		}
-		return true
-	}, both)
+	h.untilBy("all jobs finish", h.allDone, both)
 	h.judge()
 	if _, lacks := h.traits.Missing[Fence]; !lacks {
 		assert.Positive(h, len(other.starts), "the leader works")
@@ -302,14 +295,7 @@ func crashAt(t testing.TB, w World, s Shape, n int, after bool) int {
 	h.untilBy("low runs", func() bool { return h.runs(low) }, h.stepOrReplace)
 	h.submit("high", 4, 1, priority(1))
 	h.submit("next", 2, 1)
-	h.untilBy("all jobs finish", func() bool {
-		for _, id := range h.ids() {
-			if !h.finished(id) {
-				return false
-			}
-		}
-		return true
-	}, h.stepOrReplace)
+	h.untilBy("all jobs finish", h.allDone, h.stepOrReplace)
 	if n > 0 && !first.dead {
 		t.Logf("the scheduler made %d calls this time and did not die", calls)
 	}

@@ -136,8 +136,8 @@ func (c *Cluster) run(j *job, t *task, err error) {
 	t.State, t.Started = adapters.Running, c.Now()
 	t.record.State, t.record.Started = t.State, t.Started
 	c.jobChanged(j)
-	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool { return t.State != adapters.Running }) {
-		return
+	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool { return t.record.State != adapters.Running }) {
+		return // of a gang of which one is dead no other does any work
 	}
 	runtime, bad := j.Runtime, j.BadStarts+j.BadRuns >= j.told.Attempt
 	if bad {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"testing"
 	"time"
 
@@ -108,7 +109,7 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 	out := make([]adaptertest.Record, len(from))
 	for i, r := range from {
 		out[i] = adaptertest.Record{
-			Job: r.Job, UID: r.UID, Attempt: r.Attempt, Task: fmt.Sprint(r.Task), Node: r.Node,
+			Job: r.Job, UID: r.UID, Attempt: r.Attempt, Task: strconv.Itoa(r.Task), Node: r.Node,
 			Placed: r.Placed, Started: r.Started, Ended: r.Ended, State: r.State,
 		}
 	}
