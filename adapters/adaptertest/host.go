@@ -153,7 +153,7 @@ func can(t testing.TB, traits *Traits, needs []Ability) {
 	t.Helper()
 	for _, a := range needs {
 		if why, lacks := traits.Missing[a]; lacks {
-			t.Skipf("it cannot %s: %s", a, why)
+			t.Skipf("this world lacks an ability: %s: %s", a, why)
 		}
 	}
 }

@@ -4,44 +4,54 @@ import (
 	"testing"
 )
 
-// testCase is one thing that every adapter must do.
-type testCase struct {
-	name  string
-	needs []Ability
-	shape Shape
+// Case is one thing that every adapter must do.
+type Case struct {
+	// Name is what must be so.
+	Name string
+	// Needs are the abilities without which it is skipped.
+	Needs []Ability
+	// Shape is what it needs of its World; zero counts are 2.
+	Shape Shape
 	run   func(*host)
 }
 
-func (c *testCase) shaped(seed uint64) Shape {
-	s := c.shape
+// Run does the case in a World of its own.
+func (c Case) Run(t testing.TB, make Maker) {
+	t.Helper()
+	s := c.Shape.filled()
+	w := make(t, s)
+	traits := w.Traits()
+	can(t, &traits, c.Needs)
+	h := newHost(t, w, s)
+	c.run(h)
+	h.judge()
+}
+
+// filled has no zero counts.
+func (s Shape) filled() Shape {
 	if s.Nodes == 0 {
 		s.Nodes = 2
 	}
 	if s.Slots == 0 {
 		s.Slots = 2
 	}
-	s.Seed = seed
+	if s.Seed == 0 {
+		s.Seed = 1
+	}
 	return s
 }
 
-// Run checks an adapter: each case as a subtest with a World of its own.
+// Run checks an adapter: each case as a subtest, and a crash at every call.
 func Run(t *testing.T, make Maker) {
 	t.Helper()
-	for _, c := range cases() {
-		t.Run(c.name, func(t *testing.T) {
-			s := c.shaped(1)
-			w := make(t, s)
-			traits := w.Traits()
-			can(t, &traits, c.needs)
-			h := newHost(t, w, s)
-			c.run(h)
-			h.judge()
-		})
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) { c.Run(t, make) })
 	}
 	t.Run("a crash before and after every call", func(t *testing.T) { crashes(t, make) })
 }
 
-func cases() []testCase {
+// Cases are all but the crashes, in order.
+func Cases() []Case {
 	out := lifeCases()
 	out = append(out, cancelCases()...)
 	out = append(out, nodeCases()...)

@@ -13,17 +13,17 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-func failureCases() []testCase {
-	return []testCase{
-		{name: "a gang that cannot start whole is rolled back", needs: []Ability{FailStarts}, run: rollBack},
-		{name: "a gang that does not come up is rolled back", needs: []Ability{Hang}, run: hanging},
-		{name: "a run that fails is tried again", needs: []Ability{FailRuns}, run: func(h *host) {
+func failureCases() []Case {
+	return []Case{
+		{Name: "a gang that cannot start whole is rolled back", Needs: []Ability{FailStarts}, run: rollBack},
+		{Name: "a gang that does not come up is rolled back", Needs: []Ability{Hang}, run: hanging},
+		{Name: "a run that fails is tried again", Needs: []Ability{FailRuns}, run: func(h *host) {
 			id := h.submit("a", 3, 2, func(j *Job) { j.FailRuns = 1 })
 			h.allFinish()
 			h.allLearn()
 			assert.Len(h, h.of(id), 6, "two attempts")
 		}},
-		{name: "hints that make no sense", needs: []Ability{Malformed, Explain}, run: func(h *host) {
+		{Name: "hints that make no sense", Needs: []Ability{Malformed, Explain}, run: func(h *host) {
 			id := h.submit("a", 1, 1, func(j *Job) { j.Malformed = true })
 			ok := h.submit("b", 1, 1)
 			h.until("b finishes and the user of a is told", func() bool { return h.finished(ok) && len(h.Notes(h, id)) > 0 })
@@ -31,7 +31,7 @@ func failureCases() []testCase {
 			assert.Empty(h, h.of(id))
 			assert.Len(h, h.Notes(h, id), 1, "told once")
 		}},
-		{name: "jobs that no node can hold", needs: []Ability{Unplaceable}, run: impossible},
+		{Name: "jobs that no node can hold", Needs: []Ability{Unplaceable}, run: impossible},
 	}
 }
 
@@ -85,9 +85,9 @@ func impossible(h *host) {
 	h.until("the users are told", func() bool { return len(h.Notes(h, wide)) > 0 && len(h.Notes(h, nowhere)) > 0 })
 }
 
-func connectionCases() []testCase {
-	return []testCase{
-		{name: "events are lost, doubled and reordered", needs: []Ability{Garble, Clear}, shape: Shape{Nodes: 3}, run: func(h *host) {
+func connectionCases() []Case {
+	return []Case{
+		{Name: "events are lost, doubled and reordered", Needs: []Ability{Garble, Clear}, Shape: Shape{Nodes: 3}, run: func(h *host) {
 			h.do(Deed{Do: Garble})
 			for i := range 12 {
 				h.submit(fmt.Sprint("j", i), 1+i%4, 1+float64(i%3), priority(i%3))
@@ -98,7 +98,7 @@ func connectionCases() []testCase {
 			h.allFinish()
 			h.allLearn()
 		}},
-		{name: "the watch breaks", needs: []Ability{BreakWatch}, run: func(h *host) {
+		{Name: "the watch breaks", Needs: []Ability{BreakWatch}, run: func(h *host) {
 			a := h.submit("a", 2, 2)
 			h.until("a runs", func() bool { return h.runs(a) })
 			h.do(Deed{Do: BreakWatch})
@@ -108,7 +108,7 @@ func connectionCases() []testCase {
 			h.allFinish()
 			h.allLearn()
 		}},
-		{name: "the server is gone for a while", needs: []Ability{StopServer, StartServer}, run: func(h *host) {
+		{Name: "the server is gone for a while", Needs: []Ability{StopServer, StartServer}, run: func(h *host) {
 			short, long := h.submit("short", 2, 2), h.submit("long", 2, 8)
 			h.until("both run", func() bool { return h.runs(short) && h.runs(long) })
 			h.do(Deed{Do: StopServer})
@@ -122,8 +122,8 @@ func connectionCases() []testCase {
 			assert.Len(h, h.of(short), 2, "what ran went on")
 			assert.Len(h, h.of(long), 2, "what ran went on")
 		}},
-		{name: "stale actions are refused", needs: []Ability{Drive}, run: stale},
-		{name: "actions of an epoch that is over are refused", needs: []Ability{Drive, Fence}, run: fencing},
+		{Name: "stale actions are refused", Needs: []Ability{Drive}, run: stale},
+		{Name: "actions of an epoch that is over are refused", Needs: []Ability{Drive, Fence}, run: fencing},
 	}
 }
 
@@ -185,10 +185,10 @@ func fencing(h *host) {
 	assert.Len(h, h.of(id), 2, "it ran once")
 }
 
-func schedulerCases() []testCase {
-	return []testCase{
-		{name: "a restart finds what runs", needs: []Ability{Restart}, run: restarted},
-		{name: "a restart learns nothing twice", needs: []Ability{Restart}, run: func(h *host) {
+func schedulerCases() []Case {
+	return []Case{
+		{Name: "a restart finds what runs", Needs: []Ability{Restart}, run: restarted},
+		{Name: "a restart learns nothing twice", Needs: []Ability{Restart}, run: func(h *host) {
 			id := h.submit("a", 2, 1)
 			h.allFinish()
 			h.allLearn()
@@ -201,7 +201,7 @@ func schedulerCases() []testCase {
 			h.allLearn()
 			assert.Len(h, h.first.learnt[b], 1)
 		}},
-		{name: "what finished while no scheduler ran is learnt", needs: []Ability{Restart}, run: func(h *host) {
+		{Name: "what finished while no scheduler ran is learnt", Needs: []Ability{Restart}, run: func(h *host) {
 			id := h.submit("a", 2, 2)
 			h.until("it runs", func() bool { return h.runs(id) })
 			h.first.close()
@@ -209,7 +209,7 @@ func schedulerCases() []testCase {
 			h.restart(Session{})
 			h.allLearn()
 		}},
-		{name: "two instances at once", needs: []Ability{Restart}, shape: Shape{Nodes: 3}, run: twins},
+		{Name: "two instances at once", Needs: []Ability{Restart}, Shape: Shape{Nodes: 3}, run: twins},
 	}
 }
 
@@ -256,16 +256,15 @@ func twins(h *host) {
 
 // crashes runs a plan's application, and lets the scheduler die before and after every call that it makes.
 func crashes(t *testing.T, make Maker) {
-	c := testCase{needs: []Ability{Crash, Restart, Preemption}}
-	w := make(t, c.shaped(1))
+	s := Shape{}.filled()
+	w := make(t, s)
 	traits := w.Traits()
-	can(t, &traits, c.needs)
-	calls := crashAt(t, w, c.shaped(1), 0, false)
+	can(t, &traits, []Ability{Crash, Restart, Preemption})
+	calls := crashAt(t, w, s, 0, false)
 	require.Greater(t, calls, 3, "calls to crash at")
 	for n := 1; n <= calls; n++ {
 		for _, done := range []bool{false, true} {
 			t.Run(fmt.Sprintf("call %d, done %v", n, done), func(t *testing.T) {
-				s := c.shaped(1)
 				crashAt(t, make(t, s), s, n, done)
 			})
 		}

@@ -1,0 +1,55 @@
+package adaptertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+func at(seconds float64) time.Time {
+	return time.Unix(0, 0).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// ran is the record of a task.
+func ran(job string, attempt int, task, node string, from, to float64, state adapters.TaskState) Record {
+	return Record{Job: job, Attempt: attempt, Task: task, Node: node, Placed: at(from), Started: at(from), Ended: at(to), State: state}
+}
+
+func TestJudge(t *testing.T) {
+	law := Law{Slots: 2, Tasks: map[string]int{"a": 2, "b": 1}}
+	whole := []Record{
+		ran("a", 1, "0", "n0", 0, 10, adapters.Stopping), ran("a", 1, "1", "n1", 0, 11, adapters.Stopping),
+		ran("a", 2, "0", "n0", 11, 20, adapters.Finished), ran("a", 2, "1", "n0", 11, 20, adapters.Finished),
+		ran("b", 1, "0", "n0", 20, 30, adapters.Finished),
+	}
+	assert.Empty(t, Judge(whole, law))
+	for _, tt := range []struct {
+		name   string
+		change func([]Record) []Record
+		want   string
+	}{
+		{"a node holds too much", func(r []Record) []Record { r[4].Placed = at(19.9); return r }, "node n0 holds 3 tasks"},
+		{"something never ended", func(r []Record) []Record { r[0].Ended = time.Time{}; return r }, "node n0 holds 3 tasks"},
+		{"twice at once", func(r []Record) []Record { r[1].Ended = at(12); return r }, "job a of 2 tasks has 3"},
+		{"one task twice at once", func(r []Record) []Record { r[1].Task = "0"; return r }, "task 0 of job a runs 2 times"},
+		{"half a gang", func(r []Record) []Record { r[3].State = adapters.Failed; return r }, "attempt 2 of job a finished with 1 of its 2 tasks"},
+		{"one after the other", func(r []Record) []Record { r[3].Started = at(20.5); return r }, "job a: task 1 started after task 0 had ended"},
+		{"finished twice", func(r []Record) []Record { return append(r, ran("b", 2, "0", "n1", 40, 50, adapters.Finished)) }, "job b () finished 2 times"},
+		{"not handed in", func(r []Record) []Record { r[4].Job = "c"; return r }, "job c was placed, which was never handed in"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			records := tt.change(append([]Record(nil), whole...))
+			faults := Judge(records, law)
+			if assert.NotEmpty(t, faults) {
+				assert.Contains(t, faults[0], tt.want)
+			}
+		})
+	}
+	inexact := law
+	inexact.Exact = time.Second
+	whole[4].Placed = at(19.5)
+	assert.Empty(t, Judge(whole, inexact), "as far as the records' times can be told apart")
+}
