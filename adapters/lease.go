@@ -104,6 +104,14 @@ type leader struct {
 	lease Lease
 	term  Term
 	stop  time.Time // when the work is to be over, should the lease not be renewed
+	// answers is a renewal's that is under way.
+	answers chan answer
+}
+
+// answer is what became of a renewal.
+type answer struct {
+	term Term
+	err  error
 }
 
 func (l *leader) granted(asked time.Time, t Term) {
@@ -117,6 +125,7 @@ func (l *leader) granted(asked time.Time, t Term) {
 // hold runs the work until it returns or the lease is lost.
 func (l *leader) hold(ctx context.Context, work func(context.Context, Term) error) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer l.await()
 	defer cancel()
 	term, done := l.term, make(chan error, 1)
 	go func() { done <- work(ctx, term) }()
@@ -140,38 +149,37 @@ func (l *leader) hold(ctx context.Context, work func(context.Context, Term) erro
 		}
 		if err != nil {
 			cancel()
-			if ended := <-done; ended != nil && ctx.Err() == nil {
-				err = ended
+			if ended := <-done; ended != nil && !errors.Is(ended, context.Canceled) {
+				return ended
 			}
 			return err
 		}
 	}
 }
 
+// await waits for a renewal that was told to end.
+func (l *leader) await() {
+	if l.answers != nil {
+		<-l.answers
+		l.answers = nil
+	}
+}
+
 // renew renews the lease, unless the work or the lease is over before there is an answer; over says that the work has returned.
 func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan error) (over bool, err error) {
-	type answer struct {
-		term Term
-		err  error
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	asked, answers := l.Clock.Now(), make(chan answer, 1)
-	term := l.term
+	asked, term, answers := l.Clock.Now(), l.term, make(chan answer, 1)
 	go func() {
 		t, err := l.lease.Renew(ctx, term)
 		answers <- answer{t, err}
 	}()
-	defer cancel()
+	l.answers = answers
 	select {
 	case err := <-done:
-		cancel()
-		<-answers
 		return true, err
 	case <-end:
-		cancel()
-		<-answers
-		return false, errExpired
+		return false, errExpired // the work must not go on while the renewal takes its time to end
 	case a := <-answers:
+		l.answers = nil
 		switch {
 		case a.err == nil:
 			l.granted(asked, a.term)

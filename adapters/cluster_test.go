@@ -1,0 +1,469 @@
+package adapters_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+var background = context.Background()
+
+// script is a driver that tells what the test says and answers as it says.
+type script struct {
+	now     time.Time
+	views   []*adapters.View
+	relists []bool
+	start   func(*adapters.Start) error
+	stop    func(*adapters.Stop) error
+	note    func(*adapters.Note) error
+	calls   []string
+	notes   []string
+}
+
+func (s *script) Observe(_ context.Context, relist bool) (*adapters.View, error) {
+	s.relists = append(s.relists, relist)
+	if len(s.views) == 0 {
+		return nil, adapters.ErrUnavailable
+	}
+	v := s.views[0]
+	s.views = s.views[1:]
+	return v, nil
+}
+
+func (s *script) Start(_ context.Context, a *adapters.Start) error {
+	s.calls = append(s.calls, fmt.Sprintf("start %s v%d %v epoch %d", a.Job.Spec.ID, a.Job.Version, a.Nodes, a.Epoch))
+	if s.start != nil {
+		return s.start(a)
+	}
+	return nil
+}
+
+func (s *script) Stop(_ context.Context, a *adapters.Stop) error {
+	s.calls = append(s.calls, fmt.Sprintf("stop %s v%d %s epoch %d", a.Job.Spec.ID, a.Job.Version, a.Cause, a.Epoch))
+	if s.stop != nil {
+		return s.stop(a)
+	}
+	return nil
+}
+
+func (s *script) Explain(_ context.Context, n *adapters.Note) error {
+	s.notes = append(s.notes, n.Job.Spec.ID+": "+n.String())
+	if s.note != nil {
+		return s.note(n)
+	}
+	return nil
+}
+
+func (s *script) cluster(t *testing.T, change ...func(*adapters.Options)) *adapters.Cluster {
+	s.now = time.Unix(1000, 0)
+	o := adapters.Options{Epoch: 3, Now: func() time.Time { return s.now }}
+	for _, c := range change {
+		c(&o)
+	}
+	c, err := adapters.New(s, o)
+	require.NoError(t, err)
+	return c
+}
+
+// all is a full view, and some one of changes.
+func all(version uint64, nodes []string, jobs ...adapters.Job) *adapters.View {
+	v := &adapters.View{Version: version, Full: true, Jobs: jobs}
+	for _, n := range nodes {
+		v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: n, Capacity: sched.Resources{"node": 2}}, Version: 1})
+	}
+	return v
+}
+
+func some(version uint64, jobs ...adapters.Job) *adapters.View {
+	return &adapters.View{Version: version, Jobs: jobs}
+}
+
+var specs = map[string]*sched.Job{}
+
+// job is a version of a job of some tasks.
+func job(id string, tasks int, version uint64, of ...adapters.Task) adapters.Job {
+	key := fmt.Sprint(id, tasks)
+	if specs[key] == nil {
+		specs[key] = &sched.Job{ID: id, Tasks: tasks, Submitted: time.Unix(900, 0)}
+	}
+	return adapters.Job{Spec: specs[key], UID: "uid-" + id, Version: version, Revision: 1, Tasks: of}
+}
+
+func on(node string, state adapters.TaskState) adapters.Task {
+	t := adapters.Task{Node: node, State: state}
+	if state == adapters.Running || state == adapters.Finished {
+		t.Started = time.Unix(950, 0)
+	}
+	if state == adapters.Finished {
+		t.Ended = time.Unix(960, 0)
+	}
+	return t
+}
+
+func gone(j adapters.Job) adapters.Job {
+	j.Gone = true
+	return j
+}
+
+// told is what the loop is told, in short.
+func told(t *testing.T, c *adapters.Cluster) []string {
+	t.Helper()
+	events, err := c.Events(background)
+	require.NoError(t, err)
+	return outline(events)
+}
+
+func outline(events []sched.Event) (out []string) {
+	for _, e := range events {
+		s := e.Kind.String() + " " + e.ID
+		if e.Node != nil {
+			s += e.Node.Name
+		}
+		if e.Nodes != nil {
+			s += fmt.Sprint(" ", e.Nodes)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func plan(ds ...sched.Decision) *sched.Plan { return &sched.Plan{Decisions: ds} }
+
+func start(id string, nodes ...string) sched.Decision {
+	d := sched.Decision{Kind: sched.Start, Job: id}
+	for _, n := range nodes {
+		d.Nodes = append(d.Nodes, sched.NodeTasks{Node: n, Tasks: 1})
+	}
+	return d
+}
+
+func preempt(id string) sched.Decision { return sched.Decision{Kind: sched.Preempt, Job: id} }
+
+func TestNewRefuses(t *testing.T) {
+	_, err := adapters.New(nil, adapters.Options{})
+	require.ErrorIs(t, err, adapters.ErrOptions)
+	_, err = adapters.New(&script{}, adapters.Options{Backoff: -1})
+	require.ErrorIs(t, err, adapters.ErrOptions)
+	assert.ErrorContains(t, err, "Backoff of -1ns")
+}
+
+func TestOldNewsIsIgnored(t *testing.T) {
+	s := &script{views: []*adapters.View{
+		all(10, []string{"n0"}, job("a", 1, 5), job("b", 1, 6)),
+		some(14, job("a", 1, 14, on("n0", adapters.Running)), gone(job("b", 1, 12)), job("a", 1, 13, on("n0", adapters.Requested)), job("b", 1, 11)),
+		some(15, job("a", 1, 14, on("n0", adapters.Running)), job("c", 1, 15), gone(job("x", 1, 3))),
+		all(16, []string{"n0"}, job("a", 1, 14, on("n0", adapters.Running))),
+		some(17, job("c", 1, 15), job("d", 1, 9), job("e", 1, 17)),
+	}}
+	c := s.cluster(t)
+	assert.Equal(t, []string{"node-up n0", "submitted a", "submitted b"}, told(t, c))
+	assert.Equal(t, []string{"withdrawn b", "started a [{n0 1}]"}, told(t, c), "what is older than what was told is ignored")
+	assert.Equal(t, []string{"submitted c"}, told(t, c), "nothing is told twice")
+	assert.Equal(t, []string{"withdrawn c"}, told(t, c), "what is not listed is gone")
+	assert.Equal(t, []string{"submitted e"}, told(t, c), "and stays so, whatever is told late")
+	assert.Equal(t, []bool{true, false, false, false, false}, s.relists)
+}
+
+func TestHandedInAgainBetweenTwoLooks(t *testing.T) {
+	second := job("a", 1, 20)
+	second.UID = "another"
+	s := &script{views: []*adapters.View{
+		all(10, []string{"n0"}, job("a", 1, 5, on("n0", adapters.Running))), some(20, second), some(21, gone(job("a", 1, 19))), some(22, job("a", 1, 18)),
+	}}
+	c := s.cluster(t)
+	assert.Equal(t, []string{"node-up n0", "submitted a", "started a [{n0 1}]"}, told(t, c))
+	assert.Equal(t, []string{"withdrawn a", "submitted a"}, told(t, c))
+	assert.Empty(t, told(t, c), "the first one's end")
+	assert.Empty(t, told(t, c), "the first one's life")
+}
+
+func TestHintsThatChange(t *testing.T) {
+	better := job("a", 2, 7)
+	better.Revision = 2
+	wrong := better
+	wrong.Version, wrong.Problem = 8, errors.New("deadline: -3")
+	invalid := adapters.Job{Spec: &sched.Job{ID: "z"}, UID: "z", Version: 9}
+	s := &script{views: []*adapters.View{all(5, nil, job("a", 1, 5)), some(7, better), some(8, wrong), some(9, wrong, invalid), some(10, better, job("a", 2, 10))}}
+	c := s.cluster(t)
+	assert.Equal(t, []string{"submitted a"}, told(t, c))
+	assert.Equal(t, []string{"withdrawn a", "submitted a"}, told(t, c))
+	assert.Equal(t, []string{"withdrawn a"}, told(t, c))
+	assert.Empty(t, told(t, c))
+	assert.Equal(t, []string{"a: deadline: -3", `z: sched: invalid job: job "z": Tasks = 0`}, s.notes, "each once")
+	assert.Equal(t, []string{"submitted a"}, told(t, c))
+}
+
+// A start that fails is tried again later and later; one that was never really asked for at once.
+func TestBackoff(t *testing.T) {
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
+	c := s.cluster(t, func(o *adapters.Options) { o.BackoffMax = 5 * time.Second })
+	told(t, c)
+	var waits []time.Duration
+	for _, err := range []error{adapters.ErrRefused, adapters.ErrStale, adapters.ErrRefused, adapters.ErrRefused, adapters.ErrRefused, adapters.ErrRefused} {
+		s.start = func(*adapters.Start) error { return fmt.Errorf("server: %w", err) }
+		require.NoError(t, c.Apply(background, plan(start("a", "n0"))))
+		s.views = []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}
+		events, failed := c.Events(background)
+		require.NoError(t, failed)
+		require.Equal(t, []string{"start-failed a"}, outline(events))
+		require.ErrorIs(t, events[0].Err, err)
+		wait := time.Duration(0)
+		if nb := events[0].NotBefore; !nb.IsZero() {
+			wait = nb.Sub(s.now)
+		}
+		waits = append(waits, wait)
+	}
+	assert.Equal(t, []time.Duration{time.Second, 0, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second}, waits)
+	assert.True(t, s.relists[2], "what is stale is listed again")
+	assert.False(t, s.relists[1])
+}
+
+// A start without an answer holds its room until it is known what became of it, and is made sure to have no effect later.
+func TestStartWithoutAnAnswer(t *testing.T) {
+	nodes := []string{"n0", "n1"}
+	lost := func(*adapters.Start) error { return context.DeadlineExceeded }
+	setUp := func(t *testing.T) (*script, *adapters.Cluster) {
+		s := &script{views: []*adapters.View{all(5, nodes, job("a", 1, 5))}, start: lost}
+		c := s.cluster(t)
+		told(t, c)
+		require.NoError(t, c.Apply(background, plan(start("a", "n0"))))
+		return s, c
+	}
+	t.Run("it took effect", func(t *testing.T) {
+		s, c := setUp(t)
+		s.views = []*adapters.View{all(7, nodes, job("a", 1, 7, on("n0", adapters.Requested))), some(8, job("a", 1, 8, on("n0", adapters.Running)))}
+		assert.Empty(t, told(t, c), "just as planned")
+		assert.Equal(t, []string{"started a [{n0 1}]"}, told(t, c))
+		assert.Equal(t, []bool{true, true, false}, s.relists)
+	})
+	t.Run("it did not", func(t *testing.T) {
+		s, c := setUp(t)
+		s.views = []*adapters.View{all(5, nodes, job("a", 1, 5))}
+		assert.Equal(t, []string{"start-failed a"}, told(t, c))
+		assert.Equal(t, []string{"start a v5 [{n0 1}] epoch 3", "stop a v5 start-unanswered epoch 3"}, s.calls)
+	})
+	t.Run("it did when nobody looked", func(t *testing.T) {
+		s, c := setUp(t)
+		s.stop = func(*adapters.Stop) error { return adapters.ErrStale }
+		s.views = []*adapters.View{all(5, nodes, job("a", 1, 5)), all(7, nodes, job("a", 1, 7, on("n0", adapters.Running)))}
+		assert.Empty(t, told(t, c))
+		assert.Equal(t, []string{"started a [{n0 1}]"}, told(t, c))
+	})
+	t.Run("the servers say nothing for long", func(t *testing.T) {
+		s, c := setUp(t)
+		s.stop = func(*adapters.Stop) error { return adapters.ErrUnavailable }
+		for range 3 {
+			s.views = []*adapters.View{all(5, nodes, job("a", 1, 5))}
+			assert.Empty(t, told(t, c), "its room is held")
+		}
+		s.stop = nil
+		s.views = []*adapters.View{all(5, nodes, job("a", 1, 5))}
+		assert.Equal(t, []string{"start-failed a"}, told(t, c))
+	})
+	t.Run("it came and went", func(t *testing.T) {
+		s, c := setUp(t)
+		back := job("a", 1, 9)
+		back.Attempt = 1
+		s.views = []*adapters.View{all(9, nodes, back)}
+		assert.Equal(t, []string{"start-failed a"}, told(t, c))
+	})
+}
+
+// Starts wait for what they replace.
+func TestStartsWaitForRoom(t *testing.T) {
+	low := func(version uint64, state adapters.TaskState) adapters.Job {
+		return job("low", 2, version, on("n0", state), on("n0", state))
+	}
+	setUp := func(t *testing.T) (*script, *adapters.Cluster) {
+		s := &script{views: []*adapters.View{all(5, []string{"n0", "n1"}, low(5, adapters.Running), job("high", 1, 4), job("free", 1, 3))}}
+		c := s.cluster(t)
+		told(t, c)
+		require.NoError(t, c.Apply(background, plan(preempt("low"), start("high", "n0"), start("free", "n1"))))
+		require.Equal(t, []string{"stop low v5 preempted epoch 3", "start free v3 [{n1 1}] epoch 3"}, s.calls)
+		s.calls = nil
+		return s, c
+	}
+	t.Run("until it has stopped", func(t *testing.T) {
+		s, c := setUp(t)
+		s.views = []*adapters.View{some(6, low(6, adapters.Stopping)), some(7, job("low", 2, 7))}
+		assert.Empty(t, told(t, c))
+		assert.Empty(t, s.calls)
+		assert.Equal(t, []string{"preempted low"}, told(t, c))
+		assert.Equal(t, []string{"start high v4 [{n0 1}] epoch 3"}, s.calls)
+	})
+	t.Run("in vain", func(t *testing.T) {
+		s, c := setUp(t)
+		s.views = []*adapters.View{all(7, []string{"n0", "n1"}, low(6, adapters.Running), job("high", 1, 4), job("free", 1, 3))}
+		s.stop = func(*adapters.Stop) error { return adapters.ErrRefused }
+		s.now = s.now.Add(time.Hour) // the stop was accepted and nothing came of it
+		assert.Equal(t, []string{"start-failed high"}, told(t, c))
+		assert.Equal(t, []string{"stop low v5 preempted epoch 3"}, s.calls, "told again")
+	})
+	t.Run("or is preempted itself", func(t *testing.T) {
+		s, c := setUp(t)
+		require.NoError(t, c.Apply(background, plan(preempt("high"))))
+		assert.Empty(t, s.calls, "the cluster knew nothing of it")
+		s.views = []*adapters.View{some(7, job("low", 2, 7))}
+		assert.Equal(t, []string{"preempted high", "preempted low"}, told(t, c))
+		assert.Empty(t, s.calls)
+	})
+	t.Run("or is withdrawn", func(t *testing.T) {
+		s, c := setUp(t)
+		s.views = []*adapters.View{some(8, gone(job("high", 1, 8)), job("low", 2, 7))}
+		assert.Equal(t, []string{"withdrawn high", "preempted low"}, told(t, c))
+		assert.Empty(t, s.calls)
+	})
+	t.Run("and its node is gone", func(t *testing.T) {
+		s, c := setUp(t)
+		s.views = []*adapters.View{all(8, []string{"n1"}, job("low", 2, 7), job("high", 1, 4), job("free", 1, 3))}
+		assert.Contains(t, told(t, c), "start-failed high")
+		assert.Empty(t, s.calls)
+	})
+}
+
+func TestPreemptionsThatFail(t *testing.T) {
+	runs := job("a", 1, 5, on("n0", adapters.Running))
+	for _, err := range []error{adapters.ErrStale, adapters.ErrRefused, adapters.ErrUnavailable} {
+		s := &script{views: []*adapters.View{all(5, []string{"n0"}, runs)}, stop: func(*adapters.Stop) error { return err }}
+		c := s.cluster(t)
+		told(t, c)
+		require.NoError(t, c.Apply(background, plan(preempt("a"), preempt("ghost"))))
+		s.views = []*adapters.View{all(6, []string{"n0"}, runs)}
+		assert.Equal(t, []string{"preempt-failed ghost", "preempt-failed a"}, told(t, c), "%v", err)
+	}
+}
+
+func TestRestartFindsAllStates(t *testing.T) {
+	over := job("over", 1, 1)
+	over.Over = true
+	unfit := job("unfit", 1, 1, on("n0", adapters.Running))
+	unfit.Problem = errors.New("deadline: soon")
+	short := job("short", 2, 1, on("n1", adapters.Requested))
+	short.Short = true
+	s := &script{views: []*adapters.View{all(9, []string{"n0"},
+		job("waits", 1, 1), job("starts", 1, 1, on("n0", adapters.Requested)), job("runs", 1, 1, on("n0", adapters.Running)),
+		job("stops", 1, 1, on("n0", adapters.Stopping)), short, job("lost", 1, 1, on("n9", adapters.Lost)),
+		job("done", 1, 1, on("n0", adapters.Finished)), over, unfit, job("failed", 1, 1, on("n0", adapters.Failed)))}}
+	c := s.cluster(t)
+	assert.Equal(t, []string{"node-up n0", "submitted waits",
+		"submitted starts", "started starts [{n0 1}]", "submitted runs", "started runs [{n0 1}]",
+		"submitted stops", "stopping stops [{n0 1}]", "submitted short", "stopping short [{n1 1}]", "submitted lost", "stopping lost [{n9 1}]",
+		"submitted done", "started done [{n0 1}]", "finished done", "submitted unfit", "started unfit [{n0 1}]"}, told(t, c))
+	assert.Equal(t, []string{"stop short v1 gang-short epoch 3", "stop lost v1 node-lost epoch 3", "stop failed v1 task-failed epoch 3"}, s.calls)
+	assert.Equal(t, time.Unix(960, 0), c.LearntUntil())
+
+	s = &script{views: []*adapters.View{all(9, nil, job("done", 1, 1, on("n0", adapters.Finished)))}}
+	c = s.cluster(t, func(o *adapters.Options) { o.LearntUntil = time.Unix(960, 0) })
+	assert.Empty(t, told(t, c), "it was learnt before")
+}
+
+func TestFenced(t *testing.T) {
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("b", 1, 5))},
+		start: func(*adapters.Start) error { return adapters.ErrFenced }}
+	c := s.cluster(t)
+	told(t, c)
+	require.NoError(t, c.Apply(background, plan(start("a", "n0"), start("b", "n0"))))
+	assert.Len(t, s.calls, 1, "nothing more is tried")
+	_, err := c.Events(background)
+	require.ErrorIs(t, err, adapters.ErrFenced)
+	require.ErrorIs(t, c.Apply(background, plan(start("a", "n0"))), adapters.ErrFenced)
+	assert.Len(t, s.relists, 1)
+}
+
+func TestObserve(t *testing.T) {
+	s := &script{}
+	c := s.cluster(t)
+	_, err := c.Events(background)
+	require.ErrorIs(t, err, adapters.ErrUnavailable)
+	s.views = []*adapters.View{some(1)}
+	_, err = c.Events(background)
+	require.ErrorContains(t, err, "told only changes")
+	s.views = []*adapters.View{all(1, nil), all(1, nil)}
+	told(t, c)
+	s.now = s.now.Add(10 * time.Minute)
+	told(t, c)
+	assert.Equal(t, []bool{true, true, true, true}, s.relists, "the last to find out what was lost without a word")
+}
+
+func TestNodes(t *testing.T) {
+	node := func(version uint64, change func(*adapters.Node)) *adapters.View {
+		n := adapters.Node{Node: sched.Node{Name: "n0", Capacity: sched.Resources{"cpu": 8, "gpu": 1}}, Version: version}
+		if change != nil {
+			change(&n)
+		}
+		return &adapters.View{Version: version, Nodes: []adapters.Node{n}}
+	}
+	first := node(1, nil)
+	first.Full = true
+	s := &script{views: []*adapters.View{first}}
+	c := s.cluster(t)
+	told(t, c)
+	look := func(v *adapters.View) []sched.Event {
+		s.views = []*adapters.View{v}
+		events, err := c.Events(background)
+		require.NoError(t, err)
+		return events
+	}
+	assert.Empty(t, look(node(2, nil)), "a heartbeat")
+	e := look(node(3, func(n *adapters.Node) { n.Foreign = sched.Resources{"cpu": 3, "gpu": 2} }))
+	require.Len(t, e, 1)
+	assert.Equal(t, sched.Resources{"cpu": 5, "gpu": 0}, e[0].Node.Capacity)
+	assert.Empty(t, look(node(2, nil)), "late")
+	e = look(node(4, func(n *adapters.Node) { n.Cordoned = true }))
+	assert.Equal(t, sched.Resources{"cpu": 0, "gpu": 0}, e[0].Node.Capacity)
+	assert.Equal(t, []string{"node-down n0"}, outline(look(node(5, func(n *adapters.Node) { n.Gone = true }))))
+	assert.Empty(t, look(node(4, nil)), "late")
+	e = look(node(6, nil))
+	assert.Equal(t, sched.Resources{"cpu": 8, "gpu": 1}, e[0].Node.Capacity)
+}
+
+func TestNotes(t *testing.T) {
+	views := func() []*adapters.View {
+		return []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("b", 1, 5), job("c", 1, 5))}
+	}
+	s := &script{views: views()}
+	c := s.cluster(t, func(o *adapters.Options) { o.Notes = 2 })
+	waits := sched.Reason{Code: sched.ReasonWaiting, Probability: sched.UnknownProbability}
+	late := sched.Reason{Code: sched.ReasonNoUtility, Value: 1}
+	p := &sched.Plan{Decisions: []sched.Decision{{Job: "b", Reason: late}}, Rest: waits}
+	told(t, c)
+	require.NoError(t, c.Apply(background, p))
+	assert.Equal(t, []string{"b: predicted not to make it; expected utility 1; 0% in time", "a: waits"}, s.notes, "two a cycle")
+	s.notes, s.views = nil, views()
+	told(t, c)
+	p.Decisions[0].Reason.Value = 2
+	s.note = func(*adapters.Note) error { return adapters.ErrUnavailable }
+	require.NoError(t, c.Apply(background, p))
+	assert.Equal(t, []string{"c: waits"}, s.notes, "numbers alone make no other note")
+	s.notes, s.views, s.note = nil, views(), nil
+	told(t, c)
+	require.NoError(t, c.Apply(background, p))
+	require.NoError(t, c.Apply(background, p))
+	assert.Equal(t, []string{"c: waits"}, s.notes, "tried again, and told once")
+	s.notes, s.views = nil, views()
+	told(t, c)
+	s.note = func(*adapters.Note) error { return adapters.ErrFenced }
+	p.Rest.Code = sched.ReasonTooLarge
+	require.NoError(t, c.Apply(background, p))
+	_, err := c.Events(background)
+	require.ErrorIs(t, err, adapters.ErrFenced)
+}
+
+func TestTaskErrors(t *testing.T) {
+	err := &adapters.TaskError{Job: "a", Node: "n0"}
+	assert.EqualError(t, err, `adapters: job "a": a task failed on node "n0"`)
+	err.Err = context.Canceled
+	require.ErrorIs(t, err, context.Canceled)
+	for s := adapters.Requested; s <= adapters.Lost; s++ {
+		assert.NotEqual(t, "unknown", s.String())
+	}
+	assert.Equal(t, "unknown", adapters.TaskState(99).String())
+}

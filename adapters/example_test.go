@@ -1,0 +1,105 @@
+package adapters_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/fake"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/baseline"
+)
+
+// A loop drives a cluster through its driver. Here the cluster is a fake one, in virtual time; a real one differs in the driver and the clock.
+func ExampleNew() {
+	servers := fake.New(fake.Options{StartDelay: time.Second})
+	for _, name := range []string{"n0", "n1"} {
+		if err := servers.AddNode(sched.Node{Name: name, Capacity: sched.Resources{"cpu": 4}}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	cluster, err := adapters.New(servers.Connect(nil), adapters.Options{Epoch: 1, Now: servers.Now})
+	if err != nil {
+		log.Fatal(err)
+	}
+	history, err := predict.NewHistory(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	loop, err := sched.NewLoop(cluster, baseline.NewFIFO(), history, sched.WithErrorHandler(adapters.Unavailable))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		spec := sched.Job{ID: id, Tasks: 3, Demand: sched.Resources{"cpu": 2}}
+		if err := servers.Submit(fake.Job{Spec: spec, Runtime: 10 * time.Second}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for begin := servers.Now(); servers.Finished("b").IsZero(); servers.Advance(2 * time.Second) {
+		cycle, err := loop.Step(context.Background(), servers.Now())
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, d := range cycle.Plan.Decisions {
+			fmt.Println(servers.Now().Sub(begin), d.Kind, d.Job, d.Nodes, d.Reason)
+		}
+	}
+	fmt.Println(servers.Notes("b"))
+	// Output:
+	// 0s start a [{n0 2} {n1 1}] starts now on any
+	// 0s defer b [] waits on any
+	// 2s defer b [] waits on any
+	// 4s defer b [] waits on any
+	// 6s defer b [] waits on any
+	// 8s defer b [] waits on any
+	// 10s defer b [] waits on any
+	// 12s start b [{n0 2} {n1 1}] starts now on any
+	// [waits on any]
+}
+
+// One instance at a time works; another begins anew, with what was learnt, as soon as the lease is free.
+func ExampleLead() {
+	servers := fake.New(fake.Options{})
+	file := adapters.HistoryFile(filepath.Join(os.TempDir(), fmt.Sprint("hedge-example-", os.Getpid())))
+	work := func(ctx context.Context, t adapters.Term) error {
+		history, err := predict.NewHistory(nil)
+		if err != nil {
+			return err
+		}
+		until, err := file.Load(history) // of a damaged file: a new history, and an error to tell
+		if err != nil {
+			return err
+		}
+		cluster, err := adapters.New(servers.Connect(nil), adapters.Options{Epoch: t.Epoch, LearntUntil: until})
+		if err != nil {
+			return err
+		}
+		loop, err := sched.NewLoop(cluster, baseline.NewFIFO(), history, sched.WithErrorHandler(adapters.Unavailable))
+		if err != nil {
+			return err
+		}
+		fmt.Println("leading, epoch", t.Epoch)
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond) // a real one works until it is told to stop
+		defer cancel()
+		if err := loop.Run(ctx); err != nil {
+			return err
+		}
+		return file.Save(history, cluster.LearntUntil())
+	}
+	for range 2 {
+		if err := adapters.Lead(context.Background(), servers.Lease(), work, adapters.LeadOptions{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(os.Remove(string(file)))
+	// Output:
+	// leading, epoch 1
+	// leading, epoch 2
+	// <nil>
+}

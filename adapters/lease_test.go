@@ -1,0 +1,254 @@
+package adapters_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// office grants a lease, by the bubble's time.
+type office struct {
+	mu     sync.Mutex
+	holder string
+	epoch  uint64
+	until  time.Time
+}
+
+// window is one instance's way to it, which can be broken.
+type window struct {
+	*office
+	name  string
+	broke func(ctx context.Context, call string) error
+}
+
+const granted = 15 * time.Second
+
+func (w *window) enter(ctx context.Context, call string) error {
+	if w.broke == nil {
+		return nil
+	}
+	return w.broke(ctx, call)
+}
+
+func (w *window) Acquire(ctx context.Context) (adapters.Term, error) {
+	if err := w.enter(ctx, "acquire"); err != nil {
+		return adapters.Term{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.holder != "" && w.holder != w.name && time.Now().Before(w.until) {
+		return adapters.Term{}, adapters.ErrHeld
+	}
+	w.epoch++
+	w.holder, w.until = w.name, time.Now().Add(granted)
+	return adapters.Term{Epoch: w.epoch, For: granted}, nil
+}
+
+func (w *window) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
+	if err := w.enter(ctx, "renew"); err != nil {
+		return t, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.holder != w.name || w.epoch != t.Epoch {
+		return t, adapters.ErrFenced
+	}
+	w.until = time.Now().Add(granted)
+	return t, nil
+}
+
+func (w *window) Release(ctx context.Context, t adapters.Term) error {
+	if err := w.enter(ctx, "release"); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.holder == w.name && w.epoch == t.Epoch {
+		w.holder = ""
+	}
+	return nil
+}
+
+// shift is when somebody worked.
+type shift struct {
+	who      string
+	epoch    uint64
+	from, to time.Duration
+}
+
+// crew are instances that lead in turn.
+type crew struct {
+	office
+	began  time.Time
+	mu     sync.Mutex
+	shifts []shift
+}
+
+func newCrew() *crew { return &crew{began: time.Now()} }
+
+// work works until it is told to stop.
+func (c *crew) work(who string) func(context.Context, adapters.Term) error {
+	return func(ctx context.Context, t adapters.Term) error {
+		from := time.Since(c.began)
+		<-ctx.Done()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.shifts = append(c.shifts, shift{who, t.Epoch, from, time.Since(c.began)})
+		return nil
+	}
+}
+
+// lead has an instance lead until the context is done; it returns a way to wait for it.
+func (c *crew) lead(ctx context.Context, t *testing.T, w *window) (wait func()) {
+	done := make(chan error, 1)
+	go func() { done <- adapters.Lead(ctx, w, c.work(w.name), adapters.LeadOptions{}) }()
+	return func() { require.NoError(t, <-done) }
+}
+
+func TestLeadHandsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		first, stop := context.WithCancel(t.Context())
+		wait := c.lead(first, t, &window{office: &c.office, name: "a"})
+		time.Sleep(time.Second)
+		second, end := context.WithCancel(t.Context())
+		standby := c.lead(second, t, &window{office: &c.office, name: "b"})
+		time.Sleep(time.Minute)
+		stop()
+		wait()
+		time.Sleep(10 * time.Second)
+		end()
+		standby()
+		require.Len(t, c.shifts, 2)
+		a, b := c.shifts[0], c.shifts[1]
+		assert.Equal(t, shift{"a", 1, 0, 61 * time.Second}, a, "it renewed its lease for a minute")
+		assert.Equal(t, []any{"b", uint64(2)}, []any{b.who, b.epoch})
+		assert.LessOrEqual(t, b.from-a.to, time.Second, "the lease was given back, so the standby need not wait for its end")
+		assert.Empty(t, c.holder)
+	})
+}
+
+// An instance that cannot renew stops before its lease is over, whether the servers refuse, fail or say nothing, and leads again later.
+func TestLeadStopsInTime(t *testing.T) {
+	for name, trouble := range map[string]func(context.Context) error{
+		"refused":     func(context.Context) error { return adapters.ErrUnavailable },
+		"strange":     func(context.Context) error { return errors.New("broken pipe") },
+		"no answer":   func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"late answer": func(context.Context) error { time.Sleep(9 * time.Second); return adapters.ErrUnavailable },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew()
+				cut := &window{office: &c.office, name: "a"}
+				cut.broke = func(ctx context.Context, call string) error {
+					since := time.Since(c.began)
+					if since < 20*time.Second || since > 100*time.Second {
+						return nil
+					}
+					if call != "renew" {
+						return adapters.ErrUnavailable
+					}
+					return trouble(ctx)
+				}
+				ctx, end := context.WithCancel(t.Context())
+				a := c.lead(ctx, t, cut)
+				time.Sleep(time.Second)
+				b := c.lead(ctx, t, &window{office: &c.office, name: "b"})
+				time.Sleep(2 * time.Minute)
+				end()
+				a()
+				b()
+				require.Len(t, c.shifts, 2)
+				assert.Equal(t, "a", c.shifts[0].who)
+				assert.Greater(t, c.shifts[1].from, c.shifts[0].to, "never two at once")
+				assert.LessOrEqual(t, c.shifts[0].to, 15*time.Second+granted*3/4, "renewed last at 15 s, and a quarter before its end")
+				assert.Equal(t, uint64(2), c.shifts[1].epoch)
+			})
+		})
+	}
+}
+
+func TestLeadLosesItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		ctx, end := context.WithCancel(t.Context())
+		wait := c.lead(ctx, t, &window{office: &c.office, name: "a"})
+		time.Sleep(time.Second)
+		c.office.mu.Lock()
+		c.holder, c.epoch, c.until = "thief", 7, time.Now().Add(20*time.Second)
+		c.office.mu.Unlock()
+		time.Sleep(time.Minute)
+		end()
+		wait()
+		require.Len(t, c.shifts, 2)
+		assert.Equal(t, 5*time.Second, c.shifts[0].to, "when it was to renew")
+		assert.Equal(t, uint64(8), c.shifts[1].epoch)
+	})
+}
+
+func TestLeadAndTheWorksErrors(t *testing.T) {
+	own := errors.New("bad policy")
+	for _, tt := range []struct {
+		name  string
+		errs  []error // of one shift after the other
+		want  error
+		terms int
+	}{
+		{"done", []error{nil}, nil, 1},
+		{"its own", []error{own}, own, 1},
+		{"unavailable, then fenced, then done", []error{adapters.ErrUnavailable, adapters.ErrFenced, nil}, nil, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew()
+				var epochs []uint64
+				var told []error
+				err := adapters.Lead(t.Context(), &window{office: &c.office, name: "a"}, func(_ context.Context, term adapters.Term) error {
+					epochs = append(epochs, term.Epoch)
+					return tt.errs[len(epochs)-1]
+				}, adapters.LeadOptions{Told: func(err error) { told = append(told, err) }})
+				require.ErrorIs(t, err, tt.want)
+				assert.Len(t, epochs, tt.terms)
+				assert.Len(t, told, tt.terms-1)
+				assert.Empty(t, c.holder, "given back")
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := &window{office: &office{}, name: "a", broke: func(context.Context, string) error { return own }}
+		require.ErrorIs(t, adapters.Lead(t.Context(), w, nil, adapters.LeadOptions{}), own, "of the lease")
+	})
+}
+
+// The work may end while the lease is being renewed.
+func TestLeadWorkEndsDuringRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &window{office: &office{}, name: "a", broke: func(ctx context.Context, call string) error {
+			if call == "renew" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}}
+		own := errors.New("done")
+		err := adapters.Lead(t.Context(), w, func(context.Context, adapters.Term) error {
+			time.Sleep(6 * time.Second)
+			return own
+		}, adapters.LeadOptions{})
+		require.ErrorIs(t, err, own)
+	})
+}
+
+func TestUnavailable(t *testing.T) {
+	assert.NoError(t, adapters.Unavailable(adapters.ErrUnavailable))
+	assert.ErrorIs(t, adapters.Unavailable(adapters.ErrFenced), adapters.ErrFenced)
+	assert.ErrorIs(t, adapters.Unavailable(errors.Join(adapters.ErrUnavailable, adapters.ErrFenced)), adapters.ErrFenced)
+}
