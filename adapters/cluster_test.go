@@ -301,10 +301,10 @@ func TestStartsWaitForRoom(t *testing.T) {
 	})
 	t.Run("in vain", func(t *testing.T) {
 		s, c := setUp(t)
-		s.views = []*adapters.View{all(7, []string{"n0", "n1"}, low(6, adapters.Running), job("high", 1, 4), job("free", 1, 3))}
+		s.views = []*adapters.View{all(7, []string{"n0", "n1"}, low(5, adapters.Running), job("high", 1, 4), job("free", 1, 7, on("n1", adapters.Running)))}
 		s.stop = func(*adapters.Stop) error { return adapters.ErrRefused }
 		s.now = s.now.Add(time.Hour) // the stop was accepted and nothing came of it
-		assert.Equal(t, []string{"start-failed high"}, told(t, c))
+		assert.Equal(t, []string{"started free [{n1 1}]", "start-failed high"}, told(t, c))
 		assert.Equal(t, []string{"stop low v5 preempted epoch 3"}, s.calls, "told again")
 	})
 	t.Run("or is preempted itself", func(t *testing.T) {

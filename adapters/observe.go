@@ -136,8 +136,8 @@ func (c *Cluster) leave(t *tracked) {
 
 // settle brings what the loop was told in line with what is, for all jobs that have changed or have something under way.
 func (c *Cluster) settle(ctx context.Context, now time.Time) {
-	for i := 0; i < len(c.open); i++ {
-		if t := c.open[i]; !t.gone && c.fenced == nil {
+	for _, t := range c.open {
+		if !t.gone && c.fenced == nil {
 			c.sync(ctx, t, now)
 		}
 	}

@@ -31,7 +31,6 @@ func Judge(records []Record, law Law) []string {
 // group sorts records by a key, keys in order.
 func group(records []Record, key func(*Record) string) [][]Record {
 	at := map[string]int{}
-	var keys []string
 	var out [][]Record
 	for i := range records {
 		k := key(&records[i])
@@ -39,7 +38,6 @@ func group(records []Record, key func(*Record) string) [][]Record {
 		if !ok {
 			n = len(out)
 			at[k] = n
-			keys = append(keys, k)
 			out = append(out, nil)
 		}
 		out[n] = append(out[n], records[i])

@@ -1,9 +1,6 @@
 package adaptertest
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -252,9 +249,4 @@ func cordon(h *host) {
 	h.do(Deed{Do: Uncordon, Node: h.traits.Nodes[0]})
 	h.allFinish()
 	h.allLearn()
-}
-
-// hasNote tells whether the user was told something of the kind.
-func (h *host) hasNote(id string, part string) bool {
-	return slices.ContainsFunc(h.Notes(h, id), func(n string) bool { return strings.Contains(n, part) })
 }

@@ -116,7 +116,7 @@ func (st *storm) arrive() {
 	st.handedIn++
 	slots := st.shape.Nodes * st.shape.Slots
 	tasks := 1 + st.rng.IntN(min(4, slots))
-	st.submit(fmt.Sprint("j", st.handedIn), tasks, 0.1+3*st.rng.Float64(), func(j *Job) {
+	st.submit(fmt.Sprint("j", st.handedIn), tasks, 0.1+float64(3*st.rng.Float64()), func(j *Job) {
 		j.Spec.Priority = st.rng.IntN(3)
 		if st.able(FailStarts) && st.chance(0.1) {
 			j.FailStarts = 1 + st.rng.IntN(2)
