@@ -65,7 +65,7 @@ func (h *host) open(s Session) *scheduler {
 	h.epochs++
 	s.Epoch = h.epochs
 	if s.StartTimeout == 0 {
-		s.StartTimeout = h.traits.Patience / 2
+		s.StartTimeout = h.traits.Patience / 4
 	}
 	x := &scheduler{host: h, Session: s, policy: baseline.NewPrio(), starts: map[string][][]sched.NodeTasks{}, learnt: map[string][]float64{}}
 	x.instance = h.Open(h.TB, s)
@@ -229,6 +229,25 @@ func (h *host) runs(id string) bool {
 		}
 	}
 	return n == h.jobs[id].Spec.Tasks
+}
+
+// forever is a runtime in units that no case waits for the end of.
+const forever = 60
+
+// up tells whether all of the job runs and the loop knows, or whether it has finished: a poll may come too late to see a short job run.
+func (h *host) up(id string) bool {
+	return h.runs(id) && h.first.known(id) || h.finished(id)
+}
+
+// end takes a job back that would run for ever, or waits for its end where that cannot be.
+func (h *host) end(ids ...string) {
+	h.Helper()
+	if _, lacks := h.traits.Missing[Withdraw]; !lacks {
+		for _, id := range ids {
+			h.withdraw(id)
+		}
+	}
+	h.allFinish()
 }
 
 // finished tells whether the job as it was handed in last has finished.

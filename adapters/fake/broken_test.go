@@ -235,7 +235,7 @@ func TestSuiteFindsBrokenAdapters(t *testing.T) {
 		{name: "ends are not told", events: eachEvent(func(e *sched.Event) bool { return e.Kind != sched.Finished }),
 			caught: []string{"its end is observed", "jobs wait"}},
 		{name: "withdrawals are not told", events: eachEvent(func(e *sched.Event) bool { return e.Kind != sched.Withdrawn }),
-			caught: []string{"handed in again"}},
+			caught: []string{"handed in again unchanged"}},
 		{name: "nodes that are lost are not told", events: eachEvent(func(e *sched.Event) bool { return e.Kind != sched.NodeDown }),
 			caught: []string{"runs elsewhere"}},
 		{name: "starts are told twice", events: func(events []sched.Event) []sched.Event { return append(events, events...) },

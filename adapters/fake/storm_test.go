@@ -33,7 +33,7 @@ func weather(seed uint64) fake.Options {
 func TestStorms(t *testing.T) {
 	n := uint64(10_000)
 	if testing.Short() {
-		n = 500
+		n = 200
 	}
 	for seed := range n {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
