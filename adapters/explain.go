@@ -17,25 +17,25 @@ func (c *Cluster) explainPlan(ctx context.Context, plan *sched.Plan) {
 		d := &plan.Decisions[i]
 		decided[d.Job] = struct{}{}
 		if t := c.jobs[d.Job]; t != nil && d.Kind == sched.Defer {
-			c.noteReason(ctx, t, &d.Reason)
+			c.note(ctx, t, key(&d.Reason), &Note{Reason: d.Reason})
 		}
 	}
 	if plan.Rest.Code == "" {
 		return
 	}
+	rest := key(&plan.Rest)
 	for _, t := range c.order {
-		if _, own := decided[t.jobID()]; !own && !t.gone && t.told == toldPending {
-			c.noteReason(ctx, t, &plan.Rest)
+		if t.gone || t.told != toldPending || t.noted == rest {
+			continue
+		}
+		if _, own := decided[t.job.Spec.ID]; !own {
+			c.note(ctx, t, rest, &Note{Reason: plan.Rest})
 		}
 	}
 }
 
-func (t *tracked) jobID() string { return t.job.Spec.ID }
-
-// noteReason writes a reason where another one stands; numbers in it that change all the time do not make it another.
-func (c *Cluster) noteReason(ctx context.Context, t *tracked, r *sched.Reason) {
-	c.note(ctx, t, string(r.Code)+"\x00"+r.Set+"\x00"+r.Partition, &Note{Reason: *r})
-}
+// key tells reasons apart. Numbers that change all the time do not make a reason another.
+func key(r *sched.Reason) string { return string(r.Code) + "\x00" + r.Set + "\x00" + r.Partition }
 
 // note writes a note where another one stands, and tells whether it stands there now.
 func (c *Cluster) note(ctx context.Context, t *tracked, key string, n *Note) bool {
