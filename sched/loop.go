@@ -240,7 +240,7 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 		if done == nil {
 			continue
 		}
-		if err := l.predictor.Observe(predict.Observation{Job: done.job.Features(), Runtime: done.fullSpeed(e.Runtime)}); err != nil {
+		if err := l.predictor.Observe(predict.Observation{Job: done.job.Features(), Runtime: done.fullSpeed(e.Runtime) + done.done.Seconds()}); err != nil {
 			c.Ignored = append(c.Ignored, fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err))
 			continue
 		}
@@ -267,7 +267,7 @@ func (c *Cycle) refuse(e *Event, err error) {
 func (l *Loop) forecast(all bool) {
 	for _, j := range l.state.arrived {
 		if !j.gone {
-			l.state.setPrediction(j, l.predictor.Predict(j.job.Features()))
+			l.state.setPrediction(j, j.foresee(l.predictor.Predict(j.job.Features())))
 		}
 	}
 	l.state.settled()
@@ -277,10 +277,11 @@ func (l *Loop) forecast(all bool) {
 	pending := l.state.pending.items()
 	for i := range pending {
 		p := &pending[i]
-		p.Prediction = l.predictor.Predict(p.Job.Features())
-		l.state.jobs[p.Job.ID].prediction = p.Prediction
+		j := l.state.jobs[p.Job.ID]
+		p.Prediction = j.foresee(l.predictor.Predict(p.Job.Features()))
+		j.prediction = p.Prediction
 	}
 	for _, j := range l.state.delayed {
-		j.prediction = l.predictor.Predict(j.job.Features())
+		j.prediction = j.foresee(l.predictor.Predict(j.job.Features()))
 	}
 }

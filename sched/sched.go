@@ -46,6 +46,9 @@ type Job struct {
 	Preferred EquivalenceSet
 	// Slowdown is at least 1; 0 means 1.
 	Slowdown float64
+	// Checkpoint tells that the job goes on where it was when it was stopped: a preemption costs it none of the work that it has
+	// done. Its forecast is then of the rest, and what is learnt of it is the whole.
+	Checkpoint bool
 	// Submitted is when the job arrived.
 	Submitted time.Time
 }
@@ -67,7 +70,8 @@ type NodeTasks struct {
 	Tasks int
 }
 
-// Pending is a job that waits, with its forecast on preferred nodes.
+// Pending is a job that waits, with its forecast on preferred nodes: of what is left to do, where it has
+// done some and kept it.
 type Pending struct {
 	Job        *Job
 	Prediction predict.Prediction
@@ -238,7 +242,8 @@ const (
 	Started
 	// StartFailed returns the job named Event.ID to the pending ones.
 	StartFailed
-	// Preempted returns the job named Event.ID, which has stopped, to the pending ones; its work is lost.
+	// Preempted returns the job named Event.ID, which has stopped, to the pending ones; its work is lost, but for
+	// that of a job with [Job].Checkpoint.
 	Preempted
 	// Finished removes the job named Event.ID, which ran for Event.Runtime, and teaches the predictor. The loop
 	// knows where the job ran and takes the slow-down out of what the predictor learns.
@@ -270,6 +275,9 @@ type Event struct {
 	Nodes []NodeTasks
 	// Runtime is how long a job that has Finished ran, as seen on the clock, from the start of all its tasks.
 	Runtime time.Duration
+	// Done is, of a job with [Job].Checkpoint that is Submitted or Preempted, for how long it has run in all whose work is kept, at full
+	// speed. Where a Preempted says nothing, all of its run is.
+	Done time.Duration
 	// Err is why a StartFailed, a PreemptFailed or a Withdrawn came about, for the host to read in
 	// [Cycle.Failed]. It may be nil, and the loop makes nothing of it.
 	Err error

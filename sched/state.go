@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 )
 
@@ -26,7 +27,9 @@ const (
 // tracked is a job the loop knows.
 type tracked struct {
 	job        *Job
-	prediction predict.Prediction
+	prediction predict.Prediction // of what is left to do
+	whole      predict.Prediction // of a job that has kept some work: as it was made
+	done       time.Duration      // of the work, at full speed, that is kept
 	started    time.Time
 	notBefore  time.Time // of a job that is delayed
 	nodes      []NodeTasks
@@ -46,6 +49,50 @@ func (j *tracked) fullSpeed(ran time.Duration) float64 {
 		ran = time.Duration(math.Round(float64(ran) / j.job.SlowdownOrOne()))
 	}
 	return ran.Seconds()
+}
+
+// keep notes how much of the work of a job that was stopped need not be done again, and what is to be expected of the rest.
+func (j *tracked) keep(e *Event, now time.Time) {
+	if !j.job.Checkpoint {
+		return
+	}
+	until := now
+	if !e.Time.IsZero() {
+		until = wall(e.Time)
+	}
+	done := e.Done
+	if done <= 0 {
+		done = j.done + time.Duration(math.Round(j.fullSpeed(max(0, until.Sub(j.started)))*float64(time.Second)))
+	}
+	if j.done == 0 {
+		j.whole = j.prediction
+	}
+	if j.done = done; done > 0 {
+		j.prediction = rest(j.whole, done.Seconds())
+	}
+}
+
+// foresee takes a forecast of the whole job.
+func (j *tracked) foresee(p predict.Prediction) predict.Prediction {
+	if j.done > 0 {
+		j.whole = p
+		p = rest(p, j.done.Seconds())
+	}
+	return p
+}
+
+// rest is the forecast of what is left of a job that has done so many seconds of its work. A forecast
+// that cannot be conditioned, of a type that package dist does not know, stays as it is.
+func rest(p predict.Prediction, done float64) predict.Prediction {
+	d, err := dist.Condition(p.Dist, done)
+	if err != nil {
+		return p
+	}
+	if d, err = dist.Shift(d, -done); err != nil {
+		return p
+	}
+	p.Dist, p.Point = d, max(0, p.Point-done)
+	return p
 }
 
 // need is what one task holds of the cluster's nodes; nil if none offers it. It is worked out once a cluster.
@@ -210,6 +257,9 @@ func (s *state) submit(e *Event, now time.Time) error {
 		job = &dated
 	}
 	j := s.track(job)
+	if job.Checkpoint {
+		j.done = max(0, e.Done)
+	}
 	s.jobs[job.ID] = j
 	s.arrived = append(s.arrived, j)
 	s.waiting = append(s.waiting, j)
@@ -292,6 +342,9 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 		return bad(e, "the job is pending")
 	}
 	s.leave(j)
+	if e.Kind == Preempted {
+		j.keep(e, now)
+	}
 	j.move(time.Time{}, nil)
 	j.phase, j.slowed = pending, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {

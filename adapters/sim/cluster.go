@@ -60,20 +60,44 @@ func (w *world) preempt(d *sched.Decision) error {
 		return fmt.Errorf("%w: at %v it preempts job %q for the %dth time since anything arrived or finished",
 			ErrLivelock, w.now, j.ID, j.vain)
 	}
-	w.done.Cancel(j.done)
+	w.done.Cancel(j.end)
 	ran := w.now - j.record.Start
 	j.state = pending
 	j.record.Preemptions++
-	j.record.Lost += ran
 	w.level.pending++
 	w.tally.events++
 	w.tally.preemptions++
 	w.tally.lastStop = w.now
-	w.tally.lost.add(j.Tasks, ran)
+	if j.Checkpoint {
+		j.keep(ran)
+	} else {
+		j.record.Lost += ran
+		w.tally.lost.add(j.Tasks, ran)
+	}
 	w.release(j)
-	w.told = append(w.told, sched.Event{Kind: sched.Preempted, Time: epoch.Add(w.now), ID: j.ID})
+	w.told = append(w.told, sched.Event{Kind: sched.Preempted, Time: epoch.Add(w.now), ID: j.ID, Done: j.done})
 	w.log.because(preemptEvent, w.now, j, &d.Reason)
 	return nil
+}
+
+// keep adds what was done in a run that was stopped to the work that need not be done again.
+func (j *job) keep(ran time.Duration) {
+	j.kept += ran
+	if j.record.Slowed {
+		ran = time.Duration(math.Round(float64(ran) / j.SlowdownOrOne()))
+	}
+	j.done = min(j.done+ran, j.runtime)
+}
+
+// left is how long the job has yet to run.
+func (j *job) left(slowed bool) time.Duration {
+	switch {
+	case !slowed:
+		return j.runtime - j.done
+	case j.done == 0:
+		return j.slowedRuntime
+	}
+	return stretch(j.runtime-j.done, j.SlowdownOrOne())
 }
 
 func (w *world) start(d *sched.Decision) error {
@@ -88,15 +112,12 @@ func (w *world) start(d *sched.Decision) error {
 	}
 	j := &w.jobs[i]
 	slowed := j.Slowdown > 1 && w.nodes.Slowed(&j.Job, d.Nodes)
-	runtime := j.runtime
-	if slowed {
-		runtime = j.slowedRuntime
-	}
+	runtime := j.left(slowed)
 	if runtime > math.MaxInt64-w.now {
 		return fmt.Errorf("%w: job %q starts at %v and runs %v", ErrTimeOverflow, j.ID, w.now, runtime)
 	}
 	j.state = running
-	j.done = w.done.Push(w.now+runtime, 0, i)
+	j.end = w.done.Push(w.now+runtime, 0, i)
 	r := j.record
 	r.Start, r.Slowed = w.now, slowed
 	if r.FirstStart < 0 {

@@ -83,7 +83,7 @@ type JobRecord struct {
 	FirstStart, Start time.Duration
 	// Finish is its completion; -1 if it was dropped.
 	Finish time.Duration
-	// Preemptions is how often it lost its work, Lost the time that it had run by then, summed.
+	// Preemptions is how often it was stopped, Lost the time that it had run by then, summed, of a job that loses its work so.
 	Preemptions int
 	Lost        time.Duration
 	// Slowed tells that the last start was outside its preferred nodes.

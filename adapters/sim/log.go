@@ -110,6 +110,9 @@ func (l *logger) submit(j *job) {
 	if j.Slowdown > 1 {
 		b = strconv.AppendFloat(append(b, `,"slowdown":`...), j.Slowdown, 'g', -1, 64)
 	}
+	if j.Checkpoint {
+		b = append(b, `,"checkpoint":true`...)
+	}
 	if len(j.Demand) > 0 {
 		b = appendResources(append(b, `,"demand":`...), j.Demand)
 	}

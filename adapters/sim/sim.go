@@ -1,6 +1,6 @@
 // Package sim runs a scheduling policy on a simulated cluster: one
 // deterministic discrete-event engine, whole-gang starts, completions, preemption
-// with lost work, slow-down off preferred nodes, a decision log from which every figure can
+// with lost or kept work, slow-down off preferred nodes, a decision log from which every figure can
 // be recomputed, and the metrics of the papers.
 //
 // It draws no randomness and reads no wall clock except to time the policy.

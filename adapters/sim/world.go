@@ -34,12 +34,14 @@ type job struct {
 	sched.Job
 	arrive, runtime time.Duration
 	slowedRuntime   time.Duration
-	demand          []float64
-	done            event.Handle
-	places          []placement
-	state           state
-	class           uint8 // index into levels: 0 SLO, 1 best effort
-	record          *JobRecord
+	// done is the work, at full speed, of earlier runs that a job with checkpoints keeps, and kept how long they took.
+	done, kept time.Duration
+	demand     []float64
+	end        event.Handle
+	places     []placement
+	state      state
+	class      uint8 // index into levels: 0 SLO, 1 best effort
+	record     *JobRecord
 	// vain counts its preemptions since so many arrivals and completions as news says.
 	news, vain int
 }
@@ -282,7 +284,7 @@ func (w *world) finish(j *job) {
 	w.tally.events++
 	w.tally.finished++
 	w.tally.lastStop = w.now
-	w.tally.goodput[j.class].add(j.Tasks, ran)
+	w.tally.goodput[j.class].add(j.Tasks, ran+j.kept)
 	if w.now <= w.rec.window {
 		w.tally.workInWindow[j.class].add(j.Tasks, j.runtime)
 	}

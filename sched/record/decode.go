@@ -175,7 +175,7 @@ func decodeJob(text []byte) (*sched.Job, error) {
 	}
 	out := &sched.Job{
 		ID: *in.ID, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
-		Priority: in.Priority, Slowdown: in.Slowdown, Submitted: in.Submitted.UTC(),
+		Priority: in.Priority, Slowdown: in.Slowdown, Checkpoint: in.Checkpoint, Submitted: in.Submitted.UTC(),
 	}
 	if out.Required, err = decodeSet("required", in.Required); err != nil {
 		return nil, err

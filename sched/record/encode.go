@@ -77,6 +77,7 @@ type (
 		Required   jsontext.Value     `json:"required,omitempty"`
 		Preferred  jsontext.Value     `json:"preferred,omitempty"`
 		Slowdown   float64            `json:"slowdown,omitempty"`
+		Checkpoint bool               `json:"checkpoint,omitempty"`
 		Submitted  *time.Time         `json:"submitted"`
 	}
 )
@@ -209,7 +210,7 @@ func encodeJob(j *sched.Job) (job, error) {
 	submitted := j.Submitted.UTC()
 	out := job{
 		ID: &j.ID, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
-		Priority: j.Priority, Slowdown: j.Slowdown, Submitted: &submitted,
+		Priority: j.Priority, Slowdown: j.Slowdown, Checkpoint: j.Checkpoint, Submitted: &submitted,
 	}
 	if !areTexts(j.Attributes, j.ID) || !areKeys(j.Demand) {
 		return out, fmt.Errorf("job: %w", errNotUTF8)

@@ -28,7 +28,7 @@
 //	 "utility": {"kind": "piecewise", …},        // as utility.Marshal writes it
 //	 "deadline": "15m0s", "priority": 1,
 //	 "required": [{"key": "rack", "values": ["r0", "r1"]}], "preferred": [{"key": "gpu", "values": [], "has": true}],
-//	 "slowdown": 1.5, "submitted": "2018-04-23T00:00:00Z"}
+//	 "slowdown": 1.5, "checkpoint": true, "submitted": "2018-04-23T00:00:00Z"}
 //
 // Runtimes and the times of utilities are seconds. Fields that are zero or empty are left out. Numbers are exact;
 // times are UTC wall-clock times to the nanosecond. Distributions and utilities of types that packages dist

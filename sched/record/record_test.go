@@ -225,7 +225,7 @@ func odd(t testing.TB) *sched.Snapshot {
 		Now: time.Date(2024, 2, 29, 23, 59, 59, 999999999, zone), Nodes: set,
 		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0, 0, 0, 0},
 		Pending: []sched.Pending{
-			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Slowdown: 1.0000000000000002,
+			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Slowdown: 1.0000000000000002, Checkpoint: true,
 				Required: none, Preferred: sched.NodesWith("gpu").And(sched.NodesWith("rack", "r2", "r1")), Utility: u},
 				Prediction: predict.Prediction{Dist: shared, Point: 1e-320, Expert: predict.Expert{Feature: "f", Value: "v", Estimator: "e"}, Samples: 3}},
 			{Job: &sched.Job{ID: "no utility", Tasks: 1, Attributes: map[string]string{"k": "v"}}, Prediction: predict.Prediction{Dist: shared}},
@@ -499,7 +499,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
 		{sched.Job{}, []string{"ID", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Priority",
-			"Required", "Preferred", "Slowdown", "Submitted"}},
+			"Required", "Preferred", "Slowdown", "Checkpoint", "Submitted"}},
 		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples"}},
 		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},
 	} {

@@ -84,6 +84,10 @@ type life struct {
 	demand    map[string]float64
 	required  []Term
 	preferred []Term
+	// keeps tells that preemptions cost it no work; behind is the work, at full speed, that it has done in the runs so
+	// far, and kept how long these took.
+	keeps        bool
+	behind, kept time.Duration
 }
 
 // machine is a node and what it holds.
@@ -222,7 +226,7 @@ func (c *checker) submit(e *Event) error {
 			ID: e.Job, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
 			FirstStart: -1, Start: -1, Finish: -1,
 		},
-		runtime: e.Runtime, slowdown: max(1, e.Slowdown), demand: e.Demand,
+		runtime: e.Runtime, slowdown: max(1, e.Slowdown), keeps: e.Checkpoint, demand: e.Demand,
 		required: e.Required, preferred: e.Preferred,
 	}
 	if len(j.demand) == 0 {
@@ -303,9 +307,9 @@ func (c *checker) start(j *life, e *Event) error {
 
 // stop is a finish or a preemption.
 func (c *checker) stop(j *life, e *Event) error {
-	ran, full := e.Time-j.Start, j.runtime
+	ran, full := e.Time-j.Start, j.runtime-j.behind
 	if j.Slowed {
-		full = time.Duration(math.Round(float64(j.runtime) * j.slowdown))
+		full = time.Duration(math.Round(float64(full) * j.slowdown))
 	}
 	switch {
 	case c.opts.AnyRuntime:
@@ -325,7 +329,17 @@ func (c *checker) stop(j *life, e *Event) error {
 	}
 	j.stage = waits
 	j.Preemptions++
-	j.Lost += ran
+	if !j.keeps {
+		j.Lost += ran
+		return nil
+	}
+	j.kept += ran
+	if j.Slowed {
+		ran = time.Duration(math.Round(float64(ran) / j.slowdown))
+	}
+	if j.behind += ran; j.behind > j.runtime && j.runtime > 0 {
+		j.behind = j.runtime
+	}
 	return nil
 }
 

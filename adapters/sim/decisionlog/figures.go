@@ -101,7 +101,7 @@ func (c *checker) report() *Report {
 		if j.Finish < 0 {
 			continue
 		}
-		addProduct(&good[class], j.Tasks, j.Finish-j.Start)
+		addProduct(&good[class], j.Tasks, j.Finish-j.Start+j.kept)
 		if j.Finish <= c.header.Span {
 			addProduct(&work[class], j.Tasks, j.work())
 		}
@@ -133,9 +133,9 @@ func (j *life) work() time.Duration {
 	case j.runtime > 0:
 		return j.runtime
 	case j.Slowed:
-		return time.Duration(math.Round(float64(ran) / j.slowdown))
+		return j.behind + time.Duration(math.Round(float64(ran)/j.slowdown))
 	}
-	return ran
+	return j.behind + ran
 }
 
 // count adds a job to the counts and returns its class, 0 for one with a deadline.

@@ -115,21 +115,22 @@ func plain(r io.Reader) (io.Reader, error) {
 
 // rawEvent is a line as JSON has it, with times as they stand there: they are exact only in decimals.
 type rawEvent struct {
-	T         jsontext.Value     `json:"t"`
-	Event     string             `json:"event"`
-	Schema    int                `json:"schema"`
-	Job       string             `json:"job"`
-	Class     string             `json:"class"`
-	Tasks     int                `json:"tasks"`
-	Deadline  jsontext.Value     `json:"deadline"`
-	Nodes     []Node             `json:"nodes"`
-	Slowed    bool               `json:"slowed"`
-	Why       string             `json:"why"`
-	Runtime   jsontext.Value     `json:"runtime"`
-	Slowdown  float64            `json:"slowdown"`
-	Demand    map[string]float64 `json:"demand"`
-	Required  []Term             `json:"required"`
-	Preferred []Term             `json:"preferred"`
+	T          jsontext.Value     `json:"t"`
+	Event      string             `json:"event"`
+	Schema     int                `json:"schema"`
+	Job        string             `json:"job"`
+	Class      string             `json:"class"`
+	Tasks      int                `json:"tasks"`
+	Deadline   jsontext.Value     `json:"deadline"`
+	Nodes      []Node             `json:"nodes"`
+	Slowed     bool               `json:"slowed"`
+	Why        string             `json:"why"`
+	Runtime    jsontext.Value     `json:"runtime"`
+	Slowdown   float64            `json:"slowdown"`
+	Checkpoint bool               `json:"checkpoint"`
+	Demand     map[string]float64 `json:"demand"`
+	Required   []Term             `json:"required"`
+	Preferred  []Term             `json:"preferred"`
 
 	Policy       string         `json:"policy"`
 	Seed         int64          `json:"seed"`
@@ -154,7 +155,7 @@ func parse(line []byte) (*Event, error) {
 	}
 	e := &Event{
 		Kind: raw.Event, Job: raw.Job, Class: raw.Class, Tasks: raw.Tasks, Nodes: raw.Nodes,
-		Slowed: raw.Slowed, Why: raw.Why, Slowdown: raw.Slowdown,
+		Slowed: raw.Slowed, Why: raw.Why, Slowdown: raw.Slowdown, Checkpoint: raw.Checkpoint,
 		Demand: raw.Demand, Required: raw.Required, Preferred: raw.Preferred,
 	}
 	var cycle, span time.Duration
