@@ -114,6 +114,9 @@ type Job struct {
 	Revision uint64
 	// Attempt is the number of starts that were asked for so far.
 	Attempt int
+	// Done is, of a job with [sched.Job].Checkpoint, for how long it ran in earlier attempts whose work is kept, at full speed. It must
+	// stand in the cluster, like everything else.
+	Done time.Duration
 	// Gone tells that the job is no more, and nothing of it runs.
 	Gone bool
 	// Tasks are those of the last attempt, as far as there are any: none of a job that waits.

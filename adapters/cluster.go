@@ -336,7 +336,7 @@ func (c *Cluster) send(ctx context.Context, t *tracked, now time.Time) {
 func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 	e := sched.Event{Kind: sched.StartFailed, ID: t.job.Spec.ID, Time: now, Err: err}
 	if t.ran || t.stop != nil && t.stop.cause == CausePreempted {
-		e.Kind, e.Err = sched.Preempted, nil
+		e.Kind, e.Err, e.Done = sched.Preempted, nil, t.job.Done
 	}
 	if punish {
 		if t.ran && now.Sub(t.since) > c.opt.BackoffMax {

@@ -397,7 +397,7 @@ func (c *Cluster) known(t *tracked) bool {
 	if t.job.Spec.Validate() != nil {
 		return false
 	}
-	c.tell(sched.Event{Kind: sched.Submitted, Time: t.job.Spec.Submitted, ID: t.job.Spec.ID, Job: t.job.Spec})
+	c.tell(sched.Event{Kind: sched.Submitted, Time: t.job.Spec.Submitted, ID: t.job.Spec.ID, Job: t.job.Spec, Done: t.job.Done})
 	t.told, t.revision = toldPending, t.job.Revision
 	return true
 }

@@ -110,6 +110,8 @@ const (
 
 	// Preemption is that running jobs can be stopped.
 	Preemption Ability = "preempt"
+	// Keep is that jobs with sched.Job.Checkpoint go on where they were, and that Job.Done is told.
+	Keep Ability = "keep work"
 	// Restart is that another instance can be opened, which finds what there is.
 	Restart Ability = "restart"
 	// Crash is that sessions ask their Gate.

@@ -337,6 +337,9 @@ func (h *host) allLearn() {
 			continue
 		}
 		require.Len(h, h.first.learnt[id], 1, "job %s: learnt once", id)
+		if h.jobs[id].Spec.Checkpoint {
+			continue // it is learnt of as a whole
+		}
 		h.sameRuntime(id, h.first.learnt[id][0])
 	}
 }

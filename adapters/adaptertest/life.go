@@ -1,6 +1,8 @@
 package adaptertest
 
 import (
+	"time"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +16,7 @@ func lifeCases() []Case {
 		{Name: "jobs wait for room", run: queueing},
 		{Name: "a preempted job is stopped and runs again", Needs: []Ability{Preemption}, run: preemption},
 		{Name: "room is not free before its job has stopped", Needs: []Ability{Preemption, SlowStop}, run: slowStop},
+		{Name: "work that is kept is not done again", Needs: []Ability{Preemption, Keep}, run: keptWork},
 		{Name: "a wide gang", run: wideGang, Shape: Shape{Nodes: 4, Slots: 250}},
 	}
 }
@@ -78,6 +81,51 @@ func slowStop(h *host) {
 	h.end(low) // and the judge looks at who held what when
 	h.allLearn()
 	assert.Len(h, h.of(high), 4)
+}
+
+func keptWork(h *host) {
+	low := h.submit("low", 4, 20, func(j *Job) { j.Spec.Checkpoint = true })
+	h.until("low runs", func() bool { return h.up(low) })
+	h.cycles(3)
+	h.submit("high", 3, 1, priority(1))
+	h.allFinish()
+	h.allLearn()
+	spans := map[int]time.Duration{} // by attempt: from when all ran
+	last := 0
+	for _, r := range h.of(low) {
+		if _, seen := spans[r.Attempt]; !seen && !r.Started.IsZero() {
+			spans[r.Attempt] = span(h.of(low), r.Attempt)
+			last = max(last, r.Attempt)
+		}
+	}
+	if len(spans) < 2 {
+		h.Logf("low had finished before it could be preempted")
+		return
+	}
+	total := 2 * h.traits.Exact
+	for _, d := range spans {
+		total += d + 2*h.traits.Exact
+	}
+	learnt := time.Duration(h.first.learnt[low][0] * float64(time.Second))
+	assert.Greater(h, learnt, spans[last], "the work of earlier attempts is learnt of")
+	assert.LessOrEqual(h, learnt, total, "and no more than there was")
+}
+
+// span is how long the whole gang ran in an attempt.
+func span(records []Record, attempt int) time.Duration {
+	var from, to time.Time
+	for _, r := range records {
+		if r.Attempt != attempt {
+			continue
+		}
+		if r.Started.After(from) {
+			from = r.Started
+		}
+		if r.Ended.After(to) {
+			to = r.Ended
+		}
+	}
+	return to.Sub(from)
 }
 
 func wideGang(h *host) {

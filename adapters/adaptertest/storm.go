@@ -124,6 +124,7 @@ func (st *storm) arrive() {
 		if st.able(FailRuns) && st.chance(0.1) {
 			j.FailRuns = 1
 		}
+		j.Spec.Checkpoint = st.able(Keep) && st.chance(0.2)
 		j.SlowStop = st.able(SlowStop) && st.chance(0.1)
 	})
 }

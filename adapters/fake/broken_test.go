@@ -173,6 +173,11 @@ func TestSuiteFindsBrokenAdapters(t *testing.T) {
 			e.Runtime += time.Second
 			return true
 		}), caught: []string{"its end is observed", "jobs wait", "restart learns", "finished while no"}},
+		{name: "kept work is not told", driver: views(func(v *adapters.View) {
+			for i := range v.Jobs {
+				v.Jobs[i].Done = 1
+			}
+		}), caught: []string{"is kept"}},
 		{name: "cordons are not told", driver: views(func(v *adapters.View) {
 			for i := range v.Nodes {
 				v.Nodes[i].Cordoned = false

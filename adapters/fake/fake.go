@@ -122,7 +122,8 @@ type job struct {
 	told   adapters.Job
 	tasks  []*task
 	finish event.Handle
-	ends   bool // finish is to come
+	ends   bool      // finish is to come
+	began  time.Time // when the work of this attempt began
 	over   bool
 	err    error
 	leaves bool // its user has withdrawn it

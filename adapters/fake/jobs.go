@@ -139,11 +139,11 @@ func (c *Cluster) run(j *job, t *task, err error) {
 	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool { return t.record.State != adapters.Running }) {
 		return // of a gang of which one is dead no other does any work
 	}
-	runtime, bad := j.Runtime, j.BadStarts+j.BadRuns >= j.told.Attempt
+	runtime, bad := j.Runtime-j.told.Done, j.BadStarts+j.BadRuns >= j.told.Attempt
 	if bad {
 		runtime /= 2
 	}
-	j.ends = true
+	j.ends, j.began = true, c.Now()
 	j.finish = c.core.After(runtime, 1, func() { c.complete(j, bad) })
 }
 
@@ -178,6 +178,9 @@ func (c *Cluster) cancelFinish(j *job) {
 	if j.ends {
 		c.core.Cancel(j.finish)
 		j.ends = false
+		if j.spec.Checkpoint {
+			j.told.Done += c.Now().Sub(j.began)
+		}
 	}
 }
 
