@@ -106,7 +106,8 @@ type Node struct {
 type Job struct {
 	// Spec is the job as it was submitted. It must not be changed later; a new value with another Revision is another.
 	Spec *sched.Job
-	// UID tells two jobs with one Spec.ID apart, of which one was withdrawn and the other handed in later.
+	// UID tells two jobs with one Spec.ID apart, of which one was withdrawn and the other handed in later. Tasks of the first that
+	// still run when the second is there are counted as Foreign.
 	UID string
 	// Version is as a [Node]'s; actions name the one they were decided on.
 	Version uint64

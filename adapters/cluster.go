@@ -31,7 +31,8 @@ type Options struct {
 	// 1 s and 5 min.
 	Backoff, BackoffMax time.Duration
 	// LearntUntil is when the last job ended that the predictor has learnt from; see [HistoryFile]. Jobs that had ended
-	// by then and are still told of are not told to the loop.
+	// by then and are still told of are not told to the loop. One that had ended by then and was observed only later is not
+	// learnt of.
 	LearntUntil time.Time
 	// Notes is how many notes are written in one cycle, default 100; negative for none.
 	Notes int

@@ -84,8 +84,7 @@ func checksum(nanos int64, snapshot []byte) uint32 {
 }
 
 // Save writes the history and when the last job ended that it has learnt from, as [Cluster.LearntUntil] tells. The file is always the one
-// before or the new one, whole, whenever the machine stops. Take the time before the history is
-// saved: what is learnt between is then learnt twice, not lost.
+// before or the new one, whole, whenever the machine stops. Save between two steps of the loop, so that both are of one moment.
 func (f HistoryFile) Save(h *predict.History, until time.Time) error {
 	var snapshot bytes.Buffer
 	if err := h.Save(&snapshot); err != nil {

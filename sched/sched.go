@@ -220,6 +220,8 @@ type Cluster interface {
 	// to stop is neither pending nor running, cannot be preempted again, and keeps what it holds. A cluster
 	// that does not know says nothing until it does.
 	//
+	// What others do to jobs is told by the same events, without a decision, and that they stop one by Stopping.
+	//
 	// Apply need not wait for tasks to stop. A start that counts on a preemption begins once that job has
 	// stopped. A cluster that cannot wait, or that could not stop the job, answers the start with StartFailed.
 	Apply(ctx context.Context, plan *Plan) error

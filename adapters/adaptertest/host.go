@@ -265,6 +265,29 @@ func (x *scheduler) waits(id string) bool {
 	return x.shown != nil && slices.ContainsFunc(x.shown.Pending, func(p sched.Pending) bool { return p.Job.ID == id })
 }
 
+// closed tells whether the loop knows that the node takes nothing, though no job of its holds anything there.
+func (x *scheduler) closed(node string) bool {
+	if x.shown == nil {
+		return false
+	}
+	for i := range x.shown.Running {
+		if slices.ContainsFunc(x.shown.Running[i].Nodes, func(nt sched.NodeTasks) bool { return nt.Node == node }) {
+			return false
+		}
+	}
+	n, ok := x.shown.Nodes.Index(node)
+	demand, err := x.shown.Nodes.Demand(x.traits.Slot)
+	if !ok || err != nil {
+		return true
+	}
+	for r, d := range demand {
+		if d > 0 && x.shown.Free[n*len(demand)+r] < d {
+			return true
+		}
+	}
+	return false
+}
+
 // until steps the first instance until something holds.
 func (h *host) until(what string, holds func() bool) {
 	h.Helper()

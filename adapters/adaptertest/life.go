@@ -226,64 +226,63 @@ func nodeCases() []Case {
 			assert.Equal(h, map[string]int{h.traits.Nodes[0]: 2, h.traits.Spare[0]: 2}, placedOn(h.of(id), h.of(id)[0].Attempt))
 		}},
 		{Name: "a node is cordoned", Needs: []Ability{Cordon, Uncordon}, run: cordon},
-		{Name: "a node is drained", Needs: []Ability{Drain, Uncordon}, run: func(h *host) {
-			id := h.submit("a", 3, forever)
-			h.until("it runs", func() bool { return h.up(id) })
-			h.do(Deed{Do: Drain, Node: h.traits.Nodes[0]})
-			h.until("nothing of it runs, since gangs are whole", func() bool { return h.live(id) == 0 })
-			h.cycles(3)
-			assert.Len(h, h.of(id), 3, "there is no room for another attempt")
-			h.do(Deed{Do: Uncordon, Node: h.traits.Nodes[0]})
-			h.until("it runs again", func() bool { return len(h.of(id)) == 6 && h.runs(id) })
-			h.end(id)
-		}},
-		{Name: "a node is lost and comes back", Needs: []Ability{Kill, Revive}, run: func(h *host) {
-			id := h.submit("a", 3, forever)
-			h.until("it runs", func() bool { return h.up(id) })
-			h.do(Deed{Do: Kill, Node: h.traits.Nodes[0]})
-			h.until("nothing of it runs, since gangs are whole", func() bool { return h.live(id) == 0 })
-			h.cycles(2)
-			assert.Len(h, h.of(id), 3, "there is no room for another attempt")
-			h.do(Deed{Do: Revive, Node: h.traits.Nodes[0]})
-			h.until("it runs again", func() bool { return len(h.of(id)) == 6 && h.runs(id) })
-			h.end(id)
-		}},
-		{Name: "a node is lost and its job runs elsewhere", Needs: []Ability{Kill}, run: func(h *host) {
-			id := h.submit("a", 2, forever)
-			h.until("it runs", func() bool { return h.up(id) })
-			lost := h.of(id)[0].Node
-			h.do(Deed{Do: Kill, Node: lost})
-			h.until("it runs again", func() bool { return len(h.of(id)) == 4 && h.runs(id) })
-			for _, r := range h.of(id)[2:] {
-				assert.NotEqual(h, lost, r.Node)
-			}
-			h.end(id)
-		}},
-		{Name: "a node's labels change", Needs: []Ability{Relabel, Unplaceable}, run: func(h *host) {
-			id := h.submit("a", 2, 1, func(j *Job) { j.Spec.Required = sched.NodesWith("tier", "gold") })
-			h.until("the loop knows that it waits", func() bool { return h.first.waits(id) })
-			h.submit("b", 4, 1)
-			h.cycles(2)
-			assert.Empty(h, h.of(id), "no node is gold")
-			h.do(Deed{Do: Relabel, Node: h.traits.Nodes[1], Key: "tier", Value: "gold"})
-			h.allFinish()
-			assert.Equal(h, map[string]int{h.traits.Nodes[1]: 2}, placedOn(h.of(id), h.of(id)[0].Attempt))
-		}},
-		{Name: "work of others takes room", Needs: []Ability{Occupy}, run: func(h *host) {
-			h.do(Deed{Do: Occupy, Node: h.traits.Nodes[0], Slots: 2})
-			h.cycles(2)
-			id := h.submit("a", 2, 1)
-			wide := h.submit("wide", 3, 1)
-			h.until("a finishes", func() bool { return h.finished(id) })
-			h.cycles(3)
-			assert.Empty(h, h.of(wide), "its room is taken")
-			for _, r := range h.of(id) {
-				assert.Equal(h, h.traits.Nodes[1], r.Node)
-			}
-			h.do(Deed{Do: Occupy, Node: h.traits.Nodes[0], Slots: 0})
-			h.allFinish()
-		}},
+		{Name: "a node is drained", Needs: []Ability{Drain, Uncordon}, run: func(h *host) { outage(h, Drain, Uncordon) }},
+		{Name: "a node is lost and comes back", Needs: []Ability{Kill, Revive}, run: func(h *host) { outage(h, Kill, Revive) }},
+		{Name: "a node is lost and its job runs elsewhere", Needs: []Ability{Kill}, run: elsewhere},
+		{Name: "a node's labels change", Needs: []Ability{Relabel, Unplaceable}, run: labels},
+		{Name: "work of others takes room", Needs: []Ability{Occupy}, run: foreign},
 	}
+}
+
+// outage takes a node away and gives it back.
+func outage(h *host, away, back Ability) {
+	id := h.submit("a", 3, forever)
+	h.until("it runs", func() bool { return h.up(id) })
+	h.do(Deed{Do: away, Node: h.traits.Nodes[0]})
+	h.until("nothing of it runs, since gangs are whole", func() bool { return h.live(id) == 0 })
+	h.cycles(3)
+	assert.Len(h, h.of(id), 3, "there is no room for another attempt")
+	h.do(Deed{Do: back, Node: h.traits.Nodes[0]})
+	h.until("it runs again", func() bool { return len(h.of(id)) == 6 && h.runs(id) })
+	h.end(id)
+}
+
+func elsewhere(h *host) {
+	id := h.submit("a", 2, forever)
+	h.until("it runs", func() bool { return h.up(id) })
+	lost := h.of(id)[0].Node
+	h.do(Deed{Do: Kill, Node: lost})
+	h.until("it runs again", func() bool { return len(h.of(id)) == 4 && h.runs(id) })
+	for _, r := range h.of(id)[2:] {
+		assert.NotEqual(h, lost, r.Node)
+	}
+	h.end(id)
+}
+
+func labels(h *host) {
+	id := h.submit("a", 2, 1, func(j *Job) { j.Spec.Required = sched.NodesWith("tier", "gold") })
+	h.until("the loop knows that it waits", func() bool { return h.first.waits(id) })
+	h.submit("b", 4, 1)
+	h.cycles(2)
+	assert.Empty(h, h.of(id), "no node is gold")
+	h.do(Deed{Do: Relabel, Node: h.traits.Nodes[1], Key: "tier", Value: "gold"})
+	h.allFinish()
+	assert.Equal(h, map[string]int{h.traits.Nodes[1]: 2}, placedOn(h.of(id), h.of(id)[0].Attempt))
+}
+
+func foreign(h *host) {
+	h.do(Deed{Do: Occupy, Node: h.traits.Nodes[0], Slots: 2})
+	h.until("the loop knows", func() bool { return h.first.closed(h.traits.Nodes[0]) })
+	id := h.submit("a", 2, 1)
+	wide := h.submit("wide", 3, 1)
+	h.until("a finishes", func() bool { return h.finished(id) })
+	h.cycles(3)
+	assert.Empty(h, h.of(wide), "its room is taken")
+	for _, r := range h.of(id) {
+		assert.Equal(h, h.traits.Nodes[1], r.Node)
+	}
+	h.do(Deed{Do: Occupy, Node: h.traits.Nodes[0], Slots: 0})
+	h.allFinish()
 }
 
 func cordon(h *host) {
@@ -292,6 +291,7 @@ func cordon(h *host) {
 	h.do(Deed{Do: Cordon, Node: h.traits.Nodes[0]})
 	h.until("it finishes where it is", func() bool { return h.finished(id) })
 	assert.Len(h, h.of(id), 4, "it ran once")
+	h.until("the loop knows that the node takes nothing", func() bool { return h.first.closed(h.traits.Nodes[0]) })
 	wide, narrow := h.submit("wide", 3, 1), h.submit("narrow", 2, 1)
 	h.until("narrow finishes", func() bool { return h.finished(narrow) })
 	for _, r := range h.of(narrow) {
