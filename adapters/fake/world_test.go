@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -23,6 +24,8 @@ type world struct {
 	traits adaptertest.Traits
 	labels map[string]map[string]string
 	faults fake.Faults
+	// lag, if not nil, draws how late a look is, as on a machine that is loaded.
+	lag *rand.Rand
 }
 
 const slot = "slot"
@@ -118,7 +121,31 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 
 func (w *world) Notes(_ testing.TB, job string) []string { return w.Cluster.Notes(job) }
 
-func (w *world) Pass(testing.TB) { w.Advance(time.Second) }
+func (w *world) Pass(testing.TB) {
+	late := time.Duration(0)
+	if w.lag != nil && w.lag.IntN(2) == 0 {
+		late = time.Duration(w.lag.Int64N(int64(3 * w.traits.Unit)))
+	}
+	w.Advance(time.Second + late)
+}
+
+// TestConformanceOnALoadedMachine has looks come late, by up to three times the runtime of a short job: the suite must not take it
+// for the adapter's fault.
+func TestConformanceOnALoadedMachine(t *testing.T) {
+	n := uint64(20)
+	if testing.Short() {
+		n = 3
+	}
+	for seed := range n {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			adaptertest.Run(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
+				w := newWorld(t, s, fake.Options{StartDelay: 5 * time.Second, StopDelay: 5 * time.Second, Expiry: 20 * time.Second})
+				w.lag = rand.New(rand.NewPCG(seed, 5))
+				return w
+			})
+		})
+	}
+}
 
 func TestConformance(t *testing.T) {
 	for _, tt := range []struct {
