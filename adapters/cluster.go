@@ -337,7 +337,12 @@ func (c *Cluster) send(ctx context.Context, t *tracked, now time.Time) {
 func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 	e := sched.Event{Kind: sched.StartFailed, ID: t.job.Spec.ID, Time: now, Err: err}
 	if t.ran || t.stop != nil && t.stop.cause == CausePreempted {
-		e.Kind, e.Err, e.Done = sched.Preempted, nil, t.job.Done
+		e.Kind, e.Err = sched.Preempted, nil
+	}
+	if t.job.Spec.Checkpoint {
+		if e.Done = t.job.Done; e.Done == 0 {
+			e.Done = -1 // none, by the cluster's own record
+		}
 	}
 	if punish {
 		if t.ran && now.Sub(t.since) > c.opt.BackoffMax {

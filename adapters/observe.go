@@ -380,7 +380,7 @@ func (c *Cluster) syncOver(t *tracked, now time.Time) {
 
 // submit tells the loop of a job that waits, if it makes sense.
 func (c *Cluster) submit(t *tracked) {
-	t.told = untold
+	t.told, t.asked, t.stop, t.seen, t.ran, t.begun = untold, nil, nil, false, false, time.Time{}
 	if t.job.Problem == nil {
 		t.job.Problem = t.job.Spec.Validate()
 	}

@@ -31,6 +31,11 @@ func TestLoopKeepsWork(t *testing.T) {
 		{name: "slowed down", keeps: true, node: "n0", stopped: sched.Event{Time: schedtest.At(60)}, left: [2]float64{60, 260}, learnt: 90},
 		{name: "by the cycle", keeps: true, node: "n1", left: [2]float64{0, 100}, learnt: 250},
 		{name: "as the cluster says", keeps: true, node: "n1", stopped: sched.Event{Time: schedtest.At(40), Done: 30 * time.Second}, left: [2]float64{70, 270}, learnt: 80},
+		{name: "none, as the cluster says", keeps: true, submitted: 70 * time.Second, node: "n1", stopped: sched.Event{Time: schedtest.At(40), Done: -1},
+			left: [2]float64{100, 300}, learnt: 50},
+		{name: "though the start failed", keeps: true, node: "n1", stopped: sched.Event{Kind: sched.StartFailed, Done: 30 * time.Second},
+			left: [2]float64{70, 270}, learnt: 80},
+		{name: "not where the start failed", keeps: true, node: "n1", stopped: sched.Event{Kind: sched.StartFailed}, left: [2]float64{100, 300}, learnt: 50},
 		{name: "from before a restart", keeps: true, submitted: 70 * time.Second, node: "n1", stopped: sched.Event{Time: schedtest.At(40)}, left: [2]float64{0, 190}, learnt: 160},
 		{name: "longer than was thought possible", keeps: true, node: "n1", stopped: sched.Event{Time: schedtest.At(400)}, left: [2]float64{0, 0}, learnt: 450},
 	} {
@@ -58,7 +63,9 @@ func TestLoopKeepsWork(t *testing.T) {
 			}
 			step(1)
 			stopped := tt.stopped
-			stopped.Kind, stopped.ID = sched.Preempted, "a"
+			if stopped.ID = "a"; stopped.Kind == 0 {
+				stopped.Kind = sched.Preempted
+			}
 			step(200, stopped)
 			check := func() {
 				t.Helper()

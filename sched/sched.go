@@ -277,8 +277,8 @@ type Event struct {
 	Nodes []NodeTasks
 	// Runtime is how long a job that has Finished ran, as seen on the clock, from the start of all its tasks.
 	Runtime time.Duration
-	// Done is, of a job with [Job].Checkpoint that is Submitted or Preempted, for how long it has run in all whose work is kept, at full
-	// speed. Where a Preempted says nothing, all of its run is.
+	// Done is, of a job with [Job].Checkpoint that is Submitted or comes back, for how long it has run in all whose work is kept, at full
+	// speed; a negative one says that none is. Where a Preempted says nothing, all of its run is kept.
 	Done time.Duration
 	// Err is why a StartFailed, a PreemptFailed or a Withdrawn came about, for the host to read in
 	// [Cycle.Failed]. It may be nil, and the loop makes nothing of it.

@@ -60,16 +60,15 @@ func (j *tracked) keep(e *Event, now time.Time) {
 	if !e.Time.IsZero() {
 		until = wall(e.Time)
 	}
-	done := e.Done
-	if done <= 0 {
-		done = j.done + time.Duration(math.Round(j.fullSpeed(max(0, until.Sub(j.started)))*float64(time.Second)))
-	}
 	if j.done == 0 {
 		j.whole = j.prediction
 	}
-	if j.done = done; done > 0 {
-		j.prediction = rest(j.whole, done.Seconds())
+	if e.Done != 0 {
+		j.done = max(0, e.Done)
+	} else {
+		j.done += time.Duration(math.Round(j.fullSpeed(max(0, until.Sub(j.started))) * float64(time.Second)))
 	}
+	j.prediction = j.foresee(j.whole)
 }
 
 // foresee takes a forecast of the whole job.
@@ -342,7 +341,7 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 		return bad(e, "the job is pending")
 	}
 	s.leave(j)
-	if e.Kind == Preempted {
+	if e.Kind == Preempted || e.Done != 0 {
 		j.keep(e, now)
 	}
 	j.move(time.Time{}, nil)

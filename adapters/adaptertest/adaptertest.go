@@ -48,7 +48,8 @@ type World interface {
 	Traits() Traits
 	// Open connects a scheduler, as another process would. The World closes what is left open at the end of the test.
 	Open(t testing.TB, s Session) Instance
-	// Submit hands in a job as a user would and returns the id by which loops and records know it, the same for the same Spec.ID.
+	// Submit hands in a job as a user would and returns the id by which loops and records know it, the same for the same Spec.ID. If one
+	// of that name was withdrawn and is not gone yet, it waits for that.
 	Submit(t testing.TB, j Job) string
 	// Do does something to the cluster.
 	Do(t testing.TB, d Deed)
