@@ -73,6 +73,9 @@ type Traits struct {
 	// Exact is how far times in records, and so what the adapter reads from the same place, may be from one another's truth: what their clock
 	// rounds to.
 	Exact time.Duration
+	// Policy makes what [Storm] plans by; nil is baseline.NewPrio. Jobs are worth the less the later they complete. Cases always
+	// plan by baseline.NewPrio.
+	Policy func() sched.Policy
 	// Wide is how many tasks the widest gang may have that the World can run, at most 1000.
 	Wide int
 	// Missing are the abilities that it has not, and why.

@@ -5,8 +5,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/utility"
 )
 
 // Storm runs one random schedule by its seed: jobs of all kinds come and are withdrawn, nodes are cordoned, drained, filled by others, killed and
@@ -71,6 +75,9 @@ func (st *storm) replace() {
 		}
 	}
 	x = st.open(s)
+	if st.traits.Policy != nil {
+		x.policy = st.traits.Policy()
+	}
 	st.first = x
 	st.doom = 0
 }
@@ -118,6 +125,9 @@ func (st *storm) arrive() {
 	tasks := 1 + st.rng.IntN(min(4, slots))
 	st.submit(fmt.Sprint("j", st.handedIn), tasks, 0.1+float64(3*st.rng.Float64()), func(j *Job) {
 		j.Spec.Priority = st.rng.IntN(3)
+		worth, err := utility.LinearDecay(1+float64(9*st.rng.Float64()), 1000*time.Hour)
+		require.NoError(st, err)
+		j.Spec.Utility = worth
 		if st.able(FailStarts) && st.chance(0.1) {
 			j.FailStarts = 1 + st.rng.IntN(2)
 		}

@@ -6,8 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/hedgesched/hedge/adapters/adaptertest"
 	"github.com/hedgesched/hedge/adapters/fake"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/solver"
 )
 
 // weather is a fake cluster's behaviour by seed: from one without faults to one in which most goes wrong.
@@ -39,6 +44,27 @@ func TestStorms(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			adaptertest.Storm(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
 				return newWorld(t, s, weather(seed))
+			}, seed)
+		})
+	}
+}
+
+// TestStormsUnder3Sigma has another policy plan: one that looks ahead, over nodes that come, go and are filled by others.
+func TestStormsUnder3Sigma(t *testing.T) {
+	n := uint64(60)
+	if testing.Short() {
+		n = 10
+	}
+	for seed := range n {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			adaptertest.Storm(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
+				w := newWorld(t, s, weather(seed))
+				w.traits.Policy = func() sched.Policy {
+					p, err := threesigma.New(threesigma.Config{Cycle: time.Second, Slot: 10 * time.Second, Options: solver.Options{Work: 2000}})
+					require.NoError(t, err)
+					return p
+				}
+				return w
 			}, seed)
 		})
 	}
