@@ -23,7 +23,8 @@ type Term struct {
 // Lease is what one instance at a time holds. Its methods may take as long as the cluster does and must return soon after the
 // context is done.
 type Lease interface {
-	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does.
+	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does. From then on actions of lower epochs are refused, where the
+	// cluster or the driver can: what the new leader is told first must be all that the others did.
 	Acquire(ctx context.Context) (Term, error)
 	// Renew holds on to it, with the same epoch; ErrFenced says that it is another's.
 	Renew(ctx context.Context, t Term) (Term, error)

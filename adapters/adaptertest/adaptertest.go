@@ -162,7 +162,8 @@ type Job struct {
 
 // Session is how an instance is opened.
 type Session struct {
-	// Epoch is the leader's, higher with every instance that is to lead.
+	// Epoch is the leader's, higher with every instance that is to lead. With the ability [Fence] the cluster knows it when
+	// Open returns, as it would from the lease, and refuses lower ones: what it tells the instance first is then all that others did.
 	Epoch uint64
 	// Gate, if not nil, is asked before and after every call that changes something in the cluster. If it returns an error, the
 	// instance is dead: the call returns it, and nothing more reaches the cluster.

@@ -75,6 +75,7 @@ type meddling struct {
 }
 
 func (m *meddling) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
+	m.Elect(s.Epoch)
 	link := m.Connect(s.Gate)
 	var d, second adapters.Driver = link, m.Connect(s.Gate)
 	if m.driver != nil {

@@ -146,6 +146,9 @@ func New(o Options) *Cluster {
 	return &Cluster{opt: o, rng: rand.New(rand.NewPCG(o.Seed, 0x68656467)), nodes: map[string]*node{}, jobs: map[string]*job{}, notes: map[string][]string{}}
 }
 
+// Elect has the servers know a leader's epoch, as they do from when its [Lease] is granted: actions of lower epochs are refused from then on.
+func (c *Cluster) Elect(epoch uint64) { c.epoch = max(c.epoch, epoch) }
+
 // SetFaults changes what goes wrong by chance from now on.
 func (c *Cluster) SetFaults(f Faults) { c.opt.Faults = f }
 

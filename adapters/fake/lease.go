@@ -35,7 +35,7 @@ func (l *Lease) Acquire(context.Context) (adapters.Term, error) {
 	}
 	held.epoch++
 	held.holder, held.until = l, l.c.Now().Add(LeaseFor)
-	l.c.epoch = max(l.c.epoch, held.epoch)
+	l.c.Elect(held.epoch)
 	return adapters.Term{Epoch: held.epoch, For: LeaseFor}, nil
 }
 

@@ -53,6 +53,7 @@ func (w *world) add(t testing.TB, name string) {
 func (w *world) Traits() adaptertest.Traits { return w.traits }
 
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
+	w.Elect(s.Epoch)
 	d := w.Connect(s.Gate)
 	c, err := adapters.New(d, adapters.Options{Epoch: s.Epoch, Now: w.Cluster.Now, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
 	require.NoError(t, err)
