@@ -15,8 +15,9 @@
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline;
 //	           sched/record keeps snapshots, to be planned again
-//	adapters   where jobs and nodes live; adapters/sim is a simulator, with trace readers
-//	           and workload builders
+//	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
+//	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
+//	           readers and workload builders; adapters/testservers runs real servers for tests
 //	examples   programs to run and to copy
 //	cmd/hedge  the command line, a module of its own
 //

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,15 +101,11 @@ func (p *program) files() (mod, sum []byte, err error) {
 
 // build builds p in a module of its own in a temporary folder.
 func (p *program) build(ctx context.Context, mod, sum []byte, out string) error {
-	dir, err := os.MkdirTemp("", "hedge-testservers")
+	dir, remove, err := workspace(mod, sum)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what stays is in the temporary folder
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
-	if err != nil {
-		return err
-	}
+	defer remove()
 	made := filepath.Join(dir, "program")
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags="+p.ldflags, "-o", made, p.pkg)
 	cmd.Dir = dir
@@ -120,6 +117,43 @@ func (p *program) build(ctx context.Context, mod, sum []byte, out string) error 
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
 	}
 	return move(made, out)
+}
+
+// workspace is a temporary folder with a go.mod and a go.sum.
+func workspace(mod, sum []byte) (dir string, remove func(), err error) {
+	if dir, err = os.MkdirTemp("", "hedge-testservers"); err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) } // what stays is in the temporary folder
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
+	if err != nil {
+		remove()
+	}
+	return dir, remove, err
+}
+
+// moduleDir is where the go command keeps a module that one of ours is built from; it is fetched if it is not there.
+func moduleDir(ctx context.Context, module, path string) (string, error) {
+	mod, sum, err := (&program{module: module}).files()
+	if err != nil {
+		return "", err
+	}
+	dir, remove, err := workspace(mod, sum)
+	if err != nil {
+		return "", err
+	}
+	defer remove()
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", path)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go mod download %s: %w", path, err)
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal(out, &found); err != nil {
+		return "", fmt.Errorf("go mod download %s: %w", path, err)
+	}
+	return found.Dir, nil
 }
 
 // move puts a file in its place at once, even on another file system.

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -67,7 +68,7 @@ func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, er
 	if k.ports, err = ports(6); err != nil {
 		return nil, fmt.Errorf("testservers: %w", err)
 	}
-	if err := k.prepare(); err != nil {
+	if err := k.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("testservers: %w", err)
 	}
 	for _, name := range k.names() {
@@ -77,6 +78,24 @@ func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, er
 		}
 	}
 	return k, nil
+}
+
+// kwokStages is what kwok's own module says of how nodes come up and live on, and of how pods become ready and go. A configuration that
+// has any stage has to have them all.
+func kwokStages(ctx context.Context) ([]byte, error) {
+	dir, err := moduleDir(ctx, "kwok", "sigs.k8s.io/kwok")
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	for _, name := range []string{"node/fast/node-initialize", "node/heartbeat-with-lease/node-heartbeat-with-lease", "pod/fast/pod-ready", "pod/fast/pod-delete"} {
+		text, err := os.ReadFile(filepath.Join(dir, "kustomize", "stage", name+".yaml"))
+		if err != nil {
+			return nil, err
+		}
+		all = slices.Concat(all, text, []byte("\n---\n"))
+	}
+	return all, nil
 }
 
 // names are the parts in the order they start in.
@@ -100,7 +119,11 @@ func (k *Kubernetes) Kubeconfig() string { return k.path("hedge.kubeconfig") }
 func (k *Kubernetes) path(name string) string { return filepath.Join(k.cfg.Dir, name) }
 
 // prepare writes keys, tokens and configuration files.
-func (k *Kubernetes) prepare() error {
+func (k *Kubernetes) prepare(ctx context.Context) error {
+	stages, err := kwokStages(ctx)
+	if err != nil {
+		return err
+	}
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return err
@@ -114,7 +137,7 @@ func (k *Kubernetes) prepare() error {
 		"sa.pub": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
 		"tokens.csv": []byte(AdminToken + ",hedge,1,\"system:masters\"\n" + kwokToken + ",kwok,2,\"system:masters\"\n" +
 			kcmToken + ",system:kube-controller-manager,3,\"system:masters\"\n" + schedToken + ",system:kube-scheduler,4,\"system:masters\"\n"),
-		"kwok.yaml":        k.kwokConfig(),
+		"kwok.yaml":        k.kwokConfig(stages),
 		"hedge.kubeconfig": k.kubeconfig(AdminToken), "kwok.kubeconfig": k.kubeconfig(kwokToken),
 		"kcm.kubeconfig": k.kubeconfig(kcmToken), "sched.kubeconfig": k.kubeconfig(schedToken),
 	}
@@ -135,7 +158,7 @@ current-context: x
 `, k.URL(), token)
 }
 
-func (k *Kubernetes) kwokConfig() []byte {
+func (k *Kubernetes) kwokConfig(stages []byte) []byte {
 	head := fmt.Sprintf(`apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
 options:
@@ -147,7 +170,7 @@ options:
   podsOnNodeSyncParallelism: 16
 ---
 `, k.cfg.NodeLeaseSeconds)
-	return append([]byte(head), endPods...)
+	return slices.Concat([]byte(head), stages, endPods)
 }
 
 // Start starts a part that is not running: etcd, kube-apiserver, kwok, kube-controller-manager or kube-scheduler; and waits until it answers.

@@ -143,6 +143,9 @@ func (n *Nomad) config(name string) map[string]any {
 		"options": map[string]string{
 			"fingerprint.denylist": "env_aws,env_gce,env_azure,env_digitalocean,consul,vault,cni,bridge,plugins_cni,landlock",
 			"driver.denylist":      "docker,java,qemu,exec"}}
+	if one.Meta == nil {
+		client["meta"] = map[string]string{} // null is refused
+	}
 	if one.Pool != "" {
 		client["node_pool"] = one.Pool
 	}
