@@ -1,6 +1,7 @@
 package solvertest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,17 +16,35 @@ import (
 // capacity that comes free as running jobs end, and running jobs that may be
 // preempted. The same arguments give the same problem.
 func Cycle(seed uint64, jobs, running int) *solver.Problem {
+	return CycleOf(seed, Shape{Jobs: jobs, Running: running})
+}
+
+// Shape is what a random cycle looks like; zero sizes but those of Jobs and Running are drawn.
+type Shape struct {
+	// Jobs are pending, Running may be preempted.
+	Jobs, Running int
+	// Partitions of Nodes nodes each, Slots slots and Resources resources, at most 2.
+	Partitions, Nodes, Slots, Resources int
+	// Widest is the largest gang's share of the cluster's nodes; 0 is a quarter.
+	Widest float64
+}
+
+// CycleOf is [Cycle] with the sizes of its cluster given.
+func CycleOf(seed uint64, s Shape) *solver.Problem {
 	r := rand.New(rand.NewPCG(seed, 13))
 	c := cycle{Rand: r, parts: 2 + r.IntN(9), nodes: 16 << r.IntN(5), resources: 1 + r.IntN(2), slots: 12 + 4*r.IntN(4)}
+	c.parts, c.nodes = cmp.Or(s.Partitions, c.parts), cmp.Or(s.Nodes, c.nodes)
+	c.resources, c.slots = cmp.Or(s.Resources, c.resources), cmp.Or(s.Slots, c.slots)
+	c.widest = cmp.Or(s.Widest, 0.25)
 	p := &solver.Problem{SlotSeconds: 60, Slots: c.slots, Resources: []string{"cpu", "mem"}[:c.resources]}
 	for x := range c.parts {
 		p.Partitions = append(p.Partitions, solver.Partition{Name: fmt.Sprintf("p%d", x), Nodes: c.nodes})
 		p.Capacity = append(p.Capacity, c.capacity())
 	}
-	for j := range jobs {
+	for j := range s.Jobs {
 		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprintf("j%d", j), Options: c.job()})
 	}
-	for m := range running {
+	for m := range s.Running {
 		p.Running = append(p.Running, c.running(m))
 	}
 	return p
@@ -34,6 +53,7 @@ func Cycle(seed uint64, jobs, running int) *solver.Problem {
 type cycle struct {
 	*rand.Rand
 	parts, nodes, resources, slots int
+	widest                         float64
 }
 
 // capacity is what comes free in one partition.
@@ -73,7 +93,7 @@ func (c *cycle) demand() []float64 {
 
 // job offers every start of the first half, everywhere and on preferred partitions.
 func (c *cycle) job() []solver.Option {
-	largest := math.Log(float64(c.parts*c.nodes) / 4)
+	largest := math.Log(max(1, float64(c.parts*c.nodes)*c.widest))
 	count := max(1, int(math.Exp(c.Float64()*c.Float64()*largest)))
 	demand, usage := c.demand(), c.usage(c.slots)
 	value := float64(count) * math.Exp(c.NormFloat64()) * 50
