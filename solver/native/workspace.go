@@ -90,6 +90,7 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	w.phase = math.MaxInt64
 	w.reportAt, w.reported = 0, math.Inf(-1)
 	w.in.Load(p, opts.Splits)
+	w.in.Round()
 	w.cur.Ops = 0
 	w.cur.Reset(&w.in)
 	w.best.Copy(&w.cur)

@@ -77,6 +77,7 @@ type Instance struct {
 	slack               []float64 // half of what Verify lets each row be exceeded by
 	inv                 []float64
 	demands             []Demand
+	unit                []float64 // scratch: what all that uses a row is a multiple of
 }
 
 // Resize makes s of length n, reusing its memory; what is in it is anything.
@@ -94,6 +95,72 @@ func (in *Instance) Load(p *solver.Problem, splits solver.Splits) {
 	in.loadCapacity()
 	in.loadRunning()
 	in.loadOptions(splits)
+}
+
+// Round lowers every capacity to what whole tasks can use of it, where all that uses a row comes in
+// multiples of one amount: as in the slot that starts now, where everybody is still running. No plan is
+// lost, and the linear relaxation knows that a quarter of a node is of no use to anybody.
+func (in *Instance) Round() {
+	in.unit = Resize(in.unit, in.Rows)
+	clear(in.unit)
+	for i := range in.Opts {
+		if o := &in.Opts[i]; !o.Dead {
+			in.divide(o)
+		}
+	}
+	for i, row := range in.RunRow {
+		in.unit[row] = common(in.unit[row], in.RunAmt[i])
+	}
+	for r, g := range in.unit {
+		if g > 0 && in.Cap[r] < g*maxMultiple {
+			in.Cap[r] = min(in.Cap[r], g*math.Floor(float64(in.Cap[r]/g*(1+eps))+eps))
+		}
+	}
+}
+
+// divide takes option o into its rows' units.
+func (in *Instance) divide(o *Option) {
+	for _, x := range in.Part[o.P0:o.P1] {
+		for i := range o.Demand {
+			d := &o.Demand[i]
+			lo := (x*in.R+d.R)*in.T + o.Start
+			unit := in.unit[lo : lo+len(o.Usage)]
+			for t, g := range unit {
+				switch {
+				case g < 0:
+				case !o.Whole:
+					unit[t] = -1
+				default:
+					unit[t] = common(g, d.D*o.Usage[t])
+				}
+			}
+		}
+	}
+}
+
+// maxMultiple bounds how many times a unit goes into what uses it: beyond that rounding says little,
+// and its own errors count.
+const maxMultiple = 1e5
+
+// common is the largest amount that g and a are both multiples of, and some not too small part of them,
+// or -1 if there is none; 0 is a multiple of everything.
+func common(g, a float64) float64 {
+	if g < 0 {
+		return g
+	}
+	if g == a {
+		return g
+	}
+	least := min(g, a) / 64
+	for a > eps*g {
+		if g, a = a, math.Mod(g, a); g-a < eps*g {
+			a = 0 // all but a multiple
+		}
+		if a > eps*g && a < least {
+			return -1
+		}
+	}
+	return g
 }
 
 // Release lets go of the problem, so that a pooled instance keeps none of it alive.
