@@ -2,24 +2,179 @@ package native
 
 import "math"
 
-// prove searches the tree with at most that many decisions against advice. If it
-// gets through with nothing cut off, the best plan is proven.
-func (w *workspace) prove(discrepancies int) {
+// tree is the search for a proof, branch and price, best bound first. Every open node is no more than what
+// was decided on the way to it: the master's basis stays feasible whatever is decided, so that the
+// search can jump from any node to any other and has a bound at any time, that of the best open one.
+// From each node that it jumps to it follows the program's advice down until that leads nowhere.
+type tree struct {
+	begun bool
+	nodes []branch
+	open  []int32 // a heap of nodes, by falling bound
+	path  []int32 // from the root to the present node
+	marks []int   // of each node on the path: how many decisions had been made before its own
+	way   []int32 // scratch: the path to go
+	stuck float64 // the largest bound of a node with nothing left to divide
+}
+
+// branch is a node of the tree: one side of a division of its parent.
+type branch struct {
+	parent int32
+	depth  int32
+	c      division
+	side   bool
+	bound  float64
+}
+
+// maxNodes bounds the tree's memory.
+const maxNodes = 1 << 20
+
+// reset is the empty tree.
+func (t *tree) reset() {
+	t.begun, t.nodes, t.open = false, t.nodes[:0], t.open[:0]
+	t.path, t.marks = t.path[:0], t.marks[:0]
+	t.stuck = math.Inf(-1)
+}
+
+// before orders the heap: by bound, deeper ones first among equals, then older ones.
+func (t *tree) before(a, b int32) bool {
+	x, y := &t.nodes[a], &t.nodes[b]
+	if x.bound != y.bound {
+		return x.bound > y.bound
+	}
+	if x.depth != y.depth {
+		return x.depth > y.depth
+	}
+	return a < b
+}
+
+func (t *tree) push(n int32) {
+	t.open = append(t.open, n)
+	for i := len(t.open) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !t.before(t.open[i], t.open[up]) {
+			break
+		}
+		t.open[i], t.open[up] = t.open[up], t.open[i]
+		i = up
+	}
+}
+
+func (t *tree) pop() int32 {
+	n, last := t.open[0], len(t.open)-1
+	t.open[0] = t.open[last]
+	t.open = t.open[:last]
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= last {
+			break
+		}
+		if c+1 < last && t.before(t.open[c+1], t.open[c]) {
+			c++
+		}
+		if !t.before(t.open[c], t.open[i]) {
+			break
+		}
+		t.open[i], t.open[c] = t.open[c], t.open[i]
+		i = c
+	}
+	return n
+}
+
+// grow searches the tree on until the limits are reached, or the phase ends, or the best plan is proven.
+func (w *workspace) grow() {
+	t := &w.tree
 	if w.cfg.NoExact || w.over() {
-		w.phase = math.MaxInt64
 		return
 	}
-	q := &w.node
 	w.resetNode()
-	q.open, q.cut = math.Inf(-1), false
-	w.search(discrepancies)
-	w.revert(0)
-	w.phase = math.MaxInt64
-	if q.cut || q.open > w.dual.bound {
-		return
+	t.path, t.marks = t.path[:0], t.marks[:0]
+	if !t.begun {
+		t.begun = true
+		t.nodes = append(t.nodes, branch{parent: -1, bound: w.dual.bound})
+		t.push(0)
 	}
-	w.dual.bound = max(q.open, w.best.Value)
-	w.proven = q.open <= w.enough()
+	for len(t.nodes) < maxNodes && !w.over() {
+		if len(t.open) == 0 || t.nodes[t.open[0]].bound <= w.enough() {
+			w.dual.bound = min(w.dual.bound, max(t.stuck, w.best.Value))
+			w.proven = t.stuck <= w.enough()
+			break
+		}
+		w.dual.bound = min(w.dual.bound, max(t.stuck, t.nodes[t.open[0]].bound))
+		for n := t.pop(); n >= 0; {
+			w.visit(n)
+			n = w.expand(n)
+		}
+	}
+	w.revert(0)
+}
+
+// visit makes the decisions that lead to node n, taking back those that do not.
+func (w *workspace) visit(n int32) {
+	t := &w.tree
+	t.way = t.way[:0]
+	for at := n; at > 0; at = t.nodes[at].parent {
+		t.way = append(t.way, at)
+	}
+	same := 0
+	for same < len(t.path) && same < len(t.way) && t.path[same] == t.way[len(t.way)-1-same] {
+		same++
+	}
+	if same < len(t.path) {
+		w.revert(t.marks[same])
+		t.path, t.marks = t.path[:same], t.marks[:same]
+	}
+	for i := len(t.way) - 1 - same; i >= 0; i-- {
+		at := t.way[i]
+		t.path, t.marks = append(t.path, at), append(t.marks, len(w.node.undo))
+		w.divide(t.nodes[at].c, t.nodes[at].side)
+	}
+}
+
+// expand solves node n, at which the decisions are, and opens its two sides, but for the one it returns
+// for going on with; -1 if there is none.
+func (w *workspace) expand(n int32) int32 {
+	t := &w.tree
+	bound := min(t.nodes[n].bound, w.solveNode(maxRounds))
+	t.nodes[n].bound = bound
+	if w.over() {
+		t.push(n)
+		return -1
+	}
+	if bound <= w.enough() {
+		return -1
+	}
+	w.weigh()
+	w.roundProgram()
+	c := w.division()
+	if c.job < 0 && c.running < 0 {
+		c = w.splitDivision()
+	}
+	if bound <= w.enough() {
+		return -1
+	}
+	if c.job < 0 && c.running < 0 || t.divided(n, c) {
+		t.stuck = max(t.stuck, bound)
+		return -1
+	}
+	depth := t.nodes[n].depth + 1
+	next := int32(len(t.nodes))
+	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound},
+		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound})
+	t.push(next + 1)
+	return next
+}
+
+// divided says whether c has been decided already on the way to node n. Only rounding errors can bring it up
+// again, and to decide it once more would not end.
+func (t *tree) divided(n int32, c division) bool {
+	for at := n; at > 0; at = t.nodes[at].parent {
+		d := t.nodes[at].c
+		d.first = c.first
+		if d == c {
+			return true
+		}
+	}
+	return false
 }
 
 // search explores the node with at most that many decisions against the

@@ -46,6 +46,7 @@ type workspace struct {
 	ls      local
 	lp      master
 	node    node
+	tree    tree
 }
 
 const (
@@ -101,6 +102,7 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 		w.lp.reset(&w.in)
 		w.resetNode()
 	}
+	w.tree.reset()
 }
 
 // release drops what must not outlive the solve.
@@ -198,7 +200,8 @@ func (w *workspace) run() {
 		return
 	}
 	w.phase = w.share(10)
-	w.prove(math.MaxInt)
+	w.grow()
+	w.phase = math.MaxInt64
 	w.plunges()
 	w.rounds()
 }
@@ -206,10 +209,11 @@ func (w *workspace) run() {
 // rounds search wider and wider around what is known until the limits are reached. A round
 // that finds nothing to spend work on, or only a remainder too small to share out, is the last.
 func (w *workspace) rounds() {
-	for d, before := 1, int64(-1); !w.over() && w.spent() > before; d = min(2*d, math.MaxInt32) {
+	for before := int64(-1); !w.over() && w.spent() > before; {
 		before = w.spent()
 		w.phase = w.share(3)
-		w.prove(d)
+		w.grow()
+		w.phase = math.MaxInt64
 		w.improve(w.share(3))
 		w.cores(w.share(3))
 	}
