@@ -14,6 +14,11 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 	for i, c := range d.cap {
 		sum += float64(d.lam[i] * c)
 	}
+	if d.cuts != nil {
+		for c, b := range d.cuts.rhs {
+			sum += float64(d.lam[in.Rows+c] * b)
+		}
+	}
 	for i, set := range m.active {
 		if i%32 == 31 && w.over() {
 			return math.Inf(1), added

@@ -64,6 +64,7 @@ func (w *workspace) bestRed(j int) float64 {
 // linear programs, until the work spent reaches until.
 func (w *workspace) cores(until int64) {
 	size := 10.0
+	w.swap()
 	for w.phase = math.MaxInt64; !w.over() && w.spent() < until; {
 		before := w.spent()
 		w.phase = min(until, before+coreUnits*opsPerUnit)
@@ -78,7 +79,22 @@ func (w *workspace) cores(until int64) {
 		}
 		w.phase = math.MaxInt64
 	}
+	w.swap()
 	w.whole()
+}
+
+// swap exchanges the master of the whole problem with that of the cores, which has no cuts: what is decided outside
+// a core would change them.
+func (w *workspace) swap() {
+	w.lp, w.coreLP = w.coreLP, w.lp
+	w.inCore = !w.inCore
+	w.dual.cuts = &w.cuts
+	if w.inCore {
+		w.dual.cuts = nil
+		if w.lp.in == nil {
+			w.lp.reset(&w.in)
+		}
+	}
 }
 
 // coreUnits is the most work one core gets; their size adapts to it.

@@ -15,6 +15,7 @@ import (
 // from [prices], for whatever prices it is given.
 type master struct {
 	in   *pack.Instance
+	cuts *cuts // rows beyond the instance's; nil is none
 	rows int
 	ops  int64
 
@@ -52,6 +53,8 @@ type master struct {
 	mark              []bool
 	structural        []int32 // scratch for refactor
 	taken             []bool
+	kept              []kept // scratch for recut
+	old               []float64
 	tol               float64
 	pivots            int
 	at                int // where the last look at the sets stopped
@@ -65,7 +68,16 @@ const maxMasterRows = 600
 
 // reset starts with the empty plan: all slacks basic.
 func (m *master) reset(in *pack.Instance) {
-	m.in, m.rows, m.ops, m.pivots, m.at = in, in.Rows, 0, 0, 0
+	m.start(in, nil)
+	m.resetBasis()
+}
+
+// start drops all columns but slacks and running jobs'.
+func (m *master) start(in *pack.Instance, k *cuts) {
+	m.in, m.cuts, m.rows, m.ops, m.pivots, m.at = in, k, in.Rows, 0, 0, 0
+	if k != nil {
+		m.rows += len(k.rhs)
+	}
 	sets := len(in.P.Jobs) + len(in.P.Running)
 	m.set, m.opt, m.worth, m.val = m.set[:0], m.opt[:0], m.worth[:0], m.val[:0]
 	m.row, m.amt, m.split, m.next, m.where = m.row[:0], m.amt[:0], m.split[:0], m.next[:0], m.where[:0]
@@ -96,9 +108,9 @@ func (m *master) reset(in *pack.Instance) {
 			m.row = append(m.row, int32(in.RunRow[i]))
 			m.amt = append(m.amt, -in.RunAmt[i])
 		}
+		m.appendCuts(len(in.Part)+k, 1)
 		m.finish(len(in.P.Jobs)+k, -1, -in.P.Running[k].PreemptCost)
 	}
-	m.resetBasis()
 }
 
 func (m *master) resetBasis() {
@@ -119,9 +131,49 @@ func (m *master) resetBasis() {
 		m.unit = append(m.unit, int32(r))
 		// A little more room in every row, in no two alike, keeps the simplex
 		// method from going in circles where many plans fill a row exactly.
-		m.rhs[r] = m.in.Cap[r] + float64(1e-8*(1+math.Mod(float64(r)*0.6180339887, 1)))
+		m.rhs[r] = m.roomOf(r) + float64(1e-8*(1+math.Mod(float64(r)*0.6180339887, 1)))
 		m.beta[r] = m.rhs[r]
 	}
+}
+
+// roomOf is row r's right-hand side.
+func (m *master) roomOf(r int) float64 {
+	if r < m.in.Rows {
+		return m.in.Cap[r]
+	}
+	return m.cuts.rhs[r-m.in.Rows]
+}
+
+// appendCuts appends the entries that q units at a place have in the cuts' rows.
+func (m *master) appendCuts(place int, q float64) {
+	if m.cuts == nil || place >= len(m.cuts.head) {
+		return
+	}
+	for e := m.cuts.head[place]; e >= 0; e = m.cuts.next[e] {
+		m.row = append(m.row, int32(m.in.Rows)+m.cuts.of[e])
+		m.amt = append(m.amt, q*m.cuts.coef[e])
+	}
+}
+
+// kept is a column to be kept: an option and where its split is.
+type kept struct{ opt, lo, hi int32 }
+
+// recut is reset with other cuts, but keeps the columns.
+func (m *master) recut(k *cuts) {
+	list := m.kept[:0]
+	old := append(m.old[:0], m.split...)
+	for c, o := range m.opt {
+		if o >= 0 {
+			list = append(list, kept{o, m.cut[c], m.cut[c+1]})
+		}
+	}
+	ops := m.ops
+	m.start(m.in, k)
+	m.ops = ops
+	for _, c := range list {
+		m.append(int(c.opt), old[c.lo:c.hi])
+	}
+	m.kept, m.old = list, old
 }
 
 // finish closes the column whose entries and split have been appended.
@@ -149,8 +201,14 @@ func (m *master) add(o int, split []float64) (c int32, fresh bool) {
 		}
 		m.ops += 4
 	}
-	m.split = append(m.split, split[:n]...)
-	for i, q := range split[:n] {
+	return m.append(o, split[:n]), true
+}
+
+// append appends option o with the given split.
+func (m *master) append(o int, split []float64) int32 {
+	opt := &m.in.Opts[o]
+	m.split = append(m.split, split...)
+	for i, q := range split {
 		if q == 0 {
 			continue
 		}
@@ -162,10 +220,11 @@ func (m *master) add(o int, split []float64) (c int32, fresh bool) {
 				m.amt = append(m.amt, q*dem.D*u)
 			}
 		}
+		m.appendCuts(opt.P0+i, q)
 	}
-	c = m.finish(opt.Job, o, opt.Value)
+	c := m.finish(opt.Job, o, opt.Value)
 	m.ops += 3 * int64(m.off[c+1]-m.off[c])
-	return c, true
+	return c
 }
 
 func equal(a, b []float64) bool {

@@ -38,6 +38,7 @@ type prices struct {
 	low        []float64 // how many tasks per entry of in.Part must be there; nil is 0
 	dead       []bool
 	base       float64
+	cuts       *cuts // what makes tasks dearer; nil is nothing
 }
 
 // reset starts at zero prices, whose bound is every job's best value.
@@ -51,7 +52,7 @@ func (d *prices) reset(in *pack.Instance) {
 	d.lo, d.hi = pack.Resize(d.lo, n), pack.Resize(d.hi, n)
 	d.unit, d.split, d.pick = pack.Resize(d.unit, in.MaxParts), pack.Resize(d.split, in.MaxParts), pack.Resize(d.pick, in.MaxParts)
 	d.cost, d.red = pack.Resize(d.cost, len(in.Part)), pack.Resize(d.red, len(in.Opts))
-	d.cap, d.limit, d.low, d.base = in.Cap, in.Limit, nil, 0
+	d.cap, d.limit, d.low, d.base, d.cuts = in.Cap, in.Limit, nil, 0, nil
 	d.dead = pack.Resize(d.dead, len(in.Opts))
 	for i := range in.Opts {
 		d.dead[i] = in.Opts[i].Dead
@@ -60,8 +61,12 @@ func (d *prices) reset(in *pack.Instance) {
 	d.bound = d.evaluate()
 }
 
-// window finds the priced slots of every (partition, resource).
+// window finds the priced slots of every (partition, resource), and what cuts add to places' costs.
 func (d *prices) window() {
+	if d.cuts != nil {
+		d.cuts.spread(d.lam[d.in.Rows:], len(d.in.Part)+len(d.in.P.Running))
+		d.ops += int64(len(d.cuts.at) + len(d.cuts.extra)/4)
+	}
 	T := d.in.T
 	for k := range d.lo {
 		row := d.lam[k*T : k*T+T]
@@ -105,6 +110,9 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	least := 0
 	for i := range n {
 		unit[i] = d.unitCost(o, d.in.Part[o.P0+i])
+		if d.cuts != nil {
+			unit[i] += d.cuts.extra[o.P0+i]
+		}
 		d.split[i] = 0
 		if unit[i] < unit[least] {
 			least = i
@@ -405,6 +413,9 @@ func (d *prices) releaseGain(m int) float64 {
 	gain := -d.in.P.Running[m].PreemptCost
 	for i := d.in.RunOff[m]; i < d.in.RunOff[m+1]; i++ {
 		gain += float64(d.in.RunAmt[i] * d.lam[d.in.RunRow[i]])
+	}
+	if d.cuts != nil {
+		gain -= d.cuts.extra[len(d.in.Part)+m]
 	}
 	return gain
 }

@@ -12,7 +12,7 @@ import (
 // out: it must not go on for ever.
 func TestTheLastOfTheWork(t *testing.T) {
 	for left := range int64(10) {
-		w := prepared(solvertest.Cycle(1, 12, 3))
+		w := prepared(solvertest.Cycle(1, 60, 10))
 		w.relax(1 << 40)
 		w.limit = w.spent() + left
 		w.horizon = w.limit

@@ -47,6 +47,10 @@ type workspace struct {
 	lp      master
 	node    node
 	tree    tree
+	cuts    cuts
+	sep     separator
+	coreLP  master
+	inCore  bool
 }
 
 const (
@@ -98,6 +102,8 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	w.best.Order = append(w.best.Order[:0], w.cur.Order...)
 	w.pre.Reset(&w.in)
 	w.dual.reset(&w.in)
+	w.cuts.reset()
+	w.coreLP.ops, w.coreLP.in = 0, nil
 	if w.lp.ops = 0; w.lp.fits(&w.in) {
 		w.lp.reset(&w.in)
 		w.resetNode()
@@ -111,7 +117,7 @@ func (w *workspace) release() {
 	w.in.Release()
 }
 
-func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.lp.ops + w.ops }
+func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.lp.ops + w.coreLP.ops + w.ops }
 
 // over reports whether the limits are reached, or the gap.
 func (w *workspace) over() bool {
@@ -199,9 +205,14 @@ func (w *workspace) run() {
 		w.improve(math.MaxInt64)
 		return
 	}
-	w.phase = w.share(10)
-	w.grow()
-	w.phase = math.MaxInt64
+	if !w.cfg.NoExact {
+		w.dual.cuts = &w.cuts
+		w.phase = w.share(5)
+		w.tighten(w.phase)
+		w.phase = w.share(10)
+		w.grow()
+		w.phase = math.MaxInt64
+	}
 	w.plunges()
 	w.rounds()
 }
@@ -378,6 +389,7 @@ func (w *workspace) ascend() {
 		if i == 4 || i%10 == 0 && i <= 60 || i%40 == 0 {
 			w.guide()
 			w.fillByRed()
+			w.dual.evaluate()
 		}
 	}
 }
@@ -412,7 +424,6 @@ func (w *workspace) guide() {
 	w.pre.Sort()
 	d.ops += int64(4*len(w.in.Part) + 16*len(w.in.Opts))
 	copy(d.lam, d.best)
-	d.evaluate()
 }
 
 // insertionSort sorts short lists of indices by key·sign, stably.
