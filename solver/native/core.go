@@ -11,10 +11,7 @@ import (
 // whole makes the program about all jobs and running jobs.
 func (w *workspace) whole() {
 	m := &w.lp
-	m.active = m.active[:0]
-	for s := range m.key {
-		m.active = append(m.active, int32(s))
-	}
+	m.activate()
 	w.clear()
 	w.node.base.Copy(&w.cur)
 	w.node.order = append(w.node.order[:0], w.jobs...)

@@ -105,6 +105,8 @@ type separator struct {
 	found   []found
 	picks   []int32 // of each job: the option it is complemented by, -1 if none
 	keep    []bool
+	rowOf   []int32
+	broken  []float64
 }
 
 // item is what a row has of a place: an amount per unit, and how many units the solution has of it.
@@ -464,9 +466,8 @@ func (w *workspace) tighten(until int64) {
 		if w.separate(8+m.rows/8) == 0 {
 			break
 		}
-		w.loosen()
 		w.rebuild()
-		bound := w.solveNode(maxRounds)
+		bound := w.solveNode(maxRounds, 0)
 		if w.over() {
 			break
 		}
@@ -484,29 +485,47 @@ func (w *workspace) tighten(until int64) {
 // maxRoundsOfCuts bounds the rounds: their gains fall.
 const maxRoundsOfCuts = 40
 
-// loosen drops the cuts of the master that cost nothing.
-func (w *workspace) loosen() {
-	s := &w.sep
-	s.keep = s.keep[:0]
+// rebuild makes the master anew with the new cuts and without those that are loose, and solves go on from its basis.
+func (w *workspace) rebuild() {
+	s, m, d, in := &w.sep, &w.lp, &w.dual, &w.in
+	s.keep, s.rowOf = s.keep[:0], s.rowOf[:0]
+	for r := range in.Rows {
+		s.rowOf = append(s.rowOf, int32(r))
+	}
+	rows := in.Rows
 	for c := range w.cuts.rhs {
-		row := w.in.Rows + c
-		s.keep = append(s.keep, row >= w.lp.rows || w.lp.pi[row] > w.lp.tol)
+		row := in.Rows + c
+		keep := row >= m.rows || m.unit[row] < 0
+		s.keep = append(s.keep, keep)
+		if row < m.rows {
+			s.rowOf = append(s.rowOf, -1)
+		}
+		if keep {
+			if row < m.rows {
+				s.rowOf[row] = int32(rows)
+			}
+			rows++
+		}
 	}
 	w.cuts.keep(s.keep)
-}
-
-// rebuild makes the master anew with the cuts there are now, keeping its columns, from the best plan.
-func (w *workspace) rebuild() {
-	m, d := &w.lp, &w.dual
-	rows := w.in.Rows + len(w.cuts.rhs)
+	s.broken = append(s.broken[:0], make([]float64, rows)...)
+	for c, b := range w.cuts.rhs {
+		sum := -b
+		for e := w.cuts.off[c]; e < w.cuts.off[c+1]; e++ {
+			sum += float64(w.cuts.coef[e] * s.tasks[w.cuts.at[e]])
+		}
+		if sum > 1e-6 {
+			s.broken[in.Rows+c] = sum
+		}
+	}
 	for _, v := range []*[]float64{&d.lam, &d.best} {
 		for len(*v) < rows {
 			*v = append(*v, 0)
 		}
 		*v = (*v)[:rows]
 	}
-	clear(d.best[w.in.Rows:])
-	m.recut(&w.cuts)
-	w.crash()
-	w.weigh()
+	clear(d.best[in.Rows:])
+	if !m.recut(&w.cuts, s.rowOf, s.broken, w.node.penalty) {
+		w.crash()
+	}
 }

@@ -65,7 +65,7 @@ func (l *local) save(w *workspace) {
 	l.preempted = append(l.preempted[:0], w.cur.Preempted...)
 	l.value = w.cur.Value
 	l.touched, l.had, l.split = l.touched[:0], l.had[:0], l.split[:0]
-	w.ops += int64(len(l.res)) / 4
+	w.ops += int64(len(l.res))/4 + 16
 }
 
 // touch remembers job j's place the first time an iteration changes it.

@@ -59,7 +59,7 @@ func TestMasterStaysConsistent(t *testing.T) {
 		w.plunge(-1)
 		checkMaster(t, w)
 		w.plunge(1)
-		w.solveNode(maxRounds)
+		w.solveNode(maxRounds, 0)
 		checkMaster(t, w)
 		assert.InEpsilon(t, root, w.lp.objective(), 1e-3, "seed %d: after all is taken back", seed)
 		assert.GreaterOrEqual(t, w.dual.bound, w.best.Value)

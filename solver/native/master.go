@@ -20,7 +20,8 @@ type master struct {
 	ops  int64
 
 	// Columns; column s < len(key) is set s's slack. Sets are the jobs, then the
-	// running jobs. opt is -1 for slacks and running jobs.
+	// running jobs, and one for what new cuts are broken by. opt is -1 for slacks,
+	// running jobs and that.
 	set, opt   []int32
 	worth, val []float64 // value, and value less penalty
 	off        []int32   // entries off[c]:off[c+1] of row and amt
@@ -78,7 +79,7 @@ func (m *master) start(in *pack.Instance, k *cuts) {
 	if k != nil {
 		m.rows += len(k.rhs)
 	}
-	sets := len(in.P.Jobs) + len(in.P.Running)
+	sets := len(in.P.Jobs) + len(in.P.Running) + 1
 	m.set, m.opt, m.worth, m.val = m.set[:0], m.opt[:0], m.worth[:0], m.val[:0]
 	m.row, m.amt, m.split, m.next, m.where = m.row[:0], m.amt[:0], m.split[:0], m.next[:0], m.where[:0]
 	m.off, m.cut = append(m.off[:0], 0), append(m.cut[:0], 0)
@@ -91,9 +92,9 @@ func (m *master) start(in *pack.Instance, k *cuts) {
 	for s := range sets {
 		m.head = append(m.head, -1)
 		m.key = append(m.key, int32(s))
-		m.active = append(m.active, int32(s))
 		m.share[s] = 1
 	}
+	m.activate()
 	largest := 0.0
 	for s := range sets {
 		m.finish(s, -1, 0)
@@ -110,6 +111,14 @@ func (m *master) start(in *pack.Instance, k *cuts) {
 		}
 		m.appendCuts(len(in.Part)+k, 1)
 		m.finish(len(in.P.Jobs)+k, -1, -in.P.Running[k].PreemptCost)
+	}
+}
+
+// activate makes the program about all sets.
+func (m *master) activate() {
+	m.active = m.active[:0]
+	for s := range len(m.key) - 1 {
+		m.active = append(m.active, int32(s))
 	}
 }
 
@@ -155,25 +164,114 @@ func (m *master) appendCuts(place int, q float64) {
 	}
 }
 
-// kept is a column to be kept: an option and where its split is.
-type kept struct{ opt, lo, hi int32 }
+// kept is a column to be kept: an option, where its split is, and its position in the basis, as in where.
+type kept struct{ opt, lo, hi, where int32 }
 
-// recut is reset with other cuts, but keeps the columns.
-func (m *master) recut(k *cuts) {
+// recut makes the master anew with cuts k, keeping the columns and, as far as it can, the basis. rowOf is each
+// old row's new number, -1 if it is dropped, for which its slack must be basic; broken is by how much the present
+// solution breaks each new row, in which a column that costs penalty makes up for it at first. It reports
+// whether the basis could be kept; if not, there is none.
+func (m *master) recut(k *cuts, rowOf []int32, broken []float64, penalty float64) bool {
 	list := m.kept[:0]
 	old := append(m.old[:0], m.split...)
 	for c, o := range m.opt {
 		if o >= 0 {
-			list = append(list, kept{o, m.cut[c], m.cut[c+1]})
+			list = append(list, kept{o, m.cut[c], m.cut[c+1], m.where[c]})
 		}
 	}
-	ops := m.ops
+	sets, spare := int32(len(m.key)), int32(len(m.key)-1)
+	first := sets + int32(len(m.in.P.Running))
+	basic, keys := m.remember(rowOf, first)
+	ops, pivots := m.ops, m.pivots
 	m.start(m.in, k)
-	m.ops = ops
+	m.ops, m.pivots = ops, pivots
 	for _, c := range list {
 		m.append(int(c.opt), old[c.lo:c.hi])
 	}
 	m.kept, m.old = list, old
+	m.resetBasis()
+	if int32(len(m.key)) != sets {
+		return false
+	}
+	made := 0.0
+	for _, v := range broken {
+		if v > 0 {
+			made++
+		}
+	}
+	covered := pack.Resize(m.taken, m.rows)
+	clear(covered)
+	for i := range rowOf {
+		if rowOf[i] >= 0 {
+			covered[rowOf[i]] = true
+		}
+	}
+	for r, v := range broken {
+		switch {
+		case v > 0:
+			m.row, m.amt = append(m.row, int32(r)), append(m.amt, -2*v*made)
+			basic = append(basic, m.finish(int(spare), -1, -penalty))
+		case !covered[r]:
+			basic = append(basic, int32(-1-r))
+		}
+	}
+	m.taken, m.structural = covered, basic
+	for s, c := range keys {
+		m.rekey(s, c)
+	}
+	return len(basic) == m.rows && m.install(basic)
+}
+
+// remember lists what is basic, and the sets' keys, by the numbers that recut will give them: columns from first
+// on are numbered as they come. What made up for broken rows is left out.
+func (m *master) remember(rowOf []int32, first int32) (basic, keys []int32) {
+	number := make([]int32, len(m.set))
+	next := first
+	for c := range m.set {
+		switch {
+		case m.opt[c] >= 0:
+			number[c] = next
+			next++
+		case int32(c) < first:
+			number[c] = int32(c)
+		default:
+			number[c] = -1
+		}
+	}
+	spare := int32(len(m.key) - 1)
+	for _, b := range m.basic {
+		switch {
+		case b < 0:
+			if r := rowOf[-1-b]; r >= 0 {
+				basic = append(basic, -1-r)
+			}
+		case m.set[b] != spare:
+			basic = append(basic, number[b])
+		}
+	}
+	for _, c := range m.key[:spare] {
+		keys = append(keys, number[c])
+	}
+	return basic, keys
+}
+
+// install makes the listed columns basic, and reports whether that is a feasible basis.
+func (m *master) install(basic []int32) bool {
+	copy(m.basic, basic)
+	for _, b := range basic {
+		if b >= 0 {
+			m.where[b] = 0
+		}
+	}
+	m.refactor()
+	worst := 0.0
+	for _, v := range m.beta {
+		worst = min(worst, v)
+	}
+	for _, v := range m.share {
+		worst = min(worst, v)
+	}
+	return worst > -1e-6
 }
 
 // finish closes the column whose entries and split have been appended.

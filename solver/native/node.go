@@ -70,7 +70,7 @@ func (w *workspace) resetNode() {
 	q.weight = pack.Resize(q.weight, len(w.in.Opts))
 	q.share, q.round = pack.Resize(q.share, w.in.MaxParts), pack.Resize(q.round, w.in.MaxParts)
 	q.key = pack.Resize(q.key, n)
-	q.penalty = 10 * (math.Abs(w.dual.bound) + 1)
+	q.penalty = 1 * (math.Abs(w.dual.bound) + 1)
 }
 
 // forbid takes option o out of the program.
@@ -193,8 +193,9 @@ func (w *workspace) enough() float64 {
 	return w.best.Value + float64(least*math.Abs(w.best.Value))
 }
 
-// solveNode solves the node's program and returns a bound.
-func (w *workspace) solveNode(rounds int) float64 {
+// solveNode solves the node's program and returns a bound. It stops when program and bound are within loose times
+// the bound's distance from what is enough.
+func (w *workspace) solveNode(rounds int, loose float64) float64 {
 	m, d := &w.lp, &w.dual
 	m.reprice()
 	m.compact()
@@ -209,7 +210,7 @@ func (w *workspace) solveNode(rounds int) float64 {
 		}
 		b, added := w.generate(m, d)
 		bound = min(bound, b)
-		if bound <= w.enough() || added == 0 || bound-m.objective() <= least/2*math.Abs(bound) {
+		if bound <= w.enough() || added == 0 || bound-m.objective() <= max(least/2*math.Abs(bound), loose*(bound-w.enough())) {
 			break
 		}
 	}

@@ -8,7 +8,7 @@ func (w *workspace) plunge(against int) bool {
 	steps, mark := 0, -1
 	option, running := -1, -1 // the last decision, which is taken back when it leads nowhere
 	for {
-		bound := w.solveNode(diveRounds)
+		bound := w.solveNode(diveRounds, 0)
 		if w.over() {
 			break
 		}

@@ -130,27 +130,36 @@ func (w *workspace) visit(n int32) {
 	}
 }
 
+// treeLoose is how exactly nodes are solved, as a part of what is left to prove.
+const treeLoose = 0.05
+
 // expand solves node n, at which the decisions are, and opens its two sides, but for the one it returns
 // for going on with; -1 if there is none.
 func (w *workspace) expand(n int32) int32 {
 	t := &w.tree
-	bound := min(t.nodes[n].bound, w.solveNode(maxRounds))
-	t.nodes[n].bound = bound
-	if w.over() {
-		t.push(n)
-		return -1
-	}
-	if bound <= w.enough() {
-		return -1
-	}
-	w.weigh()
-	w.roundProgram()
-	c := w.division()
-	if c.job < 0 && c.running < 0 {
-		c = w.splitDivision()
-	}
-	if bound <= w.enough() {
-		return -1
+	c := division{job: -1, running: -1}
+	bound := t.nodes[n].bound
+	for _, loose := range [...]float64{treeLoose, 0} {
+		bound = min(bound, w.solveNode(maxRounds, loose))
+		t.nodes[n].bound = bound
+		if w.over() {
+			t.push(n)
+			return -1
+		}
+		if bound <= w.enough() {
+			return -1
+		}
+		w.weigh()
+		w.roundProgram()
+		if c = w.division(); c.job < 0 && c.running < 0 {
+			c = w.splitDivision()
+		}
+		if bound <= w.enough() {
+			return -1
+		}
+		if c.job >= 0 || c.running >= 0 {
+			break
+		}
 	}
 	if c.job < 0 && c.running < 0 || t.divided(n, c) {
 		t.stuck = max(t.stuck, bound)
@@ -181,7 +190,7 @@ func (t *tree) divided(n int32, c division) bool {
 // program's advice, each about a job's options up to a start or about a running job.
 func (w *workspace) search(discrepancies int) {
 	q := &w.node
-	bound := w.solveNode(maxRounds)
+	bound := w.solveNode(maxRounds, 0)
 	if w.over() {
 		q.open = math.Inf(1)
 		return

@@ -205,16 +205,35 @@ func (w *workspace) run() {
 		w.improve(math.MaxInt64)
 		return
 	}
-	if !w.cfg.NoExact {
-		w.dual.cuts = &w.cuts
-		w.phase = w.share(5)
-		w.tighten(w.phase)
-		w.phase = w.share(10)
-		w.grow()
-		w.phase = math.MaxInt64
+	if w.lp.ops < (w.share(1)-w.spent())/cheap {
+		w.root()
+	}
+	w.phase = w.share(4)
+	w.plunge(-1)
+	w.improve(w.share(8))
+	w.phase = math.MaxInt64
+	if !w.tree.begun {
+		w.root()
 	}
 	w.plunges()
 	w.rounds()
+}
+
+// cheap is how many times over the relaxation must be affordable for a proof to be looked for before plans.
+const cheap = 20
+
+// root tightens the relaxation, if what it took to solve leaves the time, and begins the search for a proof.
+func (w *workspace) root() {
+	if w.phase = math.MaxInt64; w.cfg.NoExact {
+		return
+	}
+	w.dual.cuts = &w.cuts
+	if w.phase = w.share(4); w.lp.ops < 2*(w.phase-w.spent()) {
+		w.tighten(w.phase)
+	}
+	w.phase = w.share(10)
+	w.grow()
+	w.phase = math.MaxInt64
 }
 
 // rounds search wider and wider around what is known until the limits are reached. A round
