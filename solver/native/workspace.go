@@ -274,7 +274,7 @@ const maxPlunges = 12
 // a part of the work, by what it took on problems of many sizes: too early a start
 // leaves no time for anything else.
 func (w *workspace) affordable() bool {
-	need := int64(w.in.Rows) * max(15*int64(len(w.in.Part)), 768*int64(len(w.in.P.Jobs)))
+	need := int64(w.in.Rows) * max(7*int64(len(w.in.Part)), 512*int64(len(w.in.P.Jobs)))
 	return w.lp.fits(&w.in) && need < w.horizon
 }
 
@@ -396,7 +396,7 @@ const atLeast = 64
 func (w *workspace) ascend() {
 	share, most, restarts := w.share(1)*45/100, 1000, 0
 	if w.affordable() {
-		share, most = w.share(1)*15/100, 150
+		share, most = w.share(1)*6/100, 30
 	}
 	for i := 1; i <= most && w.dual.ops < share && !w.over(); i++ {
 		if !w.dual.step(w.best.Value) {
