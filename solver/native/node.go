@@ -32,6 +32,7 @@ type node struct {
 	share, round []float64 // scratch: an option's tasks per partition, and in whole tasks
 	jobs         []int     // scratch for rounding
 	key          []float64
+	near         []int   // scratch for a plunge: options nearly decided
 	sets         []int32 // scratch for choosing a core
 	score        []float64
 }

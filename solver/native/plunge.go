@@ -1,11 +1,16 @@
 package native
 
+import (
+	"cmp"
+	"slices"
+)
+
 // plunge follows the program's advice, several decisions at a time, until
 // nothing is fractional; only the decision numbered against, counted from 0,
 // is the opposite of what it advises. It reports whether there was such a one.
 func (w *workspace) plunge(against int) bool {
 	w.resetNode()
-	steps, mark := 0, -1
+	steps, mark, began := 0, -1, w.spent()
 	option, running := -1, -1 // the last decision, which is taken back when it leads nowhere
 	for {
 		bound := w.solveNode(diveRounds, 0)
@@ -27,7 +32,7 @@ func (w *workspace) plunge(against int) bool {
 			break
 		}
 		if steps > against {
-			w.settleMost()
+			w.settleMost(w.haste(began, steps+1))
 		}
 		mark = len(w.node.undo)
 		w.decide(option, running, steps != against)
@@ -47,13 +52,40 @@ const (
 	diveRounds  = 2
 	maxRounds   = 1000
 	settleAbove = 0.8
+	settleAtAll = 0.5
 )
 
-// settleMost decides what the program has nearly decided.
-func (w *workspace) settleMost() {
+// haste is the part of what is open that a plunge has to decide at once to come to an end in time, going by
+// what its steps so far have taken.
+func (w *workspace) haste(began int64, steps int) float64 {
+	limit := w.phase
+	if w.limit > 0 {
+		limit = min(limit, w.limit)
+	}
+	spent := w.spent()
+	each := (spent - began) / int64(steps)
+	left := float64(limit-spent) / float64(each+1)
+	return 2 / max(2, left)
+}
+
+// settleMost decides what the program has nearly decided, and of the rest the given part, most nearly decided
+// first.
+func (w *workspace) settleMost(part float64) {
 	q := &w.node
+	q.near = q.near[:0]
 	for o, z := range q.weight {
-		if z > settleAbove && z < 1-1e-6 && !w.dual.dead[o] && !q.must[w.in.Opts[o].Job] {
+		if z > settleAtAll && z < 1-1e-6 && !w.dual.dead[o] && !q.must[w.in.Opts[o].Job] {
+			q.near = append(q.near, o)
+		}
+	}
+	slices.SortStableFunc(q.near, func(a, b int) int { return cmp.Compare(q.weight[b], q.weight[a]) })
+	w.ops += int64(len(q.near) * 8)
+	most := int(part * float64(len(q.near)))
+	for i, o := range q.near {
+		if i >= most && q.weight[o] <= settleAbove {
+			break
+		}
+		if !w.dual.dead[o] && !q.must[w.in.Opts[o].Job] {
 			w.require(w.in.Opts[o].Job, o)
 		}
 	}
