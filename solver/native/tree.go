@@ -137,31 +137,20 @@ const treeLoose = 0.05
 // for going on with; -1 if there is none.
 func (w *workspace) expand(n int32) int32 {
 	t := &w.tree
-	c := division{job: -1, running: -1}
-	bound := t.nodes[n].bound
-	for _, loose := range [...]float64{treeLoose, 0} {
-		bound = min(bound, w.solveNode(maxRounds, loose))
-		t.nodes[n].bound = bound
-		if w.over() {
-			t.push(n)
-			return -1
-		}
-		if bound <= w.enough() {
-			return -1
-		}
-		w.weigh()
-		w.roundProgram()
-		if c = w.division(); c.job < 0 && c.running < 0 {
-			c = w.splitDivision()
-		}
-		if bound <= w.enough() {
-			return -1
-		}
-		if c.job >= 0 || c.running >= 0 {
-			break
-		}
+	penalty := w.node.penalty
+	bound, c := w.decided(n)
+	if penalty != w.node.penalty {
+		w.node.penalty = penalty
+		w.repenalize()
 	}
-	if c.job < 0 && c.running < 0 || t.divided(n, c) {
+	t.nodes[n].bound = bound
+	switch {
+	case w.over():
+		t.push(n)
+		return -1
+	case bound <= w.enough():
+		return -1
+	case c.job < 0 && c.running < 0:
 		t.stuck = max(t.stuck, bound)
 		return -1
 	}
@@ -171,6 +160,33 @@ func (w *workspace) expand(n int32) int32 {
 		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound})
 	t.push(next + 1)
 	return next
+}
+
+// decided solves node n and finds what to divide it by. Where the program still leans on what has been decided
+// against, which shows in that it would have the same decided again, doing so is made dearer: that is the way
+// to find out that nothing else is left.
+func (w *workspace) decided(n int32) (bound float64, c division) {
+	bound = w.tree.nodes[n].bound
+	for _, loose := range [...]float64{treeLoose, 0, 0, 0} {
+		bound = min(bound, w.solveNode(maxRounds, loose))
+		if w.over() || bound <= w.enough() {
+			break
+		}
+		w.weigh()
+		w.roundProgram()
+		if c = w.division(); c.job < 0 && c.running < 0 {
+			c = w.splitDivision()
+		}
+		if c.job < 0 && c.running < 0 {
+			continue
+		}
+		if !w.tree.divided(n, c) {
+			return bound, c
+		}
+		w.node.penalty *= 100
+		w.repenalize()
+	}
+	return bound, division{job: -1, running: -1}
 }
 
 // divided says whether c has been decided already on the way to node n. Only rounding errors can bring it up
