@@ -71,7 +71,10 @@ func (w *workspace) resetNode() {
 	q.weight = pack.Resize(q.weight, len(w.in.Opts))
 	q.share, q.round = pack.Resize(q.share, w.in.MaxParts), pack.Resize(q.round, w.in.MaxParts)
 	q.key = pack.Resize(q.key, n)
-	q.penalty = 1 * (math.Abs(w.dual.bound) + 1)
+	q.penalty = math.Abs(w.dual.bound) + 1
+	for k := range w.in.P.Running {
+		q.penalty = max(q.penalty, w.in.P.Running[k].PreemptCost)
+	}
 }
 
 // forbid takes option o out of the program.
@@ -94,6 +97,25 @@ func (w *workspace) penalize(o int) {
 		m.val[c] = m.worth[c]
 		if w.dual.dead[o] || !w.within(o, m.split[m.cut[c]:m.cut[c+1]]) {
 			m.val[c] -= w.node.penalty
+		}
+	}
+}
+
+// repenalize values the columns of a master made anew by what has been decided.
+func (w *workspace) repenalize() {
+	q, m := &w.node, &w.lp
+	for _, d := range q.undo {
+		switch i := int(d.index); d.kind {
+		case required:
+			m.val[i] = -q.penalty
+		case fixed:
+			c := w.runColumn(i)
+			if q.fix[i] > 0 {
+				c = int32(len(w.in.P.Jobs) + i)
+			}
+			m.val[c] = m.worth[c] - q.penalty
+		default:
+			w.penalize(i)
 		}
 	}
 }

@@ -163,11 +163,11 @@ func (w *workspace) expand(n int32) int32 {
 }
 
 // decided solves node n and finds what to divide it by. Where the program still leans on what has been decided
-// against, which shows in that it would have the same decided again, doing so is made dearer: that is the way
+// against, which shows in that it would have the same decided again or nothing, doing so is made dearer: that is the way
 // to find out that nothing else is left.
 func (w *workspace) decided(n int32) (bound float64, c division) {
 	bound = w.tree.nodes[n].bound
-	for _, loose := range [...]float64{treeLoose, 0, 0, 0} {
+	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
 		bound = min(bound, w.solveNode(maxRounds, loose))
 		if w.over() || bound <= w.enough() {
 			break
@@ -177,10 +177,11 @@ func (w *workspace) decided(n int32) (bound float64, c division) {
 		if c = w.division(); c.job < 0 && c.running < 0 {
 			c = w.splitDivision()
 		}
-		if c.job < 0 && c.running < 0 {
+		none := c.job < 0 && c.running < 0
+		switch {
+		case none && loose > 0:
 			continue
-		}
-		if !w.tree.divided(n, c) {
+		case !none && !w.tree.divided(n, c):
 			return bound, c
 		}
 		w.node.penalty *= 100
