@@ -485,6 +485,16 @@ func (w *workspace) tighten(until int64) {
 // maxRoundsOfCuts bounds the rounds: their gains fall.
 const maxRoundsOfCuts = 40
 
+// recut adds cuts at a node of the tree, which hold everywhere, and reports whether there were any.
+func (w *workspace) recut() bool {
+	if w.separate(4+w.lp.rows/16) == 0 {
+		return false
+	}
+	w.rebuild()
+	w.repenalize()
+	return true
+}
+
 // rebuild makes the master anew with the new cuts and without those that are loose, and solves go on from its basis.
 func (w *workspace) rebuild() {
 	s, m, d, in := &w.sep, &w.lp, &w.dual, &w.in

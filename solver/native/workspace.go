@@ -220,7 +220,7 @@ func (w *workspace) run() {
 }
 
 // cheap is how many times over the relaxation must be affordable for a proof to be looked for before plans.
-const cheap = 20
+const cheap = 4
 
 // root tightens the relaxation, if what it took to solve leaves the time, and begins the search for a proof.
 func (w *workspace) root() {
