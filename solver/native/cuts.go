@@ -103,7 +103,6 @@ type separator struct {
 	lists   [][]item  // of each row: what the solution has there
 	divisor []float64 // scratch: amounts to divide by
 	found   []found
-	picks   []int32 // of each job: the option it is complemented by, -1 if none
 	keep    []bool
 	rowOf   []int32
 	broken  []float64
@@ -485,57 +484,58 @@ func (w *workspace) tighten(until int64) {
 // maxRoundsOfCuts bounds the rounds: their gains fall.
 const maxRoundsOfCuts = 40
 
-// recut adds cuts at a node of the tree, which hold everywhere, and reports whether there were any.
-func (w *workspace) recut() bool {
-	if w.separate(4+w.lp.rows/16) == 0 {
-		return false
-	}
-	w.rebuild()
-	w.repenalize()
-	return true
-}
-
-// rebuild makes the master anew with the new cuts and without those that are loose, and solves go on from its basis.
+// rebuild makes the master anew with the new cuts and without those that are loose, and goes on from its basis.
 func (w *workspace) rebuild() {
-	s, m, d, in := &w.sep, &w.lp, &w.dual, &w.in
-	s.keep, s.rowOf = s.keep[:0], s.rowOf[:0]
-	for r := range in.Rows {
-		s.rowOf = append(s.rowOf, int32(r))
-	}
-	rows := in.Rows
-	for c := range w.cuts.rhs {
-		row := in.Rows + c
-		keep := row >= m.rows || m.unit[row] < 0
-		s.keep = append(s.keep, keep)
-		if row < m.rows {
-			s.rowOf = append(s.rowOf, -1)
-		}
-		if keep {
-			if row < m.rows {
-				s.rowOf[row] = int32(rows)
-			}
-			rows++
-		}
-	}
-	w.cuts.keep(s.keep)
-	s.broken = append(s.broken[:0], make([]float64, rows)...)
-	for c, b := range w.cuts.rhs {
-		sum := -b
-		for e := w.cuts.off[c]; e < w.cuts.off[c+1]; e++ {
-			sum += float64(w.cuts.coef[e] * s.tasks[w.cuts.at[e]])
-		}
-		if sum > 1e-6 {
-			s.broken[in.Rows+c] = sum
-		}
-	}
+	m, d := &w.lp, &w.dual
+	w.renumber()
+	rows := w.in.Rows + len(w.cuts.rhs)
 	for _, v := range []*[]float64{&d.lam, &d.best} {
 		for len(*v) < rows {
 			*v = append(*v, 0)
 		}
 		*v = (*v)[:rows]
 	}
-	clear(d.best[in.Rows:])
-	if !m.recut(&w.cuts, s.rowOf, s.broken, w.node.penalty) {
+	clear(d.best[w.in.Rows:])
+	if !m.recut(&w.cuts, w.sep.rowOf, w.measure(rows), w.node.penalty) {
 		w.crash()
 	}
+}
+
+// renumber drops the loose cuts, whose slack is basic, and notes the master's rows' new numbers.
+func (w *workspace) renumber() {
+	s, m := &w.sep, &w.lp
+	s.keep, s.rowOf = s.keep[:0], s.rowOf[:0]
+	for r := range w.in.Rows {
+		s.rowOf = append(s.rowOf, int32(r))
+	}
+	next := int32(w.in.Rows)
+	for c := range w.cuts.rhs {
+		row, number := w.in.Rows+c, int32(-1)
+		if row >= m.rows || m.unit[row] < 0 {
+			number = next
+			next++
+		}
+		s.keep = append(s.keep, number >= 0)
+		if row < m.rows {
+			s.rowOf = append(s.rowOf, number)
+		}
+	}
+	w.cuts.keep(s.keep)
+}
+
+// measure is by how much the present solution breaks each of so many rows.
+func (w *workspace) measure(rows int) []float64 {
+	s, k := &w.sep, &w.cuts
+	s.broken = pack.Resize(s.broken, rows)
+	clear(s.broken)
+	for c, b := range k.rhs {
+		sum := -b
+		for e := k.off[c]; e < k.off[c+1]; e++ {
+			sum += float64(k.coef[e] * s.tasks[k.at[e]])
+		}
+		if sum > 1e-6 {
+			s.broken[w.in.Rows+c] = sum
+		}
+	}
+	return s.broken
 }

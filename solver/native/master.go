@@ -179,9 +179,7 @@ func (m *master) recut(k *cuts, rowOf []int32, broken []float64, penalty float64
 			list = append(list, kept{o, m.cut[c], m.cut[c+1], m.where[c]})
 		}
 	}
-	sets, spare := int32(len(m.key)), int32(len(m.key)-1)
-	first := sets + int32(len(m.in.P.Running))
-	basic, keys := m.remember(rowOf, first)
+	basic, keys := m.remember(rowOf, int32(len(m.key)+len(m.in.P.Running)))
 	ops, pivots := m.ops, m.pivots
 	m.start(m.in, k)
 	m.ops, m.pivots = ops, pivots
@@ -190,36 +188,39 @@ func (m *master) recut(k *cuts, rowOf []int32, broken []float64, penalty float64
 	}
 	m.kept, m.old = list, old
 	m.resetBasis()
-	if int32(len(m.key)) != sets {
-		return false
+	basic = m.cover(basic, rowOf, broken, penalty)
+	for s, c := range keys {
+		m.rekey(s, c)
 	}
-	made := 0.0
+	return len(basic) == m.rows && m.install(basic)
+}
+
+// cover adds to the basis what the rows need that had none before: slacks, or where they are broken a column that
+// makes up for it.
+func (m *master) cover(basic, rowOf []int32, broken []float64, penalty float64) []int32 {
+	made, spare := 0.0, len(m.key)-1
 	for _, v := range broken {
 		if v > 0 {
 			made++
 		}
 	}
-	covered := pack.Resize(m.taken, m.rows)
-	clear(covered)
-	for i := range rowOf {
-		if rowOf[i] >= 0 {
-			covered[rowOf[i]] = true
+	m.taken = pack.Resize(m.taken, m.rows)
+	clear(m.taken)
+	for _, r := range rowOf {
+		if r >= 0 {
+			m.taken[r] = true
 		}
 	}
 	for r, v := range broken {
 		switch {
 		case v > 0:
 			m.row, m.amt = append(m.row, int32(r)), append(m.amt, -2*v*made)
-			basic = append(basic, m.finish(int(spare), -1, -penalty))
-		case !covered[r]:
+			basic = append(basic, m.finish(spare, -1, -penalty))
+		case !m.taken[r]:
 			basic = append(basic, int32(-1-r))
 		}
 	}
-	m.taken, m.structural = covered, basic
-	for s, c := range keys {
-		m.rekey(s, c)
-	}
-	return len(basic) == m.rows && m.install(basic)
+	return basic
 }
 
 // remember lists what is basic, and the sets' keys, by the numbers that recut will give them: columns from first

@@ -205,33 +205,44 @@ func (w *workspace) run() {
 		w.improve(math.MaxInt64)
 		return
 	}
-	if w.lp.ops < (w.share(1)-w.spent())/cheap {
-		w.root()
+	left := (w.share(1) - w.spent()) / max(w.lp.ops, 1)
+	if left > forCuts {
+		w.cutRoot()
 	}
-	w.phase = w.share(4)
+	if left > forProof {
+		w.growFor(10)
+	}
+	w.phase = w.share(2)
 	w.plunge(-1)
 	w.improve(w.share(8))
-	w.phase = math.MaxInt64
-	if !w.tree.begun {
-		w.root()
+	if left <= forCuts {
+		w.cutRoot()
+	}
+	if left <= forProof {
+		w.growFor(10)
 	}
 	w.plunges()
 	w.rounds()
 }
 
-// cheap is how many times over the relaxation must be affordable for a proof to be looked for before plans.
-const cheap = 4
+// How many times over what the relaxation took must be left for cuts and the search for a proof to come before plans.
+const (
+	forCuts  = 4
+	forProof = 4
+)
 
-// root tightens the relaxation, if what it took to solve leaves the time, and begins the search for a proof.
-func (w *workspace) root() {
-	if w.phase = math.MaxInt64; w.cfg.NoExact {
-		return
-	}
-	w.dual.cuts = &w.cuts
-	if w.phase = w.share(4); w.lp.ops < 2*(w.phase-w.spent()) {
+// cutRoot adds cuts to the relaxation, if what it took to solve leaves the time.
+func (w *workspace) cutRoot() {
+	if w.phase = w.share(6); !w.cfg.NoExact && w.lp.ops < 2*(w.phase-w.spent()) {
+		w.dual.cuts = &w.cuts
 		w.tighten(w.phase)
 	}
-	w.phase = w.share(10)
+	w.phase = math.MaxInt64
+}
+
+// growFor searches for a proof for one n-th of what is left.
+func (w *workspace) growFor(n int64) {
+	w.phase = w.share(n)
 	w.grow()
 	w.phase = math.MaxInt64
 }
@@ -241,9 +252,7 @@ func (w *workspace) root() {
 func (w *workspace) rounds() {
 	for before := int64(-1); !w.over() && w.spent() > before; {
 		before = w.spent()
-		w.phase = w.share(3)
-		w.grow()
-		w.phase = math.MaxInt64
+		w.growFor(3)
 		w.improve(w.share(3))
 		w.cores(w.share(3))
 	}
