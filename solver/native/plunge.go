@@ -52,7 +52,7 @@ const (
 	diveRounds  = 2
 	maxRounds   = 1000
 	settleAbove = 0.8
-	settleAtAll = 0.5
+	settleAtAll = 0.35
 )
 
 // haste is the part of what is open that a plunge has to decide at once to come to an end in time, going by

@@ -212,7 +212,10 @@ func (w *workspace) run() {
 	if left > forProof {
 		w.growFor(10)
 	}
-	w.phase = w.share(2)
+	w.phase = w.share(3)
+	if left > forCuts {
+		w.phase = w.share(2)
+	}
 	w.plunge(-1)
 	w.improve(w.share(8))
 	if left <= forCuts {
@@ -279,11 +282,10 @@ func (w *workspace) plunges() {
 // maxPlunges is how many pieces of advice are turned around; the first matter most.
 const maxPlunges = 12
 
-// affordable says whether the linear relaxation can be expected to be solved in
-// a part of the work, by what it took on problems of many sizes: too early a start
-// leaves no time for anything else.
+// affordable says whether the linear relaxation can be expected to be solved in a part of the work, by what it took
+// on problems of many sizes: too early a start leaves no time for anything else.
 func (w *workspace) affordable() bool {
-	need := int64(w.in.Rows) * max(7*int64(len(w.in.Part)), 512*int64(len(w.in.P.Jobs)))
+	need := int64(w.in.Rows) * max(10*int64(len(w.in.Part)), 730*int64(len(w.in.P.Jobs)))
 	return w.lp.fits(&w.in) && need < w.horizon
 }
 
@@ -405,7 +407,7 @@ const atLeast = 64
 func (w *workspace) ascend() {
 	share, most, restarts := w.share(1)*45/100, 1000, 0
 	if w.affordable() {
-		share, most = w.share(1)*6/100, 30
+		share, most = w.share(1)*8/100, 30
 	}
 	for i := 1; i <= most && w.dual.ops < share && !w.over(); i++ {
 		if !w.dual.step(w.best.Value) {
