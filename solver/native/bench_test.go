@@ -158,7 +158,8 @@ func benchmark(b *testing.B, q problem, opts solver.Options) {
 	}
 }
 
-// known are the values of the best plans known, from testdata/known.txt: a name and a value a line.
+// known are the values of the best plans known, from testdata/known.txt: a name and a value a line. Those of the
+// small cycles are what HiGHS 1.15.1 found in 30 s, mostly proven; of the random cycles, the best of this engine's.
 func known(tb testing.TB) map[string]float64 {
 	f, err := os.Open("testdata/known.txt")
 	if err != nil {

@@ -1,16 +1,38 @@
-// Package native is the pure-Go engine made for placement problems. Prices of
-// every (partition, resource, slot) decouple the jobs. They come from a quick
-// subgradient ascent first, then, where the work allows, from the exact linear
-// relaxation by column generation: a simplex method whose basis has a row per
-// price only. Any prices prove an upper bound, computed apart from the simplex.
+// Package native is the pure-Go engine made for placement problems: it looks for the most valuable plan and
+// proves how much better any other could be. It never starts a goroutine, reads the clock only where a time limit
+// is set, and trusts none of its floating-point shortcuts with a bound.
 //
-// Plans come from last cycle's hint and greedy fills by price, from plunges that
-// follow the relaxation's advice down to a plan, from ruin-and-recreate search,
-// and from small cores of jobs solved through their own relaxations. Branch and
-// price proves small problems optimal.
+// # The problem, and prices
 //
-// With a work limit and no time limit its result depends only on the problem,
-// the options and the seed.
+// Jobs compete for rows, the capacity of a partition, resource and slot. If every row had a price, each job could be
+// decided alone: by the option whose value exceeds the price of its cheapest split the most. Whatever the prices, what all jobs
+// gain then, plus the price of all capacity, is at least what any plan is worth: a bound (Lagrangian duality; see Fisher,
+// Management Science 27, 1981). Good prices make it tight, and tell plans which jobs pay for their room.
+//
+// # The steps
+//
+//   - Capacities are rounded to what whole tasks can use where all amounts are multiples of one.
+//   - First plans come from last cycle's hint and from greedy fills; prices from a few steps of subgradient ascent (Polyak;
+//     later the volume algorithm of Barahona and Anbil, 2000), which are cheap and rough.
+//   - Where the work allows, exact prices come from the linear relaxation by column generation (Dantzig and Wolfe,
+//     1960): a column is an option with a split, and the sweep that computes the bound finds the columns that
+//     are missing. The master is solved by the primal simplex method with generalised upper bounds (Dantzig and
+//     Van Slyke, 1967): jobs take at most one option each, so that the basis has a row per price, not per job. Prices
+//     are averaged with the best ones (Wentges, 1997), as those of an unfinished master jump about.
+//   - Gangs are indivisible, which the relaxation does not know: mixed-integer rounding cuts of the rows, alone and
+//     added up over partitions, cut its solution off as long as that lowers the bound. A cut makes tasks dearer at
+//     some places, so that pricing stays as it was. They hold in the whole search.
+//   - Branch and price (Barnhart and others, 1998), best bound first, proves the best plan or lowers the bound. A node divides
+//     a job's options by start, says whether a running job is preempted, or how many tasks a partition takes. What is decided
+//     against gets a penalty in the master, whose basis stays feasible: any node can follow any other.
+//   - Plans come from plunges, which follow the relaxation's advice down to a plan, from ruin and recreate guided by
+//     prices (Schrimpf and others, 2000), and from small cores of jobs solved through their own relaxations.
+//
+// The steps share what work there is: proofs first where the relaxation was cheap, plans first where it was not, and all
+// in turns till the end. A generic MILP solver sees a variable per option and partition instead, ten times as
+// many rows, and no prices to start from.
+//
+// With a work limit and no time limit the result depends only on the problem, the options and the seed.
 package native
 
 import (
