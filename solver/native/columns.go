@@ -40,6 +40,9 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 		}
 		d.ops += int64(in.RunOff[k+1] - in.RunOff[k])
 	}
+	if math.IsInf(sum, -1) {
+		return sum, added // a job that must be placed has no option left
+	}
 	return sum + float64(1e-10*math.Abs(sum)), added
 }
 

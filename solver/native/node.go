@@ -211,9 +211,10 @@ func (w *workspace) revert(n int) {
 // least is the relative gain worth searching for.
 const least = 3e-7
 
-// enough is what a node's bound must exceed to be searched.
+// enough is what a node's bound must exceed to be searched: more than rounding errors of the largest value too,
+// where the best plan is worth next to nothing.
 func (w *workspace) enough() float64 {
-	return w.best.Value + float64(least*math.Abs(w.best.Value))
+	return w.best.Value + max(float64(least*math.Abs(w.best.Value)), 16*w.lp.tol)
 }
 
 // solveNode solves the node's program and returns a bound. It stops when program and bound are within loose times
