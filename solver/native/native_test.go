@@ -125,3 +125,23 @@ func Example() {
 	// patient starts in slot 1
 	// optimal 19 19
 }
+
+// TestSeedsThatOnceFailed: a job that must be placed had no option left, the best plan was worth nothing, and an
+// option that cannot fit was worth far more than all others.
+func TestSeedsThatOnceFailed(t *testing.T) {
+	for _, seed := range []uint64{1919, 2227, 3088} {
+		p := solvertest.Tiny(seed)
+		sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 20_000, Gap: -1})
+		require.NoError(t, err, "Tiny(%d)", seed)
+		assert.Equal(t, solver.StopOptimal, sol.Stop, "Tiny(%d)", seed)
+		assert.InDelta(t, solvertest.Optimum(p), sol.Objective, 1e-6, "Tiny(%d)", seed)
+	}
+	for _, seed := range []uint64{272, 459} {
+		p := solvertest.Mixed(seed)
+		proof, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 3000, Gap: -1})
+		require.NoError(t, err, "Mixed(%d)", seed)
+		plan, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: true}), p, solver.Options{Work: 6000, Gap: -1})
+		require.NoError(t, err, "Mixed(%d)", seed)
+		assert.GreaterOrEqual(t, *proof.Bound, plan.Objective*(1-1e-6), "Mixed(%d)", seed)
+	}
+}

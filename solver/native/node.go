@@ -211,10 +211,13 @@ func (w *workspace) revert(n int) {
 // least is the relative gain worth searching for.
 const least = 3e-7
 
-// enough is what a node's bound must exceed to be searched: more than rounding errors of the largest value too,
-// where the best plan is worth next to nothing.
+// enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than
+// rounding errors: a small part of the least valuable option.
 func (w *workspace) enough() float64 {
-	return w.best.Value + max(float64(least*math.Abs(w.best.Value)), 16*w.lp.tol)
+	if w.best.Value == 0 {
+		return least * w.smallest
+	}
+	return w.best.Value + float64(least*math.Abs(w.best.Value))
 }
 
 // solveNode solves the node's program and returns a bound. It stops when program and bound are within loose times

@@ -38,6 +38,7 @@ type workspace struct {
 	reportAt int64
 	reported float64
 	proven   bool
+	smallest float64 // the least value of an option that can fit
 
 	byValue []int // options by falling value per area
 	byRed   []int // options of each job by falling reduced value
@@ -314,10 +315,13 @@ func (w *workspace) share(n int64) int64 {
 // starts makes the plans that need no prices: density greedy, value greedy, and
 // last cycle's choices.
 func (w *workspace) starts() {
-	w.byValue, w.key = w.byValue[:0], w.key[:0]
+	w.byValue, w.key, w.smallest = w.byValue[:0], w.key[:0], math.Inf(1)
 	for i := range w.in.Opts {
 		o := &w.in.Opts[i]
 		w.byValue = append(w.byValue, i)
+		if !o.Dead {
+			w.smallest = min(w.smallest, o.Value)
+		}
 		w.key = append(w.key, o.Value/(o.Area+1e-12))
 	}
 	slices.SortStableFunc(w.byValue, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
