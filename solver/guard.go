@@ -18,12 +18,36 @@ type answer struct {
 // of those left behind. It is empty unless an engine hangs.
 var abandoned late.Register
 
+// longestWait bounds how long a solve waits for an engine that was late with the problem before.
+const longestWait = time.Second
+
+// free waits until engine is not busy with a problem it has been abandoned with, for a quarter of the time that it would have. An engine
+// that is a little late, on a loaded machine, is so not refused, and one that hangs does not take the time of those below it in a ladder.
+func free(ctx context.Context, engine Solver, limit time.Duration) bool {
+	if !abandoned.Busy(engine) {
+		return true
+	}
+	wait := longestWait
+	if limit > 0 {
+		wait = min(wait, limit/4)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/4)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return abandoned.Wait(ctx, engine)
+}
+
 // guard runs engine in a goroutine of its own, waits no longer than the
 // deadline and grace, and settles what it has answered.
 func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
-	if abandoned.Busy(engine) {
+	if !free(parent, engine, opts.Time) {
 		return nil, fmt.Errorf("engine %s: %w: still busy with an earlier problem, past its deadline", engine.Name(), ErrEngine)
+	}
+	if opts.Time > 0 {
+		opts.Time = max(1, opts.Time-time.Since(began))
 	}
 	var ctx context.Context
 	var cancel context.CancelFunc

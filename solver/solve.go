@@ -36,9 +36,9 @@ func (o Options) TargetGap() float64 {
 // [StopTime] or [StopCanceled]; with none reported that is the empty plan.
 // Neither ending is an error. The engine's call is then abandoned: its goroutine,
 // with p, lives on until the engine notices that its ctx is done, which Solve
-// cannot force. Until then Solve refuses that engine value at once, with
-// ErrEngine, so that one that hangs costs one goroutine (or as many as solves
-// were under way at the same time). Engines of a type that cannot be compared,
+// cannot force. A later Solve of that engine value waits for it, but for no more than a
+// second or a quarter of its own time, and then refuses with ErrEngine, so that one
+// that hangs costs one goroutine (or as many as solves were under way at the same time). Engines of a type that cannot be compared,
 // such as a func, cannot be told apart and are not refused.
 //
 // The returned plan has been checked with [Verify], its objective and gap are
