@@ -12,10 +12,12 @@ import (
 // newSolver is the parent of commands about solvers themselves.
 func newSolver(s *Host) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "solver",
-		Short: "Run a solver service",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "solver",
+		Short:   "Run a solver service",
+		Long:    "solver has what concerns solvers that are programs of their own.",
+		Example: `  hedge solver serve`,
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newServe(s), newPrepare(s))
 	return cmd

@@ -19,7 +19,7 @@ import (
 // solveFlags are the flags of hedge solve.
 type solveFlags struct {
 	problem, engine, splits, out string
-	plans                        string
+	plans, model                 string
 	options                      solver.Options
 	json, list                   bool
 }
@@ -58,6 +58,7 @@ summed value is largest, and prints the plan with a proven bound where the engin
 	fs.Int64Var(&f.options.Seed, "seed", 1, "seed of randomised search")
 	fs.StringVar(&f.out, "out", "", "write the solution to this file as well, gzip if it ends in .gz, - for stdout")
 	fs.StringVar(&f.plans, "plans", "", "write a line of JSON to this file for each better plan as it is found")
+	fs.StringVar(&f.model, "model", "", "write the problem as a mixed-integer program to this .lp or .mps file, and solve it only if --engine is given")
 	fs.BoolVar(&f.json, "json", false, "print the solution document")
 	return cmd
 }
@@ -65,6 +66,11 @@ summed value is largest, and prints the plan with a proven bound where the engin
 func (f *solveFlags) run(cmd *cobra.Command, s *Host) error {
 	if err := f.finish(cmd); err != nil {
 		return err
+	}
+	if f.model != "" {
+		if err := f.writeModel(s); err != nil || !cmd.Flags().Changed("engine") {
+			return err
+		}
 	}
 	engine, err := s.Engines.Open(f.engine)
 	if err != nil {

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/milp/format"
+)
+
+// problemFile is the small problem as a file.
+func problemFile(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "p.json")
+	require.NoError(t, os.WriteFile(path, []byte(problem), 0o644))
+	return path
+}
+
+func TestPlansAreWrittenAsTheyAreFound(t *testing.T) {
+	plans := filepath.Join(t.TempDir(), "plans.jsonl")
+	got := hedge(t, "", "solve", "--problem", problemFile(t), "--plans", plans, "--json")
+	require.Zero(t, got.code, got.err)
+	text, err := os.ReadFile(plans)
+	require.NoError(t, err)
+	last, best := plan{}, 0.0
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		require.NoError(t, json.Unmarshal([]byte(line), &last), line)
+		assert.GreaterOrEqual(t, last.Objective, best)
+		best = last.Objective
+	}
+	assert.Equal(t, 4.0, best)
+}
+
+func TestRungsThatDidNotAnswerAreTold(t *testing.T) {
+	got := hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "greedy?share=0.5,native", "--json")
+	require.Zero(t, got.code, got.err)
+	assert.NotContains(t, got.out, "fallback", "the first answered")
+	doc := solutionDocument(&solver.Solution{Fallback: []solver.Rung{{Engine: "milp+x", Err: os.ErrClosed}}})
+	assert.Equal(t, []rung{{"milp+x", "file already closed"}}, doc.Rungs)
+}
+
+func TestModelsAreWritten(t *testing.T) {
+	for _, name := range []string{"m.lp", "m.mps"} {
+		path := filepath.Join(t.TempDir(), name)
+		got := hedge(t, "", "solve", "--problem", problemFile(t), "--model", path)
+		require.Zero(t, got.code, got.err)
+		assert.Empty(t, got.out, "nothing is solved")
+		text, err := os.Open(path)
+		require.NoError(t, err)
+		read := format.ReadLP
+		if strings.HasSuffix(name, ".mps") {
+			read = format.ReadMPS
+		}
+		m, err := read(text)
+		require.NoError(t, err)
+		require.NoError(t, text.Close())
+		assert.Equal(t, 3, m.Vars())
+		assert.True(t, m.Maximize)
+	}
+	for _, args := range [][]string{{"--model", "m.txt"}, {"--model", "m.lp", "--problem", "-"}} {
+		got := hedge(t, problem, append([]string{"solve", "--problem", problemFile(t)}, args...)...)
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.err, "--model: found")
+	}
+}
+
+func TestEnginesThatAreNotThereSaySo(t *testing.T) {
+	for engine, want := range map[string]string{
+		"milp+cbc":                       "make hedge-full",
+		"cplex":                          "known are greedy, milp+cbc",
+		"native?colour=red":              "found the option colour",
+		"milp+process:cbc?path=/nowhere": "/nowhere",
+	} {
+		for _, command := range [][]string{{"solve", "--problem", problemFile(t)}, quick()} {
+			got := hedge(t, "", append(command, "--engine", engine)...)
+			assert.Equal(t, 2, got.code, engine)
+			assert.Contains(t, got.err, want)
+			assert.Contains(t, got.err, "--engine")
+		}
+	}
+}
+
+func TestCyclesAreCaptured(t *testing.T) {
+	dir := t.TempDir()
+	got := hedge(t, "", quick("--policies", "3sigma", "--capture", dir)...)
+	require.Zero(t, got.code, got.err)
+	files, err := filepath.Glob(filepath.Join(dir, "3sigma-1-*.json.gz"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, path := range files {
+		_, err := solver.ReadProblemFile(path)
+		require.NoError(t, err, path)
+	}
+}
+
+func TestBenchRefusesWhatItCannotRun(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--problems: found nothing": {},
+		"no .json or .json.gz file": {"--problems", t.TempDir()},
+		"--at: found":               {"--problems", problemFile(t), "--at", "2s,1s"},
+		"--engine":                  {"--problems", problemFile(t), "--engine", "cplex"},
+		"--splits":                  {"--problems", problemFile(t), "--splits", "half"},
+		"--threads":                 {"--problems", problemFile(t), "--threads", "0"},
+		"--gap":                     {"--problems", problemFile(t), "--gap", "-1"},
+	} {
+		got := hedge(t, "", append([]string{"bench"}, args...)...)
+		assert.Equal(t, 2, got.code, want)
+		assert.Contains(t, got.err, want)
+	}
+}
