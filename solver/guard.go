@@ -57,8 +57,9 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, grac
 		ctx, cancel = context.WithCancel(parent)
 	}
 	defer cancel()
+	vanished := answer{err: fmt.Errorf("%w: it ended its goroutine without an answer", ErrEngine)}
 	kept := &incumbents{p: p, splits: opts.Splits, pass: pass}
-	a, ok := late.Call(ctx, &abandoned, engine, grace, func() (a answer) {
+	a, ok := late.Call(ctx, &abandoned, engine, grace, vanished, func() (a answer) {
 		defer func() {
 			if r := recover(); r != nil {
 				a = answer{err: fmt.Errorf("%w: %w", ErrEngine, &PanicError{Value: r, Stack: debug.Stack()})}
@@ -68,7 +69,7 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, grac
 		return a
 	})
 	if !ok {
-		a.sol = &Solution{Stop: StopOf(parent.Err()), Choice: map[string]Choice{}}
+		a = answer{sol: &Solution{Stop: StopOf(parent.Err()), Choice: map[string]Choice{}}}
 	}
 	sol, err := settle(p, opts, a, kept)
 	if sol != nil {

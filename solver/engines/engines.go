@@ -7,6 +7,7 @@
 package engines
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sort"
@@ -119,20 +120,41 @@ func (s *Set) List() []Info {
 
 // Open returns the engine that text names: one, or several separated by commas for a [solver.Ladder], each as
 // [Parse] has it, where share=0.5 gives a rung at most half of the ladder's time ([solver.Share]). An unknown or empty name is
-// [ErrUnknown], with the names that are known; a malformed one is [ErrSpec]; an engine that cannot be had is an [*OpenError].
+// [ErrUnknown], with the names that are known; a malformed one is [ErrSpec]; an engine that cannot be had is an [*OpenError]. In a ladder, a solver that
+// is not there ([milp.ErrUnavailable]) is a rung that fails at each solve, with that error in Solution.Fallback.
 func (s *Set) Open(text string) (solver.Solver, error) {
 	var rungs []solver.Solver
+	var missing error
 	for _, one := range strings.Split(text, ",") {
 		e, err := s.open(strings.TrimSpace(one), text)
-		if err != nil {
+		switch {
+		case errors.Is(err, milp.ErrUnavailable):
+			missing = err
+			e = &absent{name: strings.TrimSpace(one), err: err}
+		case err != nil:
 			return nil, err
 		}
 		rungs = append(rungs, e)
 	}
-	if len(rungs) == 1 {
-		return rungs[0], nil
+	switch {
+	case len(rungs) > 1:
+		return solver.Ladder(rungs...), nil
+	case missing != nil:
+		return nil, missing
 	}
-	return solver.Ladder(rungs...), nil
+	return rungs[0], nil
+}
+
+// absent is a rung whose solver is not there: it says so at each solve, and the ladder goes on.
+type absent struct {
+	name string
+	err  error
+}
+
+func (a *absent) Name() string { return a.name }
+
+func (a *absent) Solve(context.Context, *solver.Problem, solver.Options, func(*solver.Solution)) (*solver.Solution, error) {
+	return nil, a.err
 }
 
 // open opens one of the engines of text.

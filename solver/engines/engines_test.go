@@ -101,7 +101,16 @@ func TestAnEngineThatIsNotPartOfTheProgramSaysHowToGetIt(t *testing.T) {
 }
 
 func TestExecutables(t *testing.T) {
-	_, err := engines.Open("milp+process:cbc?path=/nowhere/cbc, greedy")
+	e, err := engines.Open("milp+process:cbc?path=/nowhere/cbc, greedy")
+	require.NoError(t, err, "a rung that is not there does not cost the ladder")
+	p := solvertest.Tiny(1)
+	sol, err := solver.Solve(context.Background(), e, p, solver.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "greedy", sol.Engine)
+	require.Len(t, sol.Fallback, 1)
+	require.ErrorIs(t, sol.Fallback[0].Err, milp.ErrUnavailable)
+
+	_, err = engines.Open("milp+process:cbc?path=/nowhere/cbc")
 	var failed *engines.OpenError
 	require.ErrorAs(t, err, &failed)
 	require.ErrorIs(t, err, milp.ErrUnavailable)

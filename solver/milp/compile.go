@@ -49,7 +49,7 @@ type Placement struct {
 	named  bool
 	least  float64 // values below it are left out
 	worth  float64 // no plan is worth more
-	spared float64 // the sum of those, and of the costs below it
+	spared float64 // the sum of those
 }
 
 // Bound is what a bound of the model proves of plans.
@@ -95,9 +95,9 @@ func compile(p *solver.Problem, splits solver.Splits, relax Relax, named bool) (
 	return c, nil
 }
 
-// Values are left as they are between these; others are scaled to about a thousand.
+// Values are left as they are if the largest is between these; others are scaled to about a thousand, since solvers' tolerances are absolute.
 const (
-	smallValue = 1e-3
+	smallValue = 1
 	largeValue = 1e9
 )
 
@@ -185,8 +185,7 @@ func (c *Placement) addStop(r int) int32 {
 	cost := c.in.P.Running[r].PreemptCost
 	switch {
 	case cost < c.least:
-		c.spared += cost
-		cost = 0
+		cost = 0 // which proves less, and is still a proof
 	case cost > c.worth:
 		return -1
 	}
@@ -331,7 +330,7 @@ func (c *Placement) Start() []float64 {
 	for j := range c.in.P.Jobs {
 		index, ok := hint[c.in.P.Jobs[j].ID]
 		for k := c.in.JobOpts[j]; ok && k < c.in.JobOpts[j+1]; k++ {
-			if c.in.Opts[k].Index == index && c.st.TryPlace(k) {
+			if c.in.Opts[k].Index == index && c.choose[k] >= 0 && c.st.TryPlace(k) {
 				placed = true
 				break
 			}
@@ -368,7 +367,7 @@ func (c *Placement) point() []float64 {
 
 // Plan is point x of the model as a plan that keeps every rule of the problem: splits that are not whole are rounded, what then
 // does not fit is left out, and what still fits is put in, the most valuable first. For a point that is feasible and
-// whole, the plan is worth at least its objective, to rounding.
+// whole, the plan is worth at least its objective, but for rounding and for what the model leaves out as next to nothing.
 func (c *Placement) Plan(x []float64) *solver.Solution {
 	in, st := &c.in, &c.st
 	st.Reset(in)

@@ -56,7 +56,7 @@ const reserve = 10 * time.Millisecond
 
 // Solve implements [solver.Solver]. Generic solvers know no units of work, so that Options.Work is a time limit here:
 // a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the backend, and the
-// problem's hint is its start. It stops with [solver.StopIterations] where a heuristic backend is at its end, and where a
+// problem's hint is its start, and the plan in hand until there is a better one. It stops with [solver.StopIterations] where a heuristic backend is at its end, and where a
 // plan is worth less than the model's optimum because splits were relaxed.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	c, err := Compile(p, opts.Splits, e.cfg.Relax)
@@ -67,10 +67,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	keep := func(x []float64, bound float64) {
 		sol := c.Plan(x)
 		sol.Engine = e.Name()
-		if !math.IsInf(bound, 0) {
-			bound = math.Max(c.Bound(bound), sol.Objective)
-			sol.Bound = &bound
-		}
+		sol.Bound = c.proof(bound, sol)
 		if best != nil && sol.Objective <= best.Objective {
 			return
 		}
@@ -79,8 +76,12 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 			report(sol)
 		}
 	}
+	start := c.Start()
+	if start != nil {
+		keep(start, math.Inf(1))
+	}
 	res, err := Solve(ctx, e.backend, c.Model, Options{
-		Time: e.limit(ctx, opts), Gap: opts.Gap, Threads: opts.Threads, Seed: opts.Seed, Start: c.Start(), Log: e.cfg.Log,
+		Time: e.limit(ctx, opts), Gap: opts.Gap, Threads: opts.Threads, Seed: opts.Seed, Start: start, Log: e.cfg.Log,
 		Incumbent: func(pt Point) { keep(pt.X, pt.Bound) },
 	})
 	if res != nil && res.X != nil {
@@ -114,13 +115,22 @@ func (e *Engine) limit(ctx context.Context, opts solver.Options) time.Duration {
 	return limit
 }
 
+// proof is a bound of the model as one of plans, nil for none. One that is below sol by no more than rounding is
+// raised to it; solver.Solve refuses one that is below it by more.
+func (c *Placement) proof(bound float64, sol *solver.Solution) *float64 {
+	if math.IsInf(bound, 0) {
+		return nil
+	}
+	bound = c.Bound(bound)
+	if short := sol.Objective - bound; short > 0 && short <= float64(solver.Tolerance*math.Max(1, math.Abs(sol.Objective))) {
+		bound = sol.Objective
+	}
+	return &bound
+}
+
 // finish says why the engine stopped and what is proven.
 func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution, res *Result, opts solver.Options) (*solver.Solution, error) {
-	sol.Bound = nil
-	if !math.IsInf(res.Bound, 0) {
-		bound := math.Max(c.Bound(res.Bound), sol.Objective)
-		sol.Bound = &bound
-	}
+	sol.Bound = c.proof(res.Bound, sol)
 	switch res.Stop {
 	case StopOptimal, StopNodes, StopOther:
 		sol.Stop = solver.StopIterations
@@ -136,7 +146,7 @@ func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution,
 			solver.ErrEngine, e.backend.Name(), res.Stop, res.Raw)
 	}
 	if sol.Bound != nil {
-		switch gap := gapOf(*sol.Bound, sol.Objective); {
+		switch gap := (*sol.Bound - sol.Objective) / math.Max(math.Abs(*sol.Bound), 1e-9); {
 		case gap <= solver.Tolerance:
 			sol.Stop = solver.StopOptimal
 		case gap <= opts.TargetGap():

@@ -27,7 +27,7 @@ const IntegerTolerance = 1e-5
 //
 // The deadline holds even if the backend overruns it: Grace after it, or after ctx ends, the best point that it has told
 // of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later Solve by that backend value waits for it, but for
-// no more than a quarter of its own time, and then refuses with ErrBackend, so that one that hangs costs one goroutine.
+// no more than a quarter of its own time, and then refuses with ErrUnavailable, so that one that hangs costs one goroutine.
 //
 // The point returned has been checked with [Check], and its objective is computed here. Errors are [ErrInvalid] (the
 // caller's model or options), [ErrUnsupported] and [ErrUnavailable] (another backend may do), and [ErrBackend]: it
@@ -44,6 +44,9 @@ func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, err
 	err := check(b, m, opts)
 	if err == nil {
 		err = free(ctx, b, opts.Time)
+	}
+	if err != nil && errors.Is(err, ErrUnavailable) && ctx.Err() != nil {
+		return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1, Iterations: -1, Wall: time.Since(began)}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("backend %s: %w", b.Name(), err)
@@ -103,7 +106,7 @@ func free(ctx context.Context, b Backend, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if !running.Wait(ctx, b) {
-		return fmt.Errorf("%w: still busy with an earlier model, past its deadline", ErrBackend)
+		return fmt.Errorf("%w: still busy with an earlier model, past its deadline", ErrUnavailable)
 	}
 	return nil
 }
@@ -125,12 +128,13 @@ func call(parent context.Context, b Backend, m *Model, opts Options) (*Result, e
 	defer cancel()
 	kept := &incumbents{m: m, pass: opts.Incumbent, bound: NoBound(m)}
 	lines := &lines{pass: opts.Log}
+	vanished := answer{err: fmt.Errorf("%w: it ended its goroutine without an answer", ErrBackend)}
 	inner := opts
 	inner.Incumbent = kept.report
 	if opts.Log != nil {
 		inner.Log = lines.write
 	}
-	a, ok := late.Call(ctx, &running, b, Grace, func() (a answer) {
+	a, ok := late.Call(ctx, &running, b, Grace, vanished, func() (a answer) {
 		defer func() {
 			if r := recover(); r != nil {
 				a = answer{err: fmt.Errorf("%w: panic: %v\n%s", ErrBackend, r, debug.Stack())}
@@ -142,7 +146,7 @@ func call(parent context.Context, b Backend, m *Model, opts Options) (*Result, e
 	kept.close()
 	lines.close()
 	if !ok {
-		a.res = &Result{Stop: StopOf(parent.Err()), Bound: kept.bound, Raw: "abandoned past its deadline", Nodes: -1, Iterations: -1}
+		a = answer{res: &Result{Stop: StopOf(parent.Err()), Bound: kept.bound, Raw: "abandoned past its deadline", Nodes: -1, Iterations: -1}}
 	}
 	return settle(m, opts, a, kept)
 }
@@ -180,6 +184,9 @@ func settle(m *Model, opts Options, a answer, kept *incumbents) (*Result, error)
 	if kept.x != nil && (res.X == nil || Better(m, kept.objective, res.Objective)) {
 		res.X, res.Objective = kept.x, kept.objective
 	}
+	if limited(res.Stop) && Better(m, res.Bound, kept.bound) {
+		res.Bound = kept.bound // it was told on the way
+	}
 	if err := contradiction(m, opts, &res); err != nil {
 		return kept.rest(m), fmt.Errorf("%w: %w", ErrBackend, err)
 	}
@@ -187,6 +194,11 @@ func settle(m *Model, opts Options, a answer, kept *incumbents) (*Result, error)
 		res.Bound = res.Objective // by no more than rounding, or it were a contradiction
 	}
 	return &res, nil
+}
+
+// limited reports whether stop says nothing of points that there may be beside the one in hand.
+func limited(stop Stop) bool {
+	return stop == StopTime || stop == StopNodes || stop == StopCanceled || stop == StopOther
 }
 
 // known is err as one of the package's own.
@@ -221,6 +233,9 @@ func contradiction(m *Model, opts Options, r *Result) error {
 	}
 	if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 		return fmt.Errorf("its point's objective is %v", r.Objective)
+	}
+	if r.Stop == StopOptimal && math.IsInf(r.Bound, 0) {
+		return fmt.Errorf("it calls a point optimal and has no bound")
 	}
 	if r.X == nil || math.IsInf(r.Bound, 0) {
 		return nil
@@ -271,7 +286,7 @@ func (k *incumbents) report(p Point) {
 	}
 	k.x, k.objective = append([]float64(nil), p.X...), objective
 	if k.pass != nil {
-		k.pass(Point{X: k.x, Objective: k.objective, Bound: k.bound})
+		k.pass(Point{X: append([]float64(nil), k.x...), Objective: k.objective, Bound: k.bound})
 	}
 }
 

@@ -355,7 +355,7 @@ func TestALateBackendIsAbandonedWithItsBestPoint(t *testing.T) {
 				assert.Equal(t, math.Inf(1), res.Bound)
 			}
 			_, err = run(b, knapsack(), milp.Options{Time: 20 * time.Millisecond})
-			require.ErrorIs(t, err, milp.ErrBackend)
+			require.ErrorIs(t, err, milp.ErrUnavailable)
 			assert.ErrorContains(t, err, "still busy", "it is not waited for for ever")
 			other := answers(milp.Result{Stop: milp.StopTime, Bound: 9})
 			_, err = run(other, knapsack(), milp.Options{})

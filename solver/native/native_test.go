@@ -129,7 +129,7 @@ func Example() {
 // TestSeedsThatOnceFailed: a job that must be placed had no option left, the best plan was worth nothing, and an
 // option that cannot fit was worth far more than all others.
 func TestSeedsThatOnceFailed(t *testing.T) {
-	for _, seed := range []uint64{1919, 2227, 3088} {
+	for _, seed := range []uint64{1919, 2227, 3088, 101592} {
 		p := solvertest.Tiny(seed)
 		sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 20_000, Gap: -1})
 		require.NoError(t, err, "Tiny(%d)", seed)

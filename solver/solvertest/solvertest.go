@@ -391,7 +391,7 @@ func checkCanceled(e solver.Solver, _ Claims) error {
 
 // notice is how long an engine may take to notice that its context has ended;
 // generous, because machines that run tests are loaded.
-const notice = 3 * time.Second
+const notice = time.Minute
 
 func checkNotices(e solver.Solver, _ Claims) error {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -57,7 +57,7 @@ func (f fresh) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 		return nil, err
 	}
 	if opts.Work > 0 { // for engines that count it; these small problems take others no longer than this on a loaded machine
-		opts.Work, opts.Time = 0, 20*time.Second
+		opts.Work, opts.Time = 0, time.Minute
 	}
 	return e.Solve(ctx, p, opts, report)
 }

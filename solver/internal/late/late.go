@@ -50,10 +50,15 @@ func (r *Register) left(owner any) *abandoned {
 }
 
 // Call runs f in a goroutine of its own and waits for what it returns, but no longer than grace after ctx has
-// ended. Then it reports false, and the call is owner's that r counts until it does return. f must not panic.
-func Call[T any](ctx context.Context, r *Register, owner any, grace time.Duration, f func() T) (T, bool) {
+// ended. Then it reports false, and the call is owner's that r counts until it does return. f must not panic; if it ends its
+// goroutine instead of returning, vanished is what comes back.
+func Call[T any](ctx context.Context, r *Register, owner any, grace time.Duration, vanished T, f func() T) (T, bool) {
 	c := &call[T]{owner: owner, done: make(chan T, 1)}
-	go func() { c.end(r, f()) }()
+	go func() {
+		v := vanished
+		defer func() { c.end(r, v) }()
+		v = f()
+	}()
 	select {
 	case v := <-c.done:
 		return v, true
@@ -69,8 +74,7 @@ func Call[T any](ctx context.Context, r *Register, owner any, grace time.Duratio
 	if !c.leave(r) {
 		return <-c.done, true
 	}
-	var none T
-	return none, false
+	return vanished, false
 }
 
 // call is a call; ended and left are guarded by its register's mu.

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hedgesched/hedge/solver"
@@ -88,7 +87,7 @@ func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Pr
 	var out []Problem
 	done := 0
 	for _, path := range spec.Problems {
-		p, err := load(path)
+		p, err := load(path, spec.Splits)
 		if err != nil {
 			return nil, err
 		}
@@ -108,14 +107,15 @@ func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Pr
 }
 
 // load reads a problem and measures its model.
-func load(path string) (*Problem, error) {
+func load(path, splits string) (*Problem, error) {
 	p, err := solver.ReadProblemFile(path)
 	if err != nil {
 		return nil, err
 	}
 	name, _, _ := strings.Cut(filepath.Base(path), ".json")
 	began := time.Now()
-	c, err := milp.Compile(p, solver.SplitsInteger, milp.RelaxNone)
+	rule := map[string]solver.Splits{"continuous": solver.SplitsContinuous, "now": solver.SplitsNow}[splits]
+	c, err := milp.Compile(p, rule, milp.RelaxNone)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -151,9 +151,7 @@ func one(ctx context.Context, spec *Spec, path, engine string) (*Run, error) {
 		return nil, ctx.Err()
 	}
 	run := &Run{Engine: engine, Objective: make([]*float64, len(spec.At)), Gap: make([]*float64, len(spec.At))}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		run.PeakMB = float64(usage.Maxrss) / 1024
-	}
+	run.PeakMB = peak(cmd.ProcessState)
 	if failed != nil {
 		run.Error = strings.TrimSpace(errs.String())
 		if run.Error == "" {
@@ -165,7 +163,10 @@ func one(ctx context.Context, spec *Spec, path, engine string) (*Run, error) {
 		return nil, fmt.Errorf("%s solve: %w", spec.Program, err)
 	}
 	run.Stop, run.Bound, run.WallMS = sol.Stop, sol.Bound, sol.WallMS
-	return run, run.read(file, spec.At)
+	if err := run.read(file, spec.At); err != nil && run.Error == "" {
+		run.Error = err.Error()
+	}
+	return run, nil
 }
 
 // read fills in what was in hand when.

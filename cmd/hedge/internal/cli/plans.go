@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,13 +36,12 @@ func (f *solveFlags) watch(engine solver.Solver) (seen solver.Solver, done func(
 	if err != nil {
 		return nil, nil, pathError(err)
 	}
-	buffer := bufio.NewWriter(file)
-	w := &watched{Solver: engine, to: json.NewEncoder(buffer)}
+	w := &watched{Solver: engine, to: json.NewEncoder(file)} // unbuffered: what a crash leaves is whole lines
 	return w, func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.to = nil
-		return errors.Join(w.err, buffer.Flush(), file.Close())
+		return errors.Join(w.err, file.Close())
 	}, nil
 }
 

@@ -101,10 +101,11 @@ func (f *solveFlags) run(cmd *cobra.Command, s *Host) error {
 		return failed(fmt.Errorf("%s: %w", f.problem, err))
 	case sol.Stop == solver.StopNone || sol.Stop == solver.StopError:
 		return failed(fmt.Errorf("%s: engine %s found no plan", f.problem, f.engine))
-	case cmd.Context().Err() != nil:
-		return failed(context.Cause(cmd.Context()))
 	}
-	return f.emit(s, p, sol)
+	if err := f.emit(s, p, sol); err != nil {
+		return err
+	}
+	return failed(context.Cause(cmd.Context())) // interrupted: the plan is the best by then
 }
 
 func (f *solveFlags) finish(cmd *cobra.Command) error {

@@ -16,5 +16,6 @@ func Main(known *engines.Set) int {
 	signal.Ignore(syscall.SIGPIPE) // a reader that went away is a failed write, not a silent death
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends what does not hear the first
 	return cli.Main(ctx, os.Args[1:], cli.Host{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: known})
 }
