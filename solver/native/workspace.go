@@ -56,7 +56,7 @@ type workspace struct {
 
 const (
 	pollOps   = 64 * opsPerUnit
-	reportOps = 50_000 * opsPerUnit
+	reportOps = 20_000 * opsPerUnit
 )
 
 func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
@@ -94,7 +94,7 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	}
 	w.ops, w.pollAt, w.proven = 0, 0, false
 	w.phase = math.MaxInt64
-	w.reportAt, w.reported = 0, math.Inf(-1)
+	w.reportAt, w.reported = 0, 0
 	w.in.Load(p, opts.Splits)
 	w.in.Round()
 	w.cur.Ops = 0
