@@ -12,6 +12,9 @@ var (
 	ErrInvalid = errors.New("solver: invalid problem")
 	// ErrInfeasible: a plan breaks a rule of its problem. The message names it.
 	ErrInfeasible = errors.New("solver: infeasible plan")
+	// ErrBusy: an engine is still busy with an earlier problem, past its deadline. Asking again later may help. It comes
+	// with ErrEngine.
+	ErrBusy = errors.New("still busy with an earlier problem, past its deadline")
 	// ErrEngine: an engine failed, panicked, contradicted itself, or is still busy
 	// with a problem it should have let go of.
 	ErrEngine = errors.New("solver: engine failed")

@@ -39,12 +39,27 @@ func free(ctx context.Context, engine Solver, limit time.Duration) bool {
 	return abandoned.Wait(ctx, engine)
 }
 
+// Wait waits until engine is busy with no problem that it was abandoned with, and returns ctx's error if that ends before. It is for callers whose
+// next problem comes at once, as in a simulation; in a cluster the next cycle comes later. An engine that is busy in ways of its own
+// has a method Wait(ctx) error, which is called too.
+func Wait(ctx context.Context, engine Solver) error {
+	if !abandoned.Wait(ctx, engine) {
+		return ctx.Err()
+	}
+	if w, ok := engine.(interface {
+		Wait(ctx context.Context) error
+	}); ok {
+		return w.Wait(ctx)
+	}
+	return nil
+}
+
 // guard runs engine in a goroutine of its own, waits no longer than the
 // deadline and grace, and settles what it has answered.
 func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
 	if !free(parent, engine, opts.Time) {
-		return nil, fmt.Errorf("engine %s: %w: still busy with an earlier problem, past its deadline", engine.Name(), ErrEngine)
+		return nil, fmt.Errorf("engine %s: %w: %w", engine.Name(), ErrEngine, ErrBusy)
 	}
 	if opts.Time > 0 {
 		opts.Time = max(1, opts.Time-time.Since(began))

@@ -74,3 +74,21 @@ func TestPanicKeepsItsStack(t *testing.T) {
 	assert.ErrorContains(t, err, "panic: context deadline exceeded")
 	assert.NotContains(t, err.Error(), "\n")
 }
+
+// TestWait: who has time waits for an engine that is late, and for the rungs of a ladder.
+func TestWait(t *testing.T) {
+	e := &stuck{make(chan struct{})}
+	l := solver.Ladder(solver.Share(e, 0.001), says(plan("a"), nil))
+	require.NoError(t, solver.Wait(context.Background(), l))
+	_, err := solver.Solve(context.Background(), l, pair(), solver.Options{Time: time.Minute})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, solver.Wait(ctx, l), context.DeadlineExceeded)
+	_, err = solver.Solve(context.Background(), e, pair(), solver.Options{Time: time.Millisecond})
+	require.ErrorIs(t, err, solver.ErrBusy)
+	close(e.release)
+	require.NoError(t, solver.Wait(context.Background(), l))
+	_, err = solver.Solve(context.Background(), e, pair(), solver.Options{})
+	require.NoError(t, err)
+}

@@ -69,6 +69,16 @@ func (l *ladder) Close() error {
 	return errors.Join(errs...)
 }
 
+// Wait waits for every rung; see the function Wait.
+func (l *ladder) Wait(ctx context.Context) error {
+	for _, r := range l.rungs {
+		if err := Wait(ctx, r.Solver); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Name is the rungs' names, joined by commas.
 func (l *ladder) Name() string {
 	names := make([]string, len(l.rungs))

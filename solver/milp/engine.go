@@ -51,6 +51,14 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+// Wait waits until the backend is busy with no model that it was abandoned with; see [solver.Wait].
+func (e *Engine) Wait(ctx context.Context) error {
+	if !running.Wait(ctx, e.backend) {
+		return ctx.Err()
+	}
+	return nil
+}
+
 // reserve is kept of a time limit for the way back, from a point to a plan.
 const reserve = 10 * time.Millisecond
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/late"
 )
 
@@ -27,7 +28,7 @@ const IntegerTolerance = 1e-5
 //
 // The deadline holds even if the backend overruns it: Grace after it, or after ctx ends, the best point that it has told
 // of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later Solve by that backend value waits for it, but for
-// no more than a quarter of its own time, and then refuses with ErrUnavailable, so that one that hangs costs one goroutine.
+// no more than a quarter of its own time, and then refuses with ErrUnavailable and solver.ErrBusy, so that one that hangs costs one goroutine.
 //
 // The point returned has been checked with [Check], and its objective is computed here. Errors are [ErrInvalid] (the
 // caller's model or options), [ErrUnsupported] and [ErrUnavailable] (another backend may do), and [ErrBackend]: it
@@ -106,7 +107,7 @@ func free(ctx context.Context, b Backend, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if !running.Wait(ctx, b) {
-		return fmt.Errorf("%w: still busy with an earlier model, past its deadline", ErrUnavailable)
+		return fmt.Errorf("%w: %w", ErrUnavailable, solver.ErrBusy)
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ func (c *capturing) Solve(ctx context.Context, p *solver.Problem, opts solver.Op
 	return c.Solver.Solve(ctx, p, opts, report)
 }
 
+// Wait is its engine's; see solver.Wait.
+func (c *capturing) Wait(ctx context.Context) error { return solver.Wait(ctx, c.Solver) }
+
 func writeProblem(path string, p *solver.Problem) error {
 	f, err := os.Create(path)
 	if err != nil {

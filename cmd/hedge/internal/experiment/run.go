@@ -194,10 +194,15 @@ func (e *Experiment) policy(name string, seed int64, window, slot time.Duration)
 	c.Options.Work, c.Options.Time = e.spec.workPerCycle(), e.spec.timePerCycle(c.Cycle)
 	began := time.Now()
 	c.Stopwatch = func() time.Duration { return time.Since(began) }
-	if p, err = threesigma.New(c); err != nil {
+	t, err := threesigma.New(c)
+	if err != nil {
 		done()
+		return nil, nil, err
 	}
-	return p, done, err
+	if c.Options.Time > 0 {
+		return &patient{Policy: t, engine: c.Solver}, done, nil
+	}
+	return t, done, nil
 }
 
 // stepsPerRun is the resolution of progress.
