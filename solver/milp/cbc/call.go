@@ -59,10 +59,12 @@ func (p *problem) call(ctx context.Context, o callOptions) (*outcome, error) {
 		C.hedge_cbc_stop(s)
 		close(stopped)
 	})
+	defer func() { // also when a caller's function has panicked: s must live until it has been called
+		if !forget() {
+			<-stopped
+		}
+	}()
 	out, err := p.solve(s, o)
-	if !forget() {
-		<-stopped // s must live until it has been called
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,12 +225,45 @@ func TestLogAndPanic(t *testing.T) {
 	_, err := cbc.New().Solve(context.Background(), knapsack(12), milp.Options{Log: func(s string) { lines = append(lines, s) }})
 	require.NoError(t, err)
 	assert.Contains(t, strings.Join(lines, "\n"), "Welcome to the CBC MILP Solver")
-	assert.PanicsWithValue(t, "mine", func() {
-		_, _ = cbc.New().Solve(context.Background(), knapsack(12), milp.Options{Incumbent: func(milp.Point) { panic("mine") }})
-	})
+	for i := range 200 { // what writes to memory that has been freed is seldom caught at once
+		opts := milp.Options{Time: time.Minute, Log: func(string) { panic("mine") }}
+		if i%2 == 0 {
+			opts.Log, opts.Incumbent = nil, func(milp.Point) { panic("mine") }
+		}
+		require.PanicsWithValue(t, "mine", func() { _, _ = cbc.New().Solve(context.Background(), knapsack(12), opts) })
+	}
 	r, err := cbc.New().Solve(context.Background(), knapsack(12), milp.Options{})
 	require.NoError(t, err, "after a panic")
 	assert.Equal(t, milp.StopOptimal, r.Stop)
+}
+
+// watched is a context that counts who waits for its end: context.AfterFunc asks it to.
+type watched struct {
+	context.Context
+	done          chan struct{}
+	waiting, ever atomic.Int32
+}
+
+func (w *watched) Done() <-chan struct{} { return w.done }
+
+func (w *watched) AfterFunc(func()) (forget func() bool) {
+	w.waiting.Add(1)
+	w.ever.Add(1)
+	return func() bool { w.waiting.Add(-1); return true }
+}
+
+// TestNoStopAfterAPanic: the end of a context must not reach a solve whose memory has been given back. Without its panic
+// the solve would not end.
+func TestNoStopAfterAPanic(t *testing.T) {
+	for name, opts := range map[string]milp.Options{
+		"incumbent": {Incumbent: func(milp.Point) { panic("mine") }},
+		"log":       {Log: func(string) { panic("mine") }},
+	} {
+		w := &watched{Context: context.Background(), done: make(chan struct{})}
+		require.PanicsWithValue(t, "mine", func() { _, _ = cbc.New().Solve(w, split(6, 3), opts) }, name)
+		assert.Positive(t, w.ever.Load(), name)
+		assert.Zero(t, w.waiting.Load(), name)
+	}
 }
 
 func TestPartialStart(t *testing.T) {
