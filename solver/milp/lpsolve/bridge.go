@@ -35,6 +35,8 @@ type program struct {
 	opts milp.Options
 	best []float64 // nil if there is none
 	line string    // what of the log is not at its line's end
+
+	panicked any // what a caller's function has panicked with, within the library
 }
 
 // newProgram fails if the binding is not the one that this package was written for.
@@ -116,9 +118,14 @@ func (p *program) solve(ctx context.Context) golp.SolutionType {
 		atomic.StoreInt32((*int32)(&p.watch.stop), 1)
 		close(stopped)
 	})
+	defer func() { // also when a caller's function has panicked: it writes to memory that is about to be freed
+		if !cancel() {
+			<-stopped
+		}
+	}()
 	got := p.lp.Solve()
-	if !cancel() {
-		<-stopped // it writes to memory that is about to be freed
+	if p.panicked != nil {
+		panic(p.panicked)
 	}
 	if p.line != "" {
 		p.opts.Log(p.line)
@@ -126,20 +133,33 @@ func (p *program) solve(ctx context.Context) golp.SolutionType {
 	return got
 }
 
+// guard keeps a panic of f from passing through the library: it stops it, and is raised again behind it.
+func (p *program) guard(f func()) {
+	if p.panicked != nil {
+		return
+	}
+	defer func() {
+		if p.panicked = recover(); p.panicked != nil {
+			atomic.StoreInt32((*int32)(&p.watch.stop), 1)
+		}
+	}()
+	f()
+}
+
 //export hedgeImproved
 func hedgeImproved(handle C.uintptr_t, x *C.double) {
 	p := cgo.Handle(handle).Value().(*program)
-	p.improved(unsafe.Slice((*float64)(x), p.m.Vars()))
+	p.guard(func() { p.improved(unsafe.Slice((*float64)(x), p.m.Vars())) })
 }
 
 //export hedgeLogged
 func hedgeLogged(handle C.uintptr_t, text *C.char) {
 	p := cgo.Handle(handle).Value().(*program)
 	lines := strings.Split(p.line+C.GoString(text), "\n")
-	for _, line := range lines[:len(lines)-1] {
-		p.opts.Log(line)
-	}
 	p.line = lines[len(lines)-1]
+	for _, line := range lines[:len(lines)-1] {
+		p.guard(func() { p.opts.Log(line) })
+	}
 }
 
 // improved keeps a copy of x if it is the best point, tells of it, and ends the search if it is good enough.

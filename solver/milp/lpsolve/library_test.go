@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +96,60 @@ func TestThousandCancelledSolvesLeaveNothing(t *testing.T) {
 	filesNow, threadsNow := open(t)
 	assert.LessOrEqual(t, filesNow, files)
 	assert.LessOrEqual(t, threadsNow, threads+10, "the runtime adds a few threads, not one for each solve")
+}
+
+// watched is a context that counts who waits for its end: context.AfterFunc asks it to.
+type watched struct {
+	context.Context
+	done          chan struct{}
+	waiting, ever atomic.Int32
+}
+
+func (w *watched) Done() <-chan struct{} { return w.done }
+
+func (w *watched) AfterFunc(func()) (forget func() bool) {
+	w.waiting.Add(1)
+	w.ever.Add(1)
+	return func() bool { w.waiting.Add(-1); return true }
+}
+
+// panicking are options with a function of the caller's that panics.
+func panicking() map[string]milp.Options {
+	return map[string]milp.Options{
+		"incumbent": {Incumbent: func(milp.Point) { panic("mine") }},
+		"log":       {Log: func(string) { panic("mine") }},
+	}
+}
+
+// TestNoStopAfterAPanic: the end of a context must not reach a solve whose memory has been given back. Without its panic
+// the solve would not end.
+func TestNoStopAfterAPanic(t *testing.T) {
+	for name, opts := range panicking() {
+		w := &watched{Context: context.Background(), done: make(chan struct{})}
+		require.PanicsWithValue(t, "mine", func() { _, _ = lpsolve.New().Solve(w, gangs(1, 15, true), opts) }, name)
+		assert.Positive(t, w.ever.Load(), name)
+		assert.Zero(t, w.waiting.Load(), name)
+	}
+}
+
+// TestPanicsGoRoundTheLibrary: one that unwinds through lp_solve leaves it in the middle of a solve, which is then freed.
+func TestPanicsGoRoundTheLibrary(t *testing.T) {
+	m := gangs(1, 5, true)
+	for name, opts := range panicking() {
+		opts.Time = time.Minute
+		for range 100 {
+			func() {
+				defer func() {
+					require.Equal(t, "mine", recover(), name)
+					require.NotContains(t, string(debug.Stack()), "_Cfunc_solve", name)
+				}()
+				_, _ = lpsolve.New().Solve(context.Background(), m, opts)
+			}()
+		}
+	}
+	r, err := lpsolve.New().Solve(context.Background(), m, milp.Options{})
+	require.NoError(t, err, "after panics")
+	assert.Equal(t, milp.StopOptimal, r.Stop)
 }
 
 // TestNothingIsPrinted runs itself in a process of its own, since the library would print past os.Stdout.
