@@ -125,7 +125,9 @@ func TestSolversRead(t *testing.T) {
 					}
 					_ = os.Remove(file + ".out")
 					write(t, file, m, lp, r.noMax)
-					out, err := exec.Command(path, r.args(file, lp)...).CombinedOutput()
+					cmd := exec.Command(path, r.args(file, lp)...)
+					cmd.Dir = dir // HiGHS leaves its log where it runs
+					out, err := cmd.CombinedOutput()
 					require.NoError(t, err, "%s", out)
 					if more, err := os.ReadFile(file + ".out"); err == nil {
 						out = append(out, more...)
