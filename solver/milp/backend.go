@@ -60,7 +60,7 @@ type Caps struct {
 	// Deaf: it cannot be interrupted in all that it does, and may go on for a while after ctx has ended, in the background.
 	Deaf bool
 	// MaxInteger is the largest absolute value an integer variable may take; 0 means that there is no such limit
-	// short of 2^53. Wider bounds are cut to it.
+	// short of 2^53. Wider bounds are cut to it: of a model that has some, points hold, and nothing is proven.
 	MaxInteger float64
 	// Bounded: it needs finite bounds on all variables; missing ones are [ErrUnsupported].
 	Bounded bool

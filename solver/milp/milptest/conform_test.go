@@ -46,7 +46,14 @@ func (h *humble) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*
 	if !h.caps.Log {
 		opts.Log = nil
 	}
+	m, cut := h.cut(m)
+	if cut { // nothing is proven then, and points told of have bounds that are not
+		opts.Incumbent = nil
+	}
 	res, err := h.Backend.Solve(ctx, m, opts)
+	if err == nil && cut {
+		res.Stop, res.Bound = milp.StopOther, milp.NoBound(m)
+	}
 	if err != nil || res.Stop == milp.StopInfeasible {
 		return res, err
 	}
@@ -60,6 +67,20 @@ func (h *humble) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*
 		}
 	}
 	return res, nil
+}
+
+// cut is m within the bounds of MaxInteger, and whether that is another model.
+func (h *humble) cut(m *milp.Model) (*milp.Model, bool) {
+	within, cut, most := m.Clone(), false, h.caps.MaxInteger
+	for j := range m.Vars() {
+		v := m.Var(j)
+		if !v.Integer || most == 0 || v.Lower >= -most && v.Upper <= most {
+			continue
+		}
+		v.Lower, v.Upper, cut = math.Max(v.Lower, -most), math.Min(v.Upper, most), true
+		within.SetVar(j, v)
+	}
+	return within, cut
 }
 
 // TestBackendsOfFewerCapabilitiesConform: nothing is asked of a backend that it has not claimed.

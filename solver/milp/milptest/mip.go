@@ -73,12 +73,15 @@ func mipShapes() []testCase {
 		infeasible("mip:crossing bounds", "integers whose bounds cross being swapped", func() *milp.Model {
 			return maximise("", []milp.Var{whole(3, 2, 1), whole(0, 9, 1)}, atMost(19, 2, 3))
 		}),
-		{name: "mip:large integers", doc: "integers beyond 32 bits being cut or wrapped", run: func(s *suite) {
-			if s.can.MaxInteger != 0 && s.can.MaxInteger < 5e9 {
-				s.Skipf("%s: claims MaxInteger %v", s.b.Name(), s.can.MaxInteger)
-			}
-			s.optimum(maximise("", []milp.Var{whole(0, 1e10, 1), whole(0, 1e10, 1)}, atMost(4.5e9, 1), atMost(0, -1, 1)), 9e9, 4.5e9, 4.5e9)
-		}},
+		known("mip:large integers", "integers beyond 32 bits being cut or wrapped", 9e9, func() *milp.Model {
+			return maximise("large integers", []milp.Var{whole(0, 1e10, 1), whole(0, 1e10, 1)}, atMost(4.5e9, 1), atMost(0, -1, 1))
+		}, 4.5e9, 4.5e9),
+		known("mip:integers beyond a cut", "bounds being cut to what the solver can take, and the optimum of what is left being believed", 5e7, func() *milp.Model {
+			return maximise("beyond a cut", []milp.Var{whole(0, 1e9, 1)}, atMost(5e7, 1))
+		}, 5e7),
+		known("mip:integers all beyond a cut", "models that have no points within bounds that were cut being called infeasible", 2e7, func() *milp.Model {
+			return minimise("all beyond a cut", []milp.Var{whole(0, 1e9, 1)}, row(2e7, 5e7, 1))
+		}, 2e7),
 		known("mip:wide bounds", "integers whose bounds are far beyond what they take being cut, or failing", 10, func() *milp.Model {
 			return maximise("", []milp.Var{whole(-1e15, 1e15, 1)}, atMost(21, 2))
 		}, 10),

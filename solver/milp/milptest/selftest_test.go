@@ -57,10 +57,15 @@ type answering func(ctx context.Context, right milp.Backend, m *milp.Model, opts
 type liar struct {
 	right milp.Backend
 	lie   answering // nil for the truth
+	most  float64   // its Caps.MaxInteger
 }
 
-func (l *liar) Name() string    { return "liar" }
-func (l *liar) Caps() milp.Caps { return l.right.Caps() }
+func (l *liar) Name() string { return "liar" }
+func (l *liar) Caps() milp.Caps {
+	can := l.right.Caps()
+	can.MaxInteger = l.most
+	return can
+}
 func (l *liar) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	if l.lie == nil {
 		return l.right.Solve(ctx, m, opts)
@@ -181,6 +186,7 @@ type lie struct {
 	answer             answering
 	hung               *hung
 	settling           time.Duration
+	most               float64
 }
 
 func lies() []lie {
@@ -354,12 +360,26 @@ func liesOfVariables() []lie {
 			}
 		}, nil, nil)},
 		{name: "all variables are integer", noticed: "mip:mixed", why: "bound|optimum", answer: hears(func(v *milp.Var) { v.Integer = true }, nil, nil)},
+		{name: "bounds are cut, and the optimum believed", noticed: "mip:integers beyond a cut", why: "wrong side", most: 1e7, answer: cuts(nil)},
+		{name: "bounds are cut, and the bound believed", noticed: "mip:large integers", why: "wrong side", most: 1e7, answer: cuts(func(r *milp.Result) { r.Stop = milp.StopOther })},
+		{name: "bounds are cut, and what is left is infeasible", noticed: "mip:integers all beyond a cut", why: "says infeasible", most: 1e7, answer: cuts(nil)},
 		{name: "small costs are none", noticed: "lp:tiny costs", why: "vars[", answer: hears(func(v *milp.Var) {
 			if math.Abs(v.Cost) < 1e-6 {
 				v.Cost = 0
 			}
 		}, nil, nil)},
 		{name: "negative costs are dropped where it maximises", noticed: "mip:placement, preemption", why: "bound", answer: hears(func(v *milp.Var) { v.Cost = math.Max(v.Cost, 0) }, nil, nil)},
+	}
+}
+
+// cuts solves within bounds of 1e7, and bends the answer.
+func cuts(bend func(r *milp.Result)) answering {
+	return func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+		r, err := hears(func(v *milp.Var) { v.Lower, v.Upper = math.Max(v.Lower, -1e7), math.Min(v.Upper, 1e7) }, nil, nil)(ctx, right, m, opts)
+		if err == nil && bend != nil {
+			bend(r)
+		}
+		return r, err
 	}
 }
 
@@ -623,14 +643,14 @@ func afterStop(reason milp.Stop) answering {
 func TestEveryLieIsNoticed(t *testing.T) {
 	for _, l := range lies() {
 		t.Run(l.name, func(t *testing.T) {
-			truth := judge(t, l.noticed, &liar{right: reference.New()}, Config{Seeds: 10})
+			truth := judge(t, l.noticed, &liar{right: reference.New(), most: l.most}, Config{Seeds: 10})
 			require.Empty(t, truth.failed, "with the lie off")
 			require.Empty(t, truth.skipped)
 			cfg := Config{Seeds: 10, settling: l.settling}
 			if l.hung != nil {
 				cfg.after = l.hung.after
 			}
-			v := judge(t, l.noticed, &liar{right: reference.New(), lie: l.answer}, cfg)
+			v := judge(t, l.noticed, &liar{right: reference.New(), lie: l.answer, most: l.most}, cfg)
 			if l.hung != nil {
 				close(l.hung.release)
 				l.hung.calls.Wait()

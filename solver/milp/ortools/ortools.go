@@ -26,8 +26,9 @@ const (
 	// HiGHS is for mixed-integer programs. Within OR-Tools it tells of no points before the end, and its number
 	// of threads cannot be set.
 	HiGHS Solver = "highs"
-	// CPSAT is for programs whose variables are bounded and integer. Continuous ones it takes for integer too: then its points
-	// are good, but it proves nothing, and what it calls optimal is milp.StopOther without a bound.
+	// CPSAT is for programs whose variables are integer and bounded by ±1e7. Wider bounds of integer variables are cut to that, and
+	// continuous variables taken for integer: then its points are good, but it proves nothing, and what it calls optimal or
+	// infeasible is milp.StopOther without a bound.
 	CPSAT Solver = "cp-sat"
 	// GLOP is a simplex method.
 	GLOP Solver = "glop"
@@ -80,7 +81,8 @@ type kind struct {
 	whole bool
 }
 
-// maxCPSAT is how large CP-SAT's variables may get: it cuts wider bounds down to this without saying so.
+// maxCPSAT is how large CP-SAT's variables may get. It would cut wider bounds down to this without saying so, so that the
+// client does, and knows that nothing is proven then.
 const maxCPSAT = 1e7
 
 func kindOf(s Solver) (kind, bool) {

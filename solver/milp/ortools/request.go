@@ -13,18 +13,18 @@ import (
 )
 
 // request is m as the service takes it. It shares slices with m. limit is how long the service may solve, 0 as long as
-// it takes.
-func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration) (*optimizationpb.SolveMathOptModelRequest, error) {
-	lower, upper, err := b.bounds(m)
+// it takes. cut says that the service is given narrower bounds than m's: its points are m's, and its proofs are not.
+func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration) (q *optimizationpb.SolveMathOptModelRequest, cut bool, err error) {
+	lower, upper, cut, err := b.bounds(m)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	return &optimizationpb.SolveMathOptModelRequest{
 		SolverType:      b.kind.proto,
 		Model:           modelProto(m, lower, upper),
 		Parameters:      b.parameters(opts, limit),
 		ModelParameters: b.modelParameters(lower, upper, opts.Start),
-	}, nil
+	}, cut, nil
 }
 
 // crossed says which bounds of m no number is within, "" if there are none. MathOpt takes such a model for a mistake.
@@ -44,34 +44,33 @@ func crossed(m *milp.Model) string {
 	return ""
 }
 
-// bounds are the variables' bounds as the solver can take them.
-func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, err error) {
+// bounds are the variables' bounds as the solver can take them. cut says that some are narrower than m's.
+func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err error) {
 	lower, upper = m.Bounds()
 	if !b.kind.caps.Bounded {
-		return lower, upper, nil
+		return lower, upper, false, nil
 	}
 	most := b.kind.caps.MaxInteger
-	cut := false
 	for j := range lower {
 		v := m.Var(j)
 		if math.IsInf(v.Lower, 0) || math.IsInf(v.Upper, 0) {
-			return nil, nil, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
+			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
 		}
 		if v.Lower >= -most && v.Upper <= most {
 			continue
 		}
 		if !v.Integer {
-			return nil, nil, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
+			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
 		}
 		if !cut {
 			lower, upper, cut = append([]float64(nil), lower...), append([]float64(nil), upper...), true
 		}
 		lower[j], upper[j] = max(v.Lower, -most), min(v.Upper, most)
 		if lower[j] > upper[j] {
-			return nil, nil, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
+			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
 		}
 	}
-	return lower, upper, nil
+	return lower, upper, cut, nil
 }
 
 func modelProto(m *milp.Model, lower, upper []float64) *mathoptpb.ModelProto {

@@ -33,17 +33,17 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if which := crossed(m); which != "" {
 		return &milp.Result{Stop: milp.StopInfeasible, Bound: c.bound, Raw: which, Nodes: -1, Iterations: -1}, nil
 	}
-	c.unproven = b.kind.whole && m.Integers() < m.Vars()
 	limit := timeLimit(ctx, opts.Time)
 	if opts.Time > 0 {
 		var cancel context.CancelFunc
 		c.ctx, cancel = context.WithTimeout(ctx, opts.Time+patience)
 		defer cancel()
 	}
-	q, err := b.request(m, opts, limit)
+	q, cut, err := b.request(m, opts, limit)
 	if err != nil {
 		return nil, err
 	}
+	c.unproven = cut || b.kind.whole && m.Integers() < m.Vars()
 	c.timed = limit > 0
 	d, err := b.line.take()
 	if err != nil {
