@@ -1,6 +1,7 @@
 package milptest
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hedgesched/hedge/solver/milp"
@@ -58,6 +59,16 @@ func mipShapes() []testCase {
 		known("mip:fractional bounds", "fractional bounds of integer variables being taken as they are", 5, func() *milp.Model {
 			return maximise("", []milp.Var{whole(0.5, 3.7, 1), whole(-1.5, 2.2, 1)}, atMost(50, 1, 1))
 		}, 3, 2),
+		{name: "mip:bounds a hair from whole", doc: "bounds that rounding has moved a hair off a whole number being rounded to the next one", run: func(s *suite) {
+			above, below := math.Nextafter(3, 4), math.Nextafter(3, 2)
+			for _, by := range []float64{0, 1e-12} {
+				low, high := above+by, below-by
+				s.optimum(minimise("lower bound a hair up", []milp.Var{whole(low, 9, 1), whole(0, 9, 1)}, atLeast(1, 1, 1)), 3, 3, 0)
+				s.optimum(maximise("upper bound a hair down", []milp.Var{whole(0, high, 1), whole(0, 9, -1)}, atMost(9, 1, 1)), 3, 3, 0)
+				s.optimum(minimise("fixed a hair up", []milp.Var{whole(low, low, 1), whole(0, 9, 1)}, atLeast(5, 1, 1)), 5, 3, 2)
+				s.optimum(minimise("fixed a hair down", []milp.Var{whole(high, high, 1), whole(0, 9, 1)}, atLeast(5, 1, 1)), 5, 3, 2)
+			}
+		}},
 		known("mip:negative range", "integers being taken as at least 0, or rounded towards it", -5, func() *milp.Model {
 			return minimise("", []milp.Var{whole(-7, -2, 1), whole(-3, 4, 0)}, atLeast(-10.5, 2, 0), atLeast(-8, 1, 1))
 		}, -5),

@@ -146,7 +146,7 @@ func crossing(m *milp.Model) string {
 	for k := range lower {
 		l, u := lower[k], upper[k]
 		if m.Var(k).Integer {
-			l, u = math.Ceil(l), math.Floor(u)
+			l, u = format.WholeBounds(l, u)
 		}
 		if l > u {
 			return fmt.Sprintf("vars[%d] has bounds that cross", k)
