@@ -17,7 +17,6 @@ func TestConformance(t *testing.T) {
 		{ortools.HiGHS, nil},
 		{ortools.CPSAT, continuous(map[string]string{
 			"mip:equality knapsack, infeasible": "OR-Tools 9.15 calls the model invalid that CP-SAT's presolve finds infeasible by divisors",
-			"mip:no whole number in the bounds": grid,
 			"mip:mixed":                         grid,
 			"mip:big M":                         grid,
 			"call:names":                        grid,

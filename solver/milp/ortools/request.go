@@ -3,11 +3,13 @@ package ortools
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/format"
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/mathoptpb"
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/optimizationpb"
 )
@@ -27,9 +29,10 @@ func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration)
 	}, cut, nil
 }
 
-// crossed says which bounds of m no number is within, "" if there are none. MathOpt takes such a model for a mistake.
+// crossed says which bounds of m no number is within, those of integer variables made whole, "" if there are none. MathOpt takes such a
+// model for a mistake.
 func crossed(m *milp.Model) string {
-	lower, upper := m.Bounds()
+	lower, upper := wholeBounds(m)
 	for j := range lower {
 		if lower[j] > upper[j] {
 			return fmt.Sprintf("vars[%d] has bounds that cross", j)
@@ -44,9 +47,29 @@ func crossed(m *milp.Model) string {
 	return ""
 }
 
+// wholeBounds are the variables' bounds, those of integer ones whole: solvers do not agree about bounds a hair from whole.
+func wholeBounds(m *milp.Model) (lower, upper []float64) {
+	lower, upper = m.Bounds()
+	copied := false
+	for j := range lower {
+		if !m.Var(j).Integer {
+			continue
+		}
+		low, high := format.WholeBounds(lower[j], upper[j])
+		if low == lower[j] && high == upper[j] {
+			continue
+		}
+		if !copied {
+			lower, upper, copied = slices.Clone(lower), slices.Clone(upper), true
+		}
+		lower[j], upper[j] = low, high
+	}
+	return lower, upper
+}
+
 // bounds are the variables' bounds as the solver can take them. cut says that some are narrower than m's.
 func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err error) {
-	lower, upper = m.Bounds()
+	lower, upper = wholeBounds(m)
 	if !b.kind.caps.Bounded {
 		return lower, upper, false, nil
 	}
@@ -56,19 +79,17 @@ func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err e
 		if math.IsInf(v.Lower, 0) || math.IsInf(v.Upper, 0) {
 			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
 		}
-		if v.Lower >= -most && v.Upper <= most {
+		low, high := max(lower[j], -most), min(upper[j], most)
+		if low == lower[j] && high == upper[j] {
 			continue
 		}
-		if !v.Integer {
+		if !v.Integer || low > high {
 			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
 		}
 		if !cut {
-			lower, upper, cut = append([]float64(nil), lower...), append([]float64(nil), upper...), true
+			lower, upper, cut = slices.Clone(lower), slices.Clone(upper), true
 		}
-		lower[j], upper[j] = max(v.Lower, -most), min(v.Upper, most)
-		if lower[j] > upper[j] {
-			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
-		}
+		lower[j], upper[j] = low, high
 	}
 	return lower, upper, cut, nil
 }
