@@ -2,10 +2,13 @@ package process
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hedgesched/hedge/solver/milp"
 )
 
 // TestIntervals: what a printed number may stand for.
@@ -29,6 +32,42 @@ func TestIntervals(t *testing.T) {
 	for _, text := range []string{"", "inf", "-inf", "nan", "x", "1e999"} {
 		_, ok := parseInterval(text)
 		assert.False(t, ok, text)
+	}
+}
+
+// TestBoundOfASolverThatDoesNotSay: the bound is beyond all at which a solver may have stopped, by whatever it divides, and close
+// enough for the gap that was asked for.
+func TestBoundOfASolverThatDoesNotSay(t *testing.T) {
+	for _, gap := range []float64{1e-4, 0.1, 0.5} {
+		for _, objective := range []float64{-100, 100, -1e6, 7} {
+			for _, maximize := range []bool{false, true} {
+				m := &milp.Model{Maximize: maximize}
+				cost := objective
+				if maximize {
+					cost = -cost
+				}
+				m.AddVar(milp.Var{Upper: 1, Cost: cost, Integer: true})
+				j := &job{m: m, opts: milp.Options{Gap: gap}}
+				res := &milp.Result{Stop: milp.StopOptimal, X: []float64{1}, Objective: cost}
+				(&reading{stop: milp.StopOptimal}).settleBound(j, res)
+				assert.Equal(t, milp.StopOptimal, res.Stop)
+				assert.LessOrEqual(t, res.Gap(), gap+1e-9)
+				bound := res.Bound
+				if maximize {
+					bound = -bound
+				}
+				// The lowest bound at which a solver stops that divides by the objective, and by the larger of the two.
+				asked := j.gap()
+				byObjective := objective - asked*math.Abs(objective)
+				byLarger := byObjective
+				if objective < 0 {
+					byLarger = objective / (1 - asked)
+				}
+				off := 1e-12 * math.Abs(objective)
+				assert.LessOrEqual(t, bound, byObjective+off, "gap %v, objective %v", gap, objective)
+				assert.LessOrEqual(t, bound, byLarger+off, "gap %v, objective %v", gap, objective)
+			}
+		}
 	}
 }
 

@@ -99,6 +99,16 @@ func (j *job) gap() float64 {
 	return g / (1 + g)
 }
 
+// widest is how far below objective, in parts of it, a solver of a minimisation may have stopped that was asked for gap,
+// whether it divides by the objective or by the larger of objective and bound. The bound of a negative objective is the larger, and
+// with g/(1+g) of it the way is g of the objective.
+func (j *job) widest(objective float64) float64 {
+	if objective < 0 {
+		return j.opts.TargetGap()
+	}
+	return j.gap()
+}
+
 // Solve solves m with the executable; see [milp.Backend] and the package's comment.
 func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()

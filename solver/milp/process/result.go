@@ -158,7 +158,7 @@ func (r *reading) settleBound(j *job, res *milp.Result) {
 		res.Bound = res.Objective
 	} else if !r.bounded {
 		// The solver has said that it is within the gap and not by how much.
-		res.Bound = float64(sign * (objective - float64(j.gap()*math.Abs(objective))))
+		res.Bound = float64(sign * (objective - float64(j.widest(objective)*math.Abs(objective))))
 	}
 	if res.Gap() > j.opts.TargetGap()+milp.Tolerance && math.Abs(res.Bound-res.Objective) > float64(milp.Tolerance*math.Max(1, math.Abs(res.Objective))) {
 		res.Stop = milp.StopOther
