@@ -54,7 +54,7 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	// HiGHS keeps its pool of threads by the thread that calls it, from the first call until destroy.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := &solve{lib: b.lib, model: m, opts: opts, ctx: ctx}
+	s := &solve{lib: b.lib, model: m, opts: opts, ctx: ctx, end: deadline(ctx, opts, began)}
 	defer s.close()
 	if err := s.open(); err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type library struct {
 	setCosts    func(highs uintptr, from, to int32, cost []float64) int32
 	setCallback func(highs, function, data uintptr) int32
 	start       func(highs uintptr, kind int32) int32
+	zeroClocks  func(highs uintptr) int32
 	run         func(highs uintptr) int32
 	modelStatus func(highs uintptr) int32
 	infoInt     func(highs uintptr, name string, value *int32) int32
@@ -60,6 +61,7 @@ func (l *library) symbols() []symbol {
 		{"Highs_changeColsCostByRange", &l.setCosts},
 		{"Highs_setCallback", &l.setCallback},
 		{"Highs_startCallback", &l.start},
+		{"Highs_zeroAllClocks", &l.zeroClocks},
 		{"Highs_run", &l.run},
 		{"Highs_getModelStatus", &l.modelStatus},
 		{"Highs_getIntInfoValue", &l.infoInt},

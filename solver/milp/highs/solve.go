@@ -30,6 +30,7 @@ type solve struct {
 	model *milp.Model
 	opts  milp.Options
 	ctx   context.Context
+	end   time.Time // when the time is up, zero for never: of opts and ctx, whichever is first
 
 	highs uintptr // the instance of HiGHS
 	id    uintptr // what call-backs know the solve by
@@ -115,19 +116,29 @@ func seed(n int64) int32 {
 	return int32(uint64(n) % math.MaxInt32)
 }
 
-// setTimeLimit sets the time that is left to ctx and, at the start, the options.
+// deadline is when a solve's time is up that began then, zero for never.
+func deadline(ctx context.Context, opts milp.Options, began time.Time) time.Time {
+	end, ok := ctx.Deadline()
+	if !ok {
+		end = time.Time{}
+	}
+	if opts.Time > 0 && (!ok || began.Add(opts.Time).Before(end)) {
+		end = began.Add(opts.Time)
+	}
+	return end
+}
+
+// setTimeLimit sets the time that is left until the solve's end, which stays the same however often the instance is run. HiGHS counts a
+// limit of time from the first run for some models and from the last for others, so that its clocks have to be set to zero.
 func (s *solve) setTimeLimit() int32 {
-	left := time.Duration(math.MaxInt64)
-	if s.opts.Time > 0 {
-		left = s.opts.Time
+	limit := math.Inf(1)
+	if !s.end.IsZero() {
+		limit = max(0, time.Until(s.end).Seconds())
 	}
-	if deadline, ok := s.ctx.Deadline(); ok {
-		left = min(left, time.Until(deadline))
+	if s.lib.zeroClocks(s.highs) == statusError {
+		return statusError
 	}
-	if left == math.MaxInt64 {
-		return s.lib.setDouble(s.highs, "time_limit", math.Inf(1))
-	}
-	return s.lib.setDouble(s.highs, "time_limit", max(0, left.Seconds()))
+	return s.lib.setDouble(s.highs, "time_limit", limit)
 }
 
 // The numbers that HiGHS takes for infinite, or refuses.
