@@ -24,9 +24,6 @@ const longestWait = time.Second
 // free waits until engine is not busy with a problem it has been abandoned with, for a quarter of the time that it would have. An engine
 // that is a little late, on a loaded machine, is so not refused, and one that hangs does not take the time of those below it in a ladder.
 func free(ctx context.Context, engine Solver, limit time.Duration) bool {
-	if !abandoned.Busy(engine) {
-		return true
-	}
 	wait := longestWait
 	if limit > 0 {
 		wait = min(wait, limit/4)
@@ -58,11 +55,13 @@ func Wait(ctx context.Context, engine Solver) error {
 // deadline and grace, and settles what it has answered.
 func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
-	if !free(parent, engine, opts.Time) {
-		return nil, fmt.Errorf("engine %s: %w: %w", engine.Name(), ErrEngine, ErrBusy)
-	}
-	if opts.Time > 0 {
-		opts.Time = max(1, opts.Time-time.Since(began))
+	if abandoned.Busy(engine) {
+		if !free(parent, engine, opts.Time) {
+			return nil, fmt.Errorf("engine %s: %w: %w", engine.Name(), ErrEngine, ErrBusy)
+		}
+		if opts.Time > 0 {
+			opts.Time = max(1, opts.Time-time.Since(began))
+		}
 	}
 	var ctx context.Context
 	var cancel context.CancelFunc

@@ -43,7 +43,8 @@ func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, err
 		ctx = context.Background()
 	}
 	err := check(b, m, opts)
-	if err == nil {
+	waited := err == nil && running.Busy(b)
+	if waited {
 		err = free(ctx, b, opts.Time)
 	}
 	if err != nil && errors.Is(err, ErrUnavailable) && ctx.Err() != nil {
@@ -52,7 +53,7 @@ func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, err
 	if err != nil {
 		return nil, fmt.Errorf("backend %s: %w", b.Name(), err)
 	}
-	if opts.Time > 0 {
+	if opts.Time > 0 && waited {
 		opts.Time = max(1, opts.Time-time.Since(began))
 	}
 	res, err := call(ctx, b, m, opts)
