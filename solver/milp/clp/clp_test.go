@@ -3,6 +3,8 @@ package clp_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/clp"
 	"github.com/hedgesched/hedge/solver/milp/milptest"
@@ -14,4 +16,13 @@ func TestConformance(t *testing.T) {
 
 func TestConformanceOfDiving(t *testing.T) {
 	milptest.Run(t, milp.Diving(clp.New()), milptest.Config{})
+}
+
+// TestEachIsItsOwn: milp.Solve keeps a book of calls that were abandoned by backend, and one must not keep another busy.
+func TestEachIsItsOwn(t *testing.T) {
+	owners := map[milp.Backend]bool{}
+	for range 10 {
+		owners[clp.New()] = true
+	}
+	assert.Len(t, owners, 10)
 }
