@@ -222,10 +222,14 @@ type streaming struct {
 	solverpb.UnimplementedSolverServer
 	events []*solverpb.SolveEvent
 	end    error
+	before func(event int) // if not nil, is called before it sends an event
 }
 
 func (s *streaming) Solve(_ *solverpb.SolveRequest, out grpc.ServerStreamingServer[solverpb.SolveEvent]) error {
-	for _, e := range s.events {
+	for i, e := range s.events {
+		if s.before != nil {
+			s.before(i)
+		}
 		if err := out.Send(e); err != nil {
 			return err
 		}
@@ -263,6 +267,36 @@ func TestPointsOnTheWay(t *testing.T) {
 	}, points)
 	assert.Equal(t, milp.StopOther, res.Stop, "interrupted by the service")
 	assert.Contains(t, res.Raw, "about to stop")
+}
+
+// TestSetUpEndsWhereTheSolverBegins has a server that takes at least a time before it begins, and at least a time from when the client has
+// heard of it.
+func TestSetUpEndsWhereTheSolverBegins(t *testing.T) {
+	const least = 50 * time.Millisecond
+	heard := make(chan struct{})
+	address := listen(t, func(s *grpc.Server) {
+		solverpb.RegisterSolverServer(s, &streaming{
+			events: []*solverpb.SolveEvent{
+				{Event: &solverpb.SolveEvent_Started{Started: &solverpb.Started{}}},
+				{Event: &solverpb.SolveEvent_Log{Log: &solverpb.Log{Lines: []string{"heard"}}}},
+				{Event: &solverpb.SolveEvent_Finished{Finished: &solverpb.Finished{
+					Response: response(mathoptpb.TerminationReasonProto_TERMINATION_REASON_OPTIMAL, 0, 8, []int64{0, 1}, []float64{1, 1})}}},
+			},
+			before: func(event int) {
+				if event == 2 {
+					<-heard
+				}
+				if event != 1 {
+					time.Sleep(least)
+				}
+			},
+		})
+	})
+	res, err := milp.Solve(t.Context(), backend(t, ortools.Config{Address: address}), knapsack(), milp.Options{Log: func(string) { close(heard) }})
+	require.NoError(t, err)
+	assert.Equal(t, milp.StopOptimal, res.Stop)
+	assert.GreaterOrEqual(t, res.SetUp, least, "the server had not begun")
+	assert.GreaterOrEqual(t, res.Wall-res.SetUp, least, "the solver was at it")
 }
 
 func TestStreamThatEndsWithoutAResult(t *testing.T) {
