@@ -108,3 +108,32 @@ func BenchmarkBuild(b *testing.B) {
 	}
 	b.ReportAllocs()
 }
+
+func TestWholeBounds(t *testing.T) {
+	inf := math.Inf(1)
+	up, down := math.Nextafter(3, 4), math.Nextafter(3, 2)
+	for _, c := range []struct{ lower, upper, low, high float64 }{
+		{0, 1, 0, 1},
+		{-inf, inf, -inf, inf},
+		{0.5, 3.7, 1, 3},
+		{-1.5, -0.2, -1, -1},
+		{0.2, 0.8, 1, 0},
+		{up, up, 3, 3},
+		{down, down, 3, 3},
+		{-up, -down, -3, -3},
+		{3 + 1e-8, 5 - 1e-8, 4, 4},
+		{1e6 + 1e-4, 1e6 + 2 - 1e-4, 1e6 + 1, 1e6 + 1},
+		{1e6 + 1e-7, 1e6 + 2 - 1e-7, 1e6, 1e6 + 2},
+		{5e9, 5e9 + 1, 5e9, 5e9 + 1},
+		{5e9 + 0.5, 5e9 + 1.5, 5e9 + 1, 5e9 + 1},
+		{-1e15, 1e15, -1e15, 1e15},
+	} {
+		m := &milp.Model{}
+		m.AddVar(milp.Var{Lower: c.lower, Upper: c.upper, Integer: true})
+		m.AddVar(milp.Var{Lower: c.lower, Upper: c.upper})
+		lower, upper := m.WholeBounds()
+		assert.Equal(t, []float64{c.low, c.lower}, lower, "%v to %v", c.lower, c.upper)
+		assert.Equal(t, []float64{c.high, c.upper}, upper, "%v to %v", c.lower, c.upper)
+		assert.Equal(t, c.lower, m.Var(0).Lower, "the model is left alone")
+	}
+}

@@ -47,14 +47,13 @@ func newProblem(m *milp.Model) (*problem, error) {
 
 // bound takes the variables' bounds over, whole ones for integers, and looks for any that cross.
 func (p *problem) bound() {
-	lower, upper := p.m.Bounds()
+	lower, upper := p.m.WholeBounds()
 	p.lower, p.upper = append([]float64(nil), lower...), append([]float64(nil), upper...)
 	p.integer = make([]int8, len(lower))
 	for j := range lower {
-		if v := p.m.Var(j); v.Integer {
+		if p.m.Var(j).Integer {
 			p.integers++
 			p.integer[j] = 1
-			p.lower[j], p.upper[j] = math.Ceil(v.Lower-whole(v.Lower)), math.Floor(v.Upper+whole(v.Upper))
 		}
 		if p.lower[j] > p.upper[j] && p.empty == "" {
 			p.empty = fmt.Sprintf("vars[%d] (%q): no number is within %v and %v", j, p.m.Var(j).Name, lower[j], upper[j])
@@ -79,14 +78,6 @@ func (p *problem) bounded() bool {
 		}
 	}
 	return true
-}
-
-// whole is how far from a whole number rounding errors may have put a bound of v's size.
-func whole(v float64) float64 {
-	if math.IsInf(v, 0) {
-		return 0
-	}
-	return float64(1e-9 * math.Max(1, math.Abs(v)))
 }
 
 // tidy is x with whole numbers where they must be, and within the bounds, if that is still a point.

@@ -376,26 +376,3 @@ func BenchmarkFiles(b *testing.B) {
 		})
 	}
 }
-
-func TestWholeBounds(t *testing.T) {
-	up, down := math.Nextafter(3, 4), math.Nextafter(3, 2)
-	for _, c := range []struct{ lower, upper, low, high float64 }{
-		{0, 1, 0, 1},
-		{-inf, inf, -inf, inf},
-		{0.5, 3.7, 1, 3},
-		{-1.5, -0.2, -1, -1},
-		{0.2, 0.8, 1, 0},
-		{up, up, 3, 3},
-		{down, down, 3, 3},
-		{-up, -down, -3, -3},
-		{3 + 1e-8, 5 - 1e-8, 4, 4},
-		{1e6 + 1e-4, 1e6 + 2 - 1e-4, 1e6 + 1, 1e6 + 1},
-		{1e6 + 1e-7, 1e6 + 2 - 1e-7, 1e6, 1e6 + 2},
-		{5e9, 5e9 + 1, 5e9, 5e9 + 1},
-		{5e9 + 0.5, 5e9 + 1.5, 5e9 + 1, 5e9 + 1},
-		{-1e15, 1e15, -1e15, 1e15},
-	} {
-		low, high := WholeBounds(c.lower, c.upper)
-		assert.Equal(t, [2]float64{c.low, c.high}, [2]float64{low, high}, "%v to %v", c.lower, c.upper)
-	}
-}

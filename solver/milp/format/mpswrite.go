@@ -178,32 +178,15 @@ func (l *mpsWriter) sides() {
 func (l *mpsWriter) bounds() {
 	l.text("BOUNDS")
 	lower, upper := l.m.Bounds()
+	if l.plain { // GLPK refuses other bounds
+		lower, upper = l.m.WholeBounds()
+	}
 	for j, name := range l.vars {
-		low, high, integer := lower[j], upper[j], l.m.Var(j).Integer
-		if integer && l.plain { // GLPK refuses other bounds
-			low, high = WholeBounds(low, high)
-		}
-		l.bound(name, low, high, integer)
+		l.bound(name, lower[j], upper[j], l.m.Var(j).Integer)
 	}
 	if l.m.Offset != 0 {
 		l.entry("FX BND", offsetName, 1)
 	}
-}
-
-// WholeBounds are the smallest and the largest whole number within the bounds of an integer variable, infinite where those are. Bounds
-// that miss a whole number by no more than rounding, 1e-9 of their size and at most 1e-6, stand for that number, as solvers
-// take them that are given the bounds as they are. The result crosses if there is no whole number within the bounds.
-func WholeBounds(lower, upper float64) (low, high float64) {
-	return whole(lower, math.Ceil(lower)), whole(upper, math.Floor(upper))
-}
-
-// whole is the whole number that v stands for, otherwise if it is none.
-func whole(v, otherwise float64) float64 {
-	near := math.Round(v)
-	if math.Abs(v-near) <= math.Min(float64(1e-9*math.Max(1, math.Abs(v))), 1e-6) { // false for infinities
-		return near
-	}
-	return otherwise
 }
 
 // bound writes every bound of an integer variable, for whose defaults readers have different numbers, and the lower before the

@@ -181,7 +181,7 @@ func (s *solve) pass() int32 {
 	if m.Maximize {
 		sense = maximize
 	}
-	lower, upper := m.Bounds()
+	lower, upper := m.WholeBounds()
 	rowLower, rowUpper := m.RowBounds()
 	cols, rows, entries := int32(m.Vars()), int32(m.Rows()), int32(len(a.Index))
 	if m.Integers() == 0 {

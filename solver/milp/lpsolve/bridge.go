@@ -9,7 +9,6 @@ import "C"
 import (
 	"context"
 	"fmt"
-	"math"
 	"reflect"
 	"runtime"
 	"runtime/cgo"
@@ -73,7 +72,7 @@ func (p *program) load() error {
 	for j, at := range columns.Begin {
 		begin[j] = int64(at)
 	}
-	lower, upper := whole(m)
+	lower, upper := m.WholeBounds()
 	for j := range integer {
 		if m.Var(j).Integer {
 			integer[j] = 1
@@ -97,18 +96,6 @@ func sense(m *milp.Model) float64 {
 		return -1
 	}
 	return 1
-}
-
-// whole are copies of m's bounds, cut to whole numbers where variables are integer.
-func whole(m *milp.Model) (lower, upper []float64) {
-	lower, upper = m.Bounds()
-	lower, upper = append([]float64(nil), lower...), append([]float64(nil), upper...)
-	for j := range lower {
-		if m.Var(j).Integer {
-			lower[j], upper[j] = math.Ceil(lower[j]-milp.Tolerance), math.Floor(upper[j]+milp.Tolerance)
-		}
-	}
-	return lower, upper
 }
 
 // solve returns lp_solve's status when it is done, or soon after ctx has ended.

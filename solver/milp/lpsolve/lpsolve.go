@@ -40,7 +40,7 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 		defer cancel()
 	}
 	res := &milp.Result{Bound: milp.NoBound(m), Nodes: -1, Iterations: -1}
-	if crossed(whole(m)) || crossed(m.RowBounds()) {
+	if crossed(m.WholeBounds()) || crossed(m.RowBounds()) {
 		res.Stop, res.Raw = milp.StopInfeasible, "bounds cross"
 		return res, nil
 	}

@@ -69,6 +69,9 @@ func mipShapes() []testCase {
 				s.optimum(minimise("fixed a hair down", []milp.Var{whole(high, high, 1), whole(0, 9, 1)}, atLeast(5, 1, 1)), 5, 3, 2)
 			}
 		}},
+		known("mip:a fractional bound", "presolve going wrong with a bound of an integer that is not whole", -18, func() *milp.Model {
+			return minimise("", []milp.Var{whole(2, 7, -9), whole(1, 5, 10), whole(-3, -1.5, -4)}, atMost(35.5, 4, 0, -8))
+		}, 4, 1, -2),
 		known("mip:negative range", "integers being taken as at least 0, or rounded towards it", -5, func() *milp.Model {
 			return minimise("", []milp.Var{whole(-7, -2, 1), whole(-3, 4, 0)}, atLeast(-10.5, 2, 0), atLeast(-8, 1, 1))
 		}, -5),

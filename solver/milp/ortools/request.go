@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/hedgesched/hedge/solver/milp"
-	"github.com/hedgesched/hedge/solver/milp/format"
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/mathoptpb"
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/optimizationpb"
 )
@@ -32,7 +31,7 @@ func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration)
 // crossed says which bounds of m no number is within, those of integer variables made whole, "" if there are none. MathOpt takes such a
 // model for a mistake.
 func crossed(m *milp.Model) string {
-	lower, upper := wholeBounds(m)
+	lower, upper := m.WholeBounds()
 	for j := range lower {
 		if lower[j] > upper[j] {
 			return fmt.Sprintf("vars[%d] has bounds that cross", j)
@@ -47,29 +46,9 @@ func crossed(m *milp.Model) string {
 	return ""
 }
 
-// wholeBounds are the variables' bounds, those of integer ones whole: solvers do not agree about bounds a hair from whole.
-func wholeBounds(m *milp.Model) (lower, upper []float64) {
-	lower, upper = m.Bounds()
-	copied := false
-	for j := range lower {
-		if !m.Var(j).Integer {
-			continue
-		}
-		low, high := format.WholeBounds(lower[j], upper[j])
-		if low == lower[j] && high == upper[j] {
-			continue
-		}
-		if !copied {
-			lower, upper, copied = slices.Clone(lower), slices.Clone(upper), true
-		}
-		lower[j], upper[j] = low, high
-	}
-	return lower, upper
-}
-
 // bounds are the variables' bounds as the solver can take them. cut says that some are narrower than m's.
 func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err error) {
-	lower, upper = wholeBounds(m)
+	lower, upper = m.WholeBounds()
 	if !b.kind.caps.Bounded {
 		return lower, upper, false, nil
 	}

@@ -78,6 +78,9 @@ func (b *Backend) program() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: executable %s: %w (to install it: %s)", milp.ErrUnavailable, name, err, b.dialect.install)
 	}
+	if path, err = filepath.Abs(path); err != nil { // the solver is started in another folder
+		return "", fmt.Errorf("%w: executable %s: %w", milp.ErrUnavailable, name, err)
+	}
 	return path, nil
 }
 
@@ -152,13 +155,9 @@ func remove(dir string) {
 
 // crossing says which bounds cross, those of integer variables when they are made whole, "" if none do. Readers refuse such files.
 func crossing(m *milp.Model) string {
-	lower, upper := m.Bounds()
+	lower, upper := m.WholeBounds()
 	for k := range lower {
-		l, u := lower[k], upper[k]
-		if m.Var(k).Integer {
-			l, u = format.WholeBounds(l, u)
-		}
-		if l > u {
+		if lower[k] > upper[k] {
 			return fmt.Sprintf("vars[%d] has bounds that cross", k)
 		}
 	}
