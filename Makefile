@@ -1,13 +1,15 @@
 # hedge: `make` runs the main job, `make test` runs every test and installs what it needs.
 
 MODULES := $(shell cat allmodules)
+# modules whose tests run real clusters unless they are told -short
+CLUSTERS := $(filter adapters/% examples/%,$(MODULES))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
 # lp_solve's headers, which its binding looks for beside itself
 export CGO_CFLAGS := -O2 -g -I/usr/include/lpsolve
 PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip
 
-.PHONY: demo hedge hedge-full deps highs ortools test race lint fmt vet docs bench results clean
+.PHONY: demo hedge hedge-full deps highs ortools test test-clusters race lint fmt vet docs bench results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
@@ -33,9 +35,15 @@ highs:
 ortools: hedge
 	./bin/hedge solver prepare
 
-## test: every test of every module, with every solver; what they need is installed
+## test: every test of every module but those on real clusters, with every solver; what they need is installed
 test: deps highs ortools
-	@for m in $(MODULES); do echo "== test $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test -timeout 30m ./...) || exit 1; done
+	@for m in $(MODULES); do echo "== test $$m"; short=""; case " $(CLUSTERS) " in *" $$m "*) short=-short;; esac; \
+	(cd $$m && HEDGE_REQUIRE_SOLVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test $$short -timeout 30m ./...) || exit 1; done
+
+## test-clusters: the tests on real Kubernetes and Nomad servers, which are built first; as root, a quarter of an hour and more
+test-clusters: deps
+	cd adapters/testservers && $(GO) run ./cmd/servers etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad
+	@for m in $(CLUSTERS); do echo "== test $$m"; (cd $$m && $(GO) test -p 1 -timeout 60m ./...) || exit 1; done
 
 ## race: the same under the race detector
 race: deps highs ortools

@@ -48,6 +48,7 @@ const Server = "server"
 
 // StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if it is not yet.
 func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
+	cfg.Clients = slices.Clone(cfg.Clients)
 	n := &Nomad{cfg: cfg, ports: map[string][]int{}, parts: map[string]*process{},
 		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	for _, name := range n.names() {
@@ -64,6 +65,17 @@ func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
 		}
 	}
 	return n, nil
+}
+
+// Add starts another client.
+func (n *Nomad) Add(ctx context.Context, c NomadClient) error {
+	found, err := ports(3)
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	n.cfg.Clients = append(n.cfg.Clients, c)
+	n.ports[c.Name] = found
+	return n.Start(ctx, c.Name)
 }
 
 func (n *Nomad) names() []string {
@@ -131,23 +143,23 @@ func (n *Nomad) config(name string) map[string]any {
 		"acl":       map[string]any{"enabled": n.cfg.ACL},
 	}
 	if name == Server {
-		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": "1s", "min_heartbeat_ttl": "2s", "job_gc_threshold": "240h",
+		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": "1s", "min_heartbeat_ttl": "2s", "failover_heartbeat_ttl": "20s", "job_gc_threshold": "240h",
 			"default_scheduler_config": map[string]any{"scheduler_algorithm": "binpack"}}
 		return c
 	}
 	i := slices.IndexFunc(n.cfg.Clients, func(c NomadClient) bool { return c.Name == name })
 	one := &n.cfg.Clients[i]
 	client := map[string]any{"enabled": true, "servers": []string{fmt.Sprintf("127.0.0.1:%d", n.ports[Server][1])}, "network_interface": "lo",
-		"node_class": one.Class, "meta": one.Meta, "cpu_total_compute": one.CPU, "memory_total_mb": one.MemoryMB,
+		"node_class": one.Class, "cpu_total_compute": one.CPU, "memory_total_mb": one.MemoryMB,
 		"disk_total_mb": 20000, "disk_free_mb": 20000, "gc_interval": "10m", "bridge_network_name": "nomadnone", "no_host_uuid": true,
 		"options": map[string]string{
 			"fingerprint.denylist": "env_aws,env_gce,env_azure,env_digitalocean,consul,vault,cni,bridge,plugins_cni,landlock",
 			"driver.denylist":      "docker,java,qemu,exec"}}
-	if one.Meta == nil {
-		client["meta"] = map[string]string{} // null is refused
-	}
 	if one.Pool != "" {
 		client["node_pool"] = one.Pool
+	}
+	if len(one.Meta) > 0 { // Nomad refuses null
+		client["meta"] = one.Meta
 	}
 	c["client"] = client
 	c["plugin"] = map[string]any{"raw_exec": map[string]any{"config": map[string]any{"enabled": true}}}

@@ -1,0 +1,27 @@
+module github.com/hedgesched/hedge/adapters/nomad
+
+go 1.26
+
+require (
+	github.com/hashicorp/go-version v1.6.0
+	github.com/hashicorp/nomad/api v0.0.0-20230721134942-515895c7690c
+	github.com/hedgesched/hedge v0.0.0
+)
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
+	github.com/gorilla/websocket v1.5.0 // indirect
+	github.com/hashicorp/cronexpr v1.1.2 // indirect
+	github.com/hashicorp/errwrap v1.0.0 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-multierror v1.1.1 // indirect
+	github.com/hashicorp/go-rootcerts v1.0.2 // indirect
+	github.com/mitchellh/go-homedir v1.1.0 // indirect
+	github.com/mitchellh/mapstructure v1.5.0 // indirect
+	golang.org/x/exp v0.0.0-20230108222341-4b8118a2686a // indirect
+)
+
+replace (
+	github.com/hedgesched/hedge => ../..
+	github.com/hedgesched/hedge/adapters/testservers => ../testservers
+)

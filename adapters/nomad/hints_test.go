@@ -1,0 +1,239 @@
+package nomad
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// heldJob is a job as its user registers it.
+func heldJob(meta map[string]string) *api.Job {
+	j := api.NewBatchJob("a", "nightly", "global", 60)
+	j.Namespace, j.SubmitTime, j.CreateIndex, j.JobModifyIndex = ptr("prod"), ptr(int64(5e9)), ptr(uint64(10)), ptr(uint64(20))
+	j.Meta = map[string]string{KeyMark: "true", "team": "x"}
+	for k, v := range meta {
+		j.Meta[k] = v
+	}
+	j.Datacenters = []string{"dc1", "dc2"}
+	task := api.NewTask("main", "raw_exec").Require(&api.Resources{CPU: ptr(500), MemoryMB: ptr(64)})
+	return j.AddTaskGroup(api.NewTaskGroup("work", 0).AddTask(task))
+}
+
+func TestDescribe(t *testing.T) {
+	got, err := Describe(heldJob(map[string]string{
+		KeyTasks: "4", KeyDeadline: "2h", KeyPreferred: "node.class=fast|big & meta.gpu=*", KeySlowdown: "1.5", KeyCheckpoint: "true",
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, "prod/a", got.ID)
+	assert.Equal(t, 4, got.Tasks)
+	assert.Equal(t, sched.Resources{CPU: 500, Memory: 64}, got.Demand)
+	assert.Equal(t, map[string]string{"team": "x", "name": "nightly", "namespace": "prod", "tasks": "4"}, got.Attributes)
+	assert.Equal(t, 2*time.Hour, got.Deadline)
+	assert.Equal(t, 60, got.Priority)
+	assert.Equal(t, sched.NodesWith("node.class", "fast", "big").And(sched.NodesWith("meta.gpu")).String(), got.Preferred.String())
+	assert.InDelta(t, 1.5, got.Slowdown, 0)
+	assert.True(t, got.Checkpoint)
+	assert.Equal(t, time.Unix(5, 0).UTC(), got.Submitted)
+	assert.InDelta(t, 105, got.Utility.At(0), 0.1)
+	assert.InDelta(t, 5, got.Utility.At(7201), 0.1, "late work is worth doing")
+	assert.Equal(t, "driver.raw_exec=true&node.datacenter=dc1|dc2&node.pool=default", got.Required.String())
+}
+
+// TestProblems: what is wrong is said with the key, what was found and what was expected.
+func TestProblems(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		meta   map[string]string
+		change func(*api.Job)
+		want   string
+	}{
+		{"tasks", map[string]string{KeyTasks: "0"}, nil, `hedge_tasks = "0", expected a number from 1 to 1000`},
+		{"many tasks", map[string]string{KeyTasks: "1001"}, nil, `out of range`},
+		{"text for tasks", map[string]string{KeyTasks: "four"}, nil, `hedge_tasks = "four"`},
+		{"deadline", map[string]string{KeyDeadline: "tomorrow"}, nil, `hedge_deadline = "tomorrow", expected a duration`},
+		{"negative deadline", map[string]string{KeyDeadline: "-2h"}, nil, `out of range`},
+		{"utility", map[string]string{KeyUtility: "{"}, nil, `hedge_utility = "{"`},
+		{"preferred", map[string]string{KeyPreferred: "fast"}, nil, `"fast", expected label=value`},
+		{"slow-down", map[string]string{KeySlowdown: "0.5"}, nil, `out of range`},
+		{"no number", map[string]string{KeySlowdown: "NaN"}, nil, `out of range`},
+		{"checkpoint", map[string]string{KeyCheckpoint: "maybe"}, nil, `expected true or false`},
+		{"retries", map[string]string{KeyRetries: "-1"}, nil, `out of range`},
+		{"unknown key", map[string]string{"hedge_dealine": "2h"}, nil, `meta key "hedge_dealine" is unknown`},
+		{"type", nil, func(j *api.Job) { j.Type = ptr("service") }, `type is "service", expected "batch"`},
+		{"dispatched", nil, func(j *api.Job) { j.Dispatched = true }, "dispatched"},
+		{"no group", nil, func(j *api.Job) { j.TaskGroups = nil }, "there is no group"},
+		{"two groups", nil, func(j *api.Job) { j.AddTaskGroup(api.NewTaskGroup("more", 0)) }, `groups "work" and "more"`},
+		{"not held", nil, func(j *api.Job) { j.TaskGroups[0].Count = ptr(3) }, `has count 3, expected 0`},
+		{"no demand", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources = nil }, "Demand"},
+		{"cores", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources.Cores = ptr(2) }, "2 cores"},
+		{"distinct hosts", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("", "distinct_hosts", "true")) }, "not supported"},
+		{"expression", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "regexp", "(")) }, "not supported"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j := heldJob(tt.meta)
+			if tt.change != nil {
+				tt.change(j)
+			}
+			spec, err := Describe(j)
+			require.ErrorIs(t, err, ErrJob)
+			assert.ErrorContains(t, err, tt.want)
+			assert.Equal(t, "prod/a", spec.ID, "it has a name all the same")
+		})
+	}
+}
+
+// TestDemand: what runs before and after the work does not add to it, what runs beside it does.
+func TestDemand(t *testing.T) {
+	g := api.NewTaskGroup("g", 0)
+	for _, one := range []struct {
+		life *api.TaskLifecycle
+		cpu  int
+	}{
+		{nil, 100}, {nil, 50}, {&api.TaskLifecycle{Hook: "prestart"}, 400}, {&api.TaskLifecycle{Hook: "prestart", Sidecar: true}, 10}, {&api.TaskLifecycle{Hook: "poststop"}, 120},
+		{&api.TaskLifecycle{Hook: "poststart"}, 30},
+	} {
+		task := api.NewTask("t", "raw_exec").Require(&api.Resources{CPU: ptr(one.cpu), MemoryMB: ptr(1)})
+		task.Lifecycle = one.life
+		g.AddTask(task)
+	}
+	g.EphemeralDisk = &api.EphemeralDisk{SizeMB: ptr(300)}
+	assert.Equal(t, sched.Resources{CPU: 410, Memory: 4, Disk: 300}, demand(g))
+}
+
+// TestNoted: what hedge has noted is taken over from versions that it has written, and from no copies under other names.
+func TestNoted(t *testing.T) {
+	own := map[string]string{keyOrigin: "12", keyStart: "15", keyAttempt: "2", keyFailures: "1", keyDone: "3000000000", keySubmitted: "1000000000", keyOver: "no"}
+	h := read(heldJob(own))
+	require.NoError(t, h.problem)
+	assert.Equal(t, uint64(12), h.origin)
+	assert.Equal(t, uint64(15), h.start)
+	assert.Equal(t, 2, h.attempt)
+	assert.Equal(t, 1, h.failures)
+	assert.Equal(t, 3*time.Second, h.done)
+	assert.Equal(t, time.Unix(1, 0).UTC(), h.spec.Submitted)
+	assert.Equal(t, "no", h.over)
+	for _, origin := range []string{"9", "20", "21", "x", "", "-1", "99999999999999999999999"} {
+		own[keyOrigin] = origin
+		h = read(heldJob(own))
+		require.NoError(t, h.problem, origin)
+		assert.Equal(t, uint64(20), h.origin, "%q is no version of this job's user", origin)
+		assert.Zero(t, h.attempt)
+		assert.Equal(t, time.Unix(5, 0).UTC(), h.spec.Submitted)
+	}
+}
+
+func TestGroupNames(t *testing.T) {
+	assert.Equal(t, uint64(17), startOf(groupName("my-work-at3-4", 17, 2)))
+	for _, name := range []string{"", "work", "work-at17", "work-at-1", "at17-1", "work-17-1", "work-at17-x", "work-at1x-1"} {
+		assert.Zero(t, startOf(name), name)
+	}
+}
+
+func TestConstraints(t *testing.T) {
+	labels := map[string]string{"attr.cpu.numcores": "16", "meta.tags": "a, b,c", "attr.os.version": "12.4", "node.class": "fast", "meta.empty": ""}
+	for _, tt := range []struct {
+		left, operand, right string
+		want                 bool
+	}{
+		{"${node.class}", "", "fast", true},
+		{"${node.class}", "=", "slow", false},
+		{"${node.class}", "is", "fast", true},
+		{"${node.class}", "!=", "slow", true},
+		{"${meta.none}", "!=", "slow", true},
+		{"${meta.none}", "=", "", false},
+		{"${node.class}", "not", "fast", false},
+		{"fast", "=", "${node.class}", true},
+		{"${attr.cpu.numcores}", ">", "9", true},
+		{"${attr.cpu.numcores}", "<", "9", false},
+		{"${attr.cpu.numcores}", ">=", "16", true},
+		{"${attr.cpu.numcores}", "<=", "15.5", false},
+		{"${node.class}", "<", "g", true},
+		{"${node.class}", "regexp", "^f.*t$", true},
+		{"${node.class}", "regexp", "^a", false},
+		{"${attr.os.version}", "version", ">= 12, < 13", true},
+		{"${attr.os.version}", "version", ">= 13", false},
+		{"${node.class}", "version", ">= 1", false},
+		{"${attr.os.version}", "semver", ">= 12.1.0", true},
+		{"${meta.tags}", "set_contains", "a,c", true},
+		{"${meta.tags}", "set_contains_all", "a,d", false},
+		{"${meta.tags}", "set_contains_any", "d,b", true},
+		{"${meta.tags}", "set_contains_any", "d,e", false},
+		{"${meta.none}", "is_set", "", false},
+		{"${meta.empty}", "is_set", "", true},
+		{"${meta.none}", "is_not_set", "", true},
+		{"${meta.tags}", "is_not_set", "", false},
+		{"${meta.none}", ">", "1", false},
+	} {
+		h := &hints{}
+		set, err := h.constraint(api.NewConstraint(tt.left, tt.operand, tt.right))
+		require.NoError(t, err)
+		on := map[string]string{}
+		for k, v := range labels {
+			on[k] = v
+		}
+		for _, p := range h.predicate {
+			if p.meets(labels) {
+				on[p.label()] = "true"
+			}
+		}
+		assert.Equal(t, tt.want, set.Matches(on), "%s %s %s", tt.left, tt.operand, tt.right)
+	}
+}
+
+func TestRequired(t *testing.T) {
+	j := heldJob(nil)
+	j.NodePool, j.Datacenters = ptr("gpu"), []string{"eu-*"}
+	h := read(j)
+	require.NoError(t, h.problem)
+	require.Len(t, h.predicate, 1)
+	assert.True(t, h.predicate[0].meets(map[string]string{"node.datacenter": "eu-1"}))
+	assert.False(t, h.predicate[0].meets(map[string]string{"node.datacenter": "us-1"}))
+	assert.Contains(t, h.spec.Required.Keys(), "node.pool")
+
+	j.NodePool, j.Datacenters = ptr("all"), []string{"*"}
+	h = read(j)
+	assert.Equal(t, []string{"driver.raw_exec"}, h.spec.Required.Keys())
+}
+
+// FuzzHints: whatever stands in a job's meta, it is understood or refused with a reason.
+func FuzzHints(f *testing.F) {
+	for _, k := range known {
+		f.Add(k, "2", "a=b & c=*")
+	}
+	f.Fuzz(func(t *testing.T, k, v, preferred string) {
+		spec, err := Describe(heldJob(map[string]string{k: v, KeyPreferred: preferred}))
+		if err != nil {
+			assert.ErrorIs(t, err, ErrJob)
+			return
+		}
+		require.NoError(t, spec.Validate())
+		assert.False(t, math.IsNaN(spec.Slowdown))
+	})
+}
+
+func FuzzGroupName(f *testing.F) {
+	f.Add("work", uint64(1), 2)
+	f.Fuzz(func(t *testing.T, template string, start uint64, i int) {
+		if i < 0 {
+			return
+		}
+		assert.Equal(t, start, startOf(groupName(template, start, i)))
+	})
+}
+
+func TestNotePath(t *testing.T) {
+	assert.Equal(t, "hedge/jobs/a-b_C9", NotePath("a-b_C9"))
+	assert.Equal(t, "hedge/jobs/a~2fb~2e~7e", NotePath("a/b.~"))
+	long := strings.Repeat("x", 500)
+	assert.Len(t, NotePath(long), 128)
+	assert.NotEqual(t, NotePath(long), NotePath(long+"y"))
+}

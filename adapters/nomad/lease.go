@@ -1,0 +1,209 @@
+package nomad
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// The items of the lease's variable.
+const (
+	itemEpoch  = "epoch"
+	itemHolder = "holder"
+	itemCount  = "renewed" // changes with every renewal
+)
+
+// office reads and writes the variable.
+type office struct {
+	client          *api.Client
+	namespace, path string
+	timeout         time.Duration
+}
+
+func (d *Driver) office() *office {
+	return &office{d.client, d.opt.LeaseNamespace, d.opt.LeasePath, d.opt.Timeout}
+}
+
+// read is the variable, one without items where there is none, and its epoch.
+func (o *office) read(ctx context.Context) (*api.Variable, uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	v, _, err := o.client.Variables().Read(o.path, query(ctx, o.namespace))
+	if errors.Is(err, api.ErrVariablePathNotFound) {
+		v = api.NewVariable(o.path)
+		v.Namespace, v.Items = o.namespace, api.VariableItems{itemEpoch: "0"}
+		return v, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fail("variable "+o.path, err)
+	}
+	epoch, err := strconv.ParseUint(v.Items[itemEpoch], 10, 64)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: nomad: variable %s: item %s is %q, expected a number", adapters.ErrRefused, o.path, itemEpoch, v.Items[itemEpoch])
+	}
+	return v, epoch, nil
+}
+
+// errConflict is a variable that has changed.
+var errConflict = errors.New("nomad: the variable has changed")
+
+// write puts the items in the place of what was read, with errConflict if it has changed since.
+func (o *office) write(ctx context.Context, v *api.Variable, items api.VariableItems) error {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	next := api.NewVariable(o.path)
+	next.Namespace, next.ModifyIndex, next.Items = o.namespace, v.ModifyIndex, items
+	_, _, err := o.client.Variables().CheckedUpdate(next, write(ctx, o.namespace))
+	var conflict api.ErrCASConflict
+	if errors.As(err, &conflict) {
+		return errConflict
+	}
+	return fail("variable "+o.path, err)
+}
+
+// fenceFor is how long it is believed that no other leads. It is much less than the margin within which a leader that is not renewed gives up, and
+// saves a call for each action of a plan.
+const fenceFor = 250 * time.Millisecond
+
+// fence refuses actions of an epoch that is over, and raises the variable's to a new one. Instances without a lease have epoch 0 and are not
+// looked at.
+func (d *Driver) fence(ctx context.Context, epoch uint64) error {
+	asked := d.opt.Now()
+	if age := asked.Sub(d.led.at); epoch == 0 || epoch == d.led.epoch && age >= 0 && age < fenceFor {
+		return nil
+	}
+	err := d.readFence(ctx, epoch)
+	if d.led = (led{}); err == nil {
+		d.led = led{epoch, asked}
+	}
+	return err
+}
+
+// led is when an epoch was known to be the leader's.
+type led struct {
+	epoch uint64
+	at    time.Time
+}
+
+func (d *Driver) readFence(ctx context.Context, epoch uint64) error {
+	o := d.office()
+	for {
+		v, highest, err := o.read(ctx)
+		switch {
+		case err != nil:
+			return err
+		case highest > epoch:
+			return fmt.Errorf("%w: epoch %d, the leader's is %d", adapters.ErrFenced, epoch, highest)
+		case highest == epoch:
+			return nil
+		}
+		err = o.write(ctx, v, api.VariableItems{itemEpoch: strconv.FormatUint(epoch, 10), itemHolder: "", itemCount: "0"})
+		if !errors.Is(err, errConflict) {
+			return err
+		}
+	}
+}
+
+// Lease is an [adapters.Lease] in a Nomad variable with check-and-set: Nomad 1.6 knows no locks that run out by themselves. A standby takes
+// the lease when it has seen no change of it for as long as it is granted, by its own clock. It is for one goroutine at a time.
+type Lease struct {
+	*office
+	holder  string
+	granted time.Duration
+	now     func() time.Time
+
+	index uint64    // of the variable as it was seen last
+	since time.Time // and since when it was so
+}
+
+var _ adapters.Lease = (*Lease)(nil)
+
+// LeaseFor is how long leases are granted unless [NewLease] is told otherwise.
+const LeaseFor = 15 * time.Second
+
+// NewLease makes one instance's way to the lease that the driver's options name. Granted is how long it is granted for, the same for all
+// instances; 0 is [LeaseFor].
+func NewLease(config *api.Config, o Options, granted time.Duration) (*Lease, error) {
+	o.withDefaults()
+	if granted <= 0 {
+		granted = LeaseFor
+	}
+	client, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	timeout := min(o.Timeout, granted/4)
+	return &Lease{office: &office{client, o.LeaseNamespace, o.LeasePath, timeout}, holder: rand.Text(), granted: granted, now: o.Now}, nil
+}
+
+// Acquire takes the lease if it is free or has not been renewed for as long as it is granted.
+func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
+	v, epoch, err := l.read(ctx)
+	if err != nil {
+		return adapters.Term{}, err
+	}
+	holder := v.Items[itemHolder]
+	if holder != "" && holder != l.holder {
+		if now := l.now(); v.ModifyIndex != l.index {
+			l.index, l.since = v.ModifyIndex, now
+			return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, holder)
+		} else if now.Sub(l.since) < l.granted {
+			return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, holder)
+		}
+	}
+	term := adapters.Term{Epoch: epoch + 1, For: l.granted}
+	err = l.write(ctx, v, l.items(term.Epoch, "0"))
+	if errors.Is(err, errConflict) {
+		return adapters.Term{}, fmt.Errorf("%w: it was taken just now", adapters.ErrHeld)
+	}
+	return term, err
+}
+
+func (l *Lease) items(epoch uint64, count string) api.VariableItems {
+	return api.VariableItems{itemEpoch: strconv.FormatUint(epoch, 10), itemHolder: l.holder, itemCount: count}
+}
+
+// own reads the variable and tells whether the term is still the lease's.
+func (l *Lease) own(ctx context.Context, t adapters.Term) (*api.Variable, bool, error) {
+	v, epoch, err := l.read(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	return v, epoch == t.Epoch && v.Items[itemHolder] == l.holder, nil
+}
+
+// Renew holds on to the lease.
+func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
+	v, own, err := l.own(ctx, t)
+	if err != nil {
+		return t, err
+	}
+	if own {
+		count, _ := strconv.ParseUint(v.Items[itemCount], 10, 64) // it need only change
+		if err = l.write(ctx, v, l.items(t.Epoch, strconv.FormatUint(count+1, 10))); !errors.Is(err, errConflict) {
+			return t, err
+		}
+	}
+	return t, fmt.Errorf("%w: epoch %d", adapters.ErrFenced, t.Epoch)
+}
+
+// Release gives it back.
+func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
+	v, own, err := l.own(ctx, t)
+	if err != nil || !own {
+		return err
+	}
+	items := l.items(t.Epoch, "0")
+	items[itemHolder] = ""
+	if err = l.write(ctx, v, items); errors.Is(err, errConflict) {
+		return nil // another's
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package nomad
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// ErrConfig is the sentinel of a client's configuration that cannot be used.
+var ErrConfig = errors.New("nomad: invalid configuration")
+
+// Options are how a [Driver] behaves. The zero value is for all namespaces.
+type Options struct {
+	// Namespaces are those whose jobs are hedge's to place; none means all. Allocations of others are foreign use.
+	Namespaces []string
+	// Timeout is how long a call may take, default 10 s.
+	Timeout time.Duration
+	// Fence is how long a lost task counts once its node is back and has said nothing of it, default 1 min.
+	Fence time.Duration
+	// LeaseNamespace and LeasePath name the variable with the lease and its epoch, by default hedge/lease in the namespace default.
+	LeaseNamespace, LeasePath string
+	// Now is the clock that Fence is counted by; nil is the system's.
+	Now func() time.Time
+}
+
+func (o *Options) withDefaults() {
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Fence <= 0 {
+		o.Fence = time.Minute
+	}
+	if o.LeaseNamespace == "" {
+		o.LeaseNamespace = api.DefaultNamespace
+	}
+	if o.LeasePath == "" {
+		o.LeasePath = "hedge/lease"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+// Driver is a scheduler's connection to Nomad. It is for one goroutine at a time, but for Close.
+type Driver struct {
+	client *api.Client
+	opt    Options
+	watch  *watch
+	state  *state
+	seen   uint64 // the watch's connection that the last listing is newer than
+	ever   bool
+	led    led
+}
+
+var (
+	_ adapters.Driver    = (*Driver)(nil)
+	_ adapters.Explainer = (*Driver)(nil)
+)
+
+// New makes a driver with a client's configuration: address, region, token, TLS. Nothing is called yet. The configuration's own HTTP client, if
+// it has one, is used without its Timeout, which would cut the event stream; calls are bounded by [Options].Timeout. The error is [ErrConfig].
+func New(config *api.Config, o Options) (*Driver, error) {
+	o.withDefaults()
+	client, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState()}, nil
+}
+
+// Close ends the connection's event stream.
+func (d *Driver) Close() { d.watch.close() }
+
+func newClient(config *api.Config) (*api.Client, error) {
+	if config == nil {
+		config = api.DefaultConfig()
+	}
+	own := *config
+	if own.HttpClient != nil {
+		c := *own.HttpClient
+		c.Timeout = 0
+		own.HttpClient = &c
+		if t := own.TLSConfig; t != nil && (t.CACert != "" || t.CAPath != "" || len(t.CACertPEM) > 0 || t.ClientCert != "" || len(t.ClientCertPEM) > 0 ||
+			t.ClientKey != "" || len(t.ClientKeyPEM) > 0 || t.TLSServerName != "" || t.Insecure) {
+			if err := secure(own.HttpClient, t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	client, err := api.NewClient(&own)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return client, nil
+}
+
+// secure applies a TLS configuration to an HTTP client of the user's, which Nomad's client does not do by itself.
+func secure(c *http.Client, t *api.TLSConfig) error {
+	if c.Transport == nil {
+		c.Transport = http.DefaultTransport
+	}
+	transport, ok := c.Transport.(*http.Transport)
+	if !ok {
+		return fmt.Errorf("%w: TLS for an HTTP client with a transport of type %T, expected *http.Transport: set TLS up in the transport itself", ErrConfig, c.Transport)
+	}
+	transport = transport.Clone()
+	if transport.TLSClientConfig == nil {
+		transport.TLSClientConfig = newTLS()
+	}
+	c.Transport = transport
+	if err := api.ConfigureTLS(c, t); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return nil
+}
+
+// bound is a context for one call.
+func (d *Driver) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d.opt.Timeout)
+}
+
+// mine tells whether jobs of a namespace are hedge's to place.
+func (d *Driver) mine(namespace string) bool {
+	return len(d.opt.Namespaces) == 0 || slices.Contains(d.opt.Namespaces, namespace)
+}
+
+// fail makes one of the adapters' errors of what a call returned.
+func fail(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind := adapters.ErrUnavailable
+	var answer api.UnexpectedResponseError
+	if errors.As(err, &answer) && answer.HasStatusCode() {
+		text := answer.Body()
+		switch code := answer.StatusCode(); {
+		case strings.Contains(text, "Enforcing job modify index"):
+			kind = adapters.ErrStale
+		case code >= 400 && code < 500 && code != http.StatusTooManyRequests,
+			strings.Contains(text, "Permission denied"),
+			strings.Contains(text, "error occurred:"): // what validation finds
+			kind = adapters.ErrRefused
+		}
+	}
+	return fmt.Errorf("%w: nomad: %s: %w", kind, what, err)
+}
+
+// missing tells whether an error is of an object that is not there.
+func missing(err error) bool {
+	var answer api.UnexpectedResponseError
+	return errors.As(err, &answer) && answer.HasStatusCode() && answer.StatusCode() == http.StatusNotFound
+}

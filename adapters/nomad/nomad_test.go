@@ -1,0 +1,258 @@
+package nomad
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// wrapped is a transport of a user's.
+type wrapped struct{ http.RoundTripper }
+
+// TestUsersClient: a client's Timeout does not get to the event stream, the client itself stays as it is, and TLS for a transport that is not
+// known is an error.
+func TestUsersClient(t *testing.T) {
+	own := &http.Client{Timeout: time.Second, Transport: wrapped{http.DefaultTransport}}
+	_, err := New(&api.Config{HttpClient: own}, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, time.Second, own.Timeout)
+
+	_, err = New(&api.Config{HttpClient: own, TLSConfig: &api.TLSConfig{Insecure: true}}, Options{})
+	require.ErrorIs(t, err, ErrConfig)
+	assert.ErrorContains(t, err, "nomad.wrapped")
+
+	_, err = New(&api.Config{HttpClient: &http.Client{}, TLSConfig: &api.TLSConfig{Insecure: true}}, Options{})
+	require.NoError(t, err)
+	_, err = New(&api.Config{HttpClient: &http.Client{Transport: &http.Transport{}}, TLSConfig: &api.TLSConfig{CACert: "/no/such/file"}}, Options{})
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = New(&api.Config{Address: "://"}, Options{})
+	require.ErrorIs(t, err, ErrConfig)
+	_, err = New(nil, Options{})
+	require.NoError(t, err)
+}
+
+// answering is a server that answers every call the same.
+func answering(t *testing.T, status int, text string) *Driver {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, text)
+	}))
+	t.Cleanup(s.Close)
+	d, err := New(&api.Config{Address: s.URL}, Options{})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	return d
+}
+
+// TestErrors: an error says that nothing was done only where Nomad says so.
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		text   string
+		want   error
+	}{
+		{500, "Enforcing job modify index 5: job exists with conflicting job modify index: 7", adapters.ErrStale},
+		{500, "Enforcing job modify index 5: job does not exist", adapters.ErrStale},
+		{403, "Permission denied", adapters.ErrRefused},
+		{500, "rpc error: Permission denied", adapters.ErrRefused},
+		{500, "1 error occurred:\n\t* Task group work validation failed", adapters.ErrRefused},
+		{400, "bad request", adapters.ErrRefused},
+		{429, "slow down", adapters.ErrUnavailable},
+		{500, "No cluster leader", adapters.ErrUnavailable},
+		{503, "", adapters.ErrUnavailable},
+		{200, "{", adapters.ErrUnavailable},
+	} {
+		d := answering(t, tt.status, tt.text)
+		j := &job{heldJob(nil), read(heldJob(nil))}
+		told := &adapters.Job{Spec: j.spec, Ref: j}
+		err := d.Stop(context.Background(), &adapters.Stop{Job: told})
+		require.ErrorIs(t, err, tt.want, "%d %s", tt.status, tt.text)
+	}
+	d := answering(t, 200, "{}")
+	for _, ref := range []any{nil, (*job)(nil), 3, &job{heldJob(nil), &hints{}}} {
+		told := &adapters.Job{Spec: read(heldJob(nil)).spec, Ref: ref}
+		require.ErrorIs(t, d.Start(context.Background(), &adapters.Start{Job: told}), adapters.ErrRefused)
+		require.ErrorIs(t, d.Stop(context.Background(), &adapters.Stop{Job: told}), adapters.ErrRefused)
+	}
+}
+
+// TestTLS: certificates are the client's configuration's.
+func TestTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	trusted := &api.Config{Address: s.URL, TLSConfig: &api.TLSConfig{Insecure: true}, HttpClient: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}}
+	d, err := New(trusted, Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	_, err = d.Observe(context.Background(), true)
+	require.NoError(t, err)
+
+	strict, err := New(&api.Config{Address: s.URL}, Options{})
+	require.NoError(t, err)
+	defer strict.Close()
+	_, err = strict.Observe(context.Background(), true)
+	require.ErrorIs(t, err, adapters.ErrUnavailable)
+}
+
+// TestSucceeded: a task that ended before it was killed has done its work; one that was told to stop has not, whatever it says.
+func TestSucceeded(t *testing.T) {
+	events := func(types ...string) []*api.TaskEvent {
+		var out []*api.TaskEvent
+		for _, one := range types {
+			out = append(out, &api.TaskEvent{Type: one})
+		}
+		return out
+	}
+	ran := time.Unix(5, 0)
+	for _, tt := range []struct {
+		state api.TaskState
+		want  bool
+	}{
+		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated)}, true},
+		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated, api.TaskKilling, api.TaskKilled)}, true},
+		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskKilling, api.TaskTerminated, api.TaskKilled)}, false},
+		{api.TaskState{State: "dead", StartedAt: ran, Failed: true, Events: events(api.TaskStarted, api.TaskTerminated)}, false},
+		{api.TaskState{State: "dead", Events: events(api.TaskKilling, api.TaskKilled)}, false},
+		{api.TaskState{State: "running", StartedAt: ran}, false},
+	} {
+		assert.Equal(t, tt.want, succeeded(&tt.state), "%+v", tt.state.Events)
+	}
+}
+
+// TestNames: of nodes with one name each has its own, and those that live keep theirs.
+func TestNames(t *testing.T) {
+	s := newState()
+	node := func(id, status string, index uint64) {
+		s.nodes[id] = &api.Node{ID: id, Name: "n", Status: status, CreateIndex: index}
+	}
+	node("a", api.NodeStatusReady, 1)
+	node("b", api.NodeStatusReady, 2)
+	s.rename()
+	assert.Equal(t, map[string]string{"a": "n", "b": "n@b"}, s.names)
+	node("a", api.NodeStatusDown, 1)
+	node("c", api.NodeStatusReady, 3)
+	s.rename()
+	assert.Equal(t, map[string]string{"a": "n", "b": "n@b", "c": "n"}, s.names, "a machine that was set up anew has its old name")
+	assert.Equal(t, "c", s.byName("n").ID)
+	assert.True(t, s.others("n", "a"))
+	node("a", api.NodeStatusReady, 1)
+	s.rename()
+	assert.Equal(t, map[string]string{"a": "n@a", "b": "n@b", "c": "n"}, s.names, "what came back gives way")
+}
+
+// TestReplayed: events that are older than the listing, or come twice, change nothing.
+func TestReplayed(t *testing.T) {
+	s := newState()
+	all := func(string) bool { return true }
+	s.putJob(heldJob(nil), true)
+	s.listed[api.TopicJob], s.listed[api.TopicAllocation] = 30, 30
+	send := func(topic api.Topic, index uint64, payload any) {
+		text, err := json.Marshal(payload)
+		require.NoError(t, err)
+		require.NoError(t, s.apply(&event{Topic: topic, Index: index, Payload: text}, all))
+	}
+	old := &alloc{ID: "x", Namespace: "prod", JobID: "a", NodeID: "n", ClientStatus: "running"}
+	send(api.TopicAllocation, 30, map[string]any{"Allocation": old})
+	assert.Empty(t, s.allocs)
+	send(api.TopicAllocation, 31, map[string]any{"Allocation": old})
+	assert.Len(t, s.allocs, 1)
+	other := *old
+	other.ID, other.JobID, other.ClientStatus = "y", "foreign", "complete"
+	send(api.TopicAllocation, 32, map[string]any{"Allocation": &other})
+	assert.Len(t, s.allocs, 1, "what others have ended is not kept")
+
+	next := heldJob(map[string]string{KeyTasks: "3"})
+	next.JobModifyIndex, next.ModifyIndex = ptr(uint64(40)), ptr(uint64(40))
+	send(api.TopicJob, 40, map[string]any{"Job": next})
+	send(api.TopicJob, 35, map[string]any{"Job": heldJob(nil)})
+	assert.Equal(t, 3, s.jobs[key{"prod", "a"}].spec.Tasks)
+	delete(next.Meta, KeyMark)
+	next.ModifyIndex = ptr(uint64(41))
+	send(api.TopicJob, 41, map[string]any{"Job": next})
+	assert.Empty(t, s.jobs, "its user has taken it from hedge")
+	assert.Len(t, s.allocs, 1, "what still runs is foreign")
+	require.Error(t, s.apply(&event{Topic: api.TopicJob, Index: 50, Payload: []byte(`{"Job":3}`)}, all))
+}
+
+// placedJob is a gang of two that was started on node n.
+func placedJob(t *testing.T) *job {
+	held := heldJob(map[string]string{KeyTasks: "2"})
+	held.TaskGroups[0].StopAfterClientDisconnect = ptr(time.Minute)
+	j := &job{held, read(held)}
+	next := j.changed(1, "for a test")
+	next.Meta[keyStart], next.Meta[keyAttempt] = "20", "1"
+	g, err := group(j.template, 20, 0, "n", 2, 0)
+	require.NoError(t, err)
+	next.TaskGroups = append(next.TaskGroups, g)
+	next.JobModifyIndex, next.ModifyIndex, next.Stop = ptr(uint64(25)), ptr(uint64(25)), ptr(false)
+	j = &job{next, read(next)}
+	require.NoError(t, j.problem)
+	require.True(t, j.runs())
+	return j
+}
+
+// TestLost: lost tasks are told as such; once their gang is stopped they hold the job back for as long as its group lets them run on, and those
+// of a node that is back hold room there until their agent has told, or the fence is over.
+func TestLost(t *testing.T) {
+	now := time.Unix(1000, 0)
+	d, err := New(nil, Options{Now: func() time.Time { return now }, Fence: 30 * time.Second})
+	require.NoError(t, err)
+	node := &api.Node{ID: "n", Name: "n", Status: api.NodeStatusDown, StatusUpdatedAt: 1000, CreateIndex: 1}
+	d.state.nodes["n"] = node
+	d.state.rename()
+	j := placedJob(t)
+	k := key{"prod", "a"}
+	d.state.putJob(j.Job, true)
+	for _, id := range []string{"x", "y"} {
+		d.state.put(&alloc{ID: id, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: "lost", AllocatedResources: &api.AllocatedResources{
+			Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+	}
+	told := func() []adapters.TaskState {
+		out, err := d.tell(context.Background(), k, d.state.jobs[k])
+		require.NoError(t, err)
+		var states []adapters.TaskState
+		for _, one := range out.Tasks {
+			states = append(states, one.State)
+		}
+		return states
+	}
+	assert.Equal(t, []adapters.TaskState{adapters.Lost, adapters.Lost}, told())
+	held := d.state.jobs[k].changed(1, "node-lost")
+	held.JobModifyIndex, held.ModifyIndex = ptr(uint64(30)), ptr(uint64(30))
+	d.state.putJob(held, true)
+	assert.Equal(t, []adapters.TaskState{adapters.Stopping, adapters.Stopping}, told(), "they may still run")
+	assert.Equal(t, time.Unix(1061, 0), d.state.wake)
+	now = time.Unix(1062, 0)
+	assert.Empty(t, told(), "their agent has stopped them")
+
+	back := *node
+	back.Status, back.StatusUpdatedAt, back.ModifyIndex = api.NodeStatusReady, 1070, 9
+	d.state.putNode(&back, false)
+	now = time.Unix(1080, 0)
+	assert.Len(t, told(), 2, "it has not told yet")
+	again := d.state.jobs[k].changed(1, "started elsewhere")
+	g, err := group(j.template, 30, 0, "m", 2, 0)
+	require.NoError(t, err)
+	again.TaskGroups, again.Meta[keyStart] = append(again.TaskGroups, g), "30"
+	again.JobModifyIndex, again.ModifyIndex, again.Status = ptr(uint64(40)), ptr(uint64(40)), ptr("dead")
+	d.state.putJob(again, true)
+	assert.Equal(t, sched.Resources{CPU: 1000, Memory: 0, Disk: 0}, d.foreign(&back), "they are in the way of others")
+	now = time.Unix(1101, 0)
+	assert.Nil(t, d.foreign(&back), "for as long as the fence")
+}

@@ -1,0 +1,30 @@
+# What hedge needs in a cluster with access control, and no more:
+#   nomad acl policy apply hedge policy.hcl
+#   nomad acl token create -name hedge -policy hedge
+# To confine hedge to some namespaces, give submit-job and the variables for those alone; read-job everywhere is how it knows what others hold.
+namespace "*" {
+  capabilities = ["list-jobs", "read-job", "submit-job"]
+
+  variables {
+    path "hedge/jobs/*" {
+      capabilities = ["write"]
+    }
+  }
+}
+
+namespace "default" {
+  capabilities = ["list-jobs", "read-job", "submit-job"]
+
+  variables {
+    path "hedge/jobs/*" {
+      capabilities = ["write"]
+    }
+    path "hedge/lease" {
+      capabilities = ["read", "write"]
+    }
+  }
+}
+
+node {
+  policy = "read"
+}

@@ -1,0 +1,158 @@
+package nomad_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/testservers"
+)
+
+const (
+	clients   = 4
+	clientCPU = 4000
+	// patience is how long anything may take on a machine that is busy with other things.
+	patience = 8 * time.Minute
+)
+
+// rig is a Nomad cluster that tests use one after another, since its agents take a while to start.
+type rig struct {
+	*testservers.Nomad
+	dir    string
+	client *api.Client
+	worlds int
+}
+
+var shared struct {
+	sync.Mutex
+	*rig
+}
+
+// TestMain takes the cluster down.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.rig != nil {
+		shared.Stop()
+		_ = os.RemoveAll(shared.dir)
+	}
+	os.Exit(code)
+}
+
+// theRig is the cluster, which is started when a test first asks for it.
+func theRig(t testing.TB) *rig {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: builds and runs Nomad")
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.rig != nil {
+		return shared.rig
+	}
+	dir, err := os.MkdirTemp("", "hedge-nomad-")
+	require.NoError(t, err)
+	r := &rig{dir: dir}
+	var list []testservers.NomadClient
+	for i := range clients {
+		list = append(list, client(fmt.Sprint("n", i)))
+	}
+	r.Nomad, err = testservers.StartNomad(context.Background(), testservers.NomadConfig{Dir: dir, Clients: list})
+	require.NoError(t, err)
+	r.client, err = api.NewClient(&api.Config{Address: r.URL()})
+	require.NoError(t, err)
+	shared.rig = r
+	for i := range clients {
+		r.ready(t, fmt.Sprint("n", i))
+	}
+	return r
+}
+
+func client(name string) testservers.NomadClient {
+	return testservers.NomadClient{Name: name, CPU: clientCPU, MemoryMB: 8192, Class: "standard"}
+}
+
+// node finds a node by its name, and nothing where the server knows none.
+func (r *rig) node(name string) *api.NodeListStub {
+	nodes, _, err := r.client.Nodes().List(nil)
+	if err != nil {
+		return nil
+	}
+	for _, n := range nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// ready waits until a node is and returns its id.
+func (r *rig) ready(t testing.TB, name string) string {
+	t.Helper()
+	id := ""
+	wait(t, "node "+name+" is ready", func() bool {
+		n := r.node(name)
+		if n == nil || n.Status != api.NodeStatusReady {
+			return false
+		}
+		full, _, err := r.client.Nodes().Info(n.ID, nil)
+		if err != nil || full.Drivers["raw_exec"] == nil || !full.Drivers["raw_exec"].Healthy {
+			return false
+		}
+		id = n.ID
+		return true
+	})
+	return id
+}
+
+// wait waits until something holds.
+func wait(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// cut ends a client and all that it runs, as a loss of power does.
+func (r *rig) cut(name string) {
+	r.Kill(name)
+	data := filepath.Join(r.dir, "data-"+name) + "/"
+	for range 3 { // what is just being started
+		procs, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil {
+			return
+		}
+		for _, proc := range procs {
+			at, _ := os.Readlink(proc + "/cwd") // it may have ended
+			line, _ := os.ReadFile(proc + "/cmdline")
+			var pid int
+			if _, err := fmt.Sscanf(proc, "/proc/%d", &pid); err != nil || pid == os.Getpid() {
+				continue
+			}
+			if strings.HasPrefix(at, data) || strings.Contains(string(line), data) {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			}
+		}
+	}
+}
+
+// register hands in a job.
+func (r *rig) register(t testing.TB, j *api.Job) {
+	t.Helper()
+	wait(t, "the server takes job "+*j.ID, func() bool {
+		_, _, err := r.client.Jobs().Register(j, nil)
+		if err != nil && !strings.Contains(err.Error(), "connection refused") && !strings.Contains(err.Error(), "No cluster leader") {
+			require.NoError(t, err)
+		}
+		return err == nil
+	})
+}

@@ -1,0 +1,327 @@
+package nomad
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// key names a job.
+type key struct{ namespace, id string }
+
+// String is the id by which loops know the job: its namespace has no slash in it.
+func (k key) String() string { return k.namespace + "/" + k.id }
+
+// state is Nomad's as it was read.
+type state struct {
+	nodes  map[string]*api.Node // by id
+	jobs   map[key]*job
+	allocs map[string]*alloc          // by id: all of hedge's jobs, and others that hold something
+	of     map[key]map[string]*alloc  // by job
+	on     map[string]map[string]bool // ids by node
+	listed map[api.Topic]uint64       // what the last listing is of
+
+	names map[string]string // of nodes, by id
+	live  map[string]bool   // nodes that were not down when they were named
+	told  map[key]string    // UIDs
+	preds map[string]predicate
+
+	dirtyJobs  map[key]bool
+	dirtyNodes map[string]bool
+	ask        map[key]bool // jobs of which an evaluation has told
+	wake       time.Time    // when time alone changes something; zero if it does not
+}
+
+// job is a job that is hedge's.
+type job struct {
+	*api.Job
+	*hints
+}
+
+// alloc is an allocation: the fields that listings and events share.
+type alloc struct {
+	ID, Name, Namespace, NodeID, JobID, TaskGroup string
+	DesiredStatus, DesiredDescription             string
+	ClientStatus, ClientDescription               string
+	AllocatedResources                            *api.AllocatedResources
+	TaskStates                                    map[string]*api.TaskState
+	CreateIndex, ModifyIndex                      uint64
+	CreateTime, ModifyTime                        int64
+}
+
+func newState() *state {
+	return &state{
+		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{}, on: map[string]map[string]bool{},
+		listed: map[api.Topic]uint64{}, names: map[string]string{}, preds: map[string]predicate{}, live: map[string]bool{}, told: map[key]string{},
+		dirtyJobs: map[key]bool{}, dirtyNodes: map[string]bool{}, ask: map[key]bool{},
+	}
+}
+
+func (a *alloc) key() key { return key{a.Namespace, a.JobID} }
+
+// ended tells whether the client says that it has.
+func (a *alloc) ended() bool {
+	return a.ClientStatus == api.AllocClientStatusComplete || a.ClientStatus == api.AllocClientStatusFailed
+}
+
+func (a *alloc) lost() bool {
+	return a.ClientStatus == api.AllocClientStatusLost || a.ClientStatus == api.AllocClientStatusUnknown
+}
+
+// put takes in an allocation.
+func (s *state) put(a *alloc) {
+	k := a.key()
+	s.dirtyNodes[a.NodeID] = true
+	if s.jobs[k] != nil {
+		s.dirtyJobs[k] = true
+	} else if a.ended() || a.lost() {
+		s.drop(a.ID)
+		return
+	}
+	s.allocs[a.ID] = a
+	if s.of[k] == nil {
+		s.of[k] = map[string]*alloc{}
+	}
+	s.of[k][a.ID] = a
+	if s.on[a.NodeID] == nil {
+		s.on[a.NodeID] = map[string]bool{}
+	}
+	s.on[a.NodeID][a.ID] = true
+}
+
+func (s *state) drop(id string) {
+	a := s.allocs[id]
+	if a == nil {
+		return
+	}
+	delete(s.allocs, id)
+	delete(s.on[a.NodeID], id)
+	if of := s.of[a.key()]; of != nil {
+		if delete(of, id); len(of) == 0 {
+			delete(s.of, a.key())
+		}
+	}
+}
+
+// putJob takes in a job that is hedge's, or forgets one that is not any more.
+func (s *state) putJob(j *api.Job, mine bool) {
+	k := key{deref(j.Namespace), deref(j.ID)}
+	have := s.jobs[k]
+	if have != nil && deref(have.ModifyIndex) > deref(j.ModifyIndex) {
+		return
+	}
+	if !mine || !marked(j.Meta) || parent(j) {
+		s.forget(k)
+		return
+	}
+	if have != nil && deref(have.JobModifyIndex) == deref(j.JobModifyIndex) {
+		s.jobs[k] = &job{j, have.hints} // only its status is another
+		s.dirtyJobs[k] = true
+		return
+	}
+	next := &job{j, read(j)}
+	s.jobs[k] = next
+	s.dirty(k)
+	for _, p := range next.predicate {
+		if _, known := s.preds[p.label()]; !known {
+			s.preds[p.label()] = p
+			for id := range s.nodes {
+				s.dirtyNodes[id] = true
+			}
+		}
+	}
+}
+
+// forget removes a job. What still runs of it is foreign from now on.
+func (s *state) forget(k key) {
+	if s.jobs[k] == nil {
+		return
+	}
+	s.dirty(k)
+	delete(s.jobs, k)
+	for id, a := range s.of[k] {
+		if a.ended() || a.lost() {
+			s.drop(id)
+		}
+	}
+}
+
+// dirty marks a job as changed, and the nodes where it has something.
+func (s *state) dirty(k key) {
+	s.dirtyJobs[k] = true
+	for _, a := range s.of[k] {
+		s.dirtyNodes[a.NodeID] = true
+	}
+}
+
+// apply takes in an event that is newer than the listings.
+func (s *state) apply(e *event, mine func(string) bool) error {
+	if e.Index <= s.listed[e.Topic] {
+		return nil
+	}
+	var p struct {
+		Job        *api.Job
+		Allocation *alloc
+		Node       *api.Node
+		Evaluation *struct{ Namespace, JobID string }
+	}
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		return fmt.Errorf("event %s %s: %w", e.Topic, e.Type, err)
+	}
+	switch {
+	case p.Job != nil:
+		s.putJob(p.Job, mine(deref(p.Job.Namespace)))
+	case p.Allocation != nil:
+		s.put(p.Allocation)
+	case p.Node != nil:
+		s.putNode(p.Node, e.Type == "NodeDeregistration")
+	case p.Evaluation != nil:
+		if k := (key{p.Evaluation.Namespace, p.Evaluation.JobID}); s.jobs[k] != nil {
+			s.ask[k] = true
+		}
+	}
+	return nil
+}
+
+func (s *state) putNode(n *api.Node, gone bool) {
+	if have := s.nodes[n.ID]; have != nil && have.ModifyIndex > n.ModifyIndex {
+		return
+	}
+	s.dirtyNodes[n.ID] = true
+	if gone {
+		gone := *n
+		gone.Status = api.NodeStatusDown
+		n = &gone
+	}
+	s.nodes[n.ID] = n
+	for id := range s.on[n.ID] { // what a lost task holds depends on its node
+		if a := s.allocs[id]; a.lost() && s.jobs[a.key()] != nil {
+			s.dirtyJobs[a.key()] = true
+		}
+	}
+}
+
+// list reads all there is.
+func (d *Driver) list(ctx context.Context) error {
+	for _, part := range []func(context.Context) error{d.listNodes, d.listJobs, d.listAllocs} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	clear(d.state.ask)
+	return nil
+}
+
+// query are the options of a call that reads.
+func query(ctx context.Context, namespace string) *api.QueryOptions {
+	return (&api.QueryOptions{Namespace: namespace}).WithContext(ctx)
+}
+
+func (d *Driver) listNodes(ctx context.Context) error {
+	call, cancel := d.bound(ctx)
+	defer cancel()
+	stubs, meta, err := d.client.Nodes().List(query(call, ""))
+	if err != nil {
+		return fail("list nodes", err)
+	}
+	there := make(map[string]bool, len(stubs))
+	for _, stub := range stubs {
+		there[stub.ID] = true
+		if have := d.state.nodes[stub.ID]; have != nil && have.ModifyIndex >= stub.ModifyIndex {
+			continue
+		}
+		call, cancel := d.bound(ctx)
+		n, _, err := d.client.Nodes().Info(stub.ID, query(call, ""))
+		cancel()
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return fail("node "+stub.ID, err)
+		}
+		d.state.putNode(n, false)
+	}
+	for id, n := range d.state.nodes {
+		if !there[id] && n.ModifyIndex <= meta.LastIndex {
+			delete(d.state.nodes, id)
+			d.state.dirtyNodes[id] = true
+		}
+	}
+	d.state.listed[api.TopicNode] = meta.LastIndex
+	return nil
+}
+
+func (d *Driver) listJobs(ctx context.Context) error {
+	call, cancel := d.bound(ctx)
+	defer cancel()
+	stubs, meta, err := d.client.Jobs().ListOptions(&api.JobListOptions{Fields: &api.JobListFields{Meta: true}}, query(call, api.AllNamespacesNamespace))
+	if err != nil {
+		return fail("list jobs", err)
+	}
+	there := make(map[key]bool)
+	for _, stub := range stubs {
+		k := key{stub.Namespace, stub.ID}
+		if isParent := (stub.Periodic || stub.ParameterizedJob) && stub.ParentID == ""; isParent || !marked(stub.Meta) || !d.mine(stub.Namespace) {
+			continue
+		}
+		there[k] = true
+		if have := d.state.jobs[k]; have == nil || deref(have.ModifyIndex) < stub.ModifyIndex {
+			if err := d.readJob(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	for k, j := range d.state.jobs {
+		if !there[k] && deref(j.ModifyIndex) <= meta.LastIndex {
+			d.state.forget(k)
+		}
+	}
+	d.state.listed[api.TopicJob] = meta.LastIndex
+	return nil
+}
+
+// readJob asks for one job.
+func (d *Driver) readJob(ctx context.Context, k key) error {
+	ctx, cancel := d.bound(ctx)
+	defer cancel()
+	j, _, err := d.client.Jobs().Info(k.id, query(ctx, k.namespace))
+	if missing(err) {
+		d.state.forget(k)
+		return nil
+	}
+	if err != nil {
+		return fail("job "+k.String(), err)
+	}
+	d.state.putJob(j, d.mine(k.namespace))
+	return nil
+}
+
+func (d *Driver) listAllocs(ctx context.Context) error {
+	ctx, cancel := d.bound(ctx)
+	defer cancel()
+	q := query(ctx, api.AllNamespacesNamespace)
+	var list []*alloc
+	meta, err := d.client.Raw().Query("/v1/allocations?resources=true", &list, q)
+	if err != nil {
+		return fail("list allocations", err)
+	}
+	there := make(map[string]bool, len(list))
+	for _, a := range list {
+		there[a.ID] = true
+		if have := d.state.allocs[a.ID]; have == nil || have.ModifyIndex < a.ModifyIndex {
+			d.state.put(a)
+		}
+	}
+	for id, a := range d.state.allocs {
+		if !there[id] && a.ModifyIndex <= meta.LastIndex {
+			d.state.dirtyNodes[a.NodeID] = true
+			d.state.dirtyJobs[a.key()] = true
+			d.state.drop(id)
+		}
+	}
+	d.state.listed[api.TopicAllocation] = meta.LastIndex
+	return nil
+}

@@ -1,0 +1,135 @@
+package nomad
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+const (
+	// silence is how long a stream may say nothing: Nomad sends something every 10 s.
+	silence = 45 * time.Second
+	// reconnect is how long a broken stream rests.
+	reconnect = 500 * time.Millisecond
+	// backlog is how many events may wait to be taken. When it is full, the stream is given up and all is listed again.
+	backlog = 100_000
+)
+
+// event is one of the stream. Its payload is decoded when it is applied, by its own types: the client's own decoder loses digits.
+type event struct {
+	Topic   api.Topic
+	Type    string
+	Key     string
+	Index   uint64
+	Payload json.RawMessage
+}
+
+// watch follows the event stream. Its goroutine is started by the first take and ended by close.
+type watch struct {
+	client *api.Client
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the goroutine has ended; nil before it began
+
+	mu      sync.Mutex
+	events  []event
+	up      bool   // connected
+	session uint64 // of connections
+	last    uint64 // the index to resume at
+}
+
+func newWatch(client *api.Client) *watch {
+	w := &watch{client: client}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+func (w *watch) close() {
+	w.cancel()
+	w.mu.Lock()
+	done := w.done
+	w.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+// take hands over the events since the last take, and the number of the connection they are of, 0 if there is none.
+func (w *watch) take() ([]event, uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done == nil && w.ctx.Err() == nil {
+		w.done = make(chan struct{})
+		go w.run(w.done)
+	}
+	events := w.events
+	w.events = nil
+	if !w.up {
+		return events, 0
+	}
+	return events, w.session
+}
+
+func (w *watch) run(done chan struct{}) {
+	defer close(done)
+	for w.ctx.Err() == nil {
+		_ = w.follow() // why it ended does not matter: all is listed until there is another
+		w.mu.Lock()
+		w.up = false
+		w.mu.Unlock()
+		select {
+		case <-w.ctx.Done():
+		case <-time.After(reconnect):
+		}
+	}
+}
+
+// follow reads one connection until it ends.
+func (w *watch) follow() error {
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	watchdog := time.AfterFunc(silence, cancel)
+	defer watchdog.Stop()
+	w.mu.Lock()
+	from := w.last
+	w.mu.Unlock()
+	path := fmt.Sprintf("/v1/event/stream?topic=Job:*&topic=Allocation:*&topic=Node:*&topic=Evaluation:*&index=%d", from)
+	body, err := w.client.Raw().Response(path, (&api.QueryOptions{Namespace: api.AllNamespacesNamespace}).WithContext(ctx))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	w.mu.Lock()
+	w.up = true
+	w.session++
+	w.mu.Unlock()
+	for dec := json.NewDecoder(body); ; {
+		var batch struct {
+			Index  uint64
+			Events []event
+		}
+		if err := dec.Decode(&batch); err != nil {
+			return err
+		}
+		watchdog.Reset(silence)
+		if err := w.add(batch.Index, batch.Events); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *watch) add(index uint64, events []event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.events)+len(events) > backlog {
+		w.events = nil
+		return fmt.Errorf("nomad: more than %d events wait", backlog)
+	}
+	w.events = append(w.events, events...)
+	w.last = max(w.last, index)
+	return nil
+}

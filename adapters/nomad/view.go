@@ -1,0 +1,557 @@
+package nomad
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// ErrStopped is a task that was stopped by others than hedge: its allocation was, or its node was drained.
+var ErrStopped = errors.New("nomad: allocation was stopped")
+
+// Observe tells what the event stream has brought, or lists all: when asked to, and while there is no stream.
+func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
+	events, session := d.watch.take()
+	s := d.state
+	for i := range events {
+		if err := s.apply(&events[i], d.mine); err != nil {
+			d.seen, relist = 0, true // what it was is listed
+		}
+	}
+	full := relist || !d.ever || session == 0 || session != d.seen || !s.wake.IsZero() && !d.opt.Now().Before(s.wake)
+	if full {
+		if err := d.list(ctx); err != nil {
+			d.seen = 0
+			return nil, err
+		}
+		d.seen, d.ever = session, true
+	}
+	for _, k := range sortedKeys(s.ask) {
+		if err := d.readJob(ctx, k); err != nil {
+			d.seen = 0 // events were taken: all is listed next time
+			return nil, err
+		}
+		s.dirtyJobs[k] = true
+	}
+	clear(s.ask)
+	v, err := d.view(ctx, full)
+	if err != nil {
+		d.seen = 0
+		return nil, err
+	}
+	return v, nil
+}
+
+// view makes a view of what has changed, or of all.
+func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
+	s := d.state
+	v := &adapters.View{Version: s.listed[api.TopicJob], Full: full}
+	if full {
+		s.wake = time.Time{}
+		for k := range s.jobs {
+			s.dirtyJobs[k] = true
+		}
+		for id := range s.nodes {
+			s.dirtyNodes[id] = true
+		}
+	}
+	s.rename()
+	for _, k := range sortedKeys(s.dirtyJobs) {
+		j := s.jobs[k]
+		if j == nil {
+			if !full {
+				v.Jobs = append(v.Jobs, adapters.Job{Spec: &sched.Job{ID: k.String()}, UID: s.told[k], Gone: true})
+				delete(s.told, k)
+			}
+			continue
+		}
+		told, err := d.tell(ctx, k, j)
+		if err != nil {
+			return nil, err
+		}
+		s.told[k] = told.UID
+		v.Jobs = append(v.Jobs, told)
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.dirtyNodes)) {
+		if n := s.nodes[id]; n != nil {
+			v.Nodes = d.appendNode(v.Nodes, n)
+		} else if name := s.names[id]; name != "" {
+			if !s.others(name, id) {
+				v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: name}, Gone: true})
+			}
+			delete(s.names, id)
+		}
+	}
+	clear(s.dirtyJobs)
+	clear(s.dirtyNodes)
+	return v, nil
+}
+
+func sortedKeys(set map[key]bool) []key {
+	return slices.SortedFunc(maps.Keys(set), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.id, b.id))
+	})
+}
+
+// rename gives nodes their names: those that had theirs and are not down first, then the oldest.
+func (s *state) rename() {
+	order := slices.SortedFunc(maps.Values(s.nodes), func(a, b *api.Node) int {
+		return cmp.Or(s.rank(a)-s.rank(b), cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.ID, b.ID))
+	})
+	taken := map[string]bool{}
+	for _, n := range order {
+		name := n.Name
+		down := n.Status == api.NodeStatusDown
+		switch have := s.names[n.ID]; {
+		case have != "" && (down || !taken[have]):
+			name = have
+		case taken[name] && !down:
+			name += "@" + n.ID
+		}
+		if s.names[n.ID] != name {
+			s.dirtyNodes[n.ID] = true
+		}
+		s.names[n.ID] = name
+		if s.live[n.ID] = !down; !down {
+			taken[name] = true
+		}
+	}
+}
+
+// rank orders nodes that ask for a name.
+func (s *state) rank(n *api.Node) int {
+	switch {
+	case n.Status == api.NodeStatusDown:
+		return 2
+	case s.live[n.ID]:
+		return 0
+	}
+	return 1
+}
+
+// others tells whether another node that is not down goes by a name.
+func (s *state) others(name, id string) bool {
+	for other, known := range s.names {
+		if known == name && other != id && s.nodes[other] != nil && s.nodes[other].Status != api.NodeStatusDown {
+			return true
+		}
+	}
+	return false
+}
+
+// appendNode tells of a node. Of a node that is down another may have the name now, and then nothing is told.
+func (d *Driver) appendNode(to []adapters.Node, n *api.Node) []adapters.Node {
+	s := d.state
+	name := s.names[n.ID]
+	out := adapters.Node{Node: sched.Node{Name: name}}
+	if n.Status != api.NodeStatusReady {
+		if s.others(name, n.ID) {
+			return to
+		}
+		out.Gone = true
+		return append(to, out)
+	}
+	out.Cordoned = n.Drain || n.SchedulingEligibility == api.NodeSchedulingIneligible
+	out.Capacity = capacity(n)
+	out.Labels = s.labels(n)
+	out.Foreign = d.foreign(n)
+	return append(to, out)
+}
+
+// capacity is what the node offers to tasks.
+func capacity(n *api.Node) sched.Resources {
+	r := n.NodeResources
+	if r == nil {
+		return sched.Resources{}
+	}
+	out := sched.Resources{CPU: float64(r.Cpu.CpuShares), Memory: float64(r.Memory.MemoryMB), Disk: float64(r.Disk.DiskMB)}
+	if own := n.ReservedResources; own != nil {
+		out[CPU] -= float64(own.Cpu.CpuShares)
+		out[Memory] -= float64(own.Memory.MemoryMB)
+		out[Disk] -= float64(own.Disk.DiskMB)
+	}
+	for k, v := range out {
+		out[k] = max(0, v)
+	}
+	return out
+}
+
+// labels are what equivalence sets see of the node.
+func (s *state) labels(n *api.Node) map[string]string {
+	out := map[string]string{
+		"node.unique.id": n.ID, "node.unique.name": n.Name, "node.datacenter": n.Datacenter, "node.class": n.NodeClass, "node.pool": n.NodePool,
+	}
+	if n.NodePool == "" {
+		out["node.pool"] = api.NodePoolDefault
+	}
+	for k, v := range n.Attributes {
+		out["attr."+k] = v
+	}
+	for k, v := range n.Meta {
+		out["meta."+k] = v
+	}
+	for k, v := range n.Drivers {
+		if v != nil && v.Detected && v.Healthy {
+			out["driver."+k] = "true"
+		}
+	}
+	met := make(map[string]string)
+	for label, p := range s.preds {
+		if p.meets(out) {
+			met[label] = "true"
+		}
+	}
+	maps.Copy(out, met)
+	return out
+}
+
+// foreign is what work that is not told as a job's task holds on the node.
+func (d *Driver) foreign(n *api.Node) sched.Resources {
+	var out sched.Resources
+	s := d.state
+	for _, id := range slices.Sorted(maps.Keys(s.on[n.ID])) {
+		a := s.allocs[id]
+		if a.ended() || a.lost() && !d.until(time.Unix(n.StatusUpdatedAt, 0).Add(d.opt.Fence)) {
+			continue
+		}
+		if j := s.jobs[a.key()]; j != nil && j.problem == nil && j.counts(a, s.of[a.key()]) {
+			continue
+		}
+		if out == nil {
+			out = sched.Resources{}
+		}
+		a.hold(out)
+	}
+	return out
+}
+
+// until tells whether a time is to come, and has all looked at again then.
+func (d *Driver) until(t time.Time) bool {
+	if !d.opt.Now().Before(t) {
+		return false
+	}
+	if d.state.wake.IsZero() || t.Before(d.state.wake) {
+		d.state.wake = t
+	}
+	return true
+}
+
+// hold adds what an allocation has set aside.
+func (a *alloc) hold(to sched.Resources) {
+	r := a.AllocatedResources
+	if r == nil {
+		return
+	}
+	to[Disk] += float64(r.Shared.DiskMB)
+	for _, name := range slices.Sorted(maps.Keys(r.Tasks)) {
+		to[CPU] += float64(r.Tasks[name].Cpu.CpuShares)
+		to[Memory] += float64(r.Tasks[name].Memory.MemoryMB)
+	}
+}
+
+// current tells whether an allocation is of the last start.
+func (j *job) current(a *alloc) bool { return j.start != 0 && startOf(a.TaskGroup) == j.start }
+
+// runs tells whether the last start's groups are there: it was neither stopped nor is it over.
+func (j *job) runs() bool {
+	return !deref(j.Stop) && slices.ContainsFunc(j.TaskGroups, j.placed)
+}
+
+// counts tells whether an allocation is told as a task: of the last start, or of what was there before while nothing of the last start is.
+func (j *job) counts(a *alloc, of map[string]*alloc) bool {
+	return j.current(a) || !j.runs() && !j.any(of)
+}
+
+// any tells whether something of the last start holds room.
+func (j *job) any(of map[string]*alloc) bool {
+	for _, a := range of {
+		if j.current(a) && !a.ended() && !a.lost() {
+			return true
+		}
+	}
+	return false
+}
+
+// tell makes the adapters' job of a job and its allocations.
+func (d *Driver) tell(ctx context.Context, k key, j *job) (adapters.Job, error) {
+	out := adapters.Job{
+		Spec: j.spec, UID: fmt.Sprintf("%d.%d", deref(j.CreateIndex), j.origin), Version: deref(j.JobModifyIndex), Revision: j.origin, Attempt: j.attempt,
+		Problem: j.problem, Ref: j, Done: j.done,
+	}
+	if deref(j.Stop) {
+		out.Over = true
+		out.Err = fmt.Errorf("%w: job %q", ErrStopped, k)
+		if j.over != "" {
+			out.Err = errors.New(j.over)
+		}
+	}
+	if j.problem != nil {
+		return out, nil
+	}
+	of := slices.SortedFunc(maps.Values(d.state.of[k]), func(a, b *alloc) int {
+		return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+	})
+	if j.runs() {
+		err := d.tellRunning(ctx, k, j, of, &out)
+		return out, err
+	}
+	d.tellHeld(j, of, &out)
+	return out, nil
+}
+
+// tellRunning is of a job whose groups are placed.
+func (d *Driver) tellRunning(ctx context.Context, k key, j *job, of []*alloc, out *adapters.Job) error {
+	missing, has := 0, 0
+	for _, g := range j.TaskGroups {
+		if !j.placed(g) {
+			continue
+		}
+		left := deref(g.Count)
+		for _, a := range of {
+			if a.TaskGroup == deref(g.Name) {
+				out.Tasks = append(out.Tasks, d.task(j, a))
+				left--
+				has++
+			}
+		}
+		node := d.state.nameOf(nodeOf(g))
+		for ; left > 0; left-- {
+			out.Tasks = append(out.Tasks, adapters.Task{Node: node, State: adapters.Requested})
+			missing++
+		}
+	}
+	failed := slices.IndexFunc(out.Tasks, func(t adapters.Task) bool { return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped) })
+	if failed >= 0 && j.failures >= j.retries {
+		out.Over = true
+		out.Err = fmt.Errorf("nomad: job %q has failed %d times: %w", k, j.failures+1, out.Tasks[failed].Err)
+	}
+	if missing == 0 {
+		return nil
+	}
+	if deref(j.Status) == "dead" && has == 0 {
+		// It ran long ago, and its allocations were collected as garbage.
+		out.Tasks, out.Over, out.Err = nil, true, fmt.Errorf("%w: job %q has no allocations left", ErrStopped, k)
+		return nil
+	}
+	short, err := d.short(ctx, k, j)
+	out.Short = short
+	return err
+}
+
+// short tells whether Nomad has found no place for a task of the last start.
+func (d *Driver) short(ctx context.Context, k key, j *job) (bool, error) {
+	ctx, cancel := d.bound(ctx)
+	defer cancel()
+	evals, _, err := d.client.Jobs().Evaluations(k.id, query(ctx, k.namespace))
+	if missing(err) {
+		return false, nil // it is gone, which is seen next
+	}
+	if err != nil {
+		return false, fail("evaluations of job "+k.String(), err)
+	}
+	for _, e := range evals {
+		if e.JobModifyIndex >= deref(j.JobModifyIndex) && (e.Status == "blocked" || e.Status == "failed" || len(e.FailedTGAllocs) > 0) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// tellHeld is of a job that was stopped, or is not started yet.
+func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
+	var done, live, rest []adapters.Task
+	var all []adapters.Task
+	for _, a := range of {
+		t := d.task(j, a)
+		current := j.current(a)
+		if current {
+			all = append(all, t)
+		}
+		switch {
+		case current && t.State == adapters.Finished:
+			done = append(done, t)
+		case a.lost() && !d.mayRun(j, a), a.ended():
+		default:
+			t.State = adapters.Stopping
+			if current {
+				live = append(live, t)
+			} else {
+				rest = append(rest, t)
+			}
+		}
+	}
+	switch {
+	case len(done) == j.spec.Tasks:
+		out.Tasks = done
+	case len(live) > 0:
+		out.Tasks = live
+	default:
+		out.Tasks = rest // of an earlier submission
+	}
+	if j.spec.Checkpoint && len(done) < j.spec.Tasks {
+		out.Done += j.kept(all, d.state)
+	}
+}
+
+// kept is how long the whole gang ran in an attempt that is over, at full speed.
+func (j *job) kept(tasks []adapters.Task, s *state) time.Duration {
+	var from, to time.Time
+	slowed := false
+	for _, t := range tasks {
+		if t.Started.IsZero() {
+			return 0
+		}
+		if t.Started.After(from) {
+			from = t.Started
+		}
+		if t.Ended.After(to) {
+			to = t.Ended
+		}
+		if n := s.byName(t.Node); n != nil && !j.spec.Preferred.Matches(s.labels(n)) {
+			slowed = true
+		}
+	}
+	span := max(0, to.Sub(from))
+	if len(tasks) < j.spec.Tasks {
+		return 0
+	}
+	if slowed {
+		span = time.Duration(float64(span) / j.spec.SlowdownOrOne())
+	}
+	return span
+}
+
+// task is what an allocation amounts to.
+func (d *Driver) task(j *job, a *alloc) adapters.Task {
+	t := adapters.Task{Node: d.state.nameOf(a.NodeID), State: adapters.Requested}
+	up, done := true, len(j.mains) > 0
+	for _, name := range j.mains {
+		s := a.TaskStates[name]
+		if s == nil {
+			up, done = false, false
+			continue
+		}
+		up = up && !s.StartedAt.IsZero()
+		done = done && succeeded(s)
+		if s.StartedAt.After(t.Started) {
+			t.Started = s.StartedAt
+		}
+		if s.FinishedAt.After(t.Ended) {
+			t.Ended = s.FinishedAt
+		}
+	}
+	if !up {
+		t.Started = time.Time{}
+	}
+	switch {
+	case a.lost():
+		t.State = adapters.Lost
+	case a.ClientStatus == api.AllocClientStatusComplete && done:
+		t.State = adapters.Finished
+	case a.ended():
+		t.State, t.Err = adapters.Failed, a.why()
+	case a.DesiredStatus != api.AllocDesiredStatusRun:
+		t.State = adapters.Stopping
+	case up:
+		t.State = adapters.Running
+	}
+	if !a.ended() {
+		t.Ended = time.Time{}
+	}
+	return t
+}
+
+// succeeded tells whether a task has done its work, and was not killed before.
+func succeeded(s *api.TaskState) bool {
+	if s.State != "dead" || s.Failed || s.StartedAt.IsZero() {
+		return false
+	}
+	for _, e := range s.Events {
+		switch e.Type {
+		case api.TaskTerminated:
+			return true
+		case api.TaskKilling, api.TaskKilled:
+			return false
+		}
+	}
+	return false // it vanished with its agent: an end of its own is always among the events that are kept
+}
+
+// why is what went wrong with an allocation that has ended.
+func (a *alloc) why() error {
+	for _, name := range slices.Sorted(maps.Keys(a.TaskStates)) {
+		s := a.TaskStates[name]
+		if s == nil || !s.Failed {
+			continue
+		}
+		for _, e := range slices.Backward(s.Events) {
+			if e.DisplayMessage != "" && e.Type != api.TaskNotRestarting && e.Type != api.TaskKilling && e.Type != api.TaskKilled {
+				return fmt.Errorf("nomad: task %q: %s: %s", name, e.Type, e.DisplayMessage)
+			}
+		}
+		return fmt.Errorf("nomad: task %q failed", name)
+	}
+	if a.ClientStatus == api.AllocClientStatusFailed {
+		return fmt.Errorf("nomad: allocation %s failed: %s", a.ID, a.ClientDescription)
+	}
+	return fmt.Errorf("%w: %s: %s", ErrStopped, a.ID, a.DesiredDescription)
+}
+
+// mayRun tells whether a lost allocation of a job that was stopped must be taken to run still: its node may keep it as long as its group says, and
+// a node that is back says soon what became of it.
+func (d *Driver) mayRun(j *job, a *alloc) bool {
+	n := d.state.nodes[a.NodeID]
+	if n == nil {
+		return false
+	}
+	var until time.Time
+	if n.Status != api.NodeStatusDown {
+		until = time.Unix(n.StatusUpdatedAt, 0).Add(d.opt.Fence)
+	} else if after := deref(j.template.StopAfterClientDisconnect); after > 0 {
+		until = time.Unix(n.StatusUpdatedAt, 0).Add(after + time.Second) // seconds are all that is told
+	}
+	return d.until(until)
+}
+
+// nameOf is the name by which a node is known.
+func (s *state) nameOf(id string) string {
+	if name := s.names[id]; name != "" {
+		return name
+	}
+	return id
+}
+
+// byName finds the node that is known by a name: of several the one that is not down, or the newest.
+func (s *state) byName(name string) *api.Node {
+	var found *api.Node
+	for id, known := range s.names {
+		n := s.nodes[id]
+		if known != name || n == nil {
+			continue
+		}
+		if found == nil || cmp.Or(s.rank(found)-s.rank(n), cmp.Compare(n.CreateIndex, found.CreateIndex), strings.Compare(n.ID, found.ID)) > 0 {
+			found = n
+		}
+	}
+	return found
+}
+
+// nodeOf is the node that a placed group is bound to.
+func nodeOf(g *api.TaskGroup) string {
+	for _, c := range g.Constraints {
+		if c.LTarget == nodeID {
+			return c.RTarget
+		}
+	}
+	return ""
+}

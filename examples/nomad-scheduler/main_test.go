@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/nomad"
+	"github.com/hedgesched/hedge/adapters/testservers"
+)
+
+// patience is how long anything may take on a machine that is busy with other things.
+const patience = 5 * time.Minute
+
+func TestConfig(t *testing.T) {
+	c, err := load("config.yaml")
+	require.NoError(t, err)
+	assert.Equal(t, "http://127.0.0.1:4646", c.api().Address)
+	assert.Equal(t, 15*time.Second, c.LeaseFor)
+	_, err = load("")
+	require.NoError(t, err)
+	_, err = load("no-such-file")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "cicle: 2s": "cicle", "cycle: soon": "soon"} {
+		file := filepath.Join(t.TempDir(), "c.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err = load(file)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.
+func TestScheduler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: builds and runs Nomad")
+	}
+	dir := t.TempDir()
+	servers, err := testservers.StartNomad(context.Background(), testservers.NomadConfig{Dir: dir, Clients: []testservers.NomadClient{
+		{Name: "n0", CPU: 4000, MemoryMB: 4096}, {Name: "n1", CPU: 4000, MemoryMB: 4096}}})
+	require.NoError(t, err)
+	defer servers.Stop()
+	client, err := api.NewClient(&api.Config{Address: servers.URL()})
+	require.NoError(t, err)
+	_, _, err = client.Jobs().Register(gang("a", 3), nil)
+	require.NoError(t, err)
+
+	file, history := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "history")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "address: %s\nhistory: %s\ncycle: 200ms\nlisten: 127.0.0.1:0\n", servers.URL(), history), 0o600))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	addr, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- run(ctx, []string{"-config", file}, slog.New(slog.DiscardHandler), func(a net.Addr) { addr <- a })
+	}()
+	at := "http://" + (<-addr).String()
+	eventually(t, "three tasks have finished", func() bool {
+		list, _, err := client.Jobs().Allocations("a", true, nil)
+		n := 0
+		for _, a := range list {
+			if a.ClientStatus == api.AllocClientStatusComplete {
+				n++
+			}
+		}
+		return err == nil && n == 3
+	})
+	eventually(t, "it is ready", func() bool { _, status := get(t, at+"/readyz"); return status == http.StatusOK })
+	eventually(t, "nothing runs by its metrics", func() bool {
+		text, _ := get(t, at+"/metrics")
+		return strings.Contains(text, "hedge_leader_epoch 1\n") && strings.Contains(text, "hedge_jobs_running 0\n")
+	})
+	cancel()
+	require.NoError(t, <-done)
+	kept, err := os.ReadFile(history)
+	require.NoError(t, err)
+	assert.Contains(t, string(kept), "hedge-history")
+	v, _, err := client.Variables().Read("hedge/lease", nil)
+	require.NoError(t, err)
+	assert.Empty(t, v.Items["holder"], "the lease is given back")
+}
+
+// gang is a held job.
+func gang(id string, tasks int) *api.Job {
+	cpu, memory := 500, 32
+	j := api.NewBatchJob(id, id, "global", 50)
+	j.Datacenters = []string{"*"}
+	j.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: fmt.Sprint(tasks), nomad.KeyDeadline: "1h"}
+	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{"1"})
+	return j.AddTaskGroup(api.NewTaskGroup("work", 0).AddTask(task.Require(&api.Resources{CPU: &cpu, MemoryMB: &memory})))
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func get(t *testing.T, url string) (string, int) {
+	t.Helper()
+	resp, err := http.Get(url)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(text), resp.StatusCode
+}
