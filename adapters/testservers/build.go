@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,7 @@ import (
 	"syscall"
 )
 
-// modules are go.mod and go.sum of what is built, by name, and the stage of kwok that ends pods.
+// modules are go.mod and go.sum of what is built, by name.
 //
 //go:embed servers
 var modules embed.FS
@@ -130,30 +129,6 @@ func workspace(mod, sum []byte) (dir string, remove func(), err error) {
 		remove()
 	}
 	return dir, remove, err
-}
-
-// moduleDir is where the go command keeps a module that one of ours is built from; it is fetched if it is not there.
-func moduleDir(ctx context.Context, module, path string) (string, error) {
-	mod, sum, err := (&program{module: module}).files()
-	if err != nil {
-		return "", err
-	}
-	dir, remove, err := workspace(mod, sum)
-	if err != nil {
-		return "", err
-	}
-	defer remove()
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", path)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go mod download %s: %w", path, err)
-	}
-	var found struct{ Dir string }
-	if err := json.Unmarshal(out, &found); err != nil {
-		return "", fmt.Errorf("go mod download %s: %w", path, err)
-	}
-	return found.Dir, nil
 }
 
 // move puts a file in its place at once, even on another file system.

@@ -14,15 +14,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
-// endPods is kwok's stage that ends a pod after the duration in its annotation hedge.test/duration.
+// stages are what kwok does: nodes are ready and pods run at once, pods that are deleted fail first, as a kubelet has it, and at once unless the annotation
+// hedge.test/stop says after how long. A pod with the annotation hedge.test/duration ends after that, badly if its annotation hedge.test/exit-code is not 0.
 //
-//go:embed servers/pod-complete.yaml
-var endPods []byte
+//go:embed servers/stages.yaml
+var stages []byte
 
 // KubernetesConfig says what a control plane is made of.
 type KubernetesConfig struct {
@@ -68,7 +68,7 @@ func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, er
 	if k.ports, err = ports(6); err != nil {
 		return nil, fmt.Errorf("testservers: %w", err)
 	}
-	if err := k.prepare(ctx); err != nil {
+	if err := k.prepare(); err != nil {
 		return nil, fmt.Errorf("testservers: %w", err)
 	}
 	for _, name := range k.names() {
@@ -78,24 +78,6 @@ func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, er
 		}
 	}
 	return k, nil
-}
-
-// kwokStages is what kwok's own module says of how nodes come up and live on, and of how pods become ready and go. A configuration that
-// has any stage has to have them all.
-func kwokStages(ctx context.Context) ([]byte, error) {
-	dir, err := moduleDir(ctx, "kwok", "sigs.k8s.io/kwok")
-	if err != nil {
-		return nil, err
-	}
-	var all []byte
-	for _, name := range []string{"node/fast/node-initialize", "node/heartbeat-with-lease/node-heartbeat-with-lease", "pod/fast/pod-ready", "pod/fast/pod-delete"} {
-		text, err := os.ReadFile(filepath.Join(dir, "kustomize", "stage", name+".yaml"))
-		if err != nil {
-			return nil, err
-		}
-		all = slices.Concat(all, text, []byte("\n---\n"))
-	}
-	return all, nil
 }
 
 // names are the parts in the order they start in.
@@ -119,11 +101,7 @@ func (k *Kubernetes) Kubeconfig() string { return k.path("hedge.kubeconfig") }
 func (k *Kubernetes) path(name string) string { return filepath.Join(k.cfg.Dir, name) }
 
 // prepare writes keys, tokens and configuration files.
-func (k *Kubernetes) prepare(ctx context.Context) error {
-	stages, err := kwokStages(ctx)
-	if err != nil {
-		return err
-	}
+func (k *Kubernetes) prepare() error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return err
@@ -137,7 +115,7 @@ func (k *Kubernetes) prepare(ctx context.Context) error {
 		"sa.pub": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
 		"tokens.csv": []byte(AdminToken + ",hedge,1,\"system:masters\"\n" + kwokToken + ",kwok,2,\"system:masters\"\n" +
 			kcmToken + ",system:kube-controller-manager,3,\"system:masters\"\n" + schedToken + ",system:kube-scheduler,4,\"system:masters\"\n"),
-		"kwok.yaml":        k.kwokConfig(stages),
+		"kwok.yaml":        k.kwokConfig(),
 		"hedge.kubeconfig": k.kubeconfig(AdminToken), "kwok.kubeconfig": k.kubeconfig(kwokToken),
 		"kcm.kubeconfig": k.kubeconfig(kcmToken), "sched.kubeconfig": k.kubeconfig(schedToken),
 	}
@@ -158,7 +136,7 @@ current-context: x
 `, k.URL(), token)
 }
 
-func (k *Kubernetes) kwokConfig(stages []byte) []byte {
+func (k *Kubernetes) kwokConfig() []byte {
 	head := fmt.Sprintf(`apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
 options:
@@ -170,7 +148,7 @@ options:
   podsOnNodeSyncParallelism: 16
 ---
 `, k.cfg.NodeLeaseSeconds)
-	return slices.Concat([]byte(head), stages, endPods)
+	return append([]byte(head), stages...)
 }
 
 // Start starts a part that is not running: etcd, kube-apiserver, kwok, kube-controller-manager or kube-scheduler; and waits until it answers.

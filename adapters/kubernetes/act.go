@@ -1,0 +1,442 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// fence refuses what an instance wants that leads no more: every action asks the server for the lease.
+func (d *Driver) fence(ctx context.Context, epoch uint64) error {
+	if d.opt.Lease.Name == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	l, err := d.client.CoordinationV1().Leases(d.opt.Lease.Namespace).Get(ctx, d.opt.Lease.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: lease %s is no more", adapters.ErrFenced, d.opt.Lease.Name)
+	}
+	if err != nil {
+		return failed("lease "+d.opt.Lease.Name, err)
+	}
+	if now := transitions(l); now != epoch {
+		return fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now)
+	}
+	return nil
+}
+
+// binding is a pod to be bound.
+type binding struct {
+	pod  *pod
+	node string
+	err  error
+}
+
+// Start binds the gang's pods. The first is bound alone: if that is refused, nothing was done.
+func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
+	if err := d.fence(ctx, s.Epoch); err != nil {
+		return err
+	}
+	todo, attempt, err := d.model.candidates(s)
+	if err != nil {
+		return err
+	}
+	bind := func(b *binding) { b.err = d.bind(ctx, b, s.Epoch, attempt, len(todo)) }
+	bind(&todo[0])
+	if todo[0].err == nil {
+		d.each(len(todo)-1, func(i int) { bind(&todo[i+1]) })
+	}
+	d.model.bound(s.Job.Spec.ID, todo)
+	return todo[0].err
+}
+
+// each runs f for 0 to n-1, several at a time.
+func (d *Driver) each(n int, f func(int)) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, d.opt.Parallel)
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	all.Wait()
+}
+
+// candidates are the pods to be bound, each with its node, if the job is as it was when that was decided.
+func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g, err := m.current(s.Job)
+	if err != nil {
+		return nil, 0, err
+	}
+	now, _ := m.job(g, time.Now(), false)
+	if len(now.Tasks) > 0 || now.Over || now.Problem != nil || now.Spec.Tasks != s.Job.Spec.Tasks {
+		return nil, 0, fmt.Errorf("%w: job %q has %d tasks, or cannot be started any more", adapters.ErrStale, g.id, len(now.Tasks))
+	}
+	b := m.batchOf(g.id)
+	var todo []binding
+	for _, p := range g.pods {
+		if p.ready() && (b == nil || p.owner == b.uid) {
+			todo = append(todo, binding{pod: p})
+		}
+	}
+	slices.SortFunc(todo, func(a, b binding) int {
+		return cmp.Or(cmp.Compare(a.pod.index, b.pod.index), strings.Compare(a.pod.name, b.pod.name))
+	})
+	k := 0
+	for _, nt := range s.Nodes {
+		for range nt.Tasks {
+			if k < len(todo) {
+				todo[k].node = nt.Node
+			}
+			k++
+		}
+	}
+	if k != len(todo) {
+		return nil, 0, fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(todo), k)
+	}
+	return todo, now.Attempt + 1, nil
+}
+
+// current finds the job that an action is about, unless it has changed since that was decided.
+func (m *model) current(j *adapters.Job) (*gang, error) {
+	g := m.gangs[j.Spec.ID]
+	switch {
+	case g == nil || g.told != j.UID:
+		return nil, fmt.Errorf("%w: job %q (%s) is gone", adapters.ErrStale, j.Spec.ID, j.UID)
+	case g.version != j.Version:
+		return nil, fmt.Errorf("%w: job %q is at version %d, not %d", adapters.ErrStale, j.Spec.ID, g.version, j.Version)
+	}
+	if now, ok := m.job(g, time.Now(), false); !ok || now.UID != j.UID {
+		return nil, fmt.Errorf("%w: job %q (%s) is gone", adapters.ErrStale, j.Spec.ID, j.UID)
+	}
+	return g, nil
+}
+
+// bound lays what was done over what the watches tell, which may lag behind it.
+func (m *model) bound(id string, done []binding) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range done {
+		p := m.pods[done[i].pod.uid]
+		if p == nil || done[i].err != nil || done[i].node == "" {
+			continue
+		}
+		m.detach(p)
+		p.bound = done[i].node
+		m.attach(p)
+	}
+	m.acted(id)
+}
+
+// acted has the job be another version than the one that an action was decided on.
+func (m *model) acted(id string) {
+	if g := m.gangs[id]; g != nil {
+		g.version++ // what the server made of it is newer than all that was known
+		m.dirtyGangs[id] = true
+	}
+}
+
+// bind binds one pod, on condition that it is as it was seen. A change that does not matter, as of a condition, has it tried again.
+func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, size int) error {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	p := b.pod
+	client := d.client.CoreV1().Pods(p.namespace)
+	marks := map[string]string{
+		EpochAnnotation: strconv.FormatUint(epoch, 10), AttemptAnnotation: strconv.Itoa(attempt), SizeAnnotation: strconv.Itoa(size),
+	}
+	revision, what := p.revision, "pod "+p.namespace+"/"+p.name
+	for tries := 0; ; tries++ {
+		err := client.Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision, Annotations: marks},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: b.node},
+		}, metav1.CreateOptions{})
+		if !apierrors.IsConflict(err) || tries == 3 {
+			if err != nil {
+				err = failed(what, err)
+			}
+			return err
+		}
+		now, err := client.Get(ctx, p.name, metav1.GetOptions{})
+		if err != nil {
+			return failed(what, err)
+		}
+		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil || now.Annotations[FenceAnnotation] != p.fence ||
+			!shapeOf(&now.ObjectMeta, &now.Spec).alike(p.shape) {
+			return fmt.Errorf("%w: %s is not as it was", adapters.ErrStale, what)
+		}
+		revision = now.ResourceVersion
+	}
+}
+
+// Stop evicts the job's pods, by what the server says of them now. Those on nodes that are lost are deleted, as nobody there would do so.
+func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
+	if err := d.fence(ctx, s.Epoch); err != nil {
+		return err
+	}
+	d.model.mu.Lock()
+	g, err := d.model.current(s.Job)
+	d.model.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	todo, err := d.live(ctx, g.id, s)
+	if err != nil {
+		return err
+	}
+	if err := d.keepWork(ctx, g.id, s); err != nil {
+		return err
+	}
+	done, err := d.evictAll(ctx, todo, s)
+	if err == nil && s.Cause != adapters.CauseOver {
+		err = d.clear(ctx, g.id, done, s)
+	}
+	d.model.stopped(g.id, done)
+	d.writer.stopped(s, done)
+	return err
+}
+
+// ending is what became of a pod that was to stop.
+type ending struct {
+	pod     *corev1.Pod // as it was read last
+	evicted bool
+	err     error
+}
+
+// evictAll stops what runs. The first is stopped alone: if that is refused, nothing was done. Once one was stopped, the job is; others are tried again later.
+func (d *Driver) evictAll(ctx context.Context, todo []corev1.Pod, s *adapters.Stop) ([]ending, error) {
+	done := make([]ending, len(todo))
+	k, did := 0, false
+	for ; k < len(todo) && !did; k++ {
+		done[k] = d.end(ctx, &todo[k], s)
+		if done[k].err != nil {
+			return done[:k], done[k].err
+		}
+		did = done[k].evicted
+	}
+	d.each(len(todo)-k, func(i int) { done[k+i] = d.end(ctx, &todo[k+i], s) })
+	return done, nil
+}
+
+// clear marks pods that have ended as of an attempt that is over, unless all have done their work.
+func (d *Driver) clear(ctx context.Context, id string, done []ending, s *adapters.Stop) error {
+	finished, others := 0, 0
+	var todo []*ending
+	for i := range done {
+		e := &done[i]
+		switch {
+		case e.err != nil || !terminal(e.pod) || e.pod.Spec.NodeName == "" || e.pod.Annotations[ClearedAnnotation] != "":
+			if e.evicted || e.err != nil {
+				others++
+			}
+			continue
+		case e.pod.Status.Phase == corev1.PodSucceeded:
+			finished++
+		default:
+			others++
+		}
+		todo = append(todo, e)
+	}
+	if finished == s.Job.Spec.Tasks && others == 0 {
+		return fmt.Errorf("%w: job %q has finished", adapters.ErrStale, id)
+	}
+	d.each(len(todo), func(i int) {
+		p := todo[i].pod
+		todo[i].err = d.mark(ctx, p, "", map[string]string{ClearedAnnotation: "true"})
+	})
+	for _, e := range todo {
+		if e.err != nil {
+			return failed("pod "+e.pod.Namespace+"/"+e.pod.Name, e.err)
+		}
+	}
+	return nil
+}
+
+func terminal(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// mark writes annotations on a pod; one that is no more needs none.
+func (d *Driver) mark(ctx context.Context, p *corev1.Pod, revision string, annotations map[string]string) error {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	patch, err := annotate(p.UID, revision, annotations)
+	if err == nil {
+		_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// live reads the job's pods from the server.
+func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	namespace, rest, _ := strings.Cut(id, "/")
+	sort, name, _ := strings.Cut(rest, "/")
+	client := d.client.CoreV1().Pods(namespace)
+	var found []corev1.Pod
+	switch sort {
+	case "pod":
+		p, err := client.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("%w: job %q is gone", adapters.ErrStale, id)
+		}
+		if err != nil {
+			return nil, failed("job "+id, err)
+		}
+		found = []corev1.Pod{*p}
+	default:
+		list, err := client.List(ctx, metav1.ListOptions{LabelSelector: d.model.commonLabel(id)})
+		if err != nil {
+			return nil, failed("job "+id, err)
+		}
+		found = list.Items
+	}
+	found = slices.DeleteFunc(found, func(p corev1.Pod) bool { return !d.model.isOf(&p, id) })
+	for i := range found {
+		if e := number(found[i].Annotations[EpochAnnotation]); e > s.Epoch {
+			return nil, fmt.Errorf("%w: pod %s is of epoch %d", adapters.ErrFenced, found[i].Name, e)
+		}
+	}
+	return found, nil
+}
+
+// commonLabel is a label selector that finds the gang's pods, and perhaps others: all where the gang is named by annotations.
+func (m *model) commonLabel(id string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if b := m.batchOf(id); b != nil {
+		return batchv1.JobNameLabel + "=" + b.name
+	}
+	if g := m.gangs[id]; g != nil {
+		for _, p := range g.pods {
+			return p.label
+		}
+	}
+	return ""
+}
+
+func (m *model) isOf(p *corev1.Pod, id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return p.Spec.SchedulerName == m.opt.SchedulerName && m.gangID(p, &pod{group: first(p, groupLabels())}) == id
+}
+
+// keepWork writes on the Job for how long it ran, if it goes on where it was.
+func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop) error {
+	d.model.mu.Lock()
+	b := d.model.batchOf(id)
+	d.model.mu.Unlock()
+	if b == nil || !s.Job.Spec.Checkpoint || len(s.Job.Tasks) < s.Job.Spec.Tasks {
+		return nil
+	}
+	var since time.Time
+	for i := range s.Job.Tasks {
+		t := &s.Job.Tasks[i]
+		if t.Started.IsZero() || t.State != adapters.Running {
+			return nil
+		}
+		since = later(since, t.Started)
+	}
+	done := s.Job.Done + max(0, time.Since(since))
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	patch, err := annotate(b.uid, "", map[string]string{DoneAnnotation: done.Round(time.Millisecond).String()})
+	if err == nil {
+		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		return failed("job "+id, err)
+	}
+	return nil
+}
+
+// annotate is a patch of annotations, on condition of the UID and, if it is given, of the version.
+func annotate(uid types.UID, revision string, annotations map[string]string) ([]byte, error) {
+	meta := map[string]any{"uid": uid, "annotations": annotations}
+	if revision != "" {
+		meta["resourceVersion"] = revision
+	}
+	return json.Marshal(map[string]any{"metadata": meta})
+}
+
+// end stops one pod, or has an earlier start of it take no effect.
+func (d *Driver) end(ctx context.Context, p *corev1.Pod, s *adapters.Stop) ending {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	for tries := 0; ; tries++ {
+		did, err := d.endOnce(ctx, p, s)
+		if !apierrors.IsConflict(err) || tries == 5 {
+			if apierrors.IsNotFound(err) {
+				err = nil
+			}
+			if err != nil {
+				err = failed("pod "+p.Namespace+"/"+p.Name, err)
+			}
+			return ending{p, did && err == nil, err}
+		}
+		now, err := d.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && now.UID != p.UID {
+			return ending{pod: p}
+		}
+		if err != nil {
+			return ending{pod: p, err: failed("pod "+p.Namespace+"/"+p.Name, err)}
+		}
+		p = now
+	}
+}
+
+func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (bool, error) {
+	lost := slices.ContainsFunc(s.Job.Tasks, func(t adapters.Task) bool { return t.State == adapters.Lost && t.Node == p.Spec.NodeName })
+	switch {
+	case terminal(p), p.DeletionTimestamp != nil && !lost:
+		return false, nil
+	case p.Spec.NodeName == "" && len(s.Job.Tasks) < s.Job.Spec.Tasks:
+		return false, d.mark(ctx, p, p.ResourceVersion, map[string]string{FenceAnnotation: strconv.FormatUint(s.Epoch, 10) + "." + p.ResourceVersion})
+	case p.Spec.NodeName == "": // it was not part of the attempt
+		return false, nil
+	case lost:
+		zero := int64(0)
+		return true, d.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name,
+			metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+	}
+	return true, d.client.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}},
+	})
+}
+
+// stopped lays what was done over what the watches tell.
+func (m *model) stopped(id string, done []ending) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range done {
+		if p := m.pods[done[i].pod.UID]; p != nil && done[i].evicted {
+			p.evicted = true
+		}
+	}
+	m.acted(id)
+}

@@ -1,0 +1,36 @@
+// Package kubernetes is the way of package adapters to a Kubernetes cluster: a scheduler for pods with schedulerName: hedge. It reads pods, nodes and
+// Jobs by watches, binds the pods of a gang together or not at all, and evicts those that must make room. It keeps nothing of its own: all that
+// it knows stands in the cluster. It makes no pods; it never touches pods of other schedulers, and never logs.
+//
+// # What a job is
+//
+//   - A batch Job whose pods run all at once (completions not above parallelism, or not set) is a gang of them all, Indexed or not. Of a Job with more completions
+//     than parallelism, and of one with the annotation hedgesched.github.io/gang: "false", every pod is a job of its own.
+//   - Pods with the label scheduling.x-k8s.io/pod-group or pod-group.scheduling.sigs.k8s.io are a gang of as many as the label or annotation
+//     scheduling.x-k8s.io/min-available or pod-group.scheduling.sigs.k8s.io/min-available of every one of them says. More pods than that are refused.
+//   - Any other pod is a job of its own.
+//
+// A gang waits until all its pods are there. A binding cannot be undone, so a gang that is preempted or rolled back loses its pods; the Job, or whatever
+// else controls them, makes new ones. Pods of a gang that nothing controls do not come back. A Job counts evicted pods as failures unless its
+// podFailurePolicy ignores those with the condition DisruptionTarget.
+//
+// # Hints
+//
+// Annotations of a Job, or else of its pods; one that makes no sense, or is not known, keeps the job from being scheduled, and an event tells why:
+//
+//	hedgesched.github.io/deadline    a duration from submission, as 90m, or a time as 2026-01-02T15:04:05Z
+//	hedgesched.github.io/utility     JSON of package utility, as {"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}; by
+//	                                 default 100 by the deadline and 1 after it, or without one 5 that fall to 1 within a day
+//	hedgesched.github.io/prefer      labels of nodes it runs at full speed on, as gpu=a100|h100,disk
+//	hedgesched.github.io/slowdown    how many times longer it runs on others, at least 1
+//	hedgesched.github.io/checkpoint  "true" if it goes on where it was when it was stopped
+//	hedgesched.github.io/user        who is behind it, for predictions
+//	hedgesched.github.io/gang        "false" makes every pod of a Job a job of its own
+//
+// # What is taken into account
+//
+// Node selectors, required node affinity and tolerations limit a job to an equivalence set; what labels alone cannot express becomes a label of the
+// driver's own on the nodes that it shows. Requests are those that the scheduler of Kubernetes counts: containers, init containers, sidecars, overhead, and host ports as
+// resources of one. Priorities are those of the pods' classes. Quotas are the API server's: a pod that it refuses is one that the gang waits for. Inter-pod
+// affinity, hard topology spread and volumes that are tied to nodes are not understood: pods that demand the first two are refused with a reason.
+package kubernetes

@@ -1,0 +1,239 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// kind is a kind of object that is watched.
+type kind uint8
+
+const (
+	pods kind = iota
+	batchJobs
+	nodes // after the pods, so that a pod's node is known to be gone if it is not listed
+	kinds = iota
+)
+
+// feed lists and watches one kind of object.
+type feed struct {
+	kind  kind
+	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
+	mu   sync.Mutex
+	from string        // the version to watch from; "" where all must be listed first
+	more chan struct{} // a list is there
+}
+
+func (d *Driver) newFeeds() []*feed {
+	p, n, j := d.client.CoreV1().Pods(""), d.client.CoreV1().Nodes(), d.client.BatchV1().Jobs(d.opt.Namespace)
+	return []*feed{
+		{kind: pods, more: make(chan struct{}, 1), watch: p.Watch,
+			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return p.List(ctx, o) }},
+		{kind: batchJobs, more: make(chan struct{}, 1), watch: j.Watch,
+			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return j.List(ctx, o) }},
+		{kind: nodes, more: make(chan struct{}, 1), watch: n.Watch,
+			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.List(ctx, o) }},
+	}
+}
+
+// page is how many objects are asked for at a time.
+const page = 1000
+
+// listAll reads all there is, as new as the call.
+func (d *Driver) listAll(ctx context.Context) error {
+	for _, f := range d.feeds {
+		if err := d.listOne(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Driver) listOne(ctx context.Context, f *feed) error {
+	var all []runtime.Object
+	version := ""
+	for o := (metav1.ListOptions{Limit: page}); ; {
+		list, err := d.listPage(ctx, f, o)
+		if err != nil && o.Continue != "" && apierrors.IsResourceExpired(err) {
+			all, version, o = nil, "", metav1.ListOptions{} // it took too long: all at once
+			continue
+		}
+		if err != nil {
+			return failed("list", err)
+		}
+		m, err := meta.ListAccessor(list)
+		if err == nil {
+			var items []runtime.Object
+			items, err = meta.ExtractList(list)
+			all = append(all, items...)
+		}
+		if err != nil {
+			return fmt.Errorf("kubernetes: list: %w", err)
+		}
+		if version == "" {
+			version = m.GetResourceVersion()
+		}
+		if o.Continue = m.GetContinue(); o.Continue == "" {
+			break
+		}
+	}
+	d.model.replace(f.kind, all, number(version))
+	f.resume(version)
+	return nil
+}
+
+func (d *Driver) listPage(ctx context.Context, f *feed, o metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, 6*d.opt.Timeout)
+	defer cancel()
+	return f.list(ctx, o)
+}
+
+// resume has the watch go on from a version, if it waits for one.
+func (f *feed) resume(version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.from == "" {
+		f.from = version
+		select {
+		case f.more <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (f *feed) at(version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.from = version
+}
+
+// lost tells whether all must be listed before the watch can go on.
+func (f *feed) lost() (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.from, f.from == ""
+}
+
+// run watches until the context is done. A watch that breaks goes on where it was; if it cannot, it waits for a list.
+func (f *feed) run(ctx context.Context, m *model) {
+	const first, most = 50 * time.Millisecond, 2 * time.Second
+	wait := first
+	for ctx.Err() == nil {
+		from, lost := f.lost()
+		if lost {
+			select {
+			case <-ctx.Done():
+			case <-f.more:
+			}
+			continue
+		}
+		if f.follow(ctx, m, from) {
+			wait = first
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		wait = min(2*wait, most)
+	}
+}
+
+// follow watches once, and tells whether anything came.
+func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
+	w, err := f.watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
+	if err != nil {
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) {
+			f.at("")
+		}
+		return false
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if e.Type == watch.Error {
+			if err := apierrors.FromObject(e.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+				f.at("")
+			}
+			return any
+		}
+		o, err := meta.Accessor(e.Object)
+		if err != nil {
+			return any
+		}
+		any = true
+		if e.Type != watch.Bookmark {
+			m.change(f.kind, e.Object, e.Type == watch.Deleted)
+		}
+		m.progress(f.kind, number(o.GetResourceVersion()))
+		f.at(o.GetResourceVersion())
+	}
+	return any
+}
+
+// number is a resource version as a number, which versions of one cluster are.
+func number(version string) uint64 {
+	n, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Observe tells what has changed, or all there is.
+func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
+	for _, f := range d.feeds {
+		if _, lost := f.lost(); lost {
+			relist = true
+		}
+	}
+	if relist {
+		if err := d.listAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d.model.view(relist, time.Now()), nil
+}
+
+// failed is what a call's error means.
+func failed(what string, err error) error {
+	sentinel := adapters.ErrUnavailable
+	switch {
+	case errors.Is(err, adapters.ErrFenced):
+		return err
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsGone(err):
+		sentinel = adapters.ErrStale
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsUnauthorized(err), budget(err):
+		sentinel = adapters.ErrRefused
+	}
+	return fmt.Errorf("%w: %s: %w", sentinel, what, err)
+}
+
+// budget tells whether a disruption budget is spent. The server says 429 of its own load, too.
+func budget(err error) bool {
+	var s apierrors.APIStatus
+	if !errors.As(err, &s) || !apierrors.IsTooManyRequests(err) || s.Status().Details == nil {
+		return false
+	}
+	for _, c := range s.Status().Details.Causes {
+		if c.Type == "DisruptionBudget" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// Lease is one instance's way to a Lease of the cluster's: an [adapters.Lease]. Its epoch is the number of transitions. Whether another
+// holder's time is over is judged by this machine's clock alone: the Lease must not have changed for as long as it was granted for.
+type Lease struct {
+	client kubernetes.Interface
+	name   LeaseName
+	me     string
+	length time.Duration
+
+	seen  string // the version that was seen last
+	since time.Time
+}
+
+var _ adapters.Lease = (*Lease)(nil)
+
+// NewLease makes a way to the Lease for an identity of its own. The length is how long the lease is granted for, in whole seconds; 0 is 15 s.
+func NewLease(client kubernetes.Interface, name LeaseName, length time.Duration) (*Lease, error) {
+	if client == nil || name.Name == "" || name.Namespace == "" {
+		return nil, fmt.Errorf("%w: a lease needs a client, a namespace and a name, found %q, %q", ErrOptions, name.Namespace, name.Name)
+	}
+	if length == 0 {
+		length = 15 * time.Second
+	}
+	if length < time.Second || length%time.Second != 0 {
+		return nil, fmt.Errorf("%w: a lease of %v, expected whole seconds", ErrOptions, length)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &Lease{client: client, name: name, me: host + "_" + rand.Text(), length: length}, nil
+}
+
+// transitions are the epoch.
+func transitions(l *coordinationv1.Lease) uint64 {
+	if l.Spec.LeaseTransitions == nil || *l.Spec.LeaseTransitions < 0 {
+		return 0
+	}
+	return uint64(*l.Spec.LeaseTransitions)
+}
+
+// Acquire takes the lease if it is free, or has not changed for as long as its holder has it.
+func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
+	leases := l.client.CoordinationV1().Leases(l.name.Namespace)
+	held, err := leases.Get(ctx, l.name.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		held, err = leases.Create(ctx, l.take(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: l.name.Name}}), metav1.CreateOptions{})
+		return l.term(held, err)
+	}
+	if err != nil {
+		return adapters.Term{}, failed("lease", err)
+	}
+	if l.seen != held.ResourceVersion {
+		l.seen, l.since = held.ResourceVersion, time.Now()
+	}
+	if h := held.Spec.HolderIdentity; h != nil && *h != "" {
+		length := l.length
+		if s := held.Spec.LeaseDurationSeconds; s != nil {
+			length = time.Duration(*s) * time.Second
+		}
+		if time.Since(l.since) < length {
+			return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, *h)
+		}
+	}
+	return l.term(leases.Update(ctx, l.take(held), metav1.UpdateOptions{}))
+}
+
+// take makes the lease this instance's.
+func (l *Lease) take(held *coordinationv1.Lease) *coordinationv1.Lease {
+	now, seconds, next := metav1.NowMicro(), int32(l.length/time.Second), int32(transitions(held)+1)
+	held.Spec.HolderIdentity, held.Spec.LeaseDurationSeconds = &l.me, &seconds
+	held.Spec.AcquireTime, held.Spec.RenewTime, held.Spec.LeaseTransitions = &now, &now, &next
+	return held
+}
+
+func (l *Lease) term(held *coordinationv1.Lease, err error) (adapters.Term, error) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return adapters.Term{}, fmt.Errorf("%w: it was taken meanwhile", adapters.ErrHeld)
+	}
+	if err != nil {
+		return adapters.Term{}, failed("lease", err)
+	}
+	return adapters.Term{Epoch: transitions(held), For: l.length}, nil
+}
+
+// Renew holds on to it.
+func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
+	held, err := l.mine(ctx, t)
+	if err != nil {
+		return t, err
+	}
+	now := metav1.NowMicro()
+	held.Spec.RenewTime = &now
+	_, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) {
+		return t, fmt.Errorf("%w: the lease changed while it was renewed", adapters.ErrUnavailable)
+	}
+	if err != nil {
+		return t, failed("lease", err)
+	}
+	return adapters.Term{Epoch: t.Epoch, For: l.length}, nil
+}
+
+// mine is the lease if this instance holds it in that term.
+func (l *Lease) mine(ctx context.Context, t adapters.Term) (*coordinationv1.Lease, error) {
+	held, err := l.client.CoordinationV1().Leases(l.name.Namespace).Get(ctx, l.name.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: the lease is no more", adapters.ErrFenced)
+	}
+	if err != nil {
+		return nil, failed("lease", err)
+	}
+	if h := held.Spec.HolderIdentity; h == nil || *h != l.me || transitions(held) != t.Epoch {
+		return nil, fmt.Errorf("%w: the lease is at epoch %d", adapters.ErrFenced, transitions(held))
+	}
+	return held, nil
+}
+
+// Release gives it back.
+func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
+	held, err := l.mine(ctx, t)
+	if err != nil {
+		if errors.Is(err, adapters.ErrFenced) {
+			return nil
+		}
+		return err
+	}
+	nobody := ""
+	held.Spec.HolderIdentity = &nobody
+	if _, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{}); err != nil && !apierrors.IsConflict(err) {
+		return failed("lease", err)
+	}
+	return nil
+}

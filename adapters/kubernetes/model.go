@@ -1,0 +1,551 @@
+package kubernetes
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// model is what the watches have told, no more of each object than is needed, and what the driver has done that they have not told yet.
+type model struct {
+	opt      Options
+	selector labels.Selector
+
+	mu      sync.Mutex
+	seen    [kinds]uint64 // the newest version of each kind
+	floor   [kinds]uint64 // the version of the last list
+	pods    map[types.UID]*pod
+	batch   map[string]*batch // by job id
+	nodes   map[string]*node
+	gangs   map[string]*gang // by job id
+	classes map[string]*class
+	ports   map[string]bool // host ports that jobs ask for
+	removed map[string]uint64
+
+	dirtyGangs map[string]bool
+	dirtyNodes map[string]bool
+	allNodes   bool // what all nodes show has changed
+}
+
+// pod is a pod: one of ours, or one that holds room of a node.
+type pod struct {
+	uid         types.UID
+	namespace   string
+	name        string
+	version     uint64
+	revision    string // the version as the server writes it
+	gang        string // whose it is; "" of others
+	owner       types.UID
+	ownerKind   string
+	group, size string
+	label       string // that names the group, as a selector
+	node        string
+	phase       corev1.PodPhase
+	deleting    bool
+	gated       bool
+	created     time.Time
+	started     time.Time
+	ended       time.Time
+	failure     string
+	index       int
+	epoch       uint64
+	attempt, of int // the start it was bound in, and the size that the gang had
+	cleared     bool
+	fence       string
+	request     sched.Resources
+	shape       *shape // of ours
+
+	bound   string // where the driver has bound it
+	evicted bool   // by the driver
+}
+
+func (p *pod) at() string {
+	if p.node == "" {
+		return p.bound
+	}
+	return p.node
+}
+
+func (p *pod) terminal() bool { return p.phase == corev1.PodSucceeded || p.phase == corev1.PodFailed }
+
+// stopped tells whether it has ended because it was told to.
+func (p *pod) stopped() bool { return p.phase == corev1.PodFailed && (p.deleting || p.evicted) }
+
+// ready tells whether it can be bound.
+func (p *pod) ready() bool {
+	return p.at() == "" && !p.terminal() && !p.deleting && !p.evicted && !p.gated
+}
+
+// batch is a Job of the cluster's whose pods are a gang.
+type batch struct {
+	uid       types.UID
+	namespace string
+	name      string
+	version   uint64
+	created   time.Time
+	size      int
+	succeeded int
+	shape     *shape
+	done      time.Duration
+	over      bool
+	failure   string
+	single    bool // its pods are jobs of their own
+}
+
+// node is a node.
+type node struct {
+	name     string
+	version  uint64
+	labels   map[string]string
+	taints   []corev1.Taint
+	capacity sched.Resources
+	closed   bool
+	silent   time.Time // since when, by this machine's clock; zero if it is not
+	chosen   bool      // by the selector
+	on       map[types.UID]*pod
+	told     bool
+}
+
+// gang is the pods of a job.
+type gang struct {
+	id      string
+	pods    map[types.UID]*pod
+	version uint64
+	told    string     // the UID that was told
+	last    *sched.Job // what was told of pods that something controls
+}
+
+func newModel(o Options, selector labels.Selector) *model {
+	return &model{
+		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
+		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]uint64{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
+	}
+}
+
+// progress notes how far a kind is known.
+func (m *model) progress(k kind, version uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[k] = max(m.seen[k], version)
+}
+
+// change takes in what a watch tells. What is older than what is known is ignored.
+func (m *model) change(k kind, o runtime.Object, deleted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch o := o.(type) {
+	case *corev1.Pod:
+		m.changePod(o, deleted, m.floor[k])
+	case *corev1.Node:
+		m.changeNode(o, deleted, m.floor[k])
+	case *batchv1.Job:
+		m.changeBatch(o, deleted, m.floor[k])
+	}
+}
+
+// replace takes in a list of all there is.
+func (m *model) replace(k kind, all []runtime.Object, version uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.floor[k], m.seen[k] = version, max(m.seen[k], version)
+	listed := make(map[string]bool, len(all))
+	for _, o := range all {
+		switch o := o.(type) {
+		case *corev1.Pod:
+			listed[string(o.UID)] = true
+			m.changePod(o, false, 0)
+		case *corev1.Node:
+			listed[o.Name] = true
+			m.changeNode(o, false, 0)
+		case *batchv1.Job:
+			listed[string(o.UID)] = true
+			m.changeBatch(o, false, 0)
+		}
+	}
+	switch k {
+	case pods:
+		for uid, p := range m.pods {
+			if !listed[string(uid)] && p.version <= version {
+				m.removePod(p, version)
+			}
+		}
+	case nodes:
+		for name, n := range m.nodes {
+			if !listed[name] && n.version <= version {
+				m.removeNode(n, version)
+			}
+		}
+	case batchJobs:
+		for id, b := range m.batch {
+			if !listed[string(b.uid)] && b.version <= version {
+				m.removeBatch(id, version)
+			}
+		}
+	}
+}
+
+func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
+	version := number(o.ResourceVersion)
+	old := m.pods[o.UID]
+	if old == nil && version <= floor && floor > 0 || old != nil && version < old.version {
+		return
+	}
+	if deleted {
+		if old != nil {
+			m.removePod(old, version)
+		}
+		return
+	}
+	p := m.read(o, version, old)
+	if old != nil {
+		if p.like(old) { // heartbeats and conditions make no other version of the job
+			old.version, old.revision = p.version, p.revision
+			return
+		}
+		p.bound, p.evicted = old.bound, old.evicted
+		m.detach(old)
+	}
+	if p.gang == "" && (p.node == "" || p.terminal()) {
+		delete(m.pods, p.uid)
+		return
+	}
+	m.pods[p.uid] = p
+	m.attach(p)
+}
+
+// like tells whether nothing has changed that counts.
+func (p *pod) like(o *pod) bool {
+	return p.gang == o.gang && p.owner == o.owner && p.size == o.size && p.node == o.node && p.phase == o.phase && p.deleting == o.deleting && p.gated == o.gated &&
+		p.started.Equal(o.started) && p.ended.Equal(o.ended) && p.failure == o.failure && p.epoch == o.epoch && p.attempt == o.attempt && p.of == o.of &&
+		p.cleared == o.cleared && p.fence == o.fence && p.shape == o.shape && maps.Equal(p.request, o.request)
+}
+
+func (m *model) removePod(p *pod, version uint64) {
+	m.detach(p)
+	delete(m.pods, p.uid)
+	if g := m.gangs[p.gang]; g != nil {
+		g.version = max(g.version, version)
+	}
+}
+
+// detach takes the pod off its node and gang.
+func (m *model) detach(p *pod) {
+	if n := m.nodes[p.at()]; n != nil {
+		delete(n.on, p.uid)
+		m.dirtyNodes[n.name] = true
+	}
+	if g := m.gangs[p.gang]; g != nil {
+		delete(g.pods, p.uid)
+		m.dirtyGangs[g.id] = true
+	}
+}
+
+func (m *model) attach(p *pod) {
+	if n := m.nodes[p.at()]; n != nil {
+		n.on[p.uid] = p
+		m.dirtyNodes[n.name] = true
+	}
+	if p.gang == "" {
+		return
+	}
+	g := m.gangOf(p.gang)
+	g.pods[p.uid] = p
+	g.version = max(g.version, p.version)
+	m.want(p.shape)
+}
+
+func (m *model) gangOf(id string) *gang {
+	g := m.gangs[id]
+	if g == nil {
+		g = &gang{id: id, pods: map[types.UID]*pod{}}
+		m.gangs[id] = g
+	}
+	m.dirtyGangs[id] = true
+	return g
+}
+
+// want has nodes show what the shape asks for.
+func (m *model) want(s *shape) {
+	if m.classes[s.class.label] == nil {
+		m.classes[s.class.label] = s.class
+		m.allNodes = true
+	}
+	for name := range s.request {
+		if len(name) > len(hostPorts) && name[:len(hostPorts)] == hostPorts && !m.ports[name] {
+			m.ports[name] = true
+			m.allNodes = true
+		}
+	}
+}
+
+// read makes a pod of the API's. It shares the shape with the one before, or with another of its gang.
+func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
+	p := &pod{
+		uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, revision: o.ResourceVersion, node: o.Spec.NodeName, phase: o.Status.Phase,
+		deleting: o.DeletionTimestamp != nil, gated: len(o.Spec.SchedulingGates) > 0, created: o.CreationTimestamp.Time,
+	}
+	ours := o.Spec.SchedulerName == m.opt.SchedulerName && (m.opt.Namespace == "" || o.Namespace == m.opt.Namespace)
+	if !ours {
+		p.request = requestOf(&o.Spec, &o.Status)
+		return p
+	}
+	p.times(o)
+	if c := metav1.GetControllerOf(o); c != nil {
+		p.owner, p.ownerKind = c.UID, c.Kind
+	}
+	p.epoch = number(o.Annotations[EpochAnnotation])
+	p.attempt = int(number(o.Annotations[AttemptAnnotation]))
+	p.of = int(number(o.Annotations[SizeAnnotation]))
+	p.cleared, p.fence = o.Annotations[ClearedAnnotation] != "", o.Annotations[FenceAnnotation]
+	p.index = int(number(o.Annotations[batchv1.JobCompletionIndexAnnotation]))
+	p.group, p.size = first(o, groupLabels()), first(o, sizeLabels())
+	p.gang = m.gangID(o, p)
+	for _, name := range groupLabels() {
+		if o.Labels[name] == p.group && p.group != "" {
+			p.label = name + "=" + p.group
+			break
+		}
+	}
+	p.shape = shapeOf(&o.ObjectMeta, &o.Spec)
+	if old != nil && old.shape != nil && old.shape.alike(p.shape) {
+		p.shape = old.shape
+	} else if g := m.gangs[p.gang]; g != nil {
+		for _, other := range g.pods {
+			if other.shape.alike(p.shape) {
+				p.shape = other.shape
+			}
+			break
+		}
+	}
+	p.request = p.shape.request
+	return p
+}
+
+func first(o *corev1.Pod, names []string) string {
+	for _, name := range names {
+		if v := cmp.Or(o.Labels[name], o.Annotations[name]); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// gangID is the job that the pod is of.
+func (m *model) gangID(o *corev1.Pod, p *pod) string {
+	c := metav1.GetControllerOf(o)
+	switch {
+	case p.group != "":
+		return o.Namespace + "/group/" + p.group
+	case c != nil && c.Kind == "Job" && o.Annotations[GangAnnotation] != "false" && m.isGang(o.Namespace+"/job/"+c.Name):
+		return o.Namespace + "/job/" + c.Name
+	}
+	return o.Namespace + "/pod/" + o.Name
+}
+
+// times reads when the pod ran and why it failed.
+func (p *pod) times(o *corev1.Pod) {
+	running := len(o.Status.ContainerStatuses) > 0
+	for i := range o.Status.ContainerStatuses {
+		s := &o.Status.ContainerStatuses[i].State
+		switch {
+		case s.Terminated != nil:
+			p.started, p.ended = later(p.started, s.Terminated.StartedAt.Time), later(p.ended, s.Terminated.FinishedAt.Time)
+			if s.Terminated.ExitCode != 0 && p.failure == "" {
+				p.failure = cmp.Or(s.Terminated.Reason, "Error") + ", exit code " + strconv.Itoa(int(s.Terminated.ExitCode))
+			}
+		case s.Running != nil:
+			p.started = later(p.started, s.Running.StartedAt.Time)
+		default:
+			running = false
+		}
+	}
+	if !running && o.Status.StartTime != nil && o.Status.Phase != corev1.PodPending {
+		p.started = later(p.started, o.Status.StartTime.Time)
+	}
+	if p.phase == corev1.PodFailed && p.failure == "" {
+		p.failure = cmp.Or(o.Status.Reason, o.Status.Message, "it failed")
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
+	version := number(o.ResourceVersion)
+	old := m.nodes[o.Name]
+	if old == nil && version <= floor && floor > 0 || old != nil && version < old.version {
+		return
+	}
+	if deleted {
+		if old != nil {
+			m.removeNode(old, version)
+		}
+		return
+	}
+	n := &node{name: o.Name, version: version, labels: o.Labels, taints: o.Spec.Taints, capacity: amounts(o.Status.Allocatable), chosen: m.selector.Matches(labels.Set(o.Labels))}
+	ready := false
+	for i := range o.Status.Conditions {
+		if c := &o.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			ready = c.Status == corev1.ConditionTrue
+			if c.Status == corev1.ConditionUnknown {
+				n.silent = time.Now()
+			}
+		}
+	}
+	n.closed = o.Spec.Unschedulable || !ready
+	if old != nil {
+		n.on, n.told = old.on, old.told
+		if !old.silent.IsZero() && !n.silent.IsZero() {
+			n.silent = old.silent
+		}
+		if n.same(old) {
+			old.version = version
+			return // a heartbeat
+		}
+	} else {
+		n.on = map[types.UID]*pod{}
+		for _, p := range m.pods {
+			if p.at() == n.name {
+				n.on[p.uid] = p
+			}
+		}
+	}
+	delete(m.removed, n.name)
+	m.nodes[n.name] = n
+	m.touch(n)
+}
+
+func (n *node) same(o *node) bool {
+	return n.closed == o.closed && n.chosen == o.chosen && n.silent.Equal(o.silent) && maps.Equal(n.labels, o.labels) && maps.Equal(n.capacity, o.capacity) &&
+		slices.EqualFunc(n.taints, o.taints, func(a, b corev1.Taint) bool { return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect })
+}
+
+// touch has the node, and the jobs on it, told again.
+func (m *model) touch(n *node) {
+	m.dirtyNodes[n.name] = true
+	for _, p := range n.on {
+		if p.gang != "" {
+			m.dirtyGangs[p.gang] = true
+		}
+	}
+}
+
+func (m *model) removeNode(n *node, version uint64) {
+	m.touch(n)
+	delete(m.nodes, n.name)
+	m.removed[n.name] = version
+}
+
+// isGang tells whether the Job's pods are one. A Job that is not known yet counts as one, until it is.
+func (m *model) isGang(id string) bool {
+	b := m.batch[id]
+	return b == nil || !b.single
+}
+
+// batchOf is the Job whose pods are the gang, nil if there is none.
+func (m *model) batchOf(id string) *batch {
+	if b := m.batch[id]; b != nil && !b.single {
+		return b
+	}
+	return nil
+}
+
+func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
+	id := o.Namespace + "/job/" + o.Name
+	version := number(o.ResourceVersion)
+	old := m.batch[id]
+	template := &o.Spec.Template
+	switch {
+	case template.Spec.SchedulerName != m.opt.SchedulerName:
+		return
+	case old == nil && version <= floor && floor > 0, old != nil && version < old.version:
+		return
+	case deleted:
+		m.removeBatch(id, version)
+		return
+	}
+	parallel, completions := 1, 0
+	if o.Spec.Parallelism != nil {
+		parallel = int(*o.Spec.Parallelism)
+	}
+	if completions = parallel; o.Spec.Completions != nil {
+		completions = int(*o.Spec.Completions)
+	}
+	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" || template.Annotations[GangAnnotation] == "false" || template.Labels[groupLabels()[0]] != "" {
+		m.batch[id] = &batch{uid: o.UID, version: version, single: true}
+		m.single(id)
+		return
+	}
+	b := &batch{uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
+	b.shape = shapeOf(&template.ObjectMeta, &template.Spec)
+	b.shape.annotations = merge(b.shape.annotations, own(o.Annotations))
+	b.done, _ = time.ParseDuration(o.Annotations[DoneAnnotation]) // what cannot be read is no work
+	for _, c := range o.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
+			b.over = true
+			if c.Type != batchv1.JobComplete {
+				b.failure = cmp.Or(c.Message, c.Reason)
+			}
+		}
+	}
+	b.over = b.over || o.DeletionTimestamp != nil
+	m.batch[id] = b
+	if b.like(old) {
+		return
+	}
+	g := m.gangOf(id)
+	g.version = max(g.version, version)
+	m.want(b.shape)
+}
+
+// like tells whether nothing has changed that counts, as opposed to how many pods the Job counts.
+func (b *batch) like(o *batch) bool {
+	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.done == o.done && b.over == o.over && b.failure == o.failure &&
+		b.shape.alike(o.shape)
+}
+
+func merge(a, b map[string]string) map[string]string {
+	if len(a) == 0 {
+		return b
+	}
+	maps.Copy(a, b)
+	return a
+}
+
+// single has each pod of a Job be a job of its own.
+func (m *model) single(id string) {
+	g := m.gangs[id]
+	if g == nil {
+		return
+	}
+	m.dirtyGangs[id] = true
+	for _, p := range slices.Collect(maps.Values(g.pods)) {
+		m.detach(p)
+		p.gang = p.namespace + "/pod/" + p.name
+		m.attach(p)
+	}
+}
+
+func (m *model) removeBatch(id string, version uint64) {
+	delete(m.batch, id)
+	if g := m.gangs[id]; g != nil {
+		g.version = max(g.version, version)
+		m.dirtyGangs[id] = true
+	}
+}

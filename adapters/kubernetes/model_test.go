@@ -1,0 +1,386 @@
+package kubernetes
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// tester feeds a model with objects of rising versions.
+type tester struct {
+	testing.TB
+	*model
+	version int
+}
+
+func newTester(t testing.TB) *tester {
+	o := Options{}
+	s, err := o.withDefaults()
+	require.NoError(t, err)
+	return &tester{TB: t, model: newModel(o, s)}
+}
+
+func (x *tester) next() string { x.version++; return fmt.Sprint(x.version) }
+
+func (x *tester) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, Annotations: map[string]string{}},
+		Spec: corev1.PodSpec{SchedulerName: "hedge", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{"cpu": resource.MustParse("1500m")}}}}}, Status: corev1.PodStatus{Phase: corev1.PodPending}}
+	for _, c := range change {
+		c(p)
+	}
+	x.put(p)
+	return p
+}
+
+func (x *tester) put(p *corev1.Pod) {
+	p.ResourceVersion = x.next()
+	x.change(pods, p.DeepCopy(), false)
+}
+
+func (x *tester) node(name string, change ...func(*corev1.Node)) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}, Status: corev1.NodeStatus{
+		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")},
+		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	for _, c := range change {
+		c(n)
+	}
+	n.ResourceVersion = x.next()
+	x.change(nodes, n.DeepCopy(), false)
+	return n
+}
+
+func (x *tester) see(after time.Duration) *adapters.View { return x.view(true, time.Now().Add(after)) }
+
+// only is the one job there is.
+func (x *tester) only() adapters.Job {
+	x.Helper()
+	v := x.see(0)
+	require.Len(x, v.Jobs, 1)
+	return v.Jobs[0]
+}
+
+func group(size string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Labels["scheduling.x-k8s.io/pod-group"], p.Labels["scheduling.x-k8s.io/min-available"] = "g", size
+	}
+}
+
+func on(node string, phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = node, phase }
+}
+
+func TestSinglePod(t *testing.T) {
+	x := newTester(t)
+	x.pod("a")
+	j := x.only()
+	require.NoError(t, j.Problem)
+	assert.Equal(t, "ns/pod/a", j.Spec.ID)
+	assert.Equal(t, sched.Resources{"cpu": 1.5, "pods": 1}, j.Spec.Demand)
+	assert.Equal(t, 1, j.Spec.Tasks)
+	require.NoError(t, j.Spec.Validate())
+	assert.InDelta(t, 5, j.Spec.Utility.At(0), 0)
+	assert.InDelta(t, 1, j.Spec.Utility.At(1e9), 0, "it is always worth something")
+	x.pod("a", func(p *corev1.Pod) { p.Annotations[DeadlineAnnotation] = "1m" })
+	j = x.only()
+	assert.InDelta(t, 100, j.Spec.Utility.At(60), 0)
+	assert.InDelta(t, 1, j.Spec.Utility.At(61), 0)
+}
+
+func TestGroupWaitsForItsPods(t *testing.T) {
+	x := newTester(t)
+	x.pod("a", group("2"))
+	require.ErrorIs(t, x.only().Problem, errWaits)
+	x.pod("b", group("2"))
+	j := x.only()
+	require.NoError(t, j.Problem)
+	assert.Equal(t, 2, j.Spec.Tasks)
+	x.pod("c", group("2"))
+	require.ErrorContains(t, x.only().Problem, "has 3 pods, expected 2")
+}
+
+func TestGroupSizesThatMakeNoSense(t *testing.T) {
+	for _, size := range []string{"", "0", "-1", "many", "99999999999999999999"} {
+		x := newTester(t)
+		x.pod("a", group(size))
+		require.ErrorContains(t, x.only().Problem, "expected a number from 1", "%q", size)
+	}
+	x := newTester(t)
+	x.pod("a", group("2"))
+	x.pod("b", group("3"))
+	require.ErrorContains(t, x.only().Problem, `of "2" and "3"`)
+}
+
+func TestShortGang(t *testing.T) {
+	x := newTester(t)
+	x.node("n")
+	x.pod("a", group("2"), on("n", corev1.PodRunning))
+	x.pod("b", group("2"))
+	j := x.only()
+	assert.True(t, j.Short)
+	assert.Len(t, j.Tasks, 1)
+	assert.NoError(t, j.Problem)
+}
+
+// TestOverlay: what was bound counts as bound although the watch does not tell yet.
+func TestOverlay(t *testing.T) {
+	x := newTester(t)
+	x.node("n")
+	p := x.pod("a")
+	before := x.only()
+	x.bound("ns/pod/a", []binding{{pod: x.pods[p.UID], node: "n"}})
+	after := x.only()
+	require.Len(t, after.Tasks, 1)
+	assert.Equal(t, adapters.Requested, after.Tasks[0].State)
+	assert.Greater(t, after.Version, before.Version)
+	x.put(p) // as of before, or a change of its conditions
+	require.Len(t, x.only().Tasks, 1)
+	_, err := x.current(&before)
+	require.ErrorIs(t, err, adapters.ErrStale)
+}
+
+// TestForeignWork: everything on a node counts, but what has ended.
+func TestForeignWork(t *testing.T) {
+	x := newTester(t)
+	other := func(p *corev1.Pod) {
+		p.Spec.SchedulerName = "default-scheduler"
+		p.Spec.InitContainers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("2")}}}}
+		p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("250m")}
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
+	}
+	x.pod("early", other, on("n", corev1.PodRunning)) // before its node is known
+	x.node("n")
+	x.pod("ours", on("n", corev1.PodRunning))
+	x.pod("done", other, on("n", corev1.PodSucceeded))
+	waiting := x.pod("waiting", other)
+	v := x.see(0)
+	require.Len(t, v.Nodes, 1)
+	assert.Equal(t, sched.Resources{"cpu": 2.25, "pods": 1, hostPort("TCP", 80): 1}, v.Nodes[0].Foreign)
+	on("n", corev1.PodPending)(waiting)
+	x.put(waiting)
+	v = x.view(false, time.Now())
+	require.Len(t, v.Nodes, 1)
+	assert.InDelta(t, 4.5, v.Nodes[0].Foreign["cpu"], 1e-9)
+}
+
+// TestEquivalenceSets: what a pod demands of nodes holds of the nodes as they are told.
+func TestEquivalenceSets(t *testing.T) {
+	taint := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	tolerate := corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists}
+	require1 := func(op corev1.NodeSelectorOperator, values ...string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: op, Values: values}}}}}}}
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   []string
+	}{
+		{"anything", func(*corev1.Pod) {}, []string{"a", "b"}},
+		{"tolerates the taint", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{tolerate} }, []string{"a", "b", "c"}},
+		{"selector", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"name": "b"} }, []string{"b"}},
+		{"in", require1(corev1.NodeSelectorOpIn, "a", "c"), []string{"a"}},
+		{"not in", require1(corev1.NodeSelectorOpNotIn, "a"), []string{"b"}},
+		{"exists", require1(corev1.NodeSelectorOpExists), []string{"a", "b"}},
+		{"does not exist", require1(corev1.NodeSelectorOpDoesNotExist), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := newTester(t)
+			x.node("a")
+			x.node("b")
+			x.node("c", taint)
+			x.pod("p", tt.change)
+			v := x.see(0)
+			var fits []string
+			for _, n := range v.Nodes {
+				if v.Jobs[0].Spec.Required.Matches(n.Labels) {
+					fits = append(fits, n.Name)
+				}
+			}
+			assert.Equal(t, tt.want, fits)
+		})
+	}
+}
+
+// TestNewClassTellsNodes: nodes show a label that a new job asks for.
+func TestNewClassTellsNodes(t *testing.T) {
+	x := newTester(t)
+	x.node("a")
+	x.see(0)
+	x.pod("p", func(p *corev1.Pod) {
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}}
+	})
+	v := x.view(false, time.Now())
+	require.Len(t, v.Nodes, 1)
+	assert.True(t, v.Jobs[0].Spec.Required.Matches(v.Nodes[0].Labels))
+}
+
+func TestNotUnderstood(t *testing.T) {
+	x := newTester(t)
+	x.pod("p", func(p *corev1.Pod) {
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: corev1.DoNotSchedule}}
+	})
+	require.ErrorIs(t, x.only().Problem, errSpread)
+}
+
+// TestSilentNodes: work is given up after the pods' own patience, and not while most nodes are silent.
+func TestSilentNodes(t *testing.T) {
+	silent := func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }
+	patient := func(seconds int64) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
+		}
+	}
+	x := newTester(t)
+	x.node("a", silent)
+	x.node("b")
+	x.pod("p", on("a", corev1.PodRunning), patient(3600))
+	state := func(after time.Duration) adapters.TaskState { return x.see(after).Jobs[0].Tasks[0].State }
+	assert.Equal(t, adapters.Running, state(10*time.Minute))
+	assert.Equal(t, adapters.Lost, state(2*time.Hour))
+	assert.True(t, x.see(0).Nodes[0].Cordoned, "nothing new is put there")
+	x.node("b", silent)
+	assert.Equal(t, adapters.Running, state(2*time.Hour), "the fault may be the server's")
+	x.node("b")
+	x.node("a")
+	assert.Equal(t, adapters.Running, state(2*time.Hour), "it is back")
+	gone := x.node("a")
+	x.change(nodes, gone, true)
+	assert.Equal(t, adapters.Lost, state(0), "it is gone for good")
+}
+
+func (x *tester) job(n int32, change ...func(*batchv1.Job)) {
+	x.Helper()
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: x.next()}, Spec: batchv1.JobSpec{Parallelism: &n, Completions: &n}}
+	j.Spec.Template.Spec.SchedulerName = "hedge"
+	for _, c := range change {
+		c(j)
+	}
+	x.change(batchJobs, j, false)
+}
+
+func ofJob(index string) func(*corev1.Pod) {
+	yes := true
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}
+		p.Annotations[batchv1.JobCompletionIndexAnnotation] = index
+	}
+}
+
+// TestJob: its gang is what is left to be done, its attempt as many as were bound.
+func TestJob(t *testing.T) {
+	x := newTester(t)
+	x.node("n")
+	x.job(3)
+	require.ErrorContains(t, x.only().Problem, "0 of 3")
+	x = newTester(t)
+	x.node("n")
+	x.pod("j-0", ofJob("0")) // before its Job is known
+	require.ErrorIs(t, x.only().Problem, errWaits)
+	x.job(3)
+	require.ErrorContains(t, x.only().Problem, "1 of 3")
+	x.pod("j-1", ofJob("1"))
+	x.pod("j-2", ofJob("2"))
+	require.NoError(t, x.only().Problem)
+	bound := func(p *corev1.Pod) { p.Annotations[AttemptAnnotation], p.Annotations[SizeAnnotation] = "1", "3" }
+	cleared := func(p *corev1.Pod) { p.Annotations[ClearedAnnotation] = "true" }
+	x.pod("j-0", ofJob("0"), bound, on("n", corev1.PodSucceeded))
+	x.pod("j-1", ofJob("1"), bound, on("n", corev1.PodFailed))
+	x.pod("j-2", ofJob("2"), bound, on("n", corev1.PodRunning))
+	j := x.only()
+	assert.Len(t, j.Tasks, 3)
+	assert.Equal(t, 3, j.Spec.Tasks)
+	assert.Equal(t, 1, j.Attempt)
+	x.pod("j-0", ofJob("0"), bound, cleared, on("n", corev1.PodSucceeded))
+	x.pod("j-1", ofJob("1"), bound, cleared, on("n", corev1.PodFailed))
+	x.change(pods, x.pod("j-2"), true)
+	x.pod("j-1b", ofJob("1"))
+	x.pod("j-2b", ofJob("2"))
+	j = x.only()
+	require.NoError(t, j.Problem)
+	assert.Empty(t, j.Tasks)
+	assert.Equal(t, 2, j.Spec.Tasks, "one has done its work")
+	x.job(3, func(j *batchv1.Job) {
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "too often"}}
+	})
+	j = x.only()
+	assert.True(t, j.Over)
+	assert.ErrorContains(t, j.Err, "too often")
+}
+
+// TestWorkQueue: pods of a Job with more completions than parallelism are jobs of their own, also if they came first.
+func TestWorkQueue(t *testing.T) {
+	x := newTester(t)
+	x.pod("j-x", ofJob("0"))
+	x.see(0)
+	x.job(2, func(j *batchv1.Job) { more := int32(10); j.Spec.Completions = &more })
+	v := x.see(0)
+	var told []string
+	for _, j := range v.Jobs {
+		if !j.Gone {
+			told = append(told, j.Spec.ID)
+		}
+	}
+	assert.Equal(t, []string{"ns/pod/j-x"}, told)
+}
+
+// TestListAgain: a list removes what is no more, and neither brings back nor loses what the watch knows better.
+func TestListAgain(t *testing.T) {
+	x := newTester(t)
+	a, b := x.pod("a"), x.pod("b")
+	x.see(0)
+	newer := x.pod("c")
+	x.replace(pods, nil, number(b.ResourceVersion))
+	v := x.see(0)
+	require.Len(t, v.Jobs, 1)
+	assert.Equal(t, "ns/pod/c", v.Jobs[0].Spec.ID)
+	x.change(pods, a, false) // an event that comes late
+	assert.Equal(t, "ns/pod/"+newer.Name, x.only().Spec.ID)
+}
+
+// TestVersion: what does not count makes no other version, so that an action is not refused for it; what counts does.
+func TestVersion(t *testing.T) {
+	x := newTester(t)
+	x.job(1)
+	p := x.pod("j-0", ofJob("0"))
+	before := x.only()
+	x.job(1, func(j *batchv1.Job) { j.Status.Active = 1 })
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}
+	x.put(p)
+	assert.Equal(t, before.Version, x.only().Version)
+	assert.Equal(t, p.ResourceVersion, x.pods[p.UID].revision, "bindings are on condition of the newest")
+	p.Annotations[FenceAnnotation] = "1.1"
+	x.put(p)
+	fenced := x.only()
+	assert.Greater(t, fenced.Version, before.Version)
+	x.job(1, func(j *batchv1.Job) { j.Annotations = map[string]string{DeadlineAnnotation: "5m"} })
+	assert.Greater(t, x.only().Version, fenced.Version)
+}
+
+func TestNodesOfOthers(t *testing.T) {
+	x := newTester(t)
+	x.selector = labels.SelectorFromSet(labels.Set{"pool": "ours"})
+	x.node("a", func(n *corev1.Node) { n.Labels["pool"] = "ours" })
+	x.node("b")
+	require.Len(t, x.see(0).Nodes, 1)
+	x.node("a") // it is others' now
+	v := x.view(false, time.Now())
+	require.Len(t, v.Nodes, 1)
+	assert.True(t, v.Nodes[0].Gone)
+}

@@ -1,0 +1,220 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/adaptertest"
+	"github.com/hedgesched/hedge/sched"
+)
+
+const patience = 4 * time.Minute
+
+// TestRights: the account of the manifests may do what the suite needs, by its own token, and nothing beside it.
+func TestRights(t *testing.T) {
+	s := controlPlane(t)
+	seconds := int64(3600)
+	token, err := s.client.CoreV1().ServiceAccounts("hedge-system").CreateToken(t.Context(), "hedge",
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	config := rest.CopyConfig(s.config)
+	config.BearerToken = token.Status.Token
+	client, err := Client(config)
+	require.NoError(t, err)
+	d, err := Open(t.Context(), client, Options{Namespace: "default"})
+	require.NoError(t, err)
+	d.Close()
+	lease, err := NewLease(client, LeaseName{"hedge-system", "hedge"}, 0)
+	require.NoError(t, err)
+	_, err = lease.Acquire(t.Context())
+	require.True(t, err == nil || assert.ErrorIs(t, err, adapters.ErrHeld), "%v", err)
+
+	for what, err := range map[string]error{
+		"secrets": func() error {
+			_, err := client.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{})
+			return err
+		}(),
+		"creating pods": func() error {
+			_, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, metav1.CreateOptions{})
+			return err
+		}(),
+		"deleting nodes": client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}),
+		"deleting Jobs":  client.BatchV1().Jobs("default").Delete(t.Context(), "j", metav1.DeleteOptions{}),
+		"others' leases": func() error {
+			_, err := client.CoordinationV1().Leases("kube-system").List(t.Context(), metav1.ListOptions{})
+			return err
+		}(),
+		"changing leases":  client.CoordinationV1().Leases("hedge-system").Delete(t.Context(), "hedge", metav1.DeleteOptions{}),
+		"deleting in bulk": client.CoreV1().Pods("default").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}),
+	} {
+		assert.True(t, apierrors.IsForbidden(err), "%s: %v", what, err)
+	}
+}
+
+// TestOpenWithoutRights: what is missing is said at once.
+func TestOpenWithoutRights(t *testing.T) {
+	s := controlPlane(t)
+	config := rest.CopyConfig(s.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
+	client, err := Client(config)
+	require.NoError(t, err)
+	_, err = Open(t.Context(), client, Options{})
+	require.ErrorIs(t, err, adapters.ErrRefused)
+}
+
+// placed submits a gang to a world and starts it.
+func placed(t *testing.T, w *world, d *Driver, j adaptertest.Job) (string, adapters.Job) {
+	t.Helper()
+	id := w.Submit(t, j)
+	job := observed(t, d, id, func(j *adapters.Job) bool { return j.Problem == nil && len(j.Tasks) == 0 })
+	require.NoError(t, d.Start(t.Context(), &adapters.Start{Job: &job, Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: j.Spec.Tasks}}, Epoch: 1}))
+	return id, observed(t, d, id, func(j *adapters.Job) bool {
+		running := 0
+		for _, task := range j.Tasks {
+			if task.State == adapters.Running && !task.Started.IsZero() {
+				running++
+			}
+		}
+		return running == j.Spec.Tasks
+	})
+}
+
+// observed is the job once it is as is wanted.
+func observed(t testing.TB, d *Driver, id string, is func(*adapters.Job) bool) adapters.Job {
+	t.Helper()
+	var found adapters.Job
+	require.Eventually(t, func() bool {
+		v, err := d.Observe(context.WithoutCancel(t.Context()), true)
+		if err != nil {
+			return false
+		}
+		for i := range v.Jobs {
+			if v.Jobs[i].Spec.ID == id {
+				found = v.Jobs[i]
+				return is(&found)
+			}
+		}
+		return false
+	}, patience, 100*time.Millisecond)
+	return found
+}
+
+// TestDisruptionBudget: a preemption that a budget forbids does nothing and says so.
+func TestDisruptionBudget(t *testing.T) {
+	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, false)
+	i := w.Open(t, adaptertest.Session{Epoch: 1})
+	d := i.Driver.(*Driver)
+	_, job := placed(t, w, d, adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2}, Runtime: 100 * unit})
+	all := intstr.FromInt32(2)
+	_, err := w.client.PolicyV1().PodDisruptionBudgets(w.name).Create(t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "b"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &all, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{jobLabel: "a"}}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		b, err := w.client.PolicyV1().PodDisruptionBudgets(w.name).Get(t.Context(), "b", metav1.GetOptions{})
+		return err == nil && b.Status.ObservedGeneration >= b.Generation && b.Status.CurrentHealthy == 2
+	}, patience, 100*time.Millisecond)
+	err = d.Stop(t.Context(), &adapters.Stop{Job: &job, Epoch: 1, Cause: adapters.CausePreempted})
+	require.ErrorIs(t, err, adapters.ErrRefused)
+	for _, r := range w.Records(t) {
+		assert.Equal(t, adapters.Running, r.State)
+	}
+}
+
+// TestKeptWork: for how long a Job with checkpoints ran stands on it, and outlives its pods.
+func TestKeptWork(t *testing.T) {
+	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, true)
+	i := w.Open(t, adaptertest.Session{Epoch: 1})
+	d := i.Driver.(*Driver)
+	id, job := placed(t, w, d, adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2, Checkpoint: true}, Runtime: 100 * unit})
+	require.True(t, job.Spec.Checkpoint)
+	begun := job.Tasks[0].Started
+	time.Sleep(time.Second) // so that there is something to be kept
+	require.NoError(t, d.Stop(t.Context(), &adapters.Stop{Job: &job, Epoch: 1, Cause: adapters.CausePreempted}))
+	most := time.Since(begun)
+	again := observed(t, d, id, func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
+	assert.Positive(t, again.Done)
+	assert.LessOrEqual(t, again.Done, most+time.Millisecond)
+	assert.Equal(t, job.UID, again.UID)
+}
+
+// TestBadInput: every pod that cannot be scheduled gets a reason, and the others run.
+func TestBadInput(t *testing.T) {
+	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, false)
+	i := w.Open(t, adaptertest.Session{Epoch: 1})
+	d := i.Driver.(*Driver)
+	bad := map[string]func(*corev1.Pod){
+		"deadline": func(p *corev1.Pod) { p.Annotations[DeadlineAnnotation] = "-5m" },
+		"misspelt": func(p *corev1.Pod) { p.Annotations[prefix+"dedline"] = "5m" },
+		"size": func(p *corev1.Pod) {
+			p.Labels["scheduling.x-k8s.io/pod-group"], p.Labels["scheduling.x-k8s.io/min-available"] = "g", "many"
+		},
+		"thousand": func(p *corev1.Pod) {
+			p.Labels["scheduling.x-k8s.io/pod-group"], p.Labels["scheduling.x-k8s.io/min-available"] = "h", "1000"
+		},
+		"spread": func(p *corev1.Pod) {
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
+		},
+		"slow-down": func(p *corev1.Pod) { p.Annotations[SlowdownAnnotation] = "-1" },
+	}
+	for name, change := range bad {
+		template := w.template(&submitted{Job: adaptertest.Job{Runtime: unit}}, "1s")
+		p := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+		p.Name = "bad-" + name
+		change(p)
+		_, err := w.client.CoreV1().Pods(w.name).Create(t.Context(), p, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	_, good := placed(t, w, d, adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2}, Runtime: 100 * unit})
+	require.NoError(t, good.Problem)
+	v, err := d.Observe(t.Context(), true)
+	require.NoError(t, err)
+	problems := 0
+	for _, j := range v.Jobs {
+		if j.Problem != nil {
+			problems++
+		}
+	}
+	assert.Equal(t, len(bad), problems)
+}
+
+// TestLease: one holder at a time, with a higher epoch each time, and actions of an earlier epoch are refused.
+func TestLease(t *testing.T) {
+	s := controlPlane(t)
+	name := LeaseName{"default", fmt.Sprint("lease-", time.Now().UnixNano())}
+	a, err := NewLease(s.client, name, 0)
+	require.NoError(t, err)
+	b, err := NewLease(s.client, name, 0)
+	require.NoError(t, err)
+	first, err := a.Acquire(t.Context())
+	require.NoError(t, err)
+	_, err = b.Acquire(t.Context())
+	require.ErrorIs(t, err, adapters.ErrHeld)
+	again, err := a.Renew(t.Context(), first)
+	require.NoError(t, err)
+	assert.Equal(t, first, again)
+	require.NoError(t, a.Release(t.Context(), first))
+	second, err := b.Acquire(t.Context())
+	require.NoError(t, err)
+	assert.Greater(t, second.Epoch, first.Epoch)
+	_, err = a.Renew(t.Context(), first)
+	require.ErrorIs(t, err, adapters.ErrFenced)
+	require.NoError(t, a.Release(t.Context(), first), "it is another's")
+	d := &Driver{client: s.client, opt: Options{Lease: name, Timeout: 10 * time.Second}}
+	require.NoError(t, d.fence(t.Context(), second.Epoch))
+	require.ErrorIs(t, d.fence(t.Context(), first.Epoch), adapters.ErrFenced)
+}

@@ -1,0 +1,223 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hedgesched/hedge/adapters/testservers"
+)
+
+// server is a real control plane, one for all tests of the package.
+type server struct {
+	*testservers.Kubernetes
+	dir    string
+	config *rest.Config
+	client kubernetes.Interface // the administrator's
+	worlds int
+}
+
+var shared struct {
+	once sync.Once
+	*server
+	err error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if s := shared.server; s != nil {
+		s.Stop()
+		if err := os.RemoveAll(s.dir); err != nil && code == 0 {
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// controlPlane is the control plane, which runs from its first use on.
+func controlPlane(t testing.TB) *server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: builds and runs a control plane")
+	}
+	shared.once.Do(func() { shared.server, shared.err = newServer() })
+	require.NoError(t, shared.err)
+	return shared.server
+}
+
+func newServer() (*server, error) {
+	dir, err := os.MkdirTemp("", "hedge-kubernetes")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{dir: dir}
+	s.Kubernetes, err = testservers.StartKubernetes(context.Background(), testservers.KubernetesConfig{
+		Dir: dir, Controllers: "job-controller,garbage-collector-controller,disruption-controller", NodeLeaseSeconds: 600,
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if s.config, err = clientcmd.BuildConfigFromFlags("", s.Kubeconfig()); err == nil {
+		s.client, err = Client(s.config)
+	}
+	if err == nil {
+		err = s.apply("manifests/account.yaml")
+	}
+	if err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// apply makes what a manifest says.
+func (s *server) apply(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	ctx, o := context.Background(), metav1.CreateOptions{}
+	for text := range strings.SplitSeq(string(data), "\n---\n") {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(text), &kind); err != nil {
+			return err
+		}
+		switch kind.Kind {
+		case "Namespace":
+			err = create(text, func(x *corev1.Namespace) error {
+				_, err := s.client.CoreV1().Namespaces().Create(ctx, x, o)
+				return err
+			})
+		case "ServiceAccount":
+			err = create(text, func(x *corev1.ServiceAccount) error {
+				_, err := s.client.CoreV1().ServiceAccounts(x.Namespace).Create(ctx, x, o)
+				return err
+			})
+		case "ClusterRole":
+			err = create(text, func(x *rbacv1.ClusterRole) error {
+				_, err := s.client.RbacV1().ClusterRoles().Create(ctx, x, o)
+				return err
+			})
+		case "ClusterRoleBinding":
+			err = create(text, func(x *rbacv1.ClusterRoleBinding) error {
+				_, err := s.client.RbacV1().ClusterRoleBindings().Create(ctx, x, o)
+				return err
+			})
+		case "Role":
+			err = create(text, func(x *rbacv1.Role) error {
+				_, err := s.client.RbacV1().Roles(x.Namespace).Create(ctx, x, o)
+				return err
+			})
+		case "RoleBinding":
+			err = create(text, func(x *rbacv1.RoleBinding) error {
+				_, err := s.client.RbacV1().RoleBindings(x.Namespace).Create(ctx, x, o)
+				return err
+			})
+		default:
+			err = errors.New("unknown kind " + kind.Kind)
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func create[T any](text string, make func(*T) error) error {
+	x := new(T)
+	if err := yaml.UnmarshalStrict([]byte(text), x); err != nil {
+		return err
+	}
+	return make(x)
+}
+
+// account is a configuration of the scheduler's account.
+func (s *server) account() *rest.Config {
+	c := rest.CopyConfig(s.config)
+	c.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:hedge-system:hedge",
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:hedge-system", "system:authenticated"}}
+	return c
+}
+
+// line is a scheduler's connection, which can be cut, and which asks a gate.
+type line struct {
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	gate  func(string, bool) error
+	dead  error
+}
+
+// through has a configuration's calls go through the line.
+func (l *line) through(c *rest.Config) *rest.Config {
+	c = rest.CopyConfig(c)
+	c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, network, address)
+		if err == nil {
+			l.mu.Lock()
+			l.conns[conn] = true
+			l.mu.Unlock()
+		}
+		return conn, err
+	}
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &gated{l, next} })
+	return c
+}
+
+// cut breaks all connections.
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		_ = c.Close() // it may have been closed
+	}
+	clear(l.conns)
+}
+
+func (l *line) pass(call string, done bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead == nil && l.gate != nil && call != "" {
+		l.dead = l.gate(call, done)
+	}
+	return l.dead
+}
+
+// gated asks the line's gate before and after each call that changes something, but for notes.
+type gated struct {
+	*line
+	next http.RoundTripper
+}
+
+func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
+	call := ""
+	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events") && !strings.HasSuffix(r.URL.Path, "/status") {
+		call = r.Method + " " + r.URL.Path
+	}
+	if err := g.pass(call, false); err != nil {
+		return nil, err
+	}
+	resp, err := g.next.RoundTrip(r)
+	if dead := g.pass(call, true); dead != nil {
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return nil, dead
+	}
+	return resp, err
+}

@@ -1,0 +1,386 @@
+package kubernetes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/utility"
+)
+
+// errWaits is a gang whose pods are not all there.
+var errWaits = errors.New("kubernetes: not all pods of the gang are there")
+
+// view tells of what is dirty, or of all.
+func (m *model) view(full bool, now time.Time) *adapters.View {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := &adapters.View{Version: slices.Max(m.seen[:]), Full: full}
+	lost := m.silentLong(now)
+	if full {
+		m.forgetClasses()
+	}
+	m.viewNodes(v, full)
+	ids := slices.Sorted(maps.Keys(m.dirtyGangs))
+	if full {
+		ids = slices.Sorted(maps.Keys(m.gangs))
+	}
+	for _, id := range ids {
+		if g := m.gangs[id]; full && len(g.pods) == 0 && m.batchOf(id) == nil {
+			delete(m.gangs, id) // and so it is told of no more
+			continue
+		}
+		if j, ok := m.job(m.gangs[id], now, lost); ok {
+			v.Jobs = append(v.Jobs, j)
+		}
+	}
+	clear(m.dirtyGangs)
+	return v
+}
+
+// silentLong tells whether silent nodes may be given up, and has the jobs on them looked at.
+func (m *model) silentLong(time.Time) bool {
+	silent, all := 0, 0
+	for _, n := range m.nodes {
+		if !n.chosen {
+			continue
+		}
+		all++
+		if !n.silent.IsZero() {
+			silent++
+			for _, p := range n.on {
+				if p.gang != "" {
+					m.dirtyGangs[p.gang] = true
+				}
+			}
+		}
+	}
+	return 2*silent <= all
+}
+
+// forgetClasses drops classes and ports that no job asks for any more.
+func (m *model) forgetClasses() {
+	clear(m.classes)
+	clear(m.ports)
+	for _, p := range m.pods {
+		if p.shape != nil {
+			m.want(p.shape)
+		}
+	}
+	for _, b := range m.batch {
+		if !b.single {
+			m.want(b.shape)
+		}
+	}
+	m.allNodes = false
+}
+
+func (m *model) viewNodes(v *adapters.View, full bool) {
+	names := slices.Sorted(maps.Keys(m.dirtyNodes))
+	if full || m.allNodes {
+		names = slices.Sorted(maps.Keys(m.nodes))
+	}
+	for _, name := range names {
+		n := m.nodes[name]
+		switch {
+		case n != nil && n.chosen:
+			v.Nodes = append(v.Nodes, m.node(n))
+			n.told = true
+		case full:
+		case n == nil, n.told: // it is no more, or not among ours any more
+			v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: name}, Gone: true})
+		}
+	}
+	if m.allNodes && !full {
+		for name := range m.dirtyNodes {
+			if m.nodes[name] == nil {
+				v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: name}, Gone: true})
+			}
+		}
+	}
+	m.allNodes = false
+	clear(m.dirtyNodes)
+}
+
+// node tells of a node. Its version is left out: what is told is always the newest that is known.
+func (m *model) node(n *node) adapters.Node {
+	out := adapters.Node{Node: sched.Node{Name: n.name, Labels: maps.Clone(n.labels), Capacity: maps.Clone(n.capacity)}, Cordoned: n.closed}
+	if out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	for label, c := range m.classes {
+		if c.fits(n) {
+			out.Labels[label] = "true"
+		}
+	}
+	for port := range m.ports {
+		out.Capacity[port] = 1
+	}
+	for _, p := range n.on {
+		if p.gang != "" || p.terminal() {
+			continue
+		}
+		if out.Foreign == nil {
+			out.Foreign = sched.Resources{}
+		}
+		for r, d := range p.request {
+			out.Foreign[r] += d
+		}
+	}
+	return out
+}
+
+// job tells of a job, if there is anything to tell.
+func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
+	if g == nil {
+		return adapters.Job{}, false
+	}
+	b := m.batchOf(g.id)
+	if len(g.pods) == 0 && b == nil {
+		if g.last != nil { // what controls them may make new ones; a full view forgets the gang
+			out := adapters.Job{Spec: g.last, UID: g.told, Version: g.version, Problem: fmt.Errorf("%w: 0 of %d", errWaits, g.last.Tasks)}
+			return out, true
+		}
+		delete(m.gangs, g.id)
+		out := adapters.Job{Spec: &sched.Job{ID: g.id}, UID: g.told, Version: g.version, Gone: true}
+		return out, g.told != ""
+	}
+	all := slices.SortedFunc(maps.Values(g.pods), func(x, y *pod) int {
+		return cmp.Or(cmp.Compare(x.index, y.index), x.created.Compare(y.created), strings.Compare(x.name, y.name))
+	})
+	out := adapters.Job{Version: g.version}
+	owner := identity(&out, all, b)
+	g.told = out.UID
+	size := 0
+	for _, p := range all {
+		out.Attempt = max(out.Attempt, p.attempt)
+	}
+	ready, ended := 0, 0
+	for _, p := range all {
+		mine := p.owner == owner
+		switch {
+		case p.ready() && mine:
+			ready++
+		case p.at() == "" || p.cleared || p.stopped() || p.terminal() && (!mine || p.attempt != out.Attempt):
+			if mine && p.cleared && p.phase == corev1.PodSucceeded {
+				ended++
+			}
+		default:
+			out.Tasks = append(out.Tasks, m.task(p, mine, now, giveUp))
+			size = max(size, p.of)
+		}
+	}
+	if size == 0 {
+		size = gangSize(&out, all, b, ended)
+	}
+	m.describe(&out, g.id, all, b, size)
+	if g.last = nil; b == nil && owner != "" && all[0].group != "" {
+		g.last = out.Spec
+	}
+	out.Over, out.Err = over(all, b, owner, ready, out.Tasks)
+	if out.Short = len(out.Tasks) > 0 && len(out.Tasks) < size; len(out.Tasks) == 0 && !out.Over && out.Problem == nil {
+		if ready < size {
+			out.Problem = fmt.Errorf("%w: %d of %d", errWaits, ready, size)
+		} else if ready > size {
+			out.Problem = fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
+		}
+	}
+	return out, true
+}
+
+// identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the owner whose pods count.
+func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
+	if b != nil {
+		out.UID = string(b.uid)
+		return b.uid
+	}
+	newest, oldest := all[0], all[0]
+	for _, p := range all {
+		if p.created.After(newest.created) {
+			newest = p
+		}
+		if p.created.Before(oldest.created) {
+			oldest = p
+		}
+	}
+	if newest.owner != "" && newest.group != "" {
+		out.UID = string(newest.owner)
+	} else {
+		out.UID = string(oldest.uid)
+	}
+	return newest.owner
+}
+
+// gangSize is how many pods the next start must have. What is wrong with it is the job's problem.
+func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
+	switch {
+	case b != nil:
+		return max(1, b.size-max(b.succeeded, ended))
+	case all[0].group == "":
+		if strings.Contains(all[0].gang, "/job/") {
+			out.Problem = fmt.Errorf("%w: its Job is not known", errWaits)
+		}
+		return 1
+	}
+	text := all[0].size
+	for _, p := range all {
+		if p.size != text {
+			out.Problem = fmt.Errorf("kubernetes: pods of the gang say %s of %q and %q", sizeLabels()[0], text, p.size)
+		}
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1", sizeLabels()[0], text)
+		return 1
+	}
+	return n
+}
+
+// task tells of a pod that is bound.
+func (m *model) task(p *pod, mine bool, now time.Time, giveUp bool) adapters.Task {
+	t := adapters.Task{Node: p.at(), Started: p.started}
+	switch {
+	case p.phase == corev1.PodSucceeded:
+		t.State = adapters.Finished
+	case p.phase == corev1.PodFailed:
+		t.State, t.Err = adapters.Failed, errors.New(p.failure)
+	case m.lost(p, now, giveUp):
+		t.State = adapters.Lost
+	case p.deleting || p.evicted || !mine:
+		t.State = adapters.Stopping
+	case p.phase == corev1.PodRunning:
+		t.State = adapters.Running
+	}
+	if p.terminal() {
+		if t.Ended = p.ended; t.Ended.IsZero() {
+			t.Ended = p.started
+		}
+	}
+	return t
+}
+
+// lost tells whether the pod's node is no more, or was silent for longer than the pod puts up with.
+func (m *model) lost(p *pod, now time.Time, giveUp bool) bool {
+	n := m.nodes[p.at()]
+	if n == nil {
+		return m.removed[p.at()] > 0 || m.seen[nodes] >= p.version
+	}
+	if n.silent.IsZero() || !giveUp || p.shape.patience < 0 {
+		return false
+	}
+	patience := m.opt.Patience
+	if p.shape.patience > 0 {
+		patience = time.Duration(p.shape.patience) * time.Second
+	}
+	return now.Sub(n.silent) >= patience
+}
+
+// over tells whether nobody makes pods of the job any more.
+func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Task) (bool, error) {
+	if b != nil {
+		if b.failure != "" {
+			return true, errors.New("kubernetes: the Job has failed: " + b.failure)
+		}
+		return b.over, nil
+	}
+	if owner != "" && all[0].group != "" || ready > 0 {
+		return false, nil // new pods may come
+	}
+	for _, p := range all {
+		if !p.terminal() {
+			return false, nil
+		}
+	}
+	for i := range tasks {
+		if tasks[i].Err != nil {
+			return true, fmt.Errorf("kubernetes: a pod has failed: %w", tasks[i].Err)
+		}
+	}
+	return true, nil
+}
+
+// describe makes the job's specification, of a size.
+func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, size int) {
+	var s *shape
+	var submitted time.Time
+	name := id[strings.LastIndexByte(id, '/')+1:]
+	if b != nil {
+		s, submitted, out.Done = b.shape, b.created, b.done
+	} else {
+		s, submitted = all[0].shape, all[0].created
+	}
+	spec := &sched.Job{ID: id, Tasks: size, Demand: maps.Clone(s.request), Priority: s.priority, Required: s.class.required, Attributes: maps.Clone(s.attributes)}
+	for _, p := range all {
+		if b == nil && p.created.Before(submitted) {
+			submitted = p.created
+		}
+		if p.terminal() || p.shape.same(s) {
+			continue
+		}
+		for r, d := range p.shape.request {
+			spec.Demand[r] = max(spec.Demand[r], d)
+		}
+		if spec.Priority = p.shape.priority; p.shape.class.required.String() != s.class.required.String() {
+			spec.Required = spec.Required.And(p.shape.class.required)
+		}
+	}
+	h, err := parseHints(s.annotations)
+	spec.Utility, spec.Deadline, spec.Preferred, spec.Slowdown, spec.Checkpoint = h.utility, h.deadline, h.preferred, h.slowdown, h.checkpoint
+	spec.Submitted = submitted
+	if !h.until.IsZero() {
+		spec.Deadline = max(1, h.until.Sub(submitted))
+	}
+	spec.Attributes["namespace"] = id[:strings.IndexByte(id, '/')]
+	spec.Attributes["name"] = strings.TrimRight(name, "-0123456789")
+	spec.Attributes["user"] = cmp.Or(h.user, spec.Attributes["namespace"])
+	spec.Attributes["tasks"] = strconv.Itoa(size)
+	if spec.Utility == nil {
+		spec.Utility = standard(spec.Deadline)
+	}
+	out.Spec = spec
+	if out.Problem == nil {
+		out.Problem = cmp.Or(err, s.problem)
+	}
+	if len(out.Tasks) > 0 {
+		out.Problem = nil
+	}
+	out.Revision = revision(spec, s.annotations)
+}
+
+// standard is what a job is worth that does not say: twenty times as much by its deadline as a job without one, and always something, so
+// that none waits for ever.
+func standard(deadline time.Duration) utility.Utility {
+	points := []utility.Point{{T: 0, V: 5}, {T: (24 * time.Hour).Seconds(), V: 1}}
+	if d := deadline.Seconds(); d > 0 {
+		points = []utility.Point{{T: d, V: 100}, {T: d, V: 1}}
+	}
+	u, err := utility.Piecewise(points)
+	if err != nil {
+		return nil // which cannot be: the points are in order
+	}
+	return u
+}
+
+// revision is another for another specification.
+func revision(j *sched.Job, annotations map[string]string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %d %s", j.Tasks, j.Priority, j.Required)
+	for _, r := range slices.Sorted(maps.Keys(j.Demand)) {
+		fmt.Fprintf(h, " %s=%v", r, j.Demand[r])
+	}
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		fmt.Fprintf(h, " %q=%q", name, annotations[name])
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,564 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/adaptertest"
+	"github.com/hedgesched/hedge/sched"
+)
+
+const (
+	unit      = time.Second
+	stopFor   = "hedge.test/stop"
+	gate      = "hedge.test/ready" // a scheduling gate: the world is not done with the pod
+	runFor    = "hedge.test/duration"
+	exitCode  = "hedge.test/exit-code"
+	worldName = "hedge.test/world"
+	taskLabel = "hedge.test/task"
+	jobLabel  = "hedge.test/job"
+	badLabel  = "hedge.test/bad"
+	endless   = "24h"
+)
+
+// world is a namespace and some nodes of a control plane for the suite. Its gangs are pods with the labels of a pod group, which it
+// makes anew itself when they are gone, as a controller of some kind of job would; or Jobs, which the Job controller sees to.
+type world struct {
+	*server
+	name          string
+	shape         adaptertest.Shape
+	traits        adaptertest.Traits
+	asJobs        bool
+	lines         []*line
+	drivers       []*Driver
+	jobs          map[string]*submitted
+	order         []string
+	made          int
+	down          bool
+	hasPriorities bool
+	killed        map[string]bool // nodes
+
+	mu      sync.Mutex
+	records map[types.UID]*record
+	placed  []types.UID
+	faults  []string
+}
+
+// submitted is a job that was handed in.
+type submitted struct {
+	adaptertest.Job
+	id, owner string
+	uid       types.UID
+	tries     int // pods of task 0 so far
+	gone      bool
+}
+
+// record is a pod that the world has seen.
+type record struct {
+	adaptertest.Record
+	version uint64
+	frozen  bool // its node has lost its power
+	live    bool // by the order of events
+}
+
+func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
+	c := controlPlane(t)
+	c.worlds++
+	w := &world{server: c, name: fmt.Sprintf("w%d", c.worlds), shape: s, asJobs: asJobs, jobs: map[string]*submitted{},
+		killed: map[string]bool{}, records: map[types.UID]*record{}}
+	w.traits = adaptertest.Traits{
+		Slot: sched.Resources{"cpu": 1}, Unit: unit, Patience: 8 * time.Minute, Exact: 2 * time.Second, Wide: min(200, s.Nodes*s.Slots),
+		Missing: map[adaptertest.Ability]string{
+			adaptertest.Garble: "events of a watch come in order, or the watch breaks, which is another case",
+			adaptertest.Clear:  "there is nothing garbled to be cleared",
+			adaptertest.Keep:   "what is kept is written on Jobs, of which another test is",
+		},
+	}
+	if asJobs {
+		for _, a := range []adaptertest.Ability{adaptertest.FailStarts, adaptertest.FailRuns, adaptertest.Hang} {
+			w.traits.Missing[a] = "all pods of a Job are alike"
+		}
+		w.traits.Missing[adaptertest.Crash] = "it is done with pod groups, whose pods come back at once"
+	}
+	ctx := t.Context()
+	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.name}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	for i := range s.Nodes {
+		w.traits.Nodes = append(w.traits.Nodes, fmt.Sprintf("%s-n%d", w.name, i))
+		w.addNode(t, w.traits.Nodes[i])
+	}
+	w.traits.Spare = []string{w.name + "-spare0", w.name + "-spare1"}
+	list, err := c.client.CoreV1().Pods(w.name).List(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	watching, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	f := &feed{kind: pods, from: list.ResourceVersion, more: make(chan struct{}, 1), watch: c.client.CoreV1().Pods(w.name).Watch}
+	done.Go(func() { w.follow(watching, f) })
+	t.Cleanup(func() {
+		cancel()
+		done.Wait()
+		w.end(t)
+	})
+	return w
+}
+
+// end closes what is open, removes what was made, and tells what must not have been.
+func (w *world) end(t testing.TB) {
+	for _, d := range w.drivers {
+		d.Close()
+	}
+	if w.down {
+		require.NoError(t, w.Start(context.Background(), "kube-apiserver"))
+	}
+	ctx, zero := context.Background(), int64(0)
+	if w.asJobs {
+		background := metav1.DeletePropagationBackground
+		_ = w.client.BatchV1().Jobs(w.name).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	}
+	for range 2 { // the Job controller may make some more
+		list, err := w.client.CoreV1().Pods(w.name).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue
+		}
+		for i := range list.Items {
+			p := &list.Items[i]
+			_, _ = w.client.CoreV1().Pods(w.name).Patch(ctx, p.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_ = w.client.CoreV1().Pods(w.name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
+		}
+	}
+	_ = w.client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range w.faults {
+		t.Error(f)
+	}
+}
+
+// follow judges the order of events: no node holds more at once than it has room for.
+func (w *world) follow(ctx context.Context, f *feed) {
+	for ctx.Err() == nil {
+		if f.followRaw(ctx, w.event) {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (w *world) Traits() adaptertest.Traits { return w.traits }
+func (w *world) Now() time.Time             { return time.Now() }
+
+func (w *world) addNode(t testing.TB, name string) {
+	t.Helper()
+	quantities := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(w.shape.Slots), resource.DecimalSI),
+		"memory": resource.MustParse("64Gi"), "pods": *resource.NewQuantity(int64(w.shape.Slots)+10, resource.DecimalSI)}
+	_, err := w.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{worldName: w.name, "name": name}},
+		Status:     corev1.NodeStatus{Capacity: quantities, Allocatable: quantities},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		n, err := w.client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		})
+	}, 3*time.Minute, 50*time.Millisecond, "node %s is not ready; kwok: %s", name, w.Log("kwok"))
+	w.mu.Lock()
+	delete(w.killed, name)
+	w.mu.Unlock()
+	w.caughtUp(t)
+}
+
+// caughtUp waits until all drivers know of what was done to the cluster so far.
+func (w *world) caughtUp(t testing.TB) {
+	t.Helper()
+	if w.down {
+		return
+	}
+	// A change of every kind that is watched, which comes after all others.
+	nodes, err := w.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	pods, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, d := range w.drivers {
+		require.Eventually(t, func() bool {
+			d.model.mu.Lock()
+			defer d.model.mu.Unlock()
+			for i := range nodes.Items {
+				n := d.model.nodes[nodes.Items[i].Name]
+				if n == nil || n.version < number(nodes.Items[i].ResourceVersion) {
+					return false
+				}
+			}
+			for i := range pods.Items {
+				p := d.model.pods[pods.Items[i].UID]
+				if p != nil && p.version < number(pods.Items[i].ResourceVersion) || p == nil && pods.Items[i].Status.Phase == corev1.PodRunning {
+					return false
+				}
+			}
+			return true
+		}, 3*time.Minute, 20*time.Millisecond)
+	}
+}
+
+func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
+	t.Helper()
+	w.lead(t, s.Epoch)
+	connect := func() *Driver {
+		l := &line{conns: map[netConn]bool{}, gate: s.Gate}
+		client, err := Client(l.through(w.account()))
+		require.NoError(t, err)
+		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{"hedge-system", "hedge"}})
+		require.NoError(t, err)
+		w.lines, w.drivers = append(w.lines, l), append(w.drivers, d)
+		return d
+	}
+	d := connect()
+	c, err := adapters.New(d, adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
+	require.NoError(t, err)
+	second := connect()
+	return adaptertest.Instance{Cluster: c, Driver: second, Close: func() {
+		for _, x := range []*Driver{d, second} {
+			x.Close()
+			w.drivers = slices.DeleteFunc(w.drivers, func(o *Driver) bool { return o == x })
+		}
+	}}
+}
+
+// lead has the lease be at an epoch.
+func (w *world) lead(t testing.TB, epoch uint64) {
+	t.Helper()
+	leases, n := w.client.CoordinationV1().Leases("hedge-system"), int32(epoch)
+	l, err := leases.Get(t.Context(), "hedge", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "hedge"}, Spec: coordinationv1.LeaseSpec{LeaseTransitions: &n}}, metav1.CreateOptions{})
+	} else if err == nil {
+		l.Spec.LeaseTransitions = &n
+		_, err = leases.Update(t.Context(), l, metav1.UpdateOptions{})
+	}
+	require.NoError(t, err)
+}
+
+func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
+	t.Helper()
+	if w.down {
+		require.NoError(t, w.Start(t.Context(), "kube-apiserver"))
+		w.down = false
+	}
+	w.made++
+	s := &submitted{Job: j, id: w.name + "/group/" + j.Spec.ID, owner: fmt.Sprintf("%s-%d", j.Spec.ID, w.made)}
+	if w.asJobs {
+		s.id = w.name + "/job/" + j.Spec.ID
+		s.uid = w.submitJob(t, s)
+	} else {
+		o, err := w.client.CoreV1().ConfigMaps(w.name).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: s.owner}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		s.uid = o.UID
+	}
+	if w.jobs[s.id] == nil {
+		w.order = append(w.order, s.id)
+	}
+	w.jobs[s.id] = s
+	w.control(t)
+	return s.id
+}
+
+// duration is how long a pod runs, as its annotation says.
+func (s *submitted) duration() string {
+	if s.Runtime > 50*unit { // no case waits for its end
+		return endless
+	}
+	return s.Runtime.String()
+}
+
+func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
+	one := int64(1)
+	out := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{jobLabel: s.Spec.ID}, Annotations: map[string]string{runFor: duration}},
+		Spec: corev1.PodSpec{
+			SchedulerName: "hedge", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &one,
+			Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Mi")}}}},
+		},
+	}
+	if priority := int32(s.Spec.Priority); priority > 0 {
+		out.Spec.PriorityClassName = fmt.Sprint("hedge-test-", priority)
+	}
+	if s.Malformed {
+		out.Annotations[DeadlineAnnotation] = "tomorrow"
+	}
+	if s.Spec.Checkpoint {
+		out.Annotations[CheckpointAnnotation] = "true"
+	}
+	if s.SlowStop {
+		out.Annotations[stopFor] = "3s"
+	}
+	for _, key := range s.Spec.Required.Keys() {
+		e := corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpExists}
+		for _, value := range []string{"gold"} {
+			if !s.Spec.Required.Matches(map[string]string{key: "-"}) && s.Spec.Required.Matches(map[string]string{key: value}) {
+				e.Operator, e.Values = corev1.NodeSelectorOpIn, []string{value}
+			}
+		}
+		out.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{e}}}}}}
+	}
+	return out
+}
+
+func (w *world) submitJob(t testing.TB, s *submitted) types.UID {
+	t.Helper()
+	w.priorities(t)
+	n, limit, mode := int32(s.Spec.Tasks), int32(1000), batchv1.IndexedCompletion
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.ID}, Spec: batchv1.JobSpec{
+		Parallelism: &n, Completions: &n, BackoffLimit: &limit, Template: w.template(s, s.duration()), CompletionMode: &mode,
+		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore,
+			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}},
+	}}
+	var made *batchv1.Job
+	require.Eventually(t, func() bool { // one of that name may be on its way out
+		var err error
+		made, err = w.client.BatchV1().Jobs(w.name).Create(t.Context(), j, metav1.CreateOptions{})
+		require.True(t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
+		return err == nil
+	}, 3*time.Minute, 100*time.Millisecond)
+	return made.UID
+}
+
+// control does what a controller of the gangs would do, and has those fail that are to.
+func (w *world) control(t testing.TB) {
+	t.Helper()
+	if w.down {
+		return
+	}
+	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	has := map[string]bool{}
+	for i := range list.Items {
+		p := &list.Items[i]
+		w.see(p, false)
+		if p.Labels[badLabel] == "start" && p.Spec.NodeName != "" && p.Status.Phase == corev1.PodPending && p.DeletionTimestamp == nil {
+			w.status(t, p, `{"status":{"phase":"Failed","reason":"NoImage"}}`)
+			continue
+		}
+		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed {
+			has[p.Labels[jobLabel]+"/"+p.Labels[taskLabel]+"/"+owner(p)] = true
+		}
+	}
+	for _, id := range w.order {
+		s := w.jobs[id]
+		for task := 0; !w.asJobs && !s.gone && task < s.Spec.Tasks; task++ {
+			if !has[fmt.Sprintf("%s/%d/%s", s.Spec.ID, task, s.uid)] {
+				w.makePod(t, s, task)
+			}
+		}
+	}
+}
+
+func owner(p *corev1.Pod) string {
+	if c := metav1.GetControllerOf(p); c != nil {
+		return string(c.UID)
+	}
+	return ""
+}
+
+func (w *world) status(t testing.TB, p *corev1.Pod, patch string) {
+	_, err := w.client.CoreV1().Pods(w.name).Patch(t.Context(), p.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	require.True(t, err == nil || apierrors.IsNotFound(err), "%v", err)
+}
+
+// makePod makes a pod of a gang. One that is to come up badly, or not at all, is hidden from kwok as one that is ready.
+func (w *world) makePod(t testing.TB, s *submitted, task int) {
+	t.Helper()
+	w.priorities(t)
+	if task == 0 {
+		s.tries++
+	}
+	duration, bad := s.duration(), ""
+	switch {
+	case s.tries <= s.FailStarts:
+		duration, bad = endless, "start"
+	case s.tries <= s.FailStarts+s.FailRuns:
+		if duration = endless; task == 0 {
+			duration = (s.Runtime / 2).String()
+		}
+	case s.tries <= s.Hang:
+		duration, bad = endless, "hang"
+	}
+	w.made++
+	template := w.template(s, duration)
+	yes := true
+	p := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	p.Name = fmt.Sprintf("%s-%d-%d", s.Spec.ID, task, w.made)
+	p.Labels["scheduling.x-k8s.io/pod-group"] = s.Spec.ID
+	p.Labels["scheduling.x-k8s.io/min-available"] = strconv.Itoa(s.Spec.Tasks)
+	p.Labels[taskLabel] = strconv.Itoa(task)
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: s.owner, UID: s.uid, Controller: &yes}}
+	if s.FailRuns > 0 && task == 0 && s.tries > s.FailStarts && s.tries <= s.FailStarts+s.FailRuns {
+		p.Annotations[exitCode] = "1"
+	}
+	hidden := bad != "" && task == 0
+	if hidden {
+		p.Labels[badLabel] = bad
+		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
+	}
+	made, err := w.client.CoreV1().Pods(w.name).Create(t.Context(), p, metav1.CreateOptions{})
+	require.NoError(t, err)
+	if hidden {
+		w.status(t, made, `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
+		_, err = w.client.CoreV1().Pods(w.name).Patch(t.Context(), made.Name, types.MergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+}
+
+func (w *world) Pass(t testing.TB) {
+	time.Sleep(100 * time.Millisecond)
+	w.control(t)
+}
+
+func (w *world) Notes(t testing.TB, job string) []string {
+	if w.down {
+		return nil
+	}
+	list, err := w.client.CoreV1().Events(w.name).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return cmp.Compare(number(a.ResourceVersion), number(b.ResourceVersion)) })
+	var out []string
+	s := w.jobs[job]
+	for _, e := range list.Items {
+		if e.Source.Component != "hedge" || e.Action != actionWaits {
+			continue
+		}
+		if e.InvolvedObject.Kind == "Job" && e.InvolvedObject.Name == s.Spec.ID || e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, s.Spec.ID+"-") {
+			out = append(out, e.Message)
+		}
+	}
+	return out
+}
+
+func (w *world) Records(t testing.TB) []adaptertest.Record {
+	if !w.down {
+		list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		listed := map[types.UID]bool{}
+		for i := range list.Items {
+			listed[list.Items[i].UID] = true
+			w.see(&list.Items[i], false)
+		}
+		w.mu.Lock()
+		for uid, r := range w.records {
+			if !listed[uid] && r.Ended.IsZero() && r.version <= number(list.ResourceVersion) {
+				r.over(time.Now())
+			}
+		}
+		w.mu.Unlock()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := make([]adaptertest.Record, 0, len(w.placed))
+	for _, uid := range w.placed {
+		out = append(out, w.records[uid].Record)
+	}
+	return out
+}
+
+// over notes that a pod has gone.
+func (r *record) over(at time.Time) { r.Ended, r.State = at, adapters.Stopping }
+
+// event is what the world's watch tells, in order.
+func (w *world) event(p *corev1.Pod, deleted bool) {
+	w.see(p, deleted)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.records[p.UID]
+	if r == nil {
+		return
+	}
+	r.live = !deleted && !terminal(p) && !r.frozen
+	on := map[string]int{}
+	for _, o := range w.records {
+		if o.live {
+			on[o.Node]++
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(on)) {
+		if on[node] > w.shape.Slots {
+			w.faults = append(w.faults, fmt.Sprintf("%s: node %s holds %d pods at version %s", w.name, node, on[node], p.ResourceVersion))
+		}
+	}
+}
+
+// see takes in a pod as the server has it.
+func (w *world) see(p *corev1.Pod, deleted bool) {
+	if p.Spec.NodeName == "" || p.Spec.SchedulerName != "hedge" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.records[p.UID]
+	version := number(p.ResourceVersion)
+	if r == nil {
+		id := w.name + "/group/" + p.Labels[jobLabel]
+		if w.asJobs {
+			id = w.name + "/job/" + p.Labels[jobLabel]
+		}
+		r = &record{Record: adaptertest.Record{Job: id, UID: owner(p), Node: p.Spec.NodeName, Placed: time.Now(), Attempt: int(number(p.Annotations[AttemptAnnotation])),
+			Task: cmp.Or(p.Labels[taskLabel], p.Annotations[batchv1.JobCompletionIndexAnnotation])}}
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+				r.Placed = c.LastTransitionTime.Time
+			}
+		}
+		w.records[p.UID] = r
+		w.placed = append(w.placed, p.UID)
+	}
+	if version < r.version || r.frozen || !r.Ended.IsZero() {
+		return
+	}
+	r.version = version
+	if w.killed[p.Spec.NodeName] {
+		r.Ended, r.State, r.frozen, r.live = time.Now(), adapters.Lost, true, false
+		return
+	}
+	var x pod
+	x.phase = p.Status.Phase
+	x.times(p)
+	if r.Started.IsZero() {
+		r.Started = x.started
+	}
+	switch {
+	case p.Status.Phase == corev1.PodSucceeded:
+		r.State, r.Ended = adapters.Finished, x.ended
+	case p.Status.Phase == corev1.PodFailed:
+		r.State, r.Ended = adapters.Failed, later(x.ended, r.Placed)
+	case p.DeletionTimestamp != nil:
+		r.State = adapters.Stopping
+		if deleted {
+			r.over(p.DeletionTimestamp.Time)
+		}
+	case p.Status.Phase == corev1.PodRunning:
+		r.State = adapters.Running
+	}
+}
+
+var _ adaptertest.World = (*world)(nil)

@@ -1,0 +1,253 @@
+// Command kubernetes-scheduler schedules pods with schedulerName: hedge by the 3Sigma policy: a complete program to copy. It reads a configuration file, works
+// while it holds a lease, answers /metrics, /healthz and /readyz, and keeps what it has learnt in a file.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/kubernetes"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/threesigma"
+)
+
+// config is the configuration file's content, in YAML.
+type config struct {
+	SchedulerName string               `json:"schedulerName"`
+	Namespace     string               `json:"namespace"`
+	NodeSelector  string               `json:"nodeSelector"`
+	Lease         kubernetes.LeaseName `json:"lease"`
+	Cycle         duration             `json:"cycle"`
+	History       string               `json:"history"`
+	Address       string               `json:"address"`
+}
+
+// duration is a time.Duration that is written as 5s.
+type duration time.Duration
+
+// UnmarshalText reads it.
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err == nil && v <= 0 {
+		err = fmt.Errorf("a duration of %v, expected one above 0", v)
+	}
+	*d = duration(v)
+	return err
+}
+
+// load reads the file; fields that it does not know are errors.
+func load(path string) (*config, error) {
+	c := &config{SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"}, Cycle: duration(2 * time.Second), Address: "127.0.0.1:9464"}
+	if path == "" {
+		return c, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	if err := yaml.UnmarshalStrict(data, c); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// metrics are what /metrics tells.
+type metrics struct {
+	registry                            *prometheus.Registry
+	cycles, started, preempted, ignored prometheus.Counter
+	pending, running, leading           prometheus.Gauge
+	planning                            prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "hedge", Name: name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "hedge", Name: name, Help: help})
+	}
+	m := &metrics{
+		registry: prometheus.NewRegistry(), cycles: counter("cycles_total", "Cycles done."), started: counter("jobs_started_total", "Jobs that plans started."),
+		preempted: counter("jobs_preempted_total", "Jobs that plans preempted."), ignored: counter("events_ignored_total", "Events that made no sense."),
+		pending: gauge("jobs_pending", "Jobs that wait."), running: gauge("jobs_running", "Jobs that run."), leading: gauge("leading", "1 while this instance leads."),
+		planning: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "hedge", Name: "plan_seconds", Help: "Time of the policy in a cycle.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+	}
+	m.registry.MustRegister(m.cycles, m.started, m.preempted, m.ignored, m.pending, m.running, m.leading, m.planning)
+	return m
+}
+
+func (m *metrics) observe(c *sched.Cycle) {
+	m.cycles.Inc()
+	m.started.Add(float64(c.Started))
+	m.preempted.Add(float64(c.Preempted))
+	m.ignored.Add(float64(len(c.Ignored)))
+	m.pending.Set(float64(c.Pending))
+	m.running.Set(float64(c.Running))
+	m.planning.Observe(c.PlanTime.Seconds())
+}
+
+// scheduler is the program.
+type scheduler struct {
+	config  *config
+	log     *slog.Logger
+	metrics *metrics
+	last    atomic.Int64 // when the last cycle of a leader ended, in Unix nanoseconds; 0 of a standby
+}
+
+func main() {
+	path := flag.String("config", "", "configuration file (YAML); empty for defaults")
+	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	err := run(ctx, *path, *kubeconfig, log)
+	stop()
+	if err != nil {
+		log.Error("ended", "error", err)
+		os.Exit(1)
+	}
+}
+
+// run leads, or stands by, until the context is done.
+func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
+	c, err := load(path)
+	if err != nil {
+		return err
+	}
+	rest, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.Client(rest)
+	if err != nil {
+		return err
+	}
+	lease, err := kubernetes.NewLease(client, c.Lease, 15*time.Second)
+	if err != nil {
+		return err
+	}
+	s := &scheduler{config: c, log: log, metrics: newMetrics()}
+	stop, err := s.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	work := func(ctx context.Context, t adapters.Term) error {
+		driver, err := kubernetes.Open(ctx, client, kubernetes.Options{SchedulerName: c.SchedulerName, Namespace: c.Namespace,
+			NodeSelector: c.NodeSelector, Lease: c.Lease, Timeout: 2 * time.Second}) // calls end within the lease's margin
+		if err != nil {
+			return err
+		}
+		defer driver.Close()
+		return s.lead(ctx, driver, t)
+	}
+	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Told: func(err error) { log.Warn("lease", "error", err) }})
+}
+
+// lead schedules while the lease is held.
+func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters.Term) error {
+	s.log.Info("leading", "epoch", t.Epoch)
+	s.metrics.leading.Set(1)
+	defer func() {
+		s.metrics.leading.Set(0)
+		s.last.Store(0)
+		s.log.Info("leading no more", "epoch", t.Epoch)
+	}()
+	history, err := predict.NewHistory(nil)
+	if err != nil {
+		return err
+	}
+	file := adapters.HistoryFile(s.config.History)
+	var until time.Time
+	if file != "" {
+		if until, err = file.Load(history); errors.Is(err, adapters.ErrHistory) {
+			s.log.Warn("history", "error", err)
+		} else if err != nil {
+			return err
+		}
+	}
+	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until})
+	if err != nil {
+		return err
+	}
+	policy, err := threesigma.New(threesigma.Config{Cycle: time.Duration(s.config.Cycle), CutOff: 0.5})
+	if err != nil {
+		return err
+	}
+	save := func() error {
+		if file == "" {
+			return nil
+		}
+		return file.Save(history, cluster.LearntUntil())
+	}
+	saved := time.Now()
+	observe := func(c *sched.Cycle) {
+		s.metrics.observe(c)
+		s.last.Store(time.Now().UnixNano())
+		if time.Since(saved) < time.Minute {
+			return
+		}
+		saved = time.Now()
+		if err := save(); err != nil {
+			s.log.Error("history", "error", err)
+		}
+	}
+	failed := func(err error) error {
+		s.log.Warn("cycle", "error", err)
+		return adapters.Unavailable(err)
+	}
+	loop, err := sched.NewLoop(cluster, policy, history, sched.WithCycle(time.Duration(s.config.Cycle)), sched.WithObserver(observe), sched.WithErrorHandler(failed))
+	if err != nil {
+		return err
+	}
+	return errors.Join(loop.Run(ctx), save())
+}
+
+// serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz until it is stopped.
+func (s *scheduler) serve(ctx context.Context) (stop func(), err error) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if last := s.last.Load(); last > 0 && time.Since(time.Unix(0, last)) > 5*time.Minute {
+			http.Error(w, "no cycle for 5 min", http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", s.config.Address)
+	if err != nil {
+		return nil, err
+	}
+	server, done := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("serving", "error", err)
+		}
+	}()
+	return func() {
+		if err := server.Close(); err != nil {
+			s.log.Error("serving", "error", err)
+		}
+		<-done
+	}, nil
+}
