@@ -419,6 +419,12 @@ func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (
 	case p.Spec.NodeName == "": // it was not part of the attempt
 		return false, nil
 	case lost:
+		// It has failed, as the node will never say: the Job controller does not let go of a pod before.
+		failed := []byte(`{"metadata":{"uid":"` + string(p.UID) + `"},"status":{"phase":"Failed","reason":"NodeLost","conditions":[` +
+			`{"type":"DisruptionTarget","status":"True","reason":"DeletionByHedge","message":"its node is lost"}]}}`)
+		if _, err := d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, failed, metav1.PatchOptions{}, "status"); err != nil {
+			return false, err
+		}
 		zero := int64(0)
 		return true, d.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name,
 			metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})

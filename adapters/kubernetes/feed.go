@@ -165,25 +165,37 @@ func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
 		return false
 	}
 	defer w.Stop()
-	for e := range w.ResultChan() {
-		if e.Type == watch.Error {
-			if err := apierrors.FromObject(e.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-				f.at("")
+	for {
+		select {
+		case <-ctx.Done():
+			return any
+		case e, open := <-w.ResultChan():
+			if !open || !f.take(m, e) {
+				return any
 			}
-			return any
+			any = true
 		}
-		o, err := meta.Accessor(e.Object)
-		if err != nil {
-			return any
-		}
-		any = true
-		if e.Type != watch.Bookmark {
-			m.change(f.kind, e.Object, e.Type == watch.Deleted)
-		}
-		m.progress(f.kind, number(o.GetResourceVersion()))
-		f.at(o.GetResourceVersion())
 	}
-	return any
+}
+
+// take takes in one event, and tells whether the watch goes on.
+func (f *feed) take(m *model, e watch.Event) bool {
+	if e.Type == watch.Error {
+		if err := apierrors.FromObject(e.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+			f.at("")
+		}
+		return false
+	}
+	o, err := meta.Accessor(e.Object)
+	if err != nil {
+		return false
+	}
+	if e.Type != watch.Bookmark {
+		m.change(f.kind, e.Object, e.Type == watch.Deleted)
+	}
+	m.progress(f.kind, number(o.GetResourceVersion()))
+	f.at(o.GetResourceVersion())
+	return true
 }
 
 // number is a resource version as a number, which versions of one cluster are.
