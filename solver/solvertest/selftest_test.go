@@ -141,7 +141,7 @@ func liars() map[string]*liar {
 		"deaf": {honest: native.New(nil), fails: []string{"notices the end of ctx"}, before: func(ctx context.Context, _ *solver.Problem, o *solver.Options) {
 			if o.Time == time.Hour {
 				<-ctx.Done()
-				time.Sleep(time.Minute + 10*time.Second)
+				time.Sleep(35 * time.Second)
 			}
 		}},
 	}
