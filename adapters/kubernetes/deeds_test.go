@@ -179,7 +179,11 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 // crashes is whether the scheduler is let die before and after each of its calls, which takes some minutes.
 var crashes = flag.Bool("crashes", false, "crash the scheduler before and after every call")
 
+// TestConformance runs the suite, for gangs of pods and for Jobs.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes minutes; TestSmoke does a part of it")
+	}
 	t.Run("groups", func(t *testing.T) {
 		adaptertest.Run(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
 			w := newWorld(t, s, false)

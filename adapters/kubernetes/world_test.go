@@ -228,7 +228,8 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 		l := &line{conns: map[netConn]bool{}, gate: s.Gate}
 		client, err := Client(l.through(w.account()))
 		require.NoError(t, err)
-		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{"hedge-system", "hedge"}})
+		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{"hedge-system", "hedge"},
+			Timeout: time.Minute}) // a busy machine is no outage
 		require.NoError(t, err)
 		w.lines, w.drivers = append(w.lines, l), append(w.drivers, d)
 		return d

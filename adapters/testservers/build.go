@@ -48,34 +48,49 @@ func programs() []program {
 // if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
 // processes may ask at the same time.
 func Program(ctx context.Context, name string) (string, error) {
-	all := programs()
-	i := slices.IndexFunc(all, func(p program) bool { return p.name == name })
-	if i < 0 {
-		return "", fmt.Errorf("testservers: unknown program %q", name)
+	p, err := find(name)
+	if err != nil {
+		return "", err
 	}
-	path, err := all[i].get(ctx)
+	path, err := p.get(ctx)
 	if err != nil {
 		return "", fmt.Errorf("testservers: building %s: %w", name, err)
 	}
 	return path, nil
 }
 
-func (p *program) get(ctx context.Context) (string, error) {
+func find(name string) (*program, error) {
+	all := programs()
+	i := slices.IndexFunc(all, func(p program) bool { return p.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("testservers: unknown program %q", name)
+	}
+	return &all[i], nil
+}
+
+// place is where the program is when it is built, and what it is built from.
+func (p *program) place() (out string, mod, sum []byte, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", err
+		return "", nil, nil, err
 	}
-	mod, sum, err := p.files()
-	if err != nil {
-		return "", err
+	if mod, sum, err = p.files(); err != nil {
+		return "", nil, nil, err
 	}
 	key := sha256.New()
 	for _, part := range [][]byte{mod, sum, []byte(p.pkg), []byte(p.ldflags), []byte(runtime.Version())} {
 		fmt.Fprintf(key, "%d ", len(part))
 		key.Write(part)
 	}
-	dir := filepath.Join(cache, "hedge", "testservers")
-	out := filepath.Join(dir, fmt.Sprintf("%s-%x", p.name, key.Sum(nil)[:6]))
+	return filepath.Join(cache, "hedge", "testservers", fmt.Sprintf("%s-%x", p.name, key.Sum(nil)[:6])), mod, sum, nil
+}
+
+func (p *program) get(ctx context.Context) (string, error) {
+	out, mod, sum, err := p.place()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(out)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package testservers
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -104,16 +105,22 @@ func (p *process) ready(patience time.Duration, is func() error) error {
 	}
 }
 
-// ports finds free ports of the loopback interface. Another process may take one before it is used; servers then fail to start, and say so.
+// ports finds free ports of the loopback interface, below those that the kernel gives to connections: any program's connection could take one of
+// these before the server listens, or while it is down. Where two processes look at the same time, both may find one; then a server fails to start, and says so.
 func ports(n int) ([]int, error) {
+	const first, last, tries = 10_000, 32_000, 1000
 	var found []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	var err error
+	for range tries {
+		if len(found) == n {
+			return found, nil
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first))); err != nil {
+			continue
 		}
 		defer func() { _ = l.Close() }() // it has accepted nothing
 		found = append(found, l.Addr().(*net.TCPAddr).Port)
 	}
-	return found, nil
+	return nil, fmt.Errorf("%d free ports: %w", n, err)
 }

@@ -18,6 +18,17 @@ import (
 func TestUnknownProgram(t *testing.T) {
 	_, err := testservers.Program(t.Context(), "mesos")
 	assert.ErrorContains(t, err, `unknown program "mesos"`)
+	assert.ErrorContains(t, testservers.Built("mesos"), `unknown program "mesos"`)
+}
+
+// TestBuilt: what is not in the cache is not built, and the error says how to build it.
+func TestBuilt(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	err := testservers.Built("etcd", "nomad")
+	require.ErrorIs(t, err, testservers.ErrNotBuilt)
+	assert.ErrorContains(t, err, "cmd/servers etcd nomad")
+	require.NoError(t, testservers.Built())
 }
 
 // TestKubernetes: all parts come up, a node that is told of is ready, and what is written outlives a crash of the API server.

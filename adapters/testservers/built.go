@@ -1,0 +1,38 @@
+package testservers
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// ErrNotBuilt is the sentinel of programs that are not in the cache.
+var ErrNotBuilt = errors.New("testservers: not built")
+
+// Built tells whether programs are in the cache, without building them. The error is [ErrNotBuilt], with the command that builds them, or what keeps
+// the cache from being read.
+func Built(names ...string) error {
+	var missing []string
+	for _, name := range names {
+		p, err := find(name)
+		if err != nil {
+			return err
+		}
+		path, _, _, err := p.place()
+		if err != nil {
+			return fmt.Errorf("testservers: %s: %w", name, err)
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, name)
+		} else if err != nil {
+			return fmt.Errorf("testservers: %w", err)
+		}
+	}
+	if len(missing) > 0 {
+		list := strings.Join(missing, " ")
+		return fmt.Errorf("%w: %s: `go run ./cmd/servers %s` in adapters/testservers builds what is missing", ErrNotBuilt, list, list)
+	}
+	return nil
+}
