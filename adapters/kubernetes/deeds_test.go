@@ -172,7 +172,7 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 				}
 			}
 			return true
-		}, 3*time.Minute, 20*time.Millisecond)
+		}, patience, 20*time.Millisecond)
 	}
 }
 

@@ -182,7 +182,7 @@ func (w *world) addNode(t testing.TB, name string) {
 		return err == nil && slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 		})
-	}, 3*time.Minute, 50*time.Millisecond, "node %s is not ready; kwok: %s", name, w.Log("kwok"))
+	}, patience, 50*time.Millisecond, "node %s is not ready; kwok: %s", name, w.Log("kwok"))
 	w.mu.Lock()
 	delete(w.killed, name)
 	w.mu.Unlock()
@@ -217,7 +217,7 @@ func (w *world) caughtUp(t testing.TB) {
 				}
 			}
 			return true
-		}, 3*time.Minute, 20*time.Millisecond)
+		}, patience, 20*time.Millisecond)
 	}
 }
 
@@ -342,7 +342,7 @@ func (w *world) submitJob(t testing.TB, s *submitted) types.UID {
 		made, err = w.client.BatchV1().Jobs(w.name).Create(t.Context(), j, metav1.CreateOptions{})
 		require.True(t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
 		return err == nil
-	}, 3*time.Minute, 100*time.Millisecond)
+	}, patience, 100*time.Millisecond)
 	return made.UID
 }
 

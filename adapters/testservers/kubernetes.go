@@ -45,7 +45,7 @@ type Kubernetes struct {
 }
 
 // patience is how long a server may take to come up on a machine that does other things too.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // The users that the API server knows by their token, all of them administrators.
 const (

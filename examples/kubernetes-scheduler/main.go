@@ -28,13 +28,15 @@ import (
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// config is the configuration file's content, in YAML.
+// config is the configuration file's content, in YAML. Window is how far ahead is planned, in slots; what is not given has the policy's defaults.
 type config struct {
 	SchedulerName string               `json:"schedulerName"`
 	Namespace     string               `json:"namespace"`
 	NodeSelector  string               `json:"nodeSelector"`
 	Lease         kubernetes.LeaseName `json:"lease"`
 	Cycle         duration             `json:"cycle"`
+	Window        duration             `json:"window"`
+	Slot          duration             `json:"slot"`
 	History       string               `json:"history"`
 	Address       string               `json:"address"`
 }
@@ -187,7 +189,8 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	if err != nil {
 		return err
 	}
-	policy, err := threesigma.New(threesigma.Config{Cycle: time.Duration(s.config.Cycle), CutOff: 0.5})
+	policy, err := threesigma.New(threesigma.Config{Cycle: time.Duration(s.config.Cycle), CutOff: 0.5,
+		Window: time.Duration(s.config.Window), Slot: time.Duration(s.config.Slot)})
 	if err != nil {
 		return err
 	}

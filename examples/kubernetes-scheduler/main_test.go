@@ -20,11 +20,13 @@ import (
 
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("namespace: team\ncycle: 500ms\nlease: {namespace: a, name: b}\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("namespace: team\ncycle: 500ms\nwindow: 60s\nslot: 5s\nlease: {namespace: a, name: b}\n"), 0o600))
 	c, err := load(path)
 	require.NoError(t, err)
 	assert.Equal(t, "team", c.Namespace)
 	assert.Equal(t, duration(500*time.Millisecond), c.Cycle)
+	assert.Equal(t, duration(time.Minute), c.Window)
+	assert.Equal(t, duration(5*time.Second), c.Slot)
 	assert.Equal(t, "b", c.Lease.Name)
 	for _, text := range []string{"cicle: 5s", "cycle: soon", "cycle: -1s"} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
