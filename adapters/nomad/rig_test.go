@@ -47,12 +47,31 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// need skips a test under -short, or has it fail where HEDGE_REQUIRE_SERVERS is set, if Nomad is not built yet. Otherwise it is built, in some minutes.
+func need(t testing.TB) {
+	t.Helper()
+	err := testservers.Built("nomad")
+	switch {
+	case err == nil:
+	case os.Getenv("HEDGE_REQUIRE_SERVERS") != "":
+		t.Fatalf("HEDGE_REQUIRE_SERVERS is set: %v", err)
+	case testing.Short():
+		t.Skipf("-short: %v", err)
+	}
+}
+
+// long skips a test under -short.
+func long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: of the tests on a real cluster only TestSmoke")
+	}
+}
+
 // theRig is the cluster, which is started when a test first asks for it.
 func theRig(t testing.TB) *rig {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: builds and runs Nomad")
-	}
+	need(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.rig != nil {

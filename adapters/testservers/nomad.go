@@ -23,6 +23,9 @@ type NomadConfig struct {
 	Clients []NomadClient
 	// ACL turns access control on; tests bootstrap it themselves.
 	ACL bool
+	// Grace is how late a client's heartbeat may be until the client is lost, in whole seconds; 0 means 15 s. On a machine that is
+	// busy with other things too, clients stall for seconds.
+	Grace time.Duration
 }
 
 // NomadClient is a node that runs real processes of this machine (raw_exec).
@@ -49,6 +52,9 @@ const Server = "server"
 // StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if it is not yet.
 func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
 	cfg.Clients = slices.Clone(cfg.Clients)
+	if cfg.Grace == 0 {
+		cfg.Grace = 15 * time.Second
+	}
 	n := &Nomad{cfg: cfg, ports: map[string][]int{}, parts: map[string]*process{},
 		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	for _, name := range n.names() {
@@ -143,7 +149,8 @@ func (n *Nomad) config(name string) map[string]any {
 		"acl":       map[string]any{"enabled": n.cfg.ACL},
 	}
 	if name == Server {
-		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": "1s", "min_heartbeat_ttl": "2s", "failover_heartbeat_ttl": "20s", "job_gc_threshold": "240h",
+		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": n.cfg.Grace.String(), "min_heartbeat_ttl": "2s",
+			"failover_heartbeat_ttl": (20*time.Second + n.cfg.Grace).String(), "job_gc_threshold": "240h",
 			"default_scheduler_config": map[string]any{"scheduler_algorithm": "binpack"}}
 		return c
 	}
