@@ -461,6 +461,7 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 	}
 	slices.SortStableFunc(list, func(a, b *api.AllocationListStub) int { return int(a.CreateIndex) - int(b.CreateIndex) })
 	var out []adaptertest.Record
+	var lost []bool // in the server's eyes, before it heard how they ended
 	for _, a := range list {
 		if !w.jobs[a.JobID] || strings.HasPrefix(a.JobID, "others-") {
 			continue
@@ -472,34 +473,40 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 			}
 		}
 		out = append(out, w.record(a, w.infos[a.ID].Job))
+		lost = append(lost, strings.Contains(a.DesiredDescription, "lost"))
 	}
-	settle(out)
+	settle(out, lost)
 	w.last = out
 	return out
 }
 
-// settle sets right what a gang's records say that ended in parts: where power was cut, a task failed or the job was stopped in the very moment in which a gang
-// ended, some of its processes have done their work and others have not. The gang as a whole has not finished, and must run again.
-func settle(records []adaptertest.Record) {
+// settle sets right what records say of gangs that were cut as they ended. Where power was cut, a task failed or the job was stopped in that very moment, some
+// processes have done their work and others have not: the gang as a whole has not finished, and must run again. And where an agent lost its power before it told that
+// a task had ended, the server took the task for lost, and tells of its end when the node is back: if the gang was started again by then, this did not count.
+func settle(records []adaptertest.Record, lost []bool) {
+	type gang struct{ job, uid string }
 	type attempt struct {
-		job, uid string
-		number   int
+		gang
+		number int
 	}
-	whole := map[attempt]bool{}
-	cut := map[attempt]bool{}
+	ended, cut, last := map[attempt]bool{}, map[attempt]bool{}, map[gang]int{}
+	of := func(r *adaptertest.Record) attempt { return attempt{gang{r.Job, r.UID}, r.Attempt} }
 	for i := range records {
-		r := &records[i]
-		a := attempt{r.Job, r.UID, r.Attempt}
-		if r.Started.IsZero() || r.Ended.IsZero() {
-			whole[a] = false
-		} else if _, seen := whole[a]; !seen {
-			whole[a] = true
+		r, a := &records[i], of(&records[i])
+		if _, seen := ended[a]; !seen {
+			ended[a] = true
 		}
+		ended[a] = ended[a] && !r.Started.IsZero() && !r.Ended.IsZero()
 		cut[a] = cut[a] || r.State != adapters.Finished
+		last[a.gang] = max(last[a.gang], a.number)
+	}
+	again := map[attempt]bool{}
+	for i := range records {
+		a := of(&records[i])
+		again[a] = again[a] || lost[i] && a.number < last[a.gang]
 	}
 	for i := range records {
-		r := &records[i]
-		if a := (attempt{r.Job, r.UID, r.Attempt}); cut[a] && whole[a] && r.State == adapters.Finished {
+		if r, a := &records[i], of(&records[i]); r.State == adapters.Finished && (ended[a] && cut[a] || again[a]) {
 			r.State = adapters.Stopping
 		}
 	}

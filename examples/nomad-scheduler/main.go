@@ -118,7 +118,7 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	if err != nil {
 		return err
 	}
-	policy, err := threesigma.New(threesigma.Config{Cycle: s.config.Cycle, Slot: s.config.Slot, CutOff: 0.5})
+	policy, err := threesigma.New(threesigma.Config{Cycle: s.config.Cycle, Slot: s.config.Slot, Window: s.config.Window, CutOff: 0.5})
 	if err != nil {
 		return err
 	}
