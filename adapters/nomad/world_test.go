@@ -3,10 +3,8 @@ package nomad_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,21 +27,22 @@ import (
 // world is the rig's cluster for one case: jobs have names of its own, and nodes that it does not need are cordoned.
 type world struct {
 	*rig
-	number int
-	shape  adaptertest.Shape
-	traits adaptertest.Traits
-	slot   int // MHz
-	ids    map[string]string
-	lines  []*line
-	jobs   map[string]bool
-	purge  bool
-	down   map[string]bool
-	away   bool
-	later  []func() // what users and operators do while the server is away
-	cuts   []cut
-	labels map[string]map[string]bool // that were set, by node
-	infos  map[string]*api.Allocation
-	last   []adaptertest.Record
+	number  int
+	shape   adaptertest.Shape
+	traits  adaptertest.Traits
+	slot    int // MHz
+	ids     map[string]string
+	lines   []*line
+	jobs    map[string]bool
+	purge   bool
+	down    map[string]bool
+	away    bool
+	later   []func() // what users and operators do while the server is away
+	cuts    []cut
+	crashed map[string]bool            // nodes whose agent has crashed
+	labels  map[string]map[string]bool // that were set, by node
+	infos   map[string]*api.Allocation
+	last    []adaptertest.Record
 }
 
 // cut is when a node lost its power, and when it was back; zero before.
@@ -56,7 +55,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r := theRig(t)
 	r.worlds++
 	w := &world{
-		rig: r, number: r.worlds, shape: s, slot: clientCPU / s.Slots, ids: map[string]string{}, jobs: map[string]bool{}, down: map[string]bool{},
+		rig: r, number: r.worlds, shape: s, slot: clientCPU / s.Slots, ids: map[string]string{}, jobs: map[string]bool{}, down: map[string]bool{}, crashed: map[string]bool{},
 		labels: map[string]map[string]bool{}, infos: map[string]*api.Allocation{},
 	}
 	w.traits = adaptertest.Traits{
@@ -475,41 +474,10 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 		out = append(out, w.record(a, w.infos[a.ID].Job))
 		lost = append(lost, strings.Contains(a.DesiredDescription, "lost"))
 	}
+	replaced(out, lost)
 	settle(out, lost)
 	w.last = out
 	return out
-}
-
-// settle sets right what records say of gangs that were cut as they ended. Where power was cut, a task failed or the job was stopped in that very moment, some
-// processes have done their work and others have not: the gang as a whole has not finished, and must run again. And where an agent lost its power before it told that
-// a task had ended, the server took the task for lost, and tells of its end when the node is back: if the gang was started again by then, this did not count.
-func settle(records []adaptertest.Record, lost []bool) {
-	type gang struct{ job, uid string }
-	type attempt struct {
-		gang
-		number int
-	}
-	ended, cut, last := map[attempt]bool{}, map[attempt]bool{}, map[gang]int{}
-	of := func(r *adaptertest.Record) attempt { return attempt{gang{r.Job, r.UID}, r.Attempt} }
-	for i := range records {
-		r, a := &records[i], of(&records[i])
-		if _, seen := ended[a]; !seen {
-			ended[a] = true
-		}
-		ended[a] = ended[a] && !r.Started.IsZero() && !r.Ended.IsZero()
-		cut[a] = cut[a] || r.State != adapters.Finished
-		last[a.gang] = max(last[a.gang], a.number)
-	}
-	again := map[attempt]bool{}
-	for i := range records {
-		a := of(&records[i])
-		again[a] = again[a] || lost[i] && a.number < last[a.gang]
-	}
-	for i := range records {
-		if r, a := &records[i], of(&records[i]); r.State == adapters.Finished && (ended[a] && cut[a] || again[a]) {
-			r.State = adapters.Stopping
-		}
-	}
 }
 
 // record is an allocation of a version of a job.
@@ -526,6 +494,9 @@ func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Reco
 	if s := a.TaskStates["main"]; s != nil {
 		r.Started, failed = s.StartedAt, s.Failed
 		for _, e := range s.Events {
+			if at := time.Unix(0, e.Time); w.crashed[r.Node] && e.Type == api.TaskStarted && at.Before(r.Started) {
+				r.Started = at // an agent that does not find its task again after a crash starts another process
+			}
 			if ended = e.Type == api.TaskTerminated; ended {
 				break
 			}
@@ -563,23 +534,6 @@ func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Reco
 	return r
 }
 
-// power sets right what a record says of a task on a node that lost its power. Nothing of it held room from then on, though the server learns of it later.
-// Until the server has noticed, it even puts tasks on such a node; when it has, it takes them for lost and may put others in their place as soon as the
-// node is back, before the agent has said that the first never ran.
-func (w *world) power(r *adaptertest.Record, wanted bool) {
-	for _, c := range w.cuts {
-		if c.node != r.Node || r.State == adapters.Finished || !r.Ended.IsZero() && !r.Ended.After(c.at) {
-			continue // an agent that is back at once may run a task again, and finish it
-		}
-		switch {
-		case r.Placed.Before(c.at):
-			r.Ended, r.State = c.at, adapters.Lost
-		case r.Started.IsZero() && !wanted && (c.back.IsZero() || r.Placed.Before(c.back)):
-			r.Ended, r.State = r.Placed, adapters.Lost
-		}
-	}
-}
-
 func TestConformance(t *testing.T) {
 	long(t)
 	adaptertest.Run(t, newWorld)
@@ -603,48 +557,4 @@ func TestSmoke(t *testing.T) {
 		require.GreaterOrEqual(t, i, 0, "the suite has no case %q", name)
 		t.Run(name, func(t *testing.T) { cases[i].Run(t, newWorld) })
 	}
-}
-
-var (
-	storms    = flag.Int("storms", 0, "how many random schedules TestStorm runs on the real cluster")
-	firstSeed = flag.Uint64("first", 1, "the seed of the first of them")
-)
-
-// TestStorm is run by hand, since each schedule takes a minute or so. Schedulers die at any call, agents and the server are killed with -9, nodes lose
-// their power, and more (see [adaptertest.Storm]).
-func TestStorm(t *testing.T) {
-	if *storms == 0 {
-		t.Skip("-storms is 0")
-	}
-	for i := range *storms {
-		seed := *firstSeed + uint64(i)
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { adaptertest.Storm(t, newRough, seed) })
-	}
-}
-
-// rough is a world whose agents crash now and then, and are started again at once, as by systemd.
-type rough struct {
-	*world
-	t   testing.TB
-	rng *rand.Rand
-}
-
-func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
-	return &rough{newWorld(t, s).(*world), t, rand.New(rand.NewPCG(s.Seed, 0x6e6f6d6164))}
-}
-
-// Pass lets an agent crash by chance, if nothing is just being started: what an agent has not written down yet it starts a second time.
-func (r *rough) Pass(t testing.TB) {
-	r.world.Pass(t)
-	name := r.traits.Nodes[r.rng.IntN(len(r.traits.Nodes))]
-	if r.rng.Float64() > 0.1 || r.down[name] || r.away {
-		return
-	}
-	left, _, err := r.client.Evaluations().List(&api.QueryOptions{Filter: `Status == "pending"`})
-	if err != nil || len(left) > 0 || slices.ContainsFunc(r.Records(t), func(k adaptertest.Record) bool { return k.Started.IsZero() && k.Ended.IsZero() }) {
-		return
-	}
-	r.Kill(name)
-	require.NoError(r.t, r.Start(context.Background(), name))
-	r.t.Logf("%s: the agent of %s has crashed", time.Now().Format(time.TimeOnly), name)
 }
