@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hedgesched/hedge/solver"
@@ -33,6 +34,10 @@ type Spec struct {
 	Splits string
 	// Gap is the relative gap to stop at.
 	Gap float64
+	// Reach is the engine of Engines whose time to what the others have in the end is told; "" for none. It runs alone, after them.
+	Reach string
+	// Parallel is how many of the others run at the same time; 0 is 1.
+	Parallel int
 }
 
 // Document is what hedge bench prints.
@@ -43,6 +48,8 @@ type Document struct {
 	Commit   string    `json:"commit"`
 	AtS      []float64 `json:"at_s"`
 	Problems []Problem `json:"problems"`
+	// Reach sums the problems' up; nil where none was asked for.
+	Reach *ReachSummary `json:"reach,omitempty"`
 }
 
 // Problem is one problem and the runs on it.
@@ -56,6 +63,8 @@ type Problem struct {
 	BestObjective float64  `json:"best_objective"`
 	BestBound     *float64 `json:"best_bound"`
 	Runs          []Run    `json:"runs"`
+	// Reach is nil where none was asked for.
+	Reach *Reach `json:"reach,omitempty"`
 }
 
 // Size is a model's.
@@ -80,9 +89,11 @@ type Run struct {
 	// PeakMB is the process's largest resident set; a solver service is another process.
 	PeakMB float64 `json:"peak_mb"`
 	Error  string  `json:"error,omitempty"`
+
+	plans []plan // as they were told
 }
 
-// Do runs every engine on every problem, one after the other. Step is told of each run as it begins.
+// Do runs every engine on every problem. Step is told of each run as it begins, never by two goroutines at the same time.
 func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Problem, error) {
 	var out []Problem
 	done := 0
@@ -91,19 +102,52 @@ func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Pr
 		if err != nil {
 			return nil, err
 		}
-		for _, engine := range spec.Engines {
-			step(done, p.Name+" "+engine)
-			run, err := one(ctx, spec, path, engine)
-			if err != nil {
+		p.Runs = make([]Run, len(spec.Engines))
+		for _, turn := range spec.turns() {
+			if err := together(ctx, spec, path, turn, p.Runs, func(engine string) {
+				step(done, p.Name+" "+engine)
+				done++
+			}); err != nil {
 				return nil, err
 			}
-			p.Runs = append(p.Runs, *run)
-			done++
 		}
 		p.best()
+		if spec.Reach != "" {
+			p.Reach = reach(spec, p.Runs)
+		}
 		out = append(out, *p)
 	}
 	return out, nil
+}
+
+// turns are the engines, by index, that may run at the same time: the one whose time matters most is alone.
+func (s *Spec) turns() [][]int {
+	var others, alone []int
+	for i, engine := range s.Engines {
+		if engine == s.Reach {
+			alone = append(alone, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return [][]int{others, alone}
+}
+
+// together runs the engines of a turn on a problem, spec.Parallel of them at a time.
+func together(ctx context.Context, spec *Spec, path string, turn []int, runs []Run, step func(engine string)) error {
+	errs := make([]error, len(turn))
+	places := make(chan struct{}, max(1, spec.Parallel))
+	var running sync.WaitGroup
+	for i, k := range turn {
+		places <- struct{}{}
+		step(spec.Engines[k])
+		running.Go(func() {
+			defer func() { <-places }()
+			errs[i] = one(ctx, spec, path, spec.Engines[k], &runs[k])
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
 }
 
 // load reads a problem and measures its model.
@@ -134,11 +178,11 @@ type plan struct {
 	Bound     *float64 `json:"bound"`
 }
 
-// one runs hedge solve. A run that fails is a finding, not an error.
-func one(ctx context.Context, spec *Spec, path, engine string) (*Run, error) {
+// one runs hedge solve and puts what came of it into run. A run that fails is a finding, not an error.
+func one(ctx context.Context, spec *Spec, path, engine string, run *Run) error {
 	dir, err := os.MkdirTemp("", "hedge-bench")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what stays is in the temporary folder
 	file := filepath.Join(dir, "plans.jsonl")
@@ -148,9 +192,9 @@ func one(ctx context.Context, spec *Spec, path, engine string) (*Run, error) {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	failed := cmd.Run()
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	run := &Run{Engine: engine, Objective: make([]*float64, len(spec.At)), Gap: make([]*float64, len(spec.At))}
+	*run = Run{Engine: engine, Objective: make([]*float64, len(spec.At)), Gap: make([]*float64, len(spec.At))}
 	run.PeakMB = peak(cmd.ProcessState)
 	if failed != nil {
 		run.Error = strings.TrimSpace(errs.String())
@@ -160,13 +204,13 @@ func one(ctx context.Context, spec *Spec, path, engine string) (*Run, error) {
 	}
 	var sol solver.Solution
 	if err := json.Unmarshal(out.Bytes(), &sol); err != nil && failed == nil {
-		return nil, fmt.Errorf("%s solve: %w", spec.Program, err)
+		return fmt.Errorf("%s solve: %w", spec.Program, err)
 	}
 	run.Stop, run.Bound, run.WallMS = sol.Stop, sol.Bound, sol.WallMS
 	if err := run.read(file, spec.At); err != nil && run.Error == "" {
 		run.Error = err.Error()
 	}
-	return run, nil
+	return nil
 }
 
 // read fills in what was in hand when.
@@ -191,6 +235,7 @@ func (r *Run) read(file string, at []time.Duration) error {
 }
 
 func (r *Run) add(p plan, at []time.Duration) {
+	r.plans = append(r.plans, p)
 	if r.FirstMS == nil && p.Objective > 0 {
 		r.FirstMS = &p.MS
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/bench"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 )
 
 // benchFlags are the flags of hedge bench.
@@ -31,9 +32,14 @@ func newBench(s *Host) *cobra.Command {
 		Long: `bench solves every problem with every engine, one after the other, each in a process of its own, and shows what was in hand
 at each moment: the first plan, the objective, the gap to the bound, and the memory used.
 
+--reach ENGINE tells how long that engine took to a plan as good as the best that the others had at the last moment of --at, and how many
+times longer they took: from when the first of them had it, and as a share of the whole time. --parallel lets the others run side by side,
+which costs them some speed; the engine itself always runs alone.
+
 Generic solvers tell of their bound with each better plan and at the end, so that a gap in between may be older than its moment.`,
 		Example: `  hedge bench --problems solver/testdata --engine native --engine milp+highs
-  hedge bench --problems cycle.json.gz --engine native --engine 'milp+cbc?splits=now' --at 0.1s,1s,10s,60s --markdown out.md`,
+  hedge bench --problems cycle.json.gz --engine native --engine 'milp+cbc?splits=now' --at 0.1s,1s,10s,60s --markdown out.md
+  hedge bench --problems solver/testdata --engine native --engine milp+highs --engine milp+process:cbc --at 1s,60s --reach native`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
@@ -44,6 +50,8 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 	fs.IntVar(&f.spec.Threads, "threads", 1, "threads an engine may use")
 	fs.StringVar(&f.spec.Splits, "splits", "integer", "gangs' splits over partitions in the plan: integer, continuous or now")
 	fs.Float64Var(&f.spec.Gap, "gap", 1e-4, "stop at this relative gap to the bound")
+	fs.StringVar(&f.spec.Reach, "reach", "", "one of the engines: tell how long it takes to what the others have in the end")
+	fs.IntVar(&f.spec.Parallel, "parallel", 1, "engines that run at the same time, but for that of --reach")
 	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file too, as Markdown")
 	fs.BoolVar(&f.json, "json", false, "print one JSON document")
 	return cmd
@@ -59,7 +67,7 @@ func (f *benchFlags) run(ctx context.Context, s *Host) error {
 	if err != nil {
 		return failed(err)
 	}
-	doc := &bench.Document{Schema: schema, Command: "bench", Machine: machine(), Commit: commit(), Problems: problems}
+	doc := &bench.Document{Schema: schema, Command: "bench", Machine: machine(), Commit: commit(), Problems: problems, Reach: bench.Summary(problems)}
 	for _, t := range f.spec.At {
 		doc.AtS = append(doc.AtS, t.Seconds())
 	}
@@ -83,6 +91,10 @@ func (f *benchFlags) finish(s *Host) error {
 		return fmt.Errorf("--at: found %v, expected rising durations above 0s", f.spec.At)
 	case f.spec.Threads < 1:
 		return fmt.Errorf("--threads: found %d, expected at least 1", f.spec.Threads)
+	case f.spec.Parallel < 1:
+		return fmt.Errorf("--parallel: found %d, expected at least 1", f.spec.Parallel)
+	case f.spec.Reach != "" && (!slices.Contains(f.spec.Engines, f.spec.Reach) || len(f.spec.Engines) < 2):
+		return fmt.Errorf("--reach: found %q, expected one of at least two engines: %s", f.spec.Reach, strings.Join(f.spec.Engines, ", "))
 	case !finite(f.spec.Gap) || f.spec.Gap < 0:
 		return fmt.Errorf("--gap: found %v, expected at least 0", f.spec.Gap)
 	case !slices.Contains([]string{"integer", "continuous", "now"}, f.spec.Splits):
@@ -132,10 +144,13 @@ func (f *benchFlags) addProblems(path string) error {
 	return nil
 }
 
-// benchTables is a table for each problem.
+// benchTables is a table for each problem, and one of what --reach asks for before them.
 func benchTables(d *bench.Document, markdown bool) string {
-	var p page
+	p := benchPage{markdown: markdown}
 	p.line("%s; commit %s", d.Machine, d.Commit)
+	if d.Reach != nil {
+		p.reach(d)
+	}
 	for i := range d.Problems {
 		one := &d.Problems[i]
 		p.line("")
@@ -151,16 +166,74 @@ func benchTables(d *bench.Document, markdown bool) string {
 		for j := range one.Runs {
 			rows = append(rows, benchRow(&one.Runs[j]))
 		}
-		if markdown {
-			t := table.NewWriter()
-			t.AppendHeader(head)
-			t.AppendRows(rows)
-			p.line("%s", t.RenderMarkdown())
-		} else {
-			p.table(head, rows...)
-		}
+		p.rows(head, rows)
 	}
 	return p.String()
+}
+
+// benchPage is a page of tables for the terminal or as Markdown.
+type benchPage struct {
+	page
+	markdown bool
+}
+
+func (p *benchPage) rows(head table.Row, rows []table.Row) {
+	if !p.markdown {
+		p.table(head, rows...)
+		return
+	}
+	t := table.NewWriter()
+	t.AppendHeader(head)
+	t.AppendRows(rows)
+	p.line("%s", t.RenderMarkdown())
+}
+
+// reach is the table of --reach.
+func (p *benchPage) reach(d *bench.Document) {
+	limit := d.AtS[len(d.AtS)-1]
+	p.line("")
+	p.line("How long %s took to a plan as good as the best that the others had after %g s", d.Reach.Engine, limit)
+	p.line("")
+	var rows []table.Row
+	for i := range d.Problems {
+		r := d.Problems[i].Reach
+		sign := map[string]string{"rivals": "≥ ", "engine": "≤ "}[r.Censored]
+		rival := r.Rival
+		if rival == "" {
+			rival = "none had a plan"
+		}
+		rows = append(rows, table.Row{d.Problems[i].Name, number(r.Target, "%.7g"), rival, number(r.RivalMS, "%.0f"), number(r.MS, "%.1f"),
+			quotient(sign, r.Speedup), quotient(sign, r.SpeedupGiven)})
+	}
+	s := d.Reach
+	sign := ""
+	switch {
+	case s.NoRival > 0 && s.NotReached == 0:
+		sign = "≥ "
+	case s.NotReached > 0 && s.NoRival == 0:
+		sign = "≤ "
+	case s.NoRival > 0:
+		sign = "about "
+	}
+	rows = append(rows, table.Row{fmt.Sprintf("geometric mean of %d", s.Problems), "", "", "", "", quotient(sign, s.Speedup), quotient(sign, s.SpeedupGiven)})
+	p.rows(table.Row{"problem", "objective", "first of the others", "after ms", s.Engine + " after ms", "×", fmt.Sprintf("× of %g s", limit)}, rows)
+	p.line("")
+	p.line("× is the time of the first of the others that had it, over %s's. × of %g s counts their whole time instead, unless that one ended before.", s.Engine, limit)
+	p.line("Where no other had a plan (%d), their whole time stands for theirs (≥); where %s never was as good (%d), its whole time stands for its own (≤).",
+		s.NoRival, s.Engine, s.NotReached)
+	for i := range d.Problems {
+		if one := &d.Problems[i]; len(one.Reach.Failed) > 0 {
+			p.line("Failed on %s, which is no finding about them: %s.", one.Name, strings.Join(one.Reach.Failed, ", "))
+		}
+	}
+}
+
+// quotient is *v with its sign, or a dash.
+func quotient(sign string, v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return sign + figures.Number(*v)
 }
 
 func benchRow(r *bench.Run) table.Row {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/cmd/hedge/internal/bench"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/milp/format"
 )
@@ -107,9 +108,29 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--splits":                  {"--problems", problemFile(t), "--splits", "half"},
 		"--threads":                 {"--problems", problemFile(t), "--threads", "0"},
 		"--gap":                     {"--problems", problemFile(t), "--gap", "-1"},
+		"--parallel: found 0":       {"--problems", problemFile(t), "--parallel", "0"},
+		"--reach: found \"milp\"":   {"--problems", problemFile(t), "--reach", "milp"},
 	} {
 		got := hedge(t, "", append([]string{"bench"}, args...)...)
 		assert.Equal(t, 2, got.code, want)
 		assert.Contains(t, got.err, want)
+	}
+}
+
+// TestReachTable: quotients that are bounds say so, and engines that failed are named.
+func TestReachTable(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	d := &bench.Document{AtS: []float64{60}, Problems: []bench.Problem{
+		{Name: "a", Reach: &bench.Reach{Engine: "native", Rival: "milp+x", Target: v(7), RivalMS: v(3000), MS: v(30), Speedup: v(100), SpeedupGiven: v(2000)}},
+		{Name: "b", Reach: &bench.Reach{Engine: "native", MS: v(60), Speedup: v(1000), SpeedupGiven: v(1000), Censored: "rivals", Failed: []string{"milp+y"}}},
+		{Name: "c", Reach: &bench.Reach{Engine: "native"}},
+	}}
+	d.Reach = bench.Summary(d.Problems)
+	for _, markdown := range []bool{false, true} {
+		got := benchTables(d, markdown)
+		assert.Regexp(t, `a[ |]+7[ |]+milp\+x[ |]+3000[ |]+30\.0[ |]+100[ |]+2000`, got)
+		assert.Regexp(t, `b[ |]+–[ |]+none had a plan[ |]+–[ |]+60\.0[ |]+≥ 1000[ |]+≥ 1000`, got)
+		assert.Regexp(t, `geometric mean of 2[ |]+≥ 316[ |]+≥ 1414`, got)
+		assert.Contains(t, got, "Failed on b, which is no finding about them: milp+y.")
 	}
 }
