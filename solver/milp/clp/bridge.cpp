@@ -45,8 +45,10 @@ void hedge_clp_watch(void *simplex, const int *stop) {
   model(simplex)->passInEventHandler(&watch);
 }
 
-int hedge_clp_solve(void *simplex) {
-  ClpSolve how; // presolve, and the method that Clp chooses
+int hedge_clp_solve(void *simplex, int method) {
+  const ClpSolve::SolveType methods[] = {ClpSolve::automatic, ClpSolve::useDual, ClpSolve::usePrimal};
+  ClpSolve how; // with presolve
+  how.setSolveType(methods[method]);
   model(simplex)->initialSolve(how);
   return model(simplex)->status();
 }

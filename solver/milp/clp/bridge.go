@@ -68,13 +68,13 @@ func ints(s []int32) *C.int         { return (*C.int)(unsafe.Pointer(unsafe.Slic
 func doubles(s []float64) *C.double { return (*C.double)(unsafe.Pointer(unsafe.SliceData(s))) }
 
 // solve returns Clp's status when it is done, or soon after ctx has ended.
-func (s *simplex) solve(ctx context.Context) status {
+func (s *simplex) solve(ctx context.Context, method Method) status {
 	stopped := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
 		atomic.StoreInt32(s.stop, 1)
 		close(stopped)
 	})
-	got := status(C.hedge_clp_solve(s.pointer))
+	got := status(C.hedge_clp_solve(s.pointer, C.int(method)))
 	if !cancel() {
 		<-stopped // it writes to memory that is about to be freed
 	}

@@ -12,8 +12,8 @@ void hedge_clp_load(void *simplex, int columns, int rows, const int *begin, cons
 // hedge_clp_watch makes a ClpSimplex stop at its next step once *stop is not zero. stop must outlive the solve.
 void hedge_clp_watch(void *simplex, const int *stop);
 
-// hedge_clp_solve solves with presolve, by the method that Clp chooses for the model, and returns the model's status.
-int hedge_clp_solve(void *simplex);
+// hedge_clp_solve solves with presolve, by a method of clp.go's Method, and returns the model's status.
+int hedge_clp_solve(void *simplex, int method);
 
 // hedge_clp_iterations is how many steps the last solve took.
 int hedge_clp_iterations(void *simplex);

@@ -9,13 +9,32 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// New is a backend of linear programs. It has no state and no settings, and is safe for concurrent use: every solve has a model of
+// New is a backend of linear programs. It has no state, and is safe for concurrent use: every solve has a model of
 // its own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was abandoned goes on.
 // Models with integer variables are [milp.ErrUnsupported]: see [milp.Diving].
 func New() milp.Backend { return new(backend) }
 
-// backend is not empty, since all pointers to empty structures may be equal.
-type backend struct{ _ byte }
+// NewMethod is [New] with the method given; one that does not exist is Automatic.
+func NewMethod(method Method) milp.Backend {
+	if method < Automatic || method > Primal {
+		method = Automatic
+	}
+	return &backend{method}
+}
+
+// Method is how a linear program is solved.
+type Method int
+
+// The method that Clp chooses for the model, and the dual and the primal simplex method. Its interior point method is not offered: Clp
+// 1.17.6 ends the process ("dual off to infinity") on some models without an optimum.
+const (
+	Automatic Method = iota
+	Dual
+	Primal
+)
+
+// backend has a size, since all pointers to empty structures may be equal.
+type backend struct{ method Method }
 
 // Name implements milp.Backend.
 func (*backend) Name() string { return "clp" }
@@ -45,7 +64,7 @@ func (s status) String() string {
 
 // Solve solves m, which must have been validated. Of opts it uses Time; ctx ends it too. A point that
 // is in hand when it is ended is returned if it satisfies m.
-func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
+func (b *backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()
 	if err := fits(m); err != nil {
 		return nil, err
@@ -64,7 +83,7 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 		res.Stop = milp.StopOf(ctx.Err())
 		return res, nil
 	}
-	if err := solve(ctx, m, began, res); err != nil {
+	if err := solve(ctx, m, b.method, began, res); err != nil {
 		return nil, err
 	}
 	if res.Stop == milp.StopInfeasible || res.Raw == unproven {
@@ -74,7 +93,7 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 }
 
 // solve lets Clp solve m, and puts what it found into res.
-func solve(ctx context.Context, m *milp.Model, began time.Time, res *milp.Result) error {
+func solve(ctx context.Context, m *milp.Model, method Method, began time.Time, res *milp.Result) error {
 	s, err := newSimplex()
 	if err != nil {
 		return err
@@ -82,7 +101,7 @@ func solve(ctx context.Context, m *milp.Model, began time.Time, res *milp.Result
 	defer s.free()
 	s.load(m)
 	res.SetUp = time.Since(began)
-	s.settle(ctx, m, s.solve(ctx), res)
+	s.settle(ctx, m, s.solve(ctx, method), res)
 	return nil
 }
 

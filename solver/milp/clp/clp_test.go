@@ -14,6 +14,12 @@ func TestConformance(t *testing.T) {
 	milptest.Run(t, clp.New(), milptest.Config{})
 }
 
+func TestConformanceOfMethods(t *testing.T) {
+	for name, method := range map[string]clp.Method{"dual": clp.Dual, "primal": clp.Primal, "unknown": -1} {
+		t.Run(name, func(t *testing.T) { milptest.Run(t, clp.NewMethod(method), milptest.Config{}) })
+	}
+}
+
 func TestConformanceOfDiving(t *testing.T) {
 	milptest.Run(t, milp.Diving(clp.New()), milptest.Config{})
 }

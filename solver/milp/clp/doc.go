@@ -2,5 +2,5 @@
 // library through github.com/lanl/clp and a few functions of its own for what the binding lacks. Models with integer variables
 // are for milp.Diving(clp.New()), which rounds what Clp finds.
 //
-// It never prints, has no settings, and starts no thread. Building it needs a C++ compiler and Debian's package coinor-libclp-dev.
+// It never prints, has no settings but the method, and starts no thread. Building it needs a C++ compiler and Debian's package coinor-libclp-dev.
 package clp

@@ -13,7 +13,7 @@ import (
 // direction in which points get better without end proves it unbounded.
 func doubt(ctx context.Context, m *milp.Model, res *milp.Result) error {
 	point := milp.Result{}
-	if err := solve(ctx, costless(m), time.Now(), &point); err != nil {
+	if err := solve(ctx, costless(m), Automatic, time.Now(), &point); err != nil {
 		return err
 	}
 	res.Iterations += point.Iterations
@@ -25,7 +25,7 @@ func doubt(ctx context.Context, m *milp.Model, res *milp.Result) error {
 		res.X = point.X
 	}
 	direction, towards := milp.Result{}, directions(m)
-	if err := solve(ctx, towards, time.Now(), &direction); err != nil {
+	if err := solve(ctx, towards, Automatic, time.Now(), &direction); err != nil {
 		return err
 	}
 	res.Iterations += direction.Iterations
