@@ -2,6 +2,8 @@ package native
 
 import (
 	"math"
+
+	"github.com/hedgesched/hedge/solver"
 )
 
 // generate sweeps over all options at prices lam, adds the columns that would
@@ -95,10 +97,13 @@ func (w *workspace) relax(until int64) bool {
 		if bound < d.bound {
 			d.bound = bound
 			copy(d.best, d.lam)
+			if w.cfg.Relaxation {
+				w.report(w.solution("native", solver.StopNone))
+			}
 		}
 		w.pivots(m.ops + min(max(0, until-w.spent()), roundOps*int64(m.rows)))
 		value := m.objective()
-		if d.bound-value <= 5e-5*math.Abs(d.bound) {
+		if d.bound-value <= w.cfg.loose()*math.Abs(d.bound) {
 			return true
 		}
 		if added == 0 && exact {

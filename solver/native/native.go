@@ -55,6 +55,18 @@ type Config struct {
 	DefaultWork int64
 	// NoExact switches the search for a proof off; plans are still looked for.
 	NoExact bool
+	// Relaxation ends a solve when the linear relaxation is solved to a millionth, with neither cuts nor branching: the bound is then
+	// the relaxation's value, and the plan the best that was found on the way. Solve's report is told of every lower bound too. It is for
+	// measuring.
+	Relaxation bool
+}
+
+// loose is how exactly the root's linear relaxation is solved, relatively.
+func (c *Config) loose() float64 {
+	if c.Relaxation {
+		return 5e-7
+	}
+	return 5e-5
 }
 
 // Engine is the native engine; it implements [solver.Solver]. It keeps scratch

@@ -202,6 +202,11 @@ func (w *workspace) run() {
 	if w.over() {
 		return
 	}
+	if w.cfg.Relaxation {
+		w.whole()
+		w.relax(math.MaxInt64)
+		return
+	}
 	if !w.affordable() || !w.relaxed() {
 		w.improve(math.MaxInt64)
 		return
