@@ -78,7 +78,7 @@ func (c *cycle) usage(slots int) []float64 {
 		if c.IntN(3) == 0 {
 			left *= 1 - float64(0.7*c.Float64())
 		}
-		u = append(u, math.Round(1e6*left)/1e6)
+		u = append(u, max(1e-6, math.Round(1e6*left)/1e6)) // zero is no usage
 	}
 	return u[:min(len(u), slots)]
 }
@@ -116,7 +116,7 @@ func (c *cycle) job() []solver.Option {
 				v *= 0.8
 			}
 			opts = append(opts, solver.Option{Set: fmt.Sprintf("s%d", s), Start: start, Count: count, Demand: demand,
-				Partitions: parts, Usage: usage[:min(len(usage), c.slots-start)], Value: math.Round(1e6*v) / 1e6})
+				Partitions: parts, Usage: usage[:min(len(usage), c.slots-start)], Value: max(1e-6, math.Round(1e6*v)/1e6)})
 		}
 	}
 	return opts

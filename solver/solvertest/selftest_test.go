@@ -189,5 +189,6 @@ func TestCyclesAreValidAndRepeatable(t *testing.T) {
 		assert.Equal(t, p, solvertest.Cycle(seed, 1+int(seed), int(seed)/2))
 		assert.Len(t, p.Jobs, 1+int(seed))
 		assert.Len(t, p.Running, int(seed)/2)
+		assert.NoError(t, solver.Validate(solvertest.CycleOf(seed, solvertest.Shape{Jobs: 20, Running: 5, Slots: 200})), "seed %d, many slots", seed)
 	}
 }
