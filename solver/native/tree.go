@@ -14,6 +14,7 @@ type tree struct {
 	marks []int   // of each node on the path: how many decisions had been made before its own
 	way   []int32 // scratch: the path to go
 	stuck float64 // the largest bound of a node with nothing left to divide
+	costs pseudo
 }
 
 // branch is a node of the tree: one side of a division of its parent.
@@ -23,16 +24,18 @@ type branch struct {
 	c      division
 	side   bool
 	bound  float64
+	unit   float64 // by how much the program has to give way
 }
 
 // maxNodes bounds the tree's memory.
 const maxNodes = 1 << 20
 
 // reset is the empty tree.
-func (t *tree) reset() {
+func (t *tree) reset(sets int) {
 	t.begun, t.nodes, t.open = false, t.nodes[:0], t.open[:0]
 	t.path, t.marks = t.path[:0], t.marks[:0]
 	t.stuck = math.Inf(-1)
+	t.costs.reset(sets)
 }
 
 // before orders the heap: by bound, deeper ones first among equals, then older ones.
@@ -143,6 +146,9 @@ func (w *workspace) expand(n int32) int32 {
 		w.node.penalty = penalty
 		w.repenalize()
 	}
+	if !w.over() {
+		w.observe(&t.nodes[n], bound)
+	}
 	t.nodes[n].bound = bound
 	switch {
 	case w.over():
@@ -156,8 +162,12 @@ func (w *workspace) expand(n int32) int32 {
 	}
 	depth := t.nodes[n].depth + 1
 	next := int32(len(t.nodes))
-	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound},
-		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound})
+	there, away := c.part, 1-c.part
+	if c.first {
+		there, away = away, there
+	}
+	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there},
+		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away})
 	t.push(next + 1)
 	return next
 }
@@ -175,6 +185,15 @@ func (w *workspace) decided(n int32) (bound float64, c division) {
 		w.weigh()
 		w.roundProgram()
 		if c = w.division(); c.job < 0 && c.running < 0 {
+			d, v := w.unsplit()
+			switch {
+			case v == impossible && d.job < 0 && d.running < 0:
+				return math.Inf(-1), d
+			case v == impossible && !w.tree.divided(n, d):
+				return bound, d
+			case bound <= w.enough():
+				return bound, d
+			}
 			c = w.splitDivision()
 		}
 		none := c.job < 0 && c.running < 0
@@ -195,7 +214,7 @@ func (w *workspace) decided(n int32) (bound float64, c division) {
 func (t *tree) divided(n int32, c division) bool {
 	for at := n; at > 0; at = t.nodes[at].parent {
 		d := t.nodes[at].c
-		d.first = c.first
+		d.first, d.part = c.first, c.part
 		if d == c {
 			return true
 		}
@@ -254,19 +273,23 @@ type division struct {
 	entry int
 	tasks float64
 	only  bool
+	part  float64 // how far the program goes to the true side
 }
 
 // division finds what is most undecided in the program for its value.
 func (w *workspace) division() division {
-	q, in := &w.node, &w.in
+	q, in, t := &w.node, &w.in, &w.tree
 	c := division{job: -1, running: -1, entry: -1}
 	most := 0.0
 	for _, set := range w.lp.active {
 		j := int(set)
 		if k := j - len(in.P.Jobs); k >= 0 {
 			y := w.lp.weight(w.runColumn(k))
-			if s := in.P.Running[k].PreemptCost * min(y, 1-y); q.fix[k] == 0 && min(y, 1-y) > 1e-6 && s > most {
-				c, most = division{job: -1, running: k, entry: -1, first: y >= 0.5}, s
+			if q.fix[k] != 0 || min(y, 1-y) <= 1e-6 {
+				continue
+			}
+			if s := t.costs.score(j, w.worth(j), 1-y, y); s > most {
+				c, most = division{job: -1, running: k, entry: -1, first: y >= 0.5, part: y}, s
 			}
 			continue
 		}
@@ -280,8 +303,11 @@ func (w *workspace) division() division {
 					below += q.weight[o]
 				}
 			}
-			if s := in.Opts[in.JobOpts[j]].Value * min(below, 1-below); min(below, 1-below) > 1e-6 && s > most {
-				c, most = division{job: j, last: last, running: -1, entry: -1, first: below >= 0.5}, s
+			if min(below, 1-below) <= 1e-6 {
+				continue
+			}
+			if s := t.costs.score(j, w.worth(j), 1-below, below); s > most {
+				c, most = division{job: j, last: last, running: -1, entry: -1, first: below >= 0.5, part: below}, s
 			}
 		}
 	}

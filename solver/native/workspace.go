@@ -52,6 +52,9 @@ type workspace struct {
 	sep     separator
 	coreLP  master
 	inCore  bool
+
+	splits    splits
+	conflicts conflicts
 }
 
 const (
@@ -109,7 +112,9 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 		w.lp.reset(&w.in)
 		w.resetNode()
 	}
-	w.tree.reset()
+	w.splits.steps = 0
+	w.conflicts.reset()
+	w.tree.reset(len(p.Jobs) + len(p.Running))
 }
 
 // release drops what must not outlive the solve.

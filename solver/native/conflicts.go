@@ -1,0 +1,347 @@
+package native
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// conflicts are sets of choices that cannot all be made together, because their tasks cannot be split over the partitions:
+// jobs that take one of certain options, and running jobs that are not preempted. They hold in the whole search.
+type conflicts struct {
+	list    []conflict
+	members []member
+	options []int32
+	kept    []int32
+	tried   map[uint64]bool // hashes of choices that have been asked about without an answer
+	pick    []int           // each job's option in the program, or -1
+	off     []bool          // which running jobs are preempted there
+	out     []int32         // scratch
+	shrink  int64           // how many steps may be taken to leave out a choice
+}
+
+// conflict is members from lo to hi, and running jobs from keptLo to keptHi.
+type conflict struct{ lo, hi, keptLo, keptHi int }
+
+// member is a job, and its options from lo to hi of conflicts.options.
+type member struct{ job, lo, hi int }
+
+func (k *conflicts) reset() {
+	k.list, k.members, k.options, k.kept = k.list[:0], k.members[:0], k.options[:0], k.kept[:0]
+	if k.tried == nil {
+		k.tried = map[uint64]bool{}
+	}
+	clear(k.tried)
+}
+
+// Limits of the search for splits, in steps: for one answer, and for each choice that it may not depend on. And what a step
+// takes, in ops.
+const (
+	splitSteps  = 100_000
+	otherLines  = 3
+	shrinkSteps = 20_000
+	stepOps     = 16
+)
+
+// unsplit looks whether the choices of the node's program, which are whole, can be made together. If so it has kept
+// the plan; if not it returns what to divide the node by to exclude them, which is nothing if all of them are decided.
+func (w *workspace) unsplit() (c division, v verdict) {
+	c = division{job: -1, running: -1, entry: -1}
+	if w.inCore || !w.chosen() {
+		return c, unknown
+	}
+	for i := range w.conflicts.list {
+		if w.breaks(&w.conflicts.list[i]) {
+			return w.against(&w.conflicts.list[i]), impossible
+		}
+	}
+	h := w.conflicts.hash()
+	if w.conflicts.tried[h] {
+		return c, unknown
+	}
+	if v = w.canSplit(); v == impossible {
+		w.learn()
+		c = w.against(&w.conflicts.list[len(w.conflicts.list)-1])
+	}
+	if v == unknown {
+		w.conflicts.tried[h] = true
+	}
+	return c, v
+}
+
+// chosen notes the program's choices; false if they are not such as can be asked about.
+func (w *workspace) chosen() bool {
+	s, k, in := &w.splits, &w.conflicts, &w.in
+	s.in, s.jobs = in, s.jobs[:0]
+	s.rows = append(s.rows[:0], in.Cap...)
+	k.pick, k.off = pack.Resize(k.pick, len(in.P.Jobs)), pack.Resize(k.off, len(in.P.Running))
+	for j := range in.P.Jobs {
+		k.pick[j] = -1
+		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+			if w.node.weight[o] < 0.5 {
+				continue
+			}
+			if w.dual.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxMultiple {
+				return false
+			}
+			k.pick[j] = o
+			s.jobs = append(s.jobs, chosen{option: o})
+		}
+	}
+	for m := range in.P.Running {
+		if k.off[m] = w.lp.weight(w.runColumn(m)) > 0.5; k.off[m] {
+			w.free(m, 1)
+		}
+		if k.off[m] != (w.node.fix[m] > 0) && w.node.fix[m] != 0 {
+			return false // the program leans on what has been decided against
+		}
+	}
+	return len(s.jobs) > 0
+}
+
+// maxMultiple bounds the tasks of a gang whose splits are asked about.
+const maxMultiple = 1e5
+
+// free adds what running job m holds to the capacity that splits are looked for in, or takes it off.
+func (w *workspace) free(m int, sign float64) {
+	for i := w.in.RunOff[m]; i < w.in.RunOff[m+1]; i++ {
+		w.splits.rows[w.in.RunRow[i]] += float64(sign * w.in.RunAmt[i])
+	}
+}
+
+// hash is of the choices.
+func (k *conflicts) hash() uint64 {
+	h := uint64(14695981039346656037)
+	for _, o := range k.pick {
+		h = (h ^ uint64(o+1)) * 1099511628211
+	}
+	for m, off := range k.off {
+		if off {
+			h = (h ^ uint64(m)<<32) * 1099511628211
+		}
+	}
+	return h
+}
+
+// canSplit looks for splits of the choices, and keeps the plan if it finds some: looking at more and more lines, first
+// as if jobs could go to each other's partitions.
+func (w *workspace) canSplit() verdict {
+	s := &w.splits
+	for _, s.apart = range [...]bool{false, true} {
+		s.rank()
+		for s.used = 1; s.used <= len(s.lines); s.used++ {
+			v := w.canSplitLines()
+			if v == impossible || (v == possible && w.assign()) {
+				return v
+			}
+			if v == unknown {
+				break
+			}
+		}
+	}
+	return unknown
+}
+
+// canSplitLines answers for the lines looked at. If that takes too long, the last of them gives way to the next ones.
+func (w *workspace) canSplitLines() verdict {
+	s := &w.splits
+	for range otherLines {
+		if v := w.solveSplits(splitSteps); v != unknown {
+			return v
+		}
+		if len(s.lines) == s.used || w.over() {
+			break
+		}
+		last := s.lines[s.used-1]
+		copy(s.lines[s.used-1:], s.lines[s.used:])
+		s.lines[len(s.lines)-1] = last
+	}
+	return unknown
+}
+
+// solveSplits answers for the jobs and lines looked at, in so many steps at most.
+func (w *workspace) solveSplits(steps int64) verdict {
+	s := &w.splits
+	from := s.steps
+	if w.limit > 0 {
+		steps = min(steps, max(0, w.limit-w.spent())/stepOps)
+	}
+	s.until = from + steps
+	v := s.solve()
+	s.took = s.steps - from
+	w.ops += (s.steps - from) * stepOps
+	return v
+}
+
+// assign makes a plan of the splits found, which look at some lines only.
+func (w *workspace) assign() bool {
+	s := &w.splits
+	w.cur.Copy(&w.node.base)
+	for m, off := range w.conflicts.off {
+		if off {
+			w.cur.Preempt(m)
+		}
+	}
+	for _, c := range s.jobs {
+		if c.kind >= 0 && !w.assignJob(c) {
+			return false
+		}
+	}
+	for _, c := range s.jobs {
+		if c.kind < 0 && !w.cur.TryPlace(c.option) {
+			return false
+		}
+	}
+	w.complete()
+	return true
+}
+
+// assignJob gives one job its tasks out of those of its kind.
+func (w *workspace) assignJob(c chosen) bool {
+	s, opt, K := &w.splits, &w.in.Opts[c.option], len(w.splits.kinds)
+	split := w.node.round[:opt.P1-opt.P0]
+	clear(split)
+	left := opt.Count
+	for p, x := range s.order {
+		n, i := min(left, s.fill[p*K+c.kind]), slices.Index(w.in.Part[opt.P0:opt.P1], x)
+		if n == 0 || i < 0 {
+			continue
+		}
+		if w.in.Fit(opt, x, w.cur.Res) < n {
+			return false
+		}
+		split[i] = n
+		s.fill[p*K+c.kind] -= n
+		left -= n
+	}
+	if left > 0 {
+		return false
+	}
+	w.cur.Place(c.option, split)
+	return true
+}
+
+// learn notes the conflict that has been found, without the choices that it does not depend on.
+func (w *workspace) learn() {
+	s, k := &w.splits, &w.conflicts
+	k.shrink = min(shrinkSteps, 1000+4*s.took)
+	lo, keptLo := len(k.members), len(k.kept)
+	k.out = k.out[:0]
+	for m, off := range k.off {
+		if !off && w.helps(m) {
+			k.out = append(k.out, int32(m))
+			w.free(int(m), 1)
+		}
+	}
+	if !w.still() {
+		for _, m := range k.out {
+			w.free(int(m), -1)
+		}
+		for _, m := range k.out {
+			if w.free(int(m), 1); !w.still() {
+				w.free(int(m), -1)
+				k.kept = append(k.kept, m)
+			}
+		}
+	}
+	slices.SortStableFunc(s.jobs, func(a, b chosen) int { return cmp.Compare(w.in.Opts[a.option].Value, w.in.Opts[b.option].Value) })
+	for i := range s.jobs {
+		if s.jobs[i].out = true; s.jobs[i].kind >= 0 && !w.still() {
+			s.jobs[i].out = false
+		}
+	}
+	for _, c := range s.jobs {
+		if !c.out {
+			w.join(c.option)
+		}
+	}
+	k.list = append(k.list, conflict{lo, len(k.members), keptLo, len(k.kept)})
+}
+
+// still says whether the choices that are left are impossible, as far as can be told quickly.
+func (w *workspace) still() bool {
+	return !w.over() && w.solveSplits(w.conflicts.shrink) == impossible
+}
+
+// helps says whether running job m holds anything in the lines looked at.
+func (w *workspace) helps(m int) bool {
+	s := &w.splits
+	for i := w.in.RunOff[m]; i < w.in.RunOff[m+1]; i++ {
+		if slices.Contains(s.lines[:s.used], w.in.RunRow[i]%(w.in.R*w.in.T)) {
+			return true
+		}
+	}
+	return false
+}
+
+// join makes option o's job a member of the newest conflict, with all its options that are as hard to place.
+func (w *workspace) join(o int) {
+	k, in := &w.conflicts, &w.in
+	m := member{job: in.Opts[o].Job, lo: len(k.options)}
+	for i := in.JobOpts[m.job]; i < in.JobOpts[m.job+1]; i++ {
+		if i == o || w.harder(i, o) {
+			k.options = append(k.options, int32(i))
+		}
+	}
+	m.hi = len(k.options)
+	k.members = append(k.members, m)
+}
+
+// harder says whether option a uses no less of the lines looked at than option b, and goes to no other partitions.
+func (w *workspace) harder(a, b int) bool {
+	p, q := &w.in.Opts[a], &w.in.Opts[b]
+	if p.Count < q.Count || !p.Whole {
+		return false
+	}
+	for _, x := range w.in.Part[p.P0:p.P1] {
+		if !slices.Contains(w.in.Part[q.P0:q.P1], x) {
+			return false
+		}
+	}
+	for _, l := range w.splits.lines[:w.splits.used] {
+		if w.splits.usage(a, l) < w.splits.usage(b, l) {
+			return false
+		}
+	}
+	return true
+}
+
+// breaks says whether the program's choices are in conflict.
+func (w *workspace) breaks(c *conflict) bool {
+	k := &w.conflicts
+	for _, m := range k.members[c.lo:c.hi] {
+		if o := k.pick[m.job]; o < 0 || !slices.Contains(k.options[m.lo:m.hi], int32(o)) {
+			return false
+		}
+	}
+	for _, m := range k.kept[c.keptLo:c.keptHi] {
+		if k.off[m] {
+			return false
+		}
+	}
+	return true
+}
+
+// against is the division by the most valuable choice of the conflict that is not decided yet.
+func (w *workspace) against(c *conflict) division {
+	q, k, in := &w.node, &w.conflicts, &w.in
+	d, most := division{job: -1, running: -1, entry: -1}, math.Inf(-1)
+	for _, m := range k.members[c.lo:c.hi] {
+		decided := q.must[m.job]
+		for o := in.JobOpts[m.job]; o < in.JobOpts[m.job+1] && decided; o++ {
+			decided = w.dual.dead[o] || slices.Contains(k.options[m.lo:m.hi], int32(o))
+		}
+		o := k.pick[m.job]
+		if v := in.Opts[o].Value; !decided && v > most {
+			d, most = division{job: m.job, last: o, running: -1, entry: -1, only: true, first: true}, v
+		}
+	}
+	for _, m := range k.kept[c.keptLo:c.keptHi] {
+		if v := in.P.Running[m].PreemptCost; q.fix[m] == 0 && v > most {
+			d, most = division{job: -1, running: int(m), entry: -1}, v
+		}
+	}
+	return d
+}
