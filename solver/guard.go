@@ -18,23 +18,9 @@ type answer struct {
 // of those left behind. It is empty unless an engine hangs.
 var abandoned late.Register
 
-// longestWait bounds how long a solve waits for an engine that was late with the problem before.
+// longestWait bounds how long a solve waits for an engine that was late with the problem before, so that one that hangs does not take the
+// time of those below it in a ladder.
 const longestWait = time.Second
-
-// free waits until engine is not busy with a problem it has been abandoned with, for a quarter of the time that it would have. An engine
-// that is a little late, on a loaded machine, is so not refused, and one that hangs does not take the time of those below it in a ladder.
-func free(ctx context.Context, engine Solver, limit time.Duration) bool {
-	wait := longestWait
-	if limit > 0 {
-		wait = min(wait, limit/4)
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline)/4)
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	return abandoned.Wait(ctx, engine)
-}
 
 // Wait waits until engine is busy with no problem that it was abandoned with, and returns ctx's error if that ends before. It is for callers whose
 // next problem comes at once, as in a simulation; in a cluster the next cycle comes later. An engine that is busy in ways of its own
@@ -56,7 +42,7 @@ func Wait(ctx context.Context, engine Solver) error {
 func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
 	if abandoned.Busy(engine) {
-		if !free(parent, engine, opts.Time) {
+		if !abandoned.WaitAPart(parent, engine, opts.Time, longestWait) {
 			return nil, fmt.Errorf("engine %s: %w: %w", engine.Name(), ErrEngine, ErrBusy)
 		}
 		if opts.Time > 0 {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/hedgesched/hedge/solver/internal/gap"
 )
 
 // Grace is how long after the deadline Solve waits for an engine to return by
@@ -14,19 +16,10 @@ import (
 const Grace = 50 * time.Millisecond
 
 // DefaultGap is the gap of Options.Gap == 0.
-const DefaultGap = 1e-4
+const DefaultGap = gap.Default
 
 // TargetGap is the gap at which an engine may stop: o.Gap with its default.
-func (o Options) TargetGap() float64 {
-	switch {
-	case o.Gap == 0:
-		return DefaultGap
-	case o.Gap > 0:
-		return o.Gap
-	default:
-		return 0
-	}
-}
+func (o Options) TargetGap() float64 { return gap.Target(o.Gap) }
 
 // Solve validates p, lets engine solve it within opts' limits and ctx, and
 // verifies what comes back.
@@ -192,7 +185,7 @@ func contradiction(s *Solution, opts Options) error {
 	if s.Stop == StopGap {
 		limit += opts.TargetGap()
 	}
-	if g := gapOf(*s.Bound, s.Objective); (s.Stop == StopOptimal || s.Stop == StopGap) && g > limit {
+	if g := gap.Of(*s.Bound, s.Objective); (s.Stop == StopOptimal || s.Stop == StopGap) && g > limit {
 		return fmt.Errorf("%w: it says %q with a gap of %g", ErrEngine, string(s.Stop), g)
 	}
 	return nil
@@ -200,10 +193,6 @@ func contradiction(s *Solution, opts Options) error {
 
 // slack is how far bounds and objectives may disagree for rounding.
 func slack(objective float64) float64 { return float64(Tolerance * math.Max(1, math.Abs(objective))) }
-
-func gapOf(bound, objective float64) float64 {
-	return (bound - objective) / math.Max(math.Abs(bound), 1e-9)
-}
 
 // finish fills in what Solve reports itself.
 func finish(s *Solution, engine Solver, wall time.Duration) {
@@ -217,7 +206,7 @@ func finish(s *Solution, engine Solver, wall time.Duration) {
 	}
 	if s.Bound != nil {
 		*s.Bound = math.Max(*s.Bound, s.Objective)
-		g := gapOf(*s.Bound, s.Objective)
+		g := gap.Of(*s.Bound, s.Objective)
 		s.Gap = &g
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/gap"
 )
 
 // Errors that callers branch on; each comes wrapped with what it is about.
@@ -27,7 +30,8 @@ type Backend interface {
 	Name() string
 	// Caps is what it can do. It is cheap, and always the same for the same backend.
 	Caps() Caps
-	// Solve returns when it is done, at a limit of opts, or soon after ctx ends: with the best point found,
+	// Solve is given a model that has variables, whose bounds do not cross, those of Model.WholeBounds and of rows without entries included.
+	// It returns when it is done, at a limit of opts, or soon after ctx ends: with the best point found,
 	// which is never lost to a limit. Infeasible and unbounded models and limits are results, not errors;
 	// X is nil if there is no point. Objective need not be set. It may be called by several
 	// goroutines at once, and keeps nothing of m afterwards.
@@ -92,19 +96,10 @@ type Options struct {
 }
 
 // DefaultGap is the gap of Options.Gap == 0.
-const DefaultGap = 1e-4
+const DefaultGap = gap.Default
 
 // TargetGap is the gap at which a backend may stop: o.Gap with its default.
-func (o Options) TargetGap() float64 {
-	switch {
-	case o.Gap == 0:
-		return DefaultGap
-	case o.Gap > 0:
-		return o.Gap
-	default:
-		return 0
-	}
-}
+func (o Options) TargetGap() float64 { return gap.Target(o.Gap) }
 
 // Point is a point in hand, and what is known of the others.
 type Point struct {
@@ -132,11 +127,11 @@ const (
 	// StopInfeasibleOrUnbounded: one of the two, and the solver did not find out which.
 	StopInfeasibleOrUnbounded Stop = "infeasible or unbounded"
 	// StopTime: the time is up.
-	StopTime Stop = "time"
+	StopTime = Stop(solver.StopTime)
 	// StopNodes: the node limit is reached.
 	StopNodes Stop = "nodes"
 	// StopCanceled: ctx was cancelled.
-	StopCanceled Stop = "canceled"
+	StopCanceled = Stop(solver.StopCanceled)
 	// StopOther: the solver gave up before any limit, by a limit of its own or for numerical trouble;
 	// or it is a heuristic, and at its end. Raw says more.
 	StopOther Stop = "other"
@@ -186,11 +181,7 @@ func (r *Result) Gap() float64 {
 	if r.X == nil || math.IsInf(r.Bound, 0) {
 		return math.Inf(1)
 	}
-	return gapOf(r.Bound, r.Objective)
-}
-
-func gapOf(bound, objective float64) float64 {
-	return math.Abs(bound-objective) / math.Max(math.Abs(bound), 1e-9)
+	return math.Abs(gap.Of(r.Bound, r.Objective))
 }
 
 // NoBound is the bound that proves nothing of m: +Inf where it maximises, -Inf where it minimises.

@@ -130,7 +130,7 @@ func (d *diver) relax() (*Result, error) {
 // passes makes points of the relaxation's one: a first without solving, then by dives: one around Options.Start, a coarse one, a finer one that
 // leaves what is zero free, and one around the best point.
 func (d *diver) passes(root []float64) {
-	if d.res.X != nil && gapOf(d.res.Bound, d.res.Objective) <= d.opts.TargetGap() {
+	if d.res.X != nil && d.res.Gap() <= d.opts.TargetGap() {
 		d.res.Stop = StopOptimal
 	}
 	if d.res.Start == StartRejected {
@@ -361,7 +361,7 @@ func (d *diver) keep(x []float64) bool {
 	if d.opts.Incumbent != nil {
 		d.opts.Incumbent(Point{X: x, Objective: objective, Bound: d.res.Bound})
 	}
-	if d.res.Stop == StopOther && gapOf(d.res.Bound, objective) <= d.opts.TargetGap() {
+	if d.res.Stop == StopOther && d.res.Gap() <= d.opts.TargetGap() {
 		d.res.Stop = StopOptimal
 	}
 	return true

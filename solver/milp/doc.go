@@ -14,7 +14,8 @@
 //
 // Solve believes no backend: it checks every point against the model with arithmetic of its own,
 // computes the objective itself, refuses contradictions (an optimum away from its bound, a point of an infeasible
-// model), and keeps deadlines also for libraries that do not. What it cannot see from one answer alone, such as a
+// model), and keeps deadlines also for libraries that do not. Models without variables and bounds that cross, of which solvers
+// do not agree what they are, it answers itself. What it cannot see from one answer alone, such as a
 // bound that is wrong, the suite milptest looks for.
 //
 // # Backends

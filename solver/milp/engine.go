@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/gap"
 )
 
 // Config is what [New] may be told. The zero value is ready.
@@ -154,10 +155,10 @@ func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution,
 			solver.ErrEngine, e.backend.Name(), res.Stop, res.Raw)
 	}
 	if sol.Bound != nil {
-		switch gap := (*sol.Bound - sol.Objective) / math.Max(math.Abs(*sol.Bound), 1e-9); {
-		case gap <= solver.Tolerance:
+		switch away := gap.Of(*sol.Bound, sol.Objective); {
+		case away <= solver.Tolerance:
 			sol.Stop = solver.StopOptimal
-		case gap <= opts.TargetGap():
+		case away <= opts.TargetGap():
 			sol.Stop = solver.StopGap
 		}
 	}

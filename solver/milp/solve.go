@@ -30,6 +30,8 @@ const IntegerTolerance = 1e-5
 // of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later Solve by that backend value waits for it, but for
 // no more than a quarter of its own time, and then refuses with ErrUnavailable and solver.ErrBusy, so that one that hangs costs one goroutine.
 //
+// Models without variables, and those of which a bound alone shows that they are infeasible, are answered without b.
+//
 // The point returned has been checked with [Check], and its objective is computed here. Errors are [ErrInvalid] (the
 // caller's model or options), [ErrUnsupported] and [ErrUnavailable] (another backend may do), and [ErrBackend]: it
 // failed, panicked, or gave an answer that is wrong. With the last the result is not nil if the backend
@@ -42,21 +44,7 @@ func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, err
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	err := check(b, m, opts)
-	waited := err == nil && running.Busy(b)
-	if waited {
-		err = free(ctx, b, opts.Time)
-	}
-	if err != nil && errors.Is(err, ErrUnavailable) && ctx.Err() != nil {
-		return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1, Iterations: -1, Wall: time.Since(began)}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("backend %s: %w", b.Name(), err)
-	}
-	if opts.Time > 0 && waited {
-		opts.Time = max(1, opts.Time-time.Since(began))
-	}
-	res, err := call(ctx, b, m, opts)
+	res, err := ask(ctx, b, m, opts)
 	if res != nil {
 		res.Wall = time.Since(began)
 	}
@@ -64,6 +52,28 @@ func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, err
 		err = fmt.Errorf("backend %s: %w", b.Name(), err)
 	}
 	return res, err
+}
+
+// ask is Solve without its clock.
+func ask(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error) {
+	if err := check(b, m, opts); err != nil {
+		return nil, err
+	}
+	if res := plain(m, opts); res != nil {
+		return res, nil
+	}
+	if running.Busy(b) {
+		began := time.Now()
+		switch free := running.WaitAPart(ctx, b, opts.Time, longestWait); {
+		case !free && ctx.Err() != nil:
+			return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1, Iterations: -1}, nil
+		case !free:
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, solver.ErrBusy)
+		case opts.Time > 0:
+			opts.Time = max(1, opts.Time-time.Since(began))
+		}
+	}
+	return call(ctx, b, m, opts)
 }
 
 // check says whether b can be asked.
@@ -95,23 +105,6 @@ func check(b Backend, m *Model, opts Options) error {
 
 // longestWait bounds how long Solve waits for a backend that is busy with a model it has been abandoned with.
 const longestWait = 10 * time.Second
-
-// free waits until b is not busy with a model it has been abandoned with.
-func free(ctx context.Context, b Backend, limit time.Duration) error {
-	wait := longestWait
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline)/4)
-	}
-	if limit > 0 {
-		wait = min(wait, limit/4)
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	if !running.Wait(ctx, b) {
-		return fmt.Errorf("%w: %w", ErrUnavailable, solver.ErrBusy)
-	}
-	return nil
-}
 
 // running counts abandoned calls: goroutines are the process's, and so is the count of those left behind.
 var running late.Register
@@ -155,12 +148,7 @@ func call(parent context.Context, b Backend, m *Model, opts Options) (*Result, e
 
 // StopOf is the reason to stop that the end of a context is, err being its Err: [StopCanceled], or
 // [StopTime] for deadlines and for nil.
-func StopOf(err error) Stop {
-	if errors.Is(err, context.Canceled) {
-		return StopCanceled
-	}
-	return StopTime
-}
+func StopOf(err error) Stop { return Stop(solver.StopOf(err)) }
 
 // settle checks an answer and combines it with the best point told of.
 func settle(m *Model, opts Options, a answer, kept *incumbents) (*Result, error) {
@@ -246,7 +234,7 @@ func contradiction(m *Model, opts Options, r *Result) error {
 	if beyond := r.Objective - r.Bound; (m.Maximize && beyond > off) || (!m.Maximize && -beyond > off) {
 		return fmt.Errorf("its point's objective %v is better than its bound %v", r.Objective, r.Bound)
 	}
-	if away := math.Abs(r.Bound - r.Objective); r.Stop == StopOptimal && away > off && gapOf(r.Bound, r.Objective) > opts.TargetGap()+Tolerance {
+	if away := math.Abs(r.Bound - r.Objective); r.Stop == StopOptimal && away > off && r.Gap() > opts.TargetGap()+Tolerance {
 		return fmt.Errorf("it calls %v optimal, with a bound of %v", r.Objective, r.Bound)
 	}
 	return nil

@@ -40,6 +40,20 @@ func (r *Register) Wait(ctx context.Context, owner any) bool {
 	}
 }
 
+// WaitAPart is Wait for no more than a quarter of the time that owner's next call has, by its limit (0 for none) and ctx's deadline, and no
+// longer than most. Who is a little late, on a loaded machine, is so not refused, and who hangs does not take all the time there is.
+func (r *Register) WaitAPart(ctx context.Context, owner any, limit, most time.Duration) bool {
+	if limit > 0 {
+		most = min(most, limit/4)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		most = min(most, time.Until(deadline)/4)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return r.Wait(ctx, owner)
+}
+
 func (r *Register) left(owner any) *abandoned {
 	if !reflect.ValueOf(owner).Comparable() {
 		return nil

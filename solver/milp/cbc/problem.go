@@ -16,7 +16,6 @@ type problem struct {
 	m            *milp.Model
 	sign         float64
 	integers     int
-	empty        string // why there is no point, if that is plain to see
 	begin        []int32
 	matrix       milp.Matrix
 	cost         []float64
@@ -45,7 +44,7 @@ func newProblem(m *milp.Model) (*problem, error) {
 	return p, nil
 }
 
-// bound takes the variables' bounds over, whole ones for integers, and looks for any that cross.
+// bound takes the variables' bounds over, whole ones for integers.
 func (p *problem) bound() {
 	lower, upper := p.m.WholeBounds()
 	p.lower, p.upper = append([]float64(nil), lower...), append([]float64(nil), upper...)
@@ -55,29 +54,7 @@ func (p *problem) bound() {
 			p.integers++
 			p.integer[j] = 1
 		}
-		if p.lower[j] > p.upper[j] && p.empty == "" {
-			p.empty = fmt.Sprintf("vars[%d] (%q): no number is within %v and %v", j, p.m.Var(j).Name, lower[j], upper[j])
-		}
 	}
-	rowLower, rowUpper := p.m.RowBounds()
-	for i := range rowLower {
-		if rowLower[i] > rowUpper[i] && p.empty == "" {
-			p.empty = fmt.Sprintf("rows[%d] (%q): no number is within %v and %v", i, p.m.Row(i).Name, rowLower[i], rowUpper[i])
-		}
-		if r := p.m.Row(i); len(r.Index) == 0 && (r.Lower > milp.Tolerance || r.Upper < -milp.Tolerance) && p.empty == "" {
-			p.empty = fmt.Sprintf("rows[%d] (%q): no variables, and 0 is not within %v and %v", i, r.Name, r.Lower, r.Upper)
-		}
-	}
-}
-
-// bounded reports whether no variable is without end.
-func (p *problem) bounded() bool {
-	for j := range p.lower {
-		if math.IsInf(p.lower[j], 0) || math.IsInf(p.upper[j], 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // tidy is x with whole numbers where they must be, and within the bounds, if that is still a point.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
 // run is one call of Solve.
@@ -30,14 +31,6 @@ func (r *run) solve(ctx context.Context) (*milp.Result, error) {
 		return nil, err
 	}
 	r.setUp = time.Since(r.began)
-	r.sign = p.sign
-	if p.empty != "" {
-		return r.result(milp.StopInfeasible, milp.NoBound(r.m), p.empty), nil
-	}
-	if r.m.Vars() == 0 {
-		r.x, r.objective = []float64{}, r.m.Offset
-		return r.result(milp.StopOptimal, r.m.Offset, "no variables"), nil
-	}
 	if p.integers > 0 {
 		select {
 		case turn <- struct{}{}:
@@ -45,6 +38,12 @@ func (r *run) solve(ctx context.Context) (*milp.Result, error) {
 		case <-ctx.Done():
 		}
 	}
+	return r.within(ctx, p)
+}
+
+// within solves p, whose turn it is.
+func (r *run) within(ctx context.Context, p *problem) (*milp.Result, error) {
+	r.sign = p.sign
 	r.begin(ctx, p)
 	if err := ctx.Err(); err != nil {
 		return r.result(milp.StopOf(err), milp.NoBound(r.m), "stopped before it began"), nil
@@ -73,7 +72,7 @@ func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Resul
 		res.Stop = milp.StopOptimal
 	case kindInfeasible, kindUnbounded:
 		res.Bound = milp.NoBound(r.m)
-		return r.pointless(ctx, p, res, out.kind)
+		return r.pointless(ctx, res, out.kind)
 	case kindNodes:
 		res.Stop = milp.StopNodes
 	case kindStopped:
@@ -102,35 +101,27 @@ func (r *run) take(ctx context.Context, p *problem, out *outcome) error {
 }
 
 // pointless finds out what there is to a model without optimum. Presolving mixes up infeasible and unbounded ones, and an
-// unbounded relaxation says nothing of whole numbers: whether there is a point is the same question without costs.
-func (r *run) pointless(ctx context.Context, p *problem, res *milp.Result, kind int) (*milp.Result, error) {
+// unbounded relaxation says nothing of whole numbers.
+func (r *run) pointless(ctx context.Context, res *milp.Result, kind int) (*milp.Result, error) {
 	switch {
-	case kind == kindInfeasible && p.bounded():
+	case !unbounded.Possible(r.m):
 		if r.x == nil { // or the start is one, by a hair's breadth
 			res.Stop = milp.StopInfeasible
 		}
 		return res, nil
-	case r.x != nil:
-		res.Stop = milp.StopUnbounded
-		return res, nil
+	case kind == kindInfeasible:
+		res.Stop = milp.StopInfeasible
+	default:
+		res.Stop = milp.StopInfeasibleOrUnbounded
 	}
-	res.Stop = milp.StopInfeasibleOrUnbounded
-	p.cost = make([]float64, len(p.cost))
-	o := r.callOptions()
-	o.point, o.known, o.gap = nil, math.Inf(1), 1
-	out, err := p.call(ctx, o)
-	switch {
-	case err != nil:
-		return nil, err
-	case out.kind == kindOptimal:
-		if err := r.take(ctx, p, out); err != nil {
+	return res, unbounded.Settle(r.m, res, func(m *milp.Model) (*milp.Result, error) {
+		p, err := newProblem(m)
+		if err != nil {
 			return nil, err
 		}
-		res.Stop, res.X, res.Objective = milp.StopUnbounded, r.x, r.objective
-	case out.kind == kindInfeasible:
-		res.Stop = milp.StopInfeasible
-	}
-	return res, nil
+		again := &run{m: m, opts: milp.Options{Gap: 1, Nodes: r.opts.Nodes, Seed: r.opts.Seed, Log: r.opts.Log}, began: time.Now()}
+		return again.within(ctx, p)
+	})
 }
 
 // offer keeps x if it is the best so far, and says so; x must not be changed afterwards.

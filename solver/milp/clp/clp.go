@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
 // New is a backend of linear programs. It has no state, and is safe for concurrent use: every solve has a model of
@@ -46,12 +47,12 @@ func (*backend) Caps() milp.Caps { return milp.Caps{Version: version(), Deaf: tr
 type status int
 
 const (
-	optimal    status = 0
-	infeasible status = 1
-	unbounded  status = 2
-	limit      status = 3
-	failed     status = 4
-	ended      status = 5
+	optimal          status = 0
+	primalInfeasible status = 1
+	dualInfeasible   status = 2
+	limit            status = 3
+	failed           status = 4
+	ended            status = 5
 )
 
 func (s status) String() string {
@@ -75,10 +76,6 @@ func (b *backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 		defer cancel()
 	}
 	res := &milp.Result{Bound: milp.NoBound(m), Nodes: -1, Iterations: -1}
-	if crossed(m.Bounds()) || crossed(m.RowBounds()) {
-		res.Stop, res.Raw = milp.StopInfeasible, "bounds cross"
-		return res, nil
-	}
 	if ctx.Err() != nil {
 		res.Stop = milp.StopOf(ctx.Err())
 		return res, nil
@@ -86,10 +83,19 @@ func (b *backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if err := solve(ctx, m, b.method, began, res); err != nil {
 		return nil, err
 	}
-	if res.Stop == milp.StopInfeasible || res.Raw == unproven {
-		return res, doubt(ctx, m, res)
+	if doubtful(m, res) {
+		return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) {
+			again := &milp.Result{Bound: milp.NoBound(other), Nodes: -1}
+			return again, solve(ctx, other, Automatic, time.Now(), again)
+		})
 	}
 	return res, nil
+}
+
+// doubtful reports whether m may be unbounded though res says otherwise: Clp 1.17.6 calls one in seventeen small unbounded models
+// infeasible, and a few optimal.
+func doubtful(m *milp.Model, res *milp.Result) bool {
+	return (res.Stop == milp.StopInfeasible || res.Raw == unproven) && unbounded.Possible(m)
 }
 
 // solve lets Clp solve m, and puts what it found into res.
@@ -116,16 +122,6 @@ func fits(m *milp.Model) error {
 	return nil
 }
 
-// crossed reports whether a lower bound is above its upper one, which Clp calls an error and not an infeasible model.
-func crossed(lower, upper []float64) bool {
-	for i, l := range lower {
-		if l > upper[i] {
-			return true
-		}
-	}
-	return false
-}
-
 // unproven is Result.Raw of an optimum that is not believed.
 const unproven = "optimal, but the point or the prices are too far off"
 
@@ -141,10 +137,10 @@ func (s *simplex) settle(ctx context.Context, m *milp.Model, got status, res *mi
 		if away := math.Abs(res.Bound - objective); !whole || !(away <= milp.Tolerance*math.Max(1, math.Abs(objective))) {
 			res.Stop, res.Raw = milp.StopOther, unproven
 		}
-	case infeasible, failed: // it calls models without entries a failure
+	case primalInfeasible, failed: // it calls models without entries a failure
 		res.Stop = milp.StopInfeasible
 		return
-	case unbounded:
+	case dualInfeasible:
 		res.Stop = milp.StopUnbounded
 	case ended:
 		res.Stop = milp.StopOf(ctx.Err())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
 // Backend is HiGHS as a [milp.Backend], safe for concurrent use: every solve has an instance of HiGHS of its own, on an
@@ -45,32 +46,33 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if ctx.Err() != nil {
 		return &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "not started", Nodes: -1, Iterations: -1}, nil
 	}
-	if m.Vars() == 0 {
-		return empty(m), nil
-	}
 	if err := fits(m); err != nil {
 		return nil, err
 	}
+	end := deadline(ctx, opts, began)
+	res, err := b.once(ctx, m, opts, end)
+	if err != nil || res.X != nil || res.Stop != milp.StopUnbounded && res.Stop != milp.StopInfeasibleOrUnbounded {
+		return res, err
+	}
+	opts.Start, opts.Incumbent = nil, nil
+	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) { return b.once(ctx, other, opts, end) })
+}
+
+// once lets an instance of HiGHS solve m until end, which may be zero for never.
+func (b *Backend) once(ctx context.Context, m *milp.Model, opts milp.Options, end time.Time) (*milp.Result, error) {
+	began := time.Now()
 	// HiGHS keeps its pool of threads by the thread that calls it, from the first call until destroy.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := &solve{lib: b.lib, model: m, opts: opts, ctx: ctx, end: deadline(ctx, opts, began)}
+	s := &solve{lib: b.lib, model: m, opts: opts, ctx: ctx, end: end}
 	defer s.close()
 	if err := s.open(); err != nil {
 		return nil, err
 	}
 	setUp := time.Since(began)
-	res, err := s.solve()
+	res, err := s.run()
 	if res != nil {
 		res.SetUp = setUp
 	}
 	return res, err
-}
-
-// empty is the answer for models without variables, which HiGHS does not look into: rows can be broken all the same.
-func empty(m *milp.Model) *milp.Result {
-	if milp.Check(m, []float64{}) != nil {
-		return &milp.Result{Stop: milp.StopInfeasible, Bound: milp.NoBound(m), Raw: "no variables"}
-	}
-	return &milp.Result{Stop: milp.StopOptimal, X: []float64{}, Bound: m.Offset, Raw: "no variables"}
 }

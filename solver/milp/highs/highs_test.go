@@ -67,11 +67,6 @@ func TestWhatHiGHSDoesNotLookInto(t *testing.T) {
 		stop milp.Stop
 		x    []float64
 	}{
-		{name: "nothing", stop: milp.StopOptimal, x: []float64{}},
-		{name: "a row that holds, without variables", rows: []milp.Row{{Upper: 1}}, stop: milp.StopOptimal, x: []float64{}},
-		{name: "a row that does not, without variables", rows: []milp.Row{{Lower: 1, Upper: 1}}, stop: milp.StopInfeasible},
-		{name: "bounds that cross", vars: []milp.Var{{Lower: 2, Upper: 1}}, stop: milp.StopInfeasible},
-		{name: "no whole number", vars: []milp.Var{{Lower: 0.2, Upper: 0.8, Integer: true}}, stop: milp.StopInfeasible},
 		{name: "fractional bounds", vars: []milp.Var{{Lower: 0.5, Upper: 2.5, Integer: true, Cost: 1}}, max: true, stop: milp.StopOptimal, x: []float64{2}},
 		{name: "unbounded", vars: []milp.Var{{Lower: -inf, Upper: inf, Cost: 1}}, stop: milp.StopUnbounded, x: []float64{0}},
 		{name: "unbounded, integer", vars: []milp.Var{{Upper: inf, Cost: 1, Integer: true}}, max: true, stop: milp.StopUnbounded, x: []float64{0}},

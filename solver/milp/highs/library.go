@@ -27,10 +27,8 @@ type library struct {
 	passMip     func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower, rowUpper []float64, start, index []int32, value []float64, integrality []int32) int32
 	passLp      func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower, rowUpper []float64, start, index []int32, value []float64) int32
 	setSparse   func(highs uintptr, entries int32, index []int32, value []float64) int32
-	setCosts    func(highs uintptr, from, to int32, cost []float64) int32
 	setCallback func(highs, function, data uintptr) int32
 	start       func(highs uintptr, kind int32) int32
-	zeroClocks  func(highs uintptr) int32
 	run         func(highs uintptr) int32
 	modelStatus func(highs uintptr) int32
 	infoInt     func(highs uintptr, name string, value *int32) int32
@@ -58,10 +56,8 @@ func (l *library) symbols() []symbol {
 		{"Highs_passMip", &l.passMip},
 		{"Highs_passLp", &l.passLp},
 		{"Highs_setSparseSolution", &l.setSparse},
-		{"Highs_changeColsCostByRange", &l.setCosts},
 		{"Highs_setCallback", &l.setCallback},
 		{"Highs_startCallback", &l.start},
-		{"Highs_zeroAllClocks", &l.zeroClocks},
 		{"Highs_run", &l.run},
 		{"Highs_getModelStatus", &l.modelStatus},
 		{"Highs_getIntInfoValue", &l.infoInt},

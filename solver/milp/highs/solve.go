@@ -128,15 +128,11 @@ func deadline(ctx context.Context, opts milp.Options, began time.Time) time.Time
 	return end
 }
 
-// setTimeLimit sets the time that is left until the solve's end, which stays the same however often the instance is run. HiGHS counts a
-// limit of time from the first run for some models and from the last for others, so that its clocks have to be set to zero.
+// setTimeLimit sets the time that is left until the solve's end. HiGHS counts it from the run.
 func (s *solve) setTimeLimit() int32 {
 	limit := math.Inf(1)
 	if !s.end.IsZero() {
 		limit = max(0, time.Until(s.end).Seconds())
-	}
-	if s.lib.zeroClocks(s.highs) == statusError {
-		return statusError
 	}
 	return s.lib.setDouble(s.highs, "time_limit", limit)
 }
@@ -221,15 +217,7 @@ func (s *solve) setStart() {
 	s.started = milp.StartUnknown
 }
 
-// solve lets HiGHS work and says what came of it.
-func (s *solve) solve() (*milp.Result, error) {
-	r, err := s.run()
-	if err != nil || r.X != nil || (r.Stop != milp.StopUnbounded && r.Stop != milp.StopInfeasibleOrUnbounded) {
-		return r, err
-	}
-	return s.settleUnbounded(r)
-}
-
+// run lets HiGHS work and says what came of it.
 func (s *solve) run() (*milp.Result, error) {
 	ran := s.lib.run(s.highs)
 	s.flush()
@@ -243,31 +231,6 @@ func (s *solve) run() (*milp.Result, error) {
 	r := s.result(status)
 	if ran == statusError || r.Stop == milp.StopNone {
 		return nil, fmt.Errorf("%w: HiGHS: %s: %s", milp.ErrBackend, word(status), complaint)
-	}
-	return r, nil
-}
-
-// settleUnbounded solves the model again without its costs where r claims that the costs have no end and shows no point: with a
-// point the claim holds, and if there is none the model is infeasible.
-func (s *solve) settleUnbounded(r *milp.Result) (*milp.Result, error) {
-	r.Stop = milp.StopInfeasibleOrUnbounded
-	s.mu.Lock()
-	s.foreign = true
-	s.mu.Unlock()
-	zero := make([]float64, s.model.Vars())
-	if s.lib.setCosts(s.highs, 0, int32(len(zero)-1), zero) == statusError || s.setTimeLimit() == statusError {
-		return r, nil
-	}
-	again, err := s.run()
-	if err != nil {
-		return nil, err
-	}
-	r.Raw += "; without costs: " + again.Raw
-	switch {
-	case again.Stop == milp.StopInfeasible:
-		r.Stop = milp.StopInfeasible
-	case again.X != nil && milp.Check(s.model, again.X) == nil:
-		r.Stop, r.X = milp.StopUnbounded, again.X
 	}
 	return r, nil
 }

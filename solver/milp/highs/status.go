@@ -22,7 +22,7 @@ var outcomes = [...]outcome{
 	3:  {"Presolve error", milp.StopNone},
 	4:  {"Solve error", milp.StopNone},
 	5:  {"Postsolve error", milp.StopNone},
-	6:  {"Empty", milp.StopNone}, // of models that are never handed over
+	6:  {"Empty", milp.StopNone}, // of models without variables, which milp.Solve does not ask about
 	7:  {"Optimal", milp.StopOptimal},
 	8:  {"Infeasible", milp.StopInfeasible},
 	9:  {"Primal infeasible or unbounded", milp.StopInfeasibleOrUnbounded},

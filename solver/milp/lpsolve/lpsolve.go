@@ -10,6 +10,7 @@ import (
 	"github.com/draffensperger/golp"
 
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
 // New is the backend. It has no state and no settings, and is safe for concurrent use: every solve has a model of
@@ -40,25 +41,26 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 		defer cancel()
 	}
 	res := &milp.Result{Bound: milp.NoBound(m), Nodes: -1, Iterations: -1}
-	if crossed(m.WholeBounds()) || crossed(m.RowBounds()) {
-		res.Stop, res.Raw = milp.StopInfeasible, "bounds cross"
-		return res, nil
-	}
 	if inner.Err() != nil {
 		res.Stop = milp.StopOf(ctx.Err())
-		return res, nil
-	}
-	if m.Vars() == 0 {
-		nothing(m, res)
 		return res, nil
 	}
 	if err := solve(ctx, inner, m, opts, began, res); err != nil {
 		return nil, err
 	}
-	if res.Raw != golp.OPTIMAL.String() && (res.Stop == milp.StopInfeasible || res.Stop == milp.StopOther) && endless(m) {
-		return res, doubt(ctx, inner, m, res)
+	if doubtful(m, res) {
+		return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) {
+			again := &milp.Result{Bound: milp.NoBound(other)}
+			return again, solve(ctx, inner, other, milp.Options{}, time.Now(), again)
+		})
 	}
 	return res, nil
+}
+
+// doubtful reports whether m may be unbounded though res says otherwise: lp_solve 5.5.2.5 calls a few in a thousand small unbounded models
+// infeasible, and gives up on a few more.
+func doubtful(m *milp.Model, res *milp.Result) bool {
+	return res.Raw != golp.OPTIMAL.String() && (res.Stop == milp.StopInfeasible || res.Stop == milp.StopOther) && unbounded.Possible(m)
 }
 
 // solve lets lp_solve solve m, and puts what it found into res. inner is ctx with the limit of time.
@@ -74,56 +76,6 @@ func solve(ctx, inner context.Context, m *milp.Model, opts milp.Options, began t
 	res.SetUp = time.Since(began)
 	p.settle(ctx, p.solve(inner), res)
 	return nil
-}
-
-// nothing solves a model without variables, which lp_solve refuses.
-func nothing(m *milp.Model, res *milp.Result) {
-	res.Stop, res.Raw = milp.StopInfeasible, "no variables"
-	if x := []float64{}; milp.Check(m, x) == nil {
-		res.Stop, res.X, res.Bound = milp.StopOptimal, x, m.Offset
-	}
-}
-
-// endless reports whether m has a variable that costs less and less on the way to infinity, without which no model is unbounded.
-func endless(m *milp.Model) bool {
-	for j := range m.Vars() {
-		v := m.Var(j)
-		if v.Cost != 0 && (milp.Better(m, v.Cost, 0) && math.IsInf(v.Upper, 1) || milp.Better(m, -v.Cost, 0) && math.IsInf(v.Lower, -1)) {
-			return true
-		}
-	}
-	return false
-}
-
-// doubt asks whether m, which lp_solve calls infeasible or fails at, has points. lp_solve 5.5.2.5 does that to seven in a
-// thousand small models that are unbounded.
-func doubt(ctx, inner context.Context, m *milp.Model, res *milp.Result) error {
-	free := m.Clone()
-	for j := range free.Vars() {
-		v := free.Var(j)
-		v.Cost = 0
-		free.SetVar(j, v)
-	}
-	point := milp.Result{}
-	if err := solve(ctx, inner, free, milp.Options{}, time.Now(), &point); err != nil {
-		return err
-	}
-	res.Iterations, res.Nodes = res.Iterations+point.Iterations, res.Nodes+point.Nodes
-	res.Stop, res.X = point.Stop, point.X
-	if point.Stop == milp.StopOptimal {
-		res.Stop, res.Bound = milp.StopInfeasibleOrUnbounded, milp.NoBound(m)
-	}
-	return nil
-}
-
-// crossed reports whether a lower bound is above its upper one.
-func crossed(lower, upper []float64) bool {
-	for i, l := range lower {
-		if l > upper[i] {
-			return true
-		}
-	}
-	return false
 }
 
 // settle puts what p found into res.

@@ -219,11 +219,6 @@ func liesOfStatus() []lie {
 			}
 		})},
 		{name: "a point too long", noticed: "lp:optimal", why: "found 3 numbers, expected 2", answer: says(func(_ *milp.Model, _ milp.Options, r *milp.Result) { r.X = append(r.X, 0) })},
-		{name: "no point of the empty model", noticed: "lp:empty model", why: "has none", answer: says(func(m *milp.Model, _ milp.Options, r *milp.Result) {
-			if m.Vars() == 0 {
-				r.X = nil
-			}
-		})},
 		{name: "a bound too good to be true", noticed: "lp:optimal", why: "bound", answer: at(milp.StopOptimal, func(m *milp.Model, r *milp.Result) {
 			r.Bound += 1e-3 * worse(m, 0)
 		})},
@@ -299,12 +294,6 @@ func liesOfRows() []lie {
 				r.Lower = -inf
 			}
 		}, nil)},
-		{name: "crossing rows are swapped", noticed: "lp:crossing range", why: "breaks the model", answer: hears(nil, func(r *milp.Row) { r.Lower, r.Upper = math.Min(r.Lower, r.Upper), math.Max(r.Lower, r.Upper) }, nil)},
-		{name: "rows without entries are dropped", noticed: "lp:empty row, violated", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
-			if len(r.Index) == 0 {
-				r.Lower, r.Upper = -inf, inf
-			}
-		}, nil)},
 		{name: "small coefficients are none", noticed: "lp:tiny coefficients", why: "breaks the model", answer: hears(nil, func(r *milp.Row) {
 			for k, v := range r.Value {
 				if math.Abs(v) < 1e-5 {
@@ -322,15 +311,6 @@ func liesOfRows() []lie {
 
 func liesOfVariables() []lie {
 	return []lie{
-		{name: "crossing bounds are swapped", noticed: "lp:crossing bounds", why: "breaks the model", answer: hears(func(v *milp.Var) { v.Lower, v.Upper = math.Min(v.Lower, v.Upper), math.Max(v.Lower, v.Upper) }, nil, nil)},
-		{name: "crossing bounds are an error", noticed: "mip:crossing bounds", why: "refused", answer: func(ctx context.Context, right milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error) {
-			for j := range m.Vars() {
-				if v := m.Var(j); v.Lower > v.Upper {
-					return nil, errors.New("refused")
-				}
-			}
-			return right.Solve(ctx, m, opts)
-		}},
 		{name: "negative lower bounds are 0", noticed: "lp:negative lower bound", why: "bound", answer: hears(func(v *milp.Var) {
 			if v.Upper >= 0 && !math.IsInf(v.Lower, -1) {
 				v.Lower = math.Max(v.Lower, 0)

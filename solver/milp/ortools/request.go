@@ -28,24 +28,6 @@ func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration)
 	}, cut, nil
 }
 
-// crossed says which bounds of m no number is within, those of integer variables made whole, "" if there are none. MathOpt takes such a
-// model for a mistake.
-func crossed(m *milp.Model) string {
-	lower, upper := m.WholeBounds()
-	for j := range lower {
-		if lower[j] > upper[j] {
-			return fmt.Sprintf("vars[%d] has bounds that cross", j)
-		}
-	}
-	lower, upper = m.RowBounds()
-	for i := range lower {
-		if lower[i] > upper[i] {
-			return fmt.Sprintf("rows[%d] has bounds that cross", i)
-		}
-	}
-	return ""
-}
-
 // bounds are the variables' bounds as the solver can take them. cut says that some are narrower than m's.
 func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err error) {
 	lower, upper = m.WholeBounds()

@@ -30,9 +30,6 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if ctx.Err() != nil {
 		return c.cut(), nil
 	}
-	if which := crossed(m); which != "" {
-		return &milp.Result{Stop: milp.StopInfeasible, Bound: c.bound, Raw: which, Nodes: -1, Iterations: -1}, nil
-	}
 	limit := timeLimit(ctx, opts.Time)
 	if opts.Time > 0 {
 		var cancel context.CancelFunc

@@ -309,18 +309,3 @@ func TestTranscripts(t *testing.T) {
 	assert.Equal(t, milp.StopInfeasible, res.Stop)
 	assert.Nil(t, res.X)
 }
-
-func TestCrossingBounds(t *testing.T) {
-	b := fake(t, "cbc", "exit 1")
-	m := knapsack()
-	m.SetVar(0, milp.Var{Lower: 0.2, Upper: 0.8, Integer: true})
-	res, err := milp.Solve(context.Background(), b, m, milp.Options{})
-	require.NoError(t, err)
-	assert.Equal(t, milp.StopInfeasible, res.Stop)
-	assert.Equal(t, "vars[0] has bounds that cross", res.Raw)
-	m = knapsack()
-	m.AddRow(milp.Row{Lower: 1, Upper: 0})
-	res, err = milp.Solve(context.Background(), b, m, milp.Options{})
-	require.NoError(t, err)
-	assert.Equal(t, "rows[1] has bounds that cross", res.Raw)
-}

@@ -124,9 +124,6 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	if err != nil {
 		return nil, err
 	}
-	if none := crossing(m); none != "" {
-		return &milp.Result{Stop: milp.StopInfeasible, Bound: milp.NoBound(m), Raw: none, Nodes: -1, Iterations: -1}, nil
-	}
 	dir, err := os.MkdirTemp(b.cfg.Dir, "hedge-"+b.dialect.name+"-")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
@@ -151,23 +148,6 @@ func remove(dir string) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-}
-
-// crossing says which bounds cross, those of integer variables when they are made whole, "" if none do. Readers refuse such files.
-func crossing(m *milp.Model) string {
-	lower, upper := m.WholeBounds()
-	for k := range lower {
-		if lower[k] > upper[k] {
-			return fmt.Sprintf("vars[%d] has bounds that cross", k)
-		}
-	}
-	lower, upper = m.RowBounds()
-	for k := range lower {
-		if lower[k] > upper[k] {
-			return fmt.Sprintf("rows[%d] has bounds that cross", k)
-		}
-	}
-	return ""
 }
 
 // stopped is the result of a solve that ended before the solver began.

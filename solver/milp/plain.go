@@ -1,0 +1,39 @@
+package milp
+
+import "fmt"
+
+// plain is the result of models that need no solver, nil for others: of those without variables, and of those whose bounds leave no number
+// or whose rows without entries are broken. Solvers do not agree about them: some call them errors, and some drop them.
+func plain(m *Model, opts Options) *Result {
+	r := &Result{Stop: StopInfeasible, Bound: NoBound(m), Raw: contradictory(m)}
+	if len(opts.Start) > 0 {
+		r.Start = StartRejected
+	}
+	if r.Raw != "" {
+		return r
+	}
+	if m.Vars() > 0 {
+		return nil
+	}
+	return &Result{Stop: StopOptimal, X: []float64{}, Objective: m.Offset, Bound: m.Offset, Raw: "no variables"}
+}
+
+// contradictory says which bounds of m no point is within, whatever the rest of m is; "" if there are none.
+func contradictory(m *Model) string {
+	lower, upper := m.WholeBounds()
+	for j := range lower {
+		if lower[j] > upper[j] {
+			return fmt.Sprintf("vars[%d] (%q): bounds %v and %v cross", j, m.Var(j).Name, m.lower[j], m.upper[j])
+		}
+	}
+	for i := range m.rowLower {
+		r := m.Row(i)
+		if r.Lower > r.Upper {
+			return fmt.Sprintf("rows[%d] (%q): bounds %v and %v cross", i, r.Name, r.Lower, r.Upper)
+		}
+		if len(r.Index) == 0 && outside(0, r.Lower, r.Upper, 0) {
+			return fmt.Sprintf("rows[%d] (%q): no entries, and 0 is not within %v and %v", i, r.Name, r.Lower, r.Upper)
+		}
+	}
+	return ""
+}
