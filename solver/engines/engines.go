@@ -76,30 +76,24 @@ func (s *Set) Add(info Info, open Opener) {
 	s.known[info.Name] = engine{info, open}
 }
 
-// AddBackend makes [milp.New] of what open returns known as milp+name, with the option splits: integer, now (only splits of options
-// that start now are whole in the model) or continuous; the plan is repaired to whole tasks where that was asked for. Open need not look at it;
-// exact is whether it proves optima, and options are those that it takes besides, with "://" if it takes an address.
+// AddBackend makes [milp.New] of what open returns known as milp+name, with the option relax: none, later or all, a [milp.Relax]. Its other name is
+// splits, with the values integer, now and continuous. Open need not look at either; exact is whether it proves optima, and options are those that
+// it takes besides, with "://" if it takes an address.
 func (s *Set) AddBackend(name, summary string, exact bool, open func(Spec) (milp.Backend, error), options ...string) {
 	info := Info{Name: "milp+" + name, Summary: summary, Caps: solver.Caps{Exact: exact, Bound: true}}
 	s.Add(info, func(spec Spec) (solver.Solver, error) {
-		if err := spec.Only(append([]string{"splits"}, options...)...); err != nil {
+		if err := spec.Only(append([]string{"relax", "splits"}, options...)...); err != nil {
 			return nil, err
 		}
-		var cfg milp.Config
-		switch splits := spec.Options.Get("splits"); splits {
-		case "", "integer":
-		case "now":
-			cfg.Relax = milp.RelaxLater
-		case "continuous":
-			cfg.Relax = milp.RelaxAll
-		default:
-			return nil, fmt.Errorf("%w %q: splits: found %q, expected integer, now or continuous", ErrSpec, spec.Text, splits)
+		relax, err := spec.relax()
+		if err != nil {
+			return nil, err
 		}
 		b, err := open(spec)
 		if err != nil {
 			return nil, err
 		}
-		return milp.New(b, &cfg), nil
+		return milp.New(b, &milp.Config{Relax: relax}), nil
 	})
 }
 

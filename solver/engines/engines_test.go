@@ -68,7 +68,9 @@ func TestBadStrings(t *testing.T) {
 		"native?share=1&share=0.5":        "option share: found 2 values, expected one",
 		"native?%zz":                      "invalid URL escape",
 		"milp+none?splits=half":           `splits: found "half", expected integer, now or continuous`,
-		"milp+none?taste=sweet":           "found the option taste, expected splits, colour, share",
+		"milp+none?relax=half":            `relax: found "half", expected none, later or all`,
+		"milp+none?relax=all&splits=now":  "found relax and splits",
+		"milp+none?taste=sweet":           "found the option taste, expected relax, splits, colour, share",
 		"greedy,milp+none://x?splits=now": `found the address "x"`,
 	} {
 		_, err := s.Open(text)
@@ -78,6 +80,24 @@ func TestBadStrings(t *testing.T) {
 	e, err := s.Open("milp+none?splits=now&colour=red&share=0.3, greedy")
 	require.NoError(t, err)
 	assert.Equal(t, "milp+none,greedy", e.Name())
+}
+
+// TestRelax: the option has two names, whose values mean the same.
+func TestRelax(t *testing.T) {
+	s := engines.Builtin()
+	s.AddBackend("none", "", true, func(engines.Spec) (milp.Backend, error) { return none{}, nil })
+	open := func(options string) solver.Solver {
+		e, err := s.Open("milp+none" + options)
+		require.NoError(t, err, options)
+		return e
+	}
+	for same, values := range map[string][]string{"": {"?relax=none", "?splits=integer"}, "?relax=later": {"?splits=now"}, "?relax=all": {"?splits=continuous"}} {
+		for _, value := range values {
+			assert.Equal(t, open(same), open(value), value)
+		}
+	}
+	assert.NotEqual(t, open("?relax=later"), open("?relax=all"))
+	assert.NotEqual(t, open("?relax=later"), open(""))
 }
 
 // none is a backend that solves nothing.

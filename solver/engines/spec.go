@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hedgesched/hedge/solver/milp"
 )
 
 // Spec is what one engine's part of a string says: NAME[:VARIANT][://ADDRESS][?KEY=VALUE&...].
@@ -68,6 +70,28 @@ func (s Spec) share() (float64, error) {
 		return 0, fmt.Errorf("%w %q: share: found %q, expected a number above 0 and up to 1", ErrSpec, s.Text, text)
 	}
 	return share, nil
+}
+
+// relaxations are the values of the two options that name a milp.Relax.
+var relaxations = map[string]map[string]milp.Relax{
+	"relax":  {"": milp.RelaxNone, "none": milp.RelaxNone, "later": milp.RelaxLater, "all": milp.RelaxAll},
+	"splits": {"": milp.RelaxNone, "integer": milp.RelaxNone, "now": milp.RelaxLater, "continuous": milp.RelaxAll},
+}
+
+// relax is which splits the model need not keep whole.
+func (s Spec) relax() (milp.Relax, error) {
+	option, expected := "relax", "none, later or all"
+	if s.Options.Has("splits") {
+		option, expected = "splits", "integer, now or continuous"
+		if s.Options.Has("relax") {
+			return 0, fmt.Errorf("%w %q: found relax and splits, which are the same: expected one of them", ErrSpec, s.Text)
+		}
+	}
+	relax, ok := relaxations[option][s.Options.Get(option)]
+	if !ok {
+		return 0, fmt.Errorf("%w %q: %s: found %q, expected %s", ErrSpec, s.Text, option, s.Options.Get(option), expected)
+	}
+	return relax, nil
 }
 
 func sorted(values url.Values) []string {

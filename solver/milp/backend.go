@@ -30,7 +30,7 @@ type Backend interface {
 	Name() string
 	// Caps is what it can do. It is cheap, and always the same for the same backend.
 	Caps() Caps
-	// Solve is given a model that has variables, whose bounds do not cross, those of Model.WholeBounds and of rows without entries included.
+	// Solve is given a model that has variables, whose bounds do not cross, made whole by Model.WholeBounds, and which no row without entries contradicts.
 	// It returns when it is done, at a limit of opts, or soon after ctx ends: with the best point found,
 	// which is never lost to a limit. Infeasible and unbounded models and limits are results, not errors;
 	// X is nil if there is no point. Objective need not be set. It may be called by several

@@ -61,7 +61,7 @@ func (e *Engine) Wait(ctx context.Context) error {
 }
 
 // reserve is kept of a time limit for the way back, from a point to a plan.
-const reserve = 10 * time.Millisecond
+const reserve = solver.Grace / 5
 
 // Solve implements [solver.Solver]. Generic solvers know no units of work, so that Options.Work is a time limit here:
 // a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the backend, and the

@@ -1,9 +1,12 @@
 package milp
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // plain is the result of models that need no solver, nil for others: of those without variables, and of those whose bounds leave no number
-// or whose rows without entries are broken. Solvers do not agree about them: some call them errors, and some drop them.
+// or of which a row without entries, or with zeros alone, is broken. Solvers do not agree about them: some call them errors, and some drop them.
 func plain(m *Model, opts Options) *Result {
 	r := &Result{Stop: StopInfeasible, Bound: NoBound(m), Raw: contradictory(m)}
 	if len(opts.Start) > 0 {
@@ -31,8 +34,8 @@ func contradictory(m *Model) string {
 		if r.Lower > r.Upper {
 			return fmt.Sprintf("rows[%d] (%q): bounds %v and %v cross", i, r.Name, r.Lower, r.Upper)
 		}
-		if len(r.Index) == 0 && outside(0, r.Lower, r.Upper, 0) {
-			return fmt.Sprintf("rows[%d] (%q): no entries, and 0 is not within %v and %v", i, r.Name, r.Lower, r.Upper)
+		if outside(0, r.Lower, r.Upper, 0) && !slices.ContainsFunc(r.Value, func(v float64) bool { return v != 0 }) {
+			return fmt.Sprintf("rows[%d] (%q): no entries but zeros, and 0 is not within %v and %v", i, r.Name, r.Lower, r.Upper)
 		}
 	}
 	return ""

@@ -14,8 +14,9 @@ import (
 )
 
 // Grace is how long after the deadline Solve waits for a backend to return by itself before it goes on
-// with the best point it has told of.
-const Grace = 30 * time.Millisecond
+// with the best point it has told of. A backend's deadline is a reserve before its engine's, so that this ends before the half of
+// solver.Grace that a ladder's engine has.
+const Grace = solver.Grace/2 + reserve/2
 
 // Tolerance is how far a point may be from a bound or a row, relative to the magnitude of what is added up in it:
 // a row may be missed by Tolerance·max(1, |bound|, Σ|value·x|).

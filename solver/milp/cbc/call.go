@@ -36,6 +36,7 @@ type callOptions struct {
 type outcome struct {
 	kind              int
 	x                 []float64
+	y                 []float64 // of linear programs: the rows' prices
 	bound             float64
 	nodes, iterations int64
 	raw               string
@@ -82,8 +83,8 @@ func (p *problem) solve(s *C.hedge_cbc, o callOptions) (*outcome, error) {
 		gap: C.double(o.gap), offset: C.double(o.offset), known: C.double(o.known), nodes: C.int(o.nodes), seed: C.int(o.seed),
 		owner: C.uintptr_t(h), log: flag(o.log != nil), points: flag(o.point != nil),
 	}
-	x := make([]float64, p.m.Vars())
-	C.hedge_cbc_solve(s, &opts, &r, doubles(x))
+	x, y := make([]float64, p.m.Vars()), make([]float64, p.m.Rows())
+	C.hedge_cbc_solve(s, &opts, &r, doubles(x), doubles(y))
 	if l.panicked != nil {
 		panic(l.panicked)
 	}
@@ -94,6 +95,9 @@ func (p *problem) solve(s *C.hedge_cbc, o callOptions) (*outcome, error) {
 		raw: raw(p.integers > 0, int(r.status), int(r.secondary))}
 	if r.has_point != 0 {
 		out.x = x
+		if p.integers == 0 {
+			out.y = y
+		}
 	}
 	return out, nil
 }

@@ -5,8 +5,6 @@ package cbc_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/cbc"
 	"github.com/hedgesched/hedge/solver/milp/milptest"
@@ -16,11 +14,10 @@ func TestConformance(t *testing.T) {
 	milptest.Run(t, cbc.New(), milptest.Config{})
 }
 
-// TestEachIsItsOwn: milp.Solve keeps a book of calls that were abandoned by backend, and one must not keep another busy.
-func TestEachIsItsOwn(t *testing.T) {
-	owners := map[milp.Backend]bool{}
-	for range 10 {
-		owners[cbc.New()] = true
-	}
-	assert.Len(t, owners, 10)
+func TestLibrary(t *testing.T) {
+	milptest.RunLibrary(t, func() milp.Backend { return cbc.New() })
+}
+
+func BenchmarkSetUp(b *testing.B) {
+	milptest.BenchmarkSetUp(b, cbc.New(), true, milp.Options{Gap: 0.05})
 }

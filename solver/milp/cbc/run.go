@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/internal/duality"
 	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
@@ -70,6 +71,10 @@ func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Resul
 	switch out.kind {
 	case kindOptimal:
 		res.Stop = milp.StopOptimal
+		if out.y != nil && !r.proven(out.y) {
+			res.Stop, res.Bound, res.Raw = milp.StopOther, milp.NoBound(r.m), res.Raw+", but the prices do not prove it"
+			return r.pointless(ctx, res, out.kind)
+		}
 	case kindInfeasible, kindUnbounded:
 		res.Bound = milp.NoBound(r.m)
 		return r.pointless(ctx, res, out.kind)
@@ -100,18 +105,19 @@ func (r *run) take(ctx context.Context, p *problem, out *outcome) error {
 	return nil
 }
 
-// pointless finds out what there is to a model without optimum. Presolving mixes up infeasible and unbounded ones, and an
+// pointless finds out what there is to a model without an optimum that is proven, which res calls StopOther. Presolving mixes up infeasible and unbounded ones, and an
 // unbounded relaxation says nothing of whole numbers.
 func (r *run) pointless(ctx context.Context, res *milp.Result, kind int) (*milp.Result, error) {
-	switch {
-	case !unbounded.Possible(r.m):
-		if r.x == nil { // or the start is one, by a hair's breadth
+	if !unbounded.Possible(r.m) {
+		if kind != kindOptimal && r.x == nil { // or the start is one, by a hair's breadth
 			res.Stop = milp.StopInfeasible
 		}
 		return res, nil
-	case kind == kindInfeasible:
+	}
+	switch kind {
+	case kindInfeasible:
 		res.Stop = milp.StopInfeasible
-	default:
+	case kindUnbounded:
 		res.Stop = milp.StopInfeasibleOrUnbounded
 	}
 	return res, unbounded.Settle(r.m, res, func(m *milp.Model) (*milp.Result, error) {
@@ -122,6 +128,19 @@ func (r *run) pointless(ctx context.Context, res *milp.Result, kind int) (*milp.
 		again := &run{m: m, opts: milp.Options{Gap: 1, Nodes: r.opts.Nodes, Seed: r.opts.Seed, Log: r.opts.Log}, began: time.Now()}
 		return again.within(ctx, p)
 	})
+}
+
+// proven reports whether the prices that the library has for the rows prove the point in hand optimal. CLP calls a few in ten thousand small
+// unbounded linear programs optimal.
+func (r *run) proven(y []float64) bool {
+	if r.x == nil {
+		return false
+	}
+	for i := range y {
+		y[i] *= r.sign
+	}
+	optimal, _ := duality.Proves(r.m, r.x, y)
+	return optimal
 }
 
 // offer keeps x if it is the best so far, and says so; x must not be changed afterwards.

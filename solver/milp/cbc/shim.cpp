@@ -266,7 +266,7 @@ void solveTree(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, do
   }
 }
 
-void solveLP(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, double *x) {
+void solveLP(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, double *x, double *y) {
   Words words(o->log ? o->owner : 0);
   Pivots pivots(s);
   ClpSimplex lp(*s->solver.getModelPtr());
@@ -288,12 +288,13 @@ void solveLP(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, doub
   if (r->status == 0 || lp.primalFeasible()) {
     r->has_point = 1;
     memcpy(x, lp.primalColumnSolution(), s->solver.getNumCols() * sizeof(double));
+    memcpy(y, lp.dualRowSolution(), s->solver.getNumRows() * sizeof(double));
   }
 }
 
 } // namespace
 
-void hedge_cbc_solve(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, double *x) {
+void hedge_cbc_solve(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, double *x, double *y) {
   memset(r, 0, sizeof *r);
   r->bound = -inf;
   s->o = o;
@@ -301,7 +302,7 @@ void hedge_cbc_solve(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result 
     if (s->solver.getNumIntegers())
       solveTree(s, o, r, x);
     else
-      solveLP(s, o, r, x);
+      solveLP(s, o, r, x, y);
   } catch (CoinError &e) {
     snprintf(r->error, sizeof r->error, "%s::%s: %s", e.className().c_str(), e.methodName().c_str(), e.message().c_str());
   } catch (std::exception &e) {

@@ -46,8 +46,9 @@ hedge_cbc *hedge_cbc_new(int cols, int rows, const int *begin, const int *index,
   const double *upper, const double *cost, const double *row_lower, const double *row_upper, const char *integer);
 void hedge_cbc_free(hedge_cbc *s);
 
-// hedge_cbc_solve solves once. x has room for a number per column.
-void hedge_cbc_solve(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, double *x);
+// hedge_cbc_solve solves once. x has room for a number per column, and y for a number per row: the prices of a problem without
+// integers, where there is a point.
+void hedge_cbc_solve(hedge_cbc *s, const hedge_cbc_options *o, hedge_cbc_result *r, double *x, double *y);
 
 // hedge_cbc_version is the library's own.
 const char *hedge_cbc_version(void);

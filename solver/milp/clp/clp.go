@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
+	"github.com/hedgesched/hedge/solver/milp/internal/duality"
 	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
@@ -132,12 +133,12 @@ func (s *simplex) settle(ctx context.Context, m *milp.Model, got status, res *mi
 	whole := milp.Check(m, x) == nil
 	switch got {
 	case optimal:
-		objective := m.Objective(x)
-		res.Stop, res.Bound = milp.StopOptimal, proven(m, s.duals())
-		if away := math.Abs(res.Bound - objective); !whole || !(away <= milp.Tolerance*math.Max(1, math.Abs(objective))) {
+		res.Stop = milp.StopOptimal
+		proven := false
+		if proven, res.Bound = duality.Proves(m, x, s.duals()); !whole || !proven {
 			res.Stop, res.Raw = milp.StopOther, unproven
 		}
-	case primalInfeasible, failed: // it calls models without entries a failure
+	case primalInfeasible:
 		res.Stop = milp.StopInfeasible
 		return
 	case dualInfeasible:

@@ -3,8 +3,6 @@ package clp_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/clp"
 	"github.com/hedgesched/hedge/solver/milp/milptest"
@@ -24,11 +22,10 @@ func TestConformanceOfDiving(t *testing.T) {
 	milptest.Run(t, milp.Diving(clp.New()), milptest.Config{})
 }
 
-// TestEachIsItsOwn: milp.Solve keeps a book of calls that were abandoned by backend, and one must not keep another busy.
-func TestEachIsItsOwn(t *testing.T) {
-	owners := map[milp.Backend]bool{}
-	for range 10 {
-		owners[clp.New()] = true
-	}
-	assert.Len(t, owners, 10)
+func TestLibrary(t *testing.T) {
+	milptest.RunLibrary(t, clp.New)
+}
+
+func BenchmarkSetUp(b *testing.B) {
+	milptest.BenchmarkSetUp(b, clp.New(), false, milp.Options{})
 }

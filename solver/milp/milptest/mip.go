@@ -8,7 +8,7 @@ import (
 )
 
 func mipCases() []testCase {
-	list := slices.Concat(mipStatuses(), mipShapes(), mipPlacements())
+	list := slices.Concat(mipStatuses(), mipBounds(), mipMagnitudes(), mipRows(), mipPlacements())
 	for i := range list {
 		list[i].needs = append(list[i].needs, integers)
 	}
@@ -51,7 +51,7 @@ func mipStatuses() []testCase {
 	}
 }
 
-func mipShapes() []testCase {
+func mipBounds() []testCase {
 	return []testCase{
 		known("mip:fractional bounds", "fractional bounds of integer variables being taken as they are", 5, func() *milp.Model {
 			return maximise("", []milp.Var{whole(0.5, 3.7, 1), whole(-1.5, 2.2, 1)}, atMost(50, 1, 1))
@@ -81,6 +81,11 @@ func mipShapes() []testCase {
 		known("mip:fixed integers", "fixed integers being freed by branching", 7, func() *milp.Model {
 			return maximise("", []milp.Var{whole(2, 2, 1), whole(0, 9, 1)}, atMost(19, 2, 3))
 		}, 2, 5),
+	}
+}
+
+func mipMagnitudes() []testCase {
+	return []testCase{
 		known("mip:large integers", "integers beyond 32 bits being cut or wrapped", 9e9, func() *milp.Model {
 			return maximise("large integers", []milp.Var{whole(0, 1e10, 1), whole(0, 1e10, 1)}, atMost(4.5e9, 1), atMost(0, -1, 1))
 		}, 4.5e9, 4.5e9),
@@ -93,6 +98,11 @@ func mipShapes() []testCase {
 		known("mip:wide bounds", "integers whose bounds are far beyond what they take being cut, or failing", 10, func() *milp.Model {
 			return maximise("", []milp.Var{whole(-1e15, 1e15, 1)}, atMost(21, 2))
 		}, 10),
+	}
+}
+
+func mipRows() []testCase {
+	return []testCase{
 		known("mip:mixed", "continuous variables being rounded with the integer ones", 14.5, func() *milp.Model {
 			return maximise("", []milp.Var{whole(0, 10, 3), real(0, 10, 1)}, atMost(14.5, 3, 1), atMost(4.5, 1))
 		}),

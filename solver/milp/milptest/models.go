@@ -168,3 +168,36 @@ func scaled(m *milp.Model, by float64) *milp.Model {
 	}
 	return m
 }
+
+// gangs is a placement model: of each job's options at most one is taken, and its tasks are spread over partitions that have room.
+func gangs(seed uint64, jobs int, integer bool) *milp.Model {
+	const options, partitions, slots = 6, 8, 12
+	r := rand.New(rand.NewPCG(seed, 2))
+	m := &milp.Model{Name: "gangs", Maximize: true}
+	room := make([]milp.Row, partitions*slots)
+	for range jobs {
+		once := milp.Row{Upper: 1}
+		tasks, utility, length := between(r, 1, 8), 1+float64(10*r.Float64()), 1+r.IntN(slots/2)
+		for o := range options {
+			taken := int32(m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - float64(0.05*float64(o))), Integer: integer}))
+			once.Index, once.Value = append(once.Index, taken), append(once.Value, 1)
+			spread := milp.Row{Index: []int32{taken}, Value: []float64{-tasks}}
+			start := r.IntN(slots)
+			for _, x := range r.Perm(partitions)[:2+r.IntN(3)] {
+				q := int32(m.AddVar(milp.Var{Upper: tasks, Integer: integer}))
+				spread.Index, spread.Value = append(spread.Index, q), append(spread.Value, 1)
+				for t := start; t < min(slots, start+length); t++ {
+					c := &room[x*slots+t]
+					c.Upper = float64(jobs) / 24
+					c.Index, c.Value = append(c.Index, q), append(c.Value, 1-float64(t-start)/float64(length+1))
+				}
+			}
+			m.AddRow(spread)
+		}
+		m.AddRow(once)
+	}
+	for _, c := range room {
+		m.AddRow(c)
+	}
+	return m
+}

@@ -19,8 +19,8 @@ const (
 	lastLines = 10
 	// longestLine is where lines of a log are cut.
 	longestLine = 1 << 16
-	// patience is how long a cancelled solver may take to write its point. milp.Solve waits for 30 ms.
-	patience = 20 * time.Millisecond
+	// patience is how long a cancelled solver may take to write its point: what milp.Solve waits for, less the time to read it.
+	patience = milp.Grace * 2 / 3
 	// drain is how long the rest of the log is waited for where the child has ended and somebody still holds its end of the pipe.
 	drain = time.Second
 )

@@ -1,4 +1,6 @@
-package clp
+// Package duality proves optima of linear programs by the prices that a solver has for their rows, for backends whose solvers
+// cannot be believed without.
+package duality
 
 import (
 	"math"
@@ -6,11 +8,18 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
+// Proves reports whether the rows' prices y prove point x of m optimal, to milp.Tolerance, and what they prove of any point.
+func Proves(m *milp.Model, x, y []float64) (optimal bool, bound float64) {
+	objective := m.Objective(x)
+	bound = proven(m, y)
+	return math.Abs(bound-objective) <= float64(milp.Tolerance*math.Max(1, math.Abs(objective))), bound // false for NaN
+}
+
 // pricing is how far from zero a reduced cost may be that ought to be zero, relative to what it is the difference of. Clp's own
 // tolerance is 1e-7, in its scaled model.
 const pricing = 1e-6
 
-// proven is the bound that the rows' prices y prove of m, by arithmetic that owes nothing to the library: for any y the objective c·x is
+// proven is what the rows' prices y prove of m, a linear program, by arithmetic that owes nothing to the library: for any y the objective c·x is
 // (c - yA)·x + y·(Ax), and neither part can be better than at the bounds of x and of the rows. It is infinite if y proves nothing. Prices of an
 // optimum prove the optimum.
 func proven(m *milp.Model, y []float64) float64 {
@@ -28,7 +37,7 @@ func proven(m *milp.Model, y []float64) float64 {
 	for i, price := range y {
 		row := m.Row(i)
 		for k, j := range row.Index {
-			part := row.Value[k] * price
+			part := float64(row.Value[k] * price)
 			reduced[j] -= part
 			size[j] += math.Abs(part)
 		}
@@ -50,5 +59,5 @@ func best(sense, d, size, lower, upper float64) float64 {
 	if d == 0 || math.IsInf(at, 0) && math.Abs(d) <= pricing*math.Max(1, size) {
 		return 0
 	}
-	return d * at
+	return float64(d * at)
 }
