@@ -30,6 +30,10 @@
 // a solve slower. One that is not a point, or has NaN in it, is completed first, its integers fixed, in at most 100
 // nodes, five seconds, and a tenth of the time there is.
 //
+// # Wrong answers
+//
+// The integer preprocessing of CBC 2.10.8 is wrong about a few small models with equations or ranges; the README has an example.
+//
 // # Concurrency
 //
 // CbcMain1 keeps its place among its arguments in a variable of the process, so models with integers take turns, in all

@@ -18,6 +18,7 @@ func cbc() dialect {
 		install: "apt-get install coinor-cbc",
 		caps:    milp.Caps{Integer: true, Start: true, Forgets: true, Nodes: true, Threads: true, Seed: true, Log: true},
 		gentle:  true,
+		mixes:   true,
 		args:    cbcArgs,
 		start:   cbcStart,
 		line:    cbcLine,
@@ -65,8 +66,6 @@ func cbcLine(r *reading, line string) {
 		r.nodes = count(s)
 	} else if s, is := after(line, "Total iterations:"); is {
 		r.iterations = count(s)
-	} else if strings.HasPrefix(line, "Presolve thinks problem is unbounded") {
-		r.doubt = true
 	} else if strings.Contains(line, "MIPStart provided solution with cost") {
 		r.start = milp.StartAccepted
 	}
@@ -83,9 +82,6 @@ func cbcFinish(j *job, r *reading) {
 		r.raw = status
 	}
 	r.stop = cbcStop(status, r.raw)
-	if r.stop == milp.StopInfeasible && r.doubt { // it has been seen to call unbounded models infeasible then
-		r.stop = milp.StopInfeasibleOrUnbounded
-	}
 	switch r.stop {
 	case milp.StopOptimal:
 		r.exact = status == "Optimal" && !r.bounded

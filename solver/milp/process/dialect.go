@@ -17,6 +17,7 @@ type dialect struct {
 	install string // how to get it
 	caps    milp.Caps
 	gentle  bool // at SIGINT it writes its best point and ends
+	mixes   bool // it calls unbounded models infeasible, and the other way round
 
 	// args are the command line; it may write files for it.
 	args func(j *job, extra []string) ([]string, error)

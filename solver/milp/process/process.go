@@ -15,6 +15,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/format"
+	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
 // Config says which executable solves.
@@ -120,6 +121,16 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 		ctx, cancel = context.WithDeadline(ctx, began.Add(opts.Time))
 		defer cancel()
 	}
+	res, err := b.once(ctx, m, opts, began)
+	if err != nil || !b.dialect.mixes || res.Stop != milp.StopInfeasible && res.Stop != milp.StopInfeasibleOrUnbounded || !unbounded.Possible(m) {
+		return res, err
+	}
+	opts.Start = nil
+	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) { return b.once(ctx, other, opts, time.Now()) })
+}
+
+// once runs the executable once, from a call that began then on.
+func (b *Backend) once(ctx context.Context, m *milp.Model, opts milp.Options, began time.Time) (*milp.Result, error) {
 	path, err := b.program()
 	if err != nil {
 		return nil, err
@@ -136,8 +147,7 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 		}
 		return nil, err
 	}
-	res, err := b.run(ctx, path, j, began)
-	return res, err
+	return b.run(ctx, path, j, began)
 }
 
 // remove removes the folder. What has just been killed may still be putting a file into it, so that it may take another try.

@@ -15,7 +15,6 @@ type reading struct {
 	stop       milp.Stop // StopNone if the solver did not say
 	raw        string
 	x          []float64
-	doubt      bool // presolve has called the model unbounded
 	exact      bool // the solver has proven the optimum without a gap
 	bounded    bool
 	bound      interval
