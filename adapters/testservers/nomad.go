@@ -196,26 +196,8 @@ func (n *Nomad) Stop() {
 			p.stop(5 * time.Second)
 		}
 	}
-	n.killTasks()
+	killUnder(n.cfg.Dir) // tasks outlive their client
 	n.unmount()
-}
-
-// killTasks ends the processes that work in the cluster's folder: tasks outlive their client.
-func (n *Nomad) killTasks() {
-	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
-	if err != nil {
-		return
-	}
-	for _, link := range dirs {
-		at, err := os.Readlink(link)
-		if err != nil || !strings.HasPrefix(at, n.cfg.Dir+"/") {
-			continue
-		}
-		var pid int
-		if _, err := fmt.Sscanf(link, "/proc/%d/cwd", &pid); err == nil {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
-		}
-	}
 }
 
 // unmount ends the mounts under the cluster's folder, the deepest first.

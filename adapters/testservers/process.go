@@ -1,7 +1,10 @@
 package testservers
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -17,6 +20,7 @@ import (
 type process struct {
 	name string
 	log  string
+	from int64 // what its log held before
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
 }
@@ -27,6 +31,9 @@ func start(dir, name, path string, env []string, args ...string) (*process, erro
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
+	}
+	if p.from, err = log.Seek(0, io.SeekEnd); err != nil {
+		return nil, errors.Join(err, log.Close())
 	}
 	p.cmd = exec.Command(path, args...)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = dir, log, log, append(os.Environ(), env...)
@@ -78,14 +85,20 @@ func (p *process) ended() bool {
 	}
 }
 
-// tail is the end of its log.
-func (p *process) tail() string {
-	const most = 2000
+// written is what it has written since it started, or why that cannot be read.
+func (p *process) written() string {
 	data, err := os.ReadFile(p.log)
 	if err != nil {
 		return err.Error()
 	}
-	return strings.ToValidUTF8(string(data[max(0, len(data)-most):]), "")
+	return strings.ToValidUTF8(string(data[min(int(p.from), len(data)):]), "")
+}
+
+// tail is the end of what it has written.
+func (p *process) tail() string {
+	const most = 2000
+	text := p.written()
+	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
 // ready waits until it is, asking again and again; it gives up when the process ends.
@@ -105,22 +118,51 @@ func (p *process) ready(patience time.Duration, is func() error) error {
 	}
 }
 
-// ports finds free ports of the loopback interface, below those that the kernel gives to connections: any program's connection could take one of
-// these before the server listens, or while it is down. Where two processes look at the same time, both may find one; then a server fails to start, and says so.
+// ports finds free ports of the loopback interface. They are below those that the kernel gives to connections, so that none takes a server's port while that is
+// down. Another process may take one before it is used; servers then fail to start, and say so.
 func ports(n int) ([]int, error) {
-	const first, last, tries = 10_000, 32_000, 1000
+	const lowest, count = 10_000, 22_000
 	var found []int
-	var err error
-	for range tries {
-		if len(found) == n {
-			return found, nil
-		}
-		var l net.Listener
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first))); err != nil {
+	for range 1000 {
+		port := lowest + rand.IntN(count)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
 			continue
 		}
 		defer func() { _ = l.Close() }() // it has accepted nothing
-		found = append(found, l.Addr().(*net.TCPAddr).Port)
+		if found = append(found, port); len(found) == n {
+			return found, nil
+		}
 	}
-	return nil, fmt.Errorf("%d free ports: %w", n, err)
+	return nil, fmt.Errorf("no %d free ports from %d on", n, lowest)
+}
+
+// killUnder kills the processes that work in a folder or were told of it by their environment, but not this one, until there are none.
+func killUnder(dir string) {
+	for killed := true; killed; {
+		killed = false
+		procs, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil {
+			return
+		}
+		for _, proc := range procs {
+			var pid int
+			if _, err := fmt.Sscanf(proc, "/proc/%d", &pid); err == nil && pid != os.Getpid() && belongs(proc, dir) {
+				killed = syscall.Kill(pid, syscall.SIGKILL) == nil || killed
+			}
+		}
+		if killed {
+			time.Sleep(10 * time.Millisecond) // they take a moment to go
+		}
+	}
+}
+
+// belongs reports whether a process has to do with a folder. One that has ended and waits to be noticed has not.
+func belongs(proc, dir string) bool {
+	at, _ := os.Readlink(proc + "/cwd") // it may have ended
+	if strings.HasPrefix(at, dir+"/") {
+		return true
+	}
+	environ, _ := os.ReadFile(proc + "/environ") // it may be another user's
+	return bytes.Contains(environ, []byte(dir+"/"))
 }

@@ -1,0 +1,458 @@
+package testservers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// YARNConfig says what a YARN cluster is made of.
+type YARNConfig struct {
+	// Dir holds its state and logs; it must exist.
+	Dir string
+	// Nodes are the NodeManagers; their names must differ.
+	Nodes []YARNNode
+	// Labels are the node labels that there are. Queue root.default may use all of each.
+	Labels []string
+	// Site are properties of yarn-site.xml and Scheduler of capacity-scheduler.xml, which replace those that are set otherwise.
+	Site, Scheduler map[string]string
+}
+
+// YARNNode is a NodeManager that runs containers as processes of this machine.
+type YARNNode struct {
+	// Name is what the methods of [YARN] know it by. For YARN it is [YARN.NodeID].
+	Name string
+	// MemoryMB and VCores are what it has, whatever the machine has; 0 means 8192 and 100.
+	MemoryMB, VCores int
+}
+
+// YARN is a ResourceManager and its NodeManagers. Its methods are not safe for concurrent use.
+type YARN struct {
+	cfg   YARNConfig
+	user  string
+	jars  string
+	ports map[string][]int // of the ResourceManager: REST, nodes, ApplicationMasters, clients, administrators; of nodes: containers, localizer, REST
+	parts map[string]*process
+	ids   map[string]string
+	http  *http.Client
+}
+
+// ResourceManager is the name of the ResourceManager among the parts; the others have their nodes' names.
+const ResourceManager = "resourcemanager"
+
+// tries is how often a part is given other ports when someone else has taken one of its ports before it did.
+const tries = 5
+
+// StartYARN starts a ResourceManager and its NodeManagers and waits until all are registered. It needs the programs java and mvn; jars that are not in the cache
+// yet are fetched first.
+func StartYARN(ctx context.Context, cfg YARNConfig) (*YARN, error) {
+	y := &YARN{cfg: cfg, ports: map[string][]int{}, parts: map[string]*process{}, ids: map[string]string{},
+		http: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	y.cfg.Nodes = nil
+	err := y.start(ctx, cfg.Nodes)
+	if err != nil {
+		y.Stop()
+		return nil, err
+	}
+	return y, nil
+}
+
+func (y *YARN) start(ctx context.Context, nodes []YARNNode) error {
+	me, err := user.Current()
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	y.user = me.Username
+	if y.jars, err = Program(ctx, "yarn"); err != nil {
+		return err
+	}
+	if err := y.first(ctx, ResourceManager); err != nil {
+		return err
+	}
+	if err := y.labels(ctx); err != nil {
+		return err
+	}
+	return y.Add(ctx, nodes...)
+}
+
+// Add starts more NodeManagers and waits until they are registered. They come up at the same time.
+func (y *YARN) Add(ctx context.Context, nodes ...YARNNode) error {
+	var names []string
+	for _, n := range nodes {
+		if n.MemoryMB == 0 {
+			n.MemoryMB = 8192
+		}
+		if n.VCores == 0 {
+			n.VCores = 100
+		}
+		y.cfg.Nodes = append(y.cfg.Nodes, n)
+		names = append(names, n.Name)
+	}
+	return y.first(ctx, names...)
+}
+
+// first starts parts that never ran, at ports that are free, and again at others when those were not.
+func (y *YARN) first(ctx context.Context, names ...string) error {
+	for try := 1; ; try++ {
+		var taken []string
+		for _, name := range names {
+			if err := y.launch(name, true); err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			err := y.await(ctx, name)
+			switch {
+			case err == nil:
+			case try < tries && y.parts[name].ended() && strings.Contains(y.parts[name].written(), "Address already in use"):
+				taken = append(taken, name)
+			default:
+				return err
+			}
+		}
+		if names = taken; len(names) == 0 {
+			return nil
+		}
+	}
+}
+
+// Start starts a part that is not running, the ResourceManager or a NodeManager, and waits until it answers; a NodeManager is registered then, unless
+// the ResourceManager is not running.
+func (y *YARN) Start(ctx context.Context, name string) error {
+	if p := y.parts[name]; p != nil && !p.ended() {
+		return nil
+	}
+	if err := y.launch(name, false); err != nil {
+		return err
+	}
+	return y.await(ctx, name)
+}
+
+// launch starts a part's process, at other ports than it had if fresh.
+func (y *YARN) launch(name string, fresh bool) error {
+	java, home, err := javaTools("java")
+	if err == nil && fresh {
+		y.ports[name], err = ports(5)
+	}
+	if err == nil {
+		err = y.configure(name)
+	}
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	class, heap := "org.apache.hadoop.yarn.server.nodemanager.NodeManager", "-Xmx256m"
+	if name == ResourceManager {
+		class, heap = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", "-Xmx512m"
+	}
+	logs := y.path(name, "logs")
+	p, err := start(y.cfg.Dir, name, java, []string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Djava.net.preferIPv4Stack=true", "--add-opens=java.base/java.lang=ALL-UNNAMED", // which Guice needs
+		"-Dyarn.log.dir="+logs, "-Dhadoop.log.dir="+logs, "-cp", y.path(name, "conf")+":"+filepath.Join(y.jars, "*"), class)
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	y.parts[name] = p
+	return nil
+}
+
+// await waits until a part that was started answers.
+func (y *YARN) await(ctx context.Context, name string) error {
+	is := y.nodeReady
+	if name == ResourceManager {
+		is = y.managerReady
+	}
+	p := y.parts[name]
+	if err := p.ready(patience, func() error { return errors.Join(ctx.Err(), is(ctx, name)) }); err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	return nil
+}
+
+func (y *YARN) managerReady(ctx context.Context, _ string) error {
+	var answer struct {
+		ClusterInfo struct{ State, HaState string }
+	}
+	if err := y.get(ctx, y.URL()+"/ws/v1/cluster/info", &answer); err != nil {
+		return err
+	}
+	if answer.ClusterInfo.State != "STARTED" || answer.ClusterInfo.HaState != "ACTIVE" {
+		return fmt.Errorf("the ResourceManager is %s and %s, expected STARTED and ACTIVE", answer.ClusterInfo.State, answer.ClusterInfo.HaState)
+	}
+	return nil
+}
+
+func (y *YARN) nodeReady(ctx context.Context, name string) error {
+	var answer struct{ NodeInfo struct{ ID string } }
+	if err := y.get(ctx, fmt.Sprintf("http://127.0.0.1:%d/ws/v1/node/info", y.ports[name][2]), &answer); err != nil {
+		return err
+	}
+	y.ids[name] = answer.NodeInfo.ID
+	if rm := y.parts[ResourceManager]; rm == nil || rm.ended() {
+		return nil
+	}
+	if !strings.Contains(y.parts[name].written(), "Registered with ResourceManager as") {
+		return fmt.Errorf("node %s has not registered", answer.NodeInfo.ID)
+	}
+	return nil
+}
+
+// URL is where the ResourceManager answers. Calls that change something must have the parameter user.name.
+func (y *YARN) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", y.ports[ResourceManager][0]) }
+
+// NodeID is what YARN calls a node, host:port, and "" where it was never told.
+func (y *YARN) NodeID(name string) string { return y.ids[name] }
+
+// Classpath has the configuration and the jars of Hadoop, for ApplicationMasters.
+func (y *YARN) Classpath() string {
+	return y.path(ResourceManager, "conf") + ":" + filepath.Join(y.jars, "*")
+}
+
+// Label gives a node a label, one of those of the configuration, instead of the one it had; "" takes that away.
+func (y *YARN) Label(ctx context.Context, name, label string) error {
+	entry := map[string]any{"nodeId": y.ids[name]}
+	if label != "" {
+		entry["labels"] = []string{label}
+	}
+	return y.send(ctx, http.MethodPost, "/replace-node-to-labels", map[string]any{"nodeToLabels": []any{entry}})
+}
+
+// Resize has a node have other amounts than it had, until the ResourceManager or the NodeManager is started again.
+func (y *YARN) Resize(ctx context.Context, name string, memoryMB, vcores int) error {
+	return y.send(ctx, http.MethodPost, "/nodes/"+y.ids[name]+"/resource",
+		map[string]any{"resource": map[string]any{"memory": memoryMB, "vCores": vcores}, "overCommitTimeout": -1})
+}
+
+// labels tells the cluster of its labels, and lets queues use them.
+func (y *YARN) labels(ctx context.Context) error {
+	if len(y.cfg.Labels) == 0 {
+		return nil
+	}
+	var infos, entries []any
+	for _, label := range y.cfg.Labels {
+		infos = append(infos, map[string]string{"name": label, "exclusivity": "true"})
+		entries = append(entries, map[string]string{"key": "accessible-node-labels." + label + ".capacity", "value": "100"},
+			map[string]string{"key": "accessible-node-labels." + label + ".maximum-am-resource-percent", "value": "1"})
+	}
+	entries = append(entries, map[string]string{"key": "accessible-node-labels", "value": strings.Join(y.cfg.Labels, ",")})
+	if err := y.send(ctx, http.MethodPost, "/add-node-labels", map[string]any{"nodeLabelInfo": infos}); err != nil {
+		return err
+	}
+	queue := func(name string) any {
+		return map[string]any{"queue-name": name, "params": map[string]any{"entry": entries}}
+	}
+	return y.send(ctx, http.MethodPut, "/scheduler-conf", map[string]any{"update-queue": []any{queue("root"), queue("root.default")}})
+}
+
+func (y *YARN) get(ctx context.Context, url string, answer any) error {
+	text, err := y.call(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// send makes a call that changes something in the cluster.
+func (y *YARN) send(ctx context.Context, method, path string, body any) error {
+	text, err := json.Marshal(body)
+	if err == nil {
+		_, err = y.call(ctx, method, y.URL()+"/ws/v1/cluster"+path+"?user.name="+y.user, text)
+	}
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	return nil
+}
+
+func (y *YARN) call(ctx context.Context, method, url string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := y.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, text)
+	}
+	return text, err
+}
+
+// Kill ends a part as a crash would. A NodeManager's containers run on.
+func (y *YARN) Kill(name string) {
+	if p := y.parts[name]; p != nil {
+		p.kill()
+	}
+}
+
+// Terminate asks a part to end, and waits until it has. A NodeManager ends its containers first.
+func (y *YARN) Terminate(name string) {
+	if p := y.parts[name]; p != nil {
+		p.stop(patience)
+	}
+}
+
+// Cut ends a NodeManager and all that it runs, as a loss of power does.
+func (y *YARN) Cut(name string) {
+	y.Kill(name)
+	killUnder(y.path(name, "local"))
+}
+
+// Log is the end of what a part has written.
+func (y *YARN) Log(name string) string {
+	if p := y.parts[name]; p != nil {
+		return p.tail()
+	}
+	return ""
+}
+
+// Stop ends all parts and what they ran.
+func (y *YARN) Stop() {
+	for _, p := range y.parts {
+		p.kill()
+	}
+	for _, n := range y.cfg.Nodes { // when none is left that could start another
+		killUnder(y.path(n.Name, "local"))
+	}
+}
+
+// path is that of a file of a part.
+func (y *YARN) path(name string, parts ...string) string {
+	return filepath.Join(append([]string{y.cfg.Dir, name + ".d"}, parts...)...)
+}
+
+// configure writes a part's configuration.
+func (y *YARN) configure(name string) error {
+	files := map[string][]byte{"log4j.properties": []byte(`log4j.rootLogger=INFO,A
+log4j.appender.A=org.apache.log4j.ConsoleAppender
+log4j.appender.A.layout=org.apache.log4j.PatternLayout
+log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+`)}
+	site := y.common()
+	if name != ResourceManager {
+		maps.Copy(site, y.nodeSite(name))
+	}
+	maps.Copy(site, y.cfg.Site)
+	scheduler := y.scheduler()
+	maps.Copy(scheduler, y.cfg.Scheduler)
+	for file, properties := range map[string]map[string]string{"core-site.xml": y.core(), "yarn-site.xml": site, "capacity-scheduler.xml": scheduler} {
+		text, err := hadoopXML(properties)
+		if err != nil {
+			return err
+		}
+		files[file] = text
+	}
+	return write(y.path(name, "conf"), files)
+}
+
+func (y *YARN) core() map[string]string {
+	return map[string]string{
+		"fs.defaultFS":   "file:///",
+		"hadoop.tmp.dir": filepath.Join(y.cfg.Dir, "tmp"),
+		// users are who they say they are; without these, all calls are by another user than the one that runs this
+		"hadoop.http.filter.initializers":                     "org.apache.hadoop.security.AuthenticationFilterInitializer",
+		"hadoop.http.authentication.type":                     "simple",
+		"hadoop.http.authentication.simple.anonymous.allowed": "true",
+	}
+}
+
+// common are the properties that all parts have in common.
+func (y *YARN) common() map[string]string {
+	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", y.ports[ResourceManager][i]) }
+	state := func(name string) string { return "file://" + y.path(ResourceManager, name) }
+	return map[string]string{
+		"yarn.resourcemanager.hostname":                                                 "127.0.0.1",
+		"yarn.resourcemanager.webapp.address":                                           at(0),
+		"yarn.resourcemanager.resource-tracker.address":                                 at(1),
+		"yarn.resourcemanager.scheduler.address":                                        at(2),
+		"yarn.resourcemanager.address":                                                  at(3),
+		"yarn.resourcemanager.admin.address":                                            at(4),
+		"yarn.resourcemanager.scheduler.class":                                          "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
+		"yarn.resourcemanager.recovery.enabled":                                         "true",
+		"yarn.resourcemanager.store.class":                                              "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore",
+		"yarn.resourcemanager.fs.state-store.uri":                                       state("state"),
+		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms":              "1000",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":                       "200",
+		"yarn.resourcemanager.application-timeouts.monitor.interval-ms":                 "500",
+		"yarn.resourcemanager.connect.retry-interval.ms":                                "500",
+		"yarn.resourcemanager.connect.max-wait.ms":                                      "300000",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":                                   "10000",
+		"yarn.am.liveness-monitor.expiry-interval-ms":                                   "60000",
+		"yarn.cluster.max-application-priority":                                         "10",
+		"yarn.node-labels.enabled":                                                      "true",
+		"yarn.node-labels.fs-store.root-dir":                                            state("labels"),
+		"yarn.scheduler.include-port-in-node-name":                                      "true", // all nodes are on one host
+		"yarn.scheduler.minimum-allocation-mb":                                          "1",
+		"yarn.scheduler.minimum-allocation-vcores":                                      "1",
+		"yarn.scheduler.maximum-allocation-mb":                                          "1048576",
+		"yarn.scheduler.maximum-allocation-vcores":                                      "100000",
+		"yarn.scheduler.configuration.store.class":                                      "fs",
+		"yarn.scheduler.configuration.fs.path":                                          state("queues"),
+		"yarn.scheduler.capacity.per-node-heartbeat.multiple-assignments-enabled":       "true",
+		"yarn.nodemanager.recovery.enabled":                                             "true",
+		"yarn.nodemanager.sleep-delay-before-sigkill.ms":                                "250",
+		"yarn.nodemanager.pmem-check-enabled":                                           "false",
+		"yarn.nodemanager.vmem-check-enabled":                                           "false",
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
+	}
+}
+
+// nodeSite are the properties that a NodeManager has for itself.
+func (y *YARN) nodeSite(name string) map[string]string {
+	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", y.ports[name][i]) }
+	n := y.cfg.Nodes[slices.IndexFunc(y.cfg.Nodes, func(n YARNNode) bool { return n.Name == name })]
+	return map[string]string{
+		"yarn.nodemanager.address":             at(0),
+		"yarn.nodemanager.localizer.address":   at(1),
+		"yarn.nodemanager.webapp.address":      at(2),
+		"yarn.nodemanager.local-dirs":          y.path(name, "local"),
+		"yarn.nodemanager.log-dirs":            y.path(name, "logs"),
+		"yarn.nodemanager.recovery.dir":        y.path(name, "recovery"),
+		"yarn.nodemanager.resource.memory-mb":  fmt.Sprint(n.MemoryMB),
+		"yarn.nodemanager.resource.cpu-vcores": fmt.Sprint(n.VCores),
+	}
+}
+
+// scheduler are the properties of one queue, which all may use wholly, also for ApplicationMasters.
+func (y *YARN) scheduler() map[string]string {
+	const prefix = "yarn.scheduler.capacity."
+	return map[string]string{
+		prefix + "resource-calculator":            "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+		prefix + "maximum-applications":           "10000",
+		prefix + "maximum-am-resource-percent":    "1.0",
+		prefix + "node-locality-delay":            "-1",
+		prefix + "root.queues":                    "default",
+		prefix + "root.default.capacity":          "100",
+		prefix + "root.default.user-limit-factor": "100",
+	}
+}
+
+// hadoopXML is a configuration file of Hadoop's.
+func hadoopXML(properties map[string]string) ([]byte, error) {
+	type property struct {
+		Name  string `xml:"name"`
+		Value string `xml:"value"`
+	}
+	var file struct {
+		XMLName    xml.Name   `xml:"configuration"`
+		Properties []property `xml:"property"`
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		file.Properties = append(file.Properties, property{name, properties[name]})
+	}
+	return xml.MarshalIndent(&file, "", " ")
+}
