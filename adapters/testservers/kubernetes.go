@@ -165,7 +165,7 @@ func (k *Kubernetes) Start(ctx context.Context, name string) error {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	k.parts[name] = p
-	if err := p.ready(patience, func() error { return errors.Join(ctx.Err(), k.healthy(name)) }); err != nil {
+	if err := p.ready(ctx, patience, func() error { return k.healthy(name) }); err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	return nil

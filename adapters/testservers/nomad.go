@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -117,7 +116,7 @@ func (n *Nomad) Start(ctx context.Context, name string) error {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	n.parts[name] = p
-	if err := p.ready(patience, func() error { return errors.Join(ctx.Err(), n.healthy(name)) }); err != nil {
+	if err := p.ready(ctx, patience, func() error { return n.healthy(name) }); err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	return nil

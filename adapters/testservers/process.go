@@ -2,6 +2,7 @@ package testservers
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -101,14 +102,16 @@ func (p *process) tail() string {
 	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
-// ready waits until it is, asking again and again; it gives up when the process ends.
-func (p *process) ready(patience time.Duration, is func() error) error {
+// ready waits until it is, asking again and again; it gives up when the process or the context ends.
+func (p *process) ready(ctx context.Context, patience time.Duration, is func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
 		err := is()
 		switch {
 		case err == nil:
 			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", p.name, ctx.Err())
 		case p.ended():
 			return fmt.Errorf("%s has ended: %s", p.name, p.tail())
 		case time.Now().After(deadline):

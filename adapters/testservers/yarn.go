@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -173,7 +172,7 @@ func (y *YARN) await(ctx context.Context, name string) error {
 		is = y.managerReady
 	}
 	p := y.parts[name]
-	if err := p.ready(patience, func() error { return errors.Join(ctx.Err(), is(ctx, name)) }); err != nil {
+	if err := p.ready(ctx, patience, func() error { return is(ctx, name) }); err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	return nil
