@@ -1,0 +1,352 @@
+package yarn
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/utility"
+)
+
+// What jobs are worth that say nothing of it.
+const (
+	DeadlineValue     = 100
+	BestEffortValue   = 5
+	BestEffortHorizon = 30 * 24 * time.Hour
+)
+
+// The limits of job files.
+const (
+	// MaxTasks is the largest gang.
+	MaxTasks = 1000
+	// MaxFile is how many bytes a job file may have.
+	MaxFile = 256 << 10
+	// MaxScript is how many bytes the command of a gang and its environment may have together.
+	MaxScript = 64 << 10
+)
+
+// The resources of nodes and tasks.
+const (
+	// Memory is in MiB, as YARN's own resource of that name.
+	Memory = "memory-mb"
+	// VCores are YARN's virtual cores.
+	VCores = "vcores"
+)
+
+// The labels by which equivalence sets see nodes, beside node attributes.
+const (
+	// LabelNode is the node's id, host:port.
+	LabelNode = "node"
+	// LabelHost is its host.
+	LabelHost = "host"
+	// LabelRack is its rack.
+	LabelRack = "rack"
+	// LabelPartition is its node label; "" is the default partition.
+	LabelPartition = "label"
+	// LabelKind is KindNode, or KindPool for all nodes of one of [Options].Pools.
+	LabelKind = "kind"
+	KindNode  = "node"
+	KindPool  = "pool"
+)
+
+// ErrJob is the sentinel of job files that make no sense.
+var ErrJob = errors.New("yarn: job cannot be scheduled")
+
+// File is what a job file says, in YAML or JSON. Fields that are not known are refused.
+type File struct {
+	// Tasks is the size of the gang, 1 to MaxTasks, or the number of containers that an application has at most; default 1.
+	Tasks int `json:"tasks,omitzero"`
+	// Resources are those of each task.
+	Resources TaskResources `json:"resources"`
+	// Command is what each task of a gang runs, by /bin/sh on its node. It finds HEDGE_JOB, HEDGE_ATTEMPT, HEDGE_RANK (0 to HEDGE_TASKS - 1), HEDGE_TASKS and
+	// HEDGE_NODE in its environment.
+	Command string `json:"command,omitzero"`
+	// Environment is added to a gang's tasks' own, as it is: nothing in it is expanded.
+	Environment map[string]string `json:"environment,omitzero"`
+	// Application is a submission context of YARN's REST API, of a job that is no gang, without the fields that hedge fills in: application-id, queue, priority,
+	// app-node-label-expression. Tags are added to its own.
+	Application stdjson.RawMessage `json:"application,omitzero"`
+	// Label is the node label on which it runs; default "", the default partition.
+	Label string `json:"label,omitzero"`
+	// Queue is YARN's; default "default".
+	Queue string `json:"queue,omitzero"`
+	// Priority is hedge's and YARN's, at least 0.
+	Priority int `json:"priority,omitzero"`
+	// Deadline is by when after its submission the job should be done, as "2h30m".
+	Deadline string `json:"deadline,omitzero"`
+	// Utility is what its completion is worth at which time, in the form of utility.Marshal. Without it a job is worth BestEffortValue at once, less with every
+	// day, and nothing after BestEffortHorizon; one with a deadline DeadlineValue more until then.
+	Utility stdjson.RawMessage `json:"utility,omitzero"`
+	// Required are the nodes where it may run, and Preferred those where it runs at full speed: labels as in "rack=/r1|/r2 & host=a"; "key=*" is any value.
+	Required  string `json:"required,omitzero"`
+	Preferred string `json:"preferred,omitzero"`
+	// Slowdown is how many times longer it runs on other nodes, at least 1.
+	Slowdown float64 `json:"slowdown,omitzero"`
+	// Checkpoint says that the job goes on where it was when it is started again.
+	Checkpoint bool `json:"checkpoint,omitzero"`
+	// Retries is how often the job is started again after an attempt that failed; default 3.
+	Retries *int `json:"retries,omitzero"`
+	// Attributes are what prediction may use.
+	Attributes map[string]string `json:"attributes,omitzero"`
+}
+
+// TaskResources are what one task asks for.
+type TaskResources struct {
+	// MemoryMB is in MiB, at least 1.
+	MemoryMB int `json:"memory-mb"`
+	// VCores default to 1.
+	VCores int `json:"vcores,omitzero"`
+}
+
+// parsed is a job file that was read.
+type parsed struct {
+	file    File
+	spec    *sched.Job // always there
+	digest  string     // of what it says, "" if it says nothing
+	problem error
+	retries int
+}
+
+// gang tells whether the job is one of plain tasks.
+func (p *parsed) gang() bool { return len(p.file.Application) == 0 }
+
+// Describe is what hedge makes of a job file: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and names what is wrong with it;
+// it is what the job's user is told.
+func Describe(name string, data []byte) (*sched.Job, error) {
+	p := parse(name, data)
+	return p.spec, p.problem
+}
+
+// parse takes a job file apart. It always gives a spec, if only one that is a name.
+func parse(name string, data []byte) *parsed {
+	p := &parsed{spec: &sched.Job{ID: name, Tasks: 1}}
+	if err := p.read(data); err != nil {
+		p.problem = fmt.Errorf("%w: %q: %w", ErrJob, name, err)
+	}
+	return p
+}
+
+func (p *parsed) read(data []byte) error {
+	if len(data) > MaxFile {
+		return fmt.Errorf("the file has %d bytes, expected at most %d", len(data), MaxFile)
+	}
+	text, err := canonical(data)
+	if err != nil {
+		return err
+	}
+	p.digest = digest(text)
+	if err := json.Unmarshal(text, &p.file, json.RejectUnknownMembers(true)); err != nil {
+		return fmt.Errorf("expected the fields of a job: %w", err)
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := p.hints(); err != nil {
+		return err
+	}
+	return p.spec.Validate()
+}
+
+// canonical is what a file says, whatever its form. The library refuses keys that come twice, and texts that grow out of all proportion.
+func canonical(data []byte) ([]byte, error) {
+	text, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, fmt.Errorf("expected YAML or JSON: %w", err)
+	}
+	if len(text) > 4*MaxFile {
+		return nil, fmt.Errorf("with its aliases written out the file has %d bytes, expected at most %d", len(text), 4*MaxFile)
+	}
+	return text, nil
+}
+
+var environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// check sees to what is asked of YARN, and fills in what is left out.
+func (p *parsed) check() error {
+	f := &p.file
+	if f.Tasks == 0 {
+		f.Tasks = 1
+	}
+	if f.Resources.VCores == 0 {
+		f.Resources.VCores = 1
+	}
+	if f.Queue == "" {
+		f.Queue = "default"
+	}
+	p.retries = 3
+	if f.Retries != nil {
+		p.retries = *f.Retries
+	}
+	switch {
+	case f.Tasks < 1 || f.Tasks > MaxTasks:
+		return fmt.Errorf("tasks is %d, expected 1 to %d", f.Tasks, MaxTasks)
+	case f.Resources.MemoryMB < 1 || f.Resources.MemoryMB > 1<<30:
+		return fmt.Errorf("resources.memory-mb is %d, expected 1 to %d", f.Resources.MemoryMB, 1<<30)
+	case f.Resources.VCores < 1 || f.Resources.VCores > 1<<20:
+		return fmt.Errorf("resources.vcores is %d, expected 1 to %d", f.Resources.VCores, 1<<20)
+	case f.Label != "" && !labelName.MatchString(f.Label):
+		return fmt.Errorf("label is %q, expected letters, digits, hyphens and underscores", f.Label)
+	case f.Priority < 0 || f.Priority > 1<<20:
+		return fmt.Errorf("priority is %d, expected 0 to %d", f.Priority, 1<<20)
+	case p.retries < 0 || p.retries > 1_000_000:
+		return fmt.Errorf("retries is %d, expected 0 to 1000000", p.retries)
+	case strings.ContainsAny(f.Queue, " \t\n") || len(f.Queue) > 1000:
+		return fmt.Errorf("queue is %q, expected a name", f.Queue)
+	}
+	if p.gang() {
+		return p.checkGang()
+	}
+	return p.checkApplication()
+}
+
+func (p *parsed) checkGang() error {
+	f := &p.file
+	if strings.TrimSpace(f.Command) == "" {
+		return errors.New("there is neither a command nor an application, expected one of them")
+	}
+	for _, k := range sortedKeys(f.Environment) {
+		if !environmentName.MatchString(k) || strings.HasPrefix(k, "HEDGE_") {
+			return fmt.Errorf("environment has %q, expected names of letters, digits and underscores that do not begin with HEDGE_", k)
+		}
+		if strings.ContainsRune(f.Environment[k], 0) {
+			return fmt.Errorf("environment.%s has a zero byte", k)
+		}
+	}
+	if n := len(script(f)); n > MaxScript {
+		return fmt.Errorf("command and environment have %d bytes, expected at most %d", n, MaxScript)
+	}
+	if strings.ContainsRune(f.Command, 0) {
+		return errors.New("command has a zero byte")
+	}
+	return nil
+}
+
+// own are the fields of a submission context that hedge fills in.
+var own = []string{"application-id", "queue", "priority", "app-node-label-expression"}
+
+func (p *parsed) checkApplication() error {
+	if p.file.Command != "" || len(p.file.Environment) > 0 {
+		return errors.New("there are a command or an environment, and an application: expected one of them")
+	}
+	var fields map[string]stdjson.RawMessage
+	if err := stdjson.Unmarshal(p.file.Application, &fields); err != nil || fields == nil {
+		return errors.New("application is no object, expected a submission context")
+	}
+	for _, k := range own {
+		if _, there := fields[k]; there {
+			return fmt.Errorf("application has %q, which hedge fills in", k)
+		}
+	}
+	if _, there := fields["am-container-spec"]; !there {
+		return errors.New(`application has no "am-container-spec"`)
+	}
+	var tags struct {
+		Tags struct {
+			Tag list[string] `json:"tag"`
+		} `json:"application-tags"`
+	}
+	if err := stdjson.Unmarshal(p.file.Application, &tags); err != nil {
+		return fmt.Errorf("application.application-tags: %w", err)
+	}
+	if n := len(tags.Tags.Tag); n > 5 {
+		return fmt.Errorf("application has %d tags, expected at most 5", n)
+	}
+	return nil
+}
+
+// hints reads what the scheduler is to know.
+func (p *parsed) hints() error {
+	f, s := &p.file, p.spec
+	s.Tasks, s.Priority, s.Checkpoint, s.Slowdown = f.Tasks, f.Priority, f.Checkpoint, f.Slowdown
+	s.Demand = sched.Resources{Memory: float64(f.Resources.MemoryMB), VCores: float64(f.Resources.VCores)}
+	kind := KindNode
+	if !p.gang() {
+		kind = KindPool
+	}
+	s.Required = sched.NodesWith(LabelPartition, f.Label).And(sched.NodesWith(LabelKind, kind))
+	s.Attributes = map[string]string{"name": s.ID, "queue": f.Queue}
+	for k, v := range f.Attributes {
+		s.Attributes[k] = v
+	}
+	if f.Deadline != "" {
+		d, err := time.ParseDuration(f.Deadline)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("deadline is %q, expected a duration above 0, as 2h30m", f.Deadline)
+		}
+		s.Deadline = d
+	}
+	if f.Slowdown != 0 && !(f.Slowdown >= 1 && f.Slowdown <= 1e6) {
+		return fmt.Errorf("slowdown is %v, expected at least 1", f.Slowdown)
+	}
+	for _, one := range []struct {
+		field, text string
+		set         *sched.EquivalenceSet
+	}{{"required", f.Required, &s.Required}, {"preferred", f.Preferred, &s.Preferred}} {
+		if one.text == "" {
+			continue
+		}
+		set, err := parseSet(one.text)
+		if err != nil {
+			return fmt.Errorf("%s is %q: %w", one.field, one.text, err)
+		}
+		*one.set = one.set.And(set)
+	}
+	return p.worth()
+}
+
+// worth gives the job a utility if it has none. Without one, policies that go by it would never start the job; nor would they one
+// that is late, if it were worth nothing.
+func (p *parsed) worth() error {
+	s := p.spec
+	if len(p.file.Utility) > 0 {
+		u, err := utility.Unmarshal(p.file.Utility)
+		if err != nil {
+			return fmt.Errorf("utility: %w", err)
+		}
+		s.Utility = u
+		return nil
+	}
+	curve, err := utility.LinearDecay(BestEffortValue, BestEffortHorizon)
+	if err == nil && s.Deadline > 0 {
+		var deadline *utility.Curve
+		if deadline, err = utility.Deadline(s.Deadline, DeadlineValue); err == nil {
+			curve, err = utility.Sum(curve, deadline)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("deadline is %q: %w", p.file.Deadline, err)
+	}
+	s.Utility = curve
+	return nil
+}
+
+// parseSet reads labels with their values.
+func parseSet(text string) (sched.EquivalenceSet, error) {
+	set := sched.AnyNode()
+	for part := range strings.SplitSeq(text, "&") {
+		k, values, ok := strings.Cut(strings.TrimSpace(part), "=")
+		k = strings.TrimSpace(k)
+		if !ok || k == "" || values == "" {
+			return set, fmt.Errorf("%q, expected label=value", part)
+		}
+		if strings.TrimSpace(values) == "*" {
+			set = set.And(sched.NodesWith(k))
+			continue
+		}
+		var all []string
+		for v := range strings.SplitSeq(values, "|") {
+			all = append(all, strings.TrimSpace(v))
+		}
+		slices.Sort(all)
+		set = set.And(sched.NodesWith(k, all...))
+	}
+	return set, nil
+}

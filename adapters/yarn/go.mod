@@ -1,0 +1,22 @@
+module github.com/hedgesched/hedge/adapters/yarn
+
+go 1.26
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
+	github.com/gofrs/flock v0.12.1
+	github.com/hedgesched/hedge v0.0.0
+	sigs.k8s.io/yaml v1.6.0
+)
+
+require (
+	github.com/kr/text v0.2.0 // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
+	go.yaml.in/yaml/v2 v2.4.2 // indirect
+	golang.org/x/sys v0.26.0 // indirect
+)
+
+replace (
+	github.com/hedgesched/hedge => ../..
+	github.com/hedgesched/hedge/adapters/testservers => ../testservers
+)

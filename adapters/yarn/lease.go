@@ -1,0 +1,128 @@
+package yarn
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// lease is what stands in the spool of who leads.
+type lease struct {
+	Epoch  uint64 `json:"epoch"`
+	Holder string `json:"holder"`
+	// Renewed changes with every renewal.
+	Renewed uint64 `json:"renewed"`
+}
+
+// lease reads it; the zero one is that of a new spool.
+func (s *spool) lease() (lease, error) {
+	var l lease
+	path := filepath.Join(s.dir, leaseDoc)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return l, s.fail(err)
+	}
+	if err := json.Unmarshal(data, &l); err != nil {
+		return l, fmt.Errorf("%w: yarn: %s makes no sense: %w", adapters.ErrRefused, path, err)
+	}
+	return l, nil
+}
+
+func (s *spool) setLease(l lease) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return s.fail(replace(filepath.Join(s.dir, leaseDoc), data))
+}
+
+// LeaseFor is how long a lease is granted for unless [NewLease] is told otherwise.
+const LeaseFor = 15 * time.Second
+
+// Lease is one instance's way to the lease of a spool. The instances' clocks need not agree: who waits for the lease counts, by its own clock, for how long it has
+// not been renewed. It is for one goroutine at a time.
+type Lease struct {
+	spool   *spool
+	holder  string
+	granted time.Duration
+	now     func() time.Time
+	seen    lease
+	since   time.Time
+}
+
+var _ adapters.Lease = (*Lease)(nil)
+
+// NewLease makes one instance's way to the lease of the options' spool. Granted is how long it is granted for, the same for all instances; 0 is [LeaseFor].
+func NewLease(o Options, granted time.Duration) (*Lease, error) {
+	if err := o.withDefaults(); err != nil {
+		return nil, err
+	}
+	if granted <= 0 {
+		granted = LeaseFor
+	}
+	s, err := openSpool(o.Spool, min(o.Timeout, granted/4))
+	if err != nil {
+		return nil, err
+	}
+	return &Lease{spool: s, holder: rand.Text(), granted: granted, now: o.Now}, nil
+}
+
+// Acquire takes the lease if it is free or has not been renewed for as long as it is granted.
+func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
+	var term adapters.Term
+	err := l.spool.locked(ctx, func() error {
+		is, err := l.spool.lease()
+		if err != nil {
+			return err
+		}
+		if is.Holder != "" && is.Holder != l.holder {
+			if now := l.now(); is != l.seen {
+				l.seen, l.since = is, now
+				return fmt.Errorf("%w: %s", adapters.ErrHeld, is.Holder)
+			} else if now.Sub(l.since) < l.granted {
+				return fmt.Errorf("%w: %s", adapters.ErrHeld, is.Holder)
+			}
+		}
+		term = adapters.Term{Epoch: is.Epoch + 1, For: l.granted}
+		return l.spool.setLease(lease{Epoch: term.Epoch, Holder: l.holder})
+	})
+	return term, err
+}
+
+// Renew holds on to the lease.
+func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
+	return t, l.own(ctx, t, func(is lease) error {
+		is.Renewed++
+		return l.spool.setLease(is)
+	}, fmt.Errorf("%w: epoch %d", adapters.ErrFenced, t.Epoch))
+}
+
+// Release gives it back.
+func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
+	return l.own(ctx, t, func(is lease) error { return l.spool.setLease(lease{Epoch: is.Epoch}) }, nil)
+}
+
+// own does something if the term is still the lease's.
+func (l *Lease) own(ctx context.Context, t adapters.Term, do func(lease) error, otherwise error) error {
+	return l.spool.locked(ctx, func() error {
+		is, err := l.spool.lease()
+		if err != nil {
+			return err
+		}
+		if is.Epoch != t.Epoch || is.Holder != l.holder {
+			return otherwise
+		}
+		return do(is)
+	})
+}

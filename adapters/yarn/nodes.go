@@ -1,0 +1,213 @@
+package yarn
+
+import (
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// forgiven is how long the ResourceManager may say nothing of a node until it counts as lost: after its restart, nodes come back one after another.
+const forgiven = time.Minute
+
+// takeNodes notes the nodes that there are.
+func (d *Driver) takeNodes(list []node) {
+	s := d.state
+	now := d.opt.Now()
+	there := make(map[string]bool, len(list))
+	for i := range list {
+		n := &list[i]
+		if n.ID == "" || there[n.ID] && n.State != "RUNNING" {
+			continue
+		}
+		there[n.ID] = true
+		s.nodes[n.ID] = n
+		delete(s.absent, n.ID)
+	}
+	for id := range s.nodes {
+		if there[id] {
+			continue
+		}
+		if since, known := s.absent[id]; !known {
+			s.absent[id] = now
+		} else if now.Sub(since) >= forgiven {
+			delete(s.nodes, id)
+			delete(s.absent, id)
+		}
+	}
+	for _, e := range s.entries { // plans name nodes that this instance may never have seen
+		if !e.open() || !e.rec.Gang {
+			continue
+		}
+		for _, nt := range e.rec.Plan {
+			if _, known := s.absent[nt.Node]; s.nodes[nt.Node] == nil && !known {
+				s.absent[nt.Node] = now
+			}
+		}
+	}
+	for id, since := range s.absent {
+		if s.nodes[id] == nil && now.Sub(since) >= 2*forgiven {
+			s.absent[id] = now.Add(-forgiven) // it stays lost
+		}
+	}
+}
+
+// present tells whether a node is not known to be lost.
+func (d *Driver) present(id string) bool {
+	s := d.state
+	if n := s.nodes[id]; n != nil {
+		return n.up()
+	}
+	since, known := s.absent[id]
+	return known && d.opt.Now().Sub(since) < forgiven
+}
+
+// up tells whether what runs on the node runs on.
+func (n *node) up() bool {
+	return n.State == "RUNNING" || n.State == "DECOMMISSIONING" || n.State == "NEW"
+}
+
+// partition is the node's label.
+func (n *node) partition() string {
+	if len(n.Labels) == 0 {
+		return ""
+	}
+	return n.Labels[0]
+}
+
+// labels are what equivalence sets see of the node.
+func (d *Driver) labels(n *node) map[string]string {
+	out := map[string]string{}
+	for _, a := range n.AttrInfo.All {
+		if a.Name != "" {
+			out[strings.TrimPrefix(a.Prefix+"/"+a.Name, "/")] = a.Value
+		}
+	}
+	maps.Copy(out, map[string]string{
+		LabelNode: n.ID, LabelHost: n.Host, LabelRack: n.Rack, LabelPartition: n.partition(), LabelKind: KindNode,
+	})
+	return out
+}
+
+// capacity is all that the node has.
+func (n *node) capacity() sched.Resources {
+	if n.Total != nil {
+		return sched.Resources{Memory: max(0, float64(n.Total.Memory)), VCores: max(0, float64(n.Total.VCores))}
+	}
+	return sched.Resources{Memory: max(0, float64(n.UsedMB+n.AvailMB)), VCores: max(0, float64(n.UsedVC+n.AvailVC))}
+}
+
+// planned is what the open attempts hold by the node of their plan.
+func (d *Driver) planned() map[string]sched.Resources {
+	out := map[string]sched.Resources{}
+	for _, name := range sortedKeys(d.state.entries) {
+		e := d.state.entries[name]
+		if e.told == nil {
+			continue
+		}
+		demand := e.told.Spec.Demand
+		if e.open() {
+			demand = e.rec.Demand
+		}
+		for i := range e.told.Tasks {
+			t := &e.told.Tasks[i]
+			if !t.State.Holds() {
+				continue
+			}
+			if out[t.Node] == nil {
+				out[t.Node] = sched.Resources{}
+			}
+			for r, v := range demand {
+				out[t.Node][r] += v
+			}
+		}
+	}
+	return out
+}
+
+// tellNodes tells of the nodes that have changed, or of all. What is used of a node is taken to be what hedge has planned there as far as it goes, then
+// ApplicationMasters in the headroom; the rest is foreign.
+func (d *Driver) tellNodes(v *adapters.View) {
+	s := d.state
+	planned := d.planned()
+	now := map[string]adapters.Node{}
+	pools := map[string]*adapters.Node{}
+	for _, id := range sortedKeys(s.nodes) {
+		n := s.nodes[id]
+		if !n.up() {
+			continue
+		}
+		capacity := n.capacity()
+		used := sched.Resources{Memory: max(0, float64(n.UsedMB)), VCores: max(0, float64(n.UsedVC))}
+		_, absent := s.absent[id]
+		cordoned := absent || n.State != "RUNNING"
+		if slices.Contains(d.opt.Pools, n.partition()) {
+			pool(pools, n.partition(), capacity, used, cordoned)
+			continue
+		}
+		out := adapters.Node{Node: sched.Node{Name: id, Capacity: capacity, Labels: d.labels(n)}, Cordoned: cordoned}
+		headroom := sched.Resources{Memory: float64(d.opt.HeadroomMB), VCores: float64(d.opt.HeadroomVCores)}
+		for r := range capacity {
+			capacity[r] = max(0, capacity[r]-headroom[r])
+		}
+		out.Foreign = beyond(used, planned[id], headroom)
+		now[id] = out
+	}
+	for _, label := range sortedKeys(pools) {
+		p := pools[label]
+		p.Foreign = beyond(p.Foreign, planned[p.Name], nil)
+		now[p.Name] = *p
+	}
+	for _, id := range sortedKeys(now) {
+		n := now[id]
+		if before, known := s.told[id]; v.Full || !known || !reflect.DeepEqual(before, n) {
+			v.Nodes = append(v.Nodes, n)
+		}
+	}
+	for _, id := range sortedKeys(s.told) {
+		if _, there := now[id]; !there && !v.Full {
+			v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: id}, Gone: true})
+		}
+	}
+	s.told = now
+}
+
+// PoolNode is the name of the big node that hedge takes a pool's nodes for.
+func PoolNode(label string) string { return "pool:" + label }
+
+// pool adds a node to its pool. What is used is in Foreign until all nodes are there.
+func pool(pools map[string]*adapters.Node, label string, capacity, used sched.Resources, cordoned bool) {
+	p := pools[label]
+	if p == nil {
+		p = &adapters.Node{Node: sched.Node{
+			Name: PoolNode(label), Capacity: sched.Resources{}, Labels: map[string]string{LabelPartition: label, LabelKind: KindPool, LabelNode: PoolNode(label)},
+		}, Foreign: sched.Resources{}}
+		pools[label] = p
+	}
+	for r := range capacity {
+		p.Foreign[r] += used[r]
+		if cordoned {
+			capacity[r] = min(capacity[r], used[r]) // it takes nothing new
+		}
+		p.Capacity[r] += capacity[r]
+	}
+}
+
+// beyond is what is used that is neither planned nor within the headroom, nil if nothing is.
+func beyond(used, planned, headroom sched.Resources) sched.Resources {
+	var out sched.Resources
+	for r, u := range used {
+		if rest := u - planned[r] - headroom[r]; rest > 0 && !math.IsInf(rest, 0) {
+			if out == nil {
+				out = sched.Resources{}
+			}
+			out[r] = rest
+		}
+	}
+	return out
+}

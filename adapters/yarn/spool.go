@@ -1,0 +1,422 @@
+package yarn
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// ErrName is the sentinel of job names that cannot be.
+var ErrName = errors.New("yarn: invalid job name")
+
+// ErrExists is a job that is handed in while there is one of its name.
+var ErrExists = errors.New("yarn: there is a job of that name")
+
+// jobName is a job's name, which is part of file names and environments.
+var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// extensions are those of job files.
+var extensions = []string{".yaml", ".yml", ".json"}
+
+// The folders of a spool.
+const (
+	jobsDir  = "jobs"
+	stateDir = "state"
+	notesDir = "notes"
+	leaseDoc = "lease.json"
+	lockDoc  = "lock"
+)
+
+// spool is the folder of jobs.
+type spool struct {
+	dir     string
+	timeout time.Duration
+	lock    *flock.Flock
+	gate    func(call string, done bool) error // asked before and after every change, if not nil
+}
+
+func openSpool(dir string, timeout time.Duration) (*spool, error) {
+	for _, sub := range []string{jobsDir, stateDir, notesDir} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return nil, fmt.Errorf("yarn: spool: %w", err)
+		}
+	}
+	return &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc))}, nil
+}
+
+// Submit puts a job file into a spool, as a submission of its own: it runs, though another of the same name and content may have run before. The
+// name is the job's, of at most 100 letters, digits, dots, hyphens and underscores. The content is looked at by hedge, not here; see [Describe]. Errors
+// are [ErrName], [ErrExists] and the file system's.
+func Submit(spool, name string, data []byte) error {
+	if !jobName.MatchString(name) {
+		return fmt.Errorf("%w: %q", ErrName, name)
+	}
+	dir := filepath.Join(spool, jobsDir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("yarn: spool: %w", err)
+	}
+	for _, e := range entries {
+		if of, _, ok := splitName(e.Name()); ok && of == name {
+			return fmt.Errorf("%w: %q: %s", ErrExists, name, e.Name())
+		}
+	}
+	if err := replace(filepath.Join(dir, name+"~"+strings.ToLower(rand.Text()[:12])+".yaml"), data); err != nil {
+		return fmt.Errorf("yarn: spool: %w", err)
+	}
+	return nil
+}
+
+// Withdraw takes a job out of a spool: if it runs, hedge stops it. A job that is not there is no error.
+func Withdraw(spool, name string) error {
+	if !jobName.MatchString(name) {
+		return fmt.Errorf("%w: %q", ErrName, name)
+	}
+	dir := filepath.Join(spool, jobsDir)
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if of, _, ok := splitName(e.Name()); ok && of == name && err == nil {
+			if err = os.Remove(filepath.Join(dir, e.Name())); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("yarn: spool: %w", err)
+	}
+	return nil
+}
+
+// NotePath is the file with the reason why a job of a spool waits.
+func NotePath(spool, name string) string { return filepath.Join(spool, notesDir, name+".txt") }
+
+// splitName takes the name of a job file apart: the job's name, and the submission's own token if it has one.
+func splitName(file string) (name, token string, ok bool) {
+	ext := filepath.Ext(file)
+	if !slices.Contains(extensions, ext) {
+		return "", "", false
+	}
+	name, token, _ = strings.Cut(strings.TrimSuffix(file, ext), "~")
+	return name, token, jobName.MatchString(name)
+}
+
+// jobFile is a file of the folder jobs, as it was when it was looked at.
+type jobFile struct {
+	base, name, token string
+	size              int64
+	modified          time.Time
+	inode             uint64
+}
+
+// scan lists the job files in order, without opening them.
+func (s *spool) scan() ([]jobFile, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, jobsDir))
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	var out []jobFile
+	for _, e := range entries {
+		name, token, ok := splitName(e.Name())
+		if !ok {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, s.fail(err)
+		}
+		out = append(out, jobFile{e.Name(), name, token, info.Size(), info.ModTime(), inodeOf(info)})
+	}
+	return out, nil
+}
+
+func inodeOf(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
+// changedAt is when something was last put into a folder or taken out of it.
+func (s *spool) changedAt(sub string) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(s.dir, sub))
+	if err != nil {
+		return time.Time{}, s.fail(err)
+	}
+	return info.ModTime(), nil
+}
+
+// open reads a job file. It follows no link and waits for no pipe.
+func (s *spool) open(f *jobFile) ([]byte, error) {
+	h, err := os.OpenFile(filepath.Join(s.dir, jobsDir, f.base), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	info, err := h.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", f.base)
+	}
+	return io.ReadAll(io.LimitReader(h, MaxFile+1))
+}
+
+func (s *spool) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: yarn: spool: %w", adapters.ErrUnavailable, err)
+}
+
+// record is what hedge has noted of a job: its last attempt, and what came of it.
+type record struct {
+	// Seq grows by one with every change.
+	Seq uint64 `json:"seq"`
+	// UID is the submission it is about.
+	UID       string    `json:"uid"`
+	Submitted time.Time `json:"submitted"`
+	Attempt   int       `json:"attempt"`
+	Failures  int       `json:"failures,omitempty"`
+	// Done is the work that is kept of earlier attempts.
+	Done time.Duration `json:"done,omitempty"`
+	// Open says that the attempt is not concluded: its application may be there, or come.
+	Open   bool              `json:"open,omitempty"`
+	App    string            `json:"app,omitempty"`
+	Gang   bool              `json:"gang,omitempty"`
+	Plan   []sched.NodeTasks `json:"plan,omitempty"`
+	Demand sched.Resources   `json:"demand,omitempty"`
+	// Stop is why the attempt was stopped, and Blame that it counts as a failure.
+	Stop    string    `json:"stop,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// Finished is a job that has done its work, and Err why one is not tried again.
+	Finished bool   `json:"finished,omitempty"`
+	Err      string `json:"err,omitempty"`
+	// Epoch and Reason are of the last action.
+	Epoch  uint64 `json:"epoch,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// tasks is how many the plan has.
+func (r *record) tasks() int {
+	n := 0
+	for _, nt := range r.Plan {
+		n += nt.Tasks
+	}
+	return n
+}
+
+func (s *spool) recordPath(name string) string {
+	return filepath.Join(s.dir, stateDir, name+".json")
+}
+
+// record reads what is noted of a job, nil if nothing is.
+func (s *spool) record(name string) (*record, error) {
+	data, err := os.ReadFile(s.recordPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	r := &record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", errRecord, s.recordPath(name), err)
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", errRecord, s.recordPath(name), err)
+	}
+	return r, nil
+}
+
+// errRecord is a state file that makes no sense: somebody has written in it.
+var errRecord = errors.New("yarn: state file makes no sense")
+
+var appID = regexp.MustCompile(`^application_[0-9]{1,19}_[0-9]{1,10}$`)
+
+func (r *record) check() error {
+	switch {
+	case r.Attempt < 0 || r.Failures < 0 || r.Done < 0:
+		return errors.New("negative counts")
+	case r.Open && !appID.MatchString(r.App):
+		return fmt.Errorf("app %q, expected an application's id", r.App)
+	}
+	for _, nt := range r.Plan {
+		if nt.Node == "" || nt.Tasks < 1 || nt.Tasks > MaxTasks {
+			return fmt.Errorf("%d tasks on node %q", nt.Tasks, nt.Node)
+		}
+	}
+	if n := r.tasks(); n > MaxTasks || n == 0 && (r.Open || r.Finished) {
+		return fmt.Errorf("a plan of %d tasks", n)
+	}
+	return nil
+}
+
+// states lists the jobs of which something is noted, and when it was.
+func (s *spool) states() (map[string]fs.FileInfo, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, stateDir))
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	out := make(map[string]fs.FileInfo, len(entries))
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || !jobName.MatchString(name) {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, s.fail(err)
+		}
+		out[name] = info
+	}
+	return out, nil
+}
+
+// locked does something while no other instance does.
+func (s *spool) locked(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	got, err := s.lock.TryLockContext(ctx, 5*time.Millisecond)
+	if err == nil && !got {
+		err = errors.New("it is locked")
+	}
+	if err != nil {
+		return s.fail(err)
+	}
+	err = do()
+	if unlock := s.lock.Unlock(); err == nil && unlock != nil {
+		return s.fail(unlock)
+	}
+	return err
+}
+
+// pass asks the gate.
+func (s *spool) pass(call string, done bool) error {
+	if s.gate == nil {
+		return nil
+	}
+	return s.gate(call, done)
+}
+
+// change puts the next record in the place of the one that was read (nil for none): ErrStale if there is another by now, ErrFenced if a higher epoch
+// than the action's leads. Epoch 0 is what notes only what YARN says, whoever leads. A next of nil takes the record away. Valid, if not nil, is asked under the lock.
+func (s *spool) change(ctx context.Context, name string, have, next *record, epoch uint64, valid func() error) error {
+	if err := s.pass("state of "+name, false); err != nil {
+		return err
+	}
+	err := s.locked(ctx, func() error {
+		if err := s.fence(epoch); err != nil {
+			return err
+		}
+		now, err := s.record(name)
+		switch {
+		case err != nil && !errors.Is(err, errRecord):
+			return err
+		case err != nil:
+			return fmt.Errorf("%w: %w", adapters.ErrRefused, err)
+		case (now == nil) != (have == nil) || now != nil && (now.Seq != have.Seq || now.UID != have.UID):
+			return fmt.Errorf("%w: job %q has changed", adapters.ErrStale, name)
+		}
+		if valid != nil {
+			if err := valid(); err != nil {
+				return err
+			}
+		}
+		if next == nil {
+			return s.fail(os.Remove(s.recordPath(name)))
+		}
+		if next.Seq = 1; have != nil {
+			next.Seq = have.Seq + 1
+		}
+		data, err := json.Marshal(next)
+		if err != nil {
+			return err
+		}
+		return s.fail(replace(s.recordPath(name), data))
+	})
+	if gate := s.pass("state of "+name, true); gate != nil {
+		return gate
+	}
+	return err
+}
+
+// fence refuses actions of an epoch that is over. It is called with the lock.
+func (s *spool) fence(epoch uint64) error {
+	if epoch == 0 {
+		return nil
+	}
+	l, err := s.lease()
+	if err != nil {
+		return err
+	}
+	if epoch < l.Epoch {
+		return fmt.Errorf("%w: epoch %d, the leader's is %d", adapters.ErrFenced, epoch, l.Epoch)
+	}
+	return nil
+}
+
+// note writes why a job waits.
+func (s *spool) note(ctx context.Context, name, text string, epoch uint64) error {
+	if err := s.pass("note on "+name, false); err != nil {
+		return err
+	}
+	err := s.locked(ctx, func() error {
+		if err := s.fence(epoch); err != nil {
+			return err
+		}
+		return s.fail(replace(NotePath(s.dir, name), []byte(text+"\n")))
+	})
+	if gate := s.pass("note on "+name, true); gate != nil {
+		return gate
+	}
+	return err
+}
+
+// replace puts a file in its place in one piece.
+func replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it is of no use
+	}
+	return err
+}

@@ -1,0 +1,545 @@
+package yarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// ErrWithdrawn is why a job is over whose file was taken away or says something else now.
+var ErrWithdrawn = errors.New("yarn: the job was withdrawn")
+
+var (
+	errUnknownApp = errors.New("yarn: the ResourceManager does not know the application")
+	errTwice      = errors.New("there are two files of that name, expected one")
+)
+
+// state is what was read.
+type state struct {
+	ever               bool
+	entries            map[string]*entry
+	jobsAt, statesAt   time.Time            // when the folders were changed last, as of the last scan
+	jobsOld, statesOld bool                 // and that was long enough before it
+	starts             map[string]time.Time // since when gangs run, by application
+	nodes              map[string]*node     // that take part, by id
+	absent             map[string]time.Time // since when the ResourceManager does not tell of a node
+	told               map[string]adapters.Node
+}
+
+func newState() *state {
+	return &state{entries: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, told: map[string]adapters.Node{}}
+}
+
+// entry is a job: its files, what hedge has noted, and its application.
+type entry struct {
+	name      string
+	files     []jobFile
+	doc       *parsed // nil if there is no file
+	at        jobFile // the doc's
+	uid       string
+	submitted time.Time
+
+	info fs.FileInfo // the record's
+	rec  *record
+	bad  error // a record that makes no sense
+
+	app  *app // of the open attempt, nil if the ResourceManager knows none
+	told *adapters.Job
+	look bool // it has changed
+}
+
+// open tells whether there is an attempt that is not concluded.
+func (e *entry) open() bool { return e.rec != nil && e.rec.Open }
+
+// mine tells whether the record is about the submission that the file is.
+func (e *entry) mine() bool { return e.doc != nil && e.rec != nil && e.rec.UID == e.uid }
+
+// ref is what actions get back: a job as it was told.
+type ref struct {
+	entry *entry
+	doc   *parsed
+	at    jobFile
+	uid   string
+	rec   *record
+	when  time.Time // submitted
+}
+
+// Observe reads the spool and asks for applications and nodes.
+func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
+	s := d.state
+	full := relist || !s.ever
+	if err := d.readJobs(full); err != nil {
+		return nil, err
+	}
+	if err := d.readStates(full); err != nil {
+		return nil, err
+	}
+	if err := d.readApps(ctx); err != nil {
+		return nil, err
+	}
+	for _, name := range sortedKeys(s.entries) {
+		if err := d.conclude(ctx, s.entries[name]); err != nil {
+			return nil, err
+		}
+	}
+	nodes, err := d.rm.nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.takeNodes(nodes)
+	v := &adapters.View{Full: full}
+	d.tellJobs(v)
+	d.tellNodes(v)
+	s.ever = true
+	return v, nil
+}
+
+// settledFor is how long a folder must not have changed for its time of change to tell that nothing has.
+const settledFor = 2 * time.Second
+
+// readJobs reads the job files that are new or have changed.
+func (d *Driver) readJobs(full bool) error {
+	s := d.state
+	at, err := d.spool.changedAt(jobsDir)
+	if err != nil || !full && s.jobsOld && at.Equal(s.jobsAt) {
+		return err
+	}
+	files, err := d.spool.scan()
+	if err != nil {
+		return err
+	}
+	s.jobsAt, s.jobsOld = at, time.Since(at) > settledFor
+	by := make(map[string][]jobFile, len(files))
+	for _, f := range files {
+		by[f.name] = append(by[f.name], f)
+	}
+	for name := range s.entries {
+		if _, there := by[name]; !there {
+			by[name] = nil
+		}
+	}
+	for name, now := range by {
+		e := s.entries[name]
+		if e == nil {
+			e = &entry{name: name}
+			s.entries[name] = e
+		}
+		if !slices.Equal(e.files, now) {
+			d.readJob(e, now)
+		}
+	}
+	return nil
+}
+
+// readJob reads the files of one job.
+func (d *Driver) readJob(e *entry, now []jobFile) {
+	e.files, e.look, e.doc = now, true, nil
+	before, since := e.uid, e.submitted
+	e.uid = ""
+	for i := range now {
+		f := &now[i]
+		data, err := d.spool.open(f)
+		if errors.Is(err, fs.ErrNotExist) {
+			e.files = nil // it is just being taken away: it is looked at again
+			continue
+		}
+		doc := parse(e.name, data)
+		if err != nil {
+			doc = &parsed{spec: &sched.Job{ID: e.name, Tasks: 1}, problem: fmt.Errorf("%w: %q: %w", ErrJob, e.name, err)}
+		}
+		if doc.digest == "" {
+			doc.digest = digest(data)
+		}
+		uid := digest([]byte(doc.digest + "\x00" + f.token))
+		if e.doc == nil || e.rec != nil && e.rec.UID == uid {
+			e.doc, e.uid, e.at, e.submitted = doc, uid, *f, f.modified.UTC()
+		}
+	}
+	if e.doc == nil {
+		return
+	}
+	if len(now) > 1 && !(e.open() && e.mine()) {
+		e.doc.problem = fmt.Errorf("%w: %q: %w: %s and %s", ErrJob, e.name, errTwice, now[0].base, now[1].base)
+	}
+	if e.uid == before {
+		e.submitted = since
+	}
+	e.doc.spec.Submitted = e.submitted
+}
+
+// readStates reads the records that are new or have changed.
+func (d *Driver) readStates(full bool) error {
+	s := d.state
+	at, err := d.spool.changedAt(stateDir)
+	if err != nil || !full && s.statesOld && at.Equal(s.statesAt) {
+		return err
+	}
+	infos, err := d.spool.states()
+	if err != nil {
+		return err
+	}
+	s.statesAt, s.statesOld = at, time.Since(at) > settledFor
+	for name, e := range s.entries {
+		if infos[name] == nil && e.info != nil {
+			d.put(e, nil, nil, nil)
+		}
+	}
+	for name, info := range infos {
+		e := s.entries[name]
+		if e == nil {
+			e = &entry{name: name}
+			s.entries[name] = e
+		}
+		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && inodeOf(e.info) == inodeOf(info) {
+			continue
+		}
+		r, err := d.spool.record(name)
+		if err != nil && !errors.Is(err, errRecord) {
+			return err
+		}
+		d.put(e, info, r, err)
+	}
+	return nil
+}
+
+// put takes in a record.
+func (d *Driver) put(e *entry, info fs.FileInfo, r *record, bad error) {
+	if e.open() && (r == nil || !r.Open || r.App != e.rec.App) {
+		delete(d.state.starts, e.rec.App)
+	}
+	if e.rec == nil || r == nil || e.rec.App != r.App {
+		e.app = nil
+	}
+	e.info, e.rec, e.bad, e.look = info, r, bad, true
+	if e.mine() && !r.Submitted.IsZero() && !r.Submitted.Equal(e.submitted) {
+		doc, spec := *e.doc, *e.doc.spec // what was told stays as it is
+		spec.Submitted = r.Submitted
+		doc.spec = &spec
+		e.doc, e.submitted = &doc, r.Submitted
+	}
+}
+
+// readApps asks what became of the open attempts.
+func (d *Driver) readApps(ctx context.Context) error {
+	s := d.state
+	var list []*entry
+	for _, name := range sortedKeys(s.entries) {
+		if e := s.entries[name]; e.open() && (e.app == nil || !e.app.over()) {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	live, err := d.rm.live(ctx, d.opt.Instance)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		e.look = true
+		if e.app = live[e.rec.App]; e.app != nil {
+			continue
+		}
+		if e.app, err = d.rm.app(ctx, e.rec.App); err != nil {
+			return err
+		}
+	}
+	d.readStarts(ctx, list)
+	return nil
+}
+
+// statusWithin is how long an ApplicationMaster may take to answer.
+const statusWithin = 2 * time.Second
+
+// readStarts asks since when gangs run, once each. An ApplicationMaster that does not answer is asked again in the next look, and the others with it.
+func (d *Driver) readStarts(ctx context.Context, list []*entry) {
+	ctx, cancel := context.WithTimeout(ctx, statusWithin)
+	defer cancel()
+	for _, e := range list {
+		a := e.app
+		if a == nil || !e.rec.Gang || a.State != "RUNNING" || a.Progress < allRun || a.Progress >= 100 || !d.state.starts[e.rec.App].IsZero() {
+			continue
+		}
+		st, err := d.rm.status(ctx, e.rec.App)
+		if err != nil {
+			return
+		}
+		if st.StartedMS > 0 {
+			d.state.starts[e.rec.App] = milliseconds(st.StartedMS)
+		}
+	}
+}
+
+// allRun is the progress from which on all of a gang runs. That of an application that has told its end is 100, whatever it was.
+const allRun = 50
+
+// conclude notes what has become of an attempt that is over, where nobody else does: whoever reads it, it is the same.
+func (d *Driver) conclude(ctx context.Context, e *entry) error {
+	if !e.look {
+		return nil
+	}
+	next, take := e.rec, false
+	switch {
+	case e.bad != nil:
+		return nil
+	case e.rec != nil && !e.rec.Open && len(e.files) == 0 && e.doc == nil:
+		next, take = nil, true
+	case e.open() && e.app != nil && e.app.over():
+		next, take = d.outcome(e)
+	}
+	if !take {
+		return nil
+	}
+	err := d.spool.change(ctx, e.name, e.rec, next, 0, nil)
+	switch {
+	case errors.Is(err, adapters.ErrStale), errors.Is(err, adapters.ErrRefused):
+		return nil // another instance has; it is read again
+	case err != nil:
+		return err
+	}
+	if next == nil {
+		d.spool.forget(e.name)
+	}
+	if err := d.reread(e); err != nil {
+		return err
+	}
+	return d.conclude(ctx, e) // what is left of a job that is gone is taken away
+}
+
+// reread takes in what this instance has written itself.
+func (d *Driver) reread(e *entry) error {
+	r, err := d.spool.record(e.name)
+	if err != nil && !errors.Is(err, errRecord) {
+		return err
+	}
+	a := e.app
+	d.put(e, nil, r, err)
+	if e.open() && a != nil && a.ID == r.App {
+		e.app = a
+	}
+	return nil
+}
+
+// outcome is the record of an attempt whose application is over, unless the scheduler is to decide about it.
+func (d *Driver) outcome(e *entry) (*record, bool) {
+	next := d.closed(e)
+	switch {
+	case e.app.succeeded():
+		next.Finished = true
+	case e.rec.Stop != "", !e.mine():
+	case next.Failures > e.doc.retries:
+		next.Err = fmt.Sprintf("yarn: job %q has failed %d times: %v", e.name, next.Failures, e.why())
+	default:
+		return nil, false // it is told as failed, and stopped
+	}
+	return next, true
+}
+
+// closed is the record with its attempt concluded, whose application is over.
+func (d *Driver) closed(e *entry) *record {
+	next := *e.rec
+	next.Open, next.Stop = false, ""
+	next.Started, next.Ended = d.span(e)
+	if e.blame() {
+		next.Failures++
+	}
+	if e.mine() && e.doc.spec.Checkpoint && !e.app.succeeded() && !next.Started.IsZero() {
+		next.Done += d.kept(e, next.Ended.Sub(next.Started))
+	}
+	return &next
+}
+
+// blame tells whether the job itself has failed.
+func (e *entry) blame() bool {
+	if e.rec.Stop != "" || e.app.succeeded() || strings.Contains(e.app.Diagnostics, "exitCode: -100") {
+		return false
+	}
+	st, err := parseStatus([]byte(e.app.Diagnostics))
+	return err != nil || st.Cause != causeShort && st.Cause != causeLost
+}
+
+// why is what went wrong with an application.
+func (e *entry) why() error {
+	if st, err := parseStatus([]byte(e.app.Diagnostics)); err == nil {
+		return st.why()
+	}
+	text := strings.TrimSpace(e.app.Diagnostics)
+	const most = 500
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return fmt.Errorf("yarn: application %s: %s, %s: %s", e.app.ID, e.app.State, e.app.FinalStatus, text)
+}
+
+// span is from when to when the whole gang ran, in an attempt that is over; zero where it did not.
+func (d *Driver) span(e *entry) (started, ended time.Time) {
+	ended = milliseconds(int64(e.app.FinishedTime))
+	if !e.rec.Gang {
+		return milliseconds(int64(e.app.LaunchTime)), ended
+	}
+	started = d.state.starts[e.rec.App]
+	if started.IsZero() {
+		started = e.rec.Started
+	}
+	if st, err := parseStatus([]byte(e.app.Diagnostics)); err == nil {
+		started = milliseconds(st.StartedMS)
+		if st.EndedMS > 0 {
+			ended = milliseconds(st.EndedMS)
+		}
+	} else if started.IsZero() && e.app.succeeded() {
+		started = milliseconds(int64(e.app.LaunchTime))
+	}
+	if ended.Before(started) {
+		ended = started
+	}
+	return started, ended
+}
+
+// kept is what the span of an attempt is worth at full speed.
+func (d *Driver) kept(e *entry, span time.Duration) time.Duration {
+	for _, nt := range e.rec.Plan {
+		if n := d.state.nodes[nt.Node]; n != nil && !e.doc.spec.Preferred.Matches(d.labels(n)) {
+			return time.Duration(float64(span) / e.doc.spec.SlowdownOrOne())
+		}
+	}
+	return max(0, span)
+}
+
+// tellJobs tells of the jobs that have changed, or of all.
+func (d *Driver) tellJobs(v *adapters.View) {
+	s := d.state
+	for _, name := range sortedKeys(s.entries) {
+		e := s.entries[name]
+		if !e.look && !v.Full && !e.open() {
+			continue
+		}
+		job := d.tell(e)
+		switch {
+		case job == nil && e.told == nil:
+		case job == nil:
+			v.Jobs = append(v.Jobs, adapters.Job{Spec: e.told.Spec, UID: e.told.UID, Gone: true})
+		case v.Full || e.told == nil || !sameJob(e.told, job):
+			v.Jobs = append(v.Jobs, *job)
+		}
+		e.told, e.look = job, false
+		if job == nil && e.rec == nil && e.bad == nil && len(e.files) == 0 {
+			delete(s.entries, name)
+		}
+	}
+}
+
+// sameJob tells whether nothing has changed but what actions get back, which is the same object then, too.
+func sameJob(a, b *adapters.Job) bool {
+	x, y := a.Ref.(*ref), b.Ref.(*ref)
+	if x.rec != y.rec || x.doc != y.doc || x.at != y.at {
+		return false
+	}
+	l, r := *a, *b
+	l.Ref, r.Ref = nil, nil
+	return reflect.DeepEqual(l, r)
+}
+
+// tell is a job as it stands, nil if there is none.
+func (d *Driver) tell(e *entry) *adapters.Job {
+	r := &ref{entry: e, doc: e.doc, at: e.at, uid: e.uid, rec: e.rec, when: e.submitted}
+	if e.open() && !e.mine() {
+		return d.tellOld(e, r)
+	}
+	if e.doc == nil {
+		return nil
+	}
+	spec := e.doc.spec
+	job := &adapters.Job{Spec: spec, UID: e.uid, Revision: revision(e), Problem: e.doc.problem, Ref: r}
+	if e.bad != nil {
+		job.Problem = fmt.Errorf("%w: %q: %w", ErrJob, e.name, e.bad)
+		return job
+	}
+	if !e.mine() {
+		return job
+	}
+	job.Attempt, job.Done = e.rec.Attempt, e.rec.Done
+	switch {
+	case e.rec.Open:
+		job.Tasks = d.tasks(e)
+	case e.rec.Finished:
+		for _, nt := range e.rec.Plan {
+			for range nt.Tasks {
+				job.Tasks = append(job.Tasks, adapters.Task{Node: nt.Node, State: adapters.Finished, Started: e.rec.Started, Ended: e.rec.Ended})
+			}
+		}
+	case e.rec.Err != "":
+		job.Over, job.Err = true, errors.New(e.rec.Err)
+	}
+	return job
+}
+
+// revision is a number for what the job says, and whether it can be scheduled.
+func revision(e *entry) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %v", e.uid, e.doc.problem)
+	return h.Sum64()
+}
+
+// tellOld is of an attempt of a submission that is no more.
+func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
+	spec := &sched.Job{ID: e.name, Tasks: e.rec.tasks(), Demand: e.rec.Demand, Submitted: e.rec.Submitted}
+	job := &adapters.Job{
+		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true, Err: fmt.Errorf("%w: job %q", ErrWithdrawn, e.name), Ref: r,
+	}
+	if e.told != nil && e.told.UID == e.rec.UID {
+		job.Spec, job.Revision, job.Done = e.told.Spec, e.told.Revision, e.told.Done
+	}
+	job.Tasks = d.tasks(e)
+	if e.app == nil {
+		for i := range job.Tasks {
+			job.Tasks[i].State, job.Tasks[i].Err = adapters.Stopping, nil // until it is certain that it does not come any more
+		}
+	}
+	return job
+}
+
+// tasks are those of an open attempt.
+func (d *Driver) tasks(e *entry) []adapters.Task {
+	one := adapters.Task{State: adapters.Requested}
+	a := e.app
+	switch {
+	case a == nil && e.rec.Stop != "":
+		one.State = adapters.Stopping
+	case a == nil:
+		one.State, one.Err = adapters.Failed, fmt.Errorf("%w: %s", errUnknownApp, e.rec.App)
+	case a.over():
+		one.State, one.Err = adapters.Failed, e.why()
+		one.Started, one.Ended = d.span(e)
+		if a.succeeded() {
+			one.State, one.Err = adapters.Finished, nil
+		} else if e.rec.Stop != "" || !e.mine() {
+			one = adapters.Task{State: adapters.Stopping} // it is noted next
+		}
+	case e.rec.Stop != "":
+		one.State, one.Started = adapters.Stopping, d.state.starts[e.rec.App]
+	case !e.rec.Gang && a.State == "RUNNING":
+		one.State, one.Started = adapters.Running, milliseconds(int64(a.LaunchTime))
+	case e.rec.Gang && (a.State == "RUNNING" && a.Progress >= allRun && a.Progress < 100 || !d.state.starts[e.rec.App].IsZero()):
+		one.State, one.Started = adapters.Running, d.state.starts[e.rec.App]
+	}
+	out := make([]adapters.Task, 0, e.rec.tasks())
+	for _, nt := range e.rec.Plan {
+		t := one
+		if t.Node = nt.Node; t.State.Holds() && t.State != adapters.Stopping && e.rec.Gang && !d.present(nt.Node) {
+			t.State = adapters.Lost
+		}
+		for range nt.Tasks {
+			out = append(out, t)
+		}
+	}
+	return out
+}
