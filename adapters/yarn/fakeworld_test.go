@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -34,7 +35,7 @@ func newFakeWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	w := &fakeWorld{fakeRM: f, url: server.URL, spool: t.TempDir(), jobs: map[string]adaptertest.Job{}}
 	f.behaves = w.behave
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{Memory: float64(f.slot), VCores: 1}, Unit: 200 * time.Millisecond, Patience: 2 * time.Minute, Exact: 10 * time.Millisecond, Wide: 1000,
+		Slot: sched.Resources{Memory: float64(f.slot), VCores: 1}, Unit: 50 * time.Millisecond, Patience: 2 * time.Minute, Exact: 10 * time.Millisecond, Wide: 1000,
 		Spare: []string{"localhost:9"},
 		Missing: map[adaptertest.Ability]string{
 			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
@@ -63,10 +64,10 @@ func (w *fakeWorld) behave(job string, attempt int) behaviour {
 
 func (w *fakeWorld) Traits() adaptertest.Traits { return w.traits }
 func (w *fakeWorld) Now() time.Time             { return time.Now() }
-func (w *fakeWorld) Pass(testing.TB)            { time.Sleep(20 * time.Millisecond) }
+func (w *fakeWorld) Pass(testing.TB)            { time.Sleep(5 * time.Millisecond) }
 
 func (w *fakeWorld) options() Options {
-	return Options{URLs: []string{w.url}, Spool: w.spool, AM: AM{Classpath: "none"}, GangTimeout: 2 * time.Second, User: "root"}
+	return Options{URLs: []string{w.url}, Spool: w.spool, AM: AM{Classpath: "none"}, GangTimeout: time.Second, User: "root"}
 }
 
 // gated asks the session's gate at calls that change something.
@@ -228,3 +229,11 @@ func (w *fakeWorld) Records(testing.TB) []adaptertest.Record {
 }
 
 func TestConformanceFake(t *testing.T) { adaptertest.Run(t, newFakeWorld) }
+
+var storms = flag.Int("storms", 5, "random schedules that TestStormFake runs")
+
+func TestStormFake(t *testing.T) {
+	for seed := range *storms {
+		t.Run(fmt.Sprint("seed ", seed+1), func(t *testing.T) { adaptertest.Storm(t, newFakeWorld, uint64(seed+1)) })
+	}
+}

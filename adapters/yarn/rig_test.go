@@ -1,0 +1,167 @@
+package yarn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/user"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/testservers"
+)
+
+const (
+	realNodes = 4
+	// nodeMB is what nodes have by YARN's books, whatever the machine has: half of it for tasks and half for ApplicationMasters.
+	nodeMB     = 20_000
+	taskMB     = 10_000
+	nodeVCores = 2_000
+	// patience is how long anything may take on a machine that is busy with other things.
+	patience = 8 * time.Minute
+)
+
+// rig is a YARN cluster that tests use one after another, since its servers take a while to start.
+type rig struct {
+	*testservers.YARN
+	dir    string
+	jar    string
+	user   string
+	client *client
+	worlds int
+}
+
+var shared struct {
+	sync.Mutex
+	*rig
+}
+
+// TestMain takes the cluster down.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.rig != nil {
+		shared.Stop()
+		_ = os.RemoveAll(shared.dir)
+	}
+	os.Exit(code)
+}
+
+// theRig is the cluster, which is started when a test first asks for it.
+func theRig(t testing.TB) *rig {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: runs YARN's servers")
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.rig != nil {
+		return shared.rig
+	}
+	dir, err := os.MkdirTemp("", "hedge-yarn-")
+	require.NoError(t, err)
+	r := &rig{dir: dir}
+	me, err := user.Current()
+	require.NoError(t, err)
+	r.user = me.Username
+	r.jar, err = testservers.Jar(context.Background(), "am")
+	require.NoError(t, err)
+	var list []testservers.YARNNode
+	for i := range realNodes {
+		list = append(list, testservers.YARNNode{Name: fmt.Sprint("n", i), MemoryMB: nodeMB, VCores: nodeVCores})
+	}
+	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: map[string]string{
+		"yarn.nodemanager.sleep-delay-before-sigkill.ms": "20000", // for tasks that are slow to stop
+	}})
+	require.NoError(t, err)
+	shared.rig = r
+	o := r.options(dir)
+	require.NoError(t, o.withDefaults())
+	r.client = newClient(&o)
+	return r
+}
+
+// options are those of a driver with a spool.
+func (r *rig) options(spool string) Options {
+	return Options{
+		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB, HeadroomVCores: nodeVCores / 2,
+		AM: AM{Classpath: r.jar + ":" + r.Classpath(), MemoryMB: 64, VCores: 1}, Pools: []string{"pool"},
+	}
+}
+
+// wait waits until something holds.
+func wait(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// resize changes what a node has; with a timeout of 0 what is too much is killed.
+func (r *rig) resize(t testing.TB, id string, memory, vcores, timeout int) {
+	t.Helper()
+	body := map[string]any{"resource": map[string]any{"memory": memory, "vCores": vcores}, "overCommitTimeout": timeout}
+	require.NoError(t, r.client.call(context.Background(), http.MethodPost, "/ws/v1/cluster/nodes/"+id+"/resource", nil, body, nil))
+}
+
+// realNode is a node as the ResourceManager has it, nil if it does not answer or knows none.
+func (r *rig) realNode(id string) *node {
+	list, err := r.client.nodes(context.Background())
+	for i := range list {
+		if list[i].ID == id && err == nil {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// allApps are the applications with a tag, those that are over, too.
+func (r *rig) allApps(tag string) ([]app, error) {
+	var answer struct {
+		Apps struct {
+			App list[app] `json:"app"`
+		} `json:"apps"`
+	}
+	err := r.client.call(context.Background(), http.MethodGet, apps, map[string][]string{"applicationTags": {tag}, "deSelects": {lean}}, nil, &answer)
+	return answer.Apps.App, err
+}
+
+// submitGang hands in a gang that is not from a spool.
+func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
+	t.Helper()
+	text, err := g.encode()
+	require.NoError(t, err)
+	var fresh struct {
+		ID string `json:"application-id"`
+	}
+	require.NoError(t, r.client.call(context.Background(), http.MethodPost, apps+"/new-application", nil, struct{}{}, &fresh))
+	o := r.options("/")
+	require.NoError(t, o.withDefaults())
+	body := map[string]any{
+		"application-id": fresh.ID, "application-name": g.Job, "application-type": "HEDGE", "queue": "default", "max-app-attempts": 1,
+		"application-tags": map[string]any{"tag": []string{tag}}, "resource": map[string]any{"memory": 64, "vCores": 1},
+		"am-container-spec": map[string]any{
+			"commands": map[string]any{"command": o.AM.Java + ` -cp "$CLASSPATH" io.github.hedgesched.yarn.GangMaster 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr`},
+			"environment": map[string]any{"entry": []map[string]string{
+				{"key": "CLASSPATH", "value": o.AM.Classpath}, {"key": "HEDGE_GANG", "value": text},
+			}},
+		},
+	}
+	require.NoError(t, r.client.submit(context.Background(), fresh.ID, body))
+	return fresh.ID
+}
+
+// pretty is for whoever reads a failure.
+func pretty(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", " ")
+	_ = e.Encode(v) // it is for people
+	return b.String()
+}

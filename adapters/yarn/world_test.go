@@ -1,0 +1,385 @@
+package yarn
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/adaptertest"
+	"github.com/hedgesched/hedge/adapters/testservers"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// world is the rig's cluster for one case. Nodes that it does not need have a label that its jobs do not ask for.
+type world struct {
+	*rig
+	number  int
+	shape   adaptertest.Shape
+	traits  adaptertest.Traits
+	spool   string
+	logs    string
+	tag     string
+	slot    int               // MiB
+	names   map[string]string // of nodes, by id
+	down    map[string]bool   // by id
+	small   map[string]bool   // cordoned, by id
+	others  map[string]string // applications, by node
+	handed  map[string][]time.Time
+	away    bool
+	later   []func()
+	epoch   uint64
+	first   map[string]time.Time // when a process was first seen to be gone
+	told    map[string]*status   // what ApplicationMasters told, by application
+	ended   map[string]bool      // and that it was final
+	updated time.Time
+}
+
+func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
+	r := theRig(t)
+	r.worlds++
+	w := &world{
+		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds), names: map[string]string{}, down: map[string]bool{},
+		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, ended: map[string]bool{},
+	}
+	w.spool = filepath.Join(r.dir, fmt.Sprint("spool-", w.number))
+	w.logs = filepath.Join(r.dir, fmt.Sprint("tasks-", w.number))
+	require.NoError(t, os.MkdirAll(w.logs, 0o755))
+	w.traits = adaptertest.Traits{
+		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: 0, Wide: 12,
+		Spare: []string{fmt.Sprint("spare", w.number)},
+		Missing: map[adaptertest.Ability]string{
+			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
+			adaptertest.Relabel:    "a node with another node label is in another partition, which ends what others run there",
+			adaptertest.FailStarts: "a process that is launched runs, however short: whether it ends before the gang is up is a race",
+			adaptertest.Hang:       "a process that is launched runs",
+			adaptertest.AddNode:    "a node's name has a port that is known only when it runs",
+		},
+	}
+	require.LessOrEqual(t, s.Nodes, realNodes)
+	for i := range realNodes {
+		name := fmt.Sprint("n", i)
+		id := w.NodeID(name)
+		w.names[id] = name
+		label := "away"
+		if i < s.Nodes {
+			label = ""
+			w.traits.Nodes = append(w.traits.Nodes, id)
+		}
+		require.NoError(t, w.Label(context.Background(), name, label))
+	}
+	t.Cleanup(func() { w.leave(t) })
+	return w
+}
+
+// leave leaves the cluster as it was.
+func (w *world) leave(t testing.TB) {
+	if w.away {
+		w.back(t)
+	}
+	for _, id := range sortedKeys(w.down) {
+		w.Do(t, adaptertest.Deed{Do: adaptertest.Revive, Node: id})
+	}
+	for _, id := range sortedKeys(w.small) {
+		w.resize(t, id, nodeMB, nodeVCores, -1)
+	}
+	wait(t, "nothing runs", func() bool {
+		none := true
+		for _, tag := range []string{w.tag, "others"} {
+			list, err := w.client.live(context.Background(), tag)
+			none = none && err == nil && len(list) == 0
+			for _, id := range sortedKeys(list) {
+				_ = w.client.kill(context.Background(), id, "the test is over") // it is tried again
+			}
+		}
+		return none
+	})
+	wait(t, "nothing is held", func() bool {
+		list, err := w.client.nodes(context.Background())
+		return err == nil && !slices.ContainsFunc(list, func(n node) bool { return n.up() && n.UsedMB > 0 })
+	})
+}
+
+func (w *world) Traits() adaptertest.Traits { return w.traits }
+func (w *world) Now() time.Time             { return time.Now() }
+func (w *world) Pass(testing.TB)            { time.Sleep(200 * time.Millisecond) }
+
+func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
+	if s.Epoch > w.epoch {
+		w.epoch = s.Epoch
+		require.NoError(t, os.MkdirAll(w.spool, 0o755))
+		raise(t, w.spool, s.Epoch)
+	}
+	o := w.options(w.spool)
+	o.Instance = w.tag
+	return openInstance(t, o, s)
+}
+
+// present does something when the server is there: users try until it is.
+func (w *world) present(do func()) {
+	if w.away {
+		w.later = append(w.later, do)
+	} else {
+		do()
+	}
+}
+
+// command is what each task runs: it waits for the whole gang and then sleeps for the job's runtime.
+func (w *world) command(j *adaptertest.Job) string {
+	seconds := j.Runtime.Seconds()
+	if seconds >= 60 { // as cases say that they do not wait for: it must not end while a busy machine takes its time
+		seconds = 100_000
+	}
+	text := fmt.Sprintf(`d=%s; f=$d/$HEDGE_JOB.$HEDGE_ATTEMPT.$HEDGE_RANK.$CONTAINER_ID
+log() { echo "$1 $(date +%%s%%N) $$ $HEDGE_NODE" >> $f; }
+log start
+g=${CONTAINER_ID%%_*}; n=0
+while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; n=$#; [ $n -ge $HEDGE_TASKS ] || sleep 0.1; done
+`, w.logs)
+	if j.SlowStop {
+		text += "trap 'log told; sleep 3; log stopped; exit 143' TERM\n"
+	} else {
+		text += "trap 'log stopped; exit 143' TERM\n"
+	}
+	if j.FailRuns > 0 {
+		text += fmt.Sprintf("if [ $HEDGE_ATTEMPT -le %d ] && [ $HEDGE_RANK = 0 ]; then sleep %g; log failed; exit 3; fi\n", j.FailRuns, seconds/2)
+	}
+	return text + fmt.Sprintf("sleep %g & wait $!\nlog finished\nexit 0", seconds)
+}
+
+func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
+	require.NoError(t, os.MkdirAll(filepath.Join(w.spool, jobsDir), 0o755))
+	require.NoError(t, Submit(w.spool, j.Spec.ID, []byte(document(&j, w.command(&j)))))
+	w.handed[j.Spec.ID] = append(w.handed[j.Spec.ID], time.Now())
+	return j.Spec.ID
+}
+
+func (w *world) Do(t testing.TB, d adaptertest.Deed) {
+	t.Helper()
+	switch d.Do {
+	case adaptertest.Withdraw:
+		require.NoError(t, Withdraw(w.spool, d.Job))
+	case adaptertest.Kill:
+		w.Cut(w.names[d.Node])
+		w.down[d.Node] = true
+	case adaptertest.Revive:
+		if !w.away {
+			wait(t, "the loss is known", func() bool { n := w.realNode(d.Node); return n == nil || !n.up() })
+		}
+		require.NoError(t, w.Start(context.Background(), w.names[d.Node]))
+		delete(w.down, d.Node)
+		if !w.away {
+			wait(t, "the node is back", func() bool { n := w.realNode(d.Node); return n != nil && n.up() })
+		}
+	case adaptertest.StopServer:
+		w.YARN.Kill(testservers.ResourceManager)
+		w.away = true
+	case adaptertest.StartServer:
+		w.back(t)
+	default:
+		w.present(func() { w.administer(t, d) })
+	}
+}
+
+// back brings the server back, and what was to be done meanwhile is done.
+func (w *world) back(t testing.TB) {
+	require.NoError(t, w.Start(context.Background(), testservers.ResourceManager))
+	w.away = false
+	wait(t, "the nodes are back", func() bool {
+		for id := range w.names {
+			if n := w.realNode(id); !w.down[id] && (n == nil || !n.up()) {
+				return false
+			}
+		}
+		return true
+	})
+	for _, id := range sortedKeys(w.small) {
+		w.resize(t, id, 1, 1, -1)
+	}
+	later := w.later
+	w.later = nil
+	for _, do := range later {
+		do()
+	}
+}
+
+// administer is what an operator does.
+func (w *world) administer(t testing.TB, d adaptertest.Deed) {
+	t.Helper()
+	switch d.Do {
+	case adaptertest.Cordon:
+		w.small[d.Node] = true
+		w.resize(t, d.Node, 1, 1, -1)
+	case adaptertest.Drain:
+		w.small[d.Node] = true
+		w.resize(t, d.Node, 1, 1, 0)
+	case adaptertest.Uncordon:
+		delete(w.small, d.Node)
+		w.resize(t, d.Node, nodeMB, nodeVCores, -1)
+	case adaptertest.Occupy:
+		w.occupy(t, d.Node, d.Slots)
+	default:
+		t.Fatalf("unknown deed %q", d.Do)
+	}
+}
+
+// occupy has an application that is not hedge's hold slots of a node.
+func (w *world) occupy(t testing.TB, id string, slots int) {
+	t.Helper()
+	if old := w.others[id]; old != "" {
+		require.NoError(t, w.client.kill(context.Background(), old, "others go"))
+		wait(t, "others are gone", func() bool {
+			a, err := w.client.app(context.Background(), old)
+			return err == nil && a != nil && a.over()
+		})
+		delete(w.others, id)
+	}
+	if slots == 0 {
+		return
+	}
+	g := &gang{
+		Protocol: protocol, Job: "others", Attempt: 1, Nodes: []gangNode{{id, slots}}, MemoryMB: w.slot, VCores: 1, TimeoutMS: 3_000_000, Script: "exec sleep 100000\n",
+	}
+	w.others[id] = w.submitGang(t, g, "others")
+	wait(t, "others have what they are to have, or wait for it", func() bool {
+		a, err := w.client.app(context.Background(), w.others[id])
+		return err == nil && a != nil && a.State == "RUNNING" && (a.Progress >= allRun || int(a.AllocatedMB) > 64)
+	})
+}
+
+// Notes is the one that stands in the job's file.
+func (w *world) Notes(_ testing.TB, job string) []string {
+	text, err := os.ReadFile(NotePath(w.spool, job))
+	if err != nil {
+		return nil
+	}
+	return []string{string(text)}
+}
+
+// Records are made of what the tasks' processes have written themselves, and of the operating system's word for whether they are there. When whole gangs began
+// and ended is what their ApplicationMaster has told the ResourceManager.
+func (w *world) Records(t testing.TB) []adaptertest.Record {
+	paths, err := filepath.Glob(filepath.Join(w.logs, "*"))
+	require.NoError(t, err)
+	w.ask()
+	var out []adaptertest.Record
+	for _, path := range paths {
+		if r, ok := w.record(t, path); ok {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b adaptertest.Record) int { return a.Placed.Compare(b.Placed) })
+	return out
+}
+
+// ask asks the ResourceManager and the ApplicationMasters that run.
+func (w *world) ask() {
+	if w.away {
+		return
+	}
+	list, err := w.allApps(w.tag)
+	if err != nil {
+		return
+	}
+	for i := range list {
+		a := &list[i]
+		switch {
+		case w.ended[a.ID]:
+		case a.over():
+			w.ended[a.ID] = true
+			if st, err := parseStatus([]byte(a.Diagnostics)); err == nil {
+				w.told[a.ID] = st
+			}
+		case a.Progress >= allRun && a.Progress < 100 && w.told[a.ID] == nil:
+			if st, err := w.client.status(context.Background(), a.ID); err == nil && st.StartedMS > 0 {
+				w.told[a.ID] = st
+			}
+		}
+	}
+}
+
+// record is one task's, by its file: NAME.ATTEMPT.RANK.CONTAINER.
+func (w *world) record(t testing.TB, path string) (adaptertest.Record, bool) {
+	text, err := os.ReadFile(path)
+	parts := strings.Split(filepath.Base(path), ".")
+	if err != nil || len(parts) != 4 || !strings.Contains(string(text), "\n") {
+		return adaptertest.Record{}, false
+	}
+	r := adaptertest.Record{Job: parts[0], Task: parts[2], State: adapters.Running}
+	r.Attempt, err = strconv.Atoi(parts[1])
+	require.NoError(t, err)
+	pid := 0
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) != 4 {
+			continue
+		}
+		ns, err := strconv.ParseInt(f[1], 10, 64)
+		require.NoError(t, err)
+		at := time.Unix(0, ns)
+		switch f[0] {
+		case "start":
+			r.Placed, r.Started, r.Node = at, at, f[3]
+			pid, err = strconv.Atoi(f[2])
+			require.NoError(t, err)
+		case "told":
+			r.State = adapters.Stopping
+		case "stopped":
+			r.State, r.Ended = adapters.Stopping, at
+		case "failed":
+			r.State, r.Ended = adapters.Failed, at
+		case "finished":
+			r.State, r.Ended = adapters.Finished, at
+		}
+	}
+	n := 0
+	for _, at := range w.handed[r.Job] {
+		if at.Before(r.Placed) {
+			n++
+		}
+	}
+	r.UID = strconv.Itoa(n)
+	if r.Ended.IsZero() && syscall.Kill(pid, 0) != nil {
+		if w.first[path].IsZero() {
+			w.first[path] = time.Now()
+		}
+		r.State, r.Ended = adapters.Lost, w.first[path]
+	}
+	w.exact(&r, parts[3])
+	return r, true
+}
+
+// exact has a record say what the cluster's own says of when the gang began and ended.
+func (w *world) exact(r *adaptertest.Record, container string) {
+	st := w.told[applicationOf(container)]
+	if st == nil || r.State != adapters.Running && r.State != adapters.Finished {
+		return
+	}
+	r.Started = milliseconds(st.StartedMS)
+	if r.State == adapters.Finished && st.EndedMS > 0 {
+		r.Ended = milliseconds(st.EndedMS)
+	}
+}
+
+// applicationOf is the application of a container: container_e17_1410901177871_0001_01_000005, with the epoch only where the ResourceManager was restarted.
+func applicationOf(container string) string {
+	p := strings.Split(strings.TrimPrefix(container, "container_"), "_")
+	if len(p) == 5 {
+		p = p[1:]
+	}
+	if len(p) != 4 {
+		return ""
+	}
+	return "application_" + p[0] + "_" + p[1]
+}
+
+func TestConformance(t *testing.T) { adaptertest.Run(t, newWorld) }
