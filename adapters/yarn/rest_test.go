@@ -1,0 +1,158 @@
+package yarn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// answering is a client of a server that answers every call the same.
+func answering(t testing.TB, status int, text []byte) *client {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write(text) // the client may have gone
+	}))
+	t.Cleanup(s.Close)
+	o := Options{URLs: []string{s.URL + "/"}, Spool: t.TempDir()}
+	require.NoError(t, o.withDefaults())
+	return newClient(&o)
+}
+
+func TestList(t *testing.T) {
+	for text, want := range map[string]list[string]{`null`: nil, `{}`: nil, `""`: nil, `[]`: {}, `"x"`: {"x"}, `["x","y"]`: {"x", "y"}} {
+		var got list[string]
+		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
+		assert.Equal(t, want, got, text)
+	}
+	var bad list[string]
+	require.Error(t, json.Unmarshal([]byte(`5`), &bad))
+}
+
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]number{`5`: 5, `"43"`: 43, `-1`: -1, `1.5`: 1.5, `null`: 0, `""`: 0, `"NaN"`: 0, `"Infinity"`: 0, `1e300`: 0} {
+		var got number
+		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
+		assert.Equal(t, want, got, text)
+	}
+	var bad number
+	require.Error(t, json.Unmarshal([]byte(`"many"`), &bad))
+}
+
+// TestRecorded: answers of a real ResourceManager are understood, with all their oddities.
+func TestRecorded(t *testing.T) {
+	ctx := context.Background()
+	none, err := answering(t, 200, testdata(t, "rm", "apps-none.json")).live(ctx, "x")
+	require.NoError(t, err)
+	assert.Empty(t, none)
+
+	one, err := answering(t, 200, testdata(t, "rm", "apps-one.json")).live(ctx, "x")
+	require.NoError(t, err)
+	a := one["application_1795348901528_0001"]
+	require.NotNil(t, a)
+	assert.True(t, a.over() && a.succeeded())
+	assert.Equal(t, number(1795349114239), a.FinishedTime)
+	assert.Equal(t, number(-1), a.AllocatedMB)
+
+	same, err := answering(t, 200, testdata(t, "rm", "app-finished.json")).app(ctx, a.ID)
+	require.NoError(t, err)
+	assert.Equal(t, a, same)
+	_, err = answering(t, 200, testdata(t, "rm", "app-finished.json")).app(ctx, "application_1_1")
+	require.ErrorIs(t, err, adapters.ErrUnavailable, "an answer about another one is none")
+	unknown, err := answering(t, 404, testdata(t, "rm", "app-unknown.json")).app(ctx, "application_1_99")
+	require.NoError(t, err)
+	assert.Nil(t, unknown)
+
+	nodes, err := answering(t, 200, testdata(t, "rm", "nodes-label.json")).nodes(ctx)
+	require.NoError(t, err)
+	require.Len(t, nodes, 2)
+	assert.Equal(t, "x", nodes[0].partition())
+	assert.Empty(t, nodes[1].partition())
+	assert.InDelta(t, 8192, nodes[1].capacity()[Memory], 0)
+	assert.InDelta(t, 100, nodes[1].capacity()[VCores], 0)
+}
+
+// TestOddApplication: one that makes no sense does not hide the others.
+func TestOddApplication(t *testing.T) {
+	got, err := answering(t, 200, []byte(`{"apps":{"app":[{"id":"application_1_1","state":5},{"id":"application_1_2","progress":"NaN"},null]}}`)).live(context.Background(), "x")
+	require.NoError(t, err)
+	assert.Len(t, got, 1)
+	assert.Contains(t, got, "application_1_2")
+}
+
+// TestErrors: an error says that nothing was done only where YARN says so.
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		text   string
+		want   error
+	}{
+		{400, `{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`, adapters.ErrRefused},
+		{401, "<html>", adapters.ErrRefused},
+		{429, "", adapters.ErrUnavailable},
+		{500, "", adapters.ErrUnavailable},
+		{503, "", adapters.ErrUnavailable},
+		{200, "This is standby RM. The redirect url is: /", adapters.ErrUnavailable},
+	} {
+		err := answering(t, tt.status, []byte(tt.text)).submit(context.Background(), "application_1_1", map[string]any{})
+		require.ErrorIs(t, err, tt.want, "%d %s", tt.status, tt.text)
+	}
+	err := answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).kill(context.Background(), "application_1_1", "")
+	assert.ErrorContains(t, err, "BadRequestException: no such label")
+}
+
+// TestActive: of several ResourceManagers the active one is found, and asked first from then on.
+func TestActive(t *testing.T) {
+	standby := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "This is standby RM.") }))
+	defer standby.Close()
+	var user string
+	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user = r.URL.Query().Get("user.name")
+		fmt.Fprint(w, `{"apps":{}}`)
+	}))
+	defer active.Close()
+	o := Options{URLs: []string{"http://127.0.0.1:1", standby.URL, active.URL}, Spool: t.TempDir(), User: "me"}
+	require.NoError(t, o.withDefaults())
+	c := newClient(&o)
+	_, err := c.live(context.Background(), "x")
+	require.NoError(t, err)
+	assert.Equal(t, 2, c.last)
+	assert.Equal(t, "me", user)
+	active.Close()
+	_, err = c.live(context.Background(), "x")
+	require.ErrorIs(t, err, adapters.ErrUnavailable)
+}
+
+func FuzzAnswers(f *testing.F) {
+	for _, name := range []string{"apps-none", "apps-one", "app-finished", "app-unknown", "nodes", "nodes-label"} {
+		f.Add(testdata(f, "rm", name+".json"))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var answer struct {
+			App  *app `json:"app"`
+			Apps struct {
+				App list[app] `json:"app"`
+			} `json:"apps"`
+			Nodes struct {
+				Node list[node] `json:"node"`
+			} `json:"nodes"`
+		}
+		if read(&http.Response{StatusCode: 200}, data, &answer) != nil {
+			return
+		}
+		for i := range answer.Nodes.Node {
+			n := &answer.Nodes.Node[i]
+			for r, v := range n.capacity() {
+				require.GreaterOrEqual(t, v, 0.0, r)
+			}
+			_ = n.partition()
+		}
+	})
+}
