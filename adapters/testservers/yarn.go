@@ -44,6 +44,7 @@ type YARN struct {
 	ports map[string][]int // of the ResourceManager: REST, nodes, ApplicationMasters, clients, administrators; of nodes: containers, localizer, REST
 	parts map[string]*process
 	ids   map[string]string
+	host  string // in the ids of nodes
 	http  *http.Client
 }
 
@@ -56,7 +57,7 @@ const tries = 5
 // StartYARN starts a ResourceManager and its NodeManagers and waits until all are registered. It needs the programs java and mvn; jars that are not in the cache
 // yet are fetched first.
 func StartYARN(ctx context.Context, cfg YARNConfig) (*YARN, error) {
-	y := &YARN{cfg: cfg, ports: map[string][]int{}, parts: map[string]*process{}, ids: map[string]string{},
+	y := &YARN{cfg: cfg, host: "localhost", ports: map[string][]int{}, parts: map[string]*process{}, ids: map[string]string{},
 		http: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	y.cfg.Nodes = nil
 	err := y.start(ctx, cfg.Nodes)
@@ -85,6 +86,17 @@ func (y *YARN) start(ctx context.Context, nodes []YARNNode) error {
 	return y.Add(ctx, nodes...)
 }
 
+// Reserve chooses the id of a node that is to be added later. It fails to be added then if something else has taken its ports.
+func (y *YARN) Reserve(name string) (id string, err error) {
+	found, err := ports(5)
+	if err != nil {
+		return "", fmt.Errorf("testservers: %w", err)
+	}
+	y.ports[name] = found
+	y.ids[name] = fmt.Sprintf("%s:%d", y.host, found[0])
+	return y.ids[name], nil
+}
+
 // Add starts more NodeManagers and waits until they are registered. They come up at the same time.
 func (y *YARN) Add(ctx context.Context, nodes ...YARNNode) error {
 	var names []string
@@ -106,7 +118,7 @@ func (y *YARN) first(ctx context.Context, names ...string) error {
 	for try := 1; ; try++ {
 		var taken []string
 		for _, name := range names {
-			if err := y.launch(name, true); err != nil {
+			if err := y.launch(name, y.ids[name] == ""); err != nil {
 				return err
 			}
 		}
@@ -114,7 +126,7 @@ func (y *YARN) first(ctx context.Context, names ...string) error {
 			err := y.await(ctx, name)
 			switch {
 			case err == nil:
-			case try < tries && y.parts[name].ended() && strings.Contains(y.parts[name].written(), "Address already in use"):
+			case try < tries && y.ids[name] == "" && y.parts[name].ended() && strings.Contains(y.parts[name].written(), "Address already in use"):
 				taken = append(taken, name)
 			default:
 				return err
@@ -196,7 +208,11 @@ func (y *YARN) nodeReady(ctx context.Context, name string) error {
 	if err := y.get(ctx, fmt.Sprintf("http://127.0.0.1:%d/ws/v1/node/info", y.ports[name][2]), &answer); err != nil {
 		return err
 	}
+	if want := y.ids[name]; want != "" && want != answer.NodeInfo.ID {
+		return fmt.Errorf("node %s was to be %s", answer.NodeInfo.ID, want)
+	}
 	y.ids[name] = answer.NodeInfo.ID
+	y.host, _, _ = strings.Cut(answer.NodeInfo.ID, ":")
 	if rm := y.parts[ResourceManager]; rm == nil || rm.ended() {
 		return nil
 	}
@@ -209,7 +225,7 @@ func (y *YARN) nodeReady(ctx context.Context, name string) error {
 // URL is where the ResourceManager answers. Calls that change something must have the parameter user.name.
 func (y *YARN) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", y.ports[ResourceManager][0]) }
 
-// NodeID is what YARN calls a node, host:port, and "" where it was never told.
+// NodeID is what YARN calls a node, host:port, and "" where it was neither added nor reserved.
 func (y *YARN) NodeID(name string) string { return y.ids[name] }
 
 // Classpath has the configuration and the jars of Hadoop, for ApplicationMasters.

@@ -75,14 +75,10 @@ func (y *yarn) ask(method, path string, body, answer any) {
 }
 
 type yarnNode struct {
-	State             string
-	NumContainers     int
-	NodeLabels        []string
-	TotalResource     struct{ Memory, VCores int }
-	AvailMemoryMB     int
-	AvailableVirtual  int `json:"availableVirtualCores"`
-	UsedVirtualCores  int
-	LastHealthUpdated int64 `json:"lastHealthUpdate"`
+	State         string
+	NumContainers int
+	NodeLabels    []string
+	TotalResource struct{ Memory, VCores int }
 }
 
 func (y *yarn) node(name string) yarnNode {
@@ -138,7 +134,10 @@ func TestYARN(t *testing.T) {
 	y.eventually("its container is known to run", func() bool { return y.node("n0").NumContainers == 1 })
 	assert.Equal(t, "ACCEPTED", state(), "it was not lost, and never is more for want of an ApplicationMaster")
 
+	id, err := y.Reserve("n1")
+	require.NoError(t, err)
 	require.NoError(t, y.Add(t.Context(), testservers.YARNNode{Name: "n1"}))
+	assert.Equal(t, id, y.NodeID("n1"))
 	assert.Equal(t, 8192, y.node("n1").TotalResource.Memory)
 	y.Cut("n0")
 	assert.NotContains(t, strings.Join(processesOf(t, "n0.d/local"), "\n"), "sleep 100000")

@@ -16,6 +16,8 @@ import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
 import org.apache.hadoop.yarn.api.records.ContainerId;
@@ -40,7 +42,8 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
  */
 public final class GangMaster {
   private static final int HEARTBEAT_MILLIS = 250;
-  private static final long STOP_MILLIS = 10_000;
+  /** How long tasks that were told to stop are waited for. Their NodeManagers kill them before that. */
+  private static final long STOP_MILLIS = 60_000;
   /** After that long without word from the ResourceManager, NodeManagers are asked how their tasks are. */
   private static final long SILENCE_MILLIS = 3_000;
   private static final Priority PRIORITY = Priority.newInstance(1);
@@ -285,7 +288,7 @@ public final class GangMaster {
     }
   }
 
-  private void missing(String why, java.util.function.Predicate<Task> which) {
+  private void missing(String why, Predicate<Task> which) {
     tasks.stream().filter(which).limit(Status.MAX_FAILED).forEach(t -> failed.add(new Status.Failure(t.rank, t.node, -1, why)));
   }
 
@@ -340,7 +343,7 @@ public final class GangMaster {
   }
 
   private final class FromNodeManagers extends NMClientAsync.AbstractCallbackHandler {
-    private void of(ContainerId id, java.util.function.Consumer<Task> what) {
+    private void of(ContainerId id, Consumer<Task> what) {
       events.add(() -> {
         Task t = byContainer.get(id);
         if (t != null) {
