@@ -44,8 +44,8 @@ func programs() []program {
 	}
 }
 
-// Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok or nomad; of yarn
-// it is the folder of its jars. It is built if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
+// Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok or nomad; of yarn it is the folder of
+// its jars. It is built if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
 // processes may ask at the same time.
 func Program(ctx context.Context, name string) (string, error) {
 	if name == "yarn" {

@@ -16,13 +16,9 @@ var ErrNotBuilt = errors.New("testservers: not built")
 func Built(names ...string) error {
 	var missing []string
 	for _, name := range names {
-		p, err := find(name)
+		path, err := place(name)
 		if err != nil {
 			return err
-		}
-		path, _, _, err := p.place()
-		if err != nil {
-			return fmt.Errorf("testservers: %s: %w", name, err)
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, name)
@@ -35,4 +31,20 @@ func Built(names ...string) error {
 		return fmt.Errorf("%w: %s: `go run ./cmd/servers %s` in adapters/testservers builds what is missing", ErrNotBuilt, list, list)
 	}
 	return nil
+}
+
+// place is where a program is once it was built, or YARN's jars are.
+func place(name string) (string, error) {
+	if name == "yarn" {
+		return yarnPlace()
+	}
+	p, err := find(name)
+	if err != nil {
+		return "", err
+	}
+	path, _, _, err := p.place()
+	if err != nil {
+		return "", fmt.Errorf("testservers: %s: %w", name, err)
+	}
+	return path, nil
 }

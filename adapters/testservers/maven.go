@@ -49,24 +49,49 @@ func project(dir string) (map[string][]byte, error) {
 	return files, err
 }
 
-// yarnJars is the folder of the jars that YARN's servers are made of, and its clients.
-func yarnJars(ctx context.Context) (string, error) {
+// yarnLib is what the Maven project of the jars that YARN's servers are made of, and its clients, makes: their folder.
+const yarnLib = "target/lib"
+
+func yarnProject() (map[string][]byte, error) {
 	pom, err := modules.ReadFile("servers/yarn.pom.xml")
+	return map[string][]byte{"pom.xml": pom}, err
+}
+
+// yarnJars is the folder of YARN's jars.
+func yarnJars(ctx context.Context) (string, error) {
+	files, err := yarnProject()
 	if err != nil {
 		return "", err
 	}
-	return maven(ctx, "yarn", map[string][]byte{"pom.xml": pom}, "target/lib")
+	return maven(ctx, "yarn", files, yarnLib)
+}
+
+// yarnPlace is where that folder is once it was made.
+func yarnPlace() (string, error) {
+	files, err := yarnProject()
+	if err != nil {
+		return "", err
+	}
+	return made("yarn", files, yarnLib)
+}
+
+// made is where in the cache stands what Maven made of a project.
+func made(name string, files map[string][]byte, product string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "hedge", "testservers", fmt.Sprintf("%s-%x%s", name, digest(files), filepath.Ext(product))), nil
 }
 
 // maven has Maven package a project and puts what it has made into the cache, under a name that has the digest of the project's files. Product is
 // a pattern that one path in the project matches then.
 func maven(ctx context.Context, name string, files map[string][]byte, product string) (string, error) {
-	cache, err := os.UserCacheDir()
+	out, err := made(name, files, product)
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "hedge", "testservers")
-	out := filepath.Join(dir, fmt.Sprintf("%s-%x%s", name, digest(files), filepath.Ext(product)))
+	dir := filepath.Dir(out)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

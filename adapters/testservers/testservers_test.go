@@ -25,9 +25,9 @@ func TestUnknownProgram(t *testing.T) {
 func TestBuilt(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	err := testservers.Built("etcd", "nomad")
+	err := testservers.Built("etcd", "nomad", "yarn")
 	require.ErrorIs(t, err, testservers.ErrNotBuilt)
-	assert.ErrorContains(t, err, "cmd/servers etcd nomad")
+	assert.ErrorContains(t, err, "cmd/servers etcd nomad yarn")
 	require.NoError(t, testservers.Built())
 }
 
