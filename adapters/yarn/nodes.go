@@ -29,30 +29,34 @@ func (d *Driver) takeNodes(list []node) {
 		s.nodes[n.ID] = n
 		delete(s.absent, n.ID)
 	}
+	d.takeAbsent(there, now)
+}
+
+// takeAbsent notes since when the ResourceManager does not tell of nodes that there were, or that plans name, which this instance may never have seen.
+func (d *Driver) takeAbsent(there map[string]bool, now time.Time) {
+	s := d.state
+	missed := map[string]bool{}
 	for id := range s.nodes {
-		if there[id] {
-			continue
-		}
-		if since, known := s.absent[id]; !known {
-			s.absent[id] = now
-		} else if now.Sub(since) >= forgiven {
-			delete(s.nodes, id)
-			delete(s.absent, id)
-		}
+		missed[id] = !there[id]
 	}
-	for _, e := range s.entries { // plans name nodes that this instance may never have seen
-		if !e.open() || !e.rec.Gang {
-			continue
-		}
-		for _, nt := range e.rec.Plan {
-			if _, known := s.absent[nt.Node]; s.nodes[nt.Node] == nil && !known {
-				s.absent[nt.Node] = now
+	for _, e := range s.entries {
+		if e.open() && e.rec.Gang {
+			for _, nt := range e.rec.Plan {
+				missed[nt.Node] = !there[nt.Node]
 			}
 		}
 	}
+	for id, is := range missed {
+		if _, known := s.absent[id]; is && !known {
+			s.absent[id] = now
+		}
+	}
 	for id, since := range s.absent {
-		if s.nodes[id] == nil && now.Sub(since) >= 2*forgiven {
-			s.absent[id] = now.Add(-forgiven) // it stays lost
+		if now.Sub(since) >= forgiven {
+			delete(s.nodes, id)
+		}
+		if !missed[id] {
+			delete(s.absent, id)
 		}
 	}
 }

@@ -1,0 +1,390 @@
+package yarn
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// stand is a driver on the fake ResourceManager, with a clock of its own.
+type stand struct {
+	*fakeRM
+	*Driver
+	t     testing.TB
+	now   time.Time
+	spool string
+}
+
+func newStand(t testing.TB) *stand {
+	f, server := newFakeRM(t)
+	s := &stand{fakeRM: f, t: t, now: time.Now(), spool: t.TempDir()}
+	for i := range 2 {
+		f.nodes = append(f.nodes, &fakeNode{id: fmt.Sprint("localhost:", i+1), memory: 1000})
+	}
+	s.Driver = s.open(Options{URLs: []string{server.URL}})
+	return s
+}
+
+// open is another instance.
+func (s *stand) open(o Options) *Driver {
+	if s.Driver != nil {
+		o.URLs = s.opt.URLs
+	}
+	o.Spool, o.AM.Classpath, o.Now = s.spool, "none", func() time.Time { return s.now }
+	o.GangTimeout = time.Hour
+	d, err := New(o)
+	require.NoError(s.t, err)
+	return d
+}
+
+func (s *stand) write(name, text string) {
+	require.NoError(s.t, replace(filepath.Join(s.spool, jobsDir, name), []byte(text)))
+}
+
+// see is a job as a driver tells of it in a full view, nil if it tells nothing.
+func (s *stand) see(d *Driver, id string) *adapters.Job {
+	v, err := d.Observe(context.Background(), true)
+	require.NoError(s.t, err)
+	for i := range v.Jobs {
+		if v.Jobs[i].Spec.ID == id {
+			return &v.Jobs[i]
+		}
+	}
+	return nil
+}
+
+// start starts a job on the first node.
+func (s *stand) start(id string) error {
+	job := s.see(s.Driver, id)
+	require.NotNil(s.t, job)
+	return s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: job.Spec.Tasks}}})
+}
+
+// until looks until a job's tasks are in a state.
+func (s *stand) until(id string, state adapters.TaskState) *adapters.Job {
+	s.t.Helper()
+	var job *adapters.Job
+	wait(s.t, fmt.Sprintf("job %s is %s", id, state), func() bool {
+		job = s.see(s.Driver, id)
+		return job != nil && len(job.Tasks) > 0 && job.Tasks[0].State == state
+	})
+	return job
+}
+
+// runFor says how long gangs run.
+func (s *stand) runFor(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behaves = func(string, int) behaviour { return behaviour{runtime: d} }
+}
+
+const gangText = "tasks: 2\nresources: {memory-mb: 100}\ncommand: sleep 1\n"
+
+// TestSameContent: a job that has finished does not run again because its file is written in another way, and does when it says something else.
+func TestSameContent(t *testing.T) {
+	s := newStand(t)
+	s.runFor(0)
+	s.write("a.yaml", gangText)
+	require.NoError(t, s.start("a"))
+	done := s.until("a", adapters.Finished)
+	assert.Equal(t, 1, done.Attempt)
+
+	s.write("a.yaml", `{"command": "sleep 1",   "tasks": 2, "resources": {"memory-mb": 100}}`)
+	again := s.see(s.open(Options{}), "a")
+	assert.Equal(t, done.UID, again.UID)
+	assert.Equal(t, done.Revision, again.Revision)
+	assert.Equal(t, done.Tasks, again.Tasks, "it stays finished")
+	require.ErrorIs(t, s.start("a"), adapters.ErrStale)
+
+	s.write("a.yaml", gangText+"priority: 2\n")
+	next := s.see(s.Driver, "a")
+	assert.NotEqual(t, done.UID, next.UID)
+	assert.Empty(t, next.Tasks)
+	require.NoError(t, s.start("a"))
+	s.until("a", adapters.Finished)
+	assert.Len(t, s.apps, 2)
+}
+
+// TestReplaced: what runs of a job whose file says something else now is stopped before the other begins.
+func TestReplaced(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText)
+	require.NoError(t, s.start("a"))
+	first := s.until("a", adapters.Running)
+	s.write("a.yaml", gangText+"priority: 2\n")
+	old := s.see(s.Driver, "a")
+	assert.Equal(t, first.UID, old.UID)
+	assert.True(t, old.Over)
+	require.ErrorIs(t, old.Err, ErrWithdrawn)
+	require.Len(t, old.Tasks, 2, "they hold their room until YARN says otherwise")
+	require.NoError(t, s.Stop(context.Background(), &adapters.Stop{Job: old, Cause: adapters.CauseOver}))
+	wait(t, "the other job waits", func() bool {
+		job := s.see(s.Driver, "a")
+		return job.UID != first.UID && len(job.Tasks) == 0 && job.Attempt == 0
+	})
+	assert.Equal(t, "hedge: over", s.apps[0].diagnostics)
+}
+
+// TestVoid: a submission that got lost is made void before the job waits again, so that it cannot arrive later.
+func TestVoid(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText)
+	job := s.see(s.Driver, "a")
+	s.rm.bases = []string{"http://127.0.0.1:1"}
+	err := s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}})
+	require.ErrorIs(t, err, adapters.ErrUnavailable)
+	next := s.open(Options{})
+	job = s.see(next, "a")
+	require.Equal(t, adapters.Failed, job.Tasks[0].State)
+	require.ErrorIs(t, job.Tasks[0].Err, errUnknownApp)
+	require.NoError(t, next.Stop(context.Background(), &adapters.Stop{Job: job, Cause: adapters.CauseFailed}))
+	require.Len(t, s.apps, 1)
+	id := s.apps[0].id
+	job = s.see(next, "a")
+	assert.Empty(t, job.Tasks)
+	assert.Equal(t, 1, job.Attempt)
+	require.NoError(t, next.rm.submit(context.Background(), id, map[string]any{"application-id": id, "queue": "default"}), "it arrives late")
+	assert.Len(t, s.apps, 1)
+	assert.Equal(t, "FAILED", s.apps[0].state)
+}
+
+// TestRefused: a submission that YARN refuses leaves nothing behind.
+func TestRefused(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText)
+	s.opt.AM.Classpath = ""
+	require.ErrorIs(t, s.start("a"), adapters.ErrRefused)
+	assert.Zero(t, s.see(s.Driver, "a").Attempt, "nothing was noted")
+	s.opt.AM.Classpath = "none"
+	refusing := answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`))
+	job := s.see(s.Driver, "a")
+	was := s.rm.bases
+	s.rm.bases = refusing.bases
+	err := s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}})
+	require.ErrorIs(t, err, adapters.ErrRefused)
+	assert.ErrorContains(t, err, "no such label")
+	s.rm.bases = was
+	job = s.see(s.Driver, "a")
+	assert.Empty(t, job.Tasks)
+	assert.Equal(t, 1, job.Attempt)
+}
+
+// TestKilledByOthers: an application that others kill has failed, and after its retries the job is over with a reason.
+func TestKilledByOthers(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText+"retries: 0\n")
+	require.NoError(t, s.start("a"))
+	s.until("a", adapters.Running)
+	require.NoError(t, s.rm.kill(context.Background(), s.apps[0].id, "an operator's reason"))
+	wait(t, "the job is over", func() bool { return s.see(s.Driver, "a").Over })
+	job := s.see(s.open(Options{}), "a")
+	assert.True(t, job.Over, "for every instance")
+	assert.Empty(t, job.Tasks)
+	assert.ErrorContains(t, job.Err, "an operator's reason")
+}
+
+// TestOddFiles: files that are none of hedge's business, or make no sense, are no other job's problem.
+func TestOddFiles(t *testing.T) {
+	s := newStand(t)
+	s.write("good.yaml", gangText)
+	s.write("bad.yaml", "deadline: -5m\n")
+	s.write("twice.yaml", gangText)
+	s.write("twice.json", "{}")
+	s.write("README.md", "not a job")
+	s.write("-x.yaml", "no name of a job")
+	dir := filepath.Join(s.spool, jobsDir)
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte(gangText), 0o600))
+	require.NoError(t, os.Symlink(secret, filepath.Join(dir, "link.yaml")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.yaml"), 0o700))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(s.spool, stateDir, "scribbled.json"), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(s.spool, stateDir, "orphan.json"), []byte(`{"open":true,"app":"../x"}`), 0o600))
+	s.write("scribbled.yaml", gangText)
+	v, err := s.Observe(context.Background(), true)
+	require.NoError(t, err)
+	problems := map[string]string{}
+	for _, j := range v.Jobs {
+		problems[j.Spec.ID] = fmt.Sprint(j.Problem)
+	}
+	assert.Len(t, problems, 7)
+	assert.Equal(t, "<nil>", problems["good"])
+	for id, want := range map[string]string{
+		"bad": "resources.memory-mb is 0", "twice": "two files of that name", "link": "link.yaml", "folder": "no regular file", "pipe": "no regular file", "scribbled": "state file makes no sense",
+	} {
+		assert.Contains(t, problems[id], want)
+	}
+	require.NoError(t, s.start("good"))
+	s.until("good", adapters.Running)
+}
+
+// TestChanges: a look tells what has changed, and reads nothing else.
+func TestChanges(t *testing.T) {
+	s := newStand(t)
+	for i := range 50 {
+		s.write(fmt.Sprintf("j%d.yaml", i), gangText)
+	}
+	ctx := context.Background()
+	v, err := s.Observe(ctx, false)
+	require.NoError(t, err)
+	assert.True(t, v.Full)
+	assert.Len(t, v.Jobs, 50)
+	v, err = s.Observe(ctx, false)
+	require.NoError(t, err)
+	assert.False(t, v.Full)
+	assert.Empty(t, v.Jobs)
+	assert.Empty(t, v.Nodes)
+	require.NoError(t, s.start("j7"))
+	v, err = s.Observe(ctx, false)
+	require.NoError(t, err)
+	require.Len(t, v.Jobs, 1)
+	assert.Equal(t, "j7", v.Jobs[0].Spec.ID)
+	require.NoError(t, Withdraw(s.spool, "j9"))
+	wait(t, "it is told to be gone", func() bool {
+		v, err = s.Observe(ctx, false)
+		require.NoError(t, err)
+		for _, j := range v.Jobs {
+			if j.Spec.ID == "j9" {
+				return j.Gone
+			}
+		}
+		return false
+	})
+	s.mu.Lock()
+	s.nodes[1].lost = true
+	s.mu.Unlock()
+	v, err = s.Observe(ctx, false)
+	require.NoError(t, err)
+	require.Len(t, v.Nodes, 1)
+	assert.True(t, v.Nodes[0].Gone)
+}
+
+// TestRestartedRM: after the ResourceManager's restart, nodes that it does not know again yet are not lost at once.
+func TestRestartedRM(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText)
+	require.NoError(t, s.start("a"))
+	s.until("a", adapters.Running)
+	fresh := s.open(Options{})
+	_ = s.see(fresh, "a")
+	fresh.state.nodes = map[string]*node{} // it never saw any
+	for _, d := range []*Driver{s.Driver, fresh} {
+		e := d.state.entries["a"]
+		d.takeNodes(nil)
+		assert.Equal(t, adapters.Running, d.tasks(e)[0].State)
+		s.now = s.now.Add(forgiven)
+		d.takeNodes(nil)
+		assert.Equal(t, adapters.Lost, d.tasks(e)[0].State)
+		s.now = s.now.Add(10 * forgiven)
+		d.takeNodes(nil)
+		assert.Equal(t, adapters.Lost, d.tasks(e)[0].State, "it stays so")
+	}
+}
+
+// TestProgress: that of an application that tells its end is no sign of a gang that runs.
+func TestProgress(t *testing.T) {
+	s := newStand(t)
+	e := &entry{name: "a", rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "n", Tasks: 1}}}}
+	s.state.nodes["n"] = &node{ID: "n", State: "RUNNING"}
+	for progress, want := range map[number]adapters.TaskState{
+		0: adapters.Requested, 49.9: adapters.Requested, 50: adapters.Running, 99: adapters.Running, 100: adapters.Requested, 1000: adapters.Requested,
+	} {
+		e.app = &app{ID: "application_1_1", State: "RUNNING", Progress: progress}
+		assert.Equal(t, want, s.tasks(e)[0].State, "%v", progress)
+	}
+}
+
+// TestForeign: what hedge has planned and the headroom are its own, whoever has it just now; the rest is others'.
+func TestForeign(t *testing.T) {
+	s := newStand(t)
+	d := s.open(Options{HeadroomMB: 300, HeadroomVCores: 10, Pools: []string{"pool"}})
+	s.nodes[0].others, s.nodes[1].label, s.nodes[1].others = 500, "pool", 50
+	s.nodes = append(s.nodes, &fakeNode{id: "localhost:3", memory: 2000, label: "pool", draining: true, others: 100})
+	v, err := d.Observe(context.Background(), true)
+	require.NoError(t, err)
+	require.Len(t, v.Nodes, 2)
+	assert.Equal(t, sched.Resources{Memory: 700, VCores: 990}, v.Nodes[0].Capacity)
+	assert.Equal(t, sched.Resources{Memory: 200}, v.Nodes[0].Foreign)
+	pool := v.Nodes[1]
+	assert.Equal(t, PoolNode("pool"), pool.Name)
+	assert.Equal(t, map[string]string{LabelPartition: "pool", LabelKind: KindPool, LabelNode: "pool:pool"}, pool.Labels)
+	assert.Equal(t, sched.Resources{Memory: 1100, VCores: 1000}, pool.Capacity, "what drains has no more than it uses")
+	assert.Equal(t, sched.Resources{Memory: 150}, pool.Foreign)
+}
+
+// TestApplication: a user's own application is submitted as it is, with what hedge fills in.
+func TestApplication(t *testing.T) {
+	p := parse("spark", []byte(`
+tasks: 5
+resources: {memory-mb: 1024}
+label: pool
+queue: q
+priority: 4
+application:
+  application-type: SPARK
+  application-name: mine
+  application-tags: {tag: one}
+  max-app-attempts: 2
+  am-container-spec: {commands: {command: run}}
+`))
+	require.NoError(t, p.problem)
+	s := newStand(t)
+	body, err := s.context(p, &record{App: "application_5_6", UID: "0123456789abcdef0123", Attempt: 2, Epoch: 7})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{
+		"application-id": "application_5_6", "application-name": "mine", "application-type": "SPARK", "max-app-attempts": 2.0, "queue": "q", "priority": 4,
+		"app-node-label-expression": "pool", "am-container-spec": map[string]any{"commands": map[string]any{"command": "run"}},
+		"application-tags": map[string]any{"tag": []string{"one", "hedge", "hedge-job-0123456789abcdef", "hedge-attempt-2", "hedge-epoch-7"}},
+	}, body)
+}
+
+// TestSubmit: names are checked, and there is one job of a name.
+func TestSubmit(t *testing.T) {
+	s := newStand(t)
+	for _, name := range []string{"", "../x", ".x", "a/b", "a~b", strings.Repeat("a", 101)} {
+		require.ErrorIs(t, Submit(s.spool, name, nil), ErrName, name)
+		require.ErrorIs(t, Withdraw(s.spool, name), ErrName, name)
+	}
+	require.NoError(t, Submit(s.spool, "a", []byte(gangText)))
+	require.ErrorIs(t, Submit(s.spool, "a", []byte(gangText)), ErrExists)
+	first := s.see(s.Driver, "a")
+	require.NoError(t, Withdraw(s.spool, "a"))
+	require.NoError(t, Withdraw(s.spool, "a"), "it is gone already")
+	require.NoError(t, Submit(s.spool, "a", []byte(gangText)))
+	assert.NotEqual(t, first.UID, s.see(s.Driver, "a").UID, "it is another submission")
+	require.Error(t, Submit(filepath.Join(s.spool, "none"), "a", nil))
+}
+
+func TestOptions(t *testing.T) {
+	ok := Options{URLs: []string{"http://rm:8088"}, Spool: t.TempDir()}
+	_, err := New(ok)
+	require.NoError(t, err)
+	for _, change := range []func(*Options){
+		func(o *Options) { o.URLs = nil },
+		func(o *Options) { o.URLs = []string{"rm:8088"} },
+		func(o *Options) { o.Spool = "" },
+		func(o *Options) { o.Instance = "Big" },
+		func(o *Options) { o.Pools = []string{"a b"} },
+		func(o *Options) { o.HeadroomMB = -1 },
+	} {
+		o := ok
+		change(&o)
+		_, err := New(o)
+		require.ErrorIs(t, err, ErrOptions)
+	}
+	ok.Spool = filepath.Join(ok.Spool, lockDoc)
+	require.NoError(t, os.WriteFile(ok.Spool, nil, 0o600))
+	_, err = New(ok)
+	require.Error(t, err, "a file where the spool should be")
+}

@@ -1,0 +1,53 @@
+package yarn
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/adaptertest"
+)
+
+// TestLease counts by a clock of its own, so that no lease runs out because the machine is slow.
+func TestLease(t *testing.T) {
+	adaptertest.RunLease(t, func(t testing.TB) adaptertest.Office {
+		now := time.Unix(1e9, 0)
+		o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Now: func() time.Time { return now }, Timeout: time.Minute}
+		return adaptertest.Office{
+			Open: func(t testing.TB) adapters.Lease {
+				l, err := NewLease(o, 10*time.Minute)
+				require.NoError(t, err)
+				return l
+			},
+			Pass:     func(testing.TB) { now = now.Add(time.Minute) },
+			Patience: 30,
+		}
+	})
+}
+
+// TestLeaseUnavailable: a lease whose file system does not answer, or that another holds the lock of, is neither granted nor lost; one that makes no sense is an error.
+func TestLeaseUnavailable(t *testing.T) {
+	o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Timeout: time.Millisecond}
+	l, err := NewLease(o, 0)
+	require.NoError(t, err)
+	other, err := openSpool(o.Spool, time.Minute)
+	require.NoError(t, err)
+	require.NoError(t, other.locked(context.Background(), func() error {
+		_, err := l.Acquire(context.Background())
+		require.ErrorIs(t, err, adapters.ErrUnavailable)
+		_, err = l.Renew(context.Background(), adapters.Term{Epoch: 1})
+		require.ErrorIs(t, err, adapters.ErrUnavailable)
+		return nil
+	}))
+	o.Timeout = time.Minute
+	l, err = NewLease(o, 0)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(o.Spool, leaseDoc), []byte("{"), 0o600))
+	_, err = l.Acquire(context.Background())
+	require.ErrorIs(t, err, adapters.ErrRefused)
+}
