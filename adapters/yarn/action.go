@@ -51,7 +51,7 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 		undone := *next
 		undone.Open = false
 		if undo := d.spool.change(ctx, name, next, &undone, s.Epoch, nil); undo != nil {
-			return fmt.Errorf("%w: yarn: job %q: %w, after %v", adapters.ErrUnavailable, name, undo, err)
+			return fmt.Errorf("%w: yarn: job %q: %w, after: %s", adapters.ErrUnavailable, name, undo, err.Error())
 		}
 	}
 	return err

@@ -144,7 +144,7 @@ func (p *parsed) read(data []byte) error {
 	}
 	p.digest = digest(text)
 	if err := json.Unmarshal(text, &p.file, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("expected the fields of a job: %w", err)
+		return field(err)
 	}
 	if err := p.check(); err != nil {
 		return err
@@ -153,6 +153,24 @@ func (p *parsed) read(data []byte) error {
 		return err
 	}
 	return p.spec.Validate()
+}
+
+// field names the field that is wrong.
+func field(err error) error {
+	var wrong *json.SemanticError
+	if !errors.As(err, &wrong) {
+		return fmt.Errorf("expected the fields of a job: %w", err)
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
+	switch {
+	case errors.Is(wrong.Err, json.ErrUnknownName):
+		return fmt.Errorf("field %q is unknown", name)
+	case name == "":
+		return fmt.Errorf("expected the fields of a job, found %s", wrong.JSONKind)
+	case wrong.Err != nil:
+		return fmt.Errorf("field %q: %w", name, wrong.Err)
+	}
+	return fmt.Errorf("field %q is a %s, expected a %s", name, wrong.JSONKind, wrong.GoType)
 }
 
 // canonical is what a file says, whatever its form. The library refuses keys that come twice, and texts that grow out of all proportion.

@@ -1,9 +1,7 @@
 package yarn
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -155,13 +153,4 @@ func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
 	}
 	require.NoError(t, r.client.submit(context.Background(), fresh.ID, body))
 	return fresh.ID
-}
-
-// pretty is for whoever reads a failure.
-func pretty(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", " ")
-	_ = e.Encode(v) // it is for people
-	return b.String()
 }

@@ -23,25 +23,24 @@ import (
 // world is the rig's cluster for one case. Nodes that it does not need have a label that its jobs do not ask for.
 type world struct {
 	*rig
-	number  int
-	shape   adaptertest.Shape
-	traits  adaptertest.Traits
-	spool   string
-	logs    string
-	tag     string
-	slot    int               // MiB
-	names   map[string]string // of nodes, by id
-	down    map[string]bool   // by id
-	small   map[string]bool   // cordoned, by id
-	others  map[string]string // applications, by node
-	handed  map[string][]time.Time
-	away    bool
-	later   []func()
-	epoch   uint64
-	first   map[string]time.Time // when a process was first seen to be gone
-	told    map[string]*status   // what ApplicationMasters told, by application
-	ended   map[string]bool      // and that it was final
-	updated time.Time
+	number int
+	shape  adaptertest.Shape
+	traits adaptertest.Traits
+	spool  string
+	logs   string
+	tag    string
+	slot   int               // MiB
+	names  map[string]string // of nodes, by id
+	down   map[string]bool   // by id
+	small  map[string]bool   // cordoned, by id
+	others map[string]string // applications, by node
+	handed map[string][]time.Time
+	away   bool
+	later  []func()
+	epoch  uint64
+	first  map[string]time.Time // when a process was first seen to be gone
+	told   map[string]*status   // what ApplicationMasters told, by application
+	ended  map[string]bool      // and that it was final
 }
 
 func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
