@@ -33,8 +33,8 @@
 // Each look asks for the live applications with the tag of the instance, those that have just ended, and the nodes. Files are read again when
 // they have changed. Runtimes are those that the ApplicationMaster measures. Nodes are known by their YARN id, host:port
 // (yarn.scheduler.include-port-in-node-name must be true), with the labels node, host, rack, label (the partition, "" for the default one) and
-// kind: node, or pool for a pool. Resources are [Memory] and [VCores]. The share of ApplicationMasters ([Options].Headroom) is left out of each node's
-// capacity; all that is used beyond that and hedge's own tasks is foreign.
+// kind: node, or pool for a pool. Resources are [Memory] and [VCores]. The share of ApplicationMasters ([Options].HeadroomMB, HeadroomVCores) is left out of each node's
+// capacity; what is used beyond them and hedge's own tasks is foreign.
 //
 // # Fences
 //

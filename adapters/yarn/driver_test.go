@@ -315,12 +315,35 @@ func TestForeign(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, v.Nodes, 2)
 	assert.Equal(t, sched.Resources{Memory: 700, VCores: 990}, v.Nodes[0].Capacity)
-	assert.Equal(t, sched.Resources{Memory: 200}, v.Nodes[0].Foreign)
+	assert.Equal(t, sched.Resources{Memory: 500}, v.Nodes[0].Foreign)
 	pool := v.Nodes[1]
 	assert.Equal(t, PoolNode("pool"), pool.Name)
 	assert.Equal(t, map[string]string{LabelPartition: "pool", LabelKind: KindPool, LabelNode: "pool:pool"}, pool.Labels)
 	assert.Equal(t, sched.Resources{Memory: 1100, VCores: 1000}, pool.Capacity, "what drains has no more than it uses")
 	assert.Equal(t, sched.Resources{Memory: 150}, pool.Foreign)
+}
+
+// TestMasters: what hedge's own ApplicationMasters hold within the headroom is not foreign, on whatever node they are.
+func TestMasters(t *testing.T) {
+	s := newStand(t)
+	d := s.open(Options{HeadroomMB: 300, HeadroomVCores: 10, AM: AM{MemoryMB: 200}})
+	s.nodes[0].others, s.nodes[1].others = 450, 450
+	for _, name := range []string{"a", "b"} {
+		d.state.entries[name] = &entry{name: name, rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "gone", Tasks: 1}}}}
+	}
+	foreign := func() []float64 {
+		list, err := d.rm.nodes(context.Background())
+		require.NoError(t, err)
+		d.takeNodes(list)
+		v := &adapters.View{Full: true}
+		d.tellNodes(v)
+		return []float64{v.Nodes[0].Foreign[Memory], v.Nodes[1].Foreign[Memory]}
+	}
+	assert.Equal(t, []float64{150, 150}, foreign(), "both may be anywhere, within the headroom")
+	d.state.entries["a"].app = &app{State: "RUNNING", Master: s.nodes[0].id}
+	assert.Equal(t, []float64{150, 250}, foreign())
+	d.state.entries["b"].app = &app{State: "FINISHED", Master: s.nodes[1].id}
+	assert.Equal(t, []float64{250, 450}, foreign())
 }
 
 // TestApplication: a user's own application is submitted as it is, with what hedge fills in.

@@ -134,11 +134,33 @@ func (d *Driver) planned() map[string]sched.Resources {
 	return out
 }
 
+// masters are how many ApplicationMasters of gangs run on a node, those whose node is not known yet under "".
+func (d *Driver) masters() map[string]int {
+	out := map[string]int{}
+	for _, e := range d.state.entries {
+		if e.open() && e.rec.Gang && (e.app == nil || !e.app.over()) {
+			at := ""
+			if e.app != nil {
+				at = e.app.Master
+			}
+			out[at]++
+		}
+	}
+	return out
+}
+
+// allowance is what ApplicationMasters may hold of a node, at most the headroom.
+func (d *Driver) allowance(n int) sched.Resources {
+	return sched.Resources{
+		Memory: float64(min(d.opt.HeadroomMB, n*d.opt.AM.MemoryMB)), VCores: float64(min(d.opt.HeadroomVCores, n*d.opt.AM.VCores)),
+	}
+}
+
 // tellNodes tells of the nodes that have changed, or of all. What is used of a node is taken to be what hedge has planned there as far as it goes, then
-// ApplicationMasters in the headroom; the rest is foreign.
+// its ApplicationMasters in the headroom; the rest is foreign.
 func (d *Driver) tellNodes(v *adapters.View) {
 	s := d.state
-	planned := d.planned()
+	planned, masters := d.planned(), d.masters()
 	now := map[string]adapters.Node{}
 	pools := map[string]*adapters.Node{}
 	for _, id := range sortedKeys(s.nodes) {
@@ -159,7 +181,7 @@ func (d *Driver) tellNodes(v *adapters.View) {
 		for r := range capacity {
 			capacity[r] = max(0, capacity[r]-headroom[r])
 		}
-		out.Foreign = beyond(used, planned[id], headroom)
+		out.Foreign = beyond(used, planned[id], d.allowance(masters[id]+masters[""]))
 		now[id] = out
 	}
 	for _, label := range sortedKeys(pools) {
@@ -202,11 +224,11 @@ func pool(pools map[string]*adapters.Node, label string, capacity, used sched.Re
 	}
 }
 
-// beyond is what is used that is neither planned nor within the headroom, nil if nothing is.
-func beyond(used, planned, headroom sched.Resources) sched.Resources {
+// beyond is what is used that is neither planned nor allowed, nil if nothing is.
+func beyond(used, planned, allowed sched.Resources) sched.Resources {
 	var out sched.Resources
 	for r, u := range used {
-		if rest := u - planned[r] - headroom[r]; rest > 0 && !math.IsInf(rest, 0) {
+		if rest := u - planned[r] - allowed[r]; rest > 0 && !math.IsInf(rest, 0) {
 			if out == nil {
 				out = sched.Resources{}
 			}

@@ -71,7 +71,7 @@ type app struct {
 	LaunchTime   number `json:"launchTime"`
 	FinishedTime number `json:"finishedTime"`
 	AllocatedMB  number `json:"allocatedMB"`
-	AllocatedVC  number `json:"allocatedVCores"`
+	Master       string `json:"masterNodeId"`
 }
 
 // over tells whether it has ended, however that was.
