@@ -31,7 +31,7 @@ type state struct {
 
 	dirtyJobs  map[key]bool
 	dirtyNodes map[string]bool
-	ask        map[key]bool // jobs of which an evaluation has told
+	ask        map[key]bool // jobs that may have been purged
 	wake       time.Time    // when time alone changes something; zero if it does not
 }
 
@@ -166,7 +166,7 @@ func (s *state) apply(e *event, mine func(string) bool) error {
 		Job        *api.Job
 		Allocation *alloc
 		Node       *api.Node
-		Evaluation *struct{ Namespace, JobID string }
+		Evaluation *struct{ Namespace, JobID, TriggeredBy string }
 	}
 	if err := json.Unmarshal(e.Payload, &p); err != nil {
 		return fmt.Errorf("event %s %s: %w", e.Topic, e.Type, err)
@@ -180,7 +180,10 @@ func (s *state) apply(e *event, mine func(string) bool) error {
 		s.putNode(p.Node, e.Type == "NodeDeregistration")
 	case p.Evaluation != nil:
 		if k := (key{p.Evaluation.Namespace, p.Evaluation.JobID}); s.jobs[k] != nil {
-			s.ask[k] = true
+			s.dirtyJobs[k] = true // a task may have no place
+			if p.Evaluation.TriggeredBy == "job-deregister" {
+				s.ask[k] = true // the job may have been purged, of which nothing is told
+			}
 		}
 	}
 	return nil

@@ -59,6 +59,9 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	return s.lead(ctx)
 }
 
+// notes are how many reasons are written in a cycle: each is a call, after which the next cycle begins.
+const notes = 10
+
 // scheduler is what the program is made of.
 type scheduler struct {
 	config  *config
@@ -114,7 +117,7 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	} else if err != nil {
 		return err
 	}
-	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until})
+	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until, Notes: notes})
 	if err != nil {
 		return err
 	}

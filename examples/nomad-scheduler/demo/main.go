@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -94,11 +95,11 @@ func (s *settings) program(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// tell simulates both runs and prints the table. What is nearest to Nomad's own scheduler is first in, first out, or strict priority if it preempts.
+// tell simulates both runs and prints the table. What is nearest to Nomad's own scheduler is strict priority.
 func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, theirs, ours *demo.Result) error {
-	nearest := baseline.NewFIFO()
-	if s.preempt {
-		nearest = baseline.NewPrio()
+	nearest := baseline.NewPrio()
+	if !s.preempt {
+		nearest = patient{nearest}
 	}
 	first, err := predict(ctx, w, nearest, 0, theirs)
 	if err != nil {
@@ -122,4 +123,21 @@ func predict(ctx context.Context, w *demo.Workload, p sched.Policy, cycle time.D
 		return nil, err
 	}
 	return w.Predict(ctx, "simulated: "+p.Name(), p, h, cycle, of.Delays)
+}
+
+// patient is a policy that does not preempt: it sees all that runs as more important than anything that waits.
+type patient struct{ sched.Policy }
+
+// Name says so.
+func (p patient) Name() string { return p.Policy.Name() + " without preemption" }
+
+// Plan plans by such a snapshot.
+func (p patient) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	c := s.Clone()
+	for i := range c.Running {
+		j := *c.Running[i].Job
+		j.Priority = math.MaxInt
+		c.Running[i].Job = &j
+	}
+	return p.Policy.Plan(ctx, c)
 }
