@@ -190,6 +190,25 @@ func TestReplayed(t *testing.T) {
 	require.Error(t, s.apply(&event{Topic: api.TopicJob, Index: 50, Payload: []byte(`{"Job":3}`)}, all))
 }
 
+// TestEvaluations: only a job that may have been purged is asked for; all others are looked at again.
+func TestEvaluations(t *testing.T) {
+	s := newState()
+	all := func(string) bool { return true }
+	s.putJob(heldJob(nil), true)
+	k := key{"prod", "a"}
+	for _, tt := range []struct {
+		job, why   string
+		dirty, ask bool
+	}{
+		{"b", "job-deregister", false, false}, {"a", "job-register", true, false}, {"a", "queued-allocs", true, false}, {"a", "job-deregister", true, true},
+	} {
+		clear(s.dirtyJobs)
+		text := fmt.Appendf(nil, `{"Evaluation":{"Namespace":"prod","JobID":%q,"TriggeredBy":%q}}`, tt.job, tt.why)
+		require.NoError(t, s.apply(&event{Topic: api.TopicEvaluation, Index: 9, Payload: text}, all))
+		assert.Equal(t, []bool{tt.dirty, tt.ask}, []bool{s.dirtyJobs[k], s.ask[k]}, "%v", tt)
+	}
+}
+
 // placedJob is a gang of two that was started on node n.
 func placedJob(t *testing.T) *job {
 	held := heldJob(map[string]string{KeyTasks: "2"})

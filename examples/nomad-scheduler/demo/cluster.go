@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	slotsPerClient = 4
+	slotsPerClient = 8
 	slotMHz        = 1000
 	// urgent and ordinary are priorities of jobs with a deadline and without.
 	urgent, ordinary = 70, 50

@@ -37,7 +37,7 @@ type settings struct {
 
 func main() {
 	s := settings{options: demo.Default()}
-	flag.IntVar(&s.options.Nodes, "slots", s.options.Nodes, "how many tasks run at a time, four on a client")
+	flag.IntVar(&s.options.Nodes, "slots", s.options.Nodes, "how many tasks run at a time, eight on a client")
 	flag.Float64Var(&s.options.Load, "load", s.options.Load, "offered load")
 	flag.Float64Var(&s.options.Hours, "hours", s.options.Hours, "hours of submissions, in the log's time")
 	flag.Float64Var(&s.options.Compress, "compress", s.options.Compress, "how many times as fast as in the log")
