@@ -4,7 +4,11 @@
 #include <ClpEventHandler.hpp>
 #include <ClpSimplex.hpp>
 #include <ClpSolve.hpp>
+#include <CoinError.hpp>
 #include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string>
 
 namespace {
 
@@ -28,29 +32,49 @@ void finite(double *bounds, int n) {
   }
 }
 
+// caught runs f and returns the message of what it throws, 0 if that is nothing. No exception may pass through the functions that call this.
+template <typename F> char *caught(F f) {
+  try {
+    f();
+    return nullptr;
+  } catch (CoinError &e) {
+    return strdup((e.className() + "::" + e.methodName() + ": " + e.message()).c_str());
+  } catch (std::exception &e) {
+    return strdup(e.what());
+  } catch (...) {
+    return strdup("an exception that is not a standard one");
+  }
+}
+
 } // namespace
 
-void hedge_clp_load(void *simplex, int columns, int rows, const int *begin, const int *index, const double *value,
+char *hedge_clp_load(void *simplex, int columns, int rows, const int *begin, const int *index, const double *value,
                 const double *lower, const double *upper, const double *cost, const double *row_lower,
                 const double *row_upper) {
-  model(simplex)->loadProblem(columns, rows, begin, index, value, lower, upper, cost, row_lower, row_upper);
-  finite(model(simplex)->columnLower(), columns);
-  finite(model(simplex)->columnUpper(), columns);
-  finite(model(simplex)->rowLower(), rows);
-  finite(model(simplex)->rowUpper(), rows);
+  return caught([&] {
+    model(simplex)->loadProblem(columns, rows, begin, index, value, lower, upper, cost, row_lower, row_upper);
+    finite(model(simplex)->columnLower(), columns);
+    finite(model(simplex)->columnUpper(), columns);
+    finite(model(simplex)->rowLower(), rows);
+    finite(model(simplex)->rowUpper(), rows);
+  });
 }
 
-void hedge_clp_watch(void *simplex, const int *stop) {
-  Watch watch(stop);
-  model(simplex)->passInEventHandler(&watch);
+char *hedge_clp_watch(void *simplex, const int *stop) {
+  return caught([&] {
+    Watch watch(stop);
+    model(simplex)->passInEventHandler(&watch);
+  });
 }
 
-int hedge_clp_solve(void *simplex, int method) {
-  const ClpSolve::SolveType methods[] = {ClpSolve::automatic, ClpSolve::useDual, ClpSolve::usePrimal};
-  ClpSolve how; // with presolve
-  how.setSolveType(methods[method]);
-  model(simplex)->initialSolve(how);
-  return model(simplex)->status();
+char *hedge_clp_solve(void *simplex, int method, int *status) {
+  return caught([&] {
+    const ClpSolve::SolveType methods[] = {ClpSolve::automatic, ClpSolve::useDual, ClpSolve::usePrimal};
+    ClpSolve how; // with presolve
+    how.setSolveType(methods[method]);
+    model(simplex)->initialSolve(how);
+    *status = model(simplex)->status();
+  });
 }
 
 int hedge_clp_iterations(void *simplex) { return model(simplex)->numberIterations(); }

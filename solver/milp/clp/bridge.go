@@ -36,7 +36,10 @@ func newSimplex() (*simplex, error) {
 	}
 	runtime.SetFinalizer(model, nil) // free does what it would do
 	s := &simplex{model: model, pointer: field.UnsafePointer(), stop: (*int32)(C.calloc(1, 4))}
-	C.hedge_clp_watch(s.pointer, (*C.int)(s.stop))
+	if err := thrown(C.hedge_clp_watch(s.pointer, (*C.int)(s.stop))); err != nil {
+		s.free()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -48,7 +51,7 @@ func (s *simplex) free() {
 
 // load copies m into the library. The matrix of the binding would copy each entry three times and allocate twice for each column,
 // which takes about three times as long.
-func (s *simplex) load(m *milp.Model) {
+func (s *simplex) load(m *milp.Model) error {
 	columns := m.ByColumn()
 	begin := make([]int32, len(columns.Begin))
 	for j, at := range columns.Begin {
@@ -56,29 +59,40 @@ func (s *simplex) load(m *milp.Model) {
 	}
 	lower, upper := m.Bounds()
 	rowLower, rowUpper := m.RowBounds()
-	C.hedge_clp_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index), doubles(columns.Value),
-		doubles(lower), doubles(upper), doubles(m.Costs()), doubles(rowLower), doubles(rowUpper))
+	err := thrown(C.hedge_clp_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index), doubles(columns.Value),
+		doubles(lower), doubles(upper), doubles(m.Costs()), doubles(rowLower), doubles(rowUpper)))
 	s.model.SetOptimizationDirection(binding.Minimize)
 	if m.Maximize {
 		s.model.SetOptimizationDirection(binding.Maximize)
 	}
+	return err
+}
+
+// thrown is an exception of the library, nil for none.
+func thrown(message *C.char) error {
+	if message == nil {
+		return nil
+	}
+	defer C.free(unsafe.Pointer(message))
+	return fmt.Errorf("%w: %s", milp.ErrBackend, C.GoString(message))
 }
 
 func ints(s []int32) *C.int         { return (*C.int)(unsafe.Pointer(unsafe.SliceData(s))) }
 func doubles(s []float64) *C.double { return (*C.double)(unsafe.Pointer(unsafe.SliceData(s))) }
 
 // solve returns Clp's status when it is done, or soon after ctx has ended.
-func (s *simplex) solve(ctx context.Context, method Method) status {
+func (s *simplex) solve(ctx context.Context, method Method) (status, error) {
 	stopped := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
 		atomic.StoreInt32(s.stop, 1)
 		close(stopped)
 	})
-	got := status(C.hedge_clp_solve(s.pointer, C.int(method)))
+	var got C.int
+	err := thrown(C.hedge_clp_solve(s.pointer, C.int(method), &got))
 	if !cancel() {
 		<-stopped // it writes to memory that is about to be freed
 	}
-	return got
+	return status(got), err
 }
 
 func (s *simplex) iterations() int64 { return int64(C.hedge_clp_iterations(s.pointer)) }

@@ -106,10 +106,15 @@ func solve(ctx context.Context, m *milp.Model, method Method, began time.Time, r
 		return err
 	}
 	defer s.free()
-	s.load(m)
+	if err := s.load(m); err != nil {
+		return err
+	}
 	res.SetUp = time.Since(began)
-	s.settle(ctx, m, s.solve(ctx, method), res)
-	return nil
+	got, err := s.solve(ctx, method)
+	if err == nil {
+		s.settle(ctx, m, got, res)
+	}
+	return err
 }
 
 // fits says whether Clp can take m: it counts in C's int.

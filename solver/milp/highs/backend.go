@@ -5,6 +5,7 @@ package highs
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/solver/milp"
@@ -43,19 +44,46 @@ func (b *Backend) Caps() milp.Caps {
 // Solve solves m; see [milp.Backend]. It is to be called through [milp.Solve].
 func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()
+	tellStart(m, opts)
 	if ctx.Err() != nil {
-		return &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "not started", Nodes: -1, Iterations: -1}, nil
+		res := &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "not started", Nodes: -1, Iterations: -1}
+		return keepStart(m, opts.Start, res), nil
 	}
 	if err := fits(m); err != nil {
 		return nil, err
 	}
 	end := deadline(ctx, opts, began)
 	res, err := b.once(ctx, m, opts, end)
-	if err != nil || res.X != nil || res.Stop != milp.StopUnbounded && res.Stop != milp.StopInfeasibleOrUnbounded {
-		return res, err
+	if err != nil {
+		return nil, err
+	}
+	keepStart(m, opts.Start, res)
+	if res.X != nil || res.Stop != milp.StopUnbounded && res.Stop != milp.StopInfeasibleOrUnbounded {
+		return res, nil
 	}
 	opts.Start, opts.Incumbent = nil, nil
 	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) { return b.once(ctx, other, opts, end) })
+}
+
+// tellStart tells of the start if it is a point, so that it is not lost even if the call is abandoned.
+func tellStart(m *milp.Model, opts milp.Options) {
+	if opts.Incumbent != nil && len(opts.Start) > 0 && milp.Check(m, opts.Start) == nil {
+		opts.Incumbent(milp.Point{X: slices.Clone(opts.Start), Objective: m.Objective(opts.Start), Bound: milp.NoBound(m)})
+	}
+}
+
+// keepStart is res with start in the place of a worse point or none, if start is a point: a limit may be over before HiGHS looks at it.
+func keepStart(m *milp.Model, start []float64, res *milp.Result) *milp.Result {
+	switch res.Stop {
+	case milp.StopTime, milp.StopNodes, milp.StopCanceled, milp.StopOther:
+	default:
+		return res
+	}
+	if len(start) == 0 || milp.Check(m, start) != nil || res.X != nil && !milp.Better(m, m.Objective(start), m.Objective(res.X)) {
+		return res
+	}
+	res.X, res.Start = slices.Clone(start), milp.StartAccepted
+	return res
 }
 
 // once lets an instance of HiGHS solve m until end, which may be zero for never.

@@ -5,8 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -195,6 +197,32 @@ func TestStart(t *testing.T) {
 		assert.Equal(t, milp.StopCanceled, r.Stop)
 		assert.GreaterOrEqual(t, m.Objective(r.X), best.Objective-1e-6)
 	})
+}
+
+// TestStartIsNotLostToALimit: one that is over before HiGHS begins, or looks at the start.
+func TestStartIsNotLostToALimit(t *testing.T) {
+	b, m := open(t), hard()
+	zero, ones := make([]float64, m.Vars()), make([]float64, m.Vars())
+	for j := range ones {
+		ones[j] = 1 // which breaks the rows
+	}
+	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"a nanosecond": t.Context(), "a deadline long ago": past} {
+		var told [][]float64
+		opts := milp.Options{Time: 1, Start: zero, Incumbent: func(p milp.Point) { told = append(told, slices.Clone(p.X)) }}
+		res, err := b.Solve(ctx, m, opts)
+		require.NoError(t, err, name)
+		assert.Equal(t, milp.StopTime, res.Stop, name)
+		assert.Equal(t, milp.StartAccepted, res.Start, name)
+		assert.NoError(t, milp.Check(m, res.X), name)
+		assert.Equal(t, zero, told[0], "%s: milp.Solve keeps it even if it does not wait", name)
+		opts.Start, told = ones, nil
+		res, err = b.Solve(ctx, m, opts)
+		require.NoError(t, err, name)
+		assert.Empty(t, told, name)
+		assert.Nil(t, res.X, name)
+	}
 }
 
 func nan(n int) []float64 {

@@ -2,6 +2,7 @@ package ortools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -13,6 +14,26 @@ import (
 // lacks reports whether err is a server's that does not know the call.
 func lacks(err error) bool { return err != nil && status.Code(err) == codes.Unimplemented }
 
+// hint is what to do about a service that no connection can be had to. Where one side speaks TLS and the other does not, or
+// either does not trust the other's certificate, gRPC says nothing of the kind, or something of a preface.
+func (b *Backend) hint(words string) string {
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })
+	}
+	cut := has("server preface", "connection reset", "broken pipe", "EOF") // which of them it is depends on who is faster
+	switch {
+	case !b.secure && cut:
+		return "it may want TLS: Config.TLS, or tls=true, ca=FILE in an engine string"
+	case b.secure && has("first record does not look like a TLS handshake"):
+		return "it is without TLS, and the client has Config.TLS, or one of tls, ca and cert in an engine string"
+	case b.secure && has("x509:"):
+		return "its certificate is not trusted: Config.TLS has the authorities, or ca=FILE in an engine string"
+	case b.secure && (cut || has("certificate", "unknown ca")):
+		return "it may want a client's certificate of an authority that it knows: Config.TLS, or cert=FILE&key=FILE in an engine string"
+	}
+	return "`hedge solver serve` starts one"
+}
+
 // failure is a call's error as one of milp's. solving says that the service had begun.
 func (b *Backend) failure(err error, solving bool) error {
 	s := status.Convert(err)
@@ -21,7 +42,7 @@ func (b *Backend) failure(err error, solving bool) error {
 		if solving {
 			return fmt.Errorf("%w: the service at %s was lost while it solved: %w", milp.ErrUnavailable, b.address, err)
 		}
-		return fmt.Errorf("%w: the service at %s does not answer (`hedge solver serve` starts one): %w", milp.ErrUnavailable, b.address, err)
+		return fmt.Errorf("%w: the service at %s does not answer (%s): %w", milp.ErrUnavailable, b.address, b.hint(s.Message()), err)
 	case codes.ResourceExhausted:
 		// gRPC itself uses the code for messages over a limit, on either side.
 		if strings.Contains(s.Message(), "larger than max") {

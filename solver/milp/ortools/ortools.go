@@ -65,6 +65,7 @@ type Config struct {
 // connection, which is made when it is needed, and again when it was lost.
 type Backend struct {
 	address string
+	secure  bool // by TLS
 	solver  Solver
 	kind    kind
 	limit   int
@@ -127,7 +128,7 @@ func New(c Config) (*Backend, error) {
 	if c.MaxMessage < 0 {
 		return nil, fmt.Errorf("%w: largest message: found %d bytes", milp.ErrInvalid, c.MaxMessage)
 	}
-	b := &Backend{address: c.Address, solver: c.Solver, kind: k, limit: c.MaxMessage}
+	b := &Backend{address: c.Address, secure: c.TLS != nil, solver: c.Solver, kind: k, limit: c.MaxMessage}
 	b.line.dial = func() (*grpc.ClientConn, error) { return grpc.NewClient(c.Address, dialOptions(c)...) }
 	d, err := b.line.take()
 	if err != nil {

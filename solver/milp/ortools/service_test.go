@@ -299,6 +299,39 @@ func TestKilledWorkerFailsItsSolveAlone(t *testing.T) {
 	optimum(t, b)
 }
 
+// written is what a service has written so far.
+type written struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// TestLogHasNoNoise: SCIP writes two lines in every solve that tells of its points, and they mean nothing.
+func TestLogHasNoNoise(t *testing.T) {
+	log := new(written)
+	r := own(t, serve.Config{Log: log, Grace: -1})
+	b := backend(t, ortools.Config{Address: r.address, Solver: ortools.GSCIP})
+	for range 3 {
+		_, err := milp.Solve(t.Context(), b, knapsack(), milp.Options{Incumbent: func(milp.Point) {}})
+		require.NoError(t, err)
+	}
+	r.stop()
+	await(t, r.done, "the service has not stopped") // then all that it has written is here
+	assert.Contains(t, log.String(), "stopping")
+	assert.NotContains(t, log.String(), "ERROR")
+}
+
 func TestServiceThatComesLater(t *testing.T) {
 	service(t)
 	address := "unix:" + filepath.Join(t.TempDir(), "service")

@@ -85,34 +85,66 @@ func (a *authority) write(t *testing.T) (cert, key, ca string) {
 	return put("cert.pem", "CERTIFICATE", c.Raw), put("key.pem", "PRIVATE KEY", der), put("ca.pem", "CERTIFICATE", a.cert.Raw)
 }
 
+// TestTLSFilesThatAreNoGood: the error names the flag and the file.
+func TestTLSFilesThatAreNoGood(t *testing.T) {
+	service(t)
+	a, other := newAuthority(t), newAuthority(t)
+	cert, key, _ := a.write(t)
+	_, strange, _ := other.write(t)
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for name, c := range map[string]struct {
+		config serve.Config
+		want   []string
+	}{
+		"no certificate": {serve.Config{Cert: "/nowhere/cert.pem", Key: key}, []string{"--tls-cert /nowhere/cert.pem: No such file"}},
+		"no key":         {serve.Config{Cert: cert, Key: "/nowhere/key.pem"}, []string{"--tls-key /nowhere/key.pem: No such file"}},
+		"another's key":  {serve.Config{Cert: cert, Key: strange}, []string{"--tls-cert " + cert, "--tls-key " + strange}},
+		"empty":          {serve.Config{Cert: empty, Key: key}, []string{"--tls-cert " + empty}},
+		"no authority":   {serve.Config{Cert: cert, Key: key, ClientCA: empty}, []string{"--tls-client-ca " + empty}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := start(c.config)
+			require.ErrorIs(t, err, milp.ErrUnavailable)
+			for _, want := range c.want {
+				assert.ErrorContains(t, err, want)
+			}
+		})
+	}
+}
+
 func TestTLS(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	cert, key, ca := a.write(t)
-	plain := own(t, serve.Config{Cert: cert, Key: key, Grace: -1})
+	secured := own(t, serve.Config{Cert: cert, Key: key, Grace: -1})
 	mutual := own(t, serve.Config{Cert: cert, Key: key, ClientCA: ca, Grace: -1})
 	for _, c := range []struct {
 		name    string
-		service *running
+		address string
 		tls     *tls.Config
-		works   bool
+		hint    string // "" where it works
 	}{
-		{"TLS", plain, &tls.Config{RootCAs: a.pool()}, true},
-		{"TLS, another authority", plain, &tls.Config{RootCAs: other.pool()}, false},
-		{"TLS, client without", plain, nil, false},
-		{"mutual", mutual, &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{a.client(t)}}, true},
-		{"mutual, client without certificate", mutual, &tls.Config{RootCAs: a.pool()}, false},
-		{"mutual, another authority's client", mutual, &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{other.client(t)}}, false},
+		{"TLS", secured.address, &tls.Config{RootCAs: a.pool()}, ""},
+		{"TLS, another authority", secured.address, &tls.Config{RootCAs: other.pool()}, "its certificate is not trusted"},
+		{"TLS, client without", secured.address, nil, "it may want TLS"},
+		{"client with TLS, service without", service(t), &tls.Config{RootCAs: a.pool()}, "it is without TLS"},
+		{"mutual", mutual.address, &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{a.client(t)}}, ""},
+		{"mutual, client without", mutual.address, nil, "it may want TLS"},
+		{"mutual, client without certificate", mutual.address, &tls.Config{RootCAs: a.pool()}, "it may want a client's certificate"},
+		{"mutual, another authority's client", mutual.address, &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{other.client(t)}},
+			"it may want a client's certificate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := backend(t, ortools.Config{Address: c.service.address, TLS: c.tls})
-			if c.works {
+			b := backend(t, ortools.Config{Address: c.address, TLS: c.tls})
+			if c.hint == "" {
 				require.NoError(t, b.Ping(context.Background()))
 				optimum(t, b)
 				return
 			}
 			_, err := milp.Solve(context.Background(), b, knapsack(), milp.Options{})
 			require.ErrorIs(t, err, milp.ErrUnavailable)
-			assert.ErrorContains(t, err, c.service.address)
+			assert.ErrorContains(t, err, c.address)
+			assert.ErrorContains(t, err, c.hint)
 		})
 	}
 }

@@ -24,6 +24,28 @@ PIPE = 1 << 20
 OVER = (frames.RESPONSE, frames.REFUSED, frames.FAILED)
 
 
+# What SCIP writes to standard error in every solve with call-backs, and means nothing.
+NOISE = (b"ERROR: SCIPcatchEvent does not support variable or row change events", b"gscip_event_handler.cc:124] ERROR: Error <-9> in function call")
+
+
+def relay(said):
+    """Hands on, line by line, what a worker writes to standard error, but for the noise, until the worker is gone."""
+    rest = b""
+    while chunk := os.read(said, 1 << 16):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if not any(words in line for words in NOISE):
+                say(line + b"\n")
+    say(rest)
+    os.close(said)
+
+
+def say(text):
+    # Not by sys.stderr, whose lock must be free when the program ends. If nobody reads it, the worker must not notice.
+    with contextlib.suppress(OSError):
+        os.write(2, text)
+
+
 class Busy(Exception):
     pass
 
@@ -33,8 +55,13 @@ class Worker:
 
     def __init__(self):
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
-        self._process = subprocess.Popen(
-            [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        said, says = os.pipe()
+        threading.Thread(target=relay, args=(said,), daemon=True).start()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=says, start_new_session=True)
+        finally:
+            os.close(says)
         if hasattr(fcntl, "F_SETPIPE_SZ"):  # a model should not need many turns
             for pipe in (self._process.stdin, self._process.stdout):
                 with contextlib.suppress(OSError):

@@ -9,7 +9,9 @@ import argparse
 import concurrent.futures
 import logging
 import os
+import pathlib
 import signal
+import ssl
 import sys
 import threading
 
@@ -107,18 +109,33 @@ def flags():
     return args
 
 
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
+def credentials(args):
+    """The TLS credentials of the flags' files. One that is of no use ends the program with the names of flag and file."""
+    texts = []
+    for flag, path in (("--tls-cert", args.tls_cert), ("--tls-key", args.tls_key), ("--tls-client-ca", args.tls_client_ca)):
+        try:
+            texts.append(pathlib.Path(path).read_bytes() if path else None)
+        except OSError as e:
+            sys.exit(f"{flag} {path}: {e.strerror}")
+    # gRPC would fail without saying why, or only when a client calls.
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(args.tls_cert, args.tls_key, password="")
+    except (OSError, ValueError) as e:
+        sys.exit(f"--tls-cert {args.tls_cert}, --tls-key {args.tls_key}: not a certificate in PEM form and its key: {e}")
+    try:
+        if args.tls_client_ca:
+            context.load_verify_locations(args.tls_client_ca)
+    except (OSError, ValueError) as e:
+        sys.exit(f"--tls-client-ca {args.tls_client_ca}: found no certificate in PEM form: {e}")
+    cert, key, authorities = texts
+    return grpc.ssl_server_credentials([(key, cert)], authorities, require_client_auth=authorities is not None)
 
 
 def bind(server, args):
     """Makes server listen, and returns the address with the port that it got."""
     if args.tls_cert:
-        authorities = read(args.tls_client_ca) if args.tls_client_ca else None
-        credentials = grpc.ssl_server_credentials(
-            [(read(args.tls_key), read(args.tls_cert))], authorities, require_client_auth=authorities is not None)
-        port = server.add_secure_port(args.listen, credentials)
+        port = server.add_secure_port(args.listen, credentials(args))
     else:
         port = server.add_insecure_port(args.listen)
     if args.listen.startswith("unix:"):
@@ -126,20 +143,32 @@ def bind(server, args):
     return f"{args.listen.rsplit(':', 1)[0]}:{port}"
 
 
-def until_eof(stop):
+def until_eof(wakes):
     while os.read(0, 4096):  # sys.stdin has a lock, which must be free when the program ends
         pass
-    stop.set()
+    os.write(wakes, b"\0")
+
+
+def signals():
+    """A pipe that can be read from once there is a signal to stop, and its other end.
+
+    The interpreter's own handler writes to it. One in Python could come too late for a thread that is just about to wait, which would then wait
+    for ever, or find the lock of what it waits for taken.
+    """
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return woken, wakes
 
 
 def main():
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
     args = flags()
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    woken, wakes = signals()
     if args.until_eof:
-        threading.Thread(target=until_eof, args=(stop,), daemon=True).start()
+        threading.Thread(target=until_eof, args=(wakes,), daemon=True).start()
     workers = pool.Pool(args.max_solves)
     solver = Solver(workers)
     server = grpc.server(
@@ -168,7 +197,7 @@ def main():
     workers.warm()
     server.start()
     print(f"listening on {address}", flush=True)
-    stop.wait()
+    os.read(woken, 1)
     halt(args, server, checks, solver, workers)
 
 
