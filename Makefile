@@ -1,19 +1,24 @@
 # hedge: `make` runs the main job, `make test` runs every test and installs what it needs.
 
 MODULES := $(shell cat allmodules)
-# modules whose tests run real clusters unless they are told -short
+# modules whose tests run real clusters: a part of the conformance suite with -short
 CLUSTERS := $(filter adapters/% examples/%,$(MODULES))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
 # lp_solve's headers, which its binding looks for beside itself
 export CGO_CFLAGS := -O2 -g -I/usr/include/lpsolve
-PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip
+PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
+SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo hedge hedge-full deps highs ortools test test-clusters race lint fmt vet docs bench results clean
+.PHONY: demo demo-kubernetes demo-nomad hedge hedge-full deps highs ortools servers test test-clusters race lint fmt vet docs bench results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
 	./bin/hedge compare --report bin/report
+
+## demo-kubernetes, demo-nomad: one workload from a real log on a real cluster, under its own scheduler and under hedge (ten minutes, as root)
+demo-kubernetes demo-nomad: deps
+	cd examples/$(@:demo-%=%)-scheduler && $(GO) run ./demo
 
 ## hedge: bin/hedge, with every engine that needs no C compiler
 hedge:
@@ -35,14 +40,17 @@ highs:
 ortools: hedge
 	./bin/hedge solver prepare
 
-## test: every test of every module but those on real clusters, with every solver; what they need is installed
-test: deps highs ortools
-	@for m in $(MODULES); do echo "== test $$m"; short=""; case " $(CLUSTERS) " in *" $$m "*) short=-short;; esac; \
-	(cd $$m && HEDGE_REQUIRE_SOLVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test $$short -timeout 30m ./...) || exit 1; done
+## servers: the programs of real Kubernetes, Nomad and YARN clusters, in the user's cache folder (ten minutes the first time)
+servers: deps
+	cd adapters/testservers && $(GO) run ./cmd/servers $(SERVERS) >/dev/null
 
-## test-clusters: the tests on real Kubernetes and Nomad servers, which are built first; as root, a quarter of an hour and more
-test-clusters: deps
-	cd adapters/testservers && $(GO) run ./cmd/servers etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad
+## test: every test of every module, with every solver and on real clusters, but for the long part of the clusters' suite; what they need is installed
+test: deps highs ortools servers
+	@for m in $(MODULES); do echo "== test $$m"; flags=""; case " $(CLUSTERS) " in *" $$m "*) flags="-short -p 1";; esac; \
+	(cd $$m && HEDGE_REQUIRE_SOLVERS=1 HEDGE_REQUIRE_SERVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test $$flags -timeout 30m ./...) || exit 1; done
+
+## test-clusters: the whole conformance suite on real Kubernetes, Nomad and YARN clusters; as root, half an hour
+test-clusters: servers
 	@for m in $(CLUSTERS); do echo "== test $$m"; (cd $$m && $(GO) test -p 1 -timeout 60m ./...) || exit 1; done
 
 ## race: the same under the race detector, without the modules of clusters
