@@ -60,6 +60,9 @@ func (w *world) priorities(t testing.TB) {
 
 func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	t.Helper()
+	if d.Do != adaptertest.StopServer && d.Do != adaptertest.BreakWatch {
+		w.up(t)
+	}
 	switch d.Do {
 	case adaptertest.Withdraw:
 		w.withdraw(t, d.Job)
@@ -91,9 +94,7 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	case adaptertest.StopServer:
 		w.server.Kill("kube-apiserver")
 		w.down = true
-	case adaptertest.StartServer:
-		require.NoError(t, w.Start(context.Background(), "kube-apiserver"))
-		w.down = false
+	case adaptertest.StartServer: // it is up now
 	default:
 		t.Fatalf("unknown deed %q", d.Do)
 	}
@@ -203,4 +204,24 @@ func TestConformance(t *testing.T) {
 			})
 		}
 	})
+}
+
+// storms and storm are how many random schedules TestStorm runs, and which is the first.
+var (
+	storms = flag.Int("storms", 0, "random schedules of faults to run on the real servers")
+	storm  = flag.Uint64("storm", 1, "seed of the first of them")
+)
+
+// TestStorm runs random schedules of jobs and faults on the real servers: the API server is killed and comes back, schedulers die at any call or are replaced while they
+// go on, watches break, nodes are lost, cordoned, drained and filled by others. By the server's own records nothing may be lost or run twice, and no node may hold
+// more than it has.
+func TestStorm(t *testing.T) {
+	if *storms == 0 {
+		t.Skip("without the flag -storms")
+	}
+	for seed := range uint64(*storms) {
+		t.Run(fmt.Sprint("seed ", *storm+seed), func(t *testing.T) {
+			adaptertest.Storm(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, false) }, *storm+seed)
+		})
+	}
 }

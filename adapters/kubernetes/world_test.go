@@ -125,9 +125,7 @@ func (w *world) end(t testing.TB) {
 	for _, d := range w.drivers {
 		d.Close()
 	}
-	if w.down {
-		require.NoError(t, w.Start(context.Background(), "kube-apiserver"))
-	}
+	w.up(t)
 	ctx, zero := context.Background(), int64(0)
 	if w.asJobs {
 		background := metav1.DeletePropagationBackground
@@ -223,6 +221,7 @@ func (w *world) caughtUp(t testing.TB) {
 
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	t.Helper()
+	w.up(t)
 	w.lead(t, s.Epoch)
 	connect := func() *Driver {
 		l := &line{conns: map[netConn]bool{}, gate: s.Gate}
@@ -260,12 +259,18 @@ func (w *world) lead(t testing.TB, epoch uint64) {
 	require.NoError(t, err)
 }
 
-func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
+// up brings the server back if it is away: what users and operators do waits for it.
+func (w *world) up(t testing.TB) {
 	t.Helper()
 	if w.down {
-		require.NoError(t, w.Start(t.Context(), "kube-apiserver"))
+		require.NoError(t, w.Start(context.Background(), "kube-apiserver"))
 		w.down = false
 	}
+}
+
+func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
+	t.Helper()
+	w.up(t)
 	w.made++
 	s := &submitted{Job: j, id: w.name + "/group/" + j.Spec.ID, owner: fmt.Sprintf("%s-%d", j.Spec.ID, w.made)}
 	if w.asJobs {

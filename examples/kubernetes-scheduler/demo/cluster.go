@@ -28,11 +28,14 @@ const (
 	urgent              = "urgent" // the priority class of jobs with a deadline
 )
 
-// cluster is the control plane, with nodes for one task each.
+// room is how many nodes there are and how many tasks each runs at a time.
+type room struct{ nodes, slots int }
+
+// cluster is the control plane.
 type cluster struct{ client client.Interface }
 
 // prepare makes nodes, a priority class and the namespace of the lease.
-func (c *cluster) prepare(ctx context.Context, nodes int) error {
+func (c *cluster) prepare(ctx context.Context, r room) error {
 	if err := c.namespace(ctx, "hedge-system"); err != nil {
 		return err
 	}
@@ -40,10 +43,10 @@ func (c *cluster) prepare(ctx context.Context, nodes int) error {
 	if err != nil {
 		return err
 	}
-	room := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("10")}
-	for i := range nodes {
-		_, err := c.client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%04d", i)},
-			Status: corev1.NodeStatus{Capacity: room, Allocatable: room}}, metav1.CreateOptions{})
+	holds := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(r.slots), resource.DecimalSI), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
+	for i := range r.nodes {
+		_, err := c.client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i)},
+			Status: corev1.NodeStatus{Capacity: holds, Allocatable: holds}}, metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
@@ -61,9 +64,11 @@ func (c *cluster) prepare(ctx context.Context, nodes int) error {
 				}
 			}
 		}
-		return ready == nodes, nil
+		return ready == r.nodes, nil
 	})
 }
+
+func nodeName(i int) string { return fmt.Sprintf("n%04d", i) }
 
 func (c *cluster) namespace(ctx context.Context, name string) error {
 	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -72,7 +77,7 @@ func (c *cluster) namespace(ctx context.Context, name string) error {
 
 // until waits for what servers need time for.
 func (c *cluster) until(ctx context.Context, what string, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	for {
 		if ok, err := is(); ok || err != nil {

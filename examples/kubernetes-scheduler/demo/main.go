@@ -76,7 +76,7 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 		return err
 	}
 	defer servers.Stop()
-	c, err := connect(ctx, servers, w.Options.Nodes)
+	c, err := connect(ctx, servers, room{w.Options.Nodes, 1})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, th
 }
 
 // connect makes the administrator's client and what both runs need.
-func connect(ctx context.Context, servers *testservers.Kubernetes, nodes int) (*cluster, error) {
+func connect(ctx context.Context, servers *testservers.Kubernetes, r room) (*cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", servers.Kubeconfig())
 	if err != nil {
 		return nil, err
@@ -137,5 +137,5 @@ func connect(ctx context.Context, servers *testservers.Kubernetes, nodes int) (*
 		return nil, err
 	}
 	c := &cluster{client: client}
-	return c, c.prepare(ctx, nodes)
+	return c, c.prepare(ctx, r)
 }
