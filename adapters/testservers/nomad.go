@@ -111,7 +111,11 @@ func (n *Nomad) Start(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
-	p, err := start(n.cfg.Dir, name, path, nil, "agent", "-config="+file)
+	env, err := n.environment()
+	if err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
+	p, err := start(n.cfg.Dir, name, path, env, "agent", "-config="+file)
 	if err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
@@ -120,6 +124,18 @@ func (n *Nomad) Start(ctx context.Context, name string) error {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	return nil
+}
+
+// environment names the cluster's folder to agents and what they start, so that what outlives them is found, and has them put their sockets there, to go
+// with it, if the paths are not too long for sockets.
+func (n *Nomad) environment() ([]string, error) {
+	const longest = 108 - len("/plugin12345678901") - 1
+	env := []string{"HEDGE_TESTSERVERS=" + n.cfg.Dir + "/"}
+	dir := filepath.Join(n.cfg.Dir, "tmp")
+	if len(dir) > longest {
+		return env, nil
+	}
+	return append(env, "TMPDIR="+dir), os.MkdirAll(dir, 0o700)
 }
 
 // healthy asks a part whether it is; an agent that wants a token is.
