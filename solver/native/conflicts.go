@@ -20,6 +20,7 @@ type conflicts struct {
 	off     []bool          // which running jobs are preempted there
 	out     []int32         // scratch
 	shrink  int64           // how many steps may be taken to leave out a choice
+	vain    int64           // what has been spent without an answer, in ops
 }
 
 // conflict is members from lo to hi, and running jobs from keptLo to keptHi.
@@ -34,6 +35,7 @@ func (k *conflicts) reset() {
 		k.tried = map[uint64]bool{}
 	}
 	clear(k.tried)
+	k.vain = 0
 }
 
 // Limits of the search for splits, in steps: for one answer, and for each choice that it may not depend on. And what a step
@@ -43,6 +45,12 @@ const (
 	otherLines  = 3
 	shrinkSteps = 20_000
 	stepOps     = 16
+)
+
+// What may be spent in vain: one part in so many of what has been spent, beyond so many units.
+const (
+	hopePart  = 12
+	hopeUnits = 50_000
 )
 
 // unsplit looks whether the choices of the node's program, which are whole, can be made together. If so it has kept
@@ -58,15 +66,17 @@ func (w *workspace) unsplit() (c division, v verdict) {
 		}
 	}
 	h := w.conflicts.hash()
-	if w.conflicts.tried[h] {
+	if w.conflicts.tried[h] || w.conflicts.vain*hopePart > w.spent()+hopeUnits*opsPerUnit {
 		return c, unknown
 	}
+	before := w.spent()
 	if v = w.canSplit(); v == impossible {
 		w.learn()
 		c = w.against(&w.conflicts.list[len(w.conflicts.list)-1])
 	}
 	if v == unknown {
 		w.conflicts.tried[h] = true
+		w.conflicts.vain += w.spent() - before
 	}
 	return c, v
 }

@@ -228,7 +228,7 @@ func (w *workspace) run() {
 		w.phase = w.share(2)
 	}
 	w.plunge(-1)
-	w.improve(w.share(8))
+	w.improve(w.share(5))
 	if left <= forCuts {
 		w.cutRoot()
 	}
@@ -266,9 +266,9 @@ func (w *workspace) growFor(n int64) {
 func (w *workspace) rounds() {
 	for before := int64(-1); !w.over() && w.spent() > before; {
 		before = w.spent()
-		w.growFor(3)
-		w.improve(w.share(3))
-		w.cores(w.share(3))
+		w.growFor(2)
+		w.improve(w.share(4))
+		w.cores(w.share(4))
 	}
 }
 
@@ -278,7 +278,10 @@ func (w *workspace) plunges() {
 	more, misses := true, 0
 	for against := -1; more && misses < 3 && against < maxPlunges; against++ {
 		before := w.best.Value
-		w.phase = w.share(2)
+		w.phase = w.share(4)
+		if against < 0 {
+			w.phase = w.share(2)
+		}
 		more = w.plunge(against)
 		if misses++; w.best.Value > before {
 			misses = 0
