@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/testservers"
+	"github.com/hedgesched/hedge/adapters/yarn"
+)
+
+// patience is how long anything may take on a machine that is busy with other things.
+const patience = 8 * time.Minute
+
+func TestConfig(t *testing.T) {
+	c, err := load("config.yaml")
+	require.NoError(t, err)
+	assert.Equal(t, 15*time.Second, c.LeaseFor)
+	assert.Equal(t, []string{"http://127.0.0.1:8088"}, c.options().URLs)
+	assert.Contains(t, c.options().AM.Classpath, "hedge-am.jar")
+	_, err = load("")
+	require.NoError(t, err)
+	_, err = load("no-such-file")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "cicle: 2s": "cicle", "cycle: soon": "soon"} {
+		file := filepath.Join(t.TempDir(), "c.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err = load(file)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.
+func TestScheduler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: runs YARN's servers")
+	}
+	dir := t.TempDir()
+	jar, err := testservers.Jar(context.Background(), "../../adapters/yarn/am")
+	require.NoError(t, err)
+	servers, err := testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: []testservers.YARNNode{{Name: "n0"}, {Name: "n1"}}})
+	require.NoError(t, err)
+	defer servers.Stop()
+	me, err := user.Current()
+	require.NoError(t, err)
+
+	file, history, spool := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "history"), filepath.Join(dir, "spool")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `resource_managers: [%q]
+spool: %s
+user: %s
+headroom_mb: 1024
+headroom_vcores: 10
+application_master: {classpath: %q, memory_mb: 128}
+history: %s
+cycle: 200ms
+listen: 127.0.0.1:0
+`, servers.URL(), spool, me.Username, jar+":"+servers.Classpath(), history), 0o600))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	addr, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- run(ctx, []string{"-config", file}, slog.New(slog.DiscardHandler), func(a net.Addr) { addr <- a })
+	}()
+	at := "http://" + (<-addr).String()
+	eventually(t, "it is ready", func() bool { _, status := get(t, at+"/readyz"); return status == http.StatusOK })
+	eventually(t, "the spool is there", func() bool { _, err := os.Stat(filepath.Join(spool, "jobs")); return err == nil })
+	job := fmt.Sprintf("tasks: 3\nresources: {memory-mb: 64}\ndeadline: 1h\ncommand: sleep 1; echo done > %s/ran-$HEDGE_RANK\n", dir)
+	require.NoError(t, yarn.Submit(spool, "a", []byte(job)))
+	eventually(t, "three tasks have finished", func() bool {
+		ran, err := filepath.Glob(filepath.Join(dir, "ran-*"))
+		return err == nil && len(ran) == 3
+	})
+	eventually(t, "nothing runs by its metrics", func() bool {
+		text, _ := get(t, at+"/metrics")
+		return strings.Contains(text, "hedge_leader_epoch 1\n") && strings.Contains(text, "hedge_jobs_running 0\n")
+	})
+	cancel()
+	require.NoError(t, <-done)
+	kept, err := os.ReadFile(history)
+	require.NoError(t, err)
+	assert.Contains(t, string(kept), "hedge-history")
+	lease, err := os.ReadFile(filepath.Join(spool, "lease.json"))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"epoch": 1, "holder": "", "renewed": 0}`, string(lease), "the lease is given back")
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func get(t *testing.T, url string) (string, int) {
+	t.Helper()
+	resp, err := http.Get(url)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(text), resp.StatusCode
+}
