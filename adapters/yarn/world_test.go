@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ type world struct {
 	names  map[string]string // of nodes, by id
 	down   map[string]bool   // by id
 	small  map[string]bool   // cordoned, by id
+	spare  string            // the id of the node that can be added
 	others map[string]string // applications, by node
 	handed map[string][]time.Time
 	away   bool
@@ -55,13 +57,11 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	require.NoError(t, os.MkdirAll(w.logs, 0o755))
 	w.traits = adaptertest.Traits{
 		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: 0, Wide: 12,
-		Spare: []string{fmt.Sprint("spare", w.number)},
 		Missing: map[adaptertest.Ability]string{
 			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
 			adaptertest.Relabel:    "a node with another node label is in another partition, which ends what others run there",
 			adaptertest.FailStarts: "a process that is launched runs, however short: whether it ends before the gang is up is a race",
 			adaptertest.Hang:       "a process that is launched runs",
-			adaptertest.AddNode:    "a node's name has a port that is known only when it runs",
 		},
 	}
 	require.LessOrEqual(t, s.Nodes, realNodes)
@@ -76,9 +76,16 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 		}
 		require.NoError(t, w.Label(context.Background(), name, label))
 	}
+	var err error
+	w.spare, err = w.Reserve(w.spareName())
+	require.NoError(t, err)
+	w.traits.Spare = []string{w.spare}
 	t.Cleanup(func() { w.leave(t) })
 	return w
 }
+
+// spareName is what the rig knows the node by that can be added.
+func (w *world) spareName() string { return fmt.Sprint("spare", w.number) }
 
 // leave leaves the cluster as it was.
 func (w *world) leave(t testing.TB) {
@@ -102,6 +109,10 @@ func (w *world) leave(t testing.TB) {
 		}
 		return none
 	})
+	if w.names[w.spare] != "" {
+		w.Cut(w.spareName())
+		wait(t, "the spare is known to be gone", func() bool { n := w.realNode(w.spare); return n == nil || !n.up() })
+	}
 	wait(t, "nothing is held", func() bool {
 		list, err := w.client.nodes(context.Background())
 		return err == nil && !slices.ContainsFunc(list, func(n node) bool { return n.up() && n.UsedMB > 0 })
@@ -167,6 +178,9 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	switch d.Do {
 	case adaptertest.Withdraw:
 		require.NoError(t, Withdraw(w.spool, d.Job))
+	case adaptertest.AddNode:
+		require.NoError(t, w.Add(context.Background(), testservers.YARNNode{Name: w.spareName(), MemoryMB: nodeMB, VCores: nodeVCores}))
+		w.names[w.spare] = w.spareName()
 	case adaptertest.Kill:
 		w.Cut(w.names[d.Node])
 		w.down[d.Node] = true
@@ -381,4 +395,14 @@ func applicationOf(container string) string {
 	return "application_" + p[0] + "_" + p[1]
 }
 
-func TestConformance(t *testing.T) { adaptertest.Run(t, newWorld) }
+var crashes = flag.Bool("crashes", false, "a crash at every call on the real cluster, too; on the fake one it is always done")
+
+func TestConformance(t *testing.T) {
+	if *crashes {
+		adaptertest.Run(t, newWorld)
+		return
+	}
+	for _, c := range adaptertest.Cases() {
+		t.Run(c.Name, func(t *testing.T) { c.Run(t, newWorld) })
+	}
+}
