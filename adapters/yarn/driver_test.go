@@ -329,7 +329,7 @@ func TestMasters(t *testing.T) {
 	d := s.open(Options{HeadroomMB: 300, HeadroomVCores: 10, AM: AM{MemoryMB: 200}})
 	s.nodes[0].others, s.nodes[1].others = 450, 450
 	for _, name := range []string{"a", "b"} {
-		d.state.entries[name] = &entry{name: name, rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "gone", Tasks: 1}}}}
+		d.state.active[name] = &entry{name: name, rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "gone", Tasks: 1}}}}
 	}
 	foreign := func() []float64 {
 		list, err := d.rm.nodes(context.Background())
@@ -340,9 +340,9 @@ func TestMasters(t *testing.T) {
 		return []float64{v.Nodes[0].Foreign[Memory], v.Nodes[1].Foreign[Memory]}
 	}
 	assert.Equal(t, []float64{150, 150}, foreign(), "both may be anywhere, within the headroom")
-	d.state.entries["a"].app = &app{State: "RUNNING", Master: s.nodes[0].id}
+	d.state.active["a"].app = &app{State: "RUNNING", Master: s.nodes[0].id}
 	assert.Equal(t, []float64{150, 250}, foreign())
-	d.state.entries["b"].app = &app{State: "FINISHED", Master: s.nodes[1].id}
+	d.state.active["b"].app = &app{State: "FINISHED", Master: s.nodes[1].id}
 	assert.Equal(t, []float64{250, 450}, foreign())
 }
 

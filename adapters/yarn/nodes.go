@@ -39,7 +39,7 @@ func (d *Driver) takeAbsent(there map[string]bool, now time.Time) {
 	for id := range s.nodes {
 		missed[id] = !there[id]
 	}
-	for _, e := range s.entries {
+	for _, e := range s.active {
 		if e.open() && e.rec.Gang {
 			for _, nt := range e.rec.Plan {
 				missed[nt.Node] = !there[nt.Node]
@@ -109,8 +109,8 @@ func (n *node) capacity() sched.Resources {
 // planned is what the open attempts hold by the node of their plan.
 func (d *Driver) planned() map[string]sched.Resources {
 	out := map[string]sched.Resources{}
-	for _, name := range sortedKeys(d.state.entries) {
-		e := d.state.entries[name]
+	for _, name := range sortedKeys(d.state.active) {
+		e := d.state.active[name]
 		if e.told == nil {
 			continue
 		}
@@ -137,7 +137,7 @@ func (d *Driver) planned() map[string]sched.Resources {
 // masters are how many ApplicationMasters of gangs run on a node, those whose node is not known yet under "".
 func (d *Driver) masters() map[string]int {
 	out := map[string]int{}
-	for _, e := range d.state.entries {
+	for _, e := range d.state.active {
 		if e.open() && e.rec.Gang && (e.app == nil || !e.app.over()) {
 			at := ""
 			if e.app != nil {

@@ -27,6 +27,7 @@ var (
 type state struct {
 	ever               bool
 	entries            map[string]*entry
+	active             map[string]*entry    // that have changed or have an open attempt
 	jobsAt, statesAt   time.Time            // when the folders were changed last, as of the last scan
 	jobsOld, statesOld bool                 // and that was long enough before it
 	starts             map[string]time.Time // since when gangs run, by application
@@ -36,7 +37,7 @@ type state struct {
 }
 
 func newState() *state {
-	return &state{entries: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, told: map[string]adapters.Node{}}
+	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, told: map[string]adapters.Node{}}
 }
 
 // entry is a job: its files, what hedge has noted, and its application.
@@ -86,8 +87,8 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	if err := d.readApps(ctx); err != nil {
 		return nil, err
 	}
-	for _, name := range sortedKeys(s.entries) {
-		if err := d.conclude(ctx, s.entries[name]); err != nil {
+	for _, name := range sortedKeys(s.active) {
+		if err := d.conclude(ctx, s.active[name]); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +143,8 @@ func (d *Driver) readJobs(full bool) error {
 
 // readJob reads the files of one job.
 func (d *Driver) readJob(e *entry, now []jobFile) {
-	e.files, e.look, e.doc = now, true, nil
+	d.touch(e)
+	e.files, e.doc = now, nil
 	before, since := e.uid, e.submitted
 	e.uid = ""
 	for i := range now {
@@ -211,6 +213,12 @@ func (d *Driver) readStates(full bool) error {
 	return nil
 }
 
+// touch has a job looked at.
+func (d *Driver) touch(e *entry) {
+	e.look = true
+	d.state.active[e.name] = e
+}
+
 // put takes in a record.
 func (d *Driver) put(e *entry, info fs.FileInfo, r *record, bad error) {
 	if e.open() && (r == nil || !r.Open || r.App != e.rec.App) {
@@ -219,7 +227,8 @@ func (d *Driver) put(e *entry, info fs.FileInfo, r *record, bad error) {
 	if e.rec == nil || r == nil || e.rec.App != r.App {
 		e.app = nil
 	}
-	e.info, e.rec, e.bad, e.look = info, r, bad, true
+	d.touch(e)
+	e.info, e.rec, e.bad = info, r, bad
 	if e.mine() && !r.Submitted.IsZero() && !r.Submitted.Equal(e.submitted) {
 		doc, spec := *e.doc, *e.doc.spec // what was told stays as it is
 		spec.Submitted = r.Submitted
@@ -232,8 +241,8 @@ func (d *Driver) put(e *entry, info fs.FileInfo, r *record, bad error) {
 func (d *Driver) readApps(ctx context.Context) error {
 	s := d.state
 	var list []*entry
-	for _, name := range sortedKeys(s.entries) {
-		if e := s.entries[name]; e.open() && (e.app == nil || !e.app.over()) {
+	for _, name := range sortedKeys(s.active) {
+		if e := s.active[name]; e.open() && (e.app == nil || !e.app.over()) {
 			list = append(list, e)
 		}
 	}
@@ -417,11 +426,12 @@ func (d *Driver) kept(e *entry, span time.Duration) time.Duration {
 // tellJobs tells of the jobs that have changed, or of all.
 func (d *Driver) tellJobs(v *adapters.View) {
 	s := d.state
-	for _, name := range sortedKeys(s.entries) {
-		e := s.entries[name]
-		if !e.look && !v.Full && !e.open() {
-			continue
-		}
+	list := s.active
+	if v.Full {
+		list = s.entries
+	}
+	for _, name := range sortedKeys(list) {
+		e := list[name]
 		job := d.tell(e)
 		switch {
 		case job == nil && e.told == nil:
@@ -431,6 +441,9 @@ func (d *Driver) tellJobs(v *adapters.View) {
 			v.Jobs = append(v.Jobs, *job)
 		}
 		e.told, e.look = job, false
+		if !e.open() {
+			delete(s.active, name)
+		}
 		if job == nil && e.rec == nil && e.bad == nil && len(e.files) == 0 {
 			delete(s.entries, name)
 		}
