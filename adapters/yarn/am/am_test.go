@@ -171,8 +171,7 @@ func (a *app) ask(method, path string, body, answer any) {
 
 type report struct {
 	State, FinalStatus, Diagnostics string
-	TrackingURL                     string `json:"trackingUrl"`
-	AMHost                          string `json:"amHostHttpAddress"`
+	Address                         string `json:"amRPCAddress"`
 	Progress                        float64
 }
 
@@ -188,8 +187,10 @@ func (a *app) over() bool {
 }
 
 // status is what the ApplicationMaster says, by the ResourceManager's proxy, and nothing where it does not.
-func (a *app) status() (s status) {
-	resp, err := http.Get(a.URL() + "/proxy/" + a.id + "/")
+func (a *app) status() (s status) { return statusAt(a.URL() + "/proxy/" + a.id + "/") }
+
+func statusAt(url string) (s status) {
+	resp, err := http.Get(url)
 	if err != nil {
 		return s
 	}
@@ -380,6 +381,20 @@ func TestManagerCrash(t *testing.T) {
 	for _, rank := range []string{"0", "1"} {
 		assert.Equal(t, 1, strings.Count(a.file(rank), "\n"), "it ran once")
 	}
+}
+
+// TestEndWithoutManager: a gang that ends while the ResourceManager is gone has ended then, not when that is back.
+func TestEndWithoutManager(t *testing.T) {
+	r := theRig(t)
+	a := r.submit(t, r.gang(began+"while [ ! -e $DIR/go ]; do sleep 0.1; done", onNode{"n1", 1}, onNode{"n2", 1}), nil)
+	a.until("all run", func() bool { return a.status().State == "running" })
+	own := "http://" + a.report().Address + "/"
+	r.Kill(testservers.ResourceManager)
+	require.NoError(t, os.WriteFile(filepath.Join(a.dir, "go"), nil, 0o644))
+	a.until("the end is known", func() bool { return statusAt(own).State == "succeeded" })
+	ended := statusAt(own).Ended
+	require.NoError(t, r.Start(t.Context(), testservers.ResourceManager))
+	assert.Equal(t, ended, a.end("SUCCEEDED").Ended)
 }
 
 // TestManagerCrashEarly: what was allocated by a ResourceManager that is gone, and not used yet, is asked for again, and only once.

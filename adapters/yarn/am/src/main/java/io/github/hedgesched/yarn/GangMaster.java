@@ -140,7 +140,10 @@ public final class GangMaster {
     conf.setInt(YarnConfiguration.NM_CLIENT_ASYNC_THREAD_POOL_MAX_SIZE, 32);
     conf.setLong(YarnConfiguration.CLIENT_NM_CONNECT_MAX_WAIT_MS, 20_000); // a node that is away longer is not waited for
     conf.setLong(YarnConfiguration.CLIENT_NM_CONNECT_RETRY_INTERVAL_MS, 500);
-    String host = System.getenv().getOrDefault("NM_HOST", InetAddress.getLocalHost().getHostName());
+    String host = System.getenv("NM_HOST");
+    if (host == null) {
+      host = InetAddress.getLocalHost().getHostName();
+    }
     HttpServer http = HttpServer.create(new InetSocketAddress(InetAddress.getByName(host), 0), 0);
     http.createContext("/", exchange -> {
       byte[] body = status;
