@@ -74,6 +74,7 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, grac
 	sol, err := settle(p, opts, a, kept)
 	if sol != nil {
 		finish(sol, engine, time.Since(began))
+		sol.Memory = remembered(opts, a.sol, err)
 	}
 	if err != nil {
 		err = fmt.Errorf("engine %s: %w", engine.Name(), err)

@@ -25,6 +25,9 @@ type Options struct {
 	Splits Splits
 	// Seed drives randomised search; 0 means 1.
 	Seed int64
+	// Memory is that of the last problem's solution, moved on with [Memory.Later]; new(Memory) the first time. Nil is no memory,
+	// and asks for none.
+	Memory *Memory
 }
 
 // Splits says how a gang may be split over partitions.
@@ -80,6 +83,9 @@ type Solution struct {
 	// Fallback lists, for a [Ladder], the engines above the one that answered
 	// and why they did not; it is not part of the file format.
 	Fallback []Rung `json:"-"`
+	// Memory is what to give the next solve in its Options; nil if Options.Memory was.
+	// It is not part of the file format.
+	Memory *Memory `json:"-"`
 }
 
 // Choice is a job's option and how its tasks are split over partitions.

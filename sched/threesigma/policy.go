@@ -22,6 +22,9 @@ type Policy struct {
 	held    map[string]*held
 	// model is the last cycle's. Its memory is used again.
 	model *model
+	// learned is what the solver has learned so far, in terms of the slots at learnedAt.
+	learned   *solver.Memory
+	learnedAt time.Time
 }
 
 // New returns a policy. Its error is a [*ConfigError].
@@ -85,11 +88,14 @@ func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solv
 	if len(m.problem.Jobs) == 0 {
 		return &solver.Solution{}, nil
 	}
-	sol, err := solver.Solve(ctx, p.cfg.Solver, &m.problem, p.cfg.Options)
+	opts := p.cfg.Options
+	opts.Memory = p.recall(m.snap.Now)
+	sol, err := solver.Solve(ctx, p.cfg.Solver, &m.problem, opts)
 	if sol == nil {
-		p.model = nil
+		p.model, p.learned = nil, nil
 		return nil, err
 	}
+	p.learned = sol.Memory
 	if err != nil || sol.Stop == solver.StopTime || sol.Stop == solver.StopCanceled || len(sol.Fallback) > 0 {
 		// An abandoned engine may still read the problem, so its memory is not used again.
 		p.model = nil
@@ -103,6 +109,19 @@ func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solv
 		stats.Gap = *sol.Gap
 	}
 	return sol, nil
+}
+
+// recall is what the solver has learned in the cycles before, moved on to the present slots; nil without [WarmStart].
+func (p *Policy) recall(now time.Time) *solver.Memory {
+	if p.cfg.Without&WarmStart != 0 {
+		return nil
+	}
+	passed := now.Sub(p.learnedAt)
+	p.learnedAt = now
+	if p.learned == nil || passed < 0 || passed >= p.cfg.Window {
+		return &solver.Memory{}
+	}
+	return p.learned.Later(int(passed.Round(p.cfg.Slot) / p.cfg.Slot))
 }
 
 // slots is the number of slots in the window.

@@ -84,7 +84,8 @@ const (
 	ExpInc
 	// Preemption lets the solver preempt running jobs at a price (section 4.3.5).
 	Preemption
-	// WarmStart gives the solver the last cycle's plan as a first guess (section 4.3.6).
+	// WarmStart gives the solver the last cycle's plan as a first guess (section 4.3.6), and what it has learned in the last
+	// cycles, see [solver.Memory].
 	WarmStart
 	// Pruning leaves options without utility, and slots without consumption, out of the problem (section 4.3.6).
 	// Without it they are kept. Their amounts are then [Negligible], as a [solver.Problem] allows no 0. The plans
@@ -113,7 +114,7 @@ type Config struct {
 	// returned, since the next cycle's problem is made in the same memory.
 	Solver solver.Solver
 	// Options limit each solve. If none of Work, Time and CutOff is set, Work is [DefaultWork]. Plans then do not
-	// depend on the machine's speed.
+	// depend on the machine's speed. Memory is not used: the policy keeps its own.
 	Options solver.Options
 	// CutOff is the share of Cycle, in wall-clock time, that solving may take (section 4.3.6). Then the best plan so
 	// far is used. It is at most 1; the default is None: no limit.

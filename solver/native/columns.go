@@ -90,6 +90,7 @@ func (w *workspace) crash() {
 func (w *workspace) relax(until int64) bool {
 	m, d := &w.lp, &w.dual
 	w.crash()
+	w.resume()
 	copy(d.lam, d.best)
 	exact := false
 	for w.spent() < until && !w.over() {

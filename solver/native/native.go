@@ -14,6 +14,9 @@
 //   - Capacities are rounded to what whole tasks can use where all amounts are multiples of one.
 //   - First plans come from last cycle's hint and from greedy fills; prices from a few steps of subgradient ascent (Polyak;
 //     later the volume algorithm of Barahona and Anbil, 2000), which are cheap and rough.
+//   - With a [solver.Memory], the last root relaxation's prices take the ascent's place, unless its first steps better them by much, its columns
+//     are there when the relaxation begins, and the hinted plan's gangs are split as they were. Jobs are known again by their ids, options by set, start
+//     (moved by the slots that have passed) and count, partitions by name.
 //   - Where the work allows, exact prices come from the linear relaxation by column generation (Dantzig and Wolfe,
 //     1960): a column is an option with a split, and the sweep that computes the bound finds the columns that
 //     are missing. The master is solved by the primal simplex method with generalised upper bounds (Dantzig and
@@ -32,7 +35,7 @@
 // in turns till the end. A generic MILP solver sees a variable per option and partition instead, ten times as
 // many rows, and no prices to start from.
 //
-// With a work limit and no time limit the result depends only on the problem, the options and the seed.
+// With a work limit and no time limit the result depends only on the problem and the options, with the seed and the memory in them.
 package native
 
 import (
@@ -86,7 +89,9 @@ func New(cfg *Config) *Engine {
 }
 
 // Name is "native".
-func (e *Engine) Name() string { return "native" }
+func (e *Engine) Name() string { return name }
+
+const name = "native"
 
 // Solve implements [solver.Solver]. It stops with
 //   - [solver.StopOptimal] when the plan is proven,
@@ -107,7 +112,11 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	}()
 	w.begin(ctx, p, opts, e.cfg, report)
 	w.run()
-	return w.solution(e.Name(), w.stop()), nil
+	sol := w.solution(name, w.stop())
+	if opts.Memory != nil {
+		sol.Memory = opts.Memory.With(name, w.remember())
+	}
+	return sol, nil
 }
 
 // stop says why the search has ended.

@@ -55,6 +55,11 @@ type workspace struct {
 
 	splits    splits
 	conflicts conflicts
+
+	memory *solver.Memory // what the caller has handed on; nil asks for none
+	recall recall
+	warm   bool  // the memory's prices prove something
+	noted  *root // what this solve leaves to the next of its relaxation
 }
 
 const (
@@ -115,11 +120,14 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 	w.splits.steps = 0
 	w.conflicts.reset()
 	w.tree.reset(len(p.Jobs) + len(p.Running))
+	w.memory, w.noted, w.warm = opts.Memory, nil, false
+	w.recall.reset(&w.in, opts.Memory)
 }
 
 // release drops what must not outlive the solve.
 func (w *workspace) release() {
 	w.ctx, w.report = nil, nil
+	w.memory, w.noted, w.recall.past, w.recall.plan = nil, nil, nil, nil
 	w.in.Release()
 }
 
@@ -156,7 +164,7 @@ func (w *workspace) poll(spent int64) {
 	}
 	if w.reportAt <= spent && w.best.Value > w.reported {
 		w.reportAt, w.reported = spent+reportOps, w.best.Value
-		w.report(w.solution("native", solver.StopNone))
+		w.report(w.solution(name, solver.StopNone))
 	}
 }
 
@@ -197,6 +205,9 @@ func (w *workspace) keep() bool {
 
 // run is the whole search.
 func (w *workspace) run() {
+	if w.warm = !w.late() && w.remind(); w.warm {
+		w.guide()
+	}
 	w.starts()
 	if w.over() {
 		return
@@ -309,6 +320,9 @@ func (w *workspace) relaxed() bool {
 	w.whole()
 	spent := w.spent()
 	ok := w.relax(spent + 3*(w.share(1)-spent)/5)
+	if w.memory != nil {
+		w.noted = w.note()
+	}
 	w.guide()
 	w.fillByRed()
 	w.whole()
@@ -373,18 +387,27 @@ func (w *workspace) hint() {
 	if len(w.in.P.Hint) == 0 {
 		return
 	}
+	w.replay()
 	for j := range w.in.P.Jobs {
-		index, ok := w.in.P.Hint[w.in.P.Jobs[j].ID]
-		if !ok {
-			continue
-		}
-		for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-			if w.in.Opts[o].Index == index {
-				w.cur.TryPlace(o)
-				break
-			}
+		if o := w.hinted(j); o >= 0 && w.cur.Choice[j] < 0 {
+			w.cur.TryPlace(o)
 		}
 	}
+	w.cur.Spare(w.pre.ByCost)
+}
+
+// hinted is the option that the hint gives job j; -1 if it gives none.
+func (w *workspace) hinted(j int) int {
+	index, ok := w.in.P.Hint[w.in.P.Jobs[j].ID]
+	if !ok {
+		return -1
+	}
+	for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
+		if w.in.Opts[o].Index == index {
+			return o
+		}
+	}
+	return -1
 }
 
 // fill places options in the given order where they fit.
@@ -426,6 +449,12 @@ func (w *workspace) ascend() {
 	if w.affordable() {
 		share, most = w.share(1)*8/100, 30
 	}
+	if w.warm && w.steady() {
+		if w.affordable() {
+			return
+		}
+		w.dual.again()
+	}
 	for i := 1; i <= most && w.dual.ops < share && !w.over(); i++ {
 		if !w.dual.step(w.best.Value) {
 			if restarts++; restarts > 3 {
@@ -439,6 +468,17 @@ func (w *workspace) ascend() {
 			w.dual.evaluate()
 		}
 	}
+}
+
+// steady says that the memory's prices are good ones, which the first steps of ascent do not better by much.
+func (w *workspace) steady() bool {
+	before := w.dual.bound
+	for range 3 {
+		if !w.dual.step(w.best.Value) {
+			break
+		}
+	}
+	return before-w.dual.bound <= 0.1*(before-w.best.Value)
 }
 
 // guide takes the best prices over into the orders that greedy plans and local

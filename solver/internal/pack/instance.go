@@ -169,6 +169,9 @@ func (in *Instance) Release() {
 	clear(in.Opts)
 }
 
+// Scale is what amounts of resource r are multiplied by: a power of two.
+func (in *Instance) Scale(r int) float64 { return in.scale[r] }
+
 func (in *Instance) loadCapacity() {
 	p := in.P
 	in.scale, in.mean = Resize(in.scale, in.R), Resize(in.mean, in.R)

@@ -1,0 +1,142 @@
+package native
+
+import (
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered anew every
+// time. It is not changed once it is made. All of it is advice: prices prove a bound by being evaluated, columns are taken as
+// splits of options that are there, and a plan as far as it fits.
+type memory struct {
+	root *root
+	age  int // how many slots older than the plan the root is
+	plan *plan
+}
+
+// root is what is left of a root relaxation: prices and columns. The basis is no part of it: capacities move a little from cycle to
+// cycle, which leaves it infeasible in half of the rows, and to mend it takes longer than to go from a plan.
+type root struct {
+	parts, resources []string
+	slots            int
+	slotSeconds      float64
+	prices           []float64 // of each row, per unit of the resource
+	jobs             []pastJob
+	columns          []pastColumn
+	splits           []solver.Alloc // partitions by their numbers then
+}
+
+// plan is how the gangs of the best plan were split, and who was preempted for it. Which options jobs take is the hint's to say.
+type plan struct {
+	parts     []string
+	jobs      []string
+	columns   []pastColumn // one a job
+	splits    []solver.Alloc
+	preempted []string
+}
+
+// pastJob is a job whose columns are columns[lo:hi].
+type pastJob struct {
+	id     string
+	lo, hi int32
+}
+
+// pastColumn is an option, as the next problem can know it again, with a split, splits[lo:hi].
+type pastColumn struct {
+	set          string
+	start, count int
+	lo, hi       int32
+}
+
+// remember takes down what is worth it if a caller wants it. A root's columns are worth more than newer prices alone, so that
+// one that was not needed this time is kept.
+func (w *workspace) remember() *memory {
+	q := &w.recall
+	m := &memory{root: w.noted, plan: w.planned()}
+	switch {
+	case m.root != nil:
+	case q.fits():
+		m.root, m.age = q.past, q.shift
+	default:
+		m.root = w.note()
+	}
+	return m
+}
+
+// note takes down the prices that prove the bound and the relaxation's columns, if it was begun.
+func (w *workspace) note() *root {
+	in, p := &w.in, w.in.P
+	past := &root{resources: p.Resources, slots: in.T, slotSeconds: p.SlotSeconds, parts: names(p), prices: make([]float64, in.Rows)}
+	for row, l := range w.dual.best[:in.Rows] {
+		past.prices[row] = l * in.Scale(row/in.T%in.R)
+	}
+	if w.lp.fits(in) {
+		past.take(&w.lp)
+	}
+	w.ops += int64(in.Rows + 8*len(past.columns))
+	return past
+}
+
+// names are the partitions' names.
+func names(p *solver.Problem) []string {
+	list := make([]string, len(p.Partitions))
+	for x := range list {
+		list[x] = p.Partitions[x].Name
+	}
+	return list
+}
+
+// planned takes down the best plan.
+func (w *workspace) planned() *plan {
+	in, p := &w.in, w.in.P
+	past := &plan{parts: names(p)}
+	for j, o := range w.best.Choice {
+		if o < 0 {
+			continue
+		}
+		past.jobs = append(past.jobs, p.Jobs[j].ID)
+		var c pastColumn
+		c, past.splits = column(in, o, w.best.Split[j*in.MaxParts:], past.splits)
+		past.columns = append(past.columns, c)
+	}
+	for k, on := range w.best.Preempted {
+		if on {
+			past.preempted = append(past.preempted, p.Running[k].ID)
+		}
+	}
+	return past
+}
+
+// take takes down the master's columns.
+func (past *root) take(m *master) {
+	n := len(m.set) - len(m.key) - len(m.in.P.Running)
+	past.columns, past.splits = make([]pastColumn, 0, n), make([]solver.Alloc, 0, 2*n)
+	past.jobs = make([]pastJob, len(m.in.P.Jobs))
+	for j := range past.jobs {
+		lo := int32(len(past.columns))
+		for c := m.head[j]; c >= 0; c = m.next[c] {
+			if m.opt[c] >= 0 && m.price(c) > m.mu(j)-float64(keepWithin*m.worth[c]) {
+				var kept pastColumn
+				kept, past.splits = column(m.in, int(m.opt[c]), m.split[m.cut[c]:m.cut[c+1]], past.splits)
+				past.columns = append(past.columns, kept)
+			}
+		}
+		past.jobs[j] = pastJob{id: m.in.P.Jobs[j].ID, lo: lo, hi: int32(len(past.columns))}
+	}
+}
+
+// keepWithin is how much of its value a column may be short of paying to be kept.
+const keepWithin = 0.02
+
+// column takes down option o with a split, which is appended to splits.
+func column(in *pack.Instance, o int, split []float64, splits []solver.Alloc) (pastColumn, []solver.Alloc) {
+	opt := &in.Opts[o]
+	lo := int32(len(splits))
+	for i, x := range in.Part[opt.P0:opt.P1] {
+		if split[i] > 0 {
+			splits = append(splits, solver.Alloc{Partition: x, Count: split[i]})
+		}
+	}
+	option := &in.P.Jobs[opt.Job].Options[opt.Index]
+	return pastColumn{set: option.Set, start: option.Start, count: option.Count, lo: lo, hi: int32(len(splits))}, splits
+}

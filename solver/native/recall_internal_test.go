@@ -1,0 +1,56 @@
+package native
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/solvertest"
+)
+
+// TestCorruptedMemory: a memory whose numbers are anything is no more than bad advice.
+func TestCorruptedMemory(t *testing.T) {
+	anything := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1e-300, 1e300, 0.3, 7}
+	for seed := range uint64(60) {
+		p := solvertest.Tiny(seed)
+		opts := solver.Options{Work: 20_000, Gap: -1, Memory: new(solver.Memory)}
+		sol, err := solver.Solve(context.Background(), New(nil), p, opts)
+		require.NoError(t, err)
+		value, _ := sol.Memory.Note(name)
+		all, ok := value.(*memory)
+		require.True(t, ok)
+		past := all.root
+		p.Hint = map[string]int{}
+		for id, c := range sol.Choice {
+			p.Hint[id] = c.Option
+		}
+		r := rand.New(rand.NewPCG(seed, 5))
+		some := func() float64 { return anything[r.IntN(len(anything))] }
+		for i := range past.prices {
+			past.prices[i] = some()
+		}
+		for i := range past.splits {
+			past.splits[i] = solver.Alloc{Partition: r.IntN(9) - 3, Count: some()}
+		}
+		for i := range all.plan.splits {
+			all.plan.splits[i] = solver.Alloc{Partition: r.IntN(4), Count: some()}
+		}
+		for _, run := range p.Running {
+			all.plan.preempted = append(all.plan.preempted, run.ID, run.ID)
+		}
+		for i := range past.columns {
+			past.columns[i].start += r.IntN(3) - 1
+			past.columns[i].count += r.IntN(3) - 1
+		}
+		opts.Memory = new(solver.Memory).With(name, all).Later(int(seed%4) - 1)
+		sol, err = solver.Solve(context.Background(), New(nil), p, opts)
+		require.NoError(t, err, "Tiny(%d)", seed)
+		want := solvertest.Optimum(p)
+		require.InDelta(t, want, sol.Objective, 1e-6*max(1, want), "Tiny(%d)", seed)
+		require.GreaterOrEqual(t, *sol.Bound, want*(1-1e-9)-1e-9, "Tiny(%d)", seed)
+	}
+}
