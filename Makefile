@@ -42,7 +42,7 @@ ortools: hedge
 
 ## servers: the programs of real Kubernetes, Nomad and YARN clusters, in the user's cache folder (ten minutes the first time)
 servers: deps
-	cd adapters/testservers && $(GO) run ./cmd/servers $(SERVERS) >/dev/null
+	cd adapters/testservers && $(GO) run ./cmd/servers $(SERVERS) ../yarn/am >/dev/null
 
 ## test: every test of every module, with every solver and on real clusters, but for the long part of the clusters' suite; what they need is installed
 test: deps highs ortools servers
