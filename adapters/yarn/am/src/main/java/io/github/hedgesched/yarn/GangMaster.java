@@ -24,6 +24,7 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ContainerSubState;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.NodeReport;
 import org.apache.hadoop.yarn.api.records.Priority;
@@ -270,7 +271,7 @@ public final class GangMaster {
     t.asked = false;
     if (s.getState() == ContainerState.COMPLETE) {
       completed(s);
-    } else if (s.getState() == ContainerState.RUNNING) {
+    } else if (s.getState() == ContainerState.RUNNING && s.getContainerSubState() == ContainerSubState.RUNNING) { // and not waiting to be launched
       t.started = true;
     }
   }
