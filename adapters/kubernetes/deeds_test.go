@@ -163,7 +163,7 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 	}
 	list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "on=" + name})
 	require.NoError(t, err)
-	for _, d := range w.drivers {
+	for _, d := range w.living() {
 		require.Eventually(t, func() bool {
 			d.model.mu.Lock()
 			defer d.model.mu.Unlock()
