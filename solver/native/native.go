@@ -26,8 +26,11 @@
 //     added up over partitions, cut its solution off as long as that lowers the bound. A cut makes tasks dearer at
 //     some places, so that pricing stays as it was. They hold in the whole search.
 //   - Branch and price (Barnhart and others, 1998), best bound first, proves the best plan or lowers the bound. A node divides
-//     a job's options by start, says whether a running job is preempted, or how many tasks a partition takes. What is decided
-//     against gets a penalty in the master, whose basis stays feasible: any node can follow any other.
+//     a job's options by start, says whether a running job is preempted, or how many tasks a partition takes, by
+//     pseudo-costs (Bénichou and others, 1971). What is decided against gets a penalty in the master, whose basis stays
+//     feasible: any node can follow any other.
+//   - Where a node's program has decided all options but not their splits, an exact search fills one partition after the
+//     other. If there is no split, the few choices that this depends on are a conflict, which the whole search avoids.
 //   - Plans come from plunges, which follow the relaxation's advice down to a plan, from ruin and recreate guided by
 //     prices (Schrimpf and others, 2000), and from small cores of jobs solved through their own relaxations.
 //
