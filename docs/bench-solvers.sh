@@ -146,7 +146,7 @@ EOF
 worth() {
   local rows=(--program "$hedge" --row 10ms=greedy --row 10ms=native --row 100ms=native --row 1s=native --row 10s=milp+highs --at-most 8m)
   local log=logs/swf/KTH-SP2-1996.swf.gz
-  once worth-google "$measure" worth "${rows[@]}" --cycle 30s --trace google-sample --flags "--hours 0.1 --nodes 64 --racks 4"
+  once worth-google "$measure" worth "${rows[@]}" --cycle 30s --trace google-sample --flags "--hours 0.1 --nodes 256 --racks 8"
   test -s "$log" || test -s "$out/worth-kth.md" || ./docs/fetch-logs.sh logs
   once worth-kth "$measure" worth "${rows[@]}" --cycle 600s --trace "kth-sp2=$log" --flags "--hours 2 --nodes 128 --racks 4"
   page bench-worth "What better plans are worth" worth-google worth-kth <<'EOF'

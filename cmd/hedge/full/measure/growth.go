@@ -237,5 +237,5 @@ func draw(found []grown, path string) error {
 	line.Dashes = []vg.Length{2, 2}
 	p.Add(line)
 	p.Legend.Add("linear", line)
-	return p.Save(18*vg.Centimeter, 12*vg.Centimeter, path)
+	return p.Save(20*vg.Centimeter, 14*vg.Centimeter, path)
 }
