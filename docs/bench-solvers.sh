@@ -151,7 +151,8 @@ worth() {
   once worth-kth "$measure" worth "${rows[@]}" --cycle 600s --trace "kth-sp2=$log" --flags "--hours 2 --nodes 128 --racks 4"
   page bench-worth "What better plans are worth" worth-google worth-kth <<'EOF'
 3Sigma on two logs with different engines and times for a decision: the built-in Google sample and KTH-SP2 ([fetch-logs.sh](fetch-logs.sh)). The share of missed deadlines and the work got done while jobs arrived
-are what a user gets; the gap is what the engine says of its plans. `--work` is out of the way, so that the time alone ends a solve, and results depend on the machine. The simulated clock
+are what a user gets; the gap is what the engine says of its plans, where it says anything. `native` gets its time in work units, a microsecond each, so that its rows are the same on any machine (but for the measured times, and an
+idle core may take half as much again); the MILP backend is ended by the clock, and on a busy machine gets less done than it would on an idle one. The simulated clock
 stands still while an engine decides, so that a slow one pays nothing for its time here, and the next cycle waits for one that is late. The workloads are small, some thirty to forty cycles, so that ten seconds a
 cycle are minutes in all: differences of a few deadlines are noise.
 EOF
@@ -163,7 +164,8 @@ backends() {
   for e in native greedy milp+highs milp+cbc milp+clp milp+lpsolve milp+process:cbc milp+process:glpsol "${service}GSCIP" "${service}CP_SAT"; do rows+=(--row "1s=$e"); done
   once backends "$measure" worth --program "$hedge" --cycle 10s --trace google-sample --flags "--hours 0.05 --nodes 64 --racks 4" --at-most 3m "${rows[@]}"
   page bench-backends "One workload under every backend" backends <<'EOF'
-3Sigma on three minutes of the built-in log with every engine, a second for each decision and one thread; see [what better plans are worth](bench-worth.md) for what simulations of this kind say and do not. `native` and `greedy` need
+3Sigma on three minutes of the built-in log with every engine, a second for each decision (`native`: a million work units) and one thread; see [what better plans are worth](bench-worth.md) for what simulations of this kind
+say and do not. Backends are ended by the clock: on a busy machine they get less done, and where they have no plan in time nothing starts. `native` and `greedy` need
 nothing, `milp+process:` a solver's program, the others a library or a service ([engines.md](engines.md)).
 EOF
 }
