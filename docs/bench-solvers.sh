@@ -3,11 +3,11 @@
 #
 #   docs/bench-solvers.sh [PART...]
 #
-#   reach       bench-reach.md: time to what four generic MILP solvers have after 60 s           20 min
-#   relaxation  bench-relaxation.md: its bound beside Clp's linear programs                      2 min
-#   growth      bench-growth.md, .svg: time as jobs, partitions and slots are doubled            1 min
-#   worth       bench-worth.md: misses and goodput against the time of a decision                up to 14 min, mostly half of it
-#   backends    bench-backends.md: one workload under every backend                              10 min
+#   reach       bench-reach.md: time to what four generic MILP solvers have after 60 s           17 min
+#   relaxation  bench-relaxation.md: its bound beside Clp's linear programs                      1 min
+#   growth      bench-growth.md, .svg: time as jobs, partitions and slots are doubled            2 min
+#   worth       bench-worth.md: misses and goodput against the time of a decision                6 min
+#   backends    bench-backends.md: one workload under every backend                              4 min
 #   table       bench-engines.md: every engine on every problem for 10 s                         20 min
 #
 # Without PART: the first four. What a part printed is kept in bin/bench and not measured again until that is removed, so that an interrupted run

@@ -25,10 +25,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	root := &cobra.Command{Use: "measure", Short: "Measurements for docs/benchmarks-solvers.md", SilenceUsage: true}
 	root.AddCommand(newRelaxation(), newGrowth(), newWorth())
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	stop()
+	if err != nil {
 		os.Exit(1)
 	}
 }
