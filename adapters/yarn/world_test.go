@@ -42,7 +42,7 @@ type world struct {
 	epoch  uint64
 	first  map[string]time.Time // when a process was first seen to be gone
 	told   map[string]*status   // what ApplicationMasters told, by application
-	ended  map[string]bool      // and that it was final
+	over   map[string]time.Time // when applications were over
 }
 
 func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
@@ -50,7 +50,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r.worlds++
 	w := &world{
 		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds), names: map[string]string{}, down: map[string]bool{},
-		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, ended: map[string]bool{},
+		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{},
 	}
 	w.spool = filepath.Join(r.dir, fmt.Sprint("spool-", w.number))
 	w.logs = filepath.Join(r.dir, fmt.Sprint("tasks-", w.number))
@@ -306,9 +306,9 @@ func (w *world) ask() {
 	for i := range list {
 		a := &list[i]
 		switch {
-		case w.ended[a.ID]:
+		case !w.over[a.ID].IsZero():
 		case a.over():
-			w.ended[a.ID] = true
+			w.over[a.ID] = milliseconds(int64(a.FinishedTime))
 			if st, err := parseStatus([]byte(a.Diagnostics)); err == nil {
 				w.told[a.ID] = st
 			}
@@ -371,15 +371,17 @@ func (w *world) record(t testing.TB, path string) (adaptertest.Record, bool) {
 	return r, true
 }
 
-// exact has a record say what the cluster's own says of when the gang began and ended.
+// exact has a record say what the cluster's own says of when the gang began and ended. What was stopped ends with its application, or later.
 func (w *world) exact(r *adaptertest.Record, container string) {
-	st := w.told[applicationOf(container)]
-	if st == nil || r.State != adapters.Running && r.State != adapters.Finished {
-		return
+	id := applicationOf(container)
+	if st := w.told[id]; st != nil && st.StartedMS > 0 {
+		r.Started = milliseconds(st.StartedMS)
+		if r.State == adapters.Finished && st.EndedMS > 0 {
+			r.Ended = milliseconds(st.EndedMS)
+		}
 	}
-	r.Started = milliseconds(st.StartedMS)
-	if r.State == adapters.Finished && st.EndedMS > 0 {
-		r.Ended = milliseconds(st.EndedMS)
+	if over := w.over[id]; r.State == adapters.Stopping && !r.Ended.IsZero() && over.After(r.Ended) {
+		r.Ended = over
 	}
 }
 
