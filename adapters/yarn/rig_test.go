@@ -17,9 +17,11 @@ import (
 
 const (
 	realNodes = 4
-	// nodeMB is what nodes have by YARN's books, whatever the machine has: half of it for tasks and half for ApplicationMasters.
+	// nodeMB is what nodes have by YARN's books, whatever the machine has: half of it for tasks and half for ApplicationMasters, but for what those of others
+	// take of it.
 	nodeMB     = 20_000
 	taskMB     = 10_000
+	spareMB    = 200
 	nodeVCores = 2_000
 	// patience is how long anything may take on a machine that is busy with other things.
 	patience = 8 * time.Minute
@@ -87,7 +89,7 @@ func theRig(t testing.TB) *rig {
 // options are those of a driver with a spool.
 func (r *rig) options(spool string) Options {
 	return Options{
-		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB, HeadroomVCores: nodeVCores / 2,
+		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB, HeadroomVCores: nodeVCores / 2,
 		AM: AM{Classpath: r.jar + ":" + r.Classpath(), MemoryMB: 64, VCores: 1}, Pools: []string{"pool"},
 	}
 }
