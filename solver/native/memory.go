@@ -9,8 +9,8 @@ import (
 // time. It is not changed once it is made. All of it is advice: prices prove a bound by being evaluated, columns are taken as
 // splits of options that are there, and a plan as far as it fits.
 type memory struct {
-	root *root
-	age  int // how many slots older than the plan the root is
+	root *root // nil if there was no relaxation
+	age  int   // how many slots older than the plan the root is
 	plan *plan
 }
 
@@ -48,31 +48,24 @@ type pastColumn struct {
 	lo, hi       int32
 }
 
-// remember takes down what is worth it if a caller wants it. A root's columns are worth more than newer prices alone, so that
-// one that was not needed this time is kept.
+// remember takes down what is worth it if a caller wants it. Where the relaxation was not begun that is the root of the last one: the
+// rough prices of an ascent lead the next one astray as often as they help.
 func (w *workspace) remember() *memory {
-	q := &w.recall
 	m := &memory{root: w.noted, plan: w.planned()}
-	switch {
-	case m.root != nil:
-	case q.fits():
+	if q := &w.recall; m.root == nil && q.fits() {
 		m.root, m.age = q.past, q.shift
-	default:
-		m.root = w.note()
 	}
 	return m
 }
 
-// note takes down the prices that prove the bound and the relaxation's columns, if it was begun.
+// note takes down the relaxation's prices and columns.
 func (w *workspace) note() *root {
 	in, p := &w.in, w.in.P
 	past := &root{resources: p.Resources, slots: in.T, slotSeconds: p.SlotSeconds, parts: names(p), prices: make([]float64, in.Rows)}
 	for row, l := range w.dual.best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}
-	if w.lp.fits(in) {
-		past.take(&w.lp)
-	}
+	past.take(&w.lp)
 	w.ops += int64(in.Rows + 8*len(past.columns))
 	return past
 }

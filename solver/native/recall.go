@@ -31,7 +31,7 @@ func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	}
 	q.plan, q.age, q.shift = kept.plan, age, age+kept.age
 	past, shift := kept.root, q.shift
-	if past.slots != in.T || past.slotSeconds != in.P.SlotSeconds || shift < 0 || shift >= in.T ||
+	if past == nil || past.slots != in.T || past.slotSeconds != in.P.SlotSeconds || shift < 0 || shift >= in.T ||
 		!slices.Equal(past.resources, in.P.Resources) || !q.match(in, past) {
 		return
 	}

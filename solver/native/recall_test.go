@@ -2,6 +2,7 @@ package native_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -46,7 +47,9 @@ func successor(p *solver.Problem, seed uint64) *solver.Problem {
 		for _, row := range part {
 			moved := make([]float64, len(row))
 			for t, v := range row {
-				moved[t] = v * (1 + float64(0.02*(r.Float64()-0.5)))
+				if moved[t] = v; v != math.Trunc(v) { // else it is nodes that are free for certain
+					moved[t] = v * (1 + float64(0.02*(r.Float64()-0.5)))
+				}
 			}
 			rows = append(rows, moved)
 		}

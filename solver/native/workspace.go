@@ -449,11 +449,8 @@ func (w *workspace) ascend() {
 	if w.affordable() {
 		share, most = w.share(1)*8/100, 30
 	}
-	if w.warm && w.steady() {
-		if w.affordable() {
-			return
-		}
-		w.dual.again()
+	if w.warm && w.affordable() && w.steady() {
+		return
 	}
 	for i := 1; i <= most && w.dual.ops < share && !w.over(); i++ {
 		if !w.dual.step(w.best.Value) {
@@ -473,7 +470,7 @@ func (w *workspace) ascend() {
 // steady says that the memory's prices are good ones, which the first steps of ascent do not better by much.
 func (w *workspace) steady() bool {
 	before := w.dual.bound
-	for range 3 {
+	for range 2 * patience { // shorter steps, too, before it is believed
 		if !w.dual.step(w.best.Value) {
 			break
 		}
