@@ -242,7 +242,7 @@ func (w *workspace) learn() {
 	for m, off := range k.off {
 		if !off && w.helps(m) {
 			k.out = append(k.out, int32(m))
-			w.free(int(m), 1)
+			w.free(m, 1)
 		}
 	}
 	if !w.still() {
