@@ -275,3 +275,26 @@ func TestLost(t *testing.T) {
 	now = time.Unix(1101, 0)
 	assert.Nil(t, d.foreign(&back), "for as long as the fence")
 }
+
+// TestFinishedTwice: a task that was lost with its node, had finished, and was run again by Nomad when the node was back, is one task of the gang.
+func TestFinishedTwice(t *testing.T) {
+	d, err := New(nil, Options{})
+	require.NoError(t, err)
+	j := placedJob(t)
+	k := key{"prod", "a"}
+	d.state.putJob(j.Job, true)
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	for i, name := range []string{"a.work[0]", "a.work[0]", "a.work[1]"} {
+		d.state.put(&alloc{ID: fmt.Sprint(i), Name: name, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name),
+			ClientStatus: api.AllocClientStatusComplete, TaskStates: over, CreateIndex: uint64(i)})
+	}
+	held := d.state.jobs[k].changed(1, "node-lost")
+	held.JobModifyIndex, held.ModifyIndex = ptr(uint64(30)), ptr(uint64(30))
+	d.state.putJob(held, true)
+	out, err := d.tell(context.Background(), k, d.state.jobs[k])
+	require.NoError(t, err)
+	require.Len(t, out.Tasks, 2)
+	for _, one := range out.Tasks {
+		assert.Equal(t, adapters.Finished, one.State)
+	}
+}

@@ -104,7 +104,7 @@ func replaced(records []adaptertest.Record, lost []bool) {
 	}
 	for i := range records {
 		r := &records[i]
-		if at := newest[task{attemptOf(r), r.Task}]; lost[i] && at.After(r.Placed) {
+		if at := newest[task{attemptOf(r), r.Task}]; at.After(r.Placed) && (lost[i] || !r.Ended.IsZero() && r.Ended.Before(at)) {
 			r.State = adapters.Lost
 			if r.Ended.IsZero() || r.Ended.After(at) {
 				r.Ended = at

@@ -371,6 +371,7 @@ func (d *Driver) short(ctx context.Context, k key, j *job) (bool, error) {
 func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 	var done, live, rest []adapters.Task
 	var all []adapters.Task
+	finished := map[string]bool{}
 	for _, a := range of {
 		t := d.task(j, a)
 		current := j.current(a)
@@ -379,7 +380,10 @@ func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 		}
 		switch {
 		case current && t.State == adapters.Finished:
-			done = append(done, t)
+			if !finished[a.Name] { // Nomad may have run a task again that was lost with its node, and had finished
+				finished[a.Name] = true
+				done = append(done, t)
+			}
 		case a.lost() && !d.mayRun(j, a), a.ended():
 		default:
 			t.State = adapters.Stopping
