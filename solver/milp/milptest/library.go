@@ -197,12 +197,12 @@ func (l library) panics(t *testing.T) {
 	for name, opts := range l.panicking() {
 		w := &waiters{Context: background(), done: make(chan struct{})}
 		m, _ := split(false) // without its panic it would not end
-		l.panicsIn(t, name, w, m, opts)
+		l.panicsIn(w, t, name, m, opts)
 		if w.ever.Load() == 0 || w.now.Load() != 0 {
 			t.Errorf("%s: %d wait for the context's end after the panic, %d did in all", name, w.now.Load(), w.ever.Load())
 		}
 		for range 100 {
-			l.panicsIn(t, name, background(), m, opts)
+			l.panicsIn(background(), t, name, m, opts)
 		}
 	}
 	res, err := milp.Solve(background(), l.open(), gangs(1, 5, l.can.Integer), milp.Options{})
@@ -224,7 +224,7 @@ func (l library) panicking() map[string]milp.Options {
 }
 
 // panicsIn wants the caller's panic to come back as it was, round the library.
-func (l library) panicsIn(t *testing.T, name string, ctx context.Context, m *milp.Model, opts milp.Options) {
+func (l library) panicsIn(ctx context.Context, t *testing.T, name string, m *milp.Model, opts milp.Options) {
 	t.Helper()
 	defer func() {
 		if r := recover(); r != "mine" {
