@@ -10,7 +10,7 @@ export CGO_CFLAGS := -O2 -g -I/usr/include/lpsolve
 PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo demo-kubernetes demo-nomad hedge hedge-full deps highs ortools servers test test-clusters race lint fmt vet docs bench results clean
+.PHONY: demo demo-kubernetes demo-nomad hedge hedge-full deps highs ortools servers test test-clusters race lint fmt vet docs bench bench-solvers results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
@@ -77,6 +77,10 @@ results: hedge
 ## bench: the benchmarks of docs/benchmarks.md
 bench:
 	@for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchmem ./...) || exit 1; done
+
+## bench-solvers: the native engine beside generic solvers, into docs/bench-*.md (half an hour on a quiet machine)
+bench-solvers: deps hedge-full highs ortools
+	./docs/bench-solvers.sh
 
 clean:
 	rm -rf bin results
