@@ -1,12 +1,14 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
 // memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered anew every
-// time. It is not changed once it is made. All of it is advice: prices prove a bound by being evaluated, columns are taken as
+// time. It is not changed once it is made, and shares nothing with the problem, which callers make anew in the same place. All of it is advice: prices prove a bound by being evaluated, columns are taken as
 // splits of options that are there, and a plan as far as it fits.
 type memory struct {
 	root *root // nil if there was no relaxation
@@ -61,7 +63,7 @@ func (w *workspace) remember() *memory {
 // note takes down the relaxation's prices and columns.
 func (w *workspace) note() *root {
 	in, p := &w.in, w.in.P
-	past := &root{resources: p.Resources, slots: in.T, slotSeconds: p.SlotSeconds, parts: names(p), prices: make([]float64, in.Rows)}
+	past := &root{parts: names(p), resources: slices.Clone(p.Resources), slots: in.T, slotSeconds: p.SlotSeconds, prices: make([]float64, in.Rows)}
 	for row, l := range w.dual.best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}

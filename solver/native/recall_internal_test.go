@@ -57,3 +57,42 @@ func TestCorruptedMemory(t *testing.T) {
 		require.GreaterOrEqual(t, *sol.Bound, want*(1-1e-9)-1e-9, "Tiny(%d)", seed)
 	}
 }
+
+// noted is what a solve of p leaves behind.
+func noted(t *testing.T, p *solver.Problem) *memory {
+	t.Helper()
+	sol, err := solver.Solve(context.Background(), New(nil), p, solver.Options{Work: 20_000, Gap: -1, Memory: new(solver.Memory)})
+	require.NoError(t, err)
+	value, _ := sol.Memory.Note(name)
+	require.IsType(t, &memory{}, value)
+	return value.(*memory)
+}
+
+// TestMemoryOutlivesItsProblem: a problem may be overwritten once it is solved, as cycle after cycle is made in the same place.
+func TestMemoryOutlivesItsProblem(t *testing.T) {
+	p := solvertest.Cycle(5, 40, 8)
+	got, want := noted(t, p), noted(t, solvertest.Cycle(5, 40, 8))
+	require.NotNil(t, got.root)
+	require.NotEmpty(t, got.root.columns)
+	require.Equal(t, want, got)
+	for i := range p.Resources {
+		p.Resources[i] += " of another problem"
+	}
+	for i := range p.Partitions {
+		p.Partitions[i].Name += " of another problem"
+	}
+	for i := range p.Running {
+		p.Running[i].ID += " of another problem"
+	}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		j.ID += " of another problem"
+		for k := range j.Options {
+			j.Options[k].Set += " of another problem"
+			j.Options[k].Start++
+			j.Options[k].Count++
+			clear(j.Options[k].Partitions)
+		}
+	}
+	require.Equal(t, want, got)
+}
