@@ -88,7 +88,7 @@ func newRelaxation() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringSliceVar(&paths, "problems", nil, "problem files")
 	fs.BoolVar(&random, "generated", true, "random cycles as well")
-	fs.DurationVar(&limit, "time", time.Minute, "limit of each solve")
+	fs.DurationVar(&limit, "time", time.Minute, "limit of each solve; native, which must be done within it, has a minute at least")
 	fs.IntVar(&repeat, "repeat", 3, "solves of each, of which the quickest counts; one that takes over 2 s is not repeated")
 	fs.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -140,10 +140,11 @@ func relax(ctx context.Context, q problem, limit time.Duration, repeat int) (*re
 	}
 	r := &relaxation{Name: q.name, Vars: c.Model.Vars(), Rows: c.Model.Rows(), Entries: c.Model.Entries()}
 	for _, m := range methods {
+		most := limit
 		if best := r.best(); best != nil { // the quickest counts
-			limit = min(limit, max(time.Second, 2**best))
+			most = min(limit, max(time.Second, 2**best))
 		}
-		d, value, err := byClp(ctx, c, m.method, limit, repeat)
+		d, value, err := byClp(ctx, c, m.method, most, repeat)
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +237,7 @@ func relaxations(found []relaxation) string {
 	}
 	head = append(head, "native, same bound, ms", "× best of Clp", "native, its own, ms", "its bound lower by %")
 	var rows []table.Row
-	product, n := 0.0, 0
+	logs, n := 0.0, 0
 	for i := range found {
 		r := &found[i]
 		row := table.Row{r.Name, r.Vars, r.Rows}
@@ -246,7 +247,7 @@ func relaxations(found []relaxation) string {
 		ratio, lower := "–", "–"
 		if best := r.best(); best != nil && r.Reached != nil {
 			x := float64(*best) / float64(*r.Reached)
-			ratio, product, n = digits(x), product+math.Log(x), n+1
+			ratio, logs, n = digits(x), logs+math.Log(x), n+1
 		}
 		if r.Value != nil {
 			lower = fmt.Sprintf("%.4f", 100*max(0, *r.Value-r.Bound)/math.Abs(*r.Value))
@@ -254,7 +255,7 @@ func relaxations(found []relaxation) string {
 		rows = append(rows, append(row, milliseconds(r.Reached), ratio, milliseconds(&r.Solved), lower))
 	}
 	if n > 0 {
-		rows = append(rows, table.Row{"geometric mean", "", "", "", "", "", "", digits(math.Exp(product / float64(n))), "", ""})
+		rows = append(rows, table.Row{"geometric mean", "", "", "", "", "", "", digits(math.Exp(logs / float64(n))), "", ""})
 	}
 	return markdown(head, rows)
 }

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -90,6 +92,9 @@ func newWorth() *cobra.Command {
 func (w *worth) run(ctx context.Context, told func(what string)) error {
 	for _, log := range w.logs {
 		fields := strings.Fields(log)
+		if len(fields) == 0 {
+			return errors.New("--trace: found nothing, expected builtin or NAME=FILE")
+		}
 		name, file, isFile := strings.Cut(fields[0], "=")
 		args := append([]string{"compare", "--policies", "3sigma", "--json", "--cycle", w.cycle.String(), "--work", "1000000000000"}, fields[1:]...)
 		if isFile {
@@ -158,11 +163,16 @@ func (w *worth) tables() string {
 func quoted(args []string) []string {
 	out := make([]string, len(args))
 	for i, a := range args {
-		if out[i] = a; strings.ContainsAny(a, "?&*") {
-			out[i] = "'" + a + "'"
+		if out[i] = a; a == "" || strings.ContainsFunc(a, special) {
+			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
 		}
 	}
 	return out
+}
+
+// special says whether a shell may take r for something other than itself.
+func special(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./=:,+@%", r)
 }
 
 func (v *valued) row() table.Row {
@@ -173,7 +183,6 @@ func (v *valued) row() table.Row {
 	r := &v.Runs[0]
 	percent := func(x *float64) string {
 		if x == nil || v.Engine == "greedy" { // which has no bound
-
 			return "–"
 		}
 		return fmt.Sprintf("%.2f", 100**x)

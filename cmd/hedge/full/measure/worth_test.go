@@ -32,7 +32,7 @@ func TestWorth(t *testing.T) {
 	got := w.tables()
 	assert.Contains(t, got, "| native | 0.1 | 12.5 | 3.50 | 60.0 | 7 | 5.00 | 10.0 | 12.0 | 1.00 | 2.00 | 4 gap, 3 time |")
 	assert.Contains(t, got, "hedge: boom (exit status 1)")
-	assert.Equal(t, []string{"'broken?x'", "plain"}, quoted([]string{"broken?x", "plain"}))
+	assert.Equal(t, []string{"'broken?x'", "plain", "'two words'", `'it'\''s'`, "''"}, quoted([]string{"broken?x", "plain", "two words", "it's", ""}))
 	assert.Contains(t, got, "| greedy | 1 | 12.5 | 3.50 | 60.0 | 7 | 5.00 | 10.0 | 12.0 | – | – |", "it has no bound")
 }
 
@@ -41,4 +41,6 @@ func TestWorthRefuses(t *testing.T) {
 		w := worth{program: "hedge", logs: []string{"builtin"}, rows: []string{row}, cycle: 10 * time.Second}
 		assert.ErrorContains(t, w.run(context.Background(), func(string) {}), "--row: found", row)
 	}
+	w := worth{program: "hedge", logs: []string{" "}, cycle: 10 * time.Second}
+	assert.ErrorContains(t, w.run(context.Background(), func(string) {}), "--trace: found nothing")
 }
