@@ -25,8 +25,11 @@ func plain(m *Model, opts Options) *Result {
 func contradictory(m *Model) string {
 	lower, upper := m.WholeBounds()
 	for j := range lower {
-		if lower[j] > upper[j] {
-			return fmt.Sprintf("vars[%d] (%q): bounds %v and %v cross", j, m.Var(j).Name, m.lower[j], m.upper[j])
+		switch v := m.Var(j); {
+		case v.Lower > v.Upper:
+			return fmt.Sprintf("vars[%d] (%q): bounds %v and %v cross", j, v.Name, v.Lower, v.Upper)
+		case lower[j] > upper[j]:
+			return fmt.Sprintf("vars[%d] (%q): no whole number is within %v and %v", j, v.Name, v.Lower, v.Upper)
 		}
 	}
 	for i := range m.rowLower {

@@ -30,7 +30,7 @@ func TestModelsThatNeedNoSolver(t *testing.T) {
 			raw: `rows[0] (""): no entries but zeros, and 0 is not within 1 and 2`},
 		{name: "bounds that cross", vars: []milp.Var{{}, {Name: "x", Lower: 3, Upper: 2}}, raw: `vars[1] ("x"): bounds 3 and 2 cross`},
 		{name: "integer bounds that cross", vars: []milp.Var{{Lower: 3, Upper: 2, Integer: true}}, raw: `vars[0] (""): bounds 3 and 2 cross`},
-		{name: "no whole number", vars: []milp.Var{{Lower: 0.2, Upper: 0.8, Integer: true}}, raw: `vars[0] (""): bounds 0.2 and 0.8 cross`},
+		{name: "no whole number", vars: []milp.Var{{Lower: 0.2, Upper: 0.8, Integer: true}}, raw: `vars[0] (""): no whole number is within 0.2 and 0.8`},
 		{name: "a range that crosses", vars: []milp.Var{{Upper: 9}}, rows: []milp.Row{{Lower: 5, Upper: 4, Index: one, Value: []float64{1}}},
 			raw: `rows[0] (""): bounds 5 and 4 cross`},
 	} {
