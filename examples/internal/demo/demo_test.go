@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
@@ -166,17 +168,54 @@ func TestRunEndsEarly(t *testing.T) {
 	assert.Equal(t, f.SLO, f.Missed, "what does not finish misses its deadline")
 }
 
+func TestUntil(t *testing.T) {
+	asked, broken := 0, errors.New("broken")
+	require.NoError(t, demo.Until(t.Context(), time.Hour, "it is so", func() (bool, error) { asked++; return asked == 3, nil }))
+	assert.Equal(t, 3, asked)
+	require.ErrorIs(t, demo.Until(t.Context(), time.Hour, "it is so", func() (bool, error) { return false, broken }), broken)
+	err := demo.Until(t.Context(), time.Millisecond, "it is so", func() (bool, error) { return false, nil })
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "it did not come about that it is so")
+}
+
+// TestProgress: the first call, and the last.
+func TestProgress(t *testing.T) {
+	var out strings.Builder
+	told := demo.Progress(&out, "x")
+	told(1, 0, 4)
+	told(4, 4, 4)
+	assert.Equal(t, "x: 1 of 4 jobs handed in, 0 finished\nx: 4 of 4 jobs handed in, 4 finished\n", out.String())
+}
+
+// TestSaveHistory: a scheduler that begins with the file knows what the workload does.
+func TestSaveHistory(t *testing.T) {
+	w, err := demo.New(demo.Default())
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "history")
+	require.NoError(t, w.SaveHistory(file))
+	want, err := w.History()
+	require.NoError(t, err)
+	got, err := predict.NewHistory(nil)
+	require.NoError(t, err)
+	_, err = adapters.HistoryFile(file).Load(got)
+	require.NoError(t, err)
+	for _, j := range w.Jobs[:20] {
+		p := predict.Job{ID: j.ID, Attributes: j.Attributes}
+		assert.InDelta(t, want.Predict(p).Point, got.Predict(p).Point, 1e-6)
+	}
+	require.Error(t, w.SaveHistory(filepath.Join(file, "no folder")))
+}
+
 // TestPredict: the simulator's word is of the same jobs, and delays make it worse.
 func TestPredict(t *testing.T) {
 	w, err := demo.New(demo.Default())
 	require.NoError(t, err)
 	run := func(d demo.Delays) demo.Figures {
-		h, err := w.History()
-		require.NoError(t, err)
 		p, err := w.Policy(500 * time.Millisecond)
 		require.NoError(t, err)
-		r, err := w.Predict(t.Context(), "3sigma", p, h, 500*time.Millisecond, d)
+		r, err := w.Predict(t.Context(), p, 500*time.Millisecond, d)
 		require.NoError(t, err)
+		require.Equal(t, "simulated: 3sigma", r.Name)
 		require.Len(t, r.Jobs, len(w.Jobs))
 		return r.Figures()
 	}
@@ -184,9 +223,7 @@ func TestPredict(t *testing.T) {
 	assert.Zero(t, none.Unfinished)
 	assert.Less(t, none.Missed, slow.Missed)
 	assert.Less(t, none.All, slow.All)
-	h, err := w.History()
-	require.NoError(t, err)
-	prio, err := w.Predict(t.Context(), "prio", baseline.NewPrio(), h, 0, demo.Delays{})
+	prio, err := w.Predict(t.Context(), baseline.NewPrio(), 0, demo.Delays{})
 	require.NoError(t, err)
 	assert.Zero(t, prio.Figures().Unfinished)
 }

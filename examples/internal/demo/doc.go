@@ -2,7 +2,8 @@
 // takes minutes; handing it in at the right times; and what came of it in a table, beside what the simulator says of the same run.
 //
 // A demonstration writes a [Cluster] and calls, for each scheduler, [Run]; then [Workload.Predict] with the run's own [Delays], and [WriteTable]. The
-// package starts no servers and knows no scheduler of a cluster.
+// scheduler that it shows is a program, which it has built by [Build] and runs by [Start], on Linux alone. The package starts no servers and
+// knows no scheduler of a cluster.
 //
 // # What is compressed
 //

@@ -3,10 +3,10 @@ package demo
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
-	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -97,6 +97,36 @@ func Run(ctx context.Context, w *Workload, c Cluster, o RunOptions) (*Result, er
 	}
 }
 
+// Progress is a [RunOptions].Told that writes a line every 15 s and one when all has finished.
+func Progress(out io.Writer, name string) func(submitted, finished, all int) {
+	var last time.Time
+	return func(submitted, finished, all int) {
+		if time.Since(last) >= 15*time.Second || finished == all {
+			last = time.Now()
+			fmt.Fprintf(out, "%s: %d of %d jobs handed in, %d finished\n", name, submitted, all, finished)
+		}
+	}
+}
+
+// Until waits for what servers need time for: it asks every 100 ms whether it is so. Its errors are is's, and the context's or its deadline's, which
+// name what.
+func Until(ctx context.Context, patience time.Duration, what string, is func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if ok, err := is(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("demo: it did not come about that %s: %w", what, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
 // next is when the next job is to be handed in, or never.
 func (w *Workload) next(n int, begin time.Time) time.Duration {
 	if n == len(w.Jobs) {
@@ -150,8 +180,13 @@ func (w *Workload) result(name string, begin time.Time, submitted []time.Time, s
 	return r
 }
 
-// Predict simulates the run under a policy that decides every cycle, or at every event if that is 0, on a cluster with such delays.
-func (w *Workload) Predict(ctx context.Context, name string, p sched.Policy, h predict.Predictor, cycle time.Duration, d Delays) (*Result, error) {
+// Predict simulates the run under a policy that decides every cycle, or at every event if that is 0, with the history before it, on a cluster with such delays.
+func (w *Workload) Predict(ctx context.Context, p sched.Policy, cycle time.Duration, d Delays) (*Result, error) {
+	name := "simulated: " + p.Name()
+	h, err := w.History()
+	if err != nil {
+		return nil, err
+	}
 	jobs := make([]sim.Job, len(w.Jobs))
 	for i := range w.Jobs {
 		jobs[i] = w.Jobs[i]

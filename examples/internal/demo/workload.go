@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/trace/sample"
@@ -176,6 +177,18 @@ func (w *Workload) History() (*predict.History, error) {
 		}
 	}
 	return h, nil
+}
+
+// SaveHistory writes it to a file, for a scheduler to begin with.
+func (w *Workload) SaveHistory(file string) error {
+	h, err := w.History()
+	if err != nil {
+		return err
+	}
+	if err := adapters.HistoryFile(file).Save(h, time.Now()); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	return nil
 }
 
 // Policy is 3Sigma with the workload's window, for cycles that take so long.

@@ -28,6 +28,9 @@ const (
 	urgent              = "urgent" // the priority class of jobs with a deadline
 )
 
+// patience is how long the servers may take for what they are waited for.
+const patience = 15 * time.Minute
+
 // room is how many nodes there are and how many tasks each runs at a time.
 type room struct{ nodes, slots int }
 
@@ -51,7 +54,7 @@ func (c *cluster) prepare(ctx context.Context, r room) error {
 			return err
 		}
 	}
-	return c.until(ctx, "all nodes are ready", func() (bool, error) {
+	return demo.Until(ctx, patience, "all nodes are ready", func() (bool, error) {
 		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -75,22 +78,6 @@ func (c *cluster) namespace(ctx context.Context, name string) error {
 	return err
 }
 
-// until waits for what servers need time for.
-func (c *cluster) until(ctx context.Context, what string, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
-	defer cancel()
-	for {
-		if ok, err := is(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("it did not come about that %s: %w", what, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
 // field is a scheduler and how its jobs are handed in.
 type field struct {
 	name, scheduler string
@@ -111,13 +98,7 @@ func (c *cluster) run(ctx context.Context, w *demo.Workload, f field, out io.Wri
 		return nil, err
 	}
 	defer n.close()
-	last := time.Time{}
-	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.name, Told: func(submitted, finished, all int) {
-		if time.Since(last) >= 15*time.Second || finished == all {
-			last = time.Now()
-			fmt.Fprintf(out, "%s: %d of %d jobs handed in, %d finished\n", f.name, submitted, all, finished)
-		}
-	}})
+	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.name, Told: demo.Progress(out, f.name)})
 	if err != nil {
 		return nil, err
 	}

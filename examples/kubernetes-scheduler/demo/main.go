@@ -88,10 +88,10 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer h.stop()
+	defer h.Stop()
 	ours, err := c.run(ctx, w, s.field("hedge", "hedge"), out)
 	if err != nil {
-		return errors.Join(err, h.failure())
+		return errors.Join(err, h.Err())
 	}
 	return s.tell(ctx, out, w, theirs, ours)
 }
@@ -101,25 +101,19 @@ func (s *settings) field(name, scheduler string) field { return field{name, sche
 
 // tell simulates both runs and prints the table.
 func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, theirs, ours *demo.Result) error {
-	h, err := w.History()
-	if err != nil {
-		return err
-	}
-	policy := baseline.NewPrio()
+	nearest := baseline.NewPrio()
 	if !s.priority {
-		policy = baseline.NewFIFO()
+		nearest = baseline.NewFIFO()
 	}
-	first, err := w.Predict(ctx, "simulated: "+policy.Name(), policy, h, 0, theirs.Delays)
+	first, err := w.Predict(ctx, nearest, 0, theirs.Delays)
 	if err != nil {
 		return err
 	}
-	if h, err = w.History(); err != nil {
+	policy, err := w.Policy(s.cycle)
+	if err != nil {
 		return err
 	}
-	if policy, err = w.Policy(s.cycle); err != nil {
-		return err
-	}
-	second, err := w.Predict(ctx, "simulated: "+policy.Name(), policy, h, s.cycle, ours.Delays)
+	second, err := w.Predict(ctx, policy, s.cycle, ours.Delays)
 	if err != nil {
 		return err
 	}

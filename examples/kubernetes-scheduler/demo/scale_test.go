@@ -61,19 +61,19 @@ func TestScale(t *testing.T) {
 		require.NoError(t, err)
 		first := n.placed(ctx, t, pods-waiting)
 		t.Logf("%s: the first gang had its nodes %v after the process was started", what, first.Sub(begun).Round(10*time.Millisecond))
-		require.NoError(t, c.until(ctx, "all pods have nodes", func() (bool, error) { return len(n.where(ctx, t)) == pods, nil }))
+		require.NoError(t, demo.Until(ctx, patience, "all pods have nodes", func() (bool, error) { return len(n.where(ctx, t)) == pods, nil }))
 		t.Logf("%s: all %d pods had theirs after %v", what, waiting, time.Since(begun).Round(10*time.Millisecond))
 		on := map[string]int{}
 		for _, node := range n.where(ctx, t) {
 			on[node]++
 			require.LessOrEqual(t, on[node], 4, "node %s", node)
 		}
-		before := usage(t, h.cmd.Process.Pid)
+		before := usage(t, h.ID())
 		time.Sleep(*scaleSteady)
-		after := usage(t, h.cmd.Process.Pid)
+		after := usage(t, h.ID())
 		t.Logf("%s: resident %d MiB, at most %d MiB; %.1f s of processor time so far, %.2f s in the %v that followed", what, after.resident>>20, after.most>>20,
 			before.processor.Seconds(), (after.processor - before.processor).Seconds(), *scaleSteady)
-		h.stop()
+		h.Stop()
 		n.empty(ctx, t, pods-waiting)
 		n.create(ctx, t, pods-waiting, pods, waiting)
 	}
@@ -82,7 +82,7 @@ func TestScale(t *testing.T) {
 // fill makes the pods. Those that do not wait are made with their node, and then run.
 func (n *namespace) fill(ctx context.Context, t *testing.T, pods, waiting int) {
 	n.create(ctx, t, 0, pods, waiting)
-	require.NoError(t, n.until(ctx, "all pods run", func() (bool, error) {
+	require.NoError(t, demo.Until(ctx, patience, "all pods run", func() (bool, error) {
 		running := 0
 		n.each(ctx, t, func(p *corev1.Pod) {
 			if p.Status.Phase == corev1.PodRunning {
@@ -131,7 +131,7 @@ func (n *namespace) empty(ctx context.Context, t *testing.T, from int) {
 			require.NoError(t, n.client.CoreV1().Pods(n.name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}))
 		}
 	})
-	require.NoError(t, n.until(ctx, "they are gone", func() (bool, error) { return len(n.where(ctx, t)) == from, nil }))
+	require.NoError(t, demo.Until(ctx, patience, "they are gone", func() (bool, error) { return len(n.where(ctx, t)) == from, nil }))
 }
 
 // each lists all pods.
@@ -161,7 +161,7 @@ func (n *namespace) where(ctx context.Context, t *testing.T) map[string]string {
 
 // placed is when the first gang of those that wait has its nodes.
 func (n *namespace) placed(ctx context.Context, t *testing.T, from int) (at time.Time) {
-	require.NoError(t, n.until(ctx, "a gang is placed", func() (bool, error) {
+	require.NoError(t, demo.Until(ctx, patience, "a gang is placed", func() (bool, error) {
 		have := map[string]int{}
 		list, err := n.client.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{LabelSelector: jobLabel + "=" + fmt.Sprint("app-b-", from/gang)})
 		if err != nil {

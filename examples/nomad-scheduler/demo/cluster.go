@@ -27,6 +27,9 @@ const (
 	urgent, ordinary = 70, 50
 )
 
+// patience is how long the servers may take for what they are waited for.
+const patience = 5 * time.Minute
+
 // field is a cluster under one of the schedulers.
 type field struct {
 	name, dir string
@@ -66,14 +69,14 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 	if err != nil {
 		return nil, err
 	}
-	defer h.stop()
+	defer h.Stop()
 	r, err := f.run(ctx, w)
-	return r, errors.Join(err, h.failure())
+	return r, errors.Join(err, h.Err())
 }
 
 // prepare waits for the clients.
 func (f *field) prepare(ctx context.Context, clients int, preempt bool) error {
-	err := until(ctx, "all clients are ready", func() (bool, error) {
+	err := demo.Until(ctx, patience, "all clients are ready", func() (bool, error) {
 		nodes, _, err := f.client.Nodes().List(nil)
 		ready := 0
 		for _, n := range nodes {
@@ -90,30 +93,8 @@ func (f *field) prepare(ctx context.Context, clients int, preempt bool) error {
 	return err
 }
 
-// until waits for what servers need time for.
-func until(ctx context.Context, what string, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	for {
-		if ok, err := is(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("it did not come about that %s: %w", what, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
-	last := time.Time{}
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, Told: func(submitted, finished, all int) {
-		if time.Since(last) >= 15*time.Second || finished == all {
-			last = time.Now()
-			fmt.Fprintf(f.out, "%s: %d of %d jobs handed in, %d finished\n", f.name, submitted, all, finished)
-		}
-	}})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, Told: demo.Progress(f.out, f.name)})
 }
 
 // Submit registers a job of processes that sleep: held for hedge, or at its size for Nomad.

@@ -65,9 +65,7 @@ func TestPatient(t *testing.T) {
 	w, err := demo.New(demo.Default())
 	require.NoError(t, err)
 	stops := func(p sched.Policy) int {
-		h, err := w.History()
-		require.NoError(t, err)
-		r, err := w.Predict(t.Context(), p.Name(), p, h, 0, demo.Delays{})
+		r, err := w.Predict(t.Context(), p, 0, demo.Delays{})
 		require.NoError(t, err)
 		assert.Zero(t, r.Figures().Unfinished)
 		return r.Figures().Stops

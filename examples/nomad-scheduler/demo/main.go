@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -16,7 +15,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -82,26 +80,13 @@ func (s *settings) run(ctx context.Context, out io.Writer) (err error) {
 	return s.tell(ctx, out, w, theirs, ours)
 }
 
-// program is the path of the scheduler's program.
-func (s *settings) program(ctx context.Context, dir string) (string, error) {
-	if s.scheduler != "" {
-		return s.scheduler, nil
-	}
-	path := filepath.Join(dir, "nomad-scheduler")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/hedgesched/hedge/examples/nomad-scheduler")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the scheduler: %w: %s", err, bytes.TrimSpace(text))
-	}
-	return path, nil
-}
-
 // tell simulates both runs and prints the table. What is nearest to Nomad's own scheduler is strict priority.
 func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, theirs, ours *demo.Result) error {
 	nearest := baseline.NewPrio()
 	if !s.preempt {
 		nearest = patient{nearest}
 	}
-	first, err := predict(ctx, w, nearest, 0, theirs)
+	first, err := w.Predict(ctx, nearest, 0, theirs.Delays)
 	if err != nil {
 		return err
 	}
@@ -109,20 +94,11 @@ func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, th
 	if err != nil {
 		return err
 	}
-	second, err := predict(ctx, w, policy, s.cycle, ours)
+	second, err := w.Predict(ctx, policy, s.cycle, ours.Delays)
 	if err != nil {
 		return err
 	}
 	return demo.WriteTable(out, theirs, first, ours, second)
-}
-
-// predict is the simulator's word on a run.
-func predict(ctx context.Context, w *demo.Workload, p sched.Policy, cycle time.Duration, of *demo.Result) (*demo.Result, error) {
-	h, err := w.History()
-	if err != nil {
-		return nil, err
-	}
-	return w.Predict(ctx, "simulated: "+p.Name(), p, h, cycle, of.Delays)
 }
 
 // patient is a policy that does not preempt: it sees all that runs as more important than anything that waits.
