@@ -37,6 +37,7 @@ type handed struct {
 	id        string
 	times     int // it was handed in
 	withdrawn bool
+	taken     int // times it was withdrawn
 }
 
 // scheduler is an instance with its loop.
@@ -186,6 +187,7 @@ func (h *host) withdraw(id string) {
 	h.Helper()
 	h.do(Deed{Do: Withdraw, Job: id})
 	h.jobs[id].withdrawn = true
+	h.jobs[id].taken++
 }
 
 func (h *host) do(d Deed) {
@@ -391,9 +393,9 @@ func (h *host) sameRuntime(id string, seconds float64) {
 // judge checks what must hold at any time.
 func (h *host) judge() {
 	h.Helper()
-	law := Law{Slots: h.shape.Slots, Tasks: map[string]int{}, Exact: h.traits.Exact}
+	law := Law{Slots: h.shape.Slots, Tasks: map[string]int{}, Withdrawn: map[string]int{}, Exact: h.traits.Exact}
 	for id, j := range h.jobs {
-		law.Tasks[id] = j.Spec.Tasks
+		law.Tasks[id], law.Withdrawn[id] = j.Spec.Tasks, j.taken
 	}
 	for _, fault := range Judge(h.Records(h), law) {
 		h.Errorf("%s", fault)

@@ -16,6 +16,8 @@ type Law struct {
 	Slots int
 	// Tasks is the size of each job's gang.
 	Tasks map[string]int
+	// Withdrawn is how often each job was taken back by its user: as many of its attempts may have finished in part, since tasks may end as they are withdrawn.
+	Withdrawn map[string]int
 	// Exact is as in [Traits].
 	Exact time.Duration
 }
@@ -105,24 +107,28 @@ func doubled(records []Record, law Law) (faults []string) {
 	return faults
 }
 
-// unfinished finds jobs that finished in parts, or more than once.
+// unfinished finds jobs that finished in parts without having been withdrawn, or more than once.
 func unfinished(records []Record, law Law) (faults []string) {
+	spared := map[string]int{} // attempts that finished in part, by job
 	for _, of := range group(records, func(r *Record) string { return r.Job + " " + r.UID }) {
 		whole := 0
 		for _, try := range group(of, func(r *Record) string { return fmt.Sprintf("%09d", r.Attempt) }) {
+			job, tasks := of[0].Job, law.Tasks[of[0].Job]
 			done := slices.DeleteFunc(slices.Clone(try), func(r Record) bool { return r.State != adapters.Finished })
 			switch {
 			case len(done) == 0:
 				continue
-			case len(done) == law.Tasks[of[0].Job]:
+			case len(done) == tasks:
 				whole++
 			case !slices.ContainsFunc(try, func(r Record) bool { return r.live() }):
-				faults = append(faults, fmt.Sprintf("attempt %d of job %s finished with %d of its %d tasks", try[0].Attempt, of[0].Job, len(done), law.Tasks[of[0].Job]))
+				if spared[job]++; spared[job] > law.Withdrawn[job] || len(done) > tasks {
+					faults = append(faults, fmt.Sprintf("attempt %d of job %s finished with %d of its %d tasks", try[0].Attempt, job, len(done), tasks))
+				}
 			}
 			last := slices.MaxFunc(done, func(a, b Record) int { return a.Started.Compare(b.Started) })
 			first := slices.MinFunc(done, func(a, b Record) int { return a.Ended.Compare(b.Ended) })
 			if last.Started.After(first.Ended.Add(law.Exact)) {
-				faults = append(faults, fmt.Sprintf("job %s: task %s started after task %s had ended", of[0].Job, last.Task, first.Task))
+				faults = append(faults, fmt.Sprintf("job %s: task %s started after task %s had ended", job, last.Task, first.Task))
 			}
 		}
 		if whole > 1 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters"
 )
@@ -52,4 +53,33 @@ func TestJudge(t *testing.T) {
 	inexact.Exact = time.Second
 	whole[4].Placed = at(19.5)
 	assert.Empty(t, Judge(whole, inexact), "as far as the records' times can be told apart")
+}
+
+// TestJudgeWithdrawn: tasks that finish as their user takes the job back are no fault, once for each time, and all else is.
+func TestJudgeWithdrawn(t *testing.T) {
+	half := func(attempt int, from float64) []Record {
+		return []Record{
+			ran("a", attempt, "0", "n0", from, from+10, adapters.Finished), ran("a", attempt, "1", "n1", from, from+10, adapters.Stopping),
+		}
+	}
+	law := Law{Slots: 2, Tasks: map[string]int{"a": 2, "b": 2}}
+	require.Len(t, Judge(half(1, 0), law), 1)
+	law.Withdrawn = map[string]int{"b": 1}
+	require.Len(t, Judge(half(1, 0), law), 1, "another job was withdrawn")
+	law.Withdrawn = map[string]int{"a": 1}
+	require.Empty(t, Judge(half(1, 0), law))
+	again := half(1, 20)
+	for i := range again {
+		again[i].UID = "again"
+	}
+	assert.Equal(t, []string{"attempt 1 of job a finished with 1 of its 2 tasks"}, Judge(append(half(1, 0), again...), law), "it was withdrawn once")
+	law.Withdrawn["a"] = 2
+	assert.Empty(t, Judge(append(half(1, 0), again...), law))
+
+	late := half(1, 0)
+	late[1].Started, late[1].State = at(11), adapters.Finished
+	late[1].Ended = at(12)
+	assert.Equal(t, []string{"job a: task 1 started after task 0 had ended"}, Judge(late, law))
+	more := append(half(1, 0), ran("a", 1, "1", "n1", 20, 30, adapters.Finished), ran("a", 1, "2", "n1", 20, 30, adapters.Finished))
+	assert.Contains(t, Judge(more, law), "attempt 1 of job a finished with 3 of its 2 tasks", "more than there are is none of the user's doing")
 }
