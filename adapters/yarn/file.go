@@ -1,15 +1,19 @@
 package yarn
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
+	goyaml "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hedgesched/hedge/sched"
@@ -182,7 +186,24 @@ func canonical(data []byte) ([]byte, error) {
 	if len(text) > 4*MaxFile {
 		return nil, fmt.Errorf("with its aliases written out the file has %d bytes, expected at most %d", len(text), 4*MaxFile)
 	}
-	return text, nil
+	return text, alone(data)
+}
+
+// alone tells with an error that something follows the first document, which the library would leave out in silence.
+func alone(data []byte) error {
+	documents := goyaml.NewDecoder(bytes.NewReader(data))
+	for first := true; ; first = false {
+		var document any
+		err := documents.Decode(&document)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("expected YAML or JSON: %w", err)
+		case !first && document != nil:
+			return errors.New("there is more than one document, expected one job")
+		}
+	}
 }
 
 var environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -216,7 +237,7 @@ func (p *parsed) check() error {
 		return fmt.Errorf("priority is %d, expected 0 to %d", f.Priority, 1<<20)
 	case p.retries < 0 || p.retries > 1_000_000:
 		return fmt.Errorf("retries is %d, expected 0 to 1000000", p.retries)
-	case strings.ContainsAny(f.Queue, " \t\n") || len(f.Queue) > 1000:
+	case strings.ContainsFunc(f.Queue, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) || len(f.Queue) > 1000:
 		return fmt.Errorf("queue is %q, expected a name", f.Queue)
 	}
 	if p.gang() {
@@ -276,6 +297,11 @@ func (p *parsed) checkApplication() error {
 	}
 	if n := len(tags.Tags.Tag); n > 5 {
 		return fmt.Errorf("application has %d tags, expected at most 5", n)
+	}
+	for _, tag := range tags.Tags.Tag {
+		if len(tag) > 100 || strings.ContainsFunc(tag, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return fmt.Errorf("application has the tag %q, expected at most 100 letters of ASCII", tag)
+		}
 	}
 	return nil
 }

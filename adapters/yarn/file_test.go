@@ -43,6 +43,8 @@ attributes: {user: u7}
 	job, err = Describe("any", []byte(simple))
 	require.NoError(t, err)
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "", LabelKind: KindNode}))
+	_, err = Describe("any", []byte("---\n"+simple+"---\n"))
+	require.NoError(t, err, "nothing follows")
 	job, err = Describe("spark", []byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`))
 	require.NoError(t, err)
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "pool", LabelKind: KindPool}))
@@ -85,6 +87,11 @@ func TestMalformed(t *testing.T) {
 		{"resources: {memory-mb: 64}\ncommand: " + strings.Repeat("x", MaxScript), "65537 bytes"},
 		{strings.Repeat("#", MaxFile+1), "expected at most 262144"},
 		{bomb(), ""},
+		{simple + "---\n" + simple, "more than one document"},
+		{simple + "---\n[", "expected YAML or JSON"},
+		{`{"resources": {"memory-mb": 64}, "command": "x"} {"tasks": 2}`, "expected YAML or JSON"},
+		{simple + `queue: "a\0b"`, `queue is "a\x00b"`},
+		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, application-tags: {tag: [ü]}}", `the tag "ü"`},
 	} {
 		job, err := Describe("a", []byte(tt.text))
 		require.ErrorIs(t, err, ErrJob, "%.80s", tt.text)
