@@ -230,7 +230,10 @@ func read(resp *http.Response, data []byte, into any) error {
 		return &answerError{resp.StatusCode, text}
 	case bytes.HasPrefix(data, []byte("This is standby RM")):
 		return errStandby
-	case into == nil:
+	case into == nil: // who changes something is answered nothing or JSON; a standby that knows no active one has words, and status 200
+		if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' {
+			return fmt.Errorf("an answer that is not understood: %q", text[:min(len(text), 300)])
+		}
 		return nil
 	}
 	if raw, ok := into.(*[]byte); ok {

@@ -100,9 +100,14 @@ func TestErrors(t *testing.T) {
 		{500, "", adapters.ErrUnavailable},
 		{503, "", adapters.ErrUnavailable},
 		{200, "This is standby RM. The redirect url is: /", adapters.ErrUnavailable},
+		{200, "Can not find any active RM. Will retry in next 3 seconds.\n", adapters.ErrUnavailable},
+		{200, "<html>", adapters.ErrUnavailable},
 	} {
 		err := answering(t, tt.status, []byte(tt.text)).submit(context.Background(), "application_1_1", map[string]any{})
 		require.ErrorIs(t, err, tt.want, "%d %s", tt.status, tt.text)
+	}
+	for _, text := range []string{"", "\n", `{"state":"ACCEPTED"}`} {
+		require.NoError(t, answering(t, 202, []byte(text)).kill(context.Background(), "application_1_1", ""))
 	}
 	err := answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).kill(context.Background(), "application_1_1", "")
 	assert.ErrorContains(t, err, "BadRequestException: no such label")
