@@ -184,8 +184,10 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	if a != nil && a.over() {
 		e := *r.entry
 		e.rec, e.doc, e.uid, e.app = r.rec, r.doc, r.uid, a
-		next := d.closed(&e)
-		next.Finished = a.succeeded()
+		next, decided := d.outcome(&e)
+		if !decided {
+			next = d.closed(&e)
+		}
 		next.Epoch, next.Reason = s.Epoch, why
 		return d.spool.change(ctx, name, r.rec, next, s.Epoch, nil)
 	}

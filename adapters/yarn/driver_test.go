@@ -411,3 +411,92 @@ func TestOptions(t *testing.T) {
 	_, err = New(ok)
 	require.Error(t, err, "a file where the spool should be")
 }
+
+// TestBlame: what YARN took from a job is no failure of the job's; that a container could not be set up is one of an application.
+func TestBlame(t *testing.T) {
+	const crashed = "Application application_1_1 failed 1 times due to AM Container for appattempt_1_1_000001 exited with  exitCode: %d\nFailing this attempt."
+	for _, tt := range []struct {
+		code              int
+		gang, application bool
+	}{{1, true, true}, {-100, false, false}, {-101, false, false}, {-102, false, false}, {-104, true, true}, {-106, false, false}, {-1000, false, true}, {-1001, true, true}} {
+		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(crashed, tt.code)}}
+		assert.Equal(t, tt.application, e.blame(), "%d", tt.code)
+		e.rec.Gang = true
+		assert.Equal(t, tt.gang, e.blame(), "%d", tt.code)
+		e.rec.Stop = "preempted"
+		assert.False(t, e.blame(), "%d", tt.code)
+	}
+}
+
+// TestUnreadable: a job file that cannot be read for now is not taken for another job.
+func TestUnreadable(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText)
+	before := s.see(s.Driver, "a")
+	e := s.state.entries["a"]
+	files := e.files
+	err := s.readJob(e, []jobFile{{base: "a\x00.yaml", name: "a"}}) // which the system refuses
+	require.ErrorIs(t, err, adapters.ErrUnavailable)
+	assert.ErrorContains(t, err, "a\x00.yaml")
+	assert.Equal(t, files, e.files, "it is read again")
+	assert.Equal(t, before.UID, e.uid)
+	assert.Equal(t, before.UID, s.see(s.Driver, "a").UID)
+}
+
+// TestRecordGone: a record that another instance takes away is gone, though this one has written it; and one is not taken for another of the same number.
+func TestRecordGone(t *testing.T) {
+	s := newStand(t)
+	s.runFor(0)
+	s.write("a.yaml", gangText)
+	require.NoError(t, s.start("a"))
+	s.until("a", adapters.Finished)
+	require.NoError(t, os.Remove(s.Driver.spool.recordPath("a")))
+	assert.Empty(t, s.see(s.Driver, "a").Tasks)
+
+	ctx, plan := context.Background(), []sched.NodeTasks{{Node: "h:1", Tasks: 1}}
+	first := &record{UID: "u", App: "application_1_1", Open: true, Plan: plan}
+	require.NoError(t, s.Driver.spool.change(ctx, "b", nil, first, 0, nil))
+	require.NoError(t, s.Driver.spool.change(ctx, "b", first, nil, 0, nil))
+	second := &record{UID: "u", App: "application_1_2", Open: true, Plan: plan}
+	require.NoError(t, s.Driver.spool.change(ctx, "b", nil, second, 0, nil))
+	require.ErrorIs(t, s.Driver.spool.change(ctx, "b", first, &record{UID: "u", Finished: true, Plan: plan}, 0, nil), adapters.ErrStale)
+}
+
+// TestFailedMeanwhile: an attempt that has failed for the last time as the job is to be preempted is the last.
+func TestFailedMeanwhile(t *testing.T) {
+	for _, retries := range []int{0, 1} {
+		s := newStand(t)
+		s.write("a.yaml", gangText+fmt.Sprintf("retries: %d\n", retries))
+		require.NoError(t, s.start("a"))
+		job := s.until("a", adapters.Running)
+		require.NoError(t, s.rm.kill(context.Background(), s.apps[0].id, "an operator's reason"))
+		wait(t, "it is killed", func() bool {
+			a, err := s.rm.app(context.Background(), s.apps[0].id)
+			return err == nil && a != nil && a.over()
+		})
+		require.NoError(t, s.Stop(context.Background(), &adapters.Stop{Job: job, Cause: adapters.CausePreempted}))
+		assert.Equal(t, retries == 0, s.see(s.Driver, "a").Over)
+	}
+}
+
+// TestNotesGo: why a job waited is gone with the job, though it never ran.
+func TestNotesGo(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText)
+	require.NoError(t, s.Explain(context.Background(), &adapters.Note{Job: s.see(s.Driver, "a"), Err: ErrJob}))
+	text, err := os.ReadFile(NotePath(s.spool, "a"))
+	require.NoError(t, err)
+	assert.Equal(t, ErrJob.Error()+"\n", string(text))
+	require.NoError(t, Withdraw(s.spool, "a"))
+	assert.True(t, s.see(s.Driver, "a").Gone)
+	assert.NoFileExists(t, NotePath(s.spool, "a"))
+}
+
+// TestBackAndLost: a node that is back and among the lost ones, too, is there.
+func TestBackAndLost(t *testing.T) {
+	for _, list := range [][]node{{{ID: "n", State: "LOST"}, {ID: "n", State: "DECOMMISSIONING"}}, {{ID: "n", State: "DECOMMISSIONING"}, {ID: "n", State: "LOST"}}} {
+		s := newStand(t)
+		s.takeNodes(list)
+		assert.True(t, s.present("n"))
+	}
+}

@@ -22,7 +22,7 @@ func (d *Driver) takeNodes(list []node) {
 	there := make(map[string]bool, len(list))
 	for i := range list {
 		n := &list[i]
-		if n.ID == "" || there[n.ID] && n.State != "RUNNING" {
+		if n.ID == "" || there[n.ID] && !n.up() { // one that came back may still be among the lost ones, too
 			continue
 		}
 		there[n.ID] = true

@@ -164,8 +164,22 @@ func (s *spool) changedAt(sub string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// open reads a job file. It follows no link and waits for no pipe.
+// open reads a job file. It follows no link and waits for no pipe. ErrUnavailable is what says nothing of the file, as too many open files or a file server that
+// is away: the job must not be taken for another one then.
 func (s *spool) open(f *jobFile) ([]byte, error) {
+	data, err := s.regular(f)
+	for _, own := range []error{nil, fs.ErrNotExist, fs.ErrPermission, errIrregular, syscall.ELOOP, syscall.ENXIO} {
+		if errors.Is(err, own) {
+			return data, err
+		}
+	}
+	return nil, s.fail(err)
+}
+
+// errIrregular is a folder, a pipe or another thing that is no file.
+var errIrregular = errors.New("no regular file")
+
+func (s *spool) regular(f *jobFile) ([]byte, error) {
 	h, err := os.OpenFile(filepath.Join(s.dir, jobsDir, f.base), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -176,7 +190,7 @@ func (s *spool) open(f *jobFile) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", f.base)
+		return nil, fmt.Errorf("%s: %w", f.base, errIrregular)
 	}
 	return io.ReadAll(io.LimitReader(h, MaxFile+1))
 }
@@ -338,7 +352,7 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 			return err
 		case err != nil:
 			return fmt.Errorf("%w: %w", adapters.ErrRefused, err)
-		case (now == nil) != (have == nil) || now != nil && (now.Seq != have.Seq || now.UID != have.UID):
+		case (now == nil) != (have == nil) || now != nil && (now.Seq != have.Seq || now.UID != have.UID || now.App != have.App):
 			return fmt.Errorf("%w: job %q has changed", adapters.ErrStale, name)
 		}
 		if valid != nil {
@@ -388,7 +402,7 @@ func (s *spool) note(ctx context.Context, name, text string, epoch uint64) error
 		if err := s.fence(epoch); err != nil {
 			return err
 		}
-		return s.fail(replace(NotePath(s.dir, name), []byte(text+"\n")))
+		return s.fail(put(NotePath(s.dir, name), []byte(text+"\n"), false))
 	})
 	if gate := s.pass("note on "+name, true); gate != nil {
 		return gate
@@ -396,8 +410,25 @@ func (s *spool) note(ctx context.Context, name, text string, epoch uint64) error
 	return err
 }
 
-// replace puts a file in its place in one piece.
+// replace puts a file in its place in one piece, and returns when a loss of power takes it away no more: what YARN is asked for next
+// must not be forgotten.
 func replace(path string, data []byte) error {
+	if err := put(path, data, true); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) { // file systems that cannot have no need to
+		return err
+	}
+	return nil
+}
+
+// put puts a file in its place in one piece.
+func put(path string, data []byte, sync bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
@@ -406,7 +437,7 @@ func replace(path string, data []byte) error {
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if closed := f.Close(); err == nil {

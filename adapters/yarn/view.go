@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -118,7 +119,6 @@ func (d *Driver) readJobs(full bool) error {
 	if err != nil {
 		return err
 	}
-	s.jobsAt, s.jobsOld = at, time.Since(at) > settledFor
 	by := make(map[string][]jobFile, len(files))
 	for _, f := range files {
 		by[f.name] = append(by[f.name], f)
@@ -128,28 +128,39 @@ func (d *Driver) readJobs(full bool) error {
 			by[name] = nil
 		}
 	}
-	for name, now := range by {
-		e := s.entries[name]
+	for _, name := range sortedKeys(by) {
+		e, now := s.entries[name], by[name]
 		if e == nil {
 			e = &entry{name: name}
 			s.entries[name] = e
 		}
-		if !slices.Equal(e.files, now) {
-			d.readJob(e, now)
+		if slices.Equal(e.files, now) {
+			continue
+		}
+		if err := d.readJob(e, now); err != nil {
+			return err
 		}
 	}
+	s.jobsAt, s.jobsOld = at, time.Since(at) > settledFor
 	return nil
 }
 
-// readJob reads the files of one job.
-func (d *Driver) readJob(e *entry, now []jobFile) {
+// readJob reads the files of one job. Where one cannot be read for now, nothing has changed.
+func (d *Driver) readJob(e *entry, now []jobFile) error {
+	texts, errs := make([][]byte, len(now)), make([]error, len(now))
+	for i := range now {
+		texts[i], errs[i] = d.spool.open(&now[i])
+		if errors.Is(errs[i], adapters.ErrUnavailable) {
+			return errs[i]
+		}
+	}
 	d.touch(e)
 	e.files, e.doc = now, nil
 	before, since := e.uid, e.submitted
 	e.uid = ""
 	for i := range now {
 		f := &now[i]
-		data, err := d.spool.open(f)
+		data, err := texts[i], errs[i]
 		if errors.Is(err, fs.ErrNotExist) {
 			e.files = nil // it is just being taken away: it is looked at again
 			continue
@@ -167,7 +178,7 @@ func (d *Driver) readJob(e *entry, now []jobFile) {
 		}
 	}
 	if e.doc == nil {
-		return
+		return nil
 	}
 	if len(now) > 1 && !(e.open() && e.mine()) {
 		e.doc.problem = fmt.Errorf("%w: %q: %w: %s and %s", ErrJob, e.name, errTwice, now[0].base, now[1].base)
@@ -176,6 +187,7 @@ func (d *Driver) readJob(e *entry, now []jobFile) {
 		e.submitted = since
 	}
 	e.doc.spec.Submitted = e.submitted
+	return nil
 }
 
 // readStates reads the records that are new or have changed.
@@ -191,7 +203,7 @@ func (d *Driver) readStates(full bool) error {
 	}
 	s.statesAt, s.statesOld = at, time.Since(at) > settledFor
 	for name, e := range s.entries {
-		if infos[name] == nil && e.info != nil {
+		if infos[name] == nil && (e.rec != nil || e.bad != nil) {
 			d.put(e, nil, nil, nil)
 		}
 	}
@@ -201,7 +213,7 @@ func (d *Driver) readStates(full bool) error {
 			e = &entry{name: name}
 			s.entries[name] = e
 		}
-		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && inodeOf(e.info) == inodeOf(info) {
+		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && e.info.Size() == info.Size() && inodeOf(e.info) == inodeOf(info) {
 			continue
 		}
 		r, err := d.spool.record(name)
@@ -369,11 +381,29 @@ func (d *Driver) closed(e *entry) *record {
 
 // blame tells whether the job itself has failed.
 func (e *entry) blame() bool {
-	if e.rec.Stop != "" || e.app.succeeded() || strings.Contains(e.app.Diagnostics, "exitCode: -100") {
+	code := exitCode(e.app.Diagnostics)
+	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || e.rec.Gang && code == invalid {
 		return false
 	}
 	st, err := parseStatus([]byte(e.app.Diagnostics))
 	return err != nil || st.Cause != causeShort && st.Cause != causeLost
+}
+
+// taken are the exit codes of ApplicationMasters whose container was taken: released with its node, disks failed, preempted, killed by the
+// ResourceManager or by the NodeManager's own scheduler.
+var taken = []string{"-100", "-101", "-102", "-106", "-108"}
+
+// invalid is the exit code of containers that could not be set up: of an application it is its own files' doing, but a gang's ApplicationMaster has none.
+const invalid = "-1000"
+
+var exited = regexp.MustCompile(`exitCode: (-?[0-9]+)`)
+
+// exitCode is that of the ApplicationMaster, "" where the ResourceManager tells none.
+func exitCode(diagnostics string) string {
+	if found := exited.FindStringSubmatch(diagnostics); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // why is what went wrong with an application.
@@ -446,6 +476,7 @@ func (d *Driver) tellJobs(v *adapters.View) {
 		}
 		if job == nil && e.rec == nil && e.bad == nil && len(e.files) == 0 {
 			delete(s.entries, name)
+			d.spool.forget(name)
 		}
 	}
 }
