@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
 // ErrNotBuilt is the sentinel of programs that are not in the cache.
 var ErrNotBuilt = errors.New("testservers: not built")
 
-// Built tells whether programs are in the cache, without building them. The error is [ErrNotBuilt], with the command that builds them, or what keeps
-// the cache from being read.
+// Built tells whether programs are in the cache, without building them; a folder with a Maven project stands for that project's jar. The error
+// is [ErrNotBuilt], with the command that builds them, or what keeps the cache from being read.
 func Built(names ...string) error {
 	var missing []string
 	for _, name := range names {
-		path, err := place(name)
+		name, path, err := place(name)
 		if err != nil {
 			return err
 		}
@@ -33,18 +34,22 @@ func Built(names ...string) error {
 	return nil
 }
 
-// place is where a program is once it was built, or YARN's jars are.
-func place(name string) (string, error) {
-	if name == "yarn" {
-		return yarnPlace()
+// place is where a program is once it was built, or YARN's jars are, or a project's jar is, and its name in any folder.
+func place(name string) (full, path string, err error) {
+	full = name
+	if _, none := os.Stat(filepath.Join(name, "pom.xml")); none == nil {
+		full, path, err = jarPlace(name)
+	} else if name == "yarn" {
+		path, err = yarnPlace()
+	} else {
+		var p *program
+		if p, err = find(name); err != nil {
+			return "", "", err
+		}
+		path, _, _, err = p.place()
 	}
-	p, err := find(name)
 	if err != nil {
-		return "", err
+		return "", "", fmt.Errorf("testservers: %s: %w", name, err)
 	}
-	path, _, _, err := p.place()
-	if err != nil {
-		return "", fmt.Errorf("testservers: %s: %w", name, err)
-	}
-	return path, nil
+	return full, path, nil
 }

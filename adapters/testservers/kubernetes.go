@@ -26,7 +26,7 @@ var stages []byte
 
 // KubernetesConfig says what a control plane is made of.
 type KubernetesConfig struct {
-	// Dir holds its state and logs; it must exist.
+	// Dir holds its state and logs; it must exist, and its path be absolute.
 	Dir string
 	// Controllers are those of kube-controller-manager to run, as its flag has them; "" runs none of them.
 	Controllers string
@@ -58,13 +58,16 @@ const (
 
 // StartKubernetes starts a control plane and waits until it answers. Programs that are not built yet are, first.
 func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, error) {
+	var err error
+	if cfg.Dir, err = folder(cfg.Dir); err != nil {
+		return nil, err
+	}
 	if cfg.NodeLeaseSeconds == 0 {
 		cfg.NodeLeaseSeconds = 40
 	}
 	k := &Kubernetes{cfg: cfg, parts: map[string]*process{}}
 	k.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} // the certificate is one that the server made for itself
-	var err error
 	if k.ports, err = ports(6); err != nil {
 		return nil, fmt.Errorf("testservers: %w", err)
 	}

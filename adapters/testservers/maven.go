@@ -23,12 +23,27 @@ func Jar(ctx context.Context, dir string) (string, error) {
 	}
 	var jar string
 	if err == nil {
-		jar, err = maven(ctx, filepath.Base(dir), files, "target/*.jar")
+		jar, err = maven(ctx, filepath.Base(dir), files, jarMade)
 	}
 	if err != nil {
 		return "", fmt.Errorf("testservers: building the jar of %s: %w", dir, err)
 	}
 	return jar, nil
+}
+
+// jarMade is the jar that a Maven project makes.
+const jarMade = "target/*.jar"
+
+// jarPlace is where the jar of a Maven project is once it was built, and the project's full path.
+func jarPlace(dir string) (full, jar string, err error) {
+	files, err := project(dir)
+	if err == nil {
+		full, err = filepath.Abs(dir)
+	}
+	if err == nil {
+		jar, err = made(filepath.Base(full), files, jarMade)
+	}
+	return full, jar, err
 }
 
 // project reads what the jar of a Maven project is made of.

@@ -16,7 +16,8 @@ import (
 
 // NomadConfig says what a Nomad cluster is made of.
 type NomadConfig struct {
-	// Dir holds its state and logs; it must exist. Root's clients mount file systems under it, which Stop unmounts.
+	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in it are killed at the end. Root's clients mount file
+	// systems under it, which Stop unmounts.
 	Dir string
 	// Clients are the nodes; their names must differ.
 	Clients []NomadClient
@@ -50,6 +51,10 @@ const Server = "server"
 
 // StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if it is not yet.
 func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
+	var err error
+	if cfg.Dir, err = folder(cfg.Dir); err != nil {
+		return nil, err
+	}
 	cfg.Clients = slices.Clone(cfg.Clients)
 	if cfg.Grace == 0 {
 		cfg.Grace = 15 * time.Second

@@ -140,6 +140,20 @@ func ports(n int) ([]int, error) {
 	return nil, fmt.Errorf("no %d free ports from %d on", n, lowest)
 }
 
+// folder is the folder of a cluster in its plainest form. What works in it is killed when the cluster is stopped, so it must be none of others'.
+func folder(dir string) (string, error) {
+	clean := filepath.Clean(dir)
+	if !filepath.IsAbs(clean) || clean == "/" {
+		return "", fmt.Errorf("testservers: Dir is %q, expected a full path below /", dir)
+	}
+	if info, err := os.Stat(clean); err != nil {
+		return "", fmt.Errorf("testservers: Dir: %w", err)
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("testservers: Dir is %q, expected a folder", dir)
+	}
+	return clean, nil
+}
+
 // killUnder kills the processes that work in a folder or were told of it by their environment, but not this one, until there are none.
 func killUnder(dir string) {
 	for killed := true; killed; {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,27 @@ func TestBuilt(t *testing.T) {
 	require.ErrorIs(t, err, testservers.ErrNotBuilt)
 	assert.ErrorContains(t, err, "cmd/servers etcd nomad yarn")
 	require.NoError(t, testservers.Built())
+
+	dir := filepath.Join(t.TempDir(), "greeting")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "src", "main"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), nil, 0o644))
+	err = testservers.Built("yarn", dir)
+	require.ErrorIs(t, err, testservers.ErrNotBuilt)
+	assert.ErrorContains(t, err, "cmd/servers yarn "+dir)
+}
+
+// TestFolder: what is no folder of the cluster's own is refused, since all that works in it is killed.
+func TestFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	for _, dir := range []string{"", "/", ".", "tmp", "/tmp/..", file, file + ".none"} {
+		_, err := testservers.StartNomad(t.Context(), testservers.NomadConfig{Dir: dir})
+		require.ErrorContains(t, err, "testservers: Dir", "%q", dir)
+		_, err = testservers.StartYARN(t.Context(), testservers.YARNConfig{Dir: dir})
+		require.ErrorContains(t, err, "testservers: Dir", "%q", dir)
+		_, err = testservers.StartKubernetes(t.Context(), testservers.KubernetesConfig{Dir: dir})
+		require.ErrorContains(t, err, "testservers: Dir", "%q", dir)
+	}
 }
 
 // TestKubernetes: all parts come up, a node that is told of is ready, and what is written outlives a crash of the API server.

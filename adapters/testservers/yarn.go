@@ -18,7 +18,7 @@ import (
 
 // YARNConfig says what a YARN cluster is made of.
 type YARNConfig struct {
-	// Dir holds its state and logs; it must exist.
+	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in it are killed at the end.
 	Dir string
 	// Nodes are the NodeManagers; their names must differ.
 	Nodes []YARNNode
@@ -57,11 +57,14 @@ const tries = 5
 // StartYARN starts a ResourceManager and its NodeManagers and waits until all are registered. It needs the programs java and mvn; jars that are not in the cache
 // yet are fetched first.
 func StartYARN(ctx context.Context, cfg YARNConfig) (*YARN, error) {
+	var err error
+	if cfg.Dir, err = folder(cfg.Dir); err != nil {
+		return nil, err
+	}
 	y := &YARN{cfg: cfg, host: "localhost", ports: map[string][]int{}, parts: map[string]*process{}, ids: map[string]string{},
 		http: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	y.cfg.Nodes = nil
-	err := y.start(ctx, cfg.Nodes)
-	if err != nil {
+	if err := y.start(ctx, cfg.Nodes); err != nil {
 		y.Stop()
 		return nil, err
 	}
