@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -52,12 +53,26 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// need skips a test under -short where YARN's jars or the ApplicationMaster's are not built, or has it fail where HEDGE_REQUIRE_SERVERS is 1. Otherwise they
+// are built, in some minutes.
+func need(t testing.TB) {
+	t.Helper()
+	if !testing.Short() {
+		return
+	}
+	switch err := testservers.Built("yarn", "am"); {
+	case err == nil:
+	case errors.Is(err, testservers.ErrNotBuilt) && os.Getenv("HEDGE_REQUIRE_SERVERS") != "1":
+		t.Skip("-short, and without HEDGE_REQUIRE_SERVERS=1: ", err)
+	default:
+		t.Fatal(err)
+	}
+}
+
 // theRig is the cluster, which is started when a test first asks for it.
 func theRig(t testing.TB) *rig {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: runs YARN's servers")
-	}
+	need(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.rig != nil {

@@ -400,6 +400,9 @@ func applicationOf(container string) string {
 var crashes = flag.Bool("crashes", false, "a crash at every call on the real cluster, too; on the fake one it is always done")
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes long; TestSmoke does a part of it")
+	}
 	if *crashes {
 		adaptertest.Run(t, newWorld)
 		return
