@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -88,7 +89,7 @@ func (s *scheduler) lead(ctx context.Context) error {
 		return err
 	}
 	return adapters.Lead(ctx, lease, s.work, adapters.LeadOptions{Told: func(err error) {
-		s.metrics.problem(err)
+		s.metrics.wrong.Inc()
 		s.log.Warn("lease", "error", err)
 	}})
 }
@@ -97,7 +98,7 @@ func (s *scheduler) lead(ctx context.Context) error {
 func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	s.log.Info("leading", "epoch", t.Epoch)
 	s.metrics.epoch.Set(float64(t.Epoch))
-	defer s.metrics.epoch.Set(0)
+	defer s.metrics.standBy()
 	driver, err := yarn.New(s.config.options())
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (k *keeper) observe(c *sched.Cycle) {
 	for _, e := range c.Failed {
 		k.log.Warn("failed", "job", e.ID, "error", e.Err)
 	}
-	for _, r := range append(c.Rejected, c.Unplaceable...) {
+	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {
 		k.log.Warn("cannot be placed", "job", r.Job.ID, "error", r.Err)
 	}
 	for _, err := range c.Ignored {
