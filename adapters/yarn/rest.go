@@ -207,6 +207,9 @@ func (c *client) once(ctx context.Context, base, method, path string, query url.
 		return err
 	}
 	defer resp.Body.Close()
+	if is := resp.Request.Method; is != method { // some redirects make a GET of everything, which changes nothing and is answered well
+		return fmt.Errorf("%s %s was redirected to %s %s", method, target, is, resp.Request.URL)
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return err

@@ -135,6 +135,56 @@ func TestActive(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrUnavailable)
 }
 
+// TestRedirected: a call that changes something and was made a GET on its way has changed nothing.
+func TestRedirected(t *testing.T) {
+	var got []string
+	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Method)
+		fmt.Fprint(w, `{}`)
+	}))
+	defer active.Close()
+	for status, want := range map[int]string{http.StatusFound: http.MethodGet, http.StatusTemporaryRedirect: http.MethodPost} {
+		got = nil
+		standby := httptest.NewServer(http.RedirectHandler(active.URL, status))
+		o := Options{URLs: []string{standby.URL}, Spool: t.TempDir()}
+		require.NoError(t, o.withDefaults())
+		err := newClient(&o).submit(context.Background(), "application_1_1", map[string]any{})
+		standby.Close()
+		assert.Equal(t, []string{want}, got)
+		if want == http.MethodPost {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, adapters.ErrUnavailable)
+		}
+	}
+}
+
+// TestMute: an ApplicationMaster that does not answer does not keep those of other gangs from being asked.
+func TestMute(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		if r.URL.Path != "/proxy/application_1_2/" {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		fmt.Fprint(w, `{"protocol":1,"started-ms":5}`)
+	}))
+	defer server.Close()
+	d, err := New(Options{URLs: []string{server.URL}, Spool: t.TempDir()})
+	require.NoError(t, err)
+	var list []*entry
+	for i, name := range []string{"a", "b", "c"} {
+		a := &app{ID: fmt.Sprint("application_1_", i+1), State: "RUNNING", Progress: allRun}
+		list = append(list, &entry{name: name, app: a, rec: &record{Open: true, Gang: true, App: a.ID}})
+	}
+	for range 4 {
+		d.readStarts(context.Background(), list)
+	}
+	assert.Equal(t, []string{"/proxy/application_1_1/", "/proxy/application_1_2/", "/proxy/application_1_3/", "/proxy/application_1_1/", "/proxy/application_1_3/"}, asked)
+	assert.Equal(t, milliseconds(5), d.state.starts["application_1_2"])
+}
+
 func FuzzAnswers(f *testing.F) {
 	for _, name := range []string{"apps-none", "apps-one", "app-finished", "app-unknown", "nodes", "nodes-label"} {
 		f.Add(testdata(f, "rm", name+".json"))

@@ -219,7 +219,7 @@ type record struct {
 	Gang   bool              `json:"gang,omitempty"`
 	Plan   []sched.NodeTasks `json:"plan,omitempty"`
 	Demand sched.Resources   `json:"demand,omitempty"`
-	// Stop is why the attempt was stopped, and Blame that it counts as a failure.
+	// Stop is why the open attempt was stopped. Started and Ended are from when to when its whole gang ran.
 	Stop    string    `json:"stop,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

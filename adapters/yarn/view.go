@@ -32,6 +32,7 @@ type state struct {
 	jobsAt, statesAt   time.Time            // when the folders were changed last, as of the last scan
 	jobsOld, statesOld bool                 // and that was long enough before it
 	starts             map[string]time.Time // since when gangs run, by application
+	mute               string               // the job whose ApplicationMaster did not answer last
 	nodes              map[string]*node     // that take part, by id
 	absent             map[string]time.Time // since when the ResourceManager does not tell of a node
 	told               map[string]adapters.Node
@@ -281,17 +282,19 @@ func (d *Driver) readApps(ctx context.Context) error {
 // statusWithin is how long an ApplicationMaster may take to answer.
 const statusWithin = 2 * time.Second
 
-// readStarts asks since when gangs run, once each. An ApplicationMaster that does not answer is asked again in the next look, and the others with it.
+// readStarts asks since when gangs run, once each. An ApplicationMaster that does not answer is asked again in the next look, after the others.
 func (d *Driver) readStarts(ctx context.Context, list []*entry) {
 	ctx, cancel := context.WithTimeout(ctx, statusWithin)
 	defer cancel()
-	for _, e := range list {
+	next := slices.IndexFunc(list, func(e *entry) bool { return e.name > d.state.mute })
+	for _, e := range slices.Concat(list[max(0, next):], list[:max(0, next)]) {
 		a := e.app
 		if a == nil || !e.rec.Gang || a.State != "RUNNING" || a.Progress < allRun || a.Progress >= 100 || !d.state.starts[e.rec.App].IsZero() {
 			continue
 		}
 		st, err := d.rm.status(ctx, e.rec.App)
 		if err != nil {
+			d.state.mute = e.name
 			return
 		}
 		if st.StartedMS > 0 {

@@ -5,11 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -361,7 +361,7 @@ func (w *world) record(t testing.TB, path string) (adaptertest.Record, bool) {
 		}
 	}
 	r.UID = strconv.Itoa(n)
-	if r.Ended.IsZero() && syscall.Kill(pid, 0) != nil {
+	if r.Ended.IsZero() && !alive(pid, parts[3]) {
 		if w.first[path].IsZero() {
 			w.first[path] = time.Now()
 		}
@@ -369,6 +369,24 @@ func (w *world) record(t testing.TB, path string) (adaptertest.Record, bool) {
 	}
 	w.exact(&r, parts[3])
 	return r, true
+}
+
+// alive tells whether a process runs and is the container's: its number may be another's by now, or it may have ended and nobody has taken notice.
+func alive(pid int, container string) bool {
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), "CONTAINER_ID="+container)
+}
+
+func TestAlive(t *testing.T) {
+	c := exec.CommandContext(t.Context(), "sleep", "100000")
+	c.Env = []string{"CONTAINER_ID=container_1"}
+	require.NoError(t, c.Start())
+	require.True(t, alive(c.Process.Pid, "container_1"))
+	require.False(t, alive(c.Process.Pid, "container_2"))
+	require.NoError(t, c.Process.Kill())
+	wait(t, "it has ended, unnoticed", func() bool { return !alive(c.Process.Pid, "container_1") })
+	require.Error(t, c.Wait())
+	require.False(t, alive(c.Process.Pid, "container_1"))
 }
 
 // exact has a record say what the cluster's own says of when the gang began and ended. What was stopped ends with its application, or later.
