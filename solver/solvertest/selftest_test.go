@@ -102,6 +102,11 @@ func liars() map[string]*liar {
 			o.Seed = calls.Add(1)
 			o.Work = o.Work * (1 + calls.Load()%2*20) / 40
 		}},
+		"takes any note for its own": {honest: native.New(nil), fails: []string{"memory is advice"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+			if note, _ := o.Memory.Note("liar"); note != nil {
+				o.Work = note.(int64)
+			}
+		}},
 		"modifies the problem": bend("problem is left alone", func(p *solver.Problem, _ *solver.Solution) {
 			if len(p.Hint) > 0 {
 				delete(p.Hint, "j1")

@@ -103,6 +103,7 @@ func Cases() []Case {
 		{"larger problems", "", checkLarger},
 		{"split rules", "", checkSplits},
 		{"hint", "", checkHint},
+		{"memory is advice", "", checkMemory},
 		{"past deadline", "", checkPast},
 		{"canceled", "", checkCanceled},
 		{"notices the end of ctx", "", checkNotices},
