@@ -42,7 +42,7 @@ func Wait(ctx context.Context, engine Solver) error {
 func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
 	if abandoned.Busy(engine) {
-		if !abandoned.WaitAPart(parent, engine, opts.Time, longestWait) {
+		if !abandoned.WaitShare(parent, engine, opts.Time, longestWait) {
 			return nil, fmt.Errorf("engine %s: %w: %w", engine.Name(), ErrEngine, ErrBusy)
 		}
 		if opts.Time > 0 {

@@ -65,7 +65,7 @@ func ask(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error
 	}
 	if running.Busy(b) {
 		began := time.Now()
-		switch free := running.WaitAPart(ctx, b, opts.Time, longestWait); {
+		switch free := running.WaitShare(ctx, b, opts.Time, longestWait); {
 		case !free && ctx.Err() != nil:
 			return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1, Iterations: -1}, nil
 		case !free:

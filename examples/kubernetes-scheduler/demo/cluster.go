@@ -170,7 +170,7 @@ func (n *namespace) see(p *corev1.Pod, gone bool, now time.Time) {
 	defer n.mu.Unlock()
 	j := n.jobs[p.Labels[jobLabel]]
 	i, err := strconv.Atoi(p.Labels[taskLabel])
-	if j == nil || err != nil || i >= len(j.tasks) || j.tasks[i].pod != p.Name {
+	if j == nil || err != nil || i < 0 || i >= len(j.tasks) || j.tasks[i].pod != p.Name {
 		return
 	}
 	t := &j.tasks[i]

@@ -40,9 +40,9 @@ func (r *Register) Wait(ctx context.Context, owner any) bool {
 	}
 }
 
-// WaitAPart is Wait for no more than a quarter of the time that owner's next call has, by its limit (0 for none) and ctx's deadline, and no
+// WaitShare is Wait for no more than a quarter of the time that owner's next call has, by its limit (0 for none) and ctx's deadline, and no
 // longer than most. Who is a little late, on a loaded machine, is so not refused, and who hangs does not take all the time there is.
-func (r *Register) WaitAPart(ctx context.Context, owner any, limit, most time.Duration) bool {
+func (r *Register) WaitShare(ctx context.Context, owner any, limit, most time.Duration) bool {
 	if limit > 0 {
 		most = min(most, limit/4)
 	}

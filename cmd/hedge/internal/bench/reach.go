@@ -23,7 +23,7 @@ type Reach struct {
 	// the time limit stands for it, and Censored says which side's: the quotients are then bounds.
 	Speedup      *float64 `json:"speedup"`
 	SpeedupGiven *float64 `json:"speedup_given"`
-	// Censored is empty, "rivals" (none had a plan: at least) or "engine" (it never was as good: at most).
+	// Censored is empty, [NoRival] or [NotReached].
 	Censored string `json:"censored"`
 	// Failed are the others whose runs ended with an error, so that it says nothing of them.
 	Failed []string `json:"failed,omitempty"`
@@ -41,10 +41,11 @@ type ReachSummary struct {
 	SpeedupGiven *float64 `json:"speedup_given"`
 }
 
-// Values of Reach.Censored.
+// Values of Reach.Censored: none of the others had a plan, so that the quotients are lower bounds; or the engine never was as good, so that
+// they are upper ones.
 const (
-	noRival    = "rivals"
-	notReached = "engine"
+	NoRival    = "rivals"
+	NotReached = "engine"
 )
 
 // rounding is how much less a plan may be worth, relatively, and still count as good as another.
@@ -113,9 +114,9 @@ func (r *Reach) divide(limit time.Duration) {
 	case r.MS == nil && r.RivalMS == nil:
 		return
 	case r.RivalMS == nil:
-		r.Censored, mine = noRival, *r.MS
+		r.Censored, mine = NoRival, *r.MS
 	case r.MS == nil:
-		r.Censored, theirs = notReached, *r.RivalMS
+		r.Censored, theirs = NotReached, *r.RivalMS
 	default:
 		mine, theirs = *r.MS, *r.RivalMS
 	}
@@ -142,9 +143,9 @@ func Summary(problems []Problem) *ReachSummary {
 		s.Problems++
 		first, given = first+math.Log(*r.Speedup), given+math.Log(*r.SpeedupGiven)
 		switch r.Censored {
-		case noRival:
+		case NoRival:
 			s.NoRival++
-		case notReached:
+		case NotReached:
 			s.NotReached++
 		}
 	}

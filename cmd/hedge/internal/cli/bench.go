@@ -197,7 +197,7 @@ func (p *benchPage) reach(d *bench.Document) {
 	var rows []table.Row
 	for i := range d.Problems {
 		r := d.Problems[i].Reach
-		sign := map[string]string{"rivals": "≥ ", "engine": "≤ "}[r.Censored]
+		sign := map[string]string{bench.NoRival: "≥ ", bench.NotReached: "≤ "}[r.Censored]
 		rival := r.Rival
 		if rival == "" {
 			rival = "none had a plan"

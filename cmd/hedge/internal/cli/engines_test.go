@@ -122,7 +122,7 @@ func TestReachTable(t *testing.T) {
 	v := func(x float64) *float64 { return &x }
 	d := &bench.Document{AtS: []float64{60}, Problems: []bench.Problem{
 		{Name: "a", Reach: &bench.Reach{Engine: "native", Rival: "milp+x", Target: v(7), RivalMS: v(3000), MS: v(30), Speedup: v(100), SpeedupGiven: v(2000)}},
-		{Name: "b", Reach: &bench.Reach{Engine: "native", MS: v(60), Speedup: v(1000), SpeedupGiven: v(1000), Censored: "rivals", Failed: []string{"milp+y"}}},
+		{Name: "b", Reach: &bench.Reach{Engine: "native", MS: v(60), Speedup: v(1000), SpeedupGiven: v(1000), Censored: bench.NoRival, Failed: []string{"milp+y"}}},
 		{Name: "c", Reach: &bench.Reach{Engine: "native"}},
 	}}
 	d.Reach = bench.Summary(d.Problems)
