@@ -1,12 +1,12 @@
 //go:build unix
 
 // Command measure makes the tables of docs/benchmarks-solvers.md that compare the native engine with others beyond what hedge bench does: its bound
-// with Clp's linear programs, how its time grows with the problem, and what better plans are worth to a workload. It prints Markdown; it draws no
-// conclusion and is no part of the product.
+// with Clp's linear programs, how its time grows with the problem, and what better plans are worth to a workload. It prints Markdown or JSON; it
+// draws no conclusion and is no part of the product.
 //
 //	go run ./measure relaxation
 //	go run ./measure growth --svg growth.svg
-//	go run ./measure worth --program hedge-full --trace builtin --row native=10ms --row milp+highs=10s
+//	go run ./measure worth --program hedge-full --trace builtin --row 10ms=native --row 10s=milp+highs
 package main
 
 import (

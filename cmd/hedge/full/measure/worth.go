@@ -74,7 +74,7 @@ func newWorth() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&w.program, "program", "hedge-full", "the hedge to run")
 	fs.StringArrayVar(&w.logs, "trace", []string{"builtin"}, "log, builtin or NAME=FILE, with more flags of hedge compare behind it; may be repeated")
-	fs.StringArrayVar(&w.rows, "row", []string{"native=100ms"}, "TIME=ENGINE: an engine and its time for each decision; may be repeated")
+	fs.StringArrayVar(&w.rows, "row", []string{"100ms=native"}, "TIME=ENGINE: an engine and its time for each decision; may be repeated")
 	fs.StringVar(&w.flags, "flags", "", "flags of hedge compare for all")
 	fs.DurationVar(&w.cycle, "cycle", 10*time.Second, "scheduling period; no row's time may be longer")
 	fs.DurationVar(&w.eachAtMost, "at-most", 5*time.Minute, "give a run up after this time, and say so")

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,6 +36,19 @@ func TestWorth(t *testing.T) {
 	assert.Contains(t, got, "hedge: boom (exit status 1)")
 	assert.Equal(t, []string{"'broken?x'", "plain", "'two words'", `'it'\''s'`, "''"}, quoted([]string{"broken?x", "plain", "two words", "it's", ""}))
 	assert.Contains(t, got, "| greedy | 1 | 12.5 | 3.50 | 60.0 | 7 | 5.00 | 10.0 | 12.0 | – | – |", "it has no bound")
+}
+
+// TestWorthAsItIs: the flags' defaults are such as run accepts.
+func TestWorthAsItIs(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "hedge")
+	require.NoError(t, os.WriteFile(program, []byte(fake), 0o755))
+	cmd := newWorth()
+	var out bytes.Buffer
+	cmd.SetArgs([]string{"--program", program})
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	require.NoError(t, cmd.ExecuteContext(t.Context()))
+	assert.Contains(t, out.String(), "| native | 0.1 | 12.5 |")
 }
 
 func TestWorthRefuses(t *testing.T) {
