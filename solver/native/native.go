@@ -62,8 +62,8 @@ type Config struct {
 	// NoExact switches the search for a proof off; plans are still looked for.
 	NoExact bool
 	// Relaxation ends a solve when the linear relaxation is solved to a millionth, with neither cuts nor branching: the bound is then
-	// the relaxation's value, and the plan the best that was found on the way. Solve's report is told of every lower bound too. It is for
-	// measuring.
+	// the relaxation's value, and the plan the best that was found on the way. Solve's report is told of every lower bound too. Problems of
+	// over 600 rows (partitions × resources × slots) have the subgradient ascent's bound only, which is higher. It is for measuring.
 	Relaxation bool
 }
 

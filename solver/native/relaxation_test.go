@@ -10,6 +10,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/native"
+	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
 // TestRelaxationAlone: the values are those of the compact linear program, as a generic solver gives them, which on these problems is no weaker.
@@ -28,4 +29,16 @@ func TestRelaxationAlone(t *testing.T) {
 		}
 		assert.LessOrEqual(t, bounds[len(bounds)-1], want*(1+1e-6), "%s: the last is told", name)
 	}
+}
+
+// TestRelaxationTooLarge: where the linear relaxation has too many rows for the engine, what is left is a bound that is valid.
+func TestRelaxationTooLarge(t *testing.T) {
+	p := solvertest.CycleOf(3, solvertest.Shape{Jobs: 150, Partitions: 40, Slots: 24, Resources: 1})
+	opts := solver.Options{Work: 200_000, Splits: solver.SplitsContinuous}
+	sol, err := solver.Solve(context.Background(), native.New(&native.Config{Relaxation: true}), p, opts)
+	require.NoError(t, err)
+	plan, err := solver.Solve(context.Background(), native.New(nil), p, opts)
+	require.NoError(t, err)
+	require.NotNil(t, sol.Bound)
+	assert.GreaterOrEqual(t, *sol.Bound, plan.Objective*(1-1e-9))
 }

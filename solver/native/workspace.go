@@ -220,7 +220,9 @@ func (w *workspace) run() {
 	}
 	if w.cfg.Relaxation {
 		w.whole()
-		w.relax(math.MaxInt64)
+		if w.lp.fits(&w.in) {
+			w.relax(math.MaxInt64)
+		}
 		return
 	}
 	if !w.affordable() || !w.relaxed() {
