@@ -42,7 +42,8 @@ func (m *Memory) Note(engine string) (value any, slots int) {
 	return n.value, n.slots
 }
 
-// With is for engines: the memory with the named one's note replaced by value, which must not change any more.
+// With is for engines: the memory with the named one's note replaced by value, which must not change any more. So it must not
+// share slices or maps with the problem, in whose place a caller may make the next one.
 func (m *Memory) With(engine string, value any) *Memory {
 	with := &Memory{notes: map[string]note{}}
 	if m != nil {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -151,7 +152,7 @@ func (k *keeper) observe(c *sched.Cycle) {
 	for _, e := range c.Failed {
 		k.log.Warn("failed", "job", e.ID, "error", e.Err)
 	}
-	for _, r := range append(c.Rejected, c.Unplaceable...) {
+	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {
 		k.log.Warn("cannot be placed", "job", r.Job.ID, "error", r.Err)
 	}
 	for _, err := range c.Ignored {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -266,6 +267,7 @@ func (n *namespace) Look(ctx context.Context) (map[string]demo.Outcome, error) {
 		}
 	}
 	n.mu.Unlock()
+	slices.Sort(short)
 	for _, id := range short {
 		if err := n.make(ctx, id); err != nil {
 			return nil, err
