@@ -500,3 +500,21 @@ func TestBackAndLost(t *testing.T) {
 		assert.True(t, s.present("n"))
 	}
 }
+
+// TestDated: a file's date is believed where it can be.
+func TestDated(t *testing.T) {
+	s := newStand(t)
+	for _, tt := range []struct{ is, want time.Time }{
+		{s.now.Add(-time.Hour), s.now.Add(-time.Hour)},
+		{s.now.Add(time.Hour), s.now},
+		{time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC), s.now}, // which no record could say
+		{time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(0, 0)},
+	} {
+		assert.True(t, tt.want.Equal(s.dated(&jobFile{modified: tt.is})), "%v", tt.is)
+	}
+	s.write("a.yaml", gangText)
+	require.NoError(t, os.Chtimes(filepath.Join(s.spool, jobsDir, "a.yaml"), time.Time{}, s.now.Add(100*time.Hour)))
+	assert.True(t, s.now.Equal(s.see(s.Driver, "a").Spec.Submitted))
+	require.NoError(t, s.start("a"))
+	assert.Zero(t, milliseconds(1<<53))
+}

@@ -142,7 +142,6 @@ func parseStatus(text []byte) (*status, error) {
 	if err := stdjson.NewDecoder(bytes.NewReader(text[at:])).Decode(s); err != nil {
 		return nil, fmt.Errorf("%w: %w", errStatus, err)
 	}
-	const latest = 1 << 43 // some 278 years from 1970
 	if s.Protocol != protocol || s.StartedMS < 0 || s.StartedMS > latest || s.EndedMS < 0 || s.EndedMS > latest {
 		return nil, fmt.Errorf("%w: protocol %d, started-ms %d, ended-ms %d", errStatus, s.Protocol, s.StartedMS, s.EndedMS)
 	}
@@ -188,9 +187,12 @@ func digest(text []byte) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// milliseconds is a time of YARN's; 0 is none.
+// latest is what times of YARN's, in milliseconds, are at most: some 278 years from 1970.
+const latest = 1 << 43
+
+// milliseconds is a time of YARN's; 0 is none, and so is what makes no sense.
 func milliseconds(ms int64) time.Time {
-	if ms <= 0 {
+	if ms <= 0 || ms > latest {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()

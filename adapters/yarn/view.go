@@ -175,7 +175,7 @@ func (d *Driver) readJob(e *entry, now []jobFile) error {
 		}
 		uid := digest([]byte(doc.digest + "\x00" + f.token))
 		if e.doc == nil || e.rec != nil && e.rec.UID == uid {
-			e.doc, e.uid, e.at, e.submitted = doc, uid, *f, f.modified.UTC()
+			e.doc, e.uid, e.at, e.submitted = doc, uid, *f, d.dated(f)
 		}
 	}
 	if e.doc == nil {
@@ -189,6 +189,18 @@ func (d *Driver) readJob(e *entry, now []jobFile) error {
 	}
 	e.doc.spec.Submitted = e.submitted
 	return nil
+}
+
+// dated is when a file was submitted: when it was changed last, which anybody can set to anything, but not later than now.
+func (d *Driver) dated(f *jobFile) time.Time {
+	at, now := f.modified, d.opt.Now()
+	if at.After(now) {
+		at = now
+	}
+	if first := time.Unix(0, 0); at.Before(first) {
+		at = first
+	}
+	return at.UTC()
 }
 
 // readStates reads the records that are new or have changed.
