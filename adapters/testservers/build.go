@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // modules are go.mod and go.sum of what is built, by name.
@@ -101,7 +102,7 @@ func (p *program) get(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(filepath.Join(dir, p.module+".lock"))
+	unlock, err := lock(ctx, filepath.Join(dir, p.module+".lock"))
 	if err != nil {
 		return "", err
 	}
@@ -166,14 +167,28 @@ func move(from, to string) error {
 	return os.Rename(part, to)
 }
 
-// lock waits until this process alone holds the file's lock.
-func lock(path string) (unlock func(), err error) {
+// lock waits until this process alone holds the file's lock, or the context is done.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), f.Close())
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil // which ends the lock
+		}
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = ctx.Err()
+		}
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
 	}
-	return func() { _ = f.Close() }, nil // which ends the lock
 }

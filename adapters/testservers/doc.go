@@ -4,5 +4,6 @@
 // cache folder; YARN's jars come from Maven Central, which needs java and mvn.
 //
 // It is for tests and demonstrations of the adapters. Its servers have no security to speak of (fixed tokens, no fsync): nothing
-// else should run on it. All processes end with [Kubernetes.Stop] and its like, or with the process that started them.
+// else should run on it. All processes end with [Kubernetes.Stop] and its like. The servers end with the process that started them, too, however that ends; what
+// runs on Nomad and YARN then runs on.
 package testservers

@@ -110,7 +110,7 @@ func maven(ctx context.Context, name string, files map[string][]byte, product st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(filepath.Join(dir, "maven.lock")) // one for all: Maven's own repository is not safe with several processes
+	unlock, err := lock(ctx, filepath.Join(dir, "maven.lock")) // one for all: Maven's own repository is not safe with several processes
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/yarn"
@@ -39,9 +38,12 @@ slowdown: 2
 
 // Jobs are handed in and withdrawn by putting files into a folder and taking them out.
 func ExampleSubmit() {
-	spool := filepath.Join(os.TempDir(), "hedge-example-submit")
+	spool, err := os.MkdirTemp("", "hedge-example")
+	if err != nil {
+		log.Fatal(err)
+	}
 	// This makes the folders; a running hedge has done so.
-	_, err := yarn.New(yarn.Options{URLs: []string{"http://rm1:8088", "http://rm2:8088"}, Spool: spool})
+	_, err = yarn.New(yarn.Options{URLs: []string{"http://rm1:8088", "http://rm2:8088"}, Spool: spool})
 	fmt.Println(err)
 	job := []byte("resources: {memory-mb: 64}\ncommand: sleep 10\n")
 	fmt.Println(yarn.Submit(spool, "nap", job))
@@ -56,7 +58,10 @@ func ExampleSubmit() {
 
 // A scheduler for YARN: one of several instances leads, and runs a loop.
 func Example() {
-	spool := filepath.Join(os.TempDir(), "hedge-example") // a real one is on a file system that all instances share
+	spool, err := os.MkdirTemp("", "hedge-example") // a real one is on a file system that all instances share
+	if err != nil {
+		log.Fatal(err)
+	}
 	o := yarn.Options{
 		URLs: []string{"http://rm1:8088", "http://rm2:8088"}, Spool: spool, User: "hedge", HeadroomMB: 1024, HeadroomVCores: 4,
 		AM: yarn.AM{Classpath: "/opt/hedge/hedge-am.jar:/etc/hadoop/conf:/opt/hadoop/share/hadoop/yarn/*:/opt/hadoop/share/hadoop/common/*"},

@@ -94,7 +94,13 @@ listen: 127.0.0.1:0
 	go func() {
 		done <- run(ctx, []string{"-config", file}, slog.New(slog.DiscardHandler), func(a net.Addr) { addr <- a })
 	}()
-	at := "http://" + (<-addr).String()
+	var at string
+	select {
+	case a := <-addr:
+		at = "http://" + a.String()
+	case err := <-done:
+		require.FailNow(t, "it has ended before it listened", "%v", err)
+	}
 	eventually(t, "it is ready", func() bool { _, status := get(t, at+"/readyz"); return status == http.StatusOK })
 	eventually(t, "the spool is there", func() bool { _, err := os.Stat(filepath.Join(spool, "jobs")); return err == nil })
 	job := fmt.Sprintf("tasks: 3\nresources: {memory-mb: 64}\ndeadline: 1h\ncommand: sleep 1; echo done > %s/ran-$HEDGE_RANK\n", dir)
