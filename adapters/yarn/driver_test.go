@@ -426,6 +426,10 @@ func TestBlame(t *testing.T) {
 		e.rec.Stop = "preempted"
 		assert.False(t, e.blame(), "%d", tt.code)
 	}
+	for cause, want := range map[string]bool{causeShort: false, causeStart: false, causeLost: false, "task": true, "input": true} {
+		e := &entry{rec: &record{Gang: true}, app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(`{"protocol":1,"cause":%q}`, cause)}}
+		assert.Equal(t, want, e.blame(), cause)
+	}
 }
 
 // TestUnreadable: a job file that cannot be read for now is not taken for another job.

@@ -126,6 +126,7 @@ type failedTask struct {
 // The causes of gangs that failed.
 const (
 	causeShort = "short" // not all containers were had in time
+	causeStart = "start" // a NodeManager did not start a task, or not in time
 	causeLost  = "lost"  // a node went away
 )
 

@@ -401,7 +401,7 @@ func (e *entry) blame() bool {
 		return false
 	}
 	st, err := parseStatus([]byte(e.app.Diagnostics))
-	return err != nil || st.Cause != causeShort && st.Cause != causeLost
+	return err != nil || st.Cause != causeShort && st.Cause != causeStart && st.Cause != causeLost
 }
 
 // taken are the exit codes of ApplicationMasters whose container was taken: released with its node, disks failed, preempted, killed by the
