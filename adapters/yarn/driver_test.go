@@ -522,3 +522,33 @@ func TestDated(t *testing.T) {
 	require.NoError(t, s.start("a"))
 	assert.Zero(t, milliseconds(1<<53))
 }
+
+// TestBackAsItWas: a file that was taken away, or said something else, and is back as it was is a job handed in later, of which the loop is told.
+func TestBackAsItWas(t *testing.T) {
+	s := newStand(t)
+	c, err := adapters.New(s.Driver, adapters.Options{Now: func() time.Time { return s.now }})
+	require.NoError(t, err)
+	look := func() (kinds []sched.EventKind) {
+		events, err := c.Events(context.Background())
+		require.NoError(t, err)
+		for _, e := range events {
+			if e.ID == "a" {
+				kinds = append(kinds, e.Kind)
+			}
+		}
+		return kinds
+	}
+	s.write("a.yaml", gangText)
+	assert.Equal(t, []sched.EventKind{sched.Submitted}, look())
+	for range 2 {
+		require.NoError(t, Withdraw(s.spool, "a"))
+		assert.Equal(t, []sched.EventKind{sched.Withdrawn}, look())
+		s.write("a.yaml", gangText)
+		assert.Equal(t, []sched.EventKind{sched.Submitted}, look())
+		for _, text := range []string{gangText + "priority: 2\n", gangText} {
+			s.write("a.yaml", text)
+			assert.Equal(t, []sched.EventKind{sched.Withdrawn, sched.Submitted}, look())
+		}
+		assert.Empty(t, look())
+	}
+}

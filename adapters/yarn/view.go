@@ -31,6 +31,7 @@ type state struct {
 	active             map[string]*entry    // that have changed or have an open attempt
 	jobsAt, statesAt   time.Time            // when the folders were changed last, as of the last scan
 	jobsOld, statesOld bool                 // and that was long enough before it
+	lives              uint64               // that were begun after the first look
 	starts             map[string]time.Time // since when gangs run, by application
 	mute               string               // the job whose ApplicationMaster did not answer last
 	nodes              map[string]*node     // that take part, by id
@@ -55,9 +56,30 @@ type entry struct {
 	rec  *record
 	bad  error // a record that makes no sense
 
-	app  *app // of the open attempt, nil if the ResourceManager knows none
-	told *adapters.Job
-	look bool // it has changed
+	app     *app // of the open attempt, nil if the ResourceManager knows none
+	told    *adapters.Job
+	uidTold string // the told job's UID without its life
+	life    string // tells what is told apart from what was told to be gone and had the same UID
+	look    bool   // it has changed
+}
+
+// entry is the one of a name, which is made if there is none.
+func (s *state) entry(name string) *entry {
+	e := s.entries[name]
+	if e == nil {
+		e = &entry{name: name}
+		if s.ever { // there may have been one before
+			e.life = s.another()
+		}
+		s.entries[name] = e
+	}
+	return e
+}
+
+// another is a life that nothing has had.
+func (s *state) another() string {
+	s.lives++
+	return fmt.Sprint("/", s.lives)
 }
 
 // open tells whether there is an attempt that is not concluded.
@@ -130,11 +152,7 @@ func (d *Driver) readJobs(full bool) error {
 		}
 	}
 	for _, name := range sortedKeys(by) {
-		e, now := s.entries[name], by[name]
-		if e == nil {
-			e = &entry{name: name}
-			s.entries[name] = e
-		}
+		e, now := s.entry(name), by[name]
 		if slices.Equal(e.files, now) {
 			continue
 		}
@@ -221,11 +239,7 @@ func (d *Driver) readStates(full bool) error {
 		}
 	}
 	for name, info := range infos {
-		e := s.entries[name]
-		if e == nil {
-			e = &entry{name: name}
-			s.entries[name] = e
-		}
+		e := s.entry(name)
 		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && e.info.Size() == info.Size() && inodeOf(e.info) == inodeOf(info) {
 			continue
 		}
@@ -478,6 +492,12 @@ func (d *Driver) tellJobs(v *adapters.View) {
 	for _, name := range sortedKeys(list) {
 		e := list[name]
 		job := d.tell(e)
+		if e.told != nil && (job == nil || job.UID != e.uidTold) { // what was told is over, also where its file comes back as it was
+			e.life = s.another()
+		}
+		if job != nil {
+			e.uidTold, job.UID = job.UID, job.UID+e.life
+		}
 		switch {
 		case job == nil && e.told == nil:
 		case job == nil:
@@ -554,7 +574,7 @@ func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
 	job := &adapters.Job{
 		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true, Err: fmt.Errorf("%w: job %q", ErrWithdrawn, e.name), Ref: r,
 	}
-	if e.told != nil && e.told.UID == e.rec.UID {
+	if e.told != nil && e.uidTold == e.rec.UID {
 		job.Spec, job.Revision, job.Done = e.told.Spec, e.told.Revision, e.told.Done
 	}
 	job.Tasks = d.tasks(e)
