@@ -154,9 +154,11 @@ func folder(dir string) (string, error) {
 	return clean, nil
 }
 
-// killUnder kills the processes that work in a folder or were told of it by their environment, but not this one, until there are none.
+// killUnder kills the processes that work in a folder or were told of it by their environment, but not this one, until there are none; what cannot
+// be killed is left after a minute.
 func killUnder(dir string) {
-	for killed := true; killed; {
+	end := time.Now().Add(time.Minute)
+	for killed := true; killed && time.Now().Before(end); {
 		killed = false
 		procs, err := filepath.Glob("/proc/[0-9]*")
 		if err != nil {
