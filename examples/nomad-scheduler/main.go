@@ -92,7 +92,7 @@ func (s *scheduler) lead(ctx context.Context) error {
 		return err
 	}
 	return adapters.Lead(ctx, lease, s.work, adapters.LeadOptions{Told: func(err error) {
-		s.metrics.problem(err)
+		s.metrics.wrong.Inc()
 		s.log.Warn("lease", "error", err)
 	}})
 }
@@ -101,7 +101,7 @@ func (s *scheduler) lead(ctx context.Context) error {
 func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	s.log.Info("leading", "epoch", t.Epoch)
 	s.metrics.epoch.Set(float64(t.Epoch))
-	defer s.metrics.epoch.Set(0)
+	defer s.metrics.standBy()
 	driver, err := nomad.New(s.config.api(), s.config.options())
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,8 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/nomad"
 	"github.com/hedgesched/hedge/adapters/testservers"
+	"github.com/hedgesched/hedge/sched"
 )
 
 // patience is how long anything may take on a machine that is busy with other things.
@@ -39,6 +42,24 @@ func TestConfig(t *testing.T) {
 		_, err = load(file)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// TestReady: a leader is ready while its last cycle was well, and whoever stands by is.
+func TestReady(t *testing.T) {
+	s := &scheduler{metrics: newMetrics()}
+	ready := func() int {
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		return w.Code
+	}
+	assert.Equal(t, http.StatusOK, ready(), "it stands by")
+	s.metrics.problem(adapters.ErrUnavailable)
+	assert.Equal(t, http.StatusServiceUnavailable, ready())
+	s.metrics.observe(&sched.Cycle{Plan: &sched.Plan{}})
+	assert.Equal(t, http.StatusOK, ready())
+	s.metrics.problem(adapters.ErrUnavailable)
+	s.metrics.standBy()
+	assert.Equal(t, http.StatusOK, ready(), "it stands by again")
 }
 
 // TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.

@@ -10,7 +10,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// metrics are what Prometheus reads, and what the last cycle failed with.
+// metrics are what Prometheus reads, and what the last cycle of a leader failed with.
 type metrics struct {
 	registry                          *prometheus.Registry
 	epoch, pending, running           prometheus.Gauge
@@ -56,6 +56,15 @@ func (m *metrics) observe(c *sched.Cycle) {
 	}
 }
 
+// standBy is the end of a term.
+func (m *metrics) standBy() {
+	m.epoch.Set(0)
+	m.pending.Set(0)
+	m.running.Set(0)
+	m.last.Store(nil)
+}
+
+// problem is a cycle that failed.
 func (m *metrics) problem(err error) {
 	m.wrong.Inc()
 	m.last.Store(&err)

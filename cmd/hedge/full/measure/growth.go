@@ -77,6 +77,9 @@ func newGrowth() *cobra.Command {
 	fs.StringVar(&g.svg, "svg", "", "draw a chart into this file: .svg, .png or .pdf")
 	fs.BoolVar(&g.json, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if g.doublings < 0 || g.each < 1 {
+			return fmt.Errorf("%d doublings of %d cycles each: expected none or more, of one or more", g.doublings, g.each)
+		}
 		found, err := g.measure(cmd.Context())
 		if err != nil {
 			return err
