@@ -55,8 +55,9 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	w.spool = filepath.Join(r.dir, fmt.Sprint("spool-", w.number))
 	w.logs = filepath.Join(r.dir, fmt.Sprint("tasks-", w.number))
 	require.NoError(t, os.MkdirAll(w.logs, 0o755))
+	// A task's own record and its ApplicationMaster look at it each by themselves: what they say differs by the time it takes to start a shell.
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: 0, Wide: 12,
+		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: time.Second, Wide: 12,
 		Missing: map[adaptertest.Ability]string{
 			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
 			adaptertest.Relabel:    "a node with another node label is in another partition, which ends what others run there",
