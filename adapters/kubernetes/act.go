@@ -53,17 +53,17 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	if err := d.fence(ctx, s.Epoch); err != nil {
 		return err
 	}
-	todo, attempt, err := d.model.candidates(s)
+	bindings, attempt, err := d.model.candidates(s)
 	if err != nil {
 		return err
 	}
-	bind := func(b *binding) { b.err = d.bind(ctx, b, s.Epoch, attempt, len(todo)) }
-	bind(&todo[0])
-	if todo[0].err == nil {
-		d.each(len(todo)-1, func(i int) { bind(&todo[i+1]) })
+	bind := func(b *binding) { b.err = d.bind(ctx, b, s.Epoch, attempt, len(bindings)) }
+	bind(&bindings[0])
+	if bindings[0].err == nil {
+		d.each(len(bindings)-1, func(i int) { bind(&bindings[i+1]) })
 	}
-	d.model.bound(s.Job.Spec.ID, todo)
-	return todo[0].err
+	d.model.bound(s.Job.Spec.ID, bindings)
+	return bindings[0].err
 }
 
 // each runs f for 0 to n-1, several at a time.
@@ -93,28 +93,28 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 		return nil, 0, fmt.Errorf("%w: job %q has %d tasks, or cannot be started any more", adapters.ErrStale, g.id, len(now.Tasks))
 	}
 	b := m.batchOf(g.id)
-	var todo []binding
+	var bindings []binding
 	for _, p := range g.pods {
 		if p.ready() && (b == nil || p.owner == b.uid) {
-			todo = append(todo, binding{pod: p})
+			bindings = append(bindings, binding{pod: p})
 		}
 	}
-	slices.SortFunc(todo, func(a, b binding) int {
+	slices.SortFunc(bindings, func(a, b binding) int {
 		return cmp.Or(cmp.Compare(a.pod.index, b.pod.index), strings.Compare(a.pod.name, b.pod.name))
 	})
 	k := 0
 	for _, nt := range s.Nodes {
 		for range nt.Tasks {
-			if k < len(todo) {
-				todo[k].node = nt.Node
+			if k < len(bindings) {
+				bindings[k].node = nt.Node
 			}
 			k++
 		}
 	}
-	if k != len(todo) {
-		return nil, 0, fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(todo), k)
+	if k != len(bindings) {
+		return nil, 0, fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(bindings), k)
 	}
-	return todo, now.Attempt + 1, nil
+	return bindings, now.Attempt + 1, nil
 }
 
 // current finds the job that an action is about, unless it has changed since that was decided.
@@ -200,14 +200,14 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	if err != nil {
 		return err
 	}
-	todo, err := d.live(ctx, g.id, s)
+	bindings, err := d.live(ctx, g.id, s)
 	if err != nil {
 		return err
 	}
 	if err := d.keepWork(ctx, g.id, s); err != nil {
 		return err
 	}
-	done, err := d.evictAll(ctx, todo, s)
+	done, err := d.evictAll(ctx, bindings, s)
 	if err == nil && s.Cause != adapters.CauseOver {
 		err = d.clear(ctx, g.id, done, s)
 	}
@@ -224,24 +224,24 @@ type ending struct {
 }
 
 // evictAll stops what runs. The first is stopped alone: if that is refused, nothing was done. Once one was stopped, the job is; others are tried again later.
-func (d *Driver) evictAll(ctx context.Context, todo []corev1.Pod, s *adapters.Stop) ([]ending, error) {
-	done := make([]ending, len(todo))
+func (d *Driver) evictAll(ctx context.Context, bindings []corev1.Pod, s *adapters.Stop) ([]ending, error) {
+	done := make([]ending, len(bindings))
 	k, did := 0, false
-	for ; k < len(todo) && !did; k++ {
-		done[k] = d.end(ctx, &todo[k], s)
+	for ; k < len(bindings) && !did; k++ {
+		done[k] = d.end(ctx, &bindings[k], s)
 		if done[k].err != nil {
 			return done[:k], done[k].err
 		}
 		did = done[k].evicted
 	}
-	d.each(len(todo)-k, func(i int) { done[k+i] = d.end(ctx, &todo[k+i], s) })
+	d.each(len(bindings)-k, func(i int) { done[k+i] = d.end(ctx, &bindings[k+i], s) })
 	return done, nil
 }
 
 // clear marks pods that have ended as of an attempt that is over, unless all have done their work.
 func (d *Driver) clear(ctx context.Context, id string, done []ending, s *adapters.Stop) error {
 	finished, others := 0, 0
-	var todo []*ending
+	var bindings []*ending
 	for i := range done {
 		e := &done[i]
 		switch {
@@ -255,16 +255,16 @@ func (d *Driver) clear(ctx context.Context, id string, done []ending, s *adapter
 		default:
 			others++
 		}
-		todo = append(todo, e)
+		bindings = append(bindings, e)
 	}
 	if finished == s.Job.Spec.Tasks && others == 0 {
 		return fmt.Errorf("%w: job %q has finished", adapters.ErrStale, id)
 	}
-	d.each(len(todo), func(i int) {
-		p := todo[i].pod
-		todo[i].err = d.mark(ctx, p, "", map[string]string{ClearedAnnotation: "true"})
+	d.each(len(bindings), func(i int) {
+		p := bindings[i].pod
+		bindings[i].err = d.mark(ctx, p, "", map[string]string{ClearedAnnotation: "true"})
 	})
-	for _, e := range todo {
+	for _, e := range bindings {
 		if e.err != nil {
 			return failed("pod "+e.pod.Namespace+"/"+e.pod.Name, e.err)
 		}

@@ -204,18 +204,18 @@ func (n *namespace) Submit(ctx context.Context, j *sim.Job) error {
 
 // make makes the pods that a job needs.
 func (n *namespace) make(ctx context.Context, id string) error {
-	var todo []*corev1.Pod
+	var again []*corev1.Pod
 	n.mu.Lock()
 	j := n.jobs[id]
 	for i := range j.tasks {
 		if t := &j.tasks[i]; t.pod == "" {
 			n.made++
 			t.pod = fmt.Sprintf("%s-%d-%d", id, i, n.made)
-			todo = append(todo, n.pod(j.Job, i, t.pod))
+			again = append(again, n.pod(j.Job, i, t.pod))
 		}
 	}
 	n.mu.Unlock()
-	for _, p := range todo {
+	for _, p := range again {
 		if _, err := n.client.CoreV1().Pods(n.name).Create(ctx, p, metav1.CreateOptions{}); err != nil {
 			return err
 		}
