@@ -93,8 +93,8 @@ func (f *benchFlags) finish(s *Host) error {
 		return fmt.Errorf("--threads: found %d, expected at least 1", f.spec.Threads)
 	case f.spec.Parallel < 1:
 		return fmt.Errorf("--parallel: found %d, expected at least 1", f.spec.Parallel)
-	case f.spec.Reach != "" && (!slices.Contains(f.spec.Engines, f.spec.Reach) || len(f.spec.Engines) < 2):
-		return fmt.Errorf("--reach: found %q, expected one of at least two engines: %s", f.spec.Reach, strings.Join(f.spec.Engines, ", "))
+	case f.spec.Reach != "" && (!once(f.spec.Engines, f.spec.Reach) || len(f.spec.Engines) < 2):
+		return fmt.Errorf("--reach: found %q, expected one of at least two engines, which is named once: %s", f.spec.Reach, strings.Join(f.spec.Engines, ", "))
 	case !finite(f.spec.Gap) || f.spec.Gap < 0:
 		return fmt.Errorf("--gap: found %v, expected at least 0", f.spec.Gap)
 	case !slices.Contains([]string{"integer", "continuous", "now"}, f.spec.Splits):
@@ -262,4 +262,10 @@ func number(v *float64, format string) string {
 		return "–"
 	}
 	return fmt.Sprintf(format, *v)
+}
+
+// once reports whether name stands in list exactly once.
+func once(list []string, name string) bool {
+	i := slices.Index(list, name)
+	return i >= 0 && !slices.Contains(list[i+1:], name)
 }

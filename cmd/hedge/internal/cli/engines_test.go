@@ -110,6 +110,7 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--gap":                     {"--problems", problemFile(t), "--gap", "-1"},
 		"--parallel: found 0":       {"--problems", problemFile(t), "--parallel", "0"},
 		"--reach: found \"milp\"":   {"--problems", problemFile(t), "--reach", "milp"},
+		"which is named once":       {"--problems", problemFile(t), "--reach", "native", "--engine", "native", "--engine", "native", "--engine", "greedy"},
 	} {
 		got := hedge(t, "", append([]string{"bench"}, args...)...)
 		assert.Equal(t, 2, got.code, want)
