@@ -382,7 +382,8 @@ func TestAlive(t *testing.T) {
 	c := exec.CommandContext(t.Context(), "sleep", "100000")
 	c.Env = []string{"CONTAINER_ID=container_1"}
 	require.NoError(t, c.Start())
-	require.True(t, alive(c.Process.Pid, "container_1"))
+	// The kernel lets Start go on before it has laid out the new program's environment.
+	wait(t, "its environment is there", func() bool { return alive(c.Process.Pid, "container_1") })
 	require.False(t, alive(c.Process.Pid, "container_2"))
 	require.NoError(t, c.Process.Kill())
 	wait(t, "it has ended, unnoticed", func() bool { return !alive(c.Process.Pid, "container_1") })
