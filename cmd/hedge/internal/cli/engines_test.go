@@ -24,7 +24,7 @@ func problemFile(t *testing.T) string {
 
 func TestPlansAreWrittenAsTheyAreFound(t *testing.T) {
 	plans := filepath.Join(t.TempDir(), "plans.jsonl")
-	got := hedge(t, "", "solve", "--problem", problemFile(t), "--plans", plans, "--json")
+	got := hedge(t, "", "solve", "--problem", problemFile(t), "--time", "1m", "--plans", plans, "--json")
 	require.Zero(t, got.code, got.err)
 	text, err := os.ReadFile(plans)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestPlansAreWrittenAsTheyAreFound(t *testing.T) {
 }
 
 func TestRungsThatDidNotAnswerAreTold(t *testing.T) {
-	got := hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "greedy?share=0.5,native", "--json")
+	got := hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "greedy?share=0.5,native", "--time", "1m", "--json")
 	require.Zero(t, got.code, got.err)
 	assert.NotContains(t, got.out, "fallback", "the first answered")
 	doc := solutionDocument(&solver.Solution{Fallback: []solver.Rung{{Engine: "milp+x", Err: os.ErrClosed}}})
