@@ -1,10 +1,14 @@
 package testservers
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,10 +25,20 @@ func TestKillUnder(t *testing.T) {
 		require.NoError(t, c.Start())
 		return c
 	}
+	// The kernel lets Start go on before it has laid out the new program's environment.
+	has := func(c *exec.Cmd, text string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", c.Process.Pid))
+			return err == nil && strings.Contains(string(environ), text)
+		}, 2*time.Minute, time.Millisecond)
+	}
 	require.NoError(t, write(sub, map[string][]byte{"file": nil}))
 	in := begin(func(c *exec.Cmd) { c.Dir = sub })
 	told := begin(func(c *exec.Cmd) { c.Env = []string{"WHERE=" + sub + "/file"} })
 	beside := begin(func(c *exec.Cmd) { c.Env = []string{"WHERE=" + dir + "/cluster-2/n0"} })
+	has(told, sub)
+	has(beside, "cluster-2")
 	killUnder(filepath.Join(dir, "cluster"))
 	assert.ErrorContains(t, in.Wait(), "killed")
 	assert.ErrorContains(t, told.Wait(), "killed")
