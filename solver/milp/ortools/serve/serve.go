@@ -25,6 +25,9 @@ import (
 // DefaultGrace is how long running solves may go on when the service is told to stop.
 const DefaultGrace = 10 * time.Second
 
+// leave is how long the service may take to end once its grace is over, before it is killed: on a machine that is very busy that is many seconds.
+const leave = time.Minute
+
 // Config is how the service runs. The zero value serves this machine alone, without TLS.
 type Config struct {
 	// Listen is the address to listen on, "host:port" or "unix:/path"; port 0 takes a free one. "" means ortools.DefaultAddress.
@@ -70,7 +73,7 @@ func Run(ctx context.Context, c Config) error {
 		return fmt.Errorf("%w: %w", milp.ErrUnavailable, err)
 	}
 	cmd.Cancel = in.Close
-	cmd.WaitDelay = max(c.grace(), 0) + 20*time.Second
+	cmd.WaitDelay = max(c.grace(), 0) + leave
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%w: %s: %w", milp.ErrUnavailable, p.python, err)
 	}
