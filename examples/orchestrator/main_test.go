@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +12,25 @@ import (
 )
 
 // TestPreemptsAndRestarts runs real processes: batch jobs are killed for the report and started
-// again, the archive waits for all of the machine.
+// again, the archive waits for all of the machine. The story takes place in real time, so that a machine that is
+// too busy for it may spoil the deadline; then it is played again.
 func TestPreemptsAndRestarts(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	archiveWaits := regexp.MustCompile(`archive +waits: `)
+	var log string
+	for range 5 {
+		log = played(t)
+		if strings.Contains(log, "deadline met") && strings.Contains(log, "preempted for report") &&
+			strings.Count(log, "will start again") >= 2 && archiveWaits.MatchString(log) {
+			return
+		}
+	}
+	t.Errorf("the story went otherwise five times; at last:\n%s", log)
+}
+
+// played is what the program says, of which some must be so on any machine.
+func played(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var out strings.Builder
 	require.NoError(t, run(ctx, &out))
@@ -23,11 +40,8 @@ func TestPreemptsAndRestarts(t *testing.T) {
 		assert.Regexp(t, r.id+` +starts on slot-`, log)
 		assert.Regexp(t, r.id+` +finished: ran [0-9.]+ s, predicted`, log)
 	}
-	assert.Contains(t, log, "deadline met")
-	assert.Contains(t, log, "preempted for report")
-	assert.GreaterOrEqual(t, strings.Count(log, "will start again"), 2)
-	assert.Regexp(t, `archive +waits: `, log)
 	assert.Regexp(t, `slot-2  [.abBrRA]+\n`, log)
+	return log
 }
 
 func TestEndsWhenStopped(t *testing.T) {
