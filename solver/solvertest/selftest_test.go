@@ -2,11 +2,13 @@ package solvertest_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/native"
@@ -143,12 +145,6 @@ func liars() map[string]*liar {
 				}
 				return s, nil
 			}},
-		"deaf": {honest: native.New(nil), fails: []string{"notices the end of ctx"}, before: func(ctx context.Context, _ *solver.Problem, o *solver.Options) {
-			if o.Time == time.Hour {
-				<-ctx.Done()
-				time.Sleep(35 * time.Second)
-			}
-		}},
 	}
 }
 
@@ -166,6 +162,20 @@ func TestEveryLieIsNoticed(t *testing.T) {
 			assert.NotEmpty(t, l.fails)
 		})
 	}
+}
+
+// TestADeafEngineIsNoticed: in the time of a bubble, since the case is patient.
+func TestADeafEngineIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		deaf := &liar{honest: native.New(nil), before: func(context.Context, *solver.Problem, *solver.Options) { <-release }}
+		const name = "notices the end of ctx"
+		cases := solvertest.Cases()
+		at := slices.IndexFunc(cases, func(c solvertest.Case) bool { return c.Name == name })
+		require.NotEqual(t, -1, at)
+		assert.ErrorContains(t, cases[at].Check(deaf, claims()), "still running")
+		close(release)
+	})
 }
 
 func TestTheTruthPasses(t *testing.T) {

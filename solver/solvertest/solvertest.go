@@ -407,7 +407,7 @@ func checkCanceled(e solver.Solver, _ Claims) error {
 
 // notice is how long an engine may take to notice that its context has ended;
 // generous, because machines that run tests are loaded.
-const notice = 30 * time.Second
+const notice = 2 * time.Minute
 
 func checkNotices(e solver.Solver, _ Claims) error {
 	ctx, cancel := context.WithCancel(context.Background())
