@@ -16,9 +16,10 @@ import (
 )
 
 func TestGapTolerance(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
-		gap := rand.Float64() * 10
-		bound := (rand.Float64() - 0.5) * 1000
+		gap := r.Float64() * 10
+		bound := (r.Float64() - 0.5) * 1000
 		away := gapTolerance(gap)
 		// The worst point that a solver may stop at, by a gap relative to its value.
 		for _, value := range []float64{bound / (1 - away), bound / (1 + away)} {
