@@ -5,6 +5,7 @@ package process
 import (
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"testing"
 	"time"
@@ -18,6 +19,11 @@ import (
 // TestGentle: a solver that listens is asked before it is killed, and what it then writes is read. A machine may be too busy to start the
 // script before it is asked; then it is given longer.
 func TestGentle(t *testing.T) {
+	// Who was started with SIGINT ignored, as what runs in the background of a script is, hands that on to what it starts, unless it listens itself; and
+	// what a shell is started with ignored it cannot trap.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, os.Interrupt)
+	defer signal.Stop(heard)
 	path := filepath.Join(t.TempDir(), "fake")
 	require.NoError(t, os.WriteFile(path, []byte(`#!/bin/sh
 trap 'printf "solution status: user interrupt\nobjective value: -3.5\nx0 1 (obj:-3)\n" > solution; exit 0' INT
