@@ -22,7 +22,7 @@ const (
 	// patience is how long a cancelled solver may take to write its point: what milp.Solve waits for, less the time to read it.
 	patience = milp.Grace * 2 / 3
 	// drain is how long the rest of the log is waited for where the child has ended and somebody still holds its end of the pipe.
-	drain = time.Second
+	drain = 5 * time.Second
 )
 
 // child is a solver's process.
