@@ -53,7 +53,9 @@ var (
 	ErrUnavailable = errors.New("adapters: cluster unavailable")
 )
 
-// Driver is a kind of cluster: what it tells and what it does. [Cluster] calls it from one goroutine at a time.
+// Driver is a kind of cluster: what it tells and what it does. [Cluster] calls it from one goroutine at a time, unless [Options].Parallel says
+// otherwise: then Start, Stop and, of an [Explainer], Explain are called from several, at the same time for different jobs. Observe is always called alone,
+// after all others have returned. A driver that keeps something of its own beside what Observe has read must guard it then.
 type Driver interface {
 	// Observe tells what has changed since the last call, or all there is; the first call tells all. With relist, it must
 	// tell all, from a read that is as new as the call: what was carried out before is in it.

@@ -36,6 +36,9 @@ type Options struct {
 	LearntUntil time.Time
 	// Notes is how many notes are written in one cycle, default 100; negative for none.
 	Notes int
+	// Parallel is how many of a cycle's calls are made at the same time, default 1: one after another, in order. More of them are for drivers whose calls
+	// take their time; what comes first is then the cluster's to say, but what the loop is told of the answers is in the order of the plan.
+	Parallel int
 }
 
 func (o *Options) withDefaults() error {
@@ -61,11 +64,15 @@ func (o *Options) withDefaults() error {
 	if o.Notes == 0 {
 		o.Notes = 100
 	}
+	if o.Parallel < 0 {
+		return fmt.Errorf("%w: Parallel of %d", ErrOptions, o.Parallel)
+	}
+	o.Parallel = max(o.Parallel, 1)
 	return nil
 }
 
 // Cluster is a [sched.Cluster] made of a [Driver]. Like a loop it is for one goroutine at a time. It does nothing but when the
-// loop calls it.
+// loop calls it, and nothing is under way any more when it returns.
 type Cluster struct {
 	driver  Driver
 	explain Explainer // nil where the driver is none
@@ -80,6 +87,7 @@ type Cluster struct {
 	open   []*tracked    // that need a look in every cycle
 	queue  []*tracked    // whose starts wait for others to stop
 	used   map[string]sched.Resources
+	batch  []call // to be made
 
 	version uint64 // of the last view
 	floor   uint64 // the version of the last full view
@@ -237,7 +245,7 @@ func (c *Cluster) Apply(ctx context.Context, plan *sched.Plan) error {
 	now := c.opt.Now()
 	for i := range plan.Decisions {
 		if d := &plan.Decisions[i]; d.Kind == sched.Preempt {
-			c.preempt(ctx, d, now)
+			c.preempt(d, now)
 		}
 	}
 	for i := range plan.Decisions {
@@ -245,12 +253,14 @@ func (c *Cluster) Apply(ctx context.Context, plan *sched.Plan) error {
 			c.begin(d, now)
 		}
 	}
-	c.runQueue(ctx, now)
-	c.explainPlan(ctx, plan)
+	c.runQueue(now)
+	c.flush(ctx)
+	c.explainPlan(plan)
+	c.flush(ctx)
 	return nil
 }
 
-func (c *Cluster) preempt(ctx context.Context, d *sched.Decision, now time.Time) {
+func (c *Cluster) preempt(d *sched.Decision, now time.Time) {
 	t := c.jobs[d.Job]
 	if t == nil || t.told != toldRunning {
 		c.tell(sched.Event{Kind: sched.PreemptFailed, ID: d.Job, Time: now, Err: ErrStale})
@@ -262,26 +272,26 @@ func (c *Cluster) preempt(ctx context.Context, d *sched.Decision, now time.Time)
 		return
 	}
 	t.told = toldStopping
-	c.halt(ctx, t, CausePreempted, d.Reason, now)
+	c.halt(t, CausePreempted, d.Reason, now, nil)
 	c.watch(t)
 }
 
-// halt orders the job to be stopped and tells whether that was accepted.
-func (c *Cluster) halt(ctx context.Context, t *tracked, cause Cause, why sched.Reason, now time.Time) bool {
+// halt orders the job to be stopped. Then, if not nil, is done if that was accepted.
+func (c *Cluster) halt(t *tracked, cause Cause, why sched.Reason, now time.Time, then func()) {
 	c.calls++
 	o := &order{cause: cause, at: c.calls, when: now}
 	if t.stop != nil && cause != CausePreempted {
 		o.cause = t.stop.cause // why it was stopped first
 	}
 	t.stop = o
-	if c.fenced != nil {
-		o.is, o.err = refused, c.fenced
-		return false
-	}
 	job := t.job
-	o.err = c.driver.Stop(ctx, &Stop{Job: &job, State: c.version, Epoch: c.opt.Epoch, Cause: cause, Reason: why})
-	o.is = c.judge(o.err)
-	return o.is == accepted
+	s := &Stop{Job: &job, State: c.version, Epoch: c.opt.Epoch, Cause: cause, Reason: why}
+	c.later(func(ctx context.Context) error { return c.driver.Stop(ctx, s) }, func(err error) {
+		o.err = err
+		if o.is = c.judge(err); o.is == accepted && then != nil {
+			then()
+		}
+	})
 }
 
 // judge says what is known after a call, and asks for all there is where that is needed to know more.
@@ -290,7 +300,6 @@ func (c *Cluster) judge(err error) outcome {
 	case err == nil:
 		return accepted
 	case errors.Is(err, ErrFenced):
-		c.fenced = err
 		return refused
 	case errors.Is(err, ErrStale):
 		c.relist = true
@@ -317,19 +326,17 @@ func (c *Cluster) begin(d *sched.Decision, now time.Time) {
 }
 
 // send asks for a start.
-func (c *Cluster) send(ctx context.Context, t *tracked, now time.Time) {
+func (c *Cluster) send(t *tracked, now time.Time) {
 	a := t.asked
 	c.calls++
 	a.at, a.when = c.calls, now
 	job := t.job
-	err := c.fenced
-	if err == nil {
-		d := &a.decision
-		err = c.driver.Start(ctx, &Start{Job: &job, Nodes: d.Nodes, State: c.version, Epoch: c.opt.Epoch, Reason: d.Reason})
-	}
-	if a.is = c.judge(err); a.is == refused {
-		c.comeBack(t, now, err, errors.Is(err, ErrRefused))
-	}
+	s := &Start{Job: &job, Nodes: a.decision.Nodes, State: c.version, Epoch: c.opt.Epoch, Reason: a.decision.Reason}
+	c.later(func(ctx context.Context) error { return c.driver.Start(ctx, s) }, func(err error) {
+		if a.is = c.judge(err); a.is == refused {
+			c.comeBack(t, now, err, errors.Is(err, ErrRefused))
+		}
+	})
 }
 
 // comeBack tells that the job is pending again: because its start failed, or because it was stopped. A start that was

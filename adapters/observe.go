@@ -137,11 +137,19 @@ func (c *Cluster) leave(t *tracked) {
 // settle brings what the loop was told in line with what is, for all jobs that have changed or have something under way.
 func (c *Cluster) settle(ctx context.Context, now time.Time) {
 	for _, t := range c.open {
-		if !t.gone && c.fenced == nil {
-			c.sync(ctx, t, now)
+		if !t.gone {
+			c.sync(t, now)
 		}
 	}
-	c.runQueue(ctx, now)
+	c.flush(ctx)
+	c.runQueue(now)
+	c.flush(ctx)
+	for _, t := range c.open {
+		if !t.gone {
+			c.explainSelf(t)
+		}
+	}
+	c.flush(ctx)
 	c.open = slices.DeleteFunc(c.open, func(t *tracked) bool {
 		keep := !t.gone && t.underWay()
 		t.listed = keep
@@ -155,7 +163,7 @@ func (t *tracked) underWay() bool {
 		t.say != nil || t.job.Problem != nil && t.noted != t.job.Problem.Error()
 }
 
-func (c *Cluster) sync(ctx context.Context, t *tracked, now time.Time) {
+func (c *Cluster) sync(t *tracked, now time.Time) {
 	if t.is != waiting && t.is != over {
 		t.seen = true
 		t.ran = t.ran || !t.job.started().IsZero() && len(t.job.Tasks) == t.job.Spec.Tasks
@@ -166,23 +174,18 @@ func (c *Cluster) sync(ctx context.Context, t *tracked, now time.Time) {
 	}
 	switch t.is {
 	case waiting:
-		c.syncWaiting(ctx, t, now)
+		c.syncWaiting(t, now)
 	case starting, running:
-		c.syncActive(ctx, t, now)
+		c.syncActive(t, now)
 	case broken:
 		c.syncStopping(t, now)
 		if c.orderDue(t, now) {
-			c.halt(ctx, t, t.cause, sched.Reason{}, now)
+			c.halt(t, t.cause, sched.Reason{}, now, nil)
 		}
 	case stopping:
 		c.syncStopping(t, now)
 	case finished, over:
 		c.syncOver(t, now)
-	}
-	if p := t.job.Problem; p != nil {
-		c.note(ctx, t, p.Error(), &Note{Err: p})
-	} else if t.say != nil && t.told == toldPending && c.note(ctx, t, t.say.Error(), &Note{Err: t.say}) {
-		t.say = nil
 	}
 }
 
@@ -198,8 +201,8 @@ func (c *Cluster) orderDue(t *tracked, now time.Time) bool {
 }
 
 // syncWaiting is of a job without tasks.
-func (c *Cluster) syncWaiting(ctx context.Context, t *tracked, now time.Time) {
-	if (t.told == toldRunning || t.told == toldStopping) && !t.seen && !c.settled(ctx, t, now) {
+func (c *Cluster) syncWaiting(t *tracked, now time.Time) {
+	if (t.told == toldRunning || t.told == toldStopping) && !t.seen && !c.settled(t, now) {
 		return
 	}
 	switch t.told {
@@ -229,7 +232,7 @@ func (c *Cluster) syncWaiting(ctx context.Context, t *tracked, now time.Time) {
 }
 
 // settled tells whether it is known what became of a start that was asked for and of which nothing was seen.
-func (c *Cluster) settled(ctx context.Context, t *tracked, now time.Time) bool {
+func (c *Cluster) settled(t *tracked, now time.Time) bool {
 	a := t.asked
 	if a == nil {
 		return true
@@ -251,16 +254,17 @@ func (c *Cluster) settled(ctx context.Context, t *tracked, now time.Time) bool {
 		return false
 	}
 	if a.is == unknown && (t.stop == nil || t.stop.is != accepted) {
-		if !c.halt(ctx, t, CauseUnknown, sched.Reason{}, now) {
-			return false
-		}
-		t.asked = nil
+		c.halt(t, CauseUnknown, sched.Reason{}, now, func() {
+			t.asked = nil
+			c.syncWaiting(t, now)
+		})
+		return false
 	}
 	return true
 }
 
 // syncActive is of a job that starts or runs.
-func (c *Cluster) syncActive(ctx context.Context, t *tracked, now time.Time) {
+func (c *Cluster) syncActive(t *tracked, now time.Time) {
 	switch t.told {
 	case untold, toldPending, toldOver:
 		if !c.known(t) {
@@ -270,24 +274,24 @@ func (c *Cluster) syncActive(ctx context.Context, t *tracked, now time.Time) {
 	case toldRunning:
 		c.started(t, now)
 	case toldStopping:
-		c.stillRuns(ctx, t, now)
+		c.stillRuns(t, now)
 	}
 	if t.is == running {
 		t.err, t.say = nil, nil
 	}
 	if t.is == starting && t.told == toldRunning && now.Sub(t.begun) >= c.opt.StartTimeout {
 		t.err = t.job.why(CauseTimeout)
-		c.halt(ctx, t, CauseTimeout, sched.Reason{}, now)
+		c.halt(t, CauseTimeout, sched.Reason{}, now, nil)
 		c.stopping(t, now)
 	}
 }
 
 // stillRuns is of a job that was to stop and shows no sign of it.
-func (c *Cluster) stillRuns(ctx context.Context, t *tracked, now time.Time) {
+func (c *Cluster) stillRuns(t *tracked, now time.Time) {
 	switch o := t.stop; {
 	case o != nil && o.is == accepted:
 		if now.Sub(o.when) >= c.opt.StopRetry {
-			c.halt(ctx, t, o.cause, sched.Reason{}, now)
+			c.halt(t, o.cause, sched.Reason{}, now, nil)
 		}
 		return
 	case o != nil && !c.conclusive(o.at) && !errors.Is(o.err, ErrRefused):

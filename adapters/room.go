@@ -1,7 +1,6 @@
 package adapters
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,8 +13,8 @@ import (
 // errNoRoom is why a start fails whose room did not become free.
 var errNoRoom = errors.New("adapters: the room it was to have is taken")
 
-// runQueue makes the starts that have room, in order. Others wait while jobs are stopping on their nodes.
-func (c *Cluster) runQueue(ctx context.Context, now time.Time) {
+// runQueue has the starts made that have room, in order. Others wait while jobs are stopping on their nodes.
+func (c *Cluster) runQueue(now time.Time) {
 	if len(c.queue) == 0 {
 		return
 	}
@@ -29,7 +28,7 @@ func (c *Cluster) runQueue(ctx context.Context, now time.Time) {
 		fits := c.fits(t)
 		switch {
 		case fits:
-			c.send(ctx, t, now)
+			c.send(t, now)
 			c.occupy(t)
 			return true
 		case awaits && now.Sub(t.begun) < c.opt.StartTimeout:

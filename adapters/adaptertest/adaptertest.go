@@ -166,7 +166,7 @@ type Session struct {
 	// Open returns, as it would from the lease, and refuses lower ones: what it tells the instance first is then all that others did.
 	Epoch uint64
 	// Gate, if not nil, is asked before and after every call that changes something in the cluster. If it returns an error, the
-	// instance is dead: the call returns it, and nothing more reaches the cluster.
+	// instance is dead: the call returns it, and nothing more reaches the cluster. It is safe for concurrent use.
 	Gate func(call string, done bool) error
 	// StartTimeout is [adapters.Options].StartTimeout, if not 0.
 	StartTimeout time.Duration

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,6 +68,14 @@ func (h *host) open(s Session) *scheduler {
 	s.Epoch = h.epochs
 	if s.StartTimeout == 0 {
 		s.StartTimeout = h.traits.Patience / 4
+	}
+	if ask := s.Gate; ask != nil { // calls may be made at the same time
+		var mu sync.Mutex
+		s.Gate = func(call string, done bool) error {
+			mu.Lock()
+			defer mu.Unlock()
+			return ask(call, done)
+		}
 	}
 	x := &scheduler{host: h, Session: s, policy: baseline.NewPrio(), starts: map[string][][]sched.NodeTasks{}, learnt: map[string][]float64{}}
 	x.instance = h.Open(h.TB, s)

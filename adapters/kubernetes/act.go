@@ -66,14 +66,13 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	return bindings[0].err
 }
 
-// each runs f for 0 to n-1, several at a time.
+// each runs f for 0 to n-1, several at a time, of all gangs together.
 func (d *Driver) each(n int, f func(int)) {
 	var all sync.WaitGroup
-	slots := make(chan struct{}, d.opt.Parallel)
 	for i := range n {
-		slots <- struct{}{}
+		d.slots <- struct{}{}
 		all.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-d.slots }()
 			f(i)
 		})
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	// Patience is how long a node may be silent until work of pods without a toleration of node.kubernetes.io/unreachable is given up; default
 	// 5 min. For others it is their toleration's. While more than half of the nodes are silent, none is given up.
 	Patience time.Duration
-	// Parallel is how many calls are made at a time for a gang, default 16, and Timeout how long each may take, default 10 s.
+	// Parallel is how many calls are made at a time for gangs, beside the first of each, default 16, and Timeout how long each may take, default 10 s.
 	Parallel int
 	Timeout  time.Duration
 	// Events is how many events may wait to be written, default 1000. More are dropped: see [Driver.Dropped].
@@ -86,13 +86,15 @@ func Client(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// Driver is a connection to a cluster: an [adapters.Driver] and [adapters.Explainer]. Like these it is for one goroutine at a time; Close may be called from any.
+// Driver is a connection to a cluster: an [adapters.Driver] and [adapters.Explainer]. Start, Stop and Explain are safe for
+// concurrent use, for different jobs, and Close may be called from any goroutine; otherwise it is for one goroutine at a time.
 type Driver struct {
 	client  kubernetes.Interface
 	opt     Options
 	model   *model
 	feeds   []*feed
 	writer  *writer
+	slots   chan struct{} // one for each call that may be under way
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -112,7 +114,7 @@ func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver,
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{client: client, opt: o, model: newModel(o, selector)}
+	d := &Driver{client: client, opt: o, model: newModel(o, selector), slots: make(chan struct{}, o.Parallel)}
 	d.feeds = d.newFeeds()
 	if err := d.listAll(ctx); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -68,28 +69,54 @@ func (o *office) write(ctx context.Context, v *api.Variable, items api.VariableI
 	return fail("variable "+o.path, err)
 }
 
-// fenceFor is how long it is believed that no other leads. It is much less than the margin within which a leader that is not renewed gives up, and
-// saves a call for each action of a plan.
-const fenceFor = 250 * time.Millisecond
-
 // fence refuses actions of an epoch that is over, and raises the variable's to a new one. Instances without a lease have epoch 0 and are not
-// looked at.
+// looked at. Who led is believed for [Options].CheckLease; of several calls at a time that do not know one asks, and all have its answer.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
-	asked := d.opt.Now()
-	if age := asked.Sub(d.led.at); epoch == 0 || epoch == d.led.epoch && age >= 0 && age < fenceFor {
+	if epoch == 0 {
 		return nil
 	}
-	err := d.readFence(ctx, epoch)
-	if d.led = (led{}); err == nil {
-		d.led = led{epoch, asked}
+	g := &d.guard
+	g.mu.Lock()
+	asked := d.opt.Now()
+	if age := asked.Sub(g.at); epoch == g.epoch && age >= 0 && age < d.opt.CheckLease {
+		g.mu.Unlock()
+		return nil
 	}
-	return err
+	if q := g.asking; q != nil && q.epoch == epoch {
+		g.mu.Unlock()
+		<-q.done // its reader is bounded
+		return q.err
+	}
+	q := &question{epoch: epoch, done: make(chan struct{})}
+	g.asking = q
+	g.mu.Unlock()
+
+	q.err = d.readFence(ctx, epoch)
+	g.mu.Lock()
+	if g.epoch, g.at = 0, (time.Time{}); q.err == nil {
+		g.epoch, g.at = epoch, asked
+	}
+	if g.asking == q {
+		g.asking = nil
+	}
+	g.mu.Unlock()
+	close(q.done)
+	return q.err
 }
 
-// led is when an epoch was known to be the leader's.
-type led struct {
+// guard is what is known of who leads.
+type guard struct {
+	mu     sync.Mutex
+	epoch  uint64 // that was known to be the leader's
+	at     time.Time
+	asking *question // that is under way
+}
+
+// question is a look at who leads.
+type question struct {
 	epoch uint64
-	at    time.Time
+	err   error
+	done  chan struct{}
 }
 
 func (d *Driver) readFence(ctx context.Context, epoch uint64) error {

@@ -27,7 +27,10 @@ type Options struct {
 	Fence time.Duration
 	// LeaseNamespace and LeasePath name the variable with the lease and its epoch, by default hedge/lease in the namespace default.
 	LeaseNamespace, LeasePath string
-	// Now is the clock that Fence is counted by; nil is the system's.
+	// CheckLease is for how long it is believed that no other instance leads, once the lease was read, default 1 s: actions that come later read it first. It must
+	// be much less than the margin within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions].
+	CheckLease time.Duration
+	// Now is the clock that Fence and CheckLease are counted by; nil is the system's.
 	Now func() time.Time
 }
 
@@ -37,6 +40,9 @@ func (o *Options) withDefaults() {
 	}
 	if o.Fence <= 0 {
 		o.Fence = time.Minute
+	}
+	if o.CheckLease <= 0 {
+		o.CheckLease = time.Second
 	}
 	if o.LeaseNamespace == "" {
 		o.LeaseNamespace = api.DefaultNamespace
@@ -49,7 +55,8 @@ func (o *Options) withDefaults() {
 	}
 }
 
-// Driver is a scheduler's connection to Nomad. It is for one goroutine at a time, but for Close.
+// Driver is a scheduler's connection to Nomad. Start, Stop and Explain are safe for concurrent use, for different jobs, while Observe is not under way, and Close is at any
+// time; otherwise it is for one goroutine at a time.
 type Driver struct {
 	client *api.Client
 	opt    Options
@@ -57,7 +64,7 @@ type Driver struct {
 	state  *state
 	seen   uint64 // the watch's connection that the last listing is newer than
 	ever   bool
-	led    led
+	guard  guard
 }
 
 var (

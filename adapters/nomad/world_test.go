@@ -45,6 +45,9 @@ type world struct {
 	last    []adaptertest.Record
 }
 
+// checkLease is how long the drivers believe that they lead.
+const checkLease = 200 * time.Millisecond
+
 // cut is when a node lost its power, and when it was back; zero before.
 type cut struct {
 	node     string
@@ -127,7 +130,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	l := &line{gate: s.Gate, inner: &http.Transport{}, bodies: map[io.Closer]bool{}}
 	config := &api.Config{Address: w.URL(), HttpClient: &http.Client{Transport: l, Timeout: time.Millisecond}} // a timeout that must not matter
 	for range 2 {
-		d, err := nomad.New(config, nomad.Options{LeasePath: fmt.Sprintf("hedge/lease-%d", w.number), Fence: 5 * time.Second})
+		d, err := nomad.New(config, nomad.Options{LeasePath: fmt.Sprintf("hedge/lease-%d", w.number), Fence: 5 * time.Second, CheckLease: checkLease})
 		require.NoError(t, err)
 		l.drivers = append(l.drivers, d)
 	}
@@ -149,7 +152,7 @@ func (w *world) lead(t testing.TB, epoch uint64) {
 		return err == nil
 	})
 	if len(w.lines) > 0 {
-		time.Sleep(400 * time.Millisecond)
+		time.Sleep(2 * checkLease)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters"
@@ -116,7 +117,7 @@ type client struct {
 	bases   []string
 	user    string
 	timeout time.Duration
-	last    int // of the bases, the one that answered last
+	last    atomic.Int64 // of the bases, the one that answered last
 }
 
 func newClient(o *Options) *client {
@@ -158,12 +159,13 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 		}
 	}
 	var first error
+	begin := int(c.last.Load())
 	for i := range c.bases {
-		at := (c.last + i) % len(c.bases)
+		at := (begin + i) % len(c.bases)
 		err := c.once(ctx, c.bases[at], method, path, query, payload, into)
 		var answer *answerError
 		if err == nil || errors.As(err, &answer) {
-			c.last = at
+			c.last.Store(int64(at))
 			return err
 		}
 		if first == nil {

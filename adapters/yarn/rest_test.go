@@ -128,7 +128,7 @@ func TestActive(t *testing.T) {
 	c := newClient(&o)
 	_, err := c.live(context.Background(), "x")
 	require.NoError(t, err)
-	assert.Equal(t, 2, c.last)
+	assert.EqualValues(t, 2, c.last.Load())
 	assert.Equal(t, "me", user)
 	active.Close()
 	_, err = c.live(context.Background(), "x")

@@ -48,6 +48,7 @@ type spool struct {
 	dir     string
 	timeout time.Duration
 	lock    *flock.Flock
+	turn    chan struct{}                      // has one element while nobody of this process is at it: the file's lock is the whole process's
 	gate    func(call string, done bool) error // asked before and after every change, if not nil
 }
 
@@ -57,7 +58,9 @@ func openSpool(dir string, timeout time.Duration) (*spool, error) {
 			return nil, fmt.Errorf("yarn: spool: %w", err)
 		}
 	}
-	return &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc))}, nil
+	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)), turn: make(chan struct{}, 1)}
+	s.turn <- struct{}{}
+	return s, nil
 }
 
 // Submit puts a job file into a spool, as a submission of its own: it runs, though another of the same name and content may have run before. The
@@ -310,10 +313,16 @@ func (s *spool) states() (map[string]fs.FileInfo, error) {
 	return out, nil
 }
 
-// locked does something while no other instance does.
+// locked does something while no other instance does, and no other call of this one.
 func (s *spool) locked(ctx context.Context, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return s.fail(ctx.Err())
+	}
 	got, err := s.lock.TryLockContext(ctx, 5*time.Millisecond)
 	if err == nil && !got {
 		err = errors.New("it is locked")

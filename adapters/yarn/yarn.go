@@ -117,7 +117,8 @@ func (o *Options) absolute() error {
 	return nil
 }
 
-// Driver is a scheduler's connection to YARN. It is for one goroutine at a time.
+// Driver is a scheduler's connection to YARN. Start, Stop and Explain are safe for concurrent use, for different jobs, while Observe is not under way; otherwise
+// it is for one goroutine at a time.
 type Driver struct {
 	opt   Options
 	rm    *client

@@ -37,6 +37,7 @@ type config struct {
 	Cycle         duration             `json:"cycle"`
 	Window        duration             `json:"window"`
 	Slot          duration             `json:"slot"`
+	Parallel      int                  `json:"parallel"` // gangs that are started at a time
 	History       string               `json:"history"`
 	Address       string               `json:"address"`
 }
@@ -56,7 +57,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 
 // load reads the file; fields that it does not know are errors.
 func load(path string) (*config, error) {
-	c := &config{SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"}, Cycle: duration(2 * time.Second), Address: "127.0.0.1:9464"}
+	c := &config{SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"}, Cycle: duration(2 * time.Second), Parallel: 16, Address: "127.0.0.1:9464"}
 	if path == "" {
 		return c, nil
 	}
@@ -185,7 +186,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 			return err
 		}
 	}
-	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until})
+	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until, Parallel: s.config.Parallel})
 	if err != nil {
 		return err
 	}

@@ -19,15 +19,16 @@ type config struct {
 	LeaseFor   time.Duration `yaml:"lease_for"`
 	Cycle      time.Duration `yaml:"cycle"`
 	Slot       time.Duration `yaml:"slot"`
-	Window     time.Duration `yaml:"window"`  // how far ahead is planned; none is 12 slots
-	History    string        `yaml:"history"` // a file
+	Parallel   int           `yaml:"parallel"` // calls at a time
+	Window     time.Duration `yaml:"window"`   // how far ahead is planned; none is 12 slots
+	History    string        `yaml:"history"`  // a file
 	SaveEvery  time.Duration `yaml:"save_every"`
 	Listen     string        `yaml:"listen"`
 }
 
 // load reads the file, if there is one; what it does not say is as here.
 func load(file string) (*config, error) {
-	c := &config{Cycle: 2 * time.Second, Slot: time.Minute, LeaseFor: nomad.LeaseFor, SaveEvery: time.Minute,
+	c := &config{Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, LeaseFor: nomad.LeaseFor, SaveEvery: time.Minute,
 		History: "hedge.history", Listen: "127.0.0.1:9464"}
 	if file == "" {
 		return c, nil
@@ -46,6 +47,9 @@ func load(file string) (*config, error) {
 		if d.value <= 0 {
 			return nil, fmt.Errorf("%s: %s is %v, expected more than 0", file, d.key, d.value)
 		}
+	}
+	if c.Parallel < 1 {
+		return nil, fmt.Errorf("%s: parallel is %d, expected at least 1", file, c.Parallel)
 	}
 	return c, nil
 }

@@ -118,7 +118,7 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	} else if err != nil {
 		return err
 	}
-	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until, Notes: notes})
+	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until, Parallel: s.config.Parallel, Notes: notes})
 	if err != nil {
 		return err
 	}

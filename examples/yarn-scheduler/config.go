@@ -23,7 +23,8 @@ type config struct {
 	LeaseFor         time.Duration `yaml:"lease_for"`
 	Cycle            time.Duration `yaml:"cycle"`
 	Slot             time.Duration `yaml:"slot"`
-	History          string        `yaml:"history"` // a file
+	Parallel         int           `yaml:"parallel"` // calls at a time
+	History          string        `yaml:"history"`  // a file
 	SaveEvery        time.Duration `yaml:"save_every"`
 	Listen           string        `yaml:"listen"`
 }
@@ -38,7 +39,7 @@ type master struct {
 
 // load reads the file, if there is one; what it does not say is as here.
 func load(file string) (*config, error) {
-	c := &config{ResourceManagers: []string{"http://127.0.0.1:8088"}, Spool: "spool", Cycle: 2 * time.Second, Slot: time.Minute, LeaseFor: yarn.LeaseFor,
+	c := &config{ResourceManagers: []string{"http://127.0.0.1:8088"}, Spool: "spool", Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, LeaseFor: yarn.LeaseFor,
 		SaveEvery: time.Minute, History: "hedge.history", Listen: "127.0.0.1:9464"}
 	if file == "" {
 		return c, nil
@@ -57,6 +58,9 @@ func load(file string) (*config, error) {
 		if d.value <= 0 {
 			return nil, fmt.Errorf("%s: %s is %v, expected more than 0", file, d.key, d.value)
 		}
+	}
+	if c.Parallel < 1 {
+		return nil, fmt.Errorf("%s: parallel is %d, expected at least 1", file, c.Parallel)
 	}
 	return c, nil
 }

@@ -114,7 +114,7 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	} else if err != nil {
 		return err
 	}
-	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until})
+	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until, Parallel: s.config.Parallel})
 	if err != nil {
 		return err
 	}

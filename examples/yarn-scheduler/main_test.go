@@ -37,7 +37,7 @@ func TestConfig(t *testing.T) {
 	require.NoError(t, err)
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "cicle: 2s": "cicle", "cycle: soon": "soon"} {
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "cicle: 2s": "cicle", "cycle: soon": "soon", "parallel: 0": "parallel is 0"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err = load(file)
