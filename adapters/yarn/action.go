@@ -178,7 +178,8 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 		return d.spool.change(ctx, name, r.rec, r.touched(s.Epoch, why), s.Epoch, nil)
 	}
 	a, err := d.rm.app(ctx, r.rec.App)
-	if err != nil {
+	odd := errors.Is(err, errOdd) // it is there, at least
+	if err != nil && !odd {
 		return err
 	}
 	if a != nil && a.over() {
@@ -199,7 +200,7 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	if err := d.spool.change(ctx, name, r.rec, &next, s.Epoch, nil); err != nil {
 		return err
 	}
-	if a == nil {
+	if a == nil && !odd {
 		if err := d.void(ctx, next.App); err != nil {
 			return after(err)
 		}

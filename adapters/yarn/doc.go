@@ -36,6 +36,12 @@
 // kind: node, or pool for a pool. Resources are [Memory] and [VCores]. The share of ApplicationMasters ([Options].HeadroomMB, HeadroomVCores) is left out of each node's
 // capacity; what is used beyond them and hedge's own tasks is foreign.
 //
+// # What is not understood
+//
+// A read that fails is made again in the next look, whatever the answer: one that is refused, too, since tickets are renewed and a ResourceManager that is just
+// starting answers that it knows nothing. An application counts as unknown only if the ResourceManager was active before and after it said so. An
+// application or a node of which it says what makes no sense counts as it was before, and [Options].Told is told; the others are believed.
+//
 // # Fences
 //
 // A node that is lost may go on running what it had until its NodeManager is back and ends it. Its tasks count as lost, their gang is stopped and starts elsewhere.

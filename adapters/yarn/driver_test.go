@@ -281,13 +281,13 @@ func TestRestartedRM(t *testing.T) {
 	fresh.state.nodes = map[string]*node{} // it never saw any
 	for _, d := range []*Driver{s.Driver, fresh} {
 		e := d.state.entries["a"]
-		d.takeNodes(nil)
+		d.takeNodes(nil, nil)
 		assert.Equal(t, adapters.Running, d.tasks(e)[0].State)
 		s.now = s.now.Add(forgiven)
-		d.takeNodes(nil)
+		d.takeNodes(nil, nil)
 		assert.Equal(t, adapters.Lost, d.tasks(e)[0].State)
 		s.now = s.now.Add(10 * forgiven)
-		d.takeNodes(nil)
+		d.takeNodes(nil, nil)
 		assert.Equal(t, adapters.Lost, d.tasks(e)[0].State, "it stays so")
 	}
 }
@@ -332,9 +332,9 @@ func TestMasters(t *testing.T) {
 		d.state.active[name] = &entry{name: name, rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "gone", Tasks: 1}}}}
 	}
 	foreign := func() []float64 {
-		list, err := d.rm.nodes(context.Background())
+		list, odd, err := d.rm.nodes(context.Background())
 		require.NoError(t, err)
-		d.takeNodes(list)
+		d.takeNodes(list, odd)
 		v := &adapters.View{Full: true}
 		d.tellNodes(v)
 		return []float64{v.Nodes[0].Foreign[Memory], v.Nodes[1].Foreign[Memory]}
@@ -500,7 +500,7 @@ func TestNotesGo(t *testing.T) {
 func TestBackAndLost(t *testing.T) {
 	for _, list := range [][]node{{{ID: "n", State: "LOST"}, {ID: "n", State: "DECOMMISSIONING"}}, {{ID: "n", State: "DECOMMISSIONING"}, {ID: "n", State: "LOST"}}} {
 		s := newStand(t)
-		s.takeNodes(list)
+		s.takeNodes(list, nil)
 		assert.True(t, s.present("n"))
 	}
 }
@@ -550,5 +550,103 @@ func TestBackAsItWas(t *testing.T) {
 			assert.Equal(t, []sched.EventKind{sched.Withdrawn, sched.Submitted}, look())
 		}
 		assert.Empty(t, look())
+	}
+}
+
+// TestRecovering: a ResourceManager that was started again and does not know yet what it knew before is not believed that an application is no more.
+func TestRecovering(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText)
+	require.NoError(t, s.start("a"))
+	s.until("a", adapters.Running)
+	knows := func(does bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.knows = does
+	}
+	knows(false)
+	for _, d := range []*Driver{s.Driver, s.open(Options{})} {
+		_, err := d.Observe(context.Background(), true)
+		require.ErrorIs(t, err, adapters.ErrUnavailable)
+		assert.ErrorContains(t, err, "INITIALIZING")
+	}
+	knows(true)
+	assert.Equal(t, adapters.Running, s.see(s.Driver, "a").Tasks[0].State)
+	s.mu.Lock()
+	s.apps = nil
+	s.mu.Unlock()
+	assert.Equal(t, adapters.Failed, s.see(s.Driver, "a").Tasks[0].State, "it has forgotten it")
+}
+
+// TestOdd: an application or a node of which the ResourceManager says what makes no sense is as it was before, others are as they are, and it is named.
+func TestOdd(t *testing.T) {
+	s := newStand(t)
+	var told []string
+	tell := func(err error) { told = append(told, err.Error()) }
+	s.opt.Told = tell
+	for _, name := range []string{"a", "b"} {
+		s.write(name+".yaml", gangText)
+		require.NoError(t, s.start(name))
+		s.until(name, adapters.Running)
+	}
+	odd := func(id string, is bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.odd[id] = is
+	}
+	a, n := s.apps[0].id, s.nodes[0].id
+	odd(a, true)
+	odd(n, true)
+	job := s.see(s.Driver, "a")
+	assert.Equal(t, adapters.Running, job.Tasks[0].State)
+	require.ErrorIs(t, job.Problem, errOdd)
+	assert.ErrorContains(t, job.Problem, a)
+	b := s.see(s.Driver, "b")
+	assert.NoError(t, b.Problem)
+	assert.Equal(t, adapters.Running, b.Tasks[0].State)
+	require.Len(t, told, 2, "once each")
+	assert.Contains(t, told[0], a)
+	assert.Contains(t, told[1], n)
+
+	fresh := s.open(Options{Told: tell}) // it never saw what they were before
+	v, err := fresh.Observe(context.Background(), true)
+	require.NoError(t, err)
+	require.Len(t, v.Nodes, 1)
+	assert.Equal(t, s.nodes[1].id, v.Nodes[0].Name)
+	assert.Equal(t, adapters.Requested, v.Jobs[0].Tasks[0].State, "it may run, or not")
+	assert.Equal(t, adapters.Running, v.Jobs[1].Tasks[0].State, "though its node is odd")
+	v, err = s.Observe(context.Background(), true)
+	require.NoError(t, err)
+	require.Len(t, v.Nodes, 2)
+	assert.True(t, v.Nodes[0].Cordoned)
+	assert.False(t, v.Nodes[1].Cordoned)
+
+	odd(n, false)
+	require.NoError(t, s.Stop(context.Background(), &adapters.Stop{Job: job, Cause: adapters.CausePreempted}))
+	assert.Equal(t, adapters.Stopping, s.see(s.Driver, "a").Tasks[0].State)
+	odd(a, false)
+	wait(t, "it has stopped", func() bool { return len(s.see(s.Driver, "a").Tasks) == 0 })
+	assert.NoError(t, s.see(s.Driver, "a").Problem)
+	assert.Empty(t, s.state.named)
+}
+
+// TestSweep: what a crash left half written is taken away when a driver is made, what is just being written is not, and nothing else is.
+func TestSweep(t *testing.T) {
+	s := newStand(t)
+	old := time.Now().Add(-2 * staleAfter)
+	for _, sub := range []string{"", jobsDir, stateDir, notesDir} {
+		for _, name := range []string{".new-old", ".new-fresh", "kept.txt"} {
+			file := filepath.Join(s.spool, sub, name)
+			require.NoError(t, os.WriteFile(file, nil, 0o600))
+			if name != ".new-fresh" {
+				require.NoError(t, os.Chtimes(file, old, old))
+			}
+		}
+	}
+	s.open(Options{})
+	for _, sub := range []string{"", jobsDir, stateDir, notesDir} {
+		assert.NoFileExists(t, filepath.Join(s.spool, sub, ".new-old"))
+		assert.FileExists(t, filepath.Join(s.spool, sub, ".new-fresh"))
+		assert.FileExists(t, filepath.Join(s.spool, sub, "kept.txt"))
 	}
 }

@@ -22,6 +22,8 @@ import (
 type fakeRM struct {
 	mu      sync.Mutex
 	down    bool
+	knows   bool            // what it knew before it was started again
+	odd     map[string]bool // what it says of these applications and nodes makes no sense
 	nodes   []*fakeNode
 	apps    []*fakeApp
 	behaves func(job string, attempt int) behaviour
@@ -63,7 +65,7 @@ type fakeTask struct {
 }
 
 func newFakeRM(t testing.TB) (*fakeRM, *httptest.Server) {
-	f := &fakeRM{slot: 100, behaves: func(string, int) behaviour { return behaviour{runtime: time.Hour} }}
+	f := &fakeRM{slot: 100, knows: true, odd: map[string]bool{}, behaves: func(string, int) behaviour { return behaviour{runtime: time.Hour} }}
 	s := httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(s.Close)
 	return f, s
@@ -210,6 +212,8 @@ func (f *fakeRM) serve(w http.ResponseWriter, r *http.Request) {
 	id, _ := strings.CutSuffix(rest, "/state")
 	proxy, isProxy := strings.CutPrefix(r.URL.Path, "/proxy/")
 	switch {
+	case r.URL.Path == "/ws/v1/cluster/info":
+		fmt.Fprintf(w, `{"clusterInfo":{"id":5,"startedOn":5,"state":"STARTED","haState":%q}}`, map[bool]string{true: "ACTIVE", false: "INITIALIZING"}[f.knows])
 	case r.URL.Path == "/ws/v1/cluster/nodes":
 		f.answerNodes(w)
 	case r.Method == http.MethodPost:
@@ -217,7 +221,7 @@ func (f *fakeRM) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == apps:
 		var list []string
 		for _, a := range f.apps {
-			if a.ended.IsZero() && slices.Contains(a.tags, r.URL.Query().Get("applicationTags")) {
+			if f.knows && a.ended.IsZero() && slices.Contains(a.tags, r.URL.Query().Get("applicationTags")) {
 				list = append(list, f.describe(a))
 			}
 		}
@@ -233,7 +237,7 @@ func (f *fakeRM) serve(w http.ResponseWriter, r *http.Request) {
 		if a := f.app(strings.TrimSuffix(proxy, "/")); a != nil {
 			fmt.Fprint(w, f.status(a, "running", ""))
 		}
-	case isApp && f.app(id) == nil:
+	case isApp && (f.app(id) == nil || !f.knows):
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, `{"RemoteException":{"exception":"NotFoundException","message":"not found"}}`)
 	case r.Method == http.MethodPut:
@@ -336,6 +340,9 @@ func (f *fakeRM) describe(a *fakeApp) string {
 		"id": a.id, "state": a.state, "finalStatus": a.final, "progress": progress, "diagnostics": a.diagnostics, "applicationTags": strings.Join(a.tags, ","),
 		"startedTime": a.submitted.UnixMilli(), "launchTime": a.submitted.UnixMilli(), "finishedTime": ended,
 	})
+	if f.odd[a.id] {
+		return fmt.Sprintf(`{"id":%q,"state":5}`, a.id)
+	}
 	// as the ResourceManager does
 	return strings.TrimSuffix(string(text), "}") + `,"resourceSecondsMap":{"entry":{"key":"memory-mb","value":"43"},"entry":{"key":"vcores","value":"0"}}}`
 }
@@ -354,6 +361,9 @@ func (f *fakeRM) answerNodes(w http.ResponseWriter) {
 			labels = fmt.Sprintf(`,"nodeLabels":["%s"]`, n.label)
 		}
 		used := f.used(n.id)
+		if f.odd[n.id] {
+			state = `","usedMemoryMB":"many","x":"`
+		}
 		list = append(list, fmt.Sprintf(`{"id":"%s","nodeHostName":"localhost","rack":"/r","state":"%s","usedMemoryMB":%d,"availMemoryMB":%d,"usedVirtualCores":0,"availableVirtualCores":1000%s,
 			"totalResource":{"memory":%d,"vCores":1000}}`, n.id, state, used, n.memory-used, labels, n.memory))
 	}

@@ -15,11 +15,12 @@ import (
 // forgiven is how long the ResourceManager may say nothing of a node until it counts as lost: after its restart, nodes come back one after another.
 const forgiven = time.Minute
 
-// takeNodes notes the nodes that there are.
-func (d *Driver) takeNodes(list []node) {
+// takeNodes notes the nodes that there are. Those of which no sense can be made stay as they were, and take nothing new.
+func (d *Driver) takeNodes(list []node, odd map[string]error) {
 	s := d.state
+	s.odd = odd
 	now := d.opt.Now()
-	there := make(map[string]bool, len(list))
+	there := make(map[string]bool, len(list)+len(odd))
 	for i := range list {
 		n := &list[i]
 		if n.ID == "" || there[n.ID] && !n.up() { // one that came back may still be among the lost ones, too
@@ -28,6 +29,10 @@ func (d *Driver) takeNodes(list []node) {
 		there[n.ID] = true
 		s.nodes[n.ID] = n
 		delete(s.absent, n.ID)
+	}
+	maps.DeleteFunc(odd, func(id string, _ error) bool { return there[id] })
+	for id := range odd {
+		there[id] = true
 	}
 	d.takeAbsent(there, now)
 }
@@ -66,6 +71,9 @@ func (d *Driver) present(id string) bool {
 	s := d.state
 	if n := s.nodes[id]; n != nil {
 		return n.up()
+	}
+	if s.odd[id] != nil {
+		return true
 	}
 	since, known := s.absent[id]
 	return known && d.opt.Now().Sub(since) < forgiven
@@ -171,7 +179,7 @@ func (d *Driver) tellNodes(v *adapters.View) {
 		capacity := n.capacity()
 		used := sched.Resources{Memory: max(0, float64(n.UsedMB)), VCores: max(0, float64(n.UsedVC))}
 		_, absent := s.absent[id]
-		cordoned := absent || n.State != "RUNNING"
+		cordoned := absent || s.odd[id] != nil || n.State != "RUNNING"
 		if slices.Contains(d.opt.Pools, n.partition()) {
 			pool(pools, n.partition(), capacity, used, cordoned)
 			continue

@@ -264,6 +264,15 @@ func fail(what string, err error) error {
 	return fmt.Errorf("%w: yarn: %s: %w", kind, what, err)
 }
 
+// failRead is fail for calls that change nothing, of which there is nothing to refuse: whoever may not read now, as with a ticket that has run out, or asks a
+// ResourceManager that is just starting, may read later.
+func failRead(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: yarn: %s: %w", adapters.ErrUnavailable, what, err)
+}
+
 // missing tells whether an error is of an object that is not there.
 func missing(err error) bool {
 	var answer *answerError
@@ -275,7 +284,34 @@ const apps = "/ws/v1/cluster/apps"
 // lean leaves out what is long and not used.
 const lean = "resourceRequests,timeouts,resourceInfo"
 
-// live are the applications with a tag that are not over.
+// errOdd is what the ResourceManager says of one object and makes no sense.
+var errOdd = errors.New("yarn: the ResourceManager's answer makes no sense")
+
+// each takes the elements of an answer apart one by one, and returns what is wrong with those that make no sense, by their ids.
+func each[T any](elements list[json.RawMessage], take func(*T)) map[string]error {
+	var odd map[string]error
+	for _, raw := range elements {
+		var one T
+		err := json.Unmarshal(raw, &one)
+		var name struct {
+			ID string `json:"id"`
+		}
+		if e := json.Unmarshal(raw, &name); e != nil || name.ID == "" {
+			continue // it cannot be told which it is
+		}
+		if err == nil {
+			take(&one)
+			continue
+		}
+		if odd == nil {
+			odd = map[string]error{}
+		}
+		odd[name.ID] = fmt.Errorf("%w: %s: %w", errOdd, name.ID, err)
+	}
+	return odd
+}
+
+// live are the applications with a tag that are not over. One that makes no sense is asked for by itself.
 func (c *client) live(ctx context.Context, tag string) (map[string]*app, error) {
 	var answer struct {
 		Apps struct {
@@ -284,54 +320,85 @@ func (c *client) live(ctx context.Context, tag string) (map[string]*app, error) 
 	}
 	q := url.Values{"applicationTags": {tag}, "states": {"NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"}, "deSelects": {lean}}
 	if err := c.call(ctx, http.MethodGet, apps, q, nil, &answer); err != nil {
-		return nil, fail("list applications", err)
+		return nil, failRead("list applications", err)
 	}
 	out := make(map[string]*app, len(answer.Apps.App))
-	for _, raw := range answer.Apps.App {
-		a := &app{}
-		if err := json.Unmarshal(raw, a); err == nil && a.ID != "" { // one that makes no sense is asked for by itself
-			out[a.ID] = a
-		}
-	}
+	each(answer.Apps.App, func(a *app) { out[a.ID] = a })
 	return out, nil
 }
 
-// app asks for one application; nil is one that the ResourceManager does not know.
+// app asks for one application; nil is one that the ResourceManager does not know. The error is errOdd where only this one is not understood.
 func (c *client) app(ctx context.Context, id string) (*app, error) {
-	var answer struct {
-		App *app `json:"app"`
+	a, err := c.ask(ctx, id)
+	if !missing(err) {
+		return a, failRead("application "+id, err)
 	}
-	err := c.call(ctx, http.MethodGet, apps+"/"+id, url.Values{"deSelects": {lean}}, nil, &answer)
-	if missing(err) {
-		return nil, nil
+	// A ResourceManager answers before it has read what it knew before its start.
+	before, err := c.activeSince(ctx)
+	if err == nil {
+		if a, err = c.ask(ctx, id); !missing(err) {
+			return a, failRead("application "+id, err)
+		}
+		var after number
+		if after, err = c.activeSince(ctx); err == nil && after != before {
+			err = errors.New("the ResourceManager was started again meanwhile")
+		}
 	}
-	if err == nil && (answer.App == nil || answer.App.ID != id) {
-		err = errors.New("the answer is of another application")
-	}
-	if err != nil {
-		return nil, fail("application "+id, err)
-	}
-	return answer.App, nil
+	return nil, failRead("application "+id, err)
 }
 
-// nodes are all nodes.
-func (c *client) nodes(ctx context.Context) ([]node, error) {
+func (c *client) ask(ctx context.Context, id string) (*app, error) {
+	var answer struct {
+		App json.RawMessage `json:"app"`
+	}
+	if err := c.call(ctx, http.MethodGet, apps+"/"+id, url.Values{"deSelects": {lean}}, nil, &answer); err != nil {
+		return nil, err
+	}
+	a := &app{}
+	if err := json.Unmarshal(answer.App, a); err != nil && len(answer.App) > 0 {
+		return nil, fmt.Errorf("%w: %w", errOdd, err)
+	}
+	if a.ID != id {
+		return nil, errors.New("the answer is of another application")
+	}
+	return a, nil
+}
+
+// activeSince is when the ResourceManager started that is active now and has read what it knew before.
+func (c *client) activeSince(ctx context.Context) (number, error) {
+	var answer struct {
+		Info struct {
+			HAState   string `json:"haState"`
+			StartedOn number `json:"startedOn"`
+		} `json:"clusterInfo"`
+	}
+	err := c.call(ctx, http.MethodGet, "/ws/v1/cluster/info", nil, nil, &answer)
+	if err == nil && answer.Info.HAState != "ACTIVE" {
+		err = fmt.Errorf("the ResourceManager is %q, expected ACTIVE", answer.Info.HAState)
+	}
+	return answer.Info.StartedOn, err
+}
+
+// nodes are all nodes, and those of which no sense can be made.
+func (c *client) nodes(ctx context.Context) ([]node, map[string]error, error) {
 	var answer struct {
 		Nodes struct {
-			Node list[node] `json:"node"`
+			Node list[json.RawMessage] `json:"node"`
 		} `json:"nodes"`
 	}
 	if err := c.call(ctx, http.MethodGet, "/ws/v1/cluster/nodes", nil, nil, &answer); err != nil {
-		return nil, fail("list nodes", err)
+		return nil, nil, failRead("list nodes", err)
 	}
-	return answer.Nodes.Node, nil
+	out := make([]node, 0, len(answer.Nodes.Node))
+	odd := each(answer.Nodes.Node, func(n *node) { out = append(out, *n) })
+	return out, odd, nil
 }
 
 // status asks a gang's ApplicationMaster, by way of the ResourceManager's proxy.
 func (c *client) status(ctx context.Context, id string) (*status, error) {
 	var data []byte
 	if err := c.call(ctx, http.MethodGet, "/proxy/"+id+"/", nil, nil, &data); err != nil {
-		return nil, fail("status of "+id, err)
+		return nil, failRead("status of "+id, err)
 	}
 	return parseStatus(data)
 }

@@ -66,11 +66,10 @@ func TestRecorded(t *testing.T) {
 	assert.Equal(t, a, same)
 	_, err = answering(t, 200, testdata(t, "rm", "app-finished.json")).app(ctx, "application_1_1")
 	require.ErrorIs(t, err, adapters.ErrUnavailable, "an answer about another one is none")
-	unknown, err := answering(t, 404, testdata(t, "rm", "app-unknown.json")).app(ctx, "application_1_99")
-	require.NoError(t, err)
-	assert.Nil(t, unknown)
+	_, err = answering(t, 404, testdata(t, "rm", "app-unknown.json")).ask(ctx, "application_1_99")
+	assert.True(t, missing(err))
 
-	nodes, err := answering(t, 200, testdata(t, "rm", "nodes-label.json")).nodes(ctx)
+	nodes, _, err := answering(t, 200, testdata(t, "rm", "nodes-label.json")).nodes(ctx)
 	require.NoError(t, err)
 	require.Len(t, nodes, 2)
 	assert.Equal(t, "x", nodes[0].partition())
@@ -85,6 +84,25 @@ func TestOddApplication(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, got, 1)
 	assert.Contains(t, got, "application_1_2")
+}
+
+// TestReadsRefused: whoever may not read now may later.
+func TestReadsRefused(t *testing.T) {
+	ctx := context.Background()
+	for _, status := range []int{400, 401, 403, 404, 429, 500} {
+		c := answering(t, status, []byte("<html>"))
+		for what, call := range map[string]func() error{
+			"live":   func() error { _, err := c.live(ctx, "x"); return err },
+			"app":    func() error { _, err := c.app(ctx, "application_1_1"); return err },
+			"nodes":  func() error { _, _, err := c.nodes(ctx); return err },
+			"status": func() error { _, err := c.status(ctx, "application_1_1"); return err },
+		} {
+			err := call()
+			require.ErrorIs(t, err, adapters.ErrUnavailable, "%d %s", status, what)
+			require.NotErrorIs(t, err, adapters.ErrRefused, "%d %s", status, what)
+			require.NoError(t, adapters.Unavailable(err), "the loop goes on")
+		}
+	}
 }
 
 // TestErrors: an error says that nothing was done only where YARN says so.

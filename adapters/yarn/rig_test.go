@@ -127,7 +127,7 @@ func (r *rig) resize(t testing.TB, id string, memory, vcores, timeout int) {
 
 // realNode is a node as the ResourceManager has it, nil if it does not answer or knows none.
 func (r *rig) realNode(id string) *node {
-	list, err := r.client.nodes(context.Background())
+	list, _, err := r.client.nodes(context.Background())
 	for i := range list {
 		if list[i].ID == id && err == nil {
 			return &list[i]

@@ -58,6 +58,9 @@ func openSpool(dir string, timeout time.Duration) (*spool, error) {
 			return nil, fmt.Errorf("yarn: spool: %w", err)
 		}
 	}
+	for _, sub := range []string{".", jobsDir, stateDir, notesDir} {
+		sweep(filepath.Join(dir, sub), time.Now().Add(-staleAfter))
+	}
 	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)), turn: make(chan struct{}, 1)}
 	s.turn <- struct{}{}
 	return s, nil
@@ -436,9 +439,25 @@ func replace(path string, data []byte) error {
 	return nil
 }
 
+// unfinished begins the names of files that are being written.
+const unfinished = ".new-"
+
+// staleAfter is how old such a file is that nobody writes any more, whatever clock the file server goes by.
+const staleAfter = time.Hour
+
+// sweep takes away what crashes have left half written. What cannot be taken away, as another user's, harms nobody.
+func sweep(dir string, before time.Time) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), unfinished) && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
 // put puts a file in its place in one piece.
 func put(path string, data []byte, sync bool) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
 	if err != nil {
 		return err
 	}

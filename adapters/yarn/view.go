@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -36,11 +37,13 @@ type state struct {
 	mute               string               // the job whose ApplicationMaster did not answer last
 	nodes              map[string]*node     // that take part, by id
 	absent             map[string]time.Time // since when the ResourceManager does not tell of a node
+	odd                map[string]error     // what makes no sense of what it tells of nodes, by id
+	named              map[string]string    // what Options.Told was told, by id
 	told               map[string]adapters.Node
 }
 
 func newState() *state {
-	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, told: map[string]adapters.Node{}}
+	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, named: map[string]string{}, told: map[string]adapters.Node{}}
 }
 
 // entry is a job: its files, what hedge has noted, and its application.
@@ -56,7 +59,8 @@ type entry struct {
 	rec  *record
 	bad  error // a record that makes no sense
 
-	app     *app // of the open attempt, nil if the ResourceManager knows none
+	app     *app  // of the open attempt, nil if the ResourceManager knows none
+	odd     error // what it said of it last made no sense: app is what it said before
 	told    *adapters.Job
 	uidTold string // the told job's UID without its life
 	life    string // tells what is told apart from what was told to be gone and had the same UID
@@ -116,11 +120,12 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 			return nil, err
 		}
 	}
-	nodes, err := d.rm.nodes(ctx)
+	nodes, odd, err := d.rm.nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.takeNodes(nodes)
+	d.takeNodes(nodes, odd)
+	d.name()
 	v := &adapters.View{Full: full}
 	d.tellJobs(v)
 	d.tellNodes(v)
@@ -264,7 +269,7 @@ func (d *Driver) put(e *entry, info fs.FileInfo, r *record, bad error) {
 		delete(d.state.starts, e.rec.App)
 	}
 	if e.rec == nil || r == nil || e.rec.App != r.App {
-		e.app = nil
+		e.app, e.odd = nil, nil
 	}
 	d.touch(e)
 	e.info, e.rec, e.bad = info, r, bad
@@ -294,15 +299,42 @@ func (d *Driver) readApps(ctx context.Context) error {
 	}
 	for _, e := range list {
 		e.look = true
-		if e.app = live[e.rec.App]; e.app != nil {
-			continue
+		a := live[e.rec.App]
+		if a == nil {
+			a, err = d.rm.app(ctx, e.rec.App)
 		}
-		if e.app, err = d.rm.app(ctx, e.rec.App); err != nil {
+		switch {
+		case err == nil:
+			e.app, e.odd = a, nil
+		case errors.Is(err, errOdd):
+			e.odd, err = err, nil
+		default:
 			return err
 		}
 	}
 	d.readStarts(ctx, list)
 	return nil
+}
+
+// name tells of applications and nodes of which the ResourceManager said what makes no sense, once of each as long as it says the same.
+func (d *Driver) name() {
+	s := d.state
+	odd := maps.Clone(s.odd)
+	for _, e := range s.active {
+		if e.odd != nil {
+			if odd == nil {
+				odd = map[string]error{}
+			}
+			odd[e.rec.App] = e.odd
+		}
+	}
+	maps.DeleteFunc(s.named, func(id, _ string) bool { return odd[id] == nil })
+	for _, id := range sortedKeys(odd) {
+		if text := odd[id].Error(); d.opt.Told != nil && s.named[id] != text {
+			s.named[id] = text
+			d.opt.Told(odd[id])
+		}
+	}
 }
 
 // statusWithin is how long an ApplicationMaster may take to answer.
@@ -549,6 +581,9 @@ func (d *Driver) tell(e *entry) *adapters.Job {
 	switch {
 	case e.rec.Open:
 		job.Tasks = d.tasks(e)
+		if job.Problem == nil {
+			job.Problem = e.odd
+		}
 	case e.rec.Finished:
 		for _, nt := range e.rec.Plan {
 			for range nt.Tasks {
@@ -578,7 +613,7 @@ func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
 		job.Spec, job.Revision, job.Done = e.told.Spec, e.told.Revision, e.told.Done
 	}
 	job.Tasks = d.tasks(e)
-	if e.app == nil {
+	if e.app == nil && e.odd == nil {
 		for i := range job.Tasks {
 			job.Tasks[i].State, job.Tasks[i].Err = adapters.Stopping, nil // until it is certain that it does not come any more
 		}
@@ -593,6 +628,7 @@ func (d *Driver) tasks(e *entry) []adapters.Task {
 	switch {
 	case a == nil && e.rec.Stop != "":
 		one.State = adapters.Stopping
+	case a == nil && e.odd != nil:
 	case a == nil:
 		one.State, one.Err = adapters.Failed, fmt.Errorf("%w: %s", errUnknownApp, e.rec.App)
 	case a.over():

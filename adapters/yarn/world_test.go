@@ -115,7 +115,7 @@ func (w *world) leave(t testing.TB) {
 		wait(t, "the spare is known to be gone", func() bool { n := w.realNode(w.spare); return n == nil || !n.up() })
 	}
 	wait(t, "nothing is held", func() bool {
-		list, err := w.client.nodes(context.Background())
+		list, _, err := w.client.nodes(context.Background())
 		return err == nil && !slices.ContainsFunc(list, func(n node) bool { return n.up() && n.UsedMB > 0 })
 	})
 }

@@ -38,6 +38,9 @@ type Options struct {
 	Pools []string
 	// GangTimeout is how long an ApplicationMaster waits for all of its gang to run, default 1 min.
 	GangTimeout time.Duration
+	// Told, if not nil, is told by Observe of an application or a node of which the ResourceManager says what makes no sense, by its id; once, as long as it says
+	// the same. The job's user is told, too. The application counts as it was before, and so does the node, which takes nothing new.
+	Told func(error)
 	// Now is the clock by which submissions without a time and starts are dated; nil is the system's.
 	Now func() time.Time
 }
