@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -169,8 +170,12 @@ func (y *YARN) launch(name string, fresh bool) error {
 	if name == ResourceManager {
 		class, heap = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", "-Xmx512m"
 	}
-	logs := y.path(name, "logs")
+	logs, temporary := y.path(name, "logs"), y.path(name, "tmp")
+	if err := os.MkdirAll(temporary, 0o755); err != nil {
+		return fmt.Errorf("testservers: %w", err)
+	}
 	p, err := start(y.cfg.Dir, name, java, []string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Djava.io.tmpdir="+temporary, "-XX:-UsePerfData", // or a crash leaves files in /tmp
 		"-Djava.net.preferIPv4Stack=true", "--add-opens=java.base/java.lang=ALL-UNNAMED", // which Guice needs
 		"-Dyarn.log.dir="+logs, "-Dhadoop.log.dir="+logs, "-cp", y.path(name, "conf")+":"+filepath.Join(y.jars, "*"), class)
 	if err != nil {
@@ -413,6 +418,7 @@ func (y *YARN) common() map[string]string {
 		"yarn.cluster.max-application-priority":                                         "10",
 		"yarn.node-labels.enabled":                                                      "true",
 		"yarn.node-labels.fs-store.root-dir":                                            state("labels"),
+		"yarn.node-attribute.fs-store.root-dir":                                         state("attributes"),
 		"yarn.scheduler.include-port-in-node-name":                                      "true", // all nodes are on one host
 		"yarn.scheduler.minimum-allocation-mb":                                          "1",
 		"yarn.scheduler.minimum-allocation-vcores":                                      "1",

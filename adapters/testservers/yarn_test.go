@@ -21,7 +21,8 @@ import (
 // yarn is a cluster for a test, with calls that only tests need.
 type yarn struct {
 	*testservers.YARN
-	t testing.TB
+	t   testing.TB
+	dir string
 }
 
 func startYARN(t testing.TB, cfg testservers.YARNConfig) *yarn {
@@ -35,7 +36,7 @@ func startYARN(t testing.TB, cfg testservers.YARNConfig) *yarn {
 		y.Stop()
 		assert.Empty(t, processesOf(t, cfg.Dir), "all has ended")
 	})
-	return &yarn{y, t}
+	return &yarn{y, t, cfg.Dir}
 }
 
 // processesOf are the processes that have to do with a folder.
@@ -123,6 +124,12 @@ func TestYARN(t *testing.T) {
 	require.NoError(t, y.Resize(t.Context(), "n0", 2048, 3))
 	y.eventually("it has other amounts", func() bool { r := y.node("n0").TotalResource; return r.Memory == 2048 && r.VCores == 3 })
 	require.NoError(t, y.Label(t.Context(), "n0", ""))
+
+	for _, name := range []string{testservers.ResourceManager, "n0"} {
+		unpacked, err := filepath.Glob(filepath.Join(y.dir, name+".d", "tmp", "*"))
+		require.NoError(t, err)
+		assert.NotEmpty(t, unpacked, "what %s unpacks for itself is in the cluster's folder", name)
+	}
 
 	file := filepath.Join(t.TempDir(), "alive")
 	_, state := y.app("echo started > " + file + "; sleep 100000")

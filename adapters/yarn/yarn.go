@@ -94,7 +94,7 @@ func (o *Options) withDefaults() error {
 		}
 	}
 	if o.AM.Java == "" {
-		o.AM.Java = "java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError"
+		o.AM.Java = "java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -XX:+ExitOnOutOfMemoryError"
 	}
 	if o.AM.MemoryMB == 0 {
 		o.AM.MemoryMB = 256
