@@ -23,6 +23,7 @@ type config struct {
 	LeaseFor         time.Duration `yaml:"lease_for"`
 	Cycle            time.Duration `yaml:"cycle"`
 	Slot             time.Duration `yaml:"slot"`
+	Window           time.Duration `yaml:"window"`   // how far ahead is planned; none is 12 slots
 	Parallel         int           `yaml:"parallel"` // calls at a time
 	History          string        `yaml:"history"`  // a file
 	SaveEvery        time.Duration `yaml:"save_every"`

@@ -99,7 +99,9 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	s.log.Info("leading", "epoch", t.Epoch)
 	s.metrics.epoch.Set(float64(t.Epoch))
 	defer s.metrics.standBy()
-	driver, err := yarn.New(s.config.options())
+	options := s.config.options()
+	options.Told = func(err error) { s.log.Warn("not understood", "error", err) }
+	driver, err := yarn.New(options)
 	if err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	if err != nil {
 		return err
 	}
-	policy, err := threesigma.New(threesigma.Config{Cycle: s.config.Cycle, Slot: s.config.Slot, CutOff: 0.5})
+	policy, err := threesigma.New(threesigma.Config{Cycle: s.config.Cycle, Slot: s.config.Slot, Window: s.config.Window, CutOff: 0.5})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/examples/internal/demo"
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
@@ -242,4 +243,18 @@ func TestFigures(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, demo.WriteTable(&out, r))
 	assert.Contains(t, out.String(), "2 of 3  66.7 %")
+}
+
+// TestPatient: what preempts otherwise waits, and starts what there is room for.
+func TestPatient(t *testing.T) {
+	w, err := demo.New(demo.Default())
+	require.NoError(t, err)
+	stops := func(p sched.Policy) int {
+		r, err := w.Predict(t.Context(), p, 0, demo.Delays{})
+		require.NoError(t, err)
+		assert.Zero(t, r.Figures().Unfinished)
+		return r.Figures().Stops
+	}
+	assert.Positive(t, stops(baseline.NewPrio()))
+	assert.Zero(t, stops(demo.Patient(baseline.NewPrio())))
 }
