@@ -63,7 +63,7 @@ func StartYARN(ctx context.Context, cfg YARNConfig) (*YARN, error) {
 		return nil, err
 	}
 	y := &YARN{cfg: cfg, host: "localhost", ports: map[string][]int{}, parts: map[string]*process{}, ids: map[string]string{},
-		http: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+		http: &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}}
 	y.cfg.Nodes = nil
 	if err := y.start(ctx, cfg.Nodes); err != nil {
 		y.Stop()

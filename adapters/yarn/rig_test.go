@@ -24,8 +24,10 @@ const (
 	taskMB     = 10_000
 	spareMB    = 200
 	nodeVCores = 2_000
-	// patience is how long anything may take on a machine that is busy with other things.
-	patience = 8 * time.Minute
+	// patience is how long anything may take on a machine that is busy with other things: where a hundred processes want each core, a Java program is up after minutes.
+	patience = 25 * time.Minute
+	// callWithin is how long a call may take there.
+	callWithin = 2 * time.Minute
 )
 
 // rig is a YARN cluster that tests use one after another, since its servers take a while to start.
@@ -90,9 +92,14 @@ func theRig(t testing.TB) *rig {
 	for i := range realNodes {
 		list = append(list, testservers.YARNNode{Name: fmt.Sprint("n", i), MemoryMB: nodeMB, VCores: nodeVCores})
 	}
-	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: map[string]string{
-		"yarn.nodemanager.sleep-delay-before-sigkill.ms": "20000", // for tasks that are slow to stop
-	}})
+	site := map[string]string{
+		"yarn.nodemanager.sleep-delay-before-sigkill.ms": "120000", // for tasks that are slow to stop
+		"yarn.am.liveness-monitor.expiry-interval-ms":    "900000", // and ApplicationMasters that are slow to start
+	}
+	if testing.Short() {
+		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "60000" // no node may be lost but those that are to be
+	}
+	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)
 	shared.rig = r
 	o := r.options(dir)
@@ -106,6 +113,7 @@ func (r *rig) options(spool string) Options {
 	return Options{
 		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB, HeadroomVCores: nodeVCores / 2,
 		AM: AM{Classpath: r.jar + ":" + r.Classpath(), MemoryMB: 64, VCores: 1}, Pools: []string{"pool"},
+		Timeout: callWithin, GangTimeout: 5 * time.Minute,
 	}
 }
 

@@ -337,12 +337,12 @@ func (d *Driver) name() {
 	}
 }
 
-// statusWithin is how long an ApplicationMaster may take to answer.
-const statusWithin = 2 * time.Second
+// statusShare is the part of a call's time that all ApplicationMasters together may take to answer in a look.
+const statusShare = 5
 
 // readStarts asks since when gangs run, once each. An ApplicationMaster that does not answer is asked again in the next look, after the others.
 func (d *Driver) readStarts(ctx context.Context, list []*entry) {
-	ctx, cancel := context.WithTimeout(ctx, statusWithin)
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout/statusShare)
 	defer cancel()
 	next := slices.IndexFunc(list, func(e *entry) bool { return e.name > d.state.mute })
 	for _, e := range slices.Concat(list[max(0, next):], list[:max(0, next)]) {

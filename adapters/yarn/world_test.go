@@ -284,7 +284,7 @@ func (w *world) Notes(_ testing.TB, job string) []string {
 func (w *world) Records(t testing.TB) []adaptertest.Record {
 	paths, err := filepath.Glob(filepath.Join(w.logs, "*"))
 	require.NoError(t, err)
-	w.ask()
+	w.ask(t)
 	var out []adaptertest.Record
 	for _, path := range paths {
 		if r, ok := w.record(t, path); ok {
@@ -295,15 +295,17 @@ func (w *world) Records(t testing.TB) []adaptertest.Record {
 	return out
 }
 
-// ask asks the ResourceManager and the ApplicationMasters that run.
-func (w *world) ask() {
+// ask asks the ResourceManager and the ApplicationMasters that run, again where there is no answer: what they say is more exact than what tasks have written.
+func (w *world) ask(t testing.TB) {
 	if w.away {
 		return
 	}
-	list, err := w.allApps(w.tag)
-	if err != nil {
-		return
-	}
+	var list []app
+	wait(t, "the ResourceManager tells of all applications", func() bool {
+		var err error
+		list, err = w.allApps(w.tag)
+		return err == nil
+	})
 	for i := range list {
 		a := &list[i]
 		switch {
@@ -391,7 +393,8 @@ func TestAlive(t *testing.T) {
 	require.False(t, alive(c.Process.Pid, "container_1"))
 }
 
-// exact has a record say what the cluster's own says of when the gang began and ended. What was stopped ends with its application, or later.
+// exact has a record say what the cluster's own says of when the gang began and ended. A gang is not known to run before its ApplicationMaster has said so. What
+// was stopped ends with its application, or later.
 func (w *world) exact(r *adaptertest.Record, container string) {
 	id := applicationOf(container)
 	if st := w.told[id]; st != nil && st.StartedMS > 0 {
@@ -399,6 +402,8 @@ func (w *world) exact(r *adaptertest.Record, container string) {
 		if r.State == adapters.Finished && st.EndedMS > 0 {
 			r.Ended = milliseconds(st.EndedMS)
 		}
+	} else if r.State == adapters.Running {
+		r.Started, r.State = time.Time{}, adapters.Requested
 	}
 	if over := w.over[id]; r.State == adapters.Stopping && !r.Ended.IsZero() && over.After(r.Ended) {
 		r.Ended = over
