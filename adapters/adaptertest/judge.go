@@ -111,19 +111,18 @@ func doubled(records []Record, law Law) (faults []string) {
 func unfinished(records []Record, law Law) (faults []string) {
 	spared := map[string]int{} // attempts that finished in part, by job
 	for _, of := range group(records, func(r *Record) string { return r.Job + " " + r.UID }) {
-		whole := 0
-		for _, try := range group(of, func(r *Record) string { return fmt.Sprintf("%09d", r.Attempt) }) {
-			job, tasks := of[0].Job, law.Tasks[of[0].Job]
-			done := slices.DeleteFunc(slices.Clone(try), func(r Record) bool { return r.State != adapters.Finished })
-			switch {
-			case len(done) == 0:
+		job, tasks := of[0].Job, law.Tasks[of[0].Job]
+		whole, parts := completions(of, tasks)
+		for _, try := range parts {
+			done := finishedOf(try)
+			if spared[job]++; spared[job] > law.Withdrawn[job] || len(done) > tasks {
+				faults = append(faults, fmt.Sprintf("attempt %d of job %s finished with %d of its %d tasks", try[0].Attempt, job, len(done), tasks))
+			}
+		}
+		for _, try := range attempts(of) {
+			done := finishedOf(try)
+			if len(done) == 0 {
 				continue
-			case len(done) == tasks:
-				whole++
-			case !slices.ContainsFunc(try, func(r Record) bool { return r.live() }):
-				if spared[job]++; spared[job] > law.Withdrawn[job] || len(done) > tasks {
-					faults = append(faults, fmt.Sprintf("attempt %d of job %s finished with %d of its %d tasks", try[0].Attempt, job, len(done), tasks))
-				}
 			}
 			last := slices.MaxFunc(done, func(a, b Record) int { return a.Started.Compare(b.Started) })
 			first := slices.MinFunc(done, func(a, b Record) int { return a.Ended.Compare(b.Ended) })
@@ -132,8 +131,50 @@ func unfinished(records []Record, law Law) (faults []string) {
 			}
 		}
 		if whole > 1 {
-			faults = append(faults, fmt.Sprintf("job %s (%s) finished %d times", of[0].Job, of[0].UID, whole))
+			faults = append(faults, fmt.Sprintf("job %s (%s) finished %d times", job, of[0].UID, whole))
 		}
 	}
 	return faults
+}
+
+func attempts(of []Record) [][]Record {
+	return group(of, func(r *Record) string { return fmt.Sprintf("%09d", r.Attempt) })
+}
+
+func finishedOf(try []Record) []Record {
+	return slices.DeleteFunc(slices.Clone(try), func(r Record) bool { return r.State != adapters.Finished })
+}
+
+// completions is how often a gang finished whole, in one attempt or with what was left of it in a later one, and the attempts that are over and finished in part, but
+// for those that were stopped as their tasks ended one after the other, all having been at work, and that were done again later, or are.
+func completions(of []Record, tasks int) (whole int, parts [][]Record) {
+	had := map[string]bool{} // tasks that finished since it was whole last
+	forgive := func() { parts = slices.DeleteFunc(parts, func(try []Record) bool { return worked(try, tasks) }) }
+	for _, try := range attempts(of) {
+		done := finishedOf(try)
+		fresh := !slices.ContainsFunc(done, func(r Record) bool { return had[r.Task] })
+		switch {
+		case len(done) == 0:
+		case len(done) == tasks, fresh && len(had)+len(done) == tasks:
+			whole++
+			clear(had)
+			forgive()
+		default:
+			for i := range done {
+				had[done[i].Task] = true
+			}
+			if !slices.ContainsFunc(try, func(r Record) bool { return r.live() }) {
+				parts = append(parts, try)
+			}
+		}
+	}
+	if slices.ContainsFunc(of, func(r Record) bool { return r.live() }) {
+		forgive()
+	}
+	return whole, parts
+}
+
+// worked tells whether all tasks of the gang ran in the attempt.
+func worked(try []Record, tasks int) bool {
+	return len(try) == tasks && !slices.ContainsFunc(try, func(r Record) bool { return r.Started.IsZero() })
 }

@@ -83,3 +83,25 @@ func TestJudgeWithdrawn(t *testing.T) {
 	more := append(half(1, 0), ran("a", 1, "1", "n1", 20, 30, adapters.Finished), ran("a", 1, "2", "n1", 20, 30, adapters.Finished))
 	assert.Contains(t, Judge(more, law), "attempt 1 of job a finished with 3 of its 2 tasks", "more than there are is none of the user's doing")
 }
+
+// TestJudgeStoppedAtItsEnd: a gang that is stopped as its tasks end is done again, whole or what is left of it, and that is no fault.
+func TestJudgeStoppedAtItsEnd(t *testing.T) {
+	law := Law{Slots: 2, Tasks: map[string]int{"a": 2}}
+	first := func() []Record {
+		return []Record{ran("a", 1, "0", "n0", 0, 9, adapters.Stopping), ran("a", 1, "1", "n1", 0, 9, adapters.Finished)}
+	}
+	again := []Record{ran("a", 2, "0", "n0", 10, 20, adapters.Finished), ran("a", 2, "1", "n0", 10, 20, adapters.Finished)}
+	assert.Empty(t, Judge(append(first(), again...), law), "all of it again")
+	assert.Empty(t, Judge(append(first(), again[0]), law), "what was left")
+	assert.True(t, finishedWhole(append(first(), again[0]), 2))
+	assert.False(t, finishedWhole(append(first(), again[1]), 2), "one task twice is not the whole")
+	assert.NotEmpty(t, Judge(first(), law), "never again")
+	assert.NotEmpty(t, Judge(append(first(), again[1]), law), "one task twice")
+	never := first()
+	never[0].Started = time.Time{}
+	assert.NotEmpty(t, Judge(append(never, again...), law), "one of its tasks never ran")
+	assert.NotEmpty(t, Judge(append(append(first(), again...), ran("a", 3, "0", "n0", 30, 40, adapters.Finished)), law), "and one of them once more")
+	late := []Record{ran("a", 3, "0", "n0", 30, 39, adapters.Stopping), ran("a", 3, "1", "n1", 30, 39, adapters.Finished)}
+	assert.NotEmpty(t, Judge(append(append(first(), again...), late...), law), "once more after it was whole")
+	assert.NotEmpty(t, Judge(append(append(first(), again[0]), ran("a", 3, "0", "n0", 30, 40, adapters.Finished), ran("a", 3, "1", "n0", 30, 40, adapters.Finished)), law), "twice")
+}

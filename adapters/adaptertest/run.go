@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -47,7 +48,29 @@ func Run(t *testing.T, make Maker) {
 	for _, c := range Cases() {
 		t.Run(c.Name, func(t *testing.T) { c.Run(t, make) })
 	}
-	t.Run("a crash before and after every call", func(t *testing.T) { crashes(t, make) })
+	t.Run("a crash before and after every call", func(t *testing.T) { crashes(t, make, false) })
+}
+
+// RunParallel does the same with Worlds side by side, as many as the test flag -parallel allows, for Worlds that share a cluster: most of a case is waiting. A case
+// that takes the servers away is done before, by itself. Worlds must not disturb one another otherwise.
+func RunParallel(t *testing.T, make Maker) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) { c.Parallel(t, make) })
+	}
+	t.Run("a crash before and after every call", func(t *testing.T) {
+		t.Parallel()
+		crashes(t, make, true)
+	})
+}
+
+// Parallel is Run for a subtest of its own, beside others unless it takes the servers away.
+func (c Case) Parallel(t *testing.T, make Maker) {
+	t.Helper()
+	if !slices.Contains(c.Needs, StopServer) {
+		t.Parallel()
+	}
+	c.Run(t, make)
 }
 
 // Cases are all but the crashes, in order.

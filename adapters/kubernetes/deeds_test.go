@@ -82,6 +82,7 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	case adaptertest.Kill:
 		w.kill(t, d.Node)
 	case adaptertest.Revive:
+		w.bury(t, d.Node)
 		w.addNode(t, d.Node)
 	case adaptertest.Relabel:
 		w.node(t, d.Node, fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, d.Key, d.Value))
@@ -144,6 +145,25 @@ func (w *world) kill(t testing.TB, name string) {
 	require.NoError(t, w.client.CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
+// bury removes what a node ran when it lost its power, as the control plane does with pods of nodes that are no more.
+func (w *world) bury(t testing.TB, name string) {
+	t.Helper()
+	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
+	require.NoError(t, err)
+	zero := int64(0)
+	for i := range list.Items {
+		p := &list.Items[i]
+		w.mu.Lock()
+		r := w.records[p.UID]
+		w.mu.Unlock()
+		if r == nil || !r.frozen {
+			continue
+		}
+		err := w.client.CoreV1().Pods(w.name).Delete(t.Context(), p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+		require.True(t, err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err), "%v", err)
+	}
+}
+
 // occupy has pods of another scheduler's hold slots of a node.
 func (w *world) occupy(t testing.TB, name string, slots int) {
 	t.Helper()
@@ -155,7 +175,7 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 	}
 	for range slots {
 		_, err := pods.Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "other-", Labels: map[string]string{"on": name}},
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "other-", Labels: map[string]string{"on": name, worldName: w.name}},
 			Spec: corev1.PodSpec{NodeName: name, SchedulerName: "other", Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
 		}, metav1.CreateOptions{})
@@ -165,6 +185,9 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 	require.NoError(t, err)
 	for _, d := range w.living() {
 		require.Eventually(t, func() bool {
+			if d.listsAll() {
+				return true
+			}
 			d.model.mu.Lock()
 			defer d.model.mu.Unlock()
 			for i := range list.Items {
@@ -177,33 +200,17 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 	}
 }
 
-// crashes is whether the scheduler is let die before and after each of its calls, which takes some minutes.
-var crashes = flag.Bool("crashes", false, "crash the scheduler before and after every call")
-
 // TestConformance runs the suite, for gangs of pods and for Jobs.
 func TestConformance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it takes minutes; TestSmoke does a part of it")
-	}
-	t.Run("groups", func(t *testing.T) {
-		adaptertest.Run(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
-			w := newWorld(t, s, false)
-			if !*crashes {
-				w.traits.Missing[adaptertest.Crash] = "without the flag -crashes"
+	adaptertest.RunParallel(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, false) })
+	for _, c := range adaptertest.Cases() {
+		t.Run("jobs: "+c.Name, func(t *testing.T) {
+			if c.Name == "withdrawn, then handed in again unchanged" {
+				t.Skip("the Job controller may take 5 min to make pods of a Job whose name another one had just before")
 			}
-			return w
+			c.Parallel(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, true) })
 		})
-	})
-	t.Run("jobs", func(t *testing.T) {
-		for _, c := range adaptertest.Cases() {
-			t.Run(c.Name, func(t *testing.T) {
-				if c.Name == "withdrawn, then handed in again unchanged" {
-					t.Skip("the Job controller may take 5 min to make pods of a Job whose name another one had just before")
-				}
-				c.Run(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, true) })
-			})
-		}
-	})
+	}
 }
 
 // storms and storm are how many random schedules TestStorm runs, and which is the first.
@@ -221,7 +228,8 @@ func TestStorm(t *testing.T) {
 	}
 	for seed := range uint64(*storms) {
 		t.Run(fmt.Sprint("seed ", *storm+seed), func(t *testing.T) {
-			adaptertest.Storm(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, false) }, *storm+seed)
+			t.Parallel()
+			adaptertest.Storm(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorldOn(t, ownPlane(t), s, false) }, *storm+seed)
 		})
 	}
 }

@@ -3,11 +3,14 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"flag"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +32,7 @@ type server struct {
 	dir    string
 	config *rest.Config
 	client kubernetes.Interface // the administrator's
-	worlds int
+	worlds atomic.Int64
 }
 
 var shared struct {
@@ -38,9 +41,30 @@ var shared struct {
 	err error
 }
 
+// spare are control planes beside the shared one, for worlds that take theirs away.
+var spare struct {
+	mu        sync.Mutex
+	idle, all []*server
+}
+
+// sideBySide is how many cases run at a time: most of each is waiting.
+const sideBySide = 8
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", strconv.Itoa(sideBySide)); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
+	all := spare.all
 	if s := shared.server; s != nil {
+		all = append(all, s)
+	}
+	for _, s := range all {
 		s.Stop()
 		if err := os.RemoveAll(s.dir); err != nil && code == 0 {
 			code = 1
@@ -53,6 +77,37 @@ func TestMain(m *testing.M) {
 // there the test is skipped without them, and fails with HEDGE_REQUIRE_SERVERS=1.
 func controlPlane(t testing.TB) *server {
 	t.Helper()
+	haveServers(t)
+	shared.once.Do(func() { shared.server, shared.err = newServer() })
+	require.NoError(t, shared.err)
+	return shared.server
+}
+
+// ownPlane is a control plane that no other test uses until this one is over.
+func ownPlane(t testing.TB) *server {
+	t.Helper()
+	haveServers(t)
+	spare.mu.Lock()
+	defer spare.mu.Unlock()
+	var s *server
+	if n := len(spare.idle); n > 0 {
+		s, spare.idle = spare.idle[n-1], spare.idle[:n-1]
+	} else {
+		var err error
+		s, err = newServer()
+		require.NoError(t, err)
+		spare.all = append(spare.all, s)
+	}
+	t.Cleanup(func() {
+		spare.mu.Lock()
+		defer spare.mu.Unlock()
+		spare.idle = append(spare.idle, s)
+	})
+	return s
+}
+
+func haveServers(t testing.TB) {
+	t.Helper()
 	if testing.Short() {
 		switch err := testservers.Built("etcd", "kwok", "kube-apiserver", "kube-controller-manager"); {
 		case err == nil:
@@ -62,9 +117,23 @@ func controlPlane(t testing.TB) *server {
 			t.Fatal(err)
 		}
 	}
-	shared.once.Do(func() { shared.server, shared.err = newServer() })
-	require.NoError(t, shared.err)
-	return shared.server
+}
+
+// leaseRights gives the scheduler's account the rights to a lease of a world's own that the manifest gives it to its lease.
+func (s *server) leaseRights(ctx context.Context, namespace string) error {
+	role, err := s.client.RbacV1().Roles("hedge-system").Get(ctx, "hedge-lease", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	binding, err := s.client.RbacV1().RoleBindings("hedge-system").Get(ctx, "hedge-lease", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	role.ObjectMeta, binding.ObjectMeta = metav1.ObjectMeta{Name: role.Name}, metav1.ObjectMeta{Name: binding.Name}
+	if _, err = s.client.RbacV1().Roles(namespace).Create(ctx, role, metav1.CreateOptions{}); err == nil {
+		_, err = s.client.RbacV1().RoleBindings(namespace).Create(ctx, binding, metav1.CreateOptions{})
+	}
+	return err
 }
 
 func newServer() (*server, error) {

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,8 +30,9 @@ import (
 const (
 	unit      = time.Second
 	stopFor   = "hedge.test/stop"
-	gate      = "hedge.test/ready" // a scheduling gate: the world is not done with the pod
-	runFor    = "hedge.test/duration"
+	gate      = "hedge.test/ready"    // a scheduling gate: the world is not done with the pod
+	runFor    = "hedge.test/duration" // kwok ends the pod after it
+	works     = "hedge.test/works"    // what runFor will be once the whole gang runs
 	exitCode  = "hedge.test/exit-code"
 	worldName = "hedge.test/world"
 	taskLabel = "hedge.test/task"
@@ -81,9 +83,12 @@ type record struct {
 }
 
 func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
-	c := controlPlane(t)
-	c.worlds++
-	w := &world{server: c, name: fmt.Sprintf("w%d", c.worlds), shape: s, asJobs: asJobs, jobs: map[string]*submitted{},
+	return newWorldOn(t, controlPlane(t), s, asJobs)
+}
+
+// newWorldOn makes a world on a server that others may use, too: its namespace, nodes and lease are its own.
+func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *world {
+	w := &world{server: c, name: fmt.Sprintf("w%d", c.worlds.Add(1)), shape: s, asJobs: asJobs, jobs: map[string]*submitted{},
 		lineOf: map[*Driver]*line{}, killed: map[string]bool{}, records: map[types.UID]*record{}}
 	w.traits = adaptertest.Traits{
 		Slot: sched.Resources{"cpu": 1}, Unit: unit, Patience: 8 * time.Minute, Exact: 2 * time.Second, Wide: min(200, s.Nodes*s.Slots),
@@ -102,6 +107,7 @@ func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
 	ctx := t.Context()
 	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.name}}, metav1.CreateOptions{})
 	require.NoError(t, err)
+	require.NoError(t, c.leaseRights(ctx, w.name))
 	for i := range s.Nodes {
 		w.traits.Nodes = append(w.traits.Nodes, fmt.Sprintf("%s-n%d", w.name, i))
 		w.addNode(t, w.traits.Nodes[i])
@@ -143,6 +149,7 @@ func (w *world) end(t testing.TB) {
 			_ = w.client.CoreV1().Pods(w.name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
 		}
 	}
+	_ = w.client.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
 	_ = w.client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,12 +202,15 @@ func (w *world) caughtUp(t testing.TB) {
 		return
 	}
 	// A change of every kind that is watched, which comes after all others.
-	nodes, err := w.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	nodes, err := w.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
 	require.NoError(t, err)
 	pods, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	for _, d := range w.living() {
 		require.Eventually(t, func() bool {
+			if d.listsAll() {
+				return true
+			}
 			d.model.mu.Lock()
 			defer d.model.mu.Unlock()
 			for i := range nodes.Items {
@@ -220,6 +230,14 @@ func (w *world) caughtUp(t testing.TB) {
 	}
 }
 
+// listsAll tells whether the driver lists all there is when it is asked next, since a watch of its cannot go on.
+func (d *Driver) listsAll() bool {
+	return slices.ContainsFunc(d.feeds, func(f *feed) bool {
+		_, lost := f.lost()
+		return lost
+	})
+}
+
 // living are the drivers of instances that have not died at their gate, which learn nothing any more.
 func (w *world) living() []*Driver {
 	return slices.DeleteFunc(slices.Clone(w.drivers), func(d *Driver) bool { return w.lineOf[d] != nil && w.lineOf[d].pass("", false) != nil })
@@ -233,7 +251,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 		l := &line{conns: map[netConn]bool{}, gate: s.Gate}
 		client, err := Client(l.through(w.account()))
 		require.NoError(t, err)
-		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{"hedge-system", "hedge"},
+		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{w.name, "hedge"},
 			Timeout: time.Minute}) // a busy machine is no outage
 		require.NoError(t, err)
 		w.lines, w.drivers, w.lineOf[d] = append(w.lines, l), append(w.drivers, d), l
@@ -254,7 +272,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 // lead has the lease be at an epoch.
 func (w *world) lead(t testing.TB, epoch uint64) {
 	t.Helper()
-	leases, n := w.client.CoordinationV1().Leases("hedge-system"), int32(epoch)
+	leases, n := w.client.CoordinationV1().Leases(w.name), int32(epoch)
 	l, err := leases.Get(t.Context(), "hedge", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "hedge"}, Spec: coordinationv1.LeaseSpec{LeaseTransitions: &n}}, metav1.CreateOptions{})
@@ -306,7 +324,7 @@ func (s *submitted) duration() string {
 func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
 	one := int64(1)
 	out := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{jobLabel: s.Spec.ID}, Annotations: map[string]string{runFor: duration}},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{jobLabel: s.Spec.ID}, Annotations: map[string]string{works: duration}},
 		Spec: corev1.PodSpec{
 			SchedulerName: "hedge", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &one,
 			Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{
@@ -341,9 +359,9 @@ func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
 func (w *world) submitJob(t testing.TB, s *submitted) types.UID {
 	t.Helper()
 	w.priorities(t)
-	n, limit, mode := int32(s.Spec.Tasks), int32(1000), batchv1.IndexedCompletion
+	n, limit, mode := int32(s.Spec.Tasks), int32(1000), batchv1.IndexedCompletion // with a limit for each index the back-off does not double with each pod
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.ID}, Spec: batchv1.JobSpec{
-		Parallelism: &n, Completions: &n, BackoffLimit: &limit, Template: w.template(s, s.duration()), CompletionMode: &mode,
+		Parallelism: &n, Completions: &n, BackoffLimitPerIndex: &limit, Template: w.template(s, s.duration()), CompletionMode: &mode,
 		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore,
 			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}},
 	}}
@@ -365,6 +383,7 @@ func (w *world) control(t testing.TB) {
 	}
 	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
+	w.work(t, list.Items)
 	has := map[string]bool{}
 	for i := range list.Items {
 		p := &list.Items[i]
@@ -373,7 +392,8 @@ func (w *world) control(t testing.TB) {
 			w.status(t, p, `{"status":{"phase":"Failed","reason":"NoImage"}}`)
 			continue
 		}
-		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed {
+		again := p.Annotations[ClearedAnnotation] != "" && !w.asJobs // it ended as its gang was stopped, which is done again as a whole
+		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && !again {
 			has[p.Labels[jobLabel]+"/"+p.Labels[taskLabel]+"/"+owner(p)] = true
 		}
 	}
@@ -385,6 +405,43 @@ func (w *world) control(t testing.TB) {
 			}
 		}
 	}
+}
+
+// work has the pods of gangs that run whole end after their time: tasks of a gang wait for one another.
+func (w *world) work(t testing.TB, all []corev1.Pod) {
+	t.Helper()
+	gangs := map[string][]*corev1.Pod{}
+	for i := range all {
+		p := &all[i]
+		w.mu.Lock()
+		lost := w.killed[p.Spec.NodeName]
+		w.mu.Unlock()
+		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !lost {
+			key := owner(p) + "/" + p.Annotations[AttemptAnnotation] + "/" + p.Annotations[SizeAnnotation]
+			gangs[key] = append(gangs[key], p)
+		}
+	}
+	var due []*corev1.Pod
+	for _, pods := range gangs {
+		if strconv.Itoa(len(pods)) == pods[0].Annotations[SizeAnnotation] {
+			due = append(due, slices.DeleteFunc(pods, func(p *corev1.Pod) bool {
+				return p.Annotations[runFor] != "" || p.Annotations[works] == endless
+			})...)
+		}
+	}
+	errs := make([]error, len(due))
+	some := Driver{opt: Options{Parallel: 16}}
+	some.each(len(due), func(i int) {
+		p := due[i]
+		patch, err := annotate(p.UID, "", map[string]string{runFor: p.Annotations[works]})
+		if err == nil {
+			_, err = w.client.CoreV1().Pods(p.Namespace).Patch(t.Context(), p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		}
+		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			errs[i] = err
+		}
+	})
+	require.NoError(t, errors.Join(errs...))
 }
 
 func owner(p *corev1.Pod) string {
@@ -543,6 +600,12 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		}
 		w.records[p.UID] = r
 		w.placed = append(w.placed, p.UID)
+	}
+	if version >= r.version && r.State == adapters.Finished && p.Status.Phase == corev1.PodSucceeded {
+		var again pod // kwok may say a second time how a pod has ended, after it has lost its server
+		if again.times(p); !again.ended.Equal(r.Ended) {
+			r.Corrected = again.ended
+		}
 	}
 	if version < r.version || r.frozen || !r.Ended.IsZero() {
 		return

@@ -48,14 +48,16 @@ func (c *cluster) prepare(ctx context.Context, r room) error {
 		return err
 	}
 	holds := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(r.slots), resource.DecimalSI), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
-	for i := range r.nodes {
+	err = each(0, r.nodes, func(i int) error {
 		_, err := c.client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i)},
 			Status: corev1.NodeStatus{Capacity: holds, Allocatable: holds}}, metav1.CreateOptions{})
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return demo.Until(ctx, patience, "all nodes are ready", func() (bool, error) {
+		begun := time.Now()
 		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -68,8 +70,34 @@ func (c *cluster) prepare(ctx context.Context, r room) error {
 				}
 			}
 		}
+		if ready < r.nodes {
+			time.Sleep(4 * time.Since(begun)) // so that looking is not what keeps the servers from it
+		}
 		return ready == r.nodes, nil
 	})
+}
+
+// each does something for all numbers from one to another, several at a time, and tells what failed.
+func each(from, to int, do func(int) error) error {
+	const atATime = 32
+	next := make(chan int)
+	var all sync.WaitGroup
+	errs := make([]error, atATime)
+	for k := range errs {
+		all.Go(func() {
+			for i := range next {
+				if err := do(i); err != nil {
+					errs[k] = err
+				}
+			}
+		})
+	}
+	for i := from; i < to; i++ {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 func nodeName(i int) string { return fmt.Sprintf("n%04d", i) }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -61,7 +60,7 @@ func TestScale(t *testing.T) {
 		require.NoError(t, err)
 		first := n.placed(ctx, t, pods-waiting)
 		t.Logf("%s: the first gang had its nodes %v after the process was started", what, first.Sub(begun).Round(10*time.Millisecond))
-		require.NoError(t, demo.Until(ctx, patience, "all pods have nodes", func() (bool, error) { return len(n.where(ctx, t)) == pods, nil }))
+		n.none(ctx, t, "all pods have nodes", "spec.nodeName=")
 		t.Logf("%s: all %d pods had theirs after %v", what, waiting, time.Since(begun).Round(10*time.Millisecond))
 		on := map[string]int{}
 		for _, node := range n.where(ctx, t) {
@@ -74,63 +73,51 @@ func TestScale(t *testing.T) {
 		t.Logf("%s: resident %d MiB, at most %d MiB; %.1f s of processor time so far, %.2f s in the %v that followed", what, after.resident>>20, after.most>>20,
 			before.processor.Seconds(), (after.processor - before.processor).Seconds(), *scaleSteady)
 		h.Stop()
-		n.empty(ctx, t, pods-waiting)
+		n.empty(ctx, t, pods-waiting, pods)
 		n.create(ctx, t, pods-waiting, pods, waiting)
 	}
 }
 
 // fill makes the pods. Those that do not wait are made with their node, and then run.
 func (n *namespace) fill(ctx context.Context, t *testing.T, pods, waiting int) {
+	begun := time.Now()
 	n.create(ctx, t, 0, pods, waiting)
-	require.NoError(t, demo.Until(ctx, patience, "all pods run", func() (bool, error) {
-		running := 0
-		n.each(ctx, t, func(p *corev1.Pod) {
-			if p.Status.Phase == corev1.PodRunning {
-				running++
-			}
-		})
-		return running == pods-waiting, nil
+	t.Logf("%d pods created in %v", pods, time.Since(begun).Round(time.Second))
+	n.none(ctx, t, "all pods run", "status.phase=Pending,spec.nodeName!=")
+}
+
+// none waits until no pod is selected by its fields. It looks the less often the longer a look takes.
+func (n *namespace) none(ctx context.Context, t *testing.T, what, fields string) {
+	require.NoError(t, demo.Until(ctx, patience, what, func() (bool, error) {
+		begun := time.Now()
+		list, err := n.client.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{FieldSelector: fields, Limit: 1})
+		if err == nil && len(list.Items) > 0 {
+			time.Sleep(4 * time.Since(begun))
+		}
+		return err == nil && len(list.Items) == 0, err
 	}))
 }
 
 // create makes pods from one number to another, several at a time; the last so many are without a node.
 func (n *namespace) create(ctx context.Context, t *testing.T, from, to, waiting int) {
-	next := make(chan int)
-	var all sync.WaitGroup
-	errs := make([]error, 32)
-	for k := range errs {
-		all.Go(func() {
-			for i := range next {
-				j := &sim.Job{Job: sched.Job{ID: fmt.Sprint("app-b-", i/gang), Tasks: gang, Attributes: map[string]string{"user": "u"}}, Runtime: 24 * time.Hour}
-				p := n.pod(j, i%gang, fmt.Sprint("p", i))
-				p.OwnerReferences = nil
-				if i < to-waiting {
-					p.Spec.NodeName = nodeName(i / 4)
-				}
-				if _, err := n.client.CoreV1().Pods(n.name).Create(ctx, p, metav1.CreateOptions{}); err != nil {
-					errs[k] = err
-				}
-			}
-		})
-	}
-	for i := from; i < to; i++ {
-		next <- i
-	}
-	close(next)
-	all.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
+	require.NoError(t, each(from, to, func(i int) error {
+		j := &sim.Job{Job: sched.Job{ID: fmt.Sprint("app-b-", i/gang), Tasks: gang, Attributes: map[string]string{"user": "u"}}, Runtime: 24 * time.Hour}
+		p := n.pod(j, i%gang, fmt.Sprint("p", i))
+		p.OwnerReferences = nil
+		if i < to-waiting {
+			p.Spec.NodeName = nodeName(i / 4)
+		}
+		_, err := n.client.CoreV1().Pods(n.name).Create(ctx, p, metav1.CreateOptions{})
+		return err
+	}))
 }
 
-// empty takes the pods from a number on away.
-func (n *namespace) empty(ctx context.Context, t *testing.T, from int) {
+// empty takes the pods from one number to another away.
+func (n *namespace) empty(ctx context.Context, t *testing.T, from, to int) {
 	zero := int64(0)
-	n.each(ctx, t, func(p *corev1.Pod) {
-		if i, err := strconv.Atoi(p.Name[1:]); err == nil && i >= from {
-			require.NoError(t, n.client.CoreV1().Pods(n.name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}))
-		}
-	})
+	require.NoError(t, each(from, to, func(i int) error {
+		return n.client.CoreV1().Pods(n.name).Delete(ctx, fmt.Sprint("p", i), metav1.DeleteOptions{GracePeriodSeconds: &zero})
+	}))
 	require.NoError(t, demo.Until(ctx, patience, "they are gone", func() (bool, error) { return len(n.where(ctx, t)) == from, nil }))
 }
 
