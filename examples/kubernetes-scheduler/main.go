@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -69,41 +68,6 @@ func load(path string) (*config, error) {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	return c, nil
-}
-
-// metrics are what /metrics tells.
-type metrics struct {
-	registry                            *prometheus.Registry
-	cycles, started, preempted, ignored prometheus.Counter
-	pending, running, leading           prometheus.Gauge
-	planning                            prometheus.Histogram
-}
-
-func newMetrics() *metrics {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "hedge", Name: name, Help: help})
-	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "hedge", Name: name, Help: help})
-	}
-	m := &metrics{
-		registry: prometheus.NewRegistry(), cycles: counter("cycles_total", "Cycles done."), started: counter("jobs_started_total", "Jobs that plans started."),
-		preempted: counter("jobs_preempted_total", "Jobs that plans preempted."), ignored: counter("events_ignored_total", "Events that made no sense."),
-		pending: gauge("jobs_pending", "Jobs that wait."), running: gauge("jobs_running", "Jobs that run."), leading: gauge("leading", "1 while this instance leads."),
-		planning: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "hedge", Name: "plan_seconds", Help: "Time of the policy in a cycle.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
-	}
-	m.registry.MustRegister(m.cycles, m.started, m.preempted, m.ignored, m.pending, m.running, m.leading, m.planning)
-	return m
-}
-
-func (m *metrics) observe(c *sched.Cycle) {
-	m.cycles.Inc()
-	m.started.Add(float64(c.Started))
-	m.preempted.Add(float64(c.Preempted))
-	m.ignored.Add(float64(len(c.Ignored)))
-	m.pending.Set(float64(c.Pending))
-	m.running.Set(float64(c.Running))
-	m.planning.Observe(c.PlanTime.Seconds())
 }
 
 // scheduler is the program.
@@ -161,15 +125,18 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 		defer driver.Close()
 		return s.lead(ctx, driver, t)
 	}
-	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Told: func(err error) { log.Warn("lease", "error", err) }})
+	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Told: func(err error) {
+		s.metrics.wrong.Inc()
+		log.Warn("lease", "error", err)
+	}})
 }
 
 // lead schedules while the lease is held.
 func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters.Term) error {
 	s.log.Info("leading", "epoch", t.Epoch)
-	s.metrics.leading.Set(1)
+	s.metrics.epoch.Set(float64(t.Epoch))
 	defer func() {
-		s.metrics.leading.Set(0)
+		s.metrics.standBy()
 		s.last.Store(0)
 		s.log.Info("leading no more", "epoch", t.Epoch)
 	}()
@@ -205,6 +172,9 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	observe := func(c *sched.Cycle) {
 		s.metrics.observe(c)
 		s.last.Store(time.Now().UnixNano())
+		for _, err := range c.Ignored {
+			s.log.Error("ignored", "error", err)
+		}
 		if time.Since(saved) < time.Minute {
 			return
 		}
@@ -214,6 +184,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 		}
 	}
 	failed := func(err error) error {
+		s.metrics.problem(err)
 		s.log.Warn("cycle", "error", err)
 		return adapters.Unavailable(err)
 	}
@@ -224,11 +195,17 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	return errors.Join(loop.Run(ctx), save())
 }
 
-// serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz until it is stopped.
+// serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz (its last cycle was well, or it stands by) until it is stopped.
 func (s *scheduler) serve(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := s.metrics.last.Load(); err != nil {
+			http.Error(w, (*err).Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if last := s.last.Load(); last > 0 && time.Since(time.Unix(0, last)) > 5*time.Minute {
 			http.Error(w, "no cycle for 5 min", http.StatusInternalServerError)
