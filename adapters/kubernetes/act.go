@@ -21,24 +21,69 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// fence refuses what an instance wants that leads no more: every action asks the server for the lease.
+// fence refuses what an instance wants that leads no more: every action asks the server for the lease, those at the same time together.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if d.opt.Lease.Name == "" {
 		return nil
 	}
+	now, err := d.asking.ask(ctx, d.epoch)
+	if err == nil && now != epoch {
+		err = fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now)
+	}
+	return err
+}
+
+// epoch reads the lease.
+func (d *Driver) epoch(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	l, err := d.client.CoordinationV1().Leases(d.opt.Lease.Namespace).Get(ctx, d.opt.Lease.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w: lease %s is no more", adapters.ErrFenced, d.opt.Lease.Name)
+		return 0, fmt.Errorf("%w: lease %s is no more", adapters.ErrFenced, d.opt.Lease.Name)
 	}
 	if err != nil {
-		return failed("lease "+d.opt.Lease.Name, err)
+		return 0, failed("lease "+d.opt.Lease.Name, err)
 	}
-	if now := transitions(l); now != epoch {
-		return fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now)
+	return transitions(l), nil
+}
+
+// asking shares answers among those who ask: each has one to a question that was put after it began to ask.
+type asking struct {
+	turn sync.Mutex // of the one whose question is under way
+	mu   sync.Mutex
+	next *answer // that is still to be asked for
+}
+
+type answer struct {
+	done  chan struct{} // closed when it is there
+	epoch uint64
+	err   error
+}
+
+func (a *asking) ask(ctx context.Context, read func(context.Context) (uint64, error)) (uint64, error) {
+	a.mu.Lock()
+	mine, first := a.next, a.next == nil
+	if first {
+		mine = &answer{done: make(chan struct{})}
+		a.next = mine
 	}
-	return nil
+	a.mu.Unlock()
+	if !first {
+		select {
+		case <-mine.done:
+			return mine.epoch, mine.err
+		case <-ctx.Done():
+			return 0, failed("lease", ctx.Err())
+		}
+	}
+	a.turn.Lock()
+	defer a.turn.Unlock()
+	a.mu.Lock()
+	a.next = nil // who asks from now on needs another
+	a.mu.Unlock()
+	mine.epoch, mine.err = read(ctx)
+	close(mine.done)
+	return mine.epoch, mine.err
 }
 
 // binding is a pod to be bound.

@@ -94,6 +94,7 @@ type Driver struct {
 	model   *model
 	feeds   []*feed
 	writer  *writer
+	asking  asking
 	slots   chan struct{} // one for each call that may be under way
 	cancel  context.CancelFunc
 	running sync.WaitGroup

@@ -430,7 +430,7 @@ func (w *world) work(t testing.TB, all []corev1.Pod) {
 		}
 	}
 	errs := make([]error, len(due))
-	some := Driver{opt: Options{Parallel: 16}}
+	some := Driver{slots: make(chan struct{}, 16)}
 	some.each(len(due), func(i int) {
 		p := due[i]
 		patch, err := annotate(p.UID, "", map[string]string{runFor: p.Annotations[works]})
