@@ -50,6 +50,7 @@ func start(dir, name, path string, env []string, args ...string) (*process, erro
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait() // how it ends is in its log
+			p.killGroup()    // what it leaves behind, while the number is the group's
 		}
 	}()
 	if err := <-started; err != nil {
@@ -58,10 +59,17 @@ func start(dir, name, path string, env []string, args ...string) (*process, erro
 	return p, nil
 }
 
-// kill ends the process and its group as a crash would.
+// kill ends the process and its group as a crash would. Of one that has ended the number may be another's by now: a busy machine uses all of them up in
+// minutes.
 func (p *process) kill() {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+	if !p.ended() {
+		p.killGroup()
+	}
 	<-p.done
+}
+
+func (p *process) killGroup() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
 }
 
 // stop asks it to end, and kills it if it does not within patience.
