@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -100,10 +101,10 @@ func service(t *testing.T) (address string, kill func()) {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	kill = func() {
+	kill = sync.OnceFunc(func() { // later the number may be another's
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
 		_ = cmd.Wait()
-	}
+	})
 	t.Cleanup(kill)
 	_, err = fmt.Fscanln(out, &address)
 	require.NoError(t, err, "the service has not said where it listens")
