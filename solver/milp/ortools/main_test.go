@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	if shared.running != nil {
 		shared.stop()
 		<-shared.done
-		if shared.running.err != nil && code == 0 {
+		if shared.running.err != nil { // which may be why tests have failed
 			fmt.Println(shared.running.err)
 			code = 1
 		}
