@@ -120,7 +120,6 @@ func (d *Driver) call(name string, epoch uint64, do func() error) error {
 		return err
 	}
 	c, f := d.c, &d.c.opt.Faults
-	c.calls++
 	fenced := func() error {
 		if epoch < c.epoch {
 			return fmt.Errorf("%w: %s of epoch %d, the leader's is %d", adapters.ErrFenced, name, epoch, c.epoch)

@@ -107,7 +107,6 @@ type Cluster struct {
 	notes   map[string][]string
 	watches []*Driver
 	lease   lease
-	calls   int
 }
 
 type node struct {
@@ -359,9 +358,6 @@ func (c *Cluster) Records() []Record {
 
 // Notes are what the scheduler has put on a job, oldest first.
 func (c *Cluster) Notes(id string) []string { return c.notes[id] }
-
-// Calls is how many calls were made that change something.
-func (c *Cluster) Calls() int { return c.calls }
 
 // living are the jobs in order of submission.
 func (c *Cluster) living() []*job {
