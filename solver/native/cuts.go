@@ -511,7 +511,7 @@ func (w *workspace) renumber() {
 	next := int32(w.in.Rows)
 	for c := range w.cuts.rhs {
 		row, number := w.in.Rows+c, int32(-1)
-		if row >= m.rows || m.unit[row] < 0 {
+		if row >= m.rows || m.slack[row] < 0 {
 			number = next
 			next++
 		}

@@ -39,33 +39,32 @@ type master struct {
 	beta  []float64
 	share []float64 // of each set: its key's value
 	rhs   []float64
-	// inv is the inverse by columns, each rows long; column r is the unit vector
-	// of position unit[r] if that is not negative, and then not stored.
-	inv  []float64
-	unit []int32
-	pi   []float64
+	slack []int32 // of each row: its slack's position, -1 if it is not basic
+	lu    lu
+	pi    []float64
 
-	alpha, rate, work []float64
-	nonzero           []int32
-	marked            []int32
-	active            []int32 // the sets to choose columns of
-	cand              []int32
-	gains             []float64
-	mark              []bool
-	structural        []int32 // scratch for refactor
-	taken             []bool
-	kept              []kept // scratch for recut
-	old               []float64
-	tol               float64
-	pivots            int
-	at                int // where the last look at the sets stopped
+	alpha, rate []float64 // of the entering column, by positions and by sets
+	rho         []float64 // a row of the inverse
+	nonzero     []int32   // positions in alpha
+	others      []int32   // positions of the columns of a set that gets another key
+	marked      []int32
+	active      []int32 // the sets to choose columns of
+	cand        []int32
+	gains       []float64
+	mark        []bool
+	structural  []int32 // scratch for refactor
+	places      []int32
+	taken       []bool
+	matrix      matrix
+	kept        []kept // scratch for recut
+	old         []float64
+	tol         float64
+	pivots      int
+	at          int // where the last look at the sets stopped
 }
 
-// fits says whether the basis inverse is of a size to keep.
-func (m *master) fits(in *pack.Instance) bool { return in.Rows > 0 && in.Rows <= maxMasterRows }
-
-// maxMasterRows bounds the master's rows, and with them its memory.
-const maxMasterRows = 600
+// fits says whether there is anything to be a program about.
+func (m *master) fits(in *pack.Instance) bool { return in.Rows > 0 }
 
 // reset starts with the empty plan: all slacks basic.
 func (m *master) reset(in *pack.Instance) {
@@ -125,11 +124,10 @@ func (m *master) activate() {
 func (m *master) resetBasis() {
 	n := m.rows
 	m.beta, m.rhs, m.pi = pack.Resize(m.beta, n), pack.Resize(m.rhs, n), pack.Resize(m.pi, n)
-	m.alpha, m.work = pack.Resize(m.alpha, n), pack.Resize(m.work, n)
-	m.inv = pack.Resize(m.inv, n*n)
-	m.basic, m.unit = m.basic[:0], m.unit[:0]
+	m.alpha, m.rho = pack.Resize(m.alpha, n), pack.Resize(m.rho, n)
+	m.lu.reset(n)
+	m.basic, m.slack = m.basic[:0], m.slack[:0]
 	clear(m.pi)
-	clear(m.work)
 	for c := range m.where {
 		if m.where[c] >= 0 {
 			m.where[c] = -1
@@ -137,7 +135,7 @@ func (m *master) resetBasis() {
 	}
 	for r := range n {
 		m.basic = append(m.basic, int32(-1-r))
-		m.unit = append(m.unit, int32(r))
+		m.slack = append(m.slack, int32(r))
 		// A little more room in every row, in no two alike, keeps the simplex
 		// method from going in circles where many plans fill a row exactly.
 		m.rhs[r] = m.roomOf(r) + float64(1e-8*(1+math.Mod(float64(r)*0.6180339887, 1)))
@@ -340,9 +338,6 @@ func (m *master) rekey(s int, c int32) {
 	m.where[m.key[s]], m.where[c] = -1, -2
 	m.key[s] = c
 }
-
-// refactorEvery is how many pivots the inverse is trusted for.
-const refactorEvery = 400
 
 // compact drops the columns that are not basic once there are very many.
 func (m *master) compact() {

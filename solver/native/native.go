@@ -19,9 +19,11 @@
 //     (moved by the slots that have passed) and count, partitions by name.
 //   - Where the work allows, exact prices come from the linear relaxation by column generation (Dantzig and Wolfe,
 //     1960): a column is an option with a split, and the sweep that computes the bound finds the columns that
-//     are missing. The master is solved by the primal simplex method with generalised upper bounds (Dantzig and
-//     Van Slyke, 1967): jobs take at most one option each, so that the basis has a row per price, not per job. Prices
-//     are averaged with the best ones (Wentges, 1997), as those of an unfinished master jump about.
+//     are missing. The master is solved by the primal simplex method with
+//     generalised upper bounds (Dantzig and Van Slyke, 1967): jobs take at most one option each, so that the basis has a row per price, not
+//     per job. A column has entries in few rows, so that the basis is kept as a sparse factorisation: pivots are taken in an order that
+//     leaves few new entries (Markowitz, 1957), and a column that is exchanged, or a job's key, changes it by a row transformation (Forrest and
+//     Tomlin, 1972). Prices are averaged with the best ones (Wentges, 1997), as those of an unfinished master jump about.
 //   - Gangs are indivisible, which the relaxation does not know: mixed-integer rounding cuts of the rows, alone and
 //     added up over partitions, cut its solution off as long as that lowers the bound. A cut makes tasks dearer at
 //     some places, so that pricing stays as it was. They hold in the whole search.
@@ -62,8 +64,8 @@ type Config struct {
 	// NoExact switches the search for a proof off; plans are still looked for.
 	NoExact bool
 	// Relaxation ends a solve when the linear relaxation is solved to a millionth, with neither cuts nor branching: the bound is then
-	// the relaxation's value, and the plan the best that was found on the way. Solve's report is told of every lower bound too. Problems of
-	// over 600 rows (partitions × resources × slots) have the subgradient ascent's bound only, which is higher. It is for measuring.
+	// the relaxation's value, and the plan the best that was found on the way. Solve's report is told of every lower bound too.
+	// It is for measuring.
 	Relaxation bool
 }
 

@@ -20,9 +20,6 @@ func (m *master) optimize(until int64) bool {
 				break
 			}
 			m.enter(c, gain)
-			if m.pivots%refactorEvery == 0 {
-				m.refactor()
-			}
 		}
 	}
 	return false
@@ -80,7 +77,7 @@ func (m *master) choose() {
 		}
 	}
 	for r, p := range m.pi {
-		if p < 0 && m.unit[r] < 0 {
+		if p < 0 && m.slack[r] < 0 {
 			offer(int32(-1-r), -p)
 		}
 	}
@@ -92,7 +89,7 @@ func (m *master) bestCandidate() (int32, float64) {
 	for _, c := range m.cand {
 		g := 0.0
 		if c < 0 {
-			if r := -1 - c; m.unit[r] < 0 {
+			if r := -1 - c; m.slack[r] < 0 {
 				g = -m.pi[r]
 			}
 		} else if m.where[c] == -1 {
@@ -105,43 +102,36 @@ func (m *master) bestCandidate() (int32, float64) {
 	return at, best
 }
 
-// ftran computes alpha, the basis' combination that column c less its key equals.
+// ftran computes alpha, the basis' combination that column c less its key equals, and lists what it consists of in nonzero.
 func (m *master) ftran(c int32) {
+	m.column(c)
+	m.lu.ftran(m.alpha, true)
+	m.nonzero = m.nonzero[:0]
+	for i, a := range m.alpha {
+		if a > 1e-13 || a < -1e-13 {
+			m.nonzero = append(m.nonzero, int32(i))
+		} else {
+			m.alpha[i] = 0
+		}
+	}
+	m.ops += int64(m.rows) / 2
+}
+
+// column makes alpha column c less its key.
+func (m *master) column(c int32) {
 	clear(m.alpha)
 	if c < 0 {
-		m.axpy(int(-1-c), 1)
+		m.alpha[-1-c] = 1
 		return
 	}
 	m.scatter(c, 1)
 	m.scatter(m.key[m.set[c]], -1)
-	for _, r := range m.nonzero {
-		if w := m.work[r]; w != 0 {
-			m.work[r] = 0
-			m.axpy(int(r), w)
-		}
-	}
-	m.nonzero = m.nonzero[:0]
 }
 
 func (m *master) scatter(c int32, sign float64) {
 	for i := m.off[c]; i < m.off[c+1]; i++ {
-		m.work[m.row[i]] += float64(sign * m.amt[i])
-		m.nonzero = append(m.nonzero, m.row[i])
+		m.alpha[m.row[i]] += float64(sign * m.amt[i])
 	}
-}
-
-func (m *master) axpy(r int, w float64) {
-	if p := m.unit[r]; p >= 0 {
-		m.alpha[p] += w
-		m.ops++
-		return
-	}
-	col := m.inv[r*m.rows : (r+1)*m.rows]
-	alpha := m.alpha[:len(col)]
-	for i, v := range col {
-		alpha[i] += float64(w * v)
-	}
-	m.ops += int64(m.rows) / 2
 }
 
 // enter brings column c, which gains that much per unit, into the basis.
@@ -156,33 +146,35 @@ func (m *master) enter(c int32, gain float64) {
 	p, s, theta := m.ratio()
 	if p < 0 && s < 0 {
 		m.clearRates()
-		return // numerically unbounded: refactoring will tell
+		m.refactor() // numerically unbounded
+		return
 	}
 	m.move(theta)
 	if s >= 0 {
-		if p = m.partner(s); p < 0 {
-			m.rekey(s, c)
-			m.share[s] = theta
-			m.clearRates()
-			return
-		}
-		m.swapKey(s, p, s == from)
+		p = m.partner(s)
+	}
+	if p < 0 {
+		m.rekey(s, c)
+		m.share[s] = theta
+		m.clearRates()
+		m.lu.unkeep()
+		return
 	}
 	m.clearRates()
-	m.pivot(p, c, gain, theta)
+	m.exchange(p, s, c, gain, theta)
 }
 
 // rates computes how fast each set's key changes.
 func (m *master) rates(from int) {
-	for i, b := range m.basic {
-		if b >= 0 && m.alpha[i] != 0 {
+	for _, i := range m.nonzero {
+		if b := m.basic[i]; b >= 0 {
 			m.addRate(m.set[b], m.alpha[i])
 		}
 	}
 	if from >= 0 {
 		m.addRate(int32(from), -1)
 	}
-	m.ops += int64(m.rows)
+	m.ops += int64(len(m.nonzero))
 }
 
 func (m *master) addRate(s int32, v float64) {
@@ -210,9 +202,9 @@ func (m *master) ratio() (p, s int, theta float64) {
 		t := max(x, 0) / a
 		return t < theta-1e-12 || (t <= theta+1e-12 && a > pivot)
 	}
-	for i, a := range m.alpha {
-		if a > least && better(m.beta[i], a) {
-			p, pivot, theta = i, a, max(m.beta[i], 0)/a
+	for _, i := range m.nonzero {
+		if a := m.alpha[i]; a > least && better(m.beta[i], a) {
+			p, pivot, theta = int(i), a, max(m.beta[i], 0)/a
 		}
 	}
 	for _, k := range m.marked {
@@ -220,15 +212,13 @@ func (m *master) ratio() (p, s int, theta float64) {
 			p, s, pivot, theta = -1, int(k), a, max(m.share[k], 0)/a
 		}
 	}
-	m.ops += int64(m.rows)
+	m.ops += int64(len(m.nonzero))
 	return p, s, theta
 }
 
 func (m *master) move(theta float64) {
-	for i, a := range m.alpha {
-		if a != 0 {
-			m.beta[i] -= float64(theta * a)
-		}
+	for _, i := range m.nonzero {
+		m.beta[i] -= float64(theta * m.alpha[i])
 	}
 	for _, s := range m.marked {
 		m.share[s] += float64(theta * m.rate[s])
@@ -246,128 +236,120 @@ func (m *master) partner(s int) int {
 	return at
 }
 
-// swapKey makes the column at position p the key of its set s, and the old key
-// basic at p, in the inverse and in alpha.
-func (m *master) swapKey(s, p int, entering bool) {
-	m.nonzero = m.nonzero[:0]
-	for i, b := range m.basic {
-		if b >= 0 && int(m.set[b]) == s && i != p {
-			m.nonzero = append(m.nonzero, int32(i))
-		}
+// exchange replaces what is basic at p, or if s is a set its key, by column c, which enters at theta and gains that much per unit.
+func (m *master) exchange(p, s int, c int32, gain, theta float64) {
+	clear(m.rho)
+	m.rho[p] = 1
+	pivot, sign := m.alpha[p], 1.0
+	if s >= 0 {
+		pivot, sign = m.swapKey(p, s, c), -1
 	}
-	flip := func(v []float64) {
-		x := -v[p]
-		for _, i := range m.nonzero {
-			x -= v[i]
-		}
-		v[p] = x
+	m.lu.btran(m.rho)
+	f := gain / pivot
+	for r, v := range m.rho {
+		m.pi[r] += float64(f * v)
 	}
-	for r := range m.rows {
-		if m.unit[r] < 0 {
-			flip(m.inv[r*m.rows : (r+1)*m.rows])
+	m.ops += int64(m.rows)
+	good := true
+	if s >= 0 {
+		for _, i := range m.others {
+			m.lu.combine(i, int32(p))
+			good = m.lu.update(i, 1) && good
 		}
+		m.column(c)
+		m.lu.lower(m.alpha)
+		m.lu.unkeep()
+		m.lu.keep(m.alpha)
 	}
-	flip(m.alpha)
-	if entering {
-		m.alpha[p]++
-	}
-	m.nonzero = m.nonzero[:0]
-	m.key[s], m.basic[p] = m.basic[p], m.key[s]
-	m.where[m.key[s]], m.where[m.basic[p]] = -2, int32(p)
-	m.share[s], m.beta[p] = m.beta[p], m.share[s]
-	m.ops += int64(2 * m.rows)
-}
-
-// pivot replaces what is basic at p by column c, which enters at theta.
-func (m *master) pivot(p int, c int32, gain, theta float64) {
-	inverse := 1 / m.alpha[p]
-	m.alpha[p] = 0
-	for i, a := range m.alpha {
-		if a > 1e-13 || a < -1e-13 {
-			m.nonzero = append(m.nonzero, int32(i))
-		}
-	}
-	for r := range m.rows {
-		at := m.unit[r]
-		if at >= 0 && int(at) != p {
-			continue
-		}
-		col := m.inv[r*m.rows : (r+1)*m.rows]
-		f := inverse
-		if at >= 0 {
-			clear(col)
-			m.unit[r] = -1
-		} else if f *= col[p]; f == 0 {
-			continue
-		}
-		for _, i := range m.nonzero {
-			col[i] -= float64(f * m.alpha[i])
-		}
-		col[p] = f
-		m.pi[r] += float64(gain * f)
-		m.ops += int64(len(m.nonzero)) / 2
-	}
-	m.nonzero = m.nonzero[:0]
+	good = m.lu.update(int32(p), float64(sign*pivot)) && good
 	if b := m.basic[p]; b >= 0 {
 		m.where[b] = -1
+	} else {
+		m.slack[-1-b] = -1
 	}
 	m.basic[p], m.beta[p] = c, theta
 	if c >= 0 {
 		m.where[c] = int32(p)
 	} else {
-		m.unit[-1-c], m.pi[-1-c] = int32(p), 0
+		m.slack[-1-c], m.pi[-1-c] = int32(p), 0
+	}
+	if m.ops, m.lu.ops = m.ops+m.lu.ops, 0; !good || m.lu.heavy() {
+		m.refactor()
 	}
 }
 
-// refactor computes inverse, values and prices anew from the basis.
+// swapKey makes the column at position p the key of its set s, and the old key basic at p. It returns what alpha has at p then, if column c
+// enters, leaves in rho the row of p by the columns before, and lists the other columns of the set, which change.
+func (m *master) swapKey(p, s int, c int32) float64 {
+	pivot := -m.alpha[p]
+	m.rho[p] = -1
+	m.others = m.others[:0]
+	for i, b := range m.basic {
+		if b >= 0 && int(m.set[b]) == s && i != p {
+			m.others = append(m.others, int32(i))
+			pivot -= m.alpha[i]
+			m.rho[i] = -1
+		}
+	}
+	if c >= 0 && int(m.set[c]) == s {
+		pivot++
+	}
+	m.key[s], m.basic[p] = m.basic[p], m.key[s]
+	m.where[m.key[s]], m.where[m.basic[p]] = -2, int32(p)
+	m.share[s], m.beta[p] = m.beta[p], m.share[s]
+	m.ops += int64(m.rows)
+	return pivot
+}
+
+// refactor factorises the basis, and computes values and prices anew. Columns that depend on others give way to slacks.
 func (m *master) refactor() {
-	structural, taken := m.structural[:0], pack.Resize(m.taken, m.rows)
-	clear(taken)
+	a, list := &m.matrix, m.structural[:0]
+	m.taken = pack.Resize(m.taken, m.rows)
+	clear(m.taken)
+	clear(m.alpha)
+	a.off, a.idx, a.val = append(a.off[:0], 0), a.idx[:0], a.val[:0]
 	for _, b := range m.basic {
-		if b >= 0 {
-			structural = append(structural, b)
-		} else {
-			taken[-1-b] = true
-		}
-	}
-	m.structural, m.taken = structural, taken
-	for r := range m.rows {
-		m.unit[r] = int32(r)
-		m.basic[r] = int32(-1 - r)
-	}
-	clear(m.pi)
-	for _, c := range structural {
-		m.ftran(c)
-		p, most := -1, 1e-10
-		for i, a := range m.alpha {
-			if a = math.Abs(a); a > most && !taken[i] {
-				p, most = i, a
-			}
-		}
-		if p < 0 {
-			m.where[c] = -1 // singular: leave it out
+		if b < 0 {
+			m.taken[-1-b] = true
 			continue
 		}
-		taken[p] = true
-		m.pivot(p, c, 0, 0)
+		list = append(list, b)
+		m.scatter(b, 1)
+		k := m.key[m.set[b]]
+		m.scatter(k, -1)
+		for _, c := range [...]int32{b, k} {
+			for _, r := range m.row[m.off[c]:m.off[c+1]] {
+				if v := m.alpha[r]; v > 1e-13 || v < -1e-13 {
+					a.idx, a.val = append(a.idx, r), append(a.val, v)
+				}
+				m.alpha[r] = 0
+			}
+		}
+		a.off = append(a.off, int32(len(a.idx)))
+	}
+	m.structural, m.places = list, pack.Resize(m.places, len(list))
+	m.lu.factor(m.rows, a, m.taken, m.places)
+	for r := range m.rows {
+		m.basic[r], m.slack[r] = int32(-1-r), int32(r)
+	}
+	for i, c := range list {
+		p := m.places[i]
+		if m.where[c] = p; p >= 0 {
+			m.basic[p], m.slack[p] = c, -1
+		}
 	}
 	m.revalue()
 }
 
 // revalue computes the values and prices that belong to the basis.
 func (m *master) revalue() {
-	copy(m.work, m.rhs)
+	copy(m.beta, m.rhs)
 	for _, c := range m.key {
 		for i := m.off[c]; i < m.off[c+1]; i++ {
-			m.work[m.row[i]] -= m.amt[i]
+			m.beta[m.row[i]] -= m.amt[i]
 		}
 	}
-	clear(m.alpha)
-	for r, v := range m.work {
-		m.axpy(r, v)
-		m.work[r] = 0
-	}
-	copy(m.beta, m.alpha)
+	m.lu.ftran(m.beta, false)
 	for s := range m.share {
 		m.share[s] = 1
 	}
@@ -376,24 +358,25 @@ func (m *master) revalue() {
 			m.share[m.set[b]] -= m.beta[i]
 		}
 	}
+	m.ops += int64(4 * len(m.key))
 	m.reprice()
 }
 
 // reprice computes the prices that belong to the basis.
 func (m *master) reprice() {
-	for r := range m.rows {
-		m.pi[r] = 0
-		if m.unit[r] >= 0 {
-			continue
+	for i, b := range m.basic {
+		if b >= 0 {
+			m.pi[i] = m.val[b] - m.val[m.key[m.set[b]]]
+		} else {
+			m.pi[i] = 0
 		}
-		sum := 0.0
-		col := m.inv[r*m.rows : (r+1)*m.rows]
-		for i, b := range m.basic {
-			if b >= 0 {
-				sum += float64((m.val[b] - m.val[m.key[m.set[b]]]) * col[i])
-			}
-		}
-		m.pi[r] = sum
-		m.ops += int64(m.rows)
 	}
+	m.lu.btran(m.pi)
+	for r, p := range m.slack {
+		if p >= 0 {
+			m.pi[r] = 0
+		}
+	}
+	m.ops += int64(m.rows) + m.lu.ops
+	m.lu.ops = 0
 }
