@@ -29,7 +29,7 @@ func BenchmarkStart(b *testing.B) {
 	s.driver, err = nomad.New(&api.Config{Address: r.URL()}, nomad.Options{LeasePath: "hedge/bench"})
 	require.NoError(b, err)
 	defer s.driver.Close()
-	const turn = 10
+	const turn = 20
 	var plain, hedge time.Duration
 	b.ResetTimer()
 	for left := b.N; left > 0; left -= turn {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -83,15 +84,23 @@ func New(config *api.Config, o Options) (*Driver, error) {
 	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState()}, nil
 }
 
-// Close ends the connection's event stream.
-func (d *Driver) Close() { d.watch.close() }
+// Close ends the connection's event stream, and the connections that wait for calls.
+func (d *Driver) Close() {
+	d.watch.close()
+	d.client.Close()
+}
 
 func newClient(config *api.Config) (*api.Client, error) {
 	if config == nil {
 		config = api.DefaultConfig()
 	}
 	own := *config
-	if own.HttpClient != nil {
+	if own.HttpClient == nil {
+		own.HttpClient = pooled()
+		if err := api.ConfigureTLS(own.HttpClient, own.TLSConfig); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	} else {
 		c := *own.HttpClient
 		c.Timeout = 0
 		own.HttpClient = &c
@@ -107,6 +116,15 @@ func newClient(config *api.Config) (*api.Client, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	return client, nil
+}
+
+// pooled is an HTTP client as Nomad's own is by default, but one that keeps the connections of as many calls as are made at a time.
+func pooled() *http.Client {
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, MaxIdleConns: 100, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second, TLSClientConfig: newTLS(),
+	}}
 }
 
 // secure applies a TLS configuration to an HTTP client of the user's, which Nomad's client does not do by itself.

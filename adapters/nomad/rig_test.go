@@ -2,6 +2,7 @@ package nomad_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,17 +33,29 @@ type rig struct {
 	worlds int
 }
 
-var shared struct {
+// pool are the clusters that there are; each test has one for itself.
+var pool struct {
 	sync.Mutex
-	*rig
+	all, free []*rig
 }
 
-// TestMain takes the cluster down.
+// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is waiting.
+const beside = "3"
+
+// TestMain takes the clusters down.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if !set {
+		if err := flag.Set("test.parallel", beside); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
-	if shared.rig != nil {
-		shared.Stop()
-		_ = os.RemoveAll(shared.dir)
+	for _, r := range pool.all {
+		r.Stop()
+		_ = os.RemoveAll(r.dir)
 	}
 	os.Exit(code)
 }
@@ -68,15 +81,33 @@ func long(t testing.TB) {
 	}
 }
 
-// theRig is the cluster, which is started when a test first asks for it.
+// theRig is a cluster that is the test's until it ends: one that is free, or another.
 func theRig(t testing.TB) *rig {
 	t.Helper()
 	need(t)
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.rig != nil {
-		return shared.rig
+	pool.Lock()
+	defer pool.Unlock()
+	var r *rig
+	if n := len(pool.free); n > 0 {
+		r, pool.free = pool.free[n-1], pool.free[:n-1]
+	} else {
+		r = newRig(t)
 	}
+	t.Cleanup(func() { // the last of the test's
+		if t.Failed() { // who knows how it was left
+			r.Stop()
+			return
+		}
+		pool.Lock()
+		defer pool.Unlock()
+		pool.free = append(pool.free, r)
+	})
+	return r
+}
+
+// newRig is called with the lock.
+func newRig(t testing.TB) *rig {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "hedge-nomad-")
 	require.NoError(t, err)
 	r := &rig{dir: dir}
@@ -86,9 +117,9 @@ func theRig(t testing.TB) *rig {
 	}
 	r.Nomad, err = testservers.StartNomad(context.Background(), testservers.NomadConfig{Dir: dir, Clients: list})
 	require.NoError(t, err)
+	pool.all = append(pool.all, r)
 	r.client, err = api.NewClient(&api.Config{Address: r.URL()})
 	require.NoError(t, err)
-	shared.rig = r
 	for i := range clients {
 		r.ready(t, fmt.Sprint("n", i))
 	}

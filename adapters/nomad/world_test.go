@@ -138,7 +138,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 		w.present(func() { w.lead(t, s.Epoch) })
 	}
 	w.lines = append(w.lines, l)
-	c, err := adapters.New(l.drivers[0], adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
+	c, err := adapters.New(l.drivers[0], adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil, Parallel: 8})
 	require.NoError(t, err)
 	return adaptertest.Instance{Cluster: c, Driver: l.drivers[1], Close: l.close}
 }
@@ -539,7 +539,7 @@ func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Reco
 
 func TestConformance(t *testing.T) {
 	long(t)
-	adaptertest.Run(t, newWorld)
+	adaptertest.RunParallel(t, newWorld)
 }
 
 // smoke are the cases that TestSmoke runs: those in which nothing depends on who is first.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -129,6 +130,9 @@ func (p *process) ready(ctx context.Context, patience time.Duration, is func() e
 	}
 }
 
+// given are the ports that this process has found for its clusters: those whose servers are just away are not free.
+var given sync.Map
+
 // ports finds free ports of the loopback interface. They are below those that the kernel gives to connections, so that none takes a server's port while that is
 // down. Another process may take one before it is used; servers then fail to start, and say so.
 func ports(n int) ([]int, error) {
@@ -138,6 +142,10 @@ func ports(n int) ([]int, error) {
 		port := lowest + rand.IntN(count)
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
+			continue
+		}
+		if _, taken := given.LoadOrStore(port, true); taken {
+			_ = l.Close() // another cluster's, which does not listen there just now
 			continue
 		}
 		defer func() { _ = l.Close() }() // it has accepted nothing

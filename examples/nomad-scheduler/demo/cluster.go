@@ -37,6 +37,7 @@ type field struct {
 	out       io.Writer
 	client    *api.Client
 	tasks     map[string]int // of the jobs that were handed in
+	load      demo.Load      // of the machine while they ran
 }
 
 // field brings a cluster up, runs the workload there, and takes it down.
@@ -94,6 +95,11 @@ func (f *field) prepare(ctx context.Context, clients int, preempt bool) error {
 }
 
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
+	stop := demo.WatchLoad(ctx)
+	defer func() {
+		f.load = stop()
+		fmt.Fprintf(f.out, "%s: %v\n", f.name, f.load)
+	}()
 	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, Told: demo.Progress(f.out, f.name)})
 }
 

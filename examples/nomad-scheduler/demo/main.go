@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -69,15 +70,23 @@ func (s *settings) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	theirs, err := s.field(ctx, w, &field{name: "nomad", dir: filepath.Join(dir, "nomad"), out: out})
+	first := &field{name: "nomad", dir: filepath.Join(dir, "nomad"), out: out}
+	theirs, err := s.field(ctx, w, first)
 	if err != nil {
 		return err
 	}
-	ours, err := s.field(ctx, w, &field{name: "hedge", dir: filepath.Join(dir, "hedge"), scheduler: program, out: out})
+	second := &field{name: "hedge", dir: filepath.Join(dir, "hedge"), scheduler: program, out: out}
+	ours, err := s.field(ctx, w, second)
 	if err != nil {
 		return err
 	}
-	return s.tell(ctx, out, w, theirs, ours)
+	if err := s.tell(ctx, out, w, theirs, ours); err != nil {
+		return err
+	}
+	if !first.load.Beside(second.load, runtime.NumCPU()) {
+		fmt.Fprintf(out, "The machine was not equally busy (%v; %v): what differs may be its doing.\n", first.load, second.load)
+	}
+	return nil
 }
 
 // tell simulates both runs and prints the table. What is nearest to Nomad's own scheduler is strict priority.
