@@ -124,15 +124,21 @@ func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 			job.Meta[nomad.KeyDeadline] = j.Deadline.String()
 		}
 	}
-	mhz, memory, disk, none, one, never, mode := slotMHz, 16, 10, 0, 1, false, "fail"
+	mhz, memory, disk, one := slotMHz, 16, 10, 1
 	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{fmt.Sprintf("%.3f", j.Runtime.Seconds())})
 	task.LogConfig = &api.LogConfig{MaxFiles: &one, MaxFileSizeMB: &one}
 	g := api.NewTaskGroup("work", count).AddTask(task.Require(&api.Resources{CPU: &mhz, MemoryMB: &memory}))
 	g.EphemeralDisk = &api.EphemeralDisk{SizeMB: &disk}
-	g.RestartPolicy = &api.RestartPolicy{Attempts: &none, Mode: &mode}
-	g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: &none, Unlimited: &never}
+	again(g)
 	_, _, err := f.client.Jobs().Register(job.AddTaskGroup(g), (&api.WriteOptions{}).WithContext(ctx))
 	return err
+}
+
+// again has Nomad try tasks again that could not start, as they cannot now and then on a machine that is busy: so does hedge, which has its own way.
+func again(g *api.TaskGroup) {
+	tries, hour, soon, least, never, mode, constant := 3, time.Hour, time.Second, 5*time.Second, false, "fail", "constant"
+	g.RestartPolicy = &api.RestartPolicy{Attempts: &tries, Interval: &hour, Delay: &soon, Mode: &mode}
+	g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: &tries, Interval: &hour, Delay: &least, DelayFunction: &constant, Unlimited: &never}
 }
 
 // Look makes outcomes of the server's allocations.
