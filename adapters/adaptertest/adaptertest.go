@@ -194,8 +194,8 @@ type Record struct {
 	Node string
 	// Placed is when it began to hold its slot, Started when it ran, Ended when it held nothing any more; zero where it did not come to that.
 	Placed, Started, Ended time.Time
-	// Corrected, if not zero, is what the cluster said later of when it ended. A scheduler may have been told either.
-	Corrected time.Time
+	// Unsure is by how much the cluster has contradicted itself about Started or Ended: a scheduler may have been told either.
+	Unsure time.Duration
 	// State is how it ended, or is now.
 	State adapters.TaskState
 }

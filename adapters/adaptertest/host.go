@@ -389,7 +389,9 @@ func (h *host) allLearn() {
 // sameRuntime compares a runtime with the job's records, up to what those are exact to.
 func (h *host) sameRuntime(id string, seconds float64) {
 	h.Helper()
-	var started, ended, corrected time.Time
+	var started, ended time.Time
+	slack := 2*h.traits.Exact + time.Microsecond
+	unsure := time.Duration(0)
 	for _, r := range h.of(id) {
 		if r.State != adapters.Finished {
 			continue
@@ -400,16 +402,10 @@ func (h *host) sameRuntime(id string, seconds float64) {
 		if r.Ended.After(ended) {
 			ended = r.Ended
 		}
-		if r.Corrected.After(corrected) {
-			corrected = r.Corrected
-		}
+		unsure = max(unsure, r.Unsure)
 	}
 	told, want := time.Duration(seconds*float64(time.Second)), ended.Sub(started)
-	slack := 2*h.traits.Exact + time.Microsecond
-	if !corrected.IsZero() && (told-corrected.Sub(started)).Abs() <= slack {
-		return
-	}
-	if (told - want).Abs() > slack {
+	if diff := (told - want).Abs(); diff > slack+2*unsure { // of the start, and of the end
 		h.Errorf("job %s ran %v by the cluster's records, from %v to %v; the loop was told %v", id, want, started, ended, told)
 	}
 }

@@ -202,6 +202,9 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 
 // TestConformance runs the suite, for gangs of pods and for Jobs.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes minutes; TestSmoke does a part of it")
+	}
 	adaptertest.RunParallel(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, false) })
 	for _, c := range adaptertest.Cases() {
 		t.Run("jobs: "+c.Name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/hedgesched/hedge/adapters"
@@ -63,13 +64,17 @@ func (d *Driver) listAll(ctx context.Context) error {
 	return nil
 }
 
+// listOne lists one kind, page by page, so that never more than a page of whole objects is held.
 func (d *Driver) listOne(ctx context.Context, f *feed) error {
-	var all []runtime.Object
+	listed := map[types.UID]bool{}
 	version := ""
+	d.model.listing(f.kind)
 	for o := (metav1.ListOptions{Limit: page}); ; {
 		list, err := d.listPage(ctx, f, o)
 		if err != nil && o.Continue != "" && apierrors.IsResourceExpired(err) {
-			all, version, o = nil, "", metav1.ListOptions{} // it took too long: all at once
+			version, o = "", metav1.ListOptions{} // it took too long: all at once
+			clear(listed)
+			d.model.listing(f.kind)
 			continue
 		}
 		if err != nil {
@@ -79,7 +84,7 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 		if err == nil {
 			var items []runtime.Object
 			items, err = meta.ExtractList(list)
-			all = append(all, items...)
+			d.model.page(f.kind, items, listed)
 		}
 		if err != nil {
 			return fmt.Errorf("kubernetes: list: %w", err)
@@ -91,7 +96,7 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 			break
 		}
 	}
-	d.model.replace(f.kind, all, number(version))
+	d.model.listed(f.kind, listed, number(version))
 	f.resume(version)
 	return nil
 }

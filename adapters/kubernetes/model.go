@@ -10,6 +10,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,6 +34,8 @@ type model struct {
 	classes map[string]*class
 	ports   map[string]bool // host ports that jobs ask for
 	removed map[string]uint64
+	on      map[string]map[types.UID]*pod // pods by node, known or not
+	ended   [kinds]map[types.UID]struct{} // what was deleted while a list was under way; nil while none is
 
 	dirtyGangs map[string]bool
 	dirtyNodes map[string]bool
@@ -106,6 +109,7 @@ type batch struct {
 
 // node is a node.
 type node struct {
+	uid      types.UID
 	name     string
 	version  uint64
 	labels   map[string]string
@@ -130,7 +134,7 @@ type gang struct {
 func newModel(o Options, selector labels.Selector) *model {
 	return &model{
 		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
-		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]uint64{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
+		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]uint64{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
 	}
 }
 
@@ -145,6 +149,9 @@ func (m *model) progress(k kind, version uint64) {
 func (m *model) change(k kind, o runtime.Object, deleted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if x, err := meta.Accessor(o); err == nil && deleted && m.ended[k] != nil {
+		m.ended[k][x.GetUID()] = struct{}{}
+	}
 	switch o := o.(type) {
 	case *corev1.Pod:
 		m.changePod(o, deleted, m.floor[k])
@@ -155,41 +162,58 @@ func (m *model) change(k kind, o runtime.Object, deleted bool) {
 	}
 }
 
-// replace takes in a list of all there is.
-func (m *model) replace(k kind, all []runtime.Object, version uint64) {
+// listing says that a list of all there is begins. What it shows may be older than what the watch tells meanwhile.
+func (m *model) listing(k kind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.floor[k], m.seen[k] = version, max(m.seen[k], version)
-	listed := make(map[string]bool, len(all))
-	for _, o := range all {
+	m.ended[k] = map[types.UID]struct{}{}
+}
+
+// page takes in a part of a list and notes what it has shown.
+func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range some {
+		x, err := meta.Accessor(o)
+		if err != nil {
+			continue // which no object of these kinds gives
+		}
+		listed[x.GetUID()] = true
+		if _, gone := m.ended[k][x.GetUID()]; gone {
+			continue
+		}
 		switch o := o.(type) {
 		case *corev1.Pod:
-			listed[string(o.UID)] = true
 			m.changePod(o, false, 0)
 		case *corev1.Node:
-			listed[o.Name] = true
 			m.changeNode(o, false, 0)
 		case *batchv1.Job:
-			listed[string(o.UID)] = true
 			m.changeBatch(o, false, 0)
 		}
 	}
+}
+
+// listed ends a list of that version: what it did not show is no more.
+func (m *model) listed(k kind, listed map[types.UID]bool, version uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.floor[k], m.seen[k], m.ended[k] = version, max(m.seen[k], version), nil
 	switch k {
 	case pods:
 		for uid, p := range m.pods {
-			if !listed[string(uid)] && p.version <= version {
+			if !listed[uid] && p.version <= version {
 				m.removePod(p, version)
 			}
 		}
 	case nodes:
-		for name, n := range m.nodes {
-			if !listed[name] && n.version <= version {
+		for _, n := range m.nodes {
+			if !listed[n.uid] && n.version <= version {
 				m.removeNode(n, version)
 			}
 		}
 	case batchJobs:
 		for id, b := range m.batch {
-			if !listed[string(b.uid)] && b.version <= version {
+			if !listed[b.uid] && b.version <= version {
 				m.removeBatch(id, version)
 			}
 		}
@@ -242,9 +266,13 @@ func (m *model) removePod(p *pod, version uint64) {
 
 // detach takes the pod off its node and gang.
 func (m *model) detach(p *pod) {
-	if n := m.nodes[p.at()]; n != nil {
-		delete(n.on, p.uid)
-		m.dirtyNodes[n.name] = true
+	if at := p.at(); at != "" {
+		delete(m.on[at], p.uid)
+		if n := m.nodes[at]; n != nil {
+			m.dirtyNodes[at] = true
+		} else if len(m.on[at]) == 0 {
+			delete(m.on, at)
+		}
 	}
 	if g := m.gangs[p.gang]; g != nil {
 		delete(g.pods, p.uid)
@@ -253,9 +281,11 @@ func (m *model) detach(p *pod) {
 }
 
 func (m *model) attach(p *pod) {
-	if n := m.nodes[p.at()]; n != nil {
-		n.on[p.uid] = p
-		m.dirtyNodes[n.name] = true
+	if at := p.at(); at != "" {
+		m.podsOn(at)[p.uid] = p
+		if m.nodes[at] != nil {
+			m.dirtyNodes[at] = true
+		}
 	}
 	if p.gang == "" {
 		return
@@ -264,6 +294,14 @@ func (m *model) attach(p *pod) {
 	g.pods[p.uid] = p
 	g.version = max(g.version, p.version)
 	m.want(p.shape)
+}
+
+// podsOn are the pods of a node, which may not be known.
+func (m *model) podsOn(name string) map[types.UID]*pod {
+	if m.on[name] == nil {
+		m.on[name] = map[types.UID]*pod{}
+	}
+	return m.on[name]
 }
 
 func (m *model) gangOf(id string) *gang {
@@ -398,7 +436,7 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 		}
 		return
 	}
-	n := &node{name: o.Name, version: version, labels: o.Labels, taints: o.Spec.Taints, capacity: amounts(o.Status.Allocatable), chosen: m.selector.Matches(labels.Set(o.Labels))}
+	n := &node{uid: o.UID, name: o.Name, version: version, labels: o.Labels, taints: o.Spec.Taints, capacity: amounts(o.Status.Allocatable), chosen: m.selector.Matches(labels.Set(o.Labels))}
 	ready := false
 	for i := range o.Status.Conditions {
 		if c := &o.Status.Conditions[i]; c.Type == corev1.NodeReady {
@@ -409,21 +447,15 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 		}
 	}
 	n.closed = o.Spec.Unschedulable || !ready
+	n.on = m.podsOn(n.name)
 	if old != nil {
-		n.on, n.told = old.on, old.told
+		n.told = old.told
 		if !old.silent.IsZero() && !n.silent.IsZero() {
 			n.silent = old.silent
 		}
 		if n.same(old) {
-			old.version = version
+			old.version, old.uid = version, n.uid
 			return // a heartbeat
-		}
-	} else {
-		n.on = map[types.UID]*pod{}
-		for _, p := range m.pods {
-			if p.at() == n.name {
-				n.on[p.uid] = p
-			}
 		}
 	}
 	delete(m.removed, n.name)
@@ -449,6 +481,9 @@ func (m *model) touch(n *node) {
 func (m *model) removeNode(n *node, version uint64) {
 	m.touch(n)
 	delete(m.nodes, n.name)
+	if len(n.on) == 0 {
+		delete(m.on, n.name)
+	}
 	m.removed[n.name] = version
 }
 

@@ -601,12 +601,7 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		w.records[p.UID] = r
 		w.placed = append(w.placed, p.UID)
 	}
-	if version >= r.version && r.State == adapters.Finished && p.Status.Phase == corev1.PodSucceeded {
-		var again pod // kwok may say a second time how a pod has ended, after it has lost its server
-		if again.times(p); !again.ended.Equal(r.Ended) {
-			r.Corrected = again.ended
-		}
-	}
+	r.compare(p)
 	if version < r.version || r.frozen || !r.Ended.IsZero() {
 		return
 	}
@@ -633,6 +628,18 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		}
 	case p.Status.Phase == corev1.PodRunning:
 		r.State = adapters.Running
+	}
+}
+
+// compare notes by how much kwok contradicts what it said before: it may do a thing twice when it is late or has lost its server.
+func (r *record) compare(p *corev1.Pod) {
+	var again pod
+	again.times(p)
+	if !r.Started.IsZero() && !again.started.IsZero() {
+		r.Unsure = max(r.Unsure, again.started.Sub(r.Started).Abs())
+	}
+	if r.State == adapters.Finished && p.Status.Phase == corev1.PodSucceeded {
+		r.Unsure = max(r.Unsure, again.ended.Sub(r.Ended).Abs())
 	}
 }
 
