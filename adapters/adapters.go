@@ -120,7 +120,7 @@ type Job struct {
 	// Done is, of a job with [sched.Job].Checkpoint, for how long it ran in earlier attempts whose work is kept, at full speed. It must
 	// stand in the cluster, like everything else.
 	Done time.Duration
-	// Gone tells that the job is no more, and nothing of it runs.
+	// Gone tells that the job is no more, and nothing of it runs. Its UID is not believed again before a full view has it.
 	Gone bool
 	// Tasks are those of the last attempt, as far as there are any: none of a job that waits.
 	Tasks []Task

@@ -100,6 +100,8 @@ func (c *Cluster) takeJob(now *Job, full bool) {
 		t = nil
 	}
 	if t == nil {
+		// A job that was told to be gone stays so until all there is was told, whatever its version: versions order what is told of a job that is there, and
+		// where there are none (0), what is told last of it is believed. A late word of it would hand it in again. The graves are emptied by each full view.
 		_, buried := c.graves[now.UID]
 		if buried || now.Gone || !full && c.buried(now.Version) {
 			if now.Gone && !full {

@@ -88,7 +88,7 @@ func (n *namespace) fill(ctx context.Context, t *testing.T, pods, waiting int) {
 
 // none waits until no pod is selected by its fields. It looks the less often the longer a look takes.
 func (n *namespace) none(ctx context.Context, t *testing.T, what, fields string) {
-	require.NoError(t, demo.Until(ctx, patience, what, func() (bool, error) {
+	require.NoError(t, demo.Until(ctx, 4*patience, what, func() (bool, error) {
 		begun := time.Now()
 		list, err := n.client.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{FieldSelector: fields, Limit: 1})
 		if err == nil && len(list.Items) > 0 {
