@@ -13,13 +13,14 @@ type Options struct {
 	Time time.Duration
 	// Work is the deterministic limit, in engine-defined units of which a
 	// two-core machine does about a million a second; 0 is the engine's default,
-	// or unlimited when Time is set.
+	// or unlimited when Time is set. It is the limit of each thread, so that a solve
+	// with more threads does more work and takes about as long, if there is a processor for each.
 	Work int64
 	// Gap stops when (bound-objective)/|bound| is at most this. 0 means [DefaultGap];
 	// negative means exactly zero, that is to stop at proven optima alone.
 	Gap float64
-	// Threads is how many threads engines that can use more than one may use; 0 means 1.
-	// Native and greedy use one. It never changes the result of a work-limited solve.
+	// Threads is how many threads engines that can use more than one may use; 0 means 1. Native uses up to 64, greedy one.
+	// The result of a work-limited solve depends on it, but not on how many processors there are to run the threads.
 	Threads int
 	// Splits says which options' splits over partitions must be whole tasks.
 	Splits Splits
@@ -74,7 +75,7 @@ type Solution struct {
 	Gap    *float64 `json:"gap"`
 	WallMS float64  `json:"wall_ms"`
 	// Work is what the engine has spent, in the units of Options.Work; 0 if it does
-	// not count. It is not part of the file format.
+	// not count. Of several threads it is that of the one that has spent the most. It is not part of the file format.
 	Work int64 `json:"-"`
 	// Choice maps a job id to its option and split; other jobs are left out of the plan.
 	Choice map[string]Choice `json:"choice"`

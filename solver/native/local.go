@@ -130,6 +130,7 @@ func (w *workspace) improve(phase int64) {
 			}
 		}
 		cycle *= 2
+		w.heed()
 		w.cur.Copy(&w.best)
 		l.relist(w)
 	}

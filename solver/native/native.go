@@ -1,6 +1,6 @@
 // Package native is the pure-Go engine made for placement problems: it looks for the most valuable plan and
-// proves how much better any other could be. It never starts a goroutine, reads the clock only where a time limit
-// is set, and trusts none of its floating-point shortcuts with a bound.
+// proves how much better any other could be. It starts a goroutine only where it may use several threads, and none outlives the
+// solve; it reads the clock only where a time limit is set, and trusts none of its floating-point shortcuts with a bound.
 //
 // # The problem, and prices
 //
@@ -40,7 +40,15 @@
 // in turns till the end. A generic MILP solver sees a variable per option and partition instead, ten times as
 // many rows, and no prices to start from.
 //
-// With a work limit and no time limit the result depends only on the problem and the options, with the seed and the memory in them.
+// With Options.Threads above one, as many workers search, each within the whole work limit. The first goes the way above, with all that its rounds
+// have for the proof; the others look for plans by its latest prices, and as soon as its relaxation is solved take over
+// the columns and plunge into it themselves. They meet at fixed amounts of work, at first every 500 units, later every tenth of what has been done but at most
+// 20,000 units, wait for one another, and exchange prices, bound and best plan, in an order that depends on nobody's being first.
+// A plan of others proves and prunes at once, but a worker builds on it only between its own searches: two that
+// went on from the same plan would find the same. A solve that ends before the first meeting has one worker. Where there is no
+// work limit nobody waits at meetings, and there are no more workers than GOMAXPROCS.
+//
+// With a work limit and no time limit the result depends only on the problem and the options, with the seed, the threads and the memory in them.
 package native
 
 import (
@@ -104,7 +112,8 @@ const name = "native"
 //   - [solver.StopIterations] when the work is used up,
 //   - [solver.StopTime] or [solver.StopCanceled] when ctx ends.
 //
-// Options.Threads is accepted and not used: one solve is one thread. Solves at the
+// Options.Threads workers search together, up to 64, and Options.Work limits each of them. report is called from the
+// goroutine that has called Solve. If a worker panics, that goroutine does, with an error that has the worker's stack. Solves at the
 // same time run side by side.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	w, ok := e.pool.Get().(*workspace)
@@ -116,12 +125,24 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		e.pool.Put(w)
 	}()
 	w.begin(ctx, p, opts, e.cfg, report)
-	w.run()
+	spent := w.solve()
 	sol := w.solution(name, w.stop())
+	sol.Work = spent / opsPerUnit
 	if opts.Memory != nil {
 		sol.Memory = opts.Memory.With(name, w.remember())
 	}
 	return sol, nil
+}
+
+// solve is the whole search, with what helpers there are. It returns the ops that the worker has spent that has spent the most.
+func (w *workspace) solve() (spent int64) {
+	if w.team == nil {
+		w.run()
+		return w.spent()
+	}
+	defer w.team.disband(true)
+	w.run()
+	return w.finish()
 }
 
 // stop says why the search has ended.

@@ -214,10 +214,11 @@ const least = 3e-7
 // enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than
 // rounding errors: a small part of the least valuable option.
 func (w *workspace) enough() float64 {
-	if w.best.Value == 0 {
+	v := w.top()
+	if v == 0 {
 		return least * w.smallest
 	}
-	return w.best.Value + float64(least*math.Abs(w.best.Value))
+	return v + float64(least*math.Abs(v))
 }
 
 // solveNode solves the node's program and returns a bound. It stops when program and bound are within loose times

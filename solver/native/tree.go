@@ -98,7 +98,7 @@ func (w *workspace) grow() {
 	}
 	for len(t.nodes) < maxNodes && !w.over() {
 		if len(t.open) == 0 || t.nodes[t.open[0]].bound <= w.enough() {
-			w.dual.bound = min(w.dual.bound, max(t.stuck, w.best.Value))
+			w.dual.bound = min(w.dual.bound, max(t.stuck, w.top()))
 			w.proven = t.stuck <= w.enough()
 			break
 		}

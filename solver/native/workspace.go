@@ -56,6 +56,16 @@ type workspace struct {
 	splits    splits
 	conflicts conflicts
 
+	team   *team        // nil for a worker that works alone
+	crew   []*workspace // the helpers of the last team, kept for the next
+	number int          // in the team; the leader is 0
+	meetAt int64        // in ops; where the team meets next
+	given  float64      // the bound that the leader has proven, for helpers
+	peer   pack.State   // the best plan of others, if that is better than best,
+	rival  float64      // and its value
+	advice advice       // what a helper has been told
+	guides int64        // how often guide has been called
+
 	memory *solver.Memory // what the caller has handed on; nil asks for none
 	recall recall
 	warm   bool  // the memory's prices prove something
@@ -70,15 +80,7 @@ const (
 func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
 	w.ctx, w.report, w.cfg, w.ctxErr = ctx, report, cfg, nil
 	w.target = opts.TargetGap()
-	seed := uint64(opts.Seed)
-	if seed == 0 {
-		seed = 1
-	}
-	if w.pcg == nil {
-		w.pcg = rand.NewPCG(0, 0)
-		w.rng = rand.New(w.pcg)
-	}
-	w.pcg.Seed(seed, 0x9e3779b97f4a7c15)
+	w.seed(opts.Seed, 0)
 	work := opts.Work
 	if work == 0 && opts.Time == 0 {
 		work = DefaultWork
@@ -100,28 +102,49 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 			w.horizon = min(w.horizon, w.limit)
 		}
 	}
-	w.ops, w.pollAt, w.proven = 0, 0, false
-	w.phase = math.MaxInt64
 	w.reportAt, w.reported = 0, 0
 	w.in.Load(p, opts.Splits)
 	w.in.Round()
-	w.cur.Ops = 0
+	w.cur.Ops, w.ops = 0, 0
 	w.cur.Reset(&w.in)
 	w.best.Copy(&w.cur)
+	w.reset()
+	w.memory, w.noted, w.warm = opts.Memory, nil, false
+	w.recall.reset(&w.in, opts.Memory)
+	w.team, w.number, w.meetAt = nil, 0, math.MaxInt64
+	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
+		w.muster(n, opts.Seed)
+	}
+}
+
+// seed is where worker n's random numbers begin.
+func (w *workspace) seed(seed int64, n uint64) {
+	if seed == 0 {
+		seed = 1
+	}
+	if w.pcg == nil {
+		w.pcg = rand.NewPCG(0, 0)
+		w.rng = rand.New(w.pcg)
+	}
+	w.pcg.Seed(uint64(seed), 0x9e3779b97f4a7c15+n)
+}
+
+// reset forgets all but the problem, the present plan and the best one.
+func (w *workspace) reset() {
+	w.pollAt, w.phase, w.proven = 0, math.MaxInt64, false
+	w.given, w.rival, w.guides = math.Inf(1), math.Inf(-1), 0
 	w.best.Order = append(w.best.Order[:0], w.cur.Order...)
 	w.pre.Reset(&w.in)
 	w.dual.reset(&w.in)
 	w.cuts.reset()
-	w.coreLP.ops, w.coreLP.in = 0, nil
+	w.coreLP.ops, w.coreLP.in, w.inCore = 0, nil, false
 	if w.lp.ops = 0; w.lp.fits(&w.in) {
 		w.lp.reset(&w.in)
 		w.resetNode()
 	}
 	w.splits.steps = 0
 	w.conflicts.reset()
-	w.tree.reset(len(p.Jobs) + len(p.Running))
-	w.memory, w.noted, w.warm = opts.Memory, nil, false
-	w.recall.reset(&w.in, opts.Memory)
+	w.tree.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
 }
 
 // release drops what must not outlive the solve.
@@ -129,6 +152,10 @@ func (w *workspace) release() {
 	w.ctx, w.report = nil, nil
 	w.memory, w.noted, w.recall.past, w.recall.plan = nil, nil, nil, nil
 	w.in.Release()
+	w.team = nil
+	for _, h := range w.crew {
+		h.dismiss()
+	}
 }
 
 func (w *workspace) spent() int64 { return w.cur.Ops + w.dual.ops + w.lp.ops + w.coreLP.ops + w.ops }
@@ -141,6 +168,9 @@ func (w *workspace) over() bool {
 	spent := w.spent()
 	if w.limit > 0 && spent >= w.limit {
 		return true
+	}
+	if spent >= w.meetAt {
+		w.meet(spent)
 	}
 	w.poll(spent)
 	return w.ctxErr != nil || w.gap() <= w.target || spent >= w.phase
@@ -162,17 +192,21 @@ func (w *workspace) poll(spent int64) {
 	if w.ctxErr = w.ctx.Err(); w.ctxErr == nil && w.timed && !time.Now().Before(w.deadline) {
 		w.ctxErr = context.DeadlineExceeded // the timer may be late on a loaded machine
 	}
-	if w.reportAt <= spent && w.best.Value > w.reported {
-		w.reportAt, w.reported = spent+reportOps, w.best.Value
+	if w.reportAt <= spent && w.top() > w.reported {
+		w.reportAt, w.reported = spent+reportOps, w.top()
 		w.report(w.solution(name, solver.StopNone))
 	}
 }
 
-func (w *workspace) bound() float64 { return w.dual.bound }
+func (w *workspace) bound() float64 { return min(w.dual.bound, w.given) }
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (w *workspace) solution(engine string, stop solver.Stop) *solver.Solution {
-	sol := w.best.Solution(engine, stop)
+	best := &w.best
+	if w.rival > best.Value {
+		best = &w.peer
+	}
+	sol := best.Solution(engine, stop)
 	sol.Work = w.spent() / opsPerUnit
 	if bound := w.bound(); stop == solver.StopOptimal {
 		v := sol.Objective
@@ -186,7 +220,7 @@ func (w *workspace) solution(engine string, stop solver.Stop) *solver.Solution {
 
 func (w *workspace) gap() float64 {
 	b := w.bound()
-	return (b - w.best.Value) / math.Max(math.Abs(b), 1e-9)
+	return (b - w.top()) / math.Max(math.Abs(b), 1e-9)
 }
 
 // keep makes cur the best plan if it is better. It reports whether cur still has
@@ -279,7 +313,8 @@ func (w *workspace) growFor(n int64) {
 func (w *workspace) rounds() {
 	for before := int64(-1); !w.over() && w.spent() > before; {
 		before = w.spent()
-		w.growFor(2)
+		w.adopt()
+		w.growFor(w.proofs())
 		w.improve(w.share(4))
 		w.cores(w.share(4))
 	}
@@ -322,13 +357,13 @@ func (w *workspace) relaxed() bool {
 	w.whole()
 	spent := w.spent()
 	ok := w.relax(spent + 3*(w.share(1)-spent)/5)
-	if w.memory != nil {
+	if w.memory != nil || w.team != nil {
 		w.noted = w.note()
 	}
 	w.guide()
 	w.fillByRed()
 	w.whole()
-	return !w.over() && (ok || w.lp.objective() > w.best.Value)
+	return !w.over() && (ok || w.lp.objective() > w.top())
 }
 
 // share is the spent work at which a phase of one n-th of what is left ends.
@@ -455,7 +490,7 @@ func (w *workspace) ascend() {
 		return
 	}
 	for i := 1; i <= most && w.dual.ops < share && !w.over(); i++ {
-		if !w.dual.step(w.best.Value) {
+		if !w.dual.step(w.top()) {
 			if restarts++; restarts > 3 {
 				break
 			}
@@ -473,11 +508,11 @@ func (w *workspace) ascend() {
 func (w *workspace) steady() bool {
 	before := w.dual.bound
 	for range 2 * patience { // shorter steps, too, before it is believed
-		if !w.dual.step(w.best.Value) {
+		if !w.dual.step(w.top()) {
 			break
 		}
 	}
-	return before-w.dual.bound <= 0.1*(before-w.best.Value)
+	return before-w.dual.bound <= 0.1*(before-w.top())
 }
 
 // guide takes the best prices over into the orders that greedy plans and local
@@ -485,6 +520,19 @@ func (w *workspace) steady() bool {
 func (w *workspace) guide() {
 	d := &w.dual
 	d.settle()
+	for m := range w.in.P.Running {
+		gain := d.releaseGain(m)
+		cost := w.in.P.Running[m].PreemptCost
+		w.pre.Rank[m] = cost / (gain + cost + 1e-9)
+	}
+	w.arrange()
+	copy(d.lam, d.best)
+	w.guides++
+}
+
+// arrange sorts by reduced values, costs and ranks.
+func (w *workspace) arrange() {
+	d := &w.dual
 	w.byRed = w.byRed[:0]
 	for j := range w.in.P.Jobs {
 		lo := len(w.byRed)
@@ -502,14 +550,8 @@ func (w *workspace) guide() {
 		o := &w.in.Opts[i]
 		insertionSort(w.cur.Order[o.P0:o.P1], d.cost, 1)
 	}
-	for m := range w.in.P.Running {
-		gain := d.releaseGain(m)
-		cost := w.in.P.Running[m].PreemptCost
-		w.pre.Rank[m] = cost / (gain + cost + 1e-9)
-	}
 	w.pre.Sort()
 	d.ops += int64(4*len(w.in.Part) + 16*len(w.in.Opts))
-	copy(d.lam, d.best)
 }
 
 // insertionSort sorts short lists of indices by key·sign, stably.

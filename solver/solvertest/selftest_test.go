@@ -2,6 +2,7 @@ package solvertest_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -103,6 +104,9 @@ func liars() map[string]*liar {
 		"a moody seed": {honest: native.New(nil), fails: []string{"same answer twice"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
 			o.Seed = calls.Add(1)
 			o.Work = o.Work * (1 + calls.Load()%2*20) / 40
+		}},
+		"goes by the number of processors": {honest: native.New(nil), fails: []string{"same answer on any number of processors"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+			o.Work = o.Work * int64(runtime.GOMAXPROCS(0)) / 40
 		}},
 		"takes any note for its own": {honest: native.New(nil), fails: []string{"memory is advice"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
 			if note, _ := o.Memory.Note("liar"); note != nil {

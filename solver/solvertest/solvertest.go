@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"testing"
 	"time"
 
@@ -99,6 +100,7 @@ func Cases() []Case {
 		{"units do not matter", "exact", checkUnits},
 		{"bound", "bound", checkBound},
 		{"same answer twice", "deterministic", checkTwice},
+		{"same answer on any number of processors", "deterministic", checkProcessors},
 		{"concurrent solves", "", checkConcurrent},
 		{"larger problems", "", checkLarger},
 		{"split rules", "", checkSplits},
@@ -282,13 +284,37 @@ func checkTwice(e solver.Solver, _ Claims) error {
 		if err != nil {
 			return fmt.Errorf("Random(%d, 30): %w", seed, err)
 		}
-		opts.Threads = 2
 		b, err := solve(e, p, opts)
 		if err != nil {
 			return fmt.Errorf("Random(%d, 30) again: %w", seed, err)
 		}
 		if !same(a, b) {
-			return fmt.Errorf("Random(%d, 30): %v, then %v with two threads", seed, a.Objective, b.Objective)
+			return fmt.Errorf("Random(%d, 30): %v, then %v", seed, a.Objective, b.Objective)
+		}
+	}
+	return nil
+}
+
+// checkProcessors solves with several threads, whose number may change the answer, on one processor and on four, whose number must not.
+func checkProcessors(e solver.Solver, _ Claims) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, jobs := range []int{12, 60} {
+		for threads := 1; threads <= 3; threads++ {
+			p := Random(uint64(jobs+threads), jobs)
+			opts := solver.Options{Work: work, Seed: int64(threads), Threads: threads, Gap: -1}
+			runtime.GOMAXPROCS(1)
+			a, err := solve(e, p, opts)
+			if err != nil {
+				return fmt.Errorf("Random(%d, %d) with %d threads: %w", jobs+threads, jobs, threads, err)
+			}
+			runtime.GOMAXPROCS(4)
+			b, err := solve(e, p, opts)
+			if err != nil {
+				return fmt.Errorf("Random(%d, %d) with %d threads on four processors: %w", jobs+threads, jobs, threads, err)
+			}
+			if !same(a, b) || a.Work != b.Work {
+				return fmt.Errorf("Random(%d, %d) with %d threads: %v on one processor, %v on four", jobs+threads, jobs, threads, a.Objective, b.Objective)
+			}
 		}
 	}
 	return nil

@@ -1,0 +1,375 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// team is the workers of one solve. The leader, number 0, is the caller's goroutine: it has the relaxation and searches for
+// the proof. The others, in goroutines that end before Solve does, look for plans by its prices. They meet where each of
+// them has done so much work: whoever comes first waits for the rest, and all leave with the same best plan and bound. So
+// what a worker knows at any amount of its work is a function of the problem and the options.
+//
+// Without a work limit nobody waits, because the clock decides then anyway.
+type team struct {
+	members []*workspace
+	waits   bool
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	started bool
+	ended   bool
+	most    int64 // the ops of the helper that has spent the most
+
+	mu      sync.Mutex
+	round   sync.Cond // has ended
+	rounds  int
+	present int // members that are at work
+	arrived []bool
+	waiting int
+	board   board
+	failure *workerError
+}
+
+// board is what the team knows together.
+type board struct {
+	best  pack.State
+	by    int // whose plan it is,
+	since int // and from which round
+	bound float64
+	root  *root
+	told  advice
+}
+
+// advice is how the leader's prices judge options, places and running jobs, for plans to go by.
+type advice struct {
+	number          int64 // 0 is none
+	lam             []float64
+	red, cost, rank []float64
+	fresh           bool  // not taken yet
+	at              int64 // in ops; when the last one was taken
+}
+
+// copy makes a equal to b.
+func (a *advice) copy(b *advice) {
+	a.number = b.number
+	a.lam, a.red = append(a.lam[:0], b.lam...), append(a.red[:0], b.red...)
+	a.cost, a.rank = append(a.cost[:0], b.cost...), append(a.rank[:0], b.rank...)
+}
+
+// workerError is a panic of a worker, on its way to the goroutine that has called Solve.
+type workerError struct {
+	value any
+	stack []byte
+}
+
+func (e *workerError) Error() string {
+	return fmt.Sprintf("%v, in a worker of the native engine:\n%s", e.value, e.stack)
+}
+
+// Unwrap is the error that the worker has panicked with, if it is one.
+func (e *workerError) Unwrap() error {
+	err, _ := e.value.(error)
+	return err
+}
+
+// maxWorkers bounds how many workers a solve has, and with them its memory.
+const maxWorkers = 64
+
+// When the team meets: first after so many ops, when small problems are solved, then every time when a part more has been done.
+const (
+	firstMeeting = 500 * opsPerUnit
+	mostBetween  = 20_000 * opsPerUnit
+	partBetween  = 10
+)
+
+// workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each other's way.
+func (w *workspace) workers(threads int) int {
+	if w.limit == 0 {
+		threads = min(threads, runtime.GOMAXPROCS(0))
+	}
+	return min(threads, maxWorkers)
+}
+
+// muster makes w the leader of n workers, who start at the first meeting.
+func (w *workspace) muster(n int, seed int64) {
+	for len(w.crew) < n-1 {
+		w.crew = append(w.crew, &workspace{})
+	}
+	t := &team{members: append([]*workspace{w}, w.crew[:n-1]...), waits: w.limit > 0, arrived: make([]bool, n), present: 1}
+	t.round.L = &t.mu
+	t.board.bound, t.board.by = math.Inf(1), -1
+	t.board.best.Value = math.Inf(-1)
+	for i, m := range t.members {
+		m.team, m.number = t, i
+		m.seed(seed, uint64(i))
+	}
+	w.meetAt = firstMeeting
+}
+
+// start gives the helpers what the leader knows and sets them to work.
+func (t *team) start(spent int64) {
+	lead := t.members[0]
+	ctx, cancel := context.WithCancel(lead.ctx)
+	t.cancel, t.started, t.present = cancel, true, len(t.members)
+	t.post(lead)
+	for _, h := range t.members[1:] {
+		h.enlist(lead, ctx, spent)
+		t.running.Add(1)
+		go func() {
+			defer t.running.Done()
+			defer t.leave(h)
+			h.assist()
+		}()
+	}
+}
+
+// enlist makes h a helper of the leader, from so many ops on.
+func (h *workspace) enlist(lead *workspace, ctx context.Context, spent int64) {
+	h.ctx, h.report, h.cfg, h.ctxErr = ctx, nil, lead.cfg, nil
+	h.target, h.limit, h.horizon = lead.target, lead.limit, lead.horizon
+	h.deadline, h.timed = lead.deadline, lead.timed
+	h.reportAt, h.smallest = math.MaxInt64, lead.smallest
+	h.in = lead.in // it is not changed any more
+	h.best.Copy(&lead.best)
+	h.best.In = &h.in
+	h.cur.Ops, h.ops = 0, spent
+	h.memory, h.noted, h.warm, h.recall.past = nil, nil, false, nil
+	h.meetAt = lead.meetAt
+	h.advice.number, h.advice.fresh, h.advice.at = 0, false, spent
+}
+
+// dismiss lets go of what must not outlive the solve.
+func (h *workspace) dismiss() {
+	h.ctx, h.team = nil, nil
+	h.noted, h.recall.past, h.recall.plan = nil, nil, nil
+	h.in = pack.Instance{}
+}
+
+// meet is where worker w, who has spent so much, exchanges with the others. For the leader it
+// panics if a helper has.
+func (w *workspace) meet(spent int64) {
+	t := w.team
+	for w.meetAt <= spent {
+		w.meetAt += min(max(w.meetAt/partBetween, firstMeeting), mostBetween)
+	}
+	if !t.started {
+		t.start(spent)
+		return
+	}
+	if err := t.meet(w); err != nil && w.number == 0 {
+		panic(err)
+	}
+}
+
+func (t *team) meet(w *workspace) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.post(w)
+	if !t.waits {
+		t.collect(w)
+		return t.failed()
+	}
+	t.arrived[w.number] = true
+	t.waiting++
+	now := t.rounds
+	t.close()
+	for t.rounds == now {
+		t.round.Wait()
+	}
+	return t.failed()
+}
+
+func (t *team) failed() error {
+	if t.failure == nil {
+		return nil
+	}
+	return t.failure
+}
+
+// close ends the round if all have arrived who are still at work.
+func (t *team) close() {
+	if t.waiting == 0 || t.waiting < t.present {
+		return
+	}
+	for i, m := range t.members {
+		if t.arrived[i] {
+			t.collect(m)
+		}
+		t.arrived[i] = false
+	}
+	t.waiting = 0
+	t.rounds++
+	t.round.Broadcast()
+}
+
+// post puts on the board what w knows better. What is there after a round depends on nobody's
+// being first: of plans that are equally good, the older one stays, or the one of the worker with the least number.
+func (t *team) post(w *workspace) {
+	b := &t.board
+	if v := w.best.Value; v > b.best.Value || v == b.best.Value && b.since == t.rounds && w.number < b.by {
+		b.best.Copy(&w.best)
+		b.by, b.since = w.number, t.rounds
+	}
+	if w.number > 0 {
+		return
+	}
+	b.bound = w.bound()
+	b.root = w.noted
+	if a := &b.told; a.number < w.guides {
+		a.number = w.guides
+		a.lam, a.red = append(a.lam[:0], w.dual.best[:w.in.Rows]...), append(a.red[:0], w.dual.red...)
+		a.cost, a.rank = append(a.cost[:0], w.dual.cost...), append(a.rank[:0], w.pre.Rank...)
+	}
+}
+
+// collect gives w what is on the board. News of prices end what a helper is at.
+func (t *team) collect(w *workspace) {
+	b := &t.board
+	if b.best.Value > w.top() {
+		w.peer.Copy(&b.best)
+		w.peer.In = &w.in
+		w.rival = w.peer.Value
+	}
+	w.given = min(w.given, b.bound)
+	if w.number == 0 {
+		return
+	}
+	if b.told.number > w.advice.number {
+		w.advice.copy(&b.told)
+		w.advice.fresh = true
+		if w.spent() > 2*w.advice.at {
+			w.phase = 0
+		}
+	}
+	if w.noted == nil && b.root != nil {
+		w.noted, w.phase = b.root, 0
+	}
+}
+
+// leave is the end of helper h's work.
+func (t *team) leave(h *workspace) {
+	var failure *workerError
+	if r := recover(); r != nil {
+		failure = &workerError{value: r, stack: debug.Stack()}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if failure == nil {
+		t.post(h)
+	} else if t.failure == nil {
+		t.failure = failure
+	}
+	t.most = max(t.most, h.spent())
+	t.present--
+	t.close()
+}
+
+// finish is the end of the leader's work. Where it has come to a conclusion that is the end for all, and what helpers have found since they
+// met last does not count: how far they have come is a matter of time. Otherwise it waits till they have used up their work.
+func (w *workspace) finish() (spent int64) {
+	t := w.team
+	t.disband(w.proven || w.gap() <= w.target || w.ctxErr != nil)
+	if t.failure != nil {
+		panic(t.failure)
+	}
+	if w.proven || w.gap() <= w.target {
+		w.adopt()
+		return w.spent()
+	}
+	t.collect(w)
+	w.adopt()
+	return max(w.spent(), t.most)
+}
+
+// disband ends the helpers' work, at once or when it is used up. The second time it does nothing.
+func (t *team) disband(now bool) {
+	if !t.started || t.ended {
+		return
+	}
+	t.ended = true
+	defer t.cancel()
+	if now {
+		t.cancel()
+	}
+	t.mu.Lock()
+	if now {
+		t.waits = false
+	}
+	t.post(t.members[0])
+	t.present--
+	t.close()
+	t.mu.Unlock()
+	t.running.Wait()
+}
+
+// assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what that advises.
+func (h *workspace) assist() {
+	h.cur.Reset(&h.in)
+	h.reset()
+	h.guide()
+	for before := int64(-1); !h.over() && h.spent() > before; {
+		before = h.spent()
+		h.heed()
+		h.adopt()
+		switch {
+		case h.noted == nil:
+			h.improve(math.MaxInt64)
+		case h.recall.past == nil:
+			h.relaxAgain()
+			h.plunges()
+		default:
+			h.improve(h.share(4))
+			h.cores(h.share(4))
+		}
+		h.phase = math.MaxInt64
+	}
+}
+
+// heed takes the leader's advice, if it is news.
+func (h *workspace) heed() {
+	a, d := &h.advice, &h.dual
+	if !a.fresh {
+		return
+	}
+	a.fresh, a.at = false, h.spent()
+	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
+	d.bound = d.evaluate()
+	copy(d.red, a.red)
+	copy(d.cost, a.cost)
+	copy(h.pre.Rank, a.rank)
+	h.arrange()
+	h.fillByRed()
+}
+
+// relaxAgain solves the linear relaxation from the columns that the leader has found.
+func (h *workspace) relaxAgain() {
+	h.recall.reset(&h.in, new(solver.Memory).With(name, &memory{root: h.noted}))
+	h.whole()
+	h.relax(h.share(2))
+	h.whole()
+}
+
+// top is the value of the best plan that the worker knows of.
+func (w *workspace) top() float64 { return max(w.best.Value, w.rival) }
+
+// adopt makes the best plan the worker's own.
+func (w *workspace) adopt() {
+	if w.rival > w.best.Value {
+		w.best.Copy(&w.peer)
+	}
+}
+
+// proofs is which part of what is left a round gives to the proof: all of it where others look for plans.
+func (w *workspace) proofs() int64 {
+	if w.team != nil {
+		return 1
+	}
+	return 2
+}
