@@ -92,7 +92,8 @@ reach() {
   bench reach-captured --problems solver/testdata/captured --at 0.1s,1s,10s "${flags[@]}"
   page bench-reach "Time to what generic solvers reach" reach reach-captured <<'EOF'
 Four generic MILP solvers (HiGHS, CBC, SCIP and CP-SAT, the last two through OR-Tools) get 60 s for each problem of `solver/testdata`, and 10 s for the captured cycles. The best
-plan that any of them then has is the target, and `native` is timed until it has one as good. All use one thread; the generic solvers run two at a time on two cores, which
+plan that any of them then has is the target, and `native` is timed until it has one as good: worth at most `--gap` (1e-4) less, which counts
+for all of them alike, as each may stop there. All use one thread; the generic solvers run two at a time on two cores, which
 costs them some speed, and `native` alone. To see it for one's own problems:
 
 ```sh

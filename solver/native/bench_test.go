@@ -85,6 +85,30 @@ func BenchmarkWork(b *testing.B) {
 	}
 }
 
+// BenchmarkThreads reports what several workers reach, each within a work limit given in thousands of units.
+func BenchmarkThreads(b *testing.B) {
+	for _, q := range problems(b) {
+		for _, k := range []int64{20, 200, 1000} {
+			for _, n := range []int{1, 2, 4, 8} {
+				b.Run(fmt.Sprintf("%s/%dk/x%d", q.name, k, n), func(b *testing.B) { benchmark(b, q, solver.Options{Work: k * 1000, Threads: n}) })
+			}
+		}
+	}
+}
+
+// BenchmarkThreadsClock reports what several workers reach within a time limit. It is for an idle machine: -benchtime 1x.
+func BenchmarkThreadsClock(b *testing.B) {
+	for _, q := range problems(b) {
+		for _, ms := range []int{20, 200, 1000, 2000} {
+			for _, n := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%s/%dms/x%d", q.name, ms, n), func(b *testing.B) {
+					benchmark(b, q, solver.Options{Time: time.Duration(ms) * time.Millisecond, Threads: n})
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkClock reports what the engine reaches within a time limit. One run says it: -benchtime 1x.
 func BenchmarkClock(b *testing.B) {
 	for _, q := range problems(b) {

@@ -7,7 +7,8 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// Reach is how long an engine took to a plan as good as the best that the others had in the end.
+// Reach is how long an engine took to a plan as good as the best that the others had in the end. As good is any that is worth at most
+// Spec.Gap less, relatively, for all engines alike: each may stop there, so that to ask for more would be to ask for what none is to look for.
 type Reach struct {
 	// Engine is the one whose time it is. Rival is the one of the others that had Target, the best plan's value of them all, first; "" where
 	// none had a plan.
@@ -48,7 +49,7 @@ const (
 	NotReached = "engine"
 )
 
-// rounding is how much less a plan may be worth, relatively, and still count as good as another.
+// rounding is how much less a plan may be worth, relatively, and still count as good as another where no gap is allowed.
 const rounding = 1e-9
 
 // leastMS keeps quotients finite: nothing is told of in less than a microsecond.
@@ -70,7 +71,7 @@ func reach(spec *Spec, runs []Run) *Reach {
 	}
 	for i := range runs {
 		run := &runs[i]
-		at := run.since(target)
+		at := run.since(target * (1 - max(spec.Gap, rounding)))
 		switch {
 		case at == nil:
 		case run.Engine == spec.Reach:
@@ -97,10 +98,10 @@ func (r *Run) last() float64 {
 	return 0
 }
 
-// since is when a plan worth target, or any worth more than nothing, was there first; nil if there was none.
-func (r *Run) since(target float64) *float64 {
+// since is when a plan worth that much, or any worth more than nothing, was there first; nil if there was none.
+func (r *Run) since(value float64) *float64 {
 	for i := range r.plans {
-		if p := &r.plans[i]; p.Objective > 0 && p.Objective >= target*(1-rounding) {
+		if p := &r.plans[i]; p.Objective > 0 && p.Objective >= value {
 			return &p.MS
 		}
 	}

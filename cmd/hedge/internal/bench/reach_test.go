@@ -118,6 +118,33 @@ func TestReachWithoutAProof(t *testing.T) {
 	assert.Equal(t, 1000.0, r.GivenMS)
 }
 
+// TestReachWithinTheGap: who may stop within a gap need not better that, and neither need the others.
+func TestReachWithinTheGap(t *testing.T) {
+	at := []time.Duration{time.Second}
+	for _, c := range []struct {
+		gap          float64
+		mine, theirs *float64
+	}{
+		{0.01, pointer(20), pointer(100)},
+		{0.0001, pointer(30), pointer(250)},
+		{0, nil, pointer(250)},
+		{-1, nil, pointer(250)},
+	} {
+		runs := []Run{{Engine: "native", Stop: "gap", Objective: make([]*float64, 1)}, {Engine: "other", Stop: "time", Objective: make([]*float64, 1)}}
+		runs[0].add(plan{MS: 10, Objective: 98}, at)
+		runs[0].add(plan{MS: 20, Objective: 99.5}, at)
+		runs[0].add(plan{MS: 30, Objective: 99.9999}, at)
+		runs[1].add(plan{MS: 100, Objective: 99.2}, at)
+		runs[1].add(plan{MS: 250, Objective: 100}, at)
+		r := reach(&Spec{Reach: "native", Gap: c.gap, At: at}, runs)
+		assert.Equal(t, c.mine, r.MS, "gap %v", c.gap)
+		assert.Equal(t, c.theirs, r.RivalMS, "gap %v", c.gap)
+		assert.Equal(t, 100.0, *r.Target)
+	}
+}
+
+func pointer(v float64) *float64 { return &v }
+
 // TestRivalsSideBySide: native begins when all others have ended, whatever their order.
 func TestRivalsSideBySide(t *testing.T) {
 	problems, order := race(t, 2, "both")

@@ -33,7 +33,8 @@ func newBench(s *Host) *cobra.Command {
 at each moment: the first plan, the objective, the gap to the bound, and the memory used.
 
 --reach ENGINE tells how long that engine took to a plan as good as the best that the others had at the last moment of --at, and how many
-times longer they took: from when the first of them had it, and as a share of the whole time. --parallel lets the others run side by side,
+times longer they took: from when the first of them had it, and as a share of the whole time. A plan is as good if it is worth at most --gap
+less, for that engine and the others alike: all may stop there. --parallel lets the others run side by side,
 which costs them some speed; the engine itself always runs alone.
 
 Generic solvers tell of their bound with each better plan and at the end, so that a gap in between may be older than its moment.`,
