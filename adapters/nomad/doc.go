@@ -33,7 +33,7 @@
 // is back, what it still runs holds its room until its agent says otherwise, at most for [Options].Fence.
 //
 // [Lease] keeps one instance at a time active, in a Nomad variable with check-and-set. The variable holds the highest epoch. Actions
-// read it first, once in a quarter of a second, and those of another epoch are refused; a call that is under way just then may still arrive, but
+// read it first, once in [Options].CheckLease, and those of another epoch are refused; a call that is under way just then may still arrive, but
 // changes no job that the new leader has changed, and Nomad puts nothing on a node that has no room.
 //
 // # Reasons
