@@ -3,12 +3,14 @@ package native
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -35,6 +37,125 @@ func TestCutsKeepPlans(t *testing.T) {
 		}
 	}
 	assert.Greater(t, total, 200, "cuts that were checked")
+}
+
+// TestCutsKeepEveryPlan holds all plans of tiny problems, with every split in whole tasks, to the cuts that any solution of the relaxation
+// could call for: those of the relaxation itself, and of made-up ones.
+func TestCutsKeepEveryPlan(t *testing.T) {
+	plans, cuts := 0, 0
+	for seed := range uint64(1500) {
+		w := prepared(solvertest.Tiny(seed))
+		if !w.lp.fits(&w.in) {
+			continue
+		}
+		w.relax(1 << 60)
+		w.resetNode()
+		w.gather()
+		w.separate(maxCuts)
+		r := rand.New(rand.NewPCG(seed, 2))
+		for range 4 {
+			invent(w, r)
+		}
+		cuts += len(w.cuts.rhs)
+		if len(w.cuts.rhs) == 0 {
+			continue
+		}
+		w.clear()
+		plans += everyPlan(t, w, 0, seed)
+	}
+	assert.Greater(t, cuts, 500, "cuts that were checked")
+	assert.Greater(t, plans, 10_000)
+}
+
+// invent separates a solution that no program has: jobs take parts of options, split anyhow.
+func invent(w *workspace, r *rand.Rand) {
+	in, s := &w.in, &w.sep
+	w.levels()
+	clear(s.tasks)
+	clear(w.node.weight)
+	s.active = s.active[:0]
+	for j := range in.P.Jobs {
+		left := 1.0
+		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+			opt := &in.Opts[o]
+			if opt.Dead || r.IntN(3) == 0 {
+				continue
+			}
+			z := left * r.Float64()
+			w.node.weight[o] = z
+			s.active = append(s.active, int32(o))
+			left -= z
+			need := opt.Count
+			for i := opt.P0; i < opt.P1; i++ {
+				q := min(need, in.Limit[i]*r.Float64())
+				if i == opt.P1-1 {
+					q = min(need, in.Limit[i])
+				}
+				s.tasks[i] = z * q
+				need -= q
+			}
+		}
+	}
+	for k := range in.P.Running {
+		s.tasks[len(in.Part)+k] = r.Float64()
+	}
+	s.found, s.whole = s.found[:0], s.whole[:0]
+	for set := range len(s.sets) / in.Parts {
+		for row := range in.R * in.T {
+			w.tryRow(set, row)
+		}
+	}
+	for _, f := range s.found {
+		w.emit(f)
+	}
+}
+
+// everyPlan holds all plans with those of jobs from j on, added to the one in cur, to the cuts, and returns their number.
+func everyPlan(t *testing.T, w *workspace, j int, seed uint64) int {
+	in := &w.in
+	if j < len(in.P.Running) {
+		n := everyPlan(t, w, j+1, seed)
+		w.cur.Preempt(j)
+		n += everyPlan(t, w, j+1, seed)
+		w.cur.Unpreempt(j)
+		return n
+	}
+	j -= len(in.P.Running)
+	if j == len(in.P.Jobs) {
+		checkCuts(t, w, seed)
+		return 1
+	}
+	n := everyPlan(t, w, len(in.P.Running)+j+1, seed)
+	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+		opt := &in.Opts[o]
+		split := make([]float64, opt.P1-opt.P0)
+		if opt.Dead {
+			continue
+		}
+		everySplit(w, opt, split, 0, opt.Count, func() {
+			w.cur.Place(o, split)
+			if slices.Min(w.cur.Res) > -1e-9 {
+				n += everyPlan(t, w, len(in.P.Running)+j+1, seed)
+			}
+			w.cur.Remove(j)
+		})
+	}
+	return n
+}
+
+// everySplit calls then with every split of left tasks over the option's partitions from i on.
+func everySplit(w *workspace, opt *pack.Option, split []float64, i int, left float64, then func()) {
+	if i == len(split) {
+		if left == 0 {
+			then()
+		}
+		return
+	}
+	for q := 0.0; q <= min(left, w.in.Limit[opt.P0+i]); q++ {
+		split[i] = q
+		everySplit(w, opt, split, i+1, left-q, then)
+	}
+	split[i] = 0
 }
 
 // randomPlan makes cur a plan that no more jobs fit into, with some running jobs preempted.

@@ -285,15 +285,19 @@ func (w *workspace) recreate() {
 	insertionSort(l.queue, l.key, -1)
 	w.ops += int64(len(l.queue) * 60)
 	greedy := w.rng.IntN(6) == 0
+	shaken := w.rng.IntN(3) == 0
 	for i, j := range l.queue {
 		if w.cur.Choice[j] >= 0 {
 			continue
 		}
 		l.touch(w, j)
 		done := false
-		if greedy {
+		switch {
+		case greedy:
 			done = w.insertByValue(j)
-		} else {
+		case shaken:
+			done = w.insertShaken(j)
+		default:
 			done = w.insert(j)
 		}
 		if !done && len(w.in.P.Running) > 0 && i < dropped+2 && w.rng.IntN(6) == 0 {
@@ -307,4 +311,25 @@ func (w *workspace) recreate() {
 	if len(w.in.P.Running) > 0 {
 		w.cur.Spare(w.pre.ByCost)
 	}
+}
+
+// insertShaken is insert with two partitions changing places in the order that the gang fills them in: prices put gangs
+// into the same partitions over and over, and whole tasks may fit in another way only.
+func (w *workspace) insertShaken(j int) bool {
+	a, b := w.rng.Uint32(), w.rng.Uint32()
+	for _, o := range w.byRed[w.in.JobOpts[j]:w.in.JobOpts[j+1]] {
+		if o < 0 {
+			break
+		}
+		opt := &w.in.Opts[o]
+		order := w.cur.Order[opt.P0:opt.P1]
+		i, k := a%uint32(len(order)), b%uint32(len(order))
+		order[i], order[k] = order[k], order[i]
+		done := w.cur.TryPlace(o)
+		order[i], order[k] = order[k], order[i]
+		if done {
+			return true
+		}
+	}
+	return false
 }

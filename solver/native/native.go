@@ -24,9 +24,10 @@
 //     per job. A column has entries in few rows, so that the basis is kept as a sparse factorisation: pivots are taken in an order that
 //     leaves few new entries (Markowitz, 1957), and a column that is exchanged, or a job's key, changes it by a row transformation (Forrest and
 //     Tomlin, 1972). Prices are averaged with the best ones (Wentges, 1997), as those of an unfinished master jump about.
-//   - Gangs are indivisible, which the relaxation does not know: mixed-integer rounding cuts of the rows, alone and
-//     added up over partitions, cut its solution off as long as that lowers the bound. A cut makes tasks dearer at
-//     some places, so that pricing stays as it was. They hold in the whole search.
+//   - Gangs are indivisible, which the relaxation does not know: mixed-integer rounding cuts of capacity, in a partition and added up over
+//     all or those that an option goes to, cut its solution off as long as that lowers the bound. Whole numbers in them are tasks, gangs, the tasks
+//     that a gang cannot but have there, and those short of the most it can have (variable bounds; Marchand and Wolsey, 2001), jobs being
+//     complemented where the solution has them. A cut makes tasks dearer at some places, so that pricing stays as it was. They hold in the whole search.
 //   - Branch and price (Barnhart and others, 1998), best bound first, proves the best plan or lowers the bound. A node divides
 //     a job's options by start, says whether a running job is preempted, or how many tasks a partition takes, by
 //     pseudo-costs (Bénichou and others, 1971). What is decided against gets a penalty in the master, whose basis stays
@@ -34,7 +35,8 @@
 //   - Where a node's program has decided all options but not their splits, an exact search fills one partition after the
 //     other. If there is no split, the few choices that this depends on are a conflict, which the whole search avoids.
 //   - Plans come from plunges, which follow the relaxation's advice down to a plan, from ruin and recreate guided by
-//     prices (Schrimpf and others, 2000), and from small cores of jobs solved through their own relaxations.
+//     prices (Schrimpf and others, 2000), which at times fills partitions in another order than that of their prices, and from small cores of
+//     jobs solved through their own relaxations.
 //
 // The steps share what work there is: proofs first where the relaxation was cheap, plans first where it was not, and all
 // in turns till the end. A generic MILP solver sees a variable per option and partition instead, ten times as

@@ -1,0 +1,554 @@
+package native
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// separator finds cuts that the relaxation's solution breaks. It looks at inequalities that capacity implies, of one (resource, slot) in
+// one partition or added up over a set of them: the sets that options go to, and all. In such an inequality
+//
+//	Σ_options amount·tasks in the set − Σ_running amount·preempted ≤ room
+//
+// whole numbers can be put in several ways, each of which rounds differently. How far an option is chosen is one, z, as jobs take one option or
+// none. Of the tasks that it has in the set, y, there are between least·z and most·z, so that y, y − least·z and most·z − y are others. And
+// a job can be taken to be there, so that 1 − Σ z counts what is freed where it is not. What cuts the solution off the most is taken.
+type separator struct {
+	tasks  []float64 // of each place: tasks in the solution
+	active []int32   // the options that the solution takes a part of
+	sets   []bool    // of each set and partition: whether it is in the set
+	groups []group
+	pieces []piece
+	order  []int
+	score  []float64
+	trial  []float64 // scratch: divisors to try
+	found  []found
+	whole  []float64 // arena: of each cut found and job or running job, what it is taken to use
+	places []int32
+	dense  []float64
+	keep   []bool
+	rowOf  []int32
+	broken []float64
+}
+
+// group is a job's options in an inequality, or a running job.
+type group struct {
+	set    int     // as in master.set
+	lo, hi int     // its pieces
+	left   float64 // how far none of them is chosen
+	whole  float64 // what it is taken to use; 0 is nothing
+	other  float64 // what it could be taken to use instead
+}
+
+// piece is an option in an inequality.
+type piece struct {
+	amount      float64 // per task
+	least, most float64 // tasks in the set if it is chosen
+	z, y        float64 // how far it is chosen, and its tasks in the set
+	tasks       bool    // whole tasks can be counted
+}
+
+// found is a cut found: of the sum of a set's rows, divided by what, and where in whole its groups are.
+type found struct {
+	set, row int
+	divisor  float64
+	score    float64
+	at       int
+}
+
+// mir is the rounding of the inequality Σ amount·x <= b over whole x, divided by d, to Σ of(amount)·x <= floor(b/d).
+type mir struct{ d, f0, slope float64 }
+
+// rounding returns the rounding by d and its right-hand side; false if it would be weak or unsafe.
+func rounding(b, d float64) (m mir, rhs float64, ok bool) {
+	rhs = math.Floor(b / d)
+	f0 := b/d - rhs
+	if f0 < 0.02 || f0 > 0.98 || math.Abs(rhs) > 1e4 {
+		return mir{}, 0, false
+	}
+	return mir{d: d, f0: f0, slope: 1 / (1 - f0)}, rhs, true
+}
+
+// of is the rounded coefficient. An amount next below a whole multiple counts as that.
+func (m mir) of(amount float64) float64 {
+	v := amount / m.d
+	lo := math.Floor(v)
+	f := v - lo
+	if f <= m.f0 {
+		return lo
+	}
+	return lo + float64((f-m.f0)*m.slope)
+}
+
+// coefficients are those of z and y in the rounding of a piece whose job is taken to use whole: of the ways to put the tasks, the one that
+// makes the most of the given z and y.
+func (m mir) coefficients(p *piece, whole, z, y float64) (cz, cy float64) {
+	if p.least == p.most {
+		return m.of(float64(p.most*p.amount) - whole), 0
+	}
+	up, down := 0.0, float64(-p.amount/m.d*m.slope)
+	if p.tasks {
+		up, down = m.of(p.amount), m.of(-p.amount)
+	}
+	cz, cy = m.of(-whole), up
+	best := float64(cz*z) + float64(cy*y)
+	if p.least > 0 {
+		c := m.of(float64(p.least*p.amount)-whole) - float64(up*p.least)
+		if v := float64(c*z) + float64(up*y); v > best {
+			cz, cy, best = c, up, v
+		}
+	}
+	c := m.of(float64(p.most*p.amount)-whole) + float64(down*p.most)
+	if v := float64(c*z) - float64(down*y); v > best {
+		cz, cy = c, -down
+	}
+	return cz, cy
+}
+
+// roomOf is a capacity as cuts see it: with what rounding may let a plan exceed it by.
+func roomOf(v float64) float64 { return v + float64(1e-9*v) + 1e-15 }
+
+// separate finds cuts that the master's solution breaks, by the most at first, and adds them. It returns how many.
+func (w *workspace) separate(most int) int {
+	s := &w.sep
+	w.weigh()
+	w.levels()
+	s.found, s.whole = s.found[:0], s.whole[:0]
+	n := w.in.R * w.in.T
+	for set := range len(s.sets) / w.in.Parts {
+		for row := range n {
+			if w.binds(set, row) {
+				w.tryRow(set, row)
+			}
+		}
+	}
+	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	most = min(most, len(s.found), maxCuts-len(w.cuts.rhs))
+	for _, f := range s.found[:max(most, 0)] {
+		w.emit(f)
+	}
+	return max(most, 0)
+}
+
+// binds says whether one of the set's rows has a price.
+func (w *workspace) binds(set, row int) bool {
+	n := w.in.R * w.in.T
+	for x, in := range w.sep.sets[set*w.in.Parts : (set+1)*w.in.Parts] {
+		if in && w.lp.pi[x*n+row] > w.lp.tol {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSets bounds the sets of partitions whose rows are added up.
+const maxSets = 40
+
+// gather lists the sets of partitions: each alone, all, and those that options go to.
+func (w *workspace) gather() {
+	s, in := &w.sep, &w.in
+	s.sets = s.sets[:0]
+	for x := range in.Parts {
+		for y := range in.Parts {
+			s.sets = append(s.sets, x == y)
+		}
+	}
+	if in.Parts == 1 {
+		return
+	}
+	for range in.Parts {
+		s.sets = append(s.sets, true)
+	}
+	for i := range in.Opts {
+		o := &in.Opts[i]
+		at := len(s.sets)
+		if at == maxSets*in.Parts {
+			break
+		}
+		for range in.Parts {
+			s.sets = append(s.sets, false)
+		}
+		set := s.sets[at:]
+		for _, x := range in.Part[o.P0:o.P1] {
+			set[x] = true
+		}
+		for k := 0; k < at; k += in.Parts {
+			if slices.Equal(s.sets[k:k+in.Parts], set) {
+				s.sets = s.sets[:at]
+				break
+			}
+		}
+	}
+}
+
+// levels computes how many tasks the master's solution has at each place, and which options it takes.
+func (w *workspace) levels() {
+	s, m, in := &w.sep, &w.lp, &w.in
+	n := len(in.Part)
+	s.tasks = pack.Resize(s.tasks, n+len(in.P.Running))
+	clear(s.tasks)
+	s.dense = pack.Resize(s.dense, len(s.tasks))
+	clear(s.dense)
+	for c := range m.set {
+		if m.opt[c] < 0 || m.where[c] == -1 {
+			continue
+		}
+		z := m.weight(int32(c))
+		for i, q := range m.split[m.cut[c]:m.cut[c+1]] {
+			s.tasks[in.Opts[m.opt[c]].P0+i] += float64(z * q)
+		}
+	}
+	for k := range in.P.Running {
+		s.tasks[n+k] = m.weight(w.runColumn(k))
+	}
+	s.active = s.active[:0]
+	for o, z := range w.node.weight {
+		if z > 1e-9 {
+			s.active = append(s.active, int32(o))
+		}
+	}
+	w.ops += int64(len(m.set) + len(s.tasks))
+}
+
+// pieceOf is what option o has of the sum of a set's rows.
+func (w *workspace) pieceOf(o, set, row int) piece {
+	in, opt := &w.in, &w.in.Opts[o]
+	p := piece{amount: w.perTask(o, row), tasks: opt.Whole}
+	if p.amount == 0 {
+		return p
+	}
+	member := w.sep.sets[set*in.Parts : (set+1)*in.Parts]
+	out := 0.0
+	for i := opt.P0; i < opt.P1; i++ {
+		if member[in.Part[i]] {
+			p.most += in.Limit[i]
+			p.y += w.sep.tasks[i]
+		} else {
+			out += in.Limit[i]
+		}
+	}
+	if p.most == 0 {
+		p.amount = 0
+		return p
+	}
+	p.most, p.least = min(p.most, opt.Count), max(0, opt.Count-out)
+	p.least = min(p.least, p.most)
+	p.z = w.node.weight[o]
+	return p
+}
+
+// perTask is what a task of option o uses of (resource, slot) row.
+func (w *workspace) perTask(o, row int) float64 {
+	opt := &w.in.Opts[o]
+	t := row%w.in.T - opt.Start
+	if t < 0 || t >= len(opt.Usage) {
+		return 0
+	}
+	for i := range opt.Demand {
+		if opt.Demand[i].R == row/w.in.T {
+			return opt.Demand[i].D * opt.Usage[t]
+		}
+	}
+	return 0
+}
+
+// released is what running job k holds of the sum of a set's rows.
+func (w *workspace) released(k, set, row int) float64 {
+	in := &w.in
+	member := w.sep.sets[set*in.Parts : (set+1)*in.Parts]
+	sum, n := 0.0, in.R*in.T
+	for i := in.RunOff[k]; i < in.RunOff[k+1]; i++ {
+		if r := in.RunRow[i]; r%n == row && member[r/n] {
+			sum += in.RunAmt[i]
+		}
+	}
+	w.ops += int64(in.RunOff[k+1]-in.RunOff[k]) / 4
+	return sum
+}
+
+// room is the capacity of the sum of a set's rows.
+func (w *workspace) room(set, row int) float64 {
+	b := 0.0
+	for x, in := range w.sep.sets[set*w.in.Parts : (set+1)*w.in.Parts] {
+		if in {
+			b += roomOf(w.in.Cap[x*w.in.R*w.in.T+row])
+		}
+	}
+	return b
+}
+
+// inequality lists the groups of the sum of a set's rows, and returns its room.
+func (w *workspace) inequality(set, row int) float64 {
+	s, in := &w.sep, &w.in
+	s.groups, s.pieces = s.groups[:0], s.pieces[:0]
+	for _, id := range s.active {
+		o := int(id)
+		p := w.pieceOf(o, set, row)
+		if p.amount == 0 {
+			continue
+		}
+		j, last := in.Opts[o].Job, len(s.groups)-1
+		if last < 0 || s.groups[last].set != j {
+			s.groups = append(s.groups, group{set: j, lo: len(s.pieces), left: 1})
+			last++
+		}
+		g := &s.groups[last]
+		s.pieces = append(s.pieces, p)
+		g.hi = len(s.pieces)
+		g.left -= p.z
+	}
+	for k := range in.P.Running {
+		if a := w.released(k, set, row); a > 0 {
+			y := s.tasks[len(in.Part)+k]
+			s.groups = append(s.groups, group{set: len(in.P.Jobs) + k, lo: len(s.pieces), hi: len(s.pieces) + 1, left: 1 - y})
+			s.pieces = append(s.pieces, piece{amount: -a, least: 1, most: 1, z: y, y: y, tasks: true})
+		}
+	}
+	for i := range s.groups {
+		s.suppose(&s.groups[i])
+	}
+	w.ops += int64(8*len(s.active) + 16*len(s.pieces))
+	return w.room(set, row)
+}
+
+// suppose finds what the group could be taken to use: what its most chosen option has there.
+func (s *separator) suppose(g *group) {
+	g.left = max(0, g.left)
+	pick := g.lo
+	for i := g.lo + 1; i < g.hi; i++ {
+		if s.pieces[i].z > s.pieces[pick].z {
+			pick = i
+		}
+	}
+	p := &s.pieces[pick]
+	n := p.most
+	if p.z > 0 && p.y < 0.5*p.z*(p.least+p.most) {
+		n = p.least
+	}
+	g.other = float64(n * p.amount)
+}
+
+// tryRow looks for the best rounding of the sum of a set's rows.
+func (w *workspace) tryRow(set, row int) {
+	s := &w.sep
+	b := w.inequality(set, row)
+	best, from := found{set: set, row: row, score: leastScore, at: -1}, b
+	for turn := range 2 {
+		if turn == 1 {
+			for i := range s.groups {
+				if g := &s.groups[i]; g.left < 0.5 && g.other != 0 {
+					b -= g.flip()
+				}
+			}
+			if b == from {
+				break
+			}
+		}
+		s.divisors()
+		for _, d := range s.trial {
+			if v := s.value(b, d); v > best.score {
+				best.score, best.divisor = v, d
+				s.note(&best)
+			}
+		}
+		w.ops += int64(6 * len(s.pieces) * len(s.trial))
+	}
+	if best.at < 0 {
+		return
+	}
+	w.refine(&best, from)
+	s.found = append(s.found, best)
+}
+
+// flip takes the group to use the other amount, and returns by how much more that is.
+func (g *group) flip() float64 {
+	g.whole, g.other = g.other, g.whole
+	return g.whole - g.other
+}
+
+// note keeps what the groups are taken to use in cut f.
+func (s *separator) note(f *found) {
+	if f.at < 0 {
+		f.at = len(s.whole)
+		for range s.groups {
+			s.whole = append(s.whole, 0, 0)
+		}
+	}
+	for i := range s.groups {
+		s.whole[f.at+2*i], s.whole[f.at+2*i+1] = float64(s.groups[i].set), s.groups[i].whole
+	}
+}
+
+// refine takes single groups to use the other amount, the most undecided ones first, where that makes a better cut.
+func (w *workspace) refine(f *found, b float64) {
+	s := &w.sep
+	s.order, s.score = s.order[:0], pack.Resize(s.score, len(s.groups))
+	for i := range s.groups {
+		g := &s.groups[i]
+		if g.whole != s.whole[f.at+2*i+1] {
+			g.flip()
+		}
+		b -= g.whole
+		s.score[i] = math.Abs(g.left - 0.5)
+		if g.other != g.whole && s.score[i] < 0.5-1e-6 {
+			s.order = append(s.order, i)
+		}
+	}
+	insertionSort(s.order, s.score, 1)
+	for _, i := range s.order[:min(len(s.order), maxFlips)] {
+		g := &s.groups[i]
+		b -= g.flip()
+		if v := s.value(b, f.divisor); v > f.score {
+			f.score = v
+			s.note(f)
+			continue
+		}
+		b -= g.flip()
+	}
+	w.ops += int64(6 * len(s.pieces) * min(len(s.order), maxFlips))
+}
+
+// How many groups are tried to be taken otherwise, and how many amounts to divide by.
+const (
+	maxFlips    = 10
+	maxDivisors = 24
+)
+
+// divisors lists the amounts that the solution uses in fractions.
+func (s *separator) divisors() {
+	s.trial = s.trial[:0]
+	for i := range s.groups {
+		g := &s.groups[i]
+		if g.left > 1e-5 && g.left < 1-1e-5 {
+			s.divisor(g.whole)
+		}
+		for _, p := range s.pieces[g.lo:g.hi] {
+			if p.z > 1e-5 && p.z < 1-1e-5 {
+				s.divisor(float64(p.most*p.amount) - g.whole)
+			}
+			if p.least == p.most || !p.tasks {
+				continue
+			}
+			if f := p.y - math.Floor(p.y); f > 1e-5 && f < 1-1e-5 {
+				s.divisor(p.amount)
+			}
+		}
+	}
+}
+
+// divisor adds an amount and its half to those to divide by.
+func (s *separator) divisor(a float64) {
+	a = math.Abs(a)
+	if a < 1e-12 || len(s.trial) >= maxDivisors {
+		return
+	}
+	for _, d := range s.trial {
+		if math.Abs(d-a) < 1e-9*a {
+			return
+		}
+	}
+	s.trial = append(s.trial, a, a/2)
+}
+
+// leastScore is how far, in the space of choices, a cut must cut the solution off to be worth a row.
+const leastScore = 0.005
+
+// value is how far the solution is from the rounding by d of the inequality in groups.
+func (s *separator) value(b, d float64) float64 {
+	m, rhs, ok := rounding(b, d)
+	if !ok {
+		return 0
+	}
+	sum, norm := -rhs, 1e-9
+	for i := range s.groups {
+		g := &s.groups[i]
+		slack := m.of(-g.whole)
+		sum += float64(slack * g.left)
+		for k := g.lo; k < g.hi; k++ {
+			p := &s.pieces[k]
+			cz, cy := m.coefficients(p, g.whole, p.z, p.y)
+			v := float64(cz*p.z) + float64(cy*p.y)
+			sum += v
+			v = v/max(p.z, 1e-9) - slack
+			norm += float64(v * v)
+		}
+	}
+	return sum / math.Sqrt(norm)
+}
+
+// emit adds the cut found.
+func (w *workspace) emit(f found) {
+	s, in := &w.sep, &w.in
+	s.places = s.places[:0]
+	b := w.inequality(f.set, f.row)
+	for i := range s.groups {
+		s.groups[i].whole = s.whole[f.at+2*i+1]
+		b -= s.groups[i].whole
+	}
+	m, rhs, ok := rounding(b, f.divisor)
+	if !ok {
+		return
+	}
+	for j := range in.P.Jobs {
+		g := s.groupOf(j)
+		rhs -= m.of(-g.whole)
+		w.emitJob(m, f, j, g.whole)
+	}
+	for k := range in.P.Running {
+		if a := w.released(k, f.set, f.row); a > 0 {
+			g := s.groupOf(len(in.P.Jobs) + k)
+			slack := m.of(-g.whole)
+			rhs -= slack
+			s.set(len(in.Part)+k, m.of(-a-g.whole)-slack)
+		}
+	}
+	w.cuts.add(s.places, s.dense, rhs+float64(1e-9*(1+math.Abs(rhs))))
+	for _, p := range s.places {
+		s.dense[p] = 0
+	}
+}
+
+// groupOf is the group of a set; one without pieces if there is none.
+func (s *separator) groupOf(set int) group {
+	for _, g := range s.groups {
+		if g.set == set {
+			return g
+		}
+	}
+	return group{set: set}
+}
+
+// emitJob gives job j's options their coefficients.
+func (w *workspace) emitJob(m mir, f found, j int, whole float64) {
+	in, s := &w.in, &w.sep
+	member := s.sets[f.set*in.Parts : (f.set+1)*in.Parts]
+	slack := m.of(-whole)
+	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+		opt := &in.Opts[o]
+		p := w.pieceOf(o, f.set, f.row)
+		if p.amount == 0 || opt.Dead {
+			continue
+		}
+		if p.z < 1e-9 {
+			p.z, p.y = 1, p.most
+		}
+		cz, cy := m.coefficients(&p, whole, p.z, p.y)
+		cz = (cz - slack) / opt.Count
+		for i := opt.P0; i < opt.P1; i++ {
+			if v := cz; member[in.Part[i]] {
+				s.set(i, v+cy)
+			} else if v != 0 {
+				s.set(i, v)
+			}
+		}
+	}
+	w.ops += int64(4 * (in.JobOpts[j+1] - in.JobOpts[j]))
+}
+
+func (s *separator) set(place int, v float64) {
+	s.places = append(s.places, int32(place))
+	s.dense[place] = v
+}
