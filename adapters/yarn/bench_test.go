@@ -6,8 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
 )
 
 // BenchmarkLook is a look at 10,000 jobs that wait, of which none or one has changed.
@@ -37,4 +41,111 @@ func BenchmarkLook(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkStart is starts of gangs of one task by the driver, beside plain submissions of the same applications by the bare client: as little as any scheduler could
+// do. They take turns on one ResourceManager, some of each, so that both meet the same load. Their ApplicationMasters are for a node label that no node has, so that
+// only the ResourceManager works. An operation is one of each.
+func BenchmarkStart(b *testing.B) {
+	r := theRig(b)
+	o := r.options(filepath.Join(r.dir, "bench"))
+	o.Instance, o.AM.Label = "bench", "pool"
+	require.NoError(b, r.Label(context.Background(), "n3", ""))
+	d, err := New(o)
+	require.NoError(b, err)
+	s := &starts{b: b, rig: r, driver: d, node: r.NodeID("n0")}
+	const turn = 10
+	var plain, hedge time.Duration
+	b.ResetTimer()
+	for left := b.N; left > 0; left -= turn {
+		n := min(left, turn)
+		plain += s.plain(n)
+		hedge += s.hedge(n)
+	}
+	b.ReportMetric(float64(b.N)/plain.Seconds(), "submissions/s")
+	b.ReportMetric(float64(b.N)/hedge.Seconds(), "starts/s")
+	b.ReportMetric(100*plain.Seconds()/hedge.Seconds(), "%-of-plain")
+}
+
+// starts are the two ways of starting jobs.
+type starts struct {
+	b *testing.B
+	*rig
+	driver *Driver
+	node   string
+	made   int
+}
+
+// jobs hands in jobs of names that were never there, and returns them as they are told.
+func (s *starts) jobs(n int) []adapters.Job {
+	for range n {
+		s.made++
+		require.NoError(s.b, Submit(s.driver.opt.Spool, fmt.Sprint("bench-", s.made), []byte("resources: {memory-mb: 100}\ncommand: sleep 1\n")))
+	}
+	v, err := s.driver.Observe(context.Background(), true)
+	require.NoError(s.b, err)
+	require.Len(s.b, v.Jobs, n)
+	return v.Jobs
+}
+
+// clear takes jobs and applications away, and waits until nothing is left of them.
+func (s *starts) clear(jobs []adapters.Job) {
+	for i := range jobs {
+		require.NoError(s.b, Withdraw(s.driver.opt.Spool, jobs[i].Spec.ID))
+	}
+	wait(s.b, "no application is left", func() bool {
+		live, err := s.client.live(context.Background(), "bench")
+		for _, id := range sortedKeys(live) {
+			_ = s.client.kill(context.Background(), id, "the turn is over") // it is tried again
+		}
+		return err == nil && len(live) == 0
+	})
+	wait(s.b, "the driver knows", func() bool {
+		v, err := s.driver.Observe(context.Background(), true)
+		require.NoError(s.b, err)
+		for i := range v.Jobs {
+			if len(v.Jobs[i].Tasks) > 0 {
+				require.NoError(s.b, s.driver.Stop(context.Background(), &adapters.Stop{Job: &v.Jobs[i], Cause: adapters.CauseOver}))
+			}
+		}
+		return len(v.Jobs) == 0
+	})
+}
+
+func (s *starts) plan() []sched.NodeTasks { return []sched.NodeTasks{{Node: s.node, Tasks: 1}} }
+
+// plain submits n applications by the bare client.
+func (s *starts) plain(n int) time.Duration {
+	jobs := s.jobs(n)
+	defer s.clear(jobs)
+	type submission struct {
+		id   string
+		body any
+	}
+	var all []submission
+	for i := range jobs {
+		r, err := reference(&jobs[i])
+		require.NoError(s.b, err)
+		next, err := s.driver.begun(r, &adapters.Start{Job: &jobs[i], Nodes: s.plan()})
+		require.NoError(s.b, err)
+		body, err := s.driver.context(r.doc, next)
+		require.NoError(s.b, err)
+		all = append(all, submission{next.App, body})
+	}
+	begin := time.Now()
+	for _, one := range all {
+		require.NoError(s.b, s.client.submit(context.Background(), one.id, one.body))
+	}
+	return time.Since(begin)
+}
+
+// hedge has the driver start n jobs.
+func (s *starts) hedge(n int) time.Duration {
+	jobs := s.jobs(n)
+	defer s.clear(jobs)
+	begin := time.Now()
+	for i := range jobs {
+		require.NoError(s.b, s.driver.Start(context.Background(), &adapters.Start{Job: &jobs[i], Nodes: s.plan()}))
+	}
+	return time.Since(begin)
 }

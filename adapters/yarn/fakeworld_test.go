@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -230,10 +229,9 @@ func (w *fakeWorld) Records(testing.TB) []adaptertest.Record {
 
 func TestConformanceFake(t *testing.T) { adaptertest.Run(t, newFakeWorld) }
 
-var storms = flag.Int("storms", 5, "random schedules that TestStormFake runs")
-
 func TestStormFake(t *testing.T) {
-	for seed := range *storms {
-		t.Run(fmt.Sprint("seed ", seed+1), func(t *testing.T) { adaptertest.Storm(t, newFakeWorld, uint64(seed+1)) })
+	for i := range max(5, *storms) {
+		seed := *firstSeed + uint64(i)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { adaptertest.Storm(t, newFakeWorld, seed) })
 	}
 }

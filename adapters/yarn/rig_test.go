@@ -93,11 +93,15 @@ func theRig(t testing.TB) *rig {
 		list = append(list, testservers.YARNNode{Name: fmt.Sprint("n", i), MemoryMB: nodeMB, VCores: nodeVCores})
 	}
 	site := map[string]string{
-		"yarn.nodemanager.sleep-delay-before-sigkill.ms": "120000", // for tasks that are slow to stop
-		"yarn.am.liveness-monitor.expiry-interval-ms":    "900000", // and ApplicationMasters that are slow to start
+		// For tasks that are slow to stop. Not longer: NodeManagers kill by the process's number, also when it has ended, and by then it may be another's.
+		"yarn.nodemanager.sleep-delay-before-sigkill.ms": "20000",
+		"yarn.am.liveness-monitor.expiry-interval-ms":    "900000", // for ApplicationMasters that are slow to start
 	}
-	if testing.Short() {
-		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "60000" // no node may be lost but those that are to be
+	switch { // no node may be lost but those that are to be
+	case testing.Short():
+		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "900000"
+	case *storms > 0:
+		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "60000"
 	}
 	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)
