@@ -251,9 +251,9 @@ func (f *lu) combine(p, q int32) {
 	}{{p, 1}, {q, -1}} {
 		idx, val := f.cols.list(c.at)
 		for i, r := range idx {
-			f.mix(r, c.sign*val[i])
+			f.mix(r, float64(c.sign*val[i]))
 		}
-		f.mix(c.at, c.sign*f.diag[c.at])
+		f.mix(c.at, float64(c.sign*f.diag[c.at]))
 	}
 }
 

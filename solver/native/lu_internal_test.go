@@ -126,7 +126,7 @@ func TestFactorisation(t *testing.T) {
 		solves(t, r, f, at)
 		for range 30 {
 			p, q := r.IntN(n), r.IntN(n)
-			good := true
+			var good bool
 			if p != q && r.IntN(4) == 0 {
 				good = combined(f, at, p, q)
 				updates++
