@@ -12,8 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -154,11 +156,40 @@ func newServer() (*server, error) {
 	if err == nil {
 		err = s.apply("manifests/account.yaml")
 	}
+	if err == nil {
+		err = s.controlled()
+	}
 	if err != nil {
 		s.Stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// controlled waits until the Job controller works. The controllers say that they are healthy before they have reached the API server, and end if that takes them too
+// long: then they are started anew.
+func (s *server) controlled() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	probe := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		SchedulerName: "none", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "none"}}}}}}
+	if _, err := s.client.BatchV1().Jobs("default").Create(ctx, probe, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	for {
+		if err := s.Start(ctx, "kube-controller-manager"); err != nil {
+			return err
+		}
+		list, err := s.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=probe"})
+		if err != nil {
+			return err
+		}
+		if len(list.Items) > 0 {
+			background := metav1.DeletePropagationBackground
+			return s.client.BatchV1().Jobs("default").Delete(ctx, "probe", metav1.DeleteOptions{PropagationPolicy: &background})
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 // apply makes what a manifest says.
