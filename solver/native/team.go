@@ -120,7 +120,7 @@ func (t *team) start(spent int64) {
 	t.cancel, t.started, t.present = cancel, true, len(t.members)
 	t.post(lead)
 	for _, h := range t.members[1:] {
-		h.enlist(lead, ctx, spent)
+		h.enlist(ctx, lead, spent)
 		t.running.Add(1)
 		go func() {
 			defer t.running.Done()
@@ -130,26 +130,26 @@ func (t *team) start(spent int64) {
 	}
 }
 
-// enlist makes h a helper of the leader, from so many ops on.
-func (h *workspace) enlist(lead *workspace, ctx context.Context, spent int64) {
-	h.ctx, h.report, h.cfg, h.ctxErr = ctx, nil, lead.cfg, nil
-	h.target, h.limit, h.horizon = lead.target, lead.limit, lead.horizon
-	h.deadline, h.timed = lead.deadline, lead.timed
-	h.reportAt, h.smallest = math.MaxInt64, lead.smallest
-	h.in = lead.in // it is not changed any more
-	h.best.Copy(&lead.best)
-	h.best.In = &h.in
-	h.cur.Ops, h.ops = 0, spent
-	h.memory, h.noted, h.warm, h.recall.past = nil, nil, false, nil
-	h.meetAt = lead.meetAt
-	h.advice.number, h.advice.fresh, h.advice.at = 0, false, spent
+// enlist makes w a helper of the leader, from so many ops on.
+func (w *workspace) enlist(ctx context.Context, lead *workspace, spent int64) {
+	w.ctx, w.report, w.cfg, w.ctxErr = ctx, nil, lead.cfg, nil
+	w.target, w.limit, w.horizon = lead.target, lead.limit, lead.horizon
+	w.deadline, w.timed = lead.deadline, lead.timed
+	w.reportAt, w.smallest = math.MaxInt64, lead.smallest
+	w.in = lead.in // it is not changed any more
+	w.best.Copy(&lead.best)
+	w.best.In = &w.in
+	w.cur.Ops, w.ops = 0, spent
+	w.memory, w.noted, w.warm, w.recall.past = nil, nil, false, nil
+	w.meetAt = lead.meetAt
+	w.advice.number, w.advice.fresh, w.advice.at = 0, false, spent
 }
 
 // dismiss lets go of what must not outlive the solve.
-func (h *workspace) dismiss() {
-	h.ctx, h.team = nil, nil
-	h.noted, h.recall.past, h.recall.plan = nil, nil, nil
-	h.in = pack.Instance{}
+func (w *workspace) dismiss() {
+	w.ctx, w.team = nil, nil
+	w.noted, w.recall.past, w.recall.plan = nil, nil, nil
+	w.in = pack.Instance{}
 }
 
 // meet is where worker w, who has spent so much, exchanges with the others. For the leader it
@@ -310,50 +310,50 @@ func (t *team) disband(now bool) {
 }
 
 // assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what that advises.
-func (h *workspace) assist() {
-	h.cur.Reset(&h.in)
-	h.reset()
-	h.guide()
-	for before := int64(-1); !h.over() && h.spent() > before; {
-		before = h.spent()
-		h.heed()
-		h.adopt()
+func (w *workspace) assist() {
+	w.cur.Reset(&w.in)
+	w.reset()
+	w.guide()
+	for before := int64(-1); !w.over() && w.spent() > before; {
+		before = w.spent()
+		w.heed()
+		w.adopt()
 		switch {
-		case h.noted == nil:
-			h.improve(math.MaxInt64)
-		case h.recall.past == nil:
-			h.relaxAgain()
-			h.plunges()
+		case w.noted == nil:
+			w.improve(math.MaxInt64)
+		case w.recall.past == nil:
+			w.relaxAgain()
+			w.plunges()
 		default:
-			h.improve(h.share(4))
-			h.cores(h.share(4))
+			w.improve(w.share(4))
+			w.cores(w.share(4))
 		}
-		h.phase = math.MaxInt64
+		w.phase = math.MaxInt64
 	}
 }
 
 // heed takes the leader's advice, if it is news.
-func (h *workspace) heed() {
-	a, d := &h.advice, &h.dual
+func (w *workspace) heed() {
+	a, d := &w.advice, &w.dual
 	if !a.fresh {
 		return
 	}
-	a.fresh, a.at = false, h.spent()
+	a.fresh, a.at = false, w.spent()
 	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
 	d.bound = d.evaluate()
 	copy(d.red, a.red)
 	copy(d.cost, a.cost)
-	copy(h.pre.Rank, a.rank)
-	h.arrange()
-	h.fillByRed()
+	copy(w.pre.Rank, a.rank)
+	w.arrange()
+	w.fillByRed()
 }
 
 // relaxAgain solves the linear relaxation from the columns that the leader has found.
-func (h *workspace) relaxAgain() {
-	h.recall.reset(&h.in, new(solver.Memory).With(name, &memory{root: h.noted}))
-	h.whole()
-	h.relax(h.share(2))
-	h.whole()
+func (w *workspace) relaxAgain() {
+	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
+	w.whole()
+	w.relax(w.share(2))
+	w.whole()
 }
 
 // top is the value of the best plan that the worker knows of.
