@@ -416,7 +416,7 @@ func (w *world) work(t testing.TB, all []corev1.Pod) {
 		w.mu.Lock()
 		lost := w.killed[p.Spec.NodeName]
 		w.mu.Unlock()
-		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !lost {
+		if (p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodSucceeded) && p.DeletionTimestamp == nil && !lost { // some may have been told before
 			key := owner(p) + "/" + p.Annotations[AttemptAnnotation] + "/" + p.Annotations[SizeAnnotation]
 			gangs[key] = append(gangs[key], p)
 		}
