@@ -10,14 +10,14 @@ export CGO_CFLAGS := -O2 -g -I/usr/include/lpsolve
 PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo demo-kubernetes demo-nomad hedge hedge-full deps highs ortools servers test test-clusters race lint fmt vet docs bench bench-solvers results clean
+.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full deps highs ortools servers test test-clusters race lint fmt vet docs bench bench-solvers results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
 	./bin/hedge compare --report bin/report
 
-## demo-kubernetes, demo-nomad: one workload from a real log on a real cluster, under its own scheduler and under hedge (ten minutes, as root)
-demo-kubernetes demo-nomad: deps
+## demo-kubernetes, demo-nomad, demo-yarn: one workload from a real log on a real cluster, under its own scheduler and under hedge (ten minutes, as root)
+demo-kubernetes demo-nomad demo-yarn: deps
 	cd examples/$(@:demo-%=%)-scheduler && $(GO) run ./demo
 
 ## hedge: bin/hedge, with every engine that needs no C compiler
