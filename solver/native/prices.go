@@ -26,6 +26,10 @@ type prices struct {
 	stale        int
 	// lo, hi enclose the priced slots of each (partition, resource).
 	lo, hi []int
+	// floor is the least price of each (resource, slot) over the partitions, and floorLo, floorHi enclose where it is positive.
+	floor            []float64
+	floorLo, floorHi []int
+	last             []int32 // of each job: the option that was chosen last, or -1
 	// cost of one task per entry of in.Part, and red = value − cheapest split
 	// per option, at prices best; filled by settle.
 	cost, red []float64
@@ -50,6 +54,12 @@ func (d *prices) reset(in *pack.Instance) {
 	}
 	n := in.Parts * in.R
 	d.lo, d.hi = pack.Resize(d.lo, n), pack.Resize(d.hi, n)
+	d.floor = pack.Resize(d.floor, in.R*in.T)
+	d.floorLo, d.floorHi = pack.Resize(d.floorLo, in.R), pack.Resize(d.floorHi, in.R)
+	d.last = d.last[:0]
+	for range in.P.Jobs {
+		d.last = append(d.last, -1)
+	}
 	d.unit, d.split, d.pick = pack.Resize(d.unit, in.MaxParts), pack.Resize(d.split, in.MaxParts), pack.Resize(d.pick, in.MaxParts)
 	d.cost, d.red = pack.Resize(d.cost, len(in.Part)), pack.Resize(d.red, len(in.Opts))
 	d.cap, d.limit, d.low, d.base, d.cuts = in.Cap, in.Limit, nil, 0, nil
@@ -69,38 +79,120 @@ func (d *prices) window() {
 	}
 	T := d.in.T
 	for k := range d.lo {
-		row := d.lam[k*T : k*T+T]
-		lo, hi := 0, T
-		for lo < T && row[lo] == 0 {
-			lo++
-		}
-		for hi > lo && row[hi-1] == 0 {
-			hi--
-		}
-		d.lo[k], d.hi[k] = lo, hi
+		d.lo[k], d.hi[k] = priced(d.lam[k*T : k*T+T])
 	}
+	d.lowest()
 }
 
-// unitCost is what one task of o costs in partition x at prices lam.
-func (d *prices) unitCost(o *pack.Option, x int) float64 {
-	sum := 0.0
+// lowest computes floor.
+func (d *prices) lowest() {
+	T, R := d.in.T, d.in.R
+	if d.in.Parts == 0 {
+		return
+	}
+	copy(d.floor, d.lam[:R*T])
+	for k := R * T; k < d.in.Rows; k += R * T {
+		floor := d.floor
+		for i, l := range d.lam[k : k+R*T] {
+			floor[i] = min(floor[i], l)
+		}
+	}
+	for r := range R {
+		d.floorLo[r], d.floorHi[r] = priced(d.floor[r*T : r*T+T])
+	}
+	d.ops += int64(d.in.Rows)
+}
+
+// priced encloses the positive prices.
+func priced(row []float64) (lo, hi int) {
+	hi = len(row)
+	for lo < hi && row[lo] == 0 {
+		lo++
+	}
+	for hi > lo && row[hi-1] == 0 {
+		hi--
+	}
+	return lo, hi
+}
+
+// least is what option o costs at least, as if each of its tasks could be in the cheapest partition of every slot.
+func (d *prices) least(o *pack.Option) float64 {
+	sum, n := 0.0, 0
 	for i := range o.Demand {
 		dem := &o.Demand[i]
-		k := x*d.in.R + dem.R
-		lo, hi := max(d.lo[k], o.Start), min(d.hi[k], o.Start+len(o.Usage))
+		lo, hi := max(d.floorLo[dem.R], o.Start), min(d.floorHi[dem.R], o.Start+len(o.Usage))
 		if lo >= hi {
 			continue
 		}
 		part := 0.0
 		usage := o.Usage[lo-o.Start : hi-o.Start]
-		row := d.lam[k*d.in.T+lo : k*d.in.T+hi]
-		for t, l := range row {
-			part += float64(l * usage[t])
+		row := d.floor[dem.R*d.in.T+lo:]
+		row = row[:len(usage)]
+		for t, u := range usage {
+			part += float64(row[t] * u)
 		}
 		sum += float64(part * dem.D)
-		d.ops += int64(len(row)) + 3
+		n += hi - lo
 	}
-	return sum
+	d.ops += int64(n) + 4
+	if d.cuts != nil {
+		extra := d.cuts.extra[o.P0:o.P1]
+		least := math.Inf(1)
+		for _, v := range extra {
+			least = min(least, v)
+		}
+		sum += least
+		d.ops += int64(len(extra)) / 2
+	}
+	return o.Count * sum
+}
+
+// unitCosts computes what one task of o costs in each of its partitions at prices lam. Four partitions at a time go through the usage
+// together: their sums do not wait for one another.
+func (d *prices) unitCosts(o *pack.Option, unit []float64) {
+	clear(unit)
+	T, parts := d.in.T, d.in.Part[o.P0:o.P1]
+	unit = unit[:len(parts)]
+	for i := range o.Demand {
+		dem := &o.Demand[i]
+		var at, row [4]int // entries of unit, and where their partitions' prices begin
+		n, lo, hi := 0, T, 0
+		for e, x := range parts {
+			k := x*d.in.R + dem.R
+			first, last := max(d.lo[k], o.Start), min(d.hi[k], o.Start+len(o.Usage))
+			if first < last {
+				at[n], row[n] = e, k*T
+				lo, hi = min(lo, first), max(hi, last)
+				n++
+			}
+			if n == 0 || n < len(at) && e < len(parts)-1 {
+				continue
+			}
+			for f := n; f < len(at); f++ {
+				row[f] = row[0]
+			}
+			sums := dot4(o.Usage[lo-o.Start:hi-o.Start], d.lam[row[0]+lo:], d.lam[row[1]+lo:], d.lam[row[2]+lo:], d.lam[row[3]+lo:])
+			for f := range n {
+				unit[at[f]] += float64(sums[f] * dem.D)
+			}
+			d.ops += int64(2*(hi-lo)) + 8
+			n, lo, hi = 0, T, 0
+		}
+		d.ops += int64(len(parts))
+	}
+}
+
+// dot4 is the inner products of u with as much of a, b, c and d.
+func dot4(u, a, b, c, d []float64) (sums [4]float64) {
+	a, b, c, d = a[:len(u)], b[:len(u)], c[:len(u)], d[:len(u)]
+	var p, q, r, s float64
+	for t, v := range u {
+		p += float64(a[t] * v)
+		q += float64(b[t] * v)
+		r += float64(c[t] * v)
+		s += float64(d[t] * v)
+	}
+	return [4]float64{p, q, r, s}
 }
 
 // price is option o's cheapest split's cost; the split is left in d.split, the
@@ -108,8 +200,8 @@ func (d *prices) unitCost(o *pack.Option, x int) float64 {
 func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	n := o.P1 - o.P0
 	least := 0
+	d.unitCosts(o, unit[:n])
 	for i := range n {
-		unit[i] = d.unitCost(o, d.in.Part[o.P0+i])
 		if d.cuts != nil {
 			unit[i] += d.cuts.extra[o.P0+i]
 		}
@@ -218,21 +310,32 @@ func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
 }
 
 // choose finds job j's option of most reduced value above best, -1 if there is none, and leaves its
-// split in d.pick. Options are by falling value.
+// split in d.pick. Options are by falling value. The one that was chosen last is looked at first: it is likely to be the best
+// again, and most others need not be priced then.
 func (d *prices) choose(in *pack.Instance, j int, best float64) (float64, int) {
-	pick := -1
+	pick, last := -1, int(d.last[j])
+	if last >= 0 && !d.dead[last] {
+		best, pick = d.better(&in.Opts[last], last, best, pick)
+	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 		opt := &in.Opts[o]
 		if opt.Value <= best {
 			break
 		}
-		if d.dead[o] {
+		if d.dead[o] || o == last || opt.Value-d.least(opt) <= best {
 			continue
 		}
-		if red := opt.Value - d.price(opt, d.unit); red > best {
-			best, pick = red, o
-			d.pick, d.split = d.split, d.pick
-		}
+		best, pick = d.better(opt, o, best, pick)
+	}
+	d.last[j] = int32(pick)
+	return best, pick
+}
+
+// better returns opt, option o, and its reduced value if that is above best, and else best and pick.
+func (d *prices) better(opt *pack.Option, o int, best float64, pick int) (float64, int) {
+	if red := opt.Value - d.price(opt, d.unit); red > best {
+		best, pick = red, o
+		d.pick, d.split = d.split, d.pick
 	}
 	return best, pick
 }
