@@ -30,6 +30,15 @@ func basisOf(r *rand.Rand, n int, density float64) (cols [][]float64, slack []bo
 
 // factored factorises the columns, and returns them by position; nil if some depend on others.
 func factored(f *lu, cols [][]float64, slack []bool) [][]float64 {
+	at, dependent := placed(f, cols, slack)
+	if dependent > 0 {
+		return nil
+	}
+	return at
+}
+
+// placed factorises the columns, and returns them by position, with slacks in place of those that depend on others, and how many do.
+func placed(f *lu, cols [][]float64, slack []bool) (at [][]float64, dependent int) {
 	n := len(cols)
 	a := &matrix{off: []int32{0}}
 	var list [][]float64
@@ -47,19 +56,21 @@ func factored(f *lu, cols [][]float64, slack []bool) [][]float64 {
 	}
 	pos := make([]int32, len(list))
 	f.factor(n, a, slack, pos)
-	at := make([][]float64, n)
-	for j, s := range slack {
-		if s {
-			at[j] = cols[j]
-		}
-	}
+	at = make([][]float64, n)
 	for j, p := range pos {
 		if p < 0 {
-			return nil
+			dependent++
+			continue
 		}
 		at[p] = list[j]
 	}
-	return at
+	for r, c := range at {
+		if c == nil {
+			at[r] = make([]float64, n)
+			at[r][r] = 1
+		}
+	}
+	return at, dependent
 }
 
 // solves holds f against the matrix that it is to be of, both ways.
@@ -145,4 +156,49 @@ func TestFactorisation(t *testing.T) {
 	}
 	require.Greater(t, whole, 200)
 	require.Greater(t, updates, 2000)
+}
+
+// TestSingularBases gives the factorisation bases in which some columns depend on others, wholly or but for rounding errors: as many are told of as
+// depend on others, and slacks in their place make up a basis.
+func TestSingularBases(t *testing.T) {
+	f := &lu{}
+	for seed := range uint64(300) {
+		checkSingular(t, f, seed)
+	}
+}
+
+// FuzzSingularBases does the same with any seeds.
+func FuzzSingularBases(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { checkSingular(t, &lu{}, seed) })
+}
+
+// checkSingular makes some columns of a basis combinations of two others, nearly at times, or empty.
+func checkSingular(t *testing.T, f *lu, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 8))
+	n := 3 + r.IntN(40)
+	cols, slack := basisOf(r, n, []float64{0.02, 0.1, 0.3}[seed%3])
+	if factored(f, cols, slack) == nil {
+		return // singular as it is
+	}
+	spoiled := 0
+	for j := 2; j < n; j += 1 + r.IntN(n) {
+		if slack[j] {
+			continue
+		}
+		scale := float64(r.IntN(3))
+		for i := range cols[j] {
+			cols[j][i] = float64(scale*cols[0][i]) - float64(scale*cols[1][i])
+			if cols[j][i] != 0 && r.IntN(2) == 0 {
+				cols[j][i] += 1e-15
+			}
+		}
+		spoiled++
+	}
+	at, dependent := placed(f, cols, slack)
+	require.Equal(t, spoiled, dependent, "seed %d: columns that depend on others", seed)
+	solves(t, r, f, at)
 }

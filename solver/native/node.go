@@ -147,12 +147,18 @@ func (w *workspace) confine(o, entry int, v float64, atLeast bool) {
 
 // require makes job j take option o.
 func (w *workspace) require(j, o int) {
+	w.forbidOthers(o)
+	w.oblige(j)
+}
+
+// forbidOthers takes the other options of option o's job out of the program.
+func (w *workspace) forbidOthers(o int) {
+	j := w.in.Opts[o].Job
 	for i := w.in.JobOpts[j]; i < w.in.JobOpts[j+1]; i++ {
 		if i != o {
 			w.forbid(i)
 		}
 	}
-	w.oblige(j)
 }
 
 // oblige makes job j take one of the options left to it.

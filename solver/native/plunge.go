@@ -10,31 +10,43 @@ import (
 // is the opposite of what it advises. It reports whether there was such a one.
 func (w *workspace) plunge(against int) bool {
 	w.resetNode()
-	steps, mark, began := 0, -1, w.spent()
-	option, running := -1, -1 // the last decision, which is taken back when it leads nowhere
+	steps, began := 0, w.spent()
+	// The last decision is taken back when it leads nowhere, but first what was settled along with it: they begin at mark and batch, -1
+	// if they stay.
+	option, running, mark, batch := -1, -1, -1, -1
 	for {
 		bound := w.solveNode(diveRounds, 0)
 		if w.over() {
+			w.roundUnfinished()
 			break
 		}
 		if bound <= w.enough() {
-			if mark < 0 {
-				break
+			switch {
+			case batch >= 0:
+				w.revert(batch)
+				w.decide(option, running, true)
+				mark, batch = batch, -1
+				continue
+			case mark >= 0:
+				w.revert(mark)
+				w.decide(option, running, false)
+				mark = -1
+				continue
 			}
-			w.revert(mark)
-			w.decide(option, running, false)
-			mark = -1
-			continue
+			break
 		}
 		option, running = w.weigh()
 		w.roundProgram()
 		if option < 0 && running < 0 {
 			break
 		}
+		batch, mark = -1, len(w.node.undo)
 		if steps > against {
 			w.settleMost(w.haste(began, steps+1))
+			if len(w.node.undo) > mark {
+				batch, mark = mark, len(w.node.undo)
+			}
 		}
-		mark = len(w.node.undo)
 		w.decide(option, running, steps != against)
 		if steps == against {
 			mark = -1
@@ -55,6 +67,14 @@ const (
 	settleAtAll = 0.35
 )
 
+// roundUnfinished makes a plan of what a plunge has come to whose share is used up.
+func (w *workspace) roundUnfinished() {
+	if w.ctxErr == nil && !w.proven && w.gap() > w.target {
+		w.weigh()
+		w.roundProgram()
+	}
+}
+
 // haste is the part of what is open that a plunge has to decide at once to come to an end in time, going by
 // what its steps so far have taken.
 func (w *workspace) haste(began int64, steps int) float64 {
@@ -68,8 +88,9 @@ func (w *workspace) haste(began int64, steps int) float64 {
 	return 2 / max(2, left)
 }
 
-// settleMost decides what the program has nearly decided, and of the rest the given part, most nearly decided
-// first.
+// settleMost leaves jobs no other option than that which the program has nearly given them, and a given part of those to which it gives it for
+// less, most nearly decided first. They may still be left out: to make sure of all of them at once would take the program long, and
+// where they do not fit together it would have no solution.
 func (w *workspace) settleMost(part float64) {
 	q := &w.node
 	q.near = q.near[:0]
@@ -86,7 +107,7 @@ func (w *workspace) settleMost(part float64) {
 			break
 		}
 		if !w.dual.dead[o] && !q.must[w.in.Opts[o].Job] {
-			w.require(w.in.Opts[o].Job, o)
+			w.forbidOthers(o)
 		}
 	}
 }
