@@ -2,9 +2,11 @@ package yarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +47,7 @@ func BenchmarkLook(b *testing.B) {
 
 // BenchmarkStart is starts of gangs of one task by the driver, beside plain submissions of the same applications by the bare client: as little as any scheduler could
 // do. They take turns on one ResourceManager, some of each, so that both meet the same load. Their ApplicationMasters are for a node label that no node has, so that
-// only the ResourceManager works. An operation is one of each.
+// only the ResourceManager works. An operation is one of each, and one of each more that is made while others are, 16 at a time.
 func BenchmarkStart(b *testing.B) {
 	r := theRig(b)
 	o := r.options(filepath.Join(r.dir, "bench"))
@@ -54,17 +56,39 @@ func BenchmarkStart(b *testing.B) {
 	d, err := New(o)
 	require.NoError(b, err)
 	s := &starts{b: b, rig: r, driver: d, node: r.NodeID("n0")}
-	const turn = 10
-	var plain, hedge time.Duration
+	const turn = 20
 	b.ResetTimer()
-	for left := b.N; left > 0; left -= turn {
-		n := min(left, turn)
-		plain += s.plain(n)
-		hedge += s.hedge(n)
+	for _, parallel := range []int{1, 16} {
+		var plain, hedge time.Duration
+		for left := b.N; left > 0; left -= turn {
+			n := min(left, turn)
+			plain += s.plain(n, parallel)
+			hedge += s.hedge(n, parallel)
+		}
+		how := fmt.Sprintf("-%d-at-a-time", parallel)
+		b.ReportMetric(float64(b.N)/plain.Seconds(), "submissions/s"+how)
+		b.ReportMetric(float64(b.N)/hedge.Seconds(), "starts/s"+how)
+		b.ReportMetric(100*plain.Seconds()/hedge.Seconds(), "%-of-plain"+how)
 	}
-	b.ReportMetric(float64(b.N)/plain.Seconds(), "submissions/s")
-	b.ReportMetric(float64(b.N)/hedge.Seconds(), "starts/s")
-	b.ReportMetric(100*plain.Seconds()/hedge.Seconds(), "%-of-plain")
+}
+
+// BenchmarkRecord is what a start writes down before YARN is asked, for 16 jobs: one after another, and at the same time. An operation is all 16.
+func BenchmarkRecord(b *testing.B) {
+	for _, parallel := range []int{1, 16} {
+		b.Run(fmt.Sprint(parallel, " at a time"), func(b *testing.B) {
+			s, err := openSpool(b.TempDir(), callWithin)
+			require.NoError(b, err)
+			var records [16]*record
+			for b.Loop() {
+				timed(b, len(records), parallel, func(i int) error {
+					next := &record{Open: true, App: "application_1_0001", Plan: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+					err := s.change(context.Background(), fmt.Sprint("job-", i), records[i], next, 1, nil)
+					records[i] = next
+					return err
+				})
+			}
+		})
+	}
 }
 
 // starts are the two ways of starting jobs.
@@ -115,7 +139,7 @@ func (s *starts) clear(jobs []adapters.Job) {
 func (s *starts) plan() []sched.NodeTasks { return []sched.NodeTasks{{Node: s.node, Tasks: 1}} }
 
 // plain submits n applications by the bare client.
-func (s *starts) plain(n int) time.Duration {
+func (s *starts) plain(n, parallel int) time.Duration {
 	jobs := s.jobs(n)
 	defer s.clear(jobs)
 	type submission struct {
@@ -132,20 +156,33 @@ func (s *starts) plain(n int) time.Duration {
 		require.NoError(s.b, err)
 		all = append(all, submission{next.App, body})
 	}
-	begin := time.Now()
-	for _, one := range all {
-		require.NoError(s.b, s.client.submit(context.Background(), one.id, one.body))
-	}
-	return time.Since(begin)
+	return timed(s.b, n, parallel, func(i int) error { return s.client.submit(context.Background(), all[i].id, all[i].body) })
 }
 
 // hedge has the driver start n jobs.
-func (s *starts) hedge(n int) time.Duration {
+func (s *starts) hedge(n, parallel int) time.Duration {
 	jobs := s.jobs(n)
 	defer s.clear(jobs)
+	return timed(s.b, n, parallel, func(i int) error {
+		return s.driver.Start(context.Background(), &adapters.Start{Job: &jobs[i], Nodes: s.plan()})
+	})
+}
+
+// timed makes n calls, so many at a time.
+func timed(b *testing.B, n, parallel int, do func(i int) error) time.Duration {
 	begin := time.Now()
-	for i := range jobs {
-		require.NoError(s.b, s.driver.Start(context.Background(), &adapters.Start{Job: &jobs[i], Nodes: s.plan()}))
+	errs := make([]error, n)
+	slots := make(chan struct{}, parallel)
+	var all sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			errs[i] = do(i)
+			<-slots
+		})
 	}
-	return time.Since(begin)
+	all.Wait()
+	took := time.Since(begin)
+	require.NoError(b, errors.Join(errs...))
+	return took
 }

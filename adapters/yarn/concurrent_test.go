@@ -2,7 +2,9 @@ package yarn
 
 import (
 	"context"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,4 +41,90 @@ func TestOneAtATimeInTheSpool(t *testing.T) {
 		assert.ErrorIs(t, s.locked(ctx, func() error { return nil }), adapters.ErrUnavailable, "it does not wait for ever")
 		return nil
 	}))
+}
+
+// TestTogetherInTheSpool: calls for several jobs that wait at the same time are made side by side, and two for one job never are.
+func TestTogetherInTheSpool(t *testing.T) {
+	s, err := openSpool(t.TempDir(), 5*time.Minute)
+	require.NoError(t, err)
+	const jobs = 8
+	var first, all sync.WaitGroup // first are done when the first call of every job is under way
+	first.Add(jobs)
+	var met, in [jobs]bool
+	require.NoError(t, s.locked(context.Background(), func() error {
+		for i := range 2 * jobs {
+			j := i % jobs
+			all.Go(func() {
+				assert.NoError(t, s.lockedFor(context.Background(), string(rune('a'+j)), func() error {
+					assert.False(t, in[j], "no other call for it is under way") // unguarded: the race detector sees what is not in turn
+					in[j] = true
+					if !met[j] {
+						met[j] = true
+						first.Done()
+						first.Wait()
+					}
+					in[j] = false
+					return nil
+				}))
+			})
+		}
+		for { // until all wait
+			s.mu.Lock()
+			n := len(s.waiting)
+			s.mu.Unlock()
+			if n == 2*jobs {
+				return nil
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}))
+	all.Wait()
+}
+
+// TestAloneInTheSpool: whatever waits, what changes the lease is alone, and another instance's calls are never beside one's own.
+func TestAloneInTheSpool(t *testing.T) {
+	dir := t.TempDir()
+	var instances [2]*spool
+	for i := range instances {
+		var err error
+		instances[i], err = openSpool(dir, 5*time.Minute)
+		require.NoError(t, err)
+	}
+	var in [2]atomic.Int64
+	var all sync.WaitGroup
+	for i := range 60 {
+		me := i % 2
+		s, name := instances[me], ""
+		if i%5 > 0 {
+			name = string(rune('a' + i%7))
+		}
+		all.Go(func() {
+			assert.NoError(t, s.lockedFor(context.Background(), name, func() error {
+				mine := in[me].Add(1)
+				defer in[me].Add(-1)
+				assert.Zero(t, in[1-me].Load(), "the other instance is not at it")
+				if name == "" {
+					assert.EqualValues(t, 1, mine)
+				}
+				runtime.Gosched()
+				return nil
+			}))
+		})
+	}
+	all.Wait()
+}
+
+// TestGivenUpInTheSpool: a call whose context ends before its turn is not made later, and others go on.
+func TestGivenUpInTheSpool(t *testing.T) {
+	s, err := openSpool(t.TempDir(), 5*time.Minute)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	made := 0
+	require.NoError(t, s.locked(context.Background(), func() error {
+		cancel()
+		assert.ErrorIs(t, s.lockedFor(ctx, "a", func() error { made++; return nil }), adapters.ErrUnavailable)
+		return nil
+	}))
+	require.NoError(t, s.lockedFor(context.Background(), "a", func() error { made += 10; return nil }))
+	assert.Equal(t, 10, made)
 }

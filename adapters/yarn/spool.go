@@ -48,8 +48,8 @@ type spool struct {
 	dir     string
 	timeout time.Duration
 	lock    *flock.Flock
-	turn    chan struct{}                      // has one element while nobody of this process is at it: the file's lock is the whole process's
-	gate    func(call string, done bool) error // asked before and after every change, if not nil
+	turns
+	gate func(call string, done bool) error // asked before and after every change, if not nil
 }
 
 func openSpool(dir string, timeout time.Duration) (*spool, error) {
@@ -61,7 +61,7 @@ func openSpool(dir string, timeout time.Duration) (*spool, error) {
 	for _, sub := range []string{".", jobsDir, stateDir, notesDir} {
 		sweep(filepath.Join(dir, sub), time.Now().Add(-staleAfter))
 	}
-	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)), turn: make(chan struct{}, 1)}
+	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)), turns: turns{turn: make(chan struct{}, 1)}}
 	s.turn <- struct{}{}
 	return s, nil
 }
@@ -316,30 +316,6 @@ func (s *spool) states() (map[string]fs.FileInfo, error) {
 	return out, nil
 }
 
-// locked does something while no other instance does, and no other call of this one.
-func (s *spool) locked(ctx context.Context, do func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	select {
-	case <-s.turn:
-		defer func() { s.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return s.fail(ctx.Err())
-	}
-	got, err := s.lock.TryLockContext(ctx, 5*time.Millisecond)
-	if err == nil && !got {
-		err = errors.New("it is locked")
-	}
-	if err != nil {
-		return s.fail(err)
-	}
-	err = do()
-	if unlock := s.lock.Unlock(); err == nil && unlock != nil {
-		return s.fail(unlock)
-	}
-	return err
-}
-
 // pass asks the gate.
 func (s *spool) pass(call string, done bool) error {
 	if s.gate == nil {
@@ -354,7 +330,7 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 	if err := s.pass("state of "+name, false); err != nil {
 		return err
 	}
-	err := s.locked(ctx, func() error {
+	err := s.lockedFor(ctx, name, func() error {
 		if err := s.fence(epoch); err != nil {
 			return err
 		}
@@ -410,7 +386,7 @@ func (s *spool) note(ctx context.Context, name, text string, epoch uint64) error
 	if err := s.pass("note on "+name, false); err != nil {
 		return err
 	}
-	err := s.locked(ctx, func() error {
+	err := s.lockedFor(ctx, name, func() error {
 		if err := s.fence(epoch); err != nil {
 			return err
 		}
