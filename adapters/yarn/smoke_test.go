@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -16,13 +15,10 @@ var smoke = []string{
 	"stale actions are refused", "actions of an epoch that is over are refused", "a restart finds what runs",
 }
 
-// TestSmoke does a part of the suite on real servers with -short, too, where they are built and HEDGE_YARN_SMOKE is 1.
+// TestSmoke does a part of the suite on real servers with -short, too, where they are built.
 func TestSmoke(t *testing.T) {
 	if !testing.Short() {
 		t.Skip("without -short, TestConformance does all cases")
-	}
-	if os.Getenv("HEDGE_YARN_SMOKE") != "1" {
-		t.Skip("-short, and without HEDGE_YARN_SMOKE=1: runs YARN's servers, some minutes")
 	}
 	need(t)
 	cases := adaptertest.Cases()
