@@ -138,7 +138,7 @@ func (d *Driver) master(doc *parsed, r *record) (map[string]any, error) {
 	if d.opt.AM.Classpath == "" {
 		return nil, fmt.Errorf("%w: no AM.Classpath, which gangs need", ErrOptions)
 	}
-	told, err := gangOf(doc, r.Attempt, r.Plan, d.opt.GangTimeout).encode()
+	told, err := d.packers.pack(gangOf(doc, r.Attempt, r.Plan, d.opt.GangTimeout))
 	if err != nil {
 		return nil, err
 	}

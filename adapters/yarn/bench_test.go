@@ -72,6 +72,20 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
+// BenchmarkContext is the submission context of a gang of one task.
+func BenchmarkContext(b *testing.B) {
+	d, err := New(Options{URLs: []string{"http://127.0.0.1:1"}, Spool: b.TempDir(), AM: AM{Classpath: "a.jar"}})
+	require.NoError(b, err)
+	doc := parse("bench", []byte("resources: {memory-mb: 100}\ncommand: sleep 1\n"))
+	require.NoError(b, doc.problem)
+	r := &record{UID: "bench", Attempt: 1, App: "application_1_0001", Plan: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := d.context(doc, r)
+		require.NoError(b, err)
+	}
+}
+
 // BenchmarkRecord is what a start writes down before YARN is asked, for 16 jobs: one after another, and at the same time. An operation is all 16.
 func BenchmarkRecord(b *testing.B) {
 	for _, parallel := range []int{1, 16} {

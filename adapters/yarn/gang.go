@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -71,14 +72,23 @@ func (g *gang) check() error {
 	return nil
 }
 
-// encode makes a variable's value of it.
-func (g *gang) encode() (string, error) {
+// packers are the writers that pack a driver's gangs. They are kept for the next ones, since each takes most of a megabyte.
+type packers struct{ free sync.Pool }
+
+// pack makes a variable's value of a gang.
+func (p *packers) pack(g *gang) (string, error) {
 	if err := g.check(); err != nil {
 		return "", err
 	}
 	var b bytes.Buffer
 	base := base64.NewEncoder(base64.StdEncoding, &b)
-	z := gzip.NewWriter(base)
+	z, kept := p.free.Get().(*gzip.Writer)
+	if kept {
+		z.Reset(base)
+	} else {
+		z = gzip.NewWriter(base)
+	}
+	defer p.free.Put(z)
 	err := json.MarshalWrite(z, g)
 	if err = cmp.Or(err, z.Close(), base.Close()); err != nil {
 		return "", err

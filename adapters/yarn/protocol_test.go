@@ -34,6 +34,7 @@ func readGang(data []byte) (*gang, error) {
 
 // TestGangEncoding: what is packed here is what both sides have in their testdata.
 func TestGangEncoding(t *testing.T) {
+	var used packers
 	for _, name := range []string{"gang", "gang-wide"} {
 		want, err := readGang(testdata(t, "protocol", name+".json"))
 		require.NoError(t, err)
@@ -41,9 +42,14 @@ func TestGangEncoding(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 
-		text, err := want.encode()
+		text, err := new(packers).pack(want)
 		require.NoError(t, err)
 		assert.NotContains(t, text, "\n")
+		for range 3 {
+			same, err := used.pack(want)
+			require.NoError(t, err)
+			assert.Equal(t, text, same, "a writer that was used before packs the same")
+		}
 		again, err := decodeGang(text)
 		require.NoError(t, err)
 		assert.Equal(t, want, again)
@@ -63,7 +69,7 @@ func TestBadGangs(t *testing.T) {
 	g, err := readGang(testdata(t, "protocol", "gang.json"))
 	require.NoError(t, err)
 	g.Script = strings.Repeat("x", MaxScript+1)
-	_, err = g.encode()
+	_, err = new(packers).pack(g)
 	assert.ErrorContains(t, err, "65537 bytes")
 }
 

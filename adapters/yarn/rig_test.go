@@ -162,7 +162,7 @@ func (r *rig) allApps(tag string) ([]app, error) {
 // submitGang hands in a gang that is not from a spool.
 func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
 	t.Helper()
-	text, err := g.encode()
+	text, err := new(packers).pack(g)
 	require.NoError(t, err)
 	var fresh struct {
 		ID string `json:"application-id"`

@@ -123,10 +123,11 @@ func (o *Options) absolute() error {
 // Driver is a scheduler's connection to YARN. Start, Stop and Explain are safe for concurrent use, for different jobs, while Observe is not under way; otherwise
 // it is for one goroutine at a time.
 type Driver struct {
-	opt   Options
-	rm    *client
-	spool *spool
-	state *state
+	opt     Options
+	rm      *client
+	spool   *spool
+	state   *state
+	packers packers
 }
 
 var (
