@@ -158,7 +158,7 @@ func benchmarkSmall(b *testing.B, opts solver.Options) {
 	}
 }
 
-func solve(b *testing.B, e *native.Engine, p *solver.Problem, opts solver.Options) *solver.Solution {
+func solve(b testing.TB, e *native.Engine, p *solver.Problem, opts solver.Options) *solver.Solution {
 	sol, err := solver.Solve(context.Background(), e, p, opts)
 	if err != nil {
 		b.Fatal(err)

@@ -74,7 +74,7 @@ func (m *master) reset(in *pack.Instance) {
 
 // start drops all columns but slacks and running jobs'.
 func (m *master) start(in *pack.Instance, k *cuts) {
-	m.in, m.cuts, m.rows, m.ops, m.pivots, m.at = in, k, in.Rows, 0, 0, 0
+	m.in, m.cuts, m.rows, m.ops, m.lu.ops, m.pivots, m.at = in, k, in.Rows, 0, 0, 0, 0
 	if k != nil {
 		m.rows += len(k.rhs)
 	}
