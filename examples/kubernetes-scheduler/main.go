@@ -36,7 +36,7 @@ type config struct {
 	Cycle         duration             `json:"cycle"`
 	Window        duration             `json:"window"`
 	Slot          duration             `json:"slot"`
-	Parallel      int                  `json:"parallel"` // gangs that are started at a time
+	Parallel      int                  `json:"parallel"` // calls at a time
 	History       string               `json:"history"`
 	Address       string               `json:"address"`
 }
@@ -66,6 +66,12 @@ func load(path string) (*config, error) {
 	}
 	if err := yaml.UnmarshalStrict(data, c); err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	if c.Cycle <= 0 {
+		return nil, fmt.Errorf("configuration %s: cycle is %v, expected more than 0s", path, time.Duration(c.Cycle))
+	}
+	if c.Parallel < 1 {
+		return nil, fmt.Errorf("configuration %s: parallel is %d, expected at least 1", path, c.Parallel)
 	}
 	return c, nil
 }

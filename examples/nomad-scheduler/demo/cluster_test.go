@@ -6,11 +6,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/examples/internal/demo"
-	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/baseline"
 )
 
 func at(seconds int64) time.Time { return time.Unix(seconds, 0) }
@@ -58,18 +55,4 @@ func TestOutcome(t *testing.T) {
 	} {
 		assert.Equal(t, tt.want, outcome(tt.list, tt.tasks), tt.name)
 	}
-}
-
-// TestPatient: what preempts otherwise waits, and starts what there is room for.
-func TestPatient(t *testing.T) {
-	w, err := demo.New(demo.Default())
-	require.NoError(t, err)
-	stops := func(p sched.Policy) int {
-		r, err := w.Predict(t.Context(), p, 0, demo.Delays{})
-		require.NoError(t, err)
-		assert.Zero(t, r.Figures().Unfinished)
-		return r.Figures().Stops
-	}
-	assert.Positive(t, stops(baseline.NewPrio()))
-	assert.Zero(t, stops(patient{baseline.NewPrio()}))
 }

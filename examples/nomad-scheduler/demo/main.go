@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,7 +21,6 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/examples/internal/demo"
-	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
@@ -93,7 +91,7 @@ func (s *settings) run(ctx context.Context, out io.Writer) (err error) {
 func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, theirs, ours *demo.Result) error {
 	nearest := baseline.NewPrio()
 	if !s.preempt {
-		nearest = patient{nearest}
+		nearest = demo.Patient(nearest)
 	}
 	first, err := w.Predict(ctx, nearest, 0, theirs.Delays)
 	if err != nil {
@@ -108,21 +106,4 @@ func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, th
 		return err
 	}
 	return demo.WriteTable(out, theirs, first, ours, second)
-}
-
-// patient is a policy that does not preempt: it sees all that runs as more important than anything that waits.
-type patient struct{ sched.Policy }
-
-// Name says so.
-func (p patient) Name() string { return p.Policy.Name() + " without preemption" }
-
-// Plan plans by such a snapshot.
-func (p patient) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
-	c := s.Clone()
-	for i := range c.Running {
-		j := *c.Running[i].Job
-		j.Priority = math.MaxInt
-		c.Running[i].Job = &j
-	}
-	return p.Policy.Plan(ctx, c)
 }
