@@ -23,17 +23,18 @@ import (
 
 type netConn = net.Conn
 
-// followRaw watches pods once, and tells whether anything came.
-func (f *feed) followRaw(ctx context.Context, tell func(*corev1.Pod, bool)) (any bool) {
+// followRaw watches pods once. It tells whether anything came, and whether the server no longer has what comes next: one that was started anew tells nothing of what was
+// before.
+func (f *feed) followRaw(ctx context.Context, tell func(*corev1.Pod, bool)) (any, expired bool) {
 	w, err := f.watch(ctx, metav1.ListOptions{ResourceVersion: f.from, AllowWatchBookmarks: true})
 	if err != nil {
-		return false
+		return false, apierrors.IsResourceExpired(err)
 	}
 	defer w.Stop()
 	for e := range w.ResultChan() {
 		p, ok := e.Object.(*corev1.Pod)
 		if !ok {
-			return any
+			return any, apierrors.IsResourceExpired(apierrors.FromObject(e.Object))
 		}
 		any = true
 		f.from = p.ResourceVersion
@@ -41,7 +42,7 @@ func (f *feed) followRaw(ctx context.Context, tell func(*corev1.Pod, bool)) (any
 			tell(p, e.Type == watch.Deleted)
 		}
 	}
-	return any
+	return any, false
 }
 
 // priorities makes the priority classes of the suite.

@@ -20,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hedgesched/hedge/adapters"
@@ -117,7 +118,10 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 	require.NoError(t, err)
 	watching, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	f := &feed{kind: pods, from: list.ResourceVersion, more: make(chan struct{}, 1), watch: c.client.CoreV1().Pods(w.name).Watch}
+	f := &feed{kind: pods, from: list.ResourceVersion, watch: c.client.CoreV1().Pods(w.name).Watch,
+		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.client.CoreV1().Pods(w.name).List(ctx, o)
+		}}
 	done.Go(func() { w.follow(watching, f) })
 	t.Cleanup(func() {
 		cancel()
@@ -161,12 +165,67 @@ func (w *world) end(t testing.TB) {
 // follow judges the order of events: no node holds more at once than it has room for.
 func (w *world) follow(ctx context.Context, f *feed) {
 	for ctx.Err() == nil {
-		if f.followRaw(ctx, w.event) {
+		any, expired := f.followRaw(ctx, w.event)
+		if any || expired && w.catchUp(ctx, f) {
 			continue
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// catchUp lists what there is, where the watch cannot go on, and has it go on from there.
+func (w *world) catchUp(ctx context.Context, f *feed) bool {
+	o, err := f.list(ctx, metav1.ListOptions{})
+	list, ok := o.(*corev1.PodList)
+	if err != nil || !ok {
+		return false
+	}
+	live := map[types.UID]bool{}
+	for i := range list.Items {
+		p := &list.Items[i]
+		w.see(p, false)
+		live[p.UID] = !terminal(p)
+	}
+	w.gone(list)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for uid, r := range w.records {
+		r.live = live[uid] && !r.frozen
+	}
+	w.count(list.ResourceVersion)
+	f.from = list.ResourceVersion
+	return true
+}
+
+// gone notes that what a list lacks is no more.
+func (w *world) gone(list *corev1.PodList) {
+	listed := map[types.UID]bool{}
+	for i := range list.Items {
+		listed[list.Items[i].UID] = true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for uid, r := range w.records {
+		if !listed[uid] && r.Ended.IsZero() && r.version <= number(list.ResourceVersion) {
+			r.over(time.Now())
+		}
+	}
+}
+
+// count notes the nodes that hold more than they have room for, at a version.
+func (w *world) count(version string) {
+	on := map[string]int{}
+	for _, o := range w.records {
+		if o.live {
+			on[o.Node]++
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(on)) {
+		if on[node] > w.shape.Slots {
+			w.faults = append(w.faults, fmt.Sprintf("%s: node %s holds %d pods at version %s", w.name, node, on[node], version))
 		}
 	}
 }
@@ -529,18 +588,10 @@ func (w *world) Records(t testing.TB) []adaptertest.Record {
 	if !w.down {
 		list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
-		listed := map[types.UID]bool{}
 		for i := range list.Items {
-			listed[list.Items[i].UID] = true
 			w.see(&list.Items[i], false)
 		}
-		w.mu.Lock()
-		for uid, r := range w.records {
-			if !listed[uid] && r.Ended.IsZero() && r.version <= number(list.ResourceVersion) {
-				r.over(time.Now())
-			}
-		}
-		w.mu.Unlock()
+		w.gone(list)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -564,17 +615,7 @@ func (w *world) event(p *corev1.Pod, deleted bool) {
 		return
 	}
 	r.live = !deleted && !terminal(p) && !r.frozen
-	on := map[string]int{}
-	for _, o := range w.records {
-		if o.live {
-			on[o.Node]++
-		}
-	}
-	for _, node := range slices.Sorted(maps.Keys(on)) {
-		if on[node] > w.shape.Slots {
-			w.faults = append(w.faults, fmt.Sprintf("%s: node %s holds %d pods at version %s", w.name, node, on[node], p.ResourceVersion))
-		}
-	}
+	w.count(p.ResourceVersion)
 }
 
 // see takes in a pod as the server has it.

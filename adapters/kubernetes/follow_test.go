@@ -1,0 +1,64 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/adaptertest"
+)
+
+// bound is a pod that runs on the node.
+func bound(name string, version int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: fmt.Sprint(version)},
+		Spec:       corev1.PodSpec{SchedulerName: "hedge", NodeName: "n"},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+// TestWorldFollows: the judge of the order of events sees what happens after its watch could not go on, and what happened meanwhile.
+func TestWorldFollows(t *testing.T) {
+	w := &world{name: "w", shape: adaptertest.Shape{Slots: 1}, killed: map[string]bool{}, records: map[types.UID]*record{}}
+	expired := apierrors.NewResourceExpired("too old resource version").Status()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	watches := map[string][]watch.Event{
+		"1": {{Type: watch.Added, Object: bound("a", 2)}},
+		"2": {{Type: watch.Error, Object: &expired}}, // the server was started anew: a has gone and b has come since
+		"9": {{Type: watch.Added, Object: bound("c", 10)}},
+	}
+	var asked []string
+	f := &feed{kind: pods, from: "1",
+		list: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "9"}, Items: []corev1.Pod{*bound("b", 8)}}, nil
+		},
+		watch: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			asked = append(asked, o.ResourceVersion)
+			told := watch.NewFakeWithChanSize(len(watches[o.ResourceVersion]), false)
+			for _, e := range watches[o.ResourceVersion] {
+				told.Action(e.Type, e.Object)
+			}
+			if told.Stop(); o.ResourceVersion == "10" || len(asked) == 10 {
+				cancel()
+			}
+			return told, nil
+		}}
+	w.follow(ctx, f)
+	assert.Equal(t, []string{"1", "2", "9", "10"}, asked)
+	require.Contains(t, w.records, types.UID("a"))
+	assert.Equal(t, adapters.Stopping, w.records["a"].State)
+	assert.False(t, w.records["a"].Ended.IsZero())
+	assert.True(t, w.records["b"].live)
+	assert.Equal(t, []string{"w: node n holds 2 pods at version 10"}, w.faults, "b and c; a had made room for b")
+}
