@@ -145,7 +145,7 @@ func newServer() (*server, error) {
 	}
 	s := &server{dir: dir}
 	s.Kubernetes, err = testservers.StartKubernetes(context.Background(), testservers.KubernetesConfig{
-		Dir: dir, Controllers: "job-controller,garbage-collector-controller,disruption-controller", NodeLeaseSeconds: 600,
+		Dir: dir, Controllers: "job-controller,garbage-collector-controller,disruption-controller",
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

@@ -32,8 +32,6 @@ type KubernetesConfig struct {
 	Controllers string
 	// Scheduler runs kube-scheduler.
 	Scheduler bool
-	// NodeLeaseSeconds is how long a node lives on without word of it; 0 means 40.
-	NodeLeaseSeconds int
 }
 
 // Kubernetes is a control plane with simulated nodes. Its methods are not safe for concurrent use.
@@ -61,9 +59,6 @@ func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, er
 	var err error
 	if cfg.Dir, err = folder(cfg.Dir); err != nil {
 		return nil, err
-	}
-	if cfg.NodeLeaseSeconds == 0 {
-		cfg.NodeLeaseSeconds = 40
 	}
 	k := &Kubernetes{cfg: cfg, parts: map[string]*process{}}
 	k.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
@@ -139,18 +134,18 @@ current-context: x
 `, k.URL(), token)
 }
 
+// kwokConfig has kwok do without leases of nodes. Nothing here reads them, and with them it lets a node that was made anew lie for a quarter of the lease's time: it renews the
+// lease of the one before, which the garbage collector then takes away.
 func (k *Kubernetes) kwokConfig() []byte {
-	head := fmt.Sprintf(`apiVersion: config.kwok.x-k8s.io/v1alpha1
+	const head = `apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
 options:
   manageAllNodes: true
-  nodeLeaseDurationSeconds: %d
   podPlayStageParallelism: 16
   nodePlayStageParallelism: 16
-  nodeLeaseParallelism: 4
   podsOnNodeSyncParallelism: 16
 ---
-`, k.cfg.NodeLeaseSeconds)
+`
 	return append([]byte(head), stages...)
 }
 

@@ -71,7 +71,7 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintln(out, "starting etcd, kube-apiserver, kube-scheduler and kwok (the first time they are built, which takes some minutes)")
-	servers, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{Dir: dir, Scheduler: true, NodeLeaseSeconds: 600})
+	servers, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{Dir: dir, Scheduler: true})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestScale(t *testing.T) {
 	require.NoError(t, err)
 	path, err := s.program(ctx, dir)
 	require.NoError(t, err)
-	servers, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{Dir: dir, NodeLeaseSeconds: 3600})
+	servers, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{Dir: dir})
 	require.NoError(t, err)
 	defer servers.Stop()
 	begun := time.Now()
@@ -146,26 +146,17 @@ func (n *namespace) where(ctx context.Context, t *testing.T) map[string]string {
 	return out
 }
 
-// placed is when the first gang of those that wait has its nodes.
+// placed is when the first gang of those that wait has its nodes. Its pods are read by their names, since a list would have the server look through all.
 func (n *namespace) placed(ctx context.Context, t *testing.T, from int) (at time.Time) {
 	require.NoError(t, demo.Until(ctx, patience, "a gang is placed", func() (bool, error) {
-		have := map[string]int{}
-		list, err := n.client.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{LabelSelector: jobLabel + "=" + fmt.Sprint("app-b-", from/gang)})
-		if err != nil {
-			return false, err
-		}
-		for i := range list.Items {
-			if list.Items[i].Spec.NodeName != "" {
-				have[list.Items[i].Labels[jobLabel]]++
+		for i := from; i < from+gang; i++ {
+			p, err := n.client.CoreV1().Pods(n.name).Get(ctx, fmt.Sprint("p", i), metav1.GetOptions{})
+			if err != nil || p.Spec.NodeName == "" {
+				return false, err
 			}
 		}
-		for _, k := range have {
-			if k == gang {
-				at = time.Now()
-				return true, nil
-			}
-		}
-		return false, nil
+		at = time.Now()
+		return true, nil
 	}))
 	return at
 }
