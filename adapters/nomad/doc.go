@@ -29,8 +29,9 @@
 // # Fences
 //
 // A node that is lost may go on running what it had. Its tasks count as lost, their gang is stopped and starts elsewhere. A job that must not
-// run twice, not even then, sets stop_after_client_disconnect on its group: its lost tasks then hold the job back for as long. When the node
-// is back, what it still runs holds its room until its agent says otherwise, at most for [Options].Fence.
+// run twice, not even then, sets stop_after_client_disconnect on its group: its lost tasks then hold the job back for as long, and for their kill_timeout. When the node
+// is back, what it still runs holds its room until its agent says otherwise, at most for [Options].Fence. Nomad by itself runs again then what was lost: a task that ran so is not
+// its gang's run, unless it is all of the gang. If its agent tells that the lost one had finished, the other only holds its room until it ends.
 //
 // [Lease] keeps one instance at a time active, in a Nomad variable with check-and-set. The variable holds the highest epoch. Actions
 // read it first, once in [Options].CheckLease, and those of another epoch are refused; a call that is under way just then may still arrive, but

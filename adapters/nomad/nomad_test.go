@@ -239,7 +239,7 @@ func TestLost(t *testing.T) {
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
 	for _, id := range []string{"x", "y"} {
-		d.state.put(&alloc{ID: id, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: "lost", AllocatedResources: &api.AllocatedResources{
+		d.state.put(&alloc{ID: id, Name: id, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: "lost", AllocatedResources: &api.AllocatedResources{
 			Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	told := func() []adapters.TaskState {
@@ -259,11 +259,15 @@ func TestLost(t *testing.T) {
 	assert.Equal(t, time.Unix(1061, 0), d.state.wake)
 	now = time.Unix(1062, 0)
 	assert.Empty(t, told(), "their agent has stopped them")
+	d.state.jobs[k].template.Tasks[0].KillTimeout = ptr(20 * time.Second)
+	assert.Len(t, told(), 2, "it gives them their time to end")
+	now = time.Unix(1082, 0)
+	assert.Empty(t, told(), "that is over, too")
 
 	back := *node
 	back.Status, back.StatusUpdatedAt, back.ModifyIndex = api.NodeStatusReady, 1070, 9
 	d.state.putNode(&back, false)
-	now = time.Unix(1080, 0)
+	now = time.Unix(1090, 0)
 	assert.Len(t, told(), 2, "it has not told yet")
 	again := d.state.jobs[k].changed(1, "started elsewhere")
 	g, err := group(j.template, 30, 0, "m", 2, 0)
@@ -297,4 +301,72 @@ func TestFinishedTwice(t *testing.T) {
 	for _, one := range out.Tasks {
 		assert.Equal(t, adapters.Finished, one.State)
 	}
+}
+
+// TestRanAgain: a task that Nomad ran again by itself, in the place of one that was lost with its node, is not the gang's run. It is not needed where that one had finished.
+func TestRanAgain(t *testing.T) {
+	d, err := New(nil, Options{})
+	require.NoError(t, err)
+	d.state.nodes["n"] = &api.Node{ID: "n", Name: "n", Status: api.NodeStatusReady, CreateIndex: 1}
+	d.state.rename()
+	j := placedJob(t)
+	k := key{"prod", "a"}
+	d.state.putJob(j.Job, true)
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	put := func(id string, index uint64, name, status string, states map[string]*api.TaskState) {
+		d.state.put(&alloc{ID: id, Name: name, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), DesiredStatus: api.AllocDesiredStatusRun,
+			ClientStatus: status, TaskStates: states, CreateIndex: index,
+			AllocatedResources: &api.AllocatedResources{Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+	}
+	told := func() (states []adapters.TaskState, errs []error) {
+		out, err := d.tell(context.Background(), k, d.state.jobs[k])
+		require.NoError(t, err)
+		for _, one := range out.Tasks {
+			states, errs = append(states, one.State), append(errs, one.Err)
+		}
+		return states, errs
+	}
+	put("0", 1, "a.work[0]", api.AllocClientStatusComplete, over)
+	put("1", 1, "a.work[1]", api.AllocClientStatusLost, nil)
+	put("2", 7, "a.work[1]", api.AllocClientStatusRunning, nil)
+	states, _ := told()
+	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Requested}, states)
+	put("2", 7, "a.work[1]", api.AllocClientStatusComplete, over)
+	states, errs := told()
+	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Failed}, states, "one ran with its gang, one without")
+	require.ErrorIs(t, errs[2], ErrStopped, "which is none of the job's failures")
+
+	held := d.state.jobs[k].changed(1, "node-lost")
+	held.JobModifyIndex, held.ModifyIndex = ptr(uint64(30)), ptr(uint64(30))
+	running := d.state.jobs[k]
+	d.state.putJob(held, true)
+	put("1", 1, "a.work[1]", api.AllocClientStatusFailed, nil)
+	states, _ = told()
+	assert.Empty(t, states, "it is started again")
+	d.state.jobs[k] = running
+
+	put("1", 1, "a.work[1]", api.AllocClientStatusComplete, over) // its agent had not told before its node was lost
+	put("2", 7, "a.work[1]", api.AllocClientStatusRunning, nil)
+	states, _ = told()
+	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Finished}, states)
+	assert.InDelta(t, 500, d.foreign(d.state.nodes["n"])[CPU], 0, "what nobody needs holds its room until it ends")
+}
+
+// TestRanAgainAlone: for a gang of one the run that Nomad made of its own accord is as good as another.
+func TestRanAgainAlone(t *testing.T) {
+	d, err := New(nil, Options{})
+	require.NoError(t, err)
+	j := placedJob(t)
+	j.Meta[KeyTasks], j.TaskGroups[1].Count = "1", ptr(1)
+	k := key{"prod", "a"}
+	d.state.putJob(j.Job, true)
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	for i, status := range []string{api.AllocClientStatusLost, api.AllocClientStatusComplete} {
+		d.state.put(&alloc{ID: fmt.Sprint(i), Name: "a.work[0]", Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name),
+			ClientStatus: status, TaskStates: over, CreateIndex: uint64(i)})
+	}
+	out, err := d.tell(context.Background(), k, d.state.jobs[k])
+	require.NoError(t, err)
+	require.Len(t, out.Tasks, 1)
+	assert.Equal(t, adapters.Finished, out.Tasks[0].State)
 }

@@ -23,6 +23,7 @@ type state struct {
 	of     map[key]map[string]*alloc  // by job
 	on     map[string]map[string]bool // ids by node
 	listed map[api.Topic]uint64       // what the last listing is of
+	firsts map[key]map[string]*alloc  // by job and name, as far as they were asked for: see [Driver.firstOf]
 
 	names map[string]string // of nodes, by id
 	live  map[string]bool   // nodes that were not down when they were named
@@ -55,7 +56,7 @@ type alloc struct {
 func newState() *state {
 	return &state{
 		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{}, on: map[string]map[string]bool{},
-		listed: map[api.Topic]uint64{}, names: map[string]string{}, preds: map[string]predicate{}, live: map[string]bool{}, told: map[key]string{},
+		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{}, preds: map[string]predicate{}, live: map[string]bool{}, told: map[key]string{},
 		dirtyJobs: map[key]bool{}, dirtyNodes: map[string]bool{}, ask: map[key]bool{},
 	}
 }
@@ -82,6 +83,7 @@ func (s *state) put(a *alloc) {
 		return
 	}
 	s.allocs[a.ID] = a
+	delete(s.firsts, k)
 	if s.of[k] == nil {
 		s.of[k] = map[string]*alloc{}
 	}
@@ -98,6 +100,7 @@ func (s *state) drop(id string) {
 		return
 	}
 	delete(s.allocs, id)
+	delete(s.firsts, a.key())
 	delete(s.on[a.NodeID], id)
 	if of := s.of[a.key()]; of != nil {
 		if delete(of, id); len(of) == 0 {
@@ -124,6 +127,7 @@ func (s *state) putJob(j *api.Job, mine bool) {
 	}
 	next := &job{j, read(j)}
 	s.jobs[k] = next
+	delete(s.firsts, k)
 	s.dirty(k)
 	for _, p := range next.predicate {
 		if _, known := s.preds[p.label()]; !known {

@@ -224,7 +224,7 @@ func (d *Driver) foreign(n *api.Node) sched.Resources {
 		if a.ended() || a.lost() && !d.until(time.Unix(n.StatusUpdatedAt, 0).Add(d.opt.Fence)) {
 			continue
 		}
-		if j := s.jobs[a.key()]; j != nil && j.problem == nil && j.counts(a, s.of[a.key()]) {
+		if j := s.jobs[a.key()]; j != nil && j.problem == nil && j.counts(a, s.of[a.key()]) && !d.surplus(j, a) {
 			continue
 		}
 		if out == nil {
@@ -309,6 +309,51 @@ func (d *Driver) tell(ctx context.Context, k key, j *job) (adapters.Job, error) 
 	return out, nil
 }
 
+// firstOf is which of the allocations of one name is its gang's: the one that was placed first. As soon as a node is back, Nomad by itself places another for what was lost there; a
+// task that runs again without its gang is not the gang's run. Where it is all of the gang, it is the first that finished, if any did. Names are never those of another
+// start.
+func (d *Driver) firstOf(j *job, a *alloc) *alloc {
+	s, k := d.state, a.key()
+	first := s.firsts[k]
+	if first == nil {
+		first = make(map[string]*alloc, len(s.of[k]))
+		for _, o := range s.of[k] {
+			if have := first[o.Name]; have == nil || d.rather(j, o, have) {
+				first[o.Name] = o
+			}
+		}
+		s.firsts[k] = first
+	}
+	return first[a.Name]
+}
+
+// rather tells whether of two allocations of one name a is the gang's, not b.
+func (d *Driver) rather(j *job, a, b *alloc) bool {
+	if j.spec.Tasks == 1 {
+		if done := d.task(j, a).State == adapters.Finished; done != (d.task(j, b).State == adapters.Finished) {
+			return done
+		}
+	}
+	return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.ID, b.ID)) < 0
+}
+
+// own tells whether an allocation is its gang's, and not one that Nomad placed in the place of another.
+func (d *Driver) own(j *job, a *alloc) bool { return d.firstOf(j, a).ID == a.ID }
+
+// surplus tells whether an allocation is in the place of one that had done its work, as its agent told when it was back. Nobody needs it; it holds room until it ends.
+func (d *Driver) surplus(j *job, a *alloc) bool {
+	return !d.own(j, a) && d.task(j, d.firstOf(j, a)).State == adapters.Finished
+}
+
+// gangTask is what an allocation amounts to in its gang.
+func (d *Driver) gangTask(j *job, a *alloc) adapters.Task {
+	t := d.task(j, a)
+	if t.State == adapters.Finished && !d.own(j, a) {
+		t.State, t.Err = adapters.Failed, fmt.Errorf("%w: %s was lost, and %s in its place ran without its gang", ErrStopped, d.firstOf(j, a).ID, a.ID)
+	}
+	return t
+}
+
 // tellRunning is of a job whose groups are placed.
 func (d *Driver) tellRunning(ctx context.Context, k key, j *job, of []*alloc, out *adapters.Job) error {
 	missing, has := 0, 0
@@ -318,10 +363,15 @@ func (d *Driver) tellRunning(ctx context.Context, k key, j *job, of []*alloc, ou
 		}
 		left := deref(g.Count)
 		for _, a := range of {
-			if a.TaskGroup == deref(g.Name) {
-				out.Tasks = append(out.Tasks, d.task(j, a))
+			if a.TaskGroup != deref(g.Name) {
+				continue
+			}
+			has++
+			if !d.surplus(j, a) {
+				out.Tasks = append(out.Tasks, d.gangTask(j, a))
+			}
+			if d.own(j, a) {
 				left--
-				has++
 			}
 		}
 		node := d.state.nameOf(nodeOf(g))
@@ -371,19 +421,18 @@ func (d *Driver) short(ctx context.Context, k key, j *job) (bool, error) {
 func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 	var done, live, rest []adapters.Task
 	var all []adapters.Task
-	finished := map[string]bool{}
 	for _, a := range of {
-		t := d.task(j, a)
+		if d.surplus(j, a) {
+			continue
+		}
+		t := d.gangTask(j, a)
 		current := j.current(a)
-		if current {
+		if current && (j.spec.Tasks == 1 || d.own(j, a)) {
 			all = append(all, t)
 		}
 		switch {
 		case current && t.State == adapters.Finished:
-			if !finished[a.Name] { // Nomad may have run a task again that was lost with its node, and had finished
-				finished[a.Name] = true
-				done = append(done, t)
-			}
+			done = append(done, t)
 		case a.lost() && !d.mayRun(j, a), a.ended():
 		default:
 			t.State = adapters.Stopping
@@ -522,6 +571,9 @@ func (d *Driver) mayRun(j *job, a *alloc) bool {
 	if n.Status != api.NodeStatusDown {
 		until = time.Unix(n.StatusUpdatedAt, 0).Add(d.opt.Fence)
 	} else if after := deref(j.template.StopAfterClientDisconnect); after > 0 {
+		for _, t := range j.template.Tasks {
+			after = max(after, deref(j.template.StopAfterClientDisconnect)+deref(t.KillTimeout))
+		}
 		until = time.Unix(n.StatusUpdatedAt, 0).Add(after + time.Second) // seconds are all that is told
 	}
 	return d.until(until)
