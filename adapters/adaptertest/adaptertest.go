@@ -194,6 +194,9 @@ type Record struct {
 	Node string
 	// Placed is when it began to hold its slot, Started when it ran, Ended when it held nothing any more; zero where it did not come to that.
 	Placed, Started, Ended time.Time
+	// Lost is when the cluster gave it up since its node was out of reach, zero if it never did. It may have gone on there, and held its slot until Ended; but from
+	// Lost on another may be in its place.
+	Lost time.Time
 	// Unsure is by how much the cluster has contradicted itself about Started or Ended: a scheduler may have been told either.
 	Unsure time.Duration
 	// State is how it ended, or is now.

@@ -95,6 +95,11 @@ func doubled(records []Record, law Law) (faults []string) {
 			faults = append(faults, fmt.Sprintf("job %s was placed, which was never handed in", of[0].Job))
 			continue
 		}
+		for i := range of {
+			if at := of[i].Lost; !at.IsZero() && (of[i].live() || of[i].Ended.After(at)) {
+				of[i].Ended = at
+			}
+		}
 		if n, at := most(of, law.Exact); n > tasks {
 			faults = append(faults, fmt.Sprintf("job %s of %d tasks has %d at %v", of[0].Job, tasks, n, at))
 		}

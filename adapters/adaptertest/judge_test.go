@@ -105,3 +105,16 @@ func TestJudgeStoppedAtItsEnd(t *testing.T) {
 	assert.NotEmpty(t, Judge(append(append(first(), again...), late...), law), "once more after it was whole")
 	assert.NotEmpty(t, Judge(append(append(first(), again[0]), ran("a", 3, "0", "n0", 30, 40, adapters.Finished), ran("a", 3, "1", "n0", 30, 40, adapters.Finished)), law), "twice")
 }
+
+// TestJudgeLost: what goes on where the cluster has given it up may have another in its place, but not in its slot.
+func TestJudgeLost(t *testing.T) {
+	law := Law{Slots: 1, Tasks: map[string]int{"a": 1}}
+	both := []Record{ran("a", 1, "0", "n0", 0, 20, adapters.Stopping), ran("a", 2, "0", "n1", 12, 20, adapters.Finished)}
+	require.NotEmpty(t, Judge(both, law))
+	both[0].Lost = at(10)
+	assert.Empty(t, Judge(both, law))
+	both[0].Lost = at(13)
+	assert.NotEmpty(t, Judge(both, law), "it was started before")
+	both[0].Lost, both[1].Node = at(10), "n0"
+	assert.NotEmpty(t, Judge(both, law), "its node was not free")
+}

@@ -42,6 +42,7 @@ type world struct {
 	crashed map[string]bool            // nodes whose agent has crashed
 	labels  map[string]map[string]bool // that were set, by node
 	infos   map[string]*api.Allocation
+	lost    map[string]time.Time // when the server took allocations for lost
 	last    []adaptertest.Record
 }
 
@@ -59,7 +60,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r.worlds++
 	w := &world{
 		rig: r, number: r.worlds, shape: s, slot: clientCPU / s.Slots, ids: map[string]string{}, jobs: map[string]bool{}, down: map[string]bool{}, crashed: map[string]bool{},
-		labels: map[string]map[string]bool{}, infos: map[string]*api.Allocation{},
+		labels: map[string]map[string]bool{}, infos: map[string]*api.Allocation{}, lost: map[string]time.Time{},
 	}
 	w.traits = adaptertest.Traits{
 		Slot: sched.Resources{nomad.CPU: float64(w.slot), nomad.Memory: 16, nomad.Disk: 10}, Unit: time.Second, Patience: patience, Wide: 12,
@@ -123,7 +124,12 @@ func (w *world) leave(t testing.TB) {
 
 func (w *world) Traits() adaptertest.Traits { return w.traits }
 func (w *world) Now() time.Time             { return time.Now() }
-func (w *world) Pass(testing.TB)            { time.Sleep(200 * time.Millisecond) }
+
+// Pass looks what there is, too: that a task was taken for lost the server forgets when its job is stopped or its agent has told of it.
+func (w *world) Pass(t testing.TB) {
+	time.Sleep(200 * time.Millisecond)
+	w.Records(t)
+}
 
 // Open connects a scheduler, by a transport of its own that can be cut and asks the gate.
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
@@ -463,7 +469,8 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 	}
 	slices.SortStableFunc(list, func(a, b *api.AllocationListStub) int { return int(a.CreateIndex) - int(b.CreateIndex) })
 	var out []adaptertest.Record
-	var lost []bool // in the server's eyes, before it heard how they ended
+	var lost, alone []bool // lost in the server's eyes, before it heard how they ended; and gangs of one
+	var marks []string
 	for _, a := range list {
 		if !w.jobs[a.JobID] || strings.HasPrefix(a.JobID, "others-") {
 			continue
@@ -474,11 +481,17 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 				return w.last
 			}
 		}
-		out = append(out, w.record(a, w.infos[a.ID].Job))
-		lost = append(lost, strings.Contains(a.DesiredDescription, "lost"))
+		if a.ClientStatus == api.AllocClientStatusLost && w.lost[a.ID].IsZero() {
+			w.lost[a.ID] = time.Unix(0, a.ModifyTime)
+		}
+		job := w.infos[a.ID].Job
+		out = append(out, w.record(a, job))
+		lost = append(lost, !w.lost[a.ID].IsZero() || strings.Contains(a.DesiredDescription, "lost"))
+		alone = append(alone, job.Meta[nomad.KeyTasks] == "1")
+		marks = append(marks, filepath.Join(w.dir, "jobs", a.JobID, "at-"+job.Meta["hedge_start"], out[len(out)-1].Task))
 	}
-	replaced(out, lost)
-	settle(out, lost)
+	settle(out, lost, replaced(out, lost, alone))
+	begun(out, marks)
 	w.last = out
 	return out
 }
@@ -487,6 +500,7 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Record {
 	r := adaptertest.Record{
 		Job: "default/" + a.JobID, UID: job.Meta["hedge_origin"], Node: a.NodeName, Placed: time.Unix(0, a.CreateTime), State: adapters.Requested,
+		Lost: w.lost[a.ID],
 	}
 	r.Attempt, _ = strconv.Atoi(job.Meta["hedge_attempt"])
 	rank, _ := strconv.Atoi(job.LookupTaskGroup(a.TaskGroup).Meta["hedge_first_rank"])
