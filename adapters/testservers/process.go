@@ -25,11 +25,17 @@ type process struct {
 	from int64 // what its log held before
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
+	// alone says that what it has started outlives it, as what a daemon has started does that crashes.
+	alone bool
 }
 
-// start runs a program in a process group of its own, its words going to NAME.log in dir.
+// start runs a program in a process group of its own, its words going to NAME.log in dir. When it ends, so does its group.
 func start(dir, name, path string, env []string, args ...string) (*process, error) {
-	p := &process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
+	return (&process{name: name}).start(dir, path, env, args...)
+}
+
+func (p *process) start(dir, path string, env []string, args ...string) (*process, error) {
+	p.log, p.done = filepath.Join(dir, p.name+".log"), make(chan struct{})
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
@@ -51,19 +57,25 @@ func start(dir, name, path string, env []string, args ...string) (*process, erro
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait() // how it ends is in its log
-			p.killGroup()    // what it leaves behind, while the number is the group's
+			if !p.alone {
+				p.killGroup() // what it leaves behind, while the number is the group's
+			}
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("starting %s: %w", name, err)
+		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
 	return p, nil
 }
 
-// kill ends the process and its group as a crash would. Of one that has ended the number may be another's by now: a busy machine uses all of them up in
+// kill ends the process, and its group unless that outlives it, as a crash would. Of one that has ended the number may be another's by now: a busy machine uses all of them up in
 // minutes.
 func (p *process) kill() {
-	if !p.ended() {
+	switch {
+	case p.ended():
+	case p.alone:
+		_ = p.cmd.Process.Kill() // it may have ended
+	default:
 		p.killGroup()
 	}
 	<-p.done

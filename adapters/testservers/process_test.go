@@ -1,9 +1,13 @@
 package testservers
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,4 +27,28 @@ func TestKillOfWhatHasEnded(t *testing.T) {
 	p.stop(0)
 	require.NoError(t, other.Process.Signal(syscall.SIGTERM))
 	assert.ErrorContains(t, other.Wait(), "terminated")
+}
+
+// TestAlone: what a process has started outlives it only where it is to.
+func TestAlone(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		dir := t.TempDir()
+		p, err := (&process{name: "sh", alone: alone}).start(dir, "/bin/sh", nil, "-c", "sleep 100000 & echo $! > child; wait")
+		require.NoError(t, err)
+		var child int
+		require.Eventually(t, func() bool {
+			text, err := os.ReadFile(filepath.Join(dir, "child"))
+			if err != nil {
+				return false
+			}
+			_, err = fmt.Sscanln(string(text), &child)
+			return err == nil
+		}, 2*time.Minute, time.Millisecond)
+		p.kill()
+		if alone {
+			assert.NoError(t, syscall.Kill(child, syscall.SIGKILL), "it runs")
+			continue
+		}
+		require.Eventually(t, func() bool { return !belongs(fmt.Sprint("/proc/", child), filepath.Dir(dir)) }, 2*time.Minute, time.Millisecond, "it was killed, too")
+	}
 }

@@ -174,7 +174,8 @@ func (y *YARN) launch(name string, fresh bool) error {
 	if err := os.MkdirAll(temporary, 0o755); err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
-	p, err := start(y.cfg.Dir, name, java, []string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+	// The shells that write down how containers end are in the group of their NodeManager.
+	p, err := (&process{name: name, alone: true}).start(y.cfg.Dir, java, []string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-Djava.io.tmpdir="+temporary, "-XX:-UsePerfData", // or a crash leaves files in /tmp
 		"-Djava.net.preferIPv4Stack=true", "--add-opens=java.base/java.lang=ALL-UNNAMED", // which Guice needs
 		"-Dyarn.log.dir="+logs, "-Dhadoop.log.dir="+logs, "-cp", y.path(name, "conf")+":"+filepath.Join(y.jars, "*"), class)
@@ -331,6 +332,9 @@ func (y *YARN) Terminate(name string) {
 
 // Cut ends a NodeManager and all that it runs, as a loss of power does.
 func (y *YARN) Cut(name string) {
+	if p := y.parts[name]; p != nil && !p.ended() {
+		p.killGroup() // the containers' shells, too, or they would write down how those end
+	}
 	y.Kill(name)
 	killUnder(y.path(name, "local"))
 }

@@ -426,6 +426,12 @@ func TestBlame(t *testing.T) {
 		e.rec.Stop = "preempted"
 		assert.False(t, e.blame(), "%d", tt.code)
 	}
+	for words, want := range map[string]bool{
+		"Container exited with a non-zero exit code 154": false, "Exception from container-launch.\nContainer id: container_1_1_01_1\nExit code: 154": true,
+	} {
+		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(crashed, 154) + "Diagnostics: [2026-11-22 18:18:32.023]" + words}}
+		assert.Equal(t, want, e.blame(), words)
+	}
 	for cause, want := range map[string]bool{causeShort: false, causeStart: false, causeLost: false, "task": true, "input": true} {
 		e := &entry{rec: &record{Gang: true}, app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(`{"protocol":1,"cause":%q}`, cause)}}
 		assert.Equal(t, want, e.blame(), cause)

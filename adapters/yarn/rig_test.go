@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -45,12 +46,18 @@ var shared struct {
 	*rig
 }
 
+var keep = flag.Bool("keep", false, "keep the folder with what the servers wrote, for who looks into a failure")
+
 // TestMain takes the cluster down.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.rig != nil {
 		shared.Stop()
-		_ = os.RemoveAll(shared.dir)
+		if *keep {
+			fmt.Println("the servers' folder is", shared.dir)
+		} else {
+			_ = os.RemoveAll(shared.dir)
+		}
 	}
 	os.Exit(code)
 }
@@ -101,7 +108,7 @@ func theRig(t testing.TB) *rig {
 	case testing.Short():
 		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "900000"
 	case *storms > 0:
-		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "60000"
+		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "20000"
 	}
 	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)

@@ -79,6 +79,13 @@ func (r *rough) Pass(t testing.TB) {
 
 var givenUp = regexp.MustCompile(`(?m)^(\S+ \S+) INFO \S+ Deactivating Node (\S+) as it is now LOST$`)
 
+// Do tells when it does it, for whoever reads a failure.
+func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
+	from := time.Now()
+	r.world.Do(t, d)
+	t.Logf("%s: %s %s%s %d, in %v", from.Format(time.TimeOnly), d.Do, d.Node, d.Job, d.Slots, time.Since(from).Round(time.Millisecond))
+}
+
 // losses reads of which nodes the ResourceManager has heard nothing for too long.
 func (r *rough) losses(t testing.TB) {
 	log, err := os.Open(r.managerLog())

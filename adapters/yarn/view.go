@@ -443,7 +443,7 @@ func (d *Driver) closed(e *entry) *record {
 // blame tells whether the job itself has failed.
 func (e *entry) blame() bool {
 	code := exitCode(e.app.Diagnostics)
-	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || e.rec.Gang && code == invalid {
+	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || e.rec.Gang && code == invalid || missed(code, e.app.Diagnostics) {
 		return false
 	}
 	st, err := parseStatus([]byte(e.app.Diagnostics))
@@ -456,6 +456,12 @@ var taken = []string{"-100", "-101", "-102", "-106", "-108"}
 
 // invalid is the exit code of containers that could not be set up: of an application it is its own files' doing, but a gang's ApplicationMaster has none.
 const invalid = "-1000"
+
+// missed tells of an ApplicationMaster that ended while its NodeManager was away, which does not know how, then. One may exit with that code itself, but then the
+// NodeManager tells more of it.
+func missed(code, diagnostics string) bool {
+	return code == "154" && !strings.Contains(diagnostics, "Exception from container-launch")
+}
 
 var exited = regexp.MustCompile(`exitCode: (-?[0-9]+)`)
 

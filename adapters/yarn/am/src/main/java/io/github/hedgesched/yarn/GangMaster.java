@@ -52,6 +52,8 @@ public final class GangMaster {
   private static final Set<Integer> LOST = Set.of(ContainerExitStatus.ABORTED, ContainerExitStatus.DISKS_FAILED, ContainerExitStatus.PREEMPTED,
       ContainerExitStatus.KILLED_BY_APPMASTER, ContainerExitStatus.KILLED_BY_RESOURCEMANAGER, ContainerExitStatus.KILLED_AFTER_APP_COMPLETION,
       ContainerExitStatus.KILLED_BY_CONTAINER_SCHEDULER);
+  /** What NodeManagers say of a task whose end they have missed while they were away themselves. */
+  private static final int MISSED = 154;
 
   private enum Phase { ASKING, STARTING, RUNNING, STOPPING }
 
@@ -288,8 +290,25 @@ public final class GangMaster {
     }
     if (s.getExitStatus() != 0 && phase != Phase.STOPPING) {
       failed.add(new Status.Failure(t.rank, t.node, s.getExitStatus(), s.getDiagnostics() == null ? "" : s.getDiagnostics()));
-      stop(LOST.contains(s.getExitStatus()) ? "lost" : "task");
+      stop(lost(s.getExitStatus(), s.getDiagnostics()) ? "lost" : "task");
     }
+  }
+
+  /** Whether an end is not the task's own doing. A task may exit with any code itself, but then its NodeManager tells more of it. */
+  static boolean lost(int exit, String diagnostics) {
+    return LOST.contains(exit) || exit == MISSED && (diagnostics == null || !diagnostics.contains("Exception from container-launch"));
+  }
+
+  /** Whether that is why a NodeManager does not tell how a task is: it has none of it, or none any more. */
+  static boolean unknown(Throwable answer) {
+    String text = String.valueOf(answer.getMessage());
+    return text.contains("is not handled by this NodeManager") || text.contains("was recently stopped on node manager");
+  }
+
+  /** A NodeManager has answered that it does not know how a task is. One that it was to start and did not is over: nothing else will tell. */
+  private void unseen(Task t, Throwable answer) {
+    t.asked = false;
+    t.ended |= t.refused && unknown(answer);
   }
 
   private void missing(String why, Predicate<Task> which) {
@@ -357,7 +376,7 @@ public final class GangMaster {
     }
 
     @Override public void onContainerStatusReceived(ContainerId id, ContainerStatus s) { of(id, t -> seen(t, s)); }
-    @Override public void onGetContainerStatusError(ContainerId id, Throwable e) { of(id, t -> t.asked = false); }
+    @Override public void onGetContainerStatusError(ContainerId id, Throwable e) { of(id, t -> unseen(t, e)); }
     @Override public void onContainerStarted(ContainerId id, Map<String, ByteBuffer> services) { }
     @Override public void onContainerStopped(ContainerId id) { }
     @Override public void onContainerResourceIncreased(ContainerId id, Resource r) { }
@@ -369,6 +388,7 @@ public final class GangMaster {
     @Override public void onStartContainerError(ContainerId id, Throwable e) {
       e.printStackTrace();
       of(id, t -> {
+        t.refused = true;
         if (phase != Phase.STOPPING && !t.ended) {
           failed.add(new Status.Failure(t.rank, t.node, -1, String.valueOf(e.getMessage())));
           stop("start");

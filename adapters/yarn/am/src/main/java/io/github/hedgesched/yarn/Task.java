@@ -12,6 +12,8 @@ final class Task {
   Container container;
   /** Its NodeManager was asked to start it. */
   boolean launched;
+  /** It did not, or its answer got lost. */
+  boolean refused;
   /** It was seen to run, or has ended well. */
   boolean started;
   boolean ended;
