@@ -148,11 +148,17 @@ func (y *YARN) Start(ctx context.Context, name string) error {
 	if p := y.parts[name]; p != nil && !p.ended() {
 		return nil
 	}
-	if err := y.launch(name, false); err != nil {
+	if err := y.Begin(name); err != nil {
 		return err
 	}
 	return y.await(ctx, name)
 }
+
+// Begin starts a part that is not running and does not wait for it.
+func (y *YARN) Begin(name string) error { return y.launch(name, false) }
+
+// Ready tells why a NodeManager that was started is not what [YARN.Start] waits for, nil if it is.
+func (y *YARN) Ready(ctx context.Context, name string) error { return y.nodeReady(ctx, name) }
 
 // launch starts a part's process, at other ports than it had if fresh.
 func (y *YARN) launch(name string, fresh bool) error {
@@ -435,6 +441,7 @@ func (y *YARN) common() map[string]string {
 		"yarn.nodemanager.sleep-delay-before-sigkill.ms":                                "250",
 		"yarn.nodemanager.pmem-check-enabled":                                           "false",
 		"yarn.nodemanager.vmem-check-enabled":                                           "false",
+		"yarn.nodemanager.container-monitor.enabled":                                    "false", // it reads of all processes, every three seconds for each container
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
 	}
 }

@@ -40,9 +40,10 @@ func TestStorm(t *testing.T) {
 // rough is a world whose NodeManagers crash now and then, and are started again at once, as by systemd. What they run goes on, and they find it again.
 type rough struct {
 	*world
-	rng  *rand.Rand
-	read int64 // of the ResourceManager's log
-	lost []loss
+	rng      *rand.Rand
+	starting map[string]bool // nodes whose NodeManagers have crashed and are not back yet, by id
+	read     int64           // of the ResourceManager's log
+	lost     []loss
 }
 
 // loss is when the ResourceManager gave a node up.
@@ -52,7 +53,7 @@ type loss struct {
 }
 
 func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
-	r := &rough{world: newWorld(t, s).(*world), rng: rand.New(rand.NewPCG(s.Seed, 0x7961726e))}
+	r := &rough{world: newWorld(t, s).(*world), starting: map[string]bool{}, rng: rand.New(rand.NewPCG(s.Seed, 0x7961726e))}
 	info, err := os.Stat(r.managerLog())
 	require.NoError(t, err)
 	r.read = info.Size()
@@ -61,30 +62,51 @@ func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
 
 func (r *rough) managerLog() string { return filepath.Join(r.dir, testservers.ResourceManager+".log") }
 
-// Pass lets a NodeManager crash by chance.
+// Pass lets a NodeManager crash by chance. The scheduler goes on while it starts.
 func (r *rough) Pass(t testing.TB) {
 	r.world.Pass(t)
+	for _, id := range sortedKeys(r.starting) {
+		r.started(t, id)
+	}
 	id := r.traits.Nodes[r.rng.IntN(len(r.traits.Nodes))]
-	if r.rng.Float64() > 0.05 || r.down[id] || r.away {
+	if r.rng.Float64() > 0.03 || r.down[id] || r.away || r.starting[id] {
 		return
 	}
 	r.YARN.Kill(r.names[id])
-	require.NoError(t, r.Start(context.Background(), r.names[id]))
-	if r.small[id] {
-		wait(t, "the node is back", func() bool { n := r.realNode(id); return n != nil && n.up() })
-		r.resize(t, id, 1, 1, -1)
-	}
+	require.NoError(t, r.Begin(r.names[id]))
+	r.starting[id] = true
 	t.Logf("%s: the NodeManager of %s has crashed", time.Now().Format(time.TimeOnly), id)
 }
 
-var givenUp = regexp.MustCompile(`(?m)^(\S+ \S+) INFO \S+ Deactivating Node (\S+) as it is now LOST$`)
+// started tells whether a NodeManager is back that has crashed. It has said then that its node has all that it had at first.
+func (r *rough) started(t testing.TB, id string) bool {
+	if r.away || r.Ready(context.Background(), r.names[id]) != nil {
+		return false
+	}
+	if n := r.realNode(id); n == nil || !n.up() {
+		return false
+	}
+	delete(r.starting, id)
+	if r.small[id] {
+		r.resize(t, id, 1, 1, -1)
+	}
+	return true
+}
 
-// Do tells when it does it, for whoever reads a failure.
+// Do tells when it does it, for whoever reads a failure. An operator does nothing to a node that is just coming back, but for cutting its power.
 func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
 	from := time.Now()
+	if d.Do == adaptertest.Kill {
+		delete(r.starting, d.Node)
+	}
+	if r.starting[d.Node] && !r.away {
+		wait(t, "the node is back", func() bool { return r.started(t, d.Node) })
+	}
 	r.world.Do(t, d)
 	t.Logf("%s: %s %s%s %d, in %v", from.Format(time.TimeOnly), d.Do, d.Node, d.Job, d.Slots, time.Since(from).Round(time.Millisecond))
 }
+
+var givenUp = regexp.MustCompile(`(?m)^(\S+ \S+) INFO \S+ Deactivating Node (\S+) as it is now LOST$`)
 
 // losses reads of which nodes the ResourceManager has heard nothing for too long.
 func (r *rough) losses(t testing.TB) {
