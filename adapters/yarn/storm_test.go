@@ -33,7 +33,9 @@ func TestStorm(t *testing.T) {
 	}
 	for i := range *storms {
 		seed := *firstSeed + uint64(i)
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { adaptertest.Storm(t, newRough, seed) })
+		from := time.Now()
+		passed := t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { adaptertest.Storm(t, newRough, seed) })
+		t.Logf("seed %d: passed %t in %v", seed, passed, time.Since(from).Round(time.Second))
 	}
 }
 
@@ -69,7 +71,7 @@ func (r *rough) Pass(t testing.TB) {
 		r.started(t, id)
 	}
 	id := r.traits.Nodes[r.rng.IntN(len(r.traits.Nodes))]
-	if r.rng.Float64() > 0.03 || r.down[id] || r.away || r.starting[id] {
+	if r.rng.Float64() > 0.015 || r.down[id] || r.away || r.starting[id] {
 		return
 	}
 	r.YARN.Kill(r.names[id])

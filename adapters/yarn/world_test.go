@@ -266,7 +266,14 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 	w.others[id] = w.submitGang(t, g, "others")
 	wait(t, "others have what they are to have, or wait for it", func() bool {
 		a, err := w.client.app(context.Background(), w.others[id])
-		return err == nil && a != nil && a.State == "RUNNING" && (a.Progress >= allRun || int(a.AllocatedMB) > 64)
+		if err != nil || a == nil {
+			return false
+		}
+		if a.over() { // with a node where its ApplicationMaster was, say
+			w.others[id] = w.submitGang(t, g, "others")
+			return false
+		}
+		return a.State == "RUNNING" && (a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id])
 	})
 }
 
