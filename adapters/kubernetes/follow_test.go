@@ -62,3 +62,38 @@ func TestWorldFollows(t *testing.T) {
 	assert.True(t, w.records["b"].live)
 	assert.Equal(t, []string{"w: node n holds 2 pods at version 10"}, w.faults, "b and c; a had made room for b")
 }
+
+// TestWorldDone: a job whose tasks finish as they are told to stop is done and gets no other pods; one of which some finish gets all anew.
+func TestWorldDone(t *testing.T) {
+	const finished, stopping, lost = adapters.Finished, adapters.Stopping, adapters.Lost
+	type pod struct {
+		task  string
+		state adapters.TaskState
+		again bool
+	}
+	for name, c := range map[string]struct {
+		pods []pod
+		done bool
+	}{
+		"none has a place yet":                {nil, false},
+		"both finish":                         {[]pod{{"0", finished, false}, {"1", finished, false}}, true},
+		"one finishes":                        {[]pod{{"0", finished, false}, {"1", stopping, false}}, false},
+		"they are of an attempt that is over": {[]pod{{"0", finished, true}, {"1", finished, true}}, false},
+		"both finish the second time":         {[]pod{{"0", finished, false}, {"1", stopping, false}, {"0", finished, false}, {"1", finished, false}}, true},
+		"one is lost the second time":         {[]pod{{"0", finished, false}, {"1", stopping, false}, {"0", lost, false}, {"1", finished, false}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{records: map[types.UID]*record{}}
+			for i, p := range c.pods {
+				uid := types.UID(fmt.Sprint(i))
+				w.placed = append(w.placed, uid)
+				w.records[uid] = &record{Record: adaptertest.Record{UID: "u", Task: p.task, State: p.state}, again: p.again}
+			}
+			s := &submitted{uid: "u"}
+			s.Spec.Tasks = 2
+			assert.Equal(t, c.done, w.done(s))
+			s.uid = "other"
+			assert.False(t, w.done(s))
+		})
+	}
+}

@@ -81,6 +81,7 @@ type record struct {
 	version uint64
 	frozen  bool // its node has lost its power
 	live    bool // by the order of events
+	again   bool // the scheduler has marked it as of an attempt that is over
 }
 
 func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
@@ -458,12 +459,35 @@ func (w *world) control(t testing.TB) {
 	}
 	for _, id := range w.order {
 		s := w.jobs[id]
-		for task := 0; !w.asJobs && !s.gone && task < s.Spec.Tasks; task++ {
+		if w.asJobs || s.gone || w.done(s) {
+			continue
+		}
+		for task := range s.Spec.Tasks {
 			if !has[fmt.Sprintf("%s/%d/%s", s.Spec.ID, task, s.uid)] {
 				w.makePod(t, s, task)
 			}
 		}
 	}
+}
+
+// done tells whether all tasks of the job have finished, each by the last pod of it that had a place. What controls pods counts those, too, that finish as they are told to
+// stop, and makes no others.
+func (w *world) done(s *submitted) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := map[string]*record{}
+	for _, uid := range w.placed {
+		if r := w.records[uid]; r.UID == string(s.uid) {
+			last[r.Task] = r
+		}
+	}
+	n := 0
+	for _, r := range last {
+		if r.State == adapters.Finished && !r.again {
+			n++
+		}
+	}
+	return n == s.Spec.Tasks
 }
 
 // work has the pods of gangs that run whole end after their time: tasks of a gang wait for one another.
@@ -643,6 +667,7 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		w.placed = append(w.placed, p.UID)
 	}
 	r.compare(p)
+	r.again = r.again || p.Annotations[ClearedAnnotation] != ""
 	if version < r.version || r.frozen || !r.Ended.IsZero() {
 		return
 	}
