@@ -126,17 +126,31 @@ func replaced(records []adaptertest.Record, lost, alone []bool) (own []bool) {
 		if own[i] = mine[k] == i; !own[i] && r.State == adapters.Finished {
 			r.State = adapters.Stopping
 		}
-		if next, ok := newer[k]; ok && r.State != adapters.Finished {
-			if at := records[next].Placed; lost[i] || !r.Ended.IsZero() && r.Ended.Before(at) {
-				r.State = adapters.Lost
-				if r.Ended.IsZero() || r.Ended.After(at) {
-					r.Ended = at
-				}
-			}
+		if next, ok := newer[k]; ok {
+			succeed(r, &records[next], lost[i])
 		}
 		newer[k] = i
 	}
 	return own
+}
+
+// succeed sets right the record of a task and that of the one in its place. Nomad places the other at once also where the first was stopped as its node was drained, and the node takes tasks again before
+// the first has ended. The agent starts it only then: until it does, it holds nothing beside the first.
+func succeed(r, next *adaptertest.Record, lost bool) {
+	at := next.Placed
+	if !lost && r.Node == next.Node && r.Ended.After(at) {
+		next.Placed = r.Ended
+		if !next.Started.IsZero() && next.Started.Before(r.Ended) {
+			next.Placed = next.Started
+		}
+		return
+	}
+	if r.State != adapters.Finished && (lost || !r.Ended.IsZero() && r.Ended.Before(at)) {
+		r.State = adapters.Lost
+		if r.Ended.IsZero() || r.Ended.After(at) {
+			r.Ended = at
+		}
+	}
 }
 
 // settle sets right what records say of gangs that were cut as they ended. Where power was cut, a task failed or the job was stopped in that very moment, some
@@ -243,4 +257,25 @@ func TestReplaced(t *testing.T) {
 			assert.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// TestDrainedAndBack: what waits on the agent for the end of the one before it holds nothing yet, unless it has begun.
+func TestDrainedAndBack(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
+	law := adaptertest.Law{Slots: 1, Tasks: map[string]int{"a": 1}}
+	records := func() []adaptertest.Record {
+		first := adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: "0", Node: "n", Placed: at(0), Started: at(1), Ended: at(12), State: adapters.Stopping}
+		second := first
+		second.Placed, second.Started, second.Ended = at(10), time.Time{}, at(11)
+		return []adaptertest.Record{first, second}
+	}
+	judged := func(r []adaptertest.Record) []string {
+		settle(r, make([]bool, 2), replaced(r, make([]bool, 2), []bool{true, true}))
+		return adaptertest.Judge(r, law)
+	}
+	assert.NotEmpty(t, adaptertest.Judge(records(), law))
+	assert.Empty(t, judged(records()))
+	begun := records()
+	begun[1].Started, begun[1].Ended = at(11), at(14)
+	assert.NotEmpty(t, judged(begun))
 }
