@@ -72,6 +72,7 @@ func (w *fakeWorld) options() Options {
 // gated asks the session's gate at calls that change something.
 type gated struct {
 	gate  func(string, bool) error
+	alter func(*http.Request) error // what calls say, where it is not nil
 	inner http.Transport
 }
 
@@ -80,6 +81,11 @@ func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	changes := r.Method != http.MethodGet && g.gate != nil
 	if changes {
 		if err := g.gate(r.Method, false); err != nil {
+			return nil, err
+		}
+	}
+	if g.alter != nil {
+		if err := g.alter(r); err != nil {
 			return nil, err
 		}
 	}
@@ -96,8 +102,8 @@ func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // openInstance connects a scheduler to a cluster of either kind.
-func openInstance(t testing.TB, o Options, s adaptertest.Session) adaptertest.Instance {
-	g := &gated{gate: s.Gate}
+func openInstance(t testing.TB, o Options, s adaptertest.Session, alter func(*http.Request) error) adaptertest.Instance {
+	g := &gated{gate: s.Gate, alter: alter}
 	o.Client = &http.Client{Transport: g}
 	var drivers []*Driver
 	for range 2 {
@@ -123,7 +129,7 @@ func (w *fakeWorld) Open(t testing.TB, s adaptertest.Session) adaptertest.Instan
 		w.epoch = s.Epoch
 		raise(t, w.spool, s.Epoch)
 	}
-	return openInstance(t, w.options(), s)
+	return openInstance(t, w.options(), s, nil)
 }
 
 // document is a job file as a user writes it.

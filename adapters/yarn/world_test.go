@@ -43,6 +43,7 @@ type world struct {
 	first  map[string]time.Time // when a process was first seen to be gone
 	told   map[string]*status   // what ApplicationMasters told, by application
 	over   map[string]time.Time // when applications were over
+	squeeze
 }
 
 func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
@@ -51,6 +52,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	w := &world{
 		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds), names: map[string]string{}, down: map[string]bool{},
 		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{},
+		squeeze: squeeze{jobs: map[string]adaptertest.Job{}, taken: map[string]string{}},
 	}
 	w.spool = filepath.Join(r.dir, fmt.Sprint("spool-", w.number))
 	w.logs = filepath.Join(r.dir, fmt.Sprint("tasks-", w.number))
@@ -60,9 +62,8 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: time.Second, Wide: 12,
 		Missing: map[adaptertest.Ability]string{
 			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
-			adaptertest.Relabel:    "a node with another node label is in another partition, which ends what others run there",
-			adaptertest.FailStarts: "a process that is launched runs, however short: whether it ends before the gang is up is a race",
-			adaptertest.Hang:       "a process that is launched runs",
+			adaptertest.Relabel: "a node with another node label is in another partition, which ends what others run there",
+			adaptertest.Hang:    "a process that is launched runs, and none is launched before all have room",
 		},
 	}
 	require.LessOrEqual(t, s.Nodes, realNodes)
@@ -122,7 +123,12 @@ func (w *world) leave(t testing.TB) {
 
 func (w *world) Traits() adaptertest.Traits { return w.traits }
 func (w *world) Now() time.Time             { return time.Now() }
-func (w *world) Pass(testing.TB)            { time.Sleep(200 * time.Millisecond) }
+
+// Pass waits a little.
+func (w *world) Pass(t testing.TB) {
+	time.Sleep(200 * time.Millisecond)
+	w.release(t)
+}
 
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	if s.Epoch > w.epoch {
@@ -132,7 +138,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	}
 	o := w.options(w.spool)
 	o.Instance = w.tag
-	return openInstance(t, o, s)
+	return openInstance(t, o, s, w.alter)
 }
 
 // present does something when the server is there: users try until it is.
@@ -162,7 +168,7 @@ while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; 
 		text += "trap 'log stopped; exit 143' TERM\n"
 	}
 	if j.FailRuns > 0 {
-		text += fmt.Sprintf("if [ $HEDGE_ATTEMPT -le %d ] && [ $HEDGE_RANK = 0 ]; then sleep %g; log failed; exit 3; fi\n", j.FailRuns, seconds/2)
+		text += fmt.Sprintf("if [ $HEDGE_ATTEMPT -le %d ] && [ $HEDGE_RANK = 0 ]; then sleep %g; log failed; exit 3; fi\n", j.FailStarts+j.FailRuns, seconds/2)
 	}
 	return text + fmt.Sprintf("sleep %g & wait $!\nlog finished\nexit 0", seconds)
 }
@@ -170,6 +176,7 @@ while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; 
 func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
 	require.NoError(t, os.MkdirAll(filepath.Join(w.spool, jobsDir), 0o755))
 	require.NoError(t, Submit(w.spool, j.Spec.ID, []byte(document(&j, w.command(&j)))))
+	w.squeeze.jobs[j.Spec.ID] = j
 	w.handed[j.Spec.ID] = append(w.handed[j.Spec.ID], time.Now())
 	return j.Spec.ID
 }

@@ -35,8 +35,8 @@ type settings struct {
 
 func main() {
 	s := settings{options: demo.Default()}
-	// Each job starts a Java program, its ApplicationMaster, which takes some two seconds of a core.
-	s.options.Nodes, s.options.Compress = 16, 10
+	// Each job starts a Java program, its ApplicationMaster, which takes some two seconds of a core: at ten times the log's speed two cores do little else.
+	s.options.Nodes, s.options.Compress, s.options.Hours = 16, 6, 0.4
 	flag.IntVar(&s.options.Nodes, "slots", s.options.Nodes, "how many tasks run at a time, four on a node")
 	flag.Float64Var(&s.options.Load, "load", s.options.Load, "offered load")
 	flag.Float64Var(&s.options.Hours, "hours", s.options.Hours, "hours of submissions, in the log's time")
