@@ -62,7 +62,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: time.Second, Wide: 12,
 		Missing: map[adaptertest.Ability]string{
 			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
-			adaptertest.Relabel: "a node with another node label is in another partition, which ends what others run there",
+			adaptertest.Relabel: "YARN keeps attributes by host, of which there is one; a node with another node label is in another partition, which ends what others run there",
 			adaptertest.Hang:    "a process that is launched runs, and none is launched before all have room",
 		},
 	}
