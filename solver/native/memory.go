@@ -1,6 +1,7 @@
 package native
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hedgesched/hedge/solver"
@@ -26,6 +27,8 @@ type root struct {
 	jobs             []pastJob
 	columns          []pastColumn
 	splits           []solver.Alloc // partitions by their numbers then
+	work             int64          // ops that it took
+	value, rest      float64        // its bound, and how far that is from the best plan found, relatively
 }
 
 // plan is how the gangs of the best plan were split, and who was preempted for it. Which options jobs take is the hint's to say.
@@ -54,6 +57,9 @@ type pastColumn struct {
 // rough prices of an ascent lead the next one astray as often as they help.
 func (w *workspace) remember() *memory {
 	m := &memory{root: w.noted, plan: w.planned()}
+	if m.root != nil {
+		m.root.rest = (m.root.value - w.top()) / math.Max(math.Abs(m.root.value), 1e-9)
+	}
 	if q := &w.recall; m.root == nil && q.fits() {
 		m.root, m.age = q.past, q.shift
 	}
@@ -68,6 +74,7 @@ func (w *workspace) note() *root {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}
 	past.take(&w.lp)
+	past.work, past.value = w.lp.ops, w.dual.bound
 	w.ops += int64(in.Rows + 8*len(past.columns))
 	return past
 }

@@ -126,6 +126,9 @@ func (w *workspace) remind() bool {
 			d.bound = bound
 			copy(d.best, d.lam)
 		}
+		if w.gap() < 0.1 {
+			break
+		}
 	}
 	copy(d.lam, d.best)
 	d.evaluate()
@@ -229,3 +232,26 @@ func (w *workspace) holds(o *pack.Option) bool {
 	}
 	return true
 }
+
+// polish makes plans by the memory's prices, and searches around the best one for as long as, at the rate of the last slice, that can be
+// expected to meet the target before the relaxation would.
+func (w *workspace) polish() {
+	w.guide()
+	w.fillByRed()
+	left := w.recall.past.work
+	for slice := left / polishSlices; slice > 0 && left > 0 && !w.over(); left -= slice {
+		before := w.gap()
+		w.improve(w.spent() + slice)
+		w.phase = math.MaxInt64
+		if float64(left-slice)*(before-w.gap()) < float64(slice)*(w.gap()-w.target) {
+			return
+		}
+	}
+}
+
+// polishSlices is how many slices there are of the work that the last relaxation took.
+const polishSlices = 16
+
+// easy says that the last relaxation's value was within the target of the plan that was found, so that plans are what is to be
+// looked for, not better bounds.
+func (w *workspace) easy() bool { return w.warm && w.recall.past.rest <= w.target }

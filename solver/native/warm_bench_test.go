@@ -143,6 +143,7 @@ var limits = []struct {
 	{"5%", solver.Options{Work: 200_000, Gap: 0.05}},
 	{"2%", solver.Options{Work: 200_000, Gap: 0.02}},
 	{"1%", solver.Options{Work: 200_000, Gap: 0.01}},
+	{"0.5%", solver.Options{Work: 200_000, Gap: 0.005}},
 }
 
 // BenchmarkWarm solves the consecutive cycles of simulations with nothing from the cycle before, with its plan as a

@@ -239,12 +239,15 @@ func (w *workspace) keep() bool {
 
 // run is the whole search.
 func (w *workspace) run() {
-	if w.warm = !w.late() && w.remind(); w.warm {
-		w.guide()
-	}
 	w.starts()
 	if w.over() {
 		return
+	}
+	if w.warm = w.remind(); w.warm {
+		w.polish()
+		if w.over() {
+			return
+		}
 	}
 	w.ascend()
 	w.guide()
@@ -264,6 +267,9 @@ func (w *workspace) run() {
 		return
 	}
 	left := (w.share(1) - w.spent()) / max(w.lp.ops, 1)
+	if w.easy() {
+		left = 0
+	}
 	if left > forCuts {
 		w.cutRoot()
 	}
