@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -178,9 +179,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	observe := func(c *sched.Cycle) {
 		s.metrics.observe(c)
 		s.last.Store(time.Now().UnixNano())
-		for _, err := range c.Ignored {
-			s.log.Error("ignored", "error", err)
-		}
+		s.tell(c)
 		if time.Since(saved) < time.Minute {
 			return
 		}
@@ -199,6 +198,19 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 		return err
 	}
 	return errors.Join(loop.Run(ctx), save())
+}
+
+// tell logs what of a cycle came to nothing.
+func (s *scheduler) tell(c *sched.Cycle) {
+	for _, e := range c.Failed {
+		s.log.Warn("failed", "job", e.ID, "error", e.Err)
+	}
+	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {
+		s.log.Warn("cannot be placed", "job", r.Job.ID, "error", r.Err)
+	}
+	for _, err := range c.Ignored {
+		s.log.Error("ignored", "error", err)
+	}
 }
 
 // serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz (its last cycle was well, or it stands by) until it is stopped.
