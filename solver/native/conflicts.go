@@ -66,16 +66,20 @@ func (w *workspace) unsplit() (c division, v verdict) {
 		}
 	}
 	h := w.conflicts.hash()
-	if w.conflicts.tried[h] || w.conflicts.vain*hopePart > w.spent()+hopeUnits*opsPerUnit {
+	before, phase := w.spent(), w.phase
+	left := (before+hopeUnits*opsPerUnit)/hopePart - w.conflicts.vain
+	if w.conflicts.tried[h] || left < 0 {
 		return c, unknown
 	}
-	before := w.spent()
-	if v = w.canSplit(); v == impossible {
+	w.phase = min(phase, before+left)
+	v = w.canSplit()
+	w.phase = phase
+	if v == impossible {
 		w.learn()
 		c = w.against(&w.conflicts.list[len(w.conflicts.list)-1])
 	}
 	if v == unknown {
-		w.conflicts.tried[h] = true
+		w.conflicts.tried[h] = !w.over() // or it is asked again in the next phase
 		w.conflicts.vain += w.spent() - before
 	}
 	return c, v
@@ -175,10 +179,11 @@ func (w *workspace) canSplitLines() verdict {
 func (w *workspace) solveSplits(steps int64) verdict {
 	s := &w.splits
 	from := s.steps
+	end := w.phase
 	if w.limit > 0 {
-		steps = min(steps, max(0, w.limit-w.spent())/stepOps)
+		end = min(end, w.limit)
 	}
-	s.until = from + steps
+	s.until = from + min(steps, max(0, end-w.spent())/stepOps)
 	v := s.solve()
 	s.took = s.steps - from
 	w.ops += (s.steps - from) * stepOps
