@@ -138,7 +138,7 @@ func replaced(records []adaptertest.Record, lost, alone []bool) (own []bool) {
 // the first has ended. The agent starts it only then: until it does, it holds nothing beside the first.
 func succeed(r, next *adaptertest.Record, lost bool) {
 	at := next.Placed
-	if !lost && r.Node == next.Node && r.Ended.After(at) {
+	if (!lost || r.State == adapters.Finished) && r.Node == next.Node && r.Ended.After(at) { // of what had ended when power was cut, the agent notes the end as it is back
 		next.Placed = r.Ended
 		if !next.Started.IsZero() && next.Started.Before(r.Ended) {
 			next.Placed = next.Started
@@ -270,9 +270,13 @@ func TestDrainedAndBack(t *testing.T) {
 		return []adaptertest.Record{first, second}
 	}
 	judged := func(r []adaptertest.Record) []string {
-		settle(r, make([]bool, 2), replaced(r, make([]bool, 2), []bool{true, true}))
+		lost := []bool{r[0].State == adapters.Finished, false}
+		settle(r, lost, replaced(r, lost, []bool{true, true}))
 		return adaptertest.Judge(r, law)
 	}
+	ended := records()
+	ended[0].State = adapters.Finished
+	assert.Empty(t, judged(ended))
 	assert.NotEmpty(t, adaptertest.Judge(records(), law))
 	assert.Empty(t, judged(records()))
 	begun := records()
