@@ -43,6 +43,7 @@ type world struct {
 	first  map[string]time.Time // when a process was first seen to be gone
 	told   map[string]*status   // what ApplicationMasters told, by application
 	over   map[string]time.Time // when applications were over
+	failed map[string]bool      // those that were not over well
 	squeeze
 }
 
@@ -51,7 +52,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r.worlds++
 	w := &world{
 		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds), names: map[string]string{}, down: map[string]bool{},
-		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{},
+		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{}, failed: map[string]bool{},
 		squeeze: squeeze{jobs: map[string]adaptertest.Job{}, taken: map[string]string{}},
 	}
 	w.spool = filepath.Join(r.dir, fmt.Sprint("spool-", w.number))
@@ -325,7 +326,7 @@ func (w *world) ask(t testing.TB) {
 		switch {
 		case !w.over[a.ID].IsZero():
 		case a.over():
-			w.over[a.ID] = milliseconds(int64(a.FinishedTime))
+			w.over[a.ID], w.failed[a.ID] = milliseconds(int64(a.FinishedTime)), !a.succeeded()
 			if st, err := parseStatus([]byte(a.Diagnostics)); err == nil {
 				w.told[a.ID] = st
 			}
@@ -407,10 +408,18 @@ func TestAlive(t *testing.T) {
 	require.False(t, alive(c.Process.Pid, "container_1"))
 }
 
-// exact has a record say what the cluster's own says of when the gang began and ended. A gang is not known to run before its ApplicationMaster has said so. What
+// exact has a record say what the cluster's own says of when the gang began and ended. A gang is not known to run before its ApplicationMaster has said so, and a task
+// not to have finished before its application is over: one that has done its work may be lost with its node before YARN knows, and starts again then. What
 // was stopped ends with its application, or later.
 func (w *world) exact(r *adaptertest.Record, container string) {
 	id := applicationOf(container)
+	switch {
+	case r.State != adapters.Finished:
+	case w.over[id].IsZero():
+		r.State, r.Ended = adapters.Running, time.Time{}
+	case w.failed[id] && !w.told[id].ended(r.Task):
+		r.State = adapters.Lost
+	}
 	if st := w.told[id]; st != nil && st.StartedMS > 0 {
 		r.Started = milliseconds(st.StartedMS)
 		if r.State == adapters.Finished && st.EndedMS > 0 {
@@ -422,6 +431,20 @@ func (w *world) exact(r *adaptertest.Record, container string) {
 	if over := w.over[id]; r.State == adapters.Stopping && !r.Ended.IsZero() && over.After(r.Ended) {
 		r.Ended = over
 	}
+}
+
+// ended tells whether a gang's last status, of an application that has failed, says that a task had ended well before.
+func (s *status) ended(task string) bool {
+	return s != nil && s.State == "failed" && !slices.ContainsFunc(s.Failed, func(f failedTask) bool { return strconv.Itoa(f.Rank) == task })
+}
+
+// TestEnded: without a last word of its ApplicationMaster, a task of a gang that has failed has not ended well for YARN, whatever it says itself.
+func TestEnded(t *testing.T) {
+	s := &status{State: "failed", Failed: []failedTask{{Rank: 1, Exit: -100}}}
+	require.True(t, s.ended("0"))
+	require.False(t, s.ended("1"))
+	require.False(t, (&status{State: "running"}).ended("0"))
+	require.False(t, (*status)(nil).ended("0"))
 }
 
 // applicationOf is the application of a container: container_e17_1410901177871_0001_01_000005, with the epoch only where the ResourceManager was restarted.
