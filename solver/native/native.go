@@ -16,7 +16,8 @@
 //     later the volume algorithm of Barahona and Anbil, 2000), which are cheap and rough.
 //   - With a [solver.Memory], the last root relaxation's prices take the ascent's place, unless its first steps better them by much, its columns
 //     are there when the relaxation begins, and the hinted plan's gangs are split as they were. Jobs are known again by their ids, options by set, start
-//     (moved by the slots that have passed) and count, partitions by name.
+//     (moved by the slots that have passed) and count, partitions by name. Plans are made and bettered by those prices before the relaxation, for
+//     as long as that promises to reach the gap asked for sooner; if the last relaxation's bound was within that gap of the plan found then, plans come before cuts.
 //   - Where the work allows, exact prices come from the linear relaxation by column generation (Dantzig and Wolfe,
 //     1960): a column is an option with a split, and the sweep that computes the bound finds the columns that
 //     are missing. The master is solved by the primal simplex method with
