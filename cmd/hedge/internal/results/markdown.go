@@ -63,6 +63,11 @@ func (p *Plan) markdown(found map[string][]kept) (string, error) {
 			body.section(section, cells)
 		}
 	}
+	if notes[clusters] != "" {
+		body.line("")
+		body.line("## On real clusters")
+		body.note(clusters)
+	}
 	body.provenance(p, found)
 	w := &page{notes: notes}
 	p.preamble(w, found)
@@ -71,6 +76,9 @@ func (p *Plan) markdown(found map[string][]kept) (string, error) {
 	w.WriteString(body.String())
 	return w.String(), nil
 }
+
+// clusters is the section of what was measured on real clusters, by their demonstrations: it is all notes.
+const clusters = "clusters"
 
 // section writes a section and keeps its score.
 func (p *page) section(section string, cells []kept) {
@@ -217,8 +225,8 @@ func parseNotes(text string) (map[string]string, error) {
 	for i, line := range strings.Split(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "## "); ok {
 			current = strings.TrimSpace(name)
-			if current != "introduction" && !slices.Contains(Sections(), current) {
-				return nil, input(fmt.Errorf("notes: line %d: found section %q, expected introduction or one of %s", i+1, current, strings.Join(Sections(), ", ")))
+			if known := append([]string{"introduction", clusters}, Sections()...); !slices.Contains(known, current) {
+				return nil, input(fmt.Errorf("notes: line %d: found section %q, expected one of %s", i+1, current, strings.Join(known, ", ")))
 			}
 			continue
 		}

@@ -40,6 +40,11 @@ func TestThePageBeginsWithTheScore(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, text, "| prediction | 2 | 0 | 1 |\n| **all** | 2 | 0 | 1 |")
 	assert.NotContains(t, text, "several commits")
+	assert.NotContains(t, text, "real clusters")
+	p.Notes = "## clusters\nmeasured there\n"
+	text, err = p.markdown(map[string][]kept{})
+	require.NoError(t, err)
+	assert.Contains(t, text, "## On real clusters\n\nmeasured there\n\n## The logs")
 }
 
 func TestNotes(t *testing.T) {
