@@ -186,6 +186,14 @@ func capacity(n *api.Node) sched.Resources {
 	return out
 }
 
+// labelsOf are the labels of a node by its name, nil if there is none.
+func (s *state) labelsOf(name string) map[string]string {
+	if n := s.byName(name); n != nil {
+		return s.labels(n)
+	}
+	return nil
+}
+
 // labels are what equivalence sets see of the node.
 func (s *state) labels(n *api.Node) map[string]string {
 	out := map[string]string{
@@ -452,36 +460,8 @@ func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 		out.Tasks = rest // of an earlier submission
 	}
 	if j.spec.Checkpoint && len(done) < j.spec.Tasks {
-		out.Done += j.kept(all, d.state)
+		out.Done += adapters.Progress(j.spec, all, time.Time{}, d.state.labelsOf)
 	}
-}
-
-// kept is how long the whole gang ran in an attempt that is over, at full speed.
-func (j *job) kept(tasks []adapters.Task, s *state) time.Duration {
-	var from, to time.Time
-	slowed := false
-	for _, t := range tasks {
-		if t.Started.IsZero() {
-			return 0
-		}
-		if t.Started.After(from) {
-			from = t.Started
-		}
-		if t.Ended.After(to) {
-			to = t.Ended
-		}
-		if n := s.byName(t.Node); n != nil && !j.spec.Preferred.Matches(s.labels(n)) {
-			slowed = true
-		}
-	}
-	span := max(0, to.Sub(from))
-	if len(tasks) < j.spec.Tasks {
-		return 0
-	}
-	if slowed {
-		span = time.Duration(float64(span) / j.spec.SlowdownOrOne())
-	}
-	return span
 }
 
 // task is what an allocation amounts to.

@@ -106,6 +106,19 @@ func (d *Driver) labels(n *node) map[string]string {
 	return out
 }
 
+// labelsOf are the labels of a node or pool by its name, nil if there is none.
+func (d *Driver) labelsOf(name string) map[string]string {
+	if n := d.state.nodes[name]; n != nil {
+		return d.labels(n)
+	}
+	for _, label := range d.opt.Pools {
+		if PoolNode(label) == name {
+			return poolLabels(label)
+		}
+	}
+	return nil
+}
+
 // capacity is all that the node has.
 func (n *node) capacity() sched.Resources {
 	if n.Total != nil {
@@ -214,12 +227,16 @@ func (d *Driver) tellNodes(v *adapters.View) {
 // PoolNode is the name of the big node that hedge takes a pool's nodes for.
 func PoolNode(label string) string { return "pool:" + label }
 
+func poolLabels(label string) map[string]string {
+	return map[string]string{LabelPartition: label, LabelKind: KindPool, LabelNode: PoolNode(label)}
+}
+
 // pool adds a node to its pool. What is used is in Foreign until all nodes are there.
 func pool(pools map[string]*adapters.Node, label string, capacity, used sched.Resources, cordoned bool) {
 	p := pools[label]
 	if p == nil {
 		p = &adapters.Node{Node: sched.Node{
-			Name: PoolNode(label), Capacity: sched.Resources{}, Labels: map[string]string{LabelPartition: label, LabelKind: KindPool, LabelNode: PoolNode(label)},
+			Name: PoolNode(label), Capacity: sched.Resources{}, Labels: poolLabels(label),
 		}, Foreign: sched.Resources{}}
 		pools[label] = p
 	}

@@ -434,8 +434,8 @@ func (d *Driver) closed(e *entry) *record {
 	if e.blame() {
 		next.Failures++
 	}
-	if e.mine() && e.doc.spec.Checkpoint && !e.app.succeeded() && !next.Started.IsZero() {
-		next.Done += d.kept(e, next.Ended.Sub(next.Started))
+	if e.mine() && e.doc.spec.Checkpoint && !e.app.succeeded() {
+		next.Done += d.kept(e, next.Started, next.Ended)
 	}
 	return &next
 }
@@ -511,13 +511,14 @@ func (d *Driver) span(e *entry) (started, ended time.Time) {
 }
 
 // kept is what the span of an attempt is worth at full speed.
-func (d *Driver) kept(e *entry, span time.Duration) time.Duration {
+func (d *Driver) kept(e *entry, started, ended time.Time) time.Duration {
+	var tasks []adapters.Task
 	for _, nt := range e.rec.Plan {
-		if n := d.state.nodes[nt.Node]; n != nil && !e.doc.spec.Preferred.Matches(d.labels(n)) {
-			return time.Duration(float64(span) / e.doc.spec.SlowdownOrOne())
+		for range nt.Tasks {
+			tasks = append(tasks, adapters.Task{Node: nt.Node, State: adapters.Failed, Started: started, Ended: ended})
 		}
 	}
-	return max(0, span)
+	return adapters.Progress(e.doc.spec, tasks, ended, d.labelsOf)
 }
 
 // tellJobs tells of the jobs that have changed, or of all.
