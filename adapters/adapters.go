@@ -85,6 +85,10 @@ type View struct {
 	Version uint64
 	// Full tells that Nodes and Jobs are all there are. Otherwise they are those that have changed.
 	Full bool
+	// Floor is, of a full view, up to which version nothing is missing in it: what is told later of an object that is not in it, with a version up to Floor,
+	// is of one that is no more. A view that is put together of several lists has the version of the oldest of them, lest what
+	// was made between two of them is taken for gone. 0 has everything believed.
+	Floor uint64
 	// Nodes and Jobs are each the whole state of one object, not what has changed in it.
 	Nodes []Node
 	Jobs  []Job

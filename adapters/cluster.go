@@ -90,7 +90,7 @@ type Cluster struct {
 	batch  []call // to be made
 
 	version uint64 // of the last view
-	floor   uint64 // the version of the last full view
+	floor   uint64 // of the last full view
 	round   uint64 // of full views
 	calls   uint64 // actions so far
 	fullAt  uint64 // calls when the last full view was asked for

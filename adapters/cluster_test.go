@@ -75,7 +75,7 @@ func (s *script) cluster(t *testing.T, change ...func(*adapters.Options)) *adapt
 
 // all is a full view, and some one of changes.
 func all(version uint64, nodes []string, jobs ...adapters.Job) *adapters.View {
-	v := &adapters.View{Version: version, Full: true, Jobs: jobs}
+	v := &adapters.View{Version: version, Floor: version, Full: true, Jobs: jobs}
 	for _, n := range nodes {
 		v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: n, Capacity: sched.Resources{"node": 2}}, Version: 1})
 	}
@@ -466,4 +466,14 @@ func TestTaskErrors(t *testing.T) {
 		assert.NotEqual(t, "unknown", s.String())
 	}
 	assert.Equal(t, "unknown", adapters.TaskState(99).String())
+}
+
+// TestMadeWhileAllIsListed has jobs listed at version 10 and nodes at 15: what came in between is told later.
+func TestMadeWhileAllIsListed(t *testing.T) {
+	first := all(15, []string{"n0"}, job("a", 1, 5))
+	first.Floor = 10
+	s := &script{views: []*adapters.View{first, some(16, job("b", 1, 12), job("c", 1, 10), job("d", 1, 9))}}
+	c := s.cluster(t)
+	assert.Equal(t, []string{"node-up n0", "submitted a"}, told(t, c))
+	assert.Equal(t, []string{"submitted b"}, told(t, c), "not what is older than the list")
 }

@@ -52,7 +52,7 @@ func (c *Cluster) bury(v *View) {
 	}
 	c.order = slices.DeleteFunc(c.order, func(t *tracked) bool { return t.gone })
 	clear(c.graves)
-	c.floor = v.Version
+	c.floor = v.Floor
 }
 
 // takeNode tells the loop of a node that has changed.

@@ -99,7 +99,7 @@ func (d *Driver) Observe(_ context.Context, relist bool) (*adapters.View, error)
 
 func (d *Driver) list() *adapters.View {
 	d.broken = false // what the box holds still comes, late
-	v := &adapters.View{Version: d.c.version, Full: true}
+	v := &adapters.View{Version: d.c.version, Floor: d.c.version, Full: true}
 	for _, name := range d.c.names {
 		if n := d.c.nodes[name]; !n.told.Gone {
 			v.Nodes = append(v.Nodes, n.told)

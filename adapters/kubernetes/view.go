@@ -26,7 +26,7 @@ var errWaits = errors.New("kubernetes: not all pods of the gang are there")
 func (m *model) view(full bool, now time.Time) *adapters.View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v := &adapters.View{Version: slices.Max(m.seen[:]), Full: full}
+	v := &adapters.View{Version: slices.Max(m.seen[:]), Floor: slices.Min(m.floor[:]), Full: full}
 	lost := m.silentLong(now)
 	if full {
 		m.forgetClasses()

@@ -55,7 +55,7 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 // view makes a view of what has changed, or of all.
 func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
 	s := d.state
-	v := &adapters.View{Version: s.listed[api.TopicJob], Full: full}
+	v := &adapters.View{Version: s.listed[api.TopicJob], Floor: s.listed[api.TopicJob], Full: full}
 	if full {
 		s.wake = time.Time{}
 		for k := range s.jobs {
