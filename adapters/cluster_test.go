@@ -477,3 +477,13 @@ func TestMadeWhileAllIsListed(t *testing.T) {
 	assert.Equal(t, []string{"node-up n0", "submitted a"}, told(t, c))
 	assert.Equal(t, []string{"submitted b"}, told(t, c), "not what is older than the list")
 }
+
+// TestGangsThatAreTooWide are told to their users, and to nobody else.
+func TestGangsThatAreTooWide(t *testing.T) {
+	s := &script{views: []*adapters.View{all(5, nil, job("a", 50_000_000, 5), job("b", adapters.MaxTasks+1, 5), job("c", adapters.MaxTasks, 5))}}
+	assert.Equal(t, []string{"submitted c"}, told(t, s.cluster(t)))
+	assert.Equal(t, []string{
+		`a: adapters: the gang is too wide: job "a" has 50000000 tasks, at most 1000 are scheduled`,
+		`b: adapters: the gang is too wide: job "b" has 1001 tasks, at most 1000 are scheduled`,
+	}, s.notes)
+}

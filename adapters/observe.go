@@ -388,7 +388,7 @@ func (c *Cluster) syncOver(t *tracked, now time.Time) {
 func (c *Cluster) submit(t *tracked) {
 	t.told, t.asked, t.stop, t.seen, t.ran, t.begun = untold, nil, nil, false, false, time.Time{}
 	if t.job.Problem == nil {
-		t.job.Problem = t.job.Spec.Validate()
+		t.job.Problem = t.job.valid()
 	}
 	if t.job.Problem == nil {
 		c.known(t)
@@ -400,7 +400,7 @@ func (c *Cluster) known(t *tracked) bool {
 	if t.told == toldPending || t.told == toldRunning || t.told == toldStopping {
 		return true
 	}
-	if t.job.Spec.Validate() != nil {
+	if t.job.valid() != nil {
 		return false
 	}
 	c.tell(sched.Event{Kind: sched.Submitted, Time: t.job.Spec.Submitted, ID: t.job.Spec.ID, Job: t.job.Spec, Done: t.job.Done})

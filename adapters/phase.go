@@ -69,6 +69,17 @@ func (j *Job) phase() (phase, Cause) {
 	return starting, ""
 }
 
+// errWide is the problem of a gang of more than [MaxTasks] tasks.
+var errWide = errors.New("adapters: the gang is too wide")
+
+// valid is what is wrong with the job's description, nil if nothing is.
+func (j *Job) valid() error {
+	if j.Spec.Tasks > MaxTasks {
+		return fmt.Errorf("%w: job %q has %d tasks, at most %d are scheduled", errWide, j.Spec.ID, j.Spec.Tasks, MaxTasks)
+	}
+	return j.Spec.Validate()
+}
+
 // nodes are where the tasks are, or those that hold room.
 func (j *Job) nodes(holdingOnly bool) []sched.NodeTasks {
 	var out []sched.NodeTasks

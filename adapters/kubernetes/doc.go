@@ -20,7 +20,7 @@
 //
 //	hedgesched.github.io/deadline    a duration from submission, as 90m, or a time as 2026-01-02T15:04:05Z
 //	hedgesched.github.io/utility     JSON of package utility, as {"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}; by
-//	                                 default 100 by the deadline and 1 after it, or without one 5 that fall to 1 within a day
+//	                                 default 5, fading to 1 in 24 days, and 100 more until the deadline
 //	hedgesched.github.io/prefer      labels of nodes it runs at full speed on, as gpu=a100|h100,disk
 //	hedgesched.github.io/slowdown    how many times longer it runs on others, at least 1
 //	hedgesched.github.io/checkpoint  "true" if it goes on where it was when it was stopped

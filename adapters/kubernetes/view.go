@@ -16,7 +16,6 @@ import (
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/utility"
 )
 
 // errWaits is a gang whose pods are not all there.
@@ -346,7 +345,7 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 	spec.Attributes["user"] = cmp.Or(h.user, spec.Attributes["namespace"])
 	spec.Attributes["tasks"] = strconv.Itoa(size)
 	if spec.Utility == nil {
-		spec.Utility = standard(spec.Deadline)
+		spec.Utility = adapters.DefaultUtility(spec.Deadline)
 	}
 	out.Spec = spec
 	if out.Problem == nil {
@@ -356,20 +355,6 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 		out.Problem = nil
 	}
 	out.Revision = revision(spec, s.annotations)
-}
-
-// standard is what a job is worth that does not say: twenty times as much by its deadline as a job without one, and always something, so
-// that none waits for ever.
-func standard(deadline time.Duration) utility.Utility {
-	points := []utility.Point{{T: 0, V: 5}, {T: (24 * time.Hour).Seconds(), V: 1}}
-	if d := deadline.Seconds(); d > 0 {
-		points = []utility.Point{{T: d, V: 100}, {T: d, V: 1}}
-	}
-	u, err := utility.Piecewise(points)
-	if err != nil {
-		return nil // which cannot be: the points are in order
-	}
-	return u
 }
 
 // revision is another for another specification.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -21,12 +22,11 @@ import (
 const (
 	// KeyMark marks a job as hedge's, with the value "true".
 	KeyMark = "hedge"
-	// KeyTasks is the size of the gang, 1 to MaxTasks; default 1.
+	// KeyTasks is the size of the gang, 1 to adapters.MaxTasks; default 1.
 	KeyTasks = "hedge_tasks"
 	// KeyDeadline is by when after its submission the job should be done, as "2h30m".
 	KeyDeadline = "hedge_deadline"
-	// KeyUtility is what its completion is worth at which time, as JSON, in the form of utility.Marshal. Without it a job is worth
-	// BestEffortValue at once, less with every day, and nothing after BestEffortHorizon; one with a deadline DeadlineValue more until then.
+	// KeyUtility is what its completion is worth at which time, as JSON, in the form of utility.Marshal; default adapters.DefaultUtility.
 	KeyUtility = "hedge_utility"
 	// KeyPreferred are the nodes where it runs at full speed: labels as in "node.class=fast|big & meta.rack=r1"; "key=*" is any value.
 	KeyPreferred = "hedge_preferred"
@@ -53,16 +53,6 @@ const (
 	keyParent    = "hedge_parent" // the periodic job that it is a run of
 	keyRank      = "hedge_first_rank"
 )
-
-// What jobs are worth that say nothing of it.
-const (
-	DeadlineValue     = 100
-	BestEffortValue   = 5
-	BestEffortHorizon = 30 * 24 * time.Hour
-)
-
-// MaxTasks is the largest gang.
-const MaxTasks = 1000
 
 // The resources of nodes and tasks.
 const (
@@ -164,8 +154,8 @@ func (h *hints) hinted(meta map[string]string) error {
 		key, expected string
 		read          func(string) error
 	}{
-		{KeyTasks, fmt.Sprintf("a number from 1 to %d", MaxTasks), func(v string) (err error) {
-			s.Tasks, err = within(v, 1, MaxTasks)
+		{KeyTasks, fmt.Sprintf("a number from 1 to %d", adapters.MaxTasks), func(v string) (err error) {
+			s.Tasks, err = within(v, 1, adapters.MaxTasks)
 			return err
 		}},
 		{KeyDeadline, "a duration above 0, as 2h30m", func(v string) (err error) {
@@ -203,26 +193,9 @@ func (h *hints) hinted(meta map[string]string) error {
 			}
 		}
 	}
-	return h.worth()
-}
-
-// worth gives the job a utility if it has none. Without one, policies that go by it would never start the job; nor would they one
-// that is late, if it were worth nothing.
-func (h *hints) worth() error {
-	if h.spec.Utility != nil {
-		return nil
+	if s.Utility == nil {
+		s.Utility = adapters.DefaultUtility(s.Deadline)
 	}
-	curve, err := utility.LinearDecay(BestEffortValue, BestEffortHorizon)
-	if err == nil && h.spec.Deadline > 0 {
-		var deadline *utility.Curve
-		if deadline, err = utility.Deadline(h.spec.Deadline, DeadlineValue); err == nil {
-			curve, err = utility.Sum(curve, deadline)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("meta %s = %q: %w", KeyDeadline, h.spec.Deadline, err)
-	}
-	h.spec.Utility = curve
 	return nil
 }
 

@@ -16,21 +16,13 @@ import (
 	goyaml "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
 )
 
-// What jobs are worth that say nothing of it.
-const (
-	DeadlineValue     = 100
-	BestEffortValue   = 5
-	BestEffortHorizon = 30 * 24 * time.Hour
-)
-
 // The limits of job files.
 const (
-	// MaxTasks is the largest gang.
-	MaxTasks = 1000
 	// MaxFile is how many bytes a job file may have.
 	MaxFile = 256 << 10
 	// MaxScript is how many bytes the command of a gang and its environment may have together.
@@ -66,7 +58,7 @@ var ErrJob = errors.New("yarn: job cannot be scheduled")
 
 // File is what a job file says, in YAML or JSON. Fields that are not known are refused.
 type File struct {
-	// Tasks is the size of the gang, 1 to MaxTasks, or the number of containers that an application has at most; default 1.
+	// Tasks is the size of the gang, 1 to adapters.MaxTasks, or the number of containers that an application has at most; default 1.
 	Tasks int `json:"tasks,omitzero"`
 	// Resources are those of each task.
 	Resources TaskResources `json:"resources"`
@@ -86,8 +78,7 @@ type File struct {
 	Priority int `json:"priority,omitzero"`
 	// Deadline is by when after its submission the job should be done, as "2h30m".
 	Deadline string `json:"deadline,omitzero"`
-	// Utility is what its completion is worth at which time, in the form of utility.Marshal. Without it a job is worth BestEffortValue at once, less with every
-	// day, and nothing after BestEffortHorizon; one with a deadline DeadlineValue more until then.
+	// Utility is what its completion is worth at which time, in the form of utility.Marshal; default adapters.DefaultUtility.
 	Utility stdjson.RawMessage `json:"utility,omitzero"`
 	// Required are the nodes where it may run, and Preferred those where it runs at full speed: labels as in "rack=/r1|/r2 & host=a"; "key=*" is any value.
 	Required  string `json:"required,omitzero"`
@@ -225,8 +216,8 @@ func (p *parsed) check() error {
 		p.retries = *f.Retries
 	}
 	switch {
-	case f.Tasks < 1 || f.Tasks > MaxTasks:
-		return fmt.Errorf("tasks is %d, expected 1 to %d", f.Tasks, MaxTasks)
+	case f.Tasks < 1 || f.Tasks > adapters.MaxTasks:
+		return fmt.Errorf("tasks is %d, expected 1 to %d", f.Tasks, adapters.MaxTasks)
 	case f.Resources.MemoryMB < 1 || f.Resources.MemoryMB > 1<<30:
 		return fmt.Errorf("resources.memory-mb is %d, expected 1 to %d", f.Resources.MemoryMB, 1<<30)
 	case f.Resources.VCores < 1 || f.Resources.VCores > 1<<20:
@@ -346,29 +337,17 @@ func (p *parsed) hints() error {
 	return p.worth()
 }
 
-// worth gives the job a utility if it has none. Without one, policies that go by it would never start the job; nor would they one
-// that is late, if it were worth nothing.
+// worth gives the job its utility.
 func (p *parsed) worth() error {
-	s := p.spec
-	if len(p.file.Utility) > 0 {
-		u, err := utility.Unmarshal(p.file.Utility)
-		if err != nil {
-			return fmt.Errorf("utility: %w", err)
-		}
-		s.Utility = u
+	if len(p.file.Utility) == 0 {
+		p.spec.Utility = adapters.DefaultUtility(p.spec.Deadline)
 		return nil
 	}
-	curve, err := utility.LinearDecay(BestEffortValue, BestEffortHorizon)
-	if err == nil && s.Deadline > 0 {
-		var deadline *utility.Curve
-		if deadline, err = utility.Deadline(s.Deadline, DeadlineValue); err == nil {
-			curve, err = utility.Sum(curve, deadline)
-		}
-	}
+	u, err := utility.Unmarshal(p.file.Utility)
 	if err != nil {
-		return fmt.Errorf("deadline is %q: %w", p.file.Deadline, err)
+		return fmt.Errorf("utility: %w", err)
 	}
-	s.Utility = curve
+	p.spec.Utility = u
 	return nil
 }
 

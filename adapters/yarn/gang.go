@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -60,8 +61,8 @@ func (g *gang) check() error {
 		seen[n.Node] = true
 	}
 	switch {
-	case tasks < 1 || tasks > MaxTasks:
-		return fmt.Errorf("%d tasks, expected 1 to %d", tasks, MaxTasks)
+	case tasks < 1 || tasks > adapters.MaxTasks:
+		return fmt.Errorf("%d tasks, expected 1 to %d", tasks, adapters.MaxTasks)
 	case g.MemoryMB < 1 || g.VCores < 1 || g.TimeoutMS < 1:
 		return fmt.Errorf("memory-mb %d, vcores %d, timeout-ms %d, expected at least 1", g.MemoryMB, g.VCores, g.TimeoutMS)
 	case g.Job == "" || g.Script == "":

@@ -282,11 +282,11 @@ func (r *record) check() error {
 		return fmt.Errorf("app %q, expected an application's id", r.App)
 	}
 	for _, nt := range r.Plan {
-		if nt.Node == "" || nt.Tasks < 1 || nt.Tasks > MaxTasks {
+		if nt.Node == "" || nt.Tasks < 1 || nt.Tasks > adapters.MaxTasks {
 			return fmt.Errorf("%d tasks on node %q", nt.Tasks, nt.Node)
 		}
 	}
-	if n := r.tasks(); n > MaxTasks || n == 0 && (r.Open || r.Finished) {
+	if n := r.tasks(); n > adapters.MaxTasks || n == 0 && (r.Open || r.Finished) {
 		return fmt.Errorf("a plan of %d tasks", n)
 	}
 	return nil
