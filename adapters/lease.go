@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ type Term struct {
 	For time.Duration
 }
 
-// Lease is what one instance at a time holds. Its methods may take as long as the cluster does and must return soon after the
-// context is done.
+// Lease is what one instance at a time holds. Its methods must return soon after the context is done, with ErrUnavailable; [Lead] sees to it that the context
+// of each call is done in time.
 type Lease interface {
 	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does. From then on actions of lower epochs are refused, where the
 	// cluster or the driver can: what the new leader is told first must be all that the others did.
@@ -32,13 +33,17 @@ type Lease interface {
 	Release(ctx context.Context, t Term) error
 }
 
-// LeadOptions are how [Lead] goes about it. The zero value suits leases of some 15 s.
+// LeadOptions are how [Lead] goes about it. The zero value suits leases of some 15 s. Negative durations are refused, and so are, once it is known for how long
+// the lease is granted, those that leave no time to renew it.
 type LeadOptions struct {
 	// Clock is what leases are counted by; nil is the system's.
 	Clock sched.Clock
-	// Retry is how often a standby tries to take the lease, default 1 s.
+	// Retry is how often a standby tries to take the lease, and after how long a renewal that failed is tried again, default 1 s.
 	Retry time.Duration
-	// Renew is how often the lease is renewed, default a third of what it is granted for.
+	// Timeout is how long a call may take that takes or renews the lease, default 10 s to take it, and a sixth of what it is granted for to renew it: one
+	// renewal that hangs does not lose the lease.
+	Timeout time.Duration
+	// Renew is how often the lease is renewed, default a third of what it is granted for. Together with Margin it is less than that.
 	Renew time.Duration
 	// Margin is how long before its end the work is stopped if it could not be renewed, default a quarter of what it is granted for. The
 	// work, and every call it has made, must be over within it.
@@ -62,21 +67,24 @@ var errExpired = errors.New("adapters: the lease could not be renewed in time")
 // epoch and a new loop.
 //
 // Lead returns when the context is done, with nil, or with what work returned otherwise, or with an error of the lease that is none of
-// ErrHeld, ErrFenced and ErrUnavailable. Work has then returned, and the lease is given back.
+// ErrHeld, ErrFenced and ErrUnavailable, or with ErrOptions. Work has then returned, and the lease is given back.
 func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Term) error, o LeadOptions) error {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
 	}
-	if o.Retry <= 0 {
+	if o.Retry < 0 || o.Timeout < 0 || o.Renew < 0 || o.Margin < 0 {
+		return fmt.Errorf("%w: Retry of %v, Timeout of %v, Renew of %v, Margin of %v", ErrOptions, o.Retry, o.Timeout, o.Renew, o.Margin)
+	}
+	if o.Retry == 0 {
 		o.Retry = time.Second
 	}
 	for ctx.Err() == nil {
-		asked := o.Clock.Now()
-		term, err := lease.Acquire(ctx)
+		l := &leader{LeadOptions: o, lease: lease}
+		err := l.acquire(ctx)
 		if err == nil {
-			l := &leader{LeadOptions: o, lease: lease, term: term}
-			l.granted(asked, term)
-			err = l.hold(ctx, work)
+			if err = l.fits(); err == nil {
+				err = l.hold(ctx, work)
+			}
 			l.release(ctx)
 			if err == nil {
 				return nil
@@ -105,6 +113,7 @@ type leader struct {
 	lease Lease
 	term  Term
 	stop  time.Time // when the work is to be over, should the lease not be renewed
+	again bool      // the last renewal has failed
 	// answers is a renewal's that is under way.
 	answers chan answer
 }
@@ -115,12 +124,45 @@ type answer struct {
 	err  error
 }
 
-func (l *leader) granted(asked time.Time, t Term) {
-	margin := l.Margin
-	if margin <= 0 {
-		margin = t.For / 4
+// acquire takes the lease.
+func (l *leader) acquire(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	limit := cmp.Or(l.Timeout, 10*time.Second)
+	asked, answers := l.Clock.Now(), make(chan answer, 1)
+	go func() {
+		t, err := l.lease.Acquire(ctx)
+		answers <- answer{t, err}
+	}()
+	var a answer
+	select {
+	case a = <-answers:
+	case <-l.Clock.After(limit):
+		cancel()
+		if a = <-answers; a.err != nil && !errors.Is(a.err, ErrHeld) {
+			a.err = fmt.Errorf("%w: no answer within %v: %w", ErrUnavailable, limit, a.err)
+		}
 	}
-	l.term, l.stop = t, asked.Add(t.For-margin)
+	if a.err == nil {
+		l.granted(asked, a.term)
+	}
+	return a.err
+}
+
+func (l *leader) granted(asked time.Time, t Term) {
+	l.term, l.again, l.stop = t, false, asked.Add(t.For-cmp.Or(l.Margin, t.For/4))
+}
+
+// every is how often the lease is renewed.
+func (l *leader) every() time.Duration { return cmp.Or(l.Renew, l.term.For/3) }
+
+// fits refuses options that leave no time to renew the lease.
+func (l *leader) fits() error {
+	margin := cmp.Or(l.Margin, l.term.For/4)
+	if l.every()+margin < l.term.For {
+		return nil
+	}
+	return fmt.Errorf("%w: Renew of %v and Margin of %v for a lease of %v", ErrOptions, l.every(), margin, l.term.For)
 }
 
 // hold runs the work until it returns or the lease is lost.
@@ -132,9 +174,9 @@ func (l *leader) hold(ctx context.Context, work func(context.Context, Term) erro
 	go func() { done <- work(ctx, term) }()
 	for {
 		end := l.Clock.After(l.stop.Sub(l.Clock.Now()))
-		every := l.Renew
-		if every <= 0 {
-			every = l.term.For / 3
+		every := l.every()
+		if l.again {
+			every = min(every, l.Retry)
 		}
 		var err error
 		select {
@@ -168,29 +210,43 @@ func (l *leader) await() {
 
 // renew renews the lease, unless the work or the lease is over before there is an answer; over says that the work has returned.
 func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan error) (over bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	asked, term, answers := l.Clock.Now(), l.term, make(chan answer, 1)
 	go func() {
 		t, err := l.lease.Renew(ctx, term)
 		answers <- answer{t, err}
 	}()
 	l.answers = answers
-	select {
-	case err := <-done:
-		return true, err
-	case <-end:
-		return false, errExpired // the work must not go on while the renewal takes its time to end
-	case a := <-answers:
-		l.answers = nil
-		switch {
-		case a.err == nil:
-			l.granted(asked, a.term)
-		case errors.Is(a.err, ErrFenced):
-			return false, fmt.Errorf("adapters: lease: %w", a.err)
-		case l.Told != nil:
-			l.Told(fmt.Errorf("adapters: lease: %w", a.err)) // there is time to try again
+	for late := l.Clock.After(cmp.Or(l.Timeout, term.For/6)); ; {
+		select {
+		case err := <-done:
+			return true, err
+		case <-end:
+			return false, errExpired // the work must not go on while the renewal takes its time to end
+		case <-late:
+			late = nil
+			cancel() // the answer comes soon
+		case a := <-answers:
+			l.answers = nil
+			return false, l.renewed(asked, a)
 		}
 	}
-	return false, nil
+}
+
+// renewed takes in the answer to a renewal. Its error says that the lease is another's.
+func (l *leader) renewed(asked time.Time, a answer) error {
+	switch {
+	case a.err == nil:
+		l.granted(asked, a.term)
+		return nil
+	case errors.Is(a.err, ErrFenced):
+		return fmt.Errorf("adapters: lease: %w", a.err)
+	case l.Told != nil:
+		l.Told(fmt.Errorf("adapters: lease: %w", a.err)) // there is time to try again
+	}
+	l.again = true
+	return nil
 }
 
 // release gives the lease back, within the margin.

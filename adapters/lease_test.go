@@ -176,6 +176,53 @@ func TestLeadStopsInTime(t *testing.T) {
 	}
 }
 
+// A call that hangs is given up: neither does one renewal lose the lease, nor does one try of a standby keep it from the next.
+func TestLeadGivesUpCallsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		hangs := func(who string, call string, at time.Duration, hung *int) *window {
+			return &window{office: &c.office, name: who, broke: func(ctx context.Context, now string) error {
+				if since := time.Since(c.began); now != call || since < at || *hung > 0 {
+					return nil
+				}
+				*hung++
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+		}
+		first, stop := context.WithCancel(t.Context())
+		var hungA, hungB int
+		a := c.lead(first, t, hangs("a", "renew", 20*time.Second, &hungA))
+		time.Sleep(time.Second)
+		second, end := context.WithCancel(t.Context())
+		b := c.lead(second, t, hangs("b", "acquire", 45*time.Second, &hungB))
+		time.Sleep(49 * time.Second)
+		stop()
+		a()
+		time.Sleep(50 * time.Second)
+		end()
+		b()
+		assert.Equal(t, []int{1, 1}, []int{hungA, hungB})
+		require.Len(t, c.shifts, 2)
+		assert.Equal(t, shift{"a", 1, 0, 50 * time.Second}, c.shifts[0])
+		assert.Equal(t, []any{"b", uint64(2)}, []any{c.shifts[1].who, c.shifts[1].epoch})
+		assert.LessOrEqual(t, c.shifts[1].from, time.Minute, "it gave up after 10 s")
+	})
+}
+
+func TestLeadRefusesOptions(t *testing.T) {
+	for _, o := range []adapters.LeadOptions{
+		{Margin: granted}, {Margin: granted * 2}, {Renew: granted * 3 / 4}, {Renew: 10 * time.Second, Margin: 5 * time.Second},
+		{Retry: -1}, {Timeout: -1}, {Renew: -1}, {Margin: -1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &window{office: &office{}, name: "a"}
+			require.ErrorIs(t, adapters.Lead(t.Context(), w, nil, o), adapters.ErrOptions, "%+v", o)
+			assert.Empty(t, w.holder, "given back")
+		})
+	}
+}
+
 func TestLeadLosesItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew()

@@ -20,10 +20,22 @@ type Office struct {
 	Pass func(t testing.TB)
 	// Patience is how often Pass is called until the lease must have run out; 0 is 10,000 times.
 	Patience int
+	// Hang has no call be answered until the function that it returns is called. Delete deletes the lease where it stands, as an operator might, so that the next
+	// instance makes another.
+	Hang   func(t testing.TB) (resume func())
+	Delete func(t testing.TB)
+	// Missing says of [HangLease] and [DeleteLease] why Hang or Delete is nil.
+	Missing map[Ability]string
 }
 
-// RunLease checks a lease: that one instance at a time has it, whatever the others do, that epochs grow, and that it can be had when it was given
-// back and when it has run out. Each case is a subtest with an office of its own.
+// The abilities of an [Office], without which its cases are skipped.
+const (
+	HangLease   Ability = "have calls of the lease hang"
+	DeleteLease Ability = "delete the lease"
+)
+
+// RunLease checks a lease: that one instance at a time has it, whatever the others do, that epochs grow, that it can be had when it was given
+// back and when it has run out, and that a call returns when its context is done. Each case is a subtest with an office of its own.
 func RunLease(t *testing.T, make func(t testing.TB) Office) {
 	t.Helper()
 	for _, c := range []struct {
@@ -31,7 +43,7 @@ func RunLease(t *testing.T, make func(t testing.TB) Office) {
 		run  func(testing.TB, *Office)
 	}{
 		{"one at a time", oneAtATime}, {"given back", givenBack}, {"run out", runOut},
-		{"given back when it is another's", notTheirs},
+		{"given back when it is another's", notTheirs}, {"a call hangs", callHangs}, {"the lease is deleted", deleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := make(t)
@@ -117,4 +129,65 @@ func notTheirs(t testing.TB, o *Office) {
 	_, err := b.Renew(ctx, second)
 	require.NoError(t, err)
 	held(t, a)
+}
+
+// lacks skips a case if the office cannot do what it needs, and fails it if no reason is given.
+func (o *Office) lacks(t testing.TB, a Ability, missing bool) {
+	t.Helper()
+	if !missing {
+		return
+	}
+	require.NotEmpty(t, o.Missing[a], "an office that cannot %s says why", a)
+	t.Skipf("it cannot %s: %s", a, o.Missing[a])
+}
+
+// callHangs has calls of both instances end with their contexts: they say nothing of who has the lease, and change nothing.
+func callHangs(t testing.TB, o *Office) {
+	o.lacks(t, HangLease, o.Hang == nil)
+	a, b := o.Open(t), o.Open(t)
+	term := acquire(t, a)
+	held(t, b)
+	resume := o.Hang(t)
+	for i, call := range []func(context.Context) error{
+		func(ctx context.Context) error { _, err := a.Renew(ctx, term); return err },
+		func(ctx context.Context) error { _, err := b.Acquire(ctx); return err },
+	} {
+		what := []string{"renew", "acquire"}[i]
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		ended := make(chan error, 1)
+		go func() { ended <- call(ctx) }()
+		select {
+		case err := <-ended:
+			assert.ErrorIs(t, err, adapters.ErrUnavailable, what)
+			assert.NotErrorIs(t, err, adapters.ErrFenced, what)
+		case <-time.After(5 * time.Minute):
+			require.Fail(t, "a call hangs after its context is done", what)
+		}
+		cancel()
+	}
+	resume()
+	again, err := a.Renew(context.Background(), term)
+	require.NoError(t, err, "it has the lease as before")
+	assert.Equal(t, term.Epoch, again.Epoch)
+	held(t, b)
+}
+
+// deleted has the lease vanish while it is held. Epochs grow all the same.
+func deleted(t testing.TB, o *Office) {
+	o.lacks(t, DeleteLease, o.Delete == nil)
+	ctx := context.Background()
+	a, b := o.Open(t), o.Open(t)
+	first := acquire(t, a)
+	o.Delete(t)
+	_, err := a.Renew(ctx, first)
+	require.ErrorIs(t, err, adapters.ErrFenced, "it is no more")
+	require.NoError(t, a.Release(ctx, first), "there is nothing to give back")
+	second := acquire(t, b)
+	assert.Greater(t, second.Epoch, first.Epoch)
+	_, err = a.Renew(ctx, first)
+	require.ErrorIs(t, err, adapters.ErrFenced)
+	held(t, a)
+	require.NoError(t, b.Release(ctx, second))
+	o.Delete(t)
+	assert.Greater(t, acquire(t, a).Epoch, second.Epoch, "nobody had it")
 }

@@ -107,6 +107,7 @@ type Cluster struct {
 	notes   map[string][]string
 	watches []*Driver
 	lease   lease
+	hung    bool // calls of the lease are not answered
 }
 
 type node struct {

@@ -20,6 +20,11 @@ func TestLease(t *testing.T) {
 		return adaptertest.Office{
 			Open: func(testing.TB) adapters.Lease { return c.Lease() },
 			Pass: func(testing.TB) { c.Advance(time.Second) }, Patience: 100,
+			Hang: func(testing.TB) func() {
+				c.HangLease(true)
+				return func() { c.HangLease(false) }
+			},
+			Delete: func(testing.TB) { c.DeleteLease() },
 		}
 	})
 }

@@ -24,26 +24,40 @@ var _ adapters.Lease = (*Lease)(nil)
 // Lease gives another instance its way to the lease.
 func (c *Cluster) Lease() *Lease { return &Lease{c} }
 
+// HangLease has the calls of leases not be answered, so that they wait until their context is done, or be answered again.
+func (c *Cluster) HangLease(hung bool) { c.hung = hung }
+
+// DeleteLease deletes the lease. The next epoch is higher all the same.
+func (c *Cluster) DeleteLease() { c.lease = lease{} }
+
+// lost tells whether a call has no answer.
+func (l *Lease) lost(ctx context.Context) bool {
+	if l.c.hung {
+		<-ctx.Done()
+	}
+	return l.c.hung || l.c.down
+}
+
 // Acquire takes the lease if it is free or has run out.
-func (l *Lease) Acquire(context.Context) (adapters.Term, error) {
+func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	held := &l.c.lease
 	switch {
-	case l.c.down:
+	case l.lost(ctx):
 		return adapters.Term{}, adapters.ErrUnavailable
 	case held.holder != nil && held.holder != l && l.c.Now().Before(held.until):
 		return adapters.Term{}, adapters.ErrHeld
 	}
-	held.epoch++
+	held.epoch = max(held.epoch, l.c.epoch) + 1 // the servers know of epochs from elsewhere, too
 	held.holder, held.until = l, l.c.Now().Add(LeaseFor)
 	l.c.Elect(held.epoch)
 	return adapters.Term{Epoch: held.epoch, For: LeaseFor}, nil
 }
 
 // Renew holds on to it.
-func (l *Lease) Renew(_ context.Context, t adapters.Term) (adapters.Term, error) {
+func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
 	held := &l.c.lease
 	switch {
-	case l.c.down:
+	case l.lost(ctx):
 		return t, adapters.ErrUnavailable
 	case held.holder != l || held.epoch != t.Epoch:
 		return t, adapters.ErrFenced
@@ -53,10 +67,10 @@ func (l *Lease) Renew(_ context.Context, t adapters.Term) (adapters.Term, error)
 }
 
 // Release gives it back.
-func (l *Lease) Release(_ context.Context, t adapters.Term) error {
+func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	held := &l.c.lease
 	switch {
-	case l.c.down:
+	case l.lost(ctx):
 		return adapters.ErrUnavailable
 	case held.holder == l && held.epoch == t.Epoch:
 		held.holder = nil

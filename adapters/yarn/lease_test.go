@@ -26,8 +26,29 @@ func TestLease(t *testing.T) {
 			},
 			Pass:     func(testing.TB) { now = now.Add(time.Minute) },
 			Patience: 30,
+			Hang:     func(t testing.TB) func() { return holdLock(t, o) },
+			Missing:  map[adaptertest.Ability]string{adaptertest.DeleteLease: "the epoch stands nowhere but in the spool's lease"},
 		}
 	})
+}
+
+// holdLock has another process hold the spool's lock.
+func holdLock(t testing.TB, o Options) (release func()) {
+	s, err := openSpool(o.Spool, time.Minute)
+	require.NoError(t, err)
+	held, over, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.locked(context.Background(), func() error {
+			close(held)
+			<-over
+			return nil
+		})
+	}()
+	<-held
+	return func() {
+		close(over)
+		require.NoError(t, <-ended)
+	}
 }
 
 // TestLeaseUnavailable: a lease whose file system does not answer, or that another holds the lock of, is neither granted nor lost; one that makes no sense is an error.
