@@ -25,8 +25,11 @@ type Options struct {
 	// default 10 min. Then it is stopped.
 	StartTimeout time.Duration
 	// Answer is how long what a call has brought about may take to be observed before the driver is asked for all there is, default
-	// 10 s, and StopRetry how long a job may take to stop until it is told again, default 1 min.
-	Answer, StopRetry time.Duration
+	// 10 s. Calls that fail have it asked, too: at once, but when that goes on, at distances that double from Backoff to Answer.
+	Answer time.Duration
+	// StopRetry is how long a job may take to stop until it is told again, and how long after an order to stop that was refused; default 1 min. Other orders that
+	// fail are given again at distances that double from Backoff to StopRetry.
+	StopRetry time.Duration
 	// Backoff is how long a job waits after its first start that failed; each failure that follows doubles it up to BackoffMax. Defaults
 	// 1 s and 5 min.
 	Backoff, BackoffMax time.Duration
@@ -96,6 +99,7 @@ type Cluster struct {
 	fullAt  uint64 // calls when the last full view was asked for
 	listed  time.Time
 	relist  bool
+	pause   time.Duration // between the last list and one that calls for it, when calls go on to fail
 	ever    bool
 	notes   int
 	fenced  error
@@ -122,8 +126,10 @@ type tracked struct {
 
 	asked *asked // a start that is not observed yet
 	stop  *order // the last order to stop this attempt
-	seen  bool   // tasks of the attempt were observed
-	ran   bool   // and all of them ran
+	deny  denial
+	stale int  // starts in a row that were refused as stale
+	seen  bool // tasks of the attempt were observed
+	ran   bool // and all of them ran
 	begun time.Time
 	fails int
 	err   error // why this attempt came to nothing
@@ -173,6 +179,13 @@ type order struct {
 	err   error
 }
 
+// denial are orders to stop a job that failed, one after the other.
+type denial struct {
+	times int
+	last  time.Time
+	err   error
+}
+
 // New makes a cluster for a loop of a driver. Every instance starts from nothing: its first Events tell all there is.
 func New(driver Driver, options Options) (*Cluster, error) {
 	if driver == nil {
@@ -202,7 +215,7 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	}
 	now := c.opt.Now()
 	c.notes = c.opt.Notes
-	all := c.relist || !c.ever || now.Sub(c.listed) >= c.opt.Resync
+	all := c.listDue(now)
 	at := c.calls
 	view, err := c.driver.Observe(ctx, all)
 	switch {
@@ -214,6 +227,9 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	case all && !view.Full:
 		return c.drain(), fmt.Errorf("adapters: observe: the driver was asked for all there is and told only changes")
 	case view.Full:
+		if c.relist {
+			c.pause = min(max(2*c.pause, c.opt.Backoff), c.opt.Answer)
+		}
 		c.ever, c.listed, c.fullAt, c.relist = true, now, at, false
 	}
 	c.takeIn(view)
@@ -222,6 +238,15 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 		return c.drain(), c.fenced
 	}
 	return c.drain(), nil
+}
+
+// listDue tells whether the driver is to be asked for all there is. One job whose calls fail for ever must not have the whole cluster listed in every cycle.
+func (c *Cluster) listDue(now time.Time) bool {
+	age := now.Sub(c.listed)
+	if age >= 2*c.pause {
+		c.pause = 0 // it has been quiet
+	}
+	return !c.ever || age >= c.opt.Resync || c.relist && age >= c.pause
 }
 
 // drain hands over the events. The slice is the loop's until its next call.
@@ -271,6 +296,10 @@ func (c *Cluster) preempt(d *sched.Decision, now time.Time) {
 		c.tell(sched.Event{Kind: sched.Preempted, ID: d.Job, Time: now})
 		return
 	}
+	if !c.mayStop(t, now) {
+		c.tell(sched.Event{Kind: sched.PreemptFailed, ID: d.Job, Time: now, Err: t.deny.err})
+		return
+	}
 	t.told = toldStopping
 	c.halt(t, CausePreempted, d.Reason, now, nil)
 	c.watch(t)
@@ -287,11 +316,29 @@ func (c *Cluster) halt(t *tracked, cause Cause, why sched.Reason, now time.Time,
 	job := t.job
 	s := &Stop{Job: &job, State: c.version, Epoch: c.opt.Epoch, Cause: cause, Reason: why}
 	c.later(func(ctx context.Context) error { return c.driver.Stop(ctx, s) }, func(err error) {
-		o.err = err
-		if o.is = c.judge(err); o.is == accepted && then != nil {
+		o.err, o.is = err, c.judge(err)
+		if o.is != accepted {
+			t.deny = denial{t.deny.times + 1, now, err}
+			return
+		}
+		t.deny = denial{}
+		if then != nil {
 			then()
 		}
 	})
+}
+
+// mayStop tells whether a job may be told to stop, after orders to do so that failed: at once after the first, as what was decided on had changed or
+// is not known, and later every time, unless it was refused.
+func (c *Cluster) mayStop(t *tracked, now time.Time) bool {
+	var wait time.Duration
+	switch {
+	case errors.Is(t.deny.err, ErrRefused):
+		wait = c.opt.StopRetry
+	case t.deny.times > 1:
+		wait = min(c.backoff(t.deny.times-2), c.opt.StopRetry)
+	}
+	return t.deny.times == 0 || now.Sub(t.deny.last) >= wait
 }
 
 // judge says what is known after a call, and asks for all there is where that is needed to know more.
@@ -334,7 +381,10 @@ func (c *Cluster) send(t *tracked, now time.Time) {
 	s := &Start{Job: &job, Nodes: a.decision.Nodes, State: c.version, Epoch: c.opt.Epoch, Reason: a.decision.Reason}
 	c.later(func(ctx context.Context) error { return c.driver.Start(ctx, s) }, func(err error) {
 		if a.is = c.judge(err); a.is == refused {
-			c.comeBack(t, now, err, errors.Is(err, ErrRefused))
+			if errors.Is(err, ErrStale) {
+				t.stale++ // the first is what another has changed meanwhile
+			}
+			c.comeBack(t, now, err, errors.Is(err, ErrRefused) || t.stale > 1)
 		}
 	})
 }
@@ -361,7 +411,7 @@ func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 	t.err, t.say = nil, err
 	c.tell(e)
 	c.watch(t)
-	t.told, t.asked, t.stop, t.seen, t.ran = toldPending, nil, nil, false, false
+	t.told, t.asked, t.stop, t.deny, t.seen, t.ran = toldPending, nil, nil, denial{}, false, false
 	t.since, t.nodes, t.begun = time.Time{}, nil, time.Time{}
 }
 

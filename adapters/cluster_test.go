@@ -264,7 +264,7 @@ func TestStartWithoutAnAnswer(t *testing.T) {
 			s.views = []*adapters.View{all(5, nodes, job("a", 1, 5))}
 			assert.Empty(t, told(t, c), "its room is held")
 		}
-		s.stop = nil
+		s.stop, s.now = nil, s.now.Add(time.Minute)
 		s.views = []*adapters.View{all(5, nodes, job("a", 1, 5))}
 		assert.Equal(t, []string{"start-failed a"}, told(t, c))
 	})
@@ -486,4 +486,48 @@ func TestGangsThatAreTooWide(t *testing.T) {
 		`a: adapters: the gang is too wide: job "a" has 50000000 tasks, at most 1000 are scheduled`,
 		`b: adapters: the gang is too wide: job "b" has 1001 tasks, at most 1000 are scheduled`,
 	}, s.notes)
+}
+
+// TestCallsThatAlwaysFail has one job whose calls fail whenever they are made, in 120 cycles of a second: neither is it told to stop in every cycle, nor is the whole
+// cluster listed for it. Once the calls work again, they are made within a minute.
+func TestCallsThatAlwaysFail(t *testing.T) {
+	broken := job("a", 2, 5, on("n0", adapters.Running), on("n0", adapters.Failed))
+	runs := job("a", 1, 5, on("n0", adapters.Running))
+	waits := job("a", 1, 5)
+	for name, tt := range map[string]struct {
+		job  adapters.Job
+		plan *sched.Plan
+	}{
+		"a gang that must stop": {broken, plan()}, "a preemption": {runs, plan(preempt("a"))}, "a start": {waits, plan(start("a", "n0"))},
+	} {
+		for _, err := range []error{adapters.ErrStale, adapters.ErrRefused, adapters.ErrUnavailable} {
+			s := &script{start: func(*adapters.Start) error { return err }, stop: func(*adapters.Stop) error { return err }}
+			c := s.cluster(t)
+			cycle := func() {
+				s.views, s.now = []*adapters.View{all(5, []string{"n0"}, tt.job)}, s.now.Add(time.Second)
+				told(t, c)
+				require.NoError(t, c.Apply(background, tt.plan))
+			}
+			for range 120 {
+				cycle()
+			}
+			lists := 0
+			for _, all := range s.relists {
+				if all {
+					lists++
+				}
+			}
+			assert.Less(t, lists, 20, "%s, %v: full lists", name, err)
+			if name != "a start" { // starts that fail are the loop's to delay
+				assert.Less(t, len(s.calls), 20, "%s, %v: orders", name, err)
+			}
+			assert.GreaterOrEqual(t, len(s.calls), 2, "%s, %v: it is tried again", name, err)
+			made := len(s.calls)
+			s.start, s.stop = nil, nil
+			for range 60 {
+				cycle()
+			}
+			assert.Greater(t, len(s.calls), made, "%s, %v: it works again", name, err)
+		}
+	}
 }

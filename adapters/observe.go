@@ -167,7 +167,7 @@ func (t *tracked) underWay() bool {
 
 func (c *Cluster) sync(t *tracked, now time.Time) {
 	if t.is != waiting && t.is != over {
-		t.seen = true
+		t.seen, t.stale = true, 0
 		t.ran = t.ran || !t.job.started().IsZero() && len(t.job.Tasks) == t.job.Spec.Tasks
 		t.asked = nil // whoever started it
 		if t.begun.IsZero() {
@@ -195,11 +195,11 @@ func (c *Cluster) sync(t *tracked, now time.Time) {
 func (c *Cluster) orderDue(t *tracked, now time.Time) bool {
 	switch {
 	case t.stop == nil:
-		return true
+		return c.mayStop(t, now)
 	case t.stop.is == accepted:
 		return now.Sub(t.stop.when) >= c.opt.StopRetry
 	}
-	return c.conclusive(t.stop.at) || errors.Is(t.stop.err, ErrRefused) && now.Sub(t.stop.when) >= c.opt.StopRetry
+	return c.mayStop(t, now) && (c.conclusive(t.stop.at) || errors.Is(t.stop.err, ErrRefused))
 }
 
 // syncWaiting is of a job without tasks.
@@ -256,6 +256,9 @@ func (c *Cluster) settled(t *tracked, now time.Time) bool {
 		return false
 	}
 	if a.is == unknown && (t.stop == nil || t.stop.is != accepted) {
+		if !c.mayStop(t, now) {
+			return false
+		}
 		c.halt(t, CauseUnknown, sched.Reason{}, now, func() {
 			t.asked = nil
 			c.syncWaiting(t, now)
@@ -281,7 +284,7 @@ func (c *Cluster) syncActive(t *tracked, now time.Time) {
 	if t.is == running {
 		t.err, t.say = nil, nil
 	}
-	if t.is == starting && t.told == toldRunning && now.Sub(t.begun) >= c.opt.StartTimeout {
+	if t.is == starting && t.told == toldRunning && now.Sub(t.begun) >= c.opt.StartTimeout && c.mayStop(t, now) {
 		t.err = t.job.why(CauseTimeout)
 		c.halt(t, CauseTimeout, sched.Reason{}, now, nil)
 		c.stopping(t, now)
