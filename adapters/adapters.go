@@ -74,8 +74,9 @@ type Driver interface {
 
 // Explainer is a Driver that can show users why their jobs wait.
 type Explainer interface {
-	// Explain puts the note where the job's user reads it. It is called only when the note has changed. Errors but ErrFenced
-	// have it tried again later.
+	// Explain puts the note where the job's user reads it. It is called only when the note has changed, or when the job waits again after it was started. Errors
+	// but ErrFenced have it tried again later; a driver that writes notes by and by tells in [View].Unsaid which were lost. What a note says is over
+	// once the job is started: Start takes it away, where it would still stand.
 	Explain(ctx context.Context, n *Note) error
 }
 
@@ -92,6 +93,9 @@ type View struct {
 	// Nodes and Jobs are each the whole state of one object, not what has changed in it.
 	Nodes []Node
 	Jobs  []Job
+	// Unsaid are the ids of jobs whose last note is not where their users read it, although Explain returned nil: it was dropped, could not be written after all, or
+	// is on what has been replaced meanwhile. It is written again, if it still holds.
+	Unsaid []string
 }
 
 // Node is a node as a cluster tells of it.

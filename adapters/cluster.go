@@ -408,6 +408,9 @@ func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 		e.NotBefore = now.Add(c.backoff(t.fails))
 		t.fails++
 	}
+	if t.seen || t.asked != nil && t.job.Attempt != t.asked.attempt {
+		t.noted = "" // it had a place, and waits anew
+	}
 	t.err, t.say = nil, err
 	c.tell(e)
 	c.watch(t)

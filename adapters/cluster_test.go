@@ -531,3 +531,76 @@ func TestCallsThatAlwaysFail(t *testing.T) {
 		}
 	}
 }
+
+func deferral(id string) sched.Decision {
+	return sched.Decision{Job: id, Kind: sched.Defer, Reason: sched.Reason{Code: "no-room"}}
+}
+
+// A job that was started and waits again for the same reason as before is told so again, however short it ran.
+func TestReasonsThatComeBack(t *testing.T) {
+	for name, between := range map[string][]*adapters.View{
+		"it ran":             {some(6, job("a", 1, 6, on("n0", adapters.Running))), some(7, job("a", 1, 7))},
+		"it came and went":   {some(7, func() adapters.Job { j := job("a", 1, 7); j.Attempt = 1; return j }())},
+		"another started it": {some(6, job("a", 1, 6, on("n0", adapters.Running))), some(7, job("a", 1, 7))},
+	} {
+		s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
+		c := s.cluster(t)
+		told(t, c)
+		for range 2 {
+			require.NoError(t, c.Apply(background, plan(deferral("a"))))
+		}
+		require.Equal(t, []string{"a: no-room"}, s.notes, "%s: once", name)
+		if name != "another started it" {
+			require.NoError(t, c.Apply(background, plan(start("a", "n0"))))
+		}
+		for _, v := range between {
+			s.views = []*adapters.View{v}
+			told(t, c)
+		}
+		s.notes = nil
+		for range 2 {
+			require.NoError(t, c.Apply(background, plan(deferral("a"))))
+		}
+		require.NotEmpty(t, s.notes, name)
+		assert.Equal(t, "a: no-room", s.notes[len(s.notes)-1], name)
+	}
+}
+
+// A start that was refused leaves what the user was told before.
+func TestReasonsOfStartsThatAreRefused(t *testing.T) {
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}, start: func(*adapters.Start) error { return adapters.ErrRefused }}
+	c := s.cluster(t)
+	told(t, c)
+	for range 3 {
+		s.views = []*adapters.View{some(5), some(5)}
+		require.NoError(t, c.Apply(background, plan(start("a", "n0"))))
+		told(t, c)
+		told(t, c)
+	}
+	assert.Equal(t, []string{"a: " + adapters.ErrRefused.Error()}, s.notes)
+}
+
+// What a driver could not write by and by is written again: reasons, and what is wrong with a job.
+func TestNotesThatAreLost(t *testing.T) {
+	odd := job("b", 1, 5)
+	odd.Problem = errors.New("deadline: -3")
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), odd)}}
+	c := s.cluster(t)
+	told(t, c)
+	require.NoError(t, c.Apply(background, plan(deferral("a"))))
+	require.Equal(t, []string{"b: deadline: -3", "a: no-room"}, s.notes)
+	for n := range 3 {
+		lost := some(5)
+		if n == 1 {
+			lost.Unsaid = []string{"a", "b", "ghost"}
+		}
+		s.views, s.notes = []*adapters.View{lost}, nil
+		told(t, c)
+		require.NoError(t, c.Apply(background, plan(deferral("a"))))
+		if n == 1 {
+			assert.Equal(t, []string{"b: deadline: -3", "a: no-room"}, s.notes)
+		} else {
+			assert.Empty(t, s.notes, "look %d", n)
+		}
+	}
+}

@@ -28,6 +28,12 @@ func (c *Cluster) takeIn(v *View) {
 	if v.Full {
 		c.bury(v)
 	}
+	for _, id := range v.Unsaid {
+		if t := c.jobs[id]; t != nil {
+			t.noted = ""
+			c.watch(t)
+		}
+	}
 }
 
 // bury removes what a full view does not tell of.
