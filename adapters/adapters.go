@@ -59,7 +59,9 @@ var (
 type Driver interface {
 	// Observe tells what has changed since the last call, or all there is; the first call tells all. With relist, it must
 	// tell all, from a read that is as new as the call: what was carried out before is in it.
-	// The view is the caller's; jobs and nodes in it do not change afterwards.
+	// The view is the caller's; jobs and nodes in it do not change afterwards. An error wraps ErrFenced where it is known that another instance leads, and
+	// ErrUnavailable otherwise, also where the cluster refuses to be read: what is wrong may be mended while the scheduler waits. [Cluster] takes every
+	// other error for one of these.
 	Observe(ctx context.Context, relist bool) (*View, error)
 	// Start asks for all tasks of a gang on their nodes. Nil says that it was asked for; what becomes of it is
 	// observed. An error that wraps ErrStale, ErrRefused or ErrFenced says that nothing was done and nothing will be; any other that

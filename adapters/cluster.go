@@ -207,7 +207,7 @@ var _ sched.Cluster = (*Cluster)(nil)
 func (c *Cluster) LearntUntil() time.Time { return c.until }
 
 // Events observes the cluster and tells what the loop does not know. It also sees to what is under way: it stops gangs that cannot
-// be whole any more and makes the starts whose room has become free. Its errors are the driver's; after one that wraps [ErrFenced]
+// be whole any more and makes the starts whose room has become free. An error of the driver's wraps [ErrFenced] or [ErrUnavailable]; after one that wraps ErrFenced
 // there is nothing but that error.
 func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	if c.fenced != nil {
@@ -220,8 +220,11 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	view, err := c.driver.Observe(ctx, all)
 	switch {
 	case err != nil:
-		if errors.Is(err, ErrFenced) {
+		switch {
+		case errors.Is(err, ErrFenced):
 			c.fenced = err
+		case !errors.Is(err, ErrUnavailable):
+			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return c.drain(), fmt.Errorf("adapters: observe: %w", err)
 	case all && !view.Full:

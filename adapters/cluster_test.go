@@ -604,3 +604,26 @@ func TestNotesThatAreLost(t *testing.T) {
 		}
 	}
 }
+
+// refusing is a driver that may not read.
+type refusing struct {
+	*script
+	err error
+}
+
+func (r *refusing) Observe(context.Context, bool) (*adapters.View, error) { return nil, r.err }
+
+// Reads that are refused, or fail in any other way, are waited out; only another leader ends it.
+func TestReadsThatFail(t *testing.T) {
+	for _, tt := range []struct{ err, want error }{
+		{adapters.ErrUnavailable, adapters.ErrUnavailable}, {adapters.ErrRefused, adapters.ErrUnavailable},
+		{errors.New("403"), adapters.ErrUnavailable}, {adapters.ErrFenced, adapters.ErrFenced},
+	} {
+		c, err := adapters.New(&refusing{&script{}, tt.err}, adapters.Options{})
+		require.NoError(t, err)
+		_, err = c.Events(background)
+		require.ErrorIs(t, err, tt.want)
+		require.ErrorIs(t, err, tt.err, "what it was stays known")
+		assert.Equal(t, tt.want == adapters.ErrFenced, adapters.Unavailable(err) != nil, "%v ends the loop", tt.err)
+	}
+}
