@@ -627,3 +627,16 @@ func TestReadsThatFail(t *testing.T) {
 		assert.Equal(t, tt.want == adapters.ErrFenced, adapters.Unavailable(err) != nil, "%v ends the loop", tt.err)
 	}
 }
+
+// A start that was accepted and of which nothing came is told without a cause, as there is none to tell.
+func TestStartsThatVanish(t *testing.T) {
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
+	c := s.cluster(t)
+	told(t, c)
+	require.NoError(t, c.Apply(background, plan(start("a", "n0"))))
+	back := job("a", 1, 7)
+	back.Attempt = 1
+	s.views = []*adapters.View{some(7, back)}
+	assert.Equal(t, []string{"start-failed a"}, told(t, c))
+	assert.Equal(t, []string{`a: adapters: the start came to nothing: job "a"`}, s.notes)
+}

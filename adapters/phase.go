@@ -158,5 +158,8 @@ func (j *Job) why(cause Cause) error {
 			return &TaskError{Job: j.Spec.ID, Node: t.Node, Err: t.Err}
 		}
 	}
+	if cause == "" {
+		return fmt.Errorf("%w: job %q", errStart, j.Spec.ID) // nobody here has stopped it
+	}
 	return fmt.Errorf("%w: job %q: %s", errStart, j.Spec.ID, cause)
 }
