@@ -532,8 +532,8 @@ func TestCallsThatAlwaysFail(t *testing.T) {
 	}
 }
 
-func deferral(id string) sched.Decision {
-	return sched.Decision{Job: id, Kind: sched.Defer, Reason: sched.Reason{Code: "no-room"}}
+func deferral() sched.Decision {
+	return sched.Decision{Job: "a", Kind: sched.Defer, Reason: sched.Reason{Code: "no-room"}}
 }
 
 // A job that was started and waits again for the same reason as before is told so again, however short it ran.
@@ -547,7 +547,7 @@ func TestReasonsThatComeBack(t *testing.T) {
 		c := s.cluster(t)
 		told(t, c)
 		for range 2 {
-			require.NoError(t, c.Apply(background, plan(deferral("a"))))
+			require.NoError(t, c.Apply(background, plan(deferral())))
 		}
 		require.Equal(t, []string{"a: no-room"}, s.notes, "%s: once", name)
 		if name != "another started it" {
@@ -559,7 +559,7 @@ func TestReasonsThatComeBack(t *testing.T) {
 		}
 		s.notes = nil
 		for range 2 {
-			require.NoError(t, c.Apply(background, plan(deferral("a"))))
+			require.NoError(t, c.Apply(background, plan(deferral())))
 		}
 		require.NotEmpty(t, s.notes, name)
 		assert.Equal(t, "a: no-room", s.notes[len(s.notes)-1], name)
@@ -587,7 +587,7 @@ func TestNotesThatAreLost(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), odd)}}
 	c := s.cluster(t)
 	told(t, c)
-	require.NoError(t, c.Apply(background, plan(deferral("a"))))
+	require.NoError(t, c.Apply(background, plan(deferral())))
 	require.Equal(t, []string{"b: deadline: -3", "a: no-room"}, s.notes)
 	for n := range 3 {
 		lost := some(5)
@@ -596,7 +596,7 @@ func TestNotesThatAreLost(t *testing.T) {
 		}
 		s.views, s.notes = []*adapters.View{lost}, nil
 		told(t, c)
-		require.NoError(t, c.Apply(background, plan(deferral("a"))))
+		require.NoError(t, c.Apply(background, plan(deferral())))
 		if n == 1 {
 			assert.Equal(t, []string{"b: deadline: -3", "a: no-room"}, s.notes)
 		} else {
@@ -624,7 +624,7 @@ func TestReadsThatFail(t *testing.T) {
 		_, err = c.Events(background)
 		require.ErrorIs(t, err, tt.want)
 		require.ErrorIs(t, err, tt.err, "what it was stays known")
-		assert.Equal(t, tt.want == adapters.ErrFenced, adapters.Unavailable(err) != nil, "%v ends the loop", tt.err)
+		assert.Equal(t, errors.Is(tt.want, adapters.ErrFenced), adapters.Unavailable(err) != nil, "%v ends the loop", tt.err)
 	}
 }
 
