@@ -62,10 +62,10 @@ func TestPeriodic(t *testing.T) {
 	r.register(t, nightly)
 	_, _, err = r.client.Jobs().PeriodicForce("nightly", nil)
 	require.NoError(t, err)
-	d, err := nomad.New(&api.Config{Address: r.URL()}, nomad.Options{LeasePath: "hedge/periodic"})
+	d, err := nomad.New(&api.Config{Address: r.URL()}, nomad.Options{})
 	require.NoError(t, err)
 	defer d.Close()
-	j := live(t, ctx, d, 1)
+	j := live(t, ctx, d, 0)
 	assert.Contains(t, j.Spec.ID, "default/nightly/periodic-")
 	assert.Equal(t, "nightly", j.Spec.Attributes["name"])
 	for _, id := range []string{strings.TrimPrefix(j.Spec.ID, "default/"), "nightly"} {

@@ -28,7 +28,14 @@ func BenchmarkStart(b *testing.B) {
 		_, err := r.client.Nodes().ToggleEligibility(s.node, true, nil)
 		require.NoError(b, err)
 	})
-	s.driver, err = nomad.New(&api.Config{Address: r.URL()}, nomad.Options{LeasePath: "hedge/bench"})
+	config, o := &api.Config{Address: r.URL()}, nomad.Options{LeasePath: "hedge/bench"}
+	lease, err := nomad.NewLease(config, o, time.Hour)
+	require.NoError(b, err)
+	term, err := lease.Acquire(context.Background())
+	require.NoError(b, err)
+	defer func() { require.NoError(b, lease.Release(context.Background(), term)) }()
+	s.epoch = term.Epoch
+	s.driver, err = nomad.New(config, o)
 	require.NoError(b, err)
 	defer s.driver.Close()
 	const turn = 20
@@ -52,6 +59,7 @@ type starts struct {
 	*rig
 	node   string
 	driver *nomad.Driver
+	epoch  uint64
 	made   int
 }
 
@@ -116,7 +124,7 @@ func (s *starts) hedge(n, parallel int) time.Duration {
 	for i := range v.Jobs {
 		slots <- struct{}{}
 		all.Go(func() {
-			errs[i] = s.driver.Start(context.Background(), &adapters.Start{Job: &v.Jobs[i], Epoch: 1, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+			errs[i] = s.driver.Start(context.Background(), &adapters.Start{Job: &v.Jobs[i], Epoch: s.epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 			<-slots
 		})
 	}

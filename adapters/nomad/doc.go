@@ -33,9 +33,10 @@
 // is back, what it still runs holds its room until its agent says otherwise, at most for [Options].Fence. Nomad by itself runs again then what was lost: a task that ran so is not
 // its gang's run, unless it is all of the gang. If its agent tells that the lost one had finished, the other only holds its room until it ends.
 //
-// [Lease] keeps one instance at a time active, in a Nomad variable with check-and-set. The variable holds the highest epoch. Actions
+// [Lease] keeps one instance at a time active, in a Nomad variable with check-and-set. The variable holds the epoch. Actions
 // read it first, once in [Options].CheckLease, and those of another epoch are refused; a call that is under way just then may still arrive, but
-// changes no job that the new leader has changed, and Nomad puts nothing on a node that has no room.
+// changes no job that the new leader has changed, and Nomad puts nothing on a node that has no room. If the variable is deleted, nobody leads any more
+// until an instance has made it anew; epochs go on from the index of Nomad's last change of a variable, and so never come twice.
 //
 // # Reasons
 //

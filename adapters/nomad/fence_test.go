@@ -25,7 +25,7 @@ func TestOneAsksForAll(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reads.Add(1)
 		w.WriteHeader(int(status.Load()))
-		fmt.Fprintf(w, `{"Path":"hedge/lease","Items":{"epoch":"%d"}}`, epoch.Load())
+		fmt.Fprintf(w, `{"Path":"hedge/lease","ModifyIndex":9,"Items":{"epoch":"%d"}}`, epoch.Load())
 	}))
 	defer s.Close()
 	var now atomic.Int64
@@ -52,10 +52,12 @@ func TestOneAsksForAll(t *testing.T) {
 	require.NoError(t, d.fence(context.Background(), 7))
 	assert.EqualValues(t, 2, reads.Load(), "for so long")
 
-	epoch.Store(8)
-	now.Add(10)
-	for _, err := range asks() {
-		require.ErrorIs(t, err, adapters.ErrFenced)
+	for _, another := range []int64{8, 6} {
+		epoch.Store(another)
+		now.Add(10)
+		for _, err := range asks() {
+			require.ErrorIs(t, err, adapters.ErrFenced)
+		}
 	}
 	epoch.Store(7)
 	status.Store(http.StatusInternalServerError)
@@ -64,4 +66,46 @@ func TestOneAsksForAll(t *testing.T) {
 	}
 	status.Store(http.StatusOK)
 	require.NoError(t, d.fence(context.Background(), 7), "what failed is not believed")
+}
+
+// TestLeaseDeleted: once the lease's variable is deleted, who led does nothing any more, and puts nothing in its place; the next leader's epoch is a higher one.
+func TestLeaseDeleted(t *testing.T) {
+	s := newVariables(t)
+	ctx := context.Background()
+	config, o := &api.Config{Address: s.URL}, Options{CheckLease: time.Nanosecond, Timeout: time.Minute}
+	d, err := New(config, o)
+	require.NoError(t, err)
+	defer d.Close()
+	open := func() *Lease {
+		l, err := NewLease(config, o, time.Hour)
+		require.NoError(t, err)
+		return l
+	}
+	a, b := open(), open()
+	first, err := a.Acquire(ctx)
+	require.NoError(t, err)
+	require.NoError(t, d.fence(ctx, first.Epoch))
+
+	s.remove("hedge/lease")
+	require.ErrorIs(t, d.fence(ctx, first.Epoch), adapters.ErrFenced)
+	assert.Equal(t, []string{"PUT hedge/lease"}, s.made(), "a fence only reads")
+	_, err = a.Renew(ctx, first)
+	require.ErrorIs(t, err, adapters.ErrFenced)
+	second, err := b.Acquire(ctx)
+	require.NoError(t, err)
+	assert.Greater(t, second.Epoch, first.Epoch)
+	require.ErrorIs(t, d.fence(ctx, first.Epoch), adapters.ErrFenced)
+	require.NoError(t, d.fence(ctx, second.Epoch))
+	require.ErrorIs(t, d.fence(ctx, second.Epoch+1), adapters.ErrFenced, "nobody was granted that")
+	require.NoError(t, a.Release(ctx, first))
+	_, err = b.Renew(ctx, second)
+	require.NoError(t, err, "it is still theirs")
+}
+
+// TestLeaseForbidden: a lease that may not be read is not taken for one that is not there.
+func TestLeaseForbidden(t *testing.T) {
+	d := answering(t, http.StatusForbidden, "Permission denied")
+	err := d.fence(context.Background(), 7)
+	require.ErrorIs(t, err, adapters.ErrRefused)
+	require.NotErrorIs(t, err, adapters.ErrFenced)
 }

@@ -32,15 +32,21 @@ func (d *Driver) office() *office {
 	return &office{d.client, d.opt.LeaseNamespace, d.opt.LeasePath, d.opt.Timeout}
 }
 
-// read is the variable, one without items where there is none, and its epoch.
+// read is the variable and its epoch. Where there is none, it is one without items, whose ModifyIndex is 0, and the epoch is the index of Nomad's last change of any variable:
+// no epoch of a lease that was there before is higher, since each was written by a change of its own, and was one more than the last one's.
 func (o *office) read(ctx context.Context) (*api.Variable, uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	v, _, err := o.client.Variables().Read(o.path, query(ctx, o.namespace))
+	v, meta, err := o.client.Variables().Read(o.path, query(ctx, o.namespace))
 	if errors.Is(err, api.ErrVariablePathNotFound) {
+		if meta.LastIndex <= 1 { // the client says so of a variable that may not be read, too
+			if _, err := o.client.Raw().Query("/v1/var/"+o.path, nil, query(ctx, o.namespace)); err != nil && !missing(err) {
+				return nil, 0, fail("variable "+o.path, err)
+			}
+		}
 		v = api.NewVariable(o.path)
-		v.Namespace, v.Items = o.namespace, api.VariableItems{itemEpoch: "0"}
-		return v, 0, nil
+		v.Namespace = o.namespace
+		return v, meta.LastIndex, nil
 	}
 	if err != nil {
 		return nil, 0, fail("variable "+o.path, err)
@@ -69,8 +75,7 @@ func (o *office) write(ctx context.Context, v *api.Variable, items api.VariableI
 	return fail("variable "+o.path, err)
 }
 
-// fence refuses actions of an epoch that is over, and raises the variable's to a new one. Instances without a lease have epoch 0 and are not
-// looked at. Who led is believed for [Options].CheckLease; of several calls at a time that do not know one asks, and all have its answer.
+// fence refuses actions of every epoch but the variable's. Instances without a lease have epoch 0 and are not looked at. Who led is believed for [Options].CheckLease; of several calls at a time that do not know one asks, and all have its answer.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if epoch == 0 {
 		return nil
@@ -119,23 +124,18 @@ type question struct {
 	done  chan struct{}
 }
 
+// readFence only reads: where the variable was deleted, whoever takes the lease next makes it anew.
 func (d *Driver) readFence(ctx context.Context, epoch uint64) error {
-	o := d.office()
-	for {
-		v, highest, err := o.read(ctx)
-		switch {
-		case err != nil:
-			return err
-		case highest > epoch:
-			return fmt.Errorf("%w: epoch %d, the leader's is %d", adapters.ErrFenced, epoch, highest)
-		case highest == epoch:
-			return nil
-		}
-		err = o.write(ctx, v, api.VariableItems{itemEpoch: strconv.FormatUint(epoch, 10), itemHolder: "", itemCount: "0"})
-		if !errors.Is(err, errConflict) {
-			return err
-		}
+	v, is, err := d.office().read(ctx)
+	switch {
+	case err != nil:
+		return err
+	case v.ModifyIndex == 0:
+		return fmt.Errorf("%w: epoch %d, and there is no variable %s with the lease", adapters.ErrFenced, epoch, v.Path)
+	case is != epoch:
+		return fmt.Errorf("%w: epoch %d, the leader's is %d", adapters.ErrFenced, epoch, is)
 	}
+	return nil
 }
 
 // Lease is an [adapters.Lease] in a Nomad variable with check-and-set: Nomad 1.6 knows no locks that run out by themselves. A standby takes
@@ -203,7 +203,7 @@ func (l *Lease) own(ctx context.Context, t adapters.Term) (*api.Variable, bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	return v, epoch == t.Epoch && v.Items[itemHolder] == l.holder, nil
+	return v, v.ModifyIndex != 0 && epoch == t.Epoch && v.Items[itemHolder] == l.holder, nil
 }
 
 // Renew holds on to the lease.

@@ -51,3 +51,25 @@ func TestLeaseUnavailable(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrUnavailable)
 	assert.False(t, errors.Is(err, adapters.ErrFenced))
 }
+
+// TestEpochsGrow: epochs grow though the variable is deleted, by Nomad's own count of changes.
+func TestEpochsGrow(t *testing.T) {
+	r := theRig(t)
+	ctx := context.Background()
+	o := nomad.Options{LeasePath: fmt.Sprint("hedge/office-", offices.Add(1)), Timeout: time.Minute}
+	config := &api.Config{Address: r.URL()}
+	last := uint64(0)
+	for range 3 {
+		l, err := nomad.NewLease(config, o, time.Hour)
+		require.NoError(t, err)
+		for range 5 {
+			term, err := l.Acquire(ctx)
+			require.NoError(t, err)
+			require.Greater(t, term.Epoch, last)
+			require.NoError(t, l.Release(ctx, term))
+			last = term.Epoch
+		}
+		_, err = r.client.Variables().Delete(o.LeasePath, nil)
+		require.NoError(t, err)
+	}
+}
