@@ -2,7 +2,6 @@ package nomad
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -187,46 +186,4 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 		return err
 	}
 	return d.register(ctx, j, next)
-}
-
-// longest is how long the paths of variables may be.
-const longest = 128
-
-// NotePath is the path of the variable with the reason why a job waits, in the job's namespace: hedge/jobs/ID, where characters that paths
-// cannot have are written as ~ and their bytes in hexadecimal digits. Paths of more than 128 characters, which Nomad does not take, end in a
-// checksum instead.
-func NotePath(job string) string {
-	var b strings.Builder
-	b.WriteString("hedge/jobs/")
-	for _, c := range []byte(job) {
-		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "~%02x", c)
-		}
-	}
-	out := b.String()
-	if len(out) <= longest {
-		return out
-	}
-	sum := sha256.Sum256([]byte(job))
-	return fmt.Sprintf("%s~%x", out[:longest-1-2*len(sum)], sum)
-}
-
-// Explain writes the note to the job's variable, in place of the one before. Its items are reason and code.
-func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
-	j, ok := n.Job.Ref.(*job)
-	if !ok || j == nil {
-		return fmt.Errorf("%w: job %q was not told by this driver", adapters.ErrRefused, n.Job.Spec.ID)
-	}
-	if err := d.fence(ctx, n.Epoch); err != nil {
-		return err
-	}
-	v := api.NewVariable(NotePath(deref(j.ID)))
-	v.Namespace = deref(j.Namespace)
-	v.Items = api.VariableItems{"reason": n.String(), "code": string(n.Reason.Code)}
-	ctx, cancel := d.bound(ctx)
-	defer cancel()
-	_, _, err := d.client.Variables().Update(v, write(ctx, v.Namespace))
-	return fail("variable "+v.Path, err)
 }

@@ -66,6 +66,7 @@ type Driver struct {
 	seen   uint64 // the watch's connection that the last listing is newer than
 	ever   bool
 	guard  guard
+	tidied time.Time // when notes were looked through last
 }
 
 var (

@@ -7,7 +7,7 @@ namespace "*" {
 
   variables {
     path "hedge/jobs/*" {
-      capabilities = ["write"]
+      capabilities = ["list", "write", "destroy"]
     }
   }
 }
@@ -17,7 +17,7 @@ namespace "default" {
 
   variables {
     path "hedge/jobs/*" {
-      capabilities = ["write"]
+      capabilities = ["list", "write", "destroy"]
     }
     path "hedge/lease" {
       capabilities = ["read", "write"]

@@ -28,7 +28,7 @@ type state struct {
 	names map[string]string // of nodes, by id
 	live  map[string]bool   // nodes that were not down when they were named
 	told  map[key]string    // UIDs
-	preds map[string]predicate
+	preds map[string]*demanded // by label
 
 	dirtyJobs  map[key]bool
 	dirtyNodes map[string]bool
@@ -56,7 +56,7 @@ type alloc struct {
 func newState() *state {
 	return &state{
 		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{}, on: map[string]map[string]bool{},
-		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{}, preds: map[string]predicate{}, live: map[string]bool{}, told: map[key]string{},
+		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{}, preds: map[string]*demanded{}, live: map[string]bool{}, told: map[key]string{},
 		dirtyJobs: map[key]bool{}, dirtyNodes: map[string]bool{}, ask: map[key]bool{},
 	}
 }
@@ -101,7 +101,11 @@ func (s *state) drop(id string) {
 	}
 	delete(s.allocs, id)
 	delete(s.firsts, a.key())
-	delete(s.on[a.NodeID], id)
+	if on := s.on[a.NodeID]; on != nil {
+		if delete(on, id); len(on) == 0 {
+			delete(s.on, a.NodeID)
+		}
+	}
 	if of := s.of[a.key()]; of != nil {
 		if delete(of, id); len(of) == 0 {
 			delete(s.of, a.key())
@@ -126,15 +130,41 @@ func (s *state) putJob(j *api.Job, mine bool) {
 		return
 	}
 	next := &job{j, read(j)}
+	s.demand(next.predicate)
+	if have != nil {
+		s.release(have.predicate)
+	}
 	s.jobs[k] = next
 	delete(s.firsts, k)
 	s.dirty(k)
-	for _, p := range next.predicate {
-		if _, known := s.preds[p.label()]; !known {
-			s.preds[p.label()] = p
+}
+
+// demanded is a predicate with the number of jobs that have it.
+type demanded struct {
+	predicate
+	jobs int
+}
+
+// demand takes in a job's predicates. Nodes that meet one which is new have one label more.
+func (s *state) demand(predicates []predicate) {
+	for _, p := range predicates {
+		label := p.label()
+		if s.preds[label] == nil {
+			s.preds[label] = &demanded{predicate: p}
 			for id := range s.nodes {
 				s.dirtyNodes[id] = true
 			}
+		}
+		s.preds[label].jobs++
+	}
+}
+
+// release forgets predicates that no job has any more. Nodes lose their labels when they are told of next: nobody looks at them.
+func (s *state) release(predicates []predicate) {
+	for _, p := range predicates {
+		label := p.label()
+		if s.preds[label].jobs--; s.preds[label].jobs == 0 {
+			delete(s.preds, label)
 		}
 	}
 }
@@ -145,6 +175,7 @@ func (s *state) forget(k key) {
 		return
 	}
 	s.dirty(k)
+	s.release(s.jobs[k].predicate)
 	delete(s.jobs, k)
 	for id, a := range s.of[k] {
 		if a.ended() || a.lost() {

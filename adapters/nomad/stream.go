@@ -15,8 +15,8 @@ const (
 	silence = 45 * time.Second
 	// reconnect is how long a broken stream rests.
 	reconnect = 500 * time.Millisecond
-	// backlog is how many events may wait to be taken. When it is full, the stream is given up and all is listed again.
-	backlog = 100_000
+	// backlog is how many bytes of events may wait to be taken. When it is full, the stream is given up and all is listed again.
+	backlog = 64 << 20
 )
 
 // event is one of the stream. Its payload is decoded when it is applied, by its own types: the client's own decoder loses digits.
@@ -28,6 +28,9 @@ type event struct {
 	Payload json.RawMessage
 }
 
+// size is how many bytes it takes, or a few more.
+func (e *event) size() int { return len(e.Payload) + len(e.Key) + 128 }
+
 // watch follows the event stream. Its goroutine is started by the first take and ended by close.
 type watch struct {
 	client *api.Client
@@ -37,6 +40,7 @@ type watch struct {
 
 	mu      sync.Mutex
 	events  []event
+	bytes   int    // of events
 	up      bool   // connected
 	session uint64 // of connections
 	last    uint64 // the index to resume at
@@ -67,7 +71,7 @@ func (w *watch) take() ([]event, uint64) {
 		go w.run(w.done)
 	}
 	events := w.events
-	w.events = nil
+	w.events, w.bytes = nil, 0
 	if !w.up {
 		return events, 0
 	}
@@ -125,9 +129,12 @@ func (w *watch) follow() error {
 func (w *watch) add(index uint64, events []event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.events)+len(events) > backlog {
-		w.events = nil
-		return fmt.Errorf("nomad: more than %d events wait", backlog)
+	for i := range events {
+		w.bytes += events[i].size()
+	}
+	if w.bytes > backlog {
+		w.events, w.bytes = nil, 0
+		return fmt.Errorf("nomad: events of more than %d bytes wait", backlog)
 	}
 	w.events = append(w.events, events...)
 	w.last = max(w.last, index)

@@ -30,10 +30,12 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	}
 	full := relist || !d.ever || session == 0 || session != d.seen || !s.wake.IsZero() && !d.opt.Now().Before(s.wake)
 	if full {
+		notes := d.listNotes(ctx)
 		if err := d.list(ctx); err != nil {
 			d.seen = 0
 			return nil, err
 		}
+		d.tidy(ctx, notes)
 		d.seen, d.ever = session, true
 	}
 	for _, k := range sortedKeys(s.ask) {
@@ -71,8 +73,8 @@ func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
 		if j == nil {
 			if !full {
 				v.Jobs = append(v.Jobs, adapters.Job{Spec: &sched.Job{ID: k.String()}, UID: s.told[k], Gone: true})
-				delete(s.told, k)
 			}
+			delete(s.told, k)
 			continue
 		}
 		told, err := d.tell(ctx, k, j)
@@ -90,6 +92,7 @@ func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
 				v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: name}, Gone: true})
 			}
 			delete(s.names, id)
+			delete(s.live, id)
 		}
 	}
 	clear(s.dirtyJobs)
