@@ -414,7 +414,7 @@ func TestOptions(t *testing.T) {
 
 // TestBlame: what YARN took from a job is no failure of the job's; that a container could not be set up is one of an application.
 func TestBlame(t *testing.T) {
-	const crashed = "Application application_1_1 failed 1 times due to AM Container for appattempt_1_1_000001 exited with  exitCode: %d\nFailing this attempt."
+	const crashed = "Application application_1_1 failed 1 times (global limit =2; local limit is =1) due to AM Container for appattempt_1_1_000001 exited with  exitCode: %d\nFailing this attempt."
 	for _, tt := range []struct {
 		code              int
 		gang, application bool
@@ -435,6 +435,21 @@ func TestBlame(t *testing.T) {
 	for cause, want := range map[string]bool{causeShort: false, causeStart: false, causeLost: false, "task": true, "input": true} {
 		e := &entry{rec: &record{Gang: true}, app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(`{"protocol":1,"cause":%q}`, cause)}}
 		assert.Equal(t, want, e.blame(), cause)
+		e.rec.Gang = false
+		assert.True(t, e.blame(), "an application's own words: %s", cause)
+	}
+	for diagnostics, want := range map[string]bool{
+		fmt.Sprintf(crashed, 1) + "Diagnostics: \n" + fmt.Sprintf(crashed, -100):                               true,
+		"Application application_1_1 failed 2 times due to Error launching it\n" + fmt.Sprintf(crashed, -100):  true,
+		strings.Replace(fmt.Sprintf(crashed, -100), "AM Cont", "Attempt recovered after RM restartAM Cont", 1): false,
+	} {
+		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: diagnostics}}
+		assert.Equal(t, want, e.blame(), diagnostics)
+	}
+	for _, diagnostics := range []string{"User class threw exception: exitCode: -100", fmt.Sprintf(crashed, -100), `{"protocol":1,"cause":"lost"}`} {
+		e := &entry{rec: &record{}, app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: diagnostics}}
+		assert.True(t, e.blame(), "an application that told its end has failed by itself: %s", diagnostics)
+		assert.ErrorContains(t, e.why(), diagnostics)
 	}
 }
 

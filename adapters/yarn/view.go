@@ -442,11 +442,11 @@ func (d *Driver) closed(e *entry) *record {
 
 // blame tells whether the job itself has failed.
 func (e *entry) blame() bool {
-	code := exitCode(e.app.Diagnostics)
+	code := e.app.exitCode()
 	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || e.rec.Gang && code == invalid || missed(code, e.app.Diagnostics) {
 		return false
 	}
-	st, err := parseStatus([]byte(e.app.Diagnostics))
+	st, err := e.status()
 	return err != nil || st.Cause != causeShort && st.Cause != causeStart && st.Cause != causeLost
 }
 
@@ -463,19 +463,31 @@ func missed(code, diagnostics string) bool {
 	return code == "154" && !strings.Contains(diagnostics, "Exception from container-launch")
 }
 
-var exited = regexp.MustCompile(`exitCode: (-?[0-9]+)`)
+// exited is how the ResourceManager's own words begin of an application whose ApplicationMaster's container has ended. What applications write comes after that.
+var exited = regexp.MustCompile(`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times.*? due to .*?AM Container for appattempt_[0-9_]+ exited with +exitCode: (-?[0-9]+)`)
 
-// exitCode is that of the ApplicationMaster, "" where the ResourceManager tells none.
-func exitCode(diagnostics string) string {
-	if found := exited.FindStringSubmatch(diagnostics); found != nil {
+// exitCode is that of the ApplicationMaster, "" where the ResourceManager tells none. The diagnostics of an application that told its end are its own words.
+func (a *app) exitCode() string {
+	if a.State != "FAILED" {
+		return ""
+	}
+	if found := exited.FindStringSubmatch(a.Diagnostics); found != nil {
 		return found[1]
 	}
 	return ""
 }
 
+// status is what a gang's ApplicationMaster has told at its end. What another application writes says nothing of a gang.
+func (e *entry) status() (*status, error) {
+	if !e.rec.Gang {
+		return nil, errStatus
+	}
+	return parseStatus([]byte(e.app.Diagnostics))
+}
+
 // why is what went wrong with an application.
 func (e *entry) why() error {
-	if st, err := parseStatus([]byte(e.app.Diagnostics)); err == nil {
+	if st, err := e.status(); err == nil {
 		return st.why()
 	}
 	text := strings.TrimSpace(e.app.Diagnostics)
@@ -496,7 +508,7 @@ func (d *Driver) span(e *entry) (started, ended time.Time) {
 	if started.IsZero() {
 		started = e.rec.Started
 	}
-	if st, err := parseStatus([]byte(e.app.Diagnostics)); err == nil {
+	if st, err := e.status(); err == nil {
 		started = milliseconds(st.StartedMS)
 		if st.EndedMS > 0 {
 			ended = milliseconds(st.EndedMS)
