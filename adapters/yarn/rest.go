@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -121,7 +122,7 @@ type client struct {
 }
 
 func newClient(o *Options) *client {
-	c := &client{http: &http.Client{}, user: o.User, timeout: o.Timeout}
+	c := &client{http: pooled(), user: o.User, timeout: o.Timeout}
 	if o.Client != nil {
 		own := *o.Client
 		own.Timeout = 0
@@ -131,6 +132,15 @@ func newClient(o *Options) *client {
 		c.bases = append(c.bases, strings.TrimSuffix(u, "/"))
 	}
 	return c
+}
+
+// pooled is an HTTP client as the standard library's is by default, but one that keeps the connections of as many calls as are made at a time.
+func pooled() *http.Client {
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 100, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
+	}}
 }
 
 // maxAnswer is how many bytes an answer may have: 10,000 applications have some 12 MiB.

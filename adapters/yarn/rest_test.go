@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -228,4 +232,42 @@ func FuzzAnswers(f *testing.F) {
 			_ = n.partition()
 		}
 	})
+}
+
+// TestConnectionsStay: calls that are made at a time find the connections of those before.
+func TestConnectionsStay(t *testing.T) {
+	const atOnce = 16
+	var arrived sync.WaitGroup // those of one round are all under way at a time
+	var opened atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived.Done()
+		arrived.Wait()
+		fmt.Fprint(w, `{"apps":{}}`)
+	}))
+	s.Config.ConnState = func(_ net.Conn, is http.ConnState) {
+		if is == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	o := Options{URLs: []string{s.URL}, Spool: t.TempDir(), Timeout: time.Minute}
+	require.NoError(t, o.withDefaults())
+	c := newClient(&o)
+	for range 100 { // a connection may not be given back yet when its answer was read
+		before := opened.Load()
+		arrived.Add(atOnce)
+		var all sync.WaitGroup
+		for range atOnce {
+			all.Go(func() {
+				_, err := c.live(context.Background(), "x")
+				assert.NoError(t, err)
+			})
+		}
+		all.Wait()
+		if opened.Load() == before {
+			return
+		}
+	}
+	require.Fail(t, "connections are opened again and again", "%d", opened.Load())
 }
