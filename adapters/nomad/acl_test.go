@@ -179,5 +179,6 @@ func forbidden(t *testing.T, config *api.Config) {
 	require.NoError(t, err)
 	defer d.Close()
 	_, err = d.Observe(context.Background(), true)
-	require.ErrorIs(t, err, adapters.ErrRefused, "a token that is none")
+	require.ErrorIs(t, err, adapters.ErrUnavailable, "a token that is none")
+	require.ErrorContains(t, err, "403")
 }

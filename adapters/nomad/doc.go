@@ -17,8 +17,8 @@
 //
 // # What is read
 //
-// Nodes, jobs and allocations are listed once and then followed by the event stream; whenever that breaks or is not there, all is
-// listed. The stream tells nothing of jobs that were purged; evaluations tell that there is something to ask for. Starts and ends of tasks, and so runtimes, are
+// Nodes, jobs and allocations are listed once and then followed by the event stream; whenever that breaks, all is listed. While it is not there, all is listed
+// once in a second at most, and for no more than a tenth of the time; see [Driver.Observe] for what is told when that lasts. The stream tells nothing of jobs that were purged; evaluations tell that there is something to ask for. Starts and ends of tasks, and so runtimes, are
 // always those of the allocations' task states. What allocations of other jobs hold is foreign use.
 //
 // Every node is known by its name; where two that are not down share one, by name and id. Its labels are node.unique.id, node.unique.name,

@@ -65,6 +65,7 @@ type Driver struct {
 	state  *state
 	seen   uint64 // the watch's connection that the last listing is newer than
 	ever   bool
+	lists  pace
 	guard  guard
 	tidied time.Time // when notes were looked through last
 }
@@ -177,6 +178,14 @@ func fail(what string, err error) error {
 		}
 	}
 	return fmt.Errorf("%w: nomad: %s: %w", kind, what, err)
+}
+
+// failRead is fail for calls that only read, of which there is nothing to refuse: whoever may not read now, as with a token that has run out, may later.
+func failRead(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: nomad: %s: %w", adapters.ErrUnavailable, what, err)
 }
 
 // missing tells whether an error is of an object that is not there.

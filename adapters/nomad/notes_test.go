@@ -91,7 +91,7 @@ func TestBacklog(t *testing.T) {
 	assert.Empty(t, w.events)
 	require.NoError(t, w.add(4, large), "all was forgotten")
 	w.done = make(chan struct{})
-	events, _ := w.take()
+	events, _, _ := w.take()
 	assert.Len(t, events, 1)
 	require.NoError(t, w.add(5, large), "all was taken")
 }

@@ -25,9 +25,9 @@ type state struct {
 	listed map[api.Topic]uint64       // what the last listing is of
 	firsts map[key]map[string]*alloc  // by job and name, as far as they were asked for: see [Driver.firstOf]
 
-	names map[string]string // of nodes, by id
-	live  map[string]bool   // nodes that were not down when they were named
-	told  map[key]string    // UIDs
+	names map[string]string    // of nodes, by id
+	live  map[string]bool      // nodes that were not down when they were named
+	told  map[key]string       // UIDs
 	preds map[string]*demanded // by label
 
 	dirtyJobs  map[key]bool
@@ -263,7 +263,7 @@ func (d *Driver) listNodes(ctx context.Context) error {
 	defer cancel()
 	stubs, meta, err := d.client.Nodes().List(query(call, ""))
 	if err != nil {
-		return fail("list nodes", err)
+		return failRead("list nodes", err)
 	}
 	there := make(map[string]bool, len(stubs))
 	for _, stub := range stubs {
@@ -278,7 +278,7 @@ func (d *Driver) listNodes(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			return fail("node "+stub.ID, err)
+			return failRead("node "+stub.ID, err)
 		}
 		d.state.putNode(n, false)
 	}
@@ -297,7 +297,7 @@ func (d *Driver) listJobs(ctx context.Context) error {
 	defer cancel()
 	stubs, meta, err := d.client.Jobs().ListOptions(&api.JobListOptions{Fields: &api.JobListFields{Meta: true}}, query(call, api.AllNamespacesNamespace))
 	if err != nil {
-		return fail("list jobs", err)
+		return failRead("list jobs", err)
 	}
 	there := make(map[key]bool)
 	for _, stub := range stubs {
@@ -331,7 +331,7 @@ func (d *Driver) readJob(ctx context.Context, k key) error {
 		return nil
 	}
 	if err != nil {
-		return fail("job "+k.String(), err)
+		return failRead("job "+k.String(), err)
 	}
 	d.state.putJob(j, d.mine(k.namespace))
 	return nil
@@ -344,7 +344,7 @@ func (d *Driver) listAllocs(ctx context.Context) error {
 	var list []*alloc
 	meta, err := d.client.Raw().Query("/v1/allocations?resources=true", &list, q)
 	if err != nil {
-		return fail("list allocations", err)
+		return failRead("list allocations", err)
 	}
 	there := make(map[string]bool, len(list))
 	for _, a := range list {

@@ -43,6 +43,7 @@ type watch struct {
 	bytes   int    // of events
 	up      bool   // connected
 	session uint64 // of connections
+	err     error  // why the last connection ended, or could not be made
 	last    uint64 // the index to resume at
 }
 
@@ -62,8 +63,8 @@ func (w *watch) close() {
 	}
 }
 
-// take hands over the events since the last take, and the number of the connection they are of, 0 if there is none.
-func (w *watch) take() ([]event, uint64) {
+// take hands over the events since the last take, and the number of the connection they are of: 0 if there is none, with the reason.
+func (w *watch) take() ([]event, uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done == nil && w.ctx.Err() == nil {
@@ -73,17 +74,17 @@ func (w *watch) take() ([]event, uint64) {
 	events := w.events
 	w.events, w.bytes = nil, 0
 	if !w.up {
-		return events, 0
+		return events, 0, w.err
 	}
-	return events, w.session
+	return events, w.session, nil
 }
 
 func (w *watch) run(done chan struct{}) {
 	defer close(done)
 	for w.ctx.Err() == nil {
-		_ = w.follow() // why it ended does not matter: all is listed until there is another
+		err := w.follow()
 		w.mu.Lock()
-		w.up = false
+		w.up, w.err = false, err
 		w.mu.Unlock()
 		select {
 		case <-w.ctx.Done():
@@ -92,11 +93,19 @@ func (w *watch) run(done chan struct{}) {
 	}
 }
 
+// errSilent is a stream that says nothing, not even that it is there.
+var errSilent = fmt.Errorf("nothing was heard for %v", silence)
+
 // follow reads one connection until it ends.
-func (w *watch) follow() error {
-	ctx, cancel := context.WithCancel(w.ctx)
-	defer cancel()
-	watchdog := time.AfterFunc(silence, cancel)
+func (w *watch) follow() (err error) {
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	defer func() {
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = cause
+		}
+		cancel(nil)
+	}()
+	watchdog := time.AfterFunc(silence, func() { cancel(errSilent) })
 	defer watchdog.Stop()
 	w.mu.Lock()
 	from := w.last

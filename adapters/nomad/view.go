@@ -19,24 +19,26 @@ import (
 // ErrStopped is a task that was stopped by others than hedge: its allocation was, or its node was drained.
 var ErrStopped = errors.New("nomad: allocation was stopped")
 
-// Observe tells what the event stream has brought, or lists all: when asked to, and while there is no stream.
+// Observe tells what the event stream has brought, or lists all: when asked to, and now and then while there is no stream. Its errors wrap [adapters.ErrUnavailable]. One of them
+// tells that there has been no stream for a minute, and why: from then on all is listed every ten seconds, and only the calls that do so tell anything.
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
-	events, session := d.watch.take()
+	events, session, broken := d.watch.take()
 	s := d.state
 	for i := range events {
 		if err := s.apply(&events[i], d.mine); err != nil {
-			d.seen, relist = 0, true // what it was is listed
+			d.seen, broken = 0, err // what it was is listed
 		}
 	}
-	full := relist || !d.ever || session == 0 || session != d.seen || !s.wake.IsZero() && !d.opt.Now().Before(s.wake)
-	if full {
-		notes := d.listNotes(ctx)
-		if err := d.list(ctx); err != nil {
-			d.seen = 0
+	now := d.opt.Now()
+	due, err := d.lists.without(now, session != 0 && session == d.seen, broken)
+	full := relist || !d.ever || due || !s.wake.IsZero() && !now.Before(s.wake)
+	switch {
+	case full:
+		if err := d.listAll(ctx, session); err != nil {
 			return nil, err
 		}
-		d.tidy(ctx, notes)
-		d.seen, d.ever = session, true
+	case err != nil:
+		return nil, err
 	}
 	for _, k := range sortedKeys(s.ask) {
 		if err := d.readJob(ctx, k); err != nil {
@@ -52,6 +54,20 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 		return nil, err
 	}
 	return v, nil
+}
+
+// listAll lists all there is, notes too.
+func (d *Driver) listAll(ctx context.Context, session uint64) error {
+	d.seen = 0
+	d.lists.began = d.opt.Now()
+	defer func() { d.lists.took = d.opt.Now().Sub(d.lists.began) }()
+	notes := d.listNotes(ctx)
+	if err := d.list(ctx); err != nil {
+		return err
+	}
+	d.tidy(ctx, notes)
+	d.seen, d.ever = session, true
+	return nil
 }
 
 // view makes a view of what has changed, or of all.
@@ -418,7 +434,7 @@ func (d *Driver) short(ctx context.Context, k key, j *job) (bool, error) {
 		return false, nil // it is gone, which is seen next
 	}
 	if err != nil {
-		return false, fail("evaluations of job "+k.String(), err)
+		return false, failRead("evaluations of job "+k.String(), err)
 	}
 	for _, e := range evals {
 		if e.JobModifyIndex >= deref(j.JobModifyIndex) && (e.Status == "blocked" || e.Status == "failed" || len(e.FailedTGAllocs) > 0) {
