@@ -36,7 +36,11 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 			return err
 		}
 	}
-	return d.register(ctx, j, next)
+	if err := d.register(ctx, j, next); err != nil {
+		return err
+	}
+	d.started(ctx, j)
+	return nil
 }
 
 // reference is the job as it was observed.

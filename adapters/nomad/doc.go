@@ -41,5 +41,6 @@
 // # Reasons
 //
 // Why a job waits stands in the Nomad variable hedge/jobs/ID of the job's namespace (see [NotePath]): a note in the job itself would be a
-// new version of it. Notes of jobs that are gone are taken away when all is listed, once in five minutes at most.
+// new version of it. A start takes the note away. Notes of jobs that are gone, or that run, are taken away when all is listed, once in
+// five minutes at most.
 package nomad

@@ -67,6 +67,7 @@ type Driver struct {
 	ever   bool
 	lists  pace
 	guard  guard
+	notes  notes
 	tidied time.Time // when notes were looked through last
 }
 

@@ -3,8 +3,10 @@ package nomad
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -39,7 +41,36 @@ func NotePath(job string) string {
 	return fmt.Sprintf("%s~%x", out[:longest-1-2*len(sum)], sum)
 }
 
-// Explain writes the note to the job's variable, in place of the one before. Its items are reason and code.
+// notes are the variables that may be there, by namespace and path.
+type notes struct {
+	mu    sync.Mutex
+	there map[key]bool
+}
+
+func (n *notes) has(k key) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.there[k]
+}
+
+// set notes that a variable may be there, or that it is not.
+func (n *notes) set(k key, there bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !there {
+		delete(n.there, k)
+		return
+	}
+	if n.there == nil {
+		n.there = map[key]bool{}
+	}
+	n.there[k] = true
+}
+
+// note is where a job's note is.
+func (j *job) note() key { return key{deref(j.Namespace), NotePath(deref(j.ID))} }
+
+// Explain writes the note to the job's variable, in place of the one before. Its items are reason and code. The job's start takes it away.
 func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	j, ok := n.Job.Ref.(*job)
 	if !ok || j == nil {
@@ -48,13 +79,28 @@ func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	if err := d.fence(ctx, n.Epoch); err != nil {
 		return err
 	}
-	v := api.NewVariable(NotePath(deref(j.ID)))
-	v.Namespace = deref(j.Namespace)
+	at := j.note()
+	v := api.NewVariable(at.id)
+	v.Namespace = at.namespace
 	v.Items = api.VariableItems{"reason": n.String(), "code": string(n.Reason.Code)}
+	d.notes.set(at, true)
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	_, _, err := d.client.Variables().Update(v, write(ctx, v.Namespace))
 	return fail("variable "+v.Path, err)
+}
+
+// started takes a job's note away, if it has one. Where that fails the note is taken away when notes are looked through.
+func (d *Driver) started(ctx context.Context, j *job) {
+	at := j.note()
+	if !d.notes.has(at) {
+		return
+	}
+	ctx, cancel := d.bound(ctx)
+	defer cancel()
+	if _, err := d.client.Variables().Delete(at.id, write(ctx, at.namespace)); err == nil {
+		d.notes.set(at, false)
+	}
 }
 
 const (
@@ -77,21 +123,34 @@ func (d *Driver) listNotes(ctx context.Context) []*api.VariableMetadata {
 		return nil // nothing depends on it: they are looked through another time
 	}
 	d.tidied = d.opt.Now()
+	d.notes.only(list)
 	return list
 }
 
-// tidy takes away the notes of jobs that are gone. One that was written meanwhile stays, and so does one that may not be taken away.
+// only notes which variables there are.
+func (n *notes) only(list []*api.VariableMetadata) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.there = make(map[key]bool, len(list))
+	for _, v := range list {
+		n.there[key{v.Namespace, v.Path}] = true
+	}
+}
+
+// tidy takes away the notes of jobs that are gone, or run. One that was written meanwhile stays, and so does one that may not be taken away.
 func (d *Driver) tidy(ctx context.Context, notes []*api.VariableMetadata) {
 	if len(notes) == 0 {
 		return
 	}
-	there := make(map[key]*job, len(d.state.jobs))
-	for k, j := range d.state.jobs {
-		there[key{k.namespace, NotePath(k.id)}] = j
+	there := make(map[key]bool, len(d.state.jobs))
+	for _, j := range d.state.jobs {
+		if !j.runs() {
+			there[j.note()] = true
+		}
 	}
 	var old []*api.VariableMetadata
 	for _, n := range notes {
-		if d.mine(n.Namespace) && there[key{n.Namespace, n.Path}] == nil {
+		if d.mine(n.Namespace) && !there[key{n.Namespace, n.Path}] {
 			old = append(old, n)
 		}
 	}
@@ -102,6 +161,13 @@ func (d *Driver) tidy(ctx context.Context, notes []*api.VariableMetadata) {
 	defer cancel()
 	_ = each(ctx, len(old), func(ctx context.Context, i int) error {
 		_, err := d.client.Variables().CheckedDelete(old[i].Path, old[i].ModifyIndex, write(ctx, old[i].Namespace))
+		var conflict api.ErrCASConflict
+		if errors.As(err, &conflict) {
+			return nil
+		}
+		if err == nil {
+			d.notes.set(key{old[i].Namespace, old[i].Path}, false)
+		}
 		return err // the first ends it: most often it is a right that is missing
 	})
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
 )
 
 // TestPredicatesEnd: what jobs that are gone asked of nodes is forgotten, and nodes have no labels of it.
@@ -78,6 +81,51 @@ func TestNotesEnd(t *testing.T) {
 	s.at[again.Path] = &api.Variable{Path: again.Path, ModifyIndex: 6}
 	d.tidy(context.Background(), []*api.VariableMetadata{again})
 	assert.Len(t, s.made(), 1, "it was written meanwhile")
+}
+
+// TestNoteEndsWithStart: a job that was started says no more why it waits. Where that cannot be taken away at once, it is later.
+func TestNoteEndsWithStart(t *testing.T) {
+	s := newVariables(t)
+	s.others = func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, "[]")
+		} else {
+			fmt.Fprint(w, "{}")
+		}
+	}
+	d, err := New(&api.Config{Address: s.URL}, Options{Timeout: time.Minute})
+	require.NoError(t, err)
+	defer d.Close()
+	ctx := context.Background()
+	d.state.putNode(&api.Node{ID: "n", Name: "n", Status: api.NodeStatusReady}, false)
+	d.state.rename()
+	j := &job{heldJob(nil), read(heldJob(nil))}
+	told := &adapters.Job{Spec: j.spec, Ref: j}
+	start := func() {
+		require.NoError(t, d.Start(ctx, &adapters.Start{Job: told, Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}}))
+	}
+	explain := func() {
+		require.NoError(t, d.Explain(ctx, &adapters.Note{Job: told, Reason: sched.Reason{Code: "no-room"}}))
+	}
+	path := NotePath("a")
+	start()
+	assert.Empty(t, s.made(), "there is none")
+	explain()
+	start()
+	start()
+	assert.Equal(t, []string{"PUT " + path, "DELETE " + path}, s.made())
+
+	explain()
+	s.refuse = true
+	start()
+	s.refuse = false
+	runs := placedJob(t).Job
+	runs.ModifyIndex = ptr(uint64(1 << 40))
+	d.state.putJob(runs, true)
+	assert.Len(t, s.made(), 3)
+	_, err = d.Observe(ctx, true)
+	require.NoError(t, err)
+	assert.Equal(t, "DELETE "+path, s.made()[3])
 }
 
 // TestBacklog: events that wait are bounded by their bytes.
