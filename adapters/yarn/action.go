@@ -53,7 +53,9 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 		if undo := d.spool.change(ctx, name, next, &undone, s.Epoch, nil); undo != nil {
 			return fmt.Errorf("%w: yarn: job %q: %w, after: %s", adapters.ErrUnavailable, name, undo, err.Error())
 		}
+		return err
 	}
+	d.spool.forget(name) // it waits no more
 	return err
 }
 
@@ -93,7 +95,7 @@ func (s *spool) same(f *jobFile) error {
 	return nil
 }
 
-// forget takes away what was written of a job that is no more.
+// forget takes away what was written of a job that is no more, or waits no more.
 func (s *spool) forget(name string) { _ = os.Remove(NotePath(s.dir, name)) } // there may be none
 
 // context is the submission context of an attempt.
@@ -239,7 +241,7 @@ func (d *Driver) void(ctx context.Context, id string) error {
 	})
 }
 
-// Explain writes the note to the job's file in the folder notes, in place of the one before.
+// Explain writes the note to the job's file in the folder notes, in place of the one before. The job's start takes it away.
 func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	if _, err := reference(n.Job); err != nil {
 		return err

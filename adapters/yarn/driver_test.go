@@ -517,6 +517,29 @@ func TestNotesGo(t *testing.T) {
 	assert.NoFileExists(t, NotePath(s.spool, "a"))
 }
 
+// TestNotesEndWithStart: a job that was started says no more why it waits, though the scheduler crashed just then; one whose start was refused does.
+func TestNotesEndWithStart(t *testing.T) {
+	s := newStand(t)
+	path := NotePath(s.spool, "a")
+	explain := func() {
+		require.NoError(t, s.Explain(context.Background(), &adapters.Note{Job: s.see(s.Driver, "a"), Err: ErrJob}))
+		require.FileExists(t, path)
+	}
+	s.write("a.yaml", gangText)
+	explain()
+	job, was := s.see(s.Driver, "a"), s.rm.bases
+	s.rm.bases = answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).bases
+	require.ErrorIs(t, s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}}), adapters.ErrRefused)
+	assert.FileExists(t, path)
+	s.rm.bases = was
+	require.NoError(t, s.start("a"))
+	assert.NoFileExists(t, path)
+
+	require.NoError(t, os.WriteFile(path, []byte("no room\n"), 0o600))
+	s.see(s.open(Options{}), "a")
+	assert.NoFileExists(t, path)
+}
+
 // TestBackAndLost: a node that is back and among the lost ones, too, is there.
 func TestBackAndLost(t *testing.T) {
 	for _, list := range [][]node{{{ID: "n", State: "LOST"}, {ID: "n", State: "DECOMMISSIONING"}}, {{ID: "n", State: "DECOMMISSIONING"}, {ID: "n", State: "LOST"}}} {

@@ -253,6 +253,9 @@ func (d *Driver) readStates(full bool) error {
 			return err
 		}
 		d.put(e, info, r, err)
+		if !s.ever && e.open() {
+			d.spool.forget(name) // whoever started it may have crashed before
+		}
 	}
 	return nil
 }
