@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,20 +26,46 @@ func TestLease(t *testing.T) {
 	adaptertest.RunLease(t, func(testing.TB) adaptertest.Office {
 		now := time.Unix(1e9, 0)
 		o := nomad.Options{LeasePath: fmt.Sprint("hedge/office-", offices.Add(1)), Now: func() time.Time { return now }, Timeout: time.Minute}
+		calls := &stoppable{}
 		return adaptertest.Office{
 			Open: func(t testing.TB) adapters.Lease {
-				l, err := nomad.NewLease(&api.Config{Address: r.URL()}, o, 10*time.Minute)
+				l, err := nomad.NewLease(&api.Config{Address: r.URL(), HttpClient: &http.Client{Transport: calls}}, o, 10*time.Minute)
 				require.NoError(t, err)
 				return l
 			},
 			Pass:     func(testing.TB) { now = now.Add(time.Minute) },
 			Patience: 30,
-			Missing: map[adaptertest.Ability]string{
-				adaptertest.HangLease:   "the agent answers others, too",
-				adaptertest.DeleteLease: "the epoch stands nowhere but in the variable",
+			Hang:     func(testing.TB) func() { return calls.stop() },
+			Delete: func(t testing.TB) {
+				_, err := r.client.Variables().Delete(o.LeasePath, nil)
+				require.NoError(t, err)
 			},
 		}
 	})
+}
+
+// stoppable makes calls, unless they are stopped: then they hang.
+type stoppable struct{ stopped atomic.Pointer[chan struct{}] }
+
+func (s *stoppable) stop() (resume func()) {
+	on := make(chan struct{})
+	s.stopped.Store(&on)
+	return func() {
+		s.stopped.Store(nil)
+		close(on)
+	}
+}
+
+// RoundTrip makes a call.
+func (s *stoppable) RoundTrip(r *http.Request) (*http.Response, error) {
+	if on := s.stopped.Load(); on != nil {
+		select {
+		case <-*on:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // TestLeaseUnavailable: a lease that nobody answers for is neither granted nor lost.
@@ -50,26 +77,4 @@ func TestLeaseUnavailable(t *testing.T) {
 	_, err = l.Renew(context.Background(), adapters.Term{Epoch: 1})
 	require.ErrorIs(t, err, adapters.ErrUnavailable)
 	assert.False(t, errors.Is(err, adapters.ErrFenced))
-}
-
-// TestEpochsGrow: epochs grow though the variable is deleted, by Nomad's own count of changes.
-func TestEpochsGrow(t *testing.T) {
-	r := theRig(t)
-	ctx := context.Background()
-	o := nomad.Options{LeasePath: fmt.Sprint("hedge/office-", offices.Add(1)), Timeout: time.Minute}
-	config := &api.Config{Address: r.URL()}
-	last := uint64(0)
-	for range 3 {
-		l, err := nomad.NewLease(config, o, time.Hour)
-		require.NoError(t, err)
-		for range 5 {
-			term, err := l.Acquire(ctx)
-			require.NoError(t, err)
-			require.Greater(t, term.Epoch, last)
-			require.NoError(t, l.Release(ctx, term))
-			last = term.Epoch
-		}
-		_, err = r.client.Variables().Delete(o.LeasePath, nil)
-		require.NoError(t, err)
-	}
 }

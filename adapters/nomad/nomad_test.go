@@ -243,8 +243,7 @@ func TestLost(t *testing.T) {
 			Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	told := func() []adapters.TaskState {
-		out, err := d.tell(context.Background(), k, d.state.jobs[k])
-		require.NoError(t, err)
+		out, _ := d.tell(k, d.state.jobs[k])
 		var states []adapters.TaskState
 		for _, one := range out.Tasks {
 			states = append(states, one.State)
@@ -295,8 +294,7 @@ func TestFinishedTwice(t *testing.T) {
 	held := d.state.jobs[k].changed(1, "node-lost")
 	held.JobModifyIndex, held.ModifyIndex = ptr(uint64(30)), ptr(uint64(30))
 	d.state.putJob(held, true)
-	out, err := d.tell(context.Background(), k, d.state.jobs[k])
-	require.NoError(t, err)
+	out, _ := d.tell(k, d.state.jobs[k])
 	require.Len(t, out.Tasks, 2)
 	for _, one := range out.Tasks {
 		assert.Equal(t, adapters.Finished, one.State)
@@ -319,8 +317,7 @@ func TestRanAgain(t *testing.T) {
 			AllocatedResources: &api.AllocatedResources{Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	told := func() (states []adapters.TaskState, errs []error) {
-		out, err := d.tell(context.Background(), k, d.state.jobs[k])
-		require.NoError(t, err)
+		out, _ := d.tell(k, d.state.jobs[k])
 		for _, one := range out.Tasks {
 			states, errs = append(states, one.State), append(errs, one.Err)
 		}
@@ -365,8 +362,7 @@ func TestRanAgainAlone(t *testing.T) {
 		d.state.put(&alloc{ID: fmt.Sprint(i), Name: "a.work[0]", Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name),
 			ClientStatus: status, TaskStates: over, CreateIndex: uint64(i)})
 	}
-	out, err := d.tell(context.Background(), k, d.state.jobs[k])
-	require.NoError(t, err)
+	out, _ := d.tell(k, d.state.jobs[k])
 	require.Len(t, out.Tasks, 1)
 	assert.Equal(t, adapters.Finished, out.Tasks[0].State)
 }

@@ -266,21 +266,15 @@ func (d *Driver) listNodes(ctx context.Context) error {
 		return failRead("list nodes", err)
 	}
 	there := make(map[string]bool, len(stubs))
+	var changed []string
 	for _, stub := range stubs {
 		there[stub.ID] = true
-		if have := d.state.nodes[stub.ID]; have != nil && have.ModifyIndex >= stub.ModifyIndex {
-			continue
+		if have := d.state.nodes[stub.ID]; have == nil || have.ModifyIndex < stub.ModifyIndex {
+			changed = append(changed, stub.ID)
 		}
-		call, cancel := d.bound(ctx)
-		n, _, err := d.client.Nodes().Info(stub.ID, query(call, ""))
-		cancel()
-		if missing(err) {
-			continue
-		}
-		if err != nil {
-			return failRead("node "+stub.ID, err)
-		}
-		d.state.putNode(n, false)
+	}
+	if err := d.readNodes(ctx, changed); err != nil {
+		return err
 	}
 	for id, n := range d.state.nodes {
 		if !there[id] && n.ModifyIndex <= meta.LastIndex {
@@ -292,6 +286,27 @@ func (d *Driver) listNodes(ctx context.Context) error {
 	return nil
 }
 
+// readNodes asks for nodes by their ids. What was read until one fails is taken in.
+func (d *Driver) readNodes(ctx context.Context, ids []string) error {
+	nodes := make([]*api.Node, len(ids))
+	err := each(ctx, len(ids), func(ctx context.Context, i int) error {
+		ctx, cancel := d.bound(ctx)
+		defer cancel()
+		n, _, err := d.client.Nodes().Info(ids[i], query(ctx, ""))
+		if missing(err) {
+			return nil
+		}
+		nodes[i] = n
+		return failRead("node "+ids[i], err)
+	})
+	for _, n := range nodes {
+		if n != nil {
+			d.state.putNode(n, false)
+		}
+	}
+	return err
+}
+
 func (d *Driver) listJobs(ctx context.Context) error {
 	call, cancel := d.bound(ctx)
 	defer cancel()
@@ -300,6 +315,7 @@ func (d *Driver) listJobs(ctx context.Context) error {
 		return failRead("list jobs", err)
 	}
 	there := make(map[key]bool)
+	var changed []key
 	for _, stub := range stubs {
 		k := key{stub.Namespace, stub.ID}
 		if isParent := (stub.Periodic || stub.ParameterizedJob) && stub.ParentID == ""; isParent || !marked(stub.Meta) || !d.mine(stub.Namespace) {
@@ -307,10 +323,11 @@ func (d *Driver) listJobs(ctx context.Context) error {
 		}
 		there[k] = true
 		if have := d.state.jobs[k]; have == nil || deref(have.ModifyIndex) < stub.ModifyIndex {
-			if err := d.readJob(ctx, k); err != nil {
-				return err
-			}
+			changed = append(changed, k)
 		}
+	}
+	if err := d.readJobs(ctx, changed); err != nil {
+		return err
 	}
 	for k, j := range d.state.jobs {
 		if !there[k] && deref(j.ModifyIndex) <= meta.LastIndex {
@@ -321,20 +338,27 @@ func (d *Driver) listJobs(ctx context.Context) error {
 	return nil
 }
 
-// readJob asks for one job.
-func (d *Driver) readJob(ctx context.Context, k key) error {
-	ctx, cancel := d.bound(ctx)
-	defer cancel()
-	j, _, err := d.client.Jobs().Info(k.id, query(ctx, k.namespace))
-	if missing(err) {
-		d.state.forget(k)
-		return nil
+// readJobs asks for jobs, and forgets those that are not there. What was read until one fails is taken in.
+func (d *Driver) readJobs(ctx context.Context, keys []key) error {
+	jobs, gone := make([]*api.Job, len(keys)), make([]bool, len(keys))
+	err := each(ctx, len(keys), func(ctx context.Context, i int) error {
+		ctx, cancel := d.bound(ctx)
+		defer cancel()
+		j, _, err := d.client.Jobs().Info(keys[i].id, query(ctx, keys[i].namespace))
+		if gone[i] = missing(err); gone[i] {
+			return nil
+		}
+		jobs[i] = j
+		return failRead("job "+keys[i].String(), err)
+	})
+	for i, k := range keys {
+		if gone[i] {
+			d.state.forget(k)
+		} else if jobs[i] != nil {
+			d.state.putJob(jobs[i], d.mine(k.namespace))
+		}
 	}
-	if err != nil {
-		return failRead("job "+k.String(), err)
-	}
-	d.state.putJob(j, d.mine(k.namespace))
-	return nil
+	return err
 }
 
 func (d *Driver) listAllocs(ctx context.Context) error {

@@ -40,11 +40,12 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	case err != nil:
 		return nil, err
 	}
-	for _, k := range sortedKeys(s.ask) {
-		if err := d.readJob(ctx, k); err != nil {
-			d.seen = 0 // events were taken: all is listed next time
-			return nil, err
-		}
+	asked := sortedKeys(s.ask)
+	if err := d.readJobs(ctx, asked); err != nil {
+		d.seen = 0 // events were taken: all is listed soon
+		return nil, err
+	}
+	for _, k := range asked {
 		s.dirtyJobs[k] = true
 	}
 	clear(s.ask)
@@ -84,21 +85,8 @@ func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
 		}
 	}
 	s.rename()
-	for _, k := range sortedKeys(s.dirtyJobs) {
-		j := s.jobs[k]
-		if j == nil {
-			if !full {
-				v.Jobs = append(v.Jobs, adapters.Job{Spec: &sched.Job{ID: k.String()}, UID: s.told[k], Gone: true})
-			}
-			delete(s.told, k)
-			continue
-		}
-		told, err := d.tell(ctx, k, j)
-		if err != nil {
-			return nil, err
-		}
-		s.told[k] = told.UID
-		v.Jobs = append(v.Jobs, told)
+	if err := d.viewJobs(ctx, v); err != nil {
+		return nil, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.dirtyNodes)) {
 		if n := s.nodes[id]; n != nil {
@@ -114,6 +102,42 @@ func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
 	clear(s.dirtyJobs)
 	clear(s.dirtyNodes)
 	return v, nil
+}
+
+// viewJobs makes the part of a view that is about jobs.
+func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
+	s := d.state
+	keys := sortedKeys(s.dirtyJobs)
+	told := make([]adapters.Job, len(keys))
+	var placing []int // those of which tasks are still to get a place
+	for i, k := range keys {
+		if j := s.jobs[k]; j != nil {
+			var left bool
+			if told[i], left = d.tell(k, j); left {
+				placing = append(placing, i)
+			}
+		}
+	}
+	err := each(ctx, len(placing), func(ctx context.Context, n int) (err error) {
+		i := placing[n]
+		told[i].Short, err = d.short(ctx, keys[i], s.jobs[keys[i]])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, k := range keys {
+		if s.jobs[k] != nil {
+			s.told[k] = told[i].UID
+			v.Jobs = append(v.Jobs, told[i])
+			continue
+		}
+		if !v.Full {
+			v.Jobs = append(v.Jobs, adapters.Job{Spec: &sched.Job{ID: k.String()}, UID: s.told[k], Gone: true})
+		}
+		delete(s.told, k)
+	}
+	return nil
 }
 
 func sortedKeys(set map[key]bool) []key {
@@ -309,9 +333,9 @@ func (j *job) any(of map[string]*alloc) bool {
 	return false
 }
 
-// tell makes the adapters' job of a job and its allocations.
-func (d *Driver) tell(ctx context.Context, k key, j *job) (adapters.Job, error) {
-	out := adapters.Job{
+// tell makes the adapters' job of a job and its allocations, and tells whether tasks of it are still to get a place.
+func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
+	out = adapters.Job{
 		Spec: j.spec, UID: fmt.Sprintf("%d.%d", deref(j.CreateIndex), j.origin), Version: deref(j.JobModifyIndex), Revision: j.origin, Attempt: j.attempt,
 		Problem: j.problem, Ref: j, Done: j.done,
 	}
@@ -323,17 +347,17 @@ func (d *Driver) tell(ctx context.Context, k key, j *job) (adapters.Job, error) 
 		}
 	}
 	if j.problem != nil {
-		return out, nil
+		return out, false
 	}
 	of := slices.SortedFunc(maps.Values(d.state.of[k]), func(a, b *alloc) int {
 		return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	if j.runs() {
-		err := d.tellRunning(ctx, k, j, of, &out)
-		return out, err
+		placing = d.tellRunning(k, j, of, &out)
+		return out, placing
 	}
 	d.tellHeld(j, of, &out)
-	return out, nil
+	return out, false
 }
 
 // firstOf is which of the allocations of one name is its gang's: the one that was placed first. As soon as a node is back, Nomad by itself places another for what was lost there; a
@@ -381,8 +405,8 @@ func (d *Driver) gangTask(j *job, a *alloc) adapters.Task {
 	return t
 }
 
-// tellRunning is of a job whose groups are placed.
-func (d *Driver) tellRunning(ctx context.Context, k key, j *job, of []*alloc, out *adapters.Job) error {
+// tellRunning is of a job whose groups are placed. It tells whether tasks of it are still to get a place.
+func (d *Driver) tellRunning(k key, j *job, of []*alloc, out *adapters.Job) bool {
 	missing, has := 0, 0
 	for _, g := range j.TaskGroups {
 		if !j.placed(g) {
@@ -412,17 +436,12 @@ func (d *Driver) tellRunning(ctx context.Context, k key, j *job, of []*alloc, ou
 		out.Over = true
 		out.Err = fmt.Errorf("nomad: job %q has failed %d times: %w", k, j.failures+1, out.Tasks[failed].Err)
 	}
-	if missing == 0 {
-		return nil
-	}
-	if deref(j.Status) == "dead" && has == 0 {
+	if missing > 0 && deref(j.Status) == "dead" && has == 0 {
 		// It ran long ago, and its allocations were collected as garbage.
 		out.Tasks, out.Over, out.Err = nil, true, fmt.Errorf("%w: job %q has no allocations left", ErrStopped, k)
-		return nil
+		return false
 	}
-	short, err := d.short(ctx, k, j)
-	out.Short = short
-	return err
+	return missing > 0
 }
 
 // short tells whether Nomad has found no place for a task of the last start.
