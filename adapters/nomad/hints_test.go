@@ -45,6 +45,7 @@ func TestDescribe(t *testing.T) {
 	assert.Equal(t, time.Unix(5, 0).UTC(), got.Submitted)
 	assert.InDelta(t, 105, got.Utility.At(0), 0.1)
 	assert.InDelta(t, 5, got.Utility.At(7201), 0.1, "late work is worth doing")
+	assert.GreaterOrEqual(t, got.Utility.At(60*24*3600), 1.0, "however late it is")
 	assert.Equal(t, "driver.raw_exec=true&node.datacenter=dc1|dc2&node.pool=default", got.Required.String())
 }
 

@@ -317,7 +317,7 @@ func TestForeign(t *testing.T) {
 	assert.Equal(t, sched.Resources{Memory: 700, VCores: 990}, v.Nodes[0].Capacity)
 	assert.Equal(t, sched.Resources{Memory: 500}, v.Nodes[0].Foreign)
 	pool := v.Nodes[1]
-	assert.Equal(t, PoolNode("pool"), pool.Name)
+	assert.Equal(t, poolNode("pool"), pool.Name)
 	assert.Equal(t, map[string]string{LabelPartition: "pool", LabelKind: KindPool, LabelNode: "pool:pool"}, pool.Labels)
 	assert.Equal(t, sched.Resources{Memory: 1100, VCores: 1000}, pool.Capacity, "what drains has no more than it uses")
 	assert.Equal(t, sched.Resources{Memory: 150}, pool.Foreign)

@@ -112,7 +112,7 @@ func (d *Driver) labelsOf(name string) map[string]string {
 		return d.labels(n)
 	}
 	for _, label := range d.opt.Pools {
-		if PoolNode(label) == name {
+		if poolNode(label) == name {
 			return poolLabels(label)
 		}
 	}
@@ -224,11 +224,11 @@ func (d *Driver) tellNodes(v *adapters.View) {
 	s.told = now
 }
 
-// PoolNode is the name of the big node that hedge takes a pool's nodes for.
-func PoolNode(label string) string { return "pool:" + label }
+// poolNode is the name of the big node that hedge takes a pool's nodes for.
+func poolNode(label string) string { return "pool:" + label }
 
 func poolLabels(label string) map[string]string {
-	return map[string]string{LabelPartition: label, LabelKind: KindPool, LabelNode: PoolNode(label)}
+	return map[string]string{LabelPartition: label, LabelKind: KindPool, LabelNode: poolNode(label)}
 }
 
 // pool adds a node to its pool. What is used is in Foreign until all nodes are there.
@@ -236,7 +236,7 @@ func pool(pools map[string]*adapters.Node, label string, capacity, used sched.Re
 	p := pools[label]
 	if p == nil {
 		p = &adapters.Node{Node: sched.Node{
-			Name: PoolNode(label), Capacity: sched.Resources{}, Labels: poolLabels(label),
+			Name: poolNode(label), Capacity: sched.Resources{}, Labels: poolLabels(label),
 		}, Foreign: sched.Resources{}}
 		pools[label] = p
 	}

@@ -86,14 +86,14 @@ func TestPoolReal(t *testing.T) {
 	require.NoError(t, job.Problem)
 	v, err := d.Observe(ctx, true)
 	require.NoError(t, err)
-	i := slices.IndexFunc(v.Nodes, func(n adapters.Node) bool { return n.Name == PoolNode("pool") })
+	i := slices.IndexFunc(v.Nodes, func(n adapters.Node) bool { return n.Name == poolNode("pool") })
 	require.GreaterOrEqual(t, i, 0)
 	assert.True(t, job.Spec.Required.Matches(v.Nodes[i].Labels))
 	known, err := w.allApps(w.tag)
 	require.NoError(t, err)
 	require.Empty(t, known, "YARN knows nothing of it")
 
-	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: PoolNode("pool"), Tasks: 3}}}))
+	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: poolNode("pool"), Tasks: 3}}}))
 	done := until(t, d, "shell", "it finishes", in(adapters.Finished))
 	assert.True(t, done.Tasks[0].Ended.After(done.Tasks[0].Started))
 	var told struct {
