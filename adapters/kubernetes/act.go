@@ -360,9 +360,11 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 		found = list.Items
 	}
 	found = slices.DeleteFunc(found, func(p corev1.Pod) bool { return !d.model.isOf(&p, id) })
-	for i := range found {
-		if e := number(found[i].Annotations[EpochAnnotation]); e > s.Epoch {
-			return nil, fmt.Errorf("%w: pod %s is of epoch %d", adapters.ErrFenced, found[i].Name, e)
+	later := func(p corev1.Pod) bool { return number(p.Annotations[EpochAnnotation]) > s.Epoch }
+	if slices.ContainsFunc(found, later) {
+		// A later instance has bound it, or somebody has written an epoch on it. That the lease alone can tell: it was that instance's before the pod was.
+		if err := d.fence(ctx, s.Epoch); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil

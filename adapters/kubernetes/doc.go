@@ -27,6 +27,9 @@
 //	hedgesched.github.io/user        who is behind it, for predictions
 //	hedgesched.github.io/gang        "false" makes every pod of a Job a job of its own
 //
+// Others of that prefix are the driver's own. It writes them on pods as it binds them and later; a pod that has them before it is bound, as one that was made
+// from what another was printed as, is not scheduled, either. A gang has at most 1000 pods.
+//
 // # What is taken into account
 //
 // Node selectors, required node affinity and tolerations limit a job to an equivalence set; what labels alone cannot express becomes a label of the

@@ -46,6 +46,16 @@ func kept() []string {
 	return []string{EpochAnnotation, AttemptAnnotation, SizeAnnotation, ClearedAnnotation, FenceAnnotation, DoneAnnotation}
 }
 
+// reserved is the first annotation of a pod without a node that a driver writes only on others. Such a pod was made from what another was printed as.
+func reserved(annotations map[string]string) error {
+	for _, name := range []string{AttemptAnnotation, ClearedAnnotation, DoneAnnotation, EpochAnnotation, SizeAnnotation} {
+		if value, has := annotations[name]; has {
+			return &HintError{Annotation: name, Value: value, Want: "none on a pod that is not bound: the scheduler writes it"}
+		}
+	}
+	return nil
+}
+
 // HintError is an annotation that makes no sense.
 type HintError struct {
 	// Annotation is its name, Value what it says, and Want what was expected.

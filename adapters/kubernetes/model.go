@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -67,6 +68,7 @@ type pod struct {
 	attempt, of int // the start it was bound in, and the size that the gang had
 	cleared     bool
 	fence       string
+	problem     error // what keeps it from being bound
 	request     sched.Resources
 	shape       *shape // of ours
 
@@ -253,7 +255,14 @@ func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
 func (p *pod) like(o *pod) bool {
 	return p.gang == o.gang && p.owner == o.owner && p.size == o.size && p.node == o.node && p.phase == o.phase && p.deleting == o.deleting && p.gated == o.gated &&
 		p.started.Equal(o.started) && p.ended.Equal(o.ended) && p.failure == o.failure && p.epoch == o.epoch && p.attempt == o.attempt && p.of == o.of &&
-		p.cleared == o.cleared && p.fence == o.fence && p.shape == o.shape && maps.Equal(p.request, o.request)
+		p.cleared == o.cleared && p.fence == o.fence && text(p.problem) == text(o.problem) && p.shape == o.shape && maps.Equal(p.request, o.request)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func (m *model) removePod(p *pod, version uint64) {
@@ -343,11 +352,8 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	if c := metav1.GetControllerOf(o); c != nil {
 		p.owner, p.ownerKind = c.UID, c.Kind
 	}
-	p.epoch = number(o.Annotations[EpochAnnotation])
-	p.attempt = int(number(o.Annotations[AttemptAnnotation]))
-	p.of = int(number(o.Annotations[SizeAnnotation]))
-	p.cleared, p.fence = o.Annotations[ClearedAnnotation] != "", o.Annotations[FenceAnnotation]
-	p.index = int(number(o.Annotations[batchv1.JobCompletionIndexAnnotation]))
+	p.marks(o)
+	p.index = upTo(o.Annotations[batchv1.JobCompletionIndexAnnotation], math.MaxInt32)
 	p.group, p.size = first(o, groupLabels()), first(o, sizeLabels())
 	p.gang = m.gangID(o, p)
 	for _, name := range groupLabels() {
@@ -369,6 +375,30 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	}
 	p.request = p.shape.request
 	return p
+}
+
+// marks reads what drivers have written on the pod. Anybody may have written it: it is believed only where a driver writes it, and only as far as it makes sense.
+func (p *pod) marks(o *corev1.Pod) {
+	p.fence = o.Annotations[FenceAnnotation]
+	if p.node == "" {
+		p.problem = reserved(o.Annotations)
+		return
+	}
+	p.cleared = p.terminal() && o.Annotations[ClearedAnnotation] != ""
+	if p.epoch = number(o.Annotations[EpochAnnotation]); p.epoch == 0 && o.Annotations[EpochAnnotation] != "0" {
+		return
+	}
+	p.attempt = upTo(o.Annotations[AttemptAnnotation], math.MaxInt32)
+	p.of = upTo(o.Annotations[SizeAnnotation], maxTasks)
+}
+
+// upTo is a number from 0 to a most, and 0 where the text is none.
+func upTo(text string, most int) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		return 0
+	}
+	return n
 }
 
 func first(o *corev1.Pod, names []string) string {

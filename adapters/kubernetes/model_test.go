@@ -113,7 +113,7 @@ func TestGroupWaitsForItsPods(t *testing.T) {
 }
 
 func TestGroupSizesThatMakeNoSense(t *testing.T) {
-	for _, size := range []string{"", "0", "-1", "many", "99999999999999999999"} {
+	for _, size := range []string{"", "0", "-1", "many", "99999999999999999999", "1001"} {
 		x := newTester(t)
 		x.pod("a", group(size))
 		require.ErrorContains(t, x.only().Problem, "expected a number from 1", "%q", size)
@@ -299,7 +299,9 @@ func TestJob(t *testing.T) {
 	x.pod("j-1", ofJob("1"))
 	x.pod("j-2", ofJob("2"))
 	require.NoError(t, x.only().Problem)
-	bound := func(p *corev1.Pod) { p.Annotations[AttemptAnnotation], p.Annotations[SizeAnnotation] = "1", "3" }
+	bound := func(p *corev1.Pod) {
+		p.Annotations[EpochAnnotation], p.Annotations[AttemptAnnotation], p.Annotations[SizeAnnotation] = "1", "1", "3"
+	}
 	cleared := func(p *corev1.Pod) { p.Annotations[ClearedAnnotation] = "true" }
 	x.pod("j-0", ofJob("0"), bound, on("n", corev1.PodSucceeded))
 	x.pod("j-1", ofJob("1"), bound, on("n", corev1.PodFailed))
@@ -418,7 +420,7 @@ func BenchmarkLarge(b *testing.B) {
 	for i := range 4 * count {
 		name := fmt.Sprint("p", i)
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: x.next(), Labels: map[string]string{
-			groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)}, Annotations: map[string]string{AttemptAnnotation: "1", SizeAnnotation: fmt.Sprint(gang)}},
+			groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)}, Annotations: map[string]string{EpochAnnotation: "1", AttemptAnnotation: "1", SizeAnnotation: fmt.Sprint(gang)}},
 			Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: fmt.Sprint("n", i/4), Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		all = append(all, p)

@@ -170,6 +170,9 @@ func TestBadInput(t *testing.T) {
 			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
 		},
 		"slow-down": func(p *corev1.Pod) { p.Annotations[SlowdownAnnotation] = "-1" },
+		"epoch":     func(p *corev1.Pod) { p.Annotations[EpochAnnotation] = "7" },
+		"cleared":   func(p *corev1.Pod) { p.Annotations[ClearedAnnotation] = "true" },
+		"gang-size": func(p *corev1.Pod) { p.Annotations[SizeAnnotation] = "50000000" },
 	}
 	for name, change := range bad {
 		template := w.template(&submitted{Job: adaptertest.Job{Runtime: unit}}, "1s")

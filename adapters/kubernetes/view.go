@@ -18,6 +18,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
+// maxTasks is the largest gang.
+const maxTasks = 1000
+
 // errWaits is a gang whose pods are not all there.
 var errWaits = errors.New("kubernetes: not all pods of the gang are there")
 
@@ -170,7 +173,9 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 		mine := p.owner == owner
 		switch {
 		case p.ready() && mine:
-			ready++
+			if ready++; out.Problem == nil {
+				out.Problem = p.problem
+			}
 		case p.at() == "" || p.cleared || p.stopped() || p.terminal() && (!mine || p.attempt != out.Attempt):
 			if mine && p.cleared && p.phase == corev1.PodSucceeded {
 				ended++
@@ -225,6 +230,10 @@ func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 	switch {
 	case b != nil:
+		if b.size > maxTasks {
+			out.Problem = fmt.Errorf("kubernetes: the Job asks for %d pods at once, expected at most %d", b.size, maxTasks)
+			return 1
+		}
 		return max(1, b.size-max(b.succeeded, ended))
 	case all[0].group == "":
 		if strings.Contains(all[0].gang, "/job/") {
@@ -239,8 +248,8 @@ func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 		}
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1", sizeLabels()[0], text)
+	if err != nil || n < 1 || n > maxTasks {
+		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1 to %d", sizeLabels()[0], text, maxTasks)
 		return 1
 	}
 	return n
