@@ -88,7 +88,7 @@ func (a *asking) ask(ctx context.Context, read func(context.Context) (uint64, er
 
 // binding is a pod to be bound.
 type binding struct {
-	pod  *pod
+	pod  pod // as it was when that was decided; the watches go on
 	node string
 	err  error
 }
@@ -140,7 +140,7 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 	var bindings []binding
 	for _, p := range g.pods {
 		if p.ready() && (b == nil || p.owner == b.uid) {
-			bindings = append(bindings, binding{pod: p})
+			bindings = append(bindings, binding{pod: *p})
 		}
 	}
 	slices.SortFunc(bindings, func(a, b binding) int {
@@ -204,7 +204,7 @@ func (m *model) acted(id string) {
 func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, size int) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
-	p := b.pod
+	p := &b.pod
 	client := d.client.CoreV1().Pods(p.namespace)
 	marks := map[string]string{
 		EpochAnnotation: strconv.FormatUint(epoch, 10), AttemptAnnotation: strconv.Itoa(attempt), SizeAnnotation: strconv.Itoa(size),

@@ -141,7 +141,7 @@ func TestOverlay(t *testing.T) {
 	x.node("n")
 	p := x.pod("a")
 	before := x.only()
-	x.bound("ns/pod/a", []binding{{pod: x.pods[p.UID], node: "n"}})
+	x.bound("ns/pod/a", []binding{{pod: *x.pods[p.UID], node: "n"}})
 	after := x.only()
 	require.Len(t, after.Tasks, 1)
 	assert.Equal(t, adapters.Requested, after.Tasks[0].State)
@@ -150,6 +150,21 @@ func TestOverlay(t *testing.T) {
 	require.Len(t, x.only().Tasks, 1)
 	_, err := x.current(&before)
 	require.ErrorIs(t, err, adapters.ErrStale)
+}
+
+// TestBindingsStay: a binding is on condition of the version that it was decided on, though the watch goes on while it is made.
+func TestBindingsStay(t *testing.T) {
+	x := newTester(t)
+	x.node("n")
+	p := x.pod("a")
+	j, before := x.only(), p.ResourceVersion
+	bindings, attempt, err := x.candidates(&adapters.Start{Job: &j, Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}})
+	require.NoError(t, err)
+	assert.Equal(t, 1, attempt)
+	x.put(p) // only its version is another
+	assert.NotEqual(t, before, x.pods[p.UID].revision)
+	require.Len(t, bindings, 1)
+	assert.Equal(t, before, bindings[0].pod.revision)
 }
 
 // TestForeignWork: everything on a node counts, but what has ended.
