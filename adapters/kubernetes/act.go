@@ -248,7 +248,7 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	if err != nil {
 		return err
 	}
-	if err := d.keepWork(ctx, g.id, s); err != nil {
+	if err := d.keepWork(ctx, g.id, s, time.Now()); err != nil {
 		return err
 	}
 	done, err := d.evictAll(ctx, bindings, s)
@@ -389,35 +389,6 @@ func (m *model) isOf(p *corev1.Pod, id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return p.Spec.SchedulerName == m.opt.SchedulerName && m.gangID(p, &pod{group: first(p, groupLabels())}) == id
-}
-
-// keepWork writes on the Job for how long it ran, if it goes on where it was.
-func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop) error {
-	d.model.mu.Lock()
-	b := d.model.batchOf(id)
-	d.model.mu.Unlock()
-	if b == nil || !s.Job.Spec.Checkpoint || len(s.Job.Tasks) < s.Job.Spec.Tasks {
-		return nil
-	}
-	var since time.Time
-	for i := range s.Job.Tasks {
-		t := &s.Job.Tasks[i]
-		if t.Started.IsZero() || t.State != adapters.Running {
-			return nil
-		}
-		since = later(since, t.Started)
-	}
-	done := s.Job.Done + max(0, time.Since(since))
-	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
-	defer cancel()
-	patch, err := annotate(b.uid, "", map[string]string{DoneAnnotation: done.Round(time.Millisecond).String()})
-	if err == nil {
-		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{})
-	}
-	if err != nil {
-		return failed("job "+id, err)
-	}
-	return nil
 }
 
 // annotate is a patch of annotations, on condition of the UID and, if it is given, of the version.

@@ -37,7 +37,7 @@ const (
 	ClearedAnnotation = prefix + "cleared"
 	// FenceAnnotation changes whenever no earlier start of the pod must take effect any more.
 	FenceAnnotation = prefix + "fence"
-	// DoneAnnotation is, of a Job with checkpoints, for how long it ran in attempts whose work is kept.
+	// DoneAnnotation is, of a Job with checkpoints, what it has done in attempts whose work is kept.
 	DoneAnnotation = prefix + "done"
 )
 

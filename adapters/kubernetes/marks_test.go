@@ -117,10 +117,10 @@ func TestForgedMarks(t *testing.T) {
 // TestLargest: a Job of more pods than a gang may have waits.
 func TestLargest(t *testing.T) {
 	x := newTester(t)
-	x.job(maxTasks + 1)
+	x.job(adapters.MaxTasks + 1)
 	j := x.only()
 	require.ErrorContains(t, j.Problem, "1001 pods at once")
 	assert.Equal(t, 1, j.Spec.Tasks)
-	x.job(maxTasks)
+	x.job(adapters.MaxTasks)
 	require.ErrorIs(t, x.only().Problem, errWaits)
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -103,7 +104,7 @@ type batch struct {
 	size      int
 	succeeded int
 	shape     *shape
-	done      time.Duration
+	work      work
 	over      bool
 	failure   string
 	single    bool // its pods are jobs of their own
@@ -389,7 +390,7 @@ func (p *pod) marks(o *corev1.Pod) {
 		return
 	}
 	p.attempt = upTo(o.Annotations[AttemptAnnotation], math.MaxInt32)
-	p.of = upTo(o.Annotations[SizeAnnotation], maxTasks)
+	p.of = upTo(o.Annotations[SizeAnnotation], adapters.MaxTasks)
 }
 
 // upTo is a number from 0 to a most, and 0 where the text is none.
@@ -560,7 +561,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	b := &batch{uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
 	b.shape = shapeOf(&template.ObjectMeta, &template.Spec)
 	b.shape.annotations = merge(b.shape.annotations, own(o.Annotations))
-	b.done, _ = time.ParseDuration(o.Annotations[DoneAnnotation]) // what cannot be read is no work
+	b.work = workOf(o.Annotations[DoneAnnotation], o.UID)
 	for _, c := range o.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
 			b.over = true
@@ -581,7 +582,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 
 // like tells whether nothing has changed that counts, as opposed to how many pods the Job counts.
 func (b *batch) like(o *batch) bool {
-	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.done == o.done && b.over == o.over && b.failure == o.failure &&
+	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work && b.over == o.over && b.failure == o.failure &&
 		b.shape.alike(o.shape)
 }
 

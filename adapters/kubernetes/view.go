@@ -18,9 +18,6 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// maxTasks is the largest gang.
-const maxTasks = 1000
-
 // errWaits is a gang whose pods are not all there.
 var errWaits = errors.New("kubernetes: not all pods of the gang are there")
 
@@ -230,8 +227,8 @@ func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 	switch {
 	case b != nil:
-		if b.size > maxTasks {
-			out.Problem = fmt.Errorf("kubernetes: the Job asks for %d pods at once, expected at most %d", b.size, maxTasks)
+		if b.size > adapters.MaxTasks {
+			out.Problem = fmt.Errorf("kubernetes: the Job asks for %d pods at once, expected at most %d", b.size, adapters.MaxTasks)
 			return 1
 		}
 		return max(1, b.size-max(b.succeeded, ended))
@@ -248,8 +245,8 @@ func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 		}
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxTasks {
-		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1 to %d", sizeLabels()[0], text, maxTasks)
+	if err != nil || n < 1 || n > adapters.MaxTasks {
+		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1 to %d", sizeLabels()[0], text, adapters.MaxTasks)
 		return 1
 	}
 	return n
@@ -324,7 +321,7 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 	var submitted time.Time
 	name := id[strings.LastIndexByte(id, '/')+1:]
 	if b != nil {
-		s, submitted, out.Done = b.shape, b.created, b.done
+		s, submitted, out.Done = b.shape, b.created, b.work.before(out.Tasks)
 	} else {
 		s, submitted = all[0].shape, all[0].created
 	}
