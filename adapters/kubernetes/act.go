@@ -26,25 +26,51 @@ func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if d.opt.Lease.Name == "" {
 		return nil
 	}
-	now, err := d.asking.ask(ctx, d.epoch)
-	if err == nil && now != epoch {
-		err = fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now)
+	now, err := d.asking.ask(ctx, d.leader)
+	switch {
+	case err != nil:
+		return err
+	case now.epoch != epoch:
+		return fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now.epoch)
+	case !d.sameLeader(now):
+		return fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is held by %q", adapters.ErrFenced, epoch, now.holder)
 	}
-	return err
+	return nil
 }
 
-// epoch reads the lease.
-func (d *Driver) epoch(ctx context.Context) (uint64, error) {
+// leader is who leads, as the lease says.
+type leader struct {
+	epoch  uint64
+	lease  types.UID
+	holder string
+}
+
+// sameLeader tells whether it is the leader that was seen first of all with its epoch. Another with the same epoch is one of a lease that was deleted and made anew.
+func (d *Driver) sameLeader(now leader) bool {
+	d.first.Lock()
+	defer d.first.Unlock()
+	if now.epoch != d.first.epoch {
+		d.first.leader = now
+	}
+	return now == d.first.leader
+}
+
+// leader reads the lease.
+func (d *Driver) leader(ctx context.Context) (leader, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	l, err := d.client.CoordinationV1().Leases(d.opt.Lease.Namespace).Get(ctx, d.opt.Lease.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return 0, fmt.Errorf("%w: lease %s is no more", adapters.ErrFenced, d.opt.Lease.Name)
+		return leader{}, fmt.Errorf("%w: lease %s is no more", adapters.ErrFenced, d.opt.Lease.Name)
 	}
 	if err != nil {
-		return 0, failed("lease "+d.opt.Lease.Name, err)
+		return leader{}, failed("lease "+d.opt.Lease.Name, err)
 	}
-	return transitions(l), nil
+	out := leader{epoch: transitions(l), lease: l.UID}
+	if l.Spec.HolderIdentity != nil {
+		out.holder = *l.Spec.HolderIdentity
+	}
+	return out, nil
 }
 
 // asking shares answers among those who ask: each has one to a question that was put after it began to ask.
@@ -55,12 +81,12 @@ type asking struct {
 }
 
 type answer struct {
-	done  chan struct{} // closed when it is there
-	epoch uint64
-	err   error
+	done   chan struct{} // closed when it is there
+	leader leader
+	err    error
 }
 
-func (a *asking) ask(ctx context.Context, read func(context.Context) (uint64, error)) (uint64, error) {
+func (a *asking) ask(ctx context.Context, read func(context.Context) (leader, error)) (leader, error) {
 	a.mu.Lock()
 	mine, first := a.next, a.next == nil
 	if first {
@@ -71,9 +97,9 @@ func (a *asking) ask(ctx context.Context, read func(context.Context) (uint64, er
 	if !first {
 		select {
 		case <-mine.done:
-			return mine.epoch, mine.err
+			return mine.leader, mine.err
 		case <-ctx.Done():
-			return 0, failed("lease", ctx.Err())
+			return leader{}, failed("lease", ctx.Err())
 		}
 	}
 	a.turn.Lock()
@@ -81,9 +107,9 @@ func (a *asking) ask(ctx context.Context, read func(context.Context) (uint64, er
 	a.mu.Lock()
 	a.next = nil // who asks from now on needs another
 	a.mu.Unlock()
-	mine.epoch, mine.err = read(ctx)
+	mine.leader, mine.err = read(ctx)
 	close(mine.done)
-	return mine.epoch, mine.err
+	return mine.leader, mine.err
 }
 
 // binding is a pod to be bound.

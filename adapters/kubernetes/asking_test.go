@@ -21,10 +21,10 @@ func TestAsking(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
-		got, err := a.ask(t.Context(), func(context.Context) (uint64, error) {
+		got, err := a.ask(t.Context(), func(context.Context) (leader, error) {
 			close(begun)
 			<-goOn
-			return 0, nil
+			return leader{}, nil
 		})
 		assert.NoError(t, err)
 		assert.Zero(t, got)
@@ -34,12 +34,12 @@ func TestAsking(t *testing.T) {
 	const many = 20
 	for range many {
 		all.Go(func() {
-			got, err := a.ask(t.Context(), func(context.Context) (uint64, error) {
+			got, err := a.ask(t.Context(), func(context.Context) (leader, error) {
 				reads.Add(1)
-				return now.Load(), nil
+				return leader{epoch: now.Load()}, nil
 			})
 			assert.NoError(t, err)
-			assert.EqualValues(t, 7, got)
+			assert.EqualValues(t, 7, got.epoch)
 		})
 	}
 	close(goOn)
@@ -56,9 +56,9 @@ func TestAskingTogether(t *testing.T) {
 	var all sync.WaitGroup
 	var reads atomic.Uint64
 	ask := func() {
-		_, err := a.ask(t.Context(), func(context.Context) (uint64, error) {
+		_, err := a.ask(t.Context(), func(context.Context) (leader, error) {
 			reads.Add(1)
-			return 0, wrong
+			return leader{}, wrong
 		})
 		assert.ErrorIs(t, err, wrong)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Lease is one instance's way to a Lease of the cluster's: an [adapters.Lease]. Its epoch is the number of transitions. Whether another
+// Lease is one instance's way to a Lease of the cluster's: an [adapters.Lease]. Its epoch is the number of transitions, which begins with the second that the Lease was made
+// in, by the server's clock: a Lease that was deleted and made anew has higher epochs than before. Whether another
 // holder's time is over is judged by this machine's clock alone: the Lease must not have changed for as long as it was granted for.
 type Lease struct {
 	client kubernetes.Interface
@@ -56,13 +58,21 @@ func transitions(l *coordinationv1.Lease) uint64 {
 	return uint64(*l.Spec.LeaseTransitions)
 }
 
+// firstEpoch is the lowest of a Lease that was made then, in seconds since 2020: enough for 68 years.
+func firstEpoch(made time.Time) uint64 {
+	s := made.Unix() - time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	return uint64(min(max(s, 1), math.MaxInt32/2))
+}
+
 // Acquire takes the lease if it is free, or has not changed for as long as its holder has it.
 func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	leases := l.client.CoordinationV1().Leases(l.name.Namespace)
 	held, err := leases.Get(ctx, l.name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		held, err = leases.Create(ctx, l.take(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: l.name.Name}}), metav1.CreateOptions{})
-		return l.term(held, err)
+		held, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: l.name.Name}}, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return l.term(held, err)
+		}
 	}
 	if err != nil {
 		return adapters.Term{}, failed("lease", err)
@@ -84,7 +94,8 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 
 // take makes the lease this instance's.
 func (l *Lease) take(held *coordinationv1.Lease) *coordinationv1.Lease {
-	now, seconds, next := metav1.NowMicro(), int32(l.length/time.Second), int32(transitions(held)+1)
+	now, seconds := metav1.NowMicro(), int32(l.length/time.Second)
+	next := int32(max(transitions(held)+1, firstEpoch(held.CreationTimestamp.Time)))
 	held.Spec.HolderIdentity, held.Spec.LeaseDurationSeconds = &l.me, &seconds
 	held.Spec.AcquireTime, held.Spec.RenewTime, held.Spec.LeaseTransitions = &now, &now, &next
 	return held

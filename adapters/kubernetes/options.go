@@ -89,12 +89,16 @@ func Client(config *rest.Config) (kubernetes.Interface, error) {
 // Driver is a connection to a cluster: an [adapters.Driver] and [adapters.Explainer]. Start, Stop and Explain are safe for
 // concurrent use, for different jobs, and Close may be called from any goroutine; otherwise it is for one goroutine at a time.
 type Driver struct {
-	client  kubernetes.Interface
-	opt     Options
-	model   *model
-	feeds   []*feed
-	writer  *writer
-	asking  asking
+	client kubernetes.Interface
+	opt    Options
+	model  *model
+	feeds  []*feed
+	writer *writer
+	asking asking
+	first  struct { // of the newest epoch
+		sync.Mutex
+		leader
+	}
 	slots   chan struct{} // one for each call that may be under way
 	cancel  context.CancelFunc
 	running sync.WaitGroup

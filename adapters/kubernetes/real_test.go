@@ -220,4 +220,15 @@ func TestLease(t *testing.T) {
 	d := &Driver{client: s.client, opt: Options{Lease: name, Timeout: 10 * time.Second}}
 	require.NoError(t, d.fence(t.Context(), second.Epoch))
 	require.ErrorIs(t, d.fence(t.Context(), first.Epoch), adapters.ErrFenced)
+
+	time.Sleep(1100 * time.Millisecond) // epochs of a new Lease begin with its second
+	require.NoError(t, s.client.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
+	require.ErrorIs(t, d.fence(t.Context(), second.Epoch), adapters.ErrFenced, "there is none")
+	third, err := a.Acquire(t.Context())
+	require.NoError(t, err)
+	assert.Greater(t, third.Epoch, second.Epoch)
+	_, err = b.Renew(t.Context(), second)
+	require.ErrorIs(t, err, adapters.ErrFenced)
+	require.NoError(t, d.fence(t.Context(), third.Epoch))
+	require.ErrorIs(t, d.fence(t.Context(), second.Epoch), adapters.ErrFenced)
 }

@@ -1,0 +1,79 @@
+package kubernetes
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// TestLeaseDeleted: who takes a Lease that was deleted and made anew has a higher epoch than all before; the one before acts no more, even where the clock stood still.
+func TestLeaseDeleted(t *testing.T) {
+	for _, elapsed := range []time.Duration{0, 5 * time.Second} {
+		t.Run(elapsed.String(), func(t *testing.T) {
+			made := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+			c := fake.NewClientset()
+			uid := types.UID("1")
+			c.PrependReactor("create", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+				l := a.(clienttesting.CreateAction).GetObject().(*coordinationv1.Lease)
+				l.CreationTimestamp, l.UID = metav1.NewTime(made), uid
+				return false, nil, nil
+			})
+			name := LeaseName{"hedge-system", "hedge"}
+			open := func(epoch uint64) *Driver {
+				d, err := Open(t.Context(), c, Options{Lease: name})
+				require.NoError(t, err)
+				t.Cleanup(d.Close)
+				require.NoError(t, d.fence(t.Context(), epoch))
+				return d
+			}
+			a, err := NewLease(c, name, 0)
+			require.NoError(t, err)
+			b, err := NewLease(c, name, 0)
+			require.NoError(t, err)
+			first, err := a.Acquire(t.Context())
+			require.NoError(t, err)
+			old := open(first.Epoch)
+			require.NoError(t, c.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
+			require.ErrorIs(t, old.fence(t.Context(), first.Epoch), adapters.ErrFenced)
+			made, uid = made.Add(elapsed), "2"
+			second, err := b.Acquire(t.Context())
+			require.NoError(t, err)
+			if elapsed > 0 {
+				assert.Greater(t, second.Epoch, first.Epoch)
+			}
+			require.ErrorIs(t, old.fence(t.Context(), first.Epoch), adapters.ErrFenced)
+			open(second.Epoch)
+			_, err = a.Renew(t.Context(), first)
+			require.ErrorIs(t, err, adapters.ErrFenced)
+			require.NoError(t, b.Release(t.Context(), second))
+			third, err := a.Acquire(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, second.Epoch+1, third.Epoch)
+		})
+	}
+}
+
+func TestFirstEpoch(t *testing.T) {
+	for _, tt := range []struct {
+		made time.Time
+		want uint64
+	}{
+		{time.Time{}, 1},
+		{time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), 1},
+		{time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC), 86400},
+		{time.Date(2200, 1, 2, 0, 0, 0, 0, time.UTC), math.MaxInt32 / 2},
+	} {
+		assert.Equal(t, tt.want, firstEpoch(tt.made), "%v", tt.made)
+	}
+}
