@@ -34,6 +34,8 @@
 //
 // Node selectors, required node affinity and tolerations limit a job to an equivalence set; what labels alone cannot express becomes a label of the
 // driver's own on the nodes that it shows. Requests are those that the scheduler of Kubernetes counts: containers, init containers, sidecars, overhead, and host ports as
-// resources of one. Priorities are those of the pods' classes. Quotas are the API server's: a pod that it refuses is one that the gang waits for. Inter-pod
-// affinity, hard topology spread and volumes that are tied to nodes are not understood: pods that demand the first two are refused with a reason.
+// resources of one. Priorities are those of the pods' classes. Quotas are the API server's: a pod that it refuses is one that the gang waits for.
+// Pods that demand what is not understood are refused with a reason: affinity to other pods, hard topology spread, resource claims of devices, ephemeral volumes with
+// claims of their own, and claims of volumes that are not bound or whose volume is tied to nodes. A claim that is bound only once a pod has a node
+// (WaitForFirstConsumer) is one that is not bound. How many volumes a node takes is not looked at.
 package kubernetes

@@ -40,7 +40,7 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	if g == nil || g.told != n.Job.UID {
 		return nil
 	}
-	if errors.Is(n.Err, errWaits) && time.Since(n.Job.Spec.Submitted) < settle {
+	if (errors.Is(n.Err, errWaits) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
 		return errEarly
 	}
 	w := &words{about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: n.String(), action: actionWaits}

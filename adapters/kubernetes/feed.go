@@ -24,6 +24,8 @@ type kind uint8
 const (
 	pods kind = iota
 	batchJobs
+	claims
+	volumes
 	nodes // after the pods, so that a pod's node is known to be gone if it is not listed
 	kinds = iota
 )
@@ -41,11 +43,16 @@ type feed struct {
 
 func (d *Driver) newFeeds() []*feed {
 	p, n, j := d.client.CoreV1().Pods(""), d.client.CoreV1().Nodes(), d.client.BatchV1().Jobs(d.opt.Namespace)
+	c, v := d.client.CoreV1().PersistentVolumeClaims(d.opt.Namespace), d.client.CoreV1().PersistentVolumes()
 	return []*feed{
 		{kind: pods, more: make(chan struct{}, 1), watch: p.Watch,
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return p.List(ctx, o) }},
 		{kind: batchJobs, more: make(chan struct{}, 1), watch: j.Watch,
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return j.List(ctx, o) }},
+		{kind: claims, more: make(chan struct{}, 1), watch: c.Watch,
+			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, o) }},
+		{kind: volumes, more: make(chan struct{}, 1), watch: v.Watch,
+			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return v.List(ctx, o) }},
 		{kind: nodes, more: make(chan struct{}, 1), watch: n.Watch,
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.List(ctx, o) }},
 	}

@@ -36,8 +36,12 @@ type model struct {
 	classes map[string]*class
 	ports   map[string]bool // host ports that jobs ask for
 	removed map[string]uint64
-	on      map[string]map[types.UID]*pod // pods by node, known or not
-	ended   [kinds]map[types.UID]struct{} // what was deleted while a list was under way; nil while none is
+	claims  map[string]*claim  // by namespace and name
+	volumes map[string]*volume // by name
+	// claimants are the jobs whose pods name a claim, and perhaps some whose pods did.
+	claimants map[string]map[string]struct{}
+	on        map[string]map[types.UID]*pod // pods by node, known or not
+	ended     [kinds]map[types.UID]struct{} // what was deleted while a list was under way; nil while none is
 
 	dirtyGangs map[string]bool
 	dirtyNodes map[string]bool
@@ -137,7 +141,8 @@ type gang struct {
 func newModel(o Options, selector labels.Selector) *model {
 	return &model{
 		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
-		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]uint64{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
+		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]uint64{}, claims: map[string]*claim{}, volumes: map[string]*volume{},
+		claimants: map[string]map[string]struct{}{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
 	}
 }
 
@@ -162,6 +167,10 @@ func (m *model) change(k kind, o runtime.Object, deleted bool) {
 		m.changeNode(o, deleted, m.floor[k])
 	case *batchv1.Job:
 		m.changeBatch(o, deleted, m.floor[k])
+	case *corev1.PersistentVolumeClaim:
+		m.changeClaim(o, deleted, m.floor[k])
+	case *corev1.PersistentVolume:
+		m.changeVolume(o, deleted, m.floor[k])
 	}
 }
 
@@ -192,6 +201,10 @@ func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool) {
 			m.changeNode(o, false, 0)
 		case *batchv1.Job:
 			m.changeBatch(o, false, 0)
+		case *corev1.PersistentVolumeClaim:
+			m.changeClaim(o, false, 0)
+		case *corev1.PersistentVolume:
+			m.changeVolume(o, false, 0)
 		}
 	}
 }
@@ -218,6 +231,19 @@ func (m *model) listed(k kind, listed map[types.UID]bool, version uint64) {
 		for id, b := range m.batch {
 			if !listed[b.uid] && b.version <= version {
 				m.removeBatch(id, version)
+			}
+		}
+	case claims:
+		for key, c := range m.claims {
+			if !listed[types.UID(c.uid)] && c.version <= version {
+				delete(m.claims, key)
+				m.touchClaimants(key)
+			}
+		}
+	case volumes:
+		for name, v := range m.volumes {
+			if !listed[types.UID(v.uid)] && v.version <= version {
+				delete(m.volumes, name)
 			}
 		}
 	}
@@ -304,6 +330,7 @@ func (m *model) attach(p *pod) {
 	g.pods[p.uid] = p
 	g.version = max(g.version, p.version)
 	m.want(p.shape)
+	m.claiming(g.id, p.namespace, p.shape)
 }
 
 // podsOn are the pods of a node, which may not be known.

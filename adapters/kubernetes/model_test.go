@@ -248,11 +248,26 @@ func TestNewClassTellsNodes(t *testing.T) {
 }
 
 func TestNotUnderstood(t *testing.T) {
-	x := newTester(t)
-	x.pod("p", func(p *corev1.Pod) {
-		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: corev1.DoNotSchedule}}
-	})
-	require.ErrorIs(t, x.only().Problem, errSpread)
+	term := []corev1.PodAffinityTerm{{TopologyKey: "zone"}}
+	for want, change := range map[error]func(*corev1.PodSpec){
+		errSpread: func(s *corev1.PodSpec) {
+			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: corev1.DoNotSchedule}}
+		},
+		errAffinity: func(s *corev1.PodSpec) {
+			s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term}}
+		},
+		errDevices: func(s *corev1.PodSpec) { s.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} },
+		errEphemeral: func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}
+		},
+	} {
+		x := newTester(t)
+		x.pod("p", func(p *corev1.Pod) { change(&p.Spec) })
+		require.ErrorIs(t, x.only().Problem, want)
+		x.node("n")
+		x.pod("p", on("n", corev1.PodRunning), func(p *corev1.Pod) { change(&p.Spec) })
+		require.NoError(t, x.only().Problem, "somebody else has bound it")
+	}
 }
 
 // TestSilentNodes: work is given up after the pods' own patience, and not while most nodes are silent.

@@ -58,6 +58,7 @@ func TestRights(t *testing.T) {
 			return err
 		}(),
 		"changing leases":  client.CoordinationV1().Leases("hedge-system").Delete(t.Context(), "hedge", metav1.DeleteOptions{}),
+		"deleting claims":  client.CoreV1().PersistentVolumeClaims("default").Delete(t.Context(), "c", metav1.DeleteOptions{}),
 		"deleting in bulk": client.CoreV1().Pods("default").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}),
 	} {
 		assert.True(t, apierrors.IsForbidden(err), "%s: %v", what, err)
@@ -170,6 +171,11 @@ func TestBadInput(t *testing.T) {
 			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
 		},
 		"slow-down": func(p *corev1.Pod) { p.Annotations[SlowdownAnnotation] = "-1" },
+		"devices": func(p *corev1.Pod) {
+			claim := "none"
+			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
+		},
+		"claim":     mounts("none"),
 		"epoch":     func(p *corev1.Pod) { p.Annotations[EpochAnnotation] = "7" },
 		"cleared":   func(p *corev1.Pod) { p.Annotations[ClearedAnnotation] = "true" },
 		"gang-size": func(p *corev1.Pod) { p.Annotations[SizeAnnotation] = "50000000" },

@@ -40,7 +40,8 @@ type shape struct {
 	annotations map[string]string // hedge's own
 	attributes  map[string]string
 	problem     error
-	patience    int64 // seconds that it tolerates a silent node; below 0 for ever, and 0 where it does not say
+	claims      []string // of volumes, by name
+	patience    int64    // seconds that it tolerates a silent node; below 0 for ever, and 0 where it does not say
 }
 
 // class is where pods may run, as far as labels of nodes alone cannot express it.
@@ -108,7 +109,7 @@ func shapeOf(meta *metav1.ObjectMeta, spec *corev1.PodSpec) *shape {
 	if len(spec.Containers) > 0 {
 		s.attributes["image"] = spec.Containers[0].Image
 	}
-	s.problem = misunderstood(spec)
+	s.problem, s.claims = misunderstood(spec), claimsOf(spec)
 	for i := range spec.Tolerations {
 		t := &spec.Tolerations[i]
 		if t.ToleratesTaint(logr.Discard(), &corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}, false) {
@@ -145,6 +146,14 @@ func misunderstood(spec *corev1.PodSpec) error {
 	for i := range spec.TopologySpreadConstraints {
 		if spec.TopologySpreadConstraints[i].WhenUnsatisfiable == corev1.DoNotSchedule {
 			return errSpread
+		}
+	}
+	if len(spec.ResourceClaims) > 0 {
+		return errDevices
+	}
+	for i := range spec.Volumes {
+		if spec.Volumes[i].Ephemeral != nil {
+			return errEphemeral
 		}
 	}
 	return nil
@@ -216,5 +225,5 @@ func (s *shape) same(o *shape) bool {
 
 // alike tells whether they are the same but for what does not count, so that one may stand for the other.
 func (s *shape) alike(o *shape) bool {
-	return s.same(o) && s.patience == o.patience && errors.Is(s.problem, o.problem) && maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations)
+	return s.same(o) && s.patience == o.patience && slices.Equal(s.claims, o.claims) && errors.Is(s.problem, o.problem) && maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations)
 }

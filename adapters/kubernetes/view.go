@@ -29,6 +29,7 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 	lost := m.silentLong(now)
 	if full {
 		m.forgetClasses()
+		m.forgetClaimants()
 	}
 	m.viewNodes(v, full)
 	ids := slices.Sorted(maps.Keys(m.dirtyGangs))
@@ -356,6 +357,11 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 	out.Spec = spec
 	if out.Problem == nil {
 		out.Problem = cmp.Or(err, s.problem)
+	}
+	for _, p := range all {
+		if out.Problem == nil && p.ready() {
+			out.Problem = m.unbound(p.namespace, p.shape.claims)
+		}
 	}
 	if len(out.Tasks) > 0 {
 		out.Problem = nil
