@@ -36,26 +36,35 @@ type feed struct {
 	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 
+	more  chan struct{} // a list is there
+	first chan error    // nil once the first watch is open, or why none is allowed
+
 	mu   sync.Mutex
-	from string        // the version to watch from; "" where all must be listed first
-	more chan struct{} // a list is there
+	from string    // the version to watch from; "" where all must be listed first
+	up   time.Time // since when the watch that is open is; zero while none is
+	down time.Time // since when none has worked, while none does
+	err  error     // why not
+}
+
+// String is the kind as the server calls it.
+func (k kind) String() string {
+	return [...]string{"pods", "jobs", "persistentvolumeclaims", "persistentvolumes", "nodes"}[k]
 }
 
 func (d *Driver) newFeeds() []*feed {
 	p, n, j := d.client.CoreV1().Pods(""), d.client.CoreV1().Nodes(), d.client.BatchV1().Jobs(d.opt.Namespace)
 	c, v := d.client.CoreV1().PersistentVolumeClaims(d.opt.Namespace), d.client.CoreV1().PersistentVolumes()
-	return []*feed{
-		{kind: pods, more: make(chan struct{}, 1), watch: p.Watch,
-			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return p.List(ctx, o) }},
-		{kind: batchJobs, more: make(chan struct{}, 1), watch: j.Watch,
-			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return j.List(ctx, o) }},
-		{kind: claims, more: make(chan struct{}, 1), watch: c.Watch,
-			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, o) }},
-		{kind: volumes, more: make(chan struct{}, 1), watch: v.Watch,
-			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return v.List(ctx, o) }},
-		{kind: nodes, more: make(chan struct{}, 1), watch: n.Watch,
-			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.List(ctx, o) }},
+	feeds := []*feed{
+		{kind: pods, watch: p.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return p.List(ctx, o) }},
+		{kind: batchJobs, watch: j.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return j.List(ctx, o) }},
+		{kind: claims, watch: c.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, o) }},
+		{kind: volumes, watch: v.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return v.List(ctx, o) }},
+		{kind: nodes, watch: n.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.List(ctx, o) }},
 	}
+	for _, f := range feeds {
+		f.more, f.first = make(chan struct{}, 1), make(chan error, 1)
+	}
+	return feeds
 }
 
 // page is how many objects are asked for at a time.
@@ -85,7 +94,7 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 			continue
 		}
 		if err != nil {
-			return failed("list", err)
+			return fmt.Errorf("list of %s: %w", f.kind, err)
 		}
 		m, err := meta.ListAccessor(list)
 		if err == nil {
@@ -94,7 +103,7 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 			d.model.page(f.kind, items, listed)
 		}
 		if err != nil {
-			return fmt.Errorf("kubernetes: list: %w", err)
+			return fmt.Errorf("list of %s: %w", f.kind, err)
 		}
 		if version == "" {
 			version = m.GetResourceVersion()
@@ -174,15 +183,21 @@ func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) {
 			f.at("")
 		}
+		f.broke(false, err)
 		return false
 	}
 	defer w.Stop()
+	f.opened()
 	for {
 		select {
 		case <-ctx.Done():
 			return any
 		case e, open := <-w.ResultChan():
-			if !open || !f.take(m, e) {
+			if err = errEnded; open {
+				err = f.take(m, e)
+			}
+			if err != nil {
+				f.broke(any, err)
 				return any
 			}
 			any = true
@@ -190,24 +205,95 @@ func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
 	}
 }
 
-// take takes in one event, and tells whether the watch goes on.
-func (f *feed) take(m *model, e watch.Event) bool {
+// take takes in one event. After an error the watch does not go on.
+func (f *feed) take(m *model, e watch.Event) error {
 	if e.Type == watch.Error {
-		if err := apierrors.FromObject(e.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		err := apierrors.FromObject(e.Object)
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			f.at("")
 		}
-		return false
+		return err
 	}
 	o, err := meta.Accessor(e.Object)
 	if err != nil {
-		return false
+		return err
 	}
 	if e.Type != watch.Bookmark {
 		m.change(f.kind, e.Object, e.Type == watch.Deleted)
 	}
 	m.progress(f.kind, number(o.GetResourceVersion()))
 	f.at(o.GetResourceVersion())
-	return true
+	return nil
+}
+
+// errEnded is a watch that the server has ended, as it does now and then.
+var errEnded = errors.New("kubernetes: the watch has ended")
+
+const (
+	// steady is how long a watch that brings nothing must be open to count as one that works.
+	steady = time.Second
+	// outage is how long a watch may not work until what is known counts as out of date.
+	outage = 30 * time.Second
+)
+
+// opened notes that a watch is open.
+func (f *feed) opened() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.up = time.Now()
+	f.answered(nil)
+}
+
+// broke notes that no watch is open any more, or could be opened.
+func (f *feed) broke(any bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if f.down.IsZero() || any || !f.up.IsZero() && now.Sub(f.up) >= steady {
+		f.down = now
+	}
+	f.up, f.err = time.Time{}, err
+	if errors.Is(failed("watch", err), adapters.ErrRefused) {
+		f.answered(err)
+	}
+}
+
+// answered has Open know of the first answer that says something.
+func (f *feed) answered(err error) {
+	select {
+	case f.first <- err:
+	default:
+	}
+}
+
+// outage is why the feed knows nothing new, if that is so for too long. One that waits for a list is not broken.
+func (f *feed) outage(now time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.from == "" || f.down.IsZero() || !f.up.IsZero() && now.Sub(f.up) >= steady || now.Sub(f.down) < outage {
+		return nil
+	}
+	return f.err
+}
+
+// opening waits until all watches are open, or it is known that one cannot be.
+func (d *Driver) opening(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 6*d.opt.Timeout)
+	defer cancel()
+	for _, f := range d.feeds {
+		select {
+		case err := <-f.first:
+			if err != nil {
+				return failed("watch of "+f.kind.String(), err)
+			}
+		case <-ctx.Done():
+			f.mu.Lock()
+			err := errors.Join(ctx.Err(), f.err)
+			f.mu.Unlock()
+			return fmt.Errorf("%w: watch of %s: %w", adapters.ErrUnavailable, f.kind, err)
+		}
+	}
+	return nil
 }
 
 // number is a resource version as a number, which versions of one cluster are.
@@ -219,16 +305,21 @@ func number(version string) uint64 {
 	return n
 }
 
-// Observe tells what has changed, or all there is.
+// Observe tells what has changed, or all there is. Its errors wrap [adapters.ErrUnavailable], also where a right was taken away, which somebody may give back. It fails, too, while a
+// watch has not worked for half a minute, since what is known is out of date then.
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
+	now := time.Now()
 	for _, f := range d.feeds {
+		if err := f.outage(now); err != nil {
+			return nil, fmt.Errorf("%w: watch of %s: %w", adapters.ErrUnavailable, f.kind, err)
+		}
 		if _, lost := f.lost(); lost {
 			relist = true
 		}
 	}
 	if relist {
 		if err := d.listAll(ctx); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", adapters.ErrUnavailable, err)
 		}
 	}
 	return d.model.view(relist, time.Now()), nil

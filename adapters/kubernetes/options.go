@@ -109,8 +109,8 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// Open connects to the cluster and waits for the first lists of all that it needs, so that a missing right is an error of Open. The context is
-// that of Open alone; the driver works until Close.
+// Open connects to the cluster and waits for the first lists of all that it needs and until all is watched, so that a missing right is an error of Open, which wraps
+// [adapters.ErrRefused]. The context is that of Open alone; the driver works until Close.
 func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: nil client", ErrOptions)
@@ -122,7 +122,7 @@ func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver,
 	d := &Driver{client: client, opt: o, model: newModel(o, selector), slots: make(chan struct{}, o.Parallel)}
 	d.feeds = d.newFeeds()
 	if err := d.listAll(ctx); err != nil {
-		return nil, err
+		return nil, failed("open", err)
 	}
 	work, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
@@ -131,6 +131,10 @@ func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver,
 		d.running.Go(func() { f.run(work, d.model) })
 	}
 	d.running.Go(func() { d.writer.run(work) })
+	if err := d.opening(ctx); err != nil {
+		d.Close()
+		return nil, err
+	}
 	return d, nil
 }
 

@@ -227,7 +227,7 @@ func TestLease(t *testing.T) {
 	require.NoError(t, d.fence(t.Context(), second.Epoch))
 	require.ErrorIs(t, d.fence(t.Context(), first.Epoch), adapters.ErrFenced)
 
-	time.Sleep(1100 * time.Millisecond) // epochs of a new Lease begin with its second
+	time.Sleep(3 * time.Second) // epochs of a new Lease begin with its second, and there were two
 	require.NoError(t, s.client.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
 	require.ErrorIs(t, d.fence(t.Context(), second.Epoch), adapters.ErrFenced, "there is none")
 	third, err := a.Acquire(t.Context())
