@@ -34,10 +34,10 @@ type model struct {
 	nodes   map[string]*node
 	gangs   map[string]*gang // by job id
 	classes map[string]*class
-	ports   map[string]bool // host ports that jobs ask for
-	removed map[string]uint64
-	claims  map[string]*claim  // by namespace and name
-	volumes map[string]*volume // by name
+	ports   map[string]bool     // host ports that jobs ask for
+	removed map[string]struct{} // nodes that are no more, while pods are on them
+	claims  map[string]*claim   // by namespace and name
+	volumes map[string]*volume  // by name
 	// claimants are the jobs whose pods name a claim, and perhaps some whose pods did.
 	claimants map[string]map[string]struct{}
 	on        map[string]map[types.UID]*pod // pods by node, known or not
@@ -123,7 +123,7 @@ type node struct {
 	taints   []corev1.Taint
 	capacity sched.Resources
 	closed   bool
-	silent   time.Time // since when, by this machine's clock; zero if it is not
+	silent   time.Time // since when; zero if it is not
 	chosen   bool      // by the selector
 	on       map[types.UID]*pod
 	told     bool
@@ -141,7 +141,7 @@ type gang struct {
 func newModel(o Options, selector labels.Selector) *model {
 	return &model{
 		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
-		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]uint64{}, claims: map[string]*claim{}, volumes: map[string]*volume{},
+		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]struct{}{}, claims: map[string]*claim{}, volumes: map[string]*volume{},
 		claimants: map[string]map[string]struct{}{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
 	}
 }
@@ -321,6 +321,8 @@ func (m *model) attach(p *pod) {
 		m.podsOn(at)[p.uid] = p
 		if m.nodes[at] != nil {
 			m.dirtyNodes[at] = true
+		} else if m.seen[nodes] >= p.version {
+			m.removed[at] = struct{}{} // whatever becomes of the pod
 		}
 	}
 	if p.gang == "" {
@@ -500,7 +502,7 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 		if c := &o.Status.Conditions[i]; c.Type == corev1.NodeReady {
 			ready = c.Status == corev1.ConditionTrue
 			if c.Status == corev1.ConditionUnknown {
-				n.silent = time.Now()
+				n.silent = silentSince(c.LastTransitionTime.Time, time.Now())
 			}
 		}
 	}
@@ -519,6 +521,14 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 	delete(m.removed, n.name)
 	m.nodes[n.name] = n
 	m.touch(n)
+}
+
+// silentSince is since when a node is silent that is said to be so since then, by the server's clock; no longer than that if the server's clock is ahead.
+func silentSince(then, now time.Time) time.Time {
+	if then.IsZero() || then.After(now) {
+		return now
+	}
+	return then
 }
 
 func (n *node) same(o *node) bool {
@@ -542,7 +552,7 @@ func (m *model) removeNode(n *node, version uint64) {
 	if len(n.on) == 0 {
 		delete(m.on, n.name)
 	}
-	m.removed[n.name] = version
+	m.removed[n.name] = struct{}{}
 }
 
 // isGang tells whether the Job's pods are one. A Job that is not known yet counts as one, until it is.

@@ -296,6 +296,45 @@ func TestSilentNodes(t *testing.T) {
 	assert.Equal(t, adapters.Lost, state(0), "it is gone for good")
 }
 
+// TestSilentSince: how long a node was silent outlives the scheduler.
+func TestSilentSince(t *testing.T) {
+	x := newTester(t)
+	state := func(ago time.Duration) adapters.TaskState {
+		x.node("a", func(n *corev1.Node) {
+			n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(time.Now().Add(-ago))
+		})
+		x.node("b")
+		x.pod("p", on("a", corev1.PodRunning))
+		return x.only().Tasks[0].State
+	}
+	assert.Equal(t, adapters.Running, state(-time.Hour), "the server's clock is ahead")
+	x = newTester(t)
+	assert.Equal(t, adapters.Running, state(time.Minute))
+	x = newTester(t)
+	assert.Equal(t, adapters.Lost, state(10*time.Minute))
+}
+
+// TestRemovedNodes: nodes that are no more are remembered for as long as pods are on them.
+func TestRemovedNodes(t *testing.T) {
+	x := newTester(t)
+	for i := range 100 {
+		x.change(nodes, x.node(fmt.Sprint("n", i)), true)
+	}
+	p := x.pod("p", on("n0", corev1.PodRunning))
+	x.progress(nodes, uint64(x.version)) // the nodes' watch comes after
+	x.put(p)
+	x.pod("q", on("m", corev1.PodRunning)) // whose node may yet be told
+	v := x.see(0)
+	assert.Equal(t, adapters.Lost, v.Jobs[0].Tasks[0].State)
+	assert.Equal(t, adapters.Running, v.Jobs[1].Tasks[0].State)
+	assert.Equal(t, map[string]struct{}{"n0": {}}, x.removed)
+	x.put(p)
+	assert.Equal(t, adapters.Lost, x.see(0).Jobs[0].Tasks[0].State, "still")
+	x.change(pods, x.pod("p"), true)
+	x.see(0)
+	assert.Empty(t, x.removed)
+}
+
 func (x *tester) job(n int32, change ...func(*batchv1.Job)) {
 	x.Helper()
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: x.next()}, Spec: batchv1.JobSpec{Parallelism: &n, Completions: &n}}

@@ -26,7 +26,8 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := &adapters.View{Version: slices.Max(m.seen[:]), Floor: slices.Min(m.floor[:]), Full: full}
-	lost := m.silentLong(now)
+	maps.DeleteFunc(m.removed, func(name string, _ struct{}) bool { return len(m.on[name]) == 0 })
+	lost := m.silentLong()
 	if full {
 		m.forgetClasses()
 		m.forgetClaimants()
@@ -50,7 +51,7 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 }
 
 // silentLong tells whether silent nodes may be given up, and has the jobs on them looked at.
-func (m *model) silentLong(time.Time) bool {
+func (m *model) silentLong() bool {
 	silent, all := 0, 0
 	for _, n := range m.nodes {
 		if !n.chosen {
@@ -280,7 +281,8 @@ func (m *model) task(p *pod, mine bool, now time.Time, giveUp bool) adapters.Tas
 func (m *model) lost(p *pod, now time.Time, giveUp bool) bool {
 	n := m.nodes[p.at()]
 	if n == nil {
-		return m.removed[p.at()] > 0 || m.seen[nodes] >= p.version
+		_, removed := m.removed[p.at()]
+		return removed || m.seen[nodes] >= p.version
 	}
 	if n.silent.IsZero() || !giveUp || p.shape.patience < 0 {
 		return false
