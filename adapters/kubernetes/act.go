@@ -213,6 +213,9 @@ func (m *model) bound(id string, done []binding) {
 		}
 		m.detach(p)
 		p.bound = done[i].node
+		if g := m.gangs[p.gang]; g != nil {
+			g.note = nil // a note that is still to be written would be wrong
+		}
 		m.attach(p)
 	}
 	m.acted(id)

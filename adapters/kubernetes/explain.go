@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,8 +19,12 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// errEarly is a note that is not worth writing yet.
-var errEarly = errors.New("kubernetes: the pods may yet come")
+var (
+	// errEarly is a note that is not worth writing yet.
+	errEarly = errors.New("kubernetes: the pods may yet come")
+	// errFull is a note that cannot be taken, since too many wait to be written.
+	errFull = errors.New("kubernetes: too many notes wait to be written")
+)
 
 const (
 	// settle is how long the pods of a gang may take to come before its user is told.
@@ -30,9 +35,12 @@ const (
 	actionWaits, actionStops = "Wait", "Stop"
 	// conditions is of how many pods of a gang the condition is set.
 	conditions = 100
+	// rewrite is how long after it what could not be written is tried again.
+	rewrite = 2 * time.Second
 )
 
-// Explain writes why the job waits: as an event of the job and as the condition PodScheduled of its pods. It does so in the background.
+// Explain writes why the job waits: as an event of the job and as the condition PodScheduled of its pods, also of those that come later. It does so in the background, and
+// again where that fails, until the job has another note or is started. While too many notes wait to be written it takes none, with an error.
 func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	d.model.mu.Lock()
 	defer d.model.mu.Unlock()
@@ -43,7 +51,7 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	if (errors.Is(n.Err, errWaits) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
 		return errEarly
 	}
-	w := &words{about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: n.String(), action: actionWaits}
+	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: n.String(), action: actionWaits}
 	var hint *HintError
 	switch {
 	case errors.As(n.Err, &hint):
@@ -53,13 +61,66 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	case n.Err != nil:
 		w.kind, w.reason = corev1.EventTypeWarning, "NotStarted"
 	}
-	for _, p := range g.pods {
-		if p.ready() && len(w.pods) < conditions {
-			w.pods = append(w.pods, podName{p.namespace, p.name, p.revision, p.uid})
+	if !d.writer.add(w) {
+		return errFull
+	}
+	g.note = w
+	return nil
+}
+
+// unsaid are the notes that stand and that new pods do not have yet, of the jobs that a view tells of.
+func (m *model) unsaid(v *adapters.View) []*words {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*words
+	for i := range v.Jobs {
+		g := m.gangs[v.Jobs[i].Spec.ID]
+		if g == nil || g.note == nil {
+			continue
+		}
+		if len(v.Jobs[i].Tasks) > 0 || v.Jobs[i].Over {
+			g.note = nil // it waits no more
+		} else if len(g.without(g.note)) > 0 {
+			out = append(out, g.note)
 		}
 	}
-	d.writer.add(w)
-	return nil
+	return out
+}
+
+// without are the pods that wait and do not have the note, of those that are to have it.
+func (g *gang) without(x *words) []podName {
+	var out []podName
+	with := 0
+	for _, p := range g.pods {
+		switch {
+		case !p.ready():
+		case p.noted == x:
+			with++
+		default:
+			out = append(out, podName{p.namespace, p.name, p.revision, p.uid})
+		}
+	}
+	slices.SortFunc(out, func(a, b podName) int { return strings.Compare(a.name, b.name) })
+	return out[:max(0, min(len(out), conditions-with))]
+}
+
+// todo tells whether the note still stands, and of what pods it does not.
+func (m *model) todo(x *words) ([]podName, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x.gang.note != x {
+		return nil, false
+	}
+	return x.gang.without(x), true
+}
+
+// noted says that the pod has the note.
+func (m *model) noted(uid types.UID, x *words) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.pods[uid]; p != nil {
+		p.noted = x
+	}
 }
 
 // subject is what events of the job are about: its Job, or one of its pods.
@@ -96,35 +157,40 @@ type podName struct {
 	uid                       types.UID
 }
 
-// words are an event and, perhaps, a condition of pods.
+// words are an event and, of a job that waits, a condition of its pods.
 type words struct {
+	gang               *gang // nil of those that are an event alone
 	about              corev1.ObjectReference
 	kind, reason, text string
 	action             string
-	pods               []podName
+
+	written bool // the event, or it never can be; the writer's own
+	tries   int
 }
 
 // writer writes words, one after the other, in the background.
 type writer struct {
 	client  kubernetes.Interface
 	opt     Options
+	model   *model
 	queue   chan *words
 	dropped atomic.Uint64
 }
 
-func newWriter(client kubernetes.Interface, o Options) *writer {
-	return &writer{client: client, opt: o, queue: make(chan *words, o.Events)}
+func newWriter(client kubernetes.Interface, o Options, m *model) *writer {
+	return &writer{client: client, opt: o, model: m, queue: make(chan *words, o.Events)}
 }
 
-// add never waits.
-func (w *writer) add(x *words) {
+// add never waits. It tells whether there was room.
+func (w *writer) add(x *words) bool {
 	if len(x.text) > longest {
 		x.text = strings.ToValidUTF8(x.text[:longest], "")
 	}
 	select {
 	case w.queue <- x:
+		return true
 	default:
-		w.dropped.Add(1)
+		return false
 	}
 }
 
@@ -136,26 +202,87 @@ func (w *writer) stopped(s *adapters.Stop, done []ending) {
 			if s.Reason.Code == "" {
 				text = string(s.Cause)
 			}
-			w.add(&words{
+			if !w.add(&words{
 				about: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID},
 				kind:  corev1.EventTypeNormal, reason: camel(string(s.Cause)), text: text, action: actionStops,
-			})
+			}) {
+				w.dropped.Add(1)
+			}
 			return // one pod speaks for the gang
 		}
 	}
 }
 
 func (w *writer) run(ctx context.Context) {
+	again := time.NewTicker(rewrite)
+	defer again.Stop()
+	var failed []*words
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case x := <-w.queue:
-			if err := errors.Join(w.event(ctx, x), w.condition(ctx, x)); err != nil {
-				w.dropped.Add(1)
+			if !w.write(ctx, x) && !slices.Contains(failed, x) {
+				failed = append(failed, x)
+			}
+		case <-again.C:
+			tried := failed
+			failed = nil
+			for _, x := range tried {
+				if !w.write(ctx, x) {
+					failed = append(failed, x)
+				}
 			}
 		}
+		for len(failed) > w.opt.Events {
+			failed = failed[1:]
+			w.dropped.Add(1)
+		}
 	}
+}
+
+// patient is how often an event that is of no note that stands is tried.
+const patient = 5
+
+// write writes what is not written yet, and tells whether all is.
+func (w *writer) write(ctx context.Context, x *words) bool {
+	var some []podName
+	if x.gang != nil {
+		var stands bool
+		if some, stands = w.model.todo(x); !stands {
+			return true
+		}
+	}
+	if !x.written {
+		err := w.event(ctx, x)
+		x.tries++
+		if x.written = err == nil || final(err) || x.gang == nil && x.tries >= patient; !x.written {
+			return false
+		}
+		if err != nil {
+			w.dropped.Add(1)
+		}
+	}
+	all := true
+	for _, p := range some {
+		switch err := w.condition(ctx, &p, x); {
+		case err == nil, apierrors.IsNotFound(err):
+			w.model.noted(p.uid, x)
+		case final(err):
+			w.model.noted(p.uid, x)
+			w.dropped.Add(1)
+		case apierrors.IsConflict(err):
+			all = false // it has changed: the watch will tell to what
+		default:
+			return false
+		}
+	}
+	return all
+}
+
+// final tells whether the server will not take it another time, either.
+func final(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 func (w *writer) event(ctx context.Context, x *words) error {
@@ -173,24 +300,18 @@ func (w *writer) event(ctx context.Context, x *words) error {
 	return err
 }
 
-// condition says on the pods that they are not scheduled, and why.
-func (w *writer) condition(ctx context.Context, x *words) error {
-	var errs []error
-	for _, p := range x.pods {
-		patch, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"uid": p.uid, "resourceVersion": p.revision}, // it may be bound by now
-			"status": map[string]any{"conditions": []map[string]any{{
-				"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": corev1.PodReasonUnschedulable, "message": x.text, "lastTransitionTime": metav1.Now(),
-			}}},
-		})
-		if err == nil {
-			err = w.patch(ctx, &p, patch)
-		}
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			errs = append(errs, err)
-		}
+// condition says on a pod that it is not scheduled, and why.
+func (w *writer) condition(ctx context.Context, p *podName, x *words) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": p.uid, "resourceVersion": p.revision}, // it may be bound by now
+		"status": map[string]any{"conditions": []map[string]any{{
+			"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": corev1.PodReasonUnschedulable, "message": x.text, "lastTransitionTime": metav1.Now(),
+		}}},
+	})
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return w.patch(ctx, p, patch)
 }
 
 func (w *writer) patch(ctx context.Context, p *podName, patch []byte) error {

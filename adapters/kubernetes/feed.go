@@ -322,7 +322,11 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 			return nil, fmt.Errorf("%w: %w", adapters.ErrUnavailable, err)
 		}
 	}
-	return d.model.view(relist, time.Now()), nil
+	v := d.model.view(relist, time.Now())
+	for _, x := range d.model.unsaid(v) {
+		d.writer.add(x) // where there is no room, the next change of the job, or the next full view, has it added
+	}
+	return v, nil
 }
 
 // failed is what a call's error means.

@@ -79,6 +79,7 @@ type pod struct {
 
 	bound   string // where the driver has bound it
 	evicted bool   // by the driver
+	noted   *words // what stands in its condition
 }
 
 func (p *pod) at() string {
@@ -136,6 +137,7 @@ type gang struct {
 	version uint64
 	told    string     // the UID that was told
 	last    *sched.Job // what was told of pods that something controls
+	note    *words     // why it waits
 }
 
 func newModel(o Options, selector labels.Selector) *model {
@@ -267,7 +269,7 @@ func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
 			old.version, old.revision = p.version, p.revision
 			return
 		}
-		p.bound, p.evicted = old.bound, old.evicted
+		p.bound, p.evicted, p.noted = old.bound, old.evicted, old.noted
 		m.detach(old)
 	}
 	if p.gang == "" && (p.node == "" || p.terminal()) {

@@ -33,7 +33,7 @@ type Options struct {
 	// Parallel is how many calls are made at a time for gangs, beside the first of each, default 16, and Timeout how long each may take, default 10 s.
 	Parallel int
 	Timeout  time.Duration
-	// Events is how many events may wait to be written, default 1000. More are dropped: see [Driver.Dropped].
+	// Events is how many notes may wait to be written, default 1000. More are refused, and handed in again later.
 	Events int
 }
 
@@ -126,7 +126,7 @@ func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver,
 	}
 	work, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
-	d.writer = newWriter(client, o)
+	d.writer = newWriter(client, o, d.model)
 	for _, f := range d.feeds {
 		d.running.Go(func() { f.run(work, d.model) })
 	}
@@ -144,5 +144,5 @@ func (d *Driver) Close() {
 	d.running.Wait()
 }
 
-// Dropped is how many notes were lost, since too many waited or they could not be written.
+// Dropped is how many events and conditions were lost: those that the server does not take, and words of stops while too many notes wait to be written.
 func (d *Driver) Dropped() uint64 { return d.writer.dropped.Load() }
