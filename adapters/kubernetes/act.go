@@ -236,7 +236,7 @@ func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, si
 	p := &b.pod
 	client := d.client.CoreV1().Pods(p.namespace)
 	marks := map[string]string{
-		EpochAnnotation: strconv.FormatUint(epoch, 10), AttemptAnnotation: strconv.Itoa(attempt), SizeAnnotation: strconv.Itoa(size),
+		epochAnnotation: strconv.FormatUint(epoch, 10), attemptAnnotation: strconv.Itoa(attempt), sizeAnnotation: strconv.Itoa(size),
 	}
 	revision, what := p.revision, "pod "+p.namespace+"/"+p.name
 	for tries := 0; ; tries++ {
@@ -254,7 +254,7 @@ func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, si
 		if err != nil {
 			return failed(what, err)
 		}
-		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil || now.Annotations[FenceAnnotation] != p.fence ||
+		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil || now.Annotations[fenceAnnotation] != p.fence ||
 			!shapeOf(&now.ObjectMeta, &now.Spec).alike(p.shape) {
 			return fmt.Errorf("%w: %s is not as it was", adapters.ErrStale, what)
 		}
@@ -318,7 +318,7 @@ func (d *Driver) clear(ctx context.Context, id string, done []ending, s *adapter
 	for i := range done {
 		e := &done[i]
 		switch {
-		case e.err != nil || !terminal(e.pod) || e.pod.Spec.NodeName == "" || e.pod.Annotations[ClearedAnnotation] != "":
+		case e.err != nil || !terminal(e.pod) || e.pod.Spec.NodeName == "" || e.pod.Annotations[clearedAnnotation] != "":
 			if e.evicted || e.err != nil {
 				others++
 			}
@@ -335,7 +335,7 @@ func (d *Driver) clear(ctx context.Context, id string, done []ending, s *adapter
 	}
 	d.each(len(bindings), func(i int) {
 		p := bindings[i].pod
-		bindings[i].err = d.mark(ctx, p, "", map[string]string{ClearedAnnotation: "true"})
+		bindings[i].err = d.mark(ctx, p, "", map[string]string{clearedAnnotation: "true"})
 	})
 	for _, e := range bindings {
 		if e.err != nil {
@@ -389,7 +389,7 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 		found = list.Items
 	}
 	found = slices.DeleteFunc(found, func(p corev1.Pod) bool { return !d.model.isOf(&p, id) })
-	later := func(p corev1.Pod) bool { return number(p.Annotations[EpochAnnotation]) > s.Epoch }
+	later := func(p corev1.Pod) bool { return number(p.Annotations[epochAnnotation]) > s.Epoch }
 	if slices.ContainsFunc(found, later) {
 		// A later instance has bound it, or somebody has written an epoch on it. That the lease alone can tell: it was that instance's before the pod was.
 		if err := d.fence(ctx, s.Epoch); err != nil {
@@ -461,7 +461,7 @@ func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (
 	case terminal(p), p.DeletionTimestamp != nil && !lost:
 		return false, nil
 	case p.Spec.NodeName == "" && len(s.Job.Tasks) < s.Job.Spec.Tasks:
-		return false, d.mark(ctx, p, p.ResourceVersion, map[string]string{FenceAnnotation: strconv.FormatUint(s.Epoch, 10) + "." + p.ResourceVersion})
+		return false, d.mark(ctx, p, p.ResourceVersion, map[string]string{fenceAnnotation: strconv.FormatUint(s.Epoch, 10) + "." + p.ResourceVersion})
 	case p.Spec.NodeName == "": // it was not part of the attempt
 		return false, nil
 	case lost:

@@ -33,7 +33,7 @@ func (x *tester) volume(name, claim string, tied bool) *corev1.PersistentVolume 
 
 func mounts(claim string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
 	}
 }
 

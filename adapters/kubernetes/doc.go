@@ -38,4 +38,11 @@
 // Pods that demand what is not understood are refused with a reason: affinity to other pods, hard topology spread, resource claims of devices, ephemeral volumes with
 // claims of their own, and claims of volumes that are not bound or whose volume is tied to nodes. A claim that is bound only once a pod has a node
 // (WaitForFirstConsumer) is one that is not bound. How many volumes a node takes is not looked at.
+//
+// # How it reads
+//
+// The lists and watches are the driver's own and not those of client-go's informers, for three reasons. An informer keeps whole objects, or copies that a transformation has made
+// smaller, and hands each to handlers beside its store; the model keeps of a pod a few words and shares what pods of a gang have in common, as a cluster's memory is mostly that of
+// pods of others. Informers hide the versions of lists and watches; here a version tells what a list may have missed, which pods of a node that is gone are lost, and up to where
+// a view is complete. And a store of each kind says nothing of the order between kinds and of what the driver has done itself; here one lock orders both.
 package kubernetes

@@ -26,29 +26,29 @@ const (
 	GangAnnotation       = prefix + "gang"
 )
 
-// The annotations that the driver sets on pods, and one on Jobs.
+// The annotations that the driver sets on pods, and one on Jobs. They are its own: their names and values may change.
 const (
-	// EpochAnnotation is the epoch of the instance that bound the pod, or last touched it.
-	EpochAnnotation = prefix + "epoch"
-	// AttemptAnnotation is which start of its gang the pod was bound in, SizeAnnotation how many pods that had.
-	AttemptAnnotation = prefix + "attempt"
-	SizeAnnotation    = prefix + "gang-size"
-	// ClearedAnnotation marks a pod that has ended, and whose attempt is over.
-	ClearedAnnotation = prefix + "cleared"
-	// FenceAnnotation changes whenever no earlier start of the pod must take effect any more.
-	FenceAnnotation = prefix + "fence"
-	// DoneAnnotation is, of a Job with checkpoints, what it has done in attempts whose work is kept.
-	DoneAnnotation = prefix + "done"
+	// epochAnnotation is the epoch of the instance that bound the pod, or last touched it.
+	epochAnnotation = prefix + "epoch"
+	// attemptAnnotation is which start of its gang the pod was bound in, sizeAnnotation how many pods that had.
+	attemptAnnotation = prefix + "attempt"
+	sizeAnnotation    = prefix + "gang-size"
+	// clearedAnnotation marks a pod that has ended, and whose attempt is over.
+	clearedAnnotation = prefix + "cleared"
+	// fenceAnnotation changes whenever no earlier start of the pod must take effect any more.
+	fenceAnnotation = prefix + "fence"
+	// doneAnnotation is, of a Job with checkpoints, what it has done in attempts whose work is kept.
+	doneAnnotation = prefix + "done"
 )
 
 // kept are the annotations that users do not set.
 func kept() []string {
-	return []string{EpochAnnotation, AttemptAnnotation, SizeAnnotation, ClearedAnnotation, FenceAnnotation, DoneAnnotation}
+	return []string{epochAnnotation, attemptAnnotation, sizeAnnotation, clearedAnnotation, fenceAnnotation, doneAnnotation}
 }
 
 // reserved is the first annotation of a pod without a node that a driver writes only on others. Such a pod was made from what another was printed as.
 func reserved(annotations map[string]string) error {
-	for _, name := range []string{AttemptAnnotation, ClearedAnnotation, DoneAnnotation, EpochAnnotation, SizeAnnotation} {
+	for _, name := range []string{attemptAnnotation, clearedAnnotation, doneAnnotation, epochAnnotation, sizeAnnotation} {
 		if value, has := annotations[name]; has {
 			return &HintError{Annotation: name, Value: value, Want: "none on a pod that is not bound: the scheduler writes it"}
 		}

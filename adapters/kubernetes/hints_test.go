@@ -14,7 +14,7 @@ import (
 func TestHints(t *testing.T) {
 	h, err := parseHints(map[string]string{
 		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk", SlowdownAnnotation: "1.5", CheckpointAnnotation: "true", UserAnnotation: "ann",
-		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, EpochAnnotation: "7", "other/deadline": "never",
+		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7", "other/deadline": "never",
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 90*time.Minute, h.deadline)

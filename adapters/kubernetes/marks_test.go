@@ -47,11 +47,11 @@ func leaseAt(epoch int32) *coordinationv1.Lease {
 func TestCopiedEpoch(t *testing.T) {
 	name := LeaseName{"hedge-system", "hedge"}
 	for what, copied := range map[string]*corev1.Pod{
-		"before it was bound": podOf("j-1", "", corev1.PodPending, map[string]string{EpochAnnotation: "7"}),
-		"while it runs":       podOf("j-1", "n", corev1.PodRunning, map[string]string{EpochAnnotation: "7", AttemptAnnotation: "1"}),
+		"before it was bound": podOf("j-1", "", corev1.PodPending, map[string]string{epochAnnotation: "7"}),
+		"while it runs":       podOf("j-1", "n", corev1.PodRunning, map[string]string{epochAnnotation: "7", attemptAnnotation: "1"}),
 	} {
 		t.Run(what, func(t *testing.T) {
-			failed := podOf("j-0", "n", corev1.PodFailed, map[string]string{EpochAnnotation: "3", AttemptAnnotation: "1"})
+			failed := podOf("j-0", "n", corev1.PodFailed, map[string]string{epochAnnotation: "3", attemptAnnotation: "1"})
 			c := fake.NewClientset(leaseAt(4), jobOf(2, nil), machine("n"), failed, copied)
 			d, err := Open(t.Context(), c, Options{Lease: name})
 			require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestReserved(t *testing.T) {
 			x.pod("b", group("2"))
 			j := x.only()
 			assert.Empty(t, j.Tasks)
-			if name == FenceAnnotation { // which the driver writes on pods that wait
+			if name == fenceAnnotation { // which the driver writes on pods that wait
 				require.NoError(t, j.Problem)
 				return
 			}
@@ -94,14 +94,14 @@ func TestReserved(t *testing.T) {
 func TestForgedMarks(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
-	x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) { p.Annotations[ClearedAnnotation] = "true" })
+	x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) { p.Annotations[clearedAnnotation] = "true" })
 	require.Len(t, x.only().Tasks, 1)
 	for _, epoch := range []string{"", "3"} {
 		for _, size := range []string{"50000000", "-1", "many", "99999999999999999999"} {
 			x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) {
-				p.Annotations[SizeAnnotation], p.Annotations[AttemptAnnotation] = size, size
+				p.Annotations[sizeAnnotation], p.Annotations[attemptAnnotation] = size, size
 				if epoch != "" {
-					p.Annotations[EpochAnnotation] = epoch
+					p.Annotations[epochAnnotation] = epoch
 				}
 			})
 			j := x.only()
@@ -110,7 +110,7 @@ func TestForgedMarks(t *testing.T) {
 			assert.Len(t, j.Tasks, 1)
 		}
 	}
-	x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) { p.Annotations[SizeAnnotation] = "2" })
+	x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) { p.Annotations[sizeAnnotation] = "2" })
 	assert.Equal(t, 1, x.only().Spec.Tasks, "no binding wrote it")
 }
 

@@ -411,17 +411,17 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 
 // marks reads what drivers have written on the pod. Anybody may have written it: it is believed only where a driver writes it, and only as far as it makes sense.
 func (p *pod) marks(o *corev1.Pod) {
-	p.fence = o.Annotations[FenceAnnotation]
+	p.fence = o.Annotations[fenceAnnotation]
 	if p.node == "" {
 		p.problem = reserved(o.Annotations)
 		return
 	}
-	p.cleared = p.terminal() && o.Annotations[ClearedAnnotation] != ""
-	if p.epoch = number(o.Annotations[EpochAnnotation]); p.epoch == 0 && o.Annotations[EpochAnnotation] != "0" {
+	p.cleared = p.terminal() && o.Annotations[clearedAnnotation] != ""
+	if p.epoch = number(o.Annotations[epochAnnotation]); p.epoch == 0 && o.Annotations[epochAnnotation] != "0" {
 		return
 	}
-	p.attempt = upTo(o.Annotations[AttemptAnnotation], math.MaxInt32)
-	p.of = upTo(o.Annotations[SizeAnnotation], adapters.MaxTasks)
+	p.attempt = upTo(o.Annotations[attemptAnnotation], math.MaxInt32)
+	p.of = upTo(o.Annotations[sizeAnnotation], adapters.MaxTasks)
 }
 
 // upTo is a number from 0 to a most, and 0 where the text is none.
@@ -600,7 +600,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	b := &batch{uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
 	b.shape = shapeOf(&template.ObjectMeta, &template.Spec)
 	b.shape.annotations = merge(b.shape.annotations, own(o.Annotations))
-	b.work = workOf(o.Annotations[DoneAnnotation], o.UID)
+	b.work = workOf(o.Annotations[doneAnnotation], o.UID)
 	for _, c := range o.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
 			b.over = true

@@ -96,8 +96,8 @@ func TestSinglePod(t *testing.T) {
 	assert.InDelta(t, 1, j.Spec.Utility.At(1e9), 0, "it is always worth something")
 	x.pod("a", func(p *corev1.Pod) { p.Annotations[DeadlineAnnotation] = "1m" })
 	j = x.only()
-	assert.InDelta(t, 100, j.Spec.Utility.At(60), 0)
-	assert.InDelta(t, 1, j.Spec.Utility.At(61), 0)
+	assert.InDelta(t, 105, j.Spec.Utility.At(60), 0.01)
+	assert.InDelta(t, 5, j.Spec.Utility.At(61), 0.01)
 }
 
 func TestGroupWaitsForItsPods(t *testing.T) {
@@ -369,9 +369,9 @@ func TestJob(t *testing.T) {
 	x.pod("j-2", ofJob("2"))
 	require.NoError(t, x.only().Problem)
 	bound := func(p *corev1.Pod) {
-		p.Annotations[EpochAnnotation], p.Annotations[AttemptAnnotation], p.Annotations[SizeAnnotation] = "1", "1", "3"
+		p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", "3"
 	}
-	cleared := func(p *corev1.Pod) { p.Annotations[ClearedAnnotation] = "true" }
+	cleared := func(p *corev1.Pod) { p.Annotations[clearedAnnotation] = "true" }
 	x.pod("j-0", ofJob("0"), bound, on("n", corev1.PodSucceeded))
 	x.pod("j-1", ofJob("1"), bound, on("n", corev1.PodFailed))
 	x.pod("j-2", ofJob("2"), bound, on("n", corev1.PodRunning))
@@ -461,7 +461,7 @@ func TestVersion(t *testing.T) {
 	x.put(p)
 	assert.Equal(t, before.Version, x.only().Version)
 	assert.Equal(t, p.ResourceVersion, x.pods[p.UID].revision, "bindings are on condition of the newest")
-	p.Annotations[FenceAnnotation] = "1.1"
+	p.Annotations[fenceAnnotation] = "1.1"
 	x.put(p)
 	fenced := x.only()
 	assert.Greater(t, fenced.Version, before.Version)
@@ -489,7 +489,7 @@ func BenchmarkLarge(b *testing.B) {
 	for i := range 4 * count {
 		name := fmt.Sprint("p", i)
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: x.next(), Labels: map[string]string{
-			groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)}, Annotations: map[string]string{EpochAnnotation: "1", AttemptAnnotation: "1", SizeAnnotation: fmt.Sprint(gang)}},
+			groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)}, Annotations: map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: fmt.Sprint(gang)}},
 			Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: fmt.Sprint("n", i/4), Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		all = append(all, p)
@@ -523,7 +523,7 @@ func BenchmarkLarge(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			p := all[0].(*corev1.Pod).DeepCopy()
-			p.ResourceVersion, p.Annotations[EpochAnnotation] = x.next(), x.next()
+			p.ResourceVersion, p.Annotations[epochAnnotation] = x.next(), x.next()
 			x.change(pods, p, false)
 			require.Len(b, x.view(false, time.Now()).Jobs, 1)
 		}

@@ -176,9 +176,9 @@ func TestBadInput(t *testing.T) {
 			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
 		},
 		"claim":     mounts("none"),
-		"epoch":     func(p *corev1.Pod) { p.Annotations[EpochAnnotation] = "7" },
-		"cleared":   func(p *corev1.Pod) { p.Annotations[ClearedAnnotation] = "true" },
-		"gang-size": func(p *corev1.Pod) { p.Annotations[SizeAnnotation] = "50000000" },
+		"epoch":     func(p *corev1.Pod) { p.Annotations[epochAnnotation] = "7" },
+		"cleared":   func(p *corev1.Pod) { p.Annotations[clearedAnnotation] = "true" },
+		"gang-size": func(p *corev1.Pod) { p.Annotations[sizeAnnotation] = "50000000" },
 	}
 	for name, change := range bad {
 		template := w.template(&submitted{Job: adaptertest.Job{Runtime: unit}}, "1s")

@@ -72,7 +72,7 @@ func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now 
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
-	patch, err := annotate(b.uid, "", map[string]string{DoneAnnotation: string(text)})
+	patch, err := annotate(b.uid, "", map[string]string{doneAnnotation: string(text)})
 	if err == nil {
 		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{})
 	}

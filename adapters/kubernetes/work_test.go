@@ -20,7 +20,7 @@ import (
 func TestWorkOnce(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC))
 	running := func(since metav1.Time) *corev1.Pod {
-		p := podOf("j-0", "n", corev1.PodRunning, map[string]string{EpochAnnotation: "1", AttemptAnnotation: "1", SizeAnnotation: "1"})
+		p := podOf("j-0", "n", corev1.PodRunning, map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: "1"})
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
 		return p
 	}
@@ -43,8 +43,8 @@ func TestWorkOnce(t *testing.T) {
 		require.NoError(t, d.keepWork(t.Context(), j.Spec.ID, s, now)) // the clock of Stop is another
 		job, err := c.BatchV1().Jobs("ns").Get(t.Context(), "j", metav1.GetOptions{})
 		require.NoError(t, err)
-		w := workOf(job.Annotations[DoneAnnotation], job.UID)
-		assert.Zero(t, workOf(job.Annotations[DoneAnnotation], "another's"))
+		w := workOf(job.Annotations[doneAnnotation], job.UID)
+		assert.Zero(t, workOf(job.Annotations[doneAnnotation], "another's"))
 		return w.Done.Duration
 	}
 	assert.Equal(t, 50*time.Second, stop(start.Add(100*time.Second)))

@@ -452,7 +452,7 @@ func (w *world) control(t testing.TB) {
 			w.status(t, p, `{"status":{"phase":"Failed","reason":"NoImage"}}`)
 			continue
 		}
-		again := p.Annotations[ClearedAnnotation] != "" && !w.asJobs // it ended as its gang was stopped, which is done again as a whole
+		again := p.Annotations[clearedAnnotation] != "" && !w.asJobs // it ended as its gang was stopped, which is done again as a whole
 		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && !again {
 			has[p.Labels[jobLabel]+"/"+p.Labels[taskLabel]+"/"+owner(p)] = true
 		}
@@ -500,13 +500,13 @@ func (w *world) work(t testing.TB, all []corev1.Pod) {
 		lost := w.killed[p.Spec.NodeName]
 		w.mu.Unlock()
 		if (p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodSucceeded) && p.DeletionTimestamp == nil && !lost { // some may have been told before
-			key := owner(p) + "/" + p.Annotations[AttemptAnnotation] + "/" + p.Annotations[SizeAnnotation]
+			key := owner(p) + "/" + p.Annotations[attemptAnnotation] + "/" + p.Annotations[sizeAnnotation]
 			gangs[key] = append(gangs[key], p)
 		}
 	}
 	var due []*corev1.Pod
 	for _, pods := range gangs {
-		if strconv.Itoa(len(pods)) == pods[0].Annotations[SizeAnnotation] {
+		if strconv.Itoa(len(pods)) == pods[0].Annotations[sizeAnnotation] {
 			due = append(due, slices.DeleteFunc(pods, func(p *corev1.Pod) bool {
 				return p.Annotations[runFor] != "" || p.Annotations[works] == endless
 			})...)
@@ -656,7 +656,7 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		if w.asJobs {
 			id = w.name + "/job/" + p.Labels[jobLabel]
 		}
-		r = &record{Record: adaptertest.Record{Job: id, UID: owner(p), Node: p.Spec.NodeName, Placed: time.Now(), Attempt: int(number(p.Annotations[AttemptAnnotation])),
+		r = &record{Record: adaptertest.Record{Job: id, UID: owner(p), Node: p.Spec.NodeName, Placed: time.Now(), Attempt: int(number(p.Annotations[attemptAnnotation])),
 			Task: cmp.Or(p.Labels[taskLabel], p.Annotations[batchv1.JobCompletionIndexAnnotation])}}
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
@@ -667,7 +667,7 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		w.placed = append(w.placed, p.UID)
 	}
 	r.compare(p)
-	r.again = r.again || p.Annotations[ClearedAnnotation] != ""
+	r.again = r.again || p.Annotations[clearedAnnotation] != ""
 	if version < r.version || r.frozen || !r.Ended.IsZero() {
 		return
 	}
