@@ -64,7 +64,7 @@ func TestOpenWithoutWatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &source{wrong: tt.wrong}
-			_, err := Open(t.Context(), s.client(machine("n")), Options{Timeout: 200 * time.Millisecond})
+			_, err := Open(t.Context(), s.client(machine()), Options{Timeout: 200 * time.Millisecond})
 			require.ErrorIs(t, err, tt.want)
 			require.ErrorContains(t, err, "watch of pods")
 			require.ErrorContains(t, err, tt.wrong.Error())
@@ -75,7 +75,7 @@ func TestOpenWithoutWatches(t *testing.T) {
 // TestOutage: while a watch has not worked for long, what is known is out of date, and Observe says so and why; once it works again, it tells.
 func TestOutage(t *testing.T) {
 	s := &source{}
-	d, err := Open(t.Context(), s.client(machine("n")), Options{})
+	d, err := Open(t.Context(), s.client(machine()), Options{})
 	require.NoError(t, err)
 	defer d.Close()
 	f := d.feeds[pods]
@@ -118,7 +118,7 @@ func TestOutage(t *testing.T) {
 
 // TestObserveWithoutRights: a right that is taken away while the driver works ends no loop.
 func TestObserveWithoutRights(t *testing.T) {
-	c := (&source{}).client(machine("n"))
+	c := (&source{}).client(machine())
 	d, err := Open(t.Context(), c, Options{})
 	require.NoError(t, err)
 	defer d.Close()

@@ -15,9 +15,9 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// machine is a node that is ready.
-func machine(name string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: "2"},
+// machine is node n, which is ready.
+func machine() *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n", ResourceVersion: "2"},
 		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
@@ -52,7 +52,7 @@ func TestCopiedEpoch(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			failed := podOf("j-0", "n", corev1.PodFailed, map[string]string{epochAnnotation: "3", attemptAnnotation: "1"})
-			c := fake.NewClientset(leaseAt(4), jobOf(2, nil), machine("n"), failed, copied)
+			c := fake.NewClientset(leaseAt(4), jobOf(2, nil), machine(), failed, copied)
 			d, err := Open(t.Context(), c, Options{Lease: name})
 			require.NoError(t, err)
 			defer d.Close()

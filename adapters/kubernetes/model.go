@@ -226,7 +226,7 @@ func (m *model) listed(k kind, listed map[types.UID]bool, version uint64) {
 	case nodes:
 		for _, n := range m.nodes {
 			if !listed[n.uid] && n.version <= version {
-				m.removeNode(n, version)
+				m.removeNode(n)
 			}
 		}
 	case batchJobs:
@@ -494,7 +494,7 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 	}
 	if deleted {
 		if old != nil {
-			m.removeNode(old, version)
+			m.removeNode(old)
 		}
 		return
 	}
@@ -548,7 +548,7 @@ func (m *model) touch(n *node) {
 	}
 }
 
-func (m *model) removeNode(n *node, version uint64) {
+func (m *model) removeNode(n *node) {
 	m.touch(n)
 	delete(m.nodes, n.name)
 	if len(n.on) == 0 {
