@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
@@ -17,14 +18,14 @@ var (
 // claim is a claim of a volume.
 type claim struct {
 	version uint64
-	uid     string
+	uid     types.UID
 	volume  string // that it is bound to, "" if it is not
 }
 
 // volume is a persistent volume.
 type volume struct {
 	version uint64
-	uid     string
+	uid     types.UID
 	tied    bool // to some nodes
 }
 
@@ -62,7 +63,7 @@ func (m *model) changeClaim(o *corev1.PersistentVolumeClaim, deleted bool, floor
 	if old == nil && version <= floor && floor > 0 || old != nil && version < old.version {
 		return
 	}
-	c := &claim{version: version, uid: string(o.UID)}
+	c := &claim{version: version, uid: o.UID}
 	if o.Status.Phase == corev1.ClaimBound {
 		c.volume = o.Spec.VolumeName
 	}
@@ -81,7 +82,7 @@ func (m *model) changeVolume(o *corev1.PersistentVolume, deleted bool, floor uin
 	if old == nil && version <= floor && floor > 0 || old != nil && version < old.version {
 		return
 	}
-	v := &volume{version: version, uid: string(o.UID), tied: o.Spec.NodeAffinity != nil && o.Spec.NodeAffinity.Required != nil}
+	v := &volume{version: version, uid: o.UID, tied: o.Spec.NodeAffinity != nil && o.Spec.NodeAffinity.Required != nil}
 	m.volumes[o.Name] = v
 	if deleted {
 		delete(m.volumes, o.Name)

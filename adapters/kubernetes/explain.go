@@ -104,8 +104,8 @@ func (g *gang) without(x *words) []podName {
 	return out[:max(0, min(len(out), conditions-with))]
 }
 
-// todo tells whether the note still stands, and of what pods it does not.
-func (m *model) todo(x *words) ([]podName, bool) {
+// owed tells whether the note still stands, and what pods do not have it.
+func (m *model) owed(x *words) ([]podName, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.gang.note != x {
@@ -249,7 +249,7 @@ func (w *writer) write(ctx context.Context, x *words) bool {
 	var some []podName
 	if x.gang != nil {
 		var stands bool
-		if some, stands = w.model.todo(x); !stands {
+		if some, stands = w.model.owed(x); !stands {
 			return true
 		}
 	}

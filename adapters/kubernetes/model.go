@@ -237,14 +237,14 @@ func (m *model) listed(k kind, listed map[types.UID]bool, version uint64) {
 		}
 	case claims:
 		for key, c := range m.claims {
-			if !listed[types.UID(c.uid)] && c.version <= version {
+			if !listed[c.uid] && c.version <= version {
 				delete(m.claims, key)
 				m.touchClaimants(key)
 			}
 		}
 	case volumes:
 		for name, v := range m.volumes {
-			if !listed[types.UID(v.uid)] && v.version <= version {
+			if !listed[v.uid] && v.version <= version {
 				delete(m.volumes, name)
 			}
 		}
