@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -82,7 +84,8 @@ type scheduler struct {
 	config  *config
 	log     *slog.Logger
 	metrics *metrics
-	last    atomic.Int64 // when the last cycle of a leader ended, in Unix nanoseconds; 0 of a standby
+	driver  atomic.Pointer[kubernetes.Driver] // the last term's
+	last    atomic.Int64                      // when the last cycle of a leader ended, in Unix nanoseconds; 0 of a standby
 }
 
 func main() {
@@ -118,6 +121,7 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 		return err
 	}
 	s := &scheduler{config: c, log: log, metrics: newMetrics()}
+	promauto.With(s.metrics.registry).NewCounterFunc(prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."}, s.dropped)
 	stop, err := s.serve(ctx)
 	if err != nil {
 		return err
@@ -130,6 +134,7 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 			return err
 		}
 		defer driver.Close()
+		s.driver.Store(driver)
 		return s.lead(ctx, driver, t)
 	}
 	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Told: func(err error) {
@@ -198,6 +203,14 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 		return err
 	}
 	return errors.Join(loop.Run(ctx), save())
+}
+
+// dropped is how many events and conditions the last term's driver could not write.
+func (s *scheduler) dropped() float64 {
+	if d := s.driver.Load(); d != nil {
+		return float64(d.Dropped())
+	}
+	return 0
 }
 
 // tell logs what of a cycle came to nothing.
