@@ -8,8 +8,9 @@ import "maps"
 // caller alone knows what has become of it.
 //
 // A Memory is never changed, so that any number of solves may use it at the same time, and a solve is a function of its
-// problem and options. It says nothing that an engine would believe unchecked: one that does not fit the problem at
-// hand costs a little work, and never a plan or the validity of a bound.
+// problem and options. It says nothing that an engine would believe unchecked: with one that does not fit the problem at
+// hand plans are feasible and bounds hold, too. But the search goes another way with it, and within the same work may find a plan that
+// is worth a little more or less.
 type Memory struct {
 	notes map[string]note // by engine
 }

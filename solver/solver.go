@@ -85,8 +85,9 @@ type Solver interface {
 	// Name is the engine's name as the command line and Solution.Engine give it.
 	Name() string
 	// Solve returns the best plan found before ctx ends or the work is used up.
-	// Whenever a better plan is found it is handed to report, which copies it,
-	// so that nothing is lost when the engine is abandoned at the deadline.
+	// Whenever a better plan is found it is handed to report, which is not nil and copies it,
+	// so that nothing is lost when the engine is abandoned at the deadline. ctx has a deadline where
+	// opts.Time is set, which only tells an engine how to share its time; who calls an engine directly must see to that.
 	Solve(ctx context.Context, p *Problem, opts Options, report func(*Solution)) (*Solution, error)
 }
 

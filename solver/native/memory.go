@@ -11,6 +11,10 @@ import (
 // memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered anew every
 // time. It is not changed once it is made, and shares nothing with the problem, which callers make anew in the same place. All of it is advice: prices prove a bound by being evaluated, columns are taken as
 // splits of options that are there, and a plan as far as it fits.
+//
+// Jobs are known again by their ids, options by set, start (moved by the slots that have passed) and count, partitions by name. The last relaxation's prices take the place of
+// the ascent's, unless its first steps better them by much. Plans are made and bettered by them before the relaxation, for as long as that promises to
+// reach the gap asked for sooner; and if the last relaxation's bound was within that gap of the plan found then, plans come before cuts.
 type memory struct {
 	root *root // nil if there was no relaxation
 	age  int   // how many slots older than the plan the root is

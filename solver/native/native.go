@@ -1,57 +1,52 @@
-// Package native is the pure-Go engine made for placement problems: it looks for the most valuable plan and
-// proves how much better any other could be. It starts a goroutine only where it may use several threads, and none outlives the
-// solve; it reads the clock only where a time limit is set, and trusts none of its floating-point shortcuts with a bound.
+// Package native is the pure-Go engine made for placement problems: it looks for the most valuable plan, and proves how much more any
+// other could be worth. It needs no C compiler and no other program. It starts a goroutine only where it may use several threads, and none outlives
+// the solve; it reads the clock only where a time limit is set.
 //
-// # The problem, and prices
+// # By example
 //
-// Jobs compete for rows, the capacity of a partition, resource and slot. If every row had a price, each job could be
-// decided alone: by the option whose value exceeds the price of its cheapest split the most. Whatever the prices, what all jobs
-// gain then, plus the price of all capacity, is at least what any plan is worth: a bound (Lagrangian duality; see Fisher,
-// Management Science 27, 1981). Good prices make it tight, and tell plans which jobs pay for their room.
+// Four nodes are free. Job A wants three of them and is worth 10, B wants two and is worth 5, C wants two and is worth 4. The best plan
+// is to run A alone: 10, where B and C together are worth 9.
+//
+// How can one be sure without trying every plan? Let a node cost 2.5. Then A gains 10 - 3·2.5 = 2.5, B gains 5 - 2·2.5 = 0, and C, at 4 - 5, had
+// better not run. No job can gain more, and no more than four nodes can be sold, for 10 in all: so no plan at all is worth more than 2.5 + 0 + 0 + 10 =
+// 12.5. This holds at any price, if with another number: prices give bounds (Lagrangian duality; Fisher, Management Science 27, 1981). And they
+// tell which jobs are worth their room: A before B, and C not at all.
+//
+// The best prices' bound is what the nodes would be worth if gangs could run in part: all of A and half of B, 12.5. It is called
+// the relaxation. The rest of the gap is from gangs being whole. Beside A is one node left, in which nothing fits, so the bound is 10 with A; without A it is
+// 9. To divide the problem like this until no part can have a better plan is branch and bound, and A alone is then proven to be best.
+//
+// Real problems have a price for each row, which is a partition, resource and slot; an option takes some of many rows, its tasks go where they cost the
+// least, and running jobs sell room at the cost of their preemption.
 //
 // # The steps
 //
-//   - Capacities are rounded to what whole tasks can use where all amounts are multiples of one.
-//   - First plans come from last cycle's hint and from greedy fills; prices from a few steps of subgradient ascent (Polyak;
-//     later the volume algorithm of Barahona and Anbil, 2000), which are cheap and rough.
-//   - With a [solver.Memory], the last root relaxation's prices take the ascent's place, unless its first steps better them by much, its columns
-//     are there when the relaxation begins, and the hinted plan's gangs are split as they were. Jobs are known again by their ids, options by set, start
-//     (moved by the slots that have passed) and count, partitions by name. Plans are made and bettered by those prices before the relaxation, for
-//     as long as that promises to reach the gap asked for sooner; if the last relaxation's bound was within that gap of the plan found then, plans come before cuts.
-//   - Where the work allows, exact prices come from the linear relaxation by column generation (Dantzig and Wolfe,
-//     1960): a column is an option with a split, and the sweep that computes the bound finds the columns that
-//     are missing. The master is solved by the primal simplex method with
-//     generalised upper bounds (Dantzig and Van Slyke, 1967): jobs take at most one option each, so that the basis has a row per price, not
-//     per job. A column has entries in few rows, so that the basis is kept as a sparse factorisation: pivots are taken in an order that
-//     leaves few new entries (Markowitz, 1957), and a column that is exchanged, or a job's key, changes it by a row transformation (Forrest and
-//     Tomlin, 1972). Prices are averaged with the best ones (Wentges, 1997), as those of an unfinished master jump about.
-//   - Gangs are indivisible, which the relaxation does not know: mixed-integer rounding cuts of capacity, in a partition and added up over
-//     all or those that an option goes to, cut its solution off as long as that lowers the bound. Whole numbers in them are tasks, gangs, the tasks
-//     that a gang cannot but have there, and those short of the most it can have (variable bounds; Marchand and Wolsey, 2001), jobs being
-//     complemented where the solution has them. A cut makes tasks dearer at some places, so that pricing stays as it was. They hold in the whole search.
-//   - Branch and price (Barnhart and others, 1998), best bound first, proves the best plan or lowers the bound. A node divides
-//     a job's options by start, says whether a running job is preempted, or how many tasks a partition takes, by
-//     pseudo-costs (Bénichou and others, 1971). What is decided against gets a penalty in the master, whose basis stays
-//     feasible: any node can follow any other.
-//   - Where a node's program has decided all options but not their splits, an exact search fills one partition after the
-//     other. If there is no split, the few choices that this depends on are a conflict, which the whole search avoids.
-//   - Plans come from plunges, which follow the relaxation's advice down to a plan, from ruin and recreate guided by
-//     prices (Schrimpf and others, 2000), which at times fills partitions in another order than that of their prices, and from small cores of
-//     jobs solved through their own relaxations.
+//  1. Round. Where all demands on a row are multiples of one amount, its capacity is rounded down to one, which makes the relaxation tighter for nothing.
+//  2. First plans, greedy by value for room, and last cycle's plan as far as it fits (the hint).
+//  3. Rough prices, by a few steps of subgradient ascent (Polyak; the volume algorithm of Barahona and Anbil, 2000), or last cycle's, if there is a
+//     [solver.Memory]. Plans are made by these prices, and bettered by ruin and recreate: some jobs are taken out and put in again another
+//     way, and what is better stays (Schrimpf and others, 2000).
+//  4. Exact prices, if there is work left for them: the relaxation as a linear program, of which only the columns (an option with one way to split
+//     its tasks) that may matter are made (column generation; Dantzig and Wolfe, 1960; prices averaged as by Wentges, 1997). Its simplex method has a
+//     basis with a row for each price, not for each job too (generalised upper bounds; Dantzig and Van Slyke, 1967), kept as a sparse
+//     factorisation (Markowitz, 1957; Forrest and Tomlin, 1972).
+//  5. Cuts: inequalities that hold for every plan but not for the relaxation, since tasks and gangs are whole (mixed-integer rounding with variable
+//     bounds; Marchand and Wolsey, 2001), of one row or of rows added up. They lower the bound, and hold wherever the search goes.
+//  6. Branch and price (Barnhart and others, 1998): the problem is divided by when a job starts, whether a running job is
+//     preempted, or how many tasks a partition takes, whichever has moved the bound the most (pseudo-costs; Bénichou and others, 1971). The part with
+//     the highest bound comes first. Where only splits are open, an exact search fills one partition after the other; what makes it impossible is
+//     a conflict that all other parts avoid.
+//  7. Better plans, in turns with 6 until the end: plunges, which fix what the relaxation is sure of and solve it anew until there is a plan; ruin and recreate; and
+//     small sets of jobs, solved by their own relaxations while all others stay.
 //
-// The steps share what work there is: proofs first where the relaxation was cheap, plans first where it was not, and all
-// in turns till the end. A generic MILP solver sees a variable per option and partition instead, ten times as
-// many rows, and no prices to start from.
+// Where the relaxation was cheap, proofs come first, and plans where it was not. A generic solver for integer programs has a variable for each option
+// and partition instead, and starts without prices.
 //
-// With Options.Threads above one, as many workers search, each within the whole work limit. The first goes the way above, with all that its rounds
-// have for the proof; the others look for plans by its latest prices, and as soon as its relaxation is solved take over
-// the columns and plunge into it themselves. They meet at fixed amounts of work, at first every 500 units, later every tenth of what has been done but at most
-// 20,000 units, wait for one another, and exchange prices, bound and best plan, in an order that depends on nobody's being first.
-// A plan of others proves and prunes at once, but a worker builds on it only between its own searches: two that
-// went on from the same plan would find the same. A solve that ends before the first meeting has one worker. Where there is no
-// work limit nobody waits at meetings, and there are no more workers than GOMAXPROCS.
+// # What holds
 //
-// With a work limit and no time limit the result depends only on the problem and the options, with the seed, the threads and the memory in them.
+// A bound is never taken from the simplex method's word: it is computed from prices, whichever they are. With a work limit and no time limit the result depends on the problem and
+// the options alone, with the seed, the number of threads and the memory in them. How threads work together is said at type team, what a memory holds
+// at type memory.
 package native
 
 import (

@@ -95,6 +95,30 @@ func TestConfig(t *testing.T) {
 	assert.Equal(t, solver.StopIterations, a.Stop)
 }
 
+// The package comment's example: the relaxation alone proves 12.5, the search that A by itself is best.
+func Example_bound() {
+	job := func(id string, nodes int, worth float64) solver.Job {
+		return solver.Job{ID: id, Options: []solver.Option{{Count: nodes, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: worth}}}
+	}
+	p := &solver.Problem{
+		SlotSeconds: 60, Slots: 1, Resources: []string{"node"},
+		Partitions: []solver.Partition{{Name: "all", Nodes: 4}},
+		Capacity:   [][][]float64{{{4}}},
+		Jobs:       []solver.Job{job("A", 3, 10), job("B", 2, 5), job("C", 2, 4)},
+	}
+	for _, engine := range []*native.Engine{native.New(&native.Config{Relaxation: true}), native.New(nil)} {
+		sol, err := solver.Solve(context.Background(), engine, p, solver.Options{Gap: -1})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("worth %v, and no plan more than %.4g\n", sol.Objective, *sol.Bound)
+	}
+	// Output:
+	// worth 10, and no plan more than 12.5
+	// worth 10, and no plan more than 10
+}
+
 // Two gangs of four want the same two racks of three nodes, and one may wait.
 func Example() {
 	gang := func(values ...float64) []solver.Option {

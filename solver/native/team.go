@@ -17,7 +17,11 @@ import (
 // them has done so much work: whoever comes first waits for the rest, and all leave with the same best plan and bound. So
 // what a worker knows at any amount of its work is a function of the problem and the options.
 //
-// Without a work limit nobody waits, because the clock decides then anyway.
+// Meetings are every 500 units at first, later a tenth of what has been done apart, but at most 20,000 units. As soon as the leader's relaxation is solved,
+// the others take over its columns and plunge into it themselves. A plan of others proves and prunes at once, but a worker builds on it only between its
+// own searches: two that went on from the same plan would find the same. A solve that ends before the first meeting has one worker.
+//
+// Without a work limit nobody waits, because the clock decides then anyway, and there are no more workers than GOMAXPROCS.
 type team struct {
 	members []*workspace
 	waits   bool

@@ -8,14 +8,13 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// Tiny returns a random problem small enough for [Optimum]: at most 3 jobs with
-// up to 3 options, 2 partitions, 2 resources, 4 slots, 2 running jobs. The same
-// seed gives the same problem.
+// Tiny returns a random problem small enough for [Optimum]: 3 jobs with up to 3 options, and 2
+// running ones, on up to 2 partitions, 2 resources and 4 slots. The same seed gives the same problem.
 func Tiny(seed uint64) *solver.Problem {
 	return random(rand.New(rand.NewPCG(seed, 7)), 3, 3, 2, 2, 4, 2, 3)
 }
 
-// Random returns a random problem with the given number of jobs on four
+// Random returns a random problem with the given number of jobs on up to four
 // partitions, with up to eight options per job and a running job per four jobs.
 func Random(seed uint64, jobs int) *solver.Problem {
 	p := random(rand.New(rand.NewPCG(seed, 11)), jobs, 8, 4, 2, 8, jobs/4, 8)

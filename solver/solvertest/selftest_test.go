@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -69,6 +70,11 @@ func liars() map[string]*liar {
 	return map[string]*liar{
 		"no solution": {honest: native.New(nil), fails: []string{"never above the optimum"}, bend: func(*solver.Problem, *solver.Solution) (*solver.Solution, error) { return nil, nil }},
 		"panic":       bend("never above the optimum", func(*solver.Problem, *solver.Solution) { panic("boom") }),
+		"panics where it is stopped": {honest: native.New(nil), fails: []string{"notices the end of ctx"}, before: func(_ context.Context, _ *solver.Problem, opts *solver.Options) {
+			if opts.Time == time.Hour {
+				panic("boom")
+			}
+		}},
 		"not solved":  bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Stop = solver.StopNone }),
 		"bound below": bend("bound", func(_ *solver.Problem, s *solver.Solution) { b := s.Objective - 1; s.Bound = &b }),
 		"no bound":    bend("bound", func(_ *solver.Problem, s *solver.Solution) { s.Bound = nil }),

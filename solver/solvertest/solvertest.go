@@ -58,7 +58,7 @@ func Run(t *testing.T, engine solver.Solver, claims Claims) {
 func Failures(engine solver.Solver, claims Claims) map[string]error {
 	failed := map[string]error{}
 	for _, c := range Cases() {
-		if !claims.has(c.Needs) {
+		if !claims.has(c.Needs) || claims.Skip[c.Name] != "" {
 			continue
 		}
 		if err := c.Check(engine, claims); err != nil {
@@ -446,20 +446,28 @@ func checkNotices(e solver.Solver, _ Claims) error {
 	timer := time.NewTimer(20 * time.Millisecond)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case panicked := <-done:
 		cancel()
-		return nil
+		return panicError(panicked)
 	case <-timer.C:
 		cancel()
 	}
 	late := time.NewTimer(notice)
 	defer late.Stop()
 	select {
-	case <-done:
-		return nil
+	case panicked := <-done:
+		return panicError(panicked)
 	case <-late.C:
 		return fmt.Errorf("still running %v after its context ended", notice)
 	}
+}
+
+// panicError is an error of what was recovered, nil if that was nothing.
+func panicError(recovered any) error {
+	if recovered == nil {
+		return nil
+	}
+	return fmt.Errorf("it panics: %v", recovered)
 }
 
 // hard is a problem that no engine solves to the end soon.
