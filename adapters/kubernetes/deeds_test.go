@@ -185,19 +185,14 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 	list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "on=" + name})
 	require.NoError(t, err)
 	for _, d := range w.living() {
-		require.Eventually(t, func() bool {
-			if d.listsAll() {
-				return true
-			}
-			d.model.mu.Lock()
-			defer d.model.mu.Unlock()
+		w.knows(t, d, func() (lacks string) {
 			for i := range list.Items {
-				if d.model.pods[list.Items[i].UID] == nil {
-					return false
+				if o := &list.Items[i]; d.model.pods[o.UID] == nil {
+					lacks += fmt.Sprintf("pod %s of version %s\n", o.Name, o.ResourceVersion)
 				}
 			}
-			return true
-		}, patience, 20*time.Millisecond)
+			return lacks
+		})
 	}
 }
 

@@ -29,7 +29,7 @@ func bound(name string, version int) *corev1.Pod {
 
 // TestWorldFollows: the judge of the order of events sees what happens after its watch could not go on, and what happened meanwhile.
 func TestWorldFollows(t *testing.T) {
-	w := &world{name: "w", shape: adaptertest.Shape{Slots: 1}, killed: map[string]bool{}, records: map[types.UID]*record{}}
+	w := &world{name: "w", shape: adaptertest.Shape{Slots: 1}, killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
 	expired := apierrors.NewResourceExpired("too old resource version").Status()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -67,27 +67,27 @@ func TestWorldFollows(t *testing.T) {
 func TestWorldDone(t *testing.T) {
 	const finished, stopping, lost = adapters.Finished, adapters.Stopping, adapters.Lost
 	type pod struct {
-		task  string
-		state adapters.TaskState
-		again bool
+		task    string
+		state   adapters.TaskState
+		attempt int
 	}
 	for name, c := range map[string]struct {
 		pods []pod
 		done bool
 	}{
-		"none has a place yet":                {nil, false},
-		"both finish":                         {[]pod{{"0", finished, false}, {"1", finished, false}}, true},
-		"one finishes":                        {[]pod{{"0", finished, false}, {"1", stopping, false}}, false},
-		"they are of an attempt that is over": {[]pod{{"0", finished, true}, {"1", finished, true}}, false},
-		"both finish the second time":         {[]pod{{"0", finished, false}, {"1", stopping, false}, {"0", finished, false}, {"1", finished, false}}, true},
-		"one is lost the second time":         {[]pod{{"0", finished, false}, {"1", stopping, false}, {"0", lost, false}, {"1", finished, false}}, false},
+		"none has a place yet":         {nil, false},
+		"both finish":                  {[]pod{{"0", finished, 1}, {"1", finished, 1}}, true},
+		"one finishes":                 {[]pod{{"0", finished, 1}, {"1", stopping, 1}}, false},
+		"the other in a later attempt": {[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"1", finished, 2}}, false},
+		"both finish the second time":  {[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"0", finished, 2}, {"1", finished, 2}}, true},
+		"one is lost the second time":  {[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"0", lost, 2}, {"1", finished, 2}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &world{records: map[types.UID]*record{}}
+			w := &world{records: map[types.UID]*record{}, repeats: map[string]int{}}
 			for i, p := range c.pods {
 				uid := types.UID(fmt.Sprint(i))
 				w.placed = append(w.placed, uid)
-				w.records[uid] = &record{Record: adaptertest.Record{UID: "u", Task: p.task, State: p.state}, again: p.again}
+				w.records[uid] = &record{Record: adaptertest.Record{UID: "u", Task: p.task, State: p.state, Attempt: p.attempt}}
 			}
 			s := &submitted{uid: "u"}
 			s.Spec.Tasks = 2
@@ -96,4 +96,46 @@ func TestWorldDone(t *testing.T) {
 			assert.False(t, w.done(s))
 		})
 	}
+}
+
+// TestWorldRevoked: a pod that is said to have succeeded and then to have failed has failed, and not the other way round.
+func TestWorldRevoked(t *testing.T) {
+	w := &world{name: "w", killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
+	see := func(version int, phase corev1.PodPhase) adapters.TaskState {
+		p := bound("a", version)
+		p.Status.Phase = phase
+		w.see(p, false)
+		return w.records["a"].State
+	}
+	assert.Equal(t, adapters.Running, see(1, corev1.PodRunning))
+	w.records["a"].Started = w.records["a"].Placed
+	end := metav1.Now()
+	p := bound("a", 3)
+	p.Status.Phase = corev1.PodSucceeded
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: end}}}}
+	w.see(p, false)
+	assert.Equal(t, adapters.Finished, w.records["a"].State)
+	assert.Equal(t, adapters.Finished, see(2, corev1.PodFailed), "of before")
+	assert.Equal(t, adapters.Failed, see(4, corev1.PodFailed))
+	assert.Equal(t, adapters.Failed, see(5, corev1.PodSucceeded))
+	assert.False(t, w.records["a"].Ended.IsZero())
+}
+
+// TestWorldAttempts: starts that the scheduler gives one number, since nothing was left of the first, have two.
+func TestWorldAttempts(t *testing.T) {
+	w := &world{name: "w", killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
+	yes := true
+	place := func(name, task, attempt string) int {
+		p := bound(name, 1)
+		p.Labels, p.Annotations = map[string]string{taskLabel: task}, map[string]string{attemptAnnotation: attempt}
+		p.OwnerReferences = []metav1.OwnerReference{{UID: "u", Controller: &yes}}
+		w.see(p, false)
+		return w.records[p.UID].Attempt
+	}
+	assert.Equal(t, 1, place("a", "0", "1"))
+	assert.Equal(t, 1, place("b", "1", "1"))
+	assert.Equal(t, 2, place("c", "0", "2"))
+	assert.Equal(t, 3, place("d", "0", "1"), "all were gone")
+	assert.Equal(t, 3, place("e", "1", "1"))
+	assert.Equal(t, 4, place("f", "0", "2"))
 }

@@ -63,7 +63,9 @@ type world struct {
 	mu      sync.Mutex
 	records map[types.UID]*record
 	placed  []types.UID
+	repeats map[string]int // by owner: attempts whose number was that of an earlier one
 	faults  []string
+	history []string // what the server told of pods that had a place, for whoever reads a failure
 }
 
 // submitted is a job that was handed in.
@@ -81,7 +83,6 @@ type record struct {
 	version uint64
 	frozen  bool // its node has lost its power
 	live    bool // by the order of events
-	again   bool // the scheduler has marked it as of an attempt that is over
 }
 
 func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
@@ -91,7 +92,7 @@ func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
 // newWorldOn makes a world on a server that others may use, too: its namespace, nodes and lease are its own.
 func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *world {
 	w := &world{server: c, name: fmt.Sprintf("w%d", c.worlds.Add(1)), shape: s, asJobs: asJobs, jobs: map[string]*submitted{},
-		lineOf: map[*Driver]*line{}, killed: map[string]bool{}, records: map[types.UID]*record{}}
+		lineOf: map[*Driver]*line{}, killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
 	w.traits = adaptertest.Traits{
 		Slot: sched.Resources{"cpu": 1}, Unit: unit, Patience: 8 * time.Minute, Exact: 2 * time.Second, Wide: min(200, s.Nodes*s.Slots),
 		Missing: map[adaptertest.Ability]string{
@@ -160,6 +161,9 @@ func (w *world) end(t testing.TB) {
 	defer w.mu.Unlock()
 	for _, f := range w.faults {
 		t.Error(f)
+	}
+	if t.Failed() {
+		t.Logf("what the server told:\n%s", strings.Join(w.history, "\n"))
 	}
 }
 
@@ -267,26 +271,46 @@ func (w *world) caughtUp(t testing.TB) {
 	pods, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	for _, d := range w.living() {
-		require.Eventually(t, func() bool {
-			if d.listsAll() {
-				return true
-			}
-			d.model.mu.Lock()
-			defer d.model.mu.Unlock()
+		w.knows(t, d, func() (lacks string) {
 			for i := range nodes.Items {
-				n := d.model.nodes[nodes.Items[i].Name]
-				if n == nil || n.version < number(nodes.Items[i].ResourceVersion) {
-					return false
+				o := &nodes.Items[i]
+				if n := d.model.nodes[o.Name]; n == nil || n.version < number(o.ResourceVersion) {
+					lacks += fmt.Sprintf("node %s of version %s, not %+v\n", o.Name, o.ResourceVersion, n)
 				}
 			}
 			for i := range pods.Items {
-				p := d.model.pods[pods.Items[i].UID]
-				if p != nil && p.version < number(pods.Items[i].ResourceVersion) || p == nil && pods.Items[i].Status.Phase == corev1.PodRunning {
-					return false
+				o := &pods.Items[i]
+				p := d.model.pods[o.UID]
+				if p != nil && p.version < number(o.ResourceVersion) || p == nil && o.Status.Phase == corev1.PodRunning {
+					lacks += fmt.Sprintf("pod %s of version %s, not %+v\n", o.Name, o.ResourceVersion, p)
 				}
 			}
-			return true
-		}, patience, 20*time.Millisecond)
+			return lacks
+		})
+	}
+}
+
+// knows waits until the driver lacks nothing of what it is to know, or will list all there is.
+func (w *world) knows(t testing.TB, d *Driver, lacks func() string) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if d.listsAll() {
+			return
+		}
+		d.model.mu.Lock()
+		what := lacks()
+		d.model.mu.Unlock()
+		if what == "" {
+			return
+		}
+		if time.Since(begun) > patience {
+			for _, f := range d.feeds {
+				f.mu.Lock()
+				what += fmt.Sprintf("the watch of %s is at %s, open since %v, broken since %v: %v\n", f.kind, f.from, f.up, f.down, f.err)
+				f.mu.Unlock()
+			}
+			t.Fatalf("a scheduler does not learn of\n%s", what)
+		}
 	}
 }
 
@@ -444,15 +468,22 @@ func (w *world) control(t testing.TB) {
 	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	w.work(t, list.Items)
-	has := map[string]bool{}
+	has, ending := map[string]bool{}, map[string]bool{}
 	for i := range list.Items {
 		p := &list.Items[i]
 		w.see(p, false)
+		if p.DeletionTimestamp != nil && p.Spec.NodeName != "" && !terminal(p) {
+			ending[owner(p)] = true
+		}
+	}
+	for i := range list.Items {
+		p := &list.Items[i]
 		if p.Labels[badLabel] == "start" && p.Spec.NodeName != "" && p.Status.Phase == corev1.PodPending && p.DeletionTimestamp == nil {
 			w.status(t, p, `{"status":{"phase":"Failed","reason":"NoImage"}}`)
 			continue
 		}
-		again := p.Annotations[clearedAnnotation] != "" && !w.asJobs // it ended as its gang was stopped, which is done again as a whole
+		// One that ended as its gang was stopped is done again with the others, but not before all have ended: they may finish as they are told to stop.
+		again := p.Annotations[clearedAnnotation] != "" && !w.asJobs && !ending[owner(p)]
 		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && !again {
 			has[p.Labels[jobLabel]+"/"+p.Labels[taskLabel]+"/"+owner(p)] = true
 		}
@@ -470,20 +501,20 @@ func (w *world) control(t testing.TB) {
 	}
 }
 
-// done tells whether all tasks of the job have finished, each by the last pod of it that had a place. What controls pods counts those, too, that finish as they are told to
-// stop, and makes no others.
+// done tells whether all tasks of the job have finished in its last attempt. What controls pods counts those, too, that finish as they are told to stop, whatever the
+// scheduler has marked, and makes no others.
 func (w *world) done(s *submitted) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	last := map[string]*record{}
+	last, attempt := map[string]*record{}, 0
 	for _, uid := range w.placed {
 		if r := w.records[uid]; r.UID == string(s.uid) {
-			last[r.Task] = r
+			last[r.Task], attempt = r, max(attempt, r.Attempt)
 		}
 	}
 	n := 0
 	for _, r := range last {
-		if r.State == adapters.Finished && !r.again {
+		if r.State == adapters.Finished && r.Attempt == attempt {
 			n++
 		}
 	}
@@ -639,6 +670,8 @@ func (w *world) event(p *corev1.Pod, deleted bool) {
 		return
 	}
 	r.live = !deleted && !terminal(p) && !r.frozen
+	w.history = append(w.history, fmt.Sprintf("%s version %s pod %s on %s: attempt %s, %s, deleting %v, gone %v, cleared %q", time.Now().Format("15:04:05.000"), p.ResourceVersion,
+		p.Name, p.Spec.NodeName, p.Annotations[attemptAnnotation], p.Status.Phase, p.DeletionTimestamp != nil, deleted, p.Annotations[clearedAnnotation]))
 	w.count(p.ResourceVersion)
 }
 
@@ -656,8 +689,9 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		if w.asJobs {
 			id = w.name + "/job/" + p.Labels[jobLabel]
 		}
-		r = &record{Record: adaptertest.Record{Job: id, UID: owner(p), Node: p.Spec.NodeName, Placed: time.Now(), Attempt: int(number(p.Annotations[attemptAnnotation])),
+		r = &record{Record: adaptertest.Record{Job: id, UID: owner(p), Node: p.Spec.NodeName, Placed: time.Now(),
 			Task: cmp.Or(p.Labels[taskLabel], p.Annotations[batchv1.JobCompletionIndexAnnotation])}}
+		r.Attempt = w.attempt(p, r)
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
 				r.Placed = c.LastTransitionTime.Time
@@ -667,8 +701,10 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		w.placed = append(w.placed, p.UID)
 	}
 	r.compare(p)
-	r.again = r.again || p.Annotations[clearedAnnotation] != ""
-	if version < r.version || r.frozen || !r.Ended.IsZero() {
+	// Where kwok was about to write that a pod has succeeded when that was evicted, it writes so and that it was stopped right after. Controllers and schedulers find
+	// what was written last, and go by it. A kubelet never takes an end back.
+	revoked := r.State == adapters.Finished && p.Status.Phase == corev1.PodFailed
+	if version < r.version || r.frozen || !r.Ended.IsZero() && !revoked {
 		return
 	}
 	r.version = version
@@ -695,6 +731,23 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 	case p.Status.Phase == corev1.PodRunning:
 		r.State = adapters.Running
 	}
+}
+
+// attempt is which of the starts of its job a pod is of. The scheduler counts them by the pods that there are, and so begins anew when all are gone; here each has another number.
+// Of every start the pod of the first task comes first.
+func (w *world) attempt(p *corev1.Pod, r *record) int {
+	told, last, again := int(number(p.Annotations[attemptAnnotation])), 0, false
+	n := told + w.repeats[r.UID]
+	for _, o := range w.records {
+		if o.UID == r.UID {
+			last, again = max(last, o.Attempt), again || o.Task == r.Task && o.Attempt == n
+		}
+	}
+	if again {
+		n = last + 1
+		w.repeats[r.UID] = n - told
+	}
+	return n
 }
 
 // compare notes by how much kwok contradicts what it said before: it may do a thing twice when it is late or has lost its server.
