@@ -168,31 +168,28 @@ func (w *world) bury(t testing.TB, name string) {
 // occupy has pods of another scheduler's hold slots of a node.
 func (w *world) occupy(t testing.TB, name string, slots int) {
 	t.Helper()
-	pods := w.client.CoreV1().Pods("default")
+	client := w.client.CoreV1().Pods("default")
 	if slots == 0 {
 		zero := int64(0)
-		require.NoError(t, pods.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{LabelSelector: "on=" + name}))
+		require.NoError(t, client.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{LabelSelector: "on=" + name}))
 		return
 	}
 	for range slots {
-		_, err := pods.Create(t.Context(), &corev1.Pod{
+		_, err := client.Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "other-", Labels: map[string]string{"on": name, worldName: w.name}},
 			Spec: corev1.PodSpec{NodeName: name, SchedulerName: "other", Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
-	list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "on=" + name})
+	list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: "on=" + name})
 	require.NoError(t, err)
+	newest := uint64(0)
+	for i := range list.Items {
+		newest = max(newest, number(list.Items[i].ResourceVersion))
+	}
 	for _, d := range w.living() {
-		w.knows(t, d, func() (lacks string) {
-			for i := range list.Items {
-				if o := &list.Items[i]; d.model.pods[o.UID] == nil {
-					lacks += fmt.Sprintf("pod %s of version %s\n", o.Name, o.ResourceVersion)
-				}
-			}
-			return lacks
-		})
+		d.learns(t, pods, newest)
 	}
 }
 

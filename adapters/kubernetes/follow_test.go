@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -138,4 +139,17 @@ func TestWorldAttempts(t *testing.T) {
 	assert.Equal(t, 3, place("d", "0", "1"), "all were gone")
 	assert.Equal(t, 3, place("e", "1", "1"))
 	assert.Equal(t, 4, place("f", "0", "2"))
+}
+
+// TestWorldLearns: what is gone before the test looks is known, too.
+func TestWorldLearns(t *testing.T) {
+	d := &Driver{model: newModel(Options{SchedulerName: "hedge"}, labels.Everything())}
+	for k := range kind(kinds) {
+		d.feeds = append(d.feeds, &feed{kind: k, from: "1"})
+	}
+	f := d.feeds[pods]
+	require.NoError(t, f.take(d.model, watch.Event{Type: watch.Added, Object: bound("a", 4)}))
+	require.NoError(t, f.take(d.model, watch.Event{Type: watch.Deleted, Object: bound("a", 6)})) // and the version 5 was never looked at
+	assert.Empty(t, d.model.pods)
+	d.learns(t, pods, 5)
 }

@@ -265,51 +265,38 @@ func (w *world) caughtUp(t testing.TB) {
 	if w.down {
 		return
 	}
-	// A change of every kind that is watched, which comes after all others.
-	nodes, err := w.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
+	all, err := w.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
 	require.NoError(t, err)
-	pods, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
+	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
+	var newest [kinds]uint64
+	for i := range all.Items {
+		newest[nodes] = max(newest[nodes], number(all.Items[i].ResourceVersion))
+	}
+	for i := range list.Items {
+		newest[pods] = max(newest[pods], number(list.Items[i].ResourceVersion))
+	}
 	for _, d := range w.living() {
-		w.knows(t, d, func() (lacks string) {
-			for i := range nodes.Items {
-				o := &nodes.Items[i]
-				if n := d.model.nodes[o.Name]; n == nil || n.version < number(o.ResourceVersion) {
-					lacks += fmt.Sprintf("node %s of version %s, not %+v\n", o.Name, o.ResourceVersion, n)
-				}
-			}
-			for i := range pods.Items {
-				o := &pods.Items[i]
-				p := d.model.pods[o.UID]
-				if p != nil && p.version < number(o.ResourceVersion) || p == nil && o.Status.Phase == corev1.PodRunning {
-					lacks += fmt.Sprintf("pod %s of version %s, not %+v\n", o.Name, o.ResourceVersion, p)
-				}
-			}
-			return lacks
-		})
+		d.learns(t, nodes, newest[nodes])
+		d.learns(t, pods, newest[pods])
 	}
 }
 
-// knows waits until the driver lacks nothing of what it is to know, or will list all there is.
-func (w *world) knows(t testing.TB, d *Driver, lacks func() string) {
+// learns waits until the driver has been told of all that a kind had up to a version, or will list all there is. Not of one object by its name: that may be gone before.
+func (d *Driver) learns(t testing.TB, k kind, version uint64) {
 	t.Helper()
-	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if d.listsAll() {
-			return
-		}
+	for begun := time.Now(); !d.listsAll(); time.Sleep(20 * time.Millisecond) {
 		d.model.mu.Lock()
-		what := lacks()
+		seen := d.model.seen[k]
 		d.model.mu.Unlock()
-		if what == "" {
+		if seen >= version {
 			return
 		}
 		if time.Since(begun) > patience {
-			for _, f := range d.feeds {
-				f.mu.Lock()
-				what += fmt.Sprintf("the watch of %s is at %s, open since %v, broken since %v: %v\n", f.kind, f.from, f.up, f.down, f.err)
-				f.mu.Unlock()
-			}
-			t.Fatalf("a scheduler does not learn of\n%s", what)
+			f := d.feeds[k]
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			t.Fatalf("a scheduler knows %s up to version %d, not %d; its watch is at %s, open since %v, broken since %v: %v", k, seen, version, f.from, f.up, f.down, f.err)
 		}
 	}
 }
