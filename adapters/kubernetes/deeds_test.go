@@ -195,9 +195,6 @@ func (w *world) occupy(t testing.TB, name string, slots int) {
 
 // TestConformance runs the suite, for gangs of pods and for Jobs.
 func TestConformance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it takes minutes; TestSmoke does a part of it")
-	}
 	adaptertest.RunParallel(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, false) })
 	for _, c := range adaptertest.Cases() {
 		t.Run("jobs: "+c.Name, func(t *testing.T) {
@@ -211,7 +208,7 @@ func TestConformance(t *testing.T) {
 
 // storms and storm are how many random schedules TestStorm runs, and which is the first.
 var (
-	storms = flag.Int("storms", 0, "random schedules of faults to run on the real servers")
+	storms = flag.Int("storms", 3, "random schedules of faults to run on the real servers")
 	storm  = flag.Uint64("storm", 1, "seed of the first of them")
 )
 
@@ -220,7 +217,7 @@ var (
 // more than it has.
 func TestStorm(t *testing.T) {
 	if *storms == 0 {
-		t.Skip("without the flag -storms")
+		t.Skip("-storms 0")
 	}
 	for seed := range uint64(*storms) {
 		t.Run(fmt.Sprint("seed ", *storm+seed), func(t *testing.T) {
