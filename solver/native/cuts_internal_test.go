@@ -238,3 +238,40 @@ func TestNoDivisionIsRepeated(t *testing.T) {
 	}
 	assert.Greater(t, nodes, 500)
 }
+
+// TestCutsThatMakeOptionsCheaper: the option of most reduced value is found at any prices, of cuts too, some of which make options worth more than their value.
+func TestCutsThatMakeOptionsCheaper(t *testing.T) {
+	cheaper := 0
+	for seed := range uint64(300) {
+		w := prepared(solvertest.Cycle(seed, 6, 2))
+		d, r := &w.dual, rand.New(rand.NewPCG(seed, 3))
+		d.cuts = &cuts{}
+		d.cuts.reset()
+		dense, places := make([]float64, len(w.in.Part)+len(w.in.P.Running)), []int32{}
+		for i := range dense {
+			places = append(places, int32(i))
+			dense[i] = float64(r.IntN(5) - 2)
+		}
+		d.cuts.add(places, dense, 1)
+		d.lam = append(d.lam[:w.in.Rows], 10*r.Float64())
+		for i := range w.in.Rows {
+			d.lam[i] = max(0, r.Float64()-0.5)
+		}
+		d.window()
+		for j := range w.in.P.Jobs {
+			most := 0.0
+			for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
+				if opt := &w.in.Opts[o]; !d.dead[o] {
+					red := opt.Value - d.price(opt, d.unit)
+					if most = max(most, red); red > opt.Value {
+						cheaper++
+					}
+				}
+			}
+			d.last[j] = -1
+			best, _ := d.choose(&w.in, j, 0)
+			require.InDelta(t, most, best, 1e-9*(1+most), "seed %d, job %d", seed, j)
+		}
+	}
+	assert.Greater(t, cheaper, 100)
+}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
@@ -29,6 +30,7 @@ type master struct {
 	amt        []float64
 	cut        []int32 // splits cut[c]:cut[c+1] of split
 	split      []float64
+	refund     []bool  // whether cuts may make the column worth more than its value
 	next, head []int32 // columns of a set, newest first
 
 	// The basis: at each position a column, or -1-r for row r's slack; and each
@@ -81,7 +83,7 @@ func (m *master) start(in *pack.Instance, k *cuts) {
 	sets := len(in.P.Jobs) + len(in.P.Running) + 1
 	m.set, m.opt, m.worth, m.val = m.set[:0], m.opt[:0], m.worth[:0], m.val[:0]
 	m.row, m.amt, m.split, m.next, m.where = m.row[:0], m.amt[:0], m.split[:0], m.next[:0], m.where[:0]
-	m.off, m.cut = append(m.off[:0], 0), append(m.cut[:0], 0)
+	m.off, m.cut, m.refund = append(m.off[:0], 0), append(m.cut[:0], 0), m.refund[:0]
 	m.head, m.key, m.active = m.head[:0], m.key[:0], m.active[:0]
 	m.share, m.rate = pack.Resize(m.share, sets), pack.Resize(m.rate, sets)
 	clear(m.rate)
@@ -279,6 +281,8 @@ func (m *master) finish(set, opt int, value float64) int32 {
 	m.set = append(m.set, int32(set))
 	m.opt = append(m.opt, int32(opt))
 	m.worth, m.val = append(m.worth, value), append(m.val, value)
+	at := m.off[len(m.off)-1]
+	m.refund = append(m.refund, slices.ContainsFunc(m.amt[at:], func(v float64) bool { return v < 0 }))
 	m.off = append(m.off, int32(len(m.row)))
 	m.cut = append(m.cut, int32(len(m.split)))
 	m.next = append(m.next, m.head[set])
@@ -358,7 +362,7 @@ func (m *master) compact() {
 		kept++
 	}
 	m.set, m.opt, m.worth, m.val = m.set[:kept], m.opt[:kept], m.worth[:kept], m.val[:kept]
-	m.next, m.where = m.next[:kept], m.where[:kept]
+	m.next, m.where, m.refund = m.next[:kept], m.where[:kept], m.refund[:kept]
 	m.off, m.cut = m.off[:kept+1], m.cut[:kept+1]
 	m.row, m.amt, m.split = m.row[:m.off[kept]], m.amt[:m.off[kept]], m.split[:m.cut[kept]]
 	m.ops += int64(len(m.row))
@@ -373,7 +377,7 @@ func (m *master) keepColumn(from, to int32) {
 	copy(m.split[m.cut[to]:], m.split[first:last])
 	m.off[to+1], m.cut[to+1] = m.off[to]+hi-lo, m.cut[to]+last-first
 	m.set[to], m.opt[to], m.worth[to], m.val[to] = s, m.opt[from], m.worth[from], m.val[from]
-	m.next[to], m.head[s] = m.head[s], to
+	m.next[to], m.head[s], m.refund[to] = m.head[s], to, m.refund[from]
 	switch p := m.where[from]; {
 	case p >= 0:
 		m.basic[p] = to

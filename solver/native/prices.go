@@ -42,7 +42,8 @@ type prices struct {
 	low        []float64 // how many tasks per entry of in.Part must be there; nil is 0
 	dead       []bool
 	base       float64
-	cuts       *cuts // what makes tasks dearer; nil is nothing
+	cuts       *cuts     // what makes tasks dearer, or cheaper; nil is nothing
+	refund     []float64 // of each job, with cuts: the most by which they make one of its options cheaper
 }
 
 // reset starts at zero prices, whose bound is every job's best value.
@@ -76,12 +77,28 @@ func (d *prices) window() {
 	if d.cuts != nil {
 		d.cuts.spread(d.lam[d.in.Rows:], len(d.in.Part)+len(d.in.P.Running))
 		d.ops += int64(len(d.cuts.at) + len(d.cuts.extra)/4)
+		d.refunds()
 	}
 	T := d.in.T
 	for k := range d.lo {
 		d.lo[k], d.hi[k] = priced(d.lam[k*T : k*T+T])
 	}
 	d.lowest()
+}
+
+// refunds computes refund.
+func (d *prices) refunds() {
+	d.refund = pack.Resize(d.refund, len(d.in.P.Jobs))
+	clear(d.refund)
+	for i := range d.in.Opts {
+		o := &d.in.Opts[i]
+		for _, v := range d.cuts.extra[o.P0:o.P1] {
+			if v < 0 {
+				d.refund[o.Job] = max(d.refund[o.Job], -v*o.Count)
+			}
+		}
+	}
+	d.ops += int64(len(d.in.Part)) / 4
 }
 
 // lowest computes floor.
@@ -313,13 +330,16 @@ func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
 // split in d.pick. Options are by falling value. The one that was chosen last is looked at first: it is likely to be the best
 // again, and most others need not be priced then.
 func (d *prices) choose(in *pack.Instance, j int, best float64) (float64, int) {
-	pick, last := -1, int(d.last[j])
+	pick, last, refund := -1, int(d.last[j]), 0.0
+	if d.cuts != nil {
+		refund = d.refund[j]
+	}
 	if last >= 0 && !d.dead[last] {
 		best, pick = d.better(&in.Opts[last], last, best, pick)
 	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 		opt := &in.Opts[o]
-		if opt.Value <= best {
+		if opt.Value+refund <= best {
 			break
 		}
 		if d.dead[o] || o == last || opt.Value-d.least(opt) <= best {

@@ -65,7 +65,7 @@ func (m *master) choose() {
 		base := m.mu(s)
 		best, at := 0.0, int32(-1)
 		for c := m.head[s]; c >= 0; c = m.next[c] {
-			if m.where[c] != -1 || (m.opt[c] >= 0 && m.val[c]-base < least) {
+			if m.where[c] != -1 || (m.opt[c] >= 0 && !m.refund[c] && m.val[c]-base < least) {
 				continue
 			}
 			if g := m.price(c) - base; g > best {

@@ -34,6 +34,7 @@ type splits struct {
 
 	left   []float64 // of each kind: tasks not placed yet
 	demand []float64 // of each line: what they use
+	fuzz   []float64 // of each line: how far sums and differences of amounts there may be off
 	at     []bool    // of each position and kind: whether some may go there
 	fill   []float64 // of each position and kind: tasks there
 	stack  []float64 // of each position and kind: room, and what kinds from there on use at most, by line
@@ -200,7 +201,7 @@ func (s *splits) arrange() {
 	}
 	insertionSort(s.order, s.size, 1)
 	s.room, s.later, s.least = pack.Resize(s.room, P*L), pack.Resize(s.later, (P+1)*L), pack.Resize(s.least, L)
-	s.left, s.demand, s.at = pack.Resize(s.left, K), pack.Resize(s.demand, L), pack.Resize(s.at, P*K)
+	s.left, s.demand, s.fuzz, s.at = pack.Resize(s.left, K), pack.Resize(s.demand, L), pack.Resize(s.fuzz, L), pack.Resize(s.at, P*K)
 	s.fill, s.stack, s.allow = pack.Resize(s.fill, P*K), pack.Resize(s.stack, P*(2*K+2)*L), pack.Resize(s.allow, P*L)
 	for p, x := range s.order {
 		for i, l := range s.lines[:L] {
@@ -233,7 +234,7 @@ func (s *splits) expect() {
 	}
 }
 
-// fuzz is how far sums of amounts may be off, as a part of them.
+// fuzz is how far sums and differences of amounts may be off, as a part of the largest sum: what is left of it in the end may be no more than its error.
 const fuzz = 1e-9
 
 // spareSteps bounds the search for what a partition leaves over at least.
@@ -250,11 +251,14 @@ func (s *splits) spare() bool {
 			total[i] += s.room[p*L+i]
 		}
 	}
+	for i, d := range s.demand {
+		s.fuzz[i] = fuzz * (total[i] + d)
+	}
 	s.probe = true
 	ok := true
 	for p := 0; p < P && ok; p++ {
 		for i := range L {
-			s.allow[p*L+i] = total[i] - s.demand[i] + float64(fuzz*total[i])
+			s.allow[p*L+i] = total[i] - s.demand[i] + s.fuzz[i]
 			ok = ok && s.allow[p*L+i] >= 0
 			s.least[i] = math.Inf(1)
 		}
@@ -321,10 +325,10 @@ func (s *splits) place(p int) verdict {
 	}
 	for i, d := range s.demand {
 		can := s.later[p*L+i]
-		if d > can+float64(fuzz*(can+d)) {
+		if d > can+s.fuzz[i] {
 			return impossible
 		}
-		s.allow[p*L+i] = s.room[p*L+i] + s.later[(p+1)*L+i] - d + float64(fuzz*(can+d))
+		s.allow[p*L+i] = s.room[p*L+i] + s.later[(p+1)*L+i] - d + s.fuzz[i]
 	}
 	if s.failed.has(p, s.left) {
 		return impossible

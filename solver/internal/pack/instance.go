@@ -182,6 +182,7 @@ func (in *Instance) loadCapacity() {
 				largest = max(largest, v)
 			}
 		}
+		largest = max(largest, releasable(p, r))
 		in.scale[r], in.mean[r] = 1, 0
 		if largest >= tiny {
 			_, e := math.Frexp(largest)
@@ -203,6 +204,17 @@ func (in *Instance) loadCapacity() {
 			}
 		}
 	}
+}
+
+// releasable is the most of resource r that a running job holds of one partition: on a full cluster amounts are of that size, whatever is free.
+func releasable(p *solver.Problem, r int) float64 {
+	most := 0.0
+	for m := range p.Running {
+		for _, a := range p.Running[m].Alloc {
+			most = max(most, float64(a.Count)*p.Running[m].Demand[r])
+		}
+	}
+	return most
 }
 
 func (in *Instance) loadRunning() {

@@ -1,0 +1,31 @@
+package native_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native"
+)
+
+// TestProblemsOnceProvenWrongly are small problems of which a wrong optimum was proven, or none however long it took. Their optima are HiGHS's and
+// CBC's.
+func TestProblemsOnceProvenWrongly(t *testing.T) {
+	for name, optimum := range map[string]float64{
+		"full-to-the-brim":    84, // what the exact splits leave over is no more than rounding
+		"full-twice":          136,
+		"nothing-free":        0, // amounts of a billion, none of which is free
+		"values-of-a-billion": 2,
+		"cheaper-by-a-cut":    9, // a cut makes an option worth more than its value
+	} {
+		p, err := solver.ReadProblemFile("testdata/small/" + name + ".json")
+		require.NoError(t, err)
+		sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 20_000, Gap: -1})
+		require.NoError(t, err, name)
+		assert.Equal(t, solver.StopOptimal, sol.Stop, name)
+		assert.InDelta(t, optimum, sol.Objective, 1e-6, name)
+	}
+}
