@@ -91,6 +91,7 @@ func (w *workspace) relax(until int64) bool {
 	m, d := &w.lp, &w.dual
 	w.crash()
 	w.resume()
+	radius := w.boxIn()
 	copy(d.lam, d.best)
 	exact := false
 	for w.spent() < until && !w.over() {
@@ -102,12 +103,12 @@ func (w *workspace) relax(until int64) bool {
 				w.report(w.solution(name, solver.StopNone))
 			}
 		}
-		w.pivots(m.ops + min(max(0, until-w.spent()), roundOps*int64(m.rows)))
+		done := w.pivots(m.ops + min(max(0, until-w.spent()), roundOps*int64(m.rows)))
 		value := m.objective()
-		if d.bound-value <= w.cfg.loose()*math.Abs(d.bound) {
-			return true
-		}
-		if added == 0 && exact {
+		switch {
+		case radius > 0:
+			radius, added = w.widen(radius, value, done), 1
+		case d.bound-value <= w.cfg.loose()*math.Abs(d.bound), added == 0 && exact:
 			return true
 		}
 		mix := 0.5
@@ -119,6 +120,9 @@ func (w *workspace) relax(until int64) bool {
 			d.lam[r] = max(0, m.pi[r]+float64(mix*(d.best[r]-m.pi[r])))
 		}
 	}
+	if radius > 0 {
+		w.open()
+	}
 	return false
 }
 
@@ -127,11 +131,12 @@ func (w *workspace) relax(until int64) bool {
 const roundOps = 15 * opsPerUnit
 
 // pivots optimizes the master until its ops reach until, looking at the limits
-// now and then.
-func (w *workspace) pivots(until int64) {
+// now and then. It reports whether it is optimal.
+func (w *workspace) pivots(until int64) bool {
 	for m := &w.lp; m.ops < until && !w.over(); {
 		if m.optimize(min(until, m.ops+512*opsPerUnit)) {
-			return
+			return true
 		}
 	}
+	return false
 }

@@ -42,8 +42,9 @@ type master struct {
 	share []float64 // of each set: its key's value
 	rhs   []float64
 	slack []int32 // of each row: its slack's position, -1 if it is not basic
-	lu    lu
-	pi    []float64
+	box
+	lu lu
+	pi []float64
 
 	alpha, rate []float64 // of the entering column, by positions and by sets
 	rho         []float64 // a row of the inverse
@@ -143,6 +144,7 @@ func (m *master) resetBasis() {
 		m.rhs[r] = m.roomOf(r) + float64(1e-8*(1+math.Mod(float64(r)*0.6180339887, 1)))
 		m.beta[r] = m.rhs[r]
 	}
+	m.unbox()
 }
 
 // roomOf is row r's right-hand side.
@@ -345,17 +347,20 @@ func (m *master) rekey(s int, c int32) {
 
 // compact drops the columns that are not basic once there are very many.
 func (m *master) compact() {
-	sets := len(m.key)
-	fixed := sets + len(m.in.P.Running)
-	if len(m.set) < fixed+2000+12*sets {
-		return
+	if sets := len(m.key); len(m.set) >= sets+len(m.in.P.Running)+2000+12*sets {
+		m.drop(0)
 	}
+}
+
+// drop drops the columns that are not basic and that are short of paying by more than that part of their value.
+func (m *master) drop(within float64) {
+	fixed := len(m.key) + len(m.in.P.Running)
 	for s := range m.head {
 		m.head[s] = -1
 	}
 	kept := int32(0)
 	for c := range m.set {
-		if c >= fixed && m.where[c] == -1 {
+		if c >= fixed && m.where[c] == -1 && m.short(int32(c), within) {
 			continue
 		}
 		m.keepColumn(int32(c), kept)
@@ -366,6 +371,11 @@ func (m *master) compact() {
 	m.off, m.cut = m.off[:kept+1], m.cut[:kept+1]
 	m.row, m.amt, m.split = m.row[:m.off[kept]], m.amt[:m.off[kept]], m.split[:m.cut[kept]]
 	m.ops += int64(len(m.row))
+}
+
+// short says whether column c is short of paying by more than that part of its value; with 0, any is.
+func (m *master) short(c int32, within float64) bool {
+	return within == 0 || m.price(c) < m.mu(int(m.set[c]))-float64(within*math.Abs(m.worth[c]))
 }
 
 // keepColumn moves column from down to number to.
@@ -414,6 +424,8 @@ func (m *master) objective() float64 {
 	for i, b := range m.basic {
 		if b >= 0 {
 			sum += float64(m.beta[i] * m.val[b])
+		} else {
+			sum += float64(m.beta[i] * m.worthOf(-1-b))
 		}
 	}
 	return sum

@@ -27,7 +27,8 @@
 //     [solver.Memory]. Plans are made by these prices, and bettered by ruin and recreate: some jobs are taken out and put in again another
 //     way, and what is better stays (Schrimpf and others, 2000).
 //  4. Exact prices, if there is work left for them: the relaxation as a linear program, of which only the columns (an option with one way to split
-//     its tasks) that may matter are made (column generation; Dantzig and Wolfe, 1960; prices averaged as by Wentges, 1997). Its simplex method has a
+//     its tasks) that may matter are made (column generation; Dantzig and Wolfe, 1960). Prices are averaged with the best ones (Wentges, 1997), as those of
+//     an unfinished program jump about, and with fifty jobs or more held in a box round them at first (Marsten, Hogan and Blankenship, 1975). Its simplex method has a
 //     basis with a row for each price, not for each job too (generalised upper bounds; Dantzig and Van Slyke, 1967), kept as a sparse
 //     factorisation (Markowitz, 1957; Forrest and Tomlin, 1972).
 //  5. Cuts: inequalities that hold for every plan but not for the relaxation, since tasks and gangs are whole (mixed-integer rounding with variable

@@ -67,7 +67,7 @@ func (w *workspace) resetNode() {
 	q.undo = q.undo[:0]
 	q.limit, q.low = append(q.limit[:0], w.in.Limit...), pack.Resize(q.low, len(w.in.Limit))
 	clear(q.low)
-	w.dual.limit, w.dual.low = q.limit, q.low
+	w.dual.limit, w.dual.low, w.dual.raised = q.limit, q.low, 0
 	q.weight = pack.Resize(q.weight, len(w.in.Opts))
 	q.share, q.round = pack.Resize(q.share, w.in.MaxParts), pack.Resize(q.round, w.in.MaxParts)
 	q.key = pack.Resize(q.key, n)
@@ -138,6 +138,7 @@ func (w *workspace) confine(o, entry int, v float64, atLeast bool) {
 	if atLeast {
 		d.kind, d.was = raised, q.low[entry]
 		q.low[entry] = v
+		w.dual.raised++
 	} else {
 		q.limit[entry] = v
 	}
@@ -209,6 +210,7 @@ func (w *workspace) revert(n int) {
 			w.penalize(i)
 		case raised:
 			q.low[d.entry] = d.was
+			w.dual.raised--
 			w.penalize(i)
 		}
 	}

@@ -40,10 +40,12 @@ type prices struct {
 	// which options cannot fit, and the value of what is decided already.
 	cap, limit []float64
 	low        []float64 // how many tasks per entry of in.Part must be there; nil is 0
+	raised     int       // how many lower bounds have been set, of which low has the last ones
 	dead       []bool
 	base       float64
 	cuts       *cuts     // what makes tasks dearer, or cheaper; nil is nothing
 	refund     []float64 // of each job, with cuts: the most by which they make one of its options cheaper
+	columns    *master   // where evaluate puts the options and splits that it chooses; nil is nowhere
 }
 
 // reset starts at zero prices, whose bound is every job's best value.
@@ -63,7 +65,7 @@ func (d *prices) reset(in *pack.Instance) {
 	}
 	d.unit, d.split, d.pick = pack.Resize(d.unit, in.MaxParts), pack.Resize(d.split, in.MaxParts), pack.Resize(d.pick, in.MaxParts)
 	d.cost, d.red = pack.Resize(d.cost, len(in.Part)), pack.Resize(d.red, len(in.Opts))
-	d.cap, d.limit, d.low, d.base, d.cuts = in.Cap, in.Limit, nil, 0, nil
+	d.cap, d.limit, d.low, d.raised, d.base, d.cuts = in.Cap, in.Limit, nil, 0, 0, nil
 	d.dead = pack.Resize(d.dead, len(in.Opts))
 	for i := range in.Opts {
 		d.dead[i] = in.Opts[i].Dead
@@ -229,7 +231,7 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	}
 	d.ops += int64(2 * n)
 	limit := d.limit[o.P0:o.P1]
-	if d.low != nil && d.atLeast(o) > 0 {
+	if d.raised > 0 && d.atLeast(o) > 0 {
 		return d.priceAbove(o, unit)
 	}
 	if d.spread(o, unit, unit[least]) {
@@ -374,6 +376,9 @@ func (d *prices) evaluate() float64 {
 		if pick >= 0 {
 			sum += best
 			d.use(&in.Opts[pick])
+			if d.columns != nil {
+				d.columns.add(pick, d.pick)
+			}
 		}
 	}
 	sum += d.evaluateRunning()
@@ -453,6 +458,43 @@ func (d *prices) step(target float64) bool {
 	}
 	return true
 }
+
+// approach moves the prices from the best ones along an average of subgradients, by steps that would lower the bound by level if they
+// were right about it, and returns the level to go on with: a step that lowers the bound by a good part of it makes it higher.
+func (d *prices) approach(level float64) float64 {
+	norm := 0.0
+	for i, g := range d.grad {
+		v := d.dir[i] + float64(newest*(g-d.dir[i]))
+		d.dir[i] = v
+		if d.best[i] > 0 || v < 0 {
+			norm += float64(v * v)
+		}
+	}
+	if norm <= 1e-18 {
+		return 0
+	}
+	for i, v := range d.dir {
+		d.lam[i] = max(0, d.best[i]-float64(level/norm*v))
+	}
+	d.ops += int64(4 * d.in.Rows)
+	b := d.evaluate()
+	if d.stale++; d.bound-b >= 0.2*level {
+		d.stale, level = 0, level*1.2
+	} else if b < d.bound {
+		d.stale--
+	}
+	if d.stale >= 4 {
+		d.stale, level = 0, level*0.6
+	}
+	if b < d.bound {
+		d.bound = b
+		copy(d.best, d.lam)
+	}
+	return level
+}
+
+// newest is the weight of the newest subgradient in approach.
+const newest = 0.15
 
 // shorten makes steps shorter after too many without progress.
 func (d *prices) shorten() {

@@ -77,8 +77,8 @@ func (m *master) choose() {
 		}
 	}
 	for r, p := range m.pi {
-		if p < 0 && m.slack[r] < 0 {
-			offer(int32(-1-r), -p)
+		if g := max(m.lo[r]-p, p-m.hi[r]); g > 0 && m.slack[r] < 0 {
+			offer(int32(-1-r), g)
 		}
 	}
 	m.gains = gains
@@ -90,7 +90,7 @@ func (m *master) bestCandidate() (int32, float64) {
 		g := 0.0
 		if c < 0 {
 			if r := -1 - c; m.slack[r] < 0 {
-				g = -m.pi[r]
+				g = max(m.lo[r]-m.pi[r], m.pi[r]-m.hi[r])
 			}
 		} else if m.where[c] == -1 {
 			g = m.price(c) - m.mu(int(m.set[c]))
@@ -138,12 +138,18 @@ func (m *master) scatter(c int32, sign float64) {
 func (m *master) enter(c int32, gain float64) {
 	m.pivots++
 	m.ftran(c)
-	from := -1
+	from, sign := -1, 1.0
 	if c >= 0 {
 		from = int(m.set[c])
+	} else if r := -1 - c; m.pi[r] > m.lo[r] { // the slack becomes negative
+		sign = -1
+		for _, i := range m.nonzero {
+			m.alpha[i] = -m.alpha[i]
+		}
 	}
 	m.rates(from)
 	p, s, theta := m.ratio()
+	p, s, theta, gain = m.pass(p, s, theta, gain)
 	if p < 0 && s < 0 {
 		m.clearRates()
 		m.refactor() // numerically unbounded
@@ -158,10 +164,24 @@ func (m *master) enter(c int32, gain float64) {
 		m.share[s] = theta
 		m.clearRates()
 		m.lu.unkeep()
+		if len(m.soft) > 0 {
+			clear(m.rho)
+			m.flip(1)
+			m.shift(1)
+		}
 		return
 	}
 	m.clearRates()
-	m.exchange(p, s, c, gain, theta)
+	m.exchange(p, s, c, gain, theta, sign)
+}
+
+// shift changes prices by f times what rho, in terms of positions, stands for.
+func (m *master) shift(f float64) {
+	m.lu.btran(m.rho)
+	for r, v := range m.rho {
+		m.pi[r] += float64(f * v)
+	}
+	m.ops += int64(m.rows)
 }
 
 // rates computes how fast each set's key changes.
@@ -203,6 +223,10 @@ func (m *master) ratio() (p, s int, theta float64) {
 		return t < theta-1e-12 || (t <= theta+1e-12 && a > pivot)
 	}
 	for _, i := range m.nonzero {
+		b := m.basic[i]
+		if b < 0 && !math.IsInf(m.hi[-1-b], 1) {
+			continue
+		}
 		if a := m.alpha[i]; a > least && better(m.beta[i], a) {
 			p, pivot, theta = int(i), a, max(m.beta[i], 0)/a
 		}
@@ -237,19 +261,16 @@ func (m *master) partner(s int) int {
 }
 
 // exchange replaces what is basic at p, or if s is a set its key, by column c, which enters at theta and gains that much per unit.
-func (m *master) exchange(p, s int, c int32, gain, theta float64) {
+func (m *master) exchange(p, s int, c int32, gain, theta, dir float64) {
 	clear(m.rho)
 	m.rho[p] = 1
-	pivot, sign := m.alpha[p], 1.0
+	pivot, sign := m.alpha[p], dir
 	if s >= 0 {
-		pivot, sign = m.swapKey(p, s, c), -1
+		pivot, sign = m.swapKey(p, s, c), -dir
 	}
-	m.lu.btran(m.rho)
 	f := gain / pivot
-	for r, v := range m.rho {
-		m.pi[r] += float64(f * v)
-	}
-	m.ops += int64(m.rows)
+	m.flip(f)
+	m.shift(f)
 	good := true
 	if s >= 0 {
 		for _, i := range m.others {
@@ -267,11 +288,12 @@ func (m *master) exchange(p, s int, c int32, gain, theta float64) {
 	} else {
 		m.slack[-1-b] = -1
 	}
-	m.basic[p], m.beta[p] = c, theta
+	m.basic[p], m.beta[p] = c, theta*dir
 	if c >= 0 {
 		m.where[c] = int32(p)
 	} else {
-		m.slack[-1-c], m.pi[-1-c] = int32(p), 0
+		m.over[-1-c] = dir < 0
+		m.slack[-1-c], m.pi[-1-c] = int32(p), m.worthOf(-1-c)
 	}
 	if m.ops, m.lu.ops = m.ops+m.lu.ops, 0; !good || m.lu.heavy() {
 		m.refactor()
@@ -356,6 +378,8 @@ func (m *master) revalue() {
 	for i, b := range m.basic {
 		if b >= 0 {
 			m.share[m.set[b]] -= m.beta[i]
+		} else if r := -1 - b; !math.IsInf(m.hi[r], 1) && math.Abs(m.beta[i]) > 1e-9 {
+			m.over[r] = m.beta[i] < 0
 		}
 	}
 	m.ops += int64(4 * len(m.key))
@@ -368,13 +392,13 @@ func (m *master) reprice() {
 		if b >= 0 {
 			m.pi[i] = m.val[b] - m.val[m.key[m.set[b]]]
 		} else {
-			m.pi[i] = 0
+			m.pi[i] = m.worthOf(-1 - b)
 		}
 	}
 	m.lu.btran(m.pi)
 	for r, p := range m.slack {
 		if p >= 0 {
-			m.pi[r] = 0
+			m.pi[r] = m.worthOf(int32(r))
 		}
 	}
 	m.ops += int64(m.rows) + m.lu.ops

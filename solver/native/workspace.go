@@ -363,6 +363,9 @@ func (w *workspace) relaxed() bool {
 	w.whole()
 	spent := w.spent()
 	ok := w.relax(spent + 3*(w.share(1)-spent)/5)
+	if w.large() {
+		w.lp.drop(unlikely)
+	}
 	if w.memory != nil || w.team != nil {
 		w.noted = w.note()
 	}
@@ -371,6 +374,9 @@ func (w *workspace) relaxed() bool {
 	w.whole()
 	return !w.over() && (ok || w.lp.objective() > w.top())
 }
+
+// unlikely is how much of its value a column is short of paying that is not kept for the search, whose programs take the longer the more there are.
+const unlikely = 0.2
 
 // share is the spent work at which a phase of one n-th of what is left ends.
 func (w *workspace) share(n int64) int64 {
@@ -495,6 +501,10 @@ func (w *workspace) ascend() {
 	if w.warm && w.affordable() && w.steady() {
 		return
 	}
+	if w.affordable() && w.large() {
+		w.approach()
+		return
+	}
 	for i := 1; i <= most && w.dual.ops < share && !w.over(); i++ {
 		if !w.dual.step(w.top()) {
 			if restarts++; restarts > 3 {
@@ -508,6 +518,26 @@ func (w *workspace) ascend() {
 			w.dual.evaluate()
 		}
 	}
+}
+
+// approach is ascend before a large relaxation, to which it leaves the columns of the last steps.
+func (w *workspace) approach() {
+	d, share := &w.dual, w.share(1)*12/100
+	copy(d.lam, d.best)
+	d.evaluate()
+	copy(d.dir, d.grad)
+	d.stale = 0
+	level := 0.5 * (d.bound - w.top())
+	for i := 1; i <= 40 && level > 0 && d.ops < share && !w.over(); i++ {
+		if i > 10 {
+			d.columns = &w.lp
+		}
+		if level = d.approach(level); i == 10 || i == 25 {
+			w.guide()
+			w.fillByRed()
+		}
+	}
+	d.columns = nil
 }
 
 // steady says that the memory's prices are good ones, which the first steps of ascent do not better by much.
