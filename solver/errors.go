@@ -10,6 +10,8 @@ var (
 	// ErrInvalid: the problem is not well formed. The message names the field,
 	// as in jobs[3].options[1].usage[2], and its value.
 	ErrInvalid = errors.New("solver: invalid problem")
+	// ErrOptions: no solve can have such options. The message names the field and its value.
+	ErrOptions = errors.New("solver: invalid options")
 	// ErrInfeasible: a plan breaks a rule of its problem. The message names it.
 	ErrInfeasible = errors.New("solver: infeasible plan")
 	// ErrBusy: an engine is still busy with an earlier problem, past its deadline. Asking again later may help. It comes

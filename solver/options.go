@@ -3,6 +3,8 @@ package solver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"time"
 )
 
@@ -29,6 +31,23 @@ type Options struct {
 	// Memory is that of the last problem's solution, moved on with [Memory.Later]; new(Memory) the first time. Nil is no memory,
 	// and asks for none.
 	Memory *Memory
+}
+
+// validate names the first option that no solve can have.
+func (o *Options) validate() error {
+	switch {
+	case o.Time < 0:
+		return fmt.Errorf("%w: Time of %v, expected at least 0s", ErrOptions, o.Time)
+	case o.Work < 0:
+		return fmt.Errorf("%w: Work of %d, expected at least 0", ErrOptions, o.Work)
+	case math.IsNaN(o.Gap):
+		return fmt.Errorf("%w: Gap is not a number", ErrOptions)
+	case o.Threads < 0:
+		return fmt.Errorf("%w: Threads of %d, expected at least 0", ErrOptions, o.Threads)
+	case o.Splits < SplitsInteger || o.Splits > SplitsNow:
+		return fmt.Errorf("%w: Splits of %d, expected %d to %d", ErrOptions, o.Splits, SplitsInteger, SplitsNow)
+	}
+	return nil
 }
 
 // Splits says how a gang may be split over partitions.

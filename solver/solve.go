@@ -35,8 +35,8 @@ func (o Options) TargetGap() float64 { return gap.Target(o.Gap) }
 // such as a func, cannot be told apart and are not refused.
 //
 // The returned plan has been checked with [Verify], its objective and gap are
-// computed here, its Choice and Preempt are not nil. Errors are [ErrInvalid]
-// (the caller's problem), [ErrInfeasible] (the engine's plan breaks a row) and
+// computed here, its Choice and Preempt are not nil. Errors are [ErrInvalid] and [ErrOptions]
+// (the caller's problem and options), [ErrInfeasible] (the engine's plan breaks a row) and
 // [ErrEngine] (it failed, panicked or contradicted itself). With the latter two
 // the solution is not nil if an earlier plan of the engine was verified: it has
 // Stop [StopError] and may be used.
@@ -49,8 +49,8 @@ func Solve(ctx context.Context, engine Solver, p *Problem, opts Options) (*Solut
 	if err := Validate(p); err != nil {
 		return nil, err
 	}
-	if opts.Time < 0 || opts.Work < 0 || math.IsNaN(opts.Gap) || opts.Splits < SplitsInteger || opts.Splits > SplitsNow {
-		return nil, fmt.Errorf("%w: options: time %v, work %d, gap %v, splits %d", ErrInvalid, opts.Time, opts.Work, opts.Gap, opts.Splits)
+	if err := opts.validate(); err != nil {
+		return nil, err
 	}
 	if ctx == nil {
 		ctx = context.Background()

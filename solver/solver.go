@@ -95,9 +95,9 @@ type Solver interface {
 type Caps struct {
 	// Exact: it solves small problems to optimality and says so.
 	Exact bool
-	// Bound: every solution has a proven upper bound.
+	// Bound: every solution has a proven upper bound, unless the engine was left behind past its deadline.
 	Bound bool
-	// Anytime: it has a plan within milliseconds, of problems of any size, and betters it while it has time.
+	// Anytime: it has a plan within milliseconds of some thousand jobs on some hundred partitions (more take longer: the time goes with jobs, options and partitions), and betters it while it has time.
 	Anytime bool
 	// Deterministic: a solve limited by work only gives the same plan every time, and
 	// says in Solution.Work how much it took.

@@ -101,9 +101,10 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, solver.Validate(nil), solver.ErrInvalid)
-	for _, o := range []solver.Options{{Time: -1}, {Work: -1}, {Gap: nan}, {Splits: 3}, {Splits: -1}} {
+	for name, o := range map[string]solver.Options{"Time of -1ns": {Time: -1}, "Work of -1": {Work: -1}, "Gap": {Gap: nan}, "Threads of -2": {Threads: -2}, "Splits of 3": {Splits: 3}, "Splits of -1": {Splits: -1}} {
 		_, err := solver.Solve(context.Background(), says(plan(), nil), pair(), o)
-		require.ErrorIs(t, err, solver.ErrInvalid)
+		require.ErrorIs(t, err, solver.ErrOptions)
+		require.ErrorContains(t, err, name)
 	}
 }
 

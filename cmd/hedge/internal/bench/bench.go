@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +63,10 @@ type Problem struct {
 	// BestObjective and BestBound are the best of all runs.
 	BestObjective float64  `json:"best_objective"`
 	BestBound     *float64 `json:"best_bound"`
-	Runs          []Run    `json:"runs"`
+	// Wrong lists the engines whose bound is below a plan that another one has, beyond [solver.Tolerance]: that plan has been checked, so
+	// the bound is wrong, or the plan needs the tolerance that rows are checked with.
+	Wrong []string `json:"wrong,omitempty"`
+	Runs  []Run    `json:"runs"`
 	// Reach is nil where none was asked for.
 	Reach *Reach `json:"reach,omitempty"`
 }
@@ -263,6 +267,11 @@ func (p *Problem) best() {
 		}
 		if r.Bound != nil && (p.BestBound == nil || *r.Bound < *p.BestBound) {
 			p.BestBound = r.Bound
+		}
+	}
+	for i := range p.Runs {
+		if b := p.Runs[i].Bound; b != nil && *b < p.BestObjective-float64(solver.Tolerance*max(1, math.Abs(p.BestObjective))) {
+			p.Wrong = append(p.Wrong, p.Runs[i].Engine)
 		}
 	}
 }

@@ -168,6 +168,9 @@ func benchTables(d *bench.Document, markdown bool) string {
 			rows = append(rows, benchRow(&one.Runs[j]))
 		}
 		p.rows(head, rows)
+		if len(one.Wrong) > 0 {
+			p.line("Contradiction: a checked plan is worth %.7g, more than the bound of %s allows.", one.BestObjective, strings.Join(one.Wrong, ", "))
+		}
 	}
 	return p.String()
 }
