@@ -279,6 +279,81 @@ func TestLost(t *testing.T) {
 	assert.Nil(t, d.foreign(&back), "for as long as the fence")
 }
 
+// TestLostWithTwoNodes: two starts of a job were lost, each with its node, and both nodes are back. What is not told as the job's task is foreign to its node: nothing else may go there while it may still run.
+func TestLostWithTwoNodes(t *testing.T) {
+	now := time.Unix(1000, 0)
+	d, err := New(nil, Options{Now: func() time.Time { return now }, Fence: 30 * time.Second})
+	require.NoError(t, err)
+	for _, id := range []string{"m", "n"} {
+		d.state.nodes[id] = &api.Node{ID: id, Name: id, Status: api.NodeStatusReady, StatusUpdatedAt: 990, CreateIndex: 1}
+	}
+	j := placedJob(t)
+	k := key{"prod", "a"}
+	d.state.putJob(j.Job, true)
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	put := func(id, node string, start uint64, status string) {
+		d.state.put(&alloc{ID: id, Name: fmt.Sprint(start, id), Namespace: "prod", JobID: "a", NodeID: node, TaskGroup: groupName("work", start, 0), ClientStatus: status,
+			DesiredStatus: api.AllocDesiredStatusStop, TaskStates: over,
+			AllocatedResources: &api.AllocatedResources{Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+	}
+	held := d.state.jobs[k].changed(1, "node-lost")
+	held.JobModifyIndex, held.ModifyIndex = ptr(uint64(30)), ptr(uint64(30))
+	d.state.putJob(held, true)
+	told := func() (tasks []adapters.Task, foreign map[string]float64) {
+		v, err := d.view(context.Background(), false)
+		require.NoError(t, err)
+		require.Len(t, v.Jobs, 1)
+		foreign = map[string]float64{}
+		for _, n := range v.Nodes {
+			foreign[n.Name] = n.Foreign[CPU]
+		}
+		return v.Jobs[0].Tasks, foreign
+	}
+	stopping := adapters.Task{Node: "m", State: adapters.Stopping, Started: time.Unix(5, 0)}
+	put("old", "m", 15, api.AllocClientStatusLost)
+	tasks, foreign := told()
+	assert.Equal(t, []adapters.Task{stopping}, tasks)
+	assert.Equal(t, map[string]float64{"m": 0, "n": 0}, foreign, "it is told as a task")
+	put("x", "n", 20, api.AllocClientStatusLost)
+	put("y", "n", 20, api.AllocClientStatusLost)
+	tasks, foreign = told()
+	stopping.Node = "n"
+	assert.Equal(t, []adapters.Task{stopping, stopping}, tasks)
+	assert.Equal(t, map[string]float64{"m": 500, "n": 0}, foreign)
+	put("x", "n", 20, api.AllocClientStatusComplete)
+	put("y", "n", 20, api.AllocClientStatusComplete)
+	tasks, foreign = told()
+	require.Len(t, tasks, 2)
+	assert.Equal(t, adapters.Finished, tasks[1].State)
+	assert.Equal(t, map[string]float64{"m": 500, "n": 0}, foreign, "the job is over, and its first start may still run")
+	now = time.Unix(1021, 0)
+	d.state.dirtyNodes["m"], d.state.dirtyJobs[k] = true, true
+	_, foreign = told()
+	assert.Equal(t, map[string]float64{"m": 0}, foreign, "for as long as the fence")
+}
+
+// TestDeadForAMoment: as a job is started Nomad calls it dead until its evaluation is there, a transaction later. Only one that was dead afterwards is over.
+func TestDeadForAMoment(t *testing.T) {
+	d, err := New(nil, Options{})
+	require.NoError(t, err)
+	j := placedJob(t)
+	k := key{"prod", "a"}
+	j.Status = ptr("dead")
+	d.state.putJob(j.Job, true)
+	out, placing := d.tell(k, d.state.jobs[k])
+	assert.False(t, out.Over, "%v", out.Err)
+	assert.True(t, placing)
+	assert.Len(t, out.Tasks, 2)
+	later := *j.Job
+	later.ModifyIndex = ptr(uint64(40))
+	d.state.putJob(&later, true)
+	out, placing = d.tell(k, d.state.jobs[k])
+	assert.True(t, out.Over)
+	require.ErrorIs(t, out.Err, ErrStopped)
+	assert.False(t, placing)
+	assert.Empty(t, out.Tasks)
+}
+
 // TestFinishedTwice: a task that was lost with its node, had finished, and was run again by Nomad when the node was back, is one task of the gang.
 func TestFinishedTwice(t *testing.T) {
 	d, err := New(nil, Options{})

@@ -275,7 +275,7 @@ func (d *Driver) foreign(n *api.Node) sched.Resources {
 		if a.ended() || a.lost() && !d.until(time.Unix(n.StatusUpdatedAt, 0).Add(d.opt.Fence)) {
 			continue
 		}
-		if j := s.jobs[a.key()]; j != nil && j.problem == nil && j.counts(a, s.of[a.key()]) && !d.surplus(j, a) {
+		if j := s.jobs[a.key()]; j != nil && j.problem == nil && d.counts(j, a) && !d.surplus(j, a) {
 			continue
 		}
 		if out == nil {
@@ -318,19 +318,13 @@ func (j *job) runs() bool {
 	return !deref(j.Stop) && slices.ContainsFunc(j.TaskGroups, j.placed)
 }
 
-// counts tells whether an allocation is told as a task: of the last start, or of what was there before while nothing of the last start is.
-func (j *job) counts(a *alloc, of map[string]*alloc) bool {
-	return j.current(a) || !j.runs() && !j.any(of)
-}
-
-// any tells whether something of the last start holds room.
-func (j *job) any(of map[string]*alloc) bool {
-	for _, a := range of {
-		if j.current(a) && !a.ended() && !a.lost() {
-			return true
-		}
+// counts tells whether an allocation that holds room is told as a task: one of the last start, or what was there before, where that is all there is.
+func (d *Driver) counts(j *job, a *alloc) bool {
+	if j.current(a) || j.runs() {
+		return j.current(a)
 	}
-	return false
+	h := d.held(j, slices.Collect(maps.Values(d.state.of[a.key()])))
+	return len(h.live) == 0 && len(h.done) < j.spec.Tasks
 }
 
 // tell makes the adapters' job of a job and its allocations, and tells whether tasks of it are still to get a place.
@@ -352,6 +346,11 @@ func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
 	of := slices.SortedFunc(maps.Values(d.state.of[k]), func(a, b *alloc) int {
 		return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
+	for _, a := range of { // whether it is told as a task or is foreign to its node depends on the others
+		if !j.current(a) && !a.ended() {
+			d.state.dirtyNodes[a.NodeID] = true
+		}
+	}
 	if j.runs() {
 		placing = d.tellRunning(k, j, of, &out)
 		return out, placing
@@ -436,8 +435,9 @@ func (d *Driver) tellRunning(k key, j *job, of []*alloc, out *adapters.Job) bool
 		out.Over = true
 		out.Err = fmt.Errorf("nomad: job %q has failed %d times: %w", k, j.failures+1, out.Tasks[failed].Err)
 	}
-	if missing > 0 && deref(j.Status) == "dead" && has == 0 {
-		// It ran long ago, and its allocations were collected as garbage.
+	if missing > 0 && has == 0 && deref(j.Status) == "dead" && deref(j.ModifyIndex) > deref(j.JobModifyIndex) {
+		// It ran long ago, and its allocations were collected as garbage. A job is called dead for a moment, too, when it is registered anew and its evaluation is not
+		// there yet, which Nomad adds in a transaction of its own; but then its status was not set after its registration.
 		out.Tasks, out.Over, out.Err = nil, true, fmt.Errorf("%w: job %q has no allocations left", ErrStopped, k)
 		return false
 	}
@@ -463,10 +463,15 @@ func (d *Driver) short(ctx context.Context, k key, j *job) (bool, error) {
 	return false, nil
 }
 
-// tellHeld is of a job that was stopped, or is not started yet.
-func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
-	var done, live, rest []adapters.Task
-	var all []adapters.Task
+// held is what there is of a job that was stopped, or is not started yet.
+type held struct {
+	attempt []adapters.Task // the last start's
+	done    []adapters.Task // those of it that have finished
+	live    []adapters.Task // those of it that hold room
+	rest    []adapters.Task // what holds room and is of an earlier submission or start
+}
+
+func (d *Driver) held(j *job, of []*alloc) (h held) {
 	for _, a := range of {
 		if d.surplus(j, a) {
 			continue
@@ -474,31 +479,37 @@ func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 		t := d.gangTask(j, a)
 		current := j.current(a)
 		if current && (j.spec.Tasks == 1 || d.own(j, a)) {
-			all = append(all, t)
+			h.attempt = append(h.attempt, t)
 		}
 		switch {
 		case current && t.State == adapters.Finished:
-			done = append(done, t)
+			h.done = append(h.done, t)
 		case a.lost() && !d.mayRun(j, a), a.ended():
 		default:
 			t.State = adapters.Stopping
 			if current {
-				live = append(live, t)
+				h.live = append(h.live, t)
 			} else {
-				rest = append(rest, t)
+				h.rest = append(h.rest, t)
 			}
 		}
 	}
+	return h
+}
+
+// tellHeld is of a job that was stopped, or is not started yet. What of it is not told as a task here is foreign to its node, see [Driver.counts].
+func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
+	h := d.held(j, of)
 	switch {
-	case len(done) == j.spec.Tasks:
-		out.Tasks = done
-	case len(live) > 0:
-		out.Tasks = live
+	case len(h.done) == j.spec.Tasks:
+		out.Tasks = h.done
+	case len(h.live) > 0:
+		out.Tasks = h.live
 	default:
-		out.Tasks = rest // of an earlier submission
+		out.Tasks = h.rest
 	}
-	if j.spec.Checkpoint && len(done) < j.spec.Tasks {
-		out.Done += adapters.Progress(j.spec, all, time.Time{}, d.state.labelsOf)
+	if j.spec.Checkpoint && len(h.done) < j.spec.Tasks {
+		out.Done += adapters.Progress(j.spec, h.attempt, time.Time{}, d.state.labelsOf)
 	}
 }
 
