@@ -95,6 +95,7 @@ func theRig(t testing.TB) *rig {
 	}
 	t.Cleanup(func() { // the last of the test's
 		if t.Failed() { // who knows how it was left
+			r.say(t)
 			r.Stop()
 			return
 		}
@@ -103,6 +104,17 @@ func theRig(t testing.TB) *rig {
 		pool.free = append(pool.free, r)
 	})
 	return r
+}
+
+// say has the test's log end with what the server and the agents have written last.
+func (r *rig) say(t testing.TB) {
+	const most = 50_000 // bytes
+	logs, err := filepath.Glob(filepath.Join(r.dir, "*.log"))
+	require.NoError(t, err)
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		t.Logf("%s: %s %v", filepath.Base(log), text[max(0, len(text)-most):], err)
+	}
 }
 
 // newRig is called with the lock.

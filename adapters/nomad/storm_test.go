@@ -41,33 +41,44 @@ type rough struct {
 	*world
 	t       testing.TB
 	rng     *rand.Rand
-	crashes int // that are still to come, at most
+	crashes int                  // that are still to come, at most
+	back    map[string]time.Time // when agents were started again, by node
 }
 
 // mostCrashes is how often agents crash in one schedule. Agents that crash every few seconds for ever never come to an end with anything.
 const mostCrashes = 12
 
+// rest is how long an agent that has crashed is left alone once it is back. Until it has told the server, nobody knows that it starts tasks again.
+const rest = 10 * time.Second
+
 func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
-	return &rough{newWorld(t, s).(*world), t, rand.New(rand.NewPCG(s.Seed, 0x6e6f6d6164)), mostCrashes}
+	return &rough{newWorld(t, s).(*world), t, rand.New(rand.NewPCG(s.Seed, 0x6e6f6d6164)), mostCrashes, map[string]time.Time{}}
 }
 
 // Pass lets an agent crash by chance, if nothing is just being started: what an agent has not written down yet it starts a second time. Nor is anything being stopped: an agent that
 // crashes between the end of a task's processes and its own note of it takes six minutes to find that there is nothing left to kill (Nomad 1.6.1: their cgroup is gone by then, which
-// it takes for a failure, five times over), and starts anew with these if it crashes again.
+// it takes for a failure, five times over), and starts anew with these if it crashes again. Nor has it crashed just before: it may have found that a task is gone whose end it had not
+// written down, and be starting it again, of which the task's first start tells nothing. Where agents crashed twice within two seconds just then, and three times more soon after, the
+// server said for eight minutes that a task is pending, whose gang had ended, until its job was taken back.
 func (r *rough) Pass(t testing.TB) {
 	r.world.Pass(t)
 	name := r.traits.Nodes[r.rng.IntN(len(r.traits.Nodes))]
-	if r.rng.Float64() > 0.1 || r.crashes == 0 || r.down[name] || r.away {
+	if r.rng.Float64() > 0.1 || r.crashes == 0 || r.down[name] || r.away || time.Since(r.back[name]) < rest {
 		return
 	}
 	left, _, err := r.client.Evaluations().List(&api.QueryOptions{Filter: `Status == "pending"`})
 	if err != nil || len(left) > 0 || slices.ContainsFunc(r.Records(t), changing) {
 		return
 	}
+	begin, _, err := r.client.Allocations().List(&api.QueryOptions{Filter: `ClientStatus == "pending" and DesiredStatus == "run"`})
+	if err != nil || len(begin) > 0 {
+		return
+	}
 	r.crashes--
 	r.crashed[name] = true
 	r.Kill(name)
 	require.NoError(r.t, r.Start(context.Background(), name))
+	r.back[name] = time.Now()
 	r.t.Logf("%s: the agent of %s has crashed", time.Now().Format(time.TimeOnly), name)
 }
 
