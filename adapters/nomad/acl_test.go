@@ -20,7 +20,6 @@ import (
 
 // TestAccessControl does all that hedge does with a token of the policy that comes with it, and some things that this must not allow.
 func TestAccessControl(t *testing.T) {
-	long(t)
 	need(t)
 	servers, err := testservers.StartNomad(context.Background(), testservers.NomadConfig{Dir: t.TempDir(), ACL: true, Clients: []testservers.NomadClient{client("n0")}})
 	require.NoError(t, err)
@@ -64,7 +63,6 @@ func TestAccessControl(t *testing.T) {
 
 // TestPeriodic: runs of a periodic job are placed, under its name, and the job itself is left alone.
 func TestPeriodic(t *testing.T) {
-	long(t)
 	r := theRig(t)
 	ctx := context.Background()
 	_, err := r.client.Nodes().ToggleEligibility(r.ready(t, "n0"), true, nil)

@@ -73,14 +73,6 @@ func need(t testing.TB) {
 	}
 }
 
-// long skips a test under -short.
-func long(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: of the tests on a real cluster only TestSmoke")
-	}
-}
-
 // theRig is a cluster that is the test's until it ends: one that is free, or another.
 func theRig(t testing.TB) *rig {
 	t.Helper()

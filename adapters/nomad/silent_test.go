@@ -39,7 +39,6 @@ func (r *rig) signal(t testing.TB, name string, s syscall.Signal) {
 
 // TestSilentAgent: an agent is silent for so long that its node is held for lost, and what it runs comes to its end there while the job is started elsewhere. The job finishes once.
 func TestSilentAgent(t *testing.T) {
-	long(t)
 	shape := adaptertest.Shape{Nodes: 2, Slots: 1, Seed: 1}
 	w, ok := newWorld(t, shape).(*world)
 	require.True(t, ok)

@@ -552,26 +552,5 @@ func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Reco
 }
 
 func TestConformance(t *testing.T) {
-	long(t)
 	adaptertest.RunParallel(t, newWorld)
-}
-
-// smoke are the cases that TestSmoke runs: those in which nothing depends on who is first.
-var smoke = []string{
-	"a job starts where it was planned and its end is observed", "a preempted job is stopped and runs again",
-	"cancelled while pending", "cancelled while running", "a node is lost and comes back", "a gang that cannot start whole is rolled back",
-	"stale actions are refused", "actions of an epoch that is over are refused", "a restart finds what runs", "two instances at once",
-}
-
-// TestSmoke is the part of the suite that every change must pass: with -short, some two minutes on a real server.
-func TestSmoke(t *testing.T) {
-	if !testing.Short() {
-		t.Skip("without -short TestConformance runs the whole suite")
-	}
-	cases := adaptertest.Cases()
-	for _, name := range smoke {
-		i := slices.IndexFunc(cases, func(c adaptertest.Case) bool { return c.Name == name })
-		require.GreaterOrEqual(t, i, 0, "the suite has no case %q", name)
-		t.Run(name, func(t *testing.T) { cases[i].Run(t, newWorld) })
-	}
 }
