@@ -167,12 +167,13 @@ func succeed(r, next *adaptertest.Record, lost bool) {
 // settle sets right what records say of gangs that were cut as they ended. Where power was cut, a task failed or the job was stopped in that very moment, some
 // processes have done their work and others have not: the gang as a whole has not finished, and must run again. And where an agent lost its power before it told that
 // a task had ended, the server took the task for lost, and tells of its end when the node is back: if the gang was started again by then, this did not count. Nor did it where an agent was
-// silent for so long that the server took its tasks for lost, and they ran on to their end.
+// silent for so long that the server took its tasks for lost, and they ran on to their end. A gang of which a task never began is not cut but a fault; but what Nomad put in the
+// place of a lost task, and was stopped before it began, is no task of the gang.
 func settle(records []adaptertest.Record, lost, own []bool) {
 	running, cut, again, last := map[attempt]bool{}, map[attempt]bool{}, map[attempt]bool{}, map[gang]int{}
 	for i := range records {
 		r, a := &records[i], attemptOf(&records[i])
-		running[a] = running[a] || r.Started.IsZero() || r.Ended.IsZero()
+		running[a] = running[a] || r.Ended.IsZero() || own[i] && r.Started.IsZero()
 		cut[a] = cut[a] || own[i] && r.State != adapters.Finished
 		last[a.gang] = max(last[a.gang], a.number)
 	}
@@ -241,6 +242,10 @@ func TestReplaced(t *testing.T) {
 	record := func(task string, placed, ended int, state adapters.TaskState) adaptertest.Record {
 		return adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: task, Placed: at(placed), Started: at(placed), Ended: at(ended), State: state}
 	}
+	never := func(r adaptertest.Record) adaptertest.Record {
+		r.Started = time.Time{}
+		return r
+	}
 	const finished, lost, stopping = adapters.Finished, adapters.Lost, adapters.Stopping
 	for _, tt := range []struct {
 		name    string
@@ -252,6 +257,9 @@ func TestReplaced(t *testing.T) {
 			[]adapters.TaskState{finished, finished, stopping}},
 		{"the first had not", []adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 8, lost), record("1", 20, 29, finished)}, false,
 			[]adapters.TaskState{stopping, lost, stopping}},
+		{"the first had not, and the other never began", []adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 8, lost), never(record("1", 20, 21, stopping))}, false,
+			[]adapters.TaskState{stopping, lost, stopping}},
+		{"one of the gang never began", []adaptertest.Record{record("0", 0, 9, finished), never(record("1", 0, 8, stopping))}, false, []adapters.TaskState{finished, stopping}},
 		{"all of the gang", []adaptertest.Record{record("0", 0, 8, lost), record("0", 20, 29, finished)}, true, []adapters.TaskState{lost, finished}},
 		{"all of the gang, and it had finished", []adaptertest.Record{record("0", 0, 9, finished), record("0", 20, 29, finished)}, true, []adapters.TaskState{finished, stopping}},
 	} {
