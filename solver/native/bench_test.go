@@ -166,7 +166,7 @@ func solve(b testing.TB, e *native.Engine, p *solver.Problem, opts solver.Option
 	return sol
 }
 
-// benchmark reports plan and bound reached within the options' limits.
+// benchmark reports plan and bound reached within the options' limits, and how many thousands of units of work were spent.
 func benchmark(b *testing.B, q problem, opts solver.Options) {
 	b.ReportAllocs()
 	e := native.New(nil)
@@ -177,6 +177,7 @@ func benchmark(b *testing.B, q problem, opts solver.Options) {
 	b.ReportMetric(sol.Objective, "objective")
 	b.ReportMetric(*sol.Bound, "bound")
 	b.ReportMetric(100**sol.Gap, "gap%")
+	b.ReportMetric(float64(sol.Work)/1000, "spent-k")
 	if best := known(b)[q.name]; best > 0 {
 		b.ReportMetric(100*sol.Objective/best, "share%")
 	}
