@@ -62,7 +62,6 @@ type master struct {
 	kept        []kept // scratch for recut
 	old         []float64
 	tol         float64
-	pivots      int
 	at          int // where the last look at the sets stopped
 }
 
@@ -77,7 +76,7 @@ func (m *master) reset(in *pack.Instance) {
 
 // start drops all columns but slacks and running jobs'.
 func (m *master) start(in *pack.Instance, k *cuts) {
-	m.in, m.cuts, m.rows, m.ops, m.lu.ops, m.pivots, m.at = in, k, in.Rows, 0, 0, 0, 0
+	m.in, m.cuts, m.rows, m.ops, m.lu.ops, m.at = in, k, in.Rows, 0, 0, 0
 	if k != nil {
 		m.rows += len(k.rhs)
 	}
@@ -182,9 +181,9 @@ func (m *master) recut(k *cuts, rowOf []int32, broken []float64, penalty float64
 		}
 	}
 	basic, keys := m.remember(rowOf, int32(len(m.key)+len(m.in.P.Running)))
-	ops, pivots := m.ops, m.pivots
+	ops := m.ops
 	m.start(m.in, k)
-	m.ops, m.pivots = ops, pivots
+	m.ops = ops
 	for _, c := range list {
 		m.append(int(c.opt), old[c.lo:c.hi])
 	}

@@ -23,10 +23,6 @@ type node struct {
 	// limit and low bound options' tasks per entry of in.Part.
 	limit, low []float64
 	penalty    float64
-	// open is the largest bound of a node left unsearched, and cut says that
-	// some were for the number of discrepancies.
-	open float64
-	cut  bool
 
 	weight       []float64 // of each option in the node's program
 	share, round []float64 // scratch: an option's tasks per partition, and in whole tasks

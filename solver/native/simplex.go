@@ -136,7 +136,6 @@ func (m *master) scatter(c int32, sign float64) {
 
 // enter brings column c, which gains that much per unit, into the basis.
 func (m *master) enter(c int32, gain float64) {
-	m.pivots++
 	m.ftran(c)
 	from, sign := -1, 1.0
 	if c >= 0 {

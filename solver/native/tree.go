@@ -225,14 +225,8 @@ func (t *tree) divided(n int32, c division) bool {
 // search explores the node with at most that many decisions against the
 // program's advice, each about a job's options up to a start or about a running job.
 func (w *workspace) search(discrepancies int) {
-	q := &w.node
 	bound := w.solveNode(maxRounds, 0)
-	if w.over() {
-		q.open = math.Inf(1)
-		return
-	}
-	if bound <= w.enough() {
-		q.open = max(q.open, bound)
+	if w.over() || bound <= w.enough() {
 		return
 	}
 	w.weigh()
@@ -242,21 +236,10 @@ func (w *workspace) search(discrepancies int) {
 		c = w.splitDivision()
 	}
 	if c.job < 0 && c.running < 0 {
-		if bound > w.enough() {
-			q.open = max(q.open, bound)
-		}
 		return
 	}
-	at := len(q.undo)
-	for turn := range 2 {
-		if turn > discrepancies {
-			q.cut = true
-			break
-		}
-		if bound <= w.enough() {
-			q.open = max(q.open, bound)
-			break
-		}
+	at := len(w.node.undo)
+	for turn := 0; turn <= min(1, discrepancies) && bound > w.enough(); turn++ {
 		w.divide(c, (turn == 0) == c.first)
 		w.search(discrepancies - turn)
 		w.revert(at)

@@ -213,12 +213,12 @@ func (s *State) take(j int, o *Option, sign float64) {
 		if q == 0 {
 			continue
 		}
-		s.AddRows(o, in.Part[i], -sign*q)
+		s.addRows(o, in.Part[i], -sign*q)
 	}
 }
 
-// AddRows adds q times one task's use of option o to partition x's residuals.
-func (s *State) AddRows(o *Option, x int, q float64) {
+// addRows adds q times one task's use of option o to partition x's residuals.
+func (s *State) addRows(o *Option, x int, q float64) {
 	for k := range o.Demand {
 		d := &o.Demand[k]
 		lo := (x*s.In.R+d.R)*s.In.T + o.Start
