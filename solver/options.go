@@ -23,6 +23,7 @@ type Options struct {
 	Gap float64
 	// Threads is how many threads engines that can use more than one may use; 0 means 1. Native uses up to 64, greedy one.
 	// The result of a work-limited solve depends on it, but not on how many processors there are to run the threads.
+	// Each thread has memory of its own: of 2,000 jobs on 20 partitions native takes about 20 MB a thread, and keeps it for the next solve.
 	Threads int
 	// Splits says which options' splits over partitions must be whole tasks.
 	Splits Splits

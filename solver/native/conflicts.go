@@ -47,6 +47,14 @@ const (
 	stepOps     = 16
 )
 
+// Limits of what is kept, in numbers of conflicts, of what they consist of, and of choices without an answer. Where there would be more
+// conflicts the older half of them is forgotten: at worst it is found once more.
+const (
+	maxConflicts = 1 << 12
+	maxEntries   = 1 << 20
+	maxTried     = 1 << 16
+)
+
 // What may be spent in vain: one part in so many of what has been spent, beyond so many units.
 const (
 	hopePart  = 12
@@ -60,10 +68,8 @@ func (w *workspace) unsplit() (c division, v verdict) {
 	if w.inCore || !w.chosen() {
 		return c, unknown
 	}
-	for i := range w.conflicts.list {
-		if w.breaks(&w.conflicts.list[i]) {
-			return w.against(&w.conflicts.list[i]), impossible
-		}
+	if known := w.broken(); known != nil {
+		return w.against(known), impossible
 	}
 	h := w.conflicts.hash()
 	before, phase := w.spent(), w.phase
@@ -79,6 +85,9 @@ func (w *workspace) unsplit() (c division, v verdict) {
 		c = w.against(&w.conflicts.list[len(w.conflicts.list)-1])
 	}
 	if v == unknown {
+		if len(w.conflicts.tried) >= maxTried {
+			clear(w.conflicts.tried)
+		}
 		w.conflicts.tried[h] = !w.over() // or it is asked again in the next phase
 		w.conflicts.vain += w.spent() - before
 	}
@@ -241,6 +250,7 @@ func (w *workspace) assignJob(c chosen) bool {
 // learn notes the conflict that has been found, without the choices that it does not depend on.
 func (w *workspace) learn() {
 	s, k := &w.splits, &w.conflicts
+	k.forget()
 	k.shrink = min(shrinkSteps, 1000+4*s.took)
 	lo, keptLo := len(k.members), len(k.kept)
 	k.out = k.out[:0]
@@ -323,14 +333,52 @@ func (w *workspace) harder(a, b int) bool {
 	return true
 }
 
-// breaks says whether the program's choices are in conflict.
+// forget drops the older half of the conflicts if there are too many, to make room for another.
+func (k *conflicts) forget() {
+	if len(k.list) < maxConflicts && len(k.members)+len(k.options)+len(k.kept) < maxEntries {
+		return
+	}
+	lo, keptLo, options := len(k.members), len(k.kept), len(k.options)
+	half := (len(k.list) + 1) / 2
+	if half < len(k.list) {
+		lo, keptLo = k.list[half].lo, k.list[half].keptLo
+	}
+	if lo < len(k.members) {
+		options = k.members[lo].lo
+	}
+	k.list, k.members = slices.Delete(k.list, 0, half), slices.Delete(k.members, 0, lo)
+	k.options, k.kept = slices.Delete(k.options, 0, options), slices.Delete(k.kept, 0, keptLo)
+	for i := range k.list {
+		c := &k.list[i]
+		*c = conflict{c.lo - lo, c.hi - lo, c.keptLo - keptLo, c.keptHi - keptLo}
+	}
+	for i := range k.members {
+		k.members[i].lo -= options
+		k.members[i].hi -= options
+	}
+}
+
+// broken is a conflict that the program's choices are in, if one is known.
+func (w *workspace) broken() *conflict {
+	for i := range w.conflicts.list {
+		if c := &w.conflicts.list[i]; w.breaks(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// breaks says whether the program's choices are in conflict c.
 func (w *workspace) breaks(c *conflict) bool {
 	k := &w.conflicts
+	w.ops += 4
 	for _, m := range k.members[c.lo:c.hi] {
+		w.ops += 4
 		if o := k.pick[m.job]; o < 0 || !slices.Contains(k.options[m.lo:m.hi], int32(o)) {
 			return false
 		}
 	}
+	w.ops += int64(c.keptHi - c.keptLo)
 	for _, m := range k.kept[c.keptLo:c.keptHi] {
 		if k.off[m] {
 			return false
