@@ -21,8 +21,8 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 			sum += float64(d.lam[in.Rows+c] * b)
 		}
 	}
-	for i, set := range m.active {
-		if i%32 == 31 && w.over() {
+	for _, set := range m.active {
+		if w.over() {
 			return math.Inf(1), added
 		}
 		if int(set) < len(in.P.Jobs) {

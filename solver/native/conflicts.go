@@ -187,6 +187,9 @@ func (w *workspace) canSplitLines() verdict {
 // solveSplits answers for the jobs and lines looked at, in so many steps at most.
 func (w *workspace) solveSplits(steps int64) verdict {
 	s := &w.splits
+	if w.late() {
+		return unknown
+	}
 	from := s.steps
 	end := w.phase
 	if w.limit > 0 {
@@ -209,7 +212,7 @@ func (w *workspace) assign() bool {
 		}
 	}
 	for _, c := range s.jobs {
-		if c.kind >= 0 && !w.assignJob(c) {
+		if c.kind >= 0 && (w.late() || !w.assignJob(c)) {
 			return false
 		}
 	}
@@ -229,8 +232,12 @@ func (w *workspace) assignJob(c chosen) bool {
 	clear(split)
 	left := opt.Count
 	for p, x := range s.order {
-		n, i := min(left, s.fill[p*K+c.kind]), slices.Index(w.in.Part[opt.P0:opt.P1], x)
-		if n == 0 || i < 0 {
+		n := min(left, s.fill[p*K+c.kind])
+		if n == 0 {
+			continue
+		}
+		i := slices.Index(w.in.Part[opt.P0:opt.P1], x)
+		if i < 0 {
 			continue
 		}
 		if w.in.Fit(opt, x, w.cur.Res) < n {
@@ -320,8 +327,9 @@ func (w *workspace) harder(a, b int) bool {
 	if p.Count < q.Count || !p.Whole {
 		return false
 	}
-	for _, x := range w.in.Part[p.P0:p.P1] {
-		if !slices.Contains(w.in.Part[q.P0:q.P1], x) {
+	here, there := w.in.Part[p.P0:p.P1], w.in.Part[q.P0:q.P1]
+	for i, x := range here {
+		if (i >= len(there) || x != there[i]) && !slices.Contains(there, x) {
 			return false
 		}
 	}

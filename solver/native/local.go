@@ -282,7 +282,7 @@ func (w *workspace) recreate() {
 		}
 		l.key[j] = k * (0.5 + float64(w.rng.Float64()))
 	}
-	insertionSort(l.queue, l.key, -1)
+	sortIndices(l.queue, l.key, -1)
 	w.ops += int64(len(l.queue) * 60)
 	greedy := w.rng.IntN(6) == 0
 	shaken := w.rng.IntN(3) == 0
@@ -318,7 +318,7 @@ func (w *workspace) recreate() {
 func (w *workspace) insertShaken(j int) bool {
 	a, b := w.rng.Uint32(), w.rng.Uint32()
 	for _, o := range w.byRed[w.in.JobOpts[j]:w.in.JobOpts[j+1]] {
-		if o < 0 {
+		if o < 0 || w.late() {
 			break
 		}
 		opt := &w.in.Opts[o]

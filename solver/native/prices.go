@@ -2,6 +2,7 @@ package native
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
@@ -43,9 +44,11 @@ type prices struct {
 	raised     int       // how many lower bounds have been set, of which low has the last ones
 	dead       []bool
 	base       float64
-	cuts       *cuts     // what makes tasks dearer, or cheaper; nil is nothing
-	refund     []float64 // of each job, with cuts: the most by which they make one of its options cheaper
-	columns    *master   // where evaluate puts the options and splits that it chooses; nil is nowhere
+	cuts       *cuts       // what makes tasks dearer, or cheaper; nil is nothing
+	refund     []float64   // of each job, with cuts: the most by which they make one of its options cheaper
+	columns    *master     // where evaluate puts the options and splits that it chooses; nil is nowhere
+	late       func() bool // says when to give up; nil is never
+	heap       []int32     // scratch: partitions, the cheapest first
 }
 
 // reset starts at zero prices, whose bound is every job's best value.
@@ -71,8 +74,27 @@ func (d *prices) reset(in *pack.Instance) {
 		d.dead[i] = in.Opts[i].Dead
 	}
 	d.theta, d.volume, d.stale, d.ops = 1, false, 0, 0
-	d.bound = d.evaluate()
+	if d.bound = d.evaluate(); math.IsInf(d.bound, 1) {
+		d.bound = d.most()
+	}
 }
+
+// most is the bound at zero prices: every job's best value.
+func (d *prices) most() float64 {
+	sum := 0.0
+	for j := range d.in.P.Jobs {
+		for o := d.in.JobOpts[j]; o < d.in.JobOpts[j+1]; o++ {
+			if !d.dead[o] {
+				sum += d.in.Opts[o].Value
+				break
+			}
+		}
+	}
+	return sum + float64(1e-10*sum)
+}
+
+// stopped says whether it is time to give up.
+func (d *prices) stopped() bool { return d.late != nil && d.late() }
 
 // window finds the priced slots of every (partition, resource), and what cuts add to places' costs.
 func (d *prices) window() {
@@ -241,28 +263,7 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 		d.split[least] = o.Count
 		return o.Count * unit[least]
 	}
-	left, total := o.Count, 0.0
-	for left > 0 {
-		q := min(left, limit[least])
-		d.split[least] = q
-		total += float64(q * unit[least])
-		left -= q
-		next := -1
-		for i := range n {
-			if d.split[i] == 0 && limit[i] > 0 && (next < 0 || unit[i] < unit[next]) {
-				next = i
-			}
-		}
-		d.ops += int64(n)
-		if next < 0 && left > 1e-6*o.Count {
-			return math.Inf(1)
-		}
-		if next < 0 {
-			break
-		}
-		least = next
-	}
-	return total
+	return d.cheapest(o, unit, o.Count, 0)
 }
 
 // atLeast is how many of o's tasks have their partition prescribed.
@@ -276,19 +277,32 @@ func (d *prices) atLeast(o *pack.Option) float64 {
 
 // priceAbove is price with some tasks' partitions prescribed.
 func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
-	limit, low := d.limit[o.P0:o.P1], d.low[o.P0:o.P1]
 	left, total := o.Count, 0.0
-	for i, v := range low {
+	for i, v := range d.low[o.P0:o.P1] {
 		d.split[i] = v
 		left -= v
 		total += float64(v * unit[i])
 	}
+	return d.cheapest(o, unit, left, total)
+}
+
+// cheapest gives out the tasks that are left to the cheapest partitions with room, and returns what they cost on top of total.
+func (d *prices) cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
+	limit := d.limit[o.P0:o.P1]
+	if len(limit) > few {
+		d.heapify(unit, limit)
+	}
 	for left > 0 {
 		next := -1
-		for i, most := range limit {
-			if d.split[i] < most && (next < 0 || unit[i] < unit[next]) {
-				next = i
+		if len(limit) > few {
+			next = d.popCheapest(unit)
+		} else {
+			for i, most := range limit {
+				if d.split[i] < most && (next < 0 || unit[i] < unit[next]) {
+					next = i
+				}
 			}
+			d.ops += int64(len(limit))
 		}
 		if next < 0 && left > 1e-6*o.Count {
 			return math.Inf(1)
@@ -302,6 +316,55 @@ func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
 		total += float64(q * unit[next])
 	}
 	return total
+}
+
+// few is how many there are at most of what is sorted by insertion and picked by looking at all of it.
+const few = 32
+
+// heapify lists the partitions with room as a heap, the cheapest first, and of those the first.
+func (d *prices) heapify(unit, limit []float64) {
+	d.heap = d.heap[:0]
+	for i, most := range limit {
+		if d.split[i] < most {
+			d.heap = append(d.heap, int32(i))
+		}
+	}
+	for i := len(d.heap)/2 - 1; i >= 0; i-- {
+		d.sift(unit, i)
+	}
+	d.ops += int64(3 * len(limit))
+}
+
+// popCheapest takes the cheapest partition off the heap; -1 if there is none.
+func (d *prices) popCheapest(unit []float64) int {
+	last := len(d.heap) - 1
+	if last < 0 {
+		return -1
+	}
+	top := d.heap[0]
+	d.heap[0], d.heap = d.heap[last], d.heap[:last]
+	d.sift(unit, 0)
+	d.ops += int64(2 * bits.Len(uint(last)))
+	return int(top)
+}
+
+// sift moves entry i of the heap down to where it belongs.
+func (d *prices) sift(unit []float64, i int) {
+	before := func(a, b int32) bool { return unit[a] < unit[b] || (unit[a] == unit[b] && a < b) }
+	for h := d.heap; ; {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && before(h[c+1], h[c]) {
+			c++
+		}
+		if !before(h[c], h[i]) {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
 }
 
 // spread splits o over all partitions that cost the least, in proportion to how
@@ -362,7 +425,7 @@ func (d *prices) better(opt *pack.Option, o int, best float64, pick int) (float6
 	return best, pick
 }
 
-// evaluate returns the bound at lam and leaves its subgradient in grad.
+// evaluate returns the bound at lam and leaves its subgradient in grad. Given up, it proves nothing.
 func (d *prices) evaluate() float64 {
 	in := d.in
 	d.window()
@@ -372,6 +435,9 @@ func (d *prices) evaluate() float64 {
 		d.grad[i] = c
 	}
 	for j := range in.P.Jobs {
+		if d.stopped() {
+			return math.Inf(1)
+		}
 		best, pick := d.choose(in, j, 0)
 		if pick >= 0 {
 			sum += best
@@ -559,12 +625,15 @@ const (
 	minTheta  = 2e-3
 )
 
-// settle computes every option's cost and reduced value at the best prices.
+// settle computes every option's cost and reduced value at the best prices. Given up, it leaves some as they were.
 func (d *prices) settle() {
 	copy(d.lam, d.best)
 	d.window()
 	for i := range d.in.Opts {
 		o := &d.in.Opts[i]
+		if d.stopped() {
+			return
+		}
 		if d.dead[i] {
 			d.red[i] = math.Inf(-1)
 			continue

@@ -236,8 +236,7 @@ func (w *workspace) holds(o *pack.Option) bool {
 // polish makes plans by the memory's prices, and searches around the best one for as long as, at the rate of the last slice, that can be
 // expected to meet the target before the relaxation would.
 func (w *workspace) polish() {
-	w.guide()
-	w.fillByRed()
+	w.planByPrices()
 	left := w.recall.past.work
 	for slice := left / polishSlices; slice > 0 && left > 0 && !w.over(); left -= slice {
 		before := w.gap()

@@ -28,8 +28,11 @@ func (w *workspace) roundProgram() {
 			q.jobs = append(q.jobs, j)
 		}
 	}
-	insertionSort(q.jobs, q.key, -1)
+	sortIndices(q.jobs, q.key, -1)
 	for _, j := range q.jobs {
+		if w.late() {
+			break
+		}
 		pick := w.in.JobOpts[j]
 		for o := pick; o < w.in.JobOpts[j+1]; o++ {
 			if q.weight[o] > q.weight[pick] {
@@ -109,6 +112,7 @@ func (w *workspace) fitShares(opt *pack.Option, share, split []float64) bool {
 	}
 	for left > 1e-9*opt.Count {
 		at := -1
+		w.ops += int64(len(share)) / 4
 		for i, v := range share {
 			if v > -1e17 && (at < 0 || v > share[at]) {
 				at = i

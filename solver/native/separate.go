@@ -120,6 +120,9 @@ func (w *workspace) separate(most int) int {
 	n := w.in.R * w.in.T
 	for set := range len(s.sets) / w.in.Parts {
 		for row := range n {
+			if w.late() {
+				return 0
+			}
 			if w.binds(set, row) {
 				w.tryRow(set, row)
 			}
@@ -127,7 +130,10 @@ func (w *workspace) separate(most int) int {
 	}
 	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.score, a.score) })
 	most = min(most, len(s.found), maxCuts-len(w.cuts.rhs))
-	for _, f := range s.found[:max(most, 0)] {
+	for i, f := range s.found[:max(most, 0)] {
+		if w.late() {
+			return i
+		}
 		w.emit(f)
 	}
 	return max(most, 0)
@@ -136,6 +142,7 @@ func (w *workspace) separate(most int) int {
 // binds says whether one of the set's rows has a price.
 func (w *workspace) binds(set, row int) bool {
 	n := w.in.R * w.in.T
+	w.ops += int64(w.in.Parts) / 4
 	for x, in := range w.sep.sets[set*w.in.Parts : (set+1)*w.in.Parts] {
 		if in && w.lp.pi[x*n+row] > w.lp.tol {
 			return true
@@ -165,7 +172,7 @@ func (w *workspace) gather() {
 	for i := range in.Opts {
 		o := &in.Opts[i]
 		at := len(s.sets)
-		if at == maxSets*in.Parts {
+		if at >= maxSets*in.Parts {
 			break
 		}
 		for range in.Parts {
@@ -222,6 +229,7 @@ func (w *workspace) pieceOf(o, set, row int) piece {
 	}
 	member := w.sep.sets[set*in.Parts : (set+1)*in.Parts]
 	out := 0.0
+	w.ops += int64(opt.P1-opt.P0) / 4
 	for i := opt.P0; i < opt.P1; i++ {
 		if member[in.Part[i]] {
 			p.most += in.Limit[i]
@@ -397,7 +405,7 @@ func (w *workspace) refine(f *found, b float64) {
 			s.order = append(s.order, i)
 		}
 	}
-	insertionSort(s.order, s.score, 1)
+	sortIndices(s.order, s.score, 1)
 	for _, i := range s.order[:min(len(s.order), maxFlips)] {
 		g := &s.groups[i]
 		b -= g.flip()
@@ -513,10 +521,8 @@ func (w *workspace) emit(f found) {
 
 // groupOf is the group of a set; one without pieces if there is none.
 func (s *separator) groupOf(set int) group {
-	for _, g := range s.groups {
-		if g.set == set {
-			return g
-		}
+	if i, ok := slices.BinarySearchFunc(s.groups, set, func(g group, set int) int { return g.set - set }); ok {
+		return s.groups[i]
 	}
 	return group{set: set}
 }

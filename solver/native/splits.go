@@ -27,6 +27,7 @@ type splits struct {
 	kinds []kind
 	use   []float64 // of each kind and line looked at, per task
 	order []int     // partitions in the order of filling
+	pos   []int     // of each partition: its position there
 	size  []float64
 	room  []float64 // of each position in that order, and line
 	later []float64 // of each position and line: what can be used there and at later ones
@@ -199,7 +200,11 @@ func (s *splits) arrange() {
 		}
 		s.order = append(s.order, x)
 	}
-	insertionSort(s.order, s.size, 1)
+	sortIndices(s.order, s.size, 1)
+	s.pos = pack.Resize(s.pos, P)
+	for p, x := range s.order {
+		s.pos[x] = p
+	}
 	s.room, s.later, s.least = pack.Resize(s.room, P*L), pack.Resize(s.later, (P+1)*L), pack.Resize(s.least, L)
 	s.left, s.demand, s.fuzz, s.at = pack.Resize(s.left, K), pack.Resize(s.demand, L), pack.Resize(s.fuzz, L), pack.Resize(s.at, P*K)
 	s.fill, s.stack, s.allow = pack.Resize(s.fill, P*K), pack.Resize(s.stack, P*(2*K+2)*L), pack.Resize(s.allow, P*L)
@@ -219,10 +224,8 @@ func (s *splits) expect() {
 			continue
 		}
 		o := &in.Opts[c.option]
-		for p, x := range s.order {
-			if slices.Contains(in.Part[o.P0:o.P1], x) {
-				s.at[p*K+c.kind] = true
-			}
+		for _, x := range in.Part[o.P0:o.P1] {
+			s.at[s.pos[x]*K+c.kind] = true
 		}
 	}
 	clear(s.demand)

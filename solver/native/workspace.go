@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -35,12 +36,14 @@ type workspace struct {
 	phase    int64 // in ops; where the present phase ends
 	ops      int64 // by searches other than cur's and dual's
 	pollAt   int64
+	early    int64 // in ops; until here the first plan is made however late it is
 	reportAt int64
 	reported float64
 	proven   bool
 	smallest float64 // the least value of an option that can fit
 
 	byValue []int // options by falling value per area
+	merged  []int // scratch: options being sorted
 	byRed   []int // options of each job by falling reduced value
 	jobs    []int // scratch: jobs in insertion order
 	key     []float64
@@ -103,12 +106,17 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 		}
 	}
 	w.reportAt, w.reported = 0, 0
-	w.in.Load(p, opts.Splits)
+	w.in.Look = w.look
+	whole := w.in.Load(p, opts.Splits)
 	w.in.Round()
+	w.in.Look = nil
 	w.cur.Ops, w.ops = 0, 0
 	w.cur.Reset(&w.in)
 	w.best.Copy(&w.cur)
 	w.reset()
+	if !whole {
+		w.dual.bound = math.Inf(1) // what has not been read may be worth anything
+	}
 	w.memory, w.noted, w.warm = opts.Memory, nil, false
 	w.recall.reset(&w.in, opts.Memory)
 	w.team, w.number, w.meetAt = nil, 0, math.MaxInt64
@@ -131,14 +139,22 @@ func (w *workspace) seed(seed int64, n uint64) {
 
 // reset forgets all but the problem, the present plan and the best one.
 func (w *workspace) reset() {
-	w.pollAt, w.phase, w.proven = 0, math.MaxInt64, false
+	w.pollAt, w.early, w.phase, w.proven = 0, 0, math.MaxInt64, false
+	w.coreLP.ops, w.lp.ops = 0, 0
 	w.given, w.rival, w.guides = math.Inf(1), math.Inf(-1), 0
 	w.best.Order = append(w.best.Order[:0], w.cur.Order...)
+	w.byRed = w.byRed[:0]
+	for range w.in.Opts {
+		w.byRed = append(w.byRed, -1)
+	}
 	w.pre.Reset(&w.in)
+	if w.dual.late == nil {
+		w.dual.late, w.pre.Late = w.late, w.late
+	}
 	w.dual.reset(&w.in)
 	w.cuts.reset()
-	w.coreLP.ops, w.coreLP.in, w.inCore = 0, nil, false
-	if w.lp.ops = 0; w.lp.fits(&w.in) {
+	w.coreLP.in, w.inCore = nil, false
+	if w.lp.fits(&w.in) {
 		w.lp.reset(&w.in)
 		w.resetNode()
 	}
@@ -176,10 +192,19 @@ func (w *workspace) over() bool {
 	return w.ctxErr != nil || w.gap() <= w.target || spent >= w.phase
 }
 
-// late reports whether the time is over. Greedy fills look at this only: they are
-// finished even if the work is used up, because half a plan is worth little.
+// late reports whether the time is over, or more than the work is used up: what is under way when the work ends is let to come to
+// an end if that takes little. What is left undone then is so for good, as over is true from then on.
 func (w *workspace) late() bool {
-	w.poll(w.spent())
+	spent := w.spent()
+	w.poll(spent)
+	return spent >= w.early && (w.ctxErr != nil || w.limit > 0 && spent >= w.limit+w.limit/20)
+}
+
+// look reports whether the time is over by the context and the clock.
+func (w *workspace) look() bool {
+	if w.ctxErr = w.ctx.Err(); w.ctxErr == nil && w.timed && !time.Now().Before(w.deadline) {
+		w.ctxErr = context.DeadlineExceeded // the timer may be late on a loaded machine
+	}
 	return w.ctxErr != nil
 }
 
@@ -189,9 +214,7 @@ func (w *workspace) poll(spent int64) {
 		return
 	}
 	w.pollAt = spent + pollOps
-	if w.ctxErr = w.ctx.Err(); w.ctxErr == nil && w.timed && !time.Now().Before(w.deadline) {
-		w.ctxErr = context.DeadlineExceeded // the timer may be late on a loaded machine
-	}
+	w.look()
 	if w.reportAt <= spent && w.top() > w.reported {
 		w.reportAt, w.reported = spent+reportOps, w.top()
 		w.report(w.solution(name, solver.StopNone))
@@ -250,8 +273,7 @@ func (w *workspace) run() {
 		}
 	}
 	w.ascend()
-	w.guide()
-	w.fillByRed()
+	w.planByPrices()
 	if w.over() {
 		return
 	}
@@ -369,8 +391,7 @@ func (w *workspace) relaxed() bool {
 	if w.memory != nil || w.team != nil {
 		w.noted = w.note()
 	}
-	w.guide()
-	w.fillByRed()
+	w.planByPrices()
 	w.whole()
 	return !w.over() && (ok || w.lp.objective() > w.top())
 }
@@ -391,6 +412,7 @@ func (w *workspace) share(n int64) int64 {
 // starts makes the plans that need no prices: density greedy, value greedy, and
 // last cycle's choices.
 func (w *workspace) starts() {
+	w.early = w.spent() + earlyOps
 	w.byValue, w.key, w.smallest = w.byValue[:0], w.key[:0], math.Inf(1)
 	for i := range w.in.Opts {
 		o := &w.in.Opts[i]
@@ -400,12 +422,11 @@ func (w *workspace) starts() {
 		}
 		w.key = append(w.key, o.Value/(o.Area+1e-12))
 	}
-	slices.SortStableFunc(w.byValue, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
 	w.hint()
 	if w.in.P.Hint != nil {
-		w.fill(w.byValue)
+		w.fillByValue()
 		w.keep()
-		if w.over() {
+		if w.over() && w.best.Value > 0 {
 			return
 		}
 		w.clear()
@@ -416,8 +437,53 @@ func (w *workspace) starts() {
 		return
 	}
 	w.clear()
-	w.fill(w.byValue)
+	w.fillByValue()
 	w.keep()
+}
+
+// earlyOps is what the first plan gets however late it is, about two milliseconds: reading a big problem may have taken all the time,
+// and the most valuable jobs are worth more than being in time.
+const earlyOps = 2000 * opsPerUnit
+
+// byKey compares options by falling key, and by number if they have the same.
+func (w *workspace) byKey(a, b int) int { return cmp.Or(cmp.Compare(w.key[b], w.key[a]), a-b) }
+
+// sortRun is how many options are sorted at a time.
+const sortRun = 4096
+
+// sortByValue brings byValue into order, and reports whether there was the time to: runs of it are sorted, and merged.
+func (w *workspace) sortByValue() bool {
+	n := len(w.byValue)
+	for lo := 0; lo < n; lo += sortRun {
+		if lo > 0 && w.look() {
+			return false
+		}
+		slices.SortFunc(w.byValue[lo:min(lo+sortRun, n)], w.byKey)
+	}
+	for width := sortRun; width < n; width *= 2 {
+		w.merged = w.merged[:0]
+		for lo := 0; lo < n; lo += 2 * width {
+			if w.look() {
+				return false
+			}
+			mid := min(lo+width, n)
+			w.merge(w.byValue[lo:mid], w.byValue[mid:min(mid+width, n)])
+		}
+		w.byValue, w.merged = w.merged, w.byValue
+	}
+	return true
+}
+
+// merge appends two lists that are in order to merged.
+func (w *workspace) merge(a, b []int) {
+	for len(a) > 0 && len(b) > 0 {
+		if w.byKey(a[0], b[0]) < 0 {
+			w.merged, a = append(w.merged, a[0]), a[1:]
+		} else {
+			w.merged, b = append(w.merged, b[0]), b[1:]
+		}
+	}
+	w.merged = append(append(w.merged, a...), b...)
 }
 
 // clear empties the current plan.
@@ -438,7 +504,7 @@ func (w *workspace) hint() {
 	}
 	w.replay()
 	for j := range w.in.P.Jobs {
-		if o := w.hinted(j); o >= 0 && w.cur.Choice[j] < 0 {
+		if o := w.hinted(j); o >= 0 && w.cur.Choice[j] < 0 && !w.late() {
 			w.cur.TryPlace(o)
 		}
 	}
@@ -459,10 +525,13 @@ func (w *workspace) hinted(j int) int {
 	return -1
 }
 
-// fill places options in the given order where they fit.
-func (w *workspace) fill(order []int) {
-	for i, o := range order {
-		if i%64 == 63 && w.late() {
+// fillByValue places options where they fit, densest first.
+func (w *workspace) fillByValue() {
+	if !w.sortByValue() {
+		return
+	}
+	for _, o := range w.byValue {
+		if w.late() {
 			return
 		}
 		if w.cur.Choice[w.in.Opts[o].Job] < 0 {
@@ -473,24 +542,21 @@ func (w *workspace) fill(order []int) {
 
 // jobsByValue places each job's most valuable option that fits, densest job first.
 func (w *workspace) jobsByValue() {
-	placed := 0
-	for _, first := range w.byValue {
-		j := w.in.Opts[first].Job
-		if w.cur.Choice[j] >= 0 || first != w.in.JobOpts[j] {
-			continue
-		}
-		if placed >= atLeast && w.late() {
-			return
-		}
-		if w.insertByValue(j) {
-			placed++
+	first := w.merged[:0]
+	for j := range w.in.P.Jobs {
+		if w.in.JobOpts[j] < w.in.JobOpts[j+1] {
+			first = append(first, w.in.JobOpts[j])
 		}
 	}
+	w.merged = first
+	slices.SortFunc(first, w.byKey)
+	for _, o := range first {
+		if w.late() {
+			return
+		}
+		w.insertByValue(w.in.Opts[o].Job)
+	}
 }
-
-// atLeast is how many jobs the first plan places however late it is, in a fraction of a millisecond: reading a big
-// problem may have taken all the time, and the most valuable jobs are worth more than being in time.
-const atLeast = 64
 
 // ascend improves the prices, making a greedy plan from them now and then.
 func (w *workspace) ascend() {
@@ -513,8 +579,7 @@ func (w *workspace) ascend() {
 			w.dual.again()
 		}
 		if i == 4 || i%10 == 0 && i <= 60 || i%40 == 0 {
-			w.guide()
-			w.fillByRed()
+			w.planByPrices()
 			w.dual.evaluate()
 		}
 	}
@@ -544,7 +609,7 @@ func (w *workspace) approach() {
 func (w *workspace) steady() bool {
 	before := w.dual.bound
 	for range 2 * patience { // shorter steps, too, before it is believed
-		if !w.dual.step(w.top()) {
+		if w.over() || !w.dual.step(w.top()) {
 			break
 		}
 	}
@@ -571,27 +636,49 @@ func (w *workspace) arrange() {
 	d := &w.dual
 	w.byRed = w.byRed[:0]
 	for j := range w.in.P.Jobs {
+		if w.late() {
+			break
+		}
 		lo := len(w.byRed)
 		for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
 			if !w.in.Opts[o].Dead {
 				w.byRed = append(w.byRed, o)
 			}
 		}
-		insertionSort(w.byRed[lo:], d.red, -1)
+		sortIndices(w.byRed[lo:], d.red, -1)
 		for len(w.byRed) < w.in.JobOpts[j+1] {
 			w.byRed = append(w.byRed, -1)
 		}
+		d.ops += 8 * sortOps(w.in.JobOpts[j+1]-w.in.JobOpts[j])
+	}
+	for len(w.byRed) < len(w.in.Opts) {
+		w.byRed = append(w.byRed, -1)
 	}
 	for i := range w.in.Opts {
+		if w.late() {
+			return
+		}
 		o := &w.in.Opts[i]
-		insertionSort(w.cur.Order[o.P0:o.P1], d.cost, 1)
+		sortIndices(w.cur.Order[o.P0:o.P1], d.cost, 1)
+		d.ops += 8 + 4*sortOps(o.P1-o.P0)
 	}
 	w.pre.Sort()
-	d.ops += int64(4*len(w.in.Part) + 16*len(w.in.Opts))
 }
 
-// insertionSort sorts short lists of indices by key·sign, stably.
-func insertionSort(list []int, key []float64, sign float64) {
+// sortOps is n, or where there are many about what it takes to sort them.
+func sortOps(n int) int64 {
+	if n <= few {
+		return int64(n)
+	}
+	return int64(n * bits.Len(uint(n)))
+}
+
+// sortIndices sorts indices by key·sign, stably.
+func sortIndices(list []int, key []float64, sign float64) {
+	if len(list) > few {
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(sign*key[a], sign*key[b]) })
+		return
+	}
 	for i := 1; i < len(list); i++ {
 		for k := i; k > 0 && sign*key[list[k]] < sign*key[list[k-1]]; k-- {
 			list[k], list[k-1] = list[k-1], list[k]
@@ -604,7 +691,19 @@ func insertionSort(list []int, key []float64, sign float64) {
 // more are preempted for those left out, and unneeded preemptions are undone.
 func (w *workspace) fillByRed() {
 	w.fillBy(false)
-	w.fillBy(true)
+	if !w.over() {
+		w.fillBy(true)
+	}
+}
+
+// planByPrices makes plans by the best prices, unless the limits are reached.
+func (w *workspace) planByPrices() {
+	if w.over() {
+		return
+	}
+	if w.guide(); !w.over() {
+		w.fillByRed()
+	}
 }
 
 // fillBy is fillByRed with jobs in the order of value per price, or of reduced
@@ -633,7 +732,7 @@ func (w *workspace) fillBy(big bool) {
 			w.key[j] = d.red[o]
 		}
 	}
-	slices.SortStableFunc(w.jobs, func(a, b int) int { return cmp.Compare(w.key[b], w.key[a]) })
+	slices.SortFunc(w.jobs, w.byKey)
 	for _, j := range w.jobs {
 		if w.late() {
 			break
@@ -641,7 +740,7 @@ func (w *workspace) fillBy(big bool) {
 		w.insert(j)
 	}
 	for _, j := range w.jobs {
-		if len(w.in.P.Running) == 0 {
+		if len(w.in.P.Running) == 0 || w.late() {
 			break
 		}
 		if w.cur.Choice[j] < 0 {
@@ -656,7 +755,7 @@ func (w *workspace) fillBy(big bool) {
 // insert gives free job j its best option by reduced value that fits.
 func (w *workspace) insert(j int) bool {
 	for _, o := range w.byRed[w.in.JobOpts[j]:w.in.JobOpts[j+1]] {
-		if o < 0 {
+		if o < 0 || w.late() {
 			break
 		}
 		if w.cur.TryPlace(o) {
@@ -668,7 +767,7 @@ func (w *workspace) insert(j int) bool {
 
 // insertByValue gives free job j its most valuable option that fits.
 func (w *workspace) insertByValue(j int) bool {
-	for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
+	for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1] && !w.late(); o++ {
 		if w.cur.TryPlace(o) {
 			return true
 		}

@@ -72,7 +72,11 @@ type Instance struct {
 	RunAmt []float64
 	// MaxParts is the largest number of partitions of an option.
 	MaxParts int
+	// Look, if it is not nil, is asked every now and then whether to go on: Load leaves out the options of the jobs that are
+	// left when it says that it is late, and Round leaves capacities as they are.
+	Look func() (late bool)
 
+	entries, lookAt     int // how many have been gone through, and when to look next
 	scale, mean, maxCap []float64
 	slack               []float64 // half of what Verify lets each row be exceeded by
 	inv                 []float64
@@ -88,13 +92,29 @@ func Resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// Load flattens p, reusing the instance's memory. p must be valid.
-func (in *Instance) Load(p *solver.Problem, splits solver.Splits) {
+// When to look: after what takes a few milliseconds at first, so that there is something to make a plan of in any case.
+const (
+	firstLook = 2000 * OpsPerUnit
+	nextLook  = 100 * OpsPerUnit
+)
+
+// late counts entries, and looks every now and then.
+func (in *Instance) late(entries int) bool {
+	if in.entries += entries; in.entries < in.lookAt || in.Look == nil {
+		return false
+	}
+	in.lookAt = in.entries + nextLook
+	return in.Look()
+}
+
+// Load flattens p, reusing the instance's memory, and reports whether it came to the end. p must be valid.
+func (in *Instance) Load(p *solver.Problem, splits solver.Splits) bool {
+	in.entries, in.lookAt = 0, firstLook
 	in.P, in.Parts, in.R, in.T = p, len(p.Partitions), len(p.Resources), p.Slots
 	in.Rows = in.Parts * in.R * in.T
 	in.loadCapacity()
 	in.loadRunning()
-	in.loadOptions(splits)
+	return in.loadOptions(splits)
 }
 
 // Round lowers every capacity to what whole tasks can use of it, where all that uses a row comes in
@@ -104,7 +124,11 @@ func (in *Instance) Round() {
 	in.unit = Resize(in.unit, in.Rows)
 	clear(in.unit)
 	for i := range in.Opts {
-		if o := &in.Opts[i]; !o.Dead {
+		o := &in.Opts[i]
+		if in.late(4 * (o.P1 - o.P0) * len(o.Demand) * len(o.Usage)) {
+			return
+		}
+		if !o.Dead {
 			in.divide(o)
 		}
 	}
@@ -165,7 +189,7 @@ func common(g, a float64) float64 {
 
 // Release lets go of the problem, so that a pooled instance keeps none of it alive.
 func (in *Instance) Release() {
-	in.P = nil
+	in.P, in.Look = nil, nil
 	clear(in.Opts)
 }
 
@@ -244,7 +268,7 @@ func (in *Instance) loadRunning() {
 	}
 }
 
-func (in *Instance) loadOptions(splits solver.Splits) {
+func (in *Instance) loadOptions(splits solver.Splits) bool {
 	p := in.P
 	n, nparts, nusage, ndem := 0, 0, 0, 0
 	in.MaxParts = 1
@@ -261,14 +285,19 @@ func (in *Instance) loadOptions(splits solver.Splits) {
 	in.Opts, in.JobOpts = Resize(in.Opts, n)[:0], Resize(in.JobOpts, len(p.Jobs)+1)
 	in.Part, in.Limit = Resize(in.Part, nparts)[:0], Resize(in.Limit, nparts)[:0]
 	in.inv, in.demands = Resize(in.inv, nusage)[:0], Resize(in.demands, ndem)[:0]
+	whole := true
 	for j := range p.Jobs {
 		in.JobOpts[j] = len(in.Opts)
 		for i := range p.Jobs[j].Options {
-			in.addOption(j, i, splits)
+			o := &p.Jobs[j].Options[i]
+			if whole = whole && !in.late(len(o.Partitions)*len(o.Demand)*len(o.Usage)+16); whole {
+				in.addOption(j, i, splits)
+			}
 		}
 		slices.SortStableFunc(in.Opts[in.JobOpts[j]:], func(a, b Option) int { return cmp.Compare(b.Value, a.Value) })
 	}
 	in.JobOpts[len(p.Jobs)] = len(in.Opts)
+	return whole
 }
 
 func (in *Instance) addOption(j, i int, splits solver.Splits) {

@@ -13,6 +13,8 @@ type Preemptor struct {
 	Cheap []int
 	// Rank is each running job's price of room; lower goes first.
 	Rank []float64
+	// Late, if it is not nil, ends the placing of an option when it says so.
+	Late func() bool
 
 	tried []int
 	at    []bool // partitions of the option being placed
@@ -56,6 +58,9 @@ func (q *Preemptor) TryPlace(s *State, o int, budget float64) bool {
 	spent := 0.0
 	placed := false
 	for _, m := range q.Cheap {
+		if q.Late != nil && q.Late() {
+			break
+		}
 		cost := s.In.P.Running[m].PreemptCost
 		if s.Preempted[m] || spent+cost >= budget || !q.helps(s, opt, m) {
 			continue
