@@ -7,6 +7,7 @@ package greedy
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -30,9 +31,10 @@ type workspace struct {
 	pre     pack.Preemptor
 	density []float64
 	order   []int
+	limit   int64 // in ops
 }
 
-// Solve implements [solver.Solver]. It stops with [solver.StopIterations], or
+// Solve implements [solver.Solver]. It stops with [solver.StopIterations], be it for Options.Work, or
 // earlier if ctx ends, with what it has by then.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	w, ok := e.pool.Get().(*workspace)
@@ -48,6 +50,10 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.st.Reset(&w.in)
 	w.pre.Reset(&w.in)
 	w.sortOptions()
+	w.limit = math.MaxInt64
+	if opts.Work > 0 && opts.Work < math.MaxInt64/pack.OpsPerUnit {
+		w.limit = opts.Work * pack.OpsPerUnit
+	}
 	done := w.fill(ctx) && w.preempt(ctx)
 	if !w.st.Settle() {
 		w.st.Spare(w.pre.ByCost)
@@ -85,6 +91,9 @@ func (w *workspace) fill(ctx context.Context) bool {
 		if i%pollEvery == pollEvery-1 && ctx.Err() != nil {
 			return false
 		}
+		if w.st.Ops >= w.limit {
+			break
+		}
 		if w.st.Choice[w.in.Opts[o].Job] < 0 {
 			w.st.TryPlace(o)
 		}
@@ -101,6 +110,9 @@ func (w *workspace) preempt(ctx context.Context) bool {
 	for i, o := range w.order {
 		if i%pollEvery == pollEvery-1 && ctx.Err() != nil {
 			return false
+		}
+		if w.st.Ops >= w.limit {
+			break
 		}
 		opt := &w.in.Opts[o]
 		if w.st.Choice[opt.Job] < 0 && w.in.JobOpts[opt.Job] == o {

@@ -188,3 +188,14 @@ func TestPastSolvesDoNotMatter(t *testing.T) {
 		}
 	}
 }
+
+// The work limit is kept on what the engine is measured on, whose larger problems are not through with the first plans by then.
+func TestWorkLimitIsKept(t *testing.T) {
+	for _, q := range problems(t) {
+		for _, limit := range []int64{10_000, 20_000} {
+			sol := solve(t, native.New(nil), q.p, solver.Options{Work: limit, Gap: -1})
+			assert.LessOrEqual(t, sol.Work, limit*11/10, "%s within %d", q.name, limit)
+			assert.NotEmpty(t, sol.Choice, "%s within %d", q.name, limit)
+		}
+	}
+}
