@@ -243,9 +243,9 @@ func (y *YARN) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", y.ports[
 // NodeID is what YARN calls a node, host:port, and "" where it was neither added nor reserved.
 func (y *YARN) NodeID(name string) string { return y.ids[name] }
 
-// Classpath has the configuration and the jars of Hadoop, for ApplicationMasters.
+// Classpath has the jars of Hadoop and, behind them, as class archives need it, the configuration; for ApplicationMasters.
 func (y *YARN) Classpath() string {
-	return y.path(ResourceManager, "conf") + ":" + filepath.Join(y.jars, "*")
+	return filepath.Join(y.jars, "*") + ":" + y.path(ResourceManager, "conf")
 }
 
 // Label gives a node a label, one of those of the configuration, instead of the one it had; "" takes that away.

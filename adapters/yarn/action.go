@@ -153,7 +153,7 @@ func (d *Driver) master(doc *parsed, r *record) (map[string]any, error) {
 		"application-type": "HEDGE", "max-app-attempts": 1, "keep-containers-across-application-attempts": false,
 		"resource": map[string]any{"memory": am.MemoryMB, "vCores": am.VCores},
 		"am-container-spec": map[string]any{
-			"commands": map[string]any{"command": am.Java + ` -cp "$CLASSPATH" io.github.hedgesched.yarn.GangMaster 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr`},
+			"commands": map[string]any{"command": am.command()},
 			"environment": map[string]any{"entry": []map[string]string{
 				{"key": "CLASSPATH", "value": am.Classpath}, {"key": "HEDGE_GANG", "value": told},
 			}},

@@ -400,6 +400,8 @@ func TestOptions(t *testing.T) {
 		func(o *Options) { o.Instance = "Big" },
 		func(o *Options) { o.Pools = []string{"a b"} },
 		func(o *Options) { o.HeadroomMB = -1 },
+		func(o *Options) { o.AM.Archive = "hedge-am.jsa" },
+		func(o *Options) { o.AM.Archive = "/opt/$HOME/hedge-am.jsa" },
 	} {
 		o := ok
 		change(&o)

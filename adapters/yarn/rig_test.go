@@ -35,7 +35,7 @@ const (
 type rig struct {
 	*testservers.YARN
 	dir    string
-	jar    string
+	am     AM
 	user   string
 	client *client
 	worlds int
@@ -93,7 +93,9 @@ func theRig(t testing.TB) *rig {
 	me, err := user.Current()
 	require.NoError(t, err)
 	r.user = me.Username
-	r.jar, err = testservers.Jar(context.Background(), "am")
+	jar, err := testservers.Jar(context.Background(), "am")
+	require.NoError(t, err)
+	archive, err := testservers.ClassArchive(context.Background(), jar, "io.github.hedgesched.yarn.Rehearsal")
 	require.NoError(t, err)
 	var list []testservers.YARNNode
 	for i := range realNodes {
@@ -112,6 +114,7 @@ func theRig(t testing.TB) *rig {
 	}
 	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)
+	r.am = AM{Classpath: jar + ":" + r.Classpath(), Archive: archive, MemoryMB: 64, VCores: 1}
 	shared.rig = r
 	o := r.options(dir)
 	require.NoError(t, o.withDefaults())
@@ -121,10 +124,14 @@ func theRig(t testing.TB) *rig {
 
 // options are those of a driver with a spool.
 func (r *rig) options(spool string) Options {
+	gangs := 5 * time.Minute
+	if *storms > 0 { // where nodes are taken from gangs that are starting, and nothing else may happen until they give up
+		gangs = 90 * time.Second
+	}
 	return Options{
 		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB, HeadroomVCores: nodeVCores / 2,
-		AM: AM{Classpath: r.jar + ":" + r.Classpath(), MemoryMB: 64, VCores: 1}, Pools: []string{"pool"},
-		Timeout: callWithin, GangTimeout: 5 * time.Minute,
+		AM: r.am, Pools: []string{"pool"},
+		Timeout: callWithin, GangTimeout: gangs,
 	}
 }
 
@@ -181,7 +188,7 @@ func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
 		"application-id": fresh.ID, "application-name": g.Job, "application-type": "HEDGE", "queue": "default", "max-app-attempts": 1,
 		"application-tags": map[string]any{"tag": []string{tag}}, "resource": map[string]any{"memory": 64, "vCores": 1},
 		"am-container-spec": map[string]any{
-			"commands": map[string]any{"command": o.AM.Java + ` -cp "$CLASSPATH" io.github.hedgesched.yarn.GangMaster 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr`},
+			"commands": map[string]any{"command": o.AM.command()},
 			"environment": map[string]any{"entry": []map[string]string{
 				{"key": "CLASSPATH", "value": o.AM.Classpath}, {"key": "HEDGE_GANG", "value": text},
 			}},

@@ -281,7 +281,11 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 			w.others[id] = w.submitGang(t, g, "others")
 			return false
 		}
-		return a.State == "RUNNING" && (a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id])
+		if a.State != "RUNNING" {
+			return false
+		}
+		n := w.realNode(id) // where a gang of hedge's has the room and waits for more elsewhere, others would wait as long
+		return a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id] || n != nil && int(n.AvailMB) < w.slot
 	})
 }
 

@@ -33,6 +33,7 @@ type config struct {
 // master is how ApplicationMasters of gangs run.
 type master struct {
 	Classpath string `yaml:"classpath"`
+	Archive   string `yaml:"archive"` // of classes
 	MemoryMB  int    `yaml:"memory_mb"`
 	VCores    int    `yaml:"vcores"`
 	Label     string `yaml:"label"`
@@ -70,7 +71,7 @@ func load(file string) (*config, error) {
 func (c *config) options() yarn.Options {
 	return yarn.Options{
 		URLs: c.ResourceManagers, Spool: c.Spool, User: c.User, Instance: c.Instance, Pools: c.Pools, HeadroomMB: c.HeadroomMB, HeadroomVCores: c.HeadroomVCores,
-		AM:      yarn.AM{Classpath: c.Master.Classpath, MemoryMB: c.Master.MemoryMB, VCores: c.Master.VCores, Label: c.Master.Label},
+		AM:      yarn.AM{Classpath: c.Master.Classpath, Archive: c.Master.Archive, MemoryMB: c.Master.MemoryMB, VCores: c.Master.VCores, Label: c.Master.Label},
 		Timeout: c.LeaseFor / 5,
 	}
 }

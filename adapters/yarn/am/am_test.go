@@ -66,6 +66,12 @@ func theRig(t *testing.T) *rig {
 	return r
 }
 
+// classpath is that of the ApplicationMaster, with configurations before the rig's own.
+func (r *rig) classpath(configurations ...string) string {
+	jars, own, _ := strings.Cut(r.Classpath(), ":")
+	return strings.Join(append(append([]string{r.jar, jars}, configurations...), own), ":")
+}
+
 type onNode struct {
 	Node  string `json:"node"`
 	Tasks int    `json:"tasks"`
@@ -110,8 +116,8 @@ func (r *rig) gang(script string, nodes ...onNode) *gang {
 	return &gang{1, "train-42", 3, nodes, 32, 1, "", patience.Milliseconds(), script}
 }
 
-// submit hands in a gang; $DIR is a folder of its own in its script. Classpath comes before the rig's own.
-func (r *rig) submit(t *testing.T, g *gang, change func(app map[string]any), classpath ...string) *app {
+// submit hands in a gang; $DIR is a folder of its own in its script. Configurations come before the rig's own.
+func (r *rig) submit(t *testing.T, g *gang, change func(app map[string]any), configurations ...string) *app {
 	t.Helper()
 	a := &app{rig: r, t: t, dir: t.TempDir()}
 	g.Script = "DIR=" + a.dir + "\n" + g.Script
@@ -134,7 +140,7 @@ func (r *rig) submit(t *testing.T, g *gang, change func(app map[string]any), cla
 		"am-container-spec": map[string]any{
 			"commands": map[string]string{"command": "java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 io.github.hedgesched.yarn.GangMaster 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 			"environment": map[string]any{"entry": []any{entry("HEDGE_GANG", base64.StdEncoding.EncodeToString(packed.Bytes())),
-				entry("CLASSPATH", strings.Join(append(classpath, r.jar, r.Classpath()), ":"))}},
+				entry("CLASSPATH", r.classpath(configurations...))}},
 		}}
 	if change != nil {
 		change(body)
@@ -270,6 +276,35 @@ func TestJava(t *testing.T) {
 	}
 	text, err := exec.CommandContext(t.Context(), "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-DbuildDirectory="+t.TempDir(), "test").CombinedOutput()
 	assert.NoError(t, err, "%s", text)
+}
+
+// TestArchive: classes come from the archive of a rehearsal where a configuration stands behind the jars, and not where it stands before them, which does no harm.
+func TestArchive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: needs Maven")
+	}
+	const main = "io.github.hedgesched.yarn.Rehearsal"
+	jar, err := testservers.Jar(t.Context(), ".")
+	require.NoError(t, err)
+	archive, err := testservers.ClassArchive(t.Context(), jar, main)
+	require.NoError(t, err)
+	again, err := testservers.ClassArchive(t.Context(), jar, main)
+	require.NoError(t, err)
+	assert.Equal(t, archive, again)
+	dir, err := testservers.Program(t.Context(), "yarn")
+	require.NoError(t, err)
+	jars, conf := filepath.Join(dir, "*"), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"), []byte("<configuration/>"), 0o644))
+	loads := func(classpath ...string) string {
+		cmd := exec.CommandContext(t.Context(), "java", "-Xlog:class+load", "-XX:+UseSerialGC", "-XX:SharedArchiveFile="+archive, "-cp", strings.Join(classpath, ":"), main)
+		cmd.Env = append(os.Environ(), "NM_HOST=localhost")
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", text)
+		return string(text)
+	}
+	const found = "io.github.hedgesched.yarn.GangMaster source: shared objects file (top)"
+	assert.Contains(t, loads(jar, jars, conf), found)
+	assert.NotContains(t, loads(jar, conf, jars), found)
 }
 
 // TestNamedNodes: tasks run where they are asked to, know who they are, and their script reaches the shell as it is.
@@ -420,7 +455,8 @@ func TestManagerCrashEarly(t *testing.T) {
 func TestManagerGone(t *testing.T) {
 	r := theRig(t)
 	conf := t.TempDir()
-	own, err := os.ReadFile(filepath.Join(strings.Split(r.Classpath(), ":")[0], "yarn-site.xml"))
+	_, before, _ := strings.Cut(r.Classpath(), ":")
+	own, err := os.ReadFile(filepath.Join(before, "yarn-site.xml"))
 	require.NoError(t, err)
 	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name><value>3000</value></property></configuration>"
 	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"), bytes.Replace(own, []byte("</configuration>"), []byte(soon), 1), 0o644))

@@ -39,6 +39,7 @@ type field struct {
 	name, dir string
 	scheduler string // the program; "" for YARN's own
 	jar       string // of hedge's ApplicationMaster
+	archive   string // of its classes
 	out       io.Writer
 	servers   *testservers.YARN
 	user      string

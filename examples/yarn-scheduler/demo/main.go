@@ -75,11 +75,15 @@ func (s *settings) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	archive, err := testservers.ClassArchive(ctx, jar, "io.github.hedgesched.yarn.Rehearsal")
+	if err != nil {
+		return err
+	}
 	theirs, err := s.field(ctx, w, &field{name: "capacity scheduler", dir: filepath.Join(dir, "yarn"), out: out})
 	if err != nil {
 		return err
 	}
-	ours, err := s.field(ctx, w, &field{name: "hedge", dir: filepath.Join(dir, "hedge"), scheduler: program, jar: jar, out: out})
+	ours, err := s.field(ctx, w, &field{name: "hedge", dir: filepath.Join(dir, "hedge"), scheduler: program, jar: jar, archive: archive, out: out})
 	if err != nil {
 		return err
 	}

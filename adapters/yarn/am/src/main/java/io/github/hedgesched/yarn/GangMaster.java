@@ -58,6 +58,7 @@ public final class GangMaster {
   private enum Phase { ASKING, STARTING, RUNNING, STOPPING }
 
   private final Gang gang;
+  private final YarnConfiguration conf;
   private final List<Task> tasks;
   private final Map<ContainerId, Task> byContainer = new HashMap<>();
   private final List<Status.Failure> failed = new ArrayList<>();
@@ -77,8 +78,9 @@ public final class GangMaster {
   private volatile float progress = 0.1f;
   private volatile byte[] status = new byte[0];
 
-  private GangMaster(Gang gang) {
+  private GangMaster(Gang gang, YarnConfiguration conf) {
     this.gang = gang;
+    this.conf = conf;
     this.tasks = gang.expand();
   }
 
@@ -86,28 +88,28 @@ public final class GangMaster {
   public static void main(String[] args) {
     int code = 1;
     try {
-      code = start(System.getenv("HEDGE_GANG"));
+      code = start(System.getenv("HEDGE_GANG"), new YarnConfiguration());
     } catch (Throwable t) { // YARN ends the containers of an ApplicationMaster that has failed
       t.printStackTrace();
     }
     Runtime.getRuntime().halt(code); // the clients' threads would keep the process alive
   }
 
-  private static int start(String encoded) throws Exception {
+  static int start(String encoded, YarnConfiguration conf) throws Exception {
     Gang gang;
     try {
       gang = Gang.decode(encoded);
     } catch (IOException | RuntimeException e) {
       e.printStackTrace();
-      refuse();
+      refuse(conf);
       return 2;
     }
-    return new GangMaster(gang).run();
+    return new GangMaster(gang, conf).run();
   }
 
   /** Tells the driver that it has asked for something that makes no sense. */
-  private static void refuse() throws Exception {
-    GangMaster none = new GangMaster(new Gang("", 0, List.of(), 0, 0, "", 0, ""));
+  private static void refuse(YarnConfiguration conf) throws Exception {
+    GangMaster none = new GangMaster(new Gang("", 0, List.of(), 0, 0, "", 0, ""), conf);
     none.state = "failed";
     none.cause = "input";
     none.publish();
@@ -139,7 +141,6 @@ public final class GangMaster {
 
   /** Registers, with an address where the status can be read. */
   private void connect() throws Exception {
-    YarnConfiguration conf = new YarnConfiguration();
     conf.setInt(YarnConfiguration.NM_CLIENT_ASYNC_THREAD_POOL_MAX_SIZE, 32);
     conf.setLong(YarnConfiguration.CLIENT_NM_CONNECT_MAX_WAIT_MS, 20_000); // a node that is away longer is not waited for
     conf.setLong(YarnConfiguration.CLIENT_NM_CONNECT_RETRY_INTERVAL_MS, 500);
