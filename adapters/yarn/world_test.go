@@ -201,6 +201,9 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 		delete(w.down, d.Node)
 		if !w.away {
 			wait(t, "the node is back", func() bool { n := w.realNode(d.Node); return n != nil && n.up() })
+			if w.small[d.Node] { // it has said that it has all that it had at first
+				w.resize(t, d.Node, 1, 1, -1)
+			}
 		}
 	case adaptertest.StopServer:
 		w.YARN.Kill(testservers.ResourceManager)
@@ -225,7 +228,7 @@ func (w *world) back(t testing.TB) {
 		return true
 	})
 	for _, id := range sortedKeys(w.small) {
-		w.resize(t, id, 1, 1, -1)
+		w.size(t, id, 1, 1, -1)
 	}
 	later := w.later
 	w.later = nil
@@ -240,17 +243,25 @@ func (w *world) administer(t testing.TB, d adaptertest.Deed) {
 	switch d.Do {
 	case adaptertest.Cordon:
 		w.small[d.Node] = true
-		w.resize(t, d.Node, 1, 1, -1)
+		w.size(t, d.Node, 1, 1, -1)
 	case adaptertest.Drain:
 		w.small[d.Node] = true
-		w.resize(t, d.Node, 1, 1, 0)
+		w.size(t, d.Node, 1, 1, 0)
 	case adaptertest.Uncordon:
 		delete(w.small, d.Node)
-		w.resize(t, d.Node, nodeMB, nodeVCores, -1)
+		w.size(t, d.Node, nodeMB, nodeVCores, -1)
 	case adaptertest.Occupy:
 		w.occupy(t, d.Node, d.Slots)
 	default:
 		t.Fatalf("unknown deed %q", d.Do)
+	}
+}
+
+// size resizes a node that is up. One that was cut off while its ResourceManager was away may be unknown to that, and comes back as [world.small] says.
+func (w *world) size(t testing.TB, id string, memory, vcores, timeout int) {
+	t.Helper()
+	if !w.down[id] {
+		w.resize(t, id, memory, vcores, timeout)
 	}
 }
 
@@ -281,11 +292,11 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 			w.others[id] = w.submitGang(t, g, "others")
 			return false
 		}
-		if a.State != "RUNNING" {
-			return false
+		if a.State != "RUNNING" { // nor will it be before a node has room for its ApplicationMaster
+			return !slices.ContainsFunc(w.traits.Nodes, func(id string) bool { return !w.small[id] && !w.down[id] })
 		}
 		n := w.realNode(id) // where a gang of hedge's has the room and waits for more elsewhere, others would wait as long
-		return a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id] || n != nil && int(n.AvailMB) < w.slot
+		return a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id] || w.down[id] || n != nil && int(n.AvailMB) < w.slot
 	})
 }
 
