@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,6 +72,70 @@ func BenchmarkStart(b *testing.B) {
 		b.ReportMetric(float64(b.N)/hedge.Seconds(), "starts/s"+how)
 		b.ReportMetric(100*plain.Seconds()/hedge.Seconds(), "%-of-plain"+how)
 	}
+}
+
+// BenchmarkMaster is gangs of one task that does nothing for long, with and without an archive of their ApplicationMaster's classes, in turn: how long it takes from
+// the submission until the gang runs, and what processor time the ApplicationMaster has taken by then.
+func BenchmarkMaster(b *testing.B) {
+	r := theRig(b)
+	archive := r.am.Archive
+	defer func() { r.am.Archive = archive }()
+	require.NoError(b, r.Label(context.Background(), "n0", ""))
+	var took, busy [2]time.Duration
+	for range b.N {
+		for i, path := range []string{"", archive} {
+			r.am.Archive = path
+			t, c := r.master(b)
+			took[i] += t
+			busy[i] += c
+		}
+	}
+	for i, how := range []string{"plain", "archive"} {
+		b.ReportMetric(took[i].Seconds()/float64(b.N), "s-"+how)
+		b.ReportMetric(busy[i].Seconds()/float64(b.N), "cpu-s-"+how)
+	}
+}
+
+// master runs a gang until it has told that all runs, and ends it.
+func (r *rig) master(b *testing.B) (took, busy time.Duration) {
+	ctx, from := context.Background(), time.Now()
+	id := r.submitGang(b, &gang{
+		Protocol: protocol, Job: "master", Attempt: 1, Nodes: []gangNode{{r.NodeID("n0"), 1}}, MemoryMB: 64, VCores: 1, TimeoutMS: 600_000, Script: "exec sleep 100000\n",
+	}, "master")
+	var st *status
+	wait(b, "the gang runs", func() bool {
+		a, err := r.client.app(ctx, id)
+		if err != nil || a == nil || a.Progress < allRun {
+			return false
+		}
+		st, err = r.client.status(ctx, id)
+		return err == nil && st.StartedMS > 0
+	})
+	busy = processorTime(b, id)
+	require.NoError(b, r.client.kill(ctx, id, "the benchmark has seen it"))
+	wait(b, "it is over", func() bool { a, err := r.client.app(ctx, id); return err == nil && a != nil && a.over() })
+	return milliseconds(st.StartedMS).Sub(from), busy
+}
+
+// processorTime is what the Java process of an application's ApplicationMaster has taken.
+func processorTime(b *testing.B, id string) time.Duration {
+	paths, err := filepath.Glob("/proc/[0-9]*")
+	require.NoError(b, err)
+	for _, path := range paths {
+		environ, _ := os.ReadFile(filepath.Join(path, "environ")) // it may have ended, as those below
+		line, _ := os.ReadFile(filepath.Join(path, "cmdline"))
+		stat, _ := os.ReadFile(filepath.Join(path, "stat"))
+		_, counts, found := strings.Cut(string(stat), ") ") // behind the program's name
+		if f := strings.Fields(counts); found && strings.Contains(string(environ), id) && strings.HasPrefix(string(line), "java\x00") {
+			user, err := strconv.Atoi(f[11])
+			require.NoError(b, err)
+			system, err := strconv.Atoi(f[12])
+			require.NoError(b, err)
+			return time.Duration(user+system) * 10 * time.Millisecond // Linux counts in these for programs
+		}
+	}
+	b.Fatal("no process of ", id)
+	return 0
 }
 
 // BenchmarkContext is the submission context of a gang of one task.
