@@ -22,21 +22,38 @@ type lease struct {
 	Renewed uint64 `json:"renewed"`
 }
 
-// lease reads it; the zero one is that of a new spool.
+// lease reads it; the zero one is that of a new spool. Where somebody has taken it away nobody holds it, and its epoch is the last one.
 func (s *spool) lease() (lease, error) {
 	var l lease
-	path := filepath.Join(s.dir, leaseDoc)
+	there, err := s.read(leaseDoc, &l)
+	if err == nil && !there {
+		_, err = s.read(epochDoc, &l.Epoch)
+	}
+	return l, err
+}
+
+// read reads a document of the spool, if it is there.
+func (s *spool) read(doc string, into any) (there bool, err error) {
+	path := filepath.Join(s.dir, doc)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
+		return false, nil
 	}
 	if err != nil {
-		return l, s.fail(err)
+		return false, s.fail(err)
 	}
-	if err := json.Unmarshal(data, &l); err != nil {
-		return l, fmt.Errorf("%w: yarn: %s makes no sense: %w", adapters.ErrRefused, path, err)
+	if err := json.Unmarshal(data, into); err != nil {
+		return true, fmt.Errorf("%w: yarn: %s makes no sense: %w", adapters.ErrRefused, path, err)
 	}
-	return l, nil
+	return true, nil
+}
+
+// grant notes a new epoch, and then that somebody holds the lease.
+func (s *spool) grant(l lease) error {
+	if err := replace(filepath.Join(s.dir, epochDoc), fmt.Append(nil, l.Epoch)); err != nil {
+		return s.fail(err)
+	}
+	return s.setLease(l)
 }
 
 func (s *spool) setLease(l lease) error {
@@ -95,7 +112,7 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 			}
 		}
 		term = adapters.Term{Epoch: is.Epoch + 1, For: l.granted}
-		return l.spool.setLease(lease{Epoch: term.Epoch, Holder: l.holder})
+		return l.spool.grant(lease{Epoch: term.Epoch, Holder: l.holder})
 	})
 	return term, err
 }

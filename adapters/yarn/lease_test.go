@@ -27,7 +27,7 @@ func TestLease(t *testing.T) {
 			Pass:     func(testing.TB) { now = now.Add(time.Minute) },
 			Patience: 30,
 			Hang:     func(t testing.TB) func() { return holdLock(t, o) },
-			Missing:  map[adaptertest.Ability]string{adaptertest.DeleteLease: "the epoch stands nowhere but in the spool's lease"},
+			Delete:   func(t testing.TB) { require.NoError(t, os.Remove(filepath.Join(o.Spool, leaseDoc))) },
 		}
 	})
 }
@@ -49,6 +49,25 @@ func holdLock(t testing.TB, o Options) (release func()) {
 		close(over)
 		require.NoError(t, <-ended)
 	}
+}
+
+// TestLeaseDeleted: without the spool's lease, what an instance of an earlier epoch does is refused as before; an epoch that makes no sense is an error.
+func TestLeaseDeleted(t *testing.T) {
+	o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Timeout: time.Minute}
+	l, err := NewLease(o, 0)
+	require.NoError(t, err)
+	for epoch := range uint64(2) {
+		term, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, epoch+1, term.Epoch)
+	}
+	require.NoError(t, os.Remove(filepath.Join(o.Spool, leaseDoc)))
+	write := func(epoch uint64) error { return l.spool.note(t.Context(), "a", "it waits", epoch) }
+	require.ErrorIs(t, write(1), adapters.ErrFenced)
+	require.NoError(t, write(2))
+	require.NoError(t, os.WriteFile(filepath.Join(o.Spool, epochDoc), []byte("two"), 0o600))
+	_, err = l.Acquire(t.Context())
+	require.ErrorIs(t, err, adapters.ErrRefused)
 }
 
 // TestLeaseUnavailable: a lease whose file system does not answer, or that another holds the lock of, is neither granted nor lost; one that makes no sense is an error.

@@ -40,6 +40,7 @@ const (
 	stateDir = "state"
 	notesDir = "notes"
 	leaseDoc = "lease.json"
+	epochDoc = "epoch" // the last one, should the lease be taken away
 	lockDoc  = "lock"
 )
 
