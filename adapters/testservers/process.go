@@ -27,6 +27,7 @@ type process struct {
 	done chan struct{} // closed when it has ended
 	// alone says that what it has started outlives it, as what a daemon has started does that crashes.
 	alone bool
+	told  bool // to end
 }
 
 // start runs a program in a process group of its own, its words going to NAME.log in dir. When it ends, so does its group.
@@ -71,6 +72,7 @@ func (p *process) start(dir, path string, env []string, args ...string) (*proces
 // kill ends the process, and its group unless that outlives it, as a crash would. Of one that has ended the number may be another's by now: a busy machine uses all of them up in
 // minutes.
 func (p *process) kill() {
+	p.told = p.told || !p.ended()
 	switch {
 	case p.ended():
 	case p.alone:
@@ -87,6 +89,7 @@ func (p *process) killGroup() {
 
 // stop asks it to end, and kills it if it does not within patience.
 func (p *process) stop(patience time.Duration) {
+	p.told = p.told || !p.ended()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

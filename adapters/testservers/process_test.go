@@ -29,6 +29,25 @@ func TestKillOfWhatHasEnded(t *testing.T) {
 	assert.ErrorContains(t, other.Wait(), "terminated")
 }
 
+// TestGone: what ended by itself or by others is told apart from what was ended here.
+func TestGone(t *testing.T) {
+	y := &YARN{parts: map[string]*process{}}
+	for _, name := range []string{"b", "killed", "stopped", "a"} {
+		p, err := start(t.TempDir(), name, "sleep", nil, "100000")
+		require.NoError(t, err)
+		y.parts[name] = p
+	}
+	assert.Empty(t, y.Gone(), "they run")
+	y.Kill("killed")
+	y.Terminate("stopped")
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, y.parts[name].cmd.Process.Kill())
+		<-y.parts[name].done
+		y.Kill(name)
+	}
+	assert.Equal(t, []string{"a", "b"}, y.Gone())
+}
+
 // TestAlone: what a process has started outlives it only where it is to.
 func TestAlone(t *testing.T) {
 	for _, alone := range []bool{false, true} {

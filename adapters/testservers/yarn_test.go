@@ -136,6 +136,7 @@ func TestYARN(t *testing.T) {
 	y.eventually("the command runs", func() bool { _, err := os.Stat(file); return err == nil })
 	y.Kill(testservers.ResourceManager)
 	y.Kill("n0")
+	assert.Empty(t, y.Gone(), "they were told to")
 	require.NoError(t, y.Start(t.Context(), testservers.ResourceManager))
 	require.NoError(t, y.Start(t.Context(), "n0"))
 	y.eventually("its container is known to run", func() bool { return y.node("n0").NumContainers == 1 })
@@ -153,6 +154,7 @@ func TestYARN(t *testing.T) {
 	require.NoError(t, y.Start(t.Context(), "n0"))
 	y.eventually("it is back", func() bool { return y.node("n0").State == "RUNNING" })
 	y.Terminate("n1")
+	assert.Empty(t, y.Gone())
 	y.eventually("a node that ended says so or is missed", func() bool { s := y.node("n1").State; return s == "SHUTDOWN" || s == "LOST" })
 }
 

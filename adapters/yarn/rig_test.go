@@ -135,11 +135,14 @@ func (r *rig) options(spool string) Options {
 	}
 }
 
-// wait waits until something holds.
+// wait waits until something holds. It gives up when a server was killed by others.
 func wait(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
 		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
+		if shared.rig != nil {
+			require.Empty(t, shared.Gone(), "what nothing here has ended")
+		}
 		time.Sleep(100 * time.Millisecond)
 	}
 }

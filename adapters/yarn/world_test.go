@@ -92,6 +92,10 @@ func (w *world) spareName() string { return fmt.Sprint("spare", w.number) }
 
 // leave leaves the cluster as it was.
 func (w *world) leave(t testing.TB) {
+	for _, name := range w.Gone() {
+		t.Errorf("%s has ended, and nothing here has ended it: %s", name, w.Log(name))
+		require.NoError(t, w.Start(context.Background(), name))
+	}
 	if w.away {
 		w.back(t)
 	}
@@ -127,6 +131,7 @@ func (w *world) Now() time.Time             { return time.Now() }
 
 // Pass waits a little.
 func (w *world) Pass(t testing.TB) {
+	require.Empty(t, w.Gone(), "what nothing here has ended")
 	time.Sleep(200 * time.Millisecond)
 	w.release(t)
 }
