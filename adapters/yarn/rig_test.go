@@ -111,6 +111,8 @@ func theRig(t testing.TB) *rig {
 		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "900000"
 	case *storms > 0:
 		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "20000"
+		// A ResourceManager that crashes as it hands an ApplicationMaster to a node, which crashes, too, waits so long for it when it is back.
+		site["yarn.am.liveness-monitor.expiry-interval-ms"] = "120000"
 	}
 	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)
