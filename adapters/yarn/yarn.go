@@ -49,7 +49,7 @@ type Options struct {
 type AM struct {
 	// Classpath is that of the Java program on every node: its jar, Hadoop's jars and Hadoop's configuration.
 	Classpath string
-	// Archive is the path on every node of an archive of the program's classes, with which it starts in less than half the processor time; am/README.md says how it is
+	// Archive is the path on every node of an archive of the program's classes, with which it starts in two thirds of the time; am/README.md says how it is
 	// made. "" is none, and a Java machine that the archive is not for, or that finds none, starts without.
 	Archive string
 	// Java is the command, default "java" with a heap of 64 MiB.
