@@ -51,7 +51,7 @@ func watch(t *testing.T, p *solver.Problem, opts solver.Options, looks int) (c *
 		require.Error(t, w.ctxErr)
 		end = w.spent()
 	}
-	require.NoError(t, solver.Verify(p, w.solution(name, w.stop()), opts.Splits))
+	require.NoError(t, solver.Verify(p, w.best.Solution(name, w.stop()), opts.Splits))
 	return c, (max(end, c.last) - c.last) / opsPerUnit
 }
 
@@ -94,7 +94,7 @@ func TestLooksAreNeverFarApart(t *testing.T) {
 		"1,000 running jobs":      solvertest.CycleOf(1, solvertest.Shape{Jobs: 1000, Running: 1000, Partitions: 20, Nodes: 5000, Slots: 24, Resources: 2}),
 		"60 jobs of 1,000 starts": long(60, 1000),
 		"a proof":                 solvertest.Cycle(3, 40, 10),
-		"cuts":                    solvertest.CycleOf(3, solvertest.Shape{Jobs: 200, Running: 60, Partitions: 10, Nodes: 128}),
+		"cuts":                    solvertest.CycleOf(11, solvertest.Shape{Jobs: 1000, Running: 100, Partitions: 16, Nodes: 6000, Widest: 0.01, Slots: 16, Resources: 1}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := solver.Options{Work: 150_000, Gap: -1}
