@@ -290,7 +290,7 @@ func (in *Instance) loadOptions(splits solver.Splits) bool {
 		in.JobOpts[j] = len(in.Opts)
 		for i := range p.Jobs[j].Options {
 			o := &p.Jobs[j].Options[i]
-			if whole = whole && !in.late(len(o.Partitions)*len(o.Demand)*len(o.Usage)+16); whole {
+			if whole = whole && !in.late(len(o.Partitions)*(len(o.Demand)*len(o.Usage)+8)+64); whole {
 				in.addOption(j, i, splits)
 			}
 		}
