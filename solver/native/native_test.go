@@ -3,6 +3,8 @@ package native_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -197,5 +199,48 @@ func TestWorkLimitIsKept(t *testing.T) {
 			assert.LessOrEqual(t, sol.Work, limit*11/10, "%s within %d", q.name, limit)
 			assert.NotEmpty(t, sol.Choice, "%s within %d", q.name, limit)
 		}
+	}
+}
+
+// jittered is p with amounts that differ by little from what they were.
+func jittered(p *solver.Problem, seed uint64) *solver.Problem {
+	r := rand.New(rand.NewPCG(seed, 5))
+	by := math.Pow(10, -12+float64(4.5*r.Float64()))
+	jitter := func(list []float64) {
+		for i := range list {
+			list[i] *= 1 + float64(by*(2*r.Float64()-1))
+		}
+	}
+	for _, byResource := range p.Capacity {
+		for _, bySlot := range byResource {
+			jitter(bySlot)
+		}
+	}
+	for j := range p.Jobs {
+		for i := range p.Jobs[j].Options {
+			jitter(p.Jobs[j].Options[i].Demand)
+		}
+	}
+	for k := range p.Running {
+		jitter(p.Running[k].Demand)
+	}
+	return p
+}
+
+// TestAmountsThatDifferByLittle: rounding of capacities must not lose what fits exactly.
+func TestAmountsThatDifferByLittle(t *testing.T) {
+	p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"byte"}, Partitions: []solver.Partition{{Name: "x"}}, Capacity: [][][]float64{{{4 * 64 << 30}}}}
+	for i := range 8 {
+		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprint(i), Options: []solver.Option{
+			{Count: 1, Demand: []float64{float64(64<<30 + 64*(i-4))}, Partitions: []int{0}, Usage: []float64{1}, Value: 1}}})
+	}
+	sol := solve(t, native.New(nil), p, solver.Options{Gap: -1})
+	assert.Equal(t, 4.0, sol.Objective)
+	for seed := range uint64(seeds(500)) {
+		p := jittered(solvertest.Tiny(seed), seed)
+		sol := solve(t, native.New(nil), p, solver.Options{Work: 20_000, Gap: -1})
+		want := solvertest.Optimum(p)
+		require.GreaterOrEqual(t, *sol.Bound, want*(1-1e-6), "Tiny(%d)", seed)
+		require.GreaterOrEqual(t, sol.Objective, want*(1-1e-6), "Tiny(%d)", seed)
 	}
 }

@@ -81,7 +81,7 @@ type Instance struct {
 	slack               []float64 // half of what Verify lets each row be exceeded by
 	inv                 []float64
 	demands             []Demand
-	unit                []float64 // scratch: what all that uses a row is a multiple of
+	unit                []unit // scratch: what all that uses a row is a multiple of
 }
 
 // Resize makes s of length n, reusing its memory; what is in it is anything.
@@ -133,11 +133,11 @@ func (in *Instance) Round() {
 		}
 	}
 	for i, row := range in.RunRow {
-		in.unit[row] = common(in.unit[row], in.RunAmt[i])
+		in.unit[row].add(in.RunAmt[i])
 	}
-	for r, g := range in.unit {
-		if g > 0 && in.Cap[r] < g*maxMultiple {
-			in.Cap[r] = min(in.Cap[r], g*math.Floor(float64(in.Cap[r]/g*(1+eps))+eps))
+	for r, u := range in.unit {
+		if u.g > 0 && in.Cap[r] < u.least*maxMultiple {
+			in.Cap[r] = min(in.Cap[r], u.round(in.Cap[r], in.maxCap[r]-in.Cap[r]))
 		}
 	}
 }
@@ -148,18 +148,55 @@ func (in *Instance) divide(o *Option) {
 		for i := range o.Demand {
 			d := &o.Demand[i]
 			lo := (x*in.R+d.R)*in.T + o.Start
-			unit := in.unit[lo : lo+len(o.Usage)]
-			for t, g := range unit {
-				switch {
-				case g < 0:
+			units := in.unit[lo : lo+len(o.Usage)]
+			for t := range units {
+				switch u, a := &units[t], d.D*o.Usage[t]; {
+				case u.g < 0 || u.g == a:
 				case !o.Whole:
-					unit[t] = -1
+					u.g = -1
 				default:
-					unit[t] = common(g, d.D*o.Usage[t])
+					u.add(a)
 				}
 			}
 		}
 	}
+}
+
+// unit is what all amounts that use a row are about whole multiples of: of one amount g, which is 0 if there are none and
+// -1 if they have nothing in common, and each of them exactly of some amount between least and most, g being another.
+type unit struct {
+	g, least, most float64
+}
+
+// add takes amount a into the unit.
+func (u *unit) add(a float64) {
+	if u.g < 0 || a == 0 {
+		return
+	}
+	g := common(u.g, a)
+	n := math.Round(a / g)
+	if g < 0 || n < 1 {
+		u.g = -1
+		return
+	}
+	switch {
+	case u.g == 0:
+		u.least, u.most = g, g
+	case u.g != g: // all multiples so far are more of something smaller
+		times := math.Round(u.g / g)
+		u.least, u.most = u.least/times, u.most/times
+	}
+	u.g = g
+	u.least, u.most = min(u.least, g, a/n), max(u.most, g, a/n)
+}
+
+// round is a capacity that any whole multiples fit into that fit into the given one, where up to so much more may be
+// released by preemption. Amounts need not be quite multiples of the same: n of the smallest units are the most that fit, and may
+// take n of the largest.
+func (u *unit) round(capacity, released float64) float64 {
+	spread := (u.most - u.least) / u.least * released
+	n := math.Floor(float64((capacity+spread)/u.least*(1+eps)) + eps)
+	return float64(u.most*n) + spread
 }
 
 // maxMultiple bounds how many times a unit goes into what uses it: beyond that rounding says little,

@@ -1,9 +1,12 @@
 package pack
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
 )
@@ -40,4 +43,55 @@ func TestRound(t *testing.T) {
 	in.Load(p, solver.SplitsInteger)
 	in.Round()
 	assert.InDelta(t, 2.5, in.Cap[0]/in.scale[0], 1e-12, "with a half to be had by preemption")
+}
+
+// TestRoundLosesNoPlan: whatever fitted into a row fits still, where amounts are not quite multiples of one.
+func TestRoundLosesNoPlan(t *testing.T) {
+	lowered := 0
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		jitter := math.Pow(10, -12+float64(4.5*r.Float64()))
+		amount := func() float64 {
+			return float64(1+r.IntN(4)) * (1 + float64(jitter*(2*r.Float64()-1)))
+		}
+		p := rack(float64(r.IntN(64))/4*(1+float64(jitter*(2*r.Float64()-1))), 1)
+		for range 1 + r.IntN(8) {
+			p.Jobs = append(p.Jobs, rack(1, amount(), 1).Jobs...)
+		}
+		for range r.IntN(4) {
+			p.Running = append(p.Running, held(amount(), 1))
+		}
+		var in Instance
+		in.Load(p, solver.SplitsInteger)
+		before := in.Cap[0]
+		in.Round()
+		if in.Cap[0] < before {
+			lowered++
+		}
+		for set := range 1 << (len(in.Opts) + len(in.RunAmt)) {
+			used := 0.0
+			for i := range in.Opts {
+				used += float64(set>>i&1) * in.Opts[i].Demand[0].D
+			}
+			for i, a := range in.RunAmt {
+				used -= float64(set>>(len(in.Opts)+i)&1) * a
+			}
+			if used <= before && used > in.Cap[0]*(1+1e-13) {
+				require.Fail(t, "a plan is lost", "seed %d, set %b: %v used of %v, rounded to %v", seed, set, used, before, in.Cap[0])
+			}
+		}
+	}
+	assert.Greater(t, lowered, 1500, "not of those whose amounts differ by too much")
+}
+
+// TestRoundDoesNotDrift: eight containers of about 64 GiB that differ by 64 bytes, of which four fit into 256 GiB.
+func TestRoundDoesNotDrift(t *testing.T) {
+	p := rack(4*64<<30, 1)
+	for i := range 8 {
+		p.Jobs = append(p.Jobs, rack(1, float64(64<<30+64*(i-4)), 1).Jobs...)
+	}
+	var in Instance
+	in.Load(p, solver.SplitsInteger)
+	in.Round()
+	assert.InEpsilon(t, float64(4*64<<30), in.Cap[0]/in.scale[0], 1e-12)
 }
