@@ -136,7 +136,7 @@ func (in *Instance) Round() {
 		in.unit[row].add(in.RunAmt[i])
 	}
 	for r, u := range in.unit {
-		if u.g > 0 && in.Cap[r] < u.least*maxMultiple {
+		if u.g > 0 && in.maxCap[r] < u.least*maxMultiple {
 			in.Cap[r] = min(in.Cap[r], u.round(in.Cap[r], in.maxCap[r]-in.Cap[r]))
 		}
 	}
@@ -194,7 +194,7 @@ func (u *unit) add(a float64) {
 // released by preemption. Amounts need not be quite multiples of the same: n of the smallest units are the most that fit, and may
 // take n of the largest.
 func (u *unit) round(capacity, released float64) float64 {
-	spread := (u.most - u.least) / u.least * released
+	spread := float64((u.most - u.least) / u.least * released)
 	n := math.Floor(float64((capacity+spread)/u.least*(1+eps)) + eps)
 	return float64(u.most*n) + spread
 }
