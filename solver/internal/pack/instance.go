@@ -174,16 +174,14 @@ func (u *unit) add(a float64) {
 		return
 	}
 	g := common(u.g, a)
-	n := math.Round(a / g)
-	if g < 0 || n < 1 {
+	n, times := math.Round(a/g), math.Round(u.g/g)
+	switch {
+	case g < 0 || n < 1 || u.g > 0 && times < 1: // next to nothing beside the other
 		u.g = -1
 		return
-	}
-	switch {
 	case u.g == 0:
 		u.least, u.most = g, g
-	case u.g != g: // all multiples so far are more of something smaller
-		times := math.Round(u.g / g)
+	case times > 1: // all multiples so far are more of something smaller
 		u.least, u.most = u.least/times, u.most/times
 	}
 	u.g = g

@@ -45,6 +45,17 @@ func TestRound(t *testing.T) {
 	assert.InDelta(t, 2.5, in.Cap[0]/in.scale[0], 1e-12, "with a half to be had by preemption")
 }
 
+// TestUnitOfNextToNothing: what is next to nothing beside another amount is not none.
+func TestUnitOfNextToNothing(t *testing.T) {
+	for _, amounts := range [][]float64{{1, 1e-12}, {1e-12, 1}} {
+		var u unit
+		for _, a := range amounts {
+			u.add(a)
+		}
+		assert.Equal(t, -1.0, u.g)
+	}
+}
+
 // TestRoundLosesNoPlan: whatever fitted into a row fits still, where amounts are not quite multiples of one.
 func TestRoundLosesNoPlan(t *testing.T) {
 	lowered := 0
