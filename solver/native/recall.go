@@ -39,17 +39,19 @@ func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	q.identify(in.P)
 }
 
-// number finds the partitions that had these names.
+// number finds the partitions that had these names. Names need be neither unique nor there: of those with the same one the first
+// is the first, so that no two become one.
 func (q *recall) number(p *solver.Problem, parts []string) {
-	now := make(map[string]int32, len(p.Partitions))
+	now := make(map[string][]int32, len(p.Partitions))
 	for x := range p.Partitions {
-		now[p.Partitions[x].Name] = int32(x)
+		n := p.Partitions[x].Name
+		now[n] = append(now[n], int32(x))
 	}
 	q.part = q.part[:0]
-	for _, name := range parts {
-		x, ok := now[name]
-		if !ok {
-			x = -1
+	for _, n := range parts {
+		x := int32(-1)
+		if left := now[n]; len(left) > 0 {
+			x, now[n] = left[0], left[1:]
 		}
 		q.part = append(q.part, x)
 	}
@@ -179,7 +181,7 @@ func (w *workspace) splitAgain(o *pack.Option, split []solver.Alloc) bool {
 		if a.Partition >= 0 && a.Partition < len(q.part) {
 			at = slices.Index(in.Part[o.P0:o.P1], int(q.part[a.Partition]))
 		}
-		if at < 0 || !(a.Count >= 0 && a.Count <= in.Limit[o.P0+at]+1e-9) {
+		if at < 0 || q.split[at] != 0 || !(a.Count >= 0 && a.Count <= in.Limit[o.P0+at]+1e-9) {
 			return false
 		}
 		q.split[at] = a.Count

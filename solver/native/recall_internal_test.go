@@ -49,6 +49,11 @@ func TestCorruptedMemory(t *testing.T) {
 			past.columns[i].start += r.IntN(3) - 1
 			past.columns[i].count += r.IntN(3) - 1
 		}
+		for _, parts := range [][]string{past.parts, all.plan.parts} {
+			for i := range parts {
+				parts[i] = parts[r.IntN(len(parts))] // some twice
+			}
+		}
 		opts.Memory = new(solver.Memory).With(name, all).Later(int(seed%4) - 1)
 		sol, err = solver.Solve(context.Background(), New(nil), p, opts)
 		require.NoError(t, err, "Tiny(%d)", seed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -67,12 +68,42 @@ func memories(tb testing.TB, p *solver.Problem, seed uint64) map[string]*solver.
 		"right": learned(tb, p, 20_000), "little": learned(tb, p, 50), "later": learned(tb, p, 20_000).Later(1),
 		"much later": learned(tb, p, 20_000).Later(1000), "earlier": learned(tb, p, 20_000).Later(-1),
 		"foreign": learned(tb, foreign, 20_000), "successor's": learned(tb, successor(p, seed), 20_000),
+		"without names": learned(tb, named(p, ""), 20_000), "one name": learned(tb, named(p, p.Partitions[0].Name), 20_000),
 		"another type": new(solver.Memory).With("native", "what is this"),
 	}
 	if solver.Validate(&same) == nil {
 		list["foreign of the same shape"] = learned(tb, &same, 20_000)
 	}
 	return list
+}
+
+// named is p with all partitions of the same name.
+func named(p *solver.Problem, name string) *solver.Problem {
+	q := *p
+	q.Partitions = slices.Clone(p.Partitions)
+	for x := range q.Partitions {
+		q.Partitions[x].Name = name
+	}
+	return &q
+}
+
+// TestMemoryOfPartitionsWithoutNames: partitions of the same name, or without, are told apart by their order, so that what is known of
+// them is of use.
+func TestMemoryOfPartitionsWithoutNames(t *testing.T) {
+	for _, name := range []string{"", "same"} {
+		p := named(solvertest.Cycle(5, 40, 8), name)
+		opts := solver.Options{Work: 20_000, Memory: new(solver.Memory)}
+		first := solve(t, native.New(nil), p, opts)
+		opts.Memory = first.Memory
+		opts.Work = 1
+		again := solve(t, native.New(nil), hinted(p, first), opts)
+		assert.GreaterOrEqual(t, again.Objective, first.Objective*(1-1e-9))
+	}
+	p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"node"}, Partitions: []solver.Partition{{}, {}}, Capacity: [][][]float64{{{1}}, {{1}}}}
+	p.Jobs = []solver.Job{{ID: "a", Options: []solver.Option{{Count: 2, Demand: []float64{1}, Partitions: []int{0, 1}, Usage: []float64{1}, Value: 5}}}}
+	first := solve(t, native.New(nil), p, solver.Options{Memory: new(solver.Memory)})
+	again := solve(t, native.New(nil), hinted(p, first), solver.Options{Memory: first.Memory})
+	assert.Equal(t, 5.0, again.Objective)
 }
 
 // TestMemoryIsAdvice: whatever is handed on, the optimum is found and the bound holds.

@@ -26,8 +26,35 @@ func checkMemory(e solver.Solver, c Claims) error {
 			}
 		}
 	}
-	if c.Deterministic {
-		return checkOverwritten(e)
+	if err := checkNames(e, c); err != nil || !c.Deterministic {
+		return err
+	}
+	return checkOverwritten(e)
+}
+
+// checkNames solves problems again whose partitions have no names, or all have the same, with what was learned and the plan as hint.
+func checkNames(e solver.Solver, c Claims) error {
+	for seed := range min(c.seeds(), 6) {
+		for _, name := range []string{"", "same"} {
+			p := build(1, []float64{1, 1}, option(2, 5, 0, 1)) // a task each
+			if seed > 0 {
+				p = Tiny(seed)
+			}
+			for x := range p.Partitions {
+				p.Partitions[x].Name = name
+			}
+			sol, err := solve(e, p, solver.Options{Work: work, Memory: new(solver.Memory)})
+			if err != nil {
+				return fmt.Errorf("problem %d, all partitions named %q: %w", seed, name, err)
+			}
+			p.Hint = map[string]int{}
+			for id, choice := range sol.Choice {
+				p.Hint[id] = choice.Option
+			}
+			if err := checkRemembered(e, c, p, sol.Memory); err != nil {
+				return fmt.Errorf("problem %d again, all partitions named %q: %w", seed, name, err)
+			}
+		}
 	}
 	return nil
 }
