@@ -19,7 +19,7 @@ type Options struct {
 	// with more threads does more work and takes about as long, if there is a processor for each.
 	Work int64
 	// Gap stops when (bound-objective)/|bound| is at most this. 0 means [DefaultGap];
-	// negative means exactly zero, that is to stop at proven optima alone.
+	// negative means zero, that is to stop at proven optima alone, as [StopOptimal] has them.
 	Gap float64
 	// Threads is how many threads engines that can use more than one may use; 0 means 1. Native uses up to 64, greedy one.
 	// The result of a work-limited solve depends on it, but not on how many processors there are to run the threads.
@@ -65,7 +65,8 @@ const (
 // Stop says why an engine stopped; the zero value means not solved.
 type Stop string
 
-// The reasons to stop.
+// The reasons to stop. StopOptimal is for plans that are proven to be the best but for an engine's tolerance, which may be as
+// much as [Tolerance] of their value; native's is 3e-7. Where the bound is above the objective a plan that is better by no more than that is not ruled out.
 const (
 	StopNone       Stop = ""
 	StopOptimal    Stop = "optimal"

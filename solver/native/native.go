@@ -52,6 +52,7 @@ package native
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"github.com/hedgesched/hedge/solver"
@@ -106,7 +107,7 @@ func (e *Engine) Name() string { return name }
 const name = "native"
 
 // Solve implements [solver.Solver]. It stops with
-//   - [solver.StopOptimal] when the plan is proven,
+//   - [solver.StopOptimal] when the plan is proven: no other is worth more by a part of 3e-7, and none is worth more than the bound,
 //   - [solver.StopGap] when bound and plan are within Options.Gap,
 //   - [solver.StopIterations] when the work is used up,
 //   - [solver.StopTime] or [solver.StopCanceled] when ctx ends.
@@ -146,10 +147,10 @@ func (w *workspace) solve() (spent int64) {
 
 // stop says why the search has ended.
 func (w *workspace) stop() solver.Stop {
-	switch {
-	case w.proven || w.gap() <= 1e-9:
+	switch gap := w.gap(); {
+	case math.Abs(gap) <= inexact || w.proven && gap > 0:
 		return solver.StopOptimal
-	case w.gap() <= w.target:
+	case gap <= w.target:
 		return solver.StopGap
 	case w.ctxErr == nil:
 		return solver.StopIterations

@@ -145,11 +145,11 @@ func Example() {
 	for _, j := range p.Jobs {
 		fmt.Println(j.ID, "starts in slot", j.Options[sol.Choice[j.ID].Option].Start)
 	}
-	fmt.Println(sol.Stop, sol.Objective, *sol.Bound)
+	fmt.Printf("%s %.4f, gap %.4f %%\n", sol.Stop, sol.Objective, 100**sol.Gap)
 	// Output:
 	// urgent starts in slot 0
 	// patient starts in slot 1
-	// optimal 19 19
+	// optimal 19.0000, gap 0.0000 %
 }
 
 // TestSeedsThatOnceFailed: a job that must be placed had no option left, the best plan was worth nothing, and an
@@ -242,5 +242,30 @@ func TestAmountsThatDifferByLittle(t *testing.T) {
 		want := solvertest.Optimum(p)
 		require.GreaterOrEqual(t, *sol.Bound, want*(1-1e-6), "Tiny(%d)", seed)
 		require.GreaterOrEqual(t, sol.Objective, want*(1-1e-6), "Tiny(%d)", seed)
+	}
+}
+
+// TestOptimalIsOptimal: nothing is worth more than the bound of what is called optimal, and next to nothing more than the plan, where
+// one job is worth so much that the others are a small part of the value.
+func TestOptimalIsOptimal(t *testing.T) {
+	const most = 1e7
+	for seed := range uint64(seeds(300)) {
+		p := solvertest.Random(seed, 6)
+		base := solve(t, native.New(nil), p, solver.Options{Work: 200_000, Gap: -1})
+		rows := make([][]float64, len(p.Resources))
+		for r := range rows {
+			rows[r] = make([]float64, p.Slots)
+			rows[r][0] = 1
+		}
+		demand := make([]float64, len(p.Resources))
+		demand[0] = 1
+		p.Partitions, p.Capacity = append(p.Partitions, solver.Partition{Name: "own"}), append(p.Capacity, rows)
+		p.Jobs = append(p.Jobs, solver.Job{ID: "most", Options: []solver.Option{
+			{Count: 1, Demand: demand, Partitions: []int{len(p.Partitions) - 1}, Usage: []float64{1}, Value: most}}})
+		sol := solve(t, native.New(nil), p, solver.Options{Work: 200_000, Gap: -1})
+		assert.GreaterOrEqual(t, *sol.Bound*(1+1e-13), base.Objective+most, "seed %d: %s", seed, sol.Stop)
+		if sol.Stop == solver.StopOptimal {
+			assert.GreaterOrEqual(t, sol.Objective, (base.Objective+most)*(1-4e-7), "seed %d", seed)
+		}
 	}
 }

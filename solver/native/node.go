@@ -212,7 +212,8 @@ func (w *workspace) revert(n int) {
 	}
 }
 
-// least is the relative gain worth searching for.
+// least is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part of its value, and the bound
+// says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
 const least = 3e-7
 
 // enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than

@@ -14,6 +14,7 @@ type tree struct {
 	marks []int   // of each node on the path: how many decisions had been made before its own
 	way   []int32 // scratch: the path to go
 	stuck float64 // the largest bound of a node with nothing left to divide
+	spare float64 // the largest bound of a node that was left for promising too little
 	costs pseudo
 }
 
@@ -34,7 +35,7 @@ const maxNodes = 1 << 20
 func (t *tree) reset(sets int) {
 	t.begun, t.nodes, t.open = false, t.nodes[:0], t.open[:0]
 	t.path, t.marks = t.path[:0], t.marks[:0]
-	t.stuck = math.Inf(-1)
+	t.stuck, t.spare = math.Inf(-1), math.Inf(-1)
 	t.costs.reset(sets)
 }
 
@@ -97,9 +98,16 @@ func (w *workspace) grow() {
 		t.push(0)
 	}
 	for len(t.nodes) < maxNodes && !w.over() {
-		if len(t.open) == 0 || t.nodes[t.open[0]].bound <= w.enough() {
-			w.dual.bound = min(w.dual.bound, max(t.stuck, w.top()))
-			w.proven = t.stuck <= w.enough()
+		if len(t.open) > 0 && t.nodes[t.open[0]].bound <= w.enough() {
+			t.spare = max(t.spare, t.nodes[t.open[0]].bound)
+			t.open = t.open[:0]
+		}
+		if len(t.open) == 0 {
+			rest := max(t.stuck, t.spare)
+			if w.proven = t.stuck <= w.enough(); w.proven && w.top() == 0 {
+				rest = 0 // but for rounding errors
+			}
+			w.dual.bound = min(w.dual.bound, max(rest, w.top()))
 			break
 		}
 		w.dual.bound = min(w.dual.bound, max(t.stuck, t.nodes[t.open[0]].bound))
@@ -155,6 +163,7 @@ func (w *workspace) expand(n int32) int32 {
 		t.push(n)
 		return -1
 	case bound <= w.enough():
+		t.spare = max(t.spare, bound)
 		return -1
 	case c.job < 0 && c.running < 0:
 		t.stuck = max(t.stuck, bound)

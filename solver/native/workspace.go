@@ -231,15 +231,18 @@ func (w *workspace) solution(engine string, stop solver.Stop) *solver.Solution {
 	}
 	sol := best.Solution(engine, stop)
 	sol.Work = w.spent() / opsPerUnit
-	if bound := w.bound(); stop == solver.StopOptimal {
-		v := sol.Objective
-		sol.Bound = &v
-	} else if !math.IsInf(bound, 0) {
-		b := math.Max(bound, sol.Objective)
-		sol.Bound = &b
+	if bound := w.bound(); !math.IsInf(bound, 0) {
+		if v := sol.Objective; bound < v && bound >= v-float64(inexact*math.Abs(v)) {
+			bound = v
+		}
+		sol.Bound = &bound
 	}
 	return sol
 }
+
+// inexact is how far, relatively, a bound may be below a plan for rounding errors alone. One that is lower is wrong, and left as it is
+// for the caller to see.
+const inexact = 1e-9
 
 func (w *workspace) gap() float64 {
 	b := w.bound()
