@@ -233,7 +233,7 @@ func (t *team) post(w *workspace) {
 	}
 }
 
-// collect gives w what is on the board. News of prices end what a helper is at.
+// collect gives w what is on the board. News of prices end the plunge or core that a helper is at.
 func (t *team) collect(w *workspace) {
 	b := &t.board
 	if b.best.Value > w.top() {
