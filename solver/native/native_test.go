@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -267,5 +268,34 @@ func TestOptimalIsOptimal(t *testing.T) {
 		if sol.Stop == solver.StopOptimal {
 			assert.GreaterOrEqual(t, sol.Objective, (base.Objective+most)*(1-4e-7), "seed %d", seed)
 		}
+	}
+}
+
+// TestTheLongestTime: the largest limits there are do no worse than large ones.
+func TestTheLongestTime(t *testing.T) {
+	for seed := range uint64(10) {
+		p := solvertest.Cycle(seed, 6, 2)
+		want := solve(t, native.New(nil), p, solver.Options{Work: 1_000_000_000, Gap: -1})
+		for _, opts := range []solver.Options{{Time: math.MaxInt64, Gap: -1}, {Work: math.MaxInt64, Gap: -1}, {Time: math.MaxInt64, Work: math.MaxInt64, Gap: -1}} {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // against hanging
+			sol, err := solver.Solve(ctx, native.New(nil), p, opts)
+			cancel()
+			require.NoError(t, err)
+			require.Equal(t, solver.StopOptimal, sol.Stop, "seed %d, %+v", seed, opts)
+			require.InEpsilon(t, want.Objective, sol.Objective, 1e-6, "seed %d, %+v", seed, opts)
+		}
+	}
+}
+
+// TestNoHintIsAnEmptyOne: a problem that is written and read has no hint where it had an empty one.
+func TestNoHintIsAnEmptyOne(t *testing.T) {
+	for seed := range uint64(10) {
+		p := solvertest.Cycle(seed, 30, 6)
+		p.Hint = nil
+		want := solve(t, native.New(nil), p, solver.Options{Work: 3000})
+		p.Hint = map[string]int{}
+		got := solve(t, native.New(nil), p, solver.Options{Work: 3000})
+		want.WallMS = got.WallMS
+		assert.Equal(t, want, got, "seed %d", seed)
 	}
 }

@@ -105,6 +105,7 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 			w.horizon = min(w.horizon, w.limit)
 		}
 	}
+	w.horizon = min(w.horizon, longest)
 	w.reportAt, w.reported = 0, 0
 	w.in.Look = w.look
 	whole := w.in.Load(p, opts.Splits)
@@ -124,6 +125,9 @@ func (w *workspace) begin(ctx context.Context, p *solver.Problem, opts solver.Op
 		w.muster(n, opts.Seed)
 	}
 }
+
+// longest is the horizon of all limits beyond it, nineteen hours, of which shares can be worked out without overflowing.
+const longest = 1 << 45
 
 // seed is where worker n's random numbers begin.
 func (w *workspace) seed(seed int64, n uint64) {
@@ -426,7 +430,7 @@ func (w *workspace) starts() {
 		w.key = append(w.key, o.Value/(o.Area+1e-12))
 	}
 	w.hint()
-	if w.in.P.Hint != nil {
+	if len(w.in.P.Hint) > 0 {
 		w.fillByValue()
 		w.keep()
 		if w.over() && w.best.Value > 0 {
