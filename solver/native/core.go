@@ -108,11 +108,11 @@ func (w *workspace) neighbours(n int) []int32 {
 		if w.in.JobOpts[j] == w.in.JobOpts[j+1] || w.byRed[w.in.JobOpts[j]] < 0 {
 			continue
 		}
-		q.score[j] = (0.3 + w.rng.ExpFloat64()) * w.distance(j, at)
+		q.score[j] = (0.3 + w.exponential()) * w.distance(j, at)
 		q.sets = append(q.sets, int32(j))
 	}
 	for k := range w.in.P.Running {
-		q.score[jobs+k] = 0.3 + w.rng.ExpFloat64()
+		q.score[jobs+k] = 0.3 + w.exponential()
 		q.sets = append(q.sets, int32(jobs+k))
 	}
 	slices.SortFunc(q.sets, func(a, b int32) int { return cmp.Or(cmp.Compare(q.score[a], q.score[b]), cmp.Compare(a, b)) })

@@ -164,7 +164,7 @@ func (w *workspace) iterate(forgive float64) {
 		w.recreate()
 	}
 	loss := l.value - w.cur.Value
-	if !ok || (loss > 0 && loss > forgive*w.rng.ExpFloat64()) {
+	if !ok || (loss > 0 && loss > forgive*w.exponential()) {
 		l.undo(w)
 		return
 	}

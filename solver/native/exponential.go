@@ -1,0 +1,17 @@
+package native
+
+// exponential draws from the exponential distribution of mean 1, by comparing uniform draws alone (von Neumann, 1951): the first of a run of
+// falling draws is kept if the run's length is odd, and every run that is not adds 1. Functions of the standard library
+// differ in the last bits from one architecture to another.
+func (w *workspace) exponential() float64 {
+	for whole := 0.0; ; whole++ {
+		first := w.rng.Float64()
+		last, odd := first, true
+		for next := w.rng.Float64(); next < last; next = w.rng.Float64() {
+			last, odd = next, !odd
+		}
+		if odd {
+			return whole + first
+		}
+	}
+}
