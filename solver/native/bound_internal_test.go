@@ -22,7 +22,7 @@ func (e wrong) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 	w.begin(ctx, p, opts, e.cfg, report)
 	w.run()
 	w.dual.bound = e.part * w.top()
-	return w.solution(name, w.stop()), nil
+	return w.solution(w.stop()), nil
 }
 
 // TestWrongBoundsAreSeen: a bound below the plan is neither hidden nor called a proof, whether the search took itself for done or not.

@@ -100,7 +100,7 @@ func (w *workspace) relax(until int64) bool {
 			d.bound = bound
 			copy(d.best, d.lam)
 			if w.cfg.Relaxation {
-				w.report(w.solution(name, solver.StopNone))
+				w.report(w.solution(solver.StopNone))
 			}
 		}
 		done := w.pivots(m.ops + min(max(0, until-w.spent()), roundOps*int64(m.rows)))

@@ -5,7 +5,7 @@ package native
 // differ in the last bits from one architecture to another.
 func (w *workspace) exponential() float64 {
 	for whole := 0.0; ; whole++ {
-		first := w.rng.Float64()
+		first := float64(w.rng.Float64()) // rounded here, so that nothing is fused
 		last, odd := first, true
 		for next := w.rng.Float64(); next < last; next = w.rng.Float64() {
 			last, odd = next, !odd

@@ -126,7 +126,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	}()
 	w.begin(ctx, p, opts, e.cfg, report)
 	spent := w.solve()
-	sol := w.solution(name, w.stop())
+	sol := w.solution(w.stop())
 	sol.Work = spent / opsPerUnit
 	if opts.Memory != nil {
 		sol.Memory = opts.Memory.With(name, w.remember())

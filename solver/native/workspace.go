@@ -221,19 +221,19 @@ func (w *workspace) poll(spent int64) {
 	w.look()
 	if w.reportAt <= spent && w.top() > w.reported {
 		w.reportAt, w.reported = spent+reportOps, w.top()
-		w.report(w.solution(name, solver.StopNone))
+		w.report(w.solution(solver.StopNone))
 	}
 }
 
 func (w *workspace) bound() float64 { return min(w.dual.bound, w.given) }
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
-func (w *workspace) solution(engine string, stop solver.Stop) *solver.Solution {
+func (w *workspace) solution(stop solver.Stop) *solver.Solution {
 	best := &w.best
 	if w.rival > best.Value {
 		best = &w.peer
 	}
-	sol := best.Solution(engine, stop)
+	sol := best.Solution(name, stop)
 	sol.Work = w.spent() / opsPerUnit
 	if bound := w.bound(); !math.IsInf(bound, 0) {
 		if v := sol.Objective; bound < v && bound >= v-float64(inexact*math.Abs(v)) {

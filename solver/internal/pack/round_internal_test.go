@@ -69,8 +69,8 @@ func TestRoundLosesNoPlan(t *testing.T) {
 		for range 1 + r.IntN(8) {
 			p.Jobs = append(p.Jobs, rack(1, amount(), 1).Jobs...)
 		}
-		for range r.IntN(4) {
-			p.Running = append(p.Running, held(amount(), 1))
+		for cost := range r.IntN(4) {
+			p.Running = append(p.Running, held(amount(), float64(cost)))
 		}
 		var in Instance
 		in.Load(p, solver.SplitsInteger)
