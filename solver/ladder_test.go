@@ -89,7 +89,7 @@ func TestLadderDropsAFailedRungsBound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 10.0, sol.Objective, "the better plan")
 	assert.Equal(t, "crash", sol.Engine, "whose plan it is")
-	assert.Equal(t, solver.StopIterations, sol.Stop)
+	assert.Equal(t, solver.StopWork, sol.Stop)
 	require.NotNil(t, sol.Bound)
 	assert.Equal(t, 30.0, *sol.Bound, "of the rung that answered")
 	require.Len(t, sol.Fallback, 1)

@@ -26,7 +26,7 @@ type Options struct {
 	// Each thread has memory of its own: of 2,000 jobs on 20 partitions native takes about 20 MB a thread, and keeps it for the next solve.
 	Threads int
 	// Splits says which options' splits over partitions must be whole tasks.
-	Splits Splits
+	Splits SplitRule
 	// Seed drives randomised search; 0 means 1.
 	Seed int64
 	// Memory is that of the last problem's solution, moved on with [Memory.Later]; new(Memory) the first time. Nil is no memory,
@@ -51,13 +51,13 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Splits says how a gang may be split over partitions.
-type Splits int
+// SplitRule says how a gang may be split over partitions.
+type SplitRule int
 
 // The split rules: whole tasks for every option, fractions allowed everywhere, or whole
 // tasks only for options that start now, because later ones are planned again anyway.
 const (
-	SplitsInteger Splits = iota
+	SplitsInteger SplitRule = iota
 	SplitsContinuous
 	SplitsNow
 )
@@ -68,13 +68,13 @@ type Stop string
 // The reasons to stop. StopOptimal is for plans that are proven to be the best but for an engine's tolerance, which may be as
 // much as [Tolerance] of their value; native's is 3e-7. Where the bound is above the objective a plan that is better by no more than that is not ruled out.
 const (
-	StopNone       Stop = ""
-	StopOptimal    Stop = "optimal"
-	StopGap        Stop = "gap"
-	StopTime       Stop = "time"
-	StopIterations Stop = "iterations"
-	StopCanceled   Stop = "canceled"
-	StopError      Stop = "error"
+	StopNone     Stop = ""
+	StopOptimal  Stop = "optimal"
+	StopGap      Stop = "gap"
+	StopTime     Stop = "time"
+	StopWork     Stop = "iterations"
+	StopCanceled Stop = "canceled"
+	StopError    Stop = "error"
 )
 
 // StopOf is the reason to stop that the end of a context is, err being its Err.
@@ -113,11 +113,11 @@ type Solution struct {
 // Choice is a job's option and how its tasks are split over partitions.
 type Choice struct {
 	Option int     `json:"option"`
-	Split  []Alloc `json:"split"`
+	Split  []Split `json:"split"`
 }
 
-// Alloc is a chosen number of tasks in one partition; fractional only where Options.Splits allows.
-type Alloc struct {
+// Split is a chosen number of tasks in one partition; fractional only where Options.Splits allows.
+type Split struct {
 	Partition int     `json:"partition"`
 	Count     float64 `json:"count"`
 }

@@ -61,7 +61,7 @@ func Solve(ctx context.Context, engine Solver, p *Problem, opts Options) (*Solut
 // incumbents keeps the best verified plan an engine has reported.
 type incumbents struct {
 	p      *Problem
-	splits Splits
+	splits SplitRule
 	pass   func(*Solution)
 
 	mu   sync.Mutex
@@ -116,7 +116,7 @@ func clone(s *Solution) *Solution {
 	c := *s
 	c.Choice = make(map[string]Choice, len(s.Choice))
 	for id, ch := range s.Choice {
-		c.Choice[id] = Choice{Option: ch.Option, Split: append([]Alloc(nil), ch.Split...)}
+		c.Choice[id] = Choice{Option: ch.Option, Split: append([]Split(nil), ch.Split...)}
 	}
 	c.Preempt = append([]string{}, s.Preempt...)
 	if s.Bound != nil {
@@ -168,7 +168,7 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 // contradiction says how stop, objective and bound disagree with one another.
 func contradiction(s *Solution, opts Options) error {
 	switch s.Stop {
-	case StopOptimal, StopGap, StopTime, StopIterations, StopCanceled:
+	case StopOptimal, StopGap, StopTime, StopWork, StopCanceled:
 	default:
 		return fmt.Errorf("%w: it stopped for %q", ErrEngine, string(s.Stop))
 	}

@@ -70,11 +70,11 @@ type Running struct {
 	Demand      []float64 `json:"demand"`
 	// Usage[t] is the probability of still running at slot t.
 	Usage []float64 `json:"usage"`
-	Alloc []Split   `json:"alloc"`
+	Alloc []Alloc   `json:"alloc"`
 }
 
-// Split is a number of a gang's tasks in one partition.
-type Split struct {
+// Alloc is a number of a gang's tasks in one partition.
+type Alloc struct {
 	Partition int `json:"partition"`
 	Count     int `json:"count"`
 }

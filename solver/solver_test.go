@@ -25,14 +25,14 @@ func pair() *solver.Problem {
 		SlotSeconds: 60, Slots: 2, Resources: []string{"node"},
 		Partitions: []solver.Partition{{Name: "rack", Nodes: 4}}, Capacity: [][][]float64{{{2, 2}}},
 		Jobs:    []solver.Job{{ID: "a", Options: gang(10)}, {ID: "b", Options: gang(7)}},
-		Running: []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Split{{Partition: 0, Count: 2}}}},
+		Running: []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}},
 	}
 }
 
 func plan(ids ...string) *solver.Solution {
-	s := &solver.Solution{Stop: solver.StopIterations, Choice: map[string]solver.Choice{}}
+	s := &solver.Solution{Stop: solver.StopWork, Choice: map[string]solver.Choice{}}
 	for _, id := range ids {
-		s.Choice[id] = solver.Choice{Split: []solver.Alloc{{Partition: 0, Count: 2}}}
+		s.Choice[id] = solver.Choice{Split: []solver.Split{{Partition: 0, Count: 2}}}
 	}
 	return s
 }
@@ -114,12 +114,12 @@ func TestVerify(t *testing.T) {
 		f(s)
 		return s
 	}
-	split := func(splits ...solver.Alloc) *solver.Solution {
+	split := func(splits ...solver.Split) *solver.Solution {
 		return change(func(s *solver.Solution) { s.Choice["a"] = solver.Choice{Split: splits} })
 	}
 	for _, c := range []struct {
 		sol  *solver.Solution
-		rule solver.Splits
+		rule solver.SplitRule
 		want string // empty is feasible
 	}{
 		{plan(), solver.SplitsInteger, ""},
@@ -131,13 +131,13 @@ func TestVerify(t *testing.T) {
 		{change(func(s *solver.Solution) { s.Preempt = []string{"m", "m"} }), solver.SplitsInteger, "twice"},
 		{change(func(s *solver.Solution) { s.Choice["a"] = solver.Choice{Option: 1} }), solver.SplitsInteger, "option 1 is not in [0, 1)"},
 		{split(), solver.SplitsInteger, "adds up to 0 tasks, the gang has 2"},
-		{split(solver.Alloc{Count: 1}, solver.Alloc{Count: 1}), solver.SplitsInteger, "partition 0 twice"},
-		{split(solver.Alloc{Partition: 1, Count: 2}), solver.SplitsInteger, "split[0].partition 1"},
-		{split(solver.Alloc{Count: -2}), solver.SplitsInteger, "-2 is not a number >= 0"},
-		{split(solver.Alloc{Count: math.NaN()}), solver.SplitsInteger, "NaN is not a number >= 0"},
-		{split(solver.Alloc{Count: 1.5}), solver.SplitsInteger, "1.5 is not whole"},
-		{split(solver.Alloc{Count: 1.5}), solver.SplitsContinuous, "adds up to 1.5"},
-		{split(solver.Alloc{Count: 1.5}), solver.SplitsNow, "not whole"},
+		{split(solver.Split{Count: 1}, solver.Split{Count: 1}), solver.SplitsInteger, "partition 0 twice"},
+		{split(solver.Split{Partition: 1, Count: 2}), solver.SplitsInteger, "split[0].partition 1"},
+		{split(solver.Split{Count: -2}), solver.SplitsInteger, "-2 is not a number >= 0"},
+		{split(solver.Split{Count: math.NaN()}), solver.SplitsInteger, "NaN is not a number >= 0"},
+		{split(solver.Split{Count: 1.5}), solver.SplitsInteger, "1.5 is not whole"},
+		{split(solver.Split{Count: 1.5}), solver.SplitsContinuous, "adds up to 1.5"},
+		{split(solver.Split{Count: 1.5}), solver.SplitsNow, "not whole"},
 		{nil, solver.SplitsInteger, "none"},
 	} {
 		err := solver.Verify(pair(), c.sol, c.rule)

@@ -10,7 +10,7 @@ import (
 const Tolerance = 1e-6
 
 // Integral reports whether option o's split must be whole tasks under s.
-func (s Splits) Integral(o *Option) bool {
+func (s SplitRule) Integral(o *Option) bool {
 	return s == SplitsInteger || (s == SplitsNow && o.Start == 0)
 }
 
@@ -20,7 +20,7 @@ func (s Splits) Integral(o *Option) bool {
 // preempted job is running; no capacity row is exceeded. It returns nil or an
 // error that is [ErrInfeasible] and names what is wrong. Objective, bound and
 // stop are not looked at. p must be valid.
-func Verify(p *Problem, sol *Solution, splits Splits) error {
+func Verify(p *Problem, sol *Solution, splits SplitRule) error {
 	if sol == nil {
 		return fmt.Errorf("%w: there is none", ErrInfeasible)
 	}
@@ -98,7 +98,7 @@ func (u *rowUse) check() error {
 }
 
 // verify checks sol and returns its preempted jobs in problem order.
-func verify(p *Problem, sol *Solution, splits Splits) ([]string, error) {
+func verify(p *Problem, sol *Solution, splits SplitRule) ([]string, error) {
 	rows := newRowUse(p)
 	found := 0
 	for j := range p.Jobs {
@@ -121,7 +121,7 @@ func verify(p *Problem, sol *Solution, splits Splits) ([]string, error) {
 	return ordered, rows.check()
 }
 
-func (u *rowUse) addChoice(job *Job, c Choice, splits Splits) error {
+func (u *rowUse) addChoice(job *Job, c Choice, splits SplitRule) error {
 	if c.Option < 0 || c.Option >= len(job.Options) {
 		return fmt.Errorf("%w: job %q: option %d is not in [0, %d)", ErrInfeasible, job.ID, c.Option, len(job.Options))
 	}

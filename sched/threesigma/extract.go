@@ -15,7 +15,7 @@ type pick struct {
 	row    int // in model.rows
 	option *solver.Option
 	origin origin
-	split  []solver.Alloc
+	split  []solver.Split
 }
 
 // extraction turns a solution into decisions on concrete nodes.
@@ -162,7 +162,7 @@ func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
 	return nodes, len(nodes) > 0
 }
 
-// whole tells whether the counts of the split, rounded, add up to the gang. They may be fractions if [solver.Splits]
+// whole tells whether the counts of the split, rounded, add up to the gang. They may be fractions if [solver.SplitRule]
 // allows it. Even whole counts may be off by [solver.Tolerance].
 func whole(p *pick) bool {
 	tasks := 0.0
@@ -183,7 +183,7 @@ func (x *extraction) useful(p *pick) []int {
 		if x.preempted[v] || x.victim(v).Job.Priority >= x.job(p).job.Priority {
 			continue
 		}
-		if slices.ContainsFunc(x.m.problem.Running[v].Alloc, func(a solver.Split) bool {
+		if slices.ContainsFunc(x.m.problem.Running[v].Alloc, func(a solver.Alloc) bool {
 			return slices.Contains(p.option.Partitions, a.Partition)
 		}) {
 			vs = append(vs, v)

@@ -27,7 +27,7 @@ type held struct {
 	nodes  []sched.NodeTasks
 	parts  *sched.Partitioning
 	demand []float64
-	alloc  []solver.Split
+	alloc  []solver.Alloc
 
 	// usage[t] is the probability, in this cycle, that it still holds its nodes t slots from now.
 	usage []float64
@@ -65,7 +65,7 @@ func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Parti
 	}
 	for x, c := range count {
 		if c > 0 {
-			h.alloc = append(h.alloc, solver.Split{Partition: x, Count: c})
+			h.alloc = append(h.alloc, solver.Alloc{Partition: x, Count: c})
 		}
 	}
 }

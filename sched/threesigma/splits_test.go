@@ -44,7 +44,7 @@ func TestContinuousSplits(t *testing.T) {
 	for trial := range uint64(40) {
 		s, err := schedtest.Random(rand.New(rand.NewPCG(trial, 3)))
 		require.NoError(t, err)
-		for _, splits := range []solver.Splits{solver.SplitsContinuous, solver.SplitsNow} {
+		for _, splits := range []solver.SplitRule{solver.SplitsContinuous, solver.SplitsNow} {
 			plan(t, policy(t, threesigma.Config{Options: solver.Options{Splits: splits, Work: 2000}}), s)
 		}
 	}

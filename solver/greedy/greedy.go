@@ -34,7 +34,7 @@ type workspace struct {
 	limit   int64 // in ops
 }
 
-// Solve implements [solver.Solver]. It stops with [solver.StopIterations], be it for Options.Work, or
+// Solve implements [solver.Solver]. It stops with [solver.StopWork], be it for Options.Work, or
 // earlier if ctx ends, with what it has by then.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	w, ok := e.pool.Get().(*workspace)
@@ -58,7 +58,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	if !w.st.Settle() {
 		w.st.Spare(w.pre.ByCost)
 	}
-	stop := solver.StopIterations
+	stop := solver.StopWork
 	if !done {
 		stop = solver.StopOf(ctx.Err())
 	}

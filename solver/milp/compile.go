@@ -70,17 +70,17 @@ func (c *Placement) name(what string, indices ...int) string {
 // not be in the model. An invalid p is [solver.ErrInvalid].
 //
 // Nothing in the model has a name, since making names takes longer than all the rest; see [CompileNamed].
-func Compile(p *solver.Problem, splits solver.Splits, relax Relax) (*Placement, error) {
+func Compile(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, false)
 }
 
 // CompileNamed is [Compile] with names for variables and rows, for models to be looked at: choose_JOB_OPTION, tasks_JOB_OPTION_PARTITION,
 // preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
-func CompileNamed(p *solver.Problem, splits solver.Splits, relax Relax) (*Placement, error) {
+func CompileNamed(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, true)
 }
 
-func compile(p *solver.Problem, splits solver.Splits, relax Relax, named bool) (*Placement, error) {
+func compile(p *solver.Problem, splits solver.SplitRule, relax Relax, named bool) (*Placement, error) {
 	if err := solver.Validate(p); err != nil {
 		return nil, err
 	}
@@ -388,7 +388,7 @@ func (c *Placement) Plan(x []float64) *solver.Solution {
 	if !st.Settle() {
 		st.Spare(c.pre.ByCost)
 	}
-	return st.Solution("", solver.StopIterations)
+	return st.Solution("", solver.StopWork)
 }
 
 // chosen is the option that x gives job j, -1 if it has less than half of any.

@@ -65,7 +65,7 @@ const reserve = solver.Grace / 5
 
 // Solve implements [solver.Solver]. Generic solvers know no units of work, so that Options.Work is a time limit here:
 // a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the backend, and the
-// problem's hint is its start, and the plan in hand until there is a better one. It stops with [solver.StopIterations] where a heuristic backend is at its end, and where a
+// problem's hint is its start, and the plan in hand until there is a better one. It stops with [solver.StopWork] where a heuristic backend is at its end, and where a
 // plan is worth less than the model's optimum because splits were relaxed.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	c, err := Compile(p, opts.Splits, e.cfg.Relax)
@@ -142,7 +142,7 @@ func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution,
 	sol.Bound = c.proof(res.Bound, sol)
 	switch res.Stop {
 	case StopOptimal, StopNodes, StopOther:
-		sol.Stop = solver.StopIterations
+		sol.Stop = solver.StopWork
 	case StopTime:
 		sol.Stop = solver.StopTime
 	case StopCanceled:

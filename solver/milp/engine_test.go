@@ -58,7 +58,7 @@ func TestRelaxedModelsGiveWholePlans(t *testing.T) {
 func TestSplits(t *testing.T) {
 	for seed := range uint64(60) {
 		p := solvertest.Tiny(seed)
-		for _, splits := range []solver.Splits{solver.SplitsContinuous, solver.SplitsNow} {
+		for _, splits := range []solver.SplitRule{solver.SplitsContinuous, solver.SplitsNow} {
 			sol, err := solver.Solve(context.Background(), milp.New(reference.New(), nil), p, solver.Options{Gap: -1, Splits: splits})
 			require.NoError(t, err, "seed %d", seed)
 			assert.GreaterOrEqual(t, sol.Objective, solvertest.Optimum(p)-1e-6, "seed %d: fewer rules", seed)
@@ -71,7 +71,7 @@ func TestPlanOfAnyPoint(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := solvertest.Random(seed, 12)
-		for _, splits := range []solver.Splits{solver.SplitsInteger, solver.SplitsContinuous, solver.SplitsNow} {
+		for _, splits := range []solver.SplitRule{solver.SplitsInteger, solver.SplitsContinuous, solver.SplitsNow} {
 			c, err := milp.Compile(p, splits, milp.RelaxNone)
 			require.NoError(t, err)
 			x := make([]float64, c.Model.Vars())

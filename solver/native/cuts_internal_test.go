@@ -22,7 +22,7 @@ func TestCutsKeepPlans(t *testing.T) {
 		if seed%3 == 0 {
 			p = solvertest.Random(seed, 12)
 		}
-		for _, splits := range []solver.Splits{solver.SplitsInteger, solver.SplitsNow, solver.SplitsContinuous} {
+		for _, splits := range []solver.SplitRule{solver.SplitsInteger, solver.SplitsNow, solver.SplitsContinuous} {
 			w := &workspace{}
 			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{}, func(*solver.Solution) {})
 			w.run()

@@ -81,7 +81,7 @@ func full(jobs int) *solver.Problem {
 	p := wide(jobs, 20, 10)
 	for x := range p.Partitions {
 		p.Capacity[x] = [][]float64{{0.5, 0.5, 0.5, 0.5}}
-		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("r", x), PreemptCost: 1e6, Demand: []float64{1}, Usage: []float64{1, 1, 1, 1}, Alloc: []solver.Split{{Partition: x, Count: 100}}})
+		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("r", x), PreemptCost: 1e6, Demand: []float64{1}, Usage: []float64{1, 1, 1, 1}, Alloc: []solver.Alloc{{Partition: x, Count: 100}}})
 	}
 	return p
 }

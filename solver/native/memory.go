@@ -12,7 +12,7 @@ import (
 // time. It is not changed once it is made, and shares nothing with the problem, which callers make anew in the same place. All of it is advice: prices prove a bound by being evaluated, columns are taken as
 // splits of options that are there, and a plan as far as it fits.
 //
-// Jobs are known again by their ids, options by set, start (moved by the slots that have passed) and count, partitions by name. The last relaxation's prices take the place of
+// Jobs are known again by their ids, options by set, start (moved by the slots that have passed) and count, partitions by name, in their order where names are the same. The last relaxation's prices take the place of
 // the ascent's, unless its first steps better them by much. Plans are made and bettered by them before the relaxation, for as long as that promises to
 // reach the gap asked for sooner; and if the last relaxation's bound was within that gap of the plan found then, plans come before cuts.
 type memory struct {
@@ -30,7 +30,7 @@ type root struct {
 	prices           []float64 // of each row, per unit of the resource
 	jobs             []pastJob
 	columns          []pastColumn
-	splits           []solver.Alloc // partitions by their numbers then
+	splits           []solver.Split // partitions by their numbers then
 	work             int64          // ops that it took
 	value, rest      float64        // its bound, and how far that is from the best plan found, relatively
 }
@@ -40,7 +40,7 @@ type plan struct {
 	parts     []string
 	jobs      []string
 	columns   []pastColumn // one a job
-	splits    []solver.Alloc
+	splits    []solver.Split
 	preempted []string
 }
 
@@ -116,7 +116,7 @@ func (w *workspace) planned() *plan {
 // take takes down the master's columns.
 func (past *root) take(m *master) {
 	n := len(m.set) - len(m.key) - len(m.in.P.Running)
-	past.columns, past.splits = make([]pastColumn, 0, n), make([]solver.Alloc, 0, 2*n)
+	past.columns, past.splits = make([]pastColumn, 0, n), make([]solver.Split, 0, 2*n)
 	past.jobs = make([]pastJob, len(m.in.P.Jobs))
 	for j := range past.jobs {
 		lo := int32(len(past.columns))
@@ -135,12 +135,12 @@ func (past *root) take(m *master) {
 const keepWithin = 0.02
 
 // column takes down option o with a split, which is appended to splits.
-func column(in *pack.Instance, o int, split []float64, splits []solver.Alloc) (pastColumn, []solver.Alloc) {
+func column(in *pack.Instance, o int, split []float64, splits []solver.Split) (pastColumn, []solver.Split) {
 	opt := &in.Opts[o]
 	lo := int32(len(splits))
 	for i, x := range in.Part[opt.P0:opt.P1] {
 		if split[i] > 0 {
-			splits = append(splits, solver.Alloc{Partition: x, Count: split[i]})
+			splits = append(splits, solver.Split{Partition: x, Count: split[i]})
 		}
 	}
 	option := &in.P.Jobs[opt.Job].Options[opt.Index]

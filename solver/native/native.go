@@ -45,9 +45,9 @@
 //
 // # What holds
 //
-// A bound is never taken from the simplex method's word: it is computed from prices, whichever they are. With a work limit and no time limit the result depends on the problem and
-// the options alone, with the seed, the number of threads and the memory in them. How threads work together is said at type team, what a memory holds
-// at type memory.
+// A bound is never taken from the simplex method's word: it is computed from prices, whichever they are. A plan counts as optimal if no other is worth more by
+// 3e-7 of its value. With a work limit and no time limit the result depends on the problem and the options alone, with the seed, the number of threads and the memory in
+// them. How threads work together is said at type team, what a memory holds at type memory.
 package native
 
 import (
@@ -109,7 +109,7 @@ const name = "native"
 // Solve implements [solver.Solver]. It stops with
 //   - [solver.StopOptimal] when the plan is proven: no other is worth more by a part of 3e-7, and none is worth more than the bound,
 //   - [solver.StopGap] when bound and plan are within Options.Gap,
-//   - [solver.StopIterations] when the work is used up,
+//   - [solver.StopWork] when the work is used up,
 //   - [solver.StopTime] or [solver.StopCanceled] when ctx ends.
 //
 // Options.Threads workers search together, up to 64, and Options.Work limits each of them. report is called from the
@@ -153,7 +153,7 @@ func (w *workspace) stop() solver.Stop {
 	case gap <= w.target:
 		return solver.StopGap
 	case w.ctxErr == nil:
-		return solver.StopIterations
+		return solver.StopWork
 	default:
 		return solver.StopOf(w.ctxErr)
 	}

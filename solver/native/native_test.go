@@ -95,7 +95,7 @@ func TestConfig(t *testing.T) {
 	b, err := solver.Solve(context.Background(), less, p, solver.Options{Work: 2000})
 	require.NoError(t, err)
 	assert.Equal(t, a.Choice, b.Choice)
-	assert.Equal(t, solver.StopIterations, a.Stop)
+	assert.Equal(t, solver.StopWork, a.Stop)
 }
 
 // The package comment's example: the relaxation alone proves 12.5, the search that A by itself is best.

@@ -171,7 +171,7 @@ func (w *workspace) same(o int, past *pastColumn, shift int) bool {
 }
 
 // splitAgain makes the split one of option o in recall.split, if o allows that.
-func (w *workspace) splitAgain(o *pack.Option, split []solver.Alloc) bool {
+func (w *workspace) splitAgain(o *pack.Option, split []solver.Split) bool {
 	q, in := &w.recall, &w.in
 	q.split = pack.Resize(q.split, in.MaxParts)
 	clear(q.split)

@@ -37,10 +37,10 @@ func TestCorruptedMemory(t *testing.T) {
 			past.prices[i] = some()
 		}
 		for i := range past.splits {
-			past.splits[i] = solver.Alloc{Partition: r.IntN(9) - 3, Count: some()}
+			past.splits[i] = solver.Split{Partition: r.IntN(9) - 3, Count: some()}
 		}
 		for i := range all.plan.splits {
-			all.plan.splits[i] = solver.Alloc{Partition: r.IntN(4), Count: some()}
+			all.plan.splits[i] = solver.Split{Partition: r.IntN(4), Count: some()}
 		}
 		for _, run := range p.Running {
 			all.plan.preempted = append(all.plan.preempted, run.ID, run.ID)

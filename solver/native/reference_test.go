@@ -54,7 +54,7 @@ func tight(seed uint64) *solver.Problem {
 	}
 	for m := range r.IntN(4) {
 		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("m", m), PreemptCost: float64(r.IntN(10)), Demand: demand(),
-			Usage: []float64{1, 0.5}[:min(2, slots)], Alloc: []solver.Split{{Partition: r.IntN(parts), Count: 1 + r.IntN(4)}}})
+			Usage: []float64{1, 0.5}[:min(2, slots)], Alloc: []solver.Alloc{{Partition: r.IntN(parts), Count: 1 + r.IntN(4)}}})
 	}
 	return p
 }

@@ -43,9 +43,9 @@ func awkwardProblems() []awkward {
 	long := option(1, 5, 0)
 	long.Usage = []float64{1, 0.5, 1e-300}
 	preempt := build(1, []float64{0}, option(2, 10, 0))
-	preempt.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1}, Alloc: []solver.Split{{Partition: 0, Count: 2}}}}
+	preempt.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
 	costly := build(1, []float64{0}, option(2, 10, 0))
-	costly.Running = []solver.Running{{ID: "m", PreemptCost: 30, Demand: []float64{1}, Usage: []float64{1}, Alloc: []solver.Split{{Partition: 0, Count: 2}}}}
+	costly.Running = []solver.Running{{ID: "m", PreemptCost: 30, Demand: []float64{1}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
 	idle := build(1, []float64{1}, option(1, 10, 0))
 	idle.Running = []solver.Running{{ID: "m"}}
 	idle.Running[0].Demand = []float64{1}
@@ -58,7 +58,7 @@ func awkwardProblems() []awkward {
 		large.Jobs[j].Options[0].Demand = []float64{d}
 	}
 	trace := build(1, []float64{0}, option(2, 10, 0), option(1, 5, 0))
-	trace.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1 << 36}, Usage: []float64{1}, Alloc: []solver.Split{{Partition: 0, Count: 2}}}}
+	trace.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1 << 36}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
 	trace.Jobs[0].Options[0].Demand = []float64{1} // of the tail of a running job, all of a kibibyte
 	trace.Jobs[1].Options[0].Demand = []float64{1 << 10}
 	denormal := build(1, []float64{1e-310}, option(1, 5, 0))

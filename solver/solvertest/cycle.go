@@ -128,7 +128,7 @@ func (c *cycle) running(m int) solver.Running {
 	for _, x := range c.Perm(c.parts)[:1+c.IntN(2)] {
 		n := 1 + c.IntN(max(1, c.nodes/10))
 		left += n
-		run.Alloc = append(run.Alloc, solver.Split{Partition: x, Count: n})
+		run.Alloc = append(run.Alloc, solver.Alloc{Partition: x, Count: n})
 	}
 	run.PreemptCost = math.Round(1e4*float64(left)*math.Exp(c.NormFloat64())*60) / 1e4
 	return run

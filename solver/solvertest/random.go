@@ -46,7 +46,7 @@ func random(r *rand.Rand, jobs, options, parts, resources, slots, running, gang 
 	}
 	for m := range running {
 		run := solver.Running{ID: fmt.Sprintf("m%d", m), PreemptCost: float64(r.IntN(20)), Demand: demand(r, R),
-			Alloc: []solver.Split{{Partition: r.IntN(P), Count: 1 + r.IntN(gang)}}}
+			Alloc: []solver.Alloc{{Partition: r.IntN(P), Count: 1 + r.IntN(gang)}}}
 		for range r.IntN(T + 1) {
 			run.Usage = append(run.Usage, float64(r.IntN(5))/4)
 		}

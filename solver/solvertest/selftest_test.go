@@ -100,7 +100,7 @@ func liars() map[string]*liar {
 		"everything everywhere": bend("larger problems", func(p *solver.Problem, s *solver.Solution) {
 			for _, j := range p.Jobs {
 				for i, o := range j.Options {
-					s.Choice[j.ID] = solver.Choice{Option: i, Split: []solver.Alloc{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
+					s.Choice[j.ID] = solver.Choice{Option: i, Split: []solver.Split{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
 				}
 			}
 		}),
@@ -203,7 +203,7 @@ func TestOptimumByHand(t *testing.T) {
 		},
 	}
 	assert.Equal(t, 8.0, solvertest.Optimum(p), "wide and late; long excludes both")
-	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Split{{Partition: 0, Count: 1}}}}
+	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
 	assert.Equal(t, 11.0, solvertest.Optimum(p))
 }
 

@@ -361,7 +361,7 @@ func checkLarger(e solver.Solver, _ Claims) error {
 
 func checkMixed(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() {
-		for _, rule := range []solver.Splits{solver.SplitsInteger, solver.SplitsContinuous} {
+		for _, rule := range []solver.SplitRule{solver.SplitsInteger, solver.SplitsContinuous} {
 			if _, err := solve(e, Mixed(seed), solver.Options{Work: work, Splits: rule}); err != nil {
 				return fmt.Errorf("Mixed(%d) with split rule %d: %w", seed, rule, err)
 			}
@@ -371,7 +371,7 @@ func checkMixed(e solver.Solver, c Claims) error {
 }
 
 func checkSplits(e solver.Solver, c Claims) error {
-	for _, rule := range []solver.Splits{solver.SplitsInteger, solver.SplitsContinuous, solver.SplitsNow} {
+	for _, rule := range []solver.SplitRule{solver.SplitsInteger, solver.SplitsContinuous, solver.SplitsNow} {
 		for seed := range c.seeds() / 4 {
 			if _, err := solve(e, Tiny(seed), solver.Options{Work: work, Splits: rule}); err != nil {
 				return fmt.Errorf("Tiny(%d) with split rule %d: %w", seed, rule, err)

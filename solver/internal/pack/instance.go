@@ -108,7 +108,7 @@ func (in *Instance) late(entries int) bool {
 }
 
 // Load flattens p, reusing the instance's memory, and reports whether it came to the end. p must be valid.
-func (in *Instance) Load(p *solver.Problem, splits solver.Splits) bool {
+func (in *Instance) Load(p *solver.Problem, splits solver.SplitRule) bool {
 	in.entries, in.lookAt = 0, firstLook
 	in.P, in.Parts, in.R, in.T = p, len(p.Partitions), len(p.Resources), p.Slots
 	in.Rows = in.Parts * in.R * in.T
@@ -303,7 +303,7 @@ func (in *Instance) loadRunning() {
 	}
 }
 
-func (in *Instance) loadOptions(splits solver.Splits) bool {
+func (in *Instance) loadOptions(splits solver.SplitRule) bool {
 	p := in.P
 	n, nparts, nusage, ndem := 0, 0, 0, 0
 	in.MaxParts = 1
@@ -335,7 +335,7 @@ func (in *Instance) loadOptions(splits solver.Splits) bool {
 	return whole
 }
 
-func (in *Instance) addOption(j, i int, splits solver.Splits) {
+func (in *Instance) addOption(j, i int, splits solver.SplitRule) {
 	src := &in.P.Jobs[j].Options[i]
 	o := Option{Job: j, Index: i, Start: src.Start, Count: float64(src.Count), Value: src.Value,
 		Whole: splits.Integral(src), Usage: noticed(src)}

@@ -21,7 +21,7 @@ func rack(capacity, demand float64, values ...float64) *solver.Problem {
 }
 
 func held(demand, cost float64) solver.Running {
-	return solver.Running{PreemptCost: cost, Demand: []float64{demand}, Usage: []float64{1}, Alloc: []solver.Split{{Count: 1}}}
+	return solver.Running{PreemptCost: cost, Demand: []float64{demand}, Usage: []float64{1}, Alloc: []solver.Alloc{{Count: 1}}}
 }
 
 func load(p *solver.Problem) *State {
@@ -54,7 +54,7 @@ func TestSettleDropsWhatDoesNotFit(t *testing.T) {
 	assert.False(t, s.Settle())
 	assert.Equal(t, []int{-1, 1, 2}, s.Choice, "the least valuable goes")
 	assert.Equal(t, 16.0, s.Value)
-	require.NoError(t, solver.Verify(p, s.Solution("pack", solver.StopIterations), solver.SplitsInteger))
+	require.NoError(t, solver.Verify(p, s.Solution("pack", solver.StopWork), solver.SplitsInteger))
 	assert.True(t, s.Settle())
 }
 

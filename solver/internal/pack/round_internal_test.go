@@ -30,7 +30,7 @@ func TestRound(t *testing.T) {
 			{Start: 1, Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 1},
 		}}},
 	}
-	for splits, want := range map[solver.Splits][]float64{
+	for splits, want := range map[solver.SplitRule][]float64{
 		solver.SplitsInteger: {2, 3.75}, solver.SplitsNow: {2, 3.75}, solver.SplitsContinuous: {2.75, 3.75},
 	} {
 		var in Instance
@@ -38,7 +38,7 @@ func TestRound(t *testing.T) {
 		in.Round()
 		assert.InDeltaSlice(t, want, []float64{in.Cap[0] / in.scale[0], in.Cap[1] / in.scale[0]}, 1e-12, "splits %v", splits)
 	}
-	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{0.5}, Usage: []float64{1}, Alloc: []solver.Split{{Partition: 0, Count: 1}}}}
+	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{0.5}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
 	var in Instance
 	in.Load(p, solver.SplitsInteger)
 	in.Round()

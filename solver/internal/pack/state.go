@@ -320,13 +320,13 @@ func (s *State) Solution(engine string, stop solver.Stop) *solver.Solution {
 			continue
 		}
 		o := &in.Opts[oi]
-		var split []solver.Alloc
+		var split []solver.Split
 		for i := o.P0; i < o.P1; i++ {
 			if q := s.Split[j*in.MaxParts+i-o.P0]; q > 0 {
-				split = append(split, solver.Alloc{Partition: in.Part[i], Count: q})
+				split = append(split, solver.Split{Partition: in.Part[i], Count: q})
 			}
 		}
-		slices.SortFunc(split, func(a, b solver.Alloc) int { return a.Partition - b.Partition })
+		slices.SortFunc(split, func(a, b solver.Split) int { return a.Partition - b.Partition })
 		sol.Choice[in.P.Jobs[j].ID] = solver.Choice{Option: o.Index, Split: split}
 	}
 	for m, on := range s.Preempted {

@@ -162,7 +162,7 @@ func load(path, splits string) (*Problem, error) {
 	}
 	name, _, _ := strings.Cut(filepath.Base(path), ".json")
 	began := time.Now()
-	rule := map[string]solver.Splits{"continuous": solver.SplitsContinuous, "now": solver.SplitsNow}[splits]
+	rule := map[string]solver.SplitRule{"continuous": solver.SplitsContinuous, "now": solver.SplitsNow}[splits]
 	c, err := milp.Compile(p, rule, milp.RelaxNone)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -78,7 +78,7 @@ func reach(spec *Spec, runs []Run) *Reach {
 			r.MS = at
 		case target > 0 && (r.RivalMS == nil || *at < *r.RivalMS):
 			r.Rival, r.RivalMS, r.GivenMS = run.Engine, at, ms(limit)
-			if run.Stop == solver.StopOptimal || run.Stop == solver.StopGap || run.Stop == solver.StopIterations {
+			if run.Stop == solver.StopOptimal || run.Stop == solver.StopGap || run.Stop == solver.StopWork {
 				r.GivenMS = *at
 			}
 		}
