@@ -17,7 +17,8 @@
 //	           sched/record keeps snapshots, to be planned again
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
-//	           readers and workload builders; adapters/testservers runs real servers for tests
+//	           readers and workload builders; adapters/testservers runs real servers for tests,
+//	           adapters/metrics has the loop's metrics for Prometheus
 //	examples   programs to run and to copy
 //	cmd/hedge  the command line, a module of its own
 //

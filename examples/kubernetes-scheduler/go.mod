@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/hedgesched/hedge v0.0.0
 	github.com/hedgesched/hedge/adapters/kubernetes v0.0.0
+	github.com/hedgesched/hedge/adapters/metrics v0.0.0
 	github.com/hedgesched/hedge/adapters/testservers v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_golang v1.23.2
 	github.com/stretchr/testify v1.11.1
@@ -41,13 +42,13 @@ require (
 	github.com/x448/float16 v0.8.4 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
-	golang.org/x/net v0.49.0 // indirect
-	golang.org/x/oauth2 v0.34.0 // indirect
-	golang.org/x/sys v0.40.0 // indirect
-	golang.org/x/term v0.39.0 // indirect
-	golang.org/x/text v0.33.0 // indirect
+	golang.org/x/net v0.53.0 // indirect
+	golang.org/x/oauth2 v0.36.0 // indirect
+	golang.org/x/sys v0.43.0 // indirect
+	golang.org/x/term v0.42.0 // indirect
+	golang.org/x/text v0.36.0 // indirect
 	golang.org/x/time v0.14.0 // indirect
-	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
@@ -63,5 +64,6 @@ require (
 replace (
 	github.com/hedgesched/hedge => ../..
 	github.com/hedgesched/hedge/adapters/kubernetes => ../../adapters/kubernetes
+	github.com/hedgesched/hedge/adapters/metrics => ../../adapters/metrics
 	github.com/hedgesched/hedge/adapters/testservers => ../../adapters/testservers
 )

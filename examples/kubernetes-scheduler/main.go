@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/tools/clientcmd"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/kubernetes"
+	"github.com/hedgesched/hedge/adapters/metrics"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/threesigma"
@@ -81,11 +83,19 @@ func load(path string) (*config, error) {
 
 // scheduler is the program.
 type scheduler struct {
-	config  *config
-	log     *slog.Logger
-	metrics *metrics
-	driver  atomic.Pointer[kubernetes.Driver] // the last term's
-	last    atomic.Int64                      // when the last cycle of a leader ended, in Unix nanoseconds; 0 of a standby
+	config   *config
+	log      *slog.Logger
+	registry *prometheus.Registry
+	metrics  *metrics.Metrics
+	driver   atomic.Pointer[kubernetes.Driver] // the last term's
+	last     atomic.Int64                      // when the last cycle of a leader ended, in Unix nanoseconds; 0 of a standby
+}
+
+func newScheduler(c *config, log *slog.Logger) (*scheduler, error) {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m, err := metrics.New(r)
+	return &scheduler{config: c, log: log, registry: r, metrics: m}, err
 }
 
 func main() {
@@ -120,8 +130,11 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &scheduler{config: c, log: log, metrics: newMetrics()}
-	promauto.With(s.metrics.registry).NewCounterFunc(prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."}, s.dropped)
+	s, err := newScheduler(c, log)
+	if err != nil {
+		return err
+	}
+	promauto.With(s.registry).NewCounterFunc(prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."}, s.dropped)
 	stop, err := s.serve(ctx)
 	if err != nil {
 		return err
@@ -138,7 +151,7 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 		return s.lead(ctx, driver, t)
 	}
 	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Told: func(err error) {
-		s.metrics.wrong.Inc()
+		s.metrics.Warn()
 		log.Warn("lease", "error", err)
 	}})
 }
@@ -146,9 +159,9 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 // lead schedules while the lease is held.
 func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters.Term) error {
 	s.log.Info("leading", "epoch", t.Epoch)
-	s.metrics.epoch.Set(float64(t.Epoch))
+	s.metrics.Lead(t.Epoch)
 	defer func() {
-		s.metrics.standBy()
+		s.metrics.StandBy()
 		s.last.Store(0)
 		s.log.Info("leading no more", "epoch", t.Epoch)
 	}()
@@ -182,7 +195,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	}
 	saved := time.Now()
 	observe := func(c *sched.Cycle) {
-		s.metrics.observe(c)
+		s.metrics.Observe(c)
 		s.last.Store(time.Now().UnixNano())
 		s.tell(c)
 		if time.Since(saved) < time.Minute {
@@ -194,7 +207,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 		}
 	}
 	failed := func(err error) error {
-		s.metrics.problem(err)
+		s.metrics.Fail(err)
 		s.log.Warn("cycle", "error", err)
 		return adapters.Unavailable(err)
 	}
@@ -229,10 +242,10 @@ func (s *scheduler) tell(c *sched.Cycle) {
 // serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz (its last cycle was well, or it stands by) until it is stopped.
 func (s *scheduler) serve(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.metrics.last.Load(); err != nil {
-			http.Error(w, (*err).Error(), http.StatusServiceUnavailable)
+		if err := s.metrics.Err(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")

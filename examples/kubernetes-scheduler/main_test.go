@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +45,8 @@ func TestLead(t *testing.T) {
 	c, err := load("")
 	require.NoError(t, err)
 	c.Cycle, c.History = duration(200*time.Millisecond), filepath.Join(t.TempDir(), "history")
-	s := &scheduler{config: c, log: slog.New(slog.NewTextHandler(t.Output(), nil)), metrics: newMetrics()}
+	s, err := newScheduler(c, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	d := &stepped{Driver: cluster.Connect(nil), cluster: cluster, done: cancel}
@@ -74,26 +74,4 @@ func (s *stepped) Observe(ctx context.Context, relist bool) (*adapters.View, err
 		}
 	}
 	return s.Driver.Observe(ctx, relist)
-}
-
-// TestMetricsNames: the three schedulers tell the same metrics, and the page of the examples has them all.
-func TestMetricsNames(t *testing.T) {
-	mine, err := os.ReadFile("metrics.go")
-	require.NoError(t, err)
-	for _, other := range []string{"nomad", "yarn"} {
-		theirs, err := os.ReadFile(filepath.Join("..", other+"-scheduler", "metrics.go"))
-		require.NoError(t, err)
-		assert.Equal(t, string(mine), string(theirs), other)
-	}
-	page, err := os.ReadFile(filepath.Join("..", "README.md"))
-	require.NoError(t, err)
-	m := newMetrics()
-	m.observe(&sched.Cycle{})
-	all, err := m.registry.Gather()
-	require.NoError(t, err)
-	for _, f := range all {
-		if name := f.GetName(); strings.HasPrefix(name, "hedge_") {
-			assert.Contains(t, string(page), "`"+name+"`")
-		}
-	}
 }

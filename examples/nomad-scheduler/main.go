@@ -16,9 +16,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/metrics"
 	"github.com/hedgesched/hedge/adapters/nomad"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
@@ -46,7 +49,10 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	if err != nil {
 		return err
 	}
-	s := &scheduler{config: c, log: log, metrics: newMetrics()}
+	s, err := newScheduler(c, log)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return err
@@ -65,19 +71,27 @@ const notes = 10
 
 // scheduler is what the program is made of.
 type scheduler struct {
-	config  *config
-	log     *slog.Logger
-	metrics *metrics
+	config   *config
+	log      *slog.Logger
+	registry *prometheus.Registry
+	metrics  *metrics.Metrics
+}
+
+func newScheduler(c *config, log *slog.Logger) (*scheduler, error) {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m, err := metrics.New(r)
+	return &scheduler{config: c, log: log, registry: r, metrics: m}, err
 }
 
 // handler serves metrics and health: alive while the program is, ready while it leads and its last cycle was well or while it stands by.
 func (s *scheduler) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.metrics.last.Load(); err != nil {
-			http.Error(w, (*err).Error(), http.StatusServiceUnavailable)
+		if err := s.metrics.Err(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")
@@ -92,7 +106,7 @@ func (s *scheduler) lead(ctx context.Context) error {
 		return err
 	}
 	return adapters.Lead(ctx, lease, s.work, adapters.LeadOptions{Told: func(err error) {
-		s.metrics.wrong.Inc()
+		s.metrics.Warn()
 		s.log.Warn("lease", "error", err)
 	}})
 }
@@ -100,8 +114,8 @@ func (s *scheduler) lead(ctx context.Context) error {
 // work is one term.
 func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	s.log.Info("leading", "epoch", t.Epoch)
-	s.metrics.epoch.Set(float64(t.Epoch))
-	defer s.metrics.standBy()
+	s.metrics.Lead(t.Epoch)
+	defer s.metrics.StandBy()
 	driver, err := nomad.New(s.config.api(), s.config.options())
 	if err != nil {
 		return err
@@ -148,7 +162,7 @@ type keeper struct {
 }
 
 func (k *keeper) observe(c *sched.Cycle) {
-	k.metrics.observe(c)
+	k.metrics.Observe(c)
 	for _, e := range c.Failed {
 		k.log.Warn("failed", "job", e.ID, "error", e.Err)
 	}
@@ -167,7 +181,7 @@ func (k *keeper) observe(c *sched.Cycle) {
 
 // fail lets a cluster that does not answer be asked again.
 func (k *keeper) fail(err error) error {
-	k.metrics.problem(err)
+	k.metrics.Fail(err)
 	k.log.Warn("cycle", "error", err)
 	return adapters.Unavailable(err)
 }

@@ -46,19 +46,20 @@ func TestConfig(t *testing.T) {
 
 // TestReady: a leader is ready while its last cycle was well, and whoever stands by is.
 func TestReady(t *testing.T) {
-	s := &scheduler{metrics: newMetrics()}
+	s, err := newScheduler(nil, nil)
+	require.NoError(t, err)
 	ready := func() int {
 		w := httptest.NewRecorder()
 		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		return w.Code
 	}
 	assert.Equal(t, http.StatusOK, ready(), "it stands by")
-	s.metrics.problem(adapters.ErrUnavailable)
+	s.metrics.Fail(adapters.ErrUnavailable)
 	assert.Equal(t, http.StatusServiceUnavailable, ready())
-	s.metrics.observe(&sched.Cycle{Plan: &sched.Plan{}})
+	s.metrics.Observe(&sched.Cycle{Plan: &sched.Plan{}})
 	assert.Equal(t, http.StatusOK, ready())
-	s.metrics.problem(adapters.ErrUnavailable)
-	s.metrics.standBy()
+	s.metrics.Fail(adapters.ErrUnavailable)
+	s.metrics.StandBy()
 	assert.Equal(t, http.StatusOK, ready(), "it stands by again")
 }
 

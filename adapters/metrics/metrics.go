@@ -1,0 +1,93 @@
+// Package metrics tells Prometheus what a scheduling loop does on a cluster, and a health check whether its last cycle was well. A program hands its Metrics what
+// the loop tells; the package serves nothing itself, never logs, and knows no cluster.
+package metrics
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// Metrics are the metrics hedge_* of one scheduler. Its methods are safe for concurrent use.
+type Metrics struct {
+	epoch, pending, running           prometheus.Gauge
+	started, preempted, failed, wrong prometheus.Counter
+	stages                            *prometheus.HistogramVec
+	last                              atomic.Pointer[error]
+}
+
+// New registers the metrics, all of them or none; the error is Prometheus's, of one that is registered already, say.
+func New(r prometheus.Registerer) (*Metrics, error) {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	m := &Metrics{
+		epoch:     gauge("hedge_leader_epoch", "Epoch of the lease, 0 while another instance leads."),
+		pending:   gauge("hedge_jobs_pending", "Jobs that wait."),
+		running:   gauge("hedge_jobs_running", "Jobs that run or start."),
+		started:   counter("hedge_jobs_started_total", "Starts that were planned."),
+		preempted: counter("hedge_jobs_preempted_total", "Preemptions that were planned."),
+		failed:    counter("hedge_jobs_failed_total", "Starts and preemptions that failed."),
+		wrong:     counter("hedge_errors_total", "Cycles and renewals of the lease that failed."),
+		stages:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hedge_cycle_seconds", Help: "Time of a cycle's stages."}, []string{"stage"}),
+	}
+	all := []prometheus.Collector{m.epoch, m.pending, m.running, m.started, m.preempted, m.failed, m.wrong, m.stages}
+	for i, c := range all {
+		if err := r.Register(c); err != nil {
+			for _, done := range all[:i] {
+				r.Unregister(done)
+			}
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// Lead is the beginning of a term with the lease's epoch.
+func (m *Metrics) Lead(epoch uint64) { m.epoch.Set(float64(epoch)) }
+
+// StandBy is the end of a term: another instance leads, and has the jobs.
+func (m *Metrics) StandBy() {
+	m.epoch.Set(0)
+	m.pending.Set(0)
+	m.running.Set(0)
+	m.last.Store(nil)
+}
+
+// Observe counts a cycle, for [sched.WithObserver]. One with a plan is well, and ends what Fail has told.
+func (m *Metrics) Observe(c *sched.Cycle) {
+	m.pending.Set(float64(c.Pending))
+	m.running.Set(float64(c.Running))
+	m.started.Add(float64(c.Started))
+	m.preempted.Add(float64(c.Preempted))
+	m.failed.Add(float64(len(c.Failed)))
+	m.stages.WithLabelValues("snapshot").Observe(c.SnapshotTime.Seconds())
+	m.stages.WithLabelValues("plan").Observe(c.PlanTime.Seconds())
+	m.stages.WithLabelValues("apply").Observe(c.ApplyTime.Seconds())
+	if c.Plan != nil {
+		m.last.Store(nil)
+	}
+}
+
+// Fail counts a cycle that failed, for [sched.WithErrorHandler], and keeps the error for [Metrics.Err].
+func (m *Metrics) Fail(err error) {
+	m.wrong.Inc()
+	m.last.Store(&err)
+}
+
+// Warn counts what went wrong beside the cycles, such as the renewal of a lease.
+func (m *Metrics) Warn() { m.wrong.Inc() }
+
+// Err is what the last cycle failed with; nil if it was well, and of a standby.
+func (m *Metrics) Err() error {
+	if err := m.last.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

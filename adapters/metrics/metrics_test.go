@@ -1,0 +1,104 @@
+package metrics_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/metrics"
+	"github.com/hedgesched/hedge/sched"
+)
+
+func TestMetrics(t *testing.T) {
+	r := prometheus.NewRegistry()
+	m, err := metrics.New(r)
+	require.NoError(t, err)
+	m.Lead(3)
+	m.Observe(&sched.Cycle{Pending: 4, Running: 2, Started: 2, Preempted: 1, PlanTime: time.Second, Plan: &sched.Plan{}})
+	m.Warn()
+	m.Fail(errors.New("gone"))
+	require.EqualError(t, m.Err(), "gone")
+	assert.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
+# HELP hedge_errors_total Cycles and renewals of the lease that failed.
+# TYPE hedge_errors_total counter
+hedge_errors_total 2
+# HELP hedge_jobs_pending Jobs that wait.
+# TYPE hedge_jobs_pending gauge
+hedge_jobs_pending 4
+# HELP hedge_jobs_preempted_total Preemptions that were planned.
+# TYPE hedge_jobs_preempted_total counter
+hedge_jobs_preempted_total 1
+# HELP hedge_jobs_running Jobs that run or start.
+# TYPE hedge_jobs_running gauge
+hedge_jobs_running 2
+# HELP hedge_jobs_started_total Starts that were planned.
+# TYPE hedge_jobs_started_total counter
+hedge_jobs_started_total 2
+# HELP hedge_leader_epoch Epoch of the lease, 0 while another instance leads.
+# TYPE hedge_leader_epoch gauge
+hedge_leader_epoch 3
+`), "hedge_errors_total", "hedge_jobs_pending", "hedge_jobs_preempted_total", "hedge_jobs_running", "hedge_jobs_started_total", "hedge_leader_epoch"))
+
+	m.Observe(&sched.Cycle{}) // without a plan: the one before has failed still
+	require.Error(t, m.Err())
+	m.Observe(&sched.Cycle{Plan: &sched.Plan{}})
+	require.NoError(t, m.Err())
+	m.Fail(errors.New("gone"))
+	m.StandBy()
+	require.NoError(t, m.Err(), "a standby is well")
+	n, err := testutil.GatherAndCount(r)
+	require.NoError(t, err)
+	assert.Equal(t, 10, n, "seven, and three stages")
+}
+
+// TestNewTwice: a second scheduler in one registry is an error and leaves the first as it is.
+func TestNewTwice(t *testing.T) {
+	r := prometheus.NewRegistry()
+	r.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "hedge_jobs_running", Help: "Another's."}))
+	_, err := metrics.New(r)
+	require.Error(t, err)
+	n, err := testutil.GatherAndCount(r)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+}
+
+// TestNames: the page of the examples has all metrics.
+func TestNames(t *testing.T) {
+	page, err := os.ReadFile("../../examples/README.md")
+	require.NoError(t, err)
+	r := prometheus.NewRegistry()
+	m, err := metrics.New(r)
+	require.NoError(t, err)
+	m.Observe(&sched.Cycle{})
+	all, err := r.Gather()
+	require.NoError(t, err)
+	for _, f := range all {
+		assert.Contains(t, string(page), "`"+f.GetName()+"`")
+	}
+}
+
+func ExampleNew() {
+	r := prometheus.NewRegistry() // which promhttp.HandlerFor serves
+	m, err := metrics.New(r)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m.Lead(1)
+	m.Observe(&sched.Cycle{Pending: 2, Plan: &sched.Plan{}}) // sched.WithObserver(m.Observe)
+	all, err := r.Gather()
+	for _, f := range all {
+		if f.GetName() == "hedge_jobs_pending" {
+			fmt.Println(f.GetName(), f.GetMetric()[0].GetGauge().GetValue(), m.Err(), err)
+		}
+	}
+	// Output: hedge_jobs_pending 2 <nil> <nil>
+}
