@@ -482,6 +482,13 @@ func TestHugeUtility(t *testing.T) {
 	got := plan(t, policy(t, threesigma.Config{}), s)
 	assert.Equal(t, sched.Start, got["huge"].Kind)
 	assert.Equal(t, sched.Start, got["sound"].Kind)
+
+	// It is worth less later all the same, or it would be put off for ever, and all others behind it.
+	s = cluster(t, 1, epoch, sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+	s.Pending = []sched.Pending{{Job: huge, Prediction: forecast(point(t, 60))}}
+	late := plan(t, policy(t, threesigma.Config{Slot: time.Minute, Haste: 0.5, Without: threesigma.Preemption}), s)["huge"]
+	assert.Equal(t, epoch.Add(5*time.Minute), late.Start)
+	assert.InDelta(t, 1e15*(1-0.5*5/12), late.Reason.Value, 1)
 }
 
 func TestConfigError(t *testing.T) {

@@ -172,7 +172,8 @@ func (m *model) offer(k *known) {
 		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
 		m.valued += len(m.worth)
 		for s, v := range m.worth {
-			v *= 1 - cfg.Haste*float64(s)/float64(len(m.worth))
+			// Before haste: jobs worth more than a solver accepts are better off early, too.
+			v = min(v, maxValue) * (1 - cfg.Haste*float64(s)/float64(len(m.worth)))
 			void := !(v > 0)
 			if !void {
 				k.worthless = false
@@ -188,7 +189,7 @@ func (m *model) offer(k *known) {
 			}
 			m.options = append(m.options, solver.Option{
 				Set: c.name, Start: s, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
-				Usage: c.usage[:min(len(c.usage), m.problem.Slots-s)], Value: min(v, maxValue),
+				Usage: c.usage[:min(len(c.usage), m.problem.Slots-s)], Value: v,
 			})
 			m.origins = append(m.origins, origin{slowed: c.slowed, void: void, start: s})
 		}
