@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
@@ -78,7 +79,19 @@ func load(path string) (*config, error) {
 	if c.Parallel < 1 {
 		return nil, fmt.Errorf("configuration %s: parallel is %d, expected at least 1", path, c.Parallel)
 	}
+	// What a leader makes is tried now: a standby whose configuration is wrong should not find out when it is needed.
+	if _, err := labels.Parse(c.NodeSelector); err != nil {
+		return nil, fmt.Errorf("configuration %s: nodeSelector: %w", path, err)
+	}
+	if _, err := c.policy(); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
 	return c, nil
+}
+
+// policy is 3Sigma as configured.
+func (c *config) policy() (*threesigma.Policy, error) {
+	return threesigma.New(threesigma.Config{Cycle: time.Duration(c.Cycle), CutOff: 0.5, Window: time.Duration(c.Window), Slot: time.Duration(c.Slot)})
 }
 
 // scheduler is the program.
@@ -182,8 +195,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	if err != nil {
 		return err
 	}
-	policy, err := threesigma.New(threesigma.Config{Cycle: time.Duration(s.config.Cycle), CutOff: 0.5,
-		Window: time.Duration(s.config.Window), Slot: time.Duration(s.config.Slot)})
+	policy, err := s.config.policy()
 	if err != nil {
 		return err
 	}

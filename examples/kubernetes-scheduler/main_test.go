@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 	assert.Equal(t, duration(time.Minute), c.Window)
 	assert.Equal(t, duration(5*time.Second), c.Slot)
 	assert.Equal(t, "b", c.Lease.Name)
-	for _, text := range []string{"cicle: 5s", "cycle: soon", "cycle: -1s", "cycle: 0s", "parallel: 0"} {
+	for _, text := range []string{"cicle: 5s", "cycle: soon", "cycle: -1s", "cycle: 0s", "parallel: 0", "nodeSelector: a in (", "{window: 1s, slot: 1h}"} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := load(path)
 		require.ErrorContains(t, err, path, text)

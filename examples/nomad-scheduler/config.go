@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"github.com/hedgesched/hedge/adapters/nomad"
+	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
 // config is the configuration file. Token, region and certificates come from NOMAD_TOKEN, NOMAD_REGION, NOMAD_CACERT, ...
@@ -64,4 +65,9 @@ func (c *config) api() *api.Config {
 // options are the driver's and the lease's. Calls must be over well within the margin in which a lease that is not renewed is given up.
 func (c *config) options() nomad.Options {
 	return nomad.Options{Namespaces: c.Namespaces, Timeout: c.LeaseFor / 5}
+}
+
+// policy is 3Sigma as configured. It is made as the program starts, too: a standby whose configuration is wrong should not find out when it is needed.
+func (c *config) policy() (*threesigma.Policy, error) {
+	return threesigma.New(threesigma.Config{Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: 0.5})
 }

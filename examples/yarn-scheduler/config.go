@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/hedgesched/hedge/adapters/yarn"
+	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
 // config is the configuration file.
@@ -74,4 +75,9 @@ func (c *config) options() yarn.Options {
 		AM:      yarn.AM{Classpath: c.Master.Classpath, Archive: c.Master.Archive, MemoryMB: c.Master.MemoryMB, VCores: c.Master.VCores, Label: c.Master.Label},
 		Timeout: c.LeaseFor / 5,
 	}
+}
+
+// policy is 3Sigma as configured. It is made as the program starts, too: a standby whose configuration is wrong should not find out when it is needed.
+func (c *config) policy() (*threesigma.Policy, error) {
+	return threesigma.New(threesigma.Config{Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: 0.5})
 }

@@ -25,7 +25,6 @@ import (
 	"github.com/hedgesched/hedge/adapters/yarn"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
 func main() {
@@ -48,6 +47,9 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	c, err := load(*file)
 	if err != nil {
 		return err
+	}
+	if _, err := c.policy(); err != nil {
+		return fmt.Errorf("%s: %w", *file, err)
 	}
 	s, err := newScheduler(c, log)
 	if err != nil {
@@ -134,7 +136,7 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	if err != nil {
 		return err
 	}
-	policy, err := threesigma.New(threesigma.Config{Cycle: s.config.Cycle, Slot: s.config.Slot, Window: s.config.Window, CutOff: 0.5})
+	policy, err := s.config.policy()
 	if err != nil {
 		return err
 	}
