@@ -267,6 +267,16 @@ func TestNotUnderstood(t *testing.T) {
 		x.node("n")
 		x.pod("p", on("n", corev1.PodRunning), func(p *corev1.Pod) { change(&p.Spec) })
 		require.NoError(t, x.only().Problem, "somebody else has bound it")
+
+		x = newTester(t)
+		x.pod("a", group("3"))
+		x.pod("b", group("3"))
+		require.ErrorIs(t, x.only().Problem, errWaits)
+		x.pod("c", group("3"), func(p *corev1.Pod) { change(&p.Spec) })
+		require.ErrorIs(t, x.only().Problem, want, "not the first of its gang")
+		require.ErrorContains(t, x.only().Problem, "pod c: ")
+		x.pod("c", group("3"))
+		require.NoError(t, x.only().Problem)
 	}
 }
 

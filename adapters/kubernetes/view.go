@@ -358,17 +358,28 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 	}
 	out.Spec = spec
 	if out.Problem == nil {
-		out.Problem = cmp.Or(err, s.problem)
+		out.Problem = err
+		if b != nil { // whose pods may not be there yet
+			out.Problem = cmp.Or(err, s.problem)
+		}
 	}
 	for _, p := range all {
 		if out.Problem == nil && p.ready() {
-			out.Problem = m.unbound(p.namespace, p.shape.claims)
+			out.Problem = cmp.Or(p.wish(), m.unbound(p.namespace, p.shape.claims))
 		}
 	}
 	if len(out.Tasks) > 0 {
 		out.Problem = nil
 	}
 	out.Revision = revision(spec, s.annotations)
+}
+
+// wish is what of the pod's wishes would be broken.
+func (p *pod) wish() error {
+	if p.shape.problem == nil {
+		return nil
+	}
+	return fmt.Errorf("pod %s: %w", p.name, p.shape.problem)
 }
 
 // revision is another for another specification.
