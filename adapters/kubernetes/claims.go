@@ -99,14 +99,19 @@ func (m *model) touchClaimants(key string) {
 	}
 }
 
-// claiming notes that a job's pods name claims.
-func (m *model) claiming(id, namespace string, s *shape) {
-	for _, name := range s.claims {
-		key := namespace + "/" + name
+// claiming notes that the pod's job is another with its claims, and with the Job that it is no gang of.
+func (m *model) claiming(p *pod) {
+	note := func(key string) {
 		if m.claimants[key] == nil {
 			m.claimants[key] = map[string]struct{}{}
 		}
-		m.claimants[key][id] = struct{}{}
+		m.claimants[key][p.gang] = struct{}{}
+	}
+	for _, name := range p.shape.claims {
+		note(p.namespace + "/" + name)
+	}
+	if p.job != "" && p.job != p.gang {
+		note(p.job)
 	}
 }
 
@@ -115,7 +120,7 @@ func (m *model) forgetClaimants() {
 	clear(m.claimants)
 	for _, p := range m.pods {
 		if p.shape != nil {
-			m.claiming(p.gang, p.namespace, p.shape)
+			m.claiming(p)
 		}
 	}
 }

@@ -5,7 +5,8 @@
 // # What a job is
 //
 //   - A batch Job whose pods run all at once (completions not above parallelism, or not set) is a gang of them all, Indexed or not. Of a Job with more completions
-//     than parallelism, and of one with the annotation hedgesched.github.io/gang: "false", every pod is a job of its own.
+//     than parallelism, and of one with the annotation hedgesched.github.io/gang: "false", every pod is a job of its own, with the Job's hints and its own creation
+//     as its submission.
 //   - Pods with the label scheduling.x-k8s.io/pod-group or pod-group.scheduling.sigs.k8s.io are a gang of as many as the label or annotation
 //     scheduling.x-k8s.io/min-available or pod-group.scheduling.sigs.k8s.io/min-available of every one of them says. More pods than that are refused.
 //   - Any other pod is a job of its own.

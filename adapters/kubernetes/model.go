@@ -38,7 +38,7 @@ type model struct {
 	removed map[string]struct{} // nodes that are no more, while pods are on them
 	claims  map[string]*claim   // by namespace and name
 	volumes map[string]*volume  // by name
-	// claimants are the jobs whose pods name a claim, and perhaps some whose pods did.
+	// claimants are the jobs whose pods name a claim, or are those of a Job that is no gang, and perhaps some whose pods did or were.
 	claimants map[string]map[string]struct{}
 	on        map[string]map[types.UID]*pod // pods by node, known or not
 	ended     [kinds]map[types.UID]struct{} // what was deleted while a list was under way; nil while none is
@@ -57,7 +57,7 @@ type pod struct {
 	revision    string // the version as the server writes it
 	gang        string // whose it is; "" of others
 	owner       types.UID
-	ownerKind   string
+	job         string // the id of the Job that controls it, if one does
 	group, size string
 	label       string // that names the group, as a selector
 	node        string
@@ -113,6 +113,8 @@ type batch struct {
 	over      bool
 	failure   string
 	single    bool // its pods are jobs of their own
+	// annotations are hedge's own on the Job itself.
+	annotations map[string]string
 }
 
 // node is a node.
@@ -334,7 +336,7 @@ func (m *model) attach(p *pod) {
 	g.pods[p.uid] = p
 	g.version = max(g.version, p.version)
 	m.want(p.shape)
-	m.claiming(g.id, p.namespace, p.shape)
+	m.claiming(p)
 }
 
 // podsOn are the pods of a node, which may not be known.
@@ -382,7 +384,9 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	}
 	p.times(o)
 	if c := metav1.GetControllerOf(o); c != nil {
-		p.owner, p.ownerKind = c.UID, c.Kind
+		if p.owner = c.UID; c.Kind == "Job" {
+			p.job = o.Namespace + "/job/" + c.Name
+		}
 	}
 	p.marks(o)
 	p.index = upTo(o.Annotations[batchv1.JobCompletionIndexAnnotation], math.MaxInt32)
@@ -593,13 +597,14 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 		completions = int(*o.Spec.Completions)
 	}
 	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" || template.Annotations[GangAnnotation] == "false" || template.Labels[groupLabels()[0]] != "" {
-		m.batch[id] = &batch{uid: o.UID, version: version, single: true}
+		m.batch[id] = &batch{uid: o.UID, version: version, single: true, annotations: own(o.Annotations)}
 		m.single(id)
+		m.annotated(id, old)
 		return
 	}
-	b := &batch{uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
+	b := &batch{annotations: own(o.Annotations), uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
 	b.shape = shapeOf(&template.ObjectMeta, &template.Spec)
-	b.shape.annotations = merge(b.shape.annotations, own(o.Annotations))
+	b.shape.annotations = merge(b.shape.annotations, b.annotations)
 	b.work = workOf(o.Annotations[doneAnnotation], o.UID)
 	for _, c := range o.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
@@ -611,6 +616,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	}
 	b.over = b.over || o.DeletionTimestamp != nil
 	m.batch[id] = b
+	m.annotated(id, old)
 	if b.like(old) {
 		return
 	}
@@ -625,12 +631,36 @@ func (b *batch) like(o *batch) bool {
 		b.shape.alike(o.shape)
 }
 
+// merge is both, that of b where both have one.
 func merge(a, b map[string]string) map[string]string {
 	if len(a) == 0 {
 		return b
 	}
-	maps.Copy(a, b)
-	return a
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// annotated has the jobs told again that have the hints of a Job beside those of their pods, if these have changed.
+func (m *model) annotated(id string, old *batch) {
+	b := m.batch[id]
+	if old == nil && len(b.annotations) == 0 || old != nil && old.uid == b.uid && maps.Equal(old.annotations, b.annotations) {
+		return
+	}
+	for other := range m.claimants[id] {
+		if g := m.gangs[other]; g != nil {
+			g.version = max(g.version, b.version)
+			m.dirtyGangs[other] = true
+		}
+	}
+}
+
+// hints are the annotations that count of a pod: those of the Job that controls it, or else its own.
+func (m *model) hints(p *pod) map[string]string {
+	if b := m.batch[p.job]; b != nil && b.uid == p.owner {
+		return merge(p.shape.annotations, b.annotations)
+	}
+	return p.shape.annotations
 }
 
 // single has each pod of a Job be a job of its own.

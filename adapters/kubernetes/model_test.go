@@ -422,6 +422,55 @@ func TestWorkQueue(t *testing.T) {
 	assert.Equal(t, []string{"ns/pod/j-x"}, told)
 }
 
+// TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and one that makes no sense is told of each.
+func TestHintsOfWorkQueue(t *testing.T) {
+	queue := func(deadline string) func(*batchv1.Job) {
+		return func(j *batchv1.Job) {
+			more := int32(10)
+			j.Spec.Completions = &more
+			j.Annotations = map[string]string{GangAnnotation: "false"}
+			if deadline != "" {
+				j.Annotations[DeadlineAnnotation] = deadline
+			}
+		}
+	}
+	x := newTester(t)
+	x.node("n")
+	x.job(2, queue("5m"))
+	x.pod("j-x", ofJob("0"), func(p *corev1.Pod) { p.Annotations[UserAnnotation] = "ann" })
+	j := x.only()
+	require.NoError(t, j.Problem)
+	assert.Equal(t, 5*time.Minute, j.Spec.Deadline)
+	assert.Equal(t, "ann", j.Spec.Attributes["user"])
+	changed := func() adapters.Job {
+		t.Helper()
+		v := x.view(false, time.Now())
+		require.Len(t, v.Jobs, 1)
+		return v.Jobs[0]
+	}
+	x.job(2, queue("50m"))
+	again := changed()
+	assert.Equal(t, 50*time.Minute, again.Spec.Deadline)
+	assert.NotEqual(t, j.Revision, again.Revision)
+	assert.Greater(t, again.Version, j.Version)
+	x.job(2, queue("50m"))
+	assert.Empty(t, x.view(false, time.Now()).Jobs)
+	x.job(2, queue("garbage"))
+	var hint *HintError
+	require.ErrorAs(t, changed().Problem, &hint)
+	assert.Equal(t, DeadlineAnnotation, hint.Annotation)
+	x.pod("j-y", ofJob("0"), func(p *corev1.Pod) { p.Annotations[DeadlineAnnotation] = "5m" })
+	require.ErrorAs(t, changed().Problem, &hint, "the Job's counts")
+	x.pod("other", ofJob("0"), func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another of that name" })
+	require.NoError(t, changed().Problem)
+	x.job(2, queue(""))
+	v := x.see(0)
+	require.Len(t, v.Jobs, 3)
+	require.NoError(t, v.Jobs[0].Problem)
+	assert.Zero(t, v.Jobs[0].Spec.Deadline)
+	assert.Equal(t, 5*time.Minute, v.Jobs[1].Spec.Deadline)
+}
+
 // TestListAgain: a list removes what is no more, and neither brings back nor loses what the watch knows better.
 func TestListAgain(t *testing.T) {
 	x := newTester(t)

@@ -322,11 +322,13 @@ func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Tas
 func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, size int) {
 	var s *shape
 	var submitted time.Time
+	var annotations map[string]string
 	name := id[strings.LastIndexByte(id, '/')+1:]
 	if b != nil {
 		s, submitted, out.Done = b.shape, b.created, b.work.before(out.Tasks)
+		annotations = s.annotations
 	} else {
-		s, submitted = all[0].shape, all[0].created
+		s, submitted, annotations = all[0].shape, all[0].created, m.hints(all[0])
 	}
 	spec := &sched.Job{ID: id, Tasks: size, Demand: maps.Clone(s.request), Priority: s.priority, Required: s.class.required, Attributes: maps.Clone(s.attributes)}
 	for _, p := range all {
@@ -343,7 +345,7 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 			spec.Required = spec.Required.And(p.shape.class.required)
 		}
 	}
-	h, err := parseHints(s.annotations)
+	h, err := parseHints(annotations)
 	spec.Utility, spec.Deadline, spec.Preferred, spec.Slowdown, spec.Checkpoint = h.utility, h.deadline, h.preferred, h.slowdown, h.checkpoint
 	spec.Submitted = submitted
 	if !h.until.IsZero() {
@@ -371,7 +373,7 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 	if len(out.Tasks) > 0 {
 		out.Problem = nil
 	}
-	out.Revision = revision(spec, s.annotations)
+	out.Revision = revision(spec, annotations)
 }
 
 // wish is what of the pod's wishes would be broken.
