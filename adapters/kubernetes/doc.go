@@ -9,6 +9,7 @@
 //     as its submission.
 //   - Pods with the label scheduling.x-k8s.io/pod-group or pod-group.scheduling.sigs.k8s.io are a gang of as many as the label or annotation
 //     scheduling.x-k8s.io/min-available or pod-group.scheduling.sigs.k8s.io/min-available of every one of them says. More pods than that are refused.
+//     A hint of a gang may stand on one of these pods or more, and on the Jobs that they are of; where two differ, the gang is refused.
 //   - Any other pod is a job of its own.
 //
 // A gang waits until all its pods are there. A binding cannot be undone, so a gang that is preempted or rolled back loses its pods; the Job, or whatever

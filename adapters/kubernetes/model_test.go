@@ -124,6 +124,48 @@ func TestGroupSizesThatMakeNoSense(t *testing.T) {
 	require.ErrorContains(t, x.only().Problem, `of "2" and "3"`)
 }
 
+// TestGroupHints: each hint may stand on any pods of a group, and those that have it must agree.
+func TestGroupHints(t *testing.T) {
+	says := func(name, value string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Annotations[name] = value }
+	}
+	x := newTester(t)
+	x.node("n")
+	refused := func(annotation, want string) {
+		t.Helper()
+		var hint *HintError
+		require.ErrorAs(t, x.only().Problem, &hint)
+		assert.Equal(t, annotation, hint.Annotation)
+		assert.ErrorContains(t, hint, want)
+	}
+	x.pod("a", group("3"))
+	x.pod("b", group("3"), says(DeadlineAnnotation, "5m"))
+	x.pod("c", group("3"), says(UserAnnotation, "ann"))
+	j := x.only()
+	require.NoError(t, j.Problem)
+	assert.Equal(t, 5*time.Minute, j.Spec.Deadline)
+	assert.Equal(t, "ann", j.Spec.Attributes["user"])
+	x.pod("c", group("3"), says(DeadlineAnnotation, "50m"))
+	refused(DeadlineAnnotation, `is "50m", expected "5m", as another pod of the gang says; it is on pod c`)
+	x.pod("c", group("3"), says(DeadlineAnnotation, "garbage"))
+	refused(DeadlineAnnotation, `"garbage", expected "5m"`)
+	x.pod("c", group("3"), says(prefix+"dedline", "5m"))
+	refused(prefix+"dedline", "no annotation of that name")
+	x.pod("c", group("3"), says(DeadlineAnnotation, "5m"))
+	again := x.only()
+	require.NoError(t, again.Problem)
+	assert.Equal(t, 5*time.Minute, again.Spec.Deadline)
+	assert.NotEqual(t, j.Revision, again.Revision)
+
+	x.pod("b", group("3"), says(DeadlineAnnotation, "garbage"), func(p *corev1.Pod) { now := metav1.Now(); p.DeletionTimestamp = &now })
+	x.pod("d", group("3"))
+	require.NoError(t, x.only().Problem, "it goes")
+	for _, name := range []string{"a", "c", "d"} {
+		x.pod(name, group("3"), says(DeadlineAnnotation, name), on("n", corev1.PodRunning))
+	}
+	require.NoError(t, x.only().Problem, "it runs")
+}
+
 func TestShortGang(t *testing.T) {
 	x := newTester(t)
 	x.node("n")

@@ -187,7 +187,7 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	if size == 0 {
 		size = gangSize(&out, all, b, ended)
 	}
-	m.describe(&out, g.id, all, b, size)
+	m.describe(&out, g.id, all, b, owner, size)
 	if g.last = nil; b == nil && owner != "" && all[0].group != "" {
 		g.last = out.Spec
 	}
@@ -319,16 +319,18 @@ func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Tas
 }
 
 // describe makes the job's specification, of a size.
-func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, size int) {
+func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, owner types.UID, size int) {
 	var s *shape
 	var submitted time.Time
 	var annotations map[string]string
+	var differ error
 	name := id[strings.LastIndexByte(id, '/')+1:]
 	if b != nil {
 		s, submitted, out.Done = b.shape, b.created, b.work.before(out.Tasks)
 		annotations = s.annotations
 	} else {
-		s, submitted, annotations = all[0].shape, all[0].created, m.hints(all[0])
+		s, submitted = all[0].shape, all[0].created
+		annotations, differ = m.hintsOf(all, owner, out.Attempt)
 	}
 	spec := &sched.Job{ID: id, Tasks: size, Demand: maps.Clone(s.request), Priority: s.priority, Required: s.class.required, Attributes: maps.Clone(s.attributes)}
 	for _, p := range all {
@@ -360,8 +362,7 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 	}
 	out.Spec = spec
 	if out.Problem == nil {
-		out.Problem = err
-		if b != nil { // whose pods may not be there yet
+		if out.Problem = cmp.Or(differ, err); b != nil { // whose pods may not be there yet
 			out.Problem = cmp.Or(err, s.problem)
 		}
 	}
@@ -374,6 +375,47 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, siz
 		out.Problem = nil
 	}
 	out.Revision = revision(spec, annotations)
+}
+
+// hintsOf are the annotations that count of a pod or a pod group: those of all its pods. A pod need not have one that another has; those that have one must agree.
+func (m *model) hintsOf(all []*pod, owner types.UID, attempt int) (map[string]string, error) {
+	var counting []*pod
+	for _, p := range all {
+		if p.owner == owner && p.counts(attempt) {
+			counting = append(counting, p)
+		}
+	}
+	switch len(counting) {
+	case 0:
+		return m.hints(all[0]), nil
+	case 1:
+		return m.hints(counting[0]), nil
+	}
+	var err error
+	out := map[string]string{}
+	for i, p := range counting {
+		if i > 0 && p.shape == counting[i-1].shape {
+			continue
+		}
+		some := m.hints(p)
+		for _, name := range slices.Sorted(maps.Keys(some)) {
+			value, has := out[name]
+			if !has {
+				out[name] = some[name]
+			} else if value != some[name] && err == nil {
+				err = &HintError{Annotation: name, Value: some[name], Want: fmt.Sprintf("%.80q, as another pod of the gang says; it is on pod %s", value, p.name)}
+			}
+		}
+	}
+	return out, err
+}
+
+// counts tells whether the pod is of what waits or of the last attempt.
+func (p *pod) counts(attempt int) bool {
+	if p.at() == "" {
+		return !p.terminal() && !p.deleting && !p.evicted
+	}
+	return !p.cleared && !p.stopped() && (!p.terminal() || p.attempt == attempt)
 }
 
 // wish is what of the pod's wishes would be broken.
