@@ -417,7 +417,7 @@ func (m *model) commonLabel(id string) string {
 func (m *model) isOf(p *corev1.Pod, id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return p.Spec.SchedulerName == m.opt.SchedulerName && m.gangID(p, &pod{group: first(p, groupLabels())}) == id
+	return p.Spec.SchedulerName == m.opt.SchedulerName && m.gangID(p, &pod{group: first(&p.ObjectMeta, groupLabels())}) == id
 }
 
 // annotate is a patch of annotations, on condition of the UID and, if it is given, of the version.

@@ -390,7 +390,7 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	}
 	p.marks(o)
 	p.index = upTo(o.Annotations[batchv1.JobCompletionIndexAnnotation], math.MaxInt32)
-	p.group, p.size = first(o, groupLabels()), first(o, sizeLabels())
+	p.group, p.size = first(&o.ObjectMeta, groupLabels()), first(&o.ObjectMeta, sizeLabels())
 	p.gang = m.gangID(o, p)
 	for _, name := range groupLabels() {
 		if o.Labels[name] == p.group && p.group != "" {
@@ -437,7 +437,8 @@ func upTo(text string, most int) int {
 	return n
 }
 
-func first(o *corev1.Pod, names []string) string {
+// first is what the first of these labels, or annotations, says.
+func first(o *metav1.ObjectMeta, names []string) string {
 	for _, name := range names {
 		if v := cmp.Or(o.Labels[name], o.Annotations[name]); v != "" {
 			return v
@@ -596,7 +597,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	if completions = parallel; o.Spec.Completions != nil {
 		completions = int(*o.Spec.Completions)
 	}
-	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" || template.Annotations[GangAnnotation] == "false" || template.Labels[groupLabels()[0]] != "" {
+	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" || template.Annotations[GangAnnotation] == "false" || first(&template.ObjectMeta, groupLabels()) != "" {
 		m.batch[id] = &batch{uid: o.UID, version: version, single: true, annotations: own(o.Annotations)}
 		m.single(id)
 		m.annotated(id, old)

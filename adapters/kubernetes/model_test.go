@@ -464,6 +464,36 @@ func TestWorkQueue(t *testing.T) {
 	assert.Equal(t, []string{"ns/pod/j-x"}, told)
 }
 
+// TestGroupOfJob: a Job whose template names a pod group is no gang beside the group, by whatever label or annotation.
+func TestGroupOfJob(t *testing.T) {
+	for _, name := range groupLabels() {
+		for what, put := range map[string]func(*metav1.ObjectMeta){
+			"label":      func(o *metav1.ObjectMeta) { o.Labels = map[string]string{name: "g"} },
+			"annotation": func(o *metav1.ObjectMeta) { metav1.SetMetaDataAnnotation(o, name, "g") },
+		} {
+			t.Run(what+" "+name, func(t *testing.T) {
+				x := newTester(t)
+				x.job(2, func(j *batchv1.Job) {
+					put(&j.Spec.Template.ObjectMeta)
+					j.Annotations = map[string]string{DeadlineAnnotation: "5m"}
+				})
+				assert.Empty(t, x.see(0).Jobs)
+				for _, pod := range []string{"j-0", "j-1"} {
+					x.pod(pod, ofJob("0"), func(p *corev1.Pod) {
+						put(&p.ObjectMeta)
+						p.Annotations[sizeLabels()[0]] = "2"
+					})
+				}
+				j := x.only()
+				require.NoError(t, j.Problem)
+				assert.Equal(t, "ns/group/g", j.Spec.ID)
+				assert.Equal(t, 2, j.Spec.Tasks)
+				assert.Equal(t, 5*time.Minute, j.Spec.Deadline, "the Job's hints are its pods'")
+			})
+		}
+	}
+}
+
 // TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and one that makes no sense is told of each.
 func TestHintsOfWorkQueue(t *testing.T) {
 	queue := func(deadline string) func(*batchv1.Job) {
