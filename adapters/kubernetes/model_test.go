@@ -494,6 +494,27 @@ func TestGroupOfJob(t *testing.T) {
 	}
 }
 
+// TestGroupOfTwo: pods of two controllers are no gang, and the reason says so.
+func TestGroupOfTwo(t *testing.T) {
+	x := newTester(t)
+	of := func(job string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			ofJob("0")(p)
+			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = job, types.UID(job)
+		}
+	}
+	x.pod("a-0", group("4"), of("a"))
+	x.pod("a-1", group("4"), of("a"))
+	x.pod("b-0", group("4"), of("b"))
+	x.pod("b-1", group("4"), of("b"))
+	j := x.only()
+	require.ErrorIs(t, j.Problem, errWaits)
+	require.ErrorContains(t, j.Problem, "2 of 4, beside 2 of another controller, expected all to be of one")
+	x.pod("b-0", group("4"), of("a"))
+	x.pod("b-1", group("4"), of("a"))
+	require.NoError(t, x.only().Problem)
+}
+
 // TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and one that makes no sense is told of each.
 func TestHintsOfWorkQueue(t *testing.T) {
 	queue := func(deadline string) func(*batchv1.Job) {

@@ -167,7 +167,7 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	for _, p := range all {
 		out.Attempt = max(out.Attempt, p.attempt)
 	}
-	ready, ended := 0, 0
+	ready, ended, others := 0, 0, 0
 	for _, p := range all {
 		mine := p.owner == owner
 		switch {
@@ -178,6 +178,9 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 		case p.at() == "" || p.cleared || p.stopped() || p.terminal() && (!mine || p.attempt != out.Attempt):
 			if mine && p.cleared && p.phase == corev1.PodSucceeded {
 				ended++
+			}
+			if p.ready() && b == nil {
+				others++
 			}
 		default:
 			out.Tasks = append(out.Tasks, m.task(p, mine, now, giveUp))
@@ -193,13 +196,22 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	}
 	out.Over, out.Err = over(all, b, owner, ready, out.Tasks)
 	if out.Short = len(out.Tasks) > 0 && len(out.Tasks) < size; len(out.Tasks) == 0 && !out.Over && out.Problem == nil {
-		if ready < size {
-			out.Problem = fmt.Errorf("%w: %d of %d", errWaits, ready, size)
-		} else if ready > size {
-			out.Problem = fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
-		}
+		out.Problem = miscounted(ready, size, others)
 	}
 	return out, true
+}
+
+// miscounted is a gang of fewer or more pods than it must have. Pods of other controllers may be of an earlier job of that name, so they are not counted.
+func miscounted(ready, size, others int) error {
+	switch {
+	case ready > size:
+		return fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
+	case ready < size && others > 0:
+		return fmt.Errorf("%w: %d of %d, beside %d of another controller, expected all to be of one", errWaits, ready, size, others)
+	case ready < size:
+		return fmt.Errorf("%w: %d of %d", errWaits, ready, size)
+	}
+	return nil
 }
 
 // identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the owner whose pods count.
