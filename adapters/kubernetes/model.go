@@ -112,6 +112,7 @@ type batch struct {
 	work      work
 	over      bool
 	failure   string
+	suspended bool
 	single    bool // its pods are jobs of their own
 	// annotations are hedge's own on the Job itself.
 	annotations map[string]string
@@ -616,6 +617,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 		}
 	}
 	b.over = b.over || o.DeletionTimestamp != nil
+	b.suspended = o.Spec.Suspend != nil && *o.Spec.Suspend
 	m.batch[id] = b
 	m.annotated(id, old)
 	if b.like(old) {
@@ -628,7 +630,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 
 // like tells whether nothing has changed that counts, as opposed to how many pods the Job counts.
 func (b *batch) like(o *batch) bool {
-	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work && b.over == o.over && b.failure == o.failure &&
+	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work && b.over == o.over && b.suspended == o.suspended && b.failure == o.failure &&
 		b.shape.alike(o.shape)
 }
 

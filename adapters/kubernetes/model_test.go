@@ -509,10 +509,42 @@ func TestGroupOfTwo(t *testing.T) {
 	x.pod("b-1", group("4"), of("b"))
 	j := x.only()
 	require.ErrorIs(t, j.Problem, errWaits)
-	require.ErrorContains(t, j.Problem, "2 of 4, beside 2 of another controller, expected all to be of one")
+	require.ErrorContains(t, j.Problem, "2 of 4; of another controller, where all must be of one: 2")
 	x.pod("b-0", group("4"), of("a"))
 	x.pod("b-1", group("4"), of("a"))
 	require.NoError(t, x.only().Problem)
+}
+
+// TestWhyPodsDoNotCount: the reason of a gang that waits says so of pods that are there and cannot be bound.
+func TestWhyPodsDoNotCount(t *testing.T) {
+	gated := func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "quota"}} }
+	going := func(p *corev1.Pod) { now := metav1.Now(); p.DeletionTimestamp = &now }
+	told := func(x *tester) string {
+		t.Helper()
+		p := x.only().Problem
+		require.ErrorIs(t, p, errWaits)
+		return p.Error()
+	}
+	x := newTester(t)
+	x.pod("a", gated)
+	assert.Contains(t, told(x), "0 of 1; with a scheduling gate: 1")
+	x.pod("a", gated, going)
+	assert.Contains(t, told(x), "0 of 1; being deleted: 1")
+	x.pod("a")
+	require.NoError(t, x.only().Problem)
+
+	x = newTester(t)
+	x.pod("a", group("4"), gated)
+	x.pod("b", group("4"), going)
+	x.pod("c", group("4"))
+	assert.Contains(t, told(x), "1 of 4; with a scheduling gate: 1; being deleted: 1")
+
+	x = newTester(t)
+	yes := true
+	x.job(2, func(j *batchv1.Job) { j.Spec.Suspend = &yes })
+	assert.Contains(t, told(x), "0 of 2; the Job is suspended")
+	x.job(2)
+	assert.NotContains(t, told(x), "suspended")
 }
 
 // TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and one that makes no sense is told of each.

@@ -167,7 +167,7 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	for _, p := range all {
 		out.Attempt = max(out.Attempt, p.attempt)
 	}
-	ready, ended, others := 0, 0, 0
+	ready, ended, off := 0, 0, away{suspended: b != nil && b.suspended}
 	for _, p := range all {
 		mine := p.owner == owner
 		switch {
@@ -179,8 +179,8 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 			if mine && p.cleared && p.phase == corev1.PodSucceeded {
 				ended++
 			}
-			if p.ready() && b == nil {
-				others++
+			if mine || b == nil {
+				off.add(p, mine)
 			}
 		default:
 			out.Tasks = append(out.Tasks, m.task(p, mine, now, giveUp))
@@ -196,22 +196,52 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	}
 	out.Over, out.Err = over(all, b, owner, ready, out.Tasks)
 	if out.Short = len(out.Tasks) > 0 && len(out.Tasks) < size; len(out.Tasks) == 0 && !out.Over && out.Problem == nil {
-		out.Problem = miscounted(ready, size, others)
+		out.Problem = miscounted(ready, size, &off)
 	}
 	return out, true
 }
 
-// miscounted is a gang of fewer or more pods than it must have. Pods of other controllers may be of an earlier job of that name, so they are not counted.
-func miscounted(ready, size, others int) error {
+// away are the pods of a gang that are there and do not count. Those of other controllers may be of an earlier job of that name.
+type away struct {
+	others, gated, going int
+	suspended            bool // the Job, which makes none
+}
+
+func (a *away) add(p *pod, mine bool) {
 	switch {
-	case ready > size:
-		return fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
-	case ready < size && others > 0:
-		return fmt.Errorf("%w: %d of %d, beside %d of another controller, expected all to be of one", errWaits, ready, size, others)
-	case ready < size:
-		return fmt.Errorf("%w: %d of %d", errWaits, ready, size)
+	case p.at() != "" || p.terminal():
+	case p.ready():
+		a.others++
+	case !mine:
+	case p.gated && !p.deleting && !p.evicted:
+		a.gated++
+	default:
+		a.going++
 	}
-	return nil
+}
+
+// miscounted is a gang of fewer or more pods than it must have.
+func miscounted(ready, size int, off *away) error {
+	if ready > size {
+		return fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
+	}
+	if ready == size {
+		return nil
+	}
+	text := fmt.Sprintf("%d of %d", ready, size)
+	if off.others > 0 {
+		text += fmt.Sprintf("; of another controller, where all must be of one: %d", off.others)
+	}
+	if off.gated > 0 {
+		text += fmt.Sprintf("; with a scheduling gate: %d", off.gated)
+	}
+	if off.going > 0 {
+		text += fmt.Sprintf("; being deleted: %d", off.going)
+	}
+	if off.suspended {
+		text += "; the Job is suspended"
+	}
+	return fmt.Errorf("%w: %s", errWaits, text)
 }
 
 // identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the owner whose pods count.
