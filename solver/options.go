@@ -96,8 +96,8 @@ type Solution struct {
 	Gap    *float64 `json:"gap"`
 	WallMS float64  `json:"wall_ms"`
 	// Work is what the engine has spent, in the units of Options.Work; 0 if it does
-	// not count. Of several threads it is that of the one that has spent the most. It is not part of the file format.
-	Work int64 `json:"-"`
+	// not count. Of several threads it is that of the one that has spent the most.
+	Work int64 `json:"work,omitempty"`
 	// Choice maps a job id to its option and split; other jobs are left out of the plan.
 	Choice map[string]Choice `json:"choice"`
 	// Preempt lists running jobs to preempt, in problem order.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,10 @@ type Spec struct {
 	Problems, Engines []string
 	// At are the moments to look at a run; the last is its time limit.
 	At []time.Duration
+	// Work, if not empty, are the limits in work units that take the place of At: an engine then runs once for each, without a time limit.
+	Work []int64
+	// Seed is that of randomised search.
+	Seed int64
 	// Threads is what each engine may use.
 	Threads int
 	// Splits is what --splits takes.
@@ -43,11 +48,13 @@ type Spec struct {
 
 // Document is what hedge bench prints.
 type Document struct {
-	Schema   int       `json:"schema"`
-	Command  string    `json:"command"`
-	Machine  string    `json:"machine"`
-	Commit   string    `json:"commit"`
-	AtS      []float64 `json:"at_s"`
+	Schema  int       `json:"schema"`
+	Command string    `json:"command"`
+	Machine string    `json:"machine"`
+	Commit  string    `json:"commit"`
+	AtS     []float64 `json:"at_s"`
+	// Work are the limits in work units, where they take the place of moments.
+	Work     []int64   `json:"work,omitempty"`
 	Problems []Problem `json:"problems"`
 	// Reach sums the problems' up; nil where none was asked for.
 	Reach *ReachSummary `json:"reach,omitempty"`
@@ -84,12 +91,15 @@ type Run struct {
 	Engine string `json:"engine"`
 	// FirstMS is when the first plan was there, null without one.
 	FirstMS *float64 `json:"first_ms"`
-	// Objective and Gap are those in hand at each moment: null without a plan, or without a bound that was told by then.
-	Objective []*float64  `json:"objective"`
-	Gap       []*float64  `json:"gap"`
-	Bound     *float64    `json:"bound"`
-	Stop      solver.Stop `json:"stop"`
-	WallMS    float64     `json:"wall_ms"`
+	// Objective and Gap are those in hand at each moment, or at the end of each limit of work: null without a plan, or without a bound that was told by then.
+	Objective []*float64 `json:"objective"`
+	Gap       []*float64 `json:"gap"`
+	// Spent are the work units that were used up within each limit of work.
+	Spent []int64 `json:"spent,omitempty"`
+	// Bound is the lowest that was told, Stop and WallMS are of the last limit.
+	Bound  *float64    `json:"bound"`
+	Stop   solver.Stop `json:"stop"`
+	WallMS float64     `json:"wall_ms"`
 	// PeakMB is the process's largest resident set; a solver service is another process.
 	PeakMB float64 `json:"peak_mb"`
 	Error  string  `json:"error,omitempty"`
@@ -182,39 +192,73 @@ type plan struct {
 	Bound     *float64 `json:"bound"`
 }
 
-// one runs hedge solve and puts what came of it into run. A run that fails is a finding, not an error.
+// one runs an engine on a problem and puts what came of it into run. A run that fails is a finding, not an error.
 func one(ctx context.Context, spec *Spec, path, engine string, run *Run) error {
+	n := len(spec.At)
+	if len(spec.Work) > 0 {
+		n = len(spec.Work)
+	}
+	*run = Run{Engine: engine, Objective: make([]*float64, n), Gap: make([]*float64, n)}
+	if len(spec.Work) == 0 {
+		return run.byTime(ctx, spec, path)
+	}
+	run.Spent = make([]int64, n)
+	for i, work := range spec.Work {
+		sol, err := run.solve(ctx, spec, path, "--work", strconv.FormatInt(work, 10))
+		if err != nil || run.Error != "" {
+			return err
+		}
+		run.Spent[i] = sol.Work
+		if sol.Objective > 0 {
+			run.Objective[i], run.Gap[i] = &sol.Objective, sol.Gap
+		}
+	}
+	return nil
+}
+
+// byTime solves once, with the last moment as the limit.
+func (r *Run) byTime(ctx context.Context, spec *Spec, path string) error {
 	dir, err := os.MkdirTemp("", "hedge-bench")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what stays is in the temporary folder
 	file := filepath.Join(dir, "plans.jsonl")
-	cmd := exec.CommandContext(ctx, spec.Program, "solve", "--problem", path, "--engine", engine, "--time", spec.At[len(spec.At)-1].String(),
-		"--threads", fmt.Sprint(spec.Threads), "--splits", spec.Splits, "--gap", fmt.Sprint(spec.Gap), "--plans", file, "--json")
+	if _, err := r.solve(ctx, spec, path, "--time", spec.At[len(spec.At)-1].String(), "--plans", file); err != nil {
+		return err
+	}
+	if err := r.read(file, spec.At); err != nil && r.Error == "" {
+		r.Error = err.Error()
+	}
+	return nil
+}
+
+// solve runs hedge solve within a limit. What does not depend on moments is put into r.
+func (r *Run) solve(ctx context.Context, spec *Spec, path string, limit ...string) (*solver.Solution, error) {
+	cmd := exec.CommandContext(ctx, spec.Program, append([]string{"solve", "--problem", path, "--engine", r.Engine, "--threads", fmt.Sprint(spec.Threads),
+		"--splits", spec.Splits, "--gap", fmt.Sprint(spec.Gap), "--seed", fmt.Sprint(spec.Seed), "--json"}, limit...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	failed := cmd.Run()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
-	*run = Run{Engine: engine, Objective: make([]*float64, len(spec.At)), Gap: make([]*float64, len(spec.At))}
-	run.PeakMB = peak(cmd.ProcessState)
+	r.PeakMB = max(r.PeakMB, peak(cmd.ProcessState))
 	if failed != nil {
-		run.Error = strings.TrimSpace(errs.String())
-		if run.Error == "" {
-			run.Error = failed.Error()
+		r.Error = strings.TrimSpace(errs.String())
+		if r.Error == "" {
+			r.Error = failed.Error()
 		}
 	}
 	var sol solver.Solution
 	if err := json.Unmarshal(out.Bytes(), &sol); err != nil && failed == nil {
-		return fmt.Errorf("%s solve: %w", spec.Program, err)
+		return nil, fmt.Errorf("%s solve: %w", spec.Program, err)
 	}
-	run.Stop, run.Bound, run.WallMS = sol.Stop, sol.Bound, sol.WallMS
-	if err := run.read(file, spec.At); err != nil && run.Error == "" {
-		run.Error = err.Error()
+	r.Stop, r.WallMS = sol.Stop, sol.WallMS
+	if sol.Bound != nil && (r.Bound == nil || *sol.Bound < *r.Bound) {
+		r.Bound = sol.Bound
 	}
-	return nil
+	return &sol, nil
 }
 
 // read fills in what was in hand when.

@@ -37,17 +37,31 @@ times longer they took: from when the first of them had it, and as a share of th
 less, for that engine and the others alike: all may stop there. --parallel lets the others run side by side,
 which costs them some speed; the engine itself always runs alone.
 
+--work takes limits in work units instead of moments: each engine then solves once for each limit, without a time limit, so that
+the plans, gaps and units spent are the same on any machine. Engines that count no work are refused.
+
 Generic solvers tell of their bound with each better plan and at the end, so that a gap in between may be older than its moment.`,
 		Example: `  hedge bench --problems solver/testdata --engine native --engine milp+highs
   hedge bench --problems cycle.json.gz --engine native --engine 'milp+cbc?splits=now' --at 0.1s,1s,10s,60s --markdown out.md
-  hedge bench --problems solver/testdata --engine native --engine milp+highs --engine milp+process:cbc --at 1s,60s --reach native`,
+  hedge bench --problems solver/testdata --engine native --engine milp+highs --engine milp+process:cbc --at 1s,60s --reach native
+  hedge bench --problems solver/testdata --engine native --work 20000,200000 --seed 3`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch limited := cmd.Flags().Changed("work"); {
+			case limited && (cmd.Flags().Changed("at") || f.spec.Reach != ""):
+				return fmt.Errorf("--work: found --at or --reach as well, expected limits of work or moments")
+			case limited:
+				f.spec.At = nil
+			}
+			return f.run(cmd.Context(), s)
+		},
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.problems, "problems", nil, "problem files, or directories of them")
 	fs.StringArrayVar(&f.spec.Engines, "engine", []string{"native", "greedy"}, "engine, or ladder of engines; may be repeated")
 	fs.DurationSliceVar(&f.spec.At, "at", []time.Duration{100 * time.Millisecond, time.Second}, "moments to look at, rising; the last is the time limit")
+	fs.Int64SliceVar(&f.spec.Work, "work", nil, "limits in work units, rising, instead of --at")
+	fs.Int64Var(&f.spec.Seed, "seed", 1, "seed of randomised search")
 	fs.IntVar(&f.spec.Threads, "threads", 1, "threads an engine may use")
 	fs.StringVar(&f.spec.Splits, "splits", "integer", "gangs' splits over partitions in the plan: integer, continuous or now")
 	fs.Float64Var(&f.spec.Gap, "gap", 1e-4, "stop at this relative gap to the bound")
@@ -68,7 +82,7 @@ func (f *benchFlags) run(ctx context.Context, s *Host) error {
 	if err != nil {
 		return failed(err)
 	}
-	doc := &bench.Document{Schema: schema, Command: "bench", Machine: machine(), Commit: commit(), Problems: problems, Reach: bench.Summary(problems)}
+	doc := &bench.Document{Schema: schema, Command: "bench", Machine: machine(), Commit: commit(), Problems: problems, Work: f.spec.Work, Reach: bench.Summary(problems), AtS: []float64{}}
 	for _, t := range f.spec.At {
 		doc.AtS = append(doc.AtS, t.Seconds())
 	}
@@ -88,7 +102,9 @@ func (f *benchFlags) finish(s *Host) error {
 	switch {
 	case len(f.problems) == 0:
 		return fmt.Errorf("--problems: found nothing, expected files or directories")
-	case len(f.spec.At) == 0 || f.spec.At[0] <= 0 || !slices.IsSorted(f.spec.At):
+	case len(f.spec.Work) > 0 && (f.spec.Work[0] <= 0 || !slices.IsSorted(f.spec.Work)):
+		return fmt.Errorf("--work: found %d, expected rising numbers above 0", f.spec.Work)
+	case len(f.spec.Work) == 0 && (len(f.spec.At) == 0 || f.spec.At[0] <= 0 || !slices.IsSorted(f.spec.At)):
 		return fmt.Errorf("--at: found %v, expected rising durations above 0s", f.spec.At)
 	case f.spec.Threads < 1:
 		return fmt.Errorf("--threads: found %d, expected at least 1", f.spec.Threads)
@@ -102,8 +118,11 @@ func (f *benchFlags) finish(s *Host) error {
 		return fmt.Errorf("--splits: found %q, expected integer, continuous or now", f.spec.Splits)
 	}
 	for _, e := range f.spec.Engines {
-		if _, err := s.Engines.Caps(e); err != nil {
+		switch caps, err := s.Engines.Caps(e); {
+		case err != nil:
 			return fmt.Errorf("--engine: %w", err)
+		case len(f.spec.Work) > 0 && !caps.Deterministic:
+			return fmt.Errorf("--work: engine %s counts no work, expected one that is deterministic (hedge solve --engines)", e)
 		}
 	}
 	if err := outputFile("--markdown", f.markdown); err != nil {
@@ -158,16 +177,11 @@ func benchTables(d *bench.Document, markdown bool) string {
 		p.line("%s: %d jobs; model of %d variables (%d integer), %d rows and %d entries, built in %.1f ms; best plan %.7g, best bound %s",
 			one.Name, one.Jobs, one.Model.Vars, one.Model.Integers, one.Model.Rows, one.Model.Entries, one.BuildMS, one.BestObjective, number(one.BestBound, "%.7g"))
 		p.line("")
-		head := table.Row{"engine", "first plan ms"}
-		for _, t := range d.AtS {
-			head = append(head, fmt.Sprintf("at %gs", t), "gap %")
-		}
-		head = append(head, "bound", "stop", "ms", "peak MB")
 		var rows []table.Row
 		for j := range one.Runs {
-			rows = append(rows, benchRow(&one.Runs[j]))
+			rows = append(rows, benchRow(d, &one.Runs[j]))
 		}
-		p.rows(head, rows)
+		p.rows(benchHead(d), rows)
 		if len(one.Wrong) > 0 {
 			p.line("Contradiction: a checked plan is worth %.7g, more than the bound of %s allows.", one.BestObjective, strings.Join(one.Wrong, ", "))
 		}
@@ -240,8 +254,25 @@ func quotient(sign string, v *float64) string {
 	return sign + figures.Number(*v)
 }
 
-func benchRow(r *bench.Run) table.Row {
-	row := table.Row{r.Engine, number(r.FirstMS, "%.0f")}
+func benchHead(d *bench.Document) table.Row {
+	head := table.Row{"engine"}
+	if len(d.Work) == 0 {
+		head = append(head, "first plan ms")
+	}
+	for _, t := range d.AtS {
+		head = append(head, fmt.Sprintf("at %gs", t), "gap %")
+	}
+	for _, w := range d.Work {
+		head = append(head, fmt.Sprintf("within %d", w), "gap %", "spent")
+	}
+	return append(head, "bound", "stop", "ms", "peak MB")
+}
+
+func benchRow(d *bench.Document, r *bench.Run) table.Row {
+	row := table.Row{r.Engine}
+	if len(d.Work) == 0 {
+		row = append(row, number(r.FirstMS, "%.0f"))
+	}
 	for i, o := range r.Objective {
 		var percent *float64
 		if r.Gap[i] != nil {
@@ -249,6 +280,9 @@ func benchRow(r *bench.Run) table.Row {
 			percent = &v
 		}
 		row = append(row, number(o, "%.7g"), number(percent, "%.3g"))
+		if len(d.Work) > 0 {
+			row = append(row, r.Spent[i])
+		}
 	}
 	stop := string(r.Stop)
 	if r.Error != "" {

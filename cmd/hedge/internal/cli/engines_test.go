@@ -104,6 +104,9 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--problems: found nothing": {},
 		"no .json or .json.gz file": {"--problems", t.TempDir()},
 		"--at: found":               {"--problems", problemFile(t), "--at", "2s,1s"},
+		"--work: found [2 1]":       {"--problems", problemFile(t), "--work", "2,1"},
+		"--work: found --at":        {"--problems", problemFile(t), "--work", "1", "--at", "1s"},
+		"counts no work":            {"--problems", problemFile(t), "--work", "1", "--engine", "milp+ortools://localhost:1"},
 		"--engine":                  {"--problems", problemFile(t), "--engine", "cplex"},
 		"--splits":                  {"--problems", problemFile(t), "--splits", "half"},
 		"--threads":                 {"--problems", problemFile(t), "--threads", "0"},
@@ -116,6 +119,18 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		assert.Equal(t, 2, got.code, want)
 		assert.Contains(t, got.err, want)
 	}
+}
+
+// TestBenchByWork: a limit of work is a column with what was spent, and the same everywhere.
+func TestBenchByWork(t *testing.T) {
+	d := &bench.Document{Work: []int64{20, 200}, Problems: []bench.Problem{{Name: "a", Runs: []bench.Run{
+		{Engine: "native", Objective: []*float64{new(3.0), new(4.0)}, Gap: []*float64{new(0.5), nil}, Spent: []int64{21, 150}, Bound: new(6.0), Stop: solver.StopWork},
+		{Engine: "broken", Objective: make([]*float64, 2), Gap: make([]*float64, 2), Spent: make([]int64, 2), Error: "boom"},
+	}}}}
+	got := benchTables(d, true)
+	assert.Contains(t, got, "| engine | within 20 | gap % | spent | within 200 | gap % | spent | bound | stop | ms | peak MB |")
+	assert.Contains(t, got, "| native | 3 | 50 | 21 | 4 | – | 150 | 6 | iterations | 0 | 0 |")
+	assert.Contains(t, got, "| broken | – | – | 0 | – | – | 0 | – | error: boom | 0 | 0 |")
 }
 
 // TestReachTable: quotients that are bounds say so, and engines that failed are named.

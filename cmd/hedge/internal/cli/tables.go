@@ -210,7 +210,11 @@ func (p *page) details(d *describe.Document) {
 
 func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) error {
 	var p page
-	p.line("%d jobs, %d partitions, %d slots: engine %s stopped (%s) after %s ms", len(problem.Jobs), len(problem.Partitions), problem.Slots, sol.Engine, sol.Stop, figures.Number(sol.WallMS))
+	work := ""
+	if sol.Work > 0 {
+		work = fmt.Sprintf(", %d work units", sol.Work)
+	}
+	p.line("%d jobs, %d partitions, %d slots: engine %s stopped (%s) after %s ms%s", len(problem.Jobs), len(problem.Partitions), problem.Slots, sol.Engine, sol.Stop, figures.Number(sol.WallMS), work)
 	bound := "no bound"
 	if sol.Bound != nil && sol.Gap != nil {
 		bound = fmt.Sprintf("at most %.6g is possible (gap %.3f %%)", *sol.Bound, 100**sol.Gap)
