@@ -18,7 +18,7 @@ type wrong struct {
 }
 
 func (e wrong) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
-	w := &workspace{}
+	w := newWorker()
 	w.begin(ctx, p, opts, e.cfg, report)
 	w.run()
 	w.dual.bound = e.part * w.top()
@@ -50,10 +50,10 @@ func TestWhatIsLeftIsInTheBound(t *testing.T) {
 	done := 0
 	for seed := range uint64(20) {
 		w := prepared(solvertest.Cycle(seed, 8, 2))
-		w.relax(1 << 40)
+		w.relaxation.solve(1 << 40)
 		w.limit = w.spent() + 50_000*opsPerUnit
 		w.horizon = w.limit
-		w.grow()
+		w.tree.grow()
 		if w.proven {
 			done++
 			assert.GreaterOrEqual(t, w.bound(), w.tree.spare, "seed %d", seed)

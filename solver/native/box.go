@@ -39,22 +39,22 @@ const (
 const boxJobs = 50
 
 // large says whether the relaxation is one that begins in a box.
-func (w *workspace) large() bool { return len(w.in.P.Jobs) >= boxJobs }
+func (rel *relaxation) large() bool { return len(rel.in.P.Jobs) >= boxJobs }
 
 // boxIn begins the relaxation in a box round the best prices if it is a large one, and returns how wide the box is; 0 is none.
-func (w *workspace) boxIn() (radius float64) {
-	if !w.large() {
+func (rel *relaxation) boxIn() (radius float64) {
+	if !rel.large() {
 		return 0
 	}
-	w.box(nearest)
-	w.lp.prefer(w.dual.best)
+	rel.box(nearest)
+	rel.lp.prefer(rel.dual.best)
 	return nearest
 }
 
 // box holds the master's prices within radius from the best ones, in terms of what a unit of the resource would cost if all of it were worth as
 // much as all capacity is at the best prices.
-func (w *workspace) box(radius float64) {
-	m, d, in := &w.lp, &w.dual, &w.in
+func (rel *relaxation) box(radius float64) {
+	m, d, in := rel.lp, &rel.dual, &rel.in
 	total := 0.0
 	for row, c := range in.Cap {
 		total += float64(d.best[row] * c)
@@ -80,26 +80,26 @@ func (w *workspace) box(radius float64) {
 
 // widen lets prices be further away from the best ones if there is little to gain so near, and anywhere once no row uses more room than
 // there is. It returns how far, 0 for the latter; value is the master's, and done says that it is optimal.
-func (w *workspace) widen(radius, value float64, done bool) float64 {
-	m, d := &w.lp, &w.dual
+func (rel *relaxation) widen(radius, value float64, done bool) float64 {
+	m, d := rel.lp, &rel.dual
 	if !done && d.bound-value > wider*math.Abs(d.bound) {
 		return radius
 	}
 	if m.fitting() || done && radius >= furthest {
-		w.open()
+		rel.open()
 		return 0
 	}
 	radius = min(4*radius, furthest)
-	w.box(radius)
+	rel.box(radius)
 	return radius
 }
 
 // open lets the master's prices go, and begins again from the best plan if its solution needs more room than there is.
-func (w *workspace) open() {
-	m := &w.lp
+func (rel *relaxation) open() {
+	m := rel.lp
 	if !m.fitting() {
-		w.crash()
-		w.pivots(m.ops + roundOps*int64(m.rows))
+		rel.crash()
+		rel.pivots(m.ops + roundOps*int64(m.rows))
 		return
 	}
 	m.unbox()

@@ -12,7 +12,7 @@ import (
 )
 
 // boxed is a workspace about to solve the relaxation of a random cycle that is large enough to begin in a box.
-func boxed(seed uint64) *workspace {
+func boxed(seed uint64) *worker {
 	return prepared(solvertest.CycleOf(seed, solvertest.Shape{Jobs: boxJobs + int(seed), Running: 4 * int(seed), Slots: 12}))
 }
 
@@ -42,13 +42,13 @@ func TestBoxedMasterIsOptimal(t *testing.T) {
 	for seed := range uint64(6) {
 		w := boxed(seed)
 		m, d := &w.lp, &w.dual
-		w.crash()
-		radius := w.boxIn()
+		w.relaxation.crash()
+		radius := w.relaxation.boxIn()
 		require.Positive(t, radius)
 		copy(d.lam, d.best)
 		for range 3 {
-			w.generate(m, d)
-			require.True(t, w.pivots(math.MaxInt64))
+			w.relaxation.generate(m, d)
+			require.True(t, w.relaxation.pivots(math.MaxInt64))
 			value := m.objective()
 			lam := make([]float64, m.rows)
 			for row, p := range m.pi {
@@ -68,7 +68,7 @@ func TestBoxedMasterIsOptimal(t *testing.T) {
 				d.lam[row] = max(0, p)
 			}
 			radius *= 4
-			w.box(radius)
+			w.relaxation.box(radius)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestBoxesAreLeft(t *testing.T) {
 			}
 			copy(d.lam, d.best)
 			d.bound = d.evaluate()
-			require.True(t, w.relax(math.MaxInt64), "seed %d, prices times %g", seed, factor)
+			require.True(t, w.relaxation.solve(math.MaxInt64), "seed %d, prices times %g", seed, factor)
 			checkMaster(t, w)
 			worth := 0.0
 			for c, v := range m.val {
@@ -104,7 +104,7 @@ func TestUnfinishedBoxesAreLeft(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, units := range []int64{50, 200, 800} {
 			w := boxed(seed)
-			w.relax(w.spent() + units*opsPerUnit)
+			w.relaxation.solve(w.spent() + units*opsPerUnit)
 			checkMaster(t, w)
 			assert.False(t, w.lp.boxed)
 			assert.GreaterOrEqual(t, w.dual.bound, w.lp.objective()*(1-1e-6))
@@ -125,7 +125,7 @@ func TestDropKeepsWhatNearlyPays(t *testing.T) {
 		w.dual.evaluate()
 	}
 	w.dual.columns = nil
-	w.relax(math.MaxInt64)
+	w.relaxation.solve(math.MaxInt64)
 	near := map[int32]int{}
 	const within = 0.05
 	for c := range m.set {

@@ -6,11 +6,18 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
+// relaxation solves the linear relaxation by column generation.
+type relaxation struct {
+	*progress
+	recall *recall
+	lp     *master
+}
+
 // generate sweeps over all options at prices lam, adds the columns that would
 // improve the master, and returns the bound that lam proves and how many were
 // added. If the limits are reached on the way, it proves nothing.
-func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
-	in := &w.in
+func (rel *relaxation) generate(m *master, d *prices) (bound float64, added int) {
+	in := &rel.in
 	d.window()
 	sum := d.base
 	for i, c := range d.cap {
@@ -22,11 +29,11 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 		}
 	}
 	for _, set := range m.active {
-		if w.over() {
+		if !rel.proceed() {
 			return math.Inf(1), added
 		}
 		if int(set) < len(in.P.Jobs) {
-			best, fresh := w.generateJob(m, d, int(set))
+			best, fresh := rel.generateJob(m, d, int(set))
 			sum += best
 			if fresh {
 				added++
@@ -34,7 +41,7 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 			continue
 		}
 		k := int(set) - len(in.P.Jobs)
-		switch gain := d.releaseGain(k); w.node.fix[k] {
+		switch gain := d.releaseGain(k); rel.dual.fix[k] {
 		case 1:
 			sum += gain
 		case 0:
@@ -49,9 +56,9 @@ func (w *workspace) generate(m *master, d *prices) (bound float64, added int) {
 }
 
 // generateJob is generate for one job: only its best column is added.
-func (w *workspace) generateJob(m *master, d *prices, j int) (best float64, fresh bool) {
-	in := &w.in
-	if w.node.must[j] {
+func (rel *relaxation) generateJob(m *master, d *prices, j int) (best float64, fresh bool) {
+	in := &rel.in
+	if rel.dual.must[j] {
 		best = math.Inf(-1)
 	}
 	best, pick := d.choose(in, j, best)
@@ -63,22 +70,22 @@ func (w *workspace) generateJob(m *master, d *prices, j int) (best float64, fres
 
 // crash makes the best plan the master's first basis: its options and
 // preemptions are the keys of their sets, and the rows' slacks are basic.
-func (w *workspace) crash() {
-	m := &w.lp
+func (rel *relaxation) crash() {
+	m := rel.lp
 	m.resetBasis()
 	for s, c := range m.key {
 		m.where[c] = -1
 		m.rekey(s, int32(s))
 	}
-	for j, o := range w.best.Choice {
+	for j, o := range rel.best.Choice {
 		if o >= 0 {
-			c, _ := m.add(o, w.best.Split[j*w.in.MaxParts:])
+			c, _ := m.add(o, rel.best.Split[j*rel.in.MaxParts:])
 			m.rekey(j, c)
 		}
 	}
-	for k, on := range w.best.Preempted {
+	for k, on := range rel.best.Preempted {
 		if on {
-			m.rekey(len(w.in.P.Jobs)+k, w.runColumn(k))
+			m.rekey(len(rel.in.P.Jobs)+k, rel.runColumn(k))
 		}
 	}
 	m.revalue()
@@ -87,28 +94,28 @@ func (w *workspace) crash() {
 // relax solves the linear relaxation by column generation from the prices at
 // hand until the ops spent on it reach until. It leaves the prices that prove
 // the least bound in dual.best.
-func (w *workspace) relax(until int64) bool {
-	m, d := &w.lp, &w.dual
-	w.crash()
-	w.resume()
-	radius := w.boxIn()
+func (rel *relaxation) solve(until int64) bool {
+	m, d := rel.lp, &rel.dual
+	rel.crash()
+	rel.resume()
+	radius := rel.boxIn()
 	copy(d.lam, d.best)
 	exact := false
-	for w.spent() < until && !w.over() {
-		bound, added := w.generate(m, d)
+	for rel.spent() < until && rel.proceed() {
+		bound, added := rel.generate(m, d)
 		if bound < d.bound {
 			d.bound = bound
 			copy(d.best, d.lam)
-			if w.cfg.Relaxation {
-				w.report(w.solution(solver.StopNone))
+			if rel.cfg.Relaxation {
+				rel.report(rel.solution(solver.StopNone))
 			}
 		}
-		done := w.pivots(m.ops + min(max(0, until-w.spent()), roundOps*int64(m.rows)))
+		done := rel.pivots(m.ops + min(max(0, until-rel.spent()), roundOps*int64(m.rows)))
 		value := m.objective()
 		switch {
 		case radius > 0:
-			radius, added = w.widen(radius, value, done), 1
-		case d.bound-value <= w.cfg.loose()*math.Abs(d.bound), added == 0 && exact:
+			radius, added = rel.widen(radius, value, done), 1
+		case d.bound-value <= rel.cfg.loose()*math.Abs(d.bound), added == 0 && exact:
 			return true
 		}
 		mix := 0.5
@@ -121,7 +128,7 @@ func (w *workspace) relax(until int64) bool {
 		}
 	}
 	if radius > 0 {
-		w.open()
+		rel.open()
 	}
 	return false
 }
@@ -132,8 +139,8 @@ const roundOps = 15 * opsPerUnit
 
 // pivots optimizes the master until its ops reach until, looking at the limits
 // now and then. It reports whether it is optimal.
-func (w *workspace) pivots(until int64) bool {
-	for m := &w.lp; m.ops < until && !w.over(); {
+func (rel *relaxation) pivots(until int64) bool {
+	for m := rel.lp; m.ops < until && rel.proceed(); {
 		if m.optimize(min(until, m.ops+512*opsPerUnit)) {
 			return true
 		}

@@ -11,16 +11,22 @@ import (
 // conflicts are sets of choices that cannot all be made together, because their tasks cannot be split over the partitions:
 // jobs that take one of certain options, and running jobs that are not preempted. They hold in the whole search.
 type conflicts struct {
-	list    []conflict
-	members []member
-	options []int32
-	kept    []int32
-	tried   map[uint64]bool // hashes of choices that have been asked about without an answer
-	pick    []int           // each job's option in the program, or -1
-	off     []bool          // which running jobs are preempted there
-	out     []int32         // scratch
-	shrink  int64           // how many steps may be taken to leave out a choice
-	vain    int64           // what has been spent without an answer, in ops
+	*progress
+	relaxation *relaxation
+	node       *node
+	rounding   *rounding
+	lp         *master
+	splits     splits
+	list       []conflict
+	members    []member
+	options    []int32
+	kept       []int32
+	tried      map[uint64]bool // hashes of choices that have been asked about without an answer
+	pick       []int           // each job's option in the program, or -1
+	off        []bool          // which running jobs are preempted there
+	out        []int32         // scratch
+	shrink     int64           // how many steps may be taken to leave out a choice
+	vain       int64           // what has been spent without an answer, in ops
 }
 
 // conflict is members from lo to hi, and running jobs from keptLo to keptHi.
@@ -36,6 +42,7 @@ func (k *conflicts) reset() {
 	}
 	clear(k.tried)
 	k.vain = 0
+	k.splits.steps = 0
 }
 
 // Limits of the search for splits, in steps: for one answer, and for each choice that it may not depend on. And what a step
@@ -63,50 +70,48 @@ const (
 
 // unsplit looks whether the choices of the node's program, which are whole, can be made together. If so it has kept
 // the plan; if not it returns what to divide the node by to exclude them, which is nothing if all of them are decided.
-func (w *workspace) unsplit() (c division, v verdict) {
+func (k *conflicts) unsplit() (c division, v verdict) {
 	c = division{job: -1, running: -1, entry: -1}
-	if w.inCore || !w.chosen() {
+	if !k.chosen() {
 		return c, unknown
 	}
-	if known := w.broken(); known != nil {
-		return w.against(known), impossible
+	if known := k.broken(); known != nil {
+		return k.against(known), impossible
 	}
-	h := w.conflicts.hash()
-	before, phase := w.spent(), w.phase
-	left := (before+hopeUnits*opsPerUnit)/hopePart - w.conflicts.vain
-	if w.conflicts.tried[h] || left < 0 {
+	h := k.hash()
+	before := k.spent()
+	left := (before+hopeUnits*opsPerUnit)/hopePart - k.vain
+	if k.tried[h] || left < 0 {
 		return c, unknown
 	}
-	w.phase = min(phase, before+left)
-	v = w.canSplit()
-	w.phase = phase
+	k.within(min(k.phase, before+left), func() { v = k.canSplit() })
 	if v == impossible {
-		w.learn()
-		c = w.against(&w.conflicts.list[len(w.conflicts.list)-1])
+		k.learn()
+		c = k.against(&k.list[len(k.list)-1])
 	}
 	if v == unknown {
-		if len(w.conflicts.tried) >= maxTried {
-			clear(w.conflicts.tried)
+		if len(k.tried) >= maxTried {
+			clear(k.tried)
 		}
-		w.conflicts.tried[h] = !w.over() // or it is asked again in the next phase
-		w.conflicts.vain += w.spent() - before
+		k.tried[h] = k.proceed() // or it is asked again in the next phase
+		k.vain += k.spent() - before
 	}
 	return c, v
 }
 
 // chosen notes the program's choices; false if they are not such as can be asked about.
-func (w *workspace) chosen() bool {
-	s, k, in := &w.splits, &w.conflicts, &w.in
+func (k *conflicts) chosen() bool {
+	s, in := &k.splits, &k.in
 	s.in, s.jobs = in, s.jobs[:0]
 	s.rows = append(s.rows[:0], in.Cap...)
 	k.pick, k.off = pack.Resize(k.pick, len(in.P.Jobs)), pack.Resize(k.off, len(in.P.Running))
 	for j := range in.P.Jobs {
 		k.pick[j] = -1
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			if w.node.weight[o] < 0.5 {
+			if k.node.weight[o] < 0.5 {
 				continue
 			}
-			if w.dual.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxMultiple {
+			if k.dual.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxMultiple {
 				return false
 			}
 			k.pick[j] = o
@@ -114,10 +119,10 @@ func (w *workspace) chosen() bool {
 		}
 	}
 	for m := range in.P.Running {
-		if k.off[m] = w.lp.weight(w.runColumn(m)) > 0.5; k.off[m] {
-			w.free(m, 1)
+		if k.off[m] = k.lp.weight(k.relaxation.runColumn(m)) > 0.5; k.off[m] {
+			k.free(m, 1)
 		}
-		if k.off[m] != (w.node.fix[m] > 0) && w.node.fix[m] != 0 {
+		if k.off[m] != (k.dual.fix[m] > 0) && k.dual.fix[m] != 0 {
 			return false // the program leans on what has been decided against
 		}
 	}
@@ -128,9 +133,9 @@ func (w *workspace) chosen() bool {
 const maxMultiple = 1e5
 
 // free adds what running job m holds to the capacity that splits are looked for in, or takes it off.
-func (w *workspace) free(m int, sign float64) {
-	for i := w.in.RunOff[m]; i < w.in.RunOff[m+1]; i++ {
-		w.splits.rows[w.in.RunRow[i]] += float64(sign * w.in.RunAmt[i])
+func (k *conflicts) free(m int, sign float64) {
+	for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {
+		k.splits.rows[k.in.RunRow[i]] += float64(sign * k.in.RunAmt[i])
 	}
 }
 
@@ -150,13 +155,13 @@ func (k *conflicts) hash() uint64 {
 
 // canSplit looks for splits of the choices, and keeps the plan if it finds some: looking at more and more lines, first
 // as if jobs could go to each other's partitions.
-func (w *workspace) canSplit() verdict {
-	s := &w.splits
+func (k *conflicts) canSplit() verdict {
+	s := &k.splits
 	for _, s.apart = range [...]bool{false, true} {
 		s.rank()
 		for s.used = 1; s.used <= len(s.lines); s.used++ {
-			v := w.canSplitLines()
-			if v == impossible || (v == possible && w.assign()) {
+			v := k.canSplitLines()
+			if v == impossible || (v == possible && k.assign()) {
 				return v
 			}
 			if v == unknown {
@@ -168,13 +173,13 @@ func (w *workspace) canSplit() verdict {
 }
 
 // canSplitLines answers for the lines looked at. If that takes too long, the last of them gives way to the next ones.
-func (w *workspace) canSplitLines() verdict {
-	s := &w.splits
+func (k *conflicts) canSplitLines() verdict {
+	s := &k.splits
 	for range otherLines {
-		if v := w.solveSplits(splitSteps); v != unknown {
+		if v := k.solveSplits(splitSteps); v != unknown {
 			return v
 		}
-		if len(s.lines) == s.used || w.over() {
+		if len(s.lines) == s.used || !k.proceed() {
 			break
 		}
 		last := s.lines[s.used-1]
@@ -185,50 +190,46 @@ func (w *workspace) canSplitLines() verdict {
 }
 
 // solveSplits answers for the jobs and lines looked at, in so many steps at most.
-func (w *workspace) solveSplits(steps int64) verdict {
-	s := &w.splits
-	if w.late() {
+func (k *conflicts) solveSplits(steps int64) verdict {
+	s := &k.splits
+	if k.late() {
 		return unknown
 	}
 	from := s.steps
-	end := w.phase
-	if w.limit > 0 {
-		end = min(end, w.limit)
-	}
-	s.until = from + min(steps, max(0, end-w.spent())/stepOps)
+	s.until = from + min(steps, max(0, k.phaseEnd()-k.spent())/stepOps)
 	v := s.solve()
 	s.took = s.steps - from
-	w.ops += (s.steps - from) * stepOps
+	k.spend((s.steps - from) * stepOps)
 	return v
 }
 
 // assign makes a plan of the splits found, which look at some lines only.
-func (w *workspace) assign() bool {
-	s := &w.splits
-	w.cur.Copy(&w.node.base)
-	for m, off := range w.conflicts.off {
+func (k *conflicts) assign() bool {
+	s := &k.splits
+	k.cur.Copy(&k.node.base)
+	for m, off := range k.off {
 		if off {
-			w.cur.Preempt(m)
+			k.cur.Preempt(m)
 		}
 	}
 	for _, c := range s.jobs {
-		if c.kind >= 0 && (w.late() || !w.assignJob(c)) {
+		if c.kind >= 0 && (k.late() || !k.assignJob(c)) {
 			return false
 		}
 	}
 	for _, c := range s.jobs {
-		if c.kind < 0 && !w.cur.TryPlace(c.option) {
+		if c.kind < 0 && !k.cur.TryPlace(c.option) {
 			return false
 		}
 	}
-	w.complete()
+	k.rounding.complete()
 	return true
 }
 
 // assignJob gives one job its tasks out of those of its kind.
-func (w *workspace) assignJob(c chosen) bool {
-	s, opt, K := &w.splits, &w.in.Opts[c.option], len(w.splits.kinds)
-	split := w.node.round[:opt.P1-opt.P0]
+func (k *conflicts) assignJob(c chosen) bool {
+	s, opt, K := &k.splits, &k.in.Opts[c.option], len(k.splits.kinds)
+	split := k.rounding.split[:opt.P1-opt.P0]
 	clear(split)
 	left := opt.Count
 	for p, x := range s.order {
@@ -236,11 +237,11 @@ func (w *workspace) assignJob(c chosen) bool {
 		if n == 0 {
 			continue
 		}
-		i := slices.Index(w.in.Part[opt.P0:opt.P1], x)
+		i := slices.Index(k.in.Part[opt.P0:opt.P1], x)
 		if i < 0 {
 			continue
 		}
-		if w.in.Fit(opt, x, w.cur.Res) < n {
+		if k.in.Fit(opt, x, k.cur.Res) < n {
 			return false
 		}
 		split[i] = n
@@ -250,58 +251,58 @@ func (w *workspace) assignJob(c chosen) bool {
 	if left > 0 {
 		return false
 	}
-	w.cur.Place(c.option, split)
+	k.cur.Place(c.option, split)
 	return true
 }
 
 // learn notes the conflict that has been found, without the choices that it does not depend on.
-func (w *workspace) learn() {
-	s, k := &w.splits, &w.conflicts
+func (k *conflicts) learn() {
+	s := &k.splits
 	k.forget()
 	k.shrink = min(shrinkSteps, 1000+4*s.took)
 	lo, keptLo := len(k.members), len(k.kept)
 	k.out = k.out[:0]
 	for m, off := range k.off {
-		if !off && w.helps(m) {
+		if !off && k.helps(m) {
 			k.out = append(k.out, int32(m))
-			w.free(m, 1)
+			k.free(m, 1)
 		}
 	}
-	if !w.still() {
+	if !k.still() {
 		for _, m := range k.out {
-			w.free(int(m), -1)
+			k.free(int(m), -1)
 		}
 		for _, m := range k.out {
-			if w.free(int(m), 1); !w.still() {
-				w.free(int(m), -1)
+			if k.free(int(m), 1); !k.still() {
+				k.free(int(m), -1)
 				k.kept = append(k.kept, m)
 			}
 		}
 	}
-	slices.SortStableFunc(s.jobs, func(a, b chosen) int { return cmp.Compare(w.in.Opts[a.option].Value, w.in.Opts[b.option].Value) })
+	slices.SortStableFunc(s.jobs, func(a, b chosen) int { return cmp.Compare(k.in.Opts[a.option].Value, k.in.Opts[b.option].Value) })
 	for i := range s.jobs {
-		if s.jobs[i].out = true; s.jobs[i].kind >= 0 && !w.still() {
+		if s.jobs[i].out = true; s.jobs[i].kind >= 0 && !k.still() {
 			s.jobs[i].out = false
 		}
 	}
 	for _, c := range s.jobs {
 		if !c.out {
-			w.join(c.option)
+			k.join(c.option)
 		}
 	}
 	k.list = append(k.list, conflict{lo, len(k.members), keptLo, len(k.kept)})
 }
 
 // still says whether the choices that are left are impossible, as far as can be told quickly.
-func (w *workspace) still() bool {
-	return !w.over() && w.solveSplits(w.conflicts.shrink) == impossible
+func (k *conflicts) still() bool {
+	return k.proceed() && k.solveSplits(k.shrink) == impossible
 }
 
 // helps says whether running job m holds anything in the lines looked at.
-func (w *workspace) helps(m int) bool {
-	s := &w.splits
-	for i := w.in.RunOff[m]; i < w.in.RunOff[m+1]; i++ {
-		if slices.Contains(s.lines[:s.used], w.in.RunRow[i]%(w.in.R*w.in.T)) {
+func (k *conflicts) helps(m int) bool {
+	s := &k.splits
+	for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {
+		if slices.Contains(s.lines[:s.used], k.in.RunRow[i]%(k.in.R*k.in.T)) {
 			return true
 		}
 	}
@@ -309,11 +310,11 @@ func (w *workspace) helps(m int) bool {
 }
 
 // join makes option o's job a member of the newest conflict, with all its options that are as hard to place.
-func (w *workspace) join(o int) {
-	k, in := &w.conflicts, &w.in
+func (k *conflicts) join(o int) {
+	in := &k.in
 	m := member{job: in.Opts[o].Job, lo: len(k.options)}
 	for i := in.JobOpts[m.job]; i < in.JobOpts[m.job+1]; i++ {
-		if i == o || w.harder(i, o) {
+		if i == o || k.harder(i, o) {
 			k.options = append(k.options, int32(i))
 		}
 	}
@@ -322,19 +323,19 @@ func (w *workspace) join(o int) {
 }
 
 // harder says whether option a uses no less of the lines looked at than option b, and goes to no other partitions.
-func (w *workspace) harder(a, b int) bool {
-	p, q := &w.in.Opts[a], &w.in.Opts[b]
+func (k *conflicts) harder(a, b int) bool {
+	p, q := &k.in.Opts[a], &k.in.Opts[b]
 	if p.Count < q.Count || !p.Whole {
 		return false
 	}
-	here, there := w.in.Part[p.P0:p.P1], w.in.Part[q.P0:q.P1]
+	here, there := k.in.Part[p.P0:p.P1], k.in.Part[q.P0:q.P1]
 	for i, x := range here {
 		if (i >= len(there) || x != there[i]) && !slices.Contains(there, x) {
 			return false
 		}
 	}
-	for _, l := range w.splits.lines[:w.splits.used] {
-		if w.splits.usage(a, l) < w.splits.usage(b, l) {
+	for _, l := range k.splits.lines[:k.splits.used] {
+		if k.splits.usage(a, l) < k.splits.usage(b, l) {
 			return false
 		}
 	}
@@ -367,9 +368,9 @@ func (k *conflicts) forget() {
 }
 
 // broken is a conflict that the program's choices are in, if one is known.
-func (w *workspace) broken() *conflict {
-	for i := range w.conflicts.list {
-		if c := &w.conflicts.list[i]; w.breaks(c) {
+func (k *conflicts) broken() *conflict {
+	for i := range k.list {
+		if c := &k.list[i]; k.breaks(c) {
 			return c
 		}
 	}
@@ -377,16 +378,15 @@ func (w *workspace) broken() *conflict {
 }
 
 // breaks says whether the program's choices are in conflict c.
-func (w *workspace) breaks(c *conflict) bool {
-	k := &w.conflicts
-	w.ops += 4
+func (k *conflicts) breaks(c *conflict) bool {
+	k.spend(4)
 	for _, m := range k.members[c.lo:c.hi] {
-		w.ops += 4
+		k.spend(4)
 		if o := k.pick[m.job]; o < 0 || !slices.Contains(k.options[m.lo:m.hi], int32(o)) {
 			return false
 		}
 	}
-	w.ops += int64(c.keptHi - c.keptLo)
+	k.spend(int64(c.keptHi - c.keptLo))
 	for _, m := range k.kept[c.keptLo:c.keptHi] {
 		if k.off[m] {
 			return false
@@ -396,13 +396,13 @@ func (w *workspace) breaks(c *conflict) bool {
 }
 
 // against is the division by the most valuable choice of the conflict that is not decided yet.
-func (w *workspace) against(c *conflict) division {
-	q, k, in := &w.node, &w.conflicts, &w.in
+func (k *conflicts) against(c *conflict) division {
+	in := &k.in
 	d, most := division{job: -1, running: -1, entry: -1}, math.Inf(-1)
 	for _, m := range k.members[c.lo:c.hi] {
-		decided := q.must[m.job]
+		decided := k.dual.must[m.job]
 		for o := in.JobOpts[m.job]; o < in.JobOpts[m.job+1] && decided; o++ {
-			decided = w.dual.dead[o] || slices.Contains(k.options[m.lo:m.hi], int32(o))
+			decided = k.dual.dead[o] || slices.Contains(k.options[m.lo:m.hi], int32(o))
 		}
 		o := k.pick[m.job]
 		if v := in.Opts[o].Value; !decided && v > most {
@@ -410,7 +410,7 @@ func (w *workspace) against(c *conflict) division {
 		}
 	}
 	for _, m := range k.kept[c.keptLo:c.keptHi] {
-		if v := in.P.Running[m].PreemptCost; q.fix[m] == 0 && v > most {
+		if v := in.P.Running[m].PreemptCost; k.dual.fix[m] == 0 && v > most {
 			d, most = division{job: -1, running: int(m), entry: -1}, v
 		}
 	}

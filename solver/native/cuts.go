@@ -91,76 +91,76 @@ func (k *cuts) spread(lam []float64, places int) {
 }
 
 // tighten adds cuts to the relaxation, round by round, as long as they lower the bound and the work spent is less than until.
-func (w *workspace) tighten(until int64) {
-	m, d := &w.lp, &w.dual
-	w.resetNode()
-	w.gather()
-	for round, stale := 0, 0; round < maxRoundsOfCuts && stale < 3 && w.spent() < until && !w.over(); round++ {
+func (s *separator) tighten(until int64) {
+	m, d := s.lp, &s.dual
+	s.node.reset()
+	s.gather()
+	for round, stale := 0, 0; round < maxRoundsOfCuts && stale < 3 && s.spent() < until && s.proceed(); round++ {
 		before := d.bound
-		if w.separate(8+m.rows/8) == 0 {
+		if s.separate(8+m.rows/8) == 0 {
 			break
 		}
-		w.rebuild()
-		bound := w.solveNode(maxRounds, 0)
-		if w.over() {
+		s.rebuild()
+		bound := s.node.solve(maxRounds, 0)
+		if !s.proceed() {
 			break
 		}
 		d.bound = min(d.bound, bound)
 		copy(d.best, d.lam)
-		w.weigh()
-		w.roundProgram()
-		if stale++; before-d.bound > 0.02*(before-w.best.Value) {
+		s.node.weigh()
+		s.rounding.round()
+		if stale++; before-d.bound > 0.02*(before-s.best.Value) {
 			stale = 0
 		}
 	}
-	w.guide()
+	s.greedy.guide()
 }
 
 // maxRoundsOfCuts bounds the rounds: their gains fall.
 const maxRoundsOfCuts = 40
 
 // rebuild makes the master anew with the new cuts and without those that are loose, and goes on from its basis.
-func (w *workspace) rebuild() {
-	m, d := &w.lp, &w.dual
-	w.renumber()
-	rows := w.in.Rows + len(w.cuts.rhs)
+func (s *separator) rebuild() {
+	m, d := s.lp, &s.dual
+	s.renumber()
+	rows := s.in.Rows + len(s.cuts.rhs)
 	for _, v := range []*[]float64{&d.lam, &d.best} {
 		for len(*v) < rows {
 			*v = append(*v, 0)
 		}
 		*v = (*v)[:rows]
 	}
-	clear(d.best[w.in.Rows:])
-	if !m.recut(&w.cuts, w.sep.rowOf, w.measure(rows), w.node.penalty) {
-		w.crash()
+	clear(d.best[s.in.Rows:])
+	if !m.recut(s.cuts, s.rowOf, s.measure(rows), s.node.penalty) {
+		s.relaxation.crash()
 	}
 }
 
 // renumber drops the loose cuts, whose slack is basic, and notes the master's rows' new numbers.
-func (w *workspace) renumber() {
-	s, m := &w.sep, &w.lp
-	s.keep, s.rowOf = s.keep[:0], s.rowOf[:0]
-	for r := range w.in.Rows {
+func (s *separator) renumber() {
+	m := s.lp
+	s.tight, s.rowOf = s.tight[:0], s.rowOf[:0]
+	for r := range s.in.Rows {
 		s.rowOf = append(s.rowOf, int32(r))
 	}
-	next := int32(w.in.Rows)
-	for c := range w.cuts.rhs {
-		row, number := w.in.Rows+c, int32(-1)
+	next := int32(s.in.Rows)
+	for c := range s.cuts.rhs {
+		row, number := s.in.Rows+c, int32(-1)
 		if row >= m.rows || m.slack[row] < 0 {
 			number = next
 			next++
 		}
-		s.keep = append(s.keep, number >= 0)
+		s.tight = append(s.tight, number >= 0)
 		if row < m.rows {
 			s.rowOf = append(s.rowOf, number)
 		}
 	}
-	w.cuts.keep(s.keep)
+	s.cuts.keep(s.tight)
 }
 
 // measure is by how much the present solution breaks each of so many rows.
-func (w *workspace) measure(rows int) []float64 {
-	s, k := &w.sep, &w.cuts
+func (s *separator) measure(rows int) []float64 {
+	k := s.cuts
 	s.broken = pack.Resize(s.broken, rows)
 	clear(s.broken)
 	for c, b := range k.rhs {
@@ -169,7 +169,7 @@ func (w *workspace) measure(rows int) []float64 {
 			sum += float64(k.coef[e] * s.tasks[k.at[e]])
 		}
 		if sum > 1e-6 {
-			s.broken[w.in.Rows+c] = sum
+			s.broken[s.in.Rows+c] = sum
 		}
 	}
 	return s.broken

@@ -23,7 +23,7 @@ func TestCutsKeepPlans(t *testing.T) {
 			p = solvertest.Random(seed, 12)
 		}
 		for _, splits := range []solver.SplitRule{solver.SplitsInteger, solver.SplitsNow, solver.SplitsContinuous} {
-			w := &workspace{}
+			w := newWorker()
 			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{}, func(*solver.Solution) {})
 			w.run()
 			total += len(w.cuts.rhs)
@@ -48,10 +48,10 @@ func TestCutsKeepEveryPlan(t *testing.T) {
 		if !w.lp.fits(&w.in) {
 			continue
 		}
-		w.relax(1 << 60)
-		w.resetNode()
-		w.gather()
-		w.separate(maxCuts)
+		w.relaxation.solve(1 << 60)
+		w.node.reset()
+		w.separator.gather()
+		w.separator.separate(maxCuts)
 		r := rand.New(rand.NewPCG(seed, 2))
 		for range 4 {
 			invent(w, r)
@@ -68,9 +68,9 @@ func TestCutsKeepEveryPlan(t *testing.T) {
 }
 
 // invent separates a solution that no program has: jobs take parts of options, split anyhow.
-func invent(w *workspace, r *rand.Rand) {
-	in, s := &w.in, &w.sep
-	w.levels()
+func invent(w *worker, r *rand.Rand) {
+	in, s := &w.in, &w.separator
+	w.separator.levels()
 	clear(s.tasks)
 	clear(w.node.weight)
 	s.active = s.active[:0]
@@ -102,16 +102,16 @@ func invent(w *workspace, r *rand.Rand) {
 	s.found, s.whole = s.found[:0], s.whole[:0]
 	for set := range len(s.sets) / in.Parts {
 		for row := range in.R * in.T {
-			w.tryRow(set, row)
+			w.separator.tryRow(set, row)
 		}
 	}
 	for _, f := range s.found {
-		w.emit(f)
+		w.separator.emit(f)
 	}
 }
 
 // everyPlan holds all plans with those of jobs from j on, added to the one in cur, to the cuts, and returns their number.
-func everyPlan(t *testing.T, w *workspace, j int, seed uint64) int {
+func everyPlan(t *testing.T, w *worker, j int, seed uint64) int {
 	in := &w.in
 	if j < len(in.P.Running) {
 		n := everyPlan(t, w, j+1, seed)
@@ -144,7 +144,7 @@ func everyPlan(t *testing.T, w *workspace, j int, seed uint64) int {
 }
 
 // everySplit calls then with every split of left tasks over the option's partitions from i on.
-func everySplit(w *workspace, opt *pack.Option, split []float64, i int, left float64, then func()) {
+func everySplit(w *worker, opt *pack.Option, split []float64, i int, left float64, then func()) {
 	if i == len(split) {
 		if left == 0 {
 			then()
@@ -159,7 +159,7 @@ func everySplit(w *workspace, opt *pack.Option, split []float64, i int, left flo
 }
 
 // randomPlan makes cur a plan that no more jobs fit into, with some running jobs preempted.
-func randomPlan(w *workspace, r *rand.Rand) {
+func randomPlan(w *worker, r *rand.Rand) {
 	w.clear()
 	for k := range w.in.P.Running {
 		if r.IntN(3) == 0 {
@@ -179,7 +179,7 @@ func randomPlan(w *workspace, r *rand.Rand) {
 }
 
 // checkCuts holds the plan in cur to all cuts.
-func checkCuts(t *testing.T, w *workspace, seed uint64) {
+func checkCuts(t *testing.T, w *worker, seed uint64) {
 	t.Helper()
 	level := make([]float64, len(w.in.Part)+len(w.in.P.Running))
 	for j, o := range w.cur.Choice {
@@ -209,9 +209,9 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 		p, err := solver.ReadProblemFile("../testdata/" + name + ".json.gz")
 		require.NoError(t, err)
 		w := prepared(p)
-		w.relax(1 << 60)
+		w.relaxation.solve(1 << 60)
 		w.dual.cuts = &w.cuts
-		w.tighten(1 << 60)
+		w.separator.tighten(1 << 60)
 		checkMaster(t, w)
 		assert.NotEmpty(t, w.cuts.rhs)
 		assert.Less(t, w.dual.bound, c.reach, name)
@@ -223,7 +223,7 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 func TestNoDivisionIsRepeated(t *testing.T) {
 	nodes := 0
 	for seed := range uint64(24) {
-		w := &workspace{}
+		w := newWorker()
 		p := solvertest.Cycle(seed, 10+int(seed), int(seed%4)*3)
 		w.begin(context.Background(), p, solver.Options{Work: 50_000, Gap: -1}, Config{}, func(*solver.Solution) {})
 		w.run()

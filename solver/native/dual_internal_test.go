@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
 // TestPricesProveBounds ascends the dual and holds it between the best plan
@@ -22,15 +23,16 @@ func TestPricesProveBounds(t *testing.T) {
 	} {
 		p, err := solver.ReadProblemFile("../testdata/" + c.name + ".json.gz")
 		require.NoError(t, err)
-		w := &workspace{}
-		w.in.Load(p, solver.SplitsInteger)
-		w.dual.reset(&w.in)
+		var in pack.Instance
+		var d prices
+		in.Load(p, solver.SplitsInteger)
+		d.reset(&in)
 		for range 300 {
-			if !w.dual.step(0.95 * c.known) {
-				w.dual.again()
+			if !d.step(0.95 * c.known) {
+				d.again()
 			}
-			require.GreaterOrEqual(t, w.dual.bound, c.known)
+			require.GreaterOrEqual(t, d.bound, c.known)
 		}
-		assert.Less(t, w.dual.bound, c.reach, c.name)
+		assert.Less(t, d.bound, c.reach, c.name)
 	}
 }

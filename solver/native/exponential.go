@@ -1,13 +1,21 @@
 package native
 
+import "math/rand/v2"
+
+// random are a worker's random numbers.
+type random struct {
+	rng *rand.Rand
+	pcg *rand.PCG
+}
+
 // exponential draws from the exponential distribution of mean 1, by comparing uniform draws alone (von Neumann, 1951): the first of a run of
 // falling draws is kept if the run's length is odd, and every run that is not adds 1. Functions of the standard library
 // differ in the last bits from one architecture to another.
-func (w *workspace) exponential() float64 {
+func (p *random) exponential() float64 {
 	for whole := 0.0; ; whole++ {
-		first := float64(w.rng.Float64()) // rounded here, so that nothing is fused
+		first := float64(p.rng.Float64()) // rounded here, so that nothing is fused
 		last, odd := first, true
-		for next := w.rng.Float64(); next < last; next = w.rng.Float64() {
+		for next := p.rng.Float64(); next < last; next = p.rng.Float64() {
 			last, odd = next, !odd
 		}
 		if odd {

@@ -9,7 +9,7 @@ import (
 
 // TestExponential holds moments and tails to what they should be.
 func TestExponential(t *testing.T) {
-	w := &workspace{}
+	w := newWorker()
 	w.seed(1, 0)
 	const n = 200_000
 	mean, square := 0.0, 0.0

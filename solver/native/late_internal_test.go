@@ -19,7 +19,7 @@ import (
 // watched is a context that notes the work that is done between looks at it, and ends at the last of them.
 type watched struct {
 	context.Context
-	w       *workspace
+	w       *worker
 	looks   int // how many there are to be; 0 is any number
 	seen    int
 	last    int64 // ops at the last look
@@ -41,7 +41,7 @@ func (c *watched) Err() error {
 
 // watch solves with that many looks at the context and returns it, and how much work was done after the last one, in units.
 func watch(t *testing.T, p *solver.Problem, opts solver.Options, looks int) (c *watched, after int64) {
-	c = &watched{Context: context.Background(), w: &workspace{}, looks: looks}
+	c = &watched{Context: context.Background(), w: newWorker(), looks: looks}
 	w := c.w
 	w.begin(c, p, opts, Config{}, func(*solver.Solution) {})
 	c.began, c.last = true, w.spent()

@@ -9,6 +9,8 @@ import (
 
 // local is the ruin-and-recreate search's memory.
 type local struct {
+	*progress
+	greedy    *greedy
 	res       []float64 // cur's state before the iteration
 	preempted []bool
 	value     float64
@@ -25,23 +27,23 @@ type local struct {
 }
 
 // reset makes the lists agree with cur.
-func (l *local) reset(w *workspace) {
-	n := len(w.in.P.Jobs)
+func (l *local) reset() {
+	n := len(l.in.P.Jobs)
 	l.stamp, l.where = pack.Resize(l.stamp, n), pack.Resize(l.where, n)
 	clear(l.stamp)
 	l.now = 0
 	l.key = pack.Resize(l.key, n)
-	l.relist(w)
+	l.relist()
 }
 
-func (l *local) relist(w *workspace) {
+func (l *local) relist() {
 	l.placed, l.free = l.placed[:0], l.free[:0]
-	for j, o := range w.cur.Choice {
+	for j, o := range l.cur.Choice {
 		switch {
 		case o >= 0:
 			l.where[j] = len(l.placed)
 			l.placed = append(l.placed, j)
-		case w.in.JobOpts[j] < w.in.JobOpts[j+1] && w.byRed[w.in.JobOpts[j]] >= 0:
+		case l.in.JobOpts[j] < l.in.JobOpts[j+1] && l.greedy.byRed[l.in.JobOpts[j]] >= 0:
 			l.where[j] = len(l.free)
 			l.free = append(l.free, j)
 		}
@@ -59,157 +61,154 @@ func (l *local) move(j int, from, to *[]int) {
 }
 
 // save remembers cur before an iteration.
-func (l *local) save(w *workspace) {
+func (l *local) save() {
 	l.now++
-	l.res = append(l.res[:0], w.cur.Res...)
-	l.preempted = append(l.preempted[:0], w.cur.Preempted...)
-	l.value = w.cur.Value
+	l.res = append(l.res[:0], l.cur.Res...)
+	l.preempted = append(l.preempted[:0], l.cur.Preempted...)
+	l.value = l.cur.Value
 	l.touched, l.had, l.split = l.touched[:0], l.had[:0], l.split[:0]
-	w.ops += int64(len(l.res))/4 + 16
+	l.ops += int64(len(l.res))/4 + 16
 }
 
 // touch remembers job j's place the first time an iteration changes it.
-func (l *local) touch(w *workspace, j int) {
+func (l *local) touch(j int) {
 	if l.stamp[j] == l.now {
 		return
 	}
 	l.stamp[j] = l.now
 	l.touched = append(l.touched, j)
-	l.had = append(l.had, w.cur.Choice[j])
-	k := w.in.MaxParts
-	l.split = append(l.split, w.cur.Split[j*k:j*k+k]...)
+	l.had = append(l.had, l.cur.Choice[j])
+	k := l.in.MaxParts
+	l.split = append(l.split, l.cur.Split[j*k:j*k+k]...)
 }
 
 // undo brings back what save remembered.
-func (l *local) undo(w *workspace) {
-	copy(w.cur.Res, l.res)
-	copy(w.cur.Preempted, l.preempted)
-	w.cur.Value = l.value
-	k := w.in.MaxParts
+func (l *local) undo() {
+	copy(l.cur.Res, l.res)
+	copy(l.cur.Preempted, l.preempted)
+	l.cur.Value = l.value
+	k := l.in.MaxParts
 	for i, j := range l.touched {
-		if was, is := l.had[i] >= 0, w.cur.Choice[j] >= 0; was && !is {
+		if was, is := l.had[i] >= 0, l.cur.Choice[j] >= 0; was && !is {
 			l.move(j, &l.free, &l.placed)
 		} else if is && !was {
 			l.move(j, &l.placed, &l.free)
 		}
-		w.cur.Choice[j] = l.had[i]
-		copy(w.cur.Split[j*k:j*k+k], l.split[i*k:i*k+k])
+		l.cur.Choice[j] = l.had[i]
+		copy(l.cur.Split[j*k:j*k+k], l.split[i*k:i*k+k])
 	}
 }
 
 // drop takes placed job j out and queues it for recreation.
-func (l *local) drop(w *workspace, j int) {
-	l.touch(w, j)
-	w.cur.Remove(j)
+func (l *local) drop(j int) {
+	l.touch(j)
+	l.cur.Remove(j)
 	l.move(j, &l.placed, &l.free)
 	l.queue = append(l.queue, j)
 }
 
 // improve is the search: each iteration changes a part of the plan, rebuilds it
 // greedily by prices and noise, and is undone if it lost too much. What may be
-// lost falls in cycles of growing length. It ends when the work spent reaches phase.
-func (w *workspace) improve(phase int64) {
-	w.phase = phase
-	w.cur.Copy(&w.best)
-	l := &w.ls
-	l.reset(w)
+// lost falls in cycles of growing length. It ends when the work spent reaches until.
+func (l *local) improve(until int64) { l.within(until, l.search) }
+
+func (l *local) search() {
+	l.cur.Copy(&l.best)
+	l.reset()
 	if len(l.placed)+len(l.free) == 0 {
 		return
 	}
 	cycle := 2000
 	for n := 0; ; {
-		scale := w.noise()
+		scale := l.noise()
 		for i := range cycle {
-			if w.over() {
+			if !l.proceed() {
 				return
 			}
 			cool := 1 - float64(i)/float64(cycle)
-			w.iterate(scale * cool * cool)
+			l.iterate(scale * cool * cool)
 			if n++; n%4096 == 0 {
-				w.cur.Rebuild()
+				l.cur.Rebuild()
 			}
 		}
 		cycle *= 2
-		w.heed()
-		w.cur.Copy(&w.best)
-		l.relist(w)
+		l.greedy.heed()
+		l.cur.Copy(&l.best)
+		l.relist()
 	}
 }
 
 // noise is the loss an iteration may be forgiven at first: a part of a typical
 // placed job's value.
-func (w *workspace) noise() float64 {
-	if len(w.ls.placed) == 0 {
+func (l *local) noise() float64 {
+	if len(l.placed) == 0 {
 		return 0
 	}
-	return 0.05 * math.Abs(w.best.Value) / float64(len(w.ls.placed))
+	return 0.05 * math.Abs(l.best.Value) / float64(len(l.placed))
 }
 
-func (w *workspace) iterate(forgive float64) {
-	l := &w.ls
-	l.save(w)
+func (l *local) iterate(forgive float64) {
+	l.save()
 	l.queue = l.queue[:0]
 	ok := true
-	switch k := w.rng.IntN(10); {
-	case k < 3 && len(w.in.P.Running) > 0:
-		ok = w.flip(w.rng.IntN(len(w.in.P.Running)))
+	switch k := l.rng.IntN(10); {
+	case k < 3 && len(l.in.P.Running) > 0:
+		ok = l.flip(l.rng.IntN(len(l.in.P.Running)))
 	case k < 6 && len(l.free) > 0:
-		ok = w.force(l.free[w.rng.IntN(len(l.free))])
+		ok = l.force(l.free[l.rng.IntN(len(l.free))])
 	case k < 7 && len(l.placed) > 0:
-		ok = w.force(l.placed[w.rng.IntN(len(l.placed))])
+		ok = l.force(l.placed[l.rng.IntN(len(l.placed))])
 	default:
-		w.ruin(1 + w.rng.IntN(6))
+		l.ruin(1 + l.rng.IntN(6))
 	}
 	if ok {
-		w.recreate()
+		l.recreate()
 	}
-	loss := l.value - w.cur.Value
-	if !ok || (loss > 0 && loss > forgive*w.exponential()) {
-		l.undo(w)
+	loss := l.value - l.cur.Value
+	if !ok || (loss > 0 && loss > forgive*l.exponential()) {
+		l.undo()
 		return
 	}
-	if !w.keep() {
-		l.relist(w)
+	if !l.keep() {
+		l.relist()
 	}
 }
 
 // ruin takes n random jobs out.
-func (w *workspace) ruin(n int) {
-	l := &w.ls
+func (l *local) ruin(n int) {
 	for ; n > 0 && len(l.placed) > 0; n-- {
-		l.drop(w, l.placed[w.rng.IntN(len(l.placed))])
+		l.drop(l.placed[l.rng.IntN(len(l.placed))])
 	}
 }
 
 // force gives job j one of its better options, evicting what is in the way.
-func (w *workspace) force(j int) bool {
-	l := &w.ls
-	opts := w.byRed[w.in.JobOpts[j]:w.in.JobOpts[j+1]]
+func (l *local) force(j int) bool {
+	opts := l.greedy.byRed[l.in.JobOpts[j]:l.in.JobOpts[j+1]]
 	n := 0
 	for n < len(opts) && opts[n] >= 0 {
 		n++
 	}
-	o := opts[min(w.rng.IntN(n), w.rng.IntN(n))]
-	if w.cur.Choice[j] == o {
+	o := opts[min(l.rng.IntN(n), l.rng.IntN(n))]
+	if l.cur.Choice[j] == o {
 		return false
 	}
-	if w.cur.Choice[j] >= 0 {
-		l.drop(w, j)
+	if l.cur.Choice[j] >= 0 {
+		l.drop(j)
 		l.queue = l.queue[:0]
 	}
-	l.touch(w, j)
-	for tries := 0; !w.cur.TryPlace(o); tries++ {
+	l.touch(j)
+	for tries := 0; !l.cur.TryPlace(o); tries++ {
 		if tries == 8 {
 			return false
 		}
-		if len(w.in.P.Running) > 0 && w.rng.IntN(4) == 0 && w.pre.TryPlace(&w.cur, o, w.in.Opts[o].Value) {
+		if len(l.in.P.Running) > 0 && l.rng.IntN(4) == 0 && l.greedy.pre.TryPlace(&l.cur, o, l.in.Opts[o].Value) {
 			break
 		}
-		v := w.victim(w.in.Opts[o].Start, len(w.in.Opts[o].Usage))
+		v := l.victim(l.in.Opts[o].Start, len(l.in.Opts[o].Usage))
 		if v < 0 {
 			return false
 		}
-		l.drop(w, v)
+		l.drop(v)
 	}
 	l.move(j, &l.free, &l.placed)
 	return true
@@ -217,115 +216,113 @@ func (w *workspace) force(j int) bool {
 
 // victim is a placed job that uses slots of the given span: of a few random
 // ones, the one worth least beyond its price.
-func (w *workspace) victim(start, span int) int {
-	l := &w.ls
+func (l *local) victim(start, span int) int {
 	if len(l.placed) == 0 {
 		return -1
 	}
 	worst, least := -1, math.Inf(1)
 	for found, i := 0, 0; i < 12 && found < 3; i++ {
-		j := l.placed[w.rng.IntN(len(l.placed))]
-		o := &w.in.Opts[w.cur.Choice[j]]
+		j := l.placed[l.rng.IntN(len(l.placed))]
+		o := &l.in.Opts[l.cur.Choice[j]]
 		if o.Start >= start+span || o.Start+len(o.Usage) <= start {
 			continue
 		}
 		found++
-		if key := w.dual.red[w.cur.Choice[j]] / o.Value; key < least {
+		if key := l.dual.red[l.cur.Choice[j]] / o.Value; key < least {
 			worst, least = j, key
 		}
 	}
-	w.ops += 40
+	l.spend(40)
 	return worst
 }
 
 // flip preempts running job m, or lets it run on, evicting jobs in its room.
-func (w *workspace) flip(m int) bool {
-	if !w.cur.Preempted[m] {
-		if w.in.P.Running[m].PreemptCost > 4*math.Abs(w.cur.Value) {
+func (l *local) flip(m int) bool {
+	if !l.cur.Preempted[m] {
+		if l.in.P.Running[m].PreemptCost > 4*math.Abs(l.cur.Value) {
 			return false
 		}
-		w.cur.Preempt(m)
-		w.ruin(w.rng.IntN(3))
+		l.cur.Preempt(m)
+		l.ruin(l.rng.IntN(3))
 		return true
 	}
-	for tries := 0; w.cur.Needed(m); tries++ {
+	for tries := 0; l.cur.Needed(m); tries++ {
 		if tries == 8 {
 			return false
 		}
-		v := w.victim(0, w.in.T)
+		v := l.victim(0, l.in.T)
 		if v < 0 {
 			return false
 		}
-		w.ls.drop(w, v)
+		l.drop(v)
 	}
-	w.cur.Unpreempt(m)
+	l.cur.Unpreempt(m)
 	return true
 }
 
 // recreate inserts the dropped jobs and some free ones, in the order of reduced
 // value per value with noise.
-func (w *workspace) recreate() {
-	l := &w.ls
+func (l *local) recreate() {
 	dropped := len(l.queue)
 	for n := min(8, len(l.free)); n > 0; n-- {
-		j := l.free[w.rng.IntN(len(l.free))]
+		j := l.free[l.rng.IntN(len(l.free))]
 		if !slices.Contains(l.queue, j) {
 			l.queue = append(l.queue, j)
 		}
 	}
-	byValue := w.rng.IntN(3) == 0
+	byValue := l.rng.IntN(3) == 0
 	for _, j := range l.queue {
-		o := w.byRed[w.in.JobOpts[j]]
-		k := w.dual.red[o] / w.in.Opts[o].Value
+		o := l.greedy.byRed[l.in.JobOpts[j]]
+		k := l.dual.red[o] / l.in.Opts[o].Value
 		if byValue {
-			k = w.in.Opts[o].Value
+			k = l.in.Opts[o].Value
 		}
-		l.key[j] = k * (0.5 + float64(w.rng.Float64()))
+		l.key[j] = k * (0.5 + float64(l.rng.Float64()))
 	}
 	sortIndices(l.queue, l.key, -1)
-	w.ops += int64(len(l.queue) * 60)
-	greedy := w.rng.IntN(6) == 0
-	shaken := w.rng.IntN(3) == 0
+	l.spend(int64(len(l.queue) * 60))
+	greedy := l.rng.IntN(6) == 0
+	shaken := l.rng.IntN(3) == 0
 	for i, j := range l.queue {
-		if w.cur.Choice[j] >= 0 {
+		if l.cur.Choice[j] >= 0 {
 			continue
 		}
-		l.touch(w, j)
+		l.touch(j)
 		done := false
 		switch {
 		case greedy:
-			done = w.insertByValue(j)
+			done = l.greedy.insertByValue(j)
 		case shaken:
-			done = w.insertShaken(j)
+			done = l.insertShaken(j)
 		default:
-			done = w.insert(j)
+			done = l.greedy.insert(j)
 		}
-		if !done && len(w.in.P.Running) > 0 && i < dropped+2 && w.rng.IntN(6) == 0 {
-			o := w.byRed[w.in.JobOpts[j]]
-			done = w.pre.TryPlace(&w.cur, o, w.in.Opts[o].Value)
+		if !done && len(l.in.P.Running) > 0 && i < dropped+2 && l.rng.IntN(6) == 0 {
+			o := l.greedy.byRed[l.in.JobOpts[j]]
+			done = l.greedy.pre.TryPlace(&l.cur, o, l.in.Opts[o].Value)
 		}
 		if done {
 			l.move(j, &l.free, &l.placed)
 		}
 	}
-	if len(w.in.P.Running) > 0 {
-		w.cur.Spare(w.pre.ByCost)
+	if len(l.in.P.Running) > 0 {
+		l.cur.Spare(l.greedy.pre.ByCost)
 	}
 }
 
 // insertShaken is insert with two partitions changing places in the order that the gang fills them in: prices put gangs
 // into the same partitions over and over, and whole tasks may fit in another way only.
-func (w *workspace) insertShaken(j int) bool {
-	a, b := w.rng.Uint32(), w.rng.Uint32()
-	for _, o := range w.byRed[w.in.JobOpts[j]:w.in.JobOpts[j+1]] {
-		if o < 0 || w.late() {
+func (l *local) insertShaken(j int) bool {
+	a, b := l.rng.Uint32(), l.rng.Uint32()
+	for _, o := range l.greedy.byRed[l.in.JobOpts[j]:l.in.JobOpts[j+1]] {
+		if o < 0 || l.late() {
 			break
 		}
-		opt := &w.in.Opts[o]
-		order := w.cur.Order[opt.P0:opt.P1]
+		opt := &l.in.Opts[o]
+		order := l.cur.Order[opt.P0:opt.P1]
 		i, k := a%uint32(len(order)), b%uint32(len(order))
 		order[i], order[k] = order[k], order[i]
-		done := w.cur.TryPlace(o)
+		done := l.cur.TryPlace(o)
 		order[i], order[k] = order[k], order[i]
 		if done {
 			return true

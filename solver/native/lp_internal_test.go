@@ -13,16 +13,16 @@ import (
 )
 
 // prepared is a workspace about to solve p, with far more work than it needs.
-func prepared(p *solver.Problem) *workspace {
-	w := &workspace{}
+func prepared(p *solver.Problem) *worker {
+	w := newWorker()
 	w.begin(context.Background(), p, solver.Options{Work: 1 << 40, Gap: -1}, Config{}, func(*solver.Solution) {})
-	w.starts()
+	w.greedy.starts()
 	for range 100 {
 		w.dual.step(w.best.Value)
 	}
-	w.guide()
-	w.fillByRed()
-	w.whole()
+	w.greedy.guide()
+	w.greedy.fillByRed()
+	w.node.whole()
 	return w
 }
 
@@ -38,7 +38,7 @@ func TestRelaxationIsTheLinearProgram(t *testing.T) {
 		p, err := solver.ReadProblemFile("../testdata/" + name + ".json.gz")
 		require.NoError(t, err)
 		w := prepared(p)
-		assert.True(t, w.relax(math.MaxInt64), name)
+		assert.True(t, w.relaxation.solve(math.MaxInt64), name)
 		assert.InEpsilon(t, want, w.dual.bound, 1e-4, name)
 		assert.GreaterOrEqual(t, w.dual.bound, want*(1-1e-9), "%s: a bound below the relaxation's value", name)
 		assert.InEpsilon(t, want, w.lp.objective(), 1e-4, name)
@@ -53,13 +53,13 @@ func TestMasterStaysConsistent(t *testing.T) {
 			break
 		}
 		w := prepared(solvertest.Cycle(seed, 20+int(seed)*3, int(seed)))
-		w.relax(math.MaxInt64)
+		w.relaxation.solve(math.MaxInt64)
 		root := w.lp.objective()
 		checkMaster(t, w)
-		w.plunge(-1)
+		w.dive.run(-1)
 		checkMaster(t, w)
-		w.plunge(1)
-		w.solveNode(maxRounds, 0)
+		w.dive.run(1)
+		w.node.solve(maxRounds, 0)
 		checkMaster(t, w)
 		assert.InEpsilon(t, root, w.lp.objective(), 1e-3, "seed %d: after all is taken back", seed)
 		assert.GreaterOrEqual(t, w.dual.bound, w.best.Value)
@@ -67,7 +67,7 @@ func TestMasterStaysConsistent(t *testing.T) {
 }
 
 // checkMaster recomputes what each row uses and each set gives out.
-func checkMaster(t *testing.T, w *workspace) {
+func checkMaster(t *testing.T, w *worker) {
 	t.Helper()
 	m := &w.lp
 	used, given := make([]float64, m.rows), make([]float64, len(m.key))
@@ -90,7 +90,7 @@ func checkMaster(t *testing.T, w *workspace) {
 // TestCompactKeepsTheBasis drops columns and finds the program as it was.
 func TestCompactKeepsTheBasis(t *testing.T) {
 	w := prepared(solvertest.Cycle(3, 60, 10))
-	w.relax(math.MaxInt64)
+	w.relaxation.solve(math.MaxInt64)
 	m := &w.lp
 	spare := w.in.MaxParts
 	for len(m.set) < 10_000 { // many copies of a column that is worth nothing

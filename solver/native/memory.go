@@ -59,7 +59,7 @@ type pastColumn struct {
 
 // remember takes down what is worth it if a caller wants it. Where the relaxation was not begun that is the root of the last one: the
 // rough prices of an ascent lead the next one astray as often as they help.
-func (w *workspace) remember() *memory {
+func (w *worker) remember() *memory {
 	m := &memory{root: w.noted, plan: w.planned()}
 	if m.root != nil {
 		m.root.rest = (m.root.value - w.top()) / math.Max(math.Abs(m.root.value), 1e-9)
@@ -71,15 +71,15 @@ func (w *workspace) remember() *memory {
 }
 
 // note takes down the relaxation's prices and columns.
-func (w *workspace) note() *root {
-	in, p := &w.in, w.in.P
+func (rel *relaxation) note() *root {
+	in, p := &rel.in, rel.in.P
 	past := &root{parts: names(p), resources: slices.Clone(p.Resources), slots: in.T, slotSeconds: p.SlotSeconds, prices: make([]float64, in.Rows)}
-	for row, l := range w.dual.best[:in.Rows] {
+	for row, l := range rel.dual.best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}
-	past.take(&w.lp)
-	past.work, past.value = w.lp.ops, w.dual.bound
-	w.ops += int64(in.Rows + 8*len(past.columns))
+	past.take(rel.lp)
+	past.work, past.value = rel.lp.ops, rel.dual.bound
+	rel.spend(int64(in.Rows + 8*len(past.columns)))
 	return past
 }
 
@@ -93,21 +93,21 @@ func names(p *solver.Problem) []string {
 }
 
 // planned takes down the best plan.
-func (w *workspace) planned() *plan {
-	in, p := &w.in, w.in.P
-	past := &plan{parts: names(p)}
-	for j, o := range w.best.Choice {
+func (p *progress) planned() *plan {
+	in, problem := &p.in, p.in.P
+	past := &plan{parts: names(problem)}
+	for j, o := range p.best.Choice {
 		if o < 0 {
 			continue
 		}
-		past.jobs = append(past.jobs, p.Jobs[j].ID)
+		past.jobs = append(past.jobs, problem.Jobs[j].ID)
 		var c pastColumn
-		c, past.splits = column(in, o, w.best.Split[j*in.MaxParts:], past.splits)
+		c, past.splits = column(in, o, p.best.Split[j*in.MaxParts:], past.splits)
 		past.columns = append(past.columns, c)
 	}
-	for k, on := range w.best.Preempted {
+	for k, on := range p.best.Preempted {
 		if on {
-			past.preempted = append(past.preempted, p.Running[k].ID)
+			past.preempted = append(past.preempted, problem.Running[k].ID)
 		}
 	}
 	return past

@@ -85,6 +85,14 @@ func (c *Config) loose() float64 {
 	return 5e-5
 }
 
+// defaultWork is the work of a solve limited by neither work nor time.
+func (c *Config) defaultWork() int64 {
+	if c.DefaultWork > 0 {
+		return c.DefaultWork
+	}
+	return DefaultWork
+}
+
 // Engine is the native engine; it implements [solver.Solver]. It keeps scratch
 // memory between solves and is safe for concurrent use.
 type Engine struct {
@@ -116,9 +124,9 @@ const name = "native"
 // goroutine that has called Solve. If a worker panics, that goroutine does, with an error that has the worker's stack. Solves at the
 // same time run side by side.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
-	w, ok := e.pool.Get().(*workspace)
+	w, ok := e.pool.Get().(*worker)
 	if !ok {
-		w = &workspace{}
+		w = newWorker()
 	}
 	defer func() {
 		w.release()
@@ -135,7 +143,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 }
 
 // solve is the whole search, with what helpers there are. It returns the ops that the worker has spent that has spent the most.
-func (w *workspace) solve() (spent int64) {
+func (w *worker) solve() (spent int64) {
 	if w.team == nil {
 		w.run()
 		return w.spent()
@@ -146,7 +154,7 @@ func (w *workspace) solve() (spent int64) {
 }
 
 // stop says why the search has ended.
-func (w *workspace) stop() solver.Stop {
+func (w *worker) stop() solver.Stop {
 	switch gap := w.gap(); {
 	case math.Abs(gap) <= inexact || w.proven && gap > 0:
 		return solver.StopOptimal

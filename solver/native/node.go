@@ -10,27 +10,21 @@ import (
 // about jobs and running jobs on the way there, as penalties on the master's
 // columns, so that its basis stays feasible. There is one, changed and changed back.
 type node struct {
-	// must are jobs that have to be placed, fix running jobs that have to be
-	// preempted (1) or kept (-1).
-	must []bool
-	fix  []int8
+	*progress
+	greedy     *greedy
+	relaxation *relaxation
+	lp         *master
 	// undo is what has been decided on the way to the node, newest last.
 	undo []decision
 	// base is the plan without what the program is about, and order the jobs it
 	// is about, by falling reduced value.
 	base  pack.State
 	order []int
-	// limit and low bound options' tasks per entry of in.Part.
-	limit, low []float64
-	penalty    float64
+	// upper and lower bound options' tasks per entry of in.Part.
+	lower, upper []float64
+	penalty      float64
 
-	weight       []float64 // of each option in the node's program
-	share, round []float64 // scratch: an option's tasks per partition, and in whole tasks
-	jobs         []int     // scratch for rounding
-	key          []float64
-	near         []int   // scratch for a plunge: options nearly decided
-	sets         []int32 // scratch for choosing a core
-	score        []float64
+	weight []float64 // of each option in the node's program
 }
 
 // decision is one thing decided, for taking it back.
@@ -51,76 +45,73 @@ const (
 )
 
 // resetNode is the root: nothing is decided.
-func (w *workspace) resetNode() {
-	q := &w.node
-	n := len(w.in.P.Jobs)
-	q.must = pack.Resize(q.must, n)
-	clear(q.must)
-	q.fix = q.fix[:0]
-	for range w.in.P.Running {
-		q.fix = append(q.fix, 0)
+func (q *node) reset() {
+	n := len(q.in.P.Jobs)
+	q.dual.must = pack.Resize(q.dual.must, n)
+	clear(q.dual.must)
+	q.dual.fix = q.dual.fix[:0]
+	for range q.in.P.Running {
+		q.dual.fix = append(q.dual.fix, 0)
 	}
 	q.undo = q.undo[:0]
-	q.limit, q.low = append(q.limit[:0], w.in.Limit...), pack.Resize(q.low, len(w.in.Limit))
-	clear(q.low)
-	w.dual.limit, w.dual.low, w.dual.raised = q.limit, q.low, 0
-	q.weight = pack.Resize(q.weight, len(w.in.Opts))
-	q.share, q.round = pack.Resize(q.share, w.in.MaxParts), pack.Resize(q.round, w.in.MaxParts)
-	q.key = pack.Resize(q.key, n)
-	q.penalty = math.Abs(w.dual.bound) + 1
-	for k := range w.in.P.Running {
-		q.penalty = max(q.penalty, w.in.P.Running[k].PreemptCost)
+	q.upper, q.lower = append(q.upper[:0], q.in.Limit...), pack.Resize(q.lower, len(q.in.Limit))
+	clear(q.lower)
+	q.dual.limit, q.dual.low, q.dual.raised = q.upper, q.lower, 0
+	q.weight = pack.Resize(q.weight, len(q.in.Opts))
+	q.penalty = math.Abs(q.dual.bound) + 1
+	for k := range q.in.P.Running {
+		q.penalty = max(q.penalty, q.in.P.Running[k].PreemptCost)
 	}
 }
 
 // forbid takes option o out of the program.
-func (w *workspace) forbid(o int) {
-	if w.dual.dead[o] {
+func (q *node) forbid(o int) {
+	if q.dual.dead[o] {
 		return
 	}
-	w.dual.dead[o] = true
-	w.penalize(o)
-	w.node.undo = append(w.node.undo, decision{kind: forbade, index: int32(o)})
+	q.dual.dead[o] = true
+	q.penalize(o)
+	q.undo = append(q.undo, decision{kind: forbade, index: int32(o)})
 }
 
 // penalize values option o's columns by whether the node allows them.
-func (w *workspace) penalize(o int) {
-	m := &w.lp
-	for c := m.head[w.in.Opts[o].Job]; c >= 0; c = m.next[c] {
+func (q *node) penalize(o int) {
+	m := q.lp
+	for c := m.head[q.in.Opts[o].Job]; c >= 0; c = m.next[c] {
 		if int(m.opt[c]) != o {
 			continue
 		}
 		m.val[c] = m.worth[c]
-		if w.dual.dead[o] || !w.within(o, m.split[m.cut[c]:m.cut[c+1]]) {
-			m.val[c] -= w.node.penalty
+		if q.dual.dead[o] || !q.allows(o, m.split[m.cut[c]:m.cut[c+1]]) {
+			m.val[c] -= q.penalty
 		}
 	}
 }
 
 // repenalize values the columns of a master made anew by what has been decided.
-func (w *workspace) repenalize() {
-	q, m := &w.node, &w.lp
+func (q *node) repenalize() {
+	m := q.lp
 	for _, d := range q.undo {
 		switch i := int(d.index); d.kind {
 		case required:
 			m.val[i] = -q.penalty
 		case fixed:
-			c := w.runColumn(i)
-			if q.fix[i] > 0 {
-				c = int32(len(w.in.P.Jobs) + i)
+			c := q.relaxation.runColumn(i)
+			if q.dual.fix[i] > 0 {
+				c = int32(len(q.in.P.Jobs) + i)
 			}
 			m.val[c] = m.worth[c] - q.penalty
 		default:
-			w.penalize(i)
+			q.penalize(i)
 		}
 	}
 }
 
-// within says whether option o's split keeps to the node's bounds on it.
-func (w *workspace) within(o int, split []float64) bool {
-	at := w.in.Opts[o].P0
-	for i, q := range split {
-		if q > w.node.limit[at+i]+1e-9 || q < w.node.low[at+i]-1e-9 {
+// allows says whether option o's split keeps to the node's bounds on it.
+func (q *node) allows(o int, split []float64) bool {
+	at := q.in.Opts[o].P0
+	for i, v := range split {
+		if v > q.upper[at+i]+1e-9 || v < q.lower[at+i]-1e-9 {
 			return false
 		}
 	}
@@ -128,86 +119,84 @@ func (w *workspace) within(o int, split []float64) bool {
 }
 
 // confine makes option o have at least, or at most, that many tasks at an entry of in.Part.
-func (w *workspace) confine(o, entry int, v float64, atLeast bool) {
-	q := &w.node
-	d := decision{kind: lowered, index: int32(o), entry: int32(entry), was: q.limit[entry]}
+func (q *node) confine(o, entry int, v float64, atLeast bool) {
+	d := decision{kind: lowered, index: int32(o), entry: int32(entry), was: q.upper[entry]}
 	if atLeast {
-		d.kind, d.was = raised, q.low[entry]
-		q.low[entry] = v
-		w.dual.raised++
+		d.kind, d.was = raised, q.lower[entry]
+		q.lower[entry] = v
+		q.dual.raised++
 	} else {
-		q.limit[entry] = v
+		q.upper[entry] = v
 	}
 	q.undo = append(q.undo, d)
-	w.penalize(o)
+	q.penalize(o)
 }
 
 // require makes job j take option o.
-func (w *workspace) require(j, o int) {
-	w.forbidOthers(o)
-	w.oblige(j)
+func (q *node) require(j, o int) {
+	q.forbidOthers(o)
+	q.oblige(j)
 }
 
 // forbidOthers takes the other options of option o's job out of the program.
-func (w *workspace) forbidOthers(o int) {
-	j := w.in.Opts[o].Job
-	for i := w.in.JobOpts[j]; i < w.in.JobOpts[j+1]; i++ {
+func (q *node) forbidOthers(o int) {
+	j := q.in.Opts[o].Job
+	for i := q.in.JobOpts[j]; i < q.in.JobOpts[j+1]; i++ {
 		if i != o {
-			w.forbid(i)
+			q.forbid(i)
 		}
 	}
 }
 
 // oblige makes job j take one of the options left to it.
-func (w *workspace) oblige(j int) {
-	if !w.node.must[j] {
-		w.node.must[j] = true
-		w.lp.val[j] = -w.node.penalty
-		w.node.undo = append(w.node.undo, decision{kind: required, index: int32(j)})
+func (q *node) oblige(j int) {
+	if !q.dual.must[j] {
+		q.dual.must[j] = true
+		q.lp.val[j] = -q.penalty
+		q.undo = append(q.undo, decision{kind: required, index: int32(j)})
 	}
 }
 
 // settleRun decides running job k.
-func (w *workspace) settleRun(k int, on bool) {
-	s := int32(len(w.in.P.Jobs) + k)
-	w.node.fix[k] = -1
-	c := w.runColumn(k)
+func (q *node) settleRun(k int, on bool) {
+	s := int32(len(q.in.P.Jobs) + k)
+	q.dual.fix[k] = -1
+	c := q.relaxation.runColumn(k)
 	if on {
-		w.node.fix[k] = 1
+		q.dual.fix[k] = 1
 		c = s
 	}
-	w.lp.val[c] = w.lp.worth[c] - w.node.penalty
-	w.node.undo = append(w.node.undo, decision{kind: fixed, index: int32(k)})
+	q.lp.val[c] = q.lp.worth[c] - q.penalty
+	q.undo = append(q.undo, decision{kind: fixed, index: int32(k)})
 }
 
 // runColumn is running job k's column.
-func (w *workspace) runColumn(k int) int32 { return int32(len(w.lp.key) + k) }
+func (rel *relaxation) runColumn(k int) int32 { return int32(len(rel.lp.key) + k) }
 
 // revert takes back all decisions after the first n.
-func (w *workspace) revert(n int) {
-	q := &w.node
+func (q *node) revert(n int) {
 	for len(q.undo) > n {
 		d := q.undo[len(q.undo)-1]
 		q.undo = q.undo[:len(q.undo)-1]
 		i := int(d.index)
 		switch d.kind {
 		case forbade:
-			w.dual.dead[i] = false
-			w.penalize(i)
+			q.dual.dead[i] = false
+			q.penalize(i)
 		case required:
-			q.must[i] = false
-			w.lp.val[i] = 0
+			q.dual.must[i] = false
+			q.lp.val[i] = 0
 		case fixed:
-			q.fix[i] = 0
-			s, c := len(w.in.P.Jobs)+i, w.runColumn(i)
-			w.lp.val[s], w.lp.val[c] = 0, w.lp.worth[c]
+			q.dual.fix[i] = 0
+			s, c := len(q.in.P.Jobs)+i, q.relaxation.runColumn(i)
+			q.lp.val[s], q.lp.val[c] = 0, q.lp.worth[c]
 		case lowered:
-			q.limit[d.entry] = d.was
-			w.penalize(i)
+			q.upper[d.entry] = d.was
+			q.penalize(i)
 		case raised:
-			q.low[d.entry] = d.was
-			w.dual.raised--
-			w.penalize(i)
+			q.lower[d.entry] = d.was
+			q.dual.raised--
+			q.penalize(i)
 		}
 	}
 }
@@ -218,32 +207,32 @@ const least = 3e-7
 
 // enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than
 // rounding errors: a small part of the least valuable option.
-func (w *workspace) enough() float64 {
-	v := w.top()
+func (p *progress) enough() float64 {
+	v := p.top()
 	if v == 0 {
-		return least * w.smallest
+		return least * p.smallest
 	}
 	return v + float64(least*math.Abs(v))
 }
 
 // solveNode solves the node's program and returns a bound. It stops when program and bound are within loose times
 // the bound's distance from what is enough.
-func (w *workspace) solveNode(rounds int, loose float64) float64 {
-	m, d := &w.lp, &w.dual
+func (q *node) solve(rounds int, loose float64) float64 {
+	m, d := q.lp, &q.dual
 	m.reprice()
 	m.compact()
 	bound := math.Inf(1)
 	for range rounds {
-		if w.over() {
+		if !q.proceed() {
 			break
 		}
-		w.pivots(m.ops + roundOps*int64(m.rows))
+		q.relaxation.pivots(m.ops + roundOps*int64(m.rows))
 		for r, p := range m.pi {
 			d.lam[r] = max(0, p)
 		}
-		b, added := w.generate(m, d)
+		b, added := q.relaxation.generate(m, d)
 		bound = min(bound, b)
-		if bound <= w.enough() || added == 0 || bound-m.objective() <= max(least/2*math.Abs(bound), loose*(bound-w.enough())) {
+		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(least/2*math.Abs(bound), loose*(bound-q.enough())) {
 			break
 		}
 	}

@@ -13,12 +13,12 @@ import (
 func TestEveryPlungeLeavesAPlan(t *testing.T) {
 	for seed := range uint64(6) {
 		w := prepared(solvertest.Cycle(seed, 30+5*int(seed), int(seed)))
-		w.relax(math.MaxInt64)
+		w.relaxation.solve(math.MaxInt64)
 		known := w.best.Value
 		w.clear()
 		w.best.Copy(&w.cur)
 		w.phase = w.spent() + 1
-		w.plunge(-1)
+		w.dive.run(-1)
 		assert.GreaterOrEqual(t, w.best.Value, 0.8*known, "seed %d", seed)
 		assert.Empty(t, w.node.undo, "seed %d: decisions that have not been taken back", seed)
 	}

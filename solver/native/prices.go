@@ -41,6 +41,8 @@ type prices struct {
 	// which options cannot fit, and the value of what is decided already.
 	cap, limit []float64
 	low        []float64 // how many tasks per entry of in.Part must be there; nil is 0
+	must       []bool    // jobs that have to be placed
+	fix        []int8    // running jobs that have to be preempted (1) or kept (-1)
 	raised     int       // how many lower bounds have been set, of which low has the last ones
 	dead       []bool
 	base       float64

@@ -10,7 +10,9 @@ import (
 
 // recall is a memory being fitted to the problem at hand.
 type recall struct {
-	plan  *plan   // nil if there is none
+	*progress
+	warm  bool    // the memory's prices prove something
+	last  *plan   // nil if there is none
 	age   int     // slots that have passed since it was made
 	past  *root   // nil if there is none, or none that fits
 	shift int     // slots that have passed since
@@ -24,12 +26,12 @@ type recall struct {
 // reset takes the memory up, if it has to do with the same slots, resources and partitions.
 func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	value, age := m.Note(name)
-	q.plan, q.past, q.known, q.jobs = nil, nil, 0, q.jobs[:0]
+	q.last, q.past, q.known, q.jobs = nil, nil, 0, q.jobs[:0]
 	kept, ok := value.(*memory)
 	if !ok {
 		return
 	}
-	q.plan, q.age, q.shift = kept.plan, age, age+kept.age
+	q.last, q.age, q.shift = kept.plan, age, age+kept.age
 	past, shift := kept.root, q.shift
 	if past == nil || past.slots != in.T || past.slotSeconds != in.P.SlotSeconds || shift < 0 || shift >= in.T ||
 		!slices.Equal(past.resources, in.P.Resources) || !q.match(in, past) {
@@ -103,12 +105,12 @@ func (q *recall) fits() bool {
 
 // remind takes the prices over from the memory, or a part of them: they may be too high where much has come free. It
 // reports whether they prove anything.
-func (w *workspace) remind() bool {
-	q, d, in := &w.recall, &w.dual, &w.in
+func (q *recall) remind() bool {
+	d, in := &q.dual, &q.in
 	if q.past == nil {
 		return false
 	}
-	w.ops += int64(2*in.Rows + 8*len(q.past.jobs))
+	q.spend(int64(2*in.Rows + 8*len(q.past.jobs)))
 	before := d.bound
 	for _, part := range [...]float64{1, 0.5, 0.25} {
 		for row, then := range q.row {
@@ -128,7 +130,7 @@ func (w *workspace) remind() bool {
 			d.bound = bound
 			copy(d.best, d.lam)
 		}
-		if w.gap() < 0.1 {
+		if q.gap() < 0.1 {
 			break
 		}
 	}
@@ -138,20 +140,20 @@ func (w *workspace) remind() bool {
 }
 
 // resume adds the memory's columns, as far as they are splits of options still, to the master.
-func (w *workspace) resume() {
-	q := &w.recall
+func (rel *relaxation) resume() {
+	q := rel.recall
 	if !q.fits() {
 		return
 	}
-	q.number(w.in.P, q.past.parts)
+	q.number(rel.in.P, q.past.parts)
 	for j, then := range q.jobs {
 		if then < 0 {
 			continue
 		}
 		for _, past := range q.past.columns[q.past.jobs[then].lo:q.past.jobs[then].hi] {
-			for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-				if w.same(o, &past, q.shift) && w.splitAgain(&w.in.Opts[o], q.past.splits[past.lo:past.hi]) {
-					w.lp.add(o, q.split)
+			for o := rel.in.JobOpts[j]; o < rel.in.JobOpts[j+1]; o++ {
+				if rel.recall.same(o, &past, q.shift) && rel.recall.splitAgain(&rel.in.Opts[o], q.past.splits[past.lo:past.hi]) {
+					rel.lp.add(o, q.split)
 					break
 				}
 			}
@@ -160,19 +162,19 @@ func (w *workspace) resume() {
 }
 
 // same says whether option o is what the column was of, so many slots ago.
-func (w *workspace) same(o int, past *pastColumn, shift int) bool {
-	opt := &w.in.Opts[o]
-	w.ops++
+func (q *recall) same(o int, past *pastColumn, shift int) bool {
+	opt := &q.in.Opts[o]
+	q.ops++
 	if opt.Start != past.start-shift || opt.Dead {
 		return false
 	}
-	option := &w.in.P.Jobs[opt.Job].Options[opt.Index]
+	option := &q.in.P.Jobs[opt.Job].Options[opt.Index]
 	return option.Count == past.count && option.Set == past.set
 }
 
 // splitAgain makes the split one of option o in recall.split, if o allows that.
-func (w *workspace) splitAgain(o *pack.Option, split []solver.Split) bool {
-	q, in := &w.recall, &w.in
+func (q *recall) splitAgain(o *pack.Option, split []solver.Split) bool {
+	in := &q.in
 	q.split = pack.Resize(q.split, in.MaxParts)
 	clear(q.split)
 	left := o.Count
@@ -186,64 +188,63 @@ func (w *workspace) splitAgain(o *pack.Option, split []solver.Split) bool {
 		}
 		q.split[at] = a.Count
 		left -= a.Count
-		w.ops += 4
+		q.spend(4)
 	}
 	return math.Abs(left) <= 1e-9*o.Count
 }
 
 // replay preempts whom the last plan did and places what the hint says where it was then, as far as it fits.
-func (w *workspace) replay() {
-	q, in := &w.recall, &w.in
-	if q.plan == nil || len(in.P.Hint) == 0 {
+func (q *recall) replay() {
+	in := &q.in
+	if q.last == nil || len(in.P.Hint) == 0 {
 		return
 	}
-	q.number(in.P, q.plan.parts)
-	preempted := make(map[string]bool, len(q.plan.preempted))
-	for _, id := range q.plan.preempted {
+	q.number(in.P, q.last.parts)
+	preempted := make(map[string]bool, len(q.last.preempted))
+	for _, id := range q.last.preempted {
 		preempted[id] = true
 	}
 	for k := range in.P.Running {
 		if preempted[in.P.Running[k].ID] {
-			w.cur.Preempt(k)
+			q.cur.Preempt(k)
 		}
 	}
-	then := make(map[string]int, len(q.plan.jobs))
-	for i, id := range q.plan.jobs {
+	then := make(map[string]int, len(q.last.jobs))
+	for i, id := range q.last.jobs {
 		then[id] = i
 	}
 	for j := range in.P.Jobs {
 		i, ok := then[in.P.Jobs[j].ID]
-		o := w.hinted(j)
+		o := q.hinted(j)
 		if !ok || o < 0 {
 			continue
 		}
-		past := &q.plan.columns[i]
-		if w.same(o, past, q.age) && w.splitAgain(&in.Opts[o], q.plan.splits[past.lo:past.hi]) && w.holds(&in.Opts[o]) {
-			w.cur.Place(o, q.split)
+		past := &q.last.columns[i]
+		if q.same(o, past, q.age) && q.splitAgain(&in.Opts[o], q.last.splits[past.lo:past.hi]) && q.holds(&in.Opts[o]) {
+			q.cur.Place(o, q.split)
 		}
 	}
 }
 
 // holds says whether option o fits as split in recall.split.
-func (w *workspace) holds(o *pack.Option) bool {
-	for i, v := range w.recall.split[:o.P1-o.P0] {
-		if v > 0 && (w.in.Fit(o, w.in.Part[o.P0+i], w.cur.Res) < v || o.Whole && v != math.Floor(v)) {
+func (q *recall) holds(o *pack.Option) bool {
+	for i, v := range q.split[:o.P1-o.P0] {
+		if v > 0 && (q.in.Fit(o, q.in.Part[o.P0+i], q.cur.Res) < v || o.Whole && v != math.Floor(v)) {
 			return false
 		}
-		w.ops += int64(len(o.Usage))
+		q.spend(int64(len(o.Usage)))
 	}
 	return true
 }
 
 // polish makes plans by the memory's prices, and searches around the best one for as long as, at the rate of the last slice, that can be
 // expected to meet the target before the relaxation would.
-func (w *workspace) polish() {
-	w.planByPrices()
+func (w *worker) polish() {
+	w.greedy.planByPrices()
 	left := w.recall.past.work
-	for slice := left / polishSlices; slice > 0 && left > 0 && !w.over(); left -= slice {
+	for slice := left / polishSlices; slice > 0 && left > 0 && w.proceed(); left -= slice {
 		before := w.gap()
-		w.improve(w.spent() + slice)
-		w.phase = math.MaxInt64
+		w.local.improve(w.spent() + slice)
 		if float64(left-slice)*(before-w.gap()) < float64(slice)*(w.gap()-w.target) {
 			return
 		}
@@ -255,4 +256,4 @@ const polishSlices = 16
 
 // easy says that the last relaxation's value was within the target of the plan that was found, so that plans are what is to be
 // looked for, not better bounds.
-func (w *workspace) easy() bool { return w.warm && w.recall.past.rest <= w.target }
+func (q *recall) easy() bool { return q.warm && q.past.rest <= q.target }

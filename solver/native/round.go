@@ -6,76 +6,94 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// roundProgram makes a plan from the node's program: jobs in the order of their weight
+// rounding makes plans of a node's program.
+type rounding struct {
+	*progress
+	greedy          *greedy
+	relaxation      *relaxation
+	node            *node
+	lp              *master
+	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
+	jobs            []int     // scratch
+	key             []float64
+}
+
+// reset makes ready for a problem.
+func (r *rounding) reset() {
+	r.fraction, r.split = pack.Resize(r.fraction, r.in.MaxParts), pack.Resize(r.split, r.in.MaxParts)
+	r.key = pack.Resize(r.key, len(r.in.P.Jobs))
+}
+
+// round makes a plan from the node's program: jobs in the order of their weight
 // there, each with its heaviest option, split alike; then what else fits.
-func (w *workspace) roundProgram() {
-	q := &w.node
-	w.cur.Copy(&q.base)
-	q.jobs = q.jobs[:0]
-	for _, set := range w.lp.active {
+func (r *rounding) round() {
+	q := r.node
+	r.cur.Copy(&q.base)
+	r.jobs = r.jobs[:0]
+	for _, set := range r.lp.active {
 		j := int(set)
-		if k := j - len(w.in.P.Jobs); k >= 0 {
-			if w.lp.weight(w.runColumn(k)) > 0.5 {
-				w.cur.Preempt(k)
+		if k := j - len(r.in.P.Jobs); k >= 0 {
+			if r.lp.weight(r.relaxation.runColumn(k)) > 0.5 {
+				r.cur.Preempt(k)
 			}
 			continue
 		}
-		q.key[j] = 0
-		for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-			q.key[j] = max(q.key[j], q.weight[o])
+		r.key[j] = 0
+		for o := r.in.JobOpts[j]; o < r.in.JobOpts[j+1]; o++ {
+			r.key[j] = max(r.key[j], q.weight[o])
 		}
-		if q.key[j] > 0.01 {
-			q.jobs = append(q.jobs, j)
+		if r.key[j] > 0.01 {
+			r.jobs = append(r.jobs, j)
 		}
 	}
-	sortIndices(q.jobs, q.key, -1)
-	for _, j := range q.jobs {
-		if w.late() {
+	sortIndices(r.jobs, r.key, -1)
+	for _, j := range r.jobs {
+		if r.late() {
 			break
 		}
-		pick := w.in.JobOpts[j]
-		for o := pick; o < w.in.JobOpts[j+1]; o++ {
+		pick := r.in.JobOpts[j]
+		for o := pick; o < r.in.JobOpts[j+1]; o++ {
 			if q.weight[o] > q.weight[pick] {
 				pick = o
 			}
 		}
-		if !w.placeAlike(pick) {
-			w.insert(j)
+		if !r.placeAlike(pick) {
+			r.greedy.insert(j)
 		}
 	}
-	w.complete()
+	r.complete()
 }
 
 // complete fills the plan up by reduced value and spares whom it can.
-func (w *workspace) complete() {
-	for _, j := range w.node.order {
-		if w.late() {
+func (r *rounding) complete() {
+	for _, j := range r.node.order {
+		if r.late() {
 			break
 		}
-		if w.cur.Choice[j] < 0 {
-			w.insert(j)
+		if r.cur.Choice[j] < 0 {
+			r.greedy.insert(j)
 		}
 	}
-	w.cur.Spare(w.pre.ByCost)
-	w.keep()
+	r.cur.Spare(r.greedy.pre.ByCost)
+	r.keep()
 }
 
 // placeAlike gives option o's job a split near the one in the program.
-func (w *workspace) placeAlike(o int) bool {
-	opt := &w.in.Opts[o]
+func (r *rounding) placeAlike(o int) bool {
+	opt := &r.in.Opts[o]
 	n := opt.P1 - opt.P0
-	if !w.shares(o) || !w.fitShares(opt, w.node.share[:n], w.node.round[:n]) {
+	if !r.shares(o) || !r.fitShares(opt, r.fraction[:n], r.split[:n]) {
 		return false
 	}
-	w.cur.Place(o, w.node.round[:n])
+	r.cur.Place(o, r.split[:n])
 	return true
 }
 
 // shares computes how the program splits option o; false if it does not take it.
-func (w *workspace) shares(o int) bool {
-	m := &w.lp
-	opt := &w.in.Opts[o]
-	share := w.node.share[:opt.P1-opt.P0]
+func (r *rounding) shares(o int) bool {
+	m := r.lp
+	opt := &r.in.Opts[o]
+	share := r.fraction[:opt.P1-opt.P0]
 	clear(share)
 	total := 0.0
 	for c := m.head[opt.Job]; c >= 0; c = m.next[c] {
@@ -96,7 +114,7 @@ func (w *workspace) shares(o int) bool {
 }
 
 // fitShares makes a split that fits and is near the given shares.
-func (w *workspace) fitShares(opt *pack.Option, share, split []float64) bool {
+func (r *rounding) fitShares(opt *pack.Option, share, split []float64) bool {
 	left := opt.Count
 	for i, v := range share {
 		if v = min(v+1e-7, left); opt.Whole {
@@ -104,15 +122,15 @@ func (w *workspace) fitShares(opt *pack.Option, share, split []float64) bool {
 		}
 		split[i] = 0
 		if v > 0 {
-			split[i] = min(v, w.in.Fit(opt, w.in.Part[opt.P0+i], w.cur.Res))
-			w.ops += int64(len(opt.Usage) * len(opt.Demand))
+			split[i] = min(v, r.in.Fit(opt, r.in.Part[opt.P0+i], r.cur.Res))
+			r.spend(int64(len(opt.Usage) * len(opt.Demand)))
 		}
 		left -= split[i]
 		share[i] -= split[i]
 	}
 	for left > 1e-9*opt.Count {
 		at := -1
-		w.ops += int64(len(share)) / 4
+		r.spend(int64(len(share)) / 4)
 		for i, v := range share {
 			if v > -1e17 && (at < 0 || v > share[at]) {
 				at = i
@@ -121,8 +139,8 @@ func (w *workspace) fitShares(opt *pack.Option, share, split []float64) bool {
 		if at < 0 {
 			return false
 		}
-		room := min(left, w.in.Fit(opt, w.in.Part[opt.P0+at], w.cur.Res)-split[at])
-		w.ops += int64(len(opt.Usage) * len(opt.Demand))
+		room := min(left, r.in.Fit(opt, r.in.Part[opt.P0+at], r.cur.Res)-split[at])
+		r.spend(int64(len(opt.Usage) * len(opt.Demand)))
 		if room > 0 {
 			if share[at] > 0 && opt.Whole {
 				room = min(room, 1)

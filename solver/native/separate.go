@@ -17,21 +17,28 @@ import (
 // none. Of the tasks that it has in the set, y, there are between least·z and most·z, so that y, y − least·z and most·z − y are others. And
 // a job can be taken to be there, so that 1 − Σ z counts what is freed where it is not. What cuts the solution off the most is taken.
 type separator struct {
-	tasks  []float64 // of each place: tasks in the solution
-	active []int32   // the options that the solution takes a part of
-	sets   []bool    // of each set and partition: whether it is in the set
-	groups []group
-	pieces []piece
-	order  []int
-	score  []float64
-	trial  []float64 // scratch: divisors to try
-	found  []found
-	whole  []float64 // arena: of each cut found and job or running job, what it is taken to use
-	places []int32
-	dense  []float64
-	keep   []bool
-	rowOf  []int32
-	broken []float64
+	*progress
+	greedy     *greedy
+	relaxation *relaxation
+	node       *node
+	rounding   *rounding
+	lp         *master
+	cuts       *cuts
+	tasks      []float64 // of each place: tasks in the solution
+	active     []int32   // the options that the solution takes a part of
+	sets       []bool    // of each set and partition: whether it is in the set
+	groups     []group
+	pieces     []piece
+	order      []int
+	score      []float64
+	trial      []float64 // scratch: divisors to try
+	found      []found
+	whole      []float64 // arena: of each cut found and job or running job, what it is taken to use
+	places     []int32
+	dense      []float64
+	tight      []bool
+	rowOf      []int32
+	broken     []float64
 }
 
 // group is a job's options in an inequality, or a running job.
@@ -62,8 +69,8 @@ type found struct {
 // mir is the rounding of the inequality Σ amount·x <= b over whole x, divided by d, to Σ of(amount)·x <= floor(b/d).
 type mir struct{ d, f0, slope float64 }
 
-// rounding returns the rounding by d and its right-hand side; false if it would be weak or unsafe.
-func rounding(b, d float64) (m mir, rhs float64, ok bool) {
+// roundBy returns the rounding by d and its right-hand side; false if it would be weak or unsafe.
+func roundBy(b, d float64) (m mir, rhs float64, ok bool) {
 	rhs = math.Floor(b / d)
 	f0 := b/d - rhs
 	if f0 < 0.02 || f0 > 0.98 || math.Abs(rhs) > 1e4 {
@@ -112,39 +119,38 @@ func (m mir) coefficients(p *piece, whole, z, y float64) (cz, cy float64) {
 func roomOf(v float64) float64 { return v + float64(1e-9*v) + 1e-15 }
 
 // separate finds cuts that the master's solution breaks, by the most at first, and adds them. It returns how many.
-func (w *workspace) separate(most int) int {
-	s := &w.sep
-	w.weigh()
-	w.levels()
+func (s *separator) separate(most int) int {
+	s.node.weigh()
+	s.levels()
 	s.found, s.whole = s.found[:0], s.whole[:0]
-	n := w.in.R * w.in.T
-	for set := range len(s.sets) / w.in.Parts {
+	n := s.in.R * s.in.T
+	for set := range len(s.sets) / s.in.Parts {
 		for row := range n {
-			if w.late() {
+			if s.late() {
 				return 0
 			}
-			if w.binds(set, row) {
-				w.tryRow(set, row)
+			if s.binds(set, row) {
+				s.tryRow(set, row)
 			}
 		}
 	}
 	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.score, a.score) })
-	most = min(most, len(s.found), maxCuts-len(w.cuts.rhs))
+	most = min(most, len(s.found), maxCuts-len(s.cuts.rhs))
 	for i, f := range s.found[:max(most, 0)] {
-		if w.late() {
+		if s.late() {
 			return i
 		}
-		w.emit(f)
+		s.emit(f)
 	}
 	return max(most, 0)
 }
 
 // binds says whether one of the set's rows has a price.
-func (w *workspace) binds(set, row int) bool {
-	n := w.in.R * w.in.T
-	w.ops += int64(w.in.Parts) / 4
-	for x, in := range w.sep.sets[set*w.in.Parts : (set+1)*w.in.Parts] {
-		if in && w.lp.pi[x*n+row] > w.lp.tol {
+func (s *separator) binds(set, row int) bool {
+	n := s.in.R * s.in.T
+	s.spend(int64(s.in.Parts) / 4)
+	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
+		if in && s.lp.pi[x*n+row] > s.lp.tol {
 			return true
 		}
 	}
@@ -155,8 +161,8 @@ func (w *workspace) binds(set, row int) bool {
 const maxSets = 40
 
 // gather lists the sets of partitions: each alone, all, and those that options go to.
-func (w *workspace) gather() {
-	s, in := &w.sep, &w.in
+func (s *separator) gather() {
+	in := &s.in
 	s.sets = s.sets[:0]
 	for x := range in.Parts {
 		for y := range in.Parts {
@@ -192,8 +198,8 @@ func (w *workspace) gather() {
 }
 
 // levels computes how many tasks the master's solution has at each place, and which options it takes.
-func (w *workspace) levels() {
-	s, m, in := &w.sep, &w.lp, &w.in
+func (s *separator) levels() {
+	m, in := s.lp, &s.in
 	n := len(in.Part)
 	s.tasks = pack.Resize(s.tasks, n+len(in.P.Running))
 	clear(s.tasks)
@@ -209,31 +215,31 @@ func (w *workspace) levels() {
 		}
 	}
 	for k := range in.P.Running {
-		s.tasks[n+k] = m.weight(w.runColumn(k))
+		s.tasks[n+k] = m.weight(s.relaxation.runColumn(k))
 	}
 	s.active = s.active[:0]
-	for o, z := range w.node.weight {
+	for o, z := range s.node.weight {
 		if z > 1e-9 {
 			s.active = append(s.active, int32(o))
 		}
 	}
-	w.ops += int64(len(m.set) + len(s.tasks))
+	s.spend(int64(len(m.set) + len(s.tasks)))
 }
 
 // pieceOf is what option o has of the sum of a set's rows.
-func (w *workspace) pieceOf(o, set, row int) piece {
-	in, opt := &w.in, &w.in.Opts[o]
-	p := piece{amount: w.perTask(o, row), tasks: opt.Whole}
+func (s *separator) pieceOf(o, set, row int) piece {
+	in, opt := &s.in, &s.in.Opts[o]
+	p := piece{amount: s.perTask(o, row), tasks: opt.Whole}
 	if p.amount == 0 {
 		return p
 	}
-	member := w.sep.sets[set*in.Parts : (set+1)*in.Parts]
+	member := s.sets[set*in.Parts : (set+1)*in.Parts]
 	out := 0.0
-	w.ops += int64(opt.P1-opt.P0) / 4
+	s.spend(int64(opt.P1-opt.P0) / 4)
 	for i := opt.P0; i < opt.P1; i++ {
 		if member[in.Part[i]] {
 			p.most += in.Limit[i]
-			p.y += w.sep.tasks[i]
+			p.y += s.tasks[i]
 		} else {
 			out += in.Limit[i]
 		}
@@ -244,19 +250,19 @@ func (w *workspace) pieceOf(o, set, row int) piece {
 	}
 	p.most, p.least = min(p.most, opt.Count), max(0, opt.Count-out)
 	p.least = min(p.least, p.most)
-	p.z = w.node.weight[o]
+	p.z = s.node.weight[o]
 	return p
 }
 
 // perTask is what a task of option o uses of (resource, slot) row.
-func (w *workspace) perTask(o, row int) float64 {
-	opt := &w.in.Opts[o]
-	t := row%w.in.T - opt.Start
+func (s *separator) perTask(o, row int) float64 {
+	opt := &s.in.Opts[o]
+	t := row%s.in.T - opt.Start
 	if t < 0 || t >= len(opt.Usage) {
 		return 0
 	}
 	for i := range opt.Demand {
-		if opt.Demand[i].R == row/w.in.T {
+		if opt.Demand[i].R == row/s.in.T {
 			return opt.Demand[i].D * opt.Usage[t]
 		}
 	}
@@ -264,37 +270,37 @@ func (w *workspace) perTask(o, row int) float64 {
 }
 
 // released is what running job k holds of the sum of a set's rows.
-func (w *workspace) released(k, set, row int) float64 {
-	in := &w.in
-	member := w.sep.sets[set*in.Parts : (set+1)*in.Parts]
+func (s *separator) released(k, set, row int) float64 {
+	in := &s.in
+	member := s.sets[set*in.Parts : (set+1)*in.Parts]
 	sum, n := 0.0, in.R*in.T
 	for i := in.RunOff[k]; i < in.RunOff[k+1]; i++ {
 		if r := in.RunRow[i]; r%n == row && member[r/n] {
 			sum += in.RunAmt[i]
 		}
 	}
-	w.ops += int64(in.RunOff[k+1]-in.RunOff[k]) / 4
+	s.spend(int64(in.RunOff[k+1]-in.RunOff[k]) / 4)
 	return sum
 }
 
 // room is the capacity of the sum of a set's rows.
-func (w *workspace) room(set, row int) float64 {
+func (s *separator) room(set, row int) float64 {
 	b := 0.0
-	for x, in := range w.sep.sets[set*w.in.Parts : (set+1)*w.in.Parts] {
+	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
 		if in {
-			b += roomOf(w.in.Cap[x*w.in.R*w.in.T+row])
+			b += roomOf(s.in.Cap[x*s.in.R*s.in.T+row])
 		}
 	}
 	return b
 }
 
 // inequality lists the groups of the sum of a set's rows, and returns its room.
-func (w *workspace) inequality(set, row int) float64 {
-	s, in := &w.sep, &w.in
+func (s *separator) inequality(set, row int) float64 {
+	in := &s.in
 	s.groups, s.pieces = s.groups[:0], s.pieces[:0]
 	for _, id := range s.active {
 		o := int(id)
-		p := w.pieceOf(o, set, row)
+		p := s.pieceOf(o, set, row)
 		if p.amount == 0 {
 			continue
 		}
@@ -309,7 +315,7 @@ func (w *workspace) inequality(set, row int) float64 {
 		g.left -= p.z
 	}
 	for k := range in.P.Running {
-		if a := w.released(k, set, row); a > 0 {
+		if a := s.released(k, set, row); a > 0 {
 			y := s.tasks[len(in.Part)+k]
 			s.groups = append(s.groups, group{set: len(in.P.Jobs) + k, lo: len(s.pieces), hi: len(s.pieces) + 1, left: 1 - y})
 			s.pieces = append(s.pieces, piece{amount: -a, least: 1, most: 1, z: y, y: y, tasks: true})
@@ -318,8 +324,8 @@ func (w *workspace) inequality(set, row int) float64 {
 	for i := range s.groups {
 		s.suppose(&s.groups[i])
 	}
-	w.ops += int64(8*len(s.active) + 16*len(s.pieces))
-	return w.room(set, row)
+	s.spend(int64(8*len(s.active) + 16*len(s.pieces)))
+	return s.room(set, row)
 }
 
 // suppose finds what the group could be taken to use: what its most chosen option has there.
@@ -340,9 +346,8 @@ func (s *separator) suppose(g *group) {
 }
 
 // tryRow looks for the best rounding of the sum of a set's rows.
-func (w *workspace) tryRow(set, row int) {
-	s := &w.sep
-	b := w.inequality(set, row)
+func (s *separator) tryRow(set, row int) {
+	b := s.inequality(set, row)
 	best, from := found{set: set, row: row, score: leastScore, at: -1}, b
 	for turn := range 2 {
 		if turn == 1 {
@@ -362,12 +367,12 @@ func (w *workspace) tryRow(set, row int) {
 				s.note(&best)
 			}
 		}
-		w.ops += int64(6 * len(s.pieces) * len(s.trial))
+		s.spend(int64(6 * len(s.pieces) * len(s.trial)))
 	}
 	if best.at < 0 {
 		return
 	}
-	w.refine(&best, from)
+	s.refine(&best, from)
 	s.found = append(s.found, best)
 }
 
@@ -391,8 +396,7 @@ func (s *separator) note(f *found) {
 }
 
 // refine takes single groups to use the other amount, the most undecided ones first, where that makes a better cut.
-func (w *workspace) refine(f *found, b float64) {
-	s := &w.sep
+func (s *separator) refine(f *found, b float64) {
 	s.order, s.score = s.order[:0], pack.Resize(s.score, len(s.groups))
 	for i := range s.groups {
 		g := &s.groups[i]
@@ -416,7 +420,7 @@ func (w *workspace) refine(f *found, b float64) {
 		}
 		b -= g.flip()
 	}
-	w.ops += int64(6 * len(s.pieces) * min(len(s.order), maxFlips))
+	s.spend(int64(6 * len(s.pieces) * min(len(s.order), maxFlips)))
 }
 
 // How many groups are tried to be taken otherwise, and how many amounts to divide by.
@@ -466,7 +470,7 @@ const leastScore = 0.005
 
 // value is how far the solution is from the rounding by d of the inequality in groups.
 func (s *separator) value(b, d float64) float64 {
-	m, rhs, ok := rounding(b, d)
+	m, rhs, ok := roundBy(b, d)
 	if !ok {
 		return 0
 	}
@@ -488,32 +492,32 @@ func (s *separator) value(b, d float64) float64 {
 }
 
 // emit adds the cut found.
-func (w *workspace) emit(f found) {
-	s, in := &w.sep, &w.in
+func (s *separator) emit(f found) {
+	in := &s.in
 	s.places = s.places[:0]
-	b := w.inequality(f.set, f.row)
+	b := s.inequality(f.set, f.row)
 	for i := range s.groups {
 		s.groups[i].whole = s.whole[f.at+2*i+1]
 		b -= s.groups[i].whole
 	}
-	m, rhs, ok := rounding(b, f.divisor)
+	m, rhs, ok := roundBy(b, f.divisor)
 	if !ok {
 		return
 	}
 	for j := range in.P.Jobs {
 		g := s.groupOf(j)
 		rhs -= m.of(-g.whole)
-		w.emitJob(m, f, j, g.whole)
+		s.emitJob(m, f, j, g.whole)
 	}
 	for k := range in.P.Running {
-		if a := w.released(k, f.set, f.row); a > 0 {
+		if a := s.released(k, f.set, f.row); a > 0 {
 			g := s.groupOf(len(in.P.Jobs) + k)
 			slack := m.of(-g.whole)
 			rhs -= slack
 			s.set(len(in.Part)+k, m.of(-a-g.whole)-slack)
 		}
 	}
-	w.cuts.add(s.places, s.dense, rhs+float64(1e-9*(1+math.Abs(rhs))))
+	s.cuts.add(s.places, s.dense, rhs+float64(1e-9*(1+math.Abs(rhs))))
 	for _, p := range s.places {
 		s.dense[p] = 0
 	}
@@ -528,13 +532,13 @@ func (s *separator) groupOf(set int) group {
 }
 
 // emitJob gives job j's options their coefficients.
-func (w *workspace) emitJob(m mir, f found, j int, whole float64) {
-	in, s := &w.in, &w.sep
+func (s *separator) emitJob(m mir, f found, j int, whole float64) {
+	in := &s.in
 	member := s.sets[f.set*in.Parts : (f.set+1)*in.Parts]
 	slack := m.of(-whole)
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 		opt := &in.Opts[o]
-		p := w.pieceOf(o, f.set, f.row)
+		p := s.pieceOf(o, f.set, f.row)
 		if p.amount == 0 || opt.Dead {
 			continue
 		}
@@ -551,7 +555,7 @@ func (w *workspace) emitJob(m mir, f found, j int, whole float64) {
 			}
 		}
 	}
-	w.ops += int64(4 * (in.JobOpts[j+1] - in.JobOpts[j]))
+	s.spend(int64(4 * (in.JobOpts[j+1] - in.JobOpts[j])))
 }
 
 func (s *separator) set(place int, v float64) {

@@ -23,7 +23,7 @@ import (
 //
 // Without a work limit nobody waits, because the clock decides then anyway, and there are no more workers than GOMAXPROCS.
 type team struct {
-	members []*workspace
+	members []*worker
 	waits   bool
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -94,7 +94,7 @@ const (
 )
 
 // workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each other's way.
-func (w *workspace) workers(threads int) int {
+func (w *worker) workers(threads int) int {
 	if w.limit == 0 {
 		threads = min(threads, runtime.GOMAXPROCS(0))
 	}
@@ -102,11 +102,11 @@ func (w *workspace) workers(threads int) int {
 }
 
 // muster makes w the leader of n workers, who start at the first meeting.
-func (w *workspace) muster(n int, seed int64) {
+func (w *worker) muster(n int, seed int64) {
 	for len(w.crew) < n-1 {
-		w.crew = append(w.crew, &workspace{})
+		w.crew = append(w.crew, newWorker())
 	}
-	t := &team{members: append([]*workspace{w}, w.crew[:n-1]...), waits: w.limit > 0, arrived: make([]bool, n), present: 1}
+	t := &team{members: append([]*worker{w}, w.crew[:n-1]...), waits: w.limit > 0, arrived: make([]bool, n), present: 1}
 	t.round.L = &t.mu
 	t.board.bound, t.board.by = math.Inf(1), -1
 	t.board.best.Value = math.Inf(-1)
@@ -135,7 +135,7 @@ func (t *team) start(spent int64) {
 }
 
 // enlist makes w a helper of the leader, from so many ops on.
-func (w *workspace) enlist(ctx context.Context, lead *workspace, spent int64) {
+func (w *worker) enlist(ctx context.Context, lead *worker, spent int64) {
 	w.ctx, w.report, w.cfg, w.ctxErr = ctx, nil, lead.cfg, nil
 	w.target, w.limit, w.horizon = lead.target, lead.limit, lead.horizon
 	w.deadline, w.timed = lead.deadline, lead.timed
@@ -144,21 +144,21 @@ func (w *workspace) enlist(ctx context.Context, lead *workspace, spent int64) {
 	w.best.Copy(&lead.best)
 	w.best.In = &w.in
 	w.cur.Ops, w.ops = 0, spent
-	w.memory, w.noted, w.warm, w.recall.past = nil, nil, false, nil
+	w.memory, w.noted, w.recall.warm, w.recall.past = nil, nil, false, nil
 	w.meetAt = lead.meetAt
-	w.advice.number, w.advice.fresh, w.advice.at = 0, false, spent
+	w.greedy.advice.number, w.greedy.advice.fresh, w.greedy.advice.at = 0, false, spent
 }
 
 // dismiss lets go of what must not outlive the solve.
-func (w *workspace) dismiss() {
+func (w *worker) dismiss() {
 	w.ctx, w.team = nil, nil
-	w.noted, w.recall.past, w.recall.plan = nil, nil, nil
+	w.noted, w.recall.past, w.recall.last = nil, nil, nil
 	w.in = pack.Instance{}
 }
 
-// meet is where worker w, who has spent so much, exchanges with the others. For the leader it
+// meetTeam is where worker w, who has spent so much, exchanges with the others. For the leader it
 // panics if a helper has.
-func (w *workspace) meet(spent int64) {
+func (w *worker) meetTeam(spent int64) {
 	t := w.team
 	for w.meetAt <= spent {
 		w.meetAt += min(max(w.meetAt/partBetween, firstMeeting), mostBetween)
@@ -172,7 +172,7 @@ func (w *workspace) meet(spent int64) {
 	}
 }
 
-func (t *team) meet(w *workspace) error {
+func (t *team) meet(w *worker) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.post(w)
@@ -215,7 +215,7 @@ func (t *team) close() {
 
 // post puts on the board what w knows better. What is there after a round depends on nobody's
 // being first: of plans that are equally good, the older one stays, or the one of the worker with the least number.
-func (t *team) post(w *workspace) {
+func (t *team) post(w *worker) {
 	b := &t.board
 	if v := w.best.Value; v > b.best.Value || v == b.best.Value && b.since == t.rounds && w.number < b.by {
 		b.best.Copy(&w.best)
@@ -226,15 +226,15 @@ func (t *team) post(w *workspace) {
 	}
 	b.bound = w.bound()
 	b.root = w.noted
-	if a := &b.told; a.number < w.guides {
-		a.number = w.guides
+	if a := &b.told; a.number < w.greedy.guides {
+		a.number = w.greedy.guides
 		a.lam, a.red = append(a.lam[:0], w.dual.best[:w.in.Rows]...), append(a.red[:0], w.dual.red...)
-		a.cost, a.rank = append(a.cost[:0], w.dual.cost...), append(a.rank[:0], w.pre.Rank...)
+		a.cost, a.rank = append(a.cost[:0], w.dual.cost...), append(a.rank[:0], w.greedy.pre.Rank...)
 	}
 }
 
 // collect gives w what is on the board. News of prices end the plunge or core that a helper is at.
-func (t *team) collect(w *workspace) {
+func (t *team) collect(w *worker) {
 	b := &t.board
 	if b.best.Value > w.top() {
 		w.peer.Copy(&b.best)
@@ -245,20 +245,21 @@ func (t *team) collect(w *workspace) {
 	if w.number == 0 {
 		return
 	}
-	if b.told.number > w.advice.number {
-		w.advice.copy(&b.told)
-		w.advice.fresh = true
-		if w.spent() > 2*w.advice.at {
-			w.phase = 0
+	if b.told.number > w.greedy.advice.number {
+		w.greedy.advice.copy(&b.told)
+		w.greedy.advice.fresh = true
+		if w.spent() > 2*w.greedy.advice.at {
+			w.endPhase()
 		}
 	}
 	if w.noted == nil && b.root != nil {
-		w.noted, w.phase = b.root, 0
+		w.noted = b.root
+		w.endPhase()
 	}
 }
 
 // leave is the end of helper h's work.
-func (t *team) leave(h *workspace) {
+func (t *team) leave(h *worker) {
 	var failure *workerError
 	if r := recover(); r != nil {
 		failure = &workerError{value: r, stack: debug.Stack()}
@@ -277,7 +278,7 @@ func (t *team) leave(h *workspace) {
 
 // finish is the end of the leader's work. Where it has come to a conclusion that is the end for all, and what helpers have found since they
 // met last does not count: how far they have come is a matter of time. Otherwise it waits till they have used up their work.
-func (w *workspace) finish() (spent int64) {
+func (w *worker) finish() (spent int64) {
 	t := w.team
 	t.disband(w.proven || w.gap() <= w.target || w.ctxErr != nil)
 	if t.failure != nil {
@@ -314,64 +315,68 @@ func (t *team) disband(now bool) {
 }
 
 // assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what that advises.
-func (w *workspace) assist() {
+func (w *worker) assist() {
 	w.cur.Reset(&w.in)
 	w.reset()
-	w.guide()
-	for before := int64(-1); !w.over() && w.spent() > before; {
+	w.greedy.guide()
+	for before := int64(-1); w.proceed() && w.spent() > before; {
 		before = w.spent()
-		w.heed()
-		w.adopt()
-		switch {
-		case w.noted == nil:
-			w.improve(math.MaxInt64)
-		case w.recall.past == nil:
-			w.relaxAgain()
-			w.plunges()
-		default:
-			w.improve(w.share(4))
-			w.cores(w.share(4))
-		}
-		w.phase = math.MaxInt64
+		w.within(math.MaxInt64, w.assistOnce)
+	}
+}
+
+// assistOnce is one round of a helper's search.
+func (w *worker) assistOnce() {
+	w.greedy.heed()
+	w.adopt()
+	switch {
+	case w.noted == nil:
+		w.local.improve(math.MaxInt64)
+	case w.recall.past == nil:
+		w.relaxAgain()
+		w.dives()
+	default:
+		w.local.improve(w.share(4))
+		w.cores.improve(w.share(4))
 	}
 }
 
 // heed takes the leader's advice, if it is news.
-func (w *workspace) heed() {
-	a, d := &w.advice, &w.dual
+func (g *greedy) heed() {
+	a, d := &g.advice, &g.dual
 	if !a.fresh {
 		return
 	}
-	a.fresh, a.at = false, w.spent()
+	a.fresh, a.at = false, g.spent()
 	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
 	d.bound = d.evaluate()
 	copy(d.red, a.red)
 	copy(d.cost, a.cost)
-	copy(w.pre.Rank, a.rank)
-	w.arrange()
-	w.fillByRed()
+	copy(g.pre.Rank, a.rank)
+	g.arrange()
+	g.fillByRed()
 }
 
 // relaxAgain solves the linear relaxation from the columns that the leader has found.
-func (w *workspace) relaxAgain() {
+func (w *worker) relaxAgain() {
 	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
-	w.whole()
-	w.relax(w.share(2))
-	w.whole()
+	w.node.whole()
+	w.relaxation.solve(w.share(2))
+	w.node.whole()
 }
 
 // top is the value of the best plan that the worker knows of.
-func (w *workspace) top() float64 { return max(w.best.Value, w.rival) }
+func (p *progress) top() float64 { return max(p.best.Value, p.rival) }
 
 // adopt makes the best plan the worker's own.
-func (w *workspace) adopt() {
-	if w.rival > w.best.Value {
-		w.best.Copy(&w.peer)
+func (p *progress) adopt() {
+	if p.rival > p.best.Value {
+		p.best.Copy(&p.peer)
 	}
 }
 
 // proofs is which part of what is left a round gives to the proof: all of it where others look for plans.
-func (w *workspace) proofs() int64 {
+func (w *worker) proofs() int64 {
 	if w.team != nil {
 		return 1
 	}

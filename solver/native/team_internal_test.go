@@ -14,7 +14,7 @@ import (
 // TestPanicOfAHelper reaches the goroutine that solves, and the team is gone then.
 func TestPanicOfAHelper(t *testing.T) {
 	for _, threads := range []int{2, 4} {
-		w := &workspace{}
+		w := newWorker()
 		w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 100_000, Gap: -1, Threads: threads}, Config{}, func(*solver.Solution) {})
 		w.crew[threads-2].rng = nil // whoever asks it for a number panics
 		func() {
@@ -33,7 +33,7 @@ func TestPanicOfAHelper(t *testing.T) {
 
 // TestPanicOfTheLeader does not leave helpers behind.
 func TestPanicOfTheLeader(t *testing.T) {
-	w := &workspace{}
+	w := newWorker()
 	w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 1 << 40, Gap: -1, Threads: 3}, Config{}, func(*solver.Solution) {
 		if w.team.started {
 			panic("report")
@@ -46,7 +46,7 @@ func TestPanicOfTheLeader(t *testing.T) {
 
 // TestSmallProblemsNeedNoTeam: nobody is called where the leader is done before the first meeting.
 func TestSmallProblemsNeedNoTeam(t *testing.T) {
-	w := &workspace{}
+	w := newWorker()
 	w.begin(context.Background(), solvertest.Tiny(1), solver.Options{Threads: 4}, Config{}, func(*solver.Solution) {})
 	w.solve()
 	assert.False(t, w.team.started)
@@ -55,7 +55,7 @@ func TestSmallProblemsNeedNoTeam(t *testing.T) {
 
 // TestNothingIsKept: a pooled team keeps no problem alive.
 func TestNothingIsKept(t *testing.T) {
-	w := &workspace{}
+	w := newWorker()
 	w.begin(context.Background(), solvertest.Cycle(7, 60, 10), solver.Options{Work: 5000, Threads: 3}, Config{}, func(*solver.Solution) {})
 	w.solve()
 	require.True(t, w.team.started)

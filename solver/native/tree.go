@@ -7,15 +7,19 @@ import "math"
 // search can jump from any node to any other and has a bound at any time, that of the best open one.
 // From each node that it jumps to it follows the program's advice down until that leads nowhere.
 type tree struct {
-	begun bool
-	nodes []branch
-	open  []int32 // a heap of nodes, by falling bound
-	path  []int32 // from the root to the present node
-	marks []int   // of each node on the path: how many decisions had been made before its own
-	way   []int32 // scratch: the path to go
-	stuck float64 // the largest bound of a node with nothing left to divide
-	spare float64 // the largest bound of a node that was left for promising too little
-	costs pseudo
+	*progress
+	node      *node
+	rounding  *rounding
+	branching *branching
+	conflicts *conflicts
+	begun     bool
+	nodes     []branch
+	open      []int32 // a heap of nodes, by falling bound
+	path      []int32 // from the root to the present node
+	marks     []int   // of each node on the path: how many decisions had been made before its own
+	way       []int32 // scratch: the path to go
+	stuck     float64 // the largest bound of a node with nothing left to divide
+	spare     float64 // the largest bound of a node that was left for promising too little
 }
 
 // branch is a node of the tree: one side of a division of its parent.
@@ -32,11 +36,10 @@ type branch struct {
 const maxNodes = 1 << 20
 
 // reset is the empty tree.
-func (t *tree) reset(sets int) {
+func (t *tree) reset() {
 	t.begun, t.nodes, t.open = false, t.nodes[:0], t.open[:0]
 	t.path, t.marks = t.path[:0], t.marks[:0]
 	t.stuck, t.spare = math.Inf(-1), math.Inf(-1)
-	t.costs.reset(sets)
 }
 
 // before orders the heap: by bound, deeper ones first among equals, then older ones.
@@ -85,43 +88,41 @@ func (t *tree) pop() int32 {
 }
 
 // grow searches the tree on until the limits are reached, or the phase ends, or the best plan is proven.
-func (w *workspace) grow() {
-	t := &w.tree
-	if w.cfg.NoExact || w.over() {
+func (t *tree) grow() {
+	if t.cfg.NoExact || !t.proceed() {
 		return
 	}
-	w.resetNode()
+	t.node.reset()
 	t.path, t.marks = t.path[:0], t.marks[:0]
 	if !t.begun {
 		t.begun = true
-		t.nodes = append(t.nodes, branch{parent: -1, bound: w.dual.bound})
+		t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound})
 		t.push(0)
 	}
-	for len(t.nodes) < maxNodes && !w.over() {
-		if len(t.open) > 0 && t.nodes[t.open[0]].bound <= w.enough() {
+	for len(t.nodes) < maxNodes && t.proceed() {
+		if len(t.open) > 0 && t.nodes[t.open[0]].bound <= t.enough() {
 			t.spare = max(t.spare, t.nodes[t.open[0]].bound)
 			t.open = t.open[:0]
 		}
 		if len(t.open) == 0 {
 			rest := max(t.stuck, t.spare)
-			if w.proven = t.stuck <= w.enough(); w.proven && w.top() == 0 {
+			if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
 				rest = 0 // but for rounding errors
 			}
-			w.dual.bound = min(w.dual.bound, max(rest, w.top()))
+			t.dual.bound = min(t.dual.bound, max(rest, t.top()))
 			break
 		}
-		w.dual.bound = min(w.dual.bound, max(t.stuck, t.nodes[t.open[0]].bound))
+		t.dual.bound = min(t.dual.bound, max(t.stuck, t.nodes[t.open[0]].bound))
 		for n := t.pop(); n >= 0; {
-			w.visit(n)
-			n = w.expand(n)
+			t.visit(n)
+			n = t.expand(n)
 		}
 	}
-	w.revert(0)
+	t.node.revert(0)
 }
 
 // visit makes the decisions that lead to node n, taking back those that do not.
-func (w *workspace) visit(n int32) {
-	t := &w.tree
+func (t *tree) visit(n int32) {
 	t.way = t.way[:0]
 	for at := n; at > 0; at = t.nodes[at].parent {
 		t.way = append(t.way, at)
@@ -131,13 +132,13 @@ func (w *workspace) visit(n int32) {
 		same++
 	}
 	if same < len(t.path) {
-		w.revert(t.marks[same])
+		t.node.revert(t.marks[same])
 		t.path, t.marks = t.path[:same], t.marks[:same]
 	}
 	for i := len(t.way) - 1 - same; i >= 0; i-- {
 		at := t.way[i]
-		t.path, t.marks = append(t.path, at), append(t.marks, len(w.node.undo))
-		w.divide(t.nodes[at].c, t.nodes[at].side)
+		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.undo))
+		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 	}
 }
 
@@ -146,23 +147,22 @@ const treeLoose = 0.05
 
 // expand solves node n, at which the decisions are, and opens its two sides, but for the one it returns
 // for going on with; -1 if there is none.
-func (w *workspace) expand(n int32) int32 {
-	t := &w.tree
-	penalty := w.node.penalty
-	bound, c := w.decided(n)
-	if penalty != w.node.penalty {
-		w.node.penalty = penalty
-		w.repenalize()
+func (t *tree) expand(n int32) int32 {
+	penalty := t.node.penalty
+	bound, c := t.decided(n)
+	if penalty != t.node.penalty {
+		t.node.penalty = penalty
+		t.node.repenalize()
 	}
-	if !w.over() {
-		w.observe(&t.nodes[n], bound)
+	if t.proceed() {
+		t.observe(&t.nodes[n], bound)
 	}
 	t.nodes[n].bound = bound
 	switch {
-	case w.over():
+	case !t.proceed():
 		t.push(n)
 		return -1
-	case bound <= w.enough():
+	case bound <= t.enough():
 		t.spare = max(t.spare, bound)
 		return -1
 	case c.job < 0 && c.running < 0:
@@ -184,36 +184,36 @@ func (w *workspace) expand(n int32) int32 {
 // decided solves node n and finds what to divide it by. Where the program still leans on what has been decided
 // against, which shows in that it would have the same decided again or nothing, doing so is made dearer: that is the way
 // to find out that nothing else is left.
-func (w *workspace) decided(n int32) (bound float64, c division) {
-	bound = w.tree.nodes[n].bound
+func (t *tree) decided(n int32) (bound float64, c division) {
+	bound = t.nodes[n].bound
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
-		bound = min(bound, w.solveNode(maxRounds, loose))
-		if w.over() || bound <= w.enough() {
+		bound = min(bound, t.node.solve(maxRounds, loose))
+		if !t.proceed() || bound <= t.enough() {
 			break
 		}
-		w.weigh()
-		w.roundProgram()
-		if c = w.division(); c.job < 0 && c.running < 0 {
-			d, v := w.unsplit()
+		t.node.weigh()
+		t.rounding.round()
+		if c = t.branching.division(); c.job < 0 && c.running < 0 {
+			d, v := t.conflicts.unsplit()
 			switch {
 			case v == impossible && d.job < 0 && d.running < 0:
 				return math.Inf(-1), d
-			case v == impossible && !w.tree.divided(n, d):
+			case v == impossible && !t.divided(n, d):
 				return bound, d
-			case bound <= w.enough():
+			case bound <= t.enough():
 				return bound, d
 			}
-			c = w.splitDivision()
+			c = t.branching.splitDivision()
 		}
 		none := c.job < 0 && c.running < 0
 		switch {
 		case none && loose > 0:
 			continue
-		case !none && !w.tree.divided(n, c):
+		case !none && !t.divided(n, c):
 			return bound, c
 		}
-		w.node.penalty *= 100
-		w.repenalize()
+		t.node.penalty *= 100
+		t.node.repenalize()
 	}
 	return bound, division{job: -1, running: -1}
 }
@@ -233,25 +233,25 @@ func (t *tree) divided(n int32, c division) bool {
 
 // search explores the node with at most that many decisions against the
 // program's advice, each about a job's options up to a start or about a running job.
-func (w *workspace) search(discrepancies int) {
-	bound := w.solveNode(maxRounds, 0)
-	if w.over() || bound <= w.enough() {
+func (c *cores) search(discrepancies int) {
+	bound := c.node.solve(maxRounds, 0)
+	if !c.proceed() || bound <= c.enough() {
 		return
 	}
-	w.weigh()
-	w.roundProgram()
-	c := w.division()
-	if c.job < 0 && c.running < 0 {
-		c = w.splitDivision()
+	c.node.weigh()
+	c.rounding.round()
+	by := c.branching.division()
+	if by.job < 0 && by.running < 0 {
+		by = c.branching.splitDivision()
 	}
-	if c.job < 0 && c.running < 0 {
+	if by.job < 0 && by.running < 0 {
 		return
 	}
-	at := len(w.node.undo)
-	for turn := 0; turn <= min(1, discrepancies) && bound > w.enough(); turn++ {
-		w.divide(c, (turn == 0) == c.first)
-		w.search(discrepancies - turn)
-		w.revert(at)
+	at := len(c.node.undo)
+	for turn := 0; turn <= min(1, discrepancies) && bound > c.enough(); turn++ {
+		c.branching.divide(by, (turn == 0) == by.first)
+		c.search(discrepancies - turn)
+		c.node.revert(at)
 	}
 }
 
@@ -268,19 +268,29 @@ type division struct {
 	part  float64 // how far the program goes to the true side
 }
 
+// branching chooses what to divide a node by.
+type branching struct {
+	*progress
+	relaxation *relaxation
+	node       *node
+	rounding   *rounding
+	lp         *master
+	costs      pseudo
+}
+
 // division finds what is most undecided in the program for its value.
-func (w *workspace) division() division {
-	q, in, t := &w.node, &w.in, &w.tree
+func (b *branching) division() division {
+	q, in := b.node, &b.in
 	c := division{job: -1, running: -1, entry: -1}
 	most := 0.0
-	for _, set := range w.lp.active {
+	for _, set := range b.lp.active {
 		j := int(set)
 		if k := j - len(in.P.Jobs); k >= 0 {
-			y := w.lp.weight(w.runColumn(k))
-			if q.fix[k] != 0 || min(y, 1-y) <= 1e-6 {
+			y := b.lp.weight(b.relaxation.runColumn(k))
+			if b.dual.fix[k] != 0 || min(y, 1-y) <= 1e-6 {
 				continue
 			}
-			if s := t.costs.score(j, w.worth(j), 1-y, y); s > most {
+			if s := b.costs.score(j, b.worth(j), 1-y, y); s > most {
 				c, most = division{job: -1, running: k, entry: -1, first: y >= 0.5, part: y}, s
 			}
 			continue
@@ -291,14 +301,14 @@ func (w *workspace) division() division {
 			}
 			below := 0.0
 			for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-				if w.upTo(o, last) {
+				if b.upTo(o, last) {
 					below += q.weight[o]
 				}
 			}
 			if min(below, 1-below) <= 1e-6 {
 				continue
 			}
-			if s := t.costs.score(j, w.worth(j), 1-below, below); s > most {
+			if s := b.costs.score(j, b.worth(j), 1-below, below); s > most {
 				c, most = division{job: j, last: last, running: -1, entry: -1, first: below >= 0.5, part: below}, s
 			}
 		}
@@ -308,32 +318,32 @@ func (w *workspace) division() division {
 
 // splitDivision finds the placed job with the most undecided split: first whether
 // it takes that option at all, then how many tasks go to one of its partitions.
-func (w *workspace) splitDivision() division {
-	q, in := &w.node, &w.in
+func (b *branching) splitDivision() division {
+	q, in := b.node, &b.in
 	c := division{job: -1, running: -1, entry: -1}
 	most := 1e-6
-	for _, set := range w.lp.active {
+	for _, set := range b.lp.active {
 		j := int(set)
 		if j >= len(in.P.Jobs) {
 			break
 		}
 		alive, pick := 0, -1
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			if !w.dual.dead[o] {
+			if !b.dual.dead[o] {
 				alive++
 			}
 			if q.weight[o] > 0.5 {
 				pick = o
 			}
 		}
-		if pick < 0 || !in.Opts[pick].Whole || !w.shares(pick) {
+		if pick < 0 || !in.Opts[pick].Whole || !b.rounding.shares(pick) {
 			continue
 		}
-		for i, v := range q.share[:in.Opts[pick].P1-in.Opts[pick].P0] {
+		for i, v := range b.rounding.fraction[:in.Opts[pick].P1-in.Opts[pick].P0] {
 			if part := v - math.Floor(v); min(part, 1-part) > most {
 				most = min(part, 1-part)
 				c = division{job: j, last: pick, running: -1, entry: in.Opts[pick].P0 + i, tasks: math.Floor(v) + 1, first: part >= 0.5}
-				if c.only = !q.must[j] || alive > 1; c.only {
+				if c.only = !b.dual.must[j] || alive > 1; c.only {
 					c.entry, c.first = -1, true
 				}
 			}
@@ -343,36 +353,36 @@ func (w *workspace) splitDivision() division {
 }
 
 // upTo says whether option o comes not after option last in the order of starts.
-func (w *workspace) upTo(o, last int) bool {
-	a, b := &w.in.Opts[o], &w.in.Opts[last]
-	return a.Start < b.Start || (a.Start == b.Start && a.Index <= b.Index)
+func (b *branching) upTo(o, last int) bool {
+	x, y := &b.in.Opts[o], &b.in.Opts[last]
+	return x.Start < y.Start || (x.Start == y.Start && x.Index <= y.Index)
 }
 
 // divide decides c one way or the other.
-func (w *workspace) divide(c division, side bool) {
+func (b *branching) divide(c division, side bool) {
 	switch {
 	case c.running >= 0:
-		w.settleRun(c.running, side)
+		b.node.settleRun(c.running, side)
 		return
 	case c.entry >= 0 && side:
-		w.confine(c.last, c.entry, c.tasks, true)
+		b.node.confine(c.last, c.entry, c.tasks, true)
 		return
 	case c.entry >= 0:
-		w.confine(c.last, c.entry, c.tasks-1, false)
+		b.node.confine(c.last, c.entry, c.tasks-1, false)
 		return
 	case c.only && side:
-		w.require(c.job, c.last)
+		b.node.require(c.job, c.last)
 		return
 	case c.only:
-		w.forbid(c.last)
+		b.node.forbid(c.last)
 		return
 	}
-	for o := w.in.JobOpts[c.job]; o < w.in.JobOpts[c.job+1]; o++ {
-		if w.upTo(o, c.last) != side {
-			w.forbid(o)
+	for o := b.in.JobOpts[c.job]; o < b.in.JobOpts[c.job+1]; o++ {
+		if b.upTo(o, c.last) != side {
+			b.node.forbid(o)
 		}
 	}
 	if side {
-		w.oblige(c.job)
+		b.node.oblige(c.job)
 	}
 }

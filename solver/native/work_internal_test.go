@@ -13,7 +13,7 @@ import (
 func TestTheLastOfTheWork(t *testing.T) {
 	for left := range int64(10) {
 		w := prepared(solvertest.Cycle(1, 60, 10))
-		w.relax(1 << 40)
+		w.relaxation.solve(1 << 40)
 		w.limit = w.spent() + left
 		w.horizon = w.limit
 		w.rounds()

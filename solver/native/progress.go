@@ -1,0 +1,83 @@
+package native
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// progress is what all parts of a search share: the problem, the plan in hand, the best plan and the bound so far, and what may be spent on
+// bettering them. A part that holds it, and no other part, can be read by itself.
+type progress struct {
+	budget
+	random
+	in       pack.Instance
+	cur      pack.State
+	best     pack.State // the best plan of this worker
+	dual     prices     // the best bound of this worker, and the prices that prove it
+	peer     pack.State // the best plan of other workers, if that is better than best,
+	rival    float64    // and its value
+	given    float64    // the bound that the team's leader has proven, for the others
+	proven   bool       // no plan is worth more than the best one
+	smallest float64    // the least value of an option that can fit
+	cfg      Config
+	target   float64           // the gap to end at
+	meet     func(spent int64) // exchanges with the team
+	meetAt   int64             // in ops; where the team meets next
+	report   func(*solver.Solution)
+	reportAt int64
+	reported float64
+}
+
+// reportOps is how many ops there are between two reports of better plans, about 20 milliseconds.
+const reportOps = 20_000 * opsPerUnit
+
+// reset forgets all but the problem, the present plan and the best one.
+func (p *progress) reset() {
+	p.restart()
+	p.proven = false
+	p.given, p.rival = math.Inf(1), math.Inf(-1)
+	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
+}
+
+// proceed reports whether the present phase of the search may go on. Searches ask it all the while, and it is where others are let in: it
+// meets the team, where it may wait for other workers and panics with their errors, and polls, if it is time to.
+func (p *progress) proceed() bool {
+	if p.ctxErr != nil || p.proven {
+		return false
+	}
+	spent := p.spent()
+	if p.used(spent) {
+		return false
+	}
+	if spent >= p.meetAt {
+		p.meet(spent)
+	}
+	p.poll(spent)
+	return p.ctxErr == nil && !p.reached() && spent < p.phase
+}
+
+// late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under way when the work ends is
+// let to come to an end if that takes little. What is left undone then is so for good, as the search does not proceed from then on.
+func (p *progress) late() bool {
+	spent := p.spent()
+	p.poll(spent)
+	return spent >= p.early && (p.ctxErr != nil || p.used(spent-p.limit/20))
+}
+
+// poll reads the clock and reports a better plan, every now and then.
+func (p *progress) poll(spent int64) {
+	if spent < p.pollAt {
+		return
+	}
+	p.pollAt = spent + pollOps
+	p.readClock()
+	if p.reportAt <= spent && p.top() > p.reported {
+		p.reportAt, p.reported = spent+reportOps, p.top()
+		p.report(p.solution(solver.StopNone))
+	}
+}
+
+// reached says whether the gap is as small as it has to be; that of a bound that is not known never is.
+func (p *progress) reached() bool { return p.gap() <= p.target }
