@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
 // conflicts are sets of choices that cannot all be made together, because their tasks cannot be split over the partitions:
@@ -45,15 +43,6 @@ func (k *conflicts) reset() {
 	k.splits.steps = 0
 }
 
-// Limits of the search for splits, in steps: for one answer, and for each choice that it may not depend on. And what a step
-// takes, in ops.
-const (
-	splitSteps  = 100_000
-	otherLines  = 3
-	shrinkSteps = 20_000
-	stepOps     = 16
-)
-
 // Limits of what is kept, in numbers of conflicts, of what they consist of, and of choices without an answer. Where there would be more
 // conflicts the older half of them is forgotten: at worst it is found once more.
 const (
@@ -61,83 +50,6 @@ const (
 	maxEntries   = 1 << 20
 	maxTried     = 1 << 16
 )
-
-// What may be spent in vain: one part in so many of what has been spent, beyond so many units.
-const (
-	hopePart  = 12
-	hopeUnits = 50_000
-)
-
-// unsplit looks whether the choices of the node's program, which are whole, can be made together. If so it has kept
-// the plan; if not it returns what to divide the node by to exclude them, which is nothing if all of them are decided.
-func (k *conflicts) unsplit() (c division, v verdict) {
-	c = division{job: -1, running: -1, entry: -1}
-	if !k.chosen() {
-		return c, unknown
-	}
-	if known := k.broken(); known != nil {
-		return k.against(known), impossible
-	}
-	h := k.hash()
-	before := k.spent()
-	left := (before+hopeUnits*opsPerUnit)/hopePart - k.vain
-	if k.tried[h] || left < 0 {
-		return c, unknown
-	}
-	k.within(min(k.phase, before+left), func() { v = k.canSplit() })
-	if v == impossible {
-		k.learn()
-		c = k.against(&k.list[len(k.list)-1])
-	}
-	if v == unknown {
-		if len(k.tried) >= maxTried {
-			clear(k.tried)
-		}
-		k.tried[h] = k.proceed() // or it is asked again in the next phase
-		k.vain += k.spent() - before
-	}
-	return c, v
-}
-
-// chosen notes the program's choices; false if they are not such as can be asked about.
-func (k *conflicts) chosen() bool {
-	s, in := &k.splits, &k.in
-	s.in, s.jobs = in, s.jobs[:0]
-	s.rows = append(s.rows[:0], in.Cap...)
-	k.pick, k.off = pack.Resize(k.pick, len(in.P.Jobs)), pack.Resize(k.off, len(in.P.Running))
-	for j := range in.P.Jobs {
-		k.pick[j] = -1
-		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			if k.node.weight[o] < 0.5 {
-				continue
-			}
-			if k.dual.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxMultiple {
-				return false
-			}
-			k.pick[j] = o
-			s.jobs = append(s.jobs, chosen{option: o})
-		}
-	}
-	for m := range in.P.Running {
-		if k.off[m] = k.lp.weight(k.relaxation.runColumn(m)) > 0.5; k.off[m] {
-			k.free(m, 1)
-		}
-		if k.off[m] != (k.dual.fix[m] > 0) && k.dual.fix[m] != 0 {
-			return false // the program leans on what has been decided against
-		}
-	}
-	return len(s.jobs) > 0
-}
-
-// maxMultiple bounds the tasks of a gang whose splits are asked about.
-const maxMultiple = 1e5
-
-// free adds what running job m holds to the capacity that splits are looked for in, or takes it off.
-func (k *conflicts) free(m int, sign float64) {
-	for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {
-		k.splits.rows[k.in.RunRow[i]] += float64(sign * k.in.RunAmt[i])
-	}
-}
 
 // hash is of the choices.
 func (k *conflicts) hash() uint64 {
@@ -151,108 +63,6 @@ func (k *conflicts) hash() uint64 {
 		}
 	}
 	return h
-}
-
-// canSplit looks for splits of the choices, and keeps the plan if it finds some: looking at more and more lines, first
-// as if jobs could go to each other's partitions.
-func (k *conflicts) canSplit() verdict {
-	s := &k.splits
-	for _, s.apart = range [...]bool{false, true} {
-		s.rank()
-		for s.used = 1; s.used <= len(s.lines); s.used++ {
-			v := k.canSplitLines()
-			if v == impossible || (v == possible && k.assign()) {
-				return v
-			}
-			if v == unknown {
-				break
-			}
-		}
-	}
-	return unknown
-}
-
-// canSplitLines answers for the lines looked at. If that takes too long, the last of them gives way to the next ones.
-func (k *conflicts) canSplitLines() verdict {
-	s := &k.splits
-	for range otherLines {
-		if v := k.solveSplits(splitSteps); v != unknown {
-			return v
-		}
-		if len(s.lines) == s.used || !k.proceed() {
-			break
-		}
-		last := s.lines[s.used-1]
-		copy(s.lines[s.used-1:], s.lines[s.used:])
-		s.lines[len(s.lines)-1] = last
-	}
-	return unknown
-}
-
-// solveSplits answers for the jobs and lines looked at, in so many steps at most.
-func (k *conflicts) solveSplits(steps int64) verdict {
-	s := &k.splits
-	if k.late() {
-		return unknown
-	}
-	from := s.steps
-	s.until = from + min(steps, max(0, k.phaseEnd()-k.spent())/stepOps)
-	v := s.solve()
-	s.took = s.steps - from
-	k.spend((s.steps - from) * stepOps)
-	return v
-}
-
-// assign makes a plan of the splits found, which look at some lines only.
-func (k *conflicts) assign() bool {
-	s := &k.splits
-	k.cur.Copy(&k.node.base)
-	for m, off := range k.off {
-		if off {
-			k.cur.Preempt(m)
-		}
-	}
-	for _, c := range s.jobs {
-		if c.kind >= 0 && (k.late() || !k.assignJob(c)) {
-			return false
-		}
-	}
-	for _, c := range s.jobs {
-		if c.kind < 0 && !k.cur.TryPlace(c.option) {
-			return false
-		}
-	}
-	k.rounding.complete()
-	return true
-}
-
-// assignJob gives one job its tasks out of those of its kind.
-func (k *conflicts) assignJob(c chosen) bool {
-	s, opt, K := &k.splits, &k.in.Opts[c.option], len(k.splits.kinds)
-	split := k.rounding.split[:opt.P1-opt.P0]
-	clear(split)
-	left := opt.Count
-	for p, x := range s.order {
-		n := min(left, s.fill[p*K+c.kind])
-		if n == 0 {
-			continue
-		}
-		i := slices.Index(k.in.Part[opt.P0:opt.P1], x)
-		if i < 0 {
-			continue
-		}
-		if k.in.Fit(opt, x, k.cur.Res) < n {
-			return false
-		}
-		split[i] = n
-		s.fill[p*K+c.kind] -= n
-		left -= n
-	}
-	if left > 0 {
-		return false
-	}
-	k.cur.Place(c.option, split)
-	return true
 }
 
 // learn notes the conflict that has been found, without the choices that it does not depend on.
@@ -335,7 +145,7 @@ func (k *conflicts) harder(a, b int) bool {
 		}
 	}
 	for _, l := range k.splits.lines[:k.splits.used] {
-		if k.splits.usage(a, l) < k.splits.usage(b, l) {
+		if taskUsage(&k.in, a, l) < taskUsage(&k.in, b, l) {
 			return false
 		}
 	}

@@ -1,8 +1,6 @@
 package native
 
-import (
-	"github.com/hedgesched/hedge/solver/internal/pack"
-)
+import "github.com/hedgesched/hedge/solver/internal/pack"
 
 // cuts are inequalities that every plan of whole tasks keeps and the linear relaxation does not,
 //

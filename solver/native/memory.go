@@ -1,10 +1,10 @@
 package native
 
 import (
-	"math"
 	"slices"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
@@ -62,7 +62,7 @@ type pastColumn struct {
 func (w *worker) remember() *memory {
 	m := &memory{root: w.noted, plan: w.planned()}
 	if m.root != nil {
-		m.root.rest = (m.root.value - w.top()) / math.Max(math.Abs(m.root.value), 1e-9)
+		m.root.rest = gap.Of(m.root.value, w.top())
 	}
 	if q := &w.recall; m.root == nil && q.fits() {
 		m.root, m.age = q.past, q.shift

@@ -52,7 +52,6 @@ package native
 
 import (
 	"context"
-	"math"
 	"sync"
 
 	"github.com/hedgesched/hedge/solver"
@@ -140,29 +139,4 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		sol.Memory = opts.Memory.With(name, w.remember())
 	}
 	return sol, nil
-}
-
-// solve is the whole search, with what helpers there are. It returns the ops that the worker has spent that has spent the most.
-func (w *worker) solve() (spent int64) {
-	if w.team == nil {
-		w.run()
-		return w.spent()
-	}
-	defer w.team.disband(true)
-	w.run()
-	return w.finish()
-}
-
-// stop says why the search has ended.
-func (w *worker) stop() solver.Stop {
-	switch gap := w.gap(); {
-	case math.Abs(gap) <= inexact || w.proven && gap > 0:
-		return solver.StopOptimal
-	case gap <= w.target:
-		return solver.StopGap
-	case w.ctxErr == nil:
-		return solver.StopWork
-	default:
-		return solver.StopOf(w.ctxErr)
-	}
 }

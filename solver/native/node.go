@@ -170,9 +170,6 @@ func (q *node) settleRun(k int, on bool) {
 	q.undo = append(q.undo, decision{kind: fixed, index: int32(k)})
 }
 
-// runColumn is running job k's column.
-func (rel *relaxation) runColumn(k int) int32 { return int32(len(rel.lp.key) + k) }
-
 // revert takes back all decisions after the first n.
 func (q *node) revert(n int) {
 	for len(q.undo) > n {
@@ -201,20 +198,6 @@ func (q *node) revert(n int) {
 	}
 }
 
-// least is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part of its value, and the bound
-// says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
-const least = 3e-7
-
-// enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than
-// rounding errors: a small part of the least valuable option.
-func (p *progress) enough() float64 {
-	v := p.top()
-	if v == 0 {
-		return least * p.smallest
-	}
-	return v + float64(least*math.Abs(v))
-}
-
 // solveNode solves the node's program and returns a bound. It stops when program and bound are within loose times
 // the bound's distance from what is enough.
 func (q *node) solve(rounds int, loose float64) float64 {
@@ -237,4 +220,49 @@ func (q *node) solve(rounds int, loose float64) float64 {
 		}
 	}
 	return bound
+}
+
+// weigh computes every option's weight and returns the fractional one, or the
+// fractional running job, to branch on; -1 if there is none.
+func (q *node) weigh() (option, running int) {
+	m := q.lp
+	clear(q.weight)
+	for s, c := range m.key {
+		if s < len(q.in.P.Jobs) && m.opt[c] >= 0 {
+			q.weight[m.opt[c]] += m.share[s]
+		}
+	}
+	for i, b := range m.basic {
+		if b >= 0 && m.opt[b] >= 0 {
+			q.weight[m.opt[b]] += m.beta[i]
+		}
+	}
+	option, running = -1, -1
+	most := 0.0
+	for o, z := range q.weight {
+		if z < 1e-6 || z > 1-1e-6 || q.dual.dead[o] || q.dual.must[q.in.Opts[o].Job] {
+			continue
+		}
+		if s := q.in.Opts[o].Value * z; s > most {
+			option, most = o, s
+		}
+	}
+	for k := range q.in.P.Running {
+		y := m.weight(q.relaxation.runColumn(k))
+		if q.dual.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
+			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
+		}
+	}
+	m.ops += int64(len(q.weight) + m.rows)
+	return option, running
+}
+
+// whole makes the program about all jobs and running jobs.
+func (q *node) whole() {
+	m := q.lp
+	m.activate()
+	q.clear()
+	q.base.Copy(&q.cur)
+	q.order = append(q.order[:0], q.greedy.jobs...)
+	q.dual.cap, q.dual.base = q.in.Cap, 0
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
@@ -81,3 +82,77 @@ func (p *progress) poll(spent int64) {
 
 // reached says whether the gap is as small as it has to be; that of a bound that is not known never is.
 func (p *progress) reached() bool { return p.gap() <= p.target }
+
+func (p *progress) bound() float64 { return min(p.dual.bound, p.given) }
+
+// solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
+func (p *progress) solution(stop solver.Stop) *solver.Solution {
+	best := &p.best
+	if p.rival > best.Value {
+		best = &p.peer
+	}
+	sol := best.Solution(name, stop)
+	sol.Work = p.spent() / opsPerUnit
+	if bound := p.bound(); !math.IsInf(bound, 0) {
+		if v := sol.Objective; bound < v && bound >= v-float64(inexact*math.Abs(v)) {
+			bound = v
+		}
+		sol.Bound = &bound
+	}
+	return sol
+}
+
+// inexact is how far, relatively, a bound may be below a plan for rounding errors alone. One that is lower is wrong, and left as it is
+// for the caller to see.
+const inexact = 1e-9
+
+func (p *progress) gap() float64 { return gap.Of(p.bound(), p.top()) }
+
+// top is the value of the best plan that the worker knows of.
+func (p *progress) top() float64 { return max(p.best.Value, p.rival) }
+
+// keep makes cur the best plan if it is better. It reports whether cur still has
+// all its jobs: rounding may have let in more than fits.
+func (p *progress) keep() bool {
+	least := p.best.Value + float64(1e-12*math.Abs(p.best.Value))
+	if p.cur.Value <= least {
+		return true
+	}
+	stood := p.cur.Settle()
+	if p.cur.Value > least {
+		p.best.Copy(&p.cur)
+	}
+	return stood
+}
+
+// adopt makes the best plan the worker's own.
+func (p *progress) adopt() {
+	if p.rival > p.best.Value {
+		p.best.Copy(&p.peer)
+	}
+}
+
+// clear empties the current plan.
+func (p *progress) clear() {
+	for j, o := range p.cur.Choice {
+		if o >= 0 {
+			p.cur.Choice[j] = -1
+		}
+	}
+	clear(p.cur.Preempted)
+	p.cur.Rebuild()
+}
+
+// least is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part of its value, and the bound
+// says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
+const least = 3e-7
+
+// enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than
+// rounding errors: a small part of the least valuable option.
+func (p *progress) enough() float64 {
+	v := p.top()
+	if v == 0 {
+		return least * p.smallest
+	}
+	return v + float64(least*math.Abs(v))
+}

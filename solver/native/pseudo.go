@@ -41,30 +41,3 @@ func (p *pseudo) score(set int, worth, up, down float64) float64 {
 	b := max(p.expect(set, 0)*down, 1e-6)
 	return worth * worth * a * b
 }
-
-// observe learns from node b, whose bound has been found.
-func (t *tree) observe(b *branch, bound float64) {
-	if b.unit == 0 || b.c.entry >= 0 || b.c.only {
-		return
-	}
-	set, side := b.c.job, 0
-	if set < 0 {
-		set = len(t.in.P.Jobs) + b.c.running
-	}
-	if b.side {
-		side = 1
-	}
-	if t.branching.worth(set) <= 0 {
-		return
-	}
-	fall := max(0, t.nodes[b.parent].bound-bound)
-	t.branching.costs.learn(set, side, min(1, fall/(t.branching.worth(set)*b.unit)))
-}
-
-// worth is what a set is worth at most: a job's best value, or what preemption costs.
-func (b *branching) worth(set int) float64 {
-	if k := set - len(b.in.P.Jobs); k >= 0 {
-		return b.in.P.Running[k].PreemptCost
-	}
-	return b.in.Opts[b.in.JobOpts[set]].Value
-}

@@ -237,23 +237,6 @@ func (q *recall) holds(o *pack.Option) bool {
 	return true
 }
 
-// polish makes plans by the memory's prices, and searches around the best one for as long as, at the rate of the last slice, that can be
-// expected to meet the target before the relaxation would.
-func (w *worker) polish() {
-	w.greedy.planByPrices()
-	left := w.recall.past.work
-	for slice := left / polishSlices; slice > 0 && left > 0 && w.proceed(); left -= slice {
-		before := w.gap()
-		w.local.improve(w.spent() + slice)
-		if float64(left-slice)*(before-w.gap()) < float64(slice)*(w.gap()-w.target) {
-			return
-		}
-	}
-}
-
-// polishSlices is how many slices there are of the work that the last relaxation took.
-const polishSlices = 16
-
 // easy says that the last relaxation's value was within the target of the plan that was found, so that plans are what is to be
 // looked for, not better bounds.
 func (q *recall) easy() bool { return q.warm && q.past.rest <= q.target }

@@ -41,23 +41,6 @@ type separator struct {
 	broken     []float64
 }
 
-// group is a job's options in an inequality, or a running job.
-type group struct {
-	set    int     // as in master.set
-	lo, hi int     // its pieces
-	left   float64 // how far none of them is chosen
-	whole  float64 // what it is taken to use; 0 is nothing
-	other  float64 // what it could be taken to use instead
-}
-
-// piece is an option in an inequality.
-type piece struct {
-	amount      float64 // per task
-	least, most float64 // tasks in the set if it is chosen
-	z, y        float64 // how far it is chosen, and its tasks in the set
-	tasks       bool    // whole tasks can be counted
-}
-
 // found is a cut found: of the sum of a set's rows, divided by what, and where in whole its groups are.
 type found struct {
 	set, row int
@@ -65,58 +48,6 @@ type found struct {
 	score    float64
 	at       int
 }
-
-// mir is the rounding of the inequality Σ amount·x <= b over whole x, divided by d, to Σ of(amount)·x <= floor(b/d).
-type mir struct{ d, f0, slope float64 }
-
-// roundBy returns the rounding by d and its right-hand side; false if it would be weak or unsafe.
-func roundBy(b, d float64) (m mir, rhs float64, ok bool) {
-	rhs = math.Floor(b / d)
-	f0 := b/d - rhs
-	if f0 < 0.02 || f0 > 0.98 || math.Abs(rhs) > 1e4 {
-		return mir{}, 0, false
-	}
-	return mir{d: d, f0: f0, slope: 1 / (1 - f0)}, rhs, true
-}
-
-// of is the rounded coefficient. An amount next below a whole multiple counts as that.
-func (m mir) of(amount float64) float64 {
-	v := amount / m.d
-	lo := math.Floor(v)
-	f := v - lo
-	if f <= m.f0 {
-		return lo
-	}
-	return lo + float64((f-m.f0)*m.slope)
-}
-
-// coefficients are those of z and y in the rounding of a piece whose job is taken to use whole: of the ways to put the tasks, the one that
-// makes the most of the given z and y.
-func (m mir) coefficients(p *piece, whole, z, y float64) (cz, cy float64) {
-	if p.least == p.most {
-		return m.of(float64(p.most*p.amount) - whole), 0
-	}
-	up, down := 0.0, float64(-p.amount/m.d*m.slope)
-	if p.tasks {
-		up, down = m.of(p.amount), m.of(-p.amount)
-	}
-	cz, cy = m.of(-whole), up
-	best := float64(cz*z) + float64(cy*y)
-	if p.least > 0 {
-		c := m.of(float64(p.least*p.amount)-whole) - float64(up*p.least)
-		if v := float64(c*z) + float64(up*y); v > best {
-			cz, cy, best = c, up, v
-		}
-	}
-	c := m.of(float64(p.most*p.amount)-whole) + float64(down*p.most)
-	if v := float64(c*z) - float64(down*y); v > best {
-		cz, cy = c, -down
-	}
-	return cz, cy
-}
-
-// roomOf is a capacity as cuts see it: with what rounding may let a plan exceed it by.
-func roomOf(v float64) float64 { return v + float64(1e-9*v) + 1e-15 }
 
 // separate finds cuts that the master's solution breaks, by the most at first, and adds them. It returns how many.
 func (s *separator) separate(most int) int {
@@ -226,125 +157,6 @@ func (s *separator) levels() {
 	s.spend(int64(len(m.set) + len(s.tasks)))
 }
 
-// pieceOf is what option o has of the sum of a set's rows.
-func (s *separator) pieceOf(o, set, row int) piece {
-	in, opt := &s.in, &s.in.Opts[o]
-	p := piece{amount: s.perTask(o, row), tasks: opt.Whole}
-	if p.amount == 0 {
-		return p
-	}
-	member := s.sets[set*in.Parts : (set+1)*in.Parts]
-	out := 0.0
-	s.spend(int64(opt.P1-opt.P0) / 4)
-	for i := opt.P0; i < opt.P1; i++ {
-		if member[in.Part[i]] {
-			p.most += in.Limit[i]
-			p.y += s.tasks[i]
-		} else {
-			out += in.Limit[i]
-		}
-	}
-	if p.most == 0 {
-		p.amount = 0
-		return p
-	}
-	p.most, p.least = min(p.most, opt.Count), max(0, opt.Count-out)
-	p.least = min(p.least, p.most)
-	p.z = s.node.weight[o]
-	return p
-}
-
-// perTask is what a task of option o uses of (resource, slot) row.
-func (s *separator) perTask(o, row int) float64 {
-	opt := &s.in.Opts[o]
-	t := row%s.in.T - opt.Start
-	if t < 0 || t >= len(opt.Usage) {
-		return 0
-	}
-	for i := range opt.Demand {
-		if opt.Demand[i].R == row/s.in.T {
-			return opt.Demand[i].D * opt.Usage[t]
-		}
-	}
-	return 0
-}
-
-// released is what running job k holds of the sum of a set's rows.
-func (s *separator) released(k, set, row int) float64 {
-	in := &s.in
-	member := s.sets[set*in.Parts : (set+1)*in.Parts]
-	sum, n := 0.0, in.R*in.T
-	for i := in.RunOff[k]; i < in.RunOff[k+1]; i++ {
-		if r := in.RunRow[i]; r%n == row && member[r/n] {
-			sum += in.RunAmt[i]
-		}
-	}
-	s.spend(int64(in.RunOff[k+1]-in.RunOff[k]) / 4)
-	return sum
-}
-
-// room is the capacity of the sum of a set's rows.
-func (s *separator) room(set, row int) float64 {
-	b := 0.0
-	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
-		if in {
-			b += roomOf(s.in.Cap[x*s.in.R*s.in.T+row])
-		}
-	}
-	return b
-}
-
-// inequality lists the groups of the sum of a set's rows, and returns its room.
-func (s *separator) inequality(set, row int) float64 {
-	in := &s.in
-	s.groups, s.pieces = s.groups[:0], s.pieces[:0]
-	for _, id := range s.active {
-		o := int(id)
-		p := s.pieceOf(o, set, row)
-		if p.amount == 0 {
-			continue
-		}
-		j, last := in.Opts[o].Job, len(s.groups)-1
-		if last < 0 || s.groups[last].set != j {
-			s.groups = append(s.groups, group{set: j, lo: len(s.pieces), left: 1})
-			last++
-		}
-		g := &s.groups[last]
-		s.pieces = append(s.pieces, p)
-		g.hi = len(s.pieces)
-		g.left -= p.z
-	}
-	for k := range in.P.Running {
-		if a := s.released(k, set, row); a > 0 {
-			y := s.tasks[len(in.Part)+k]
-			s.groups = append(s.groups, group{set: len(in.P.Jobs) + k, lo: len(s.pieces), hi: len(s.pieces) + 1, left: 1 - y})
-			s.pieces = append(s.pieces, piece{amount: -a, least: 1, most: 1, z: y, y: y, tasks: true})
-		}
-	}
-	for i := range s.groups {
-		s.suppose(&s.groups[i])
-	}
-	s.spend(int64(8*len(s.active) + 16*len(s.pieces)))
-	return s.room(set, row)
-}
-
-// suppose finds what the group could be taken to use: what its most chosen option has there.
-func (s *separator) suppose(g *group) {
-	g.left = max(0, g.left)
-	pick := g.lo
-	for i := g.lo + 1; i < g.hi; i++ {
-		if s.pieces[i].z > s.pieces[pick].z {
-			pick = i
-		}
-	}
-	p := &s.pieces[pick]
-	n := p.most
-	if p.z > 0 && p.y < 0.5*p.z*(p.least+p.most) {
-		n = p.least
-	}
-	g.other = float64(n * p.amount)
-}
-
 // tryRow looks for the best rounding of the sum of a set's rows.
 func (s *separator) tryRow(set, row int) {
 	b := s.inequality(set, row)
@@ -374,12 +186,6 @@ func (s *separator) tryRow(set, row int) {
 	}
 	s.refine(&best, from)
 	s.found = append(s.found, best)
-}
-
-// flip takes the group to use the other amount, and returns by how much more that is.
-func (g *group) flip() float64 {
-	g.whole, g.other = g.other, g.whole
-	return g.whole - g.other
 }
 
 // note keeps what the groups are taken to use in cut f.
@@ -521,14 +327,6 @@ func (s *separator) emit(f found) {
 	for _, p := range s.places {
 		s.dense[p] = 0
 	}
-}
-
-// groupOf is the group of a set; one without pieces if there is none.
-func (s *separator) groupOf(set int) group {
-	if i, ok := slices.BinarySearchFunc(s.groups, set, func(g group, set int) int { return g.set - set }); ok {
-		return s.groups[i]
-	}
-	return group{set: set}
 }
 
 // emitJob gives job j's options their coefficients.

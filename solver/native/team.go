@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
@@ -49,22 +48,6 @@ type board struct {
 	bound float64
 	root  *root
 	told  advice
-}
-
-// advice is how the leader's prices judge options, places and running jobs, for plans to go by.
-type advice struct {
-	number          int64 // 0 is none
-	lam             []float64
-	red, cost, rank []float64
-	fresh           bool  // not taken yet
-	at              int64 // in ops; when the last one was taken
-}
-
-// copy makes a equal to b.
-func (a *advice) copy(b *advice) {
-	a.number = b.number
-	a.lam, a.red = append(a.lam[:0], b.lam...), append(a.red[:0], b.red...)
-	a.cost, a.rank = append(a.cost[:0], b.cost...), append(a.rank[:0], b.rank...)
 }
 
 // workerError is a panic of a worker, on its way to the goroutine that has called Solve.
@@ -132,28 +115,6 @@ func (t *team) start(spent int64) {
 			h.assist()
 		}()
 	}
-}
-
-// enlist makes w a helper of the leader, from so many ops on.
-func (w *worker) enlist(ctx context.Context, lead *worker, spent int64) {
-	w.ctx, w.report, w.cfg, w.ctxErr = ctx, nil, lead.cfg, nil
-	w.target, w.limit, w.horizon = lead.target, lead.limit, lead.horizon
-	w.deadline, w.timed = lead.deadline, lead.timed
-	w.reportAt, w.smallest = math.MaxInt64, lead.smallest
-	w.in = lead.in // it is not changed any more
-	w.best.Copy(&lead.best)
-	w.best.In = &w.in
-	w.cur.Ops, w.ops = 0, spent
-	w.memory, w.noted, w.recall.warm, w.recall.past = nil, nil, false, nil
-	w.meetAt = lead.meetAt
-	w.greedy.advice.number, w.greedy.advice.fresh, w.greedy.advice.at = 0, false, spent
-}
-
-// dismiss lets go of what must not outlive the solve.
-func (w *worker) dismiss() {
-	w.ctx, w.team = nil, nil
-	w.noted, w.recall.past, w.recall.last = nil, nil, nil
-	w.in = pack.Instance{}
 }
 
 // meetTeam is where worker w, who has spent so much, exchanges with the others. For the leader it
@@ -312,73 +273,4 @@ func (t *team) disband(now bool) {
 	t.close()
 	t.mu.Unlock()
 	t.running.Wait()
-}
-
-// assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what that advises.
-func (w *worker) assist() {
-	w.cur.Reset(&w.in)
-	w.reset()
-	w.greedy.guide()
-	for before := int64(-1); w.proceed() && w.spent() > before; {
-		before = w.spent()
-		w.within(math.MaxInt64, w.assistOnce)
-	}
-}
-
-// assistOnce is one round of a helper's search.
-func (w *worker) assistOnce() {
-	w.greedy.heed()
-	w.adopt()
-	switch {
-	case w.noted == nil:
-		w.local.improve(math.MaxInt64)
-	case w.recall.past == nil:
-		w.relaxAgain()
-		w.dives()
-	default:
-		w.local.improve(w.share(4))
-		w.cores.improve(w.share(4))
-	}
-}
-
-// heed takes the leader's advice, if it is news.
-func (g *greedy) heed() {
-	a, d := &g.advice, &g.dual
-	if !a.fresh {
-		return
-	}
-	a.fresh, a.at = false, g.spent()
-	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
-	d.bound = d.evaluate()
-	copy(d.red, a.red)
-	copy(d.cost, a.cost)
-	copy(g.pre.Rank, a.rank)
-	g.arrange()
-	g.fillByRed()
-}
-
-// relaxAgain solves the linear relaxation from the columns that the leader has found.
-func (w *worker) relaxAgain() {
-	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
-	w.node.whole()
-	w.relaxation.solve(w.share(2))
-	w.node.whole()
-}
-
-// top is the value of the best plan that the worker knows of.
-func (p *progress) top() float64 { return max(p.best.Value, p.rival) }
-
-// adopt makes the best plan the worker's own.
-func (p *progress) adopt() {
-	if p.rival > p.best.Value {
-		p.best.Copy(&p.peer)
-	}
-}
-
-// proofs is which part of what is left a round gives to the proof: all of it where others look for plans.
-func (w *worker) proofs() int64 {
-	if w.team != nil {
-		return 1
-	}
-	return 2
 }

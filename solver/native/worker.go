@@ -1,6 +1,9 @@
 package native
 
 import (
+	"context"
+	"math"
+
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -8,6 +11,7 @@ import (
 //
 //	progress     problem, plan in hand, best plan, prices with their bound, budget of work and time
 //	greedy       plans from nothing, by value or by prices
+//	ascent       rough prices, by steps
 //	local        ruin and recreate round the best plan
 //	relaxation   the linear relaxation by column generation, over the master lp
 //	node         the same with some jobs decided: a node of the search
@@ -24,6 +28,7 @@ import (
 type worker struct {
 	progress
 	greedy     greedy
+	ascent     ascent
 	local      local
 	lp         master
 	relaxation relaxation
@@ -51,6 +56,7 @@ func newWorker() *worker {
 	w := &worker{}
 	p, lp, rel, n, r := &w.progress, &w.lp, &w.relaxation, &w.node, &w.rounding
 	w.greedy = greedy{progress: p, recall: &w.recall}
+	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: lp}
 	w.local = local{progress: p, greedy: &w.greedy}
 	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp}
 	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
@@ -66,4 +72,82 @@ func newWorker() *worker {
 	w.dual.late, w.greedy.pre.Late = w.late, w.late
 	w.meet = w.meetTeam
 	return w
+}
+
+func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
+	w.report, w.cfg, w.target = report, cfg, opts.TargetGap()
+	w.seed(opts.Seed, 0)
+	w.setLimits(ctx, opts, cfg.defaultWork())
+	w.reportAt, w.reported = 0, 0
+	w.in.Look = w.readClock
+	whole := w.in.Load(p, opts.Splits)
+	w.in.Round()
+	w.in.Look = nil
+	w.cur.Ops, w.ops = 0, 0
+	w.cur.Reset(&w.in)
+	w.best.Copy(&w.cur)
+	w.reset()
+	if !whole {
+		w.dual.bound = math.Inf(1) // what has not been read may be worth anything
+	}
+	w.memory, w.noted, w.recall.warm = opts.Memory, nil, false
+	w.recall.reset(&w.in, opts.Memory)
+	w.team, w.number, w.meetAt = nil, 0, math.MaxInt64
+	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
+		w.muster(n, opts.Seed)
+	}
+}
+
+// reset forgets all but the problem, the present plan and the best one.
+func (w *worker) reset() {
+	w.progress.reset()
+	w.cores.reset()
+	w.lp.ops = 0
+	w.greedy.reset()
+	w.dual.reset(&w.in)
+	w.cuts.reset()
+	if w.lp.fits(&w.in) {
+		w.lp.reset(&w.in)
+		w.node.reset()
+		w.rounding.reset()
+	}
+	w.conflicts.reset()
+	w.branching.costs.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
+	w.tree.reset()
+}
+
+// release drops what must not outlive the solve.
+func (w *worker) release() {
+	w.ctx, w.report = nil, nil
+	w.memory, w.noted, w.recall.past, w.recall.last = nil, nil, nil, nil
+	w.in.Release()
+	w.team = nil
+	for _, h := range w.crew {
+		h.dismiss()
+	}
+}
+
+// solve is the whole search, with what helpers there are. It returns the ops that the worker has spent that has spent the most.
+func (w *worker) solve() (spent int64) {
+	if w.team == nil {
+		w.run()
+		return w.spent()
+	}
+	defer w.team.disband(true)
+	w.run()
+	return w.finish()
+}
+
+// stop says why the search has ended.
+func (w *worker) stop() solver.Stop {
+	switch gap := w.gap(); {
+	case math.Abs(gap) <= inexact || w.proven && gap > 0:
+		return solver.StopOptimal
+	case gap <= w.target:
+		return solver.StopGap
+	case w.ctxErr == nil:
+		return solver.StopWork
+	default:
+		return solver.StopOf(w.ctxErr)
+	}
 }

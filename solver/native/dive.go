@@ -12,6 +12,8 @@ type dive struct {
 	node       *node
 	rounding   *rounding
 	lp         *master
+	steps      int   // decisions so far
+	began      int64 // in ops
 	near       []int // scratch: options nearly decided
 }
 
@@ -20,10 +22,8 @@ type dive struct {
 // is the opposite of what it advises. It reports whether there was such a one.
 func (d *dive) run(against int) bool {
 	d.node.reset()
-	steps, began := 0, d.spent()
-	// The last decision is taken back when it leads nowhere, but first what was settled along with it: they begin at mark and batch, -1
-	// if they stay.
-	option, running, mark, batch := -1, -1, -1, -1
+	d.steps, d.began = 0, d.spent()
+	last := step{from: -1}
 	for {
 		bound := d.node.solve(diveRounds, 0)
 		if !d.proceed() {
@@ -31,40 +31,56 @@ func (d *dive) run(against int) bool {
 			break
 		}
 		if bound <= d.enough() {
-			switch {
-			case batch >= 0:
-				d.node.revert(batch)
-				d.decide(option, running, true)
-				mark, batch = batch, -1
-				continue
-			case mark >= 0:
-				d.node.revert(mark)
-				d.decide(option, running, false)
-				mark = -1
-				continue
+			if !d.takeBack(&last) {
+				break
 			}
-			break
+			continue
 		}
-		option, running = d.node.weigh()
+		last.option, last.running = d.node.weigh()
 		d.rounding.round()
-		if option < 0 && running < 0 {
+		if last.option < 0 && last.running < 0 {
 			break
 		}
-		batch, mark = -1, len(d.node.undo)
-		if steps > against {
-			d.settleMost(d.haste(began, steps+1))
-			if len(d.node.undo) > mark {
-				batch, mark = mark, len(d.node.undo)
-			}
-		}
-		d.decide(option, running, steps != against)
-		if steps == against {
-			mark = -1
-		}
-		steps++
+		d.descend(&last, against)
 	}
 	d.node.revert(0)
-	return against < steps
+	return against < d.steps
+}
+
+// step is the last decision of a dive, about an option or a running job, as it can be taken back.
+type step struct {
+	option, running int
+	from            int  // where in node.undo what was decided with it begins; -1 if it stays
+	along           bool // jobs were settled along with it
+}
+
+// descend decides as the step says, and settles jobs along with it behind the one decision that is against the advice.
+func (d *dive) descend(s *step, against int) {
+	s.from, s.along = len(d.node.undo), false
+	if d.steps > against {
+		d.settleMost(d.haste())
+		s.along = len(d.node.undo) > s.from
+	}
+	d.decide(s.option, s.running, d.steps != against)
+	if d.steps == against {
+		s.from = -1
+	}
+	d.steps++
+}
+
+// takeBack takes the last step back where it has led nowhere: first what was settled along with it, then the decision itself. It
+// reports whether there was anything to take back.
+func (d *dive) takeBack(s *step) bool {
+	if s.from < 0 {
+		return false
+	}
+	d.node.revert(s.from)
+	d.decide(s.option, s.running, s.along)
+	if !s.along {
+		s.from = -1
+	}
+	s.along = false
+	return true
 }
 
 // How many sweeps a plunge takes per node, which need not be solved to the end;
@@ -87,9 +103,9 @@ func (d *dive) roundUnfinished() {
 
 // haste is the part of what is open that a plunge has to decide at once to come to an end in time, going by
 // what its steps so far have taken.
-func (d *dive) haste(began int64, steps int) float64 {
+func (d *dive) haste() float64 {
 	spent := d.spent()
-	each := (spent - began) / int64(steps)
+	each := (spent - d.began) / int64(d.steps+1)
 	left := float64(d.phaseEnd()-spent) / float64(each+1)
 	return 2 / max(2, left)
 }
@@ -128,39 +144,4 @@ func (d *dive) decide(o, k int, first bool) {
 		on := d.lp.weight(d.relaxation.runColumn(k)) >= 0.5
 		d.node.settleRun(k, on == first)
 	}
-}
-
-// weigh computes every option's weight and returns the fractional one, or the
-// fractional running job, to branch on; -1 if there is none.
-func (q *node) weigh() (option, running int) {
-	m := q.lp
-	clear(q.weight)
-	for s, c := range m.key {
-		if s < len(q.in.P.Jobs) && m.opt[c] >= 0 {
-			q.weight[m.opt[c]] += m.share[s]
-		}
-	}
-	for i, b := range m.basic {
-		if b >= 0 && m.opt[b] >= 0 {
-			q.weight[m.opt[b]] += m.beta[i]
-		}
-	}
-	option, running = -1, -1
-	most := 0.0
-	for o, z := range q.weight {
-		if z < 1e-6 || z > 1-1e-6 || q.dual.dead[o] || q.dual.must[q.in.Opts[o].Job] {
-			continue
-		}
-		if s := q.in.Opts[o].Value * z; s > most {
-			option, most = o, s
-		}
-	}
-	for k := range q.in.P.Running {
-		y := m.weight(q.relaxation.runColumn(k))
-		if q.dual.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
-			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
-		}
-	}
-	m.ops += int64(len(q.weight) + m.rows)
-	return option, running
 }

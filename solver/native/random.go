@@ -23,3 +23,15 @@ func (p *random) exponential() float64 {
 		}
 	}
 }
+
+// seed is where worker n's random numbers begin.
+func (p *random) seed(seed int64, n uint64) {
+	if seed == 0 {
+		seed = 1
+	}
+	if p.pcg == nil {
+		p.pcg = rand.NewPCG(0, 0)
+		p.rng = rand.New(p.pcg)
+	}
+	p.pcg.Seed(uint64(seed), 0x9e3779b97f4a7c15+n)
+}

@@ -27,16 +27,6 @@ type cores struct {
 // reset forgets the cores' program.
 func (c *cores) reset() { c.coreLP.ops, c.coreLP.in, c.inside = 0, nil, false }
 
-// whole makes the program about all jobs and running jobs.
-func (q *node) whole() {
-	m := q.lp
-	m.activate()
-	q.clear()
-	q.base.Copy(&q.cur)
-	q.order = append(q.order[:0], q.greedy.jobs...)
-	q.dual.cap, q.dual.base = q.in.Cap, 0
-}
-
 // core makes the program about the given sets only, all else staying as in the
 // best plan, whose columns are its first basis.
 func (c *cores) core(sets []int32) {
@@ -66,14 +56,6 @@ func (c *cores) core(sets []int32) {
 	q.base.Copy(&c.cur)
 	c.dual.cap, c.dual.base = q.base.Res, q.base.Value
 	c.relaxation.crash()
-}
-
-// bestRed is job j's best reduced value at the relaxation's prices.
-func (g *greedy) bestRed(j int) float64 {
-	if g.in.JobOpts[j] == g.in.JobOpts[j+1] || g.byRed[g.in.JobOpts[j]] < 0 {
-		return math.Inf(-1)
-	}
-	return g.dual.red[g.byRed[g.in.JobOpts[j]]]
 }
 
 // cores improves the best plan by searching small parts of it through their
@@ -155,4 +137,28 @@ func (c *cores) distance(j int, at float64) float64 {
 	away := max(0, from-at, at-to)
 	regret := (c.greedy.bestRed(j) - c.dual.red[o] + float64(0.2*max(0, c.dual.red[o]))) / opt.Value
 	return 0.2 + away + 2*regret
+}
+
+// search explores the node with at most that many decisions against the
+// program's advice, each about a job's options up to a start or about a running job.
+func (c *cores) search(discrepancies int) {
+	bound := c.node.solve(maxRounds, 0)
+	if !c.proceed() || bound <= c.enough() {
+		return
+	}
+	c.node.weigh()
+	c.rounding.round()
+	by := c.branching.division()
+	if by.job < 0 && by.running < 0 {
+		by = c.branching.splitDivision()
+	}
+	if by.job < 0 && by.running < 0 {
+		return
+	}
+	at := len(c.node.undo)
+	for turn := 0; turn <= min(1, discrepancies) && bound > c.enough(); turn++ {
+		c.branching.divide(by, (turn == 0) == by.first)
+		c.search(discrepancies - turn)
+		c.node.revert(at)
+	}
 }

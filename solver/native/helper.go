@@ -1,0 +1,82 @@
+package native
+
+import (
+	"context"
+	"math"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// enlist makes w a helper of the leader, from so many ops on.
+func (w *worker) enlist(ctx context.Context, lead *worker, spent int64) {
+	w.ctx, w.report, w.cfg, w.ctxErr = ctx, nil, lead.cfg, nil
+	w.target, w.limit, w.horizon = lead.target, lead.limit, lead.horizon
+	w.deadline, w.timed = lead.deadline, lead.timed
+	w.reportAt, w.smallest = math.MaxInt64, lead.smallest
+	w.in = lead.in // it is not changed any more
+	w.best.Copy(&lead.best)
+	w.best.In = &w.in
+	w.cur.Ops, w.ops = 0, spent
+	w.memory, w.noted, w.recall.warm, w.recall.past = nil, nil, false, nil
+	w.meetAt = lead.meetAt
+	w.greedy.advice.number, w.greedy.advice.fresh, w.greedy.advice.at = 0, false, spent
+}
+
+// dismiss lets go of what must not outlive the solve.
+func (w *worker) dismiss() {
+	w.ctx, w.team = nil, nil
+	w.noted, w.recall.past, w.recall.last = nil, nil, nil
+	w.in = pack.Instance{}
+}
+
+// assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what that advises.
+func (w *worker) assist() {
+	w.cur.Reset(&w.in)
+	w.reset()
+	w.greedy.guide()
+	for before := int64(-1); w.proceed() && w.spent() > before; {
+		before = w.spent()
+		w.within(math.MaxInt64, w.assistOnce)
+	}
+}
+
+// assistOnce is one round of a helper's search.
+func (w *worker) assistOnce() {
+	w.greedy.heed()
+	w.adopt()
+	switch {
+	case w.noted == nil:
+		w.local.improve(math.MaxInt64)
+	case w.recall.past == nil:
+		w.relaxAgain()
+		w.dives()
+	default:
+		w.local.improve(w.share(4))
+		w.cores.improve(w.share(4))
+	}
+}
+
+// relaxAgain solves the linear relaxation from the columns that the leader has found.
+func (w *worker) relaxAgain() {
+	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
+	w.node.whole()
+	w.relaxation.solve(w.share(2))
+	w.node.whole()
+}
+
+// advice is how the leader's prices judge options, places and running jobs, for plans to go by.
+type advice struct {
+	number          int64 // 0 is none
+	lam             []float64
+	red, cost, rank []float64
+	fresh           bool  // not taken yet
+	at              int64 // in ops; when the last one was taken
+}
+
+// copy makes a equal to b.
+func (a *advice) copy(b *advice) {
+	a.number = b.number
+	a.lam, a.red = append(a.lam[:0], b.lam...), append(a.red[:0], b.red...)
+	a.cost, a.rank = append(a.cost[:0], b.cost...), append(a.rank[:0], b.rank...)
+}

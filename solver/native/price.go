@@ -1,0 +1,243 @@
+package native
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// price is option o's cheapest split's cost; the split is left in d.split, the
+// partitions' costs in unit.
+func (d *prices) price(o *pack.Option, unit []float64) float64 {
+	n := o.P1 - o.P0
+	least := 0
+	d.unitCosts(o, unit[:n])
+	for i := range n {
+		if d.cuts != nil {
+			unit[i] += d.cuts.extra[o.P0+i]
+		}
+		d.split[i] = 0
+		if unit[i] < unit[least] {
+			least = i
+		}
+	}
+	d.ops += int64(2 * n)
+	limit := d.limit[o.P0:o.P1]
+	if d.raised > 0 && d.atLeast(o) > 0 {
+		return d.priceAbove(o, unit)
+	}
+	if d.spread(o, unit, unit[least]) {
+		return o.Count * unit[least]
+	}
+	if limit[least] >= o.Count {
+		d.split[least] = o.Count
+		return o.Count * unit[least]
+	}
+	return d.cheapest(o, unit, o.Count, 0)
+}
+
+// atLeast is how many of o's tasks have their partition prescribed.
+func (d *prices) atLeast(o *pack.Option) float64 {
+	sum := 0.0
+	for _, v := range d.low[o.P0:o.P1] {
+		sum += v
+	}
+	return sum
+}
+
+// priceAbove is price with some tasks' partitions prescribed.
+func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
+	left, total := o.Count, 0.0
+	for i, v := range d.low[o.P0:o.P1] {
+		d.split[i] = v
+		left -= v
+		total += float64(v * unit[i])
+	}
+	return d.cheapest(o, unit, left, total)
+}
+
+// cheapest gives out the tasks that are left to the cheapest partitions with room, and returns what they cost on top of total.
+func (d *prices) cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
+	limit := d.limit[o.P0:o.P1]
+	if len(limit) > few {
+		d.heapify(unit, limit)
+	}
+	for left > 0 {
+		next := -1
+		if len(limit) > few {
+			next = d.popCheapest(unit)
+		} else {
+			for i, most := range limit {
+				if d.split[i] < most && (next < 0 || unit[i] < unit[next]) {
+					next = i
+				}
+			}
+			d.ops += int64(len(limit))
+		}
+		if next < 0 && left > 1e-6*o.Count {
+			return math.Inf(1)
+		}
+		if next < 0 {
+			break
+		}
+		q := min(left, limit[next]-d.split[next])
+		d.split[next] += q
+		left -= q
+		total += float64(q * unit[next])
+	}
+	return total
+}
+
+// spread splits o over all partitions that cost the least, in proportion to how
+// many tasks fit there, if they hold the gang together. That is as cheap as any
+// split, and its subgradient does not favour one of many equal partitions.
+func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
+	total, ties := 0.0, 0
+	limit := d.limit[o.P0:o.P1]
+	for i, c := range unit[:len(limit)] {
+		if c == least {
+			total += limit[i]
+			ties++
+		}
+	}
+	if ties < 2 || total < o.Count {
+		return false
+	}
+	scale := o.Count / total
+	for i, c := range unit[:len(limit)] {
+		if c == least {
+			d.split[i] = limit[i] * scale
+		}
+	}
+	return true
+}
+
+// least is what option o costs at least, as if each of its tasks could be in the cheapest partition of every slot.
+func (d *prices) least(o *pack.Option) float64 {
+	sum, n := 0.0, 0
+	for i := range o.Demand {
+		dem := &o.Demand[i]
+		lo, hi := max(d.floorLo[dem.R], o.Start), min(d.floorHi[dem.R], o.Start+len(o.Usage))
+		if lo >= hi {
+			continue
+		}
+		part := 0.0
+		usage := o.Usage[lo-o.Start : hi-o.Start]
+		row := d.floor[dem.R*d.in.T+lo:]
+		row = row[:len(usage)]
+		for t, u := range usage {
+			part += float64(row[t] * u)
+		}
+		sum += float64(part * dem.D)
+		n += hi - lo
+	}
+	d.ops += int64(n) + 4
+	if d.cuts != nil {
+		extra := d.cuts.extra[o.P0:o.P1]
+		least := math.Inf(1)
+		for _, v := range extra {
+			least = min(least, v)
+		}
+		sum += least
+		d.ops += int64(len(extra)) / 2
+	}
+	return o.Count * sum
+}
+
+// unitCosts computes what one task of o costs in each of its partitions at prices lam. Four partitions at a time go through the usage
+// together: their sums do not wait for one another.
+func (d *prices) unitCosts(o *pack.Option, unit []float64) {
+	clear(unit)
+	T, parts := d.in.T, d.in.Part[o.P0:o.P1]
+	unit = unit[:len(parts)]
+	for i := range o.Demand {
+		dem := &o.Demand[i]
+		var at, row [4]int // entries of unit, and where their partitions' prices begin
+		n, lo, hi := 0, T, 0
+		for e, x := range parts {
+			k := x*d.in.R + dem.R
+			first, last := max(d.lo[k], o.Start), min(d.hi[k], o.Start+len(o.Usage))
+			if first < last {
+				at[n], row[n] = e, k*T
+				lo, hi = min(lo, first), max(hi, last)
+				n++
+			}
+			if n == 0 || n < len(at) && e < len(parts)-1 {
+				continue
+			}
+			for f := n; f < len(at); f++ {
+				row[f] = row[0]
+			}
+			sums := dot4(o.Usage[lo-o.Start:hi-o.Start], d.lam[row[0]+lo:], d.lam[row[1]+lo:], d.lam[row[2]+lo:], d.lam[row[3]+lo:])
+			for f := range n {
+				unit[at[f]] += float64(sums[f] * dem.D)
+			}
+			d.ops += int64(2*(hi-lo)) + 8
+			n, lo, hi = 0, T, 0
+		}
+		d.ops += int64(len(parts))
+	}
+}
+
+// dot4 is the inner products of u with as much of a, b, c and d.
+func dot4(u, a, b, c, d []float64) (sums [4]float64) {
+	a, b, c, d = a[:len(u)], b[:len(u)], c[:len(u)], d[:len(u)]
+	var p, q, r, s float64
+	for t, v := range u {
+		p += float64(a[t] * v)
+		q += float64(b[t] * v)
+		r += float64(c[t] * v)
+		s += float64(d[t] * v)
+	}
+	return [4]float64{p, q, r, s}
+}
+
+// few is how many there are at most of what is sorted by insertion and picked by looking at all of it.
+const few = 32
+
+// heapify lists the partitions with room as a heap, the cheapest first, and of those the first.
+func (d *prices) heapify(unit, limit []float64) {
+	d.heap = d.heap[:0]
+	for i, most := range limit {
+		if d.split[i] < most {
+			d.heap = append(d.heap, int32(i))
+		}
+	}
+	for i := len(d.heap)/2 - 1; i >= 0; i-- {
+		d.sift(unit, i)
+	}
+	d.ops += int64(3 * len(limit))
+}
+
+// popCheapest takes the cheapest partition off the heap; -1 if there is none.
+func (d *prices) popCheapest(unit []float64) int {
+	last := len(d.heap) - 1
+	if last < 0 {
+		return -1
+	}
+	top := d.heap[0]
+	d.heap[0], d.heap = d.heap[last], d.heap[:last]
+	d.sift(unit, 0)
+	d.ops += int64(2 * bits.Len(uint(last)))
+	return int(top)
+}
+
+// sift moves entry i of the heap down to where it belongs.
+func (d *prices) sift(unit []float64, i int) {
+	before := func(a, b int32) bool { return unit[a] < unit[b] || (unit[a] == unit[b] && a < b) }
+	for h := d.heap; ; {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && before(h[c+1], h[c]) {
+			c++
+		}
+		if !before(h[c], h[i]) {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
+}

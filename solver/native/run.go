@@ -1,0 +1,163 @@
+package native
+
+import "math"
+
+// run is the whole search: plans that need no exact prices, the relaxation, and then bounds and plans in turns, those first of which more can
+// be hoped.
+func (w *worker) run() {
+	switch {
+	case !w.begun():
+	case w.cfg.Relaxation:
+		w.node.whole()
+		if w.lp.fits(&w.in) {
+			w.relaxation.solve(math.MaxInt64)
+		}
+	case !w.relaxation.affordable() || !w.relaxed():
+		w.local.improve(math.MaxInt64)
+	case w.boundsFirst():
+		w.bounds()
+		w.plans(2)
+		w.rest()
+	default:
+		w.plans(3)
+		w.bounds()
+		w.rest()
+	}
+}
+
+// begun makes the plans that need no exact prices, and reports whether the search is to go on.
+func (w *worker) begun() bool {
+	w.greedy.starts()
+	if !w.proceed() {
+		return false
+	}
+	if w.recall.warm = w.recall.remind(); w.recall.warm {
+		w.polish()
+		if !w.proceed() {
+			return false
+		}
+	}
+	w.ascent.run()
+	w.greedy.planByPrices()
+	return w.proceed()
+}
+
+// forBounds is how many times over what the relaxation took must be left for bounds to come before plans.
+const forBounds = 4
+
+// boundsFirst says whether bounds come before plans: where the relaxation was cheap, unless the last one says that it is plans that are missing.
+func (w *worker) boundsFirst() bool {
+	left := (w.share(1) - w.spent()) / max(w.lp.ops, 1)
+	return left > forBounds && !w.recall.easy()
+}
+
+// bounds adds cuts to the relaxation and begins the search for a proof.
+func (w *worker) bounds() {
+	w.cutRoot()
+	w.growFor(10)
+}
+
+// plans follows the relaxation's advice for one part-th of what is left, and betters the plan.
+func (w *worker) plans(part int64) {
+	w.within(w.share(part), func() { w.dive.run(-1) })
+	w.local.improve(w.share(5))
+}
+
+// rest is what is done until the limits are reached.
+func (w *worker) rest() {
+	w.dives()
+	w.rounds()
+}
+
+// cutRoot adds cuts to the relaxation, if what it took to solve leaves the time.
+func (w *worker) cutRoot() {
+	end := w.share(6)
+	if w.cfg.NoExact || w.lp.ops >= 2*(end-w.spent()) {
+		return
+	}
+	w.dual.cuts = &w.cuts
+	w.within(end, func() { w.separator.tighten(end) })
+}
+
+// growFor searches for a proof for one n-th of what is left.
+func (w *worker) growFor(n int64) { w.within(w.share(n), w.tree.grow) }
+
+// proofs is which part of what is left a round gives to the proof: all of it where others look for plans.
+func (w *worker) proofs() int64 {
+	if w.team != nil {
+		return 1
+	}
+	return 2
+}
+
+// rounds search wider and wider around what is known until the limits are reached. A round
+// that finds nothing to spend work on, or only a remainder too small to share out, is the last.
+func (w *worker) rounds() {
+	for before := int64(-1); w.proceed() && w.spent() > before; {
+		before = w.spent()
+		w.adopt()
+		w.growFor(w.proofs())
+		w.local.improve(w.share(4))
+		w.cores.improve(w.share(4))
+	}
+}
+
+// dives makes plans by following the relaxation's advice all the way down,
+// then with one early piece of advice turned around.
+func (w *worker) dives() {
+	more, misses := true, 0
+	for against := -1; more && misses < 3 && against < maxDives; against++ {
+		before := w.best.Value
+		part := int64(4)
+		if against < 0 {
+			part = 2
+		}
+		w.within(w.share(part), func() { more = w.dive.run(against) })
+		if misses++; w.best.Value > before {
+			misses = 0
+		}
+		if against < 0 {
+			w.local.improve(w.share(4))
+		}
+	}
+}
+
+// maxDives is how many pieces of advice are turned around; the first matter most.
+const maxDives = 12
+
+// relaxed solves the linear relaxation, or most of it, and makes plans from its
+// prices. It reports whether there is something to follow.
+func (w *worker) relaxed() bool {
+	w.node.whole()
+	spent := w.spent()
+	ok := w.relaxation.solve(spent + 3*(w.share(1)-spent)/5)
+	if w.relaxation.large() {
+		w.lp.drop(unlikely)
+	}
+	if w.memory != nil || w.team != nil {
+		w.noted = w.relaxation.note()
+	}
+	w.greedy.planByPrices()
+	w.node.whole()
+	return w.proceed() && (ok || w.lp.objective() > w.top())
+}
+
+// unlikely is how much of its value a column is short of paying that is not kept for the search, whose programs take the longer the more there are.
+const unlikely = 0.2
+
+// polish makes plans by the memory's prices, and searches around the best one for as long as, at the rate of the last slice, that can be
+// expected to meet the target before the relaxation would.
+func (w *worker) polish() {
+	w.greedy.planByPrices()
+	left := w.recall.past.work
+	for slice := left / polishSlices; slice > 0 && left > 0 && w.proceed(); left -= slice {
+		before := w.gap()
+		w.local.improve(w.spent() + slice)
+		if float64(left-slice)*(before-w.gap()) < float64(slice)*(w.gap()-w.target) {
+			return
+		}
+	}
+}
+
+// polishSlices is how many slices there are of the work that the last relaxation took.
+const polishSlices = 16
