@@ -153,7 +153,7 @@ func (m *master) prefer(lam []float64) {
 // pass finds how far the entering column goes beyond where slacks change their sign, which makes it gain less: as far as it gains. Slacks on the way
 // are left in soft. It returns what limits the column then, and what it gains there.
 func (m *master) pass(p, s int, theta, gain float64) (int, int, float64, float64) {
-	const least = 1e-9
+	const minPivot = 1e-9
 	list := m.soft[:0]
 	if !m.boxed {
 		return p, s, theta, gain
@@ -172,7 +172,7 @@ func (m *master) pass(p, s int, theta, gain float64) (int, int, float64, float64
 		if m.over[r] {
 			v, a = -v, -a
 		}
-		if a <= least {
+		if a <= minPivot {
 			continue
 		}
 		if t := max(v, 0) / a; t < theta {
@@ -201,8 +201,8 @@ func (m *master) pass(p, s int, theta, gain float64) (int, int, float64, float64
 	return p, s, theta, gain
 }
 
-// flip turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units of f.
-func (m *master) flip(f float64) {
+// turnSigns turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units of f.
+func (m *master) turnSigns(f float64) {
 	for _, s := range m.soft {
 		r := -1 - m.basic[s.at]
 		before := m.worthOf(r)

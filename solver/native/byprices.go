@@ -58,9 +58,9 @@ func (g *greedy) arrange() {
 	g.pre.Sort()
 }
 
-// heed takes the leader's advice, if it is news.
-func (g *greedy) heed() {
-	a, d := &g.advice, &g.dual
+// takePrices takes the leader's advice, if it is news.
+func (g *greedy) takePrices() {
+	a, d := &g.leader, &g.dual
 	if !a.fresh {
 		return
 	}

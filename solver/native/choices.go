@@ -64,7 +64,7 @@ func (k *conflicts) chosen() bool {
 			if k.node.weight[o] < 0.5 {
 				continue
 			}
-			if k.dual.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxMultiple {
+			if k.dual.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxTasks {
 				return false
 			}
 			k.pick[j] = o
@@ -82,8 +82,8 @@ func (k *conflicts) chosen() bool {
 	return len(s.jobs) > 0
 }
 
-// maxMultiple bounds the tasks of a gang whose splits are asked about.
-const maxMultiple = 1e5
+// maxTasks bounds the tasks of a gang whose splits are asked about.
+const maxTasks = 1e5
 
 // free adds what running job m holds to the capacity that splits are looked for in, or takes it off.
 func (k *conflicts) free(m int, sign float64) {

@@ -73,7 +73,7 @@ func (c *cores) improve(until int64) {
 		}
 	})
 	c.swap()
-	c.node.whole()
+	c.node.wholeProblem()
 }
 
 // searchOne searches a core of about n sets.

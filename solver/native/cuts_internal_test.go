@@ -99,7 +99,7 @@ func invent(w *worker, r *rand.Rand) {
 	for k := range in.P.Running {
 		s.tasks[len(in.Part)+k] = r.Float64()
 	}
-	s.found, s.whole = s.found[:0], s.whole[:0]
+	s.found, s.supposed = s.found[:0], s.supposed[:0]
 	for set := range len(s.sets) / in.Parts {
 		for row := range in.R * in.T {
 			w.separator.tryRow(set, row)

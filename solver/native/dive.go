@@ -83,7 +83,7 @@ func (d *dive) takeBack(s *step) bool {
 	return true
 }
 
-// How many sweeps a plunge takes per node, which need not be solved to the end;
+// How many sweeps a dive takes per node, which need not be solved to the end;
 // the tree's have no limit to speak of. And the weight from which an option is as
 // good as decided.
 const (
@@ -93,7 +93,7 @@ const (
 	settleAtAll = 0.35
 )
 
-// roundUnfinished makes a plan of what a plunge has come to whose share is used up.
+// roundUnfinished makes a plan of what a dive has come to whose share is used up.
 func (d *dive) roundUnfinished() {
 	if d.ctxErr == nil && !d.proven && d.gap() > d.target {
 		d.node.weigh()
@@ -101,7 +101,7 @@ func (d *dive) roundUnfinished() {
 	}
 }
 
-// haste is the part of what is open that a plunge has to decide at once to come to an end in time, going by
+// haste is the part of what is open that a dive has to decide at once to come to an end in time, going by
 // what its steps so far have taken.
 func (d *dive) haste() float64 {
 	spent := d.spent()

@@ -9,8 +9,8 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// TestEveryPlungeLeavesAPlan gives plunges shares too small for a single step: what the program says by then is a plan all the same.
-func TestEveryPlungeLeavesAPlan(t *testing.T) {
+// TestEveryDiveLeavesAPlan gives dives shares too small for a single step: what the program says by then is a plan all the same.
+func TestEveryDiveLeavesAPlan(t *testing.T) {
 	for seed := range uint64(6) {
 		w := prepared(solvertest.Cycle(seed, 30+5*int(seed), int(seed)))
 		w.relaxation.solve(math.MaxInt64)

@@ -164,7 +164,7 @@ func (f *lu) eliminated(a *matrix, j int32, first int) int32 {
 				f.touched = append(f.touched, at)
 			}
 			if x[at] -= float64(v * f.low.val[i]); x[at] == 0 {
-				x[at] = tiny * tiny // it is listed already
+				x[at] = negligible * negligible // it is listed already
 			}
 		}
 		f.ops += int64(2 * (f.low.off[k+1] - f.low.off[k]))
@@ -210,7 +210,7 @@ func (f *lu) store(x []float64, r int32) {
 	f.cols.reserve(r, int32(len(f.touched)))
 	for _, q := range f.touched {
 		switch y := x[q]; {
-		case q == r || (y < tiny && y > -tiny):
+		case q == r || (y < negligible && y > -negligible):
 		case f.pivoted[q]:
 			f.cols.add(r, q, y)
 			f.rows.add(q, r, y)

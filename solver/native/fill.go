@@ -23,42 +23,51 @@ func (s *splits) spare() bool {
 		s.fuzz[i] = fuzz * (total[i] + d)
 	}
 	s.probe = true
-	ok := true
-	for p := 0; p < P && ok; p++ {
-		for i := range L {
-			s.allow[p*L+i] = total[i] - s.demand[i] + s.fuzz[i]
-			ok = ok && s.allow[p*L+i] >= 0
-			s.least[i] = math.Inf(1)
-		}
-		if !ok {
-			break
-		}
-		until := s.until
-		s.until = min(until, s.steps+spareSteps)
-		s.begin(p)
-		v := s.choose(p, 0)
-		s.until = until
-		for i := range L {
-			switch {
-			case v != impossible:
-				s.least[i] = 0
-			case math.IsInf(s.least[i], 1):
-				ok = false
-			default:
-				s.least[i] = max(0, s.least[i])
-				total[i] -= s.least[i]
-			}
+	for p := range P {
+		if !s.leftOver(p, total) {
+			s.probe = false
+			return false
 		}
 		copy(s.later[p*L:], s.least)
 	}
 	s.probe = false
 	clear(total)
-	for p := P - 1; p >= 0 && ok; p-- {
+	for p := P - 1; p >= 0; p-- {
 		for i := range L {
 			s.later[p*L+i] = s.later[(p+1)*L+i] + s.room[p*L+i] - s.later[p*L+i]
 		}
 	}
-	return ok
+	return true
+}
+
+// leftOver finds what position p leaves over at least, and takes it from total, what there is room for in all. It reports false if
+// that is too much.
+func (s *splits) leftOver(p int, total []float64) bool {
+	L := s.used
+	for i := range L {
+		s.allow[p*L+i] = total[i] - s.demand[i] + s.fuzz[i]
+		if s.allow[p*L+i] < 0 {
+			return false
+		}
+		s.least[i] = math.Inf(1)
+	}
+	until := s.until
+	s.until = min(until, s.steps+spareSteps)
+	s.begin(p)
+	v := s.choose(p, 0)
+	s.until = until
+	for i := range L {
+		switch {
+		case v != impossible:
+			s.least[i] = 0
+		case math.IsInf(s.least[i], 1):
+			return false
+		default:
+			s.least[i] = max(0, s.least[i])
+			total[i] -= s.least[i]
+		}
+	}
+	return true
 }
 
 // begin makes ready to fill position p.

@@ -19,8 +19,8 @@ type greedy struct {
 	merged  []int // scratch: options being sorted
 	jobs    []int // jobs in insertion order
 	key     []float64
-	guides  int64  // how often guide has been called
-	advice  advice // prices of the team's leader
+	guides  int64     // how often guide has been called
+	leader  priceList // the prices of the team's leader
 }
 
 // reset forgets all orders.

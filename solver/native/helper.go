@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// enlist makes w a helper of the leader, from so many ops on.
-func (w *worker) enlist(ctx context.Context, lead *worker, spent int64) {
+// joinTeam makes w a helper of the leader, from so many ops on.
+func (w *worker) joinTeam(ctx context.Context, lead *worker, spent int64) {
 	w.ctx, w.report, w.cfg, w.ctxErr = ctx, nil, lead.cfg, nil
 	w.target, w.limit, w.horizon = lead.target, lead.limit, lead.horizon
 	w.deadline, w.timed = lead.deadline, lead.timed
@@ -20,7 +20,7 @@ func (w *worker) enlist(ctx context.Context, lead *worker, spent int64) {
 	w.cur.Ops, w.ops = 0, spent
 	w.memory, w.noted, w.recall.warm, w.recall.past = nil, nil, false, nil
 	w.meetAt = lead.meetAt
-	w.greedy.advice.number, w.greedy.advice.fresh, w.greedy.advice.at = 0, false, spent
+	w.greedy.leader.number, w.greedy.leader.fresh, w.greedy.leader.at = 0, false, spent
 }
 
 // dismiss lets go of what must not outlive the solve.
@@ -43,7 +43,7 @@ func (w *worker) assist() {
 
 // assistOnce is one round of a helper's search.
 func (w *worker) assistOnce() {
-	w.greedy.heed()
+	w.greedy.takePrices()
 	w.adopt()
 	switch {
 	case w.noted == nil:
@@ -60,13 +60,13 @@ func (w *worker) assistOnce() {
 // relaxAgain solves the linear relaxation from the columns that the leader has found.
 func (w *worker) relaxAgain() {
 	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
-	w.node.whole()
+	w.node.wholeProblem()
 	w.relaxation.solve(w.share(2))
-	w.node.whole()
+	w.node.wholeProblem()
 }
 
-// advice is how the leader's prices judge options, places and running jobs, for plans to go by.
-type advice struct {
+// priceList is how the leader's prices judge options, places and running jobs, for plans to go by.
+type priceList struct {
 	number          int64 // 0 is none
 	lam             []float64
 	red, cost, rank []float64
@@ -75,7 +75,7 @@ type advice struct {
 }
 
 // copy makes a equal to b.
-func (a *advice) copy(b *advice) {
+func (a *priceList) copy(b *priceList) {
 	a.number = b.number
 	a.lam, a.red = append(a.lam[:0], b.lam...), append(a.red[:0], b.red...)
 	a.cost, a.rank = append(a.cost[:0], b.cost...), append(a.rank[:0], b.rank...)

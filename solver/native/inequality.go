@@ -4,25 +4,25 @@ import "slices"
 
 // group is a job's options in an inequality, or a running job.
 type group struct {
-	set    int     // as in master.set
-	lo, hi int     // its pieces
-	left   float64 // how far none of them is chosen
-	whole  float64 // what it is taken to use; 0 is nothing
-	other  float64 // what it could be taken to use instead
+	set      int     // as in master.set
+	lo, hi   int     // its pieces
+	left     float64 // how far none of them is chosen
+	supposed float64 // what it is taken to use; 0 is nothing
+	other    float64 // what it could be taken to use instead
 }
 
-// flip takes the group to use the other amount, and returns by how much more that is.
-func (g *group) flip() float64 {
-	g.whole, g.other = g.other, g.whole
-	return g.whole - g.other
+// exchange takes the group to use the other amount, and returns by how much more that is.
+func (g *group) exchange() float64 {
+	g.supposed, g.other = g.other, g.supposed
+	return g.supposed - g.other
 }
 
 // piece is an option in an inequality.
 type piece struct {
-	amount      float64 // per task
-	least, most float64 // tasks in the set if it is chosen
-	z, y        float64 // how far it is chosen, and its tasks in the set
-	tasks       bool    // whole tasks can be counted
+	amount       float64 // per task
+	fewest, most float64 // tasks in the set if it is chosen
+	z, y         float64 // how far it is chosen, and its tasks in the set
+	tasks        bool    // whole tasks can be counted
 }
 
 // inequality lists the groups of the sum of a set's rows, and returns its room.
@@ -49,7 +49,7 @@ func (s *separator) inequality(set, row int) float64 {
 		if a := s.released(k, set, row); a > 0 {
 			y := s.tasks[len(in.Part)+k]
 			s.groups = append(s.groups, group{set: len(in.P.Jobs) + k, lo: len(s.pieces), hi: len(s.pieces) + 1, left: 1 - y})
-			s.pieces = append(s.pieces, piece{amount: -a, least: 1, most: 1, z: y, y: y, tasks: true})
+			s.pieces = append(s.pieces, piece{amount: -a, fewest: 1, most: 1, z: y, y: y, tasks: true})
 		}
 	}
 	for i := range s.groups {
@@ -81,8 +81,8 @@ func (s *separator) pieceOf(o, set, row int) piece {
 		p.amount = 0
 		return p
 	}
-	p.most, p.least = min(p.most, opt.Count), max(0, opt.Count-out)
-	p.least = min(p.least, p.most)
+	p.most, p.fewest = min(p.most, opt.Count), max(0, opt.Count-out)
+	p.fewest = min(p.fewest, p.most)
 	p.z = s.node.weight[o]
 	return p
 }
@@ -106,14 +106,14 @@ func (s *separator) room(set, row int) float64 {
 	b := 0.0
 	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
 		if in {
-			b += roomOf(s.in.Cap[x*s.in.R*s.in.T+row])
+			b += withRounding(s.in.Cap[x*s.in.R*s.in.T+row])
 		}
 	}
 	return b
 }
 
-// roomOf is a capacity as cuts see it: with what rounding may let a plan exceed it by.
-func roomOf(v float64) float64 { return v + float64(1e-9*v) + 1e-15 }
+// withRounding is a capacity as cuts see it: with what rounding may let a plan exceed it by.
+func withRounding(v float64) float64 { return v + float64(1e-9*v) + 1e-15 }
 
 // suppose finds what the group could be taken to use: what its most chosen option has there.
 func (s *separator) suppose(g *group) {
@@ -126,8 +126,8 @@ func (s *separator) suppose(g *group) {
 	}
 	p := &s.pieces[pick]
 	n := p.most
-	if p.z > 0 && p.y < 0.5*p.z*(p.least+p.most) {
-		n = p.least
+	if p.z > 0 && p.y < 0.5*p.z*(p.fewest+p.most) {
+		n = p.fewest
 	}
 	g.other = float64(n * p.amount)
 }

@@ -132,7 +132,7 @@ func (l *local) search() {
 			}
 		}
 		cycle *= 2
-		l.greedy.heed()
+		l.greedy.takePrices()
 		l.cur.Copy(&l.best)
 		l.relist()
 	}
@@ -153,7 +153,7 @@ func (l *local) iterate(forgive float64) {
 	ok := true
 	switch k := l.rng.IntN(10); {
 	case k < 3 && len(l.in.P.Running) > 0:
-		ok = l.flip(l.rng.IntN(len(l.in.P.Running)))
+		ok = l.switchRunning(l.rng.IntN(len(l.in.P.Running)))
 	case k < 6 && len(l.free) > 0:
 		ok = l.force(l.free[l.rng.IntN(len(l.free))])
 	case k < 7 && len(l.placed) > 0:
@@ -236,8 +236,8 @@ func (l *local) victim(start, span int) int {
 	return worst
 }
 
-// flip preempts running job m, or lets it run on, evicting jobs in its room.
-func (l *local) flip(m int) bool {
+// switchRunning preempts running job m, or lets it run on, evicting jobs in its room.
+func (l *local) switchRunning(m int) bool {
 	if !l.cur.Preempted[m] {
 		if l.in.P.Running[m].PreemptCost > 4*math.Abs(l.cur.Value) {
 			return false
@@ -264,12 +264,47 @@ func (l *local) flip(m int) bool {
 // value per value with noise.
 func (l *local) recreate() {
 	dropped := len(l.queue)
+	l.enqueueFree()
+	l.sortQueue()
+	byValue, shaken := l.rng.IntN(6) == 0, l.rng.IntN(3) == 0
+	for i, j := range l.queue {
+		if l.cur.Choice[j] >= 0 {
+			continue
+		}
+		l.touch(j)
+		if l.insert(j, byValue, shaken) || i < dropped+2 && l.insertByPreempting(j) {
+			l.move(j, &l.free, &l.placed)
+		}
+	}
+	if len(l.in.P.Running) > 0 {
+		l.cur.Spare(l.greedy.pre.ByCost)
+	}
+}
+
+// insert gives free job j an option that fits: the most valuable one, or the best by reduced value, as it is or shaken.
+func (l *local) insert(j int, byValue, shaken bool) bool {
+	switch {
+	case byValue:
+		return l.greedy.insertByValue(j)
+	case shaken:
+		return l.insertShaken(j)
+	default:
+		return l.greedy.insert(j)
+	}
+}
+
+// enqueueFree adds some of the jobs that are not in the plan to the queue.
+func (l *local) enqueueFree() {
 	for n := min(8, len(l.free)); n > 0; n-- {
 		j := l.free[l.rng.IntN(len(l.free))]
 		if !slices.Contains(l.queue, j) {
 			l.queue = append(l.queue, j)
 		}
 	}
+}
+
+// sortQueue orders the queue by reduced value per value, or by value, with noise.
+func (l *local) sortQueue() {
 	byValue := l.rng.IntN(3) == 0
 	for _, j := range l.queue {
 		o := l.greedy.byRed[l.in.JobOpts[j]]
@@ -281,33 +316,15 @@ func (l *local) recreate() {
 	}
 	sortIndices(l.queue, l.key, -1)
 	l.spend(int64(len(l.queue) * 60))
-	greedy := l.rng.IntN(6) == 0
-	shaken := l.rng.IntN(3) == 0
-	for i, j := range l.queue {
-		if l.cur.Choice[j] >= 0 {
-			continue
-		}
-		l.touch(j)
-		done := false
-		switch {
-		case greedy:
-			done = l.greedy.insertByValue(j)
-		case shaken:
-			done = l.insertShaken(j)
-		default:
-			done = l.greedy.insert(j)
-		}
-		if !done && len(l.in.P.Running) > 0 && i < dropped+2 && l.rng.IntN(6) == 0 {
-			o := l.greedy.byRed[l.in.JobOpts[j]]
-			done = l.greedy.pre.TryPlace(&l.cur, o, l.in.Opts[o].Value)
-		}
-		if done {
-			l.move(j, &l.free, &l.placed)
-		}
+}
+
+// insertByPreempting gives job j its best option by reduced value in the room of running jobs, now and then.
+func (l *local) insertByPreempting(j int) bool {
+	if len(l.in.P.Running) == 0 || l.rng.IntN(6) != 0 {
+		return false
 	}
-	if len(l.in.P.Running) > 0 {
-		l.cur.Spare(l.greedy.pre.ByCost)
-	}
+	o := l.greedy.byRed[l.in.JobOpts[j]]
+	return l.greedy.pre.TryPlace(&l.cur, o, l.in.Opts[o].Value)
 }
 
 // insertShaken is insert with two partitions changing places in the order that the gang fills them in: prices put gangs

@@ -22,7 +22,7 @@ func prepared(p *solver.Problem) *worker {
 	}
 	w.greedy.guide()
 	w.greedy.fillByRed()
-	w.node.whole()
+	w.node.wholeProblem()
 	return w
 }
 
@@ -46,7 +46,7 @@ func TestRelaxationIsTheLinearProgram(t *testing.T) {
 }
 
 // TestMasterStaysConsistent checks the basis against its own definition after
-// relaxing, after a plunge, and after all decisions have been taken back.
+// relaxing, after a dive, and after all decisions have been taken back.
 func TestMasterStaysConsistent(t *testing.T) {
 	for seed := range uint64(12) {
 		if testing.Short() && seed > 4 {

@@ -104,7 +104,7 @@ func (f *lu) ftran(x []float64, keep bool) {
 func (f *lu) keep(x []float64) {
 	f.spikes = f.spikes[:0]
 	for r, v := range x {
-		if v > tiny || v < -tiny {
+		if v > negligible || v < -negligible {
 			f.spikes = append(f.spikes, int32(r))
 			f.spike[r] = v
 		}
@@ -112,8 +112,8 @@ func (f *lu) keep(x []float64) {
 	f.ops += int64(len(x)) / 4
 }
 
-// tiny is what counts as nothing.
-const tiny = 1e-14
+// negligible is what counts as nothing.
+const negligible = 1e-14
 
 // btran solves Bᵀ·y = x, in place.
 func (f *lu) btran(x []float64) {
@@ -185,7 +185,7 @@ func (f *lu) mix(r int32, v float64) {
 	}
 	f.spike[r] += v
 	if f.spike[r] == 0 {
-		f.spike[r] = tiny // it is listed already
+		f.spike[r] = negligible // it is listed already
 	}
 }
 
@@ -213,7 +213,7 @@ func (f *lu) update(p int32, pivot float64) bool {
 		diag -= float64(f.row.val[lo+i] * f.spike[r])
 	}
 	for _, r := range f.spikes {
-		if v := f.spike[r]; r != p && (v > tiny || v < -tiny) {
+		if v := f.spike[r]; r != p && (v > negligible || v < -negligible) {
 			f.cols.add(p, r, v)
 			f.rows.add(r, p, v)
 		}
@@ -248,7 +248,7 @@ func (f *lu) eliminate(p int32) {
 		left--
 		m := z[c] / f.diag[c]
 		z[c] = 0
-		if m < tiny && m > -tiny {
+		if m < negligible && m > -negligible {
 			continue
 		}
 		f.row.add(c, m)
@@ -258,7 +258,7 @@ func (f *lu) eliminate(p int32) {
 				left++
 			}
 			if z[at] -= float64(m * val[i]); z[at] == 0 {
-				z[at] = tiny * tiny // it is counted already
+				z[at] = negligible * negligible // it is counted already
 			}
 		}
 		f.ops += int64(2*len(idx)) + 8

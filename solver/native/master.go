@@ -28,20 +28,20 @@ type master struct {
 	off        []int32   // entries off[c]:off[c+1] of row and amt
 	row        []int32
 	amt        []float64
-	cut        []int32 // splits cut[c]:cut[c+1] of split
+	splitOff   []int32 // splits splitOff[c]:splitOff[c+1] of split
 	split      []float64
 	refund     []bool  // whether cuts may make the column worth more than its value
 	next, head []int32 // columns of a set, newest first
 
 	// The basis: at each position a column, or -1-r for row r's slack; and each
 	// set's key column, which is basic outside the inverse.
-	basic []int32
-	key   []int32
-	where []int32 // of each column: its position, -1 if nonbasic, -2 if key
-	beta  []float64
-	share []float64 // of each set: its key's value
-	rhs   []float64
-	slack []int32 // of each row: its slack's position, -1 if it is not basic
+	basic    []int32
+	key      []int32
+	where    []int32 // of each column: its position, -1 if nonbasic, -2 if key
+	beta     []float64
+	keyValue []float64 // of each set: its key's value
+	rhs      []float64
+	slack    []int32 // of each row: its slack's position, -1 if it is not basic
 	box
 	lu lu
 	pi []float64
@@ -51,15 +51,16 @@ type master struct {
 	nonzero     []int32   // positions in alpha
 	others      []int32   // positions of the columns of a set that gets another key
 	marked      []int32
-	active      []int32 // the sets to choose columns of
-	cand        []int32
-	gains       []float64
+	active      []int32   // the sets to choose columns of
+	cand        []int32   // candidates to enter
+	gains       []float64 // of each of cand
+	minGain     float64   // what a column must gain more than to be in cand
 	mark        []bool
 	structural  []int32 // scratch for refactor
 	places      []int32
 	taken       []bool
 	matrix      matrix
-	kept        []kept // scratch for recut
+	kept        []keptColumn // scratch for recut
 	old         []float64
 	tol         float64
 	at          int // where the last look at the sets stopped
@@ -83,9 +84,9 @@ func (m *master) start(in *pack.Instance, k *cuts) {
 	sets := len(in.P.Jobs) + len(in.P.Running) + 1
 	m.set, m.opt, m.worth, m.val = m.set[:0], m.opt[:0], m.worth[:0], m.val[:0]
 	m.row, m.amt, m.split, m.next, m.where = m.row[:0], m.amt[:0], m.split[:0], m.next[:0], m.where[:0]
-	m.off, m.cut, m.refund = append(m.off[:0], 0), append(m.cut[:0], 0), m.refund[:0]
+	m.off, m.splitOff, m.refund = append(m.off[:0], 0), append(m.splitOff[:0], 0), m.refund[:0]
 	m.head, m.key, m.active = m.head[:0], m.key[:0], m.active[:0]
-	m.share, m.rate = pack.Resize(m.share, sets), pack.Resize(m.rate, sets)
+	m.keyValue, m.rate = pack.Resize(m.keyValue, sets), pack.Resize(m.rate, sets)
 	clear(m.rate)
 	m.mark = pack.Resize(m.mark, sets)
 	clear(m.mark)
@@ -93,7 +94,7 @@ func (m *master) start(in *pack.Instance, k *cuts) {
 	for s := range sets {
 		m.head = append(m.head, -1)
 		m.key = append(m.key, int32(s))
-		m.share[s] = 1
+		m.keyValue[s] = 1
 	}
 	m.activate()
 	largest := 0.0
@@ -140,14 +141,14 @@ func (m *master) resetBasis() {
 		m.slack = append(m.slack, int32(r))
 		// A little more room in every row, in no two alike, keeps the simplex
 		// method from going in circles where many plans fill a row exactly.
-		m.rhs[r] = m.roomOf(r) + float64(1e-8*(1+math.Mod(float64(r)*0.6180339887, 1)))
+		m.rhs[r] = m.capacity(r) + float64(1e-8*(1+math.Mod(float64(r)*0.6180339887, 1)))
 		m.beta[r] = m.rhs[r]
 	}
 	m.unbox()
 }
 
-// roomOf is row r's right-hand side.
-func (m *master) roomOf(r int) float64 {
+// capacity is row r's right-hand side.
+func (m *master) capacity(r int) float64 {
 	if r < m.in.Rows {
 		return m.in.Cap[r]
 	}
@@ -174,7 +175,7 @@ func (m *master) finish(set, opt int, value float64) int32 {
 	at := m.off[len(m.off)-1]
 	m.refund = append(m.refund, slices.ContainsFunc(m.amt[at:], func(v float64) bool { return v < 0 }))
 	m.off = append(m.off, int32(len(m.row)))
-	m.cut = append(m.cut, int32(len(m.split)))
+	m.splitOff = append(m.splitOff, int32(len(m.split)))
 	m.next = append(m.next, m.head[set])
 	m.head[set] = c
 	m.where = append(m.where, -1)
@@ -187,7 +188,7 @@ func (m *master) add(o int, split []float64) (c int32, fresh bool) {
 	opt := &m.in.Opts[o]
 	n := opt.P1 - opt.P0
 	for c := m.head[opt.Job]; c >= 0; c = m.next[c] {
-		if m.opt[c] == int32(o) && equal(m.split[m.cut[c]:m.cut[c+1]], split[:n]) {
+		if m.opt[c] == int32(o) && equal(m.split[m.splitOff[c]:m.splitOff[c+1]], split[:n]) {
 			return c, false
 		}
 		m.ops += 4
@@ -256,8 +257,8 @@ func (m *master) drop(within float64) {
 	}
 	m.set, m.opt, m.worth, m.val = m.set[:kept], m.opt[:kept], m.worth[:kept], m.val[:kept]
 	m.next, m.where, m.refund = m.next[:kept], m.where[:kept], m.refund[:kept]
-	m.off, m.cut = m.off[:kept+1], m.cut[:kept+1]
-	m.row, m.amt, m.split = m.row[:m.off[kept]], m.amt[:m.off[kept]], m.split[:m.cut[kept]]
+	m.off, m.splitOff = m.off[:kept+1], m.splitOff[:kept+1]
+	m.row, m.amt, m.split = m.row[:m.off[kept]], m.amt[:m.off[kept]], m.split[:m.splitOff[kept]]
 	m.ops += int64(len(m.row))
 }
 
@@ -269,11 +270,11 @@ func (m *master) short(c int32, within float64) bool {
 // keepColumn moves column from down to number to.
 func (m *master) keepColumn(from, to int32) {
 	s := m.set[from]
-	lo, hi, first, last := m.off[from], m.off[from+1], m.cut[from], m.cut[from+1]
+	lo, hi, first, last := m.off[from], m.off[from+1], m.splitOff[from], m.splitOff[from+1]
 	copy(m.row[m.off[to]:], m.row[lo:hi])
 	copy(m.amt[m.off[to]:], m.amt[lo:hi])
-	copy(m.split[m.cut[to]:], m.split[first:last])
-	m.off[to+1], m.cut[to+1] = m.off[to]+hi-lo, m.cut[to]+last-first
+	copy(m.split[m.splitOff[to]:], m.split[first:last])
+	m.off[to+1], m.splitOff[to+1] = m.off[to]+hi-lo, m.splitOff[to]+last-first
 	m.set[to], m.opt[to], m.worth[to], m.val[to] = s, m.opt[from], m.worth[from], m.val[from]
 	m.next[to], m.head[s], m.refund[to] = m.head[s], to, m.refund[from]
 	switch p := m.where[from]; {
@@ -307,7 +308,7 @@ func (m *master) mu(s int) float64 { return m.price(m.key[s]) }
 func (m *master) objective() float64 {
 	sum := 0.0
 	for s, c := range m.key {
-		sum += float64(m.share[s] * m.val[c])
+		sum += float64(m.keyValue[s] * m.val[c])
 	}
 	for i, b := range m.basic {
 		if b >= 0 {
@@ -325,7 +326,7 @@ func (m *master) weight(c int32) float64 {
 	case p >= 0:
 		return m.beta[p]
 	case p == -2:
-		return m.share[m.set[c]]
+		return m.keyValue[m.set[c]]
 	default:
 		return 0
 	}

@@ -123,7 +123,7 @@ func (past *root) take(m *master) {
 		for c := m.head[j]; c >= 0; c = m.next[c] {
 			if m.opt[c] >= 0 && m.price(c) > m.mu(j)-float64(keepWithin*m.worth[c]) {
 				var kept pastColumn
-				kept, past.splits = column(m.in, int(m.opt[c]), m.split[m.cut[c]:m.cut[c+1]], past.splits)
+				kept, past.splits = column(m.in, int(m.opt[c]), m.split[m.splitOff[c]:m.splitOff[c+1]], past.splits)
 				past.columns = append(past.columns, kept)
 			}
 		}

@@ -26,25 +26,25 @@ func (m mir) of(amount float64) float64 {
 	return lo + float64((f-m.f0)*m.slope)
 }
 
-// coefficients are those of z and y in the rounding of a piece whose job is taken to use whole: of the ways to put the tasks, the one that
+// coefficients are those of z and y in the rounding of a piece whose job is taken to use supposed: of the ways to put the tasks, the one that
 // makes the most of the given z and y.
-func (m mir) coefficients(p *piece, whole, z, y float64) (cz, cy float64) {
-	if p.least == p.most {
-		return m.of(float64(p.most*p.amount) - whole), 0
+func (m mir) coefficients(p *piece, supposed, z, y float64) (cz, cy float64) {
+	if p.fewest == p.most {
+		return m.of(float64(p.most*p.amount) - supposed), 0
 	}
 	up, down := 0.0, float64(-p.amount/m.d*m.slope)
 	if p.tasks {
 		up, down = m.of(p.amount), m.of(-p.amount)
 	}
-	cz, cy = m.of(-whole), up
+	cz, cy = m.of(-supposed), up
 	best := float64(cz*z) + float64(cy*y)
-	if p.least > 0 {
-		c := m.of(float64(p.least*p.amount)-whole) - float64(up*p.least)
+	if p.fewest > 0 {
+		c := m.of(float64(p.fewest*p.amount)-supposed) - float64(up*p.fewest)
 		if v := float64(c*z) + float64(up*y); v > best {
 			cz, cy, best = c, up, v
 		}
 	}
-	c := m.of(float64(p.most*p.amount)-whole) + float64(down*p.most)
+	c := m.of(float64(p.most*p.amount)-supposed) + float64(down*p.most)
 	if v := float64(c*z) - float64(down*y); v > best {
 		cz, cy = c, -down
 	}

@@ -37,7 +37,7 @@
 //     preempted, or how many tasks a partition takes, whichever has moved the bound the most (pseudo-costs; Bénichou and others, 1971). The part with
 //     the highest bound comes first. Where only splits are open, an exact search fills one partition after the other; what makes it impossible is
 //     a conflict that all other parts avoid.
-//  7. Better plans, in turns with 6 until the end: plunges, which fix what the relaxation is sure of and solve it anew until there is a plan; ruin and recreate; and
+//  7. Better plans, in turns with 6 until the end: dives, which fix what the relaxation is sure of and solve it anew until there is a plan; ruin and recreate; and
 //     small sets of jobs, solved by their own relaxations while all others stay.
 //
 // Where the relaxation was cheap, proofs come first, and plans where it was not. A generic solver for integer programs has a variable for each option

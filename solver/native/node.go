@@ -82,7 +82,7 @@ func (q *node) penalize(o int) {
 			continue
 		}
 		m.val[c] = m.worth[c]
-		if q.dual.dead[o] || !q.allows(o, m.split[m.cut[c]:m.cut[c+1]]) {
+		if q.dual.dead[o] || !q.allows(o, m.split[m.splitOff[c]:m.splitOff[c+1]]) {
 			m.val[c] -= q.penalty
 		}
 	}
@@ -118,7 +118,7 @@ func (q *node) allows(o int, split []float64) bool {
 	return true
 }
 
-// confine makes option o have at least, or at most, that many tasks at an entry of in.Part.
+// confine makes option o have at leastGain, or at most, that many tasks at an entry of in.Part.
 func (q *node) confine(o, entry int, v float64, atLeast bool) {
 	d := decision{kind: lowered, index: int32(o), entry: int32(entry), was: q.upper[entry]}
 	if atLeast {
@@ -215,7 +215,7 @@ func (q *node) solve(rounds int, loose float64) float64 {
 		}
 		b, added := q.relaxation.generate(m, d)
 		bound = min(bound, b)
-		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(least/2*math.Abs(bound), loose*(bound-q.enough())) {
+		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
 			break
 		}
 	}
@@ -229,7 +229,7 @@ func (q *node) weigh() (option, running int) {
 	clear(q.weight)
 	for s, c := range m.key {
 		if s < len(q.in.P.Jobs) && m.opt[c] >= 0 {
-			q.weight[m.opt[c]] += m.share[s]
+			q.weight[m.opt[c]] += m.keyValue[s]
 		}
 	}
 	for i, b := range m.basic {
@@ -257,8 +257,8 @@ func (q *node) weigh() (option, running int) {
 	return option, running
 }
 
-// whole makes the program about all jobs and running jobs.
-func (q *node) whole() {
+// wholeProblem makes the program about all jobs and running jobs.
+func (q *node) wholeProblem() {
 	m := q.lp
 	m.activate()
 	q.clear()

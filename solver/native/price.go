@@ -11,15 +11,15 @@ import (
 // partitions' costs in unit.
 func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	n := o.P1 - o.P0
-	least := 0
+	at := 0
 	d.unitCosts(o, unit[:n])
 	for i := range n {
 		if d.cuts != nil {
 			unit[i] += d.cuts.extra[o.P0+i]
 		}
 		d.split[i] = 0
-		if unit[i] < unit[least] {
-			least = i
+		if unit[i] < unit[at] {
+			at = i
 		}
 	}
 	d.ops += int64(2 * n)
@@ -27,12 +27,12 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 	if d.raised > 0 && d.atLeast(o) > 0 {
 		return d.priceAbove(o, unit)
 	}
-	if d.spread(o, unit, unit[least]) {
-		return o.Count * unit[least]
+	if d.spread(o, unit, unit[at]) {
+		return o.Count * unit[at]
 	}
-	if limit[least] >= o.Count {
-		d.split[least] = o.Count
-		return o.Count * unit[least]
+	if limit[at] >= o.Count {
+		d.split[at] = o.Count
+		return o.Count * unit[at]
 	}
 	return d.cheapest(o, unit, o.Count, 0)
 }
@@ -113,8 +113,8 @@ func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
 	return true
 }
 
-// least is what option o costs at least, as if each of its tasks could be in the cheapest partition of every slot.
-func (d *prices) least(o *pack.Option) float64 {
+// leastCost is what option o costs at least, as if each of its tasks could be in the cheapest partition of every slot.
+func (d *prices) leastCost(o *pack.Option) float64 {
 	sum, n := 0.0, 0
 	for i := range o.Demand {
 		dem := &o.Demand[i]

@@ -173,7 +173,7 @@ func (d *prices) choose(in *pack.Instance, j int, best float64) (float64, int) {
 		if opt.Value+refund <= best {
 			break
 		}
-		if d.dead[o] || o == last || opt.Value-d.least(opt) <= best {
+		if d.dead[o] || o == last || opt.Value-d.leastCost(opt) <= best {
 			continue
 		}
 		best, pick = d.better(opt, o, best, pick)

@@ -13,22 +13,21 @@ import (
 type progress struct {
 	budget
 	random
-	in       pack.Instance
-	cur      pack.State
-	best     pack.State // the best plan of this worker
-	dual     prices     // the best bound of this worker, and the prices that prove it
-	peer     pack.State // the best plan of other workers, if that is better than best,
-	rival    float64    // and its value
-	given    float64    // the bound that the team's leader has proven, for the others
-	proven   bool       // no plan is worth more than the best one
-	smallest float64    // the least value of an option that can fit
-	cfg      Config
-	target   float64           // the gap to end at
-	meet     func(spent int64) // exchanges with the team
-	meetAt   int64             // in ops; where the team meets next
-	report   func(*solver.Solution)
-	reportAt int64
-	reported float64
+	in        pack.Instance
+	cur       pack.State
+	best      pack.State // the best plan of this worker
+	dual      prices     // the best bound of this worker, and the prices that prove it
+	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
+	teamBound float64    // the bound that the team's leader has proven, for the others
+	proven    bool       // no plan is worth more than the best one
+	smallest  float64    // the least value of an option that can fit
+	cfg       Config
+	target    float64           // the gap to end at
+	meet      func(spent int64) // exchanges with the team
+	meetAt    int64             // in ops; where the team meets next
+	report    func(*solver.Solution)
+	reportAt  int64
+	reported  float64
 }
 
 // reportOps is how many ops there are between two reports of better plans, about 20 milliseconds.
@@ -38,7 +37,7 @@ const reportOps = 20_000 * opsPerUnit
 func (p *progress) reset() {
 	p.restart()
 	p.proven = false
-	p.given, p.rival = math.Inf(1), math.Inf(-1)
+	p.teamBound, p.teamBest.Value = math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
 
@@ -83,13 +82,13 @@ func (p *progress) poll(spent int64) {
 // reached says whether the gap is as small as it has to be; that of a bound that is not known never is.
 func (p *progress) reached() bool { return p.gap() <= p.target }
 
-func (p *progress) bound() float64 { return min(p.dual.bound, p.given) }
+func (p *progress) bound() float64 { return min(p.dual.bound, p.teamBound) }
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (p *progress) solution(stop solver.Stop) *solver.Solution {
 	best := &p.best
-	if p.rival > best.Value {
-		best = &p.peer
+	if p.teamBest.Value > best.Value {
+		best = &p.teamBest
 	}
 	sol := best.Solution(name, stop)
 	sol.Work = p.spent() / opsPerUnit
@@ -109,17 +108,17 @@ const inexact = 1e-9
 func (p *progress) gap() float64 { return gap.Of(p.bound(), p.top()) }
 
 // top is the value of the best plan that the worker knows of.
-func (p *progress) top() float64 { return max(p.best.Value, p.rival) }
+func (p *progress) top() float64 { return max(p.best.Value, p.teamBest.Value) }
 
 // keep makes cur the best plan if it is better. It reports whether cur still has
 // all its jobs: rounding may have let in more than fits.
 func (p *progress) keep() bool {
-	least := p.best.Value + float64(1e-12*math.Abs(p.best.Value))
-	if p.cur.Value <= least {
+	enough := p.best.Value + float64(1e-12*math.Abs(p.best.Value))
+	if p.cur.Value <= enough {
 		return true
 	}
 	stood := p.cur.Settle()
-	if p.cur.Value > least {
+	if p.cur.Value > enough {
 		p.best.Copy(&p.cur)
 	}
 	return stood
@@ -127,8 +126,8 @@ func (p *progress) keep() bool {
 
 // adopt makes the best plan the worker's own.
 func (p *progress) adopt() {
-	if p.rival > p.best.Value {
-		p.best.Copy(&p.peer)
+	if p.teamBest.Value > p.best.Value {
+		p.best.Copy(&p.teamBest)
 	}
 }
 
@@ -143,16 +142,16 @@ func (p *progress) clear() {
 	p.cur.Rebuild()
 }
 
-// least is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part of its value, and the bound
+// leastGain is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part of its value, and the bound
 // says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
-const least = 3e-7
+const leastGain = 3e-7
 
 // enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than
 // rounding errors: a small part of the least valuable option.
 func (p *progress) enough() float64 {
 	v := p.top()
 	if v == 0 {
-		return least * p.smallest
+		return leastGain * p.smallest
 	}
-	return v + float64(least*math.Abs(v))
+	return v + float64(leastGain*math.Abs(v))
 }

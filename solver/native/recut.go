@@ -2,8 +2,8 @@ package native
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
-// kept is a column to be kept: an option, where its split is, and its position in the basis, as in where.
-type kept struct{ opt, lo, hi, where int32 }
+// keptColumn is a column to be kept: an option, where its split is, and its position in the basis, as in where.
+type keptColumn struct{ opt, lo, hi, where int32 }
 
 // recut makes the master anew with cuts k, keeping the columns and, as far as it can, the basis. rowOf is each
 // old row's new number, -1 if it is dropped, for which its slack must be basic; broken is by how much the present
@@ -14,7 +14,7 @@ func (m *master) recut(k *cuts, rowOf []int32, broken []float64, penalty float64
 	old := append(m.old[:0], m.split...)
 	for c, o := range m.opt {
 		if o >= 0 {
-			list = append(list, kept{o, m.cut[c], m.cut[c+1], m.where[c]})
+			list = append(list, keptColumn{o, m.splitOff[c], m.splitOff[c+1], m.where[c]})
 		}
 	}
 	basic, keys := m.remember(rowOf, int32(len(m.key)+len(m.in.P.Running)))
@@ -107,7 +107,7 @@ func (m *master) install(basic []int32) bool {
 	for _, v := range m.beta {
 		worst = min(worst, v)
 	}
-	for _, v := range m.share {
+	for _, v := range m.keyValue {
 		worst = min(worst, v)
 	}
 	return worst > -1e-6

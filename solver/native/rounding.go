@@ -102,7 +102,7 @@ func (r *rounding) shares(o int) bool {
 		}
 		if z := m.weight(c); z > 0 {
 			total += z
-			for i, v := range m.split[m.cut[c]:m.cut[c+1]] {
+			for i, v := range m.split[m.splitOff[c]:m.splitOff[c+1]] {
 				share[i] += float64(z * v)
 			}
 		}

@@ -8,7 +8,7 @@ func (w *worker) run() {
 	switch {
 	case !w.begun():
 	case w.cfg.Relaxation:
-		w.node.whole()
+		w.node.wholeProblem()
 		if w.lp.fits(&w.in) {
 			w.relaxation.solve(math.MaxInt64)
 		}
@@ -128,7 +128,7 @@ const maxDives = 12
 // relaxed solves the linear relaxation, or most of it, and makes plans from its
 // prices. It reports whether there is something to follow.
 func (w *worker) relaxed() bool {
-	w.node.whole()
+	w.node.wholeProblem()
 	spent := w.spent()
 	ok := w.relaxation.solve(spent + 3*(w.share(1)-spent)/5)
 	if w.relaxation.large() {
@@ -138,7 +138,7 @@ func (w *worker) relaxed() bool {
 		w.noted = w.relaxation.note()
 	}
 	w.greedy.planByPrices()
-	w.node.whole()
+	w.node.wholeProblem()
 	return w.proceed() && (ok || w.lp.objective() > w.top())
 }
 

@@ -14,7 +14,7 @@ import (
 //	Σ_options amount·tasks in the set − Σ_running amount·preempted ≤ room
 //
 // whole numbers can be put in several ways, each of which rounds differently. How far an option is chosen is one, z, as jobs take one option or
-// none. Of the tasks that it has in the set, y, there are between least·z and most·z, so that y, y − least·z and most·z − y are others. And
+// none. Of the tasks that it has in the set, y, there are between fewest·z and most·z, so that y, y − fewest·z and most·z − y are others. And
 // a job can be taken to be there, so that 1 − Σ z counts what is freed where it is not. What cuts the solution off the most is taken.
 type separator struct {
 	*progress
@@ -33,7 +33,7 @@ type separator struct {
 	score      []float64
 	trial      []float64 // scratch: divisors to try
 	found      []found
-	whole      []float64 // arena: of each cut found and job or running job, what it is taken to use
+	supposed   []float64 // arena: of each cut found and job or running job, what it is taken to use
 	places     []int32
 	dense      []float64
 	tight      []bool
@@ -41,7 +41,7 @@ type separator struct {
 	broken     []float64
 }
 
-// found is a cut found: of the sum of a set's rows, divided by what, and where in whole its groups are.
+// found is a cut found: of the sum of a set's rows, divided by what, and where in supposed what its groups are taken to use is.
 type found struct {
 	set, row int
 	divisor  float64
@@ -53,7 +53,7 @@ type found struct {
 func (s *separator) separate(most int) int {
 	s.node.weigh()
 	s.levels()
-	s.found, s.whole = s.found[:0], s.whole[:0]
+	s.found, s.supposed = s.found[:0], s.supposed[:0]
 	n := s.in.R * s.in.T
 	for set := range len(s.sets) / s.in.Parts {
 		for row := range n {
@@ -141,7 +141,7 @@ func (s *separator) levels() {
 			continue
 		}
 		z := m.weight(int32(c))
-		for i, q := range m.split[m.cut[c]:m.cut[c+1]] {
+		for i, q := range m.split[m.splitOff[c]:m.splitOff[c+1]] {
 			s.tasks[in.Opts[m.opt[c]].P0+i] += float64(z * q)
 		}
 	}
@@ -165,7 +165,7 @@ func (s *separator) tryRow(set, row int) {
 		if turn == 1 {
 			for i := range s.groups {
 				if g := &s.groups[i]; g.left < 0.5 && g.other != 0 {
-					b -= g.flip()
+					b -= g.exchange()
 				}
 			}
 			if b == from {
@@ -191,13 +191,13 @@ func (s *separator) tryRow(set, row int) {
 // note keeps what the groups are taken to use in cut f.
 func (s *separator) note(f *found) {
 	if f.at < 0 {
-		f.at = len(s.whole)
+		f.at = len(s.supposed)
 		for range s.groups {
-			s.whole = append(s.whole, 0, 0)
+			s.supposed = append(s.supposed, 0, 0)
 		}
 	}
 	for i := range s.groups {
-		s.whole[f.at+2*i], s.whole[f.at+2*i+1] = float64(s.groups[i].set), s.groups[i].whole
+		s.supposed[f.at+2*i], s.supposed[f.at+2*i+1] = float64(s.groups[i].set), s.groups[i].supposed
 	}
 }
 
@@ -206,25 +206,25 @@ func (s *separator) refine(f *found, b float64) {
 	s.order, s.score = s.order[:0], pack.Resize(s.score, len(s.groups))
 	for i := range s.groups {
 		g := &s.groups[i]
-		if g.whole != s.whole[f.at+2*i+1] {
-			g.flip()
+		if g.supposed != s.supposed[f.at+2*i+1] {
+			g.exchange()
 		}
-		b -= g.whole
+		b -= g.supposed
 		s.score[i] = math.Abs(g.left - 0.5)
-		if g.other != g.whole && s.score[i] < 0.5-1e-6 {
+		if g.other != g.supposed && s.score[i] < 0.5-1e-6 {
 			s.order = append(s.order, i)
 		}
 	}
 	sortIndices(s.order, s.score, 1)
 	for _, i := range s.order[:min(len(s.order), maxFlips)] {
 		g := &s.groups[i]
-		b -= g.flip()
+		b -= g.exchange()
 		if v := s.value(b, f.divisor); v > f.score {
 			f.score = v
 			s.note(f)
 			continue
 		}
-		b -= g.flip()
+		b -= g.exchange()
 	}
 	s.spend(int64(6 * len(s.pieces) * min(len(s.order), maxFlips)))
 }
@@ -241,13 +241,13 @@ func (s *separator) divisors() {
 	for i := range s.groups {
 		g := &s.groups[i]
 		if g.left > 1e-5 && g.left < 1-1e-5 {
-			s.divisor(g.whole)
+			s.divisor(g.supposed)
 		}
 		for _, p := range s.pieces[g.lo:g.hi] {
 			if p.z > 1e-5 && p.z < 1-1e-5 {
-				s.divisor(float64(p.most*p.amount) - g.whole)
+				s.divisor(float64(p.most*p.amount) - g.supposed)
 			}
-			if p.least == p.most || !p.tasks {
+			if p.fewest == p.most || !p.tasks {
 				continue
 			}
 			if f := p.y - math.Floor(p.y); f > 1e-5 && f < 1-1e-5 {
@@ -283,11 +283,11 @@ func (s *separator) value(b, d float64) float64 {
 	sum, norm := -rhs, 1e-9
 	for i := range s.groups {
 		g := &s.groups[i]
-		slack := m.of(-g.whole)
+		slack := m.of(-g.supposed)
 		sum += float64(slack * g.left)
 		for k := g.lo; k < g.hi; k++ {
 			p := &s.pieces[k]
-			cz, cy := m.coefficients(p, g.whole, p.z, p.y)
+			cz, cy := m.coefficients(p, g.supposed, p.z, p.y)
 			v := float64(cz*p.z) + float64(cy*p.y)
 			sum += v
 			v = v/max(p.z, 1e-9) - slack
@@ -303,8 +303,8 @@ func (s *separator) emit(f found) {
 	s.places = s.places[:0]
 	b := s.inequality(f.set, f.row)
 	for i := range s.groups {
-		s.groups[i].whole = s.whole[f.at+2*i+1]
-		b -= s.groups[i].whole
+		s.groups[i].supposed = s.supposed[f.at+2*i+1]
+		b -= s.groups[i].supposed
 	}
 	m, rhs, ok := roundBy(b, f.divisor)
 	if !ok {
@@ -312,15 +312,15 @@ func (s *separator) emit(f found) {
 	}
 	for j := range in.P.Jobs {
 		g := s.groupOf(j)
-		rhs -= m.of(-g.whole)
-		s.emitJob(m, f, j, g.whole)
+		rhs -= m.of(-g.supposed)
+		s.emitJob(m, f, j, g.supposed)
 	}
 	for k := range in.P.Running {
 		if a := s.released(k, f.set, f.row); a > 0 {
 			g := s.groupOf(len(in.P.Jobs) + k)
-			slack := m.of(-g.whole)
+			slack := m.of(-g.supposed)
 			rhs -= slack
-			s.set(len(in.Part)+k, m.of(-a-g.whole)-slack)
+			s.set(len(in.Part)+k, m.of(-a-g.supposed)-slack)
 		}
 	}
 	s.cuts.add(s.places, s.dense, rhs+float64(1e-9*(1+math.Abs(rhs))))
@@ -330,10 +330,10 @@ func (s *separator) emit(f found) {
 }
 
 // emitJob gives job j's options their coefficients.
-func (s *separator) emitJob(m mir, f found, j int, whole float64) {
+func (s *separator) emitJob(m mir, f found, j int, supposed float64) {
 	in := &s.in
 	member := s.sets[f.set*in.Parts : (f.set+1)*in.Parts]
-	slack := m.of(-whole)
+	slack := m.of(-supposed)
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 		opt := &in.Opts[o]
 		p := s.pieceOf(o, f.set, f.row)
@@ -343,7 +343,7 @@ func (s *separator) emitJob(m mir, f found, j int, whole float64) {
 		if p.z < 1e-9 {
 			p.z, p.y = 1, p.most
 		}
-		cz, cy := m.coefficients(&p, whole, p.z, p.y)
+		cz, cy := m.coefficients(&p, supposed, p.z, p.y)
 		cz = (cz - slack) / opt.Count
 		for i := opt.P0; i < opt.P1; i++ {
 			if v := cz; member[in.Part[i]] {

@@ -31,27 +31,7 @@ const maxCandidates = 24
 // choose picks the most promising columns, at most one of a set, into cand:
 // row slacks as -1-r.
 func (m *master) choose() {
-	m.cand = m.cand[:0]
-	least := m.tol
-	gains := m.gains[:0]
-	offer := func(c int32, gain float64) {
-		if gain <= least {
-			return
-		}
-		i := len(m.cand)
-		if i == maxCandidates {
-			i--
-			m.cand, gains = m.cand[:i], gains[:i]
-		}
-		m.cand, gains = append(m.cand, c), append(gains, gain)
-		for ; i > 0 && gains[i-1] < gains[i]; i-- {
-			gains[i-1], gains[i] = gains[i], gains[i-1]
-			m.cand[i-1], m.cand[i] = m.cand[i], m.cand[i-1]
-		}
-		if len(gains) == maxCandidates {
-			least = gains[maxCandidates-1]
-		}
-	}
+	m.cand, m.gains, m.minGain = m.cand[:0], m.gains[:0], m.tol
 	n := len(m.active)
 	for i := range n {
 		if i%64 == 63 && len(m.cand) >= maxCandidates*2/3 {
@@ -61,27 +41,49 @@ func (m *master) choose() {
 		if m.at >= n {
 			m.at = 0
 		}
-		s := int(m.active[m.at])
-		base := m.mu(s)
-		best, at := 0.0, int32(-1)
-		for c := m.head[s]; c >= 0; c = m.next[c] {
-			if m.where[c] != -1 || (m.opt[c] >= 0 && !m.refund[c] && m.val[c]-base < least) {
-				continue
-			}
-			if g := m.price(c) - base; g > best {
-				best, at = g, c
-			}
-		}
-		if at >= 0 {
-			offer(at, best)
+		if c, gain := m.bestOf(int(m.active[m.at])); c >= 0 {
+			m.offer(c, gain)
 		}
 	}
 	for r, p := range m.pi {
 		if g := max(m.lo[r]-p, p-m.hi[r]); g > 0 && m.slack[r] < 0 {
-			offer(int32(-1-r), g)
+			m.offer(int32(-1-r), g)
 		}
 	}
-	m.gains = gains
+}
+
+// bestOf is set s's column that gains most, -1 if none gains anything, and how much that is.
+func (m *master) bestOf(s int) (c int32, gain float64) {
+	base, at, best := m.mu(s), int32(-1), 0.0
+	for c := m.head[s]; c >= 0; c = m.next[c] {
+		if m.where[c] != -1 || (m.opt[c] >= 0 && !m.refund[c] && m.val[c]-base < m.minGain) {
+			continue
+		}
+		if g := m.price(c) - base; g > best {
+			best, at = g, c
+		}
+	}
+	return at, best
+}
+
+// offer puts column c among the candidates, which are by falling gain, if it gains enough for that.
+func (m *master) offer(c int32, gain float64) {
+	if gain <= m.minGain {
+		return
+	}
+	i := len(m.cand)
+	if i == maxCandidates {
+		i--
+		m.cand, m.gains = m.cand[:i], m.gains[:i]
+	}
+	m.cand, m.gains = append(m.cand, c), append(m.gains, gain)
+	for ; i > 0 && m.gains[i-1] < m.gains[i]; i-- {
+		m.gains[i-1], m.gains[i] = m.gains[i], m.gains[i-1]
+		m.cand[i-1], m.cand[i] = m.cand[i], m.cand[i-1]
+	}
+	if len(m.gains) == maxCandidates {
+		m.minGain = m.gains[maxCandidates-1]
+	}
 }
 
 func (m *master) bestCandidate() (int32, float64) {
@@ -160,12 +162,12 @@ func (m *master) enter(c int32, gain float64) {
 	}
 	if p < 0 {
 		m.rekey(s, c)
-		m.share[s] = theta
+		m.keyValue[s] = theta
 		m.clearRates()
 		m.lu.unkeep()
 		if len(m.soft) > 0 {
 			clear(m.rho)
-			m.flip(1)
+			m.turnSigns(1)
 			m.shift(1)
 		}
 		return
@@ -214,7 +216,7 @@ func (m *master) clearRates() {
 // ratio finds what limits the entering column: a position, or a set whose key
 // falls to zero; of equals, the one with the largest pivot.
 func (m *master) ratio() (p, s int, theta float64) {
-	const least = 1e-9
+	const minPivot = 1e-9
 	p, s, theta = -1, -1, math.Inf(1)
 	pivot := 0.0
 	better := func(x, a float64) bool {
@@ -226,13 +228,13 @@ func (m *master) ratio() (p, s int, theta float64) {
 		if b < 0 && !math.IsInf(m.hi[-1-b], 1) {
 			continue
 		}
-		if a := m.alpha[i]; a > least && better(m.beta[i], a) {
+		if a := m.alpha[i]; a > minPivot && better(m.beta[i], a) {
 			p, pivot, theta = int(i), a, max(m.beta[i], 0)/a
 		}
 	}
 	for _, k := range m.marked {
-		if a := -m.rate[k]; a > least && better(m.share[k], a) {
-			p, s, pivot, theta = -1, int(k), a, max(m.share[k], 0)/a
+		if a := -m.rate[k]; a > minPivot && better(m.keyValue[k], a) {
+			p, s, pivot, theta = -1, int(k), a, max(m.keyValue[k], 0)/a
 		}
 	}
 	m.ops += int64(len(m.nonzero))
@@ -244,7 +246,7 @@ func (m *master) move(theta float64) {
 		m.beta[i] -= float64(theta * m.alpha[i])
 	}
 	for _, s := range m.marked {
-		m.share[s] += float64(theta * m.rate[s])
+		m.keyValue[s] += float64(theta * m.rate[s])
 	}
 }
 
@@ -268,7 +270,7 @@ func (m *master) exchange(p, s int, c int32, gain, theta, dir float64) {
 		pivot, sign = m.swapKey(p, s, c), -dir
 	}
 	f := gain / pivot
-	m.flip(f)
+	m.turnSigns(f)
 	m.shift(f)
 	good := true
 	if s >= 0 {
@@ -317,7 +319,7 @@ func (m *master) swapKey(p, s int, c int32) float64 {
 	}
 	m.key[s], m.basic[p] = m.basic[p], m.key[s]
 	m.where[m.key[s]], m.where[m.basic[p]] = -2, int32(p)
-	m.share[s], m.beta[p] = m.beta[p], m.share[s]
+	m.keyValue[s], m.beta[p] = m.beta[p], m.keyValue[s]
 	m.ops += int64(m.rows)
 	return pivot
 }
@@ -371,12 +373,12 @@ func (m *master) revalue() {
 		}
 	}
 	m.lu.ftran(m.beta, false)
-	for s := range m.share {
-		m.share[s] = 1
+	for s := range m.keyValue {
+		m.keyValue[s] = 1
 	}
 	for i, b := range m.basic {
 		if b >= 0 {
-			m.share[m.set[b]] -= m.beta[i]
+			m.keyValue[m.set[b]] -= m.beta[i]
 		} else if r := -1 - b; !math.IsInf(m.hi[r], 1) && math.Abs(m.beta[i]) > 1e-9 {
 			m.over[r] = m.beta[i] < 0
 		}

@@ -209,7 +209,7 @@ func (s *splits) arrange() {
 	s.fill, s.stack, s.allow = pack.Resize(s.fill, P*K), pack.Resize(s.stack, P*(2*K+2)*L), pack.Resize(s.allow, P*L)
 	for p, x := range s.order {
 		for i, l := range s.lines[:L] {
-			s.room[p*L+i] = roomOf(s.rows[x*n+l])
+			s.room[p*L+i] = withRounding(s.rows[x*n+l])
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // what a worker knows at any amount of its work is a function of the problem and the options.
 //
 // Meetings are every 500 units at first, later a tenth of what has been done apart, but at most 20,000 units. As soon as the leader's relaxation is solved,
-// the others take over its columns and plunge into it themselves. A plan of others proves and prunes at once, but a worker builds on it only between its
+// the others take over its columns and dive into it themselves. A plan of others proves and prunes at once, but a worker builds on it only between its
 // own searches: two that went on from the same plan would find the same. A solve that ends before the first meeting has one worker.
 //
 // Without a work limit nobody waits, because the clock decides then anyway, and there are no more workers than GOMAXPROCS.
@@ -42,12 +42,12 @@ type team struct {
 
 // board is what the team knows together.
 type board struct {
-	best  pack.State
-	by    int // whose plan it is,
-	since int // and from which round
-	bound float64
-	root  *root
-	told  advice
+	best   pack.State
+	by     int // whose plan it is,
+	since  int // and from which round
+	bound  float64
+	root   *root
+	prices priceList
 }
 
 // workerError is a panic of a worker, on its way to the goroutine that has called Solve.
@@ -84,8 +84,8 @@ func (w *worker) workers(threads int) int {
 	return min(threads, maxWorkers)
 }
 
-// muster makes w the leader of n workers, who start at the first meeting.
-func (w *worker) muster(n int, seed int64) {
+// makeTeam makes w the leader of n workers, who start at the first meeting.
+func (w *worker) makeTeam(n int, seed int64) {
 	for len(w.crew) < n-1 {
 		w.crew = append(w.crew, newWorker())
 	}
@@ -107,7 +107,7 @@ func (t *team) start(spent int64) {
 	t.cancel, t.started, t.present = cancel, true, len(t.members)
 	t.post(lead)
 	for _, h := range t.members[1:] {
-		h.enlist(ctx, lead, spent)
+		h.joinTeam(ctx, lead, spent)
 		t.running.Add(1)
 		go func() {
 			defer t.running.Done()
@@ -187,29 +187,28 @@ func (t *team) post(w *worker) {
 	}
 	b.bound = w.bound()
 	b.root = w.noted
-	if a := &b.told; a.number < w.greedy.guides {
+	if a := &b.prices; a.number < w.greedy.guides {
 		a.number = w.greedy.guides
 		a.lam, a.red = append(a.lam[:0], w.dual.best[:w.in.Rows]...), append(a.red[:0], w.dual.red...)
 		a.cost, a.rank = append(a.cost[:0], w.dual.cost...), append(a.rank[:0], w.greedy.pre.Rank...)
 	}
 }
 
-// collect gives w what is on the board. News of prices end the plunge or core that a helper is at.
+// collect gives w what is on the board. News of prices end the dive or core that a helper is at.
 func (t *team) collect(w *worker) {
 	b := &t.board
 	if b.best.Value > w.top() {
-		w.peer.Copy(&b.best)
-		w.peer.In = &w.in
-		w.rival = w.peer.Value
+		w.teamBest.Copy(&b.best)
+		w.teamBest.In = &w.in
 	}
-	w.given = min(w.given, b.bound)
+	w.teamBound = min(w.teamBound, b.bound)
 	if w.number == 0 {
 		return
 	}
-	if b.told.number > w.greedy.advice.number {
-		w.greedy.advice.copy(&b.told)
-		w.greedy.advice.fresh = true
-		if w.spent() > 2*w.greedy.advice.at {
+	if b.prices.number > w.greedy.leader.number {
+		w.greedy.leader.copy(&b.prices)
+		w.greedy.leader.fresh = true
+		if w.spent() > 2*w.greedy.leader.at {
 			w.endPhase()
 		}
 	}

@@ -94,7 +94,7 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.recall.reset(&w.in, opts.Memory)
 	w.team, w.number, w.meetAt = nil, 0, math.MaxInt64
 	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
-		w.muster(n, opts.Seed)
+		w.makeTeam(n, opts.Seed)
 	}
 }
 
