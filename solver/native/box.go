@@ -153,12 +153,32 @@ func (m *master) prefer(lam []float64) {
 // pass finds how far the entering column goes beyond where slacks change their sign, which makes it gain less: as far as it gains. Slacks on the way
 // are left in soft. It returns what limits the column then, and what it gains there.
 func (m *master) pass(p, s int, theta, gain float64) (int, int, float64, float64) {
-	const minPivot = 1e-9
-	list := m.soft[:0]
+	m.soft = m.soft[:0]
 	if !m.boxed {
 		return p, s, theta, gain
 	}
-	total := 0.0
+	if total := m.crossed(theta); total < gain {
+		return p, s, theta, gain - total
+	}
+	list := m.soft
+	slices.SortFunc(list, func(a, b soft) int {
+		return cmp.Or(cmp.Compare(a.theta, b.theta), cmp.Compare(a.at, b.at))
+	})
+	m.ops += int64(8 * len(list))
+	for k, f := range list {
+		r := -1 - m.basic[f.at]
+		less := float64(math.Abs(m.alpha[f.at]) * (m.hi[r] - m.lo[r]))
+		if gain-less <= 0 {
+			m.soft = list[:k]
+			return int(f.at), -1, f.theta, gain
+		}
+		gain -= less
+	}
+	return p, s, theta, gain
+}
+
+// crossed lists in soft the slacks that change their sign before theta, and returns by how much the column gains less behind all of them.
+func (m *master) crossed(theta float64) (total float64) {
 	for _, i := range m.nonzero {
 		b := m.basic[i]
 		if b >= 0 {
@@ -176,29 +196,12 @@ func (m *master) pass(p, s int, theta, gain float64) (int, int, float64, float64
 			continue
 		}
 		if t := max(v, 0) / a; t < theta {
-			list = append(list, soft{i, t})
+			m.soft = append(m.soft, soft{i, t})
 			total += float64(a * (m.hi[r] - m.lo[r]))
 		}
 	}
-	m.soft = list
 	m.ops += int64(len(m.nonzero))
-	if total < gain {
-		return p, s, theta, gain - total
-	}
-	slices.SortFunc(list, func(a, b soft) int {
-		return cmp.Or(cmp.Compare(a.theta, b.theta), cmp.Compare(a.at, b.at))
-	})
-	m.ops += int64(8 * len(list))
-	for k, f := range list {
-		r := -1 - m.basic[f.at]
-		less := float64(math.Abs(m.alpha[f.at]) * (m.hi[r] - m.lo[r]))
-		if gain-less <= 0 {
-			m.soft = list[:k]
-			return int(f.at), -1, f.theta, gain
-		}
-		gain -= less
-	}
-	return p, s, theta, gain
+	return total
 }
 
 // turnSigns turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units of f.

@@ -98,29 +98,12 @@ func (g *greedy) fillByRed() {
 // value, which favours big gangs.
 func (g *greedy) fillBy(big bool) {
 	g.clear()
-	d := &g.dual
 	for m := range g.in.P.Running {
-		if d.releaseGain(m) > 0 {
+		if g.dual.releaseGain(m) > 0 {
 			g.cur.Preempt(m)
 		}
 	}
-	g.jobs = g.jobs[:0]
-	g.key = pack.Resize(g.key, len(g.in.P.Jobs))
-	for j := range g.in.P.Jobs {
-		if g.in.JobOpts[j] == g.in.JobOpts[j+1] {
-			continue
-		}
-		o := g.byRed[g.in.JobOpts[j]]
-		if o < 0 {
-			continue
-		}
-		g.jobs = append(g.jobs, j)
-		g.key[j] = d.red[o] / (g.in.Opts[o].Value - d.red[o] + float64(1e-3*g.in.Opts[o].Value))
-		if big {
-			g.key[j] = d.red[o]
-		}
-	}
-	slices.SortFunc(g.jobs, g.byKey)
+	g.order(big)
 	for _, j := range g.jobs {
 		if g.late() {
 			break
@@ -138,6 +121,28 @@ func (g *greedy) fillBy(big bool) {
 	}
 	g.cur.Spare(g.pre.ByCost)
 	g.keep()
+}
+
+// order makes jobs the order for fillBy to go by.
+func (g *greedy) order(big bool) {
+	g.jobs = g.jobs[:0]
+	g.key = pack.Resize(g.key, len(g.in.P.Jobs))
+	for j := range g.in.P.Jobs {
+		if g.in.JobOpts[j] == g.in.JobOpts[j+1] {
+			continue
+		}
+		o := g.byRed[g.in.JobOpts[j]]
+		if o < 0 {
+			continue
+		}
+		g.jobs = append(g.jobs, j)
+		red, value := g.dual.red[o], g.in.Opts[o].Value
+		g.key[j] = red / (value - red + float64(1e-3*value))
+		if big {
+			g.key[j] = red
+		}
+	}
+	slices.SortFunc(g.jobs, g.byKey)
 }
 
 // insert gives free job j its best option by reduced value that fits.

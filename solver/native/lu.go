@@ -117,6 +117,12 @@ const negligible = 1e-14
 
 // btran solves Bᵀ·y = x, in place.
 func (f *lu) btran(x []float64) {
+	f.upperTransposed(x)
+	f.lowerTransposed(x)
+}
+
+// upperTransposed applies the inverse of U's transpose to x.
+func (f *lu) upperTransposed(x []float64) {
 	for r, v := range x {
 		if v != 0 && f.at[r] < 0 {
 			idx, val := f.rows.list(int32(r))
@@ -139,6 +145,10 @@ func (f *lu) btran(x []float64) {
 		f.ops += int64(len(idx)) + 4
 	}
 	f.ops += int64(len(f.order)+f.n) / 2
+}
+
+// lowerTransposed applies the inverse of L's transpose to x.
+func (f *lu) lowerTransposed(x []float64) {
 	for k := len(f.row.head) - 1; k >= 0; k-- {
 		v := x[f.row.head[k]]
 		if v == 0 {

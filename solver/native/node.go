@@ -213,7 +213,7 @@ func (q *node) solve(rounds int, loose float64) float64 {
 		for r, p := range m.pi {
 			d.lam[r] = max(0, p)
 		}
-		b, added := q.relaxation.generate(m, d)
+		b, added := q.relaxation.generate()
 		bound = min(bound, b)
 		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
 			break

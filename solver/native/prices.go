@@ -253,6 +253,33 @@ func (d *prices) use(o *pack.Option) {
 	}
 }
 
+// capacityCost is what all capacity is worth at prices lam, and what cuts allow, on top of what is decided.
+func (d *prices) capacityCost() float64 {
+	sum := d.base
+	for i, c := range d.cap {
+		sum += float64(d.lam[i] * c)
+	}
+	if d.cuts != nil {
+		for c, b := range d.cuts.rhs {
+			sum += float64(d.lam[d.in.Rows+c] * b)
+		}
+	}
+	return sum
+}
+
+// releaseBound is what running job k adds to the bound at prices lam, by whether it is decided.
+func (d *prices) releaseBound(k int) float64 {
+	d.ops += int64(d.in.RunOff[k+1] - d.in.RunOff[k])
+	switch gain := d.releaseGain(k); d.fix[k] {
+	case 1:
+		return gain
+	case 0:
+		return max(0, gain)
+	default:
+		return 0
+	}
+}
+
 // settle computes every option's cost and reduced value at the best prices. Given up, it leaves some as they were.
 func (d *prices) settle() {
 	copy(d.lam, d.best)

@@ -16,38 +16,23 @@ type relaxation struct {
 // generate sweeps over all options at prices lam, adds the columns that would
 // improve the master, and returns the bound that lam proves and how many were
 // added. If the limits are reached on the way, it proves nothing.
-func (rel *relaxation) generate(m *master, d *prices) (bound float64, added int) {
-	in := &rel.in
+func (rel *relaxation) generate() (bound float64, added int) {
+	in, d := &rel.in, &rel.dual
 	d.window()
-	sum := d.base
-	for i, c := range d.cap {
-		sum += float64(d.lam[i] * c)
-	}
-	if d.cuts != nil {
-		for c, b := range d.cuts.rhs {
-			sum += float64(d.lam[in.Rows+c] * b)
-		}
-	}
-	for _, set := range m.active {
+	sum := d.capacityCost()
+	for _, set := range rel.lp.active {
 		if !rel.proceed() {
 			return math.Inf(1), added
 		}
 		if int(set) < len(in.P.Jobs) {
-			best, fresh := rel.generateJob(m, d, int(set))
+			best, fresh := rel.generateJob(int(set))
 			sum += best
 			if fresh {
 				added++
 			}
 			continue
 		}
-		k := int(set) - len(in.P.Jobs)
-		switch gain := d.releaseGain(k); rel.dual.fix[k] {
-		case 1:
-			sum += gain
-		case 0:
-			sum += max(0, gain)
-		}
-		d.ops += int64(in.RunOff[k+1] - in.RunOff[k])
+		sum += d.releaseBound(int(set) - len(in.P.Jobs))
 	}
 	if math.IsInf(sum, -1) {
 		return sum, added // a job that must be placed has no option left
@@ -56,12 +41,12 @@ func (rel *relaxation) generate(m *master, d *prices) (bound float64, added int)
 }
 
 // generateJob is generate for one job: only its best column is added.
-func (rel *relaxation) generateJob(m *master, d *prices, j int) (best float64, fresh bool) {
-	in := &rel.in
-	if rel.dual.must[j] {
+func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
+	m, d := rel.lp, &rel.dual
+	if d.must[j] {
 		best = math.Inf(-1)
 	}
-	best, pick := d.choose(in, j, best)
+	best, pick := d.choose(&rel.in, j, best)
 	if pick >= 0 && best > m.mu(j)+m.tol {
 		_, fresh = m.add(pick, d.pick)
 	}
@@ -102,7 +87,7 @@ func (rel *relaxation) solve(until int64) bool {
 	copy(d.lam, d.best)
 	exact := false
 	for rel.spent() < until && rel.proceed() {
-		bound, added := rel.generate(m, d)
+		bound, added := rel.generate()
 		if bound < d.bound {
 			d.bound = bound
 			copy(d.best, d.lam)

@@ -27,42 +27,57 @@ func (r *rounding) reset() {
 // round makes a plan from the node's program: jobs in the order of their weight
 // there, each with its heaviest option, split alike; then what else fits.
 func (r *rounding) round() {
-	q := r.node
-	r.cur.Copy(&q.base)
-	r.jobs = r.jobs[:0]
-	for _, set := range r.lp.active {
-		j := int(set)
-		if k := j - len(r.in.P.Jobs); k >= 0 {
-			if r.lp.weight(r.relaxation.runColumn(k)) > 0.5 {
-				r.cur.Preempt(k)
-			}
-			continue
-		}
-		r.key[j] = 0
-		for o := r.in.JobOpts[j]; o < r.in.JobOpts[j+1]; o++ {
-			r.key[j] = max(r.key[j], q.weight[o])
-		}
-		if r.key[j] > 0.01 {
-			r.jobs = append(r.jobs, j)
-		}
-	}
-	sortIndices(r.jobs, r.key, -1)
+	r.cur.Copy(&r.node.base)
+	r.takeRunning()
+	r.order()
 	for _, j := range r.jobs {
 		if r.late() {
 			break
 		}
-		pick := r.in.JobOpts[j]
-		for o := pick; o < r.in.JobOpts[j+1]; o++ {
-			if q.weight[o] > q.weight[pick] {
-				pick = o
-			}
-		}
-		if !r.placeAlike(pick) {
+		if !r.placeAlike(r.heaviest(j)) {
 			r.greedy.insert(j)
 		}
 	}
 	r.complete()
 }
+
+// takeRunning preempts whom the program preempts for the better part.
+func (r *rounding) takeRunning() {
+	for _, set := range r.lp.active {
+		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.weight(r.relaxation.runColumn(k)) > 0.5 {
+			r.cur.Preempt(k)
+		}
+	}
+}
+
+// order lists the jobs that the program is about, by what their heaviest options weigh.
+func (r *rounding) order() {
+	r.jobs = r.jobs[:0]
+	for _, set := range r.lp.active {
+		j := int(set)
+		if j >= len(r.in.P.Jobs) || r.in.JobOpts[j] == r.in.JobOpts[j+1] {
+			continue
+		}
+		if r.key[j] = r.node.weight[r.heaviest(j)]; r.key[j] > lightest {
+			r.jobs = append(r.jobs, j)
+		}
+	}
+	sortIndices(r.jobs, r.key, -1)
+}
+
+// heaviest is the option of job j, which has some, that weighs most.
+func (r *rounding) heaviest(j int) int {
+	pick := r.in.JobOpts[j]
+	for o := pick; o < r.in.JobOpts[j+1]; o++ {
+		if r.node.weight[o] > r.node.weight[pick] {
+			pick = o
+		}
+	}
+	return pick
+}
+
+// lightest is the weight beyond which a job is rounded before what else fits.
+const lightest = 0.01
 
 // complete fills the plan up by reduced value and spares whom it can.
 func (r *rounding) complete() {
@@ -128,34 +143,43 @@ func (r *rounding) fitShares(opt *pack.Option, share, split []float64) bool {
 		left -= split[i]
 		share[i] -= split[i]
 	}
+	return r.fitRest(opt, share, split, left)
+}
+
+// fitRest gives out the tasks that are left, one by one where they are whole, to where the split is furthest below the shares and there is room.
+func (r *rounding) fitRest(opt *pack.Option, share, split []float64, left float64) bool {
 	for left > 1e-9*opt.Count {
-		at := -1
 		r.spend(int64(len(share)) / 4)
-		for i, v := range share {
-			if v > -1e17 && (at < 0 || v > share[at]) {
-				at = i
-			}
-		}
+		at := mostMissing(share)
 		if at < 0 {
 			return false
 		}
 		room := min(left, r.in.Fit(opt, r.in.Part[opt.P0+at], r.cur.Res)-split[at])
 		r.spend(int64(len(opt.Usage) * len(opt.Demand)))
-		if room > 0 {
-			if share[at] > 0 && opt.Whole {
-				room = min(room, 1)
-			}
-			split[at] += room
-			left -= room
-			share[at] -= room
-			if share[at] > 0 {
-				continue
-			}
-			if room == 1 && left > 0 {
-				continue
-			}
+		if room <= 0 {
+			share[at] = math.Inf(-1)
+			continue
 		}
-		share[at] = math.Inf(-1)
+		if share[at] > 0 && opt.Whole {
+			room = min(room, 1)
+		}
+		split[at] += room
+		left -= room
+		share[at] -= room
+		if share[at] <= 0 && (room != 1 || left <= 0) {
+			share[at] = math.Inf(-1)
+		}
 	}
 	return true
+}
+
+// mostMissing is where most of a share is missing, of those that are not given up; -1 if there is none.
+func mostMissing(share []float64) int {
+	at := -1
+	for i, v := range share {
+		if v > -1e17 && (at < 0 || v > share[at]) {
+			at = i
+		}
+	}
+	return at
 }

@@ -213,10 +213,12 @@ func (m *master) clearRates() {
 	m.marked = m.marked[:0]
 }
 
+// minPivot is what a pivot must be larger than, and the entry of what limits a column.
+const minPivot = 1e-9
+
 // ratio finds what limits the entering column: a position, or a set whose key
 // falls to zero; of equals, the one with the largest pivot.
 func (m *master) ratio() (p, s int, theta float64) {
-	const minPivot = 1e-9
 	p, s, theta = -1, -1, math.Inf(1)
 	pivot := 0.0
 	better := func(x, a float64) bool {
