@@ -11,17 +11,6 @@ type ascent struct {
 	lp         *master
 }
 
-// Which part of the work an ascent may take, in percent, and how many steps: most where prices will not be bettered by the relaxation, little where
-// they will, and more again before a large relaxation, which has its columns from the steps.
-const (
-	aloneShare, aloneSteps   = 45, 1000
-	beforeShare, beforeSteps = 8, 30
-	levelShare, levelSteps   = 12, 40
-)
-
-// mostRestarts is how often an ascent without the relaxation starts over from the best prices.
-const mostRestarts = 3
-
 // run is the whole ascent.
 func (a *ascent) run() {
 	ahead := a.relaxation.affordable()
@@ -109,10 +98,10 @@ func (d *prices) step(target float64) bool {
 	}
 	d.ops += int64(4 * d.in.Rows)
 	b := d.evaluate()
-	if b < d.bound-float64(1e-6*math.Abs(d.bound)) {
+	if b < d.bound-float64(progressPart*math.Abs(d.bound)) {
 		d.stale = 0
 		if d.volume {
-			d.theta = min(d.theta*1.2, 2)
+			d.theta = min(d.theta*longer, longestStep)
 		}
 	} else if d.stale++; d.stale >= patience {
 		d.shorten()
@@ -143,13 +132,13 @@ func (d *prices) levelStep(level float64) float64 {
 	}
 	d.ops += int64(4 * d.in.Rows)
 	b := d.evaluate()
-	if d.stale++; d.bound-b >= 0.2*level {
-		d.stale, level = 0, level*1.2
+	if d.stale++; d.bound-b >= goodPart*level {
+		d.stale, level = 0, level*longer
 	} else if b < d.bound {
 		d.stale--
 	}
-	if d.stale >= 4 {
-		d.stale, level = 0, level*0.6
+	if d.stale >= levelPatience {
+		d.stale, level = 0, level*shorter
 	}
 	if b < d.bound {
 		d.bound = b
@@ -158,12 +147,9 @@ func (d *prices) levelStep(level float64) float64 {
 	return level
 }
 
-// newest is the weight of the newest subgradient in levelStep.
-const newest = 0.15
-
 // shorten makes steps shorter after too many without progress.
 func (d *prices) shorten() {
-	d.stale, d.theta = 0, d.theta*0.6
+	d.stale, d.theta = 0, d.theta*shorter
 	if !d.volume {
 		copy(d.lam, d.best)
 		clear(d.dir)
@@ -173,7 +159,7 @@ func (d *prices) shorten() {
 
 // again starts over from the best prices with averaged subgradients.
 func (d *prices) again() {
-	d.volume, d.theta, d.stale, d.alpha = true, 0.3, 0, 1
+	d.volume, d.theta, d.stale, d.alpha = true, restartTheta, 0, 1
 	copy(d.lam, d.best)
 	d.evaluate()
 }
@@ -183,7 +169,7 @@ func (d *prices) direct(from []float64) float64 {
 	alpha, beta := 1.0, 0.0
 	if d.volume {
 		alpha, beta = d.alpha, 1-d.alpha
-		d.alpha = max(averaging, min(d.alpha*0.97, 0.4))
+		d.alpha = max(averaging, min(d.alpha*weightDecay, firstWeight))
 	} else {
 		cross, old := 0.0, 0.0
 		for i, g := range d.grad {
@@ -196,9 +182,9 @@ func (d *prices) direct(from []float64) float64 {
 		switch {
 		case old == 0:
 		case cross < 0:
-			beta = -1.5 * cross / old
+			beta = -deflection * cross / old
 		default:
-			beta = 0.3
+			beta = momentum
 		}
 	}
 	norm := 0.0
@@ -214,12 +200,3 @@ func (d *prices) direct(from []float64) float64 {
 	}
 	return norm
 }
-
-// The dual ascent's constants: the least weight of the newest subgradient
-// (it falls from 0.4), how
-// many steps without progress shorten the steps, and the shortest step.
-const (
-	averaging = 0.07
-	patience  = 5
-	minTheta  = 2e-3
-)

@@ -61,14 +61,14 @@ func (c *cores) core(sets []int32) {
 // cores improves the best plan by searching small parts of it through their
 // linear programs, until the work spent reaches until.
 func (c *cores) improve(until int64) {
-	size := 10.0
+	size := firstCore
 	c.swap()
 	c.within(math.MaxInt64, func() {
 		for c.proceed() && c.spent() < until {
 			if c.within(min(until, c.spent()+coreUnits*opsPerUnit), func() { c.searchOne(int(size)) }) {
-				size = max(4, size*0.9)
+				size = max(leastCore, size*coreShrinks)
 			} else {
-				size = min(size*1.05, float64(len(c.lp.key)))
+				size = min(size*coreGrows, float64(len(c.lp.key)))
 			}
 		}
 	})
@@ -80,7 +80,7 @@ func (c *cores) improve(until int64) {
 func (c *cores) searchOne(n int) {
 	c.node.reset()
 	c.core(c.neighbours(n))
-	c.search(2)
+	c.search(coreDeviations)
 	c.node.revert(0)
 }
 
@@ -98,9 +98,6 @@ func (c *cores) swap() {
 	}
 }
 
-// coreUnits is the most work one core gets; their size adapts to it.
-const coreUnits = 4000
-
 // neighbours picks about n sets that have to do with one another: placed jobs
 // near a random slot, jobs left out that nearly pay, and running jobs.
 func (c *cores) neighbours(n int) []int32 {
@@ -111,11 +108,11 @@ func (c *cores) neighbours(n int) []int32 {
 		if c.in.JobOpts[j] == c.in.JobOpts[j+1] || c.greedy.byRed[c.in.JobOpts[j]] < 0 {
 			continue
 		}
-		c.score[j] = (0.3 + c.exponential()) * c.distance(j, at)
+		c.score[j] = (baseNoise + c.exponential()) * c.distance(j, at)
 		c.sets = append(c.sets, int32(j))
 	}
 	for k := range c.in.P.Running {
-		c.score[jobs+k] = 0.3 + c.exponential()
+		c.score[jobs+k] = baseNoise + c.exponential()
 		c.sets = append(c.sets, int32(jobs+k))
 	}
 	slices.SortFunc(c.sets, func(a, b int32) int { return cmp.Or(cmp.Compare(c.score[a], c.score[b]), cmp.Compare(a, b)) })
@@ -130,13 +127,13 @@ func (c *cores) distance(j int, at float64) float64 {
 	o := c.best.Choice[j]
 	if o < 0 {
 		best := &c.in.Opts[c.greedy.byRed[c.in.JobOpts[j]]]
-		return 0.2 + 8*max(0, -c.greedy.bestRed(j))/best.Value
+		return baseDistance + unpaidDistance*max(0, -c.greedy.bestRed(j))/best.Value
 	}
 	opt := &c.in.Opts[o]
 	from, to := float64(opt.Start), float64(opt.Start+len(opt.Usage))
 	away := max(0, from-at, at-to)
-	regret := (c.greedy.bestRed(j) - c.dual.red[o] + float64(0.2*max(0, c.dual.red[o]))) / opt.Value
-	return 0.2 + away + 2*regret
+	regret := (c.greedy.bestRed(j) - c.dual.red[o] + float64(placedRegret*max(0, c.dual.red[o]))) / opt.Value
+	return baseDistance + away + regretDistance*regret
 }
 
 // search explores the node with at most that many decisions against the

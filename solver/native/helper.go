@@ -52,8 +52,8 @@ func (w *worker) assistOnce() {
 		w.relaxAgain()
 		w.dives()
 	default:
-		w.local.improve(w.share(4))
-		w.cores.improve(w.share(4))
+		w.local.improve(w.share(improveShare))
+		w.cores.improve(w.share(coreShare))
 	}
 }
 
@@ -61,7 +61,7 @@ func (w *worker) assistOnce() {
 func (w *worker) relaxAgain() {
 	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
 	w.node.wholeProblem()
-	w.relaxation.solve(w.share(2))
+	w.relaxation.solve(w.share(helperShare))
 	w.node.wholeProblem()
 }
 

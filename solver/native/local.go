@@ -118,7 +118,7 @@ func (l *local) search() {
 	if len(l.placed)+len(l.free) == 0 {
 		return
 	}
-	cycle := 2000
+	cycle := firstCycle
 	for n := 0; ; {
 		scale := l.noise()
 		for i := range cycle {
@@ -144,7 +144,7 @@ func (l *local) noise() float64 {
 	if len(l.placed) == 0 {
 		return 0
 	}
-	return 0.05 * math.Abs(l.best.Value) / float64(len(l.placed))
+	return noisePart * math.Abs(l.best.Value) / float64(len(l.placed))
 }
 
 func (l *local) iterate(forgive float64) {
@@ -159,7 +159,7 @@ func (l *local) iterate(forgive float64) {
 	case k < 7 && len(l.placed) > 0:
 		ok = l.force(l.placed[l.rng.IntN(len(l.placed))])
 	default:
-		l.ruin(1 + l.rng.IntN(6))
+		l.ruin(1 + l.rng.IntN(mostRuined))
 	}
 	if ok {
 		l.recreate()
@@ -198,7 +198,7 @@ func (l *local) force(j int) bool {
 	}
 	l.touch(j)
 	for tries := 0; !l.cur.TryPlace(o); tries++ {
-		if tries == 8 {
+		if tries == mostEvicted {
 			return false
 		}
 		if len(l.in.P.Running) > 0 && l.rng.IntN(4) == 0 && l.greedy.pre.TryPlace(&l.cur, o, l.in.Opts[o].Value) {
@@ -221,7 +221,7 @@ func (l *local) victim(start, span int) int {
 		return -1
 	}
 	worst, least := -1, math.Inf(1)
-	for found, i := 0, 0; i < 12 && found < 3; i++ {
+	for found, i := 0, 0; i < mostLooked && found < mostVictims; i++ {
 		j := l.placed[l.rng.IntN(len(l.placed))]
 		o := &l.in.Opts[l.cur.Choice[j]]
 		if o.Start >= start+span || o.Start+len(o.Usage) <= start {
@@ -247,7 +247,7 @@ func (l *local) switchRunning(m int) bool {
 		return true
 	}
 	for tries := 0; l.cur.Needed(m); tries++ {
-		if tries == 8 {
+		if tries == mostEvicted {
 			return false
 		}
 		v := l.victim(0, l.in.T)
@@ -295,7 +295,7 @@ func (l *local) insert(j int, byValue, shaken bool) bool {
 
 // enqueueFree adds some of the jobs that are not in the plan to the queue.
 func (l *local) enqueueFree() {
-	for n := min(8, len(l.free)); n > 0; n-- {
+	for n := min(mostFree, len(l.free)); n > 0; n-- {
 		j := l.free[l.rng.IntN(len(l.free))]
 		if !slices.Contains(l.queue, j) {
 			l.queue = append(l.queue, j)

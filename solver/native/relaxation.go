@@ -136,7 +136,7 @@ func (rel *relaxation) pivots(until int64) bool {
 // affordable says whether the linear relaxation can be expected to be solved in a part of the work, by what it took
 // on problems of many sizes: too early a start leaves no time for anything else.
 func (rel *relaxation) affordable() bool {
-	need := int64(rel.in.Rows) * max(10*int64(len(rel.in.Part)), 730*int64(len(rel.in.P.Jobs)))
+	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(len(rel.in.P.Jobs)))
 	return rel.lp.fits(&rel.in) && need < rel.horizon
 }
 

@@ -16,10 +16,10 @@ func (w *worker) run() {
 		w.local.improve(math.MaxInt64)
 	case w.boundsFirst():
 		w.bounds()
-		w.plans(2)
+		w.plans(firstDiveShare)
 		w.rest()
 	default:
-		w.plans(3)
+		w.plans(earlyDiveShare)
 		w.bounds()
 		w.rest()
 	}
@@ -54,13 +54,13 @@ func (w *worker) boundsFirst() bool {
 // bounds adds cuts to the relaxation and begins the search for a proof.
 func (w *worker) bounds() {
 	w.cutRoot()
-	w.growFor(10)
+	w.growFor(firstProofShare)
 }
 
 // plans follows the relaxation's advice for one part-th of what is left, and betters the plan.
 func (w *worker) plans(part int64) {
 	w.within(w.share(part), func() { w.dive.run(-1) })
-	w.local.improve(w.share(5))
+	w.local.improve(w.share(afterDiveShare))
 }
 
 // rest is what is done until the limits are reached.
@@ -71,8 +71,8 @@ func (w *worker) rest() {
 
 // cutRoot adds cuts to the relaxation, if what it took to solve leaves the time.
 func (w *worker) cutRoot() {
-	end := w.share(6)
-	if w.cfg.NoExact || w.lp.ops >= 2*(end-w.spent()) {
+	end := w.share(cutShare)
+	if w.cfg.NoExact || w.lp.ops >= mostPerCuts*(end-w.spent()) {
 		return
 	}
 	w.dual.cuts = &w.cuts
@@ -87,7 +87,7 @@ func (w *worker) proofs() int64 {
 	if w.team != nil {
 		return 1
 	}
-	return 2
+	return proofShare
 }
 
 // rounds search wider and wider around what is known until the limits are reached. A round
@@ -97,8 +97,8 @@ func (w *worker) rounds() {
 		before = w.spent()
 		w.adopt()
 		w.growFor(w.proofs())
-		w.local.improve(w.share(4))
-		w.cores.improve(w.share(4))
+		w.local.improve(w.share(improveShare))
+		w.cores.improve(w.share(coreShare))
 	}
 }
 
@@ -106,31 +106,28 @@ func (w *worker) rounds() {
 // then with one early piece of advice turned around.
 func (w *worker) dives() {
 	more, misses := true, 0
-	for against := -1; more && misses < 3 && against < maxDives; against++ {
+	for against := -1; more && misses < maxMisses && against < maxDives; against++ {
 		before := w.best.Value
-		part := int64(4)
+		part := int64(againstDiveShare)
 		if against < 0 {
-			part = 2
+			part = adviceDiveShare
 		}
 		w.within(w.share(part), func() { more = w.dive.run(against) })
 		if misses++; w.best.Value > before {
 			misses = 0
 		}
 		if against < 0 {
-			w.local.improve(w.share(4))
+			w.local.improve(w.share(improveShare))
 		}
 	}
 }
-
-// maxDives is how many pieces of advice are turned around; the first matter most.
-const maxDives = 12
 
 // relaxed solves the linear relaxation, or most of it, and makes plans from its
 // prices. It reports whether there is something to follow.
 func (w *worker) relaxed() bool {
 	w.node.wholeProblem()
 	spent := w.spent()
-	ok := w.relaxation.solve(spent + 3*(w.share(1)-spent)/5)
+	ok := w.relaxation.solve(spent + relaxationPercent*(w.share(1)-spent)/100)
 	if w.relaxation.large() {
 		w.lp.drop(unlikely)
 	}
