@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -25,6 +27,15 @@ const (
 	UserAnnotation       = prefix + "user"
 	GangAnnotation       = prefix + "gang"
 )
+
+// names are those of the annotations that users set, without the prefix.
+func names() []string {
+	var out []string
+	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, PreferAnnotation, SlowdownAnnotation, CheckpointAnnotation, UserAnnotation, GangAnnotation} {
+		out = append(out, strings.TrimPrefix(name, prefix))
+	}
+	return out
+}
 
 // The annotations that the driver sets on pods, and one on Jobs. They are its own: their names and values may change.
 const (
@@ -69,8 +80,8 @@ func (e *HintError) Error() string {
 
 // hints are what annotations say.
 type hints struct {
-	deadline   time.Duration
-	until      time.Time // the deadline as a time
+	deadline   adapters.Deadline
+	by         string // the deadline as it is written
 	utility    utility.Utility
 	preferred  sched.EquivalenceSet
 	slowdown   float64
@@ -89,35 +100,41 @@ func parseHints(annotations map[string]string) (hints, error) {
 			return h, &HintError{Annotation: name, Value: annotations[name], Want: want}
 		}
 	}
-	if h.slowdown != 0 && h.preferred.IsAny() {
-		return h, &HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: "it only beside " + PreferAnnotation}
+	if err := adapters.CheckSlowdown(h.slowdown, h.preferred, PreferAnnotation); err != nil {
+		return h, &HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}
 	}
 	return h, nil
 }
 
+// want is what was expected, of an error that says so, and else the error.
+func want(err error) string {
+	var e adapters.Expected
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return string(e)
+	}
+	return err.Error()
+}
+
 // parse reads one annotation and tells what was expected, if that was not found.
 func (h *hints) parse(name, value string) string {
+	var err error
 	switch name {
 	case DeadlineAnnotation:
-		return h.parseDeadline(value)
+		h.by = value
+		h.deadline, err = adapters.ParseDeadline(value)
 	case UtilityAnnotation:
-		u, err := utility.Unmarshal([]byte(value))
-		if err != nil {
+		if h.utility, err = adapters.ParseUtility([]byte(value)); err != nil && !errors.As(err, new(adapters.Expected)) {
 			return "a utility: " + err.Error()
 		}
-		h.utility = u
 	case PreferAnnotation:
-		set, ok := parseSet(value)
-		if !ok {
-			return "labels as gpu=a100|h100,disk"
-		}
-		h.preferred = set
+		h.preferred, err = parseSet(value)
 	case SlowdownAnnotation:
-		s, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(s >= 1 && s <= 1e6) {
-			return "a number from 1 to 1e6"
+		if h.slowdown, err = strconv.ParseFloat(value, 64); err != nil || h.slowdown == 0 {
+			h.slowdown, err = 0, adapters.CheckSlowdown(-1, h.preferred, PreferAnnotation)
 		}
-		h.slowdown = s
 	case CheckpointAnnotation, GangAnnotation:
 		if value != "true" && value != "false" {
 			return `"true" or "false"`
@@ -126,37 +143,37 @@ func (h *hints) parse(name, value string) string {
 	case UserAnnotation:
 		h.user = value
 	default:
-		return "no annotation of that name"
+		return "one of the names " + strings.Join(names(), ", ")
 	}
-	return ""
+	return want(err)
 }
 
-func (h *hints) parseDeadline(value string) string {
-	if at, err := time.Parse(time.RFC3339, value); err == nil {
-		h.until = at
-		return ""
+// from is the deadline of a job that was submitted then. A time is refused that was over when the job was made, unless it is not known when that was.
+func (h *hints) from(submitted, made time.Time) (time.Duration, error) {
+	if _, err := h.deadline.From(made); err != nil && !made.IsZero() {
+		return 0, &HintError{Annotation: DeadlineAnnotation, Value: h.by, Want: want(err)}
 	}
-	d, err := time.ParseDuration(value)
-	if err != nil || d <= 0 {
-		return "a duration above 0 as 90m, or a time as 2026-01-02T15:04:05Z"
+	d, err := h.deadline.From(submitted)
+	if err != nil { // its pods were made anew after the deadline, which was missed
+		return 1, nil
 	}
-	h.deadline = d
-	return ""
+	return d, nil
 }
 
 // parseSet reads a conjunction of labels: key=value|value, or key alone for any value.
-func parseSet(text string) (sched.EquivalenceSet, bool) {
+func parseSet(text string) (sched.EquivalenceSet, error) {
 	set := sched.AnyNode()
 	for term := range strings.SplitSeq(text, ",") {
-		key, values, has := strings.Cut(strings.TrimSpace(term), "=")
-		if key == "" {
-			return set, false
+		key, text, has := strings.Cut(strings.TrimSpace(term), "=")
+		var values []string
+		var err error
+		if has {
+			values, err = adapters.ParseValues(text)
 		}
-		if !has {
-			set = set.And(sched.NodesWith(key))
-			continue
+		if key = strings.TrimSpace(key); key == "" || err != nil {
+			return sched.AnyNode(), adapters.Expected("labels as gpu=a100|h100,disk")
 		}
-		set = set.And(sched.NodesWith(key, strings.Split(values, "|")...))
+		set = set.And(sched.NodesWith(key, values...))
 	}
-	return set, true
+	return set, nil
 }

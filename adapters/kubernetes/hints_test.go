@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hedgesched/hedge/sched"
 )
@@ -17,7 +20,7 @@ func TestHints(t *testing.T) {
 		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7", "other/deadline": "never",
 	})
 	require.NoError(t, err)
-	assert.Equal(t, 90*time.Minute, h.deadline)
+	assert.Equal(t, 90*time.Minute, h.deadline.After)
 	assert.Equal(t, sched.NodesWith("gpu", "a100", "h100").And(sched.NodesWith("disk")).String(), h.preferred.String())
 	assert.InDelta(t, 1.5, h.slowdown, 0)
 	assert.True(t, h.checkpoint)
@@ -26,22 +29,28 @@ func TestHints(t *testing.T) {
 
 	h, err = parseHints(map[string]string{DeadlineAnnotation: "2026-01-02T15:04:05Z", CheckpointAnnotation: "false"})
 	require.NoError(t, err)
-	assert.Equal(t, time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), h.until)
+	assert.Equal(t, time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), h.deadline.At)
 	assert.False(t, h.checkpoint)
 }
 
 func TestHintsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, annotation, value, want string }{
-		{"a day as a deadline", DeadlineAnnotation, "tomorrow", "a duration above 0"},
-		{"a negative deadline", DeadlineAnnotation, "-5m", "a duration above 0"},
-		{"no deadline", DeadlineAnnotation, "", "a duration above 0"},
+		{"a day as a deadline", DeadlineAnnotation, "tomorrow", "a duration of at least 1s"},
+		{"a negative deadline", DeadlineAnnotation, "-5m", "a duration of at least 1s"},
+		{"no deadline", DeadlineAnnotation, "", "a duration of at least 1s"},
 		{"a utility that is none", UtilityAnnotation, `{"kind":"wish"}`, "a utility"},
 		{"labels without a key", PreferAnnotation, "=a", "labels as"},
 		{"a slow-down below 1", SlowdownAnnotation, "0.5", "a number from 1"},
 		{"a slow-down that is not a number", SlowdownAnnotation, "NaN", "a number from 1"},
-		{"a slow-down of nothing", SlowdownAnnotation, "2", "only beside"},
+		{"a slow-down of 0", SlowdownAnnotation, "0", "a number from 1 to 1e6"},
+		{"a slow-down of too much", SlowdownAnnotation, "1000001", "a number from 1 to 1e6"},
+		{"a slow-down of nothing", SlowdownAnnotation, "2", "expected none without hedgesched.github.io/prefer"},
+		{"a deadline of nothing", DeadlineAnnotation, "1ns", "a duration of at least 1s"},
+		{"a value of nothing", PreferAnnotation, "gpu=", "labels as"},
+		{"values of nothing", PreferAnnotation, "gpu=|", "labels as"},
+		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`, "expected a utility that is above 0 at some time"},
 		{"perhaps a checkpoint", CheckpointAnnotation, "yes", `"true" or "false"`},
-		{"a name that is misspelt", prefix + "dedline", "5m", "no annotation of that name"},
+		{"a name that is misspelt", prefix + "dedline", "5m", "expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := parseHints(map[string]string{tt.annotation: tt.value})
@@ -64,7 +73,51 @@ func FuzzHints(f *testing.F) {
 			require.ErrorAs(t, err, &hint)
 			return
 		}
-		assert.True(t, h.deadline > 0 || !h.until.IsZero())
+		assert.True(t, h.deadline.After > 0 || !h.deadline.At.IsZero())
 		assert.GreaterOrEqual(t, h.slowdown, 1.0)
 	})
+}
+
+// TestDeadlinesInThePast: a time that was over when the job was made is refused; one that pods were made anew after was missed.
+func TestDeadlinesInThePast(t *testing.T) {
+	at := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
+	made := func(after time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.CreationTimestamp = metav1.NewTime(at.Add(after))
+			p.Annotations[DeadlineAnnotation] = at.Format(time.RFC3339)
+		}
+	}
+	x := newTester(t)
+	x.pod("a", made(-time.Minute))
+	j := x.only()
+	require.NoError(t, j.Problem)
+	assert.Equal(t, time.Minute, j.Spec.Deadline)
+	x = newTester(t)
+	x.pod("a", made(0))
+	var hint *HintError
+	require.ErrorAs(t, x.only().Problem, &hint)
+	assert.Equal(t, DeadlineAnnotation, hint.Annotation)
+	assert.ErrorContains(t, hint, `"2026-01-02T15:00:00Z", expected a time after the submission at 2026-01-02T15:00:00Z`)
+
+	x = newTester(t) // of a Job that was made before, and of one that was not
+	queue := func(after time.Duration) func(*batchv1.Job) {
+		return func(j *batchv1.Job) {
+			more := int32(10)
+			j.CreationTimestamp, j.Spec.Completions = metav1.NewTime(at.Add(after)), &more
+		}
+	}
+	x.job(2, queue(-time.Minute))
+	x.pod("j-0", ofJob("0"), made(time.Minute))
+	j = x.only()
+	require.NoError(t, j.Problem)
+	assert.Equal(t, time.Duration(1), j.Spec.Deadline)
+	x.job(2, queue(time.Second))
+	require.ErrorAs(t, x.see(0).Jobs[0].Problem, &hint)
+
+	x = newTester(t) // of what makes pods anew, and is not known
+	x.pod("a", group("1"), made(time.Minute), func(p *corev1.Pod) {
+		yes := true
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Other", Name: "o", UID: "uid-o", Controller: &yes}}
+	})
+	require.NoError(t, x.only().Problem)
 }

@@ -599,7 +599,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 		completions = int(*o.Spec.Completions)
 	}
 	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" || template.Annotations[GangAnnotation] == "false" || first(&template.ObjectMeta, groupLabels()) != "" {
-		m.batch[id] = &batch{uid: o.UID, version: version, single: true, annotations: own(o.Annotations)}
+		m.batch[id] = &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true, annotations: own(o.Annotations)}
 		m.single(id)
 		m.annotated(id, old)
 		return

@@ -150,7 +150,7 @@ func TestGroupHints(t *testing.T) {
 	x.pod("c", group("3"), says(DeadlineAnnotation, "garbage"))
 	refused(DeadlineAnnotation, `"garbage", expected "5m"`)
 	x.pod("c", group("3"), says(prefix+"dedline", "5m"))
-	refused(prefix+"dedline", "no annotation of that name")
+	refused(prefix+"dedline", "one of the names deadline, ")
 	x.pod("c", group("3"), says(DeadlineAnnotation, "5m"))
 	again := x.only()
 	require.NoError(t, again.Problem)

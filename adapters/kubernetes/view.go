@@ -390,10 +390,9 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, own
 		}
 	}
 	h, err := parseHints(annotations)
-	spec.Utility, spec.Deadline, spec.Preferred, spec.Slowdown, spec.Checkpoint = h.utility, h.deadline, h.preferred, h.slowdown, h.checkpoint
-	spec.Submitted = submitted
-	if !h.until.IsZero() {
-		spec.Deadline = max(1, h.until.Sub(submitted))
+	spec.Utility, spec.Preferred, spec.Slowdown, spec.Checkpoint, spec.Submitted = h.utility, h.preferred, h.slowdown, h.checkpoint, submitted
+	if err == nil {
+		spec.Deadline, err = h.from(submitted, m.made(all, b))
 	}
 	spec.Attributes["namespace"] = id[:strings.IndexByte(id, '/')]
 	spec.Attributes["name"] = strings.TrimRight(name, "-0123456789")
@@ -417,6 +416,28 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, own
 		out.Problem = nil
 	}
 	out.Revision = revision(spec, annotations)
+}
+
+// made is when the job was: its Job, or its first pod where nothing makes it anew. It is zero where that is not known.
+func (m *model) made(all []*pod, b *batch) time.Time {
+	if b != nil {
+		return b.created
+	}
+	var first time.Time
+	for _, p := range all {
+		at := p.created
+		if p.owner != "" {
+			b := m.batch[p.job]
+			if b == nil || b.uid != p.owner {
+				return time.Time{}
+			}
+			at = b.created
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
 }
 
 // hintsOf are the annotations that count of a pod or a pod group: those of all its pods. A pod need not have one that another has; those that have one must agree.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/utility"
 )
 
 // The keys of a job's meta that its user writes.
@@ -24,13 +23,13 @@ const (
 	KeyMark = "hedge"
 	// KeyTasks is the size of the gang, 1 to adapters.MaxTasks; default 1.
 	KeyTasks = "hedge_tasks"
-	// KeyDeadline is by when after its submission the job should be done, as "2h30m".
+	// KeyDeadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or at a time after it, as "2026-01-02T15:04:05Z".
 	KeyDeadline = "hedge_deadline"
 	// KeyUtility is what its completion is worth at which time, as JSON, in the form of utility.Marshal; default adapters.DefaultUtility.
 	KeyUtility = "hedge_utility"
 	// KeyPreferred are the nodes where it runs at full speed: labels as in "node.class=fast|big & meta.rack=r1"; "key=*" is any value.
 	KeyPreferred = "hedge_preferred"
-	// KeySlowdown is how many times longer it runs on other nodes, at least 1.
+	// KeySlowdown is how many times longer it runs on other nodes than the preferred, 1 to 1e6.
 	KeySlowdown = "hedge_slowdown"
 	// KeyCheckpoint says with "true" that the job goes on where it was when it is started again.
 	KeyCheckpoint = "hedge_checkpoint"
@@ -158,25 +157,26 @@ func (h *hints) hinted(meta map[string]string) error {
 			s.Tasks, err = within(v, 1, adapters.MaxTasks)
 			return err
 		}},
-		{KeyDeadline, "a duration above 0, as 2h30m", func(v string) (err error) {
-			if s.Deadline, err = time.ParseDuration(v); err == nil && s.Deadline <= 0 {
-				err = errRange
+		{KeyDeadline, "", func(v string) error {
+			d, err := adapters.ParseDeadline(v)
+			if err == nil {
+				s.Deadline, err = d.From(s.Submitted)
 			}
 			return err
 		}},
 		{KeyUtility, "a utility as JSON", func(v string) (err error) {
-			s.Utility, err = utility.Unmarshal([]byte(v))
+			s.Utility, err = adapters.ParseUtility([]byte(v))
 			return err
 		}},
-		{KeyPreferred, `labels, as "node.class=fast|big & meta.rack=r1"`, func(v string) (err error) {
+		{KeyPreferred, "", func(v string) (err error) {
 			s.Preferred, err = parseSet(v)
 			return err
 		}},
-		{KeySlowdown, "a number of at least 1", func(v string) (err error) {
-			if s.Slowdown, err = strconv.ParseFloat(v, 64); err == nil && !(s.Slowdown >= 1 && s.Slowdown <= 1e6) {
-				err = errRange
+		{KeySlowdown, "", func(v string) (err error) { // after the nodes that it is of
+			if s.Slowdown, err = strconv.ParseFloat(v, 64); err != nil || s.Slowdown == 0 {
+				s.Slowdown = -1
 			}
-			return err
+			return adapters.CheckSlowdown(s.Slowdown, s.Preferred, KeyPreferred)
 		}},
 		{KeyCheckpoint, "true or false", func(v string) (err error) {
 			s.Checkpoint, err = strconv.ParseBool(v)
@@ -188,7 +188,11 @@ func (h *hints) hinted(meta map[string]string) error {
 		}},
 	} {
 		if v, ok := meta[one.key]; ok {
-			if err := one.read(v); err != nil {
+			err := one.read(v)
+			switch {
+			case errors.As(err, new(adapters.Expected)):
+				return fmt.Errorf("meta %s = %q, %w", one.key, v, err)
+			case err != nil:
 				return fmt.Errorf("meta %s = %q, expected %s: %w", one.key, v, one.expected, err)
 			}
 		}
@@ -219,15 +223,15 @@ func parseSet(text string) (sched.EquivalenceSet, error) {
 		k, values, ok := strings.Cut(strings.TrimSpace(part), "=")
 		k = strings.TrimSpace(k)
 		if !ok || k == "" || values == "" {
-			return set, fmt.Errorf("%q, expected label=value", part)
+			return set, fmt.Errorf("%q, %w", part, adapters.Expected(`labels, as "node.class=fast|big & meta.rack=r1"`))
 		}
-		if values == "*" {
+		if strings.TrimSpace(values) == "*" {
 			set = set.And(sched.NodesWith(k))
 			continue
 		}
-		var list []string
-		for v := range strings.SplitSeq(values, "|") {
-			list = append(list, strings.TrimSpace(v))
+		list, err := adapters.ParseValues(values)
+		if err != nil {
+			return set, fmt.Errorf("%q: %w", part, err)
 		}
 		set = set.And(sched.NodesWith(k, list...))
 	}

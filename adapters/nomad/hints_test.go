@@ -49,6 +49,13 @@ func TestDescribe(t *testing.T) {
 	assert.Equal(t, "driver.raw_exec=true&node.datacenter=dc1|dc2&node.pool=default", got.Required.String())
 }
 
+// TestDeadlineAsTime: a deadline may be a time, too.
+func TestDeadlineAsTime(t *testing.T) {
+	got, err := Describe(heldJob(map[string]string{KeyDeadline: "1970-01-01T00:01:05Z"}))
+	require.NoError(t, err)
+	assert.Equal(t, time.Minute, got.Deadline)
+}
+
 // TestProblems: what is wrong is said with the key, what was found and what was expected.
 func TestProblems(t *testing.T) {
 	for _, tt := range []struct {
@@ -61,11 +68,17 @@ func TestProblems(t *testing.T) {
 		{"many tasks", map[string]string{KeyTasks: "1001"}, nil, `out of range`},
 		{"text for tasks", map[string]string{KeyTasks: "four"}, nil, `hedge_tasks = "four"`},
 		{"deadline", map[string]string{KeyDeadline: "tomorrow"}, nil, `hedge_deadline = "tomorrow", expected a duration`},
-		{"negative deadline", map[string]string{KeyDeadline: "-2h"}, nil, `out of range`},
+		{"negative deadline", map[string]string{KeyDeadline: "-2h"}, nil, `hedge_deadline = "-2h", expected a duration of at least 1s`},
+		{"deadline in the past", map[string]string{KeyDeadline: "1970-01-01T00:00:05Z"}, nil, `expected a time after the submission at 1970-01-01T00:00:05Z`},
+		{"utility of nothing", map[string]string{KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`}, nil, `expected a utility that is above 0`},
+		{"no value", map[string]string{KeyPreferred: "a="}, nil, `hedge_preferred = "a=", "a=", expected labels`},
+		{"empty values", map[string]string{KeyPreferred: "a=|"}, nil, `expected values that are not empty`},
+		{"slow-down of nothing", map[string]string{KeySlowdown: "2"}, nil, `hedge_slowdown = "2", expected none without hedge_preferred`},
+		{"slow-down of too much", map[string]string{KeySlowdown: "1000001"}, nil, `expected a number from 1 to 1e6`},
 		{"utility", map[string]string{KeyUtility: "{"}, nil, `hedge_utility = "{"`},
-		{"preferred", map[string]string{KeyPreferred: "fast"}, nil, `"fast", expected label=value`},
-		{"slow-down", map[string]string{KeySlowdown: "0.5"}, nil, `out of range`},
-		{"no number", map[string]string{KeySlowdown: "NaN"}, nil, `out of range`},
+		{"preferred", map[string]string{KeyPreferred: "fast"}, nil, `"fast", expected labels`},
+		{"slow-down", map[string]string{KeySlowdown: "0.5"}, nil, `expected a number from 1 to 1e6`},
+		{"no number", map[string]string{KeySlowdown: "NaN"}, nil, `expected a number from 1 to 1e6`},
 		{"checkpoint", map[string]string{KeyCheckpoint: "maybe"}, nil, `expected true or false`},
 		{"retries", map[string]string{KeyRetries: "-1"}, nil, `out of range`},
 		{"unknown key", map[string]string{"hedge_dealine": "2h"}, nil, `meta key "hedge_dealine" is unknown`},

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json"
@@ -18,7 +16,6 @@ import (
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/utility"
 )
 
 // The limits of job files.
@@ -76,14 +73,14 @@ type File struct {
 	Queue string `json:"queue,omitzero"`
 	// Priority is hedge's and YARN's, at least 0.
 	Priority int `json:"priority,omitzero"`
-	// Deadline is by when after its submission the job should be done, as "2h30m".
+	// Deadline is by when after its submission the job should be done, at least 1s, as "2h30m".
 	Deadline string `json:"deadline,omitzero"`
 	// Utility is what its completion is worth at which time, in the form of utility.Marshal; default adapters.DefaultUtility.
 	Utility stdjson.RawMessage `json:"utility,omitzero"`
 	// Required are the nodes where it may run, and Preferred those where it runs at full speed: labels as in "rack=/r1|/r2 & host=a"; "key=*" is any value.
 	Required  string `json:"required,omitzero"`
 	Preferred string `json:"preferred,omitzero"`
-	// Slowdown is how many times longer it runs on other nodes, at least 1.
+	// Slowdown is how many times longer it runs on other nodes than those preferred, 1 to 1e6.
 	Slowdown float64 `json:"slowdown,omitzero"`
 	// Checkpoint says that the job goes on where it was when it is started again.
 	Checkpoint bool `json:"checkpoint,omitzero"`
@@ -312,14 +309,11 @@ func (p *parsed) hints() error {
 		s.Attributes[k] = v
 	}
 	if f.Deadline != "" {
-		d, err := time.ParseDuration(f.Deadline)
-		if err != nil || d <= 0 {
-			return fmt.Errorf("deadline is %q, expected a duration above 0, as 2h30m", f.Deadline)
+		d, err := adapters.ParseDeadline(f.Deadline)
+		if err != nil || d.After == 0 {
+			return fmt.Errorf("deadline is %q, expected a duration of at least 1s, as 2h30m", f.Deadline)
 		}
-		s.Deadline = d
-	}
-	if f.Slowdown != 0 && !(f.Slowdown >= 1 && f.Slowdown <= 1e6) {
-		return fmt.Errorf("slowdown is %v, expected at least 1", f.Slowdown)
+		s.Deadline = d.After
 	}
 	for _, one := range []struct {
 		field, text string
@@ -334,6 +328,9 @@ func (p *parsed) hints() error {
 		}
 		*one.set = one.set.And(set)
 	}
+	if err := adapters.CheckSlowdown(f.Slowdown, s.Preferred, "preferred"); err != nil {
+		return fmt.Errorf("slowdown is %v, %w", f.Slowdown, err)
+	}
 	return p.worth()
 }
 
@@ -343,7 +340,7 @@ func (p *parsed) worth() error {
 		p.spec.Utility = adapters.DefaultUtility(p.spec.Deadline)
 		return nil
 	}
-	u, err := utility.Unmarshal(p.file.Utility)
+	u, err := adapters.ParseUtility(p.file.Utility)
 	if err != nil {
 		return fmt.Errorf("utility: %w", err)
 	}
@@ -364,11 +361,10 @@ func parseSet(text string) (sched.EquivalenceSet, error) {
 			set = set.And(sched.NodesWith(k))
 			continue
 		}
-		var all []string
-		for v := range strings.SplitSeq(values, "|") {
-			all = append(all, strings.TrimSpace(v))
+		all, err := adapters.ParseValues(values)
+		if err != nil {
+			return set, fmt.Errorf("%q: %w", part, err)
 		}
-		slices.Sort(all)
 		set = set.And(sched.NodesWith(k, all...))
 	}
 	return set, nil
