@@ -41,7 +41,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The errors of a [Driver] and a [Lease]. The first three promise that nothing was done and nothing will be.
+// The errors of a [Driver] and a [Lease], and of what is wrong with jobs. The first three promise that nothing was done and nothing will be.
 var (
 	// ErrStale is an action on a version of the job that is not the cluster's any more.
 	ErrStale = errors.New("adapters: decided on a state that is over")
@@ -49,6 +49,10 @@ var (
 	ErrRefused = errors.New("adapters: refused by the cluster")
 	// ErrFenced is an action of an instance that leads no more.
 	ErrFenced = errors.New("adapters: another instance leads")
+	// ErrIncomplete is the [Job].Problem of a gang whose tasks are not all there yet, which may be nobody's mistake.
+	ErrIncomplete = errors.New("adapters: not all tasks of the gang are there")
+	// ErrProblem is of the event Withdrawn of a job that could be scheduled and now has a [Job].Problem.
+	ErrProblem = errors.New("adapters: the job cannot be scheduled any more")
 	// ErrUnavailable is a cluster that does not answer. Whether it has carried out an action is not known.
 	ErrUnavailable = errors.New("adapters: cluster unavailable")
 )
@@ -139,7 +143,7 @@ type Job struct {
 	// Over tells that the cluster starts nothing of it again: it has finished, failed for good, or was cancelled.
 	Over bool
 	// Problem is what is wrong with the job's hints. Such a job is not scheduled, and its user is told. Where
-	// a job cannot be described at all, its tasks must be counted as Foreign.
+	// a job cannot be described at all, its tasks must be counted as Foreign. It wraps [ErrIncomplete] where the job is only not all there.
 	Problem error
 	// Err is why a job is Over that has not finished.
 	Err error

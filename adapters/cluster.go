@@ -138,6 +138,7 @@ type tracked struct {
 	listed bool // in open
 	gone   bool
 	noted  string
+	ahead  []string // the jobs that the note names
 }
 
 // told is what the loop holds for true.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -578,6 +579,53 @@ func TestReasonsOfStartsThatAreRefused(t *testing.T) {
 		told(t, c)
 	}
 	assert.Equal(t, []string{"a: " + adapters.ErrRefused.Error()}, s.notes)
+}
+
+// A note that names jobs is written again once none of them is left, and not for as long as one is.
+func TestReasonsThatNameJobs(t *testing.T) {
+	done := func(id string, version uint64) adapters.Job { return job(id, 1, version, on("n0", adapters.Finished)) }
+	for _, rest := range []bool{false, true} {
+		s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("x", 1, 5), job("y", 1, 5))}}
+		c := s.cluster(t)
+		defers := func(ahead ...string) []string {
+			r := sched.Reason{Code: sched.ReasonDeferred, Ahead: ahead, Probability: sched.UnknownProbability}
+			p := &sched.Plan{Decisions: []sched.Decision{{Job: "a", Reason: r}}}
+			if rest {
+				p = &sched.Plan{Rest: r}
+			}
+			told(t, c)
+			s.notes = nil
+			require.NoError(t, c.Apply(background, p))
+			return slices.DeleteFunc(s.notes, func(n string) bool { return n[0] != 'a' })
+		}
+		assert.Equal(t, []string{"a: deferred, behind x, y"}, defers("x", "y"))
+		s.views = []*adapters.View{some(6, done("x", 6))}
+		assert.Empty(t, defers("y"), "y is still ahead")
+		s.views = []*adapters.View{some(7, done("y", 7))}
+		assert.Equal(t, []string{"a: deferred"}, defers())
+		s.views = []*adapters.View{some(8)}
+		assert.Empty(t, defers("z"), "the same again")
+	}
+}
+
+// Jobs that wait and that the loop does not know of are counted by what is wrong, and one that had no problem before leaves with an error that says so.
+func TestRefused(t *testing.T) {
+	with := func(j adapters.Job, problem error) adapters.Job { j.Problem = problem; return j }
+	short := fmt.Errorf("1 of 2: %w", adapters.ErrIncomplete)
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), with(job("b", 1, 5), short), with(job("c", 1, 5), errors.New("deadline: -3")),
+		with(job("d", 1, 5, on("n0", adapters.Running)), short), adapters.Job{Spec: &sched.Job{ID: "z"}, UID: "z", Version: 5})}}
+	c := s.cluster(t)
+	_, err := c.Events(background)
+	require.NoError(t, err)
+	assert.Equal(t, adapters.Refused{Incomplete: 1, Invalid: 2}, c.Refused())
+	s.views = []*adapters.View{some(6, with(job("a", 1, 6), short), job("b", 1, 6))}
+	events, err := c.Events(background)
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	assert.Equal(t, "a", events[0].ID)
+	require.ErrorIs(t, events[0].Err, adapters.ErrProblem)
+	require.ErrorIs(t, events[0].Err, adapters.ErrIncomplete)
+	assert.Equal(t, adapters.Refused{Incomplete: 1, Invalid: 2}, c.Refused())
 }
 
 // What a driver could not write by and by is written again: reasons, and what is wrong with a job.

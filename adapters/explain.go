@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hedgesched/hedge/sched"
 )
@@ -16,6 +17,7 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 		d := &plan.Decisions[i]
 		decided[d.Job] = struct{}{}
 		if t := c.jobs[d.Job]; t != nil && d.Kind == sched.Defer {
+			c.outdate(t)
 			c.note(t, key(&d.Reason), &Note{Reason: d.Reason}, nil)
 		}
 	}
@@ -24,12 +26,25 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 	}
 	rest := key(&plan.Rest)
 	for _, t := range c.order {
-		if t.gone || t.told != toldPending || t.noted == rest {
+		if t.gone || t.told != toldPending {
 			continue
 		}
+		c.outdate(t)
 		if _, own := decided[t.job.Spec.ID]; !own {
 			c.note(t, rest, &Note{Reason: plan.Rest}, nil)
 		}
+	}
+}
+
+// outdate has a note written again that names jobs of which none is left.
+func (c *Cluster) outdate(t *tracked) {
+	for _, id := range t.ahead {
+		if o := c.jobs[id]; o != nil && o.told != toldOver {
+			return
+		}
+	}
+	if len(t.ahead) > 0 {
+		t.noted, t.ahead = "", nil
 	}
 }
 
@@ -48,13 +63,18 @@ func (c *Cluster) explainSelf(t *tracked) {
 // note writes a note where another one stands. Then, if not nil, is done once it stands there.
 func (c *Cluster) note(t *tracked, key string, n *Note, then func()) {
 	stands := func() {
-		if t.noted = key; then != nil {
+		if t.noted, t.ahead = key, n.Reason.Ahead; then != nil {
 			then()
 		}
 	}
 	switch {
-	case c.explain == nil || t.noted == key:
+	case c.explain == nil:
 		stands()
+		return
+	case t.noted == key:
+		if then != nil {
+			then()
+		}
 		return
 	case c.notes <= 0 || c.fenced != nil:
 		return
@@ -67,4 +87,25 @@ func (c *Cluster) note(t *tracked, key string, n *Note, then func()) {
 			stands()
 		}
 	})
+}
+
+// Refused are how many jobs wait of which the loop does not know, as they have a [Job].Problem.
+type Refused struct {
+	// Incomplete are those that are not all there ([ErrIncomplete]), and Invalid all others.
+	Incomplete, Invalid int
+}
+
+// Refused counts the jobs that wait and have a [Job].Problem, as they were seen last. They are not in [sched.Cycle].Pending.
+func (c *Cluster) Refused() Refused {
+	var out Refused
+	for _, t := range c.order {
+		switch {
+		case t.gone || t.told != untold || t.is != waiting || t.job.Problem == nil:
+		case errors.Is(t.job.Problem, ErrIncomplete):
+			out.Incomplete++
+		default:
+			out.Invalid++
+		}
+	}
+	return out
 }

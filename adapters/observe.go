@@ -3,6 +3,7 @@ package adapters
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -218,7 +219,11 @@ func (c *Cluster) syncWaiting(t *tracked, now time.Time) {
 		c.submit(t)
 	case toldPending:
 		if t.job.Problem != nil || t.revision != t.job.Revision {
-			c.tell(sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now, Err: t.job.Problem})
+			e := sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now}
+			if t.job.Problem != nil {
+				e.Err = fmt.Errorf("%w: %w", ErrProblem, t.job.Problem)
+			}
+			c.tell(e)
 			c.submit(t)
 		}
 	case toldRunning, toldStopping:

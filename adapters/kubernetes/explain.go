@@ -48,7 +48,7 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	if g == nil || g.told != n.Job.UID {
 		return nil
 	}
-	if (errors.Is(n.Err, errWaits) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
+	if (errors.Is(n.Err, adapters.ErrIncomplete) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
 		return errEarly
 	}
 	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: n.String(), action: actionWaits}
@@ -56,7 +56,7 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	switch {
 	case errors.As(n.Err, &hint):
 		w.kind, w.reason = corev1.EventTypeWarning, "InvalidHint"
-	case errors.Is(n.Err, errWaits):
+	case errors.Is(n.Err, adapters.ErrIncomplete):
 		w.reason = "WaitsForPods"
 	case n.Err != nil:
 		w.kind, w.reason = corev1.EventTypeWarning, "NotStarted"

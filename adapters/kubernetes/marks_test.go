@@ -122,5 +122,5 @@ func TestLargest(t *testing.T) {
 	require.ErrorContains(t, j.Problem, "1001 pods at once")
 	assert.Equal(t, 1, j.Spec.Tasks)
 	x.job(adapters.MaxTasks)
-	require.ErrorIs(t, x.only().Problem, errWaits)
+	require.ErrorIs(t, x.only().Problem, adapters.ErrIncomplete)
 }

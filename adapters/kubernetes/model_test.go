@@ -103,7 +103,7 @@ func TestSinglePod(t *testing.T) {
 func TestGroupWaitsForItsPods(t *testing.T) {
 	x := newTester(t)
 	x.pod("a", group("2"))
-	require.ErrorIs(t, x.only().Problem, errWaits)
+	require.ErrorIs(t, x.only().Problem, adapters.ErrIncomplete)
 	x.pod("b", group("2"))
 	j := x.only()
 	require.NoError(t, j.Problem)
@@ -313,7 +313,7 @@ func TestNotUnderstood(t *testing.T) {
 		x = newTester(t)
 		x.pod("a", group("3"))
 		x.pod("b", group("3"))
-		require.ErrorIs(t, x.only().Problem, errWaits)
+		require.ErrorIs(t, x.only().Problem, adapters.ErrIncomplete)
 		x.pod("c", group("3"), func(p *corev1.Pod) { change(&p.Spec) })
 		require.ErrorIs(t, x.only().Problem, want, "not the first of its gang")
 		require.ErrorContains(t, x.only().Problem, "pod c: ")
@@ -414,7 +414,7 @@ func TestJob(t *testing.T) {
 	x = newTester(t)
 	x.node("n")
 	x.pod("j-0", ofJob("0")) // before its Job is known
-	require.ErrorIs(t, x.only().Problem, errWaits)
+	require.ErrorIs(t, x.only().Problem, adapters.ErrIncomplete)
 	x.job(3)
 	require.ErrorContains(t, x.only().Problem, "1 of 3")
 	x.pod("j-1", ofJob("1"))
@@ -508,7 +508,7 @@ func TestGroupOfTwo(t *testing.T) {
 	x.pod("b-0", group("4"), of("b"))
 	x.pod("b-1", group("4"), of("b"))
 	j := x.only()
-	require.ErrorIs(t, j.Problem, errWaits)
+	require.ErrorIs(t, j.Problem, adapters.ErrIncomplete)
 	require.ErrorContains(t, j.Problem, "2 of 4; of another controller, where all must be of one: 2")
 	x.pod("b-0", group("4"), of("a"))
 	x.pod("b-1", group("4"), of("a"))
@@ -522,7 +522,7 @@ func TestWhyPodsDoNotCount(t *testing.T) {
 	told := func(x *tester) string {
 		t.Helper()
 		p := x.only().Problem
-		require.ErrorIs(t, p, errWaits)
+		require.ErrorIs(t, p, adapters.ErrIncomplete)
 		return p.Error()
 	}
 	x := newTester(t)

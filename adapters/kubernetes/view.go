@@ -18,8 +18,11 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// errWaits is a gang whose pods are not all there.
-var errWaits = errors.New("kubernetes: not all pods of the gang are there")
+// waits is a gang whose pods are not all there, and how many are. It wraps [adapters.ErrIncomplete].
+type waits string
+
+func (w waits) Error() string { return "kubernetes: not all pods of the gang are there: " + string(w) }
+func (w waits) Unwrap() error { return adapters.ErrIncomplete }
 
 // view tells of what is dirty, or of all.
 func (m *model) view(full bool, now time.Time) *adapters.View {
@@ -150,7 +153,7 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	b := m.batchOf(g.id)
 	if len(g.pods) == 0 && b == nil {
 		if g.last != nil { // what controls them may make new ones; a full view forgets the gang
-			out := adapters.Job{Spec: g.last, UID: g.told, Version: g.version, Problem: fmt.Errorf("%w: 0 of %d", errWaits, g.last.Tasks)}
+			out := adapters.Job{Spec: g.last, UID: g.told, Version: g.version, Problem: waits(fmt.Sprintf("0 of %d", g.last.Tasks))}
 			return out, true
 		}
 		delete(m.gangs, g.id)
@@ -241,7 +244,7 @@ func miscounted(ready, size int, off *away) error {
 	if off.suspended {
 		text += "; the Job is suspended"
 	}
-	return fmt.Errorf("%w: %s", errWaits, text)
+	return waits(text)
 }
 
 // identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the owner whose pods count.
@@ -278,7 +281,7 @@ func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 		return max(1, b.size-max(b.succeeded, ended))
 	case all[0].group == "":
 		if strings.Contains(all[0].gang, "/job/") {
-			out.Problem = fmt.Errorf("%w: its Job is not known", errWaits)
+			out.Problem = waits("its Job is not known")
 		}
 		return 1
 	}

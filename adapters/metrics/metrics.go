@@ -3,11 +3,13 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -15,6 +17,7 @@ import (
 type Metrics struct {
 	epoch, pending, running           prometheus.Gauge
 	started, preempted, failed, wrong prometheus.Counter
+	refused                           *prometheus.GaugeVec
 	stages                            *prometheus.HistogramVec
 	last                              atomic.Pointer[error]
 }
@@ -29,15 +32,16 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	}
 	m := &Metrics{
 		epoch:     gauge("hedge_leader_epoch", "Epoch of the lease, 0 while another instance leads."),
-		pending:   gauge("hedge_jobs_pending", "Jobs that wait."),
+		pending:   gauge("hedge_jobs_pending", "Jobs that wait, but for those refused."),
+		refused:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "hedge_jobs_refused", Help: "Jobs that wait and cannot be scheduled as they are."}, []string{"reason"}),
 		running:   gauge("hedge_jobs_running", "Jobs that run or start."),
 		started:   counter("hedge_jobs_started_total", "Starts that were planned."),
 		preempted: counter("hedge_jobs_preempted_total", "Preemptions that were planned."),
-		failed:    counter("hedge_jobs_failed_total", "Starts and preemptions that failed."),
+		failed:    counter("hedge_jobs_failed_total", "Starts and preemptions that failed, and jobs that failed for good."),
 		wrong:     counter("hedge_errors_total", "Cycles and renewals of the lease that failed."),
 		stages:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hedge_cycle_seconds", Help: "Time of a cycle's stages."}, []string{"stage"}),
 	}
-	all := []prometheus.Collector{m.epoch, m.pending, m.running, m.started, m.preempted, m.failed, m.wrong, m.stages}
+	all := []prometheus.Collector{m.epoch, m.pending, m.refused, m.running, m.started, m.preempted, m.failed, m.wrong, m.stages}
 	for i, c := range all {
 		if err := r.Register(c); err != nil {
 			for _, done := range all[:i] {
@@ -57,22 +61,33 @@ func (m *Metrics) StandBy() {
 	m.epoch.Set(0)
 	m.pending.Set(0)
 	m.running.Set(0)
+	m.refused.Reset()
 	m.last.Store(nil)
 }
 
 // Observe counts a cycle, for [sched.WithObserver]. One with a plan is well, and ends what Fail has told.
 func (m *Metrics) Observe(c *sched.Cycle) {
-	m.pending.Set(float64(c.Pending))
+	m.pending.Set(float64(c.Pending + c.Delayed))
 	m.running.Set(float64(c.Running))
 	m.started.Add(float64(c.Started))
 	m.preempted.Add(float64(c.Preempted))
-	m.failed.Add(float64(len(c.Failed)))
+	for i := range c.Failed {
+		if !errors.Is(c.Failed[i].Err, adapters.ErrProblem) {
+			m.failed.Inc()
+		}
+	}
 	m.stages.WithLabelValues("snapshot").Observe(c.SnapshotTime.Seconds())
 	m.stages.WithLabelValues("plan").Observe(c.PlanTime.Seconds())
 	m.stages.WithLabelValues("apply").Observe(c.ApplyTime.Seconds())
 	if c.Plan != nil {
 		m.last.Store(nil)
 	}
+}
+
+// Refused tells of the jobs that a cycle did not know of, as there is something wrong with them: those of [adapters.Cluster.Refused].
+func (m *Metrics) Refused(r adapters.Refused) {
+	m.refused.WithLabelValues("incomplete").Set(float64(r.Incomplete))
+	m.refused.WithLabelValues("invalid").Set(float64(r.Invalid))
 }
 
 // Fail counts a cycle that failed, for [sched.WithErrorHandler], and keeps the error for [Metrics.Err].

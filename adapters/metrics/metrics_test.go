@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/metrics"
 	"github.com/hedgesched/hedge/sched"
 )
@@ -22,7 +23,10 @@ func TestMetrics(t *testing.T) {
 	m, err := metrics.New(r)
 	require.NoError(t, err)
 	m.Lead(3)
-	m.Observe(&sched.Cycle{Pending: 4, Running: 2, Started: 2, Preempted: 1, PlanTime: time.Second, Plan: &sched.Plan{}})
+	m.Refused(adapters.Refused{Incomplete: 3, Invalid: 5})
+	failed := []sched.Event{{Kind: sched.StartFailed, Err: adapters.ErrStale}, {Kind: sched.Withdrawn, Err: errors.New("exit code 1")},
+		{Kind: sched.Withdrawn, Err: fmt.Errorf("%w: %w", adapters.ErrProblem, adapters.ErrIncomplete)}}
+	m.Observe(&sched.Cycle{Pending: 3, Delayed: 1, Failed: failed, Running: 2, Started: 2, Preempted: 1, PlanTime: time.Second, Plan: &sched.Plan{}})
 	m.Warn()
 	m.Fail(errors.New("gone"))
 	require.EqualError(t, m.Err(), "gone")
@@ -30,12 +34,19 @@ func TestMetrics(t *testing.T) {
 # HELP hedge_errors_total Cycles and renewals of the lease that failed.
 # TYPE hedge_errors_total counter
 hedge_errors_total 2
-# HELP hedge_jobs_pending Jobs that wait.
+# HELP hedge_jobs_failed_total Starts and preemptions that failed, and jobs that failed for good.
+# TYPE hedge_jobs_failed_total counter
+hedge_jobs_failed_total 2
+# HELP hedge_jobs_pending Jobs that wait, but for those refused.
 # TYPE hedge_jobs_pending gauge
 hedge_jobs_pending 4
 # HELP hedge_jobs_preempted_total Preemptions that were planned.
 # TYPE hedge_jobs_preempted_total counter
 hedge_jobs_preempted_total 1
+# HELP hedge_jobs_refused Jobs that wait and cannot be scheduled as they are.
+# TYPE hedge_jobs_refused gauge
+hedge_jobs_refused{reason="incomplete"} 3
+hedge_jobs_refused{reason="invalid"} 5
 # HELP hedge_jobs_running Jobs that run or start.
 # TYPE hedge_jobs_running gauge
 hedge_jobs_running 2
@@ -45,7 +56,7 @@ hedge_jobs_started_total 2
 # HELP hedge_leader_epoch Epoch of the lease, 0 while another instance leads.
 # TYPE hedge_leader_epoch gauge
 hedge_leader_epoch 3
-`), "hedge_errors_total", "hedge_jobs_pending", "hedge_jobs_preempted_total", "hedge_jobs_running", "hedge_jobs_started_total", "hedge_leader_epoch"))
+`), "hedge_errors_total", "hedge_jobs_failed_total", "hedge_jobs_pending", "hedge_jobs_preempted_total", "hedge_jobs_refused", "hedge_jobs_running", "hedge_jobs_started_total", "hedge_leader_epoch"))
 
 	m.Observe(&sched.Cycle{}) // without a plan: the one before has failed still
 	require.Error(t, m.Err())
@@ -78,6 +89,7 @@ func TestNames(t *testing.T) {
 	m, err := metrics.New(r)
 	require.NoError(t, err)
 	m.Observe(&sched.Cycle{})
+	m.Refused(adapters.Refused{})
 	all, err := r.Gather()
 	require.NoError(t, err)
 	for _, f := range all {

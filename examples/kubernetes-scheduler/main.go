@@ -208,6 +208,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	saved := time.Now()
 	observe := func(c *sched.Cycle) {
 		s.metrics.Observe(c)
+		s.metrics.Refused(cluster.Refused())
 		s.last.Store(time.Now().UnixNano())
 		s.tell(c)
 		if time.Since(saved) < time.Minute {

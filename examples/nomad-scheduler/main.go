@@ -165,6 +165,7 @@ type keeper struct {
 
 func (k *keeper) observe(c *sched.Cycle) {
 	k.metrics.Observe(c)
+	k.metrics.Refused(k.cluster.Refused())
 	for _, e := range c.Failed {
 		k.log.Warn("failed", "job", e.ID, "error", e.Err)
 	}
