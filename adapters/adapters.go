@@ -145,7 +145,7 @@ type Job struct {
 	// Problem is what is wrong with the job's hints. Such a job is not scheduled, and its user is told. Where
 	// a job cannot be described at all, its tasks must be counted as Foreign. It wraps [ErrIncomplete] where the job is only not all there.
 	Problem error
-	// Err is why a job is Over that has not finished.
+	// Err is why a job is Over that has not finished, or is Short where that is known.
 	Err error
 	// Ref is the driver's own, given back in actions.
 	Ref any

@@ -161,5 +161,8 @@ func (j *Job) why(cause Cause) error {
 	if cause == "" {
 		return fmt.Errorf("%w: job %q", errStart, j.Spec.ID) // nobody here has stopped it
 	}
+	if cause == CauseShort && j.Err != nil {
+		return fmt.Errorf("%w: job %q: %s: %w", errStart, j.Spec.ID, cause, j.Err)
+	}
 	return fmt.Errorf("%w: job %q: %s", errStart, j.Spec.ID, cause)
 }

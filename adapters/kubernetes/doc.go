@@ -30,7 +30,11 @@
 //	hedgesched.github.io/gang        "false" makes every pod of a Job a job of its own
 //
 // Others of that prefix are the driver's own. It writes them on pods as it binds them and later; a pod that has them before it is bound, as one that was made
-// from what another was printed as, is not scheduled, either. A gang has at most 1000 pods.
+// from what another was printed as, is not scheduled, either. The one exception is hedgesched.github.io/fence, which the driver writes on pods that are not bound: what
+// it says does not matter, only that it changes, so that a pod with a copied one is scheduled as any other. A gang has at most 1000 pods.
+//
+// A pod of a Job waits until its Job is known, too. A deadline that is a time is refused if it was over when the Job was made, or the pod where nothing makes it anew;
+// of pods that something else than a Job makes anew, it counts as missed.
 //
 // # What is taken into account
 //

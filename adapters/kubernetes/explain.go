@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
 )
 
 var (
@@ -51,9 +53,12 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	if (errors.Is(n.Err, adapters.ErrIncomplete) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
 		return errEarly
 	}
-	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: n.String(), action: actionWaits}
+	said := d.model.say(n)
+	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: said.text, spec: said.spec, action: actionWaits}
 	var hint *HintError
 	switch {
+	case said.never:
+		w.kind = corev1.EventTypeWarning
 	case errors.As(n.Err, &hint):
 		w.kind, w.reason = corev1.EventTypeWarning, "InvalidHint"
 	case errors.Is(n.Err, adapters.ErrIncomplete):
@@ -94,7 +99,7 @@ func (g *gang) without(x *words) []podName {
 	for _, p := range g.pods {
 		switch {
 		case !p.ready():
-		case p.noted == x:
+		case p.noted == x, p.says == x.sum:
 			with++
 		default:
 			out = append(out, podName{p.namespace, p.name, p.revision, p.uid})
@@ -104,13 +109,15 @@ func (g *gang) without(x *words) []podName {
 	return out[:max(0, min(len(out), conditions-with))]
 }
 
-// owed tells whether the note still stands, and what pods do not have it.
+// owed tells whether the note still stands, and what pods do not have it. What they say already needs no event, and what no pod can say has one that is named by it.
 func (m *model) owed(x *words) ([]podName, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.gang.note != x {
 		return nil, false
 	}
+	said, some := x.gang.says(x)
+	x.written, x.alone = x.written || said, !some
 	return x.gang.without(x), true
 }
 
@@ -119,8 +126,28 @@ func (m *model) noted(uid types.UID, x *words) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p := m.pods[uid]; p != nil {
-		p.noted = x
+		p.noted, p.says = x, x.sum
 	}
+}
+
+// says tells whether a pod that waits says it already, as another instance has written it, or this one before, and whether there are any.
+func (g *gang) says(x *words) (said, some bool) {
+	for _, p := range g.pods {
+		if p.ready() {
+			some = true
+			said = said || p.says == x.sum
+		}
+	}
+	return said, some
+}
+
+// checksum stands for a text of which only is asked whether it is another. It is never 0.
+func checksum(parts ...string) uint64 {
+	h := fnv.New64a()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%q", p)
+	}
+	return max(1, h.Sum64())
 }
 
 // subject is what events of the job are about: its Job, or one of its pods.
@@ -163,8 +190,11 @@ type words struct {
 	about              corev1.ObjectReference
 	kind, reason, text string
 	action             string
+	spec               *sched.Job // of what the text was worked out from the nodes there are
 
-	written bool // the event, or it never can be; the writer's own
+	sum     uint64 // of the text
+	alone   bool   // no pod has a condition that says it
+	written bool   // the event, or it never can be; the writer's own
 	tries   int
 }
 
@@ -185,6 +215,9 @@ func newWriter(client kubernetes.Interface, o Options, m *model) *writer {
 func (w *writer) add(x *words) bool {
 	if len(x.text) > longest {
 		x.text = strings.ToValidUTF8(x.text[:longest], "")
+	}
+	if x.sum == 0 {
+		x.sum = checksum(x.text)
 	}
 	select {
 	case w.queue <- x:
@@ -292,11 +325,19 @@ func (w *writer) event(ctx context.Context, x *words) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
 	now := metav1.Now()
+	name := metav1.ObjectMeta{GenerateName: x.about.Name + ".", Namespace: x.about.Namespace}
+	if x.alone {
+		base := strings.TrimRight(x.about.Name[:min(len(x.about.Name), 200)], ".-")
+		name = metav1.ObjectMeta{Name: fmt.Sprintf("%s.%016x", base, checksum(string(x.about.UID), x.reason, x.text)), Namespace: x.about.Namespace}
+	}
 	_, err := w.client.CoreV1().Events(x.about.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{GenerateName: x.about.Name + ".", Namespace: x.about.Namespace},
+		ObjectMeta:     name,
 		InvolvedObject: x.about, Type: x.kind, Reason: x.reason, Action: x.action, Message: x.text, FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source: corev1.EventSource{Component: w.opt.SchedulerName},
 	}, metav1.CreateOptions{})
+	if x.alone && apierrors.IsAlreadyExists(err) {
+		return nil
+	}
 	return err
 }
 

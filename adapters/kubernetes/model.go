@@ -80,6 +80,7 @@ type pod struct {
 	bound   string // where the driver has bound it
 	evicted bool   // by the driver
 	noted   *words // what stands in its condition
+	says    uint64 // a checksum of what the condition says of why it waits, 0 if it says nothing
 }
 
 func (p *pod) at() string {
@@ -269,7 +270,7 @@ func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
 	p := m.read(o, version, old)
 	if old != nil {
 		if p.like(old) { // heartbeats and conditions make no other version of the job
-			old.version, old.revision = p.version, p.revision
+			old.version, old.revision, old.says = p.version, p.revision, p.says
 			return
 		}
 		p.bound, p.evicted, p.noted = old.bound, old.evicted, old.noted
@@ -384,6 +385,7 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 		return p
 	}
 	p.times(o)
+	p.conditioned(o)
 	if c := metav1.GetControllerOf(o); c != nil {
 		if p.owner = c.UID; c.Kind == "Job" {
 			p.job = o.Namespace + "/job/" + c.Name
@@ -458,6 +460,16 @@ func (m *model) gangID(o *corev1.Pod, p *pod) string {
 		return o.Namespace + "/job/" + c.Name
 	}
 	return o.Namespace + "/pod/" + o.Name
+}
+
+// conditioned reads why the pod waits, as a scheduler has it.
+func (p *pod) conditioned(o *corev1.Pod) {
+	for i := range o.Status.Conditions {
+		c := &o.Status.Conditions[i]
+		if p.node == "" && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			p.says = checksum(c.Message)
+		}
+	}
 }
 
 // times reads when the pod ran and why it failed.
@@ -647,12 +659,16 @@ func merge(a, b map[string]string) map[string]string {
 // annotated has the jobs told again that have the hints of a Job beside those of their pods, if these have changed.
 func (m *model) annotated(id string, old *batch) {
 	b := m.batch[id]
-	if old == nil && len(b.annotations) == 0 || old != nil && old.uid == b.uid && maps.Equal(old.annotations, b.annotations) {
-		return
+	if old == nil || old.uid != b.uid || !maps.Equal(old.annotations, b.annotations) {
+		m.retell(id, b.version)
 	}
+}
+
+// retell has the jobs told again that wait for what is known of a Job, or have its hints.
+func (m *model) retell(id string, version uint64) {
 	for other := range m.claimants[id] {
 		if g := m.gangs[other]; g != nil {
-			g.version = max(g.version, b.version)
+			g.version = max(g.version, version)
 			m.dirtyGangs[other] = true
 		}
 	}
@@ -682,6 +698,7 @@ func (m *model) single(id string) {
 
 func (m *model) removeBatch(id string, version uint64) {
 	delete(m.batch, id)
+	m.retell(id, version)
 	if g := m.gangs[id]; g != nil {
 		g.version = max(g.version, version)
 		m.dirtyGangs[id] = true

@@ -15,8 +15,6 @@ import (
 	"k8s.io/component-helpers/resource"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
-	helpers "k8s.io/component-helpers/scheduling/corev1"
-
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -50,7 +48,11 @@ type class struct {
 	required    sched.EquivalenceSet
 	affinity    nodeaffinity.RequiredNodeAffinity
 	tolerations []corev1.Toleration
+	wider       bool // the affinity says more than labels can
 }
+
+// fits begins the labels of classes.
+const fits = prefix + "fits-"
 
 // requestOf counts as Kubernetes' own scheduler does, in cores and bytes.
 func requestOf(spec *corev1.PodSpec, status *corev1.PodStatus) sched.Resources {
@@ -176,11 +178,12 @@ func classOf(spec *corev1.PodSpec) *class {
 			c.required = c.required.And(set)
 		} else {
 			rest.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: selector}}
+			c.wider = true
 			fmt.Fprintf(hash, "a%s", selector.String())
 		}
 	}
 	c.affinity = nodeaffinity.GetRequiredNodeAffinity(&rest)
-	c.label = prefix + "fits-" + strconv.FormatUint(hash.Sum64(), 36)
+	c.label = fits + strconv.FormatUint(hash.Sum64(), 36)
 	c.required = c.required.And(sched.NodesWith(c.label))
 	return c
 }
@@ -205,13 +208,7 @@ func simple(selector *corev1.NodeSelector) (sched.EquivalenceSet, bool) {
 }
 
 // fits tells whether the node is in the class.
-func (c *class) fits(n *node) bool {
-	if ok, err := c.affinity.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: n.labels}}); err != nil || !ok {
-		return false
-	}
-	_, bad := helpers.FindMatchingUntoleratedTaint(logr.Discard(), n.taints, c.tolerations, hard, false)
-	return !bad
-}
+func (c *class) fits(n *node) bool { return c.likes(n) && c.tolerates(n) }
 
 // hard tells whether a taint keeps pods away. That of a node that is cordoned is told otherwise.
 func hard(t *corev1.Taint) bool {

@@ -50,6 +50,9 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 		}
 	}
 	clear(m.dirtyGangs)
+	if full {
+		v.Unsaid = m.outdated()
+	}
 	return v
 }
 
@@ -191,17 +194,37 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 		}
 	}
 	if size == 0 {
-		size = gangSize(&out, all, b, ended)
+		size = m.gangSize(&out, all, b, ended)
 	}
 	m.describe(&out, g.id, all, b, owner, size)
 	if g.last = nil; b == nil && owner != "" && all[0].group != "" {
 		g.last = out.Spec
 	}
 	out.Over, out.Err = over(all, b, owner, ready, out.Tasks)
-	if out.Short = len(out.Tasks) > 0 && len(out.Tasks) < size; len(out.Tasks) == 0 && !out.Over && out.Problem == nil {
+	if out.Short = len(out.Tasks) > 0 && len(out.Tasks) < size; out.Short && out.Err == nil {
+		out.Err = resized(all, b, out.Attempt, size)
+	}
+	if len(out.Tasks) == 0 && !out.Over && out.Problem == nil {
 		out.Problem = miscounted(ready, size, &off)
 	}
 	return out, true
+}
+
+// resized is what is wrong with the sizes that stand on the pods of an attempt, which differ only if somebody has changed them.
+func resized(all []*pod, b *batch, attempt, size int) error {
+	want := size
+	if b == nil && all[0].group == "" {
+		want = 1
+	}
+	for _, p := range all {
+		if p.at() != "" && p.attempt == attempt && p.of > 0 {
+			want = min(want, p.of)
+		}
+	}
+	if want == size {
+		return nil
+	}
+	return &HintError{Annotation: sizeAnnotation, Value: strconv.Itoa(size), Want: fmt.Sprintf("%d, as it was bound: the scheduler writes it", want)}
 }
 
 // away are the pods of a gang that are there and do not count. Those of other controllers may be of an earlier job of that name.
@@ -227,6 +250,9 @@ func (a *away) add(p *pod, mine bool) {
 func miscounted(ready, size int, off *away) error {
 	if ready > size {
 		return fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
+	}
+	if ready == size && off.others > 0 {
+		return waits(fmt.Sprintf("pods of more than one controller wait in it, where all must be of one: of the newest %d, of others %d", ready, off.others))
 	}
 	if ready == size {
 		return nil
@@ -271,7 +297,7 @@ func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 }
 
 // gangSize is how many pods the next start must have. What is wrong with it is the job's problem.
-func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
+func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 	switch {
 	case b != nil:
 		if b.size > adapters.MaxTasks {
@@ -280,7 +306,7 @@ func gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 		}
 		return max(1, b.size-max(b.succeeded, ended))
 	case all[0].group == "":
-		if strings.Contains(all[0].gang, "/job/") {
+		if all[0].job != "" && m.batch[all[0].job] == nil { // which says whether they are a gang, and has hints
 			out.Problem = waits("its Job is not known")
 		}
 		return 1

@@ -1,0 +1,244 @@
+package kubernetes
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// asks has a pod ask for so much.
+func asks(cpu, memory string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}
+	}
+}
+
+func selects(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
+}
+
+// notIn demands what labels alone cannot express.
+func notIn(values ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: corev1.NodeSelectorOpNotIn, Values: values}}}}}}}
+	}
+}
+
+// TestObstacles: the reason of what fits nowhere says what holds it back, and no label of the driver's own.
+func TestObstacles(t *testing.T) {
+	tainted := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	big := func(n *corev1.Node) { n.Status.Allocatable["memory"] = resource.MustParse("8Gi") }
+	cordoned := func(n *corev1.Node) { big(n); n.Spec.Unschedulable = true }
+	for _, tt := range []struct {
+		name  string
+		nodes []func(*corev1.Node)
+		pods  [][]func(*corev1.Pod)
+		want  string
+		never bool
+	}{
+		{"no nodes", nil, [][]func(*corev1.Pod){{}}, "there are no nodes for this scheduler", true},
+		{"selector", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("disk", "ssd")}}, "none of 2 nodes matches the selector disk=ssd", true},
+		{"affinity", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{notIn("n0", "n1")}}, "none of 2 nodes matches the node affinity", true},
+		{"taints", []func(*corev1.Node){tainted, tainted}, [][]func(*corev1.Pod){{}}, "none of 2 nodes is without taints that the pods do not tolerate", true},
+		{"contradiction", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("name", "n0")}, {selects("name", "n1")}},
+			"its pods ask for different values of one label, and all pods of a gang run on nodes that suit them all: name=!", true},
+		{"request", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("9", "1Gi")}}, "its pod asks for 9 cpu, and the most on the 2 nodes it may run on is 4 cpu", true},
+		{"memory", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{asks("1", "9Gi")}}, "its pod asks for 9Gi memory, and the most on the 1 node it may run on is 8Gi memory", true},
+		{"unknown", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["x/gpu"] = resource.MustParse("1") }}},
+			"its pod asks for 1 x/gpu, and the most on the 1 node it may run on is 0 x/gpu", true},
+		{"gang", []func(*corev1.Node){big, big, tainted}, [][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}, {asks("3", "1Gi")}},
+			"each of its 3 pods asks for 3 cpu, 1Gi memory, and there is room for 2 on the 2 nodes it may run on, even if nothing else were there", true},
+		{"ports", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{port(80)}, {port(80)}},
+			"each of its 2 pods asks for 1.5 cpu, host port TCP 80, and there is room for 1 on the 1 node it may run on, even if nothing else were there", true},
+		{"cordoned", []func(*corev1.Node){big, cordoned}, [][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}},
+			"each of its 2 pods asks for 3 cpu, 1Gi memory, and there is room for 1 on the 2 nodes it may run on: some are cordoned or not ready, or pods of other schedulers are there", false},
+		{"nothing", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}}, "no set of nodes can hold the gang on nodes without taints", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := newTester(t)
+			for i, change := range tt.nodes {
+				x.node(fmt.Sprint("n", i), change)
+			}
+			for i, change := range tt.pods {
+				x.pod(fmt.Sprint("p", i), append([]func(*corev1.Pod){group(fmt.Sprint(len(tt.pods)))}, change...)...)
+			}
+			j := x.only()
+			require.NoError(t, j.Problem)
+			for _, code := range []sched.ReasonCode{sched.ReasonNoFeasibleSet, sched.ReasonTooLarge} {
+				got := x.say(&adapters.Note{Job: &j, Reason: sched.Reason{Code: code, Set: j.Spec.Required.String(), Probability: sched.UnknownProbability}})
+				if tt.name != "nothing" || code == sched.ReasonNoFeasibleSet {
+					assert.Equal(t, tt.want, got.text)
+				}
+				assert.Equal(t, tt.never, got.never)
+				assert.NotContains(t, got.text, fits)
+			}
+		})
+	}
+}
+
+func port(number int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: number}} }
+}
+
+// TestReasonsInWords: the labels that the driver shows on nodes are in no reason, and neither are the names of packages.
+func TestReasonsInWords(t *testing.T) {
+	x := newTester(t)
+	x.node("a")
+	x.pod("p", selects("name", "a"))
+	x.pod("q", notIn("b"), func(p *corev1.Pod) {
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}}
+	})
+	v := x.see(0)
+	for i, want := range []string{
+		"deferred to slot 2 on name=a and nodes without taints, behind ns/pod/z, bound by name=a; expected utility 3",
+		"deferred to slot 2 on nodes whose taints the pods tolerate and that match their affinity, behind ns/pod/z, bound by name=a; expected utility 3",
+	} {
+		r := sched.Reason{Code: sched.ReasonDeferred, Slot: 2, Set: v.Jobs[i].Spec.Required.String(), Ahead: []string{"ns/pod/z"}, Value: 3, Probability: sched.UnknownProbability}
+		for label := range x.classes {
+			r.Partition += label + "=true "
+		}
+		none := r
+		none.Partition += "#3"
+		r.Partition += "name=a"
+		require.Contains(t, r.String(), fits)
+		assert.Equal(t, want, x.say(&adapters.Note{Job: &v.Jobs[i], Reason: r}).text)
+		assert.NotContains(t, x.say(&adapters.Note{Job: &v.Jobs[i], Reason: none}).text, "bound by")
+	}
+	err := fmt.Errorf("%w: pod ns/p: %w", adapters.ErrRefused, fmt.Errorf("kubernetes: it is %w", adapters.ErrStale))
+	assert.Equal(t, "refused by the cluster: pod ns/p: it is adapters: decided on a state that is over", x.say(&adapters.Note{Job: &v.Jobs[0], Err: err}).text)
+	assert.Equal(t, `annotation a is "b", expected c`, x.say(&adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: "b", Want: "c"}}).text)
+	assert.Contains(t, x.say(&adapters.Note{Job: &v.Jobs[0], Reason: sched.Reason{Code: sched.ReasonNoUtility}}).text, UtilityAnnotation)
+}
+
+// TestObstaclesThatChange: a full view has a reason written again that is another with the nodes there are by then.
+func TestObstaclesThatChange(t *testing.T) {
+	x := newTester(t)
+	x.node("a")
+	x.pod("p", asks("9", "0"))
+	d := &Driver{model: x.model, opt: x.opt}
+	d.writer = newWriter(nil, x.opt, x.model)
+	j := x.only()
+	require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &j, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}))
+	assert.Empty(t, x.see(0).Unsaid)
+	x.node("b", func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("6") })
+	assert.Equal(t, []string{"ns/pod/p"}, x.see(0).Unsaid)
+}
+
+// TestNextLeader: what stands there from the leader before is written no more, neither events nor conditions, and what is another is.
+func TestNextLeader(t *testing.T) {
+	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil), podOf("j-1", "", corev1.PodPending, nil),
+		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k", UID: "uid-k", ResourceVersion: "4", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))},
+			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "hedge"}}}})
+	named := 0
+	c.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event); e.Name == "" { // the server's part, which the fake leaves out
+			named++
+			e.Name = e.GenerateName + fmt.Sprint(named)
+		}
+		return false, nil, nil
+	})
+	term := func(wrong string, events, patches int) {
+		t.Helper()
+		c.ClearActions()
+		d, err := Open(t.Context(), c, Options{})
+		require.NoError(t, err)
+		d.Close() // and so nothing is written but here
+		v, err := d.Observe(t.Context(), true)
+		require.NoError(t, err)
+		require.Len(t, v.Jobs, 2)
+		require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: wrong, Want: "c"}}))
+		require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[1], Err: v.Jobs[1].Problem}))
+		for len(d.writer.queue) > 0 {
+			assert.True(t, d.writer.write(t.Context(), <-d.writer.queue))
+		}
+		list, err := c.CoreV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		assert.Len(t, list.Items, events)
+		some := 0
+		for _, a := range c.Actions() {
+			if a.Matches("patch", "pods/status") {
+				some++
+			}
+		}
+		assert.Equal(t, patches, some)
+	}
+	term("b", 2, 2)
+	term("b", 2, 0)
+	term("x", 3, 2)
+}
+
+// TestResized: a size that somebody has written on a bound pod is named in the reason for which its gang is stopped.
+func TestResized(t *testing.T) {
+	x := newTester(t)
+	x.node("n")
+	bound := func(size string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", size
+		}
+	}
+	x.pod("a", group("2"), bound("2"), on("n", corev1.PodRunning))
+	x.pod("b", group("2"), bound("2"), on("n", corev1.PodRunning))
+	require.NoError(t, x.only().Err)
+	x.pod("b", group("2"), bound("3"), on("n", corev1.PodRunning))
+	j := x.only()
+	require.True(t, j.Short)
+	require.ErrorContains(t, j.Err, `annotation hedgesched.github.io/gang-size is "3", expected 2, as it was bound`)
+	x = newTester(t)
+	x.node("n")
+	x.pod("a", bound("7"), on("n", corev1.PodRunning))
+	require.ErrorContains(t, x.only().Err, `is "7", expected 1`)
+}
+
+// TestPodOfJobNotKnown: a pod that is a job of its own by its annotation waits for what is known of its Job, too, whose hints are its own.
+func TestPodOfJobNotKnown(t *testing.T) {
+	x := newTester(t)
+	alone := func(p *corev1.Pod) { p.Annotations[GangAnnotation] = "false" }
+	x.pod("j-0", ofJob("0"), alone)
+	require.ErrorIs(t, x.only().Problem, adapters.ErrIncomplete)
+	waits := x.only()
+	x.job(2, func(j *batchv1.Job) {
+		j.Annotations = map[string]string{GangAnnotation: "false"}
+	})
+	v := x.view(false, time.Now())
+	require.Len(t, v.Jobs, 1)
+	require.NoError(t, v.Jobs[0].Problem)
+	assert.Greater(t, v.Jobs[0].Version, waits.Version)
+}
+
+// TestTwoFullGroups: two controllers each with all pods of a group of one name start neither, and both are told why.
+func TestTwoFullGroups(t *testing.T) {
+	x := newTester(t)
+	yes := true
+	of := func(owner string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "Set", Name: owner, UID: types.UID(owner), Controller: &yes}}
+		}
+	}
+	x.pod("a-0", group("2"), of("a"))
+	x.pod("a-1", group("2"), of("a"))
+	require.NoError(t, x.only().Problem)
+	x.pod("b-0", group("2"), of("b"))
+	x.pod("b-1", group("2"), of("b"))
+	j := x.only()
+	require.ErrorIs(t, j.Problem, adapters.ErrIncomplete)
+	require.ErrorContains(t, j.Problem, "pods of more than one controller wait in it, where all must be of one: of the newest 2, of others 2")
+	g := x.gangs[j.Spec.ID]
+	assert.Len(t, g.without(&words{gang: g, sum: 1}), 4)
+}
