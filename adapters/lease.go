@@ -50,6 +50,8 @@ type LeadOptions struct {
 	Margin time.Duration
 	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead.
 	Told func(error)
+	// Contact, if not nil, is kept up to date, for health checks.
+	Contact *Contact
 }
 
 // systemClock is the machine's own.
@@ -84,6 +86,7 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 		if err == nil {
 			if err = l.fits(); err == nil {
 				err = l.hold(ctx, work)
+				l.Contact.worked(err)
 			}
 			l.release(ctx)
 			if err == nil {
@@ -143,6 +146,7 @@ func (l *leader) acquire(ctx context.Context) error {
 			a.err = fmt.Errorf("%w: no answer within %v: %w", ErrUnavailable, limit, a.err)
 		}
 	}
+	l.Contact.took(l.Clock.Now(), a.err)
 	if a.err == nil {
 		l.granted(asked, a.term)
 	}
@@ -236,6 +240,7 @@ func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan er
 
 // renewed takes in the answer to a renewal. Its error says that the lease is another's.
 func (l *leader) renewed(asked time.Time, a answer) error {
+	l.Contact.renewed(l.Clock.Now(), a.err)
 	switch {
 	case a.err == nil:
 		l.granted(asked, a.term)

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apimachinery/pkg/labels"
+	client "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
@@ -100,6 +101,7 @@ type scheduler struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
+	contact  adapters.Contact
 	driver   atomic.Pointer[kubernetes.Driver] // the last term's
 	last     atomic.Int64                      // when the last cycle of a leader ended, in Unix nanoseconds; 0 of a standby
 }
@@ -139,10 +141,6 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	lease, err := kubernetes.NewLease(client, c.Lease, 15*time.Second)
-	if err != nil {
-		return err
-	}
 	s, err := newScheduler(c, log)
 	if err != nil {
 		return err
@@ -153,9 +151,20 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 		return err
 	}
 	defer stop()
+	return s.stand(ctx, client)
+}
+
+const leaseFor = 15 * time.Second // as the lease is granted
+
+// stand leads, or stands by.
+func (s *scheduler) stand(ctx context.Context, client client.Interface) error {
+	lease, err := kubernetes.NewLease(client, s.config.Lease, leaseFor)
+	if err != nil {
+		return err
+	}
 	work := func(ctx context.Context, t adapters.Term) error {
-		driver, err := kubernetes.Open(ctx, client, kubernetes.Options{SchedulerName: c.SchedulerName, Namespace: c.Namespace,
-			NodeSelector: c.NodeSelector, Lease: c.Lease, Timeout: 2 * time.Second}) // calls end within the lease's margin
+		driver, err := kubernetes.Open(ctx, client, kubernetes.Options{SchedulerName: s.config.SchedulerName, Namespace: s.config.Namespace,
+			NodeSelector: s.config.NodeSelector, Lease: s.config.Lease, Timeout: 2 * time.Second}) // calls end within the lease's margin
 		if err != nil {
 			return err
 		}
@@ -163,9 +172,9 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 		s.driver.Store(driver)
 		return s.lead(ctx, driver, t)
 	}
-	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Told: func(err error) {
+	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Contact: &s.contact, Told: func(err error) {
 		s.metrics.Warn()
-		log.Warn("lease", "error", err)
+		s.log.Warn("lease", "error", err)
 	}})
 }
 
@@ -252,17 +261,20 @@ func (s *scheduler) tell(c *sched.Cycle) {
 	}
 }
 
-// serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz (its last cycle was well, or it stands by) until it is stopped.
+// ready is for a scheduler whose lease answers and, if it leads, whose last cycle was well.
+func (s *scheduler) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := errors.Join(s.metrics.Err(), s.contact.Err(time.Now(), leaseFor)); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	} else {
+		fmt.Fprintln(w, "ok")
+	}
+}
+
+// serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz until it is stopped.
 func (s *scheduler) serve(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.metrics.Err(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
+	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if last := s.last.Load(); last > 0 && time.Since(time.Unix(0, last)) > 5*time.Minute {
 			http.Error(w, "no cycle for 5 min", http.StatusInternalServerError)
@@ -270,8 +282,7 @@ func (s *scheduler) serve(ctx context.Context) (stop func(), err error) {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", s.config.Address)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Address)
 	if err != nil {
 		return nil, err
 	}

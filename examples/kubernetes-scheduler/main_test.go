@@ -2,17 +2,24 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/fake"
+	"github.com/hedgesched/hedge/adapters/kubernetes"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
@@ -33,6 +40,50 @@ func TestLoad(t *testing.T) {
 		_, err := load(path)
 		require.ErrorContains(t, err, path, text)
 	}
+}
+
+// TestReady: a scheduler is ready while the lease answers and, if it leads, its last cycle was well.
+func TestReady(t *testing.T) {
+	var away atomic.Bool
+	away.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if away.Load() {
+			http.Error(w, "no leader far and wide", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, err := fmt.Fprint(w, `{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "hedge", "resourceVersion": "5"},
+			"spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600, "leaseTransitions": 3}}`)
+		assert.NoError(t, err)
+	}))
+	defer server.Close()
+	c, err := load("")
+	require.NoError(t, err)
+	s, err := newScheduler(c, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	client, err := kubernetes.Client(&rest.Config{Host: server.URL})
+	require.NoError(t, err)
+	ready := func() (string, int) {
+		w := httptest.NewRecorder()
+		s.ready(w, nil)
+		return w.Body.String(), w.Code
+	}
+	_, code := ready()
+	require.Equal(t, http.StatusServiceUnavailable, code, "nothing was heard of the lease yet")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.stand(ctx, client) }()
+	require.Eventually(t, func() bool {
+		text, code := ready()
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "far and wide")
+	}, 5*time.Minute, 10*time.Millisecond, "it tells what is wrong")
+	away.Store(false)
+	require.Eventually(t, func() bool { _, code := ready(); return code == http.StatusOK }, 5*time.Minute, 10*time.Millisecond, "another has the lease")
+	s.metrics.Fail(adapters.ErrUnavailable)
+	_, code = ready()
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	cancel()
+	require.NoError(t, <-done)
 }
 
 // TestLead: a job of a fake cluster is started, what was learnt is kept, and the end of the context is no error.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,23 +45,50 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestReady: a leader is ready while its last cycle was well, and whoever stands by is.
+// TestReady: a scheduler is ready while the lease answers and, if it leads, its last cycle was well.
 func TestReady(t *testing.T) {
-	s, err := newScheduler(nil, nil)
+	var away atomic.Bool
+	var index atomic.Uint64
+	away.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if away.Load() {
+			http.Error(w, "no leader far and wide", http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintf(w, `{"Namespace": "default", "Path": "hedge/lease", "ModifyIndex": %d, "Items": {"epoch": "3", "holder": "another", "renewed": "1"}}`, index.Add(1))
+	}))
+	defer server.Close()
+	c, err := load("")
 	require.NoError(t, err)
-	ready := func() int {
+	c.Address, c.LeaseFor = server.URL, patience // which is how long it may take until the end of the test
+	s, err := newScheduler(c, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ready := func() (string, int) {
 		w := httptest.NewRecorder()
 		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		return w.Code
+		return w.Body.String(), w.Code
 	}
-	assert.Equal(t, http.StatusOK, ready(), "it stands by")
+	_, code := ready()
+	require.Equal(t, http.StatusServiceUnavailable, code, "nothing was heard of the lease yet")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.lead(ctx) }()
+	eventually(t, "it tells what is wrong", func() bool {
+		text, code := ready()
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "far and wide")
+	})
+	away.Store(false)
+	eventually(t, "it is ready, as another has the lease", func() bool { _, code := ready(); return code == http.StatusOK })
+	cancel()
+	require.NoError(t, <-done)
+
 	s.metrics.Fail(adapters.ErrUnavailable)
-	assert.Equal(t, http.StatusServiceUnavailable, ready())
+	text, code := ready()
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Contains(t, text, adapters.ErrUnavailable.Error())
 	s.metrics.Observe(&sched.Cycle{Plan: &sched.Plan{}})
-	assert.Equal(t, http.StatusOK, ready())
-	s.metrics.Fail(adapters.ErrUnavailable)
-	s.metrics.StandBy()
-	assert.Equal(t, http.StatusOK, ready(), "it stands by again")
+	_, code = ready()
+	assert.Equal(t, http.StatusOK, code)
 }
 
 // TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.

@@ -74,6 +74,7 @@ type scheduler struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
+	contact  adapters.Contact
 }
 
 func newScheduler(c *config, log *slog.Logger) (*scheduler, error) {
@@ -83,13 +84,13 @@ func newScheduler(c *config, log *slog.Logger) (*scheduler, error) {
 	return &scheduler{config: c, log: log, registry: r, metrics: m}, err
 }
 
-// handler serves metrics and health: alive while the program is, ready while it leads and its last cycle was well or while it stands by.
+// handler serves metrics and health: alive while the program is, ready while the lease answers and the last cycle, of a leader, was well.
 func (s *scheduler) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.metrics.Err(); err != nil {
+		if err := errors.Join(s.metrics.Err(), s.contact.Err(time.Now(), s.config.LeaseFor)); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -104,7 +105,7 @@ func (s *scheduler) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return adapters.Lead(ctx, lease, s.work, adapters.LeadOptions{Told: func(err error) {
+	return adapters.Lead(ctx, lease, s.work, adapters.LeadOptions{Contact: &s.contact, Told: func(err error) {
 		s.metrics.Warn()
 		s.log.Warn("lease", "error", err)
 	}})

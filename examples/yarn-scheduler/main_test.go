@@ -45,23 +45,42 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestReady: a leader is ready while its last cycle was well, and whoever stands by is.
+// TestReady: a scheduler is ready while the lease answers and, if it leads, its last cycle was well.
 func TestReady(t *testing.T) {
-	s, err := newScheduler(nil, nil)
+	c, err := load("")
 	require.NoError(t, err)
-	ready := func() int {
+	c.Spool, c.LeaseFor = t.TempDir(), patience // which is how long it may take until the end of the test
+	require.NoError(t, os.WriteFile(filepath.Join(c.Spool, "lease.json"), []byte(`{"epoch": 3, "holder": "another"}`), 0o600))
+	lock := filepath.Join(c.Spool, "lock")
+	require.NoError(t, os.Mkdir(lock, 0o700)) // which is no file to lock
+	s, err := newScheduler(c, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ready := func() (string, int) {
 		w := httptest.NewRecorder()
 		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		return w.Code
+		return w.Body.String(), w.Code
 	}
-	assert.Equal(t, http.StatusOK, ready(), "it stands by")
+	_, code := ready()
+	require.Equal(t, http.StatusServiceUnavailable, code, "nothing was heard of the lease yet")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.lead(ctx) }()
+	eventually(t, "it tells what is wrong", func() bool {
+		text, code := ready()
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "is a directory")
+	})
+	require.NoError(t, os.Remove(lock))
+	eventually(t, "it is ready, as another has the lease", func() bool { _, code := ready(); return code == http.StatusOK })
+	cancel()
+	require.NoError(t, <-done)
+
 	s.metrics.Fail(adapters.ErrUnavailable)
-	assert.Equal(t, http.StatusServiceUnavailable, ready())
+	text, code := ready()
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Contains(t, text, adapters.ErrUnavailable.Error())
 	s.metrics.Observe(&sched.Cycle{Plan: &sched.Plan{}})
-	assert.Equal(t, http.StatusOK, ready())
-	s.metrics.Fail(adapters.ErrUnavailable)
-	s.metrics.StandBy()
-	assert.Equal(t, http.StatusOK, ready(), "it stands by again")
+	_, code = ready()
+	assert.Equal(t, http.StatusOK, code)
 }
 
 // TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.

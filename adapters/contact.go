@@ -1,0 +1,77 @@
+package adapters
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Contact is whether the lease answers [Lead], for health checks: an instance that stands by has no cycles by which its program knows that the cluster is out of
+// reach. The zero value has had no answer. Its methods are safe for concurrent use.
+type Contact struct {
+	mu    sync.Mutex
+	heard time.Time // when the lease answered last
+	err   error     // what has failed since, nil if nothing has
+	work  bool      // that was the work of a term, and no lease was renewed or another's since
+}
+
+// Err is nil while the lease answers: it was taken, renewed, or another has it, and that was not longer ago than the limit, by the clock of [LeadOptions]. It is an
+// error, too, once the work of a term has failed, until the lease is renewed or another's. Errors wrap [ErrUnavailable] and what has failed.
+// A limit of what the lease is granted for is longer than a standby, or a leader, is without an answer from a cluster that is well.
+func (c *Contact) Err(now time.Time, limit time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var what string
+	switch age := now.Sub(c.heard); {
+	case c.work:
+		what = "the last term ended with an error"
+	case c.heard.IsZero():
+		what = "the lease has not answered yet"
+	case age > limit:
+		what = fmt.Sprintf("the lease has not answered for %v", age.Round(time.Millisecond))
+	default:
+		return nil
+	}
+	if c.err == nil {
+		return fmt.Errorf("%w: %s", ErrUnavailable, what)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, c.err)
+}
+
+// took notes what became of a call that was to take the lease. That it was taken does not say that the work, if that has failed, is well now.
+func (c *Contact) took(now time.Time, err error) {
+	if err == nil && c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.heard = now; !c.work {
+			c.err = nil
+		}
+		return
+	}
+	c.renewed(now, err)
+}
+
+// renewed notes what became of a call that was to renew the lease.
+func (c *Contact) renewed(now time.Time, err error) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil || errors.Is(err, ErrHeld) || errors.Is(err, ErrFenced) {
+		c.heard, c.err, c.work = now, nil, false
+		return
+	}
+	c.err = err
+}
+
+// worked notes how the work of a term has ended. Where it was for the lease, that is noted already.
+func (c *Contact) worked(err error) {
+	if c == nil || err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errExpired) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err, c.work = err, true
+}
