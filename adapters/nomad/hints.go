@@ -19,7 +19,7 @@ import (
 
 // The keys of a job's meta that its user writes.
 const (
-	// KeyMark marks a job as hedge's, with the value "true".
+	// KeyMark marks a job as hedge's, with the value "true"; with "false" it is as if there were no such key.
 	KeyMark = "hedge"
 	// KeyTasks is the size of the gang, 1 to adapters.MaxTasks; default 1.
 	KeyTasks = "hedge_tasks"
@@ -80,8 +80,12 @@ type hints struct {
 	over                       string
 }
 
-// marked tells whether a job is hedge's.
-func marked(meta map[string]string) bool { return meta[KeyMark] == "true" }
+// marked tells whether a job is hedge's: also where what its mark says makes no sense, so that its user is told.
+func marked(meta map[string]string) bool {
+	v, there := meta[KeyMark]
+	is, err := strconv.ParseBool(v)
+	return there && (is || err != nil)
+}
 
 // parent tells whether a job never runs itself: it is periodic or parameterized, and its children are jobs of their own.
 func parent(job *api.Job) bool {
@@ -89,7 +93,7 @@ func parent(job *api.Job) bool {
 }
 
 // Describe is what hedge makes of a job: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and says what is wrong
-// with it; it is what the job's user is told. Whether the job is marked does not matter. Constraints that are no equivalence sets show as
+// with it; it is what the job's user is told. Whether the job is marked does not matter, but a mark must be true or false. Constraints that are no equivalence sets show as
 // labels that only nodes seen by a [Driver] have.
 func Describe(job *api.Job) (*sched.Job, error) {
 	h := read(job)
@@ -111,9 +115,23 @@ func read(job *api.Job) *hints {
 		h.problem = h.spec.Validate()
 	}
 	if h.problem != nil {
-		h.problem = fmt.Errorf("%w: %q: %w", ErrJob, deref(job.ID), h.problem)
+		h.problem = fmt.Errorf("%w: %q: %w%s", ErrJob, deref(job.ID), h.problem, h.unheld(job))
 	}
 	return h
+}
+
+// unheld says of a job that is not held, and so is not left to hedge, who runs it and what its user is to do.
+func (h *hints) unheld(job *api.Job) string {
+	if deref(job.Stop) {
+		return ""
+	}
+	for _, g := range job.TaskGroups {
+		if !h.placed(g) && deref(g.Count) > 0 {
+			return fmt.Sprintf("; Nomad itself runs it, as it does every job of which group %q has count %d: to have hedge place it, stop it and register it again with count = 0",
+				deref(g.Name), deref(g.Count))
+		}
+	}
+	return ""
 }
 
 // noted reads hedge's own keys. A job that was copied under another name has those of the original, which are older than it is.
@@ -153,6 +171,10 @@ func (h *hints) hinted(meta map[string]string) error {
 		key, expected string
 		read          func(string) error
 	}{
+		{KeyMark, "true or false", func(v string) (err error) {
+			_, err = strconv.ParseBool(v)
+			return err
+		}},
 		{KeyTasks, fmt.Sprintf("a number from 1 to %d", adapters.MaxTasks), func(v string) (err error) {
 			s.Tasks, err = within(v, 1, adapters.MaxTasks)
 			return err
@@ -296,7 +318,7 @@ func (h *hints) kind(job *api.Job) error {
 	case h.template == nil:
 		return errors.New("there is no group, expected one")
 	case deref(h.template.Count) != 0:
-		return fmt.Errorf("group %q has count %d, expected 0: the size of the gang is %s", deref(h.template.Name), deref(h.template.Count), KeyTasks)
+		return fmt.Errorf("group %q has count %d, expected 0, and %s = \"%d\" for a gang of as many", deref(h.template.Name), deref(h.template.Count), KeyTasks, deref(h.template.Count))
 	}
 	return nil
 }

@@ -86,7 +86,10 @@ func TestProblems(t *testing.T) {
 		{"dispatched", nil, func(j *api.Job) { j.Dispatched = true }, "dispatched"},
 		{"no group", nil, func(j *api.Job) { j.TaskGroups = nil }, "there is no group"},
 		{"two groups", nil, func(j *api.Job) { j.AddTaskGroup(api.NewTaskGroup("more", 0)) }, `groups "work" and "more"`},
-		{"not held", nil, func(j *api.Job) { j.TaskGroups[0].Count = ptr(3) }, `has count 3, expected 0`},
+		{"not held", nil, func(j *api.Job) { j.TaskGroups[0].Count = ptr(3) }, `group "work" has count 3, expected 0, and hedge_tasks = "3" for a gang of as many; Nomad itself runs it`},
+		{"not held, and another fault", map[string]string{KeyTasks: "0"}, func(j *api.Job) { j.TaskGroups[0].Count = ptr(1) }, `stop it and register it again with count = 0`},
+		{"mark", map[string]string{KeyMark: "yes"}, nil, `meta hedge = "yes", expected true or false`},
+		{"empty mark", map[string]string{KeyMark: ""}, nil, `meta hedge = "", expected true or false`},
 		{"no demand", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources = nil }, "Demand"},
 		{"cores", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources.Cores = ptr(2) }, "2 cores"},
 		{"distinct hosts", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("", "distinct_hosts", "true")) }, "not supported"},
@@ -103,6 +106,29 @@ func TestProblems(t *testing.T) {
 			assert.Equal(t, "prod/a", spec.ID, "it has a name all the same")
 		})
 	}
+}
+
+// TestMarked: who writes a mark that makes no sense means hedge, and is told; a job that is not marked is none of hedge's.
+func TestMarked(t *testing.T) {
+	for mark, want := range map[string]bool{"true": true, "1": true, "yes": true, "": true, "false": false, "0": false} {
+		assert.Equal(t, want, marked(map[string]string{KeyMark: mark}), mark)
+	}
+	assert.False(t, marked(nil))
+}
+
+// TestHeldByItsUser: of a job that Nomad does not run, or that its user has stopped, nobody is told that it does.
+func TestHeldByItsUser(t *testing.T) {
+	held := heldJob(map[string]string{KeyTasks: "0"})
+	_, err := Describe(held)
+	require.ErrorIs(t, err, ErrJob)
+	assert.NotContains(t, err.Error(), "Nomad itself")
+	held.TaskGroups[0].Count, held.Stop = ptr(1), ptr(true)
+	_, err = Describe(held)
+	require.ErrorIs(t, err, ErrJob)
+	assert.NotContains(t, err.Error(), "Nomad itself")
+	placed := placedJob(t).Job
+	placed.Meta[KeyDeadline] = "tomorrow"
+	assert.NotContains(t, read(placed).problem.Error(), "Nomad itself", "what hedge has started")
 }
 
 // TestDemand: what runs before and after the work does not add to it, what runs beside it does.

@@ -68,6 +68,7 @@ type Driver struct {
 	lists  pace
 	guard  guard
 	notes  notes
+	ends   ends
 	tidied time.Time // when notes were looked through last
 }
 

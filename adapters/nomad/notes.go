@@ -137,14 +137,14 @@ func (n *notes) only(list []*api.VariableMetadata) {
 	}
 }
 
-// tidy takes away the notes of jobs that are gone, or run. One that was written meanwhile stays, and so does one that may not be taken away.
+// tidy takes away the notes of jobs that are gone, or run; those that have failed for good keep theirs. One that was written meanwhile stays, and so does one that may not be taken away.
 func (d *Driver) tidy(ctx context.Context, notes []*api.VariableMetadata) {
 	if len(notes) == 0 {
 		return
 	}
 	there := make(map[key]bool, len(d.state.jobs))
 	for _, j := range d.state.jobs {
-		if !j.runs() {
+		if !j.runs() || d.notes.has(j.note()) && d.over(j) {
 			there[j.note()] = true
 		}
 	}

@@ -54,6 +54,7 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 		d.seen = 0
 		return nil, err
 	}
+	d.sayEnds(ctx)
 	return v, nil
 }
 
@@ -129,6 +130,7 @@ func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
 	for i, k := range keys {
 		if s.jobs[k] != nil {
 			s.told[k] = told[i].UID
+			d.ends.take(k, &told[i])
 			v.Jobs = append(v.Jobs, told[i])
 			continue
 		}
@@ -136,6 +138,7 @@ func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
 			v.Jobs = append(v.Jobs, adapters.Job{Spec: &sched.Job{ID: k.String()}, UID: s.told[k], Gone: true})
 		}
 		delete(s.told, k)
+		delete(d.ends.of, k)
 	}
 	return nil
 }
