@@ -17,7 +17,7 @@ import (
 // NomadConfig says what a Nomad cluster is made of.
 type NomadConfig struct {
 	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in it are killed at the end. Root's clients mount file
-	// systems under it, which Stop unmounts.
+	// systems under it, which Stop unmounts. Both is done, too, where this process ends without a Stop.
 	Dir string
 	// Clients are the nodes; their names must differ.
 	Clients []NomadClient
@@ -44,6 +44,7 @@ type Nomad struct {
 	ports map[string][]int // http, rpc, serf
 	parts map[string]*process
 	http  *http.Client
+	rest  *reaper
 }
 
 // Server is the name of the server among the parts; the others have their clients' names.
@@ -67,6 +68,9 @@ func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
 			return nil, fmt.Errorf("testservers: %w", err)
 		}
 		n.ports[name] = found
+	}
+	if n.rest, err = newReaper(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("testservers: %w", err)
 	}
 	for _, name := range n.names() {
 		if err := n.Start(ctx, name); err != nil {
@@ -219,6 +223,7 @@ func (n *Nomad) Stop() {
 	}
 	killUnder(n.cfg.Dir) // tasks outlive their client
 	n.unmount()
+	n.rest.dismiss()
 }
 
 // unmount ends the mounts under the cluster's folder, the deepest first.
