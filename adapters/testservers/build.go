@@ -46,13 +46,16 @@ func programs() []program {
 }
 
 // Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok or nomad; of yarn it is the folder of
-// its jars. It is built if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
+// its jars, beside which archives of their classes are. It is built if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
 // processes may ask at the same time.
 func Program(ctx context.Context, name string) (string, error) {
 	if name == "yarn" {
 		path, err := yarnJars(ctx)
 		if err != nil {
 			return "", fmt.Errorf("testservers: fetching YARN: %w", err)
+		}
+		if err := archiveServers(ctx, path); err != nil {
+			return "", fmt.Errorf("testservers: archiving the classes of YARN: %w", err)
 		}
 		return path, nil
 	}

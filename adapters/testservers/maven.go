@@ -31,48 +31,6 @@ func Jar(ctx context.Context, dir string) (string, error) {
 	return jar, nil
 }
 
-// ClassArchive has the Java machine archive the classes that a program loads, which is in a jar of [Jar] and has YARN's jars behind it, and ends by itself; and
-// returns the path of the archive, which is in the cache beside the jar. Programs start faster with it whose class path begins so.
-func ClassArchive(ctx context.Context, jar, main string) (string, error) {
-	archive, err := classArchive(ctx, jar, main)
-	if err != nil {
-		return "", fmt.Errorf("testservers: archiving the classes of %s: %w", jar, err)
-	}
-	return archive, nil
-}
-
-func classArchive(ctx context.Context, jar, main string) (string, error) {
-	java, home, err := javaTools("java")
-	if err != nil {
-		return "", err
-	}
-	jars, err := yarnJars(ctx)
-	if err != nil {
-		return "", err
-	}
-	release, err := os.ReadFile(filepath.Join(home, "release")) // another Java machine makes nothing of it
-	if err != nil {
-		return "", err
-	}
-	out := fmt.Sprintf("%s-%x.jsa", strings.TrimSuffix(jar, ".jar"), digest(map[string][]byte{"java": []byte(java), "release": release, "jars": []byte(jars), "main": []byte(main)}))
-	unlock, err := lock(ctx, out+".lock")
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
-		return out, err
-	}
-	part := out + ".part"
-	defer os.Remove(part) //nolint:errcheck // it is not there any more, or the next one is written over it
-	cmd := exec.CommandContext(ctx, java, "-XX:ArchiveClassesAtExit="+part, "-XX:+UseSerialGC", "-cp", jar+":"+filepath.Join(jars, "*"), main)
-	cmd.Env = append(os.Environ(), "NM_HOST=localhost")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
-	}
-	return out, os.Rename(part, out)
-}
-
 // jarMade is the jar that a Maven project makes.
 const jarMade = "target/*.jar"
 

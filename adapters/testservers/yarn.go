@@ -47,10 +47,22 @@ type YARN struct {
 	ids   map[string]string
 	host  string // in the ids of nodes
 	http  *http.Client
+	// archives are of the classes of ResourceManagers and NodeManagers, which then start in two thirds of the time; makes says that they are made when these end.
+	archives yarnArchives
+	makes    bool
 }
+
+// yarnArchives are the paths of archives of classes.
+type yarnArchives struct{ manager, node string }
 
 // ResourceManager is the name of the ResourceManager among the parts; the others have their nodes' names.
 const ResourceManager = "resourcemanager"
+
+// The programs of both.
+const (
+	managerClass = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+	nodeClass    = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+)
 
 // tries is how often a part is given other ports when someone else has taken one of its ports before it did.
 const tries = 5
@@ -62,25 +74,32 @@ func StartYARN(ctx context.Context, cfg YARNConfig) (*YARN, error) {
 	if cfg.Dir, err = folder(cfg.Dir); err != nil {
 		return nil, err
 	}
-	y := &YARN{cfg: cfg, host: "localhost", ports: map[string][]int{}, parts: map[string]*process{}, ids: map[string]string{},
-		http: &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}}
-	y.cfg.Nodes = nil
-	if err := y.start(ctx, cfg.Nodes); err != nil {
+	jars, err := Program(ctx, "yarn")
+	if err != nil {
+		return nil, err
+	}
+	archives, err := archivesOf(jars)
+	if err != nil {
+		return nil, fmt.Errorf("testservers: %w", err)
+	}
+	y := &YARN{cfg: cfg, jars: jars, archives: archives}
+	if err := y.start(ctx); err != nil {
 		y.Stop()
 		return nil, err
 	}
 	return y, nil
 }
 
-func (y *YARN) start(ctx context.Context, nodes []YARNNode) error {
+func (y *YARN) start(ctx context.Context) error {
+	y.host, y.ports, y.parts, y.ids = "localhost", map[string][]int{}, map[string]*process{}, map[string]string{}
+	y.http = &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	nodes := y.cfg.Nodes
+	y.cfg.Nodes = nil
 	me, err := user.Current()
 	if err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	y.user = me.Username
-	if y.jars, err = Program(ctx, "yarn"); err != nil {
-		return err
-	}
 	if err := y.first(ctx, ResourceManager); err != nil {
 		return err
 	}
@@ -172,19 +191,23 @@ func (y *YARN) launch(name string, fresh bool) error {
 	if err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
-	class, heap := "org.apache.hadoop.yarn.server.nodemanager.NodeManager", "-Xmx256m"
+	class, heap, archive := nodeClass, "-Xmx256m", y.archives.node
 	if name == ResourceManager {
-		class, heap = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", "-Xmx512m"
+		class, heap, archive = managerClass, "-Xmx512m", y.archives.manager
+	}
+	how := "-XX:SharedArchiveFile="
+	if y.makes {
+		how = "-XX:ArchiveClassesAtExit="
 	}
 	logs, temporary := y.path(name, "logs"), y.path(name, "tmp")
 	if err := os.MkdirAll(temporary, 0o755); err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	// The shells that write down how containers end are in the group of their NodeManager.
-	p, err := (&process{name: name, alone: true}).start(y.cfg.Dir, java, []string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+	p, err := (&process{name: name, alone: true}).start(y.cfg.Dir, java, []string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, how+archive, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-Djava.io.tmpdir="+temporary, "-XX:-UsePerfData", // or a crash leaves files in /tmp
 		"-Djava.net.preferIPv4Stack=true", "--add-opens=java.base/java.lang=ALL-UNNAMED", // which Guice needs
-		"-Dyarn.log.dir="+logs, "-Dhadoop.log.dir="+logs, "-cp", y.path(name, "conf")+":"+filepath.Join(y.jars, "*"), class)
+		"-Dyarn.log.dir="+logs, "-Dhadoop.log.dir="+logs, "-cp", filepath.Join(y.jars, "*")+":"+y.path(name, "conf"), class)
 	if err != nil {
 		return fmt.Errorf("testservers: %w", err)
 	}
@@ -381,6 +404,16 @@ func (y *YARN) path(name string, parts ...string) string {
 	return filepath.Join(append([]string{y.cfg.Dir, name + ".d"}, parts...)...)
 }
 
+// Set gives yarn-site.xml other properties, beside those that the cluster was started with, for the parts that are started from now on.
+func (y *YARN) Set(site map[string]string) {
+	own := maps.Clone(y.cfg.Site)
+	if own == nil {
+		own = map[string]string{}
+	}
+	maps.Copy(own, site)
+	y.cfg.Site = own
+}
+
 // configure writes a part's configuration.
 func (y *YARN) configure(name string) error {
 	files := map[string][]byte{"log4j.properties": []byte(`log4j.rootLogger=INFO,A
@@ -455,6 +488,7 @@ func (y *YARN) common() map[string]string {
 		"yarn.nodemanager.pmem-check-enabled":                                           "false",
 		"yarn.nodemanager.vmem-check-enabled":                                           "false",
 		"yarn.nodemanager.container-monitor.enabled":                                    "false", // it reads of all processes, every three seconds for each container
+		"yarn.nodemanager.log-container-debug-info.enabled":                             "false", // five processes more before each container
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
 	}
 }

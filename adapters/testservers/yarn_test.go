@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,20 @@ func processesOf(t testing.TB, dir string) []string {
 		}
 	}
 	return found
+}
+
+// archived is how many Java programs of a folder have an archive of YARN's classes in their memory.
+func archived(t testing.TB, dir string) (n int) {
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	require.NoError(t, err)
+	for _, proc := range procs {
+		line, _ := os.ReadFile(proc + "/cmdline") // it may have ended
+		maps, _ := os.ReadFile(proc + "/maps")
+		if strings.Contains(string(line), dir+"/") && regexp.MustCompile(`(?m)/yarn-[0-9a-f-]+\.jsa$`).Match(maps) {
+			n++
+		}
+	}
+	return n
 }
 
 // ask reads or changes something by the ResourceManager's API; nothing comes back where it does not answer.
@@ -114,6 +129,7 @@ func (y *yarn) eventually(what string, holds func() bool) {
 // what ran there, and is back when it is started again.
 func TestYARN(t *testing.T) {
 	y := startYARN(t, testservers.YARNConfig{Nodes: []testservers.YARNNode{{Name: "n0", MemoryMB: 1024, VCores: 7}}, Labels: []string{"big", "fast"}})
+	assert.Equal(t, 2, archived(t, y.dir), "both servers use the archives of their classes")
 	n := y.node("n0")
 	assert.Equal(t, "RUNNING", n.State)
 	assert.Equal(t, 1024, n.TotalResource.Memory)

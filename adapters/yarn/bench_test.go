@@ -51,10 +51,10 @@ func BenchmarkLook(b *testing.B) {
 // do. They take turns on one ResourceManager, some of each, so that both meet the same load. Their ApplicationMasters are for a node label that no node has, so that
 // only the ResourceManager works. An operation is one of each, and one of each more that is made while others are, 16 at a time.
 func BenchmarkStart(b *testing.B) {
-	r := theRig(b)
+	r := theRig(b, steady, 2)
 	o := r.options(filepath.Join(r.dir, "bench"))
 	o.Instance, o.AM.Label = "bench", "pool"
-	require.NoError(b, r.Label(context.Background(), "n3", ""))
+	require.NoError(b, r.Label(context.Background(), "n1", ""))
 	d, err := New(o)
 	require.NoError(b, err)
 	s := &starts{b: b, rig: r, driver: d, node: r.NodeID("n0")}
@@ -77,7 +77,7 @@ func BenchmarkStart(b *testing.B) {
 // BenchmarkMaster is gangs of one task that does nothing for long, with and without an archive of their ApplicationMaster's classes, in turn: how long it takes from
 // the submission until the gang runs, and what processor time the ApplicationMaster has taken by then.
 func BenchmarkMaster(b *testing.B) {
-	r := theRig(b)
+	r := theRig(b, steady, 1)
 	archive := r.am.Archive
 	defer func() { r.am.Archive = archive }()
 	require.NoError(b, r.Label(context.Background(), "n0", ""))
@@ -103,7 +103,7 @@ func (r *rig) master(b *testing.B) (took, busy time.Duration) {
 		Protocol: protocol, Job: "master", Attempt: 1, Nodes: []gangNode{{r.NodeID("n0"), 1}}, MemoryMB: 64, VCores: 1, TimeoutMS: 600_000, Script: "exec sleep 100000\n",
 	}, "master")
 	var st *status
-	wait(b, "the gang runs", func() bool {
+	r.wait(b, "the gang runs", func() bool {
 		a, err := r.client.app(ctx, id)
 		if err != nil || a == nil || a.Progress < allRun {
 			return false
@@ -113,7 +113,7 @@ func (r *rig) master(b *testing.B) (took, busy time.Duration) {
 	})
 	busy = processorTime(b, id)
 	require.NoError(b, r.client.kill(ctx, id, "the benchmark has seen it"))
-	wait(b, "it is over", func() bool { a, err := r.client.app(ctx, id); return err == nil && a != nil && a.over() })
+	r.wait(b, "it is over", func() bool { a, err := r.client.app(ctx, id); return err == nil && a != nil && a.over() })
 	return milliseconds(st.StartedMS).Sub(from), busy
 }
 
@@ -197,14 +197,14 @@ func (s *starts) clear(jobs []adapters.Job) {
 	for i := range jobs {
 		require.NoError(s.b, Withdraw(s.driver.opt.Spool, jobs[i].Spec.ID))
 	}
-	wait(s.b, "no application is left", func() bool {
+	s.wait(s.b, "no application is left", func() bool {
 		live, err := s.client.live(context.Background(), "bench")
 		for _, id := range sortedKeys(live) {
 			_ = s.client.kill(context.Background(), id, "the turn is over") // it is tried again
 		}
 		return err == nil && len(live) == 0
 	})
-	wait(s.b, "the driver knows", func() bool {
+	s.wait(s.b, "the driver knows", func() bool {
 		v, err := s.driver.Observe(context.Background(), true)
 		require.NoError(s.b, err)
 		for i := range v.Jobs {

@@ -20,11 +20,9 @@ import (
 )
 
 // realWorld is the real cluster, for tests of what the suite has no cases for, with a driver.
-func realWorld(t *testing.T) (*world, *Driver) {
-	if testing.Short() {
-		t.Skip("-short: it takes long")
-	}
-	w := newWorld(t, adaptertest.Shape{Nodes: 2, Slots: 2}).(*world)
+func realWorld(t *testing.T, nodes int) (*world, *Driver) {
+	t.Parallel()
+	w := makeWorld(t, adaptertest.Shape{Nodes: nodes, Slots: 2}, steady)
 	o := w.options(w.spool)
 	o.Instance = w.tag
 	d, err := New(o)
@@ -33,9 +31,9 @@ func realWorld(t *testing.T) (*world, *Driver) {
 }
 
 // until looks until a job is so.
-func until(t testing.TB, d *Driver, name, what string, is func(*adapters.Job) bool) *adapters.Job {
+func (w *world) until(t testing.TB, d *Driver, name, what string, is func(*adapters.Job) bool) *adapters.Job {
 	var found *adapters.Job
-	wait(t, what, func() bool {
+	w.wait(t, what, func() bool {
 		v, err := d.Observe(context.Background(), true)
 		require.NoError(t, err)
 		i := slices.IndexFunc(v.Jobs, func(j adapters.Job) bool { return j.Spec.ID == name })
@@ -72,9 +70,9 @@ func shell(t testing.TB, classpath, script string, containers int) json.RawMessa
 // TestPoolReal: a user's own application is kept until hedge starts it, and goes to YARN with its queue, its priority and its label then; its containers run
 // in the pool, and its end is observed.
 func TestPoolReal(t *testing.T) {
-	w, d := realWorld(t)
+	w, d := realWorld(t, 3)
 	ctx := context.Background()
-	require.NoError(t, w.Label(ctx, "n3", "pool"))
+	require.NoError(t, w.Label(ctx, "n2", "pool"))
 	script := filepath.Join(w.dir, "where.sh")
 	require.NoError(t, os.WriteFile(script, fmt.Appendf(nil, "echo $NM_HOST:$NM_PORT > %s/$CONTAINER_ID\nsleep 2\n", w.logs), 0o600))
 	text, err := json.Marshal(&File{
@@ -82,7 +80,7 @@ func TestPoolReal(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, Submit(w.spool, "shell", text))
-	job := until(t, d, "shell", "it waits", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
+	job := w.until(t, d, "shell", "it waits", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
 	require.NoError(t, job.Problem)
 	v, err := d.Observe(ctx, true)
 	require.NoError(t, err)
@@ -94,7 +92,7 @@ func TestPoolReal(t *testing.T) {
 	require.Empty(t, known, "YARN knows nothing of it")
 
 	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: poolNode("pool"), Tasks: 3}}}))
-	done := until(t, d, "shell", "it finishes", in(adapters.Finished))
+	done := w.until(t, d, "shell", "it finishes", in(adapters.Finished))
 	assert.True(t, done.Tasks[0].Ended.After(done.Tasks[0].Started))
 	var told struct {
 		App struct {
@@ -114,31 +112,31 @@ func TestPoolReal(t *testing.T) {
 	for _, f := range files {
 		where, err := os.ReadFile(f)
 		require.NoError(t, err)
-		assert.Equal(t, w.NodeID("n3"), strings.TrimSpace(string(where)))
+		assert.Equal(t, w.NodeID("n2"), strings.TrimSpace(string(where)))
 	}
 }
 
 // TestSignalReal: a task that an operator tells to stop, by YARN's signal to its container, takes its gang down: gangs are whole. It counts as the task's failure, and
 // names it.
 func TestSignalReal(t *testing.T) {
-	w, d := realWorld(t)
+	w, d := realWorld(t, 2)
 	ctx := context.Background()
 	j := adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2, Demand: w.traits.Slot}, Runtime: 60 * w.traits.Unit}
 	w.Submit(t, j)
-	job := until(t, d, "a", "it waits", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
+	job := w.until(t, d, "a", "it waits", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
 	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: 1}, {Node: w.traits.Nodes[1], Tasks: 1}}}))
-	until(t, d, "a", "it runs", in(adapters.Running))
+	w.until(t, d, "a", "it runs", in(adapters.Running))
 	files, err := filepath.Glob(filepath.Join(w.logs, "a.1.1.*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	container := strings.TrimPrefix(filepath.Base(files[0]), "a.1.1.")
 	require.NoError(t, w.client.call(ctx, http.MethodPost, "/ws/v1/cluster/containers/"+container+"/signal/GRACEFUL_SHUTDOWN", nil, nil, nil))
-	failed := until(t, d, "a", "it has failed", in(adapters.Failed))
+	failed := w.until(t, d, "a", "it has failed", in(adapters.Failed))
 	require.ErrorContains(t, failed.Tasks[0].Err, "task 1 on "+w.traits.Nodes[1]+": exit 143")
-	wait(t, "no task is left", func() bool {
+	w.wait(t, "no task is left", func() bool {
 		return !slices.ContainsFunc(w.Records(t), func(r adaptertest.Record) bool { return r.Ended.IsZero() })
 	})
 	require.NoError(t, d.Stop(ctx, &adapters.Stop{Job: failed, Cause: adapters.CauseFailed}))
-	again := until(t, d, "a", "it waits again", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
+	again := w.until(t, d, "a", "it waits again", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
 	assert.Equal(t, 1, again.Ref.(*ref).rec.Failures)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 )
 
 const (
-	realNodes = 4
 	// nodeMB is what nodes have by YARN's books, whatever the machine has: half of it for tasks and half for ApplicationMasters, but for what those of others
 	// take of it.
 	nodeMB     = 20_000
@@ -31,32 +31,68 @@ const (
 	callWithin = 2 * time.Minute
 )
 
+// kind is what a ResourceManager does about servers of which it hears nothing.
+type kind int
+
+const (
+	// steady gives up none for long, so that none is lost that is only slow.
+	steady kind = iota
+	// lossy gives up nodes after 20 s, for tests that take them away.
+	lossy
+)
+
+// site are the properties of a kind.
+func (k kind) site() map[string]string {
+	if k == lossy {
+		return map[string]string{
+			"yarn.nm.liveness-monitor.expiry-interval-ms": "20000",
+			// A ResourceManager that crashes as it hands an ApplicationMaster to a node, which crashes, too, waits so long for it when it is back.
+			"yarn.am.liveness-monitor.expiry-interval-ms": "120000",
+		}
+	}
+	return map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "900000", "yarn.am.liveness-monitor.expiry-interval-ms": "900000"}
+}
+
 // rig is a YARN cluster that tests use one after another, since its servers take a while to start.
 type rig struct {
 	*testservers.YARN
 	dir    string
+	kind   kind
+	nodes  int // n0, n1, ...
 	am     AM
 	user   string
 	client *client
 	worlds int
 }
 
-var shared struct {
+// clusters are those that there are; each test has one for itself.
+var clusters struct {
 	sync.Mutex
-	*rig
+	all, free []*rig
 }
 
-var keep = flag.Bool("keep", false, "keep the folder with what the servers wrote, for who looks into a failure")
+var keep = flag.Bool("keep", false, "keep the folders with what the servers wrote, for who looks into a failure")
 
-// TestMain takes the cluster down.
+// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is waiting.
+const beside = "3"
+
+// TestMain takes the clusters down.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if !set {
+		if err := flag.Set("test.parallel", beside); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
-	if shared.rig != nil {
-		shared.Stop()
+	for _, r := range clusters.all {
+		r.Stop()
 		if *keep {
-			fmt.Println("the servers' folder is", shared.dir)
+			fmt.Println("the servers' folder is", r.dir)
 		} else {
-			_ = os.RemoveAll(shared.dir)
+			_ = os.RemoveAll(r.dir)
 		}
 	}
 	os.Exit(code)
@@ -78,18 +114,55 @@ func need(t testing.TB) {
 	}
 }
 
-// theRig is the cluster, which is started when a test first asks for it.
-func theRig(t testing.TB) *rig {
+// theRig is a cluster of a kind, with so many nodes at least, that is the test's until it ends: one that is free, or another.
+func theRig(t testing.TB, k kind, nodes int) *rig {
 	t.Helper()
 	need(t)
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.rig != nil {
-		return shared.rig
+	r := take(k)
+	if r == nil {
+		r = newRig(t, k, nodes)
 	}
+	t.Cleanup(func() { // the last of the test's
+		if t.Failed() { // who knows how it was left
+			for _, name := range r.parts() {
+				t.Logf("%s: %s", name, r.Log(name))
+			}
+			r.Stop()
+			return
+		}
+		clusters.Lock()
+		defer clusters.Unlock()
+		clusters.free = append(clusters.free, r)
+	})
+	for _, name := range r.Gone() {
+		t.Logf("%s has ended, and nothing here has ended it: %s", name, r.Log(name))
+		require.NoError(t, r.Start(context.Background(), name))
+	}
+	if r.kind != k {
+		r.turn(t, k)
+	}
+	r.grow(t, nodes)
+	return r
+}
+
+// take is a cluster that is free, of that kind if there is one, nil if none is free.
+func take(k kind) *rig {
+	clusters.Lock()
+	defer clusters.Unlock()
+	if len(clusters.free) == 0 {
+		return nil
+	}
+	i := max(0, slices.IndexFunc(clusters.free, func(r *rig) bool { return r.kind == k }))
+	r := clusters.free[i]
+	clusters.free = slices.Delete(clusters.free, i, i+1)
+	return r
+}
+
+func newRig(t testing.TB, k kind, nodes int) *rig {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "hedge-yarn-")
 	require.NoError(t, err)
-	r := &rig{dir: dir}
+	r := &rig{dir: dir, kind: k}
 	me, err := user.Current()
 	require.NoError(t, err)
 	r.user = me.Username
@@ -97,59 +170,90 @@ func theRig(t testing.TB) *rig {
 	require.NoError(t, err)
 	archive, err := testservers.ClassArchive(context.Background(), jar, "io.github.hedgesched.yarn.Rehearsal")
 	require.NoError(t, err)
-	var list []testservers.YARNNode
-	for i := range realNodes {
-		list = append(list, testservers.YARNNode{Name: fmt.Sprint("n", i), MemoryMB: nodeMB, VCores: nodeVCores})
-	}
-	site := map[string]string{
-		// For tasks that are slow to stop. Not longer: NodeManagers kill by the process's number, also when it has ended, and by then it may be another's.
-		"yarn.nodemanager.sleep-delay-before-sigkill.ms": "20000",
-		"yarn.am.liveness-monitor.expiry-interval-ms":    "900000", // for ApplicationMasters that are slow to start
-	}
-	switch { // no node may be lost but those that are to be
-	case testing.Short():
-		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "900000"
-	case *storms > 0:
-		site["yarn.nm.liveness-monitor.expiry-interval-ms"] = "20000"
-		// A ResourceManager that crashes as it hands an ApplicationMaster to a node, which crashes, too, waits so long for it when it is back.
-		site["yarn.am.liveness-monitor.expiry-interval-ms"] = "120000"
-	}
-	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: list, Labels: []string{"away", "pool"}, Site: site})
+	site := k.site()
+	// For tasks that are slow to stop. Not longer: NodeManagers kill by the process's number, also when it has ended, and by then it may be another's.
+	site["yarn.nodemanager.sleep-delay-before-sigkill.ms"] = "20000"
+	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: r.more(nodes), Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)
+	clusters.Lock()
+	clusters.all = append(clusters.all, r)
+	clusters.Unlock()
 	r.am = AM{Classpath: jar + ":" + r.Classpath(), Archive: archive, MemoryMB: 64, VCores: 1}
-	shared.rig = r
 	o := r.options(dir)
 	require.NoError(t, o.withDefaults())
 	r.client = newClient(&o)
 	return r
 }
 
+// more are the nodes that are missing until there are so many.
+func (r *rig) more(nodes int) (list []testservers.YARNNode) {
+	for ; r.nodes < nodes; r.nodes++ {
+		list = append(list, testservers.YARNNode{Name: fmt.Sprint("n", r.nodes), MemoryMB: nodeMB, VCores: nodeVCores})
+	}
+	return list
+}
+
+// parts are the names of its servers, but for those of nodes that tests have added.
+func (r *rig) parts() []string {
+	names := []string{testservers.ResourceManager}
+	for i := range r.nodes {
+		names = append(names, fmt.Sprint("n", i))
+	}
+	return names
+}
+
+// grow adds nodes until there are so many.
+func (r *rig) grow(t testing.TB, nodes int) {
+	if list := r.more(nodes); len(list) > 0 {
+		require.NoError(t, r.Add(context.Background(), list...))
+	}
+}
+
+// turn makes the cluster, in which nothing runs, one of another kind, by a restart of its ResourceManager.
+func (r *rig) turn(t testing.TB, k kind) {
+	r.Set(k.site())
+	r.kind = k
+	r.YARN.Kill(testservers.ResourceManager)
+	require.NoError(t, r.Start(context.Background(), testservers.ResourceManager))
+	r.wait(t, "the nodes are back", func() bool {
+		return !slices.ContainsFunc(r.parts()[1:], func(name string) bool { n := r.realNode(r.NodeID(name)); return n == nil || !n.up() })
+	})
+}
+
 // options are those of a driver with a spool.
 func (r *rig) options(spool string) Options {
-	gangs := 5 * time.Minute
-	if *storms > 0 { // where nodes are taken from gangs that are starting, and nothing else may happen until they give up
-		gangs = 90 * time.Second
-	}
 	return Options{
 		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB, HeadroomVCores: nodeVCores / 2,
 		AM: r.am, Pools: []string{"pool"},
-		Timeout: callWithin, GangTimeout: gangs,
+		Timeout: callWithin, GangTimeout: 5 * time.Minute,
+	}
+}
+
+// wait waits until something holds.
+func wait(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(100 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
 	}
 }
 
 // wait waits until something holds. It gives up when a server was killed by others.
-func wait(t testing.TB, what string, holds func() bool) {
+func (r *rig) wait(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
-		if shared.rig != nil {
-			require.Empty(t, shared.Gone(), "what nothing here has ended")
+	wait(t, what, func() bool {
+		if holds() {
+			return true
 		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		require.Empty(t, r.Gone(), "what nothing here has ended")
+		return false
+	})
 }
 
-// resize changes what a node has; with a timeout of 0 what is too much is killed.
+// never is a timeout of 24 days, in milliseconds. With a negative one, which is to be none, the ResourceManager goes by the one that the node was given before, if any: a node
+// that was drained once would be drained again when it is cordoned.
+const never = 1<<31 - 1
+
+// resize changes what a node has; what is too much is killed after the timeout, in milliseconds.
 func (r *rig) resize(t testing.TB, id string, memory, vcores, timeout int) {
 	t.Helper()
 	body := map[string]any{"resource": map[string]any{"memory": memory, "vCores": vcores}, "overCommitTimeout": timeout}

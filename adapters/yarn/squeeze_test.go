@@ -67,7 +67,7 @@ func (w *world) spoil(ctx context.Context, id, packed string) (string, error) {
 	node := g.Nodes[len(g.Nodes)-1].Node
 	w.squeeze.taken[id] = node
 	w.small[node] = true
-	body := map[string]any{"resource": map[string]any{"memory": 1, "vCores": 1}, "overCommitTimeout": -1}
+	body := map[string]any{"resource": map[string]any{"memory": 1, "vCores": 1}, "overCommitTimeout": never}
 	if err := w.client.call(ctx, http.MethodPost, "/ws/v1/cluster/nodes/"+node+"/resource", nil, body, nil); err != nil {
 		return "", fmt.Errorf("squeezing %s: %w", node, err)
 	}
@@ -85,6 +85,6 @@ func (w *world) release(t testing.TB) {
 		node := w.squeeze.taken[id]
 		delete(w.squeeze.taken, id)
 		delete(w.small, node)
-		w.resize(t, node, nodeMB, nodeVCores, -1)
+		w.resize(t, node, nodeMB, nodeVCores, never)
 	}
 }

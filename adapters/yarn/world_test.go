@@ -38,6 +38,7 @@ type world struct {
 	others map[string]string // applications, by node
 	handed map[string][]time.Time
 	away   bool
+	gangs  time.Duration // as Options.GangTimeout, if not 0
 	later  []func()
 	epoch  uint64
 	first  map[string]time.Time // when a process was first seen to be gone
@@ -47,8 +48,12 @@ type world struct {
 	squeeze
 }
 
-func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
-	r := theRig(t)
+// newWorld is a world in which no node is lost that is only slow; newLossy is one for tests in which nodes are.
+func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World { return makeWorld(t, s, steady) }
+func newLossy(t testing.TB, s adaptertest.Shape) adaptertest.World { return makeWorld(t, s, lossy) }
+
+func makeWorld(t testing.TB, s adaptertest.Shape, k kind) *world {
+	r := theRig(t, k, s.Nodes)
 	r.worlds++
 	w := &world{
 		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds), names: map[string]string{}, down: map[string]bool{},
@@ -67,8 +72,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 			adaptertest.Hang:    "a process that is launched runs, and none is launched before all have room",
 		},
 	}
-	require.LessOrEqual(t, s.Nodes, realNodes)
-	for i := range realNodes {
+	for i := range r.nodes {
 		name := fmt.Sprint("n", i)
 		id := w.NodeID(name)
 		w.names[id] = name
@@ -92,6 +96,9 @@ func (w *world) spareName() string { return fmt.Sprint("spare", w.number) }
 
 // leave leaves the cluster as it was.
 func (w *world) leave(t testing.TB) {
+	if t.Failed() { // nobody will use it
+		return
+	}
 	for _, name := range w.Gone() {
 		t.Errorf("%s has ended, and nothing here has ended it: %s", name, w.Log(name))
 		require.NoError(t, w.Start(context.Background(), name))
@@ -103,9 +110,9 @@ func (w *world) leave(t testing.TB) {
 		w.Do(t, adaptertest.Deed{Do: adaptertest.Revive, Node: id})
 	}
 	for _, id := range sortedKeys(w.small) {
-		w.resize(t, id, nodeMB, nodeVCores, -1)
+		w.resize(t, id, nodeMB, nodeVCores, never)
 	}
-	wait(t, "nothing runs", func() bool {
+	w.wait(t, "nothing runs", func() bool {
 		none := true
 		for _, tag := range []string{w.tag, "others"} {
 			list, err := w.client.live(context.Background(), tag)
@@ -117,10 +124,10 @@ func (w *world) leave(t testing.TB) {
 		return none
 	})
 	if w.names[w.spare] != "" {
-		w.Cut(w.spareName())
-		wait(t, "the spare is known to be gone", func() bool { n := w.realNode(w.spare); return n == nil || !n.up() })
+		w.Terminate(w.spareName())
+		w.wait(t, "the spare is known to be gone", func() bool { n := w.realNode(w.spare); return n == nil || !n.up() })
 	}
-	wait(t, "nothing is held", func() bool {
+	w.wait(t, "nothing is held", func() bool {
 		list, _, err := w.client.nodes(context.Background())
 		return err == nil && !slices.ContainsFunc(list, func(n node) bool { return n.up() && n.UsedMB > 0 })
 	})
@@ -144,6 +151,9 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	}
 	o := w.options(w.spool)
 	o.Instance = w.tag
+	if w.gangs > 0 {
+		o.GangTimeout = w.gangs
+	}
 	return openInstance(t, o, s, w.alter)
 }
 
@@ -200,14 +210,14 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 		w.down[d.Node] = true
 	case adaptertest.Revive:
 		if !w.away {
-			wait(t, "the loss is known", func() bool { n := w.realNode(d.Node); return n == nil || !n.up() })
+			w.wait(t, "the loss is known", func() bool { n := w.realNode(d.Node); return n == nil || !n.up() })
 		}
 		require.NoError(t, w.Start(context.Background(), w.names[d.Node]))
 		delete(w.down, d.Node)
 		if !w.away {
-			wait(t, "the node is back", func() bool { n := w.realNode(d.Node); return n != nil && n.up() })
+			w.wait(t, "the node is back", func() bool { n := w.realNode(d.Node); return n != nil && n.up() })
 			if w.small[d.Node] { // it has said that it has all that it had at first
-				w.resize(t, d.Node, 1, 1, -1)
+				w.resize(t, d.Node, 1, 1, never)
 			}
 		}
 	case adaptertest.StopServer:
@@ -224,7 +234,7 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 func (w *world) back(t testing.TB) {
 	require.NoError(t, w.Start(context.Background(), testservers.ResourceManager))
 	w.away = false
-	wait(t, "the nodes are back", func() bool {
+	w.wait(t, "the nodes are back", func() bool {
 		for id := range w.names {
 			if n := w.realNode(id); !w.down[id] && (n == nil || !n.up()) {
 				return false
@@ -233,7 +243,7 @@ func (w *world) back(t testing.TB) {
 		return true
 	})
 	for _, id := range sortedKeys(w.small) {
-		w.size(t, id, 1, 1, -1)
+		w.size(t, id, 1, 1, never)
 	}
 	later := w.later
 	w.later = nil
@@ -248,13 +258,13 @@ func (w *world) administer(t testing.TB, d adaptertest.Deed) {
 	switch d.Do {
 	case adaptertest.Cordon:
 		w.small[d.Node] = true
-		w.size(t, d.Node, 1, 1, -1)
+		w.size(t, d.Node, 1, 1, never)
 	case adaptertest.Drain:
 		w.small[d.Node] = true
 		w.size(t, d.Node, 1, 1, 0)
 	case adaptertest.Uncordon:
 		delete(w.small, d.Node)
-		w.size(t, d.Node, nodeMB, nodeVCores, -1)
+		w.size(t, d.Node, nodeMB, nodeVCores, never)
 	case adaptertest.Occupy:
 		w.occupy(t, d.Node, d.Slots)
 	default:
@@ -275,7 +285,7 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 	t.Helper()
 	if old := w.others[id]; old != "" {
 		require.NoError(t, w.client.kill(context.Background(), old, "others go"))
-		wait(t, "others are gone", func() bool {
+		w.wait(t, "others are gone", func() bool {
 			a, err := w.client.app(context.Background(), old)
 			return err == nil && a != nil && a.over()
 		})
@@ -288,7 +298,7 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 		Protocol: protocol, Job: "others", Attempt: 1, Nodes: []gangNode{{id, slots}}, MemoryMB: w.slot, VCores: 1, TimeoutMS: 3_000_000, Script: "exec sleep 100000\n",
 	}
 	w.others[id] = w.submitGang(t, g, "others")
-	wait(t, "others have what they are to have, or wait for it", func() bool {
+	w.wait(t, "others have what they are to have, or wait for it", func() bool {
 		a, err := w.client.app(context.Background(), w.others[id])
 		if err != nil || a == nil {
 			return false
@@ -336,7 +346,7 @@ func (w *world) ask(t testing.TB) {
 		return
 	}
 	var list []app
-	wait(t, "the ResourceManager tells of all applications", func() bool {
+	w.wait(t, "the ResourceManager tells of all applications", func() bool {
 		var err error
 		list, err = w.allApps(w.tag)
 		return err == nil
@@ -481,15 +491,21 @@ func applicationOf(container string) string {
 
 var crashes = flag.Bool("crashes", false, "a crash at every call on the real cluster, too; on the fake one it is always done")
 
+// TestConformance runs the suite, some cases side by side, each on a cluster of its own.
 func TestConformance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it takes long; TestSmoke does a part of it")
-	}
 	if *crashes {
-		adaptertest.Run(t, newWorld)
+		adaptertest.RunParallel(t, newLossy)
 		return
 	}
+	t.Parallel()
 	for _, c := range adaptertest.Cases() {
-		t.Run(c.Name, func(t *testing.T) { c.Run(t, newWorld) })
+		make := newWorld
+		if slices.Contains(c.Needs, adaptertest.Kill) {
+			make = newLossy
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel() // also those that take the servers away: they are its own
+			c.Run(t, make)
+		})
 	}
 }

@@ -43,6 +43,9 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
  */
 public final class GangMaster {
   private static final int HEARTBEAT_MILLIS = 250;
+  /** The same while containers are waited for, but not for longer than {@link #HASTE_MILLIS}: a ResourceManager has many to answer. */
+  private static final int HASTY_HEARTBEAT_MILLIS = 50;
+  private static final long HASTE_MILLIS = 10_000;
   /** How long tasks that were told to stop are waited for. Their NodeManagers kill them before that. */
   private static final long STOP_MILLIS = 60_000;
   /** After that long without word from the ResourceManager, NodeManagers are asked how their tasks are. */
@@ -63,7 +66,7 @@ public final class GangMaster {
   private final Map<ContainerId, Task> byContainer = new HashMap<>();
   private final List<Status.Failure> failed = new ArrayList<>();
   private final BlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
-  private final AMRMClientAsync<ContainerRequest> rm = AMRMClientAsync.createAMRMClientAsync(HEARTBEAT_MILLIS, new FromResourceManager());
+  private final AMRMClientAsync<ContainerRequest> rm = AMRMClientAsync.createAMRMClientAsync(HASTY_HEARTBEAT_MILLIS, new FromResourceManager());
   private final NMClientAsync nm = NMClientAsync.createNMClientAsync(new FromNodeManagers());
 
   private Phase phase = Phase.ASKING;
@@ -73,6 +76,8 @@ public final class GangMaster {
   private long endedMillis;
   private long deadline;
   private long nextPoll;
+  /** Until when heartbeats are hasty; 0 when they are not any more. */
+  private long haste;
   private long epoch;
   private volatile long heard;
   private volatile float progress = 0.1f;
@@ -121,9 +126,9 @@ public final class GangMaster {
     publish();
     connect();
     deadline = now() + gang.timeoutMillis();
-    tasks.forEach(this::ask);
+    haste = now() + HASTE_MILLIS;
     while (!over()) {
-      Runnable event = events.poll(100, TimeUnit.MILLISECONDS);
+      Runnable event = events.poll(phase == Phase.STARTING ? 50 : 100, TimeUnit.MILLISECONDS);
       for (; event != null; event = events.poll()) {
         event.run();
       }
@@ -163,6 +168,7 @@ public final class GangMaster {
     rm.start();
     int port = http.getAddress().getPort();
     heard = now();
+    tasks.forEach(this::ask); // before the first heartbeat, which follows the registration at once
     rm.registerApplicationMaster(host, port, "http://" + host + ":" + port + "/");
   }
 
@@ -178,6 +184,10 @@ public final class GangMaster {
 
   /** Takes the gang further when there is nothing to wait for, or when waiting has taken too long. */
   private void step() {
+    if (haste > 0 && (phase != Phase.ASKING || now() >= haste)) {
+      haste = 0;
+      rm.setHeartbeatInterval(HEARTBEAT_MILLIS);
+    }
     boolean late = now() >= deadline;
     switch (phase) {
       case ASKING -> {
@@ -185,6 +195,7 @@ public final class GangMaster {
           phase = Phase.STARTING;
           state = "starting";
           tasks.forEach(this::launch);
+          nextPoll = now() + 50;
         } else if (late) {
           missing("not allocated", t -> t.container == null);
           stop("short");
@@ -221,7 +232,7 @@ public final class GangMaster {
     if (!needed || now() < nextPoll) {
       return;
     }
-    nextPoll = now() + 200 + tasks.size();
+    nextPoll = now() + (phase == Phase.STARTING ? 100 : 200) + tasks.size();
     for (Task t : tasks) {
       if (t.launched && !t.ended && !t.asked && (phase != Phase.STARTING || !t.started)) {
         t.asked = true;
