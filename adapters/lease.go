@@ -50,6 +50,9 @@ type LeadOptions struct {
 	Margin time.Duration
 	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead.
 	Told func(error)
+	// StandsBy, if not nil, is told in the same goroutine when this instance begins to stand by for another, and again for whoever else holds the lease then: with an error
+	// that wraps ErrHeld and may say who that is.
+	StandsBy func(error)
 	// Contact, if not nil, is kept up to date, for health checks.
 	Contact *Contact
 }
@@ -80,10 +83,11 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 	if o.Retry == 0 {
 		o.Retry = time.Second
 	}
-	for ctx.Err() == nil {
+	for held := ""; ctx.Err() == nil; {
 		l := &leader{LeadOptions: o, lease: lease}
 		err := l.acquire(ctx)
 		if err == nil {
+			held = ""
 			if err = l.fits(); err == nil {
 				err = l.hold(ctx, work)
 				l.Contact.worked(err)
@@ -99,15 +103,27 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 		if !errors.Is(err, ErrHeld) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrUnavailable) && !errors.Is(err, errExpired) {
 			return err
 		}
-		if o.Told != nil && !errors.Is(err, ErrHeld) {
-			o.Told(err)
-		}
+		held = o.tell(err, held)
 		select {
 		case <-ctx.Done():
 		case <-o.Clock.After(o.Retry):
 		}
 	}
 	return nil
+}
+
+// tell passes on why the lease is not this instance's. It returns what was told of another that holds it, if one does, so as not to tell it again.
+func (o *LeadOptions) tell(err error, before string) string {
+	switch {
+	case !errors.Is(err, ErrHeld):
+		if o.Told != nil {
+			o.Told(err)
+		}
+		return before
+	case o.StandsBy != nil && err.Error() != before:
+		o.StandsBy(err)
+	}
+	return err.Error()
 }
 
 // leader holds a lease.

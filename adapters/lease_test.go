@@ -3,6 +3,7 @@ package adapters_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,7 +46,7 @@ func (w *window) Acquire(ctx context.Context) (adapters.Term, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.holder != "" && w.holder != w.name && time.Now().Before(w.until) {
-		return adapters.Term{}, adapters.ErrHeld
+		return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, w.holder)
 	}
 	w.epoch++
 	w.holder, w.until = w.name, time.Now().Add(granted)
@@ -298,4 +299,47 @@ func TestUnavailable(t *testing.T) {
 	assert.NoError(t, adapters.Unavailable(adapters.ErrUnavailable))
 	assert.ErrorIs(t, adapters.Unavailable(adapters.ErrFenced), adapters.ErrFenced)
 	assert.ErrorIs(t, adapters.Unavailable(errors.Join(adapters.ErrUnavailable, adapters.ErrFenced)), adapters.ErrFenced)
+}
+
+// TestStandsBy: a standby is told once of each holder that it stands by for, whatever fails meanwhile, and again after it has led itself.
+func TestStandsBy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		hold := func(who string, length time.Duration) {
+			c.office.mu.Lock()
+			defer c.office.mu.Unlock()
+			c.holder, c.until = who, time.Now().Add(length)
+			c.epoch++
+		}
+		hold("b", time.Hour)
+		calls := 0
+		w := &window{office: &c.office, name: "a", broke: func(context.Context, string) error {
+			if calls++; calls == 5 {
+				return adapters.ErrUnavailable
+			}
+			return nil
+		}}
+		var told []string
+		tell := func(err error) { told = append(told, err.Error()) }
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- adapters.Lead(ctx, w, c.work("a"), adapters.LeadOptions{Told: tell, StandsBy: tell}) }()
+		const b = "adapters: another instance holds the lease: b"
+		time.Sleep(10*time.Second + time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, []string{b, adapters.ErrUnavailable.Error()}, told)
+		hold("d", time.Minute)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, "adapters: another instance holds the lease: d", told[2])
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Len(t, told, 3, "it leads")
+		hold("b", time.Hour)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, b, told[len(told)-1])
+		cancel()
+		require.NoError(t, <-done)
+	})
 }

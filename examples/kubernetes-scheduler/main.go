@@ -175,7 +175,7 @@ func (s *scheduler) stand(ctx context.Context, client client.Interface) error {
 	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Contact: &s.contact, Told: func(err error) {
 		s.metrics.Warn()
 		s.log.Warn("lease", "error", err)
-	}})
+	}, StandsBy: func(err error) { s.log.Info("standing by", "for", err) }})
 }
 
 // lead schedules while the lease is held.

@@ -108,7 +108,7 @@ func (s *scheduler) lead(ctx context.Context) error {
 	return adapters.Lead(ctx, lease, s.work, adapters.LeadOptions{Contact: &s.contact, Told: func(err error) {
 		s.metrics.Warn()
 		s.log.Warn("lease", "error", err)
-	}})
+	}, StandsBy: func(err error) { s.log.Info("standing by", "for", err) }})
 }
 
 // work is one term.
