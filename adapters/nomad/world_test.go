@@ -85,6 +85,10 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 
 // leave leaves the cluster as it was.
 func (w *world) leave(t testing.TB) {
+	for _, name := range w.Gone() {
+		t.Errorf("%s has ended, and nothing here has ended it: %s", name, w.Log(name))
+		require.NoError(t, w.Start(context.Background(), name))
+	}
 	for _, l := range w.lines {
 		l.close()
 	}
@@ -127,6 +131,7 @@ func (w *world) Now() time.Time             { return time.Now() }
 
 // Pass looks what there is, too: that a task was taken for lost the server forgets when its job is stopped or its agent has told of it.
 func (w *world) Pass(t testing.TB) {
+	require.Empty(t, w.Gone(), "what nothing here has ended")
 	time.Sleep(200 * time.Millisecond)
 	w.Records(t)
 }

@@ -205,6 +205,10 @@ func (n *Nomad) Kill(name string) {
 	}
 }
 
+// Gone are the parts that have ended though nobody here has ended them. Nomad's own agents may have killed them: one that starts again kills what it had running when it ended, by the numbers of
+// the processes, where these do not answer any more (go-plugin 1.4.10 of Nomad 1.6.1, Client.reattach); on a machine whose numbers have come round since, these are others'.
+func (n *Nomad) Gone() []string { return gone(n.parts) }
+
 // Log is the end of what a part has written.
 func (n *Nomad) Log(name string) string {
 	if p := n.parts[name]; p != nil {

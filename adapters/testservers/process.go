@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -108,6 +110,17 @@ func (p *process) ended() bool {
 	default:
 		return false
 	}
+}
+
+// gone are those that have ended and were not told to.
+func gone(parts map[string]*process) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if p := parts[name]; p.ended() && !p.told {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // written is what it has written since it started, or why that cannot be read.

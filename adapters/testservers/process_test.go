@@ -46,6 +46,7 @@ func TestGone(t *testing.T) {
 		y.Kill(name)
 	}
 	assert.Equal(t, []string{"a", "b"}, y.Gone())
+	assert.Equal(t, []string{"a", "b"}, (&Nomad{parts: y.parts}).Gone())
 }
 
 // TestAlone: what a process has started outlives it only where it is to.

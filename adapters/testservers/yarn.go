@@ -361,15 +361,7 @@ func (y *YARN) Terminate(name string) {
 
 // Gone are the parts that have ended though nobody here has ended them. Programs of others may kill them: those that kill by the number of a process that has ended long ago, which
 // is another's by now, or that of a thread of another's; a Java program has a hundred.
-func (y *YARN) Gone() []string {
-	var gone []string
-	for _, name := range slices.Sorted(maps.Keys(y.parts)) {
-		if p := y.parts[name]; p.ended() && !p.told {
-			gone = append(gone, name)
-		}
-	}
-	return gone
-}
+func (y *YARN) Gone() []string { return gone(y.parts) }
 
 // Cut ends a NodeManager and all that it runs, as a loss of power does.
 func (y *YARN) Cut(name string) {
