@@ -43,6 +43,6 @@
 // # Reasons
 //
 // Why a job waits stands in the Nomad variable hedge/jobs/ID of the job's namespace (see [NotePath]): a note in the job itself would be a
-// new version of it. A start takes the note away. Notes of jobs that are gone, or that run, are taken away when all is listed, once in
+// new version of it. A start takes the note away. Of a job that has failed for good the note says why, and stays. Notes of jobs that are gone, or that run, are taken away when all is listed, once in
 // five minutes at most.
 package nomad
