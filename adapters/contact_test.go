@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,12 +74,12 @@ func TestContactOfWorkThatFails(t *testing.T) {
 		c := newCrew()
 		var contact adapters.Contact
 		forbidden := errors.New("pods are forbidden")
-		works := false
+		var works atomic.Bool
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
 			done <- adapters.Lead(ctx, &window{office: &c.office, name: "a"}, func(ctx context.Context, _ adapters.Term) error {
-				if works {
+				if works.Load() {
 					<-ctx.Done()
 					return nil
 				}
@@ -93,7 +94,7 @@ func TestContactOfWorkThatFails(t *testing.T) {
 			require.ErrorIs(t, err(), forbidden)
 			time.Sleep(500 * time.Millisecond)
 		}
-		works = true
+		works.Store(true)
 		time.Sleep(10 * time.Second)
 		require.NoError(t, err(), "it holds on to it")
 		end()
