@@ -1,7 +1,7 @@
 # hedge: `make` runs the main job, `make test` runs every test and installs what it needs.
 
 MODULES := $(shell cat allmodules)
-# modules whose tests run real clusters: with -short Kubernetes and Nomad the whole conformance suite, and YARN a part of it
+# modules whose tests run real clusters, the whole conformance suite and three storms of faults on each; without -short they build what is missing first
 CLUSTERS := $(filter adapters/% examples/%,$(MODULES))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
@@ -44,12 +44,12 @@ ortools: hedge
 servers: deps
 	cd adapters/testservers && $(GO) run ./cmd/servers $(SERVERS) ../yarn/am >/dev/null
 
-## test: every test of every module, with every solver and on real clusters, but for the long part of YARN's suite; what they need is installed
+## test: every test of every module, with every solver and on real clusters; what they need is installed
 test: deps highs ortools servers
 	@for m in $(MODULES); do echo "== test $$m"; flags=""; case " $(CLUSTERS) " in *" $$m "*) flags="-short -p 1";; esac; \
 	(cd $$m && HEDGE_REQUIRE_SOLVERS=1 HEDGE_REQUIRE_SERVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test $$flags -timeout 30m ./...) || exit 1; done
 
-## test-clusters: the whole conformance suite on real Kubernetes, Nomad and YARN clusters; as root, half an hour
+## test-clusters: the tests of real Kubernetes, Nomad and YARN clusters alone, those of the demonstrations too; as root, half an hour
 test-clusters: servers
 	@for m in $(CLUSTERS); do echo "== test $$m"; (cd $$m && $(GO) test -p 1 -timeout 60m ./...) || exit 1; done
 
