@@ -11,6 +11,7 @@ type dive struct {
 	relaxation *relaxation
 	node       *node
 	rounding   *rounding
+	reducer    *reducer
 	lp         *master
 	steps      int   // decisions so far
 	began      int64 // in ops
@@ -41,6 +42,7 @@ func (d *dive) run(against int) bool {
 		if last.option < 0 && last.running < 0 {
 			break
 		}
+		d.reducer.run(d.node.at)
 		d.descend(&last, against)
 	}
 	d.node.revert(0)

@@ -25,6 +25,7 @@ type node struct {
 	penalty      float64
 
 	weight []float64 // of each option in the node's program
+	at     float64   // the bound at prices dual.lam, if it is known
 }
 
 // decision is one thing decided, for taking it back.
@@ -118,18 +119,28 @@ func (q *node) allows(o int, split []float64) bool {
 	return true
 }
 
-// confine makes option o have at leastGain, or at most, that many tasks at an entry of in.Part.
+// confine makes option o have at least, or at most, that many tasks at an entry of in.Part.
 func (q *node) confine(o, entry int, v float64, atLeast bool) {
+	if q.bound(o, entry, v, atLeast) {
+		q.penalize(o)
+	}
+}
+
+// bound is confine without valuing columns anew. It reports whether the bound was not as tight before.
+func (q *node) bound(o, entry int, v float64, atLeast bool) bool {
 	d := decision{kind: lowered, index: int32(o), entry: int32(entry), was: q.upper[entry]}
-	if atLeast {
+	switch {
+	case atLeast && v <= q.lower[entry] || !atLeast && v >= q.upper[entry]:
+		return false
+	case atLeast:
 		d.kind, d.was = raised, q.lower[entry]
 		q.lower[entry] = v
 		q.dual.raised++
-	} else {
+	default:
 		q.upper[entry] = v
 	}
 	q.undo = append(q.undo, d)
-	q.penalize(o)
+	return true
 }
 
 // require makes job j take option o.
@@ -205,6 +216,7 @@ func (q *node) solve(rounds int, loose float64) float64 {
 	m.reprice()
 	m.compact()
 	bound := math.Inf(1)
+	q.at = bound
 	for range rounds {
 		if !q.proceed() {
 			break
@@ -214,7 +226,7 @@ func (q *node) solve(rounds int, loose float64) float64 {
 			d.lam[r] = max(0, p)
 		}
 		b, added := q.relaxation.generate()
-		bound = min(bound, b)
+		bound, q.at = min(bound, b), b
 		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
 			break
 		}

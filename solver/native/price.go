@@ -53,6 +53,12 @@ func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
 		d.split[i] = v
 		left -= v
 		total += float64(v * unit[i])
+		if v > d.limit[o.P0+i] {
+			return math.Inf(1)
+		}
+	}
+	if left < 0 {
+		return math.Inf(1)
 	}
 	return d.cheapest(o, unit, left, total)
 }

@@ -20,6 +20,7 @@ type progress struct {
 	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
 	teamBound float64    // the bound that the team's leader has proven, for the others
 	proven    bool       // no plan is worth more than the best one
+	aim       float64    // plans worth no more than this are not looked for at present; -Inf is none
 	smallest  float64    // the least value of an option that can fit
 	cfg       Config
 	target    float64           // the gap to end at
@@ -36,7 +37,7 @@ const reportOps = 20_000 * opsPerUnit
 // reset forgets all but the problem, the present plan and the best one.
 func (p *progress) reset() {
 	p.restart()
-	p.proven = false
+	p.proven, p.aim = false, math.Inf(-1)
 	p.teamBound, p.teamBest.Value = math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
@@ -146,9 +147,12 @@ func (p *progress) clear() {
 // says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
 const leastGain = 3e-7
 
-// enough is what a node's bound must exceed to be searched. Where the best plan is worth nothing, that is more than
+// enough is what a node's bound must exceed to be searched.
+func (p *progress) enough() float64 { return max(p.aim, p.better()) }
+
+// better is what a plan must exceed to be worth looking for beside the best one. Where the best plan is worth nothing, that is more than
 // rounding errors: a small part of the least valuable option.
-func (p *progress) enough() float64 {
+func (p *progress) better() float64 {
 	v := p.top()
 	if v == 0 {
 		return leastGain * p.smallest

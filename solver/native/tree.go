@@ -10,16 +10,19 @@ type tree struct {
 	*progress
 	node      *node
 	rounding  *rounding
+	reducer   *reducer
 	branching *branching
 	conflicts *conflicts
 	begun     bool
 	nodes     []branch
-	open      []int32 // a heap of nodes, by falling bound
-	path      []int32 // from the root to the present node
-	marks     []int   // of each node on the path: how many decisions had been made before its own
-	way       []int32 // scratch: the path to go
-	stuck     float64 // the largest bound of a node with nothing left to divide
-	spare     float64 // the largest bound of a node that was left for promising too little
+	open      []int32    // a heap of nodes, by falling bound
+	path      []int32    // from the root to the present node
+	marks     []int      // of each node on the path: how many decisions had been made before its own
+	way       []int32    // scratch: the path to go
+	stuck     float64    // the largest bound of a node with nothing left to divide
+	spare     float64    // the largest bound of a node that was left for promising too little
+	goal      float64    // what the plans looked for must be worth more than, and the bound is if there is none
+	reduced   []decision // what the nodes' prices have decided; was is what has come of it
 }
 
 // branch is a node of the tree: one side of a division of its parent.
@@ -30,16 +33,34 @@ type branch struct {
 	side   bool
 	bound  float64
 	unit   float64 // by how much the program has to give way
+	lo, hi int32   // what its prices have decided is in reduced from lo to hi
 }
 
-// maxNodes bounds the tree's memory.
-const maxNodes = 1 << 20
+// Bounds of the tree's memory: nodes, and decisions by prices, beyond which they are forgotten when the search goes elsewhere.
+const (
+	maxNodes   = 1 << 20
+	maxReduced = 1 << 19
+)
 
 // reset is the empty tree.
 func (t *tree) reset() {
-	t.begun, t.nodes, t.open = false, t.nodes[:0], t.open[:0]
-	t.path, t.marks = t.path[:0], t.marks[:0]
-	t.stuck, t.spare = math.Inf(-1), math.Inf(-1)
+	t.begun = false
+	t.nodes, t.open, t.path, t.marks, t.reduced = t.nodes[:0], t.open[:0], t.path[:0], t.marks[:0], t.reduced[:0]
+	t.goal, t.stuck, t.spare = math.Inf(-1), math.Inf(-1), math.Inf(-1)
+}
+
+// plant begins the tree with its root. The first plans to look for are worth more than a point within the gap, which cuts off most of what is
+// to be searched; if there are none, that point is the bound and the next one is below it.
+func (t *tree) plant() {
+	hopeless := t.stuck > t.better()
+	t.reset()
+	t.begun = true
+	if gap := t.dual.bound - t.top(); gap > leastAim*math.Abs(t.dual.bound) && !math.IsInf(gap, 1) && !hopeless && t.reducer.exact() {
+		t.goal = t.dual.bound - float64(aimPart*gap)
+	}
+	t.aim = t.goal
+	t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound})
+	t.push(0)
 }
 
 // before orders the heap: by bound, deeper ones first among equals, then older ones.
@@ -95,10 +116,10 @@ func (t *tree) grow() {
 	t.node.reset()
 	t.path, t.marks = t.path[:0], t.marks[:0]
 	if !t.begun {
-		t.begun = true
-		t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound})
-		t.push(0)
+		t.plant()
 	}
+	t.aim = t.goal
+	t.replay(0)
 	for len(t.nodes) < maxNodes && t.proceed() {
 		if len(t.open) > 0 && t.nodes[t.open[0]].bound <= t.enough() {
 			t.spare = max(t.spare, t.nodes[t.open[0]].bound)
@@ -106,6 +127,12 @@ func (t *tree) grow() {
 		}
 		if len(t.open) == 0 {
 			rest := max(t.stuck, t.spare)
+			if t.goal > t.better() {
+				t.dual.bound = min(t.dual.bound, max(rest, t.goal))
+				t.node.revert(0)
+				t.plant()
+				continue
+			}
 			if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
 				rest = 0 // but for rounding errors
 			}
@@ -119,6 +146,7 @@ func (t *tree) grow() {
 		}
 	}
 	t.node.revert(0)
+	t.aim = math.Inf(-1)
 }
 
 // visit makes the decisions that lead to node n, taking back those that do not.
@@ -139,6 +167,7 @@ func (t *tree) visit(n int32) {
 		at := t.way[i]
 		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.undo))
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
+		t.replay(at)
 	}
 }
 
@@ -149,7 +178,9 @@ const treeLoose = 0.05
 // for going on with; -1 if there is none.
 func (t *tree) expand(n int32) int32 {
 	penalty := t.node.penalty
+	decisions := len(t.node.undo)
 	bound, c := t.decided(n)
+	t.note(n, decisions)
 	if penalty != t.node.penalty {
 		t.node.penalty = penalty
 		t.node.repenalize()
@@ -193,6 +224,7 @@ func (t *tree) decided(n int32) (bound float64, c division) {
 		}
 		t.node.weigh()
 		t.rounding.round()
+		t.reducer.run(t.node.at)
 		if c = t.branching.division(); c.job < 0 && c.running < 0 {
 			d, v := t.conflicts.unsplit()
 			switch {
@@ -248,4 +280,44 @@ func (t *tree) observe(b *branch, bound float64) {
 	}
 	fall := max(0, t.nodes[b.parent].bound-bound)
 	t.branching.costs.learn(set, side, min(1, fall/(t.branching.worth(set)*b.unit)))
+}
+
+// note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted before.
+func (t *tree) note(n int32, decisions int) {
+	q := t.node
+	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.undo[decisions:], len(t.reduced)
+	if len(list) == 0 || at+len(before)+len(list) > maxReduced {
+		return
+	}
+	t.reduced = append(append(t.reduced, before...), list...)
+	t.nodes[n].lo, t.nodes[n].hi = int32(at), int32(len(t.reduced))
+	for i := range t.reduced[at:] {
+		switch d := &t.reduced[at+i]; d.kind {
+		case lowered:
+			d.was = q.upper[d.entry]
+		case raised:
+			d.was = q.lower[d.entry]
+		case fixed:
+			d.was = float64(t.dual.fix[d.index])
+		}
+	}
+}
+
+// replay decides what has been noted at node n.
+func (t *tree) replay(n int32) {
+	q := t.node
+	for _, d := range t.reduced[t.nodes[n].lo:t.nodes[n].hi] {
+		switch i := int(d.index); d.kind {
+		case forbade:
+			q.forbid(i)
+		case required:
+			q.oblige(i)
+		case fixed:
+			if t.dual.fix[i] == 0 {
+				q.settleRun(i, d.was > 0)
+			}
+		default:
+			q.confine(i, int(d.entry), d.was, d.kind == raised)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 //	relaxation   the linear relaxation by column generation, over the master lp
 //	node         the same with some jobs decided: a node of the search
 //	rounding     plans from a node's solution
+//	reducer      what no better plan can have, by prices, taken out of a node
 //	dive         decisions by the solution until there is a plan
 //	separator    cuts
 //	branching    what to divide a node by
@@ -34,6 +35,7 @@ type worker struct {
 	relaxation relaxation
 	node       node
 	rounding   rounding
+	reducer    reducer
 	dive       dive
 	cuts       cuts
 	separator  separator
@@ -61,11 +63,12 @@ func newWorker() *worker {
 	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp}
 	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
 	w.rounding = rounding{progress: p, greedy: &w.greedy, relaxation: rel, node: n, lp: lp}
-	w.dive = dive{progress: p, relaxation: rel, node: n, rounding: r, lp: lp}
+	w.reducer = reducer{progress: p, node: n, lp: lp}
+	w.dive = dive{progress: p, relaxation: rel, node: n, rounding: r, reducer: &w.reducer, lp: lp}
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
 	w.branching = branching{progress: p, relaxation: rel, node: n, rounding: r, lp: lp}
 	w.conflicts = conflicts{progress: p, relaxation: rel, node: n, rounding: r, lp: lp}
-	w.tree = tree{progress: p, node: n, rounding: r, branching: &w.branching, conflicts: &w.conflicts}
+	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
 	w.recall = recall{progress: p}
 	w.meters = [...]*int64{&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops}

@@ -1,0 +1,134 @@
+package native
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// reducer takes out of a node's program what no plan that is looked for can have, by the prices at which the node's bound has been found (reduced-cost
+// fixing): options whose reduced value is so far below that of their job's best one that the bound would not be enough if they
+// were taken, and tasks where they would cost too much. Jobs and running jobs that can be decided one way only are.
+type reducer struct {
+	*progress
+	node  *node
+	lp    *master
+	red   []float64 // scratch: options' reduced values
+	order []int     // scratch: an option's places, the cheapest first
+}
+
+// exact says whether the programs' tolerance is nothing beside what the best plan is worth. It is not where a plan is worth the small difference of
+// large values and costs: bounds that are wide for rounding errors alone would be taken for room.
+func (r *reducer) exact() bool { return r.lp.tol <= 1e-6*math.Abs(r.top()) }
+
+// run reduces the program whose bound at prices dual.lam is b.
+func (r *reducer) run(b float64) {
+	room := b - r.enough() + float64(inexact*math.Abs(b))
+	if math.IsInf(b, 0) || room < 0 || !r.exact() {
+		return
+	}
+	n := len(r.in.P.Jobs)
+	r.red, r.order = pack.Resize(r.red, len(r.in.Opts)), pack.Resize(r.order, r.in.MaxParts)
+	for _, set := range r.lp.active {
+		if r.late() {
+			return
+		}
+		if int(set) < n {
+			r.job(int(set), room)
+			continue
+		}
+		k := int(set) - n
+		if r.dual.fix[k] != 0 {
+			continue
+		}
+		switch gain := r.dual.releaseGain(k); {
+		case gain > room:
+			r.node.settleRun(k, true)
+		case -gain > room:
+			r.node.settleRun(k, false)
+		}
+	}
+}
+
+// job reduces job j, by which the bound may fall by room.
+func (r *reducer) job(j int, room float64) {
+	d, in := &r.dual, &r.in
+	best := 0.0
+	if d.must[j] {
+		best = math.Inf(-1)
+	}
+	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+		if !d.dead[o] {
+			r.red[o] = in.Opts[o].Value - d.price(&in.Opts[o], d.unit)
+			best = max(best, r.red[o])
+		}
+	}
+	if math.IsInf(best, -1) {
+		return
+	}
+	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+		switch opt := &in.Opts[o]; {
+		case d.dead[o]:
+		case r.red[o] < best-room:
+			r.node.forbid(o)
+		case opt.Whole && opt.P1-opt.P0 > 1:
+			d.price(opt, d.unit)
+			r.split(o, room-(best-r.red[o]))
+		}
+	}
+	if best > room {
+		r.node.oblige(j)
+	}
+}
+
+// split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.split, a task's costs are in
+// dual.unit, and a split may cost more than that by room.
+func (r *reducer) split(o int, room float64) {
+	d, q, opt := &r.dual, r.node, &r.in.Opts[o]
+	n := opt.P1 - opt.P0
+	upper, lower := q.upper[opt.P0:opt.P1], q.lower[opt.P0:opt.P1]
+	unit, split := d.unit[:n], d.split[:n]
+	order := r.order[:n]
+	for i := range order {
+		order[i] = i
+	}
+	sortIndices(order, unit, 1)
+	changed := false
+	for i := range unit {
+		// Tasks that are added come from the dearest places, those taken away go to the cheapest with room.
+		more, less, most, fewest := room, room, split[i], split[i]
+		for at := range n {
+			if k := order[n-1-at]; k != i {
+				most += affordedMoves(&more, unit[i]-unit[k], split[k]-lower[k])
+			}
+			if k := order[at]; k != i {
+				fewest -= affordedMoves(&less, unit[k]-unit[i], upper[k]-split[k])
+			}
+		}
+		if v := math.Floor(most + splitFuzz); v >= lower[i] {
+			changed = q.bound(o, opt.P0+i, v, false) || changed
+		}
+		if v := math.Ceil(fewest - splitFuzz); v <= upper[i] {
+			changed = q.bound(o, opt.P0+i, v, true) || changed
+		}
+	}
+	d.ops += int64(2 * n * n)
+	if changed {
+		q.penalize(o)
+	}
+}
+
+// splitFuzz is how far numbers of tasks may be off.
+const splitFuzz = 1e-6
+
+// affordedMoves is how many of n tasks can be moved for room if each move costs that much, and takes it off room.
+func affordedMoves(room *float64, each, n float64) float64 {
+	if n <= 0 {
+		return 0
+	}
+	if each > 0 && float64(n*each) > *room {
+		n = *room / each
+	}
+	*room -= float64(max(0, each) * n)
+	return n
+}
