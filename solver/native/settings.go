@@ -7,7 +7,7 @@ package native
 // before the relaxation, and alone after it, were tried and were no better.
 const (
 	cutShare         = 6 // cuts to the root
-	firstProofShare  = 3 // the tree, when it is begun; a tenth proves less
+	firstProofShare  = 3 // the tree, when it is begun; a tenth left larger gaps
 	firstDiveShare   = 2 // the first dive, where bounds have come first,
 	earlyDiveShare   = 3 // and where they have not
 	afterDiveShare   = 5 // ruin and recreate after it
@@ -19,8 +19,8 @@ const (
 	helperShare      = 2 // a helper's relaxation
 )
 
-// aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a quarter fewer problems are proven, with seven
-// tenths and half about as many. There is no aim where the gap is below leastAim, relatively.
+// aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a quarter fewer plans were
+// good, with seven tenths and half about as many. There is no aim where the gap is below leastAim, relatively.
 const (
 	aimPart  = 0.5
 	leastAim = 1e-5
