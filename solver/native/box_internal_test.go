@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// boxed is a workspace about to solve the relaxation of a random cycle that is large enough to begin in a box.
+// boxed is a worker about to solve the relaxation of a random cycle that is large enough to begin in a box.
 func boxed(seed uint64) *worker {
 	return prepared(solvertest.CycleOf(seed, solvertest.Shape{Jobs: boxJobs + int(seed), Running: 4 * int(seed), Slots: 12}))
 }

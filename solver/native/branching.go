@@ -5,11 +5,10 @@ import "math"
 // branching chooses what to divide a node by.
 type branching struct {
 	*progress
-	relaxation *relaxation
-	node       *node
-	rounding   *rounding
-	lp         *master
-	costs      pseudo
+	node     *node
+	rounding *rounding
+	lp       *master
+	costs    pseudo
 }
 
 // division is what a node branches on: whether a job takes one of its options up
@@ -33,7 +32,7 @@ func (b *branching) division() division {
 	for _, set := range b.lp.active {
 		j := int(set)
 		if k := j - len(in.P.Jobs); k >= 0 {
-			y := b.lp.weight(b.relaxation.runColumn(k))
+			y := b.lp.weight(b.lp.runColumn(k))
 			if b.dual.fix[k] != 0 || min(y, 1-y) <= 1e-6 {
 				continue
 			}

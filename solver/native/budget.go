@@ -69,7 +69,7 @@ func (b *budget) share(n int64) int64 {
 	spent := b.spent()
 	left := b.horizon - spent
 	if left <= 0 {
-		left = max(DefaultWork*opsPerUnit, spent)
+		left = max(defaultWork*opsPerUnit, spent)
 	}
 	return spent + left/n
 }

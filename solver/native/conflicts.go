@@ -10,21 +10,20 @@ import (
 // jobs that take one of certain options, and running jobs that are not preempted. They hold in the whole search.
 type conflicts struct {
 	*progress
-	relaxation *relaxation
-	node       *node
-	rounding   *rounding
-	lp         *master
-	splits     splits
-	list       []conflict
-	members    []member
-	options    []int32
-	kept       []int32
-	tried      map[uint64]bool // hashes of choices that have been asked about without an answer
-	pick       []int           // each job's option in the program, or -1
-	off        []bool          // which running jobs are preempted there
-	out        []int32         // scratch
-	shrink     int64           // how many steps may be taken to leave out a choice
-	vain       int64           // what has been spent without an answer, in ops
+	node     *node
+	rounding *rounding
+	lp       *master
+	splits   splits
+	list     []conflict
+	members  []member
+	options  []int32
+	kept     []int32
+	tried    map[uint64]bool // hashes of choices that have been asked about without an answer
+	pick     []int           // each job's option in the program, or -1
+	off      []bool          // which running jobs are preempted there
+	out      []int32         // scratch
+	shrink   int64           // how many steps may be taken to leave out a choice
+	vain     int64           // what has been spent without an answer, in ops
 }
 
 // conflict is members from lo to hi, and running jobs from keptLo to keptHi.

@@ -8,14 +8,13 @@ import (
 // dive follows the program's advice down to a plan.
 type dive struct {
 	*progress
-	relaxation *relaxation
-	node       *node
-	rounding   *rounding
-	reducer    *reducer
-	lp         *master
-	steps      int   // decisions so far
-	began      int64 // in ops
-	near       []int // scratch: options nearly decided
+	node     *node
+	rounding *rounding
+	reducer  *reducer
+	lp       *master
+	steps    int   // decisions so far
+	began    int64 // in ops
+	near     []int // scratch: options nearly decided
 }
 
 // run follows the program's advice, several decisions at a time, until
@@ -143,7 +142,7 @@ func (d *dive) decide(o, k int, first bool) {
 	case o >= 0:
 		d.node.forbid(o)
 	default:
-		on := d.lp.weight(d.relaxation.runColumn(k)) >= 0.5
+		on := d.lp.weight(d.lp.runColumn(k)) >= 0.5
 		d.node.settleRun(k, on == first)
 	}
 }

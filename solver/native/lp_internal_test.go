@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// prepared is a workspace about to solve p, with far more work than it needs.
+// prepared is a worker about to solve p, with far more work than it needs.
 func prepared(p *solver.Problem) *worker {
 	w := newWorker()
 	w.begin(context.Background(), p, solver.Options{Work: 1 << 40, Gap: -1}, Config{}, func(*solver.Solution) {})

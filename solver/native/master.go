@@ -301,6 +301,9 @@ func (m *master) price(c int32) float64 {
 	return sum
 }
 
+// runColumn is running job k's column.
+func (m *master) runColumn(k int) int32 { return int32(len(m.key) + k) }
+
 // mu is the dual of set s.
 func (m *master) mu(s int) float64 { return m.price(m.key[s]) }
 

@@ -58,15 +58,15 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// DefaultWork is the work of a solve limited by neither work nor time, about a
+// defaultWork is the work, in units, of a solve limited by neither work nor time, about a
 // fifth of a second.
-const DefaultWork = 200_000
+const defaultWork = 200_000
 
 const opsPerUnit = pack.OpsPerUnit
 
 // Config tunes the engine. The zero value, and nil, mean defaults.
 type Config struct {
-	// DefaultWork replaces the package's DefaultWork if positive.
+	// DefaultWork is the work, in units, of a solve limited by neither work nor time; 200,000 if it is not positive.
 	DefaultWork int64
 	// NoExact switches the search for a proof off; plans are still looked for.
 	NoExact bool
@@ -89,7 +89,7 @@ func (c *Config) defaultWork() int64 {
 	if c.DefaultWork > 0 {
 		return c.DefaultWork
 	}
-	return DefaultWork
+	return defaultWork
 }
 
 // Engine is the native engine; it implements [solver.Solver]. It keeps scratch

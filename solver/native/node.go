@@ -97,7 +97,7 @@ func (q *node) repenalize() {
 		case required:
 			m.val[i] = -q.penalty
 		case fixed:
-			c := q.relaxation.runColumn(i)
+			c := q.lp.runColumn(i)
 			if q.dual.fix[i] > 0 {
 				c = int32(len(q.in.P.Jobs) + i)
 			}
@@ -172,7 +172,7 @@ func (q *node) oblige(j int) {
 func (q *node) settleRun(k int, on bool) {
 	s := int32(len(q.in.P.Jobs) + k)
 	q.dual.fix[k] = -1
-	c := q.relaxation.runColumn(k)
+	c := q.lp.runColumn(k)
 	if on {
 		q.dual.fix[k] = 1
 		c = s
@@ -196,7 +196,7 @@ func (q *node) revert(n int) {
 			q.lp.val[i] = 0
 		case fixed:
 			q.dual.fix[i] = 0
-			s, c := len(q.in.P.Jobs)+i, q.relaxation.runColumn(i)
+			s, c := len(q.in.P.Jobs)+i, q.lp.runColumn(i)
 			q.lp.val[s], q.lp.val[c] = 0, q.lp.worth[c]
 		case lowered:
 			q.upper[d.entry] = d.was
@@ -260,7 +260,7 @@ func (q *node) weigh() (option, running int) {
 		}
 	}
 	for k := range q.in.P.Running {
-		y := m.weight(q.relaxation.runColumn(k))
+		y := m.weight(q.lp.runColumn(k))
 		if q.dual.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
 			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
 		}

@@ -70,7 +70,7 @@ func (rel *relaxation) crash() {
 	}
 	for k, on := range rel.best.Preempted {
 		if on {
-			m.rekey(len(rel.in.P.Jobs)+k, rel.runColumn(k))
+			m.rekey(len(rel.in.P.Jobs)+k, rel.lp.runColumn(k))
 		}
 	}
 	m.revalue()
@@ -139,6 +139,3 @@ func (rel *relaxation) affordable() bool {
 	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(len(rel.in.P.Jobs)))
 	return rel.lp.fits(&rel.in) && need < rel.horizon
 }
-
-// runColumn is running job k's column.
-func (rel *relaxation) runColumn(k int) int32 { return int32(len(rel.lp.key) + k) }

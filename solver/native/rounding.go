@@ -10,7 +10,6 @@ import (
 type rounding struct {
 	*progress
 	greedy          *greedy
-	relaxation      *relaxation
 	node            *node
 	lp              *master
 	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
@@ -44,7 +43,7 @@ func (r *rounding) round() {
 // takeRunning preempts whom the program preempts for the better part.
 func (r *rounding) takeRunning() {
 	for _, set := range r.lp.active {
-		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.weight(r.relaxation.runColumn(k)) > 0.5 {
+		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.weight(r.lp.runColumn(k)) > 0.5 {
 			r.cur.Preempt(k)
 		}
 	}

@@ -146,7 +146,7 @@ func (s *separator) levels() {
 		}
 	}
 	for k := range in.P.Running {
-		s.tasks[n+k] = m.weight(s.relaxation.runColumn(k))
+		s.tasks[n+k] = m.weight(s.lp.runColumn(k))
 	}
 	s.active = s.active[:0]
 	for o, z := range s.node.weight {

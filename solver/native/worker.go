@@ -62,12 +62,12 @@ func newWorker() *worker {
 	w.local = local{progress: p, greedy: &w.greedy}
 	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp}
 	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
-	w.rounding = rounding{progress: p, greedy: &w.greedy, relaxation: rel, node: n, lp: lp}
+	w.rounding = rounding{progress: p, greedy: &w.greedy, node: n, lp: lp}
 	w.reducer = reducer{progress: p, node: n, lp: lp}
-	w.dive = dive{progress: p, relaxation: rel, node: n, rounding: r, reducer: &w.reducer, lp: lp}
+	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
-	w.branching = branching{progress: p, relaxation: rel, node: n, rounding: r, lp: lp}
-	w.conflicts = conflicts{progress: p, relaxation: rel, node: n, rounding: r, lp: lp}
+	w.branching = branching{progress: p, node: n, rounding: r, lp: lp}
+	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
 	w.recall = recall{progress: p}
