@@ -7,7 +7,7 @@ namespace "*" {
 
   variables {
     path "hedge/jobs/*" {
-      capabilities = ["list", "write", "destroy"]
+      capabilities = ["list", "read", "write", "destroy"]
     }
   }
 }
@@ -17,7 +17,7 @@ namespace "default" {
 
   variables {
     path "hedge/jobs/*" {
-      capabilities = ["list", "write", "destroy"]
+      capabilities = ["list", "read", "write", "destroy"]
     }
     path "hedge/lease" {
       capabilities = ["read", "write"]
