@@ -21,20 +21,23 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// fence refuses what an instance wants that leads no more: every action asks the server for the lease, those at the same time together.
+// fence refuses what an instance wants that leads no more: it asks the server for the lease, once for all that ask at the same time.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if d.opt.Lease.Name == "" {
 		return nil
 	}
 	now, err := d.asking.ask(ctx, d.leader)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	d.asking.believe(seen{})
+	switch {
 	case now.epoch != epoch:
 		return fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now.epoch)
-	case !d.sameLeader(now):
+	case !d.sameLeader(now.leader):
 		return fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is held by %q", adapters.ErrFenced, epoch, now.holder)
 	}
+	d.asking.believe(now)
 	return nil
 }
 
@@ -78,15 +81,37 @@ type asking struct {
 	turn sync.Mutex // of the one whose question is under way
 	mu   sync.Mutex
 	next *answer // that is still to be asked for
+	last seen    // that was well
+}
+
+// seen is who led, and when that was asked.
+type seen struct {
+	leader
+	at time.Time
 }
 
 type answer struct {
-	done   chan struct{} // closed when it is there
-	leader leader
-	err    error
+	done chan struct{} // closed when it is there
+	seen seen
+	err  error
 }
 
-func (a *asking) ask(ctx context.Context, read func(context.Context) (leader, error)) (leader, error) {
+// believe keeps an answer that was well, or forgets it.
+func (a *asking) believe(s seen) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last = s
+}
+
+// believed tells whether it was asked so recently who leads, and it was that epoch. A machine that was suspended meanwhile knows it by the time of day alone.
+func (a *asking) believed(epoch uint64, most time.Duration, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	steady, day := now.Sub(a.last.at), now.Round(0).Sub(a.last.at.Round(0))
+	return a.last.epoch == epoch && !a.last.at.IsZero() && min(steady, day) >= 0 && max(steady, day) < most
+}
+
+func (a *asking) ask(ctx context.Context, read func(context.Context) (leader, error)) (seen, error) {
 	a.mu.Lock()
 	mine, first := a.next, a.next == nil
 	if first {
@@ -97,9 +122,9 @@ func (a *asking) ask(ctx context.Context, read func(context.Context) (leader, er
 	if !first {
 		select {
 		case <-mine.done:
-			return mine.leader, mine.err
+			return mine.seen, mine.err
 		case <-ctx.Done():
-			return leader{}, failed("lease", ctx.Err())
+			return seen{}, failed("lease", ctx.Err())
 		}
 	}
 	a.turn.Lock()
@@ -107,9 +132,10 @@ func (a *asking) ask(ctx context.Context, read func(context.Context) (leader, er
 	a.mu.Lock()
 	a.next = nil // who asks from now on needs another
 	a.mu.Unlock()
-	mine.leader, mine.err = read(ctx)
+	mine.seen.at = time.Now()
+	mine.seen.leader, mine.err = read(ctx)
 	close(mine.done)
-	return mine.leader, mine.err
+	return mine.seen, mine.err
 }
 
 // binding is a pod to be bound.
@@ -121,8 +147,10 @@ type binding struct {
 
 // Start binds the gang's pods. The first is bound alone: if that is refused, nothing was done.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
-	if err := d.fence(ctx, s.Epoch); err != nil {
-		return err
+	if !d.asking.believed(s.Epoch, d.opt.CheckLease, time.Now()) {
+		if err := d.fence(ctx, s.Epoch); err != nil {
+			return err
+		}
 	}
 	bindings, attempt, err := d.model.candidates(s)
 	if err != nil {

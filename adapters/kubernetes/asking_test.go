@@ -7,9 +7,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/hedgesched/hedge/adapters"
 )
@@ -27,7 +30,7 @@ func TestAsking(t *testing.T) {
 			return leader{}, nil
 		})
 		assert.NoError(t, err)
-		assert.Zero(t, got)
+		assert.Zero(t, got.leader)
 	})
 	<-begun
 	now.Store(7) // what that question may not know
@@ -81,4 +84,32 @@ func (a *asking) waits() *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.next
+}
+
+// TestCheckLease: starts believe for a while who leads, stops and those of other epochs do not, and a refusal ends it.
+func TestCheckLease(t *testing.T) {
+	c := fake.NewClientset(machine(), leaseAt(4))
+	d := &Driver{client: c, opt: Options{Lease: LeaseName{"hedge-system", "hedge"}, Timeout: time.Minute}}
+	now := time.Now()
+	d.opt.CheckLease = time.Hour
+	believes := func(epoch uint64, after time.Duration) bool {
+		return d.asking.believed(epoch, d.opt.CheckLease, now.Add(after))
+	}
+	assert.False(t, believes(4, 0), "nothing is known")
+	require.NoError(t, d.fence(t.Context(), 4))
+	now = time.Now()
+	assert.True(t, believes(4, time.Minute))
+	assert.False(t, believes(5, time.Minute))
+	assert.False(t, believes(4, 2*time.Hour))
+	assert.False(t, believes(4, -time.Hour), "the clock was set back")
+	d.opt.CheckLease = 0
+	assert.False(t, believes(4, 0))
+	d.opt.CheckLease = time.Hour
+	require.NoError(t, d.client.CoordinationV1().Leases("hedge-system").Delete(t.Context(), "hedge", metav1.DeleteOptions{}))
+	require.ErrorIs(t, d.fence(t.Context(), 4), adapters.ErrFenced, "what is asked is asked anew")
+	_, err := c.CoordinationV1().Leases("hedge-system").Create(t.Context(), leaseAt(5), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.ErrorIs(t, d.fence(t.Context(), 4), adapters.ErrFenced)
+	assert.False(t, believes(4, 0))
+	assert.False(t, believes(5, 0))
 }

@@ -27,6 +27,9 @@ type Options struct {
 	NodeSelector string
 	// Lease is the leader's, whose transitions are the epoch that every action must have; none is checked if Name is empty.
 	Lease LeaseName
+	// CheckLease is for how long starts believe that no other instance leads, once the lease was read; by default every start reads it, or shares the answer with others that ask
+	// at the same time. It must be much less than the margin within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions]. Stops always read it.
+	CheckLease time.Duration
 	// Patience is how long a node may be silent until work of pods without a toleration of node.kubernetes.io/unreachable is given up; default
 	// 5 min. For others it is their toleration's. While more than half of the nodes are silent, none is given up.
 	Patience time.Duration
@@ -53,8 +56,8 @@ func (o *Options) withDefaults() (labels.Selector, error) {
 			*d.value = d.standard
 		}
 	}
-	if o.Parallel < 0 || o.Events < 0 {
-		return nil, fmt.Errorf("%w: Parallel of %d, Events of %d", ErrOptions, o.Parallel, o.Events)
+	if o.Parallel < 0 || o.Events < 0 || o.CheckLease < 0 {
+		return nil, fmt.Errorf("%w: Parallel of %d, Events of %d, CheckLease of %v", ErrOptions, o.Parallel, o.Events, o.CheckLease)
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 16

@@ -164,7 +164,7 @@ func (s *scheduler) stand(ctx context.Context, client client.Interface) error {
 	}
 	work := func(ctx context.Context, t adapters.Term) error {
 		driver, err := kubernetes.Open(ctx, client, kubernetes.Options{SchedulerName: s.config.SchedulerName, Namespace: s.config.Namespace,
-			NodeSelector: s.config.NodeSelector, Lease: s.config.Lease, Timeout: 2 * time.Second}) // calls end within the lease's margin
+			NodeSelector: s.config.NodeSelector, Lease: s.config.Lease, Timeout: 2 * time.Second, CheckLease: time.Second}) // within the lease's margin
 		if err != nil {
 			return err
 		}
