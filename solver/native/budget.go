@@ -14,14 +14,14 @@ type budget struct {
 	ctx      context.Context
 	deadline time.Time
 	timed    bool
-	ctxErr   error // why ctx or the clock has ended the search; nil if they have not
-	limit    int64 // 0 is none
-	horizon  int64 // about how many ops there will be time for, of which phases get their shares
-	phase    int64 // where the present phase ends
-	early    int64 // until here the first plan is made however late it is
-	pollAt   int64 // when to look at the clock next
-	ops      int64 // by parts that do not count their own
-	meters   [4]*int64
+	ctxErr   error     // why ctx or the clock has ended the search; nil if they have not
+	limit    int64     // 0 is none
+	horizon  int64     // about how many ops there will be time for, of which phases get their shares
+	phase    int64     // where the present phase ends
+	early    int64     // until here the first plan is made however late it is
+	pollAt   int64     // when to look at the clock next
+	ops      int64     // by parts that do not count their own
+	meters   [4]*int64 // of parts that do: the plan in hand, the prices, and the programs of the whole problem and of cores
 }
 
 // longest is the horizon of all limits beyond it, nineteen hours, of which shares can be worked out without overflowing.
@@ -51,6 +51,12 @@ func (b *budget) setLimits(ctx context.Context, opts solver.Options, work int64)
 		}
 	}
 	b.horizon = min(b.horizon, longest)
+}
+
+// follow takes over the leader's limits, for a helper under ctx that counts from that much work.
+func (b *budget) follow(ctx context.Context, lead *budget, spent int64) {
+	b.ctx, b.ctxErr, b.ops = ctx, nil, spent
+	b.limit, b.horizon, b.deadline, b.timed = lead.limit, lead.horizon, lead.deadline, lead.timed
 }
 
 // restart starts the first phase, which has no end of its own.

@@ -8,16 +8,31 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
+// priceList is how the leader's prices judge options, places and running jobs, for plans to go by.
+type priceList struct {
+	number          int64 // 0 is none
+	lam             []float64
+	red, cost, rank []float64
+	fresh           bool  // not taken yet
+	at              int64 // in ops; when the last one was taken
+}
+
+// copy makes a equal to b.
+func (a *priceList) copy(b *priceList) {
+	a.number = b.number
+	a.lam, a.red = append(a.lam[:0], b.lam...), append(a.red[:0], b.red...)
+	a.cost, a.rank = append(a.cost[:0], b.cost...), append(a.rank[:0], b.rank...)
+}
+
 // joinTeam makes w a helper of the leader, from so many ops on.
 func (w *worker) joinTeam(ctx context.Context, lead *worker, spent int64) {
-	w.ctx, w.report, w.cfg, w.ctxErr = ctx, nil, lead.cfg, nil
-	w.target, w.limit, w.horizon = lead.target, lead.limit, lead.horizon
-	w.deadline, w.timed = lead.deadline, lead.timed
-	w.reportAt, w.smallest = math.MaxInt64, lead.smallest
+	w.follow(ctx, &lead.budget, spent)
+	w.cfg, w.target, w.smallest = lead.cfg, lead.target, lead.smallest
+	w.report, w.reportAt = nil, math.MaxInt64
 	w.in = lead.in // it is not changed any more
 	w.best.Copy(&lead.best)
 	w.best.In = &w.in
-	w.cur.Ops, w.ops = 0, spent
+	w.cur.Ops = 0
 	w.memory, w.noted, w.recall.warm, w.recall.past = nil, nil, false, nil
 	w.meetAt = lead.meetAt
 	w.greedy.leader.number, w.greedy.leader.fresh, w.greedy.leader.at = 0, false, spent
@@ -63,20 +78,4 @@ func (w *worker) relaxAgain() {
 	w.node.wholeProblem()
 	w.relaxation.solve(w.share(helperShare))
 	w.node.wholeProblem()
-}
-
-// priceList is how the leader's prices judge options, places and running jobs, for plans to go by.
-type priceList struct {
-	number          int64 // 0 is none
-	lam             []float64
-	red, cost, rank []float64
-	fresh           bool  // not taken yet
-	at              int64 // in ops; when the last one was taken
-}
-
-// copy makes a equal to b.
-func (a *priceList) copy(b *priceList) {
-	a.number = b.number
-	a.lam, a.red = append(a.lam[:0], b.lam...), append(a.red[:0], b.red...)
-	a.cost, a.rank = append(a.cost[:0], b.cost...), append(a.rank[:0], b.rank...)
 }

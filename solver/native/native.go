@@ -47,7 +47,8 @@
 //
 // A bound is never taken from the simplex method's word: it is computed from prices, whichever they are. A plan counts as optimal if no other is worth more by
 // 3e-7 of its value. With a work limit and no time limit the result depends on the problem and the options alone, with the seed, the number of threads and the memory in
-// them. How threads work together is said at type team, what a memory holds at type memory.
+// them. What parts the search has is said at type worker, the numbers that it goes by are in settings.go; how threads work together is
+// said at type team, what a memory holds at type memory.
 package native
 
 import (
