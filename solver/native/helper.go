@@ -50,10 +50,16 @@ func (w *worker) assist() {
 	w.cur.Reset(&w.in)
 	w.reset()
 	w.greedy.guide()
-	for before := int64(-1); w.proceed() && w.spent() > before; {
+	for before := int64(-1); w.assistsOn() && w.spent() > before; {
 		before = w.spent()
 		w.within(math.MaxInt64, w.assistOnce)
 	}
+}
+
+// assistsOn reports whether a helper may go on. News that come as it asks end its present phase, as they always do, but not its work.
+func (w *worker) assistsOn() (on bool) {
+	news := w.within(math.MaxInt64, func() { on = w.proceed() })
+	return on || news
 }
 
 // assistOnce is one round of a helper's search.

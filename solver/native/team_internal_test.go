@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,4 +67,18 @@ func TestNothingIsKept(t *testing.T) {
 		assert.Nil(t, h.team)
 		assert.Nil(t, h.ctx)
 	}
+}
+
+// TestNewsBetweenRounds end no helper's work: they are what its next round begins with.
+func TestNewsBetweenRounds(t *testing.T) {
+	w := newWorker()
+	w.begin(context.Background(), solvertest.Cycle(7, 40, 0), solver.Options{Work: 100_000, Gap: -1}, Config{}, func(*solver.Solution) {})
+	w.meetAt, w.meet = 0, func(int64) {
+		w.meetAt = math.MaxInt64
+		w.endPhase()
+	}
+	assert.True(t, w.assistsOn(), "with news")
+	assert.True(t, w.proceed(), "after them")
+	w.spend(w.limit)
+	assert.False(t, w.assistsOn(), "without work left")
 }
