@@ -474,7 +474,9 @@ func TestKilled(t *testing.T) {
 	r := theRig(t)
 	a := r.submit(t, r.gang(began+"sleep 100000 & wait", onNode{"n0", 3}), nil)
 	a.until("all run", func() bool { return a.status().State == "running" })
-	assert.True(t, slices.ContainsFunc(a.processes(), func(line string) bool { return strings.Contains(line, "sleep 100000") }))
+	a.until("it sleeps, which is after its shell has started", func() bool {
+		return slices.ContainsFunc(a.processes(), func(line string) bool { return strings.Contains(line, "sleep 100000") })
+	})
 	a.ask(http.MethodPut, "/apps/"+a.id+"/state", map[string]string{"state": "KILLED"}, nil)
 	a.until("nothing is left", func() bool { return a.over() && len(a.processes()) == 0 })
 }
