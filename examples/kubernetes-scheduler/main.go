@@ -21,79 +21,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"k8s.io/apimachinery/pkg/labels"
 	client "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/kubernetes"
 	"github.com/hedgesched/hedge/adapters/metrics"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/threesigma"
 )
-
-// config is the configuration file's content, in YAML. Window is how far ahead is planned, in slots; what is not given has the policy's defaults.
-type config struct {
-	SchedulerName string               `json:"schedulerName"`
-	Namespace     string               `json:"namespace"`
-	NodeSelector  string               `json:"nodeSelector"`
-	Lease         kubernetes.LeaseName `json:"lease"`
-	Cycle         duration             `json:"cycle"`
-	Window        duration             `json:"window"`
-	Slot          duration             `json:"slot"`
-	Parallel      int                  `json:"parallel"` // calls at a time
-	History       string               `json:"history"`
-	Address       string               `json:"address"`
-}
-
-// duration is a time.Duration that is written as 5s.
-type duration time.Duration
-
-// UnmarshalText reads it.
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err == nil && v <= 0 {
-		err = fmt.Errorf("a duration of %v, expected one above 0", v)
-	}
-	*d = duration(v)
-	return err
-}
-
-// load reads the file; fields that it does not know are errors.
-func load(path string) (*config, error) {
-	c := &config{SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"}, Cycle: duration(2 * time.Second), Parallel: 16, Address: "127.0.0.1:9464"}
-	if path == "" {
-		return c, nil
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
-	if err := yaml.UnmarshalStrict(data, c); err != nil {
-		return nil, fmt.Errorf("configuration %s: %w", path, err)
-	}
-	if c.Cycle <= 0 {
-		return nil, fmt.Errorf("configuration %s: cycle is %v, expected more than 0s", path, time.Duration(c.Cycle))
-	}
-	if c.Parallel < 1 {
-		return nil, fmt.Errorf("configuration %s: parallel is %d, expected at least 1", path, c.Parallel)
-	}
-	// What a leader makes is tried now: a standby whose configuration is wrong should not find out when it is needed.
-	if _, err := labels.Parse(c.NodeSelector); err != nil {
-		return nil, fmt.Errorf("configuration %s: nodeSelector: %w", path, err)
-	}
-	if _, err := c.policy(); err != nil {
-		return nil, fmt.Errorf("configuration %s: %w", path, err)
-	}
-	return c, nil
-}
-
-// policy is 3Sigma as configured.
-func (c *config) policy() (*threesigma.Policy, error) {
-	return threesigma.New(threesigma.Config{Cycle: time.Duration(c.Cycle), CutOff: 0.5, Window: time.Duration(c.Window), Slot: time.Duration(c.Slot)})
-}
 
 // scheduler is the program.
 type scheduler struct {
@@ -146,11 +82,13 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 		return err
 	}
 	promauto.With(s.registry).NewCounterFunc(prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."}, s.dropped)
-	stop, err := s.serve(ctx)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Address)
 	if err != nil {
 		return err
 	}
-	defer stop()
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // it ends with Close
+	defer func() { _ = server.Close() }()      // there is nobody left to tell
 	return s.stand(ctx, client)
 }
 
@@ -261,20 +199,17 @@ func (s *scheduler) tell(c *sched.Cycle) {
 	}
 }
 
-// ready is for a scheduler whose lease answers and, if it leads, whose last cycle was well.
-func (s *scheduler) ready(w http.ResponseWriter, _ *http.Request) {
-	if err := errors.Join(s.metrics.Err(), s.contact.Err(time.Now(), leaseFor)); err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-	} else {
-		fmt.Fprintln(w, "ok")
-	}
-}
-
-// serve answers /metrics, /healthz (of a leader: it still does cycles) and /readyz until it is stopped.
-func (s *scheduler) serve(ctx context.Context) (stop func(), err error) {
+// handler answers /metrics, /healthz (of a leader: it still does cycles) and /readyz (the lease answers, and a leader's last cycle was well).
+func (s *scheduler) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := errors.Join(s.metrics.Err(), s.contact.Err(time.Now(), leaseFor)); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if last := s.last.Load(); last > 0 && time.Since(time.Unix(0, last)) > 5*time.Minute {
 			http.Error(w, "no cycle for 5 min", http.StatusInternalServerError)
@@ -282,21 +217,5 @@ func (s *scheduler) serve(ctx context.Context) (stop func(), err error) {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Address)
-	if err != nil {
-		return nil, err
-	}
-	server, done := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("serving", "error", err)
-		}
-	}()
-	return func() {
-		if err := server.Close(); err != nil {
-			s.log.Error("serving", "error", err)
-		}
-		<-done
-	}, nil
+	return mux
 }

@@ -65,7 +65,7 @@ func TestReady(t *testing.T) {
 	require.NoError(t, err)
 	ready := func() (string, int) {
 		w := httptest.NewRecorder()
-		s.ready(w, nil)
+		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
 		return w.Body.String(), w.Code
 	}
 	_, code := ready()
