@@ -151,7 +151,16 @@ func succeed(r, next *adaptertest.Record, lost bool) {
 	at := next.Placed
 	if (!lost || r.State == adapters.Finished) && r.Node == next.Node && r.Ended.After(at) { // of what had ended when power was cut, the agent notes the end as it is back
 		next.Placed = r.Ended
-		if !next.Started.IsZero() && next.Started.Before(r.Ended) {
+		switch {
+		case next.Started.IsZero() || !next.Started.Before(r.Ended):
+		case lost:
+			// The server had given up the first, which ran to its end on a node that was only silent. To its agent it is over as soon as the server says so: it lets the other begin beside it
+			// (Nomad 1.6.1: localPrevAlloc.Wait asks the allocation as the server has it), and hedge has no say in that. The other counts from the end of the first.
+			next.Started = r.Ended
+			if !next.Ended.IsZero() && next.Ended.Before(r.Ended) {
+				next.Ended = r.Ended
+			}
+		default:
 			next.Placed = next.Started
 		}
 		return
@@ -276,6 +285,30 @@ func TestReplaced(t *testing.T) {
 			assert.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// TestGivenUpAndFinished: Nomad itself runs a task twice on a node that was silent for too long, whose first run comes to its end. That is none of hedge's faults; another task there is one,
+// and so is a second run where the server had not given up the first, or in another attempt.
+func TestGivenUpAndFinished(t *testing.T) {
+	at := func(tenths int) time.Time { return time.Unix(0, int64(tenths)*1e8) }
+	records := func() []adaptertest.Record {
+		first := adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: "0", Node: "n", Placed: at(0), Started: at(10), Ended: at(494), State: adapters.Finished}
+		second := first
+		second.Placed, second.Started, second.Ended, second.State = at(488), at(489), at(495), adapters.Stopping
+		return []adaptertest.Record{first, second}
+	}
+	judged := func(lost bool, change func(second *adaptertest.Record)) []string {
+		r := records()
+		change(&r[1])
+		was := []bool{lost, false}
+		settle(r, was, replaced(r, was, []bool{true, true}))
+		return adaptertest.Judge(r, adaptertest.Law{Slots: 1, Tasks: map[string]int{"a": 1, "b": 1}})
+	}
+	assert.Empty(t, judged(true, func(*adaptertest.Record) {}))
+	assert.Empty(t, judged(true, func(r *adaptertest.Record) { r.Ended = at(491) }), "it was stopped before the first had ended")
+	assert.NotEmpty(t, judged(false, func(r *adaptertest.Record) {}))
+	assert.NotEmpty(t, judged(true, func(r *adaptertest.Record) { r.Attempt = 2 }))
+	assert.NotEmpty(t, judged(true, func(r *adaptertest.Record) { r.Job = "b" }))
 }
 
 // TestDrainedAndBack: what waits on the agent for the end of the one before it holds nothing yet, unless it has begun.
