@@ -1,0 +1,84 @@
+package native
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/solvertest"
+)
+
+// TestReducedNodesKeepBetterPlans: what a node's prices take out is in no plan that is worth more than what is looked for, here in the
+// best one, whatever it is that is looked for; and they do take something out.
+func TestReducedNodesKeepBetterPlans(t *testing.T) {
+	decided, proven := map[int8]int{}, 0
+	for seed := range uint64(40) {
+		p := solvertest.Cycle(seed, 4+int(seed)%14, int(seed)%7)
+		best, err := New(nil).Solve(context.Background(), p, solver.Options{Work: 100_000, Gap: -1}, func(*solver.Solution) {})
+		require.NoError(t, err)
+		if best.Stop != solver.StopOptimal {
+			continue
+		}
+		proven++
+		for _, share := range []float64{0.5, 0.9, 0.99, 0.999} {
+			w := prepared(p)
+			w.relaxation.solve(math.MaxInt64)
+			w.aim = float64(share * best.Objective)
+			w.best.Value = w.aim
+			w.node.solve(maxRounds, 0)
+			w.reducer.run(w.node.at)
+			for _, d := range w.node.undo {
+				decided[d.kind]++
+			}
+			checkKept(t, w, best)
+		}
+	}
+	assert.Greater(t, proven, 20)
+	for kind := range int8(raised + 1) {
+		assert.Positive(t, decided[kind], "decisions of kind %d", kind)
+	}
+}
+
+// checkKept says that the node allows the plan.
+func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
+	t.Helper()
+	in := &w.in
+	for j := range in.P.Jobs {
+		c, taken := plan.Choice[in.P.Jobs[j].ID]
+		if !taken {
+			require.False(t, w.dual.must[j], "job %d has to run", j)
+			continue
+		}
+		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
+			opt := &in.Opts[o]
+			if opt.Index != c.Option {
+				continue
+			}
+			require.False(t, w.dual.dead[o], "option %d of job %d", c.Option, j)
+			tasks := make([]float64, opt.P1-opt.P0)
+			for _, s := range c.Split {
+				for i, x := range in.Part[opt.P0:opt.P1] {
+					if x == s.Partition {
+						tasks[i] = s.Count
+					}
+				}
+			}
+			require.True(t, w.node.allows(o, tasks), "the split of option %d of job %d: %v", c.Option, j, tasks)
+		}
+	}
+	gone := map[string]bool{}
+	for _, id := range plan.Preempt {
+		gone[id] = true
+	}
+	for k := range in.P.Running {
+		if gone[in.P.Running[k].ID] {
+			require.GreaterOrEqual(t, w.dual.fix[k], int8(0), "running job %d has to stay", k)
+		} else {
+			require.LessOrEqual(t, w.dual.fix[k], int8(0), "running job %d has to go", k)
+		}
+	}
+}
