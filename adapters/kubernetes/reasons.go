@@ -155,11 +155,11 @@ func (m *model) suited(j *sched.Job) ([]adapters.Node, string) {
 	case labelled == 0 && strings.Contains(set, "=!"):
 		return nil, "its pods ask for different values of one label, and all pods of a gang run on nodes that suit them all: " + set
 	case labelled == 0:
-		return nil, fmt.Sprintf("none of %s matches the selector %s", counted(all), set)
+		return nil, fmt.Sprintf("no node of %d matches the selector %s", all, set)
 	case wider == 0:
-		return nil, fmt.Sprintf("none of %s matches the node affinity", counted(labelled))
+		return nil, fmt.Sprintf("no node of %d matches the node affinity", labelled)
 	case len(some) == 0:
-		return nil, fmt.Sprintf("none of %s is without taints that the pods do not tolerate", counted(wider))
+		return nil, fmt.Sprintf("no node of %d is without taints that the pods do not tolerate", wider)
 	}
 	return some, ""
 }

@@ -54,9 +54,9 @@ func TestObstacles(t *testing.T) {
 		never bool
 	}{
 		{"no nodes", nil, [][]func(*corev1.Pod){{}}, "there are no nodes for this scheduler", true},
-		{"selector", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("disk", "ssd")}}, "none of 2 nodes matches the selector disk=ssd", true},
-		{"affinity", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{notIn("n0", "n1")}}, "none of 2 nodes matches the node affinity", true},
-		{"taints", []func(*corev1.Node){tainted, tainted}, [][]func(*corev1.Pod){{}}, "none of 2 nodes is without taints that the pods do not tolerate", true},
+		{"selector", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("disk", "ssd")}}, "no node of 2 matches the selector disk=ssd", true},
+		{"affinity", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{notIn("n0", "n1")}}, "no node of 2 matches the node affinity", true},
+		{"taints", []func(*corev1.Node){tainted, tainted}, [][]func(*corev1.Pod){{}}, "no node of 2 is without taints that the pods do not tolerate", true},
 		{"contradiction", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("name", "n0")}, {selects("name", "n1")}},
 			"its pods ask for different values of one label, and all pods of a gang run on nodes that suit them all: name=!", true},
 		{"request", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("9", "1Gi")}}, "its pod asks for 9 cpu, and the most on the 2 nodes it may run on is 4 cpu", true},
