@@ -16,7 +16,7 @@ type branching struct {
 type division struct {
 	job, last, running int
 	first              bool // which side the program leans to
-	// With an entry of in.Part > 0, it is about whether option last has at least
+	// With an entry of in.Part, and not -1, it is about whether option last has at least
 	// that many tasks there; with only, about whether the job takes option last.
 	entry int
 	tasks float64

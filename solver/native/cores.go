@@ -58,7 +58,7 @@ func (c *cores) core(sets []int32) {
 	c.relaxation.crash()
 }
 
-// cores improves the best plan by searching small parts of it through their
+// improve betters the best plan by searching small parts of it through their
 // linear programs, until the work spent reaches until.
 func (c *cores) improve(until int64) {
 	size := firstCore

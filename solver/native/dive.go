@@ -36,12 +36,12 @@ func (d *dive) run(against int) bool {
 			}
 			continue
 		}
+		d.reducer.run(d.node.at) // before there is a decision, which is then about what is left
 		last.option, last.running = d.node.weigh()
 		d.rounding.round()
 		if last.option < 0 && last.running < 0 {
 			break
 		}
-		d.reducer.run(d.node.at)
 		d.descend(&last, against)
 	}
 	d.node.revert(0)
@@ -118,7 +118,7 @@ func (d *dive) settleMost(part float64) {
 	q := d.node
 	d.near = d.near[:0]
 	for o, z := range q.weight {
-		if z > settleAtAll && z < 1-1e-6 && !d.dual.dead[o] && !d.dual.must[d.in.Opts[o].Job] {
+		if z > settleAtAll && z < 1-1e-6 && !d.dual.dead[o] && !q.settled(o) {
 			d.near = append(d.near, o)
 		}
 	}
@@ -129,7 +129,7 @@ func (d *dive) settleMost(part float64) {
 		if i >= most && q.weight[o] <= settleAbove {
 			break
 		}
-		if !d.dual.dead[o] && !d.dual.must[d.in.Opts[o].Job] {
+		if !d.dual.dead[o] && !q.settled(o) {
 			d.node.forbidOthers(o)
 		}
 	}

@@ -45,7 +45,7 @@ const (
 	raised  // a lower one
 )
 
-// resetNode is the root: nothing is decided.
+// reset is the root: nothing is decided.
 func (q *node) reset() {
 	n := len(q.in.P.Jobs)
 	q.dual.must = pack.Resize(q.dual.must, n)
@@ -168,8 +168,22 @@ func (q *node) oblige(j int) {
 	}
 }
 
-// settleRun decides running job k.
+// settled says whether option o is all that is left to its job, which has to run.
+func (q *node) settled(o int) bool {
+	j := q.in.Opts[o].Job
+	for i := q.in.JobOpts[j]; i < q.in.JobOpts[j+1]; i++ {
+		if i != o && !q.dual.dead[i] {
+			return false
+		}
+	}
+	return q.dual.must[j]
+}
+
+// settleRun decides running job k, if it is not decided.
 func (q *node) settleRun(k int, on bool) {
+	if q.dual.fix[k] != 0 {
+		return
+	}
 	s := int32(len(q.in.P.Jobs) + k)
 	q.dual.fix[k] = -1
 	c := q.lp.runColumn(k)
@@ -209,7 +223,7 @@ func (q *node) revert(n int) {
 	}
 }
 
-// solveNode solves the node's program and returns a bound. It stops when program and bound are within loose times
+// solve solves the node's program and returns a bound. It stops when program and bound are within loose times
 // the bound's distance from what is enough.
 func (q *node) solve(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
@@ -252,7 +266,7 @@ func (q *node) weigh() (option, running int) {
 	option, running = -1, -1
 	most := 0.0
 	for o, z := range q.weight {
-		if z < 1e-6 || z > 1-1e-6 || q.dual.dead[o] || q.dual.must[q.in.Opts[o].Job] {
+		if z < 1e-6 || z > 1-1e-6 || q.dual.dead[o] || q.settled(o) {
 			continue
 		}
 		if s := q.in.Opts[o].Value * z; s > most {

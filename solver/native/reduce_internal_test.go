@@ -24,7 +24,7 @@ func TestReducedNodesKeepBetterPlans(t *testing.T) {
 			continue
 		}
 		proven++
-		for _, share := range []float64{0.5, 0.9, 0.99, 0.999} {
+		for _, share := range []float64{0.5, 0.9, 0.99, 0.999, 1 - 1e-7} {
 			w := prepared(p)
 			w.relaxation.solve(math.MaxInt64)
 			w.aim = float64(share * best.Objective)

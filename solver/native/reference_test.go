@@ -3,6 +3,7 @@ package native_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -95,4 +96,27 @@ func TestProofsAgainstAGenericSolver(t *testing.T) {
 	t.Logf("%d problems, %d proven by native, %d by the reference", n, proven, decided)
 	assert.GreaterOrEqual(t, 10*proven, 9*n)
 	assert.GreaterOrEqual(t, 2*decided, n)
+}
+
+// TestBoundsOfPlansNearlyAsGood: where many plans are worth nearly the same, a solve may end with one that is not quite the best, but what it says
+// that no plan exceeds, no plan that another seed or limit finds exceeds.
+func TestBoundsOfPlansNearlyAsGood(t *testing.T) {
+	for seed := uint64(110); seed < 150; seed++ {
+		p := tight(seed)
+		r := rand.New(rand.NewPCG(seed, 1))
+		for j := range p.Jobs {
+			e := r.Float64() * 4e-6
+			for o := range p.Jobs[j].Options {
+				opt := &p.Jobs[j].Options[o]
+				opt.Value = max(1, math.Round(opt.Value/4)) + float64(e*float64(1+o))
+			}
+		}
+		best, bound := math.Inf(-1), math.Inf(1)
+		for i, work := range []int64{60_000, 20_000, 60_000, 2000} {
+			s, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: i == 2}), p, solver.Options{Work: work, Gap: -1, Threads: 1 + i%2, Seed: int64(i)})
+			require.NoError(t, err)
+			best, bound = max(best, s.Objective), min(bound, *s.Bound)
+		}
+		assert.GreaterOrEqual(t, bound, best*(1-1e-9), "seed %d", seed)
+	}
 }

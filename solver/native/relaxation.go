@@ -76,7 +76,7 @@ func (rel *relaxation) crash() {
 	m.revalue()
 }
 
-// relax solves the linear relaxation by column generation from the prices at
+// solve solves the linear relaxation by column generation from the prices at
 // hand until the ops spent on it reach until. It leaves the prices that prove
 // the least bound in dual.best.
 func (rel *relaxation) solve(until int64) bool {

@@ -136,7 +136,7 @@ func (t *tree) grow() {
 			if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
 				rest = 0 // but for rounding errors
 			}
-			t.dual.bound = min(t.dual.bound, max(rest, t.top()))
+			t.dual.bound = min(t.dual.bound, max(rest, t.goal, t.top()))
 			break
 		}
 		t.dual.bound = min(t.dual.bound, max(t.stuck, t.nodes[t.open[0]].bound))
