@@ -83,8 +83,16 @@ type hints struct {
 // marked tells whether a job is hedge's: also where what its mark says makes no sense, so that its user is told.
 func marked(meta map[string]string) bool {
 	v, there := meta[KeyMark]
-	is, err := strconv.ParseBool(v)
+	is, err := parseBool(v)
 	return there && (is || err != nil)
+}
+
+// parseBool reads what is true or false, and takes nothing else for it: hints mean the same on every cluster.
+func parseBool(v string) (bool, error) {
+	if v != "true" && v != "false" {
+		return false, adapters.Expected("true or false")
+	}
+	return v == "true", nil
 }
 
 // parent tells whether a job never runs itself: it is periodic or parameterized, and its children are jobs of their own.
@@ -94,7 +102,7 @@ func parent(job *api.Job) bool {
 
 // Describe is what hedge makes of a job: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and says what is wrong
 // with it; it is what the job's user is told. Whether the job is marked does not matter, but a mark must be true or false. Constraints that are no equivalence sets show as
-// labels that only nodes seen by a [Driver] have.
+// labels that only nodes seen by a [Driver] have. Hints of a job that hedge has placed are not held against it while it runs: those that make no sense are passed over.
 func Describe(job *api.Job) (*sched.Job, error) {
 	h := read(job)
 	return h.spec, h.problem
@@ -108,6 +116,9 @@ func read(job *api.Job) *hints {
 	h.spec.Priority = deref(job.Priority)
 	h.spec.Attributes = attributes(job)
 	h.problem = h.hinted(meta)
+	if n := h.places(job); h.problem != nil && 0 < n && n <= adapters.MaxTasks {
+		h.problem, h.spec.Tasks = nil, n // it was well for the hedge that has placed it, and must be known while it runs; what is wrong holds once it waits again
+	}
 	if h.problem == nil {
 		h.problem = h.planned(job)
 	}
@@ -159,20 +170,25 @@ var known = []string{
 	keyOrigin, keySubmitted, keyAttempt, keyStart, keyActed, keyDone, keyFailures, keyEpoch, keyReason, keyOver, keyParent,
 }
 
-// hinted reads the user's keys.
-func (h *hints) hinted(meta map[string]string) error {
+// unknown is the error of a key that nobody reads, nil if there is none.
+func unknown(meta map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		if strings.HasPrefix(k, "hedge_") && !slices.Contains(known, k) {
 			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:8])
 		}
 	}
-	s := h.spec
+	return nil
+}
+
+// hinted reads the user's keys. What makes no sense is as if it were not there; the error is of the first.
+func (h *hints) hinted(meta map[string]string) error {
+	s, first := h.spec, unknown(meta)
 	for _, one := range []struct {
 		key, expected string
 		read          func(string) error
 	}{
-		{KeyMark, "true or false", func(v string) (err error) {
-			_, err = strconv.ParseBool(v)
+		{KeyMark, "", func(v string) (err error) {
+			_, err = parseBool(v)
 			return err
 		}},
 		{KeyTasks, fmt.Sprintf("a number from 1 to %d", adapters.MaxTasks), func(v string) (err error) {
@@ -200,8 +216,8 @@ func (h *hints) hinted(meta map[string]string) error {
 			}
 			return adapters.CheckSlowdown(s.Slowdown, s.Preferred, KeyPreferred)
 		}},
-		{KeyCheckpoint, "true or false", func(v string) (err error) {
-			s.Checkpoint, err = strconv.ParseBool(v)
+		{KeyCheckpoint, "", func(v string) (err error) {
+			s.Checkpoint, err = parseBool(v)
 			return err
 		}},
 		{KeyRetries, "a number from 0 to 1000000", func(v string) (err error) {
@@ -209,20 +225,28 @@ func (h *hints) hinted(meta map[string]string) error {
 			return err
 		}},
 	} {
-		if v, ok := meta[one.key]; ok {
-			err := one.read(v)
-			switch {
-			case errors.As(err, new(adapters.Expected)):
-				return fmt.Errorf("meta %s = %q, %w", one.key, v, err)
-			case err != nil:
-				return fmt.Errorf("meta %s = %q, expected %s: %w", one.key, v, one.expected, err)
-			}
+		v, ok := meta[one.key]
+		if !ok {
+			continue
+		}
+		before, retries := *s, h.retries
+		err := one.read(v)
+		if err == nil {
+			continue
+		}
+		*s, h.retries = before, retries
+		switch {
+		case first != nil:
+		case errors.As(err, new(adapters.Expected)):
+			first = fmt.Errorf("meta %s = %q, %w", one.key, v, err)
+		default:
+			first = fmt.Errorf("meta %s = %q, expected %s: %w", one.key, v, one.expected, err)
 		}
 	}
 	if s.Utility == nil {
 		s.Utility = adapters.DefaultUtility(s.Deadline)
 	}
-	return nil
+	return first
 }
 
 var errRange = errors.New("out of range")
@@ -326,6 +350,19 @@ func (h *hints) kind(job *api.Job) error {
 // placed tells whether a group is one of the last start's.
 func (h *hints) placed(g *api.TaskGroup) bool {
 	return h.start != 0 && startOf(deref(g.Name)) == h.start
+}
+
+// places is how many tasks the groups of the last start have, 0 of a job that does not run.
+func (h *hints) places(job *api.Job) int {
+	n := 0
+	if !deref(job.Stop) {
+		for _, g := range job.TaskGroups {
+			if h.placed(g) {
+				n += deref(g.Count)
+			}
+		}
+	}
+	return n
 }
 
 // groupName is the name of a placed group. It is never that of an earlier start, whose allocations Nomad would take for the group's own.

@@ -89,6 +89,8 @@ func TestProblems(t *testing.T) {
 		{"not held", nil, func(j *api.Job) { j.TaskGroups[0].Count = ptr(3) }, `group "work" has count 3, expected 0, and hedge_tasks = "3" for a gang of as many; Nomad itself runs it`},
 		{"not held, and another fault", map[string]string{KeyTasks: "0"}, func(j *api.Job) { j.TaskGroups[0].Count = ptr(1) }, `stop it and register it again with count = 0`},
 		{"mark", map[string]string{KeyMark: "yes"}, nil, `meta hedge = "yes", expected true or false`},
+		{"mark of another kind", map[string]string{KeyMark: "1"}, nil, `meta hedge = "1", expected true or false`},
+		{"checkpoint of another kind", map[string]string{KeyCheckpoint: "T"}, nil, `meta hedge_checkpoint = "T", expected true or false`},
 		{"empty mark", map[string]string{KeyMark: ""}, nil, `meta hedge = "", expected true or false`},
 		{"no demand", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources = nil }, "Demand"},
 		{"cores", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources.Cores = ptr(2) }, "2 cores"},
@@ -110,7 +112,7 @@ func TestProblems(t *testing.T) {
 
 // TestMarked: who writes a mark that makes no sense means hedge, and is told; a job that is not marked is none of hedge's.
 func TestMarked(t *testing.T) {
-	for mark, want := range map[string]bool{"true": true, "1": true, "yes": true, "": true, "false": false, "0": false} {
+	for mark, want := range map[string]bool{"true": true, "1": true, "yes": true, "": true, "false": false, "0": true} {
 		assert.Equal(t, want, marked(map[string]string{KeyMark: mark}), mark)
 	}
 	assert.False(t, marked(nil))
@@ -127,8 +129,41 @@ func TestHeldByItsUser(t *testing.T) {
 	require.ErrorIs(t, err, ErrJob)
 	assert.NotContains(t, err.Error(), "Nomad itself")
 	placed := placedJob(t).Job
-	placed.Meta[KeyDeadline] = "tomorrow"
+	placed.Type = ptr("service")
 	assert.NotContains(t, read(placed).problem.Error(), "Nomad itself", "what hedge has started")
+}
+
+// TestPlacedBefore: hints that an earlier hedge took are not held against a job while it runs, which is told with its tasks as any other; once it waits, it is told what is wrong.
+func TestPlacedBefore(t *testing.T) {
+	for k, v := range map[string]string{
+		KeySlowdown: "2", KeyDeadline: "500ms", KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`, KeyPreferred: "a=|", KeyTasks: "two", KeyRetries: "many",
+		KeyCheckpoint: "1", KeyMark: "1", "hedge_dealine": "2h",
+	} {
+		t.Run(k, func(t *testing.T) {
+			j := placedJob(t)
+			was := *j.spec
+			j.Meta[k] = v
+			placed := &job{j.Job, read(j.Job)}
+			require.NoError(t, placed.problem)
+			if k != KeyTasks { // an attribute, too
+				assert.Equal(t, was, *placed.spec, "as if there were no such hint")
+			}
+			assert.Equal(t, 2, placed.spec.Tasks)
+			assert.Equal(t, 3, placed.retries)
+			d, err := New(nil, Options{})
+			require.NoError(t, err)
+			told, placing := d.tell(key{"prod", "a"}, placed)
+			assert.Len(t, told.Tasks, 2)
+			assert.True(t, placing)
+
+			next := placed.changed(1, "preempted")
+			require.ErrorIs(t, read(next).problem, ErrJob)
+		})
+	}
+	j := placedJob(t).Job
+	j.Meta[KeyTasks] = "1001"
+	j.TaskGroups[1].Count = ptr(1001)
+	require.ErrorIs(t, read(j).problem, ErrJob, "it cannot be described")
 }
 
 // TestDemand: what runs before and after the work does not add to it, what runs beside it does.
