@@ -608,6 +608,43 @@ func TestReasonsThatNameJobs(t *testing.T) {
 	}
 }
 
+// A job that was withdrawn, as there is something wrong with it now, is ahead of none.
+func TestReasonsThatNameAJobWithAProblem(t *testing.T) {
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("x", 1, 5))}}
+	c := s.cluster(t)
+	defers := func(ahead ...string) []string {
+		told(t, c)
+		s.notes = nil
+		r := sched.Reason{Code: sched.ReasonDeferred, Ahead: ahead, Probability: sched.UnknownProbability}
+		require.NoError(t, c.Apply(background, &sched.Plan{Decisions: []sched.Decision{{Job: "a", Reason: r}}}))
+		return s.notes
+	}
+	assert.Equal(t, []string{"a: deferred, behind x"}, defers("x"))
+	x := job("x", 1, 6)
+	x.Problem = errors.New("bad")
+	s.views = []*adapters.View{some(6, x)}
+	assert.Equal(t, []string{"a: deferred"}, defers())
+}
+
+// What is written on a job holds of what it says; once it says something else the same reason is written anew.
+func TestReasonsOfAnotherRevision(t *testing.T) {
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
+	c := s.cluster(t)
+	told(t, c)
+	for range 2 {
+		require.NoError(t, c.Apply(background, plan(deferral())))
+	}
+	require.Len(t, s.notes, 1)
+	another := job("a", 1, 6)
+	another.Revision = 7
+	s.views = []*adapters.View{some(6, another)}
+	told(t, c)
+	for range 2 {
+		require.NoError(t, c.Apply(background, plan(deferral())))
+	}
+	assert.Equal(t, []string{"a: no-room", "a: no-room"}, s.notes)
+}
+
 // Jobs that wait and that the loop does not know of are counted by what is wrong, and one that had no problem before leaves with an error that says so.
 func TestRefused(t *testing.T) {
 	with := func(j adapters.Job, problem error) adapters.Job { j.Problem = problem; return j }

@@ -36,10 +36,10 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 	}
 }
 
-// outdate has a note written again that names jobs of which none is left.
+// outdate has a note written again that names jobs of which none is left that the loop knows.
 func (c *Cluster) outdate(t *tracked) {
 	for _, id := range t.ahead {
-		if o := c.jobs[id]; o != nil && o.told != toldOver {
+		if o := c.jobs[id]; o != nil && (o.told == toldPending || o.told == toldRunning || o.told == toldStopping) {
 			return
 		}
 	}

@@ -219,6 +219,9 @@ func (c *Cluster) syncWaiting(t *tracked, now time.Time) {
 		c.submit(t)
 	case toldPending:
 		if t.job.Problem != nil || t.revision != t.job.Revision {
+			if t.revision != t.job.Revision {
+				t.noted = "" // the user reads what holds of it as it is now, though it may be for the same reason
+			}
 			e := sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now}
 			if t.job.Problem != nil {
 				e.Err = fmt.Errorf("%w: %w", ErrProblem, t.job.Problem)
