@@ -12,8 +12,8 @@ import (
 type Contact struct {
 	mu    sync.Mutex
 	heard time.Time // when the lease answered last
-	err   error     // what has failed since, nil if nothing has
-	work  bool      // that was the work of a term, and no lease was renewed or another's since
+	lease error     // what of it has failed since, nil if nothing has
+	work  error     // with what the last term ended, nil once a lease was renewed or another's
 }
 
 // Err is nil while the lease answers: it was taken, renewed, or another has it, and that was not longer ago than the limit, by the clock of [LeadOptions]. It is an
@@ -22,10 +22,10 @@ type Contact struct {
 func (c *Contact) Err(now time.Time, limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var what string
+	what, err := "", c.lease
 	switch age := now.Sub(c.heard); {
-	case c.work:
-		what = "the last term ended with an error"
+	case c.work != nil:
+		what, err = "the last term ended with an error", c.work
 	case c.heard.IsZero():
 		what = "the lease has not answered yet"
 	case age > limit:
@@ -33,10 +33,10 @@ func (c *Contact) Err(now time.Time, limit time.Duration) error {
 	default:
 		return nil
 	}
-	if c.err == nil {
+	if err == nil {
 		return fmt.Errorf("%w: %s", ErrUnavailable, what)
 	}
-	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, c.err)
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
 }
 
 // took notes what became of a call that was to take the lease. That it was taken does not say that the work, if that has failed, is well now.
@@ -44,9 +44,7 @@ func (c *Contact) took(now time.Time, err error) {
 	if err == nil && c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.heard = now; !c.work {
-			c.err = nil
-		}
+		c.heard, c.lease = now, nil
 		return
 	}
 	c.renewed(now, err)
@@ -60,18 +58,18 @@ func (c *Contact) renewed(now time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil || errors.Is(err, ErrHeld) || errors.Is(err, ErrFenced) {
-		c.heard, c.err, c.work = now, nil, false
+		c.heard, c.lease, c.work = now, nil, nil
 		return
 	}
-	c.err = err
+	c.lease = err
 }
 
-// worked notes how the work of a term has ended. Where it was for the lease, that is noted already.
+// worked notes with what the work of a term has ended by itself. What it says once it was told to end, as the lease was lost, is not its fault.
 func (c *Contact) worked(err error) {
-	if c == nil || err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errExpired) {
+	if c == nil || err == nil || errors.Is(err, ErrFenced) {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.err, c.work = err, true
+	c.work = err
 }

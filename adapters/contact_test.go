@@ -102,6 +102,75 @@ func TestContactOfWorkThatFails(t *testing.T) {
 	})
 }
 
+// TestContactOfWorkThatFailsForTheLease: what the work says as the lease runs out is not its own failure. It is the lease that has not answered, and once it does all is well.
+func TestContactOfWorkThatFailsForTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		var contact adapters.Contact
+		w := &window{office: &c.office, name: "a", broke: func(context.Context, string) error {
+			if at := time.Since(c.began); at > 20*time.Second && at < time.Minute {
+				return adapters.ErrUnavailable
+			}
+			return nil
+		}}
+		cut := errors.New("the call was cut off")
+		ctx, end := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- adapters.Lead(ctx, w, func(ctx context.Context, _ adapters.Term) error {
+				<-ctx.Done()
+				return errors.Join(adapters.ErrUnavailable, cut)
+			}, adapters.LeadOptions{Contact: &contact})
+		}()
+		for at := time.Second; at < 80*time.Second; at += time.Second {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			err := contact.Err(time.Now(), granted)
+			require.NotErrorIs(t, err, cut, "at %v", at)
+			if at <= 20*time.Second+granted || at > 62*time.Second { // it was renewed last at 20 s
+				require.NoError(t, err, "at %v", at)
+			} else if at > 21*time.Second+granted && at < time.Minute {
+				require.ErrorContains(t, err, "the lease has not answered for", "at %v", at)
+			}
+		}
+		end()
+		require.NoError(t, <-done)
+	})
+}
+
+// TestContactNamesWhatFails: a call of the lease that fails does not stand for the work that has failed before, nor hide it.
+func TestContactNamesWhatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		var contact adapters.Contact
+		forbidden, lost := errors.New("pods are forbidden"), errors.Join(adapters.ErrUnavailable, errors.New("one lost packet"))
+		calls := 0
+		w := &window{office: &c.office, name: "a", broke: func(_ context.Context, call string) error {
+			if call != "acquire" {
+				return nil
+			}
+			if calls++; calls%2 == 0 {
+				return lost
+			}
+			return nil
+		}}
+		ctx, end := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- adapters.Lead(ctx, w, func(context.Context, adapters.Term) error { return errors.Join(adapters.ErrUnavailable, forbidden) }, adapters.LeadOptions{Contact: &contact})
+		}()
+		for range 40 {
+			synctest.Wait()
+			err := contact.Err(time.Now(), granted)
+			require.ErrorIs(t, err, forbidden)
+			require.NotErrorIs(t, err, lost)
+			time.Sleep(500 * time.Millisecond)
+		}
+		end()
+		require.NoError(t, <-done)
+	})
+}
+
 func ExampleContact() {
 	var contact adapters.Contact // LeadOptions{Contact: &contact}, and then in a readiness probe:
 	fmt.Println(contact.Err(time.Now(), 15*time.Second))

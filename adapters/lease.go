@@ -13,6 +13,23 @@ import (
 // ErrHeld is a lease that another instance holds.
 var ErrHeld = errors.New("adapters: another instance holds the lease")
 
+// HeldError is an [ErrHeld] that knows who the other is.
+type HeldError struct {
+	// Holder names the instance. It is empty where another was quicker, and who that is will be known with the next try.
+	Holder string
+}
+
+// Error names the holder.
+func (e *HeldError) Error() string {
+	if e.Holder == "" {
+		return ErrHeld.Error() + ": it was taken just now"
+	}
+	return ErrHeld.Error() + ": " + e.Holder
+}
+
+// Unwrap is [ErrHeld].
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
 // Term is a lease as it was granted.
 type Term struct {
 	// Epoch is higher than that of every holder before.
@@ -24,7 +41,7 @@ type Term struct {
 // Lease is what one instance at a time holds. Its methods must return soon after the context is done, with ErrUnavailable; [Lead] sees to it that the context
 // of each call is done in time.
 type Lease interface {
-	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does. From then on actions of lower epochs are refused, where the
+	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does, as a [HeldError] where it can be told who. From then on actions of lower epochs are refused, where the
 	// cluster or the driver can: what the new leader is told first must be all that the others did.
 	Acquire(ctx context.Context) (Term, error)
 	// Renew holds on to it, with the same epoch; ErrFenced says that it is another's.
@@ -50,8 +67,8 @@ type LeadOptions struct {
 	Margin time.Duration
 	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead.
 	Told func(error)
-	// StandsBy, if not nil, is told in the same goroutine when this instance begins to stand by for another, and again for whoever else holds the lease then: with an error
-	// that wraps ErrHeld and may say who that is.
+	// StandsBy, if not nil, is told in the same goroutine when this instance begins to stand by for another, and again for whoever else holds the lease then: with what
+	// Acquire returned, a [HeldError] that names the holder, or another error that wraps ErrHeld, of which every text is another holder.
 	StandsBy func(error)
 	// Contact, if not nil, is kept up to date, for health checks.
 	Contact *Contact
@@ -90,7 +107,6 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 			held = ""
 			if err = l.fits(); err == nil {
 				err = l.hold(ctx, work)
-				l.Contact.worked(err)
 			}
 			l.release(ctx)
 			if err == nil {
@@ -112,18 +128,25 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 	return nil
 }
 
-// tell passes on why the lease is not this instance's. It returns what was told of another that holds it, if one does, so as not to tell it again.
+// tell passes on why the lease is not this instance's. It returns the holder that was told of, if another has it, so as not to tell of it again.
 func (o *LeadOptions) tell(err error, before string) string {
-	switch {
-	case !errors.Is(err, ErrHeld):
+	if !errors.Is(err, ErrHeld) {
 		if o.Told != nil {
 			o.Told(err)
 		}
 		return before
-	case o.StandsBy != nil && err.Error() != before:
+	}
+	holder := err.Error()
+	if held := (*HeldError)(nil); errors.As(err, &held) {
+		holder = held.Holder
+	}
+	if holder == "" || holder == before {
+		return before
+	}
+	if o.StandsBy != nil {
 		o.StandsBy(err)
 	}
-	return err.Error()
+	return holder
 }
 
 // leader holds a lease.
@@ -201,6 +224,7 @@ func (l *leader) hold(ctx context.Context, work func(context.Context, Term) erro
 		var err error
 		select {
 		case err = <-done:
+			l.Contact.worked(err)
 			return err
 		case <-end:
 			err = errExpired
@@ -241,6 +265,7 @@ func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan er
 	for late := l.Clock.After(cmp.Or(l.Timeout, term.For/6)); ; {
 		select {
 		case err := <-done:
+			l.Contact.worked(err)
 			return true, err
 		case <-end:
 			return false, errExpired // the work must not go on while the renewal takes its time to end

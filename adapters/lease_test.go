@@ -46,7 +46,7 @@ func (w *window) Acquire(ctx context.Context) (adapters.Term, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.holder != "" && w.holder != w.name && time.Now().Before(w.until) {
-		return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, w.holder)
+		return adapters.Term{}, &adapters.HeldError{Holder: w.holder}
 	}
 	w.epoch++
 	w.holder, w.until = w.name, time.Now().Add(granted)
@@ -299,6 +299,40 @@ func TestUnavailable(t *testing.T) {
 	assert.NoError(t, adapters.Unavailable(adapters.ErrUnavailable))
 	assert.ErrorIs(t, adapters.Unavailable(adapters.ErrFenced), adapters.ErrFenced)
 	assert.ErrorIs(t, adapters.Unavailable(errors.Join(adapters.ErrUnavailable, adapters.ErrFenced)), adapters.ErrFenced)
+}
+
+// TestStandsByForOne: an instance that was quicker is told of once it can be named, and once only, in whatever words; of a lease that names nobody it is told, too.
+func TestStandsByForOne(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		errs []error
+		want []int
+	}{
+		{"taken meanwhile", []error{&adapters.HeldError{}, &adapters.HeldError{Holder: "b"}, &adapters.HeldError{}, &adapters.HeldError{Holder: "b"}}, []int{1}},
+		{"in other words", []error{&adapters.HeldError{Holder: "b"}, fmt.Errorf("try 2: %w", &adapters.HeldError{Holder: "b"}), &adapters.HeldError{Holder: "c"}}, []int{0, 2}},
+		{"nobody is named", []error{adapters.ErrHeld, adapters.ErrHeld}, []int{0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var want, told []error
+				for _, i := range tt.want {
+					want = append(want, tt.errs[i])
+				}
+				own, calls := errors.New("enough"), 0
+				w := &window{office: &office{}, name: "a", broke: func(context.Context, string) error {
+					if calls++; calls > len(tt.errs) {
+						return own
+					}
+					return tt.errs[calls-1]
+				}}
+				require.ErrorIs(t, adapters.Lead(t.Context(), w, nil, adapters.LeadOptions{StandsBy: func(err error) { told = append(told, err) }}), own)
+				assert.Equal(t, want, told)
+				for _, err := range tt.errs {
+					require.ErrorIs(t, err, adapters.ErrHeld)
+				}
+			})
+		})
+	}
 }
 
 // TestStandsBy: a standby is told once of each holder that it stands by for, whatever fails meanwhile, and again after it has led itself.

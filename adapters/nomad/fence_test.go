@@ -85,6 +85,8 @@ func TestLeaseDeleted(t *testing.T) {
 	first, err := a.Acquire(ctx)
 	require.NoError(t, err)
 	require.NoError(t, d.fence(ctx, first.Epoch))
+	_, err = b.Acquire(ctx)
+	require.Equal(t, &adapters.HeldError{Holder: a.holder}, err)
 
 	s.remove("hedge/lease")
 	require.ErrorIs(t, d.fence(ctx, first.Epoch), adapters.ErrFenced)

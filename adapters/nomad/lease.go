@@ -180,15 +180,15 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	if holder != "" && holder != l.holder {
 		if now := l.now(); v.ModifyIndex != l.index {
 			l.index, l.since = v.ModifyIndex, now
-			return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, holder)
+			return adapters.Term{}, &adapters.HeldError{Holder: holder}
 		} else if now.Sub(l.since) < l.granted {
-			return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, holder)
+			return adapters.Term{}, &adapters.HeldError{Holder: holder}
 		}
 	}
 	term := adapters.Term{Epoch: epoch + 1, For: l.granted}
 	err = l.write(ctx, v, l.items(term.Epoch, "0"))
 	if errors.Is(err, errConflict) {
-		return adapters.Term{}, fmt.Errorf("%w: it was taken just now", adapters.ErrHeld)
+		return adapters.Term{}, &adapters.HeldError{}
 	}
 	return term, err
 }

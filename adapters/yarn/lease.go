@@ -106,9 +106,9 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 		if is.Holder != "" && is.Holder != l.holder {
 			if now := l.now(); is != l.seen {
 				l.seen, l.since = is, now
-				return fmt.Errorf("%w: %s", adapters.ErrHeld, is.Holder)
+				return &adapters.HeldError{Holder: is.Holder}
 			} else if now.Sub(l.since) < l.granted {
-				return fmt.Errorf("%w: %s", adapters.ErrHeld, is.Holder)
+				return &adapters.HeldError{Holder: is.Holder}
 			}
 		}
 		term = adapters.Term{Epoch: is.Epoch + 1, For: l.granted}

@@ -61,6 +61,10 @@ func TestLeaseDeleted(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, epoch+1, term.Epoch)
 	}
+	other, err := NewLease(o, 0)
+	require.NoError(t, err)
+	_, err = other.Acquire(t.Context())
+	require.Equal(t, &adapters.HeldError{Holder: l.holder}, err)
 	require.NoError(t, os.Remove(filepath.Join(o.Spool, leaseDoc)))
 	write := func(epoch uint64) error { return l.spool.note(t.Context(), "a", "it waits", epoch) }
 	require.ErrorIs(t, write(1), adapters.ErrFenced)
