@@ -36,10 +36,28 @@ func failedFor(t *testing.T, s *variables, now *time.Time) *Driver {
 	return d
 }
 
+// serveJob has the server know the job of failedFor, in the version that is told, beside its variables; it lists nothing.
+func (s *variables) serveJob(version *atomic.Uint64) {
+	s.others = func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/job/a" {
+			fmt.Fprintf(w, `{"ID":"a","JobModifyIndex":%d}`, version.Load())
+			return
+		}
+		fmt.Fprint(w, "[]")
+	}
+}
+
+// seen is the version that failedFor has seen.
+func seen() *atomic.Uint64 {
+	var v atomic.Uint64
+	v.Store(25)
+	return &v
+}
+
 // TestNoteOfTheEnd: the user of a job that has failed for good reads why, until it is handed in again, whoever leads meanwhile.
 func TestNoteOfTheEnd(t *testing.T) {
 	s := newVariables(t)
-	s.others = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }
+	s.serveJob(seen())
 	now := time.Unix(1000, 0)
 	d := failedFor(t, s, &now)
 	observe := func(d *Driver) []string {
@@ -71,10 +89,59 @@ func TestNoteOfTheEnd(t *testing.T) {
 	assert.Empty(t, other.state.told)
 }
 
+// TestNoteOfTheEndOfAnother: an instance that has not seen that the job was handed in again, as it leads no more perhaps, writes nothing over what holds of the job now, whenever that
+// was written.
+func TestNoteOfTheEndOfAnother(t *testing.T) {
+	path := NotePath("a")
+	for name, when := range map[string]func(r *http.Request) bool{
+		"long ago":                  func(*http.Request) bool { return true },
+		"after it looked at it":     func(r *http.Request) bool { return r.URL.Path == "/v1/job/a" },
+		"just before it writes":     func(r *http.Request) bool { return r.Method == http.MethodPut },
+		"long ago, and has no note": func(r *http.Request) bool { return false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, version := newVariables(t), seen()
+			s.serveJob(version)
+			var done atomic.Bool
+			again := func() {
+				version.Store(26)
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.index++
+				s.at[path] = &api.Variable{Path: path, Namespace: "prod", ModifyIndex: s.index, Items: api.VariableItems{"reason": "no room"}}
+			}
+			asked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if when(r) && done.CompareAndSwap(false, true) {
+					if r.URL.Path == "/v1/job/a" { // its answer is of before
+						defer again()
+					} else {
+						again()
+					}
+				}
+				s.serve(w, r)
+			}))
+			t.Cleanup(asked.Close)
+			if name == "long ago, and has no note" {
+				version.Store(26)
+			}
+			s.URL = asked.URL
+			now := time.Unix(1000, 0)
+			d := failedFor(t, s, &now)
+			for range 2 {
+				_, err := d.Observe(context.Background(), false)
+				require.NoError(t, err)
+				now = now.Add(endsAgain)
+			}
+			assert.Empty(t, s.made())
+			assert.False(t, d.ends.of[key{"prod", "a"}].said)
+		})
+	}
+}
+
 // TestNoteOfTheEndThatFails: where the note cannot be written, all else goes on; it is written later, unless Nomad refuses it.
 func TestNoteOfTheEndThatFails(t *testing.T) {
 	s := newVariables(t)
-	s.others = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }
+	s.serveJob(seen())
 	var away atomic.Bool
 	away.Store(true)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
