@@ -53,6 +53,8 @@ var (
 	ErrIncomplete = errors.New("adapters: not all tasks of the gang are there")
 	// ErrProblem is of the event Withdrawn of a job that could be scheduled and now has a [Job].Problem.
 	ErrProblem = errors.New("adapters: the job cannot be scheduled any more")
+	// ErrCancelled is of a [Job].Err, and of the event Withdrawn, of a job that has not failed: its user, or somebody else, has ended it or taken it away.
+	ErrCancelled = errors.New("adapters: cancelled")
 	// ErrUnavailable is a cluster that does not answer. Whether it has carried out an action is not known.
 	ErrUnavailable = errors.New("adapters: cluster unavailable")
 )
@@ -145,7 +147,7 @@ type Job struct {
 	// Problem is what is wrong with the job's hints. Such a job is not scheduled, and its user is told. Where
 	// a job cannot be described at all, its tasks must be counted as Foreign. It wraps [ErrIncomplete] where the job is only not all there.
 	Problem error
-	// Err is why a job is Over that has not finished, or is Short where that is known.
+	// Err is why a job is Over that has not finished, or is Short where that is known. It wraps [ErrCancelled] where the job has not failed.
 	Err error
 	// Ref is the driver's own, given back in actions.
 	Ref any

@@ -5,6 +5,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -71,17 +72,20 @@ func (m *Metrics) Observe(c *sched.Cycle) {
 	m.running.Set(float64(c.Running))
 	m.started.Add(float64(c.Started))
 	m.preempted.Add(float64(c.Preempted))
-	for i := range c.Failed {
-		if !errors.Is(c.Failed[i].Err, adapters.ErrProblem) {
-			m.failed.Inc()
-		}
-	}
+	m.failed.Add(float64(len(Failures(c))))
 	m.stages.WithLabelValues("snapshot").Observe(c.SnapshotTime.Seconds())
 	m.stages.WithLabelValues("plan").Observe(c.PlanTime.Seconds())
 	m.stages.WithLabelValues("apply").Observe(c.ApplyTime.Seconds())
 	if c.Plan != nil {
 		m.last.Store(nil)
 	}
+}
+
+// Failures are a cycle's starts and preemptions that failed, and jobs that failed for good. Jobs that were cancelled, or of which only the description is wrong, did not fail.
+func Failures(c *sched.Cycle) []sched.Event {
+	return slices.DeleteFunc(slices.Clone(c.Failed), func(e sched.Event) bool {
+		return errors.Is(e.Err, adapters.ErrProblem) || errors.Is(e.Err, adapters.ErrCancelled)
+	})
 }
 
 // Refused tells of the jobs that a cycle did not know of, as there is something wrong with them: those of [adapters.Cluster.Refused].

@@ -350,8 +350,25 @@ func TestDeadForAMoment(t *testing.T) {
 	out, placing = d.tell(k, d.state.jobs[k])
 	assert.True(t, out.Over)
 	require.ErrorIs(t, out.Err, ErrStopped)
+	require.ErrorIs(t, out.Err, adapters.ErrCancelled)
 	assert.False(t, placing)
 	assert.Empty(t, out.Tasks)
+}
+
+// TestStoppedByItsUser: a job that its user has stopped is over and has not failed; one that hedge has given up has.
+func TestStoppedByItsUser(t *testing.T) {
+	d, err := New(nil, Options{})
+	require.NoError(t, err)
+	j := heldJob(nil)
+	j.Stop = ptr(true)
+	told, _ := d.tell(key{"prod", "a"}, &job{j, read(j)})
+	require.True(t, told.Over)
+	require.ErrorIs(t, told.Err, adapters.ErrCancelled)
+	require.ErrorIs(t, told.Err, ErrStopped)
+	j.Meta[keyOrigin], j.Meta[keyOver] = "15", "it has failed 4 times"
+	told, _ = d.tell(key{"prod", "a"}, &job{j, read(j)})
+	require.True(t, told.Over)
+	require.EqualError(t, told.Err, "it has failed 4 times")
 }
 
 // TestFinishedTwice: a task that was lost with its node, had finished, and was run again by Nomad when the node was back, is one task of the gang.

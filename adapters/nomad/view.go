@@ -16,7 +16,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrStopped is a task that was stopped by others than hedge: its allocation was, or its node was drained.
+// ErrStopped is a task that was stopped by others than hedge: its allocation was, or its node was drained. Of a job that others have stopped it comes with
+// [adapters.ErrCancelled].
 var ErrStopped = errors.New("nomad: allocation was stopped")
 
 // Observe tells what the event stream has brought, or lists all: when asked to, and now and then while there is no stream. Its errors wrap [adapters.ErrUnavailable]. One of them
@@ -338,7 +339,7 @@ func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
 	}
 	if deref(j.Stop) {
 		out.Over = true
-		out.Err = fmt.Errorf("%w: job %q", ErrStopped, k)
+		out.Err = fmt.Errorf("%w: %w: job %q", adapters.ErrCancelled, ErrStopped, k)
 		if j.over != "" {
 			out.Err = errors.New(j.over)
 		}
@@ -441,7 +442,7 @@ func (d *Driver) tellRunning(k key, j *job, of []*alloc, out *adapters.Job) bool
 	if missing > 0 && has == 0 && deref(j.Status) == "dead" && deref(j.ModifyIndex) > deref(j.JobModifyIndex) {
 		// It ran long ago, and its allocations were collected as garbage. A job is called dead for a moment, too, when it is registered anew and its evaluation is not
 		// there yet, which Nomad adds in a transaction of its own; but then its status was not set after its registration.
-		out.Tasks, out.Over, out.Err = nil, true, fmt.Errorf("%w: job %q has no allocations left", ErrStopped, k)
+		out.Tasks, out.Over, out.Err = nil, true, fmt.Errorf("%w: %w: job %q has no allocations left", adapters.ErrCancelled, ErrStopped, k)
 		return false
 	}
 	return missing > 0

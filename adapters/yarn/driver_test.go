@@ -127,6 +127,7 @@ func TestReplaced(t *testing.T) {
 	assert.Equal(t, first.UID, old.UID)
 	assert.True(t, old.Over)
 	require.ErrorIs(t, old.Err, ErrWithdrawn)
+	require.ErrorIs(t, old.Err, adapters.ErrCancelled)
 	require.Len(t, old.Tasks, 2, "they hold their room until YARN says otherwise")
 	require.NoError(t, s.Stop(context.Background(), &adapters.Stop{Job: old, Cause: adapters.CauseOver}))
 	wait(t, "the other job waits", func() bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrWithdrawn is why a job is over whose file was taken away or says something else now.
+// ErrWithdrawn is why a job is over whose file was taken away or says something else now. It comes with [adapters.ErrCancelled].
 var ErrWithdrawn = errors.New("yarn: the job was withdrawn")
 
 var (
@@ -629,7 +629,7 @@ func revision(e *entry) uint64 {
 func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
 	spec := &sched.Job{ID: e.name, Tasks: e.rec.tasks(), Demand: e.rec.Demand, Submitted: e.rec.Submitted}
 	job := &adapters.Job{
-		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true, Err: fmt.Errorf("%w: job %q", ErrWithdrawn, e.name), Ref: r,
+		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true, Err: fmt.Errorf("%w: %w: job %q", adapters.ErrCancelled, ErrWithdrawn, e.name), Ref: r,
 	}
 	if e.told != nil && e.uidTold == e.rec.UID {
 		job.Spec, job.Revision, job.Done = e.told.Spec, e.told.Revision, e.told.Done
