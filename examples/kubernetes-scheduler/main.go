@@ -87,8 +87,12 @@ func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
 		return err
 	}
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // it ends with Close
-	defer func() { _ = server.Close() }()      // there is nobody left to tell
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("server", "error", err)
+		}
+	}()
+	defer func() { _ = server.Close() }() // there is nobody left to tell
 	return s.stand(ctx, client)
 }
 
@@ -129,8 +133,7 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 	if err != nil {
 		return err
 	}
-	file := adapters.HistoryFile(s.config.History)
-	var until time.Time
+	file, until := adapters.HistoryFile(s.config.History), time.Time{}
 	if file != "" {
 		if until, err = file.Load(history); errors.Is(err, adapters.ErrHistory) {
 			s.log.Warn("history", "error", err)
@@ -158,12 +161,11 @@ func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters
 		s.metrics.Refused(cluster.Refused())
 		s.last.Store(time.Now().UnixNano())
 		s.tell(c)
-		if time.Since(saved) < time.Minute {
-			return
-		}
-		saved = time.Now()
-		if err := save(); err != nil {
-			s.log.Error("history", "error", err)
+		if time.Since(saved) >= time.Minute {
+			saved = time.Now()
+			if err := save(); err != nil {
+				s.log.Error("history", "error", err)
+			}
 		}
 	}
 	failed := func(err error) error {
@@ -188,7 +190,7 @@ func (s *scheduler) dropped() float64 {
 
 // tell logs what of a cycle came to nothing.
 func (s *scheduler) tell(c *sched.Cycle) {
-	for _, e := range c.Failed {
+	for _, e := range metrics.Failures(c) {
 		s.log.Warn("failed", "job", e.ID, "error", e.Err)
 	}
 	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {

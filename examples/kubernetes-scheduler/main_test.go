@@ -109,6 +109,15 @@ func TestLead(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestTell: what has failed is logged as such, and a job that its user took away or described otherwise is not.
+func TestTell(t *testing.T) {
+	var text strings.Builder
+	s := &scheduler{log: slog.New(slog.NewTextHandler(&text, nil))}
+	s.tell(&sched.Cycle{Failed: []sched.Event{{ID: "a", Err: adapters.ErrRefused}, {ID: "b", Err: adapters.ErrProblem}, {ID: "c", Err: adapters.ErrCancelled}}})
+	assert.Contains(t, text.String(), "job=a")
+	assert.Equal(t, 1, strings.Count(text.String(), "msg=failed"))
+}
+
 // stepped lets a fake cluster's time pass with every look at it, and ends the work once its job has finished and was told of.
 type stepped struct {
 	adapters.Driver

@@ -60,8 +60,12 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 		return err
 	}
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // it ends with Close
-	defer func() { _ = server.Close() }()      // there is nobody left to tell
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("server", "error", err)
+		}
+	}()
+	defer func() { _ = server.Close() }() // there is nobody left to tell
 	up(listener.Addr())
 	log.Info("waiting for the lease", "yarn", c.ResourceManagers, "spool", c.Spool, "listen", listener.Addr().String())
 	defer log.Info("stopped")
@@ -165,7 +169,7 @@ type keeper struct {
 func (k *keeper) observe(c *sched.Cycle) {
 	k.metrics.Observe(c)
 	k.metrics.Refused(k.cluster.Refused())
-	for _, e := range c.Failed {
+	for _, e := range metrics.Failures(c) {
 		k.log.Warn("failed", "job", e.ID, "error", e.Err)
 	}
 	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {
