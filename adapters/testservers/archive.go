@@ -31,14 +31,14 @@ func classArchive(ctx context.Context, jar, main string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return out, once(ctx, out, func(part string) error {
-		cmd := exec.CommandContext(ctx, java, "-XX:ArchiveClassesAtExit="+part, "-XX:+UseSerialGC", "-cp", jar+":"+filepath.Join(jars, "*"), main)
+	return out, once(ctx, func(parts []string) error {
+		cmd := exec.CommandContext(ctx, java, "-XX:ArchiveClassesAtExit="+parts[0], "-XX:+UseSerialGC", "-cp", jar+":"+filepath.Join(jars, "*"), main)
 		cmd.Env = append(os.Environ(), "NM_HOST=localhost")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
 		}
 		return nil
-	})
+	}, out)
 }
 
 // archiveOf is where an archive stands once it was made: another Java machine makes nothing of it.
@@ -55,28 +55,47 @@ func archiveOf(stem, jars, main string) (out, java string, err error) {
 	return fmt.Sprintf("%s-%x.jsa", stem, key), java, nil
 }
 
-// once makes a file of the cache if it is not there: make writes it somewhere near, and it is put in its place in one piece. Several processes may ask at the same time.
-func once(ctx context.Context, out string, make func(part string) error) error {
-	unlock, err := lock(ctx, out+".lock")
+// once makes files of the cache unless all of them are there: make writes them somewhere near, and each is put in its place in one piece. Several processes may ask at the same time.
+func once(ctx context.Context, make func(parts []string) error, outs ...string) error {
+	unlock, err := lock(ctx, outs[0]+".lock")
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+	var parts []string
+	missing := false
+	for _, out := range outs {
+		if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) {
+			missing = true
+		} else if err != nil {
+			return err
+		}
+		parts = append(parts, out+".part")
+	}
+	if !missing {
+		return nil
+	}
+	if err := remove(parts); err != nil {
 		return err
 	}
-	part := out + ".part"
-	defer os.Remove(part) //nolint:errcheck // it is not there any more, or the next one is written over it
-	if err := errors.Join(remove(part), make(part)); err != nil {
+	defer remove(parts) //nolint:errcheck // they are not there any more, or the next ones are written over them
+	if err := make(parts); err != nil {
 		return err
 	}
-	return os.Rename(part, out)
+	for i, out := range outs {
+		if err := os.Rename(parts[i], out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// remove takes a file away that may not be there.
-func remove(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+// remove takes files away that may not be there.
+func remove(paths []string) error {
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
@@ -89,15 +108,15 @@ func archivesOf(jars string) (a yarnArchives, err error) {
 	return a, err
 }
 
-// archiveServers makes them, in the cache beside the jars, unless they are there: a ResourceManager and a NodeManager start and end.
+// archiveServers makes them, in the cache beside the jars, unless both are there: a ResourceManager and a NodeManager start and end.
 func archiveServers(ctx context.Context, jars string) error {
 	a, err := archivesOf(jars)
 	if err != nil {
 		return err
 	}
-	return once(ctx, a.manager, func(part string) error {
-		return errors.Join(remove(a.node), rehearse(ctx, jars, yarnArchives{part, a.node}))
-	})
+	return once(ctx, func(parts []string) error {
+		return rehearse(ctx, jars, yarnArchives{manager: parts[0], node: parts[1]})
+	}, a.manager, a.node)
 }
 
 // rehearse runs a ResourceManager and a NodeManager that write archives as they end.
