@@ -207,7 +207,7 @@ func (h *hints) hinted(meta map[string]string) error {
 			return err
 		}},
 		{KeyPreferred, "", func(v string) (err error) {
-			s.Preferred, err = parseSet(v)
+			s.Preferred, err = adapters.ParseSet(v, "node.class=fast|big & meta.rack=r1")
 			return err
 		}},
 		{KeySlowdown, "", func(v string) (err error) { // after the nodes that it is of
@@ -260,28 +260,6 @@ func within(v string, low, high int) (int, error) {
 		return low, err
 	}
 	return n, nil
-}
-
-// parseSet reads labels with their values.
-func parseSet(text string) (sched.EquivalenceSet, error) {
-	set := sched.AnyNode()
-	for part := range strings.SplitSeq(text, "&") {
-		k, values, ok := strings.Cut(strings.TrimSpace(part), "=")
-		k = strings.TrimSpace(k)
-		if !ok || k == "" || values == "" {
-			return set, fmt.Errorf("%q, %w", part, adapters.Expected(`labels, as "node.class=fast|big & meta.rack=r1"`))
-		}
-		if strings.TrimSpace(values) == "*" {
-			set = set.And(sched.NodesWith(k))
-			continue
-		}
-		list, err := adapters.ParseValues(values)
-		if err != nil {
-			return set, fmt.Errorf("%q: %w", part, err)
-		}
-		set = set.And(sched.NodesWith(k, list...))
-	}
-	return set, nil
 }
 
 // attributes are what is known of a job before it runs: its name, namespace and priority, and what its meta says.

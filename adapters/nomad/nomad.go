@@ -28,8 +28,8 @@ type Options struct {
 	Fence time.Duration
 	// LeaseNamespace and LeasePath name the variable with the lease and its epoch, by default hedge/lease in the namespace default.
 	LeaseNamespace, LeasePath string
-	// CheckLease is for how long it is believed that no other instance leads, once the lease was read, default 1 s: actions that come later read it first. It must
-	// be much less than the margin within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions].
+	// CheckLease is for how long it is believed that no other instance leads, once the lease was read: actions that come later read it first. 0 is 1 s; to have every action read it,
+	// which is what 0 is in the options for Kubernetes, take 1 ns. It must be much less than the margin within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions].
 	CheckLease time.Duration
 	// Now is the clock that Fence and CheckLease are counted by; nil is the system's.
 	Now func() time.Time

@@ -322,7 +322,7 @@ func (p *parsed) hints() error {
 		if one.text == "" {
 			continue
 		}
-		set, err := parseSet(one.text)
+		set, err := adapters.ParseSet(one.text, "rack=/r1|/r2 & host=a")
 		if err != nil {
 			return fmt.Errorf("%s is %q: %w", one.field, one.text, err)
 		}
@@ -346,26 +346,4 @@ func (p *parsed) worth() error {
 	}
 	p.spec.Utility = u
 	return nil
-}
-
-// parseSet reads labels with their values.
-func parseSet(text string) (sched.EquivalenceSet, error) {
-	set := sched.AnyNode()
-	for part := range strings.SplitSeq(text, "&") {
-		k, values, ok := strings.Cut(strings.TrimSpace(part), "=")
-		k = strings.TrimSpace(k)
-		if !ok || k == "" || values == "" {
-			return set, fmt.Errorf("%q, expected label=value", part)
-		}
-		if strings.TrimSpace(values) == "*" {
-			set = set.And(sched.NodesWith(k))
-			continue
-		}
-		all, err := adapters.ParseValues(values)
-		if err != nil {
-			return set, fmt.Errorf("%q: %w", part, err)
-		}
-		set = set.And(sched.NodesWith(k, all...))
-	}
-	return set, nil
 }
