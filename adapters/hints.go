@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,15 +64,18 @@ func ParseUtility(data []byte) (utility.Utility, error) {
 	return u, nil
 }
 
-// CheckSlowdown tells with an [Expected] what is wrong with a slowdown, 0 of a job that does not say it: it is from 1 to 1e6, and only where there are preferred
-// nodes, whose hint has that name.
-func CheckSlowdown(slowdown float64, preferred sched.EquivalenceSet, name string) error {
-	switch {
-	case slowdown == 0:
-		return nil
-	case !(slowdown >= 1 && slowdown <= 1e6):
-		return Expected("a number from 1 to 1e6")
-	case preferred.IsAny():
+// ParseSlowdown reads a slowdown, a number from 1 to 1e6. The error is an [Expected]; the number is 0 then, that of a job that does not say one.
+func ParseSlowdown(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 1 && v <= 1e6) {
+		return 0, Expected("a number from 1 to 1e6")
+	}
+	return v, nil
+}
+
+// CheckPreferred tells with an [Expected] that a job says a slowdown, which is 0 of one that does not, and no preferred nodes, whose hint has that name.
+func CheckPreferred(slowdown float64, preferred sched.EquivalenceSet, name string) error {
+	if slowdown != 0 && preferred.IsAny() {
 		return Expected("none without " + name)
 	}
 	return nil

@@ -60,15 +60,19 @@ func TestUtilities(t *testing.T) {
 }
 
 func TestSlowdowns(t *testing.T) {
-	some := sched.NodesWith("gpu")
-	for _, good := range []float64{0, 1, 1e6} {
-		require.NoError(t, adapters.CheckSlowdown(good, some, "prefer"))
+	for text, want := range map[string]float64{"1": 1, "1.5": 1.5, "1e6": 1e6} {
+		got, err := adapters.ParseSlowdown(text)
+		require.NoError(t, err, text)
+		assert.InDelta(t, want, got, 0, text)
 	}
-	require.NoError(t, adapters.CheckSlowdown(0, sched.AnyNode(), "prefer"))
-	for _, bad := range []float64{-1, 0.5, 1e6 + 1, math.NaN(), math.Inf(1)} {
-		require.EqualError(t, adapters.CheckSlowdown(bad, some, "prefer"), "expected a number from 1 to 1e6")
+	for _, bad := range []string{"", "0", "-1", "0.5", "1000001", "NaN", "Inf", "1e400", "fast"} {
+		got, err := adapters.ParseSlowdown(bad)
+		require.EqualError(t, err, "expected a number from 1 to 1e6", bad)
+		assert.Zero(t, got, bad)
 	}
-	require.EqualError(t, adapters.CheckSlowdown(2, sched.AnyNode(), "prefer"), "expected none without prefer")
+	require.NoError(t, adapters.CheckPreferred(2, sched.NodesWith("gpu"), "prefer"))
+	require.NoError(t, adapters.CheckPreferred(0, sched.AnyNode(), "prefer"))
+	require.EqualError(t, adapters.CheckPreferred(2, sched.AnyNode(), "prefer"), "expected none without prefer")
 }
 
 func TestValues(t *testing.T) {

@@ -1,11 +1,11 @@
 package kubernetes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,21 +89,24 @@ type hints struct {
 	user       string
 }
 
-// parseHints reads the annotations of an object, of which it looks only at hedge's own. The error is the first in the order of names.
+// parseHints reads the annotations of an object, of which it looks only at hedge's own. The error is the first in the order of names. What makes sense is
+// taken all the same: a job that runs goes on with it, and what does not is as if it were not there.
 func parseHints(annotations map[string]string) (hints, error) {
 	var h hints
+	var first error
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		if !strings.HasPrefix(name, prefix) || slices.Contains(kept(), name) {
 			continue
 		}
-		if want := h.parse(name, annotations[name]); want != "" {
-			return h, &HintError{Annotation: name, Value: annotations[name], Want: want}
+		if want := h.parse(name, annotations[name]); want != "" && first == nil {
+			first = &HintError{Annotation: name, Value: annotations[name], Want: want}
 		}
 	}
-	if err := adapters.CheckSlowdown(h.slowdown, h.preferred, PreferAnnotation); err != nil {
-		return h, &HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}
+	if err := adapters.CheckPreferred(h.slowdown, h.preferred, PreferAnnotation); err != nil {
+		h.slowdown = 0
+		first = cmp.Or(first, error(&HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}))
 	}
-	return h, nil
+	return h, first
 }
 
 // want is what was expected, of an error that says so, and else the error.
@@ -118,7 +121,7 @@ func want(err error) string {
 	return err.Error()
 }
 
-// parse reads one annotation and tells what was expected, if that was not found.
+// parse reads one annotation and tells what was expected, if that was not found; nothing is taken of it then.
 func (h *hints) parse(name, value string) string {
 	var err error
 	switch name {
@@ -132,9 +135,7 @@ func (h *hints) parse(name, value string) string {
 	case PreferAnnotation:
 		h.preferred, err = parseSet(value)
 	case SlowdownAnnotation:
-		if h.slowdown, err = strconv.ParseFloat(value, 64); err != nil || h.slowdown == 0 {
-			h.slowdown, err = 0, adapters.CheckSlowdown(-1, h.preferred, PreferAnnotation)
-		}
+		h.slowdown, err = adapters.ParseSlowdown(value)
 	case CheckpointAnnotation, GangAnnotation:
 		if value != "true" && value != "false" {
 			return `"true" or "false"`
@@ -160,14 +161,14 @@ func (h *hints) from(submitted, made time.Time) (time.Duration, error) {
 	return d, nil
 }
 
-// parseSet reads a conjunction of labels: key=value|value, or key alone for any value.
+// parseSet reads a conjunction of labels: key=value|value, or key alone, or key=* as on other clusters, for any value.
 func parseSet(text string) (sched.EquivalenceSet, error) {
 	set := sched.AnyNode()
 	for term := range strings.SplitSeq(text, ",") {
 		key, text, has := strings.Cut(strings.TrimSpace(term), "=")
 		var values []string
 		var err error
-		if has {
+		if has && strings.TrimSpace(text) != "*" {
 			values, err = adapters.ParseValues(text)
 		}
 		if key = strings.TrimSpace(key); key == "" || err != nil {

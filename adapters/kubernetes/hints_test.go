@@ -1,7 +1,9 @@
 package kubernetes
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -60,6 +63,56 @@ func TestHintsRefused(t *testing.T) {
 			assert.Equal(t, tt.value, hint.Value)
 			assert.Contains(t, err.Error(), tt.want)
 		})
+	}
+}
+
+// TestHintsOfRunningPod: what somebody writes on a pod that runs makes it no job that the next leader cannot know, and takes nothing away from its other hints.
+func TestHintsOfRunningPod(t *testing.T) {
+	for _, tt := range []struct {
+		name, value string
+		slowdown    float64
+	}{
+		{SlowdownAnnotation, "0.5", 0}, {SlowdownAnnotation, "NaN", 0}, {SlowdownAnnotation, "-3", 0}, {SlowdownAnnotation, "0", 0}, {SlowdownAnnotation, "fast", 0},
+		{SlowdownAnnotation, "2", 2}, {PreferAnnotation, "=", 0}, {DeadlineAnnotation, "-5m", 3}, {prefix + "dedline", "5m", 3},
+	} {
+		x := newTester(t)
+		x.node("n")
+		x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) {
+			p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", "1"
+			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true", "gpu", "3"
+			p.Annotations[tt.name] = tt.value
+		})
+		v := x.see(0)
+		j := v.Jobs[0]
+		require.Len(t, j.Tasks, 1)
+		require.NoError(t, j.Problem, tt.value)
+		require.NoError(t, j.Spec.Validate(), tt.value)
+		assert.InDelta(t, tt.slowdown, j.Spec.Slowdown, 0, "%s=%s", tt.name, tt.value)
+		assert.True(t, j.Spec.Checkpoint)
+
+		c, err := adapters.New(viewer{v}, adapters.Options{Epoch: 2})
+		require.NoError(t, err)
+		events, err := c.Events(t.Context())
+		require.NoError(t, err)
+		started := func(e sched.Event) bool { return e.Kind == sched.Started && e.ID == j.Spec.ID }
+		assert.True(t, slices.ContainsFunc(events, started), tt.value)
+	}
+}
+
+// viewer is a driver of one view.
+type viewer struct{ v *adapters.View }
+
+func (v viewer) Observe(context.Context, bool) (*adapters.View, error) { return v.v, nil }
+func (v viewer) Start(context.Context, *adapters.Start) error          { return nil }
+func (v viewer) Stop(context.Context, *adapters.Stop) error            { return nil }
+
+// TestPreferAny: a value of "*" is any, as on other clusters. No label has it.
+func TestPreferAny(t *testing.T) {
+	for _, text := range []string{"gpu", "gpu=*", " gpu = * "} {
+		h, err := parseHints(map[string]string{PreferAnnotation: text})
+		require.NoError(t, err)
+		assert.Equal(t, sched.NodesWith("gpu").String(), h.preferred.String())
+		assert.True(t, h.preferred.Matches(map[string]string{"gpu": "a100"}))
 	}
 }
 

@@ -420,9 +420,8 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, own
 	}
 	h, err := parseHints(annotations)
 	spec.Utility, spec.Preferred, spec.Slowdown, spec.Checkpoint, spec.Submitted = h.utility, h.preferred, h.slowdown, h.checkpoint, submitted
-	if err == nil {
-		spec.Deadline, err = h.from(submitted, m.made(all, b))
-	}
+	deadline, past := h.from(submitted, m.made(all, b))
+	spec.Deadline, err = deadline, cmp.Or(err, past)
 	spec.Attributes["namespace"] = id[:strings.IndexByte(id, '/')]
 	spec.Attributes["name"] = strings.TrimRight(name, "-0123456789")
 	spec.Attributes["user"] = cmp.Or(h.user, spec.Attributes["namespace"])

@@ -210,11 +210,15 @@ func (h *hints) hinted(meta map[string]string) error {
 			s.Preferred, err = adapters.ParseSet(v, "node.class=fast|big & meta.rack=r1")
 			return err
 		}},
-		{KeySlowdown, "", func(v string) (err error) { // after the nodes that it is of
-			if s.Slowdown, err = strconv.ParseFloat(v, 64); err != nil || s.Slowdown == 0 {
-				s.Slowdown = -1
+		{KeySlowdown, "", func(v string) error { // after the nodes that it is of
+			slowdown, err := adapters.ParseSlowdown(v)
+			if err == nil {
+				err = adapters.CheckPreferred(slowdown, s.Preferred, KeyPreferred)
 			}
-			return adapters.CheckSlowdown(s.Slowdown, s.Preferred, KeyPreferred)
+			if err == nil {
+				s.Slowdown = slowdown
+			}
+			return err
 		}},
 		{KeyCheckpoint, "", func(v string) (err error) {
 			s.Checkpoint, err = parseBool(v)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -81,7 +82,7 @@ type File struct {
 	Required  string `json:"required,omitzero"`
 	Preferred string `json:"preferred,omitzero"`
 	// Slowdown is how many times longer it runs on other nodes than those preferred, 1 to 1e6.
-	Slowdown float64 `json:"slowdown,omitzero"`
+	Slowdown *float64 `json:"slowdown,omitzero"`
 	// Checkpoint says that the job goes on where it was when it is started again.
 	Checkpoint bool `json:"checkpoint,omitzero"`
 	// Retries is how often the job is started again after an attempt that failed; default 3.
@@ -297,7 +298,7 @@ func (p *parsed) checkApplication() error {
 // hints reads what the scheduler is to know.
 func (p *parsed) hints() error {
 	f, s := &p.file, p.spec
-	s.Tasks, s.Priority, s.Checkpoint, s.Slowdown = f.Tasks, f.Priority, f.Checkpoint, f.Slowdown
+	s.Tasks, s.Priority, s.Checkpoint = f.Tasks, f.Priority, f.Checkpoint
 	s.Demand = sched.Resources{Memory: float64(f.Resources.MemoryMB), VCores: float64(f.Resources.VCores)}
 	kind := KindNode
 	if !p.gang() {
@@ -328,10 +329,27 @@ func (p *parsed) hints() error {
 		}
 		*one.set = one.set.And(set)
 	}
-	if err := adapters.CheckSlowdown(f.Slowdown, s.Preferred, "preferred"); err != nil {
-		return fmt.Errorf("slowdown is %v, %w", f.Slowdown, err)
+	if err := p.slowed(); err != nil {
+		return err
 	}
 	return p.worth()
+}
+
+// slowed reads the slowdown, of which none is not one of 0.
+func (p *parsed) slowed() error {
+	if p.file.Slowdown == nil {
+		return nil
+	}
+	text := strconv.FormatFloat(*p.file.Slowdown, 'g', -1, 64)
+	v, err := adapters.ParseSlowdown(text)
+	if err == nil {
+		err = adapters.CheckPreferred(v, p.spec.Preferred, "preferred")
+	}
+	if err != nil {
+		return fmt.Errorf("slowdown is %s, %w", text, err)
+	}
+	p.spec.Slowdown = v
+	return nil
 }
 
 // worth gives the job its utility.

@@ -68,6 +68,7 @@ func TestMalformed(t *testing.T) {
 		{simple + "priority: -1", "priority is -1"},
 		{simple + "retries: -1", "retries is -1"},
 		{simple + "slowdown: 0.5", "slowdown is 0.5"},
+		{simple + "slowdown: 0\npreferred: rack=/r1", "slowdown is 0, expected a number from 1 to 1e6"},
 		{simple + "slowdown: .nan", "NaN"},
 		{simple + "slowdown: 2", "slowdown is 2, expected none without preferred"},
 		{simple + "slowdown: 1000001\npreferred: rack=/r1", "expected a number from 1 to 1e6"},
