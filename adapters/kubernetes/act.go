@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,18 +28,15 @@ func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 		return nil
 	}
 	now, err := d.asking.ask(ctx, d.leader)
-	if err != nil {
-		return err
-	}
-	d.asking.believe(seen{})
 	switch {
+	case err != nil:
 	case now.epoch != epoch:
-		return fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now.epoch)
+		err = fmt.Errorf("%w: an action of epoch %d, the lease is at %d", adapters.ErrFenced, epoch, now.epoch)
 	case !d.sameLeader(now.leader):
-		return fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is held by %q", adapters.ErrFenced, epoch, now.holder)
+		err = fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is held by %q", adapters.ErrFenced, epoch, now.holder)
 	}
-	d.asking.believe(now)
-	return nil
+	d.asking.believe(now, err)
+	return err
 }
 
 // leader is who leads, as the lease says.
@@ -82,12 +80,15 @@ type asking struct {
 	mu   sync.Mutex
 	next *answer // that is still to be asked for
 	last seen    // that was well
+	// asked is how many questions were put, and bad the number of the last that was answered by a refusal.
+	asked, bad uint64
 }
 
-// seen is who led, and when that was asked.
+// seen is who led, when that was asked, and which question it was, from 1.
 type seen struct {
 	leader
 	at time.Time
+	no uint64
 }
 
 type answer struct {
@@ -96,11 +97,16 @@ type answer struct {
 	err  error
 }
 
-// believe keeps an answer that was well, or forgets it.
-func (a *asking) believe(s seen) {
+// believe keeps an answer that was well. A refusal has what was believed forgotten, and whatever was asked before it, in whichever order the answers are taken in.
+func (a *asking) believe(s seen, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.last = s
+	switch {
+	case errors.Is(err, adapters.ErrFenced):
+		a.last, a.bad = seen{}, max(a.bad, s.no)
+	case err == nil && s.no > max(a.bad, a.last.no):
+		a.last = s
+	}
 }
 
 // believed tells whether it was asked so recently who leads, and it was that epoch. A machine that was suspended meanwhile knows it by the time of day alone.
@@ -131,8 +137,9 @@ func (a *asking) ask(ctx context.Context, read func(context.Context) (leader, er
 	defer a.turn.Unlock()
 	a.mu.Lock()
 	a.next = nil // who asks from now on needs another
+	a.asked++
+	mine.seen.at, mine.seen.no = time.Now(), a.asked
 	a.mu.Unlock()
-	mine.seen.at = time.Now()
 	mine.seen.leader, mine.err = read(ctx)
 	close(mine.done)
 	return mine.seen, mine.err

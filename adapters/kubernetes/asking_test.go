@@ -11,10 +11,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/sched"
 )
 
 // TestAsking: an answer is never older than the question, and those who wait for one share the next.
@@ -86,8 +90,8 @@ func (a *asking) waits() *answer {
 	return a.next
 }
 
-// TestCheckLease: starts believe for a while who leads, stops and those of other epochs do not, and a refusal ends it.
-func TestCheckLease(t *testing.T) {
+// TestBelief: an answer is believed for a while, of its epoch, until a refusal.
+func TestBelief(t *testing.T) {
 	c := fake.NewClientset(machine(), leaseAt(4))
 	d := &Driver{client: c, opt: Options{Lease: LeaseName{"hedge-system", "hedge"}, Timeout: time.Minute}}
 	now := time.Now()
@@ -105,11 +109,70 @@ func TestCheckLease(t *testing.T) {
 	d.opt.CheckLease = 0
 	assert.False(t, believes(4, 0))
 	d.opt.CheckLease = time.Hour
+	early, err := d.asking.ask(t.Context(), d.leader) // whose answer is taken in late
+	require.NoError(t, err)
 	require.NoError(t, d.client.CoordinationV1().Leases("hedge-system").Delete(t.Context(), "hedge", metav1.DeleteOptions{}))
 	require.ErrorIs(t, d.fence(t.Context(), 4), adapters.ErrFenced, "what is asked is asked anew")
-	_, err := c.CoordinationV1().Leases("hedge-system").Create(t.Context(), leaseAt(5), metav1.CreateOptions{})
+	assert.False(t, believes(4, 0), "a lease that is no more is a refusal")
+	d.asking.believe(early, nil)
+	assert.False(t, believes(4, 0), "it is older than the refusal")
+	_, err = c.CoordinationV1().Leases("hedge-system").Create(t.Context(), leaseAt(5), metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.ErrorIs(t, d.fence(t.Context(), 4), adapters.ErrFenced)
 	assert.False(t, believes(4, 0))
 	assert.False(t, believes(5, 0))
+	require.NoError(t, d.fence(t.Context(), 5))
+	assert.True(t, believes(5, time.Minute), "it is newer than the refusal")
+}
+
+// TestCheckLease: starts believe for a while who leads; stops and starts of other epochs read the lease, and so does the start after a refusal.
+func TestCheckLease(t *testing.T) {
+	objects := []apiruntime.Object{machine(), leaseAt(4)}
+	for _, name := range []string{"a", "b", "c"} {
+		p := podOf(name, "", corev1.PodPending, nil)
+		p.OwnerReferences, p.Labels = nil, nil
+		objects = append(objects, p)
+	}
+	for _, tt := range []struct {
+		check time.Duration
+		reads []int // after each action
+	}{{time.Hour, []int{1, 1, 2, 3, 4}}, {0, []int{1, 2, 3, 4, 5}}} {
+		c := fake.NewClientset(objects...)
+		c.PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
+			return true, nil, nil // a binding, which the fake takes for the pod
+		})
+		d, err := Open(t.Context(), c, Options{Lease: LeaseName{"hedge-system", "hedge"}, CheckLease: tt.check})
+		require.NoError(t, err)
+		defer d.Close()
+		v, err := d.Observe(t.Context(), true)
+		require.NoError(t, err)
+		require.Len(t, v.Jobs, 3)
+		start := func(job int, epoch uint64) error {
+			return d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[job], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}, Epoch: epoch})
+		}
+		var got []int
+		read := func() {
+			n := 0
+			for _, a := range c.Actions() {
+				if a.Matches("get", "leases") {
+					n++
+				}
+			}
+			got = append(got, n)
+		}
+		require.NoError(t, start(0, 4))
+		read()
+		require.NoError(t, start(1, 4))
+		read()
+		after, err := d.Observe(t.Context(), false)
+		require.NoError(t, err)
+		require.Equal(t, v.Jobs[0].Spec.ID, after.Jobs[0].Spec.ID)
+		require.NoError(t, d.Stop(t.Context(), &adapters.Stop{Job: &after.Jobs[0], Epoch: 4, Cause: adapters.CausePreempted}))
+		read()
+		require.ErrorIs(t, start(2, 3), adapters.ErrFenced)
+		read()
+		require.NoError(t, start(2, 4))
+		read()
+		assert.Equal(t, tt.reads, got)
+	}
 }
