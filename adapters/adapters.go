@@ -102,7 +102,8 @@ type View struct {
 	Nodes []Node
 	Jobs  []Job
 	// Unsaid are the ids of jobs whose last note is not where their users read it, although Explain returned nil: it was dropped, could not be written after all, or
-	// is on what has been replaced meanwhile. It is written again, if it still holds.
+	// is on what has been replaced meanwhile; or that does not say any more what holds, where a driver words notes by what it knows of the cluster. It is written again,
+	// if the reason still is the policy's.
 	Unsaid []string
 }
 

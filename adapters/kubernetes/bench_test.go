@@ -166,3 +166,30 @@ func bindAll(b *testing.B, d *Driver, pods []corev1.Pod, node string) {
 		require.NoError(b, err)
 	}
 }
+
+// BenchmarkOutdated looks at the notes of 300 jobs that fit nowhere, of ten kinds of nodes, with 2000 nodes.
+func BenchmarkOutdated(b *testing.B) {
+	x := newTester(b)
+	const nn, gg, cc = 2000, 300, 10
+	for i := range nn {
+		x.node(fmt.Sprint("n", i))
+	}
+	d := &Driver{model: x.model, opt: x.opt}
+	x.opt.Events = 10000
+	d.writer = newWriter(nil, x.opt, x.model)
+	for i := range gg {
+		x.pod(fmt.Sprint("p", i), asks("9", "1Gi"), notIn(fmt.Sprint("zz", i%cc)))
+	}
+	v := x.see(0)
+	for i := range v.Jobs {
+		if err := d.Explain(b.Context(), &adapters.Note{Job: &v.Jobs[i], Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		x.ground = nil
+		if some := x.outdated(v.Jobs); len(some) > 0 {
+			b.Fatal(some)
+		}
+	}
+}

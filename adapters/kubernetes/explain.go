@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/hedgesched/hedge/adapters"
-	"github.com/hedgesched/hedge/sched"
 )
 
 var (
@@ -54,7 +53,7 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 		return errEarly
 	}
 	said := d.model.say(n)
-	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: said.text, spec: said.spec, action: actionWaits}
+	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: said.text, why: said.why, action: actionWaits}
 	var hint *HintError
 	switch {
 	case said.never:
@@ -190,7 +189,7 @@ type words struct {
 	about              corev1.ObjectReference
 	kind, reason, text string
 	action             string
-	spec               *sched.Job // of what the text was worked out from the nodes there are
+	why                string // of what depends on the nodes there are: what tells it from others
 
 	sum     uint64 // of the text
 	alone   bool   // no pod has a condition that says it

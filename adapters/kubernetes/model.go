@@ -45,7 +45,8 @@ type model struct {
 
 	dirtyGangs map[string]bool
 	dirtyNodes map[string]bool
-	allNodes   bool // what all nodes show has changed
+	allNodes   bool    // what all nodes show has changed
+	ground     *ground // of the last view; nil until somebody asks for it
 }
 
 // pod is a pod: one of ours, or one that holds room of a node.

@@ -23,8 +23,8 @@ import (
 // saying is what a user is told of why a job waits.
 type saying struct {
 	text  string
-	never bool // that it can start on the nodes there are
-	spec  *sched.Job
+	never bool   // that it can start on the nodes there are
+	why   string // of what depends on the nodes there are: what tells it from others
 }
 
 // say puts a policy's reason in words that say something to whoever knows pods and nodes, and nothing of labels that only this driver shows.
@@ -32,17 +32,18 @@ func (m *model) say(n *adapters.Note) saying {
 	if n.Err != nil {
 		return saying{text: packages.ReplaceAllString(n.Err.Error(), "$1")}
 	}
-	r := n.Reason
+	r, why := n.Reason, ""
 	switch r.Code {
 	case sched.ReasonNoFeasibleSet, sched.ReasonTooLarge:
-		if text, never := m.obstacle(n.Job.Spec); text != "" {
-			return saying{text: text, never: never, spec: n.Job.Spec}
+		o := m.obstacle(n.Job.Spec)
+		if why = o.why; o.text != "" {
+			return saying{o.text, o.never, why}
 		}
 	case sched.ReasonNoUtility:
 		return saying{text: "by when it is expected to be done it is worth 0 or less, as " + UtilityAnnotation + " has it"}
 	}
 	r.Set, r.Partition = m.inWords(r.Set), cell(r.Partition)
-	return saying{text: r.String()}
+	return saying{text: r.String(), why: why}
 }
 
 var (
@@ -87,81 +88,171 @@ func cell(name string) string {
 	return rest
 }
 
-// obstacle is what keeps a job from all nodes there are, "" if nothing does that is known here, and whether that is so however empty they are.
-func (m *model) obstacle(j *sched.Job) (text string, never bool) {
-	some, text := m.suited(j)
-	if text != "" {
-		return text, true
+// obstacle is what keeps a job from all nodes there are.
+type obstacle struct {
+	why   string // what tells it from others: not how many nodes there are, or how many tasks they have room for
+	text  string // "" if there is none that is known here
+	never bool   // however empty the nodes are
+}
+
+// ground are the nodes of a view, and what they keep jobs from: it is worked out once for all that ask for the same.
+type ground struct {
+	places    []place
+	suited    map[string]suited   // by the set that is required
+	obstacles map[string]obstacle // by all that is asked for
+}
+
+// place is a node of this scheduler's.
+type place struct {
+	*node
+	shown   map[string]string // its labels, and those of classes, whether it is in them or not
+	foreign sched.Resources
+}
+
+// suited are the nodes that suit a job whatever they have room for, or why there are none.
+type suited struct {
+	places []*place
+	text   string
+	kind   string
+}
+
+func (m *model) newGround() *ground {
+	g := &ground{suited: map[string]suited{}, obstacles: map[string]obstacle{}}
+	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
+		if n := m.nodes[name]; n.chosen {
+			shown := map[string]string{}
+			maps.Copy(shown, n.labels)
+			g.places = append(g.places, place{n, shown, n.foreign()})
+		}
 	}
-	pods, where := "its pod asks for", "on the "+counted(len(some))+" it may run on"
+	return g
+}
+
+// has is how much there is of a resource when the node is empty.
+func (p *place) has(resource string) float64 {
+	if strings.HasPrefix(resource, hostPorts) {
+		return 1
+	}
+	return p.capacity[resource]
+}
+
+// obstacle is what keeps a job from all nodes, as they were at the last view.
+func (m *model) obstacle(j *sched.Job) obstacle {
+	if m.ground == nil {
+		m.ground = m.newGround()
+	}
+	names := slices.Sorted(maps.Keys(j.Demand))
+	set := j.Required.String()
+	asks := fmt.Sprintf("%d %s", j.Tasks, set)
+	for _, name := range names {
+		asks += fmt.Sprintf(" %s=%v", name, j.Demand[name])
+	}
+	o, known := m.ground.obstacles[asks]
+	if !known {
+		some, done := m.ground.suited[set]
+		if !done {
+			some = m.suits(j)
+			m.ground.suited[set] = some
+		}
+		o = some.obstacle(j, names)
+		o.why = asks + ": " + o.why
+		m.ground.obstacles[asks] = o
+	}
+	return o
+}
+
+// obstacle is what these nodes keep the job from, of resources in order.
+func (s *suited) obstacle(j *sched.Job, names []string) obstacle {
+	if s.text != "" {
+		return obstacle{s.kind, s.text, true}
+	}
+	pods, where := "its pod asks for", "on the "+counted(len(s.places))+" it may run on"
 	if j.Tasks > 1 {
 		pods = fmt.Sprintf("each of its %d pods asks for", j.Tasks)
 	}
-	names := slices.Sorted(maps.Keys(j.Demand))
 	for _, name := range names {
 		most := 0.0
-		for _, n := range some {
-			most = max(most, n.Capacity[name])
+		for _, p := range s.places {
+			most = max(most, p.has(name))
 		}
 		if d := j.Demand[name]; sched.Overcommits(most-d, most) {
-			return fmt.Sprintf("%s %s, and the most %s is %s", pods, amount(name, d), where, amount(name, most)), true
+			has := amount(name, most)
+			return obstacle{"request, at most " + has, fmt.Sprintf("%s %s, and the most %s is %s", pods, amount(name, d), where, has), true}
 		}
 	}
 	demand := demanded(j, names)
-	if empty := holds(some, j, false); empty < j.Tasks {
-		return fmt.Sprintf("%s %s, and there is room for %d %s, even if nothing else were there", pods, demand, empty, where), true
+	if empty := s.holds(j, false); empty < j.Tasks {
+		return obstacle{"room", fmt.Sprintf("%s %s, and there is room for %d %s, even if nothing else were there", pods, demand, empty, where), true}
 	}
-	if now := holds(some, j, true); now < j.Tasks {
-		return fmt.Sprintf("%s %s, and there is room for %d %s: some are cordoned or not ready, or pods of other schedulers are there", pods, demand, now, where), false
+	if now := s.holds(j, true); now < j.Tasks {
+		return obstacle{"room now", fmt.Sprintf("%s %s, and there is room for %d %s: some are cordoned or not ready, or pods of other schedulers are there", pods, demand, now, where), false}
 	}
-	return "", false
+	return obstacle{}
 }
 
-// suited are the nodes that suit the job whatever they have room for, or why there are none.
-func (m *model) suited(j *sched.Job) ([]adapters.Node, string) {
+// suits are the nodes that suit the job.
+func (m *model) suits(j *sched.Job) suited {
 	var classes []*class
-	open := map[string]string{} // on every node: what is not asked for by users
 	for _, key := range j.Required.Keys() {
 		if c := m.classes[key]; c != nil {
 			classes = append(classes, c)
 		}
-		if strings.HasPrefix(key, fits) {
-			open[key] = "true"
+		if strings.HasPrefix(key, fits) { // on every node: it is not asked for by users
+			for i := range m.ground.places {
+				m.ground.places[i].shown[key] = "true"
+			}
 		}
 	}
-	all, labelled, wider := 0, 0, 0
-	var some []adapters.Node
-	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
-		n := m.nodes[name]
-		if !n.chosen {
-			continue
-		}
-		all++
-		if !j.Required.Matches(merge(n.labels, open)) {
+	labelled, wider := 0, 0
+	var some []*place
+	for i := range m.ground.places {
+		p := &m.ground.places[i]
+		if !j.Required.Matches(p.shown) {
 			continue
 		}
 		labelled++
-		if slices.ContainsFunc(classes, func(c *class) bool { return !c.likes(n) }) {
+		if slices.ContainsFunc(classes, func(c *class) bool { return !c.likes(p.node) }) {
 			continue
 		}
-		if wider++; !slices.ContainsFunc(classes, func(c *class) bool { return !c.tolerates(n) }) {
-			some = append(some, m.node(n))
+		if wider++; !slices.ContainsFunc(classes, func(c *class) bool { return !c.tolerates(p.node) }) {
+			some = append(some, p)
 		}
 	}
+	all := len(m.ground.places)
 	set := strings.TrimPrefix(fitsTerms.ReplaceAllString(j.Required.String(), ""), "&")
 	switch {
 	case all == 0:
-		return nil, "there are no nodes for this scheduler"
-	case labelled == 0 && strings.Contains(set, "=!"):
-		return nil, "its pods ask for different values of one label, and all pods of a gang run on nodes that suit them all: " + set
+		return suited{kind: "no nodes", text: "there are no nodes for this scheduler"}
+	case labelled == 0 && len(contradicted(set)) > 0:
+		return suited{kind: "contradiction", text: contradiction(set, j.Tasks)}
 	case labelled == 0:
-		return nil, fmt.Sprintf("no node of %d matches the selector %s", all, set)
+		return suited{kind: "labels", text: fmt.Sprintf("no node of %d matches the selector and affinity %s", all, set)}
 	case wider == 0:
-		return nil, fmt.Sprintf("no node of %d matches the node affinity", labelled)
+		return suited{kind: "affinity", text: fmt.Sprintf("no node of %d matches the node affinity", labelled)}
 	case len(some) == 0:
-		return nil, fmt.Sprintf("no node of %d is without taints that the pods do not tolerate", wider)
+		return suited{kind: "taints", text: fmt.Sprintf("no node of %d is without taints that the pods do not tolerate", wider)}
 	}
-	return some, ""
+	return suited{places: some}
+}
+
+// contradiction says of a set that no node can be in it.
+func contradiction(set string, tasks int) string {
+	labels := strings.Join(contradicted(set), ", ")
+	if tasks == 1 {
+		return "its pod's selector and affinity contradict each other, so that no node can match both, in the values of " + labels
+	}
+	return "the selectors and affinities of its pods contradict each other, and all pods of a gang run on nodes that suit them all: in the values of " + labels
+}
+
+// contradicted are the labels of a set that may have no value at all.
+func contradicted(set string) []string {
+	var out []string
+	for term := range strings.SplitSeq(set, "&") {
+		if key, empty := strings.CutSuffix(term, "=!"); empty {
+			out = append(out, key)
+		}
+	}
+	return out
 }
 
 func counted(n int) string {
@@ -172,17 +263,17 @@ func counted(n int) string {
 }
 
 // holds is how many tasks the nodes hold: empty, or as far as they are not cordoned and others leave room.
-func holds(some []adapters.Node, j *sched.Job, now bool) int {
+func (s *suited) holds(j *sched.Job, now bool) int {
 	sum := 0
-	for i := range some {
-		n, fit := &some[i], j.Tasks
-		if now && n.Cordoned {
+	for _, p := range s.places {
+		if now && p.closed {
 			continue
 		}
+		fit := j.Tasks
 		for name, d := range j.Demand {
-			left := n.Capacity[name]
+			left := p.has(name)
 			if now {
-				left -= n.Foreign[name]
+				left -= p.foreign[name]
 			}
 			if d > 0 {
 				fit = min(fit, int(max(0, math.Floor(min(left/d+1e-9, float64(j.Tasks))))))
@@ -227,17 +318,18 @@ func (c *class) tolerates(n *node) bool {
 	return !bad
 }
 
-// outdated are the jobs whose note says what holds them back, and is another by now.
-func (m *model) outdated() []string {
+// outdated are those jobs of a full view whose note says what keeps them from the nodes, or that nothing is known that does, and by now it is another thing.
+func (m *model) outdated(jobs []adapters.Job) []string {
 	var out []string
-	for id, g := range m.gangs {
-		if g.note == nil || g.note.spec == nil {
+	for i := range jobs {
+		j := &jobs[i]
+		g := m.gangs[j.Spec.ID]
+		if g == nil || g.note == nil || g.note.why == "" || len(j.Tasks) > 0 || j.Over || j.Problem != nil {
 			continue
 		}
-		if text, _ := m.obstacle(g.note.spec); text != "" && text != g.note.text {
-			out = append(out, id)
+		if m.obstacle(j.Spec).why != g.note.why {
+			out = append(out, j.Spec.ID)
 		}
 	}
-	slices.Sort(out)
 	return out
 }

@@ -39,6 +39,14 @@ func notIn(values ...string) func(*corev1.Pod) {
 	}
 }
 
+// in demands names of nodes, as labels can.
+func in(values ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		notIn(values...)(p)
+		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Operator = corev1.NodeSelectorOpIn
+	}
+}
+
 // TestObstacles: the reason of what fits nowhere says what holds it back, and no label of the driver's own.
 func TestObstacles(t *testing.T) {
 	tainted := func(n *corev1.Node) {
@@ -54,11 +62,13 @@ func TestObstacles(t *testing.T) {
 		never bool
 	}{
 		{"no nodes", nil, [][]func(*corev1.Pod){{}}, "there are no nodes for this scheduler", true},
-		{"selector", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("disk", "ssd")}}, "no node of 2 matches the selector disk=ssd", true},
+		{"selector", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("disk", "ssd")}}, "no node of 2 matches the selector and affinity disk=ssd", true},
 		{"affinity", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{notIn("n0", "n1")}}, "no node of 2 matches the node affinity", true},
 		{"taints", []func(*corev1.Node){tainted, tainted}, [][]func(*corev1.Pod){{}}, "no node of 2 is without taints that the pods do not tolerate", true},
 		{"contradiction", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("name", "n0")}, {selects("name", "n1")}},
-			"its pods ask for different values of one label, and all pods of a gang run on nodes that suit them all: name=!", true},
+			"the selectors and affinities of its pods contradict each other, and all pods of a gang run on nodes that suit them all: in the values of name", true},
+		{"contradiction of one pod", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("name", "n0"), in("n1")}},
+			"its pod's selector and affinity contradict each other, so that no node can match both, in the values of name", true},
 		{"request", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("9", "1Gi")}}, "its pod asks for 9 cpu, and the most on the 2 nodes it may run on is 4 cpu", true},
 		{"memory", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{asks("1", "9Gi")}}, "its pod asks for 9Gi memory, and the most on the 1 node it may run on is 8Gi memory", true},
 		{"unknown", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["x/gpu"] = resource.MustParse("1") }}},
@@ -83,9 +93,11 @@ func TestObstacles(t *testing.T) {
 			require.NoError(t, j.Problem)
 			for _, code := range []sched.ReasonCode{sched.ReasonNoFeasibleSet, sched.ReasonTooLarge} {
 				got := x.say(&adapters.Note{Job: &j, Reason: sched.Reason{Code: code, Set: j.Spec.Required.String(), Probability: sched.UnknownProbability}})
-				if tt.name != "nothing" || code == sched.ReasonNoFeasibleSet {
-					assert.Equal(t, tt.want, got.text)
+				want := tt.want
+				if tt.name == "nothing" && code == sched.ReasonTooLarge { // the policy's own words
+					want = "larger than the nodes it may run on on nodes without taints"
 				}
+				assert.Equal(t, want, got.text)
 				assert.Equal(t, tt.never, got.never)
 				assert.NotContains(t, got.text, fits)
 			}
@@ -127,18 +139,92 @@ func TestReasonsInWords(t *testing.T) {
 	assert.Contains(t, x.say(&adapters.Note{Job: &v.Jobs[0], Reason: sched.Reason{Code: sched.ReasonNoUtility}}).text, UtilityAnnotation)
 }
 
-// TestObstaclesThatChange: a full view has a reason written again that is another with the nodes there are by then.
+// TestObstaclesThatChange: a full view has a reason written again that is another with the nodes there are by then, or with what the job asks for by then. That there are more
+// nodes, or room for more of its pods, is no other reason.
 func TestObstaclesThatChange(t *testing.T) {
+	cpu := func(most string) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse(most) }
+	}
+	var names []string
+	for i := range 60 {
+		names = append(names, fmt.Sprintf("worker-node-%03d.example.org", i))
+	}
+	for _, tt := range []struct {
+		name   string
+		pod    func(*corev1.Pod)
+		change func(*tester)
+		again  bool
+	}{
+		{"nothing", asks("9", "0"), func(*tester) {}, false},
+		{"another node like those", asks("9", "0"), func(x *tester) { x.node("b") }, false},
+		{"a larger node that is too small", asks("9", "0"), func(x *tester) { x.node("b", cpu("6")) }, true},
+		{"a node that is large enough", asks("9", "0"), func(x *tester) { x.node("b", cpu("16")) }, true},
+		{"a smaller request", asks("9", "0"), func(x *tester) { x.pod("p", asks("7", "0")) }, true},
+		{"a node without the label", selects("disk", "ssd"), func(x *tester) { x.node("b") }, false},
+		{"a node with the label", selects("disk", "ssd"), func(x *tester) {
+			x.node("b", func(n *corev1.Node) { n.Labels["disk"] = "ssd" })
+		}, true},
+		{"a text that is cut off", in(names...), func(x *tester) { x.node("b") }, false},
+		{"a node that is too small for what nothing kept from starting", asks("2", "0"), func(x *tester) { x.node("a", cpu("1")) }, true},
+		{"a cordon", asks("2", "0"), func(x *tester) { x.node("a", func(n *corev1.Node) { n.Spec.Unschedulable = true }) }, true},
+		{"a hint that makes no sense", asks("9", "0"), func(x *tester) {
+			x.pod("p", func(p *corev1.Pod) { p.Annotations[DeadlineAnnotation] = "soon" })
+		}, false}, // it is told of that
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := newTester(t)
+			x.node("a", func(n *corev1.Node) { n.Status.Allocatable["memory"] = resource.MustParse("8Gi") })
+			x.pod("p", tt.pod)
+			d := &Driver{model: x.model, opt: x.opt}
+			d.writer = newWriter(nil, x.opt, x.model)
+			says := func() {
+				j := x.only()
+				require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &j, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}))
+			}
+			says()
+			require.Empty(t, x.see(0).Unsaid)
+			tt.change(x)
+			if !tt.again {
+				assert.Empty(t, x.see(0).Unsaid)
+				return
+			}
+			assert.Empty(t, x.view(false, time.Now()).Unsaid, "only a full view looks")
+			assert.Equal(t, []string{"ns/pod/p"}, x.see(0).Unsaid)
+			says()
+			assert.Empty(t, x.see(0).Unsaid)
+		})
+	}
+}
+
+// TestObstaclesOnce: jobs that ask for the same have one answer, until a node has changed.
+func TestObstaclesOnce(t *testing.T) {
 	x := newTester(t)
 	x.node("a")
-	x.pod("p", asks("9", "0"))
-	d := &Driver{model: x.model, opt: x.opt}
-	d.writer = newWriter(nil, x.opt, x.model)
-	j := x.only()
-	require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &j, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}))
-	assert.Empty(t, x.see(0).Unsaid)
-	x.node("b", func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("6") })
-	assert.Equal(t, []string{"ns/pod/p"}, x.see(0).Unsaid)
+	for i := range 3 {
+		x.pod(fmt.Sprint("p", i), asks("9", "0"))
+		x.pod(fmt.Sprint("q", i), asks("8", "0"))
+	}
+	ask := func(v *adapters.View) {
+		for i := range v.Jobs {
+			assert.NotEmpty(t, x.obstacle(v.Jobs[i].Spec).text)
+		}
+	}
+	v := x.see(0)
+	ask(v)
+	at := x.ground
+	assert.Len(t, at.obstacles, 2)
+	assert.Len(t, at.suited, 1)
+	x.pod("p0", asks("7", "0"))
+	x.view(false, time.Now())
+	ask(v)
+	assert.Same(t, at, x.ground, "no node has changed")
+	x.node("b")
+	ask(v)
+	assert.Same(t, at, x.ground, "it was not told yet")
+	x.view(false, time.Now())
+	ask(v)
+	assert.NotSame(t, at, x.ground)
+	assert.Len(t, x.ground.places, 2)
 }
 
 // TestNextLeader: what stands there from the leader before is written no more, neither events nor conditions, and what is another is.

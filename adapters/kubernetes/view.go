@@ -51,7 +51,7 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 	}
 	clear(m.dirtyGangs)
 	if full {
-		v.Unsaid = m.outdated()
+		v.Unsaid = m.outdated(v.Jobs)
 	}
 	return v
 }
@@ -116,6 +116,9 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 			}
 		}
 	}
+	if full || m.allNodes || len(m.dirtyNodes) > 0 {
+		m.ground = nil
+	}
 	m.allNodes = false
 	clear(m.dirtyNodes)
 }
@@ -134,15 +137,22 @@ func (m *model) node(n *node) adapters.Node {
 	for port := range m.ports {
 		out.Capacity[port] = 1
 	}
+	out.Foreign = n.foreign()
+	return out
+}
+
+// foreign is what pods hold of the node that are not ours, nil if there are none.
+func (n *node) foreign() sched.Resources {
+	var out sched.Resources
 	for _, p := range n.on {
 		if p.gang != "" || p.terminal() {
 			continue
 		}
-		if out.Foreign == nil {
-			out.Foreign = sched.Resources{}
+		if out == nil {
+			out = sched.Resources{}
 		}
 		for r, d := range p.request {
-			out.Foreign[r] += d
+			out[r] += d
 		}
 	}
 	return out
