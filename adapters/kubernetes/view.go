@@ -220,21 +220,27 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	return out, true
 }
 
-// resized is what is wrong with the sizes that stand on the pods of an attempt, which differ only if somebody has changed them.
+// resized is what is wrong with the sizes that stand on the pods of an attempt, which differ only if somebody has changed them. Which of them
+// is the true one cannot be told, but for a pod alone.
 func resized(all []*pod, b *batch, attempt, size int) error {
-	want := size
-	if b == nil && all[0].group == "" {
-		want = 1
-	}
+	alone := b == nil && all[0].group == ""
+	sizes := map[int]bool{}
 	for _, p := range all {
 		if p.at() != "" && p.attempt == attempt && p.of > 0 {
-			want = min(want, p.of)
+			sizes[p.of] = true
 		}
 	}
-	if want == size {
-		return nil
+	var said []string
+	for _, of := range slices.Sorted(maps.Keys(sizes)) {
+		said = append(said, strconv.Itoa(of))
 	}
-	return &HintError{Annotation: sizeAnnotation, Value: strconv.Itoa(size), Want: fmt.Sprintf("%d, as it was bound: the scheduler writes it", want)}
+	switch {
+	case alone && size != 1:
+		return &HintError{Annotation: sizeAnnotation, Value: strconv.Itoa(size), Want: "1, as it was bound: the scheduler writes it"}
+	case len(said) > 1:
+		return fmt.Errorf("kubernetes: annotation %s differs among the pods of one start: %s; the scheduler writes it, the same on all", sizeAnnotation, strings.Join(said, ", "))
+	}
+	return nil
 }
 
 // away are the pods of a gang that are there and do not count. Those of other controllers may be of an earlier job of that name.
