@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver"
+)
 
 // run is the whole search: plans that need no exact prices, the relaxation, and then bounds and plans in turns, those first of which more can
 // be hoped.
@@ -51,10 +55,13 @@ func (w *worker) boundsFirst() bool {
 	return left > forBounds && !w.recall.easy()
 }
 
-// bounds adds cuts to the relaxation and begins the search for a proof.
+// bounds adds cuts to the relaxation and begins the search for a proof, which gets all that is left once there is hardly anything to gain by better plans.
 func (w *worker) bounds() {
 	w.cutRoot()
 	w.growFor(firstProofShare)
+	if w.gap() <= solver.DefaultGap {
+		w.growFor(1)
+	}
 }
 
 // plans follows the relaxation's advice for one part-th of what is left, and betters the plan.
@@ -82,9 +89,9 @@ func (w *worker) cutRoot() {
 // growFor searches for a proof for one n-th of what is left.
 func (w *worker) growFor(n int64) { w.within(w.share(n), w.tree.grow) }
 
-// proofs is which part of what is left a round gives to the proof: all of it where others look for plans.
+// proofs is which part of what is left a round gives to the proof: all of it where others look for plans, or where these could gain hardly anything.
 func (w *worker) proofs() int64 {
-	if w.team != nil {
+	if w.team != nil || w.gap() <= solver.DefaultGap {
 		return 1
 	}
 	return proofShare

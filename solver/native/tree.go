@@ -126,18 +126,10 @@ func (t *tree) grow() {
 			t.open = t.open[:0]
 		}
 		if len(t.open) == 0 {
-			rest := max(t.stuck, t.spare)
-			if t.goal > t.better() {
-				t.dual.bound = min(t.dual.bound, max(rest, t.goal))
-				t.node.revert(0)
-				t.plant()
-				continue
+			if !t.conclude() {
+				break
 			}
-			if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
-				rest = 0 // but for rounding errors
-			}
-			t.dual.bound = min(t.dual.bound, max(rest, t.goal, t.top()))
-			break
+			continue
 		}
 		t.dual.bound = min(t.dual.bound, max(t.stuck, t.nodes[t.open[0]].bound))
 		for n := t.pop(); n >= 0; {
@@ -147,6 +139,24 @@ func (t *tree) grow() {
 	}
 	t.node.revert(0)
 	t.aim = math.Inf(-1)
+}
+
+// conclude takes into the bound what the tree has shown that has no open nodes left. It reports whether there is a new one: below the aim,
+// if that was above what is worth looking for.
+func (t *tree) conclude() (again bool) {
+	again = t.goal > t.better()
+	rest := max(t.stuck, t.spare)
+	if !again {
+		if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
+			rest = 0 // but for rounding errors
+		}
+	}
+	t.dual.bound = min(t.dual.bound, max(rest, t.goal, t.top()))
+	if again {
+		t.node.revert(0)
+		t.plant()
+	}
+	return again
 }
 
 // visit makes the decisions that lead to node n, taking back those that do not.
