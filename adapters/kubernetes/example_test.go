@@ -29,7 +29,7 @@ func Example() {
 	client := fake.NewSimpleClientset(job)
 	for _, name := range []string{"train-0", "train-1"} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: "1",
-			OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "train", UID: "1", Controller: &yes}}}, Spec: template.Spec}
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "1", Controller: &yes}}}, Spec: template.Spec}
 		_, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 		if err != nil {
 			fmt.Println(err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type model struct {
 	floor   [kinds]uint64 // the version of the last list
 	pods    map[types.UID]*pod
 	batch   map[string]*batch // by job id
+	others  map[string]*batch // Jobs whose templates name another scheduler, by id: no more than that they are there, and their annotations
 	nodes   map[string]*node
 	gangs   map[string]*gang // by job id
 	classes map[string]*class
@@ -147,7 +149,7 @@ type gang struct {
 
 func newModel(o Options, selector labels.Selector) *model {
 	return &model{
-		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
+		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, others: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
 		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]struct{}{}, claims: map[string]*claim{}, volumes: map[string]*volume{},
 		claimants: map[string]map[string]struct{}{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
 	}
@@ -238,6 +240,11 @@ func (m *model) listed(k kind, listed map[types.UID]bool, version uint64) {
 		for id, b := range m.batch {
 			if !listed[b.uid] && b.version <= version {
 				m.removeBatch(id, version)
+			}
+		}
+		for id, b := range m.others {
+			if !listed[b.uid] && b.version <= version {
+				m.setOther(id, nil, version)
 			}
 		}
 	case claims:
@@ -388,7 +395,7 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	p.times(o)
 	p.conditioned(o)
 	if c := metav1.GetControllerOf(o); c != nil {
-		if p.owner = c.UID; c.Kind == "Job" {
+		if p.owner = c.UID; isJob(c) {
 			p.job = o.Namespace + "/job/" + c.Name
 		}
 	}
@@ -457,10 +464,15 @@ func (m *model) gangID(o *corev1.Pod, p *pod) string {
 	switch {
 	case p.group != "":
 		return o.Namespace + "/group/" + p.group
-	case c != nil && c.Kind == "Job" && o.Annotations[GangAnnotation] != "false" && m.isGang(o.Namespace+"/job/"+c.Name):
+	case c != nil && isJob(c) && o.Annotations[GangAnnotation] != "false" && m.isGang(o.Namespace+"/job/"+c.Name):
 		return o.Namespace + "/job/" + c.Name
 	}
 	return o.Namespace + "/pod/" + o.Name
+}
+
+// isJob tells whether the owner is a Job of Kubernetes' own. Others have kinds of that name, too.
+func isJob(c *metav1.OwnerReference) bool {
+	return c.Kind == "Job" && strings.HasPrefix(c.APIVersion, batchv1.GroupName+"/")
 }
 
 // conditioned reads why the pod waits, as a scheduler has it.
@@ -597,6 +609,7 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	template := &o.Spec.Template
 	switch {
 	case template.Spec.SchedulerName != m.opt.SchedulerName:
+		m.changeOther(id, o, deleted, floor)
 		return
 	case old == nil && version <= floor && floor > 0, old != nil && version < old.version:
 		return
@@ -641,6 +654,43 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	m.want(b.shape)
 }
 
+// changeOther takes in a Job of another scheduler's, whose pods may name this one all the same.
+func (m *model) changeOther(id string, o *batchv1.Job, deleted bool, floor uint64) {
+	version, old := number(o.ResourceVersion), m.others[id]
+	b := &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true, annotations: own(o.Annotations)}
+	switch {
+	case old == nil && version <= floor && floor > 0, old != nil && version < old.version:
+	case deleted:
+		m.setOther(id, nil, version)
+	case old != nil && old.uid == b.uid && maps.Equal(old.annotations, b.annotations):
+		old.version = version
+	default:
+		m.setOther(id, b, version)
+	}
+}
+
+// setOther keeps a Job of another scheduler's, or forgets it, and has its pods' jobs told again.
+func (m *model) setOther(id string, b *batch, version uint64) {
+	if m.others[id] = b; b == nil {
+		delete(m.others, id)
+	}
+	m.retell(id, version)
+	if g := m.gangs[id]; g != nil {
+		g.version = max(g.version, version)
+		m.dirtyGangs[id] = true
+	}
+}
+
+// controller is the Job that controls the pod, whosever it is, nil if none does or it is not known.
+func (m *model) controller(p *pod) *batch {
+	for _, some := range []map[string]*batch{m.batch, m.others} {
+		if b := some[p.job]; b != nil && b.uid == p.owner {
+			return b
+		}
+	}
+	return nil
+}
+
 // like tells whether nothing has changed that counts, as opposed to how many pods the Job counts.
 func (b *batch) like(o *batch) bool {
 	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work && b.over == o.over && b.suspended == o.suspended && b.failure == o.failure &&
@@ -677,7 +727,7 @@ func (m *model) retell(id string, version uint64) {
 
 // hints are the annotations that count of a pod: those of the Job that controls it, or else its own.
 func (m *model) hints(p *pod) map[string]string {
-	if b := m.batch[p.job]; b != nil && b.uid == p.owner {
+	if b := m.controller(p); b != nil {
 		return merge(p.shape.annotations, b.annotations)
 	}
 	return p.shape.annotations

@@ -400,7 +400,7 @@ func (x *tester) job(n int32, change ...func(*batchv1.Job)) {
 func ofJob(index string) func(*corev1.Pod) {
 	yes := true
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}
 		p.Annotations[batchv1.JobCompletionIndexAnnotation] = index
 	}
 }

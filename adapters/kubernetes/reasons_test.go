@@ -320,6 +320,41 @@ func TestPodOfJobNotKnown(t *testing.T) {
 	assert.Greater(t, v.Jobs[0].Version, waits.Version)
 }
 
+// TestPodOfJobOfOthers: a pod that is a job of its own waits for no Job that is none of Kubernetes', or whose template names another scheduler, and has the hints of the latter.
+func TestPodOfJobOfOthers(t *testing.T) {
+	alone := func(p *corev1.Pod) { p.Annotations[GangAnnotation] = "false" }
+	x := newTester(t)
+	x.pod("v-0", ofJob("0"), alone, func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "batch.volcano.sh/v1alpha1" })
+	j := x.only()
+	require.NoError(t, j.Problem)
+	assert.Equal(t, "ns/pod/v-0", j.Spec.ID)
+
+	x = newTester(t)
+	x.pod("j-0", ofJob("0"), alone)
+	waits := x.only()
+	require.ErrorContains(t, waits.Problem, "its Job is not known")
+	other := func(j *batchv1.Job) {
+		j.Spec.Template.Spec.SchedulerName = "default-scheduler"
+		j.Annotations = map[string]string{UserAnnotation: "ann"}
+	}
+	x.job(2, other)
+	v := x.view(false, time.Now())
+	require.Len(t, v.Jobs, 1)
+	require.NoError(t, v.Jobs[0].Problem)
+	assert.Greater(t, v.Jobs[0].Version, waits.Version)
+	assert.Equal(t, "ann", v.Jobs[0].Spec.Attributes["user"])
+	x.job(2, other)
+	assert.Empty(t, x.view(false, time.Now()).Jobs, "nothing has changed")
+
+	x.pod("j-0", ofJob("0"))
+	j = x.only()
+	require.ErrorIs(t, j.Problem, adapters.ErrIncomplete)
+	require.ErrorContains(t, j.Problem, "names another scheduler")
+	x.listed(batchJobs, nil, uint64(x.version))
+	require.ErrorContains(t, x.only().Problem, "its Job is not known")
+	assert.Empty(t, x.others)
+}
+
 // TestTwoFullGroups: two controllers each with all pods of a group of one name start neither, and both are told why.
 func TestTwoFullGroups(t *testing.T) {
 	x := newTester(t)

@@ -322,8 +322,12 @@ func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int
 		}
 		return max(1, b.size-max(b.succeeded, ended))
 	case all[0].group == "":
-		if all[0].job != "" && m.batch[all[0].job] == nil { // which says whether they are a gang, and has hints
+		switch id := all[0].job; {
+		case id == "" || m.batch[id] != nil: // which says whether they are a gang, and has hints
+		case m.others[id] == nil:
 			out.Problem = waits("its Job is not known")
+		case all[0].gang == id:
+			out.Problem = waits("the template of its Job names another scheduler; with the annotation " + GangAnnotation + ` of "false" its pods are jobs of their own`)
 		}
 		return 1
 	}
@@ -471,8 +475,8 @@ func (m *model) made(all []*pod, b *batch) time.Time {
 	for _, p := range all {
 		at := p.created
 		if p.owner != "" {
-			b := m.batch[p.job]
-			if b == nil || b.uid != p.owner {
+			b := m.controller(p)
+			if b == nil {
 				return time.Time{}
 			}
 			at = b.created
