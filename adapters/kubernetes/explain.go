@@ -116,8 +116,20 @@ func (m *model) owed(x *words) ([]podName, bool) {
 		return nil, false
 	}
 	said, some := x.gang.says(x)
-	x.written, x.alone = x.written || said, !some
+	x.written, x.alone, x.again = x.written || said, !some, x.gang.said != 0 && x.gang.said != x.sum
+	if x.written {
+		x.gang.said = x.sum
+	}
 	return x.gang.without(x), true
+}
+
+// told says that the note stands in an event.
+func (m *model) told(x *words) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x.gang != nil {
+		x.gang.said = x.sum
+	}
 }
 
 // noted says that the pod has the note.
@@ -193,6 +205,7 @@ type words struct {
 
 	sum     uint64 // of the text
 	alone   bool   // no pod has a condition that says it
+	again   bool   // this instance has told something else before
 	written bool   // the event, or it never can be; the writer's own
 	tries   int
 }
@@ -291,7 +304,7 @@ func (w *writer) write(ctx context.Context, x *words) bool {
 		if x.written = err == nil || final(err) || x.gang == nil && x.tries >= patient; !x.written {
 			return false
 		}
-		if err != nil {
+		if w.model.told(x); err != nil {
 			w.dropped.Add(1)
 		}
 	}
@@ -324,20 +337,30 @@ func (w *writer) event(ctx context.Context, x *words) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
 	now := metav1.Now()
-	name := metav1.ObjectMeta{GenerateName: x.about.Name + ".", Namespace: x.about.Namespace}
-	if x.alone {
-		base := strings.TrimRight(x.about.Name[:min(len(x.about.Name), 200)], ".-")
-		name = metav1.ObjectMeta{Name: fmt.Sprintf("%s.%016x", base, checksum(string(x.about.UID), x.reason, x.text)), Namespace: x.about.Namespace}
-	}
-	_, err := w.client.CoreV1().Events(x.about.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta:     name,
+	event := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: x.about.Name + ".", Namespace: x.about.Namespace},
 		InvolvedObject: x.about, Type: x.kind, Reason: x.reason, Action: x.action, Message: x.text, FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source: corev1.EventSource{Component: w.opt.SchedulerName},
-	}, metav1.CreateOptions{})
-	if x.alone && apierrors.IsAlreadyExists(err) {
-		return nil
 	}
-	return err
+	create := func() error {
+		_, err := w.client.CoreV1().Events(x.about.Namespace).Create(ctx, event, metav1.CreateOptions{})
+		return err
+	}
+	if !x.alone {
+		return create()
+	}
+	generate := event.GenerateName
+	base := strings.TrimRight(x.about.Name[:min(len(x.about.Name), 200)], ".-")
+	event.GenerateName, event.Name = "", fmt.Sprintf("%s.%016x", base, checksum(string(x.about.UID), x.reason, x.text))
+	err := create()
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if !x.again {
+		return nil // the instance before has written it
+	}
+	event.GenerateName, event.Name = generate, "" // it was so before, then something else, and is so again
+	return create()
 }
 
 // condition says on a pod that it is not scheduled, and why.

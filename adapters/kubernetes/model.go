@@ -145,6 +145,7 @@ type gang struct {
 	told    string     // the UID that was told
 	last    *sched.Job // what was told of pods that something controls
 	note    *words     // why it waits
+	said    uint64     // a checksum of the note that this instance has told last, or found told; 0 if there is none
 }
 
 func newModel(o Options, selector labels.Selector) *model {

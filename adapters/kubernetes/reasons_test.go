@@ -227,7 +227,7 @@ func TestObstaclesOnce(t *testing.T) {
 	assert.Len(t, x.ground.places, 2)
 }
 
-// TestNextLeader: what stands there from the leader before is written no more, neither events nor conditions, and what is another is.
+// TestNextLeader: what stands there from the leader before is written no more, neither events nor conditions; what is another is, and what was another meanwhile.
 func TestNextLeader(t *testing.T) {
 	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil), podOf("j-1", "", corev1.PodPending, nil),
 		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k", UID: "uid-k", ResourceVersion: "4", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))},
@@ -240,7 +240,7 @@ func TestNextLeader(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	term := func(wrong string, events, patches int) {
+	term := func(wrong []string, events, patches int) {
 		t.Helper()
 		c.ClearActions()
 		d, err := Open(t.Context(), c, Options{})
@@ -249,10 +249,18 @@ func TestNextLeader(t *testing.T) {
 		v, err := d.Observe(t.Context(), true)
 		require.NoError(t, err)
 		require.Len(t, v.Jobs, 2)
-		require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: wrong, Want: "c"}}))
-		require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[1], Err: v.Jobs[1].Problem}))
-		for len(d.writer.queue) > 0 {
-			assert.True(t, d.writer.write(t.Context(), <-d.writer.queue))
+		write := func() {
+			for len(d.writer.queue) > 0 {
+				assert.True(t, d.writer.write(t.Context(), <-d.writer.queue))
+			}
+		}
+		require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: wrong[0], Want: "c"}}))
+		write()
+		for _, value := range wrong { // of the Job without pods
+			for range 2 { // and nothing is told twice in a row
+				require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[1], Err: &HintError{Annotation: "a", Value: value, Want: "c"}}))
+				write()
+			}
 		}
 		list, err := c.CoreV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
@@ -265,9 +273,10 @@ func TestNextLeader(t *testing.T) {
 		}
 		assert.Equal(t, patches, some)
 	}
-	term("b", 2, 2)
-	term("b", 2, 0)
-	term("x", 3, 2)
+	term([]string{"b"}, 2, 2)
+	term([]string{"b"}, 2, 0)
+	term([]string{"x"}, 4, 2)
+	term([]string{"x", "y", "x"}, 6, 0) // the instance before has told the first, and none the last after the second
 }
 
 // TestResized: a size that somebody has written on a bound pod is named in the reason for which its gang is stopped.
