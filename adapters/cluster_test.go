@@ -479,6 +479,31 @@ func TestMadeWhileAllIsListed(t *testing.T) {
 	assert.Equal(t, []string{"submitted b"}, told(t, c), "not what is older than the list")
 }
 
+// TestInvalidHintsHoldRoom: a job that runs holds its room whatever is wrong with its hints, and is none any more when it waits again.
+func TestInvalidHintsHoldRoom(t *testing.T) {
+	for _, spec := range []*sched.Job{{ID: "a", Tasks: 1, Slowdown: 0.5}, {ID: "a", Tasks: 1, Deadline: -1}} {
+		bad := func(version uint64, of ...adapters.Task) adapters.Job {
+			j := job("a", 1, version, of...)
+			j.Spec = spec
+			return j
+		}
+		s := &script{views: []*adapters.View{all(5, []string{"n0"}, bad(5, on("n0", adapters.Running))), some(6, bad(6)), some(7, bad(7))}}
+		c := s.cluster(t)
+		events, err := c.Events(background)
+		require.NoError(t, err)
+		require.Len(t, events, 3)
+		assert.Equal(t, []sched.EventKind{sched.NodeUp, sched.Submitted, sched.Started}, []sched.EventKind{events[0].Kind, events[1].Kind, events[2].Kind})
+		require.NoError(t, events[1].Job.Validate())
+		_, err = c.Events(background)
+		require.NoError(t, err)
+		events, err = c.Events(background)
+		require.NoError(t, err)
+		require.Len(t, events, 1)
+		assert.Equal(t, sched.Withdrawn, events[0].Kind)
+		assert.Equal(t, 1, c.Refused().Invalid)
+	}
+}
+
 // TestGangsThatAreTooWide are told to their users, and to nobody else.
 func TestGangsThatAreTooWide(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, nil, job("a", 50_000_000, 5), job("b", adapters.MaxTasks+1, 5), job("c", adapters.MaxTasks, 5))}}

@@ -412,16 +412,20 @@ func (c *Cluster) submit(t *tracked) {
 	}
 }
 
-// known tells the loop of a job, if it was not told before and the job can be described.
+// known tells the loop of a job, if it was not told before and the job can be described. What is wrong with the hints of one that has tasks takes no room from it: the loop is
+// told the rest. As soon as it waits again it is another job, or none.
 func (c *Cluster) known(t *tracked) bool {
 	if t.told == toldPending || t.told == toldRunning || t.told == toldStopping {
 		return true
 	}
+	spec, revision := t.job.Spec, t.job.Revision
 	if t.job.valid() != nil {
-		return false
+		if spec, revision = t.job.bare(), ^revision; spec == nil {
+			return false
+		}
 	}
-	c.tell(sched.Event{Kind: sched.Submitted, Time: t.job.Spec.Submitted, ID: t.job.Spec.ID, Job: t.job.Spec, Done: t.job.Done})
-	t.told, t.revision = toldPending, t.job.Revision
+	c.tell(sched.Event{Kind: sched.Submitted, Time: spec.Submitted, ID: spec.ID, Job: spec, Done: t.job.Done})
+	t.told, t.revision = toldPending, revision
 	return true
 }
 

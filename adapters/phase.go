@@ -80,6 +80,17 @@ func (j *Job) valid() error {
 	return j.Spec.Validate()
 }
 
+// bare is a job that has tasks without those of its hints that may be wrong; nil if it has none, or cannot be described even so.
+func (j *Job) bare() *sched.Job {
+	spec := *j.Spec
+	spec.Slowdown, spec.Preferred = 0, sched.AnyNode()
+	spec.Deadline = max(0, spec.Deadline)
+	if b := (Job{Spec: &spec}); len(j.Tasks) == 0 || b.valid() != nil {
+		return nil
+	}
+	return &spec
+}
+
 // nodes are where the tasks are, or those that hold room.
 func (j *Job) nodes(holdingOnly bool) []sched.NodeTasks {
 	var out []sched.NodeTasks
