@@ -86,7 +86,7 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 			length = time.Duration(*s) * time.Second
 		}
 		if time.Since(l.since) < length {
-			return adapters.Term{}, fmt.Errorf("%w: %s", adapters.ErrHeld, *h)
+			return adapters.Term{}, &adapters.HeldError{Holder: *h}
 		}
 	}
 	return l.term(leases.Update(ctx, l.take(held), metav1.UpdateOptions{}))
@@ -103,7 +103,7 @@ func (l *Lease) take(held *coordinationv1.Lease) *coordinationv1.Lease {
 
 func (l *Lease) term(held *coordinationv1.Lease, err error) (adapters.Term, error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return adapters.Term{}, fmt.Errorf("%w: it was taken meanwhile", adapters.ErrHeld)
+		return adapters.Term{}, &adapters.HeldError{}
 	}
 	if err != nil {
 		return adapters.Term{}, failed("lease", err)
