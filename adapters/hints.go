@@ -2,7 +2,6 @@ package adapters
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -79,16 +78,4 @@ func CheckPreferred(slowdown float64, preferred sched.EquivalenceSet, name strin
 		return Expected("none without " + name)
 	}
 	return nil
-}
-
-// ParseValues reads the values of a label, of which a node has one, as a100|h100. The error is an [Expected]: none of them is empty.
-func ParseValues(text string) ([]string, error) {
-	var out []string
-	for v := range strings.SplitSeq(text, "|") {
-		if v = strings.TrimSpace(v); v == "" {
-			return nil, Expected("values that are not empty, as a100|h100")
-		}
-		out = append(out, v)
-	}
-	return out, nil
 }

@@ -75,16 +75,6 @@ func TestSlowdowns(t *testing.T) {
 	require.EqualError(t, adapters.CheckPreferred(2, sched.AnyNode(), "prefer"), "expected none without prefer")
 }
 
-func TestValues(t *testing.T) {
-	got, err := adapters.ParseValues("a| b")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b"}, got)
-	for _, bad := range []string{"", "|", "a|", "a| |b"} {
-		_, err := adapters.ParseValues(bad)
-		require.ErrorContains(t, err, "expected values that are not empty", bad)
-	}
-}
-
 func FuzzDeadline(f *testing.F) {
 	f.Add("90m")
 	f.Add("2026-01-02T15:04:05Z")

@@ -15,6 +15,7 @@ func TestParseSet(t *testing.T) {
 		"rack=r1":                       sched.NodesWith("rack", "r1"),
 		" rack = r1 | r2 & gpu = * ":    sched.NodesWith("rack", "r1", "r2").And(sched.NodesWith("gpu")),
 		"rack=r1|r2 & rack=r2|r3":       sched.NodesWith("rack", "r2"),
+		"rack=r1|r2, gpu=*":             sched.NodesWith("rack", "r1", "r2").And(sched.NodesWith("gpu")),
 		"expression=a=b":                sched.NodesWith("expression", "a=b"),
 		"node.class=fast & meta.x=/y/z": sched.NodesWith("node.class", "fast").And(sched.NodesWith("meta.x", "/y/z")),
 	} {
@@ -27,7 +28,11 @@ func TestParseSet(t *testing.T) {
 		"fast":        `"fast", expected labels, as "a=b"`,
 		"=fast":       `"=fast", expected labels, as "a=b"`,
 		"rack=r1&gpu": `"gpu", expected labels, as "a=b"`,
+		"cpu=A, Inc":  `" Inc", expected labels, as "a=b"`,
+		"rack=r1,":    `"", expected labels, as "a=b"`,
 		"rack=":       `"rack=", expected labels, as "a=b"`,
+		"rack=|":      `"rack=|": expected values that are not empty, as a100|h100`,
+		"rack=a| |b":  `"rack=a| |b": expected values that are not empty, as a100|h100`,
 		"rack=r1|":    `"rack=r1|": expected values that are not empty, as a100|h100`,
 	} {
 		_, err := adapters.ParseSet(text, "a=b")

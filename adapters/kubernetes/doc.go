@@ -23,7 +23,7 @@
 //	hedgesched.github.io/deadline    a duration from submission of at least 1s, as 90m, or a time after it, as 2026-01-02T15:04:05Z
 //	hedgesched.github.io/utility     JSON of package utility, as {"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}; above
 //	                                 0 at some time; by default 5, fading to 1 in 24 days, and 100 more until the deadline
-//	hedgesched.github.io/prefer      labels of nodes it runs at full speed on, as gpu=a100|h100,disk
+//	hedgesched.github.io/prefer      labels of nodes it runs at full speed on, as gpu=a100|h100, disk=*
 //	hedgesched.github.io/slowdown    how many times longer it runs on others, 1 to 1e6; only beside prefer
 //	hedgesched.github.io/checkpoint  "true" if it goes on where it was when it was stopped
 //	hedgesched.github.io/user        who is behind it, for predictions

@@ -133,7 +133,7 @@ func (h *hints) parse(name, value string) string {
 			return "a utility: " + err.Error()
 		}
 	case PreferAnnotation:
-		h.preferred, err = parseSet(value)
+		h.preferred, err = adapters.ParseSet(value, "gpu=a100|h100, disk=*")
 	case SlowdownAnnotation:
 		h.slowdown, err = adapters.ParseSlowdown(value)
 	case CheckpointAnnotation, GangAnnotation:
@@ -159,22 +159,4 @@ func (h *hints) from(submitted, made time.Time) (time.Duration, error) {
 		return 1, nil
 	}
 	return d, nil
-}
-
-// parseSet reads a conjunction of labels: key=value|value, or key alone, or key=* as on other clusters, for any value.
-func parseSet(text string) (sched.EquivalenceSet, error) {
-	set := sched.AnyNode()
-	for term := range strings.SplitSeq(text, ",") {
-		key, text, has := strings.Cut(strings.TrimSpace(term), "=")
-		var values []string
-		var err error
-		if has && strings.TrimSpace(text) != "*" {
-			values, err = adapters.ParseValues(text)
-		}
-		if key = strings.TrimSpace(key); key == "" || err != nil {
-			return sched.AnyNode(), adapters.Expected("labels as gpu=a100|h100,disk")
-		}
-		set = set.And(sched.NodesWith(key, values...))
-	}
-	return set, nil
 }

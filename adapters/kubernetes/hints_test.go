@@ -19,7 +19,7 @@ import (
 
 func TestHints(t *testing.T) {
 	h, err := parseHints(map[string]string{
-		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk", SlowdownAnnotation: "1.5", CheckpointAnnotation: "true", UserAnnotation: "ann",
+		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk=*", SlowdownAnnotation: "1.5", CheckpointAnnotation: "true", UserAnnotation: "ann",
 		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7", "other/deadline": "never",
 	})
 	require.NoError(t, err)
@@ -42,15 +42,16 @@ func TestHintsRefused(t *testing.T) {
 		{"a negative deadline", DeadlineAnnotation, "-5m", "a duration of at least 1s"},
 		{"no deadline", DeadlineAnnotation, "", "a duration of at least 1s"},
 		{"a utility that is none", UtilityAnnotation, `{"kind":"wish"}`, "a utility"},
-		{"labels without a key", PreferAnnotation, "=a", "labels as"},
+		{"labels without a key", PreferAnnotation, "=a", "expected labels, as"},
 		{"a slow-down below 1", SlowdownAnnotation, "0.5", "a number from 1"},
 		{"a slow-down that is not a number", SlowdownAnnotation, "NaN", "a number from 1"},
 		{"a slow-down of 0", SlowdownAnnotation, "0", "a number from 1 to 1e6"},
 		{"a slow-down of too much", SlowdownAnnotation, "1000001", "a number from 1 to 1e6"},
 		{"a slow-down of nothing", SlowdownAnnotation, "2", "expected none without hedgesched.github.io/prefer"},
 		{"a deadline of nothing", DeadlineAnnotation, "1ns", "a duration of at least 1s"},
-		{"a value of nothing", PreferAnnotation, "gpu=", "labels as"},
-		{"values of nothing", PreferAnnotation, "gpu=|", "labels as"},
+		{"a value of nothing", PreferAnnotation, "gpu=", "expected labels, as"},
+		{"a label without a value", PreferAnnotation, "gpu=a100,disk", "expected labels, as"},
+		{"values of nothing", PreferAnnotation, "gpu=|", "values that are not empty"},
 		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`, "expected a utility that is above 0 at some time"},
 		{"perhaps a checkpoint", CheckpointAnnotation, "yes", `"true" or "false"`},
 		{"a name that is misspelt", prefix + "dedline", "5m", "expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},
@@ -79,7 +80,7 @@ func TestHintsOfRunningPod(t *testing.T) {
 		x.node("n")
 		x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) {
 			p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", "1"
-			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true", "gpu", "3"
+			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true", "gpu=*", "3"
 			p.Annotations[tt.name] = tt.value
 		})
 		v := x.see(0)
@@ -108,7 +109,7 @@ func (v viewer) Stop(context.Context, *adapters.Stop) error            { return 
 
 // TestPreferAny: a value of "*" is any, as on other clusters. No label has it.
 func TestPreferAny(t *testing.T) {
-	for _, text := range []string{"gpu", "gpu=*", " gpu = * "} {
+	for _, text := range []string{"gpu=*", " gpu = * "} {
 		h, err := parseHints(map[string]string{PreferAnnotation: text})
 		require.NoError(t, err)
 		assert.Equal(t, sched.NodesWith("gpu").String(), h.preferred.String())

@@ -24,7 +24,7 @@ func TestWorkOnce(t *testing.T) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
 		return p
 	}
-	c := fake.NewClientset(machine(), running(start), jobOf(1, map[string]string{CheckpointAnnotation: "true", PreferAnnotation: "gpu", SlowdownAnnotation: "2"}))
+	c := fake.NewClientset(machine(), running(start), jobOf(1, map[string]string{CheckpointAnnotation: "true", PreferAnnotation: "gpu=*", SlowdownAnnotation: "2"}))
 	c.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		refusal := apierrors.NewTooManyRequests("a budget is spent", 0)
 		refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "DisruptionBudget"}}

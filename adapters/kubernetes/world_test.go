@@ -50,6 +50,7 @@ type world struct {
 	shape         adaptertest.Shape
 	traits        adaptertest.Traits
 	asJobs        bool
+	believes      time.Duration // CheckLease of its drivers
 	lines         []*line
 	drivers       []*Driver
 	lineOf        map[*Driver]*line
@@ -323,7 +324,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 		client, err := Client(l.through(w.account()))
 		require.NoError(t, err)
 		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{w.name, "hedge"},
-			Timeout: time.Minute}) // a busy machine is no outage
+			CheckLease: w.believes, Timeout: time.Minute}) // a busy machine is no outage
 		require.NoError(t, err)
 		w.lines, w.drivers, w.lineOf[d] = append(w.lines, l), append(w.drivers, d), l
 		return d
@@ -340,9 +341,10 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	}}
 }
 
-// lead has the lease be at an epoch.
+// lead has the lease be at an epoch, once what its holder may still believe is over: a real lease runs out only after its holder has given up.
 func (w *world) lead(t testing.TB, epoch uint64) {
 	t.Helper()
+	time.Sleep(w.believes)
 	leases, n := w.client.CoordinationV1().Leases(w.name), int32(epoch)
 	l, err := leases.Get(t.Context(), "hedge", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -336,6 +336,9 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--train", "0.5"}, 2, "--train: found with hedge results"},
 		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces", "@" + file}, 2, "found no logs"},
 		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces", "a=builtin?workload=day"}, 2, `workload: found "day"`},
+		{[]string{"solver", "serve", "--listen", "x"}, 2, `--listen: found "x", expected HOST:PORT`},
+		{[]string{"solver", "serve", "--listen", ":http"}, 2, `--listen: found ":http", expected HOST:PORT`},
+		{[]string{"solver", "serve", "--listen", "unix:"}, 2, `--listen: found "unix:", expected HOST:PORT or unix:PATH`},
 		{[]string{"completion", "tcsh"}, 2, "tcsh"},
 		{[]string{"help", "nope"}, 2, "nope"},
 	} {

@@ -77,6 +77,10 @@ func wanted(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int", "int64":
 		return "a whole number"
+	case "int64Slice":
+		return "whole numbers with commas between them, such as 20000,200000"
+	case "durationSlice":
+		return "durations with commas between them, such as 10ms,1s"
 	case "float64":
 		return "a number"
 	case "duration":

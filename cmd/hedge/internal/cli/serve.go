@@ -2,6 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"net"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +49,8 @@ python3 with venv and PyPI. It ends when it is interrupted, after the solves tha
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
+			case !isAddress(c.Listen):
+				return fmt.Errorf("--listen: found %q, expected HOST:PORT or unix:PATH", c.Listen)
 			case c.MaxSolves < 0:
 				return fmt.Errorf("--max-solves: found %d, expected at least 0", c.MaxSolves)
 			case c.MaxMessage < 0:
@@ -73,4 +78,17 @@ python3 with venv and PyPI. It ends when it is interrupted, after the solves tha
 	fs.StringVar(&c.ClientCA, "tls-client-ca", "", "PEM file of authorities: clients must have a certificate of one of them")
 	fs.StringVar(&c.Python, "python", "", "interpreter to make the service's environment with (default: python3)")
 	return cmd
+}
+
+// isAddress tells whether text may be somewhere to listen: gRPC's own complaint is a page of its log.
+func isAddress(text string) bool {
+	if path, local := strings.CutPrefix(text, "unix:"); local {
+		return path != ""
+	}
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
