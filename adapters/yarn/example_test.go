@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/yarn"
@@ -24,11 +25,11 @@ deadline: 45m
 preferred: rack=/r1|/r2
 slowdown: 2
 `
-	spec, err := yarn.Describe("train", []byte(file))
+	spec, err := yarn.Describe("train", []byte(file), time.Now())
 	fmt.Println(spec.Tasks, "tasks of", spec.Demand, "within", spec.Deadline, err)
 	fmt.Println("on", spec.Required, "best on", spec.Preferred)
 
-	_, err = yarn.Describe("train", []byte(file+"dedline: 1h\n"))
+	_, err = yarn.Describe("train", []byte(file+"dedline: 1h\n"), time.Now())
 	fmt.Println(err)
 	// Output:
 	// 8 tasks of map[memory-mb:512 vcores:2] within 45m0s <nil>

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json"
@@ -74,7 +75,7 @@ type File struct {
 	Queue string `json:"queue,omitzero"`
 	// Priority is hedge's and YARN's, at least 0.
 	Priority int `json:"priority,omitzero"`
-	// Deadline is by when after its submission the job should be done, at least 1s, as "2h30m".
+	// Deadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or a time, as "2026-01-02T15:04:05Z".
 	Deadline string `json:"deadline,omitzero"`
 	// Utility is what its completion is worth at which time, in the form of utility.Marshal; default adapters.DefaultUtility.
 	Utility stdjson.RawMessage `json:"utility,omitzero"`
@@ -106,19 +107,42 @@ type parsed struct {
 	digest  string     // of what it says, "" if it says nothing
 	problem error
 	retries int
+	by      adapters.Deadline
+	past    bool // the problem is that the deadline was over when the job was submitted
 }
 
 // gang tells whether the job is one of plain tasks.
 func (p *parsed) gang() bool { return len(p.file.Application) == 0 }
 
-// Describe is what hedge makes of a job file: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and names what is wrong with it;
-// it is what the job's user is told.
-func Describe(name string, data []byte) (*sched.Job, error) {
-	p := parse(name, data)
+// Describe is what hedge makes of a job file that was submitted then: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and names what is
+// wrong with it; it is what the job's user is told.
+func Describe(name string, data []byte, submitted time.Time) (*sched.Job, error) {
+	p := parse(name, data).dated(submitted)
 	return p.spec, p.problem
 }
 
-// parse takes a job file apart. It always gives a spec, if only one that is a name.
+// dated is the job as one that was submitted then. What was told of it before stays as it is.
+func (p *parsed) dated(submitted time.Time) *parsed {
+	doc, spec := *p, *p.spec
+	doc.spec, spec.Submitted = &spec, submitted
+	if p.past {
+		doc.problem = nil // it is known better now when that was
+	}
+	if doc.problem != nil {
+		return &doc
+	}
+	var err error
+	if spec.Deadline, err = p.by.From(submitted); err != nil {
+		doc.problem = fmt.Errorf("%w: %q: deadline is %q, %w", ErrJob, spec.ID, p.file.Deadline, err)
+	}
+	doc.past = err != nil
+	if len(p.file.Utility) == 0 {
+		spec.Utility = adapters.DefaultUtility(spec.Deadline)
+	}
+	return &doc
+}
+
+// parse takes a job file apart, of which it is not known yet when it was submitted. It always gives a spec, if only one that is a name.
 func parse(name string, data []byte) *parsed {
 	p := &parsed{spec: &sched.Job{ID: name, Tasks: 1}}
 	if err := p.read(data); err != nil {
@@ -311,10 +335,10 @@ func (p *parsed) hints() error {
 	}
 	if f.Deadline != "" {
 		d, err := adapters.ParseDeadline(f.Deadline)
-		if err != nil || d.After == 0 {
-			return fmt.Errorf("deadline is %q, expected a duration of at least 1s, as 2h30m", f.Deadline)
+		if err != nil {
+			return fmt.Errorf("deadline is %q, %w", f.Deadline, err)
 		}
-		s.Deadline = d.After
+		p.by = d
 	}
 	for _, one := range []struct {
 		field, text string
@@ -352,10 +376,9 @@ func (p *parsed) slowed() error {
 	return nil
 }
 
-// worth gives the job its utility.
+// worth gives the job the utility that its file has; without one it is known with the deadline, see dated.
 func (p *parsed) worth() error {
 	if len(p.file.Utility) == 0 {
-		p.spec.Utility = adapters.DefaultUtility(p.spec.Deadline)
 		return nil
 	}
 	u, err := adapters.ParseUtility(p.file.Utility)

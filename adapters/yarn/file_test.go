@@ -13,6 +13,8 @@ import (
 
 const simple = "resources: {memory-mb: 64}\ncommand: sleep 1\n"
 
+var at = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+
 func TestDescribe(t *testing.T) {
 	job, err := Describe("train", []byte(`
 tasks: 8
@@ -26,7 +28,7 @@ preferred: rack=/r1|/r2 & host=*
 slowdown: 1.5
 checkpoint: true
 attributes: {user: u7}
-`))
+`), at)
 	require.NoError(t, err)
 	assert.Equal(t, "train", job.ID)
 	assert.Equal(t, 8, job.Tasks)
@@ -41,14 +43,33 @@ attributes: {user: u7}
 	assert.True(t, job.Preferred.Matches(map[string]string{LabelRack: "/r2", LabelHost: "a"}))
 	assert.False(t, job.Preferred.Matches(map[string]string{LabelRack: "/r3", LabelHost: "a"}))
 
-	job, err = Describe("any", []byte(simple))
+	job, err = Describe("any", []byte(simple), at)
 	require.NoError(t, err)
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "", LabelKind: KindNode}))
-	_, err = Describe("any", []byte("---\n"+simple+"---\n"))
+	_, err = Describe("any", []byte("---\n"+simple+"---\n"), at)
 	require.NoError(t, err, "nothing follows")
-	job, err = Describe("spark", []byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`))
+	job, err = Describe("spark", []byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`), at)
 	require.NoError(t, err)
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "pool", LabelKind: KindPool}))
+}
+
+// TestDeadlineAtATime: it is as far away as it was when the job was submitted, which may be known only later.
+func TestDeadlineAtATime(t *testing.T) {
+	for _, text := range []string{"deadline: 2026-01-02T15:34:05Z\n", `deadline: "2026-01-02T16:34:05+01:00"` + "\n"} {
+		job, err := Describe("a", []byte(simple+text), at)
+		require.NoError(t, err)
+		assert.Equal(t, 30*time.Minute, job.Deadline)
+		assert.Greater(t, job.Utility.At(1799), job.Utility.At(1801)+50, "its utility goes by it")
+		assert.Equal(t, at, job.Submitted)
+
+		late := parse("a", []byte(simple+text)).dated(at.Add(time.Hour))
+		require.ErrorIs(t, late.problem, ErrJob)
+		require.ErrorContains(t, late.problem, "expected a time after the submission at 2026-01-02T16:04:05Z")
+		again := late.dated(at)
+		require.NoError(t, again.problem, "its record says that it was submitted before")
+		assert.Equal(t, 30*time.Minute, again.spec.Deadline)
+		assert.Equal(t, at.Add(time.Hour), late.spec.Submitted, "what was told stays as it is")
+	}
 }
 
 // TestMalformed: what is wrong is named.
@@ -100,7 +121,7 @@ func TestMalformed(t *testing.T) {
 		{simple + `queue: "a\0b"`, `queue is "a\x00b"`},
 		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, application-tags: {tag: [ü]}}", `the tag "ü"`},
 	} {
-		job, err := Describe("a", []byte(tt.text))
+		job, err := Describe("a", []byte(tt.text), at)
 		require.ErrorIs(t, err, ErrJob, "%.80s", tt.text)
 		assert.ErrorContains(t, err, tt.want, "%.80s", tt.text)
 		assert.Equal(t, "a", job.ID)
@@ -138,7 +159,7 @@ func FuzzDescribe(f *testing.F) {
 	f.Add([]byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`))
 	f.Add([]byte("a: &a [*a]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		job, err := Describe("a", data)
+		job, err := Describe("a", data, at)
 		require.NotNil(t, job)
 		if err != nil {
 			require.ErrorIs(t, err, ErrJob)

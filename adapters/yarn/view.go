@@ -210,7 +210,7 @@ func (d *Driver) readJob(e *entry, now []jobFile) error {
 	if e.uid == before {
 		e.submitted = since
 	}
-	e.doc.spec.Submitted = e.submitted
+	e.doc = e.doc.dated(e.submitted)
 	return nil
 }
 
@@ -277,10 +277,7 @@ func (d *Driver) put(e *entry, info fs.FileInfo, r *record, bad error) {
 	d.touch(e)
 	e.info, e.rec, e.bad = info, r, bad
 	if e.mine() && !r.Submitted.IsZero() && !r.Submitted.Equal(e.submitted) {
-		doc, spec := *e.doc, *e.doc.spec // what was told stays as it is
-		spec.Submitted = r.Submitted
-		doc.spec = &spec
-		e.doc, e.submitted = &doc, r.Submitted
+		e.doc, e.submitted = e.doc.dated(r.Submitted), r.Submitted
 	}
 }
 
