@@ -1,0 +1,170 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hedgesched/hedge/adapters"
+)
+
+// binding is a pod to be bound.
+type binding struct {
+	pod  pod // as it was when that was decided; the watches go on
+	node string
+	err  error
+}
+
+// Start binds the gang's pods. The first is bound alone: if that is refused, nothing was done.
+func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
+	if !d.asking.believed(s.Epoch, d.opt.CheckLease, time.Now()) {
+		if err := d.fence(ctx, s.Epoch); err != nil {
+			return err
+		}
+	}
+	bindings, attempt, err := d.model.candidates(s)
+	if err != nil {
+		return err
+	}
+	bind := func(b *binding) { b.err = d.bind(ctx, b, s.Epoch, attempt, len(bindings)) }
+	bind(&bindings[0])
+	if bindings[0].err == nil {
+		d.each(len(bindings)-1, func(i int) { bind(&bindings[i+1]) })
+	}
+	d.model.bound(s.Job.Spec.ID, bindings)
+	return bindings[0].err
+}
+
+// each runs f for 0 to n-1, several at a time, of all gangs together.
+func (d *Driver) each(n int, f func(int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		d.slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-d.slots }()
+			f(i)
+		})
+	}
+	all.Wait()
+}
+
+// candidates are the pods to be bound, each with its node, if the job is as it was when that was decided.
+func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g, err := m.current(s.Job)
+	if err != nil {
+		return nil, 0, err
+	}
+	now, _ := m.job(g, time.Now(), false)
+	if len(now.Tasks) > 0 || now.Over || now.Problem != nil || now.Spec.Tasks != s.Job.Spec.Tasks {
+		return nil, 0, fmt.Errorf("%w: job %q has %d tasks, or cannot be started any more", adapters.ErrStale, g.id, len(now.Tasks))
+	}
+	b := m.batchOf(g.id)
+	var bindings []binding
+	for _, p := range g.pods {
+		if p.ready() && (b == nil || p.owner == b.uid) {
+			bindings = append(bindings, binding{pod: *p})
+		}
+	}
+	slices.SortFunc(bindings, func(a, b binding) int {
+		return cmp.Or(cmp.Compare(a.pod.index, b.pod.index), strings.Compare(a.pod.name, b.pod.name))
+	})
+	k := 0
+	for _, nt := range s.Nodes {
+		for range nt.Tasks {
+			if k < len(bindings) {
+				bindings[k].node = nt.Node
+			}
+			k++
+		}
+	}
+	if k != len(bindings) {
+		return nil, 0, fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(bindings), k)
+	}
+	return bindings, now.Attempt + 1, nil
+}
+
+// current finds the job that an action is about, unless it has changed since that was decided.
+func (m *model) current(j *adapters.Job) (*gang, error) {
+	g := m.gangs[j.Spec.ID]
+	switch {
+	case g == nil || g.told != j.UID:
+		return nil, fmt.Errorf("%w: job %q (%s) is gone", adapters.ErrStale, j.Spec.ID, j.UID)
+	case g.version != j.Version:
+		return nil, fmt.Errorf("%w: job %q is at version %d, not %d", adapters.ErrStale, j.Spec.ID, g.version, j.Version)
+	}
+	if now, ok := m.job(g, time.Now(), false); !ok || now.UID != j.UID {
+		return nil, fmt.Errorf("%w: job %q (%s) is gone", adapters.ErrStale, j.Spec.ID, j.UID)
+	}
+	return g, nil
+}
+
+// bound lays what was done over what the watches tell, which may lag behind it.
+func (m *model) bound(id string, done []binding) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range done {
+		p := m.pods[done[i].pod.uid]
+		if p == nil || done[i].err != nil || done[i].node == "" {
+			continue
+		}
+		m.detach(p)
+		p.bound = done[i].node
+		if g := m.gangs[p.gang]; g != nil {
+			g.note = nil // a note that is still to be written would be wrong
+		}
+		m.attach(p)
+	}
+	m.acted(id)
+}
+
+// acted has the job be another version than the one that an action was decided on.
+func (m *model) acted(id string) {
+	if g := m.gangs[id]; g != nil {
+		g.version++ // what the server made of it is newer than all that was known
+		m.dirtyGangs[id] = true
+	}
+}
+
+// bind binds one pod, on condition that it is as it was seen. A change that does not matter, as of a condition, has it tried again.
+func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, size int) error {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
+	defer cancel()
+	p := &b.pod
+	client := d.client.CoreV1().Pods(p.namespace)
+	marks := map[string]string{
+		epochAnnotation: strconv.FormatUint(epoch, 10), attemptAnnotation: strconv.Itoa(attempt), sizeAnnotation: strconv.Itoa(size),
+	}
+	revision, what := p.revision, "pod "+p.namespace+"/"+p.name
+	for tries := 0; ; tries++ {
+		err := client.Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision, Annotations: marks},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: b.node},
+		}, metav1.CreateOptions{})
+		if !apierrors.IsConflict(err) || tries == 3 {
+			if err != nil {
+				err = failed(what, err)
+			}
+			return err
+		}
+		now, err := client.Get(ctx, p.name, metav1.GetOptions{})
+		if err != nil {
+			return failed(what, err)
+		}
+		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil || now.Annotations[fenceAnnotation] != p.fence ||
+			!shapeOf(&now.ObjectMeta, &now.Spec).alike(p.shape) {
+			return fmt.Errorf("%w: %s is not as it was", adapters.ErrStale, what)
+		}
+		revision = now.ResourceVersion
+	}
+}

@@ -1,0 +1,187 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxSpare bounds the memory kept for jobs to come.
+const maxSpare = 1 << 10
+
+// confirm notes where and since when a job really runs.
+func (s *state) confirm(j *tracked, e *Event) error {
+	nodes, since := j.nodes, j.started
+	if len(e.Nodes) > 0 {
+		nodes = e.Nodes
+	}
+	if !e.Time.IsZero() {
+		since = wall(e.Time)
+	}
+	switch {
+	case len(nodes) == 0:
+		return bad(e, "on no nodes")
+	case j.phase == pending, j.phase == delayed:
+	case j.phase == stopping: // it started before it was told to stop
+		s.hold(j, 1)
+		j.move(since, nodes)
+		s.hold(j, -1)
+		return nil
+	case since.Equal(j.started) && slices.Equal(nodes, j.nodes):
+		j.phase = running // just as planned
+		return nil
+	}
+	s.leave(j)
+	s.enterRunning(j, running, since, nodes)
+	s.hold(j, -1)
+	return nil
+}
+
+// comeBack returns a job that could not start or has stopped to the pending ones, or to those that are delayed.
+func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
+	if j.phase == pending || j.phase == delayed {
+		return bad(e, "the job is pending")
+	}
+	s.leave(j)
+	if e.Kind == Preempted || e.Done != 0 {
+		j.keep(e, now)
+	}
+	j.move(time.Time{}, nil)
+	j.phase, j.slowed = pending, false
+	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
+		j.phase = delayed
+		s.delayed = append(s.delayed, j)
+		return nil
+	}
+	s.enterPending(j)
+	return nil
+}
+
+// release returns the jobs whose time has come to the pending ones.
+func (s *state) release(now time.Time) {
+	s.delayed = slices.DeleteFunc(s.delayed, func(j *tracked) bool {
+		if j.notBefore.After(now) {
+			return false
+		}
+		j.phase = pending
+		s.enterPending(j)
+		return true
+	})
+}
+
+// beginStop takes a job that others stop out of what policies are shown; what it holds stays held.
+func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
+	nodes, since := j.nodes, j.started
+	if len(e.Nodes) > 0 {
+		nodes = e.Nodes
+	}
+	switch {
+	case j.phase == stopping && slices.Equal(nodes, j.nodes):
+		return nil
+	case len(nodes) == 0:
+		return bad(e, "on no nodes")
+	case j.phase == pending, j.phase == delayed:
+		if since = wall(e.Time); e.Time.IsZero() {
+			since = now
+		}
+	}
+	s.leave(j)
+	j.move(since, nodes)
+	j.phase, j.slowed = stopping, s.set.Slowed(j.job, nodes)
+	s.stopping = append(s.stopping, j)
+	s.hold(j, -1)
+	return nil
+}
+
+// goOn returns a job that could not be stopped to the running ones.
+func (s *state) goOn(j *tracked, e *Event) error {
+	if j.phase != stopping {
+		return bad(e, "the job was not told to stop")
+	}
+	s.stopped(j)
+	s.enterRunning(j, running, j.started, j.nodes)
+	return nil
+}
+
+// leave takes the job out of the list it is in and gives back what it holds.
+func (s *state) leave(j *tracked) {
+	switch j.phase {
+	case pending:
+		s.pending.remove(s.pendingAt(j))
+		return
+	case starting, running:
+		s.running.remove(s.runningAt(j))
+	case stopping:
+		s.stopped(j)
+	case delayed:
+		s.delayed = without(s.delayed, j)
+		return
+	}
+	s.hold(j, 1)
+}
+
+// stopped takes the job from those that are stopping.
+func (s *state) stopped(j *tracked) { s.stopping = without(s.stopping, j) }
+
+// without takes a job out of a few that are in no order to find it by.
+func without(jobs []*tracked, j *tracked) []*tracked {
+	return slices.DeleteFunc(jobs, func(o *tracked) bool { return o == j })
+}
+
+func (s *state) enterPending(j *tracked) {
+	i, _ := s.findPending(j)
+	s.pending.insert(i, Pending{Job: j.job, Prediction: j.prediction})
+}
+
+// enterRunning lists the job; what it holds is the caller's to see to.
+func (s *state) enterRunning(j *tracked, as phase, since time.Time, nodes []NodeTasks) {
+	j.move(since, nodes)
+	j.phase, j.slowed = as, s.set.Slowed(j.job, nodes)
+	i, _ := s.findRunning(j)
+	s.running.insert(i, j.asRunning())
+}
+
+// move notes where the job's tasks are.
+func (j *tracked) move(since time.Time, nodes []NodeTasks) {
+	j.started, j.nodes, j.on = since, nodes, nil
+}
+
+func (j *tracked) asRunning() Running {
+	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed}
+}
+
+func (s *state) findPending(j *tracked) (int, bool) {
+	return s.pending.find(func(p *Pending) int {
+		if p.Job == j.job {
+			return 0
+		}
+		return cmp.Or(p.Job.Submitted.Compare(j.job.Submitted), strings.Compare(p.Job.ID, j.job.ID))
+	})
+}
+
+func (s *state) findRunning(j *tracked) (int, bool) {
+	return s.running.find(func(r *Running) int {
+		if r.Job == j.job {
+			return 0
+		}
+		return cmp.Or(r.Started.Compare(j.started), strings.Compare(r.Job.ID, j.job.ID))
+	})
+}
+
+// pendingAt is where a pending job is. It is not where the order says if the host has changed
+// Job.Submitted since.
+func (s *state) pendingAt(j *tracked) int {
+	if i, ok := s.findPending(j); ok {
+		return i
+	}
+	return slices.IndexFunc(s.pending.items(), func(p Pending) bool { return p.Job == j.job })
+}
+
+// runningAt is where a starting or running job is.
+func (s *state) runningAt(j *tracked) int {
+	if i, ok := s.findRunning(j); ok {
+		return i
+	}
+	return slices.IndexFunc(s.running.items(), func(r Running) bool { return r.Job == j.job })
+}

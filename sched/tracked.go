@@ -1,0 +1,116 @@
+package sched
+
+import (
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
+)
+
+// phase is where a job is in its life.
+type phase uint8
+
+const (
+	pending  phase = iota
+	starting       // told to start, not yet confirmed; holds resources and counts as running
+	running
+	stopping // told to stop, not yet confirmed; holds resources and is not shown to policies
+	delayed  // pending, but not shown to policies before its time
+)
+
+// tracked is a job the loop knows.
+type tracked struct {
+	job        *Job
+	prediction predict.Prediction // of what is left to do
+	whole      predict.Prediction // of a job that has kept some work: as it was made
+	done       time.Duration      // of the work, at full speed, that is kept
+	started    time.Time
+	notBefore  time.Time // of a job that is delayed
+	nodes      []NodeTasks
+	demand     []float64 // over needs; nil where no node offers it
+	at         []int32   // of each of nodes, its index in on, -1 where it is gone
+	needs, on  *NodeSet  // what demand and at are of; nil where they are to be worked out
+	checked    uint64    // the check in which a decision on it was last seen
+	phase      phase
+	slowed     bool
+	gone       bool
+}
+
+// fullSpeed is in how many seconds the job would have run what it ran in, had it not been slowed down. It is
+// rounded to the nanosecond, which undoes the rounding of a runtime that was slowed down.
+func (j *tracked) fullSpeed(ran time.Duration) float64 {
+	if j.slowed {
+		ran = time.Duration(math.Round(float64(ran) / j.job.SlowdownOrOne()))
+	}
+	return ran.Seconds()
+}
+
+// keep notes how much of the work of a job that was stopped need not be done again, and what is to be expected of the rest.
+func (j *tracked) keep(e *Event, now time.Time) {
+	if !j.job.Checkpoint {
+		return
+	}
+	until := now
+	if !e.Time.IsZero() {
+		until = wall(e.Time)
+	}
+	if j.done == 0 {
+		j.whole = j.prediction
+	}
+	if e.Done != 0 {
+		j.done = max(0, e.Done)
+	} else {
+		j.done += time.Duration(math.Round(j.fullSpeed(max(0, until.Sub(j.started))) * float64(time.Second)))
+	}
+	j.prediction = j.foresee(j.whole)
+}
+
+// foresee takes a forecast of the whole job.
+func (j *tracked) foresee(p predict.Prediction) predict.Prediction {
+	if j.done > 0 {
+		j.whole = p
+		p = rest(p, j.done.Seconds())
+	}
+	return p
+}
+
+// rest is the forecast of what is left of a job that has done so many seconds of its work. A forecast
+// that cannot be conditioned, of a type that package dist does not know, stays as it is.
+func rest(p predict.Prediction, done float64) predict.Prediction {
+	d, err := dist.Condition(p.Dist, done)
+	if err != nil {
+		return p
+	}
+	if d, err = dist.Shift(d, -done); err != nil {
+		return p
+	}
+	p.Dist, p.Point = d, max(0, p.Point-done)
+	return p
+}
+
+// need is what one task holds of the cluster's nodes; nil if none offers it. It is worked out once a cluster.
+func (j *tracked) need(of *NodeSet) []float64 {
+	if j.needs != of {
+		j.needs = of
+		j.demand, _ = of.Demand(j.job.Demand) // of an error: nil
+	}
+	return j.demand
+}
+
+// places are the indexes of the job's nodes. They are worked out once a cluster and move.
+func (j *tracked) places(of *NodeSet) []int32 {
+	if j.on == of {
+		return j.at
+	}
+	j.on = of
+	j.at = j.at[:0]
+	for _, nt := range j.nodes {
+		n, ok := of.Index(nt.Node)
+		if !ok {
+			n = -1
+		}
+		j.at = append(j.at, int32(n))
+	}
+	return j.at
+}
