@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -306,3 +307,5 @@ func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
 	require.NoError(t, r.client.submit(context.Background(), fresh.ID, body))
 	return fresh.ID
 }
+
+func (r *rig) managerLog() string { return filepath.Join(r.dir, testservers.ResourceManager+".log") }

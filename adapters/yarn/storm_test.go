@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/adaptertest"
-	"github.com/hedgesched/hedge/adapters/testservers"
 )
 
 var (
@@ -65,8 +63,6 @@ func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r.read = info.Size()
 	return r
 }
-
-func (r *rough) managerLog() string { return filepath.Join(r.dir, testservers.ResourceManager+".log") }
 
 // Pass lets a NodeManager crash by chance. The scheduler goes on while it starts.
 func (r *rough) Pass(t testing.TB) {

@@ -127,10 +127,35 @@ func (w *world) leave(t testing.TB) {
 		w.Terminate(w.spareName())
 		w.wait(t, "the spare is known to be gone", func() bool { n := w.realNode(w.spare); return n == nil || !n.up() })
 	}
+	defer func() {
+		if t.Failed() {
+			t.Log(w.holders())
+		}
+	}()
 	w.wait(t, "nothing is held", func() bool {
 		list, _, err := w.client.nodes(context.Background())
 		return err == nil && !slices.ContainsFunc(list, func(n node) bool { return n.up() && n.UsedMB > 0 })
 	})
+}
+
+// holders are the nodes of which the ResourceManager counts some as taken, and what it wrote of containers there.
+func (w *world) holders() string {
+	var out strings.Builder
+	text, err := os.ReadFile(w.managerLog())
+	list, _, err2 := w.client.nodes(context.Background())
+	fmt.Fprintln(&out, "read:", err, err2)
+	for _, n := range list {
+		if !n.up() || n.UsedMB == 0 {
+			continue
+		}
+		fmt.Fprintf(&out, "%s holds %v MB\n", n.ID, n.UsedMB)
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, n.ID) && !strings.Contains(line, "HTTP/") {
+				out.WriteString(line)
+			}
+		}
+	}
+	return out.String()
 }
 
 func (w *world) Traits() adaptertest.Traits { return w.traits }
