@@ -507,7 +507,9 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 func (w *world) silent(records []adaptertest.Record, lost []bool) {
 	for i := range records {
 		r := &records[i]
-		next := slices.IndexFunc(records[i+1:], func(o adaptertest.Record) bool { return attemptOf(&o) == attemptOf(r) && o.Task == r.Task && o.Node == r.Node })
+		next := slices.IndexFunc(records[i+1:], func(o adaptertest.Record) bool {
+			return attemptOf(&o) == attemptOf(r) && o.Task == r.Task && o.Node == r.Node
+		})
 		if lost[i] || next < 0 {
 			continue
 		}
