@@ -57,16 +57,33 @@ var (
 	ErrCancelled = errors.New("adapters: cancelled")
 	// ErrUnavailable is a cluster that does not answer. Whether it has carried out an action is not known.
 	ErrUnavailable = errors.New("adapters: cluster unavailable")
+	// ErrRestored is a cluster whose records went back in time: its store was restored from a backup, say. What was known of it holds no more.
+	ErrRestored = errors.New("adapters: the cluster's records went back in time")
 )
 
 // Driver is a kind of cluster: what it tells and what it does. [Cluster] calls it from one goroutine at a time, unless [Options].Parallel says
 // otherwise: then Start, Stop and, of an [Explainer], Explain are called from several, at the same time for different jobs. Observe is always called alone,
 // after all others have returned. A driver that keeps something of its own beside what Observe has read must guard it then.
+//
+// # Who leads
+//
+// A driver that can read the [Lease] lets an action through only if the lease is at the action's epoch: another, lower or higher, is ErrFenced, and so is every
+// action while there is no lease, since nobody leads then. An answer is believed for as long as the driver's options say and no longer, 0 being
+// not at all: every action then has an answer to a question that was put after the action began. [Fence] does that.
+//
+// # Records that go back in time
+//
+// Versions grow as long as a cluster lives. Where its store is restored from a backup they do not: objects, and lists of them, come back with versions lower than
+// those that were told, and a driver that ignores what is older than what it knows would ignore the cluster for ever. A driver with a memory of its own therefore
+// compares each list that it asks for, and each object in it, with what it knew before it asked. If either is older, Observe returns an error that wraps
+// ErrRestored, and does so from then on: nothing is mended in place. [Cluster] does the same for what a view that it has asked for tells of nodes and jobs. The term is over
+// then: [Lead] begins another with a new Driver and a new Cluster, which know nothing, and a program without a lease starts anew. A watch that cannot go on
+// since the cluster has not come to the version it was at calls for such a list. What happens to be of the same version, or of a higher one, cannot be told from what went on.
 type Driver interface {
 	// Observe tells what has changed since the last call, or all there is; the first call tells all. With relist, it must
 	// tell all, from a read that is as new as the call: what was carried out before is in it.
-	// The view is the caller's; jobs and nodes in it do not change afterwards. An error wraps ErrFenced where it is known that another instance leads, and
-	// ErrUnavailable otherwise, also where the cluster refuses to be read: what is wrong may be mended while the scheduler waits. [Cluster] takes every
+	// The view is the caller's; jobs and nodes in it do not change afterwards. An error wraps ErrFenced where it is known that another instance leads, ErrRestored
+	// where the cluster's records went back in time, and ErrUnavailable otherwise, also where the cluster refuses to be read: what is wrong may be mended while the scheduler waits. [Cluster] takes every
 	// other error for one of these.
 	Observe(ctx context.Context, relist bool) (*View, error)
 	// Start asks for all tasks of a gang on their nodes. Nil says that it was asked for; what becomes of it is

@@ -102,7 +102,7 @@ type Cluster struct {
 	pause   time.Duration // between the last list and one that calls for it, when calls go on to fail
 	ever    bool
 	notes   int
-	fenced  error
+	fenced  error // why this instance does nothing any more
 	until   time.Time
 }
 
@@ -208,8 +208,8 @@ var _ sched.Cluster = (*Cluster)(nil)
 func (c *Cluster) LearntUntil() time.Time { return c.until }
 
 // Events observes the cluster and tells what the loop does not know. It also sees to what is under way: it stops gangs that cannot
-// be whole any more and makes the starts whose room has become free. An error of the driver's wraps [ErrFenced] or [ErrUnavailable]; after one that wraps ErrFenced
-// there is nothing but that error.
+// be whole any more and makes the starts whose room has become free. An error of the driver's wraps [ErrFenced], [ErrRestored] or [ErrUnavailable]; after one that wraps ErrFenced
+// or ErrRestored there is nothing but that error.
 func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	if c.fenced != nil {
 		return nil, c.fenced
@@ -219,10 +219,13 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	all := c.listDue(now)
 	at := c.calls
 	view, err := c.driver.Observe(ctx, all)
+	if err == nil && all && view.Full {
+		err = c.restored(view)
+	}
 	switch {
 	case err != nil:
 		switch {
-		case errors.Is(err, ErrFenced):
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrRestored):
 			c.fenced = err
 		case !errors.Is(err, ErrUnavailable):
 			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -266,7 +269,7 @@ func (c *Cluster) tell(e sched.Event) { c.events = append(c.events, e) }
 func (c *Cluster) conclusive(at uint64) bool { return c.ever && c.fullAt >= at }
 
 // Apply stops what the plan preempts and asks for what it starts. Starts in the place of jobs that have not stopped yet are made
-// by later Events. It fails only where another instance leads, with [ErrFenced].
+// by later Events. It fails only where another instance leads, with [ErrFenced], or once Events has failed with [ErrRestored].
 func (c *Cluster) Apply(ctx context.Context, plan *sched.Plan) error {
 	if c.fenced != nil {
 		return c.fenced

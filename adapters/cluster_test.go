@@ -379,6 +379,53 @@ func TestFenced(t *testing.T) {
 	assert.Len(t, s.relists, 1)
 }
 
+// TestRestored: what is older than what was known, in a view that was asked for, is a cluster that went back in time. One that merely comes late is ignored.
+func TestRestored(t *testing.T) {
+	node := func(version uint64) adapters.Node {
+		return adapters.Node{Node: sched.Node{Name: "n0", Capacity: sched.Resources{"node": 2}}, Version: version}
+	}
+	full := func(version uint64, n adapters.Node, jobs ...adapters.Job) *adapters.View {
+		return &adapters.View{Version: version, Full: true, Nodes: []adapters.Node{n}, Jobs: jobs}
+	}
+	another := job("a", 1, 4)
+	another.UID = "another"
+	for _, tt := range []struct {
+		name  string
+		view  *adapters.View
+		wrong string
+	}{
+		{"the same again", full(9, node(5), job("a", 1, 6)), ""},
+		{"without versions", full(0, node(0), job("a", 1, 0)), ""},
+		{"the view is older", full(8, node(5), job("a", 1, 6)), "it is at version 8, and was at 9"},
+		{"the node is older", full(9, node(4), job("a", 1, 6)), `node "n0" is of version 4, and was of 5`},
+		{"the job is older", full(9, node(5), job("a", 1, 5)), `job "a" is of version 5, and was of 6`},
+		{"another job of that name", full(9, node(5), another), ""},
+	} {
+		for _, asked := range []bool{true, false} {
+			s := &script{views: []*adapters.View{full(9, node(5), job("a", 1, 6)), tt.view}}
+			c := s.cluster(t)
+			_, err := c.Events(background)
+			require.NoError(t, err)
+			if asked {
+				s.now = s.now.Add(time.Hour) // it is time to have all listed
+			}
+			_, err = c.Events(background)
+			assert.Equal(t, []bool{true, asked}, s.relists)
+			if !asked || tt.wrong == "" {
+				assert.NoError(t, err, tt.name)
+				continue
+			}
+			require.ErrorIs(t, err, adapters.ErrRestored, tt.name)
+			require.ErrorContains(t, err, tt.wrong, tt.name)
+			_, err = c.Events(background)
+			require.ErrorIs(t, err, adapters.ErrRestored, "the term is over")
+			require.ErrorIs(t, c.Apply(background, plan(start("a", "n0"))), adapters.ErrRestored)
+			assert.Len(t, s.relists, 2)
+			assert.Empty(t, s.calls)
+		}
+	}
+}
+
 func TestObserve(t *testing.T) {
 	s := &script{}
 	c := s.cluster(t)
@@ -723,18 +770,18 @@ type refusing struct {
 
 func (r *refusing) Observe(context.Context, bool) (*adapters.View, error) { return nil, r.err }
 
-// Reads that are refused, or fail in any other way, are waited out; only another leader ends it.
+// Reads that are refused, or fail in any other way, are waited out; only another leader, or a cluster that went back in time, ends it.
 func TestReadsThatFail(t *testing.T) {
 	for _, tt := range []struct{ err, want error }{
 		{adapters.ErrUnavailable, adapters.ErrUnavailable}, {adapters.ErrRefused, adapters.ErrUnavailable},
-		{errors.New("403"), adapters.ErrUnavailable}, {adapters.ErrFenced, adapters.ErrFenced},
+		{errors.New("403"), adapters.ErrUnavailable}, {adapters.ErrFenced, adapters.ErrFenced}, {adapters.ErrRestored, adapters.ErrRestored},
 	} {
 		c, err := adapters.New(&refusing{&script{}, tt.err}, adapters.Options{})
 		require.NoError(t, err)
 		_, err = c.Events(background)
 		require.ErrorIs(t, err, tt.want)
 		require.ErrorIs(t, err, tt.err, "what it was stays known")
-		assert.Equal(t, errors.Is(tt.want, adapters.ErrFenced), adapters.Unavailable(err) != nil, "%v ends the loop", tt.err)
+		assert.Equal(t, !errors.Is(tt.want, adapters.ErrUnavailable), adapters.Unavailable(err) != nil, "%v ends the loop", tt.err)
 	}
 }
 

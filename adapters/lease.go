@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -40,11 +41,15 @@ type Term struct {
 
 // Lease is what one instance at a time holds. Its methods must return soon after the context is done, with ErrUnavailable; [Lead] sees to it that the context
 // of each call is done in time.
+//
+// ErrStale is never a lease's answer. Where another write came first, or the record was deleted, between a method's read and its write, Acquire answers with a [HeldError]
+// without a holder, Renew with ErrUnavailable unless it has read that the lease is another's, as what came first may be its own last renewal, which it took for lost,
+// and Release with nil. Errors that are none of ErrHeld, ErrFenced and ErrUnavailable end Lead: they are of what does not mend itself, such as a right that is missing.
 type Lease interface {
 	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does, as a [HeldError] where it can be told who. From then on actions of lower epochs are refused, where the
 	// cluster or the driver can: what the new leader is told first must be all that the others did.
 	Acquire(ctx context.Context) (Term, error)
-	// Renew holds on to it, with the same epoch; ErrFenced says that it is another's.
+	// Renew holds on to it, with the same epoch; ErrFenced says that it was read and is another's, or is no more.
 	Renew(ctx context.Context, t Term) (Term, error)
 	// Release gives it back, so that a standby need not wait for its end. It does nothing if it is another's.
 	Release(ctx context.Context, t Term) error
@@ -84,12 +89,12 @@ func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d
 var errExpired = errors.New("adapters: the lease could not be renewed in time")
 
 // Lead does the work while it holds the lease: it waits for the lease, runs work with its term, renews the lease meanwhile, and cancels the
-// work's context before the lease runs out. When the lease was lost, or work returns an error that wraps [ErrFenced] or
+// work's context before the lease runs out. When the lease was lost, or work returns an error that wraps [ErrFenced], [ErrRestored] or
 // [ErrUnavailable], it waits for the lease again. Work begins anew each time, as after a crash: it makes a new [Cluster] with the term's
 // epoch and a new loop.
 //
 // Lead returns when the context is done, with nil, or with what work returned otherwise, or with an error of the lease that is none of
-// ErrHeld, ErrFenced and ErrUnavailable, or with ErrOptions. Work has then returned, and the lease is given back.
+// ErrHeld, ErrFenced, ErrRestored and ErrUnavailable, or with ErrOptions. Work has then returned, and the lease is given back.
 func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Term) error, o LeadOptions) error {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
@@ -116,7 +121,7 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 		if ctx.Err() != nil {
 			return nil
 		}
-		if !errors.Is(err, ErrHeld) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrUnavailable) && !errors.Is(err, errExpired) {
+		if !passes(err) {
 			return err
 		}
 		held = o.tell(err, held)
@@ -126,6 +131,11 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 		}
 	}
 	return nil
+}
+
+// passes tells whether the lease is waited for after that error.
+func passes(err error) bool {
+	return slices.ContainsFunc([]error{ErrHeld, ErrFenced, ErrRestored, ErrUnavailable, errExpired}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // tell passes on why the lease is not this instance's. It returns the holder that was told of, if another has it, so as not to tell of it again.
@@ -307,7 +317,7 @@ func (l *leader) release(ctx context.Context) {
 // Unavailable is a handler for [sched.WithErrorHandler]: a cluster that does not answer is asked again in the next cycle, and every other
 // error ends the loop.
 func Unavailable(err error) error {
-	if errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFenced) {
+	if errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrRestored) {
 		return nil
 	}
 	return err

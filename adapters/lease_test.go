@@ -253,6 +253,7 @@ func TestLeadAndTheWorksErrors(t *testing.T) {
 		{"done", []error{nil}, nil, 1},
 		{"its own", []error{own}, own, 1},
 		{"unavailable, then fenced, then done", []error{adapters.ErrUnavailable, adapters.ErrFenced, nil}, nil, 3},
+		{"restored, then done", []error{adapters.ErrRestored, nil}, nil, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -299,6 +300,7 @@ func TestUnavailable(t *testing.T) {
 	assert.NoError(t, adapters.Unavailable(adapters.ErrUnavailable))
 	assert.ErrorIs(t, adapters.Unavailable(adapters.ErrFenced), adapters.ErrFenced)
 	assert.ErrorIs(t, adapters.Unavailable(errors.Join(adapters.ErrUnavailable, adapters.ErrFenced)), adapters.ErrFenced)
+	assert.ErrorIs(t, adapters.Unavailable(fmt.Errorf("%w: %w", adapters.ErrUnavailable, adapters.ErrRestored)), adapters.ErrRestored)
 }
 
 // TestStandsByForOne: an instance that was quicker is told of once it can be named, and once only, in whatever words; of a lease that names nobody it is told, too.

@@ -37,6 +37,30 @@ func (c *Cluster) takeIn(v *View) {
 	}
 }
 
+// restored is an error if a view that was asked for tells what is older than what was known before.
+func (c *Cluster) restored(v *View) error {
+	older := func(now, before uint64) bool { return now != 0 && now < before }
+	if older(v.Version, c.version) {
+		return fmt.Errorf("%w: it is at version %d, and was at %d", ErrRestored, v.Version, c.version)
+	}
+	for i := range v.Nodes {
+		now := &v.Nodes[i]
+		if n := c.nodes[now.Name]; n != nil && older(now.Version, n.Version) {
+			return fmt.Errorf("%w: node %q is of version %d, and was of %d", ErrRestored, now.Name, now.Version, n.Version)
+		}
+	}
+	for i := range v.Jobs {
+		now := &v.Jobs[i]
+		if now.Spec == nil {
+			continue
+		}
+		if t := c.jobs[now.Spec.ID]; t != nil && t.job.UID == now.UID && older(now.Version, t.job.Version) {
+			return fmt.Errorf("%w: job %q is of version %d, and was of %d", ErrRestored, now.Spec.ID, now.Version, t.job.Version)
+		}
+	}
+	return nil
+}
+
 // bury removes what a full view does not tell of.
 func (c *Cluster) bury(v *View) {
 	for _, name := range c.names {
