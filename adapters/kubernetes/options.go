@@ -92,17 +92,13 @@ func Client(config *rest.Config) (kubernetes.Interface, error) {
 // Driver is a connection to a cluster: an [adapters.Driver] and [adapters.Explainer]. Start, Stop and Explain are safe for
 // concurrent use, for different jobs, and Close may be called from any goroutine; otherwise it is for one goroutine at a time.
 type Driver struct {
-	client kubernetes.Interface
-	opt    Options
-	model  *model
-	feeds  []*feed
-	writer *writer
-	asking asking
-	first  struct { // of the newest epoch
-		sync.Mutex
-		leader
-	}
-	slots   chan struct{} // one for each call that may be under way
+	client  kubernetes.Interface
+	opt     Options
+	model   *model
+	feeds   []*feed
+	writer  *writer
+	leads   *adapters.Fence // nil where no lease is checked
+	slots   chan struct{}   // one for each call that may be under way
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -123,7 +119,7 @@ func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver,
 		return nil, err
 	}
 	d := &Driver{client: client, opt: o, model: newModel(o, selector), slots: make(chan struct{}, o.Parallel)}
-	d.feeds = d.newFeeds()
+	d.feeds, d.leads = d.newFeeds(), d.newFence()
 	if err := d.listAll(ctx); err != nil {
 		return nil, failed("open", err)
 	}

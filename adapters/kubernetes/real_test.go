@@ -224,6 +224,7 @@ func TestLease(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrFenced)
 	require.NoError(t, a.Release(t.Context(), first), "it is another's")
 	d := &Driver{client: s.client, opt: Options{Lease: name, Timeout: 10 * time.Second}}
+	d.leads = d.newFence()
 	require.NoError(t, d.fence(t.Context(), second.Epoch))
 	require.ErrorIs(t, d.fence(t.Context(), first.Epoch), adapters.ErrFenced)
 

@@ -26,10 +26,8 @@ type binding struct {
 
 // Start binds the gang's pods. The first is bound alone: if that is refused, nothing was done.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
-	if !d.asking.believed(s.Epoch, d.opt.CheckLease, time.Now()) {
-		if err := d.fence(ctx, s.Epoch); err != nil {
-			return err
-		}
+	if err := d.fenceStart(ctx, s.Epoch); err != nil {
+		return err
 	}
 	bindings, attempt, err := d.model.candidates(s)
 	if err != nil {
