@@ -166,7 +166,8 @@ const (
 type asked struct {
 	is       outcome
 	decision sched.Decision
-	attempt  int // of the job when it was asked for
+	revision uint64 // of the job as the loop was told of it
+	attempt  int    // of the job when it was asked for
 	at       uint64
 	when     time.Time
 }
@@ -374,7 +375,7 @@ func (c *Cluster) begin(d *sched.Decision, now time.Time) {
 	}
 	t.told, t.stop, t.seen, t.ran, t.begun = toldRunning, nil, false, false, now
 	t.since, t.nodes, t.err = time.Time{}, d.Nodes, nil
-	t.asked = &asked{decision: *d, attempt: t.job.Attempt, when: now}
+	t.asked = &asked{decision: *d, revision: t.revision, attempt: t.job.Attempt, when: now}
 	c.queue = append(c.queue, t)
 	c.watch(t)
 }

@@ -322,6 +322,35 @@ func TestStartsWaitForRoom(t *testing.T) {
 		assert.Equal(t, []string{"withdrawn high", "preempted low"}, told(t, c))
 		assert.Empty(t, s.calls)
 	})
+	t.Run("or is another job by then", func(t *testing.T) {
+		for _, stopped := range []bool{false, true} {
+			s, c := setUp(t)
+			changed := job("high", 1, 6)
+			changed.Revision = 2
+			s.views = []*adapters.View{some(6, changed)}
+			if stopped {
+				s.views[0].Jobs = append(s.views[0].Jobs, job("low", 2, 6))
+			}
+			got := told(t, c)
+			assert.Subset(t, got, []string{"start-failed high", "withdrawn high", "submitted high"})
+			assert.Empty(t, s.calls, "it was not what the decision was about")
+			s.views = []*adapters.View{some(7, job("low", 2, 7))}
+			told(t, c)
+			assert.Empty(t, s.calls)
+			require.NoError(t, c.Apply(background, plan(start("high", "n0"))))
+			assert.Equal(t, []string{"start high v6 [{n0 1}] epoch 3"}, s.calls, "decided on anew, and not punished")
+		}
+	})
+	t.Run("or has a problem by then", func(t *testing.T) {
+		s, c := setUp(t)
+		odd := job("high", 1, 6)
+		odd.Problem = errors.New("odd")
+		s.views = []*adapters.View{some(6, odd), some(7, job("low", 2, 7))}
+		assert.Equal(t, []string{"start-failed high", "withdrawn high"}, told(t, c))
+		assert.Equal(t, []string{"preempted low"}, told(t, c))
+		assert.Empty(t, s.calls)
+		assert.Equal(t, []string{"high: odd"}, s.notes)
+	})
 	t.Run("and its node is gone", func(t *testing.T) {
 		s, c := setUp(t)
 		s.views = []*adapters.View{all(8, []string{"n1"}, job("low", 2, 7), job("high", 1, 4), job("free", 1, 3))}

@@ -13,7 +13,11 @@ import (
 // errNoRoom is why a start fails whose room did not become free.
 var errNoRoom = errors.New("adapters: the room it was to have is taken")
 
-// runQueue has the starts made that have room, in order. Others wait while jobs are stopping on their nodes.
+// errChanged is why a start fails of a job that is not any more what was decided on.
+var errChanged = fmt.Errorf("%w: the job has changed while it waited for its room", ErrStale)
+
+// runQueue has the starts made that have room, in order. Others wait while jobs are stopping on their nodes. A job that has changed meanwhile is to be decided on anew: where it
+// was to be placed says nothing of what it is now.
 func (c *Cluster) runQueue(now time.Time) {
 	if len(c.queue) == 0 {
 		return
@@ -22,6 +26,11 @@ func (c *Cluster) runQueue(now time.Time) {
 	c.used = nil
 	c.queue = slices.DeleteFunc(c.queue, func(t *tracked) bool {
 		if t.gone || t.asked == nil || t.asked.is != queued {
+			return true
+		}
+		if t.job.Problem != nil || t.job.Revision != t.asked.revision {
+			c.comeBack(t, now, errChanged, false)
+			c.syncWaiting(t, now)
 			return true
 		}
 		awaits := slices.ContainsFunc(t.asked.decision.Nodes, func(n sched.NodeTasks) bool { return stops[n.Node] })
