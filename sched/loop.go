@@ -41,22 +41,49 @@ type Loop struct {
 	shown Snapshot
 }
 
-// Cycle is what happened in one cycle.
+// Stage is how far a cycle came.
+type Stage uint8
+
+// The stages, in order. A cycle that fails stays at the one that has failed.
+const (
+	// StageEvents: the cluster tells what has changed, and the snapshot is made.
+	StageEvents Stage = iota
+	// StagePlan: the policy makes its plan, which is checked.
+	StagePlan
+	// StageApply: the cluster carries it out.
+	StageApply
+	// StageDone: all is done.
+	StageDone
+)
+
+// String is the stage's name.
+func (s Stage) String() string {
+	names := [...]string{"events", "plan", "apply", "done"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return "unknown"
+}
+
+// Cycle is what happened in one cycle. What comes of stages that it did not reach is zero.
 type Cycle struct {
 	// Now is the time the cycle was for.
 	Now time.Time
+	// Stage is how far it came: StageDone, or where it failed.
+	Stage Stage
 	// Plan is the policy's; nil where the cycle failed before there was one.
 	Plan *Plan
 	// Events is the number of events the cluster told.
 	Events int
-	// Started and Preempted are the numbers of jobs that the plan starts and preempts.
+	// Started and Preempted are the numbers of jobs that the plan starts and preempts, of a cycle that is done.
 	Started, Preempted int
-	// Pending and Running are the numbers of jobs that the policy was shown.
+	// Pending and Running are the numbers of jobs that the policy was shown. They, and Delayed, are known from StagePlan on.
 	Pending, Running int
 	// Delayed is the number of pending jobs that the policy was not shown because of an [Event]'s NotBefore.
 	Delayed int
 	// SnapshotTime, PlanTime and ApplyTime are wall-clock time, by the loop's stopwatch: taking in
-	// events and making the snapshot; the policy and the check of its plan; the cluster.
+	// events and making the snapshot, from StagePlan on; the policy and the check of its plan, from there, too, whether
+	// it failed or not; the cluster, from StageApply on.
 	SnapshotTime, PlanTime, ApplyTime time.Duration
 	// Rejected are submissions that were refused in this cycle: jobs that are not valid ([ErrInvalidJob]),
 	// jobs whose id a pending or running job has ([ErrDuplicateJob]; that job goes on as though
@@ -202,7 +229,7 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 	l.state.show(&l.shown, c.Now)
 	c.Pending, c.Running, c.Delayed = len(l.shown.Pending), len(l.shown.Running), len(l.state.delayed)
 	shown := l.stopwatch()
-	c.SnapshotTime = shown - begin
+	c.SnapshotTime, c.Stage = shown-begin, StagePlan
 
 	plan, err := l.policy.Plan(ctx, &l.shown)
 	if err == nil {
@@ -213,7 +240,7 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 	if err != nil {
 		return fmt.Errorf("sched: policy %s: %w", l.policy.Name(), err)
 	}
-	c.Plan = plan
+	c.Plan, c.Stage = plan, StageApply
 
 	err = l.cluster.Apply(ctx, plan)
 	c.ApplyTime = l.stopwatch() - planned
@@ -221,6 +248,7 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 		return fmt.Errorf("sched: apply: %w", err)
 	}
 	c.Started, c.Preempted = l.state.carryOut(plan, l.check.jobs, c.Now)
+	c.Stage = StageDone
 	return nil
 }
 

@@ -422,29 +422,44 @@ func TestLoopErrorsLoseNothing(t *testing.T) {
 	c.Submit(schedtest.Job("a", 1).Job(), 10)
 
 	c.EventsErr = broken
-	_, err := loop.Step(background, schedtest.At(0))
+	cycle, err := loop.Step(background, schedtest.At(0))
 	require.ErrorIs(t, err, broken)
+	assert.Equal(t, sched.StageEvents, cycle.Stage)
 
 	p.plan = func(*sched.Snapshot) (*sched.Plan, error) { return nil, broken }
-	cycle, err := loop.Step(background, schedtest.At(1))
+	cycle, err = loop.Step(background, schedtest.At(1))
 	require.ErrorIs(t, err, broken)
 	assert.ErrorContains(t, err, "fifo")
 	assert.Nil(t, cycle.Plan)
 	assert.Equal(t, 1, cycle.Pending)
+	assert.Equal(t, sched.StagePlan, cycle.Stage)
 
 	p.plan = func(*sched.Snapshot) (*sched.Plan, error) {
 		return &sched.Plan{Decisions: []sched.Decision{{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}}}, nil
 	}
-	_, err = loop.Step(background, schedtest.At(2))
+	cycle, err = loop.Step(background, schedtest.At(2))
 	require.ErrorIs(t, err, sched.ErrInvalidPlan)
+	assert.Equal(t, sched.StagePlan, cycle.Stage)
 	assert.Zero(t, c.Running(), "an invalid plan is not carried out")
 
 	p.plan = nil
 	c.ApplyErr = broken
-	_, err = loop.Step(background, schedtest.At(3))
+	cycle, err = loop.Step(background, schedtest.At(3))
 	require.ErrorIs(t, err, broken)
+	assert.Equal(t, sched.StageApply, cycle.Stage)
+	assert.Zero(t, cycle.Started)
 
-	assert.Equal(t, []string{"a"}, schedtest.Started(step(t, loop, c, 4).Plan))
+	cycle = step(t, loop, c, 4)
+	assert.Equal(t, []string{"a"}, schedtest.Started(cycle.Plan))
+	assert.Equal(t, sched.StageDone, cycle.Stage)
+}
+
+func TestStageString(t *testing.T) {
+	var names []string
+	for s := sched.StageEvents; s <= sched.StageDone+1; s++ {
+		names = append(names, s.String())
+	}
+	assert.Equal(t, []string{"events", "plan", "apply", "done", "unknown"}, names)
 }
 
 func TestLoopStopwatch(t *testing.T) {

@@ -66,16 +66,20 @@ func (m *Metrics) StandBy() {
 	m.last.Store(nil)
 }
 
-// Observe counts a cycle, for [sched.WithObserver]. One with a plan is well, and ends what Fail has told.
+// Observe counts a cycle, for [sched.WithObserver]: the jobs and the time of the stages that it came to. One with a plan is well, and ends what Fail has told.
 func (m *Metrics) Observe(c *sched.Cycle) {
-	m.pending.Set(float64(c.Pending + c.Delayed))
-	m.running.Set(float64(c.Running))
+	if c.Stage >= sched.StagePlan {
+		m.pending.Set(float64(c.Pending + c.Delayed))
+		m.running.Set(float64(c.Running))
+		m.stages.WithLabelValues("snapshot").Observe(c.SnapshotTime.Seconds())
+		m.stages.WithLabelValues("plan").Observe(c.PlanTime.Seconds())
+	}
+	if c.Stage >= sched.StageApply {
+		m.stages.WithLabelValues("apply").Observe(c.ApplyTime.Seconds())
+	}
 	m.started.Add(float64(c.Started))
 	m.preempted.Add(float64(c.Preempted))
 	m.failed.Add(float64(len(Failures(c))))
-	m.stages.WithLabelValues("snapshot").Observe(c.SnapshotTime.Seconds())
-	m.stages.WithLabelValues("plan").Observe(c.PlanTime.Seconds())
-	m.stages.WithLabelValues("apply").Observe(c.ApplyTime.Seconds())
 	if c.Plan != nil {
 		m.last.Store(nil)
 	}

@@ -27,7 +27,7 @@ func TestMetrics(t *testing.T) {
 	failed := []sched.Event{{Kind: sched.StartFailed, Err: adapters.ErrStale}, {Kind: sched.Withdrawn, Err: errors.New("exit code 1")},
 		{Kind: sched.Withdrawn, Err: fmt.Errorf("%w: %w", adapters.ErrProblem, adapters.ErrIncomplete)},
 		{Kind: sched.Withdrawn, Err: fmt.Errorf("%w: by its user", adapters.ErrCancelled)}}
-	m.Observe(&sched.Cycle{Pending: 3, Delayed: 1, Failed: failed, Running: 2, Started: 2, Preempted: 1, PlanTime: time.Second, Plan: &sched.Plan{}})
+	m.Observe(&sched.Cycle{Pending: 3, Delayed: 1, Failed: failed, Running: 2, Started: 2, Preempted: 1, PlanTime: time.Second, Plan: &sched.Plan{}, Stage: sched.StageDone})
 	assert.Equal(t, failed[:2], metrics.Failures(&sched.Cycle{Failed: failed}))
 	m.Warn()
 	m.Fail(errors.New("gone"))
@@ -62,6 +62,20 @@ hedge_leader_epoch 3
 
 	m.Observe(&sched.Cycle{}) // without a plan: the one before has failed still
 	require.Error(t, m.Err())
+	assert.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
+# HELP hedge_jobs_pending Jobs that wait, but for those refused.
+# TYPE hedge_jobs_pending gauge
+hedge_jobs_pending 4
+# HELP hedge_jobs_running Jobs that run or start.
+# TYPE hedge_jobs_running gauge
+hedge_jobs_running 2
+`), "hedge_jobs_pending", "hedge_jobs_running"), "a cluster that does not answer says nothing of its jobs")
+	assert.Equal(t, map[string]uint64{"snapshot": 1, "plan": 1, "apply": 1}, stages(t, r))
+	m.Observe(&sched.Cycle{Pending: 1, Stage: sched.StagePlan}) // the policy has failed
+	assert.Equal(t, map[string]uint64{"snapshot": 2, "plan": 2, "apply": 1}, stages(t, r))
+	m.Observe(&sched.Cycle{Plan: &sched.Plan{}, Stage: sched.StageApply}) // the cluster has
+	assert.Equal(t, map[string]uint64{"snapshot": 3, "plan": 3, "apply": 2}, stages(t, r))
+	m.Fail(errors.New("gone"))
 	m.Observe(&sched.Cycle{Plan: &sched.Plan{}})
 	require.NoError(t, m.Err())
 	m.Fail(errors.New("gone"))
@@ -70,6 +84,22 @@ hedge_leader_epoch 3
 	n, err := testutil.GatherAndCount(r)
 	require.NoError(t, err)
 	assert.Equal(t, 10, n, "seven, and three stages")
+}
+
+// stages are how many samples there are of each stage.
+func stages(t *testing.T, r *prometheus.Registry) map[string]uint64 {
+	t.Helper()
+	all, err := r.Gather()
+	require.NoError(t, err)
+	out := map[string]uint64{}
+	for _, f := range all {
+		if f.GetName() == "hedge_cycle_seconds" {
+			for _, m := range f.GetMetric() {
+				out[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return out
 }
 
 // TestNewTwice: a second scheduler in one registry is an error and leaves the first as it is.
@@ -90,7 +120,7 @@ func TestNames(t *testing.T) {
 	r := prometheus.NewRegistry()
 	m, err := metrics.New(r)
 	require.NoError(t, err)
-	m.Observe(&sched.Cycle{})
+	m.Observe(&sched.Cycle{Stage: sched.StageDone})
 	m.Refused(adapters.Refused{})
 	all, err := r.Gather()
 	require.NoError(t, err)
@@ -107,7 +137,7 @@ func ExampleNew() {
 		return
 	}
 	m.Lead(1)
-	m.Observe(&sched.Cycle{Pending: 2, Plan: &sched.Plan{}}) // sched.WithObserver(m.Observe)
+	m.Observe(&sched.Cycle{Pending: 2, Plan: &sched.Plan{}, Stage: sched.StageDone}) // sched.WithObserver(m.Observe)
 	all, err := r.Gather()
 	for _, f := range all {
 		if f.GetName() == "hedge_jobs_pending" {
