@@ -117,7 +117,9 @@ func (f *Fence) believes(epoch uint64) bool {
 
 // within tells whether neither the steady clock nor the time of day says that it was longer ago, or is still to come. A machine that was suspended meanwhile knows it by the
 // time of day alone.
-func within(most, steady, day time.Duration) bool { return min(steady, day) >= 0 && max(steady, day) < most }
+func within(most, steady, day time.Duration) bool {
+	return min(steady, day) >= 0 && max(steady, day) < most
+}
 
 // ask has each an answer to a question that was put after it began to ask.
 func (f *Fence) ask(ctx context.Context) (finding, error) {

@@ -70,7 +70,8 @@ type LeadOptions struct {
 	// Margin is how long before its end the work is stopped if it could not be renewed, default a quarter of what it is granted for. The
 	// work, and every call it has made, must be over within it.
 	Margin time.Duration
-	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead.
+	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead; of the work's last error, too, such as of a history that could not be saved, once the
+	// context is done.
 	Told func(error)
 	// StandsBy, if not nil, is told in the same goroutine when this instance begins to stand by for another, and again for whoever else holds the lease then: with what
 	// Acquire returned, a [HeldError] that names the holder, or another error that wraps ErrHeld, of which every text is another holder.
@@ -93,7 +94,7 @@ var errExpired = errors.New("adapters: the lease could not be renewed in time")
 // [ErrUnavailable], it waits for the lease again. Work begins anew each time, as after a crash: it makes a new [Cluster] with the term's
 // epoch and a new loop.
 //
-// Lead returns when the context is done, with nil, or with what work returned otherwise, or with an error of the lease that is none of
+// Lead returns when the context is done, with nil, having told Told of what the work failed with then, unless that wraps the context's error; or with what work returned otherwise, or with an error of the lease that is none of
 // ErrHeld, ErrFenced, ErrRestored and ErrUnavailable, or with ErrOptions. Work has then returned, and the lease is given back.
 func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Term) error, o LeadOptions) error {
 	if o.Clock == nil {
@@ -117,6 +118,7 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 			if err == nil {
 				return nil
 			}
+			o.last(ctx, err)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -131,6 +133,13 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 		}
 	}
 	return nil
+}
+
+// last passes on what the work failed with as it was told to end: what it was to keep may not be kept.
+func (o *LeadOptions) last(ctx context.Context, err error) {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) && o.Told != nil {
+		o.Told(err)
+	}
 }
 
 // passes tells whether the lease is waited for after that error.

@@ -277,6 +277,42 @@ func TestLeadAndTheWorksErrors(t *testing.T) {
 	})
 }
 
+// What the work fails with at its end, when it was told to end, is not lost; that it was told to end is no failure.
+func TestLeadTellsOfTheWorksEnd(t *testing.T) {
+	full := errors.New("no space left on device")
+	for _, tt := range []struct {
+		err, want error
+	}{{nil, nil}, {full, full}, {context.Canceled, nil}, {fmt.Errorf("%w: %w", adapters.ErrUnavailable, context.Canceled), nil}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w := &window{office: &office{}, name: "a"}
+			var told []error
+			err := adapters.Lead(ctx, w, func(ctx context.Context, _ adapters.Term) error {
+				cancel()
+				<-ctx.Done()
+				return tt.err
+			}, adapters.LeadOptions{Told: func(err error) { told = append(told, err) }})
+			require.NoError(t, err)
+			assert.Empty(t, w.holder, "given back")
+			if tt.want == nil {
+				assert.Empty(t, told)
+				return
+			}
+			require.Len(t, told, 1)
+			require.ErrorIs(t, told[0], tt.want)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // nobody to tell
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		require.NoError(t, adapters.Lead(ctx, &window{office: &office{}, name: "a"}, func(context.Context, adapters.Term) error {
+			cancel()
+			return full
+		}, adapters.LeadOptions{}))
+	})
+}
+
 // The work may end while the lease is being renewed.
 func TestLeadWorkEndsDuringRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
