@@ -68,7 +68,7 @@ type LeadOptions struct {
 	// Renew is how often the lease is renewed, default a third of what it is granted for. Together with Margin it is less than that.
 	Renew time.Duration
 	// Margin is how long before its end the work is stopped if it could not be renewed, default a quarter of what it is granted for. The
-	// work, and every call it has made, must be over within it.
+	// work, and every call it has made, must be over within it. Giving the lease back may take as long.
 	Margin time.Duration
 	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead; of the work's last error, too, such as of a history that could not be saved, once the
 	// context is done.
@@ -212,19 +212,22 @@ func (l *leader) acquire(ctx context.Context) error {
 }
 
 func (l *leader) granted(asked time.Time, t Term) {
-	l.term, l.again, l.stop = t, false, asked.Add(t.For-cmp.Or(l.Margin, t.For/4))
+	l.term, l.again = t, false
+	l.stop = asked.Add(t.For - l.margin())
 }
+
+// margin is how long before the lease's end all must be over.
+func (l *leader) margin() time.Duration { return cmp.Or(l.Margin, l.term.For/4) }
 
 // every is how often the lease is renewed.
 func (l *leader) every() time.Duration { return cmp.Or(l.Renew, l.term.For/3) }
 
 // fits refuses options that leave no time to renew the lease.
 func (l *leader) fits() error {
-	margin := cmp.Or(l.Margin, l.term.For/4)
-	if l.every()+margin < l.term.For {
+	if l.every()+l.margin() < l.term.For {
 		return nil
 	}
-	return fmt.Errorf("%w: Renew of %v and Margin of %v for a lease of %v", ErrOptions, l.every(), margin, l.term.For)
+	return fmt.Errorf("%w: Renew of %v and Margin of %v for a lease of %v", ErrOptions, l.every(), l.margin(), l.term.For)
 }
 
 // hold runs the work until it returns or the lease is lost.
@@ -316,7 +319,7 @@ func (l *leader) renewed(asked time.Time, a answer) error {
 
 // release gives the lease back, within the margin.
 func (l *leader) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(l.Margin, l.term.For/4))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.margin())
 	defer cancel()
 	if err := l.lease.Release(ctx, l.term); err != nil && l.Told != nil {
 		l.Told(fmt.Errorf("adapters: lease: %w", err))

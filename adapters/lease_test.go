@@ -313,6 +313,53 @@ func TestLeadTellsOfTheWorksEnd(t *testing.T) {
 	})
 }
 
+// A lease that is never renewed at all is worked under until the margin before its end.
+func TestLeadIsNeverRenewed(t *testing.T) {
+	for _, tt := range []struct{ margin, want time.Duration }{{0, granted * 3 / 4}, {time.Second, granted - time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w := &window{office: &office{}, name: "a", broke: func(_ context.Context, call string) error {
+				if call == "renew" {
+					return adapters.ErrUnavailable
+				}
+				return nil
+			}}
+			began := time.Now()
+			var worked time.Duration
+			require.NoError(t, adapters.Lead(ctx, w, func(term context.Context, _ adapters.Term) error {
+				<-term.Done()
+				worked = time.Since(began)
+				cancel()
+				return nil
+			}, adapters.LeadOptions{Margin: tt.margin}))
+			assert.Equal(t, tt.want, worked)
+		})
+	}
+}
+
+// A lease that cannot be given back is left to its end after the margin.
+func TestLeadGivesUpRelease(t *testing.T) {
+	for _, tt := range []struct{ margin, want time.Duration }{{time.Second, time.Second}, {0, 15 * time.Second / 4}, {5 * time.Second, 5 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &window{office: &office{}, name: "a", broke: func(ctx context.Context, call string) error {
+				if call == "release" {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return nil
+			}}
+			began := time.Now()
+			var told []error
+			require.NoError(t, adapters.Lead(t.Context(), w, func(context.Context, adapters.Term) error { return nil },
+				adapters.LeadOptions{Margin: tt.margin, Told: func(err error) { told = append(told, err) }}))
+			assert.Equal(t, tt.want, time.Since(began))
+			require.Len(t, told, 1)
+			require.ErrorIs(t, told[0], context.DeadlineExceeded)
+		})
+	}
+}
+
 // The work may end while the lease is being renewed.
 func TestLeadWorkEndsDuringRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
