@@ -36,6 +36,11 @@ package adapters
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -270,10 +275,29 @@ type Note struct {
 	Err error
 }
 
-// String is the note in one line.
+// String is the note in one line. Where no nodes can hold the job, it tells what the job asks for, as the scheduler has understood it.
 func (n *Note) String() string {
-	if n.Err != nil {
+	switch {
+	case n.Err != nil:
 		return n.Err.Error()
+	case n.Reason.Code == sched.ReasonNoFeasibleSet || n.Reason.Code == sched.ReasonTooLarge:
+		return n.Reason.String() + ": it asks for " + wants(n.Job.Spec)
 	}
 	return n.Reason.String()
+}
+
+// wants is what a job needs to start.
+func wants(j *sched.Job) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d tasks", j.Tasks)
+	sep := ", each with "
+	demand := j.DemandOrNode()
+	for _, name := range slices.Sorted(maps.Keys(demand)) {
+		fmt.Fprintf(&b, "%s%s %s", sep, name, strconv.FormatFloat(demand[name], 'f', -1, 64))
+		sep = ", "
+	}
+	if !j.Required.IsAny() {
+		fmt.Fprintf(&b, ", on nodes with %s", j.Required)
+	}
+	return b.String()
 }

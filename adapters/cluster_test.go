@@ -502,6 +502,24 @@ func TestNodes(t *testing.T) {
 	assert.Equal(t, sched.Resources{"cpu": 8, "gpu": 1}, e[0].Node.Capacity)
 }
 
+// TestNoteOfWhatFitsNowhere: its user reads what the scheduler has understood of it.
+func TestNoteOfWhatFitsNowhere(t *testing.T) {
+	spec := &sched.Job{ID: "a", Tasks: 1000, Demand: sched.Resources{"memory": 1 << 30, "cpu": 0.5}, Required: sched.NodesWith("rack", "mars")}
+	for _, tt := range []struct {
+		note adapters.Note
+		want string
+	}{
+		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet, Probability: -1}},
+			"no set of nodes can hold the gang: it asks for 1000 tasks, each with cpu 0.5, memory 1073741824, on nodes with rack=mars"},
+		{adapters.Note{Job: &adapters.Job{Spec: &sched.Job{ID: "b", Tasks: 2}}, Reason: sched.Reason{Code: sched.ReasonTooLarge, Set: "any", Probability: -1}},
+			"larger than the nodes it may run on, which are any: it asks for 2 tasks, each with node 1"},
+		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonWaiting, Probability: -1}}, "waits"},
+		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonTooLarge}, Err: adapters.ErrIncomplete}, adapters.ErrIncomplete.Error()},
+	} {
+		assert.Equal(t, tt.want, tt.note.String())
+	}
+}
+
 func TestNotes(t *testing.T) {
 	views := func() []*adapters.View {
 		return []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("b", 1, 5), job("c", 1, 5))}

@@ -104,7 +104,10 @@ func (r Reason) headline() string {
 	case ReasonWaiting:
 		return "waits" + on
 	case ReasonTooLarge:
-		return "larger than the nodes it may run on" + on
+		if r.Set != "" {
+			return "larger than the nodes it may run on, which are " + r.Set
+		}
+		return "larger than the nodes it may run on"
 	case "":
 		return "no reason given"
 	default:

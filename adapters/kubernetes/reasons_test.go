@@ -95,7 +95,7 @@ func TestObstacles(t *testing.T) {
 				got := x.say(&adapters.Note{Job: &j, Reason: sched.Reason{Code: code, Set: j.Spec.Required.String(), Probability: sched.UnknownProbability}})
 				want := tt.want
 				if tt.name == "nothing" && code == sched.ReasonTooLarge { // the policy's own words
-					want = "larger than the nodes it may run on on nodes without taints"
+					want = "larger than the nodes it may run on, which are nodes without taints"
 				}
 				assert.Equal(t, want, got.text)
 				assert.Equal(t, tt.never, got.never)
