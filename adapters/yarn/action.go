@@ -138,7 +138,7 @@ func (d *Driver) context(doc *parsed, r *record) (map[string]any, error) {
 // master is the part of a gang's submission context that runs its ApplicationMaster.
 func (d *Driver) master(doc *parsed, r *record) (map[string]any, error) {
 	if d.opt.AM.Classpath == "" {
-		return nil, fmt.Errorf("%w: no AM.Classpath, which gangs need", ErrOptions)
+		return nil, fmt.Errorf("%w: no class path of ApplicationMasters (AM.Classpath), so that no gang can start", ErrOptions)
 	}
 	told, err := d.packers.pack(gangOf(doc, r.Attempt, r.Plan, d.opt.GangTimeout))
 	if err != nil {

@@ -193,6 +193,12 @@ func TestKilledByOthers(t *testing.T) {
 	assert.True(t, job.Over, "for every instance")
 	assert.Empty(t, job.Tasks)
 	assert.ErrorContains(t, job.Err, "an operator's reason")
+	text, err := os.ReadFile(NotePath(s.spool, "a"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "an operator's reason")
+	require.NoError(t, Withdraw(s.spool, "a"))
+	s.see(s.Driver, "a")
+	assert.NoFileExists(t, NotePath(s.spool, "a"))
 }
 
 // TestOddFiles: files that are none of hedge's business, or make no sense, are no other job's problem.
@@ -505,6 +511,33 @@ func TestFailedMeanwhile(t *testing.T) {
 		require.NoError(t, s.Stop(context.Background(), &adapters.Stop{Job: job, Cause: adapters.CausePreempted}))
 		assert.Equal(t, retries == 0, s.see(s.Driver, "a").Over)
 	}
+}
+
+// TestNamelessFiles: what is no job by its name is noted once, and the note goes with the file, also where another instance has written it.
+func TestNamelessFiles(t *testing.T) {
+	s := newStand(t)
+	note := func(file string) string {
+		text, _ := os.ReadFile(NotePath(s.spool, file))
+		return string(text)
+	}
+	for _, file := range []string{"bad name.yaml", "-rf.yaml", "ü.json", strings.Repeat("a", 200) + ".yaml", "job?.txt", ".swap.yaml", "notes.txt", "a.yaml"} {
+		s.write(file, simple)
+	}
+	require.NotNil(t, s.see(s.Driver, "a"))
+	for _, file := range []string{"bad name.yaml", "-rf.yaml", "ü.json", strings.Repeat("a", 200) + ".yaml", "job?.txt"} {
+		assert.Contains(t, note(file), "expected NAME.yaml", file)
+	}
+	assert.Contains(t, note("bad name.yaml"), `"bad name.yaml"`)
+	assert.Empty(t, note(".swap.yaml"), "it is an editor's")
+	assert.Empty(t, note("notes.txt"), "a job notes.txt would be noted there")
+
+	require.NoError(t, os.Remove(filepath.Join(s.spool, jobsDir, "-rf.yaml")))
+	s.see(s.Driver, "a")
+	assert.Empty(t, note("-rf.yaml"))
+	require.NoError(t, os.Remove(filepath.Join(s.spool, jobsDir, "ü.json")))
+	s.see(s.open(Options{}), "a")
+	assert.Empty(t, note("ü.json"))
+	assert.NotEmpty(t, note("bad name.yaml"))
 }
 
 // TestNotesGo: why a job waited is gone with the job, though it never ran.

@@ -110,7 +110,8 @@ func Withdraw(spool, name string) error {
 	return nil
 }
 
-// NotePath is the file with the reason why a job of a spool waits.
+// NotePath is the file with the reason why a job of a spool waits, or has failed for good. For a file of the folder jobs whose name is no job's, it is that of the file's
+// whole name.
 func NotePath(spool, name string) string { return filepath.Join(spool, notesDir, name+".txt") }
 
 // splitName takes the name of a job file apart: the job's name, and the submission's own token if it has one.
@@ -131,16 +132,18 @@ type jobFile struct {
 	inode             uint64
 }
 
-// scan lists the job files in order, without opening them.
-func (s *spool) scan() ([]jobFile, error) {
+// scan lists the job files in order, without opening them, and what has no job's name.
+func (s *spool) scan() (out []jobFile, nameless []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, jobsDir))
 	if err != nil {
-		return nil, s.fail(err)
+		return nil, nil, s.fail(err)
 	}
-	var out []jobFile
 	for _, e := range entries {
 		name, token, ok := splitName(e.Name())
 		if !ok {
+			if !strings.HasPrefix(e.Name(), ".") && !jobName.MatchString(e.Name()) { // others' files, or half written; and what would be noted where a job's note is
+				nameless = append(nameless, e.Name())
+			}
 			continue
 		}
 		info, err := e.Info()
@@ -148,11 +151,11 @@ func (s *spool) scan() ([]jobFile, error) {
 			continue
 		}
 		if err != nil {
-			return nil, s.fail(err)
+			return nil, nil, s.fail(err)
 		}
 		out = append(out, jobFile{e.Name(), name, token, info.Size(), info.ModTime(), inodeOf(info)})
 	}
-	return out, nil
+	return out, nameless, nil
 }
 
 func inodeOf(info fs.FileInfo) uint64 {
@@ -359,7 +362,13 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 		if err != nil {
 			return err
 		}
-		return s.fail(replace(s.recordPath(name), data))
+		if err := replace(s.recordPath(name), data); err != nil {
+			return s.fail(err)
+		}
+		if next.Err != "" { // the user need not look into the record; it says so if the note cannot be written
+			_ = put(NotePath(s.dir, name), []byte(next.Err+"\n"), false)
+		}
+		return nil
 	})
 	if gate := s.pass("state of "+name, true); gate != nil {
 		return gate
@@ -397,6 +406,18 @@ func (s *spool) note(ctx context.Context, name, text string, epoch uint64) error
 		return gate
 	}
 	return err
+}
+
+// oddNotes are those of files whose names are no jobs', which an instance before this one has written: what is true of them is not known.
+func (s *spool) oddNotes() map[string]bool {
+	out := map[string]bool{}
+	entries, _ := os.ReadDir(filepath.Join(s.dir, notesDir))
+	for _, e := range entries {
+		if file, is := strings.CutSuffix(e.Name(), ".txt"); is && !jobName.MatchString(file) && !strings.HasPrefix(file, ".") {
+			out[file] = false
+		}
+	}
+	return out
 }
 
 // replace puts a file in its place in one piece, and returns when a loss of power takes it away no more: what YARN is asked for next

@@ -28,6 +28,7 @@ type state struct {
 	starts             map[string]time.Time // since when gangs run, by application
 	mute               string               // the job whose ApplicationMaster did not answer last
 	nodes              map[string]*node     // that take part, by id
+	nameless           map[string]bool      // files of the folder jobs whose names are no jobs', and whether a note says so; nil before the first look
 	absent             map[string]time.Time // since when the ResourceManager does not tell of a node
 	odd                map[string]error     // what makes no sense of what it tells of nodes, by id
 	named              map[string]string    // what Options.Told was told, by id

@@ -54,10 +54,11 @@ func (d *Driver) readJobs(full bool) error {
 	if err != nil || !full && s.jobsOld && at.Equal(s.jobsAt) {
 		return err
 	}
-	files, err := d.spool.scan()
+	files, nameless, err := d.spool.scan()
 	if err != nil {
 		return err
 	}
+	d.nameless(nameless)
 	by := make(map[string][]jobFile, len(files))
 	for _, f := range files {
 		by[f.name] = append(by[f.name], f)
@@ -78,6 +79,27 @@ func (d *Driver) readJobs(full bool) error {
 	}
 	s.jobsAt, s.jobsOld = at, time.Since(at) > settledFor
 	return nil
+}
+
+// nameless notes which files cannot be jobs by their names, and takes the notes of those away that are no more.
+func (d *Driver) nameless(files []string) {
+	s := d.state
+	if s.nameless == nil {
+		s.nameless = d.spool.oddNotes()
+	}
+	for _, file := range files {
+		if !s.nameless[file] {
+			text := fmt.Sprintf("%v: %q: expected NAME.yaml, NAME.yml or NAME.json, or NAME~TOKEN and one of these, NAME being at most 100 letters of a to z, digits, dots, hyphens and underscores, "+
+				"the first a letter or digit\n", ErrName, file)
+			s.nameless[file] = put(NotePath(d.spool.dir, file), []byte(text), false) == nil
+		}
+	}
+	for file := range s.nameless {
+		if !slices.Contains(files, file) {
+			d.spool.forget(file)
+			delete(s.nameless, file)
+		}
+	}
 }
 
 // readJob reads the files of one job. Where one cannot be read for now, nothing has changed.
