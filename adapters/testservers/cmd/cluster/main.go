@@ -15,10 +15,18 @@ import (
 
 func main() {
 	nodes := flag.Int("nodes", 4, "nodes of nomad and yarn; those of kubernetes are made with kubectl")
-	flag.Usage = func() { fmt.Fprintln(os.Stderr, "usage: cluster [-nodes N] kubernetes|nomad|yarn") }
+	flag.Usage = func() { fmt.Fprintln(os.Stderr, "usage: cluster kubernetes|nomad|yarn [-nodes N]") }
 	flag.Parse()
+	kind := flag.Arg(0)
+	if flag.NArg() > 1 {
+		_ = flag.CommandLine.Parse(flag.Args()[1:]) // which exits where it fails
+	}
+	if kind == "" || flag.NArg() > 0 && flag.Arg(0) != kind {
+		flag.Usage()
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, flag.Arg(0), *nodes)
+	err := run(ctx, kind, *nodes)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -73,6 +81,7 @@ func start(ctx context.Context, kind, dir string, nodes int) (stop func(), err e
 			return nil, err
 		}
 		fmt.Println("ResourceManager: " + y.URL())
+		fmt.Println("class path of ApplicationMasters, behind hedge-am.jar: " + y.Classpath())
 		return y.Stop, nil
 	}
 	return nil, fmt.Errorf("cluster %q, expected kubernetes, nomad or yarn", kind)
