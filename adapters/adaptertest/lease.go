@@ -42,7 +42,7 @@ func RunLease(t *testing.T, make func(t testing.TB) Office) {
 		name string
 		run  func(testing.TB, *Office)
 	}{
-		{"one at a time", oneAtATime}, {"given back", givenBack}, {"run out", runOut},
+		{"one at a time", oneAtATime}, {"given back", givenBack}, {"run out", runOut}, {"taken again by its holder", takenAgain},
 		{"given back when it is another's", notTheirs}, {"a call hangs", callHangs}, {"the lease is deleted", deleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,6 +117,18 @@ func runOut(t testing.TB, o *Office) {
 		o.Pass(t)
 	}
 	require.Fail(t, "the lease does not run out")
+}
+
+// takenAgain is of an instance that gave up as it could not renew, and is back before the lease has run out: nobody else can have it yet, and it need not wait for itself.
+func takenAgain(t testing.TB, o *Office) {
+	a, b := o.Open(t), o.Open(t)
+	first := acquire(t, a)
+	held(t, b)
+	second := acquire(t, a)
+	assert.Greater(t, second.Epoch, first.Epoch, "what the term before has under way is refused")
+	_, err := a.Renew(context.Background(), first)
+	require.ErrorIs(t, err, adapters.ErrFenced)
+	held(t, b)
 }
 
 func notTheirs(t testing.TB, o *Office) {

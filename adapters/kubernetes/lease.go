@@ -25,6 +25,7 @@ type Lease struct {
 	name   LeaseName
 	me     string
 	length time.Duration
+	now    func() time.Time
 
 	seen  string // the version that was seen last
 	since time.Time
@@ -47,7 +48,7 @@ func NewLease(client kubernetes.Interface, name LeaseName, length time.Duration)
 	if err != nil {
 		host = "unknown"
 	}
-	return &Lease{client: client, name: name, me: host + "_" + rand.Text(), length: length}, nil
+	return &Lease{client: client, name: name, me: host + "_" + rand.Text(), length: length, now: time.Now}, nil
 }
 
 // transitions are the epoch.
@@ -64,7 +65,7 @@ func firstEpoch(made time.Time) uint64 {
 	return uint64(min(max(s, 1), math.MaxInt32/2))
 }
 
-// Acquire takes the lease if it is free, or has not changed for as long as its holder has it.
+// Acquire takes the lease if it is free or this instance's own, or has not changed for as long as its holder has it.
 func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	leases := l.client.CoordinationV1().Leases(l.name.Namespace)
 	held, err := leases.Get(ctx, l.name.Name, metav1.GetOptions{})
@@ -78,14 +79,14 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 		return adapters.Term{}, failed("lease", err)
 	}
 	if l.seen != held.ResourceVersion {
-		l.seen, l.since = held.ResourceVersion, time.Now()
+		l.seen, l.since = held.ResourceVersion, l.now()
 	}
-	if h := held.Spec.HolderIdentity; h != nil && *h != "" {
+	if h := held.Spec.HolderIdentity; h != nil && *h != "" && *h != l.me {
 		length := l.length
 		if s := held.Spec.LeaseDurationSeconds; s != nil {
 			length = time.Duration(*s) * time.Second
 		}
-		if time.Since(l.since) < length {
+		if l.now().Sub(l.since) < length {
 			return adapters.Term{}, &adapters.HeldError{Holder: *h}
 		}
 	}

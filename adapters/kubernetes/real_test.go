@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,8 +203,71 @@ func TestBadInput(t *testing.T) {
 	assert.Equal(t, len(bad), problems)
 }
 
-// TestLease: one holder at a time, with a higher epoch each time, and actions of an earlier epoch are refused.
-func TestLease(t *testing.T) {
+// TestLeases counts by a clock of its own, so that no lease runs out because the machine is slow.
+func TestLeases(t *testing.T) {
+	s := controlPlane(t)
+	var offices atomic.Int64
+	adaptertest.RunLease(t, func(testing.TB) adaptertest.Office {
+		name, now := LeaseName{"hedge-system", fmt.Sprint("office-", offices.Add(1))}, time.Now()
+		calls := &stoppable{}
+		config := rest.CopyConfig(s.config)
+		config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(r *http.Request) (*http.Response, error) {
+				if err := calls.wait(r.Context()); err != nil {
+					return nil, err
+				}
+				return rt.RoundTrip(r)
+			})
+		})
+		return adaptertest.Office{
+			Open: func(t testing.TB) adapters.Lease {
+				client, err := Client(config)
+				require.NoError(t, err)
+				l, err := NewLease(client, name, 10*time.Minute)
+				require.NoError(t, err)
+				l.now = func() time.Time { return now }
+				return l
+			},
+			Pass:     func(testing.TB) { now = now.Add(time.Minute) },
+			Patience: 30,
+			Hang:     func(testing.TB) func() { return calls.stop() },
+			Delete: func(t testing.TB) {
+				require.NoError(t, s.client.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
+				time.Sleep(2 * time.Second) // epochs of a Lease that is made anew begin with its second
+			},
+		}
+	})
+}
+
+// stoppable has calls wait while it is stopped.
+type stoppable struct{ stopped atomic.Pointer[chan struct{}] }
+
+func (s *stoppable) stop() (resume func()) {
+	on := make(chan struct{})
+	s.stopped.Store(&on)
+	return func() {
+		s.stopped.Store(nil)
+		close(on)
+	}
+}
+
+func (s *stoppable) wait(ctx context.Context) error {
+	if on := s.stopped.Load(); on != nil {
+		select {
+		case <-*on:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestLeaseAndFence: actions of an earlier epoch are refused, also after the Lease was deleted.
+func TestLeaseAndFence(t *testing.T) {
 	s := controlPlane(t)
 	name := LeaseName{"default", fmt.Sprint("lease-", time.Now().UnixNano())}
 	a, err := NewLease(s.client, name, 0)
