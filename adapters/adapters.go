@@ -104,7 +104,7 @@ type Driver interface {
 
 // Explainer is a Driver that can show users why their jobs wait.
 type Explainer interface {
-	// Explain puts the note where the job's user reads it. It is called only when the note has changed, or when the job waits again after it was started. Errors
+	// Explain puts the note where the job's user reads it. One of an epoch that is over may be refused with ErrFenced, or be written all the same, as nothing is decided by notes. It is called only when the note has changed, or when the job waits again after it was started. Errors
 	// but ErrFenced have it tried again later; a driver that writes notes by and by tells in [View].Unsaid which were lost. What a note says is over
 	// once the job is started: Start takes it away, where it would still stand.
 	Explain(ctx context.Context, n *Note) error

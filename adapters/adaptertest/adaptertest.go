@@ -126,6 +126,9 @@ const (
 	Fence Ability = "fence"
 	// Explain is that there are notes.
 	Explain Ability = "explain"
+	// FenceNotes is that it refuses notes of an epoch that is over, too. A driver that writes them by and by may lack it: nothing is decided by notes, and the leader's come
+	// in the place of what another has left.
+	FenceNotes Ability = "fence notes"
 	// FailStarts, FailRuns, Hang, SlowStop and Malformed are that jobs can be so.
 	FailStarts Ability = "starts that fail"
 	FailRuns   Ability = "runs that fail"

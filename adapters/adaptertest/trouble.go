@@ -132,6 +132,7 @@ func connectionCases() []Case {
 		}},
 		{Name: "stale actions are refused", Needs: []Ability{Drive}, run: stale},
 		{Name: "actions of an epoch that is over are refused", Needs: []Ability{Drive, Fence}, run: fencing},
+		{Name: "notes of an epoch that is over are refused", Needs: []Ability{Drive, Fence, Explain, FenceNotes}, run: fencedNotes},
 	}
 }
 
@@ -188,15 +189,34 @@ func stale(h *host) {
 }
 
 func fencing(h *host) {
-	id := h.submit("a", 2, 2)
+	ctx := context.Background()
+	runs := h.submit("a", 2, 2)
 	old := h.first
 	next := h.open(Session{})
-	h.untilBy("the new leader starts it", func() bool { return len(h.of(id)) == 2 }, next.step)
-	job := h.observed(old.instance.Driver, id)
-	require.ErrorIs(h, old.instance.Driver.Stop(context.Background(), &adapters.Stop{Job: job, Epoch: old.Epoch, Cause: adapters.CausePreempted}), adapters.ErrFenced)
+	h.untilBy("the new leader starts it", func() bool { return len(h.of(runs)) == 2 }, next.step)
+	waits := h.submit("b", 1, 1) // there is room for it
+	d := old.instance.Driver
+	start := &adapters.Start{Job: h.observed(d, waits), Nodes: []sched.NodeTasks{{Node: h.traits.Nodes[1], Tasks: 1}}, Epoch: old.Epoch}
+	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrFenced)
+	require.ErrorIs(h, d.Stop(ctx, &adapters.Stop{Job: h.observed(d, runs), Epoch: old.Epoch, Cause: adapters.CausePreempted}), adapters.ErrFenced)
+	assert.Empty(h, h.of(waits), "it was refused")
 	h.first = next
 	h.allFinish()
-	assert.Len(h, h.of(id), 2, "it ran once")
+	assert.Len(h, h.of(runs), 2, "it ran once")
+	assert.Len(h, h.of(waits), 1, "it ran once")
+}
+
+func fencedNotes(h *host) {
+	id := h.submit("a", 2, 1)
+	old := h.first
+	next := h.open(Session{})
+	e, ok := old.instance.Driver.(adapters.Explainer)
+	require.True(h, ok, "there are notes, which the driver cannot write")
+	n := &adapters.Note{Job: h.observed(old.instance.Driver, id), Epoch: old.Epoch, Reason: sched.Reason{Code: sched.ReasonDeferred, Probability: sched.UnknownProbability}}
+	require.ErrorIs(h, e.Explain(context.Background(), n), adapters.ErrFenced)
+	assert.Empty(h, h.Notes(h, id))
+	h.first = next
+	h.allFinish()
 }
 
 func schedulerCases() []Case {

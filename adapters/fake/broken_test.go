@@ -107,6 +107,7 @@ type bad struct {
 	view  func(*adapters.View)
 	start func(adapters.Driver, *adapters.Start) error
 	stop  func(adapters.Driver, *adapters.Stop) error
+	note  func(adapters.Explainer, *adapters.Note) error
 }
 
 func (b *bad) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
@@ -129,6 +130,14 @@ func (b *bad) Stop(ctx context.Context, s *adapters.Stop) error {
 		return b.stop(b.Driver, s)
 	}
 	return b.Driver.Stop(ctx, s)
+}
+
+func (b *bad) Explain(ctx context.Context, n *adapters.Note) error {
+	e := b.Driver.(adapters.Explainer)
+	if b.note != nil {
+		return b.note(e, n)
+	}
+	return e.Explain(ctx, n)
 }
 
 // newest is the job as it is now, whatever it was decided on.
@@ -163,6 +172,7 @@ func eachEvent(f func(*sched.Event) bool) func([]sched.Event) []sched.Event {
 
 // TestSuiteFindsBrokenAdapters makes sure that no case passes whatever the adapter does.
 func TestSuiteFindsBrokenAdapters(t *testing.T) {
+	const second = 2 // the epoch of a case's second instance
 	ctx := context.Background()
 	for _, tt := range []struct {
 		name   string
@@ -218,13 +228,27 @@ func TestSuiteFindsBrokenAdapters(t *testing.T) {
 					return d.Stop(ctx, &c)
 				}}
 		}, caught: []string{"stale"}},
-		{name: "epochs are not told", driver: func(d adapters.Driver) adapters.Driver {
+		{name: "stops of old epochs", driver: func(d adapters.Driver) adapters.Driver {
 			return &bad{Driver: d, stop: func(d adapters.Driver, s *adapters.Stop) error {
 				c := *s
-				c.Epoch += 1000
+				c.Epoch = max(c.Epoch, second)
 				return d.Stop(ctx, &c)
 			}}
-		}, caught: []string{"an epoch that is over"}},
+		}, caught: []string{"actions of an epoch that is over"}},
+		{name: "starts of old epochs", driver: func(d adapters.Driver) adapters.Driver {
+			return &bad{Driver: d, start: func(d adapters.Driver, s *adapters.Start) error {
+				c := *s
+				c.Epoch = max(c.Epoch, second)
+				return d.Start(ctx, &c)
+			}}
+		}, caught: []string{"actions of an epoch that is over"}},
+		{name: "notes of old epochs", driver: func(d adapters.Driver) adapters.Driver {
+			return &bad{Driver: d, note: func(e adapters.Explainer, n *adapters.Note) error {
+				c := *n
+				c.Epoch = max(c.Epoch, second)
+				return e.Explain(ctx, &c)
+			}}
+		}, caught: []string{"notes of an epoch that is over"}},
 		{name: "starts on other nodes", driver: func(d adapters.Driver) adapters.Driver {
 			return &bad{Driver: d, start: func(d adapters.Driver, s *adapters.Start) error {
 				c := *s

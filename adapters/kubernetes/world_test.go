@@ -100,6 +100,8 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 			adaptertest.Garble: "events of a watch come in order, or the watch breaks, which is another case",
 			adaptertest.Clear:  "there is nothing garbled to be cleared",
 			adaptertest.Keep:   "what is kept is written on Jobs, of which another test is",
+
+			adaptertest.FenceNotes: "notes are written by and by, without a look at the lease for each",
 		},
 	}
 	if asJobs {
