@@ -61,7 +61,9 @@ func TestNotesAreWritten(t *testing.T) {
 	assert.Equal(t, "NoRoom", list.Items[0].Reason)
 
 	require.NoError(t, c.CoreV1().Pods("ns").Delete(t.Context(), "j-0", metav1.DeleteOptions{}))
-	_, err = c.CoreV1().Pods("ns").Create(t.Context(), podOf("j-2", "", corev1.PodPending, nil), metav1.CreateOptions{})
+	later := podOf("j-2", "", corev1.PodPending, nil)
+	later.ResourceVersion = "9"
+	_, err = c.CoreV1().Pods("ns").Create(t.Context(), later, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, written("j-2"), time.Minute, 10*time.Millisecond)
 	assert.Equal(t, condition(t, c, "j-1"), condition(t, c, "j-2"))

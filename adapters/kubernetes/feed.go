@@ -32,9 +32,10 @@ const (
 
 // feed lists and watches one kind of object.
 type feed struct {
-	kind  kind
-	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	kind    kind
+	timeout time.Duration // of a call that asks for little
+	list    func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch   func(context.Context, metav1.ListOptions) (watch.Interface, error)
 
 	more  chan struct{} // a list is there
 	first chan error    // nil once the first watch is open, or why none is allowed
@@ -62,7 +63,7 @@ func (d *Driver) newFeeds() []*feed {
 		{kind: nodes, watch: n.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.List(ctx, o) }},
 	}
 	for _, f := range feeds {
-		f.more, f.first = make(chan struct{}, 1), make(chan error, 1)
+		f.more, f.first, f.timeout = make(chan struct{}, 1), make(chan error, 1), d.opt.Timeout
 	}
 	return feeds
 }
@@ -84,29 +85,27 @@ func (d *Driver) listAll(ctx context.Context) error {
 func (d *Driver) listOne(ctx context.Context, f *feed) error {
 	listed := map[types.UID]bool{}
 	version := ""
-	d.model.listing(f.kind)
+	before := d.model.listing(f.kind)
 	for o := (metav1.ListOptions{Limit: page}); ; {
 		list, err := d.listPage(ctx, f, o)
 		if err != nil && o.Continue != "" && apierrors.IsResourceExpired(err) {
 			version, o = "", metav1.ListOptions{} // it took too long: all at once
 			clear(listed)
-			d.model.listing(f.kind)
+			before = d.model.listing(f.kind)
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("list of %s: %w", f.kind, err)
 		}
 		m, err := meta.ListAccessor(list)
-		if err == nil {
-			var items []runtime.Object
-			items, err = meta.ExtractList(list)
-			d.model.page(f.kind, items, listed)
-		}
 		if err != nil {
 			return fmt.Errorf("list of %s: %w", f.kind, err)
 		}
 		if version == "" {
 			version = m.GetResourceVersion()
+		}
+		if err = d.takePage(f.kind, list, number(version), before, listed); err != nil {
+			return fmt.Errorf("list of %s: %w", f.kind, err)
 		}
 		if o.Continue = m.GetContinue(); o.Continue == "" {
 			break
@@ -117,17 +116,44 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 	return nil
 }
 
+// takePage takes in a part of a list of that version, unless it shows that the server's store has gone back behind what is known, or was known before the list.
+func (d *Driver) takePage(k kind, list runtime.Object, version, before uint64, listed map[types.UID]bool) error {
+	if version != 0 && version < before {
+		return wentBack("the list is of version %d, and version %d was known before", version, before)
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	return d.model.page(k, items, listed, version)
+}
+
 func (d *Driver) listPage(ctx context.Context, f *feed, o metav1.ListOptions) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, 6*d.opt.Timeout)
 	defer cancel()
 	return f.list(ctx, o)
 }
 
-// resume has the watch go on from a version, if it waits for one.
+// newest is the version that the server is at, as new as the call: what all lists and watches that are up to date have reached.
+func (f *feed) newest(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	list, err := f.list(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	m, err := meta.ListAccessor(list)
+	if err != nil {
+		return 0, err
+	}
+	return number(m.GetResourceVersion()), nil
+}
+
+// resume has the watch go on from a version, if it waits for one, or does not work from where it was.
 func (f *feed) resume(version string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.from == "" {
+	if f.from == "" || f.broken(time.Now()) {
 		f.from = version
 		select {
 		case f.more <- struct{}{}:
@@ -178,9 +204,9 @@ func (f *feed) run(ctx context.Context, m *model) {
 
 // follow watches once, and tells whether anything came.
 func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
-	w, err := f.watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
+	w, err := f.open(ctx, from)
 	if err != nil {
-		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err) {
+		if cannotGoOn(err) || apierrors.IsInvalid(err) {
 			f.at("")
 		}
 		f.broke(false, err)
@@ -205,11 +231,32 @@ func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
 	}
 }
 
+// open opens the watch. A watch from a version that the server has not reached tells nothing until it has, so one that was open before asks first.
+func (f *feed) open(ctx context.Context, from string) (watch.Interface, error) {
+	f.mu.Lock()
+	again := !f.down.IsZero()
+	f.mu.Unlock()
+	if again {
+		switch newest, err := f.newest(ctx); {
+		case err != nil:
+			return nil, err
+		case newest != 0 && newest < number(from):
+			return nil, wentBack("the server is at version %d, the watch at %s", newest, from)
+		}
+	}
+	return f.watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
+}
+
+// cannotGoOn tells whether a watch has to begin anew with a list: what comes next is not kept any more, or is of a version that the server has not reached.
+func cannotGoOn(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || errors.Is(err, adapters.ErrRestored)
+}
+
 // take takes in one event. After an error the watch does not go on.
 func (f *feed) take(m *model, e watch.Event) error {
 	if e.Type == watch.Error {
 		err := apierrors.FromObject(e.Object)
-		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		if cannotGoOn(err) {
 			f.at("")
 		}
 		return err
@@ -270,10 +317,15 @@ func (f *feed) answered(err error) {
 func (f *feed) outage(now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.from == "" || f.down.IsZero() || !f.up.IsZero() && now.Sub(f.up) >= steady || now.Sub(f.down) < outage {
+	if f.from == "" || !f.broken(now) {
 		return nil
 	}
 	return f.err
+}
+
+// broken tells whether the watch has not worked for too long. The lock is held.
+func (f *feed) broken(now time.Time) bool {
+	return !f.down.IsZero() && (f.up.IsZero() || now.Sub(f.up) < steady) && now.Sub(f.down) >= outage
 }
 
 // opening waits until all watches are open, or it is known that one cannot be.
@@ -306,20 +358,30 @@ func number(version string) uint64 {
 }
 
 // Observe tells what has changed, or all there is. Its errors wrap [adapters.ErrUnavailable], also where a right was taken away, which somebody may give back. It fails, too, while a
-// watch has not worked for half a minute, since what is known is out of date then.
+// watch has not worked for half a minute, since what is known is out of date then, unless all there is was asked for and could be listed. Once a list or watch
+// has shown that the server's store went back in time, every error wraps [adapters.ErrRestored].
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
-	now := time.Now()
+	if d.back != nil {
+		return nil, d.back
+	}
 	for _, f := range d.feeds {
-		if err := f.outage(now); err != nil {
-			return nil, fmt.Errorf("%w: watch of %s: %w", adapters.ErrUnavailable, f.kind, err)
-		}
 		if _, lost := f.lost(); lost {
 			relist = true
 		}
 	}
 	if relist {
-		if err := d.listAll(ctx); err != nil {
+		if err := d.listAll(ctx); errors.Is(err, adapters.ErrRestored) {
+			d.back = err
+			return nil, err
+		} else if err != nil {
 			return nil, fmt.Errorf("%w: %w", adapters.ErrUnavailable, err)
+		}
+	} else {
+		now := time.Now()
+		for _, f := range d.feeds {
+			if err := f.outage(now); err != nil {
+				return nil, fmt.Errorf("%w: watch of %s: %w", adapters.ErrUnavailable, f.kind, err)
+			}
 		}
 	}
 	v := d.model.view(relist, time.Now())
@@ -327,6 +389,11 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 		d.writer.add(x) // where there is no room, the next change of the job, or the next full view, has it added
 	}
 	return v, nil
+}
+
+// wentBack is a server that knows less than it did.
+func wentBack(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{adapters.ErrRestored}, args...)...)
 }
 
 // failed is what a call's error means.

@@ -72,7 +72,7 @@ func TestOpenWithoutWatches(t *testing.T) {
 	}
 }
 
-// TestOutage: while a watch has not worked for long, what is known is out of date, and Observe says so and why; once it works again, it tells.
+// TestOutage: while a watch has not worked for long, what is known is out of date, and Observe says so and why, but where it lists all there is; once the watch works again, it tells.
 func TestOutage(t *testing.T) {
 	s := &source{}
 	d, err := Open(t.Context(), s.client(machine()), Options{})
@@ -98,18 +98,23 @@ func TestOutage(t *testing.T) {
 		}
 	}
 	ago(false)
-	for _, relist := range []bool{false, true} {
-		_, err = d.Observe(t.Context(), relist)
-		require.ErrorIs(t, err, adapters.ErrUnavailable)
-		require.NotErrorIs(t, err, adapters.ErrRefused)
-		require.ErrorContains(t, err, "no watch")
-	}
+	_, err = d.Observe(t.Context(), false)
+	require.ErrorIs(t, err, adapters.ErrUnavailable)
+	require.NotErrorIs(t, err, adapters.ErrRefused)
+	require.ErrorContains(t, err, "no watch")
+	v, err := d.Observe(t.Context(), true)
+	require.NoError(t, err, "a list is as new as the call")
+	require.True(t, v.Full)
+	_, err = d.Observe(t.Context(), false)
+	require.ErrorIs(t, err, adapters.ErrUnavailable, "and what comes after it is not known")
 	s.set(nil)
 	require.Eventually(t, func() bool { return !broken() }, time.Minute, 10*time.Millisecond)
 	ago(true)
-	s.last().Add(podOf("late", "", corev1.PodPending, nil))
+	late := podOf("late", "", corev1.PodPending, nil)
+	late.ResourceVersion = "5"
+	s.last().Add(late)
 	require.Eventually(t, func() bool {
-		v, err := d.Observe(t.Context(), true)
+		v, err := d.Observe(t.Context(), false)
 		return assert.NoError(t, err) && len(v.Jobs) == 1
 	}, time.Minute, 10*time.Millisecond)
 	d.Close()

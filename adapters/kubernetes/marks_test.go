@@ -23,15 +23,15 @@ func machine() *corev1.Node {
 
 // jobOf is a Job of a gang.
 func jobOf(size int32, annotations map[string]string) *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: "3", Annotations: annotations},
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: "2", Annotations: annotations},
 		Spec: batchv1.JobSpec{Parallelism: &size, Completions: &size, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "hedge"}}}}
 }
 
-// podOf is a pod of that Job, on a node if that is not empty.
+// podOf is a pod of that Job, on a node if that is not empty. Its version is the first that the fake server's lists may have: they count writes.
 func podOf(name, node string, phase corev1.PodPhase, annotations map[string]string) *corev1.Pod {
 	yes := true
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "5", Annotations: annotations,
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "2", Annotations: annotations,
 			Labels:          map[string]string{batchv1.JobNameLabel: "j"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}},
 		Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: node, Containers: []corev1.Container{{Name: "c"}}}, Status: corev1.PodStatus{Phase: phase},

@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -89,15 +90,16 @@ func (m *model) change(k kind, o runtime.Object, deleted bool) {
 	}
 }
 
-// listing says that a list of all there is begins. What it shows may be older than what the watch tells meanwhile.
-func (m *model) listing(k kind) {
+// listing says that a list of all there is begins. What it shows may be older than what the watch tells meanwhile, but not than what is known now: that version is returned.
+func (m *model) listing(k kind) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended[k] = map[types.UID]struct{}{}
+	return m.seen[k]
 }
 
-// page takes in a part of a list and notes what it has shown.
-func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool) {
+// page takes in a part of a list of that version and notes what it has shown.
+func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool, version uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range some {
@@ -108,6 +110,9 @@ func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool) {
 		listed[x.GetUID()] = true
 		if _, gone := m.ended[k][x.GetUID()]; gone {
 			continue
+		}
+		if err := m.behind(o, x, version); err != nil {
+			return err
 		}
 		switch o := o.(type) {
 		case *corev1.Pod:
@@ -122,6 +127,43 @@ func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool) {
 			m.changeVolume(o, false, 0)
 		}
 	}
+	return nil
+}
+
+// behind finds that a list lacks what the server had told before: it shows an object as it was earlier, although it is of a later version than what is known of that, or
+// a pod without the node that the server has bound it to.
+func (m *model) behind(o runtime.Object, x metav1.Object, version uint64) error {
+	var known uint64
+	switch o := o.(type) {
+	case *corev1.Pod:
+		if p := m.pods[o.UID]; p != nil {
+			if known = p.version; p.bound != "" && o.Spec.NodeName == "" {
+				return wentBack("pod %s/%s is not on node %s, which it was bound to", o.Namespace, o.Name, p.bound)
+			}
+		}
+	case *corev1.Node:
+		if n := m.nodes[o.Name]; n != nil {
+			known = n.version
+		}
+	case *batchv1.Job:
+		for _, some := range []map[string]*batch{m.batch, m.others} {
+			if b := some[o.Namespace+"/job/"+o.Name]; b != nil {
+				known = max(known, b.version)
+			}
+		}
+	case *corev1.PersistentVolumeClaim:
+		if c := m.claims[o.Namespace+"/"+o.Name]; c != nil {
+			known = c.version
+		}
+	case *corev1.PersistentVolume:
+		if v := m.volumes[o.Name]; v != nil {
+			known = v.version
+		}
+	}
+	if now := number(x.GetResourceVersion()); now < known && known <= version {
+		return wentBack("%s is of version %d in a list of version %d, and its version %d was known", x.GetName(), now, version, known)
+	}
+	return nil
 }
 
 // listed ends a list of that version: what it did not show is no more.

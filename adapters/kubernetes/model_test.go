@@ -622,7 +622,7 @@ func TestListOvertaken(t *testing.T) {
 	gone.ResourceVersion = x.next()
 	x.change(pods, gone, true)
 	listed := map[types.UID]bool{}
-	x.page(pods, []runtime.Object{a, b}, listed)
+	require.NoError(t, x.page(pods, []runtime.Object{a, b}, listed, number(version)))
 	x.listed(pods, listed, number(version))
 	assert.Nil(t, x.pods[a.UID])
 	assert.NotNil(t, x.pods[b.UID])
@@ -686,7 +686,7 @@ func BenchmarkLarge(b *testing.B) {
 	list := func(k kind, some []runtime.Object) {
 		listed := map[types.UID]bool{}
 		x.listing(k)
-		x.page(k, some, listed)
+		require.NoError(b, x.page(k, some, listed, uint64(x.version)))
 		x.listed(k, listed, uint64(x.version))
 	}
 	b.Run("list", func(b *testing.B) {

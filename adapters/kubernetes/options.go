@@ -99,6 +99,7 @@ type Driver struct {
 	writer  *writer
 	leads   *adapters.Fence // nil where no lease is checked
 	slots   chan struct{}   // one for each call that may be under way
+	back    error           // that the server's store went back in time, once that is known; of Observe alone
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }

@@ -230,7 +230,7 @@ func TestObstaclesOnce(t *testing.T) {
 // TestNextLeader: what stands there from the leader before is written no more, neither events nor conditions; what is another is, and what was another meanwhile.
 func TestNextLeader(t *testing.T) {
 	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil), podOf("j-1", "", corev1.PodPending, nil),
-		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k", UID: "uid-k", ResourceVersion: "4", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))},
+		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k", UID: "uid-k", ResourceVersion: "2", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))},
 			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "hedge"}}}})
 	named := 0
 	c.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
