@@ -71,8 +71,11 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	held, err := leases.Get(ctx, l.name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		held, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: l.name.Name}}, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) {
+		switch {
+		case apierrors.IsAlreadyExists(err):
 			return l.term(held, err)
+		case apierrors.IsNotFound(err):
+			return adapters.Term{}, fmt.Errorf("%w: lease: there is no namespace %q: %w", adapters.ErrRefused, l.name.Namespace, err)
 		}
 	}
 	if err != nil {
@@ -102,8 +105,14 @@ func (l *Lease) take(held *coordinationv1.Lease) *coordinationv1.Lease {
 	return held
 }
 
+// overtaken tells whether another write of the lease came first, or it was deleted, after it was read.
+func overtaken(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+}
+
+// term is what a write of the lease has come to.
 func (l *Lease) term(held *coordinationv1.Lease, err error) (adapters.Term, error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	if overtaken(err) {
 		return adapters.Term{}, &adapters.HeldError{}
 	}
 	if err != nil {
@@ -121,8 +130,8 @@ func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, erro
 	now := metav1.NowMicro()
 	held.Spec.RenewTime = &now
 	_, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{})
-	if apierrors.IsConflict(err) {
-		return t, fmt.Errorf("%w: the lease changed while it was renewed", adapters.ErrUnavailable)
+	if overtaken(err) { // by whom, the next renewal reads
+		return t, fmt.Errorf("%w: the lease changed while it was renewed: %w", adapters.ErrUnavailable, err)
 	}
 	if err != nil {
 		return t, failed("lease", err)
@@ -156,7 +165,7 @@ func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	}
 	nobody := ""
 	held.Spec.HolderIdentity = &nobody
-	if _, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{}); err != nil && !apierrors.IsConflict(err) {
+	if _, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{}); err != nil && !overtaken(err) {
 		return failed("lease", err)
 	}
 	return nil

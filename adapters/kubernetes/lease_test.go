@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,6 +65,42 @@ func TestLeaseDeleted(t *testing.T) {
 			assert.Equal(t, second.Epoch+1, third.Epoch)
 		})
 	}
+}
+
+// TestLeaseOvertaken: where the Lease is deleted, or written by others, between a method's read and its write, nothing ends for good; a namespace that is not there is a refusal.
+func TestLeaseOvertaken(t *testing.T) {
+	leases := coordinationv1.Resource("leases")
+	for what, between := range map[string]error{"deleted": apierrors.NewNotFound(leases, "hedge"), "written": apierrors.NewConflict(leases, "hedge", errors.New("it has changed"))} {
+		t.Run(what, func(t *testing.T) {
+			c := fake.NewClientset()
+			var wrong error
+			c.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return wrong != nil, nil, wrong })
+			l, err := NewLease(c, LeaseName{"hedge-system", "hedge"}, 0)
+			require.NoError(t, err)
+			wrong = between
+			_, err = l.Acquire(t.Context())
+			var held *adapters.HeldError
+			require.ErrorAs(t, err, &held)
+			assert.Empty(t, held.Holder)
+			wrong = nil
+			term, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			wrong = between
+			_, err = l.Renew(t.Context(), term)
+			require.ErrorIs(t, err, adapters.ErrUnavailable)
+			require.NotErrorIs(t, err, adapters.ErrFenced)
+			require.NoError(t, l.Release(t.Context(), term))
+		})
+	}
+	c := fake.NewClientset()
+	c.PrependReactor("create", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewNotFound(corev1.Resource("namespaces"), "hedge-system")
+	})
+	l, err := NewLease(c, LeaseName{"hedge-system", "hedge"}, 0)
+	require.NoError(t, err)
+	_, err = l.Acquire(t.Context())
+	require.ErrorIs(t, err, adapters.ErrRefused)
+	require.NotErrorIs(t, err, adapters.ErrStale)
 }
 
 func TestFirstEpoch(t *testing.T) {
