@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 
@@ -53,6 +54,14 @@ func TestRights(t *testing.T) {
 			_, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, metav1.CreateOptions{})
 			return err
 		}(),
+		"changing pods": func() error {
+			_, err := client.CoreV1().Pods("default").Patch(t.Context(), "p", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+			return err
+		}(),
+		"changing Jobs": func() error {
+			_, err := client.BatchV1().Jobs("default").Patch(t.Context(), "j", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+			return err
+		}(),
 		"deleting nodes": client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}),
 		"deleting Jobs":  client.BatchV1().Jobs("default").Delete(t.Context(), "j", metav1.DeleteOptions{}),
 		"others' leases": func() error {
@@ -64,6 +73,37 @@ func TestRights(t *testing.T) {
 		"deleting in bulk": client.CoreV1().Pods("default").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}),
 	} {
 		assert.True(t, apierrors.IsForbidden(err), "%s: %v", what, err)
+	}
+}
+
+// TestAccountOfOneNamespace: an account with rights to one namespace changes nothing in others, and cannot schedule all.
+func TestAccountOfOneNamespace(t *testing.T) {
+	s := controlPlane(t)
+	const mine, other = "account-mine", "account-other"
+	for _, name := range []string{mine, other} {
+		_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.loneRights(t.Context(), mine))
+	client, err := Client(s.account(lone))
+	require.NoError(t, err)
+	_, err = Open(t.Context(), client, Options{})
+	require.ErrorIs(t, err, adapters.ErrRefused)
+	d, err := Open(t.Context(), client, Options{Namespace: mine})
+	require.NoError(t, err)
+	d.Close()
+	for namespace, is := range map[string]func(error) bool{mine: apierrors.IsNotFound, other: apierrors.IsForbidden} {
+		for what, err := range map[string]error{
+			"delete": client.CoreV1().Pods(namespace).Delete(t.Context(), "p", metav1.DeleteOptions{}),
+			"bind":   client.CoreV1().Pods(namespace).Bind(t.Context(), &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}, metav1.CreateOptions{}),
+			"evict":  client.PolicyV1().Evictions(namespace).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: namespace}}),
+			"mark": func() error {
+				_, err := client.CoreV1().Pods(namespace).Patch(t.Context(), "p", types.MergePatchType, []byte("{}"), metav1.PatchOptions{}, "status")
+				return err
+			}(),
+		} {
+			assert.True(t, is(err), "%s in %s: %v", what, namespace, err)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -121,8 +122,11 @@ func haveServers(t testing.TB) {
 	}
 }
 
-// leaseRights gives the scheduler's account the rights to a lease of a world's own that the manifest gives it to its lease.
-func (s *server) leaseRights(ctx context.Context, namespace string) error {
+// lone is the user of worlds that have rights to their namespace alone, by overlays/one-namespace.
+const lone = "hedge-lone"
+
+// leaseRights gives an account the rights to a lease of a world's own that the manifest gives it to its lease.
+func (s *server) leaseRights(ctx context.Context, user, namespace string) error {
 	role, err := s.client.RbacV1().Roles("hedge-system").Get(ctx, "hedge-lease", metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -132,8 +136,32 @@ func (s *server) leaseRights(ctx context.Context, namespace string) error {
 		return err
 	}
 	role.ObjectMeta, binding.ObjectMeta = metav1.ObjectMeta{Name: role.Name}, metav1.ObjectMeta{Name: binding.Name}
+	binding.Subjects[0].Name = user
 	if _, err = s.client.RbacV1().Roles(namespace).Create(ctx, role, metav1.CreateOptions{}); err == nil {
 		_, err = s.client.RbacV1().RoleBindings(namespace).Create(ctx, binding, metav1.CreateOptions{})
+	}
+	return err
+}
+
+// loneRights gives the account of that name the rights to work in a namespace, as its manifest does.
+func (s *server) loneRights(ctx context.Context, namespace string) error {
+	data, err := os.ReadFile("overlays/one-namespace/binding.yaml")
+	if err != nil {
+		return err
+	}
+	return create(string(data), func(b *rbacv1.RoleBinding) error {
+		b.Namespace, b.Subjects[0].Name = namespace, lone
+		_, err := s.client.RbacV1().RoleBindings(namespace).Create(ctx, b, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// loneReads gives the account of that name the rights to read the cluster that the other has.
+func (s *server) loneReads(ctx context.Context) error {
+	b, err := s.client.RbacV1().ClusterRoleBindings().Get(ctx, "hedge-scheduler", metav1.GetOptions{})
+	if err == nil {
+		b.ObjectMeta, b.Subjects[0].Name = metav1.ObjectMeta{Name: lone}, lone
+		_, err = s.client.RbacV1().ClusterRoleBindings().Create(ctx, b, metav1.CreateOptions{})
 	}
 	return err
 }
@@ -155,6 +183,9 @@ func newServer() (*server, error) {
 	}
 	if err == nil {
 		err = s.apply("manifests/account.yaml")
+	}
+	if err == nil {
+		err = s.loneReads(context.Background())
 	}
 	if err == nil {
 		err = s.controlled()
@@ -253,10 +284,10 @@ func create[T any](text string, make func(*T) error) error {
 	return make(x)
 }
 
-// account is a configuration of the scheduler's account.
-func (s *server) account() *rest.Config {
+// account is a configuration of an account of the scheduler's.
+func (s *server) account(user string) *rest.Config {
 	c := rest.CopyConfig(s.config)
-	c.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:hedge-system:hedge",
+	c.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:hedge-system:" + user,
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:hedge-system", "system:authenticated"}}
 	return c
 }
@@ -305,7 +336,7 @@ func (l *line) pass(call string, done bool) error {
 	return l.dead
 }
 
-// gated asks the line's gate before and after each call that changes something, but for notes.
+// gated asks the line's gate before and after each call that changes something, but for notes: events, and conditions, which are patches of another kind than marks.
 type gated struct {
 	*line
 	next http.RoundTripper
@@ -313,7 +344,7 @@ type gated struct {
 
 func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	call := ""
-	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events") && !strings.HasSuffix(r.URL.Path, "/status") {
+	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events") && r.Header.Get("Content-Type") != string(types.StrategicMergePatchType) {
 		call = r.Method + " " + r.URL.Path
 	}
 	if err := g.pass(call, false); err != nil {

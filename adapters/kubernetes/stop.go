@@ -106,13 +106,13 @@ func terminal(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// mark writes annotations on a pod; one that is no more needs none.
+// mark writes annotations on a pod; one that is no more needs none. By way of its status: a right to change what pods run is not needed for it.
 func (d *Driver) mark(ctx context.Context, p *corev1.Pod, revision string, annotations map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	patch, err := annotate(p.UID, revision, annotations)
 	if err == nil {
-		_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	}
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -74,7 +74,7 @@ func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now 
 	defer cancel()
 	patch, err := annotate(b.uid, "", map[string]string{doneAnnotation: string(text)})
 	if err == nil {
-		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status") // which leaves the template alone
 	}
 	if err != nil {
 		return failed("job "+id, err)

@@ -50,6 +50,7 @@ type world struct {
 	shape         adaptertest.Shape
 	traits        adaptertest.Traits
 	asJobs        bool
+	user          string        // of its drivers
 	believes      time.Duration // CheckLease of its drivers
 	lines         []*line
 	drivers       []*Driver
@@ -113,7 +114,11 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 	ctx := t.Context()
 	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.name}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.NoError(t, c.leaseRights(ctx, w.name))
+	if w.user = "hedge"; asJobs { // whose rights are those to one namespace
+		w.user = lone
+		require.NoError(t, c.loneRights(ctx, w.name))
+	}
+	require.NoError(t, c.leaseRights(ctx, w.user, w.name))
 	for i := range s.Nodes {
 		w.traits.Nodes = append(w.traits.Nodes, fmt.Sprintf("%s-n%d", w.name, i))
 		w.addNode(t, w.traits.Nodes[i])
@@ -323,7 +328,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	w.lead(t, s.Epoch)
 	connect := func() *Driver {
 		l := &line{conns: map[netConn]bool{}, gate: s.Gate}
-		client, err := Client(l.through(w.account()))
+		client, err := Client(l.through(w.account(w.user)))
 		require.NoError(t, err)
 		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{w.name, "hedge"},
 			CheckLease: w.believes, Timeout: time.Minute}) // a busy machine is no outage
