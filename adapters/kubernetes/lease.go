@@ -18,8 +18,10 @@ import (
 )
 
 // Lease is one instance's way to a Lease of the cluster's: an [adapters.Lease]. Its epoch is the number of transitions, which begins with the second that the Lease was made
-// in, by the server's clock: a Lease that was deleted and made anew has higher epochs than before. Whether another
-// holder's time is over is judged by this machine's clock alone: the Lease must not have changed for as long as it was granted for.
+// in, by the server's clock: a Lease that was deleted and made anew has higher epochs than before, as long as the one before had on average no more than one transition a second
+// from its creation until the new one's. Where it had more, or that clock was set back, an epoch may come again. A [Driver] therefore goes by the Lease's UID and holder beside its epoch:
+// one that has read the Lease acts no more once another is in its place, whatever the epoch of that.
+// Whether another holder's time is over is judged by this machine's clock alone: the Lease must not have changed for as long as it was granted for.
 type Lease struct {
 	client kubernetes.Interface
 	name   LeaseName
@@ -59,7 +61,8 @@ func transitions(l *coordinationv1.Lease) uint64 {
 	return uint64(*l.Spec.LeaseTransitions)
 }
 
-// firstEpoch is the lowest of a Lease that was made then, in seconds since 2020: enough for 68 years.
+// firstEpoch is the lowest of a Lease that was made then: seconds since 2020, and at most half of what a Lease can count to, which is reached in 2054. From then on one that
+// is made anew begins where the one before did, and its UID alone tells them apart.
 func firstEpoch(made time.Time) uint64 {
 	s := made.Unix() - time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	return uint64(min(max(s, 1), math.MaxInt32/2))
