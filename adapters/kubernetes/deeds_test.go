@@ -23,9 +23,16 @@ import (
 
 type netConn = net.Conn
 
-// followRaw watches pods once. It tells whether anything came, and whether the server no longer has what comes next: one that was started anew tells nothing of what was
+// stream is the judge's way to read pods: its own, so that what a driver makes of watches is not judged by itself. It is for one goroutine.
+type stream struct {
+	list  func(context.Context, metav1.ListOptions) (*corev1.PodList, error)
+	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	from  string // the version to watch from
+}
+
+// follow watches pods once. It tells whether anything came, and whether the server no longer has what comes next: one that was started anew tells nothing of what was
 // before.
-func (f *feed) followRaw(ctx context.Context, tell func(*corev1.Pod, bool)) (any, expired bool) {
+func (f *stream) follow(ctx context.Context, tell func(*corev1.Pod, bool)) (any, expired bool) {
 	w, err := f.watch(ctx, metav1.ListOptions{ResourceVersion: f.from, AllowWatchBookmarks: true})
 	if err != nil {
 		return false, apierrors.IsResourceExpired(err)

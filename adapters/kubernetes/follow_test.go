@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -40,8 +39,8 @@ func TestWorldFollows(t *testing.T) {
 		"9": {{Type: watch.Added, Object: bound("c", 10)}},
 	}
 	var asked []string
-	f := &feed{kind: pods, from: "1",
-		list: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	f := &stream{from: "1",
+		list: func(context.Context, metav1.ListOptions) (*corev1.PodList, error) {
 			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "9"}, Items: []corev1.Pod{*bound("b", 8)}}, nil
 		},
 		watch: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {

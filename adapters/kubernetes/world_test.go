@@ -20,7 +20,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hedgesched/hedge/adapters"
@@ -128,10 +127,7 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 	require.NoError(t, err)
 	watching, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	f := &feed{kind: pods, from: list.ResourceVersion, watch: c.client.CoreV1().Pods(w.name).Watch,
-		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return c.client.CoreV1().Pods(w.name).List(ctx, o)
-		}}
+	f := &stream{from: list.ResourceVersion, watch: c.client.CoreV1().Pods(w.name).Watch, list: c.client.CoreV1().Pods(w.name).List}
 	done.Go(func() { w.follow(watching, f) })
 	t.Cleanup(func() {
 		cancel()
@@ -176,9 +172,9 @@ func (w *world) end(t testing.TB) {
 }
 
 // follow judges the order of events: no node holds more at once than it has room for.
-func (w *world) follow(ctx context.Context, f *feed) {
+func (w *world) follow(ctx context.Context, f *stream) {
 	for ctx.Err() == nil {
-		any, expired := f.followRaw(ctx, w.event)
+		any, expired := f.follow(ctx, w.event)
 		if any || expired && w.catchUp(ctx, f) {
 			continue
 		}
@@ -190,10 +186,9 @@ func (w *world) follow(ctx context.Context, f *feed) {
 }
 
 // catchUp lists what there is, where the watch cannot go on, and has it go on from there.
-func (w *world) catchUp(ctx context.Context, f *feed) bool {
-	o, err := f.list(ctx, metav1.ListOptions{})
-	list, ok := o.(*corev1.PodList)
-	if err != nil || !ok {
+func (w *world) catchUp(ctx context.Context, f *stream) bool {
+	list, err := f.list(ctx, metav1.ListOptions{})
+	if err != nil {
 		return false
 	}
 	live := map[types.UID]bool{}
