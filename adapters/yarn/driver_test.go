@@ -421,13 +421,44 @@ func TestOptions(t *testing.T) {
 	require.Error(t, err, "a file where the spool should be")
 }
 
-// TestBlame: what YARN took from a job is no failure of the job's; that a container could not be set up is one of an application.
+// TestMasterEnds: a gang whose ApplicationMaster has ended without a word starts again, as often as that happens, though it has no retries; one whose ApplicationMaster took too much
+// memory does not.
+func TestMasterEnds(t *testing.T) {
+	s := newStand(t)
+	s.write("a.yaml", gangText+"retries: 0\n")
+	ends := func(code int) {
+		require.NoError(t, s.start("a"))
+		s.until("a", adapters.Running)
+		s.mu.Lock()
+		a := s.apps[len(s.apps)-1]
+		s.end(a, "FAILED", "FAILED", fmt.Sprintf("Application %s failed 1 times (global limit =2; local limit is =1) due to AM Container for appattempt_%s_000001 exited with  exitCode: %d\nFailing this attempt.",
+			a.id, strings.TrimPrefix(a.id, "application_"), code), time.Now())
+		s.mu.Unlock()
+	}
+	for _, code := range []int{4, 3, 1} {
+		ends(code)
+		failed := s.see(s.Driver, "a")
+		require.False(t, failed.Over)
+		assert.Equal(t, adapters.Failed, failed.Tasks[0].State)
+		require.NoError(t, s.Stop(context.Background(), &adapters.Stop{Job: failed, Cause: adapters.CauseFailed}))
+		again := s.see(s.open(Options{}), "a")
+		assert.Empty(t, again.Tasks)
+		assert.Zero(t, again.Ref.(*ref).rec.Failures)
+	}
+	ends(-104)
+	assert.True(t, s.see(s.Driver, "a").Over)
+}
+
+// TestBlame: what YARN took from a job is no failure of the job's, nor is the end of hedge's own ApplicationMaster; that a container could not be set up is one of an application.
 func TestBlame(t *testing.T) {
 	const crashed = "Application application_1_1 failed 1 times (global limit =2; local limit is =1) due to AM Container for appattempt_1_1_000001 exited with  exitCode: %d\nFailing this attempt."
 	for _, tt := range []struct {
 		code              int
 		gang, application bool
-	}{{1, true, true}, {-100, false, false}, {-101, false, false}, {-102, false, false}, {-104, true, true}, {-106, false, false}, {-1000, false, true}, {-1001, true, true}} {
+	}{
+		{1, false, true}, {3, false, true}, {4, false, true}, {127, false, true}, {137, false, true}, {-100, false, false}, {-101, false, false}, {-102, false, false},
+		{-103, true, true}, {-104, true, true}, {-106, false, false}, {-1000, false, true}, {-1001, false, true},
+	} {
 		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(crashed, tt.code)}}
 		assert.Equal(t, tt.application, e.blame(), "%d", tt.code)
 		e.rec.Gang = true
@@ -454,6 +485,18 @@ func TestBlame(t *testing.T) {
 	} {
 		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: diagnostics}}
 		assert.Equal(t, want, e.blame(), diagnostics)
+	}
+	for words, want := range map[string]bool{ // of applications, and of gangs
+		"failed 1 times (global limit =2; local limit is =1) due to ApplicationMaster for attempt appattempt_1_1_000001 timed out. Failing the application.":              false,
+		"failed 1 times (global limit =2; local limit is =1) due to Error launching appattempt_1_1_000001. Got exception: java.net.ConnectException. Failing the application.": false,
+		"submitted by user u to unknown queue: q": true,
+	} {
+		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: "Application application_1_1 " + words}}
+		assert.True(t, e.blame(), words)
+		e.rec.Gang = true
+		assert.Equal(t, want, e.blame(), words)
+		e.app.State = "KILLED"
+		assert.True(t, e.blame(), words)
 	}
 	for _, diagnostics := range []string{"User class threw exception: exitCode: -100", fmt.Sprintf(crashed, -100), `{"protocol":1,"cause":"lost"}`} {
 		e := &entry{rec: &record{}, app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: diagnostics}}

@@ -91,8 +91,11 @@ func (d *Driver) closed(e *entry) *record {
 // blame tells whether the job itself has failed.
 func (e *entry) blame() bool {
 	code := e.app.exitCode()
-	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || e.rec.Gang && code == invalid || missed(code, e.app.Diagnostics) {
+	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || missed(code, e.app.Diagnostics) {
 		return false
+	}
+	if e.rec.Gang && e.app.gaveUp() { // hedge's own program: what the gang's tasks do stands in a status, which is told with the application's end
+		return slices.Contains(overMemory, code)
 	}
 	st, err := e.status()
 	return err != nil || st.Cause != causeShort && st.Cause != causeStart && st.Cause != causeLost
@@ -102,8 +105,8 @@ func (e *entry) blame() bool {
 // ResourceManager or by the NodeManager's own scheduler.
 var taken = []string{"-100", "-101", "-102", "-106", "-108"}
 
-// invalid is the exit code of containers that could not be set up: of an application it is its own files' doing, but a gang's ApplicationMaster has none.
-const invalid = "-1000"
+// overMemory are the exit codes of ApplicationMasters that took more memory than they had asked for, virtual or physical. That of a gang is the larger the more tasks it has.
+var overMemory = []string{"-103", "-104"}
 
 // missed tells of an ApplicationMaster that ended while its NodeManager was away, which does not know how, then. One may exit with that code itself, but then the
 // NodeManager tells more of it.
@@ -124,6 +127,13 @@ func (a *app) exitCode() string {
 	}
 	return ""
 }
+
+// attempted is how the ResourceManager's own words begin of an application whose last attempt has failed: its ApplicationMaster has ended or could not be launched, or was not
+// heard of for long. One that YARN has not even tried, since there is no such queue or its user may not use it, is told of in other words.
+var attempted = regexp.MustCompile(`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times`)
+
+// gaveUp tells whether the application is over because of its ApplicationMaster, which has not told its end.
+func (a *app) gaveUp() bool { return a.State == "FAILED" && attempted.MatchString(a.Diagnostics) }
 
 // status is what a gang's ApplicationMaster has told at its end. What another application writes says nothing of a gang.
 func (e *entry) status() (*status, error) {

@@ -140,3 +140,39 @@ func TestSignalReal(t *testing.T) {
 	again := w.until(t, d, "a", "it waits again", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
 	assert.Equal(t, 1, again.Ref.(*ref).rec.Failures)
 }
+
+// TestManagerGone: a gang whose ApplicationMaster has given up on a ResourceManager that was gone for long starts again, though it has no retries.
+func TestManagerGone(t *testing.T) {
+	w, d := realWorld(t, 2)
+	ctx := context.Background()
+	jars, before, _ := strings.Cut(w.Classpath(), ":")
+	own, err := os.ReadFile(filepath.Join(before, "yarn-site.xml"))
+	require.NoError(t, err)
+	conf := t.TempDir()
+	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name><value>3000</value></property></configuration>"
+	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"), []byte(strings.Replace(string(own), "</configuration>", soon, 1)), 0o600))
+	jar, _, _ := strings.Cut(w.am.Classpath, ":")
+	d.opt.AM.Classpath, d.opt.AM.Archive = strings.Join([]string{jar, jars, conf, before}, ":"), "" // whose archive is of another class path
+
+	j := adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2, Demand: w.traits.Slot}, Runtime: 60 * w.traits.Unit}
+	text := document(&j, w.command(&j))
+	require.Contains(t, text, "\nretries: 20\n")
+	require.NoError(t, Submit(w.spool, "a", []byte(strings.Replace(text, "\nretries: 20\n", "\nretries: 0\n", 1))))
+	job := w.until(t, d, "a", "it waits", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
+	require.NoError(t, job.Problem)
+	plan := []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: 1}, {Node: w.traits.Nodes[1], Tasks: 1}}
+	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job, Nodes: plan}))
+	w.until(t, d, "a", "it runs", in(adapters.Running))
+	w.Do(t, adaptertest.Deed{Do: adaptertest.StopServer})
+	wait(t, "no task is left", func() bool {
+		return !slices.ContainsFunc(w.Records(t), func(r adaptertest.Record) bool { return r.Ended.IsZero() })
+	})
+	w.Do(t, adaptertest.Deed{Do: adaptertest.StartServer})
+	failed := w.until(t, d, "a", "that is known", func(j *adapters.Job) bool { return j.Over || in(adapters.Failed)(j) })
+	require.False(t, failed.Over, "%v", failed.Err)
+	require.ErrorContains(t, failed.Tasks[0].Err, "exitCode: 4")
+	require.NoError(t, d.Stop(ctx, &adapters.Stop{Job: failed, Cause: adapters.CauseFailed}))
+	again := w.until(t, d, "a", "it waits again", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
+	require.NoError(t, d.Start(ctx, &adapters.Start{Job: again, Nodes: plan}))
+	w.until(t, d, "a", "it runs again", in(adapters.Running))
+}

@@ -467,6 +467,7 @@ func TestManagerGone(t *testing.T) {
 	require.NoError(t, r.Start(t.Context(), testservers.ResourceManager))
 	a.until("that is known", a.over)
 	assert.Equal(t, "FAILED", a.report().FinalStatus)
+	assert.Contains(t, a.report().Diagnostics, "exitCode: 4")
 }
 
 // TestKilled: nothing is left of an application that is killed.

@@ -55,6 +55,8 @@ public final class GangMaster {
   private static final Set<Integer> LOST = Set.of(ContainerExitStatus.ABORTED, ContainerExitStatus.DISKS_FAILED, ContainerExitStatus.PREEMPTED,
       ContainerExitStatus.KILLED_BY_APPMASTER, ContainerExitStatus.KILLED_BY_RESOURCEMANAGER, ContainerExitStatus.KILLED_AFTER_APP_COMPLETION,
       ContainerExitStatus.KILLED_BY_CONTAINER_SCHEDULER);
+  /** The exit code where the ResourceManager was gone for too long, or has told this program to end. Java's own, for too little memory, is 3. */
+  private static final int SHUTDOWN = 4;
   /** What NodeManagers say of a task whose end they have missed while they were away themselves. */
   private static final int MISSED = 154;
 
@@ -89,7 +91,9 @@ public final class GangMaster {
     this.tasks = gang.expand();
   }
 
-  /** Runs the gang that {@code HEDGE_GANG} describes. Exits with 0 if all tasks ended well, 1 if not and 2 if the description makes no sense. */
+  /**
+   * Runs the gang that {@code HEDGE_GANG} describes. Exits with 0 if all tasks ended well, 1 if not, 2 if the description makes no sense, and {@link #SHUTDOWN}.
+   */
   public static void main(String[] args) {
     int code = 1;
     try {
@@ -138,9 +142,10 @@ public final class GangMaster {
     boolean well = phase != Phase.STOPPING;
     state = well ? "succeeded" : "failed";
     publish();
-    if (!cause.equals("shutdown")) { // else the ResourceManager does not listen
-      unregister(well ? FinalApplicationStatus.SUCCEEDED : FinalApplicationStatus.FAILED);
+    if (cause.equals("shutdown")) {
+      return SHUTDOWN; // the ResourceManager does not listen
     }
+    unregister(well ? FinalApplicationStatus.SUCCEEDED : FinalApplicationStatus.FAILED);
     return well ? 0 : 1;
   }
 
