@@ -487,7 +487,7 @@ func TestBlame(t *testing.T) {
 		assert.Equal(t, want, e.blame(), diagnostics)
 	}
 	for words, want := range map[string]bool{ // of applications, and of gangs
-		"failed 1 times (global limit =2; local limit is =1) due to ApplicationMaster for attempt appattempt_1_1_000001 timed out. Failing the application.":              false,
+		"failed 1 times (global limit =2; local limit is =1) due to ApplicationMaster for attempt appattempt_1_1_000001 timed out. Failing the application.":                   false,
 		"failed 1 times (global limit =2; local limit is =1) due to Error launching appattempt_1_1_000001. Got exception: java.net.ConnectException. Failing the application.": false,
 		"submitted by user u to unknown queue: q": true,
 	} {
