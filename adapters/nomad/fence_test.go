@@ -1,8 +1,10 @@
 package nomad
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -110,4 +112,64 @@ func TestLeaseForbidden(t *testing.T) {
 	err := d.fence(context.Background(), 7)
 	require.ErrorIs(t, err, adapters.ErrRefused)
 	require.NotErrorIs(t, err, adapters.ErrFenced)
+}
+
+// late has one change hang until its caller gives up, and arrive just before the next one.
+type late struct {
+	t    *testing.T
+	held *http.Request
+	body []byte
+	done bool
+}
+
+// RoundTrip makes a call.
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPut || l.done {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	if l.held == nil {
+		var err error
+		l.body, err = io.ReadAll(r.Body)
+		require.NoError(l.t, err)
+		l.held = r.Clone(context.Background())
+		return nil, context.DeadlineExceeded
+	}
+	l.done = true
+	l.held.Body = io.NopCloser(bytes.NewReader(l.body))
+	resp, err := http.DefaultTransport.RoundTrip(l.held)
+	require.NoError(l.t, err)
+	require.Equal(l.t, http.StatusOK, resp.StatusCode)
+	require.NoError(l.t, resp.Body.Close())
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestLateRenewal: a renewal that had no answer, and arrives while the next one, or the release, is under way, takes the lease from nobody.
+func TestLateRenewal(t *testing.T) {
+	for _, released := range []bool{false, true} {
+		s := newVariables(t)
+		ctx := context.Background()
+		open := func(calls http.RoundTripper) *Lease {
+			l, err := NewLease(&api.Config{Address: s.URL, HttpClient: &http.Client{Transport: calls}}, Options{Timeout: time.Minute}, time.Hour)
+			require.NoError(t, err)
+			return l
+		}
+		calls := &late{t: t, done: true}
+		a, b := open(calls), open(http.DefaultTransport)
+		term, err := a.Acquire(ctx)
+		require.NoError(t, err)
+		calls.done = false
+		_, err = a.Renew(ctx, term)
+		require.ErrorIs(t, err, adapters.ErrUnavailable)
+		if !released {
+			_, err = a.Renew(ctx, term)
+			require.NoError(t, err, "nobody else has it")
+			_, err = b.Acquire(ctx)
+			require.ErrorIs(t, err, adapters.ErrHeld)
+			continue
+		}
+		require.NoError(t, a.Release(ctx, term))
+		next, err := b.Acquire(ctx)
+		require.NoError(t, err, "it was given back")
+		assert.Greater(t, next.Epoch, term.Epoch)
+	}
 }

@@ -197,40 +197,40 @@ func (l *Lease) items(epoch uint64, count string) api.VariableItems {
 	return api.VariableItems{itemEpoch: strconv.FormatUint(epoch, 10), itemHolder: l.holder, itemCount: count}
 }
 
-// own reads the variable and tells whether the term is still the lease's.
-func (l *Lease) own(ctx context.Context, t adapters.Term) (*api.Variable, bool, error) {
-	v, epoch, err := l.read(ctx)
-	if err != nil {
-		return nil, false, err
+// own puts items in the place of those of the term, and tells whether that is still the lease's. What is renewed gets another count than it had.
+func (l *Lease) own(ctx context.Context, t adapters.Term, next func(count uint64) api.VariableItems) (bool, error) {
+	for range 3 {
+		v, epoch, err := l.read(ctx)
+		if err != nil {
+			return false, err
+		}
+		if v.ModifyIndex == 0 || epoch != t.Epoch || v.Items[itemHolder] != l.holder {
+			return false, nil
+		}
+		count, _ := strconv.ParseUint(v.Items[itemCount], 10, 64) // it need only change
+		// Where it has changed, a renewal of this instance's that had no answer may have arrived meanwhile.
+		if err = l.write(ctx, v, next(count)); !errors.Is(err, errConflict) {
+			return true, err
+		}
 	}
-	return v, v.ModifyIndex != 0 && epoch == t.Epoch && v.Items[itemHolder] == l.holder, nil
+	return true, fmt.Errorf("%w: nomad: variable %s changes all the time", adapters.ErrUnavailable, l.path)
 }
 
 // Renew holds on to the lease.
 func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
-	v, own, err := l.own(ctx, t)
-	if err != nil {
-		return t, err
+	own, err := l.own(ctx, t, func(count uint64) api.VariableItems { return l.items(t.Epoch, strconv.FormatUint(count+1, 10)) })
+	if err == nil && !own {
+		err = fmt.Errorf("%w: epoch %d", adapters.ErrFenced, t.Epoch)
 	}
-	if own {
-		count, _ := strconv.ParseUint(v.Items[itemCount], 10, 64) // it need only change
-		if err = l.write(ctx, v, l.items(t.Epoch, strconv.FormatUint(count+1, 10))); !errors.Is(err, errConflict) {
-			return t, err
-		}
-	}
-	return t, fmt.Errorf("%w: epoch %d", adapters.ErrFenced, t.Epoch)
+	return t, err
 }
 
 // Release gives it back.
 func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
-	v, own, err := l.own(ctx, t)
-	if err != nil || !own {
-		return err
-	}
-	items := l.items(t.Epoch, "0")
-	items[itemHolder] = ""
-	if err = l.write(ctx, v, items); errors.Is(err, errConflict) {
-		return nil // another's
-	}
+	_, err := l.own(ctx, t, func(uint64) api.VariableItems {
+		items := l.items(t.Epoch, "0")
+		items[itemHolder] = ""
+		return items
+	})
 	return err
 }
