@@ -28,7 +28,7 @@ func BenchmarkStart(b *testing.B) {
 		_, err := r.client.Nodes().ToggleEligibility(s.node, true, nil)
 		require.NoError(b, err)
 	})
-	config, o := &api.Config{Address: r.URL()}, nomad.Options{LeasePath: "hedge/bench"}
+	config, o := &api.Config{Address: r.URL()}, nomad.Options{LeasePath: "hedge/bench", CheckLease: time.Second}
 	lease, err := nomad.NewLease(config, o, time.Hour)
 	require.NoError(b, err)
 	term, err := lease.Acquire(context.Background())

@@ -74,7 +74,7 @@ func TestOneAsksForAll(t *testing.T) {
 func TestLeaseDeleted(t *testing.T) {
 	s := newVariables(t)
 	ctx := context.Background()
-	config, o := &api.Config{Address: s.URL}, Options{CheckLease: time.Nanosecond, Timeout: time.Minute}
+	config, o := &api.Config{Address: s.URL}, Options{Timeout: time.Minute}
 	d, err := New(config, o)
 	require.NoError(t, err)
 	defer d.Close()

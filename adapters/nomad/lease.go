@@ -1,6 +1,7 @@
 package nomad
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -156,12 +157,15 @@ var _ adapters.Lease = (*Lease)(nil)
 const LeaseFor = 15 * time.Second
 
 // NewLease makes one instance's way to the lease that the driver's options name. Granted is how long it is granted for, the same for all
-// instances; 0 is [LeaseFor].
+// instances; 0 is [LeaseFor]. The error is [ErrConfig] or [ErrOptions].
 func NewLease(config *api.Config, o Options, granted time.Duration) (*Lease, error) {
-	o.withDefaults()
-	if granted <= 0 {
-		granted = LeaseFor
+	if err := o.withDefaults(); err != nil {
+		return nil, err
 	}
+	if granted < 0 {
+		return nil, fmt.Errorf("%w: a lease of %v, expected none below 0", ErrOptions, granted)
+	}
+	granted = cmp.Or(granted, LeaseFor)
 	client, err := newClient(config)
 	if err != nil {
 		return nil, err

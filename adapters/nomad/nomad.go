@@ -1,6 +1,7 @@
 package nomad
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,14 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// ErrConfig is the sentinel of a client's configuration that cannot be used.
-var ErrConfig = errors.New("nomad: invalid configuration")
+var (
+	// ErrConfig is the sentinel of a client's configuration that cannot be used.
+	ErrConfig = errors.New("nomad: invalid configuration")
+	// ErrOptions is the sentinel of options out of range.
+	ErrOptions = errors.New("nomad: invalid option")
+)
 
-// Options are how a [Driver] behaves. The zero value is for all namespaces.
+// Options are how a [Driver] behaves. The zero value is for all namespaces. Negative durations are refused.
 type Options struct {
 	// Namespaces are those whose jobs are hedge's to place; none means all. Allocations of others are foreign use.
 	Namespaces []string
@@ -28,23 +33,19 @@ type Options struct {
 	Fence time.Duration
 	// LeaseNamespace and LeasePath name the variable with the lease and its epoch, by default hedge/lease in the namespace default.
 	LeaseNamespace, LeasePath string
-	// CheckLease is for how long it is believed that no other instance leads, once the lease was read: actions that come later read it first. 0 is 1 s; to have every action read it,
-	// which is what 0 is in the options for Kubernetes, take 1 ns. It must be much less than the margin within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions].
+	// CheckLease is for how long it is believed that no other instance leads, once the lease was read: actions that come later read it first. By default every action reads it, or
+	// shares the answer with others that ask at the same time. It must be much less than the margin within which a leader that cannot renew its lease gives up, see
+	// [adapters.LeadOptions].
 	CheckLease time.Duration
 	// Now is the clock that Fence and CheckLease are counted by; nil is the system's.
 	Now func() time.Time
 }
 
-func (o *Options) withDefaults() {
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
+func (o *Options) withDefaults() error {
+	if o.Timeout < 0 || o.Fence < 0 || o.CheckLease < 0 {
+		return fmt.Errorf("%w: Timeout of %v, Fence of %v, CheckLease of %v, expected none below 0", ErrOptions, o.Timeout, o.Fence, o.CheckLease)
 	}
-	if o.Fence <= 0 {
-		o.Fence = time.Minute
-	}
-	if o.CheckLease <= 0 {
-		o.CheckLease = time.Second
-	}
+	o.Timeout, o.Fence = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.Fence, time.Minute)
 	if o.LeaseNamespace == "" {
 		o.LeaseNamespace = api.DefaultNamespace
 	}
@@ -54,6 +55,7 @@ func (o *Options) withDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	return nil
 }
 
 // Driver is a scheduler's connection to Nomad. Start, Stop and Explain are safe for concurrent use, for different jobs, while Observe is not under way, and Close is at any
@@ -78,9 +80,11 @@ var (
 )
 
 // New makes a driver with a client's configuration: address, region, token, TLS. Nothing is called yet. The configuration's own HTTP client, if
-// it has one, is used without its Timeout, which would cut the event stream; calls are bounded by [Options].Timeout. The error is [ErrConfig].
+// it has one, is used without its Timeout, which would cut the event stream; calls are bounded by [Options].Timeout. The error is [ErrConfig] or [ErrOptions].
 func New(config *api.Config, o Options) (*Driver, error) {
-	o.withDefaults()
+	if err := o.withDefaults(); err != nil {
+		return nil, err
+	}
 	client, err := newClient(config)
 	if err != nil {
 		return nil, err

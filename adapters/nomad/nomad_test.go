@@ -45,6 +45,24 @@ func TestUsersClient(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestOptions: what makes no sense is refused, and no time of belief is none.
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{{Timeout: -1}, {Fence: -1}, {CheckLease: -1}} {
+		_, err := New(nil, o)
+		require.ErrorIs(t, err, ErrOptions)
+		_, err = NewLease(nil, o, 0)
+		require.ErrorIs(t, err, ErrOptions)
+	}
+	_, err := NewLease(nil, Options{}, -1)
+	require.ErrorIs(t, err, ErrOptions)
+	l, err := NewLease(nil, Options{}, 0)
+	require.NoError(t, err)
+	assert.Equal(t, LeaseFor, l.granted)
+	d, err := New(nil, Options{})
+	require.NoError(t, err)
+	assert.Zero(t, d.opt.CheckLease)
+}
+
 // answering is a server that answers every call the same.
 func answering(t *testing.T, status int, text string) *Driver {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

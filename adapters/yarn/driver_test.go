@@ -407,6 +407,8 @@ func TestOptions(t *testing.T) {
 		func(o *Options) { o.Instance = "Big" },
 		func(o *Options) { o.Pools = []string{"a b"} },
 		func(o *Options) { o.HeadroomMB = -1 },
+		func(o *Options) { o.Timeout = -1 },
+		func(o *Options) { o.GangTimeout = -1 },
 		func(o *Options) { o.AM.Archive = "hedge-am.jsa" },
 		func(o *Options) { o.AM.Archive = "/opt/$HOME/hedge-am.jsa" },
 	} {
@@ -414,7 +416,11 @@ func TestOptions(t *testing.T) {
 		change(&o)
 		_, err := New(o)
 		require.ErrorIs(t, err, ErrOptions)
+		_, err = NewLease(o, 0)
+		require.ErrorIs(t, err, ErrOptions)
 	}
+	_, err = NewLease(ok, -1)
+	require.ErrorIs(t, err, ErrOptions)
 	ok.Spool = filepath.Join(ok.Spool, lockDoc)
 	require.NoError(t, os.WriteFile(ok.Spool, nil, 0o600))
 	_, err = New(ok)

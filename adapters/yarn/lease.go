@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -80,14 +81,16 @@ type Lease struct {
 
 var _ adapters.Lease = (*Lease)(nil)
 
-// NewLease makes one instance's way to the lease of the options' spool. Granted is how long it is granted for, the same for all instances; 0 is [LeaseFor].
+// NewLease makes one instance's way to the lease of the options' spool. Granted is how long it is granted for, the same for all instances; 0 is [LeaseFor]. The error
+// is [ErrOptions], or the file system's.
 func NewLease(o Options, granted time.Duration) (*Lease, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
 	}
-	if granted <= 0 {
-		granted = LeaseFor
+	if granted < 0 {
+		return nil, fmt.Errorf("%w: a lease of %v, expected none below 0", ErrOptions, granted)
 	}
+	granted = cmp.Or(granted, LeaseFor)
 	s, err := openSpool(o.Spool, min(o.Timeout, granted/4))
 	if err != nil {
 		return nil, err

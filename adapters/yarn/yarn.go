@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 // ErrOptions is the sentinel of options out of range.
 var ErrOptions = errors.New("yarn: invalid option")
 
-// Options are how a [Driver] behaves. URLs, Spool and, for gangs, AM.Classpath must be there.
+// Options are how a [Driver] behaves. URLs, Spool and, for gangs, AM.Classpath must be there. Negative numbers and durations are refused.
 type Options struct {
 	// URLs are where the ResourceManagers answer, as http://rm1:8088; the one that is active is found.
 	URLs []string
@@ -101,14 +102,10 @@ func (o *Options) withDefaults() error {
 	if o.HeadroomMB < 0 || o.HeadroomVCores < 0 || o.AM.MemoryMB < 0 || o.AM.VCores < 0 {
 		return fmt.Errorf("%w: negative memory or vcores", ErrOptions)
 	}
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{{&o.Timeout, 10 * time.Second}, {&o.GangTimeout, time.Minute}} {
-		if *d.value <= 0 {
-			*d.value = d.standard
-		}
+	if o.Timeout < 0 || o.GangTimeout < 0 {
+		return fmt.Errorf("%w: Timeout of %v, GangTimeout of %v, expected none below 0", ErrOptions, o.Timeout, o.GangTimeout)
 	}
+	o.Timeout, o.GangTimeout = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.GangTimeout, time.Minute)
 	if o.AM.Java == "" {
 		o.AM.Java = "java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -XX:+ExitOnOutOfMemoryError"
 	}

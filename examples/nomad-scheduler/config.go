@@ -64,7 +64,7 @@ func (c *config) api() *api.Config {
 
 // options are the driver's and the lease's. Calls must be over well within the margin in which a lease that is not renewed is given up.
 func (c *config) options() nomad.Options {
-	return nomad.Options{Namespaces: c.Namespaces, Timeout: c.LeaseFor / 5}
+	return nomad.Options{Namespaces: c.Namespaces, Timeout: c.LeaseFor / 5, CheckLease: min(time.Second, c.LeaseFor/15)}
 }
 
 // policy is 3Sigma as configured. It is made as the program starts, too: a standby whose configuration is wrong should not find out when it is needed.
