@@ -19,7 +19,8 @@
 //
 // Nodes, jobs and allocations are listed once and then followed by the event stream; whenever that breaks, all is listed. While it is not there, all is listed
 // once in a second at most, and for no more than a tenth of the time; see [Driver.Observe] for what is told when that lasts. The stream tells nothing of jobs that were purged; evaluations tell that there is something to ask for. Starts and ends of tasks, and so runtimes, are
-// always those of the allocations' task states. What allocations of other jobs hold is foreign use.
+// always those of the allocations' task states. A listing that is of a lower index than what was known before, as after "nomad operator snapshot restore", ends the driver, see
+// [adapters.ErrRestored]: another one is made, which knows nothing. What allocations of other jobs hold is foreign use.
 //
 // Every node is known by its name; where two that are not down share one, by name and id. Its labels are node.unique.id, node.unique.name,
 // node.datacenter, node.class, node.pool, driver.NAME for each healthy driver, meta.KEY and attr.KEY. Constraints on

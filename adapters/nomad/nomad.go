@@ -72,6 +72,8 @@ type Driver struct {
 	notes  notes
 	ends   ends
 	tidied time.Time // when notes were looked through last
+	// restored is not nil once Nomad's records were seen to have gone back in time.
+	restored error
 }
 
 var (

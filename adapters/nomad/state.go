@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"github.com/hedgesched/hedge/adapters"
 )
 
 // key names a job.
@@ -242,6 +244,23 @@ func (s *state) putNode(n *api.Node, gone bool) {
 	}
 }
 
+// newest is up to which index a kind of objects is known.
+func newest[K comparable, V any](listed uint64, known map[K]V, index func(V) uint64) uint64 {
+	for _, v := range known {
+		listed = max(listed, index(v))
+	}
+	return listed
+}
+
+// older is an error if what is listed is of a lower index than what was known before it was asked for, which only a store that was restored brings about. 0 is no index.
+func (d *Driver) older(what string, now, before uint64) error {
+	if now == 0 || now >= before {
+		return nil
+	}
+	d.restored = fmt.Errorf("%w: nomad: %s is of index %d, and was of %d", adapters.ErrRestored, what, now, before)
+	return d.restored
+}
+
 // list reads all there is.
 func (d *Driver) list(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{d.listNodes, d.listJobs, d.listAllocs} {
@@ -265,19 +284,26 @@ func (d *Driver) listNodes(ctx context.Context) error {
 	if err != nil {
 		return failRead("list nodes", err)
 	}
+	known := newest(d.state.listed[api.TopicNode], d.state.nodes, func(n *api.Node) uint64 { return n.ModifyIndex })
+	if err := d.older("the list of nodes", meta.LastIndex, known); err != nil {
+		return err
+	}
 	there := make(map[string]bool, len(stubs))
 	var changed []string
 	for _, stub := range stubs {
 		there[stub.ID] = true
-		if have := d.state.nodes[stub.ID]; have == nil || have.ModifyIndex < stub.ModifyIndex {
+		have := d.state.nodes[stub.ID]
+		if have == nil || have.ModifyIndex < stub.ModifyIndex {
 			changed = append(changed, stub.ID)
+		} else if err := d.older("node "+stub.ID, stub.ModifyIndex, have.ModifyIndex); err != nil {
+			return err
 		}
 	}
 	if err := d.readNodes(ctx, changed); err != nil {
 		return err
 	}
 	for id, n := range d.state.nodes {
-		if !there[id] && n.ModifyIndex <= meta.LastIndex {
+		if !there[id] && n.ModifyIndex <= meta.LastIndex { // which is so, unless the list has no index
 			delete(d.state.nodes, id)
 			d.state.dirtyNodes[id] = true
 		}
@@ -314,6 +340,10 @@ func (d *Driver) listJobs(ctx context.Context) error {
 	if err != nil {
 		return failRead("list jobs", err)
 	}
+	known := newest(d.state.listed[api.TopicJob], d.state.jobs, func(j *job) uint64 { return deref(j.ModifyIndex) })
+	if err := d.older("the list of jobs", meta.LastIndex, known); err != nil {
+		return err
+	}
 	there := make(map[key]bool)
 	var changed []key
 	for _, stub := range stubs {
@@ -322,8 +352,11 @@ func (d *Driver) listJobs(ctx context.Context) error {
 			continue
 		}
 		there[k] = true
-		if have := d.state.jobs[k]; have == nil || deref(have.ModifyIndex) < stub.ModifyIndex {
+		have := d.state.jobs[k]
+		if have == nil || deref(have.ModifyIndex) < stub.ModifyIndex {
 			changed = append(changed, k)
+		} else if err := d.older("job "+k.String(), stub.ModifyIndex, deref(have.ModifyIndex)); err != nil {
+			return err
 		}
 	}
 	if err := d.readJobs(ctx, changed); err != nil {
@@ -370,11 +403,18 @@ func (d *Driver) listAllocs(ctx context.Context) error {
 	if err != nil {
 		return failRead("list allocations", err)
 	}
+	known := newest(d.state.listed[api.TopicAllocation], d.state.allocs, func(a *alloc) uint64 { return a.ModifyIndex })
+	if err := d.older("the list of allocations", meta.LastIndex, known); err != nil {
+		return err
+	}
 	there := make(map[string]bool, len(list))
 	for _, a := range list {
 		there[a.ID] = true
-		if have := d.state.allocs[a.ID]; have == nil || have.ModifyIndex < a.ModifyIndex {
+		have := d.state.allocs[a.ID]
+		if have == nil || have.ModifyIndex < a.ModifyIndex {
 			d.state.put(a)
+		} else if err := d.older("allocation "+a.ID, a.ModifyIndex, have.ModifyIndex); err != nil {
+			return err
 		}
 	}
 	for id, a := range d.state.allocs {

@@ -21,8 +21,12 @@ import (
 var ErrStopped = errors.New("nomad: allocation was stopped")
 
 // Observe tells what the event stream has brought, or lists all: when asked to, and now and then while there is no stream. Its errors wrap [adapters.ErrUnavailable]. One of them
-// tells that there has been no stream for a minute, and why: from then on all is listed every ten seconds, and only the calls that do so tell anything.
+// tells that there has been no stream for a minute, and why: from then on all is listed every ten seconds, and only the calls that do so tell anything. Once a list is of a lower
+// index than what was known before, as after a restore of Nomad's state, all of them wrap [adapters.ErrRestored].
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
+	if d.restored != nil {
+		return nil, d.restored
+	}
 	events, session, broken := d.watch.take()
 	s := d.state
 	for i := range events {
