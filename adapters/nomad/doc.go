@@ -35,7 +35,7 @@
 // its gang's run, unless it is all of the gang. If its agent tells that the lost one had finished, the other only holds its room until it ends.
 //
 // [Lease] keeps one instance at a time active, in a Nomad variable with check-and-set. The variable holds the epoch. Actions
-// read it first, once in [Options].CheckLease, and those of another epoch are refused; a call that is under way just then may still arrive, but
+// read it first, or believe for [Options].CheckLease what was read, and those of another epoch are refused; a call that is under way just then may still arrive, but
 // changes no job that the new leader has changed, and Nomad puts nothing on a node that has no room. (Nomad 1.6.1 looks at a job's index just before it writes, not as it
 // writes: of two changes within the same milliseconds it may accept both, and the later stands. So may a user's stop be lost who stops a job just as hedge starts
 // it.) If the variable is deleted, nobody leads any more

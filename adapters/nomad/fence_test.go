@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,55 +18,87 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestOneAsksForAll: of many calls at a time one reads the lease, and all have its answer; once it was read, it is believed for a while.
-func TestOneAsksForAll(t *testing.T) {
-	var reads, epoch, status atomic.Int64
-	epoch.Store(7)
-	status.Store(http.StatusOK)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		reads.Add(1)
-		w.WriteHeader(int(status.Load()))
-		fmt.Fprintf(w, `{"Path":"hedge/lease","ModifyIndex":9,"Items":{"epoch":"%d"}}`, epoch.Load())
-	}))
-	defer s.Close()
-	var now atomic.Int64
-	d, err := New(&api.Config{Address: s.URL}, Options{Now: func() time.Time { return time.Unix(now.Load(), 0) }, CheckLease: 10 * time.Second, Timeout: time.Minute})
-	require.NoError(t, err)
-	defer d.Close()
-	asks := func() []error {
-		var all sync.WaitGroup
-		errs := make([]error, 16)
-		for i := range errs {
-			all.Go(func() { errs[i] = d.fence(context.Background(), 7) })
-		}
-		all.Wait()
-		return errs
-	}
-	for _, err := range asks() {
-		require.NoError(t, err)
-	}
-	assert.EqualValues(t, 1, reads.Load(), "the others have its answer, or believe it")
-	now.Add(9)
-	require.NoError(t, d.fence(context.Background(), 7))
-	assert.EqualValues(t, 1, reads.Load(), "it is believed")
-	now.Add(1)
-	require.NoError(t, d.fence(context.Background(), 7))
-	assert.EqualValues(t, 2, reads.Load(), "for so long")
+// leaders is a server that tells of one lease.
+type leaders struct {
+	*httptest.Server
+	reads, epoch, status atomic.Int64
+	hold                 func() // before an answer is sent that was made up, if not nil
+}
 
-	for _, another := range []int64{8, 6} {
-		epoch.Store(another)
-		now.Add(10)
-		for _, err := range asks() {
-			require.ErrorIs(t, err, adapters.ErrFenced)
+func newLeaders(t *testing.T) *leaders {
+	l := &leaders{}
+	l.epoch.Store(7)
+	l.status.Store(http.StatusOK)
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n, epoch := l.reads.Add(1), l.epoch.Load()
+		if n == 1 && l.hold != nil {
+			l.hold()
 		}
+		w.WriteHeader(int(l.status.Load()))
+		fmt.Fprintf(w, `{"Path":"hedge/lease","CreateIndex":3,"ModifyIndex":9,"Items":{"epoch":"%d","holder":"a"}}`, epoch)
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+func (l *leaders) driver(t *testing.T, o Options) *Driver {
+	o.Timeout = time.Minute
+	d, err := New(&api.Config{Address: l.URL}, o)
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	return d
+}
+
+// TestCheckLease: once the lease was read it is believed for as long as the options say, by the driver's clock; a refusal, and a read that failed, are not.
+func TestCheckLease(t *testing.T) {
+	s, ctx := newLeaders(t), context.Background()
+	now := time.Unix(1000, 0)
+	d := s.driver(t, Options{Now: func() time.Time { return now }, CheckLease: 10 * time.Second})
+	for _, tt := range []struct {
+		after time.Duration
+		reads int64
+	}{{0, 1}, {9 * time.Second, 1}, {10 * time.Second, 2}} {
+		now = time.Unix(1000, 0).Add(tt.after)
+		require.NoError(t, d.fence(ctx, 7))
+		assert.Equal(t, tt.reads, s.reads.Load(), "%v", tt.after)
 	}
-	epoch.Store(7)
-	status.Store(http.StatusInternalServerError)
-	for _, err := range asks() {
-		require.ErrorIs(t, err, adapters.ErrUnavailable)
+	for _, another := range []int64{8, 6} {
+		s.epoch.Store(another)
+		now = now.Add(10 * time.Second)
+		require.ErrorIs(t, d.fence(ctx, 7), adapters.ErrFenced)
 	}
-	status.Store(http.StatusOK)
-	require.NoError(t, d.fence(context.Background(), 7), "what failed is not believed")
+	s.epoch.Store(7)
+	s.status.Store(http.StatusInternalServerError)
+	require.ErrorIs(t, d.fence(ctx, 7), adapters.ErrUnavailable)
+	s.status.Store(http.StatusOK)
+	require.NoError(t, d.fence(ctx, 7))
+	require.NoError(t, d.fence(ctx, 0), "who has no lease is not asked for one")
+
+	every, before := s.driver(t, Options{}), s.reads.Load()
+	for range 3 {
+		require.NoError(t, every.fence(ctx, 7))
+	}
+	assert.Equal(t, before+3, s.reads.Load(), "without time of belief each reads it")
+}
+
+// TestFenceAsksAnew: an action that begins after another leads has no answer to a question from before.
+func TestFenceAsksAnew(t *testing.T) {
+	s := newLeaders(t)
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	s.hold = func() {
+		close(asked)
+		<-goOn
+	}
+	d := s.driver(t, Options{})
+	before, after := make(chan error, 1), make(chan error, 1)
+	go func() { before <- d.fence(context.Background(), 7) }()
+	<-asked
+	s.epoch.Store(8)
+	go func() { after <- d.fence(context.Background(), 7) }()
+	time.Sleep(50 * time.Millisecond) // for it to begin to wait, which nothing here depends on
+	close(goOn)
+	require.NoError(t, <-before)
+	require.ErrorIs(t, <-after, adapters.ErrFenced)
 }
 
 // TestLeaseDeleted: once the lease's variable is deleted, who led does nothing any more, and puts nothing in its place; the next leader's epoch is a higher one.
@@ -104,6 +135,12 @@ func TestLeaseDeleted(t *testing.T) {
 	require.NoError(t, a.Release(ctx, first))
 	_, err = b.Renew(ctx, second)
 	require.NoError(t, err, "it is still theirs")
+
+	again := *s.at["hedge/lease"]
+	s.remove("hedge/lease")
+	again.CreateIndex, again.ModifyIndex = 500, 500
+	s.at["hedge/lease"] = &again
+	require.ErrorIs(t, d.fence(ctx, second.Epoch), adapters.ErrFenced, "it is another, made of a copy")
 }
 
 // TestLeaseForbidden: a lease that may not be read is not taken for one that is not there.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -27,10 +26,6 @@ type office struct {
 	client          *api.Client
 	namespace, path string
 	timeout         time.Duration
-}
-
-func (d *Driver) office() *office {
-	return &office{d.client, d.opt.LeaseNamespace, d.opt.LeasePath, d.opt.Timeout}
 }
 
 // read is the variable and its epoch. Where there is none, it is one without items, whose ModifyIndex is 0, and the epoch is the index of Nomad's last change of any variable:
@@ -76,67 +71,24 @@ func (o *office) write(ctx context.Context, v *api.Variable, items api.VariableI
 	return fail("variable "+o.path, err)
 }
 
-// fence refuses actions of every epoch but the variable's. Instances without a lease have epoch 0 and are not looked at. Who led is believed for [Options].CheckLease; of several calls at a time that do not know one asks, and all have its answer.
+// fence refuses actions of every epoch but the variable's. Instances without a lease have epoch 0 and are not looked at.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if epoch == 0 {
 		return nil
 	}
-	g := &d.guard
-	g.mu.Lock()
-	asked := d.opt.Now()
-	if age := asked.Sub(g.at); epoch == g.epoch && age >= 0 && age < d.opt.CheckLease {
-		g.mu.Unlock()
-		return nil
-	}
-	if q := g.asking; q != nil && q.epoch == epoch {
-		g.mu.Unlock()
-		<-q.done // its reader is bounded
-		return q.err
-	}
-	q := &question{epoch: epoch, done: make(chan struct{})}
-	g.asking = q
-	g.mu.Unlock()
-
-	q.err = d.readFence(ctx, epoch)
-	g.mu.Lock()
-	if g.epoch, g.at = 0, (time.Time{}); q.err == nil {
-		g.epoch, g.at = epoch, asked
-	}
-	if g.asking == q {
-		g.asking = nil
-	}
-	g.mu.Unlock()
-	close(q.done)
-	return q.err
+	return d.leads.Check(ctx, epoch)
 }
 
-// guard is what is known of who leads.
-type guard struct {
-	mu     sync.Mutex
-	epoch  uint64 // that was known to be the leader's
-	at     time.Time
-	asking *question // that is under way
-}
-
-// question is a look at who leads.
-type question struct {
-	epoch uint64
-	err   error
-	done  chan struct{}
-}
-
-// readFence only reads: where the variable was deleted, whoever takes the lease next makes it anew.
-func (d *Driver) readFence(ctx context.Context, epoch uint64) error {
-	v, is, err := d.office().read(ctx)
-	switch {
-	case err != nil:
-		return err
-	case v.ModifyIndex == 0:
-		return fmt.Errorf("%w: epoch %d, and there is no variable %s with the lease", adapters.ErrFenced, epoch, v.Path)
-	case is != epoch:
-		return fmt.Errorf("%w: epoch %d, the leader's is %d", adapters.ErrFenced, epoch, is)
+// leader only reads: where the variable was deleted, whoever takes the lease next makes it anew. One that was made anew has another CreateIndex, and one that was given back no holder.
+func (o *office) leader(ctx context.Context) (adapters.Leader, error) {
+	v, epoch, err := o.read(ctx)
+	if err == nil && v.ModifyIndex == 0 {
+		err = fmt.Errorf("%w: there is no variable %s with the lease", adapters.ErrFenced, v.Path)
 	}
-	return nil
+	if err != nil {
+		return adapters.Leader{}, err
+	}
+	return adapters.Leader{Epoch: epoch, ID: fmt.Sprintf("%d held by %q", v.CreateIndex, v.Items[itemHolder])}, nil
 }
 
 // Lease is an [adapters.Lease] in a Nomad variable with check-and-set: Nomad 1.6 knows no locks that run out by themselves. A standby takes

@@ -68,7 +68,7 @@ type Driver struct {
 	seen   uint64 // the watch's connection that the last listing is newer than
 	ever   bool
 	lists  pace
-	guard  guard
+	leads  *adapters.Fence
 	notes  notes
 	ends   ends
 	tidied time.Time // when notes were looked through last
@@ -91,7 +91,8 @@ func New(config *api.Config, o Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState()}, nil
+	lease := &office{client, o.LeaseNamespace, o.LeasePath, o.Timeout}
+	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState(), leads: adapters.NewFence(lease.leader, o.CheckLease, o.Now)}, nil
 }
 
 // Close ends the connection's event stream, and the connections that wait for calls.

@@ -84,7 +84,10 @@ func (s *variables) change(w http.ResponseWriter, r *http.Request, path string) 
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	v.Path, v.Namespace, v.ModifyIndex = path, r.URL.Query().Get("namespace"), s.index
+	v.Path, v.Namespace, v.ModifyIndex, v.CreateIndex = path, r.URL.Query().Get("namespace"), s.index, s.index
+	if have := s.at[path]; have != nil {
+		v.CreateIndex = have.CreateIndex
+	}
 	s.at[path] = v
 	_ = json.NewEncoder(w).Encode(v)
 }
