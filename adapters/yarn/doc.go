@@ -46,7 +46,7 @@
 //
 // A node that is lost may go on running what it had until its NodeManager is back and ends it. Its tasks count as lost, their gang is stopped and starts elsewhere.
 // [Lease] keeps one instance at a time active, in a file of the spool, and state files are written under the same lock as the lease: an
-// instance of an earlier epoch writes no more.
+// instance of another epoch than the lease's writes nothing, and none does where the lease's file was taken away, until an instance has taken the lease anew.
 //
 // # Reasons
 //

@@ -51,7 +51,7 @@ func holdLock(t testing.TB, o Options) (release func()) {
 	}
 }
 
-// TestLeaseDeleted: without the spool's lease, what an instance of an earlier epoch does is refused as before; an epoch that makes no sense is an error.
+// TestLeaseDeleted: without the spool's lease nobody leads, until another has taken it; epochs go on. An epoch that makes no sense is an error.
 func TestLeaseDeleted(t *testing.T) {
 	o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Timeout: time.Minute}
 	l, err := NewLease(o, 0)
@@ -65,10 +65,24 @@ func TestLeaseDeleted(t *testing.T) {
 	require.NoError(t, err)
 	_, err = other.Acquire(t.Context())
 	require.Equal(t, &adapters.HeldError{Holder: l.holder}, err)
-	require.NoError(t, os.Remove(filepath.Join(o.Spool, leaseDoc)))
 	write := func(epoch uint64) error { return l.spool.note(t.Context(), "a", "it waits", epoch) }
-	require.ErrorIs(t, write(1), adapters.ErrFenced)
-	require.NoError(t, write(2))
+	only := func(leads uint64) {
+		for epoch := uint64(1); epoch < 5; epoch++ {
+			if epoch == leads {
+				require.NoError(t, write(epoch))
+			} else {
+				require.ErrorIs(t, write(epoch), adapters.ErrFenced, "%d", epoch)
+			}
+		}
+	}
+	only(2)
+	require.NoError(t, os.Remove(filepath.Join(o.Spool, leaseDoc)))
+	only(0)
+	term, err := other.Acquire(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, term.Epoch)
+	only(3)
+	require.NoError(t, os.Remove(filepath.Join(o.Spool, leaseDoc)))
 	require.NoError(t, os.WriteFile(filepath.Join(o.Spool, epochDoc), []byte("two"), 0o600))
 	_, err = l.Acquire(t.Context())
 	require.ErrorIs(t, err, adapters.ErrRefused)

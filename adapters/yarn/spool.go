@@ -328,8 +328,8 @@ func (s *spool) pass(call string, done bool) error {
 	return s.gate(call, done)
 }
 
-// change puts the next record in the place of the one that was read (nil for none): ErrStale if there is another by now, ErrFenced if a higher epoch
-// than the action's leads. Epoch 0 is what notes only what YARN says, whoever leads. A next of nil takes the record away. Valid, if not nil, is asked under the lock.
+// change puts the next record in the place of the one that was read (nil for none): ErrStale if there is another by now, ErrFenced if another epoch
+// than the action's leads, or none. Epoch 0 is what notes only what YARN says, whoever leads. A next of nil takes the record away. Valid, if not nil, is asked under the lock.
 func (s *spool) change(ctx context.Context, name string, have, next *record, epoch uint64, valid func() error) error {
 	if err := s.pass("state of "+name, false); err != nil {
 		return err
@@ -376,16 +376,19 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 	return err
 }
 
-// fence refuses actions of an epoch that is over. It is called with the lock.
+// fence refuses actions of every epoch but the lease's. Without a lease nobody leads. It is called with the lock.
 func (s *spool) fence(epoch uint64) error {
 	if epoch == 0 {
 		return nil
 	}
-	l, err := s.lease()
-	if err != nil {
+	var l lease
+	there, err := s.read(leaseDoc, &l)
+	switch {
+	case err != nil:
 		return err
-	}
-	if epoch < l.Epoch {
+	case !there:
+		return fmt.Errorf("%w: epoch %d, and there is no lease", adapters.ErrFenced, epoch)
+	case epoch != l.Epoch:
 		return fmt.Errorf("%w: epoch %d, the leader's is %d", adapters.ErrFenced, epoch, l.Epoch)
 	}
 	return nil
