@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ const (
 	DeleteLease Ability = "delete the lease"
 )
 
-// RunLease checks a lease: that one instance at a time has it, whatever the others do, that epochs grow, that it can be had when it was given
+// RunLease checks a lease: that one instance at a time has it, whatever the others do, on which host if it tells who, that epochs grow, that it can be had when it was given
 // back and when it has run out, and that a call returns when its context is done. Each case is a subtest with an office of its own.
 func RunLease(t *testing.T, make func(t testing.TB) Office) {
 	t.Helper()
@@ -72,10 +73,24 @@ func held(t testing.TB, l adapters.Lease) {
 	require.ErrorIs(t, err, adapters.ErrHeld)
 }
 
+// named checks that an instance without the lease is told on which host the other is, where it is told who that is.
+func named(t testing.TB, l adapters.Lease) {
+	t.Helper()
+	_, err := l.Acquire(context.Background())
+	var other *adapters.HeldError
+	if !errors.As(err, &other) || other.Holder == "" {
+		return // who has it is not known
+	}
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	assert.Contains(t, other.Holder, host, "of this process, as all in this test")
+}
+
 func oneAtATime(t testing.TB, o *Office) {
 	a, b := o.Open(t), o.Open(t)
 	term := acquire(t, a)
 	held(t, b)
+	named(t, b)
 	for range 3 {
 		again, err := a.Renew(context.Background(), term)
 		require.NoError(t, err)

@@ -2,11 +2,9 @@ package kubernetes
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -46,11 +44,7 @@ func NewLease(client kubernetes.Interface, name LeaseName, length time.Duration)
 	if length < time.Second || length%time.Second != 0 {
 		return nil, fmt.Errorf("%w: a lease of %v, expected whole seconds", ErrOptions, length)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return &Lease{client: client, name: name, me: host + "_" + rand.Text(), length: length, now: time.Now}, nil
+	return &Lease{client: client, name: name, me: adapters.NewHolder(), length: length, now: time.Now}, nil
 }
 
 // transitions are the epoch.

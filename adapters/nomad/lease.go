@@ -3,7 +3,6 @@ package nomad
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -123,7 +122,7 @@ func NewLease(config *api.Config, o Options, granted time.Duration) (*Lease, err
 		return nil, err
 	}
 	timeout := min(o.Timeout, granted/4)
-	return &Lease{office: &office{client, o.LeaseNamespace, o.LeasePath, timeout}, holder: rand.Text(), granted: granted, now: o.Now}, nil
+	return &Lease{office: &office{client, o.LeaseNamespace, o.LeasePath, timeout}, holder: adapters.NewHolder(), granted: granted, now: o.Now}, nil
 }
 
 // Acquire takes the lease if it is free or has not been renewed for as long as it is granted.

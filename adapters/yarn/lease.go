@@ -3,7 +3,6 @@ package yarn
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,7 +94,7 @@ func NewLease(o Options, granted time.Duration) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lease{spool: s, holder: rand.Text(), granted: granted, now: o.Now}, nil
+	return &Lease{spool: s, holder: adapters.NewHolder(), granted: granted, now: o.Now}, nil
 }
 
 // Acquire takes the lease if it is free or has not been renewed for as long as it is granted.
