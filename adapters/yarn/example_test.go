@@ -76,6 +76,7 @@ func Example() {
 		if err != nil {
 			return err
 		}
+		defer driver.Close()
 		cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch})
 		if err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters"
@@ -230,23 +232,51 @@ func (d *Driver) readApps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var others []*entry
 	for _, e := range list {
 		e.look = true
-		a := live[e.rec.App]
-		if a == nil {
-			a, err = d.rm.app(ctx, e.rec.App)
-		}
-		switch {
-		case err == nil:
+		if a := live[e.rec.App]; a != nil {
 			e.app, e.odd = a, nil
-		case errors.Is(err, errOdd):
-			e.odd, err = err, nil
-		default:
-			return err
+		} else {
+			others = append(others, e)
 		}
+	}
+	if err := d.readEnded(ctx, others); err != nil {
+		return err
 	}
 	d.readStarts(ctx, list)
 	return nil
+}
+
+// atOnce is how many applications are asked for at a time.
+const atOnce = 8
+
+// readEnded asks for applications that are not live: after a long time on standby they are many. What was read until one fails is taken in.
+func (d *Driver) readEnded(ctx context.Context, list []*entry) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var begun atomic.Int64
+	var all sync.WaitGroup
+	for range min(atOnce, len(list)) {
+		all.Go(func() {
+			for i := int(begun.Add(1)) - 1; i < len(list) && ctx.Err() == nil; i = int(begun.Add(1)) - 1 {
+				e := list[i]
+				switch a, err := d.rm.app(ctx, e.rec.App); {
+				case err == nil:
+					e.app, e.odd = a, nil
+				case errors.Is(err, errOdd):
+					e.odd = err
+				default:
+					cancel(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := context.Cause(ctx); err == nil || errors.Is(err, adapters.ErrUnavailable) {
+		return err
+	}
+	return failRead("applications", ctx.Err())
 }
 
 // name tells of applications and nodes of which the ResourceManager said what makes no sense, once of each as long as it says the same.

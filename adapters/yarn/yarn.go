@@ -159,3 +159,10 @@ func New(o Options) (*Driver, error) {
 	}
 	return &Driver{opt: o, rm: newClient(&o), spool: s, state: newState()}, nil
 }
+
+// Close ends the connections that wait for calls, unless they are those of [Options].Client. No call may be under way.
+func (d *Driver) Close() {
+	if d.opt.Client == nil {
+		d.rm.http.CloseIdleConnections()
+	}
+}

@@ -126,6 +126,7 @@ func (s *scheduler) work(ctx context.Context, t adapters.Term) error {
 	if err != nil {
 		return err
 	}
+	defer driver.Close()
 	history, err := predict.NewHistory(nil)
 	if err != nil {
 		return err
