@@ -82,36 +82,42 @@ type Traits struct {
 	Missing map[Ability]string
 }
 
-// Ability is something that not every World can do.
+// Ability is something that not every World can do: a [Deed], or what its jobs and schedulers are capable of.
 type Ability string
 
-// The abilities. Those that name a [Deed] are to do it.
+// Act is what a [Deed] does.
+type Act string
+
+// The acts. They are untyped, so that each is the name of the [Ability] to do it, too.
 const (
 	// Withdraw takes Deed.Job back.
-	Withdraw Ability = "withdraw"
+	Withdraw = "withdraw"
 	// AddNode adds the spare node Deed.Node.
-	AddNode Ability = "add a node"
+	AddNode = "add a node"
 	// Cordon and Uncordon have Deed.Node take no new tasks, and take them again.
-	Cordon   Ability = "cordon"
-	Uncordon Ability = "uncordon"
+	Cordon   = "cordon"
+	Uncordon = "uncordon"
 	// Drain cordons Deed.Node and stops what runs there.
-	Drain Ability = "drain"
+	Drain = "drain"
 	// Kill cuts Deed.Node's power; Revive brings it back.
-	Kill   Ability = "kill a node"
-	Revive Ability = "revive a node"
+	Kill   = "kill a node"
+	Revive = "revive a node"
 	// Relabel sets the label Deed.Key of Deed.Node to Deed.Value.
-	Relabel Ability = "relabel"
+	Relabel = "relabel"
 	// Occupy has work of others hold Deed.Slots slots of Deed.Node.
-	Occupy Ability = "occupy"
+	Occupy = "occupy"
 	// BreakWatch cuts what tells the scheduler of changes.
-	BreakWatch Ability = "break the watch"
+	BreakWatch = "break the watch"
 	// Garble has events be lost, doubled and reordered, and Clear ends that.
-	Garble Ability = "garble events"
-	Clear  Ability = "end what is garbled"
+	Garble = "garble events"
+	Clear  = "end what is garbled"
 	// StopServer takes the servers away, and StartServer brings them back with all they knew. What runs goes on.
-	StopServer  Ability = "stop the server"
-	StartServer Ability = "start the server"
+	StopServer  = "stop the server"
+	StartServer = "start the server"
+)
 
+// The abilities, beside those to do a [Deed].
+const (
 	// Preemption is that running jobs can be stopped.
 	Preemption Ability = "preempt"
 	// Keep is that jobs with sched.Job.Checkpoint go on where they were, and that Job.Done is told.
@@ -141,7 +147,7 @@ const (
 
 // Deed is something done to the cluster.
 type Deed struct {
-	Do                    Ability
+	Do                    Act
 	Node, Job, Key, Value string
 	Slots                 int
 }

@@ -201,6 +201,9 @@ func (h *host) withdraw(id string) {
 
 func (h *host) do(d Deed) {
 	h.Helper()
+	if why, lacks := h.traits.Missing[Ability(d.Do)]; lacks {
+		h.Fatalf("a deed that this world lacks, and that the case does not name as a need: %s: %s", d.Do, why)
+	}
 	h.Do(h, d)
 }
 

@@ -234,7 +234,7 @@ func nodeCases() []Case {
 }
 
 // outage takes a node away and gives it back.
-func outage(h *host, away, back Ability) {
+func outage(h *host, away, back Act) {
 	id := h.submit("a", 3, forever)
 	h.until("it runs", func() bool { return h.up(id) })
 	h.do(Deed{Do: away, Node: h.traits.Nodes[0]})

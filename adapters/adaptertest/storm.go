@@ -159,7 +159,7 @@ func (st *storm) mishap() {
 }
 
 func (st *storm) try(d Deed) bool {
-	if !st.able(d.Do) {
+	if !st.able(Ability(d.Do)) {
 		return false
 	}
 	st.do(d)
@@ -174,7 +174,7 @@ func (st *storm) cancel() {
 }
 
 // shut cordons or drains a node, or opens it again.
-func (st *storm) shut(how Ability, node string) {
+func (st *storm) shut(how Act, node string) {
 	switch {
 	case st.down[node]:
 	case st.closed[node]:
