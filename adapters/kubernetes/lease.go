@@ -33,13 +33,16 @@ type Lease struct {
 
 var _ adapters.Lease = (*Lease)(nil)
 
-// NewLease makes a way to the Lease for an identity of its own. The length is how long the lease is granted for, in whole seconds; 0 is 15 s.
+// LeaseFor is how long a lease is granted for unless [NewLease] is told otherwise.
+const LeaseFor = 15 * time.Second
+
+// NewLease makes a way to the Lease for an identity of its own. The length is how long the lease is granted for, in whole seconds; 0 is [LeaseFor].
 func NewLease(client kubernetes.Interface, name LeaseName, length time.Duration) (*Lease, error) {
 	if client == nil || name.Name == "" || name.Namespace == "" {
 		return nil, fmt.Errorf("%w: a lease needs a client, a namespace and a name, found %q, %q", ErrOptions, name.Namespace, name.Name)
 	}
 	if length == 0 {
-		length = 15 * time.Second
+		length = LeaseFor
 	}
 	if length < time.Second || length%time.Second != 0 {
 		return nil, fmt.Errorf("%w: a lease of %v, expected whole seconds", ErrOptions, length)

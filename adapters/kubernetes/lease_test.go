@@ -103,6 +103,23 @@ func TestLeaseOvertaken(t *testing.T) {
 	require.NotErrorIs(t, err, adapters.ErrStale)
 }
 
+// TestLeaseFor: a lease is granted for as long as is said, and for LeaseFor if nothing is; what is no whole number of seconds is refused, and so is what is negative.
+func TestLeaseFor(t *testing.T) {
+	c, name := fake.NewClientset(), LeaseName{"hedge-system", "hedge"}
+	for length, want := range map[time.Duration]time.Duration{0: LeaseFor, 20 * time.Second: 20 * time.Second} {
+		l, err := NewLease(c, name, length)
+		require.NoError(t, err)
+		term, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want, term.For)
+		require.NoError(t, l.Release(t.Context(), term))
+	}
+	for _, length := range []time.Duration{-time.Second, time.Millisecond, 1500 * time.Millisecond} {
+		_, err := NewLease(c, name, length)
+		require.ErrorIs(t, err, ErrOptions)
+	}
+}
+
 func TestFirstEpoch(t *testing.T) {
 	for _, tt := range []struct {
 		made time.Time
