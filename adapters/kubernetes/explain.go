@@ -46,7 +46,7 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	d.model.mu.Lock()
 	defer d.model.mu.Unlock()
 	g := d.model.gangs[n.Job.Spec.ID]
-	if g == nil || g.told != n.Job.UID {
+	if g == nil || g.shownUID != n.Job.UID {
 		return nil
 	}
 	if (errors.Is(n.Err, adapters.ErrIncomplete) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
@@ -72,8 +72,8 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	return nil
 }
 
-// unsaid are the notes that stand and that new pods do not have yet, of the jobs that a view tells of.
-func (m *model) unsaid(v *adapters.View) []*words {
+// unwritten are the notes that stand and that new pods do not have yet, of the jobs that a view tells of.
+func (m *model) unwritten(v *adapters.View) []*words {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []*words
@@ -84,21 +84,21 @@ func (m *model) unsaid(v *adapters.View) []*words {
 		}
 		if len(v.Jobs[i].Tasks) > 0 || v.Jobs[i].Over {
 			g.note = nil // it waits no more
-		} else if len(g.without(g.note)) > 0 {
+		} else if len(g.lacking(g.note)) > 0 {
 			out = append(out, g.note)
 		}
 	}
 	return out
 }
 
-// without are the pods that wait and do not have the note, of those that are to have it.
-func (g *gang) without(x *words) []podName {
+// lacking are the pods that wait and do not have the note, of those that are to have it.
+func (g *gang) lacking(x *words) []podName {
 	var out []podName
 	with := 0
 	for _, p := range g.pods {
 		switch {
 		case !p.ready():
-		case p.noted == x, p.says == x.sum:
+		case p.conditionNote == x, p.conditionSum == x.sum:
 			with++
 		default:
 			out = append(out, podName{p.namespace, p.name, p.revision, p.uid})
@@ -108,45 +108,45 @@ func (g *gang) without(x *words) []podName {
 	return out[:max(0, min(len(out), conditions-with))]
 }
 
-// owed tells whether the note still stands, and what pods do not have it. What they say already needs no event, and what no pod can say has one that is named by it.
-func (m *model) owed(x *words) ([]podName, bool) {
+// due tells whether the note still stands, and what pods do not have it. What they say already needs no event, and what no pod can say has one that is named by it.
+func (m *model) due(x *words) ([]podName, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.gang.note != x {
 		return nil, false
 	}
-	said, some := x.gang.says(x)
-	x.written, x.alone, x.again = x.written || said, !some, x.gang.said != 0 && x.gang.said != x.sum
-	if x.written {
-		x.gang.said = x.sum
+	said, some := x.gang.conditions(x)
+	x.eventWritten, x.noCondition, x.changed = x.eventWritten || said, !some, x.gang.eventSum != 0 && x.gang.eventSum != x.sum
+	if x.eventWritten {
+		x.gang.eventSum = x.sum
 	}
-	return x.gang.without(x), true
+	return x.gang.lacking(x), true
 }
 
-// told says that the note stands in an event.
-func (m *model) told(x *words) {
+// eventWritten says that the note stands in an event.
+func (m *model) eventWritten(x *words) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.gang != nil {
-		x.gang.said = x.sum
+		x.gang.eventSum = x.sum
 	}
 }
 
-// noted says that the pod has the note.
-func (m *model) noted(uid types.UID, x *words) {
+// conditionWritten says that the pod's condition has the note.
+func (m *model) conditionWritten(uid types.UID, x *words) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p := m.pods[uid]; p != nil {
-		p.noted, p.says = x, x.sum
+		p.conditionNote, p.conditionSum = x, x.sum
 	}
 }
 
-// says tells whether a pod that waits says it already, as another instance has written it, or this one before, and whether there are any.
-func (g *gang) says(x *words) (said, some bool) {
+// conditions tells whether the condition of a pod that waits says it already, as another instance has written it, or this one before, and whether there are any.
+func (g *gang) conditions(x *words) (said, some bool) {
 	for _, p := range g.pods {
 		if p.ready() {
 			some = true
-			said = said || p.says == x.sum
+			said = said || p.conditionSum == x.sum
 		}
 	}
 	return said, some
@@ -195,7 +195,16 @@ type podName struct {
 	uid                       types.UID
 }
 
-// words are an event and, of a job that waits, a condition of its pods.
+// words are an event and, of a job that waits, a condition of its pods: its note. A note goes through these states:
+//
+//	state            what holds                                        what comes next
+//	queued           gang.note is it, and it is in writer.queue        write has the event made, unless a condition says the same already
+//	event written    eventWritten, and gang.eventSum is its sum        write has the condition set of each pod in gang.lacking
+//	conditions set   each of these has it as conditionNote             unwritten queues it again once pods come that lack it
+//	failed           the server did not take the event or a condition  tried again every rewrite, from where it was
+//	over             gang.note is another, or nil since it was started due says so, and nothing more of it is written
+//
+// An event alone, as of a stop, has no gang and no conditions, and is given up after some tries.
 type words struct {
 	gang               *gang // nil of those that are an event alone
 	about              corev1.ObjectReference
@@ -203,11 +212,11 @@ type words struct {
 	action             string
 	why                string // of what depends on the nodes there are: what tells it from others
 
-	sum     uint64 // of the text
-	alone   bool   // no pod has a condition that says it
-	again   bool   // this instance has told something else before
-	written bool   // the event, or it never can be; the writer's own
-	tries   int
+	sum          uint64 // of the text
+	noCondition  bool   // no pod waits whose condition can say it
+	changed      bool   // this instance has written of something else before
+	eventWritten bool   // or it never can be; the writer's own
+	tries        int
 }
 
 // writer writes words, one after the other, in the background.
@@ -294,17 +303,17 @@ func (w *writer) write(ctx context.Context, x *words) bool {
 	var some []podName
 	if x.gang != nil {
 		var stands bool
-		if some, stands = w.model.owed(x); !stands {
+		if some, stands = w.model.due(x); !stands {
 			return true
 		}
 	}
-	if !x.written {
+	if !x.eventWritten {
 		err := w.event(ctx, x)
 		x.tries++
-		if x.written = err == nil || final(err) || x.gang == nil && x.tries >= patient; !x.written {
+		if x.eventWritten = err == nil || final(err) || x.gang == nil && x.tries >= patient; !x.eventWritten {
 			return false
 		}
-		if w.model.told(x); err != nil {
+		if w.model.eventWritten(x); err != nil {
 			w.dropped.Add(1)
 		}
 	}
@@ -312,9 +321,9 @@ func (w *writer) write(ctx context.Context, x *words) bool {
 	for _, p := range some {
 		switch err := w.condition(ctx, &p, x); {
 		case err == nil, apierrors.IsNotFound(err):
-			w.model.noted(p.uid, x)
+			w.model.conditionWritten(p.uid, x)
 		case final(err):
-			w.model.noted(p.uid, x)
+			w.model.conditionWritten(p.uid, x)
 			w.dropped.Add(1)
 		case apierrors.IsConflict(err):
 			all = false // it has changed: the watch will tell to what
@@ -346,7 +355,7 @@ func (w *writer) event(ctx context.Context, x *words) error {
 		_, err := w.client.CoreV1().Events(x.about.Namespace).Create(ctx, event, metav1.CreateOptions{})
 		return err
 	}
-	if !x.alone {
+	if !x.noCondition {
 		return create()
 	}
 	generate := event.GenerateName
@@ -356,7 +365,7 @@ func (w *writer) event(ctx context.Context, x *words) error {
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	if !x.again {
+	if !x.changed {
 		return nil // the instance before has written it
 	}
 	event.GenerateName, event.Name = generate, "" // it was so before, then something else, and is so again

@@ -385,7 +385,7 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 		}
 	}
 	v := d.model.view(relist, time.Now())
-	for _, x := range d.model.unsaid(v) {
+	for _, x := range d.model.unwritten(v) {
 		d.writer.add(x) // where there is no room, the next change of the job, or the next full view, has it added
 	}
 	return v, nil

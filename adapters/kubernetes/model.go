@@ -45,13 +45,13 @@ type model struct {
 
 // gang is the pods of a job.
 type gang struct {
-	id      string
-	pods    map[types.UID]*pod
-	version uint64
-	told    string     // the UID that was told
-	last    *sched.Job // what was told of pods that something controls
-	note    *words     // why it waits
-	said    uint64     // a checksum of the note that this instance has told last, or found told; 0 if there is none
+	id       string
+	pods     map[types.UID]*pod
+	version  uint64
+	shownUID string     // of the last view
+	shown    *sched.Job // in the last view, of pods that something controls
+	note     *words     // why it waits, nil once it does not
+	eventSum uint64     // a checksum of the note of the last event that this instance has written, or found written; 0 if there is none
 }
 
 func newModel(o Options, selector labels.Selector) *model {

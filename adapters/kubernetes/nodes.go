@@ -24,7 +24,7 @@ type node struct {
 	silent   time.Time // since when; zero if it is not
 	chosen   bool      // by the selector
 	on       map[types.UID]*pod
-	told     bool
+	shown    bool // in a view
 }
 
 // podsOn are the pods of a node, which may not be known.
@@ -60,7 +60,7 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 	n.closed = o.Spec.Unschedulable || !ready
 	n.on = m.podsOn(n.name)
 	if old != nil {
-		n.told = old.told
+		n.shown = old.shown
 		if !old.silent.IsZero() && !n.silent.IsZero() {
 			n.silent = old.silent
 		}

@@ -46,10 +46,10 @@ type pod struct {
 	request     sched.Resources
 	shape       *shape // of ours
 
-	bound   string // where the driver has bound it
-	evicted bool   // by the driver
-	noted   *words // what stands in its condition
-	says    uint64 // a checksum of what the condition says of why it waits, 0 if it says nothing
+	bound         string // where the driver has bound it
+	evicted       bool   // by the driver
+	conditionNote *words // the note that this instance has written into its condition
+	conditionSum  uint64 // a checksum of what the condition says of why it waits, 0 if it says nothing
 }
 
 func (p *pod) at() string {
@@ -84,10 +84,10 @@ func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
 	p := m.read(o, version, old)
 	if old != nil {
 		if p.like(old) { // heartbeats and conditions make no other version of the job
-			old.version, old.revision, old.says = p.version, p.revision, p.says
+			old.version, old.revision, old.conditionSum = p.version, p.revision, p.conditionSum
 			return
 		}
-		p.bound, p.evicted, p.noted = old.bound, old.evicted, old.noted
+		p.bound, p.evicted, p.conditionNote = old.bound, old.evicted, old.conditionNote
 		m.detach(old)
 	}
 	if p.gang == "" && (p.node == "" || p.terminal()) {
@@ -254,7 +254,7 @@ func (p *pod) conditioned(o *corev1.Pod) {
 	for i := range o.Status.Conditions {
 		c := &o.Status.Conditions[i]
 		if p.node == "" && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			p.says = checksum(c.Message)
+			p.conditionSum = checksum(c.Message)
 		}
 	}
 }

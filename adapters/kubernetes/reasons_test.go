@@ -382,5 +382,5 @@ func TestTwoFullGroups(t *testing.T) {
 	require.ErrorIs(t, j.Problem, adapters.ErrIncomplete)
 	require.ErrorContains(t, j.Problem, "pods of more than one controller wait in it, where all must be of one: of the newest 2, of others 2")
 	g := x.gangs[j.Spec.ID]
-	assert.Len(t, g.without(&words{gang: g, sum: 1}), 4)
+	assert.Len(t, g.lacking(&words{gang: g, sum: 1}), 4)
 }

@@ -96,7 +96,7 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 func (m *model) current(j *adapters.Job) (*gang, error) {
 	g := m.gangs[j.Spec.ID]
 	switch {
-	case g == nil || g.told != j.UID:
+	case g == nil || g.shownUID != j.UID:
 		return nil, fmt.Errorf("%w: job %q (%s) is gone", adapters.ErrStale, j.Spec.ID, j.UID)
 	case g.version != j.Version:
 		return nil, fmt.Errorf("%w: job %q is at version %d, not %d", adapters.ErrStale, j.Spec.ID, g.version, j.Version)

@@ -103,9 +103,9 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 		switch {
 		case n != nil && n.chosen:
 			v.Nodes = append(v.Nodes, m.node(n))
-			n.told = true
+			n.shown = true
 		case full:
-		case n == nil, n.told: // it is no more, or not among ours any more
+		case n == nil, n.shown: // it is no more, or not among ours any more
 			v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: name}, Gone: true})
 		}
 	}
@@ -165,20 +165,20 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	}
 	b := m.batchOf(g.id)
 	if len(g.pods) == 0 && b == nil {
-		if g.last != nil { // what controls them may make new ones; a full view forgets the gang
-			out := adapters.Job{Spec: g.last, UID: g.told, Version: g.version, Problem: waits(fmt.Sprintf("0 of %d", g.last.Tasks))}
+		if g.shown != nil { // what controls them may make new ones; a full view forgets the gang
+			out := adapters.Job{Spec: g.shown, UID: g.shownUID, Version: g.version, Problem: waits(fmt.Sprintf("0 of %d", g.shown.Tasks))}
 			return out, true
 		}
 		delete(m.gangs, g.id)
-		out := adapters.Job{Spec: &sched.Job{ID: g.id}, UID: g.told, Version: g.version, Gone: true}
-		return out, g.told != ""
+		out := adapters.Job{Spec: &sched.Job{ID: g.id}, UID: g.shownUID, Version: g.version, Gone: true}
+		return out, g.shownUID != ""
 	}
 	all := slices.SortedFunc(maps.Values(g.pods), func(x, y *pod) int {
 		return cmp.Or(cmp.Compare(x.index, y.index), x.created.Compare(y.created), strings.Compare(x.name, y.name))
 	})
 	out := adapters.Job{Version: g.version}
 	owner := identity(&out, all, b)
-	g.told = out.UID
+	g.shownUID = out.UID
 	size := 0
 	for _, p := range all {
 		out.Attempt = max(out.Attempt, p.attempt)
@@ -207,8 +207,8 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 		size = m.gangSize(&out, all, b, ended)
 	}
 	m.describe(&out, g.id, all, b, owner, size)
-	if g.last = nil; b == nil && owner != "" && all[0].group != "" {
-		g.last = out.Spec
+	if g.shown = nil; b == nil && owner != "" && all[0].group != "" {
+		g.shown = out.Spec
 	}
 	out.Over, out.Err = over(all, b, owner, ready, out.Tasks)
 	if out.Short = len(out.Tasks) > 0 && len(out.Tasks) < size; out.Short && out.Err == nil {
