@@ -2,8 +2,12 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -116,6 +120,45 @@ func TestOpenWithoutRights(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Open(t.Context(), client, Options{})
 	require.ErrorIs(t, err, adapters.ErrRefused)
+}
+
+// TestRestoredServer: a driver whose server's store is restored from a copy, which lacks what the driver was told since, finds out by itself.
+func TestRestoredServer(t *testing.T) {
+	t.Parallel()
+	haveServers(t)
+	s, err := newServer() // of its own: nobody else could use what is left of it
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, os.RemoveAll(s.dir)) }()
+	defer s.Stop()
+	_, err = s.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	d, err := Open(t.Context(), s.client, Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	data := filepath.Join(s.dir, "etcd")
+	restart := func(change func() error) {
+		s.Kill("kube-apiserver")
+		s.Kill("etcd")
+		require.NoError(t, change())
+		require.NoError(t, s.Start(t.Context(), "etcd"))
+		require.NoError(t, s.Start(t.Context(), "kube-apiserver"))
+	}
+	restart(func() error { return os.CopyFS(data+".saved", os.DirFS(data)) })
+	for i := range 500 { // more than the servers write as they start
+		_, err = s.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i)}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	_, err = s.client.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, []byte(`{"metadata":{"labels":{"new":"yes"}}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		v, err := d.Observe(t.Context(), false)
+		return err == nil && slices.ContainsFunc(v.Nodes, func(n adapters.Node) bool { return n.Labels["new"] == "yes" })
+	}, patience, 50*time.Millisecond)
+	restart(func() error { return errors.Join(os.RemoveAll(data), os.Rename(data+".saved", data)) })
+	require.Eventually(t, func() bool {
+		_, err := d.Observe(t.Context(), false)
+		return errors.Is(err, adapters.ErrRestored)
+	}, patience, 50*time.Millisecond)
 }
 
 // placed submits a gang to a world and starts it.
