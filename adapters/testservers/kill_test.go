@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillUnder: what works in a folder or was told of it is killed, and nothing else.
+// TestKillUnder: what works in a folder or has it in the variable is killed, and nothing else.
 func TestKillUnder(t *testing.T) {
 	dir := t.TempDir()
 	sub := filepath.Join(dir, "cluster", "n0")
@@ -35,13 +35,19 @@ func TestKillUnder(t *testing.T) {
 	}
 	require.NoError(t, write(sub, map[string][]byte{"file": nil}))
 	in := begin(func(c *exec.Cmd) { c.Dir = sub })
-	told := begin(func(c *exec.Cmd) { c.Env = []string{"WHERE=" + sub + "/file"} })
+	told := begin(func(c *exec.Cmd) { c.Env = []string{"A=b", "WHERE=" + sub + "/file"} })
 	beside := begin(func(c *exec.Cmd) { c.Env = []string{"WHERE=" + dir + "/cluster-2/n0"} })
+	shell := begin(func(c *exec.Cmd) {
+		c.Env = []string{"OLDPWD=" + sub, "NOWHERE=" + sub + "/", "ALSO=WHERE=" + sub + "/"}
+	})
 	has(told, sub)
 	has(beside, "cluster-2")
-	killUnder(filepath.Join(dir, "cluster"))
+	has(shell, "ALSO")
+	killUnder(filepath.Join(dir, "cluster"), "WHERE")
 	assert.ErrorContains(t, in.Wait(), "killed")
 	assert.ErrorContains(t, told.Wait(), "killed")
-	require.NoError(t, beside.Process.Signal(syscall.SIGTERM))
-	assert.ErrorContains(t, beside.Wait(), "terminated", "it is none of the cluster's")
+	for _, other := range []*exec.Cmd{beside, shell} {
+		require.NoError(t, other.Process.Signal(syscall.SIGTERM))
+		assert.ErrorContains(t, other.Wait(), "terminated", "it is none of the cluster's")
+	}
 }

@@ -16,7 +16,7 @@ import (
 
 // NomadConfig says what a Nomad cluster is made of.
 type NomadConfig struct {
-	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in it are killed at the end. Root's clients mount file
+	// Dir holds its state and logs; it must exist, be empty, and its path be absolute. Processes that work in it are killed at the end. Root's clients mount file
 	// systems under it, which Stop unmounts. Both is done, too, where this process ends without a Stop.
 	Dir string
 	// Clients are the nodes; their names must differ.
@@ -53,7 +53,7 @@ const Server = "server"
 // StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if it is not yet.
 func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
 	var err error
-	if cfg.Dir, err = folder(cfg.Dir); err != nil {
+	if cfg.Dir, err = emptyFolder(cfg.Dir); err != nil {
 		return nil, err
 	}
 	cfg.Clients = slices.Clone(cfg.Clients)
@@ -139,7 +139,7 @@ func (n *Nomad) Start(ctx context.Context, name string) error {
 // with it, if the paths are not too long for sockets.
 func (n *Nomad) environment() ([]string, error) {
 	const longest = 108 - len("/plugin12345678901") - 1
-	env := []string{"HEDGE_TESTSERVERS=" + n.cfg.Dir + "/"}
+	env := []string{marker + "=" + n.cfg.Dir + "/"}
 	dir := filepath.Join(n.cfg.Dir, "tmp")
 	if len(dir) > longest {
 		return env, nil
@@ -225,7 +225,7 @@ func (n *Nomad) Stop() {
 			p.stop(5 * time.Second)
 		}
 	}
-	killUnder(n.cfg.Dir) // tasks outlive their client
+	killUnder(n.cfg.Dir, marker) // tasks outlive their client
 	n.unmount()
 	n.rest.dismiss()
 }

@@ -1,7 +1,6 @@
 package testservers
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -184,7 +183,7 @@ func ports(n int) ([]int, error) {
 	return nil, fmt.Errorf("no %d free ports from %d on", n, lowest)
 }
 
-// folder is the folder of a cluster in its plainest form. What works in it is killed when the cluster is stopped, so it must be none of others'.
+// folder is the folder of a cluster in its plainest form. What works in it, or in a part of it, is killed when the cluster is stopped, so it must be none of others'.
 func folder(dir string) (string, error) {
 	clean := filepath.Clean(dir)
 	if !filepath.IsAbs(clean) || clean == "/" {
@@ -198,9 +197,27 @@ func folder(dir string) (string, error) {
 	return clean, nil
 }
 
-// killUnder kills the processes that work in a folder or were told of it by their environment, but not this one, until there are none; what cannot
+// emptyFolder is a folder in which nobody else can work yet.
+func emptyFolder(dir string) (string, error) {
+	clean, err := folder(dir)
+	if err != nil {
+		return "", err
+	}
+	switch entries, err := os.ReadDir(clean); {
+	case err != nil:
+		return "", fmt.Errorf("testservers: Dir: %w", err)
+	case len(entries) > 0:
+		return "", fmt.Errorf("testservers: Dir is %q with %q in it, expected an empty folder", dir, entries[0].Name())
+	}
+	return clean, nil
+}
+
+// marker is the variable by which what a cluster has started is known, whatever folder it works in: it holds the cluster's folder, with a slash at its end.
+const marker = "HEDGE_TESTSERVERS"
+
+// killUnder kills the processes that work in a folder, or of which a variable of the environment begins with it, but not this one, until there are none; what cannot
 // be killed is left after a minute.
-func killUnder(dir string) {
+func killUnder(dir, variable string) {
 	end := time.Now().Add(time.Minute)
 	for killed := true; killed && time.Now().Before(end); {
 		killed = false
@@ -210,7 +227,7 @@ func killUnder(dir string) {
 		}
 		for _, proc := range procs {
 			var pid int
-			if _, err := fmt.Sscanf(proc, "/proc/%d", &pid); err == nil && pid != os.Getpid() && belongs(proc, dir) {
+			if _, err := fmt.Sscanf(proc, "/proc/%d", &pid); err == nil && pid != os.Getpid() && belongs(proc, dir, variable) {
 				killed = syscall.Kill(pid, syscall.SIGKILL) == nil || killed
 			}
 		}
@@ -220,12 +237,12 @@ func killUnder(dir string) {
 	}
 }
 
-// belongs reports whether a process has to do with a folder. One that has ended and waits to be noticed has not.
-func belongs(proc, dir string) bool {
+// belongs reports whether a process works in a folder, or has it in that variable. One that has ended and waits to be noticed does not.
+func belongs(proc, dir, variable string) bool {
 	at, _ := os.Readlink(proc + "/cwd") // it may have ended
 	if strings.HasPrefix(at, dir+"/") {
 		return true
 	}
 	environ, _ := os.ReadFile(proc + "/environ") // it may be another user's
-	return bytes.Contains(environ, []byte(dir+"/"))
+	return strings.Contains("\x00"+string(environ), "\x00"+variable+"="+dir+"/")
 }

@@ -69,6 +69,6 @@ func TestAlone(t *testing.T) {
 			assert.NoError(t, syscall.Kill(child, syscall.SIGKILL), "it runs")
 			continue
 		}
-		require.Eventually(t, func() bool { return !belongs(fmt.Sprint("/proc/", child), filepath.Dir(dir)) }, 2*time.Minute, time.Millisecond, "it was killed, too")
+		require.Eventually(t, func() bool { return !belongs(fmt.Sprint("/proc/", child), filepath.Dir(dir), marker) }, 2*time.Minute, time.Millisecond, "it was killed, too")
 	}
 }

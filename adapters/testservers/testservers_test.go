@@ -52,6 +52,8 @@ func TestFolder(t *testing.T) {
 		_, err = testservers.StartKubernetes(t.Context(), testservers.KubernetesConfig{Dir: dir})
 		require.ErrorContains(t, err, "testservers: Dir", "%q", dir)
 	}
+	_, err := testservers.StartNomad(t.Context(), testservers.NomadConfig{Dir: filepath.Dir(file)})
+	require.ErrorContains(t, err, `with "file" in it, expected an empty folder`)
 }
 
 // TestKubernetes: all parts come up, a node that is told of is ready, and what is written outlives a crash of the API server.

@@ -19,7 +19,7 @@ import (
 
 // YARNConfig says what a YARN cluster is made of.
 type YARNConfig struct {
-	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in it are killed at the end.
+	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in the folders of its nodes, NAME.d/local, are killed at the end.
 	Dir string
 	// Nodes are the NodeManagers; their names must differ.
 	Nodes []YARNNode
@@ -363,6 +363,9 @@ func (y *YARN) Terminate(name string) {
 // is another's by now, or that of a thread of another's; a Java program has a hundred.
 func (y *YARN) Gone() []string { return gone(y.parts) }
 
+// containerMarker is the variable by which what a NodeManager has started is known, which gives its own environment to none: it holds the container's folder.
+const containerMarker = "LOCAL_DIRS"
+
 // Cut ends a NodeManager and all that it runs, as a loss of power does.
 func (y *YARN) Cut(name string) {
 	if p := y.parts[name]; p != nil && !p.ended() {
@@ -370,7 +373,7 @@ func (y *YARN) Cut(name string) {
 		p.killGroup() // the containers' shells, too, or they would write down how those end
 	}
 	y.Kill(name)
-	killUnder(y.path(name, "local"))
+	killUnder(y.path(name, "local"), containerMarker)
 }
 
 // Log is the end of what a part has written.
@@ -387,7 +390,7 @@ func (y *YARN) Stop() {
 		p.kill()
 	}
 	for _, n := range y.cfg.Nodes { // when none is left that could start another
-		killUnder(y.path(n.Name, "local"))
+		killUnder(y.path(n.Name, "local"), containerMarker)
 	}
 }
 
