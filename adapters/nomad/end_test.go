@@ -86,7 +86,7 @@ func TestNoteOfTheEnd(t *testing.T) {
 	other.state.forget(key{"prod", "a"})
 	_, err := other.Observe(context.Background(), false)
 	require.NoError(t, err)
-	assert.Empty(t, other.state.told)
+	assert.Empty(t, other.state.toldUIDs)
 }
 
 // TestNoteOfTheEndOfAnother: an instance that has not seen that the job was handed in again, as it leads no more perhaps, writes nothing over what holds of the job now, whenever that

@@ -27,10 +27,10 @@ type state struct {
 	listed map[api.Topic]uint64       // what the last listing is of
 	firsts map[key]map[string]*alloc  // by job and name, as far as they were asked for: see [Driver.firstOf]
 
-	names map[string]string    // of nodes, by id
-	live  map[string]bool      // nodes that were not down when they were named
-	told  map[key]string       // UIDs
-	preds map[string]*demanded // by label
+	names    map[string]string    // of nodes, by id
+	live     map[string]bool      // nodes that were not down when they were named
+	toldUIDs map[key]string       // under which jobs were told
+	preds    map[string]*demanded // by label
 
 	dirtyJobs  map[key]bool
 	dirtyNodes map[string]bool
@@ -58,7 +58,7 @@ type alloc struct {
 func newState() *state {
 	return &state{
 		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{}, on: map[string]map[string]bool{},
-		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{}, preds: map[string]*demanded{}, live: map[string]bool{}, told: map[key]string{},
+		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{}, preds: map[string]*demanded{}, live: map[string]bool{}, toldUIDs: map[key]string{},
 		dirtyJobs: map[key]bool{}, dirtyNodes: map[string]bool{}, ask: map[key]bool{},
 	}
 }

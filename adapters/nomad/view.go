@@ -134,15 +134,15 @@ func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
 	}
 	for i, k := range keys {
 		if s.jobs[k] != nil {
-			s.told[k] = told[i].UID
+			s.toldUIDs[k] = told[i].UID
 			d.ends.take(k, &told[i])
 			v.Jobs = append(v.Jobs, told[i])
 			continue
 		}
 		if !v.Full {
-			v.Jobs = append(v.Jobs, adapters.Job{Spec: &sched.Job{ID: k.String()}, UID: s.told[k], Gone: true})
+			v.Jobs = append(v.Jobs, adapters.Job{Spec: &sched.Job{ID: k.String()}, UID: s.toldUIDs[k], Gone: true})
 		}
-		delete(s.told, k)
+		delete(s.toldUIDs, k)
 		delete(d.ends.of, k)
 	}
 	return nil

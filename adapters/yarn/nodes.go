@@ -132,15 +132,15 @@ func (d *Driver) planned() map[string]sched.Resources {
 	out := map[string]sched.Resources{}
 	for _, name := range sortedKeys(d.state.active) {
 		e := d.state.active[name]
-		if e.told == nil {
+		if e.toldJob == nil {
 			continue
 		}
-		demand := e.told.Spec.Demand
+		demand := e.toldJob.Spec.Demand
 		if e.open() {
 			demand = e.rec.Demand
 		}
-		for i := range e.told.Tasks {
-			t := &e.told.Tasks[i]
+		for i := range e.toldJob.Tasks {
+			t := &e.toldJob.Tasks[i]
 			if !t.State.Holds() {
 				continue
 			}
@@ -212,16 +212,16 @@ func (d *Driver) tellNodes(v *adapters.View) {
 	}
 	for _, id := range sortedKeys(now) {
 		n := now[id]
-		if before, known := s.told[id]; v.Full || !known || !reflect.DeepEqual(before, n) {
+		if before, known := s.toldNodes[id]; v.Full || !known || !reflect.DeepEqual(before, n) {
 			v.Nodes = append(v.Nodes, n)
 		}
 	}
-	for _, id := range sortedKeys(s.told) {
+	for _, id := range sortedKeys(s.toldNodes) {
 		if _, there := now[id]; !there && !v.Full {
 			v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: id}, Gone: true})
 		}
 	}
-	s.told = now
+	s.toldNodes = now
 }
 
 // poolNode is the name of the big node that hedge takes a pool's nodes for.

@@ -21,22 +21,22 @@ var (
 type state struct {
 	ever               bool
 	entries            map[string]*entry
-	active             map[string]*entry    // that have changed or have an open attempt
-	jobsAt, statesAt   time.Time            // when the folders were changed last, as of the last scan
-	jobsOld, statesOld bool                 // and that was long enough before it
-	lives              uint64               // that were begun after the first look
-	starts             map[string]time.Time // since when gangs run, by application
-	mute               string               // the job whose ApplicationMaster did not answer last
-	nodes              map[string]*node     // that take part, by id
-	nameless           map[string]bool      // files of the folder jobs whose names are no jobs', and whether a note says so; nil before the first look
-	absent             map[string]time.Time // since when the ResourceManager does not tell of a node
-	odd                map[string]error     // what makes no sense of what it tells of nodes, by id
-	named              map[string]string    // what Options.Told was told, by id
-	told               map[string]adapters.Node
+	active             map[string]*entry        // that have changed or have an open attempt
+	jobsAt, statesAt   time.Time                // when the folders were changed last, as of the last scan
+	jobsOld, statesOld bool                     // and that was long enough before it
+	lives              uint64                   // that were begun after the first look
+	starts             map[string]time.Time     // since when gangs run, by application
+	mute               string                   // the job whose ApplicationMaster did not answer last
+	nodes              map[string]*node         // that take part, by id
+	nameless           map[string]bool          // files of the folder jobs whose names are no jobs', and whether a note says so; nil before the first look
+	absent             map[string]time.Time     // since when the ResourceManager does not tell of a node
+	odd                map[string]error         // what makes no sense of what it tells of nodes, by id
+	named              map[string]string        // what Options.Told was told, by id
+	toldNodes          map[string]adapters.Node // as they were told last, by name
 }
 
 func newState() *state {
-	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, named: map[string]string{}, told: map[string]adapters.Node{}}
+	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, named: map[string]string{}, toldNodes: map[string]adapters.Node{}}
 }
 
 // entry is a job: its files, what hedge has noted, and its application.
@@ -52,12 +52,12 @@ type entry struct {
 	rec  *record
 	bad  error // a record that makes no sense
 
-	app     *app  // of the open attempt, nil if the ResourceManager knows none
-	odd     error // what it said of it last made no sense: app is what it said before
-	told    *adapters.Job
-	uidTold string // the told job's UID without its life
-	life    string // tells what is told apart from what was told to be gone and had the same UID
-	look    bool   // it has changed
+	app     *app          // of the open attempt, nil if the ResourceManager knows none
+	odd     error         // what it said of it last made no sense: app is what it said before
+	toldJob *adapters.Job // as it was told last, nil if it was not or is gone
+	bareUID string        // the told job's UID without its life
+	life    string        // tells what is told apart from what was told to be gone and had the same UID
+	look    bool          // it has changed
 }
 
 // entry is the one of a name, which is made if there is none.

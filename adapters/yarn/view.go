@@ -20,20 +20,20 @@ func (d *Driver) tellJobs(v *adapters.View) {
 	for _, name := range sortedKeys(list) {
 		e := list[name]
 		job := d.tell(e)
-		if e.told != nil && (job == nil || job.UID != e.uidTold) { // what was told is over, also where its file comes back as it was
+		if e.toldJob != nil && (job == nil || job.UID != e.bareUID) { // what was told is over, also where its file comes back as it was
 			e.life = s.another()
 		}
 		if job != nil {
-			e.uidTold, job.UID = job.UID, job.UID+e.life
+			e.bareUID, job.UID = job.UID, job.UID+e.life
 		}
 		switch {
-		case job == nil && e.told == nil:
+		case job == nil && e.toldJob == nil:
 		case job == nil:
-			v.Jobs = append(v.Jobs, adapters.Job{Spec: e.told.Spec, UID: e.told.UID, Gone: true})
-		case v.Full || e.told == nil || !sameJob(e.told, job):
+			v.Jobs = append(v.Jobs, adapters.Job{Spec: e.toldJob.Spec, UID: e.toldJob.UID, Gone: true})
+		case v.Full || e.toldJob == nil || !sameJob(e.toldJob, job):
 			v.Jobs = append(v.Jobs, *job)
 		}
-		e.told, e.look = job, false
+		e.toldJob, e.look = job, false
 		if !e.open() {
 			delete(s.active, name)
 		}
@@ -105,8 +105,8 @@ func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
 	job := &adapters.Job{
 		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true, Err: fmt.Errorf("%w: %w: job %q", adapters.ErrCancelled, ErrWithdrawn, e.name), Ref: r,
 	}
-	if e.told != nil && e.uidTold == e.rec.UID {
-		job.Spec, job.Revision, job.Done = e.told.Spec, e.told.Revision, e.told.Done
+	if e.toldJob != nil && e.bareUID == e.rec.UID {
+		job.Spec, job.Revision, job.Done = e.toldJob.Spec, e.toldJob.Revision, e.toldJob.Done
 	}
 	job.Tasks = d.tasks(e)
 	if e.app == nil && e.odd == nil {
