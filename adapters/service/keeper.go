@@ -1,0 +1,67 @@
+package service
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// keeper watches over the cycles of a term and keeps what was learnt.
+type keeper struct {
+	*Instance
+	history *predict.History
+	cluster *adapters.Cluster
+	saved   time.Time // when it was tried last
+}
+
+// observe is told of every cycle, those that failed among them.
+func (k *keeper) observe(c *sched.Cycle) {
+	now := k.opt.Clock.Now()
+	k.pulse.beat(now)
+	if c.Plan != nil {
+		k.pulse.fail(nil)
+	}
+	k.opt.Metrics.Observe(c)
+	k.opt.Metrics.Refused(k.cluster.Refused())
+	k.tell(c)
+	if now.Sub(k.saved) >= k.opt.Save {
+		k.saved = now
+		_ = k.save() // it is logged, and tried again
+	}
+}
+
+// tell logs what of a cycle came to nothing.
+func (k *keeper) tell(c *sched.Cycle) {
+	for _, e := range adapters.Failures(c) {
+		k.opt.Log.Warn("failed", "job", e.ID, "error", e.Err)
+	}
+	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {
+		k.opt.Log.Warn("cannot be placed", "job", r.Job.ID, "error", r.Err)
+	}
+	for _, err := range c.Ignored {
+		k.opt.Log.Error("ignored", "error", err)
+	}
+}
+
+// fail lets a cluster that does not answer be asked again.
+func (k *keeper) fail(err error) error {
+	k.pulse.fail(err)
+	k.opt.Metrics.Fail(err)
+	k.opt.Log.Warn("cycle", "error", err)
+	return adapters.Unavailable(err)
+}
+
+func (k *keeper) save() error {
+	if k.opt.History == "" {
+		return nil
+	}
+	err := k.opt.History.Save(k.history, k.cluster.LearntUntil())
+	if err != nil {
+		k.opt.Metrics.Warn()
+		k.opt.Log.Error("the history is not saved", "error", err)
+	}
+	return err
+}
