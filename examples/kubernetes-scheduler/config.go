@@ -5,72 +5,83 @@ import (
 	"os"
 	"time"
 
+	"github.com/goccy/go-yaml"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hedgesched/hedge/adapters/kubernetes"
+	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// config is the configuration file's content, in YAML. Window is how far ahead is planned, in slots; what is not given has the policy's defaults.
+// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all schedulers here.
 type config struct {
-	SchedulerName string               `json:"schedulerName"`
-	Namespace     string               `json:"namespace"`
-	NodeSelector  string               `json:"nodeSelector"`
-	Lease         kubernetes.LeaseName `json:"lease"`
-	Cycle         duration             `json:"cycle"`
-	Window        duration             `json:"window"`
-	Slot          duration             `json:"slot"`
-	Parallel      int                  `json:"parallel"` // calls at a time
-	History       string               `json:"history"`
-	Address       string               `json:"address"`
+	Listen    string        `yaml:"listen"`
+	LeaseFor  time.Duration `yaml:"lease_for"`
+	Cycle     time.Duration `yaml:"cycle"`
+	Slot      time.Duration `yaml:"slot"`
+	Window    time.Duration `yaml:"window"`
+	Parallel  int           `yaml:"parallel"`
+	History   string        `yaml:"history"`
+	SaveEvery time.Duration `yaml:"save_every"`
+
+	SchedulerName string               `yaml:"scheduler_name"`
+	Namespace     string               `yaml:"namespace"`
+	NodeSelector  string               `yaml:"node_selector"`
+	Lease         kubernetes.LeaseName `yaml:"lease"`
 }
 
-// duration is a time.Duration that is written as 5s.
-type duration time.Duration
-
-// UnmarshalText reads it.
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err == nil && v <= 0 {
-		err = fmt.Errorf("a duration of %v, expected one above 0", v)
+// load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
+func load(file string) (*config, error) {
+	c := &config{
+		Listen: "127.0.0.1:9464", LeaseFor: 15 * time.Second, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
+		SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"},
 	}
-	*d = duration(v)
-	return err
-}
-
-// load reads the file; fields that it does not know are errors.
-func load(path string) (*config, error) {
-	c := &config{SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"}, Cycle: duration(2 * time.Second), Parallel: 16, Address: "127.0.0.1:9464"}
-	if path == "" {
+	if file == "" {
 		return c, nil
 	}
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = yaml.UnmarshalStrict(data, c)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
+	if err = yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err == nil {
 		err = c.check()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("configuration %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return c, nil
 }
 
 // check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is needed.
 func (c *config) check() error {
+	if c.LeaseFor < time.Second {
+		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
+	}
+	for _, d := range []struct {
+		key   string
+		value time.Duration
+	}{{"cycle", c.Cycle}, {"slot", c.Slot}, {"save_every", c.SaveEvery}} {
+		if d.value <= 0 {
+			return fmt.Errorf("%s is %v, expected more than 0", d.key, d.value)
+		}
+	}
 	if c.Parallel < 1 {
 		return fmt.Errorf("parallel is %d, expected at least 1", c.Parallel)
 	}
 	if _, err := labels.Parse(c.NodeSelector); err != nil {
-		return fmt.Errorf("nodeSelector: %w", err)
+		return fmt.Errorf("node_selector: %w", err)
 	}
 	_, err := c.policy()
 	return err
 }
 
+// options are the driver's. Calls must be over, and answers of the lease not be believed any more, within the margin in which a lease that is not renewed is given up: a quarter
+// of what it is granted for.
+func (c *config) options() kubernetes.Options {
+	return kubernetes.Options{SchedulerName: c.SchedulerName, Namespace: c.Namespace, NodeSelector: c.NodeSelector, Lease: c.Lease, Timeout: c.LeaseFor / 7, CheckLease: c.LeaseFor / 15}
+}
+
 // policy is 3Sigma as configured.
-func (c *config) policy() (*threesigma.Policy, error) {
-	return threesigma.New(threesigma.Config{Cycle: time.Duration(c.Cycle), CutOff: 0.5, Window: time.Duration(c.Window), Slot: time.Duration(c.Slot)})
+func (c *config) policy() (sched.Policy, error) {
+	return threesigma.New(threesigma.Config{Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: 0.5})
 }

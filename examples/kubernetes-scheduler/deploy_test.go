@@ -74,7 +74,7 @@ func TestStatefulSet(t *testing.T) {
 	require.Len(t, set.Spec.VolumeClaimTemplates, 1)
 	assert.Equal(t, mounted[set.Spec.VolumeClaimTemplates[0].Name], filepath.Dir(config.History))
 	assert.Equal(t, account.Namespace, config.Lease.Namespace)
-	_, port, err := net.SplitHostPort(config.Address)
+	_, port, err := net.SplitHostPort(config.Listen)
 	require.NoError(t, err)
 	require.Len(t, c.Ports, 1)
 	assert.Equal(t, port, strconv.Itoa(int(c.Ports[0].ContainerPort)))

@@ -3,6 +3,7 @@ module github.com/hedgesched/hedge/examples/kubernetes-scheduler
 go 1.26.0
 
 require (
+	github.com/goccy/go-yaml v1.18.0
 	github.com/hedgesched/hedge v0.0.0
 	github.com/hedgesched/hedge/adapters/kubernetes v0.0.0
 	github.com/hedgesched/hedge/adapters/metrics v0.0.0

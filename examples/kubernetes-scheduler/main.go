@@ -1,5 +1,5 @@
-// Command kubernetes-scheduler schedules pods with schedulerName: hedge by the 3Sigma policy: a complete program to copy. It reads a configuration file, works
-// while it holds a lease, answers /metrics, /healthz and /readyz, and keeps what it has learnt in a file.
+// Command kubernetes-scheduler is a complete scheduler for a Kubernetes cluster: 3Sigma on pods with schedulerName: hedge, with a standby, a history of runtimes that outlives it, metrics and
+// health. Copy it and make it yours: what all schedulers have is in adapters/service.
 package main
 
 import (
@@ -9,13 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
-	"slices"
-	"sync/atomic"
+	"sync"
 	"syscall"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -27,197 +24,113 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/kubernetes"
 	"github.com/hedgesched/hedge/adapters/metrics"
-	"github.com/hedgesched/hedge/predict"
-	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/adapters/service"
 )
 
-// scheduler is the program.
-type scheduler struct {
-	config   *config
-	log      *slog.Logger
-	registry *prometheus.Registry
-	metrics  *metrics.Metrics
-	contact  adapters.Contact
-	driver   atomic.Pointer[kubernetes.Driver] // the last term's
-	last     atomic.Int64                      // when the last cycle of a leader ended, in Unix nanoseconds; 0 of a standby
-}
-
-func newScheduler(c *config, log *slog.Logger) (*scheduler, error) {
-	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m, err := metrics.New(r)
-	return &scheduler{config: c, log: log, registry: r, metrics: m}, err
-}
-
 func main() {
-	path := flag.String("config", "", "configuration file (YAML); empty for defaults")
-	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster")
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	err := run(ctx, *path, *kubeconfig, log)
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	err := run(ctx, os.Args[1:], log, func(net.Addr) {})
 	stop()
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		log.Error("ended", "error", err)
 		os.Exit(1)
 	}
 }
 
-// run leads, or stands by, until the context is done.
-func run(ctx context.Context, path, kubeconfig string, log *slog.Logger) error {
-	c, err := load(path)
+// run is the program; up is told where it listens.
+func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)) error {
+	flags := flag.NewFlagSet("kubernetes-scheduler", flag.ContinueOnError)
+	file := flags.String("config", "", "configuration file (YAML); empty for defaults")
+	kubeconfig := flags.String("kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("argument %q, expected flags only", flags.Arg(0))
+	}
+	c, err := load(*file)
 	if err != nil {
 		return err
 	}
-	rest, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	client, err := connect(*kubeconfig)
 	if err != nil {
 		return err
 	}
-	client, err := kubernetes.Client(rest)
+	lease, err := kubernetes.NewLease(client, c.Lease, c.LeaseFor)
 	if err != nil {
 		return err
 	}
-	s, err := newScheduler(c, log)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	counts, err := metrics.New(registry)
 	if err != nil {
 		return err
 	}
-	promauto.With(s.registry).NewCounterFunc(prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."}, s.dropped)
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Address)
+	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor, History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
+		Cluster: adapters.Options{Parallel: c.Parallel}, Log: log, Metrics: counts})
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("server", "error", err)
-		}
-	}()
-	defer func() { _ = server.Close() }() // there is nobody left to tell
-	return s.stand(ctx, client)
-}
-
-const leaseFor = 15 * time.Second // as the lease is granted
-
-// stand leads, or stands by.
-func (s *scheduler) stand(ctx context.Context, client client.Interface) error {
-	lease, err := kubernetes.NewLease(client, s.config.Lease, leaseFor)
-	if err != nil {
-		return err
-	}
+	var lost lost
+	promauto.With(registry).NewCounterFunc(prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."}, lost.count)
 	work := func(ctx context.Context, t adapters.Term) error {
-		driver, err := kubernetes.Open(ctx, client, kubernetes.Options{SchedulerName: s.config.SchedulerName, Namespace: s.config.Namespace,
-			NodeSelector: s.config.NodeSelector, Lease: s.config.Lease, Timeout: 2 * time.Second, CheckLease: time.Second}) // within the lease's margin
+		driver, err := kubernetes.Open(ctx, client, c.options())
 		if err != nil {
 			return err
 		}
+		lost.follow(driver)
+		defer lost.keep()
 		defer driver.Close()
-		s.driver.Store(driver)
-		return s.lead(ctx, driver, t)
+		return instance.Schedule(ctx, t, driver)
 	}
-	return adapters.Lead(ctx, lease, work, adapters.LeadOptions{Contact: &s.contact, Told: func(err error) {
-		s.metrics.Warn()
-		s.log.Warn("lease", "error", err)
-	}, StandsBy: func(err error) { s.log.Info("standing by", "for", err) }})
-}
-
-// lead schedules while the lease is held.
-func (s *scheduler) lead(ctx context.Context, driver adapters.Driver, t adapters.Term) error {
-	s.log.Info("leading", "epoch", t.Epoch)
-	s.metrics.Lead(t.Epoch)
-	defer func() {
-		s.metrics.StandBy()
-		s.last.Store(0)
-		s.log.Info("leading no more", "epoch", t.Epoch)
-	}()
-	history, err := predict.NewHistory(nil)
+	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return err
 	}
-	file, until := adapters.HistoryFile(s.config.History), time.Time{}
-	if file != "" {
-		if until, err = file.Load(history); errors.Is(err, adapters.ErrHistory) {
-			s.log.Warn("history", "error", err)
-		} else if err != nil {
-			return err
-		}
-	}
-	cluster, err := adapters.New(driver, adapters.Options{Epoch: t.Epoch, LearntUntil: until, Parallel: s.config.Parallel})
-	if err != nil {
-		return err
-	}
-	policy, err := s.config.policy()
-	if err != nil {
-		return err
-	}
-	save := func() error {
-		if file == "" {
-			return nil
-		}
-		return file.Save(history, cluster.LearntUntil())
-	}
-	saved := time.Now()
-	observe := func(c *sched.Cycle) {
-		s.metrics.Observe(c)
-		s.metrics.Refused(cluster.Refused())
-		s.last.Store(time.Now().UnixNano())
-		s.tell(c)
-		if time.Since(saved) >= time.Minute {
-			saved = time.Now()
-			if err := save(); err != nil {
-				s.log.Error("history", "error", err)
-			}
-		}
-	}
-	failed := func(err error) error {
-		s.metrics.Fail(err)
-		s.log.Warn("cycle", "error", err)
-		return adapters.Unavailable(err)
-	}
-	loop, err := sched.NewLoop(cluster, policy, history, sched.WithCycle(time.Duration(s.config.Cycle)), sched.WithObserver(observe), sched.WithErrorHandler(failed))
-	if err != nil {
-		return err
-	}
-	return errors.Join(loop.Run(ctx), save())
+	up(listener.Addr())
+	log.Info("waiting for the lease", "namespace", c.Lease.Namespace, "name", c.Lease.Name, "listen", listener.Addr().String())
+	defer log.Info("stopped")
+	handler := instance.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return instance.Serve(ctx, listener, handler, func(ctx context.Context) error { return instance.Lead(ctx, lease, work) })
 }
 
-// dropped is how many events and conditions the last term's driver could not write.
-func (s *scheduler) dropped() float64 {
-	if d := s.driver.Load(); d != nil {
-		return float64(d.Dropped())
+// connect makes a client for the cluster of the file, or for the one that the program runs in.
+func connect(kubeconfig string) (client.Interface, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
 	}
-	return 0
+	return kubernetes.Client(config)
 }
 
-// tell logs what of a cycle came to nothing.
-func (s *scheduler) tell(c *sched.Cycle) {
-	for _, e := range metrics.Failures(c) {
-		s.log.Warn("failed", "job", e.ID, "error", e.Err)
-	}
-	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {
-		s.log.Warn("cannot be placed", "job", r.Job.ID, "error", r.Err)
-	}
-	for _, err := range c.Ignored {
-		s.log.Error("ignored", "error", err)
-	}
+// lost counts the notes that could not be written: those of all terms, each of which has a driver that counts from 0.
+type lost struct {
+	mu     sync.Mutex
+	before uint64                        // those of terms that are over
+	driver interface{ Dropped() uint64 } // the term's, nil of a standby
 }
 
-// handler answers /metrics, /healthz (of a leader: it still does cycles) and /readyz (the lease answers, and a leader's last cycle was well).
-func (s *scheduler) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := errors.Join(s.metrics.Err(), s.contact.Err(time.Now(), leaseFor)); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if last := s.last.Load(); last > 0 && time.Since(time.Unix(0, last)) > 5*time.Minute {
-			http.Error(w, "no cycle for 5 min", http.StatusInternalServerError)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
-	return mux
+// follow counts what a term's driver drops.
+func (l *lost) follow(driver interface{ Dropped() uint64 }) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.driver = driver
+}
+
+// keep takes over the count of a driver that is closed, and lets go of it.
+func (l *lost) keep() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.before += l.driver.Dropped()
+	l.driver = nil
+}
+
+func (l *lost) count() float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.driver == nil {
+		return float64(l.before)
+	}
+	return float64(l.before + l.driver.Dropped())
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,34 +17,66 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/rest"
 
-	"github.com/hedgesched/hedge/adapters"
-	"github.com/hedgesched/hedge/adapters/fake"
 	"github.com/hedgesched/hedge/adapters/kubernetes"
-	"github.com/hedgesched/hedge/predict"
-	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/utility"
+	"github.com/hedgesched/hedge/examples/internal/keys"
 )
 
-func TestLoad(t *testing.T) {
+// patience is how long anything may take on a machine that is busy with other things.
+const patience = 5 * time.Minute
+
+func TestConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("namespace: team\ncycle: 500ms\nwindow: 60s\nslot: 5s\nlease: {namespace: a, name: b}\n"), 0o600))
 	c, err := load(path)
 	require.NoError(t, err)
 	assert.Equal(t, "team", c.Namespace)
-	assert.Equal(t, duration(500*time.Millisecond), c.Cycle)
-	assert.Equal(t, duration(time.Minute), c.Window)
-	assert.Equal(t, duration(5*time.Second), c.Slot)
-	assert.Equal(t, "b", c.Lease.Name)
-	for _, text := range []string{"cicle: 5s", "cycle: soon", "cycle: -1s", "cycle: 0s", "parallel: 0", "nodeSelector: a in (", "{window: 1s, slot: 1h}"} {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		_, err := load(path)
-		require.ErrorContains(t, err, path, text)
+	assert.Equal(t, 500*time.Millisecond, c.Cycle)
+	assert.Equal(t, time.Minute, c.Window)
+	assert.Equal(t, 5*time.Second, c.Slot)
+	assert.Equal(t, kubernetes.LeaseName{Namespace: "a", Name: "b"}, c.Lease)
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s", "node_selector: a in (": "node_selector", "lease: {nam: a}": "nam"} {
+		file := filepath.Join(t.TempDir(), "c.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err = load(file)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, file)
 	}
 }
 
-// TestReady: a scheduler is ready while the lease answers and, if it leads, its last cycle was well.
+// TestReadme: the page has all keys, with their defaults.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	c, err := load("")
+	require.NoError(t, err)
+	require.NoError(t, keys.Check(string(page), c))
+}
+
+// TestArguments: what is no flag is not passed over.
+func TestArguments(t *testing.T) {
+	require.ErrorContains(t, run(t.Context(), []string{"c.yaml"}, slog.New(slog.DiscardHandler), nil), "c.yaml")
+	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil), os.ErrNotExist)
+}
+
+// TestOneSetOfKeys: what all schedulers have is called the same in all, and has the same default.
+func TestOneSetOfKeys(t *testing.T) {
+	var tables []map[string]string
+	for _, name := range []string{"kubernetes", "nomad", "yarn"} {
+		page, err := os.ReadFile(filepath.Join("..", name+"-scheduler", "README.md"))
+		require.NoError(t, err)
+		tables = append(tables, keys.Table(string(page)))
+	}
+	for _, key := range []string{"listen", "lease_for", "cycle", "slot", "window", "parallel", "history", "save_every"} {
+		for _, table := range tables {
+			require.Contains(t, table, key)
+			assert.Equal(t, tables[0][key], table[key], key)
+		}
+	}
+}
+
+// TestReady: a scheduler is ready while the lease answers.
 func TestReady(t *testing.T) {
 	var away atomic.Bool
 	away.Store(true)
@@ -57,81 +91,59 @@ func TestReady(t *testing.T) {
 		assert.NoError(t, err)
 	}))
 	defer server.Close()
-	c, err := load("")
-	require.NoError(t, err)
-	s, err := newScheduler(c, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	client, err := kubernetes.Client(&rest.Config{Host: server.URL})
-	require.NoError(t, err)
-	ready := func() (string, int) {
-		w := httptest.NewRecorder()
-		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
-		return w.Body.String(), w.Code
-	}
-	_, code := ready()
-	require.Equal(t, http.StatusServiceUnavailable, code, "nothing was heard of the lease yet")
+	dir := t.TempDir()
+	file, kubeconfig := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "kubeconfig")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "lease_for: %v\nlisten: 127.0.0.1:0\n", patience), 0o600)) // which is how long it may take until the end of the test
+	require.NoError(t, os.WriteFile(kubeconfig, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.stand(ctx, client) }()
-	require.Eventually(t, func() bool {
-		text, code := ready()
+	addr, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- run(ctx, []string{"-config", file, "-kubeconfig", kubeconfig}, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
+	}()
+	at := "http://" + (<-addr).String()
+	eventually(t, "it tells what is wrong", func() bool {
+		text, code := get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "far and wide")
-	}, 5*time.Minute, 10*time.Millisecond, "it tells what is wrong")
+	})
+	_, code := get(t, at+"/healthz")
+	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	away.Store(false)
-	require.Eventually(t, func() bool { _, code := ready(); return code == http.StatusOK }, 5*time.Minute, 10*time.Millisecond, "another has the lease")
-	s.metrics.Fail(adapters.ErrUnavailable)
-	_, code = ready()
-	assert.Equal(t, http.StatusServiceUnavailable, code)
+	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
 	cancel()
 	require.NoError(t, <-done)
 }
 
-// TestLead: a job of a fake cluster is started, what was learnt is kept, and the end of the context is no error.
-func TestLead(t *testing.T) {
-	cluster := fake.New(fake.Options{Begin: time.Now()})
-	require.NoError(t, cluster.AddNode(sched.Node{Name: "n"}))
-	worth, err := utility.LinearDecay(5, 24*time.Hour)
-	require.NoError(t, err)
-	require.NoError(t, cluster.Submit(fake.Job{Spec: sched.Job{ID: "a", Tasks: 1, Utility: worth}, Runtime: time.Second}))
-	c, err := load("")
-	require.NoError(t, err)
-	c.Cycle, c.History = duration(200*time.Millisecond), filepath.Join(t.TempDir(), "history")
-	s, err := newScheduler(c, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	d := &stepped{Driver: cluster.Connect(nil), cluster: cluster, done: cancel}
-	require.NoError(t, s.lead(ctx, d, adapters.Term{Epoch: 1}))
-	assert.False(t, cluster.Finished("a").IsZero())
-	h, err := predict.NewHistory(nil)
-	require.NoError(t, err)
-	_, err = adapters.HistoryFile(c.History).Load(h)
-	require.NoError(t, err)
+// TestLost: the count goes on over terms, each of which has a driver that counts from 0.
+func TestLost(t *testing.T) {
+	var l lost
+	assert.Zero(t, l.count())
+	l.follow(dropped(3))
+	assert.InDelta(t, 3, l.count(), 0)
+	l.keep()
+	assert.InDelta(t, 3, l.count(), 0, "a standby")
+	assert.Nil(t, l.driver, "what a driver holds is much")
+	l.follow(dropped(2))
+	assert.InDelta(t, 5, l.count(), 0)
 }
 
-// TestTell: what has failed is logged as such, and a job that its user took away or described otherwise is not.
-func TestTell(t *testing.T) {
-	var text strings.Builder
-	s := &scheduler{log: slog.New(slog.NewTextHandler(&text, nil))}
-	s.tell(&sched.Cycle{Failed: []sched.Event{{ID: "a", Err: adapters.ErrRefused}, {ID: "b", Err: adapters.ErrProblem}, {ID: "c", Err: adapters.ErrCancelled}}})
-	assert.Contains(t, text.String(), "job=a")
-	assert.Equal(t, 1, strings.Count(text.String(), "msg=failed"))
-}
+type dropped uint64
 
-// stepped lets a fake cluster's time pass with every look at it, and ends the work once its job has finished and was told of.
-type stepped struct {
-	adapters.Driver
-	cluster *fake.Cluster
-	done    func()
-	looks   int
-}
+func (d dropped) Dropped() uint64 { return uint64(d) }
 
-func (s *stepped) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
-	s.cluster.Advance(time.Second)
-	if !s.cluster.Finished("a").IsZero() {
-		if s.looks++; s.looks > 3 {
-			s.done()
-		}
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
+		time.Sleep(100 * time.Millisecond)
 	}
-	return s.Driver.Observe(ctx, relist)
+}
+
+func get(t *testing.T, url string) (string, int) {
+	t.Helper()
+	resp, err := http.Get(url)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(text), resp.StatusCode
 }

@@ -10,27 +10,31 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"github.com/hedgesched/hedge/adapters/nomad"
+	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// config is the configuration file. Token, region and certificates come from NOMAD_TOKEN, NOMAD_REGION, NOMAD_CACERT, ...
+// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all schedulers here. The token, the region and
+// certificates come from NOMAD_TOKEN, NOMAD_REGION, NOMAD_CACERT, ...
 type config struct {
-	Address    string        `yaml:"address"`
-	Namespaces []string      `yaml:"namespaces"` // none is all
-	LeaseFor   time.Duration `yaml:"lease_for"`
-	Cycle      time.Duration `yaml:"cycle"`
-	Slot       time.Duration `yaml:"slot"`
-	Parallel   int           `yaml:"parallel"` // calls at a time
-	Window     time.Duration `yaml:"window"`   // how far ahead is planned; none is 12 slots
-	History    string        `yaml:"history"`  // a file
-	SaveEvery  time.Duration `yaml:"save_every"`
-	Listen     string        `yaml:"listen"`
+	Listen    string        `yaml:"listen"`
+	LeaseFor  time.Duration `yaml:"lease_for"`
+	Cycle     time.Duration `yaml:"cycle"`
+	Slot      time.Duration `yaml:"slot"`
+	Window    time.Duration `yaml:"window"`
+	Parallel  int           `yaml:"parallel"`
+	History   string        `yaml:"history"`
+	SaveEvery time.Duration `yaml:"save_every"`
+
+	NomadAddress string   `yaml:"nomad_address"`
+	Namespaces   []string `yaml:"namespaces"`
 }
 
-// load reads the file, if there is one; what it does not say is as here.
+// load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
-	c := &config{Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, LeaseFor: nomad.LeaseFor, SaveEvery: time.Minute,
-		History: "hedge.history", Listen: "127.0.0.1:9464"}
+	c := &config{
+		Listen: "127.0.0.1:9464", LeaseFor: nomad.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
+	}
 	if file == "" {
 		return c, nil
 	}
@@ -38,36 +42,49 @@ func load(file string) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+	if err = yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err == nil {
+		err = c.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return c, nil
+}
+
+// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is needed.
+func (c *config) check() error {
+	if c.LeaseFor < time.Second {
+		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
 	}
 	for _, d := range []struct {
 		key   string
 		value time.Duration
-	}{{"lease_for", c.LeaseFor}, {"cycle", c.Cycle}, {"slot", c.Slot}, {"save_every", c.SaveEvery}} {
+	}{{"cycle", c.Cycle}, {"slot", c.Slot}, {"save_every", c.SaveEvery}} {
 		if d.value <= 0 {
-			return nil, fmt.Errorf("%s: %s is %v, expected more than 0", file, d.key, d.value)
+			return fmt.Errorf("%s is %v, expected more than 0", d.key, d.value)
 		}
 	}
 	if c.Parallel < 1 {
-		return nil, fmt.Errorf("%s: parallel is %d, expected at least 1", file, c.Parallel)
+		return fmt.Errorf("parallel is %d, expected at least 1", c.Parallel)
 	}
-	return c, nil
+	_, err := c.policy()
+	return err
 }
 
 // api is the client's configuration.
 func (c *config) api() *api.Config {
 	out := api.DefaultConfig()
-	out.Address = cmp.Or(c.Address, out.Address)
+	out.Address = cmp.Or(c.NomadAddress, out.Address)
 	return out
 }
 
-// options are the driver's and the lease's. Calls must be over well within the margin in which a lease that is not renewed is given up.
+// options are the driver's and the lease's. Calls must be over, and answers of the lease not be believed any more, within the margin in which a lease that is not renewed is given
+// up: a quarter of what it is granted for.
 func (c *config) options() nomad.Options {
 	return nomad.Options{Namespaces: c.Namespaces, Timeout: c.LeaseFor / 5, CheckLease: min(time.Second, c.LeaseFor/15)}
 }
 
-// policy is 3Sigma as configured. It is made as the program starts, too: a standby whose configuration is wrong should not find out when it is needed.
-func (c *config) policy() (*threesigma.Policy, error) {
+// policy is 3Sigma as configured.
+func (c *config) policy() (sched.Policy, error) {
 	return threesigma.New(threesigma.Config{Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: 0.5})
 }

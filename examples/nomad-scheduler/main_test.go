@@ -19,10 +19,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/nomad"
 	"github.com/hedgesched/hedge/adapters/testservers"
-	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/examples/internal/keys"
 )
 
 // patience is how long anything may take on a machine that is busy with other things.
@@ -33,19 +32,37 @@ func TestConfig(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "http://127.0.0.1:4646", c.api().Address)
 	assert.Equal(t, 15*time.Second, c.LeaseFor)
+	assert.Equal(t, "/var/lib/hedge/history", c.History)
 	_, err = load("")
 	require.NoError(t, err)
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "cicle: 2s": "cicle", "cycle: soon": "soon", "parallel: 0": "parallel is 0"} {
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err = load(file)
-		assert.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, file)
 	}
 }
 
-// TestReady: a scheduler is ready while the lease answers and, if it leads, its last cycle was well.
+// TestReadme: the page has all keys, with their defaults.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	c, err := load("")
+	require.NoError(t, err)
+	require.NoError(t, keys.Check(string(page), c))
+}
+
+// TestArguments: what is no flag is not passed over.
+func TestArguments(t *testing.T) {
+	require.ErrorContains(t, run(t.Context(), []string{"c.yaml"}, slog.New(slog.DiscardHandler), nil), "c.yaml")
+	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil), os.ErrNotExist)
+}
+
+// TestReady: a scheduler is ready while the lease answers.
 func TestReady(t *testing.T) {
 	var away atomic.Bool
 	var index atomic.Uint64
@@ -58,37 +75,24 @@ func TestReady(t *testing.T) {
 		fmt.Fprintf(w, `{"Namespace": "default", "Path": "hedge/lease", "ModifyIndex": %d, "Items": {"epoch": "3", "holder": "another", "renewed": "1"}}`, index.Add(1))
 	}))
 	defer server.Close()
-	c, err := load("")
-	require.NoError(t, err)
-	c.Address, c.LeaseFor = server.URL, patience // which is how long it may take until the end of the test
-	s, err := newScheduler(c, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	ready := func() (string, int) {
-		w := httptest.NewRecorder()
-		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		return w.Body.String(), w.Code
-	}
-	_, code := ready()
-	require.Equal(t, http.StatusServiceUnavailable, code, "nothing was heard of the lease yet")
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n", server.URL, patience), 0o600)) // which is how long it may take until the end of the test
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.lead(ctx) }()
+	addr, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- run(ctx, []string{"-config", file}, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
+	}()
+	at := "http://" + (<-addr).String()
 	eventually(t, "it tells what is wrong", func() bool {
-		text, code := ready()
+		text, code := get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "far and wide")
 	})
+	_, code := get(t, at+"/healthz")
+	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	away.Store(false)
-	eventually(t, "it is ready, as another has the lease", func() bool { _, code := ready(); return code == http.StatusOK })
+	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
 	cancel()
 	require.NoError(t, <-done)
-
-	s.metrics.Fail(adapters.ErrUnavailable)
-	text, code := ready()
-	assert.Equal(t, http.StatusServiceUnavailable, code)
-	assert.Contains(t, text, adapters.ErrUnavailable.Error())
-	s.metrics.Observe(&sched.Cycle{Plan: &sched.Plan{}})
-	_, code = ready()
-	assert.Equal(t, http.StatusOK, code)
 }
 
 // TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.
@@ -107,7 +111,7 @@ func TestScheduler(t *testing.T) {
 	require.NoError(t, err)
 
 	file, history := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "history")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "address: %s\nhistory: %s\ncycle: 200ms\nlisten: 127.0.0.1:0\n", servers.URL(), history), 0o600))
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nhistory: %s\ncycle: 200ms\nlisten: 127.0.0.1:0\n", servers.URL(), history), 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	addr, done := make(chan net.Addr, 1), make(chan error, 1)

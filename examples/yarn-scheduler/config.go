@@ -8,42 +8,46 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/hedgesched/hedge/adapters/yarn"
+	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// config is the configuration file.
+// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all schedulers here.
 type config struct {
-	ResourceManagers []string      `yaml:"resource_managers"`
-	Spool            string        `yaml:"spool"`
-	User             string        `yaml:"user"`
-	Instance         string        `yaml:"instance"`
-	Pools            []string      `yaml:"pools"`
-	HeadroomMB       int           `yaml:"headroom_mb"`
-	HeadroomVCores   int           `yaml:"headroom_vcores"`
-	Master           master        `yaml:"application_master"`
-	LeaseFor         time.Duration `yaml:"lease_for"`
-	Cycle            time.Duration `yaml:"cycle"`
-	Slot             time.Duration `yaml:"slot"`
-	Window           time.Duration `yaml:"window"`   // how far ahead is planned; none is 12 slots
-	Parallel         int           `yaml:"parallel"` // calls at a time
-	History          string        `yaml:"history"`  // a file
-	SaveEvery        time.Duration `yaml:"save_every"`
-	Listen           string        `yaml:"listen"`
+	Listen    string        `yaml:"listen"`
+	LeaseFor  time.Duration `yaml:"lease_for"`
+	Cycle     time.Duration `yaml:"cycle"`
+	Slot      time.Duration `yaml:"slot"`
+	Window    time.Duration `yaml:"window"`
+	Parallel  int           `yaml:"parallel"`
+	History   string        `yaml:"history"`
+	SaveEvery time.Duration `yaml:"save_every"`
+
+	ResourceManagers []string `yaml:"resource_managers"`
+	Spool            string   `yaml:"spool"`
+	User             string   `yaml:"user"`
+	Instance         string   `yaml:"instance"`
+	Pools            []string `yaml:"pools"`
+	HeadroomMB       int      `yaml:"headroom_mb"`
+	HeadroomVCores   int      `yaml:"headroom_vcores"`
+	Master           master   `yaml:"application_master"`
 }
 
 // master is how ApplicationMasters of gangs run.
 type master struct {
 	Classpath string `yaml:"classpath"`
-	Archive   string `yaml:"archive"` // of classes
+	Archive   string `yaml:"archive"`
 	MemoryMB  int    `yaml:"memory_mb"`
 	VCores    int    `yaml:"vcores"`
 	Label     string `yaml:"label"`
 }
 
-// load reads the file, if there is one; what it does not say is as here.
+// load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
-	c := &config{ResourceManagers: []string{"http://127.0.0.1:8088"}, Spool: "spool", Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, LeaseFor: yarn.LeaseFor,
-		SaveEvery: time.Minute, History: "hedge.history", Listen: "127.0.0.1:9464"}
+	c := &config{
+		Listen: "127.0.0.1:9464", LeaseFor: yarn.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
+		ResourceManagers: []string{"http://127.0.0.1:8088"}, Spool: "spool",
+	}
 	if file == "" {
 		return c, nil
 	}
@@ -51,24 +55,36 @@ func load(file string) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+	if err = yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err == nil {
+		err = c.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	for _, d := range []struct {
-		key   string
-		value time.Duration
-	}{{"lease_for", c.LeaseFor}, {"cycle", c.Cycle}, {"slot", c.Slot}, {"save_every", c.SaveEvery}} {
-		if d.value <= 0 {
-			return nil, fmt.Errorf("%s: %s is %v, expected more than 0", file, d.key, d.value)
-		}
-	}
-	if c.Parallel < 1 {
-		return nil, fmt.Errorf("%s: parallel is %d, expected at least 1", file, c.Parallel)
 	}
 	return c, nil
 }
 
-// options are the driver's and the lease's. Calls must be over well within the margin in which a lease that is not renewed is given up.
+// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is needed.
+func (c *config) check() error {
+	if c.LeaseFor < time.Second {
+		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
+	}
+	for _, d := range []struct {
+		key   string
+		value time.Duration
+	}{{"cycle", c.Cycle}, {"slot", c.Slot}, {"save_every", c.SaveEvery}} {
+		if d.value <= 0 {
+			return fmt.Errorf("%s is %v, expected more than 0", d.key, d.value)
+		}
+	}
+	if c.Parallel < 1 {
+		return fmt.Errorf("parallel is %d, expected at least 1", c.Parallel)
+	}
+	_, err := c.policy()
+	return err
+}
+
+// options are the driver's and the lease's. Calls must be over well within the margin in which a lease that is not renewed is given up: a quarter of what it is granted for.
 func (c *config) options() yarn.Options {
 	return yarn.Options{
 		URLs: c.ResourceManagers, Spool: c.Spool, User: c.User, Instance: c.Instance, Pools: c.Pools, HeadroomMB: c.HeadroomMB, HeadroomVCores: c.HeadroomVCores,
@@ -77,7 +93,7 @@ func (c *config) options() yarn.Options {
 	}
 }
 
-// policy is 3Sigma as configured. It is made as the program starts, too: a standby whose configuration is wrong should not find out when it is needed.
-func (c *config) policy() (*threesigma.Policy, error) {
+// policy is 3Sigma as configured.
+func (c *config) policy() (sched.Policy, error) {
 	return threesigma.New(threesigma.Config{Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: 0.5})
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -18,10 +17,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/testservers"
 	"github.com/hedgesched/hedge/adapters/yarn"
-	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/examples/internal/keys"
 )
 
 // patience is how long anything may take on a machine that is busy with other things.
@@ -31,56 +29,62 @@ func TestConfig(t *testing.T) {
 	c, err := load("config.yaml")
 	require.NoError(t, err)
 	assert.Equal(t, 15*time.Second, c.LeaseFor)
+	assert.Equal(t, "/var/lib/hedge/history", c.History)
 	assert.Equal(t, []string{"http://127.0.0.1:8088"}, c.options().URLs)
 	assert.Contains(t, c.options().AM.Classpath, "hedge-am.jar")
 	_, err = load("")
 	require.NoError(t, err)
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "cicle: 2s": "cicle", "cycle: soon": "soon", "parallel: 0": "parallel is 0"} {
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err = load(file)
-		assert.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, file)
 	}
 }
 
-// TestReady: a scheduler is ready while the lease answers and, if it leads, its last cycle was well.
-func TestReady(t *testing.T) {
+// TestReadme: the page has all keys, with their defaults.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
 	c, err := load("")
 	require.NoError(t, err)
-	c.Spool, c.LeaseFor = t.TempDir(), patience // which is how long it may take until the end of the test
-	require.NoError(t, os.WriteFile(filepath.Join(c.Spool, "lease.json"), []byte(`{"epoch": 3, "holder": "another"}`), 0o600))
-	lock := filepath.Join(c.Spool, "lock")
+	require.NoError(t, keys.Check(string(page), c))
+}
+
+// TestArguments: what is no flag is not passed over.
+func TestArguments(t *testing.T) {
+	require.ErrorContains(t, run(t.Context(), []string{"c.yaml"}, slog.New(slog.DiscardHandler), nil), "c.yaml")
+	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil), os.ErrNotExist)
+}
+
+// TestReady: a scheduler is ready while the lease answers.
+func TestReady(t *testing.T) {
+	spool := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(spool, "lease.json"), []byte(`{"epoch": 3, "holder": "another"}`), 0o600))
+	lock := filepath.Join(spool, "lock")
 	require.NoError(t, os.Mkdir(lock, 0o700)) // which is no file to lock
-	s, err := newScheduler(c, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	ready := func() (string, int) {
-		w := httptest.NewRecorder()
-		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		return w.Body.String(), w.Code
-	}
-	_, code := ready()
-	require.Equal(t, http.StatusServiceUnavailable, code, "nothing was heard of the lease yet")
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n", spool, patience), 0o600)) // which is how long it may take until the end of the test
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.lead(ctx) }()
+	addr, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- run(ctx, []string{"-config", file}, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
+	}()
+	at := "http://" + (<-addr).String()
 	eventually(t, "it tells what is wrong", func() bool {
-		text, code := ready()
+		text, code := get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "is a directory")
 	})
+	_, code := get(t, at+"/healthz")
+	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	require.NoError(t, os.Remove(lock))
-	eventually(t, "it is ready, as another has the lease", func() bool { _, code := ready(); return code == http.StatusOK })
+	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
 	cancel()
 	require.NoError(t, <-done)
-
-	s.metrics.Fail(adapters.ErrUnavailable)
-	text, code := ready()
-	assert.Equal(t, http.StatusServiceUnavailable, code)
-	assert.Contains(t, text, adapters.ErrUnavailable.Error())
-	s.metrics.Observe(&sched.Cycle{Plan: &sched.Plan{}})
-	_, code = ready()
-	assert.Equal(t, http.StatusOK, code)
 }
 
 // TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.

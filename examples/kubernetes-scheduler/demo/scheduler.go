@@ -35,7 +35,7 @@ func start(ctx context.Context, w *demo.Workload, c *cluster, o schedulerOptions
 		return nil, err
 	}
 	config, err := yaml.Marshal(map[string]string{"namespace": "hedge", "cycle": o.cycle.String(), "window": w.Window.String(), "slot": w.Slot.String(),
-		"history": history, "address": "127.0.0.1:0"})
+		"history": history, "listen": "127.0.0.1:0"})
 	if err != nil {
 		return nil, err
 	}
