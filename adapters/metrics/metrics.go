@@ -1,12 +1,9 @@
-// Package metrics tells Prometheus what a scheduling loop does on a cluster, and a health check whether its last cycle was well. A program hands its Metrics what
-// the loop tells; the package serves nothing itself, never logs, and knows no cluster.
+// Package metrics tells Prometheus what a scheduling loop does on a cluster. A program hands its Metrics what the loop tells, or has package adapters/service do so; the package
+// serves nothing itself, never logs, and knows no cluster.
 package metrics
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,7 +17,6 @@ type Metrics struct {
 	started, preempted, failed, wrong prometheus.Counter
 	refused                           *prometheus.GaugeVec
 	stages                            *prometheus.HistogramVec
-	last                              atomic.Pointer[error]
 }
 
 // New registers the metrics, all of them or none; the error is Prometheus's, of one that is registered already, say.
@@ -63,10 +59,9 @@ func (m *Metrics) StandBy() {
 	m.pending.Set(0)
 	m.running.Set(0)
 	m.refused.Reset()
-	m.last.Store(nil)
 }
 
-// Observe counts a cycle, for [sched.WithObserver]: the jobs and the time of the stages that it came to. One with a plan is well, and ends what Fail has told.
+// Observe counts a cycle, for [sched.WithObserver]: the jobs and the time of the stages that it came to.
 func (m *Metrics) Observe(c *sched.Cycle) {
 	if c.Stage >= sched.StagePlan {
 		m.pending.Set(float64(c.Pending + c.Delayed))
@@ -79,17 +74,7 @@ func (m *Metrics) Observe(c *sched.Cycle) {
 	}
 	m.started.Add(float64(c.Started))
 	m.preempted.Add(float64(c.Preempted))
-	m.failed.Add(float64(len(Failures(c))))
-	if c.Plan != nil {
-		m.last.Store(nil)
-	}
-}
-
-// Failures are a cycle's starts and preemptions that failed, and jobs that failed for good. Jobs that were cancelled, or of which only the description is wrong, did not fail.
-func Failures(c *sched.Cycle) []sched.Event {
-	return slices.DeleteFunc(slices.Clone(c.Failed), func(e sched.Event) bool {
-		return errors.Is(e.Err, adapters.ErrProblem) || errors.Is(e.Err, adapters.ErrCancelled)
-	})
+	m.failed.Add(float64(len(adapters.Failures(c))))
 }
 
 // Refused tells of the jobs that a cycle did not know of, as there is something wrong with them: those of [adapters.Cluster.Refused].
@@ -98,19 +83,8 @@ func (m *Metrics) Refused(r adapters.Refused) {
 	m.refused.WithLabelValues("invalid").Set(float64(r.Invalid))
 }
 
-// Fail counts a cycle that failed, for [sched.WithErrorHandler], and keeps the error for [Metrics.Err].
-func (m *Metrics) Fail(err error) {
-	m.wrong.Inc()
-	m.last.Store(&err)
-}
+// Fail counts a cycle that failed, for [sched.WithErrorHandler].
+func (m *Metrics) Fail(error) { m.wrong.Inc() }
 
 // Warn counts what went wrong beside the cycles, such as the renewal of a lease.
 func (m *Metrics) Warn() { m.wrong.Inc() }
-
-// Err is what the last cycle failed with; nil if it was well, and of a standby.
-func (m *Metrics) Err() error {
-	if err := m.last.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
