@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -95,12 +96,7 @@ func TestReady(t *testing.T) {
 	file, kubeconfig := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "kubeconfig")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "lease_for: %v\nlisten: 127.0.0.1:0\n", patience), 0o600)) // which is how long it may take until the end of the test
 	require.NoError(t, os.WriteFile(kubeconfig, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL), 0o600))
-	ctx, cancel := context.WithCancel(t.Context())
-	addr, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() {
-		done <- run(ctx, []string{"-config", file, "-kubeconfig", kubeconfig}, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
-	}()
-	at := "http://" + (<-addr).String()
+	at, end := start(t, "-config", file, "-kubeconfig", kubeconfig)
 	eventually(t, "it tells what is wrong", func() bool {
 		text, code := get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "far and wide")
@@ -109,8 +105,7 @@ func TestReady(t *testing.T) {
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	away.Store(false)
 	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
-	cancel()
-	require.NoError(t, <-done)
+	require.NoError(t, end())
 }
 
 // TestLost: the count goes on over terms, each of which has a driver that counts from 0.
@@ -129,6 +124,28 @@ func TestLost(t *testing.T) {
 type dropped uint64
 
 func (d dropped) Dropped() uint64 { return uint64(d) }
+
+// start runs the program until end is called, or the test is over, and tells where it answers.
+func start(t *testing.T, args ...string) (at string, end func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	addr, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- run(ctx, args, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
+	}()
+	end = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { _ = end() })
+	select {
+	case a := <-addr:
+		at = "http://" + a.String()
+	case err := <-done:
+		done <- err
+		require.FailNow(t, "it has ended before it listened", "%v", err)
+	}
+	return at, end
+}
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()

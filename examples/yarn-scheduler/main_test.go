@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,12 +70,7 @@ func TestReady(t *testing.T) {
 	require.NoError(t, os.Mkdir(lock, 0o700)) // which is no file to lock
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n", spool, patience), 0o600)) // which is how long it may take until the end of the test
-	ctx, cancel := context.WithCancel(t.Context())
-	addr, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() {
-		done <- run(ctx, []string{"-config", file}, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
-	}()
-	at := "http://" + (<-addr).String()
+	at, end := start(t, "-config", file)
 	eventually(t, "it tells what is wrong", func() bool {
 		text, code := get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "is a directory")
@@ -83,8 +79,7 @@ func TestReady(t *testing.T) {
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	require.NoError(t, os.Remove(lock))
 	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
-	cancel()
-	require.NoError(t, <-done)
+	require.NoError(t, end())
 }
 
 // TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.
@@ -97,7 +92,7 @@ func TestScheduler(t *testing.T) {
 	require.NoError(t, err)
 	servers, err := testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: []testservers.YARNNode{{Name: "n0"}, {Name: "n1"}}})
 	require.NoError(t, err)
-	defer servers.Stop()
+	t.Cleanup(servers.Stop)
 	me, err := user.Current()
 	require.NoError(t, err)
 
@@ -112,19 +107,7 @@ history: %s
 cycle: 200ms
 listen: 127.0.0.1:0
 `, servers.URL(), spool, me.Username, jar+":"+servers.Classpath(), history), 0o600))
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	addr, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() {
-		done <- run(ctx, []string{"-config", file}, slog.New(slog.DiscardHandler), func(a net.Addr) { addr <- a })
-	}()
-	var at string
-	select {
-	case a := <-addr:
-		at = "http://" + a.String()
-	case err := <-done:
-		require.FailNow(t, "it has ended before it listened", "%v", err)
-	}
+	at, end := start(t, "-config", file)
 	eventually(t, "it is ready", func() bool { _, status := get(t, at+"/readyz"); return status == http.StatusOK })
 	eventually(t, "the spool is there", func() bool { _, err := os.Stat(filepath.Join(spool, "jobs")); return err == nil })
 	job := fmt.Sprintf("tasks: 3\nresources: {memory-mb: 64}\ndeadline: 1h\ncommand: sleep 1; echo done > %s/ran-$HEDGE_RANK\n", dir)
@@ -137,14 +120,35 @@ listen: 127.0.0.1:0
 		text, _ := get(t, at+"/metrics")
 		return strings.Contains(text, "hedge_leader_epoch 1\n") && strings.Contains(text, "hedge_jobs_running 0\n")
 	})
-	cancel()
-	require.NoError(t, <-done)
+	require.NoError(t, end())
 	kept, err := os.ReadFile(history)
 	require.NoError(t, err)
 	assert.Contains(t, string(kept), "hedge-history")
 	lease, err := os.ReadFile(filepath.Join(spool, "lease.json"))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"epoch": 1, "holder": "", "renewed": 0}`, string(lease), "the lease is given back")
+}
+
+// start runs the program until end is called, or the test is over, and tells where it answers.
+func start(t *testing.T, args ...string) (at string, end func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	addr, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- run(ctx, args, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
+	}()
+	end = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { _ = end() })
+	select {
+	case a := <-addr:
+		at = "http://" + a.String()
+	case err := <-done:
+		done <- err
+		require.FailNow(t, "it has ended before it listened", "%v", err)
+	}
+	return at, end
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {
