@@ -18,6 +18,7 @@
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders; adapters/testservers runs real servers for tests,
+//	           adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	examples   programs to run and to copy
 //	cmd/hedge  the command line, a module of its own

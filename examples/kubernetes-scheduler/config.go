@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -33,7 +34,7 @@ type config struct {
 // load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
 	c := &config{
-		Listen: "127.0.0.1:9464", LeaseFor: 15 * time.Second, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
+		Listen: "127.0.0.1:9464", LeaseFor: kubernetes.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
 		SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"},
 	}
 	if file == "" {
@@ -43,7 +44,12 @@ func load(file string) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err == nil {
+	defaults := *c
+	err = yaml.UnmarshalWithOptions(text, c, yaml.Strict())
+	if reflect.ValueOf(*c).IsZero() {
+		*c = defaults // the file has comments alone
+	}
+	if err == nil {
 		err = c.check()
 	}
 	if err != nil {

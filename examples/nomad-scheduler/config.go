@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -42,7 +43,12 @@ func load(file string) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err == nil {
+	defaults := *c
+	err = yaml.UnmarshalWithOptions(text, c, yaml.Strict())
+	if reflect.ValueOf(*c).IsZero() {
+		*c = defaults // the file has comments alone
+	}
+	if err == nil {
 		err = c.check()
 	}
 	if err != nil {

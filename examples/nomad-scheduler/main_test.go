@@ -36,6 +36,11 @@ func TestConfig(t *testing.T) {
 	assert.Equal(t, "/var/lib/hedge/history", c.History)
 	_, err = load("")
 	require.NoError(t, err)
+	empty := filepath.Join(t.TempDir(), "empty.yaml")
+	require.NoError(t, os.WriteFile(empty, []byte("# nothing\n"), 0o600))
+	c, err = load(empty)
+	require.NoError(t, err)
+	assert.Equal(t, 2*time.Second, c.Cycle, "all is as it is by itself")
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",

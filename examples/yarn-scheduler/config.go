@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -55,7 +57,12 @@ func load(file string) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err == nil {
+	defaults := *c
+	err = yaml.UnmarshalWithOptions(text, c, yaml.Strict())
+	if reflect.ValueOf(*c).IsZero() {
+		*c = defaults // the file has comments alone
+	}
+	if err == nil {
 		err = c.check()
 	}
 	if err != nil {
@@ -79,6 +86,9 @@ func (c *config) check() error {
 	}
 	if c.Parallel < 1 {
 		return fmt.Errorf("parallel is %d, expected at least 1", c.Parallel)
+	}
+	if c.Master.Classpath == "" && len(c.Pools) == 0 {
+		return errors.New("application_master.classpath is empty, without which no gang can start, and there are no pools for applications")
 	}
 	_, err := c.policy()
 	return err

@@ -35,10 +35,14 @@ func TestConfig(t *testing.T) {
 	assert.Contains(t, c.options().AM.Classpath, "hedge-am.jar")
 	_, err = load("")
 	require.NoError(t, err)
+	empty := filepath.Join(t.TempDir(), "empty.yaml")
+	require.NoError(t, os.WriteFile(empty, []byte("# nothing\n"), 0o600))
+	_, err = load(empty)
+	require.ErrorContains(t, err, "application_master.classpath is empty")
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
-		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s"} {
+		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h, pools: [a]}": "Window = 1s"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err = load(file)
@@ -69,7 +73,7 @@ func TestReady(t *testing.T) {
 	lock := filepath.Join(spool, "lock")
 	require.NoError(t, os.Mkdir(lock, 0o700)) // which is no file to lock
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n", spool, patience), 0o600)) // which is how long it may take until the end of the test
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\npools: [x]\n", spool, patience), 0o600)) // which is how long it may take until the end of the test
 	at, end := start(t, "-config", file)
 	eventually(t, "it tells what is wrong", func() bool {
 		text, code := get(t, at+"/readyz")
