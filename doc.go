@@ -54,7 +54,8 @@
 //
 // # Rules of the house
 //
-// Seconds are float64 inside and time.Duration or time.Time at the edge. The library never logs, never
+// Seconds are float64 inside and time.Duration or time.Time at the edge. The library never logs, but to a
+// logger that adapters/service is given, never
 // exits, and reads no clock and no random source but those it is given. It stops the goroutines it starts,
 // but for the one of a solving engine that does not hear its deadline, which lives until it does: see
 // solver.Solve.
