@@ -32,6 +32,8 @@ type master struct {
 	split      []float64
 	refund     []bool  // whether cuts may make the column worth more than its value
 	next, head []int32 // columns of a set, newest first
+	rowIndex
+	generation int // how many times columns have got other numbers
 
 	// The basis: at each position a column, or -1-r for row r's slack; and each
 	// set's key column, which is basic outside the inverse.
@@ -86,6 +88,7 @@ func (m *master) start(in *pack.Instance, k *cuts) {
 	m.row, m.amt, m.split, m.next, m.where = m.row[:0], m.amt[:0], m.split[:0], m.next[:0], m.where[:0]
 	m.off, m.splitOff, m.refund = append(m.off[:0], 0), append(m.splitOff[:0], 0), m.refund[:0]
 	m.head, m.key, m.active = m.head[:0], m.key[:0], m.active[:0]
+	m.indexed, m.generation = 0, m.generation+1
 	m.keyValue, m.rate = pack.Resize(m.keyValue, sets), pack.Resize(m.rate, sets)
 	clear(m.rate)
 	m.mark = pack.Resize(m.mark, sets)
@@ -244,6 +247,7 @@ func (m *master) compact() {
 // drop drops the columns that are not basic and that are short of paying by more than that part of their value.
 func (m *master) drop(within float64) {
 	fixed := len(m.key) + len(m.in.P.Running)
+	m.indexed, m.generation = 0, m.generation+1
 	for s := range m.head {
 		m.head[s] = -1
 	}

@@ -26,6 +26,9 @@ type node struct {
 
 	weight []float64 // of each option in the node's program
 	at     float64   // the bound at prices dual.lam, if it is known
+
+	dually      bool // whether what is barred is driven out by the dual simplex method
+	dualSimplex dualSimplex
 }
 
 // decision is one thing decided, for taking it back.
@@ -54,7 +57,7 @@ func (q *node) reset() {
 	for range q.in.P.Running {
 		q.dual.fix = append(q.dual.fix, 0)
 	}
-	q.undo = q.undo[:0]
+	q.undo, q.dually = q.undo[:0], !q.relaxation.large()
 	q.upper, q.lower = append(q.upper[:0], q.in.Limit...), pack.Resize(q.lower, len(q.in.Limit))
 	clear(q.lower)
 	q.dual.limit, q.dual.low, q.dual.raised = q.upper, q.lower, 0
@@ -227,10 +230,12 @@ func (q *node) revert(n int) {
 // the bound's distance from what is enough.
 func (q *node) solve(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
-	m.reprice()
 	m.compact()
-	bound := math.Inf(1)
-	q.at = bound
+	bound := q.byDual()
+	if bound <= q.enough() || !q.proceed() {
+		return bound
+	}
+	q.at = math.Inf(1)
 	for range rounds {
 		if !q.proceed() {
 			break

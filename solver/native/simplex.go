@@ -28,13 +28,20 @@ func (m *master) optimize(until int64) bool {
 // maxCandidates is how many columns a look at all of them picks out.
 const maxCandidates = 24
 
+// looked is how many sets a look goes through before it may have enough candidates; fewer are looked at together.
+const looked = 64
+
 // choose picks the most promising columns, at most one of a set, into cand:
 // row slacks as -1-r.
 func (m *master) choose() {
 	m.cand, m.gains, m.minGain = m.cand[:0], m.gains[:0], m.tol
 	n := len(m.active)
+	if n < looked {
+		m.chooseOfAll()
+		return
+	}
 	for i := range n {
-		if i%64 == 63 && len(m.cand) >= maxCandidates*2/3 {
+		if i%looked == looked-1 && len(m.cand) >= maxCandidates*2/3 {
 			break
 		}
 		m.at++
@@ -45,11 +52,35 @@ func (m *master) choose() {
 			m.offer(c, gain)
 		}
 	}
+	m.chooseSlacks()
+}
+
+// chooseSlacks puts the rows' slacks that gain the most among the candidates.
+func (m *master) chooseSlacks() {
 	for r, p := range m.pi {
 		if g := max(m.lo[r]-p, p-m.hi[r]); g > 0 && m.slack[r] < 0 {
 			m.offer(int32(-1-r), g)
 		}
 	}
+}
+
+// chooseOfAll is choose for so few sets that all are looked at.
+func (m *master) chooseOfAll() {
+	m.weighRows(m.pi)
+	for _, s := range m.active {
+		k := m.key[s]
+		base, at, best := m.val[k]-m.sums[k], int32(-1), 0.0
+		for c := m.head[s]; c >= 0; c = m.next[c] {
+			if g := m.val[c] - m.sums[c] - base; g > best && m.where[c] == -1 {
+				best, at = g, c
+			}
+		}
+		if at >= 0 {
+			m.offer(at, best)
+		}
+	}
+	m.ops += int64(len(m.set))
+	m.chooseSlacks()
 }
 
 // bestOf is set s's column that gains most, -1 if none gains anything, and how much that is.
@@ -274,6 +305,11 @@ func (m *master) exchange(p, s int, c int32, gain, theta, dir float64) {
 	f := gain / pivot
 	m.turnSigns(f)
 	m.shift(f)
+	m.replace(p, s, c, theta, dir, float64(sign*pivot))
+}
+
+// replace makes column c, at theta, basic at p instead of what is, or of what was set s's key before swapKey; pivot is what its alpha has there.
+func (m *master) replace(p, s int, c int32, theta, dir, pivot float64) {
 	good := true
 	if s >= 0 {
 		for _, i := range m.others {
@@ -285,7 +321,7 @@ func (m *master) exchange(p, s int, c int32, gain, theta, dir float64) {
 		m.lu.unkeep()
 		m.lu.keep(m.alpha)
 	}
-	good = m.lu.update(int32(p), float64(sign*pivot)) && good
+	good = m.lu.update(int32(p), pivot) && good
 	if b := m.basic[p]; b >= 0 {
 		m.where[b] = -1
 	} else {

@@ -15,13 +15,14 @@ type tree struct {
 	conflicts *conflicts
 	begun     bool
 	nodes     []branch
-	open      []int32    // a heap of nodes, by falling bound
-	path      []int32    // from the root to the present node
-	marks     []int      // of each node on the path: how many decisions had been made before its own
-	way       []int32    // scratch: the path to go
-	stuck     float64    // the largest bound of a node with nothing left to divide
-	spare     float64    // the largest bound of a node that was left for promising too little
-	goal      float64    // what the plans looked for must be worth more than, and the bound is if there is none
+	open      []int32 // a heap of nodes, by falling bound
+	path      []int32 // from the root to the present node
+	marks     []int   // of each node on the path: how many decisions had been made before its own
+	way       []int32 // scratch: the path to go
+	stuck     float64 // the largest bound of a node with nothing left to divide
+	spare     float64 // the largest bound of a node that was left for promising too little
+	goal      float64 // what the plans looked for must be worth more than, and the bound is if there is none
+	bases     bases
 	reduced   []decision // what the nodes' prices have decided; was is what has come of it
 }
 
@@ -33,6 +34,7 @@ type branch struct {
 	side   bool
 	bound  float64
 	unit   float64 // by how much the program has to give way
+	basis  int32   // its parent's, in bases; -1 if it is not known, or at hand
 	lo, hi int32   // what its prices have decided is in reduced from lo to hi
 }
 
@@ -45,6 +47,7 @@ const (
 // reset is the empty tree.
 func (t *tree) reset() {
 	t.begun = false
+	t.bases.reset()
 	t.nodes, t.open, t.path, t.marks, t.reduced = t.nodes[:0], t.open[:0], t.path[:0], t.marks[:0], t.reduced[:0]
 	t.goal, t.stuck, t.spare = math.Inf(-1), math.Inf(-1), math.Inf(-1)
 }
@@ -59,7 +62,7 @@ func (t *tree) plant() {
 		t.goal = t.dual.bound - float64(aimPart*gap)
 	}
 	t.aim = t.goal
-	t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound})
+	t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound, basis: -1})
 	t.push(0)
 }
 
@@ -114,6 +117,7 @@ func (t *tree) grow() {
 		return
 	}
 	t.node.reset()
+	t.node.dually = true
 	t.path, t.marks = t.path[:0], t.marks[:0]
 	if !t.begun {
 		t.plant()
@@ -159,7 +163,7 @@ func (t *tree) conclude() (again bool) {
 	return again
 }
 
-// visit makes the decisions that lead to node n, taking back those that do not.
+// visit makes the decisions that lead to node n, taking back those that do not, and goes back to its parent's basis if it is known.
 func (t *tree) visit(n int32) {
 	t.way = t.way[:0]
 	for at := n; at > 0; at = t.nodes[at].parent {
@@ -178,6 +182,10 @@ func (t *tree) visit(n int32) {
 		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.undo))
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 		t.replay(at)
+	}
+	if b := t.nodes[n].basis; b >= 0 {
+		t.nodes[n].basis = -1
+		t.bases.restore(t.node.lp, b)
 	}
 }
 
@@ -216,8 +224,8 @@ func (t *tree) expand(n int32) int32 {
 	if c.first {
 		there, away = away, there
 	}
-	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there},
-		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away})
+	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there, basis: -1},
+		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away, basis: t.bases.keep(t.node.lp)})
 	t.push(next + 1)
 	return next
 }

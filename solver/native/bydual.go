@@ -1,0 +1,55 @@
+package native
+
+import "math"
+
+// byDual goes to an optimum of the columns known without those that are barred, by the dual simplex method. As soon as that says that the node
+// is not worth searching its prices are asked for a bound that proves it. The bound is returned; +Inf if there is none. Where the
+// method does not get there, the basis is as before. The master has its prices in any case.
+func (q *node) byDual() (bound float64) {
+	d, m := &q.dualSimplex, q.lp
+	bound = math.Inf(1)
+	if !q.dually || !q.proceed() || !d.begin(m) {
+		m.reprice()
+		return bound
+	}
+	look := q.enough()
+	for most := dualPivots*m.rows + dualPivots; d.pivots < most && q.proceed(); {
+		along := 0.0
+		switch d.pivot() {
+		case optimal:
+			d.end()
+			m.reprice()
+			return bound
+		case inaccurate:
+			d.undo()
+			return bound
+		case without:
+			along = d.further(q.enough())
+		}
+		if along == 0 && d.value > look {
+			continue
+		}
+		b, added := q.sweepAlong(along)
+		bound = min(bound, b)
+		if bound <= q.enough() || along != 0 && added == 0 {
+			break
+		}
+		if along == 0 {
+			look = d.value - (b - q.enough())
+		}
+		d.admit()
+	}
+	d.undo()
+	return bound
+}
+
+// dualPivots is how many pivots for each row the dual method takes at most.
+const dualPivots = 3
+
+// sweepAlong sweeps over all options at the dual method's prices, and so far along the leaving column's row.
+func (q *node) sweepAlong(far float64) (bound float64, added int) {
+	for r, p := range q.lp.pi {
+		q.dual.lam[r] = max(0, p+float64(far*q.dualSimplex.row[r]))
+	}
+	return q.relaxation.generate()
+}

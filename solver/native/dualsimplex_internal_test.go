@@ -1,0 +1,169 @@
+package native
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/solver/solvertest"
+)
+
+// decideAtRandom decides n things about the node that are not decided yet.
+func decideAtRandom(w *worker, r *rand.Rand, n int) {
+	in := &w.in
+	for range n {
+		switch o := r.IntN(len(in.Opts)); r.IntN(4) {
+		case 0:
+			w.node.forbid(o)
+		case 1:
+			if !w.dual.dead[o] && !w.dual.must[in.Opts[o].Job] {
+				w.node.require(in.Opts[o].Job, o)
+			}
+		case 2:
+			if e := in.Opts[o].P0; in.Opts[o].Whole && w.node.upper[e] > 0 {
+				w.node.confine(o, e, math.Floor(w.node.upper[e]/2), false)
+			}
+		default:
+			if k := len(in.P.Running); k > 0 {
+				w.node.settleRun(r.IntN(k), r.IntN(2) == 0)
+			}
+		}
+	}
+}
+
+// TestDualAndPrimalAgree: nodes' programs have the same value by either method, or none that is worth searching, and the dual method leaves a feasible
+// basis, also where it has given up.
+func TestDualAndPrimalAgree(t *testing.T) {
+	solved, given := 0, 0
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		w := prepared(solvertest.Cycle(seed, 8+int(seed), int(seed)%9))
+		w.relaxation.solve(math.MaxInt64)
+		w.best.Value = float64((0.9 + 0.05*float64(seed%2)) * w.dual.bound)
+		for range 5 {
+			w.node.reset()
+			decideAtRandom(w, r, 1+r.IntN(6))
+			w.node.dually = true
+			fast := w.node.solve(maxRounds, 0)
+			checkMaster(t, w)
+			d := &w.node.dualSimplex
+			for _, b := range d.barred {
+				require.Equal(t, b.val, w.lp.val[b.column], "seed %d: a penalty is not back", seed)
+			}
+			w.node.dually = false
+			slow := w.node.solve(maxRounds, 0)
+			checkMaster(t, w)
+			if slow <= w.enough() {
+				assert.LessOrEqual(t, fast, w.enough()*(1+1e-6), "seed %d", seed)
+				given++
+			} else {
+				assert.InEpsilon(t, slow, fast, 1e-6, "seed %d", seed)
+				solved++
+			}
+			w.node.revert(0)
+		}
+	}
+	assert.Greater(t, solved, 20)
+	assert.Greater(t, given, 10)
+}
+
+// TestDualMethodEnds: behind a decision the dual method goes down to an optimum without what is barred.
+func TestDualMethodEnds(t *testing.T) {
+	ended := 0
+	for seed := range uint64(20) {
+		w := prepared(solvertest.Cycle(seed, 12+int(seed), int(seed)%5))
+		w.relaxation.solve(math.MaxInt64)
+		w.node.reset()
+		w.lp.reprice()
+		o, _ := w.node.weigh()
+		if o < 0 {
+			continue
+		}
+		before := w.lp.objective()
+		w.node.forbid(o)
+		d := &w.node.dualSimplex
+		require.True(t, d.begin(&w.lp), "seed %d: nothing is barred", seed)
+		assert.InEpsilon(t, before, d.value, 1e-9)
+		last, out := d.value, pivoted
+		for out == pivoted {
+			out = d.pivot()
+			require.LessOrEqual(t, d.value, last*(1+1e-9), "seed %d: the value rises", seed)
+			require.Less(t, d.pivots, 1000)
+			last = d.value
+		}
+		require.Equal(t, optimal, out, "seed %d", seed)
+		assert.InEpsilon(t, w.lp.objective(), d.value, 1e-6, "seed %d: the value it has counted", seed)
+		d.end()
+		checkMaster(t, w)
+		for _, b := range d.barred {
+			assert.InDelta(t, 0, w.lp.weight(b.column), 1e-6, "seed %d: what is barred", seed)
+		}
+		ended++
+	}
+	assert.Greater(t, ended, 10)
+}
+
+// TestBasesComeBack: a basis that has been kept is the same program when it comes back, unless columns have been dropped in between.
+func TestBasesComeBack(t *testing.T) {
+	w := prepared(solvertest.Cycle(3, 24, 4))
+	m := &w.lp
+	w.relaxation.solve(math.MaxInt64)
+	w.node.reset()
+	w.best.Value = 0 // nothing is given up
+	value := m.objective()
+	var b bases
+	first, second := b.keep(m), b.keep(m)
+	assert.NotEqual(t, first, second)
+	disturb := func() {
+		decideAtRandom(w, rand.New(rand.NewPCG(1, 1)), 4)
+		w.node.solve(maxRounds, 0)
+		w.node.revert(0)
+		require.NotEqual(t, value, m.objective())
+	}
+	disturb()
+	b.restore(m, first)
+	assert.InEpsilon(t, value, m.objective(), 1e-9)
+	checkMaster(t, w)
+	assert.Equal(t, first, b.keep(m), "its room is used again")
+
+	disturb()
+	m.drop(0)
+	changed := m.objective()
+	b.restore(m, second)
+	assert.Equal(t, changed, m.objective(), "a basis of columns that have gone")
+}
+
+// TestSumsByRows are the same as by columns, also when columns have come or gone.
+func TestSumsByRows(t *testing.T) {
+	w := prepared(solvertest.Cycle(5, 20, 6))
+	m, r := &w.lp, rand.New(rand.NewPCG(2, 2))
+	check := func() {
+		v := make([]float64, m.rows)
+		for i := range v {
+			if r.IntN(3) == 0 {
+				v[i] = r.NormFloat64()
+			}
+		}
+		m.weighRows(v)
+		for c := range m.set {
+			want := 0.0
+			for i := m.off[c]; i < m.off[c+1]; i++ {
+				want += v[m.row[i]] * m.amt[i]
+			}
+			require.InDelta(t, want, m.sums[c], 1e-9*(1+math.Abs(want)), "column %d", c)
+		}
+	}
+	check()
+	few := len(m.set)
+	w.relaxation.solve(math.MaxInt64)
+	require.Greater(t, len(m.set), few)
+	check()
+	m.drop(0)
+	check()
+	w.cutRoot()
+	require.Greater(t, m.rows, w.in.Rows, "no cuts")
+	check()
+}

@@ -1,0 +1,44 @@
+package native
+
+import "github.com/hedgesched/hedge/solver/internal/pack"
+
+// rowIndex is the master's columns by rows. Few rows have a price, and few entries of a row of the inverse are not zero, so that all columns'
+// sums over either take a small part of what they take column by column.
+type rowIndex struct {
+	byRow   entries
+	indexed int       // how many columns are in byRow
+	sums    []float64 // of each column
+}
+
+// index brings byRow up to date.
+func (m *master) index() {
+	if m.indexed == 0 {
+		m.byRow.reset(m.rows)
+	}
+	from := m.off[m.indexed]
+	for ; m.indexed < len(m.set); m.indexed++ {
+		for i := m.off[m.indexed]; i < m.off[m.indexed+1]; i++ {
+			m.byRow.add(m.row[i], int32(m.indexed), m.amt[i])
+		}
+	}
+	m.ops += 4 * int64(m.off[m.indexed]-from)
+}
+
+// weighRows computes each column's sum of its entries times v.
+func (m *master) weighRows(v []float64) {
+	m.index()
+	m.sums = pack.Resize(m.sums, len(m.set))
+	clear(m.sums)
+	n := len(m.set)/4 + len(v)/2
+	for r, x := range v {
+		if x == 0 {
+			continue
+		}
+		idx, val := m.byRow.list(int32(r))
+		for i, c := range idx {
+			m.sums[c] += float64(x * val[i])
+		}
+		n += len(idx)
+	}
+	m.ops += int64(n)
+}
