@@ -10,6 +10,7 @@ import (
 type rounding struct {
 	*progress
 	greedy          *greedy
+	squeeze         *squeeze
 	node            *node
 	lp              *master
 	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
@@ -33,7 +34,7 @@ func (r *rounding) round() {
 		if r.late() {
 			break
 		}
-		if !r.placeAlike(r.heaviest(j)) {
+		if o := r.heaviest(j); !r.placeAlike(o) && !r.squeeze.place(o) {
 			r.greedy.insert(j)
 		}
 	}

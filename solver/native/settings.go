@@ -103,3 +103,11 @@ const (
 	regretDistance = 2.0 // per part of its value that a job could gain elsewhere
 	placedRegret   = 0.2 // of the reduced value of a placed job counts as regret
 )
+
+// Squeezing gangs in: how deep chains of moves go, the most work that one gang may take, in units, and which part of all work all of them may. Chains of
+// depth none, two and three, and 10 and 100 units were tried and were no better; a twentieth of all work or all of it makes no difference.
+const (
+	squeezeDepth = 1
+	squeezeUnits = 40
+	squeezePart  = 8
+)

@@ -16,6 +16,7 @@ import (
 //	relaxation   the linear relaxation by column generation, over the master lp
 //	node         the same with some jobs decided: a node of the search
 //	rounding     plans from a node's solution
+//	squeeze      gangs that fit if others are split another way
 //	reducer      what no better plan can have, by prices, taken out of a node
 //	dive         decisions by the solution until there is a plan
 //	separator    cuts
@@ -35,6 +36,7 @@ type worker struct {
 	relaxation relaxation
 	node       node
 	rounding   rounding
+	squeeze    squeeze
 	reducer    reducer
 	dive       dive
 	cuts       cuts
@@ -59,10 +61,11 @@ func newWorker() *worker {
 	p, lp, rel, n, r := &w.progress, &w.lp, &w.relaxation, &w.node, &w.rounding
 	w.greedy = greedy{progress: p, recall: &w.recall}
 	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: lp}
+	w.squeeze = squeeze{progress: p}
 	w.local = local{progress: p, greedy: &w.greedy}
 	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp}
 	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
-	w.rounding = rounding{progress: p, greedy: &w.greedy, node: n, lp: lp}
+	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: lp}
 	w.reducer = reducer{progress: p, node: n, lp: lp}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
@@ -114,6 +117,7 @@ func (w *worker) reset() {
 		w.node.reset()
 		w.rounding.reset()
 	}
+	w.squeeze.reset()
 	w.conflicts.reset()
 	w.branching.costs.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
 	w.tree.reset()

@@ -1,0 +1,33 @@
+package pack
+
+// PlacePart gives free option o's job what of its gang fits, filling partitions in Order, and returns how many tasks are left over.
+func (s *State) PlacePart(o int) (left float64) {
+	in := s.In
+	opt := &in.Opts[o]
+	split := s.Split[opt.Job*in.MaxParts : opt.Job*in.MaxParts+opt.P1-opt.P0]
+	left = opt.Count
+	for i := opt.P0; i < opt.P1; i++ {
+		at := s.Order[i]
+		f := 0.0
+		if left > 0 {
+			f = min(in.Fit(opt, in.Part[at], s.Res), left)
+			s.Ops += int64(len(opt.Demand)*len(opt.Inv) + 2)
+		}
+		split[at-opt.P0] = f
+		left -= f
+	}
+	s.Choice[opt.Job] = o
+	s.Value += opt.Value
+	s.take(opt.Job, opt, 1)
+	if left <= eps*opt.Count {
+		left = 0
+	}
+	return left
+}
+
+// Shift gives placed job j that many more tasks in its option's i-th partition, fewer if they are negative.
+func (s *State) Shift(j, i int, tasks float64) {
+	o := &s.In.Opts[s.Choice[j]]
+	s.Split[j*s.In.MaxParts+i] += tasks
+	s.addRows(o, s.In.Part[o.P0+i], -tasks)
+}
