@@ -11,6 +11,8 @@ import (
 type local struct {
 	*progress
 	greedy    *greedy
+	squeeze   *squeeze
+	squeezing bool      // in this iteration others make room for the jobs put in again
 	res       []float64 // cur's state before the iteration
 	preempted []bool
 	value     float64
@@ -115,6 +117,8 @@ func (l *local) improve(until int64) { l.within(until, l.search) }
 func (l *local) search() {
 	l.cur.Copy(&l.best)
 	l.reset()
+	l.squeeze.moves = l.touch
+	defer func() { l.squeeze.moves = nil }()
 	if len(l.placed)+len(l.free) == 0 {
 		return
 	}
@@ -150,6 +154,7 @@ func (l *local) noise() float64 {
 func (l *local) iterate(forgive float64) {
 	l.save()
 	l.queue = l.queue[:0]
+	l.squeezing = l.rng.IntN(squeezeEvery) == 0
 	ok := true
 	switch k := l.rng.IntN(10); {
 	case k < 3 && len(l.in.P.Running) > 0:
@@ -272,13 +277,28 @@ func (l *local) recreate() {
 			continue
 		}
 		l.touch(j)
-		if l.insert(j, byValue, shaken) || i < dropped+2 && l.insertByPreempting(j) {
+		often := i < dropped+2
+		if often && l.squeezing && l.insertSqueezing(j) || l.insert(j, byValue, shaken) || often && l.insertByPreempting(j) {
 			l.move(j, &l.free, &l.placed)
 		}
 	}
 	if len(l.in.P.Running) > 0 {
 		l.cur.Spare(l.greedy.pre.ByCost)
 	}
+}
+
+// insertSqueezing gives free job j one of its best options by reduced value, for which others make room.
+func (l *local) insertSqueezing(j int) bool {
+	opts := l.greedy.byRed[l.in.JobOpts[j]:l.in.JobOpts[j+1]]
+	for _, o := range opts[:min(squeezeOptions, len(opts))] {
+		if o < 0 || l.late() {
+			break
+		}
+		if l.cur.TryPlace(o) || l.squeeze.place(o, leastUnits) {
+			return true
+		}
+	}
+	return false
 }
 
 // insert gives free job j an option that fits: the most valuable one, or the best by reduced value, as it is or shaken.

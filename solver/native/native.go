@@ -25,7 +25,7 @@
 //  2. First plans, greedy by value for room, and last cycle's plan as far as it fits (the hint).
 //  3. Rough prices, by a few steps of subgradient ascent (Polyak; the volume algorithm of Barahona and Anbil, 2000), or last cycle's, if there is a
 //     [solver.Memory]. Plans are made by these prices, and bettered by ruin and recreate: some jobs are taken out and put in again another
-//     way, and what is better stays (Schrimpf and others, 2000).
+//     way, and what is better stays (Schrimpf and others, 2000). For a gang that fits in all but not as others are split, tasks of theirs move.
 //  4. Exact prices, if there is work left for them: the relaxation as a linear program, of which only the columns (an option with one way to split
 //     its tasks) that may matter are made (column generation; Dantzig and Wolfe, 1960). Prices are averaged with the best ones (Wentges, 1997), as those of
 //     an unfinished program jump about, and with fifty jobs or more held in a box round them at first (Marsten, Hogan and Blankenship, 1975). Its simplex method has a
@@ -37,7 +37,7 @@
 //     preempted, or how many tasks a partition takes, whichever has moved the bound the most (pseudo-costs; Bénichou and others, 1971). The part with
 //     the highest bound comes first; its program goes from its parent's basis by the dual simplex method (Lemke, 1954). What the prices show to be of no use there is taken out of it (reduced-cost fixing). Where only splits are open, an exact search fills one partition after the other; what makes it impossible is
 //     a conflict that all other parts avoid.
-//  7. Better plans, in turns with 6 until the end: dives, which fix what the relaxation is sure of and solve it anew until there is a plan; ruin and recreate; and
+//  7. Better plans, in turns with 6 until the end: dives, which fix what the relaxation is sure of and solve it anew until there is a plan, gangs being squeezed in as above; ruin and recreate; and
 //     small sets of jobs, solved by their own relaxations while all others stay.
 //
 // Where the relaxation was cheap, proofs come first, and plans where it was not. A generic solver for integer programs has a variable for each option

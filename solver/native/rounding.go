@@ -34,7 +34,7 @@ func (r *rounding) round() {
 		if r.late() {
 			break
 		}
-		if o := r.heaviest(j); !r.placeAlike(o) && !r.squeeze.place(o) {
+		if o := r.heaviest(j); !r.placeAlike(o) && !r.squeeze.place(o, squeezeUnits) {
 			r.greedy.insert(j)
 		}
 	}

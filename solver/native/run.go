@@ -7,7 +7,7 @@ import (
 )
 
 // run is the whole search: plans that need no exact prices, the relaxation, and then bounds and plans in turns, those first of which more can
-// be hoped.
+// be hoped. Where bounds come first there is one dive, with all that is known; more of them find less than ruin and recreate does.
 func (w *worker) run() {
 	switch {
 	case !w.begun():
@@ -21,11 +21,12 @@ func (w *worker) run() {
 	case w.boundsFirst():
 		w.bounds()
 		w.plans(firstDiveShare)
-		w.rest()
+		w.rounds()
 	default:
 		w.plans(earlyDiveShare)
 		w.bounds()
-		w.rest()
+		w.dives()
+		w.rounds()
 	}
 }
 
@@ -68,12 +69,6 @@ func (w *worker) bounds() {
 func (w *worker) plans(part int64) {
 	w.within(w.share(part), func() { w.dive.run(-1) })
 	w.local.improve(w.share(afterDiveShare))
-}
-
-// rest is what is done until the limits are reached.
-func (w *worker) rest() {
-	w.dives()
-	w.rounds()
 }
 
 // cutRoot adds cuts to the relaxation, if what it took to solve leaves the time.

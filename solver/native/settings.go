@@ -104,10 +104,14 @@ const (
 	placedRegret   = 0.2 // of the reduced value of a placed job counts as regret
 )
 
-// Squeezing gangs in: how deep chains of moves go, the most work that one gang may take, in units, and which part of all work all of them may. Chains of
-// depth none, two and three, and 10 and 100 units were tried and were no better; a twentieth of all work or all of it makes no difference.
+// Squeezing gangs in: how deep chains of moves go, which part of all work it may take, and the most that one gang may, in units, in rounding and in
+// ruin and recreate, where one iteration in squeezeEvery tries it, for each job's best squeezeOptions. In rounding, chains of depth none, two and three, and
+// 10 and 100 units, were tried and were no better.
 const (
-	squeezeDepth = 1
-	squeezeUnits = 40
-	squeezePart  = 8
+	squeezeDepth   = 1
+	squeezePart    = 4
+	squeezeUnits   = 40
+	leastUnits     = 4
+	squeezeEvery   = 4
+	squeezeOptions = 2
 )

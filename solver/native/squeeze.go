@@ -11,10 +11,11 @@ import (
 // than putting a few jobs in again finds.
 type squeeze struct {
 	*progress
-	taken int64     // ops, by all squeezing of this solve
-	until int64     // the ops to end at
-	busy  []bool    // jobs that room is being made for, whose tasks stay where they are
-	total []float64 // scratch: the room of all partitions together
+	moves func(j int) // is told of every job before its tasks are moved, unless it is nil
+	taken int64       // ops, by all squeezing of this solve
+	until int64       // the ops to end at
+	busy  []bool      // jobs that room is being made for, whose tasks stay where they are
+	total []float64   // scratch: the room of all partitions together
 }
 
 // reset makes ready for a problem.
@@ -24,14 +25,14 @@ func (s *squeeze) reset() {
 	clear(s.busy)
 }
 
-// place gives option o's job, which is free, that option if tasks of others can be moved so that it fits. If they cannot, some have been moved
-// nevertheless.
-func (s *squeeze) place(o int) bool {
+// place gives option o's job, which is free, that option if with so many units of work tasks of others can be moved so that it fits. If they
+// cannot, some have been moved nevertheless.
+func (s *squeeze) place(o int, units int64) bool {
 	opt, before := &s.in.Opts[o], s.spent()
 	if opt.Dead || s.taken > before/squeezePart || !s.roomInAll(opt) {
 		return false
 	}
-	s.until = before + squeezeUnits*opsPerUnit
+	s.until = before + units*opsPerUnit
 	left, n := s.cur.PlacePart(o), opt.P1-opt.P0
 	i, misses := s.rng.IntN(n), 0
 	for left > 0 && misses < n {
@@ -169,6 +170,9 @@ func (s *squeeze) moveOut(opt *pack.Option, from int, tasks float64, depth int) 
 // move moves so many tasks of a placed option from one of its partitions to another, and returns how many.
 func (s *squeeze) move(opt *pack.Option, from, to int, tasks float64) float64 {
 	if tasks > 0 {
+		if s.moves != nil {
+			s.moves(opt.Job)
+		}
 		s.cur.Shift(opt.Job, from, -tasks)
 		s.cur.Shift(opt.Job, to, tasks)
 	}

@@ -54,7 +54,7 @@ func TestSqueeze(t *testing.T) {
 			}
 			last := len(c.placed)
 			require.False(t, w.cur.TryPlace(last), "not as it is split")
-			assert.Equal(t, c.fits, w.squeeze.place(last))
+			assert.Equal(t, c.fits, w.squeeze.place(last, 100))
 			assert.Equal(t, c.fits, w.cur.Choice[last] == last)
 			require.NoError(t, solver.Verify(p, w.cur.Solution(name, solver.StopNone), solver.SplitsInteger))
 		})
@@ -73,7 +73,7 @@ func TestSqueezeKeepsPlans(t *testing.T) {
 				continue
 			}
 			w.squeeze.taken = 0
-			if w.squeeze.place(o) {
+			if w.squeeze.place(o, 100) {
 				in++
 				require.Equal(t, o, w.cur.Choice[j])
 			} else {

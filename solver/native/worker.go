@@ -62,7 +62,7 @@ func newWorker() *worker {
 	w.greedy = greedy{progress: p, recall: &w.recall}
 	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: lp}
 	w.squeeze = squeeze{progress: p}
-	w.local = local{progress: p, greedy: &w.greedy}
+	w.local = local{progress: p, greedy: &w.greedy, squeeze: &w.squeeze}
 	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp}
 	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
 	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: lp}
