@@ -72,3 +72,25 @@ func TestNeededSeesLittle(t *testing.T) {
 	s.Remove(0)
 	assert.False(t, s.Needed(0))
 }
+
+// TestPlacePartAndShift: four tasks where there is room for three, two of which change places.
+func TestPlacePartAndShift(t *testing.T) {
+	p := rack(2, 1, 5)
+	p.Partitions = append(p.Partitions, solver.Partition{})
+	p.Capacity = append(p.Capacity, [][]float64{{3}})
+	o := &p.Jobs[0].Options[0]
+	o.Partitions, o.Count = []int{0, 1}, 4
+	s := load(p)
+	s.Res[1] = 1 * s.Res[0] / 2
+	assert.Equal(t, 1.0, s.PlacePart(0))
+	assert.Equal(t, []float64{2, 1}, s.Split)
+	assert.InDeltaSlice(t, []float64{0, 0}, s.Res, 1e-12)
+	s.Rebuild()
+	s.Shift(0, 0, -1)
+	s.Shift(0, 1, 2)
+	assert.Equal(t, []float64{1, 3}, s.Split)
+	require.NoError(t, solver.Verify(p, s.Solution("pack", solver.StopWork), solver.SplitsInteger))
+	res := append([]float64(nil), s.Res...)
+	s.Rebuild()
+	assert.InDeltaSlice(t, s.Res, res, 1e-12)
+}
