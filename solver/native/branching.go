@@ -24,6 +24,12 @@ type division struct {
 	part  float64 // how far the program goes to the true side
 }
 
+// same tells whether d divides by the same, whichever side either leans to.
+func (c division) same(d division) bool {
+	d.first, d.part = c.first, c.part
+	return c == d
+}
+
 // division finds what is most undecided in the program for its value.
 func (b *branching) division() division {
 	q, in := b.node, &b.in

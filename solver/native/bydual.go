@@ -13,7 +13,7 @@ func (q *node) byDual() (bound float64) {
 		return bound
 	}
 	look := q.enough()
-	for most := dualPivots*m.rows + dualPivots; d.pivots < most && q.proceed(); {
+	for d.pivots <= m.rows && q.proceed() { // those that get there take a tenth of that
 		along := 0.0
 		switch d.pivot() {
 		case optimal:
@@ -42,9 +42,6 @@ func (q *node) byDual() (bound float64) {
 	d.undo()
 	return bound
 }
-
-// dualPivots is how many pivots for each row the dual method takes at most.
-const dualPivots = 3
 
 // sweepAlong sweeps over all options at the dual method's prices, and so far along the leaving column's row.
 func (q *node) sweepAlong(far float64) (bound float64, added int) {

@@ -18,9 +18,10 @@ type cores struct {
 	branching  *branching
 	lp         *master
 	cuts       *cuts
-	coreLP     master  // the cores' program, or while they are searched the whole problem's
-	inside     bool    // cores are being searched
-	sets       []int32 // scratch for choosing a core
+	coreLP     master     // the cores' program, or while they are searched the whole problem's
+	inside     bool       // cores are being searched
+	path       []division // that lead to the node
+	sets       []int32    // scratch for choosing a core
 	score      []float64
 }
 
@@ -137,7 +138,8 @@ func (c *cores) distance(j int, at float64) float64 {
 }
 
 // search explores the node with at most that many decisions against the
-// program's advice, each about a job's options up to a start or about a running job.
+// program's advice, each about a job's options up to a start or about a running job. Where the program leans on what has been decided against, as it may if that
+// is not dear enough, it would have the same decided again and again.
 func (c *cores) search(discrepancies int) {
 	bound := c.node.solve(maxRounds, 0)
 	if !c.proceed() || bound <= c.enough() {
@@ -149,13 +151,15 @@ func (c *cores) search(discrepancies int) {
 	if by.job < 0 && by.running < 0 {
 		by = c.branching.splitDivision()
 	}
-	if by.job < 0 && by.running < 0 {
+	if by.job < 0 && by.running < 0 || slices.ContainsFunc(c.path, by.same) {
 		return
 	}
+	c.path = append(c.path, by)
 	at := len(c.node.undo)
 	for turn := 0; turn <= min(1, discrepancies) && bound > c.enough(); turn++ {
 		c.branching.divide(by, (turn == 0) == by.first)
 		c.search(discrepancies - turn)
 		c.node.revert(at)
 	}
+	c.path = c.path[:len(c.path)-1]
 }

@@ -76,8 +76,8 @@ func (d *dualSimplex) begin(m *master) bool {
 	}
 	m.ops += int64(d.known)
 	m.reprice()
-	d.reduce()
-	d.value, d.pivots = m.objective(), 0
+	d.renew()
+	d.pivots = 0
 	return true
 }
 
@@ -116,6 +116,13 @@ func (d *dualSimplex) reduce() {
 	}
 	d.entry = pack.Resize(d.entry, len(d.live))
 	m.ops += int64(2 * len(d.live))
+}
+
+// renew computes what has drifted, or changed, with the factorisation.
+func (d *dualSimplex) renew() {
+	d.reduce()
+	d.value = d.lp.objective()
+	d.lp.ops += int64(d.lp.rows)
 }
 
 // end makes the master's values what they were.
@@ -165,7 +172,7 @@ func (d *dualSimplex) pivot() outcome {
 		m.clearRates()
 		m.lu.unkeep()
 		m.refactor()
-		d.reduce()
+		d.renew()
 		if fresh {
 			return inaccurate
 		}
@@ -324,7 +331,7 @@ func (d *dualSimplex) leaves() int32 {
 // exchange brings column c in, at theta, for what leaves, where it has alpha; prices change by f times the row.
 func (d *dualSimplex) exchange(c int32, alpha, theta, f float64) {
 	m := d.lp
-	out, p, updates := d.leaves(), d.p, m.lu.updates
+	out, p, anew := d.leaves(), d.p, false
 	length := max(*d.at(out)/(alpha*alpha), 1)
 	if p < 0 {
 		p = m.partner(d.s)
@@ -343,12 +350,13 @@ func (d *dualSimplex) exchange(c int32, alpha, theta, f float64) {
 		}
 		m.ops += int64(m.rows)
 		m.replace(p, d.s, c, theta, 1, pivot)
+		anew = m.lu.updates == 0
 	}
 	if out >= 0 {
 		d.red[out] = min(0, -f)
 	}
-	if *d.at(c) = length; m.lu.updates < updates {
-		d.reduce()
+	if *d.at(c) = length; anew {
+		d.renew()
 	}
 }
 

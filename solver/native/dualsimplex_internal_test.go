@@ -134,6 +134,14 @@ func TestBasesComeBack(t *testing.T) {
 	changed := m.objective()
 	b.restore(m, second)
 	assert.Equal(t, changed, m.objective(), "a basis of columns that have gone")
+	third := b.keep(m) // which begins another list
+	assert.NotEqual(t, second, third)
+	b.restore(m, second)
+	b.restore(m, saved{})
+	assert.Empty(t, b.free, "neither is in that list")
+	b.restore(m, third)
+	assert.Equal(t, []int32{0}, b.free)
+	checkMaster(t, w)
 }
 
 // TestSumsByRows are the same as by columns, also when columns have come or gone.

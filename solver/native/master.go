@@ -8,7 +8,7 @@ import (
 )
 
 // master is the linear program over columns, that is options with a split, by
-// the primal simplex method with generalised upper bounds: every job and every
+// the simplex method (primal; see dualSimplex for the other) with generalised upper bounds: every job and every
 // running job is a set of which one unit is given out, to its columns or to its
 // slack, so that the basis has one row per (partition, resource, slot) only.
 //

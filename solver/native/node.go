@@ -27,7 +27,7 @@ type node struct {
 	weight []float64 // of each option in the node's program
 	at     float64   // the bound at prices dual.lam, if it is known
 
-	dually      bool // whether what is barred is driven out by the dual simplex method
+	dually      bool // whether what is barred is driven out by the dual simplex method: in large problems a node's program is often left unsolved, and what the primal method has done by then is of use
 	dualSimplex dualSimplex
 }
 

@@ -34,7 +34,7 @@ type branch struct {
 	side   bool
 	bound  float64
 	unit   float64 // by how much the program has to give way
-	basis  int32   // its parent's, in bases; -1 if it is not known, or at hand
+	basis  saved   // its parent's, in bases; none if it is not known, or at hand
 	lo, hi int32   // what its prices have decided is in reduced from lo to hi
 }
 
@@ -62,7 +62,7 @@ func (t *tree) plant() {
 		t.goal = t.dual.bound - float64(aimPart*gap)
 	}
 	t.aim = t.goal
-	t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound, basis: -1})
+	t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound})
 	t.push(0)
 }
 
@@ -117,7 +117,6 @@ func (t *tree) grow() {
 		return
 	}
 	t.node.reset()
-	t.node.dually = true
 	t.path, t.marks = t.path[:0], t.marks[:0]
 	if !t.begun {
 		t.plant()
@@ -183,10 +182,8 @@ func (t *tree) visit(n int32) {
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 		t.replay(at)
 	}
-	if b := t.nodes[n].basis; b >= 0 {
-		t.nodes[n].basis = -1
-		t.bases.restore(t.node.lp, b)
-	}
+	t.bases.restore(t.node.lp, t.nodes[n].basis)
+	t.nodes[n].basis = saved{}
 }
 
 // treeLoose is how exactly nodes are solved, as a part of what is left to prove.
@@ -224,7 +221,7 @@ func (t *tree) expand(n int32) int32 {
 	if c.first {
 		there, away = away, there
 	}
-	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there, basis: -1},
+	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there},
 		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away, basis: t.bases.keep(t.node.lp)})
 	t.push(next + 1)
 	return next
@@ -272,9 +269,7 @@ func (t *tree) decided(n int32) (bound float64, c division) {
 // again, and to decide it once more would not end.
 func (t *tree) divided(n int32, c division) bool {
 	for at := n; at > 0; at = t.nodes[at].parent {
-		d := t.nodes[at].c
-		d.first, d.part = c.first, c.part
-		if d == c {
+		if c.same(t.nodes[at].c) {
 			return true
 		}
 	}
