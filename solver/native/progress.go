@@ -147,6 +147,10 @@ func (p *progress) clear() {
 // says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
 const leastGain = 3e-7
 
+// leastOfAll is the same where the best plan is worth nothing, as a part of the least valuable option. It is no more than rounding errors, since the bound is then called 0, which
+// is no part of anything.
+const leastOfAll = 1e-8
+
 // enough is what a node's bound must exceed to be searched.
 func (p *progress) enough() float64 { return max(p.aim, p.better()) }
 
@@ -155,7 +159,7 @@ func (p *progress) enough() float64 { return max(p.aim, p.better()) }
 func (p *progress) better() float64 {
 	v := p.top()
 	if v == 0 {
-		return leastGain * p.smallest
+		return leastOfAll * p.smallest
 	}
 	return v + float64(leastGain*math.Abs(v))
 }

@@ -11,6 +11,26 @@ import (
 	"github.com/hedgesched/hedge/solver/native"
 )
 
+// TestStartedInParts: an option whose tasks may be split in any way is no reason to round capacities, though another takes as much a task.
+func TestStartedInParts(t *testing.T) {
+	p, err := solver.ReadProblemFile("testdata/small/started-now-in-parts.json")
+	require.NoError(t, err)
+	sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 20_000, Gap: -1, Splits: solver.SplitsNow})
+	require.NoError(t, err)
+	assert.InDelta(t, 7, sol.Objective, 1e-6, "one and a half tasks in each partition")
+	assert.Equal(t, solver.StopOptimal, sol.Stop)
+}
+
+// TestLittleBesideItsCost: a plan that gains little beside what it costs is better than none.
+func TestLittleBesideItsCost(t *testing.T) {
+	p, err := solver.ReadProblemFile("testdata/small/little-beside-its-cost.json")
+	require.NoError(t, err)
+	sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 20_000, Gap: -1})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, *sol.Bound, 1.4-1e-6, "the optimum")
+	assert.InDelta(t, 1.4, sol.Objective, 1e-6)
+}
+
 // TestProblemsOnceProvenWrongly are small problems of which a wrong optimum was proven, or none however long it took. Their optima are HiGHS's and
 // CBC's.
 func TestProblemsOnceProvenWrongly(t *testing.T) {

@@ -151,10 +151,10 @@ func (in *Instance) divide(o *Option) {
 			units := in.unit[lo : lo+len(o.Usage)]
 			for t := range units {
 				switch u, a := &units[t], d.D*o.Usage[t]; {
-				case u.g < 0 || u.g == a:
+				case u.g < 0 || a == 0:
 				case !o.Whole:
 					u.g = -1
-				default:
+				case u.g != a:
 					u.add(a)
 				}
 			}
