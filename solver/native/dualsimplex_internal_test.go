@@ -175,3 +175,50 @@ func TestSumsByRows(t *testing.T) {
 	require.Greater(t, m.rows, w.in.Rows, "no cuts")
 	check()
 }
+
+// TestWhatComesOfTheDualMethod: where something is decided against, most programs come to their optimum or to a proof by it, some of them along a row, and by few pivots.
+func TestWhatComesOfTheDualMethod(t *testing.T) {
+	optimal, proven, along, gaveUp, pivots := 0, 0, 0, 0, 0
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		w := prepared(solvertest.Cycle(seed, 8+int(seed%24), int(seed)%9))
+		w.relaxation.solve(math.MaxInt64)
+		w.best.Value = float64((0.9 + 0.05*float64(seed%2)) * w.dual.bound)
+		for range 5 {
+			w.node.reset()
+			w.node.dually = true
+			decideAtRandom(w, r, 1+r.IntN(6))
+			d := &w.node.dualSimplex
+			if barred := d.begin(&w.lp); barred {
+				d.end()
+				bound := w.node.byDual()
+				pivots += d.pivots
+				left := 0.0
+				for _, b := range d.barred {
+					left = max(left, w.lp.weight(b.column))
+				}
+				switch {
+				case bound <= w.node.enough():
+					proven++
+					if d.value > w.node.enough() {
+						along++ // the program is worth more, but nothing can come in
+					}
+				case left <= 1e-6:
+					optimal++
+				default:
+					gaveUp++
+				}
+				checkMaster(t, w)
+			}
+			w.node.revert(0)
+			w.node.solve(maxRounds, 0)
+		}
+	}
+	all := optimal + proven + gaveUp
+	t.Logf("optimal %d, proven %d, %d of them along a row, given up %d, pivots each %d", optimal, proven, along, gaveUp, pivots/all)
+	assert.Greater(t, optimal, all/4)
+	assert.Greater(t, proven, all/5)
+	assert.Positive(t, along)
+	assert.Less(t, gaveUp, all/2)
+	assert.Less(t, pivots, 20*all)
+}
