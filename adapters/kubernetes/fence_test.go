@@ -1,12 +1,14 @@
 package kubernetes
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -65,4 +67,31 @@ func TestCheckLease(t *testing.T) {
 		read()
 		assert.Equal(t, tt.reads, got)
 	}
+}
+
+// TestFirstBindFails: where the first pod of a gang was not bound, no other was tried, and none is taken for bound.
+func TestFirstBindFails(t *testing.T) {
+	objects := []apiruntime.Object{machine()}
+	for _, name := range []string{"a", "b"} {
+		p := podOf(name, "", corev1.PodPending, nil)
+		p.OwnerReferences, p.Labels = nil, map[string]string{"scheduling.x-k8s.io/pod-group": "g", "scheduling.x-k8s.io/min-available": "2"}
+		objects = append(objects, p)
+	}
+	c := fake.NewClientset(objects...)
+	binds := 0
+	c.PrependReactor("create", "pods", func(clienttesting.Action) (bool, apiruntime.Object, error) {
+		binds++
+		return true, nil, apierrors.NewInternalError(errors.New("gone"))
+	})
+	d, err := Open(t.Context(), c, Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	v, err := d.Observe(t.Context(), true)
+	require.NoError(t, err)
+	require.Len(t, v.Jobs, 1)
+	require.ErrorIs(t, d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[0], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 2}}}), adapters.ErrUnavailable)
+	assert.Equal(t, 1, binds)
+	v, err = d.Observe(t.Context(), true)
+	require.NoError(t, err)
+	assert.Empty(t, v.Jobs[0].Tasks)
 }

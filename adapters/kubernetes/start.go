@@ -34,11 +34,12 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 		return err
 	}
 	bind := func(b *binding) { b.err = d.bind(ctx, b, s.Epoch, attempt, len(bindings)) }
-	bind(&bindings[0])
-	if bindings[0].err == nil {
+	done := bindings[:1]
+	if bind(&bindings[0]); bindings[0].err == nil {
 		d.each(len(bindings)-1, func(i int) { bind(&bindings[i+1]) })
+		done = bindings
 	}
-	d.model.bound(s.Job.Spec.ID, bindings)
+	d.model.bound(s.Job.Spec.ID, done)
 	return bindings[0].err
 }
 
