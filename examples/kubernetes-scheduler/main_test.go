@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,10 +17,8 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/kubernetes"
 	"github.com/hedgesched/hedge/examples/internal/keys"
+	"github.com/hedgesched/hedge/examples/internal/trial"
 )
-
-// patience is how long anything may take on a machine that is busy with other things.
-const patience = 5 * time.Minute
 
 func TestConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
@@ -98,17 +92,17 @@ func TestReady(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	file, kubeconfig := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "kubeconfig")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "lease_for: %v\nlisten: 127.0.0.1:0\n", patience), 0o600)) // which is how long it may take until the end of the test
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "lease_for: %v\nlisten: 127.0.0.1:0\n", trial.Patience), 0o600)) // which is how long it may take until the end of the test
 	require.NoError(t, os.WriteFile(kubeconfig, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL), 0o600))
-	at, end := start(t, "-config", file, "-kubeconfig", kubeconfig)
-	eventually(t, "it tells what is wrong", func() bool {
-		text, code := get(t, at+"/readyz")
+	at, end := trial.Start(t, run, "-config", file, "-kubeconfig", kubeconfig)
+	trial.Eventually(t, "it tells what is wrong", func() bool {
+		text, code := trial.Get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "far and wide")
 	})
-	_, code := get(t, at+"/healthz")
+	_, code := trial.Get(t, at+"/healthz")
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	away.Store(false)
-	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
+	trial.Eventually(t, "it is ready, as another has the lease", func() bool { _, code := trial.Get(t, at+"/readyz"); return code == http.StatusOK })
 	require.NoError(t, end())
 }
 
@@ -128,43 +122,3 @@ func TestLost(t *testing.T) {
 type dropped uint64
 
 func (d dropped) Dropped() uint64 { return uint64(d) }
-
-// start runs the program until end is called, or the test is over, and tells where it answers.
-func start(t *testing.T, args ...string) (at string, end func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	addr, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() {
-		done <- run(ctx, args, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
-	}()
-	end = sync.OnceValue(func() error {
-		cancel()
-		return <-done
-	})
-	t.Cleanup(func() { _ = end() })
-	select {
-	case a := <-addr:
-		at = "http://" + a.String()
-	case err := <-done:
-		done <- err
-		require.FailNow(t, "it has ended before it listened", "%v", err)
-	}
-	return at, end
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-func get(t *testing.T, url string) (string, int) {
-	t.Helper()
-	resp, err := http.Get(url)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return string(text), resp.StatusCode
-}

@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,10 +20,8 @@ import (
 	"github.com/hedgesched/hedge/adapters/nomad"
 	"github.com/hedgesched/hedge/adapters/testservers"
 	"github.com/hedgesched/hedge/examples/internal/keys"
+	"github.com/hedgesched/hedge/examples/internal/trial"
 )
-
-// patience is how long anything may take on a machine that is busy with other things.
-const patience = 5 * time.Minute
 
 func TestConfig(t *testing.T) {
 	c, err := load("config.yaml")
@@ -82,16 +77,16 @@ func TestReady(t *testing.T) {
 	}))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n", server.URL, patience), 0o600)) // which is how long it may take until the end of the test
-	at, end := start(t, "-config", file)
-	eventually(t, "it tells what is wrong", func() bool {
-		text, code := get(t, at+"/readyz")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n", server.URL, trial.Patience), 0o600)) // which is how long it may take until the end of the test
+	at, end := trial.Start(t, run, "-config", file)
+	trial.Eventually(t, "it tells what is wrong", func() bool {
+		text, code := trial.Get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "far and wide")
 	})
-	_, code := get(t, at+"/healthz")
+	_, code := trial.Get(t, at+"/healthz")
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	away.Store(false)
-	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
+	trial.Eventually(t, "it is ready, as another has the lease", func() bool { _, code := trial.Get(t, at+"/readyz"); return code == http.StatusOK })
 	require.NoError(t, end())
 }
 
@@ -112,8 +107,8 @@ func TestScheduler(t *testing.T) {
 
 	file, history := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "history")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nhistory: %s\ncycle: 200ms\nlisten: 127.0.0.1:0\n", servers.URL(), history), 0o600))
-	at, end := start(t, "-config", file)
-	eventually(t, "three tasks have finished", func() bool {
+	at, end := trial.Start(t, run, "-config", file)
+	trial.Eventually(t, "three tasks have finished", func() bool {
 		list, _, err := client.Jobs().Allocations("a", true, nil)
 		n := 0
 		for _, a := range list {
@@ -123,9 +118,9 @@ func TestScheduler(t *testing.T) {
 		}
 		return err == nil && n == 3
 	})
-	eventually(t, "it is ready", func() bool { _, status := get(t, at+"/readyz"); return status == http.StatusOK })
-	eventually(t, "nothing runs by its metrics", func() bool {
-		text, _ := get(t, at+"/metrics")
+	trial.Eventually(t, "it is ready", func() bool { _, status := trial.Get(t, at+"/readyz"); return status == http.StatusOK })
+	trial.Eventually(t, "nothing runs by its metrics", func() bool {
+		text, _ := trial.Get(t, at+"/metrics")
 		return !strings.Contains(text, "hedge_leader_epoch 0\n") && strings.Contains(text, "hedge_jobs_running 0\n")
 	})
 	require.NoError(t, end())
@@ -145,44 +140,4 @@ func gang(id string, tasks int) *api.Job {
 	j.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: fmt.Sprint(tasks), nomad.KeyDeadline: "1h"}
 	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{"1"})
 	return j.AddTaskGroup(api.NewTaskGroup("work", 0).AddTask(task.Require(&api.Resources{CPU: &cpu, MemoryMB: &memory})))
-}
-
-// start runs the program until end is called, or the test is over, and tells where it answers.
-func start(t *testing.T, args ...string) (at string, end func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	addr, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() {
-		done <- run(ctx, args, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
-	}()
-	end = sync.OnceValue(func() error {
-		cancel()
-		return <-done
-	})
-	t.Cleanup(func() { _ = end() })
-	select {
-	case a := <-addr:
-		at = "http://" + a.String()
-	case err := <-done:
-		done <- err
-		require.FailNow(t, "it has ended before it listened", "%v", err)
-	}
-	return at, end
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-func get(t *testing.T, url string) (string, int) {
-	t.Helper()
-	resp, err := http.Get(url)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return string(text), resp.StatusCode
 }

@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,10 +18,8 @@ import (
 	"github.com/hedgesched/hedge/adapters/testservers"
 	"github.com/hedgesched/hedge/adapters/yarn"
 	"github.com/hedgesched/hedge/examples/internal/keys"
+	"github.com/hedgesched/hedge/examples/internal/trial"
 )
-
-// patience is how long anything may take on a machine that is busy with other things.
-const patience = 8 * time.Minute
 
 func TestConfig(t *testing.T) {
 	c, err := load("config.yaml")
@@ -73,16 +68,16 @@ func TestReady(t *testing.T) {
 	lock := filepath.Join(spool, "lock")
 	require.NoError(t, os.Mkdir(lock, 0o700)) // which is no file to lock
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\npools: [x]\n", spool, patience), 0o600)) // which is how long it may take until the end of the test
-	at, end := start(t, "-config", file)
-	eventually(t, "it tells what is wrong", func() bool {
-		text, code := get(t, at+"/readyz")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\npools: [x]\n", spool, trial.Patience), 0o600)) // which is how long it may take until the end of the test
+	at, end := trial.Start(t, run, "-config", file)
+	trial.Eventually(t, "it tells what is wrong", func() bool {
+		text, code := trial.Get(t, at+"/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(text, "is a directory")
 	})
-	_, code := get(t, at+"/healthz")
+	_, code := trial.Get(t, at+"/healthz")
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	require.NoError(t, os.Remove(lock))
-	eventually(t, "it is ready, as another has the lease", func() bool { _, code := get(t, at+"/readyz"); return code == http.StatusOK })
+	trial.Eventually(t, "it is ready, as another has the lease", func() bool { _, code := trial.Get(t, at+"/readyz"); return code == http.StatusOK })
 	require.NoError(t, end())
 }
 
@@ -111,17 +106,17 @@ history: %s
 cycle: 200ms
 listen: 127.0.0.1:0
 `, servers.URL(), spool, me.Username, jar+":"+servers.Classpath(), history), 0o600))
-	at, end := start(t, "-config", file)
-	eventually(t, "it is ready", func() bool { _, status := get(t, at+"/readyz"); return status == http.StatusOK })
-	eventually(t, "the spool is there", func() bool { _, err := os.Stat(filepath.Join(spool, "jobs")); return err == nil })
+	at, end := trial.Start(t, run, "-config", file)
+	trial.Eventually(t, "it is ready", func() bool { _, status := trial.Get(t, at+"/readyz"); return status == http.StatusOK })
+	trial.Eventually(t, "the spool is there", func() bool { _, err := os.Stat(filepath.Join(spool, "jobs")); return err == nil })
 	job := fmt.Sprintf("tasks: 3\nresources: {memory-mb: 64}\ndeadline: 1h\ncommand: sleep 1; echo done > %s/ran-$HEDGE_RANK\n", dir)
 	require.NoError(t, yarn.Submit(spool, "a", []byte(job)))
-	eventually(t, "three tasks have finished", func() bool {
+	trial.Eventually(t, "three tasks have finished", func() bool {
 		ran, err := filepath.Glob(filepath.Join(dir, "ran-*"))
 		return err == nil && len(ran) == 3
 	})
-	eventually(t, "nothing runs by its metrics", func() bool {
-		text, _ := get(t, at+"/metrics")
+	trial.Eventually(t, "nothing runs by its metrics", func() bool {
+		text, _ := trial.Get(t, at+"/metrics")
 		return strings.Contains(text, "hedge_leader_epoch 1\n") && strings.Contains(text, "hedge_jobs_running 0\n")
 	})
 	require.NoError(t, end())
@@ -131,44 +126,4 @@ listen: 127.0.0.1:0
 	lease, err := os.ReadFile(filepath.Join(spool, "lease.json"))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"epoch": 1, "holder": "", "renewed": 0}`, string(lease), "the lease is given back")
-}
-
-// start runs the program until end is called, or the test is over, and tells where it answers.
-func start(t *testing.T, args ...string) (at string, end func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	addr, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() {
-		done <- run(ctx, args, slog.New(slog.NewTextHandler(t.Output(), nil)), func(a net.Addr) { addr <- a })
-	}()
-	end = sync.OnceValue(func() error {
-		cancel()
-		return <-done
-	})
-	t.Cleanup(func() { _ = end() })
-	select {
-	case a := <-addr:
-		at = "http://" + a.String()
-	case err := <-done:
-		done <- err
-		require.FailNow(t, "it has ended before it listened", "%v", err)
-	}
-	return at, end
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		require.True(t, time.Now().Before(end), "it did not come about that %s", what)
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-func get(t *testing.T, url string) (string, int) {
-	t.Helper()
-	resp, err := http.Get(url)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return string(text), resp.StatusCode
 }
