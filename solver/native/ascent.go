@@ -8,7 +8,7 @@ type ascent struct {
 	greedy     *greedy
 	recall     *recall
 	relaxation *relaxation
-	lp         *master
+	lp         *basis
 }
 
 // run is the whole ascent.

@@ -1,8 +1,8 @@
 package native
 
-// bases are bases of the master to go back to, as long as its columns and rows keep their numbers. Each is what is basic at every position, and the sets' keys.
+// bases are bases of the program to go back to, as long as its columns and rows keep their numbers. Each is what is basic at every position, and the sets' keys.
 type bases struct {
-	generation, size int // of the master whose bases they are
+	generation, size int // of the program whose bases they are
 	lists            int // how many lists have been begun: what is of one before is gone
 	list             []int32
 	free             []int32 // slots of those that have been dropped
@@ -25,8 +25,8 @@ func (b *bases) reset() {
 	b.lists++
 }
 
-// keep notes the master's basis, if there is room for it.
-func (b *bases) keep(m *master) saved {
+// keep notes the program's basis, if there is room for it.
+func (b *bases) keep(m *basis) saved {
 	size := m.rows + len(m.key)
 	if b.generation != m.generation || b.size != size {
 		b.reset()
@@ -49,28 +49,11 @@ func (b *bases) keep(m *master) saved {
 }
 
 // restore goes back to a basis, which is kept no longer, unless columns or rows have got other numbers since.
-func (b *bases) restore(m *master, s saved) {
+func (b *bases) restore(m *basis, s saved) {
 	if s.nowhere() || s.list != b.lists || b.generation != m.generation || b.size != m.rows+len(m.key) {
 		return
 	}
 	at := b.list[int(s.slot)*b.size : (int(s.slot)+1)*b.size]
 	b.free = append(b.free, s.slot)
 	m.rebase(at[:m.rows], at[m.rows:])
-}
-
-// rebase makes the listed columns basic, and those keys.
-func (m *master) rebase(basic, keys []int32) {
-	for _, b := range m.basic {
-		if b >= 0 {
-			m.where[b] = -1
-		}
-	}
-	for _, c := range m.key {
-		m.where[c] = -1
-	}
-	for s, c := range keys {
-		m.key[s], m.where[c] = c, -2
-	}
-	m.ops += int64(m.rows + len(m.key))
-	m.install(basic)
 }

@@ -16,8 +16,8 @@ func boxed(seed uint64) *worker {
 	return prepared(solvertest.CycleOf(seed, solvertest.Shape{Jobs: boxJobs + int(seed), Running: 4 * int(seed), Slots: 12}))
 }
 
-// dualValue is what the master's program is worth at most, by prices lam within the box.
-func dualValue(m *master, lam []float64) float64 {
+// dualValue is what the program is worth at most, by prices lam within the box.
+func dualValue(m *basis, lam []float64) float64 {
 	sum := 0.0
 	for r, l := range lam {
 		sum += l * m.rhs[r]
@@ -36,8 +36,8 @@ func dualValue(m *master, lam []float64) float64 {
 	return sum
 }
 
-// TestBoxedMasterIsOptimal: once no column improves it, its prices are in the box and prove its value, and no others in the box prove less.
-func TestBoxedMasterIsOptimal(t *testing.T) {
+// TestBoxedProgramIsOptimal: once no column improves it, its prices are in the box and prove its value, and no others in the box prove less.
+func TestBoxedProgramIsOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for seed := range uint64(6) {
 		w := boxed(seed)
@@ -85,7 +85,7 @@ func TestBoxesAreLeft(t *testing.T) {
 			copy(d.lam, d.best)
 			d.bound = d.evaluate()
 			require.True(t, w.relaxation.solve(math.MaxInt64), "seed %d, prices times %g", seed, factor)
-			checkMaster(t, w)
+			checkBasis(t, w)
 			worth := 0.0
 			for c, v := range m.val {
 				worth += m.weight(int32(c)) * v
@@ -99,13 +99,13 @@ func TestBoxesAreLeft(t *testing.T) {
 	}
 }
 
-// TestUnfinishedBoxesAreLeft: a relaxation that is cut short leaves a master whose solution fits.
+// TestUnfinishedBoxesAreLeft: a relaxation that is cut short leaves a program whose solution fits.
 func TestUnfinishedBoxesAreLeft(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, units := range []int64{50, 200, 800} {
 			w := boxed(seed)
 			w.relaxation.solve(w.spent() + units*opsPerUnit)
-			checkMaster(t, w)
+			checkBasis(t, w)
 			assert.False(t, w.lp.boxed)
 			assert.GreaterOrEqual(t, w.dual.bound, w.lp.objective()*(1-1e-6))
 		}
@@ -137,7 +137,7 @@ func TestDropKeepsWhatNearlyPays(t *testing.T) {
 	m.drop(within)
 	assert.Less(t, len(m.set), columns)
 	assert.InDelta(t, before, m.objective(), 1e-9)
-	checkMaster(t, w)
+	checkBasis(t, w)
 	after := map[int32]int{}
 	for _, o := range m.opt {
 		if o >= 0 {

@@ -7,7 +7,7 @@ type branching struct {
 	*progress
 	node     *node
 	rounding *rounding
-	lp       *master
+	lp       *basis
 	costs    pseudo
 }
 
@@ -38,7 +38,7 @@ func (b *branching) division() division {
 	for _, set := range b.lp.active {
 		j := int(set)
 		if k := j - len(in.P.Jobs); k >= 0 {
-			y := b.lp.weight(b.lp.runColumn(k))
+			y := b.lp.preempted(k)
 			if b.dual.fix[k] != 0 || min(y, 1-y) <= 1e-6 {
 				continue
 			}

@@ -4,11 +4,11 @@ import "math"
 
 // byDual goes to an optimum of the columns known without those that are barred, by the dual simplex method. As soon as that says that the node
 // is not worth searching its prices are asked for a bound that proves it. The bound is returned; +Inf if there is none. Where the
-// method does not get there, the basis is as before. The master has its prices in any case.
+// method does not get there, the basis is as before. The program has its prices in any case.
 func (q *node) byDual() (bound float64) {
 	d, m := &q.dualSimplex, q.lp
 	bound = math.Inf(1)
-	if !q.dually || !q.proceed() || !d.begin(m) {
+	if !q.dually || !q.proceed() || !d.begin() {
 		m.reprice()
 		return bound
 	}
@@ -37,7 +37,7 @@ func (q *node) byDual() (bound float64) {
 		if along == 0 {
 			look = d.value - (b - q.enough())
 		}
-		d.admit()
+		d.admitNew()
 	}
 	d.undo()
 	return bound
@@ -46,7 +46,7 @@ func (q *node) byDual() (bound float64) {
 // sweepAlong sweeps over all options at the dual method's prices, and so far along the leaving column's row.
 func (q *node) sweepAlong(far float64) (bound float64, added int) {
 	for r, p := range q.lp.pi {
-		q.dual.lam[r] = max(0, p+float64(far*q.dualSimplex.row[r]))
+		q.dual.lam[r] = max(0, p+float64(far*q.dualSimplex.inverse[r]))
 	}
 	return q.relaxation.generate()
 }

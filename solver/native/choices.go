@@ -72,7 +72,7 @@ func (k *conflicts) chosen() bool {
 		}
 	}
 	for m := range in.P.Running {
-		if k.off[m] = k.lp.weight(k.lp.runColumn(m)) > 0.5; k.off[m] {
+		if k.off[m] = k.lp.preempted(m) > 0.5; k.off[m] {
 			k.free(m, 1)
 		}
 		if k.off[m] != (k.dual.fix[m] > 0) && k.dual.fix[m] != 0 {

@@ -12,7 +12,7 @@ type conflicts struct {
 	*progress
 	node     *node
 	rounding *rounding
-	lp       *master
+	lp       *basis
 	splits   splits
 	list     []conflict
 	members  []member

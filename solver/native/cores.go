@@ -16,9 +16,9 @@ type cores struct {
 	node       *node
 	rounding   *rounding
 	branching  *branching
-	lp         *master
+	lp         *basis
 	cuts       *cuts
-	coreLP     master     // the cores' program, or while they are searched the whole problem's
+	coreLP     basis      // the cores' program, or while they are searched the whole problem's
 	inside     bool       // cores are being searched
 	path       []division // that lead to the node
 	sets       []int32    // scratch for choosing a core
@@ -85,7 +85,7 @@ func (c *cores) searchOne(n int) {
 	c.node.revert(0)
 }
 
-// swap exchanges the master of the whole problem with that of the cores, which has no cuts: what is decided outside
+// swap exchanges the program of the whole problem with that of the cores, which has no cuts: what is decided outside
 // a core would change them.
 func (c *cores) swap() {
 	*c.lp, c.coreLP = c.coreLP, *c.lp

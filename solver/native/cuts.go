@@ -7,7 +7,7 @@ import "github.com/hedgesched/hedge/solver/internal/pack"
 //	Σ_entries coef·tasks there + Σ_running coef·preempted ≤ rhs,
 //
 // an entry being an option's place in in.Part. They are mixed-integer rounding cuts (Nemhauser and Wolsey,
-// 1990; Marchand and Wolsey, 2001) of capacity in a slot, in one partition or several; [separator] finds them. Each is a row of the master
+// 1990; Marchand and Wolsey, 2001) of capacity in a slot, in one partition or several; [separator] finds them. Each is a row of the program
 // with a price, which makes tasks dearer at its entries: pricing stays as it was.
 type cuts struct {
 	rhs []float64
@@ -23,7 +23,7 @@ type cuts struct {
 	extra []float64
 }
 
-// maxCuts bounds the rows that cuts add to the master.
+// maxCuts bounds the rows that cuts add to the program.
 const maxCuts = 300
 
 // reset drops all cuts.
@@ -117,7 +117,7 @@ func (s *separator) tighten(until int64) {
 // maxRoundsOfCuts bounds the rounds: their gains fall.
 const maxRoundsOfCuts = 40
 
-// rebuild makes the master anew with the new cuts and without those that are loose, and goes on from its basis.
+// rebuild makes the program anew with the new cuts and without those that are loose, and goes on from its basis.
 func (s *separator) rebuild() {
 	m, d := s.lp, &s.dual
 	s.renumber()
@@ -129,12 +129,12 @@ func (s *separator) rebuild() {
 		*v = (*v)[:rows]
 	}
 	clear(d.best[s.in.Rows:])
-	if !m.recut(s.cuts, s.rowOf, s.measure(rows), s.node.penalty) {
+	if !s.recut.run(m, s.cuts, s.rowOf, s.measure(rows), s.node.penalty) {
 		s.relaxation.crash()
 	}
 }
 
-// renumber drops the loose cuts, whose slack is basic, and notes the master's rows' new numbers.
+// renumber drops the loose cuts, whose slack is basic, and notes the program's rows' new numbers.
 func (s *separator) renumber() {
 	m := s.lp
 	s.tight, s.rowOf = s.tight[:0], s.rowOf[:0]

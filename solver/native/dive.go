@@ -11,7 +11,7 @@ type dive struct {
 	node     *node
 	rounding *rounding
 	reducer  *reducer
-	lp       *master
+	lp       *basis
 	steps    int   // decisions so far
 	began    int64 // in ops
 	near     []int // scratch: options nearly decided
@@ -142,7 +142,7 @@ func (d *dive) decide(o, k int, first bool) {
 	case o >= 0:
 		d.node.forbid(o)
 	default:
-		on := d.lp.weight(d.lp.runColumn(k)) >= 0.5
+		on := d.lp.preempted(k) >= 0.5
 		d.node.settleRun(k, on == first)
 	}
 }

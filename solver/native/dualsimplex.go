@@ -6,31 +6,31 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// dualSimplex is the dual simplex method on the master's columns. Where a program was optimal before some columns were barred, by a penalty that they
+// dualSimplex is the dual simplex method. Where a program was optimal before some columns were barred, by a penalty that they
 // would be taken at, the prices are as good as before, and a few pivots find those of the program without the columns: what is below zero, or
 // barred, leaves, and of what can come in for it that comes whose reduced value falls to zero first. The primal method would go the long way
 // from a program that has the penalties. Columns that gain something are taken for such that gain nothing; the primal method finds them afterwards.
+//
+// From begin until end or undo the columns that were barred and basic have their value without the penalty in the program.
 type dualSimplex struct {
-	lp    *master
-	value float64 // of the program, with what is barred at its value
-	// pivots counts them.
-	pivots int
+	*basis
+	entering entering
+	devex    devex
+	value    float64 // of the program, with what is barred at its value
+	pivots   int     // how many there have been
 
 	live   []int32   // columns that may enter
 	known  int       // columns that have been looked at for that
 	red    []float64 // of each column: its reduced value, at most 0
+	out    []bool    // of each column: whether it was barred and basic
 	barred []barred
-	out    []bool  // whether a column is barred
-	basic  []int32 // the basis at the beginning, and its keys
-	key    []int32
-	// Of each column and each row's slack: about how long its row of the tableau is (devex; Harris, 1973). Those that are far below zero for
-	// the length of their rows leave first.
-	length, slackLength []float64
+	basics []int32 // the basis at the beginning, and its keys
+	keys   []int32
 
-	p, s  int       // what leaves: what is basic at p, or if p is negative set s's key
-	sign  float64   // 1 if it is above what it may be, -1 if it is below
-	row   []float64 // its row of the inverse
-	entry []float64 // of each of live: its entry in that row of the tableau
+	p, s    int       // what leaves: what is basic at p, or if p is negative set s's key
+	sign    float64   // 1 if it is above what it may be, -1 if it is below
+	inverse []float64 // its row of the inverse
+	entry   []float64 // of each of live: its entry in that row of the tableau
 }
 
 // barred is a column that was basic when it was barred, and its value with the penalty.
@@ -39,12 +39,15 @@ type barred struct {
 	val    float64
 }
 
-// isBarred says whether what has been decided bars column c.
-func (m *master) isBarred(c int32) bool { return m.val[c] < m.worth[c] }
+// newDualSimplex is the method on that basis.
+func newDualSimplex(m *basis) dualSimplex {
+	return dualSimplex{basis: m, entering: entering{basis: m}}
+}
 
-// begin takes over the master's basis, and reports whether there is anything barred in it.
-func (d *dualSimplex) begin(m *master) bool {
-	d.lp, d.barred = m, d.barred[:0]
+// begin takes over the basis, and reports whether there is anything barred in it.
+func (d *dualSimplex) begin() bool {
+	m := d.basis
+	d.barred = d.barred[:0]
 	most := 0.0
 	for s, c := range m.key {
 		if m.isBarred(c) {
@@ -62,8 +65,21 @@ func (d *dualSimplex) begin(m *master) bool {
 	if most <= negative || m.boxed {
 		return false
 	}
-	d.basic, d.key = append(d.basic[:0], m.basic...), append(d.key[:0], m.key...)
-	d.measure()
+	d.basics, d.keys = append(d.basics[:0], m.basic...), append(d.keys[:0], m.key...)
+	d.lookAtAll()
+	m.reprice()
+	d.renew()
+	d.pivots = 0
+	return true
+}
+
+// lookAtAll gives what is barred its value, and lists the columns that may enter.
+func (d *dualSimplex) lookAtAll() {
+	m := d.basis
+	d.known, d.live = len(m.set), d.live[:0]
+	d.inverse, d.red, d.out = pack.Resize(d.inverse, m.rows), pack.Resize(d.red, d.known), pack.Resize(d.out, d.known)
+	clear(d.out)
+	d.devex.reset(d.known, m.rows)
 	for _, b := range d.barred {
 		m.val[b.column], d.out[b.column] = m.worth[b.column], true
 	}
@@ -74,45 +90,25 @@ func (d *dualSimplex) begin(m *master) bool {
 			}
 		}
 	}
-	m.ops += int64(d.known)
-	m.reprice()
-	d.renew()
-	d.pivots = 0
-	return true
+	m.ops += int64(m.rows + 2*d.known)
 }
 
-// measure makes everything as long as it is to be measured by: in the basis that it begins with all rows count the same.
-func (d *dualSimplex) measure() {
-	m := d.lp
-	d.known, d.live = len(m.set), d.live[:0]
-	d.row, d.slackLength = pack.Resize(d.row, m.rows), pack.Resize(d.slackLength, m.rows)
-	d.red, d.length, d.out = pack.Resize(d.red, d.known), pack.Resize(d.length, d.known), pack.Resize(d.out, d.known)
-	clear(d.out)
-	for c := range d.length {
-		d.length[c] = 1
-	}
-	for r := range d.slackLength {
-		d.slackLength[r] = 1
-	}
-	m.ops += int64(m.rows + d.known)
-}
-
-// admit makes the columns live that have come since it began.
-func (d *dualSimplex) admit() {
-	for ; d.known < len(d.lp.set); d.known++ {
+// admitNew makes the columns live that have come since it began.
+func (d *dualSimplex) admitNew() {
+	for ; d.known < len(d.set); d.known++ {
 		d.live = append(d.live, int32(d.known))
-		d.red, d.length, d.out = append(d.red, 0), append(d.length, 1), append(d.out, false)
+		d.red, d.devex.column, d.out = append(d.red, 0), append(d.devex.column, 1), append(d.out, false)
 	}
 	d.reduce()
 }
 
 // reduce computes the reduced values.
 func (d *dualSimplex) reduce() {
-	m := d.lp
-	m.weighRows(m.pi)
+	m := d.basis
+	sums := m.weighRows(m.pi)
 	for _, c := range d.live {
 		k := m.key[m.set[c]]
-		d.red[c] = min(0, m.val[c]-m.sums[c]-(m.val[k]-m.sums[k]))
+		d.red[c] = min(0, m.val[c]-sums[c]-(m.val[k]-sums[k]))
 	}
 	d.entry = pack.Resize(d.entry, len(d.live))
 	m.ops += int64(2 * len(d.live))
@@ -121,21 +117,21 @@ func (d *dualSimplex) reduce() {
 // renew computes what has drifted, or changed, with the factorisation.
 func (d *dualSimplex) renew() {
 	d.reduce()
-	d.value = d.lp.objective()
-	d.lp.ops += int64(d.lp.rows)
+	d.value = d.objective()
+	d.ops += int64(d.rows)
 }
 
-// end makes the master's values what they were.
+// end makes the program's values what they were.
 func (d *dualSimplex) end() {
 	for _, b := range d.barred {
-		d.lp.val[b.column] = b.val
+		d.val[b.column] = b.val
 	}
 }
 
-// undo makes the master's values and its basis what they were.
+// undo makes the program's values and its basis what they were.
 func (d *dualSimplex) undo() {
 	d.end()
-	d.lp.rebase(d.basic, d.key)
+	d.rebase(d.basics, d.keys)
 }
 
 // outcome is what has come of a pivot.
@@ -150,7 +146,6 @@ const (
 
 // pivot exchanges one column for another.
 func (d *dualSimplex) pivot() outcome {
-	m := d.lp
 	if !d.leave() {
 		return optimal
 	}
@@ -160,32 +155,27 @@ func (d *dualSimplex) pivot() outcome {
 		return without
 	}
 	d.pivots++
-	from := -1
-	if c >= 0 {
-		from = int(m.set[c])
-	}
-	m.ftran(c)
-	m.rates(from)
+	e := &d.entering
+	e.compute(c, 1)
 	alpha := d.alpha()
 	if math.Abs(alpha-entry) > 1e-6*max(1, math.Abs(entry)) || math.Abs(alpha) < leastDualPivot {
-		fresh := m.lu.updates == 0
-		m.clearRates()
-		m.lu.unkeep()
-		m.refactor()
+		fresh := d.lu.updates == 0
+		d.refactor()
 		d.renew()
 		if fresh {
 			return inaccurate
 		}
 		return pivoted
 	}
-	theta, f := d.leaving()/alpha, red/alpha
+	out, value := d.leaving()
+	theta, f := value/alpha, red/alpha
 	d.value += float64(red * theta)
-	d.lengthen(alpha)
-	m.move(theta)
+	d.devex.lengthen(e, out, alpha)
+	e.move(theta)
 	for k, j := range d.live {
 		d.red[j] = min(0, d.red[j]-float64(f*d.entry[k]))
 	}
-	m.ops += int64(len(d.live))
+	d.ops += int64(len(d.live))
 	d.exchange(c, alpha, theta, f)
 	return pivoted
 }
@@ -193,17 +183,17 @@ func (d *dualSimplex) pivot() outcome {
 // alpha is what the entering column has in the leaving one's row.
 func (d *dualSimplex) alpha() float64 {
 	if d.p < 0 {
-		return -d.lp.rate[d.s]
+		return -d.entering.rate[d.s]
 	}
-	return d.lp.alpha[d.p]
+	return d.entering.alpha[d.p]
 }
 
-// leaving is the value of what leaves.
-func (d *dualSimplex) leaving() float64 {
+// leaving is the column that leaves, or -1-r for a slack, and its value.
+func (d *dualSimplex) leaving() (out int32, value float64) {
 	if d.p < 0 {
-		return d.lp.keyValue[d.s]
+		return d.key[d.s], d.keyValue[d.s]
 	}
-	return d.lp.beta[d.p]
+	return d.basic[d.p], d.beta[d.p]
 }
 
 // negative is how far below zero a value has to be for the dual method to do something about it, in terms of the row's capacity for slacks.
@@ -211,14 +201,14 @@ const negative = 1e-9
 
 // leave finds what leaves, and reports whether there is anything.
 func (d *dualSimplex) leave() bool {
-	m := d.lp
+	m, x := d.basis, &d.devex
 	most := 0.0
 	for i, b := range m.basic {
 		v, length, out, least := m.beta[i], 0.0, false, negative
 		if b < 0 {
-			length, least = d.slackLength[-1-b], negative*max(1, math.Abs(m.rhs[-1-b]))
+			length, least = x.slack[-1-b], negative*max(1, math.Abs(m.rhs[-1-b]))
 		} else {
-			length, out = d.length[b], d.out[b]
+			length, out = x.column[b], d.out[b]
 		}
 		if (v < -least || out && v > least) && v*v > most*length {
 			most, d.p, d.s, d.sign = v*v/length, i, -1, math.Copysign(1, v)
@@ -226,8 +216,8 @@ func (d *dualSimplex) leave() bool {
 	}
 	for s, c := range m.key {
 		v := m.keyValue[s]
-		if (v < -negative || d.out[c] && v > negative) && v*v > most*d.length[c] {
-			most, d.p, d.s, d.sign = v*v/d.length[c], -1, s, math.Copysign(1, v)
+		if (v < -negative || d.out[c] && v > negative) && v*v > most*x.column[c] {
+			most, d.p, d.s, d.sign = v*v/x.column[c], -1, s, math.Copysign(1, v)
 		}
 	}
 	m.ops += int64(m.rows + len(m.key))
@@ -236,26 +226,26 @@ func (d *dualSimplex) leave() bool {
 
 // tableau computes the leaving column's row.
 func (d *dualSimplex) tableau() {
-	m := d.lp
-	clear(d.row)
+	m := d.basis
+	clear(d.inverse)
 	if d.p >= 0 {
-		d.row[d.p] = 1
+		d.inverse[d.p] = 1
 	} else {
 		for i, b := range m.basic {
 			if b >= 0 && int(m.set[b]) == d.s {
-				d.row[i] = -1
+				d.inverse[i] = -1
 			}
 		}
 	}
-	m.lu.btran(d.row)
-	m.weighRows(d.row)
+	m.lu.btran(d.inverse)
+	sums := m.weighRows(d.inverse)
 	for k, c := range d.live {
 		d.entry[k] = 0
 		if m.where[c] != -1 {
 			continue
 		}
 		set := m.set[c]
-		d.entry[k] = m.sums[c] - m.sums[m.key[set]]
+		d.entry[k] = sums[c] - sums[m.key[set]]
 		if int(set) == d.s {
 			d.entry[k]++
 		}
@@ -270,14 +260,14 @@ const leastDualPivot = 1e-7
 // enter finds what enters: of those that are the first to gain something, but for rounding, that with the largest entry, which is returned with what it
 // gains. ok is false if there is none.
 func (d *dualSimplex) enter() (c int32, entry, red float64, ok bool) {
-	m := d.lp
+	m := d.basis
 	limit := math.Inf(1)
 	for k, j := range d.live {
 		if v := d.sign * d.entry[k]; v > leastDualPivot {
 			limit = min(limit, (m.tol-d.red[j])/v)
 		}
 	}
-	for r, v := range d.row {
+	for r, v := range d.inverse {
 		if v *= d.sign; v > leastDualPivot && m.slack[r] < 0 {
 			limit = min(limit, (m.tol+max(0, m.pi[r]))/v)
 		}
@@ -288,7 +278,7 @@ func (d *dualSimplex) enter() (c int32, entry, red float64, ok bool) {
 			most, c, entry, red, ok = v, j, d.entry[k], d.red[j], true
 		}
 	}
-	for r, x := range d.row {
+	for r, x := range d.inverse {
 		if v := d.sign * x; v > most && m.slack[r] < 0 && max(0, m.pi[r]) <= limit*v {
 			most, c, entry, red, ok = v, int32(-1-r), x, -max(0, m.pi[r]), true
 		}
@@ -297,70 +287,39 @@ func (d *dualSimplex) enter() (c int32, entry, red float64, ok bool) {
 	return c, entry, red, ok
 }
 
-// at is where the length of column c, or of slack -1-c, is.
-func (d *dualSimplex) at(c int32) *float64 {
-	if c < 0 {
-		return &d.slackLength[-1-c]
-	}
-	return &d.length[c]
-}
-
-// lengthen makes the rows as long as the pivot makes them at least.
-func (d *dualSimplex) lengthen(alpha float64) {
-	m := d.lp
-	f := *d.at(d.leaves()) / (alpha * alpha)
-	for _, i := range m.nonzero {
-		at := d.at(m.basic[i])
-		*at = max(*at, float64(m.alpha[i]*m.alpha[i])*f)
-	}
-	for _, s := range m.marked {
-		at := d.at(m.key[s])
-		*at = max(*at, float64(m.rate[s]*m.rate[s])*f)
-	}
-	m.ops += int64(2 * len(m.nonzero))
-}
-
-// leaves is the column that leaves, or -1-r for a slack.
-func (d *dualSimplex) leaves() int32 {
-	if d.p < 0 {
-		return d.lp.key[d.s]
-	}
-	return d.lp.basic[d.p]
-}
-
 // exchange brings column c in, at theta, for what leaves, where it has alpha; prices change by f times the row.
 func (d *dualSimplex) exchange(c int32, alpha, theta, f float64) {
-	m := d.lp
-	out, p, anew := d.leaves(), d.p, false
-	length := max(*d.at(out)/(alpha*alpha), 1)
+	m, e := d.basis, &d.entering
+	out, _ := d.leaving()
+	p, anew := d.p, false
+	length := max(*d.devex.of(out)/(alpha*alpha), 1)
 	if p < 0 {
-		p = m.partner(d.s)
+		p = e.partner(d.s)
 	}
-	if m.clearRates(); p < 0 {
-		m.rekey(d.s, c)
-		m.keyValue[d.s] = theta
-		m.lu.unkeep()
+	if p < 0 {
+		e.replaceKey(d.s, c, theta)
 	} else {
-		pivot := m.alpha[p]
+		pivot := e.alpha[p]
 		if d.p < 0 {
-			pivot = -m.swapKey(p, d.s, c)
+			pivot = -e.swapKey(p, d.s, c)
 		}
-		for r, v := range d.row {
+		for r, v := range d.inverse {
 			m.pi[r] += float64(f * v)
 		}
 		m.ops += int64(m.rows)
-		m.replace(p, d.s, c, theta, 1, pivot)
+		e.replace(p, d.s, c, theta, 1, pivot)
 		anew = m.lu.updates == 0
 	}
 	if out >= 0 {
 		d.red[out] = min(0, -f)
 	}
-	if *d.at(c) = length; anew {
+	if *d.devex.of(c) = length; anew {
 		d.renew()
 	}
 }
 
 // further is how far to go along the row for the program to be worth as much less than enough as it is more.
 func (d *dualSimplex) further(enough float64) float64 {
-	return -2 * max(d.value-enough, d.lp.tol) / d.leaving()
+	_, value := d.leaving()
+	return -2 * max(d.value-enough, d.tol) / value
 }

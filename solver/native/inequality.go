@@ -4,7 +4,7 @@ import "slices"
 
 // group is a job's options in an inequality, or a running job.
 type group struct {
-	set      int     // as in master.set
+	set      int     // as in columns.set
 	lo, hi   int     // its pieces
 	left     float64 // how far none of them is chosen
 	supposed float64 // what it is taken to use; 0 is nothing

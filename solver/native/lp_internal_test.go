@@ -45,9 +45,9 @@ func TestRelaxationIsTheLinearProgram(t *testing.T) {
 	}
 }
 
-// TestMasterStaysConsistent checks the basis against its own definition after
+// TestBasisStaysConsistent checks the basis against its own definition after
 // relaxing, after a dive, and after all decisions have been taken back.
-func TestMasterStaysConsistent(t *testing.T) {
+func TestBasisStaysConsistent(t *testing.T) {
 	for seed := range uint64(12) {
 		if testing.Short() && seed > 4 {
 			break
@@ -55,19 +55,19 @@ func TestMasterStaysConsistent(t *testing.T) {
 		w := prepared(solvertest.Cycle(seed, 20+int(seed)*3, int(seed)))
 		w.relaxation.solve(math.MaxInt64)
 		root := w.lp.objective()
-		checkMaster(t, w)
+		checkBasis(t, w)
 		w.dive.run(-1)
-		checkMaster(t, w)
+		checkBasis(t, w)
 		w.dive.run(1)
 		w.node.solve(maxRounds, 0)
-		checkMaster(t, w)
+		checkBasis(t, w)
 		assert.InEpsilon(t, root, w.lp.objective(), 1e-3, "seed %d: after all is taken back", seed)
 		assert.GreaterOrEqual(t, w.dual.bound, w.best.Value)
 	}
 }
 
-// checkMaster recomputes what each row uses and each set gives out.
-func checkMaster(t *testing.T, w *worker) {
+// checkBasis recomputes what each row uses and each set gives out.
+func checkBasis(t *testing.T, w *worker) {
 	t.Helper()
 	m := &w.lp
 	used, given := make([]float64, m.rows), make([]float64, len(m.key))
@@ -95,13 +95,13 @@ func TestCompactKeepsTheBasis(t *testing.T) {
 	spare := w.in.MaxParts
 	for len(m.set) < 10_000 { // many copies of a column that is worth nothing
 		m.split = append(m.split, make([]float64, spare)...)
-		m.finish(0, w.in.JobOpts[0], 0)
+		m.admit(m.finish(0, w.in.JobOpts[0], 0))
 	}
 	before := m.objective()
 	m.compact()
 	assert.Less(t, len(m.set), 10_000)
 	assert.InDelta(t, before, m.objective(), 1e-9)
-	checkMaster(t, w)
+	checkBasis(t, w)
 	m.refactor()
 	assert.InEpsilon(t, before, m.objective(), 1e-9)
 }

@@ -113,9 +113,9 @@ func (p *progress) planned() *plan {
 	return past
 }
 
-// take takes down the master's columns.
-func (past *root) take(m *master) {
-	n := len(m.set) - len(m.key) - len(m.in.P.Running)
+// take takes down the program's columns.
+func (past *root) take(m *basis) {
+	n := len(m.set) - m.fixed()
 	past.columns, past.splits = make([]pastColumn, 0, n), make([]solver.Split, 0, 2*n)
 	past.jobs = make([]pastJob, len(m.in.P.Jobs))
 	for j := range past.jobs {
@@ -123,7 +123,7 @@ func (past *root) take(m *master) {
 		for c := m.head[j]; c >= 0; c = m.next[c] {
 			if m.opt[c] >= 0 && m.price(c) > m.mu(j)-float64(keepWithin*m.worth[c]) {
 				var kept pastColumn
-				kept, past.splits = column(m.in, int(m.opt[c]), m.split[m.splitOff[c]:m.splitOff[c+1]], past.splits)
+				kept, past.splits = column(m.in, int(m.opt[c]), m.splitOf(c), past.splits)
 				past.columns = append(past.columns, kept)
 			}
 		}

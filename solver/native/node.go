@@ -7,13 +7,13 @@ import (
 )
 
 // node is a node of the search through the linear program: what has been decided
-// about jobs and running jobs on the way there, as penalties on the master's
+// about jobs and running jobs on the way there, as penalties on the program's
 // columns, so that its basis stays feasible. There is one, changed and changed back.
 type node struct {
 	*progress
 	greedy     *greedy
 	relaxation *relaxation
-	lp         *master
+	lp         *basis
 	// undo is what has been decided on the way to the node, newest last.
 	undo []decision
 	// base is the plan without what the program is about, and order the jobs it
@@ -86,13 +86,13 @@ func (q *node) penalize(o int) {
 			continue
 		}
 		m.val[c] = m.worth[c]
-		if q.dual.dead[o] || !q.allows(o, m.split[m.splitOff[c]:m.splitOff[c+1]]) {
+		if q.dual.dead[o] || !q.allows(o, m.splitOf(c)) {
 			m.val[c] -= q.penalty
 		}
 	}
 }
 
-// repenalize values the columns of a master made anew by what has been decided.
+// repenalize values the columns of a program made anew by what has been decided.
 func (q *node) repenalize() {
 	m := q.lp
 	for _, d := range q.undo {
@@ -279,7 +279,7 @@ func (q *node) weigh() (option, running int) {
 		}
 	}
 	for k := range q.in.P.Running {
-		y := m.weight(q.lp.runColumn(k))
+		y := m.preempted(k)
 		if q.dual.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
 			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
 		}

@@ -47,7 +47,7 @@ type prices struct {
 	base       float64
 	cuts       *cuts       // what makes tasks dearer, or cheaper; nil is nothing
 	refund     []float64   // of each job, with cuts: the most by which they make one of its options cheaper
-	columns    *master     // where evaluate puts the options and splits that it chooses; nil is nowhere
+	columns    *basis      // where evaluate puts the options and splits that it chooses; nil is nowhere
 	late       func() bool // says when to give up; nil is never
 	heap       []int32     // scratch: partitions, the cheapest first
 }

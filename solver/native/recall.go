@@ -139,7 +139,7 @@ func (q *recall) remind() bool {
 	return d.bound < before
 }
 
-// resume adds the memory's columns, as far as they are splits of options still, to the master.
+// resume adds the memory's columns, as far as they are splits of options still, to the program.
 func (rel *relaxation) resume() {
 	q := rel.recall
 	if !q.fits() {

@@ -2,113 +2,96 @@ package native
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
-// keptColumn is a column to be kept: an option, where its split is, and its position in the basis, as in where.
-type keptColumn struct{ opt, lo, hi, where int32 }
+// recut makes a program anew with other cuts, keeping its columns and, as far as it can, its basis.
+type recut struct {
+	columns []keptColumn
+	splits  []float64
+	basic   []int32 // what is basic, and the sets' keys, by their numbers in the new program
+	key     []int32
+	covered []bool // of each new row: whether it was there before
+}
 
-// recut makes the master anew with cuts k, keeping the columns and, as far as it can, the basis. rowOf is each
+// keptColumn is a column to be kept: an option, and where its split is.
+type keptColumn struct{ opt, lo, hi int32 }
+
+// run makes m anew with cuts k. rowOf is each
 // old row's new number, -1 if it is dropped, for which its slack must be basic; broken is by how much the present
 // solution breaks each new row, in which a column that costs penalty makes up for it at first. It reports
 // whether the basis could be kept; if not, there is none.
-func (m *master) recut(k *cuts, rowOf []int32, broken []float64, penalty float64) bool {
-	list := m.kept[:0]
-	old := append(m.old[:0], m.split...)
-	for c, o := range m.opt {
-		if o >= 0 {
-			list = append(list, keptColumn{o, m.splitOff[c], m.splitOff[c+1], m.where[c]})
-		}
+func (q *recut) run(m *basis, k *cuts, rowOf []int32, broken []float64, penalty float64) bool {
+	q.note(m, rowOf)
+	m.columns.reset(m.in, k)
+	for _, c := range q.columns {
+		m.append(int(c.opt), q.splits[c.lo:c.hi])
 	}
-	basic, keys := m.remember(rowOf, int32(len(m.key)+len(m.in.P.Running)))
-	ops := m.ops
-	m.start(m.in, k)
-	m.ops = ops
-	for _, c := range list {
-		m.append(int(c.opt), old[c.lo:c.hi])
-	}
-	m.kept, m.old = list, old
-	m.resetBasis()
-	basic = m.cover(basic, rowOf, broken, penalty)
-	for s, c := range keys {
+	m.lu.ops = 0
+	m.allSlacks()
+	q.cover(m, rowOf, broken, penalty)
+	for s, c := range q.key {
 		m.rekey(s, c)
 	}
-	return len(basic) == m.rows && m.install(basic)
+	if len(q.basic) != m.rows {
+		return false
+	}
+	m.install(q.basic)
+	return m.feasible()
+}
+
+// note lists the columns, what is basic and the sets' keys. What made up for broken rows is left out.
+func (q *recut) note(m *basis, rowOf []int32) {
+	first, spare := m.fixed(), int32(len(m.key)-1)
+	q.columns, q.splits = q.columns[:0], append(q.splits[:0], m.split...)
+	number := make([]int32, len(m.set))
+	for c, o := range m.opt {
+		switch {
+		case o >= 0:
+			number[c] = int32(first + len(q.columns))
+			q.columns = append(q.columns, keptColumn{o, m.splitOff[c], m.splitOff[c+1]})
+		case c < first:
+			number[c] = int32(c)
+		default:
+			number[c] = -1
+		}
+	}
+	q.basic, q.key = q.basic[:0], q.key[:0]
+	for _, b := range m.basic {
+		switch {
+		case b < 0:
+			if r := rowOf[-1-b]; r >= 0 {
+				q.basic = append(q.basic, -1-r)
+			}
+		case m.set[b] != spare:
+			q.basic = append(q.basic, number[b])
+		}
+	}
+	for _, c := range m.key[:spare] {
+		q.key = append(q.key, number[c])
+	}
 }
 
 // cover adds to the basis what the rows need that had none before: slacks, or where they are broken a column that
 // makes up for it.
-func (m *master) cover(basic, rowOf []int32, broken []float64, penalty float64) []int32 {
+func (q *recut) cover(m *basis, rowOf []int32, broken []float64, penalty float64) {
 	made, spare := 0.0, len(m.key)-1
 	for _, v := range broken {
 		if v > 0 {
 			made++
 		}
 	}
-	m.taken = pack.Resize(m.taken, m.rows)
-	clear(m.taken)
+	q.covered = pack.Resize(q.covered, m.rows)
+	clear(q.covered)
 	for _, r := range rowOf {
 		if r >= 0 {
-			m.taken[r] = true
+			q.covered[r] = true
 		}
 	}
 	for r, v := range broken {
 		switch {
 		case v > 0:
 			m.row, m.amt = append(m.row, int32(r)), append(m.amt, -2*v*made)
-			basic = append(basic, m.finish(spare, -1, -penalty))
-		case !m.taken[r]:
-			basic = append(basic, int32(-1-r))
+			q.basic = append(q.basic, m.admit(m.finish(spare, -1, -penalty)))
+		case !q.covered[r]:
+			q.basic = append(q.basic, int32(-1-r))
 		}
 	}
-	return basic
-}
-
-// remember lists what is basic, and the sets' keys, by the numbers that recut will give them: columns from first
-// on are numbered as they come. What made up for broken rows is left out.
-func (m *master) remember(rowOf []int32, first int32) (basic, keys []int32) {
-	number := make([]int32, len(m.set))
-	next := first
-	for c := range m.set {
-		switch {
-		case m.opt[c] >= 0:
-			number[c] = next
-			next++
-		case int32(c) < first:
-			number[c] = int32(c)
-		default:
-			number[c] = -1
-		}
-	}
-	spare := int32(len(m.key) - 1)
-	for _, b := range m.basic {
-		switch {
-		case b < 0:
-			if r := rowOf[-1-b]; r >= 0 {
-				basic = append(basic, -1-r)
-			}
-		case m.set[b] != spare:
-			basic = append(basic, number[b])
-		}
-	}
-	for _, c := range m.key[:spare] {
-		keys = append(keys, number[c])
-	}
-	return basic, keys
-}
-
-// install makes the listed columns basic, and reports whether that is a feasible basis.
-func (m *master) install(basic []int32) bool {
-	copy(m.basic, basic)
-	for _, b := range basic {
-		if b >= 0 {
-			m.where[b] = 0
-		}
-	}
-	m.refactor()
-	worst := 0.0
-	for _, v := range m.beta {
-		worst = min(worst, v)
-	}
-	for _, v := range m.keyValue {
-		worst = min(worst, v)
-	}
-	return worst > -1e-6
 }

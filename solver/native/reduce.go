@@ -12,7 +12,7 @@ import (
 type reducer struct {
 	*progress
 	node  *node
-	lp    *master
+	lp    *basis
 	red   []float64 // scratch: options' reduced values
 	order []int     // scratch: an option's places, the cheapest first
 }

@@ -10,11 +10,12 @@ import (
 type relaxation struct {
 	*progress
 	recall *recall
-	lp     *master
+	lp     *basis
+	primal *primal
 }
 
 // generate sweeps over all options at prices lam, adds the columns that would
-// improve the master, and returns the bound that lam proves and how many were
+// improve the program, and returns the bound that lam proves and how many were
 // added. If the limits are reached on the way, it proves nothing.
 func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
@@ -53,15 +54,11 @@ func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 	return best, fresh
 }
 
-// crash makes the best plan the master's first basis: its options and
+// crash makes the best plan the program's first basis: its options and
 // preemptions are the keys of their sets, and the rows' slacks are basic.
 func (rel *relaxation) crash() {
 	m := rel.lp
-	m.resetBasis()
-	for s, c := range m.key {
-		m.where[c] = -1
-		m.rekey(s, int32(s))
-	}
+	m.allSlacks()
 	for j, o := range rel.best.Choice {
 		if o >= 0 {
 			c, _ := m.add(o, rel.best.Split[j*rel.in.MaxParts:])
@@ -118,27 +115,30 @@ func (rel *relaxation) solve(until int64) bool {
 	return false
 }
 
-// bestWeight is the weight of the best prices in those of the next sweep, beside the master's. With 0.7 and 0.85 most problems need more pivots.
+// bestWeight is the weight of the best prices in those of the next sweep, beside the program's. With 0.7 and 0.85 most problems need more pivots.
 const bestWeight = 0.5
 
-// roundOps times rows is what the master may take between two sweeps: prices
+// roundOps times rows is what the program may take between two sweeps: prices
 // change a lot at first, and an optimum over few columns is soon outdated.
 const roundOps = 15 * opsPerUnit
 
-// pivots optimizes the master until its ops reach until, looking at the limits
+// pivots optimizes the program until its ops reach until, looking at the limits
 // now and then. It reports whether it is optimal.
 func (rel *relaxation) pivots(until int64) bool {
 	for m := rel.lp; m.ops < until && rel.proceed(); {
-		if m.optimize(min(until, m.ops+512*opsPerUnit)) {
+		if rel.primal.optimize(min(until, m.ops+512*opsPerUnit)) {
 			return true
 		}
 	}
 	return false
 }
 
+// exists says whether there is anything to be a program about.
+func (rel *relaxation) exists() bool { return rel.in.Rows > 0 }
+
 // affordable says whether the linear relaxation can be expected to be solved in a part of the work, by what it took
 // on problems of many sizes: too early a start leaves no time for anything else.
 func (rel *relaxation) affordable() bool {
 	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(len(rel.in.P.Jobs)))
-	return rel.lp.fits(&rel.in) && need < rel.horizon
+	return rel.exists() && need < rel.horizon
 }

@@ -12,7 +12,7 @@ type rounding struct {
 	greedy          *greedy
 	squeeze         *squeeze
 	node            *node
-	lp              *master
+	lp              *basis
 	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
 	jobs            []int     // scratch
 	key             []float64
@@ -44,7 +44,7 @@ func (r *rounding) round() {
 // takeRunning preempts whom the program preempts for the better part.
 func (r *rounding) takeRunning() {
 	for _, set := range r.lp.active {
-		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.weight(r.lp.runColumn(k)) > 0.5 {
+		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.preempted(k) > 0.5 {
 			r.cur.Preempt(k)
 		}
 	}
@@ -117,7 +117,7 @@ func (r *rounding) shares(o int) bool {
 		}
 		if z := m.weight(c); z > 0 {
 			total += z
-			for i, v := range m.split[m.splitOff[c]:m.splitOff[c+1]] {
+			for i, v := range m.splitOf(c) {
 				share[i] += float64(z * v)
 			}
 		}

@@ -2,16 +2,16 @@ package native
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
-// rowIndex is the master's columns by rows. Few rows have a price, and few entries of a row of the inverse are not zero, so that all columns'
-// sums over either take a small part of what they take column by column.
+// rowIndex is the columns by rows. Few rows have a price, and few entries of a row of the inverse are not zero, so that all columns'
+// sums over either take a small part of what they take column by column. Columns come into it when sums are asked for.
 type rowIndex struct {
 	byRow   entries
-	indexed int       // how many columns are in byRow
-	sums    []float64 // of each column
+	indexed int       // how many columns are in byRow; 0 after they have got other numbers
+	sums    []float64 // of each column, the last ones asked for
 }
 
 // index brings byRow up to date.
-func (m *master) index() {
+func (m *columns) index() {
 	if m.indexed == 0 {
 		m.byRow.reset(m.rows)
 	}
@@ -24,8 +24,8 @@ func (m *master) index() {
 	m.ops += 4 * int64(m.off[m.indexed]-from)
 }
 
-// weighRows computes each column's sum of its entries times v.
-func (m *master) weighRows(v []float64) {
+// weighRows computes each column's sum of its entries times v. The sums stand until it is called again.
+func (m *columns) weighRows(v []float64) []float64 {
 	m.index()
 	m.sums = pack.Resize(m.sums, len(m.set))
 	clear(m.sums)
@@ -41,4 +41,5 @@ func (m *master) weighRows(v []float64) {
 		n += len(idx)
 	}
 	m.ops += int64(n)
+	return m.sums
 }

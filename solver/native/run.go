@@ -13,7 +13,7 @@ func (w *worker) run() {
 	case !w.begun():
 	case w.cfg.Relaxation:
 		w.node.wholeProblem()
-		if w.lp.fits(&w.in) {
+		if w.relaxation.exists() {
 			w.relaxation.solve(math.MaxInt64)
 		}
 	case !w.relaxation.affordable() || !w.relaxed():

@@ -22,8 +22,9 @@ type separator struct {
 	relaxation *relaxation
 	node       *node
 	rounding   *rounding
-	lp         *master
+	lp         *basis
 	cuts       *cuts
+	recut      recut
 	tasks      []float64 // of each place: tasks in the solution
 	active     []int32   // the options that the solution takes a part of
 	sets       []bool    // of each set and partition: whether it is in the set
@@ -49,7 +50,7 @@ type found struct {
 	at       int
 }
 
-// separate finds cuts that the master's solution breaks, by the most at first, and adds them. It returns how many.
+// separate finds cuts that the program's solution breaks, by the most at first, and adds them. It returns how many.
 func (s *separator) separate(most int) int {
 	s.node.weigh()
 	s.levels()
@@ -128,7 +129,7 @@ func (s *separator) gather() {
 	}
 }
 
-// levels computes how many tasks the master's solution has at each place, and which options it takes.
+// levels computes how many tasks the program's solution has at each place, and which options it takes.
 func (s *separator) levels() {
 	m, in := s.lp, &s.in
 	n := len(in.Part)
@@ -141,12 +142,12 @@ func (s *separator) levels() {
 			continue
 		}
 		z := m.weight(int32(c))
-		for i, q := range m.split[m.splitOff[c]:m.splitOff[c+1]] {
+		for i, q := range m.splitOf(int32(c)) {
 			s.tasks[in.Opts[m.opt[c]].P0+i] += float64(z * q)
 		}
 	}
 	for k := range in.P.Running {
-		s.tasks[n+k] = m.weight(s.lp.runColumn(k))
+		s.tasks[n+k] = m.preempted(k)
 	}
 	s.active = s.active[:0]
 	for o, z := range s.node.weight {

@@ -3,7 +3,7 @@ package native
 import "math"
 
 // tree is the search for a proof, branch and price, best bound first. Every open node is no more than what
-// was decided on the way to it: the master's basis stays feasible whatever is decided, so that the
+// was decided on the way to it: the program's basis stays feasible whatever is decided, so that the
 // search can jump from any node to any other and has a bound at any time, that of the best open one.
 // From each node that it jumps to it follows the program's advice down until that leads nowhere.
 type tree struct {

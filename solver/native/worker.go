@@ -13,7 +13,9 @@ import (
 //	greedy       plans from nothing, by value or by prices
 //	ascent       rough prices, by steps
 //	local        ruin and recreate round the best plan
-//	relaxation   the linear relaxation by column generation, over the master lp
+//	lp           the linear program over the columns known: columns, and a basis of them
+//	primal       the primal simplex method on it; node has the dual one
+//	relaxation   the linear relaxation by column generation
 //	node         the same with some jobs decided: a node of the search
 //	rounding     plans from a node's solution
 //	squeeze      gangs that fit if others are split another way
@@ -32,7 +34,8 @@ type worker struct {
 	greedy     greedy
 	ascent     ascent
 	local      local
-	lp         master
+	lp         basis
+	primal     primal
 	relaxation relaxation
 	node       node
 	rounding   rounding
@@ -63,8 +66,9 @@ func newWorker() *worker {
 	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: lp}
 	w.squeeze = squeeze{progress: p}
 	w.local = local{progress: p, greedy: &w.greedy, squeeze: &w.squeeze}
-	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp}
-	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
+	w.primal = newPrimal(lp)
+	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp, primal: &w.primal}
+	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp, dualSimplex: newDualSimplex(lp)}
 	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: lp}
 	w.reducer = reducer{progress: p, node: n, lp: lp}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
@@ -112,7 +116,7 @@ func (w *worker) reset() {
 	w.greedy.reset()
 	w.dual.reset(&w.in)
 	w.cuts.reset()
-	if w.lp.fits(&w.in) {
+	if w.relaxation.exists() {
 		w.lp.reset(&w.in)
 		w.node.reset()
 		w.rounding.reset()

@@ -1,0 +1,144 @@
+package native
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// entering is the column, or slack, that either method brings into the basis: what comes of a unit of it, and how the basis changes when it has come. A
+// unit takes alpha off the values at the positions, and adds rate to those of the sets' keys. Both are zero but for what nonzero and marked list.
+type entering struct {
+	*basis
+	alpha   []float64
+	nonzero []int32 // positions
+	rate    []float64
+	marked  []int32 // sets
+	mark    []bool  // of each set: whether it is marked
+	others  []int32 // scratch: positions of the columns of a set that gets another key
+}
+
+// compute is about column c, or slack -1-c, from now on, which comes in with that sign.
+func (e *entering) compute(c int32, sign float64) {
+	e.alpha = pack.Resize(e.alpha, e.rows)
+	e.lessKey(c, e.alpha)
+	e.lu.ftran(e.alpha, true)
+	e.nonzero = e.nonzero[:0]
+	for i, a := range e.alpha {
+		if a > 1e-13 || a < -1e-13 {
+			e.nonzero = append(e.nonzero, int32(i))
+			e.alpha[i] = float64(sign * a)
+		} else {
+			e.alpha[i] = 0
+		}
+	}
+	e.ops += int64(e.rows) / 2
+	e.rates(c)
+}
+
+// rates computes how fast each set's key changes.
+func (e *entering) rates(c int32) {
+	for _, s := range e.marked {
+		e.rate[s], e.mark[s] = 0, false
+	}
+	e.marked = e.marked[:0]
+	e.rate, e.mark = pack.Resize(e.rate, len(e.key)), pack.Resize(e.mark, len(e.key))
+	for _, i := range e.nonzero {
+		if b := e.basic[i]; b >= 0 {
+			e.addRate(e.set[b], e.alpha[i])
+		}
+	}
+	if c >= 0 {
+		e.addRate(e.set[c], -1)
+	}
+	e.ops += int64(len(e.nonzero))
+}
+
+func (e *entering) addRate(s int32, v float64) {
+	if !e.mark[s] {
+		e.mark[s] = true
+		e.marked = append(e.marked, s)
+	}
+	e.rate[s] += v
+}
+
+// move makes the values what they are when theta of it has come in.
+func (e *entering) move(theta float64) {
+	for _, i := range e.nonzero {
+		e.beta[i] -= float64(theta * e.alpha[i])
+	}
+	for _, s := range e.marked {
+		e.keyValue[s] += float64(theta * e.rate[s])
+	}
+}
+
+// partner is the position of a basic column of set s that can become its key, or -1.
+func (e *entering) partner(s int) int {
+	at, most := -1, math.Inf(-1)
+	for i, b := range e.basic {
+		if b >= 0 && int(e.set[b]) == s && e.beta[i] > most {
+			at, most = i, e.beta[i]
+		}
+	}
+	return at
+}
+
+// swapKey makes the column at position p the key of its set s, and the old key basic at p. It returns what column c, which enters, has at p then,
+// and lists the other columns of the set, which change, in others.
+func (e *entering) swapKey(p, s int, c int32) float64 {
+	pivot := -e.alpha[p]
+	e.others = e.others[:0]
+	for i, b := range e.basic {
+		if b >= 0 && int(e.set[b]) == s && i != p {
+			e.others = append(e.others, int32(i))
+			pivot -= e.alpha[i]
+		}
+	}
+	if c >= 0 && int(e.set[c]) == s {
+		pivot++
+	}
+	e.key[s], e.basic[p] = e.basic[p], e.key[s]
+	e.where[e.key[s]], e.where[e.basic[p]] = -2, int32(p)
+	e.keyValue[s], e.beta[p] = e.beta[p], e.keyValue[s]
+	e.ops += int64(e.rows)
+	return pivot
+}
+
+// replaceKey makes column c, at theta, the key of its set s instead of the present one, where none of the set is basic.
+func (e *entering) replaceKey(s int, c int32, theta float64) {
+	e.rekey(s, c)
+	e.keyValue[s] = theta
+	e.lu.unkeep()
+}
+
+// replace makes column c, at theta, basic at p instead of what is, or of what was set s's key before swapKey; pivot is what it has there, with the
+// sign that it comes in with.
+func (e *entering) replace(p, s int, c int32, theta, dir, pivot float64) {
+	good := true
+	if s >= 0 {
+		for _, i := range e.others {
+			e.lu.combine(i, int32(p))
+			good = e.lu.update(i, 1) && good
+		}
+		e.lessKey(c, e.alpha)
+		e.lu.lower(e.alpha)
+		e.lu.unkeep()
+		e.lu.keep(e.alpha)
+	}
+	good = e.lu.update(int32(p), pivot) && good
+	if b := e.basic[p]; b >= 0 {
+		e.where[b] = -1
+	} else {
+		e.slack[-1-b] = -1
+	}
+	e.basic[p], e.beta[p] = c, theta*dir
+	if c >= 0 {
+		e.where[c] = int32(p)
+	} else {
+		e.over[-1-c] = dir < 0
+		e.slack[-1-c], e.pi[-1-c] = int32(p), e.worthOf(-1-c)
+	}
+	if e.ops, e.lu.ops = e.ops+e.lu.ops, 0; !good || e.lu.heavy() {
+		e.refactor()
+	}
+}
