@@ -1,14 +1,31 @@
 package native
 
-import "math"
+import (
+	"math"
 
-// ascent betters rough prices step by step, which proves lower bounds, and has greedy plans made by them now and then.
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// ascent betters rough prices step by step, which proves lower bounds, and has greedy plans made by them now and then. It steps along the
+// subgradient where the bound has been evaluated last.
 type ascent struct {
 	*progress
 	greedy     *greedy
 	recall     *recall
 	relaxation *relaxation
 	lp         *basis
+	dir        []float64 // the direction of the last step
+	theta      float64   // scales Polyak's step
+	volume     bool      // whether directions are averages of subgradients (the volume algorithm)
+	alpha      float64   // the weight of the newest one in these
+	stale      int       // steps since the bound last fell
+}
+
+// reset is the ascent before its first step.
+func (a *ascent) reset() {
+	a.dir = pack.Resize(a.dir, a.in.Rows)
+	clear(a.dir)
+	a.theta, a.volume, a.stale = 1, false, 0
 }
 
 // run is the whole ascent.
@@ -31,11 +48,11 @@ func (a *ascent) run() {
 func (a *ascent) bySubgradients(ops int64, steps int) {
 	restarts := 0
 	for i := 1; i <= steps && a.dual.ops < ops && a.proceed(); i++ {
-		if !a.dual.step(a.top()) {
+		if !a.step(a.top()) {
 			if restarts++; restarts > mostRestarts {
 				break
 			}
-			a.dual.again()
+			a.again()
 		}
 		if i == 4 || i%10 == 0 && i <= 60 || i%40 == 0 { // often at first, when prices change the most
 			a.greedy.planByPrices()
@@ -49,26 +66,29 @@ func (a *ascent) byLevels() {
 	d, share := &a.dual, a.share(1)*levelShare/100
 	copy(d.lam, d.best)
 	d.evaluate()
-	copy(d.dir, d.grad)
-	d.stale = 0
+	copy(a.dir, d.grad)
+	a.stale = 0
 	level := 0.5 * (d.bound - a.top())
 	for i := 1; i <= levelSteps && level > 0 && d.ops < share && a.proceed(); i++ {
-		if i > 10 {
-			d.columns = a.lp
+		if i == 11 {
+			d.chosen = a.take
 		}
-		if level = d.levelStep(level); i == 10 || i == 25 {
+		if level = a.levelStep(level); i == 10 || i == 25 {
 			a.greedy.guide()
 			a.greedy.fillByRed()
 		}
 	}
-	d.columns = nil
+	d.chosen = nil
 }
+
+// take makes a column of option o with that split.
+func (a *ascent) take(o int, split []float64) { a.lp.add(o, split) }
 
 // steady says that the memory's prices are good ones, which the first steps of ascent do not better by much.
 func (a *ascent) steady() bool {
 	before := a.dual.bound
 	for range 2 * patience { // shorter steps, too, before it is believed
-		if !a.proceed() || !a.dual.step(a.top()) {
+		if !a.proceed() || !a.step(a.top()) {
 			break
 		}
 	}
@@ -80,33 +100,33 @@ func (a *ascent) steady() bool {
 // the subgradient deflected from zigzags, which is quick at first, or after
 // again has been called, an average of subgradients (the volume algorithm),
 // which gets closer.
-func (d *prices) step(target float64) bool {
-	if d.theta < minTheta {
+func (a *ascent) step(target float64) bool {
+	if a.theta < minTheta {
 		return false
 	}
-	from := d.lam
-	if d.volume {
+	d, from := &a.dual, a.dual.lam
+	if a.volume {
 		from = d.best
 	}
-	norm := d.direct(from)
+	norm := a.direct(from)
 	if norm <= 1e-18 {
 		return false
 	}
-	t := d.theta * (d.bound - target) / norm
-	for i, v := range d.dir {
+	t := a.theta * (d.bound - target) / norm
+	for i, v := range a.dir {
 		d.lam[i] = max(0, from[i]-float64(t*v))
 	}
 	d.ops += int64(4 * d.in.Rows)
 	b := d.evaluate()
 	if b < d.bound-float64(progressPart*math.Abs(d.bound)) {
-		d.stale = 0
-		if d.volume {
-			d.theta = min(d.theta*longer, longestStep)
+		a.stale = 0
+		if a.volume {
+			a.theta = min(a.theta*longer, longestStep)
 		}
-	} else if d.stale++; d.stale >= patience {
-		d.shorten()
+	} else if a.stale++; a.stale >= patience {
+		a.shorten()
 	}
-	if b < d.bound {
+	if b < d.bound { // by hardly anything where steps have just been made shorter: the prices are the best ones again then
 		d.bound = b
 		copy(d.best, d.lam)
 	}
@@ -115,11 +135,11 @@ func (d *prices) step(target float64) bool {
 
 // levelStep moves the prices from the best ones along an average of subgradients, by steps that would lower the bound by level if they
 // were right about it, and returns the level to go on with: a step that lowers the bound by a good part of it makes it higher.
-func (d *prices) levelStep(level float64) float64 {
-	norm := 0.0
+func (a *ascent) levelStep(level float64) float64 {
+	d, norm := &a.dual, 0.0
 	for i, g := range d.grad {
-		v := d.dir[i] + float64(newest*(g-d.dir[i]))
-		d.dir[i] = v
+		v := a.dir[i] + float64(newest*(g-a.dir[i]))
+		a.dir[i] = v
 		if d.best[i] > 0 || v < 0 {
 			norm += float64(v * v)
 		}
@@ -127,57 +147,55 @@ func (d *prices) levelStep(level float64) float64 {
 	if norm <= 1e-18 {
 		return 0
 	}
-	for i, v := range d.dir {
+	for i, v := range a.dir {
 		d.lam[i] = max(0, d.best[i]-float64(level/norm*v))
 	}
 	d.ops += int64(4 * d.in.Rows)
 	b := d.evaluate()
-	if d.stale++; d.bound-b >= goodPart*level {
-		d.stale, level = 0, level*longer
+	if a.stale++; d.bound-b >= goodPart*level {
+		a.stale, level = 0, level*longer
 	} else if b < d.bound {
-		d.stale--
+		a.stale--
 	}
-	if d.stale >= levelPatience {
-		d.stale, level = 0, level*shorter
+	if a.stale >= levelPatience {
+		a.stale, level = 0, level*shorter
 	}
-	if b < d.bound {
-		d.bound = b
-		copy(d.best, d.lam)
-	}
+	d.improve(b)
 	return level
 }
 
 // shorten makes steps shorter after too many without progress.
-func (d *prices) shorten() {
-	d.stale, d.theta = 0, d.theta*shorter
-	if !d.volume {
+func (a *ascent) shorten() {
+	a.stale, a.theta = 0, a.theta*shorter
+	if d := &a.dual; !a.volume {
 		copy(d.lam, d.best)
-		clear(d.dir)
+		clear(a.dir)
 		d.evaluate()
 	}
 }
 
 // again starts over from the best prices with averaged subgradients.
-func (d *prices) again() {
-	d.volume, d.theta, d.stale, d.alpha = true, restartTheta, 0, 1
-	copy(d.lam, d.best)
-	d.evaluate()
+func (a *ascent) again() {
+	a.volume, a.theta, a.stale, a.alpha = true, restartTheta, 0, 1
+	copy(a.dual.lam, a.dual.best)
+	a.dual.evaluate()
 }
 
 // direct computes the direction to step in and returns its squared length.
-func (d *prices) direct(from []float64) float64 {
+func (a *ascent) direct(from []float64) float64 {
+	grad := a.dual.grad
 	alpha, beta := 1.0, 0.0
-	if d.volume {
-		alpha, beta = d.alpha, 1-d.alpha
-		d.alpha = max(averaging, min(d.alpha*weightDecay, firstWeight))
+	if a.volume {
+		alpha, beta = a.alpha, 1-a.alpha
+		a.alpha = max(averaging, min(a.alpha*weightDecay, firstWeight))
 	} else {
 		cross, old := 0.0, 0.0
-		for i, g := range d.grad {
+		for i, g := range grad {
 			if from[i] == 0 && g > 0 {
-				g, d.grad[i] = 0, 0
+				g, grad[i] = 0, 0
 			}
-			cross += float64(g * d.dir[i])
-			old += float64(d.dir[i] * d.dir[i])
+			cross += float64(g * a.dir[i])
+			old += float64(a.dir[i] * a.dir[i])
 		}
 		switch {
 		case old == 0:
@@ -188,12 +206,12 @@ func (d *prices) direct(from []float64) float64 {
 		}
 	}
 	norm := 0.0
-	for i, g := range d.grad {
-		v := float64(alpha*g) + float64(beta*d.dir[i])
-		if !d.volume && from[i] == 0 && v > 0 {
+	for i, g := range grad {
+		v := float64(alpha*g) + float64(beta*a.dir[i])
+		if !a.volume && from[i] == 0 && v > 0 {
 			v = 0
 		}
-		d.dir[i] = v
+		a.dir[i] = v
 		if from[i] > 0 || v < 0 {
 			norm += float64(v * v)
 		}

@@ -15,7 +15,7 @@ import (
 // for rounding errors that refactor takes out. Values are never below zero but by such errors, and but for slacks in a box: decisions are penalties in val, which leave
 // them as they are.
 //
-// The prices are advice. Nothing that is computed here is trusted as a bound: that comes from [prices], for whatever prices it is given.
+// The prices are advice. Nothing that is computed here is trusted as a bound: that comes from [dual], for whatever prices it is given.
 type basis struct {
 	columns
 	basic []int32 // at each position a column, or -1-r for row r's slack

@@ -116,15 +116,15 @@ func TestUnfinishedBoxesAreLeft(t *testing.T) {
 func TestDropKeepsWhatNearlyPays(t *testing.T) {
 	w := boxed(3)
 	m := &w.lp
-	w.dual.columns = m
+	w.dual.chosen = w.ascent.take
 	for range 20 { // columns that poor prices choose
-		w.dual.step(w.best.Value)
+		w.ascent.step(w.best.Value)
 		for r := range w.dual.lam {
 			w.dual.lam[r] *= 0.3
 		}
 		w.dual.evaluate()
 	}
-	w.dual.columns = nil
+	w.dual.chosen = nil
 	w.relaxation.solve(math.MaxInt64)
 	near := map[int32]int{}
 	const within = 0.05

@@ -13,7 +13,7 @@ import (
 // search go by: options by reduced value, partitions by cost, running jobs by gain.
 func (g *greedy) guide() {
 	d := &g.dual
-	d.settle()
+	g.settle()
 	for m := range g.in.P.Running {
 		gain := d.releaseGain(m)
 		cost := g.in.P.Running[m].PreemptCost
@@ -22,6 +22,24 @@ func (g *greedy) guide() {
 	g.arrange()
 	copy(d.lam, d.best)
 	g.guides++
+}
+
+// settle computes every option's cost and reduced value at the best prices. Given up, it leaves some as they were.
+func (g *greedy) settle() {
+	d := &g.dual
+	copy(d.lam, d.best)
+	d.window()
+	for i := range g.in.Opts {
+		o := &g.in.Opts[i]
+		if g.late() {
+			return
+		}
+		if d.decided.dead[i] {
+			g.red[i] = math.Inf(-1)
+			continue
+		}
+		g.red[i] = o.Value - d.price(o, g.cost[o.P0:o.P1])
+	}
 }
 
 // arrange sorts by reduced values, costs and ranks.
@@ -38,7 +56,7 @@ func (g *greedy) arrange() {
 				g.byRed = append(g.byRed, o)
 			}
 		}
-		sortIndices(g.byRed[lo:], d.red, -1)
+		sortIndices(g.byRed[lo:], g.red, -1)
 		for len(g.byRed) < g.in.JobOpts[j+1] {
 			g.byRed = append(g.byRed, -1)
 		}
@@ -52,7 +70,7 @@ func (g *greedy) arrange() {
 			return
 		}
 		o := &g.in.Opts[i]
-		sortIndices(g.cur.Order[o.P0:o.P1], d.cost, 1)
+		sortIndices(g.cur.Order[o.P0:o.P1], g.cost, 1)
 		d.ops += 8 + 4*sortOps(o.P1-o.P0)
 	}
 	g.pre.Sort()
@@ -67,8 +85,8 @@ func (g *greedy) takePrices() {
 	a.fresh, a.at = false, g.spent()
 	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
 	d.bound = d.evaluate()
-	copy(d.red, a.red)
-	copy(d.cost, a.cost)
+	copy(g.red, a.red)
+	copy(g.cost, a.cost)
 	copy(g.pre.Rank, a.rank)
 	g.arrange()
 	g.fillByRed()
@@ -136,7 +154,7 @@ func (g *greedy) order(big bool) {
 			continue
 		}
 		g.jobs = append(g.jobs, j)
-		red, value := g.dual.red[o], g.in.Opts[o].Value
+		red, value := g.red[o], g.in.Opts[o].Value
 		g.key[j] = red / (value - red + float64(1e-3*value))
 		if big {
 			g.key[j] = red
@@ -163,7 +181,7 @@ func (g *greedy) bestRed(j int) float64 {
 	if g.in.JobOpts[j] == g.in.JobOpts[j+1] || g.byRed[g.in.JobOpts[j]] < 0 {
 		return math.Inf(-1)
 	}
-	return g.dual.red[g.byRed[g.in.JobOpts[j]]]
+	return g.red[g.byRed[g.in.JobOpts[j]]]
 }
 
 // sortOps is n, or where there are many about what it takes to sort them.

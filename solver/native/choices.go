@@ -64,7 +64,7 @@ func (k *conflicts) chosen() bool {
 			if k.node.weight[o] < 0.5 {
 				continue
 			}
-			if k.dual.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxTasks {
+			if k.node.decided.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxTasks {
 				return false
 			}
 			k.pick[j] = o
@@ -75,7 +75,7 @@ func (k *conflicts) chosen() bool {
 		if k.off[m] = k.lp.preempted(m) > 0.5; k.off[m] {
 			k.free(m, 1)
 		}
-		if k.off[m] != (k.dual.fix[m] > 0) && k.dual.fix[m] != 0 {
+		if fix := k.node.decided.fix[m]; fix != 0 && k.off[m] != (fix > 0) {
 			return false // the program leans on what has been decided against
 		}
 	}

@@ -209,9 +209,9 @@ func (k *conflicts) against(c *conflict) division {
 	in := &k.in
 	d, most := division{job: -1, running: -1, entry: -1}, math.Inf(-1)
 	for _, m := range k.members[c.lo:c.hi] {
-		decided := k.dual.must[m.job]
+		decided := k.node.decided.must[m.job]
 		for o := in.JobOpts[m.job]; o < in.JobOpts[m.job+1] && decided; o++ {
-			decided = k.dual.dead[o] || slices.Contains(k.options[m.lo:m.hi], int32(o))
+			decided = k.node.decided.dead[o] || slices.Contains(k.options[m.lo:m.hi], int32(o))
 		}
 		o := k.pick[m.job]
 		if v := in.Opts[o].Value; !decided && v > most {
@@ -219,7 +219,7 @@ func (k *conflicts) against(c *conflict) division {
 		}
 	}
 	for _, m := range k.kept[c.keptLo:c.keptHi] {
-		if v := in.P.Running[m].PreemptCost; k.dual.fix[m] == 0 && v > most {
+		if v := in.P.Running[m].PreemptCost; k.node.decided.fix[m] == 0 && v > most {
 			d, most = division{job: -1, running: int(m), entry: -1}, v
 		}
 	}

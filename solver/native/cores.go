@@ -55,7 +55,7 @@ func (c *cores) core(sets []int32) {
 		return cmp.Or(cmp.Compare(c.greedy.bestRed(b), c.greedy.bestRed(a)), a-b)
 	})
 	q.base.Copy(&c.cur)
-	c.dual.cap, c.dual.base = q.base.Res, q.base.Value
+	q.decided.cap, q.decided.base = q.base.Res, q.base.Value
 	c.relaxation.crash()
 }
 
@@ -133,7 +133,7 @@ func (c *cores) distance(j int, at float64) float64 {
 	opt := &c.in.Opts[o]
 	from, to := float64(opt.Start), float64(opt.Start+len(opt.Usage))
 	away := max(0, from-at, at-to)
-	regret := (c.greedy.bestRed(j) - c.dual.red[o] + float64(placedRegret*max(0, c.dual.red[o]))) / opt.Value
+	regret := (c.greedy.bestRed(j) - c.greedy.red[o] + float64(placedRegret*max(0, c.greedy.red[o]))) / opt.Value
 	return baseDistance + away + regretDistance*regret
 }
 
@@ -155,7 +155,7 @@ func (c *cores) search(discrepancies int) {
 		return
 	}
 	c.path = append(c.path, by)
-	at := len(c.node.undo)
+	at := len(c.node.decided.trail)
 	for turn := 0; turn <= min(1, discrepancies) && bound > c.enough(); turn++ {
 		c.branching.divide(by, (turn == 0) == by.first)
 		c.search(discrepancies - turn)

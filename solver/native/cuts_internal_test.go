@@ -261,7 +261,7 @@ func TestCutsThatMakeOptionsCheaper(t *testing.T) {
 		for j := range w.in.P.Jobs {
 			most := 0.0
 			for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-				if opt := &w.in.Opts[o]; !d.dead[o] {
+				if opt := &w.in.Opts[o]; !w.node.decided.dead[o] {
 					red := opt.Value - d.price(opt, d.unit)
 					if most = max(most, red); red > opt.Value {
 						cheaper++
@@ -269,7 +269,7 @@ func TestCutsThatMakeOptionsCheaper(t *testing.T) {
 				}
 			}
 			d.last[j] = -1
-			best, _ := d.choose(&w.in, j, 0)
+			best, _ := d.choose(j, 0)
 			require.InDelta(t, most, best, 1e-9*(1+most), "seed %d, job %d", seed, j)
 		}
 	}

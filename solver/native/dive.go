@@ -51,16 +51,16 @@ func (d *dive) run(against int) bool {
 // step is the last decision of a dive, about an option or a running job, as it can be taken back.
 type step struct {
 	option, running int
-	from            int  // where in node.undo what was decided with it begins; -1 if it stays
+	from            int  // where in node.decided.trail what was decided with it begins; -1 if it stays
 	along           bool // jobs were settled along with it
 }
 
 // descend decides as the step says, and settles jobs along with it behind the one decision that is against the advice.
 func (d *dive) descend(s *step, against int) {
-	s.from, s.along = len(d.node.undo), false
+	s.from, s.along = len(d.node.decided.trail), false
 	if d.steps > against {
 		d.settleMost(d.haste())
-		s.along = len(d.node.undo) > s.from
+		s.along = len(d.node.decided.trail) > s.from
 	}
 	d.decide(s.option, s.running, d.steps != against)
 	if d.steps == against {
@@ -118,7 +118,7 @@ func (d *dive) settleMost(part float64) {
 	q := d.node
 	d.near = d.near[:0]
 	for o, z := range q.weight {
-		if z > settleAtAll && z < 1-1e-6 && !d.dual.dead[o] && !q.settled(o) {
+		if z > settleAtAll && z < 1-1e-6 && !q.decided.dead[o] && !q.decided.settled(o) {
 			d.near = append(d.near, o)
 		}
 	}
@@ -129,7 +129,7 @@ func (d *dive) settleMost(part float64) {
 		if i >= most && q.weight[o] <= settleAbove {
 			break
 		}
-		if !d.dual.dead[o] && !q.settled(o) {
+		if !q.decided.dead[o] && !q.decided.settled(o) {
 			d.node.forbidOthers(o)
 		}
 	}

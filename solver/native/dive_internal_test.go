@@ -20,6 +20,6 @@ func TestEveryDiveLeavesAPlan(t *testing.T) {
 		w.phase = w.spent() + 1
 		w.dive.run(-1)
 		assert.GreaterOrEqual(t, w.best.Value, 0.8*known, "seed %d", seed)
-		assert.Empty(t, w.node.undo, "seed %d: decisions that have not been taken back", seed)
+		assert.Empty(t, w.node.decided.trail, "seed %d: decisions that have not been taken back", seed)
 	}
 }

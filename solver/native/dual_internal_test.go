@@ -1,13 +1,13 @@
 package native
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
-	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
 // TestPricesProveBounds ascends the dual and holds it between the best plan
@@ -23,16 +23,14 @@ func TestPricesProveBounds(t *testing.T) {
 	} {
 		p, err := solver.ReadProblemFile("../testdata/" + c.name + ".json.gz")
 		require.NoError(t, err)
-		var in pack.Instance
-		var d prices
-		in.Load(p, solver.SplitsInteger)
-		d.reset(&in)
+		w := newWorker()
+		w.begin(context.Background(), p, solver.Options{Work: 1 << 40, Gap: -1}, Config{}, func(*solver.Solution) {})
 		for range 300 {
-			if !d.step(0.95 * c.known) {
-				d.again()
+			if !w.ascent.step(0.95 * c.known) {
+				w.ascent.again()
 			}
-			require.GreaterOrEqual(t, d.bound, c.known)
+			require.GreaterOrEqual(t, w.dual.bound, c.known)
 		}
-		assert.Less(t, d.bound, c.reach, c.name)
+		assert.Less(t, w.dual.bound, c.reach, c.name)
 	}
 }

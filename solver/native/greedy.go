@@ -19,13 +19,16 @@ type greedy struct {
 	merged  []int // scratch: options being sorted
 	jobs    []int // jobs in insertion order
 	key     []float64
-	guides  int64     // how often guide has been called
-	leader  priceList // the prices of the team's leader
+	// What guide has found at the best prices: a task's cost, per entry of in.Part, and each option's value less its cheapest split's cost.
+	cost, red []float64
+	guides    int64     // how often guide has been called
+	leader    priceList // the prices of the team's leader
 }
 
 // reset forgets all orders.
 func (g *greedy) reset() {
 	g.guides = 0
+	g.cost, g.red = pack.Resize(g.cost, len(g.in.Part)), pack.Resize(g.red, len(g.in.Opts))
 	g.byRed = g.byRed[:0]
 	for range g.in.Opts {
 		g.byRed = append(g.byRed, -1)

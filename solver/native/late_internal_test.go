@@ -151,17 +151,18 @@ func TestCheapestPartitions(t *testing.T) {
 	for range 300 {
 		n := 1 + r.IntN(3*few)
 		o := &pack.Option{P1: n, Count: float64(r.IntN(4 * n))}
-		d := &prices{split: make([]float64, n), limit: make([]float64, n)}
+		most := make([]float64, n)
+		d := &pricing{split: make([]float64, n), decided: &decisions{upper: most}}
 		unit, want, room := make([]float64, n), make([]float64, n), 0.0
 		for i := range n {
-			unit[i], d.limit[i] = float64(r.IntN(5)), float64(r.IntN(5))
-			room += d.limit[i]
+			unit[i], most[i] = float64(r.IntN(5)), float64(r.IntN(5))
+			room += most[i]
 		}
 		left, cost := o.Count, 0.0
 		for price := range 5 {
 			for i := range n {
 				if unit[i] == float64(price) {
-					want[i] = min(left, d.limit[i])
+					want[i] = min(left, most[i])
 					left -= want[i]
 					cost += float64(want[i] * unit[i])
 				}

@@ -233,7 +233,7 @@ func (l *local) victim(start, span int) int {
 			continue
 		}
 		found++
-		if key := l.dual.red[l.cur.Choice[j]] / o.Value; key < least {
+		if key := l.greedy.red[l.cur.Choice[j]] / o.Value; key < least {
 			worst, least = j, key
 		}
 	}
@@ -328,7 +328,7 @@ func (l *local) sortQueue() {
 	byValue := l.rng.IntN(3) == 0
 	for _, j := range l.queue {
 		o := l.greedy.byRed[l.in.JobOpts[j]]
-		k := l.dual.red[o] / l.in.Opts[o].Value
+		k := l.greedy.red[o] / l.in.Opts[o].Value
 		if byValue {
 			k = l.in.Opts[o].Value
 		}

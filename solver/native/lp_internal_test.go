@@ -18,7 +18,7 @@ func prepared(p *solver.Problem) *worker {
 	w.begin(context.Background(), p, solver.Options{Work: 1 << 40, Gap: -1}, Config{}, func(*solver.Solution) {})
 	w.greedy.starts()
 	for range 100 {
-		w.dual.step(w.best.Value)
+		w.ascent.step(w.best.Value)
 	}
 	w.greedy.guide()
 	w.greedy.fillByRed()

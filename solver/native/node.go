@@ -6,23 +6,19 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// node is a node of the search through the linear program: what has been decided
-// about jobs and running jobs on the way there, as penalties on the program's
-// columns, so that its basis stays feasible. There is one, changed and changed back.
+// node is a node of the search through the linear program. What has been decided on the way there is a penalty on the columns that it bars, so that
+// the program's basis stays feasible. There is one node, changed and changed back.
 type node struct {
 	*progress
 	greedy     *greedy
 	relaxation *relaxation
 	lp         *basis
-	// undo is what has been decided on the way to the node, newest last.
-	undo []decision
+	decided    decisions
 	// base is the plan without what the program is about, and order the jobs it
 	// is about, by falling reduced value.
-	base  pack.State
-	order []int
-	// upper and lower bound options' tasks per entry of in.Part.
-	lower, upper []float64
-	penalty      float64
+	base    pack.State
+	order   []int
+	penalty float64
 
 	weight []float64 // of each option in the node's program
 	at     float64   // the bound at prices dual.lam, if it is known
@@ -31,36 +27,10 @@ type node struct {
 	dualSimplex dualSimplex
 }
 
-// decision is one thing decided, for taking it back.
-type decision struct {
-	kind  int8
-	index int32
-	entry int32   // of in.Part
-	was   float64 // its bound before
-}
-
-// Kinds of decisions.
-const (
-	forbade = iota
-	required
-	fixed
-	lowered // an upper bound on an option's tasks in a partition
-	raised  // a lower one
-)
-
 // reset is the root: nothing is decided.
 func (q *node) reset() {
-	n := len(q.in.P.Jobs)
-	q.dual.must = pack.Resize(q.dual.must, n)
-	clear(q.dual.must)
-	q.dual.fix = q.dual.fix[:0]
-	for range q.in.P.Running {
-		q.dual.fix = append(q.dual.fix, 0)
-	}
-	q.undo, q.dually = q.undo[:0], !q.relaxation.large()
-	q.upper, q.lower = append(q.upper[:0], q.in.Limit...), pack.Resize(q.lower, len(q.in.Limit))
-	clear(q.lower)
-	q.dual.limit, q.dual.low, q.dual.raised = q.upper, q.lower, 0
+	q.decided.reset(&q.in)
+	q.dually = !q.relaxation.large()
 	q.weight = pack.Resize(q.weight, len(q.in.Opts))
 	q.penalty = math.Abs(q.dual.bound) + 1
 	for k := range q.in.P.Running {
@@ -70,12 +40,9 @@ func (q *node) reset() {
 
 // forbid takes option o out of the program.
 func (q *node) forbid(o int) {
-	if q.dual.dead[o] {
-		return
+	if q.decided.forbid(o) {
+		q.penalize(o)
 	}
-	q.dual.dead[o] = true
-	q.penalize(o)
-	q.undo = append(q.undo, decision{kind: forbade, index: int32(o)})
 }
 
 // penalize values option o's columns by whether the node allows them.
@@ -86,7 +53,7 @@ func (q *node) penalize(o int) {
 			continue
 		}
 		m.val[c] = m.worth[c]
-		if q.dual.dead[o] || !q.allows(o, m.splitOf(c)) {
+		if !q.decided.allows(o, m.splitOf(c)) {
 			m.val[c] -= q.penalty
 		}
 	}
@@ -94,56 +61,32 @@ func (q *node) penalize(o int) {
 
 // repenalize values the columns of a program made anew by what has been decided.
 func (q *node) repenalize() {
-	m := q.lp
-	for _, d := range q.undo {
+	for _, d := range q.decided.trail {
 		switch i := int(d.index); d.kind {
 		case required:
-			m.val[i] = -q.penalty
+			q.lp.val[i] = -q.penalty
 		case fixed:
-			c := q.lp.runColumn(i)
-			if q.dual.fix[i] > 0 {
-				c = int32(len(q.in.P.Jobs) + i)
-			}
-			m.val[c] = m.worth[c] - q.penalty
+			q.penalizeRun(i)
 		default:
 			q.penalize(i)
 		}
 	}
 }
 
-// allows says whether option o's split keeps to the node's bounds on it.
-func (q *node) allows(o int, split []float64) bool {
-	at := q.in.Opts[o].P0
-	for i, v := range split {
-		if v > q.upper[at+i]+1e-9 || v < q.lower[at+i]-1e-9 {
-			return false
-		}
+// penalizeRun values what is decided against of running job k's two columns.
+func (q *node) penalizeRun(k int) {
+	c := q.lp.runColumn(k)
+	if q.decided.fix[k] > 0 {
+		c = int32(len(q.in.P.Jobs) + k)
 	}
-	return true
+	q.lp.val[c] = q.lp.worth[c] - q.penalty
 }
 
 // confine makes option o have at least, or at most, that many tasks at an entry of in.Part.
 func (q *node) confine(o, entry int, v float64, atLeast bool) {
-	if q.bound(o, entry, v, atLeast) {
+	if q.decided.bound(o, entry, v, atLeast) {
 		q.penalize(o)
 	}
-}
-
-// bound is confine without valuing columns anew. It reports whether the bound was not as tight before.
-func (q *node) bound(o, entry int, v float64, atLeast bool) bool {
-	d := decision{kind: lowered, index: int32(o), entry: int32(entry), was: q.upper[entry]}
-	switch {
-	case atLeast && v <= q.lower[entry] || !atLeast && v >= q.upper[entry]:
-		return false
-	case atLeast:
-		d.kind, d.was = raised, q.lower[entry]
-		q.lower[entry] = v
-		q.dual.raised++
-	default:
-		q.upper[entry] = v
-	}
-	q.undo = append(q.undo, d)
-	return true
 }
 
 // require makes job j take option o.
@@ -164,64 +107,29 @@ func (q *node) forbidOthers(o int) {
 
 // oblige makes job j take one of the options left to it.
 func (q *node) oblige(j int) {
-	if !q.dual.must[j] {
-		q.dual.must[j] = true
+	if q.decided.oblige(j) {
 		q.lp.val[j] = -q.penalty
-		q.undo = append(q.undo, decision{kind: required, index: int32(j)})
 	}
-}
-
-// settled says whether option o is all that is left to its job, which has to run.
-func (q *node) settled(o int) bool {
-	j := q.in.Opts[o].Job
-	for i := q.in.JobOpts[j]; i < q.in.JobOpts[j+1]; i++ {
-		if i != o && !q.dual.dead[i] {
-			return false
-		}
-	}
-	return q.dual.must[j]
 }
 
 // settleRun decides running job k, if it is not decided.
 func (q *node) settleRun(k int, on bool) {
-	if q.dual.fix[k] != 0 {
-		return
+	if q.decided.settleRun(k, on) {
+		q.penalizeRun(k)
 	}
-	s := int32(len(q.in.P.Jobs) + k)
-	q.dual.fix[k] = -1
-	c := q.lp.runColumn(k)
-	if on {
-		q.dual.fix[k] = 1
-		c = s
-	}
-	q.lp.val[c] = q.lp.worth[c] - q.penalty
-	q.undo = append(q.undo, decision{kind: fixed, index: int32(k)})
 }
 
 // revert takes back all decisions after the first n.
 func (q *node) revert(n int) {
-	for len(q.undo) > n {
-		d := q.undo[len(q.undo)-1]
-		q.undo = q.undo[:len(q.undo)-1]
-		i := int(d.index)
-		switch d.kind {
-		case forbade:
-			q.dual.dead[i] = false
-			q.penalize(i)
+	for len(q.decided.trail) > n {
+		switch d := q.decided.takeBack(); d.kind {
 		case required:
-			q.dual.must[i] = false
-			q.lp.val[i] = 0
+			q.lp.val[d.index] = 0
 		case fixed:
-			q.dual.fix[i] = 0
-			s, c := len(q.in.P.Jobs)+i, q.lp.runColumn(i)
+			s, c := len(q.in.P.Jobs)+int(d.index), q.lp.runColumn(int(d.index))
 			q.lp.val[s], q.lp.val[c] = 0, q.lp.worth[c]
-		case lowered:
-			q.upper[d.entry] = d.was
-			q.penalize(i)
-		case raised:
-			q.lower[d.entry] = d.was
-			q.dual.raised--
-			q.penalize(i)
+		default:
+			q.penalize(int(d.index))
 		}
 	}
 }
@@ -271,7 +179,7 @@ func (q *node) weigh() (option, running int) {
 	option, running = -1, -1
 	most := 0.0
 	for o, z := range q.weight {
-		if z < 1e-6 || z > 1-1e-6 || q.dual.dead[o] || q.settled(o) {
+		if z < 1e-6 || z > 1-1e-6 || q.decided.dead[o] || q.decided.settled(o) {
 			continue
 		}
 		if s := q.in.Opts[o].Value * z; s > most {
@@ -280,7 +188,7 @@ func (q *node) weigh() (option, running int) {
 	}
 	for k := range q.in.P.Running {
 		y := m.preempted(k)
-		if q.dual.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
+		if q.decided.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
 			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
 		}
 	}
@@ -295,5 +203,5 @@ func (q *node) wholeProblem() {
 	q.clear()
 	q.base.Copy(&q.cur)
 	q.order = append(q.order[:0], q.greedy.jobs...)
-	q.dual.cap, q.dual.base = q.in.Cap, 0
+	q.decided.cap, q.decided.base = q.in.Cap, 0
 }

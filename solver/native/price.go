@@ -9,7 +9,7 @@ import (
 
 // price is option o's cheapest split's cost; the split is left in d.split, the
 // partitions' costs in unit.
-func (d *prices) price(o *pack.Option, unit []float64) float64 {
+func (d *pricing) price(o *pack.Option, unit []float64) float64 {
 	n := o.P1 - o.P0
 	at := 0
 	d.unitCosts(o, unit[:n])
@@ -23,8 +23,8 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 		}
 	}
 	d.ops += int64(2 * n)
-	limit := d.limit[o.P0:o.P1]
-	if d.raised > 0 && d.atLeast(o) > 0 {
+	limit := d.decided.upper[o.P0:o.P1]
+	if d.decided.raised > 0 && d.atLeast(o) > 0 {
 		return d.priceAbove(o, unit)
 	}
 	if d.spread(o, unit, unit[at]) {
@@ -38,22 +38,22 @@ func (d *prices) price(o *pack.Option, unit []float64) float64 {
 }
 
 // atLeast is how many of o's tasks have their partition prescribed.
-func (d *prices) atLeast(o *pack.Option) float64 {
+func (d *pricing) atLeast(o *pack.Option) float64 {
 	sum := 0.0
-	for _, v := range d.low[o.P0:o.P1] {
+	for _, v := range d.decided.lower[o.P0:o.P1] {
 		sum += v
 	}
 	return sum
 }
 
 // priceAbove is price with some tasks' partitions prescribed.
-func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
+func (d *pricing) priceAbove(o *pack.Option, unit []float64) float64 {
 	left, total := o.Count, 0.0
-	for i, v := range d.low[o.P0:o.P1] {
+	for i, v := range d.decided.lower[o.P0:o.P1] {
 		d.split[i] = v
 		left -= v
 		total += float64(v * unit[i])
-		if v > d.limit[o.P0+i] {
+		if v > d.decided.upper[o.P0+i] {
 			return math.Inf(1)
 		}
 	}
@@ -64,8 +64,8 @@ func (d *prices) priceAbove(o *pack.Option, unit []float64) float64 {
 }
 
 // cheapest gives out the tasks that are left to the cheapest partitions with room, and returns what they cost on top of total.
-func (d *prices) cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
-	limit := d.limit[o.P0:o.P1]
+func (d *pricing) cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
+	limit := d.decided.upper[o.P0:o.P1]
 	if len(limit) > few {
 		d.heapify(unit, limit)
 	}
@@ -98,9 +98,9 @@ func (d *prices) cheapest(o *pack.Option, unit []float64, left, total float64) f
 // spread splits o over all partitions that cost the least, in proportion to how
 // many tasks fit there, if they hold the gang together. That is as cheap as any
 // split, and its subgradient does not favour one of many equal partitions.
-func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
+func (d *pricing) spread(o *pack.Option, unit []float64, least float64) bool {
 	total, ties := 0.0, 0
-	limit := d.limit[o.P0:o.P1]
+	limit := d.decided.upper[o.P0:o.P1]
 	for i, c := range unit[:len(limit)] {
 		if c == least {
 			total += limit[i]
@@ -120,7 +120,7 @@ func (d *prices) spread(o *pack.Option, unit []float64, least float64) bool {
 }
 
 // leastCost is what option o costs at least, as if each of its tasks could be in the cheapest partition of every slot.
-func (d *prices) leastCost(o *pack.Option) float64 {
+func (d *pricing) leastCost(o *pack.Option) float64 {
 	sum, n := 0.0, 0
 	for i := range o.Demand {
 		dem := &o.Demand[i]
@@ -153,7 +153,7 @@ func (d *prices) leastCost(o *pack.Option) float64 {
 
 // unitCosts computes what one task of o costs in each of its partitions at prices lam. Four partitions at a time go through the usage
 // together: their sums do not wait for one another.
-func (d *prices) unitCosts(o *pack.Option, unit []float64) {
+func (d *pricing) unitCosts(o *pack.Option, unit []float64) {
 	clear(unit)
 	T, parts := d.in.T, d.in.Part[o.P0:o.P1]
 	unit = unit[:len(parts)]
@@ -203,36 +203,36 @@ func dot4(u, a, b, c, d []float64) (sums [4]float64) {
 const few = 32
 
 // heapify lists the partitions with room as a heap, the cheapest first, and of those the first.
-func (d *prices) heapify(unit, limit []float64) {
-	d.heap = d.heap[:0]
+func (d *pricing) heapify(unit, limit []float64) {
+	d.cheap = d.cheap[:0]
 	for i, most := range limit {
 		if d.split[i] < most {
-			d.heap = append(d.heap, int32(i))
+			d.cheap = append(d.cheap, int32(i))
 		}
 	}
-	for i := len(d.heap)/2 - 1; i >= 0; i-- {
-		d.sift(unit, i)
+	for i := len(d.cheap)/2 - 1; i >= 0; i-- {
+		sift(d.cheap, unit, i)
 	}
 	d.ops += int64(3 * len(limit))
 }
 
 // popCheapest takes the cheapest partition off the heap; -1 if there is none.
-func (d *prices) popCheapest(unit []float64) int {
-	last := len(d.heap) - 1
+func (d *pricing) popCheapest(unit []float64) int {
+	last := len(d.cheap) - 1
 	if last < 0 {
 		return -1
 	}
-	top := d.heap[0]
-	d.heap[0], d.heap = d.heap[last], d.heap[:last]
-	d.sift(unit, 0)
+	top := d.cheap[0]
+	d.cheap[0], d.cheap = d.cheap[last], d.cheap[:last]
+	sift(d.cheap, unit, 0)
 	d.ops += int64(2 * bits.Len(uint(last)))
 	return int(top)
 }
 
-// sift moves entry i of the heap down to where it belongs.
-func (d *prices) sift(unit []float64, i int) {
-	before := func(a, b int32) bool { return unit[a] < unit[b] || (unit[a] == unit[b] && a < b) }
-	for h := d.heap; ; {
+// sift moves entry i of a heap by key down to where it belongs.
+func sift(h []int32, key []float64, i int) {
+	before := func(a, b int32) bool { return key[a] < key[b] || (key[a] == key[b] && a < b) }
+	for {
 		c := 2*i + 1
 		if c >= len(h) {
 			return

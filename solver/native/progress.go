@@ -16,7 +16,7 @@ type progress struct {
 	in        pack.Instance
 	cur       pack.State
 	best      pack.State // the best plan of this worker
-	dual      prices     // the best bound of this worker, and the prices that prove it
+	dual      dual       // the best bound of this worker, and the prices that prove it
 	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
 	teamBound float64    // the bound that the team's leader has proven, for the others
 	proven    bool       // no plan is worth more than the best one

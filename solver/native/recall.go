@@ -126,10 +126,7 @@ func (q *recall) remind() bool {
 		if !(bound < d.bound) && d.bound < before {
 			break
 		}
-		if bound < d.bound {
-			d.bound = bound
-			copy(d.best, d.lam)
-		}
+		d.improve(bound)
 		if q.gap() < 0.1 {
 			break
 		}

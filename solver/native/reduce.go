@@ -39,7 +39,7 @@ func (r *reducer) run(b float64) {
 			continue
 		}
 		k := int(set) - n
-		if r.dual.fix[k] != 0 {
+		if r.node.decided.fix[k] != 0 {
 			continue
 		}
 		switch gain := r.dual.releaseGain(k); {
@@ -53,13 +53,13 @@ func (r *reducer) run(b float64) {
 
 // job reduces job j, by which the bound may fall by room.
 func (r *reducer) job(j int, room float64) {
-	d, in := &r.dual, &r.in
+	d, in, decided := &r.dual, &r.in, &r.node.decided
 	best := 0.0
-	if d.must[j] {
+	if decided.must[j] {
 		best = math.Inf(-1)
 	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-		if !d.dead[o] {
+		if !decided.dead[o] {
 			r.red[o] = in.Opts[o].Value - d.price(&in.Opts[o], d.unit)
 			best = max(best, r.red[o])
 		}
@@ -69,7 +69,7 @@ func (r *reducer) job(j int, room float64) {
 	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 		switch opt := &in.Opts[o]; {
-		case d.dead[o]:
+		case decided.dead[o]:
 		case r.red[o] < best-room:
 			r.node.forbid(o)
 		case opt.Whole && opt.P1-opt.P0 > 1:
@@ -85,7 +85,7 @@ func (r *reducer) job(j int, room float64) {
 // split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.split, a task's costs are in
 // dual.unit, and a split may cost more than that by room.
 func (r *reducer) split(o int, room float64) {
-	d, q, opt := &r.dual, r.node, &r.in.Opts[o]
+	d, q, opt := &r.dual, &r.node.decided, &r.in.Opts[o]
 	n := opt.P1 - opt.P0
 	upper, lower := q.upper[opt.P0:opt.P1], q.lower[opt.P0:opt.P1]
 	unit, split := d.unit[:n], d.split[:n]
@@ -115,7 +115,7 @@ func (r *reducer) split(o int, room float64) {
 	}
 	d.ops += int64(2 * n * n)
 	if changed {
-		q.penalize(o)
+		r.node.penalize(o)
 	}
 }
 

@@ -44,10 +44,10 @@ func (rel *relaxation) generate() (bound float64, added int) {
 // generateJob is generate for one job: only its best column is added.
 func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 	m, d := rel.lp, &rel.dual
-	if d.must[j] {
+	if d.decided.must[j] {
 		best = math.Inf(-1)
 	}
-	best, pick := d.choose(&rel.in, j, best)
+	best, pick := d.choose(j, best)
 	if pick >= 0 && best > m.mu(j)+m.tol {
 		_, fresh = m.add(pick, d.pick)
 	}
@@ -85,12 +85,8 @@ func (rel *relaxation) solve(until int64) bool {
 	exact := false
 	for rel.spent() < until && rel.proceed() {
 		bound, added := rel.generate()
-		if bound < d.bound {
-			d.bound = bound
-			copy(d.best, d.lam)
-			if rel.cfg.Relaxation {
-				rel.report(rel.solution(solver.StopNone))
-			}
+		if d.improve(bound) && rel.cfg.Relaxation {
+			rel.report(rel.solution(solver.StopNone))
 		}
 		done := rel.pivots(m.ops + min(max(0, until-rel.spent()), roundOps*int64(m.rows)))
 		value := m.objective()

@@ -60,10 +60,13 @@ func (w *worker) boundsFirst() bool {
 func (w *worker) bounds() {
 	w.cutRoot()
 	w.growFor(firstProofShare)
-	if w.gap() <= solver.DefaultGap {
+	if w.content() {
 		w.growFor(1)
 	}
 }
+
+// content says whether the gap is one that callers get who ask for none: a better plan could gain hardly anything, so that all work goes to the proof.
+func (w *worker) content() bool { return w.gap() <= solver.DefaultGap }
 
 // plans follows the relaxation's advice for one part-th of what is left, and betters the plan.
 func (w *worker) plans(part int64) {
@@ -86,7 +89,7 @@ func (w *worker) growFor(n int64) { w.within(w.share(n), w.tree.grow) }
 
 // proofs is which part of what is left a round gives to the proof: all of it where others look for plans, or where these could gain hardly anything.
 func (w *worker) proofs() int64 {
-	if w.team != nil || w.gap() <= solver.DefaultGap {
+	if w.team != nil || w.content() {
 		return 1
 	}
 	return proofShare

@@ -178,7 +178,7 @@ func (t *tree) visit(n int32) {
 	}
 	for i := len(t.way) - 1 - same; i >= 0; i-- {
 		at := t.way[i]
-		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.undo))
+		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.decided.trail))
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 		t.replay(at)
 	}
@@ -193,7 +193,7 @@ const treeLoose = 0.05
 // for going on with; -1 if there is none.
 func (t *tree) expand(n int32) int32 {
 	penalty := t.node.penalty
-	decisions := len(t.node.undo)
+	decisions := len(t.node.decided.trail)
 	bound, c := t.decided(n)
 	t.note(n, decisions)
 	if penalty != t.node.penalty {
@@ -297,8 +297,8 @@ func (t *tree) observe(b *branch, bound float64) {
 
 // note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted before.
 func (t *tree) note(n int32, decisions int) {
-	q := t.node
-	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.undo[decisions:], len(t.reduced)
+	q := &t.node.decided
+	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.trail[decisions:], len(t.reduced)
 	if len(list) == 0 || at+len(before)+len(list) > maxReduced {
 		return
 	}
@@ -311,7 +311,7 @@ func (t *tree) note(n int32, decisions int) {
 		case raised:
 			d.was = q.lower[d.entry]
 		case fixed:
-			d.was = float64(t.dual.fix[d.index])
+			d.was = float64(q.fix[d.index])
 		}
 	}
 }
@@ -326,9 +326,7 @@ func (t *tree) replay(n int32) {
 		case required:
 			q.oblige(i)
 		case fixed:
-			if t.dual.fix[i] == 0 {
-				q.settleRun(i, d.was > 0)
-			}
+			q.settleRun(i, d.was > 0)
 		default:
 			q.confine(i, int(d.entry), d.was, d.kind == raised)
 		}

@@ -80,6 +80,7 @@ func newWorker() *worker {
 	w.recall = recall{progress: p}
 	w.meters = [...]*int64{&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops}
 	w.dual.late, w.greedy.pre.Late = w.late, w.late
+	w.dual.decided = &w.node.decided
 	w.meet = w.meetTeam
 	return w
 }
@@ -114,7 +115,9 @@ func (w *worker) reset() {
 	w.cores.reset()
 	w.lp.ops = 0
 	w.greedy.reset()
+	w.node.decided.reset(&w.in)
 	w.dual.reset(&w.in)
+	w.ascent.reset()
 	w.cuts.reset()
 	if w.relaxation.exists() {
 		w.lp.reset(&w.in)
