@@ -6,14 +6,14 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// basis is the linear program with a basis of it: at each position, which are as many as there are rows, a column or a row's slack, and of each set a key
-// column, which takes what the set's other columns leave of its unit. The basis has a row per (partition, resource, slot) and cut only, not one for each
-// set too (generalised upper bounds; Dantzig and Van Slyke, 1967).
+// basis is the linear program with one of its bases. At each position, of which there are as many as rows, a column or a row's slack is basic, and each set
+// has a key column, which takes what its other columns leave of the set's unit. So the basis has a row for each row of the program only, and none for the
+// sets (generalised upper bounds; Dantzig and Van Slyke, 1967).
 //
-// where and slack say the same as basic and key, by columns and by rows. lu factorises what is at the positions, each column less its set's key. At
-// beta and keyValue, with all else at zero, every row and set is used up, and at prices pi nothing that is basic gains anything; pivots keep them up to date, but
-// for rounding errors that refactor takes out. Values are never below zero but by such errors, and but for slacks in a box: decisions are penalties in val, which leave
-// them as they are.
+// where and slack are the inverse of basic and key: where a column, or a row's slack, is. lu factorises what is at the positions, each column less its
+// set's key. beta and keyValue are the values of what is basic, with all else at zero, and pi the prices at which nothing basic gains anything. Pivots keep all of them up
+// to date, but for rounding errors, which refactor takes out. By no more than such errors are values below zero, but those of slacks in a box, and while
+// the dual method is at work. What is decided leaves it so: it bars columns by penalties in val, which change no value.
 //
 // The prices are advice. Nothing that is computed here is trusted as a bound: that comes from [dual], for whatever prices it is given.
 type basis struct {
@@ -182,6 +182,10 @@ func (m *basis) fitting() bool {
 	return true
 }
 
-// overuse is how far below zero a row's slack is at least that a box is still needed for, ten times what the rows' right-hand sides are
-// made larger by.
-const overuse = 1e-7
+// How far below zero a value is for more than rounding errors. A slack is that in a box because the box lets it be, whose value is as exact as pivots
+// leave it. A basis that is factorised anew is held to less, as its values have gone through another factorisation, and those that are no further
+// below zero count as zero in the ratio tests.
+const (
+	overuse    = 1e-7
+	infeasible = 1e-6
+)

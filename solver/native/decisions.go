@@ -132,6 +132,15 @@ func (d *decisions) allows(o int, split []float64) bool {
 	return true
 }
 
+// atLeast is how many of o's tasks have their partition prescribed.
+func (d *decisions) atLeast(o *pack.Option) float64 {
+	sum := 0.0
+	for _, v := range d.lower[o.P0:o.P1] {
+		sum += v
+	}
+	return sum
+}
+
 // settled says whether option o is all that is left to its job, which has to run.
 func (d *decisions) settled(o int) bool {
 	j := d.in.Opts[o].Job

@@ -18,7 +18,7 @@ type dual struct {
 	best  []float64 // the prices that have proven it
 	grad  []float64 // the bound's subgradient where it has been evaluated last
 	last  []int32   // of each job: the option that was chosen last, or -1
-	pick  []float64 // its split
+	pick  []float64 // the split of the option that choose has found
 	// chosen is told of the options and splits that evaluate chooses; nil is nobody.
 	chosen func(option int, split []float64)
 	late   func() bool // says when to give up
@@ -157,4 +157,31 @@ func (d *dual) use(o *pack.Option) {
 			d.ops += int64(len(row))
 		}
 	}
+}
+
+// releaseBound is what running job k adds to the bound, by whether it is decided.
+func (d *dual) releaseBound(k int) float64 {
+	d.ops += int64(d.in.RunOff[k+1] - d.in.RunOff[k])
+	switch gain := d.releaseGain(k); d.decided.fix[k] {
+	case 1:
+		return gain
+	case 0:
+		return max(0, gain)
+	default:
+		return 0
+	}
+}
+
+// capacityCost is what all capacity is worth, and what cuts allow, on top of what is decided.
+func (d *dual) capacityCost() float64 {
+	sum := d.decided.base
+	for i, c := range d.decided.cap {
+		sum += float64(d.lam[i] * c)
+	}
+	if d.cuts != nil {
+		for c, b := range d.cuts.rhs {
+			sum += float64(d.lam[d.in.Rows+c] * b)
+		}
+	}
+	return sum
 }

@@ -24,7 +24,7 @@ func (d *pricing) price(o *pack.Option, unit []float64) float64 {
 	}
 	d.ops += int64(2 * n)
 	limit := d.decided.upper[o.P0:o.P1]
-	if d.decided.raised > 0 && d.atLeast(o) > 0 {
+	if d.decided.raised > 0 && d.decided.atLeast(o) > 0 {
 		return d.priceAbove(o, unit)
 	}
 	if d.spread(o, unit, unit[at]) {
@@ -35,15 +35,6 @@ func (d *pricing) price(o *pack.Option, unit []float64) float64 {
 		return o.Count * unit[at]
 	}
 	return d.cheapest(o, unit, o.Count, 0)
-}
-
-// atLeast is how many of o's tasks have their partition prescribed.
-func (d *pricing) atLeast(o *pack.Option) float64 {
-	sum := 0.0
-	for _, v := range d.decided.lower[o.P0:o.P1] {
-		sum += v
-	}
-	return sum
 }
 
 // priceAbove is price with some tasks' partitions prescribed.
@@ -67,12 +58,14 @@ func (d *pricing) priceAbove(o *pack.Option, unit []float64) float64 {
 func (d *pricing) cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
 	limit := d.decided.upper[o.P0:o.P1]
 	if len(limit) > few {
-		d.heapify(unit, limit)
+		d.cheap.fill(unit, d.split, limit)
+		d.ops += int64(3 * len(limit))
 	}
 	for left > 0 {
 		next := -1
 		if len(limit) > few {
-			next = d.popCheapest(unit)
+			next = d.cheap.pop(unit)
+			d.ops += int64(2 * bits.Len(uint(len(d.cheap))))
 		} else {
 			for i, most := range limit {
 				if d.split[i] < most && (next < 0 || unit[i] < unit[next]) {
@@ -201,49 +194,3 @@ func dot4(u, a, b, c, d []float64) (sums [4]float64) {
 
 // few is how many there are at most of what is sorted by insertion and picked by looking at all of it.
 const few = 32
-
-// heapify lists the partitions with room as a heap, the cheapest first, and of those the first.
-func (d *pricing) heapify(unit, limit []float64) {
-	d.cheap = d.cheap[:0]
-	for i, most := range limit {
-		if d.split[i] < most {
-			d.cheap = append(d.cheap, int32(i))
-		}
-	}
-	for i := len(d.cheap)/2 - 1; i >= 0; i-- {
-		sift(d.cheap, unit, i)
-	}
-	d.ops += int64(3 * len(limit))
-}
-
-// popCheapest takes the cheapest partition off the heap; -1 if there is none.
-func (d *pricing) popCheapest(unit []float64) int {
-	last := len(d.cheap) - 1
-	if last < 0 {
-		return -1
-	}
-	top := d.cheap[0]
-	d.cheap[0], d.cheap = d.cheap[last], d.cheap[:last]
-	sift(d.cheap, unit, 0)
-	d.ops += int64(2 * bits.Len(uint(last)))
-	return int(top)
-}
-
-// sift moves entry i of a heap by key down to where it belongs.
-func sift(h []int32, key []float64, i int) {
-	before := func(a, b int32) bool { return key[a] < key[b] || (key[a] == key[b] && a < b) }
-	for {
-		c := 2*i + 1
-		if c >= len(h) {
-			return
-		}
-		if c+1 < len(h) && before(h[c+1], h[c]) {
-			c++
-		}
-		if !before(h[c], h[i]) {
-			return
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
-}

@@ -19,7 +19,7 @@ type pricing struct {
 	refund           []float64 // of each job, with cuts: the most by which they make one of its options cheaper
 	// split is the cheapest of the option priced last, and unit is room for what a task of it costs in each partition.
 	split, unit []float64
-	cheap       []int32 // scratch: a heap of partitions
+	cheap       placeHeap // scratch
 	ops         int64
 }
 
@@ -105,31 +105,4 @@ func (d *pricing) releaseGain(k int) float64 {
 		gain -= d.cuts.extra[len(d.in.Part)+k]
 	}
 	return gain
-}
-
-// releaseBound is what running job k adds to the bound, by whether it is decided.
-func (d *pricing) releaseBound(k int) float64 {
-	d.ops += int64(d.in.RunOff[k+1] - d.in.RunOff[k])
-	switch gain := d.releaseGain(k); d.decided.fix[k] {
-	case 1:
-		return gain
-	case 0:
-		return max(0, gain)
-	default:
-		return 0
-	}
-}
-
-// capacityCost is what all capacity is worth, and what cuts allow, on top of what is decided.
-func (d *pricing) capacityCost() float64 {
-	sum := d.decided.base
-	for i, c := range d.decided.cap {
-		sum += float64(d.lam[i] * c)
-	}
-	if d.cuts != nil {
-		for c, b := range d.cuts.rhs {
-			sum += float64(d.lam[d.in.Rows+c] * b)
-		}
-	}
-	return sum
 }

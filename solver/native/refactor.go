@@ -92,8 +92,8 @@ func (m *basis) reprice() {
 	m.lu.ops = 0
 }
 
-// rebase makes the listed columns basic, and those keys. They have been a feasible basis of the same columns and rows before, and are one again but
-// for the rounding errors of another factorisation, of which the methods make nothing: it is not asked whether they are.
+// rebase makes the listed columns basic, and those keys. They have been a feasible basis of the same columns and rows before, and so are one again:
+// there is no other to go to if rounding errors say otherwise, and the methods go on from such a one.
 func (m *basis) rebase(basic, keys []int32) {
 	for _, b := range m.basic {
 		if b >= 0 {
@@ -121,7 +121,7 @@ func (m *basis) install(basic []int32) {
 	m.refactor()
 }
 
-// feasible says whether no value is below zero by more than the rounding errors of a factorisation.
+// feasible says whether no value is below zero by more than rounding errors.
 func (m *basis) feasible() bool {
 	worst := 0.0
 	for _, v := range m.beta {
@@ -130,7 +130,7 @@ func (m *basis) feasible() bool {
 	for _, v := range m.keyValue {
 		worst = min(worst, v)
 	}
-	return worst > -1e-6
+	return worst > -infeasible
 }
 
 // lessKey makes x column c less its set's key, which is what the basis consists of; of a row's slack it is that.

@@ -9,7 +9,7 @@ import (
 
 // worker is one search of the problem, by parts that share its progress:
 //
-//	progress     problem, plan in hand, best plan, prices with their bound, budget of work and time
+//	progress     problem, plan in hand, best plan, prices with their bound (dual), budget of work and time
 //	greedy       plans from nothing, by value or by prices
 //	ascent       rough prices, by steps
 //	local        ruin and recreate round the best plan
