@@ -66,10 +66,37 @@ func TestBasisStaysConsistent(t *testing.T) {
 	}
 }
 
-// checkBasis recomputes what each row uses and each set gives out.
+// checkPlaces holds where columns and slacks are to what is basic.
+func checkPlaces(t *testing.T, m *basis) {
+	t.Helper()
+	where, slack := make([]int32, len(m.set)), make([]int32, m.rows)
+	for c := range where {
+		where[c] = -1
+	}
+	for r := range slack {
+		slack[r] = -1
+	}
+	require.Len(t, m.basic, m.rows)
+	for p, c := range m.basic {
+		if c < 0 {
+			slack[-1-c] = int32(p)
+		} else {
+			where[c] = int32(p)
+		}
+	}
+	for s, c := range m.key {
+		require.Equal(t, int32(s), m.set[c], "the key of set %d", s)
+		where[c] = -2
+	}
+	require.Equal(t, where, m.where)
+	require.Equal(t, slack, m.slack)
+}
+
+// checkBasis recomputes what each row uses and each set gives out, and where what is basic is.
 func checkBasis(t *testing.T, w *worker) {
 	t.Helper()
 	m := &w.lp
+	checkPlaces(t, m)
 	used, given := make([]float64, m.rows), make([]float64, len(m.key))
 	for c := range m.set {
 		z := m.weight(int32(c))
