@@ -34,8 +34,8 @@ type Spec struct {
 	Work []int64
 	// Seed is that of randomised search.
 	Seed int64
-	// Threads is what each engine may use.
-	Threads int
+	// Threads are the numbers of threads that each engine may use: it runs once with each.
+	Threads []int
 	// Splits is what --splits takes.
 	Splits string
 	// Gap is the relative gap to stop at.
@@ -44,7 +44,31 @@ type Spec struct {
 	Reach string
 	// Parallel is how many of the others run at the same time; 0 is 1.
 	Parallel int
+	// Oracle is an engine that is given OracleTime, one thread and no gap for each problem whose best plan Engines leave unproven; "" for none.
+	// Its plans and bounds are among those that the others are held against.
+	Oracle     string
+	OracleTime time.Duration
 }
+
+// racer is an engine with as many threads as it may use in a run.
+type racer struct {
+	engine  string
+	threads int
+}
+
+// racers are what runs on each problem.
+func (s *Spec) racers() []racer {
+	list := make([]racer, 0, len(s.Engines)*len(s.Threads))
+	for _, engine := range s.Engines {
+		for _, n := range s.Threads {
+			list = append(list, racer{engine, n})
+		}
+	}
+	return list
+}
+
+// Steps is how many runs there are, without those of the oracle.
+func (s *Spec) Steps() int { return len(s.Problems) * len(s.racers()) }
 
 // Document is what hedge bench prints.
 type Document struct {
@@ -56,14 +80,19 @@ type Document struct {
 	// Work are the limits in work units, where they take the place of moments.
 	Work     []int64   `json:"work,omitempty"`
 	Problems []Problem `json:"problems"`
+	// Totals count what each engine reached.
+	Totals []Total `json:"totals"`
 	// Reach sums the problems' up; nil where none was asked for.
 	Reach *ReachSummary `json:"reach,omitempty"`
 }
 
 // Problem is one problem and the runs on it.
 type Problem struct {
+	// Name is the file's, with its folder's before it where several files have that name.
 	Name string `json:"name"`
-	Jobs int    `json:"jobs"`
+	// Folder is the name of the folder that the file is in.
+	Folder string `json:"folder"`
+	Jobs   int    `json:"jobs"`
 	// Model is what generic solvers are given, and BuildMS how long it takes to make.
 	Model   Size    `json:"model"`
 	BuildMS float64 `json:"build_ms"`
@@ -74,6 +103,8 @@ type Problem struct {
 	// the bound is wrong, or the plan needs the tolerance that rows are checked with.
 	Wrong []string `json:"wrong,omitempty"`
 	Runs  []Run    `json:"runs"`
+	// Oracle is the oracle's run; nil where it was not asked.
+	Oracle *Run `json:"oracle,omitempty"`
 	// Reach is nil where none was asked for.
 	Reach *Reach `json:"reach,omitempty"`
 }
@@ -88,7 +119,8 @@ type Size struct {
 
 // Run is one engine on one problem.
 type Run struct {
-	Engine string `json:"engine"`
+	Engine  string `json:"engine"`
+	Threads int    `json:"threads"`
 	// FirstMS is when the first plan was there, null without one.
 	FirstMS *float64 `json:"first_ms"`
 	// Objective and Gap are those in hand at each moment, or at the end of each limit of work: null without a plan, or without a bound that was told by then.
@@ -109,14 +141,16 @@ type Run struct {
 
 // Do runs every engine on every problem. Step is told of each run as it begins, never by two goroutines at the same time.
 func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Problem, error) {
-	var out []Problem
+	out := make([]Problem, 0, len(spec.Problems))
+	titles := names(spec.Problems)
 	done := 0
-	for _, path := range spec.Problems {
+	for i, path := range spec.Problems {
 		p, err := load(path, spec.Splits)
 		if err != nil {
 			return nil, err
 		}
-		p.Runs = make([]Run, len(spec.Engines))
+		p.Name = titles[i]
+		p.Runs = make([]Run, len(spec.racers()))
 		for _, turn := range spec.turns() {
 			if err := together(ctx, spec, path, turn, p.Runs, func(engine string) {
 				step(done, p.Name+" "+engine)
@@ -126,6 +160,12 @@ func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Pr
 			}
 		}
 		p.best()
+		if spec.Oracle != "" && !p.proven(spec.Gap) {
+			step(done, p.Name+" "+spec.Oracle)
+			if err := p.ask(ctx, spec, path); err != nil {
+				return nil, err
+			}
+		}
 		if spec.Reach != "" {
 			p.Reach = reach(spec, p.Runs)
 		}
@@ -134,11 +174,46 @@ func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Pr
 	return out, nil
 }
 
+// names are the files' names without what they end in; those that several files have are told apart by their folders'.
+func names(paths []string) []string {
+	list, times := make([]string, len(paths)), map[string]int{}
+	for i, path := range paths {
+		list[i], _, _ = strings.Cut(filepath.Base(path), ".json")
+		times[list[i]]++
+	}
+	for i, path := range paths {
+		if times[list[i]] > 1 {
+			list[i] = folder(path) + "/" + list[i]
+		}
+	}
+	return list
+}
+
+// folder is the name of the folder that a file is in.
+func folder(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	return filepath.Base(filepath.Dir(path))
+}
+
+// ask gives the problem to the oracle.
+func (p *Problem) ask(ctx context.Context, spec *Spec, path string) error {
+	alone := *spec
+	alone.At, alone.Work, alone.Gap = []time.Duration{spec.OracleTime}, nil, 0
+	p.Oracle = &Run{}
+	if err := one(ctx, &alone, path, racer{spec.Oracle, 1}, p.Oracle); err != nil {
+		return err
+	}
+	p.best()
+	return nil
+}
+
 // turns are the engines, by index, that may run at the same time: the one whose time matters most is alone.
 func (s *Spec) turns() [][]int {
 	var others, alone []int
-	for i, engine := range s.Engines {
-		if engine == s.Reach {
+	for i, r := range s.racers() {
+		if r.engine == s.Reach {
 			alone = append(alone, i)
 		} else {
 			others = append(others, i)
@@ -150,14 +225,15 @@ func (s *Spec) turns() [][]int {
 // together runs the engines of a turn on a problem, spec.Parallel of them at a time.
 func together(ctx context.Context, spec *Spec, path string, turn []int, runs []Run, step func(engine string)) error {
 	errs := make([]error, len(turn))
+	racers := spec.racers()
 	places := make(chan struct{}, max(1, spec.Parallel))
 	var running sync.WaitGroup
 	for i, k := range turn {
 		places <- struct{}{}
-		step(spec.Engines[k])
+		step(racers[k].engine)
 		running.Go(func() {
 			defer func() { <-places }()
-			errs[i] = one(ctx, spec, path, spec.Engines[k], &runs[k])
+			errs[i] = one(ctx, spec, path, racers[k], &runs[k])
 		})
 	}
 	running.Wait()
@@ -170,7 +246,6 @@ func load(path, splits string) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _, _ := strings.Cut(filepath.Base(path), ".json")
 	began := time.Now()
 	rule := map[string]solver.SplitRule{"continuous": solver.SplitsContinuous, "now": solver.SplitsNow}[splits]
 	c, err := milp.Compile(p, rule, milp.RelaxNone)
@@ -179,7 +254,7 @@ func load(path, splits string) (*Problem, error) {
 	}
 	built := time.Since(began)
 	m := c.Model
-	return &Problem{Name: name, Jobs: len(p.Jobs), BuildMS: ms(built),
+	return &Problem{Folder: folder(path), Jobs: len(p.Jobs), BuildMS: ms(built),
 		Model: Size{Vars: m.Vars(), Integers: m.Integers(), Rows: m.Rows(), Entries: m.Entries()}}, nil
 }
 
@@ -193,24 +268,27 @@ type plan struct {
 }
 
 // one runs an engine on a problem and puts what came of it into run. A run that fails is a finding, not an error.
-func one(ctx context.Context, spec *Spec, path, engine string, run *Run) error {
+func one(ctx context.Context, spec *Spec, path string, r racer, run *Run) error {
 	n := len(spec.At)
 	if len(spec.Work) > 0 {
 		n = len(spec.Work)
 	}
-	*run = Run{Engine: engine, Objective: make([]*float64, n), Gap: make([]*float64, n)}
+	*run = Run{Engine: r.engine, Threads: r.threads, Objective: make([]*float64, n), Gap: make([]*float64, n)}
 	if len(spec.Work) == 0 {
 		return run.byTime(ctx, spec, path)
 	}
 	run.Spent = make([]int64, n)
 	for i, work := range spec.Work {
 		sol, err := run.solve(ctx, spec, path, "--work", strconv.FormatInt(work, 10))
-		if err != nil || run.Error != "" {
+		if err != nil {
 			return err
 		}
 		run.Spent[i] = sol.Work
 		if sol.Objective > 0 {
 			run.Objective[i], run.Gap[i] = &sol.Objective, sol.Gap
+		}
+		if run.Error != "" {
+			return nil
 		}
 	}
 	return nil
@@ -235,7 +313,7 @@ func (r *Run) byTime(ctx context.Context, spec *Spec, path string) error {
 
 // solve runs hedge solve within a limit. What does not depend on moments is put into r.
 func (r *Run) solve(ctx context.Context, spec *Spec, path string, limit ...string) (*solver.Solution, error) {
-	cmd := exec.CommandContext(ctx, spec.Program, append([]string{"solve", "--problem", path, "--engine", r.Engine, "--threads", fmt.Sprint(spec.Threads),
+	cmd := exec.CommandContext(ctx, spec.Program, append([]string{"solve", "--problem", path, "--engine", r.Engine, "--threads", fmt.Sprint(r.Threads),
 		"--splits", spec.Splits, "--gap", fmt.Sprint(spec.Gap), "--seed", fmt.Sprint(spec.Seed), "--json"}, limit...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -304,18 +382,41 @@ func (r *Run) add(p plan, at []time.Duration) {
 
 // best looks for the best of all runs.
 func (p *Problem) best() {
-	for i := range p.Runs {
-		r := &p.Runs[i]
-		if o := r.Objective[len(r.Objective)-1]; o != nil {
-			p.BestObjective = max(p.BestObjective, *o)
+	runs := p.All()
+	for _, r := range runs {
+		for _, o := range r.Objective {
+			if o != nil {
+				p.BestObjective = max(p.BestObjective, *o)
+			}
 		}
 		if r.Bound != nil && (p.BestBound == nil || *r.Bound < *p.BestBound) {
 			p.BestBound = r.Bound
 		}
 	}
-	for i := range p.Runs {
-		if b := p.Runs[i].Bound; b != nil && *b < p.BestObjective-float64(solver.Tolerance*max(1, math.Abs(p.BestObjective))) {
-			p.Wrong = append(p.Wrong, p.Runs[i].Engine)
+	p.Wrong = nil
+	for _, r := range runs {
+		if b := r.Bound; b != nil && *b < p.BestObjective-float64(solver.Tolerance*max(1, math.Abs(p.BestObjective))) {
+			p.Wrong = append(p.Wrong, r.Engine)
 		}
 	}
 }
+
+// All are the runs, with the oracle's.
+func (p *Problem) All() []*Run {
+	list := make([]*Run, 0, len(p.Runs)+1)
+	for i := range p.Runs {
+		list = append(list, &p.Runs[i])
+	}
+	if p.Oracle != nil {
+		list = append(list, p.Oracle)
+	}
+	return list
+}
+
+// proven says whether the best plan is within a relative gap of the best bound, whoever has them.
+func (p *Problem) proven(gap float64) bool {
+	return p.BestBound != nil && within((*p.BestBound-p.BestObjective)/max(*p.BestBound, 1e-9), gap)
+}
+
+// within says whether a gap is no more than the most, but for the tolerance of bounds.
+func within(gap, most float64) bool { return gap <= most+solver.Tolerance }

@@ -43,7 +43,7 @@ func files(t *testing.T) (program, problem string) {
 
 func TestWhatWasInHandWithinLimitsOfWork(t *testing.T) {
 	program, problem := files(t)
-	spec := &Spec{Program: program, Problems: []string{problem}, Engines: []string{"good", "broken"}, Work: []int64{50, 100}, Threads: 1, Splits: "integer"}
+	spec := &Spec{Program: program, Problems: []string{problem}, Engines: []string{"good", "broken"}, Work: []int64{50, 100}, Threads: []int{1}, Splits: "integer"}
 	got, err := Do(context.Background(), spec, func(int, string) {})
 	require.NoError(t, err)
 	good := got[0].Runs[0]
@@ -60,7 +60,7 @@ func TestWhatWasInHandWithinLimitsOfWork(t *testing.T) {
 func TestWhatWasInHandWhen(t *testing.T) {
 	program, problem := files(t)
 	spec := &Spec{Program: program, Problems: []string{problem}, Engines: []string{"good", "broken"},
-		At: []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, time.Second}, Threads: 1, Splits: "integer"}
+		At: []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, time.Second}, Threads: []int{1}, Splits: "integer"}
 	var told []string
 	got, err := Do(context.Background(), spec, func(_ int, what string) { told = append(told, what) })
 	require.NoError(t, err)

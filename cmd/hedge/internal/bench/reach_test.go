@@ -48,7 +48,7 @@ func race(t *testing.T, parallel int, names ...string) (problems []Problem, orde
 	program := filepath.Join(dir, "hedge")
 	require.NoError(t, os.WriteFile(program, []byte(racers), 0o755))
 	spec := &Spec{Program: program, Engines: []string{"slow", "native", "quick"}, At: []time.Duration{time.Second, 2 * time.Second},
-		Threads: 1, Splits: "integer", Reach: "native", Parallel: parallel}
+		Threads: []int{1}, Splits: "integer", Reach: "native", Parallel: parallel}
 	for _, name := range names {
 		path := filepath.Join(dir, name+".json")
 		require.NoError(t, os.WriteFile(path, []byte(`{"slot_seconds":1,"slots":1,"resources":["node"],"partitions":[{"name":"r","nodes":2}],

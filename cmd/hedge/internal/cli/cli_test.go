@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,9 +33,23 @@ type ran struct {
 
 func hedge(t *testing.T, stdin string, args ...string) ran {
 	t.Helper()
+	return hedgeWith(t, engines.Builtin(), stdin, args...)
+}
+
+// hedgeWith is a hedge that has these engines.
+func hedgeWith(t *testing.T, known *engines.Set, stdin string, args ...string) ran {
+	t.Helper()
 	var out, err bytes.Buffer
-	code := Main(t.Context(), args, Host{In: strings.NewReader(stdin), Out: &out, Err: &err, Engines: engines.Builtin()})
+	code := Main(t.Context(), args, Host{In: strings.NewReader(stdin), Out: &out, Err: &err, Engines: known})
 	return ran{code, out.String(), err.String()}
+}
+
+// TestMain is the program where the variable says so: hedge bench runs itself.
+func TestMain(m *testing.M) {
+	if os.Getenv("HEDGE_TEST_PROGRAM") == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(Main(context.Background(), os.Args[1:], Host{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines.Builtin()}))
 }
 
 // quick is a comparison of a second.
@@ -414,6 +430,18 @@ func assertClose(t *testing.T, want, got any, what string) {
 		return
 	}
 	assert.InEpsilon(t, 1+want.(float64), 1+got.(float64), 1e-12, what)
+}
+
+func TestTheProgramKnowsItsCommit(t *testing.T) {
+	stamped := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "false"}}
+	for want, info := range map[string]*debug.BuildInfo{
+		"0123456789ab":            {Settings: stamped, Main: debug.Module{Version: "v0.1.1-0.20260101-0123456789ab"}},
+		"0123456789ab (modified)": {Settings: append(slices.Clone(stamped[:2]), debug.BuildSetting{Key: "vcs.modified", Value: "true"})},
+		"v0.3.0":                  {Main: debug.Module{Version: "v0.3.0"}},
+		"unknown":                 {Main: debug.Module{Version: "(devel)"}},
+	} {
+		assert.Equal(t, want, commitOf(info))
+	}
 }
 
 func TestTablesExplainThemselves(t *testing.T) {

@@ -106,16 +106,24 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--at: found":               {"--problems", problemFile(t), "--at", "2s,1s"},
 		"--work: found \"x\", expected whole numbers with commas": {"--problems", problemFile(t), "--work", "x"},
 		"--at: found \"x\", expected durations with commas":       {"--problems", problemFile(t), "--at", "x"},
-		"--work: found [2 1]":     {"--problems", problemFile(t), "--work", "2,1"},
-		"--work: found --at":      {"--problems", problemFile(t), "--work", "1", "--at", "1s"},
-		"counts no work":          {"--problems", problemFile(t), "--work", "1", "--engine", "milp+ortools://localhost:1"},
-		"--engine":                {"--problems", problemFile(t), "--engine", "cplex"},
-		"--splits":                {"--problems", problemFile(t), "--splits", "half"},
-		"--threads":               {"--problems", problemFile(t), "--threads", "0"},
-		"--gap":                   {"--problems", problemFile(t), "--gap", "-1"},
-		"--parallel: found 0":     {"--problems", problemFile(t), "--parallel", "0"},
-		"--reach: found \"milp\"": {"--problems", problemFile(t), "--reach", "milp"},
-		"which is named once":     {"--problems", problemFile(t), "--reach", "native", "--engine", "native", "--engine", "native", "--engine", "greedy"},
+		"--work: found [2 1]":               {"--problems", problemFile(t), "--work", "2,1"},
+		"--work: found --at":                {"--problems", problemFile(t), "--work", "1", "--at", "1s"},
+		"counts no work":                    {"--problems", problemFile(t), "--work", "1", "--engine", "milp+ortools://localhost:1"},
+		"--engine":                          {"--problems", problemFile(t), "--engine", "cplex"},
+		"--splits":                          {"--problems", problemFile(t), "--splits", "half"},
+		"--threads":                         {"--problems", problemFile(t), "--threads", "0"},
+		"--gap":                             {"--problems", problemFile(t), "--gap", "-1"},
+		"--parallel: found 0":               {"--problems", problemFile(t), "--parallel", "0"},
+		"--reach: found \"milp\"":           {"--problems", problemFile(t), "--reach", "milp"},
+		"--jobs: found \"30-5\"":            {"--problems", problemFile(t), "--jobs", "30-5"},
+		"--jobs: found \"5\"":               {"--problems", problemFile(t), "--jobs", "5"},
+		"--jobs: found no problem with 3-9": {"--problems", problemFile(t), "--jobs", "3-9"},
+		"--most: found -1":                  {"--problems", problemFile(t), "--most", "-1"},
+		"--oracle: found \"native\"":        {"--problems", problemFile(t), "--oracle", "native"},
+		"--oracle: engines: unknown engine": {"--problems", problemFile(t), "--oracle", "20s=cplex"},
+		"--threads: found \"x\", expected whole numbers with commas": {"--problems", problemFile(t), "--threads", "x"},
+		"expected one number of threads":                             {"--problems", problemFile(t), "--threads", "1,2", "--reach", "native"},
+		"which is named once":                                        {"--problems", problemFile(t), "--reach", "native", "--engine", "native", "--engine", "native", "--engine", "greedy"},
 	} {
 		got := hedge(t, "", append([]string{"bench"}, args...)...)
 		assert.Equal(t, 2, got.code, want)
@@ -132,7 +140,9 @@ func TestBenchByWork(t *testing.T) {
 	got := benchTables(d, true)
 	assert.Contains(t, got, "| engine | within 20 | gap % | spent | within 200 | gap % | spent | bound | stop | ms | peak MB |")
 	assert.Contains(t, got, "| native | 3 | 50 | 21 | 4 | – | 150 | 6 | iterations | 0 | 0 |")
-	assert.Contains(t, got, "| broken | – | – | 0 | – | – | 0 | – | error: boom | 0 | 0 |")
+	assert.Contains(t, got, "| broken | – | – | 0 | – | – | 0 | – | error | 0 | 0 |\nbroken: boom\n")
+	assert.NotContains(t, got, "microsecond")
+	assert.Contains(t, benchTables(d, false), "work units, about a microsecond each")
 }
 
 // TestReachTable: quotients that are bounds say so, and engines that failed are named.

@@ -79,6 +79,8 @@ func wanted(f *pflag.Flag) string {
 		return "a whole number"
 	case "int64Slice":
 		return "whole numbers with commas between them, such as 20000,200000"
+	case "intSlice":
+		return "whole numbers with commas between them, such as 1,2"
 	case "durationSlice":
 		return "durations with commas between them, such as 10ms,1s"
 	case "float64":
@@ -98,6 +100,14 @@ func pathError(err error) error {
 		return fmt.Errorf("%s: %w", p.Path, p.Err)
 	}
 	return err
+}
+
+// fileName is path as errors name it: stdin has a word of its own.
+func fileName(path string) string {
+	if path == "-" {
+		return "stdin"
+	}
+	return path
 }
 
 // openInput opens the file of a flag or argument, "-" being stdin, and returns its name for errors.

@@ -204,13 +204,21 @@ func machine() string {
 	return fmt.Sprintf("%d × %s, %s/%s, %s", runtime.NumCPU(), name, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// commit is the revision the program was built from.
+// unknownCommit stands for the revision of a program that does not know it.
+const unknownCommit = "unknown"
+
+// commit is the revision that the program was built from.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return unknownCommit
 	}
-	revision, dirty := "unknown", ""
+	return commitOf(info)
+}
+
+// commitOf is the revision that the go command has stamped, or the version of a program that was installed by its version.
+func commitOf(info *debug.BuildInfo) string {
+	revision, dirty := "", ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
@@ -219,5 +227,11 @@ func commit() string {
 			dirty = " (modified)"
 		}
 	}
-	return revision + dirty
+	switch v := info.Main.Version; {
+	case revision != "":
+		return revision + dirty
+	case v != "" && v != "(devel)":
+		return v
+	}
+	return unknownCommit
 }
