@@ -30,7 +30,7 @@ func newSolve(s *Host) *cobra.Command {
 		Use:   "solve",
 		Short: "Solve one placement problem from a file",
 		Long: `solve reads a placement problem (docs/problem-format.md), chooses at most one option of each job so that the
-summed value is largest, and prints the plan with a proven bound where the engine has one.
+summed value is largest, and prints the plan with a proven bound where the engine has one. Where an engine fails after it had a plan, that plan is printed all the same, and the status is 1.
 
 --work bounds deterministic work units, so that the same seed gives the same plan on any machine; --time bounds the wall clock.`,
 		Example: `  hedge solve --engines
@@ -94,18 +94,17 @@ func (f *solveFlags) run(cmd *cobra.Command, s *Host) error {
 	if err := done(); err != nil {
 		return failed(fmt.Errorf("--plans: %w", err))
 	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", fileName(f.problem), err)
+	}
 	switch {
-	case errors.Is(err, solver.ErrInvalid):
-		return fmt.Errorf("%s: %w", f.problem, err)
-	case err != nil:
-		return failed(fmt.Errorf("%s: %w", f.problem, err))
-	case sol.Stop == solver.StopNone || sol.Stop == solver.StopError:
-		return failed(fmt.Errorf("%s: engine %s found no plan", f.problem, f.engine))
-	}
-	if err := f.emit(s, p, sol); err != nil {
+	case sol == nil && errors.Is(err, solver.ErrInvalid):
 		return err
+	case sol == nil:
+		return failed(err)
 	}
-	return failed(context.Cause(cmd.Context())) // interrupted: the plan is the best by then
+	// An engine that failed may have had a plan that is sound; and interrupted, the plan is the best by then.
+	return failed(errors.Join(f.emit(s, p, sol), err, context.Cause(cmd.Context())))
 }
 
 func (f *solveFlags) finish(cmd *cobra.Command) error {

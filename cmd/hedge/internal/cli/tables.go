@@ -82,7 +82,7 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	if d.CI95Null == "" {
 		p.line("±               half of the 95 %% confidence interval over %d seeds (Student's t)", len(work.Seeds))
 	} else {
-		p.line("one seed        try --seeds 1,2,3,4,5 for confidence intervals, --policies all for more, --report DIR for charts")
+		p.line("one seed        hedge compare --seeds 1,2,3,4,5 gives confidence intervals, with --policies all every policy; --report DIR draws charts")
 	}
 	if text := experiment.Verdict(d.Summary); text != "" {
 		p.line("")
@@ -214,10 +214,11 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 	if sol.Work > 0 {
 		work = fmt.Sprintf(", %d work units", sol.Work)
 	}
-	p.line("%d jobs, %d partitions, %d slots: engine %s stopped (%s) after %s ms%s", len(problem.Jobs), len(problem.Partitions), problem.Slots, sol.Engine, sol.Stop, figures.Number(sol.WallMS), work)
+	p.line("%d jobs, %d partitions, %d slots: engine %s, %s ms%s; stopped (%s): %s", len(problem.Jobs), len(problem.Partitions), problem.Slots,
+		sol.Engine, figures.Number(sol.WallMS), work, sol.Stop, stopped(sol.Stop))
 	bound := "no bound"
 	if sol.Bound != nil && sol.Gap != nil {
-		bound = fmt.Sprintf("at most %.6g is possible (gap %.3f %%)", *sol.Bound, 100**sol.Gap)
+		bound = fmt.Sprintf("at most %s is possible (gap %.3f %%)", amount(sol.Bound), 100**sol.Gap)
 	}
 	now := 0
 	for i := range problem.Jobs {
@@ -226,12 +227,29 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 			now++
 		}
 	}
-	p.line("value %.6g; %s", sol.Objective, bound)
+	p.line("value %s; %s", amount(&sol.Objective), bound)
 	for _, r := range sol.Fallback {
 		p.line("not answered by %s: %s", r.Engine, oneLine(r.Err))
 	}
 	p.line("%d jobs planned, %d of them to start now; %d running jobs preempted", len(sol.Choice), now, len(sol.Preempt))
 	return p.to(w)
+}
+
+// stopped says what a reason to stop means.
+func stopped(why solver.Stop) string {
+	switch why {
+	case solver.StopOptimal:
+		return "the plan is proven to be the best"
+	case solver.StopGap:
+		return "the plan is proven to be within --gap"
+	case solver.StopTime:
+		return "its time was used up"
+	case solver.StopWork:
+		return "its work was used up, or its method had come to its end"
+	case solver.StopCanceled:
+		return "it was interrupted"
+	}
+	return "it failed; this is the best plan that it had by then"
 }
 
 // engineInfo is an element of hedge solve --engines --json.
