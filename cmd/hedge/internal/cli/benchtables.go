@@ -61,8 +61,8 @@ func (p *benchPage) problem(d *bench.Document, one *bench.Problem) {
 		best = "none" // a plan of no job is none
 	}
 	p.line("")
-	p.line("%s: %d jobs; model of %d variables (%d integer), %d rows and %d entries, built in %.1f ms; best plan %s, best bound %s",
-		one.Name, one.Jobs, one.Model.Vars, one.Model.Integers, one.Model.Rows, one.Model.Entries, one.BuildMS, best, amount(one.BestBound))
+	p.line("%s: %s; model of %d variables (%d integer), %d rows and %d entries, built in %.1f ms; best plan %s, best bound %s",
+		one.Name, figures.Count(one.Jobs, "job"), one.Model.Vars, one.Model.Integers, one.Model.Rows, one.Model.Entries, one.BuildMS, best, amount(one.BestBound))
 	p.line("")
 	threads := map[int]bool{}
 	for j := range one.Runs {

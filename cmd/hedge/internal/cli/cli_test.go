@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
@@ -471,6 +472,19 @@ func TestReportsAreSelfContained(t *testing.T) {
 		}
 		assert.Equal(t, len(alts), strings.Count(string(page), "\n<div class=\"chart\""), "and shown under its heading")
 	}
+}
+
+// TestHelpNames: every policy is explained, and flags take what a reader knows, not what a library calls it.
+func TestHelpNames(t *testing.T) {
+	for _, name := range experiment.Policies() {
+		assert.Contains(t, hedge(t, "", "compare", "--help").out, name)
+	}
+	for _, command := range []string{"bench", "solve", "compare", "simulate"} {
+		assert.NotRegexp(t, `--\S+ (\w+Slice|stringArray)`, hedge(t, "", command, "--help").out)
+	}
+	got := hedge(t, "", quick("--policies", "prio")...).out
+	assert.Contains(t, got, "preempted, lost   jobs stopped")
+	assert.Contains(t, got, "one seed          hedge compare --seeds")
 }
 
 func TestEveryCommandHasHelpWithExamples(t *testing.T) {

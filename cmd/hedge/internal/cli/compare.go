@@ -62,6 +62,8 @@ func newCompare(s *Host) *cobra.Command {
 a cluster under each policy, and shows who meets deadlines and at what price. Every policy sees the same
 jobs; those that predict have learnt from the log before the window and go on learning.
 
+The policies:
+` + policyNotes + `
 The same flags and seeds give the same numbers on any machine, but for measured times.`,
 		Example: `  hedge compare
   hedge compare --policies all --seeds 1,2,3 --report out/
@@ -81,6 +83,17 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 	fs.Int64("seed", 1, "short for --seeds with one seed")
 	return cmd
 }
+
+// policyNotes say what each policy is.
+const policyNotes = `  3sigma          plans ahead with distributions of runtimes; a job that can hardly meet its deadline by its history keeps some value
+                  after it, as the history may over-estimate
+  3sigma-nodist   the same with point estimates instead of distributions
+  3sigma-nooe     without the care for over-estimates; 3sigma-noadapt with it for every job
+  point-perfect   plans ahead with the true runtimes, which nobody knows
+  point-real      plans ahead with point estimates
+  prio            starts jobs with deadlines first, and preempts others for them
+  fifo, edf, sjf  start jobs by submission, by deadline, by estimated runtime
+`
 
 // seedIntoSeeds lets --seed stand for --seeds with one seed.
 func seedIntoSeeds(cmd *cobra.Command, f *workloadFlags) error {

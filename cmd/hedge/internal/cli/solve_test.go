@@ -49,7 +49,7 @@ func TestThePlanOfAnEngineThatFailsIsKept(t *testing.T) {
 	got = hedgeWith(t, known, problem, "solve", "--problem", "-", "--engine", "late")
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.out, "stopped (error): it failed; this is the best plan that it had by then")
-	assert.Contains(t, got.out, "1 jobs planned, 1 of them to start now")
+	assert.Contains(t, got.out, "1 job planned, 1 of them to start now")
 	assert.True(t, strings.HasPrefix(got.err, "hedge: stdin: engine faulty: "), got.err)
 
 	got = hedgeWith(t, known, problem, "solve", "--problem", "-", "--engine", "soon", "--json")

@@ -76,13 +76,13 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	p.table(head, rows...)
 	p.line("")
 	for _, note := range experiment.ColumnNotes() {
-		p.line("%-16s%s", note[0], note[1])
+		p.line("%-18s%s", note[0], note[1])
 	}
-	p.line("cycles          every %s, planning %s ahead in slots of %s", figures.Span(d.Planning.CycleS), figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS))
+	p.line("cycles            every %s, planning %s ahead in slots of %s", figures.Span(d.Planning.CycleS), figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS))
 	if d.CI95Null == "" {
-		p.line("±               half of the 95 %% confidence interval over %d seeds (Student's t)", len(work.Seeds))
+		p.line("±                 half of the 95 %% confidence interval over %d seeds (Student's t)", len(work.Seeds))
 	} else {
-		p.line("one seed        hedge compare --seeds 1,2,3,4,5 gives confidence intervals, with --policies all every policy; --report DIR draws charts")
+		p.line("one seed          hedge compare --seeds 1,2,3,4,5 gives confidence intervals, with --policies all every policy; --report DIR draws charts")
 	}
 	if text := experiment.Verdict(d.Summary); text != "" {
 		p.line("")
@@ -214,8 +214,8 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 	if sol.Work > 0 {
 		work = fmt.Sprintf(", %d work units", sol.Work)
 	}
-	p.line("%d jobs, %d partitions, %d slots: engine %s, %s ms%s; stopped (%s): %s", len(problem.Jobs), len(problem.Partitions), problem.Slots,
-		sol.Engine, figures.Number(sol.WallMS), work, sol.Stop, stopped(sol.Stop))
+	p.line("%s, %s, %s: engine %s, %s ms%s; stopped (%s): %s",
+		figures.Count(len(problem.Jobs), "job"), figures.Count(len(problem.Partitions), "partition"), figures.Count(problem.Slots, "slot"), sol.Engine, figures.Number(sol.WallMS), work, sol.Stop, stopped(sol.Stop))
 	bound := "no bound"
 	if sol.Bound != nil && sol.Gap != nil {
 		bound = fmt.Sprintf("at most %s is possible (gap %.3f %%)", amount(sol.Bound), 100**sol.Gap)
@@ -231,7 +231,7 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 	for _, r := range sol.Fallback {
 		p.line("not answered by %s: %s", r.Engine, oneLine(r.Err))
 	}
-	p.line("%d jobs planned, %d of them to start now; %d running jobs preempted", len(sol.Choice), now, len(sol.Preempt))
+	p.line("%s planned, %d of them to start now; %s preempted", figures.Count(len(sol.Choice), "job"), now, figures.Count(len(sol.Preempt), "running job"))
 	return p.to(w)
 }
 

@@ -43,9 +43,13 @@ func Span(seconds float64) string {
 	return Number(seconds/86400) + " days"
 }
 
-// Interval writes a mean, scaled, and half of its 95 % interval where there is one.
+// Interval writes a mean, scaled, and half of its 95 % interval where there is one. A whole number that stands alone and as it is, as counts do, has
+// nothing behind the point.
 func Interval(iv stats.Interval, scale float64) string {
-	if iv.CI95 == nil {
+	switch {
+	case iv.CI95 == nil && scale == 1 && iv.Mean == math.Trunc(iv.Mean):
+		return fmt.Sprintf("%.0f", iv.Mean)
+	case iv.CI95 == nil:
 		return Number(scale * iv.Mean)
 	}
 	return Number(scale*iv.Mean) + " ± " + Number(scale*(iv.CI95[1]-iv.Mean))
@@ -57,6 +61,14 @@ func JobsOf(jobs, users int) string {
 		return fmt.Sprintf("%d jobs", jobs)
 	}
 	return fmt.Sprintf("%d jobs of %d users", jobs, users)
+}
+
+// Count writes how many there are of what: 1 job, 2 jobs.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Counts writes what was counted by reason, in order of the reasons; "" for nothing.

@@ -22,6 +22,8 @@ func TestSpansHaveUnits(t *testing.T) {
 
 func TestIntervalsOfOneSeedAreTheMean(t *testing.T) {
 	assert.Equal(t, "40.0", Interval(stats.Of([]float64{.4}), 100))
+	assert.Equal(t, "7", Interval(stats.Of([]float64{7}), 1), "a count")
+	assert.Equal(t, "7.50", Interval(stats.Of([]float64{7.5}), 1))
 	assert.Equal(t, "2.00 ± 2.48", Interval(stats.Of([]float64{1, 2, 3}), 1))
 }
 
@@ -33,6 +35,10 @@ func TestJobsOfNamelessUsers(t *testing.T) {
 func TestIgnoredDemandsAreNamed(t *testing.T) {
 	assert.Empty(t, Ignored(nil))
 	assert.Contains(t, Ignored([]string{"cpu", "memory"}), "demands of cpu, memory;")
+}
+
+func TestCounts(t *testing.T) {
+	assert.Equal(t, []string{"0 jobs", "1 job", "2 jobs"}, []string{Count(0, "job"), Count(1, "job"), Count(2, "job")})
 }
 
 func TestListsAreOrdered(t *testing.T) {
