@@ -23,19 +23,15 @@ func ParseRange(text string) (Range, error) {
 }
 
 // Choose are the problems among files whose numbers of pending jobs are in the range; of more than most of them, that many which are spread evenly
-// over the files' order. Most 0 is all. It reads every file where the range is not the zero value.
+// over the files' order. Most 0 is all. It reads every file, so that one that holds no problem is an error before any work is done.
 func Choose(files []string, r Range, most int) ([]string, error) {
 	var fit []string
 	for _, path := range files {
-		if r == (Range{}) {
-			fit = append(fit, path)
-			continue
-		}
 		p, err := solver.ReadProblemFile(path)
 		if err != nil {
 			return nil, err
 		}
-		if n := len(p.Jobs); n >= r.Least && n <= r.Most {
+		if n := len(p.Jobs); r == (Range{}) || n >= r.Least && n <= r.Most {
 			fit = append(fit, path)
 		}
 	}

@@ -212,7 +212,7 @@ func (f *benchFlags) findProblems() error {
 			files, err = bench.Choose(files, jobs, f.most)
 		}
 		if err != nil {
-			return fmt.Errorf("--problems: %w", err)
+			return fmt.Errorf("--problems: %w", pathError(err))
 		}
 		f.spec.Problems = append(f.spec.Problems, files...)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -228,6 +229,8 @@ func TestBadFilesAreRefused(t *testing.T) {
 		"missing": "no such file", "directory": "a directory", "empty": "empty", "broken.json": "line 1", "array.json": "line 1", "type.json": "slots", "deep.json": "line 1",
 		"slot.json": "slot_seconds", "keys.json": "slots: found twice", "cut.csv.gz": "unexpected EOF", "long.csv": "line 1", "binary": "line 1",
 	}
+	benched := maps.Clone(problems)
+	benched["directory"] = "found no .json or .json.gz file"
 	replays := map[string]string{
 		"missing": "no such file", "directory": "a directory", "empty": "no events", "broken.json": "broken.json:1", "deep.json": "deep.json:1", "cut.csv.gz": "cut.csv.gz", "binary": "binary:1", "long.csv": "long.csv:1",
 	}
@@ -242,6 +245,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 		{[]string{"compare", "--hours", "0.1", "--train"}, logs},
 		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces"}, logs},
 		{[]string{"solve", "--problem"}, problems},
+		{[]string{"bench", "--problems"}, benched},
 		{[]string{"replay"}, replays},
 	} {
 		for name, says := range c.files {

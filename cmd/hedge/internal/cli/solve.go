@@ -51,7 +51,7 @@ summed value is largest, and prints the plan with a proven bound where the engin
 	fs.StringVar(&f.engine, "engine", "native", "`engine`, or ladder of engines; see --engines")
 	fs.BoolVar(&f.list, "engines", false, "list the engines there are")
 	fs.DurationVar(&f.options.Time, "time", 200*time.Millisecond, "wall-clock limit, 0s for none (default with --work: none)")
-	fs.Int64Var(&f.options.Work, "work", 0, "deterministic limit in work `units`, about a million a second; 0 for none")
+	fs.Int64Var(&f.options.Work, "work", 0, "deterministic limit in work `units`, about a million a second; of engines that count none, microseconds; 0 for none")
 	fs.Float64Var(&f.options.Gap, "gap", solver.DefaultGap, "stop at this relative gap to the bound")
 	fs.IntVar(&f.options.Threads, "threads", 1, "threads the engine may use")
 	fs.StringVar(&f.splits, "splits", "integer", "gangs' splits over partitions: integer, continuous or now (integer for starts now only)")
