@@ -20,6 +20,8 @@ type Total struct {
 	Optimal []int `json:"optimal"`
 	// Worst is the poorest plan's share of the best known value: 1 if all are as good, 0 if there is none.
 	Worst []float64 `json:"worst"`
+	// MeanGap is the mean of the gaps to the engine's own bound; one without a bound counts as 1.
+	MeanGap []float64 `json:"mean_gap"`
 }
 
 // Totals counts by folder, in the order of the problems, and then of all.
@@ -42,6 +44,9 @@ func Totals(spec *Spec, problems []Problem) []Total {
 					t.add(p, &p.Runs[k], spec.Gap)
 				}
 			}
+			for i := range t.MeanGap {
+				t.MeanGap[i] /= float64(max(1, t.Problems))
+			}
 			totals = append(totals, t)
 		}
 	}
@@ -49,7 +54,7 @@ func Totals(spec *Spec, problems []Problem) []Total {
 }
 
 func newTotal(folder string, r racer, n int) Total {
-	t := Total{Folder: folder, Engine: r.engine, Threads: r.threads, Near: make([]int, n), Proven: make([]int, n), Optimal: make([]int, n), Worst: make([]float64, n)}
+	t := Total{Folder: folder, Engine: r.engine, Threads: r.threads, Near: make([]int, n), Proven: make([]int, n), Optimal: make([]int, n), Worst: make([]float64, n), MeanGap: make([]float64, n)}
 	for i := range t.Worst {
 		t.Worst[i] = 1
 	}
@@ -68,10 +73,15 @@ func (t *Total) add(p *Problem, r *Run, gap float64) {
 		if share >= Near {
 			t.Near[i]++
 		}
-		if g := r.Gap[i]; g != nil && within(*g, gap) {
+		own := 1.0
+		if r.Gap[i] != nil {
+			own = *r.Gap[i]
+		}
+		t.MeanGap[i] += own
+		if within(own, gap) {
 			t.Proven[i]++
 		}
-		if g := r.Gap[i]; g != nil && within(*g, 0) {
+		if within(own, 0) {
 			t.Optimal[i]++
 		}
 	}

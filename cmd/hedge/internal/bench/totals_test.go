@@ -26,10 +26,12 @@ func TestTotals(t *testing.T) {
 	}
 	got := Totals(spec, problems)
 	require.Len(t, got, 6, "two folders and all, of two engines")
-	assert.Equal(t, Total{Folder: "x", Engine: "a", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 0}, Worst: []float64{2047.0 / 2048, 1}}, got[0])
-	assert.Equal(t, Total{Folder: "y", Engine: "b", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 1}, Worst: []float64{1, 1}}, got[3])
-	assert.Equal(t, Total{Engine: "a", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 0}, Worst: []float64{1022.0 / 1024, 1022.0 / 1024}}, got[4])
-	assert.Equal(t, Total{Engine: "b", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 1}, Worst: []float64{0, 0.5}}, got[5])
+	assert.Equal(t, Total{Folder: "x", Engine: "a", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 0}, Worst: []float64{2047.0 / 2048, 1}, MeanGap: []float64{0.02, 0.005}}, got[0])
+	assert.Equal(t, Total{Folder: "y", Engine: "b", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 1}, Worst: []float64{1, 1}, MeanGap: []float64{0.5, 1e-7}}, got[3])
+	assert.Equal(t, Total{Engine: "a", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 0}, Worst: []float64{1022.0 / 1024, 1022.0 / 1024}, MeanGap: got[4].MeanGap}, got[4])
+	assert.InDeltaSlice(t, []float64{0.06, 0.0525}, got[4].MeanGap, 1e-12)
+	assert.Equal(t, Total{Engine: "b", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 1}, Worst: []float64{0, 0.5}, MeanGap: got[5].MeanGap}, got[5])
+	assert.InDeltaSlice(t, []float64{0.75, 0.5}, got[5].MeanGap, 1e-6, "no bound counts as a gap of 1")
 	assert.Equal(t, []string{"q"}, Unproven(spec, problems))
 }
 

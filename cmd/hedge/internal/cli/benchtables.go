@@ -125,13 +125,13 @@ func totalTable(d *bench.Document, spec *bench.Spec, markdown bool) string {
 			} else {
 				limit = fmt.Sprintf("%g s", d.AtS[k])
 			}
-			rows = append(rows, table.Row{name, limit, t.Problems, t.Near[k], t.Proven[k], t.Optimal[k], fmt.Sprintf("%.2f", 100*t.Worst[k])})
+			rows = append(rows, table.Row{name, limit, t.Problems, t.Near[k], t.Proven[k], t.Optimal[k], fmt.Sprintf("%.2f", 100*t.Worst[k]), fmt.Sprintf("%.3f", 100*t.MeanGap[k])})
 		}
 	}
-	p.rows(table.Row{"engine", "within", "problems", "near best", "proven", "optimal", "worst %"}, rows)
+	p.rows(table.Row{"engine", "within", "problems", "near best", "proven", "optimal", "worst %", "mean gap %"}, rows)
 	p.line("")
 	p.line("near best: plans worth at least %g %% of the best known; proven: within %g %% of the engine's own bound; optimal: of these, within a millionth;", 100*bench.Near, 100*spec.Gap)
-	p.line("worst: what the poorest plan is worth of the best known. Problems that nobody had a plan for are left out.")
+	p.line("worst: what the poorest plan is worth of the best known; mean gap: to the engine's own bound, 100 where it has none. Problems that nobody had a plan for are left out.")
 	if left := bench.Unproven(spec, d.Problems); len(left) > 0 {
 		p.line("Proven by none (%d): %s", len(left), strings.Join(left, ", "))
 	}
