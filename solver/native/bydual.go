@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
 
 // byDual goes to an optimum of the columns known without those that are barred, by the dual simplex method. As soon as that says that the node
 // is not worth searching its prices are asked for a bound that proves it. The bound is returned; +Inf if there is none. Where the
@@ -43,10 +47,14 @@ func (q *node) byDual() (bound float64) {
 	return bound
 }
 
-// sweepAlong sweeps over all options at the dual method's prices, and so far along the leaving column's row.
+// sweepAlong sweeps over all options at the dual method's prices, and so far along the leaving column's row, for columns that gain more there than
+// those that are known and not barred.
 func (q *node) sweepAlong(far float64) (bound float64, added int) {
-	for r, p := range q.lp.pi {
-		q.dual.lam[r] = max(0, p+float64(far*q.dualSimplex.inverse[r]))
+	d, m := &q.dualSimplex, q.lp
+	for r, p := range m.pi {
+		q.dual.lam[r] = max(0, p+float64(far*d.inverse[r]))
 	}
-	return q.relaxation.generate()
+	q.mu = pack.Resize(q.mu, len(m.key))
+	d.muAt(q.dual.lam[:m.rows], q.mu)
+	return q.relaxation.generate(q.mu)
 }

@@ -323,3 +323,15 @@ func (d *dualSimplex) further(enough float64) float64 {
 	_, value := d.leaving()
 	return -2 * max(d.value-enough, d.tol) / value
 }
+
+// muAt leaves in mu what each set's columns gain at prices lam at most, without what is barred; -Inf where there are none.
+func (d *dualSimplex) muAt(lam, mu []float64) {
+	sums := d.weighRows(lam)
+	for s := range mu {
+		mu[s] = math.Inf(-1)
+	}
+	for _, c := range d.live {
+		mu[d.set[c]] = max(mu[d.set[c]], d.val[c]-sums[c])
+	}
+	d.ops += int64(len(d.live) + len(mu))
+}

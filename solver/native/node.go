@@ -25,6 +25,7 @@ type node struct {
 
 	dually      bool // whether what is barred is driven out by the dual simplex method: in large problems a node's program is often left unsolved, and what the primal method has done by then is of use
 	dualSimplex dualSimplex
+	mu          []float64 // scratch for byDual
 }
 
 // reset is the root: nothing is decided.
@@ -152,7 +153,7 @@ func (q *node) solve(rounds int, loose float64) float64 {
 		for r, p := range m.pi {
 			d.lam[r] = max(0, p)
 		}
-		b, added := q.relaxation.generate()
+		b, added := q.relaxation.generate(nil)
 		bound, q.at = min(bound, b), b
 		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
 			break
