@@ -48,12 +48,13 @@ func (b *bases) keep(m *basis) saved {
 	return saved{b.lists, int32(n)}
 }
 
-// restore goes back to a basis, which is kept no longer, unless columns or rows have got other numbers since.
-func (b *bases) restore(m *basis, s saved) {
+// restore goes back to a basis, which is kept no longer, unless columns or rows have got other numbers since. It reports whether it has.
+func (b *bases) restore(m *basis, s saved) bool {
 	if s.nowhere() || s.list != b.lists || b.generation != m.generation || b.size != m.rows+len(m.key) {
-		return
+		return false
 	}
 	at := b.list[int(s.slot)*b.size : (int(s.slot)+1)*b.size]
 	b.free = append(b.free, s.slot)
 	m.rebase(at[:m.rows], at[m.rows:])
+	return true
 }

@@ -8,7 +8,7 @@ import (
 
 // byDual goes to an optimum of the columns known without those that are barred, by the dual simplex method. As soon as that says that the node
 // is not worth searching its prices are asked for a bound that proves it. The bound is returned; +Inf if there is none. Where the
-// method does not get there, the basis is as before. The program has its prices in any case.
+// method does not get there, the basis is astray, unless there is nothing to do by it: the program has its prices then.
 func (q *node) byDual() (bound float64) {
 	d, m := &q.dualSimplex, q.lp
 	bound = math.Inf(1)
@@ -21,11 +21,11 @@ func (q *node) byDual() (bound float64) {
 		along := 0.0
 		switch d.pivot() {
 		case optimal:
-			d.end()
+			d.end(true)
 			m.reprice()
 			return bound
 		case inaccurate:
-			d.undo()
+			d.end(false)
 			return bound
 		case without:
 			along = d.further(q.enough())
@@ -43,7 +43,7 @@ func (q *node) byDual() (bound float64) {
 		}
 		d.admitNew()
 	}
-	d.undo()
+	d.end(false)
 	return bound
 }
 

@@ -141,7 +141,7 @@ func (c *cores) distance(j int, at float64) float64 {
 // program's advice, each about a job's options up to a start or about a running job. Where the program leans on what has been decided against, as it may if that
 // is not dear enough, it would have the same decided again and again.
 func (c *cores) search(discrepancies int) {
-	bound := c.node.solve(maxRounds, 0)
+	bound := c.node.solve(maxRounds)
 	if !c.proceed() || bound <= c.enough() {
 		return
 	}

@@ -99,7 +99,7 @@ func (s *separator) tighten(until int64) {
 			break
 		}
 		s.rebuild()
-		bound := s.node.solve(maxRounds, 0)
+		bound := s.node.solve(maxRounds)
 		if !s.proceed() {
 			break
 		}

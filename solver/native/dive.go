@@ -25,7 +25,7 @@ func (d *dive) run(against int) bool {
 	d.steps, d.began = 0, d.spent()
 	last := step{from: -1}
 	for {
-		bound := d.node.solve(diveRounds, 0)
+		bound := d.node.solve(diveRounds)
 		if !d.proceed() {
 			d.roundUnfinished()
 			break

@@ -11,7 +11,7 @@ import (
 // barred, leaves, and of what can come in for it that comes whose reduced value falls to zero first. The primal method would go the long way
 // from a program that has the penalties. Columns that gain something are taken for such that gain nothing; the primal method finds them afterwards.
 //
-// From begin until end or undo the columns that were barred and basic have their value without the penalty in the program.
+// From begin until end the columns that were barred and basic have their value without the penalty in the program.
 type dualSimplex struct {
 	*basis
 	entering entering
@@ -26,6 +26,7 @@ type dualSimplex struct {
 	barred []barred
 	basics []int32 // the basis at the beginning, and its keys
 	keys   []int32
+	astray bool // whether the basis is one on the way, with values below zero; columns must keep their numbers until it has gone back
 
 	p, s    int       // what leaves: what is basic at p, or if p is negative set s's key
 	sign    float64   // 1 if it is above what it may be, -1 if it is below
@@ -121,17 +122,20 @@ func (d *dualSimplex) renew() {
 	d.ops += int64(d.rows)
 }
 
-// end makes the program's values what they were.
-func (d *dualSimplex) end() {
+// end makes the program's values what they were. Its basis is optimal, or astray.
+func (d *dualSimplex) end(optimal bool) {
 	for _, b := range d.barred {
 		d.val[b.column] = b.val
 	}
+	d.astray = !optimal
 }
 
-// undo makes the program's values and its basis what they were.
-func (d *dualSimplex) undo() {
-	d.end()
-	d.rebase(d.basics, d.keys)
+// goBack makes the basis what it was at the beginning, if it is astray.
+func (d *dualSimplex) goBack() {
+	if d.astray {
+		d.astray = false
+		d.rebase(d.basics, d.keys)
+	}
 }
 
 // outcome is what has come of a pivot.

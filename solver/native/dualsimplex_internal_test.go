@@ -47,14 +47,14 @@ func TestDualAndPrimalAgree(t *testing.T) {
 			w.node.reset()
 			decideAtRandom(w, r, 1+r.IntN(6))
 			w.node.dually = true
-			fast := w.node.solve(maxRounds, 0)
+			fast := w.node.solve(maxRounds)
 			checkBasis(t, w)
 			d := &w.node.dualSimplex
 			for _, b := range d.barred {
 				require.Equal(t, b.val, w.lp.val[b.column], "seed %d: a penalty is not back", seed)
 			}
 			w.node.dually = false
-			slow := w.node.solve(maxRounds, 0)
+			slow := w.node.solve(maxRounds)
 			checkBasis(t, w)
 			if slow <= w.enough() {
 				assert.LessOrEqual(t, fast, w.enough()*(1+1e-6), "seed %d", seed)
@@ -96,7 +96,7 @@ func TestDualMethodEnds(t *testing.T) {
 		}
 		require.Equal(t, optimal, out, "seed %d", seed)
 		assert.InEpsilon(t, w.lp.objective(), d.value, 1e-6, "seed %d: the value it has counted", seed)
-		d.end()
+		d.end(true)
 		checkBasis(t, w)
 		for _, b := range d.barred {
 			assert.InDelta(t, 0, w.lp.weight(b.column), 1e-6, "seed %d: what is barred", seed)
@@ -119,12 +119,12 @@ func TestBasesComeBack(t *testing.T) {
 	assert.NotEqual(t, first, second)
 	disturb := func() {
 		decideAtRandom(w, rand.New(rand.NewPCG(1, 1)), 4)
-		w.node.solve(maxRounds, 0)
+		w.node.solve(maxRounds)
 		w.node.revert(0)
 		require.NotEqual(t, value, m.objective())
 	}
 	disturb()
-	b.restore(m, first)
+	require.True(t, b.restore(m, first))
 	assert.InEpsilon(t, value, m.objective(), 1e-9)
 	checkBasis(t, w)
 	assert.Equal(t, first, b.keep(m), "its room is used again")
@@ -132,14 +132,14 @@ func TestBasesComeBack(t *testing.T) {
 	disturb()
 	m.drop(0)
 	changed := m.objective()
-	b.restore(m, second)
+	require.False(t, b.restore(m, second))
 	assert.Equal(t, changed, m.objective(), "a basis of columns that have gone")
 	third := b.keep(m) // which begins another list
 	assert.NotEqual(t, second, third)
-	b.restore(m, second)
-	b.restore(m, saved{})
+	require.False(t, b.restore(m, second))
+	require.False(t, b.restore(m, saved{}))
 	assert.Empty(t, b.free, "neither is in that list")
-	b.restore(m, third)
+	require.True(t, b.restore(m, third))
 	assert.Equal(t, []int32{0}, b.free)
 	checkBasis(t, w)
 }
@@ -190,8 +190,9 @@ func TestWhatComesOfTheDualMethod(t *testing.T) {
 			decideAtRandom(w, r, 1+r.IntN(6))
 			d := &w.node.dualSimplex
 			if barred := d.begin(); barred {
-				d.end()
+				d.end(true)
 				bound := w.node.byDual()
+				d.goBack()
 				pivots += d.pivots
 				left := 0.0
 				for _, b := range d.barred {
@@ -211,7 +212,7 @@ func TestWhatComesOfTheDualMethod(t *testing.T) {
 				checkBasis(t, w)
 			}
 			w.node.revert(0)
-			w.node.solve(maxRounds, 0)
+			w.node.solve(maxRounds)
 		}
 	}
 	all := optimal + proven + gaveUp

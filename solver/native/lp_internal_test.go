@@ -59,7 +59,7 @@ func TestBasisStaysConsistent(t *testing.T) {
 		w.dive.run(-1)
 		checkBasis(t, w)
 		w.dive.run(1)
-		w.node.solve(maxRounds, 0)
+		w.node.solve(maxRounds)
 		checkBasis(t, w)
 		assert.InEpsilon(t, root, w.lp.objective(), 1e-3, "seed %d: after all is taken back", seed)
 		assert.GreaterOrEqual(t, w.dual.bound, w.best.Value)

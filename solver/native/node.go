@@ -31,7 +31,7 @@ type node struct {
 // reset is the root: nothing is decided.
 func (q *node) reset() {
 	q.decided.reset(&q.in)
-	q.dually = !q.relaxation.large()
+	q.dually, q.dualSimplex.astray = !q.relaxation.large(), false
 	q.weight = pack.Resize(q.weight, len(q.in.Opts))
 	q.penalty = math.Abs(q.dual.bound) + 1
 	for k := range q.in.P.Running {
@@ -135,15 +135,24 @@ func (q *node) revert(n int) {
 	}
 }
 
-// solve solves the node's program and returns a bound. It stops when program and bound are within loose times
-// the bound's distance from what is enough.
-func (q *node) solve(rounds int, loose float64) float64 {
+// solve solves the node's program, in so many sweeps at most, and returns a bound.
+func (q *node) solve(rounds int) float64 {
+	bound := q.try(rounds, 0)
+	q.dualSimplex.goBack()
+	return bound
+}
+
+// try is solve, but that it stops when program and bound are within loose times the bound's distance from what is enough, and that the basis
+// may be astray if the bound is not enough, or the search may not proceed: it need not go back if another basis comes next.
+func (q *node) try(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
+	q.dualSimplex.goBack()
 	m.compact()
 	bound := q.byDual()
 	if bound <= q.enough() || !q.proceed() {
 		return bound
 	}
+	q.dualSimplex.goBack()
 	q.at = math.Inf(1)
 	for range rounds {
 		if !q.proceed() {
@@ -160,6 +169,13 @@ func (q *node) solve(rounds int, loose float64) float64 {
 		}
 	}
 	return bound
+}
+
+// restore goes back to basis s of b if it is there still.
+func (q *node) restore(b *bases, s saved) {
+	if b.restore(q.lp, s) {
+		q.dualSimplex.astray = false
+	}
 }
 
 // weigh computes every option's weight and returns the fractional one, or the

@@ -29,7 +29,7 @@ func TestReducedNodesKeepBetterPlans(t *testing.T) {
 			w.relaxation.solve(math.MaxInt64)
 			w.aim = float64(share * best.Objective)
 			w.best.Value = w.aim
-			w.node.solve(maxRounds, 0)
+			w.node.solve(maxRounds)
 			w.reducer.run(w.node.at)
 			for _, d := range w.node.decided.trail {
 				decided[d.kind]++

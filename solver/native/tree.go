@@ -140,6 +140,7 @@ func (t *tree) grow() {
 			n = t.expand(n)
 		}
 	}
+	t.node.dualSimplex.goBack()
 	t.node.revert(0)
 	t.aim = math.Inf(-1)
 }
@@ -182,7 +183,7 @@ func (t *tree) visit(n int32) {
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 		t.replay(at)
 	}
-	t.bases.restore(t.node.lp, t.nodes[n].basis)
+	t.node.restore(&t.bases, t.nodes[n].basis)
 	t.nodes[n].basis = saved{}
 }
 
@@ -233,7 +234,7 @@ func (t *tree) expand(n int32) int32 {
 func (t *tree) decided(n int32) (bound float64, c division) {
 	bound = t.nodes[n].bound
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
-		bound = min(bound, t.node.solve(maxRounds, loose))
+		bound = min(bound, t.node.try(maxRounds, loose))
 		if !t.proceed() || bound <= t.enough() {
 			break
 		}
