@@ -16,6 +16,7 @@ type dualSimplex struct {
 	*basis
 	entering entering
 	devex    devex
+	ratio    ratioTest
 	value    float64 // of the program, with what is barred at its value
 	pivots   int     // how many there have been
 
@@ -154,15 +155,16 @@ func (d *dualSimplex) pivot() outcome {
 		return optimal
 	}
 	d.tableau()
-	c, entry, red, ok := d.enter()
+	c, ok := d.enter()
 	if !ok {
 		return without
 	}
 	d.pivots++
+	d.turnOver()
 	e := &d.entering
-	e.compute(c, 1)
+	e.compute(c.column, 1)
 	alpha := d.alpha()
-	if math.Abs(alpha-entry) > 1e-6*max(1, math.Abs(entry)) || math.Abs(alpha) < leastDualPivot {
+	if math.Abs(alpha-float64(d.sign*c.size)) > 1e-6*max(1, c.size) || math.Abs(alpha) < leastDualPivot {
 		fresh := d.lu.updates == 0
 		d.refactor()
 		d.renew()
@@ -172,15 +174,12 @@ func (d *dualSimplex) pivot() outcome {
 		return pivoted
 	}
 	out, value := d.leaving()
-	theta, f := value/alpha, red/alpha
-	d.value += float64(red * theta)
+	theta, f := value/alpha, c.red/alpha
+	d.value += float64(c.red * theta)
 	d.devex.lengthen(e, out, alpha)
 	e.move(theta)
-	for k, j := range d.live {
-		d.red[j] = min(0, d.red[j]-float64(f*d.entry[k]))
-	}
-	d.ops += int64(len(d.live))
-	d.exchange(c, alpha, theta, f)
+	d.lowerAll(f)
+	d.exchange(c.column, alpha, theta, f)
 	return pivoted
 }
 
@@ -258,39 +257,6 @@ func (d *dualSimplex) tableau() {
 	m.lu.ops = 0
 }
 
-// leastDualPivot is what an entry must be larger than to enter by.
-const leastDualPivot = 1e-7
-
-// enter finds what enters: of those that are the first to gain something, but for rounding, that with the largest entry, which is returned with what it
-// gains. ok is false if there is none.
-func (d *dualSimplex) enter() (c int32, entry, red float64, ok bool) {
-	m := d.basis
-	limit := math.Inf(1)
-	for k, j := range d.live {
-		if v := d.sign * d.entry[k]; v > leastDualPivot {
-			limit = min(limit, (m.tol-d.red[j])/v)
-		}
-	}
-	for r, v := range d.inverse {
-		if v *= d.sign; v > leastDualPivot && m.slack[r] < 0 {
-			limit = min(limit, (m.tol+max(0, m.pi[r]))/v)
-		}
-	}
-	most := leastDualPivot
-	for k, j := range d.live {
-		if v := d.sign * d.entry[k]; v > most && -d.red[j] <= limit*v {
-			most, c, entry, red, ok = v, j, d.entry[k], d.red[j], true
-		}
-	}
-	for r, x := range d.inverse {
-		if v := d.sign * x; v > most && m.slack[r] < 0 && max(0, m.pi[r]) <= limit*v {
-			most, c, entry, red, ok = v, int32(-1-r), x, -max(0, m.pi[r]), true
-		}
-	}
-	m.ops += int64(2 * (len(d.live) + m.rows))
-	return c, entry, red, ok
-}
-
 // exchange brings column c in, at theta, for what leaves, where it has alpha; prices change by f times the row.
 func (d *dualSimplex) exchange(c int32, alpha, theta, f float64) {
 	m, e := d.basis, &d.entering
@@ -324,8 +290,7 @@ func (d *dualSimplex) exchange(c int32, alpha, theta, f float64) {
 
 // further is how far to go along the row for the program to be worth as much less than enough as it is more.
 func (d *dualSimplex) further(enough float64) float64 {
-	_, value := d.leaving()
-	return -2 * max(d.value-enough, d.tol) / value
+	return -d.sign * (float64(2*max(d.value-enough, d.tol)) + d.ratio.lost) / d.ratio.left
 }
 
 // muAt leaves in mu what each set's columns gain at prices lam at most, without what is barred; -Inf where there are none.

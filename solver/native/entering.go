@@ -23,6 +23,27 @@ func (e *entering) compute(c int32, sign float64) {
 	e.alpha = pack.Resize(e.alpha, e.rows)
 	e.lessKey(c, e.alpha)
 	e.lu.ftran(e.alpha, true)
+	e.list(sign)
+	e.rates(c)
+}
+
+// turnOver makes the listed columns the keys of their sets, of which nothing else is basic.
+func (e *entering) turnOver(list []comer) {
+	e.alpha = pack.Resize(e.alpha, e.rows)
+	clear(e.alpha)
+	for _, c := range list {
+		e.scatter(c.column, 1, e.alpha)
+		e.scatter(e.key[c.set], -1, e.alpha)
+		e.rekey(int(c.set), c.column)
+	}
+	e.lu.ftran(e.alpha, false)
+	e.list(1)
+	e.rates(-1)
+	e.move(1)
+}
+
+// list makes nonzero list what alpha has, with that sign.
+func (e *entering) list(sign float64) {
 	e.nonzero = e.nonzero[:0]
 	for i, a := range e.alpha {
 		if a > 1e-13 || a < -1e-13 {
@@ -33,7 +54,6 @@ func (e *entering) compute(c int32, sign float64) {
 		}
 	}
 	e.ops += int64(e.rows) / 2
-	e.rates(c)
 }
 
 // rates computes how fast each set's key changes.
