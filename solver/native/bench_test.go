@@ -121,16 +121,20 @@ func BenchmarkClock(b *testing.B) {
 }
 
 // BenchmarkSmall sums up the small cycles: how many plans come within 0.1 % of the best
-// known, the worst one's share of it, and how many are proven.
+// known, the worst one's share of it, and how many are proven; x2 is with two workers, each within those limits.
 func BenchmarkSmall(b *testing.B) {
-	for _, k := range []int64{20, 200, 1000} {
-		b.Run(fmt.Sprintf("%dk", k), func(b *testing.B) { benchmarkSmall(b, solver.Options{Work: k * 1000, Gap: -1}) })
+	limits := func(b *testing.B, threads int) {
+		for _, k := range []int64{20, 200, 1000} {
+			b.Run(fmt.Sprintf("%dk", k), func(b *testing.B) { benchmarkSmall(b, solver.Options{Work: k * 1000, Gap: -1, Threads: threads}) })
+		}
+		for _, ms := range []int{20, 1000} {
+			b.Run(fmt.Sprintf("%dms", ms), func(b *testing.B) {
+				benchmarkSmall(b, solver.Options{Time: time.Duration(ms) * time.Millisecond, Gap: -1, Threads: threads})
+			})
+		}
 	}
-	for _, ms := range []int{20, 1000} {
-		b.Run(fmt.Sprintf("%dms", ms), func(b *testing.B) {
-			benchmarkSmall(b, solver.Options{Time: time.Duration(ms) * time.Millisecond, Gap: -1})
-		})
-	}
+	limits(b, 1)
+	b.Run("x2", func(b *testing.B) { limits(b, 2) })
 }
 
 func benchmarkSmall(b *testing.B, opts solver.Options) {
