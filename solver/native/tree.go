@@ -22,6 +22,7 @@ type tree struct {
 	stuck     float64 // the largest bound of a node with nothing left to divide
 	spare     float64 // the largest bound of a node that was left for promising too little
 	goal      float64 // what the plans looked for must be worth more than, and the bound is if there is none
+	goals     int     // how many there have been
 	bases     bases
 	reduced   []decision // what the nodes' prices have decided; was is what has come of it
 }
@@ -46,21 +47,25 @@ const (
 
 // reset is the empty tree.
 func (t *tree) reset() {
-	t.begun = false
+	t.begun, t.goals = false, 0
 	t.bases.reset()
 	t.nodes, t.open, t.path, t.marks, t.reduced = t.nodes[:0], t.open[:0], t.path[:0], t.marks[:0], t.reduced[:0]
 	t.goal, t.stuck, t.spare = math.Inf(-1), math.Inf(-1), math.Inf(-1)
 }
 
-// plant begins the tree with its root. The first plans to look for are worth more than a point within the gap, which cuts off most of what is
-// to be searched; if there are none, that point is the bound and the next one is below it.
+// plant begins the tree with its root. The plans to look for at first are worth more than a point within the gap, which cuts off most of what is
+// to be searched; if there are none, that point is the bound and the next one is below it. After some all better plans are looked for: the best one is likely
+// to be known then, and every tree with a nearer point would be searched for little.
 func (t *tree) plant() {
-	hopeless := t.stuck > t.better()
+	hopeless, goals := t.stuck > t.better(), t.goals
 	t.reset()
 	t.begun = true
-	if gap := t.dual.bound - t.top(); gap > leastAim*math.Abs(t.dual.bound) && !math.IsInf(gap, 1) && !hopeless && t.reducer.exact() {
+	gap := t.dual.bound - t.top()
+	if gap > leastAim*math.Abs(t.dual.bound) && !math.IsInf(gap, 1) && !hopeless && goals < mostGoals && t.reducer.exact() {
 		t.goal = t.dual.bound - float64(aimPart*gap)
+		goals++
 	}
+	t.goals = goals
 	t.aim = t.goal
 	t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound})
 	t.push(0)
