@@ -68,7 +68,7 @@ func (k *conflicts) hash() uint64 {
 func (k *conflicts) learn() {
 	s := &k.splits
 	k.forget()
-	k.shrink = min(shrinkSteps, 1000+4*s.took)
+	k.shrink = min(shrinkSteps, leastShrink+s.took)
 	lo, keptLo := len(k.members), len(k.kept)
 	k.out = k.out[:0]
 	for m, off := range k.off {
