@@ -30,35 +30,45 @@ func (k *conflicts) unsplit() (c division, v verdict) {
 	if !k.chosen() {
 		return c, unknown
 	}
-	if known := k.broken(); known != nil {
-		return k.against(known), impossible
+	if known := k.broken(); known >= 0 {
+		return k.against(&k.list[known]), impossible
 	}
 	h := k.hash()
-	before := k.spent()
-	left := (before+hopeUnits*opsPerUnit)/hopePart - k.vain
-	if k.tried[h] || left < 0 {
+	if k.tried[h] {
 		return c, unknown
 	}
-	k.within(min(k.phase, before+left), func() { v = k.canSplit() })
-	if v == impossible {
-		k.learn()
+	if v = k.ask(h, k.phase); v == impossible {
 		c = k.against(&k.list[len(k.list)-1])
 	}
-	if v == unknown {
+	return c, v
+}
+
+// ask answers whether the choices, of which h is the hash, have splits, and keeps a plan of them or learns a conflict. It ends when the ops spent reach until, or
+// what may be spent in vain is used up.
+func (k *conflicts) ask(h uint64, until int64) (v verdict) {
+	before := k.spent()
+	left := (before+hopeUnits*opsPerUnit)/hopePart - k.vain
+	if left < 0 {
+		return unknown
+	}
+	k.question()
+	k.within(min(k.phase, until, before+left), func() { v = k.canSplit() })
+	switch v {
+	case impossible:
+		k.learn()
+	case unknown:
 		if len(k.tried) >= maxTried {
 			clear(k.tried)
 		}
 		k.tried[h] = k.proceed() // or it is asked again in the next phase
 		k.vain += k.spent() - before
 	}
-	return c, v
+	return v
 }
 
 // chosen notes the program's choices; false if they are not such as can be asked about.
 func (k *conflicts) chosen() bool {
-	s, in := &k.splits, &k.in
-	s.in, s.jobs = in, s.jobs[:0]
-	s.rows = append(s.rows[:0], in.Cap...)
+	in, some := &k.in, false
 	k.pick, k.off = pack.Resize(k.pick, len(in.P.Jobs)), pack.Resize(k.off, len(in.P.Running))
 	for j := range in.P.Jobs {
 		k.pick[j] = -1
@@ -69,19 +79,33 @@ func (k *conflicts) chosen() bool {
 			if k.node.decided.dead[o] || !in.Opts[o].Whole || in.Opts[o].Count > maxTasks {
 				return false
 			}
-			k.pick[j] = o
-			s.jobs = append(s.jobs, chosen{option: o})
+			k.pick[j], some = o, true
 		}
 	}
 	for m := range in.P.Running {
-		if k.off[m] = k.lp.preempted(m) > 0.5; k.off[m] {
-			k.free(m, 1)
-		}
+		k.off[m] = k.lp.preempted(m) > 0.5
 		if fix := k.node.decided.fix[m]; fix != 0 && k.off[m] != (fix > 0) {
 			return false // the program leans on what has been decided against
 		}
 	}
-	return len(s.jobs) > 0
+	return some
+}
+
+// question makes the choices what splits are looked for.
+func (k *conflicts) question() {
+	s, in := &k.splits, &k.in
+	s.in, s.jobs = in, s.jobs[:0]
+	s.rows = append(s.rows[:0], in.Cap...)
+	for _, o := range k.pick {
+		if o >= 0 {
+			s.jobs = append(s.jobs, chosen{option: o})
+		}
+	}
+	for m, off := range k.off {
+		if off {
+			k.free(m, 1)
+		}
+	}
 }
 
 // maxTasks bounds the tasks of a gang whose splits are asked about.

@@ -19,8 +19,8 @@ type conflicts struct {
 	options  []int32
 	kept     []int32
 	tried    map[uint64]bool // hashes of choices that have been asked about without an answer
-	pick     []int           // each job's option in the program, or -1
-	off      []bool          // which running jobs are preempted there
+	pick     []int           // the choices: each job's option, or -1,
+	off      []bool          // and which running jobs are preempted
 	out      []int32         // scratch
 	shrink   int64           // how many steps may be taken to leave out a choice
 	vain     int64           // what has been spent without an answer, in ops
@@ -176,17 +176,17 @@ func (k *conflicts) forget() {
 	}
 }
 
-// broken is a conflict that the program's choices are in, if one is known.
-func (k *conflicts) broken() *conflict {
+// broken is a conflict that the choices are in, by its number, or -1.
+func (k *conflicts) broken() int {
 	for i := range k.list {
-		if c := &k.list[i]; k.breaks(c) {
-			return c
+		if k.breaks(&k.list[i]) {
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
-// breaks says whether the program's choices are in conflict c.
+// breaks says whether the choices are in conflict c.
 func (k *conflicts) breaks(c *conflict) bool {
 	k.spend(4)
 	for _, m := range k.members[c.lo:c.hi] {

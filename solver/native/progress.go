@@ -19,6 +19,7 @@ type progress struct {
 	dual      dual       // the best bound of this worker, and the prices that prove it
 	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
 	teamBound float64    // the bound that the team's leader has proven, for the others
+	shown     float64    // the bound that has been proven by going through all that could be better, which no prices prove
 	proven    bool       // no plan is worth more than the best one
 	aim       float64    // plans worth no more than this are not looked for at present; -Inf is none
 	smallest  float64    // the least value of an option that can fit
@@ -38,7 +39,7 @@ const reportOps = 20_000 * opsPerUnit
 func (p *progress) reset() {
 	p.restart()
 	p.proven, p.aim = false, math.Inf(-1)
-	p.teamBound, p.teamBest.Value = math.Inf(1), math.Inf(-1)
+	p.teamBound, p.shown, p.teamBest.Value = math.Inf(1), math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
 
@@ -83,7 +84,7 @@ func (p *progress) poll(spent int64) {
 // reached says whether the gap is as small as it has to be; that of a bound that is not known never is.
 func (p *progress) reached() bool { return p.gap() <= p.target }
 
-func (p *progress) bound() float64 { return min(p.dual.bound, p.teamBound) }
+func (p *progress) bound() float64 { return min(p.dual.bound, p.teamBound, p.shown) }
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (p *progress) solution(stop solver.Stop) *solver.Solution {

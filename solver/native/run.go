@@ -30,7 +30,7 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, and reports whether the search is to go on.
+// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, and reports whether the search is to go on.
 func (w *worker) begun() bool {
 	w.greedy.starts()
 	if !w.proceed() {
@@ -44,6 +44,7 @@ func (w *worker) begun() bool {
 	}
 	w.ascent.run()
 	w.greedy.planByPrices()
+	w.enumeration.prove()
 	return w.proceed()
 }
 

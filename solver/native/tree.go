@@ -8,23 +8,25 @@ import "math"
 // From each node that it jumps to it follows the program's advice down until that leads nowhere.
 type tree struct {
 	*progress
-	node      *node
-	rounding  *rounding
-	reducer   *reducer
-	branching *branching
-	conflicts *conflicts
-	begun     bool
-	nodes     []branch
-	open      []int32 // a heap of nodes, by falling bound
-	path      []int32 // from the root to the present node
-	marks     []int   // of each node on the path: how many decisions had been made before its own
-	way       []int32 // scratch: the path to go
-	stuck     float64 // the largest bound of a node with nothing left to divide
-	spare     float64 // the largest bound of a node that was left for promising too little
-	goal      float64 // what the plans looked for must be worth more than, and the bound is if there is none
-	goals     int     // how many there have been
-	bases     bases
-	reduced   []decision // what the nodes' prices have decided; was is what has come of it
+	node        *node
+	rounding    *rounding
+	reducer     *reducer
+	branching   *branching
+	conflicts   *conflicts
+	enumeration *enumeration
+	usual       float64 // what a node's program takes, in ops
+	begun       bool
+	nodes       []branch
+	open        []int32 // a heap of nodes, by falling bound
+	path        []int32 // from the root to the present node
+	marks       []int   // of each node on the path: how many decisions had been made before its own
+	way         []int32 // scratch: the path to go
+	stuck       float64 // the largest bound of a node with nothing left to divide
+	spare       float64 // the largest bound of a node that was left for promising too little
+	goal        float64 // what the plans looked for must be worth more than, and the bound is if there is none
+	goals       int     // how many there have been
+	bases       bases
+	reduced     []decision // what the nodes' prices have decided; was is what has come of it
 }
 
 // branch is a node of the tree: one side of a division of its parent.
@@ -60,14 +62,15 @@ func (t *tree) plant() {
 	hopeless, goals := t.stuck > t.better(), t.goals
 	t.reset()
 	t.begun = true
-	gap := t.dual.bound - t.top()
-	if gap > leastAim*math.Abs(t.dual.bound) && !math.IsInf(gap, 1) && !hopeless && goals < mostGoals && t.reducer.exact() {
-		t.goal = t.dual.bound - float64(aimPart*gap)
+	bound := t.bound()
+	gap := bound - t.top()
+	if gap > leastAim*math.Abs(bound) && !math.IsInf(gap, 1) && !hopeless && goals < mostGoals && t.reducer.exact() {
+		t.goal = bound - float64(aimPart*gap)
 		goals++
 	}
 	t.goals = goals
 	t.aim = t.goal
-	t.nodes = append(t.nodes, branch{parent: -1, bound: t.dual.bound})
+	t.nodes = append(t.nodes, branch{parent: -1, bound: bound})
 	t.push(0)
 }
 
@@ -139,7 +142,7 @@ func (t *tree) grow() {
 			}
 			continue
 		}
-		t.dual.bound = min(t.dual.bound, max(t.stuck, t.nodes[t.open[0]].bound))
+		t.shown = min(t.shown, max(t.stuck, t.nodes[t.open[0]].bound))
 		for n := t.pop(); n >= 0; {
 			t.visit(n)
 			n = t.expand(n)
@@ -160,7 +163,7 @@ func (t *tree) conclude() (again bool) {
 			rest = 0 // but for rounding errors
 		}
 	}
-	t.dual.bound = min(t.dual.bound, max(rest, t.goal, t.top()))
+	t.shown = min(t.shown, max(rest, t.goal, t.top()))
 	if again {
 		t.node.revert(0)
 		t.plant()
@@ -238,6 +241,13 @@ func (t *tree) expand(n int32) int32 {
 // to find out that nothing else is left.
 func (t *tree) decided(n int32) (bound float64, c division) {
 	bound = t.nodes[n].bound
+	if b, all := t.enumeration.atNode(t.usual); all {
+		bound = min(bound, b)
+	}
+	if bound <= t.enough() {
+		return bound, division{job: -1, running: -1}
+	}
+	defer t.learnUsual(t.spent())
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
 		bound = min(bound, t.node.try(maxRounds, loose))
 		if !t.proceed() || bound <= t.enough() {
@@ -270,6 +280,14 @@ func (t *tree) decided(n int32) (bound float64, c division) {
 	}
 	return bound, division{job: -1, running: -1}
 }
+
+// learnUsual learns what a node has taken that began when so many ops had been spent.
+func (t *tree) learnUsual(from int64) {
+	t.usual += float64(usualPart * (float64(t.spent()-from) - t.usual))
+}
+
+// usualPart is how much of that a node counts for.
+const usualPart = 0.2
 
 // divided says whether c has been decided already on the way to node n. Only rounding errors can bring it up
 // again, and to decide it once more would not end.

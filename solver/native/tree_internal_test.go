@@ -13,19 +13,18 @@ import (
 // TestGoalsEnd: where there is no plan above the tree's goal, the goal is the bound, and after some goals the tree is of all better plans.
 func TestGoalsEnd(t *testing.T) {
 	w := prepared(solvertest.Cycle(3, 20, 5))
-	bound := w.dual.bound
-	require.Greater(t, bound, w.top())
+	require.Greater(t, w.bound(), w.top())
 	for range 2 { // solves
-		w.dual.bound, w.proven = bound, false
+		w.shown, w.proven = math.Inf(1), false
 		w.tree.reset()
 		w.tree.plant()
 		for range mostGoals {
 			goal := w.tree.goal
 			assert.Greater(t, goal, w.better())
-			assert.Less(t, goal, w.dual.bound)
+			assert.Less(t, goal, w.bound())
 			w.tree.open = w.tree.open[:0]
 			require.True(t, w.tree.conclude(), "another tree")
-			assert.InDelta(t, goal, w.dual.bound, 1e-9*goal)
+			assert.InDelta(t, goal, w.bound(), 1e-9*goal)
 		}
 		assert.True(t, math.IsInf(w.tree.goal, -1))
 		w.tree.open = w.tree.open[:0]
