@@ -60,7 +60,7 @@ func (k *conflicts) ask(h uint64, until int64) (v verdict) {
 		if len(k.tried) >= maxTried {
 			clear(k.tried)
 		}
-		k.tried[h] = k.proceed() // or it is asked again in the next phase
+		k.tried[h] = k.proceed() && k.spent() < until // or it is asked again in the next phase
 		k.vain += k.spent() - before
 	}
 	return v

@@ -32,10 +32,11 @@ type enumeration struct {
 	until  int64   // and where it is given up
 	done   float64 // how much of it is done: of what is open at a level, all ways count the same
 	clash  int     // the conflict that the choices are in, -1 for none
-	loose  float64 // the most that choices are worth of which it could not be told whether they have splits
-	open   bool    // the search was cut off
-	each   int64   // what one look at all that is open takes, in ops
-	effort float64 // what may be spent on a node, as a part of what its program has taken
+	untold float64 // the most that choices are worth of which it could not be told whether they have splits
+	gaveUp bool
+	each   int64   // what one look at all that was open has taken, in ops
+	usual  float64 // what a node's program usually takes, in ops
+	effort float64 // what may be spent on a node, as a multiple of that
 }
 
 // level is what is left to decide.
@@ -72,12 +73,15 @@ type way struct {
 }
 
 // reset makes ready for a problem.
-func (e *enumeration) reset() { e.effort, e.each = firstEffort, 0 }
+func (e *enumeration) reset() { e.effort, e.each, e.usual = firstEffort, 0, 0 }
 
 // prove tries to prove the best plan of a small problem, for a part of the work at most. Where it cannot go through all better plans it goes through those in the
 // upper half of the gap, of which there are fewest, which halves the gap or finds one of them, and so on.
 func (e *enumeration) prove() {
 	if e.cfg.NoExact || e.cfg.Relaxation || e.node.relaxation.large() || !e.node.relaxation.exists() || math.IsInf(e.bound(), 1) {
+		return
+	}
+	if !e.proceed() {
 		return
 	}
 	e.rooms.reset()
@@ -112,9 +116,9 @@ func (e *enumeration) goThrough(end int64) bool {
 	return bound <= e.enough() // what cannot be told would not be told next time either
 }
 
-// atNode tries to go through a node, for as many times what a node's program usually takes, in ops, as such tries have been worth so far.
-func (e *enumeration) atNode(usual float64) (bound float64, all bool) {
-	ops := int64(e.effort * usual)
+// atNode tries to go through a node, for as many times what a node's program usually takes as such tries have been worth so far.
+func (e *enumeration) atNode() (bound float64, all bool) {
+	ops := int64(e.effort * e.usual)
 	if e.each == 0 || ops < leastLooks*e.each {
 		return math.Inf(1), false
 	}
@@ -127,15 +131,33 @@ func (e *enumeration) atNode(usual float64) (bound float64, all bool) {
 	return bound, all
 }
 
+// learn learns what a node's program has taken.
+func (e *enumeration) learn(ops int64) { e.usual += float64(usualPart * (float64(ops) - e.usual)) }
+
 // search goes through what the node at hand leaves open, for so many ops, and reports whether it has been through all of it: no plan there is worth more than bound then.
 func (e *enumeration) search(ops int64) (bound float64, all bool) {
 	e.from = e.spent()
 	e.until, e.done = e.from+ops, 0
-	e.clash, e.loose, e.open = -1, math.Inf(-1), false
-	if e.begin() && e.relax(0, rootSteps) {
+	e.clash, e.untold, e.gaveUp = -1, math.Inf(-1), false
+	if e.looks() && e.begin() && e.looks() && e.affords(ops) && e.relax(0, rootSteps) {
 		e.descend(0, 1)
 	}
-	return max(e.enough(), e.loose), !e.open
+	return max(e.enough(), e.untold), !e.gaveUp
+}
+
+// looks gives up if the search may not go on.
+func (e *enumeration) looks() bool {
+	e.gaveUp = !e.proceed()
+	return !e.gaveUp
+}
+
+// affords takes a look at all that is open, and gives up if there are not enough of them in so many ops.
+func (e *enumeration) affords(ops int64) bool {
+	from, l := e.spent(), &e.levels[0]
+	e.lagrange(l, l.price)
+	e.each = e.spent() - from
+	e.gaveUp = ops < leastLooks*e.each
+	return !e.gaveUp
 }
 
 // begin makes the first level; false if the node has no plan, or is not one to be gone through.
@@ -156,7 +178,7 @@ func (e *enumeration) begin() bool {
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 			if !d.dead[o] {
 				e.list = append(e.list, int32(o))
-				e.open = e.open || !in.Opts[o].Whole || in.Opts[o].Count > maxTasks
+				e.gaveUp = e.gaveUp || !in.Opts[o].Whole || in.Opts[o].Count > maxTasks
 			}
 		}
 		if a.hi = int32(len(e.list)); a.hi > a.lo || !a.none {
@@ -176,13 +198,14 @@ func (e *enumeration) begin() bool {
 	}
 	l.top = len(e.list)
 	e.roomPrices.reset(&e.in, len(l.left))
-	return !e.open && e.refit(l)
+	e.spend(int64(len(in.Opts) + len(in.Part)/4))
+	return !e.gaveUp && e.refit(l)
 }
 
 // descend decides what is open at level n, which is that part of the search, one way after the other.
 func (e *enumeration) descend(n int, part float64) {
-	if e.hopeless() || !e.proceed() {
-		e.open = true
+	if e.hopeless() || !e.proceed() || (n+1)*len(e.rooms.all) > mostLevels {
+		e.gaveUp = true
 		return
 	}
 	if v := e.nextJob(&e.levels[n]); v >= 0 {
@@ -253,10 +276,10 @@ func (e *enumeration) decideJob(n, v int, part float64) {
 			fits = e.refit(next)
 		}
 		e.conflicts.pick[j] = int(w.option)
-		if e.further(n, fits, part); e.open {
+		if e.further(n, fits, part); e.gaveUp {
 			return
 		}
-		if e.conflicts.pick[j] = -1; e.clashes() {
+		if e.conflicts.pick[j] = -1; e.clashes(n) {
 			break
 		}
 	}
@@ -274,7 +297,7 @@ func (e *enumeration) further(n int, fits bool, part float64) {
 
 // waysOf appends what a job can do, the best first.
 func (e *enumeration) waysOf(list []way, a *domain) []way {
-	best := e.best(a)
+	best := e.mostGain(a)
 	for _, o := range e.list[a.lo:a.hi] {
 		list = append(list, way{o, best - e.worth[o]})
 	}
@@ -288,15 +311,14 @@ func (e *enumeration) waysOf(list []way, a *domain) []way {
 
 // decideRun goes through keeping and preempting the running job.
 func (e *enumeration) decideRun(n, r int, part float64) {
-	k, end := e.runs[r], e.done+part
+	end := e.done + part
 	for _, preempted := range [...]bool{false, true} {
 		next := e.deepen(n)
 		e.settleRun(next, r, preempted)
-		e.conflicts.off[k] = preempted
-		if e.further(n, preempted || e.refit(next), part/2); e.open {
+		if e.further(n, preempted || e.refit(next), part/2); e.gaveUp {
 			return
 		}
-		if e.conflicts.off[k] = true; e.clashes() {
+		if e.clashes(n) {
 			break
 		}
 	}
@@ -315,9 +337,17 @@ func (e *enumeration) settleRun(l *level, r int, preempted bool) {
 	e.rooms.release(k, l.left, -1)
 }
 
-// clashes says whether the choices are still in the conflict that the last leaf was in.
-func (e *enumeration) clashes() bool {
-	if e.clash >= 0 && !e.conflicts.breaks(&e.conflicts.list[e.clash]) {
+// clashes says whether what is decided at level n is still in the conflict that the last leaf was in. What bounds have decided there holds for all that is below it.
+func (e *enumeration) clashes(n int) bool {
+	if e.clash < 0 {
+		return false
+	}
+	k := e.conflicts
+	for r, s := range e.levels[n].runs {
+		k.off[e.runs[r]] = s >= 0
+	}
+	e.spend(int64(len(e.runs)))
+	if !k.breaks(&k.list[e.clash]) {
 		e.clash = -1
 	}
 	return e.clash >= 0

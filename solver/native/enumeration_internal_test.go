@@ -1,6 +1,7 @@
 package native
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -99,5 +100,23 @@ func TestRoomPricesAreBounds(t *testing.T) {
 			l.price[i] = float64(i%7) * optimum / 20
 			require.GreaterOrEqual(t, e.lagrange(l, l.price), optimum*(1-1e-9), "seed %d", seed)
 		}
+	}
+}
+
+// TestEnumerationKeepsToItsShare: neither levels nor programs of leaves take more than their share of the work, however large they are.
+func TestEnumerationKeepsToItsShare(t *testing.T) {
+	for name, p := range map[string]*solver.Problem{
+		"40 gangs in 500 partitions": wide(40, 20, 500),
+		"60 partitions":              solvertest.CycleOf(3, solvertest.Shape{Jobs: 40, Running: 10, Partitions: 60, Nodes: 256, Slots: 48, Resources: 2}),
+	} {
+		w := newWorker()
+		w.begin(context.Background(), p, solver.Options{Work: 500_000, Gap: -1}, Config{}, func(*solver.Solution) {})
+		w.greedy.starts()
+		w.ascent.run()
+		w.greedy.planByPrices()
+		from, end := w.spent(), w.share(enumerationShare)
+		w.enumeration.prove()
+		assert.Greater(t, w.spent(), from, name)
+		assert.LessOrEqual(t, w.spent(), end+(end-from)/5, name)
 	}
 }

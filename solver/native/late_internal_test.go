@@ -94,6 +94,8 @@ func TestLooksAreNeverFarApart(t *testing.T) {
 		"1,000 running jobs":      solvertest.CycleOf(1, solvertest.Shape{Jobs: 1000, Running: 1000, Partitions: 20, Nodes: 5000, Slots: 24, Resources: 2}),
 		"60 jobs of 1,000 starts": long(60, 1000),
 		"a proof":                 solvertest.Cycle(3, 40, 10),
+		"3,000 to be preempted":   solvertest.CycleOf(1, solvertest.Shape{Jobs: 40, Running: 3000, Partitions: 20, Nodes: 5000, Slots: 24, Resources: 2}),
+		"40 jobs of 100 starts":   solvertest.CycleOf(2, solvertest.Shape{Jobs: 40, Partitions: 8, Slots: 100}),
 		"cuts":                    solvertest.CycleOf(11, solvertest.Shape{Jobs: 1000, Running: 100, Partitions: 16, Nodes: 6000, Widest: 0.01, Slots: 16, Resources: 1}),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package native
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -11,15 +12,15 @@ func (e *enumeration) leaf(l *level) {
 	for r, s := range l.runs {
 		k.off[e.runs[r]] = s > 0
 	}
-	if e.clash = k.broken(); e.clash < 0 && l.sure > e.enough() && !e.plan() {
-		e.loose = max(e.loose, e.splits(l.sure))
-	}
-	for _, m := range e.runs {
-		k.off[m] = true
+	if e.clash = k.broken(); e.clash < 0 && l.sure > e.enough() && !(e.plan() && e.has(l.sure)) {
+		e.untold = max(e.untold, e.splits(l.sure))
 	}
 }
 
-// plan tries to make a plan of the choices, the largest gangs first, and keeps it. It reports whether it could.
+// has says whether there is a plan worth that much: rounding may have let in more than fits.
+func (e *enumeration) has(val float64) bool { return e.top() >= val-float64(inexact*math.Abs(val)) }
+
+// plan tries to make a plan of the choices, the largest gangs first. It reports whether it could.
 func (e *enumeration) plan() bool {
 	k := e.conflicts
 	e.cur.Copy(&e.node.base)
@@ -46,27 +47,28 @@ func (e *enumeration) plan() bool {
 
 // splits asks for splits of the choices, which are worth val: first the node's program, which may have none even in parts, then the exact search. It
 // returns what plans of these choices may be worth more than enough at most, if it cannot tell.
-func (e *enumeration) splits(val float64) (loose float64) {
+func (e *enumeration) splits(val float64) (untold float64) {
 	k, h := e.conflicts, e.conflicts.hash()
 	if k.tried[h] {
 		return val
 	}
-	if val = min(val, e.program()); val <= e.enough() {
-		return val
+	most := min(val, e.program())
+	if most <= e.enough() {
+		return most
 	}
-	switch v := k.ask(h, e.until); v {
-	case impossible:
+	switch v := k.ask(h, e.until); {
+	case v == impossible:
 		e.clash = len(k.list) - 1
 		return e.enough()
-	case possible:
+	case v == possible && e.has(val):
 		return e.enough()
 	default:
-		return val
+		return most
 	}
 }
 
-// program is the bound of the node's program with the choices, of which it makes a plan, too.
-func (e *enumeration) program() float64 {
+// program is the bound of the node's program with the choices, of which it makes a plan, too. It ends with the search.
+func (e *enumeration) program() (bound float64) {
 	k, q := e.conflicts, e.node
 	from := len(q.decided.trail)
 	for _, j := range e.jobs {
@@ -81,11 +83,12 @@ func (e *enumeration) program() float64 {
 	for _, m := range e.runs {
 		q.settleRun(int(m), k.off[m])
 	}
-	bound := q.solve(maxRounds)
-	if bound > e.enough() && e.proceed() {
-		q.weigh()
-		e.rounding.round()
-	}
+	e.within(min(e.phase, e.until), func() {
+		if bound = q.solve(maxRounds); bound > e.enough() && e.proceed() {
+			q.weigh()
+			e.rounding.round()
+		}
+	})
 	q.revert(from)
 	return bound
 }

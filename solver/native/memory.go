@@ -78,7 +78,7 @@ func (rel *relaxation) note() *root {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}
 	past.take(rel.lp)
-	past.work, past.value = rel.lp.ops, rel.dual.bound
+	past.work, past.value = rel.took, rel.dual.bound
 	rel.spend(int64(in.Rows + 8*len(past.columns)))
 	return past
 }

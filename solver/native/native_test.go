@@ -176,14 +176,18 @@ func TestSeedsThatOnceFailed(t *testing.T) {
 // TestPastSolvesDoNotMatter: an engine answers as a new one does, to the last unit of work, whatever its pooled memory has been used for.
 func TestPastSolvesDoNotMatter(t *testing.T) {
 	for _, cfg := range []native.Config{{}, {NoExact: true}} {
-		for seed := range uint64(3) {
+		for seed := range uint64(5) {
 			p := solvertest.Random(61+seed, 60)
+			if seed > 2 { // small enough to be gone through
+				p = solvertest.Random(15+3*(seed%2), 20+3*int(seed%2))
+			}
 			for _, work := range []int64{1000, 1500, 5000, 20_000} {
 				e := native.New(&cfg)
 				opts := solver.Options{Work: work, Seed: 1, Threads: 1 + int(seed)%2, Gap: -1}
 				want := solve(t, e, p, opts)
 				solve(t, e, solvertest.Random(13, 12), solver.Options{Work: 20_000, Gap: -1})
 				solve(t, e, solvertest.Random(15, 12), solver.Options{Work: 20_000, Threads: 3, Gap: -1})
+				solve(t, e, solvertest.Cycle(99, 45, 8), solver.Options{Work: 20_000, Gap: -1})
 				got := solve(t, e, p, opts)
 				want.WallMS = got.WallMS
 				assert.Equal(t, want, got, "problem %d within %d units, %+v", seed, work, cfg)

@@ -11,6 +11,7 @@ type relaxation struct {
 	*progress
 	recall *recall
 	lp     *basis
+	took   int64 // ops of the last one that was solved
 	primal *primal
 }
 
@@ -88,6 +89,7 @@ func (rel *relaxation) crash() {
 // the least bound in dual.best.
 func (rel *relaxation) solve(until int64) bool {
 	m, d := rel.lp, &rel.dual
+	defer func(from int64) { rel.took = m.ops - from }(m.ops)
 	rel.crash()
 	rel.resume()
 	radius := rel.boxIn()

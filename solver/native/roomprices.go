@@ -7,8 +7,8 @@ import (
 )
 
 // roomPrices is the Lagrangian relaxation of what fits into rooms: at any prices of them, what is left is worth no more than all room that is left costs, and what
-// every open job gains beyond its cost at best, whatever fits. It is a bound for a few hundred operations, where the linear program's takes many
-// thousands, and mostly as good where gangs may go anywhere.
+// every open job gains beyond its cost at best, whatever fits. It is a bound for a small part of what the linear program's takes, and mostly as good where
+// gangs may go anywhere.
 type roomPrices struct {
 	worth []float64 // of each option: its value less what it takes costs
 	grad  []float64 // the subgradient: of each room, what is left over
@@ -30,16 +30,12 @@ func (e *enumeration) relax(n, steps int) bool {
 	l, enough := &e.levels[n], e.enough()
 	l.bound = math.Inf(1)
 	copy(e.trial, l.price)
-	theta, stale, from := 1.0, 0, e.spent()
-	for i := range steps {
-		b := e.lagrange(l, e.trial)
-		if n == 0 && i == 0 {
-			e.each = e.spent() - from
-			if e.until-from < leastLooks*e.each {
-				e.open = true
-				return false
-			}
+	theta, stale := 1.0, 0
+	for range steps {
+		if !e.looks() {
+			return false
 		}
+		b := e.lagrange(l, e.trial)
 		if b < l.bound {
 			l.bound, stale = b, 0
 			copy(l.price, e.trial)
@@ -79,7 +75,7 @@ func (e *enumeration) lagrange(l *level, price []float64) float64 {
 	}
 	most := sum + math.Abs(l.sure) // of what is added up, for rounding errors
 	e.spread(price)
-	kept := e.keep(l, price)
+	kept := e.keepRunning(l, price)
 	sum, most = sum+l.sure+kept, most-kept
 	for u := range l.jobs {
 		a := &l.jobs[u]
@@ -135,8 +131,8 @@ func (e *enumeration) gain(o int32) float64 {
 	return opt.Value - float64(opt.Count*cost)
 }
 
-// keep keeps those open running jobs whose room, which is counted as free, costs less than their preemption. It returns what that adds to the bound.
-func (e *enumeration) keep(l *level, price []float64) (sum float64) {
+// keepRunning keeps those open running jobs whose room, which is counted as free, costs less than their preemption. It returns what that adds to the bound.
+func (e *enumeration) keepRunning(l *level, price []float64) (sum float64) {
 	if len(e.runs) == 0 {
 		return 0
 	}
@@ -189,8 +185,8 @@ func (e *enumeration) roomOf(k int) float64 {
 	return sum
 }
 
-// best is what a job gains at best.
-func (e *enumeration) best(a *domain) float64 {
+// mostGain is what a job gains at best.
+func (e *enumeration) mostGain(a *domain) float64 {
 	best := math.Inf(-1)
 	if a.none {
 		best = 0
@@ -212,7 +208,7 @@ func (e *enumeration) reduce(n int) bool {
 		if a.decided {
 			continue
 		}
-		best := e.best(a)
+		best := e.mostGain(a)
 		a.none = a.none && l.bound-best > enough
 		if !e.retain(a, func(o int32) bool { return l.bound-(best-e.worth[o]) > enough }) {
 			return false

@@ -19,6 +19,7 @@ type rooms struct {
 	around [][]int32 // of each partition: the sets that it is in
 	all    []float64 // what there is at most, with every running job preempted
 	parts  []int     // scratch: the partitions of the last option
+	rows   []float64 // scratch: what there is at most in each row
 }
 
 // Sets beyond so many, or with more rooms than that, are left out: what is in them counts against all partitions together only.
@@ -44,21 +45,25 @@ func (m *rooms) reset() {
 		} else {
 			m.of[o] = m.of[o-1]
 		}
+		m.spend(int64(in.Opts[o].P1-in.Opts[o].P0) / 4)
 	}
 	m.join()
 	m.all = pack.Resize(m.all, len(m.sets)*m.lines())
 	clear(m.all)
-	for row, v := range in.Cap {
-		m.add(m.all, row, v+float64(solver.Tolerance*max(v, in.Scale(row/in.T%in.R))))
-	}
+	m.rows = append(m.rows[:0], in.Cap...)
 	for i, row := range in.RunRow {
-		m.add(m.all, row, in.RunAmt[i]+float64(solver.Tolerance*in.RunAmt[i]))
+		m.rows[row] += in.RunAmt[i]
+	}
+	m.spend(int64(len(in.RunRow)))
+	for row, v := range m.rows {
+		m.add(m.all, row, v+float64(2*solver.Tolerance*max(v, in.Scale(row/in.T%in.R))))
 	}
 }
 
 // find is the set of those partitions, a new one if there is room for it, or the first one.
 func (m *rooms) find(parts []int) int32 {
 	set := slices.Sorted(slices.Values(parts))
+	m.spend(int64(8*len(parts) + len(m.sets)))
 	at := slices.IndexFunc(m.sets, func(s []int) bool { return slices.Equal(s, set) })
 	if n := len(m.sets); at < 0 && n < mostSets && (n+1)*m.lines() <= mostRooms {
 		m.sets = append(m.sets, set)

@@ -53,7 +53,7 @@ const forBounds = 4
 
 // boundsFirst says whether bounds come before plans: where the relaxation was cheap, unless the last one says that it is plans that are missing.
 func (w *worker) boundsFirst() bool {
-	left := (w.share(1) - w.spent()) / max(w.lp.ops, 1)
+	left := (w.share(1) - w.spent()) / max(w.relaxation.took, 1)
 	return left > forBounds && !w.recall.easy()
 }
 
@@ -78,7 +78,7 @@ func (w *worker) plans(part int64) {
 // cutRoot adds cuts to the relaxation, if what it took to solve leaves the time.
 func (w *worker) cutRoot() {
 	end := w.share(cutShare)
-	if w.cfg.NoExact || w.lp.ops >= mostPerCuts*(end-w.spent()) {
+	if w.cfg.NoExact || w.relaxation.took >= mostPerCuts*(end-w.spent()) {
 		return
 	}
 	w.dual.cuts = &w.cuts

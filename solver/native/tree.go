@@ -14,7 +14,6 @@ type tree struct {
 	branching   *branching
 	conflicts   *conflicts
 	enumeration *enumeration
-	usual       float64 // what a node's program takes, in ops
 	begun       bool
 	nodes       []branch
 	open        []int32 // a heap of nodes, by falling bound
@@ -201,6 +200,13 @@ const treeLoose = 0.05
 // expand solves node n, at which the decisions are, and opens its two sides, but for the one it returns
 // for going on with; -1 if there is none.
 func (t *tree) expand(n int32) int32 {
+	if b, all := t.enumeration.atNode(); all {
+		t.nodes[n].bound = min(t.nodes[n].bound, b)
+		if b <= t.enough() {
+			t.spare = max(t.spare, b)
+			return -1
+		}
+	}
 	penalty := t.node.penalty
 	decisions := len(t.node.decided.trail)
 	bound, c := t.decided(n)
@@ -241,13 +247,8 @@ func (t *tree) expand(n int32) int32 {
 // to find out that nothing else is left.
 func (t *tree) decided(n int32) (bound float64, c division) {
 	bound = t.nodes[n].bound
-	if b, all := t.enumeration.atNode(t.usual); all {
-		bound = min(bound, b)
-	}
-	if bound <= t.enough() {
-		return bound, division{job: -1, running: -1}
-	}
-	defer t.learnUsual(t.spent())
+	from := t.spent()
+	defer func() { t.enumeration.learn(t.spent() - from) }()
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
 		bound = min(bound, t.node.try(maxRounds, loose))
 		if !t.proceed() || bound <= t.enough() {
@@ -280,14 +281,6 @@ func (t *tree) decided(n int32) (bound float64, c division) {
 	}
 	return bound, division{job: -1, running: -1}
 }
-
-// learnUsual learns what a node has taken that began when so many ops had been spent.
-func (t *tree) learnUsual(from int64) {
-	t.usual += float64(usualPart * (float64(t.spent()-from) - t.usual))
-}
-
-// usualPart is how much of that a node counts for.
-const usualPart = 0.2
 
 // divided says whether c has been decided already on the way to node n. Only rounding errors can bring it up
 // again, and to decide it once more would not end.
