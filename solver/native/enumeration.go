@@ -78,10 +78,7 @@ func (e *enumeration) reset() { e.effort, e.each, e.usual = firstEffort, 0, 0 }
 // prove tries to prove the best plan of a small problem, for a part of the work at most. Where it cannot go through all better plans it goes through those in the
 // upper half of the gap, of which there are fewest, which halves the gap or finds one of them, and so on.
 func (e *enumeration) prove() {
-	if e.cfg.NoExact || e.cfg.Relaxation || e.node.relaxation.large() || !e.node.relaxation.exists() || math.IsInf(e.bound(), 1) {
-		return
-	}
-	if !e.proceed() {
+	if e.cfg.NoExact || e.cfg.Relaxation || e.node.relaxation.large() || !e.node.relaxation.exists() || math.IsInf(e.bound(), 1) || !e.proceed() {
 		return
 	}
 	e.rooms.reset()
@@ -139,7 +136,7 @@ func (e *enumeration) search(ops int64) (bound float64, all bool) {
 	e.from = e.spent()
 	e.until, e.done = e.from+ops, 0
 	e.clash, e.untold, e.gaveUp = -1, math.Inf(-1), false
-	if e.looks() && e.begin() && e.looks() && e.affords(ops) && e.relax(0, rootSteps) {
+	if e.looks() && e.begin() && e.looks() && e.affords(ops) && e.relax(&e.levels[0], rootSteps) {
 		e.descend(0, 1)
 	}
 	return max(e.enough(), e.untold), !e.gaveUp
@@ -191,7 +188,7 @@ func (e *enumeration) begin() bool {
 		case f > 0:
 			l.sure -= in.P.Running[m].PreemptCost
 		case f < 0:
-			e.rooms.release(m, l.left, -1)
+			e.rooms.hold(m, l.left)
 		default:
 			e.runs, l.runs = append(e.runs, int32(m)), append(l.runs, 0)
 		}
@@ -288,7 +285,7 @@ func (e *enumeration) decideJob(n, v int, part float64) {
 
 // further goes through the level behind n, if there may be anything in it.
 func (e *enumeration) further(n int, fits bool, part float64) {
-	if end := e.done + part; fits && e.relax(n+1, nodeSteps) {
+	if end := e.done + part; fits && e.relax(&e.levels[n+1], nodeSteps) {
 		e.descend(n+1, part)
 	} else {
 		e.done = end
@@ -334,7 +331,7 @@ func (e *enumeration) settleRun(l *level, r int, preempted bool) {
 		return
 	}
 	l.runs[r] = -1
-	e.rooms.release(k, l.left, -1)
+	e.rooms.hold(k, l.left)
 }
 
 // clashes says whether what is decided at level n is still in the conflict that the last leaf was in. What bounds have decided there holds for all that is below it.
@@ -361,7 +358,7 @@ func (e *enumeration) deepen(n int) *level {
 	l, next := &e.levels[n], &e.levels[n+1]
 	next.left, next.price = append(next.left[:0], l.left...), append(next.price[:0], l.price...)
 	next.jobs, next.runs = append(next.jobs[:0], l.jobs...), append(next.runs[:0], l.runs...)
-	next.sure, next.bound = l.sure, l.bound
+	next.sure = l.sure
 	e.list = e.list[:l.top]
 	for u := range next.jobs {
 		if a := &next.jobs[u]; !a.decided {

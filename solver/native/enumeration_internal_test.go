@@ -71,7 +71,7 @@ func TestPlansFitIntoRooms(t *testing.T) {
 		left := append([]float64(nil), w.rooms.all...)
 		for k, off := range w.best.Preempted {
 			if !off {
-				w.rooms.release(k, left, -1)
+				w.rooms.hold(k, left)
 			}
 		}
 		for _, o := range w.best.Choice {

@@ -24,10 +24,10 @@ func (p *roomPrices) reset(in *pack.Instance, rooms int) {
 	p.place, p.freed = pack.Resize(p.place, in.Rows), pack.Resize(p.freed, in.Rows)
 }
 
-// relax betters the prices of level n by some steps of Polyak's towards what is enough, and takes out what they show to be of no use. It reports whether
+// relax betters a level's prices by some steps of Polyak's towards what is enough, and takes out what they show to be of no use. It reports whether
 // there may be a better plan.
-func (e *enumeration) relax(n, steps int) bool {
-	l, enough := &e.levels[n], e.enough()
+func (e *enumeration) relax(l *level, steps int) bool {
+	enough := e.enough()
 	l.bound = math.Inf(1)
 	copy(e.trial, l.price)
 	theta, stale := 1.0, 0
@@ -63,7 +63,7 @@ func (e *enumeration) relax(n, steps int) bool {
 		e.spend(int64(len(e.trial)))
 	}
 	l.bound = e.lagrange(l, l.price)
-	return e.reduce(n)
+	return e.reduce(l)
 }
 
 // lagrange is the bound of a level at those prices; it leaves the subgradient in grad, and in worth what options gain.
@@ -74,7 +74,7 @@ func (e *enumeration) lagrange(l *level, price []float64) float64 {
 		sum += float64(v * price[i])
 	}
 	most := sum + math.Abs(l.sure) // of what is added up, for rounding errors
-	e.spread(price)
+	e.gather(e.line, e.rooms.within, price)
 	kept := e.keepRunning(l, price)
 	sum, most = sum+l.sure+kept, most-kept
 	for u := range l.jobs {
@@ -100,15 +100,15 @@ func (e *enumeration) lagrange(l *level, price []float64) float64 {
 	return sum + float64(1e-10*most)
 }
 
-// spread computes what rooms cost together.
-func (e *enumeration) spread(price []float64) {
-	m, n := e.rooms, e.rooms.lines()
-	clear(e.line)
-	for s, list := range m.within {
-		line := e.line[s*n : (s+1)*n]
-		for _, k := range list {
-			for i, v := range price[int(k)*n : int(k+1)*n] {
-				line[i] += v
+// gather computes for each list of sets what their rooms cost together, by line.
+func (e *enumeration) gather(into []float64, lists [][]int32, price []float64) {
+	n := e.rooms.lines()
+	clear(into)
+	for i, list := range lists {
+		sums := into[i*n : (i+1)*n]
+		for _, s := range list {
+			for t, v := range price[int(s)*n : int(s+1)*n] {
+				sums[t] += v
 			}
 		}
 		e.spend(int64(len(list)*n) / 4)
@@ -136,7 +136,7 @@ func (e *enumeration) keepRunning(l *level, price []float64) (sum float64) {
 	if len(e.runs) == 0 {
 		return 0
 	}
-	e.pricePlaces(price)
+	e.gather(e.place, e.rooms.around, price)
 	clear(e.freed)
 	for r, s := range l.runs {
 		if s != 0 {
@@ -158,21 +158,6 @@ func (e *enumeration) keepRunning(l *level, price []float64) (sum float64) {
 	}
 	e.spend(int64(len(l.runs) + len(e.freed)/4))
 	return sum
-}
-
-// pricePlaces computes what each row costs, by line.
-func (e *enumeration) pricePlaces(price []float64) {
-	m, n := e.rooms, e.rooms.lines()
-	clear(e.place)
-	for x, list := range m.around {
-		place := e.place[x*n : (x+1)*n]
-		for _, s := range list {
-			for i, v := range price[int(s)*n : int(s+1)*n] {
-				place[i] += v
-			}
-		}
-		e.spend(int64(len(list)*n) / 4)
-	}
 }
 
 // roomOf is what the room that running job k holds costs.
@@ -198,8 +183,8 @@ func (e *enumeration) mostGain(a *domain) float64 {
 }
 
 // reduce takes out what would make the bound too low. It reports whether there may be a better plan.
-func (e *enumeration) reduce(n int) bool {
-	l, enough := &e.levels[n], e.enough()
+func (e *enumeration) reduce(l *level) bool {
+	enough := e.enough()
 	if l.bound <= enough {
 		return false
 	}

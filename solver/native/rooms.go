@@ -110,10 +110,10 @@ func (m *rooms) add(left []float64, row int, v float64) {
 	m.spend(int64(len(m.around[row/n])))
 }
 
-// release adds what running job k holds, times sign.
-func (m *rooms) release(k int, left []float64, sign float64) {
+// hold takes off what running job k holds.
+func (m *rooms) hold(k int, left []float64) {
 	for i := m.in.RunOff[k]; i < m.in.RunOff[k+1]; i++ {
-		m.add(left, m.in.RunRow[i], float64(sign*m.in.RunAmt[i]))
+		m.add(left, m.in.RunRow[i], -m.in.RunAmt[i])
 	}
 }
 
