@@ -1,21 +1,9 @@
 package native
 
-import (
-	"slices"
+import "github.com/hedgesched/hedge/solver/internal/pack"
 
-	"github.com/hedgesched/hedge/solver/internal/pack"
-)
-
-// Limits of the search for splits, in steps: for one answer, and for each choice that it may not depend on, by what the answer took. With four to ten
-// times as much for choices, conflicts took most of the work on some problems; with a quarter they were too large to be of much use on others.
-// And what a step takes, in ops.
-const (
-	splitSteps  = 100_000
-	otherLines  = 3
-	leastShrink = 200
-	shrinkSteps = 2000
-	stepOps     = 16
-)
+// splitUnits is the most that one answer may take, in units.
+const splitUnits = 4000
 
 // What may be spent in vain: one part in so many of what has been spent, beyond so many units.
 const (
@@ -93,12 +81,11 @@ func (k *conflicts) chosen() bool {
 
 // question makes the choices what splits are looked for.
 func (k *conflicts) question() {
-	s, in := &k.splits, &k.in
-	s.in, s.jobs = in, s.jobs[:0]
-	s.rows = append(s.rows[:0], in.Cap...)
+	s := &k.splits
+	s.jobs, s.rows = s.jobs[:0], append(s.rows[:0], k.in.Cap...)
 	for _, o := range k.pick {
 		if o >= 0 {
-			s.jobs = append(s.jobs, chosen{option: o})
+			s.jobs = append(s.jobs, o)
 		}
 	}
 	for m, off := range k.off {
@@ -118,57 +105,16 @@ func (k *conflicts) free(m int, sign float64) {
 	}
 }
 
-// canSplit looks for splits of the choices, and keeps the plan if it finds some: looking at more and more lines, first
-// as if jobs could go to each other's partitions.
+// canSplit looks for splits of the choices, and keeps the plan if it finds some.
 func (k *conflicts) canSplit() verdict {
-	s := &k.splits
-	for _, s.apart = range [...]bool{false, true} {
-		s.rank()
-		for s.used = 1; s.used <= len(s.lines); s.used++ {
-			v := k.canSplitLines()
-			if v == impossible || (v == possible && k.assign()) {
-				return v
-			}
-			if v == unknown {
-				break
-			}
-		}
-	}
-	return unknown
-}
-
-// canSplitLines answers for the lines looked at. If that takes too long, the last of them gives way to the next ones.
-func (k *conflicts) canSplitLines() verdict {
-	s := &k.splits
-	for range otherLines {
-		if v := k.solveSplits(splitSteps); v != unknown {
-			return v
-		}
-		if len(s.lines) == s.used || !k.proceed() {
-			break
-		}
-		last := s.lines[s.used-1]
-		copy(s.lines[s.used-1:], s.lines[s.used:])
-		s.lines[len(s.lines)-1] = last
-	}
-	return unknown
-}
-
-// solveSplits answers for the jobs and lines looked at, in so many steps at most.
-func (k *conflicts) solveSplits(steps int64) verdict {
-	s := &k.splits
-	if k.late() {
+	v := k.splits.solve(min(k.phaseEnd(), k.spent()+splitUnits*opsPerUnit))
+	if v == possible && !k.assign() {
 		return unknown
 	}
-	from := s.steps
-	s.until = from + min(steps, max(0, k.phaseEnd()-k.spent())/stepOps)
-	v := s.solve()
-	s.took = s.steps - from
-	k.spend((s.steps - from) * stepOps)
 	return v
 }
 
-// assign makes a plan of the splits found, which look at some lines only.
+// assign makes a plan of the splits found.
 func (k *conflicts) assign() bool {
 	s := &k.splits
 	k.cur.Copy(&k.node.base)
@@ -177,13 +123,8 @@ func (k *conflicts) assign() bool {
 			k.cur.Preempt(m)
 		}
 	}
-	for _, c := range s.jobs {
-		if c.kind >= 0 && (k.late() || !k.assignJob(c)) {
-			return false
-		}
-	}
-	for _, c := range s.jobs {
-		if c.kind < 0 && !k.cur.TryPlace(c.option) {
+	for j, o := range s.jobs {
+		if k.late() || !k.assignJob(j, o) {
 			return false
 		}
 	}
@@ -191,31 +132,15 @@ func (k *conflicts) assign() bool {
 	return true
 }
 
-// assignJob gives one job its tasks out of those of its kind.
-func (k *conflicts) assignJob(c chosen) bool {
-	s, opt, K := &k.splits, &k.in.Opts[c.option], len(k.splits.kinds)
+// assignJob places the j-th of the chosen options.
+func (k *conflicts) assignJob(j, o int) bool {
+	opt := &k.in.Opts[o]
 	split := k.rounding.split[:opt.P1-opt.P0]
-	clear(split)
-	left := opt.Count
-	for p, x := range s.order {
-		n := min(left, s.fill[p*K+c.kind])
-		if n == 0 {
-			continue
-		}
-		i := slices.Index(k.in.Part[opt.P0:opt.P1], x)
-		if i < 0 {
-			continue
-		}
-		if k.in.Fit(opt, x, k.cur.Res) < n {
+	for i, x := range k.in.Part[opt.P0:opt.P1] {
+		if split[i] = k.splits.tasks[x*len(k.splits.jobs)+j]; split[i] > 0 && k.in.Fit(opt, x, k.cur.Res) < split[i] {
 			return false
 		}
-		split[i] = n
-		s.fill[p*K+c.kind] -= n
-		left -= n
 	}
-	if left > 0 {
-		return false
-	}
-	k.cur.Place(c.option, split)
+	k.cur.Place(o, split)
 	return true
 }

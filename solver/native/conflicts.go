@@ -1,7 +1,6 @@
 package native
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -22,7 +21,8 @@ type conflicts struct {
 	pick     []int           // the choices: each job's option, or -1,
 	off      []bool          // and which running jobs are preempted
 	out      []int32         // scratch
-	shrink   int64           // how many steps may be taken to leave out a choice
+	order    []int           // scratch
+	until    int64           // in ops, until when a conflict is made smaller and wider
 	vain     int64           // what has been spent without an answer, in ops
 }
 
@@ -39,7 +39,6 @@ func (k *conflicts) reset() {
 	}
 	clear(k.tried)
 	k.vain = 0
-	k.splits.steps = 0
 }
 
 // Limits of what is kept, in numbers of conflicts, of what they consist of, and of choices without an answer. Where there would be more
@@ -62,93 +61,6 @@ func (k *conflicts) hash() uint64 {
 		}
 	}
 	return h
-}
-
-// learn notes the conflict that has been found, without the choices that it does not depend on.
-func (k *conflicts) learn() {
-	s := &k.splits
-	k.forget()
-	k.shrink = min(shrinkSteps, leastShrink+s.took)
-	lo, keptLo := len(k.members), len(k.kept)
-	k.out = k.out[:0]
-	for m, off := range k.off {
-		if !off && k.helps(m) {
-			k.out = append(k.out, int32(m))
-			k.free(m, 1)
-		}
-	}
-	if !k.still() {
-		for _, m := range k.out {
-			k.free(int(m), -1)
-		}
-		for _, m := range k.out {
-			if k.free(int(m), 1); !k.still() {
-				k.free(int(m), -1)
-				k.kept = append(k.kept, m)
-			}
-		}
-	}
-	slices.SortStableFunc(s.jobs, func(a, b chosen) int { return cmp.Compare(k.in.Opts[a.option].Value, k.in.Opts[b.option].Value) })
-	for i := range s.jobs {
-		if s.jobs[i].out = true; s.jobs[i].kind >= 0 && !k.still() {
-			s.jobs[i].out = false
-		}
-	}
-	for _, c := range s.jobs {
-		if !c.out {
-			k.join(c.option)
-		}
-	}
-	k.list = append(k.list, conflict{lo, len(k.members), keptLo, len(k.kept)})
-}
-
-// still says whether the choices that are left are impossible, as far as can be told quickly.
-func (k *conflicts) still() bool {
-	return k.proceed() && k.solveSplits(k.shrink) == impossible
-}
-
-// helps says whether running job m holds anything in the lines looked at.
-func (k *conflicts) helps(m int) bool {
-	s := &k.splits
-	for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {
-		if slices.Contains(s.lines[:s.used], k.in.RunRow[i]%(k.in.R*k.in.T)) {
-			return true
-		}
-	}
-	return false
-}
-
-// join makes option o's job a member of the newest conflict, with all its options that are as hard to place.
-func (k *conflicts) join(o int) {
-	in := &k.in
-	m := member{job: in.Opts[o].Job, lo: len(k.options)}
-	for i := in.JobOpts[m.job]; i < in.JobOpts[m.job+1]; i++ {
-		if i == o || k.harder(i, o) {
-			k.options = append(k.options, int32(i))
-		}
-	}
-	m.hi = len(k.options)
-	k.members = append(k.members, m)
-}
-
-// harder says whether option a uses no less of the lines looked at than option b, and goes to no other partitions.
-func (k *conflicts) harder(a, b int) bool {
-	p, q := &k.in.Opts[a], &k.in.Opts[b]
-	if p.Count < q.Count || !p.Whole {
-		return false
-	}
-	here, there := k.in.Part[p.P0:p.P1], k.in.Part[q.P0:q.P1]
-	for i, x := range here {
-		if (i >= len(there) || x != there[i]) && !slices.Contains(there, x) {
-			return false
-		}
-	}
-	for _, l := range k.splits.lines[:k.splits.used] {
-		if taskUsage(&k.in, a, l) < taskUsage(&k.in, b, l) {
-			return false
-		}
-	}
-	return true
 }
 
 // forget drops the older half of the conflicts if there are too many, to make room for another.

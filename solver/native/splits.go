@@ -1,62 +1,52 @@
 package native
 
 import (
-	"cmp"
-	"slices"
+	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// splits decides whether jobs whose options are chosen can be split over partitions in whole tasks. The program
+// splits decides whether jobs whose options are chosen can be split over partitions in whole tasks. The node's program
 // knows it of fractions of tasks only, and dividing tasks one by one hardly ever ends where next to nothing is to spare.
 //
-// Partitions are filled one after the other, in all the ways to which no task could be added: less is never better. What a
-// partition leaves over in a slot counts against what may be left over there in all of them. Only the fullest lines, that is
-// resources in a slot, are looked at first: many jobs are alike in them and count as one kind. More lines are added until
-// there is an answer.
+// A partition's fill is whole tasks that it has room for. Weights of the jobs' tasks prove that there are no splits, if the partitions' heaviest fills weigh less together than all
+// tasks do. The linear program over fills finds such weights, or parts of fills that have all tasks (the decomposition of Dantzig and Wolfe, 1960, by partitions, as Gilmore
+// and Gomory's of cutting stock, 1961). Few of those that parts of fills can have cannot be had in whole fills; for them a partition's tasks of a job are divided.
+//
+// Only the fullest line, that is a resource in a slot, is looked at first, in which many jobs are alike and count as one kind. Lines that are too full in what has been found are looked at, too,
+// one after the other, until there is an answer.
 type splits struct {
-	in    *pack.Instance
-	jobs  []chosen
+	*progress
+	jobs  []int     // the chosen options
 	rows  []float64 // capacity of each of the instance's rows
-	lines []int     // by how full they are, the fullest first
-	full  []float64 // scratch: how full each line is
-	used  int       // how many lines are looked at
-	apart bool      // whether jobs that go to different partitions are of different kinds
+	lines []int     // that the jobs use; those first that are looked at
+	used  int       // how many these are
+	use   []float64 // of each job and line: what a task uses at least
+	need  []float64 // tasks of each job
+	most  []float64 // of each partition and job: how many tasks it has room for
+	room  []float64 // of each partition and line
+	tasks []float64 // of each partition and job: the splits, if there are any
+	spare []float64 // scratch: what is left of the rooms
 
-	kinds []kind
-	use   []float64 // of each kind and line looked at, per task
-	order []int     // partitions in the order of filling
-	pos   []int     // of each partition: its position there
-	size  []float64
-	room  []float64 // of each position in that order, and line
-	later []float64 // of each position and line: what can be used there and at later ones
-	least []float64 // scratch: what a position leaves over at least, by line
-
-	left   []float64 // of each kind: tasks not placed yet
-	demand []float64 // of each line: what they use
-	fuzz   []float64 // of each line: how far sums and differences of amounts there may be off
-	at     []bool    // of each position and kind: whether some may go there
-	fill   []float64 // of each position and kind: tasks there
-	stack  []float64 // of each position and kind: room, and what kinds from there on use at most, by line
-	allow  []float64 // of each position: what may be left over, by line
-	probe  bool      // looks for what is left over at least only
-	steps  int64
-	took   int64 // steps of the last answer
-	until  int64
-	failed memo
+	kindOf  []int // of each job
+	kinds   kinds
+	worth   []float64 // of each kind: the weight of a task
+	blamed  []bool    // of each kind: whether the proof depends on it
+	simple  bool      // whether the weights alone are the proof, without dividing anything
+	program fillProgram
+	sack    knapsack
+	share   []float64 // of each partition and kind: tasks in the program
+	effort  int64     // steps for a fill
+	until   int64     // in ops, where the search is given up
+	took    int64     // ops that the last answer has taken
 }
 
-// chosen is a job's chosen option, and whether it is left out of the question.
-type chosen struct {
-	option int
-	kind   int // -1 if it uses none of the lines looked at
-	out    bool
-}
-
-// kind is jobs that are alike in the lines looked at.
-type kind struct {
-	count  float64
-	option int // the first one's
+// kinds are jobs that are alike in the lines looked at, and go to the same partitions.
+type kinds struct {
+	first       []int     // of each: a job
+	need        []float64 // of each: tasks
+	use         []float64 // of each and line: what a task uses
+	least, most []float64 // of each partition and kind: tasks there
 }
 
 // verdict is an answer, if there is one.
@@ -66,29 +56,20 @@ const (
 	unknown verdict = iota
 	possible
 	impossible
+	again // as another line has to be looked at
 )
 
-// rank orders the lines that the jobs use by what they would leave over, as a part of the line's capacity.
-func (s *splits) rank() {
-	in := s.in
-	n := in.R * in.T
-	s.full = pack.Resize(s.full, n)
-	s.lines = s.lines[:0]
-	for l := range n {
-		total, need := 0.0, 0.0
-		for x := range in.Parts {
-			total += s.rows[x*n+l]
-		}
-		for _, c := range s.jobs {
-			need += float64(in.Opts[c.option].Count * taskUsage(in, c.option, l))
-		}
-		if need > 0 {
-			s.full[l] = total / need
-			s.lines = append(s.lines, l)
-		}
-	}
-	slices.SortStableFunc(s.lines, func(a, b int) int { return cmp.Compare(s.full[a], s.full[b]) })
-}
+// Limits: of jobs and partitions together whose splits are asked about; of the steps for one fill, at first and with all the times more that they are if no
+// better ones are found.
+const (
+	mostFillRows = 160
+	fillSteps    = 4000
+	moreSteps    = 5
+	mostSteps    = 20_000
+)
+
+// lighter is by how much, relatively, fills have to weigh less than all tasks for a proof.
+const lighter = 1e-7
 
 // taskUsage is what a task of option o uses of a line, that is a (resource, slot).
 func taskUsage(in *pack.Instance, o, line int) float64 {
@@ -105,133 +86,183 @@ func taskUsage(in *pack.Instance, o, line int) float64 {
 	return 0
 }
 
-// solve answers for the jobs that are not out and the lines looked at. The answer that it is impossible holds for all lines.
-func (s *splits) solve() verdict {
-	s.sort()
-	s.widestLast()
+// solve answers for the jobs and rows, before so many ops are spent.
+func (s *splits) solve(until int64) (v verdict) {
+	defer func(from int64) { s.took = s.spent() - from }(s.spent())
+	s.until = until
 	s.arrange()
-	s.expect()
-	if !s.spare() {
-		return impossible
+	if len(s.jobs)+s.in.Parts > mostFillRows {
+		return unknown
 	}
-	s.failed.reset(len(s.kinds) + 1)
-	return s.place(0)
+	s.rooms()
+	if len(s.lines) > 0 {
+		s.look(s.fullest())
+	}
+	for v = again; v == again; {
+		s.sort()
+		s.program.reset(s.kinds.need, s.in.Parts)
+		s.simple = true
+		v = s.search()
+	}
+	return v
 }
 
-// sort puts jobs that are alike into kinds.
-func (s *splits) sort() {
-	s.kinds, s.use = s.kinds[:0], s.use[:0]
-	for i := range s.jobs {
-		c := &s.jobs[i]
-		c.kind = -1
-		if c.out {
-			continue
-		}
-		at, used := len(s.use), false
-		for _, l := range s.lines[:s.used] {
-			v := taskUsage(s.in, c.option, l)
-			s.use = append(s.use, v)
-			used = used || v > 0
-		}
-		if used {
-			c.kind = s.kindOf(c.option, s.use[at:])
-		}
-		if !used || c.kind < len(s.kinds) {
-			s.use = s.use[:at]
-		}
-		if c.kind == len(s.kinds) {
-			s.kinds = append(s.kinds, kind{option: c.option})
-		}
-		if used {
-			s.kinds[c.kind].count += s.in.Opts[c.option].Count
-		}
+// late says whether the search is to be given up.
+func (s *splits) late() bool { return s.spent() >= s.until || s.progress.late() }
+
+// search answers within the least and most tasks at hand.
+func (s *splits) search() verdict {
+	if v := s.relax(); v != possible {
+		return v
 	}
+	s.program.shares(s.share)
+	at := s.divisible()
+	s.assign()
+	line := s.broken()
+	switch {
+	case s.complete():
+		return possible
+	case line >= 0:
+		s.look(line)
+		return again
+	case at < 0:
+		return unknown // for rounding errors
+	}
+	return s.divide(at)
 }
 
-// kindOf is the kind that option o, with that use of the lines, is of; a new one if there is none.
-func (s *splits) kindOf(o int, use []float64) int {
-	in, L := s.in, s.used
-	p := &in.Opts[o]
-	for k := range s.kinds {
-		q := &in.Opts[s.kinds[k].option]
-		if equal(s.use[k*L:k*L+L], use) && (!s.apart || slices.Equal(in.Part[p.P0:p.P1], in.Part[q.P0:q.P1])) {
-			return k
+// divide answers for one more and one less of the kind's tasks in a partition than there are parts of.
+func (s *splits) divide(at int) verdict {
+	q := &s.kinds
+	s.simple = false
+	s.blamed[at%len(q.need)] = true
+	least, most, part := q.least[at], q.most[at], s.share[at]
+	down := math.Floor(part)
+	v := impossible
+	for _, up := range [...]bool{part-down > 0.5, part-down <= 0.5} {
+		if up {
+			q.least[at] = down + 1
+		} else {
+			q.most[at] = down
+		}
+		s.bar()
+		v = s.search()
+		if q.least[at], q.most[at] = least, most; v != impossible {
+			return v
 		}
 	}
-	return len(s.kinds)
+	s.bar()
+	return v
 }
 
-// widestLast makes the kind of the most tasks the last: of it as much is taken as fits.
-func (s *splits) widestLast() {
-	L, last, most := s.used, len(s.kinds)-1, 0
-	if last < 0 {
-		return
-	}
-	for k := range s.kinds {
-		if s.kinds[k].count >= s.kinds[most].count {
-			most = k
+// relax solves the program by column generation. It is possible in parts of fills, or impossible.
+func (s *splits) relax() verdict {
+	m := &s.program
+	s.effort = fillSteps
+	for m.start(); ; {
+		from := m.steps
+		short, ok := m.solve()
+		s.spend(m.steps - from)
+		switch {
+		case !ok || s.late():
+			return unknown
+		case short <= fillsTolerance:
+			return possible
 		}
-	}
-	s.kinds[most], s.kinds[last] = s.kinds[last], s.kinds[most]
-	for l := range L {
-		a, b := most*L+l, last*L+l
-		s.use[a], s.use[b] = s.use[b], s.use[a]
-	}
-	for i := range s.jobs {
-		switch s.jobs[i].kind {
-		case most:
-			s.jobs[i].kind = last
-		case last:
-			s.jobs[i].kind = most
-		}
-	}
-}
-
-// arrange orders the partitions, small ones first, and notes what fits there.
-func (s *splits) arrange() {
-	in, L, K := s.in, s.used, len(s.kinds)
-	P, n := in.Parts, in.R*in.T
-	s.order, s.size = s.order[:0], pack.Resize(s.size, P)
-	for x := range P {
-		s.size[x] = 0
-		for _, l := range s.lines[:L] {
-			s.size[x] += s.rows[x*n+l]
-		}
-		s.order = append(s.order, x)
-	}
-	sortIndices(s.order, s.size, 1)
-	s.pos = pack.Resize(s.pos, P)
-	for p, x := range s.order {
-		s.pos[x] = p
-	}
-	s.room, s.later, s.least = pack.Resize(s.room, P*L), pack.Resize(s.later, (P+1)*L), pack.Resize(s.least, L)
-	s.left, s.demand, s.fuzz, s.at = pack.Resize(s.left, K), pack.Resize(s.demand, L), pack.Resize(s.fuzz, L), pack.Resize(s.at, P*K)
-	s.fill, s.stack, s.allow = pack.Resize(s.fill, P*K), pack.Resize(s.stack, P*(2*K+2)*L), pack.Resize(s.allow, P*L)
-	for p, x := range s.order {
-		for i, l := range s.lines[:L] {
-			s.room[p*L+i] = withRounding(s.rows[x*n+l])
+		light, added := s.weigh(m.price[:m.kinds])
+		switch {
+		case light:
+			return impossible
+		case added:
+		case s.effort < mostSteps:
+			s.effort *= moreSteps
+		default:
+			return unknown
 		}
 	}
 }
 
-// expect notes what is to be placed, and where.
-func (s *splits) expect() {
-	in, L, K := s.in, s.used, len(s.kinds)
-	clear(s.at)
-	for _, c := range s.jobs {
-		if c.kind < 0 {
-			continue
+// weigh weighs the heaviest fills, and adds those to the program that better it. It reports whether they weigh less than all tasks.
+func (s *splits) weigh(weights []float64) (light, added bool) {
+	m, total := &s.program, 0.0
+	for k, w := range weights {
+		s.worth[k] = max(0, w)
+		total += float64(s.worth[k] * s.kinds.need[k])
+	}
+	left := float64(total * (1 - lighter))
+	for x := range s.in.Parts {
+		bound := s.heaviest(x)
+		if left -= bound; math.IsInf(bound, -1) {
+			return true, false
 		}
-		o := &in.Opts[c.option]
-		for _, x := range in.Part[o.P0:o.P1] {
-			s.at[s.pos[x]*K+c.kind] = true
+		sum := m.price[m.kinds+x]
+		for k, v := range s.sack.fill {
+			sum += float64(v * m.price[k])
+		}
+		if sum > fillsTolerance {
+			m.add(x, s.sack.fill)
+			added = true
 		}
 	}
-	clear(s.demand)
-	for k := range s.kinds {
-		s.left[k] = s.kinds[k].count
-		for i := range L {
-			s.demand[i] += float64(s.left[k] * s.use[k*L+i])
+	if left <= 0 {
+		return false, added
+	}
+	for k, w := range s.worth {
+		s.blamed[k] = s.blamed[k] || float64(w*s.kinds.need[k]) > fuzz*total
+	}
+	return true, added
+}
+
+// holds says whether the weights are a proof still, of what the jobs use and there is room for now.
+func (s *splits) holds() bool {
+	total := 0.0
+	for k, w := range s.worth {
+		total += float64(w * s.kinds.need[k])
+	}
+	left := float64(total * (1 - lighter))
+	for x := 0; x < s.in.Parts && left > 0; x++ {
+		left -= s.heaviest(x)
+	}
+	return left > 0
+}
+
+// heaviest finds the heaviest fill of partition x, and returns what none weighs more than; -Inf if the least tasks do not fit.
+func (s *splits) heaviest(x int) float64 {
+	q, n := &s.sack, len(s.kinds.need)
+	q.resize(n, s.used)
+	copy(q.worth, s.worth)
+	copy(q.least, s.kinds.least[x*n:(x+1)*n])
+	copy(q.most, s.kinds.most[x*n:(x+1)*n])
+	copy(q.room, s.room[x*len(s.lines):])
+	q.use = s.kinds.use
+	from := q.steps
+	bound := q.solve(s.effort)
+	s.spend(q.steps - from)
+	return bound
+}
+
+// bar bars the fills that are not within the least and most tasks.
+func (s *splits) bar() {
+	m, n := &s.program, len(s.kinds.need)
+	for f, x := range m.of {
+		m.barred[f] = false
+		for k, v := range m.fills[f*n : (f+1)*n] {
+			if at := int(x)*n + k; v < s.kinds.least[at] || v > s.kinds.most[at] {
+				m.barred[f] = true
+				break
+			}
 		}
 	}
+	s.spend(int64(len(m.fills)))
+}
+
+// divisible is the partition and kind whose tasks in the program are furthest from whole; -1 if all are.
+func (s *splits) divisible() int {
+	at, furthest := -1, 1e-6
+	for i, v := range s.share {
+		if d := math.Abs(v - math.Round(v)); d > furthest {
+			at, furthest = i, d
+		}
+	}
+	return at
 }

@@ -40,15 +40,15 @@ func gangs(r *rand.Rand) *solver.Problem {
 }
 
 // splitsOf asks about all jobs of p at once.
-func splitsOf(p *solver.Problem, in *pack.Instance, apart bool, used int) verdict {
-	in.Load(p, solver.SplitsInteger)
-	s := &splits{in: in, apart: apart, until: 1 << 40, rows: in.Cap}
-	for o := range in.Opts {
-		s.jobs = append(s.jobs, chosen{option: o})
+func splitsOf(p *solver.Problem) (*worker, verdict) {
+	w := prepared(p)
+	k := &w.conflicts
+	k.pick, k.off = make([]int, len(p.Jobs)), make([]bool, len(p.Running))
+	for j := range k.pick {
+		k.pick[j] = w.in.JobOpts[j]
 	}
-	s.rank()
-	s.used = min(used, len(s.lines))
-	return s.solve()
+	k.question()
+	return w, k.splits.solve(1 << 50)
 }
 
 // canSplitByTrying tries all splits of the jobs from j on.
@@ -78,25 +78,64 @@ func canSplitByTrying(in *pack.Instance, res []float64, j, at int, left float64)
 	return false
 }
 
-// TestSplitsByTrying: with all lines and partitions apart the answer is exact; with less it may be too hopeful only.
+// TestSplitsByTrying: the answer is that of trying all splits.
 func TestSplitsByTrying(t *testing.T) {
 	count := map[bool]int{}
 	for seed := range uint64(3000) {
-		p := gangs(rand.New(rand.NewPCG(seed, 1)))
-		var in pack.Instance
-		v := splitsOf(p, &in, true, p.Slots)
-		want := canSplitByTrying(&in, in.Cap, 0, in.Opts[0].P0, 0)
+		w, v := splitsOf(gangs(rand.New(rand.NewPCG(seed, 1))))
+		want := canSplitByTrying(&w.in, w.in.Cap, 0, w.in.Opts[0].P0, 0)
 		count[want]++
 		require.Equal(t, want, v == possible, "seed %d: %v", seed, v)
 		require.NotEqual(t, unknown, v)
-		for used := 1; used <= p.Slots; used++ {
-			for _, apart := range []bool{false, true} {
-				if splitsOf(p, &in, apart, used) == impossible {
-					require.False(t, want, "seed %d: %d lines", seed, used)
-				}
-			}
-		}
 	}
 	assert.Greater(t, count[true], 300)
 	assert.Greater(t, count[false], 300)
+}
+
+// TestConflictsByTrying: whichever of the options that a conflict lists its jobs take, there are no splits.
+func TestConflictsByTrying(t *testing.T) {
+	found, several := 0, 0
+	for seed := range uint64(1500) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		p := gangs(r)
+		for j := range p.Jobs {
+			o := p.Jobs[j].Options[0]
+			for o.Start++; o.Start < p.Slots; o.Start++ {
+				o.Value -= 0.01
+				o.Usage = o.Usage[:p.Slots-o.Start]
+				p.Jobs[j].Options = append(p.Jobs[j].Options, o)
+			}
+		}
+		w, v := splitsOf(p)
+		if v != impossible {
+			continue
+		}
+		w.conflicts.learn()
+		c := w.conflicts.list[0]
+		members := w.conflicts.members[c.lo:c.hi]
+		require.NotEmpty(t, members)
+		found++
+		pick := make([]solver.Job, len(members))
+		var try func(i int)
+		try = func(i int) {
+			if i < len(members) {
+				for _, o := range w.conflicts.options[members[i].lo:members[i].hi] {
+					require.Equal(t, members[i].job, w.in.Opts[o].Job)
+					pick[i] = p.Jobs[members[i].job]
+					pick[i].Options = pick[i].Options[w.in.Opts[o].Index : w.in.Opts[o].Index+1]
+					try(i + 1)
+				}
+				return
+			}
+			q := *p
+			q.Jobs = pick
+			var in pack.Instance
+			in.Load(&q, solver.SplitsInteger)
+			require.False(t, canSplitByTrying(&in, in.Cap, 0, in.Opts[0].P0, 0), "seed %d", seed)
+			several++
+		}
+		try(0)
+	}
+	assert.Greater(t, found, 300)
+	assert.Greater(t, several, found+100)
 }

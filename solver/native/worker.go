@@ -23,7 +23,7 @@ import (
 //	dive         decisions by the solution until there is a plan
 //	separator    cuts
 //	branching    what to divide a node by
-//	conflicts    choices whose tasks cannot be split over the partitions in whole
+//	conflicts    choices whose tasks cannot be split over the partitions in whole, by splits
 //	tree         branch and price, for the proof
 //	rooms        what there is in all partitions of an equivalence set together
 //	enumeration  all plans that fit into rooms, one job after the other
@@ -78,7 +78,7 @@ func newWorker() *worker {
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
 	w.branching = branching{progress: p, node: n, rounding: r, lp: lp}
-	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp}
+	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp, splits: splits{progress: p}}
 	w.rooms = rooms{progress: p}
 	w.enumeration = enumeration{progress: p, rooms: &w.rooms, node: n, rounding: r, squeeze: &w.squeeze, conflicts: &w.conflicts}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts, enumeration: &w.enumeration}

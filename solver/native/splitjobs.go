@@ -1,0 +1,276 @@
+package native
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
+
+// arrange lists the lines, none of which is looked at yet, and what the jobs use and need.
+func (s *splits) arrange() {
+	in, n := &s.in, len(s.jobs)
+	s.lines, s.need, s.use, s.used = s.lines[:0], s.need[:0], s.use[:0], 0
+	for _, o := range s.jobs {
+		s.need = append(s.need, in.Opts[o].Count)
+	}
+	for l := range in.R * in.T {
+		if slices.ContainsFunc(s.jobs, func(o int) bool { return taskUsage(in, o, l) > 0 }) {
+			s.lines = append(s.lines, l)
+		}
+	}
+	for _, o := range s.jobs {
+		for _, l := range s.lines {
+			s.use = append(s.use, taskUsage(in, o, l))
+		}
+	}
+	L := len(s.lines)
+	s.most, s.tasks, s.kindOf = pack.Resize(s.most, in.Parts*n), pack.Resize(s.tasks, in.Parts*n), pack.Resize(s.kindOf, n)
+	s.room, s.spare = pack.Resize(s.room, in.Parts*L), pack.Resize(s.spare, in.Parts*L)
+	s.spend(int64(2 * n * L))
+}
+
+// rooms finds the room of each partition, and how many tasks of each job alone it has room for.
+func (s *splits) rooms() {
+	in, L := &s.in, len(s.lines)
+	for x := range in.Parts {
+		for i, l := range s.lines {
+			s.room[x*L+i] = withRounding(s.rows[x*in.R*in.T+l])
+		}
+	}
+	clear(s.most)
+	for j := range s.jobs {
+		s.limitJob(j)
+	}
+}
+
+// roomier follows a change of the rows.
+func (s *splits) roomier() {
+	s.rooms()
+	s.limitKinds()
+}
+
+// limitJob finds how many tasks of job j each partition has room for.
+func (s *splits) limitJob(j int) {
+	n, L := len(s.jobs), len(s.lines)
+	opt := &s.in.Opts[s.jobs[j]]
+	for _, x := range s.in.Part[opt.P0:opt.P1] {
+		s.most[x*n+j] = fitIn(opt.Count, s.use[j*L:(j+1)*L], s.room[x*L:(x+1)*L])
+	}
+	s.spend(int64((opt.P1 - opt.P0) * L))
+}
+
+// fitIn is how many of n tasks fit that use so much of each line.
+func fitIn(n float64, use, room []float64) float64 {
+	for i, u := range use {
+		if float64(n*u) > room[i] {
+			n = math.Floor(max(0, room[i])/u + fuzz)
+		}
+	}
+	return n
+}
+
+// sort makes kinds of jobs that are alike in the lines looked at.
+func (s *splits) sort() {
+	q, L := &s.kinds, len(s.lines)
+	q.first, q.need = q.first[:0], q.need[:0]
+	for j := range s.jobs {
+		k := slices.IndexFunc(q.first, func(i int) bool { return s.alike(i, j) })
+		if k < 0 {
+			k = len(q.first)
+			q.first, q.need = append(q.first, j), append(q.need, 0)
+		}
+		s.kindOf[j] = k
+		q.need[k] += s.need[j]
+	}
+	s.spend(int64(len(s.jobs) * len(q.first)))
+	s.settle(func(k int) []float64 { return s.use[q.first[k]*L : q.first[k]*L+s.used] })
+}
+
+// single makes a kind of every job, with the weights that its kind had.
+func (s *splits) single() {
+	worth, blamed, n := slices.Clone(s.worth), slices.Clone(s.blamed), len(s.jobs)
+	q, of, L := &s.kinds, slices.Clone(s.kindOf), len(s.lines)
+	q.first, q.need = q.first[:0], append(q.need[:0], s.need...)
+	for j := range n {
+		q.first, s.kindOf[j] = append(q.first, j), j
+	}
+	s.settle(func(k int) []float64 { return s.use[k*L : k*L+s.used] })
+	for j, k := range of {
+		s.worth[j], s.blamed[j] = worth[k], blamed[k]
+	}
+}
+
+// settle works out the rest of the kinds.
+func (s *splits) settle(use func(k int) []float64) {
+	q, n := &s.kinds, len(s.kinds.need)
+	q.use = q.use[:0]
+	for k := range n {
+		q.use = append(q.use, use(k)...)
+	}
+	q.least, q.most, s.share = pack.Resize(q.least, s.in.Parts*n), pack.Resize(q.most, s.in.Parts*n), pack.Resize(s.share, s.in.Parts*n)
+	clear(q.least)
+	s.worth, s.blamed = pack.Resize(s.worth, n), pack.Resize(s.blamed, n)
+	clear(s.blamed)
+	s.limitKinds()
+}
+
+// limitKinds adds up how many tasks of the jobs of each kind each partition has room for.
+func (s *splits) limitKinds() {
+	n, J := len(s.kinds.need), len(s.jobs)
+	clear(s.kinds.most)
+	for x := range s.in.Parts {
+		for j, k := range s.kindOf {
+			s.kinds.most[x*n+k] += s.most[x*J+j]
+		}
+	}
+	s.spend(int64(s.in.Parts * (n + J)))
+}
+
+// alike says whether the two jobs are of one kind.
+func (s *splits) alike(i, j int) bool {
+	L := len(s.lines)
+	a, b := &s.in.Opts[s.jobs[i]], &s.in.Opts[s.jobs[j]]
+	return slices.Equal(s.use[i*L:i*L+s.used], s.use[j*L:j*L+s.used]) && slices.Equal(s.in.Part[a.P0:a.P1], s.in.Part[b.P0:b.P1])
+}
+
+// fullest is the line of which the jobs use the largest part.
+func (s *splits) fullest() int {
+	n, L, at, most := len(s.jobs), len(s.lines), 0, 0.0
+	for l := range L {
+		sum, room := 0.0, 0.0
+		for x := range s.in.Parts {
+			room += s.room[x*L+l]
+		}
+		for j := range n {
+			sum += float64(s.need[j] * s.use[j*L+l])
+		}
+		if sum > most*room {
+			at, most = l, sum/room
+		}
+	}
+	s.spend(int64(L * (n + s.in.Parts)))
+	return at
+}
+
+// broken is the line, of those not looked at, that the tasks exceed the most; -1 if they exceed none.
+func (s *splits) broken() int {
+	n, L, at, most := len(s.jobs), len(s.lines), -1, 1e-6
+	for l := s.used; l < L; l++ {
+		over, room := 0.0, 0.0
+		for x := range s.in.Parts {
+			sum := -s.room[x*L+l]
+			room -= sum
+			for j := range n {
+				sum += float64(s.tasks[x*n+j] * s.use[j*L+l])
+			}
+			over += max(0, sum)
+		}
+		if over > most*room {
+			at, most = l, over/room
+		}
+	}
+	s.spend(int64((L - s.used) * n * s.in.Parts))
+	return at
+}
+
+// look has the search look at a line, too.
+func (s *splits) look(line int) {
+	L, u := len(s.lines), s.used
+	s.lines[u], s.lines[line] = s.lines[line], s.lines[u]
+	for j := range s.jobs {
+		s.use[j*L+u], s.use[j*L+line] = s.use[j*L+line], s.use[j*L+u]
+	}
+	for x := range s.in.Parts {
+		s.room[x*L+u], s.room[x*L+line] = s.room[x*L+line], s.room[x*L+u]
+	}
+	s.used++
+}
+
+// assign deals out the kinds' tasks in the program to their jobs, one after the other.
+func (s *splits) assign() {
+	n, K := len(s.jobs), len(s.kinds.need)
+	for j, k := range s.kindOf {
+		left := s.need[j]
+		for x := range s.in.Parts {
+			v := min(left, s.share[x*K+k], s.most[x*n+j])
+			s.tasks[x*n+j] = v
+			s.share[x*K+k] -= v
+			left -= v
+		}
+	}
+	s.spend(int64(n * s.in.Parts))
+}
+
+// complete rounds the tasks down, takes out those that do not fit, and adds those that are missing where there is room. It reports whether there is for all.
+func (s *splits) complete() bool {
+	n, L := len(s.jobs), len(s.lines)
+	copy(s.spare, s.room)
+	for x := range s.in.Parts {
+		for j := range n {
+			s.tasks[x*n+j] = s.putIn(x, j, math.Floor(s.tasks[x*n+j]+1e-6))
+		}
+	}
+	done := true
+	for j, left := range s.need {
+		for x := range s.in.Parts {
+			left -= s.tasks[x*n+j]
+		}
+		for x := 0; x < s.in.Parts && left > 0; x++ {
+			more := s.putIn(x, j, min(left, s.most[x*n+j]-s.tasks[x*n+j]))
+			s.tasks[x*n+j] += more
+			left -= more
+		}
+		done = done && left <= 0
+	}
+	s.spend(int64(3 * s.in.Parts * n * L))
+	return done
+}
+
+// putIn takes as many of v tasks of job j as fit into what is to spare of partition x, and returns how many.
+func (s *splits) putIn(x, j int, v float64) float64 {
+	L := len(s.lines)
+	use, spare := s.use[j*L:(j+1)*L], s.spare[x*L:(x+1)*L]
+	v = fitIn(v, use, spare)
+	for i, u := range use {
+		spare[i] -= float64(v * u)
+	}
+	return v
+}
+
+// uses says whether a task of option a uses no less of any line than is taken to be used by one of job i.
+func (s *splits) uses(i, a int) bool {
+	L := len(s.lines)
+	s.spend(int64(L))
+	for l, u := range s.use[i*L : (i+1)*L] {
+		if taskUsage(&s.in, a, s.lines[l]) < u {
+			return false
+		}
+	}
+	return true
+}
+
+// widen takes job i, which is a kind of its own, to use no more than option a does, if the proof holds then.
+func (s *splits) widen(i, a int, holds func() bool) {
+	if s.uses(i, a) {
+		return
+	}
+	L := len(s.lines)
+	use := s.use[i*L : (i+1)*L]
+	before := append(s.spare[:0], use...)
+	for l := range use {
+		use[l] = min(use[l], taskUsage(&s.in, a, s.lines[l]))
+	}
+	if s.changed(i); !holds() {
+		copy(use, before)
+		s.changed(i)
+	}
+}
+
+// changed follows a change in what job i, which is a kind of its own, uses.
+func (s *splits) changed(i int) {
+	L := len(s.lines)
+	copy(s.kinds.use[i*s.used:(i+1)*s.used], s.use[i*L:])
+	s.limitJob(i)
+	s.limitKinds()
+}
