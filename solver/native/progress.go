@@ -25,6 +25,7 @@ type progress struct {
 	smallest  float64    // the least value of an option that can fit
 	cfg       Config
 	target    float64           // the gap to end at
+	outer     *coarse           // the search that this one is the coarse problem of, and that takes its plans; nil for none
 	meet      func(spent int64) // exchanges with the team
 	meetAt    int64             // in ops; where the team meets next
 	report    func(*solver.Solution)
@@ -112,9 +113,15 @@ func (p *progress) gap() float64 { return gap.Of(p.bound(), p.top()) }
 // top is the value of the best plan that the worker knows of.
 func (p *progress) top() float64 { return max(p.best.Value, p.teamBest.Value) }
 
-// keep makes cur the best plan if it is better. It reports whether cur still has
+// keep makes cur the best plan if it is better; of the coarse problem it is only tried to make a plan of it. It reports whether cur still has
 // all its jobs: rounding may have let in more than fits.
 func (p *progress) keep() bool {
+	if p.outer != nil {
+		if p.cur.Value > p.better() {
+			p.outer.take()
+		}
+		return true
+	}
 	enough := p.best.Value + float64(1e-12*math.Abs(p.best.Value))
 	if p.cur.Value <= enough {
 		return true

@@ -45,6 +45,9 @@ func (w *worker) begun() bool {
 	w.ascent.run()
 	w.greedy.planByPrices()
 	w.enumeration.prove()
+	if w.outer == nil {
+		w.coarse.grow(coarseShare)
+	}
 	return w.proceed()
 }
 
@@ -102,7 +105,12 @@ func (w *worker) rounds() {
 	for before := int64(-1); w.proceed() && w.spent() > before; {
 		before = w.spent()
 		w.adopt()
-		w.growFor(w.proofs())
+		if n := w.proofs(); w.coarse.underWay() {
+			w.coarse.grow(2 * n)
+			w.growFor(2*n - 1)
+		} else {
+			w.growFor(n)
+		}
 		w.local.improve(w.share(improveShare))
 		w.cores.improve(w.share(coreShare))
 	}

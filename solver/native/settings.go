@@ -6,6 +6,7 @@ package native
 // How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a quarter and four tenths
 // before the relaxation, and alone after it, were tried and were no better.
 const (
+	coarseShare      = 3 // the coarse problem, when it is begun; a quarter and a half are no better
 	cutShare         = 6 // cuts to the root
 	firstProofShare  = 3 // the tree, when it is begun; a tenth left larger gaps
 	firstDiveShare   = 2 // the first dive, where bounds have come first,
@@ -90,6 +91,9 @@ const (
 	mostLooked  = 12   // placed jobs looked at for one that gives way,
 	mostVictims = 3    // of which so many are in the way
 )
+
+// mostCells is the most cells that a coarse problem may have, as a part of the partitions.
+const mostCells = 0.75
 
 // Cores: the most work one gets, in units, to which their size adapts, and how the jobs of one are chosen by distance from a slot.
 const (

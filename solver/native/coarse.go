@@ -1,0 +1,159 @@
+package native
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver"
+)
+
+// coarse is the search for a proof in the coarse problem, which has cells in place of partitions. There are fewer rows, and hardly more columns than options, so that
+// far more nodes can be gone through for the same work; and cuts of what a gang takes of all its partitions say more where it is wider than each of them. All plans of the problem are plans
+// of the coarse one, so that its bounds hold. Whether a plan of the coarse problem is one is asked where it is worth more than the best plan. What has no splits is a conflict
+// that both problems avoid (logic-based Benders decomposition; Hooker and Ottosson, 2003).
+//
+// The coarse problem has a worker of its own, which knows options, jobs and running jobs by the same numbers. Its budget is kept level with the problem's.
+type coarse struct {
+	*progress
+	node        *node
+	enumeration *enumeration
+	conflicts   *conflicts
+	cells       cells
+	problem     solver.Problem
+	worker      *worker // nil as long as there has been no coarse problem
+	state       coarseState
+}
+
+// coarseState says how far the search of the coarse problem has come.
+type coarseState int8
+
+const (
+	unseen  coarseState = iota
+	useless             // as there are hardly fewer cells than partitions, or no time for its relaxation
+	planted             // the tree may grow
+)
+
+func (c *coarse) reset() { c.state = unseen }
+
+// release drops what must not outlive the solve.
+func (c *coarse) release() {
+	if c.problem = (solver.Problem{}); c.worker != nil {
+		c.worker.release()
+	}
+}
+
+// underWay says whether the search of the coarse problem has begun.
+func (c *coarse) underWay() bool { return c.state == planted }
+
+// grow searches the coarse problem on, for one n-th of what is left. It is for small problems: the relaxations of large ones are of more use.
+func (c *coarse) grow(n int64) {
+	if c.cfg.NoExact || c.cfg.Relaxation || c.state == useless || !c.proceed() {
+		return
+	}
+	c.node.wholeProblem()
+	c.within(c.share(n), func() {
+		if c.state == unseen && !c.begin() {
+			c.state = useless
+			return
+		}
+		c.resume()
+		if w := c.worker; c.state == planted || c.plant() {
+			w.tree.grow()
+		}
+		c.level()
+	})
+}
+
+// begin makes the coarse problem; false if it is no use.
+func (c *coarse) begin() bool {
+	if c.node.relaxation.large() || !c.node.relaxation.exists() {
+		return false
+	}
+	c.cells.find(&c.in)
+	c.spend(int64(len(c.in.Part)))
+	if float64(c.cells.n) > float64(mostCells*float64(c.in.Parts)) {
+		return false
+	}
+	c.problem = c.cells.join(&c.in)
+	if c.worker == nil {
+		c.worker = newWorker()
+	}
+	w := c.worker
+	w.begin(c.ctx, &c.problem, solver.Options{Work: 1, Gap: -1}, c.cfg, nil)
+	for o := range w.in.Opts {
+		if w.in.Opts[o].Index != c.in.Opts[o].Index {
+			return false // both are ordered by value alike
+		}
+	}
+	c.cells.confine(&w.in, &c.in)
+	w.reportAt = math.MaxInt64
+	w.outer = c
+	w.meet, w.meetAt = func(int64) { c.level() }, 0
+	for i := range c.conflicts.list {
+		w.conflicts.copy(c.conflicts, i)
+	}
+	c.spend(int64(len(c.in.Cap) + 16*len(c.in.Opts)))
+	return true
+}
+
+// resume gives the coarse problem's worker what budget there is.
+func (c *coarse) resume() {
+	w := c.worker
+	w.spend(c.spent() - w.spent())
+	w.follow(c.ctx, &c.budget, w.ops)
+	w.phase, w.horizon = c.phase, min(c.phase, c.horizon)
+	c.level()
+}
+
+// plant searches up to the tree, and reports whether it came so far.
+func (c *coarse) plant() bool {
+	w := c.worker
+	if c.state = useless; w.begun() && w.relaxed() {
+		w.cutRoot()
+		c.state = planted
+	}
+	return c.state == planted
+}
+
+// level has both spend the same, and tells each what the other knows. It ends the coarse search with its phase.
+func (c *coarse) level() {
+	w := c.worker
+	if d := w.spent() - c.spent(); d > 0 {
+		c.spend(d)
+	} else {
+		w.spend(-d)
+	}
+	w.teamBest.Value = c.top() // of which the coarse problem needs no more
+	c.shown = min(c.shown, w.bound())
+	c.proven = c.proven || w.proven
+	if !c.proceed() {
+		w.endPhase()
+	}
+}
+
+// take tries to make a plan of the one that the coarse problem's worker has in hand.
+func (c *coarse) take() {
+	k := c.conflicts
+	k.pick, k.off = append(k.pick[:0], c.worker.cur.Choice...), append(k.off[:0], c.worker.cur.Preempted...)
+	if k.broken() < 0 {
+		c.enumeration.plan()
+	}
+	c.level()
+}
+
+// ask answers whether choices of the coarse problem have splits over partitions, and tells it of the conflict if they have none.
+func (c *coarse) ask(h uint64, until int64) verdict {
+	k, w := c.conflicts, c.worker
+	if k.tried[h] {
+		return unknown
+	}
+	k.pick, k.off = append(k.pick[:0], w.conflicts.pick...), append(k.off[:0], w.conflicts.off...)
+	v := k.ask(h, until)
+	switch v {
+	case impossible:
+		w.conflicts.copy(k, len(k.list)-1)
+	case unknown:
+		w.conflicts.tried[h] = true
+	}
+	c.level()
+	return v
+}
