@@ -2,15 +2,6 @@ package native
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
-// splitUnits is the most that one answer may take, in units.
-const splitUnits = 4000
-
-// What may be spent in vain: one part in so many of what has been spent, beyond so many units.
-const (
-	hopePart  = 12
-	hopeUnits = 50_000
-)
-
 // unsplit looks whether the choices of the node's program, which are whole, can be made together. If so it has kept
 // the plan; if not it returns what to divide the node by to exclude them, which is nothing if all of them are decided.
 func (k *conflicts) unsplit() (c division, v verdict) {
@@ -85,27 +76,34 @@ func (k *conflicts) chosen() bool {
 // question makes the choices what splits are looked for.
 func (k *conflicts) question() {
 	s := &k.splits
-	s.jobs, s.rows = s.jobs[:0], append(s.rows[:0], k.in.Cap...)
+	s.jobs = s.jobs[:0]
 	for _, o := range k.pick {
 		if o >= 0 {
 			s.jobs = append(s.jobs, o)
 		}
 	}
-	for m, off := range k.off {
-		if off {
-			k.free(m, 1)
-		}
-	}
+	k.freed = pack.Resize(k.freed, len(k.off))
+	clear(k.freed)
+	k.clearRows()
 }
 
 // maxTasks bounds the tasks of a gang whose splits are asked about.
 const maxTasks = 1e5
 
-// free adds what running job m holds to the capacity that splits are looked for in, or takes it off.
-func (k *conflicts) free(m int, sign float64) {
-	for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {
-		k.splits.rows[k.in.RunRow[i]] += float64(sign * k.in.RunAmt[i])
+// clearRows makes the capacity that splits are looked for in what there is without the running jobs that are preempted, or freed. It is added up anew each time: what is
+// added and taken off again leaves rounding errors in full rows.
+func (k *conflicts) clearRows() {
+	rows := append(k.splits.rows[:0], k.in.Cap...)
+	for m, off := range k.off {
+		if !off && !k.freed[m] {
+			continue
+		}
+		for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {
+			rows[k.in.RunRow[i]] += k.in.RunAmt[i]
+		}
 	}
+	k.splits.rows = rows
+	k.spend(int64(len(rows)) / 4)
 }
 
 // canSplit looks for splits of the choices, and keeps the plan if it finds some.

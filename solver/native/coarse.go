@@ -1,10 +1,6 @@
 package native
 
-import (
-	"math"
-
-	"github.com/hedgesched/hedge/solver"
-)
+import "github.com/hedgesched/hedge/solver"
 
 // coarse is the search for a proof in the coarse problem, which has cells in place of partitions. There are fewer rows, and hardly more columns than options, so that
 // far more nodes can be gone through for the same work; and cuts of what a gang takes of all its partitions say more where it is wider than each of them. All plans of the problem are plans
@@ -18,6 +14,7 @@ type coarse struct {
 	enumeration *enumeration
 	conflicts   *conflicts
 	cells       cells
+	rule        solver.SplitRule
 	problem     solver.Problem
 	worker      *worker // nil as long as there has been no coarse problem
 	state       coarseState
@@ -28,8 +25,9 @@ type coarseState int8
 
 const (
 	unseen  coarseState = iota
-	useless             // as there are hardly fewer cells than partitions, or no time for its relaxation
-	planted             // the tree may grow
+	loaded              // its relaxation is to be solved
+	planted             // its tree can grow
+	useless             // it has nothing to say
 )
 
 func (c *coarse) reset() { c.state = unseen }
@@ -41,58 +39,66 @@ func (c *coarse) release() {
 	}
 }
 
-// underWay says whether the search of the coarse problem has begun.
-func (c *coarse) underWay() bool { return c.state == planted }
+// leads says whether the coarse problem's tree can still grow and is not behind what is known.
+func (c *coarse) leads() bool { return c.state == planted && c.worker.bound() <= c.bound() }
 
-// grow searches the coarse problem on, for one n-th of what is left. It is for small problems: the relaxations of large ones are of more use.
+// grow searches the coarse problem on, for one n-th of what is left. It is for small problems, as the trees of others get nowhere, and not for coarse ones.
 func (c *coarse) grow(n int64) {
-	if c.cfg.NoExact || c.cfg.Relaxation || c.state == useless || !c.proceed() {
+	small := c.node.relaxation.exists() && !c.node.relaxation.large()
+	if c.outer != nil || !small || c.cfg.NoExact || c.cfg.Relaxation || c.state == useless || !c.proceed() {
 		return
 	}
 	c.node.wholeProblem()
 	c.within(c.share(n), func() {
-		if c.state == unseen && !c.begin() {
-			c.state = useless
-			return
+		if c.state == unseen {
+			c.state = c.load()
 		}
-		c.resume()
-		if w := c.worker; c.state == planted || c.plant() {
-			w.tree.grow()
+		if c.state == loaded {
+			c.resume()
+			c.state = c.plant()
+			c.level()
 		}
-		c.level()
+		if c.state == planted {
+			c.resume()
+			c.worker.tree.grow()
+			c.level()
+		}
 	})
+	if c.state == planted && c.hopeless() {
+		c.state = useless
+	}
 }
 
-// begin makes the coarse problem; false if it is no use.
-func (c *coarse) begin() bool {
-	if c.node.relaxation.large() || !c.node.relaxation.exists() {
-		return false
-	}
+// load makes the coarse problem and loads it.
+func (c *coarse) load() coarseState {
 	c.cells.find(&c.in)
 	c.spend(int64(len(c.in.Part)))
 	if float64(c.cells.n) > float64(mostCells*float64(c.in.Parts)) {
-		return false
+		return useless
 	}
 	c.problem = c.cells.join(&c.in)
+	c.spend(int64(len(c.in.Cap) + 16*len(c.in.Opts)))
 	if c.worker == nil {
 		c.worker = newWorker()
 	}
 	w := c.worker
-	w.begin(c.ctx, &c.problem, solver.Options{Work: 1, Gap: -1}, c.cfg, nil)
+	w.begin(c.ctx, &c.problem, solver.Options{Work: 1, Gap: -1, Splits: c.rule}, c.cfg, nil)
+	if len(w.in.Opts) != len(c.in.Opts) {
+		return useless // there was no time to load it all
+	}
 	for o := range w.in.Opts {
 		if w.in.Opts[o].Index != c.in.Opts[o].Index {
-			return false // both are ordered by value alike
+			return useless // both are ordered by value alike
 		}
 	}
 	c.cells.confine(&w.in, &c.in)
-	w.reportAt = math.MaxInt64
+	w.reset()
 	w.outer = c
 	w.meet, w.meetAt = func(int64) { c.level() }, 0
 	for i := range c.conflicts.list {
 		w.conflicts.copy(c.conflicts, i)
 	}
-	c.spend(int64(len(c.in.Cap) + 16*len(c.in.Opts)))
-	return true
+	return loaded
 }
 
 // resume gives the coarse problem's worker what budget there is.
@@ -104,17 +110,23 @@ func (c *coarse) resume() {
 	c.level()
 }
 
-// plant searches up to the tree, and reports whether it came so far.
-func (c *coarse) plant() bool {
+// plant searches up to the tree, where that can be afforded and says more than is known.
+func (c *coarse) plant() coarseState {
 	w := c.worker
-	if c.state = useless; w.begun() && w.relaxed() {
-		w.cutRoot()
-		c.state = planted
+	if !w.begun() || !w.relaxation.affordable() || !w.relaxed() {
+		return useless
 	}
-	return c.state == planted
+	w.cutRoot()
+	if w.bound() > c.bound() {
+		return useless
+	}
+	return planted
 }
 
-// level has both spend the same, and tells each what the other knows. It ends the coarse search with its phase.
+// hopeless says whether the coarse problem's bound cannot fall below what is known, as choices are worth as much of which it could not be told whether they have splits.
+func (c *coarse) hopeless() bool { return c.worker.tree.stuck >= c.bound() }
+
+// level has both spend the same, and tells each what the other knows. It ends the coarse search with its phase, or where that is hopeless.
 func (c *coarse) level() {
 	w := c.worker
 	if d := w.spent() - c.spent(); d > 0 {
@@ -122,10 +134,10 @@ func (c *coarse) level() {
 	} else {
 		w.spend(-d)
 	}
-	w.teamBest.Value = c.top() // of which the coarse problem needs no more
+	w.toBeat = c.top()
 	c.shown = min(c.shown, w.bound())
 	c.proven = c.proven || w.proven
-	if !c.proceed() {
+	if !c.proceed() || c.hopeless() {
 		w.endPhase()
 	}
 }
@@ -143,16 +155,21 @@ func (c *coarse) take() {
 // ask answers whether choices of the coarse problem have splits over partitions, and tells it of the conflict if they have none.
 func (c *coarse) ask(h uint64, until int64) verdict {
 	k, w := c.conflicts, c.worker
-	if k.tried[h] {
-		return unknown
-	}
+	c.level()
 	k.pick, k.off = append(k.pick[:0], w.conflicts.pick...), append(k.off[:0], w.conflicts.off...)
-	v := k.ask(h, until)
+	if i := k.broken(); i >= 0 { // learnt by the problem's own tree
+		w.conflicts.copy(k, i)
+		return impossible
+	}
+	v := unknown
+	if !k.tried[h] {
+		v = k.ask(h, until)
+	}
 	switch v {
 	case impossible:
 		w.conflicts.copy(k, len(k.list)-1)
 	case unknown:
-		w.conflicts.tried[h] = true
+		w.conflicts.tried[h] = k.tried[h]
 	}
 	c.level()
 	return v

@@ -1,7 +1,11 @@
 package native
 
 import (
+	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,16 +49,35 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// anywhere is a tiny problem whose options may all go anywhere, so that there is one cell.
-func anywhere(seed uint64) *solver.Problem {
+// cut is a tiny problem with every partition cut in two, so that there are as many cells as it had partitions at most.
+func cut(seed uint64) *solver.Problem {
 	p := solvertest.Tiny(seed)
-	var all []int
-	for x := range p.Partitions {
-		all = append(all, x)
+	r := rand.New(rand.NewPCG(seed, 5))
+	n := len(p.Partitions)
+	for x := range n {
+		p.Partitions = append(p.Partitions, solver.Partition{Name: fmt.Sprint("half of ", x), Nodes: 1})
+		var half [][]float64
+		for _, slots := range p.Capacity[x] {
+			var row []float64
+			for t, v := range slots {
+				row = append(row, math.Round(v*r.Float64()*4)/4)
+				slots[t] = v - row[t]
+			}
+			half = append(half, row)
+		}
+		p.Capacity = append(p.Capacity, half)
 	}
 	for j := range p.Jobs {
 		for o := range p.Jobs[j].Options {
-			p.Jobs[j].Options[o].Partitions = all
+			list := &p.Jobs[j].Options[o].Partitions
+			for _, x := range *list {
+				*list = append(*list, n+x)
+			}
+		}
+	}
+	for m := range p.Running {
+		if a := &p.Running[m].Alloc[0]; r.IntN(2) == 0 {
+			a.Partition += n
 		}
 	}
 	return p
@@ -64,7 +87,7 @@ func anywhere(seed uint64) *solver.Problem {
 func growCoarse(w *worker) bool {
 	c := &w.coarse
 	c.node.wholeProblem()
-	if !c.begin() {
+	if c.load() != loaded {
 		return false
 	}
 	c.resume()
@@ -83,11 +106,11 @@ func growCoarse(w *worker) bool {
 func TestCoarseByTrying(t *testing.T) {
 	for name, grow := range map[string]func(w *worker) bool{
 		"tree": growCoarse,
-		"all":  func(w *worker) bool { w.coarse.grow(1); return w.coarse.state != useless || w.proven },
+		"all":  func(w *worker) bool { w.coarse.grow(1); return w.coarse.state != unseen },
 	} {
-		shown, proven, conflicts := 0, 0, 0
-		for seed := range uint64(1500) {
-			p := anywhere(seed)
+		shown, proven, several, conflicts := 0, 0, 0, 0
+		for seed := range uint64(1000) {
+			p := cut(seed)
 			w := prepared(p)
 			w.best.Reset(&w.in)
 			if !grow(w) {
@@ -96,17 +119,60 @@ func TestCoarseByTrying(t *testing.T) {
 			shown++
 			optimum := solvertest.Optimum(p)
 			require.GreaterOrEqual(t, w.bound(), optimum-1e-6*math.Max(1, optimum), "%s: seed %d", name, seed)
+			require.NoError(t, solver.Verify(p, w.best.Solution(name, solver.StopNone), solver.SplitsInteger), "%s: seed %d", name, seed)
 			require.LessOrEqual(t, w.top(), optimum+1e-6*math.Max(1, optimum), "%s: seed %d", name, seed)
 			if w.proven {
 				proven++
 				require.InDelta(t, optimum, w.top(), 1e-6*math.Max(1, optimum), "%s: seed %d", name, seed)
 			}
+			if w.coarse.cells.n > 1 {
+				several++
+			}
 			conflicts += len(w.conflicts.list)
 		}
 		assert.Greater(t, shown, 300, name)
 		assert.Greater(t, proven, 200, name)
+		assert.Greater(t, several, 50, name)
 		assert.Greater(t, conflicts, 20, name)
 	}
+}
+
+// TestCoarseInParts: tasks that may be split in any way may be so in the coarse problem.
+func TestCoarseInParts(t *testing.T) {
+	p, err := solver.ReadProblemFile("testdata/small/joined-in-parts.json")
+	require.NoError(t, err)
+	for _, splits := range []solver.SplitRule{solver.SplitsContinuous, solver.SplitsNow} {
+		sol, err := solver.Solve(context.Background(), New(nil), p, solver.Options{Work: 20_000, Gap: -1, Splits: splits})
+		require.NoError(t, err)
+		assert.InDelta(t, 52, sol.Objective, 1e-6)
+		assert.GreaterOrEqual(t, *sol.Bound, 52-1e-6)
+	}
+}
+
+// TestCoarseWithoutTime: a coarse problem that could not be loaded to the end is of no use, and does no harm.
+func TestCoarseWithoutTime(t *testing.T) {
+	p := &solver.Problem{SlotSeconds: 1, Slots: 64, Resources: []string{"cpu", "mem"}}
+	ones := slices.Repeat([]float64{1}, p.Slots)
+	for range 4 {
+		full := slices.Repeat([]float64{8}, p.Slots)
+		p.Partitions = append(p.Partitions, solver.Partition{Nodes: 8})
+		p.Capacity = append(p.Capacity, [][]float64{full, full})
+	}
+	for j := range 49 {
+		job := solver.Job{ID: fmt.Sprint(j)}
+		for i := range 120 {
+			job.Options = append(job.Options, solver.Option{
+				Count: 1 + j%8, Demand: []float64{1, 1}, Partitions: []int{0, 1, 2, 3}, Usage: ones, Value: 1000 - float64(i),
+			})
+		}
+		p.Jobs = append(p.Jobs, job)
+	}
+	w := prepared(p)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	w.ctx = ctx
+	assert.Equal(t, useless, w.coarse.load())
+	assert.Less(t, len(w.coarse.worker.in.Opts), len(w.in.Opts))
 }
 
 // TestCoarseBudget: the problem has spent what its coarse problem has, and that ends with the problem's work.

@@ -22,7 +22,7 @@ type conflicts struct {
 	off      []bool          // and which running jobs are preempted
 	out      []int32         // scratch
 	order    []int           // scratch
-	until    int64           // in ops, until when a conflict is made smaller and wider
+	freed    []bool          // running jobs that a conflict is found not to need
 	vain     int64           // what has been spent without an answer, in ops
 }
 

@@ -13,7 +13,8 @@ import (
 // Columns are what the kinds are short of, what the partitions leave empty, what there is too much of the kinds, and fills, in this order.
 type fillProgram struct {
 	kinds, rows int
-	need        []float64
+	need        []float64 // tasks of each kind
+	scale       []float64 // what a task that is short counts for: one part of what was needed at first
 	fills       []float64 // of each fill and kind: tasks
 	of          []int32   // of each fill: its partition
 	barred      []bool    // of each fill: whether it is not allowed at present
@@ -27,7 +28,10 @@ type fillProgram struct {
 
 func (m *fillProgram) reset(need []float64, parts int) {
 	m.kinds, m.rows = len(need), len(need)+parts
-	m.need = append(m.need[:0], need...)
+	m.need, m.scale = append(m.need[:0], need...), m.scale[:0]
+	for _, n := range need {
+		m.scale = append(m.scale, 1/n)
+	}
 	m.fills, m.of, m.barred = m.fills[:0], m.of[:0], m.barred[:0]
 	m.basic, m.inverse = pack.Resize(m.basic, m.rows), pack.Resize(m.inverse, m.rows*m.rows)
 	m.level, m.price, m.column = pack.Resize(m.level, m.rows), pack.Resize(m.price, m.rows), pack.Resize(m.column, m.rows)
@@ -64,7 +68,7 @@ func (m *fillProgram) solve() (short float64, ok bool) {
 		if gain <= fillsTolerance {
 			for i, b := range m.basic {
 				if int(b) < m.kinds {
-					short += m.level[i] / m.need[b]
+					short += float64(m.level[i] * m.scale[b])
 				}
 			}
 			return short, true
@@ -83,9 +87,8 @@ func (m *fillProgram) prices() {
 		if int(b) >= m.kinds {
 			continue
 		}
-		cost := 1 / m.need[b]
 		for r, v := range m.inverse[i*m.rows : (i+1)*m.rows] {
-			m.price[r] += float64(cost * v)
+			m.price[r] += float64(m.scale[b] * v)
 		}
 		m.steps += int64(m.rows)
 	}
@@ -100,8 +103,8 @@ func (m *fillProgram) entering() (column int, gain float64) {
 	}
 	for r, v := range m.price {
 		if r < m.kinds {
-			take(r, float64(v*m.need[r])-1)
-			take(m.rows+r, float64(-v*m.need[r]))
+			take(r, float64(v/m.scale[r])-1)
+			take(m.rows+r, -v/m.scale[r])
 		} else {
 			take(r, v)
 		}

@@ -13,30 +13,30 @@ import (
 type knapsack struct {
 	jobs, lines int
 	worth       []float64 // of a task of each job
-	least, most []float64 // tasks of each
+	most        []float64 // tasks of each
 	room        []float64 // of each line
 	use         []float64 // of each job and line: what a task uses
 	fill        []float64 // the best tasks found
+	value       float64   // of the fill
+	unsearched  float64   // no fill that was left out for want of steps is worth more
+	steps       int64
+	until       int64
 
-	items  []item
-	sorted []item    // scratch
-	order  []int     // scratch
-	sizes  []float64 // scratch
-	size   []float64 // of each item and line that can be too full: what a task uses, as a part of the room
-	tight  int       // how many such lines there are
-	price  []float64 // of each of them
-	trial  []float64
-	grad   []float64
-	left   []float64 // of each item and line: what the items before it leave of the room
-	take   []float64 // tasks of each item at present
-	best   []float64 // and in the best fill
-	value  float64   // of the best fill
-	open   float64   // no fill that was left out for want of steps is worth more
-	steps  int64
-	until  int64
+	items []item
+	tight []int     // the lines that can be too full
+	size  []float64 // of each item and tight line: what a task uses, as a part of the room
+	price []float64 // of each tight line
+	trial []float64
+	grad  []float64
+	left  []float64 // of each item and tight line: what the items before it leave of the room
+	take  []float64 // tasks of each item at present
+
+	order  []int // scratch
+	sorted []item
+	sizes  []float64
 }
 
-// item is a job of which there can be tasks beyond the least, and what one of them is worth, and costs at the prices.
+// item is a job of which there can be tasks, and what one of them is worth, and costs at the prices.
 type item struct {
 	job               int
 	most, worth, cost float64
@@ -46,102 +46,120 @@ type item struct {
 // fuzz is how far sums and differences of amounts may be off, as a part of the largest sum: what is left of it in the end may be no more than its error.
 const fuzz = 1e-9
 
+// fitIn is how many of n tasks fit that use so much of each line.
+func fitIn(n float64, use, room []float64) float64 {
+	for i, u := range use {
+		if u > 0 && float64(n*u) > room[i] {
+			n = math.Floor(max(0, room[i])/u + fuzz)
+		}
+	}
+	return n
+}
+
 func (q *knapsack) resize(jobs, lines int) {
 	q.jobs, q.lines = jobs, lines
-	q.worth, q.least, q.most, q.fill = pack.Resize(q.worth, jobs), pack.Resize(q.least, jobs), pack.Resize(q.most, jobs), pack.Resize(q.fill, jobs)
+	q.worth, q.most, q.fill = pack.Resize(q.worth, jobs), pack.Resize(q.most, jobs), pack.Resize(q.fill, jobs)
 	q.room = pack.Resize(q.room, lines)
 }
 
-// solve finds a fill in so many steps, the best one if they are enough, and returns what no fill is worth more than; -Inf if the least tasks do not fit.
+// solve finds a fill in so many steps, the best one if they are enough, and returns what no fill is worth more than.
 func (q *knapsack) solve(steps int64) float64 {
-	q.until = q.steps + steps
-	base, ok := q.begin()
-	if !ok {
-		return math.Inf(-1)
-	}
-	if len(q.items) == 0 {
-		return base
-	}
+	clear(q.fill)
+	q.list()
 	q.scale()
-	q.relax()
-	q.value, q.open = -1, 0
-	q.search(0, 0, 0)
-	for i := range q.items {
-		q.fill[q.items[i].job] += q.best[i]
+	q.quick()
+	if q.unsearched = 0; len(q.items) > 0 {
+		q.relax()
+		q.sort()
+		q.until = q.steps + steps
+		q.search(0, 0, 0)
 	}
-	return base + float64(max(q.value, q.open)*(1+2*fuzz))
+	return float64(max(q.value, q.unsearched) * (1 + 2*fuzz))
 }
 
-// begin takes the least tasks, and lists what can be added. It returns what the least tasks are worth, and whether they fit.
-func (q *knapsack) begin() (base float64, ok bool) {
-	copy(q.fill, q.least)
-	for j, n := range q.least {
-		if n == 0 {
-			continue
-		}
-		base += float64(n * q.worth[j])
-		for l, u := range q.use[j*q.lines : (j+1)*q.lines] {
-			if q.room[l] -= float64(n * u); q.room[l] < -fuzz*n*u {
-				return 0, false
-			}
-		}
-	}
+// list lists what can be in a fill.
+func (q *knapsack) list() {
 	q.items = q.items[:0]
 	for j, w := range q.worth {
 		if w <= 0 {
 			continue
 		}
-		if n := q.fits(j); n > 0 {
+		if n := fitIn(q.most[j], q.use[j*q.lines:(j+1)*q.lines], q.room); n > 0 {
 			q.items = append(q.items, item{job: j, most: n, worth: w})
 		}
 	}
 	q.steps += int64(q.jobs + len(q.items)*q.lines)
-	return base, true
-}
-
-// fits is how many tasks of job j fit in beside the least.
-func (q *knapsack) fits(j int) float64 {
-	return fitIn(q.most[j]-q.least[j], q.use[j*q.lines:(j+1)*q.lines], q.room)
 }
 
 // scale finds the lines that can be too full, and the sizes of tasks there.
 func (q *knapsack) scale() {
 	n := len(q.items)
-	q.size, q.tight = pack.Resize(q.size, n*q.lines), 0
+	q.tight, q.size = q.tight[:0], q.size[:0]
 	for l, room := range q.room {
 		sum := 0.0
 		for i := range q.items {
 			sum += float64(q.items[i].most * q.use[q.items[i].job*q.lines+l])
 		}
-		if sum <= room {
-			continue
+		if sum > room {
+			q.tight = append(q.tight, l)
 		}
-		for i := range q.items {
-			q.size[q.tight*n+i] = q.use[q.items[i].job*q.lines+l] / room
+	}
+	for i := range q.items {
+		for _, l := range q.tight {
+			q.size = append(q.size, q.use[q.items[i].job*q.lines+l]/q.room[l])
 		}
-		q.tight++
 	}
-	q.steps += int64(n * q.lines)
-	q.price, q.trial, q.grad = pack.Resize(q.price, q.tight), pack.Resize(q.trial, q.tight), pack.Resize(q.grad, q.tight)
-	q.left, q.take, q.best = pack.Resize(q.left, (n+1)*q.tight), pack.Resize(q.take, n), pack.Resize(q.best, n)
-	for k := range q.tight {
-		q.left[k] = 1
-	}
+	T := len(q.tight)
+	q.price, q.trial, q.grad = pack.Resize(q.price, T), pack.Resize(q.trial, T), pack.Resize(q.grad, T)
+	q.left, q.take = pack.Resize(q.left, (n+1)*T), pack.Resize(q.take, n)
+	q.steps += int64(2 * n * q.lines)
 }
 
-// priceSteps is how many steps of Polyak's better the prices, towards what a fill that is at hand is worth; stepTurns how many without
-// progress halve the steps.
-const (
-	priceSteps = 60
-	stepTurns  = 4
-)
+// sizeOf is what a task of item i uses of the tight lines.
+func (q *knapsack) sizeOf(i int) []float64 {
+	T := len(q.tight)
+	return q.size[i*T : (i+1)*T]
+}
 
-// relax finds prices of the lines at which the bound is low, and orders the items by them.
+// empty is the tight lines' room with nothing in it.
+func (q *knapsack) empty() []float64 {
+	room := q.left[:len(q.tight)]
+	for k := range room {
+		room[k] = 1
+	}
+	return room
+}
+
+// quick makes the fill that takes the items one after the other, by what they are worth for the room they take.
+func (q *knapsack) quick() {
+	n, room := len(q.items), q.empty()
+	for i := range q.items {
+		it := &q.items[i]
+		it.cost = 0
+		for _, u := range q.sizeOf(i) {
+			it.cost += u
+		}
+	}
+	q.sort()
+	q.value = 0
+	for i := range q.items {
+		it, size := &q.items[i], q.sizeOf(i)
+		m := fitIn(it.most, size, room)
+		for k, u := range size {
+			room[k] -= float64(m * u)
+		}
+		q.fill[it.job] = m
+		q.value += float64(m * it.worth)
+	}
+	q.steps += int64(3 * n * len(q.tight))
+}
+
+// relax finds prices of the lines at which the bound is low, by steps of Polyak's towards what the quick fill is worth.
 func (q *knapsack) relax() {
 	clear(q.trial)
 	clear(q.price)
-	lowest, goal, theta, stale := math.Inf(1), q.quick(), 1.0, 0
-	for range priceSteps {
+	lowest, theta, stale := math.Inf(1), 1.0, 0
+	for range fillPriceSteps {
 		bound, norm := q.priced(), 0.0
 		if stale++; bound < lowest {
 			if bound < lowest*(1-1e-4) {
@@ -150,7 +168,7 @@ func (q *knapsack) relax() {
 			lowest = bound
 			copy(q.price, q.trial)
 		}
-		if stale >= stepTurns {
+		if stale >= fillPricePatience {
 			theta, stale = theta/2, 0
 			copy(q.trial, q.price)
 			bound = q.priced()
@@ -160,86 +178,46 @@ func (q *knapsack) relax() {
 				norm += float64(g * g)
 			}
 		}
-		if norm == 0 || bound <= goal {
+		if norm == 0 || bound <= q.value {
 			break
 		}
-		t := theta * (bound - goal) / norm
+		t := theta * (bound - q.value) / norm
 		for k, g := range q.grad {
 			q.trial[k] = max(0, q.trial[k]-float64(t*g))
 		}
 	}
 	copy(q.trial, q.price)
 	q.priced()
-	q.sort()
-}
-
-// quick is what a fill is worth that takes the items one after the other, by what they are worth for the room they take.
-func (q *knapsack) quick() (value float64) {
-	n, left := len(q.items), q.left[:q.tight]
-	for i := range q.items {
-		it := &q.items[i]
-		it.cost = 0
-		for k := range left {
-			it.cost += q.size[k*n+i]
-		}
-	}
-	clear(q.take)
-	for range n {
-		at := -1
-		for i := range q.items {
-			if q.take[i] == 0 && (at < 0 || q.items[i].worth*q.items[at].cost > q.items[at].worth*q.items[i].cost) {
-				at = i
-			}
-		}
-		q.take[at] = 1
-		it := &q.items[at]
-		m := it.most
-		for k, v := range left {
-			if u := q.size[k*n+at]; float64(m*u) > v {
-				m = math.Floor(max(0, v)/u + fuzz)
-			}
-		}
-		for k := range left {
-			left[k] -= float64(m * q.size[k*n+at])
-		}
-		value += float64(m * it.worth)
-	}
-	for k := range left {
-		left[k] = 1
-	}
-	q.steps += int64(2 * n * (q.tight + n/2))
-	return value
 }
 
 // priced is the bound at the trial prices; it leaves what is left over of each line in grad, and the items' costs.
 func (q *knapsack) priced() (bound float64) {
-	n := len(q.items)
 	for k, v := range q.trial {
 		bound += v
 		q.grad[k] = 1
 	}
 	for i := range q.items {
-		it := &q.items[i]
+		it, size := &q.items[i], q.sizeOf(i)
 		it.cost = 0
-		for k, v := range q.trial {
-			it.cost += float64(v * q.size[k*n+i])
+		for k, u := range size {
+			it.cost += float64(q.trial[k] * u)
 		}
 		if it.worth <= it.cost {
 			continue
 		}
 		bound += float64(it.most * (it.worth - it.cost))
-		for k := range q.grad {
-			q.grad[k] -= float64(it.most * q.size[k*n+i])
+		for k, u := range size {
+			q.grad[k] -= float64(it.most * u)
 		}
 	}
-	q.steps += int64(2 * n * q.tight)
+	q.steps += int64(2 * len(q.size))
 	return bound
 }
 
 // sort orders the items by what they are worth for their cost, and finds out which are better than which.
 func (q *knapsack) sort() {
-	n, T := len(q.items), q.tight
-	q.order, q.sorted, q.sizes = q.order[:0], append(q.sorted[:0], q.items...), append(q.sizes[:0], q.size[:n*T]...)
+	n, T := len(q.items), len(q.tight)
+	q.order, q.sorted, q.sizes = q.order[:0], append(q.sorted[:0], q.items...), append(q.sizes[:0], q.size...)
 	for i := range n {
 		q.order = append(q.order, i)
 	}
@@ -249,9 +227,7 @@ func (q *knapsack) sort() {
 	})
 	for i, o := range q.order {
 		q.items[i] = q.sorted[o]
-		for k := range T {
-			q.size[i*T+k] = q.sizes[k*n+o] // by item from here on
-		}
+		copy(q.sizeOf(i), q.sizes[o*T:(o+1)*T])
 	}
 	for i := range n {
 		q.items[i].better = 0
@@ -266,29 +242,31 @@ func (q *knapsack) sort() {
 
 // smaller says whether a task of item a uses no more than one of item b.
 func (q *knapsack) smaller(a, b int) bool {
-	for k, u := range q.size[a*q.tight : (a+1)*q.tight] {
-		if u > q.size[b*q.tight+k] {
+	other := q.sizeOf(b)
+	for k, u := range q.sizeOf(a) {
+		if u > other[k] {
 			return false
 		}
 	}
 	return true
 }
 
-// search decides about the items from i on, beside what is worth v. There are none of an item while there could be more of a better one: few are those, of the
+// search decides about the items from i on, beside what is worth v. There are none of an item while there could be more of a better one: notFull are those, of the
 // first 64.
-func (q *knapsack) search(i int, v float64, few uint64) {
+func (q *knapsack) search(i int, v float64, notFull uint64) {
+	if i == 0 {
+		q.empty()
+	}
 	if v > q.value {
-		q.value = v
-		copy(q.best, q.take[:i])
-		clear(q.best[i:])
+		q.keep(i, v)
 	}
 	if i == len(q.items) {
 		return
 	}
-	it, T := &q.items[i], q.tight
-	left, next, size := q.left[i*T:(i+1)*T], q.left[(i+1)*T:(i+2)*T], q.size[i*T:(i+1)*T]
+	it, T, size := &q.items[i], len(q.tight), q.sizeOf(i)
+	left, next := q.left[i*T:(i+1)*T], q.left[(i+1)*T:(i+2)*T]
 	n := 0.0
-	if it.better&few == 0 {
+	if it.better&notFull == 0 {
 		n = fitIn(it.most, size, left)
 	}
 	for ; n >= 0; n-- {
@@ -303,15 +281,26 @@ func (q *knapsack) search(i int, v float64, few uint64) {
 			return // and with fewer there is less
 		}
 		if q.steps > q.until {
-			q.open = max(q.open, bound)
+			q.unsearched = max(q.unsearched, bound)
 			return
 		}
 		q.take[i] = n
-		more := few
+		more := notFull
 		if n < it.most && i < 64 {
 			more |= 1 << i
 		}
 		q.search(i+1, worth, more)
+	}
+}
+
+// keep makes what is taken of the items before i, which is worth v, the fill.
+func (q *knapsack) keep(i int, v float64) {
+	q.value = v
+	for k := range q.items {
+		q.fill[q.items[k].job] = 0
+		if k < i {
+			q.fill[q.items[k].job] = q.take[k]
+		}
 	}
 }
 

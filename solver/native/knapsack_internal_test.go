@@ -1,7 +1,6 @@
 package native
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -13,13 +12,16 @@ import (
 func someKnapsack(q *knapsack, r *rand.Rand) {
 	q.resize(1+r.IntN(5), 1+r.IntN(3))
 	q.use = make([]float64, q.jobs*q.lines)
+	part := []float64{4, 10}[r.IntN(2)]
 	for l := range q.lines {
-		q.room[l] = float64(r.IntN(40)) / 4
+		if q.room[l] = withRounding(float64(r.IntN(40)) / part); r.IntN(10) == 0 {
+			q.room[l] = -1e-17 // what rounding errors leave
+		}
 	}
 	for j := range q.jobs {
-		q.worth[j], q.least[j], q.most[j] = float64(r.IntN(9))/8, float64(r.IntN(8)/7), float64(1+r.IntN(4))
+		q.worth[j], q.most[j] = float64(r.IntN(9))/8, float64(1+r.IntN(4))
 		for l := range q.lines {
-			q.use[j*q.lines+l] = float64(r.IntN(9)) / 4
+			q.use[j*q.lines+l] = float64(r.IntN(9)) / part
 		}
 		if j > 0 && r.IntN(3) == 0 {
 			copy(q.use[j*q.lines:(j+1)*q.lines], q.use[:q.lines])
@@ -27,18 +29,18 @@ func someKnapsack(q *knapsack, r *rand.Rand) {
 	}
 }
 
-// bestFill tries all fills of the jobs from j on. It is -Inf if the least tasks do not fit.
+// bestFill tries all fills of the jobs from j on.
 func bestFill(q *knapsack, room []float64, j int) float64 {
 	if j == q.jobs {
 		return 0
 	}
-	best := math.Inf(-1)
-	for n := q.least[j]; n <= q.most[j]; n++ {
+	best := 0.0
+	for n := 0.0; n <= q.most[j]; n++ {
 		left := make([]float64, q.lines)
 		fits := true
 		for l := range left {
 			left[l] = room[l] - n*q.use[j*q.lines+l]
-			fits = fits && left[l] >= 0
+			fits = fits && left[l] >= -1e-12
 		}
 		if fits {
 			best = max(best, n*q.worth[j]+bestFill(q, left, j+1))
@@ -57,13 +59,9 @@ func TestKnapsackByTrying(t *testing.T) {
 			room := append([]float64(nil), q.room...)
 			want := bestFill(&q, room, 0)
 			bound := q.solve(steps)
-			if math.IsInf(want, -1) {
-				require.True(t, math.IsInf(bound, -1), "seed %d", seed)
-				continue
-			}
 			value := 0.0
 			for j, n := range q.fill {
-				require.True(t, n >= q.least[j] && n <= q.most[j], "seed %d", seed)
+				require.True(t, n >= 0 && n <= q.most[j], "seed %d", seed)
 				value += n * q.worth[j]
 				for l := range room {
 					room[l] -= n * q.use[j*q.lines+l]
@@ -75,7 +73,7 @@ func TestKnapsackByTrying(t *testing.T) {
 				require.InDelta(t, want, value, 1e-9, "seed %d", seed)
 				require.InDelta(t, want, bound, 1e-6, "seed %d", seed)
 			}
-			if len(q.items) > 2 && q.tight > 1 {
+			if len(q.items) > 2 && len(q.tight) > 1 {
 				several++
 			}
 		}

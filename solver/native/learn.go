@@ -9,9 +9,9 @@ import (
 func (k *conflicts) learn() {
 	s := &k.splits
 	k.forget()
-	k.until = k.spent() + max(leastLearn*opsPerUnit, learnPart*s.took)
+	s.until = k.spent() + max(leastLearn*opsPerUnit, learnPart*s.took)
 	lo, keptLo := len(k.members), len(k.kept)
-	s.single()
+	s.ungroup()
 	k.learnKept()
 	if s.simple {
 		k.leaveOut()
@@ -25,14 +25,8 @@ func (k *conflicts) learn() {
 	k.list = append(k.list, conflict{lo, len(k.members), keptLo, len(k.kept)})
 }
 
-// What may be spent to make a conflict smaller and wider, as a multiple of what the answer has taken, and in units at least.
-const (
-	learnPart  = 2
-	leastLearn = 100
-)
-
 // still says whether the choices that are left are impossible, by the weights that have proven it; it says no if there is no work left for that.
-func (k *conflicts) still() bool { return k.spent() < k.until && k.proceed() && k.splits.holds() }
+func (k *conflicts) still() bool { return k.proceed() && k.splits.holds() }
 
 // learnKept notes the running jobs that cannot be preempted instead.
 func (k *conflicts) learnKept() {
@@ -48,21 +42,24 @@ func (k *conflicts) learnKept() {
 		return
 	}
 	for _, m := range k.out {
-		k.free(int(m), 1)
+		k.freed[m] = true
 	}
+	k.clearRows()
 	if s.roomier(); k.still() {
 		return
 	}
 	for _, m := range k.out {
-		k.free(int(m), -1)
+		k.freed[m] = false
 	}
 	for _, m := range k.out {
-		k.free(int(m), 1)
+		k.freed[m] = true
+		k.clearRows()
 		if s.roomier(); !k.still() {
-			k.free(int(m), -1)
+			k.freed[m] = false
 			k.kept = append(k.kept, m)
 		}
 	}
+	k.clearRows()
 	s.roomier()
 }
 
@@ -121,7 +118,7 @@ func (k *conflicts) widenBy(i, slots int) bool {
 			k.splits.widen(i, a, k.still)
 		}
 	}
-	return k.spent() < k.until
+	return !k.splits.over()
 }
 
 // stricter says whether option a has as many tasks as option b, in whole, and goes to no other partitions.
@@ -144,7 +141,7 @@ func (k *conflicts) join(i, o int) {
 	in := &k.in
 	m := member{job: in.Opts[o].Job, lo: len(k.options)}
 	for a := in.JobOpts[m.job]; a < in.JobOpts[m.job+1]; a++ {
-		if a == o || k.stricter(a, o) && k.splits.uses(i, a) {
+		if a == o || k.stricter(a, o) && k.splits.usesNoLess(i, a) {
 			k.options = append(k.options, int32(a))
 		}
 	}

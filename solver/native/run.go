@@ -30,7 +30,7 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, and reports whether the search is to go on.
+// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, searches the coarse problem for some time, and reports whether the search is to go on.
 func (w *worker) begun() bool {
 	w.greedy.starts()
 	if !w.proceed() {
@@ -45,9 +45,7 @@ func (w *worker) begun() bool {
 	w.ascent.run()
 	w.greedy.planByPrices()
 	w.enumeration.prove()
-	if w.outer == nil {
-		w.coarse.grow(coarseShare)
-	}
+	w.coarse.grow(coarseShare)
 	return w.proceed()
 }
 
@@ -105,8 +103,8 @@ func (w *worker) rounds() {
 	for before := int64(-1); w.proceed() && w.spent() > before; {
 		before = w.spent()
 		w.adopt()
-		if n := w.proofs(); w.coarse.underWay() {
-			w.coarse.grow(2 * n)
+		if n := w.proofs(); w.coarse.leads() {
+			w.coarse.grow(2 * n) // both get one 2n-th of what is left
 			w.growFor(2*n - 1)
 		} else {
 			w.growFor(n)

@@ -92,6 +92,29 @@ const (
 	mostVictims = 3    // of which so many are in the way
 )
 
+// Questions about splits: the most that one may take, in units; what may be spent on questions without an answer, one part in so many of what has been spent, beyond so many units; what
+// may be spent to make a conflict smaller and wider, as a multiple of what the answer has taken, and in units at least. With a thousand and ten thousand units a question about as
+// much was told of 51 choices of captured cycles.
+const (
+	splitUnits = 4000
+	hopePart   = 12
+	hopeUnits  = 50_000
+	learnPart  = 2
+	leastLearn = 100
+)
+
+// Splits by fills: places (partitions and jobs), rows (partitions and kinds) and divisions, beyond which there is no answer; steps of the search for one fill, and by how many times more
+// they become where no better fill is found; steps for its prices, and how many without progress halve them.
+const (
+	mostFillPlaces    = 1 << 14
+	mostFillRows      = 160
+	mostDivisions     = 200
+	fillSteps         = 4000
+	moreFillSteps     = 5
+	fillPriceSteps    = 60
+	fillPricePatience = 4
+)
+
 // mostCells is the most cells that a coarse problem may have, as a part of the partitions.
 const mostCells = 0.75
 

@@ -10,7 +10,7 @@ import (
 // arrange lists the lines, none of which is looked at yet, and what the jobs use and need.
 func (s *splits) arrange() {
 	in, n := &s.in, len(s.jobs)
-	s.lines, s.need, s.use, s.used = s.lines[:0], s.need[:0], s.use[:0], 0
+	s.lines, s.need, s.use, s.seen = s.lines[:0], s.need[:0], s.use[:0], 0
 	for _, o := range s.jobs {
 		s.need = append(s.need, in.Opts[o].Count)
 	}
@@ -27,11 +27,11 @@ func (s *splits) arrange() {
 	L := len(s.lines)
 	s.most, s.tasks, s.kindOf = pack.Resize(s.most, in.Parts*n), pack.Resize(s.tasks, in.Parts*n), pack.Resize(s.kindOf, n)
 	s.room, s.spare = pack.Resize(s.room, in.Parts*L), pack.Resize(s.spare, in.Parts*L)
-	s.spend(int64(2 * n * L))
+	s.spend(int64(2 * n * in.R * in.T))
 }
 
-// rooms finds the room of each partition, and how many tasks of each job alone it has room for.
-func (s *splits) rooms() {
+// measure finds the room of each partition, and how many tasks of each job alone it has room for.
+func (s *splits) measure() {
 	in, L := &s.in, len(s.lines)
 	for x := range in.Parts {
 		for i, l := range s.lines {
@@ -46,7 +46,7 @@ func (s *splits) rooms() {
 
 // roomier follows a change of the rows.
 func (s *splits) roomier() {
-	s.rooms()
+	s.measure()
 	s.limitKinds()
 }
 
@@ -60,18 +60,8 @@ func (s *splits) limitJob(j int) {
 	s.spend(int64((opt.P1 - opt.P0) * L))
 }
 
-// fitIn is how many of n tasks fit that use so much of each line.
-func fitIn(n float64, use, room []float64) float64 {
-	for i, u := range use {
-		if float64(n*u) > room[i] {
-			n = math.Floor(max(0, room[i])/u + fuzz)
-		}
-	}
-	return n
-}
-
-// sort makes kinds of jobs that are alike in the lines looked at.
-func (s *splits) sort() {
+// group makes kinds of jobs that are alike in the lines looked at.
+func (s *splits) group() {
 	q, L := &s.kinds, len(s.lines)
 	q.first, q.need = q.first[:0], q.need[:0]
 	for j := range s.jobs {
@@ -84,18 +74,19 @@ func (s *splits) sort() {
 		q.need[k] += s.need[j]
 	}
 	s.spend(int64(len(s.jobs) * len(q.first)))
-	s.settle(func(k int) []float64 { return s.use[q.first[k]*L : q.first[k]*L+s.used] })
+	s.settle(func(k int) []float64 { return s.use[q.first[k]*L : q.first[k]*L+s.seen] })
 }
 
-// single makes a kind of every job, with the weights that its kind had.
-func (s *splits) single() {
+// ungroup makes a kind of every job, with the weights that its kind had.
+func (s *splits) ungroup() {
 	worth, blamed, n := slices.Clone(s.worth), slices.Clone(s.blamed), len(s.jobs)
 	q, of, L := &s.kinds, slices.Clone(s.kindOf), len(s.lines)
 	q.first, q.need = q.first[:0], append(q.need[:0], s.need...)
 	for j := range n {
 		q.first, s.kindOf[j] = append(q.first, j), j
 	}
-	s.settle(func(k int) []float64 { return s.use[k*L : k*L+s.used] })
+	s.settle(func(k int) []float64 { return s.use[k*L : k*L+s.seen] })
+	s.program.reset(q.need, s.in.Parts)
 	for j, k := range of {
 		s.worth[j], s.blamed[j] = worth[k], blamed[k]
 	}
@@ -108,8 +99,8 @@ func (s *splits) settle(use func(k int) []float64) {
 	for k := range n {
 		q.use = append(q.use, use(k)...)
 	}
-	q.least, q.most, s.share = pack.Resize(q.least, s.in.Parts*n), pack.Resize(q.most, s.in.Parts*n), pack.Resize(s.share, s.in.Parts*n)
-	clear(q.least)
+	q.given, q.most, s.share = pack.Resize(q.given, s.in.Parts*n), pack.Resize(q.most, s.in.Parts*n), pack.Resize(s.share, s.in.Parts*n)
+	clear(q.given)
 	s.worth, s.blamed = pack.Resize(s.worth, n), pack.Resize(s.blamed, n)
 	clear(s.blamed)
 	s.limitKinds()
@@ -129,14 +120,18 @@ func (s *splits) limitKinds() {
 
 // alike says whether the two jobs are of one kind.
 func (s *splits) alike(i, j int) bool {
-	L := len(s.lines)
-	a, b := &s.in.Opts[s.jobs[i]], &s.in.Opts[s.jobs[j]]
-	return slices.Equal(s.use[i*L:i*L+s.used], s.use[j*L:j*L+s.used]) && slices.Equal(s.in.Part[a.P0:a.P1], s.in.Part[b.P0:b.P1])
+	n, L := len(s.jobs), len(s.lines)
+	for x := range s.in.Parts {
+		if s.most[x*n+i] != s.most[x*n+j] {
+			return false // other lines, or other sets
+		}
+	}
+	return slices.Equal(s.use[i*L:i*L+s.seen], s.use[j*L:j*L+s.seen])
 }
 
-// fullest is the line of which the jobs use the largest part.
+// fullest is the line of which the jobs use the largest part; -1 if they use none.
 func (s *splits) fullest() int {
-	n, L, at, most := len(s.jobs), len(s.lines), 0, 0.0
+	n, L, at, most := len(s.jobs), len(s.lines), -1, 0.0
 	for l := range L {
 		sum, room := 0.0, 0.0
 		for x := range s.in.Parts {
@@ -145,8 +140,8 @@ func (s *splits) fullest() int {
 		for j := range n {
 			sum += float64(s.need[j] * s.use[j*L+l])
 		}
-		if sum > most*room {
-			at, most = l, sum/room
+		if at < 0 || sum > most*room {
+			at, most = l, sum/max(room, fuzz)
 		}
 	}
 	s.spend(int64(L * (n + s.in.Parts)))
@@ -155,28 +150,28 @@ func (s *splits) fullest() int {
 
 // broken is the line, of those not looked at, that the tasks exceed the most; -1 if they exceed none.
 func (s *splits) broken() int {
-	n, L, at, most := len(s.jobs), len(s.lines), -1, 1e-6
-	for l := s.used; l < L; l++ {
+	n, L, at, most := len(s.jobs), len(s.lines), -1, splitFuzz
+	for l := s.seen; l < L; l++ {
 		over, room := 0.0, 0.0
 		for x := range s.in.Parts {
-			sum := -s.room[x*L+l]
-			room -= sum
+			sum := 0.0
 			for j := range n {
 				sum += float64(s.tasks[x*n+j] * s.use[j*L+l])
 			}
-			over += max(0, sum)
+			over += max(0, sum-s.room[x*L+l])
+			room += s.room[x*L+l]
 		}
 		if over > most*room {
 			at, most = l, over/room
 		}
 	}
-	s.spend(int64((L - s.used) * n * s.in.Parts))
+	s.spend(int64((L - s.seen) * n * s.in.Parts))
 	return at
 }
 
 // look has the search look at a line, too.
 func (s *splits) look(line int) {
-	L, u := len(s.lines), s.used
+	L, u := len(s.lines), s.seen
 	s.lines[u], s.lines[line] = s.lines[line], s.lines[u]
 	for j := range s.jobs {
 		s.use[j*L+u], s.use[j*L+line] = s.use[j*L+line], s.use[j*L+u]
@@ -184,12 +179,15 @@ func (s *splits) look(line int) {
 	for x := range s.in.Parts {
 		s.room[x*L+u], s.room[x*L+line] = s.room[x*L+line], s.room[x*L+u]
 	}
-	s.used++
+	s.seen++
 }
 
-// assign deals out the kinds' tasks in the program to their jobs, one after the other.
-func (s *splits) assign() {
+// dealOut deals out the kinds' tasks, those given and those in the program, to their jobs, one after the other.
+func (s *splits) dealOut() {
 	n, K := len(s.jobs), len(s.kinds.need)
+	for i, v := range s.kinds.given {
+		s.share[i] += v
+	}
 	for j, k := range s.kindOf {
 		left := s.need[j]
 		for x := range s.in.Parts {
@@ -208,7 +206,7 @@ func (s *splits) complete() bool {
 	copy(s.spare, s.room)
 	for x := range s.in.Parts {
 		for j := range n {
-			s.tasks[x*n+j] = s.putIn(x, j, math.Floor(s.tasks[x*n+j]+1e-6))
+			s.tasks[x*n+j] = s.putIn(x, j, math.Floor(s.tasks[x*n+j]+splitFuzz))
 		}
 	}
 	done := true
@@ -238,8 +236,8 @@ func (s *splits) putIn(x, j int, v float64) float64 {
 	return v
 }
 
-// uses says whether a task of option a uses no less of any line than is taken to be used by one of job i.
-func (s *splits) uses(i, a int) bool {
+// usesNoLess says whether a task of option a uses no less of any line than is taken to be used by one of job i.
+func (s *splits) usesNoLess(i, a int) bool {
 	L := len(s.lines)
 	s.spend(int64(L))
 	for l, u := range s.use[i*L : (i+1)*L] {
@@ -252,7 +250,7 @@ func (s *splits) uses(i, a int) bool {
 
 // widen takes job i, which is a kind of its own, to use no more than option a does, if the proof holds then.
 func (s *splits) widen(i, a int, holds func() bool) {
-	if s.uses(i, a) {
+	if s.usesNoLess(i, a) {
 		return
 	}
 	L := len(s.lines)
@@ -270,7 +268,7 @@ func (s *splits) widen(i, a int, holds func() bool) {
 // changed follows a change in what job i, which is a kind of its own, uses.
 func (s *splits) changed(i int) {
 	L := len(s.lines)
-	copy(s.kinds.use[i*s.used:(i+1)*s.used], s.use[i*L:])
+	copy(s.kinds.use[i*s.seen:(i+1)*s.seen], s.use[i*L:])
 	s.limitJob(i)
 	s.limitKinds()
 }

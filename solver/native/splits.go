@@ -2,6 +2,7 @@ package native
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
@@ -11,7 +12,7 @@ import (
 //
 // A partition's fill is whole tasks that it has room for. Weights of the jobs' tasks prove that there are no splits, if the partitions' heaviest fills weigh less together than all
 // tasks do. The linear program over fills finds such weights, or parts of fills that have all tasks (the decomposition of Dantzig and Wolfe, 1960, by partitions, as Gilmore
-// and Gomory's of cutting stock, 1961). Few of those that parts of fills can have cannot be had in whole fills; for them a partition's tasks of a job are divided.
+// and Gomory's of cutting stock, 1961). What parts of fills can hold whole fills mostly can, too; where rounding does not show that, a partition's tasks of a job are divided.
 //
 // Only the fullest line, that is a resource in a slot, is looked at first, in which many jobs are alike and count as one kind. Lines that are too full in what has been found are looked at, too,
 // one after the other, until there is an answer.
@@ -20,7 +21,7 @@ type splits struct {
 	jobs  []int     // the chosen options
 	rows  []float64 // capacity of each of the instance's rows
 	lines []int     // that the jobs use; those first that are looked at
-	used  int       // how many these are
+	seen  int       // how many these are
 	use   []float64 // of each job and line: what a task uses at least
 	need  []float64 // tasks of each job
 	most  []float64 // of each partition and job: how many tasks it has room for
@@ -28,25 +29,28 @@ type splits struct {
 	tasks []float64 // of each partition and job: the splits, if there are any
 	spare []float64 // scratch: what is left of the rooms
 
-	kindOf  []int // of each job
-	kinds   kinds
-	worth   []float64 // of each kind: the weight of a task
-	blamed  []bool    // of each kind: whether the proof depends on it
-	simple  bool      // whether the weights alone are the proof, without dividing anything
-	program fillProgram
-	sack    knapsack
-	share   []float64 // of each partition and kind: tasks in the program
-	effort  int64     // steps for a fill
-	until   int64     // in ops, where the search is given up
-	took    int64     // ops that the last answer has taken
+	kindOf    []int // of each job
+	kinds     kinds
+	worth     []float64 // of each kind: the weight of a task
+	blamed    []bool    // of each kind: whether the proof depends on it
+	simple    bool      // whether the weights alone are the proof, without dividing anything
+	program   fillProgram
+	sack      knapsack
+	share     []float64 // of each partition and kind: tasks in the program
+	effort    int64     // steps for a fill
+	exact     bool      // whether they have been enough
+	divisions int       // so far
+	until     int64     // in ops, where the search is given up
+	took      int64     // ops that the last answer has taken
 }
 
 // kinds are jobs that are alike in the lines looked at, and go to the same partitions.
 type kinds struct {
-	first       []int     // of each: a job
-	need        []float64 // of each: tasks
-	use         []float64 // of each and line: what a task uses
-	least, most []float64 // of each partition and kind: tasks there
+	first []int     // of each: a job
+	need  []float64 // of each: tasks
+	use   []float64 // of each and line: what a task uses
+	most  []float64 // of each partition and kind: tasks there at most
+	given []float64 // of each partition and kind: tasks that it has got in any case; fills are what comes on top
 }
 
 // verdict is an answer, if there is one.
@@ -56,16 +60,6 @@ const (
 	unknown verdict = iota
 	possible
 	impossible
-	again // as another line has to be looked at
-)
-
-// Limits: of jobs and partitions together whose splits are asked about; of the steps for one fill, at first and with all the times more that they are if no
-// better ones are found.
-const (
-	mostFillRows = 160
-	fillSteps    = 4000
-	moreSteps    = 5
-	mostSteps    = 20_000
 )
 
 // lighter is by how much, relatively, fills have to weigh less than all tasks for a proof.
@@ -90,69 +84,73 @@ func taskUsage(in *pack.Instance, o, line int) float64 {
 func (s *splits) solve(until int64) (v verdict) {
 	defer func(from int64) { s.took = s.spent() - from }(s.spent())
 	s.until = until
-	s.arrange()
-	if len(s.jobs)+s.in.Parts > mostFillRows {
+	if len(s.jobs)*s.in.Parts > mostFillPlaces {
 		return unknown
 	}
-	s.rooms()
-	if len(s.lines) > 0 {
-		s.look(s.fullest())
-	}
-	for v = again; v == again; {
-		s.sort()
+	s.arrange()
+	s.measure()
+	for line := s.fullest(); line >= 0; {
+		s.look(line)
+		s.group()
+		if len(s.kinds.need)+s.in.Parts > mostFillRows {
+			return unknown
+		}
 		s.program.reset(s.kinds.need, s.in.Parts)
-		s.simple = true
-		v = s.search()
+		s.simple, s.divisions = true, 0
+		v, line = s.search()
 	}
 	return v
 }
 
-// late says whether the search is to be given up.
-func (s *splits) late() bool { return s.spent() >= s.until || s.progress.late() }
+// over says whether the search is to be given up.
+func (s *splits) over() bool { return s.spent() >= s.until || s.late() }
 
-// search answers within the least and most tasks at hand.
-func (s *splits) search() verdict {
+// search answers with what has been given. If there is no answer without looking at another line, too, it returns that instead of -1.
+func (s *splits) search() (v verdict, line int) {
 	if v := s.relax(); v != possible {
-		return v
+		return v, -1
 	}
 	s.program.shares(s.share)
-	at := s.divisible()
-	s.assign()
-	line := s.broken()
+	at, part := s.divisible()
+	s.dealOut()
+	line = s.broken()
 	switch {
 	case s.complete():
-		return possible
+		return possible, -1
 	case line >= 0:
-		s.look(line)
-		return again
-	case at < 0:
-		return unknown // for rounding errors
+		return unknown, line
+	case at < 0: // rounding errors
+		return unknown, -1
 	}
-	return s.divide(at)
+	return s.divide(at, part)
 }
 
-// divide answers for one more and one less of the kind's tasks in a partition than there are parts of.
-func (s *splits) divide(at int) verdict {
-	q := &s.kinds
+// divide answers for no more of a kind's tasks in a partition than the whole part of what the program has there, and for more.
+func (s *splits) divide(at int, part float64) (v verdict, line int) {
+	if s.divisions++; s.divisions > mostDivisions {
+		return unknown, -1
+	}
+	q, k := &s.kinds, at%len(s.kinds.need)
 	s.simple = false
-	s.blamed[at%len(q.need)] = true
-	least, most, part := q.least[at], q.most[at], s.share[at]
+	s.blamed[k] = true
+	most, given, need := q.most[at], q.given[at], s.program.need[k]
 	down := math.Floor(part)
-	v := impossible
 	for _, up := range [...]bool{part-down > 0.5, part-down <= 0.5} {
 		if up {
-			q.least[at] = down + 1
+			q.given[at] += down + 1
+			s.program.need[k] = max(0, need-(down+1))
 		} else {
-			q.most[at] = down
+			q.most[at] = given + down
 		}
 		s.bar()
-		v = s.search()
-		if q.least[at], q.most[at] = least, most; v != impossible {
-			return v
+		v, line = s.search()
+		q.most[at], q.given[at], s.program.need[k] = most, given, need
+		if v != impossible {
+			return v, line
 		}
 	}
 	s.bar()
-	return v
+	return v, -1
 }
 
 // relax solves the program by column generation. It is possible in parts of fills, or impossible.
@@ -164,37 +162,38 @@ func (s *splits) relax() verdict {
 		short, ok := m.solve()
 		s.spend(m.steps - from)
 		switch {
-		case !ok || s.late():
+		case !ok || s.over():
 			return unknown
 		case short <= fillsTolerance:
 			return possible
 		}
-		light, added := s.weigh(m.price[:m.kinds])
+		light, added := s.weigh()
 		switch {
 		case light:
 			return impossible
 		case added:
-		case s.effort < mostSteps:
-			s.effort *= moreSteps
+		case s.exact:
+			return unknown // for rounding errors
 		default:
-			return unknown
+			s.effort *= moreFillSteps
 		}
 	}
 }
 
-// weigh weighs the heaviest fills, and adds those to the program that better it. It reports whether they weigh less than all tasks.
-func (s *splits) weigh(weights []float64) (light, added bool) {
-	m, total := &s.program, 0.0
-	for k, w := range weights {
+// weigh weighs the heaviest fills by the program's prices, and adds those to the program that better it. It reports whether they weigh less than all tasks.
+func (s *splits) weigh() (light, added bool) {
+	m := &s.program
+	for k, w := range m.price[:m.kinds] {
 		s.worth[k] = max(0, w)
-		total += float64(s.worth[k] * s.kinds.need[k])
 	}
+	total := s.total()
 	left := float64(total * (1 - lighter))
+	s.exact = true
 	for x := range s.in.Parts {
-		bound := s.heaviest(x)
-		if left -= bound; math.IsInf(bound, -1) {
-			return true, false
+		if s.over() {
+			return false, true
 		}
+		left -= s.heaviest(x)
 		sum := m.price[m.kinds+x]
 		for k, v := range s.sack.fill {
 			sum += float64(v * m.price[k])
@@ -208,61 +207,92 @@ func (s *splits) weigh(weights []float64) (light, added bool) {
 		return false, added
 	}
 	for k, w := range s.worth {
-		s.blamed[k] = s.blamed[k] || float64(w*s.kinds.need[k]) > fuzz*total
+		s.blamed[k] = s.blamed[k] || w > 0
 	}
 	return true, added
 }
 
+// total is what all tasks weigh that are needed.
+func (s *splits) total() (sum float64) {
+	for k, w := range s.worth {
+		sum += float64(w * s.program.need[k])
+	}
+	return sum
+}
+
 // holds says whether the weights are a proof still, of what the jobs use and there is room for now.
 func (s *splits) holds() bool {
-	total := 0.0
-	for k, w := range s.worth {
-		total += float64(w * s.kinds.need[k])
-	}
-	left := float64(total * (1 - lighter))
+	left := float64(s.total() * (1 - lighter))
 	for x := 0; x < s.in.Parts && left > 0; x++ {
+		if s.over() {
+			return false
+		}
 		left -= s.heaviest(x)
 	}
 	return left > 0
 }
 
-// heaviest finds the heaviest fill of partition x, and returns what none weighs more than; -Inf if the least tasks do not fit.
+// heaviest finds the heaviest fill of partition x, and returns what none weighs more than.
 func (s *splits) heaviest(x int) float64 {
 	q, n := &s.sack, len(s.kinds.need)
-	q.resize(n, s.used)
-	copy(q.worth, s.worth)
-	copy(q.least, s.kinds.least[x*n:(x+1)*n])
-	copy(q.most, s.kinds.most[x*n:(x+1)*n])
-	copy(q.room, s.room[x*len(s.lines):])
+	q.resize(n, s.seen)
 	q.use = s.kinds.use
+	copy(q.worth, s.worth)
+	s.onTop(x, q.most, q.room)
 	from := q.steps
 	bound := q.solve(s.effort)
+	s.exact = s.exact && q.unsearched <= q.value
 	s.spend(q.steps - from)
 	return bound
 }
 
-// bar bars the fills that are not within the least and most tasks.
-func (s *splits) bar() {
-	m, n := &s.program, len(s.kinds.need)
-	for f, x := range m.of {
-		m.barred[f] = false
-		for k, v := range m.fills[f*n : (f+1)*n] {
-			if at := int(x)*n + k; v < s.kinds.least[at] || v > s.kinds.most[at] {
-				m.barred[f] = true
-				break
-			}
+// onTop is what fills of partition x can have: so much of each kind, and so much room in each line looked at.
+func (s *splits) onTop(x int, most, room []float64) {
+	n := len(s.kinds.need)
+	copy(room, s.room[x*len(s.lines):])
+	for k := range n {
+		given := s.kinds.given[x*n+k]
+		if most[k] = s.kinds.most[x*n+k] - given; given == 0 {
+			continue
+		}
+		for l, u := range s.kinds.use[k*s.seen : (k+1)*s.seen] {
+			room[l] -= float64(given * u)
 		}
 	}
-	s.spend(int64(len(m.fills)))
+	s.spend(int64(n))
 }
 
-// divisible is the partition and kind whose tasks in the program are furthest from whole; -1 if all are.
-func (s *splits) divisible() int {
-	at, furthest := -1, 1e-6
-	for i, v := range s.share {
-		if d := math.Abs(v - math.Round(v)); d > furthest {
-			at, furthest = i, d
+// bar bars the fills that do not go on top of what has been given.
+func (s *splits) bar() {
+	m, n, q := &s.program, len(s.kinds.need), &s.sack
+	q.resize(n, s.seen)
+	for f, x := range m.of {
+		s.onTop(int(x), q.most, q.room)
+		m.barred[f] = !s.goesIn(m.fills[f*n:(f+1)*n], q.most, q.room)
+	}
+	s.spend(int64(len(m.fills) * s.seen))
+}
+
+// goesIn says whether a fill goes into so much room, with so many tasks at most.
+func (s *splits) goesIn(fill, most, room []float64) bool {
+	for k, v := range fill {
+		if v > most[k] {
+			return false
+		}
+		for l, u := range s.kinds.use[k*s.seen : (k+1)*s.seen] {
+			room[l] -= float64(v * u)
 		}
 	}
-	return at
+	return !slices.ContainsFunc(room, func(v float64) bool { return v < -splitFuzz })
+}
+
+// divisible is the partition and kind whose tasks in the program are furthest from whole, -1 if all are, and how many there are in parts.
+func (s *splits) divisible() (at int, part float64) {
+	at, furthest := -1, splitFuzz
+	for i, v := range s.share {
+		if d := math.Abs(v - math.Round(v)); d > furthest {
+			at, furthest, part = i, d, v
+		}
+	}
+	return at, part
 }

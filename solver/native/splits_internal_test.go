@@ -39,8 +39,8 @@ func gangs(r *rand.Rand) *solver.Problem {
 	return p
 }
 
-// splitsOf asks about all jobs of p at once.
-func splitsOf(p *solver.Problem) (*worker, verdict) {
+// splitsOf asks about the best options of all jobs of p at once, for so many units.
+func splitsOf(p *solver.Problem, units int64) (*worker, verdict) {
 	w := prepared(p)
 	k := &w.conflicts
 	k.pick, k.off = make([]int, len(p.Jobs)), make([]bool, len(p.Running))
@@ -48,7 +48,7 @@ func splitsOf(p *solver.Problem) (*worker, verdict) {
 		k.pick[j] = w.in.JobOpts[j]
 	}
 	k.question()
-	return w, k.splits.solve(1 << 50)
+	return w, k.splits.solve(w.spent() + units*opsPerUnit)
 }
 
 // canSplitByTrying tries all splits of the jobs from j on.
@@ -82,11 +82,11 @@ func canSplitByTrying(in *pack.Instance, res []float64, j, at int, left float64)
 func TestSplitsByTrying(t *testing.T) {
 	count := map[bool]int{}
 	for seed := range uint64(3000) {
-		w, v := splitsOf(gangs(rand.New(rand.NewPCG(seed, 1))))
+		w, v := splitsOf(gangs(rand.New(rand.NewPCG(seed, 1))), 1<<20)
 		want := canSplitByTrying(&w.in, w.in.Cap, 0, w.in.Opts[0].P0, 0)
 		count[want]++
 		require.Equal(t, want, v == possible, "seed %d: %v", seed, v)
-		require.NotEqual(t, unknown, v)
+		require.NotEqual(t, unknown, v, "seed %d", seed)
 	}
 	assert.Greater(t, count[true], 300)
 	assert.Greater(t, count[false], 300)
@@ -106,7 +106,7 @@ func TestConflictsByTrying(t *testing.T) {
 				p.Jobs[j].Options = append(p.Jobs[j].Options, o)
 			}
 		}
-		w, v := splitsOf(p)
+		w, v := splitsOf(p, 1<<20)
 		if v != impossible {
 			continue
 		}
@@ -138,4 +138,60 @@ func TestConflictsByTrying(t *testing.T) {
 	}
 	assert.Greater(t, found, 300)
 	assert.Greater(t, several, found+100)
+}
+
+// brimful is a problem of gangs that fill all partitions to the brim, in tenths, split in a way that is forgotten.
+func brimful(r *rand.Rand) *solver.Problem {
+	p := &solver.Problem{SlotSeconds: 1, Slots: 1 + r.IntN(5), Resources: []string{"cpu", "mem"}[:1+r.IntN(2)]}
+	parts := 2 + r.IntN(3)
+	var all []int
+	for x := range parts {
+		all = append(all, x)
+		p.Partitions = append(p.Partitions, solver.Partition{Name: fmt.Sprint(x), Nodes: 99})
+		p.Capacity = append(p.Capacity, nil)
+		for range p.Resources {
+			p.Capacity[x] = append(p.Capacity[x], make([]float64, p.Slots))
+		}
+	}
+	for j := range 4 + r.IntN(9) {
+		o := solver.Option{Start: r.IntN(p.Slots), Value: 1, Partitions: all}
+		for range p.Resources {
+			o.Demand = append(o.Demand, float64(1+r.IntN(20))/10)
+		}
+		left := 1.0
+		for range p.Slots - o.Start {
+			o.Usage = append(o.Usage, left)
+			left = max(0.1, left-float64(r.IntN(4))/10)
+		}
+		for range 1 + r.IntN(12) {
+			o.Count++
+			x := r.IntN(parts)
+			for i, d := range o.Demand {
+				for t, u := range o.Usage {
+					p.Capacity[x][i][o.Start+t] += d * u
+				}
+			}
+		}
+		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprint(j), Options: []solver.Option{o}})
+	}
+	return p
+}
+
+// TestBrimfulSplits: splits that are there are never called impossible, and mostly found, which verifying confirms.
+func TestBrimfulSplits(t *testing.T) {
+	found := 0
+	for seed := range uint64(400) {
+		p := brimful(rand.New(rand.NewPCG(seed, 6)))
+		w, v := splitsOf(p, splitUnits)
+		require.NotEqual(t, impossible, v, "seed %d", seed)
+		if v != possible {
+			continue
+		}
+		found++
+		w.node.base.Reset(&w.in)
+		require.True(t, w.conflicts.assign(), "seed %d", seed)
+		require.NoError(t, solver.Verify(p, w.best.Solution(name, solver.StopNone), solver.SplitsInteger), "seed %d", seed)
+		require.InDelta(t, float64(len(p.Jobs)), w.best.Value, 1e-9, "seed %d", seed)
+	}
+	assert.Greater(t, found, 100)
 }

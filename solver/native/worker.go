@@ -100,6 +100,7 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.setLimits(ctx, opts, cfg.defaultWork())
 	w.reportAt, w.reported = 0, 0
 	w.in.Look = w.readClock
+	w.coarse.rule = opts.Splits
 	whole := w.in.Load(p, opts.Splits)
 	w.in.Round()
 	w.in.Look = nil
