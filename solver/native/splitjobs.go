@@ -62,7 +62,7 @@ func (s *splits) limitJob(j int) {
 
 // group makes kinds of jobs that are alike in the lines looked at.
 func (s *splits) group() {
-	q, L := &s.kinds, len(s.lines)
+	q := &s.kinds
 	q.first, q.need = q.first[:0], q.need[:0]
 	for j := range s.jobs {
 		k := slices.IndexFunc(q.first, func(i int) bool { return s.alike(i, j) })
@@ -74,30 +74,30 @@ func (s *splits) group() {
 		q.need[k] += s.need[j]
 	}
 	s.spend(int64(len(s.jobs) * len(q.first)))
-	s.settle(func(k int) []float64 { return s.use[q.first[k]*L : q.first[k]*L+s.seen] })
+	s.settle()
 }
 
 // ungroup makes a kind of every job, with the weights that its kind had.
 func (s *splits) ungroup() {
 	worth, blamed, n := slices.Clone(s.worth), slices.Clone(s.blamed), len(s.jobs)
-	q, of, L := &s.kinds, slices.Clone(s.kindOf), len(s.lines)
+	q, of := &s.kinds, slices.Clone(s.kindOf)
 	q.first, q.need = q.first[:0], append(q.need[:0], s.need...)
 	for j := range n {
 		q.first, s.kindOf[j] = append(q.first, j), j
 	}
-	s.settle(func(k int) []float64 { return s.use[k*L : k*L+s.seen] })
+	s.settle()
 	s.program.reset(q.need, s.in.Parts)
 	for j, k := range of {
 		s.worth[j], s.blamed[j] = worth[k], blamed[k]
 	}
 }
 
-// settle works out the rest of the kinds.
-func (s *splits) settle(use func(k int) []float64) {
-	q, n := &s.kinds, len(s.kinds.need)
+// settle works out the rest of the kinds, of which the first jobs and the needs are known.
+func (s *splits) settle() {
+	q, n, L := &s.kinds, len(s.kinds.need), len(s.lines)
 	q.use = q.use[:0]
-	for k := range n {
-		q.use = append(q.use, use(k)...)
+	for _, j := range q.first {
+		q.use = append(q.use, s.use[j*L:j*L+s.seen]...)
 	}
 	q.given, q.most, s.share = pack.Resize(q.given, s.in.Parts*n), pack.Resize(q.most, s.in.Parts*n), pack.Resize(s.share, s.in.Parts*n)
 	clear(q.given)
