@@ -8,7 +8,7 @@ import (
 )
 
 // cells are partitions that no option tells apart: each that an option goes to, it goes to all of them. They are the partitioning that the options' own equivalence sets
-// need (TetriSched, section 5), where a problem's is that of all sets in play.
+// need, where a problem's is that of all sets in play.
 type cells struct {
 	of    []int // of each partition: its cell
 	n     int

@@ -25,7 +25,6 @@ type coarseState int8
 
 const (
 	unseen  coarseState = iota
-	loaded              // its relaxation is to be solved
 	planted             // its tree can grow
 	useless             // it has nothing to say
 )
@@ -51,12 +50,9 @@ func (c *coarse) grow(n int64) {
 	c.node.wholeProblem()
 	c.within(c.share(n), func() {
 		if c.state == unseen {
-			c.state = c.load()
-		}
-		if c.state == loaded {
-			c.resume()
-			c.state = c.plant()
-			c.level()
+			if c.state = useless; c.load() && c.plant() {
+				c.state = planted
+			}
 		}
 		if c.state == planted {
 			c.resume()
@@ -69,12 +65,12 @@ func (c *coarse) grow(n int64) {
 	}
 }
 
-// load makes the coarse problem and loads it.
-func (c *coarse) load() coarseState {
+// load makes the coarse problem and loads it; false if that is no use.
+func (c *coarse) load() bool {
 	c.cells.find(&c.in)
 	c.spend(int64(len(c.in.Part)))
 	if float64(c.cells.n) > float64(mostCells*float64(c.in.Parts)) {
-		return useless
+		return false
 	}
 	c.problem = c.cells.join(&c.in)
 	c.spend(int64(len(c.in.Cap) + 16*len(c.in.Opts)))
@@ -84,11 +80,11 @@ func (c *coarse) load() coarseState {
 	w := c.worker
 	w.begin(c.ctx, &c.problem, solver.Options{Work: 1, Gap: -1, Splits: c.rule}, c.cfg, nil)
 	if len(w.in.Opts) != len(c.in.Opts) {
-		return useless // there was no time to load it all
+		return false // there was no time to load it all
 	}
 	for o := range w.in.Opts {
 		if w.in.Opts[o].Index != c.in.Opts[o].Index {
-			return useless // both are ordered by value alike
+			return false // both are ordered by value alike
 		}
 	}
 	c.cells.confine(&w.in, &c.in)
@@ -98,7 +94,7 @@ func (c *coarse) load() coarseState {
 	for i := range c.conflicts.list {
 		w.conflicts.copy(c.conflicts, i)
 	}
-	return loaded
+	return true
 }
 
 // resume gives the coarse problem's worker what budget there is.
@@ -110,17 +106,16 @@ func (c *coarse) resume() {
 	c.level()
 }
 
-// plant searches up to the tree, where that can be afforded and says more than is known.
-func (c *coarse) plant() coarseState {
+// plant searches up to the tree, where that can be afforded, and reports whether it says as much as is known.
+func (c *coarse) plant() bool {
 	w := c.worker
+	c.resume()
+	defer c.level()
 	if !w.begun() || !w.relaxation.affordable() || !w.relaxed() {
-		return useless
+		return false
 	}
 	w.cutRoot()
-	if w.bound() > c.bound() {
-		return useless
-	}
-	return planted
+	return w.bound() <= c.bound()
 }
 
 // hopeless says whether the coarse problem's bound cannot fall below what is known, as choices are worth as much of which it could not be told whether they have splits.
@@ -165,11 +160,11 @@ func (c *coarse) ask(h uint64, until int64) verdict {
 	if !k.tried[h] {
 		v = k.ask(h, until)
 	}
-	switch v {
-	case impossible:
+	switch {
+	case v == impossible:
 		w.conflicts.copy(k, len(k.list)-1)
-	case unknown:
-		w.conflicts.tried[h] = k.tried[h]
+	case k.tried[h]:
+		w.conflicts.tried[h] = true
 	}
 	c.level()
 	return v
