@@ -8,6 +8,7 @@ type branching struct {
 	node     *node
 	rounding *rounding
 	lp       *basis
+	tally    *tally
 	costs    pseudo
 }
 
@@ -30,10 +31,13 @@ func (c division) same(d division) bool {
 	return c == d
 }
 
-// division finds what is most undecided in the program for its value.
+// division finds what is most undecided in the program for its value; a tally before all else.
 func (b *branching) division() division {
+	c, ok := b.tally.division()
+	if ok {
+		return c
+	}
 	q, in := b.node, &b.in
-	c := division{job: -1, running: -1, entry: -1}
 	most := 0.0
 	for _, set := range b.lp.active {
 		j := int(set)
@@ -134,7 +138,7 @@ func (b *branching) divide(c division, side bool) {
 			b.node.forbid(o)
 		}
 	}
-	if side {
+	if side || b.tally.is(c.job) {
 		b.node.oblige(c.job)
 	}
 }

@@ -7,7 +7,7 @@ import "github.com/hedgesched/hedge/solver"
 // of the coarse one, so that its bounds hold. Whether a plan of the coarse problem is one is asked where it is worth more than the best plan. What has no splits is a conflict
 // that both problems avoid (logic-based Benders decomposition; Hooker and Ottosson, 2003).
 //
-// The coarse problem has a worker of its own, which knows options, jobs and running jobs by the same numbers. Its budget is kept level with the problem's.
+// The coarse problem has a worker of its own, which knows options, jobs and running jobs by the same numbers; its last job is the tally. Its budget is kept level with the problem's.
 type coarse struct {
 	*progress
 	node        *node
@@ -73,21 +73,23 @@ func (c *coarse) load() bool {
 		return false
 	}
 	c.problem = c.cells.join(&c.in)
+	c.problem.Jobs = append(c.problem.Jobs, tallyJob(c.in.R))
 	c.spend(int64(len(c.in.Cap) + 16*len(c.in.Opts)))
 	if c.worker == nil {
 		c.worker = newWorker()
 	}
 	w := c.worker
 	w.begin(c.ctx, &c.problem, solver.Options{Work: 1, Gap: -1, Splits: c.rule}, c.cfg, nil)
-	if len(w.in.Opts) != len(c.in.Opts) {
+	if len(w.in.Opts) != len(c.in.Opts)+ranges {
 		return false // there was no time to load it all
 	}
-	for o := range w.in.Opts {
+	for o := range c.in.Opts {
 		if w.in.Opts[o].Index != c.in.Opts[o].Index {
 			return false // both are ordered by value alike
 		}
 	}
 	c.cells.confine(&w.in, &c.in)
+	w.tally.hide()
 	w.reset()
 	w.outer = c
 	w.meet, w.meetAt = func(int64) { c.level() }, 0
@@ -106,7 +108,7 @@ func (c *coarse) resume() {
 	c.level()
 }
 
-// plant searches up to the tree, where that can be afforded, and reports whether it says as much as is known.
+// plant searches up to the tree, and reports whether that could be afforded.
 func (c *coarse) plant() bool {
 	w := c.worker
 	c.resume()
@@ -115,7 +117,8 @@ func (c *coarse) plant() bool {
 		return false
 	}
 	w.cutRoot()
-	return w.bound() <= c.bound()
+	w.tally.plant()
+	return true
 }
 
 // hopeless says whether the coarse problem's bound cannot fall below what is known, as choices are worth as much of which it could not be told whether they have splits.
@@ -140,7 +143,7 @@ func (c *coarse) level() {
 // take tries to make a plan of the one that the coarse problem's worker has in hand.
 func (c *coarse) take() {
 	k := c.conflicts
-	k.pick, k.off = append(k.pick[:0], c.worker.cur.Choice...), append(k.off[:0], c.worker.cur.Preempted...)
+	k.pick, k.off = append(k.pick[:0], c.worker.cur.Choice[:len(c.in.P.Jobs)]...), append(k.off[:0], c.worker.cur.Preempted...)
 	if k.broken() < 0 {
 		c.enumeration.plan()
 	}

@@ -96,6 +96,7 @@ func growCoarse(w *worker) bool {
 	in.ascent.run()
 	if in.relaxed() {
 		in.cutRoot()
+		in.tally.plant()
 		in.tree.grow()
 	}
 	c.level()
@@ -104,16 +105,19 @@ func growCoarse(w *worker) bool {
 
 // TestCoarseByTrying: what the coarse problem alone shows holds for the optimum that brute force finds, with running jobs too, and mostly proves it.
 func TestCoarseByTrying(t *testing.T) {
-	for name, grow := range map[string]func(w *worker) bool{
-		"tree": growCoarse,
-		"all":  func(w *worker) bool { w.coarse.grow(1); return w.coarse.state != unseen },
+	all := func(w *worker) bool { w.coarse.grow(1); return w.coarse.state != unseen }
+	for name, c := range map[string]struct {
+		grow func(w *worker) bool
+		of   func(seed uint64) *solver.Problem
+	}{
+		"tree": {growCoarse, cut}, "all": {all, cut}, "tree, flat": {growCoarse, flat}, "all, flat": {all, flat},
 	} {
 		shown, proven, several, conflicts := 0, 0, 0, 0
 		for seed := range uint64(1000) {
-			p := cut(seed)
+			p := c.of(seed)
 			w := prepared(p)
 			w.best.Reset(&w.in)
-			if !grow(w) {
+			if !c.grow(w) {
 				continue
 			}
 			shown++

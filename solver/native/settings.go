@@ -6,7 +6,7 @@ package native
 // How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a quarter and four tenths
 // before the relaxation, and alone after it, were tried and were no better.
 const (
-	coarseShare      = 3 // the coarse problem, when it is begun; a quarter and a half are about as good
+	coarseShare      = 2 // the coarse problem, when it is begun; with a third there are fewer proofs, and as good plans
 	cutShare         = 6 // cuts to the root
 	firstProofShare  = 3 // the tree, when it is begun; a tenth left larger gaps
 	firstDiveShare   = 2 // the first dive, where bounds have come first,
@@ -22,7 +22,7 @@ const (
 
 // aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a quarter fewer plans were
 // good, with seven tenths and half about as many. There is no aim where the gap is below leastAim, relatively, and after mostGoals: with one fewer bounds
-// are as low, with any number a tree is searched over and over where the best plan is known.
+// are as low, with any number a tree is searched over and over where the best plan is known. There is none where a tally divides the gap.
 const (
 	aimPart   = 0.5
 	leastAim  = 1e-5

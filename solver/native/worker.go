@@ -22,6 +22,7 @@ import (
 //	reducer      what no better plan can have, by prices, taken out of a node
 //	dive         decisions by the solution until there is a plan
 //	separator    cuts
+//	tally        what plans of the coarse problem come to in whole units, to divide by
 //	branching    what to divide a node by
 //	conflicts    choices whose tasks cannot be split over the partitions in whole, by splits
 //	tree         branch and price, for the proof
@@ -47,6 +48,7 @@ type worker struct {
 	dive        dive
 	cuts        cuts
 	separator   separator
+	tally       tally
 	branching   branching
 	conflicts   conflicts
 	rooms       rooms
@@ -79,7 +81,8 @@ func newWorker() *worker {
 	w.reducer = reducer{progress: p, node: n, lp: lp}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
-	w.branching = branching{progress: p, node: n, rounding: r, lp: lp}
+	w.tally = tally{progress: p, node: n, lp: lp, separator: &w.separator}
+	w.branching = branching{progress: p, node: n, rounding: r, lp: lp, tally: &w.tally}
 	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp, splits: splits{progress: p}}
 	w.rooms = rooms{progress: p}
 	w.enumeration = enumeration{progress: p, rooms: &w.rooms, node: n, rounding: r, squeeze: &w.squeeze, conflicts: &w.conflicts}
@@ -113,7 +116,7 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	}
 	w.memory, w.noted, w.recall.warm = opts.Memory, nil, false
 	w.recall.reset(&w.in, opts.Memory)
-	w.team, w.number, w.meetAt, w.outer = nil, 0, math.MaxInt64, nil
+	w.team, w.number, w.meetAt, w.outer, w.tallied = nil, 0, math.MaxInt64, nil, false
 	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
 		w.makeTeam(n, opts.Seed)
 	}
