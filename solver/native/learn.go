@@ -51,7 +51,11 @@ func (k *conflicts) learnKept() {
 	for _, m := range k.out {
 		k.freed[m] = false
 	}
-	for _, m := range k.out {
+	for i, m := range k.out {
+		if s.over() {
+			k.kept = append(k.kept, k.out[i:]...)
+			break
+		}
 		k.freed[m] = true
 		k.clearRows()
 		if s.roomier(); !k.still() {

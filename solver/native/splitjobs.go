@@ -79,17 +79,17 @@ func (s *splits) group() {
 
 // ungroup makes a kind of every job, with the weights that its kind had.
 func (s *splits) ungroup() {
-	worth, blamed, n := slices.Clone(s.worth), slices.Clone(s.blamed), len(s.jobs)
-	q, of := &s.kinds, slices.Clone(s.kindOf)
+	q := &s.kinds
+	s.worthBefore, s.blamedBefore = s.worthBefore[:0], s.blamedBefore[:0]
 	q.first, q.need = q.first[:0], append(q.need[:0], s.need...)
-	for j := range n {
+	for j, k := range s.kindOf {
+		s.worthBefore, s.blamedBefore = append(s.worthBefore, s.worth[k]), append(s.blamedBefore, s.blamed[k])
 		q.first, s.kindOf[j] = append(q.first, j), j
 	}
 	s.settle()
 	s.program.reset(q.need, s.in.Parts)
-	for j, k := range of {
-		s.worth[j], s.blamed[j] = worth[k], blamed[k]
-	}
+	copy(s.worth, s.worthBefore)
+	copy(s.blamed, s.blamedBefore)
 }
 
 // settle works out the rest of the kinds, of which the first jobs and the needs are known.

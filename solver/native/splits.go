@@ -27,7 +27,8 @@ type splits struct {
 	most  []float64 // of each partition and job: how many tasks it has room for
 	room  []float64 // of each partition and line
 	tasks []float64 // of each partition and job: the splits, if there are any
-	spare []float64 // scratch: what is left of the rooms
+	spare []float64 // scratch: what is left of the rooms,
+	left  []float64 // and of one of them
 
 	kindOf    []int // of each job
 	kinds     kinds
@@ -42,6 +43,9 @@ type splits struct {
 	divisions int       // so far
 	until     int64     // in ops, where the search is given up
 	took      int64     // ops that the last answer has taken
+
+	worthBefore  []float64 // scratch: of each job, the weight of its kind,
+	blamedBefore []bool    // and whether that is blamed
 }
 
 // kinds are jobs that are alike in the lines looked at, and go to the same partitions.
@@ -266,14 +270,19 @@ func (s *splits) onTop(x int, most, room []float64) {
 func (s *splits) bar() {
 	m, n, q := &s.program, len(s.kinds.need), &s.sack
 	q.resize(n, s.seen)
-	for f, x := range m.of {
-		s.onTop(int(x), q.most, q.room)
-		m.barred[f] = !s.goesIn(m.fills[f*n:(f+1)*n], q.most, q.room)
+	for x := range s.in.Parts {
+		s.onTop(x, q.most, q.room)
+		for f, of := range m.of {
+			if int(of) == x {
+				s.left = append(s.left[:0], q.room...)
+				m.barred[f] = !s.goesIn(m.fills[f*n:(f+1)*n], q.most, s.left)
+			}
+		}
 	}
 	s.spend(int64(len(m.fills) * s.seen))
 }
 
-// goesIn says whether a fill goes into so much room, with so many tasks at most.
+// goesIn says whether a fill goes into so much room, of which it leaves what is left, with so many tasks at most.
 func (s *splits) goesIn(fill, most, room []float64) bool {
 	for k, v := range fill {
 		if v > most[k] {
