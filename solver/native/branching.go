@@ -36,7 +36,7 @@ func (b *branching) division() division {
 	c, ok := b.tally.division()
 	if ok {
 		return c
-	}
+	} // or c is nothing yet
 	q, in := b.node, &b.in
 	most := 0.0
 	for _, set := range b.lp.active {
@@ -138,7 +138,7 @@ func (b *branching) divide(c division, side bool) {
 			b.node.forbid(o)
 		}
 	}
-	if side || b.tally.is(c.job) {
+	if side || b.tally.is(c.job) { // every plan is in some range
 		b.node.oblige(c.job)
 	}
 }

@@ -108,7 +108,7 @@ func (c *coarse) resume() {
 	c.level()
 }
 
-// plant searches up to the tree, and reports whether that could be afforded.
+// plant searches up to the tree, where that can be afforded, and reports whether that says as much as is known, or may do so when the tally is divided.
 func (c *coarse) plant() bool {
 	w := c.worker
 	c.resume()
@@ -118,7 +118,7 @@ func (c *coarse) plant() bool {
 	}
 	w.cutRoot()
 	w.tally.plant()
-	return true
+	return w.bound() <= c.bound()+w.tally.size
 }
 
 // hopeless says whether the coarse problem's bound cannot fall below what is known, as choices are worth as much of which it could not be told whether they have splits.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -110,9 +111,9 @@ func TestCoarseByTrying(t *testing.T) {
 		grow func(w *worker) bool
 		of   func(seed uint64) *solver.Problem
 	}{
-		"tree": {growCoarse, cut}, "all": {all, cut}, "tree, flat": {growCoarse, flat}, "all, flat": {all, flat},
+		"tree": {growCoarse, cut}, "all": {all, cut}, "tree, flat": {growCoarse, flat}, "all, flat": {all, flat}, "tree, steep": {growCoarse, steep}, "all, steep": {all, steep},
 	} {
-		shown, proven, several, conflicts := 0, 0, 0, 0
+		shown, proven, several, conflicts, tallies := 0, 0, 0, 0, 0
 		for seed := range uint64(1000) {
 			p := c.of(seed)
 			w := prepared(p)
@@ -132,12 +133,18 @@ func TestCoarseByTrying(t *testing.T) {
 			if w.coarse.cells.n > 1 {
 				several++
 			}
+			if w.coarse.worker != nil && w.coarse.worker.tally.planted {
+				tallies++
+			}
 			conflicts += len(w.conflicts.list)
 		}
 		assert.Greater(t, shown, 300, name)
 		assert.Greater(t, proven, 200, name)
 		assert.Greater(t, several, 50, name)
 		assert.Greater(t, conflicts, 20, name)
+		if strings.HasPrefix(name, "tree") { // the enumeration proves almost all before
+			assert.Greater(t, tallies, 500, name)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (k *conflicts) learnKept() {
 		k.freed[m] = false
 	}
 	for i, m := range k.out {
-		if s.over() {
+		if !k.proceed() || s.over() {
 			k.kept = append(k.kept, k.out[i:]...)
 			break
 		}
@@ -91,7 +91,7 @@ func (k *conflicts) leaveOut() {
 	}
 }
 
-// helps says whether running job m holds anything in the lines that the choices use.
+// helps says whether running job m holds anything in the lines that the choices use: in all of them, as what a partition has room for of one job depends on all.
 func (k *conflicts) helps(m int) bool {
 	for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {
 		if slices.Contains(k.splits.lines, k.in.RunRow[i]%(k.in.R*k.in.T)) {

@@ -324,7 +324,12 @@ func (s *separator) emit(f found) {
 			s.set(len(in.Part)+k, m.of(-a-g.supposed)-slack)
 		}
 	}
-	s.cuts.add(s.places, s.dense, rhs+float64(1e-9*(1+math.Abs(rhs))))
+	s.add(rhs + float64(1e-9*(1+math.Abs(rhs))))
+}
+
+// add adds the cut whose coefficients have been set.
+func (s *separator) add(rhs float64) {
+	s.cuts.add(s.places, s.dense, rhs)
 	for _, p := range s.places {
 		s.dense[p] = 0
 	}

@@ -6,7 +6,7 @@ package native
 // How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a quarter and four tenths
 // before the relaxation, and alone after it, were tried and were no better.
 const (
-	coarseShare      = 2 // the coarse problem, when it is begun; with a third there are fewer proofs, and as good plans
+	coarseShare      = 3 // the coarse problem, when it is begun; with a half there are more proofs, and poorer plans where jobs differ in value
 	cutShare         = 6 // cuts to the root
 	firstProofShare  = 3 // the tree, when it is begun; a tenth left larger gaps
 	firstDiveShare   = 2 // the first dive, where bounds have come first,

@@ -74,22 +74,26 @@ func (s *splits) group() {
 		q.need[k] += s.need[j]
 	}
 	s.spend(int64(len(s.jobs) * len(q.first)))
+	s.worth, s.blamed = pack.Resize(s.worth, len(s.jobs)), pack.Resize(s.blamed, len(s.jobs))
+	clear(s.blamed)
+	s.worth, s.blamed = s.worth[:len(q.first)], s.blamed[:len(q.first)]
 	s.settle()
 }
 
 // ungroup makes a kind of every job, with the weights that its kind had.
 func (s *splits) ungroup() {
-	q := &s.kinds
-	s.worthBefore, s.blamedBefore = s.worthBefore[:0], s.blamedBefore[:0]
+	q, n := &s.kinds, len(s.jobs)
 	q.first, q.need = q.first[:0], append(q.need[:0], s.need...)
-	for j, k := range s.kindOf {
-		s.worthBefore, s.blamedBefore = append(s.worthBefore, s.worth[k]), append(s.blamedBefore, s.blamed[k])
-		q.first, s.kindOf[j] = append(q.first, j), j
+	s.worth, s.blamed = s.worth[:n], s.blamed[:n]
+	for j := n - 1; j >= 0; j-- { // no kind's number is above its jobs'
+		k := s.kindOf[j]
+		s.worth[j], s.blamed[j], s.kindOf[j] = s.worth[k], s.blamed[k], j
+	}
+	for j := range n {
+		q.first = append(q.first, j)
 	}
 	s.settle()
 	s.program.reset(q.need, s.in.Parts)
-	copy(s.worth, s.worthBefore)
-	copy(s.blamed, s.blamedBefore)
 }
 
 // settle works out the rest of the kinds, of which the first jobs and the needs are known.
@@ -101,8 +105,6 @@ func (s *splits) settle() {
 	}
 	q.given, q.most, s.share = pack.Resize(q.given, s.in.Parts*n), pack.Resize(q.most, s.in.Parts*n), pack.Resize(s.share, s.in.Parts*n)
 	clear(q.given)
-	s.worth, s.blamed = pack.Resize(s.worth, n), pack.Resize(s.blamed, n)
-	clear(s.blamed)
 	s.limitKinds()
 }
 

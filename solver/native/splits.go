@@ -27,8 +27,7 @@ type splits struct {
 	most  []float64 // of each partition and job: how many tasks it has room for
 	room  []float64 // of each partition and line
 	tasks []float64 // of each partition and job: the splits, if there are any
-	spare []float64 // scratch: what is left of the rooms,
-	left  []float64 // and of one of them
+	spare []float64 // scratch: what is left of the rooms
 
 	kindOf    []int // of each job
 	kinds     kinds
@@ -43,9 +42,6 @@ type splits struct {
 	divisions int       // so far
 	until     int64     // in ops, where the search is given up
 	took      int64     // ops that the last answer has taken
-
-	worthBefore  []float64 // scratch: of each job, the weight of its kind,
-	blamedBefore []bool    // and whether that is blamed
 }
 
 // kinds are jobs that are alike in the lines looked at, and go to the same partitions.
@@ -146,14 +142,14 @@ func (s *splits) divide(at int, part float64) (v verdict, line int) {
 		} else {
 			q.most[at] = given + down
 		}
-		s.bar()
+		s.bar(at / len(q.need))
 		v, line = s.search()
 		q.most[at], q.given[at], s.program.need[k] = most, given, need
 		if v != impossible {
 			return v, line
 		}
 	}
-	s.bar()
+	s.bar(at / len(q.need))
 	return v, -1
 }
 
@@ -266,20 +262,17 @@ func (s *splits) onTop(x int, most, room []float64) {
 	s.spend(int64(n))
 }
 
-// bar bars the fills that do not go on top of what has been given.
-func (s *splits) bar() {
+// bar bars the fills of partition x that do not go on top of what has been given.
+func (s *splits) bar(x int) {
 	m, n, q := &s.program, len(s.kinds.need), &s.sack
 	q.resize(n, s.seen)
-	for x := range s.in.Parts {
-		s.onTop(x, q.most, q.room)
-		for f, of := range m.of {
-			if int(of) == x {
-				s.left = append(s.left[:0], q.room...)
-				m.barred[f] = !s.goesIn(m.fills[f*n:(f+1)*n], q.most, s.left)
-			}
+	s.onTop(x, q.most, q.room)
+	for f, of := range m.of {
+		if int(of) == x {
+			m.barred[f] = !s.goesIn(m.fills[f*n:(f+1)*n], q.most, append(s.spare[:0], q.room...))
 		}
 	}
-	s.spend(int64(len(m.fills) * s.seen))
+	s.spend(int64(len(m.fills)*s.seen)/int64(s.in.Parts) + int64(len(m.of)))
 }
 
 // goesIn says whether a fill goes into so much room, of which it leaves what is left, with so many tasks at most.

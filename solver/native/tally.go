@@ -22,6 +22,7 @@ type tally struct {
 	lp        *basis
 	separator *separator
 	planted   bool      // whether it is in the program
+	size      float64   // of a unit, 0 as long as it is not planted
 	counts    []float64 // of each option, in units
 	costs     []float64 // of each running job
 	lo, hi    []float64 // of each of its own options: the range, both ends in it
@@ -34,8 +35,12 @@ const (
 	ranges  = singles + 2
 )
 
-// mostTallied bounds the tallies that are told apart, so that they are exact.
-const mostTallied = 1e6
+// What a tally is for: plans may come to so many units for each job and running job at most, or the unit says little of most of them; and how much dearer than
+// usually it is to take what is decided against.
+const (
+	mostUnits    = 20
+	tallyPenalty = 100
+)
 
 // tallyJob is the job that stands for a tally.
 func tallyJob(resources int) solver.Job {
@@ -43,9 +48,12 @@ func tallyJob(resources int) solver.Job {
 	return solver.Job{Options: slices.Repeat([]solver.Option{o}, ranges)}
 }
 
+// reset is for a problem without a tally.
+func (y *tally) reset() { y.tallied, y.planted, y.size = false, false, 0 }
+
 // hide makes the problem's last job its tally, which nothing sees until it is planted.
 func (y *tally) hide() {
-	y.tallied, y.planted = true, false
+	y.tallied = true
 	y.setDead(true)
 }
 
@@ -61,7 +69,7 @@ func (y *tally) setDead(dead bool) {
 }
 
 // is says whether job j is a tally that has been planted.
-func (y *tally) is(j int) bool { return y.tallied && y.planted && j == y.realJobs() }
+func (y *tally) is(j int) bool { return y.planted && j == y.realJobs() }
 
 // plant adds the tally to the program that has been solved, and solves it again.
 func (y *tally) plant() {
@@ -74,15 +82,16 @@ func (y *tally) plant() {
 		return
 	}
 	least, most := y.count(unit)
-	if most-least > mostTallied {
+	if most-least > mostUnits*float64(y.realJobs()+len(y.in.P.Running)) {
 		return
 	}
 	y.divideRange(least, most)
 	y.setDead(false)
 	y.node.reset()
-	y.separator.addTally(y)
-	y.planted = true
+	y.addRows()
+	y.planted, y.size = true, unit
 	y.dual.bound = min(y.dual.bound, y.node.solve(maxRounds))
+	copy(y.dual.best, y.dual.lam)
 }
 
 // unit is what the job in the middle is worth at best, of those that can run.
@@ -110,7 +119,9 @@ func (y *tally) count(unit float64) (least, most float64) {
 	for j := range y.realJobs() {
 		top := 0.0
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			y.counts[o] = math.Round(in.Opts[o].Value / unit)
+			if y.counts[o] = 0; !in.Opts[o].Dead {
+				y.counts[o] = math.Round(in.Opts[o].Value / unit)
+			}
 			top = max(top, y.counts[o])
 		}
 		most += top
@@ -119,6 +130,7 @@ func (y *tally) count(unit float64) (least, most float64) {
 		y.costs[k] = math.Round(in.P.Running[k].PreemptCost / unit)
 		least -= y.costs[k]
 	}
+	y.spend(int64(len(y.counts) + len(y.costs)))
 	return least, most
 }
 
@@ -142,20 +154,21 @@ func (y *tally) value() (sum float64) {
 			sum -= float64(y.lp.preempted(k) * n)
 		}
 	}
+	y.spend(int64(len(y.counts)+len(y.costs)) / 2)
 	return sum
 }
 
-// division divides by whether the program's tally is rounded down or up. It reports whether that is not whole, and in one of the ranges that divide it.
+// division divides by whether the program's tally is rounded down or up. It reports whether that is not whole, and between two ranges.
 func (y *tally) division() (c division, ok bool) {
 	c = division{job: -1, running: -1, entry: -1}
-	if !y.tallied || !y.planted {
+	if !y.planted {
 		return c, false
 	}
 	v := y.value()
 	down := math.Floor(v)
 	part := v - down
 	i := slices.Index(y.hi, down)
-	if min(part, 1-part) <= 1e-6 || i < 0 || i == ranges-1 {
+	if min(part, 1-part) <= 1e-6 || i < 0 {
 		return c, false
 	}
 	c.job = y.realJobs()
@@ -163,22 +176,18 @@ func (y *tally) division() (c division, ok bool) {
 	return c, true
 }
 
-// addTally adds the rows of a tally: what is counted is at most, and at least, what the ends of the range say that the tally's job takes.
-func (s *separator) addTally(y *tally) {
-	s.levels()
-	for _, row := range [...]struct {
-		sign float64
-		ends []float64
-	}{{1, y.hi}, {-1, y.lo}} {
-		s.tallyRow(y, row.sign, row.ends)
-	}
-	s.dual.cuts = s.cuts
-	s.rebuild()
+// addRows adds the two rows: what is counted is at most, and at least, what the ends of the range say that the tally's job takes.
+func (y *tally) addRows() {
+	y.separator.levels()
+	y.addRow(1, y.hi)
+	y.addRow(-1, y.lo)
+	y.dual.cuts = y.separator.cuts
+	y.separator.rebuild()
 }
 
-// tallyRow adds the row that what is counted, less the end of the range, is no more than nothing, both times sign.
-func (s *separator) tallyRow(y *tally, sign float64, ends []float64) {
-	in := &s.in
+// addRow adds the row that what is counted, less the end of the range, is no more than nothing, both times sign.
+func (y *tally) addRow(sign float64, ends []float64) {
+	s, in := y.separator, &y.in
 	s.places = s.places[:0]
 	for o, n := range y.counts {
 		opt := &in.Opts[o]
@@ -193,11 +202,9 @@ func (s *separator) tallyRow(y *tally, sign float64, ends []float64) {
 	for k, n := range y.costs {
 		s.set(len(in.Part)+k, -sign*n)
 	}
-	s.cuts.add(s.places, s.dense, tallySlack)
-	for _, p := range s.places {
-		s.dense[p] = 0
-	}
+	s.add(tallySlack * (1 + y.hi[ranges-1] - y.lo[0]))
+	y.spend(int64(len(in.Part)))
 }
 
-// tallySlack is more than the rounding errors of what is counted.
-const tallySlack = 1e-7
+// tallySlack is more than the rounding errors of what is counted, as a part of it.
+const tallySlack = 1e-8

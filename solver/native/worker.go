@@ -116,7 +116,8 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	}
 	w.memory, w.noted, w.recall.warm = opts.Memory, nil, false
 	w.recall.reset(&w.in, opts.Memory)
-	w.team, w.number, w.meetAt, w.outer, w.tallied = nil, 0, math.MaxInt64, nil, false
+	w.team, w.number, w.meetAt, w.outer = nil, 0, math.MaxInt64, nil
+	w.tally.reset()
 	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
 		w.makeTeam(n, opts.Seed)
 	}
