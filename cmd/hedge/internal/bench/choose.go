@@ -16,8 +16,13 @@ func ParseRange(text string) (Range, error) {
 	from, to, _ := strings.Cut(text, "-")
 	least, err := strconv.Atoi(from)
 	most, err2 := strconv.Atoi(to)
-	if err != nil || err2 != nil || least < 0 || most < max(1, least) {
+	switch {
+	case err != nil || err2 != nil || least < 0:
 		return Range{}, fmt.Errorf("found %q, expected the least and the largest number of pending jobs, such as 5-30", text)
+	case most < least:
+		return Range{}, fmt.Errorf("found %q, whose largest number is below the least, expected such as 5-30", text)
+	case most == 0:
+		return Range{}, fmt.Errorf("found %q, expected a largest number of at least 1, such as 5-30", text)
 	}
 	return Range{least, most}, nil
 }

@@ -57,8 +57,10 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch limited := cmd.Flags().Changed("work"); {
-			case limited && (cmd.Flags().Changed("at") || f.spec.Reach != ""):
-				return fmt.Errorf("--work: found --at or --reach as well, expected limits of work or moments")
+			case limited && cmd.Flags().Changed("at"):
+				return fmt.Errorf("--work: found --at as well, expected limits of work or moments")
+			case limited && f.spec.Reach != "":
+				return fmt.Errorf("--work: found --reach as well, which is about moments")
 			case limited:
 				f.spec.At = nil
 			}
@@ -160,12 +162,16 @@ func (f *benchFlags) check() error {
 		return fmt.Errorf("--at: found %v, expected rising durations above 0s", f.spec.At)
 	case len(f.spec.Threads) == 0 || slices.Min(f.spec.Threads) < 1:
 		return fmt.Errorf("--threads: found %d, expected numbers of at least 1", f.spec.Threads)
+	case len(slices.Compact(slices.Sorted(slices.Values(f.spec.Threads)))) < len(f.spec.Threads):
+		return fmt.Errorf("--threads: found %d, expected each number once", f.spec.Threads)
 	case f.spec.Parallel < 1:
 		return fmt.Errorf("--parallel: found %d, expected at least 1", f.spec.Parallel)
 	case f.most < 0:
 		return fmt.Errorf("--most: found %d, expected at least 0", f.most)
-	case f.spec.Reach != "" && (!once(f.spec.Engines, f.spec.Reach) || len(f.spec.Engines) < 2):
-		return fmt.Errorf("--reach: found %q, expected one of at least two engines, which is named once: %s", f.spec.Reach, strings.Join(f.spec.Engines, ", "))
+	case f.spec.Reach != "" && len(f.spec.Engines) < 2:
+		return fmt.Errorf("--reach: found %q and no other --engine, expected others to compare it with", f.spec.Reach)
+	case f.spec.Reach != "" && !once(f.spec.Engines, f.spec.Reach):
+		return fmt.Errorf("--reach: found %q, expected an engine that is named once: %s", f.spec.Reach, strings.Join(f.spec.Engines, ", "))
 	case f.spec.Reach != "" && len(f.spec.Threads) > 1:
 		return fmt.Errorf("--reach: found --threads %d, expected one number of threads", f.spec.Threads)
 	case !finite(f.spec.Gap) || f.spec.Gap < 0:
@@ -183,8 +189,14 @@ func (f *benchFlags) parseOracle(s *Host) error {
 	}
 	limit, name, _ := strings.Cut(f.oracle, "=")
 	d, err := time.ParseDuration(limit)
-	if err != nil || d <= 0 || name == "" {
+	switch {
+	case err != nil || name == "":
 		return fmt.Errorf("found %q, expected TIME=ENGINE, such as 20s=milp+highs", f.oracle)
+	case d <= 0:
+		return fmt.Errorf("found %q, expected a time above 0s", f.oracle)
+	}
+	if caps, err := s.Engines.Caps(name); err == nil && !caps.Bound {
+		return fmt.Errorf("found %q, expected an engine that proves bounds (hedge solve --engines)", f.oracle)
 	}
 	engine, err := s.Engines.Open(name)
 	if err != nil {

@@ -107,7 +107,13 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--work: found \"x\", expected whole numbers with commas": {"--problems", problemFile(t), "--work", "x"},
 		"--at: found \"x\", expected durations with commas":       {"--problems", problemFile(t), "--at", "x"},
 		"--work: found [2 1]":               {"--problems", problemFile(t), "--work", "2,1"},
-		"--work: found --at":                {"--problems", problemFile(t), "--work", "1", "--at", "1s"},
+		"--work: found --at as well":        {"--problems", problemFile(t), "--work", "1", "--at", "1s"},
+		"--work: found --reach as well":     {"--problems", problemFile(t), "--work", "1", "--reach", "native"},
+		"and no other --engine":             {"--problems", problemFile(t), "--engine", "native", "--reach", "native"},
+		"--threads: found [1 1]":            {"--problems", problemFile(t), "--threads", "1,1"},
+		"expected a time above 0s":          {"--problems", problemFile(t), "--oracle", "0s=native"},
+		"engine that proves bounds":         {"--problems", problemFile(t), "--oracle", "1s=greedy"},
+		"a largest number of at least 1":    {"--problems", problemFile(t), "--jobs", "0-0"},
 		"counts no work":                    {"--problems", problemFile(t), "--work", "1", "--engine", "milp+ortools://localhost:1"},
 		"--engine":                          {"--problems", problemFile(t), "--engine", "cplex"},
 		"--splits":                          {"--problems", problemFile(t), "--splits", "half"},
@@ -123,7 +129,7 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--oracle: engines: unknown engine": {"--problems", problemFile(t), "--oracle", "20s=cplex"},
 		"--threads: found \"x\", expected whole numbers with commas": {"--problems", problemFile(t), "--threads", "x"},
 		"expected one number of threads":                             {"--problems", problemFile(t), "--threads", "1,2", "--reach", "native"},
-		"which is named once":                                        {"--problems", problemFile(t), "--reach", "native", "--engine", "native", "--engine", "native", "--engine", "greedy"},
+		"expected an engine that is named once":                      {"--problems", problemFile(t), "--reach", "native", "--engine", "native", "--engine", "native", "--engine", "greedy"},
 	} {
 		got := hedge(t, "", append([]string{"bench"}, args...)...)
 		assert.Equal(t, 2, got.code, want)
