@@ -108,13 +108,15 @@ func growCoarse(w *worker) bool {
 func TestCoarseByTrying(t *testing.T) {
 	all := func(w *worker) bool { w.coarse.grow(1); return w.coarse.state != unseen }
 	for name, c := range map[string]struct {
-		grow func(w *worker) bool
-		of   func(seed uint64) *solver.Problem
+		grow  func(w *worker) bool
+		of    func(seed uint64) *solver.Problem
+		seeds int
 	}{
-		"tree": {growCoarse, cut}, "all": {all, cut}, "tree, flat": {growCoarse, flat}, "all, flat": {all, flat}, "tree, steep": {growCoarse, steep}, "all, steep": {all, steep},
+		"tree": {growCoarse, cut, 1000}, "tree, flat": {growCoarse, flat, 300}, "tree, steep": {growCoarse, steep, 300},
+		"all": {all, cut, 1000}, "all, flat": {all, flat, 300}, "all, steep": {all, steep, 300},
 	} {
 		shown, proven, several, conflicts, tallies := 0, 0, 0, 0, 0
-		for seed := range uint64(1000) {
+		for seed := range uint64(c.seeds) {
 			p := c.of(seed)
 			w := prepared(p)
 			w.best.Reset(&w.in)
@@ -138,12 +140,12 @@ func TestCoarseByTrying(t *testing.T) {
 			}
 			conflicts += len(w.conflicts.list)
 		}
-		assert.Greater(t, shown, 300, name)
-		assert.Greater(t, proven, 200, name)
-		assert.Greater(t, several, 50, name)
-		assert.Greater(t, conflicts, 20, name)
+		assert.Greater(t, shown, c.seeds/3, name)
+		assert.Greater(t, proven, c.seeds/5, name)
+		assert.Greater(t, several, c.seeds/20, name)
+		assert.Greater(t, conflicts, c.seeds/50, name)
 		if strings.HasPrefix(name, "tree") { // the enumeration proves almost all before
-			assert.Greater(t, tallies, 500, name)
+			assert.Greater(t, tallies, c.seeds/2, name)
 		}
 	}
 }
