@@ -84,23 +84,34 @@ func cut(seed uint64) *solver.Problem {
 	return p
 }
 
-// growCoarse searches the coarse problem of w by its tree, without the enumeration, which would prove tiny problems before.
-func growCoarse(w *worker) bool {
+// begunCoarse is w's coarse problem up to its tree, without the enumeration, which would prove tiny problems before; nil if it is no use. It tells whether the relaxation could be solved.
+func begunCoarse(w *worker) (in *worker, solved bool) {
 	c := &w.coarse
 	c.node.wholeProblem()
 	if !c.load() {
-		return false
+		return nil, false
 	}
 	c.resume()
-	in := c.worker
+	in = c.worker
 	in.greedy.starts()
 	in.ascent.run()
-	if in.relaxed() {
+	if solved = in.relaxed(); solved {
 		in.cutRoot()
 		in.tally.plant()
+	}
+	return in, solved
+}
+
+// growCoarse searches the coarse problem of w by its tree.
+func growCoarse(w *worker) bool {
+	in, solved := begunCoarse(w)
+	if in == nil {
+		return false
+	}
+	if solved {
 		in.tree.grow()
 	}
-	c.level()
+	w.coarse.level()
 	return true
 }
 

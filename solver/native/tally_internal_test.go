@@ -16,20 +16,8 @@ import (
 
 // withTally is w's coarse problem up to its tree, with a tally; nil if there is none.
 func withTally(w *worker) *worker {
-	c := &w.coarse
-	c.node.wholeProblem()
-	if !c.load() {
-		return nil
-	}
-	c.resume()
-	in := c.worker
-	in.greedy.starts()
-	in.ascent.run()
-	if !in.relaxed() {
-		return nil
-	}
-	in.cutRoot()
-	if in.tally.plant(); !in.tally.planted {
+	in, solved := begunCoarse(w)
+	if !solved || !in.tally.planted {
 		return nil
 	}
 	return in
