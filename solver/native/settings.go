@@ -115,6 +115,14 @@ const (
 	fillPricePatience = 4
 )
 
+// The tally: how many single numbers are told apart; how many units plans may come to for each job and running job at most, or the unit says little of most of them; and by how many times
+// it is dearer than elsewhere to lean on what is decided against: with 1 a side rounded down leans on the widest range, and half of its nodes are solved twice.
+const (
+	singles      = 15
+	mostUnits    = 20
+	tallyPenalty = 100
+)
+
 // mostCells is the most cells that a coarse problem may have, as a part of the partitions.
 const mostCells = 0.75
 

@@ -74,7 +74,7 @@ func (s *splits) group() {
 		q.need[k] += s.need[j]
 	}
 	s.spend(int64(len(s.jobs) * len(q.first)))
-	s.worth, s.blamed = pack.Resize(s.worth, len(s.jobs)), pack.Resize(s.blamed, len(s.jobs))
+	s.worth, s.blamed = pack.Resize(s.worth, len(s.jobs)), pack.Resize(s.blamed, len(s.jobs)) // all of which ungroup needs
 	clear(s.blamed)
 	s.worth, s.blamed = s.worth[:len(q.first)], s.blamed[:len(q.first)]
 	s.settle()

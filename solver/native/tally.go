@@ -29,18 +29,8 @@ type tally struct {
 	values    []float64 // scratch
 }
 
-// How many ranges there are: single numbers round the program's tally, and all that is below and above.
-const (
-	singles = 15
-	ranges  = singles + 2
-)
-
-// What a tally is for: plans may come to so many units for each job and running job at most, or the unit says little of most of them; and how much dearer than
-// usually it is to take what is decided against.
-const (
-	mostUnits    = 20
-	tallyPenalty = 100
-)
+// ranges is how many ranges there are: single numbers round the program's tally, and all that is below and above.
+const ranges = singles + 2
 
 // tallyJob is the job that stands for a tally.
 func tallyJob(resources int) solver.Job {

@@ -284,7 +284,7 @@ func TestTallyOfNothing(t *testing.T) {
 	assert.False(t, y.planted)
 }
 
-// TestTallyOfLargeNumbers: what can come to more than is exact is not counted.
+// TestTallyOfLargeNumbers: where most jobs are nothing beside another one there is no tally.
 func TestTallyOfLargeNumbers(t *testing.T) {
 	p := flatOf(rand.New(rand.NewPCG(1, 9)), 8, 2, 4, 12)
 	require.NotNil(t, withTally(prepared(p)))

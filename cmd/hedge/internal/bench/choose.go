@@ -20,7 +20,7 @@ func ParseRange(text string) (Range, error) {
 	case err != nil || err2 != nil || least < 0:
 		return Range{}, fmt.Errorf("found %q, expected the least and the largest number of pending jobs, such as 5-30", text)
 	case most < least:
-		return Range{}, fmt.Errorf("found %q, whose largest number is below the least, expected such as 5-30", text)
+		return Range{}, fmt.Errorf("found %q, expected the smaller number first, such as 5-30", text)
 	case most == 0:
 		return Range{}, fmt.Errorf("found %q, expected a largest number of at least 1, such as 5-30", text)
 	}
