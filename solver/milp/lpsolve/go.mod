@@ -5,11 +5,6 @@ go 1.26
 require (
 	github.com/draffensperger/golp v0.0.0-20250721104811-2d405f0b4e68
 	github.com/hedgesched/hedge v0.1.0
-	github.com/stretchr/testify v1.11.1
 )
 
-require (
-	github.com/davecgh/go-spew v1.1.1 // indirect
-	github.com/pmezard/go-difflib v1.0.0 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
-)
+require github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect

@@ -1,0 +1,190 @@
+// Package fxhedge has the parts of a scheduler as modules for go.uber.org/fx: a program says what it sets in a [Config], gives what is its own, and
+// gets the rest built, started and stopped.
+//
+//   - [Loop] is for a program that has a cluster of its own, a [sched.Cluster]: it runs a [sched.Loop].
+//   - [Service] is for a program that schedules Kubernetes, Nomad, YARN or another cluster with a driver and a lease: it runs a [service.Instance], which
+//     leads or stands by, and answers health checks.
+//
+// Both begin with the app and end with it: what was learnt is in the history file when the app has stopped. A scheduler that fails has the app
+// shut down with exit status 1, and its error is the one of stopping the app.
+//
+// # Parts
+//
+// A program replaces what it likes by fx.Decorate, and takes what it likes as a parameter:
+//
+//	*engines.Set          the engines that Config.Engine may name: Register ortools, highs, cbc, ... here
+//	solver.Solver         the engine
+//	NewPolicy             what makes the policy, 3Sigma on the engine unless it is replaced
+//	service.Metrics       what counts, for Prometheus
+//	*History              Loop: what was learnt, from the file
+//	predict.Predictor     Loop: that history, unless it is replaced
+//	ErrorHandler          Loop: what is done about a cycle that fails
+//	*sched.Loop           Loop: to Wake it, say
+//	*service.Instance     Service: to ask it for its health, say
+//
+// What a program may provide: a prometheus.Registerer, for the metrics (with a prometheus.Gatherer for them to be served by Service, which serves those of a registry of
+// its own otherwise), a *[slog.Logger] and a [sched.Clock].
+package fxhedge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/fx"
+
+	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/metrics"
+	"github.com/hedgesched/hedge/adapters/service"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/engines"
+)
+
+// Config is what a program sets. Its zero value is ready to use: what is zero has the default named here.
+type Config struct {
+	// Engine is the solving engine, or a ladder of them, as [engines.Set.Open] has it; default "native".
+	Engine string
+	// Cycle is the time from the end of one cycle to the next, default 2 s.
+	Cycle time.Duration
+	// Slot and Window are the policy's, see [threesigma.Config], as their defaults are.
+	Slot, Window time.Duration
+	// CutOff is the share of a cycle, at most 1, that solving may take; default 0.5.
+	CutOff float64
+	// History is the file that keeps what was learnt; none is kept if it is empty.
+	History adapters.HistoryFile
+	// Save is how often the history is saved while the app runs, default 1 min. It is saved at the end in any case.
+	Save time.Duration
+
+	// LeaseFor is, of Service, for how long the lease is granted, default 15 s.
+	LeaseFor time.Duration
+	// Stuck is, of Service, how long a cycle may take until the instance counts as hung, default 5 min.
+	Stuck time.Duration
+	// Listen is, of Service, the address that health checks and metrics are served at; nothing is served if it is empty. A program
+	// that provides a [net.Listener] has them served there.
+	Listen string
+	// Cluster are, of Service, the options of a term's [adapters.Cluster].
+	Cluster adapters.Options
+}
+
+// withDefaults is c without zeros, but for those that are defaults themselves.
+func (c Config) withDefaults() Config {
+	if c.Engine == "" {
+		c.Engine = "native"
+	}
+	if c.CutOff == 0 {
+		c.CutOff = 0.5
+	}
+	for value, otherwise := range map[*time.Duration]time.Duration{&c.Cycle: 2 * time.Second, &c.Save: time.Minute, &c.LeaseFor: 15 * time.Second} {
+		if *value == 0 {
+			*value = otherwise
+		}
+	}
+	return c
+}
+
+// NewPolicy makes a policy: one for each term of a [Service], since a policy remembers its last plans, and one for a [Loop].
+type NewPolicy func() (sched.Policy, error)
+
+// parts are those of both modules.
+func parts(c Config) fx.Option {
+	return fx.Options(
+		fx.Supply(c),
+		fx.Provide(engines.Builtin, newEngine, newPolicy, newMetrics),
+		fx.Provide(newRegistry, newLog, fx.Private),
+	)
+}
+
+// newEngine opens the engine, which is closed when the app stops.
+func newEngine(c Config, set *engines.Set, lc fx.Lifecycle) (solver.Solver, error) {
+	engine, err := set.Open(c.withDefaults().Engine)
+	if err != nil {
+		return nil, fmt.Errorf("fxhedge: %w", err)
+	}
+	if closer, ok := engine.(io.Closer); ok {
+		lc.Append(fx.StopHook(closer.Close))
+	}
+	return engine, nil
+}
+
+func newPolicy(c Config, engine solver.Solver) NewPolicy {
+	c = c.withDefaults()
+	return func() (sched.Policy, error) {
+		return threesigma.New(threesigma.Config{Solver: engine, Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: c.CutOff})
+	}
+}
+
+// registry is where the metrics are, and whence they are served, which is nil where that is not known.
+type registry struct {
+	prometheus.Registerer
+	prometheus.Gatherer
+}
+
+type registryParams struct {
+	fx.In
+	Registerer prometheus.Registerer `optional:"true"`
+	Gatherer   prometheus.Gatherer   `optional:"true"`
+}
+
+func newRegistry(p registryParams) registry {
+	if p.Registerer == nil {
+		own := prometheus.NewRegistry()
+		return registry{own, own}
+	}
+	return registry{p.Registerer, p.Gatherer}
+}
+
+func newMetrics(r registry) (service.Metrics, error) {
+	m, err := metrics.New(r.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// log is the program's logger, or one that logs nothing.
+type log struct{ *slog.Logger }
+
+type logParams struct {
+	fx.In
+	Log *slog.Logger `optional:"true"`
+}
+
+func newLog(p logParams) log {
+	if p.Log == nil {
+		return log{slog.New(slog.DiscardHandler)}
+	}
+	return log{p.Log}
+}
+
+// background has work done while the app runs: it begins when the app starts, and its context is done when the app stops, which waits for it and has its
+// error. Work that ends by itself shuts the app down.
+func background(lc fx.Lifecycle, app fx.Shutdowner, work func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	lc.Append(fx.StartStopHook(
+		func() {
+			go func() {
+				err := work(ctx)
+				if ctx.Err() == nil {
+					err = errors.Join(err, app.Shutdown(fx.ExitCode(1)))
+				}
+				done <- err
+			}()
+		},
+		func(stop context.Context) error {
+			cancel()
+			select {
+			case err := <-done:
+				return err
+			case <-stop.Done():
+				return fmt.Errorf("fxhedge: the scheduler has not stopped yet: %w", stop.Err())
+			}
+		},
+	))
+}
