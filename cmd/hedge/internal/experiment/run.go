@@ -137,6 +137,9 @@ func (e *Experiment) planAhead() (window, slot time.Duration) {
 		slot = max(time.Second, s.Window/(window/slot)) // a product of durations would overflow
 		return s.Window, min(slot, s.Window)
 	case s.Slot > 0:
+		if window/s.Slot > maxSlots {
+			window = maxSlots * s.Slot
+		}
 		return max(window, s.Slot), s.Slot
 	case slot < s.Cycle: // starts are decided once a cycle: finer slots would only make the problem larger
 		return (window + s.Cycle - 1) / s.Cycle * s.Cycle, s.Cycle
