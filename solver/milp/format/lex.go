@@ -82,6 +82,8 @@ type lexer struct {
 	fresh bool // no token of this line has been taken
 	tok   token
 	err   error // the first; the end follows
+
+	comment func(text []byte) // told of comments, unless it is nil
 }
 
 // advance goes to the next token.
@@ -93,6 +95,9 @@ func (x *lexer) advance() {
 		if x.at < len(x.in.text) && x.in.text[x.at] != '\\' {
 			x.scan()
 			return
+		}
+		if x.comment != nil && x.at < len(x.in.text) {
+			x.comment(x.in.text[x.at:])
 		}
 		more, err := x.in.next()
 		if err != nil && x.err == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/hedgesched/hedge/solver/milp"
 )
@@ -16,6 +17,7 @@ import (
 //   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable that are not within 0 and 1 are an error.
 //   - A negative upper bound leaves the lower bound at 0, so that the model is infeasible.
 //   - A variable that occurs twice in a sum counts with the sum of its coefficients.
+//   - A comment that GLPK writes behind the objective, `\* constant term = 7 *\`, is its constant.
 //
 // Errors are a [*SyntaxError], [milp.ErrInvalid] for a model that is not well formed, or from's own.
 func (r Reader) LP(from io.Reader) (*milp.Model, error) {
@@ -70,11 +72,24 @@ func (p *lpReader) objective() {
 	if p.tok.kind == colon {
 		p.advance()
 	}
+	p.comment = p.glpkConstant
 	_, labelled := p.label()
 	_, constant := p.sum(labelled)
-	p.m.Offset = constant
+	p.comment = nil
+	p.m.Offset += constant
 	for k, j := range p.index {
 		p.vars[j].Cost += p.value[k]
+	}
+}
+
+// glpkConstant takes the objective's constant out of the comment behind it that GLPK hides it in.
+func (p *lpReader) glpkConstant(text []byte) {
+	text, is := bytes.CutPrefix(text, []byte(`\* constant term = `))
+	text, closed := bytes.CutSuffix(bytes.TrimRight(text, blanks), []byte(` *\`))
+	v, err := strconv.ParseFloat(string(text), 64)
+	if is && closed && err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+		p.note.warn(p.in.line, "the objective's constant %v is taken from a comment, where GLPK writes it", v)
+		p.m.Offset += v
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // names have no blanks, and sections may be left out. Where readers differ, it does this:
 //
 //   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it. GLPK and lp_solve add it, and
-//     so it is added in files whose first lines say that one of these has written them.
+//     so it is added in files whose first lines say that one of these has written them, but for lp_solve's that maximise.
 //   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed over.
 //   - An integer variable without any bound is 0 or 1.
 //   - A negative upper bound on a variable whose lower bound was not given makes that -Inf.
@@ -84,7 +84,7 @@ type mpsReader struct {
 	fields  []field
 	section string
 
-	adds bool // the objective's right-hand side is added to it
+	creator string // the program that has written the file, where that makes a difference
 
 	rows      []side
 	goal      side             // the objective's row
@@ -103,10 +103,25 @@ type mpsReader struct {
 
 // comment looks whether a line says which program has written the file, where that makes a difference.
 func (p *mpsReader) comment() {
-	text := string(p.text[:min(len(p.text), 80)])
-	if p.section == "" && (strings.HasPrefix(text, "*<meta creator='lp_solve") || strings.HasPrefix(text, "* Format:") && strings.HasSuffix(strings.TrimRight(text, blanks), " MPS")) {
-		p.adds = true
+	text := strings.TrimRight(string(p.text[:min(len(p.text), 80)]), blanks)
+	switch {
+	case p.section != "":
+	case strings.HasPrefix(text, "*<meta creator='lp_solve"):
+		p.creator = "lp_solve"
+	case strings.HasPrefix(text, "* Format:") && strings.HasSuffix(text, " MPS"):
+		p.creator = "GLPK"
 	}
+}
+
+// constant is the objective's: what is on its right-hand side, with the sign that the file's creator gives it. lp_solve turns the sign
+// round where it writes OBJSENSE MAX, but does not where it reads that.
+func (p *mpsReader) constant() float64 {
+	v := p.goal.rhs
+	if p.creator == "GLPK" || p.creator == "lp_solve" && !p.m.Maximize {
+		p.note.warn(p.line, "the right-hand side %v of the objective is added to it, as %s means it", v, p.creator)
+		return v
+	}
+	return 0 - v
 }
 
 // split cuts the current line into fields, up to a comment.
@@ -357,11 +372,7 @@ func (p *mpsReader) setRHS(i int32, v float64, k int) error {
 	switch {
 	case i < 0 && math.IsInf(v, 0):
 		return p.wrong(k, "a finite number")
-	case i < 0 && p.adds:
-		p.m.Offset = v
-	case i < 0:
-		p.m.Offset = 0 - v
-	case row.kind == 'N' && v != 0:
+	case i >= 0 && row.kind == 'N' && v != 0:
 		p.note.warn(p.line, "row %q is free: its right-hand side %v is passed over", row.name, v)
 	default:
 		row.rhs = v
@@ -417,6 +428,9 @@ func (p *mpsReader) finish() (*milp.Model, error) {
 		case v.Upper < 0 && p.bounded[j]&fixesLower == 0:
 			p.note.warn(p.line, "variable %q has a negative upper bound, so that its lower bound is none", v.Name)
 		}
+	}
+	if p.goal.rhs != 0 {
+		p.m.Offset = p.constant()
 	}
 	begin := make([]int, len(p.rows)+1)
 	for _, i := range p.row {
