@@ -54,15 +54,34 @@ func TestSmallCostsCount(t *testing.T) {
 	}
 }
 
+// answering is a backend that gives one answer.
+type answering struct {
+	milp.Backend
+	res milp.Result
+}
+
+func (a answering) Solve(context.Context, *milp.Model, milp.Options) (*milp.Result, error) {
+	res := a.res
+	return &res, nil
+}
+
 // Costs that are too far apart to be scaled leave a bound that says so.
 func TestCostsThatAreTooFarApartAreNotTrusted(t *testing.T) {
 	m := store(1e-9, 1e8)
 	m.AddVar(milp.Var{Name: "big", Upper: 1, Cost: 1e4, Integer: true})
-	got, err := milp.Solve(t.Context(), coarse{reference.New()}, m, milp.Options{Gap: -1})
+	const scale = 64 // the power of two that brings 1e4 up to a million
+	b := answering{reference.New(), milp.Result{Stop: milp.StopOptimal, X: []float64{1, 1e8, 1}, Bound: scale * (1e4 + 2 + 1 - 0.1)}}
+	got, err := milp.Solve(t.Context(), b, m, milp.Options{Gap: -1})
 	require.NoError(t, err)
 	assert.Equal(t, milp.StopOther, got.Stop)
 	assert.Contains(t, got.Raw, "too small")
-	assert.GreaterOrEqual(t, got.Bound, 1e4+2+0.95)
+	assert.InDelta(t, 1e4+2+0.9, got.Objective, 1e-9)
+	assert.InDelta(t, got.Objective+0.1, got.Bound, 1e-9)
+
+	b.res.Bound = scale * (1e4 + 2 + 0.9)
+	got, err = milp.Solve(t.Context(), b, m, milp.Options{Gap: 1e-4})
+	require.NoError(t, err)
+	assert.Equal(t, milp.StopOptimal, got.Stop, "within the gap all the same")
 
 	m = &milp.Model{}
 	m.AddVar(milp.Var{Upper: math.Inf(1), Cost: 1e-12})
