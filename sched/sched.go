@@ -23,7 +23,7 @@ type Resources map[string]float64
 
 // Job is a gang of identical tasks that start together or not at all.
 type Job struct {
-	// ID names the job uniquely.
+	// ID names the job uniquely, in at most [MaxName] bytes, as do all names.
 	ID string
 	// Tasks is k, the size of the gang, at least 1.
 	Tasks int
@@ -31,7 +31,7 @@ type Job struct {
 	Demand Resources
 	// Attributes are what prediction may use.
 	Attributes map[string]string
-	// Utility is the worth of completing t seconds after Submitted.
+	// Utility is the worth of completing t seconds after Submitted. What nil stands for is told by [Job.Worth].
 	Utility utility.Utility
 	// Deadline is the time since submission by which the job should complete;
 	// 0 makes it a best-effort job.

@@ -78,12 +78,12 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 }
 
 func bad(e *Event, why string) error {
-	name := e.ID
+	name := short(e.ID)
 	switch {
 	case e.Node != nil:
-		name = e.Node.Name
+		name = short(e.Node.Name)
 	case e.Job != nil:
-		name = e.Job.ID
+		name = short(e.Job.ID)
 	}
 	return fmt.Errorf("%w: %s %q: %s", ErrBadEvent, e.Kind, name, why)
 }
