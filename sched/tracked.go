@@ -41,10 +41,10 @@ type tracked struct {
 }
 
 // fullSpeed is in how many seconds the job would have run what it ran in, had it not been slowed down. It is
-// rounded to the nanosecond, which undoes the rounding of a runtime that was slowed down.
+// rounded to the nanosecond, which undoes the rounding of a runtime that was slowed down, but not to 0.
 func (j *tracked) fullSpeed(ran time.Duration) float64 {
 	if j.slowed {
-		ran = time.Duration(math.Round(float64(ran) / j.job.SlowdownOrOne()))
+		ran = max(min(1, ran), time.Duration(math.Round(float64(ran)/j.job.SlowdownOrOne())))
 	}
 	return ran.Seconds()
 }
