@@ -3,7 +3,6 @@ package predict
 import (
 	"math"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/hedgesched/hedge/dist"
 )
@@ -51,7 +50,7 @@ const (
 func (e *entry) size() int64 {
 	n := entryBytes + int64(len(e.key)) + 8*int64(cap(e.ring))
 	if e.sketch != nil {
-		n += 64 + binBytes*2*int64(e.sketch.Bins()+1) + int64(unsafe.Sizeof(cells{}))
+		n += 64 + binBytes*2*int64(e.sketch.Bins()+1) + 8*int64(len(cells{}))
 	}
 	return n
 }

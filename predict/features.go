@@ -111,6 +111,40 @@ func (f Feature) Name() string {
 	return strings.Join(names, "+")
 }
 
+// Attributes are the names of the attributes that the feature is made of: none for [All], hour and weekday. Complete is false
+// where a part is made by [Derived], whose function may look at others.
+func (f Feature) Attributes() (names []string, complete bool) {
+	complete = true
+	for _, p := range f.parts {
+		switch p.derived {
+		case nil:
+			names = append(names, p.name)
+		case hourOfDay, dayOfWeek:
+		default:
+			complete = false
+		}
+	}
+	return names, complete
+}
+
+// Of tells whether the job has the feature.
+func (f Feature) Of(j Job) bool {
+	for _, p := range f.parts {
+		if v, ok := p.of(j); !ok || v == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// of is the job's value of the part.
+func (p *part) of(j Job) (string, bool) {
+	if p.derived != nil {
+		return p.derived.value(j)
+	}
+	return j.Attributes[p.name], true
+}
+
 // with returns the feature with one more part, or as it is if it has that part.
 func (f Feature) with(p part) Feature {
 	if slices.Contains(f.parts, p) {
@@ -232,9 +266,7 @@ type values [maxParts]string
 func (p *plan) values(j Job, out *values) {
 	for i := range p.parts {
 		out[i] = ""
-		if d := p.parts[i].derived; d == nil {
-			out[i] = kept(j.Attributes[p.parts[i].name])
-		} else if v, ok := d.value(j); ok {
+		if v, ok := p.parts[i].of(j); ok {
 			out[i] = kept(v)
 		}
 	}

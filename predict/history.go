@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/hedgesched/hedge/dist"
@@ -182,6 +183,9 @@ func NewHistory(opts *HistoryOptions) (*History, error) {
 		scratch: make([]float64, 0, o.Recent),
 	}, nil
 }
+
+// Features are what history is kept by, in the order of the options and with [All].
+func (h *History) Features() []Feature { return slices.Clone(h.opts.Features) }
 
 // Len is the number of feature values remembered.
 func (h *History) Len() int {

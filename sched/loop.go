@@ -40,6 +40,7 @@ type Loop struct {
 	state state
 	check checker
 	shown Snapshot
+	seen  attributes
 	due   deeds // of the last step; until the next one the snapshot stays as it was shown
 }
 
@@ -106,6 +107,14 @@ type Cycle struct {
 	// Ignored are events that made no sense, each wrapping [ErrBadEvent], and events Finished that nothing could be
 	// learnt from: of jobs whose runtime is negative or not known, or that the predictor refused.
 	Ignored []error
+	// UnusedAttributes are attributes of submitted jobs that no feature of the predictor is made of, sorted: misspelt or of
+	// no use. Each is told once, in the cycle of the first job that has it, and no more than a hundred in all.
+	UnusedAttributes []string
+	// UnfilledFeatures are the predictor's features that none of the first ten jobs or more has had, in the predictor's
+	// order: an attribute that they are made of is misspelt or missing. They are told once, in the cycle of the tenth job.
+	//
+	// Both are of predictors with a method Features() []predict.Feature, as [predict.History] has.
+	UnfilledFeatures []string
 }
 
 // Decisions are [Plan.All] of the cycle's plan and snapshot: none where it failed before there was a plan. Like the
@@ -215,6 +224,7 @@ func NewLoop(cluster Cluster, policy Policy, predictor predict.Predictor, opts .
 		}
 	}
 	l.state.init()
+	l.seen.init(predictor)
 	return l, nil
 }
 
@@ -296,6 +306,9 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 		c.Rejected = append(c.Rejected, unfit...)
 	} else {
 		c.Unplaceable = unfit
+	}
+	for _, j := range l.state.arrived {
+		l.seen.see(j.job, c)
 	}
 	l.forecast(learnt && l.fresh)
 }
