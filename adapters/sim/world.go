@@ -290,7 +290,7 @@ func (w *world) finish(j *job) {
 	}
 	w.release(j)
 	w.told = append(w.told, sched.Event{
-		Kind: sched.Finished, Time: epoch.Add(w.now), ID: j.ID, Runtime: ran,
+		Kind: sched.Finished, Time: epoch.Add(w.now), ID: j.ID, Runtime: max(1, ran), // 0 would say that it is not known
 	})
 	w.log.plain(finishEvent, w.now, j, "")
 }

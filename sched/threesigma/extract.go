@@ -303,6 +303,8 @@ func (x *extraction) why(k *known) sched.ReasonCode {
 	switch {
 	case k.absent != "":
 		return k.absent
+	case k.misbehaved:
+		return ReasonInvalid
 	case k.worthless:
 		return sched.ReasonNoUtility
 	case k.stuck.is && k.stuck.fragmented:

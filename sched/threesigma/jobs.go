@@ -31,6 +31,8 @@ type known struct {
 	stuck   stuck
 	// worthless tells that no option has any value in this cycle.
 	worthless bool
+	// misbehaved tells that the utility failed in this cycle. The job then has no options.
+	misbehaved bool
 }
 
 // planned is a start later than now.
@@ -133,8 +135,10 @@ func (p *Policy) assess(k *known) error {
 	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
 		return err
 	}
-	k.value, err = p.cfg.value(k.job, k.runtimes)
-	return err
+	if k.value, err = p.cfg.value(k.job, k.runtimes); err != nil {
+		return err
+	}
+	return k.value.guard.take(k.job)
 }
 
 // choose lists the equivalence sets that could hold the gang if their nodes were empty.
@@ -146,12 +150,8 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 		return
 	}
 	demand, err := nodes.Demand(j.Demand)
-	switch {
-	case err != nil: // no node offers the resource, but one may come
+	if err != nil { // no node offers the resource, but one may come
 		k.absent = sched.ReasonNoFeasibleSet
-		return
-	case j.Utility == nil:
-		k.absent = sched.ReasonNoUtility
 		return
 	}
 	add := func(set sched.EquivalenceSet, slowed bool) {

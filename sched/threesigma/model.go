@@ -139,15 +139,22 @@ func (m *model) offers() {
 		}
 	}
 	m.rehearse(m.stuck)
+	var first error // of a utility, as in recall
 	for i, k := range m.jobs {
 		from := len(m.options)
 		m.offer(k)
+		err := k.value.guard.take(k.job)
+		if k.misbehaved = err != nil; k.misbehaved {
+			first = cmp.Or(first, err)
+			m.options, m.origins = m.options[:from], m.origins[:from]
+		}
 		if len(m.options) == from {
 			continue
 		}
 		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID})
 		m.rows = append(m.rows, row{pending: i, from: from})
 	}
+	m.blame(first)
 	// The slices are cut only now, since appending may have moved the options.
 	for j := range m.rows {
 		to := len(m.options)
@@ -212,9 +219,14 @@ func (m *model) preemptible() {
 		if r.Job.Priority >= top || len(h.alloc) == 0 || h.fault != nil || slices.Max(h.demand) > maxAmount {
 			continue
 		}
+		price := m.policy.price(h, r, m.snap.Now)
+		if err := h.guard.take(r.Job); err != nil { // the price is unknown
+			m.blame(err)
+			continue
+		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: m.policy.price(h, r, m.snap.Now), Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
+			ID: r.Job.ID, PreemptCost: price, Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
 		})
 	}
 }
