@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,6 +20,8 @@ type hedgeJSONL struct {
 	lines
 	ids  idSet
 	last time.Duration
+	// unknown is set once members that are not known are to be ignored.
+	unknown bool
 }
 
 // jsonJob is a line; numbers are parsed by the rules of every other format.
@@ -34,7 +37,6 @@ type jsonJob struct {
 	TaskRuntimes []jsontext.Value          `json:"task_runtimes_s"`
 	Demand       map[string]jsontext.Value `json:"demand"`
 	Attributes   map[string]string         `json:"attributes"`
-	Unknown      jsontext.Value            `json:",unknown"`
 }
 
 func newHedgeJSONL(l lines) *hedgeJSONL { return &hedgeJSONL{lines: l} }
@@ -47,17 +49,8 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 		return "", err
 	}
 	var j jsonJob
-	if err := json.Unmarshal(line, &j, json.RejectUnknownMembers(p.policy.strict)); err != nil {
-		f := form.Explain(line, err)
-		e := p.bad(cmp.Or(f.Path, "line"), f.Found, f.Expected).because(jsonReason(f.Path))
-		e.Err = f
-		return "", e
-	}
-	if len(j.Unknown) > 0 {
-		if err := p.policy.ignored(p.bad("line", "unknown members", "known ones").because("unknown member"),
-			"members that are not known are ignored, as "+quote(j.Unknown)); err != nil {
-			return "", err
-		}
+	if err := p.parse(line, &j); err != nil {
+		return "", err
 	}
 	var ok bool
 	if job.Outcome, ok = outcome(j.Outcome); !ok {
@@ -78,6 +71,26 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	}
 	p.last = job.Submit
 	return "", nil
+}
+
+// parse parses a line. Members that are not known are refused until the policy lets them pass.
+func (p *hedgeJSONL) parse(line []byte, j *jsonJob) error {
+	err := json.Unmarshal(line, j, json.RejectUnknownMembers(!p.unknown))
+	if err == nil {
+		return nil
+	}
+	f := form.Explain(line, err)
+	e := p.bad(cmp.Or(f.Path, "line"), f.Found, f.Expected).because(jsonReason(f.Path))
+	e.Err = f
+	if !errors.Is(err, json.ErrUnknownName) {
+		return e
+	}
+	if err := p.policy.ignored(e.because("unknown member"), "members that are not known are ignored, as "+quote(f.Path)); err != nil {
+		return err
+	}
+	p.unknown = true
+	*j = jsonJob{}
+	return p.parse(line, j)
 }
 
 // jsonReason counts what is wrong below a member as wrong in that, since there is no end of what lines may hold.
