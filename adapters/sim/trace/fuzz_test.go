@@ -21,7 +21,7 @@ func fuzz(f *testing.F, format string, seeds ...string) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		s, err := trace.NewReader(bytes.NewReader(content), "x", format, nil)
+		s, err := trace.NewReader(bytes.NewReader(content), "x", nil, &trace.Options{Format: format})
 		if err != nil {
 			sound(t, err)
 			return
@@ -101,7 +101,7 @@ func FuzzEagleMeta(f *testing.F) {
 	f.Add([]byte("line,job_id,user,cpu_req,mem_req,job_end_event\n1,a,u,0.5,1,FINISH\n2,b,,,,\n"))
 	f.Add([]byte(excerpt(f, "google2011.meta.csv.gz")))
 	f.Fuzz(func(t *testing.T, meta []byte) {
-		s, err := trace.NewReader(bytes.NewReader([]byte("1 1 1 1\n2 1 1 1\n")), "x.tr", "", bytes.NewReader(meta))
+		s, err := trace.NewReader(bytes.NewReader([]byte("1 1 1 1\n2 1 1 1\n")), "x.tr", bytes.NewReader(meta), nil)
 		if err == nil {
 			_, err = trace.Collect(s)
 		}

@@ -238,12 +238,12 @@ func TestBadFilesAreRefused(t *testing.T) {
 		args  []string
 		files map[string]string
 	}{
-		{[]string{"trace", "--json", "--trace"}, logs},
-		{[]string{"predict", "--trace"}, logs},
-		{[]string{"compare", "--trace"}, logs},
-		{[]string{"simulate", "--trace"}, logs},
-		{[]string{"compare", "--hours", "0.1", "--train"}, logs},
-		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces"}, logs},
+		{[]string{"trace", "--json", "--strict", "--trace"}, logs},
+		{[]string{"predict", "--strict", "--trace"}, logs},
+		{[]string{"compare", "--strict", "--trace"}, logs},
+		{[]string{"simulate", "--strict", "--trace"}, logs},
+		{[]string{"compare", "--hours", "0.1", "--strict", "--train"}, logs},
+		{[]string{"results", "--strict", "--out", "-", "--cache", t.TempDir(), "--traces"}, logs},
 		{[]string{"solve", "--problem"}, problems},
 		{[]string{"bench", "--problems"}, benched},
 		{[]string{"replay"}, replays},

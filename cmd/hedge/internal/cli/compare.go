@@ -138,7 +138,7 @@ With --log it leaves a decision log from which every figure can be computed agai
 
 // runSpec reads the log and runs the experiment under a progress bar.
 func runSpec(ctx context.Context, s *Host, spec *experiment.Spec) (*experiment.Document, error) {
-	log, err := experiment.ReadLog(spec.Trace, spec.Format, s.In)
+	log, err := readLog(s, spec.Trace, spec.Reading())
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ func (f *workloadFlags) add(cmd *cobra.Command) {
 	f.flags = fs
 	fs.StringVar(&s.Trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
 	fs.StringVar(&s.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
+	addReading(fs, &s.Strict, &s.MaxBad)
 	fs.IntVar(&s.Nodes, "nodes", 256, "nodes of the cluster")
 	fs.IntVar(&s.Racks, "racks", defaultRacks, "racks the nodes are spread over, at most one a node")
 	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")

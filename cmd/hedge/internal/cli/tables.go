@@ -56,6 +56,9 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	if left := figures.Counts(work.Skipped); left != "" {
 		p.line("not in the workload: %s", left)
 	}
+	if bad := work.BadLine(); bad != "" {
+		p.line("%s", bad)
+	}
 	if ignored := figures.Ignored(work.IgnoredDemands); ignored != "" {
 		p.line("%s", ignored)
 	}
@@ -94,6 +97,12 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 func predictTables(w io.Writer, d *profile.Document) error {
 	var p page
 	p.line("%s: %d jobs, %d tested after a training share of %s, %d of them without any history", d.Trace, d.Jobs, d.Tested, figures.Percent(d.Train), d.NoHistory)
+	if left := figures.Counts(d.Skipped); left != "" {
+		p.line("skipped records: %s", left)
+	}
+	if bad := d.BadLine(); bad != "" {
+		p.line("%s", bad)
+	}
 	p.line("")
 	rows := make([]table.Row, 0, len(d.Predictors))
 	for _, r := range d.Predictors {
@@ -138,6 +147,9 @@ func traceTables(w io.Writer, d *describe.Document) error {
 	p.line("%s (%s): %s over %s, %s machine-hours", d.Trace, d.Format, figures.JobsOf(d.Jobs, d.Users), figures.Span(d.SpanS), figures.Number(d.MachineHours))
 	if left := figures.Counts(d.Skipped); left != "" {
 		p.line("skipped records: %s", left)
+	}
+	if bad := d.BadLine(); bad != "" {
+		p.line("%s", bad)
 	}
 	p.line("demand: %s tasks at once in the mean, %s at the peak; the widest job has %d", figures.Number(d.Demand.MeanTasks), figures.Number(d.Demand.PeakTasks), d.Demand.MaxJobTasks)
 	p.line("")

@@ -118,7 +118,7 @@ func (s *Spec) workloadSpec() (workload.Spec, error) {
 		w.TrainShare, w.NoTrain = share, share == 0
 		return w, nil
 	}
-	history, err := trace.ReadAll(s.Train, nil)
+	history, err := trace.ReadAll(s.Train, &trace.Options{Strict: s.Strict, MaxBad: s.MaxBad})
 	if err != nil {
 		return w, fmt.Errorf("--train: %w", err)
 	}

@@ -192,7 +192,7 @@ func (r *runner) read(path string) error {
 	if r.log != nil && r.path == path {
 		return nil
 	}
-	log, err := experiment.ReadLog(path, "", nil)
+	log, err := experiment.ReadLog(path, nil, r.Base.Reading())
 	r.path, r.log = path, log
 	return input(err)
 }
