@@ -20,17 +20,18 @@ type known struct {
 	// fault says why the job cannot be planned; nil if it can.
 	fault error
 
-	// choices are the sets of these nodes that could hold the gang if they were empty. If there are none, absent says
-	// why.
-	nodes   *sched.NodeSet
-	choices []choice
-	absent  sched.ReasonCode
+	// choices are the sets of these nodes that could hold the gang if they were empty. If there are none, absent and
+	// obstacle say why.
+	nodes    *sched.NodeSet
+	choices  []choice
+	absent   sched.ReasonCode
+	obstacle *sched.Obstacle
 
 	// planned is the later start that the last cycle planned, if any.
 	planned planned
 	stuck   stuck
-	// worthless tells that no option has any value in this cycle.
-	worthless bool
+	// worthless tells that no option has any value in this cycle, odd that the value of one is no number.
+	worthless, odd bool
 }
 
 // planned is a start later than now.
@@ -140,7 +141,7 @@ func (p *Policy) assess(k *known) error {
 // choose lists the equivalence sets that could hold the gang if their nodes were empty.
 func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	j := k.job
-	k.choices, k.absent = nil, ""
+	k.choices, k.absent, k.obstacle = nil, "", nil
 	if k.fault != nil {
 		k.absent = ReasonInvalid
 		return
@@ -148,7 +149,7 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	demand, err := nodes.Demand(j.Demand)
 	switch {
 	case err != nil: // no node offers the resource, but one may come
-		k.absent = sched.ReasonNoFeasibleSet
+		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, j.Required)
 		return
 	case j.Utility == nil:
 		k.absent = sched.ReasonNoUtility
@@ -159,16 +160,20 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 			k.choices = append(k.choices, choice{place: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
 		}
 	}
+	widest := j.Required
 	if j.Preferred.IsAny() || j.Slowdown <= 1 {
-		add(j.Required, false)
+		add(widest, false)
 	} else {
-		add(j.Required.And(j.Preferred), false)
+		preferred := j.Required.And(j.Preferred)
+		add(preferred, false)
 		if p.cfg.Without&SoftPreferences == 0 {
-			add(j.Required, true)
+			add(widest, true)
+		} else {
+			widest = preferred
 		}
 	}
 	if len(k.choices) == 0 {
-		k.absent = sched.ReasonNoFeasibleSet
+		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, widest)
 	}
 }
 

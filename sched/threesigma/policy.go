@@ -18,6 +18,7 @@ type Policy struct {
 	refiner sched.Refiner
 	places  places
 	placer  sched.Placer
+	holders sched.Holders
 	jobs    map[string]*known
 	held    map[string]*held
 	// model is the last cycle's. Its memory is used again.
@@ -76,6 +77,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		}
 		m.retract(x)
 	}
+	stats.Value += x.advance()
 	stats.Fault = strings.Join(m.faults, "; ")
 	plan := x.plan(stats)
 	p.forget()
