@@ -15,8 +15,10 @@ type known struct {
 	job        *sched.Job
 	prediction predict.Prediction
 	cycle      uint64
-	runtimes   runtimes
-	value      valuation
+	// slot and window are those with which the rest was worked out.
+	slot, window time.Duration
+	runtimes     runtimes
+	value        valuation
 	// fault says why the job cannot be planned; nil if it can.
 	fault error
 
@@ -104,9 +106,9 @@ func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
 // changes. The choices are also worked out when the nodes change.
 func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	k := p.jobs[w.Job.ID]
-	if k == nil || k.job != w.Job || !same(k.prediction, w.Prediction) {
+	if k == nil || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window || !same(k.prediction, w.Prediction) {
 		last := k
-		k = &known{job: w.Job, prediction: w.Prediction}
+		k = &known{job: w.Job, prediction: w.Prediction, slot: p.cfg.Slot, window: p.cfg.Window}
 		if last != nil { // the decisions so far remain, whatever the forecast
 			k.planned, k.stuck = last.planned, last.stuck
 		}

@@ -27,13 +27,15 @@ type recorder struct {
 	hints []map[string]int
 	// usage and options count, over all problems, consumption terms and placement options.
 	usage, options int
-	asked          int
+	asked, slots   int
+	slotSeconds    float64
 }
 
 func record() *recorder { return &recorder{Solver: native.New(nil)} }
 
 func (r *recorder) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	r.asked++
+	r.slots, r.slotSeconds = p.Slots, p.SlotSeconds
 	r.opts = opts
 	hint := map[string]int{}
 	for id, o := range p.Hint {

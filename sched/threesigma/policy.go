@@ -26,6 +26,9 @@ type Policy struct {
 	// learned is what the solver has learned so far, in terms of the slots at learnedAt.
 	learned   *solver.Memory
 	learnedAt time.Time
+	// spans are scratch. followed tells that the slots follow from jobs that were at hand.
+	spans    []time.Duration
+	followed bool
 }
 
 // New returns a policy. Its error is a [*ConfigError].
@@ -54,6 +57,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		return nil, err
 	}
 	p.cycle++
+	p.follow(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()
