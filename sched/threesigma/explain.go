@@ -14,6 +14,9 @@ import (
 func (x *extraction) plan(stats sched.Stats) *sched.Plan {
 	plan := &sched.Plan{Stats: stats}
 	plan.Decisions = slices.Grow(x.preemptions, len(x.m.jobs))
+	for i := range x.preemptions {
+		delete(x.m.policy.told, x.preemptions[i].Job) // it does not finish
+	}
 	e := &explanation{extraction: x, of: map[*place]ahead{}}
 	for i := range x.m.jobs {
 		plan.Decisions = append(plan.Decisions, e.decide(i))
@@ -56,7 +59,10 @@ func (e *explanation) decide(i int) sched.Decision {
 	if e.starts[i] != nil {
 		d.Kind, d.Nodes, d.Start = sched.Start, e.starts[i], m.snap.Now
 		d.Reason.Code, d.Reason.Set, d.Reason.Value = sched.ReasonPlaced, p.option.Set, p.option.Value
-		d.Reason.Probability = e.chance(k, p)
+		if f, known := e.chance(k, p); known {
+			d.Reason.Probability = m.policy.calibrator.tell(f)
+			m.policy.tell(k.job, f)
+		}
 		k.release()
 		return d
 	}
@@ -65,7 +71,9 @@ func (e *explanation) decide(i int) sched.Decision {
 		d.Start = m.snap.Now.Add(time.Duration(p.origin.start) * m.policy.cfg.Slot)
 		d.Reason.Set, d.Reason.Slot, d.Reason.Value = p.option.Set, p.origin.start, p.option.Value
 		d.Reason.Partition = e.tightest(p.option)
-		d.Reason.Probability = e.chance(k, p)
+		if f, known := e.chance(k, p); known {
+			d.Reason.Probability = m.policy.calibrator.tell(f)
+		}
 		k.planned = planned{start: d.Start, slowed: p.origin.slowed}
 	}
 	switch d.Reason.Code {
@@ -75,18 +83,14 @@ func (e *explanation) decide(i int) sched.Decision {
 	return d
 }
 
-// chance is the probability of meeting the deadline with the start picked.
-func (x *extraction) chance(k *known, p *pick) float64 {
+// chance is what the forecast says of meeting the deadline with the start picked, if it is known.
+func (x *extraction) chance(k *known, p *pick) (f foretold, known bool) {
 	if k.job.Deadline <= 0 || k.fault != nil {
-		return sched.UnknownProbability
+		return f, false
 	}
-	waited := x.m.snap.Now.Sub(k.job.Submitted).Seconds()
-	left := k.value.deadline - waited - float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	chance := k.runtimes.on(p.origin.slowed).CDF(left)
-	if math.IsNaN(chance) {
-		return sched.UnknownProbability
-	}
-	return chance
+	passed := x.m.snap.Now.Sub(k.job.Submitted).Seconds() + float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
+	f = foretold{k.runtimes.on(p.origin.slowed).CDF(k.value.deadline - passed), passed / k.value.deadline}
+	return f, !math.IsNaN(f.chance)
 }
 
 // why is the reason for which a job does not start.
