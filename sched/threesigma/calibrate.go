@@ -29,11 +29,11 @@ type inputs [3]float64
 // tally is how many of some jobs met their deadlines.
 type tally struct{ jobs, met float64 }
 
-// The prior: the forecast is right, but for a standard deviation of 2 in the log-odds, 1 in their factor, and 2 for the share.
-// Two-digit numbers of jobs outweigh it.
+// The prior: the forecast is right, but for a standard deviation of 1 in the log-odds, half in their factor, and 2 for the share.
+// A few dozen jobs outweigh it, so that it hardly matters what it is.
 const (
-	priorOffset = 4
-	priorFactor = 1
+	priorOffset = 1
+	priorFactor = 0.25
 	priorShare  = 4
 	// binPrior is how many jobs that came true as often as the first stage says each bin begins with.
 	binPrior = 20
