@@ -93,6 +93,9 @@ func (o *Obstacle) String() string {
 		if len(o.Known) == 0 {
 			offer = "nodes offer nothing"
 		}
+		if o.Resource == WholeNode {
+			return "no node is offered whole, as a task without a demand needs it; " + offer
+		}
 		return fmt.Sprintf("no node offers %s, of which each task needs %s; %s", o.Resource, amount(o.Wanted), offer)
 	case o.Nodes == 0 && o.Missing == anyText:
 		return "there are no nodes"

@@ -282,7 +282,7 @@ func idleStarts(t *testing.T, newPolicy func() sched.Policy) {
 			runtime := math.Exp2(16 * rng.Float64()) // up to 18 h
 			switch rng.IntN(3) {
 			case 0:
-				j.Deadline(1000 + 3*runtime).Priority(1)
+				j.Deadline(1000 + float64(3*runtime)).Priority(1)
 			}
 			if d, err := dist.NewUniform(runtime/2, 3*runtime/2); err == nil {
 				j.Predicted(d)

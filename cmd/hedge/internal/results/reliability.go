@@ -36,7 +36,7 @@ func reliability(runs []experiment.Run) []bin {
 			b := &out[min(int(job.Told*bins), bins-1)]
 			b.Jobs++
 			b.Told += job.Told
-			b.Variance += job.Told * (1 - job.Told)
+			b.Variance += float64(job.Told * (1 - job.Told))
 			if !job.Missed() {
 				b.Met++
 			}
@@ -69,7 +69,7 @@ func (b *bin) reliable() bool {
 		return off <= closeEnough*float64(b.Jobs)
 	}
 	// Half a job for the step from a count to a continuous distribution.
-	return off <= ninetyNine*math.Sqrt(b.Variance)+0.5
+	return off <= float64(ninetyNine*math.Sqrt(b.Variance))+0.5
 }
 
 // reliability writes the pooled table, and below it one line a log.
