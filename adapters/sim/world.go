@@ -153,7 +153,7 @@ func (j *job) fill(from *Job, demand []float64, record *JobRecord) {
 	j.record = record
 	*record = JobRecord{
 		ID: j.ID, Class: SLO, Tasks: j.Tasks, Submit: j.arrive,
-		FirstStart: -1, Start: -1, Finish: -1,
+		FirstStart: -1, Start: -1, Finish: -1, Told: sched.UnknownProbability,
 	}
 	if j.Deadline > 0 {
 		j.record.Deadline = j.arrive + j.Deadline

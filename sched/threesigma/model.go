@@ -2,6 +2,7 @@ package threesigma
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -34,6 +35,7 @@ type model struct {
 	totalOf   *sched.Partitioning
 	free      []float64 // by partition and resource
 	capacity  []float64
+	left      []float64 // of capacity
 	usage     []float64
 	starts    []float64
 	worth     []float64
@@ -173,7 +175,7 @@ func (m *model) offer(k *known) {
 	for s := range m.starts {
 		m.starts[s] = waited + float64(float64(s)*m.problem.SlotSeconds)
 	}
-	k.worthless = true
+	k.worthless, k.odd = true, false
 	for i := range k.choices {
 		c := &k.choices[i]
 		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
@@ -182,6 +184,7 @@ func (m *model) offer(k *known) {
 			// Before haste: jobs worth more than a solver accepts are better off early, too.
 			v = min(v, maxValue) * (1 - cfg.Haste*float64(s)/float64(len(m.worth)))
 			void := !(v > 0)
+			k.odd = k.odd || math.IsNaN(v)
 			if !void {
 				k.worthless = false
 			}

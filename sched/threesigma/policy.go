@@ -18,6 +18,7 @@ type Policy struct {
 	refiner sched.Refiner
 	places  places
 	placer  sched.Placer
+	holders sched.Holders
 	jobs    map[string]*known
 	held    map[string]*held
 	// model is the last cycle's. Its memory is used again.
@@ -25,6 +26,15 @@ type Policy struct {
 	// learned is what the solver has learned so far, in terms of the slots at learnedAt.
 	learned   *solver.Memory
 	learnedAt time.Time
+	// spans are scratch. followed tells that the slots follow from jobs that were at hand.
+	spans    []time.Duration
+	followed bool
+	// told is what was told of the jobs that run, by id; order has the ids as they were told. The last cycle that was
+	// reviewed was at that time.
+	calibrator calibrator
+	told       map[string]*telling
+	order      []string
+	reviewed   time.Time
 }
 
 // New returns a policy. Its error is a [*ConfigError].
@@ -33,7 +43,7 @@ func New(cfg Config) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}}, nil
+	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}, calibrator: newCalibrator(), told: map[string]*telling{}}, nil
 }
 
 // Name implements [sched.Policy]: it is the configured name.
@@ -53,6 +63,8 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		return nil, err
 	}
 	p.cycle++
+	p.review(s)
+	p.follow(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()
@@ -76,6 +88,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		}
 		m.retract(x)
 	}
+	stats.Value += x.advance()
 	stats.Fault = strings.Join(m.faults, "; ")
 	plan := x.plan(stats)
 	p.forget()

@@ -121,7 +121,10 @@ type Config struct {
 	CutOff float64
 	// Window is the plan-ahead window; 0 means 12 slots.
 	Window time.Duration
-	// Slot is the length of a time slot; 0 means 2 minutes.
+	// Slot is the length of a time slot; 0 means a twelfth of the window. If neither is set, both follow from the jobs that
+	// wait and run, by [sched.PlanAhead] of their times to the deadline or, of jobs without one, of their predicted
+	// runtimes. A slot is then no shorter than a cycle, and both stay as they are until the window should be less
+	// than half or more than twice as long.
 	Slot time.Duration
 	// Cycle is the time between cycles, and the unit of [ExpInc]; 0 means 10 s.
 	Cycle time.Duration
@@ -151,10 +154,16 @@ type Config struct {
 	Without Mechanism
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
+
+	// follows tells that neither Window nor Slot was set.
+	follows bool
 }
 
 // DefaultWork is the work limit of a solve that has no other limit.
 const DefaultWork = 10_000
+
+// defaultSlot is the slot until there are jobs from which it follows.
+const defaultSlot = 2 * time.Minute
 
 // variants are the systems of the paper's Table 1 and Figure 8. The paper's PointPerfEst and PointRealEst have the same
 // configuration. They differ in their predictor, which is not part of the policy.
@@ -203,7 +212,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	c.Name = cmp.Or(c.Name, "3sigma")
-	c.Slot = cmp.Or(c.Slot, 2*time.Minute)
+	switch c.follows = c.Slot == 0 && c.Window == 0; {
+	case c.follows:
+		c.Slot = defaultSlot
+	case c.Slot == 0:
+		c.Slot = max(1, c.Window/12)
+	}
 	c.Window = cmp.Or(c.Window, 12*c.Slot)
 	c.Cycle = cmp.Or(c.Cycle, 10*time.Second)
 	if c.Solver == nil {
