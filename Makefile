@@ -12,7 +12,7 @@ LIBRARIES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-libclp-dev li
 PACKAGES := $(LIBRARIES) coinor-cbc lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters race lint fmt vet docs bench bench-solvers results clean
+.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters race lint fmt vet apidiff tidy docs bench bench-solvers results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
@@ -79,6 +79,14 @@ vet:
 lint:
 	@mkdir -p bin; test -x bin/golangci-lint || GOBIN=$(CURDIR)/bin GOWORK=off $(GO) install $(GOLANGCI)
 	@for m in $(MODULES); do echo "== lint $$m"; (cd $$m && $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+
+## apidiff: the API of every module against that of the last tag, if there is one
+apidiff:
+	@$(GO) run ./internal/release apidiff
+
+## tidy: go mod tidy in every module
+tidy:
+	$(GO) run ./internal/release tidy
 
 ## results: docs/results.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
 results: hedge

@@ -93,7 +93,7 @@ func (x *extraction) idle() []idler {
 
 // spent tells whether the job has no deadline and is worth nothing however early it starts. It still runs where there is room.
 func (k *known) spent() bool {
-	return k.worthless && !k.misbehaved && k.fault == nil && k.job.Deadline <= 0
+	return k.worthless && !k.odd && !k.misbehaved && k.fault == nil && k.job.Deadline <= 0
 }
 
 // startNow is an option without value.
