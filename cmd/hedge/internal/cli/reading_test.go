@@ -18,7 +18,7 @@ import (
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
-// dirtySWF writes a log of n records; each is odd in one of seven ways, of which two are legitimate, once in every so many.
+// dirtySWF writes a log of n records. One in every so many is odd, in seven ways by turns; two of these are legitimate.
 func dirtySWF(w io.Writer, n, every int) {
 	for i := range n {
 		id, runtime, tasks, more := strconv.Itoa(i), strconv.Itoa(60+i%977), "4", ""
@@ -165,8 +165,8 @@ func TestLogsWithManyBadRecordsAreRefused(t *testing.T) {
 	require.Equal(t, "hedge: stdin:1: field 4 (runtime): found \"-7\", expected a number from 0 to 3e9, or -1\n", r.err)
 }
 
-// BenchmarkBadRecords runs hedge trace on logs of 1 M records, one clean and one with 1 % of bad ones, by turns, checks the counts and
-// reports how much longer the latter takes:
+// BenchmarkBadRecords runs hedge trace on logs of 1 M records, one clean and one with 1 % of bad ones, by turns. It
+// checks the counts and reports how much longer the latter takes:
 //
 //	go test -run '^$' -bench BadRecords -benchtime 5x ./cmd/hedge/internal/cli
 func BenchmarkBadRecords(b *testing.B) {
