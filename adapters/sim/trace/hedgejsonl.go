@@ -49,7 +49,7 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 		return "", err
 	}
 	var j jsonJob
-	if err := p.parse(line, &j); err != nil {
+	if err := p.parse(trim(line), &j); err != nil {
 		return "", err
 	}
 	var ok bool

@@ -129,6 +129,7 @@ func TestEveryReaderTakesWhatProgramsAddToAFile(t *testing.T) {
 				"mark": "\xef\xbb\xbf" + content, "packed": packed.String(), "CRLF": strings.ReplaceAll(content, "\n", "\r\n"),
 				"CRCRLF": strings.ReplaceAll(content, "\n", "\r\r\n"), "no end of line": strings.TrimSuffix(content, "\n"),
 				"blank lines": strings.ReplaceAll(content, "\n", "\n \r\n\n"), "blanks": strings.ReplaceAll(content, "\n", " \t\n  "),
+				"odd blanks":   strings.ReplaceAll(content, "\n", "\f \u00a0\n\u00a0\v"),
 				"header again": twice, "joined with mark": strings.Replace(twice, d.header+"\n", "\xef\xbb\xbf"+d.header+"\n", 2),
 			} {
 				if d.header == "" && name == "joined with mark" {
