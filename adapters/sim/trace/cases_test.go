@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -142,4 +143,38 @@ func TestTwoOddRecordsDoNotLoseALog(t *testing.T) {
 	require.Equal(t, `x.swf:4712: field 4 (runtime): found "-40", expected a number from 0 to 3e9, or -1`, log.Bad[0].First.Error())
 	require.Equal(t, []string{"x.swf:1: columns after the 18th are ignored"}, log.Notes)
 	require.Empty(t, log.Skipped)
+}
+
+// Whatever is put between the lines of the excerpts of real logs, their jobs stay.
+func TestDirtyVariantsOfRealLogs(t *testing.T) {
+	for _, name := range []string{"llnl-atlas.swf", "theta.swf", "pigeon.tr", "mustang.csv", "philly.csv", "bluewaters.csv"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		require.NoError(t, err)
+		clean := read(t, name, "", string(b))
+		dirty, odd := "\xef\xbb\xbf", 0
+		for i, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
+			dirty += line + " \r\n"
+			if line[0] == ';' || i == 0 {
+				continue
+			}
+			for _, junk := range []string{line[:len(line)/4], `"` + line, "\x00\x01", "NaN,NaN,NaN", "Traceback (most recent call last):", "1 -7"} {
+				dirty += junk + "\r\n\r\n"
+				odd++
+			}
+		}
+		log := read(t, name, "", dirty)
+		require.Equal(t, clean.Skipped, log.Skipped)
+		total := 0
+		for _, b := range log.Bad {
+			total += b.Count
+		}
+		require.Equal(t, odd, total, "%s: %v", name, reasons(log.Bad))
+		for i := range log.Jobs {
+			log.Jobs[i].Line, clean.Jobs[i].Line = 0, 0
+			if clean.Format == trace.Eagle || clean.Format == trace.Simple { // ids are lines
+				log.Jobs[i].ID, clean.Jobs[i].ID = "", ""
+			}
+		}
+		require.Equal(t, clean.Jobs, log.Jobs, name)
+	}
 }

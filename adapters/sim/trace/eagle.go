@@ -79,7 +79,8 @@ func (p *eagle) record(job *Job, line []byte) error {
 		job.TaskRuntimes = append(job.TaskRuntimes, d)
 	}
 	if n := len(job.TaskRuntimes); n != job.Tasks {
-		return p.bad("durations", strconv.Itoa(n), strconv.Itoa(job.Tasks)+", one a task").because("wrong number of durations")
+		return p.bad("durations", strconv.Itoa(n), strconv.Itoa(job.Tasks)+", one a task").
+			because("wrong number of durations")
 	}
 	return nil
 }
@@ -114,7 +115,8 @@ func newEagleMeta(l lines) (*eagleMeta, error) {
 		err = m.bad("columns", "an empty file", "line,job_id,…")
 	}
 	if err == nil {
-		err = m.columns(map[string]*int{"line": &m.line, "job_id": &m.id, "job_end_event": &m.outcome, "cpu_req": &m.cpu, "mem_req": &m.memory})
+		err = m.columns(map[string]*int{"line": &m.line, "job_id": &m.id, "job_end_event": &m.outcome,
+			"cpu_req": &m.cpu, "mem_req": &m.memory})
 	}
 	if err == nil {
 		m.attributes, err = m.attributeColumns(metaAttributes[:])
@@ -129,7 +131,8 @@ func (m *eagleMeta) seek(line int) error {
 		err := m.record()
 		if errors.Is(err, io.EOF) {
 			m.lines.line++
-			return cmp.Or[error](wrong, m.bad("line", "the end of the file", "a row for line "+strconv.Itoa(line)+" of the log").because(noRow))
+			return cmp.Or[error](wrong, m.bad("line", "the end of the file",
+				"a row for line "+strconv.Itoa(line)+" of the log").because(noRow))
 		}
 		n := int64(0)
 		if err == nil {
@@ -206,7 +209,8 @@ func (m *eagleMeta) end(last int) error {
 		row := m.row
 		m.row = 0
 		if row > int64(last) || row <= int64(m.last) {
-			return m.wrong(m.line, "the end of the file, as the log ends at line "+strconv.Itoa(last)).because("a row for no line of the log")
+			return m.wrong(m.line, "the end of the file, as the log ends at line "+strconv.Itoa(last)).
+				because("a row for no line of the log")
 		}
 	}
 }

@@ -18,7 +18,8 @@ func newGoogleJobs(l lines) (*googleJobs, error) {
 	p := &googleJobs{table: table{lines: l}}
 	err := p.head("job_id", "submit_s", "start_s", "end_s", "end_event")
 	if err == nil {
-		err = p.columns(map[string]*int{"job_id": &p.id, "submit_s": &p.submit, "start_s": &p.start, "end_s": &p.end, "end_event": &p.event})
+		err = p.columns(map[string]*int{"job_id": &p.id, "submit_s": &p.submit, "start_s": &p.start,
+			"end_s": &p.end, "end_event": &p.event})
 	}
 	if err == nil {
 		p.attributes, err = p.attributeColumns(metaAttributes[:])

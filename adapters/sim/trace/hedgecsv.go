@@ -49,7 +49,8 @@ func newHedgeCSV(l lines) (*hedgeCSV, error) {
 		} else if a, ok := strings.CutPrefix(name, attrPrefix); ok && a != "" {
 			p.attributes = append(p.attributes, metaColumn{i, a})
 		} else if known[name] == nil {
-			err := p.bad("columns", quote(name), "a known column, "+demandPrefix+"NAME or "+attrPrefix+"NAME").because("unknown column")
+			err := p.bad("columns", quote(name), "a known column, "+demandPrefix+"NAME or "+attrPrefix+"NAME").
+				because("unknown column")
 			if err := p.policy.ignored(err, "columns that are not known are ignored, as "+quote(name)); err != nil {
 				return p, err
 			}

@@ -49,7 +49,7 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 		return "", err
 	}
 	var j jsonJob
-	if err := p.parse(line, &j); err != nil {
+	if err := p.parse(trim(line), &j); err != nil {
 		return "", err
 	}
 	var ok bool
@@ -85,7 +85,8 @@ func (p *hedgeJSONL) parse(line []byte, j *jsonJob) error {
 	if !errors.Is(err, json.ErrUnknownName) {
 		return e
 	}
-	if err := p.policy.ignored(e.because("unknown member"), "members that are not known are ignored, as "+quote(f.Path)); err != nil {
+	err = p.policy.ignored(e.because("unknown member"), "members that are not known are ignored, as "+quote(f.Path))
+	if err != nil {
 		return err
 	}
 	p.unknown = true
@@ -97,7 +98,8 @@ func (p *hedgeJSONL) parse(line []byte, j *jsonJob) error {
 func jsonReason(path string) string {
 	member, _, _ := strings.Cut(path, ".")
 	switch member {
-	case colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline, colOutcome, colTaskRuntimes, "demand", "attributes":
+	case colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline, colOutcome, colTaskRuntimes,
+		"demand", "attributes":
 		return "wrong " + member
 	}
 	return "wrong JSON"
@@ -112,9 +114,13 @@ func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 		to       *time.Duration
 		parse    func(jsontext.Value) (time.Duration, bool)
 		required bool
-	}{{colSubmit, j.Submit, &job.Submit, duration[jsontext.Value], true}, {colRuntime, j.Runtime, &job.Runtime, duration[jsontext.Value], true},
-		{colWait, j.Wait, &job.Wait, duration[jsontext.Value], false}, {colRequested, j.Requested, &job.Requested, limit[jsontext.Value], false},
-		{colDeadline, j.Deadline, &job.Deadline, duration[jsontext.Value], false}} {
+	}{
+		{colSubmit, j.Submit, &job.Submit, duration[jsontext.Value], true},
+		{colRuntime, j.Runtime, &job.Runtime, duration[jsontext.Value], true},
+		{colWait, j.Wait, &job.Wait, duration[jsontext.Value], false},
+		{colRequested, j.Requested, &job.Requested, limit[jsontext.Value], false},
+		{colDeadline, j.Deadline, &job.Deadline, duration[jsontext.Value], false},
+	} {
 		if f.raw == nil && !f.required {
 			continue
 		}

@@ -133,7 +133,8 @@ func (l *lines) at() int { return l.line }
 
 // bad is a ParseError at the current line.
 func (l *lines) bad(field, found, expected string) *ParseError {
-	return &ParseError{File: l.file, Line: l.line, Field: field, Found: found, Expected: expected, Reason: "wrong " + field}
+	return &ParseError{File: l.file, Line: l.line, Field: field, Found: found, Expected: expected,
+		Reason: "wrong " + field}
 }
 
 // failed names the line that could not be read. A damaged gzip file is a bad log; a disk that fails says nothing of it.
@@ -145,53 +146,12 @@ func (l *lines) failed(err error) error {
 		e.Found, e.Expected = "the end of the file", "more compressed data: the file is truncated"
 	case errors.Is(err, gzip.ErrChecksum):
 		e.Found, e.Expected = "a wrong checksum", "that of the data: the file is damaged"
-	case errors.Is(err, gzip.ErrHeader), errors.As(err, new(flate.CorruptInputError)), errors.As(err, new(flate.InternalError)):
+	case errors.Is(err, gzip.ErrHeader),
+		errors.As(err, new(flate.CorruptInputError)), errors.As(err, new(flate.InternalError)):
 	default:
 		return fmt.Errorf("trace: %s:%d: %w", l.file, l.line, err)
 	}
 	return e
-}
-
-// plainLines are those of a format of blank-separated fields. Beside records there may be comments and a header.
-type plainLines struct {
-	lines
-	header []byte
-	begun  bool
-}
-
-// record returns the next line that is no header, and gives comments to comment.
-func (l *plainLines) record(least int, comment func(string)) ([]byte, error) {
-	for {
-		b, err := l.full()
-		if err != nil {
-			return nil, err
-		}
-		if i := bytes.IndexByte(b, noBreak[0]); i >= 0 {
-			b = bytes.ReplaceAll(b, []byte(noBreak), []byte("  "))
-		}
-		b = trim(b)
-		switch {
-		case b[0] == ';' || b[0] == '#':
-			comment(string(b[1:]))
-		case !l.begun && isHeader(b, least):
-			l.begun, l.header = true, bytes.Clone(b)
-		case l.header == nil || !bytes.Equal(b, l.header):
-			l.begun = true
-			return b, nil
-		}
-	}
-}
-
-// isHeader tells that a line is the names of at least so many fields.
-func isHeader(line []byte, least int) bool {
-	fields := 0
-	for w, rest := word(line); len(w) > 0; w, rest = word(rest) {
-		if c := w[0] | 0x20; c < 'a' || c > 'z' || bytes.EqualFold(w, []byte("nan")) || bytes.EqualFold(w, []byte("inf")) {
-			return false
-		}
-		fields++
-	}
-	return fields >= least
 }
 
 // wide says that a line has more than n columns, which are ignored.
@@ -205,33 +165,8 @@ func (l *lines) narrow(n int, expected string) *ParseError {
 	return l.bad("columns", strconv.Itoa(n), expected).because("too few columns")
 }
 
-// word cuts the first of a line's blank-separated words; it is empty when there is none.
-func word(line []byte) (first, rest []byte) {
-	i := 0
-	for i < len(line) && blank(line[i]) {
-		i++
-	}
-	start := i
-	for i < len(line) && !blank(line[i]) {
-		i++
-	}
-	return line[start:i], line[i:]
-}
-
-// words cuts a line into at most n words.
-func words(dst [][]byte, line []byte, n int) [][]byte {
-	for len(dst) < n {
-		var w []byte
-		if w, line = word(line); len(w) == 0 {
-			break
-		}
-		dst = append(dst, w)
-	}
-	return dst
-}
-
-// split cuts a CSV line into dst, and stops when there are more than n fields. Blanks around a field are
-// none of it unless they are quoted. An empty field is nil, a quoted empty one is not. Quoted fields are unquoted in place.
+// split cuts a CSV line into dst, and stops when there are more than n fields. Blanks around a field are none of it
+// unless they are quoted. An empty field is nil, a quoted empty one is not. Quoted fields are unquoted in place.
 // When a quote does not end, on this line, right before a comma, bad is the line from there.
 func split(dst [][]byte, line []byte, n int) (fields [][]byte, bad []byte) {
 	for len(dst) <= n {

@@ -91,8 +91,8 @@ func exponential[T text](s T, i int) (int64, bool) {
 	return int64(math.Round(f * billion)), true
 }
 
-// whole parses a whole number however it is written: as 12, or as programs that know floating-point numbers alone write
-// it, 12.0 or 1.2e1. It has 18 digits at most in the first form and is at most 3e9 in the others.
+// whole parses a whole number however it is written: as 12, or as 12.0 or 1.2e1 by programs that know floating-point
+// numbers alone. It has 18 digits at most in the first form and is at most 3e9 in the others.
 func whole[T text](s T) (int64, bool) {
 	if n, ok := integer(s); ok {
 		return n, true
@@ -111,8 +111,8 @@ func plain(b []byte) []byte {
 	return b
 }
 
-// limit parses a user's limit of the runtime. What no job reaches is no limit, and 0, as a log that does not say: some systems write
-// UNLIMITED, others the largest number that they know.
+// limit parses a user's limit of the runtime. What no job reaches is no limit: 0, as where a log does not say. Some
+// systems write UNLIMITED, others the largest number that they know.
 func limit[T text](s T) (time.Duration, bool) {
 	if d, ok := duration(s); ok {
 		return d, true

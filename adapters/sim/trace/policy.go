@@ -19,7 +19,7 @@ const (
 	otherReason = "other"
 )
 
-// Bad counts the records of a log that were left out for one reason: those that are malformed, or say what cannot be.
+// Bad counts the records of a log that were left out for one reason: they are malformed, or say what cannot be.
 type Bad struct {
 	// Reason is a few words, such as "wrong runtime" or "id seen before".
 	Reason string
@@ -29,8 +29,8 @@ type Bad struct {
 	First *ParseError
 }
 
-// BadLogError refuses a log whose records are bad: all that would be jobs, or more than Max of all and more than 100. It is
-// ErrFormat for errors.Is, ErrEmpty too where Jobs is 0, and the *ParseError of the first bad record for errors.As.
+// BadLogError refuses a log for its bad records: all that would be jobs, or more than Max of all and more than 100. It
+// is ErrFormat for errors.Is, ErrEmpty too where Jobs is 0, and the *ParseError of the first bad record for errors.As.
 type BadLogError struct {
 	// Jobs are the records that are jobs, and Records all, with those skipped and the bad ones.
 	Jobs, Records int
@@ -56,7 +56,8 @@ func (e *BadLogError) Error() string {
 	if e.Jobs > 0 {
 		why = fmt.Sprintf("more than %.3g %%", 100*e.Max)
 	}
-	return fmt.Sprintf("%v; %d of %d records are bad, %s: %s", e.Bad[0].First, total, e.Records, why, strings.Join(reasons, ", "))
+	return fmt.Sprintf("%v; %d of %d records are bad, %s: %s",
+		e.Bad[0].First, total, e.Records, why, strings.Join(reasons, ", "))
 }
 
 // Unwrap returns what the error also is.
@@ -82,7 +83,8 @@ type policy struct {
 }
 
 func newPolicy(o *Options) (*policy, error) {
-	p := &policy{strict: o.Strict, max: o.MaxBad, skipped: map[string]int{}, reasons: map[string]int{}, noted: map[string]bool{}}
+	p := &policy{strict: o.Strict, max: o.MaxBad,
+		skipped: map[string]int{}, reasons: map[string]int{}, noted: map[string]bool{}}
 	switch {
 	case !(p.max <= 1):
 		return nil, fmt.Errorf("trace: Options.MaxBad: found %v, expected a share of at most 1", o.MaxBad)
@@ -160,9 +162,11 @@ func (p *policy) ignored(err *ParseError, what string) error {
 // Skipped counts, by reason, the records so far that are legitimate and no jobs. They never count as bad.
 func (s *Stream) Skipped() map[string]int { return maps.Clone(s.policy.skipped) }
 
-// Bad returns the bad records so far, by reason, in the order of their first ones; nil for none. It remembers 64 reasons; records of
-// yet others are counted as "other". Under Options.Strict there are none, since the first ends the log.
+// Bad returns the bad records so far, by reason, in the order of their first ones; nil for none. It remembers 64
+// reasons; records of yet others are counted as "other". Under Options.Strict there are none, since the first ends the
+// log.
 func (s *Stream) Bad() []Bad { return slices.Clone(s.policy.bad) }
 
-// Notes returns what a user should be told of the log so far, a line each with file and line: columns that were ignored.
+// Notes returns what a user should be told of the log so far, a line each with file and line: columns that were
+// ignored.
 func (s *Stream) Notes() []string { return slices.Clone(s.policy.notes) }

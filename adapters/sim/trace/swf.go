@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The fields of the Standard Workload Format that a job is made of.
@@ -138,11 +139,19 @@ func (p *swf) record(job *Job) (string, error) {
 	return "", nil
 }
 
-// id returns the job's id, which is a text where some systems have one.
+// id returns the job's id, which is a text where some systems have one, as 17.server or 12_[3].
 func (p *swf) id() ([]byte, error) {
 	id := plain(p.fields[swfID])
 	if n, ok := decimal(id); ok && n < 0 || bytes.EqualFold(id, []byte("nan")) {
 		return nil, p.wrong(swfID, "a number that is not negative")
+	}
+	for _, c := range id {
+		if c <= ' ' || c == '"' || c == 0x7f {
+			return nil, p.wrong(swfID, "a number or a text without quotes")
+		}
+	}
+	if !utf8.Valid(id) {
+		return nil, p.wrong(swfID, "a number or a text in UTF-8")
 	}
 	return id, nil
 }

@@ -20,7 +20,7 @@ func addReading(fs *pflag.FlagSet, strict *bool, maxBad *float64) {
 	fs.Lookup("max-bad").DefValue = "5%"
 }
 
-// badShare is trace.Options.MaxBad as a flag: 5% or 0.05. There 0 is the default, and no bad records is a negative number.
+// badShare is trace.Options.MaxBad as a flag: 5% or 0.05. There 0 is the default, and a negative number stands for 0.
 type badShare float64
 
 func (s *badShare) String() string {

@@ -104,7 +104,7 @@ type marshal single
 
 func (m marshal) MarshalJSON() ([]byte, error) { return json.Marshal(single(m)) }
 
-func (s *Spec) workloadDocument(log *trace.Log, built []*workload.Workload) Workload {
+func (s *Spec) workloadDocument(log, history *trace.Log, built []*workload.Workload) Workload {
 	w := built[0]
 	d := Workload{Trace: log.Name, Format: log.Format, Kind: string(w.Spec.Kind), Jobs: len(w.Jobs), SLOJobs: w.SLOJobs,
 		Tasks: w.Tasks, MachineHours: w.MachineHours, SpanS: w.Span.Seconds(), TraceSpanS: w.TraceSpan.Seconds(),
@@ -112,6 +112,9 @@ func (s *Spec) workloadDocument(log *trace.Log, built []*workload.Workload) Work
 		Records: records.Of(log)}
 	for reason, n := range w.Skipped {
 		d.Skipped[reason] += n
+	}
+	if history != nil {
+		d.AddBad(history)
 	}
 	d.IgnoredDemands, d.Reordered = demands(log), log.Reordered
 	for i, w := range built {

@@ -31,11 +31,18 @@ func Of(log *trace.Log) Records {
 	for reason, n := range log.Skipped {
 		r.Skipped[reason] += n
 	}
-	for _, b := range log.Bad {
-		r.Bad[b.Reason] += b.Count
-		r.FirstBad = append(r.FirstBad, FirstBad{b.Reason, fmt.Sprintf("%s:%d", b.First.File, b.First.Line)})
-	}
+	r.AddBad(log)
 	return r
+}
+
+// AddBad adds the bad records of another log.
+func (r *Records) AddBad(log *trace.Log) {
+	for _, b := range log.Bad {
+		if r.Bad[b.Reason] == 0 {
+			r.FirstBad = append(r.FirstBad, FirstBad{b.Reason, fmt.Sprintf("%s:%d", b.First.File, b.First.Line)})
+		}
+		r.Bad[b.Reason] += b.Count
+	}
 }
 
 // BadLine says how many bad records of which reasons were left out, and where the first of each are; "" for none.
