@@ -20,6 +20,12 @@
 //     nodes ([ReasonFragmented]). It is then planned for the slot in which nodes are expected to have room, so that it
 //     does not block others until then.
 //
+//   - A start that blocks nobody is not put off. An engine without a bound may leave such starts behind; they are made after
+//     it. An engine with a bound may put one off within the gap that it proves, unless nothing runs.
+//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use.
+//   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
+//     from the forecast's. No decision depends on it.
+//
 // The package reads no clock but [Config.Stopwatch], with which it times its own stages. It uses no randomness.
 package threesigma
 
