@@ -32,9 +32,13 @@ type Obstacle struct {
 // Obstacle is what keeps the job's gang from the nodes of a set even if they are empty; nil if they have room for it.
 func (ns *NodeSet) Obstacle(j *Job, set EquivalenceSet) *Obstacle {
 	o := &Obstacle{Set: set.String(), Tasks: j.Tasks}
+	if ns.Len() == 0 {
+		o.Missing = anyText
+		return o
+	}
 	demand, err := ns.Demand(j.Demand)
 	if err != nil {
-		o.Resource, o.Known = ns.unknown(j), ns.resources
+		o.Resource, o.Known = ns.unknown(j), append([]string{}, ns.resources...) // not nil
 		o.Wanted = j.DemandOrNode()[o.Resource]
 		return o
 	}
@@ -88,11 +92,10 @@ func (o *Obstacle) String() string {
 		where += " with " + o.Set
 	}
 	switch {
+	case o.Known != nil && len(o.Known) == 0:
+		return "nodes offer nothing, and each task needs " + amount(o.Wanted) + " " + o.Resource
 	case o.Known != nil:
 		offer := "nodes offer " + strings.Join(o.Known, ", ")
-		if len(o.Known) == 0 {
-			offer = "nodes offer nothing"
-		}
 		if o.Resource == WholeNode {
 			return "no node is offered whole, as a task without a demand needs it; " + offer
 		}

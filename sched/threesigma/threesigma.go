@@ -9,16 +9,29 @@
 // section 6.2).
 //
 // The package settles what the paper leaves open, and departs from it, in these points:
+//
 //   - The paper gives jobs that seem unable to meet their deadline a tail: some value after the deadline, in case the
 //     estimate is too long. A start after the deadline is late whatever the estimate, so it gets only a small
 //     share of the tail ([Config.LateWeight]).
+//
 //   - Only a job of higher priority preempts another. The MILP of section 4.3.5 cannot express this. So preemptions
 //     that no start of higher priority needs are removed from the problem, and the cycle is solved again.
+//
 //   - Of two starts with the same value the earlier one is planned ([Config.Haste]).
+//
 //   - The price of a preemption is the victim's expected utility plus the work that is lost ([Config.PreemptWeight]).
+//
 //   - The MILP counts resources per partition, not per node. A gang may fit in that sum but not on any
 //     nodes ([ReasonFragmented]). It is then planned for the slot in which nodes are expected to have room, so that it
 //     does not block others until then.
+//
+//   - A start that blocks nobody is not put off. An engine without a bound may leave such starts behind; they are made after
+//     it. An engine with a bound may put one off within the gap that it proves, unless nothing runs.
+//
+//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use.
+//
+//   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
+//     from the forecast's. No decision depends on it.
 //
 // The package reads no clock but [Config.Stopwatch], with which it times its own stages. It uses no randomness.
 package threesigma
