@@ -25,7 +25,7 @@ const (
 // [Curve], without a function that rounds differently on another machine, and the JSON form is that of [Piecewise].
 func BestEffort(value float64, halfLife time.Duration) (*Curve, error) {
 	const fn = "utility.BestEffort"
-	if err := check(fn, "halfLife", halfLife, "value", value); err != nil {
+	if err := check(fn, "halfLife", halfLife, value); err != nil {
 		return nil, err
 	}
 	if halfLife <= 0 {

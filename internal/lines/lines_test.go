@@ -29,7 +29,7 @@ func TestScanner(t *testing.T) {
 		{"a\nlonger than eight\n", bufio.ErrTooLong, []string{"a"}},
 	} {
 		in := io.Reader(strings.NewReader(c.text))
-		if c.end == broken {
+		if errors.Is(c.end, broken) {
 			in = io.MultiReader(in, iotest.ErrReader(broken))
 		}
 		var got []string
