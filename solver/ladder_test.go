@@ -92,8 +92,8 @@ func TestLadderDropsAFailedRungsBound(t *testing.T) {
 	assert.Equal(t, solver.StopWork, sol.Stop)
 	require.NotNil(t, sol.Bound)
 	assert.Equal(t, 30.0, *sol.Bound, "of the rung that answered")
-	require.Len(t, sol.Fallback, 1)
-	assert.Equal(t, "crash", sol.Fallback[0].Engine)
+	require.Len(t, sol.Rungs, 2)
+	assert.Equal(t, "crash", sol.Rungs[0].Engine)
 
 	sol, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash}, named{name: "next", script: says(plan("b"), nil)}), pair(), solver.Options{})
 	require.NoError(t, err)
