@@ -20,6 +20,7 @@ type climb struct {
 	best   *Solution // the best verified plan; its bound, stop and rungs mean nothing
 	stop   Stop      // why the rung that found best stopped, or the last that ended if that one failed
 	ended  bool      // some rung did not fail
+	shaky  bool      // the rung that found best failed
 	proof  Stop      // how best is proven, or StopNone
 	bounds []proven
 	memory *Memory
@@ -82,9 +83,9 @@ func (c *climb) take(e Solver, sol *Solution, err error, limit int64) {
 	var below []Rung // of a ladder that is a rung itself
 	if sol != nil {
 		below = sol.Rungs
-		better := c.best == nil || sol.Objective > c.best.Objective
+		better := c.best == nil || sol.Objective > c.best.Objective || c.shaky && err == nil && sol.Objective >= c.best.Objective
 		if better {
-			c.best = sol
+			c.best, c.shaky = sol, err != nil
 		}
 		if err == nil {
 			c.charge(sol.Work, limit)

@@ -43,7 +43,7 @@ func startOf(opts Options) *Solution {
 		return nil
 	}
 	start := clone(opts.Start)
-	start.Bound, start.Rungs, start.Memory = nil, nil, nil
+	start.Bound, start.Rungs, start.Memory, start.Work = nil, nil, nil, 0
 	return start
 }
 

@@ -30,7 +30,8 @@ type Rung struct {
 // that any rung has proven. What a failed rung said of bounds is forgotten, and so is a bound below a plan of a later
 // rung: its rung has failed then. But the verified plan that a rung had reported before it failed counts like any other.
 //
-// Engine names the rung that found the plan, the uppermost of those with equal ones. Stop is [StopOptimal] or [StopGap]
+// Engine names the rung that found the plan, the uppermost of those with equal ones that
+// did not fail, if there is one. Stop is [StopOptimal] or [StopGap]
 // if the plan is proven, and else why the rung that found it stopped. Work is that of all rungs together. Rungs lists
 // all rungs in order, with why those below were not run. If every rung fails, the error wraps all their errors, and the
 // best verified plan, if any, goes to report.
