@@ -198,7 +198,8 @@ type Stats struct {
 	Options int
 	// Value is the plan's expected utility.
 	Value float64
-	// Engine, Stop and Gap are the solver's; Engine is empty where none was used.
+	// Engine, Stop and Gap are the solver's; Engine is empty where none was used. Gap is not a number where the engine
+	// proves no bound.
 	Engine string
 	Stop   string
 	Gap    float64

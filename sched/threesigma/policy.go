@@ -2,7 +2,10 @@ package threesigma
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,19 +112,29 @@ func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solv
 		return nil, err
 	}
 	p.learned = sol.Memory
-	if err != nil || sol.Stop == solver.StopTime || sol.Stop == solver.StopCanceled || len(sol.Fallback) > 0 {
+	if err != nil || late(sol) {
 		// An abandoned engine may still read the problem, so its memory is not used again.
 		p.model = nil
 	}
 	m.blame(err)
-	for _, rung := range sol.Fallback {
-		m.blame(rung.Err)
+	for _, rung := range sol.Rungs {
+		if !errors.Is(rung.Err, solver.ErrSkipped) {
+			m.blame(rung.Err)
+		}
 	}
-	stats.Engine, stats.Stop, stats.Value, stats.Gap = sol.Engine, string(sol.Stop), sol.Objective, 0
+	stats.Engine, stats.Stop, stats.Value, stats.Gap = sol.Engine, string(sol.Stop), sol.Objective, math.NaN()
 	if sol.Gap != nil {
 		stats.Gap = *sol.Gap
 	}
 	return sol, nil
+}
+
+// late reports whether an engine may have been left behind past its deadline.
+func late(sol *solver.Solution) bool {
+	over := func(s solver.Stop) bool { return s == solver.StopTime || s == solver.StopCanceled }
+	return over(sol.Stop) || slices.ContainsFunc(sol.Rungs, func(r solver.Rung) bool {
+		return over(r.Stop) || r.Err != nil && !errors.Is(r.Err, solver.ErrSkipped)
+	})
 }
 
 // recall is what the solver has learned in the cycles before, moved on to the present slots; nil without [WarmStart].

@@ -228,7 +228,7 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 	}
 	p.line("%s, %s, %s: engine %s, %s ms%s; stopped (%s): %s",
 		figures.Count(len(problem.Jobs), "job"), figures.Count(len(problem.Partitions), "partition"), figures.Count(problem.Slots, "slot"), sol.Engine, figures.Number(sol.WallMS), work, sol.Stop, stopped(sol.Stop))
-	bound := "no bound"
+	bound := "no bound, the gap is unknown"
 	if sol.Bound != nil && sol.Gap != nil {
 		bound = fmt.Sprintf("at most %s is possible (gap %.3f %%)", amount(sol.Bound), 100**sol.Gap)
 	}
@@ -240,8 +240,12 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 		}
 	}
 	p.line("value %s; %s", amount(&sol.Objective), bound)
-	for _, r := range sol.Fallback {
-		p.line("not answered by %s: %s", r.Engine, oneLine(r.Err))
+	for _, r := range sol.Rungs {
+		if r.Err != nil {
+			p.line("rung %s: %s", r.Engine, oneLine(r.Err))
+			continue
+		}
+		p.line("rung %s: stopped (%s) with a plan of value %s in hand", r.Engine, r.Stop, amount(&r.Objective))
 	}
 	p.line("%s planned, %d of them to start now; %s preempted", figures.Count(len(sol.Choice), "job"), now, figures.Count(len(sol.Preempt), "running job"))
 	return p.to(w)
