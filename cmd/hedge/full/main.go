@@ -18,7 +18,7 @@ func main() { os.Exit(program.Main(known())) }
 func known() *engines.Set {
 	s := program.Engines()
 	s.AddBackend("cbc", "COIN-OR CBC in the process", true, func(engines.Spec) (milp.Backend, error) { return cbc.New(), nil })
-	s.AddBackend("clp", "COIN-OR CLP in the process: linear relaxation, rounded by diving", false,
+	s.AddBackend("clp", "COIN-OR CLP in the process: linear relaxation, dives, branch and bound", false,
 		func(engines.Spec) (milp.Backend, error) { return milp.Diving(clp.New()), nil })
 	s.AddBackend("lpsolve", "lp_solve in the process", true, func(engines.Spec) (milp.Backend, error) { return lpsolve.New(), nil })
 	return s

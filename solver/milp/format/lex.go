@@ -177,10 +177,11 @@ func (x *lexer) follows() byte {
 
 // numbered reports whether what begins with a digit is the name of a row: CBC, HiGHS and SCIP take "13:" for one.
 func (x *lexer) numbered() bool {
-	at := x.at
-	defer func() { x.at = at }()
-	x.at += nameLength(x.in.text[at:])
-	return x.follows() == ':'
+	from := x.at
+	x.at += nameLength(x.in.text[from:])
+	next := x.follows()
+	x.at = from
+	return next == ':'
 }
 
 // operator takes one of < <= =< > >= => =.

@@ -84,6 +84,7 @@ type mpsReader struct {
 	fields  []field
 	section string
 
+	sensed  bool   // OBJSENSE was given
 	creator string // the program that has written the file, where that makes a difference
 
 	rows      []side
@@ -197,6 +198,7 @@ func (p *mpsReader) noSection() error {
 }
 
 func (p *mpsReader) sense(k int) error {
+	before := p.sensed && p.m.Maximize
 	switch strings.ToUpper(string(p.fields[k].text)) {
 	case "MAX", "MAXIMIZE", "MAXIMISE":
 		p.m.Maximize = true
@@ -205,6 +207,10 @@ func (p *mpsReader) sense(k int) error {
 	default:
 		return p.wrong(k, "MIN or MAX")
 	}
+	if p.sensed && before != p.m.Maximize {
+		p.note.warn(p.line, "OBJSENSE %s replaces the other one", p.fields[k].text)
+	}
+	p.sensed = true
 	return nil
 }
 

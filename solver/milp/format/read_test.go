@@ -202,6 +202,8 @@ func FuzzReadMPS(f *testing.F) { fuzz(f, codecs[1]) }
 // fuzz: whatever is read can be written, and is then read as what the writer says that it becomes.
 func fuzz(f *testing.F, c codec) {
 	files, _ := filepath.Glob(filepath.Join("testdata", "*."+c.name))
+	cases, _ := filepath.Glob(filepath.Join("testdata", "cases", "*."+c.name))
+	files = append(files, cases...)
 	for _, path := range files {
 		text, err := os.ReadFile(path)
 		require.NoError(f, err)
