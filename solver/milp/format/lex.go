@@ -184,6 +184,16 @@ func (x *lexer) numbered() bool {
 	return next == ':'
 }
 
+// glued makes the name 1x of a number and what it is glued to, where a number cannot be: HiGHS and SCIP write such names.
+func (x *lexer) glued() {
+	from := x.tok.col - 1
+	if x.tok.kind != number || x.at >= len(x.in.text) || !named(x.in.text[x.at]) {
+		return
+	}
+	x.at = from + nameLength(x.in.text[from:])
+	x.tok.kind, x.tok.text, x.tok.next = word, x.in.text[from:x.at], x.follows()
+}
+
 // operator takes one of < <= =< > >= => =.
 func (x *lexer) operator() {
 	text := x.in.text

@@ -39,6 +39,7 @@ func (p *lpReader) bounds() {
 
 // bound is: name free, name relation number, or number relation name [relation number].
 func (p *lpReader) bound() {
+	p.glued()
 	if p.tok.kind == word && (!p.infinity() || p.isKnown()) {
 		j, at := p.named()
 		if p.is("free") {
@@ -87,6 +88,7 @@ func (p *lpReader) limit(j int32, at token, k kind, c float64) {
 
 // named takes the name of a variable.
 func (p *lpReader) named() (int32, token) {
+	p.glued()
 	at := p.tok
 	if at.kind != word {
 		p.fail("a variable")

@@ -112,7 +112,7 @@ func (p *lpReader) goesOn(begun, labelled bool) bool {
 	case number:
 		return !begun
 	case word:
-		return !begun && (p.infinity() || p.isVariable(false, false, labelled))
+		return !begun && (p.isInfinite() || p.isVariable(false, false, labelled))
 	}
 	return false
 }
@@ -120,7 +120,7 @@ func (p *lpReader) goesOn(begun, labelled bool) bool {
 // isVariable reports whether the current token is the variable of a term, behind a sign, a number, or a row's name as is said.
 func (p *lpReader) isVariable(signed, given, labelled bool) bool {
 	switch {
-	case p.tok.kind != word || p.tok.next == ':' || !given && p.infinity() && !p.isKnown():
+	case p.tok.kind != word || p.tok.next == ':':
 		return false
 	case p.tok.first:
 		return p.starts() == ""
@@ -139,17 +139,18 @@ func (p *lpReader) sum(labelled bool) (constants int, constant float64) {
 		if given {
 			v = float64(v * p.tok.value)
 			p.advance()
+			p.glued()
 		}
 		switch {
+		case !given && !begun && p.isInfinite():
+			constants, constant = constants+1, constant+math.Inf(int(v))
+			p.advance()
 		case p.isVariable(signed, given, labelled):
 			j := p.variable(p.tok.text)
 			p.index, p.value = append(p.index, j), append(p.value, v)
 			p.advance()
 		case given:
 			constants, constant = constants+1, constant+v
-		case p.infinity():
-			constants, constant = constants+1, constant+math.Inf(int(v))
-			p.advance()
 		default:
 			p.fail("a number or a variable behind the sign")
 			return constants, constant
@@ -169,6 +170,11 @@ func (p *lpReader) sign() (v float64, any bool) {
 		p.advance()
 	}
 	return v, any
+}
+
+// isInfinite reports whether the current token, the first of a row, is an infinite number and no variable.
+func (p *lpReader) isInfinite() bool {
+	return p.infinity() && isRelation(p.tok.next) && !p.isKnown()
 }
 
 func (p *lpReader) infinity() bool { return p.is("inf") || p.is("infinity") }
