@@ -127,7 +127,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// farBounds are the bounds of a variable in files whose bounds are too far out for the reference solver to compute with.
+// farBounds are the bounds of a variable in files whose bounds are too far out for the reference solver to compute
+// with.
 func farBounds() map[string]milp.Var {
 	return map[string]milp.Var{
 		"l10_inf.lp":         {Name: "x1", Lower: -1e20, Upper: inf, Cost: 1},

@@ -184,7 +184,8 @@ func (x *lexer) numbered() bool {
 	return next == ':'
 }
 
-// glued makes the name 1x of a number and what it is glued to, where a number cannot be: HiGHS and SCIP write such names.
+// glued makes the name 1x of a number and what it is glued to, where a number cannot be: HiGHS and SCIP write such
+// names.
 func (x *lexer) glued() {
 	from := x.tok.col - 1
 	if x.tok.kind != number || x.at >= len(x.in.text) || !named(x.in.text[x.at]) {

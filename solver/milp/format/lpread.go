@@ -9,12 +9,14 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// LP reads a model in CPLEX's LP format, as CBC, GLPK, HiGHS, SCIP, CPLEX and [WriteLP] write it. Variables are in the order in
-// which they are first mentioned, be it in Bounds, General or Binary alone. Where readers differ, it does this:
+// LP reads a model in CPLEX's LP format, as CBC, GLPK, HiGHS, SCIP, CPLEX and [WriteLP] write it. Variables are in the
+// order in which they are first mentioned, be it in Bounds, General or Binary alone. Where readers differ, it does
+// this:
 //
-//   - A word that begins a section is a name where a title cannot be: before a relation, a colon or, among the names of General and Binary, with a
-//     blank before it where a variable is called so.
-//   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable that are not within 0 and 1 are an error.
+//   - A word that begins a section is a name where a title cannot be: before a relation, a colon or, among the names of
+//     General and Binary, with a blank before it where a variable is called so.
+//   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable that are not within 0 and 1
+//     are an error.
 //   - A negative upper bound leaves the lower bound at 0, so that the model is infeasible.
 //   - A variable that occurs twice in a sum counts with the sum of its coefficients.
 //   - A comment that GLPK writes behind the objective, `\* constant term = 7 *\`, is its constant.
@@ -117,7 +119,8 @@ func (p *lpReader) goesOn(begun, labelled bool) bool {
 	return false
 }
 
-// isVariable reports whether the current token is the variable of a term, behind a sign, a number, or a row's name as is said.
+// isVariable reports whether the current token is the variable of a term, behind a sign, a number, or a row's name as
+// is said.
 func (p *lpReader) isVariable(signed, given, labelled bool) bool {
 	switch {
 	case p.tok.kind != word || p.tok.next == ':':

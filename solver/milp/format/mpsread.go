@@ -10,19 +10,23 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// MPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it: sections begin in the first column,
-// names have no blanks, and sections may be left out. Where readers differ, it does this:
+// MPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it: sections begin in the
+// first column, names have no blanks, and sections may be left out. Where readers differ, it does this:
 //
-//   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it. GLPK and lp_solve add it, and
-//     so it is added in files whose first lines say that one of these has written them, but for lp_solve's that maximise.
-//   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed over.
+//   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it. GLPK and
+//     lp_solve add it, and so it is added in files whose first lines say that one of these has written them, but for
+//     lp_solve's that maximise.
+//   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed
+//     over.
 //   - An integer variable without any bound is 0 or 1.
 //   - A negative upper bound on a variable whose lower bound was not given makes that -Inf.
-//   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not matter.
+//   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not
+//     matter.
 //   - A variable that is in BOUNDS alone is one.
 //   - $ begins a comment in place of a second or third name, unless something is called so.
-//   - An error, since some take the first, some the last and some the sum: a second coefficient of a variable in a row, a second
-//     right-hand side or range of a row, a second bound of the same kind that is another, a binary variable's bound that is not within 0 and 1.
+//   - An error, since some take the first, some the last and some the sum: a second coefficient of a variable in a row,
+//     a second right-hand side or range of a row, a second bound of the same kind that is another, a binary variable's
+//     bound that is not within 0 and 1.
 //
 // GLPK and CBC do not write whether a model maximises, so that their files are read as ones that minimise.
 //
@@ -114,8 +118,8 @@ func (p *mpsReader) comment() {
 	}
 }
 
-// constant is the objective's: what is on its right-hand side, with the sign that the file's creator gives it. lp_solve turns the sign
-// round where it writes OBJSENSE MAX, but does not where it reads that.
+// constant is the objective's: what is on its right-hand side, with the sign that the file's creator gives it. lp_solve
+// turns the sign round where it writes OBJSENSE MAX, but does not where it reads that.
 func (p *mpsReader) constant() float64 {
 	v := p.goal.rhs
 	if p.creator == "GLPK" || p.creator == "lp_solve" && !p.m.Maximize {
@@ -144,8 +148,8 @@ func (p *mpsReader) split() {
 	}
 }
 
-// dollar reports whether a field that begins with $ and is the next of the line begins a comment. It does so in place of the names that MPS
-// calls field 3 and 5, and behind the last field, unless a row or a variable is called so.
+// dollar reports whether a field that begins with $ and is the next of the line begins a comment. It does so in place
+// of the names that MPS calls field 3 and 5, and behind the last field, unless a row or a variable is called so.
 func (p *mpsReader) dollar(text []byte) bool {
 	n := len(p.fields)
 	if n == 0 || n == 1 && (p.section == "ROWS" || p.section == "BOUNDS" || !blank(p.text[0])) {

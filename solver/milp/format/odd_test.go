@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// odd is a model with something that readers and writers of other programs have gone wrong with, as free MPS, and its optimum by hand.
+// odd is a model with something that readers and writers of other programs have gone wrong with, as free MPS, and its
+// optimum by hand.
 type odd struct {
 	name string
 	mps  string // without NAME and ENDATA; CONSTANT is the objective's with the sign that the solver reads
