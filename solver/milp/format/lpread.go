@@ -76,7 +76,8 @@ func (p *lpReader) objective() {
 	}
 	p.comment = p.glpkConstant
 	_, labelled := p.label()
-	_, constant := p.sum(labelled)
+	behind := !p.tok.first && (p.tok.next == '+' || p.tok.next == '-') // "min end + x" has no title in it
+	_, constant := p.sum(labelled || behind)
 	p.comment = nil
 	p.m.Offset += constant
 	for k, j := range p.index {
@@ -128,7 +129,7 @@ func (p *lpReader) isVariable(signed, given, labelled bool) bool {
 	case p.tok.first:
 		return p.starts() == ""
 	case given:
-		return p.starts() != "rows" || p.tok.next == 0
+		return !p.is("subject") && !p.is("such") || p.starts() == ""
 	}
 	return signed || labelled || p.starts() == ""
 }

@@ -41,7 +41,7 @@ func (p *lpReader) starts() string {
 	}
 	signed := p.tok.next == '+' || p.tok.next == '-' && text != "semi"
 	switch {
-	case s == "end" && p.tok.next != 0, signed && !p.tok.first:
+	case s == "end" && p.tok.next != 0:
 		return ""
 	case p.isKnown() && (s == "none" || signed || p.second() == "free"):
 		return ""

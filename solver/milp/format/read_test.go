@@ -241,6 +241,8 @@ func TestReadLPTellsNamesFromTitles(t *testing.T) {
 		"min semi + sos1\nst\n semi - sos1 >= 1\nbounds\n semi <= 3\ngen\n semi\nsos1\nsemi\nend":                                "semi! sos1!|:Inf",
 		"min obj:\nst\n c: x >= 1\nbin\ngen\nsemi\nend":                                                                          "x|c:Inf",
 		"min obj: 1x + 2 1x + 3 2y\nst\n c: x >= 1\nbounds\n 2y <= 3\n 0 <= 1x\ngen\n 1x\nend":                                   "x 1x! 2y|c:Inf",
+		"max a subject to -a >= -1 bounds -1 <= a <= 5 end":                                                                      "a|:Inf",
+		"max 2 a + 3 st st c: a <= 2 st <= 3 end":                                                                                "a st|c:2 :3",
 		"min x subject to x >= 1 bounds x <= 4 int x end":                                                                        "x!|:Inf",
 		"Minimize:\n x\nSubject To:\n x >= 1\nend":                                                                               "x|:Inf",
 	} {
