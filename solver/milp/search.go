@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// search is a branch and bound on the linear relaxations, with the dives' best point in hand: from each node it goes on to the child whose side is
-// nearer to the relaxation's point, and when there is no way down any more to the open node of the best bound.
+// search is a branch and bound on the linear relaxations, with the dives' best point in hand: from each node it goes on
+// to the child whose side is nearer to the relaxation's point, and when there is no way down any more to the open node
+// of the best bound.
 type search struct {
 	*diver
 	open    open
@@ -27,7 +28,8 @@ type node struct {
 	off          float64 // how far j was from the bound that it now has
 }
 
-// endless is how many linear programs are solved where there is no limit of time, and failures how many of them may fail.
+// endless is how many linear programs are solved where there is no limit of time, and failures how many of them may
+// fail.
 const (
 	endless  = 500
 	failures = 3
@@ -89,7 +91,8 @@ func (s *search) node(n *node) *node {
 	return s.branch(n, res.X, bound)
 }
 
-// cut reports whether a node of the bound is of no use: it has no better point, or none that is better by more than the gap asked for.
+// cut reports whether a node of the bound is of no use: it has no better point, or none that is better by more than the
+// gap asked for.
 func (s *search) cut(bound float64) bool {
 	if s.res.X == nil {
 		return false
@@ -124,7 +127,8 @@ func (s *search) enter(n *node) bool {
 	return s.dom.propagate()
 }
 
-// branch takes x, the optimum of n's relaxation, for a point if its integers are whole, and divides n otherwise. It returns the child to go on with.
+// branch takes x, the optimum of n's relaxation, for a point if its integers are whole, and divides n otherwise. It
+// returns the child to go on with.
 func (s *search) branch(n *node, x []float64, bound float64) *node {
 	j := s.choose(x)
 	if j < 0 {
@@ -159,7 +163,8 @@ func (s *search) child(n *node, j int, v, bound float64, up bool) *node {
 	return c
 }
 
-// choose is the integer to branch on: the one that costs the relaxation most on both sides, as far as is known; -1 if all are whole.
+// choose is the integer to branch on: the one that costs the relaxation most on both sides, as far as is known; -1 if
+// all are whole.
 func (s *search) choose(x []float64) int {
 	var all gain
 	for _, g := range s.gains {

@@ -2,15 +2,17 @@ package milp
 
 import "math"
 
-// Solvers take a reduced cost of up to 1e-7 for none, however far a variable can go: a cost of 1e-7 of a variable up to a million counts for nothing.
-// So the costs are scaled where some are small, and where that is not enough a bound is not believed further than the rest goes.
+// Solvers take a reduced cost of up to 1e-7 for none, however far a variable can go: a cost of 1e-7 of a variable up to
+// a million counts for nothing. So the costs are scaled where some are small, and where that is not enough a bound is
+// not believed further than the rest goes.
 const (
 	smallCost    = 1e-5    // from here on costs are seen
 	largestCost  = 1 << 20 // up to here they are scaled
 	doubtfulCost = 1e-6
 )
 
-// costScale is the power of two that makes small costs large enough, 0 where there are none, or others are too large for it.
+// costScale is the power of two that makes small costs large enough, 0 where there are none, or others are too large
+// for it.
 func costScale(m *Model) int {
 	least, most := math.Inf(1), 0.0
 	for _, c := range m.cost {

@@ -45,8 +45,8 @@ func (b *builder) variable(name []byte) int32 {
 	return j
 }
 
-// late is variable for a name in a section behind those that have coefficients. One that is new there is in no row and in no
-// objective: solvers write such, but it can also be a slip.
+// late is variable for a name in a section behind those that have coefficients. One that is new there is in no row and
+// in no objective: solvers write such, but it can also be a slip.
 func (b *builder) late(name []byte, line int) int32 {
 	if _, is := b.of[string(name)]; !is {
 		b.note.warn(line, "variable %s is in no row and has no cost", quoted(name))
@@ -60,6 +60,14 @@ func (b *builder) far(line int, name string, v float64) {
 		b.note.warn(line, "a bound of variable %q is %v, which is no bound for HiGHS, SCIP and CPLEX", name, v)
 	}
 }
+
+// replaced warns of bounds of v that others have taken the place of.
+func (b *builder) replaced(line int, v milp.Var, lower, upper float64) {
+	b.note.warn(line, "bounds %v and %v of variable %q replace %v and %v", lower, upper, v.Name, v.Lower, v.Upper)
+}
+
+// isUnit reports whether v's bounds are within 0 and 1.
+func isUnit(v milp.Var) bool { return v.Lower >= 0 && v.Lower <= 1 && v.Upper >= 0 && v.Upper <= 1 }
 
 // model is what was read. A fixed last variable called offsetName is the offset again.
 func (b *builder) model() (*milp.Model, error) {

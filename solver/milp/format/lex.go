@@ -177,10 +177,22 @@ func (x *lexer) follows() byte {
 
 // numbered reports whether what begins with a digit is the name of a row: CBC, HiGHS and SCIP take "13:" for one.
 func (x *lexer) numbered() bool {
-	at := x.at
-	defer func() { x.at = at }()
-	x.at += nameLength(x.in.text[at:])
-	return x.follows() == ':'
+	from := x.at
+	x.at += nameLength(x.in.text[from:])
+	next := x.follows()
+	x.at = from
+	return next == ':'
+}
+
+// glued makes the name 1x of a number and what it is glued to, where a number cannot be: HiGHS and SCIP write such
+// names.
+func (x *lexer) glued() {
+	from := x.tok.col - 1
+	if x.tok.kind != number || x.at >= len(x.in.text) || !named(x.in.text[x.at]) {
+		return
+	}
+	x.at = from + nameLength(x.in.text[from:])
+	x.tok.kind, x.tok.text, x.tok.next = word, x.in.text[from:x.at], x.follows()
 }
 
 // operator takes one of < <= =< > >= => =.

@@ -39,6 +39,7 @@ func (p *lpReader) bounds() {
 
 // bound is: name free, name relation number, or number relation name [relation number].
 func (p *lpReader) bound() {
+	p.glued()
 	if p.tok.kind == word && (!p.infinity() || p.isKnown()) {
 		j, at := p.named()
 		if p.is("free") {
@@ -76,7 +77,7 @@ func (p *lpReader) limit(j int32, at token, k kind, c float64) {
 		said |= givenUpper
 	}
 	if p.said[j]&said&givenLower != 0 && l.lower != v.Lower || p.said[j]&said&givenUpper != 0 && l.upper != v.Upper {
-		p.note.warn(at.line, "bounds %v and %v of variable %q replace %v and %v", l.lower, l.upper, v.Name, v.Lower, v.Upper)
+		p.replaced(at.line, *v, l.lower, l.upper)
 	}
 	v.Lower, v.Upper = l.lower, l.upper
 	p.said[j] |= said
@@ -87,6 +88,7 @@ func (p *lpReader) limit(j int32, at token, k kind, c float64) {
 
 // named takes the name of a variable.
 func (p *lpReader) named() (int32, token) {
+	p.glued()
 	at := p.tok
 	if at.kind != word {
 		p.fail("a variable")
@@ -112,15 +114,16 @@ func (p *lpReader) kinds(of uint8) {
 	}
 }
 
-// unit gives the binary variable j, which was named by token at, the bounds that were not given. Those that were hold; solvers do not agree about what
-// it is if they are outside 0 and 1.
+// unit gives the binary variable j, which was named by token at, the bounds that were not given. Those that were hold;
+// solvers do not agree about what it is if they are outside 0 and 1.
 func (p *lpReader) unit(j int32, at token) {
 	v := &p.vars[j]
 	if p.said[j]&givenUpper == 0 {
 		v.Upper = 1
 	}
-	if v.Lower >= 0 && v.Lower <= 1 && v.Upper >= 0 && v.Upper <= 1 {
+	if isUnit(*v) {
 		return
 	}
-	p.failAt(at, fmt.Sprintf("bounds %v and %v of the binary variable %s", v.Lower, v.Upper, quoted([]byte(v.Name))), "bounds within 0 and 1, or General")
+	found := fmt.Sprintf("bounds %v and %v of the binary variable %s", v.Lower, v.Upper, quoted([]byte(v.Name)))
+	p.failAt(at, found, "bounds within 0 and 1, or General")
 }

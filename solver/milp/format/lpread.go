@@ -9,12 +9,14 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// LP reads a model in CPLEX's LP format, as CBC, GLPK, HiGHS, SCIP, CPLEX and [WriteLP] write it. Variables are in the order in
-// which they are first mentioned, be it in Bounds, General or Binary alone. Where readers differ, it does this:
+// LP reads a model in CPLEX's LP format, as CBC, GLPK, HiGHS, SCIP, CPLEX and [WriteLP] write it. Variables are in the
+// order in which they are first mentioned, be it in Bounds, General or Binary alone. Where readers differ, it does
+// this:
 //
-//   - A word that begins a section is a name where a title cannot be: before a relation, a colon or, among the names of General and Binary, with a
-//     blank before it where a variable is called so.
-//   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable that are not within 0 and 1 are an error.
+//   - A word that begins a section is a name where a title cannot be: before a relation, a colon or, among the names of
+//     General and Binary, with a blank before it where a variable is called so.
+//   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable that are not within 0 and 1
+//     are an error.
 //   - A negative upper bound leaves the lower bound at 0, so that the model is infeasible.
 //   - A variable that occurs twice in a sum counts with the sum of its coefficients.
 //   - A comment that GLPK writes behind the objective, `\* constant term = 7 *\`, is its constant.
@@ -74,7 +76,8 @@ func (p *lpReader) objective() {
 	}
 	p.comment = p.glpkConstant
 	_, labelled := p.label()
-	_, constant := p.sum(labelled)
+	behind := !p.tok.first && (p.tok.next == '+' || p.tok.next == '-') // "min end + x" has no title in it
+	_, constant := p.sum(labelled || behind)
 	p.comment = nil
 	p.m.Offset += constant
 	for k, j := range p.index {
@@ -112,20 +115,21 @@ func (p *lpReader) goesOn(begun, labelled bool) bool {
 	case number:
 		return !begun
 	case word:
-		return !begun && (p.infinity() || p.isVariable(false, false, labelled))
+		return !begun && (p.isInfinite() || p.isVariable(false, false, labelled))
 	}
 	return false
 }
 
-// isVariable reports whether the current token is the variable of a term, behind a sign, a number, or a row's name as is said.
+// isVariable reports whether the current token is the variable of a term, behind a sign, a number, or a row's name as
+// is said.
 func (p *lpReader) isVariable(signed, given, labelled bool) bool {
 	switch {
-	case p.tok.kind != word || p.tok.next == ':' || !given && p.infinity() && !p.isKnown():
+	case p.tok.kind != word || p.tok.next == ':':
 		return false
 	case p.tok.first:
 		return p.starts() == ""
 	case given:
-		return p.starts() != "rows" || p.tok.next == 0
+		return !p.is("subject") && !p.is("such") || p.starts() == ""
 	}
 	return signed || labelled || p.starts() == ""
 }
@@ -139,17 +143,18 @@ func (p *lpReader) sum(labelled bool) (constants int, constant float64) {
 		if given {
 			v = float64(v * p.tok.value)
 			p.advance()
+			p.glued()
 		}
 		switch {
+		case !given && !begun && p.isInfinite():
+			constants, constant = constants+1, constant+math.Inf(int(v))
+			p.advance()
 		case p.isVariable(signed, given, labelled):
 			j := p.variable(p.tok.text)
 			p.index, p.value = append(p.index, j), append(p.value, v)
 			p.advance()
 		case given:
 			constants, constant = constants+1, constant+v
-		case p.infinity():
-			constants, constant = constants+1, constant+math.Inf(int(v))
-			p.advance()
 		default:
 			p.fail("a number or a variable behind the sign")
 			return constants, constant
@@ -169,6 +174,11 @@ func (p *lpReader) sign() (v float64, any bool) {
 		p.advance()
 	}
 	return v, any
+}
+
+// isInfinite reports whether the current token, the first of a row, is an infinite number and no variable.
+func (p *lpReader) isInfinite() bool {
+	return p.infinity() && isRelation(p.tok.next) && !p.isKnown()
 }
 
 func (p *lpReader) infinity() bool { return p.is("inf") || p.is("infinity") }

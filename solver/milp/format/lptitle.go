@@ -28,8 +28,8 @@ func sectionOf(word string) string {
 	return ""
 }
 
-// starts is the section that the current token begins, "" if it begins none. Models have variables and rows that are called like sections, so
-// that the words alone do not tell: what follows has to be what can follow a title.
+// starts is the section that the current token begins, "" if it begins none. Models have variables and rows that are
+// called like sections, so that the words alone do not tell: what follows has to be what can follow a title.
 func (p *lpReader) starts() string {
 	if p.tok.kind != word || len(p.tok.text) > 16 || p.tok.next == ':' || isRelation(p.tok.next) {
 		return ""
@@ -41,7 +41,7 @@ func (p *lpReader) starts() string {
 	}
 	signed := p.tok.next == '+' || p.tok.next == '-' && text != "semi"
 	switch {
-	case s == "end" && p.tok.next != 0, signed && !p.tok.first:
+	case s == "end" && p.tok.next != 0:
 		return ""
 	case p.isKnown() && (s == "none" || signed || p.second() == "free"):
 		return ""
@@ -63,8 +63,8 @@ func (p *lpReader) whole(text string) bool {
 	return true
 }
 
-// startsAmongNames is starts where names follow one another. There one that is a variable's is it, unless it begins a line without a
-// blank before it, as titles do.
+// startsAmongNames is starts where names follow one another. There one that is a variable's is it, unless it begins a
+// line without a blank before it, as titles do.
 func (p *lpReader) startsAmongNames() string {
 	if p.tok.col > 1 && p.isKnown() {
 		return ""

@@ -41,10 +41,11 @@ func (p *mpsReader) bound() error {
 	switch given := p.bounded[j]; {
 	case given&(1<<of) != 0 && (after.Lower != before.Lower || after.Upper != before.Upper):
 		return p.wrong(0, fmt.Sprintf("one bound %s of variable %q", kind, before.Name))
-	case p.said[j]&binary != 0 && !(after.Lower >= 0 && after.Lower <= 1 && after.Upper >= 0 && (after.Upper <= 1 || kind == "PL")):
+	case p.said[j]&binary != 0 && !isUnit(after):
 		return p.wrong(0, fmt.Sprintf("bounds of the binary variable %q within 0 and 1", before.Name))
-	case given != 0 && (given&fixesLower != 0 && after.Lower != before.Lower || !math.IsInf(before.Upper, 1) && after.Upper != before.Upper):
-		p.note.warn(p.line, "bounds %v and %v of variable %q replace %v and %v", after.Lower, after.Upper, before.Name, before.Lower, before.Upper)
+	case given&fixesLower != 0 && after.Lower != before.Lower,
+		given != 0 && !math.IsInf(before.Upper, 1) && after.Upper != before.Upper:
+		p.replaced(p.line, before, after.Lower, after.Upper)
 	}
 	p.bounded[j] |= 1 << of
 	return nil

@@ -10,19 +10,23 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// MPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it: sections begin in the first column,
-// names have no blanks, and sections may be left out. Where readers differ, it does this:
+// MPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it: sections begin in the
+// first column, names have no blanks, and sections may be left out. Where readers differ, it does this:
 //
-//   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it. GLPK and lp_solve add it, and
-//     so it is added in files whose first lines say that one of these has written them, but for lp_solve's that maximise.
-//   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed over.
+//   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it. GLPK and
+//     lp_solve add it, and so it is added in files whose first lines say that one of these has written them, but for
+//     lp_solve's that maximise.
+//   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed
+//     over.
 //   - An integer variable without any bound is 0 or 1.
 //   - A negative upper bound on a variable whose lower bound was not given makes that -Inf.
-//   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not matter.
+//   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not
+//     matter.
 //   - A variable that is in BOUNDS alone is one.
 //   - $ begins a comment in place of a second or third name, unless something is called so.
-//   - An error, since some take the first, some the last and some the sum: a second coefficient of a variable in a row, a second
-//     right-hand side or range of a row, a second bound of the same kind that is another, a binary variable's bound that is not within 0 and 1.
+//   - An error, since some take the first, some the last and some the sum: a second coefficient of a variable in a row,
+//     a second right-hand side or range of a row, a second bound of the same kind that is another, a binary variable's
+//     bound that is not within 0 and 1.
 //
 // GLPK and CBC do not write whether a model maximises, so that their files are read as ones that minimise.
 //
@@ -63,27 +67,13 @@ type field struct {
 	at   int
 }
 
-// side is what is said of a row.
-type side struct {
-	name     string
-	kind     byte // N, L, G or E
-	rhs, rng float64
-	said     uint8
-	column   int32 // 1 + the last variable that it has a coefficient of
-}
-
-// What is known of a side.
-const (
-	givenRHS = 1 << iota
-	givenRange
-)
-
 type mpsReader struct {
 	*input
 	*builder
 	fields  []field
 	section string
 
+	sensed  bool   // OBJSENSE was given
 	creator string // the program that has written the file, where that makes a difference
 
 	rows      []side
@@ -99,29 +89,6 @@ type mpsReader struct {
 	row   []int32 // entries, in the order of the file
 	col   []int32
 	value []float64
-}
-
-// comment looks whether a line says which program has written the file, where that makes a difference.
-func (p *mpsReader) comment() {
-	text := strings.TrimRight(string(p.text[:min(len(p.text), 80)]), blanks)
-	switch {
-	case p.section != "":
-	case strings.HasPrefix(text, "*<meta creator='lp_solve"):
-		p.creator = "lp_solve"
-	case strings.HasPrefix(text, "* Format:") && strings.HasSuffix(text, " MPS"):
-		p.creator = "GLPK"
-	}
-}
-
-// constant is the objective's: what is on its right-hand side, with the sign that the file's creator gives it. lp_solve turns the sign
-// round where it writes OBJSENSE MAX, but does not where it reads that.
-func (p *mpsReader) constant() float64 {
-	v := p.goal.rhs
-	if p.creator == "GLPK" || p.creator == "lp_solve" && !p.m.Maximize {
-		p.note.warn(p.line, "the right-hand side %v of the objective is added to it, as %s means it", v, p.creator)
-		return v
-	}
-	return 0 - v
 }
 
 // split cuts the current line into fields, up to a comment.
@@ -143,8 +110,8 @@ func (p *mpsReader) split() {
 	}
 }
 
-// dollar reports whether a field that begins with $ and is the next of the line begins a comment. It does so in place of the names that MPS
-// calls field 3 and 5, and behind the last field, unless a row or a variable is called so.
+// dollar reports whether a field that begins with $ and is the next of the line begins a comment. It does so in place
+// of the names that MPS calls field 3 and 5, and behind the last field, unless a row or a variable is called so.
 func (p *mpsReader) dollar(text []byte) bool {
 	n := len(p.fields)
 	if n == 0 || n == 1 && (p.section == "ROWS" || p.section == "BOUNDS" || !blank(p.text[0])) {
@@ -197,6 +164,7 @@ func (p *mpsReader) noSection() error {
 }
 
 func (p *mpsReader) sense(k int) error {
+	before := p.sensed && p.m.Maximize
 	switch strings.ToUpper(string(p.fields[k].text)) {
 	case "MAX", "MAXIMIZE", "MAXIMISE":
 		p.m.Maximize = true
@@ -205,6 +173,10 @@ func (p *mpsReader) sense(k int) error {
 	default:
 		return p.wrong(k, "MIN or MAX")
 	}
+	if p.sensed && before != p.m.Maximize {
+		p.note.warn(p.line, "OBJSENSE %s replaces the other one", p.fields[k].text)
+	}
+	p.sensed = true
 	return nil
 }
 
@@ -330,91 +302,6 @@ func (p *mpsReader) number(k int) (float64, error) {
 		return 0, p.wrong(k, "a number")
 	}
 	return v, nil
-}
-
-// sides reads a line of RHS or RANGES, whose first field is the set's name if there is an odd number of them.
-func (p *mpsReader) sides(set int, take func(i int32, v float64, k int) error) error {
-	from := len(p.fields) % 2
-	if from == 1 {
-		if err := p.oneSet(set, 0); err != nil {
-			return err
-		}
-	}
-	return p.pairs(from, take)
-}
-
-// oneSet takes field k for the name of a set, of which there may be one only in a section.
-func (p *mpsReader) oneSet(set, k int) error {
-	name := p.fields[k].text
-	if p.sets[set] == "" {
-		p.sets[set] = string(name)
-	}
-	if p.sets[set] != string(name) {
-		return p.wrong(k, fmt.Sprintf("the set %q that the section began with", p.sets[set]))
-	}
-	return nil
-}
-
-// once says that the row has what is to be given, and that it may not be given again.
-func (p *mpsReader) once(row *side, what uint8, k int, name string) error {
-	if row.said&what != 0 {
-		return p.wrong(k-1, fmt.Sprintf("one %s of row %q", name, row.name))
-	}
-	row.said |= what
-	return nil
-}
-
-func (p *mpsReader) setRHS(i int32, v float64, k int) error {
-	row := p.side(i)
-	if err := p.once(row, givenRHS, k, "right-hand side"); err != nil {
-		return err
-	}
-	switch {
-	case i < 0 && math.IsInf(v, 0):
-		return p.wrong(k, "a finite number")
-	case i >= 0 && row.kind == 'N' && v != 0:
-		p.note.warn(p.line, "row %q is free: its right-hand side %v is passed over", row.name, v)
-	default:
-		row.rhs = v
-	}
-	return nil
-}
-
-func (p *mpsReader) setRange(i int32, v float64, k int) error {
-	row := p.side(i)
-	if err := p.once(row, givenRange, k, "range"); err != nil {
-		return err
-	}
-	if row.kind == 'N' {
-		p.note.warn(p.line, "row %q is free: its range %v is passed over", row.name, v)
-	}
-	row.rng = v
-	return nil
-}
-
-// limits are the row's bounds.
-func (s side) limits() (lower, upper float64) {
-	lower, upper = s.rhs, s.rhs
-	width := math.Abs(s.rng)
-	switch {
-	case s.kind == 'N':
-		return math.Inf(-1), math.Inf(1)
-	case s.kind == 'L':
-		lower = math.Inf(-1)
-		if s.said&givenRange != 0 {
-			lower = upper - width
-		}
-	case s.kind == 'G':
-		upper = math.Inf(1)
-		if s.said&givenRange != 0 {
-			upper = lower + width
-		}
-	case s.rng > 0:
-		upper = lower + width
-	case s.rng < 0:
-		lower = upper - width
-	}
-	return unlimited(lower, upper)
 }
 
 // finish puts the entries into rows.

@@ -1,6 +1,12 @@
 package format_test
 
-// odd is a model with something that readers and writers of other programs have gone wrong with, as free MPS, and its optimum by hand.
+import (
+	"fmt"
+	"strings"
+)
+
+// odd is a model with something that readers and writers of other programs have gone wrong with, as free MPS, and its
+// optimum by hand.
 type odd struct {
 	name string
 	mps  string // without NAME and ENDATA; CONSTANT is the objective's with the sign that the solver reads
@@ -8,9 +14,33 @@ type odd struct {
 	want float64
 }
 
+// words are names that are keywords of LP files in some solver, or look like something else.
+const words = `free inf infinity st bounds bound subject such min max maximize integer integers int gen general generals bin binary
+	binaries end sos1 sos2 sec semi semis sin sos lazy user to that nan rhs obj E e1 e b.1 x(1) x[1,2] x#1 x~1 a/b 1x _y a'b x|y x{1}
+	x!y x%y x&y x@y x$y Subject End BOUNDS s.t. pwlobj cuts constraints minimize`
+
+// wordy is a model with a variable of each name, of which every third is integer.
+func wordy() odd {
+	var columns, bounds strings.Builder
+	names := strings.Fields(words)
+	for k, name := range names {
+		if k%3 == 0 {
+			columns.WriteString(" M 'MARKER' 'INTORG'\n")
+		}
+		fmt.Fprintf(&columns, " %s cost -1 c1 1\n", name)
+		if k%3 == 0 {
+			columns.WriteString(" M 'MARKER' 'INTEND'\n")
+		}
+		fmt.Fprintf(&bounds, " LO BND %s -1\n UP BND %s 2\n", name, name)
+	}
+	return odd{name: "every word", want: -2 * float64(len(names)),
+		mps: "ROWS\n N cost\n L c1\nCOLUMNS\n" + columns.String() + "RHS\n RHS c1 1000\nBOUNDS\n" + bounds.String()}
+}
+
 // oddModels are separable, or nearly, so that the optimum can be seen.
 func oddModels() []odd {
 	return []odd{
+		wordy(),
 		{name: "unused columns", want: -8.5, mps: `ROWS
  N obj
  L c1
@@ -249,6 +279,23 @@ RHS
  RHS c1 123456.78125 c2 1e6
 BOUNDS
  FX BND y 3
+`},
+		{name: "maximise a constant", want: 4 + 7.25, mps: `OBJSENSE
+    MAX
+ROWS
+ N obj
+ L c1
+COLUMNS
+ x obj 1 c1 1
+RHS
+ RHS obj CONSTANT c1 4
+`, lp: `Maximize
+ obj: x + 7.25 one
+Subject To
+ c1: x <= 4
+Bounds
+ one = 1
+End
 `},
 		{name: "maximise", want: 3*4 + 2*5 - 1 + 6, mps: `OBJSENSE
     MAX

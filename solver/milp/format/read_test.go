@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,6 +203,8 @@ func FuzzReadMPS(f *testing.F) { fuzz(f, codecs[1]) }
 // fuzz: whatever is read can be written, and is then read as what the writer says that it becomes.
 func fuzz(f *testing.F, c codec) {
 	files, _ := filepath.Glob(filepath.Join("testdata", "*."+c.name))
+	cases, _ := filepath.Glob(filepath.Join("testdata", "cases", "*."+c.name))
+	files = append(files, cases...)
 	for _, path := range files {
 		text, err := os.ReadFile(path)
 		require.NoError(f, err)
@@ -224,4 +227,53 @@ func fuzz(f *testing.F, c codec) {
 		require.NoError(t, err, "%s", file.Bytes())
 		same(t, normal(m, c.name), got)
 	})
+}
+
+// TestReadLPTellsNamesFromTitles has one objective and row, in which names are keywords; what it wants are the variables and the rows.
+func TestReadLPTellsNamesFromTitles(t *testing.T) {
+	for text, want := range map[string]string{
+		"max\n 2 st + end\nst\n st + end <= 3\nend":                                                                              "st end|:3",
+		"max 2 st + end\nst\n st: st + 2\n end <= 3\n end: end <= 4\nEND":                                                        "st end|st:3 end:4",
+		"min obj: int\n + bounds\nsubject to\n bounds + int >= 1\nbounds\n bounds <= 4\n 1 <= int <= 2\nint\n int\n bounds\nend": "int! bounds!|:Inf",
+		"min obj: free\nst\n c: free >= 1\nbounds\n free free\nend":                                                              "free|c:Inf",
+		"min bounds\nst\n c: bounds >= 1\nbounds\n bounds free\nend":                                                             "bounds|c:Inf",
+		"min inf\nst\n - inf <= 3\n -infinity <= x + inf <= 3\n y + inf <= 4\nbounds\n 0 <= inf\n y <= inf\nend":                 "inf x y|:3 :3 :4",
+		"min semi + sos1\nst\n semi - sos1 >= 1\nbounds\n semi <= 3\ngen\n semi\nsos1\nsemi\nend":                                "semi! sos1!|:Inf",
+		"min obj:\nst\n c: x >= 1\nbin\ngen\nsemi\nend":                                                                          "x|c:Inf",
+		"min obj: 1x + 2 1x + 3 2y\nst\n c: x >= 1\nbounds\n 2y <= 3\n 0 <= 1x\ngen\n 1x\nend":                                   "x 1x! 2y|c:Inf",
+		"max a subject to -a >= -1 bounds -1 <= a <= 5 end":                                                                      "a|:Inf",
+		"max 2 a + 3 st st c: a <= 2 st <= 3 end":                                                                                "a st|c:2 :3",
+		"min x subject to x >= 1 bounds x <= 4 int x end":                                                                        "x!|:Inf",
+		"Minimize:\n x\nSubject To:\n x >= 1\nend":                                                                               "x|:Inf",
+	} {
+		m, err := ReadLP(strings.NewReader(text))
+		require.NoError(t, err, text)
+		var vars, rows []string
+		for j := range m.Vars() {
+			v := m.Var(j)
+			if v.Integer {
+				v.Name += "!"
+			}
+			vars = append(vars, v.Name)
+		}
+		for i := range m.Rows() {
+			rows = append(rows, fmt.Sprint(m.Row(i).Name, ":", m.Row(i).Upper))
+		}
+		got := strings.Join(vars, " ") + "|" + strings.Join(rows, " ")
+		assert.Equal(t, want, strings.ReplaceAll(got, "+Inf", "Inf"), text)
+	}
+}
+
+// TestReadMPSDollars: a comment begins with $ in place of a name, but names may begin with it where there are such.
+func TestReadMPSDollars(t *testing.T) {
+	m, err := ReadMPS(strings.NewReader("NAME $t $ a\nROWS $ b\n N obj $ c\n L $r $ d\n L r$\nCOLUMNS\n x obj 1 $ e\n x $r 2 r$ 3 $f\n $y $r 4 $g h i\n" +
+		"RHS\n R $r 5 $ j\nBOUNDS\n UP B $y 7 $ k\n UP B x$ 8\n UP $y 7 $ l\nENDATA\n"))
+	require.NoError(t, err)
+	want := &milp.Model{Name: "$t"}
+	want.AddVar(milp.Var{Name: "x", Upper: inf, Cost: 1})
+	want.AddVar(milp.Var{Name: "$y", Upper: 7})
+	want.AddVar(milp.Var{Name: "x$", Upper: 8})
+	want.AddRow(milp.Row{Name: "$r", Lower: -inf, Upper: 5, Index: []int32{0, 1}, Value: []float64{2, 4}})
+	want.AddRow(milp.Row{Name: "r$", Lower: -inf, Upper: 0, Index: []int32{0}, Value: []float64{3}})
+	same(t, want, m)
 }

@@ -62,8 +62,8 @@ func writers() []writer {
 	}
 }
 
-// TestWhatSolversWriteIsRead has each solver read the odd models, solve them, and write them again, and reads what it has written to the
-// same optimum.
+// TestWhatSolversWriteIsRead has each solver read the odd models, solve them, and write them again, and reads what it
+// has written to the same optimum.
 func TestWhatSolversWriteIsRead(t *testing.T) {
 	for _, w := range writers() {
 		t.Run(w.name, func(t *testing.T) {
