@@ -106,7 +106,7 @@ func TestCheck(t *testing.T) {
 		{"a curve", sound, ""},
 		{"a foreign one", &pointed{3}, ""},
 		{"without end", byFunc(func(float64) float64 { return math.Inf(1) }), ""},
-		{"a nil curve", curve, "u = <nil>"},
+		{"a nil curve", curve, "u = *utility.Curve(nil)"},
 		{"a nil pointer", pointer, "*utility_test.pointed(nil)"},
 		{"a nil function", byFunc(nil), "utility_test.byFunc(nil)"},
 		{"a curve that no constructor made", &utility.Curve{}, "&utility.Curve{}"},

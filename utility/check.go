@@ -19,14 +19,14 @@ const Horizon = 365 * 24 * time.Hour
 // The error is a [*dist.ParamError]. A panic is caught and told in it.
 func Check(u Utility, deadline time.Duration) error {
 	const fn, name = "utility.Check", "u"
-	switch c := u.(type) {
-	case nil:
+	if u == nil {
 		return nil
-	case *Curve: // a number everywhere
-		return checkCurve(fn, name, c)
 	}
 	if v := reflect.ValueOf(u); (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil() {
 		return &dist.ParamError{Func: fn, Param: name, Value: fmt.Sprintf("%T(nil)", u), Want: "a utility, or nil alone"}
+	}
+	if c, ok := u.(*Curve); ok { // a number everywhere
+		return checkCurve(fn, name, c)
 	}
 	for _, t := range []time.Duration{0, deadline, Horizon} {
 		if _, err := At(u, t.Seconds()); err != nil {
