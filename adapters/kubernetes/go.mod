@@ -4,8 +4,8 @@ go 1.26.0
 
 require (
 	github.com/go-logr/logr v1.4.3
-	github.com/hedgesched/hedge v0.0.0
-	github.com/hedgesched/hedge/adapters/testservers v0.0.0-00010101000000-000000000000
+	github.com/hedgesched/hedge v0.1.0
+	github.com/hedgesched/hedge/adapters/testservers v0.1.0
 	github.com/stretchr/testify v1.11.1
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -51,9 +51,4 @@ require (
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
-)
-
-replace (
-	github.com/hedgesched/hedge => ../..
-	github.com/hedgesched/hedge/adapters/testservers => ../testservers
 )

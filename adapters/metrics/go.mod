@@ -3,7 +3,7 @@ module github.com/hedgesched/hedge/adapters/metrics
 go 1.26
 
 require (
-	github.com/hedgesched/hedge v0.0.0
+	github.com/hedgesched/hedge v0.1.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/stretchr/testify v1.11.1
 )
@@ -25,5 +25,3 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
-
-replace github.com/hedgesched/hedge => ../..

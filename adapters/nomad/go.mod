@@ -5,8 +5,8 @@ go 1.26
 require (
 	github.com/hashicorp/go-version v1.6.0
 	github.com/hashicorp/nomad/api v0.0.0-20230721134942-515895c7690c
-	github.com/hedgesched/hedge v0.0.0
-	github.com/hedgesched/hedge/adapters/testservers v0.0.0-00010101000000-000000000000
+	github.com/hedgesched/hedge v0.1.0
+	github.com/hedgesched/hedge/adapters/testservers v0.1.0
 	github.com/stretchr/testify v1.11.1
 	golang.org/x/sync v0.20.0
 )
@@ -25,9 +25,4 @@ require (
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	golang.org/x/exp v0.0.0-20230108222341-4b8118a2686a // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-)
-
-replace (
-	github.com/hedgesched/hedge => ../..
-	github.com/hedgesched/hedge/adapters/testservers => ../testservers
 )

@@ -3,9 +3,9 @@ module github.com/hedgesched/hedge/cmd/hedge
 go 1.26
 
 require (
-	github.com/hedgesched/hedge v0.0.0
-	github.com/hedgesched/hedge/solver/milp/highs v0.0.0
-	github.com/hedgesched/hedge/solver/milp/ortools v0.0.0
+	github.com/hedgesched/hedge v0.1.0
+	github.com/hedgesched/hedge/solver/milp/highs v0.1.0
+	github.com/hedgesched/hedge/solver/milp/ortools v0.1.0
 	github.com/jedib0t/go-pretty/v6 v6.6.8
 	github.com/schollz/progressbar/v3 v3.18.0
 	github.com/spf13/cobra v1.10.1
@@ -39,10 +39,4 @@ require (
 	google.golang.org/grpc v1.82.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-)
-
-replace (
-	github.com/hedgesched/hedge => ../..
-	github.com/hedgesched/hedge/solver/milp/highs => ../../solver/milp/highs
-	github.com/hedgesched/hedge/solver/milp/ortools => ../../solver/milp/ortools
 )

@@ -4,10 +4,10 @@ go 1.26.0
 
 require (
 	github.com/goccy/go-yaml v1.18.0
-	github.com/hedgesched/hedge v0.0.0
-	github.com/hedgesched/hedge/adapters/kubernetes v0.0.0
-	github.com/hedgesched/hedge/adapters/metrics v0.0.0
-	github.com/hedgesched/hedge/adapters/testservers v0.0.0-00010101000000-000000000000
+	github.com/hedgesched/hedge v0.1.0
+	github.com/hedgesched/hedge/adapters/kubernetes v0.1.0
+	github.com/hedgesched/hedge/adapters/metrics v0.1.0
+	github.com/hedgesched/hedge/adapters/testservers v0.1.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/stretchr/testify v1.11.1
 	k8s.io/api v0.36.3
@@ -60,11 +60,4 @@ require (
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
-)
-
-replace (
-	github.com/hedgesched/hedge => ../..
-	github.com/hedgesched/hedge/adapters/kubernetes => ../../adapters/kubernetes
-	github.com/hedgesched/hedge/adapters/metrics => ../../adapters/metrics
-	github.com/hedgesched/hedge/adapters/testservers => ../../adapters/testservers
 )

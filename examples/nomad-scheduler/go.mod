@@ -5,10 +5,10 @@ go 1.26
 require (
 	github.com/goccy/go-yaml v1.18.0
 	github.com/hashicorp/nomad/api v0.0.0-20230721134942-515895c7690c
-	github.com/hedgesched/hedge v0.0.0
-	github.com/hedgesched/hedge/adapters/metrics v0.0.0
-	github.com/hedgesched/hedge/adapters/nomad v0.0.0
-	github.com/hedgesched/hedge/adapters/testservers v0.0.0-00010101000000-000000000000
+	github.com/hedgesched/hedge v0.1.0
+	github.com/hedgesched/hedge/adapters/metrics v0.1.0
+	github.com/hedgesched/hedge/adapters/nomad v0.1.0
+	github.com/hedgesched/hedge/adapters/testservers v0.1.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/stretchr/testify v1.11.1
 )
@@ -39,11 +39,4 @@ require (
 	golang.org/x/sys v0.43.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-)
-
-replace (
-	github.com/hedgesched/hedge => ../..
-	github.com/hedgesched/hedge/adapters/metrics => ../../adapters/metrics
-	github.com/hedgesched/hedge/adapters/nomad => ../../adapters/nomad
-	github.com/hedgesched/hedge/adapters/testservers => ../../adapters/testservers
 )

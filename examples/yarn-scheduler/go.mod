@@ -4,10 +4,10 @@ go 1.26
 
 require (
 	github.com/goccy/go-yaml v1.18.0
-	github.com/hedgesched/hedge v0.0.0
-	github.com/hedgesched/hedge/adapters/metrics v0.0.0
-	github.com/hedgesched/hedge/adapters/testservers v0.0.0
-	github.com/hedgesched/hedge/adapters/yarn v0.0.0
+	github.com/hedgesched/hedge v0.1.0
+	github.com/hedgesched/hedge/adapters/metrics v0.1.0
+	github.com/hedgesched/hedge/adapters/testservers v0.1.0
+	github.com/hedgesched/hedge/adapters/yarn v0.1.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/stretchr/testify v1.11.1
 )
@@ -28,11 +28,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
-)
-
-replace (
-	github.com/hedgesched/hedge => ../..
-	github.com/hedgesched/hedge/adapters/metrics => ../../adapters/metrics
-	github.com/hedgesched/hedge/adapters/testservers => ../../adapters/testservers
-	github.com/hedgesched/hedge/adapters/yarn => ../../adapters/yarn
 )

@@ -2,14 +2,23 @@
 // users choose: "native", "greedy", "milp+cbc", "milp+ortools://127.0.0.1:50051?solver=GSCIP", or a
 // ladder of them, "milp+cbc?share=0.5,native,greedy".
 //
-// [Builtin] has what needs neither a C compiler nor a big dependency. The others are modules of their own: a
-// program that wants one imports it and adds it to its set. Those that are known here but not in a program say so, and how to get them.
+// [Builtin] has what needs neither a C compiler nor a big dependency: native, greedy, and the executables of solvers.
+// The others are modules of their own, each with a function Register that adds it to a set: cbc, clp, highs, lpsolve
+// and ortools, all under github.com/hedgesched/hedge/solver/milp. So a program has what it imports:
+//
+//	set := engines.Builtin()
+//	ortools.Register(set)
+//	engine, err := set.Open("milp+ortools://10.0.0.7:50051?solver=GSCIP,native,greedy")
+//
+// A rung of a ladder that the program has not, or whose solver is not there, is passed over at each solve, and the
+// solution says so with [ErrMissing] or [milp.ErrUnavailable]. The case of names does not matter.
 package engines
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 
@@ -24,8 +33,8 @@ import (
 var (
 	// ErrUnknown is returned for an engine name that is not known.
 	ErrUnknown = errors.New("engines: unknown engine")
-	// ErrMissing is returned for an engine that is known and not part of this program; it is wrapped in an OpenError,
-	// with how to get it.
+	// ErrMissing is for an engine that is known and not part of this program. It is wrapped in an [OpenError], with how
+	// to get it. Open returns it where no other rung is left, and solutions have it for a rung that was passed over.
 	ErrMissing = errors.New("engines: not part of this program")
 )
 
@@ -68,12 +77,12 @@ type engine struct {
 // it is safe for concurrent use once nothing is added any more.
 type Set struct{ known map[string]engine }
 
-// Add makes open known as info.Name, replacing an engine of that name.
+// Add makes open known as info.Name, replacing an engine of that name. The case of names does not matter.
 func (s *Set) Add(info Info, open Opener) {
 	if s.known == nil {
 		s.known = map[string]engine{}
 	}
-	s.known[info.Name] = engine{info, open}
+	s.known[strings.ToLower(info.Name)] = engine{info, open}
 }
 
 // AddBackend makes [milp.New] of what open returns known as milp+name, with the option relax: none, later or all, a [milp.Relax]. Its other name is
@@ -113,33 +122,51 @@ func (s *Set) List() []Info {
 }
 
 // Open returns the engine that text names: one, or several separated by commas for a [solver.Ladder], each as
-// [Parse] has it, where share=0.5 gives a rung at most half of the ladder's time ([solver.Share]). An unknown or empty name is
-// [ErrUnknown], with the names that are known; a malformed one is [ErrSpec]; an engine that cannot be had is an [*OpenError]. In a ladder, a solver that
-// is not there ([milp.ErrUnavailable]) is a rung that fails at each solve, with that error in Solution.Fallback.
+// [Parse] has it, where share=0.5 gives a rung at most half of the ladder's time ([solver.Share]). The engine is an
+// io.Closer where one of its parts is; close it when it is no longer needed.
+//
+// An unknown or empty name is [ErrUnknown], with the names that are known. A malformed one is [ErrSpec]. An engine that
+// cannot be had is an [*OpenError]. In a ladder, an engine that is not part of the program ([ErrMissing]) or whose
+// solver is not there ([milp.ErrUnavailable]) is a rung that says so at each solve, in the solution, and takes no
+// time. If no other rung is left, Open returns these errors, joined.
 func (s *Set) Open(text string) (solver.Solver, error) {
 	var rungs []solver.Solver
-	var missing error
+	var away []error
 	for _, one := range strings.Split(text, ",") {
-		e, err := s.open(strings.TrimSpace(one), text)
+		one = strings.TrimSpace(one)
+		e, err := s.open(one, text)
 		switch {
-		case errors.Is(err, milp.ErrUnavailable):
-			missing = err
-			e = &absent{name: strings.TrimSpace(one), err: err}
+		case errors.Is(err, milp.ErrUnavailable) || errors.Is(err, ErrMissing):
+			away = append(away, err)
+			e = &absent{name: one, err: err}
 		case err != nil:
-			return nil, err
+			return nil, errors.Join(err, closeAll(rungs))
 		}
 		rungs = append(rungs, e)
 	}
 	switch {
+	case len(away) == 1 && len(rungs) == 1:
+		return nil, away[0]
+	case len(away) == len(rungs):
+		return nil, errors.Join(away...)
 	case len(rungs) > 1:
 		return solver.Ladder(rungs...), nil
-	case missing != nil:
-		return nil, missing
 	}
 	return rungs[0], nil
 }
 
-// absent is a rung whose solver is not there: it says so at each solve, and the ladder goes on.
+// closeAll closes the engines that can be closed.
+func closeAll(opened []solver.Solver) error {
+	var errs []error
+	for _, e := range opened {
+		if c, ok := e.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// absent is a rung that is not there: it says so at each solve, and the ladder goes on.
 type absent struct {
 	name string
 	err  error
@@ -177,7 +204,7 @@ func (s *Set) open(one, text string) (solver.Solver, error) {
 	return e, nil
 }
 
-// Caps is what the engine that text names can do: of a ladder, what all its rungs can.
+// Caps is what the engine that text names can do: of a ladder, what all its rungs can that are part of the program.
 func (s *Set) Caps(text string) (solver.Caps, error) {
 	all := solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}
 	for _, one := range strings.Split(text, ",") {
@@ -190,6 +217,9 @@ func (s *Set) Caps(text string) (solver.Caps, error) {
 			return solver.Caps{}, fmt.Errorf("%w %q in %q; known are %s", ErrUnknown, spec.Name, text, s.names())
 		}
 		can := known.info.Caps
+		if known.info.Missing != "" && strings.Contains(text, ",") {
+			continue
+		}
 		all = solver.Caps{Exact: all.Exact && can.Exact, Bound: all.Bound && can.Bound,
 			Deterministic: all.Deterministic && can.Deterministic, Anytime: all.Anytime && can.Anytime}
 	}
@@ -231,7 +261,8 @@ func Builtin() *Set {
 		{"ortools", "an OR-Tools service over gRPC: GSCIP, CP_SAT, HIGHS", "hedge"},
 	} {
 		s.addMissing(Info{Name: "milp+" + b.name, Summary: b.summary, Caps: solver.Caps{Exact: b.name != "clp", Bound: true},
-			Missing: fmt.Sprintf("the command %s has it (make %[1]s); a program imports github.com/hedgesched/hedge/solver/milp/%s and adds it to its set", b.command, b.name)})
+			Missing: fmt.Sprintf("the command %s has it (make %[1]s); a program imports "+
+				"github.com/hedgesched/hedge/solver/milp/%s and calls %[2]s.Register(set)", b.command, b.name)})
 	}
 	return s
 }

@@ -110,14 +110,64 @@ func (none) Solve(context.Context, *milp.Model, milp.Options) (*milp.Result, err
 }
 
 func TestAnEngineThatIsNotPartOfTheProgramSaysHowToGetIt(t *testing.T) {
-	_, err := engines.Open("native,milp+cbc")
+	_, err := engines.Open("milp+cbc")
 	var failed *engines.OpenError
 	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, "milp+cbc", failed.Spec)
 	require.ErrorIs(t, err, engines.ErrMissing)
 	assert.ErrorContains(t, err, "make hedge-full")
+	assert.ErrorContains(t, err, "calls cbc.Register(set)")
 	_, err = engines.Open("milp+ortools://127.0.0.1:1?solver=GSCIP")
 	require.ErrorIs(t, err, engines.ErrMissing)
 	assert.ErrorContains(t, err, "(make hedge)")
+	_, err = engines.Open("milp+cbc, milp+process:cbc?path=/nowhere/cbc")
+	require.ErrorIs(t, err, engines.ErrMissing, "nothing is left")
+	require.ErrorIs(t, err, milp.ErrUnavailable)
+}
+
+// TestARungThatIsNotPartOfTheProgram is passed over, and the solution says so.
+func TestARungThatIsNotPartOfTheProgram(t *testing.T) {
+	for _, text := range []string{"milp+cbc,milp+ortools://h:1?solver=GSCIP&tls=true,native", "native,milp+cbc,milp+clp"} {
+		e, err := engines.Open(text)
+		require.NoError(t, err, text)
+		sol, err := solver.Solve(context.Background(), e, solvertest.Tiny(1), solver.Options{})
+		require.NoError(t, err, text)
+		assert.Equal(t, "native", sol.Engine, text)
+		assert.Equal(t, solver.StopOptimal, sol.Stop, text)
+		can, err := engines.Builtin().Caps(text)
+		require.NoError(t, err)
+		assert.Equal(t, solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, can, "those of the rungs there are")
+	}
+}
+
+// TestCase: names and words are the same in any case; what may be a file's name is not touched.
+func TestCase(t *testing.T) {
+	s := engines.Builtin()
+	var asked engines.Spec
+	s.Add(engines.Info{Name: "milp+Far"}, func(spec engines.Spec) (solver.Solver, error) {
+		asked = spec
+		return greedy.New(), nil
+	})
+	s.AddBackend("none", "", true, func(engines.Spec) (milp.Backend, error) { return none{}, nil }, "colour")
+	e, err := s.Open("MILP+FAR://Host:5?Solver=GSCIP&CA=/Tmp/Ca.pem&SHARE=0.5, Native,GREEDY")
+	require.NoError(t, err)
+	assert.Equal(t, "greedy,native,greedy", e.Name())
+	assert.Equal(t, "milp+far", asked.Name)
+	assert.Equal(t, "Host:5", asked.Address)
+	assert.Equal(t, "gscip", asked.Word("solver"))
+	assert.Equal(t, "/Tmp/Ca.pem", asked.Options.Get("ca"))
+	later, err := s.Open("milp+none?relax=later")
+	require.NoError(t, err)
+	for _, text := range []string{"MILP+None?Relax=Later", "milp+NONE?SPLITS=NOW"} {
+		e, err := s.Open(text)
+		require.NoError(t, err)
+		assert.Equal(t, later, e, text)
+	}
+	_, err = s.Open("native?share=1&Share=0.5")
+	require.ErrorIs(t, err, engines.ErrSpec)
+	can, err := s.Caps("NATIVE")
+	require.NoError(t, err)
+	assert.True(t, can.Exact)
 }
 
 func TestExecutables(t *testing.T) {
@@ -127,8 +177,8 @@ func TestExecutables(t *testing.T) {
 	sol, err := solver.Solve(context.Background(), e, p, solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, "greedy", sol.Engine)
-	require.Len(t, sol.Fallback, 1)
-	require.ErrorIs(t, sol.Fallback[0].Err, milp.ErrUnavailable)
+	require.Len(t, sol.Rungs, 2)
+	require.ErrorIs(t, sol.Rungs[0].Err, milp.ErrUnavailable)
 
 	_, err = engines.Open("milp+process:cbc?path=/nowhere/cbc")
 	var failed *engines.OpenError

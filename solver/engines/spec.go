@@ -15,18 +15,22 @@ import (
 type Spec struct {
 	// Text is the whole of it.
 	Text string
-	// Name is the engine's name, with the variant if it has one: "milp+process:cbc".
+	// Name is the engine's name in lower case, with the variant if it has one: "milp+process:cbc".
 	Name string
 	// Address follows "://".
 	Address string
-	// Options follow "?". The registry itself knows share (of a ladder's time).
+	// Options follow "?", by their names in lower case, each with one value. The set itself knows share (of a
+	// ladder's time). A value may be a file's name and is as it was written; see [Spec.Word].
 	Options url.Values
 }
 
 // ErrSpec is a string that does not say what engine is meant, or an option that the engine does not have.
 var ErrSpec = errors.New("engines: bad engine string")
 
-// Parse takes one engine's string apart.
+// Word is the value of an option that is one of a few words, in lower case; empty if it is not given.
+func (s Spec) Word(option string) string { return strings.ToLower(s.Options.Get(option)) }
+
+// Parse takes one engine's string apart. The case of names does not matter, of engines or of options.
 func Parse(text string) (Spec, error) {
 	s := Spec{Text: text, Name: text}
 	if head, query, ok := strings.Cut(text, "?"); ok {
@@ -34,14 +38,19 @@ func Parse(text string) (Spec, error) {
 		if err != nil {
 			return s, fmt.Errorf("%w %q: %w", ErrSpec, text, err)
 		}
+		s.Name, s.Options = head, url.Values{}
 		for _, key := range sorted(values) {
-			if n := len(values[key]); n > 1 {
+			name := strings.ToLower(key)
+			s.Options[name] = append(s.Options[name], values[key]...)
+		}
+		for _, key := range sorted(s.Options) {
+			if n := len(s.Options[key]); n > 1 {
 				return s, fmt.Errorf("%w %q: option %s: found %d values, expected one", ErrSpec, text, key, n)
 			}
 		}
-		s.Name, s.Options = head, values
 	}
 	s.Name, s.Address, _ = strings.Cut(s.Name, "://")
+	s.Name = strings.ToLower(s.Name)
 	return s, nil
 }
 
@@ -87,7 +96,7 @@ func (s Spec) relax() (milp.Relax, error) {
 			return 0, fmt.Errorf("%w %q: found relax and splits, which are the same: expected one of them", ErrSpec, s.Text)
 		}
 	}
-	relax, ok := relaxations[option][s.Options.Get(option)]
+	relax, ok := relaxations[option][s.Word(option)]
 	if !ok {
 		return 0, fmt.Errorf("%w %q: %s: found %q, expected %s", ErrSpec, s.Text, option, s.Options.Get(option), expected)
 	}

@@ -3,12 +3,12 @@ module github.com/hedgesched/hedge/cmd/hedge/full
 go 1.26
 
 require (
-	github.com/hedgesched/hedge v0.0.0
-	github.com/hedgesched/hedge/cmd/hedge v0.0.0
-	github.com/hedgesched/hedge/solver/milp/cbc v0.0.0
-	github.com/hedgesched/hedge/solver/milp/clp v0.0.0
-	github.com/hedgesched/hedge/solver/milp/lpsolve v0.0.0
-	github.com/hedgesched/hedge/solver/milp/ortools v0.0.0
+	github.com/hedgesched/hedge v0.1.0
+	github.com/hedgesched/hedge/cmd/hedge v0.1.0
+	github.com/hedgesched/hedge/solver/milp/cbc v0.1.0
+	github.com/hedgesched/hedge/solver/milp/clp v0.1.0
+	github.com/hedgesched/hedge/solver/milp/lpsolve v0.1.0
+	github.com/hedgesched/hedge/solver/milp/ortools v0.1.0
 	github.com/jedib0t/go-pretty/v6 v6.6.8
 	github.com/spf13/cobra v1.10.1
 	github.com/stretchr/testify v1.11.1
@@ -28,7 +28,7 @@ require (
 	github.com/ebitengine/purego v0.11.3 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
-	github.com/hedgesched/hedge/solver/milp/highs v0.0.0 // indirect
+	github.com/hedgesched/hedge/solver/milp/highs v0.1.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/lanl/clp v1.2.0 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
@@ -46,14 +46,4 @@ require (
 	google.golang.org/grpc v1.82.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-)
-
-replace (
-	github.com/hedgesched/hedge => ../../..
-	github.com/hedgesched/hedge/cmd/hedge => ..
-	github.com/hedgesched/hedge/solver/milp/cbc => ../../../solver/milp/cbc
-	github.com/hedgesched/hedge/solver/milp/clp => ../../../solver/milp/clp
-	github.com/hedgesched/hedge/solver/milp/highs => ../../../solver/milp/highs
-	github.com/hedgesched/hedge/solver/milp/lpsolve => ../../../solver/milp/lpsolve
-	github.com/hedgesched/hedge/solver/milp/ortools => ../../../solver/milp/ortools
 )

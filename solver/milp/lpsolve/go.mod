@@ -4,7 +4,7 @@ go 1.26
 
 require (
 	github.com/draffensperger/golp v0.0.0-20250721104811-2d405f0b4e68
-	github.com/hedgesched/hedge v0.0.0
+	github.com/hedgesched/hedge v0.1.0
 	github.com/stretchr/testify v1.11.1
 )
 
@@ -13,5 +13,3 @@ require (
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
-
-replace github.com/hedgesched/hedge => ../../..

@@ -3,7 +3,7 @@ module github.com/hedgesched/hedge/solver/milp/ortools
 go 1.26
 
 require (
-	github.com/hedgesched/hedge v0.0.0
+	github.com/hedgesched/hedge v0.1.0
 	github.com/stretchr/testify v1.11.1
 	google.golang.org/grpc v1.82.0
 	google.golang.org/protobuf v1.36.12
@@ -18,5 +18,3 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
-
-replace github.com/hedgesched/hedge => ../../..

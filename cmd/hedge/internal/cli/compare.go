@@ -149,7 +149,7 @@ hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-noss
 
 // runSpec reads the log and runs the experiment under a progress bar.
 func runSpec(ctx context.Context, s *Host, spec *experiment.Spec) (*experiment.Document, error) {
-	log, err := experiment.ReadLog(spec.Trace, spec.Format, s.In)
+	log, err := readLog(s, spec.Trace, spec.Reading())
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,12 @@
+package clp
+
+import (
+	"github.com/hedgesched/hedge/solver/engines"
+	"github.com/hedgesched/hedge/solver/milp"
+)
+
+// Register adds the engine milp+clp to set: Clp's linear relaxations, made whole by [milp.Diving].
+func Register(set *engines.Set) {
+	set.AddBackend("clp", "COIN-OR CLP in the process: linear relaxation, rounded by diving", false,
+		func(engines.Spec) (milp.Backend, error) { return milp.Diving(New()), nil })
+}
