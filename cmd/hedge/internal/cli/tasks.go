@@ -19,8 +19,8 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
-	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/sched/eagle"
 )
@@ -57,7 +57,7 @@ func checkOthers(fs *pflag.FlagSet, workload string) error {
 	var err error
 	fs.Visit(func(f *pflag.Flag) {
 		own := slices.Contains(taskFlagNames(), f.Name)
-		common := slices.Contains([]string{"workload", "policy", "trace", "format", "nodes", "seed", "json"}, f.Name)
+		common := slices.Contains([]string{"workload", "policy", "trace", "format", "strict", "max-bad", "nodes", "seed", "json"}, f.Name)
 		switch tasks := workload == workloadTasks; {
 		case err != nil:
 		case own && !tasks:
@@ -78,13 +78,13 @@ type tasksDocument struct {
 }
 
 type tasksWorkload struct {
-	Trace       string         `json:"trace"`
-	Jobs        int            `json:"jobs"`
-	Tasks       int            `json:"tasks"`
-	Nodes       int            `json:"nodes"`
-	Cores       int            `json:"cores"`
-	OfferedLoad float64        `json:"offered_load"`
-	Skipped     map[string]int `json:"skipped,omitempty"`
+	Trace       string  `json:"trace"`
+	Jobs        int     `json:"jobs"`
+	Tasks       int     `json:"tasks"`
+	Nodes       int     `json:"nodes"`
+	Cores       int     `json:"cores"`
+	OfferedLoad float64 `json:"offered_load"`
+	records.Records
 }
 
 type tasksRun struct {
@@ -145,7 +145,7 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 		return err
 	}
 	began := time.Now()
-	log, err := experiment.ReadLog(f.spec.Trace, f.spec.Format, s.In)
+	log, err := readLog(s, f.spec.Trace, f.spec.Reading())
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, 
 	runtime.ReadMemStats(&memory)
 	return &tasksDocument{Schema: schema, Command: "simulate",
 		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes, Cores: 1,
-			OfferedLoad: load, Skipped: log.Skipped},
+			OfferedLoad: load, Records: records.Of(log)},
 		Run: tasksRun{Policy: policy, Seed: t.config.Seed,
 			Short:    jctOf(r.Jobs, func(j *published.JobResult) bool { return !j.Long }),
 			Long:     jctOf(r.Jobs, func(j *published.JobResult) bool { return j.Long }),
