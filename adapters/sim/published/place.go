@@ -103,7 +103,7 @@ func (s *simulation) place(id int32) {
 // probe sends a probe, one hop or two.
 func (s *simulation) probe(id, to int32, extra int) {
 	s.result.Messages++
-	s.probes[extra].At(key(s.now+hop*float64(extra+1)), happening{to, id})
+	s.probes[extra].At(key(s.now+float64(hop*float64(extra+1))), happening{to, id})
 }
 
 // probeRounds is Succinct State Sharing: random nodes; for the rejected probes, nodes without long tasks by the newest

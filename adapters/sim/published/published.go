@@ -236,7 +236,7 @@ func (s *simulation) read() {
 	j.central = j.long || s.Variant.CentralShort
 	j.estimate = mean
 	if s.High > 0 {
-		low, high := s.Low*float64(mean), s.High*float64(mean)
+		low, high := float64(s.Low*float64(mean)), float64(s.High*float64(mean))
 		j.estimate = int64(low + float64((high-low)*s.random.float64()))
 	}
 	j.left = j.estimate * int64(j.tasks)
