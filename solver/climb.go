@@ -83,7 +83,8 @@ func (c *climb) take(e Solver, sol *Solution, err error, limit int64) {
 	var below []Rung // of a ladder that is a rung itself
 	if sol != nil {
 		below = sol.Rungs
-		better := c.best == nil || sol.Objective > c.best.Objective || c.shaky && err == nil && sol.Objective >= c.best.Objective
+		better := c.best == nil || sol.Objective > c.best.Objective ||
+			c.shaky && err == nil && sol.Objective >= c.best.Objective
 		if better {
 			c.best, c.shaky = sol, err != nil
 		}

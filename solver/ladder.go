@@ -82,6 +82,16 @@ func (l *ladder) Close() error {
 	return errors.Join(errs...)
 }
 
+// Timed says whether some rung counts no work, so that it is time that has to limit the ladder.
+func (l *ladder) Timed() bool {
+	for _, r := range l.rungs {
+		if t, ok := r.Solver.(interface{ Timed() bool }); ok && t.Timed() {
+			return true
+		}
+	}
+	return false
+}
+
 // Wait waits for every rung; see the function Wait.
 func (l *ladder) Wait(ctx context.Context) error {
 	for _, r := range l.rungs {

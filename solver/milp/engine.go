@@ -44,6 +44,9 @@ func (e *Engine) Caps() solver.Caps {
 	return solver.Caps{Exact: can.Integer && e.cfg.Relax == RelaxNone, Bound: true}
 }
 
+// Timed says that the engine counts no work: what limits it is time.
+func (e *Engine) Timed() bool { return true }
+
 // Close closes the backend, if it can be closed.
 func (e *Engine) Close() error {
 	if c, ok := e.backend.(interface{ Close() error }); ok {
