@@ -7,10 +7,12 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
 # lp_solve's headers, which its binding looks for beside itself
 export CGO_CFLAGS := -O2 -g -I/usr/include/lpsolve
-PACKAGES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-cbc coinor-libclp-dev liblpsolve55-dev lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
+# what hedge-full is built on, and what all the tests run on
+LIBRARIES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-libclp-dev liblpsolve55-dev
+PACKAGES := $(LIBRARIES) coinor-cbc lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full deps highs ortools servers test test-clusters race lint fmt vet apidiff tidy docs bench bench-solvers results clean
+.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters race lint fmt vet apidiff tidy docs bench bench-solvers results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
@@ -24,19 +26,28 @@ demo-kubernetes demo-nomad demo-yarn: deps
 hedge:
 	CGO_ENABLED=0 $(GO) build -o bin/hedge ./cmd/hedge
 
-## hedge-full: bin/hedge-full, with the engines that need a C compiler too (make deps has what they are built on)
-hedge-full:
-	cd cmd/hedge/full && $(GO) build -o $(CURDIR)/bin/hedge-full .
+## hedge-full: bin/hedge-full, with the engines that need a C compiler too; installs their libraries on Debian, as root
+hedge-full: libraries
+	@cd cmd/hedge/full && $(GO) build -o $(CURDIR)/bin/hedge-full . || { \
+	echo 'hedge-full needs a C++ compiler and the headers of CBC, Clp and lp_solve; on Debian, as root: make libraries' >&2; exit 1; }
 
-## deps: the Debian packages that solvers and their tests need
+# install: those of the Debian packages that are missing; says what to do where it may not
+install = missing=""; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	test -z "$$missing" || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } || \
+	{ echo "$@: these packages are missing; as root: apt-get install$$missing" >&2; exit 1; }
+
+## libraries, deps: the Debian packages that hedge-full is built on, and all that solvers and their tests need
+libraries:
+	@! command -v dpkg >/dev/null || { $(call install,$(LIBRARIES)); }
 deps:
-	@missing=""; for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-	test -z "$$missing" || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+	@$(call install,$(PACKAGES))
 
-## highs, ortools: the solvers that come from PyPI, in the user's cache folder
+## highs, scip, ortools: the solvers that come from PyPI, in the user's cache folder
 highs:
 	cd solver/milp/highs && $(GO) run ./install
 	@./docs/highs-program.sh bin
+scip:
+	@./docs/scip-program.sh bin
 ortools: hedge
 	./bin/hedge solver prepare
 
@@ -45,7 +56,7 @@ servers: deps
 	cd adapters/testservers && $(GO) run ./cmd/servers $(SERVERS) ../yarn/am >/dev/null
 
 ## test: every test of every module, with every solver and on real clusters; what they need is installed
-test: deps highs ortools servers
+test: deps highs scip ortools servers
 	@for m in $(MODULES); do echo "== test $$m"; flags=""; case " $(CLUSTERS) " in *" $$m "*) flags="-short -p 1";; esac; \
 	(cd $$m && HEDGE_REQUIRE_SOLVERS=1 HEDGE_REQUIRE_SERVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test $$flags -timeout 30m ./...) || exit 1; done
 
@@ -54,7 +65,7 @@ test-clusters: servers
 	@for m in $(CLUSTERS); do echo "== test $$m"; (cd $$m && $(GO) test -p 1 -timeout 60m ./...) || exit 1; done
 
 ## race: the same under the race detector, without the modules of clusters
-race: deps highs ortools
+race: deps highs scip ortools
 	@for m in $(filter-out $(CLUSTERS),$(MODULES)); do echo "== race $$m"; (cd $$m && HEDGE_REQUIRE_SOLVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test -race -short -timeout 30m ./...) || exit 1; done
 
 ## fmt: gofmt, failing on a difference

@@ -531,7 +531,7 @@ func TestNotes(t *testing.T) {
 	p := &sched.Plan{Decisions: []sched.Decision{{Job: "b", Reason: late}}, Rest: waits}
 	told(t, c)
 	require.NoError(t, c.Apply(background, p))
-	assert.Equal(t, []string{"b: predicted not to make it; expected utility 1; 0% in time", "a: waits"}, s.notes, "two a cycle")
+	assert.Equal(t, []string{"b: expected to be worth nothing by the time it is done; expected utility 1", "a: waits"}, s.notes, "two a cycle")
 	s.notes, s.views = nil, views()
 	told(t, c)
 	p.Decisions[0].Reason.Value = 2

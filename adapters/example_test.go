@@ -65,14 +65,14 @@ func ExampleNew() {
 	fmt.Println(servers.Notes("b"))
 	// Output:
 	// 0s start a [{n0 2} {n1 1}] starts now on any
-	// 0s defer b [] waits on any
-	// 2s defer b [] waits on any
-	// 4s defer b [] waits on any
-	// 6s defer b [] waits on any
-	// 8s defer b [] waits on any
-	// 10s defer b [] waits on any
+	// 0s defer b [] waits on any, behind a
+	// 2s defer b [] waits on any, behind a
+	// 4s defer b [] waits on any, behind a
+	// 6s defer b [] waits on any, behind a
+	// 8s defer b [] waits on any, behind a
+	// 10s defer b [] waits on any, behind a
 	// 12s start b [{n0 2} {n1 1}] starts now on any
-	// [waits on any]
+	// [waits on any, behind a]
 }
 
 // One instance at a time works; another begins anew, with what was learnt, as soon as the lease is free.

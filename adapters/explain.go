@@ -49,7 +49,13 @@ func (c *Cluster) outdate(t *tracked) {
 }
 
 // key tells reasons apart. Numbers that change all the time do not make a reason another.
-func key(r *sched.Reason) string { return string(r.Code) + "\x00" + r.Set + "\x00" + r.Partition }
+func key(r *sched.Reason) string {
+	k := string(r.Code) + "\x00" + r.Set + "\x00" + r.Partition
+	if o := r.Obstacle; o != nil {
+		k += "\x00" + o.Resource + "\x00" + o.Missing
+	}
+	return k
+}
 
 // explainSelf puts on a job what is wrong with it, or why its last start has failed.
 func (c *Cluster) explainSelf(t *tracked) {

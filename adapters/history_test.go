@@ -86,6 +86,11 @@ func TestHistoryFileDamaged(t *testing.T) {
 		_, err = file.Load(h)
 		require.NoError(t, err, "%s: the next start finds no file", name)
 	}
+	newer := bytes.Replace(good, []byte("hedge-history 1"), []byte("hedge-history 2"), 1)
+	require.NoError(t, os.WriteFile(path, newer, 0o600))
+	_, err = file.Load(history(t, 0))
+	require.ErrorIs(t, err, adapters.ErrHistory)
+	require.ErrorContains(t, err, "version 2, which a newer release has written")
 	other, err := predict.NewHistory(&predict.HistoryOptions{Bins: 7})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, good, 0o600))

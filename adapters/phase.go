@@ -137,8 +137,16 @@ func (j *Job) ended() time.Time {
 	return last
 }
 
-// ran is how long the whole gang ran; never negative, as a clock that was set back would have it.
-func (j *Job) ran() time.Duration { return max(0, j.ended().Sub(j.started())) }
+// ran is how long the whole gang ran. It is 0 where that is not known: no task has told when it started or ended, or a
+// clock was set back. A job that ended at the moment it started, as clocks of whole seconds have it, ran for as
+// little as there is.
+func (j *Job) ran() time.Duration {
+	started, ended := j.started(), j.ended()
+	if started.IsZero() || ended.Before(started) {
+		return 0
+	}
+	return max(1, ended.Sub(started))
+}
 
 // TaskError is a task that failed.
 type TaskError struct {

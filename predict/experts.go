@@ -39,6 +39,22 @@ type entry struct {
 	next   int32
 }
 
+const (
+	// entryBytes is what an entry takes at least: itself, and its place in the table's index and list.
+	entryBytes = 320
+	// binBytes is what a bin of a sketch takes.
+	binBytes = 32
+)
+
+// size is about how many bytes the entry takes. It is not below what it takes.
+func (e *entry) size() int64 {
+	n := entryBytes + int64(len(e.key)) + 8*int64(cap(e.ring))
+	if e.sketch != nil {
+		n += 64 + binBytes*2*int64(e.sketch.Bins()+1) + 8*int64(len(cells{}))
+	}
+	return n
+}
+
 // reset makes the entry a new one.
 func (e *entry) reset(key string) {
 	e.key, e.n, e.act, e.head = key, 0, 0, 0

@@ -1,11 +1,13 @@
 package predict
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // ErrFeature is wrapped by errors about features that cannot be used: an empty attribute
@@ -107,6 +109,40 @@ func (f Feature) Name() string {
 		names[i] = p.name
 	}
 	return strings.Join(names, "+")
+}
+
+// Attributes are the names of the attributes that the feature is made of: none for [All], hour and weekday. Complete is false
+// where a part is made by [Derived], whose function may look at others.
+func (f Feature) Attributes() (names []string, complete bool) {
+	complete = true
+	for _, p := range f.parts {
+		switch p.derived {
+		case nil:
+			names = append(names, p.name)
+		case hourOfDay, dayOfWeek:
+		default:
+			complete = false
+		}
+	}
+	return names, complete
+}
+
+// Of tells whether the job has the feature.
+func (f Feature) Of(j Job) bool {
+	for _, p := range f.parts {
+		if v, ok := p.of(j); !ok || v == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// of is the job's value of the part.
+func (p *part) of(j Job) (string, bool) {
+	if p.derived != nil {
+		return p.derived.value(j)
+	}
+	return j.Attributes[p.name], true
 }
 
 // with returns the feature with one more part, or as it is if it has that part.
@@ -230,12 +266,30 @@ type values [maxParts]string
 func (p *plan) values(j Job, out *values) {
 	for i := range p.parts {
 		out[i] = ""
-		if d := p.parts[i].derived; d == nil {
-			out[i] = j.Attributes[p.parts[i].name]
-		} else if v, ok := d.value(j); ok {
-			out[i] = v
+		if v, ok := p.parts[i].of(j); ok {
+			out[i] = kept(v)
 		}
 	}
+}
+
+// MaxValue is the longest value of an attribute or derived feature that is kept as it is, in bytes. Of a longer one its
+// beginning and its SHA-256 digest are kept, so that a command line of a megabyte costs a history no more than a name.
+const MaxValue = 128
+
+// maxHead is how much of a long value is kept.
+const maxHead = 64
+
+// kept is what a history keeps of a value. What it makes of a long value is longer than any that is kept as it is, so
+// no two values are alike.
+func kept(v string) string {
+	if len(v) <= MaxValue {
+		return v
+	}
+	head := maxHead
+	for head > maxHead-utf8.UTFMax && !utf8.RuneStart(v[head]) {
+		head--
+	}
+	return fmt.Sprintf("%s...sha256:%x", v[:head], sha256.Sum256([]byte(v)))
 }
 
 // key appends the job's key for one feature: the feature's number and the
@@ -250,6 +304,24 @@ func (p *plan) key(buf []byte, feature int, v *values) ([]byte, bool) {
 		buf = append(buf, v[i]...)
 	}
 	return buf, true
+}
+
+// renewed is a key as [plan.key] makes it, of one that was made when long values were kept as they were.
+func (p *plan) renewed(key []byte) ([]byte, bool) {
+	d := decoder{b: key}
+	f := d.uvarint()
+	if d.bad || f >= uint64(len(p.features)) {
+		return nil, false
+	}
+	out := binary.AppendUvarint(nil, f)
+	for range p.features[f] {
+		v := d.bytes()
+		if len(v) == 0 {
+			return nil, false
+		}
+		out = appendBytes(out, []byte(kept(string(v))))
+	}
+	return out, len(d.b) == 0
 }
 
 // display is the feature's value as people read it.

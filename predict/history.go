@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/hedgesched/hedge/dist"
@@ -55,6 +56,9 @@ type HistoryOptions struct {
 	// are forgotten first. Default 1<<20. A feature value takes about 290
 	// bytes with one sample and up to a few KiB with many.
 	MaxValues int
+	// MaxBytes bounds the memory of the feature values remembered in all, in the same way. Default 1 GiB, which
+	// MaxValues of a usual log do not reach. Values longer than [MaxValue] bytes are shortened.
+	MaxBytes int64
 	// Blend is how many of a job's feature values a forecast mixes, the best ones by their NMAE;
 	// default 4. With 1 it is, as in the paper, the history of one feature value.
 	Blend int
@@ -83,6 +87,9 @@ func (o *HistoryOptions) withDefaults() (HistoryOptions, error) {
 	orInt(&c.MinSamples, 2)
 	orInt(&c.MaxValues, 1<<20)
 	orInt(&c.Blend, 4)
+	if c.MaxBytes == 0 {
+		c.MaxBytes = 1 << 30
+	}
 	orFloat(&c.Alpha, 0.6)
 	orFloat(&c.Forget, 1)
 	if c.Prior == nil {
@@ -105,6 +112,8 @@ func (o *HistoryOptions) check() error {
 		return fmt.Errorf("%w: MinSamples %d, at least 2", ErrOptions, o.MinSamples)
 	case o.MaxValues < 1 || o.MaxValues > math.MaxInt32:
 		return fmt.Errorf("%w: MaxValues %d, 1 to %d", ErrOptions, o.MaxValues, math.MaxInt32)
+	case o.MaxBytes < 1:
+		return fmt.Errorf("%w: MaxBytes %d, at least 1", ErrOptions, o.MaxBytes)
 	case o.Blend < 1:
 		return fmt.Errorf("%w: Blend %d, at least 1", ErrOptions, o.Blend)
 	case !(o.Alpha > 0 && o.Alpha <= 1):
@@ -170,10 +179,13 @@ func NewHistory(opts *HistoryOptions) (*History, error) {
 		return nil, err
 	}
 	return &History{
-		opts: o, plan: p, table: newTable(o.MaxValues),
+		opts: o, plan: p, table: newTable(&o),
 		scratch: make([]float64, 0, o.Recent),
 	}, nil
 }
+
+// Features are what history is kept by, in the order of the options and with [All].
+func (h *History) Features() []Feature { return slices.Clone(h.opts.Features) }
 
 // Len is the number of feature values remembered.
 func (h *History) Len() int {
@@ -331,7 +343,12 @@ func (h *History) Observe(o Observation) error {
 		if !ok {
 			continue
 		}
-		if err := h.table.use(key).observe(o.Runtime, &h.opts, h.scratch); err != nil {
+		e := h.table.use(key)
+		before := e.size()
+		err := e.observe(o.Runtime, &h.opts, h.scratch)
+		h.table.room -= e.size() - before
+		h.table.trim()
+		if err != nil {
 			return fmt.Errorf("predict: feature %s: %w", h.plan.names[f], err)
 		}
 	}

@@ -195,7 +195,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 	for name, o := range map[string]predict.HistoryOptions{
 		"bins": {Bins: 1}, "negative bins": {Bins: -1}, "recent": {Recent: -1}, "many recent": {Recent: 5000},
 		"alpha": {Alpha: 1.5}, "alpha NaN": {Alpha: math.NaN()}, "forget": {Forget: -0.1}, "min": {MinSamples: 1},
-		"values": {MaxValues: -1}, "blend": {Blend: -1}, "result": {Result: 9},
+		"values": {MaxValues: -1}, "bytes": {MaxBytes: -1}, "blend": {Blend: -1}, "result": {Result: 9},
 	} {
 		_, err := predict.NewHistory(&o)
 		require.ErrorIs(t, err, predict.ErrOptions, name)

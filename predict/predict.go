@@ -62,7 +62,7 @@ type Prediction struct {
 type Expert struct {
 	// Feature is the feature's name; empty for a prior or an oracle.
 	Feature string
-	// Value is the job's value of that feature.
+	// Value is the job's value of that feature, shortened beyond [MaxValue].
 	Value string
 	// Estimator is mean, median, rolling, recent, or the name of a prior or oracle.
 	Estimator string

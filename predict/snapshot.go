@@ -18,7 +18,7 @@ var (
 	// ErrSnapshotVersion is wrapped, beside [ErrSnapshot], when it is of another version.
 	ErrSnapshotVersion = errors.New("another version")
 	// ErrSnapshotCorrupt is wrapped, beside [ErrSnapshot], when it is
-	// truncated, damaged or no snapshot at all.
+	// truncated, damaged or no snapshot at all. An error of the reader is none of these.
 	ErrSnapshotCorrupt = errors.New("truncated or corrupt")
 	// ErrSnapshotOptions is wrapped, beside [ErrSnapshot], when it was saved by a
 	// history with other features, bins or estimators.
@@ -26,8 +26,9 @@ var (
 )
 
 const (
-	snapshotMagic   = "hedge predict\n"
-	snapshotVersion = 1
+	snapshotMagic = "hedge predict\n"
+	// snapshotVersion is that of what is saved. Version 1 had long values in its keys as they were.
+	snapshotVersion = 2
 	checksumSize    = 8
 	// maxSum is beyond any sum of runtimes: MaxRuntime times 2^64 is less.
 	maxSum = 1e38
@@ -50,13 +51,15 @@ func (h *History) Save(w io.Writer) error {
 }
 
 // Load replaces the history's state by a snapshot. A snapshot that is truncated, corrupt, of
-// another version or of a history with other options is refused with [ErrSnapshot] and leaves the
-// history as it was. Features are compared by name, so a derived feature must still be derived
-// as it was. Of a snapshot with more than MaxValues feature values the least recently observed are left out.
+// a newer version or of a history with other options is refused with [ErrSnapshot] and leaves the
+// history as it was. So does an error of the reader, which is returned as it is: it says nothing about the snapshot.
+// Snapshots of older versions are read. Features are compared by name, so a derived feature must still be derived
+// as it was. Of a snapshot with more feature values than MaxValues or MaxBytes allow the least recently observed are
+// left out.
 func (h *History) Load(r io.Reader) error {
 	b, err := io.ReadAll(r)
 	if err != nil {
-		return fmt.Errorf("%w: %w: %w", ErrSnapshot, ErrSnapshotCorrupt, err)
+		return fmt.Errorf("predict: loading a snapshot: %w", err)
 	}
 	t, err := h.decode(b)
 	if err != nil {
@@ -129,8 +132,12 @@ func (h *History) decode(b []byte) (*table, error) {
 		return nil, fmt.Errorf("%w: no snapshot of a history", ErrSnapshotCorrupt)
 	}
 	d := decoder{b: b[len(snapshotMagic) : len(b)-checksumSize]}
-	if v := d.uvarint(); !d.bad && v != snapshotVersion {
-		return nil, fmt.Errorf("%w: %d, this is %d", ErrSnapshotVersion, v, snapshotVersion)
+	v := d.uvarint()
+	switch {
+	case !d.bad && v > snapshotVersion:
+		return nil, fmt.Errorf("%w: %d, which a newer release has written; this one reads 1 to %d", ErrSnapshotVersion, v, snapshotVersion)
+	case !d.bad && v == 0:
+		return nil, fmt.Errorf("%w: 0, this release reads 1 to %d", ErrSnapshotVersion, snapshotVersion)
 	}
 	if binary.LittleEndian.Uint64(b[len(b)-checksumSize:]) != checksum(b[:len(b)-checksumSize]) {
 		return nil, fmt.Errorf("%w: checksum differs", ErrSnapshotCorrupt)
@@ -139,22 +146,28 @@ func (h *History) decode(b []byte) (*table, error) {
 		return nil, fmt.Errorf("%w: it was saved with other features, bins or estimators", ErrSnapshotOptions)
 	}
 	count := d.uvarint()
-	t := newTable(h.opts.MaxValues)
+	t := newTable(&h.opts)
 	for range count {
-		if err := h.decodeEntry(&d, t); err != nil {
+		if err := h.decodeEntry(&d, t, v); err != nil {
 			return nil, err
 		}
 	}
-	if d.bad || len(d.b) != 0 || (count <= uint64(t.max) && uint64(len(t.index)) != count) {
+	if d.bad || len(d.b) != 0 || t.made != count {
 		return nil, fmt.Errorf("%w: %d bytes left after %d feature values", ErrSnapshotCorrupt, len(d.b), count)
 	}
 	return t, nil
 }
 
 // decodeEntry reads one feature value into the table.
-func (h *History) decodeEntry(d *decoder, t *table) error {
+func (h *History) decodeEntry(d *decoder, t *table, version uint64) error {
 	var e entry
 	key := d.bytes()
+	if version == 1 {
+		var ok bool
+		if key, ok = h.plan.renewed(key); !ok {
+			return fmt.Errorf("%w: a feature value that is none", ErrSnapshotCorrupt)
+		}
+	}
 	e.n = d.uvarint()
 	e.act = d.float(maxSum)
 	for k := range e.est {
@@ -185,7 +198,10 @@ func (h *History) decodeEntry(d *decoder, t *table) error {
 		}
 	}
 	to := t.use(key)
+	t.room += to.size()
 	to.n, to.act, to.est, to.err, to.ring, to.sketch = e.n, e.act, e.est, e.err, e.ring, e.sketch
+	t.room -= to.size()
+	t.trim()
 	return nil
 }
 

@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc64"
+	"io"
 	"math/rand/v2"
+	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -94,7 +97,8 @@ func TestSnapshotRefusalsLeaveTheStateAlone(t *testing.T) {
 		"half":          {good[:len(good)/2], predict.ErrSnapshotCorrupt},
 		"trailing":      {append(bytes.Clone(good), 0), predict.ErrSnapshotCorrupt},
 		"flipped bit":   {change(func(b []byte) []byte { b[len(b)/2] ^= 4; return b }), predict.ErrSnapshotCorrupt},
-		"version":       {change(func(b []byte) []byte { b[magic] = 2; return resealed(b) }), predict.ErrSnapshotVersion},
+		"newer version": {change(func(b []byte) []byte { b[magic] = 3; return resealed(b) }), predict.ErrSnapshotVersion},
+		"version 0":     {change(func(b []byte) []byte { b[magic] = 0; return resealed(b) }), predict.ErrSnapshotVersion},
 		"other bins":    {saved(t, taught(t, &predict.HistoryOptions{Bins: 40})), predict.ErrSnapshotOptions},
 		"other alpha":   {saved(t, taught(t, &predict.HistoryOptions{Alpha: 0.5})), predict.ErrSnapshotOptions},
 		"other features": {
@@ -116,9 +120,42 @@ func TestSnapshotRefusalsLeaveTheStateAlone(t *testing.T) {
 		require.ErrorIs(t, err, c.want, name)
 		require.Equal(t, good, saved(t, h), name)
 	}
-	broken := errors.New("broken disk")
-	require.ErrorIs(t, h.Load(iotest.ErrReader(broken)), broken)
-	require.Equal(t, good, saved(t, h))
+	require.ErrorContains(t, h.Load(bytes.NewReader(cases["newer version"].snapshot)), "3, which a newer release has written")
+}
+
+// TestLoadTellsItsReadersErrors: a disk that fails, at once or halfway, says nothing about the snapshot.
+func TestLoadTellsItsReadersErrors(t *testing.T) {
+	h := taught(t, nil)
+	good := saved(t, h)
+	broken := errors.New("read /nfs/history: input/output error")
+	for _, n := range []int{0, 1, 1000, len(good)} {
+		err := h.Load(io.MultiReader(bytes.NewReader(good[:n]), iotest.ErrReader(broken)))
+		require.ErrorIs(t, err, broken)
+		require.NotErrorIs(t, err, predict.ErrSnapshot)
+		require.NotErrorIs(t, err, predict.ErrSnapshotCorrupt)
+		require.Equal(t, good, saved(t, h))
+	}
+}
+
+// TestLoadReadsVersion1: what was saved before goes on as it would have, long values included.
+func TestLoadReadsVersion1(t *testing.T) {
+	old, err := os.ReadFile("testdata/history-v1.bin")
+	require.NoError(t, err)
+	o := &predict.HistoryOptions{Features: []predict.Feature{predict.All(), predict.Attr("user"), predict.Attr("user", "name")}, Bins: 4, Recent: 3}
+	job := func(i int) predict.Job {
+		name := strings.Repeat("long ", 40*(i%2)) + "x"
+		return predict.Job{Attributes: map[string]string{"user": "u" + strconv.Itoa(i%4), "name": name}}
+	}
+	fresh, loaded := newHistory(t, o), newHistory(t, o)
+	for i := range 40 {
+		require.NoError(t, fresh.Observe(predict.Observation{Job: job(i), Runtime: float64(100 + i*i)}))
+	}
+	require.NoError(t, loaded.Load(bytes.NewReader(old)))
+	for i := range 4 {
+		require.Equal(t, fresh.Explain(job(i)), loaded.Explain(job(i)))
+	}
+	require.Equal(t, saved(t, fresh), saved(t, loaded))
+	require.NotEqual(t, old, saved(t, loaded), "it is saved as what it is now")
 }
 
 type failing struct{ err error }

@@ -6,9 +6,12 @@ const slabBits = 9
 const none = int32(-1)
 
 // table maps keys to entries and forgets the least recently used beyond its
-// bound. Entries live in slabs, so that a million are a few thousand objects.
+// bounds. Entries live in slabs, so that a million are a few thousand objects.
 type table struct {
 	max   int
+	room  int64 // bytes that are left of the bound; below 0 where trim has work
+	free  []int32
+	made  uint64 // entries so far
 	index map[string]int32
 	slabs [][]entry
 	size  int32
@@ -16,8 +19,26 @@ type table struct {
 	newest int32
 }
 
-func newTable(limit int) *table {
-	return &table{max: limit, index: map[string]int32{}, oldest: none, newest: none}
+func newTable(o *HistoryOptions) *table {
+	return &table{max: o.MaxValues, room: o.MaxBytes, index: map[string]int32{}, oldest: none, newest: none}
+}
+
+// trim forgets entries until the table is within its bound of bytes, but not the newest one.
+func (t *table) trim() {
+	for t.room < 0 && len(t.index) > 1 {
+		t.free = append(t.free, t.drop())
+	}
+}
+
+// drop forgets the oldest entry. Its place is the caller's.
+func (t *table) drop() int32 {
+	i := t.oldest
+	e := t.at(i)
+	t.unlink(i)
+	delete(t.index, e.key)
+	t.room += e.size()
+	e.reset("")
+	return i
 }
 
 func (t *table) at(i int32) *entry { return &t.slabs[i>>slabBits][i&(1<<slabBits-1)] }
@@ -41,22 +62,31 @@ func (t *table) use(key []byte) *entry {
 		}
 		return t.at(i)
 	}
-	if len(t.index) >= t.max {
-		i = t.oldest
-		t.unlink(i)
-		delete(t.index, t.at(i).key)
-	} else {
-		i = t.size
-		t.size++
-		if int(i>>slabBits) == len(t.slabs) {
-			t.slabs = append(t.slabs, make([]entry, 1<<slabBits))
-		}
-	}
+	i = t.place()
+	t.made++
 	e := t.at(i)
 	e.reset(string(key))
 	t.index[e.key] = i
+	t.room -= e.size()
 	t.push(i)
 	return e
+}
+
+// place is where a new entry goes: where the oldest is, in a table that is full.
+func (t *table) place() int32 {
+	if n := len(t.free); len(t.index) >= t.max {
+		return t.drop()
+	} else if n > 0 {
+		i := t.free[n-1]
+		t.free = t.free[:n-1]
+		return i
+	}
+	i := t.size
+	t.size++
+	if int(i>>slabBits) == len(t.slabs) {
+		t.slabs = append(t.slabs, make([]entry, 1<<slabBits))
+	}
+	return i
 }
 
 // push makes entry i, which is in no list, the newest.

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/utility"
 )
 
 // ErrInvalidJob is the sentinel of every error of [Job.Validate].
@@ -38,20 +40,32 @@ func (e *JobError) Unwrap() error { return e.Err }
 
 // Validate refuses jobs without id, gangs of less than one task, demands
 // that are NaN, infinite, negative or nothing at all, slow-downs below 1 (0 stands for 1) and
-// negative deadlines. The error is a [*JobError] that wraps [ErrInvalidJob].
+// negative deadlines, utilities that [utility.Check] refuses, and an ID or names of resources and attributes that are
+// longer than [MaxName]. The error is a [*JobError] that wraps [ErrInvalidJob].
 func (j *Job) Validate() error {
 	bad := func(field string, value any) error {
-		return &JobError{Job: j.ID, Field: field, Value: value, Err: ErrInvalidJob}
+		return &JobError{Job: short(j.ID), Field: field, Value: value, Err: ErrInvalidJob}
 	}
 	switch {
 	case j.ID == "":
 		return bad("ID", `""`)
+	case len(j.ID) > MaxName:
+		return bad("ID", tooLong(j.ID))
 	case j.Tasks < 1 || j.Tasks > maxTasks:
 		return bad("Tasks", j.Tasks)
 	case j.Slowdown != 0 && !(j.Slowdown >= 1) || math.IsInf(j.Slowdown, 0):
 		return bad("Slowdown", j.Slowdown)
 	case j.Deadline < 0:
 		return bad("Deadline", j.Deadline)
+	}
+	if err := utility.Check(j.Utility, j.Deadline); err != nil {
+		return bad("Utility", err)
+	}
+	if name := overlong(j.Attributes); name != "" {
+		return bad("Attributes", tooLong(name))
+	}
+	if name := overlong(j.Demand); name != "" {
+		return bad("Demand", tooLong(name))
 	}
 	if len(j.Demand) == 0 {
 		return nil
@@ -68,6 +82,24 @@ func (j *Job) Validate() error {
 		return bad("Demand", "nothing")
 	}
 	return nil
+}
+
+// defaultHalfLife is that of a best-effort job without a utility.
+const defaultHalfLife = 24 * time.Hour
+
+// Worth is the job's Utility. A nil one stands for 1 until the deadline ([utility.Deadline]) or, without a deadline, for
+// 1 that halves every 24 hours ([utility.BestEffort]). So a job that says nothing of its worth runs, too.
+func (j *Job) Worth() utility.Utility {
+	switch {
+	case j.Utility != nil:
+		return j.Utility
+	case j.Deadline > 0:
+		u, _ := utility.Deadline(j.Deadline, 1) // no error of a deadline above 0
+		return u
+	default:
+		u, _ := utility.BestEffort(1, defaultHalfLife) // nor of these constants
+		return u
+	}
 }
 
 // DemandOrNode is the demand of one task, {"node": 1} where none is given.

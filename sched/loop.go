@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
@@ -21,7 +22,7 @@ var ErrBadEvent = errors.New("sched: event ignored")
 //
 // Work outside the policy is proportional to what has changed since the last
 // cycle and to the plan's decisions, not to the jobs that wait or the nodes there are. The [Snapshot]
-// that a policy is shown shares the loop's memory: it is valid until the next Step. Step and Run are for
+// that a policy is shown, and then an observer, shares the loop's memory: it stays as it is until the next Step. Step and Run are for
 // one goroutine at a time; Wake may be called from any.
 type Loop struct {
 	cluster   Cluster
@@ -39,6 +40,8 @@ type Loop struct {
 	state state
 	check checker
 	shown Snapshot
+	seen  attributes
+	due   deeds // of the last step; until the next one the snapshot stays as it was shown
 }
 
 // Stage is how far a cycle came.
@@ -71,7 +74,11 @@ type Cycle struct {
 	Now time.Time
 	// Stage is how far it came: StageDone, or where it failed.
 	Stage Stage
-	// Plan is the policy's; nil where the cycle failed before there was one.
+	// Snapshot is what the policy was shown; nil where the cycle failed before there was one. It is valid until
+	// the loop's next Step. Whoever keeps it longer takes a [Snapshot.Clone].
+	Snapshot *Snapshot
+	// Plan is the policy's; nil where the cycle failed before there was one. [Cycle.Decisions] has a decision for
+	// every pending job.
 	Plan *Plan
 	// Events is the number of events the cluster told.
 	Events int
@@ -97,9 +104,26 @@ type Cycle struct {
 	Unplaceable []Rejection
 	// Failed are the events StartFailed and PreemptFailed, and Withdrawn with an Err, as the cluster told them.
 	Failed []Event
-	// Ignored are events that made no sense, each wrapping [ErrBadEvent], and runtimes that
-	// the predictor refused to learn from.
+	// Ignored are events that made no sense, each wrapping [ErrBadEvent], and events Finished that nothing could be
+	// learnt from: of jobs whose runtime is negative or not known, or that the predictor refused.
 	Ignored []error
+	// UnusedAttributes are attributes of submitted jobs that no feature of the predictor is made of, sorted: misspelt or of
+	// no use. Each is told once, in the cycle of the first job that has it, and no more than a hundred in all.
+	UnusedAttributes []string
+	// UnfilledFeatures are the predictor's features that none of the first ten jobs or more has had, in the predictor's
+	// order: an attribute that they are made of is misspelt or missing. They are told once, in the cycle of the tenth job.
+	//
+	// Both are of predictors with a method Features() []predict.Feature, as [predict.History] has.
+	UnfilledFeatures []string
+}
+
+// Decisions are [Plan.All] of the cycle's plan and snapshot: none where it failed before there was a plan. Like the
+// snapshot they can be asked for until the loop's next Step.
+func (c *Cycle) Decisions() iter.Seq[Decision] {
+	if c.Plan == nil || c.Snapshot == nil {
+		return func(func(Decision) bool) {}
+	}
+	return c.Plan.All(c.Snapshot)
 }
 
 // Rejection is a job that was refused or cannot be placed, and why: a [*JobError].
@@ -146,8 +170,8 @@ func WithStopwatch(elapsed func() time.Duration) Option {
 	}
 }
 
-// WithObserver is told of every cycle, in the goroutine of Step. It must not keep the value's
-// plan beyond what it needs, nor block.
+// WithObserver is told of every cycle, with its snapshot and decisions, in the goroutine of Step. It must not block.
+// It may keep the cycle, but for the snapshot, which it clones.
 func WithObserver(f func(*Cycle)) Option {
 	return func(l *Loop) error { l.observer = f; return nil }
 }
@@ -200,6 +224,7 @@ func NewLoop(cluster Cluster, policy Policy, predictor predict.Predictor, opts .
 		}
 	}
 	l.state.init()
+	l.seen.init(predictor)
 	return l, nil
 }
 
@@ -220,6 +245,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time) (*Cycle, error) {
 
 func (l *Loop) step(ctx context.Context, c *Cycle) error {
 	begin := l.stopwatch()
+	l.state.carryOut(&l.due)
 	events, err := l.cluster.Events(ctx)
 	c.Events = len(events)
 	l.takeIn(events, c)
@@ -227,6 +253,7 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 		return fmt.Errorf("sched: events: %w", err)
 	}
 	l.state.show(&l.shown, c.Now)
+	c.Snapshot = &l.shown
 	c.Pending, c.Running, c.Delayed = len(l.shown.Pending), len(l.shown.Running), len(l.state.delayed)
 	shown := l.stopwatch()
 	c.SnapshotTime, c.Stage = shown-begin, StagePlan
@@ -247,7 +274,8 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 	if err != nil {
 		return fmt.Errorf("sched: apply: %w", err)
 	}
-	c.Started, c.Preempted = l.state.carryOut(plan, l.check.jobs, c.Now)
+	l.due.note(plan, l.check.jobs, c.Now)
+	c.Started, c.Preempted = len(l.due.start), len(l.due.preempt)
 	c.Stage = StageDone
 	return nil
 }
@@ -268,8 +296,8 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 		if done == nil {
 			continue
 		}
-		if err := l.predictor.Observe(predict.Observation{Job: done.job.Features(), Runtime: done.fullSpeed(e.Runtime) + done.done.Seconds()}); err != nil {
-			c.Ignored = append(c.Ignored, fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err))
+		if err := l.learn(done, e); err != nil {
+			c.Ignored = append(c.Ignored, err)
 			continue
 		}
 		learnt = true
@@ -279,7 +307,23 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 	} else {
 		c.Unplaceable = unfit
 	}
+	for _, j := range l.state.arrived {
+		l.seen.see(j.job, c)
+	}
 	l.forecast(learnt && l.fresh)
+}
+
+// learn teaches the predictor the runtime of a job that has finished.
+func (l *Loop) learn(j *tracked, e *Event) error {
+	ran, err := j.ran(e)
+	if err != nil {
+		return err
+	}
+	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Runtime: j.fullSpeed(ran) + j.done.Seconds()})
+	if err != nil {
+		return fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err)
+	}
+	return nil
 }
 
 // refuse files an event's error under what it is about.

@@ -794,9 +794,10 @@ func TestTexts(t *testing.T) {
 		"deferred to slot 2 on any, behind a, b, c and 1 more, bound by p": {Code: sched.ReasonDeferred, Slot: 2, Set: "any", Partition: "p", Ahead: []string{"a", "b", "c", "d"}, Probability: -1},
 		"deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time": {
 			Code: sched.ReasonDeferred, Slot: 2, Set: "rack=r1", Ahead: []string{"j7", "j9"}, Value: 12.5, Probability: 0.83},
-		"predicted not to make it; 0% in time": {Code: sched.ReasonNoUtility},
-		"preempted for x":                      {Code: sched.ReasonPreempted, For: "x", Probability: -1},
-		"no reason given":                      {},
+		"expected to be worth nothing by the time it is done": {Code: sched.ReasonNoUtility, Probability: -1},
+		"worth nothing any more, behind a and 7 more":         {Code: sched.ReasonSpent, Ahead: []string{"a"}, More: 7, Probability: -1},
+		"preempted for x": {Code: sched.ReasonPreempted, For: "x", Probability: -1},
+		"no reason given": {},
 	} {
 		assert.Equal(t, want, r.String())
 	}
@@ -822,6 +823,6 @@ func ExampleNewLoop() {
 	}
 	// Output:
 	// train start - starts now on any
-	// report defer - waits on any
+	// report defer - waits on any, behind train
 	// report start - starts now on any
 }

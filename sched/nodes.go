@@ -41,8 +41,8 @@ type column struct {
 }
 
 // NewNodeSet builds a cluster of the nodes in their order. It refuses, with an error that wraps [ErrInvalidNode]
-// and names the node, nodes without a name, names that come twice, and capacities that are NaN,
-// infinite or negative. Maps of the nodes must not be changed afterwards.
+// and names the node, nodes without a name, names that come twice, names of nodes, resources and labels that are longer
+// than [MaxName], and capacities that are NaN, infinite or negative. Maps of the nodes must not be changed afterwards.
 func NewNodeSet(nodes []Node) (*NodeSet, error) {
 	ns := &NodeSet{
 		nodes:   slices.Clone(nodes),
@@ -81,6 +81,15 @@ func NewNodeSet(nodes []Node) (*NodeSet, error) {
 func (n *Node) validate() error {
 	if n.Name == "" {
 		return fmt.Errorf("%w: a node without a name", ErrInvalidNode)
+	}
+	if len(n.Name) > MaxName {
+		return fmt.Errorf("%w: name %s", ErrInvalidNode, tooLong(n.Name))
+	}
+	if r := overlong(n.Capacity); r != "" {
+		return fmt.Errorf("%w: node %q: resource %s", ErrInvalidNode, n.Name, tooLong(r))
+	}
+	if l := overlong(n.Labels); l != "" {
+		return fmt.Errorf("%w: node %q: label %s", ErrInvalidNode, n.Name, tooLong(l))
 	}
 	for _, r := range slices.Sorted(maps.Keys(n.Capacity)) {
 		if c := n.Capacity[r]; math.IsNaN(c) || math.IsInf(c, 0) || c < 0 {

@@ -11,8 +11,11 @@ import (
 const maxSpare = 1 << 10
 
 // confirm notes where and since when a job really runs.
-func (s *state) confirm(j *tracked, e *Event) error {
+func (s *state) confirm(j *tracked, e *Event, now time.Time) error {
 	nodes, since := j.nodes, j.started
+	if j.phase == pending || j.phase == delayed {
+		since = now // better than nothing, where the event has no time
+	}
 	if len(e.Nodes) > 0 {
 		nodes = e.Nodes
 	}
@@ -22,6 +25,9 @@ func (s *state) confirm(j *tracked, e *Event) error {
 	switch {
 	case len(nodes) == 0:
 		return bad(e, "on no nodes")
+	}
+	j.dated = j.dated || !e.Time.IsZero()
+	switch {
 	case j.phase == pending, j.phase == delayed:
 	case j.phase == stopping: // it started before it was told to stop
 		s.hold(j, 1)
@@ -48,7 +54,7 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 		j.keep(e, now)
 	}
 	j.move(time.Time{}, nil)
-	j.phase, j.slowed = pending, false
+	j.phase, j.slowed, j.dated = pending, false, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
 		j.phase = delayed
 		s.delayed = append(s.delayed, j)

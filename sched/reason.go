@@ -12,19 +12,21 @@ type ReasonCode string
 const (
 	// ReasonPlaced: the job starts now on the nodes given.
 	ReasonPlaced ReasonCode = "placed"
-	// ReasonDeferred: the job is planned to start later; Partition, Slot and Ahead say what binds.
+	// ReasonDeferred: the job is planned to start later, or not yet; Partition, Slot and Ahead say what binds.
 	ReasonDeferred ReasonCode = "deferred"
-	// ReasonNoFeasibleSet: none of the sets the job may run on can hold its gang in the window.
+	// ReasonNoFeasibleSet: none of the sets the job may run on can hold its gang, even empty; Obstacle says why.
 	ReasonNoFeasibleSet ReasonCode = "no-feasible-set"
 	// ReasonNoUtility: the job is predicted not to be worth anything when it completes.
 	ReasonNoUtility ReasonCode = "no-utility"
+	// ReasonSpent: what the job is worth has run out while it waited.
+	ReasonSpent ReasonCode = "spent"
 	// ReasonSolverStopped: the solver stopped before it came to the job.
 	ReasonSolverStopped ReasonCode = "solver-stopped"
 	// ReasonPreempted: the running job makes room for the job named For.
 	ReasonPreempted ReasonCode = "preempted"
 	// ReasonWaiting: the job waits for the jobs ahead of it in the queue.
 	ReasonWaiting ReasonCode = "waiting"
-	// ReasonTooLarge: the gang is larger than the nodes it may run on, even empty.
+	// ReasonTooLarge: the gang is larger than the nodes it may run on, even empty; Obstacle says by how much.
 	ReasonTooLarge ReasonCode = "too-large"
 )
 
@@ -42,26 +44,33 @@ type Reason struct {
 	Partition string `json:"partition,omitempty"`
 	// Slot is the plan-ahead slot of the start, 0 being now.
 	Slot int `json:"slot,omitempty"`
-	// Ahead are jobs that hold or come before what this one waits for, the nearest first.
+	// Ahead are jobs that hold the room this one needs, or are planned to: first those that run, then those that start now,
+	// then those that are planned to start, each the nearest first. There are at most 5; More is how many others hold it now.
+	// The slice may be shared.
 	Ahead []string `json:"ahead,omitempty"`
+	More  int      `json:"more,omitempty"`
+	// Obstacle is what keeps the job from the nodes there are, even empty; nil if nothing does. It is shared and must not be
+	// modified.
+	Obstacle *Obstacle `json:"obstacle,omitempty"`
 	// For is the job that a preemption makes room for.
 	For string `json:"for,omitempty"`
 	// Value is the expected utility of the decision.
 	Value float64 `json:"value,omitempty"`
-	// Probability is that of meeting the deadline; [UnknownProbability] if not known. Never NaN.
+	// Probability is that of meeting the deadline with the start that is decided or planned; [UnknownProbability] if none is,
+	// or if it is not known. Never NaN.
 	Probability float64 `json:"probability"`
 }
 
-// maxAhead is the number of jobs ahead that a reason spells out.
-const maxAhead = 3
+// maxSpelt is the number of jobs ahead that a reason spells out.
+const maxSpelt = 3
 
 // String is the reason in one line, as "deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time".
 func (r Reason) String() string {
 	var b strings.Builder
 	b.WriteString(r.headline())
 	if len(r.Ahead) > 0 {
-		fmt.Fprintf(&b, ", behind %s", strings.Join(r.Ahead[:min(len(r.Ahead), maxAhead)], ", "))
-		if more := len(r.Ahead) - maxAhead; more > 0 {
+		fmt.Fprintf(&b, ", behind %s", strings.Join(r.Ahead[:min(len(r.Ahead), maxSpelt)], ", "))
+		if more := max(0, len(r.Ahead)-maxSpelt) + r.More; more > 0 {
 			fmt.Fprintf(&b, " and %d more", more)
 		}
 	}
@@ -71,7 +80,7 @@ func (r Reason) String() string {
 	if r.Value != 0 {
 		fmt.Fprintf(&b, "; expected utility %.4g", r.Value)
 	}
-	if r.Probability > 0 || r.Probability == 0 && r.Code == ReasonNoUtility {
+	if r.Probability > 0 {
 		fmt.Fprintf(&b, "; %.0f%% in time", 100*r.Probability)
 	}
 	return b.String()
@@ -90,10 +99,18 @@ func (r Reason) headline() string {
 			return fmt.Sprintf("deferred to slot %d%s", r.Slot, on)
 		}
 		return "deferred" + on
+	case ReasonNoFeasibleSet, ReasonTooLarge:
+		if r.Obstacle != nil {
+			return "cannot start: " + r.Obstacle.String()
+		}
+	}
+	switch r.Code {
 	case ReasonNoFeasibleSet:
 		return "no set of nodes can hold the gang" + on
 	case ReasonNoUtility:
-		return "predicted not to make it"
+		return "expected to be worth nothing by the time it is done"
+	case ReasonSpent:
+		return "worth nothing any more"
 	case ReasonSolverStopped:
 		return "the solver stopped before a place was found"
 	case ReasonPreempted:

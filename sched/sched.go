@@ -23,7 +23,7 @@ type Resources map[string]float64
 
 // Job is a gang of identical tasks that start together or not at all.
 type Job struct {
-	// ID names the job uniquely.
+	// ID names the job uniquely, in at most [MaxName] bytes, as do all names.
 	ID string
 	// Tasks is k, the size of the gang, at least 1.
 	Tasks int
@@ -31,7 +31,7 @@ type Job struct {
 	Demand Resources
 	// Attributes are what prediction may use.
 	Attributes map[string]string
-	// Utility is the worth of completing t seconds after Submitted.
+	// Utility is the worth of completing t seconds after Submitted. What nil stands for is told by [Job.Worth].
 	Utility utility.Utility
 	// Deadline is the time since submission by which the job should complete;
 	// 0 makes it a best-effort job.
@@ -91,8 +91,9 @@ type Running struct {
 
 // Snapshot is the input of one cycle. A policy must not modify anything reachable from it.
 //
-// A snapshot that a [Loop] shows its policy is valid until the loop's next Step, which works on the
-// same memory; the nodes, jobs and predictions in it never change. Whoever keeps one takes a [Snapshot.Clone].
+// A snapshot that a [Loop] shows its policy, and then its observer, stays as it is until the loop's next Step, also
+// after the Step that it is of has returned. The next Step works on the same memory; the nodes, jobs and predictions in
+// it never change. Whoever keeps one takes a [Snapshot.Clone].
 type Snapshot struct {
 	// Now is the time of the cycle.
 	Now time.Time
@@ -168,6 +169,9 @@ func (p *Plan) All(s *Snapshot) iter.Seq[Decision] {
 			}
 		}
 		for i := range s.Pending {
+			if s.Pending[i].Job == nil {
+				continue // no snapshot of a loop, or one that was kept for too long
+			}
 			id := s.Pending[i].Job.ID
 			if _, ok := decided[id]; !ok && !yield(Decision{Job: id, Reason: p.Rest}) {
 				return
@@ -194,7 +198,8 @@ type Stats struct {
 	Options int
 	// Value is the plan's expected utility.
 	Value float64
-	// Engine, Stop and Gap are the solver's; Engine is empty where none was used.
+	// Engine, Stop and Gap are the solver's; Engine is empty where none was used. Gap is not a number where the engine
+	// proves no bound.
 	Engine string
 	Stop   string
 	Gap    float64
@@ -240,7 +245,8 @@ const (
 	NodeDown
 	// Submitted adds Event.Job to the pending jobs.
 	Submitted
-	// Started confirms that the job named Event.ID runs on Event.Nodes since Event.Time.
+	// Started confirms that the job named Event.ID runs on Event.Nodes since Event.Time. Without a time the job runs
+	// since the cycle that planned its start or, if none did, since the one that is told of it.
 	Started
 	// StartFailed returns the job named Event.ID to the pending ones.
 	StartFailed
@@ -248,7 +254,9 @@ const (
 	// that of a job with [Job].Checkpoint.
 	Preempted
 	// Finished removes the job named Event.ID, which ran for Event.Runtime, and teaches the predictor. The loop
-	// knows where the job ran and takes the slow-down out of what the predictor learns.
+	// knows where the job ran and takes the slow-down out of what the predictor learns. A Runtime of 0 stands for
+	// the time since the job's Started, if both events have a Time; otherwise nothing is learnt, and
+	// [Cycle].Ignored says so.
 	Finished
 	// Withdrawn removes the job named Event.ID, pending or running; nothing is learnt.
 	Withdrawn
@@ -275,7 +283,8 @@ type Event struct {
 	Node *Node
 	// Nodes are where a job has Started; none means where it was told to.
 	Nodes []NodeTasks
-	// Runtime is how long a job that has Finished ran, as seen on the clock, from the start of all its tasks.
+	// Runtime is how long a job that has Finished ran, as seen on the clock, from the start of all its tasks. It is not
+	// negative. 0 says that the host does not know.
 	Runtime time.Duration
 	// Done is, of a job with [Job].Checkpoint that is Submitted or comes back, for how long it has run in all whose work is kept, at full
 	// speed; a negative one says that none is. Where a Preempted says nothing, all of its run is kept.

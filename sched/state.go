@@ -52,38 +52,43 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	case Submitted:
 		return nil, s.submit(e, now)
 	}
+	if e.Kind < NodeUp || int(e.Kind) >= len(eventNames) {
+		return nil, bad(e, "unknown kind")
+	}
 	j := s.jobs[e.ID]
 	if j == nil {
 		return nil, bad(e, "unknown job")
 	}
+	for i := range e.Nodes {
+		if e.Nodes[i].Tasks < 1 {
+			return nil, bad(e, fmt.Sprintf("%d tasks on node %q", e.Nodes[i].Tasks, short(e.Nodes[i].Node)))
+		}
+	}
 	switch e.Kind {
 	case Started:
-		return nil, s.confirm(j, e)
+		return nil, s.confirm(j, e, now)
 	case StartFailed, Preempted:
 		return nil, s.comeBack(j, e, now)
 	case PreemptFailed:
 		return nil, s.goOn(j, e)
 	case Stopping:
 		return nil, s.beginStop(j, e, now)
-	case Finished, Withdrawn:
-		s.leave(j)
-		s.forget(j)
-		if e.Kind == Finished {
-			return j, nil
-		}
-		return nil, nil
-	default:
-		return nil, bad(e, "unknown kind")
 	}
+	s.leave(j) // Finished and Withdrawn
+	s.forget(j)
+	if e.Kind == Finished {
+		return j, nil
+	}
+	return nil, nil
 }
 
 func bad(e *Event, why string) error {
-	name := e.ID
+	name := short(e.ID)
 	switch {
 	case e.Node != nil:
-		name = e.Node.Name
+		name = short(e.Node.Name)
 	case e.Job != nil:
-		name = e.Job.ID
+		name = short(e.Job.ID)
 	}
 	return fmt.Errorf("%w: %s %q: %s", ErrBadEvent, e.Kind, name, why)
 }
@@ -318,25 +323,40 @@ func (s *state) holds(j *tracked) error {
 	return nil
 }
 
-// carryOut notes what the cluster was told to do. jobs are those of the plan's decisions. What
-// a job that is to stop holds stays held until the cluster says that it has stopped, so a start
-// in its place may leave less than nothing free until then.
-func (s *state) carryOut(plan *Plan, jobs []*tracked, now time.Time) (started, preempted int) {
+// deeds are what the cluster was told to do and the state does not know yet.
+type deeds struct {
+	at      time.Time
+	preempt []*tracked
+	start   []*tracked
+	nodes   [][]NodeTasks // of each start
+}
+
+// note takes up a plan that the cluster carries out; jobs are those of its decisions.
+func (d *deeds) note(plan *Plan, jobs []*tracked, now time.Time) {
+	d.at = now
 	for i := range plan.Decisions {
-		if plan.Decisions[i].Kind == Preempt {
-			s.running.remove(s.runningAt(jobs[i]))
-			jobs[i].phase = stopping
-			s.stopping = append(s.stopping, jobs[i])
-			preempted++
+		switch plan.Decisions[i].Kind {
+		case Preempt:
+			d.preempt = append(d.preempt, jobs[i])
+		case Start:
+			d.start, d.nodes = append(d.start, jobs[i]), append(d.nodes, plan.Decisions[i].Nodes)
 		}
 	}
-	for i := range plan.Decisions {
-		if d := &plan.Decisions[i]; d.Kind == Start {
-			s.leave(jobs[i])
-			s.enterRunning(jobs[i], starting, now, d.Nodes)
-			s.hold(jobs[i], -1)
-			started++
-		}
+}
+
+// carryOut brings the state up to date with the deeds, and forgets them. What a job that is to stop holds stays held
+// until the cluster says that it has stopped, so a start in its place may leave less than nothing free until then.
+func (s *state) carryOut(d *deeds) {
+	for _, j := range d.preempt {
+		s.running.remove(s.runningAt(j))
+		j.phase = stopping
+		s.stopping = append(s.stopping, j)
 	}
-	return started, preempted
+	for i, j := range d.start {
+		s.leave(j)
+		s.enterRunning(j, starting, d.at, d.nodes[i])
+		s.hold(j, -1)
+	}
+	clear(d.nodes)
+	d.preempt, d.start, d.nodes = emptied(d.preempt), emptied(d.start), d.nodes[:0]
 }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -34,14 +35,16 @@ type tracked struct {
 	checked    uint64    // the check in which a decision on it was last seen
 	phase      phase
 	slowed     bool
+	dated      bool // an event has told when it started
+	unsure     bool // done is a guess, since nobody has told when an earlier run started
 	gone       bool
 }
 
 // fullSpeed is in how many seconds the job would have run what it ran in, had it not been slowed down. It is
-// rounded to the nanosecond, which undoes the rounding of a runtime that was slowed down.
+// rounded to the nanosecond, which undoes the rounding of a runtime that was slowed down, but not to 0.
 func (j *tracked) fullSpeed(ran time.Duration) float64 {
 	if j.slowed {
-		ran = time.Duration(math.Round(float64(ran) / j.job.SlowdownOrOne()))
+		ran = max(min(1, ran), time.Duration(math.Round(float64(ran)/j.job.SlowdownOrOne())))
 	}
 	return ran.Seconds()
 }
@@ -59,11 +62,34 @@ func (j *tracked) keep(e *Event, now time.Time) {
 		j.whole = j.prediction
 	}
 	if e.Done != 0 {
-		j.done = max(0, e.Done)
+		j.done, j.unsure = max(0, e.Done), false
 	} else {
+		j.unsure = j.unsure || !j.dated
 		j.done += time.Duration(math.Round(j.fullSpeed(max(0, until.Sub(j.started))) * float64(time.Second)))
 	}
 	j.prediction = j.foresee(j.whole)
+}
+
+// ran is for how long a job ran that has finished: its Runtime or, without one, the time between the events Started and
+// Finished, where both have told theirs. It is longer than 0; the error says why it is not known.
+func (j *tracked) ran(e *Event) (time.Duration, error) {
+	switch {
+	case e.Runtime < 0:
+		return 0, bad(e, fmt.Sprintf("nothing learnt: Runtime is %v, which is negative", e.Runtime))
+	case e.Runtime > 0:
+		return e.Runtime, nil
+	case !j.dated:
+		return 0, bad(e, "nothing learnt: it has no Runtime, and no event Started has told since when the job ran")
+	case e.Time.IsZero():
+		return 0, bad(e, "nothing learnt: it has no Runtime and no Time")
+	case j.unsure:
+		return 0, bad(e, "nothing learnt: it has no Runtime, and how much the job had done before it was stopped is not known")
+	}
+	ran := wall(e.Time).Sub(j.started)
+	if ran <= 0 {
+		return 0, bad(e, fmt.Sprintf("nothing learnt: it has no Runtime, and its Time is %v after the start", ran))
+	}
+	return ran, nil
 }
 
 // foresee takes a forecast of the whole job.

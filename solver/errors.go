@@ -17,6 +17,8 @@ var (
 	// ErrBusy: an engine is still busy with an earlier problem, past its deadline. Asking again later may help. It comes
 	// with ErrEngine.
 	ErrBusy = errors.New("still busy with an earlier problem, past its deadline")
+	// ErrSkipped: a rung of a ladder was not run, since a rung above had a plan that was proven, or there was no time left.
+	ErrSkipped = errors.New("not run")
 	// ErrEngine: an engine failed, panicked, contradicted itself, or is still busy
 	// with a problem it should have let go of.
 	ErrEngine = errors.New("solver: engine failed")

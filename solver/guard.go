@@ -37,6 +37,16 @@ func Wait(ctx context.Context, engine Solver) error {
 	return nil
 }
 
+// startOf is the verified plan that a solve starts with, which an answer is no worse than; nil if there is none.
+func startOf(opts Options) *Solution {
+	if opts.Start == nil {
+		return nil
+	}
+	start := clone(opts.Start)
+	start.Bound, start.Rungs, start.Memory, start.Work = nil, nil, nil, 0
+	return start
+}
+
 // guard runs engine in a goroutine of its own, waits no longer than the
 // deadline and grace, and settles what it has answered.
 func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
@@ -58,7 +68,7 @@ func guard(parent context.Context, engine Solver, p *Problem, opts Options, grac
 	}
 	defer cancel()
 	vanished := answer{err: fmt.Errorf("%w: it ended its goroutine without an answer", ErrEngine)}
-	kept := &incumbents{p: p, splits: opts.Splits, pass: pass}
+	kept := &incumbents{p: p, splits: opts.Splits, pass: pass, best: startOf(opts)}
 	a, ok := late.Call(ctx, &abandoned, engine, grace, vanished, func() (a answer) {
 		defer func() {
 			if r := recover(); r != nil {

@@ -47,8 +47,8 @@ func TestOneAbandonedCallPerEngine(t *testing.T) {
 	assert.Equal(t, 10.0, sol.Objective)
 	sol, err = solver.Solve(context.Background(), solver.Ladder(e, other), pair(), solver.Options{Time: time.Hour})
 	require.NoError(t, err, "a ladder goes on at once")
-	require.Len(t, sol.Fallback, 1)
-	assert.ErrorContains(t, sol.Fallback[0].Err, "still busy")
+	require.Len(t, sol.Rungs, 2)
+	assert.ErrorContains(t, sol.Rungs[0].Err, "still busy")
 
 	close(e.release)
 	require.Eventually(t, func() bool {

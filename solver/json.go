@@ -14,6 +14,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/hedgesched/hedge/internal/form"
+	"github.com/hedgesched/hedge/internal/lines"
 )
 
 // MaxProblemBytes is how much JSON, once unpacked, ReadProblem accepts.
@@ -23,10 +24,15 @@ const MaxProblemBytes = 1 << 30
 // validates it. Unknown fields are ignored, so that later versions of the format
 // can be read; names in another case are unknown. An object with a name twice and
 // anything but white space after the problem are refused. Errors are
-// [ErrInvalid], saying where: line and column for JSON, the field for values.
+// [ErrInvalid], saying where: line and column for JSON, the field for values. Those of r itself are not, and are
+// returned as they are.
 func ReadProblem(r io.Reader) (*Problem, error) {
-	p := &Problem{}
-	if err := readJSON(r, p); err != nil {
+	p, source := &Problem{}, &lines.Source{From: r}
+	err := readJSON(source, p)
+	if source.Err != nil {
+		return nil, fmt.Errorf("solver: reading a problem: %w", source.Err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	// An absent list is a mistyped name; an empty one is a problem without pending jobs.
@@ -58,8 +64,12 @@ func WriteProblem(w io.Writer, p *Problem) error { return json.NewEncoder(w).Enc
 
 // ReadSolution reads one solution, JSON or gzipped JSON. It is not verified; see [Verify].
 func ReadSolution(r io.Reader) (*Solution, error) {
-	s := &Solution{}
-	if err := readJSON(r, s); err != nil {
+	s, source := &Solution{}, &lines.Source{From: r}
+	err := readJSON(source, s)
+	if source.Err != nil {
+		return nil, fmt.Errorf("solver: reading a solution: %w", source.Err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("solver: invalid solution: %w", err)
 	}
 	return s, nil

@@ -3,10 +3,12 @@ package solver_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,4 +63,17 @@ func BenchmarkReadProblem(b *testing.B) {
 		_, err = solver.ReadProblem(bytes.NewReader(data))
 	}
 	require.NoError(b, err)
+}
+
+// TestReadTellsItsReadersErrors: a disk that fails says nothing about what it holds.
+func TestReadTellsItsReadersErrors(t *testing.T) {
+	broken := errors.New("read /nfs/problem: input/output error")
+	for _, text := range []string{"", "{", `{"jobs": [`, "\x1f", "\x1f\x8b\x08"} {
+		_, err := solver.ReadProblem(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)))
+		require.ErrorIs(t, err, broken, text)
+		require.NotErrorIs(t, err, solver.ErrInvalid, text)
+		_, err = solver.ReadSolution(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)))
+		require.ErrorIs(t, err, broken, text)
+		require.NotContains(t, err.Error(), "invalid", text)
+	}
 }

@@ -9,27 +9,40 @@ import (
 	"time"
 )
 
-// Rung says why an engine of a [Ladder] did not answer.
+// Rung says what became of one engine of a [Ladder].
 type Rung struct {
 	// Engine is the engine's name.
 	Engine string
-	// Err is what was wrong with it; never nil.
+	// Stop says why it stopped; empty if it failed or was not run.
+	Stop Stop
+	// Objective is the value of the best plan in hand when it had ended, its own or one handed to it.
+	Objective float64
+	// Err is nil if it ended with a plan. Otherwise it says why not: it is [ErrSkipped] if the rung was not run, and
+	// what was wrong with it else.
 	Err error
 }
 
-// Ladder is an engine that asks the given ones in order until one answers: one
-// that returns, without error, a plan that verifies and is either not empty or
-// proven. Stop and Bound are its own, and Fallback lists those above with why
-// they did not answer. Engine names the rung whose plan it is: the one that
-// answered, unless one above reported a better plan before it failed, which is
-// then in Fallback too. What a failed rung said of bounds is forgotten. If no
-// rung answers, the error wraps all their errors, and the best verified plan, if
-// any, goes to report.
+// Ladder is an engine that asks the given ones in order, and returns the best of their plans.
 //
-// With a time limit or a deadline, every rung has a time limit: the last what is
-// left, and each of the others what leaves a tenth of it to those below, even if
-// it has to be abandoned for that. [Share] gives a rung less. The ladder is an
-// [io.Closer] that closes the rungs that are.
+// A rung gets the best plan so far as its Options.Start, and all that earlier rungs have learned as its Memory. The
+// ladder ends with the first rung after which the best plan is proven within Options.Gap, or when time is up, or with
+// its last rung. So its plan is never worth less than the first rung's within that rung's share. The bound is the lowest
+// that any rung has proven. What a failed rung said of bounds is forgotten, and so is a bound below a plan of a later
+// rung: its rung has failed then. But the verified plan that a rung had reported before it failed counts like any other.
+//
+// Engine names the rung that found the plan, the uppermost of those with equal ones that
+// did not fail, if there is one. Stop is [StopOptimal] or [StopGap]
+// if the plan is proven, and else why the rung that found it stopped. Work is that of all rungs together. Rungs lists
+// all rungs in order, with why those below were not run. If every rung fails, the error wraps all their errors, and the
+// best verified plan, if any, goes to report.
+//
+// With a time limit or a deadline every rung has a time limit: the last what is left, and each of the others what
+// leaves a tenth of it to those below, even if it has to be abandoned for that. Options.Work is divided in the same
+// way: what is left is the limit less what the rungs above have spent. An engine that does not count its work has spent
+// what it was given, and one that failed nothing. So the result of a ladder of deterministic engines within a limit of
+// work alone is deterministic. Without a limit of work every rung has its default. [Share] gives a rung less of both.
+//
+// The ladder is an [io.Closer] that closes the rungs that are.
 func Ladder(engines ...Solver) Solver {
 	l := &ladder{}
 	for _, e := range engines {
@@ -42,8 +55,8 @@ func Ladder(engines ...Solver) Solver {
 	return l
 }
 
-// Share is engine as a rung of a [Ladder] that has at most this share of the ladder's whole time, more than 0 and at
-// most 1. It is engine everywhere else.
+// Share is engine as a rung of a [Ladder] that has at most this share of the ladder's whole time and work, more than 0
+// and at most 1. It is engine everywhere else.
 func Share(engine Solver, share float64) Solver { return &shared{Solver: engine, share: share} }
 
 type shared struct {
@@ -69,6 +82,16 @@ func (l *ladder) Close() error {
 	return errors.Join(errs...)
 }
 
+// Timed says whether some rung counts no work, so that it is time that has to limit the ladder.
+func (l *ladder) Timed() bool {
+	for _, r := range l.rungs {
+		if t, ok := r.Solver.(interface{ Timed() bool }); ok && t.Timed() {
+			return true
+		}
+	}
+	return false
+}
+
 // Wait waits for every rung; see the function Wait.
 func (l *ladder) Wait(ctx context.Context) error {
 	for _, r := range l.rungs {
@@ -90,38 +113,29 @@ func (l *ladder) Name() string {
 
 // Solve implements [Solver].
 func (l *ladder) Solve(ctx context.Context, p *Problem, opts Options, report func(*Solution)) (*Solution, error) {
+	if len(l.rungs) == 0 {
+		return nil, fmt.Errorf("%w: the ladder has no rungs", ErrEngine)
+	}
 	if opts.Time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, opts.Time)
 		defer cancel()
 	}
-	var above []Rung
-	var last *Solution
-	whole := time.Duration(0)
+	c := newClimb(p, opts)
 	if deadline, ok := ctx.Deadline(); ok {
-		whole = time.Until(deadline)
+		c.time = time.Until(deadline)
 	}
 	for i, r := range l.rungs {
-		e := r.Solver
-		sol, err := guard(ctx, e, p, l.share(ctx, opts, i, whole), rungGrace, forward(e, report))
-		if err == nil && (len(sol.Choice) > 0 || len(p.Jobs) == 0 || sol.Stop == StopOptimal || sol.Stop == StopGap) {
-			sol.Fallback = append(above, sol.Fallback...)
-			return sol, nil
+		if why := c.over(ctx); why != "" {
+			c.rungs = append(c.rungs, Rung{Engine: r.Name(), Err: fmt.Errorf("%w: %s", ErrSkipped, why)})
+			continue
 		}
-		if err == nil {
-			last = sol
-			err = fmt.Errorf("%w: engine %s: no plan when it stopped (%s)", ErrEngine, e.Name(), sol.Stop)
-		}
-		above = append(above, Rung{Engine: e.Name(), Err: err})
+		last := i == len(l.rungs)-1
+		limited := c.limits(ctx, r.share, last)
+		sol, err := guard(ctx, r.Solver, p, limited, rungGrace, forward(r.Solver, report))
+		c.take(r.Solver, sol, err, limited.Work)
 	}
-	if last != nil {
-		last.Fallback = above
-		return last, nil
-	}
-	if len(above) == 0 {
-		return nil, fmt.Errorf("%w: the ladder has no rungs", ErrEngine)
-	}
-	return nil, fmt.Errorf("%w: no rung answered: %w", ErrEngine, failures(above))
+	return c.answer()
 }
 
 // rungGrace is a rung's part of Grace, so that a ladder with a late engine is not late itself.
@@ -160,21 +174,4 @@ func (f failures) Unwrap() []error {
 		errs[i] = r.Err
 	}
 	return errs
-}
-
-// share is opts with rung i's part of the time that is left of the whole.
-func (l *ladder) share(ctx context.Context, opts Options, i int, whole time.Duration) Options {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return opts
-	}
-	left := time.Until(deadline)
-	if opts.Time = left; i < len(l.rungs)-1 {
-		opts.Time = max(left-left/10-Grace, left/2)
-	}
-	if share := l.rungs[i].share; share > 0 && share < 1 {
-		opts.Time = min(opts.Time, time.Duration(share*float64(whole)))
-	}
-	opts.Time = max(opts.Time, 1)
-	return opts
 }

@@ -92,8 +92,8 @@ func TestLadderDropsAFailedRungsBound(t *testing.T) {
 	assert.Equal(t, solver.StopWork, sol.Stop)
 	require.NotNil(t, sol.Bound)
 	assert.Equal(t, 30.0, *sol.Bound, "of the rung that answered")
-	require.Len(t, sol.Fallback, 1)
-	assert.Equal(t, "crash", sol.Fallback[0].Engine)
+	require.Len(t, sol.Rungs, 2)
+	assert.Equal(t, "crash", sol.Rungs[0].Engine)
 
 	sol, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash}, named{name: "next", script: says(plan("b"), nil)}), pair(), solver.Options{})
 	require.NoError(t, err)
@@ -164,4 +164,91 @@ func TestALadderClosesItsRungs(t *testing.T) {
 	l := solver.Ladder(closing{named{name: "a"}, &n}, named{name: "b"}, closing{named{name: "c"}, &n})
 	require.NoError(t, l.(io.Closer).Close())
 	assert.Equal(t, 2, n)
+}
+
+// sees is an engine that keeps what it was given and answers with a plan.
+func sees(name string, got *solver.Options, sol *solver.Solution) named {
+	return named{name, func(o solver.Options) { *got = o }, says(sol, nil)}
+}
+
+// TestLadderReturnsTheBestPlan: whichever rung it is from, with the lowest bound of all.
+func TestLadderReturnsTheBestPlan(t *testing.T) {
+	var first, second, third solver.Options
+	l := solver.Ladder(sees("a", &first, bounded(plan("b"), 40)), sees("b", &second, bounded(plan("a"), 30)), sees("c", &third, plan("b")))
+	sol, err := solver.Solve(context.Background(), l, pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 10.0, sol.Objective)
+	assert.Equal(t, "b", sol.Engine)
+	assert.Equal(t, 30.0, *sol.Bound)
+	assert.InDelta(t, 2.0/3, *sol.Gap, 1e-9)
+	assert.Nil(t, first.Start)
+	assert.Equal(t, 7.0, second.Start.Objective, "each starts from the best so far")
+	assert.Equal(t, 10.0, third.Start.Objective)
+	var values []float64
+	for _, r := range sol.Rungs {
+		require.NoError(t, r.Err)
+		assert.Equal(t, solver.StopWork, r.Stop)
+		values = append(values, r.Objective)
+	}
+	assert.Equal(t, []float64{7, 10, 10}, values, "the third's own plan is worth less than what it was handed")
+}
+
+// TestLadderEndsWithAProof: the rungs below are not run, and say so; bounds of different rungs prove a plan together.
+func TestLadderEndsWithAProof(t *testing.T) {
+	never := script(func(context.Context, func(*solver.Solution)) (*solver.Solution, error) {
+		t.Error("run after the proof")
+		return nil, nil
+	})
+	sol, err := solver.Solve(context.Background(), solver.Ladder(named{name: "a", script: says(bounded(plan("b"), 10.0005), nil)},
+		named{name: "b", script: says(plan("a"), nil)}, named{name: "c", script: never}), pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, solver.StopGap, sol.Stop)
+	assert.Equal(t, "b", sol.Engine)
+	require.ErrorIs(t, sol.Rungs[2].Err, solver.ErrSkipped)
+	assert.ErrorContains(t, sol.Rungs[2].Err, "the plan of b is proven (gap)")
+}
+
+// TestLadderRefutesBounds: a bound below a later rung's verified plan is none, and its rung has failed.
+func TestLadderRefutesBounds(t *testing.T) {
+	sol, err := solver.Solve(context.Background(), solver.Ladder(named{name: "liar", script: says(bounded(plan("b"), 8), nil)},
+		named{name: "b", script: says(bounded(plan("a"), 30), nil)}), pair(), solver.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 30.0, *sol.Bound)
+	require.ErrorIs(t, sol.Rungs[0].Err, solver.ErrEngine)
+	assert.ErrorContains(t, sol.Rungs[0].Err, "its bound 8 is below 10")
+
+	_, err = solver.Solve(context.Background(), solver.Ladder(named{name: "a", script: says(plan("a"), nil)},
+		named{name: "liar", script: says(bounded(plan("b"), 8), nil)}), pair(), solver.Options{})
+	require.NoError(t, err, "the rung above has answered")
+}
+
+// TestLadderDividesWork: as it does time, by what was spent.
+func TestLadderDividesWork(t *testing.T) {
+	spending := func(name string, got *solver.Options, n int64) named {
+		s := plan("b")
+		s.Work = n
+		return sees(name, got, s)
+	}
+	var a, b, c, d solver.Options
+	boom := named{"boom", func(o solver.Options) { c = o }, says(nil, errors.New("boom"))}
+	l := solver.Ladder(solver.Share(spending("a", &a, 200), 0.25), spending("b", &b, 0), boom, spending("d", &d, 5))
+	sol, err := solver.Solve(context.Background(), l, pair(), solver.Options{Work: 1000})
+	require.NoError(t, err)
+	assert.Equal(t, []int64{250, 720, 72, 80}, []int64{a.Work, b.Work, c.Work, d.Work},
+		"800 are left of a; b does not count and has spent its 720; one that failed has spent nothing")
+	assert.Equal(t, int64(205), sol.Work)
+}
+
+// TestStart: an answer is no worse than the plan to start from, which must be one.
+func TestStart(t *testing.T) {
+	start := plan("a")
+	start.Engine = "before"
+	sol, err := solver.Solve(context.Background(), says(plan("b"), nil), pair(), solver.Options{Start: start})
+	require.NoError(t, err)
+	assert.Equal(t, 10.0, sol.Objective)
+	assert.Equal(t, "before", sol.Engine)
+	assert.Nil(t, sol.Gap, "nobody has a bound")
+	_, err = solver.Solve(context.Background(), says(plan("b"), nil), pair(), solver.Options{Start: plan("a", "b")})
+	require.ErrorIs(t, err, solver.ErrOptions)
+	require.ErrorIs(t, err, solver.ErrInfeasible)
 }

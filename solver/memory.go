@@ -54,15 +54,13 @@ func (m *Memory) With(engine string, value any) *Memory {
 	return with
 }
 
-// without is the memory less the failed engines' notes: what they were given may be why they failed.
-func (m *Memory) without(failed []Rung) *Memory {
-	if len(failed) == 0 {
-		return m
+// without is the memory less a failed engine's note: what it was given may be why it failed.
+func (m *Memory) without(engine string) *Memory {
+	if m == nil {
+		return nil
 	}
 	left := &Memory{notes: maps.Clone(m.notes)}
-	for _, r := range failed {
-		delete(left.notes, r.Engine)
-	}
+	delete(left.notes, engine)
 	return left
 }
 
@@ -74,11 +72,9 @@ func remembered(opts Options, answered *Solution, err error) *Memory {
 		return nil
 	case err != nil:
 		return &Memory{}
-	case answered == nil:
+	case answered == nil || answered.Memory == nil:
 		return opts.Memory
-	case answered.Memory == nil:
-		return opts.Memory.without(answered.Fallback)
 	default:
-		return answered.Memory.without(answered.Fallback)
+		return answered.Memory
 	}
 }

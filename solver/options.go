@@ -32,6 +32,9 @@ type Options struct {
 	// Memory is that of the last problem's solution, moved on with [Memory.Later]; new(Memory) the first time. Nil is no memory,
 	// and asks for none.
 	Memory *Memory
+	// Start is a plan of the problem to start from, nil for none. It must keep the problem's rules and Splits. The
+	// solution's plan is worth at least as much; where no better one is found it is Start's, and so is Engine.
+	Start *Solution
 }
 
 // validate names the first option that no solve can have.
@@ -102,9 +105,8 @@ type Solution struct {
 	Choice map[string]Choice `json:"choice"`
 	// Preempt lists running jobs to preempt, in problem order.
 	Preempt []string `json:"preempt"`
-	// Fallback lists, for a [Ladder], the engines above the one that answered
-	// and why they did not; it is not part of the file format.
-	Fallback []Rung `json:"-"`
+	// Rungs lists, for a [Ladder], what became of each of its engines, in order; it is not part of the file format.
+	Rungs []Rung `json:"-"`
 	// Memory is what to give the next solve in its Options; nil if Options.Memory was.
 	// It is not part of the file format.
 	Memory *Memory `json:"-"`

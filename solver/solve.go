@@ -52,6 +52,15 @@ func Solve(ctx context.Context, engine Solver, p *Problem, opts Options) (*Solut
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	if opts.Start != nil {
+		start := clone(opts.Start)
+		ordered, err := verify(p, start, opts.Splits)
+		if err != nil {
+			return nil, fmt.Errorf("%w: Start: %w", ErrOptions, err)
+		}
+		start.Preempt, start.Objective, start.Bound = ordered, Objective(p, start), nil
+		opts.Start = start
+	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -144,7 +153,7 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 			if sol.Stop == StopOptimal && best.Objective > sol.Objective+slack(sol.Objective) {
 				bad = errors.Join(bad, fmt.Errorf("%w: it calls %v optimal and has reported %v", ErrEngine, sol.Objective, best.Objective))
 			}
-			best.Stop, best.Bound, best.Fallback = sol.Stop, tighter(sol.Bound, best.Bound), sol.Fallback
+			best.Stop, best.Bound, best.Rungs = sol.Stop, tighter(sol.Bound, best.Bound), sol.Rungs
 			best.Work = max(best.Work, sol.Work)
 			sol = best
 		}

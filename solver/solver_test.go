@@ -238,15 +238,16 @@ func TestLadder(t *testing.T) {
 	sol, err := solver.Solve(context.Background(), solver.Ladder(says(nil, boom), says(plan("a", "b"), nil), says(empty, nil), says(plan("a"), nil)), pair(), solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 10.0, sol.Objective)
-	require.Len(t, sol.Fallback, 3)
-	require.ErrorIs(t, sol.Fallback[0].Err, boom)
-	require.ErrorIs(t, sol.Fallback[1].Err, solver.ErrInfeasible)
-	assert.ErrorContains(t, sol.Fallback[2].Err, "no plan")
+	require.Len(t, sol.Rungs, 4)
+	require.ErrorIs(t, sol.Rungs[0].Err, boom)
+	require.ErrorIs(t, sol.Rungs[1].Err, solver.ErrInfeasible)
+	assert.ErrorContains(t, sol.Rungs[2].Err, "no plan")
+	require.NoError(t, sol.Rungs[3].Err)
 	assert.Equal(t, "script", sol.Engine)
 
 	sol, err = solver.Solve(context.Background(), solver.Ladder(says(empty, nil), says(nil, boom)), pair(), solver.Options{})
 	require.NoError(t, err, "an empty plan is better than none")
-	assert.Len(t, sol.Fallback, 2)
+	assert.Len(t, sol.Rungs, 2)
 	_, err = solver.Solve(context.Background(), solver.Ladder(says(nil, boom)), pair(), solver.Options{})
 	require.ErrorIs(t, err, solver.ErrEngine)
 	assert.ErrorContains(t, err, "boom")
@@ -264,7 +265,7 @@ func TestLadderGivesTheNextRungTime(t *testing.T) {
 	sol, err := solver.Solve(context.Background(), solver.Ladder(solver.Share(hang, 0.002), says(plan("a"), nil)), pair(), solver.Options{Time: time.Minute})
 	require.NoError(t, err)
 	assert.Equal(t, 10.0, sol.Objective)
-	assert.Len(t, sol.Fallback, 1)
+	assert.Len(t, sol.Rungs, 2)
 }
 
 func TestProblemRoundTrip(t *testing.T) {

@@ -94,7 +94,7 @@ func pointError(fn string, i int, field string, v float64, want string) error {
 // Deadline is worth value up to and including the deadline and nothing afterwards, as an SLO job of
 // the 3Sigma paper. The deadline counts from submission and is not negative; value is finite and >= 0.
 func Deadline(deadline time.Duration, value float64) (*Curve, error) {
-	if err := check("utility.Deadline", "deadline", deadline, "value", value); err != nil {
+	if err := check("utility.Deadline", "deadline", deadline, value); err != nil {
 		return nil, err
 	}
 	d := deadline.Seconds()
@@ -108,7 +108,7 @@ func Deadline(deadline time.Duration, value float64) (*Curve, error) {
 func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curve, error) {
 	const fn = "utility.DeadlineTail"
 	d, t := deadline.Seconds(), tail.Seconds()
-	if err := check(fn, "deadline", deadline, "value", value); err != nil {
+	if err := check(fn, "deadline", deadline, value); err != nil {
 		return nil, err
 	}
 	if tail <= 0 || !(d+t > d) {
@@ -124,7 +124,7 @@ func DeadlineTail(deadline, tail time.Duration, value, tailValue float64) (*Curv
 // job of the 3Sigma paper. The horizon is longer than 0; value is finite and >= 0.
 func LinearDecay(value float64, horizon time.Duration) (*Curve, error) {
 	const fn = "utility.LinearDecay"
-	if err := check(fn, "horizon", horizon, "value", value); err != nil {
+	if err := check(fn, "horizon", horizon, value); err != nil {
 		return nil, err
 	}
 	if horizon <= 0 {
@@ -146,12 +146,12 @@ func checkCurve(fn, name string, c *Curve) error {
 	return nil
 }
 
-func check(fn, timeName string, t time.Duration, valueName string, v float64) error {
+func check(fn, timeName string, t time.Duration, v float64) error {
 	if t < 0 {
 		return &dist.ParamError{Func: fn, Param: timeName, Value: t, Want: "not negative"}
 	}
 	if !isFinite(v) || v < 0 {
-		return &dist.ParamError{Func: fn, Param: valueName, Value: v, Want: "a finite number >= 0"}
+		return &dist.ParamError{Func: fn, Param: "value", Value: v, Want: "a finite number >= 0"}
 	}
 	return nil
 }

@@ -54,3 +54,23 @@ func ExampleDeadlineTail() {
 	fmt.Println(late.At(60), late.At(120), late.At(180))
 	// Output: 100 5 0
 }
+
+// A batch job is worth half as much tomorrow, and something for ever.
+func ExampleBestEffort() {
+	const day = 24 * time.Hour
+	batch, err := utility.BestEffort(8, day)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, days := range []int{0, 1, 2, 3, 20, 36500} {
+		fmt.Println(days, batch.At((time.Duration(days) * day).Seconds()))
+	}
+	// Output:
+	// 0 8
+	// 1 4
+	// 2 2
+	// 3 1
+	// 20 0.00390625
+	// 36500 7.62939453125e-06
+}

@@ -12,6 +12,9 @@
 //     A hint of a gang may stand on one of these pods or more, and on the Jobs that they are of; where two differ, the gang is refused.
 //   - Any other pod is a job of its own.
 //
+// The pods of a gang are equal tasks: a gang whose pods ask for different resources, or for nodes that do not suit all of them, is refused at once, and an event says what
+// each asks for. Its priority is the highest of its pods'. One that runs already stays counted, with the most of each resource.
+//
 // A gang waits until all its pods are there. A binding cannot be undone, so a gang that is preempted or rolled back loses its pods; the Job, or whatever
 // else controls them, makes new ones. Pods of a gang that nothing controls do not come back. A Job counts evicted pods as failures unless its
 // podFailurePolicy ignores those with the condition DisruptionTarget.

@@ -50,6 +50,7 @@ type gang struct {
 	version  uint64
 	shownUID string     // of the last view
 	shown    *sched.Job // in the last view, of pods that something controls
+	mixed    bool       // its pods demand different things of nodes, so that they are unlike or not by the nodes that there are
 	note     *words     // why it waits, nil once it does not
 	eventSum uint64     // a checksum of the note of the last event that this instance has written, or found written; 0 if there is none
 }

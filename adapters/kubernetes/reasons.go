@@ -138,22 +138,14 @@ func (p *place) has(resource string) float64 {
 
 // obstacle is what keeps a job from all nodes, as they were at the last view.
 func (m *model) obstacle(j *sched.Job) obstacle {
-	if m.ground == nil {
-		m.ground = m.newGround()
-	}
+	some := m.suiting(j)
 	names := slices.Sorted(maps.Keys(j.Demand))
-	set := j.Required.String()
-	asks := fmt.Sprintf("%d %s", j.Tasks, set)
+	asks := fmt.Sprintf("%d %s", j.Tasks, j.Required)
 	for _, name := range names {
 		asks += fmt.Sprintf(" %s=%v", name, j.Demand[name])
 	}
 	o, known := m.ground.obstacles[asks]
 	if !known {
-		some, done := m.ground.suited[set]
-		if !done {
-			some = m.suits(j)
-			m.ground.suited[set] = some
-		}
 		o = some.obstacle(j, names)
 		o.why = asks + ": " + o.why
 		m.ground.obstacles[asks] = o
@@ -180,7 +172,7 @@ func (s *suited) obstacle(j *sched.Job, names []string) obstacle {
 			return obstacle{"request, at most " + has, fmt.Sprintf("%s %s, and the most %s is %s", pods, amount(name, d), where, has), true}
 		}
 	}
-	demand := demanded(j, names)
+	demand := demanded(j.Demand, names)
 	if empty := s.holds(j, false); empty < j.Tasks {
 		return obstacle{"room", fmt.Sprintf("%s %s, and there is room for %d %s, even if nothing else were there", pods, demand, empty, where), true}
 	}
@@ -188,6 +180,20 @@ func (s *suited) obstacle(j *sched.Job, names []string) obstacle {
 		return obstacle{"room now", fmt.Sprintf("%s %s, and there is room for %d %s: some are cordoned or not ready, or pods of other schedulers are there", pods, demand, now, where), false}
 	}
 	return obstacle{}
+}
+
+// suiting are the nodes that suit the job, as they were at the last view.
+func (m *model) suiting(j *sched.Job) suited {
+	if m.ground == nil {
+		m.ground = m.newGround()
+	}
+	set := j.Required.String()
+	some, known := m.ground.suited[set]
+	if !known {
+		some = m.suits(j)
+		m.ground.suited[set] = some
+	}
+	return some
 }
 
 // suits are the nodes that suit the job.
@@ -224,7 +230,7 @@ func (m *model) suits(j *sched.Job) suited {
 	case all == 0:
 		return suited{kind: "no nodes", text: "there are no nodes for this scheduler"}
 	case labelled == 0 && len(contradicted(set)) > 0:
-		return suited{kind: "contradiction", text: contradiction(set, j.Tasks)}
+		return suited{kind: "contradiction", text: contradiction(set)}
 	case labelled == 0:
 		return suited{kind: "labels", text: fmt.Sprintf("no node of %d matches the selector and affinity %s", all, set)}
 	case wider == 0:
@@ -235,13 +241,9 @@ func (m *model) suits(j *sched.Job) suited {
 	return suited{places: some}
 }
 
-// contradiction says of a set that no node can be in it.
-func contradiction(set string, tasks int) string {
-	labels := strings.Join(contradicted(set), ", ")
-	if tasks == 1 {
-		return "its pod's selector and affinity contradict each other, so that no node can match both, in the values of " + labels
-	}
-	return "the selectors and affinities of its pods contradict each other, and all pods of a gang run on nodes that suit them all: in the values of " + labels
+// contradiction says of a set that no node can be in it. It is that of each pod: those of a gang demand the same, or what suits the same nodes.
+func contradiction(set string) string {
+	return "selector and affinity contradict each other, so that no node can match both, in the values of " + strings.Join(contradicted(set), ", ")
 }
 
 // contradicted are the labels of a set that may have no value at all.
@@ -285,11 +287,11 @@ func (s *suited) holds(j *sched.Job, now bool) int {
 }
 
 // demanded is what each pod asks for, in words.
-func demanded(j *sched.Job, names []string) string {
+func demanded(demand sched.Resources, names []string) string {
 	var out []string
 	for _, name := range names {
 		if name != string(corev1.ResourcePods) {
-			out = append(out, amount(name, j.Demand[name]))
+			out = append(out, amount(name, demand[name]))
 		}
 	}
 	return cmp.Or(strings.Join(out, ", "), "a place")

@@ -118,6 +118,11 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 	}
 	if full || m.allNodes || len(m.dirtyNodes) > 0 {
 		m.ground = nil
+		for id, g := range m.gangs {
+			if g.mixed {
+				m.dirtyGangs[id] = true
+			}
+		}
 	}
 	m.allNodes = false
 	clear(m.dirtyNodes)
@@ -206,7 +211,7 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	if size == 0 {
 		size = m.gangSize(&out, all, b, ended)
 	}
-	m.describe(&out, g.id, all, b, owner, size)
+	m.describe(&out, g, all, b, owner, size)
 	if g.shown = nil; b == nil && owner != "" && all[0].group != "" {
 		g.shown = out.Spec
 	}
@@ -410,12 +415,12 @@ func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Tas
 }
 
 // describe makes the job's specification, of a size.
-func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, owner types.UID, size int) {
+func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner types.UID, size int) {
 	var s *shape
 	var submitted time.Time
 	var annotations map[string]string
 	var differ error
-	name := id[strings.LastIndexByte(id, '/')+1:]
+	name := g.id[strings.LastIndexByte(g.id, '/')+1:]
 	if b != nil {
 		s, submitted, out.Done = b.shape, b.created, b.work.before(out.Tasks)
 		annotations = s.annotations
@@ -423,26 +428,19 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, own
 		s, submitted = all[0].shape, all[0].created
 		annotations, differ = m.hintsOf(all, owner, out.Attempt)
 	}
-	spec := &sched.Job{ID: id, Tasks: size, Demand: maps.Clone(s.request), Priority: s.priority, Required: s.class.required, Attributes: maps.Clone(s.attributes)}
+	spec := &sched.Job{ID: g.id, Tasks: size, Attributes: maps.Clone(s.attributes)}
 	for _, p := range all {
 		if b == nil && p.created.Before(submitted) {
 			submitted = p.created
 		}
-		if p.terminal() || p.shape.same(s) {
-			continue
-		}
-		for r, d := range p.shape.request {
-			spec.Demand[r] = max(spec.Demand[r], d)
-		}
-		if spec.Priority = p.shape.priority; p.shape.class.required.String() != s.class.required.String() {
-			spec.Required = spec.Required.And(p.shape.class.required)
-		}
 	}
+	pods := members(all, owner, out.Attempt, len(out.Tasks) > 0)
+	ask(spec, s, pods)
 	h, err := parseHints(annotations)
 	spec.Utility, spec.Preferred, spec.Slowdown, spec.Checkpoint, spec.Submitted = h.utility, h.preferred, h.slowdown, h.checkpoint, submitted
 	deadline, past := h.from(submitted, m.made(all, b))
 	spec.Deadline, err = deadline, cmp.Or(err, past)
-	spec.Attributes["namespace"] = id[:strings.IndexByte(id, '/')]
+	spec.Attributes["namespace"] = g.id[:strings.IndexByte(g.id, '/')]
 	spec.Attributes["name"] = strings.TrimRight(name, "-0123456789")
 	spec.Attributes["user"] = cmp.Or(h.user, spec.Attributes["namespace"])
 	spec.Attributes["tasks"] = strconv.Itoa(size)
@@ -454,6 +452,9 @@ func (m *model) describe(out *adapters.Job, id string, all []*pod, b *batch, own
 		if out.Problem = cmp.Or(differ, err); b != nil { // whose pods may not be there yet
 			out.Problem = cmp.Or(err, s.problem)
 		}
+	}
+	if len(out.Tasks) == 0 {
+		out.Problem = cmp.Or(out.Problem, m.unlike(g, pods))
 	}
 	for _, p := range all {
 		if out.Problem == nil && p.ready() {

@@ -1,6 +1,8 @@
 package nomad
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,7 +18,7 @@ import (
 // predicate is a constraint that is no plain label: nodes that meet it get a label of its text, with the value "true".
 type predicate struct {
 	left, operand, right string
-	holds                func(left, right string) bool
+	holds                func(left string) bool // nil where the right side is another on each node
 }
 
 // label is the key of the label.
@@ -71,121 +73,191 @@ func (h *hints) datacenters(names []string) (sched.EquivalenceSet, error) {
 
 // constraint is the set of the nodes that meet it.
 func (h *hints) constraint(c *api.Constraint) (sched.EquivalenceSet, error) {
-	label, isLabel := labelOf(c.LTarget)
-	_, bound := labelOf(c.RTarget)
-	switch c.Operand {
-	case "", "=", "==", "is":
-		if isLabel && !bound {
-			return sched.NodesWith(label, c.RTarget), nil
-		}
-	case "is_set":
-		if isLabel {
-			return sched.NodesWith(label), nil
-		}
-	}
 	p := predicate{left: c.LTarget, operand: c.Operand, right: c.RTarget}
 	if p.operand == "" {
 		p.operand = "="
 	}
-	if p.holds = comparison(p.operand, c.RTarget); p.holds == nil {
-		return sched.AnyNode(), fmt.Errorf("comparison %q is not supported", c.Operand)
+	label, isLabel := labelOf(c.LTarget)
+	bound := interpolated(c.RTarget)
+	switch {
+	case p.operand == api.ConstraintDistinctHosts && disabled(c.RTarget):
+		return sched.AnyNode(), nil
+	case isLabel && !bound && equality(p.operand):
+		return sched.NodesWith(label, c.RTarget), nil
+	case isLabel && p.operand == api.ConstraintAttributeIsSet:
+		return sched.NodesWith(label), nil
+	}
+	holds, err := comparison(p.operand, c.RTarget) // also of a right side that is interpolated: Nomad takes none that is wrong as it is written
+	if err != nil {
+		return sched.AnyNode(), err
+	}
+	if !bound {
+		p.holds = holds
 	}
 	h.predicate = append(h.predicate, p)
 	return sched.NodesWith(p.label(), "true"), nil
 }
 
-// labelOf is the label that an interpolation asks for.
-func labelOf(target string) (string, bool) {
-	inner, ok := strings.CutPrefix(target, "${")
-	inner, end := strings.CutSuffix(inner, "}")
-	if !ok || !end {
-		return "", false
-	}
-	return strings.TrimPrefix(inner, "node.meta."), true
+// disabled tells whether a switch is off. One that is not set, or is neither on nor off, is on.
+func disabled(right string) bool {
+	on, err := strconv.ParseBool(right)
+	return err == nil && !on
 }
 
-// meets tells whether a node with these labels does.
+func equality(operand string) bool { return operand == "=" || operand == "==" || operand == "is" }
+
+// interpolated tells whether a side of a constraint stands for something of the node. As for Nomad, what it begins with says so.
+func interpolated(target string) bool { return strings.HasPrefix(target, "${") }
+
+// labelOf is the label that an interpolation asks for, if Nomad has one of that name for constraints.
+func labelOf(target string) (string, bool) {
+	switch target {
+	case "${node.unique.id}", "${node.unique.name}", "${node.datacenter}", "${node.class}", "${node.pool}":
+		return strings.TrimSuffix(strings.TrimPrefix(target, "${"), "}"), true
+	}
+	if strings.HasPrefix(target, "${attr.") || strings.HasPrefix(target, "${meta.") {
+		return strings.TrimSuffix(strings.TrimPrefix(target, "${"), "}"), true
+	}
+	return "", false
+}
+
+// meets tells whether a node with these labels does. A side that the node does not have is an empty text for != alone.
 func (p *predicate) meets(labels map[string]string) bool {
 	left, has := resolve(p.left, labels)
 	right, ok := resolve(p.right, labels)
 	switch p.operand {
-	case "is_set":
+	case api.ConstraintAttributeIsSet:
 		return has
-	case "is_not_set":
+	case api.ConstraintAttributeIsNotSet:
 		return !has
 	case "!=", "not":
-		return has != ok || left != right
+		return left != right
 	}
-	return has && ok && p.holds(left, right)
+	if !has || !ok {
+		return false
+	}
+	holds := p.holds
+	if holds == nil {
+		var err error
+		if holds, err = comparison(p.operand, right); err != nil {
+			return false
+		}
+	}
+	return holds(left)
 }
 
 // resolve is what a side of a constraint is on a node.
 func resolve(target string, labels map[string]string) (string, bool) {
+	if !interpolated(target) {
+		return target, true
+	}
 	label, ok := labelOf(target)
 	if !ok {
-		return target, true
+		return "", false
 	}
 	v, ok := labels[label]
 	return v, ok
 }
 
-// comparison is an operand of Nomad's, nil if there is none of that name that looks at one node alone.
-func comparison(operand, right string) func(left, right string) bool {
+// comparison is an operand of Nomad's with its right side, as a test of the left one. The operands that do not look at one node alone are not supported.
+func comparison(operand, right string) (func(left string) bool, error) {
 	switch operand {
 	case "=", "==", "is":
-		return func(l, r string) bool { return l == r }
-	case "!=", "not", "is_set", "is_not_set":
-		return func(l, r string) bool { return l != r } // missing sides are seen to before
+		return func(l string) bool { return l == right }, nil
+	case "!=", "not", api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet:
+		return func(l string) bool { return l != right }, nil // sides that are not there are seen to before
 	case "<", "<=", ">", ">=":
-		return func(l, r string) bool { return ordered(operand, l, r) }
+		return func(l string) bool { return ordered(operand, l, right) }, nil
 	case api.ConstraintRegex:
 		expression, err := regexp.Compile(right)
 		if err != nil {
-			return nil
+			return nil, err
 		}
-		return func(l, _ string) bool { return expression.MatchString(l) }
-	case api.ConstraintVersion, api.ConstraintSemver:
-		return versions
+		return expression.MatchString, nil
+	case api.ConstraintVersion:
+		conditions, err := version.NewConstraint(right)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no version constraint: %w", right, err)
+		}
+		return versions(conditions.Check), nil
+	case api.ConstraintSemver:
+		check, err := semver(right)
+		if err != nil {
+			return nil, err
+		}
+		return versions(check), nil
 	case api.ConstraintSetContains, "set_contains_all":
-		return func(l, r string) bool { return contains(l, r, false) }
+		return func(l string) bool { return contains(l, right, false) }, nil
 	case api.ConstraintSetContainsAny:
-		return func(l, r string) bool { return contains(l, r, true) }
+		return func(l string) bool { return contains(l, right, true) }, nil
 	}
-	return nil
+	return nil, fmt.Errorf("comparison %q is not supported", operand)
 }
 
-// ordered compares as numbers where both are, and as text otherwise.
+// ordered compares as whole numbers where both are, else as numbers where both are, and as text otherwise.
 func ordered(operand, l, r string) bool {
-	c := strings.Compare(l, r)
-	a, err := strconv.ParseFloat(l, 64)
-	b, bad := strconv.ParseFloat(r, 64)
+	a, err := strconv.ParseInt(l, 10, 64)
+	b, bad := strconv.ParseInt(r, 10, 64)
 	if err == nil && bad == nil {
-		switch c = 0; {
-		case a < b:
-			c = -1
-		case a > b:
-			c = 1
-		}
+		return inOrder(operand, a, b)
 	}
+	x, err := strconv.ParseFloat(l, 64)
+	y, bad := strconv.ParseFloat(r, 64)
+	if err == nil && bad == nil {
+		return inOrder(operand, x, y)
+	}
+	return inOrder(operand, l, r)
+}
+
+func inOrder[T cmp.Ordered](operand string, l, r T) bool {
 	switch operand {
 	case "<":
-		return c < 0
+		return l < r
 	case "<=":
-		return c <= 0
+		return l <= r
 	case ">":
-		return c > 0
+		return l > r
 	}
-	return c >= 0
+	return l >= r
 }
 
-// versions tells whether a version meets conditions as ">= 1.2, < 2".
-func versions(l, r string) bool {
-	v, err := version.NewVersion(l)
-	if err != nil {
-		return false
+// versions tests a text that may be a version.
+func versions(check func(*version.Version) bool) func(string) bool {
+	return func(l string) bool {
+		v, err := version.NewVersion(l)
+		return err == nil && check(v)
 	}
-	conditions, err := version.NewConstraint(r)
-	return err == nil && conditions.Check(v)
+}
+
+var errSemver = errors.New("it is no semver constraint, expected conditions as \">= 1.6.0, < 2.0.0\"; Nomad's \"version\" has ~> beside")
+
+// semver reads conditions that hold by the order of Semantic Versioning 2.0, in which a pre-release is a version as any other. Package version has that order of
+// versions, but no such conditions: its own leave pre-releases out.
+func semver(text string) (func(*version.Version) bool, error) {
+	var conditions []func(*version.Version) bool
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		operator := part[:len(part)-len(strings.TrimLeft(part, "<>=!"))]
+		than, err := version.NewSemver(strings.TrimSpace(part[len(operator):]))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w: %w", text, errSemver, err)
+		}
+		var condition func(*version.Version) bool
+		switch operator {
+		case "", "=":
+			condition = than.Equal
+		case "!=":
+			condition = func(v *version.Version) bool { return !v.Equal(than) }
+		case "<", "<=", ">", ">=":
+			condition = func(v *version.Version) bool { return inOrder(operator, v.Compare(than), 0) }
+		default:
+			return nil, fmt.Errorf("%q: %w", text, errSemver)
+		}
+		conditions = append(conditions, condition)
+	}
+	return func(v *version.Version) bool {
+		return !slices.ContainsFunc(conditions, func(holds func(*version.Version) bool) bool { return !holds(v) })
+	}, nil
 }
 
 // contains compares lists with commas.

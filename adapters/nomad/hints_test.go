@@ -95,7 +95,11 @@ func TestProblems(t *testing.T) {
 		{"no demand", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources = nil }, "Demand"},
 		{"cores", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources.Cores = ptr(2) }, "2 cores"},
 		{"distinct hosts", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("", "distinct_hosts", "true")) }, "not supported"},
-		{"expression", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "regexp", "(")) }, "not supported"},
+		{"expression", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "regexp", "(")) }, "missing closing )"},
+		{"version", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "version", ">= new")) }, `">= new" is no version constraint`},
+		{"version that is interpolated", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "version", "${meta.x}")) }, "is no version constraint"},
+		{"semver", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "semver", "~> 1.8")) }, "it is no semver constraint"},
+		{"semver of packages", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "semver", ">= 1.0beta1")) }, "it is no semver constraint"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j := heldJob(tt.meta)
@@ -214,7 +218,10 @@ func TestGroupNames(t *testing.T) {
 }
 
 func TestConstraints(t *testing.T) {
-	labels := map[string]string{"attr.cpu.numcores": "16", "meta.tags": "a, b,c", "attr.os.version": "12.4", "node.class": "fast", "meta.empty": ""}
+	labels := map[string]string{
+		"attr.cpu.numcores": "16", "meta.tags": "a, b,c", "attr.os.version": "12.4", "node.class": "fast", "meta.empty": "", "driver.docker": "true",
+		"attr.nomad.version": "1.7.0-beta1", "meta.pattern": "^f.*t$", "meta.broken": "(", "meta.first": "b", "meta.big": "9007199254740993", "meta.word": "eight",
+	}
 	for _, tt := range []struct {
 		left, operand, right string
 		want                 bool
@@ -224,21 +231,50 @@ func TestConstraints(t *testing.T) {
 		{"${node.class}", "is", "fast", true},
 		{"${node.class}", "!=", "slow", true},
 		{"${meta.none}", "!=", "slow", true},
+		{"${meta.none}", "!=", "", false}, // what is not there is an empty text for != alone
+		{"${meta.none}", "not", "${meta.none2}", false},
+		{"${meta.none}", "!=", "${node.class}", true},
 		{"${meta.none}", "=", "", false},
+		{"${meta.none}", "=", "${meta.none}", false},
+		{"${meta.empty}", "=", "", true},
 		{"${node.class}", "not", "fast", false},
 		{"fast", "=", "${node.class}", true},
+		{"${driver.docker}", "=", "true", false}, // Nomad interpolates no such thing
+		{"${driver.docker}", "is_set", "", false},
+		{"${node.region}", "is_not_set", "", true},
+		{"${meta.first}x", "!=", "${meta.first}x", false},
+		{"${node.class", "=", "${node.class", false}, // it begins as an interpolation, and is none
 		{"${attr.cpu.numcores}", ">", "9", true},
 		{"${attr.cpu.numcores}", "<", "9", false},
 		{"${attr.cpu.numcores}", ">=", "16", true},
 		{"${attr.cpu.numcores}", "<=", "15.5", false},
+		{"${attr.cpu.numcores}", ">", "${meta.none}", false},
+		{"${meta.big}", ">", "9007199254740992", true}, // whole numbers are compared as such
+		{"${meta.word}", "<", "10", false},             // and else as texts
 		{"${node.class}", "<", "g", true},
+		{"${node.class}", ">=", "NaN", true},
+		{"${attr.cpu.numcores}", ">=", "NaN", false},
 		{"${node.class}", "regexp", "^f.*t$", true},
 		{"${node.class}", "regexp", "^a", false},
+		{"${node.class}", "regexp", "as", true},
+		{"${node.class}", "regexp", "${meta.pattern}", true},
+		{"${meta.first}", "regexp", "${meta.pattern}", false},
+		{"${node.class}", "regexp", "${meta.broken}", false},
+		{"${node.class}", "regexp", "${meta.none}", false},
+		{"fast", "regexp", "${meta.pattern}", true},
 		{"${attr.os.version}", "version", ">= 12, < 13", true},
+		{"${attr.os.version}", "version", "~> 12.1", true},
 		{"${attr.os.version}", "version", ">= 13", false},
+		{"${attr.nomad.version}", "version", ">= 1.6.0", false}, // it leaves pre-releases out
 		{"${node.class}", "version", ">= 1", false},
 		{"${attr.os.version}", "semver", ">= 12.1.0", true},
+		{"${attr.nomad.version}", "semver", ">= 1.6.0", true},
+		{"${attr.nomad.version}", "semver", ">= 1.7.0", false},
+		{"${node.class}", "semver", ">= 1.0.0", false},
+		{"${meta.none}", "semver", ">= 1.0.0", false},
 		{"${meta.tags}", "set_contains", "a,c", true},
+		{"${meta.tags}", "set_contains", "${meta.first}", true},
+		{"${meta.tags}", "set_contains", "${meta.none}", false},
 		{"${meta.tags}", "set_contains_all", "a,d", false},
 		{"${meta.tags}", "set_contains_any", "d,b", true},
 		{"${meta.tags}", "set_contains_any", "d,e", false},
@@ -247,6 +283,7 @@ func TestConstraints(t *testing.T) {
 		{"${meta.none}", "is_not_set", "", true},
 		{"${meta.tags}", "is_not_set", "", false},
 		{"${meta.none}", ">", "1", false},
+		{"", "distinct_hosts", "false", true},
 	} {
 		h := &hints{}
 		set, err := h.constraint(api.NewConstraint(tt.left, tt.operand, tt.right))
@@ -261,6 +298,38 @@ func TestConstraints(t *testing.T) {
 			}
 		}
 		assert.Equal(t, tt.want, set.Matches(on), "%s %s %s", tt.left, tt.operand, tt.right)
+	}
+}
+
+// TestSemver: the answers are those of Nomad 1.6.1's own package helper/constraints/semver.
+func TestSemver(t *testing.T) {
+	for _, tt := range []struct {
+		constraint, version string
+		want                bool
+	}{
+		{">= 1.6.0", "1.7.0-beta1", true},
+		{">= 0.6.1", "1.3.0-beta1+ent", true},
+		{">= 1.6.0-beta1", "1.7.0-alpha1", true},
+		{"= 1.3.0-beta1", "1.3.0-beta1+ent", true},
+		{"> 2.1.0-a", "2.1.0-beta", true},
+		{"> 2.0", "2.1.0-beta", true},
+		{"<= 2.1.0-a", "2.1.0", false},
+		{"> 1.0-beta1", "1.0-rc1", true},
+		{"> 10", "8", false},
+		{">= 1.0, < 1.4", "1.2.3", true},
+		{">= 1.0, < 1.4", "1.4", false},
+		{" >1.0.0 , != 1.2.3", "1.2.3", false},
+		{"1.6", "1.6.0", true}, // one without an operator is of equality, with as many numbers as it has
+		{"v1.6.0", "1.7.0-beta1", false},
+		{"!= 1.7.0", "1.7.0-beta1", true},
+	} {
+		check, err := semver(tt.constraint)
+		require.NoError(t, err, tt.constraint)
+		assert.Equal(t, tt.want, versions(check)(tt.version), "%s %s", tt.version, tt.constraint)
+	}
+	for _, text := range []string{"~> 1.8", "", " ", "1.6.0-", "==1.6.0", "=> 1.6.0", "<> 1.6.0", "1.6.x", ">= 1.x", ">= 1.0beta1", "11387778780781445675529500000000000000000", ">= 1.0.0,", "${meta.x}"} {
+		_, err := semver(text)
+		require.Error(t, err, "%q", text)
 	}
 }
 

@@ -41,6 +41,12 @@ func (k *keeper) tell(c *sched.Cycle) {
 	for _, r := range slices.Concat(c.Rejected, c.Unplaceable) {
 		k.opt.Log.Warn("cannot be placed", "job", r.Job.ID, "error", r.Err)
 	}
+	if len(c.UnusedAttributes) > 0 {
+		k.opt.Log.Info("no feature of the predictor uses these attributes", "attributes", c.UnusedAttributes)
+	}
+	if len(c.UnfilledFeatures) > 0 {
+		k.opt.Log.Info("no job has these features of the predictor so far", "features", c.UnfilledFeatures)
+	}
 	for _, err := range c.Ignored {
 		k.opt.Log.Error("ignored", "error", err)
 	}

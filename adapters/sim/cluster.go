@@ -119,7 +119,7 @@ func (w *world) start(d *sched.Decision) error {
 	j.state = running
 	j.end = w.done.Push(w.now+runtime, 0, i)
 	r := j.record
-	r.Start, r.Slowed = w.now, slowed
+	r.Start, r.Slowed, r.Told = w.now, slowed, d.Reason.Probability
 	if r.FirstStart < 0 {
 		r.FirstStart = w.now
 	}

@@ -88,6 +88,9 @@ type JobRecord struct {
 	Lost        time.Duration
 	// Slowed tells that the last start was outside its preferred nodes.
 	Slowed bool
+	// Told is the probability of meeting the deadline that the policy told with the last start; [sched.UnknownProbability] if it
+	// told none, or if the job never started.
+	Told float64
 	// Nodes held its tasks after the last start.
 	Nodes []sched.NodeTasks
 }

@@ -91,9 +91,10 @@ type PhaseMS struct {
 // Solver sums up the solves; gaps are over the cycles in which an engine was used.
 type Solver struct {
 	// Engine is the engine's name, several joined by commas; empty if none was used.
-	Engine  string  `json:"engine"`
-	GapMean float64 `json:"gap_mean"`
-	GapP99  float64 `json:"gap_p99"`
+	Engine string `json:"engine"`
+	// GapMean and GapP99 are nil, null in JSON, where engines were used and none proved a bound: the gap is unknown.
+	GapMean *float64 `json:"gap_mean"`
+	GapP99  *float64 `json:"gap_p99"`
 	// Stops counts why solves stopped.
 	Stops map[string]int `json:"stops"`
 }
@@ -177,10 +178,9 @@ func (c *cycleStats) phaseMS() PhaseMS {
 func (c *cycleStats) solver() Solver {
 	slices.Sort(c.engines)
 	sorted := slices.Sorted(slices.Values(c.gaps))
-	return Solver{
-		Engine:  strings.Join(c.engines, ","),
-		GapMean: mean(sorted),
-		GapP99:  nearestRank(sorted, 99),
-		Stops:   c.stops,
+	s := Solver{Engine: strings.Join(c.engines, ","), Stops: c.stops}
+	if len(sorted) > 0 || s.Engine == "" {
+		s.GapMean, s.GapP99 = new(mean(sorted)), new(nearestRank(sorted, 99))
 	}
+	return s
 }

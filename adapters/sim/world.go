@@ -153,7 +153,7 @@ func (j *job) fill(from *Job, demand []float64, record *JobRecord) {
 	j.record = record
 	*record = JobRecord{
 		ID: j.ID, Class: SLO, Tasks: j.Tasks, Submit: j.arrive,
-		FirstStart: -1, Start: -1, Finish: -1,
+		FirstStart: -1, Start: -1, Finish: -1, Told: sched.UnknownProbability,
 	}
 	if j.Deadline > 0 {
 		j.record.Deadline = j.arrive + j.Deadline
@@ -290,7 +290,7 @@ func (w *world) finish(j *job) {
 	}
 	w.release(j)
 	w.told = append(w.told, sched.Event{
-		Kind: sched.Finished, Time: epoch.Add(w.now), ID: j.ID, Runtime: ran,
+		Kind: sched.Finished, Time: epoch.Add(w.now), ID: j.ID, Runtime: max(1, ran), // 0 would say that it is not known
 	})
 	w.log.plain(finishEvent, w.now, j, "")
 }

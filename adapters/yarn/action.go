@@ -114,14 +114,14 @@ func (d *Driver) context(doc *parsed, r *record) (map[string]any, error) {
 			return nil, err
 		}
 		var own struct {
-			Tags struct {
+			Tags object[struct {
 				Tag list[string] `json:"tag"`
-			} `json:"application-tags"`
+			}] `json:"application-tags"`
 		}
 		if err := json.Unmarshal(f.Application, &own); err != nil {
 			return nil, err
 		}
-		tags = own.Tags.Tag
+		tags = own.Tags.value.Tag
 	}
 	out["application-id"], out["queue"], out["priority"] = r.App, f.Queue, f.Priority
 	if _, there := out["application-name"]; !there {

@@ -301,17 +301,17 @@ func (p *parsed) checkApplication() error {
 		return errors.New(`application has no "am-container-spec"`)
 	}
 	var tags struct {
-		Tags struct {
+		Tags object[struct {
 			Tag list[string] `json:"tag"`
-		} `json:"application-tags"`
+		}] `json:"application-tags"`
 	}
 	if err := stdjson.Unmarshal(p.file.Application, &tags); err != nil {
 		return fmt.Errorf("application.application-tags: %w", err)
 	}
-	if n := len(tags.Tags.Tag); n > 5 {
+	if n := len(tags.Tags.value.Tag); n > 5 {
 		return fmt.Errorf("application has %d tags, expected at most 5", n)
 	}
-	for _, tag := range tags.Tags.Tag {
+	for _, tag := range tags.Tags.value.Tag {
 		if len(tag) > 100 || strings.ContainsFunc(tag, func(r rune) bool { return r > unicode.MaxASCII }) {
 			return fmt.Errorf("application has the tag %q, expected at most 100 letters of ASCII", tag)
 		}

@@ -89,19 +89,19 @@ func (n *node) partition() string {
 	if len(n.Labels) == 0 {
 		return ""
 	}
-	return n.Labels[0]
+	return string(n.Labels[0])
 }
 
 // labels are what equivalence sets see of the node.
 func (d *Driver) labels(n *node) map[string]string {
 	out := map[string]string{}
-	for _, a := range n.AttrInfo.All {
+	for _, a := range n.AttrInfo.value.All {
 		if a.Name != "" {
-			out[strings.TrimPrefix(a.Prefix+"/"+a.Name, "/")] = a.Value
+			out[strings.TrimPrefix(string(a.Prefix+"/"+a.Name), "/")] = string(a.Value)
 		}
 	}
 	maps.Copy(out, map[string]string{
-		LabelNode: n.ID, LabelHost: n.Host, LabelRack: n.Rack, LabelPartition: n.partition(), LabelKind: KindNode,
+		LabelNode: n.ID, LabelHost: string(n.Host), LabelRack: string(n.Rack), LabelPartition: n.partition(), LabelKind: KindNode,
 	})
 	return out
 }
@@ -121,8 +121,8 @@ func (d *Driver) labelsOf(name string) map[string]string {
 
 // capacity is all that the node has.
 func (n *node) capacity() sched.Resources {
-	if n.Total != nil {
-		return sched.Resources{Memory: max(0, float64(n.Total.Memory)), VCores: max(0, float64(n.Total.VCores))}
+	if all := n.Total.value; n.Total.there {
+		return sched.Resources{Memory: max(0, float64(all.Memory)), VCores: max(0, float64(all.VCores))}
 	}
 	return sched.Resources{Memory: max(0, float64(n.UsedMB+n.AvailMB)), VCores: max(0, float64(n.UsedVC+n.AvailVC))}
 }

@@ -10,55 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters"
 )
-
-// list is what the ResourceManager writes as a list, as its only element, as {} or "" if there is none, or as null.
-type list[T any] []T
-
-// UnmarshalJSON reads any of these.
-func (l *list[T]) UnmarshalJSON(data []byte) error {
-	data = bytes.TrimSpace(data)
-	switch {
-	case bytes.Equal(data, []byte("null")), bytes.Equal(data, []byte("{}")), bytes.Equal(data, []byte(`""`)):
-		*l = nil
-		return nil
-	case len(data) > 0 && data[0] == '[':
-		return json.Unmarshal(data, (*[]T)(l))
-	}
-	var one T
-	if err := json.Unmarshal(data, &one); err != nil {
-		return err
-	}
-	*l = list[T]{one}
-	return nil
-}
-
-// number is what the ResourceManager writes as a number or as a text, and sometimes as NaN.
-type number float64
-
-// UnmarshalJSON reads either.
-func (n *number) UnmarshalJSON(data []byte) error {
-	text := strings.Trim(string(data), `" `)
-	if text == "null" || text == "" {
-		*n = 0
-		return nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return fmt.Errorf("%q, expected a number", text)
-	}
-	if !(v >= -1<<53 && v <= 1<<53) { // NaN, too
-		v = 0
-	}
-	*n = number(v)
-	return nil
-}
 
 // app is an application as the ResourceManager tells of it.
 type app struct {
@@ -90,26 +47,29 @@ type amount struct {
 
 // node is a node as the ResourceManager tells of it.
 type node struct {
-	ID       string       `json:"id"`
-	Host     string       `json:"nodeHostName"`
-	Rack     string       `json:"rack"`
-	State    string       `json:"state"`
-	Labels   list[string] `json:"nodeLabels"`
-	UsedMB   number       `json:"usedMemoryMB"`
-	AvailMB  number       `json:"availMemoryMB"`
-	UsedVC   number       `json:"usedVirtualCores"`
-	AvailVC  number       `json:"availableVirtualCores"`
-	Total    *amount      `json:"totalResource"`
-	AttrInfo struct {
-		All list[attribute] `json:"nodeAttributeInfo"`
-	} `json:"nodeAttributesInfo"`
+	ID       string             `json:"id"`
+	Host     text               `json:"nodeHostName"`
+	Rack     text               `json:"rack"`
+	State    string             `json:"state"`
+	Labels   list[text]         `json:"nodeLabels"`
+	UsedMB   number             `json:"usedMemoryMB"`
+	AvailMB  number             `json:"availMemoryMB"`
+	UsedVC   number             `json:"usedVirtualCores"`
+	AvailVC  number             `json:"availableVirtualCores"`
+	Total    object[amount]     `json:"totalResource"`
+	AttrInfo object[attributes] `json:"nodeAttributesInfo"`
+}
+
+// attributes are those of a node.
+type attributes struct {
+	All list[attribute] `json:"nodeAttributeInfo"`
 }
 
 // attribute is a node attribute.
 type attribute struct {
-	Prefix string `json:"prefix"`
-	Name   string `json:"name"`
-	Value  string `json:"value"`
+	Prefix text `json:"prefix"`
+	Name   text `json:"name"`
+	Value  text `json:"value"`
 }
 
 // client makes calls to whichever ResourceManager is active.
@@ -324,16 +284,16 @@ func each[T any](elements list[json.RawMessage], take func(*T)) map[string]error
 // live are the applications with a tag that are not over. One that makes no sense is asked for by itself.
 func (c *client) live(ctx context.Context, tag string) (map[string]*app, error) {
 	var answer struct {
-		Apps struct {
+		Apps object[struct {
 			App list[json.RawMessage] `json:"app"`
-		} `json:"apps"`
+		}] `json:"apps"`
 	}
 	q := url.Values{"applicationTags": {tag}, "states": {"NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"}, "deSelects": {lean}}
 	if err := c.call(ctx, http.MethodGet, apps, q, nil, &answer); err != nil {
 		return nil, failRead("list applications", err)
 	}
-	out := make(map[string]*app, len(answer.Apps.App))
-	each(answer.Apps.App, func(a *app) { out[a.ID] = a })
+	out := make(map[string]*app, len(answer.Apps.value.App))
+	each(answer.Apps.value.App, func(a *app) { out[a.ID] = a })
 	return out, nil
 }
 
@@ -364,43 +324,46 @@ func (c *client) ask(ctx context.Context, id string) (*app, error) {
 	if err := c.call(ctx, http.MethodGet, apps+"/"+id, url.Values{"deSelects": {lean}}, nil, &answer); err != nil {
 		return nil, err
 	}
-	a := &app{}
-	if err := json.Unmarshal(answer.App, a); err != nil && len(answer.App) > 0 {
+	var a object[app]
+	if err := json.Unmarshal(answer.App, &a); err != nil && len(answer.App) > 0 {
 		return nil, fmt.Errorf("%w: %w", errOdd, err)
 	}
-	if a.ID != id {
+	switch {
+	case !a.there:
+		return nil, fmt.Errorf("%w: there is no application in it", errOdd)
+	case a.value.ID != id:
 		return nil, errors.New("the answer is of another application")
 	}
-	return a, nil
+	return &a.value, nil
 }
 
 // activeSince is when the ResourceManager started that is active now and has read what it knew before.
 func (c *client) activeSince(ctx context.Context) (number, error) {
 	var answer struct {
-		Info struct {
+		Info object[struct {
 			HAState   string `json:"haState"`
 			StartedOn number `json:"startedOn"`
-		} `json:"clusterInfo"`
+		}] `json:"clusterInfo"`
 	}
 	err := c.call(ctx, http.MethodGet, "/ws/v1/cluster/info", nil, nil, &answer)
-	if err == nil && answer.Info.HAState != "ACTIVE" {
-		err = fmt.Errorf("the ResourceManager is %q, expected ACTIVE", answer.Info.HAState)
+	if err == nil && answer.Info.value.HAState != "ACTIVE" {
+		err = fmt.Errorf("the ResourceManager is %q, expected ACTIVE", answer.Info.value.HAState)
 	}
-	return answer.Info.StartedOn, err
+	return answer.Info.value.StartedOn, err
 }
 
 // nodes are all nodes, and those of which no sense can be made.
 func (c *client) nodes(ctx context.Context) ([]node, map[string]error, error) {
 	var answer struct {
-		Nodes struct {
+		Nodes object[struct {
 			Node list[json.RawMessage] `json:"node"`
-		} `json:"nodes"`
+		}] `json:"nodes"`
 	}
 	if err := c.call(ctx, http.MethodGet, "/ws/v1/cluster/nodes", nil, nil, &answer); err != nil {
 		return nil, nil, failRead("list nodes", err)
 	}
-	out := make([]node, 0, len(answer.Nodes.Node))
-	odd := each(answer.Nodes.Node, func(n *node) { out = append(out, *n) })
+	out := make([]node, 0, len(answer.Nodes.value.Node))
+	odd := each(answer.Nodes.value.Node, func(n *node) { out = append(out, *n) })
 	return out, odd, nil
 }
 

@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -28,26 +27,6 @@ func answering(t testing.TB, status int, text []byte) *client {
 	o := Options{URLs: []string{s.URL + "/"}, Spool: t.TempDir()}
 	require.NoError(t, o.withDefaults())
 	return newClient(&o)
-}
-
-func TestList(t *testing.T) {
-	for text, want := range map[string]list[string]{`null`: nil, `{}`: nil, `""`: nil, `[]`: {}, `"x"`: {"x"}, `["x","y"]`: {"x", "y"}} {
-		var got list[string]
-		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
-		assert.Equal(t, want, got, text)
-	}
-	var bad list[string]
-	require.Error(t, json.Unmarshal([]byte(`5`), &bad))
-}
-
-func TestNumber(t *testing.T) {
-	for text, want := range map[string]number{`5`: 5, `"43"`: 43, `-1`: -1, `1.5`: 1.5, `null`: 0, `""`: 0, `"NaN"`: 0, `"Infinity"`: 0, `1e300`: 0} {
-		var got number
-		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
-		assert.Equal(t, want, got, text)
-	}
-	var bad number
-	require.Error(t, json.Unmarshal([]byte(`"many"`), &bad))
 }
 
 // TestRecorded: answers of a real ResourceManager are understood, with all their oddities.
@@ -211,25 +190,29 @@ func FuzzAnswers(f *testing.F) {
 	for _, name := range []string{"apps-none", "apps-one", "app-finished", "app-unknown", "nodes", "nodes-label"} {
 		f.Add(testdata(f, "rm", name+".json"))
 	}
+	for _, text := range []string{`{"nodes":""}`, `{"nodes":{"node":[{"id":"a","nodeLabels":[[]],"totalResource":[]}]}}`, `{"nodes":[{"node":""},5]}`, `{"apps":[""]}`} {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var answer struct {
-			App  *app `json:"app"`
-			Apps struct {
+			App  object[app] `json:"app"`
+			Apps object[struct {
 				App list[app] `json:"app"`
-			} `json:"apps"`
-			Nodes struct {
+			}] `json:"apps"`
+			Nodes object[struct {
 				Node list[node] `json:"node"`
-			} `json:"nodes"`
+			}] `json:"nodes"`
 		}
 		if read(&http.Response{StatusCode: 200}, data, &answer) != nil {
 			return
 		}
-		for i := range answer.Nodes.Node {
-			n := &answer.Nodes.Node[i]
+		for i := range answer.Nodes.value.Node {
+			n := &answer.Nodes.value.Node[i]
 			for r, v := range n.capacity() {
 				require.GreaterOrEqual(t, v, 0.0, r)
 			}
 			_ = n.partition()
+			_ = (&Driver{}).labels(n)
 		}
 	})
 }

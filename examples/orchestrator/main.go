@@ -112,7 +112,7 @@ func (r *request) job() (*sched.Job, error) {
 		job.Priority = 1
 		job.Utility, err = utility.Deadline(r.deadline, 100)
 	} else {
-		job.Utility, err = utility.LinearDecay(5, time.Minute)
+		job.Utility, err = utility.BestEffort(5, time.Minute)
 	}
 	return job, err
 }

@@ -24,8 +24,8 @@ func main() {
 	}
 }
 
-// run asks for one plan: a report is due in 15 minutes, a batch job would like to be done
-// soon, and both have taken anything from 1 to 10 minutes before.
+// run asks for one plan: a report is due in 15 minutes, a batch job is worth half as much
+// in an hour, and both have taken anything from 1 to 10 minutes before.
 func run(now time.Time) (*sched.Plan, error) {
 	runtime, err := dist.FromSamples([]float64{60, 120, 240, 420, 600})
 	if err != nil {
@@ -35,7 +35,7 @@ func run(now time.Time) (*sched.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	batch, err := utility.LinearDecay(5, time.Hour)
+	batch, err := utility.BestEffort(5, time.Hour)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,16 @@ type queue struct {
 	order  order
 	evict  evictor
 	head   []string // the job that all others wait for, in a slice that plans share
+
+	holders sched.Holders
+	waits   []waiting // of the plan being made
+}
+
+// waiting is the reason of a job that waits, to which those are added that hold the room it needs.
+type waiting struct {
+	decision int // in turn.decisions, or -1 for the plan's rest
+	place    *place
+	demand   []float64
 }
 
 // NewFIFO is first in, first out: jobs start strictly in order of submission
@@ -93,6 +103,7 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 		plan      sched.Plan
 		decisions [1]sched.Decision
 	}
+	q.waits = q.waits[:0]
 	t := turn{queue: q, snap: s, plan: &sheet.plan, decisions: sheet.decisions[:0]}
 	if q.strict {
 		t.inLine()
@@ -103,6 +114,7 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 		q.order.update(s, &q.cache)
 		t.inOrder()
 	}
+	t.explain()
 	if len(t.preemptions)+len(t.decisions) > 0 {
 		t.plan.Decisions = t.decisions
 	}
@@ -117,7 +129,10 @@ type turn struct {
 	*queue
 	snap                   *sched.Snapshot
 	plan                   *sched.Plan
-	packs                  bool // the placer is of this cycle
+	packs                  bool   // the placer is of this cycle
+	rest                   *place // what plan.Rest is about
+	started                []*sched.Job
+	startedAt              []int // in decisions
 	preemptions, decisions []sched.Decision
 }
 
@@ -153,12 +168,12 @@ func (t *turn) decide(job *sched.Job, w *want) sched.ReasonCode {
 	t.plan.Stats.Options++
 	switch {
 	case w.err != nil:
-		t.pass(job, w, sched.ReasonNoFeasibleSet)
+		t.refuse(job, w, sched.ReasonNoFeasibleSet)
 		return sched.ReasonNoFeasibleSet
 	case t.start(job, w), t.preempts && t.preempt(job, w) && t.start(job, w):
 		return sched.ReasonPlaced
 	case w.required.holds < job.Tasks:
-		t.pass(job, w, sched.ReasonTooLarge)
+		t.refuse(job, w, sched.ReasonTooLarge)
 		return sched.ReasonTooLarge
 	}
 	t.wait(job, w)
@@ -185,25 +200,51 @@ func (t *turn) preempt(job *sched.Job, w *want) bool {
 	return true
 }
 
-// wait lets the job wait. Greedy queues say it once for all jobs that wait for the same nodes as the first.
+// wait lets the job wait. Greedy queues say it once for all jobs that wait for the same room as the first.
 func (t *turn) wait(job *sched.Job, w *want) {
-	rest := &t.plan.Rest
-	switch {
-	case t.strict:
-	case rest.Code == "":
-		*rest = sched.Reason{Code: sched.ReasonWaiting, Set: w.required.name, Probability: sched.UnknownProbability}
-		return
-	case rest.Set == w.required.name:
-		return
+	reason := sched.Reason{Code: sched.ReasonWaiting, Set: w.required.name, Probability: sched.UnknownProbability}
+	switch rest := &t.plan.Rest; {
+	case !t.strict && rest.Code == "":
+		*rest, t.rest = reason, w.required
+		t.waits = append(t.waits, waiting{-1, w.required, w.demand})
+	case t.strict || t.rest != w.required:
+		t.waits = append(t.waits, waiting{len(t.decisions), w.required, w.demand})
+		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Reason: reason})
 	}
-	t.pass(job, w, sched.ReasonWaiting)
 }
 
-// pass decides that the job stays pending.
-func (t *turn) pass(job *sched.Job, w *want, why sched.ReasonCode) {
+// refuse decides that the job stays pending, as the nodes cannot hold it.
+func (t *turn) refuse(job *sched.Job, w *want, why sched.ReasonCode) {
+	if w.obstacle == nil || w.obstacle.Tasks != job.Tasks {
+		w.obstacle = t.snap.Nodes.Obstacle(job, job.Required)
+	}
 	t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Reason: sched.Reason{
-		Code: why, Set: w.required.name, Probability: sched.UnknownProbability,
+		Code: why, Set: w.required.name, Obstacle: w.obstacle, Probability: sched.UnknownProbability,
 	}})
+}
+
+// explain names those that hold the room that jobs wait for. It is worked out once for each set and demand.
+func (t *turn) explain() {
+	if len(t.waits) == 0 {
+		return
+	}
+	t.holders.Reset(t.snap, t.pack().Free(), t.preemptions)
+	for i := range t.started {
+		t.holders.Start(t.started[i], t.decisions[t.startedAt[i]].Nodes)
+	}
+	found := make(map[*place]sched.Reason, 1)
+	for _, w := range t.waits {
+		r, known := found[w.place]
+		if !known {
+			r.Ahead, r.More = t.holders.Of(w.demand, w.place.nodes)
+			found[w.place] = r
+		}
+		to := &t.plan.Rest
+		if w.decision >= 0 {
+			to = &t.decisions[w.decision].Reason
+		}
+		to.Ahead, to.More = r.Ahead, r.More
+	}
 }
 
 // pack is the placer, which is brought up to date when first it is needed.
@@ -229,6 +270,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 			continue
 		}
 		t.cache.idle = false
+		t.started, t.startedAt = append(t.started, job), append(t.startedAt, len(t.decisions))
 		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Kind: sched.Start, Nodes: nodes, Reason: sched.Reason{
 			Code: sched.ReasonPlaced, Set: p.name, Probability: sched.UnknownProbability,
 		}})

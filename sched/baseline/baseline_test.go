@@ -82,7 +82,7 @@ func TestFIFOSaysWhoBlocks(t *testing.T) {
 		Running(schedtest.Job("r", 1), 0, "n0").
 		Pending(schedtest.Job("a", 2), schedtest.Job("b", 1).Submitted(1)))
 	assert.Equal(t, sched.ReasonWaiting, decision(t, p, "a").Reason.Code)
-	assert.Empty(t, decision(t, p, "a").Reason.Ahead)
+	assert.Equal(t, []string{"r"}, decision(t, p, "a").Reason.Ahead)
 	assert.Equal(t, []string{"a"}, decision(t, p, "b").Reason.Ahead)
 	assert.Equal(t, "waits, behind a", decision(t, p, "b").Reason.String())
 }
@@ -241,8 +241,8 @@ func TestRestSpeaksForAllThatWaitAlike(t *testing.T) {
 	for _, p := range []sched.Policy{baseline.NewEDF(), baseline.NewSJF(), baseline.NewPrio()} {
 		got := plan(t, p, b)
 		require.Len(t, got.Decisions, 1)
-		assert.Equal(t, "waits on rack=r1", decision(t, got, "there").Reason.String())
-		assert.Equal(t, "waits on any", got.Rest.String())
+		assert.Equal(t, "waits on rack=r1, behind r1", decision(t, got, "there").Reason.String())
+		assert.Equal(t, "waits on any, behind r0, r1", got.Rest.String())
 	}
 }
 
@@ -264,5 +264,5 @@ func ExampleNewPrio() {
 	// Output:
 	// preempt batch: preempted for urgent
 	// start urgent: starts now on any
-	// defer more: waits on any
+	// defer more: waits on any, behind urgent
 }

@@ -25,6 +25,8 @@ type want struct {
 	preferred *place // nil where it is the same as required
 	required  *place
 	err       error
+	// obstacle is that of the last gang that the nodes cannot hold.
+	obstacle *sched.Obstacle
 }
 
 // place is a set of nodes for one demand.

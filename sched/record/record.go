@@ -46,6 +46,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hedgesched/hedge/internal/lines"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -126,13 +127,11 @@ const maxLine = 1 << 30
 
 // NewReader reads what a [Recorder] has written to r.
 func NewReader(r io.Reader) *Reader {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
-	return &Reader{lines: s}
+	return &Reader{lines: lines.NewScanner(r, maxLine)}
 }
 
 // Read returns the next snapshot, [io.EOF] after the last. Other errors name the line; reading may go on after a
-// [*dist.FormatError]. Nodes, jobs and distributions that are written as in the snapshot before are the same values
+// [*dist.FormatError]. An error of the reader below is returned as it is and never for a line that it has cut off. Nodes, jobs and distributions that are written as in the snapshot before are the same values
 // again, as they are in those of a loop. Lines are of up to 1 GiB.
 func (r *Reader) Read() (*sched.Snapshot, error) {
 	r.line++

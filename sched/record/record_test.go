@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -394,6 +395,24 @@ func TestReaderSharesWhatStays(t *testing.T) {
 	}
 	assert.Same(t, sets[0], sets[1])
 	assert.Equal(t, []int{3, 3, 2, 3}, []int{sets[0].Len(), sets[1].Len(), sets[2].Len(), sets[3].Len()})
+}
+
+// TestReaderFails: a disk that fails in the middle of a line is no line that is wrong.
+func TestReaderFails(t *testing.T) {
+	line, err := record.Marshal(odd(t))
+	require.NoError(t, err)
+	broken := errors.New("read /nfs/recording: input/output error")
+	for _, cut := range []int{0, 1, len(line) / 2, len(line)} {
+		text := string(line) + "\n" + string(line[:cut])
+		r := record.NewReader(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)))
+		_, err := r.Read()
+		require.NoError(t, err)
+		for range 2 {
+			_, err = r.Read()
+			require.ErrorIs(t, err, broken, cut)
+			require.NotErrorIs(t, err, dist.ErrFormat, cut)
+		}
+	}
 }
 
 // spy keeps the last snapshot.

@@ -30,6 +30,7 @@ func RunPolicy(t *testing.T, newPolicy func() sched.Policy) {
 	t.Run("determinism", func(t *testing.T) { determinism(t, newPolicy) })
 	t.Run("nothing to do", func(t *testing.T) { nothingToDo(t, newPolicy) })
 	t.Run("a job alone starts", func(t *testing.T) { aloneStarts(t, newPolicy) })
+	t.Run("an idle cluster starts what fits", func(t *testing.T) { idleStarts(t, newPolicy) })
 	t.Run("a job too large waits", func(t *testing.T) { tooLarge(t, newPolicy) })
 	t.Run("required sets", func(t *testing.T) { requiredSets(t, newPolicy) })
 	t.Run("jobs get done", func(t *testing.T) { drains(t, newPolicy, nil) })
@@ -264,6 +265,36 @@ func aloneStarts(t *testing.T, newPolicy func() sched.Policy) {
 	assert.Equal(t, []string{"a"}, Started(plan))
 	plan = mustPlan(t, newPolicy(), Snapshot(Nodes(4, 2)).Pending(Job("a", 3).Deadline(500).Priority(1)))
 	assert.Equal(t, []string{"a"}, Started(plan))
+}
+
+// idleStarts hands the policy jobs that all fit on an idle cluster at once: a start that blocks nobody is not put off.
+func idleStarts(t *testing.T, newPolicy func() sched.Policy) {
+	policy := newPolicy()
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 4))
+		size := 1 + rng.IntN(24)
+		b := Snapshot(Nodes(size, 1+rng.IntN(min(size, 4)))).Now(1000)
+		jobs := 0
+		for room := size; room > 0 && rng.IntN(8) > 0; jobs++ {
+			tasks := 1 + rng.IntN(room)
+			room -= tasks
+			j := Job(fmt.Sprintf("trial%d-job%d", trial, jobs), tasks).Submitted(float64(rng.IntN(1000)))
+			runtime := math.Exp2(16 * rng.Float64()) // up to 18 h
+			switch rng.IntN(3) {
+			case 0:
+				j.Deadline(1000 + float64(3*runtime)).Priority(1)
+			}
+			if d, err := dist.NewUniform(runtime/2, 3*runtime/2); err == nil {
+				j.Predicted(d)
+			}
+			b.Pending(j)
+		}
+		s, err := b.Build()
+		require.NoError(t, err)
+		plan, err := policy.Plan(context.Background(), s)
+		require.NoError(t, err)
+		require.Len(t, Started(plan), jobs, "trial %d: all fit", trial)
+	}
 }
 
 func tooLarge(t *testing.T, newPolicy func() sched.Policy) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/solver"
@@ -78,13 +77,7 @@ func (x *extraction) job(p *pick) *known { return x.m.jobs[x.m.rows[p.row].pendi
 
 // place is the set of nodes of a pick.
 func (x *extraction) place(p *pick) *place {
-	k := x.job(p)
-	for i := range k.choices {
-		if k.choices[i].slowed == p.origin.slowed {
-			return k.choices[i].place
-		}
-	}
-	return nil // not reached: the option was made from a choice
+	return x.job(p).choice(p.origin.slowed).place
 }
 
 // candidates lists what the solver preempts, cheapest first.
@@ -233,104 +226,4 @@ func (x *extraction) preempt(v int, p *pick) {
 			Value: x.m.problem.Running[v].PreemptCost, Probability: sched.UnknownProbability,
 		},
 	})
-}
-
-// plan is the preemptions, then a decision for every pending job.
-func (x *extraction) plan(stats sched.Stats) *sched.Plan {
-	plan := &sched.Plan{Stats: stats}
-	plan.Decisions = slices.Grow(x.preemptions, len(x.m.jobs))
-	ahead := x.ahead()
-	for i := range x.m.jobs {
-		plan.Decisions = append(plan.Decisions, x.decide(i, ahead))
-	}
-	return plan
-}
-
-// maxAhead is how many jobs a reason names in [sched.Reason.Ahead].
-const maxAhead = 5
-
-// ahead names the first jobs that start now. Deferred jobs wait for them.
-func (x *extraction) ahead() []string {
-	var ids []string
-	for i, nodes := range x.starts {
-		if nodes != nil && len(ids) < maxAhead {
-			ids = append(ids, x.m.jobs[i].job.ID)
-		}
-	}
-	return ids
-}
-
-// decide is the decision for pending job i, with its reason. A planned start is remembered for the next cycle.
-func (x *extraction) decide(i int, ahead []string) sched.Decision {
-	m, k, p := x.m, x.m.jobs[i], &x.picks[i]
-	d := sched.Decision{Job: k.job.ID, Reason: sched.Reason{Probability: x.chance(k, p)}}
-	k.planned = planned{}
-	if x.starts[i] != nil {
-		d.Kind, d.Nodes, d.Start = sched.Start, x.starts[i], m.snap.Now
-		d.Reason.Code, d.Reason.Set, d.Reason.Value = sched.ReasonPlaced, p.option.Set, p.option.Value
-		k.release()
-		return d
-	}
-	d.Reason.Code = x.why(k)
-	if d.Reason.Code == sched.ReasonDeferred {
-		d.Reason.Ahead = ahead
-	}
-	if p.option != nil && p.origin.start > 0 {
-		d.Start = m.snap.Now.Add(time.Duration(p.origin.start) * m.policy.cfg.Slot)
-		d.Reason.Set, d.Reason.Slot, d.Reason.Value = p.option.Set, p.origin.start, p.option.Value
-		d.Reason.Partition = x.tightest(p.option)
-		k.planned = planned{start: d.Start, slowed: p.origin.slowed}
-	}
-	return d
-}
-
-// chance is the probability of meeting the deadline with the start picked or, if there is none, with a start now.
-func (x *extraction) chance(k *known, p *pick) float64 {
-	if k.job.Deadline <= 0 || k.fault != nil {
-		return sched.UnknownProbability
-	}
-	waited := x.m.snap.Now.Sub(k.job.Submitted).Seconds()
-	left := k.value.deadline - waited - float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	chance := k.runtimes.on(p.origin.slowed).CDF(left)
-	if math.IsNaN(chance) {
-		return sched.UnknownProbability
-	}
-	return chance
-}
-
-// why is the reason for which a job does not start.
-func (x *extraction) why(k *known) sched.ReasonCode {
-	switch {
-	case k.absent != "":
-		return k.absent
-	case k.worthless:
-		return sched.ReasonNoUtility
-	case k.stuck.is && k.stuck.fragmented:
-		return ReasonFragmented
-	case len(x.sol.Choice) > 0 || k.stuck.is:
-		return sched.ReasonDeferred
-	}
-	switch x.sol.Stop {
-	case solver.StopOptimal, solver.StopGap:
-		return sched.ReasonDeferred
-	}
-	return sched.ReasonSolverStopped
-}
-
-// tightest names the option's partition that has room for the fewest of its tasks now.
-func (x *extraction) tightest(o *solver.Option) string {
-	pr := &x.m.problem
-	best, at := 0, -1
-	for _, part := range o.Partitions {
-		fit := maxTasks
-		for r, d := range o.Demand {
-			if d > 0 {
-				fit = min(fit, tasksIn(pr.Capacity[part][r][0], d))
-			}
-		}
-		if at < 0 || fit < best {
-			best, at = fit, part
-		}
-	}
-	return pr.Partitions[at].Name
 }

@@ -15,22 +15,27 @@ type known struct {
 	job        *sched.Job
 	prediction predict.Prediction
 	cycle      uint64
-	runtimes   runtimes
-	value      valuation
+	// slot and window are those with which the rest was worked out.
+	slot, window time.Duration
+	runtimes     runtimes
+	value        valuation
 	// fault says why the job cannot be planned; nil if it can.
 	fault error
 
-	// choices are the sets of these nodes that could hold the gang if they were empty. If there are none, absent says
-	// why.
-	nodes   *sched.NodeSet
-	choices []choice
-	absent  sched.ReasonCode
+	// choices are the sets of these nodes that could hold the gang if they were empty. If there are none, absent and
+	// obstacle say why.
+	nodes    *sched.NodeSet
+	choices  []choice
+	absent   sched.ReasonCode
+	obstacle *sched.Obstacle
 
 	// planned is the later start that the last cycle planned, if any.
 	planned planned
 	stuck   stuck
-	// worthless tells that no option has any value in this cycle.
-	worthless bool
+	// worthless tells that no option has any value in this cycle, odd that the value of one is no number.
+	worthless, odd bool
+	// misbehaved tells that the utility failed in this cycle. The job then has no options.
+	misbehaved bool
 }
 
 // planned is a start later than now.
@@ -103,9 +108,9 @@ func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
 // changes. The choices are also worked out when the nodes change.
 func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	k := p.jobs[w.Job.ID]
-	if k == nil || k.job != w.Job || !same(k.prediction, w.Prediction) {
+	if k == nil || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window || !same(k.prediction, w.Prediction) {
 		last := k
-		k = &known{job: w.Job, prediction: w.Prediction}
+		k = &known{job: w.Job, prediction: w.Prediction, slot: p.cfg.Slot, window: p.cfg.Window}
 		if last != nil { // the decisions so far remain, whatever the forecast
 			k.planned, k.stuck = last.planned, last.stuck
 		}
@@ -133,25 +138,23 @@ func (p *Policy) assess(k *known) error {
 	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
 		return err
 	}
-	k.value, err = p.cfg.value(k.job, k.runtimes)
-	return err
+	if k.value, err = p.cfg.value(k.job, k.runtimes); err != nil {
+		return err
+	}
+	return k.value.guard.take(k.job)
 }
 
 // choose lists the equivalence sets that could hold the gang if their nodes were empty.
 func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	j := k.job
-	k.choices, k.absent = nil, ""
+	k.choices, k.absent, k.obstacle = nil, "", nil
 	if k.fault != nil {
 		k.absent = ReasonInvalid
 		return
 	}
 	demand, err := nodes.Demand(j.Demand)
-	switch {
-	case err != nil: // no node offers the resource, but one may come
-		k.absent = sched.ReasonNoFeasibleSet
-		return
-	case j.Utility == nil:
-		k.absent = sched.ReasonNoUtility
+	if err != nil { // no node offers the resource, but one may come
+		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, j.Required)
 		return
 	}
 	add := func(set sched.EquivalenceSet, slowed bool) {
@@ -159,16 +162,20 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 			k.choices = append(k.choices, choice{place: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
 		}
 	}
+	widest := j.Required
 	if j.Preferred.IsAny() || j.Slowdown <= 1 {
-		add(j.Required, false)
+		add(widest, false)
 	} else {
-		add(j.Required.And(j.Preferred), false)
+		preferred := j.Required.And(j.Preferred)
+		add(preferred, false)
 		if p.cfg.Without&SoftPreferences == 0 {
-			add(j.Required, true)
+			add(widest, true)
+		} else {
+			widest = preferred
 		}
 	}
 	if len(k.choices) == 0 {
-		k.absent = sched.ReasonNoFeasibleSet
+		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, widest)
 	}
 }
 

@@ -27,13 +27,15 @@ type recorder struct {
 	hints []map[string]int
 	// usage and options count, over all problems, consumption terms and placement options.
 	usage, options int
-	asked          int
+	asked, slots   int
+	slotSeconds    float64
 }
 
 func record() *recorder { return &recorder{Solver: native.New(nil)} }
 
 func (r *recorder) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	r.asked++
+	r.slots, r.slotSeconds = p.Slots, p.SlotSeconds
 	r.opts = opts
 	hint := map[string]int{}
 	for id, o := range p.Hint {
@@ -316,13 +318,19 @@ func (stubborn) Solve(ctx context.Context, p *solver.Problem, _ solver.Options, 
 	return &solver.Solution{Stop: solver.StopTime, Choice: map[string]solver.Choice{}}, nil
 }
 
-// TestSolverStopped: an engine that found nothing in time is said to be the reason, and the next cycle is whole.
+// TestSolverStopped: an engine that found nothing in time is said to be the reason where a job cannot just start, and the
+// next cycle is whole.
 func TestSolverStopped(t *testing.T) {
 	p := policy(t, threesigma.Config{Solver: stubborn{}, CutOff: 0.1, Cycle: 10 * time.Millisecond})
 	for range 2 {
 		s := cluster(t, 1, epoch)
-		s.Pending = []sched.Pending{{Job: be(t, "a", 1), Prediction: forecast(point(t, 60))}}
-		assert.Equal(t, sched.ReasonSolverStopped, plan(t, p, s)["a"].Reason.Code)
+		s.Pending = []sched.Pending{
+			{Job: be(t, "a", 1), Prediction: forecast(point(t, 60))}, {Job: be(t, "b", 1), Prediction: forecast(point(t, 60))},
+		}
+		got := plan(t, p, s)
+		assert.Equal(t, sched.Start, got["a"].Kind)
+		assert.Equal(t, sched.ReasonSolverStopped, got["b"].Reason.Code)
+		assert.Equal(t, []string{"a"}, got["b"].Reason.Ahead)
 	}
 }
 

@@ -2,6 +2,7 @@ package threesigma
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -34,6 +35,7 @@ type model struct {
 	totalOf   *sched.Partitioning
 	free      []float64 // by partition and resource
 	capacity  []float64
+	left      []float64 // of capacity
 	usage     []float64
 	starts    []float64
 	worth     []float64
@@ -139,15 +141,22 @@ func (m *model) offers() {
 		}
 	}
 	m.rehearse(m.stuck)
+	var first error // of a utility, as in recall
 	for i, k := range m.jobs {
 		from := len(m.options)
 		m.offer(k)
+		err := k.value.guard.take(k.job)
+		if k.misbehaved = err != nil; k.misbehaved {
+			first = cmp.Or(first, err)
+			m.options, m.origins = m.options[:from], m.origins[:from]
+		}
 		if len(m.options) == from {
 			continue
 		}
 		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID})
 		m.rows = append(m.rows, row{pending: i, from: from})
 	}
+	m.blame(first)
 	// The slices are cut only now, since appending may have moved the options.
 	for j := range m.rows {
 		to := len(m.options)
@@ -166,7 +175,7 @@ func (m *model) offer(k *known) {
 	for s := range m.starts {
 		m.starts[s] = waited + float64(float64(s)*m.problem.SlotSeconds)
 	}
-	k.worthless = true
+	k.worthless, k.odd = true, false
 	for i := range k.choices {
 		c := &k.choices[i]
 		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
@@ -175,6 +184,7 @@ func (m *model) offer(k *known) {
 			// Before haste: jobs worth more than a solver accepts are better off early, too.
 			v = min(v, maxValue) * (1 - cfg.Haste*float64(s)/float64(len(m.worth)))
 			void := !(v > 0)
+			k.odd = k.odd || math.IsNaN(v)
 			if !void {
 				k.worthless = false
 			}
@@ -212,9 +222,14 @@ func (m *model) preemptible() {
 		if r.Job.Priority >= top || len(h.alloc) == 0 || h.fault != nil || slices.Max(h.demand) > maxAmount {
 			continue
 		}
+		price := m.policy.price(h, r, m.snap.Now)
+		if err := h.guard.take(r.Job); err != nil { // the price is unknown
+			m.blame(err)
+			continue
+		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: m.policy.price(h, r, m.snap.Now), Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
+			ID: r.Job.ID, PreemptCost: price, Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
 		})
 	}
 }

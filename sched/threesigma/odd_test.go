@@ -28,10 +28,10 @@ func TestOddJobsStopNobody(t *testing.T) {
 		code       sched.ReasonCode
 	}{
 		{"a resource that no node offers", func(j *sched.Job) { j.Demand = sched.Resources{"gpu": 1} }, sound, sched.ReasonNoFeasibleSet},
-		{"no utility", func(j *sched.Job) { j.Utility = nil }, sound, sched.ReasonNoUtility},
-		{"a utility that is no number", func(j *sched.Job) { j.Utility = stairs{60, math.NaN(), math.NaN()} }, sound, sched.ReasonNoUtility},
+		{"no utility", func(j *sched.Job) { j.Utility = nil }, sound, sched.ReasonPlaced},
+		{"a utility that is no number", func(j *sched.Job) { j.Utility = stairs{60, math.NaN(), math.NaN()} }, sound, threesigma.ReasonInvalid},
 		{"a utility without end", func(j *sched.Job) { j.Utility = stairs{6000, math.Inf(1), 0} }, sound, sched.ReasonPlaced},
-		{"a forecast of ages", func(*sched.Job) {}, forecast(uniform(t, 1e17, 1e18)), sched.ReasonNoUtility},
+		{"a forecast of ages", func(*sched.Job) {}, forecast(uniform(t, 1e17, 1e18)), sched.ReasonPlaced},
 		{"no forecast but a point", func(*sched.Job) {}, predict.Prediction{Point: 60}, sched.ReasonPlaced},
 		{"a point that is no number", func(*sched.Job) {}, predict.Prediction{Point: math.NaN()}, threesigma.ReasonInvalid},
 		{"a negative point", func(*sched.Job) {}, predict.Prediction{Point: -1}, threesigma.ReasonInvalid},

@@ -2,7 +2,10 @@ package threesigma
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +21,7 @@ type Policy struct {
 	refiner sched.Refiner
 	places  places
 	placer  sched.Placer
+	holders sched.Holders
 	jobs    map[string]*known
 	held    map[string]*held
 	// model is the last cycle's. Its memory is used again.
@@ -25,6 +29,15 @@ type Policy struct {
 	// learned is what the solver has learned so far, in terms of the slots at learnedAt.
 	learned   *solver.Memory
 	learnedAt time.Time
+	// spans are scratch. followed tells that the slots follow from jobs that were at hand.
+	spans    []time.Duration
+	followed bool
+	// told is what was told of the jobs that run, by id; order has the ids as they were told. The last cycle that was
+	// reviewed was at that time.
+	calibrator calibrator
+	told       map[string]*telling
+	order      []string
+	reviewed   time.Time
 }
 
 // New returns a policy. Its error is a [*ConfigError].
@@ -33,7 +46,7 @@ func New(cfg Config) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}}, nil
+	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}, calibrator: newCalibrator(), told: map[string]*telling{}}, nil
 }
 
 // Name implements [sched.Policy]: it is the configured name.
@@ -53,6 +66,8 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		return nil, err
 	}
 	p.cycle++
+	p.review(s)
+	p.follow(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()
@@ -76,6 +91,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		}
 		m.retract(x)
 	}
+	stats.Value += x.advance()
 	stats.Fault = strings.Join(m.faults, "; ")
 	plan := x.plan(stats)
 	p.forget()
@@ -96,19 +112,29 @@ func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solv
 		return nil, err
 	}
 	p.learned = sol.Memory
-	if err != nil || sol.Stop == solver.StopTime || sol.Stop == solver.StopCanceled || len(sol.Fallback) > 0 {
+	if err != nil || late(sol) {
 		// An abandoned engine may still read the problem, so its memory is not used again.
 		p.model = nil
 	}
 	m.blame(err)
-	for _, rung := range sol.Fallback {
-		m.blame(rung.Err)
+	for _, rung := range sol.Rungs {
+		if !errors.Is(rung.Err, solver.ErrSkipped) {
+			m.blame(rung.Err)
+		}
 	}
-	stats.Engine, stats.Stop, stats.Value, stats.Gap = sol.Engine, string(sol.Stop), sol.Objective, 0
+	stats.Engine, stats.Stop, stats.Value, stats.Gap = sol.Engine, string(sol.Stop), sol.Objective, math.NaN()
 	if sol.Gap != nil {
 		stats.Gap = *sol.Gap
 	}
 	return sol, nil
+}
+
+// late reports whether an engine may have been left behind past its deadline.
+func late(sol *solver.Solution) bool {
+	over := func(s solver.Stop) bool { return s == solver.StopTime || s == solver.StopCanceled }
+	return over(sol.Stop) || slices.ContainsFunc(sol.Rungs, func(r solver.Rung) bool {
+		return over(r.Stop) || r.Err != nil && !errors.Is(r.Err, solver.ErrSkipped)
+	})
 }
 
 // recall is what the solver has learned in the cycles before, moved on to the present slots; nil without [WarmStart].

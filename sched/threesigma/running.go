@@ -17,6 +17,8 @@ type held struct {
 	prediction predict.Prediction
 	started    time.Time
 	cycle      uint64
+	worth      utility.Utility
+	guard      *guard // of worth
 	runtimes   runtimes
 	// fault says why there is no forecast. The job is then expected to hold its nodes for the whole window. It is not
 	// preempted, since the price is unknown.
@@ -38,6 +40,7 @@ func (p *Policy) holding(r *sched.Running) *held {
 	h := p.held[r.Job.ID]
 	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || !same(h.prediction, r.Prediction) {
 		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started}
+		h.worth, h.guard = worthOf(r.Job)
 		h.runtimes, h.fault = p.cfg.forecast(r.Job, r.Prediction)
 		p.held[r.Job.ID] = h
 	}
@@ -131,7 +134,7 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if p.cfg.PreemptWeight == 0 {
 		return 0
 	}
-	d, own := h.runtimes.on(r.Slowed), worthOf(r.Job)
+	d, own := h.runtimes.on(r.Slowed), h.worth
 	elapsed := max(0, now.Sub(r.Started).Seconds())
 	began := r.Started.Sub(r.Job.Submitted).Seconds()
 	worth, left := 0.0, 0.0

@@ -9,16 +9,29 @@
 // section 6.2).
 //
 // The package settles what the paper leaves open, and departs from it, in these points:
+//
 //   - The paper gives jobs that seem unable to meet their deadline a tail: some value after the deadline, in case the
 //     estimate is too long. A start after the deadline is late whatever the estimate, so it gets only a small
 //     share of the tail ([Config.LateWeight]).
+//
 //   - Only a job of higher priority preempts another. The MILP of section 4.3.5 cannot express this. So preemptions
 //     that no start of higher priority needs are removed from the problem, and the cycle is solved again.
+//
 //   - Of two starts with the same value the earlier one is planned ([Config.Haste]).
+//
 //   - The price of a preemption is the victim's expected utility plus the work that is lost ([Config.PreemptWeight]).
+//
 //   - The MILP counts resources per partition, not per node. A gang may fit in that sum but not on any
 //     nodes ([ReasonFragmented]). It is then planned for the slot in which nodes are expected to have room, so that it
 //     does not block others until then.
+//
+//   - A start that blocks nobody is not put off. An engine without a bound may leave such starts behind; they are made after
+//     it. An engine with a bound may put one off within the gap that it proves, unless nothing runs.
+//
+//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use.
+//
+//   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
+//     from the forecast's. No decision depends on it.
 //
 // The package reads no clock but [Config.Stopwatch], with which it times its own stages. It uses no randomness.
 package threesigma
@@ -114,14 +127,18 @@ type Config struct {
 	// returned, since the next cycle's problem is made in the same memory.
 	Solver solver.Solver
 	// Options limit each solve. If none of Work, Time and CutOff is set, Work is [DefaultWork]. Plans then do not
-	// depend on the machine's speed. Memory is not used: the policy keeps its own.
+	// depend on the machine's speed. An engine that counts no work, which has a method Timed() bool that says so as
+	// the generic solvers have, gets half of Cycle as its Time instead. Memory is not used: the policy keeps its own.
 	Options solver.Options
 	// CutOff is the share of Cycle, in wall-clock time, that solving may take (section 4.3.6). Then the best plan so
 	// far is used. It is at most 1; the default is None: no limit.
 	CutOff float64
 	// Window is the plan-ahead window; 0 means 12 slots.
 	Window time.Duration
-	// Slot is the length of a time slot; 0 means 2 minutes.
+	// Slot is the length of a time slot; 0 means a twelfth of the window. If neither is set, both follow from the jobs that
+	// wait and run, by [sched.PlanAhead] of their times to the deadline or, of jobs without one, of their predicted
+	// runtimes. A slot is then no shorter than a cycle, and both stay as they are until the window should be less
+	// than half or more than twice as long.
 	Slot time.Duration
 	// Cycle is the time between cycles, and the unit of [ExpInc]; 0 means 10 s.
 	Cycle time.Duration
@@ -151,10 +168,16 @@ type Config struct {
 	Without Mechanism
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
+
+	// follows tells that neither Window nor Slot was set.
+	follows bool
 }
 
 // DefaultWork is the work limit of a solve that has no other limit.
 const DefaultWork = 10_000
+
+// defaultSlot is the slot until there are jobs from which it follows.
+const defaultSlot = 2 * time.Minute
 
 // variants are the systems of the paper's Table 1 and Figure 8. The paper's PointPerfEst and PointRealEst have the same
 // configuration. They differ in their predictor, which is not part of the policy.
@@ -203,7 +226,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	c.Name = cmp.Or(c.Name, "3sigma")
-	c.Slot = cmp.Or(c.Slot, 2*time.Minute)
+	switch c.follows = c.Slot == 0 && c.Window == 0; {
+	case c.follows:
+		c.Slot = defaultSlot
+	case c.Slot == 0:
+		c.Slot = max(1, c.Window/12)
+	}
 	c.Window = cmp.Or(c.Window, 12*c.Slot)
 	c.Cycle = cmp.Or(c.Cycle, 10*time.Second)
 	if c.Solver == nil {
@@ -214,7 +242,11 @@ func (c Config) withDefaults() (Config, error) {
 		c.Options.Time = min(cmp.Or(c.Options.Time, limit), limit)
 	}
 	if c.Options.Work == 0 && c.Options.Time == 0 {
-		c.Options.Work = DefaultWork
+		if e, ok := c.Solver.(interface{ Timed() bool }); ok && e.Timed() {
+			c.Options.Time = max(1, c.Cycle/2)
+		} else {
+			c.Options.Work = DefaultWork
+		}
 	}
 	if c.Stopwatch == nil {
 		c.Stopwatch = func() time.Duration { return 0 }

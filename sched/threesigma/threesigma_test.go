@@ -66,8 +66,12 @@ func cluster(t testing.TB, n int, now time.Time, running ...sched.Running) *sche
 	return s
 }
 
+// policy has slots of two minutes unless they are set.
 func policy(t testing.TB, cfg threesigma.Config) *threesigma.Policy {
 	t.Helper()
+	if cfg.Slot == 0 && cfg.Window == 0 {
+		cfg.Slot = 2 * time.Minute
+	}
 	p, err := threesigma.New(cfg)
 	require.NoError(t, err)
 	return p

@@ -49,6 +49,8 @@ func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) 
 type valuation struct {
 	// curve is the job's utility, with a tail if [OverEstimate] gives it one.
 	curve utility.Utility
+	// guard is what is below the curve if the utility is of a foreign type.
+	guard *guard
 	// deadline is in seconds since submission; 0 means that there is none.
 	deadline float64
 	// tailed tells whether there is a tail.
@@ -58,8 +60,8 @@ type valuation struct {
 // value decides whether the job's deadline gets a tail, and adds it. Only a utility that is 0 after the deadline gets one.
 // Any other utility says itself what a late completion is worth, and is not changed.
 func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
-	u := worthOf(j)
-	v := valuation{curve: u, deadline: j.Deadline.Seconds()}
+	u, g := worthOf(j)
+	v := valuation{curve: u, guard: g, deadline: j.Deadline.Seconds()}
 	if j.Deadline <= 0 || c.OverEstimate == Off || c.TailWeight == 0 {
 		return v, nil
 	}
@@ -141,18 +143,6 @@ func (t tailed) At(s float64) float64 {
 	}
 	return max(0, t.height*(1-(s-t.deadline)/t.length))
 }
-
-// worthOf is the job's utility. A job without one is worth nothing.
-func worthOf(j *sched.Job) utility.Utility {
-	if j.Utility == nil {
-		return worthless{}
-	}
-	return j.Utility
-}
-
-type worthless struct{}
-
-func (worthless) At(float64) float64 { return 0 }
 
 // expected fills dst[s] with the expected utility of a start at starts[s] seconds after submission (equation 1).
 func (v *valuation) expected(dst []float64, d dist.Distribution, starts []float64, lateWeight float64) {

@@ -255,7 +255,7 @@ func Builtin() *Set {
 	}
 	for _, b := range []struct{ name, summary, command string }{
 		{"cbc", "COIN-OR CBC in the process", "hedge-full"},
-		{"clp", "COIN-OR CLP: linear relaxation, rounded by diving", "hedge-full"},
+		{"clp", "COIN-OR CLP: linear relaxation, dives, branch and bound", "hedge-full"},
 		{"lpsolve", "lp_solve in the process", "hedge-full"},
 		{"highs", "HiGHS in the process, from its shared library", "hedge"},
 		{"ortools", "an OR-Tools service over gRPC: GSCIP, CP_SAT, HIGHS", "hedge"},

@@ -177,8 +177,8 @@ func TestExecutables(t *testing.T) {
 	sol, err := solver.Solve(context.Background(), e, p, solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, "greedy", sol.Engine)
-	require.Len(t, sol.Fallback, 1)
-	require.ErrorIs(t, sol.Fallback[0].Err, milp.ErrUnavailable)
+	require.Len(t, sol.Rungs, 2)
+	require.ErrorIs(t, sol.Rungs[0].Err, milp.ErrUnavailable)
 
 	_, err = engines.Open("milp+process:cbc?path=/nowhere/cbc")
 	var failed *engines.OpenError

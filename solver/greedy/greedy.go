@@ -1,6 +1,7 @@
 // Package greedy is the quickest engine: it takes options in the order of their
 // value per capacity taken, each where it still fits, then preempts running jobs
-// for what is left if that pays. It has no bound and knows no optimum, but needs
+// for what is left if that pays. What a start takes after the window counts, too: the last
+// slots are not cheaper than the first. It has no bound and knows no optimum, but needs
 // only a millisecond or two for hundreds of jobs; it is the last rung of a ladder.
 package greedy
 
@@ -72,7 +73,7 @@ func (w *workspace) sortOptions() {
 	w.density, w.order = w.density[:0], w.order[:0]
 	for i := range w.in.Opts {
 		o := &w.in.Opts[i]
-		w.density = append(w.density, o.Value/(o.Area+1e-12))
+		w.density = append(w.density, o.Value/(w.area(o)+1e-12))
 		w.order = append(w.order, i)
 	}
 	slices.SortFunc(w.order, func(a, b int) int {
@@ -81,6 +82,22 @@ func (w *workspace) sortOptions() {
 		}
 		return a - b
 	})
+}
+
+// area is what the option takes of the cluster. The window cuts off the use of late starts. A cut option is taken to use as
+// much as the job's most on the same set of nodes, or the last slot would look like the best for every job.
+func (w *workspace) area(o *pack.Option) float64 {
+	options, most := w.in.P.Jobs[o.Job].Options, o.Area
+	at := &options[o.Index]
+	if at.Start+len(at.Usage) < w.in.T {
+		return most
+	}
+	for i := w.in.JobOpts[o.Job]; i < w.in.JobOpts[o.Job+1]; i++ {
+		if other := &w.in.Opts[i]; other.Area > most && options[other.Index].Set == at.Set {
+			most = other.Area
+		}
+	}
+	return most
 }
 
 // pollEvery is how many options are tried between looks at the context.

@@ -319,6 +319,17 @@ func (c *Placement) each(add func(row int, e entry)) {
 	}
 }
 
+// StartFrom is a plan of the problem as a point to begin from.
+func (c *Placement) StartFrom(plan *solver.Solution) []float64 {
+	c.st.Load(plan)
+	for _, k := range c.st.Choice {
+		if k >= 0 && c.choose[k] < 0 {
+			return nil // the model leaves it out
+		}
+	}
+	return c.point()
+}
+
 // Start is the problem's hint as a point to begin from, nil if nothing of it fits. What does not fit of it is left out.
 func (c *Placement) Start() []float64 {
 	hint := c.in.P.Hint

@@ -8,15 +8,17 @@ import (
 	"time"
 )
 
-// Diving makes lp, a backend of linear programs, into a heuristic one for models with integer variables. It solves
-// the relaxation, whose optimum is the Bound, and dives from it to integral points: it fixes integers that are whole,
+// Diving makes lp, a backend of linear programs, into one for models with integer variables. It solves
+// the relaxation, whose optimum is the first Bound, and dives from it to integral points: it fixes integers that are whole,
 // rounds several fractional ones at a time as far as the rows allow, and lets lp solve what is left, until all
-// are whole. It stops with [StopOptimal] if its best point is within the gap of the bound, and with [StopOther] otherwise: it
-// never searches a tree, and may find nothing where there is a point.
+// are whole. Then it searches: a branch and bound on the relaxations goes on from the best point of the dives until the time is up or the
+// gap is reached. It stops with [StopOptimal] if its best point is within the gap of the bound, with [StopInfeasible] if the search has found that there
+// is no point, and with [StopOther] where lp fails, or, if there is no limit of time, after 500 linear programs, so that it ends.
 //
 // Models without integers, and options that it does not use itself, go straight to lp. It has lp's name, and lp's
-// properties but that Caps says Heuristic and not Integer. Options.Start is used if it fixes the integers of a point. The same model and options lead
-// to the same result if that holds for lp and no limit ends it. It is as safe for concurrent use as lp is.
+// properties but that Caps says Heuristic and not Integer: it has no cuts, and proves little of larger models. Options.Start is used if it fixes
+// the integers of a point. The same model and options lead to the same result if that holds for lp and no limit ends it. It is as safe for
+// concurrent use as lp is.
 func Diving(lp Backend) Backend { return diving{lp} }
 
 // diving is a value so that two of the same lp count as one backend.
@@ -149,6 +151,9 @@ func (d *diver) passes(root []float64) {
 		d.complete(d.res.X)
 	} else {
 		d.dive(root, 16, false)
+	}
+	if !d.over() {
+		d.improve(root)
 	}
 }
 

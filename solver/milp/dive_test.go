@@ -85,7 +85,7 @@ func mixed(seed uint64) *milp.Model {
 	return m
 }
 
-func TestDivingIsNeverWrongAndSeldomWithoutAPoint(t *testing.T) {
+func TestDivingIsNeverWrongAndFindsTheOptimaOfSmallModels(t *testing.T) {
 	exact, dive := reference.New(), milp.Diving(newLinear(nil))
 	solvable, found, optimal := 0, 0, 0
 	for seed := range uint64(1500) {
@@ -119,8 +119,8 @@ func TestDivingIsNeverWrongAndSeldomWithoutAPoint(t *testing.T) {
 	}
 	t.Logf("%d with a point: found one of %d, the best of %d", solvable, found, optimal)
 	assert.Greater(t, solvable, 700)
-	assert.GreaterOrEqual(t, float64(found), 0.95*float64(solvable))
-	assert.GreaterOrEqual(t, float64(optimal), 0.7*float64(solvable))
+	assert.Equal(t, solvable, found)
+	assert.Equal(t, solvable, optimal)
 }
 
 // slack is rounding, for the better.
@@ -207,8 +207,9 @@ func TestDivingOutlivesTheFailuresOfItsBackend(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		assert.Equal(t, whole.Bound, res.Bound)
-		assert.Equal(t, milp.StopOther, res.Stop)
+		assert.LessOrEqual(t, res.Bound, whole.Bound)
+		assert.False(t, math.IsInf(res.Bound, 0))
+		assert.Contains(t, []milp.Stop{milp.StopOther, milp.StopOptimal}, res.Stop)
 		assert.LessOrEqual(t, *lp.asked, int(whole.Nodes)+20)
 	}
 }

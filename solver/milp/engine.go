@@ -44,6 +44,9 @@ func (e *Engine) Caps() solver.Caps {
 	return solver.Caps{Exact: can.Integer && e.cfg.Relax == RelaxNone, Bound: true}
 }
 
+// Timed says that the engine counts no work: what limits it is time.
+func (e *Engine) Timed() bool { return true }
+
 // Close closes the backend, if it can be closed.
 func (e *Engine) Close() error {
 	if c, ok := e.backend.(interface{ Close() error }); ok {
@@ -65,7 +68,7 @@ const reserve = solver.Grace / 5
 
 // Solve implements [solver.Solver]. Generic solvers know no units of work, so that Options.Work is a time limit here:
 // a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the backend, and the
-// problem's hint is its start, and the plan in hand until there is a better one. It stops with [solver.StopWork] where a heuristic backend is at its end, and where a
+// problem's hint is its start, or Options.Start if there is one, and the plan in hand until there is a better one. It stops with [solver.StopWork] where a heuristic backend is at its end, and where a
 // plan is worth less than the model's optimum because splits were relaxed.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	c, err := Compile(p, opts.Splits, e.cfg.Relax)
@@ -86,6 +89,9 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 		}
 	}
 	start := c.Start()
+	if opts.Start != nil {
+		start = c.StartFrom(opts.Start)
+	}
 	if start != nil {
 		keep(start, math.Inf(1))
 	}

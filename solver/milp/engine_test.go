@@ -180,8 +180,8 @@ func refused(t *testing.T, p *solver.Problem, liar milp.Backend) {
 	}
 	sol, err = solver.Solve(context.Background(), solver.Ladder(milp.New(liar, nil), milp.New(reference.New(), nil)), p, exactly())
 	require.NoError(t, err, "the next rung answers")
-	require.Len(t, sol.Fallback, 1)
-	assert.Equal(t, "milp+scripted", sol.Fallback[0].Engine)
+	require.Len(t, sol.Rungs, 2)
+	assert.Equal(t, "milp+scripted", sol.Rungs[0].Engine)
 	assert.Equal(t, "milp+reference", sol.Engine)
 }
 

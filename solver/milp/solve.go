@@ -31,6 +31,9 @@ const IntegerTolerance = 1e-5
 // of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later Solve by that backend value waits for it, but for
 // no more than a quarter of its own time, and then refuses with ErrUnavailable and solver.ErrBusy, so that one that hangs costs one goroutine.
 //
+// An objective with costs below 1e-5, which solvers take for none, is scaled for b. Where the costs are too far apart for that, what the smallest
+// can make up is taken off the bound, and with it perhaps StopOptimal.
+//
 // Models without variables, and those of which a bound alone shows that they are infeasible, are answered without b.
 //
 // The point returned has been checked with [Check], and its objective is computed here. Errors are [ErrInvalid] (the
@@ -74,7 +77,17 @@ func ask(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error
 			opts.Time = max(1, opts.Time-time.Since(began))
 		}
 	}
-	return call(ctx, b, m, opts)
+	k := costScale(m)
+	if k == 0 && doubt(m, k) == 0 {
+		return call(ctx, b, m, opts)
+	}
+	scaled := opts
+	scaled.Incumbent = unscaledPoints(m, k, opts.Incumbent)
+	res, err := call(ctx, b, withScale(m, k), scaled)
+	if res != nil {
+		unscaled(m, opts, res, k)
+	}
+	return res, err
 }
 
 // check says whether b can be asked.

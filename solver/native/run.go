@@ -32,6 +32,11 @@ func (w *worker) run() {
 
 // begun makes the plans that need no exact prices, looks whether all better ones can be gone through, searches the coarse problem for some time, and reports whether the search is to go on.
 func (w *worker) begun() bool {
+	if w.start != nil {
+		w.cur.Load(w.start)
+		w.greedy.keep()
+		w.greedy.clear()
+	}
 	w.greedy.starts()
 	if !w.proceed() {
 		return false

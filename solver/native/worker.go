@@ -58,8 +58,9 @@ type worker struct {
 	coarse      coarse
 	recall      recall
 
-	memory *solver.Memory // what the caller has handed on; nil asks for none
-	noted  *root          // what this solve leaves to the next of its relaxation
+	memory *solver.Memory   // what the caller has handed on; nil asks for none
+	start  *solver.Solution // the caller's plan to start from; nil if there is none
+	noted  *root            // what this solve leaves to the next of its relaxation
 
 	team   *team     // nil for a worker that works alone
 	crew   []*worker // the helpers of the last team, kept for the next
@@ -116,6 +117,7 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	}
 	w.memory, w.noted, w.recall.warm = opts.Memory, nil, false
 	w.recall.reset(&w.in, opts.Memory)
+	w.start = opts.Start
 	w.team, w.number, w.meetAt, w.outer = nil, 0, math.MaxInt64, nil
 	w.tally.reset()
 	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {

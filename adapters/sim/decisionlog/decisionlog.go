@@ -130,8 +130,9 @@ type Trailer struct {
 
 // Solver sums up the solves of a run.
 type Solver struct {
-	Engine  string         `json:"engine"`
-	GapMean float64        `json:"gap_mean"`
-	GapP99  float64        `json:"gap_p99"`
+	Engine string `json:"engine"`
+	// GapMean and GapP99 are nil where no bound was proven.
+	GapMean *float64       `json:"gap_mean"`
+	GapP99  *float64       `json:"gap_p99"`
 	Stops   map[string]int `json:"stops"`
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hedgesched/hedge/internal/form"
+	"github.com/hedgesched/hedge/internal/lines"
 )
 
 // LineError says in which line of a log something is wrong.
@@ -58,17 +59,12 @@ func Read(r io.Reader) iter.Seq2[*Event, error] {
 			yield(nil, lineError(1, "", err))
 			return
 		}
-		source := &remember{from: in}
-		scan := bufio.NewScanner(source)
-		scan.Buffer(make([]byte, 0, 1<<16), MaxLine)
+		scan := lines.NewScanner(in, MaxLine)
 		line := 0
 		for scan.Scan() {
 			line++
 			e, err := parse(scan.Bytes())
 			if err != nil {
-				if source.err != nil { // the line was cut off
-					err = source.err
-				}
 				yield(nil, lineError(line, "", err))
 				return
 			}
@@ -84,20 +80,6 @@ func Read(r io.Reader) iter.Seq2[*Event, error] {
 			yield(nil, lineError(line+1, "", err))
 		}
 	}
-}
-
-// remember keeps what a reader failed with, since a scanner hands out what came before first.
-type remember struct {
-	from io.Reader
-	err  error
-}
-
-func (r *remember) Read(p []byte) (int, error) {
-	n, err := r.from.Read(p)
-	if err != nil && err != io.EOF {
-		r.err = err
-	}
-	return n, err
 }
 
 // plain takes gzip off, if r is gzip.

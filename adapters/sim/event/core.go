@@ -124,10 +124,15 @@ func (l *Lane[T]) Len() int { return l.count }
 // After schedules payload a delay from now, but not before the lane's last event.
 // Lane events cannot be cancelled.
 func (l *Lane[T]) After(delay time.Duration, payload T) {
+	l.At(l.core.now+max(delay, 0), payload)
+}
+
+// At schedules payload at a time, but neither before now nor before the lane's last event.
+func (l *Lane[T]) At(at time.Duration, payload T) {
 	if l.count == len(l.ring) {
 		l.grow()
 	}
-	at := max(l.core.now+max(delay, 0), l.last)
+	at = max(at, l.core.now, l.last)
 	l.last = at
 	q := &l.core.queue
 	order := uint64(l.class)<<sequenceBits | q.sequence

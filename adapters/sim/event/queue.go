@@ -9,8 +9,8 @@
 // constant time instead. Nothing here is safe for concurrent use.
 //
 // The simulator of package sim schedules completions in a [Queue]. [Core] and [Lane] are for simulations in which
-// schedulers and a hundred thousand workers send each other messages of constant delay, and [Queue.Retime] is for
-// machines whose tasks slow each other down. Nothing in this module is simulated that way yet.
+// schedulers and a hundred thousand workers send each other messages of constant delay, as in package published.
+// [Queue.Retime] is for machines whose tasks slow each other down; nothing in this module is simulated that way yet.
 package event
 
 import "time"

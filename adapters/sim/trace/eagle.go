@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"strconv"
@@ -10,12 +11,12 @@ import (
 // eagle reads "arrival tasks mean t1 t2 … tn", blank-separated, and what the
 // table beside it says of the job on the same line.
 type eagle struct {
-	lines
+	plainLines
 	meta *eagleMeta
 }
 
 func newEagle(l lines, meta *lines) (*eagle, error) {
-	p := &eagle{lines: l}
+	p := &eagle{plainLines: plainLines{lines: l}}
 	if meta == nil {
 		return p, nil
 	}
@@ -27,7 +28,7 @@ func newEagle(l lines, meta *lines) (*eagle, error) {
 func (p *eagle) header() *Header { return nil }
 
 func (p *eagle) next(job *Job) (string, error) {
-	line, err := p.full()
+	line, err := p.plainLines.record(eagleFields, func(string) {})
 	if errors.Is(err, io.EOF) && p.meta != nil {
 		return "", p.meta.end(p.line)
 	}
@@ -50,6 +51,9 @@ func (p *eagle) next(job *Job) (string, error) {
 	return "", nil
 }
 
+// eagleFields are the fewest fields of a line.
+const eagleFields = 4
+
 // record parses a line.
 func (p *eagle) record(job *Job, line []byte) error {
 	var ok bool
@@ -70,12 +74,13 @@ func (p *eagle) record(job *Job, line []byte) error {
 	for w, line = word(line); len(w) > 0; w, line = word(line) {
 		d, ok := duration(w)
 		if !ok {
-			return p.bad("duration "+strconv.Itoa(len(job.TaskRuntimes)+1), quote(w), wantTime)
+			return p.bad("duration "+strconv.Itoa(len(job.TaskRuntimes)+1), quote(w), wantTime).because("wrong duration")
 		}
 		job.TaskRuntimes = append(job.TaskRuntimes, d)
 	}
 	if n := len(job.TaskRuntimes); n != job.Tasks {
-		return p.bad("durations", strconv.Itoa(n), strconv.Itoa(job.Tasks)+", one a task")
+		return p.bad("durations", strconv.Itoa(n), strconv.Itoa(job.Tasks)+", one a task").
+			because("wrong number of durations")
 	}
 	return nil
 }
@@ -86,6 +91,10 @@ type eagleMeta struct {
 	ids                            idSet
 	line, id, outcome, cpu, memory int
 	attributes                     []metaColumn
+	// row is the log's line that the current record is about, 0 for none; the record stays until the log gets there.
+	row int64
+	// last is the log's latest line that had a record.
+	last int
 }
 
 // metaColumn is a column that becomes an attribute.
@@ -100,39 +109,62 @@ var metaAttributes = [...][2]string{{"user", "user"}, {"sched_class", "class"}, 
 
 func newEagleMeta(l lines) (*eagleMeta, error) {
 	m := &eagleMeta{table: table{lines: l}}
-	if err := m.head("line", "job_id"); err != nil {
-		if errors.Is(err, io.EOF) {
-			m.lines.line = 1
-			err = m.bad("columns", "an empty file", "line,job_id,…")
-		}
-		return nil, err
+	err := m.head("line", "job_id")
+	if errors.Is(err, io.EOF) {
+		m.lines.line = 1
+		err = m.bad("columns", "an empty file", "line,job_id,…")
 	}
-	m.line, m.id, m.outcome = m.column("line"), m.column("job_id"), m.column("job_end_event")
-	m.cpu, m.memory = m.column("cpu_req"), m.column("mem_req")
-	for _, a := range metaAttributes {
-		if i := m.column(a[0]); i >= 0 {
-			m.attributes = append(m.attributes, metaColumn{i, a[1]})
-		}
+	if err == nil {
+		err = m.columns(map[string]*int{"line": &m.line, "job_id": &m.id, "job_end_event": &m.outcome,
+			"cpu_req": &m.cpu, "mem_req": &m.memory})
 	}
-	return m, nil
+	if err == nil {
+		m.attributes, err = m.attributeColumns(metaAttributes[:])
+	}
+	return m, err
 }
+
+// seek reads on to the record about the log's given line. The rows of lines that were bad or blank are passed over.
+func (m *eagleMeta) seek(line int) error {
+	var wrong error
+	for m.row == 0 {
+		err := m.record()
+		if errors.Is(err, io.EOF) {
+			m.lines.line++
+			return cmp.Or[error](wrong, m.bad("line", "the end of the file",
+				"a row for line "+strconv.Itoa(line)+" of the log").because(noRow))
+		}
+		n := int64(0)
+		if err == nil {
+			var ok bool
+			if n, ok = whole(m.field(m.line)); !ok || n <= int64(m.last) {
+				n, err = 0, m.wrong(m.line, strconv.Itoa(line)+", the log's line")
+			}
+		}
+		var bad *ParseError
+		switch {
+		case err != nil && (m.policy.strict || !errors.As(err, &bad) || bad.fatal):
+			return err
+		case err != nil:
+			wrong = err // this line's row, unless that comes now
+		case n >= int64(line):
+			m.row = n
+		}
+	}
+	if m.row > int64(line) {
+		return cmp.Or[error](wrong, m.wrong(m.line, strconv.Itoa(line)+", the log's line").because(noRow))
+	}
+	return nil
+}
+
+const noRow = "no row in the table of attributes"
 
 // next adds what the table says of the log's given line.
 func (m *eagleMeta) next(job *Job, line int) error {
-	if err := m.record(); err != nil {
-		if errors.Is(err, io.EOF) {
-			m.lines.line++
-			err = m.bad("line", "the end of the file", "a row for line "+strconv.Itoa(line)+" of the log")
-		}
+	if err := m.seek(line); err != nil {
 		return err
 	}
-	if n, ok := integer(m.field(m.line)); !ok || n != int64(line) {
-		return m.wrong(m.line, strconv.Itoa(line)+", the log's line")
-	}
-	job.ID = string(m.field(m.id))
-	if job.ID == "" || !m.ids.add(job.ID) {
-		return m.wrong(m.id, "an id not seen before")
-	}
+	m.row, m.last = 0, line
 	var ok bool
 	if job.Outcome, ok = googleOutcome(m.field(m.outcome)); !ok {
 		return m.wrong(m.outcome, wantEvent)
@@ -154,18 +186,31 @@ func (m *eagleMeta) next(job *Job, line int) error {
 	job.Attributes = make(map[string]string, len(m.attributes)+1)
 	for _, a := range m.attributes {
 		if b := m.field(a.column); b != nil {
-			job.Attributes[a.name] = m.strings.string(b)
+			job.Attributes[a.name] = m.strings.string(plain(b))
 		}
 	}
 	job.Attributes["tasks"] = strconv.Itoa(job.Tasks)
+	job.ID = string(plain(m.field(m.id)))
+	if job.ID == "" || !m.ids.add(job.ID) {
+		return m.wrong(m.id, wantNewID).because(seenBefore)
+	}
 	return nil
 }
 
-// end wants the table to be over with the log.
+// end wants the table to be over with the log: a row for a line that is not there is as bad as a line without a row.
 func (m *eagleMeta) end(last int) error {
-	err := m.record()
-	if err == nil {
-		err = m.wrong(m.line, "the end of the file, as the log ends at line "+strconv.Itoa(last))
+	for {
+		if m.row == 0 {
+			if err := m.record(); err != nil {
+				return err
+			}
+			m.row, _ = whole(m.field(m.line))
+		}
+		row := m.row
+		m.row = 0
+		if row > int64(last) || row <= int64(m.last) {
+			return m.wrong(m.line, "the end of the file, as the log ends at line "+strconv.Itoa(last)).
+				because("a row for no line of the log")
+		}
 	}
-	return err
 }

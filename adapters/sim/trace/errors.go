@@ -30,8 +30,19 @@ type ParseError struct {
 	Found string
 	// Expected is what the format wants there.
 	Expected string
+	// Reason is what bad records are counted by: a few words that are the same for all records with the same fault.
+	Reason string
 	// Err is the cause, or nil.
 	Err error
+
+	// fatal is set where what is wrong is not a record, so that reading cannot go on.
+	fatal bool
+}
+
+// because gives the error a reason of its own.
+func (e *ParseError) because(reason string) *ParseError {
+	e.Reason = reason
+	return e
 }
 
 // Error returns "file:line: field: found …, expected …".

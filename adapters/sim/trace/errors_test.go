@@ -23,13 +23,13 @@ const (
 	swfTail   = " -1 -1 1 60 -1 1 7 3 9 2 1 -1 -1\n"
 )
 
-// readAll reads a log that is text.
+// readAll reads a log that is text, and refuses the first bad record.
 func readAll(name, format, content, meta string) error {
 	var m io.Reader
 	if meta != "" {
 		m = strings.NewReader(meta)
 	}
-	s, err := trace.NewReader(strings.NewReader(content), name, format, m)
+	s, err := trace.NewReader(strings.NewReader(content), name, m, &trace.Options{Format: format, Strict: true})
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (e *endless) Read(b []byte) (int, error) {
 func TestALineOfMegabytesIsRefusedWithoutReadingOn(t *testing.T) {
 	for _, format := range trace.Formats() {
 		in := &endless{}
-		s, err := trace.NewReader(in, "x", format, nil)
+		s, err := trace.NewReader(in, "x", nil, &trace.Options{Format: format, Strict: true})
 		if err == nil {
 			_, err = s.Read()
 		}
@@ -214,7 +214,7 @@ func TestLongAndDeepLines(t *testing.T) {
 }
 
 func TestErrorsStay(t *testing.T) {
-	s, err := trace.NewReader(strings.NewReader("1 1 1 1\n2 0 1 1\n3 1 1 1\n"), "x.tr", "", nil)
+	s, err := trace.NewReader(strings.NewReader("1 1 1 1\n2 0 1 1\n3 1 1 1\n"), "x.tr", nil, &trace.Options{Strict: true})
 	require.NoError(t, err)
 	_, err = s.Read()
 	require.NoError(t, err)

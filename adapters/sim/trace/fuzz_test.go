@@ -21,12 +21,13 @@ func fuzz(f *testing.F, format string, seeds ...string) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		s, err := trace.NewReader(bytes.NewReader(content), "x", format, nil)
+		s, err := trace.NewReader(bytes.NewReader(content), "x", nil, &trace.Options{Format: format, MaxBad: 1})
 		if err != nil {
 			sound(t, err)
 			return
 		}
 		log, err := trace.Collect(s)
+		asStrict(t, content, format, s, log)
 		if err != nil {
 			sound(t, err)
 			return
@@ -44,6 +45,29 @@ func fuzz(f *testing.F, format string, seeds ...string) {
 			}
 		}
 	})
+}
+
+// asStrict compares with what a strict reader makes of the same: it ends at the first bad record, or reads the same.
+func asStrict(t *testing.T, content []byte, format string, s *trace.Stream, log *trace.Log) {
+	t.Helper()
+	r, err := trace.NewReader(bytes.NewReader(content), "x", nil, &trace.Options{Format: format, Strict: true})
+	if err != nil {
+		sound(t, err) // of the header, which may have a column too many
+		return
+	}
+	strict, err := trace.Collect(r)
+	require.Empty(t, r.Bad())
+	switch bad := s.Bad(); {
+	case len(bad) > 0:
+		require.ErrorIs(t, err, trace.ErrFormat)
+		require.NotEmpty(t, bad[0].Reason)
+		if len(s.Notes()) == 0 {
+			require.EqualError(t, err, bad[0].First.Error())
+		}
+	case err == nil:
+		require.Equal(t, log.Jobs, strict.Jobs)
+		require.Equal(t, log.Skipped, strict.Skipped)
+	}
 }
 
 func sound(t *testing.T, err error) {
@@ -101,7 +125,7 @@ func FuzzEagleMeta(f *testing.F) {
 	f.Add([]byte("line,job_id,user,cpu_req,mem_req,job_end_event\n1,a,u,0.5,1,FINISH\n2,b,,,,\n"))
 	f.Add([]byte(excerpt(f, "google2011.meta.csv.gz")))
 	f.Fuzz(func(t *testing.T, meta []byte) {
-		s, err := trace.NewReader(bytes.NewReader([]byte("1 1 1 1\n2 1 1 1\n")), "x.tr", "", bytes.NewReader(meta))
+		s, err := trace.NewReader(bytes.NewReader([]byte("1 1 1 1\n2 1 1 1\n")), "x.tr", bytes.NewReader(meta), nil)
 		if err == nil {
 			_, err = trace.Collect(s)
 		}

@@ -16,17 +16,15 @@ type googleJobs struct {
 
 func newGoogleJobs(l lines) (*googleJobs, error) {
 	p := &googleJobs{table: table{lines: l}}
-	if err := p.head("job_id", "submit_s", "start_s", "end_s", "end_event"); err != nil {
-		return p, err
+	err := p.head("job_id", "submit_s", "start_s", "end_s", "end_event")
+	if err == nil {
+		err = p.columns(map[string]*int{"job_id": &p.id, "submit_s": &p.submit, "start_s": &p.start,
+			"end_s": &p.end, "end_event": &p.event})
 	}
-	p.id, p.submit, p.start, p.end, p.event = p.column("job_id"), p.column("submit_s"),
-		p.column("start_s"), p.column("end_s"), p.column("end_event")
-	for _, a := range metaAttributes {
-		if i := p.column(a[0]); i >= 0 {
-			p.attributes = append(p.attributes, metaColumn{i, a[1]})
-		}
+	if err == nil {
+		p.attributes, err = p.attributeColumns(metaAttributes[:])
 	}
-	return p, nil
+	return p, err
 }
 
 func (p *googleJobs) header() *Header { return nil }
@@ -35,13 +33,9 @@ func (p *googleJobs) next(job *Job) (string, error) {
 	if err := p.record(); err != nil {
 		return "", err
 	}
-	id := p.field(p.id)
-	if id == nil {
+	id := plain(p.field(p.id))
+	if len(id) == 0 {
 		return "", p.wrong(p.id, "an id")
-	}
-	job.ID = string(id)
-	if !p.ids.add(job.ID) {
-		return "", p.wrong(p.id, "an id not seen before")
 	}
 	var ok bool
 	if job.Outcome, ok = googleOutcome(p.field(p.event)); !ok {
@@ -54,8 +48,11 @@ func (p *googleJobs) next(job *Job) (string, error) {
 	job.Attributes = make(map[string]string, len(p.attributes))
 	for _, a := range p.attributes {
 		if b := p.field(a.column); b != nil {
-			job.Attributes[a.name] = p.strings.string(b)
+			job.Attributes[a.name] = p.strings.string(plain(b))
 		}
+	}
+	if job.ID = string(id); !p.ids.add(job.ID) {
+		return "", p.wrong(p.id, wantNewID).because(seenBefore)
 	}
 	return "", nil
 }

@@ -40,8 +40,8 @@ func newHedgeCSV(l lines) (*hedgeCSV, error) {
 	}
 	known := map[string]*int{colID: &p.id, colSubmit: &p.submit, colRuntime: &p.runtime, colTasks: &p.tasks, colWait: &p.wait,
 		colRequested: &p.requested, colDeadline: &p.deadline, colOutcome: &p.outcome, colTaskRuntimes: &p.taskRuntimes}
-	for name, at := range known {
-		*at = p.column(name)
+	if err := p.columns(known); err != nil {
+		return p, err
 	}
 	for i, name := range p.names {
 		if d, ok := strings.CutPrefix(name, demandPrefix); ok && d != "" {
@@ -49,7 +49,15 @@ func newHedgeCSV(l lines) (*hedgeCSV, error) {
 		} else if a, ok := strings.CutPrefix(name, attrPrefix); ok && a != "" {
 			p.attributes = append(p.attributes, metaColumn{i, a})
 		} else if known[name] == nil {
-			return p, p.bad("columns", quote(name), "a known column, "+demandPrefix+"NAME or "+attrPrefix+"NAME")
+			err := p.bad("columns", quote(name), "a known column, "+demandPrefix+"NAME or "+attrPrefix+"NAME").
+				because("unknown column")
+			if err := p.policy.ignored(err, "columns that are not known are ignored, as "+quote(name)); err != nil {
+				return p, err
+			}
+			continue
+		}
+		if p.twice[name] {
+			return p, p.bad("columns", quote(name)+" twice", "each column once")
 		}
 	}
 	return p, nil
@@ -61,18 +69,13 @@ func (p *hedgeCSV) next(job *Job) (string, error) {
 	if err := p.record(); err != nil {
 		return "", err
 	}
-	job.ID = string(p.field(p.id))
-	if job.ID == "" || !p.ids.add(job.ID) {
-		return "", p.wrong(p.id, "an id not seen before")
-	}
 	var ok bool
 	if job.Submit, ok = duration(p.field(p.submit)); !ok {
 		return "", p.wrong(p.submit, wantTime)
 	}
 	if job.Submit < p.last {
-		return "", p.wrong(p.submit, wantLater(p.last))
+		return "", p.wrong(p.submit, wantLater(p.last)).because("out of order")
 	}
-	p.last = job.Submit
 	if job.Runtime, ok = duration(p.field(p.runtime)); !ok || job.Runtime == 0 {
 		return "", p.wrong(p.runtime, wantRuntime)
 	}
@@ -86,18 +89,33 @@ func (p *hedgeCSV) next(job *Job) (string, error) {
 	for _, f := range [...]struct {
 		column int
 		to     *time.Duration
-	}{{p.wait, &job.Wait}, {p.requested, &job.Requested}, {p.deadline, &job.Deadline}} {
+	}{{p.wait, &job.Wait}, {p.deadline, &job.Deadline}} {
 		if b := p.field(f.column); b != nil {
 			if *f.to, ok = duration(b); !ok {
 				return "", p.wrong(f.column, wantTime+", or nothing")
 			}
 		}
 	}
-	if tooSoon(job) {
-		return "", p.wrong(p.deadline, wantDeadline(job))
+	if b := p.field(p.requested); b != nil {
+		if job.Requested, ok = limit(b); !ok {
+			return "", p.wrong(p.requested, wantLimit+", or nothing")
+		}
 	}
-	return "", p.rest(job)
+	if tooSoon(job) {
+		return "", p.wrong(p.deadline, wantDeadline(job)).because(deadlineTooSoon)
+	}
+	if err := p.rest(job); err != nil {
+		return "", err
+	}
+	job.ID = string(p.field(p.id))
+	if job.ID == "" || !p.ids.add(job.ID) {
+		return "", p.wrong(p.id, wantNewID).because(seenBefore)
+	}
+	p.last = job.Submit
+	return "", nil
 }
+
+const deadlineTooSoon = "deadline below the runtime"
 
 // tooSoon tells that a job could not meet its deadline if it started at its submission: such a deadline
 // is mostly one of another unit or origin.

@@ -2,9 +2,11 @@ package trace
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,6 +20,8 @@ type hedgeJSONL struct {
 	lines
 	ids  idSet
 	last time.Duration
+	// unknown is set once members that are not known are to be ignored.
+	unknown bool
 }
 
 // jsonJob is a line; numbers are parsed by the rules of every other format.
@@ -45,15 +49,8 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 		return "", err
 	}
 	var j jsonJob
-	if err := json.Unmarshal(line, &j, json.RejectUnknownMembers(true)); err != nil {
-		f := form.Explain(line, err)
-		e := p.bad(cmp.Or(f.Path, "line"), f.Found, f.Expected)
-		e.Err = f
-		return "", e
-	}
-	job.ID = j.ID
-	if job.ID == "" || !p.ids.add(job.ID) {
-		return "", p.bad(colID, quote(j.ID), "an id not seen before")
+	if err := p.parse(trim(line), &j); err != nil {
+		return "", err
 	}
 	var ok bool
 	if job.Outcome, ok = outcome(j.Outcome); !ok {
@@ -65,7 +62,47 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	if err := p.times(job, &j); err != nil {
 		return "", err
 	}
-	return "", p.tasks(job, &j)
+	if err := p.tasks(job, &j); err != nil {
+		return "", err
+	}
+	job.ID = j.ID
+	if job.ID == "" || !p.ids.add(job.ID) {
+		return "", p.bad(colID, quote(j.ID), wantNewID).because(seenBefore)
+	}
+	p.last = job.Submit
+	return "", nil
+}
+
+// parse parses a line. Members that are not known are refused until the policy lets them pass.
+func (p *hedgeJSONL) parse(line []byte, j *jsonJob) error {
+	err := json.Unmarshal(line, j, json.RejectUnknownMembers(!p.unknown))
+	if err == nil {
+		return nil
+	}
+	f := form.Explain(line, err)
+	e := p.bad(cmp.Or(f.Path, "line"), f.Found, f.Expected).because(jsonReason(f.Path))
+	e.Err = f
+	if !errors.Is(err, json.ErrUnknownName) {
+		return e
+	}
+	err = p.policy.ignored(e.because("unknown member"), "members that are not known are ignored, as "+quote(f.Path))
+	if err != nil {
+		return err
+	}
+	p.unknown = true
+	*j = jsonJob{}
+	return p.parse(line, j)
+}
+
+// jsonReason counts what is wrong below a member as wrong in that, since there is no end of what lines may hold.
+func jsonReason(path string) string {
+	member, _, _ := strings.Cut(path, ".")
+	switch member {
+	case colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline, colOutcome, colTaskRuntimes,
+		"demand", "attributes":
+		return "wrong " + member
+	}
+	return "wrong JSON"
 }
 
 // times fills in the job's times.
@@ -75,14 +112,20 @@ func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 		name     string
 		raw      jsontext.Value
 		to       *time.Duration
+		parse    func(jsontext.Value) (time.Duration, bool)
 		required bool
-	}{{colSubmit, j.Submit, &job.Submit, true}, {colRuntime, j.Runtime, &job.Runtime, true}, {colWait, j.Wait, &job.Wait, false},
-		{colRequested, j.Requested, &job.Requested, false}, {colDeadline, j.Deadline, &job.Deadline, false}} {
+	}{
+		{colSubmit, j.Submit, &job.Submit, duration[jsontext.Value], true},
+		{colRuntime, j.Runtime, &job.Runtime, duration[jsontext.Value], true},
+		{colWait, j.Wait, &job.Wait, duration[jsontext.Value], false},
+		{colRequested, j.Requested, &job.Requested, limit[jsontext.Value], false},
+		{colDeadline, j.Deadline, &job.Deadline, duration[jsontext.Value], false},
+	} {
 		if f.raw == nil && !f.required {
 			continue
 		}
 		var ok bool
-		if *f.to, ok = duration(f.raw); !ok {
+		if *f.to, ok = f.parse(f.raw); !ok {
 			return p.bad(f.name, found(f.raw), wantTime)
 		}
 	}
@@ -90,12 +133,11 @@ func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 		return p.bad(colRuntime, found(j.Runtime), wantRuntime)
 	}
 	if tooSoon(job) {
-		return p.bad(colDeadline, found(j.Deadline), wantDeadline(job))
+		return p.bad(colDeadline, found(j.Deadline), wantDeadline(job)).because(deadlineTooSoon)
 	}
 	if job.Submit < p.last {
-		return p.bad(colSubmit, found(j.Submit), wantLater(p.last))
+		return p.bad(colSubmit, found(j.Submit), wantLater(p.last)).because("out of order")
 	}
-	p.last = job.Submit
 	return nil
 }
 
@@ -119,7 +161,7 @@ func (p *hedgeJSONL) tasks(job *Job, j *jsonJob) error {
 	for _, name := range slices.Sorted(maps.Keys(j.Demand)) {
 		v, ok := amount(j.Demand[name])
 		if !ok {
-			return p.bad("demand."+name, found(j.Demand[name]), "a number that is not negative")
+			return p.bad("demand."+name, found(j.Demand[name]), "a number that is not negative").because("wrong demand")
 		}
 		if job.Demand == nil {
 			job.Demand = make(map[string]float64, len(j.Demand))

@@ -27,3 +27,8 @@ func (s *idSet) add(id string) bool {
 	s.others[id] = struct{}{}
 	return true
 }
+
+const (
+	wantNewID  = "an id not seen before"
+	seenBefore = "id seen before"
+)

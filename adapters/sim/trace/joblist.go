@@ -25,12 +25,12 @@ func newJobList(l lines) (*jobList, error) {
 	if err := p.head("u_id", "interval", "run_time", "new_status"); err != nil {
 		return p, err
 	}
-	p.id, p.user, p.interval, p.runtime = p.column("u_id"), p.column("user"), p.column("interval"), p.column("run_time")
-	p.requested, p.status = p.column("wall_time"), p.column("new_status")
+	at := map[string]*int{"u_id": &p.id, "user": &p.user, "interval": &p.interval, "run_time": &p.runtime,
+		"wall_time": &p.requested, "new_status": &p.status}
 	for i, c := range jobListCounts {
-		p.counts[i] = p.column(c.column)
+		at[c.column] = &p.counts[i]
 	}
-	return p, nil
+	return p, p.columns(at)
 }
 
 func (p *jobList) header() *Header { return nil }
@@ -39,24 +39,22 @@ func (p *jobList) next(job *Job) (string, error) {
 	if err := p.record(); err != nil {
 		return "", err
 	}
-	job.ID = string(p.field(p.id))
-	if job.ID == "" || !p.ids.add(job.ID) {
-		return "", p.wrong(p.id, "an id not seen before")
-	}
+	// A record that is bad for another reason still tells how much later those after it were submitted.
 	interval, ok := duration(p.field(p.interval))
 	if !ok {
 		return "", p.wrong(p.interval, wantTime)
 	}
-	if p.now += interval; p.now > maxNanos {
+	if interval > maxNanos-p.now {
 		return "", p.wrong(p.interval, "intervals that add up to 3e9 at most")
 	}
+	p.now += interval
 	job.Submit, job.Wait = p.now, WaitUnknown
 	if job.Runtime, ok = duration(p.field(p.runtime)); !ok {
 		return "", p.wrong(p.runtime, wantTime)
 	}
 	if b := p.field(p.requested); b != nil {
-		if job.Requested, ok = duration(b); !ok {
-			return "", p.wrong(p.requested, wantTime)
+		if job.Requested, ok = limit(b); !ok {
+			return "", p.wrong(p.requested, wantLimit)
 		}
 	}
 	switch string(p.field(p.status)) {
@@ -76,6 +74,10 @@ func (p *jobList) next(job *Job) (string, error) {
 	if job.Runtime == 0 {
 		return "zero runtime", nil
 	}
+	job.ID = string(plain(p.field(p.id)))
+	if job.ID == "" || !p.ids.add(job.ID) {
+		return "", p.wrong(p.id, wantNewID).because(seenBefore)
+	}
 	return "", nil
 }
 
@@ -89,11 +91,11 @@ func (p *jobList) resources(job *Job) error {
 			continue
 		}
 		var ok bool
-		if n[i], ok = integer(b); !ok || n[i] < 0 || n[i] > 1<<31-1 {
+		if n[i], ok = whole(b); !ok || n[i] < 0 || n[i] > 1<<31-1 {
 			return p.wrong(p.counts[i], "a whole number from 0 to 2147483647")
 		}
 		if n[i] > 0 {
-			job.Attributes[c.attribute] = p.strings.string(b)
+			job.Attributes[c.attribute] = p.strings.string(plain(b))
 		}
 	}
 	job.Tasks = int(max(n[0], n[1], 1))
@@ -107,10 +109,10 @@ func (p *jobList) resources(job *Job) error {
 	}
 	job.Attributes["tasks"] = strconv.Itoa(job.Tasks)
 	if b := p.field(p.user); b != nil {
-		job.Attributes["user"] = p.strings.string(b)
+		job.Attributes["user"] = p.strings.string(plain(b))
 	}
 	if job.Requested > 0 {
-		job.Attributes["requested"] = p.strings.string(p.field(p.requested))
+		job.Attributes["requested"] = p.strings.string(plain(p.field(p.requested)))
 	}
 	return nil
 }

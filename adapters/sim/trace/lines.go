@@ -3,24 +3,34 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 )
 
 // maxLine bounds a line, and so the memory of a reader. The Eagle format's
 // widest jobs of the public logs take 92 KB.
 const maxLine = 16 << 20
 
+// maxSkipped bounds how far the end of a line longer than that is looked for.
+const maxSkipped = 256 << 20
+
 // lines reads a log line by line and knows where it is.
 type lines struct {
-	file string
-	r    *bufio.Reader
-	line int
-	long []byte
+	file   string
+	r      *bufio.Reader
+	line   int
+	long   []byte
+	policy *policy
 }
 
-// next returns the next line without its end; it is valid until the following call.
+// mark is the byte order mark of UTF-8. Programs begin a file with it, and files are joined.
+const mark = "\xef\xbb\xbf"
+
+// next returns the next line without its end and byte order mark; it is valid until the following call.
 func (l *lines) next() ([]byte, error) {
 	b, err := l.r.ReadSlice('\n')
 	if err == nil {
@@ -32,7 +42,7 @@ func (l *lines) next() ([]byte, error) {
 		l.long = append(l.long, b...)
 		if len(l.long) > maxLine {
 			l.line++
-			return nil, l.bad("line", "more than 16 MiB", "a shorter line")
+			return nil, l.tooLong()
 		}
 		b, err = l.r.ReadSlice('\n')
 	}
@@ -51,23 +61,69 @@ func (l *lines) next() ([]byte, error) {
 	return chomp(b), nil
 }
 
+// tooLong skips the rest of a line that is too long. What has no end of a line for long is no log of lines.
+func (l *lines) tooLong() error {
+	e := l.bad("line", "more than 16 MiB", "a shorter line").because("line too long")
+	l.long = nil
+	for skipped := 0; !l.policy.strict; {
+		b, err := l.r.ReadSlice('\n')
+		if skipped += len(b); !errors.Is(err, bufio.ErrBufferFull) {
+			return e // an error comes again with the next line
+		}
+		if skipped > maxSkipped {
+			break
+		}
+	}
+	e.fatal = true
+	return e
+}
+
 // full returns the next line that is not blank.
 func (l *lines) full() ([]byte, error) {
 	for {
 		b, err := l.next()
-		if err != nil || len(bytes.TrimLeft(b, " \t")) > 0 {
+		if err != nil || len(trim(b)) > 0 {
 			return b, err
 		}
 	}
 }
 
-// chomp cuts a line's end.
+// chomp cuts a line's end, and a byte order mark at its beginning.
 func chomp(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]
 	}
-	if n := len(b); n > 0 && b[n-1] == '\r' {
+	for n := len(b); n > 0 && b[n-1] == '\r'; n = len(b) {
 		b = b[:n-1]
+	}
+	if len(b) > 2 && b[0] == mark[0] && b[1] == mark[1] && b[2] == mark[2] {
+		b = b[3:]
+	}
+	return b
+}
+
+// noBreak is how UTF-8 writes a no-break space, which office programs and web pages leave.
+const noBreak = "\u00a0"
+
+// blank tells that c is a blank of ASCII, a form feed and a stray carriage return included.
+func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' && c != '\n' }
+
+// trim cuts the blanks around b.
+func trim(b []byte) []byte {
+	for len(b) > 0 {
+		n := len(b)
+		switch {
+		case blank(b[0]):
+			b = b[1:]
+		case blank(b[n-1]):
+			b = b[:n-1]
+		case n > 1 && string(b[:2]) == noBreak:
+			b = b[2:]
+		case n > 1 && string(b[n-2:]) == noBreak:
+			b = b[:n-2]
+		default:
+			return b
+		}
 	}
 	return b
 }
@@ -77,52 +133,46 @@ func (l *lines) at() int { return l.line }
 
 // bad is a ParseError at the current line.
 func (l *lines) bad(field, found, expected string) *ParseError {
-	return &ParseError{File: l.file, Line: l.line, Field: field, Found: found, Expected: expected}
+	return &ParseError{File: l.file, Line: l.line, Field: field, Found: found, Expected: expected,
+		Reason: "wrong " + field}
 }
 
-// failed names the line that could not be read.
+// failed names the line that could not be read. A damaged gzip file is a bad log; a disk that fails says nothing of it.
 func (l *lines) failed(err error) error {
-	e := l.bad("input", err.Error(), "readable data")
+	e := l.bad("gzip", err.Error(), "compressed data: the file is damaged").because("damaged file")
+	e.Err, e.fatal = err, true
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		e.Field, e.Found, e.Expected = "gzip", "the end of the file", "more compressed data: the file is truncated"
+		e.Found, e.Expected = "the end of the file", "more compressed data: the file is truncated"
 	case errors.Is(err, gzip.ErrChecksum):
-		e.Field, e.Found, e.Expected = "gzip", "a wrong checksum", "that of the data: the file is damaged"
+		e.Found, e.Expected = "a wrong checksum", "that of the data: the file is damaged"
+	case errors.Is(err, gzip.ErrHeader),
+		errors.As(err, new(flate.CorruptInputError)), errors.As(err, new(flate.InternalError)):
+	default:
+		return fmt.Errorf("trace: %s:%d: %w", l.file, l.line, err)
 	}
-	e.Err = err
 	return e
 }
 
-// word cuts the first of a line's blank-separated words; it is empty when there is none.
-func word(line []byte) (first, rest []byte) {
-	i := 0
-	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
-		i++
-	}
-	start := i
-	for i < len(line) && line[i] != ' ' && line[i] != '\t' {
-		i++
-	}
-	return line[start:i], line[i:]
+// wide says that a line has more than n columns, which are ignored.
+func (l *lines) wide(n int, expected string) error {
+	return l.policy.ignored(l.bad("columns", "more", expected).because("too many columns"),
+		"columns after the "+strconv.Itoa(n)+"th are ignored")
 }
 
-// words cuts a line into at most n words.
-func words(dst [][]byte, line []byte, n int) [][]byte {
-	for len(dst) < n {
-		var w []byte
-		if w, line = word(line); len(w) == 0 {
-			break
-		}
-		dst = append(dst, w)
-	}
-	return dst
+// narrow is a ParseError about a line of too few columns.
+func (l *lines) narrow(n int, expected string) *ParseError {
+	return l.bad("columns", strconv.Itoa(n), expected).because("too few columns")
 }
 
-// split cuts a CSV line into dst, and stops when there are more than n fields. An
-// empty field is nil, a quoted empty one is not. Quoted fields are unquoted in place.
+// split cuts a CSV line into dst, and stops when there are more than n fields. Blanks around a field are none of it
+// unless they are quoted. An empty field is nil, a quoted empty one is not. Quoted fields are unquoted in place.
 // When a quote does not end, on this line, right before a comma, bad is the line from there.
 func split(dst [][]byte, line []byte, n int) (fields [][]byte, bad []byte) {
 	for len(dst) <= n {
+		for len(line) > 0 && blank(line[0]) {
+			line = line[1:]
+		}
 		if len(line) > 0 && line[0] == '"' {
 			field, rest, ok := unquote(line)
 			if !ok {
@@ -147,6 +197,9 @@ func split(dst [][]byte, line []byte, n int) (fields [][]byte, bad []byte) {
 }
 
 func orNil(b []byte) []byte {
+	if n := len(b); n > 0 && (blank(b[n-1]) || b[0] >= 0x80 || b[n-1] >= 0x80) {
+		b = trim(b)
+	}
 	if len(b) == 0 {
 		return nil
 	}
@@ -171,6 +224,9 @@ func unquote(line []byte) (field, rest []byte, ok bool) {
 		return nil, nil, false
 	}
 	field, rest = line[1:end:end], line[end+1:]
+	for len(rest) > 0 && blank(rest[0]) {
+		rest = rest[1:]
+	}
 	if len(rest) > 0 && rest[0] != ',' {
 		return nil, nil, false
 	}

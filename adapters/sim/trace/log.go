@@ -17,8 +17,12 @@ type Log struct {
 	Header Header
 	// Jobs are in order of submission, those of the same instant in file order.
 	Jobs []Job
-	// Skipped counts, by reason, the records that were no jobs.
+	// Skipped counts, by reason, the records that are legitimate and no jobs.
 	Skipped map[string]int
+	// Bad counts, by reason, the records that were left out as malformed or impossible.
+	Bad []Bad
+	// Notes are what a user should be told of the log, a line each.
+	Notes []string
 	// Reordered counts the jobs that stood after one submitted later.
 	Reordered int
 }
@@ -56,6 +60,7 @@ func Collect(r Reader) (*Log, error) {
 	log.Skipped = r.Skipped()
 	if s, ok := r.(*Stream); ok {
 		log.Name, log.Format, log.Header = s.Name(), s.Format(), s.Header()
+		log.Bad, log.Notes = s.Bad(), s.Notes()
 	}
 	if len(log.Jobs) == 0 {
 		skipped := 0

@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"bytes"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,6 +19,7 @@ const (
 	billion   = 1_000_000_000
 	maxNanos  = maxSeconds * billion
 	wantTime  = "seconds from 0 to 3e9"
+	wantLimit = "seconds from 0, or unlimited"
 	wantCount = "a whole number from 1 to 2147483647"
 )
 
@@ -88,6 +91,40 @@ func exponential[T text](s T, i int) (int64, bool) {
 	return int64(math.Round(f * billion)), true
 }
 
+// whole parses a whole number however it is written: as 12, or as 12.0 or 1.2e1 by programs that know floating-point
+// numbers alone. It has 18 digits at most in the first form and is at most 3e9 in the others.
+func whole[T text](s T) (int64, bool) {
+	if n, ok := integer(s); ok {
+		return n, true
+	}
+	n, ok := decimal(s)
+	return n / billion, ok && n%billion == 0
+}
+
+// plain is a number that names something, such as a user, as it would be without ".0"; other texts stay.
+func plain(b []byte) []byte {
+	if i := bytes.IndexByte(b, '.'); i > 0 && len(bytes.Trim(b[i+1:], "0")) == 0 {
+		if _, ok := integer(b[:i]); ok {
+			return b[:i]
+		}
+	}
+	return b
+}
+
+// limit parses a user's limit of the runtime. What no job reaches is no limit: 0, as where a log does not say. Some
+// systems write UNLIMITED, others the largest number that they know.
+func limit[T text](s T) (time.Duration, bool) {
+	if d, ok := duration(s); ok {
+		return d, true
+	}
+	switch strings.ToLower(string(s[:min(len(s), maxFound)])) {
+	case "unlimited", "infinite", "infinity", "inf":
+		return 0, true
+	}
+	f, ok := amount(s)
+	return 0, ok && f > maxSeconds
+}
+
 // integer parses a whole number of at most 18 digits; "12.0" is no whole number.
 func integer[T text](s T) (int64, bool) {
 	i, negative := 0, false
@@ -125,7 +162,7 @@ func amount[T text](s T) (float64, bool) {
 
 // count parses a number of tasks.
 func count[T text](s T) (int, bool) {
-	n, ok := integer(s)
+	n, ok := whole(s)
 	if !ok || n < 1 || n > math.MaxInt32 {
 		return 0, false
 	}

@@ -3,15 +3,13 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -42,6 +40,11 @@ type Options struct {
 	// Meta is the table of attributes of a log in the Eagle format. Empty means
 	// X.meta.csv or X.meta.csv.gz beside X.tr or X.tr.gz, where there is one.
 	Meta string
+	// Strict refuses a log at its first bad record, and one with more columns than its format has.
+	Strict bool
+	// MaxBad is the share of bad records, above 0 and at most 1, up to which a log is read without them; 0 means 0.05,
+	// negative none. A log with at most 100 bad records is read whatever their share is, unless no job is left.
+	MaxBad float64
 }
 
 // Header is what a log says of itself; zero where it says nothing.
@@ -61,7 +64,7 @@ type Header struct {
 type Stream struct {
 	name, format string
 	parser       parser
-	skipped      map[string]int
+	policy       *policy
 	err          error
 	closers      []io.Closer
 }
@@ -69,34 +72,29 @@ type Stream struct {
 // parser reads one format.
 type parser interface {
 	// next fills in job, zero but for its Line, or says why the record is
-	// none. It returns io.EOF after the last.
+	// none. An error that is a *ParseError is about this record alone, unless
+	// it is fatal: the policy then asks for the next. It returns io.EOF after the last.
 	next(job *Job) (skip string, err error)
 	header() *Header
 	// at returns the current line.
 	at() int
 }
 
-// Read returns the next job in file order, or io.EOF after the last. A log that
-// departs from its format gives a *ParseError.
+// Read returns the next job in file order, or io.EOF after the last. Bad records are left out and counted; a log with
+// too many of them gives a *BadLogError in place of io.EOF, since only its end tells their share. Under Options.Strict
+// the first gives a *ParseError.
 func (s *Stream) Read() (Job, error) {
 	for s.err == nil {
 		var job Job
 		skip, err := s.parser.next(&job)
-		switch {
-		case err != nil:
-			s.err = err
-		case skip != "":
-			s.skipped[skip]++
-		default:
+		s.err = s.policy.record(skip, err)
+		if err == nil && skip == "" {
 			job.Line = s.parser.at()
 			return job, nil
 		}
 	}
 	return Job{}, s.err
 }
-
-// Skipped counts, by reason, the records so far that were no jobs.
-func (s *Stream) Skipped() map[string]int { return maps.Clone(s.skipped) }
 
 // Header returns what the log says of itself, complete after the first Read.
 func (s *Stream) Header() Header {
@@ -160,7 +158,7 @@ func Open(path string, opts *Options) (*Stream, error) {
 			meta = m
 		}
 	}
-	s, err := newStream(in, path, format, meta, metaName)
+	s, err := newStream(in, path, format, meta, metaName, opts)
 	if err != nil {
 		return fail(err)
 	}
@@ -190,14 +188,17 @@ func openFile(path string) (*os.File, error) {
 }
 
 // NewReader reads a log from r, which may be gzip. The name is for errors and, with an empty
-// format, for recognising one. Meta is the table of attributes of a log in
-// the Eagle format, or nil.
-func NewReader(r io.Reader, name, format string, meta io.Reader) (*Stream, error) {
-	in, format, err := recognise(r, name, format)
+// Options.Format, for recognising one. Meta is the table of attributes of a log in
+// the Eagle format, or nil; Options.Meta then is its name. Nil options are the zero ones.
+func NewReader(r io.Reader, name string, meta io.Reader, opts *Options) (*Stream, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	in, format, err := recognise(r, name, opts.Format)
 	if err != nil {
 		return nil, err
 	}
-	return newStream(in, name, format, meta, metaOf(name))
+	return newStream(in, name, format, meta, cmp.Or(opts.Meta, metaOf(name)), opts)
 }
 
 // metaOf names the table of attributes that belongs to a log in the Eagle format.
@@ -220,15 +221,19 @@ func beside(path string) string {
 }
 
 // newStream makes a stream of a recognised format.
-func newStream(in *bufio.Reader, name, format string, meta io.Reader, metaName string) (*Stream, error) {
-	l := lines{file: name, r: in}
+func newStream(in *bufio.Reader, name, format string, meta io.Reader, metaName string, opts *Options) (*Stream, error) {
+	pol, err := newPolicy(opts)
+	if err != nil {
+		return nil, err
+	}
+	l := lines{file: name, r: in, policy: pol}
 	var table *lines
 	if format == Eagle && meta != nil {
 		b, err := unzip(meta, metaName)
 		if err != nil {
 			return nil, err
 		}
-		table = &lines{file: metaName, r: b}
+		table = &lines{file: metaName, r: b, policy: pol}
 	}
 	p, err := newParser(format, l, table)
 	if errors.Is(err, io.EOF) {
@@ -237,7 +242,7 @@ func newStream(in *bufio.Reader, name, format string, meta io.Reader, metaName s
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{name: name, format: format, parser: p, skipped: make(map[string]int)}, nil
+	return &Stream{name: name, format: format, parser: p, policy: pol}, nil
 }
 
 // newParser makes the parser of a format.
@@ -283,100 +288,4 @@ func unzip(r io.Reader, name string) (*bufio.Reader, error) {
 		return nil, l.failed(err)
 	}
 	return bufio.NewReaderSize(z, bufferSize), nil
-}
-
-// recognise decompresses a log and finds its format unless it is given.
-func recognise(r io.Reader, name, format string) (*bufio.Reader, string, error) {
-	if format != "" && !slices.Contains(Formats(), format) {
-		return nil, "", fmt.Errorf("%w: %q, known: %s", ErrUnknownFormat, format, strings.Join(Formats(), ", "))
-	}
-	b, err := unzip(r, name)
-	if err != nil || format != "" {
-		return b, format, err
-	}
-	start, err := b.Peek(bufferSize)
-	if len(bytes.TrimSpace(start)) == 0 {
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, "", (&lines{file: name, line: 1}).failed(err)
-		}
-		return nil, "", fmt.Errorf("%s: %w", name, ErrEmpty)
-	}
-	if format = byName(name); format == "" {
-		format = byContent(start)
-	}
-	if format == "" {
-		return nil, "", fmt.Errorf("%w: %s looks like none of %s", ErrUnknownFormat, name, strings.Join(Formats(), ", "))
-	}
-	return b, format, nil
-}
-
-// byName recognises a format from a file's name, where that is enough.
-func byName(name string) string {
-	switch filepath.Ext(strings.TrimSuffix(name, ".gz")) {
-	case ".swf":
-		return SWF
-	case ".tr":
-		return Eagle
-	case ".jsonl", ".ndjson":
-		return HedgeJSONL
-	}
-	return ""
-}
-
-// byContent recognises a format from a log's first line that is not blank.
-func byContent(start []byte) string {
-	start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), " \t\r\n")
-	line, _, whole := bytes.Cut(start, []byte("\n"))
-	switch line = chomp(line); {
-	case len(line) == 0:
-		return ""
-	case line[0] == ';':
-		return SWF
-	case line[0] == '{':
-		return HedgeJSONL
-	case bytes.IndexByte(line, ',') < 0:
-		return byFields(line, whole)
-	}
-	names, _ := split(nil, bytes.Clone(line), maxColumns) // split unquotes in place
-	has := func(wanted ...string) bool {
-		for _, w := range wanted {
-			if !slices.ContainsFunc(names, func(b []byte) bool { return string(b) == w }) {
-				return false
-			}
-		}
-		return true
-	}
-	switch {
-	case has("job_id", "submit_s", "start_s", "end_s", "end_event") && !has("task_index"):
-		return GoogleJobs
-	case has("arrival_time", "length", "cpus"):
-		return Simple
-	case has("interval", "run_time", "new_status"):
-		return JobList
-	case has(colID, colSubmit, colRuntime):
-		return HedgeCSV
-	}
-	return ""
-}
-
-// byFields tells the two blank-separated formats apart: a line of the Eagle
-// format has three fields more than its second says.
-func byFields(line []byte, whole bool) string {
-	fields := words(nil, line, len(line)/2+1)
-	if len(fields) < 4 {
-		return ""
-	}
-	for _, f := range fields[:4] {
-		if _, ok := decimal(f); !ok {
-			return ""
-		}
-	}
-	n, ok := count(fields[1])
-	switch {
-	case ok && (n == len(fields)-3 || !whole && n > len(fields)-3):
-		return Eagle
-	case len(fields) == swfFields:
-		return SWF
-	}
-	return ""
 }

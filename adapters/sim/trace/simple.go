@@ -14,7 +14,9 @@ type simple struct {
 func newSimple(l lines) (*simple, error) {
 	p := &simple{table: table{lines: l}}
 	err := p.head("arrival_time", "length", "cpus")
-	p.arrival, p.length, p.cpus = p.column("arrival_time"), p.column("length"), p.column("cpus")
+	if err == nil {
+		err = p.columns(map[string]*int{"arrival_time": &p.arrival, "length": &p.length, "cpus": &p.cpus})
+	}
 	return p, err
 }
 
@@ -39,7 +41,7 @@ func (p *simple) next(job *Job) (string, error) {
 	}
 	job.ID = strconv.Itoa(p.line - 1)
 	job.Wait = WaitUnknown
-	job.Attributes = map[string]string{"tasks": p.strings.string(p.field(p.cpus))}
+	job.Attributes = map[string]string{"tasks": strconv.Itoa(job.Tasks)}
 	return "", nil
 }
 

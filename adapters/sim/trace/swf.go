@@ -3,9 +3,11 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The fields of the Standard Workload Format that a job is made of.
@@ -35,9 +37,9 @@ var swfNames = [swfFields]string{"job", "submit", "wait", "runtime", "allocated 
 	"requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
 	"partition", "preceding job", "think time"}
 
-// swf reads the Standard Workload Format.
+// swf reads the Standard Workload Format. Only the fields that a job is made of are looked at.
 type swf struct {
-	lines
+	plainLines
 	head    Header
 	fields  [][]byte
 	origin  int64
@@ -46,29 +48,25 @@ type swf struct {
 	strings interner
 }
 
-func newSWF(l lines) *swf { return &swf{lines: l, strings: interner{}} }
+func newSWF(l lines) *swf { return &swf{plainLines: plainLines{lines: l}, strings: interner{}} }
 
 func (p *swf) header() *Header { return &p.head }
 
 func (p *swf) next(job *Job) (string, error) {
-	for {
-		line, err := p.lines.full()
-		if err != nil {
+	line, err := p.plainLines.record(swfFields, p.comment)
+	if err != nil {
+		return "", err
+	}
+	p.fields = words(p.fields[:0], line, swfFields+1)
+	switch n := len(p.fields); {
+	case n < swfFields:
+		return "", p.narrow(n, strconv.Itoa(swfFields))
+	case n > swfFields:
+		if err := p.wide(swfFields, strconv.Itoa(swfFields)); err != nil {
 			return "", err
 		}
-		if line = bytes.TrimLeft(line, " \t"); line[0] == ';' {
-			p.comment(string(line[1:]))
-			continue
-		}
-		p.fields = words(p.fields[:0], line, swfFields+1)
-		switch n := len(p.fields); {
-		case n < swfFields:
-			return "", p.bad("columns", strconv.Itoa(n), strconv.Itoa(swfFields))
-		case n > swfFields:
-			return "", p.bad("columns", "more", strconv.Itoa(swfFields))
-		}
-		return p.record(job)
 	}
+	return p.record(job)
 }
 
 // comment keeps the lines of the header that say how large the machine was
@@ -79,11 +77,12 @@ func (p *swf) comment(s string) {
 		return
 	}
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	n, isNumber := integer(value)
+	n, isNumber := whole(value)
 	switch {
 	case !isNumber || n < 0:
 	case key == "UnixStartTime":
 		p.head.UnixStart = n
+	case n > math.MaxInt32:
 	case key == "MaxNodes":
 		p.head.MaxNodes = int(n)
 	case key == "MaxProcs":
@@ -96,33 +95,29 @@ func (p *swf) comment(s string) {
 
 // record makes the current line a job, or says why it is none.
 func (p *swf) record(job *Job) (string, error) {
-	id, ok := integer(p.fields[swfID])
-	if !ok || id < 0 {
-		return "", p.wrong(swfID, "a number that is not negative")
-	}
-	status, ok := integer(p.fields[swfStatus])
+	status, ok := whole(p.fields[swfStatus])
 	if !ok || status < -1 || status > 5 {
 		return "", p.wrong(swfStatus, "a number from -1 to 5")
 	}
-	var n [swfPartition + 1]int64
-	for i := swfSubmit; i <= swfPartition; i++ {
-		if i == swfStatus {
-			continue
-		}
-		if n[i], ok = decimal(p.fields[i]); !ok || n[i] < 0 && n[i] != -billion {
-			return "", p.wrong(i, "a number from 0 to 3e9, or -1")
-		}
+	id, err := p.id()
+	if err != nil {
+		return "", err
 	}
-	if status >= 2 && status <= 4 {
-		return "part of a job", nil
-	}
-	job.ID = string(p.fields[swfID])
-	if !p.ids.add(job.ID) {
-		return "", p.wrong(swfID, "an id not seen before")
+	var n [swfRequestedProcs + 1]int64
+	for _, i := range [...]int{swfSubmit, swfWait, swfRuntime, swfRequestedProcs} {
+		if n[i], err = p.number(i); err != nil {
+			return "", err
+		}
 	}
 	tasks := n[swfRequestedProcs]
 	if tasks <= 0 {
+		if n[swfAllocated], err = p.number(swfAllocated); err != nil {
+			return "", err
+		}
 		tasks = n[swfAllocated]
+	}
+	if status >= 2 && status <= 4 {
+		return "part of a job", nil
 	}
 	switch skip := missing(&n, tasks); {
 	case skip != "":
@@ -130,17 +125,48 @@ func (p *swf) record(job *Job) (string, error) {
 	case tasks%billion != 0 || tasks/billion > 1<<31-1:
 		return "", p.wrong(swfRequestedProcs, wantCount)
 	}
-	if !p.times(job, &n) {
-		return "", p.wrong(swfSubmit, "a time not before UnixStartTime, as the first was given in Unix time")
+	if err := p.times(job, &n); err != nil {
+		return "", err
 	}
 	job.Tasks = int(tasks / billion)
 	job.Outcome = swfOutcome(status)
-	p.attributes(job)
+	if err := p.attributes(job); err != nil {
+		return "", err
+	}
+	if job.ID = string(id); !p.ids.add(job.ID) {
+		return "", p.wrong(swfID, wantNewID).because(seenBefore)
+	}
 	return "", nil
 }
 
+// id returns the job's id, which is a text where some systems have one, as 17.server or 12_[3].
+func (p *swf) id() ([]byte, error) {
+	id := plain(p.fields[swfID])
+	if n, ok := decimal(id); ok && n < 0 || bytes.EqualFold(id, []byte("nan")) {
+		return nil, p.wrong(swfID, "a number that is not negative")
+	}
+	for _, c := range id {
+		if c <= ' ' || c == '"' || c == 0x7f {
+			return nil, p.wrong(swfID, "a number or a text without quotes")
+		}
+	}
+	if !utf8.Valid(id) {
+		return nil, p.wrong(swfID, "a number or a text in UTF-8")
+	}
+	return id, nil
+}
+
+// number parses a time or a number of processors; -1 stands for nothing.
+func (p *swf) number(i int) (int64, error) {
+	n, ok := decimal(p.fields[i])
+	if !ok || n < 0 && n != -billion {
+		return 0, p.wrong(i, "a number from 0 to 3e9, or -1")
+	}
+	return n, nil
+}
+
 // missing says what a record lacks to be a job, "" for nothing.
-func missing(n *[swfPartition + 1]int64, tasks int64) string {
+func missing(n *[swfRequestedProcs + 1]int64, tasks int64) string {
 	switch {
 	case n[swfSubmit] < 0:
 		return "no submission time"
@@ -155,9 +181,8 @@ func missing(n *[swfPartition + 1]int64, tasks int64) string {
 }
 
 // times fills in the job's times. Some logs give the submission in Unix
-// time: then the first is not before UnixStartTime, and all are counted from
-// there; one before it is reported as false.
-func (p *swf) times(job *Job, n *[swfPartition + 1]int64) bool {
+// time: then the first is not before UnixStartTime, and all are counted from there.
+func (p *swf) times(job *Job, n *[swfRequestedProcs + 1]int64) error {
 	if !p.started {
 		p.started = true
 		if start := p.head.UnixStart; start > 0 && start <= n[swfSubmit]/billion {
@@ -165,7 +190,7 @@ func (p *swf) times(job *Job, n *[swfPartition + 1]int64) bool {
 		}
 	}
 	if n[swfSubmit] < p.origin {
-		return false
+		return p.wrong(swfSubmit, "a time not before UnixStartTime, as the first was given in Unix time")
 	}
 	job.Submit = time.Duration(n[swfSubmit] - p.origin)
 	job.Runtime = time.Duration(n[swfRuntime])
@@ -173,28 +198,50 @@ func (p *swf) times(job *Job, n *[swfPartition + 1]int64) bool {
 	if n[swfWait] >= 0 {
 		job.Wait = time.Duration(n[swfWait])
 	}
-	job.Requested = time.Duration(max(0, n[swfRequestedTime]))
-	return true
+	if b := p.fields[swfRequestedTime]; !isUnknown(b) {
+		var ok bool
+		if job.Requested, ok = limit(b); !ok {
+			return p.wrong(swfRequestedTime, wantLimit+", or -1")
+		}
+	}
+	return nil
 }
 
-// attributes fills in what the log knows of the job besides its times.
-func (p *swf) attributes(job *Job) {
+// isUnknown tells that a field is -1, which SWF writes for what is not known.
+func isUnknown(b []byte) bool {
+	if b[0] != '-' {
+		return false
+	}
+	n, ok := whole(b)
+	return ok && n == -1
+}
+
+// attributes fills in what the log knows of the job besides its times. What names something may be any number or
+// text, but no negative number other than -1.
+func (p *swf) attributes(job *Job) error {
 	a := make(map[string]string, 8)
 	for _, f := range [...]struct {
 		field int
 		name  string
 	}{{swfUser, "user"}, {swfGroup, "group"}, {swfExecutable, "executable"}, {swfQueue, "queue"},
 		{swfPartition, "partition"}, {swfRequestedTime, "requested"}} {
-		if b := p.fields[f.field]; b[0] != '-' {
-			a[f.name] = p.strings.string(b)
+		b := p.fields[f.field]
+		if b[0] != '-' {
+			a[f.name] = p.strings.string(plain(b))
+			continue
+		}
+		if _, ok := amount(b[1:]); ok && !isUnknown(b) {
+			return p.wrong(f.field, "a number that is not negative, a text, or -1")
 		}
 	}
 	a["tasks"] = strconv.Itoa(job.Tasks)
 	job.Attributes = a
+	return nil
 }
 
 func (p *swf) wrong(field int, expected string) *ParseError {
-	return p.bad(fmt.Sprintf("field %d (%s)", field+1, swfNames[field]), quote(p.fields[field]), expected)
+	return p.bad(fmt.Sprintf("field %d (%s)", field+1, swfNames[field]), quote(p.fields[field]), expected).
+		because("wrong " + swfNames[field])
 }
 
 // swfOutcome translates field 11.

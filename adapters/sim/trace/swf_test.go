@@ -12,7 +12,7 @@ import (
 
 func read(t *testing.T, name, format, content string) *trace.Log {
 	t.Helper()
-	s, err := trace.NewReader(strings.NewReader(content), name, format, nil)
+	s, err := trace.NewReader(strings.NewReader(content), name, nil, &trace.Options{Format: format})
 	require.NoError(t, err)
 	log, err := trace.Collect(s)
 	require.NoError(t, err)

@@ -1,43 +1,54 @@
-// Package trace reads cluster logs: the Standard Workload Format, the format
-// of the Sparrow, Hawk and Eagle simulators, Google's 2011 job table, other public job
-// lists, and hedge's own CSV and JSONL. Readers stream, read gzip as it is, and name
-// file, line and field of what they refuse.
+// Package trace reads cluster logs: the Standard Workload Format, the format of the Sparrow, Hawk and Eagle
+// simulators, Google's 2011 job table, other public job lists, and hedge's own CSV and JSONL. Readers stream, read
+// gzip as it is, and name file, line and field of what they refuse.
 //
 // It never schedules and never invents values: what a log does not say is zero.
 //
+// # Dirty logs
+//
+// One policy holds for every format. A record that is legitimate and no job is skipped and counted. A bad record, one
+// that is malformed or says what cannot be, is left out and counted by reason, with the first of each. A log is
+// refused where no job is left, where more than Options.MaxBad of its records and more than 100 are bad, and under
+// Options.Strict at the first bad record. Fields that are not used are not looked at; columns that are not known are
+// ignored, with a note. Byte order marks, CRLF, stray blanks, "4.0" for 4, and repeated headers are taken. The page
+// docs/logs.md has the whole table, with the reasons.
+//
 // # Formats
 //
-//   - swf, the Standard Workload Format. Tasks are the processors requested, or else
-//     allocated. Records without a positive runtime, processors or a submission are counted and skipped,
-//     as are those that are only part of a job (status 2 to 4). Attributes: user, group, executable, queue, partition,
-//     requested, tasks. Submissions in Unix time are counted from the header's UnixStartTime.
-//   - eagle, "arrival tasks mean t1 t2 … tn". Runtime is the mean, TaskRuntimes the rest. Lines
-//     are ids, unless a table X.meta.csv with columns line and job_id lies beside X.tr. That adds the outcome, demands (cpu, memory) and
-//     the attributes user, class, priority, name, logical_name, cpu, memory. tasks is one in any case.
-//   - google-jobs, Google's 2011 job table (job_id, submit_s, start_s, end_s, end_event, …). Runtime is from the first start to
-//     the last end; the table has no task counts, so Tasks is 1. Jobs submitted at 0 (before the recording), never started, without an end or of no
-//     length are counted and skipped. An EVICT is Killed, a LOST is Unknown.
+//   - swf, the Standard Workload Format. Tasks are the processors requested, or else allocated. Records without a
+//     positive runtime, processors or a submission are skipped, as are those that are only part of a job (status 2 to
+//     4). Attributes: user, group, executable, queue, partition, requested, tasks. Submissions in Unix time are
+//     counted from the header's UnixStartTime.
+//   - eagle, "arrival tasks mean t1 t2 … tn". Runtime is the mean, TaskRuntimes the rest. Lines are ids, unless a
+//     table X.meta.csv with columns line and job_id lies beside X.tr. That adds the outcome, demands (cpu, memory)
+//     and the attributes user, class, priority, name, logical_name, cpu, memory. tasks is one in any case.
+//   - google-jobs, Google's 2011 job table (job_id, submit_s, start_s, end_s, end_event, …). Runtime is from the
+//     first start to the last end; the table has no task counts, so Tasks is 1. Jobs submitted at 0 (before the
+//     recording), never started, without an end or of no length are skipped. An EVICT is Killed, a LOST is Unknown.
 //   - simple, arrival_time,length,cpus with both times in hours. Tasks are the cpus; ids count the rows.
-//   - joblist, the lists of Philly and Blue Waters (u_id, user, gpu_num, cpu_num, node_num, interval, run_time, wall_time, new_status). The
-//     intervals add up to the submission. Tasks is the larger of GPUs and nodes: one task a GPU, or one a node; Demand is what one of them holds.
+//   - joblist, the lists of Philly and Blue Waters (u_id, user, gpu_num, cpu_num, node_num, interval, run_time,
+//     wall_time, new_status). The intervals add up to the submission. Tasks is the larger of GPUs and nodes: one task
+//     a GPU, or one a node; Demand is what one of them holds.
 //   - hedge-csv and hedge-jsonl, hedge's own, which carry everything that is in a Job.
 //
-// Hedge's CSV has a header. Columns id, submit_s, runtime_s and tasks must be there; wait_s, requested_s,
-// deadline_s, outcome (finished, failed, killed), task_runtimes_s (blank-separated), demand.NAME and attr.NAME may be. An empty field is
-// unknown, a quoted empty one is an empty text; a quoted field ends on its own line. Hedge's JSONL has an object a line with the members id, submit_s,
-// runtime_s, tasks, wait_s, requested_s, deadline_s, outcome, task_runtimes_s (array), demand (object of numbers) and attributes (object of strings); others are refused.
+// Hedge's CSV has a header. Columns id, submit_s, runtime_s and tasks must be there; wait_s, requested_s, deadline_s,
+// outcome (finished, failed, killed), task_runtimes_s (blank-separated), demand.NAME and attr.NAME may be. An empty
+// field is unknown, a quoted empty one is an empty text; a quoted field ends on its own line. Hedge's JSONL has an
+// object a line with the members id, submit_s, runtime_s, tasks, wait_s, requested_s, deadline_s, outcome,
+// task_runtimes_s (array), demand (object of numbers) and attributes (object of strings).
 //
-// Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the runtime,
-// since nothing could meet less. (A decision log of a simulation has absolute deadlines.) A member twice in a JSON object is refused.
+// Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the
+// runtime, since nothing could meet less. (A decision log of a simulation has absolute deadlines.) A member twice in
+// a JSON object is bad.
 //
-// All times are seconds, exact to the nanosecond, from 0 to 3e9 (95 years), unless said otherwise.
+// All times are seconds, exact to the nanosecond, from 0 to 3e9 (95 years), unless said otherwise. A limit of the
+// runtime above that is none.
 //
 // # Order, ids and size
 //
-// Hedge's formats are in order of submission. Others may be slightly out of it, as public
-// logs are: a Reader keeps the file's order, ReadAll sorts and counts. Ids occur once, in
-// every format. A line has 16 MiB at most, and a Reader's memory grows by the ids alone,
-// by a bit each where they are consecutive numbers.
+// Hedge's formats are in order of submission. Others may be slightly out of it, as public logs are: a Reader keeps
+// the file's order, ReadAll sorts and counts. Ids occur once, in every format. A line has 16 MiB at most, and a
+// Reader's memory grows by the ids alone, by a bit each where they are consecutive numbers.
 package trace
 
 import "time"
@@ -85,7 +96,7 @@ type Job struct {
 type Reader interface {
 	// Read returns the next job, or io.EOF after the last.
 	Read() (Job, error)
-	// Skipped counts, by reason, the records a log is known to hold that are
-	// no jobs (SWF's -1 runtimes).
+	// Skipped counts, by reason, the records that are legitimate and no jobs
+	// (SWF's -1 runtimes).
 	Skipped() map[string]int
 }

@@ -183,7 +183,7 @@ func (c *CSVWriter) fits(job *Job) error {
 // appendCSV writes a text, quoted where it must be. An empty one is quoted,
 // for what is not there is empty.
 func appendCSV(b []byte, s string) []byte {
-	if s != "" && !strings.ContainsAny(s, "\",\r\n") {
+	if s != "" && !strings.ContainsAny(s, "\",\r\n") && !strings.HasPrefix(s, mark) && len(trim([]byte(s))) == len(s) {
 		return append(b, s...)
 	}
 	b = append(b, '"')

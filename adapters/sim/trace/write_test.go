@@ -171,7 +171,7 @@ func BenchmarkRead(b *testing.B) {
 			b.SetBytes(int64(len(content)))
 			b.ReportAllocs()
 			for b.Loop() {
-				s, err := trace.NewReader(strings.NewReader(content), "x", format, nil)
+				s, err := trace.NewReader(strings.NewReader(content), "x", nil, &trace.Options{Format: format})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -131,20 +131,18 @@ func TestServiceThatDies(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, solver.Verify(p, sol, solver.SplitsInteger))
 	assert.NotEmpty(t, sol.Choice)
-	if len(sol.Fallback) > 0 {
-		assert.Equal(t, "milp+ortools-gscip", sol.Fallback[0].Engine)
-		require.ErrorIs(t, sol.Fallback[0].Err, solver.ErrEngine)
-		assert.Contains(t, strings.ToLower(sol.Fallback[0].Err.Error()), "unavailable")
-	} else { // its last words were the plan in hand
-		assert.Equal(t, "milp+ortools-gscip", sol.Engine)
+	assert.Equal(t, "milp+ortools-gscip", sol.Rungs[0].Engine)
+	if sol.Rungs[0].Err != nil {
+		require.ErrorIs(t, sol.Rungs[0].Err, solver.ErrEngine)
+		assert.Contains(t, strings.ToLower(sol.Rungs[0].Err.Error()), "unavailable")
 	}
 
 	again := open(t, "milp+ortools://"+address+"?solver=GSCIP,native") // native may be late on a loaded machine, and is then busy for a moment
 	sol, err = solver.Solve(t.Context(), again, solvertest.Tiny(1), solver.Options{Time: time.Minute})
 	require.NoError(t, err, "with no service at all")
 	assert.Equal(t, "native", sol.Engine)
-	require.Len(t, sol.Fallback, 1)
-	assert.Contains(t, sol.Fallback[0].Err.Error(), "hedge solver serve", "how to start one")
+	require.Len(t, sol.Rungs, 2)
+	assert.Contains(t, sol.Rungs[0].Err.Error(), "hedge solver serve", "how to start one")
 }
 
 // announced tells when its engine has begun.

@@ -197,6 +197,35 @@ func (s *State) Place(o int, split []float64) {
 	s.take(opt.Job, opt, 1)
 }
 
+// Load makes s the plan, which must be feasible. Options that the instance leaves out as of no use are left out of it.
+func (s *State) Load(plan *solver.Solution) {
+	in := s.In
+	s.Reset(in)
+	for m := range in.P.Running {
+		if slices.Contains(plan.Preempt, in.P.Running[m].ID) {
+			s.Preempt(m)
+		}
+	}
+	split := make([]float64, in.MaxParts)
+	for j := range in.P.Jobs {
+		c, ok := plan.Choice[in.P.Jobs[j].ID]
+		for o := in.JobOpts[j]; ok && o < in.JobOpts[j+1]; o++ {
+			opt := &in.Opts[o]
+			if opt.Index != c.Option || opt.Dead {
+				continue
+			}
+			clear(split)
+			for _, part := range c.Split {
+				if i := slices.Index(in.Part[opt.P0:opt.P1], part.Partition); i >= 0 {
+					split[i] = part.Count
+				}
+			}
+			s.Place(o, split)
+		}
+	}
+	s.Settle()
+}
+
 // Remove takes job j out of the plan; it must be in.
 func (s *State) Remove(j int) {
 	o := &s.In.Opts[s.Choice[j]]

@@ -7,6 +7,6 @@ import (
 
 // Register adds the engine milp+clp to set: Clp's linear relaxations, made whole by [milp.Diving].
 func Register(set *engines.Set) {
-	set.AddBackend("clp", "COIN-OR CLP in the process: linear relaxation, rounded by diving", false,
+	set.AddBackend("clp", "COIN-OR CLP in the process: linear relaxation, dives, branch and bound", false,
 		func(engines.Spec) (milp.Backend, error) { return milp.Diving(New()), nil })
 }

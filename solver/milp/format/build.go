@@ -6,18 +6,27 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
+// What is known of a variable beside its bounds.
+const (
+	givenLower = 1 << iota // its lower bound was given
+	givenUpper
+	binary // it was said to be 0 or 1
+)
+
 // builder collects a model while it is read.
 type builder struct {
+	note Reader
 	m    milp.Model
 	vars []milp.Var
+	said []uint8          // by variable
 	of   map[string]int32 // variables by name
 
 	offset int32 // the variable called offsetName, -1 if there is none
 	inRow  bool  // it is in a row
 }
 
-func newBuilder() *builder {
-	return &builder{of: map[string]int32{}, offset: -1}
+func newBuilder(note Reader) *builder {
+	return &builder{note: note, of: map[string]int32{}, offset: -1}
 }
 
 // variable is the one called name, which is new if there was none.
@@ -29,11 +38,36 @@ func (b *builder) variable(name []byte) int32 {
 	own := string(name)
 	b.of[own] = j
 	b.vars = append(b.vars, milp.Var{Name: own, Upper: math.Inf(1)})
+	b.said = append(b.said, 0)
 	if own == offsetName {
 		b.offset = j
 	}
 	return j
 }
+
+// late is variable for a name in a section behind those that have coefficients. One that is new there is in no row and
+// in no objective: solvers write such, but it can also be a slip.
+func (b *builder) late(name []byte, line int) int32 {
+	if _, is := b.of[string(name)]; !is {
+		b.note.warn(line, "variable %s is in no row and has no cost", quoted(name))
+	}
+	return b.variable(name)
+}
+
+// far warns of a bound that is a number here and for CBC, GLPK and lp_solve, and none for HiGHS, SCIP and CPLEX.
+func (b *builder) far(line int, name string, v float64) {
+	if v = math.Abs(v); v >= 1e20 && v < Infinite {
+		b.note.warn(line, "a bound of variable %q is %v, which is no bound for HiGHS, SCIP and CPLEX", name, v)
+	}
+}
+
+// replaced warns of bounds of v that others have taken the place of.
+func (b *builder) replaced(line int, v milp.Var, lower, upper float64) {
+	b.note.warn(line, "bounds %v and %v of variable %q replace %v and %v", lower, upper, v.Name, v.Lower, v.Upper)
+}
+
+// isUnit reports whether v's bounds are within 0 and 1.
+func isUnit(v milp.Var) bool { return v.Lower >= 0 && v.Lower <= 1 && v.Upper >= 0 && v.Upper <= 1 }
 
 // model is what was read. A fixed last variable called offsetName is the offset again.
 func (b *builder) model() (*milp.Model, error) {

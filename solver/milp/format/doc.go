@@ -24,7 +24,9 @@
 //
 // # What is read
 //
-// The readers take the linear part of both formats as these solvers write them, including rows with two bounds in LP. They refuse
+// The readers take the linear part of both formats as these solvers write them, including rows with two bounds in LP. [Reader.LP] and
+// [Reader.MPS] say what they do where solvers do not agree; what could be meant in two ways is an error, or is told to [Reader.Warn].
+// The tests have each of the five write models with odd things in them, and read them to the same optimum. The readers refuse
 // what a milp.Model does not have: quadratic terms, special ordered sets, semi-continuous variables,
 // indicators and lazy rows. Their errors are of type [*SyntaxError].
 //

@@ -112,3 +112,19 @@ func ExampleNames() {
 	fmt.Println(format.Names(knapsack()))
 	// Output: [tent stove rope]
 }
+
+// A Reader tells of what may have been meant otherwise.
+func ExampleReader() {
+	file := "Maximize\n obj: x + y\nSubject To\n c: x + y <= 9\nBounds\n x <= 4\n x <= 3\n yy <= 2\nEnd\n"
+	r := format.Reader{Warn: func(line int, text string) { fmt.Printf("line %d: %s\n", line, text) }}
+	m, err := r.LP(strings.NewReader(file))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(m.Vars(), "variables")
+	// Output:
+	// line 7: bounds 0 and 3 of variable "x" replace 0 and 4
+	// line 8: variable "yy" is in no row and has no cost
+	// 3 variables
+}

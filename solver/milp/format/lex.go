@@ -2,6 +2,7 @@ package format
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +41,11 @@ func (in *input) next() (bool, error) {
 	if text[len(text)-1] == '\n' {
 		text = text[:len(text)-1]
 	}
-	in.text = text
 	in.line++
+	if in.line == 1 {
+		text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark
+	}
+	in.text = text
 	return true, nil
 }
 
@@ -66,7 +70,7 @@ type token struct {
 	text  []byte
 	value float64
 	first bool // it begins a line
-	label bool // a colon follows
+	next  byte // what follows a word on its line, beside blanks; 0 for nothing, or a comment
 	line  int
 	col   int
 }
@@ -78,6 +82,8 @@ type lexer struct {
 	fresh bool // no token of this line has been taken
 	tok   token
 	err   error // the first; the end follows
+
+	comment func(text []byte) // told of comments, unless it is nil
 }
 
 // advance goes to the next token.
@@ -89,6 +95,9 @@ func (x *lexer) advance() {
 		if x.at < len(x.in.text) && x.in.text[x.at] != '\\' {
 			x.scan()
 			return
+		}
+		if x.comment != nil && x.at < len(x.in.text) {
+			x.comment(x.in.text[x.at:])
 		}
 		more, err := x.in.next()
 		if err != nil && x.err == nil {
@@ -103,7 +112,9 @@ func (x *lexer) advance() {
 	}
 }
 
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
+const blanks = " \t\r\f\v"
+
+func blank(c byte) bool { return strings.IndexByte(blanks, c) >= 0 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
@@ -130,19 +141,13 @@ func (x *lexer) scan() {
 		x.at++
 	case c == '<' || c == '>' || c == '=':
 		x.operator()
-	case digit(c) || c == '.' && from+1 < len(text) && digit(text[from+1]):
+	case (digit(c) || c == '.' && from+1 < len(text) && digit(text[from+1])) && !x.numbered():
 		x.number()
 		return
 	case named(c) && c != '[' && c != ']':
-		for x.at < len(text) && named(text[x.at]) {
-			x.at++
-		}
+		x.at += nameLength(text[from:])
 		x.tok.kind = word
-		after := x.at
-		for after < len(text) && blank(text[after]) {
-			after++
-		}
-		x.tok.label = after < len(text) && text[after] == ':'
+		x.tok.next = x.follows()
 	default:
 		x.at++
 		x.tok.text = text[from:x.at]
@@ -150,6 +155,44 @@ func (x *lexer) scan() {
 		return
 	}
 	x.tok.text = text[from:x.at]
+}
+
+// nameLength is how much of text can be a name.
+func nameLength(text []byte) int {
+	n := 0
+	for n < len(text) && named(text[n]) {
+		n++
+	}
+	return n
+}
+
+// follows is the first byte of what is left of the line, 0 if that is nothing or a comment.
+func (x *lexer) follows() byte {
+	rest := bytes.TrimLeft(x.in.text[x.at:], blanks)
+	if len(rest) == 0 || rest[0] == '\\' {
+		return 0
+	}
+	return rest[0]
+}
+
+// numbered reports whether what begins with a digit is the name of a row: CBC, HiGHS and SCIP take "13:" for one.
+func (x *lexer) numbered() bool {
+	from := x.at
+	x.at += nameLength(x.in.text[from:])
+	next := x.follows()
+	x.at = from
+	return next == ':'
+}
+
+// glued makes the name 1x of a number and what it is glued to, where a number cannot be: HiGHS and SCIP write such
+// names.
+func (x *lexer) glued() {
+	from := x.tok.col - 1
+	if x.tok.kind != number || x.at >= len(x.in.text) || !named(x.in.text[x.at]) {
+		return
+	}
+	x.at = from + nameLength(x.in.text[from:])
+	x.tok.kind, x.tok.text, x.tok.next = word, x.in.text[from:x.at], x.follows()
 }
 
 // operator takes one of < <= =< > >= => =.
@@ -199,9 +242,12 @@ func (x *lexer) number() {
 }
 
 // fail keeps the first error, at the current token, and ends the input.
-func (x *lexer) fail(expected string) {
+func (x *lexer) fail(expected string) { x.failAt(x.tok, x.found(), expected) }
+
+// failAt is fail at a token that may have gone by.
+func (x *lexer) failAt(at token, found, expected string) {
 	if x.err == nil {
-		x.err = &SyntaxError{Line: x.tok.line, Column: x.tok.col, Found: x.found(), Expected: expected}
+		x.err = &SyntaxError{Line: at.line, Column: at.col, Found: found, Expected: expected}
 	}
 	x.tok = token{kind: atEnd, line: x.tok.line, col: x.tok.col}
 	x.in.text, x.at = nil, 0

@@ -4,31 +4,43 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// ReadLP reads a model in CPLEX's LP format, as CBC, GLPK, HiGHS, SCIP, CPLEX and [WriteLP] write it. Variables are in the order in which they are
-// first mentioned. Words that begin sections are such at the beginning of a line. Errors are a [*SyntaxError],
-// [milp.ErrInvalid] for a model that is not well formed, or r's own.
-func ReadLP(r io.Reader) (*milp.Model, error) {
-	p := &lpReader{lexer: &lexer{in: newInput(r)}, builder: newBuilder()}
+// LP reads a model in CPLEX's LP format, as CBC, GLPK, HiGHS, SCIP, CPLEX and [WriteLP] write it. Variables are in the
+// order in which they are first mentioned, be it in Bounds, General or Binary alone. Where readers differ, it does
+// this:
+//
+//   - A word that begins a section is a name where a title cannot be: before a relation, a colon or, among the names of
+//     General and Binary, with a blank before it where a variable is called so.
+//   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable that are not within 0 and 1
+//     are an error.
+//   - A negative upper bound leaves the lower bound at 0, so that the model is infeasible.
+//   - A variable that occurs twice in a sum counts with the sum of its coefficients.
+//   - A comment that GLPK writes behind the objective, `\* constant term = 7 *\`, is its constant.
+//
+// Errors are a [*SyntaxError], [milp.ErrInvalid] for a model that is not well formed, or from's own.
+func (r Reader) LP(from io.Reader) (*milp.Model, error) {
+	p := &lpReader{lexer: &lexer{in: newInput(from)}, builder: newBuilder(r)}
 	p.advance()
 	p.objective()
 	for p.err == nil {
-		s := p.section()
-		switch s {
+		switch p.section() {
 		case "rows":
 			p.rows()
 		case "bounds":
 			p.bounds()
-		case "general", "binary":
-			p.kinds(s == "binary")
+		case "general":
+			p.kinds(0)
+		case "binary":
+			p.kinds(binary)
 		case "none":
-			if p.starts() == "" { // HiGHS writes their titles though there are none
-				p.fail("a linear model without semi-continuous variables, ordered sets and lazy rows")
-			}
 		case "end":
+			if p.tok.kind != atEnd {
+				p.note.warn(p.tok.line, "%s and what follows it are behind the end", p.found())
+			}
 			return p.model()
 		default:
 			p.fail("a section: Subject To, Bounds, General, Binary or End")
@@ -44,127 +56,107 @@ type lpReader struct {
 	value []float64
 }
 
-// sectionOf is the section that begins with the lower-case word; "none" is one of what is not read, "" no section.
-func sectionOf(word string) string {
-	switch word {
-	case "max", "maximize", "maximise", "maximum":
-		return "max"
-	case "min", "minimize", "minimise", "minimum":
-		return "min"
-	case "subject", "such", "st", "s.t.", "st.":
-		return "rows"
-	case "bounds", "bound":
-		return "bounds"
-	case "general", "generals", "gen", "integer", "integers", "int":
-		return "general"
-	case "binary", "binaries", "bin":
-		return "binary"
-	case "end":
-		return "end"
-	case "semi", "semis", "sec", "sin", "sos", "sos1", "sos2", "lazy", "user", "pwlobj":
-		return "none"
-	}
-	return ""
-}
-
-// starts is the section that the current token begins, "" if it begins none.
-func (p *lpReader) starts() string {
-	if p.tok.kind != word || !p.tok.first || p.tok.label || len(p.tok.text) > 16 {
-		return ""
-	}
-	return sectionOf(string(bytes.ToLower(p.tok.text)))
-}
-
-// section takes the words that begin one, and reports "" if there are none.
-func (p *lpReader) section() string {
-	s := p.starts()
-	if s == "" || s == "min" || s == "max" {
-		return ""
-	}
-	two := p.is("subject") || p.is("such")
-	p.advance()
-	if two {
-		if !p.is("to") && !p.is("that") {
-			p.fail(`"to" or "that"`)
-			return s
-		}
-		p.advance()
-	}
-	if s == "rows" && p.tok.kind == colon {
-		p.advance()
-	}
-	return s
-}
-
 func (p *lpReader) is(text string) bool {
 	return p.tok.kind == word && bytes.EqualFold(p.tok.text, []byte(text))
 }
 
 func (p *lpReader) objective() {
-	s := p.starts()
+	s := ""
+	if p.tok.kind == word && len(p.tok.text) <= 16 {
+		s = sectionOf(string(bytes.ToLower(p.tok.text)))
+	}
 	if s != "max" && s != "min" {
 		p.fail("Minimize or Maximize")
 		return
 	}
 	p.m.Maximize = s == "max"
 	p.advance()
-	p.label()
-	_, constant := p.sum()
-	p.m.Offset = constant
+	if p.tok.kind == colon {
+		p.advance()
+	}
+	p.comment = p.glpkConstant
+	_, labelled := p.label()
+	behind := !p.tok.first && (p.tok.next == '+' || p.tok.next == '-') // "min end + x" has no title in it
+	_, constant := p.sum(labelled || behind)
+	p.comment = nil
+	p.m.Offset += constant
 	for k, j := range p.index {
 		p.vars[j].Cost += p.value[k]
 	}
 }
 
+// glpkConstant takes the objective's constant out of the comment behind it that GLPK hides it in.
+func (p *lpReader) glpkConstant(text []byte) {
+	text, is := bytes.CutPrefix(text, []byte(`\* constant term = `))
+	text, closed := bytes.CutSuffix(bytes.TrimRight(text, blanks), []byte(` *\`))
+	v, err := strconv.ParseFloat(string(text), 64)
+	if is && closed && err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+		p.note.warn(p.in.line, "the objective's constant %v is taken from a comment, where GLPK writes it", v)
+		p.m.Offset += v
+	}
+}
+
 // label takes a name and its colon, if they are there.
-func (p *lpReader) label() string {
-	if p.tok.kind != word || !p.tok.label {
-		return ""
+func (p *lpReader) label() (name string, is bool) {
+	if p.tok.kind != word || p.tok.next != ':' {
+		return "", false
 	}
-	name := string(p.tok.text)
+	name = string(p.tok.text)
 	p.advance()
 	p.advance()
-	return name
+	return name, true
 }
 
-// ends reports whether the current token can be no part of a sum.
-func (p *lpReader) ends() bool {
+// goesOn reports whether the current token goes on with a sum, all terms of which but the first need a sign.
+func (p *lpReader) goesOn(begun, labelled bool) bool {
 	switch p.tok.kind {
-	case plus, minus, number:
-		return false
+	case plus, minus:
+		return true
+	case number:
+		return !begun
 	case word:
-		return p.tok.label || p.starts() != ""
+		return !begun && (p.isInfinite() || p.isVariable(false, false, labelled))
 	}
-	return true
+	return false
 }
 
-// sum takes terms, which it leaves in index and value, and constants, of which it returns how many and their sum. All
-// terms but the first need a sign.
-func (p *lpReader) sum() (constants int, constant float64) {
+// isVariable reports whether the current token is the variable of a term, behind a sign, a number, or a row's name as
+// is said.
+func (p *lpReader) isVariable(signed, given, labelled bool) bool {
+	switch {
+	case p.tok.kind != word || p.tok.next == ':':
+		return false
+	case p.tok.first:
+		return p.starts() == ""
+	case given:
+		return !p.is("subject") && !p.is("such") || p.starts() == ""
+	}
+	return signed || labelled || p.starts() == ""
+}
+
+// sum takes terms, which it leaves in index and value, and constants, of which it returns how many and their sum.
+func (p *lpReader) sum(labelled bool) (constants int, constant float64) {
 	p.index, p.value = p.index[:0], p.value[:0]
-	for begun := false; !p.ends() && (!begun || p.tok.kind == plus || p.tok.kind == minus); begun = true {
+	for begun := false; p.goesOn(begun, labelled); begun = true {
 		v, signed := p.sign()
 		given := p.tok.kind == number
 		if given {
 			v = float64(v * p.tok.value)
 			p.advance()
+			p.glued()
 		}
 		switch {
-		case p.tok.kind == word && !p.ends() && !p.infinity():
+		case !given && !begun && p.isInfinite():
+			constants, constant = constants+1, constant+math.Inf(int(v))
+			p.advance()
+		case p.isVariable(signed, given, labelled):
 			j := p.variable(p.tok.text)
 			p.index, p.value = append(p.index, j), append(p.value, v)
 			p.advance()
 		case given:
 			constants, constant = constants+1, constant+v
-		case p.infinity():
-			constants, constant = constants+1, constant+math.Inf(int(v))
-			p.advance()
 		default:
-			if signed {
-				p.fail("a number or a variable behind the sign")
-			} else {
-				p.fail("a number or a variable")
-			}
+			p.fail("a number or a variable behind the sign")
 			return constants, constant
 		}
 	}
@@ -182,6 +174,11 @@ func (p *lpReader) sign() (v float64, any bool) {
 		p.advance()
 	}
 	return v, any
+}
+
+// isInfinite reports whether the current token, the first of a row, is an infinite number and no variable.
+func (p *lpReader) isInfinite() bool {
+	return p.infinity() && isRelation(p.tok.next) && !p.isKnown()
 }
 
 func (p *lpReader) infinity() bool { return p.is("inf") || p.is("infinity") }
@@ -213,32 +210,6 @@ func (p *lpReader) relation() kind {
 	return k
 }
 
-// limits are bounds that get tighter by each relation.
-type limits struct{ lower, upper float64 }
-
-// apply puts v to the right of a relation.
-func (l *limits) apply(k kind, v float64) {
-	switch k {
-	case less:
-		l.upper = v
-	case greater:
-		l.lower = v
-	default:
-		l.lower, l.upper = v, v
-	}
-}
-
-// turned is k seen from the other side.
-func turned(k kind) kind {
-	switch k {
-	case less:
-		return greater
-	case greater:
-		return less
-	}
-	return k
-}
-
 func (p *lpReader) rows() {
 	for p.err == nil && p.tok.kind != atEnd && p.starts() == "" {
 		p.row()
@@ -247,8 +218,8 @@ func (p *lpReader) rows() {
 
 // row is: [name:] sum relation number, or [name:] number relation sum [relation number].
 func (p *lpReader) row() {
-	name := p.label()
-	constants, constant := p.sum()
+	name, labelled := p.label()
+	constants, constant := p.sum(labelled)
 	l := limits{math.Inf(-1), math.Inf(1)}
 	if constants > 0 && len(p.index) > 0 {
 		p.fail("a row without constants beside its variables")
@@ -258,11 +229,11 @@ func (p *lpReader) row() {
 		l.apply(k, p.constant())
 	} else {
 		l.apply(turned(k), constant)
-		if constants, _ = p.sum(); constants > 0 {
+		if constants, _ = p.sum(true); constants > 0 {
 			p.fail("a sum of variables without constants")
 		}
 		if p.tok.kind == less || p.tok.kind == greater || p.tok.kind == equal {
-			p.second(&l, k)
+			l.apply(k, p.otherEnd(k))
 		}
 	}
 	if p.err != nil {
@@ -275,70 +246,12 @@ func (p *lpReader) row() {
 	p.m.AddRow(milp.Row{Name: name, Lower: l.lower, Upper: l.upper, Index: p.index, Value: p.value})
 }
 
-// second takes the other bound of a range whose first relation was k: the same, or the range were none.
-func (p *lpReader) second(l *limits, k kind) {
+// otherEnd takes the other bound of a range whose first relation was k: the same, or the range were none.
+func (p *lpReader) otherEnd(k kind) float64 {
 	if p.tok.kind != k || k == equal {
 		p.fail("the relation that the range began with, <= or >=")
-		return
+		return 0
 	}
 	p.advance()
-	l.apply(k, p.constant())
-}
-
-func (p *lpReader) bounds() {
-	for p.err == nil && p.tok.kind != atEnd && p.starts() == "" {
-		p.bound()
-	}
-}
-
-// bound is: name free, name relation number, or number relation name [relation number].
-func (p *lpReader) bound() {
-	if p.tok.kind == word && !p.infinity() {
-		v := p.known()
-		if p.is("free") {
-			v.Lower, v.Upper = math.Inf(-1), math.Inf(1)
-			p.advance()
-			return
-		}
-		k := p.relation()
-		p.limit(v, k, p.constant())
-		return
-	}
-	c := p.constant()
-	k := p.relation()
-	v := p.known()
-	p.limit(v, turned(k), c)
-	if p.tok.kind == less || p.tok.kind == greater || p.tok.kind == equal {
-		l := limits{v.Lower, v.Upper}
-		p.second(&l, k)
-		v.Lower, v.Upper = l.lower, l.upper
-	}
-}
-
-func (p *lpReader) limit(v *milp.Var, k kind, c float64) {
-	l := limits{v.Lower, v.Upper}
-	l.apply(k, c)
-	v.Lower, v.Upper = l.lower, l.upper
-}
-
-// known takes the name of a variable that has been mentioned; on failure it is none that is kept.
-func (p *lpReader) known() *milp.Var {
-	if p.tok.kind == word {
-		if j, is := p.of[string(p.tok.text)]; is {
-			p.advance()
-			return &p.vars[j]
-		}
-	}
-	p.fail("a variable of the objective or of a row")
-	return &milp.Var{}
-}
-
-func (p *lpReader) kinds(binary bool) {
-	for p.err == nil && p.tok.kind != atEnd && p.starts() == "" {
-		v := p.known()
-		v.Integer = true
-		if binary {
-			v.Lower, v.Upper = 0, 1
-		}
-	}
+	return p.constant()
 }

@@ -1,34 +1,28 @@
 package format
 
 import (
+	"fmt"
 	"math"
 	"strings"
 )
 
-// What is known of a variable's bounds.
-const (
-	givenAny   = 1
-	givenLower = 2
-)
+// boundKinds are the kinds of bounds; the n-th has bit n in mpsReader.bounded. The first five have a number.
+const boundKinds = "LO LI UP UI FX FR MI PL BV"
+
+// fixesLower are the kinds that say what the lower bound is.
+const fixesLower = 1<<0 | 1<<1 | 1<<4 | 1<<5 | 1<<6 | 1<<8
 
 // bound reads a line of BOUNDS: a kind, the set's name if it has one, a variable, and a number if the kind needs one.
 func (p *mpsReader) bound() error {
 	kind := strings.ToUpper(string(p.fields[0].text))
-	valued := true
-	switch kind {
-	case "FR", "MI", "PL", "BV":
-		valued = false
-	case "LO", "UP", "FX", "LI", "UI":
-	default:
+	of := strings.Index(boundKinds, kind) / 3
+	if len(kind) != 2 || !strings.Contains(boundKinds, kind) {
 		return p.wrong(0, "LO, UP, FX, FR, MI, PL, BV, LI or UI")
 	}
+	valued := of <= 4
 	k, err := p.boundVariable(valued)
 	if err != nil {
 		return err
-	}
-	j, is := p.of[string(p.fields[k].text)]
-	if !is {
-		return p.wrong(k, "a variable of the section COLUMNS")
 	}
 	v := 0.0
 	if valued {
@@ -36,7 +30,24 @@ func (p *mpsReader) bound() error {
 			return err
 		}
 	}
-	p.setBound(int(j), kind, v)
+	j := int(p.late(p.fields[k].text, p.line))
+	for len(p.bounded) <= j {
+		p.bounded = append(p.bounded, 0)
+	}
+	p.far(p.line, p.vars[j].Name, v)
+	before := p.vars[j]
+	p.setBound(j, kind, v)
+	after := p.vars[j]
+	switch given := p.bounded[j]; {
+	case given&(1<<of) != 0 && (after.Lower != before.Lower || after.Upper != before.Upper):
+		return p.wrong(0, fmt.Sprintf("one bound %s of variable %q", kind, before.Name))
+	case p.said[j]&binary != 0 && !isUnit(after):
+		return p.wrong(0, fmt.Sprintf("bounds of the binary variable %q within 0 and 1", before.Name))
+	case given&fixesLower != 0 && after.Lower != before.Lower,
+		given != 0 && !math.IsInf(before.Upper, 1) && after.Upper != before.Upper:
+		p.replaced(p.line, before, after.Lower, after.Upper)
+	}
+	p.bounded[j] |= 1 << of
 	return nil
 }
 
@@ -51,7 +62,9 @@ func (p *mpsReader) boundVariable(valued bool) (int, error) {
 	case n == 4:
 		k = 2
 	case n == 3 && !valued:
-		if _, is := p.of[string(p.fields[2].text)]; is {
+		_, first := p.of[string(p.fields[1].text)]
+		_, second := p.of[string(p.fields[2].text)]
+		if _, err := p.number(2); second || !first && err != nil {
 			k = 2
 		}
 	}
@@ -62,35 +75,27 @@ func (p *mpsReader) boundVariable(valued bool) (int, error) {
 }
 
 func (p *mpsReader) setBound(j int, kind string, value float64) {
-	for len(p.bounded) <= j {
-		p.bounded = append(p.bounded, 0)
-	}
-	v, given := &p.vars[j], &p.bounded[j]
+	v := &p.vars[j]
 	switch kind {
 	case "FR":
 		v.Lower, v.Upper = math.Inf(-1), math.Inf(1)
-		*given |= givenLower
 	case "MI":
 		v.Lower = math.Inf(-1)
-		*given |= givenLower
 	case "PL":
 		v.Upper = math.Inf(1)
 	case "BV":
 		v.Lower, v.Upper, v.Integer = 0, 1, true
-		*given |= givenLower
+		p.said[j] |= binary
 	case "FX":
 		v.Lower, v.Upper = value, value
-		*given |= givenLower
 	case "LO", "LI":
 		v.Lower = value
 		v.Integer = v.Integer || kind == "LI"
-		*given |= givenLower
 	case "UP", "UI":
 		v.Upper = value
 		v.Integer = v.Integer || kind == "UI"
-		if value < 0 && *given&givenLower == 0 {
+		if value < 0 && p.bounded[j]&fixesLower == 0 {
 			v.Lower = math.Inf(-1)
 		}
 	}
-	*given |= givenAny
 }

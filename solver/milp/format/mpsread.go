@@ -10,19 +10,30 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// ReadMPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it: sections begin in the first column,
-// names have no blanks, and sections may be left out. Where readers differ, it does this:
+// MPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it: sections begin in the
+// first column, names have no blanks, and sections may be left out. Where readers differ, it does this:
 //
-//   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it (GLPK and lp_solve add it).
-//   - The first N row is the objective; others are rows without bounds.
+//   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it. GLPK and
+//     lp_solve add it, and so it is added in files whose first lines say that one of these has written them, but for
+//     lp_solve's that maximise.
+//   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed
+//     over.
 //   - An integer variable without any bound is 0 or 1.
 //   - A negative upper bound on a variable whose lower bound was not given makes that -Inf.
-//   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not matter.
+//   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not
+//     matter.
+//   - A variable that is in BOUNDS alone is one.
+//   - $ begins a comment in place of a second or third name, unless something is called so.
+//   - An error, since some take the first, some the last and some the sum: a second coefficient of a variable in a row,
+//     a second right-hand side or range of a row, a second bound of the same kind that is another, a binary variable's
+//     bound that is not within 0 and 1.
 //
-// Errors are a [*SyntaxError], [milp.ErrInvalid] for a model that is not well formed, or r's own. It needs the
+// GLPK and CBC do not write whether a model maximises, so that their files are read as ones that minimise.
+//
+// Errors are a [*SyntaxError], [milp.ErrInvalid] for a model that is not well formed, or from's own. It needs the
 // memory of a second copy of the coefficients, since MPS has them by column.
-func ReadMPS(r io.Reader) (*milp.Model, error) {
-	p := &mpsReader{input: newInput(r), builder: newBuilder(), rowOf: map[string]int32{}, objective: -1, column: -1}
+func (r Reader) MPS(from io.Reader) (*milp.Model, error) {
+	p := &mpsReader{input: newInput(from), builder: newBuilder(r), rowOf: map[string]int32{}, objective: -1, column: -1}
 	for p.section != "ENDATA" {
 		more, err := p.next()
 		if err != nil {
@@ -31,8 +42,11 @@ func ReadMPS(r io.Reader) (*milp.Model, error) {
 		if !more {
 			return nil, &SyntaxError{Line: p.line + 1, Column: 1, Found: "the end of the file", Expected: "ENDATA"}
 		}
-		p.split()
-		if len(p.fields) == 0 || p.text[0] == '*' {
+		if len(p.text) > 0 && p.text[0] == '*' {
+			p.comment()
+			continue
+		}
+		if p.split(); len(p.fields) == 0 {
 			continue
 		}
 		if blank(p.text[0]) {
@@ -53,35 +67,31 @@ type field struct {
 	at   int
 }
 
-// side is what is said of a row.
-type side struct {
-	name     string
-	kind     byte // N, L, G or E
-	rhs, rng float64
-	ranged   bool
-}
-
 type mpsReader struct {
 	*input
 	*builder
 	fields  []field
 	section string
 
+	sensed  bool   // OBJSENSE was given
+	creator string // the program that has written the file, where that makes a difference
+
 	rows      []side
+	goal      side             // the objective's row
 	rowOf     map[string]int32 // the objective is -1
 	objective int              // how many N rows there were, less 1
 	sets      [3]string        // the names of the one set of RHS, RANGES and BOUNDS that is read
 
 	column  int32 // the current one
 	integer bool
-	bounded []uint8 // by variable: 1 any bound was given, 2 the lower one was
+	bounded []uint16 // by variable: the kinds of bounds that were given
 
 	row   []int32 // entries, in the order of the file
 	col   []int32
 	value []float64
 }
 
-// split cuts the current line into fields.
+// split cuts the current line into fields, up to a comment.
 func (p *mpsReader) split() {
 	p.fields = p.fields[:0]
 	for at := 0; at < len(p.text); {
@@ -93,8 +103,23 @@ func (p *mpsReader) split() {
 		for at < len(p.text) && !blank(p.text[at]) {
 			at++
 		}
+		if p.text[from] == '$' && p.dollar(p.text[from:at]) {
+			return
+		}
 		p.fields = append(p.fields, field{p.text[from:at], from})
 	}
+}
+
+// dollar reports whether a field that begins with $ and is the next of the line begins a comment. It does so in place
+// of the names that MPS calls field 3 and 5, and behind the last field, unless a row or a variable is called so.
+func (p *mpsReader) dollar(text []byte) bool {
+	n := len(p.fields)
+	if n == 0 || n == 1 && (p.section == "ROWS" || p.section == "BOUNDS" || !blank(p.text[0])) {
+		return false
+	}
+	_, row := p.rowOf[string(text)]
+	_, variable := p.of[string(text)]
+	return p.section == "ROWS" || !row && !variable
 }
 
 // wrong is the error that field k is not what was expected; k may be one past the last.
@@ -121,15 +146,25 @@ func (p *mpsReader) begin() error {
 		if len(p.fields) > 1 {
 			return p.sense(1)
 		}
+	case "MAX", "MAXIMIZE", "MAXIMISE", "MIN", "MINIMIZE", "MINIMISE":
+		if p.section != "OBJSENSE" { // some write it in the first column
+			return p.noSection()
+		}
+		return p.sense(0)
 	case "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA":
 		p.section = name
 	default:
-		return p.wrong(0, "a section: NAME, OBJSENSE, ROWS, COLUMNS, RHS, RANGES, BOUNDS or ENDATA")
+		return p.noSection()
 	}
 	return nil
 }
 
+func (p *mpsReader) noSection() error {
+	return p.wrong(0, "a section: NAME, OBJSENSE, ROWS, COLUMNS, RHS, RANGES, BOUNDS or ENDATA")
+}
+
 func (p *mpsReader) sense(k int) error {
+	before := p.sensed && p.m.Maximize
 	switch strings.ToUpper(string(p.fields[k].text)) {
 	case "MAX", "MAXIMIZE", "MAXIMISE":
 		p.m.Maximize = true
@@ -138,6 +173,10 @@ func (p *mpsReader) sense(k int) error {
 	default:
 		return p.wrong(k, "MIN or MAX")
 	}
+	if p.sensed && before != p.m.Maximize {
+		p.note.warn(p.line, "OBJSENSE %s replaces the other one", p.fields[k].text)
+	}
+	p.sensed = true
 	return nil
 }
 
@@ -174,6 +213,7 @@ func (p *mpsReader) addRow() error {
 		p.objective++
 		if p.objective == 0 {
 			p.rowOf[name] = -1
+			p.goal = side{name: name, kind: 'N'}
 			return nil
 		}
 	}
@@ -205,12 +245,25 @@ func (p *mpsReader) addColumn() error {
 	return p.pairs(1, p.addEntry)
 }
 
+// side is row i, -1 for the objective.
+func (p *mpsReader) side(i int32) *side {
+	if i < 0 {
+		return &p.goal
+	}
+	return &p.rows[i]
+}
+
 func (p *mpsReader) addEntry(i int32, v float64, k int) error {
 	if math.IsInf(v, 0) {
 		return p.wrong(k, "a finite number")
 	}
+	row := p.side(i)
+	if row.column == p.column+1 {
+		return p.wrong(k-1, fmt.Sprintf("one coefficient of variable %q in row %q", p.vars[p.column].Name, row.name))
+	}
+	row.column = p.column + 1
 	if i < 0 {
-		p.vars[p.column].Cost += v
+		p.vars[p.column].Cost = v
 		return nil
 	}
 	p.inRow = p.inRow || p.column == p.offset
@@ -251,85 +304,20 @@ func (p *mpsReader) number(k int) (float64, error) {
 	return v, nil
 }
 
-// sides reads a line of RHS or RANGES, whose first field is the set's name if there is an odd number of them.
-func (p *mpsReader) sides(set int, take func(i int32, v float64, k int) error) error {
-	from := len(p.fields) % 2
-	if from == 1 {
-		if err := p.oneSet(set, 0); err != nil {
-			return err
-		}
-	}
-	return p.pairs(from, take)
-}
-
-// oneSet takes field k for the name of a set, of which there may be one only in a section.
-func (p *mpsReader) oneSet(set, k int) error {
-	name := p.fields[k].text
-	if p.sets[set] == "" {
-		p.sets[set] = string(name)
-	}
-	if p.sets[set] != string(name) {
-		return p.wrong(k, fmt.Sprintf("the set %q that the section began with", p.sets[set]))
-	}
-	return nil
-}
-
-func (p *mpsReader) setRHS(i int32, v float64, k int) error {
-	if i >= 0 {
-		p.rows[i].rhs = v
-		return nil
-	}
-	if math.IsInf(v, 0) {
-		return p.wrong(k, "a finite number")
-	}
-	p.m.Offset = 0 - v
-	return nil
-}
-
-func (p *mpsReader) setRange(i int32, v float64, k int) error {
-	if i < 0 || p.rows[i].kind == 'N' {
-		return p.wrong(k-1, "a row that is not free")
-	}
-	p.rows[i].rng, p.rows[i].ranged = v, true
-	return nil
-}
-
-// limits are the row's bounds.
-func (s side) limits() (lower, upper float64) {
-	lower, upper = s.rhs, s.rhs
-	width := math.Abs(s.rng)
-	switch {
-	case s.kind == 'N':
-		return math.Inf(-1), math.Inf(1)
-	case s.kind == 'L':
-		lower = math.Inf(-1)
-		if s.ranged {
-			lower = upper - width
-		}
-	case s.kind == 'G':
-		upper = math.Inf(1)
-		if s.ranged {
-			upper = lower + width
-		}
-	case s.rng > 0:
-		upper = lower + width
-	case s.rng < 0:
-		lower = upper - width
-	}
-	return unlimited(lower, upper)
-}
-
 // finish puts the entries into rows.
 func (p *mpsReader) finish() (*milp.Model, error) {
-	for j, given := range p.bounded {
-		if given == 0 && p.vars[j].Integer {
-			p.vars[j].Upper = 1
+	for j := range p.vars {
+		switch v := &p.vars[j]; {
+		case j >= len(p.bounded) || p.bounded[j] == 0:
+			if v.Integer {
+				v.Upper = 1
+			}
+		case v.Upper < 0 && p.bounded[j]&fixesLower == 0:
+			p.note.warn(p.line, "variable %q has a negative upper bound, so that its lower bound is none", v.Name)
 		}
 	}
-	for j := len(p.bounded); j < len(p.vars); j++ {
-		if p.vars[j].Integer {
-			p.vars[j].Upper = 1
-		}
+	if p.goal.rhs != 0 {
+		p.m.Offset = p.constant()
 	}
 	begin := make([]int, len(p.rows)+1)
 	for _, i := range p.row {

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,25 +75,31 @@ func TestReadLPBounds(t *testing.T) {
 
 func TestReadLPNamesTheOffender(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                    `line 1:1: found the end of the file, expected Minimize or Maximize`,
-		"x + y":                               `line 1:1: found "x", expected Minimize or Maximize`,
-		"min x\nst x <= 3":                    `line 3:1: found the end of the file, expected a section`,
-		"min x\nst\n x * y <= 3\nend":         `line 3:4: found "*"`,
-		"min [ x ^2 ]/2\nst\nend":             `line 1:5: found "["`,
-		"min x y\nst\nend":                    `line 1:7: found "y", expected a section`,
-		"min x\nst\n x + 2 <= 3\nend":         `expected a row without constants`,
-		"min x\nst\n x <= y\nend":             `line 3:7: found "y", expected a number`,
-		"min x\nst\n x\nend":                  `line 4:1: found "end", expected one of <=, = and >=`,
-		"min x\nst\n 1 <= x >= 2\nend":        `line 3:9: found ">=", expected the relation`,
-		"min x\nst\nbounds\n  y <= 3\nend":    `line 4:3: found "y", expected a variable`,
-		"min x\nst\ngenerals\n x z\nend":      `line 4:4: found "z", expected a variable`,
-		"min x\nst\nsemi-continuous\n x\nend": `line 3:5: found "-", expected a linear model`,
-		"min x\nst\nsos1\n s1: x:1\nend":      `line 4:2: found "s1", expected a linear model`,
-		"min x\nst\n 1e999 x <= 1\nend":       `line 3:2: found "1e999", expected a finite number`,
-		"min x\nst\n x <= 1..2\nend":          `line 3:7: found "1..2", expected a finite number`,
-		"min x + - \nst\n x <= 1\nend":        `line 2:1: found "st", expected a number or a variable behind the sign`,
-		"min x\nsubject\n x <= 1\nend":        `line 3:2: found "x", expected "to" or "that"`,
-		"min x\nst\n b = 1 -> x <= 2\nend":    `line 3:9: found ">", expected a number or a variable behind the sign`,
+		"":                                          `line 1:1: found the end of the file, expected Minimize or Maximize`,
+		"x + y":                                     `line 1:1: found "x", expected Minimize or Maximize`,
+		"min x\nst x <= 3":                          `line 3:1: found the end of the file, expected a section`,
+		"min x\nst\n x * y <= 3\nend":               `line 3:4: found "*"`,
+		"min [ x ^2 ]/2\nst\nend":                   `line 1:5: found "["`,
+		"min x y\nst\nend":                          `line 1:7: found "y", expected a section`,
+		"min x\nst\n x + 2 <= 3\nend":               `expected a row without constants`,
+		"min x\nst\n x <= y\nend":                   `line 3:7: found "y", expected a number`,
+		"min x\nst\n x\nend":                        `line 4:1: found "end", expected one of <=, = and >=`,
+		"min x\nst\n 1 <= x >= 2\nend":              `line 3:9: found ">=", expected the relation`,
+		"min x\nst\nbounds\n 3 >= <= y\nend":        `line 4:7: found "<=", expected a variable`,
+		"min x\nst\ngenerals\n x 3\nend":            `line 4:4: found "3", expected a variable`,
+		"min x\nst\nsemi-continuous\n x\nend":       `line 3:1: found "semi", expected a linear model`,
+		"min x\nst\nSemis\n x\nend":                 `line 3:1: found "Semis", expected a linear model`,
+		"min x\nst\nsos1\n s1: x:1\nend":            `line 3:1: found "sos1", expected a linear model`,
+		"min x\nst\nuser cuts\n x <= 1\nend":        `line 3:1: found "user", expected a linear model`,
+		"min x\nst\nlazy constraints\n x <= 1\nend": `line 3:1: found "lazy", expected a linear model`,
+		"min x\nst\nbin\n x\nbounds\n x <= 2\nend":  `line 6:2: found bounds 0 and 2 of the binary variable "x", expected bounds within 0 and 1`,
+		"min x\nst\nbounds\n x free\nbin\n x\nend":  `line 6:2: found bounds -Inf and 1 of the binary variable "x", expected bounds within 0 and 1`,
+		"min x\nst\nbounds\n x <= -1\nbin\n x\nend": `line 6:2: found bounds 0 and -1 of the binary variable "x", expected bounds within 0 and 1`,
+		"min x\nst\n 1e999 x <= 1\nend":             `line 3:2: found "1e999", expected a finite number`,
+		"min x\nst\n x <= 1..2\nend":                `line 3:7: found "1..2", expected a finite number`,
+		"min x + - \nst\n x <= 1\nend":              `line 2:1: found "st", expected a number or a variable behind the sign`,
+		"min x\nsubject\n x <= 1\nend":              `line 3:2: found "x", expected "to" or "that"`,
+		"min x\nst\n b = 1 -> x <= 2\nend":          `line 3:9: found ">", expected a number or a variable behind the sign`,
 	} {
 		_, err := ReadLP(strings.NewReader(text))
 		require.ErrorIs(t, err, milp.ErrInvalid, text)
@@ -152,27 +159,35 @@ func TestReadMPSRanges(t *testing.T) {
 
 func TestReadMPSNamesTheOffender(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                    `line 1:1: found the end of the file, expected ENDATA`,
-		"NAME\n x y\n":                        `line 2:2: found "x", expected a section in the first column`,
-		"SOS1\n":                              `line 1:1: found "SOS1", expected a section`,
-		"OBJSENSE\n  sideways\n":              `line 2:3: found "sideways", expected MIN or MAX`,
-		"ROWS\n K r\n":                        `line 2:2: found "K", expected N, L, G or E`,
-		"ROWS\n L\n":                          `line 2:3: found the end of the line, expected a kind of row`,
-		"ROWS\n L r\n E r\n":                  `line 3:4: found "r", expected a name that no other row has`,
-		"ROWS\n L r\nCOLUMNS\n x q 1\n":       `line 4:4: found "q", expected a row`,
-		"ROWS\n L r\nCOLUMNS\n x r 1x\n":      `line 4:6: found "1x", expected a number`,
-		"ROWS\n L r\nCOLUMNS\n x r inf\n":     `line 4:6: found "inf", expected a finite number`,
-		"ROWS\n L r\nCOLUMNS\n x r\n":         `line 4:5: found the end of the line, expected a number`,
-		mpsHead + " x l 1\n":                  `line 17:2: found "x", expected a new column`,
-		mpsHead + "RHS\n R nan 1\n":           `line 18:4: found "nan", expected a row`,
-		mpsHead + "RHS\n R l nan\n":           `line 18:6: found "nan", expected a number`,
-		mpsHead + "RHS\n R l 1\n S l 1\n":     `line 19:2: found "S", expected the set "R"`,
-		mpsHead + "RANGES\n R obj 1\n":        `line 18:4: found "obj", expected a row that is not free`,
-		mpsHead + "BOUNDS\n SC B x 1\n":       `line 18:2: found "SC", expected LO`,
-		mpsHead + "BOUNDS\n UP B q 1\n":       `line 18:7: found "q", expected a variable`,
-		mpsHead + "BOUNDS\n UP B x\n":         `line 18:5: found "B", expected a variable`,
-		mpsHead + "BOUNDS\n UP x\n":           `line 18:6: found the end of the line, expected a bound's`,
-		mpsHead + "BOUNDS\n M 'MARKER' 'X'\n": `found "M"`,
+		"":                                     `line 1:1: found the end of the file, expected ENDATA`,
+		"NAME\n x y\n":                         `line 2:2: found "x", expected a section in the first column`,
+		"SOS1\n":                               `line 1:1: found "SOS1", expected a section`,
+		"OBJSENSE\n  sideways\n":               `line 2:3: found "sideways", expected MIN or MAX`,
+		"ROWS\n K r\n":                         `line 2:2: found "K", expected N, L, G or E`,
+		"ROWS\n L\n":                           `line 2:3: found the end of the line, expected a kind of row`,
+		"ROWS\n L r\n E r\n":                   `line 3:4: found "r", expected a name that no other row has`,
+		"ROWS\n L r\nCOLUMNS\n x q 1\n":        `line 4:4: found "q", expected a row`,
+		"ROWS\n L r\nCOLUMNS\n x r 1x\n":       `line 4:6: found "1x", expected a number`,
+		"ROWS\n L r\nCOLUMNS\n x r inf\n":      `line 4:6: found "inf", expected a finite number`,
+		"ROWS\n L r\nCOLUMNS\n x r\n":          `line 4:5: found the end of the line, expected a number`,
+		mpsHead + " x l 1\n":                   `line 17:2: found "x", expected a new column`,
+		mpsHead + "RHS\n R nan 1\n":            `line 18:4: found "nan", expected a row`,
+		mpsHead + "RHS\n R l nan\n":            `line 18:6: found "nan", expected a number`,
+		mpsHead + "RHS\n R l 1\n S l 1\n":      `line 19:2: found "S", expected the set "R"`,
+		mpsHead + "BOUNDS\n SC B x 1\n":        `line 18:2: found "SC", expected LO`,
+		mpsHead + "BOUNDS\n UP B x\n":          `line 18:7: found "x", expected a number`,
+		mpsHead + "RHS\n R l 1\n R g 2 l 1\n":  `line 19:8: found "l", expected one right-hand side of row "l"`,
+		mpsHead + "RHS\n R obj 1\n R obj 1\n":  `line 19:4: found "obj", expected one right-hand side of row "obj"`,
+		mpsHead + "RANGES\n R l 1 l 2\n":       `line 18:8: found "l", expected one range of row "l"`,
+		mpsHead + " q l 1 g 2\n q l 1\n":       `line 18:4: found "l", expected one coefficient of variable "q" in row "l"`,
+		mpsHead + " q obj 1 obj 2\n":           `line 17:10: found "obj", expected one coefficient of variable "q" in row "obj"`,
+		mpsHead + "BOUNDS\n UP x 1\n UP x 2\n": `line 19:2: found "UP", expected one bound UP of variable "x"`,
+		mpsHead + "BOUNDS\n BV x\n UP x 2\n":   `line 19:2: found "UP", expected bounds of the binary variable "x" within 0 and 1`,
+		mpsHead + "BOUNDS\n BV x\n LO x -1\n":  `line 19:2: found "LO", expected bounds of the binary variable "x" within 0 and 1`,
+		mpsHead + "BOUNDS\n BV x\n FR x\n":     `line 19:2: found "FR", expected bounds of the binary variable "x" within 0 and 1`,
+		"NAME\nMAX\n":                          `line 2:1: found "MAX", expected a section`,
+		mpsHead + "BOUNDS\n UP x\n":            `line 18:6: found the end of the line, expected a bound's`,
+		mpsHead + "BOUNDS\n M 'MARKER' 'X'\n":  `found "M"`,
 	} {
 		_, err := ReadMPS(strings.NewReader(text))
 		require.ErrorIs(t, err, milp.ErrInvalid, text)
@@ -188,6 +203,8 @@ func FuzzReadMPS(f *testing.F) { fuzz(f, codecs[1]) }
 // fuzz: whatever is read can be written, and is then read as what the writer says that it becomes.
 func fuzz(f *testing.F, c codec) {
 	files, _ := filepath.Glob(filepath.Join("testdata", "*."+c.name))
+	cases, _ := filepath.Glob(filepath.Join("testdata", "cases", "*."+c.name))
+	files = append(files, cases...)
 	for _, path := range files {
 		text, err := os.ReadFile(path)
 		require.NoError(f, err)
@@ -210,4 +227,53 @@ func fuzz(f *testing.F, c codec) {
 		require.NoError(t, err, "%s", file.Bytes())
 		same(t, normal(m, c.name), got)
 	})
+}
+
+// TestReadLPTellsNamesFromTitles has one objective and row, in which names are keywords; what it wants are the variables and the rows.
+func TestReadLPTellsNamesFromTitles(t *testing.T) {
+	for text, want := range map[string]string{
+		"max\n 2 st + end\nst\n st + end <= 3\nend":                                                                              "st end|:3",
+		"max 2 st + end\nst\n st: st + 2\n end <= 3\n end: end <= 4\nEND":                                                        "st end|st:3 end:4",
+		"min obj: int\n + bounds\nsubject to\n bounds + int >= 1\nbounds\n bounds <= 4\n 1 <= int <= 2\nint\n int\n bounds\nend": "int! bounds!|:Inf",
+		"min obj: free\nst\n c: free >= 1\nbounds\n free free\nend":                                                              "free|c:Inf",
+		"min bounds\nst\n c: bounds >= 1\nbounds\n bounds free\nend":                                                             "bounds|c:Inf",
+		"min inf\nst\n - inf <= 3\n -infinity <= x + inf <= 3\n y + inf <= 4\nbounds\n 0 <= inf\n y <= inf\nend":                 "inf x y|:3 :3 :4",
+		"min semi + sos1\nst\n semi - sos1 >= 1\nbounds\n semi <= 3\ngen\n semi\nsos1\nsemi\nend":                                "semi! sos1!|:Inf",
+		"min obj:\nst\n c: x >= 1\nbin\ngen\nsemi\nend":                                                                          "x|c:Inf",
+		"min obj: 1x + 2 1x + 3 2y\nst\n c: x >= 1\nbounds\n 2y <= 3\n 0 <= 1x\ngen\n 1x\nend":                                   "x 1x! 2y|c:Inf",
+		"max a subject to -a >= -1 bounds -1 <= a <= 5 end":                                                                      "a|:Inf",
+		"max 2 a + 3 st st c: a <= 2 st <= 3 end":                                                                                "a st|c:2 :3",
+		"min x subject to x >= 1 bounds x <= 4 int x end":                                                                        "x!|:Inf",
+		"Minimize:\n x\nSubject To:\n x >= 1\nend":                                                                               "x|:Inf",
+	} {
+		m, err := ReadLP(strings.NewReader(text))
+		require.NoError(t, err, text)
+		var vars, rows []string
+		for j := range m.Vars() {
+			v := m.Var(j)
+			if v.Integer {
+				v.Name += "!"
+			}
+			vars = append(vars, v.Name)
+		}
+		for i := range m.Rows() {
+			rows = append(rows, fmt.Sprint(m.Row(i).Name, ":", m.Row(i).Upper))
+		}
+		got := strings.Join(vars, " ") + "|" + strings.Join(rows, " ")
+		assert.Equal(t, want, strings.ReplaceAll(got, "+Inf", "Inf"), text)
+	}
+}
+
+// TestReadMPSDollars: a comment begins with $ in place of a name, but names may begin with it where there are such.
+func TestReadMPSDollars(t *testing.T) {
+	m, err := ReadMPS(strings.NewReader("NAME $t $ a\nROWS $ b\n N obj $ c\n L $r $ d\n L r$\nCOLUMNS\n x obj 1 $ e\n x $r 2 r$ 3 $f\n $y $r 4 $g h i\n" +
+		"RHS\n R $r 5 $ j\nBOUNDS\n UP B $y 7 $ k\n UP B x$ 8\n UP $y 7 $ l\nENDATA\n"))
+	require.NoError(t, err)
+	want := &milp.Model{Name: "$t"}
+	want.AddVar(milp.Var{Name: "x", Upper: inf, Cost: 1})
+	want.AddVar(milp.Var{Name: "$y", Upper: 7})
+	want.AddVar(milp.Var{Name: "x$", Upper: 8})
+	want.AddRow(milp.Row{Name: "$r", Lower: -inf, Upper: 5, Index: []int32{0, 1}, Value: []float64{2, 4}})
+	want.AddRow(milp.Row{Name: "r$", Lower: -inf, Upper: 0, Index: []int32{0}, Value: []float64{3}})
+	same(t, want, m)
 }

@@ -91,12 +91,12 @@ func knownModels() []known {
 }
 
 // find is the executable of that name. Tests that need it are skipped without it, unless HEDGE_REQUIRE_SOLVERS says
-// that it must be there. SCIP is left out of that, since no package manager of the machines that build this has its executable.
+// that it must be there.
 func find(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		if os.Getenv("HEDGE_REQUIRE_SOLVERS") != "" && name != "scip" {
+		if os.Getenv("HEDGE_REQUIRE_SOLVERS") != "" {
 			t.Fatalf("HEDGE_REQUIRE_SOLVERS is set, and %s is not installed: %v", name, err)
 		}
 		t.Skipf("%s is not installed: %v", name, err)

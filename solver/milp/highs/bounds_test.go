@@ -74,3 +74,16 @@ func TestNoBoundIsEverWrong(t *testing.T) {
 	assert.Positive(t, told)
 	assert.Less(t, infinite, told, "no bound was told of: the test shows nothing")
 }
+
+// TestSmallCostsCount: HiGHS takes a cost of 1e-7 for none, so that z were at its upper bound, and the objective 0.9.
+func TestSmallCostsCount(t *testing.T) {
+	m := &milp.Model{}
+	m.AddVar(milp.Var{Name: "y", Upper: 1, Cost: -1, Integer: true})
+	m.AddVar(milp.Var{Name: "z", Upper: 1e6, Cost: 1e-7})
+	m.AddRow(milp.Row{Lower: 0, Upper: math.Inf(1), Index: []int32{0, 1}, Value: []float64{-5e5, 1}})
+	r, err := milp.Solve(t.Context(), open(t), m, milp.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, milp.StopOptimal, r.Stop)
+	assert.InDelta(t, -0.95, r.Objective, 1e-6)
+	assert.InDelta(t, -0.95, r.Bound, 1e-4)
+}

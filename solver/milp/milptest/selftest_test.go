@@ -343,11 +343,6 @@ func liesOfVariables() []lie {
 		{name: "bounds are cut, and the optimum believed", noticed: "mip:integers beyond a cut", why: "wrong side", most: 1e7, answer: cuts(nil)},
 		{name: "bounds are cut, and the bound believed", noticed: "mip:large integers", why: "wrong side", most: 1e7, answer: cuts(func(r *milp.Result) { r.Stop = milp.StopOther })},
 		{name: "bounds are cut, and what is left is infeasible", noticed: "mip:integers all beyond a cut", why: "says infeasible", most: 1e7, answer: cuts(nil)},
-		{name: "small costs are none", noticed: "lp:tiny costs", why: "vars[", answer: hears(func(v *milp.Var) {
-			if math.Abs(v.Cost) < 1e-6 {
-				v.Cost = 0
-			}
-		}, nil, nil)},
 		{name: "negative costs are dropped where it maximises", noticed: "mip:placement, preemption", why: "bound", answer: hears(func(v *milp.Var) { v.Cost = math.Max(v.Cost, 0) }, nil, nil)},
 	}
 }

@@ -14,7 +14,7 @@ import (
 func scip() dialect {
 	return dialect{
 		name:    "scip",
-		install: "packages of scipopt.org; Debian 12 has none",
+		install: "packages of scipopt.org, or make scip; Debian 12 has none",
 		caps:    milp.Caps{Integer: true, Start: true, Forgets: true, Nodes: true, Seed: true, Log: true},
 		gentle:  true,
 		args:    scipArgs,

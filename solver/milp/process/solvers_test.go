@@ -11,13 +11,13 @@ import (
 )
 
 // real is the backend of an installed solver. Tests that need it are skipped without it, unless HEDGE_REQUIRE_SOLVERS says that it
-// must be there. SCIP is left out of that, since no package manager of the machines that build this has its executable: see TestTranscripts.
+// must be there.
 func real(t *testing.T, solver string) *process.Backend {
 	t.Helper()
 	b, err := process.New(process.Config{Solver: solver, Dir: t.TempDir()})
 	require.NoError(t, err)
 	if err := b.Available(); err != nil {
-		if os.Getenv("HEDGE_REQUIRE_SOLVERS") != "" && solver != "scip" {
+		if os.Getenv("HEDGE_REQUIRE_SOLVERS") != "" {
 			t.Fatalf("HEDGE_REQUIRE_SOLVERS is set: %v", err)
 		}
 		t.Skip(err)

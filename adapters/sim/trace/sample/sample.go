@@ -22,7 +22,7 @@ func Digest() [sha256.Size]byte { return sha256.Sum256(google2011) }
 // Open returns a new reader of the log: 10,651 jobs in order of submission, with task
 // counts, mean task runtimes, outcomes, requests and attributes. Each call's reader stands alone.
 func Open() (trace.Reader, error) {
-	s, err := trace.NewReader(bytes.NewReader(google2011), Name, trace.HedgeCSV, nil)
+	s, err := trace.NewReader(bytes.NewReader(google2011), Name, nil, &trace.Options{Format: trace.HedgeCSV, Strict: true})
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,9 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 			case limited:
 				f.spec.At = nil
 			}
+			if reach := f.spec.Reach; reach != "" && !cmd.Flags().Changed("engine") && !slices.Contains(f.spec.Engines, reach) {
+				f.spec.Engines = append(f.spec.Engines, reach) // a default never makes a given flag wrong
+			}
 			return f.run(cmd.Context(), s)
 		},
 	}

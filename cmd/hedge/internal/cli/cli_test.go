@@ -238,12 +238,12 @@ func TestBadFilesAreRefused(t *testing.T) {
 		args  []string
 		files map[string]string
 	}{
-		{[]string{"trace", "--json", "--trace"}, logs},
-		{[]string{"predict", "--trace"}, logs},
-		{[]string{"compare", "--trace"}, logs},
-		{[]string{"simulate", "--trace"}, logs},
-		{[]string{"compare", "--hours", "0.1", "--train"}, logs},
-		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces"}, logs},
+		{[]string{"trace", "--json", "--strict", "--trace"}, logs},
+		{[]string{"predict", "--strict", "--trace"}, logs},
+		{[]string{"compare", "--strict", "--trace"}, logs},
+		{[]string{"simulate", "--strict", "--trace"}, logs},
+		{[]string{"compare", "--hours", "0.1", "--strict", "--train"}, logs},
+		{[]string{"results", "--strict", "--out", "-", "--cache", t.TempDir(), "--traces"}, logs},
 		{[]string{"solve", "--problem"}, problems},
 		{[]string{"bench", "--problems"}, benched},
 		{[]string{"replay"}, replays},
@@ -298,7 +298,8 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"compare", "--policies", "3sigma,best"}, 2, `"best"`},
 		{[]string{"compare", "--engine", "gurobi"}, 2, "gurobi"},
 		{[]string{"compare", "--workload", "day"}, 2, "--workload"},
-		{[]string{"compare", "--jobs-per-hour", "100"}, 2, "--jobs-per-hour"},
+		{[]string{"compare", "--jobs-per-hour", "100", "--workload", "window"}, 2, "--jobs-per-hour"},
+		{[]string{"compare", "--nodes", "4", "--racks", "8"}, 2, "--racks: found 8, expected 1 to 4, the nodes"},
 		{[]string{"compare", "--train", "2"}, 2, "--train"},
 		{[]string{"compare", "--seed", "1", "--seeds", "2"}, 2, "seeds"},
 		{[]string{"compare", "--trace", "/does/not/exist.swf"}, 2, "/does/not/exist.swf"},

@@ -113,23 +113,34 @@ func seedIntoSeeds(cmd *cobra.Command, f *workloadFlags) error {
 
 func newSimulate(s *Host) *cobra.Command {
 	var f simulation
+	var tasks taskFlags
 	cmd := &cobra.Command{
 		Use:   "simulate",
 		Short: "Simulate one policy on one workload",
 		Long: `simulate runs one policy with one seed: compare for a single run, with the same flags.
-With --log it leaves a decision log from which every figure can be computed again (hedge replay).`,
+With --log it leaves a decision log from which every figure can be computed again (hedge replay).
+With --workload tasks every task is placed by itself, by a scheduler made of messages: eagle (the default),
+hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-nosss, -nosbp, -nosrpt, -nosbpsrpt, -nomin.`,
 		Example: `  hedge simulate
   hedge simulate --policy prio --seed 7
   hedge simulate --report out/ --report-cycle 30m
-  hedge simulate --trace log.swf.gz --log logs/ --json`,
+  hedge simulate --trace log.swf.gz --log logs/ --json
+  hedge simulate --workload tasks --policy eagle --rules published --trace yahoo.tr --nodes 4000 --json`,
 		Args:    noArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return seedIntoSeeds(cmd, &f.workloadFlags) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOthers(cmd.Flags(), f.spec.Workload); err != nil {
+				return err
+			}
+			if f.spec.Workload == workloadTasks {
+				return runTasks(cmd, s, &f, &tasks)
+			}
 			return f.run(cmd, s, func(d *experiment.Document) any { return d.Single() })
 		},
 	}
 	f.add(cmd)
 	fs := cmd.Flags()
+	tasks.add(fs)
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
 	fs.Int64("seed", 1, "seed")
 	f.seeds = "1"
@@ -138,7 +149,7 @@ With --log it leaves a decision log from which every figure can be computed agai
 
 // runSpec reads the log and runs the experiment under a progress bar.
 func runSpec(ctx context.Context, s *Host, spec *experiment.Spec) (*experiment.Document, error) {
-	log, err := experiment.ReadLog(spec.Trace, spec.Format, s.In)
+	log, err := readLog(s, spec.Trace, spec.Reading())
 	if err != nil {
 		return nil, err
 	}

@@ -37,12 +37,23 @@ func TestPlansAreWrittenAsTheyAreFound(t *testing.T) {
 	assert.Equal(t, 4.0, best)
 }
 
-func TestRungsThatDidNotAnswerAreTold(t *testing.T) {
+func TestRungsAreTold(t *testing.T) {
 	got := hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "greedy?share=0.5,native", "--time", "1m", "--json")
 	require.Zero(t, got.code, got.err)
-	assert.NotContains(t, got.out, "fallback", "the first answered")
-	doc := solutionDocument(&solver.Solution{Fallback: []solver.Rung{{Engine: "milp+x", Err: os.ErrClosed}}})
-	assert.Equal(t, []rung{{"milp+x", "file already closed"}}, doc.Rungs)
+	var told struct {
+		Engine string `json:"engine"`
+		Rungs  []rung `json:"rungs"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.out), &told))
+	assert.Equal(t, "native", told.Engine, "whose plan it is")
+	assert.Equal(t, []rung{{Engine: "greedy", Stop: solver.StopWork, Objective: 2}, {Engine: "native", Stop: solver.StopGap, Objective: 4}}, told.Rungs)
+	got = hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "milp+cbc,native,greedy")
+	require.Zero(t, got.code, got.err)
+	assert.Contains(t, got.out, "rung milp+cbc: ")
+	assert.Contains(t, got.out, "not part of this program")
+	assert.Contains(t, got.out, "rung greedy: not run: the plan of native is proven")
+	doc := solutionDocument(&solver.Solution{Rungs: []solver.Rung{{Engine: "milp+x", Err: os.ErrClosed}}})
+	assert.Equal(t, []rung{{Engine: "milp+x", Error: "file already closed"}}, doc.Rungs)
 }
 
 func TestModelsAreWritten(t *testing.T) {

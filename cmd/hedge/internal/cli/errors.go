@@ -87,6 +87,8 @@ func wanted(f *pflag.Flag) string {
 		return "a number"
 	case "duration":
 		return "a duration such as 500ms, 10s or 1h30m"
+	case "share":
+		return "a share from 0% to 100% such as 5%"
 	case "bool":
 		return "true, false or no value"
 	}

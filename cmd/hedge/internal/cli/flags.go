@@ -22,15 +22,19 @@ type workloadFlags struct {
 	flags                  *pflag.FlagSet
 }
 
-const defaultPolicies = "3sigma,point-real,prio,point-perfect"
+const (
+	defaultPolicies = "3sigma,point-real,prio,point-perfect"
+	defaultRacks    = 8
+)
 
 func (f *workloadFlags) add(cmd *cobra.Command) {
 	fs, s := cmd.Flags(), &f.spec
 	f.flags = fs
 	fs.StringVar(&s.Trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
 	fs.StringVar(&s.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
+	addReading(fs, &s.Strict, &s.MaxBad)
 	fs.IntVar(&s.Nodes, "nodes", 256, "nodes of the cluster")
-	fs.IntVar(&s.Racks, "racks", 8, "racks the nodes are spread over")
+	fs.IntVar(&s.Racks, "racks", defaultRacks, "racks the nodes are spread over, at most one a node")
 	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")
 	fs.Float64Var(&s.Load, "load", 1.4, "offered machine time over capacity")
 	fs.Float64Var(&s.Hours, "hours", 2, "hours of submissions (replay: of the log, default all)")
@@ -41,7 +45,7 @@ func (f *workloadFlags) add(cmd *cobra.Command) {
 	fs.Float64Var(&s.PreferSlowdown, "prefer-slowdown", 1.5, "how much longer it runs elsewhere")
 	fs.StringVar(&s.Train, "train", "", "what the predictor has seen before: a file, or a share of the log before the window (default: all of it)")
 	fs.StringVar(&s.Workload, "workload", "window", "window, e2e or replay")
-	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0, "arrival rate at the given load (e2e only; default: follows from the load)")
+	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0, "arrival rate at the given load, for --workload e2e, which it implies (default: follows from the load)")
 	fs.StringVar(&s.Engine, "engine", "native", "solving engine; see hedge solve --engines")
 	fs.DurationVar(&s.Cycle, "cycle", 10*time.Second, "scheduling period; 0s decides at every submission and completion")
 	fs.DurationVar(&s.Window, "window", 0, "plan-ahead window (default: follows from the runtimes)")
@@ -66,9 +70,7 @@ func (f *workloadFlags) finish() error {
 	if err := f.parsePolicies(); err != nil {
 		return err
 	}
-	if s.Workload == "replay" && !f.flags.Changed("hours") {
-		s.Hours = 0
-	}
+	f.follow()
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -79,6 +81,20 @@ func (f *workloadFlags) finish() error {
 		return err
 	}
 	return errors.Join(outputDirectory("--log", s.LogDir), outputDirectory("--capture", s.CaptureDir))
+}
+
+// follow has flags that were not given follow those that were: a default never makes a given flag wrong.
+func (f *workloadFlags) follow() {
+	s := &f.spec
+	if s.JobsPerHour > 0 && !f.flags.Changed("workload") {
+		s.Workload = "e2e"
+	}
+	if s.Workload == "replay" && !f.flags.Changed("hours") {
+		s.Hours = 0
+	}
+	if !f.flags.Changed("racks") {
+		s.Racks = max(1, min(defaultRacks, s.Nodes))
+	}
 }
 
 // parsePolicies reads --policies, or --policy where a command has that.

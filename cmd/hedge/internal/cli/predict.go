@@ -38,7 +38,7 @@ coverage of intervals), which feature was chosen how often, and what each expert
 			if err := f.check(); err != nil {
 				return err
 			}
-			log, err := experiment.ReadLog(f.trace, f.format, s.In)
+			log, err := readLog(s, f.trace, &f.read)
 			if err != nil {
 				return err
 			}

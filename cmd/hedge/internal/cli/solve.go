@@ -171,19 +171,25 @@ func (f *solveFlags) emit(s *Host, p *solver.Problem, sol *solver.Solution) erro
 type solution struct {
 	Schema int `json:"schema"`
 	*solver.Solution
-	// Rungs are those of a ladder above the one that answered.
-	Rungs []rung `json:"fallback,omitempty"`
+	// Rungs are those of a ladder, in order.
+	Rungs []rung `json:"rungs,omitempty"`
 }
 
 type rung struct {
-	Engine string `json:"engine"`
-	Error  string `json:"error"`
+	Engine    string      `json:"engine"`
+	Stop      solver.Stop `json:"stop,omitempty"`
+	Objective float64     `json:"objective"`
+	Error     string      `json:"error,omitempty"`
 }
 
 func solutionDocument(sol *solver.Solution) solution {
 	doc := solution{Schema: schema, Solution: sol}
-	for _, r := range sol.Fallback {
-		doc.Rungs = append(doc.Rungs, rung{r.Engine, oneLine(r.Err)})
+	for _, r := range sol.Rungs {
+		one := rung{Engine: r.Engine, Stop: r.Stop, Objective: r.Objective}
+		if r.Err != nil {
+			one.Error = oneLine(r.Err)
+		}
+		doc.Rungs = append(doc.Rungs, one)
 	}
 	return doc
 }

@@ -56,6 +56,9 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	if left := figures.Counts(work.Skipped); left != "" {
 		p.line("not in the workload: %s", left)
 	}
+	if bad := work.BadLine(); bad != "" {
+		p.line("%s", bad)
+	}
 	if ignored := figures.Ignored(work.IgnoredDemands); ignored != "" {
 		p.line("%s", ignored)
 	}
@@ -94,6 +97,12 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 func predictTables(w io.Writer, d *profile.Document) error {
 	var p page
 	p.line("%s: %d jobs, %d tested after a training share of %s, %d of them without any history", d.Trace, d.Jobs, d.Tested, figures.Percent(d.Train), d.NoHistory)
+	if left := figures.Counts(d.Skipped); left != "" {
+		p.line("skipped records: %s", left)
+	}
+	if bad := d.BadLine(); bad != "" {
+		p.line("%s", bad)
+	}
 	p.line("")
 	rows := make([]table.Row, 0, len(d.Predictors))
 	for _, r := range d.Predictors {
@@ -138,6 +147,9 @@ func traceTables(w io.Writer, d *describe.Document) error {
 	p.line("%s (%s): %s over %s, %s machine-hours", d.Trace, d.Format, figures.JobsOf(d.Jobs, d.Users), figures.Span(d.SpanS), figures.Number(d.MachineHours))
 	if left := figures.Counts(d.Skipped); left != "" {
 		p.line("skipped records: %s", left)
+	}
+	if bad := d.BadLine(); bad != "" {
+		p.line("%s", bad)
 	}
 	p.line("demand: %s tasks at once in the mean, %s at the peak; the widest job has %d", figures.Number(d.Demand.MeanTasks), figures.Number(d.Demand.PeakTasks), d.Demand.MaxJobTasks)
 	p.line("")
@@ -216,7 +228,7 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 	}
 	p.line("%s, %s, %s: engine %s, %s ms%s; stopped (%s): %s",
 		figures.Count(len(problem.Jobs), "job"), figures.Count(len(problem.Partitions), "partition"), figures.Count(problem.Slots, "slot"), sol.Engine, figures.Number(sol.WallMS), work, sol.Stop, stopped(sol.Stop))
-	bound := "no bound"
+	bound := "no bound, the gap is unknown"
 	if sol.Bound != nil && sol.Gap != nil {
 		bound = fmt.Sprintf("at most %s is possible (gap %.3f %%)", amount(sol.Bound), 100**sol.Gap)
 	}
@@ -228,8 +240,12 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 		}
 	}
 	p.line("value %s; %s", amount(&sol.Objective), bound)
-	for _, r := range sol.Fallback {
-		p.line("not answered by %s: %s", r.Engine, oneLine(r.Err))
+	for _, r := range sol.Rungs {
+		if r.Err != nil {
+			p.line("rung %s: %s", r.Engine, oneLine(r.Err))
+			continue
+		}
+		p.line("rung %s: stopped (%s) with a plan of value %s in hand", r.Engine, r.Stop, amount(&r.Objective))
 	}
 	p.line("%s planned, %d of them to start now; %s preempted", figures.Count(len(sol.Choice), "job"), now, figures.Count(len(sol.Preempt), "running job"))
 	return p.to(w)

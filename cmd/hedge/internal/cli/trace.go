@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hedgesched/hedge/adapters/sim/trace"
+
 	"github.com/hedgesched/hedge/cmd/hedge/internal/describe"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
@@ -14,19 +16,21 @@ import (
 // logFlags choose a log and where the findings go.
 type logFlags struct {
 	outputs
-	trace, format string
+	trace string
+	read  trace.Options
 }
 
 func (f *logFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
-	fs.StringVar(&f.format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
+	fs.StringVar(&f.read.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
+	addReading(fs, &f.read.Strict, &f.read.MaxBad)
 	f.outputs.add(cmd)
 }
 
 // check refuses flags that make no sense together, and a report that could not be written.
 func (f *logFlags) check() error {
-	if err := checkFormat(f.trace, f.format); err != nil {
+	if err := checkFormat(f.trace, f.read.Format); err != nil {
 		return err
 	}
 	return f.outputs.check()
@@ -48,11 +52,11 @@ end, how much users vary, and whether a month of it stands for the whole.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			log, err := experiment.ReadLog(f.trace, f.format, s.In)
+			log, err := readLog(s, f.trace, &f.read)
 			if err != nil {
 				return err
 			}
-			doc := describe.Describe(log.Name, log.Format, log.Jobs, log.Skipped)
+			doc := describe.Describe(log)
 			return f.emit(s, doc, func(path string) error { return report.WriteTrace(path, doc) },
 				func(w io.Writer) error { return traceTables(w, doc) })
 		},

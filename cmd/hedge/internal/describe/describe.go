@@ -10,17 +10,18 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 
+	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
 // Document is the document of hedge trace.
 type Document struct {
-	Schema  int            `json:"schema"`
-	Command string         `json:"command"`
-	Trace   string         `json:"trace"`
-	Format  string         `json:"format"`
-	Jobs    int            `json:"jobs"`
-	Skipped map[string]int `json:"skipped"`
+	Schema  int    `json:"schema"`
+	Command string `json:"command"`
+	Trace   string `json:"trace"`
+	Format  string `json:"format"`
+	Jobs    int    `json:"jobs"`
+	records.Records
 	// FirstSubmitS and SpanS place the submissions on the log's clock.
 	FirstSubmitS float64 `json:"first_submit_s"`
 	SpanS        float64 `json:"span_s"`
@@ -134,16 +135,13 @@ type CurveTable struct {
 	InterArrivalCDF []float64 `json:"inter_arrival_s_quantiles"`
 }
 
-// Describe measures the jobs, in any order; name and format label the document.
-func Describe(name, format string, jobs []trace.Job, skipped map[string]int) *Document {
-	d := &Document{Schema: 1, Command: "trace", Trace: name, Format: format, Jobs: len(jobs), Skipped: skipped}
-	if d.Skipped == nil {
-		d.Skipped = map[string]int{}
-	}
-	if len(jobs) == 0 {
+// Describe measures a log's jobs, in any order.
+func Describe(log *trace.Log) *Document {
+	d := &Document{Schema: 1, Command: "trace", Trace: log.Name, Format: log.Format, Jobs: len(log.Jobs), Records: records.Of(log)}
+	if len(log.Jobs) == 0 {
 		return d
 	}
-	jobs = slices.Clone(jobs)
+	jobs := slices.Clone(log.Jobs)
 	slices.SortStableFunc(jobs, func(a, b trace.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	d.FirstSubmitS = jobs[0].Submit.Seconds()
 	d.SpanS = (jobs[len(jobs)-1].Submit - jobs[0].Submit).Seconds()

@@ -20,7 +20,7 @@ func TestDescribeCountsByHand(t *testing.T) {
 		job(3600, 3600, 3, "b", trace.Killed), // out of order on purpose
 		job(0, 3600, 1, "a", trace.Finished), job(1800, 1800, 2, "a", trace.Finished), job(1800, 0, 1, "b", trace.Failed),
 	}
-	d := Describe("log", "swf", jobs, nil)
+	d := Describe(&trace.Log{Name: "log", Format: trace.SWF, Jobs: jobs})
 	assert.Equal(t, 4, d.Jobs)
 	assert.Equal(t, 3600.0, d.SpanS)
 	assert.Equal(t, 7, d.Tasks)
@@ -38,7 +38,7 @@ func TestDescribeCountsByHand(t *testing.T) {
 }
 
 func TestDescribeNothing(t *testing.T) {
-	assert.Zero(t, Describe("x", "swf", nil, nil).SpanS)
+	assert.Zero(t, Describe(&trace.Log{}).SpanS)
 }
 
 func TestMonthsNeedTwoAndFindTheOddOne(t *testing.T) {
@@ -52,7 +52,7 @@ func TestMonthsNeedTwoAndFindTheOddOne(t *testing.T) {
 			jobs = append(jobs, job(day*86400, 60, 1, "u", trace.Finished))
 		}
 	}
-	d := Describe("x", "swf", jobs, nil)
+	d := Describe(&trace.Log{Jobs: jobs})
 	require.NotNil(t, d.Months)
 	assert.Equal(t, []float64{.5, 2, .5}, d.Months.Jobs.Normalised)
 	assert.Equal(t, []float64{1, 1, 1}, d.Months.Runtime.Normalised)

@@ -9,6 +9,8 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 )
 
 // Document is the document of hedge compare.
@@ -30,21 +32,21 @@ const noInterval = "one seed has no spread: give at least two for intervals"
 // Workload says what was run. With several seeds the numbers are those of the first;
 // Seeds has them all.
 type Workload struct {
-	Trace        string         `json:"trace"`
-	Format       string         `json:"format"`
-	Kind         string         `json:"kind"`
-	Jobs         int            `json:"jobs"`
-	SLOJobs      int            `json:"slo_jobs"`
-	Tasks        int            `json:"tasks"`
-	MachineHours float64        `json:"machine_hours"`
-	SpanS        float64        `json:"span_s"`
-	TraceSpanS   float64        `json:"trace_span_s"`
-	Load         float64        `json:"load"`
-	Nodes        int            `json:"nodes"`
-	Racks        int            `json:"racks"`
-	TasksPerNode int            `json:"tasks_per_node"`
-	Trained      int            `json:"trained_jobs"`
-	Skipped      map[string]int `json:"skipped"`
+	Trace        string  `json:"trace"`
+	Format       string  `json:"format"`
+	Kind         string  `json:"kind"`
+	Jobs         int     `json:"jobs"`
+	SLOJobs      int     `json:"slo_jobs"`
+	Tasks        int     `json:"tasks"`
+	MachineHours float64 `json:"machine_hours"`
+	SpanS        float64 `json:"span_s"`
+	TraceSpanS   float64 `json:"trace_span_s"`
+	Load         float64 `json:"load"`
+	Nodes        int     `json:"nodes"`
+	Racks        int     `json:"racks"`
+	TasksPerNode int     `json:"tasks_per_node"`
+	Trained      int     `json:"trained_jobs"`
+	records.Records
 	// IgnoredDemands are the resources that the log says tasks hold, which the simulated nodes do not tell
 	// apart: a task takes a node, or its share of one by tasks per node.
 	IgnoredDemands []string `json:"ignored_demands,omitempty"`
@@ -102,17 +104,17 @@ type marshal single
 
 func (m marshal) MarshalJSON() ([]byte, error) { return json.Marshal(single(m)) }
 
-func (s *Spec) workloadDocument(log *trace.Log, built []*workload.Workload) Workload {
+func (s *Spec) workloadDocument(log, history *trace.Log, built []*workload.Workload) Workload {
 	w := built[0]
 	d := Workload{Trace: log.Name, Format: log.Format, Kind: string(w.Spec.Kind), Jobs: len(w.Jobs), SLOJobs: w.SLOJobs,
 		Tasks: w.Tasks, MachineHours: w.MachineHours, SpanS: w.Span.Seconds(), TraceSpanS: w.TraceSpan.Seconds(),
 		Load: w.Load, Nodes: s.Nodes, Racks: s.Racks, TasksPerNode: s.TasksPerNode, Trained: len(w.Train),
-		Skipped: map[string]int{}}
-	for reason, n := range log.Skipped {
-		d.Skipped[reason] += n
-	}
+		Records: records.Of(log)}
 	for reason, n := range w.Skipped {
 		d.Skipped[reason] += n
+	}
+	if history != nil {
+		d.AddBad(history)
 	}
 	d.IgnoredDemands, d.Reordered = demands(log), log.Reordered
 	for i, w := range built {

@@ -30,6 +30,11 @@ func (s *Spec) trainShare() (share float64, ok bool) {
 	return share, err == nil
 }
 
+// Reading says how the spec's log is read.
+func (s *Spec) Reading() *trace.Options {
+	return &trace.Options{Format: s.Format, Strict: s.Strict, MaxBad: s.MaxBad}
+}
+
 // Digest is the SHA-256 of the file at path, or of the built-in sample where path is "".
 func Digest(path string) (sum [sha256.Size]byte, err error) {
 	if path == "" {
@@ -46,8 +51,7 @@ func Digest(path string) (sum [sha256.Size]byte, err error) {
 }
 
 // ReadLog reads the log at path, "-" being stdin and "" the built-in sample.
-// Format is empty to recognise it.
-func ReadLog(path, format string, stdin io.Reader) (*trace.Log, error) {
+func ReadLog(path string, stdin io.Reader, opts *trace.Options) (*trace.Log, error) {
 	switch path {
 	case "":
 		s, err := sample.Open()
@@ -61,11 +65,11 @@ func ReadLog(path, format string, stdin io.Reader) (*trace.Log, error) {
 		log.Name = SampleName
 		return log, nil
 	case "-":
-		s, err := trace.NewReader(stdin, "stdin", format, nil)
+		s, err := trace.NewReader(stdin, "stdin", nil, opts)
 		if err != nil {
 			return nil, err
 		}
 		return trace.Collect(s)
 	}
-	return trace.ReadAll(path, &trace.Options{Format: format})
+	return trace.ReadAll(path, opts)
 }

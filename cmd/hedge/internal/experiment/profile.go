@@ -12,6 +12,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/profile"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 )
 
 // Predictors are the names hedge predict knows: 3σPredict, its point result, the histogram of
@@ -60,7 +61,7 @@ func newPredictor(name string) (*predict.History, error) {
 // Profile walks the log with each predictor. Step is told how many of
 // len(log.Jobs)·len(names) predictions are done.
 func Profile(log *trace.Log, names []string, train float64, now func() time.Time, step func(int)) (*profile.Document, error) {
-	doc := &profile.Document{Schema: 1, Command: "predict", Trace: log.Name, Train: train, Jobs: len(log.Jobs)}
+	doc := &profile.Document{Schema: 1, Command: "predict", Trace: log.Name, Train: train, Jobs: len(log.Jobs), Records: records.Of(log)}
 	jobs := withTasks(log.Jobs)
 	for i, name := range names {
 		h, err := newPredictor(name)

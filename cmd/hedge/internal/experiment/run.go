@@ -48,10 +48,12 @@ func (s *Spec) timePerCycle(cycle time.Duration) time.Duration {
 
 // Experiment is a prepared comparison.
 type Experiment struct {
-	spec  Spec
-	log   *trace.Log
-	seeds []*trained
-	known *engines.Set
+	spec Spec
+	log  *trace.Log
+	// history is the log that --train names, or nil.
+	history *trace.Log
+	seeds   []*trained
+	known   *engines.Set
 }
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
@@ -60,10 +62,11 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set) (*Experiment, error
 	if err := e.tryEngine(); err != nil {
 		return nil, fmt.Errorf("--engine: %w", err)
 	}
-	template, err := spec.workloadSpec()
+	template, history, err := spec.workloadSpec()
 	if err != nil {
 		return nil, err
 	}
+	e.history = history
 	built := make([]*workload.Workload, len(spec.Seeds))
 	err = parallel(len(spec.Seeds), func(i int) error {
 		one := template
@@ -95,8 +98,8 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set) (*Experiment, error
 	return e, nil
 }
 
-// workloadSpec turns flags into a workload's specification.
-func (s *Spec) workloadSpec() (workload.Spec, error) {
+// workloadSpec turns flags into a workload's specification, and returns the log that --train names, if it names one.
+func (s *Spec) workloadSpec() (workload.Spec, *trace.Log, error) {
 	w := workload.Default()
 	w.Kind, w.Nodes, w.Racks, w.TasksPerNode = workload.Kind(s.Workload), s.Nodes, s.Racks, s.TasksPerNode
 	w.Load, w.Hours, w.StartHour = s.Load, s.Hours, s.StartHour
@@ -109,21 +112,21 @@ func (s *Spec) workloadSpec() (workload.Spec, error) {
 		}
 	}
 	if s.Train == "" {
-		return w, nil
+		return w, nil, nil
 	}
 	if share, ok := s.trainShare(); ok {
 		if !(share >= 0 && share <= 1) {
-			return w, fmt.Errorf("--train: found %v, expected a share from 0 to 1 or a file", share)
+			return w, nil, fmt.Errorf("--train: found %v, expected a share from 0 to 1 or a file", share)
 		}
 		w.TrainShare, w.NoTrain = share, share == 0
-		return w, nil
+		return w, nil, nil
 	}
-	history, err := trace.ReadAll(s.Train, nil)
+	history, err := trace.ReadAll(s.Train, &trace.Options{Strict: s.Strict, MaxBad: s.MaxBad})
 	if err != nil {
-		return w, fmt.Errorf("--train: %w", err)
+		return w, nil, fmt.Errorf("--train: %w", err)
 	}
 	w.Train = history.Jobs
-	return w, nil
+	return w, history, nil
 }
 
 // planAhead is the window and slot asked for, the missing ones from the first seed's runtimes, so
@@ -137,6 +140,9 @@ func (e *Experiment) planAhead() (window, slot time.Duration) {
 		slot = max(time.Second, s.Window/(window/slot)) // a product of durations would overflow
 		return s.Window, min(slot, s.Window)
 	case s.Slot > 0:
+		if window/s.Slot > maxSlots {
+			window = maxSlots * s.Slot
+		}
 		return max(window, s.Slot), s.Slot
 	case slot < s.Cycle: // starts are decided once a cycle: finer slots would only make the problem larger
 		return (window + s.Cycle - 1) / s.Cycle * s.Cycle, s.Cycle
@@ -241,7 +247,7 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 	for i, t := range e.seeds {
 		built[i] = t.work
 	}
-	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, built),
+	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, e.history, built),
 		Planning: e.spec.planningDocument(window, slot), Runs: runs, Summary: Summarise(policies, runs)}
 	if len(seeds) == 1 {
 		d.CI95Null = noInterval

@@ -11,6 +11,9 @@ import "time"
 type Spec struct {
 	// Trace is the log's path, "-" for stdin, "" for the built-in log; Format is empty to recognise it.
 	Trace, Format string
+	// Strict and MaxBad say which logs are refused, as in trace.Options.
+	Strict bool    `json:",omitempty"`
+	MaxBad float64 `json:",omitempty"`
 	// Policies are names in the order of the report.
 	Policies []string
 	// Nodes, Racks and TasksPerNode make the cluster.

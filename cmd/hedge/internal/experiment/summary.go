@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hedgesched/hedge/adapters/sim"
 
@@ -25,7 +26,8 @@ type Summary struct {
 	Utilisation       stats.Interval `json:"utilisation"`
 	UtilisationInSpan stats.Interval `json:"utilisation_in_window"`
 	CycleP99          stats.Interval `json:"cycle_p99_ms"`
-	GapMean           stats.Interval `json:"gap_mean"`
+	// GapMean is nil where engines were used and none proved a bound.
+	GapMean *stats.Interval `json:"gap_mean"`
 }
 
 // Summarise gathers runs by policy.
@@ -57,10 +59,24 @@ func Summarise(policies []string, runs []Run) []Summary {
 			Utilisation:       of(func(m *sim.Metrics) float64 { return m.Utilisation }),
 			UtilisationInSpan: of(func(m *sim.Metrics) float64 { return m.UtilisationInWindow }),
 			CycleP99:          of(func(m *sim.Metrics) float64 { return m.CycleMS.P99 }),
-			GapMean:           of(func(m *sim.Metrics) float64 { return m.Solver.GapMean }),
+			GapMean:           gaps(name, runs),
 		})
 	}
 	return out
+}
+
+// gaps is the mean gap of a policy's runs that have one.
+func gaps(policy string, runs []Run) *stats.Interval {
+	var values []float64
+	for i := range runs {
+		if g := runs[i].Metrics.Solver.GapMean; runs[i].Policy == policy && g != nil {
+			values = append(values, *g)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return new(stats.Of(values))
 }
 
 // Column is a figure of a Summary as tables for people show it.
@@ -69,7 +85,8 @@ type Column struct {
 	Head string
 	// Scale turns the summary's unit into the column's.
 	Scale float64
-	Of    func(*Summary) stats.Interval
+	// Of is not a number where the figure is unknown.
+	Of func(*Summary) stats.Interval
 }
 
 // Columns are the figures of tables that compare policies, in their order.
@@ -83,7 +100,12 @@ func Columns() []Column {
 		{"preempted", 1, func(s *Summary) stats.Interval { return s.Preemptions }},
 		{"lost", 1, func(s *Summary) stats.Interval { return s.LostHours }},
 		{"busy %", 100, func(s *Summary) stats.Interval { return s.UtilisationInSpan }},
-		{"gap %", 100, func(s *Summary) stats.Interval { return s.GapMean }},
+		{"gap %", 100, func(s *Summary) stats.Interval {
+			if s.GapMean == nil {
+				return stats.Interval{Mean: math.NaN()}
+			}
+			return *s.GapMean
+		}},
 		{"cycle p99 ms", 1, func(s *Summary) stats.Interval { return s.CycleP99 }},
 	}
 }
@@ -97,7 +119,7 @@ func ColumnNotes() [][2]string {
 		{"BE latency", "mean time from submission to completion of best-effort jobs: lower is better"},
 		{"preempted, lost", "jobs stopped to make room, and the machine-hours of work thrown away with them"},
 		{"busy %", "machine time held while jobs still arrived, lost work included, over capacity"},
-		{"gap %", "mean distance of plans from the solver's proven bound; 0 where nothing is solved"},
+		{"gap %", "mean distance of plans from the solver's proven bound; 0 where nothing is solved, – where no bound was proven"},
 		{"cycle p99", "wall-clock time of planning, 99th percentile"},
 	}
 }

@@ -44,9 +44,11 @@ func Span(seconds float64) string {
 }
 
 // Interval writes a mean, scaled, and half of its 95 % interval where there is one. A whole number that stands alone and as it is, as counts do, has
-// nothing behind the point.
+// nothing behind the point; an unknown one, not a number, is a dash.
 func Interval(iv stats.Interval, scale float64) string {
 	switch {
+	case math.IsNaN(iv.Mean):
+		return "–"
 	case iv.CI95 == nil && scale == 1 && iv.Mean == math.Trunc(iv.Mean):
 		return fmt.Sprintf("%.0f", iv.Mean)
 	case iv.CI95 == nil:

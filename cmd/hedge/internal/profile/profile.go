@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/predict"
 
+	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
@@ -215,11 +216,12 @@ func latencyOf(us []float64) Latency {
 
 // Document is the document of hedge predict.
 type Document struct {
-	Schema     int      `json:"schema"`
-	Command    string   `json:"command"`
-	Trace      string   `json:"trace"`
-	Train      float64  `json:"train"`
-	Jobs       int      `json:"jobs"`
+	Schema  int     `json:"schema"`
+	Command string  `json:"command"`
+	Trace   string  `json:"trace"`
+	Train   float64 `json:"train"`
+	Jobs    int     `json:"jobs"`
+	records.Records
 	Tested     int      `json:"tested"`
 	NoHistory  int      `json:"no_history"`
 	Predictors []Result `json:"predictors"`

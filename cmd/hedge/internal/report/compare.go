@@ -31,6 +31,9 @@ func comparePage(d *experiment.Document) (*page, error) {
 	if left := figures.Counts(w.Skipped); left != "" {
 		p.Facts = append(p.Facts, "not in the workload: "+left)
 	}
+	if bad := w.BadLine(); bad != "" {
+		p.Facts = append(p.Facts, bad)
+	}
 	if ignored := figures.Ignored(w.IgnoredDemands); ignored != "" {
 		p.Facts = append(p.Facts, ignored)
 	}

@@ -14,6 +14,9 @@ func predictPage(d *profile.Document) (*page, error) {
 			fmt.Sprintf("%d jobs; the first %s train, %d of the others that finished are tested, %d of those without any history", d.Jobs, figures.Percent(d.Train), d.Tested, d.NoHistory),
 			"every job is predicted at its submission, from what had completed by then",
 		}}
+	if bad := d.BadLine(); bad != "" {
+		p.Facts = append(p.Facts, bad)
+	}
 	for i, r := range d.Predictors {
 		if i == 0 {
 			p.Lead = fmt.Sprintf("%s estimates %s of the runtimes within a factor of two; its median error is %s.", r.Name, figures.Percent(r.Within2x), figures.Percent(r.MedianAPE))

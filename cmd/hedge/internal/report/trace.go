@@ -22,6 +22,9 @@ func tracePage(d *describe.Document) (*page, error) {
 	if left := figures.Counts(d.Skipped); left != "" {
 		p.Facts = append(p.Facts, "records that are no jobs: "+left)
 	}
+	if bad := d.BadLine(); bad != "" {
+		p.Facts = append(p.Facts, bad)
+	}
 	for _, add := range []func(*page, *describe.Document) error{shapes, rhythm, months} {
 		if err := add(p, d); err != nil {
 			return nil, err

@@ -20,6 +20,7 @@ var titles = map[string]string{
 	"load":         "Load",
 	"samples":      "Samples of history",
 	"perturbation": "Perturbed estimates",
+	"reliability":  "Probabilities told",
 }
 
 // page is Markdown being written.
@@ -93,6 +94,8 @@ func (p *page) section(section string, cells []kept) {
 		p.variants(cells)
 	case "perturbation":
 		p.perturbation(cells)
+	case "reliability":
+		p.reliability(cells)
 	default:
 		p.sweep(section, cells)
 	}

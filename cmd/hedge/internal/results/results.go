@@ -21,7 +21,7 @@ import (
 
 // Sections are the parts of the page, in its order.
 func Sections() []string {
-	return []string{"prediction", "variants", "slack", "load", "samples", "perturbation"}
+	return []string{"prediction", "variants", "slack", "load", "samples", "perturbation", "reliability"}
 }
 
 // Trace is a log and what differs from the base for it.
@@ -215,6 +215,8 @@ func (p *Plan) cells(section string, t *Trace) []cell {
 		out = append(out, cell{section, t.Name, "", experiment.Spec{Trace: t.Path}})
 	case "variants":
 		add("base", variantPolicies, func(*experiment.Spec) {})
+	case "reliability":
+		add("base", []string{"3sigma"}, func(s *experiment.Spec) { s.Observe = true })
 	case "slack":
 		for _, v := range slacks {
 			add(fmt.Sprintf("%g %%", v), slackPolicies, func(s *experiment.Spec) { s.Slack = []float64{v / 100} })
@@ -252,7 +254,7 @@ func (p *Plan) takesPart(section string, t *Trace) bool {
 		return false
 	}
 	switch section {
-	case "prediction", "variants":
+	case "prediction", "variants", "reliability":
 		return true
 	}
 	return slices.Contains(p.Sweeps, t.Name)

@@ -27,6 +27,8 @@ type kept struct {
 	Commit   string               `json:"commit"`
 	Document *experiment.Document `json:"document,omitempty"`
 	Profile  *profile.Document    `json:"profile,omitempty"`
+	// Reliability counts the probabilities told, by bin.
+	Reliability []bin `json:"reliability,omitempty"`
 }
 
 // ErrInput marks what is wrong with the logs, the notes or the settings, not with the work.
@@ -182,7 +184,10 @@ func (r *runner) run(ctx context.Context, c *cell) (*kept, error) {
 		return nil, input(err)
 	}
 	d, err := e.Run(ctx, func(done int, _ string) { step(float64(done) / float64(e.Steps())) })
-	return &kept{Document: d}, err
+	if err != nil || c.section != "reliability" {
+		return &kept{Document: d}, err
+	}
+	return &kept{Reliability: reliability(d.Runs)}, nil
 }
 
 // stepsPerUnit is the resolution of Plan.Step.
@@ -192,7 +197,7 @@ func (r *runner) read(path string) error {
 	if r.log != nil && r.path == path {
 		return nil
 	}
-	log, err := experiment.ReadLog(path, "", nil)
+	log, err := experiment.ReadLog(path, nil, r.Base.Reading())
 	r.path, r.log = path, log
 	return input(err)
 }

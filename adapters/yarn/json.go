@@ -1,0 +1,114 @@
+package yarn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// What the ResourceManager writes depends on the versions of the libraries that write it. A list of one element may be that element alone, an object of one element a list of it,
+// and what is empty may be left out, null, {}, [] or "". A text that looks like a number may be one.
+
+// empty tells whether a value is one of those that stand for nothing.
+func empty(data []byte) bool {
+	var bare bytes.Buffer
+	if json.Compact(&bare, data) != nil {
+		return false
+	}
+	switch strings.Join(strings.Fields(bare.String()), "") {
+	case "", "null", "{}", "[]", `""`:
+		return true
+	}
+	return false
+}
+
+// list is a list, as any of its forms.
+type list[T any] []T
+
+// UnmarshalJSON reads any of these.
+func (l *list[T]) UnmarshalJSON(data []byte) error {
+	data = bytes.TrimSpace(data)
+	switch {
+	case empty(data):
+		*l = nil
+		return nil
+	case data[0] == '[':
+		return json.Unmarshal(data, (*[]T)(l))
+	}
+	var one T
+	if err := json.Unmarshal(data, &one); err != nil {
+		return err
+	}
+	*l = list[T]{one}
+	return nil
+}
+
+// object is an object, as any of its forms.
+type object[T any] struct {
+	there bool // it is not empty
+	value T
+}
+
+// UnmarshalJSON reads any of these.
+func (o *object[T]) UnmarshalJSON(data []byte) error {
+	*o = object[T]{}
+	data = bytes.TrimSpace(data)
+	if empty(data) {
+		return nil
+	}
+	o.there = true
+	if data[0] != '[' {
+		return json.Unmarshal(data, &o.value)
+	}
+	var all []T
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	if len(all) > 1 {
+		return fmt.Errorf("a list of %d, expected one object", len(all))
+	}
+	o.value = all[0]
+	return nil
+}
+
+// text is a text, or a number or truth value that was one.
+type text string
+
+// UnmarshalJSON reads any of these.
+func (t *text) UnmarshalJSON(data []byte) error {
+	data = bytes.TrimSpace(data)
+	switch {
+	case empty(data):
+		*t = ""
+		return nil
+	case data[0] == '{' || data[0] == '[':
+		return fmt.Errorf("%.20q, expected a text", data)
+	case data[0] != '"':
+		*t = text(data)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(t))
+}
+
+// number is a number or a text, and sometimes NaN.
+type number float64
+
+// UnmarshalJSON reads any of these.
+func (n *number) UnmarshalJSON(data []byte) error {
+	text := strings.Trim(string(data), `" `)
+	if text == "" || empty(data) {
+		*n = 0
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf("%q, expected a number", text)
+	}
+	if !(v >= -1<<53 && v <= 1<<53) { // NaN, too
+		v = 0
+	}
+	*n = number(v)
+	return nil
+}

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
+	"github.com/hedgesched/hedge/sched/eagle"
+)
+
+// workloadTasks is the --workload whose tasks are placed one by one.
+const workloadTasks = "tasks"
+
+// taskFlags are the flags of --workload tasks alone.
+type taskFlags struct {
+	config                   published.Config
+	rules, estimate, jobsOut string
+	heartbeat                time.Duration
+}
+
+func (t *taskFlags) add(fs *pflag.FlagSet) {
+	own := pflag.NewFlagSet("tasks", pflag.ContinueOnError)
+	c := &t.config
+	own.Float64Var(&c.ShortShare, "short-share", 2, "percent of the nodes that take short tasks only (--workload tasks)")
+	own.Float64Var(&c.Cutoff, "cutoff", 90.5811, "seconds of the mean task above which a job is long (--workload tasks)")
+	own.IntVar(&c.MinProbes, "min-probes", 20, "least number of a short job's probes (--workload tasks)")
+	own.DurationVar(&t.heartbeat, "heartbeat", 7*time.Second, "how old dlwl's knowledge may be (--workload tasks)")
+	own.StringVar(&t.estimate, "estimate", "mean", "mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
+	own.StringVar(&t.rules, "rules", "paper", "paper, or published: those of the public Eagle simulator (--workload tasks)")
+	own.StringVar(&t.jobsOut, "jobs-out", "", "file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
+	fs.AddFlagSet(own)
+}
+
+func taskFlagNames() []string {
+	return []string{"short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out"}
+}
+
+// checkOthers refuses flags that the workload does not have.
+func checkOthers(fs *pflag.FlagSet, workload string) error {
+	var err error
+	fs.Visit(func(f *pflag.Flag) {
+		own := slices.Contains(taskFlagNames(), f.Name)
+		common := slices.Contains([]string{"workload", "policy", "trace", "format", "strict", "max-bad", "nodes", "seed", "json"}, f.Name)
+		switch tasks := workload == workloadTasks; {
+		case err != nil:
+		case own && !tasks:
+			err = fmt.Errorf("--%s: found with --workload %s, expected --workload %s", f.Name, workload, workloadTasks)
+		case tasks && !own && !common:
+			err = fmt.Errorf("--%s: found with --workload %s, expected another workload", f.Name, workloadTasks)
+		}
+	})
+	return err
+}
+
+// tasksDocument is what simulate --workload tasks --json prints.
+type tasksDocument struct {
+	Schema   int           `json:"schema"`
+	Command  string        `json:"command"`
+	Workload tasksWorkload `json:"workload"`
+	Run      tasksRun      `json:"run"`
+}
+
+type tasksWorkload struct {
+	Trace       string  `json:"trace"`
+	Jobs        int     `json:"jobs"`
+	Tasks       int     `json:"tasks"`
+	Nodes       int     `json:"nodes"`
+	Cores       int     `json:"cores"`
+	OfferedLoad float64 `json:"offered_load"`
+	records.Records
+}
+
+type tasksRun struct {
+	Policy     string  `json:"policy"`
+	Seed       int64   `json:"seed"`
+	Short      jct     `json:"short"`
+	Long       jct     `json:"long"`
+	All        jct     `json:"all"`
+	BusyMean   float64 `json:"busy_mean"`
+	MakespanS  float64 `json:"makespan_s"`
+	Messages   int64   `json:"messages"`
+	Events     int64   `json:"events"`
+	EventsPerS float64 `json:"events_per_s"`
+	WallSWall  float64 `json:"wall_s_wall"`
+	PeakMB     float64 `json:"peak_mb"`
+}
+
+// jct is the completion times of a class of jobs.
+type jct struct {
+	Jobs int `json:"jobs"`
+	JCT  struct {
+		Mean float64 `json:"mean"`
+		P50  float64 `json:"p50"`
+		P90  float64 `json:"p90"`
+		P99  float64 `json:"p99"`
+	} `json:"jct_s"`
+}
+
+func jctOf(jobs []published.JobResult, of func(*published.JobResult) bool) jct {
+	var seconds []float64
+	for i := range jobs {
+		if j := &jobs[i]; of(j) {
+			seconds = append(seconds, j.End-j.Submit)
+		}
+	}
+	c := jct{Jobs: len(seconds)}
+	if len(seconds) > 0 {
+		slices.Sort(seconds)
+		c.JCT.Mean = stats.Mean(seconds)
+		c.JCT.P50, c.JCT.P90, c.JCT.P99 = between(seconds, 0.5), between(seconds, 0.9), between(seconds, 0.99)
+	}
+	return c
+}
+
+// between is a quantile by linear interpolation between the closest ranks, as the papers of these systems have it.
+func between(sorted []float64, p float64) float64 {
+	at := float64(p * float64(len(sorted)-1))
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
+}
+
+// runTasks simulates a task-level workload.
+func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
+	if err := t.finish(cmd, f); err != nil {
+		return err
+	}
+	began := time.Now()
+	log, err := readLog(s, f.spec.Trace, f.spec.Reading())
+	if err != nil {
+		return err
+	}
+	if log.Reordered > 0 {
+		note(s, "%s: %d jobs stood out of order and were sorted", log.Name, log.Reordered)
+	}
+	work := new(agents.Workload)
+	for i := range log.Jobs {
+		if err := work.Add(&log.Jobs[i]); err != nil {
+			return fmt.Errorf("%s: %w", log.Name, err)
+		}
+	}
+	result, err := published.Run(work, t.config)
+	if err != nil {
+		return err
+	}
+	d := t.document(f.policies, log, work, result, time.Since(began).Seconds())
+	if err := t.writeJobs(s, result.Jobs); err != nil {
+		return failed(err)
+	}
+	if f.json {
+		return writeJSON(s.Out, d)
+	}
+	return failed(tasksTable(s.Out, d))
+}
+
+// finish checks the flags and makes the configuration.
+func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
+	if !cmd.Flags().Changed("policy") {
+		f.policies = "eagle"
+	}
+	c := &t.config
+	var err error
+	if c.Variant, err = eagle.Named(f.policies); err != nil {
+		return fmt.Errorf("--policy: found %q with --workload tasks, expected one of %s", f.policies, strings.Join(eagle.Names(), ", "))
+	}
+	if c.Seed, err = strconv.ParseInt(f.seeds, 10, 64); err != nil {
+		return fmt.Errorf("--seed: found %q, expected a whole number", f.seeds)
+	}
+	switch t.rules {
+	case "published":
+	case "paper":
+		return errors.New("--rules: paper is not there yet with --workload tasks, expected published")
+	default:
+		return fmt.Errorf("--rules: found %q, expected published", t.rules)
+	}
+	c.Nodes, c.Heartbeat = f.spec.Nodes, int(t.heartbeat/time.Second)
+	if t.heartbeat < time.Second || t.heartbeat%time.Second != 0 {
+		return fmt.Errorf("--heartbeat: found %v, expected whole seconds from 1s on", t.heartbeat)
+	}
+	if err := t.factors(); err != nil {
+		return err
+	}
+	if err := checkFormat(f.spec.Trace, f.spec.Format); err != nil {
+		return err
+	}
+	return outputFile("--jobs-out", t.jobsOut)
+}
+
+// factors reads --estimate.
+func (t *taskFlags) factors() error {
+	if t.estimate == "mean" {
+		return nil
+	}
+	c := &t.config
+	low, high, ok := strings.Cut(strings.TrimPrefix(t.estimate, "uniform:"), ",")
+	var errs [2]error
+	c.Low, errs[0] = strconv.ParseFloat(low, 64)
+	c.High, errs[1] = strconv.ParseFloat(high, 64)
+	bounded := c.Low > 0 && c.High >= c.Low && c.High <= 1000
+	if !strings.HasPrefix(t.estimate, "uniform:") || !ok || errors.Join(errs[:]...) != nil || !bounded {
+		return fmt.Errorf("--estimate: found %q, expected mean, or uniform:A,B with 0 < A <= B <= 1000", t.estimate)
+	}
+	return nil
+}
+
+func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, r *published.Result, wall float64) *tasksDocument {
+	seconds := 0.0
+	for _, d := range w.Runtimes {
+		seconds += float64(d / time.Second)
+	}
+	load := 0.0
+	if span := (w.Jobs[len(w.Jobs)-1].Submit - w.Jobs[0].Submit).Seconds(); span > 0 {
+		load = seconds / (span * float64(t.config.Nodes))
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	return &tasksDocument{Schema: schema, Command: "simulate",
+		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes, Cores: 1,
+			OfferedLoad: load, Records: records.Of(log)},
+		Run: tasksRun{Policy: policy, Seed: t.config.Seed,
+			Short:    jctOf(r.Jobs, func(j *published.JobResult) bool { return !j.Long }),
+			Long:     jctOf(r.Jobs, func(j *published.JobResult) bool { return j.Long }),
+			All:      jctOf(r.Jobs, func(*published.JobResult) bool { return true }),
+			BusyMean: r.Busy, MakespanS: r.Makespan, Messages: r.Messages, Events: r.Events,
+			EventsPerS: float64(r.Events) / max(wall, 1e-9), WallSWall: wall, PeakMB: float64(memory.Sys) / (1 << 20)}}
+}
+
+// writeJobs writes --jobs-out.
+func (t *taskFlags) writeJobs(s *Host, jobs []published.JobResult) error {
+	var out io.Writer = s.Out
+	switch t.jobsOut {
+	case "":
+		return nil
+	case "-":
+	default:
+		file, err := os.Create(t.jobsOut)
+		if err != nil {
+			return pathError(err)
+		}
+		return errors.Join(jobLines(file, jobs), file.Close())
+	}
+	return jobLines(out, jobs)
+}
+
+func jobLines(w io.Writer, jobs []published.JobResult) error {
+	b := bufio.NewWriter(w)
+	for i, j := range jobs {
+		class := 0
+		if j.Long {
+			class = 1
+		}
+		fmt.Fprintf(b, "%d %.4f %d\n", i+1, j.End, class)
+	}
+	return b.Flush()
+}
+
+func tasksTable(w io.Writer, d *tasksDocument) error {
+	var p page
+	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; %s, seed %d", d.Workload.Trace, d.Workload.Jobs, d.Workload.Tasks,
+		d.Workload.OfferedLoad, d.Workload.Nodes, d.Run.Policy, d.Run.Seed)
+	var rows []table.Row
+	for _, c := range []struct {
+		name string
+		of   jct
+	}{{"short", d.Run.Short}, {"long", d.Run.Long}, {"all", d.Run.All}} {
+		rows = append(rows, table.Row{c.name, c.of.Jobs, figures.Number(c.of.JCT.Mean), figures.Number(c.of.JCT.P50),
+			figures.Number(c.of.JCT.P90), figures.Number(c.of.JCT.P99)})
+	}
+	p.table(table.Row{"completion, s", "jobs", "mean", "p50", "p90", "p99"}, rows...)
+	return p.to(w)
+}

@@ -1,0 +1,40 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// slotLengths are the slots that PlanAhead chooses from.
+var slotLengths = [...]time.Duration{
+	time.Second, 1500 * time.Millisecond, 2 * time.Second, 3 * time.Second, 5 * time.Second,
+	7500 * time.Millisecond, 10 * time.Second, 15 * time.Second, 20 * time.Second, 30 * time.Second,
+	45 * time.Second, time.Minute, 90 * time.Second, 2 * time.Minute, 3 * time.Minute, 5 * time.Minute,
+	450 * time.Second, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute,
+	45 * time.Minute, time.Hour, 90 * time.Minute, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour,
+	6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 18 * time.Hour, 24 * time.Hour,
+}
+
+// planQuantile is the share of the spans that the window covers.
+const planQuantile = 0.85
+
+// PlanAhead suggests a plan-ahead window and slot length for jobs of these spans: the times from submission to deadline or, of
+// jobs without one, the runtimes. The window covers the 85th percentile of the spans, so that for most jobs every
+// start in time is an option. The slot is a round length that divides the window into 12 to 20, which keeps the problem small.
+// The window is at least 12 s, and at most some 20 days. The spans are sorted.
+func PlanAhead(spans []time.Duration) (window, slot time.Duration) {
+	slot = slotLengths[0]
+	if len(spans) == 0 {
+		return 12 * slot, slot
+	}
+	slices.Sort(spans)
+	want := spans[int(math.Ceil(planQuantile*float64(len(spans))))-1]
+	for _, l := range slotLengths {
+		if 12*l <= want {
+			slot = l
+		}
+	}
+	n := min((want-1)/slot+1, 20)
+	return max(n, 12) * slot, slot
+}
