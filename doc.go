@@ -20,10 +20,12 @@
 //	           readers and workload builders; adapters/testservers runs real servers for tests,
 //	           adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
+//	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
 //	examples   programs to run and to copy
 //	cmd/hedge  the command line, a module of its own
 //
-// Below them all, internal/form reads JSON strictly and says what is wrong with it.
+// Below them all, internal/form reads JSON strictly and says what is wrong with it. internal/release is for
+// making releases, and no part of one.
 //
 // # The way of one job
 //

@@ -115,7 +115,7 @@ func get(t *testing.T, listener net.Listener, path string) string {
 func TestListen(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close()
+	defer func() { assert.NoError(t, listener.Close()) }()
 	conf := config(t)
 	conf.Listen = listener.Addr().String()
 	app := fx.New(fxhedge.Service(conf), newDriver(t).provide(), fx.NopLogger)

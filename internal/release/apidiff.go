@@ -23,7 +23,7 @@ var errIncompatible = errors.New(`there are incompatible changes; CHANGELOG.md h
 
 // apidiff writes how the API has changed since the last tag of the root module: that of every module, without packages named
 // internal. It is an error if programs break that the changelog does not warn.
-func (r *repo) apidiff(ctx context.Context, out io.Writer) error {
+func (r *repo) apidiff(ctx context.Context, out io.Writer) (err error) {
 	tag, err := r.lastTag(ctx)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *repo) apidiff(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	old := filepath.Join(tmp, "old")
 	if err := r.checkout(ctx, tag, old); err != nil {
 		return err

@@ -123,12 +123,12 @@ func outside(ctx context.Context, dir, cache string) ([]string, error) {
 
 // tidy runs go mod tidy in every module, by a proxy of the checkout. The sums of the checkout's own modules are left out of go.sum: they
 // change with every file.
-func (r *repo) tidy(ctx context.Context) error {
+func (r *repo) tidy(ctx context.Context) (err error) {
 	tmp, err := os.MkdirTemp("", "hedge-release-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	proxy := filepath.Join(tmp, "proxy")
 	if err := r.proxy(ctx, proxy); err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,7 +81,7 @@ func TestReadme(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	programs := blocks(string(page), "go")
-	require.Len(t, programs, 1, "all Go in README.md is one program, which is tried here")
+	require.Len(t, programs, 2, "Go in README.md is a program and how to open engines; both are tried here")
 	get := ""
 	for _, block := range blocks(string(page), "sh") {
 		if strings.HasPrefix(block, "go get ") {
@@ -100,6 +101,24 @@ func TestReadme(t *testing.T) {
 	assert.True(t, strings.HasPrefix(out, "train-42 start [{n1 8}] "), out)
 	modules := u.run(t, "go", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
 	assert.Contains(t, modules, root+" "+u.version+"\n")
+}
+
+// TestReadmeEngines: what README.md says of engines compiles, with a module beside the root module from the proxy.
+func TestReadmeEngines(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	all := blocks(string(page), "go")
+	require.Len(t, all, 2)
+	u := newUser(t)
+	var imports strings.Builder
+	for _, name := range []string{"sched/threesigma", "solver/engines", "solver/milp/ortools"} {
+		fmt.Fprintf(&imports, "\t%q\n", modulePath(name))
+	}
+	program := fmt.Sprintf("package main\n\nimport (\n%s)\n\nfunc main() {\n%s_, _ = policy, err\n}\n", &imports, all[1])
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "main.go"), []byte(program), 0o600))
+	u.run(t, "go", "mod", "tidy")
+	u.run(t, "go", "build", "-o", "program", ".")
+	assert.Contains(t, u.run(t, "go", "list", "-m", "all"), modulePath("solver/milp/ortools")+" "+u.version+"\n")
 }
 
 // TestInstall: the command is installed by its version, which the go command refuses where a go.mod replaces anything.
