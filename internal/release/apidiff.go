@@ -138,7 +138,7 @@ func (r *repo) compare(ctx context.Context, tmp, folder string, args ...string) 
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(tmp, "apidiff"), append([]string{"-m"}, args...)...)
 	cmd.Dir = filepath.Join(dir, folder)
-	cmd.Env = append(os.Environ(), "GOWORK="+work)
+	cmd.Env = append(os.Environ(), "GOWORK="+work, "GOFLAGS=-trimpath") // what is compiled does not depend on the checkout's place
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
 	out, err := cmd.Output()
