@@ -56,18 +56,29 @@ func (m *mt19937) seed(s uint32) {
 }
 
 func (m *mt19937) refill() {
-	twist := func(i, next, far int) {
-		y := m.state[i]&(1<<31) | m.state[next]&(1<<31-1)
-		m.state[i] = m.state[far] ^ y>>1 ^ -(y&1)&0x9908b0df
-	}
+	s := &m.state
 	for i := range mtLength - mtShift {
-		twist(i, i+1, i+mtShift)
+		s[i] = s[i+mtShift] ^ twist(s[i], s[i+1])
 	}
 	for i := mtLength - mtShift; i < mtLength-1; i++ {
-		twist(i, i+1, i+mtShift-mtLength)
+		s[i] = s[i+mtShift-mtLength] ^ twist(s[i], s[i+1])
 	}
-	twist(mtLength-1, 0, mtShift-1)
+	s[mtLength-1] = s[mtShift-1] ^ twist(s[mtLength-1], s[0])
 	m.next = 0
+}
+
+func twist(this, next uint32) uint32 {
+	y := this&(1<<31) | next&(1<<31-1)
+	return y>>1 ^ -(y&1)&0x9908b0df
+}
+
+// skip passes over what a float64 takes.
+func (m *mt19937) skip() {
+	if m.next += 2; m.next > mtLength {
+		over := m.next - mtLength
+		m.refill()
+		m.next = over
+	}
 }
 
 func (m *mt19937) uint32() uint32 {

@@ -147,7 +147,7 @@ func (s *simulation) placeCentral(id int32, j *job) {
 		from = 0
 	}
 	if s.Variant.Stale {
-		s.staleWaits(from)
+		s.staleWaits(from, int(j.tasks))
 		s.least(j)
 	} else if !s.idleNodes(from, int(j.tasks)) {
 		for _, node := range s.scratch.chosen {
@@ -185,25 +185,49 @@ func (s *simulation) adjusted(n *node, queued int64) float64 {
 	return 2*hop + float64(queued) - min(s.now-n.since, float64(n.estimate))
 }
 
-// staleWaits gathers the waits by the last heartbeat, each with a random addition.
-func (s *simulation) staleWaits(from int) {
+// staleWaits gathers the least waits by the last heartbeat, each with a random addition: as many as there are tasks,
+// since a task adds to one wait and so no other node can be chosen. They are a heap with the greatest on top until all
+// nodes have been seen.
+func (s *simulation) staleWaits(from, need int) {
 	heap := s.scratch.heap[:0]
 	for i := from; i < s.Nodes; i++ {
-		w := s.adjusted(&s.nodes[i], s.status.stale[i])
-		if s.nodes[i].since != -1 {
+		n := &s.nodes[i]
+		w := s.adjusted(n, s.status.stale[i])
+		if n.since != -1 {
 			w = max(w, 0)
 		}
-		heap = append(heap, wait{w + float64(s.random.below(s.Heartbeat+1)), int32(i)})
+		if len(heap) == need && w >= -heap[0].seconds {
+			s.random.skip() // a node of a higher number that waits no less
+			continue
+		}
+		w += float64(s.random.below(s.Heartbeat + 1))
+		switch {
+		case len(heap) < need:
+			heap = append(heap, wait{-w, -int32(i)})
+			if len(heap) == need {
+				heapify(heap)
+			}
+		case w < -heap[0].seconds:
+			heap[0] = wait{-w, -int32(i)}
+			sink(heap, 0)
+		}
+	}
+	for i := range heap {
+		heap[i] = wait{-heap[i].seconds, -heap[i].node}
 	}
 	s.scratch.chosen, s.scratch.heap = s.scratch.chosen[:0], heap
+}
+
+func heapify(heap []wait) {
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		sink(heap, i)
+	}
 }
 
 // least chooses the node with the least wait for each task that has none; its wait grows by the estimate.
 func (s *simulation) least(j *job) {
 	heap := s.scratch.heap
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		sink(heap, i)
-	}
+	heapify(heap)
 	for len(s.scratch.chosen) < int(j.tasks) {
 		s.scratch.chosen = append(s.scratch.chosen, heap[0].node)
 		heap[0].seconds += float64(j.estimate)

@@ -29,17 +29,23 @@ var ErrConfig = errors.New("bad parameters")
 type Config struct {
 	// Variant is the system; see [eagle.Named].
 	Variant eagle.Switches
-	// Nodes is the number of nodes, with one slot each.
+	// Nodes is the number of nodes, with one slot each, from 1 to 10,000,000.
 	Nodes int
-	// ShortShare is the percentage of nodes that take short tasks only, from 0 to below 100.
+	// ShortShare is the percentage of nodes that take short tasks only, from 0 to below 100. It is
+	// rounded down to whole nodes. Variants that share state or probe ideally need at least one such node: the others
+	// may all hold long tasks.
 	ShortShare float64
-	// Cutoff is in seconds: a job whose mean task, truncated to seconds, takes longer is long.
+	// Cutoff is in seconds: a job whose mean task, truncated to seconds, takes longer is long. From 0, which makes
+	// every job long whose mean is a second or more; never NaN or infinite.
 	Cutoff float64
-	// MinProbes is the least number of probes of a job, for variants that have one.
+	// MinProbes is the least number of probes of a job, for variants that have one: from 0, which leaves two a
+	// task, to the number of nodes, or to 20 on fewer. Nodes are drawn with replacement.
 	MinProbes int
-	// Heartbeat is the whole seconds between the heartbeats of variants that place by stale state.
+	// Heartbeat is the whole seconds between the heartbeats of variants that place by stale state, from 1 to
+	// 1,000,000,000; other variants ignore it.
 	Heartbeat int
-	// Low and High are the range of the factor of estimates; both 0 means the mean itself.
+	// Low and High are the range of the factor of estimates; both 0 means the mean itself. Otherwise
+	// 0 < Low <= High <= 1000.
 	Low, High float64
 	// Seed is of the random draws. The published program has 123456798.
 	Seed int64
@@ -83,6 +89,10 @@ const (
 	sampleSeconds = 5
 	stealAttempts = 10
 	stealLimit    = 10_000
+
+	publishedProbes = 20
+	maxNodes        = 10_000_000
+	maxHeartbeat    = 1_000_000_000
 )
 
 // happening is an event's payload: a node, a job, or both.
@@ -146,22 +156,24 @@ func (c *Config) check(work *agents.Workload) error {
 	wrong := func(what string, found any, expected string) error {
 		return fmt.Errorf("%w: %s is %v, expected %s", ErrConfig, what, found, expected)
 	}
-	short := int(c.ShortShare * float64(c.Nodes) / 100)
+	short := c.shortNodes()
 	switch {
 	case len(work.Jobs) == 0:
 		return fmt.Errorf("%w: no jobs", agents.ErrWorkload)
-	case c.Nodes < 1 || c.Nodes > math.MaxInt32:
-		return wrong("nodes", c.Nodes, "1 to 2147483647")
+	case c.Nodes < 1 || c.Nodes > maxNodes:
+		return wrong("nodes", c.Nodes, "1 to 10000000")
 	case !(c.ShortShare >= 0 && c.ShortShare < 100):
 		return wrong("the short share", c.ShortShare, "0 to below 100")
-	case v.Share && short == 0:
-		return wrong("the short share", c.ShortShare, fmt.Sprintf("a node at least of %d", c.Nodes))
+	case short >= c.Nodes:
+		return wrong("the short share", c.ShortShare, fmt.Sprintf("a node of %d left to long tasks", c.Nodes))
+	case (v.Share || v.Ideal) && short == 0:
+		return wrong("the short share", c.ShortShare, fmt.Sprintf("a node at least of %d, and a partition", c.Nodes))
 	case !(c.Cutoff >= 0) || math.IsInf(c.Cutoff, 0):
 		return wrong("the cutoff", c.Cutoff, "at least 0")
-	case c.MinProbes < 0 || c.MinProbes > math.MaxInt32:
-		return wrong("the least number of probes", c.MinProbes, "0 to 2147483647")
-	case v.Stale && (c.Heartbeat < 1 || c.Heartbeat > math.MaxInt32):
-		return wrong("the heartbeat", c.Heartbeat, "a second at least")
+	case c.MinProbes < 0 || c.MinProbes > max(c.Nodes, publishedProbes):
+		return wrong("the least number of probes", c.MinProbes, "0 to the number of nodes, or to 20 on fewer")
+	case v.Stale && (c.Heartbeat < 1 || c.Heartbeat > maxHeartbeat):
+		return wrong("the heartbeat", c.Heartbeat, "1 to 1000000000 seconds")
 	case !(c.Low >= 0 && c.High >= c.Low && c.High <= 1000) || c.Low == 0 && c.High > 0:
 		return wrong("the factor of estimates", fmt.Sprintf("%g to %g", c.Low, c.High), "above 0 and in order, at most 1000")
 	}
@@ -173,13 +185,18 @@ func (c *Config) check(work *agents.Workload) error {
 	return nil
 }
 
+// shortNodes is the size of the short partition, rounded as the published program does.
+func (c *Config) shortNodes() int {
+	if !c.Variant.Partition {
+		return 0
+	}
+	big := 100 - c.ShortShare
+	return int((100 - big) * float64(c.Nodes) / 100)
+}
+
 func newSimulation(work *agents.Workload, c Config) *simulation {
 	s := &simulation{Config: c, work: work, random: newMT19937(c.Seed), idle: c.Nodes}
-	if !c.Variant.Partition {
-		s.ShortShare = 0
-	}
-	big := 100 - s.ShortShare
-	s.general = int((100 - big) * float64(c.Nodes) / 100)
+	s.general = c.shortNodes()
 	s.probes = [2]*event.Lane[happening]{s.core.Lane(probing), s.core.Lane(probing)}
 	s.noTasks, s.updates = s.core.Lane(noTask), s.core.Lane(remaining)
 	s.jobs = make([]job, 0, len(work.Jobs))

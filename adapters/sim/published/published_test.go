@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -85,24 +87,99 @@ func TestSliceStaysAsItWas(t *testing.T) {
 	}
 }
 
-func TestBadParametersAreRefused(t *testing.T) {
-	w := workload(t, "testdata/yahoo.tr")
-	for name, change := range map[string]func(*published.Config){
-		"no nodes":           func(c *published.Config) { c.Nodes = 0 },
-		"all nodes short":    func(c *published.Config) { c.ShortShare = 100 },
-		"no short partition": func(c *published.Config) { c.ShortShare = 0.5 },
-		"negative cutoff":    func(c *published.Config) { c.Cutoff = -1 },
-		"no order":           func(c *published.Config) { c.Low, c.High = 2, 1 },
+// The digests of the public simulator's results on the last quarter of Google's log.
+func TestEqualsThePublicSimulatorOnGoogle(t *testing.T) {
+	path := os.Getenv("HEDGE_EAGLE_GOOGLE_TRACE")
+	if path == "" {
+		t.Skip("HEDGE_EAGLE_GOOGLE_TRACE is not set: expected the path of GOOG_subtrace_first6000.tr from 1471894.25 s on, " +
+			"its arrivals less 1471899, as whole numbers")
+	}
+	w := workload(t, path)
+	for name, want := range map[string]string{
+		"eagle":   "7d266b2b2f50f6e1f09e0e8ac6e58de5567352fdcff3c6b0f00a9607f518905e",
+		"hawk":    "43ffd95ed3c62271bd6986e13773d96375e55e8283c884b4904d994f7bb83634",
+		"sparrow": "76860bfcc006da82412e16389bea27bdb06e3e590f852bda0e143081c940bd09",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := config(t, "eagle", 100)
-			change(&c)
-			_, err := published.Run(w, c)
-			assert.ErrorIs(t, err, published.ErrConfig)
+			c := config(t, name, 15000)
+			c.ShortShare, c.Cutoff, c.Heartbeat = 17, 1129.532, 3
+			r, err := published.Run(w, c)
+			require.NoError(t, err)
+			assert.Equal(t, want, digest(r))
+			t.Logf("%d events, busy %.4f", r.Events, r.Busy)
 		})
+	}
+}
+
+func TestBadParametersAreRefused(t *testing.T) {
+	w := workload(t, "testdata/yahoo.tr")
+	for _, c := range []struct {
+		what, variant string
+		change        func(*published.Config)
+	}{
+		{"nodes", "eagle", func(c *published.Config) { c.Nodes = 0 }},
+		{"nodes", "eagle", func(c *published.Config) { c.Nodes = 10_000_001 }},
+		{"short share", "eagle", func(c *published.Config) { c.ShortShare = 100 }},
+		{"short share", "hawk", func(c *published.Config) { c.ShortShare = 100 }},
+		{"short share", "hawk", func(c *published.Config) { c.ShortShare = -1 }},
+		{"short share", "hawk", func(c *published.Config) { c.ShortShare = math.NaN() }},
+		{"short share", "eagle", func(c *published.Config) { c.ShortShare = 0.5 }},
+		{"short share", "eagle", func(c *published.Config) { c.Nodes = 1 }},
+		{"short share", "ideal-eagle", func(c *published.Config) { c.ShortShare = 0 }},
+		{"short share", "ideal-eagle", func(c *published.Config) { c.Nodes = 1 }},
+		{"short share", "eagle", func(c *published.Config) { c.Variant.Partition = false }},
+		{"cutoff", "eagle", func(c *published.Config) { c.Cutoff = -1 }},
+		{"cutoff", "eagle", func(c *published.Config) { c.Cutoff = math.NaN() }},
+		{"cutoff", "eagle", func(c *published.Config) { c.Cutoff = math.Inf(1) }},
+		{"probes", "eagle", func(c *published.Config) { c.MinProbes = -1 }},
+		{"probes", "eagle", func(c *published.Config) { c.MinProbes = 101 }},
+		{"heartbeat", "dlwl", func(c *published.Config) { c.Heartbeat = 0 }},
+		{"heartbeat", "dlwl", func(c *published.Config) { c.Heartbeat = 1_000_000_001 }},
+		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = 2, 1 }},
+		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = 0, 1 }},
+		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = math.NaN(), 1 }},
+		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = 1, math.Inf(1) }},
+	} {
+		p := config(t, c.variant, 100)
+		c.change(&p)
+		_, err := published.Run(w, p)
+		assert.ErrorIs(t, err, published.ErrConfig, "%+v", p)
+		assert.ErrorContains(t, err, c.what)
 	}
 	_, err := published.Run(new(agents.Workload), config(t, "eagle", 100))
 	assert.ErrorIs(t, err, agents.ErrWorkload)
+}
+
+// Parameters at the edge of what is possible run every variant to its end, or are refused.
+func TestEdgesRunOrAreRefused(t *testing.T) {
+	w := &agents.Workload{}
+	for i := range 30 {
+		mean := time.Duration(1+i%2*100) * time.Second
+		require.NoError(t, w.Add(&trace.Job{Submit: time.Duration(i) * time.Second, Runtime: mean, Tasks: 1 + i%5}))
+	}
+	for _, name := range eagle.Names() {
+		for edge, change := range map[string]func(*published.Config){
+			"one node":         func(c *published.Config) { c.Nodes = 1 },
+			"two nodes":        func(c *published.Config) { c.Nodes, c.ShortShare = 2, 50 },
+			"no partition":     func(c *published.Config) { c.ShortShare = 0 },
+			"one general node": func(c *published.Config) { c.Nodes, c.ShortShare = 10, 99 },
+			"no probes":        func(c *published.Config) { c.MinProbes = 0 },
+			"all long":         func(c *published.Config) { c.Cutoff = 0 },
+			"a second's beat":  func(c *published.Config) { c.Heartbeat = 1 },
+			"same estimate":    func(c *published.Config) { c.Low, c.High = 1, 1 },
+		} {
+			c := config(t, name, 10)
+			c.ShortShare = 20
+			change(&c)
+			r, err := published.Run(w, c)
+			if c.ShortShare*float64(c.Nodes) < 100 && (c.Variant.Share || c.Variant.Ideal) {
+				assert.ErrorIs(t, err, published.ErrConfig, "%s, %s", name, edge)
+				continue
+			}
+			require.NoError(t, err, "%s, %s", name, edge)
+			assert.Len(t, r.Jobs, 30)
+		}
+	}
 }
 
 func BenchmarkEvents(b *testing.B) {
@@ -110,12 +187,17 @@ func BenchmarkEvents(b *testing.B) {
 	for _, name := range eagle.Names() {
 		b.Run(name, func(b *testing.B) {
 			events := int64(0)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			b.ReportAllocs()
 			for b.Loop() {
 				r, err := published.Run(w, config(b, name, 100))
 				require.NoError(b, err)
 				events += r.Events
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(events), "allocs/event")
 		})
 	}
 }
