@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxAhead is how many jobs [Reason].Ahead names.
-const maxAhead = 5
+// MaxAhead is how many jobs [Reason].Ahead names at most.
+const MaxAhead = 5
 
 // Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle: Reset
 // begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe for
@@ -96,7 +96,7 @@ func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int)
 	for i := range h.held {
 		switch j := &h.held[i]; {
 		case !slices.ContainsFunc(j.on, func(n int32) bool { return h.binds(j, demand, n) }):
-		case len(names) < maxAhead:
+		case len(names) < MaxAhead:
 			names = append(names, j.id)
 		default:
 			more++
@@ -129,7 +129,7 @@ func (r *Reason) Behind(names []string, more int) {
 	for _, id := range names {
 		switch {
 		case slices.Contains(ahead, id):
-		case len(ahead) < maxAhead:
+		case len(ahead) < MaxAhead:
 			ahead = append(ahead, id)
 		default:
 			r.More++

@@ -35,10 +35,10 @@ type explanation struct {
 	lacking []uint64         // scratch, by partition and resource
 }
 
-// ahead are those that hold the room that others wait for.
+// ahead are those that hold the room that others wait for, and how many tasks fit beside them.
 type ahead struct {
-	names []string
-	more  int
+	names     []string
+	more, fit int
 }
 
 // later is a start that is planned, and the slots in which it uses each resource of each partition.
@@ -134,17 +134,18 @@ func (e *explanation) behind(i int, r *sched.Reason) {
 	if p.option != nil {
 		at = e.place(p)
 	}
-	room := e.m.policy.placer.FitsAtLeast(at.demand, at.nodes, k.job.Tasks)
+	now, known := e.of[at]
+	if !known {
+		now.fit = e.m.policy.placer.Fits(at.demand, at.nodes)
+		now.names, now.more = e.m.policy.holders.Of(at.demand, at.nodes)
+		e.of[at] = now
+	}
+	room := now.fit >= k.job.Tasks
 	if !room {
-		now, known := e.of[at]
-		if !known {
-			now.names, now.more = e.m.policy.holders.Of(at.demand, at.nodes)
-			e.of[at] = now
-		}
 		r.Behind(now.names, now.more)
 	}
-	if r.More == 0 {
-		r.Behind(e.before(i, room), 0)
+	if left := sched.MaxAhead - len(r.Ahead); left > 0 {
+		r.Behind(e.before(i, room, left), 0)
 	}
 }
 
@@ -192,9 +193,9 @@ func (e *explanation) usesOf(i int, p *pick) later {
 	return l
 }
 
-// before names the jobs whose planned starts use what job i would need to start sooner: now if there is room now, else just
-// before it is planned to or, if it is not planned, as late as is worth while.
-func (e *explanation) before(i int, room bool) []string {
+// before names at most most jobs whose planned starts use what job i would need to start sooner. Sooner is now if there is
+// room now. Otherwise it is the slot before the one that is planned or, if none is, the last in which a start has a value.
+func (e *explanation) before(i int, room bool, most int) []string {
 	m, k, p := e.m, e.m.jobs[i], &e.picks[i]
 	c, start := &k.choices[len(k.choices)-1], 0
 	if p.option != nil {
@@ -214,16 +215,13 @@ func (e *explanation) before(i int, room bool) []string {
 	for _, l := range e.later {
 		if l.pending != i && slices.ContainsFunc(l.uses, func(u uses) bool { return e.lacking[u.row]&u.slots != 0 }) {
 			names = append(names, m.jobs[l.pending].job.ID)
-			if len(names) == maxAhead {
+			if len(names) == most {
 				break
 			}
 		}
 	}
 	return names
 }
-
-// maxAhead is how many planned jobs are looked for. It is as many as a reason names.
-const maxAhead = 5
 
 // latest is the last slot in which a start of job i is an option.
 func (e *explanation) latest(i int) int {

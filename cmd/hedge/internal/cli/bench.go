@@ -65,6 +65,9 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 				f.spec.At = nil
 			}
 			if reach := f.spec.Reach; reach != "" && !cmd.Flags().Changed("engine") && !slices.Contains(f.spec.Engines, reach) {
+				if _, err := s.Engines.Caps(reach); err != nil {
+					return fmt.Errorf("--reach: found %q: %w", reach, err)
+				}
 				f.spec.Engines = append(f.spec.Engines, reach) // a default never makes a given flag wrong
 			}
 			return f.run(cmd.Context(), s)
