@@ -17,8 +17,7 @@ type Rung struct {
 	Stop Stop
 	// Objective is the value of the best plan in hand when it had ended, its own or one handed to it.
 	Objective float64
-	// Err is nil if it ended with a plan. Otherwise it says why not: it is [ErrSkipped] if the rung was not run, and
-	// what was wrong with it else.
+	// Err is nil if it ended with a plan. Otherwise it says why there is none. It is [ErrSkipped] if the rung was not run.
 	Err error
 }
 
@@ -42,7 +41,7 @@ type Rung struct {
 // what it was given, and one that failed nothing. So the result of a ladder of deterministic engines within a limit of
 // work alone is deterministic. Without a limit of work every rung has its default. [Share] gives a rung less of both.
 //
-// The ladder is an [io.Closer] that closes the rungs that are.
+// The ladder is an [io.Closer]. It closes those of its rungs that are closers, too.
 func Ladder(engines ...Solver) Solver {
 	l := &ladder{}
 	for _, e := range engines {
@@ -64,6 +63,29 @@ type shared struct {
 	share float64
 }
 
+// Close closes the engine if it can be closed.
+func (s *shared) Close() error { return closeOne(s.Solver) }
+
+// Timed is that of the engine; see the function Timed.
+func (s *shared) Timed() bool { return Timed(s.Solver) }
+
+// Wait is that of the engine; see the function Wait.
+func (s *shared) Wait(ctx context.Context) error { return Wait(ctx, s.Solver) }
+
+// Timed tells whether an engine counts no work, so that only time can limit it. Such an engine has a method Timed
+// that says so.
+func Timed(engine Solver) bool {
+	t, ok := engine.(interface{ Timed() bool })
+	return ok && t.Timed()
+}
+
+func closeOne(engine Solver) error {
+	if c, ok := engine.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
 type rung struct {
 	Solver
 	share float64
@@ -75,9 +97,7 @@ type ladder struct{ rungs []rung }
 func (l *ladder) Close() error {
 	var errs []error
 	for _, r := range l.rungs {
-		if c, ok := r.Solver.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
+		errs = append(errs, closeOne(r.Solver))
 	}
 	return errors.Join(errs...)
 }
@@ -85,7 +105,7 @@ func (l *ladder) Close() error {
 // Timed says whether some rung counts no work, so that it is time that has to limit the ladder.
 func (l *ladder) Timed() bool {
 	for _, r := range l.rungs {
-		if t, ok := r.Solver.(interface{ Timed() bool }); ok && t.Timed() {
+		if Timed(r.Solver) {
 			return true
 		}
 	}

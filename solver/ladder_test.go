@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/greedy"
 )
 
 // named is a script with a name and a look at its options.
@@ -251,4 +252,26 @@ func TestStart(t *testing.T) {
 	_, err = solver.Solve(context.Background(), says(plan("b"), nil), pair(), solver.Options{Start: plan("a", "b")})
 	require.ErrorIs(t, err, solver.ErrOptions)
 	require.ErrorIs(t, err, solver.ErrInfeasible)
+}
+
+// closable is an engine that counts no work and can be closed.
+type closable struct {
+	solver.Solver
+	closed int
+}
+
+func (c *closable) Close() error { c.closed++; return nil }
+func (c *closable) Timed() bool  { return true }
+
+// TestAShareIsItsEngine: what has a share can be closed and asked as the engine itself.
+func TestAShareIsItsEngine(t *testing.T) {
+	e := &closable{Solver: greedy.New()}
+	shared := solver.Share(e, 0.5)
+	assert.True(t, solver.Timed(shared))
+	assert.False(t, solver.Timed(solver.Share(greedy.New(), 0.5)))
+	assert.True(t, solver.Timed(solver.Ladder(shared, greedy.New())))
+	require.NoError(t, solver.Ladder(shared, greedy.New()).(io.Closer).Close())
+	require.NoError(t, shared.(io.Closer).Close())
+	assert.Equal(t, 2, e.closed)
+	require.NoError(t, solver.Wait(context.Background(), shared))
 }

@@ -242,7 +242,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Options.Time = min(cmp.Or(c.Options.Time, limit), limit)
 	}
 	if c.Options.Work == 0 && c.Options.Time == 0 {
-		if e, ok := c.Solver.(interface{ Timed() bool }); ok && e.Timed() {
+		if solver.Timed(c.Solver) {
 			c.Options.Time = max(1, c.Cycle/2)
 		} else {
 			c.Options.Work = DefaultWork
