@@ -18,7 +18,7 @@ type climb struct {
 
 	rungs  []Rung
 	best   *Solution // the best verified plan; its bound, stop and rungs mean nothing
-	stop   Stop      // why the rung that found best stopped, or the last that ended if that one failed
+	stop   Stop      // why the rung stopped that found best or, if that rung failed, the last that ended
 	ended  bool      // some rung did not fail
 	shaky  bool      // the rung that found best failed
 	proof  Stop      // how best is proven, or StopNone
@@ -127,7 +127,11 @@ func (c *climb) charge(spent, limit int64) {
 // prove adds the proof of sol, the answer of the last rung, and looks at what is proven with those before.
 func (c *climb) prove(sol *Solution) {
 	if sol.Bound != nil {
-		c.bounds = append(c.bounds, proven{*sol.Bound, len(c.rungs) - 1})
+		rung := len(c.rungs) - 1
+		for rung > 0 && c.rungs[rung].Err != nil { // of a ladder that is a rung itself, those below may not have run
+			rung--
+		}
+		c.bounds = append(c.bounds, proven{*sol.Bound, rung})
 	}
 	c.refute()
 	switch g := c.gap(); {
