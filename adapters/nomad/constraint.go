@@ -18,7 +18,8 @@ import (
 // predicate is a constraint that is no plain label: nodes that meet it get a label of its text, with the value "true".
 type predicate struct {
 	left, operand, right string
-	holds                func(left string) bool // nil where the right side is another on each node
+	holds                func(left string) bool            // nil where the right side is another on each node
+	kept                 map[string]func(left string) bool // then by the right side; nil for one that is wrong
 }
 
 // label is the key of the label.
@@ -91,7 +92,9 @@ func (h *hints) constraint(c *api.Constraint) (sched.EquivalenceSet, error) {
 	if err != nil {
 		return sched.AnyNode(), err
 	}
-	if !bound {
+	if bound {
+		p.kept = map[string]func(string) bool{}
+	} else {
 		p.holds = holds
 	}
 	h.predicate = append(h.predicate, p)
@@ -138,12 +141,30 @@ func (p *predicate) meets(labels map[string]string) bool {
 	}
 	holds := p.holds
 	if holds == nil {
+		holds = p.comparison(right)
+	}
+	return holds != nil && holds(left)
+}
+
+// maxKept bounds the right sides of a predicate whose tests are kept.
+const maxKept = 1000
+
+// comparison is the test for a right side that a node has, made once for each text; nil if the text is wrong.
+func (p *predicate) comparison(right string) func(left string) bool {
+	holds, ok := p.kept[right]
+	if !ok {
 		var err error
 		if holds, err = comparison(p.operand, right); err != nil {
-			return false
+			holds = nil
+		}
+		if len(p.kept) >= maxKept { // values of nodes change for ever
+			clear(p.kept)
+		}
+		if p.kept != nil {
+			p.kept[right] = holds
 		}
 	}
-	return holds(left)
+	return holds
 }
 
 // resolve is what a side of a constraint is on a node.
