@@ -17,8 +17,8 @@ type Rung struct {
 	Stop Stop
 	// Objective is the value of the best plan in hand when it had ended, its own or one handed to it.
 	Objective float64
-	// Err is nil if it ended with a plan. Otherwise it says why not: it is [ErrSkipped] if the rung was not run, and
-	// what was wrong with it else.
+	// Err is nil if it ended with a plan. It is [ErrSkipped], with the reason, if the rung was not run, and the
+	// engine's failure if it was.
 	Err error
 }
 
@@ -42,7 +42,7 @@ type Rung struct {
 // what it was given, and one that failed nothing. So the result of a ladder of deterministic engines within a limit of
 // work alone is deterministic. Without a limit of work every rung has its default. [Share] gives a rung less of both.
 //
-// The ladder is an [io.Closer] that closes the rungs that are.
+// The ladder is an [io.Closer]. It closes every rung that is an io.Closer.
 func Ladder(engines ...Solver) Solver {
 	l := &ladder{}
 	for _, e := range engines {
@@ -56,12 +56,36 @@ func Ladder(engines ...Solver) Solver {
 }
 
 // Share is engine as a rung of a [Ladder] that has at most this share of the ladder's whole time and work, more than 0
-// and at most 1. It is engine everywhere else.
+// and at most 1. Outside of a ladder it solves, closes, waits ([Wait]) and is [Timed] as engine does.
 func Share(engine Solver, share float64) Solver { return &shared{Solver: engine, share: share} }
 
 type shared struct {
 	Solver
 	share float64
+}
+
+// Close closes the engine if it can be closed.
+func (s *shared) Close() error { return closeEngine(s.Solver) }
+
+// Timed says what the engine says.
+func (s *shared) Timed() bool { return Timed(s.Solver) }
+
+// Wait waits for the engine; see the function Wait.
+func (s *shared) Wait(ctx context.Context) error { return Wait(ctx, s.Solver) }
+
+// Timed tells whether engine counts no work, so that only a time limits it. Such an engine has a method Timed() bool
+// that returns true.
+func Timed(engine Solver) bool {
+	t, ok := engine.(interface{ Timed() bool })
+	return ok && t.Timed()
+}
+
+// closeEngine closes an engine if it can be closed.
+func closeEngine(engine Solver) error {
+	if c, ok := engine.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 type rung struct {
@@ -75,9 +99,7 @@ type ladder struct{ rungs []rung }
 func (l *ladder) Close() error {
 	var errs []error
 	for _, r := range l.rungs {
-		if c, ok := r.Solver.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
+		errs = append(errs, closeEngine(r.Solver))
 	}
 	return errors.Join(errs...)
 }
@@ -85,7 +107,7 @@ func (l *ladder) Close() error {
 // Timed says whether some rung counts no work, so that it is time that has to limit the ladder.
 func (l *ladder) Timed() bool {
 	for _, r := range l.rungs {
-		if t, ok := r.Solver.(interface{ Timed() bool }); ok && t.Timed() {
+		if Timed(r.Solver) {
 			return true
 		}
 	}

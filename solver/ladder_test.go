@@ -252,3 +252,42 @@ func TestStart(t *testing.T) {
 	require.ErrorIs(t, err, solver.ErrOptions)
 	require.ErrorIs(t, err, solver.ErrInfeasible)
 }
+
+// TestANestedLadderFailsTheRungThatProved: the wrong bound is that of the first inner rung, not of the last.
+func TestANestedLadderFailsTheRungThatProved(t *testing.T) {
+	inner := solver.Ladder(named{name: "liar", script: says(bounded(plan("b"), 8), nil)},
+		named{name: "honest", script: says(plan("b"), nil)})
+	sol, err := solver.Solve(context.Background(), solver.Ladder(inner, named{name: "late", script: says(plan("a"), nil)}),
+		pair(), solver.Options{})
+	require.NoError(t, err)
+	require.Len(t, sol.Rungs, 3)
+	require.ErrorContains(t, sol.Rungs[0].Err, "its bound 8 is below 10")
+	assert.NoError(t, sol.Rungs[1].Err)
+}
+
+// handle is an engine that is closed, counts no work, and is waited for.
+type handle struct {
+	named
+	closed, waited *bool
+}
+
+func (h handle) Close() error               { *h.closed = true; return nil }
+func (h handle) Wait(context.Context) error { *h.waited = true; return nil }
+func (handle) Timed() bool                  { return true }
+
+func TestAShareIsItsEngineElsewhere(t *testing.T) {
+	var closed, waited bool
+	s := solver.Share(handle{named: named{name: "h"}, closed: &closed, waited: &waited}, 0.5)
+	assert.True(t, solver.Timed(s))
+	assert.True(t, solver.Timed(solver.Ladder(s)))
+	require.NoError(t, solver.Wait(context.Background(), s))
+	assert.True(t, waited)
+	c, ok := s.(io.Closer)
+	require.True(t, ok)
+	require.NoError(t, c.Close())
+	assert.True(t, closed)
+	plain := solver.Share(named{name: "plain"}, 0.5)
+	assert.False(t, solver.Timed(plain))
+	require.NoError(t, plain.(io.Closer).Close())
+	require.NoError(t, solver.Wait(context.Background(), plain))
+}

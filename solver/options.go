@@ -107,6 +107,8 @@ type Solution struct {
 	Preempt []string `json:"preempt"`
 	// Rungs lists, for a [Ladder], what became of each of its engines, in order; it is not part of the file format.
 	Rungs []Rung `json:"-"`
+
+	proved int // the index in Rungs of the one whose bound is Bound
 	// Memory is what to give the next solve in its Options; nil if Options.Memory was.
 	// It is not part of the file format.
 	Memory *Memory `json:"-"`

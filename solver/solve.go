@@ -153,7 +153,8 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 			if sol.Stop == StopOptimal && best.Objective > sol.Objective+slack(sol.Objective) {
 				bad = errors.Join(bad, fmt.Errorf("%w: it calls %v optimal and has reported %v", ErrEngine, sol.Objective, best.Objective))
 			}
-			best.Stop, best.Bound, best.Rungs = sol.Stop, tighter(sol.Bound, best.Bound), sol.Rungs
+			best.Stop, best.Bound = sol.Stop, tighter(sol.Bound, best.Bound)
+			best.Rungs, best.proved = sol.Rungs, sol.proved
 			best.Work = max(best.Work, sol.Work)
 			sol = best
 		}

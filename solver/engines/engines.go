@@ -198,7 +198,7 @@ func (s *Set) open(one, text string) (solver.Solver, error) {
 		return nil, err
 	case err != nil:
 		return nil, &OpenError{Spec: one, Err: err}
-	case share < 1 && one != text:
+	case share < 1 && one != strings.TrimSpace(text):
 		return solver.Share(e, share), nil
 	}
 	return e, nil
