@@ -26,9 +26,10 @@ type Rung struct {
 //
 // A rung gets the best plan so far as its Options.Start, and all that earlier rungs have learned as its Memory. The
 // ladder ends with the first rung after which the best plan is proven within Options.Gap, or when time is up, or with
-// its last rung. So its plan is never worth less than the first rung's within that rung's share. The bound is the lowest
-// that any rung has proven. What a failed rung said of bounds is forgotten, and so is a bound below a plan of a later
-// rung: its rung has failed then. But the verified plan that a rung had reported before it failed counts like any other.
+// its last rung. So its plan is never worth less than the first rung's within that rung's share. The bound is the
+// lowest that any rung has proven. What a failed rung said of bounds is forgotten, and so is a bound below a plan of a
+// later rung: its rung has failed then. But the verified plan that a rung had reported before it failed counts like any
+// other.
 //
 // Engine names the rung that found the plan, the uppermost of those with equal ones that
 // did not fail, if there is one. Stop is [StopOptimal] or [StopGap]

@@ -12,8 +12,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// errUnlike is a gang whose pods ask for different things. It would have to be planned as if each asked for the most of everything on nodes that suit all of them,
-// and could wait for ever although there is room for what they ask for.
+// errUnlike is a gang whose pods ask for different things. It would have to be planned as if each asked for the most of
+// everything on nodes that suit all of them, and could wait for ever although there is room for what they ask for.
 var errUnlike = errors.New("kubernetes: all pods of a gang must ask for the same, and these do not")
 
 // saidKinds is of how many kinds of pods a reason tells.
@@ -109,7 +109,8 @@ func (m *model) unlike(g *gang, pods []*pod) error {
 	return m.unlikeError(kinds, places || len(labels) > 0, labels)
 }
 
-// sameNodes tells whether the same nodes of those that there are suit both, and some do. Where there are no nodes at all, that alone is what keeps the gang waiting.
+// sameNodes tells whether the same nodes of those that there are suit both, and some do. Where there are no nodes at
+// all, that alone is what keeps the gang waiting.
 func (m *model) sameNodes(a, b *shape) bool {
 	of := func(s *shape) []*place { return m.suiting(&sched.Job{Required: s.class.required}).places }
 	some := of(a)

@@ -109,7 +109,8 @@ func disabled(right string) bool {
 
 func equality(operand string) bool { return operand == "=" || operand == "==" || operand == "is" }
 
-// interpolated tells whether a side of a constraint stands for something of the node. As for Nomad, what it begins with says so.
+// interpolated tells whether a side of a constraint stands for something of the node. As for Nomad, what it begins with
+// says so.
 func interpolated(target string) bool { return strings.HasPrefix(target, "${") }
 
 // labelOf is the label that an interpolation asks for, if Nomad has one of that name for constraints.
@@ -180,7 +181,8 @@ func resolve(target string, labels map[string]string) (string, bool) {
 	return v, ok
 }
 
-// comparison is an operand of Nomad's with its right side, as a test of the left one. The operands that do not look at one node alone are not supported.
+// comparison is an operand of Nomad's with its right side, as a test of the left one. The operands that do not look at
+// one node alone are not supported.
 func comparison(operand, right string) (func(left string) bool, error) {
 	switch operand {
 	case "=", "==", "is":
@@ -252,8 +254,8 @@ func versions(check func(*version.Version) bool) func(string) bool {
 
 var errSemver = errors.New("it is no semver constraint, expected conditions as \">= 1.6.0, < 2.0.0\"; Nomad's \"version\" has ~> beside")
 
-// semver reads conditions that hold by the order of Semantic Versioning 2.0, in which a pre-release is a version as any other. Package version has that order of
-// versions, but no such conditions: its own leave pre-releases out.
+// semver reads conditions that hold by the order of Semantic Versioning 2.0, in which a pre-release is a version as any
+// other. Package version has that order of versions, but no such conditions: its own leave pre-releases out.
 func semver(text string) (func(*version.Version) bool, error) {
 	var conditions []func(*version.Version) bool
 	for part := range strings.SplitSeq(text, ",") {
