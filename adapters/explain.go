@@ -101,7 +101,8 @@ type Refused struct {
 	Incomplete, Invalid int
 }
 
-// Refused counts the jobs that wait and have a [Job].Problem, as they were seen last. They are not in [sched.Cycle].Pending.
+// Refused counts the jobs that wait and have a [Job].Problem, as they were seen last. They are not in
+// [sched.Cycle].Pending.
 func (c *Cluster) Refused() Refused {
 	var out Refused
 	for _, t := range c.order {

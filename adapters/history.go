@@ -19,10 +19,11 @@ var ErrHistory = errors.New("adapters: history unusable")
 // HistoryFile is the path of a file that keeps what was learnt: all that is not read from the cluster after a restart.
 type HistoryFile string
 
-// Load fills the history from the file and returns when the last job ended that it has learnt from, for [Options].LearntUntil. Without
-// a file it does nothing, and is no error. A file that is damaged, or of a history with other options, is renamed to one that ends
-// in .damaged, with a number if there is one, and told in an error that wraps [ErrHistory]; the history is as it was then, and a scheduler goes on
-// with it. Other errors are those of reading the file.
+// Load fills the history from the file and returns when the last job ended that it has learnt from, for
+// [Options].LearntUntil. Without a file it does nothing, and is no error. A file that is damaged, or of a history with
+// other options, is renamed to one that ends in .damaged, with a number if there is one, and told in an error that
+// wraps [ErrHistory]; the history is as it was then, and a scheduler goes on with it. Other errors are those of reading
+// the file.
 func (f HistoryFile) Load(h *predict.History) (time.Time, error) {
 	data, err := os.ReadFile(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,8 +88,9 @@ func checksum(nanos int64, snapshot []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(fmt.Appendf(nil, "%d ", nanos)), crc32.IEEETable, snapshot)
 }
 
-// Save writes the history and when the last job ended that it has learnt from, as [Cluster.LearntUntil] tells. The file is always the one
-// before or the new one, whole, whenever the machine stops. Save between two steps of the loop, so that both are of one moment.
+// Save writes the history and when the last job ended that it has learnt from, as [Cluster.LearntUntil] tells. The file
+// is always the one before or the new one, whole, whenever the machine stops. Save between two steps of the loop, so
+// that both are of one moment.
 func (f HistoryFile) Save(h *predict.History, until time.Time) error {
 	var snapshot bytes.Buffer
 	if err := h.Save(&snapshot); err != nil {

@@ -80,7 +80,8 @@ func (j *Job) valid() error {
 	return j.Spec.Validate()
 }
 
-// bare is a job that has tasks without those of its hints that may be wrong; nil if it has none, or cannot be described even so.
+// bare is a job that has tasks without those of its hints that may be wrong; nil if it has none, or cannot be described
+// even so.
 func (j *Job) bare() *sched.Job {
 	spec := *j.Spec
 	spec.Slowdown, spec.Preferred = 0, sched.AnyNode()

@@ -1,12 +1,12 @@
-// Package fxhedge has the parts of a scheduler as modules for go.uber.org/fx: a program says what it sets in a [Config], gives what is its own, and
-// gets the rest built, started and stopped.
+// Package fxhedge has the parts of a scheduler as modules for go.uber.org/fx. A program sets a [Config] and provides
+// its own parts. The modules build, start and stop the rest.
 //
 //   - [Loop] is for a program that has a cluster of its own, a [sched.Cluster]: it runs a [sched.Loop].
 //   - [Service] is for a program that schedules Kubernetes, Nomad, YARN or another cluster with a driver and a lease: it runs a [service.Instance], which
 //     leads or stands by, and answers health checks.
 //
-// Both begin with the app and end with it: what was learnt is in the history file when the app has stopped. A scheduler that fails has the app
-// shut down with exit status 1, and its error is the one of stopping the app.
+// Both start and stop with the app. The history file is written before the app has stopped. A scheduler that fails
+// shuts the app down with exit status 1, and stopping the app returns its error.
 //
 // # Parts
 //
@@ -22,8 +22,8 @@
 //	*sched.Loop           Loop: to Wake it, say
 //	*service.Instance     Service: to ask it for its health, say
 //
-// What a program may provide: a prometheus.Registerer, for the metrics (with a prometheus.Gatherer for them to be served by Service, which serves those of a registry of
-// its own otherwise), a *[slog.Logger] and a [sched.Clock].
+// What a program may provide: a prometheus.Registerer, for the metrics (with a prometheus.Gatherer for them to be
+// served by Service, which serves those of a registry of its own otherwise), a *[slog.Logger] and a [sched.Clock].
 package fxhedge
 
 import (
@@ -65,8 +65,8 @@ type Config struct {
 	LeaseFor time.Duration
 	// Stuck is, of Service, how long a cycle may take until the instance counts as hung, default 5 min.
 	Stuck time.Duration
-	// Listen is, of Service, the address that health checks and metrics are served at; nothing is served if it is empty. A program
-	// that provides a [net.Listener] has them served there.
+	// Listen is, of Service, the address that health checks and metrics are served at; nothing is served if it is
+	// empty. A program that provides a [net.Listener] has them served there.
 	Listen string
 	// Cluster are, of Service, the options of a term's [adapters.Cluster].
 	Cluster adapters.Options
@@ -88,7 +88,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// NewPolicy makes a policy: one for each term of a [Service], since a policy remembers its last plans, and one for a [Loop].
+// NewPolicy makes a policy: one for each term of a [Service], since a policy remembers its last plans, and one for a
+// [Loop].
 type NewPolicy func() (sched.Policy, error)
 
 // parts are those of both modules.
@@ -119,7 +120,7 @@ func newPolicy(c Config, engine solver.Solver) NewPolicy {
 	}
 }
 
-// registry is where the metrics are, and whence they are served, which is nil where that is not known.
+// registry returns where metrics are registered and where they are gathered. The second is nil if it is not known.
 type registry struct {
 	prometheus.Registerer
 	prometheus.Gatherer
@@ -162,8 +163,8 @@ func newLog(p logParams) log {
 	return log{p.Log}
 }
 
-// background has work done while the app runs: it begins when the app starts, and its context is done when the app stops, which waits for it and has its
-// error. Work that ends by itself shuts the app down.
+// background runs work while the app runs. Work begins when the app starts. Its context ends when the app stops. The
+// app waits for it and returns its error. Work that ends by itself shuts the app down.
 func background(lc fx.Lifecycle, app fx.Shutdowner, work func(ctx context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -13,7 +13,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Loop runs a [sched.Loop] on the [sched.Cluster] that the program provides. The value groups are of what a program adds to it:
+// Loop runs a [sched.Loop] on the [sched.Cluster] that the program provides. The value groups are of what a program
+// adds to it:
 //
 //	group:"hedge.observers"  func(*sched.Cycle), told of every cycle as sched.WithObserver has it
 //	group:"hedge.options"    sched.Option, such as sched.WithFreshPredictions(); the observer, the error handler, the cycle and the clock have their own place here
@@ -26,8 +27,8 @@ func Loop(c Config) fx.Option {
 // History is what was learnt, and a [predict.Predictor].
 type History struct {
 	*predict.History
-	// Until is when the last job ended that the file knew of, or zero: for [adapters.Options].LearntUntil of a cluster that tells of jobs
-	// again when it is observed anew.
+	// Until is when the last job ended that the file knew of, or zero: for [adapters.Options].LearntUntil of a cluster
+	// that tells of jobs again when it is observed anew.
 	Until time.Time
 }
 
@@ -48,8 +49,8 @@ func newHistory(c Config, m service.Metrics, l log) (*History, error) {
 
 func predictor(h *History) predict.Predictor { return h.History }
 
-// ErrorHandler says what is done about a cycle that fails: nil goes on, and an error ends the loop and shuts the app down. It is
-// [adapters.Unavailable] unless it is replaced: a cluster that does not answer is asked again.
+// ErrorHandler says what is done about a cycle that fails: nil goes on, and an error ends the loop and shuts the app
+// down. It is [adapters.Unavailable] unless it is replaced: a cluster that does not answer is asked again.
 type ErrorHandler func(error) error
 
 func newErrorHandler() ErrorHandler { return adapters.Unavailable }

@@ -13,7 +13,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Service runs a [service.Instance] with the [adapters.Lease] and the [Open] that the program provides. With an address to listen at it answers
+// Service runs a [service.Instance] with the [adapters.Lease] and the [Open] that the program provides. With an address
+// to listen at it answers
 // /healthz, /readyz and /metrics.
 func Service(c Config) fx.Option {
 	return fx.Module("hedge", parts(c), fx.Provide(newInstance), fx.Invoke(lead))

@@ -18,7 +18,7 @@ type climb struct {
 
 	rungs  []Rung
 	best   *Solution // the best verified plan; its bound, stop and rungs mean nothing
-	stop   Stop      // why the rung stopped that found best or, if that rung failed, the last that ended
+	stop   Stop      // why the rung that found best stopped; if that rung failed, why the last rung that ended did
 	ended  bool      // some rung did not fail
 	shaky  bool      // the rung that found best failed
 	proof  Stop      // how best is proven, or StopNone
@@ -81,6 +81,7 @@ func part[T ~int64](share float64, whole T) T {
 func (c *climb) take(e Solver, sol *Solution, err error, limit int64) {
 	rung := Rung{Engine: e.Name(), Err: err}
 	var below []Rung // of a ladder that is a rung itself
+	first := len(c.rungs)
 	if sol != nil {
 		below = sol.Rungs
 		better := c.best == nil || sol.Objective > c.best.Objective ||
@@ -111,7 +112,7 @@ func (c *climb) take(e Solver, sol *Solution, err error, limit int64) {
 	}
 	c.rungs = append(c.rungs, below...)
 	if err == nil {
-		c.prove(sol)
+		c.prove(sol, first+min(sol.proved, len(below)-1))
 	}
 }
 
@@ -124,13 +125,9 @@ func (c *climb) charge(spent, limit int64) {
 	c.work = max(0, c.work-spent)
 }
 
-// prove adds the proof of sol, the answer of the last rung, and looks at what is proven with those before.
-func (c *climb) prove(sol *Solution) {
+// prove adds the proof of sol, whose bound is that of the rung with this index. Then it looks at what all bounds prove.
+func (c *climb) prove(sol *Solution, rung int) {
 	if sol.Bound != nil {
-		rung := len(c.rungs) - 1
-		for rung > 0 && c.rungs[rung].Err != nil { // of a ladder that is a rung itself, those below may not have run
-			rung--
-		}
 		c.bounds = append(c.bounds, proven{*sol.Bound, rung})
 	}
 	c.refute()
@@ -151,7 +148,8 @@ func (c *climb) refute() {
 			continue
 		}
 		r := &c.rungs[b.rung]
-		r.Err = errors.Join(r.Err, fmt.Errorf("engine %s: %w: its bound %v is below %v, what a plan of a later rung is worth",
+		r.Err = errors.Join(r.Err, fmt.Errorf(
+			"engine %s: %w: its bound %v is below %v, what a plan of a later rung is worth",
 			r.Engine, ErrEngine, b.bound, c.best.Objective))
 		r.Stop = StopNone
 	}
@@ -160,9 +158,19 @@ func (c *climb) refute() {
 
 // bound is the lowest one, nil if there is none.
 func (c *climb) bound() *float64 {
-	var lowest *float64
+	if lowest := c.lowest(); lowest != nil {
+		return &lowest.bound
+	}
+	return nil
+}
+
+// lowest is the lowest bound, the first of equal ones; nil if there is none.
+func (c *climb) lowest() *proven {
+	var lowest *proven
 	for _, b := range c.bounds {
-		lowest = tighter(lowest, &b.bound)
+		if lowest == nil || b.bound < lowest.bound {
+			lowest = &b
+		}
 	}
 	return lowest
 }
@@ -183,6 +191,10 @@ func (c *climb) answer() (*Solution, error) {
 	}
 	sol := *c.best
 	sol.Stop, sol.Bound, sol.Work, sol.Memory, sol.Rungs = c.stop, c.bound(), c.spent, c.memory, c.rungs
+	sol.proved = 0
+	if lowest := c.lowest(); lowest != nil {
+		sol.proved = lowest.rung
+	}
 	if c.proof != StopNone {
 		sol.Stop = c.proof
 	}

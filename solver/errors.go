@@ -14,10 +14,11 @@ var (
 	ErrOptions = errors.New("solver: invalid options")
 	// ErrInfeasible: a plan breaks a rule of its problem. The message names it.
 	ErrInfeasible = errors.New("solver: infeasible plan")
-	// ErrBusy: an engine is still busy with an earlier problem, past its deadline. Asking again later may help. It comes
-	// with ErrEngine.
+	// ErrBusy: an engine is still busy with an earlier problem, past its deadline. Asking again later may help. It
+	// comes with ErrEngine.
 	ErrBusy = errors.New("still busy with an earlier problem, past its deadline")
-	// ErrSkipped: a rung of a ladder was not run, since a rung above had a plan that was proven, or there was no time left.
+	// ErrSkipped: a rung of a ladder was not run, since a rung above had a plan that was proven, or there was no time
+	// left.
 	ErrSkipped = errors.New("not run")
 	// ErrEngine: an engine failed, panicked, contradicted itself, or is still busy
 	// with a problem it should have let go of.

@@ -18,13 +18,13 @@ type answer struct {
 // of those left behind. It is empty unless an engine hangs.
 var abandoned late.Register
 
-// longestWait bounds how long a solve waits for an engine that was late with the problem before, so that one that hangs does not take the
-// time of those below it in a ladder.
+// longestWait bounds how long a solve waits for an engine that was late with the problem before, so that one that hangs
+// does not take the time of those below it in a ladder.
 const longestWait = time.Second
 
-// Wait waits until engine is busy with no problem that it was abandoned with, and returns ctx's error if that ends before. It is for callers whose
-// next problem comes at once, as in a simulation; in a cluster the next cycle comes later. An engine that is busy in ways of its own
-// has a method Wait(ctx) error, which is called too.
+// Wait waits until engine is busy with no problem that it was abandoned with, and returns ctx's error if that ends
+// before. It is for callers whose next problem comes at once, as in a simulation; in a cluster the next cycle comes
+// later. An engine that is busy in ways of its own has a method Wait(ctx) error, which is called too.
 func Wait(ctx context.Context, engine Solver) error {
 	if !abandoned.Wait(ctx, engine) {
 		return ctx.Err()

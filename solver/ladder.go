@@ -17,7 +17,8 @@ type Rung struct {
 	Stop Stop
 	// Objective is the value of the best plan in hand when it had ended, its own or one handed to it.
 	Objective float64
-	// Err is nil if it ended with a plan. Otherwise it says why there is none. It is [ErrSkipped] if the rung was not run.
+	// Err is nil if it ended with a plan. It is [ErrSkipped], with the reason, if the rung was not run, and the
+	// engine's failure if it was.
 	Err error
 }
 
@@ -25,9 +26,10 @@ type Rung struct {
 //
 // A rung gets the best plan so far as its Options.Start, and all that earlier rungs have learned as its Memory. The
 // ladder ends with the first rung after which the best plan is proven within Options.Gap, or when time is up, or with
-// its last rung. So its plan is never worth less than the first rung's within that rung's share. The bound is the lowest
-// that any rung has proven. What a failed rung said of bounds is forgotten, and so is a bound below a plan of a later
-// rung: its rung has failed then. But the verified plan that a rung had reported before it failed counts like any other.
+// its last rung. So its plan is never worth less than the first rung's within that rung's share. The bound is the
+// lowest that any rung has proven. What a failed rung said of bounds is forgotten, and so is a bound below a plan of a
+// later rung: its rung has failed then. But the verified plan that a rung had reported before it failed counts like any
+// other.
 //
 // Engine names the rung that found the plan, the uppermost of those with equal ones that
 // did not fail, if there is one. Stop is [StopOptimal] or [StopGap]
@@ -41,7 +43,7 @@ type Rung struct {
 // what it was given, and one that failed nothing. So the result of a ladder of deterministic engines within a limit of
 // work alone is deterministic. Without a limit of work every rung has its default. [Share] gives a rung less of both.
 //
-// The ladder is an [io.Closer]. It closes those of its rungs that are closers, too.
+// The ladder is an [io.Closer]. It closes every rung that is an io.Closer.
 func Ladder(engines ...Solver) Solver {
 	l := &ladder{}
 	for _, e := range engines {
@@ -55,7 +57,7 @@ func Ladder(engines ...Solver) Solver {
 }
 
 // Share is engine as a rung of a [Ladder] that has at most this share of the ladder's whole time and work, more than 0
-// and at most 1. It is engine everywhere else.
+// and at most 1. Outside of a ladder it solves, closes, waits ([Wait]) and is [Timed] as engine does.
 func Share(engine Solver, share float64) Solver { return &shared{Solver: engine, share: share} }
 
 type shared struct {
@@ -64,22 +66,23 @@ type shared struct {
 }
 
 // Close closes the engine if it can be closed.
-func (s *shared) Close() error { return closeOne(s.Solver) }
+func (s *shared) Close() error { return closeEngine(s.Solver) }
 
-// Timed is that of the engine; see the function Timed.
+// Timed says what the engine says.
 func (s *shared) Timed() bool { return Timed(s.Solver) }
 
-// Wait is that of the engine; see the function Wait.
+// Wait waits for the engine; see the function Wait.
 func (s *shared) Wait(ctx context.Context) error { return Wait(ctx, s.Solver) }
 
-// Timed tells whether an engine counts no work, so that only time can limit it. Such an engine has a method Timed
-// that says so.
+// Timed tells whether engine counts no work, so that only a time limits it. Such an engine has a method Timed() bool
+// that returns true.
 func Timed(engine Solver) bool {
 	t, ok := engine.(interface{ Timed() bool })
 	return ok && t.Timed()
 }
 
-func closeOne(engine Solver) error {
+// closeEngine closes an engine if it can be closed.
+func closeEngine(engine Solver) error {
 	if c, ok := engine.(io.Closer); ok {
 		return c.Close()
 	}
@@ -97,7 +100,7 @@ type ladder struct{ rungs []rung }
 func (l *ladder) Close() error {
 	var errs []error
 	for _, r := range l.rungs {
-		errs = append(errs, closeOne(r.Solver))
+		errs = append(errs, closeEngine(r.Solver))
 	}
 	return errors.Join(errs...)
 }

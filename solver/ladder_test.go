@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
-	"github.com/hedgesched/hedge/solver/greedy"
 )
 
 // named is a script with a name and a look at its options.
@@ -254,24 +253,41 @@ func TestStart(t *testing.T) {
 	require.ErrorIs(t, err, solver.ErrInfeasible)
 }
 
-// closable is an engine that counts no work and can be closed.
-type closable struct {
-	solver.Solver
-	closed int
+// TestANestedLadderFailsTheRungThatProved: the wrong bound is that of the first inner rung, not of the last.
+func TestANestedLadderFailsTheRungThatProved(t *testing.T) {
+	inner := solver.Ladder(named{name: "liar", script: says(bounded(plan("b"), 8), nil)},
+		named{name: "honest", script: says(plan("b"), nil)})
+	sol, err := solver.Solve(context.Background(), solver.Ladder(inner, named{name: "late", script: says(plan("a"), nil)}),
+		pair(), solver.Options{})
+	require.NoError(t, err)
+	require.Len(t, sol.Rungs, 3)
+	require.ErrorContains(t, sol.Rungs[0].Err, "its bound 8 is below 10")
+	assert.NoError(t, sol.Rungs[1].Err)
 }
 
-func (c *closable) Close() error { c.closed++; return nil }
-func (c *closable) Timed() bool  { return true }
+// handle is an engine that is closed, counts no work, and is waited for.
+type handle struct {
+	named
+	closed, waited *bool
+}
 
-// TestAShareIsItsEngine: what has a share can be closed and asked as the engine itself.
-func TestAShareIsItsEngine(t *testing.T) {
-	e := &closable{Solver: greedy.New()}
-	shared := solver.Share(e, 0.5)
-	assert.True(t, solver.Timed(shared))
-	assert.False(t, solver.Timed(solver.Share(greedy.New(), 0.5)))
-	assert.True(t, solver.Timed(solver.Ladder(shared, greedy.New())))
-	require.NoError(t, solver.Ladder(shared, greedy.New()).(io.Closer).Close())
-	require.NoError(t, shared.(io.Closer).Close())
-	assert.Equal(t, 2, e.closed)
-	require.NoError(t, solver.Wait(context.Background(), shared))
+func (h handle) Close() error               { *h.closed = true; return nil }
+func (h handle) Wait(context.Context) error { *h.waited = true; return nil }
+func (handle) Timed() bool                  { return true }
+
+func TestAShareIsItsEngineElsewhere(t *testing.T) {
+	var closed, waited bool
+	s := solver.Share(handle{named: named{name: "h"}, closed: &closed, waited: &waited}, 0.5)
+	assert.True(t, solver.Timed(s))
+	assert.True(t, solver.Timed(solver.Ladder(s)))
+	require.NoError(t, solver.Wait(context.Background(), s))
+	assert.True(t, waited)
+	c, ok := s.(io.Closer)
+	require.True(t, ok)
+	require.NoError(t, c.Close())
+	assert.True(t, closed)
+	plain := solver.Share(named{name: "plain"}, 0.5)
+	assert.False(t, solver.Timed(plain))
+	require.NoError(t, plain.(io.Closer).Close())
+	require.NoError(t, solver.Wait(context.Background(), plain))
 }

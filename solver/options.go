@@ -21,16 +21,17 @@ type Options struct {
 	// Gap stops when (bound-objective)/|bound| is at most this. 0 means [DefaultGap];
 	// negative means zero, that is to stop at proven optima alone, as [StopOptimal] has them.
 	Gap float64
-	// Threads is how many threads engines that can use more than one may use; 0 means 1. Native uses up to 64, greedy one.
-	// The result of a work-limited solve depends on it, but not on how many processors there are to run the threads.
-	// Each thread has memory of its own: of 2,000 jobs on 20 partitions native takes about 20 MB a thread, and keeps it for the next solve.
+	// Threads is how many threads engines that can use more than one may use; 0 means 1. Native uses up to 64, greedy
+	// one. The result of a work-limited solve depends on it, but not on how many processors there are to run the
+	// threads. Each thread has memory of its own: of 2,000 jobs on 20 partitions native takes about 20 MB a thread, and
+	// keeps it for the next solve.
 	Threads int
 	// Splits says which options' splits over partitions must be whole tasks.
 	Splits SplitRule
 	// Seed drives randomised search; 0 means 1.
 	Seed int64
-	// Memory is that of the last problem's solution, moved on with [Memory.Later]; new(Memory) the first time. Nil is no memory,
-	// and asks for none.
+	// Memory is that of the last problem's solution, moved on with [Memory.Later]; new(Memory) the first time. Nil is
+	// no memory, and asks for none.
 	Memory *Memory
 	// Start is a plan of the problem to start from, nil for none. It must keep the problem's rules and Splits. The
 	// solution's plan is worth at least as much; where no better one is found it is Start's, and so is Engine.
@@ -68,8 +69,9 @@ const (
 // Stop says why an engine stopped; the zero value means not solved.
 type Stop string
 
-// The reasons to stop. StopOptimal is for plans that are proven to be the best but for an engine's tolerance, which may be as
-// much as [Tolerance] of their value; native's is 3e-7. Where the bound is above the objective a plan that is better by no more than that is not ruled out.
+// The reasons to stop. StopOptimal is for plans that are proven to be the best but for an engine's tolerance, which may
+// be as much as [Tolerance] of their value; native's is 3e-7. Where the bound is above the objective a plan that is
+// better by no more than that is not ruled out.
 const (
 	StopNone     Stop = ""
 	StopOptimal  Stop = "optimal"
@@ -107,6 +109,8 @@ type Solution struct {
 	Preempt []string `json:"preempt"`
 	// Rungs lists, for a [Ladder], what became of each of its engines, in order; it is not part of the file format.
 	Rungs []Rung `json:"-"`
+
+	proved int // the index in Rungs of the one whose bound is Bound
 	// Memory is what to give the next solve in its Options; nil if Options.Memory was.
 	// It is not part of the file format.
 	Memory *Memory `json:"-"`

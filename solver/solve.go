@@ -31,8 +31,8 @@ func (o Options) TargetGap() float64 { return gap.Target(o.Gap) }
 // with p, lives on until the engine notices that its ctx is done, which Solve
 // cannot force. A later Solve of that engine value waits for it, but for no more than a
 // second or a quarter of its own time, and then refuses with ErrEngine, so that one
-// that hangs costs one goroutine (or as many as solves were under way at the same time). Engines of a type that cannot be compared,
-// such as a func, cannot be told apart and are not refused.
+// that hangs costs one goroutine (or as many as solves were under way at the same time). Engines of a type that cannot
+// be compared, such as a func, cannot be told apart and are not refused.
 //
 // The returned plan has been checked with [Verify], its objective and gap are
 // computed here, its Choice and Preempt are not nil. Errors are [ErrInvalid] and [ErrOptions]
@@ -153,7 +153,8 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 			if sol.Stop == StopOptimal && best.Objective > sol.Objective+slack(sol.Objective) {
 				bad = errors.Join(bad, fmt.Errorf("%w: it calls %v optimal and has reported %v", ErrEngine, sol.Objective, best.Objective))
 			}
-			best.Stop, best.Bound, best.Rungs = sol.Stop, tighter(sol.Bound, best.Bound), sol.Rungs
+			best.Stop, best.Bound = sol.Stop, tighter(sol.Bound, best.Bound)
+			best.Rungs, best.proved = sol.Rungs, sol.proved
 			best.Work = max(best.Work, sol.Work)
 			sol = best
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// model is what the watches have told, no more of each object than is needed, and what the driver has done that they have not told yet.
+// model is what the watches have told, no more of each object than is needed, and what the driver has done that they
+// have not told yet.
 type model struct {
 	opt      Options
 	selector labels.Selector
@@ -32,7 +33,8 @@ type model struct {
 	removed map[string]struct{} // nodes that are no more, while pods are on them
 	claims  map[string]*claim   // by namespace and name
 	volumes map[string]*volume  // by name
-	// claimants are the jobs whose pods name a claim, or are those of a Job that is no gang, and perhaps some whose pods did or were.
+	// claimants are the jobs whose pods name a claim, or are those of a Job that is no gang, and perhaps some whose
+	// pods did or were.
 	claimants map[string]map[string]struct{}
 	on        map[string]map[types.UID]*pod // pods by node, known or not
 	ended     [kinds]map[types.UID]struct{} // what was deleted while a list was under way; nil while none is
@@ -91,7 +93,8 @@ func (m *model) change(k kind, o runtime.Object, deleted bool) {
 	}
 }
 
-// listing says that a list of all there is begins. What it shows may be older than what the watch tells meanwhile, but not than what is known now: that version is returned.
+// listing says that a list of all there is begins. What it shows may be older than what the watch tells meanwhile, but
+// not than what is known now: that version is returned.
 func (m *model) listing(k kind) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,8 +134,8 @@ func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool, v
 	return nil
 }
 
-// behind finds that a list lacks what the server had told before: it shows an object as it was earlier, although it is of a later version than what is known of that, or
-// a pod without the node that the server has bound it to.
+// behind finds that a list lacks what the server had told before: it shows an object as it was earlier, although it is
+// of a later version than what is known of that, or a pod without the node that the server has bound it to.
 func (m *model) behind(o runtime.Object, x metav1.Object, version uint64) error {
 	var known uint64
 	switch o := o.(type) {

@@ -27,7 +27,8 @@ type saying struct {
 	why   string // of what depends on the nodes there are: what tells it from others
 }
 
-// say puts a policy's reason in words that say something to whoever knows pods and nodes, and nothing of labels that only this driver shows.
+// say puts a policy's reason in words that say something to whoever knows pods and nodes, and nothing of labels that
+// only this driver shows.
 func (m *model) say(n *adapters.Note) saying {
 	if n.Err != nil {
 		return saying{text: packages.ReplaceAllString(n.Err.Error(), "$1")}
@@ -241,7 +242,8 @@ func (m *model) suits(j *sched.Job) suited {
 	return suited{places: some}
 }
 
-// contradiction says of a set that no node can be in it. It is that of each pod: those of a gang demand the same, or what suits the same nodes.
+// contradiction says of a set that no node can be in it. It is that of each pod: those of a gang demand the same, or
+// what suits the same nodes.
 func contradiction(set string) string {
 	return "selector and affinity contradict each other, so that no node can match both, in the values of " + strings.Join(contradicted(set), ", ")
 }
@@ -309,7 +311,8 @@ func amount(name string, v float64) string {
 	return text + " " + name
 }
 
-// likes tells whether the node matches what labels alone cannot express, and tolerates whether it has no taint that keeps the pods away.
+// likes tells whether the node matches what labels alone cannot express, and tolerates whether it has no taint that
+// keeps the pods away.
 func (c *class) likes(n *node) bool {
 	ok, err := c.affinity.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: n.labels}})
 	return err == nil && ok
@@ -320,7 +323,8 @@ func (c *class) tolerates(n *node) bool {
 	return !bad
 }
 
-// outdated are those jobs of a full view whose note says what keeps them from the nodes, or that nothing is known that does, and by now it is another thing.
+// outdated are those jobs of a full view whose note says what keeps them from the nodes, or that nothing is known that
+// does, and by now it is another thing.
 func (m *model) outdated(jobs []adapters.Job) []string {
 	var out []string
 	for i := range jobs {

@@ -12,8 +12,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// errUnlike is a gang whose pods ask for different things. It would have to be planned as if each asked for the most of everything on nodes that suit all of them,
-// and could wait for ever although there is room for what they ask for.
+// errUnlike is a gang whose pods ask for different things. It would have to be planned as if each asked for the most of
+// everything on nodes that suit all of them, and could wait for ever although there is room for what they ask for.
 var errUnlike = errors.New("kubernetes: all pods of a gang must ask for the same, and these do not")
 
 // saidKinds is of how many kinds of pods a reason tells.
@@ -26,7 +26,8 @@ type podKind struct {
 	pods  int
 }
 
-// members are the pods that say what the gang asks for: those that wait for its start, or, once some are bound, all that hold room or may.
+// members are the pods that say what the gang asks for: those that wait for its start. Once some pods are bound, they
+// are also those that hold room and those that may still get some.
 func members(all []*pod, owner types.UID, attempt int, bound bool) []*pod {
 	var out []*pod
 	for _, p := range all {
@@ -38,8 +39,9 @@ func members(all []*pod, owner types.UID, attempt int, bound bool) []*pod {
 	return out
 }
 
-// ask writes into the job what it asks for: what the shape does, or its pods if there are any. These are alike, but in a gang that runs, as one whose pods were
-// resized: that is counted with the most of each resource, and on the nodes that suit all. A gang has the highest priority of its pods.
+// ask writes into the job what its pods ask for, or what the shape asks for if there are no pods. Pods of a gang that
+// waits are alike. Pods of a gang that runs may differ, for example after some were resized. Then the job asks for the
+// most of each resource, on nodes that suit all pods. A gang has the highest priority of its pods.
 func ask(j *sched.Job, s *shape, pods []*pod) {
 	if len(pods) > 0 {
 		s = pods[0].shape
@@ -61,16 +63,30 @@ func (s *shape) samePlace(o *shape) bool {
 	return s == o || s.class.required.String() == o.class.required.String()
 }
 
-// unlike is what is wrong with a gang whose pods ask for different things. Demands of nodes differ if other nodes of those that there are meet them.
+// asked is the same text for shapes that ask for the same, and another one otherwise.
+func (s *shape) asked() string {
+	var text strings.Builder
+	for _, r := range slices.Sorted(maps.Keys(s.request)) {
+		fmt.Fprintf(&text, "%q=%v ", r, s.request[r])
+	}
+	return text.String() + s.class.required.String()
+}
+
+// unlike is what is wrong with a gang whose pods ask for different things. Demands of nodes differ if other nodes of
+// those that there are meet them.
 func (m *model) unlike(g *gang, pods []*pod) error {
 	var kinds []podKind
 	g.mixed = false
+	byShape, byAsked := map[*shape]int{}, map[string]int{} // indices in kinds
 	for _, p := range pods {
-		k := slices.IndexFunc(kinds, func(k podKind) bool {
-			return k.shape == p.shape || maps.Equal(k.shape.request, p.shape.request) && k.shape.samePlace(p.shape)
-		})
-		if k < 0 {
-			k, kinds = len(kinds), append(kinds, podKind{shape: p.shape, first: p.name})
+		k, ok := byShape[p.shape]
+		if !ok {
+			asked := p.shape.asked()
+			if k, ok = byAsked[asked]; !ok {
+				k, kinds = len(kinds), append(kinds, podKind{shape: p.shape, first: p.name})
+				byAsked[asked] = k
+			}
+			byShape[p.shape] = k
 		}
 		kinds[k].pods++
 	}
@@ -93,7 +109,8 @@ func (m *model) unlike(g *gang, pods []*pod) error {
 	return m.unlikeError(kinds, places || len(labels) > 0, labels)
 }
 
-// sameNodes tells whether the same nodes of those that there are suit both, and some do. Where there are no nodes at all, that alone is what keeps the gang waiting.
+// sameNodes tells whether the same nodes of those that there are suit both, and some do. Where there are no nodes at
+// all, that alone is what keeps the gang waiting.
 func (m *model) sameNodes(a, b *shape) bool {
 	of := func(s *shape) []*place { return m.suiting(&sched.Job{Required: s.class.required}).places }
 	some := of(a)

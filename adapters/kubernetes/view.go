@@ -225,8 +225,8 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	return out, true
 }
 
-// resized is what is wrong with the sizes that stand on the pods of an attempt, which differ only if somebody has changed them. Which of them
-// is the true one cannot be told, but for a pod alone.
+// resized is what is wrong with the sizes that stand on the pods of an attempt, which differ only if somebody has
+// changed them. Which of them is the true one cannot be told, but for a pod alone.
 func resized(all []*pod, b *batch, attempt, size int) error {
 	alone := b == nil && all[0].group == ""
 	sizes := map[int]bool{}
@@ -248,7 +248,8 @@ func resized(all []*pod, b *batch, attempt, size int) error {
 	return nil
 }
 
-// away are the pods of a gang that are there and do not count. Those of other controllers may be of an earlier job of that name.
+// away are the pods of a gang that are there and do not count. Those of other controllers may be of an earlier job of
+// that name.
 type away struct {
 	others, gated, going int
 	suspended            bool // the Job, which makes none
@@ -294,7 +295,8 @@ func miscounted(ready, size int, off *away) error {
 	return waits(text)
 }
 
-// identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the owner whose pods count.
+// identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the
+// owner whose pods count.
 func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 	if b != nil {
 		out.UID = string(b.uid)
@@ -489,7 +491,8 @@ func (m *model) made(all []*pod, b *batch) time.Time {
 	return first
 }
 
-// hintsOf are the annotations that count of a pod or a pod group: those of all its pods. A pod need not have one that another has; those that have one must agree.
+// hintsOf are the annotations that count of a pod or a pod group: those of all its pods. A pod need not have one that
+// another has; those that have one must agree.
 func (m *model) hintsOf(all []*pod, owner types.UID, attempt int) (map[string]string, error) {
 	var counting []*pod
 	for _, p := range all {

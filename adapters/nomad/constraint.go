@@ -18,7 +18,8 @@ import (
 // predicate is a constraint that is no plain label: nodes that meet it get a label of its text, with the value "true".
 type predicate struct {
 	left, operand, right string
-	holds                func(left string) bool // nil where the right side is another on each node
+	holds                func(left string) bool            // nil where the right side is another on each node
+	kept                 map[string]func(left string) bool // then by the right side; nil for one that is wrong
 }
 
 // label is the key of the label.
@@ -91,7 +92,9 @@ func (h *hints) constraint(c *api.Constraint) (sched.EquivalenceSet, error) {
 	if err != nil {
 		return sched.AnyNode(), err
 	}
-	if !bound {
+	if bound {
+		p.kept = map[string]func(string) bool{}
+	} else {
 		p.holds = holds
 	}
 	h.predicate = append(h.predicate, p)
@@ -106,7 +109,8 @@ func disabled(right string) bool {
 
 func equality(operand string) bool { return operand == "=" || operand == "==" || operand == "is" }
 
-// interpolated tells whether a side of a constraint stands for something of the node. As for Nomad, what it begins with says so.
+// interpolated tells whether a side of a constraint stands for something of the node. As for Nomad, what it begins with
+// says so.
 func interpolated(target string) bool { return strings.HasPrefix(target, "${") }
 
 // labelOf is the label that an interpolation asks for, if Nomad has one of that name for constraints.
@@ -138,12 +142,30 @@ func (p *predicate) meets(labels map[string]string) bool {
 	}
 	holds := p.holds
 	if holds == nil {
+		holds = p.comparison(right)
+	}
+	return holds != nil && holds(left)
+}
+
+// maxKept bounds the right sides of a predicate whose tests are kept.
+const maxKept = 1000
+
+// comparison is the test for a right side that a node has, made once for each text; nil if the text is wrong.
+func (p *predicate) comparison(right string) func(left string) bool {
+	holds, ok := p.kept[right]
+	if !ok {
 		var err error
 		if holds, err = comparison(p.operand, right); err != nil {
-			return false
+			holds = nil
+		}
+		if len(p.kept) >= maxKept { // values of nodes change for ever
+			clear(p.kept)
+		}
+		if p.kept != nil {
+			p.kept[right] = holds
 		}
 	}
-	return holds(left)
+	return holds
 }
 
 // resolve is what a side of a constraint is on a node.
@@ -159,7 +181,8 @@ func resolve(target string, labels map[string]string) (string, bool) {
 	return v, ok
 }
 
-// comparison is an operand of Nomad's with its right side, as a test of the left one. The operands that do not look at one node alone are not supported.
+// comparison is an operand of Nomad's with its right side, as a test of the left one. The operands that do not look at
+// one node alone are not supported.
 func comparison(operand, right string) (func(left string) bool, error) {
 	switch operand {
 	case "=", "==", "is":
@@ -231,8 +254,8 @@ func versions(check func(*version.Version) bool) func(string) bool {
 
 var errSemver = errors.New("it is no semver constraint, expected conditions as \">= 1.6.0, < 2.0.0\"; Nomad's \"version\" has ~> beside")
 
-// semver reads conditions that hold by the order of Semantic Versioning 2.0, in which a pre-release is a version as any other. Package version has that order of
-// versions, but no such conditions: its own leave pre-releases out.
+// semver reads conditions that hold by the order of Semantic Versioning 2.0, in which a pre-release is a version as any
+// other. Package version has that order of versions, but no such conditions: its own leave pre-releases out.
 func semver(text string) (func(*version.Version) bool, error) {
 	var conditions []func(*version.Version) bool
 	for part := range strings.SplitSeq(text, ",") {

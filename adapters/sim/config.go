@@ -83,13 +83,14 @@ type JobRecord struct {
 	FirstStart, Start time.Duration
 	// Finish is its completion; -1 if it was dropped.
 	Finish time.Duration
-	// Preemptions is how often it was stopped, Lost the time that it had run by then, summed, of a job that loses its work so.
+	// Preemptions is how often it was stopped, Lost the time that it had run by then, summed, of a job that loses its
+	// work so.
 	Preemptions int
 	Lost        time.Duration
 	// Slowed tells that the last start was outside its preferred nodes.
 	Slowed bool
-	// Told is the probability of meeting the deadline that the policy told with the last start; [sched.UnknownProbability] if it
-	// told none, or if the job never started.
+	// Told is the probability of meeting the deadline that the policy told with the last start;
+	// [sched.UnknownProbability] if it told none, or if the job never started.
 	Told float64
 	// Nodes held its tasks after the last start.
 	Nodes []sched.NodeTasks

@@ -23,7 +23,8 @@ type Metrics struct {
 	// WorkInWindow is, over jobs completed within the arrival window, their runtime at full speed times the
 	// machines they need: what was got done, wherever it ran.
 	WorkInWindow PerClass `json:"work_in_window_machine_hours"`
-	// BELatency is completion less submission of completed best-effort jobs, JCT that of all completed jobs, in seconds.
+	// BELatency is completion less submission of completed best-effort jobs, JCT that of all completed jobs, in
+	// seconds.
 	BELatency Spread `json:"be_latency_s"`
 	JCT       Spread `json:"jct_s"`
 	// Preemptions counts them; LostMachineHours is the work they threw away.

@@ -25,7 +25,8 @@ func reference(told *adapters.Job) (*ref, error) {
 	return r, nil
 }
 
-// Start notes the attempt and submits its application. The note is what decides: if there is another by now, nothing is submitted.
+// Start notes the attempt and submits its application. The note is what decides: if there is another by now, nothing is
+// submitted.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	r, err := reference(s.Job)
 	if err != nil {
@@ -241,7 +242,8 @@ func (d *Driver) void(ctx context.Context, id string) error {
 	})
 }
 
-// Explain writes the note to the job's file in the folder notes, in place of the one before. The job's start takes it away.
+// Explain writes the note to the job's file in the folder notes, in place of the one before. The job's start takes it
+// away.
 func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	if _, err := reference(n.Job); err != nil {
 		return err

@@ -57,17 +57,18 @@ var ErrJob = errors.New("yarn: job cannot be scheduled")
 
 // File is what a job file says, in YAML or JSON. Fields that are not known are refused.
 type File struct {
-	// Tasks is the size of the gang, 1 to adapters.MaxTasks, or the number of containers that an application has at most; default 1.
+	// Tasks is the size of the gang, 1 to adapters.MaxTasks, or the number of containers that an application has at
+	// most; default 1.
 	Tasks int `json:"tasks,omitzero"`
 	// Resources are those of each task.
 	Resources TaskResources `json:"resources"`
-	// Command is what each task of a gang runs, by /bin/sh on its node. It finds HEDGE_JOB, HEDGE_ATTEMPT, HEDGE_RANK (0 to HEDGE_TASKS - 1), HEDGE_TASKS and
-	// HEDGE_NODE in its environment.
+	// Command is what each task of a gang runs, by /bin/sh on its node. It finds HEDGE_JOB, HEDGE_ATTEMPT, HEDGE_RANK
+	// (0 to HEDGE_TASKS - 1), HEDGE_TASKS and HEDGE_NODE in its environment.
 	Command string `json:"command,omitzero"`
 	// Environment is added to a gang's tasks' own, as it is: nothing in it is expanded.
 	Environment map[string]string `json:"environment,omitzero"`
-	// Application is a submission context of YARN's REST API, of a job that is no gang, without the fields that hedge fills in: application-id, queue, priority,
-	// app-node-label-expression. Tags are added to its own.
+	// Application is a submission context of YARN's REST API, of a job that is no gang, without the fields that hedge
+	// fills in: application-id, queue, priority, app-node-label-expression. Tags are added to its own.
 	Application stdjson.RawMessage `json:"application,omitzero"`
 	// Label is the node label on which it runs; default "", the default partition.
 	Label string `json:"label,omitzero"`
@@ -75,11 +76,14 @@ type File struct {
 	Queue string `json:"queue,omitzero"`
 	// Priority is hedge's and YARN's, at least 0.
 	Priority int `json:"priority,omitzero"`
-	// Deadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or a time, as "2026-01-02T15:04:05Z".
+	// Deadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or a time, as
+	// "2026-01-02T15:04:05Z".
 	Deadline string `json:"deadline,omitzero"`
-	// Utility is what its completion is worth at which time, in the form of utility.Marshal; default adapters.DefaultUtility.
+	// Utility is what its completion is worth at which time, in the form of utility.Marshal; default
+	// adapters.DefaultUtility.
 	Utility stdjson.RawMessage `json:"utility,omitzero"`
-	// Required are the nodes where it may run, and Preferred those where it runs at full speed: labels as in "rack=/r1|/r2 & host=a"; "key=*" is any value.
+	// Required are the nodes where it may run, and Preferred those where it runs at full speed: labels as in
+	// "rack=/r1|/r2 & host=a"; "key=*" is any value.
 	Required  string `json:"required,omitzero"`
 	Preferred string `json:"preferred,omitzero"`
 	// Slowdown is how many times longer it runs on other nodes than those preferred, 1 to 1e6.
@@ -114,8 +118,8 @@ type parsed struct {
 // gang tells whether the job is one of plain tasks.
 func (p *parsed) gang() bool { return len(p.file.Application) == 0 }
 
-// Describe is what hedge makes of a job file that was submitted then: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and names what is
-// wrong with it; it is what the job's user is told.
+// Describe is what hedge makes of a job file that was submitted then: the gang, its demand, hints and equivalence sets.
+// The error wraps [ErrJob] and names what is wrong with it; it is what the job's user is told.
 func Describe(name string, data []byte, submitted time.Time) (*sched.Job, error) {
 	p := parse(name, data).dated(submitted)
 	return p.spec, p.problem
@@ -142,7 +146,8 @@ func (p *parsed) dated(submitted time.Time) *parsed {
 	return &doc
 }
 
-// parse takes a job file apart, of which it is not known yet when it was submitted. It always gives a spec, if only one that is a name.
+// parse takes a job file apart, of which it is not known yet when it was submitted. It always gives a spec, if only one
+// that is a name.
 func parse(name string, data []byte) *parsed {
 	p := &parsed{spec: &sched.Job{ID: name, Tasks: 1}}
 	if err := p.read(data); err != nil {
@@ -190,7 +195,8 @@ func field(err error) error {
 	return fmt.Errorf("field %q is a %s, expected a %s", name, wrong.JSONKind, wrong.GoType)
 }
 
-// canonical is what a file says, whatever its form. The library refuses keys that come twice, and texts that grow out of all proportion.
+// canonical is what a file says, whatever its form. The library refuses keys that come twice, and texts that grow out
+// of all proportion.
 func canonical(data []byte) ([]byte, error) {
 	text, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {

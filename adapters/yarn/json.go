@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// What the ResourceManager writes depends on the versions of the libraries that write it. A list of one element may be that element alone, an object of one element a list of it,
-// and what is empty may be left out, null, {}, [] or "". A text that looks like a number may be one.
+// What the ResourceManager writes depends on the versions of the libraries that write it. A list of one element may be
+// that element alone, and an object may be a list of it. What is empty may be left out, null, {}, [] or "". A text that
+// looks like a number may be one.
 
 // empty tells whether a value is one of those that stand for nothing.
 func empty(data []byte) bool {
-	var bare bytes.Buffer
-	if json.Compact(&bare, data) != nil {
-		return false
-	}
-	switch strings.Join(strings.Fields(bare.String()), "") {
-	case "", "null", "{}", "[]", `""`:
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || string(data) == "null" {
 		return true
 	}
-	return false
+	end, ok := map[byte]byte{'{': '}', '[': ']', '"': '"'}[data[0]]
+	inside := bytes.TrimLeft(data[1:], " \t\r\n")
+	return ok && len(inside) > 0 && inside[0] == end
 }
 
 // list is a list, as any of its forms.

@@ -12,10 +12,12 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// forgiven is how long the ResourceManager may say nothing of a node until it counts as lost: after its restart, nodes come back one after another.
+// forgiven is how long the ResourceManager may say nothing of a node until it counts as lost: after its restart, nodes
+// come back one after another.
 const forgiven = time.Minute
 
-// takeNodes notes the nodes that there are. Those of which no sense can be made stay as they were, and take nothing new.
+// takeNodes notes the nodes that there are. Those of which no sense can be made stay as they were, and take nothing
+// new.
 func (d *Driver) takeNodes(list []node, odd map[string]error) {
 	s := d.state
 	s.odd = odd
@@ -37,7 +39,8 @@ func (d *Driver) takeNodes(list []node, odd map[string]error) {
 	d.takeAbsent(there, now)
 }
 
-// takeAbsent notes since when the ResourceManager does not tell of nodes that there were, or that plans name, which this instance may never have seen.
+// takeAbsent notes since when the ResourceManager does not tell of nodes that there were, or that plans name, which
+// this instance may never have seen.
 func (d *Driver) takeAbsent(there map[string]bool, now time.Time) {
 	s := d.state
 	missed := map[string]bool{}
@@ -177,8 +180,8 @@ func (d *Driver) allowance(n int) sched.Resources {
 	}
 }
 
-// tellNodes tells of the nodes that have changed, or of all. What is used of a node is taken to be what hedge has planned there as far as it goes, then
-// its ApplicationMasters in the headroom; the rest is foreign.
+// tellNodes tells of the nodes that have changed, or of all. What is used of a node is taken to be what hedge has
+// planned there as far as it goes, then its ApplicationMasters in the headroom; the rest is foreign.
 func (d *Driver) tellNodes(v *adapters.View) {
 	s := d.state
 	planned, masters := d.planned(), d.masters()

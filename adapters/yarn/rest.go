@@ -94,7 +94,8 @@ func newClient(o *Options) *client {
 	return c
 }
 
-// pooled is an HTTP client as the standard library's is by default, but one that keeps the connections of as many calls as are made at a time.
+// pooled is an HTTP client as the standard library's is by default, but one that keeps the connections of as many calls
+// as are made at a time.
 func pooled() *http.Client {
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
@@ -118,8 +119,8 @@ func (e *answerError) Error() string { return fmt.Sprintf("status %d: %s", e.sta
 // errStandby is a ResourceManager that is not the active one.
 var errStandby = errors.New("it is on standby")
 
-// call makes one call, to the ResourceManagers in turn until one is active. Whatever changes something may be sent twice: it is written so that the second
-// time does nothing.
+// call makes one call, to the ResourceManagers in turn until one is active. Whatever changes something may be sent
+// twice: it is written so that the second time does nothing.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	var payload []byte
 	if body != nil {
@@ -234,8 +235,8 @@ func fail(what string, err error) error {
 	return fmt.Errorf("%w: yarn: %s: %w", kind, what, err)
 }
 
-// failRead is fail for calls that change nothing, of which there is nothing to refuse: whoever may not read now, as with a ticket that has run out, or asks a
-// ResourceManager that is just starting, may read later.
+// failRead is fail for calls that change nothing, of which there is nothing to refuse: whoever may not read now, as
+// with a ticket that has run out, or asks a ResourceManager that is just starting, may read later.
 func failRead(what string, err error) error {
 	if err == nil {
 		return nil
@@ -257,7 +258,8 @@ const lean = "resourceRequests,timeouts,resourceInfo"
 // errOdd is what the ResourceManager says of one object and makes no sense.
 var errOdd = errors.New("yarn: the ResourceManager's answer makes no sense")
 
-// each takes the elements of an answer apart one by one, and returns what is wrong with those that make no sense, by their ids.
+// each takes the elements of an answer apart one by one, and returns what is wrong with those that make no sense, by
+// their ids.
 func each[T any](elements list[json.RawMessage], take func(*T)) map[string]error {
 	var odd map[string]error
 	for _, raw := range elements {
@@ -297,7 +299,8 @@ func (c *client) live(ctx context.Context, tag string) (map[string]*app, error) 
 	return out, nil
 }
 
-// app asks for one application; nil is one that the ResourceManager does not know. The error is errOdd where only this one is not understood.
+// app asks for one application; nil is one that the ResourceManager does not know. The error is errOdd where only this
+// one is not understood.
 func (c *client) app(ctx context.Context, id string) (*app, error) {
 	a, err := c.ask(ctx, id)
 	if !missing(err) {

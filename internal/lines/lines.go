@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// NewScanner returns a scanner of lines of up to so many bytes. Unlike [bufio.Scanner] alone it hands out no part of a line
-// where the reader fails: Scan is then false, and Err the reader's error.
+// NewScanner returns a scanner of lines of up to so many bytes. Unlike [bufio.Scanner] alone it hands out no part of a
+// line where the reader fails: Scan is then false, and Err the reader's error.
 func NewScanner(r io.Reader, limit int) *bufio.Scanner {
 	source := &Source{From: r}
 	s := bufio.NewScanner(source)
@@ -22,8 +22,8 @@ func NewScanner(r io.Reader, limit int) *bufio.Scanner {
 	return s
 }
 
-// Source is a reader that remembers what it failed with: above buffers and gzip that tells a disk that failed from bytes
-// that are wrong.
+// Source is a reader that remembers what it failed with: above buffers and gzip that tells a disk that failed from
+// bytes that are wrong.
 type Source struct {
 	From io.Reader
 	// Err is the first error but io.EOF, nil if there was none.

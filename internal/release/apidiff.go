@@ -12,17 +12,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/semver"
 )
 
-// tool is the program that compares APIs. It is not required by a module: its own requirements would be everybody's in the
-// workspace.
+// tool is the program that compares APIs. No module requires it, since its own requirements would be everybody's in
+// the workspace.
 const tool = "golang.org/x/exp/cmd/apidiff@v0.0.0-20261113113407-e3970619a1a4"
 
 // errIncompatible is an API that breaks programs without the changelog saying so.
-var errIncompatible = errors.New(`there are incompatible changes; CHANGELOG.md has to tell of them, in a section "### Incompatible" of what is unreleased`)
+var errIncompatible = errors.New("there are incompatible changes; CHANGELOG.md has to tell of them, " +
+	`in a section "### Incompatible" of what is unreleased`)
 
-// apidiff writes how the API has changed since the last tag of the root module: that of every module, without packages named
-// internal. It is an error if programs break that the changelog does not warn.
+// apidiff writes how the API of every module has changed since the last tag of the root module. It leaves out packages
+// named internal. It is an error if programs break and the changelog does not warn of it.
 func (r *repo) apidiff(ctx context.Context, out io.Writer) (err error) {
 	tag, err := r.lastTag(ctx)
 	if err != nil {
@@ -92,12 +95,17 @@ func change(ctx context.Context, tmp string, before, after *repo, folder string)
 
 // lastTag is the root module's newest version that HEAD comes from, or "".
 func (r *repo) lastTag(ctx context.Context) (string, error) {
-	out, err := r.git(ctx, "tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname")
+	out, err := r.git(ctx, "tag", "--list", "v*", "--merged", "HEAD")
 	if err != nil {
 		return "", err
 	}
-	first, _, _ := strings.Cut(string(out), "\n")
-	return first, nil
+	last := ""
+	for tag := range strings.FieldsSeq(string(out)) {
+		if semver.IsValid(tag) && (last == "" || semver.Compare(tag, last) > 0) {
+			last = tag
+		}
+	}
+	return last, nil
 }
 
 // warned tells whether what a changelog has as unreleased tells of incompatible changes.
@@ -117,8 +125,8 @@ func install(ctx context.Context, folder string) error {
 	return nil
 }
 
-// compare runs the tool in tmp in a checkout, and returns what it prints. The go command there uses the folder's module alone: the tool
-// would take the modules below it for a part of it.
+// compare runs the tool in tmp in a checkout, and returns what it prints. The go command there uses the folder's module
+// alone: the tool would take the modules below it for a part of it.
 func (r *repo) compare(ctx context.Context, tmp, folder string, args ...string) ([]byte, error) {
 	dir, err := filepath.Abs(r.dir)
 	if err != nil {
@@ -133,12 +141,14 @@ func (r *repo) compare(ctx context.Context, tmp, folder string, args ...string) 
 		return nil, err
 	}
 	work := filepath.Join(tmp, "go.work")
-	if err := os.WriteFile(work, r.work(mod.Go.Version, version, filepath.ToSlash(dir), []string{folder}), 0o600); err != nil {
+	text := r.work(mod.Go.Version, version, filepath.ToSlash(dir), []string{folder})
+	if err := os.WriteFile(work, text, 0o600); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(tmp, "apidiff"), append([]string{"-m"}, args...)...)
 	cmd.Dir = filepath.Join(dir, folder)
-	cmd.Env = append(os.Environ(), "GOWORK="+work, "GOFLAGS=-trimpath") // what is compiled does not depend on the checkout's place
+	// With -trimpath what is compiled does not depend on the checkout's place.
+	cmd.Env = append(os.Environ(), "GOWORK="+work, "GOFLAGS=-trimpath")
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
 	out, err := cmd.Output()

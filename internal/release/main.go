@@ -6,9 +6,9 @@
 //	go run ./internal/release apidiff      # the API against that of the last tag
 //	go run ./internal/release tag          # one tag for each module, at HEAD, once everything is committed
 //
-// The modules are those of the file allmodules, and all have the same version. A module's go.mod requires its neighbours at
-// that version, without replacing them, so that it means the same to whoever gets it. In the checkout go.work
-// puts the folders in their place.
+// The modules are those of the file allmodules, and all have the same version. A module's go.mod requires its
+// neighbours at that version, without replacing them, so that it means the same to whoever gets it. In the checkout
+// go.work puts the folders in their place.
 package main
 
 import (

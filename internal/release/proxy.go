@@ -73,8 +73,8 @@ func (r *repo) publish(to, folder, version string, files []string) error {
 	return nil
 }
 
-// content are a module's files. The zip leaves out those of modules below it. A module without a licence of its own has the
-// repository's, as it would from a version control system.
+// content are a module's files. The zip leaves out those of modules below it. A module without a licence of its own has
+// the repository's, as it would from a version control system.
 func (r *repo) content(folder string, files []string) []zip.File {
 	var content []zip.File
 	licensed := false
@@ -102,8 +102,9 @@ func (f file) Path() string                 { return path.Clean(f.inside) }
 func (f file) Lstat() (os.FileInfo, error)  { return os.Lstat(f.disk) }
 func (f file) Open() (io.ReadCloser, error) { return os.Open(f.disk) }
 
-// outside is the environment in which the go command knows nothing of the checkout but what the proxy in dir has: it keeps its own module
-// cache in cache, and gets what others have published from the machine's module cache, or from where it usually would.
+// outside is the environment in which the go command knows nothing of the checkout but what the proxy in dir has: it
+// keeps its own module cache in cache, and gets what others have published from the machine's module cache, or from
+// where it usually would.
 func outside(ctx context.Context, dir, cache string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -121,8 +122,8 @@ func outside(ctx context.Context, dir, cache string) ([]string, error) {
 		"GOFLAGS=-modcacherw -trimpath -buildvcs=false"), nil
 }
 
-// tidy runs go mod tidy in every module, by a proxy of the checkout. The sums of the checkout's own modules are left out of go.sum: they
-// change with every file.
+// tidy runs go mod tidy in every module, by a proxy of the checkout. The sums of the checkout's own modules are left
+// out of go.sum: they change with every file.
 func (r *repo) tidy(ctx context.Context) (err error) {
 	tmp, err := os.MkdirTemp("", "hedge-release-")
 	if err != nil {

@@ -281,3 +281,35 @@ func TestUsage(t *testing.T) {
 		assert.ErrorIs(t, run(context.Background(), args, new(bytes.Buffer)), errUsage)
 	}
 }
+
+// TestTagAllOrNone: a tag that is there already, or cannot be made, leaves no tags of this run.
+func TestTagAllOrNone(t *testing.T) {
+	r := made(t)
+	tags := func() string {
+		out, err := r.git(t.Context(), "tag")
+		require.NoError(t, err)
+		return string(out)
+	}
+	_, err := r.git(t.Context(), "tag", "nested/v0.1.0")
+	require.NoError(t, err)
+	require.ErrorContains(t, r.tag(t.Context(), new(bytes.Buffer)), "nested/v0.1.0 already")
+	assert.Equal(t, "nested/v0.1.0\n", tags())
+	_, err = r.git(t.Context(), "tag", "-d", "nested/v0.1.0")
+	require.NoError(t, err)
+	_, err = r.git(t.Context(), "tag", "nested/v0.1.0/taken") // a folder in the place of the tag
+	require.NoError(t, err)
+	require.Error(t, r.tag(t.Context(), new(bytes.Buffer)))
+	assert.Equal(t, "nested/v0.1.0/taken\n", tags())
+}
+
+// TestLastTag: a release is above its candidates.
+func TestLastTag(t *testing.T) {
+	r := made(t)
+	for _, tag := range []string{"v0.2.0", "v0.2.0-rc1", "v0.10.0-rc2", "v0.9.0", "v0.10.0", "vain"} {
+		_, err := r.git(t.Context(), "tag", tag)
+		require.NoError(t, err)
+	}
+	last, err := r.lastTag(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "v0.10.0", last)
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -137,7 +138,8 @@ func (r *repo) setWork(version string) error {
 	return os.WriteFile(name, r.work(w.Go.Version, version, ".", r.folders), 0o644)
 }
 
-// work is a go.work that uses some folders and has all of them in the place of a version. The paths in it begin with dir.
+// work is a go.work that uses some folders and has all of them in the place of a version. The paths in it begin with
+// dir.
 func (r *repo) work(language, version, dir string, used []string) []byte {
 	var use, replace strings.Builder
 	for _, folder := range used {
@@ -149,7 +151,21 @@ func (r *repo) work(language, version, dir string, used []string) []byte {
 	return fmt.Appendf(nil, "go %s\n\nuse (\n%s)\n\nreplace (\n%s)\n", language, &use, &replace)
 }
 
-// tag tags every module at HEAD, and says how to publish the tags.
+// untagged is an error if some module has a tag of the version.
+func (r *repo) untagged(ctx context.Context, version string) error {
+	for _, folder := range r.folders {
+		out, err := r.git(ctx, "tag", "--list", tagName(folder, version))
+		if err != nil {
+			return err
+		}
+		if len(out) > 0 {
+			return fmt.Errorf("there is a tag %s already", tagName(folder, version))
+		}
+	}
+	return nil
+}
+
+// tag tags every module at HEAD, and says how to publish the tags. It makes all tags or none.
 func (r *repo) tag(ctx context.Context, out io.Writer) error {
 	version, err := r.version()
 	if err != nil {
@@ -162,11 +178,21 @@ func (r *repo) tag(ctx context.Context, out io.Writer) error {
 	if len(dirty) > 0 {
 		return fmt.Errorf("not committed yet:\n%s", dirty)
 	}
+	if err := r.untagged(ctx, version); err != nil {
+		return err
+	}
+	made := []string{"tag", "-d"}
 	for _, folder := range r.folders {
-		if _, err := r.git(ctx, "tag", "-a", "-m", modulePath(folder)+" "+version, tagName(folder, version)); err != nil {
+		name := tagName(folder, version)
+		if _, err := r.git(ctx, "tag", "-a", "-m", modulePath(folder)+" "+version, name); err != nil {
+			if len(made) > 2 {
+				_, undo := r.git(context.WithoutCancel(ctx), made...)
+				err = errors.Join(err, undo)
+			}
 			return err
 		}
+		made = append(made, name)
 	}
-	_, err = fmt.Fprintf(out, "%d tags at HEAD; publish them: git push origin --tags\n", len(r.folders))
+	_, err = fmt.Fprintf(out, "%d tags at HEAD; publish them: git push origin main --tags\n", len(r.folders))
 	return err
 }

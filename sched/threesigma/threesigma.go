@@ -127,8 +127,8 @@ type Config struct {
 	// returned, since the next cycle's problem is made in the same memory.
 	Solver solver.Solver
 	// Options limit each solve. If none of Work, Time and CutOff is set, Work is [DefaultWork]. Plans then do not
-	// depend on the machine's speed. An engine that counts no work, which has a method Timed() bool that says so as
-	// the generic solvers have, gets half of Cycle as its Time instead. Memory is not used: the policy keeps its own.
+	// depend on the machine's speed. An engine that counts no work ([solver.Timed]) gets half of Cycle as its Time
+	// instead. Memory is not used: the policy keeps its own.
 	Options solver.Options
 	// CutOff is the share of Cycle, in wall-clock time, that solving may take (section 4.3.6). Then the best plan so
 	// far is used. It is at most 1; the default is None: no limit.

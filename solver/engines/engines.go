@@ -85,9 +85,9 @@ func (s *Set) Add(info Info, open Opener) {
 	s.known[strings.ToLower(info.Name)] = engine{info, open}
 }
 
-// AddBackend makes [milp.New] of what open returns known as milp+name, with the option relax: none, later or all, a [milp.Relax]. Its other name is
-// splits, with the values integer, now and continuous. Open need not look at either; exact is whether it proves optima, and options are those that
-// it takes besides, with "://" if it takes an address.
+// AddBackend makes [milp.New] of what open returns known as milp+name, with the option relax: none, later or all, a
+// [milp.Relax]. Its other name is splits, with the values integer, now and continuous. Open need not look at either;
+// exact is whether it proves optima, and options are those that it takes besides, with "://" if it takes an address.
 func (s *Set) AddBackend(name, summary string, exact bool, open func(Spec) (milp.Backend, error), options ...string) {
 	info := Info{Name: "milp+" + name, Summary: summary, Caps: solver.Caps{Exact: exact, Bound: true}}
 	s.Add(info, func(spec Spec) (solver.Solver, error) {

@@ -234,3 +234,26 @@ func ExampleOpen() {
 	fmt.Println(sol.Engine, sol.Stop, sol.Objective, err)
 	// Output: native optimal 10 <nil>
 }
+
+// closing is an engine that counts how often it is closed.
+type closing struct {
+	solver.Solver
+	closed *int
+}
+
+func (c closing) Close() error { *c.closed++; return nil }
+
+// TestOpenClosesSharedEngines: an engine with a share is closed where another cannot be opened, and when it is alone.
+func TestOpenClosesSharedEngines(t *testing.T) {
+	closed := 0
+	s := new(engines.Set)
+	s.Add(engines.Info{Name: "mine"}, func(engines.Spec) (solver.Solver, error) {
+		return closing{greedy.New(), &closed}, nil
+	})
+	_, err := s.Open("mine?share=0.5,bogus")
+	require.ErrorIs(t, err, engines.ErrUnknown)
+	assert.Equal(t, 1, closed)
+	e, err := s.Open(" mine?share=0.5")
+	require.NoError(t, err)
+	assert.IsType(t, closing{}, e, "one engine has no share")
+}

@@ -84,8 +84,8 @@ func (w *workspace) sortOptions() {
 	})
 }
 
-// area is what the option takes of the cluster. The window cuts off the use of late starts. A cut option is taken to use as
-// much as the job's most on the same set of nodes, or the last slot would look like the best for every job.
+// area is what the option takes of the cluster. The window cuts off the use of late starts. A cut option is taken to
+// use as much as the job's most on the same set of nodes, or the last slot would look like the best for every job.
 func (w *workspace) area(o *pack.Option) float64 {
 	options, most := w.in.P.Jobs[o.Job].Options, o.Area
 	at := &options[o.Index]

@@ -22,13 +22,14 @@ const (
 )
 
 // Placement is a placement problem as a model (3Sigma, section 4.3.3): a binary variable for each option and each
-// running job that may be preempted, a variable for the tasks in each partition of an option that has more than one, a row for each job
-// (at most one option), each such option (its tasks add up) and each partition, resource and slot (capacity, preemption credited).
-// Options that cannot fit, terms that are next to nothing and rows that cannot bind are left out.
+// running job that may be preempted, a variable for the tasks in each partition of an option that has more than one, a
+// row for each job (at most one option), each such option (its tasks add up) and each partition, resource and slot
+// (capacity, preemption credited). Options that cannot fit, terms that are next to nothing and rows that cannot bind
+// are left out.
 //
-// Numbers that differ by more orders of magnitude than solvers can tell apart are brought together: the objective is scaled, options
-// worth next to nothing beside the best are left to [Placement.Plan], and gangs of millions are split in shares, which are not whole.
-// [Placement.Bound] makes up for it.
+// Numbers that differ by more orders of magnitude than solvers can tell apart are brought together: the objective is
+// scaled, options worth next to nothing beside the best are left to [Placement.Plan], and gangs of millions are split
+// in shares, which are not whole. [Placement.Bound] makes up for it.
 //
 // It is not safe for concurrent use.
 type Placement struct {
@@ -66,16 +67,16 @@ func (c *Placement) name(what string, indices ...int) string {
 	return what
 }
 
-// Compile makes p's model. Splits says which options' splits must be whole tasks in a plan, and relax which of them need
-// not be in the model. An invalid p is [solver.ErrInvalid].
+// Compile makes p's model. Splits says which options' splits must be whole tasks in a plan, and relax which of them
+// need not be in the model. An invalid p is [solver.ErrInvalid].
 //
 // Nothing in the model has a name, since making names takes longer than all the rest; see [CompileNamed].
 func Compile(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, false)
 }
 
-// CompileNamed is [Compile] with names for variables and rows, for models to be looked at: choose_JOB_OPTION, tasks_JOB_OPTION_PARTITION,
-// preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
+// CompileNamed is [Compile] with names for variables and rows, for models to be looked at: choose_JOB_OPTION,
+// tasks_JOB_OPTION_PARTITION, preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
 func CompileNamed(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, true)
 }
@@ -95,7 +96,8 @@ func compile(p *solver.Problem, splits solver.SplitRule, relax Relax, named bool
 	return c, nil
 }
 
-// Values are left as they are if the largest is between these; others are scaled to about a thousand, since solvers' tolerances are absolute.
+// Values are left as they are if the largest is between these; others are scaled to about a thousand, since solvers'
+// tolerances are absolute.
 const (
 	smallValue = 1
 	largeValue = 1e9
@@ -104,7 +106,8 @@ const (
 // leastShare of the largest value is what a solver can still tell from nothing; rounding takes more of the objective.
 const leastShare = 1e-12
 
-// manyTasks is from where on a gang is split in shares: a solver's tolerance for whole numbers, times that many, is a task.
+// manyTasks is from where on a gang is split in shares: a solver's tolerance for whole numbers, times that many, is a
+// task.
 const manyTasks = 1e5
 
 // weigh looks for the scale of values.
@@ -376,9 +379,10 @@ func (c *Placement) point() []float64 {
 	return x
 }
 
-// Plan is point x of the model as a plan that keeps every rule of the problem: splits that are not whole are rounded, what then
-// does not fit is left out, and what still fits is put in, the most valuable first. For a point that is feasible and
-// whole, the plan is worth at least its objective, but for rounding and for what the model leaves out as next to nothing.
+// Plan is point x of the model as a plan that keeps every rule of the problem: splits that are not whole are rounded,
+// what then does not fit is left out, and what still fits is put in, the most valuable first. For a point that is
+// feasible and whole, the plan is worth at least its objective, but for rounding and for what the model leaves out as
+// next to nothing.
 func (c *Placement) Plan(x []float64) *solver.Solution {
 	in, st := &c.in, &c.st
 	st.Reset(in)

@@ -9,16 +9,17 @@ import (
 )
 
 // Diving makes lp, a backend of linear programs, into one for models with integer variables. It solves
-// the relaxation, whose optimum is the first Bound, and dives from it to integral points: it fixes integers that are whole,
-// rounds several fractional ones at a time as far as the rows allow, and lets lp solve what is left, until all
-// are whole. Then it searches: a branch and bound on the relaxations goes on from the best point of the dives until the time is up or the
-// gap is reached. It stops with [StopOptimal] if its best point is within the gap of the bound, with [StopInfeasible] if the search has found that there
-// is no point, and with [StopOther] where lp fails, or, if there is no limit of time, after 500 linear programs, so that it ends.
+// the relaxation, whose optimum is the first Bound, and dives from it to integral points: it fixes integers that are
+// whole, rounds several fractional ones at a time as far as the rows allow, and lets lp solve what is left, until all
+// are whole. Then it searches: a branch and bound on the relaxations goes on from the best point of the dives until the
+// time is up or the gap is reached. It stops with [StopOptimal] if its best point is within the gap of the bound, with
+// [StopInfeasible] if the search has found that there is no point, and with [StopOther] where lp fails, or, if there is
+// no limit of time, after 500 linear programs, so that it ends.
 //
 // Models without integers, and options that it does not use itself, go straight to lp. It has lp's name, and lp's
-// properties but that Caps says Heuristic and not Integer: it has no cuts, and proves little of larger models. Options.Start is used if it fixes
-// the integers of a point. The same model and options lead to the same result if that holds for lp and no limit ends it. It is as safe for
-// concurrent use as lp is.
+// properties but that Caps says Heuristic and not Integer: it has no cuts, and proves little of larger models.
+// Options.Start is used if it fixes the integers of a point. The same model and options lead to the same result if that
+// holds for lp and no limit ends it. It is as safe for concurrent use as lp is.
 func Diving(lp Backend) Backend { return diving{lp} }
 
 // diving is a value so that two of the same lp count as one backend.
@@ -107,7 +108,8 @@ func newDiver(ctx context.Context, lp Backend, m *Model, opts Options) *diver {
 	return d
 }
 
-// relax lets lp solve the relaxation within the bounds of now, and settles its answer. Without an error the result is never nil.
+// relax lets lp solve the relaxation within the bounds of now, and settles its answer. Without an error the result is
+// never nil.
 func (d *diver) relax() (*Result, error) {
 	opts := Options{Gap: -1, Threads: d.opts.Threads, Seed: d.opts.Seed, Log: d.opts.Log}
 	if deadline, ok := d.ctx.Deadline(); ok {
@@ -129,8 +131,8 @@ func (d *diver) relax() (*Result, error) {
 	return res, err
 }
 
-// passes makes points of the relaxation's one: a first without solving, then by dives: one around Options.Start, a coarse one, a finer one that
-// leaves what is zero free, and one around the best point.
+// passes makes points of the relaxation's one: a first without solving, then by dives: one around Options.Start, a
+// coarse one, a finer one that leaves what is zero free, and one around the best point.
 func (d *diver) passes(root []float64) {
 	if d.res.X != nil && d.res.Gap() <= d.opts.TargetGap() {
 		d.res.Stop = StopOptimal
@@ -168,8 +170,8 @@ func (d *diver) start() {
 	}
 }
 
-// around dives where the integers are as in x, as far as x has numbers for them, and those are the same in with, unless that is nil.
-// It reports whether they all could be fixed so.
+// around dives where the integers are as in x, as far as x has numbers for them, and those are the same in with, unless
+// that is nil. It reports whether they all could be fixed so.
 func (d *diver) around(x, with []float64, share int) bool {
 	d.dom.undo(0)
 	all := true
@@ -196,8 +198,8 @@ func (d *diver) dive(root []float64, share int, zeros bool) {
 	}
 }
 
-// descend goes down from point x of the relaxation, and rounds one in share of the fractional integers at a time. zeros says that integers
-// which are whole and at their lower bounds are fixed too.
+// descend goes down from point x of the relaxation, and rounds one in share of the fractional integers at a time. zeros
+// says that integers which are whole and at their lower bounds are fixed too.
 func (d *diver) descend(x []float64, share int, zeros bool) {
 	for !d.over() {
 		d.fixWhole(x, zeros)
@@ -246,8 +248,8 @@ func (d *diver) fixWhole(x []float64, zeros bool) {
 	}
 }
 
-// fractional are the integers that are not whole in x, those that are to be rounded first in front: where least is to be
-// moved, and much depends on it. Those that can be rounded without harm to any row wait until the end.
+// fractional are the integers that are not whole in x, those that are to be rounded first in front: where least is to
+// be moved, and much depends on it. Those that can be rounded without harm to any row wait until the end.
 func (d *diver) fractional(x []float64) []int {
 	var list []int
 	key := make([]float64, len(x))
@@ -269,8 +271,8 @@ func (d *diver) fractional(x []float64) []int {
 	return list
 }
 
-// round fixes list's integers near x as far as the rows allow, and has what is left solved. If that has no point, it tries the
-// first of them alone, and then the other way; after that the dive is at its end.
+// round fixes list's integers near x as far as the rows allow, and has what is left solved. If that has no point, it
+// tries the first of them alone, and then the other way; after that the dive is at its end.
 func (d *diver) round(x []float64, list []int) ([]float64, bool) {
 	mark := d.dom.mark()
 	first, other := d.sides(list[0], x[list[0]])
@@ -308,8 +310,8 @@ func (d *diver) try(j int, v float64) bool {
 	return false
 }
 
-// sides are the whole numbers on both sides of v, first the one that j is to be rounded to: away from the rows that limit it, if
-// only one side has such, or else the nearer one, or the better one if both are as near.
+// sides are the whole numbers on both sides of v, first the one that j is to be rounded to: away from the rows that
+// limit it, if only one side has such, or else the nearer one, or the better one if both are as near.
 func (d *diver) sides(j int, v float64) (first, other float64) {
 	down, up := math.Floor(v), math.Ceil(v)
 	gain := d.m.cost[j]

@@ -67,9 +67,10 @@ func (e *Engine) Wait(ctx context.Context) error {
 const reserve = solver.Grace / 5
 
 // Solve implements [solver.Solver]. Generic solvers know no units of work, so that Options.Work is a time limit here:
-// a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the backend, and the
-// problem's hint is its start, or Options.Start if there is one, and the plan in hand until there is a better one. It stops with [solver.StopWork] where a heuristic backend is at its end, and where a
-// plan is worth less than the model's optimum because splits were relaxed.
+// a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the
+// backend, and the problem's hint is its start, or Options.Start if there is one, and the plan in hand until there is a
+// better one. It stops with [solver.StopWork] where a heuristic backend is at its end, and where a plan is worth less
+// than the model's optimum because splits were relaxed.
 func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
 	c, err := Compile(p, opts.Splits, e.cfg.Relax)
 	if err != nil {

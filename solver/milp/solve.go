@@ -14,8 +14,8 @@ import (
 )
 
 // Grace is how long after the deadline Solve waits for a backend to return by itself before it goes on
-// with the best point it has told of. A backend's deadline is a reserve before its engine's, so that this ends before the half of
-// solver.Grace that a ladder's engine has.
+// with the best point it has told of. A backend's deadline is a reserve before its engine's, so that this ends before
+// the half of solver.Grace that a ladder's engine has.
 const Grace = solver.Grace/2 + reserve/2
 
 // Tolerance is how far a point may be from a bound or a row, relative to the magnitude of what is added up in it:
@@ -27,12 +27,13 @@ const IntegerTolerance = 1e-5
 
 // Solve validates m and opts, lets b solve it within opts' limits and ctx, and checks what comes back.
 //
-// The deadline holds even if the backend overruns it: Grace after it, or after ctx ends, the best point that it has told
-// of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later Solve by that backend value waits for it, but for
-// no more than a quarter of its own time, and then refuses with ErrUnavailable and solver.ErrBusy, so that one that hangs costs one goroutine.
+// The deadline holds even if the backend overruns it: Grace after it, or after ctx ends, the best point that it has
+// told of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later
+// Solve by that backend value waits for it, but for no more than a quarter of its own time, and then refuses with
+// ErrUnavailable and solver.ErrBusy, so that one that hangs costs one goroutine.
 //
-// An objective with costs below 1e-5, which solvers take for none, is scaled for b. Where the costs are too far apart for that, what the smallest
-// can make up is taken off the bound, and with it perhaps StopOptimal.
+// An objective with costs below 1e-5, which solvers take for none, is scaled for b. Where the costs are too far apart
+// for that, what the smallest can make up is taken off the bound, and with it perhaps StopOptimal.
 //
 // Models without variables, and those of which a bound alone shows that they are infeasible, are answered without b.
 //
@@ -330,7 +331,8 @@ func (l *lines) close() {
 }
 
 // Check says whether x is a point of m: a finite number for each variable, within its bounds, whole where it must be,
-// and within every row's bounds, to [Tolerance] and [IntegerTolerance]. The error names the first offender. m must be valid.
+// and within every row's bounds, to [Tolerance] and [IntegerTolerance]. The error names the first offender. m must be
+// valid.
 func Check(m *Model, x []float64) error {
 	if len(x) != m.Vars() {
 		return fmt.Errorf("found %d numbers, expected %d", len(x), m.Vars())
@@ -361,8 +363,8 @@ func Check(m *Model, x []float64) error {
 	return nil
 }
 
-// outside reports whether v, made of terms of a size, misses its bounds by more than the tolerance. An infinite bound cannot
-// be missed, nor may it widen the other's tolerance. What has overflowed is within no bounds.
+// outside reports whether v, made of terms of a size, misses its bounds by more than the tolerance. An infinite bound
+// cannot be missed, nor may it widen the other's tolerance. What has overflowed is within no bounds.
 func outside(v, lower, upper, size float64) bool {
 	return math.IsNaN(v) || math.IsInf(size, 0) ||
 		lower-v > float64(Tolerance*math.Max(math.Max(1, size), math.Abs(lower))) && !math.IsInf(lower, 0) ||

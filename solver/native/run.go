@@ -6,8 +6,9 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// run is the whole search: plans that need no exact prices, the relaxation, and then bounds and plans in turns, those first of which more can
-// be hoped. Where bounds come first there is one dive, with all that is known; more of them find less than ruin and recreate does.
+// run is the whole search: plans that need no exact prices, the relaxation, and then bounds and plans in turns, those
+// first of which more can be hoped. Where bounds come first there is one dive, with all that is known; more of them
+// find less than ruin and recreate does.
 func (w *worker) run() {
 	switch {
 	case !w.begun():
@@ -30,7 +31,8 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, searches the coarse problem for some time, and reports whether the search is to go on.
+// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, searches the
+// coarse problem for some time, and reports whether the search is to go on.
 func (w *worker) begun() bool {
 	if w.start != nil {
 		w.cur.Load(w.start)
@@ -57,13 +59,15 @@ func (w *worker) begun() bool {
 // forBounds is how many times over what the relaxation took must be left for bounds to come before plans.
 const forBounds = 4
 
-// boundsFirst says whether bounds come before plans: where the relaxation was cheap, unless the last one says that it is plans that are missing.
+// boundsFirst says whether bounds come before plans: where the relaxation was cheap, unless the last one says that it
+// is plans that are missing.
 func (w *worker) boundsFirst() bool {
 	left := (w.share(1) - w.spent()) / max(w.relaxation.took, 1)
 	return left > forBounds && !w.recall.easy()
 }
 
-// bounds adds cuts to the relaxation and begins the search for a proof, which gets all that is left once there is hardly anything to gain by better plans.
+// bounds adds cuts to the relaxation and begins the search for a proof, which gets all that is left once there is
+// hardly anything to gain by better plans.
 func (w *worker) bounds() {
 	w.cutRoot()
 	w.growFor(firstProofShare)
@@ -72,7 +76,8 @@ func (w *worker) bounds() {
 	}
 }
 
-// content says whether the gap is one that callers get who ask for none: a better plan could gain hardly anything, so that all work goes to the proof.
+// content says whether the gap is one that callers get who ask for none: a better plan could gain hardly anything, so
+// that all work goes to the proof.
 func (w *worker) content() bool { return w.gap() <= solver.DefaultGap }
 
 // plans follows the relaxation's advice for one part-th of what is left, and betters the plan.
@@ -94,7 +99,8 @@ func (w *worker) cutRoot() {
 // growFor searches for a proof for one n-th of what is left.
 func (w *worker) growFor(n int64) { w.within(w.share(n), w.tree.grow) }
 
-// proofs is which part of what is left a round gives to the proof: all of it where others look for plans, or where these could gain hardly anything.
+// proofs is which part of what is left a round gives to the proof: all of it where others look for plans, or where
+// these could gain hardly anything.
 func (w *worker) proofs() int64 {
 	if w.team != nil || w.content() {
 		return 1
@@ -156,11 +162,12 @@ func (w *worker) relaxed() bool {
 	return w.proceed() && (ok || w.lp.objective() > w.top())
 }
 
-// unlikely is how much of its value a column is short of paying that is not kept for the search, whose programs take the longer the more there are.
+// unlikely is how much of its value a column is short of paying that is not kept for the search, whose programs take
+// the longer the more there are.
 const unlikely = 0.2
 
-// polish makes plans by the memory's prices, and searches around the best one for as long as, at the rate of the last slice, that can be
-// expected to meet the target before the relaxation would.
+// polish makes plans by the memory's prices, and searches around the best one for as long as, at the rate of the last
+// slice, that can be expected to meet the target before the relaxation would.
 func (w *worker) polish() {
 	w.greedy.planByPrices()
 	left := w.recall.past.work

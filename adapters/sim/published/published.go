@@ -2,9 +2,9 @@
 // authors of Eagle (SoCC '16) published, so that its results can be had job by job: its seeds and draws, its order of
 // equal times, its truncation of runtimes to whole seconds, and its delays.
 //
-// Those rules look at the state of other nodes without a message: a probe is rejected at the moment it is sent, what a job
-// has left is known everywhere, and steals take no time. That flatters the systems. Events are ordered by time, then by
-// kind in the alphabetical order of the kinds' names there, then by creation.
+// Those rules look at the state of other nodes without a message: a probe is rejected at the moment it is sent, what a
+// job has left is known everywhere, and steals take no time. That flatters the systems. Events are ordered by time,
+// then by kind in the alphabetical order of the kinds' names there, then by creation.
 //
 // Seconds are float64, as they are there. [event.Core] orders whole numbers: the bits of a float64 that is not negative
 // are in the order of the number.

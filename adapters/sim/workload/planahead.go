@@ -6,8 +6,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// PlanAhead suggests a plan-ahead window and slot length: [sched.PlanAhead] of the times from submission to deadline or,
-// where no job has a deadline, of the runtimes.
+// PlanAhead suggests a plan-ahead window and slot length: [sched.PlanAhead] of the times from submission to deadline
+// or, where no job has a deadline, of the runtimes.
 func (w *Workload) PlanAhead() (window, slot time.Duration) {
 	var spans []time.Duration
 	for i := range w.Jobs {

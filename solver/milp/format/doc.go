@@ -1,11 +1,11 @@
-// Package format writes and reads the two file formats that solvers of mixed-integer linear programs have in common: the
-// LP format of CPLEX, for people, and free MPS, for machines. It is for handing a [milp.Model] to a program that is not
-// linked in, and for keeping a model that a solver did badly on.
+// Package format writes and reads the two file formats that solvers of mixed-integer linear programs have in common:
+// the LP format of CPLEX, for people, and free MPS, for machines. It is for handing a [milp.Model] to a program that is
+// not linked in, and for keeping a model that a solver did badly on.
 //
 // # What is written
 //
-// Files keep to what the executables of CBC 2.10, GLPK 5.0, HiGHS 1.15 and SCIP 10 all read, and for MPS lp_solve 5.5 too; the tests hand
-// them files and compare optima. A model read back is the one written, with these differences:
+// Files keep to what the executables of CBC 2.10, GLPK 5.0, HiGHS 1.15 and SCIP 10 all read, and for MPS lp_solve 5.5
+// too; the tests hand them files and compare optima. A model read back is the one written, with these differences:
 //
 //   - Names. Empty names become x0, x1, ... and c0, c1, ..., counted as variables and rows are. A name that some reader would
 //     not take (only ASCII letters, digits, _ and . are written, up to 95 of them) or that is taken already is
@@ -24,11 +24,11 @@
 //
 // # What is read
 //
-// The readers take the linear part of both formats as these solvers write them, including rows with two bounds in LP. [Reader.LP] and
-// [Reader.MPS] say what they do where solvers do not agree; what could be meant in two ways is an error, or is told to [Reader.Warn].
-// The tests have each of the five write models with odd things in them, and read them to the same optimum. The readers refuse
-// what a milp.Model does not have: quadratic terms, special ordered sets, semi-continuous variables,
-// indicators and lazy rows. Their errors are of type [*SyntaxError].
+// The readers take the linear part of both formats as these solvers write them, including rows with two bounds in LP.
+// [Reader.LP] and [Reader.MPS] say what they do where solvers do not agree; what could be meant in two ways is an
+// error, or is told to [Reader.Warn]. The tests have each of the five write models with odd things in them, and read
+// them to the same optimum. The readers refuse what a milp.Model does not have: quadratic terms, special ordered sets,
+// semi-continuous variables, indicators and lazy rows. Their errors are of type [*SyntaxError].
 //
 // The package does no input or output but through what it is given, keeps nothing, and all its functions may be called
 // concurrently.

@@ -19,7 +19,8 @@ import (
 // Solver is GSCIP, HIGHS or CP_SAT; without it, GSCIP. tls=true secures the connection. So do ca, the file of the
 // authorities that the server's certificate is checked with (the system's, if it is not given), and cert with key, the
 // client's own; all three are in PEM form. An engine is opened whether or not the service is there. One that is not is
-// [milp.ErrUnavailable] at each solve, and a ladder goes on to the next rung. Close the engine when it is no longer needed.
+// [milp.ErrUnavailable] at each solve, and a ladder goes on to the next rung. Close the engine when it is no longer
+// needed.
 func Register(set *engines.Set) {
 	set.AddBackend("ortools", "an OR-Tools service over gRPC: solver=GSCIP, CP_SAT or HIGHS (hedge solver serve)", true,
 		open, "://", "solver", "tls", "ca", "cert", "key")
