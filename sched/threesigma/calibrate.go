@@ -115,12 +115,15 @@ func (c *calibrator) learn(f foretold, met bool) {
 type telling struct {
 	foretold
 	deadline time.Time
-	seen     uint64 // the cycle in which it was last seen
+	seen     uint64    // the cycle in which it was last seen
+	gone     time.Time // between the cycle in which it was last seen and the next
 }
 
-// review learns from the jobs that have finished, or whose deadlines have passed, since the last cycle. Those that have finished
-// were told something and are gone. To wait for the end of those that are late would make all look too good. A snapshot
-// does not tell a job that was withdrawn from one that has finished. A job that comes back has not finished.
+// review learns from the jobs whose deadlines have passed since the last cycle: those that are gone met theirs if they
+// went in time. To learn of each job when it ends would make all look too good, as those in time end sooner.
+//
+// A job that comes back before its deadline has not finished, though it was gone while it stopped. A snapshot does not
+// tell a job that was withdrawn from one that has finished.
 func (p *Policy) review(s *sched.Snapshot) {
 	before := p.reviewed
 	p.reviewed = s.Now
@@ -129,7 +132,7 @@ func (p *Policy) review(s *sched.Snapshot) {
 	}
 	for i := range s.Running {
 		if t := p.told[s.Running[i].Job.ID]; t != nil {
-			t.seen = p.cycle
+			t.seen, t.gone = p.cycle, time.Time{}
 		}
 	}
 	for i := range s.Pending {
@@ -139,18 +142,18 @@ func (p *Policy) review(s *sched.Snapshot) {
 	kept := p.order[:0]
 	for _, id := range p.order {
 		t := p.told[id]
-		switch {
-		case t == nil:
-		case t.seen == p.cycle && !s.Now.After(t.deadline):
-			kept = append(kept, id)
-		case t.seen == p.cycle:
-			p.calibrator.learn(t.foretold, false)
-			delete(p.told, id)
-		default:
-			// It finished since the last cycle, when exactly is not known.
-			p.calibrator.learn(t.foretold, !before.Add(s.Now.Sub(before)/2).After(t.deadline))
-			delete(p.told, id)
+		if t == nil {
+			continue
 		}
+		if t.seen != p.cycle && t.gone.IsZero() {
+			t.gone = before.Add(s.Now.Sub(before) / 2) // when exactly is not known
+		}
+		if !s.Now.After(t.deadline) {
+			kept = append(kept, id)
+			continue
+		}
+		p.calibrator.learn(t.foretold, !t.gone.IsZero() && !t.gone.After(t.deadline))
+		delete(p.told, id)
 	}
 	p.order = kept
 }
