@@ -111,7 +111,7 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 		err := l.acquire(ctx)
 		if err == nil {
 			held = ""
-			if err = l.fits(); err == nil {
+			if err = l.fits(); err == nil && ctx.Err() == nil {
 				err = l.hold(ctx, work)
 			}
 			l.release(ctx)
