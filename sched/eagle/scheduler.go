@@ -12,12 +12,13 @@ import (
 type scheduler struct {
 	*System
 	at     agent.Addr
+	now    time.Duration // of the step
 	random agent.Random
 	jobs   jobs
 	// seen is the newest snapshot of the nodes with long tasks, and its number.
 	seen   *longset.Snapshot
 	number int32
-	// armed is that what has changed at this moment will be told of at its end, all together.
+	// armed is that what has changed will be told of, all together.
 	armed    bool
 	dirty    []int32
 	rejected []rejection
@@ -45,9 +46,10 @@ func newScheduler(s *System, at agent.Addr) scheduler {
 }
 
 func (p *scheduler) step(now time.Duration, in *agent.Input[Message], out *agent.Output[Message]) {
+	p.now = now
 	switch in.Kind {
 	case agent.Submitted:
-		p.submit(in.Job, now, out)
+		p.submit(in.Job, out)
 	case agent.Received:
 		p.receive(in.From, &in.Msg, out)
 	case agent.Fired:
@@ -55,14 +57,14 @@ func (p *scheduler) step(now time.Duration, in *agent.Input[Message], out *agent
 		p.reschedule(out)
 		p.update(out)
 	case agent.Lost:
-		p.lost(in.From, now, out)
+		p.lost(in.From, out)
 	}
 }
 
-func (p *scheduler) submit(job *agent.Job, now time.Duration, out *agent.Output[Message]) {
+func (p *scheduler) submit(job *agent.Job, out *agent.Output[Message]) {
 	j := p.jobs.add(job)
 	if p.Switches.CentralShort {
-		p.placeStale(j, int(j.tasks), now, out)
+		p.placeStale(j, int(j.tasks), out)
 		return
 	}
 	n := probesPerTask * int(j.tasks)
@@ -158,11 +160,17 @@ func (p *scheduler) changed(j *owned, out *agent.Output[Message]) {
 	p.arm(out)
 }
 
+// arm has this step's changes told at the end of the moment or, where knowledge comes by heartbeats, with the next.
 func (p *scheduler) arm(out *agent.Output[Message]) {
-	if !p.armed {
-		p.armed = true
-		out.Wake(0, 0)
+	if p.armed {
+		return
 	}
+	p.armed = true
+	after := time.Duration(0)
+	if p.Switches.Stale {
+		after = p.Heartbeat - p.now%p.Heartbeat
+	}
+	out.Wake(after, 0)
 }
 
 // update tells what jobs have left to the workers that hold their probes, or their waiting tasks.
@@ -214,7 +222,7 @@ func (p *scheduler) reschedule(out *agent.Output[Message]) {
 
 // lost has the tasks run again that a crashed worker held. Every job with tasks left gets a probe more, since one may
 // have been there, or on its way from or to there.
-func (p *scheduler) lost(worker agent.Addr, now time.Duration, out *agent.Output[Message]) {
+func (p *scheduler) lost(worker agent.Addr, out *agent.Output[Message]) {
 	if p.Switches.Stale {
 		p.waits.forget(worker)
 	}
@@ -228,7 +236,7 @@ func (p *scheduler) lost(worker agent.Addr, now time.Duration, out *agent.Output
 			p.changed(j, out)
 		}
 		if p.Switches.CentralShort {
-			p.placeStale(j, again, now, out)
+			p.placeStale(j, again, out)
 			continue
 		}
 		for range max(again, min(int(j.left()), 1)) {

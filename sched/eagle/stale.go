@@ -39,7 +39,7 @@ func (w *waits) forget(worker agent.Addr) { w.nodes[worker] = beaten{} }
 // placeStale puts a number of a job's tasks where the wait is least, by the last heartbeats and a random addition below
 // their interval, so that schedulers do not all choose the same (section 6.2). Each task adds to the wait of its
 // worker; the next job knows of it by heartbeat only.
-func (p *scheduler) placeStale(j *owned, tasks int, now time.Duration, out *agent.Output[Message]) {
+func (p *scheduler) placeStale(j *owned, tasks int, out *agent.Output[Message]) {
 	if tasks == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (p *scheduler) placeStale(j *owned, tasks int, now time.Duration, out *agen
 	w.heap = w.heap[:0]
 	for i := from; i < len(w.nodes); i++ {
 		b := &w.nodes[i]
-		t := b.rest/time.Duration(p.Slots) + max(b.ends-now, 0) + time.Duration(p.random.Below(int(p.Heartbeat)))
+		t := b.rest/time.Duration(p.Slots) + max(b.ends-p.now, 0) + time.Duration(p.random.Below(int(p.Heartbeat)))
 		w.heap = append(w.heap, wait{t, int32(i)})
 	}
 	for i := len(w.heap)/2 - 1; i >= 0; i-- {

@@ -132,7 +132,7 @@ func (w *stepped) next() {
 	for w.free() && len(w.queue) > 0 {
 		i := w.choose()
 		e := w.queue[i]
-		if !e.long && w.Switches.Shortest {
+		if w.Switches.Shortest && (!e.long || w.Switches.CentralShort) {
 			for j := range w.queue[:i] {
 				w.queue[j].bypassed += e.estimate
 			}
@@ -205,7 +205,7 @@ func (w *stepped) ended(t agent.Task) {
 // freed is when a slot has become free.
 func (w *stepped) freed() {
 	w.next()
-	if w.Switches.Steal && int(w.at) >= w.general && w.idle() {
+	if w.Switches.Steal && w.idle() {
 		w.attempt++
 		w.left = stealAttempts
 		w.steal()
