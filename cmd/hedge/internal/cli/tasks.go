@@ -33,6 +33,7 @@ type taskFlags struct {
 	config                   published.Config
 	rules, estimate, jobsOut string
 	heartbeat                time.Duration
+	paper                    paperFlags
 }
 
 func (t *taskFlags) add(fs *pflag.FlagSet) {
@@ -45,11 +46,12 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own.StringVar(&t.estimate, "estimate", "mean", "mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
 	own.StringVar(&t.rules, "rules", "paper", "paper, or published: those of the public Eagle simulator (--workload tasks)")
 	own.StringVar(&t.jobsOut, "jobs-out", "", "file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
+	t.paper.add(own)
 	fs.AddFlagSet(own)
 }
 
 func taskFlagNames() []string {
-	return []string{"short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out"}
+	return append(paperFlagNames(), "short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out")
 }
 
 // checkOthers refuses flags that the workload does not have.
@@ -158,7 +160,11 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 			return fmt.Errorf("%s: %w", log.Name, err)
 		}
 	}
-	result, err := published.Run(work, t.config)
+	run := t.runPaper
+	if t.rules == "published" {
+		run = func(work *agents.Workload) (*published.Result, error) { return published.Run(work, t.config) }
+	}
+	result, err := run(work)
 	if err != nil {
 		return err
 	}
@@ -186,14 +192,15 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 		return fmt.Errorf("--seed: found %q, expected a whole number", f.seeds)
 	}
 	switch t.rules {
-	case "published":
-	case "paper":
-		return errors.New("--rules: paper is not there yet with --workload tasks, expected published")
+	case "published", "paper":
 	default:
-		return fmt.Errorf("--rules: found %q, expected published", t.rules)
+		return fmt.Errorf("--rules: found %q, expected paper or published", t.rules)
+	}
+	if err := t.checkPaper(cmd.Flags()); err != nil {
+		return err
 	}
 	c.Nodes, c.Heartbeat = f.spec.Nodes, int(t.heartbeat/time.Second)
-	if t.heartbeat < time.Second || t.heartbeat%time.Second != 0 {
+	if t.rules == "published" && (t.heartbeat < time.Second || t.heartbeat%time.Second != 0) {
 		return fmt.Errorf("--heartbeat: found %v, expected whole seconds from 1s on", t.heartbeat)
 	}
 	if err := t.factors(); err != nil {
@@ -225,16 +232,19 @@ func (t *taskFlags) factors() error {
 func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, r *published.Result, wall float64) *tasksDocument {
 	seconds := 0.0
 	for _, d := range w.Runtimes {
-		seconds += float64(d / time.Second)
+		if t.rules == "published" {
+			d = d.Truncate(time.Second)
+		}
+		seconds += d.Seconds()
 	}
 	load := 0.0
 	if span := (w.Jobs[len(w.Jobs)-1].Submit - w.Jobs[0].Submit).Seconds(); span > 0 {
-		load = seconds / (span * float64(t.config.Nodes))
+		load = seconds / (span * float64(t.config.Nodes) * float64(t.paper.cores))
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	return &tasksDocument{Schema: schema, Command: "simulate",
-		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes, Cores: 1,
+		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes, Cores: t.paper.cores,
 			OfferedLoad: load, Records: records.Of(log)},
 		Run: tasksRun{Policy: policy, Seed: t.config.Seed,
 			Short:    jctOf(r.Jobs, func(j *published.JobResult) bool { return !j.Long }),

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/sched/eagle"
+)
+
+// repair is how long a worker that crashed is away.
+const repair = time.Minute
+
+// paperFlags are the flags of --rules paper alone.
+type paperFlags struct {
+	cores   int
+	delay   time.Duration
+	crashes float64
+}
+
+func (p *paperFlags) add(fs *pflag.FlagSet) {
+	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
+	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
+	fs.Float64Var(&p.crashes, "fail", 0, "nodes that crash an hour, each for a minute (--workload tasks, --rules paper)")
+}
+
+func paperFlagNames() []string { return []string{"cores", "delay", "fail"} }
+
+// check refuses what the flags cannot mean.
+func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
+	if t.rules == "published" {
+		for _, name := range paperFlagNames() {
+			if fs.Changed(name) {
+				return fmt.Errorf("--%s: found with --rules published, expected --rules paper", name)
+			}
+		}
+		return nil
+	}
+	switch p, seconds := &t.paper, t.config.Cutoff; {
+	case p.cores < 1:
+		return fmt.Errorf("--cores: found %d, expected 1 or more", p.cores)
+	case !(seconds >= 0 && seconds <= 1e9):
+		return fmt.Errorf("--cutoff: found %v, expected 0 to 1000000000 seconds", seconds)
+	case t.heartbeat <= 0:
+		return fmt.Errorf("--heartbeat: found %v, expected more than 0", t.heartbeat)
+	}
+	return nil
+}
+
+// runPaper simulates the system as its paper has it: parts that send messages.
+func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
+	c := &t.config
+	system, err := eagle.New(eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
+		ShortShare: c.ShortShare, MinProbes: c.MinProbes, Heartbeat: t.heartbeat, Seed: uint64(c.Seed)})
+	if err != nil {
+		return nil, err
+	}
+	found, err := agents.Run(work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
+		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
+		Crashes: t.paper.crashes, Repair: t.paper.delay + repair, Seed: uint64(c.Seed)})
+	if err != nil {
+		return nil, err
+	}
+	r := &published.Result{Busy: found.Busy, Makespan: found.Makespan.Seconds(), Events: found.Events,
+		Messages: found.Messages}
+	for _, j := range found.Jobs {
+		r.Jobs = append(r.Jobs, published.JobResult{Submit: j.Submit.Seconds(), End: j.End.Seconds(), Long: j.Long})
+	}
+	return r, nil
+}
