@@ -220,8 +220,8 @@ func (p *scheduler) reschedule(out *agent.Output[Message]) {
 	p.rejected = p.rejected[:0]
 }
 
-// lost has the tasks run again that a crashed worker held. Every job with tasks left gets a probe more, since one may
-// have been there, or on its way from or to there.
+// lost has the tasks run again that a crashed worker held. Its probes, and those on their way from or to it, are gone:
+// every job with tasks left gets a probe more, which is enough if it sticks, or one for each of them.
 func (p *scheduler) lost(worker agent.Addr, out *agent.Output[Message]) {
 	if p.Switches.Stale {
 		p.waits.forget(worker)
@@ -239,7 +239,11 @@ func (p *scheduler) lost(worker agent.Addr, out *agent.Output[Message]) {
 			p.placeStale(j, again, out)
 			continue
 		}
-		for range max(again, min(int(j.left()), 1)) {
+		n := max(again, min(int(j.left()), 1))
+		if !p.Switches.Sticky {
+			n = int(j.left())
+		}
+		for range n {
 			p.probeAnew(j, out)
 		}
 	}
