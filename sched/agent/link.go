@@ -1,12 +1,6 @@
 package agent
 
-import (
-	"errors"
-	"slices"
-)
-
-// ErrMessage is wrapped by errors about bytes that are no message, or one of another version.
-var ErrMessage = errors.New("bad message")
+import "slices"
 
 // Envelope is a message with its number among those of one sender to one receiver, from 1.
 type Envelope[M any] struct {

@@ -1,7 +1,6 @@
 package eagle
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"time"
@@ -78,10 +77,8 @@ func (Codec) Append(b []byte, m *Message) []byte {
 		flags |= 2
 	}
 	b = append(b, version, byte(m.Kind), m.Round, flags)
-	for _, n := range [...]int64{int64(m.Job), int64(m.Ref), int64(m.Owner), int64(m.Task), int64(m.Left),
-		int64(m.Version), int64(m.Estimate), int64(m.At)} {
-		b = binary.AppendVarint(b, n)
-	}
+	b = agent.AppendNumbers(b, int64(m.Job), int64(m.Ref), int64(m.Owner), int64(m.Task), int64(m.Left),
+		int64(m.Version), int64(m.Estimate), int64(m.At))
 	if m.Seen != nil {
 		b = m.Seen.Append(b)
 	}
@@ -90,40 +87,18 @@ func (Codec) Append(b []byte, m *Message) []byte {
 
 // Read is that of [agent.Codec]. A message of another version is an [agent.ErrMessage].
 func (Codec) Read(b []byte) (Message, error) {
-	const head = 4
-	switch {
-	case len(b) < head:
-		return Message{}, fmt.Errorf("%w: found %d bytes, expected at least %d", agent.ErrMessage, len(b), head)
-	case b[0] != version:
-		return Message{}, fmt.Errorf("%w: found version %d, expected %d", agent.ErrMessage, b[0], version)
-	case b[1] >= byte(kinds) || b[3] > 3:
-		return Message{}, fmt.Errorf("%w: found kind %d with flags %d", agent.ErrMessage, b[1], b[3])
+	w := agent.NewWire(b, version)
+	m := Message{Kind: Kind(w.Byte(byte(kinds) - 1)), Round: w.Byte(math.MaxUint8)}
+	flags := w.Byte(3)
+	m.Long = flags&1 != 0
+	m.Job, m.Ref, m.Owner, m.Task = w.Int32(), w.Int32(), agent.Addr(w.Int32()), w.Int32()
+	m.Left, m.Version, m.Estimate, m.At = w.Int32(), w.Int32(), w.Duration(), w.Duration()
+	if flags&2 == 0 || w.Err() != nil {
+		return m, w.End()
 	}
-	m := Message{Kind: Kind(b[1]), Round: b[2], Long: b[3]&1 != 0}
-	seen := b[3]&2 != 0
-	b = b[head:]
-	for _, to := range [...]*int32{&m.Job, &m.Ref, (*int32)(&m.Owner), &m.Task, &m.Left, &m.Version} {
-		n, size := binary.Varint(b)
-		if size <= 0 || n < math.MinInt32 || n > math.MaxInt32 {
-			return Message{}, fmt.Errorf("%w: found no number where one is expected", agent.ErrMessage)
-		}
-		*to, b = int32(n), b[size:]
-	}
-	for _, to := range [...]*time.Duration{&m.Estimate, &m.At} {
-		n, size := binary.Varint(b)
-		if size <= 0 {
-			return Message{}, fmt.Errorf("%w: found no time where one is expected", agent.ErrMessage)
-		}
-		*to, b = time.Duration(n), b[size:]
-	}
-	if !seen && len(b) > 0 {
-		return Message{}, fmt.Errorf("%w: found %d bytes after the end", agent.ErrMessage, len(b))
-	}
-	if seen {
-		var err error
-		if m.Seen, err = longset.Read(b); err != nil {
-			return Message{}, fmt.Errorf("%w: %w", agent.ErrMessage, err)
-		}
+	var err error
+	if m.Seen, err = longset.Read(w.Rest()); err != nil {
+		return Message{}, fmt.Errorf("%w: %w", agent.ErrMessage, err)
 	}
 	return m, nil
 }
