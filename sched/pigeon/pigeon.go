@@ -71,9 +71,8 @@ func New(c Config) (*System, error) {
 	}
 	s.distributors = make([]distributor, c.Distributors)
 	for i := range s.distributors {
-		at := agent.Addr(c.Workers + groups + i)
-		random := agent.NewRandom(c.Seed, at)
-		s.distributors[i] = distributor{jobs: make(map[int32]int32), next: random.Below(groups)}
+		random := agent.NewRandom(c.Seed, agent.Addr(c.Workers+groups+i))
+		s.distributors[i] = distributor{jobs: make(map[int32]int32), random: random}
 	}
 	return s, nil
 }
@@ -171,8 +170,8 @@ func (w *worker) step(master agent.Addr, in *agent.Input[Message], out *agent.Ou
 
 // distributor spreads jobs over the masters, and counts the masters that have not ended their shares.
 type distributor struct {
-	jobs map[int32]int32
-	next int // the master that gets the next task
+	jobs   map[int32]int32
+	random agent.Random
 }
 
 func (d *distributor) step(s *System, in *agent.Input[Message], out *agent.Output[Message]) {
@@ -188,15 +187,15 @@ func (d *distributor) step(s *System, in *agent.Input[Message], out *agent.Outpu
 	}
 }
 
-// spread gives each master its share in one message, from where the last job's tasks ended.
+// spread gives each master its share in one message. The first is random, so that what is over is spread too.
 func (d *distributor) spread(s *System, j *agent.Job, out *agent.Output[Message]) {
 	groups := len(s.masters)
 	shares := min(int(j.Tasks), groups)
 	d.jobs[j.ID] = int32(shares)
+	first := d.random.Below(groups)
 	for i := range shares {
 		m := Message{Kind: Share, Long: j.Long, Job: j.ID, Task: int32(i), Step: int32(shares),
 			Count: (j.Tasks - int32(i) + int32(shares) - 1) / int32(shares)}
-		out.Send(agent.Addr(s.Config.Workers+(d.next+i)%groups), &m)
+		out.Send(agent.Addr(s.Config.Workers+(first+i)%groups), &m)
 	}
-	d.next = (d.next + int(j.Tasks)) % groups
 }

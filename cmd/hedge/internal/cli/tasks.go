@@ -32,6 +32,7 @@ const workloadTasks = "tasks"
 type taskFlags struct {
 	config                   published.Config
 	rules, estimate, jobsOut string
+	policy                   string
 	heartbeat                time.Duration
 	paper                    paperFlags
 }
@@ -185,8 +186,14 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	}
 	c := &t.config
 	var err error
-	if c.Variant, err = eagle.Named(f.policies); err != nil {
-		return fmt.Errorf("--policy: found %q with --workload tasks, expected one of %s", f.policies, strings.Join(eagle.Names(), ", "))
+	t.policy = f.policies
+	if known := taskPolicies(t.rules); !slices.Contains(known, t.policy) {
+		return fmt.Errorf("--policy: found %q with --workload tasks, expected one of %s", t.policy, strings.Join(known, ", "))
+	}
+	if t.policy != policyPigeon {
+		if c.Variant, err = eagle.Named(t.policy); err != nil {
+			return err
+		}
 	}
 	if c.Seed, err = strconv.ParseInt(f.seeds, 10, 64); err != nil {
 		return fmt.Errorf("--seed: found %q, expected a whole number", f.seeds)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/pigeon"
 )
 
 // repair is how long a worker that crashed is away.
@@ -20,15 +23,32 @@ type paperFlags struct {
 	cores   int
 	delay   time.Duration
 	crashes float64
+	pigeon  pigeon.Config
 }
 
 func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
 	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
+	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group of pigeon's (--workload tasks)")
+	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of a group of pigeon's that take short tasks only (--workload tasks)")
+	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks of pigeon's before a long one that waits (--workload tasks)")
 	fs.Float64Var(&p.crashes, "fail", 0, "nodes that crash an hour, each for a minute (--workload tasks, --rules paper)")
 }
 
-func paperFlagNames() []string { return []string{"cores", "delay", "fail"} }
+func paperFlagNames() []string {
+	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight"}
+}
+
+// policyPigeon is the name of Pigeon.
+const policyPigeon = "pigeon"
+
+// taskPolicies are the policies under some rules.
+func taskPolicies(rules string) []string {
+	if rules == "published" {
+		return eagle.Names()
+	}
+	return append(eagle.Names(), policyPigeon)
+}
 
 // check refuses what the flags cannot mean.
 func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
@@ -47,6 +67,10 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--cutoff: found %v, expected 0 to 1000000000 seconds", seconds)
 	case t.heartbeat <= 0:
 		return fmt.Errorf("--heartbeat: found %v, expected more than 0", t.heartbeat)
+	case p.pigeon.Group < 1:
+		return fmt.Errorf("--group-size: found %d, expected 1 or more", p.pigeon.Group)
+	case p.pigeon.Weight < 1:
+		return fmt.Errorf("--weight: found %d, expected 1 or more", p.pigeon.Weight)
 	}
 	return nil
 }
@@ -54,14 +78,31 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 // runPaper simulates the system as its paper has it: parts that send messages.
 func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
 	c := &t.config
+	if t.policy == policyPigeon {
+		p := t.paper.pigeon
+		p.Workers, p.Slots, p.Seed = c.Nodes, t.paper.cores, uint64(c.Seed)
+		system, err := pigeon.New(p)
+		if err != nil {
+			return nil, err
+		}
+		return runAgents(t, work, system)
+	}
 	system, err := eagle.New(eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
 		ShortShare: c.ShortShare, MinProbes: c.MinProbes, Heartbeat: t.heartbeat, Seed: uint64(c.Seed)})
 	if err != nil {
 		return nil, err
 	}
+	return runAgents(t, work, system)
+}
+
+func runAgents[M any](t *taskFlags, work *agents.Workload, system agent.System[M]) (*published.Result, error) {
+	c := &t.config
 	found, err := agents.Run(work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
 		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
 		Crashes: t.paper.crashes, Repair: t.paper.delay + repair, Seed: uint64(c.Seed)})
+	if errors.Is(err, agents.ErrSystem) {
+		return nil, failed(err)
+	}
 	if err != nil {
 		return nil, err
 	}
