@@ -93,3 +93,16 @@ func (w *Wire) End() error {
 	}
 	return w.err
 }
+
+// Float is the next number that [FloatBits] made; it is finite.
+func (w *Wire) Float() float64 {
+	f := math.Float64frombits(uint64(w.number()))
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		w.fail("no finite number", 0)
+		return 0
+	}
+	return f
+}
+
+// FloatBits is a float64 for [AppendNumbers].
+func FloatBits(f float64) int64 { return int64(math.Float64bits(f)) }

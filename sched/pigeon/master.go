@@ -10,8 +10,8 @@ type master struct {
 	weight, shorts         int // short tasks that went before long ones that waited
 	// general and short are the free slots, by worker, of workers that take all tasks and of those that are reserved.
 	general, short []agent.Addr
-	runs           [][]held // by worker
-	queues         [2]fifo  // short, long
+	runs           [][]held                    // by worker
+	queues         [2]agent.Queue[agent.Batch] // short, long
 	shares         []share
 	holes          []int32
 	open           int
@@ -37,7 +37,7 @@ func newMaster(c *Config, group int) master {
 }
 
 func (m *master) held() int {
-	n := m.open + m.queues[0].len() + m.queues[1].len()
+	n := m.open + m.queues[0].Len() + m.queues[1].Len()
 	for _, r := range m.runs {
 		n += len(r)
 	}
@@ -77,15 +77,15 @@ func (m *master) take(from agent.Addr, s *Message) {
 	m.holes = m.holes[:len(m.holes)-1]
 	m.open++
 	m.shares[ref] = share{from: from, job: s.Job, left: s.Count}
-	m.wait(batch{job: s.Job, ref: ref, task: s.Task, step: s.Step, count: s.Count, long: s.Long})
+	m.wait(agent.Batch{Job: s.Job, Ref: ref, Task: s.Task, Step: s.Step, Count: s.Count, Long: s.Long})
 }
 
 // wait queues tasks by their class.
-func (m *master) wait(b batch) {
-	if b.long {
-		m.queues[1].push(b)
+func (m *master) wait(b agent.Batch) {
+	if b.Long {
+		m.queues[1].Push(b)
 	} else {
-		m.queues[0].push(b)
+		m.queues[0].Push(b)
 	}
 }
 
@@ -111,24 +111,28 @@ func (m *master) finished(from agent.Addr, f *Message, out *agent.Output[Message
 // every so many short ones; reserved ones take the short tasks that are left.
 func (m *master) dispatch(out *agent.Output[Message]) {
 	short, long := &m.queues[0], &m.queues[1]
-	for len(m.general) > 0 && short.len()+long.len() > 0 {
+	for len(m.general) > 0 && short.Len()+long.Len() > 0 {
 		q := short
-		if short.len() == 0 || long.len() > 0 && m.shorts >= m.weight {
+		if short.Len() == 0 || long.Len() > 0 && m.shorts >= m.weight {
 			q, m.shorts = long, 0
-		} else if long.len() > 0 {
+		} else if long.Len() > 0 {
 			m.shorts++
 		}
 		m.general = m.run(q, m.general, out)
 	}
-	for len(m.short) > 0 && short.len() > 0 {
+	for len(m.short) > 0 && short.Len() > 0 {
 		m.short = m.run(short, m.short, out)
 	}
 }
 
 // run has the free slot that was last to become so run the next task of a queue.
-func (m *master) run(q *fifo, free []agent.Addr, out *agent.Output[Message]) []agent.Addr {
+func (m *master) run(q *agent.Queue[agent.Batch], free []agent.Addr, out *agent.Output[Message]) []agent.Addr {
 	worker := free[len(free)-1]
-	next := q.pop()
+	b := q.Front()
+	next := held{task: b.Take(), ref: b.Ref, long: b.Long}
+	if b.Count == 0 {
+		q.Pop()
+	}
 	i := int(worker) - m.first
 	m.runs[i] = append(m.runs[i], next)
 	out.Send(worker, &Message{Kind: Run, Job: next.task.Job, Ref: next.ref, Task: next.task.Index})
@@ -142,7 +146,7 @@ func (m *master) lost(worker agent.Addr) {
 		return
 	}
 	for _, r := range m.runs[i] {
-		m.wait(batch{job: r.task.Job, ref: r.ref, task: r.task.Index, step: 1, count: 1, long: r.long})
+		m.wait(agent.Batch{Job: r.task.Job, Ref: r.ref, Task: r.task.Index, Step: 1, Count: 1, Long: r.long})
 		m.free(worker)
 	}
 	m.runs[i] = m.runs[i][:0]
