@@ -190,7 +190,7 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	if known := taskPolicies(t.rules); !slices.Contains(known, t.policy) {
 		return fmt.Errorf("--policy: found %q with --workload tasks, expected one of %s", t.policy, strings.Join(known, ", "))
 	}
-	if t.policy != policyPigeon {
+	if slices.Contains(eagle.Names(), t.policy) {
 		if c.Variant, err = eagle.Named(t.policy); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -12,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
 )
 
@@ -24,6 +26,7 @@ type paperFlags struct {
 	delay   time.Duration
 	crashes float64
 	pigeon  pigeon.Config
+	kairos  kairos.Config
 }
 
 func (p *paperFlags) add(fs *pflag.FlagSet) {
@@ -32,25 +35,35 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group of pigeon's (--workload tasks)")
 	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of a group of pigeon's that take short tasks only (--workload tasks)")
 	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks of pigeon's before a long one that waits (--workload tasks)")
+	k := &p.kairos
+	fs.DurationVar(&k.Quantum, "quantum", 50*time.Second, "kairos's time slice (--workload tasks)")
+	fs.IntVar(&k.Queue, "queue", 4, "tasks that a node of kairos's holds beside those that run (--workload tasks)")
+	fs.DurationVar(&k.Interval, "interval", time.Second, "how often kairos assigns, and nodes report (--workload tasks)")
+	fs.IntVar(&k.Guard, "guard", 3, "preemptions of kairos's before a task is guarded; 0: never (--workload tasks)")
+	fs.IntVar(&k.GuardQuanta, "guard-quanta", 2, "time slices for which it is (--workload tasks)")
 	fs.Float64Var(&p.crashes, "fail", 0, "nodes that crash an hour, each for a minute (--workload tasks, --rules paper)")
 }
 
 func paperFlagNames() []string {
-	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight"}
+	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
+		"guard-quanta"}
 }
 
 // policyPigeon is the name of Pigeon.
 const policyPigeon = "pigeon"
+
+// kairosPolicies are Kairos, its ablations, and a queue that is served in order and without preemption.
+func kairosPolicies() []string { return []string{"kairos", "kairos-random", "kairos-sum", "yarn-fifo"} }
 
 // taskPolicies are the policies under some rules.
 func taskPolicies(rules string) []string {
 	if rules == "published" {
 		return eagle.Names()
 	}
-	return append(eagle.Names(), policyPigeon)
+	return append(append(eagle.Names(), policyPigeon), kairosPolicies()...)
 }
 
-// check refuses what the flags cannot mean.
+// checkPaper refuses what the flags cannot mean.
 func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 	if t.rules == "published" {
 		for _, name := range paperFlagNames() {
@@ -71,33 +84,48 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--group-size: found %d, expected 1 or more", p.pigeon.Group)
 	case p.pigeon.Weight < 1:
 		return fmt.Errorf("--weight: found %d, expected 1 or more", p.pigeon.Weight)
+	case p.kairos.Quantum <= 0:
+		return fmt.Errorf("--quantum: found %v, expected more than 0", p.kairos.Quantum)
+	case p.kairos.Interval <= 0:
+		return fmt.Errorf("--interval: found %v, expected more than 0", p.kairos.Interval)
 	}
 	return nil
 }
 
 // runPaper simulates the system as its paper has it: parts that send messages.
 func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
-	c := &t.config
-	if t.policy == policyPigeon {
-		p := t.paper.pigeon
-		p.Workers, p.Slots, p.Seed = c.Nodes, t.paper.cores, uint64(c.Seed)
-		system, err := pigeon.New(p)
-		if err != nil {
-			return nil, err
+	switch {
+	case t.policy == policyPigeon:
+		c := t.paper.pigeon
+		c.Workers, c.Slots, c.Seed = t.config.Nodes, t.paper.cores, uint64(t.config.Seed)
+		return runAgents(t, work, c, pigeon.New)
+	case slices.Contains(kairosPolicies(), t.policy):
+		c := t.paper.kairos
+		c.Workers, c.Slots, c.Seed = t.config.Nodes, t.paper.cores, uint64(t.config.Seed)
+		switch t.policy {
+		case "kairos-random":
+			c.Choice = kairos.Random
+		case "kairos-sum":
+			c.Choice = kairos.Sum
+		case "yarn-fifo":
+			c.Queue = 0
 		}
-		return runAgents(t, work, system)
+		return runAgents(t, work, c, kairos.New)
 	}
-	system, err := eagle.New(eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
-		ShortShare: c.ShortShare, MinProbes: c.MinProbes, Heartbeat: t.heartbeat, Seed: uint64(c.Seed)})
+	c := &t.config
+	return runAgents(t, work, eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
+		ShortShare: c.ShortShare, MinProbes: c.MinProbes, Heartbeat: t.heartbeat, Seed: uint64(c.Seed)}, eagle.New)
+}
+
+// runAgents simulates a system that is made of its configuration.
+func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload, of C, made func(C) (S, error)) (
+	*published.Result, error) {
+	c := &t.config
+	system, err := made(of)
 	if err != nil {
 		return nil, err
 	}
-	return runAgents(t, work, system)
-}
-
-func runAgents[M any](t *taskFlags, work *agents.Workload, system agent.System[M]) (*published.Result, error) {
-	c := &t.config
-	found, err := agents.Run(work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
+	found, err := agents.Run[M](work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
 		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
 		Crashes: t.paper.crashes, Repair: t.paper.delay + repair, Seed: uint64(c.Seed)})
 	if errors.Is(err, agents.ErrSystem) {
