@@ -24,6 +24,8 @@ type owned struct {
 	nodes []agent.Addr
 	where []agent.Addr // of each task
 	again []int32      // tasks that were lost with their worker
+	// lifeline is a probe that a job gets when any worker has crashed: others may have been there, or on their way.
+	lifeline int32
 }
 
 // jobs are those of one scheduler; places are used again, with their room.
@@ -42,7 +44,7 @@ func (s *jobs) add(job *agent.Job) *owned {
 	s.holes = s.holes[:len(s.holes)-1]
 	s.open++
 	j := &s.slab[ref]
-	*j = owned{id: job.ID, ref: ref, tasks: job.Tasks, estimate: job.Estimate, long: job.Long, here: true,
+	*j = owned{id: job.ID, ref: ref, tasks: job.Tasks, estimate: job.Estimate, long: job.Long, here: true, lifeline: -1,
 		nodes: j.nodes[:0], where: j.where[:0], again: j.again[:0]}
 	for range j.tasks {
 		j.where = append(j.where, nowhere)
@@ -69,6 +71,11 @@ func (s *jobs) remove(j *owned) {
 
 // left is how many tasks have not begun.
 func (j *owned) left() int32 { return j.tasks - j.begun }
+
+// alive tells whether the lifeline is at a worker, and not at this one.
+func (j *owned) alive(lost agent.Addr) bool {
+	return j.lifeline >= 0 && j.nodes[j.lifeline] != nowhere && j.nodes[j.lifeline] != lost
+}
 
 // take chooses a task that is at no worker.
 func (j *owned) take() int32 {

@@ -49,7 +49,7 @@ const (
 // Message is what the parts of a [System] send each other. Which fields mean something depends on the kind.
 type Message struct {
 	Kind Kind
-	// Round is how often a probe has been sent, from 1.
+	// Round is how often a probe has been sent, from 1; 255 is a job's lifeline, which sticks in any variant.
 	Round uint8
 	Long  bool
 	// Job is the job's ID, Owner the scheduler that has it, Ref its number there.

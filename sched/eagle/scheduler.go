@@ -72,18 +72,18 @@ func (p *scheduler) submit(job *agent.Job, out *agent.Output[Message]) {
 		n = max(n, p.MinProbes)
 	}
 	for range n {
-		p.probeAnew(j, out)
+		p.probeAnew(j, 1, out)
 	}
 }
 
 // probeAnew sends one more probe: to any worker or, ideally, to one of those without long tasks.
-func (p *scheduler) probeAnew(j *owned, out *agent.Output[Message]) {
+func (p *scheduler) probeAnew(j *owned, round uint8, out *agent.Output[Message]) {
 	to := p.random.Below(p.System.Config.Workers)
 	if p.Switches.Ideal && p.seen != nil && p.seen.Free() > 0 {
 		to = p.seen.Node(p.random.Below(p.seen.Free()))
 	}
 	j.nodes = append(j.nodes, agent.Addr(to))
-	p.probe(j, len(j.nodes)-1, 1, out)
+	p.probe(j, len(j.nodes)-1, round, out)
 }
 
 // probe sends probe number k of a job to the worker that it is for.
@@ -141,6 +141,9 @@ func (p *scheduler) give(to agent.Addr, j *owned, m *Message, out *agent.Output[
 	case j == nil:
 	case j.left() == 0:
 		answer.Version = j.version
+		if j.lifeline >= 0 && j.nodes[j.lifeline] == to {
+			j.nodes[j.lifeline] = nowhere
+		}
 	default:
 		answer = Message{Kind: Give, Long: j.long, Job: j.id, Ref: j.ref, Owner: p.at, Task: j.take(), Estimate: j.estimate}
 		j.where[answer.Task] = to
@@ -215,13 +218,13 @@ func (p *scheduler) reschedule(out *agent.Output[Message]) {
 			to = p.seen.Node(p.random.Below(p.seen.Free()))
 		}
 		j.nodes[r.probe] = agent.Addr(to)
-		p.probe(j, int(r.probe), r.round+1, out)
+		p.probe(j, int(r.probe), max(r.round, r.round+1), out)
 	}
 	p.rejected = p.rejected[:0]
 }
 
-// lost has the tasks run again that a crashed worker held. Its probes, and those on their way from or to it, are gone:
-// every job with tasks left gets a probe more, which is enough if it sticks, or one for each of them.
+// lost has the tasks run again that a crashed worker held. Its probes, and those on their way from or to it, are gone,
+// stolen ones too: a job with tasks left has a lifeline from then on.
 func (p *scheduler) lost(worker agent.Addr, out *agent.Output[Message]) {
 	if p.Switches.Stale {
 		p.waits.forget(worker)
@@ -239,12 +242,12 @@ func (p *scheduler) lost(worker agent.Addr, out *agent.Output[Message]) {
 			p.placeStale(j, again, out)
 			continue
 		}
-		n := max(again, min(int(j.left()), 1))
-		if !p.Switches.Sticky {
-			n = int(j.left())
+		for range again {
+			p.probeAnew(j, 1, out)
 		}
-		for range n {
-			p.probeAnew(j, out)
+		if j.left() > 0 && !j.alive(worker) {
+			j.lifeline = int32(len(j.nodes))
+			p.probeAnew(j, lifeline, out)
 		}
 	}
 }

@@ -37,6 +37,7 @@ const (
 	bypassFactor      = 5
 	stealAttempts     = 10
 	lootLimit         = 10_000
+	lifeline          = math.MaxUint8 // the round of a probe that sticks
 	defaultSchedulers = 10
 	maxWorkers        = 10_000_000
 	maxOther          = 1_000_000

@@ -31,7 +31,7 @@ type entry struct {
 	owner              agent.Addr
 	job, ref, task     int32
 	left, version      int32
-	long               bool
+	long, sticks       bool
 }
 
 // held is a task that runs, and when it should end.
@@ -78,9 +78,7 @@ func (w *stepped) receive(from agent.Addr, m *Message) {
 		w.launch(m)
 	case None:
 		w.asking--
-		if w.Switches.Sticky {
-			w.forget(m.Job, m.Version)
-		}
+		w.forget(m, false)
 		w.freed()
 	case Left:
 		w.told(m)
@@ -119,7 +117,7 @@ func (w *stepped) placed(m *Message) {
 
 func (w *stepped) enqueue(m *Message, task int32) {
 	w.queue = append(w.queue, entry{estimate: m.Estimate, owner: m.Owner, job: m.Job, ref: m.Ref, task: task,
-		left: m.Left, version: m.Version, long: m.Long})
+		left: m.Left, version: m.Version, long: m.Long, sticks: w.Switches.Sticky || m.Round == lifeline})
 }
 
 // free tells whether a slot has nothing to do.
@@ -137,7 +135,7 @@ func (w *stepped) next() {
 				w.queue[j].bypassed += e.estimate
 			}
 		}
-		if e.task >= 0 || !w.Switches.Sticky {
+		if e.task >= 0 || !e.sticks {
 			w.queue = append(w.queue[:i], w.queue[i+1:]...)
 		}
 		m := Message{Kind: Ask, Job: e.job, Ref: e.ref, Owner: e.owner, Task: e.task, Long: e.long, Estimate: e.estimate}
@@ -220,15 +218,15 @@ func (w *stepped) told(m *Message) {
 		}
 	}
 	if m.Left == 0 {
-		w.forget(m.Job, m.Version)
+		w.forget(m, true)
 	}
 }
 
-// forget drops a job's probes that are not newer than a version.
-func (w *stepped) forget(job, version int32) {
+// forget drops a job's probes that are not newer than a message, all or those that stick: others ask once each.
+func (w *stepped) forget(m *Message, all bool) {
 	kept := w.queue[:0]
 	for _, e := range w.queue {
-		if e.job != job || e.task >= 0 || e.version > version {
+		if e.job != m.Job || e.task >= 0 || e.version > m.Version || !all && !e.sticks {
 			kept = append(kept, e)
 		}
 	}
@@ -301,7 +299,7 @@ func (w *stepped) loot() (from, to int) {
 		i++
 	}
 	from = i
-	for i < len(w.queue) && !w.queue[i].long && i-from < lootLimit {
+	for i < len(w.queue) && !w.queue[i].long && !w.queue[i].sticks && i-from < lootLimit {
 		i++
 	}
 	return from, i
