@@ -21,8 +21,8 @@
 //
 // # What the host promises
 //
-// Reliability lives in the host, in one place, [Link]: envelopes are resent until they are acknowledged, and doubles are
-// dropped. So a part gets each message once. Messages may take any time, and may overtake each other. Two things
+// Reliability lives in the host, in one place, [Link]: envelopes are resent until they are acknowledged, and doubles
+// are dropped. So a part gets each message once. Messages may take any time, and may overtake each other. Two things
 // break that promise:
 //
 //   - A worker that crashes loses its state, its tasks and its timers, and what was on its way to it. It starts again

@@ -42,8 +42,14 @@ func (b *bench) receive(at, from agent.Addr, m eagle.Message) []agent.Action[eag
 
 // probe is one that a worker gets, of a job of so many tasks of so many seconds.
 func (b *bench) probe(at agent.Addr, job, tasks int32, seconds int) []agent.Action[eagle.Message] {
-	return b.receive(at, b.scheduler(), eagle.Message{Kind: eagle.Probe, Round: 1, Job: job, Ref: job, Owner: b.scheduler(),
-		Left: tasks, Estimate: time.Duration(seconds) * time.Second})
+	return b.receive(at, b.scheduler(), eagle.Message{Kind: eagle.Probe, Round: 1, Job: job, Ref: job,
+		Owner: b.scheduler(), Left: tasks, Estimate: time.Duration(seconds) * time.Second})
+}
+
+// place puts a long task into a worker's queue.
+func (b *bench) place(at agent.Addr, job int32) {
+	b.receive(at, b.central(), eagle.Message{Kind: eagle.Place, Long: true, Job: job, Owner: b.central(),
+		Estimate: time.Hour})
 }
 
 // asked is the job that a worker asks a task of, -1 for none.
@@ -63,8 +69,8 @@ func (b *bench) give(at agent.Addr, job, task int32, seconds int) int32 {
 	return asked(b.step(at, agent.Input[eagle.Message]{Kind: agent.Ended, Task: agent.Task{Job: job, Index: task}}))
 }
 
-// Section 3.3: "N rejects the probe and responds to the distributed scheduler with its bitvector", which is re-sent to a
-// node without long tasks and, rejected again, to the short partition.
+// Section 3.3: "N rejects the probe and responds to the distributed scheduler with its bitvector", which is re-sent to
+// a node without long tasks and, rejected again, to the short partition.
 func TestRejectedProbesGoToFreeNodesThenToTheShortPartition(t *testing.T) {
 	b := newBench(t, "eagle", 10, 20)
 	set := longset.New(10)
@@ -123,8 +129,8 @@ func TestTheJobWithTheLeastWorkLeftGoesFirst(t *testing.T) {
 	assert.EqualValues(t, 1, b.give(3, 1, 0, 10), "older news are none")
 }
 
-// Section 4.3: "Eagle does not allow T to bypass P if the estimated execution time of T would make the bypass counter of
-// P exceed a threshold", five times P's estimate; then the queue is served in order.
+// Section 4.3: "Eagle does not allow T to bypass P if the estimated execution time of T would make the bypass counter
+// of P exceed a threshold", five times P's estimate; then the queue is served in order.
 func TestNoProbeIsBypassedTooOften(t *testing.T) {
 	b := newBench(t, "eagle", 10, 20)
 	b.probe(3, 9, 1, 1)
@@ -140,7 +146,7 @@ func TestNoProbeIsBypassedTooOften(t *testing.T) {
 func TestALongTaskAtTheHeadIsNotBypassed(t *testing.T) {
 	b := newBench(t, "eagle-nosss", 10, 20)
 	b.probe(3, 0, 1, 10)
-	b.receive(3, b.central(), eagle.Message{Kind: eagle.Place, Long: true, Job: 5, Owner: b.central(), Estimate: time.Hour})
+	b.place(3, 5)
 	b.probe(3, 1, 1, 1)
 	b.receive(3, b.scheduler(), eagle.Message{Kind: eagle.Left, Job: 0, Left: 0, Version: 1})
 	b.receive(3, b.scheduler(), eagle.Message{Kind: eagle.Give, Job: 0, Owner: b.scheduler()})
@@ -188,11 +194,11 @@ func TestTheCentralSchedulerPlacesWhereTheLeastWorkIsLeft(t *testing.T) {
 // Section 6.1, of Hawk: an idle node steals the first batch of short tasks that wait behind a long one.
 func TestAnIdleNodeStealsFromBehindALongTask(t *testing.T) {
 	b := newBench(t, "hawk", 10, 20)
-	b.receive(4, b.central(), eagle.Message{Kind: eagle.Place, Long: true, Job: 5, Owner: b.central(), Estimate: time.Hour})
+	b.place(4, 5)
 	for job := range int32(3) {
 		b.probe(4, job, 1, 1)
 	}
-	b.receive(4, b.central(), eagle.Message{Kind: eagle.Place, Long: true, Job: 6, Owner: b.central(), Estimate: time.Hour})
+	b.place(4, 6)
 	b.probe(4, 3, 1, 1)
 
 	assert.EqualValues(t, 7, asked(b.probe(0, 7, 1, 1)))

@@ -88,8 +88,8 @@ func (p *scheduler) probeAnew(j *owned, round uint8, out *agent.Output[Message])
 
 // probe sends probe number k of a job to the worker that it is for.
 func (p *scheduler) probe(j *owned, k int, round uint8, out *agent.Output[Message]) {
-	out.Send(j.nodes[k], &Message{Kind: Probe, Round: round, Long: j.long, Job: j.id, Ref: j.ref, Owner: p.at, Task: int32(k),
-		Left: j.left(), Version: j.version, Estimate: j.estimate})
+	out.Send(j.nodes[k], &Message{Kind: Probe, Round: round, Long: j.long, Job: j.id, Ref: j.ref, Owner: p.at,
+		Task: int32(k), Left: j.left(), Version: j.version, Estimate: j.estimate})
 }
 
 func (p *scheduler) receive(from agent.Addr, m *Message, out *agent.Output[Message]) {

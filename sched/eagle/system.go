@@ -125,8 +125,8 @@ func (s *System) atCentral() agent.Addr { return agent.Addr(s.Config.Workers) }
 // scheduler is the address of a distributed scheduler.
 func (s *System) scheduler(i int) agent.Addr { return agent.Addr(s.Config.Workers + 1 + i) }
 
-// Entry is that of [agent.System]: the central scheduler has the long jobs, and the short ones where all are placed with
-// perfect knowledge; the others go to the distributed schedulers in turn.
+// Entry is that of [agent.System]: the central scheduler has the long jobs, and the short ones where all are placed
+// with perfect knowledge; the others go to the distributed schedulers in turn.
 func (s *System) Entry(j *agent.Job) agent.Addr {
 	v := &s.Switches
 	if v.Central && !v.Stale && (j.Long || v.CentralShort) {

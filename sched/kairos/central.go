@@ -132,8 +132,8 @@ func (c *central) finished(at int32, m *Message, out *agent.Output[Message]) {
 	}
 }
 
-// assign gives the first tasks of the queue to the workers with the fewest, never more than they may hold. A worker that
-// gets one is one of those with one more.
+// assign gives the first tasks of the queue to the workers with the fewest, never more than they may hold. A worker
+// that gets one is one of those with one more.
 func (c *central) assign(now time.Duration, out *agent.Output[Message]) {
 	for count := 0; count < c.Slots+c.Queue && c.queue.Len() > 0; count++ {
 		c.heap = c.heap[:0]

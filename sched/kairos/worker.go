@@ -63,8 +63,8 @@ func (w *stepped) step(in *agent.Input[Message]) {
 	}
 }
 
-// arrive runs a new task at once: on a free core or in place of the task that has attained the most. It waits only where
-// every core is guarded.
+// arrive runs a new task at once: on a free core or in place of the task that has attained the most. It waits only
+// where every core is guarded.
 func (w *stepped) arrive(m *Message) {
 	w.got++
 	w.tasks = append(w.tasks, entry{done: done{agent.Task{Job: m.Job, Index: m.Task}, m.Ref}})

@@ -1,7 +1,7 @@
 // Package pigeon is Pigeon (Wang et al., SoCC 2019) made of messages, as package agent has it. Workers are divided into
 // groups, each with a master. Distributors spread a job's tasks evenly over all masters, without probing. A master
-// knows its workers and queues what finds none idle: short tasks go before long ones, but for a weight, and some workers
-// take short ones only.
+// knows its workers and queues what finds none idle: short tasks go before long ones, but for a weight, and some
+// workers take short ones only.
 package pigeon
 
 import (

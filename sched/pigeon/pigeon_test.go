@@ -76,7 +76,8 @@ func TestShortTasksGoFirstButForTheWeight(t *testing.T) {
 	require.NoError(t, err)
 	const master, distributor = 3, 4
 	share := func(job, count int32, long bool) []string {
-		return drive(t, s, master, distributor, pigeon.Message{Kind: pigeon.Share, Job: job, Step: 1, Count: count, Long: long})
+		m := pigeon.Message{Kind: pigeon.Share, Job: job, Step: 1, Count: count, Long: long}
+		return drive(t, s, master, distributor, m)
 	}
 	end := func(worker agent.Addr, job, ref, task int32) []string {
 		return drive(t, s, master, worker, pigeon.Message{Kind: pigeon.Finished, Job: job, Ref: ref, Task: task})

@@ -100,8 +100,8 @@ type world[M any] struct {
 }
 
 // Run simulates a system on a workload: it delivers messages after a constant delay, one after the other, and runs the
-// tasks. Errors are an [ErrConfig], an [ErrWorkload], or an [ErrSystem] for a system that breaks the rules, leaves a job
-// undone or keeps anything after the last.
+// tasks. Errors are an [ErrConfig], an [ErrWorkload], or an [ErrSystem] for a system that breaks the rules, leaves a
+// job undone or keeps anything after the last.
 func Run[M any](work *Workload, system agent.System[M], c Config) (*Result, error) {
 	if err := c.check(work, system.Workers()); err != nil {
 		return nil, err

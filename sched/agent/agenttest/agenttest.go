@@ -5,8 +5,8 @@
 //   - Every job is said to be done, once and when it is. Then nothing is kept, and everything comes to rest, within
 //     a bound after the last fault.
 //   - The same seed makes the same run.
-//   - A part reads its own state only: beside the one value that steps all parts, each part is stepped by a value of its
-//     own, whose answers must be equal.
+//   - A part reads its own state only: beside the one value that steps all parts, each part is stepped by a value of
+//     its own, whose answers must be equal.
 //   - Messages survive their binary form, and cut ones are refused.
 //
 // Messages are lost and doubled below the links of package agent, as on a network, so the suite tests these too.

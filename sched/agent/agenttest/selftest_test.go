@@ -26,7 +26,8 @@ func (c codec) Read(b []byte) (order, error) {
 	if c.whole && len(b) != 8 || len(b) < 8 {
 		return order{}, agent.ErrMessage
 	}
-	return order{agent.Task{Job: int32(binary.LittleEndian.Uint32(b)), Index: int32(binary.LittleEndian.Uint32(b[4:]))}}, nil
+	job, index := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	return order{agent.Task{Job: int32(job), Index: int32(index)}}, nil
 }
 
 // wrong names a fault of [queue].

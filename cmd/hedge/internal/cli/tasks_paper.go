@@ -33,8 +33,8 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
 	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
 	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group of pigeon's (--workload tasks)")
-	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of a group of pigeon's that take short tasks only (--workload tasks)")
-	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks of pigeon's before a long one that waits (--workload tasks)")
+	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of such a group that take short tasks only (--workload tasks)")
+	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks before a long one that waits: pigeon (--workload tasks)")
 	k := &p.kairos
 	fs.DurationVar(&k.Quantum, "quantum", 50*time.Second, "kairos's time slice (--workload tasks)")
 	fs.IntVar(&k.Queue, "queue", 4, "tasks that a node of kairos's holds beside those that run (--workload tasks)")
