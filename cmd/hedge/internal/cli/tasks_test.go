@@ -39,12 +39,24 @@ func TestSimulateTasksByPublishedRules(t *testing.T) {
 
 func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--policy":    {"--policy", "3sigma", "--rules", "published"},
-		"--rules":     {"--rules", "house"},
-		"--heartbeat": {"--rules", "published", "--heartbeat", "1500ms"},
-		"--estimate":  {"--rules", "published", "--estimate", "uniform:2,1"},
-		"--racks":     {"--rules", "published", "--racks", "2"},
-		"short share": {"--rules", "published", "--short-share", "100"},
+		"--policy":               {"--policy", "3sigma", "--rules", "published"},
+		"--rules":                {"--rules", "house"},
+		"--heartbeat":            {"--rules", "published", "--heartbeat", "1500ms"},
+		"--estimate":             {"--rules", "published", "--estimate", "uniform:2,1"},
+		"--racks":                {"--rules", "published", "--racks", "2"},
+		"short share":            {"--rules", "published", "--short-share", "100"},
+		"--cores":                {"--cores", "0"},
+		"--cutoff":               {"--cutoff", "-1"},
+		"--delay":                {"--rules", "published", "--delay", "1ms"},
+		"the delay":              {"--delay", "-1s"},
+		"pigeon":                 {"--rules", "published", "--policy", "pigeon"},
+		"the number of reserved": {"--policy", "pigeon", "--group-size", "4", "--reserved", "4"},
+		"--group":                {"--policy", "pigeon", "--group-size", "0"},
+		"--weight":               {"--policy", "pigeon", "--weight", "0"},
+		"--quantum":              {"--policy", "kairos", "--quantum", "0s"},
+		"--interval":             {"--policy", "kairos", "--interval", "0s"},
+		"the queue":              {"--policy", "kairos", "--queue", "-1"},
+		"the crashes":            {"--fail", "-1"},
 	} {
 		_, errs, status := simulateTasks(t, args...)
 		assert.Equal(t, exitUsage, status, want)
@@ -55,4 +67,25 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 func TestQuantilesLieBetweenRanks(t *testing.T) {
 	assert.InDelta(t, 1.5, between([]float64{1, 2}, 0.5), 1e-12)
 	assert.InDelta(t, 3, between([]float64{3}, 0.99), 1e-12)
+}
+
+// By the paper's rules a task that finds a free node starts after its probe, the question and the answer, 1.5 ms, and a
+// task that is placed at once after one message.
+func TestSimulateTasksByThePapersRules(t *testing.T) {
+	for policy, starts := range map[string][2]float64{
+		"eagle": {0.0015, 0.0005}, "hawk": {0.0015, 0.0005}, "sparrow": {0.0015, 0.0015}, "dlwl": {0.0005, 0.0005},
+		"clwl": {0.0005, 0.0005}, "ideal-eagle": {0.0015, 0.0005}, "pigeon": {0.001, 0.001},
+		"kairos": {0.5005, 0.5005}, "yarn-fifo": {0.5005, 0.5005},
+	} {
+		out, errs, status := simulateTasks(t, "--policy", policy, "--json")
+		require.Zero(t, status, errs)
+		var d tasksDocument
+		require.NoError(t, json.Unmarshal([]byte(out), &d))
+		assert.InDelta(t, 12+starts[0], d.Run.Short.JCT.P50, 1e-9, policy)
+		assert.InDelta(t, 100+starts[1], d.Run.Long.JCT.P99, 1e-9, policy)
+		assert.Positive(t, d.Run.Messages, policy)
+	}
+	out, errs, status := simulateTasks(t, "--delay", "1s", "--cores", "4", "--fail", "100")
+	require.Zero(t, status, errs)
+	assert.Contains(t, out, "eagle")
 }
