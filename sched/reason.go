@@ -57,7 +57,7 @@ type Reason struct {
 	// Value is the expected utility of the decision.
 	Value float64 `json:"value,omitempty"`
 	// Probability is that of meeting the deadline with the start that is decided or planned; [UnknownProbability] if none is,
-	// or if it is not known. Never NaN.
+	// or if it is not known. Never NaN. 3Sigma tells whole percents.
 	Probability float64 `json:"probability"`
 }
 
@@ -80,7 +80,7 @@ func (r Reason) String() string {
 	if r.Value != 0 {
 		fmt.Fprintf(&b, "; expected utility %.4g", r.Value)
 	}
-	if r.Probability > 0 {
+	if r.Probability >= 0 && r.Code != "" {
 		fmt.Fprintf(&b, "; %.0f%% in time", 100*r.Probability)
 	}
 	return b.String()

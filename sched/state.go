@@ -26,6 +26,7 @@ type state struct {
 	waiting  []*tracked    // admitted before there were nodes to check them against
 	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
 	spare    []*tracked    // memory of jobs that are gone
+	finished []Completion  // since a snapshot was last shown
 	fits     map[string]int
 	key      []byte
 }
@@ -39,7 +40,8 @@ func (s *state) init() {
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(), sound: true}
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(), Completed: s.finished, sound: true}
+	s.finished = nil
 }
 
 // apply takes in one event. It returns the job that has finished, if one has.
@@ -76,10 +78,15 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	}
 	s.leave(j) // Finished and Withdrawn
 	s.forget(j)
-	if e.Kind == Finished {
-		return j, nil
+	if e.Kind != Finished {
+		return nil, nil
 	}
-	return nil, nil
+	at := now
+	if !e.Time.IsZero() {
+		at = wall(e.Time)
+	}
+	s.finished = append(s.finished, Completion{Job: e.ID, At: at})
+	return j, nil
 }
 
 func bad(e *Event, why string) error {

@@ -90,8 +90,9 @@ func (x *extraction) chance(k *known, p *pick) (f foretold, known bool) {
 		return f, false
 	}
 	passed := x.m.snap.Now.Sub(k.job.Submitted).Seconds() + float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	f = foretold{k.runtimes.on(p.origin.slowed).CDF(k.value.deadline - passed), passed / k.value.deadline}
-	return f, !math.IsNaN(f.chance)
+	chance := k.runtimes.on(p.origin.slowed).CDF(k.value.deadline - passed)
+	f = foretold{chance: doubtful(chance, k.prediction.Samples), passed: passed / k.value.deadline}
+	return f, !math.IsNaN(chance)
 }
 
 // why is the reason for which a job does not start.
