@@ -215,8 +215,8 @@ type Stats struct {
 	Engine string
 	Stop   string
 	Gap    float64
-	// Fault is an error that did not prevent the plan: a solver that failed, or a job that cannot be planned.
-	// It is empty if there was none.
+	// Fault has the errors that did not prevent the plan, joined by "; ": a solver that failed, jobs that cannot be planned.
+	// It names the first few and counts the rest. It is empty if there was none.
 	Fault string
 	// ValueTime and SolveTime are wall-clock seconds spent making options and solving.
 	ValueTime, SolveTime float64

@@ -79,7 +79,7 @@ func (x *extraction) idle() []idler {
 		}
 	}
 	for i, k := range m.jobs {
-		if k.spent() {
+		if m.spent(k) {
 			for c := range k.choices {
 				jobs = append(jobs, idler{i, -1, m.startNow(k, &k.choices[c]), &k.choices[c]})
 			}
@@ -91,12 +91,12 @@ func (x *extraction) idle() []idler {
 	return jobs
 }
 
-// spent tells whether the job has no deadline and is worth nothing however early it starts. It still runs where there is room.
-func (k *known) spent() bool {
-	return k.worthless && !k.odd && !k.misbehaved && k.fault == nil && k.job.Deadline <= 0
+// spent tells whether the job is worth nothing however early it starts, but still runs where there is room.
+func (m *model) spent(k *known) bool {
+	return k.worth == worthNothing && k.misbehaved == nil && (k.job.Deadline <= 0 || m.policy.cfg.RunLate)
 }
 
-// startNow is an option without value.
+// startNow is an option to start now, without value.
 func (m *model) startNow(k *known, c *choice) solver.Option {
 	return solver.Option{
 		Set: c.name, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
@@ -112,14 +112,13 @@ func (p *pick) value() float64 {
 	return p.option.Value
 }
 
-// choice is the job's choice that is slowed or not, as given.
+// choice is the job's choice that is slowed or not, as one of its options is. There is one, as options are made from choices.
 func (k *known) choice(slowed bool) *choice {
-	for i := range k.choices {
-		if k.choices[i].slowed == slowed {
-			return &k.choices[i]
-		}
+	i := 0
+	for k.choices[i].slowed != slowed {
+		i++
 	}
-	return nil // not reached: options are made from choices
+	return &k.choices[i]
 }
 
 // leftOver is what the plan leaves of the capacity, by partition, resource and slot. Starts that had no room on single

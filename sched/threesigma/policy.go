@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -89,7 +88,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		m.retract(x)
 	}
 	stats.Value += x.advance()
-	stats.Fault = strings.Join(m.faults, "; ")
+	stats.Fault = m.fault()
 	plan := x.plan(stats)
 	p.forget()
 	return plan, nil
