@@ -324,10 +324,24 @@ func (s *state) holds(j *tracked) error {
 		s.fits[string(s.key)] = fit
 	}
 	if fit < job.Tasks {
-		return &JobError{Job: job.ID, Field: "Tasks", Value: job.Tasks,
-			Err: fmt.Errorf("%w: room for %d on %s", ErrTooLarge, fit, job.Required)}
+		return s.tooLarge(job)
 	}
 	return nil
+}
+
+// tooLarge is the error of a gang that the empty cluster could not take: the field that is at fault, and the obstacle.
+func (s *state) tooLarge(job *Job) error {
+	o := s.set.Obstacle(job, job.Required)
+	e := &JobError{Job: job.ID, Field: "Tasks", Value: job.Tasks, Err: fmt.Errorf("%w: %s", ErrTooLarge, o)}
+	switch {
+	case o.Missing != "":
+		e.Field, e.Value = "Required", job.Required
+	case o.Resource != "":
+		e.Field, e.Value = "Demand["+o.Resource+"]", o.Wanted
+	case o.Room == 0:
+		e.Field, e.Value = "Demand", job.Demand
+	}
+	return e
 }
 
 // deeds are what the cluster was told to do and the state does not know yet.

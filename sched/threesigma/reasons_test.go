@@ -166,6 +166,9 @@ func TestReasonsOfObstacles(t *testing.T) {
 	for _, p := range []sched.Policy{planner(t), baseline.NewFIFO(), baseline.NewEDF(), baseline.NewSJF(), baseline.NewPrio()} {
 		g := newGPUs(t, 2, p)
 		demand := func(r sched.Resources) func(*sched.Job) { return func(j *sched.Job) { j.Demand = r } }
+		for i := range 3 { // they fill the cluster, and one waits
+			g.submit(fmt.Sprint("fill", i), 1, 8, 0, nil)
+		}
 		g.submit("typo", 1, 1, 0, demand(sched.Resources{"gpus": 1}))
 		g.submit("none", 1, 1, 0, demand(nil))
 		g.submit("wide", 40, 1, 0, nil)
