@@ -56,12 +56,14 @@ func (x *extraction) startIdle(c *idler) bool {
 
 // idler is a job that does not start though it has an option to start now that is worth as much as what is planned.
 type idler struct {
-	pending, row int
-	option       solver.Option
-	choice       *choice
+	pending int
+	row     int // of the problem; -1 if the job is worth nothing
+	option  solver.Option
+	choice  *choice
 }
 
-// idle are the jobs that might start now, in the order in which starts are made. A job is there once for each choice.
+// idle are the jobs that might start now, in the order in which starts are made, and after them those that are worth
+// nothing. A job is there once for each choice.
 func (x *extraction) idle() []idler {
 	m := x.m
 	var jobs []idler
@@ -85,8 +87,10 @@ func (x *extraction) idle() []idler {
 			}
 		}
 	}
+	spent := func(c idler) int { return max(0, -c.row) }
 	slices.SortStableFunc(jobs, func(a, b idler) int {
-		return cmp.Or(cmp.Compare(m.jobs[b.pending].job.Priority, m.jobs[a.pending].job.Priority), cmp.Compare(b.option.Value, a.option.Value))
+		return cmp.Or(cmp.Compare(spent(a), spent(b)),
+			cmp.Compare(m.jobs[b.pending].job.Priority, m.jobs[a.pending].job.Priority), cmp.Compare(b.option.Value, a.option.Value))
 	})
 	return jobs
 }
