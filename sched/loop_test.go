@@ -830,7 +830,6 @@ func TestTexts(t *testing.T) {
 		"deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time": {
 			Code: sched.ReasonDeferred, Slot: 2, Set: "rack=r1", Ahead: []string{"j7", "j9"}, Value: 12.5, Probability: 0.83},
 		"deferred to slot 5 on any, when it is worth more; expected utility 9": {Code: sched.ReasonLater, Slot: 5, Set: "any", Value: 9, Probability: -1},
-		"starts now on any; 0% in time":                                        {Code: sched.ReasonPlaced, Set: "any"},
 		"expected to be worth nothing by the time it is done":                  {Code: sched.ReasonNoUtility, Probability: -1},
 		"worth nothing any more, behind a and 7 more":                          {Code: sched.ReasonSpent, Ahead: []string{"a"}, More: 7, Probability: -1},
 		"preempted for x": {Code: sched.ReasonPreempted, For: "x", Probability: -1},

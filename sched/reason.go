@@ -87,7 +87,7 @@ func (r Reason) String() string {
 	if r.Value != 0 {
 		fmt.Fprintf(&b, "; expected utility %.4g", r.Value)
 	}
-	if r.Probability >= 0 && r.Code != "" {
+	if r.Probability > 0 {
 		fmt.Fprintf(&b, "; %.0f%% in time", 100*r.Probability)
 	}
 	return b.String()
