@@ -7,10 +7,11 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// advance starts jobs that the solver has put off, or left out, though they could start now at nobody's cost. Such a job is
-// worth as much if it starts now, it fits on nodes that are free, and it fits into what the plan leaves over in all slots.
-// Engines that have no bound leave such jobs behind. One that has a bound puts off such a start only within the gap that it
-// proves. Its plan stands, unless nothing runs. It returns the value that this adds to the plan.
+// advance starts jobs that the solver has put off or left out, though they could start now at nobody's cost. Such a job is
+// worth as much if it starts now. It fits on nodes that are free, and into what the plan leaves over in all slots.
+//
+// An engine without a bound leaves such jobs behind. An engine with a bound puts off such a start only within the gap
+// that it proves. Its plan stands, unless nothing runs. The result is the value that the starts add to the plan.
 func (x *extraction) advance() (gain float64) {
 	m := x.m
 	jobs := x.idle()
@@ -90,7 +91,8 @@ func (x *extraction) idle() []idler {
 	spent := func(c idler) int { return max(0, -c.row) }
 	slices.SortStableFunc(jobs, func(a, b idler) int {
 		return cmp.Or(cmp.Compare(spent(a), spent(b)),
-			cmp.Compare(m.jobs[b.pending].job.Priority, m.jobs[a.pending].job.Priority), cmp.Compare(b.option.Value, a.option.Value))
+			cmp.Compare(m.jobs[b.pending].job.Priority, m.jobs[a.pending].job.Priority),
+			cmp.Compare(b.option.Value, a.option.Value))
 	})
 	return jobs
 }
@@ -116,7 +118,8 @@ func (p *pick) value() float64 {
 	return p.option.Value
 }
 
-// choice is the job's choice that is slowed or not, as one of its options is. There is one, as options are made from choices.
+// choice is the job's choice that is slowed or not, as one of its options is. There is one, since options are made from
+// choices.
 func (k *known) choice(slowed bool) *choice {
 	i := 0
 	for k.choices[i].slowed != slowed {
