@@ -220,7 +220,7 @@ func (e *explanation) note(later int, p *pick) {
 
 // before names at most most jobs whose planned starts use what job i would need to start sooner. Sooner is now if there is
 // room now. Otherwise it is the slot before the one that is planned or, if none is, the last in which a start has a value.
-// It costs no more than to make the options of one job, however many are planned.
+// Of the jobs that are planned it looks only at those that use what is lacking.
 func (e *explanation) before(i int, room bool, most int) []string {
 	m, k, p := e.m, e.m.jobs[i], &e.picks[i]
 	c, start := &k.choices[len(k.choices)-1], 0
