@@ -148,7 +148,20 @@ func integer[T text](s T) (int64, bool) {
 	return n, true
 }
 
-// amount parses a finite number that is not negative, such as a share of a machine.
+// maxDemand bounds what a task holds, in any unit, so that sums and squares of demands are finite. A job's memory in
+// bytes is below 1e19 even where a system writes its largest number for all there is.
+const (
+	maxDemand  = 1e30
+	wantDemand = "a number from 0 to 1e30"
+)
+
+// demand parses what a task holds, such as a share of a machine.
+func demand[T text](s T) (float64, bool) {
+	f, ok := amount(s)
+	return f, ok && f <= maxDemand
+}
+
+// amount parses a finite number that is not negative.
 func amount[T text](s T) (float64, bool) {
 	if len(s) > 64 {
 		return 0, false
