@@ -127,6 +127,31 @@ func TestWideTextsAreRefusedByName(t *testing.T) {
 	}
 }
 
+func TestPackedLogsAreRefusedByName(t *testing.T) {
+	tar := "x.swf" + strings.Repeat("\x00", 252) + "ustar\x00" + strings.Repeat("\x00", 249) + records(0, 3)
+	for content, packing := range map[string]string{
+		"BZh91AY&SY": "bzip2", "\xfd7zXZ\x00\x00\x04": "xz", "\x28\xb5\x2f\xfd\x04": "zstd", "PK\x03\x04\x14": "zip", tar: "tar",
+		pack(t, pack(t, records(0, 3))): "gzip in gzip", pack(t, tar): "tar",
+	} {
+		for _, format := range append(trace.Formats(), "") {
+			require.EqualError(t, readAll("x.swf", format, content, ""), "x.swf:1: encoding: found "+packing+", expected a text, or one in gzip")
+		}
+	}
+}
+
+func TestLimitsThatNoJobReaches(t *testing.T) {
+	for _, limit := range []string{"4294967295", "1e400", "UNLIMITED", "infinite", "Infinity", "+inf", "3000000001"} {
+		log := read(t, "x", "swf", "1 0 0 10 1 -1 -1 1 "+limit+" -1 1 7 3 9 2 1 -1 -1\n")
+		require.Zero(t, log.Jobs[0].Requested, limit)
+	}
+	for _, limit := range []string{"-1e400", "-inf", "nan", "1e", "soon", strings.Repeat("9", 100)} {
+		log, err := trace.NewReader(strings.NewReader("1 0 0 10 1 -1 -1 1 "+limit+" -1 1 7 3 9 2 1 -1 -1\n"), "x", nil, nil)
+		require.NoError(t, err)
+		_, err = log.Read()
+		require.ErrorContains(t, err, "requested time", limit)
+	}
+}
+
 func TestJSONTakesNumbersForNamesAndNullForNothing(t *testing.T) {
 	log := read(t, "x", "", `{"id":7.0,"submit_s":1,"runtime_s":2,"tasks":1,"wait_s":null,"requested_s":null,"deadline_s":null,`+
 		`"outcome":null,"task_runtimes_s":null,"demand":{"cpu":null},"attributes":{"user":12,"group":4.0,"queue":null,"name":"4.0"}}`+"\n"+

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -118,11 +119,14 @@ func limit[T text](s T) (time.Duration, bool) {
 		return d, true
 	}
 	switch strings.ToLower(string(s[:min(len(s), maxFound)])) {
-	case "unlimited", "infinite", "infinity", "inf":
+	case "unlimited", "infinite":
 		return 0, true
 	}
-	f, ok := amount(s)
-	return 0, ok && f > maxSeconds
+	if len(s) > maxFound {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(s), 64)
+	return 0, (err == nil || errors.Is(err, strconv.ErrRange)) && f > maxSeconds
 }
 
 // integer parses a whole number of at most 18 digits; "12.0" is no whole number.

@@ -30,10 +30,8 @@ func unzip(r io.Reader, name string) (*bufio.Reader, error) {
 		z.Multistream(false)
 		b = bufio.NewReaderSize(&sticky{r: &members{z: z, in: b}}, bufferSize)
 	}
-	if encoding := wide(b); encoding != "" {
-		e := (&lines{file: name, line: 1}).bad("encoding", encoding, "UTF-8, as iconv -f "+encoding+" -t UTF-8 makes it")
-		e.fatal = true
-		return nil, e
+	if err := legible(b, name); err != nil {
+		return nil, err
 	}
 	if endsInReturns(b) {
 		b = bufio.NewReaderSize(&returns{b}, bufferSize)
@@ -105,6 +103,37 @@ func (m *members) following() error {
 	}
 	m.z.Multistream(false)
 	return nil
+}
+
+// legible refuses, by its name, what is no text in UTF-8 but something else that a log may be stored as.
+func legible(b *bufio.Reader, name string) error {
+	found, expected := wide(b), ""
+	if found != "" {
+		expected = "UTF-8, as iconv -f " + found + " -t UTF-8 makes it"
+	} else if found = packing(b); found != "" {
+		expected = "a text, or one in gzip"
+	} else {
+		return nil
+	}
+	e := (&lines{file: name, line: 1}).bad("encoding", found, expected)
+	e.fatal = true
+	return e
+}
+
+// packing names the program that packed a text, "" for none.
+func packing(b *bufio.Reader) string {
+	const tarMagic, tarAt = "ustar", 257
+	start, _ := b.Peek(tarAt + len(tarMagic)) // an error comes again
+	for _, p := range [...]struct{ magic, name string }{{gzipMagic, "gzip in gzip"}, {"BZh", "bzip2"},
+		{"\xfd7zXZ\x00", "xz"}, {"\x28\xb5\x2f\xfd", "zstd"}, {"PK\x03\x04", "zip"}} {
+		if bytes.HasPrefix(start, []byte(p.magic)) {
+			return p.name
+		}
+	}
+	if bytes.HasSuffix(start, []byte(tarMagic)) && bytes.IndexByte(start, 0) > 0 {
+		return "tar"
+	}
+	return ""
 }
 
 // wide names the encoding of a text of two or four bytes a character, "" for none. It is told by the byte order mark,
