@@ -143,8 +143,9 @@ func (f *workloadFlags) check() error {
 		{"--racks", s.Racks, s.Racks >= 1 && s.Racks <= s.Nodes, fmt.Sprintf("1 to %d, the nodes", s.Nodes)},
 		{"--tasks-per-node", s.TasksPerNode, s.TasksPerNode >= 1 && s.TasksPerNode <= math.MaxInt32, "1 to 2147483647"},
 		{"--load", s.Load, s.Load > 0 && s.Load <= 1000, "above 0, at most 1000"},
-		{"--hours", s.Hours, s.Hours > 0 && finite(s.Hours) || s.Hours == 0 && s.Workload == "replay", "a number above 0"},
-		{"--start-hour", s.StartHour, finite(s.StartHour) && s.StartHour >= 0, "at least 0"},
+		{"--hours", s.Hours, s.Hours >= 0.001 && s.Hours <= maxHours || s.Hours == 0 && s.Workload == "replay",
+			"0.001 to 200000"},
+		{"--start-hour", s.StartHour, s.StartHour >= 0 && s.StartHour <= maxHours, "0 to 200000"},
 		{"--slo-share", s.SLOShare, s.SLOShare >= 0 && s.SLOShare <= 1, "0 to 1"},
 		{"--prefer-share", s.PreferShare, s.PreferShare > 0 && s.PreferShare <= 1, "above 0, at most 1"},
 		{"--prefer-slowdown", s.PreferSlowdown, s.PreferSlowdown >= 1 && s.PreferSlowdown <= 1000, "1 to 1000"},
@@ -204,6 +205,9 @@ func seeds(flag, list string) ([]int64, error) {
 	}
 	return out, nil
 }
+
+// maxHours is what package workload takes.
+const maxHours = 200_000
 
 // minPeriod keeps a simulated hour from being millions of cycles, and a window millions of slots.
 const minPeriod = 100 * time.Millisecond

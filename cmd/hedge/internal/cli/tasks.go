@@ -29,6 +29,9 @@ import (
 // defaultShortShare is the percentage of nodes that Eagle's authors set apart for the Yahoo trace.
 const defaultShortShare = 2
 
+// maxTasks bounds the memory of a simulation of single tasks; it takes about 10 GB at most.
+const maxTasks = 100_000_000
+
 // workloadTasks is the --workload whose tasks are placed one by one.
 const workloadTasks = "tasks"
 
@@ -156,6 +159,10 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 	}
 	work := new(agents.Workload)
 	for i := range log.Jobs {
+		if j := &log.Jobs[i]; j.Tasks > maxTasks-len(work.Runtimes) {
+			return fmt.Errorf("%s:%d: tasks: found %d, and %d before, expected at most %d in a log with --workload %s",
+				log.Name, j.Line, j.Tasks, len(work.Runtimes), maxTasks, workloadTasks)
+		}
 		if err := work.Add(&log.Jobs[i]); err != nil {
 			return fmt.Errorf("%s: %w", log.Name, err)
 		}

@@ -96,6 +96,15 @@ func TestSimulateTasksTellsOfOtherRecords(t *testing.T) {
 	assert.Equal(t, path+":3", d.Workload.FirstBad[0].At)
 }
 
+func TestTooManyTasksAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	log := `{"id":1,"submit_s":0,"runtime_s":1,"tasks":3}` + "\n" + `{"id":2,"submit_s":0,"runtime_s":1,"tasks":2147483647}`
+	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
+	_, errs, status := simulateTasks(t, "--rules", "published", "--trace", path)
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errs, "x.jsonl:2: tasks: found 2147483647, and 3 before, expected at most 100000000")
+}
+
 func TestQuantilesLieBetweenRanks(t *testing.T) {
 	assert.InDelta(t, 1.5, between([]float64{1, 2}, 0.5), 1e-12)
 	assert.InDelta(t, 3, between([]float64{3}, 0.99), 1e-12)
