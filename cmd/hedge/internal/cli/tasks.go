@@ -29,7 +29,7 @@ import (
 // defaultShortShare is the percentage of nodes that Eagle's authors set apart for the Yahoo trace.
 const defaultShortShare = 2
 
-// maxTasks bounds the memory of a simulation of single tasks; it takes about 10 GB at most.
+// maxTasks bounds the memory of a simulation, which holds every task by itself.
 const maxTasks = 100_000_000
 
 // workloadTasks is the --workload whose tasks are placed one by one.
