@@ -184,9 +184,11 @@ func (c *Config) Check() error {
 	case !(c.ShortShare >= 0 && c.ShortShare < 100):
 		return wrong("ShortShare", c.ShortShare, "0 to below 100")
 	case short >= c.Nodes:
-		return wrong("ShortShare", c.ShortShare, fmt.Sprintf("a share that leaves one of %d nodes to long tasks", c.Nodes))
+		return wrong("ShortShare", c.ShortShare,
+			fmt.Sprintf("a share that leaves one of %d nodes to long tasks", c.Nodes))
 	case (v.Share || v.Ideal) && short == 0:
-		return wrong("ShortShare", c.ShortShare, fmt.Sprintf("a partition and a share of at least one of %d nodes", c.Nodes))
+		return wrong("ShortShare", c.ShortShare,
+			fmt.Sprintf("a partition and a share of at least one of %d nodes", c.Nodes))
 	case !(c.Cutoff >= 0) || math.IsInf(c.Cutoff, 0):
 		return wrong("Cutoff", c.Cutoff, "at least 0")
 	case c.MinProbes < 0 || c.MinProbes > max(c.Nodes, publishedProbes):
