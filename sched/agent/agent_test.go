@@ -1,8 +1,10 @@
 package agent_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,4 +76,55 @@ func TestRandomIsOfSeedAndAddress(t *testing.T) {
 		assert.InDelta(t, 10_000, n, 500)
 	}
 	assert.InDelta(t, 35_000, sum, 500)
+}
+
+func TestAQueueIsInOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var q agent.Queue[int]
+	next, first := 0, 0
+	for range 2000 {
+		if random.IntN(2) == 0 || q.Len() == 0 {
+			q.Push(next)
+			next++
+		} else {
+			require.Equal(t, first, *q.Front())
+			require.Equal(t, first, q.Pop())
+			first++
+		}
+		require.Equal(t, next-first, q.Len())
+	}
+}
+
+func TestABatchIsEverySoManyth(t *testing.T) {
+	b := agent.Batch{Job: 7, Task: 1, Step: 3, Count: 2}
+	assert.Equal(t, agent.Task{Job: 7, Index: 1}, b.Take())
+	assert.Equal(t, agent.Task{Job: 7, Index: 4}, b.Take())
+	assert.Zero(t, b.Count)
+}
+
+func TestWireReadsWhatWasAppended(t *testing.T) {
+	b := agent.AppendNumbers([]byte{3, 200}, math.MinInt32, math.MaxInt64, agent.FloatBits(-0.1))
+	w := agent.NewWire(b, 3)
+	assert.Equal(t, byte(200), w.Byte(200))
+	assert.Equal(t, int32(math.MinInt32), w.Int32())
+	assert.Equal(t, time.Duration(math.MaxInt64), w.Duration())
+	assert.Equal(t, -0.1, w.Float())
+	assert.NoError(t, w.End())
+	for what, read := range map[string]func() error{
+		"version 3":      func() error { return agent.NewWire(b, 4).End() },
+		"byte 200":       func() error { w := agent.NewWire(b, 3); w.Byte(199); return w.Err() },
+		"bytes left":     func() error { return agent.NewWire(nil, 3).End() },
+		"after the end":  func() error { return agent.NewWire(b, 3).End() },
+		"number 2147483": func() error { w := agent.NewWire(agent.AppendNumbers([]byte{3}, 1<<31), 3); w.Int32(); return w.End() },
+		"in place of":    func() error { w := agent.NewWire([]byte{3, 255}, 3); w.Int32(); return w.End() },
+		"no finite": func() error {
+			w := agent.NewWire(agent.AppendNumbers([]byte{3}, agent.FloatBits(math.NaN())), 3)
+			w.Float()
+			return w.End()
+		},
+	} {
+		err := read()
+		require.ErrorIs(t, err, agent.ErrMessage, what)
+		assert.ErrorContains(t, err, what)
+	}
 }

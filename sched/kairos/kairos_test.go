@@ -186,3 +186,17 @@ func TestTheCentralSchedulerBalancesNumbersThenAges(t *testing.T) {
 	submit(2, 9)
 	assert.Equal(t, []agent.Addr{0, 0}, to(0, tick), "never more than they may hold")
 }
+
+func FuzzCodec(f *testing.F) {
+	f.Add(kairos.Codec{}.Append(nil, &kairos.Message{Kind: kairos.Beat, Number: 1, Got: 2, Load: kairos.Load{Tasks: 2, Sum: 0.5}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := kairos.Codec{}.Read(b)
+		if err != nil {
+			require.ErrorIs(t, err, agent.ErrMessage)
+			return
+		}
+		again, err := kairos.Codec{}.Read(kairos.Codec{}.Append(nil, &m))
+		require.NoError(t, err)
+		require.Equal(t, m, again)
+	})
+}

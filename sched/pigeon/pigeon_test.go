@@ -90,3 +90,17 @@ func TestShortTasksGoFirstButForTheWeight(t *testing.T) {
 	assert.Equal(t, []string{"1@0"}, end(0, 1, 1, 0))
 	assert.Empty(t, end(0, 1, 1, 3))
 }
+
+func FuzzCodec(f *testing.F) {
+	f.Add(pigeon.Codec{}.Append(nil, &pigeon.Message{Kind: pigeon.Share, Long: true, Job: 1, Task: 2, Step: 3, Count: 4}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := pigeon.Codec{}.Read(b)
+		if err != nil {
+			require.ErrorIs(t, err, agent.ErrMessage)
+			return
+		}
+		again, err := pigeon.Codec{}.Read(pigeon.Codec{}.Append(nil, &m))
+		require.NoError(t, err)
+		require.Equal(t, m, again)
+	})
+}
