@@ -12,6 +12,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/sched/agent"
+	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
@@ -216,6 +217,12 @@ func kairosOf(t testing.TB, workers int) *kairos.System {
 	return s
 }
 
+func bigCOf(t testing.TB, workers int) *bigc.System {
+	s, err := bigc.New(bigc.Config{Workers: workers, ShortShare: 95})
+	require.NoError(t, err)
+	return s
+}
+
 func rules() agents.Config {
 	return agents.Config{Delay: 500 * time.Microsecond, Cutoff: 90581100 * time.Microsecond, Seed: 1}
 }
@@ -241,6 +248,9 @@ func runs(t *testing.T, w *agents.Workload, c agents.Config) map[string]*agents.
 	r, err = agents.Run(w, kairosOf(t, 100), c)
 	require.NoError(t, err)
 	found["kairos"] = r
+	r, err = agents.Run(w, bigCOf(t, 100), c)
+	require.NoError(t, err)
+	found["big-c"] = r
 	return found
 }
 
@@ -279,7 +289,7 @@ func TestCrashesAndWrongEstimates(t *testing.T) {
 	c = rules()
 	c.Low, c.High = 0.1, 1
 	for name, r := range runs(t, w, c) {
-		blind := name == "sparrow" || name == "pigeon" || name == "kairos"
+		blind := name == "sparrow" || name == "pigeon" || name == "kairos" || name == "big-c"
 		assert.Equal(t, blind, ends(r) == ends(calm[name]), name)
 	}
 }
@@ -298,6 +308,7 @@ func TestNothingIsAllocatedForEvents(t *testing.T) {
 		check(t, name, once, twice, func() agent.System[eagle.Message] { return eagleOf(t, name, 100) })
 	}
 	check(t, "pigeon", once, twice, func() agent.System[pigeon.Message] { return pigeonOf(t, 100) })
+	check(t, "big-c", once, twice, func() agent.System[bigc.Message] { return bigCOf(t, 100) })
 	check(t, "kairos", once, twice, func() agent.System[kairos.Message] { return kairosOf(t, 100) })
 }
 
@@ -322,6 +333,7 @@ func BenchmarkSystems(b *testing.B) {
 		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[eagle.Message] { return eagleOf(b, name, 100) }) })
 	}
 	b.Run("pigeon", func(b *testing.B) { bench(b, w, func() agent.System[pigeon.Message] { return pigeonOf(b, 100) }) })
+	b.Run("big-c", func(b *testing.B) { bench(b, w, func() agent.System[bigc.Message] { return bigCOf(b, 100) }) })
 	b.Run("kairos", func(b *testing.B) { bench(b, w, func() agent.System[kairos.Message] { return kairosOf(b, 100) }) })
 }
 

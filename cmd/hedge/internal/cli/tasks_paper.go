@@ -12,6 +12,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/sched/agent"
+	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
@@ -27,6 +28,7 @@ type paperFlags struct {
 	crashes float64
 	pigeon  pigeon.Config
 	kairos  kairos.Config
+	bigC    bigc.Config
 }
 
 func (p *paperFlags) add(fs *pflag.FlagSet) {
@@ -41,16 +43,20 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&k.Interval, "interval", time.Second, "how often kairos assigns, and nodes report (--workload tasks)")
 	fs.IntVar(&k.Guard, "guard", 3, "preemptions of kairos's before a task is guarded; 0: never (--workload tasks)")
 	fs.IntVar(&k.GuardQuanta, "guard-quanta", 2, "time slices for which it is (--workload tasks)")
+	fs.Float64Var(&p.bigC.ShortShare, "short-nodes", 95, "percent of big-c's slots that are short jobs' (--workload tasks)")
 	fs.Float64Var(&p.crashes, "fail", 0, "nodes that crash an hour, each for a minute (--workload tasks, --rules paper)")
 }
 
 func paperFlagNames() []string {
 	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
-		"guard-quanta"}
+		"guard-quanta", "short-nodes"}
 }
 
-// policyPigeon is the name of Pigeon.
-const policyPigeon = "pigeon"
+// Names of systems.
+const (
+	policyPigeon = "pigeon"
+	policyBigC   = "big-c"
+)
 
 // kairosPolicies are Kairos, its ablations, and a queue that is served in order and without preemption.
 func kairosPolicies() []string { return []string{"kairos", "kairos-random", "kairos-sum", "yarn-fifo"} }
@@ -60,7 +66,7 @@ func taskPolicies(rules string) []string {
 	if rules == "published" {
 		return eagle.Names()
 	}
-	return append(append(eagle.Names(), policyPigeon), kairosPolicies()...)
+	return append(append(eagle.Names(), policyPigeon, policyBigC), kairosPolicies()...)
 }
 
 // checkPaper refuses what the flags cannot mean.
@@ -99,6 +105,10 @@ func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
 		c := t.paper.pigeon
 		c.Workers, c.Slots, c.Seed = t.config.Nodes, t.paper.cores, uint64(t.config.Seed)
 		return runAgents(t, work, c, pigeon.New)
+	case t.policy == policyBigC:
+		c := t.paper.bigC
+		c.Workers, c.Slots = t.config.Nodes, t.paper.cores
+		return runAgents(t, work, c, bigc.New)
 	case slices.Contains(kairosPolicies(), t.policy):
 		c := t.paper.kairos
 		c.Workers, c.Slots, c.Seed = t.config.Nodes, t.paper.cores, uint64(t.config.Seed)
