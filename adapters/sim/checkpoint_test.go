@@ -34,10 +34,10 @@ func TestCheckpointByHand(t *testing.T) {
 		nodes := sim.Nodes(2, 2, 1)
 		low := sched.Job{ID: "low", Tasks: 1, Utility: constant(1), Checkpoint: keeps, Preferred: sched.NodesWith(sim.RackLabel, "r01"), Slowdown: 1.5}
 		jobs := []sim.Job{
-			{Job: sched.Job{ID: "other", Tasks: 1, Utility: constant(1), Priority: 1, Required: low.Preferred}, Runtime: 70 * time.Second},
-			{Job: low, Arrive: time.Second, Runtime: 100 * time.Second},
+			{Job: sched.Job{ID: "other", Tasks: 1, Utility: constant(1), Priority: 1, Required: low.Preferred}, Work: sim.Runtime(70 * time.Second)},
+			{Job: low, Arrive: time.Second, Work: sim.Runtime(100 * time.Second)},
 			{Job: sched.Job{ID: "high", Tasks: 1, Utility: constant(1), Priority: 1, Required: sched.NodesWith(sim.RackLabel, "r00")},
-				Arrive: 61 * time.Second, Runtime: 30 * time.Second},
+				Arrive: 61 * time.Second, Work: sim.Runtime(30 * time.Second)},
 		}
 		var log bytes.Buffer
 		p := &scholar{fixed(t), map[string]float64{}}
@@ -83,7 +83,7 @@ func TestCheckpointLogs(t *testing.T) {
 			lost[record.ID] = record.Lost
 		}
 		for _, j := range jobs {
-			assert.InDelta(t, j.Runtime.Seconds(), p.learnt[j.ID], 1e-8, "%s", j.ID)
+			assert.InDelta(t, j.Work.Runtime().Seconds(), p.learnt[j.ID], 1e-8, "%s", j.ID)
 			assert.False(t, j.Checkpoint && lost[j.ID] > 0, "%s", j.ID)
 		}
 	}

@@ -106,7 +106,7 @@ func (l *logger) submit(j *job) {
 	if l == nil {
 		return
 	}
-	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.runtime)
+	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.record.Runtime)
 	if j.Slowdown > 1 {
 		b = strconv.AppendFloat(append(b, `,"slowdown":`...), j.Slowdown, 'g', -1, 64)
 	}

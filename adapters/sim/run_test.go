@@ -185,9 +185,9 @@ func TestCyclesFallOnMultiples(t *testing.T) {
 	result, err := sim.Run(context.Background(), sim.Config{
 		Nodes: sim.Nodes(1, 1, 1),
 		Jobs: []sim.Job{
-			{Job: sched.Job{ID: "a", Tasks: 1}, Arrive: 0, Runtime: 20 * time.Second},
-			{Job: sched.Job{ID: "b", Tasks: 1}, Arrive: 20 * time.Second, Runtime: 5 * time.Second},
-			{Job: sched.Job{ID: "c", Tasks: 1}, Arrive: 101 * time.Second, Runtime: 15 * time.Second},
+			{Job: sched.Job{ID: "a", Tasks: 1}, Arrive: 0, Work: sim.Runtime(20 * time.Second)},
+			{Job: sched.Job{ID: "b", Tasks: 1}, Arrive: 20 * time.Second, Work: sim.Runtime(5 * time.Second)},
+			{Job: sched.Job{ID: "c", Tasks: 1}, Arrive: 101 * time.Second, Work: sim.Runtime(15 * time.Second)},
 		},
 		Policy: baseline.NewFIFO(), Predictor: fixed(t), Cycle: 10 * time.Second,
 		CycleObserver: func(c *sched.Cycle) { at = append(at, c.Now.Sub(sim.Epoch())) },
@@ -257,7 +257,7 @@ func TestPolicyThatGetsNowhere(t *testing.T) {
 	run := func(runtime time.Duration) (*sim.Result, error) {
 		return sim.Run(context.Background(), sim.Config{
 			Nodes: sim.Nodes(1, 1, 1), Policy: &restless{Policy: baseline.NewFIFO()}, Predictor: fixed(t), Cycle: time.Second,
-			Jobs: []sim.Job{{Job: sched.Job{ID: "sisyphus", Tasks: 1}, Runtime: runtime}},
+			Jobs: []sim.Job{{Job: sched.Job{ID: "sisyphus", Tasks: 1}, Work: sim.Runtime(runtime)}},
 		})
 	}
 	result, err := run(time.Second)
@@ -287,7 +287,7 @@ func TestChargedSolverTimeDelaysStarts(t *testing.T) {
 
 func TestBadInputIsNamed(t *testing.T) {
 	job := func(change func(*sim.Job)) []sim.Job {
-		j := sim.Job{Job: sched.Job{ID: "culprit", Tasks: 1}, Runtime: time.Second}
+		j := sim.Job{Job: sched.Job{ID: "culprit", Tasks: 1}, Work: sim.Runtime(time.Second)}
 		change(&j)
 		return []sim.Job{j}
 	}
@@ -306,7 +306,7 @@ func TestBadInputIsNamed(t *testing.T) {
 		"not utf-8":    {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.ID = "culprit\xff" }) }, sim.ErrJob},
 		"no tasks":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 0 }) }, sim.ErrJob},
 		"arrival":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Arrive = -1 }) }, sim.ErrJob},
-		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Runtime = -1 }) }, sim.ErrJob},
+		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Runtime(-1) }) }, sim.ErrJob},
 		"endless":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
 		"deadline":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
 		"resource":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} }) }, sim.ErrJob},
@@ -358,8 +358,8 @@ func TestOddCapacities(t *testing.T) {
 		{Name: "endless", Capacity: sched.Resources{"node": 1e19, "cpu": math.MaxFloat64}},
 	}
 	jobs := []sim.Job{
-		{Job: sched.Job{ID: "a", Tasks: 3}, Runtime: time.Second},
-		{Job: sched.Job{ID: "b", Tasks: 1, Demand: sched.Resources{"cpu": 1e300}}, Runtime: time.Second},
+		{Job: sched.Job{ID: "a", Tasks: 3}, Work: sim.Runtime(time.Second)},
+		{Job: sched.Job{ID: "b", Tasks: 1, Demand: sched.Resources{"cpu": 1e300}}, Work: sim.Runtime(time.Second)},
 	}
 	var log bytes.Buffer
 	result, err := sim.Run(context.Background(), sim.Config{
@@ -387,7 +387,7 @@ func TestResourceVectors(t *testing.T) {
 		}
 		jobs = append(jobs, sim.Job{
 			Job:    sched.Job{ID: fmt.Sprint(i), Tasks: 1 + i%2, Demand: demand},
-			Arrive: time.Duration(i) * time.Second, Runtime: 31 * time.Second,
+			Arrive: time.Duration(i) * time.Second, Work: sim.Runtime(31 * time.Second),
 		})
 	}
 	var log bytes.Buffer
@@ -431,6 +431,6 @@ func TestRunTeachesFullSpeed(t *testing.T) {
 	}
 	require.Greater(t, slowed, 10)
 	for i := range jobs {
-		assert.Equal(t, max(jobs[i].Runtime, 1).Seconds(), p.learnt[jobs[i].ID], jobs[i].ID)
+		assert.Equal(t, max(jobs[i].Work.Runtime(), 1).Seconds(), p.learnt[jobs[i].ID], jobs[i].ID)
 	}
 }

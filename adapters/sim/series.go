@@ -32,25 +32,16 @@ type recorder struct {
 	step   time.Duration
 	points []Point // sums of level*seconds, until series
 	last   time.Duration
-	busy   taskTime
-	// inWindow is the busy time before window.
-	inWindow taskTime
-	window   time.Duration
 }
 
-func newRecorder(window time.Duration) recorder {
-	return recorder{step: time.Second, points: make([]Point, 0, MaxPoints), window: window}
+func newRecorder() recorder {
+	return recorder{step: time.Second, points: make([]Point, 0, MaxPoints)}
 }
 
 // advance notes that the level held from the last call until now.
 func (r *recorder) advance(now time.Duration, l *level) {
 	if now <= r.last {
 		return
-	}
-	tasks := l.tasks[0] + l.tasks[1]
-	r.busy.add(tasks, now-r.last)
-	if r.last < r.window {
-		r.inWindow.add(tasks, min(now, r.window)-r.last)
 	}
 	for now > r.step*MaxPoints {
 		r.halve()
