@@ -65,9 +65,12 @@ func TestLogGivesTheSameFigures(t *testing.T) {
 					require.Equal(t, r, sim.JobRecord{
 						ID: j.ID, Class: sim.Class(j.Class), Tasks: j.Tasks, Submit: j.Submit, Deadline: j.Deadline,
 						FirstStart: j.FirstStart, Start: j.Start, Finish: j.Finish, Preemptions: j.Preemptions,
-						Lost: j.Lost, Slowed: j.Slowed, Told: r.Told, Nodes: nodes, // what was told is not in the log as a number
+						Lost: j.Lost, Slowed: j.Slowed, Nodes: nodes,
+						// Not of a job's last line in the log; the figures made of them are compared above.
+						Runtime: r.Runtime, Stop: r.Stop, Held: r.Held, HeldInWindow: r.HeldInWindow, Told: r.Told,
 					})
 				}
+				requireClasses(t, report.Jobs, result)
 				if name == "prio" {
 					require.NotZero(t, result.Metrics.Preemptions, "the workload must exercise preemption")
 				}
@@ -120,6 +123,7 @@ func figures(t *testing.T, metrics any) map[string]any {
 	require.NoError(t, json.Unmarshal(text, &tree))
 	delete(tree, "cycle_ms")
 	delete(tree, "phase_ms")
+	delete(tree, "classes") // no figures of the log; requireClasses
 	out := map[string]any{}
 	flatten(out, "", tree)
 	return out
@@ -133,6 +137,43 @@ func flatten(out map[string]any, path string, v any) {
 		return
 	}
 	out[path] = v
+}
+
+// requireClasses computes the figures of classes from a log's jobs and the jobs' runtimes.
+func requireClasses(t *testing.T, jobs []decisionlog.Job, result *sim.Result) {
+	t.Helper()
+	require.Len(t, result.Metrics.Classes, 2)
+	for class, got := range result.Metrics.Classes {
+		var took, normalised []float64
+		total := 0
+		for i, j := range jobs {
+			if sim.Class(j.Class) != class {
+				continue
+			}
+			total++
+			if j.Finish < 0 {
+				continue
+			}
+			took = append(took, (j.Finish - j.Submit).Seconds())
+			if runtime := result.Jobs[i].Runtime; runtime > 0 {
+				normalised = append(normalised, float64(j.Finish-j.Submit)/float64(runtime))
+			}
+		}
+		require.Equal(t, []int{total, len(took)}, []int{got.Jobs, got.Completed})
+		for _, c := range []struct {
+			values []float64
+			got    sim.Spread
+		}{{took, got.JCT}, {normalised, got.Normalised}} {
+			slices.Sort(c.values)
+			at := func(p int) float64 { return c.values[max((len(c.values)*p+99)/100, 1)-1] }
+			sum := 0.0
+			for _, v := range c.values {
+				sum += v
+			}
+			want := []float64{sum / float64(len(c.values)), at(50), at(90), at(99)}
+			require.InEpsilonSlice(t, want, []float64{c.got.Mean, c.got.P50, c.got.P90, c.got.P99}, 1e-13)
+		}
+	}
 }
 
 func TestBusyTimeIsGoodputAndLostWork(t *testing.T) {
@@ -306,12 +347,17 @@ func TestBadInputIsNamed(t *testing.T) {
 		"not utf-8":    {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.ID = "culprit\xff" }) }, sim.ErrJob},
 		"no tasks":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 0 }) }, sim.ErrJob},
 		"arrival":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Arrive = -1 }) }, sim.ErrJob},
-		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Runtime(-1) }) }, sim.ErrJob},
-		"endless":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
-		"deadline":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
-		"resource":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} }) }, sim.ErrJob},
-		"duplicate":    {func(c *sim.Config) { j := job(func(*sim.Job) {}); c.Jobs = append(j, j...) }, sim.ErrDuplicateJob},
-		"wide":         {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 9 }) }, sim.ErrTooWide},
+		"too few":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Tasks(nil) }) }, sim.ErrJob},
+		"too many":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Tasks(make([]time.Duration, 2)) }) }, sim.ErrJob},
+		"a task's": {func(c *sim.Config) {
+			c.Jobs = job(func(j *sim.Job) { j.Tasks, j.Work = 2, sim.Tasks([]time.Duration{1, -1}) })
+		}, sim.ErrJob},
+		"runtime":   {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Runtime(-1) }) }, sim.ErrJob},
+		"endless":   {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
+		"deadline":  {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
+		"resource":  {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} }) }, sim.ErrJob},
+		"duplicate": {func(c *sim.Config) { j := job(func(*sim.Job) {}); c.Jobs = append(j, j...) }, sim.ErrDuplicateJob},
+		"wide":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 9 }) }, sim.ErrTooWide},
 		"nowhere": {func(c *sim.Config) {
 			c.Jobs = job(func(j *sim.Job) { j.Required = sched.NodesWith("gpu") })
 		}, sim.ErrTooWide},
