@@ -197,7 +197,13 @@ func (l *life) preempt(d *sched.Decision) error {
 		return fmt.Errorf("%w: at %v it preempts job %q for the %dth time since anything arrived or finished",
 			ErrLivelock, l.now, j.ID, j.preempted)
 	}
-	work := l.physics.stop(l.now, &j.gang)
+	l.putBack(j, l.physics.stop(l.now, &j.gang))
+	l.log.because(preemptEvent, l.now, j, &d.Reason)
+	return nil
+}
+
+// putBack makes a job pending again after a run that was cut short, with the work that the run has done.
+func (l *life) putBack(j *job, work time.Duration) {
 	ran := l.stopped(j)
 	j.state = pending
 	l.level.pending++
@@ -208,8 +214,6 @@ func (l *life) preempt(d *sched.Decision) error {
 		j.record.Lost += ran
 	}
 	l.tell(sched.Event{Kind: sched.Preempted, ID: j.ID, Done: j.gang.done})
-	l.log.because(preemptEvent, l.now, j, &d.Reason)
-	return nil
 }
 
 func (l *life) finish(j *job) {
