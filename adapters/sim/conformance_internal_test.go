@@ -37,18 +37,23 @@ func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	l.log.cluster(cfg, s.Slots, 0)
 	none := "the simulated cluster never changes, nor does anything go wrong there"
 	u.traits = adaptertest.Traits{
-		Slot: sched.Resources{sched.WholeNode: 1}, Unit: 10 * time.Second, Patience: time.Hour, Wide: min(1000, s.Nodes*s.Slots),
+		Slot: sched.Resources{sched.WholeNode: 1}, Unit: 10 * time.Second, Patience: time.Hour,
+		Wide: min(1000, s.Nodes*s.Slots),
 		Missing: map[adaptertest.Ability]string{
-			adaptertest.Restart: "its scheduler is part of the simulation", adaptertest.Crash: "its scheduler is part of the simulation",
-			adaptertest.Drive: "it has no driver", adaptertest.Fence: "it has one scheduler", adaptertest.Explain: "it has no users",
+			adaptertest.Restart: "its scheduler is part of the simulation",
+			adaptertest.Crash:   "its scheduler is part of the simulation",
+			adaptertest.Drive:   "it has no driver", adaptertest.Fence: "it has one scheduler",
+			adaptertest.Explain:  "it has no users",
 			adaptertest.Withdraw: "simulated users are patient", adaptertest.SlowStop: "simulated tasks stop at once",
 			adaptertest.Malformed:   "a configuration with such a job is refused",
 			adaptertest.Unplaceable: "a configuration with such a job is refused",
 		},
 	}
 	for _, a := range []adaptertest.Ability{
-		adaptertest.AddNode, adaptertest.Cordon, adaptertest.Uncordon, adaptertest.Drain, adaptertest.Kill, adaptertest.Revive, adaptertest.Relabel,
-		adaptertest.Occupy, adaptertest.BreakWatch, adaptertest.Garble, adaptertest.Clear, adaptertest.StopServer, adaptertest.StartServer,
+		adaptertest.AddNode, adaptertest.Cordon, adaptertest.Uncordon, adaptertest.Drain,
+		adaptertest.Kill, adaptertest.Revive, adaptertest.Relabel,
+		adaptertest.Occupy, adaptertest.BreakWatch, adaptertest.Garble, adaptertest.Clear,
+		adaptertest.StopServer, adaptertest.StartServer,
 		adaptertest.FailStarts, adaptertest.FailRuns, adaptertest.Hang,
 	} {
 		u.traits.Missing[a] = none

@@ -1,20 +1,19 @@
 package sim
 
 // Metrics are the figures of a run as `hedge compare --json` prints them.
-// Machine-hours are task-hours divided by the tasks per node. Percentiles are by nearest rank:
-// the smallest value that at least p percent of the values do not exceed.
-// Figures over no values are 0.
+// Machine-hours are task-hours divided by the tasks per node. Figures over no values are 0. A percentile is by nearest
+// rank: the p-th is the smallest value that at least p percent of the values do not exceed.
 type Metrics struct {
 	Policy string `json:"policy"`
 	Seed   int64  `json:"seed"`
 	// SLO counts jobs with a deadline, BE those without.
 	SLO SLOCount `json:"slo"`
 	BE  BECount  `json:"be"`
-	// Goodput is, over completed jobs (late ones too), the time from last start to completion times the
-	// machines held. A job that runs slowed counts for longer.
+	// Goodput is the machine time that completed jobs held, late ones too, less the work that was lost. A job that runs
+	// slowed counts for longer.
 	Goodput PerClass `json:"goodput_machine_hours"`
-	// WorkInWindow is, over jobs completed within the arrival window, their runtime at full speed times the
-	// machines they need: what was got done, wherever it ran.
+	// WorkInWindow is the runtime at full speed times the machines needed, summed over the jobs that completed within
+	// the arrival window. It is what was got done, however fast it ran.
 	WorkInWindow PerClass `json:"work_in_window_machine_hours"`
 	// BELatency is completion less submission of completed best-effort jobs, JCT that of all completed jobs, in
 	// seconds.
@@ -22,7 +21,7 @@ type Metrics struct {
 	JCT       Spread `json:"jct_s"`
 	// Classes are figures of the jobs of each class, by its name.
 	Classes map[Class]ClassFigures `json:"classes"`
-	// Preemptions counts them; LostMachineHours is the work they threw away.
+	// Preemptions is their number. LostMachineHours is the work that they threw away.
 	Preemptions      int     `json:"preemptions"`
 	LostMachineHours float64 `json:"lost_machine_hours"`
 	// Utilisation is the machine time held, lost work included, over capacity until the makespan.
@@ -96,7 +95,7 @@ type PhaseMS struct {
 	Apply    float64 `json:"apply"`
 }
 
-// Solver sums up the solves; gaps are over the cycles in which an engine was used.
+// Solver sums up the solves. Gaps are over the cycles in which an engine was used.
 type Solver struct {
 	// Engine is the engine's name, several joined by commas; empty if none was used.
 	Engine string `json:"engine"`

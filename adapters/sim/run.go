@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// stalled is the number of cycles in a row that may start nothing on an idle
-// cluster to which nothing more arrives, before the pending jobs are dropped.
+// stalled is a number of cycles in a row. If in all of them the policy starts nothing, nothing runs and nothing is
+// still to arrive, the pending jobs are dropped.
 const stalled = 3
 
 // step is what the engine needs to know of one cycle.
@@ -19,7 +19,7 @@ type step struct {
 	rejected        int
 }
 
-// engine asks the policy once per cycle and lets time pass in between.
+// engine asks the policy once per cycle and has time pass in between.
 type engine struct {
 	cfg    *Config
 	life   *life
@@ -30,20 +30,20 @@ type engine struct {
 	last   *sched.Plan
 	idle   int  // cycles in a row that started nothing, with nothing running and nothing to arrive
 	seen   int  // jobs last told to Progress
-	behind bool // something happened while the last cycle was charged its time
-	// rejected counts the decisions that the loop or life refused.
+	behind bool // something happened in the time that the last cycle was charged
+	// rejected is the number of decisions that the loop or life refused.
 	rejected int
 }
 
-// Run simulates the jobs on the nodes under the policy until every job is
-// finished, or nothing runs, nothing more arrives and the policy has started nothing three
-// times in a row: what is pending then is dropped. A policy that preempts one job a hundred times between two
-// arrivals or completions is taken to go on so for ever, which is an error. The same configuration gives
-// the same result and the same log, byte for byte, but for wall-clock times.
+// Run simulates the jobs on the nodes under the policy until every job is finished or dropped. Pending jobs are dropped
+// when nothing runs, nothing is still to arrive, and the policy has started nothing three times in a row.
 //
-// Its errors wrap ErrConfig, ErrNode, ErrJob, ErrDuplicateJob, ErrTooWide,
-// ErrTimeOverflow, ErrLivelock, the context's error, or what the policy or the log's writer failed
-// with. Runs are independent of each other and may go on concurrently.
+// The same configuration gives the same result and the same log, byte for byte, but for wall-clock times. Runs are
+// independent of each other and may go on concurrently.
+//
+// The errors wrap ErrConfig, ErrNode, ErrJob, ErrDuplicateJob, ErrTooWide, ErrTimeOverflow, ErrLivelock (one job is
+// preempted a hundred times between two arrivals or completions), the context's error, or the error of the policy or
+// of the log's writer.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	e, err := newEngine(&cfg)
 	if err != nil {
@@ -154,7 +154,7 @@ func (e *engine) nextCycle() time.Duration {
 	return from
 }
 
-// decide runs one cycle at the world's time.
+// decide runs one cycle at the time that life has reached.
 func (e *engine) decide(ctx context.Context) error {
 	l := e.life
 	starts, refused, news := l.tally.starts, l.tally.refused, l.news()
@@ -177,7 +177,7 @@ func (e *engine) decide(ctx context.Context) error {
 	return nil
 }
 
-// dropPending ends a simulation in which nothing more can happen.
+// dropPending drops the jobs that the policy does not start, with the reason it last gave.
 func (e *engine) dropPending() {
 	reasons, rest := map[string]*sched.Reason{}, &sched.Reason{}
 	if e.last != nil {

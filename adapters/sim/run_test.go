@@ -270,7 +270,8 @@ func TestJobsNobodyStartsAreDropped(t *testing.T) {
 		assert.Equal(t, m.SLO.Jobs, m.SLO.Missed)
 		assert.Equal(t, 1.0, m.SLO.MissRate)
 		assert.Zero(t, m.Utilisation)
-		assert.Contains(t, string(log), `"why":"not started in 3 cycles on an idle cluster: expected to be worth nothing by the time it is done`)
+		assert.Contains(t, string(log), `"why":"not started in 3 cycles on an idle cluster: `+
+			`expected to be worth nothing by the time it is done`)
 		report, err := decisionlog.Check(bytes.NewReader(log), nil)
 		require.NoError(t, err)
 		requireSameFigures(t, report.Metrics, m)
@@ -332,6 +333,9 @@ func TestBadInputIsNamed(t *testing.T) {
 		change(&j)
 		return []sim.Job{j}
 	}
+	work := func(times []time.Duration) func(*sim.Config) {
+		return func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Tasks(times) }) }
+	}
 	for name, c := range map[string]struct {
 		change func(*sim.Config)
 		want   error
@@ -347,15 +351,15 @@ func TestBadInputIsNamed(t *testing.T) {
 		"not utf-8":    {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.ID = "culprit\xff" }) }, sim.ErrJob},
 		"no tasks":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 0 }) }, sim.ErrJob},
 		"arrival":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Arrive = -1 }) }, sim.ErrJob},
-		"too few":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Tasks(nil) }) }, sim.ErrJob},
-		"too many":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Tasks(make([]time.Duration, 2)) }) }, sim.ErrJob},
-		"a task's": {func(c *sim.Config) {
-			c.Jobs = job(func(j *sim.Job) { j.Tasks, j.Work = 2, sim.Tasks([]time.Duration{1, -1}) })
+		"too few":      {work(nil), sim.ErrJob},
+		"too many":     {work([]time.Duration{1, 2}), sim.ErrJob},
+		"a task's":     {work([]time.Duration{-1}), sim.ErrJob},
+		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Runtime(-1) }) }, sim.ErrJob},
+		"endless":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
+		"deadline":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
+		"resource": {func(c *sim.Config) {
+			c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} })
 		}, sim.ErrJob},
-		"runtime":   {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Runtime(-1) }) }, sim.ErrJob},
-		"endless":   {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
-		"deadline":  {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
-		"resource":  {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} }) }, sim.ErrJob},
 		"duplicate": {func(c *sim.Config) { j := job(func(*sim.Job) {}); c.Jobs = append(j, j...) }, sim.ErrDuplicateJob},
 		"wide":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 9 }) }, sim.ErrTooWide},
 		"nowhere": {func(c *sim.Config) {
@@ -467,7 +471,9 @@ func TestRunTeachesFullSpeed(t *testing.T) {
 		}
 	}
 	p := &pupil{fixed(t), map[string]float64{}}
-	result, err := sim.Run(context.Background(), sim.Config{Nodes: sim.Nodes(8, 4, 2), Jobs: jobs, Policy: baseline.NewFIFO(), Predictor: p})
+	result, err := sim.Run(context.Background(), sim.Config{
+		Nodes: sim.Nodes(8, 4, 2), Jobs: jobs, Policy: baseline.NewFIFO(), Predictor: p,
+	})
 	require.NoError(t, err)
 	slowed := 0
 	for _, r := range result.Jobs {

@@ -11,17 +11,17 @@ type Series struct {
 
 // Point is the mean over one step of a series.
 type Point struct {
-	// SLO and BestEffort are the shares of the cluster that each class holds, in [0, 1]. The last
-	// step counts in full, though the run may end within it.
+	// SLO and BestEffort are the shares of the cluster that each class holds, in [0, 1]. The last step counts in full,
+	// though the run may end within it.
 	SLO, BestEffort float64
 	// Pending and Running are numbers of jobs.
 	Pending, Running float64
 }
 
-// MaxPoints bounds a series; its step doubles when the run outgrows it.
+// MaxPoints bounds a series. Its step doubles when the run outgrows it.
 const MaxPoints = 1024
 
-// level is what is integrated over time.
+// level is what a recorder integrates over time.
 type level struct {
 	tasks            [2]int // of SLO and best-effort jobs that run
 	pending, running int
@@ -80,7 +80,7 @@ func (r *recorder) halve() {
 	r.step *= 2
 }
 
-// series turns the sums into means for a cluster of so many tasks.
+// series turns the sums into means, for a cluster that holds a number of tasks.
 func (r *recorder) series(capacity float64) Series {
 	points := make([]Point, len(r.points))
 	seconds := r.step.Seconds()
