@@ -29,7 +29,7 @@ type physics interface {
 	start(at time.Duration, g *gang, on []placement, stretch float64) error
 	// stop takes a running gang off its nodes. It returns the work that was done since the start, at full speed.
 	stop(at time.Duration, g *gang) (work time.Duration)
-	// next is the next instant at which something happens by itself.
+	// next is the next instant at which something happens by itself. With Config.Cycle 0 the policy is asked then.
 	next() (at time.Duration, ok bool)
 	// happen lets everything happen that falls due by an instant, and adds to out the gangs that are off their nodes.
 	happen(at time.Duration, out *ended)

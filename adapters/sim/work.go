@@ -15,8 +15,7 @@ import (
 // nothing for those who hold one.
 type Work struct {
 	runtime time.Duration   // of the longest task
-	tasks   []time.Duration // of each task, where each has its own
-	own     bool
+	tasks   []time.Duration // of each task, where each has its own; else nil
 }
 
 // Runtime is the work of a job whose tasks all take the time d, 0 to 50 years.
@@ -25,18 +24,17 @@ func Runtime(d time.Duration) Work { return Work{runtime: d} }
 // Tasks is the work of a job whose tasks take the given times, one per task of the job, 0 to 50 years each. The
 // times are kept and must not be changed.
 func Tasks(times []time.Duration) Work {
-	w := Work{tasks: times, own: true}
-	if len(times) > 0 {
-		w.runtime = slices.Max(times)
+	if len(times) == 0 {
+		return Work{tasks: []time.Duration{}}
 	}
-	return w
+	return Work{tasks: times, runtime: slices.Max(times)}
 }
 
 // Runtime is how long the work takes if all tasks start at once: the time of the longest task.
 func (w Work) Runtime() time.Duration { return w.runtime }
 
 // fits tells whether the work is that of so many tasks.
-func (w Work) fits(tasks int) bool { return !w.own || len(w.tasks) == tasks }
+func (w Work) fits(tasks int) bool { return w.tasks == nil || len(w.tasks) == tasks }
 
 // shortest is the time of the shortest task.
 func (w Work) shortest() time.Duration {
