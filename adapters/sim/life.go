@@ -108,16 +108,15 @@ func (l *life) pass(to time.Duration) {
 	l.now = max(l.now, to)
 }
 
-// tell has the policy know of an event, now.
-func (l *life) tell(e sched.Event) {
-	e.Time = epoch.Add(l.now)
-	l.told = append(l.told, e)
-}
+// time is now, as events have it.
+func (l *life) time() time.Time { return epoch.Add(l.now) }
 
 func (l *life) submit(j *job) {
 	j.state = pending
 	l.level.pending++
-	l.tell(sched.Event{Kind: sched.Submitted, ID: j.ID, Job: &j.Job})
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: &j.Job,
+	})
 	l.log.submit(j)
 }
 
@@ -155,7 +154,9 @@ func (l *life) start(d *sched.Decision) error {
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks
 	l.tally.starts++
-	l.tell(sched.Event{Kind: sched.Started, ID: j.ID, Nodes: j.record.Nodes})
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Started, Time: l.time(), ID: j.ID, Nodes: j.record.Nodes,
+	})
 	l.log.because(startEvent, l.now, j, &d.Reason)
 	return nil
 }
@@ -176,7 +177,9 @@ func (l *life) resolve(j *job, nodes []sched.NodeTasks) ([]placement, bool) {
 
 func (l *life) refuse(d *sched.Decision, why error) {
 	l.tally.refused++
-	l.tell(sched.Event{Kind: sched.StartFailed, ID: d.Job, Err: why})
+	l.told = append(l.told, sched.Event{
+		Kind: sched.StartFailed, Time: l.time(), ID: d.Job, Err: why,
+	})
 }
 
 // maxPreempted is how often a job may be preempted while nothing arrives and nothing finishes.
@@ -213,7 +216,9 @@ func (l *life) putBack(j *job, work time.Duration) {
 	} else {
 		j.record.Lost += ran
 	}
-	l.tell(sched.Event{Kind: sched.Preempted, ID: j.ID, Done: j.gang.done})
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Preempted, Time: l.time(), ID: j.ID, Done: j.gang.done,
+	})
 }
 
 func (l *life) finish(j *job) {
@@ -221,7 +226,9 @@ func (l *life) finish(j *job) {
 	j.record.Finish = l.now
 	ran := l.stopped(j)
 	l.tally.finished++
-	l.tell(sched.Event{Kind: sched.Finished, ID: j.ID, Runtime: max(1, ran)}) // 0 would say that it is not known
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Finished, Time: l.time(), ID: j.ID, Runtime: max(1, ran), // 0 would say that it is not known
+	})
 	l.log.plain(finishEvent, l.now, j, "")
 }
 
