@@ -22,7 +22,7 @@ type trained struct {
 func newTrained(w *workload.Workload) *trained {
 	t := &trained{work: w, runtimes: make(map[string]float64, len(w.Jobs))}
 	for i := range w.Jobs {
-		t.runtimes[w.Jobs[i].ID] = w.Jobs[i].Runtime.Seconds()
+		t.runtimes[w.Jobs[i].ID] = w.Jobs[i].Work.Runtime().Seconds()
 	}
 	return t
 }
