@@ -67,7 +67,7 @@ func (x *extraction) idle() []idler {
 	var jobs []idler
 	for j := range m.rows {
 		i := m.rows[j].pending
-		if x.starts[i] != nil || m.jobs[i].stuck.is {
+		if x.starts[i] != nil || m.jobs[i].stuck {
 			continue
 		}
 		options := m.problem.Jobs[j].Options

@@ -105,9 +105,9 @@ func (x *extraction) why(k *known) sched.ReasonCode {
 		return sched.ReasonSpent
 	case k.worthless && !k.spent():
 		return sched.ReasonNoUtility
-	case k.stuck.is && k.stuck.fragmented:
+	case k.stuck:
 		return ReasonFragmented
-	case len(x.sol.Choice) > 0 || k.stuck.is || k.worthless:
+	case len(x.sol.Choice) > 0 || k.worthless:
 		return sched.ReasonDeferred
 	}
 	switch x.sol.Stop {

@@ -28,12 +28,12 @@ type extraction struct {
 	preemptions []sched.Decision
 	starts      [][]sched.NodeTasks
 	picks       []pick
-	// failed are the rows of starts that had no room on single nodes.
-	failed []int
+	// made are the picks that start, the highest priority first.
+	made []*pick
 }
 
 // extract finds nodes for the jobs that the solver starts now, in order of priority. Of the jobs that the solver
-// preempts it preempts only those whose nodes a start of higher priority needs.
+// preempts it preempts only those whose nodes the starts need.
 func (m *model) extract(sol *solver.Solution) *extraction {
 	x := &extraction{
 		m: m, sol: sol, preempted: make([]bool, len(m.problem.Running)),
@@ -63,11 +63,11 @@ func (m *model) extract(sol *solver.Solution) *extraction {
 	for _, p := range now {
 		nodes, ok := x.start(p)
 		if !ok {
-			x.failed = append(x.failed, p.row)
-			x.job(p).stuck = stuck{is: true, fragmented: x.fragmented(p)}
+			x.job(p).stuck = true
 			continue
 		}
 		x.starts[m.rows[p.row].pending] = nodes
+		x.made = append(x.made, p)
 	}
 	return x
 }
@@ -168,33 +168,34 @@ func whole(p *pick) bool {
 // victim is the running job behind the problem's v-th.
 func (x *extraction) victim(v int) *sched.Running { return &x.m.snap.Running[x.m.victims[v]] }
 
-// useful are the victims whose preemption could help this start, the cheapest first. They have lower priority and run
-// in its partitions.
+// useful are the victims whose preemption could help this start, the cheapest first. They run in its partitions, and there
+// is somebody to preempt them.
 func (x *extraction) useful(p *pick) []int {
 	var vs []int
 	for _, v := range x.victims {
-		if x.preempted[v] || x.victim(v).Job.Priority >= x.job(p).job.Priority {
-			continue
-		}
-		if slices.ContainsFunc(x.m.problem.Running[v].Alloc, func(a solver.Alloc) bool {
-			return slices.Contains(p.option.Partitions, a.Partition)
-		}) {
+		if !x.preempted[v] && x.meets(v, p) && x.claimant(v, p) != nil {
 			vs = append(vs, v)
 		}
 	}
 	return vs
 }
 
-// fragmented tells whether the nodes together have enough free resources for the gang.
-func (x *extraction) fragmented(p *pick) bool {
-	at, free := x.place(p), x.m.policy.placer.Free()
-	sum := make([]float64, len(at.demand))
-	for _, n := range at.nodes {
-		for r := range sum {
-			sum[r] += free[int(n)*len(sum)+r]
+// meets tells whether running job v runs in partitions of a pick.
+func (x *extraction) meets(v int, p *pick) bool {
+	return slices.ContainsFunc(x.m.problem.Running[v].Alloc, func(a solver.Alloc) bool {
+		return slices.Contains(p.option.Partitions, a.Partition)
+	})
+}
+
+// claimant is a start of higher priority than running job v in whose partitions that runs: p itself, or one made before
+// it that has taken free nodes on which the plan counted for p.
+func (x *extraction) claimant(v int, p *pick) *pick {
+	for _, c := range append([]*pick{p}, x.made...) {
+		if x.job(c).job.Priority > x.victim(v).Job.Priority && x.meets(v, c) {
+			return c
 		}
 	}
-	return tasksOn(sum, at.demand) >= p.option.Count
+	return nil
 }
 
 // tasksOn is for how many tasks of that demand an amount of each resource is enough, at most [maxTasks].
@@ -222,7 +223,7 @@ func (x *extraction) preempt(v int, p *pick) {
 	x.preemptions = append(x.preemptions, sched.Decision{
 		Job: x.m.problem.Running[v].ID, Kind: sched.Preempt,
 		Reason: sched.Reason{
-			Code: sched.ReasonPreempted, For: x.job(p).job.ID,
+			Code: sched.ReasonPreempted, For: x.job(x.claimant(v, p)).job.ID,
 			Value: x.m.problem.Running[v].PreemptCost, Probability: sched.UnknownProbability,
 		},
 	})

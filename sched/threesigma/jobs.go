@@ -31,7 +31,8 @@ type known struct {
 
 	// planned is the later start that the last cycle planned, if any.
 	planned planned
-	stuck   stuck
+	// stuck tells that the solver started the job last, and no nodes had room for it.
+	stuck bool
 	// worthless tells that no option has any value in this cycle, odd that the value of one is no number.
 	worthless, odd bool
 	// misbehaved tells that the utility failed in this cycle. The job then has no options.
