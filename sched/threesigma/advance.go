@@ -10,11 +10,12 @@ import (
 // advance starts jobs that the solver has put off, or left out, though they could start now at nobody's cost. Such a job is
 // worth as much if it starts now, it fits on nodes that are free, and it fits into what the plan leaves over in all slots.
 // Engines that have no bound leave such jobs behind. One that has a bound puts off such a start only within the gap that it
-// proves. Its plan stands, unless nothing runs. It returns the value that this adds to the plan.
+// proves. Its plan stands, unless nothing runs or nodes had no room for a start, whose room others may take. It returns the
+// value that this adds to the plan.
 func (x *extraction) advance() (gain float64) {
 	m := x.m
 	jobs := x.idle()
-	if x.sol.Gap != nil && len(m.runs) > 0 {
+	if x.sol.Gap != nil && len(m.runs) > 0 && x.failed == 0 {
 		jobs = slices.DeleteFunc(jobs, func(c idler) bool { return c.row >= 0 })
 	}
 	if len(jobs) == 0 {
@@ -122,8 +123,8 @@ func (k *known) choice(slowed bool) *choice {
 	return nil // not reached: options are made from choices
 }
 
-// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Starts that had no room on single
-// nodes keep what the plan gave them. Running jobs that the solver preempts for nothing go on.
+// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Running jobs that the solver preempts
+// for nothing go on.
 func (x *extraction) leftOver() []float64 {
 	m := x.m
 	left := append(m.left[:0], m.capacity...)

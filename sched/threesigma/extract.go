@@ -28,8 +28,9 @@ type extraction struct {
 	preemptions []sched.Decision
 	starts      [][]sched.NodeTasks
 	picks       []pick
-	// made are the picks that start, the highest priority first.
-	made []*pick
+	// made are the picks that start, the highest priority first. Failed is the value of those for which nodes had no room.
+	made   []*pick
+	failed float64
 }
 
 // extract finds nodes for the jobs that the solver starts now, in order of priority. Of the jobs that the solver
@@ -63,7 +64,8 @@ func (m *model) extract(sol *solver.Solution) *extraction {
 	for _, p := range now {
 		nodes, ok := x.start(p)
 		if !ok {
-			x.job(p).stuck = true
+			x.job(p).stuck, x.failed = true, x.failed+p.option.Value
+			*p = pick{}
 			continue
 		}
 		x.starts[m.rows[p.row].pending] = nodes

@@ -81,7 +81,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	}
 	stats.SolveTime = (p.cfg.Stopwatch() - began).Seconds()
 	x := m.extract(sol)
-	stats.Value += x.advance()
+	stats.Value += x.advance() - x.failed
 	stats.Fault = strings.Join(m.faults, "; ")
 	plan := x.plan(stats)
 	p.forget()

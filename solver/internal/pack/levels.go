@@ -20,28 +20,24 @@ type level struct{ resource, below int }
 // loadLevels finds the copies that the problem needs: none if every job may take the room of every running job.
 func (in *Instance) loadLevels() {
 	p := in.P
-	in.levels, in.top = in.levels[:0], math.MinInt
+	in.levels, in.least, in.top = in.levels[:0], in.least[:0], math.MinInt
 	for j := range p.Jobs {
 		in.top = max(in.top, p.Jobs[j].Priority)
 	}
-	last := math.MinInt
-	for {
-		least, next := math.MaxInt, math.MaxInt // of the jobs' priorities, and of the thresholds above it
-		for j := range p.Jobs {
-			if at := p.Jobs[j].Priority; at >= last {
-				least = min(least, at)
-			}
+	for m := range p.Running {
+		if at := p.Running[m].MinPriority; at <= in.top {
+			in.least = append(in.least, at)
 		}
-		for m := range p.Running {
-			if at := p.Running[m].MinPriority; at > least && at <= in.top {
-				next = min(next, at)
-			}
+	}
+	slices.Sort(in.least)
+	in.least = slices.Compact(in.least)
+	// Jobs between two thresholds may take the same room. Where there are none, the copy below tells as much.
+	for i, below := range in.least {
+		if slices.ContainsFunc(p.Jobs, func(j solver.Job) bool {
+			return j.Priority < below && (i == 0 || j.Priority >= in.least[i-1])
+		}) {
+			in.addLevels(below)
 		}
-		if next == math.MaxInt || len(p.Jobs) == 0 {
-			return
-		}
-		in.addLevels(next)
-		last = next
 	}
 }
 
@@ -49,7 +45,7 @@ func (in *Instance) loadLevels() {
 func (in *Instance) addLevels(below int) {
 	for r := range in.P.Resources {
 		if slices.ContainsFunc(in.P.Running, func(run solver.Running) bool {
-			return run.MinPriority >= below && run.MinPriority <= in.top && run.Demand[r] > 0
+			return run.MinPriority >= below && in.releases(&run, r) && run.Demand[r] > 0
 		}) {
 			in.levels = append(in.levels, level{resource: r, below: below})
 		}
