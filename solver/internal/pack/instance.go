@@ -80,7 +80,7 @@ type Instance struct {
 	levels              []level
 	least               []int // the running jobs' MinPriority, each once
 	top                 int   // the highest priority of a job
-	entries, lookAt     int // how many have been gone through, and when to look next
+	entries, lookAt     int   // how many have been gone through, and when to look next
 	scale, mean, maxCap []float64
 	slack               []float64 // half of what Verify lets each row be exceeded by
 	inv                 []float64
