@@ -28,13 +28,12 @@ type extraction struct {
 	preemptions []sched.Decision
 	starts      [][]sched.NodeTasks
 	picks       []pick
-	// made are the picks that start, the highest priority first. Failed is the value of those for which nodes had no room.
-	made   []*pick
+	// failed is the value of the starts for which nodes had no room.
 	failed float64
 }
 
 // extract finds nodes for the jobs that the solver starts now, in order of priority. Of the jobs that the solver
-// preempts it preempts only those whose nodes the starts need.
+// preempts it preempts only those whose nodes a start of higher priority needs.
 func (m *model) extract(sol *solver.Solution) *extraction {
 	x := &extraction{
 		m: m, sol: sol, preempted: make([]bool, len(m.problem.Running)),
@@ -64,12 +63,11 @@ func (m *model) extract(sol *solver.Solution) *extraction {
 	for _, p := range now {
 		nodes, ok := x.start(p)
 		if !ok {
-			x.job(p).stuck, x.failed = true, x.failed+p.option.Value
+			x.job(p).stuck, x.failed = x.fragmented(p), x.failed+p.option.Value
 			*p = pick{}
 			continue
 		}
 		x.starts[m.rows[p.row].pending] = nodes
-		x.made = append(x.made, p)
 	}
 	return x
 }
@@ -170,34 +168,34 @@ func whole(p *pick) bool {
 // victim is the running job behind the problem's v-th.
 func (x *extraction) victim(v int) *sched.Running { return &x.m.snap.Running[x.m.victims[v]] }
 
-// useful are the victims whose preemption could help this start, the cheapest first. They run in its partitions, and there
-// is somebody to preempt them.
+// useful are the victims whose preemption could help this start, the cheapest first. They have lower priority and run
+// in its partitions.
 func (x *extraction) useful(p *pick) []int {
 	var vs []int
 	for _, v := range x.victims {
-		if !x.preempted[v] && x.meets(v, p) && x.claimant(v, p) != nil {
+		if x.preempted[v] || x.victim(v).Job.Priority >= x.job(p).job.Priority {
+			continue
+		}
+		if slices.ContainsFunc(x.m.problem.Running[v].Alloc, func(a solver.Alloc) bool {
+			return slices.Contains(p.option.Partitions, a.Partition)
+		}) {
 			vs = append(vs, v)
 		}
 	}
 	return vs
 }
 
-// meets tells whether running job v runs in partitions of a pick.
-func (x *extraction) meets(v int, p *pick) bool {
-	return slices.ContainsFunc(x.m.problem.Running[v].Alloc, func(a solver.Alloc) bool {
-		return slices.Contains(p.option.Partitions, a.Partition)
-	})
-}
-
-// claimant is a start of higher priority than running job v in whose partitions that runs: p itself, or one made before
-// it that has taken free nodes on which the plan counted for p.
-func (x *extraction) claimant(v int, p *pick) *pick {
-	for _, c := range append([]*pick{p}, x.made...) {
-		if x.job(c).job.Priority > x.victim(v).Job.Priority && x.meets(v, c) {
-			return c
+// fragmented tells whether the nodes together have enough free resources for the gang. If not, a start of higher priority has
+// taken free nodes where the plan has it take those of a running job.
+func (x *extraction) fragmented(p *pick) bool {
+	at, free := x.place(p), x.m.policy.placer.Free()
+	sum := make([]float64, len(at.demand))
+	for _, n := range at.nodes {
+		for r := range sum {
+			sum[r] += free[int(n)*len(sum)+r]
 		}
 	}
-	return nil
+	return tasksOn(sum, at.demand) >= p.option.Count
 }
 
 // tasksOn is for how many tasks of that demand an amount of each resource is enough, at most [maxTasks].
@@ -225,7 +223,7 @@ func (x *extraction) preempt(v int, p *pick) {
 	x.preemptions = append(x.preemptions, sched.Decision{
 		Job: x.m.problem.Running[v].ID, Kind: sched.Preempt,
 		Reason: sched.Reason{
-			Code: sched.ReasonPreempted, For: x.job(x.claimant(v, p)).job.ID,
+			Code: sched.ReasonPreempted, For: x.job(p).job.ID,
 			Value: x.m.problem.Running[v].PreemptCost, Probability: sched.UnknownProbability,
 		},
 	})

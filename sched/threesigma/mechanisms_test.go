@@ -29,6 +29,8 @@ type recorder struct {
 	usage, options int
 	asked, slots   int
 	slotSeconds    float64
+	// preempted are the ids of the last solution.
+	preempted []string
 }
 
 func record() *recorder { return &recorder{Solver: native.New(nil)} }
@@ -48,7 +50,11 @@ func (r *recorder) Solve(ctx context.Context, p *solver.Problem, opts solver.Opt
 			r.usage += len(o.Usage)
 		}
 	}
-	return r.Solver.Solve(ctx, p, opts, report)
+	sol, err := r.Solver.Solve(ctx, p, opts, report)
+	if sol != nil {
+		r.preempted = sol.Preempt
+	}
+	return sol, err
 }
 
 func point(t testing.TB, v float64) dist.Distribution {
@@ -479,9 +485,9 @@ func TestNobodyPaysForEquals(t *testing.T) {
 	assert.Equal(t, 1, engine.asked)
 }
 
-// TestFreeNodeForTheLower: a job that may not preempt gets the node that is free, and one that may gets the node of a
-// running job, whichever of the nodes is taken first.
-func TestFreeNodeForTheLower(t *testing.T) {
+// TestNobodyMakesRoomForEquals: the plan may give a free node to a job that may not preempt, and that of a running job to
+// one that may. As the latter fits on the free node nobody is preempted. The other job waits, and is not stuck.
+func TestNobodyMakesRoomForEquals(t *testing.T) {
 	old := sched.Running{Job: be(t, "old", 1), Prediction: forecast(point(t, 3000)), Started: epoch,
 		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	s := cluster(t, 2, epoch, old)
@@ -491,10 +497,10 @@ func TestFreeNodeForTheLower(t *testing.T) {
 	}
 	engine := record()
 	got := plan(t, policy(t, threesigma.Config{Solver: engine, Slot: time.Minute}), s)
+	assert.Equal(t, []string{"old"}, engine.preempted)
 	assert.Equal(t, sched.Start, got["urgent"].Kind)
-	assert.Equal(t, sched.Start, got["fresh"].Kind)
-	require.Contains(t, got, "old")
-	assert.Equal(t, "urgent", got["old"].Reason.For)
+	assert.Equal(t, sched.ReasonDeferred, got["fresh"].Reason.Code)
+	assert.NotContains(t, got, "old")
 	assert.Equal(t, 1, engine.asked)
 }
 
