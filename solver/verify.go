@@ -126,8 +126,8 @@ func verify(p *Problem, sol *Solution, splits SplitRule) ([]string, error) {
 	return ordered, checkPriorities(p, sol)
 }
 
-// checkPriorities checks that no job takes room of preempted jobs that is not for its priority: that the jobs up to each
-// priority fit into what is free and what these jobs may take. sol is feasible but for that.
+// checkPriorities checks that no job takes room of preempted jobs that is not for its priority: that the jobs up to
+// each priority fit into what is free and what these jobs may take. sol is feasible but for that.
 func checkPriorities(p *Problem, sol *Solution) error {
 	highest := math.MinInt // of the preempted jobs' least
 	for m := range p.Running {

@@ -9,9 +9,9 @@ import (
 
 // advance starts jobs that the solver has put off, or left out, though they could start now at nobody's cost. Such a job is
 // worth as much if it starts now, it fits on nodes that are free, and it fits into what the plan leaves over in all slots.
-// Engines that have no bound leave such jobs behind. One that has a bound puts off such a start only within the gap that it
-// proves. Its plan stands, unless nothing runs or nodes had no room for a start, whose room others may take. It returns the
-// value that this adds to the plan.
+// Engines that have no bound leave such jobs behind. One that has a bound puts off such a start only within the gap that
+// it proves. Its plan stands, unless nothing runs or a start failed: others may take what that would have held. It
+// returns the value that this adds to the plan.
 func (x *extraction) advance() (gain float64) {
 	m := x.m
 	jobs := x.idle()

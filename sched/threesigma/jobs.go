@@ -31,7 +31,9 @@ type known struct {
 
 	// planned is the later start that the last cycle planned, if any.
 	planned planned
-	// stuck tells that the solver started the job last, and no nodes had room for it.
+	// stuck tells that the solver last started the job, and no single nodes had room for it. This happens because the
+	// solver counts resources per partition. To start it again in every cycle would reserve capacity in vain. So its
+	// options begin in the slot in which nodes are expected to have room.
 	stuck bool
 	// worthless tells that no option has any value in this cycle, odd that the value of one is no number.
 	worthless, odd bool

@@ -12,10 +12,6 @@ import (
 // its tasks.
 const ReasonFragmented sched.ReasonCode = "fragmented"
 
-// A job is stuck after the solver started it and no nodes had room for it. This happens because the solver counts
-// resources per partition. To start it again in every cycle would reserve capacity in vain. So its options begin in the
-// slot in which nodes are expected to have room.
-
 // rehearse works out the first slot in which each choice of these stuck jobs is expected to have room. A job that has room
 // now is no longer stuck. It sorts the jobs by priority, since jobs of one priority may preempt the same jobs.
 func (m *model) rehearse(jobs []*known) {

@@ -65,8 +65,8 @@ func (o *oracle) hold(list []held, priority, x, start int, demand, usage []float
 	return list
 }
 
-// allowed tells whether what is taken can be divided among those who hold it so that every job takes what is free or what
-// it may. The lowest come first, since all others may take what these leave.
+// allowed tells whether the room can be divided so that every job takes what is free or what it may. The lowest come
+// first, since all others may take what these leave.
 func (o *oracle) allowed() bool {
 	taken := slices.Clone(o.taken)
 	slices.SortStableFunc(taken, func(a, b held) int { return cmp.Compare(a.priority, b.priority) })

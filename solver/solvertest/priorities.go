@@ -6,8 +6,8 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// checkPriorities looks for preemptions for jobs that may not preempt, in tiny problems and larger ones, with whole tasks
-// and parts of them. Bounds must hold.
+// checkPriorities looks for preemptions for jobs that may not preempt, in tiny problems and larger ones, with whole
+// tasks and parts of them. Bounds must hold.
 func checkPriorities(e solver.Solver, c Claims) error {
 	for seed := range c.seeds() {
 		p := Ranked(seed)

@@ -9,9 +9,9 @@ import (
 )
 
 // Priorities become resources. Some jobs may not take the room of some running jobs. What these jobs use together is at
-// most what is free and what the other running jobs release. So there is a copy of the resource that only these jobs use
-// and only those others release. As the sets of such jobs are nested, one copy for each of them says it all: an
-// assignment of room to jobs exists if and only if no copy is exceeded (Hall's condition).
+// most what is free and what the other running jobs release. So there is a copy of the resource that only these jobs
+// use and only those others release. The sets of such jobs are nested, so that one copy for each of them says it all:
+// room can be divided among the jobs if and only if no copy is exceeded (Hall's condition).
 
 // level is a copy of a resource for the jobs below a priority. It is released by the running jobs whose MinPriority is
 // below it, too.
@@ -83,8 +83,8 @@ func (in *Instance) Names() []string {
 	return names
 }
 
-// relax gives the copies' rows in which nothing is kept from the jobs below all that there can be: the resource's own row says
-// as much.
+// relax gives the copies' rows in which nothing is kept from the jobs below all that there can be. The resource's own
+// row says as much.
 func (in *Instance) relax() {
 	for k, l := range in.levels {
 		for x := range in.Parts {
