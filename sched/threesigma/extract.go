@@ -185,8 +185,8 @@ func (x *extraction) useful(p *pick) []int {
 	return vs
 }
 
-// fragmented tells whether the nodes together have enough free resources for the gang. If not, a start of higher priority
-// has taken free nodes where the plan has it take those of a running job.
+// fragmented tells whether the nodes together have enough free resources for the gang. If not, a start of
+// higher priority has taken free nodes where the plan has it take those of a running job.
 func (x *extraction) fragmented(p *pick) bool {
 	at, free := x.place(p), x.m.policy.placer.Free()
 	sum := make([]float64, len(at.demand))

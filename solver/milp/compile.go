@@ -76,8 +76,8 @@ func Compile(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placemen
 }
 
 // CompileNamed is [Compile] with names for variables and rows, for models to be looked at: choose_JOB_OPTION,
-// tasks_JOB_OPTION_PARTITION, preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index. Resources beyond the problem's are
-// copies of them for the jobs that may not take some running job's room.
+// tasks_JOB_OPTION_PARTITION, preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
+// Resources beyond the problem's are copies of them for the jobs that may not take some running job's room.
 func CompileNamed(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, true)
 }

@@ -71,7 +71,8 @@ func (w *worker) remember() *memory {
 // note takes down the relaxation's prices and columns.
 func (rel *relaxation) note() *root {
 	in, p := &rel.in, rel.in.P
-	past := &root{parts: names(p), resources: in.Names(), slots: in.T, slotSeconds: p.SlotSeconds, prices: make([]float64, in.Rows)}
+	past := &root{parts: names(p), resources: in.Names(), slots: in.T, slotSeconds: p.SlotSeconds,
+		prices: make([]float64, in.Rows)}
 	for row, l := range rel.dual.best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}

@@ -33,7 +33,8 @@ func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	}
 	q.last, q.age, q.shift = kept.plan, age, age+kept.age
 	past, shift := kept.root, q.shift
-	if past == nil || past.slots != in.T || past.slotSeconds != in.P.SlotSeconds || shift < 0 || shift >= in.T || !q.match(in, past) {
+	if past == nil || past.slots != in.T || past.slotSeconds != in.P.SlotSeconds || shift < 0 || shift >= in.T ||
+		!q.match(in, past) {
 		return
 	}
 	q.past = past

@@ -228,12 +228,14 @@ func TestOptimumByHand(t *testing.T) {
 // TestPrioritiesByHand: one node is free and another is preempted, which only the higher of two jobs may take. If that
 // takes the free one it leaves none for the other, so it must be able to take the other's as well.
 func TestPrioritiesByHand(t *testing.T) {
+	one := func(value float64) []solver.Option {
+		return []solver.Option{{Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: value}}
+	}
 	p := &solver.Problem{
 		SlotSeconds: 1, Slots: 1, Resources: []string{"node"},
 		Partitions: []solver.Partition{{Name: "a"}}, Capacity: [][][]float64{{{1}}},
 		Jobs: []solver.Job{
-			{ID: "high", Priority: 2, Options: []solver.Option{{Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 5}}},
-			{ID: "low", Priority: 1, Options: []solver.Option{{Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 4}}},
+			{ID: "high", Priority: 2, Options: one(5)}, {ID: "low", Priority: 1, Options: one(4)},
 		},
 		Running: []solver.Running{{ID: "m", PreemptCost: 1, MinPriority: 2, Demand: []float64{1}, Usage: []float64{1},
 			Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}},

@@ -24,7 +24,8 @@ func TestLevels(t *testing.T) {
 		"some may":           {[]int{0, 1}, []int{1}, []string{"cpu below 1"}},
 		"three sets":         {[]int{2, 0, 1}, []int{1, 2, 1}, []string{"cpu below 1", "cpu below 2"}},
 		"nobody between":     {[]int{0, 5}, []int{1, 3, 5, 6}, []string{"cpu below 1"}},
-		"the greatest there": {[]int{math.MinInt, math.MaxInt}, []int{math.MaxInt, math.MinInt}, []string{"cpu below 9223372036854775807"}},
+		"the greatest there": {[]int{math.MinInt, math.MaxInt}, []int{math.MaxInt, math.MinInt},
+			[]string{"cpu below 9223372036854775807"}},
 	} {
 		p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"cpu", "mem"},
 			Partitions: []solver.Partition{{}}, Capacity: [][][]float64{{{1}, {1}}}}
