@@ -16,14 +16,14 @@ func TestLevels(t *testing.T) {
 		jobs, least []int
 		want        []string
 	}{
-		"none set":           {[]int{0, 0}, []int{0, 0}, nil},
-		"all may":            {[]int{3, 5}, []int{2, 3, -1}, nil},
-		"nobody may":         {[]int{3, 5}, []int{6, 7}, nil},
-		"nobody runs":        {[]int{3, 5}, nil, nil},
-		"nobody waits":       {nil, []int{1}, nil},
-		"some may":           {[]int{0, 1}, []int{1}, []string{"cpu below 1"}},
-		"three sets":         {[]int{2, 0, 1}, []int{1, 2, 1}, []string{"cpu below 1", "cpu below 2"}},
-		"nobody between":     {[]int{0, 5}, []int{1, 3, 5, 6}, []string{"cpu below 1"}},
+		"none set":       {[]int{0, 0}, []int{0, 0}, nil},
+		"all may":        {[]int{3, 5}, []int{2, 3, -1}, nil},
+		"nobody may":     {[]int{3, 5}, []int{6, 7}, nil},
+		"nobody runs":    {[]int{3, 5}, nil, nil},
+		"nobody waits":   {nil, []int{1}, nil},
+		"some may":       {[]int{0, 1}, []int{1}, []string{"cpu below 1"}},
+		"three sets":     {[]int{2, 0, 1}, []int{1, 2, 1}, []string{"cpu below 1", "cpu below 2"}},
+		"nobody between": {[]int{0, 5}, []int{1, 3, 5, 6}, []string{"cpu below 1"}},
 		"the greatest there": {[]int{math.MinInt, math.MaxInt}, []int{math.MaxInt, math.MinInt},
 			[]string{"cpu below 9223372036854775807"}},
 	} {
