@@ -29,6 +29,8 @@ type recorder struct {
 	usage, options int
 	asked, slots   int
 	slotSeconds    float64
+	// preempted are the ids of the last solution.
+	preempted []string
 }
 
 func record() *recorder { return &recorder{Solver: native.New(nil)} }
@@ -48,7 +50,11 @@ func (r *recorder) Solve(ctx context.Context, p *solver.Problem, opts solver.Opt
 			r.usage += len(o.Usage)
 		}
 	}
-	return r.Solver.Solve(ctx, p, opts, report)
+	sol, err := r.Solver.Solve(ctx, p, opts, report)
+	if sol != nil {
+		r.preempted = sol.Preempt
+	}
+	return sol, err
 }
 
 func point(t testing.TB, v float64) dist.Distribution {
@@ -406,7 +412,7 @@ func eager(t testing.TB, id string, tasks int) *sched.Job {
 }
 
 // TestFragmented: a gang that fits in sum and on no node neither starts nor holds others up, is said to be
-// what it is, is planned for when nodes are expected to have room, and starts when they have.
+// what it is, is planned from the next cycle on for when nodes are expected to have room, and starts when they have.
 func TestFragmented(t *testing.T) {
 	gang := eager(t, "gang", 2)
 	gang.Demand = sched.Resources{"cpu": 3}
@@ -425,15 +431,15 @@ func TestFragmented(t *testing.T) {
 	got := plan(t, p, s)
 	assert.Equal(t, sched.Start, got["small"].Kind, "six cpus are free and no use to the gang")
 	assert.Equal(t, threesigma.ReasonFragmented, got["gang"].Reason.Code)
-	assert.Equal(t, epoch.Add(5*time.Minute), got["gang"].Start)
-	assert.Equal(t, 2, engine.asked, "the first plan could not be realised")
+	assert.Equal(t, 1, engine.asked)
 
 	s = packed(t, epoch.Add(10*time.Second), lasts, 2, 2, 2)
 	s.Pending = pending
 	got = plan(t, p, s)
 	assert.Equal(t, sched.Start, got["small"].Kind)
 	assert.Equal(t, threesigma.ReasonFragmented, got["gang"].Reason.Code)
-	assert.Equal(t, 3, engine.asked, "what is known of the gang is not tried again")
+	assert.Equal(t, s.Now.Add(5*time.Minute), got["gang"].Start, "what is known of the gang is not tried again")
+	assert.Equal(t, 2, engine.asked)
 
 	s = packed(t, epoch.Add(20*time.Second), lasts, 3, 3, 0)
 	s.Pending = pending
@@ -458,8 +464,8 @@ func TestFragmentedForGood(t *testing.T) {
 	}
 }
 
-// TestNobodyPaysForEquals: the model would sell a running best-effort job for another one, which is not entitled
-// to it; the plan is then made without, and the node that the latter would have held is used.
+// TestNobodyPaysForEquals: a running best-effort job is not sold for another one that is worth more, which is not entitled
+// to it. The node that the latter would have held is used.
 func TestNobodyPaysForEquals(t *testing.T) {
 	old := sched.Running{Job: be(t, "old", 2), Prediction: forecast(point(t, 3000)), Started: epoch,
 		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}}
@@ -476,7 +482,26 @@ func TestNobodyPaysForEquals(t *testing.T) {
 	assert.Equal(t, sched.Start, got["urgent"].Kind)
 	assert.Equal(t, sched.Start, got["narrow"].Kind)
 	assert.Equal(t, sched.ReasonDeferred, got["wide"].Reason.Code)
-	assert.Equal(t, 2, engine.asked)
+	assert.Equal(t, 1, engine.asked)
+}
+
+// TestNobodyMakesRoomForEquals: the plan may give a free node to a job that may not preempt, and that of a running job to
+// one that may. As the latter fits on the free node nobody is preempted. The other job waits, and is not stuck.
+func TestNobodyMakesRoomForEquals(t *testing.T) {
+	old := sched.Running{Job: be(t, "old", 1), Prediction: forecast(point(t, 3000)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	s := cluster(t, 2, epoch, old)
+	s.Pending = []sched.Pending{
+		{Job: slo(t, "urgent", 1, 10*time.Minute), Prediction: forecast(point(t, 590))},
+		{Job: eager(t, "fresh", 1), Prediction: forecast(point(t, 60))},
+	}
+	engine := record()
+	got := plan(t, policy(t, threesigma.Config{Solver: engine, Slot: time.Minute}), s)
+	assert.Equal(t, []string{"old"}, engine.preempted)
+	assert.Equal(t, sched.Start, got["urgent"].Kind)
+	assert.Equal(t, sched.ReasonDeferred, got["fresh"].Reason.Code)
+	assert.NotContains(t, got, "old")
+	assert.Equal(t, 1, engine.asked)
 }
 
 // TestHugeUtility: a job that is worth more than a solver takes is worth that much, and stops nobody.

@@ -48,9 +48,6 @@ func New(cfg Config) (*Policy, error) {
 // Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
 
-// maxRounds is how often a cycle is solved at most. It is solved again if nodes have no room for a start.
-const maxRounds = 3
-
 // Plan implements [sched.Policy]. A pending job that cannot be planned is deferred with [ReasonInvalid]; all others
 // are planned. Plan fails only if the snapshot contradicts itself, if the context is done before it begins, or if the
 // solver fails and leaves no plan. A failure that leaves one is told in [sched.Stats].
@@ -73,21 +70,14 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		ctx, cancel = context.WithTimeout(ctx, p.cfg.Options.Time)
 		defer cancel()
 	}
-	var x *extraction
-	for round := 1; ; round++ {
-		began := p.cfg.Stopwatch()
-		sol, err := p.solve(ctx, m, &stats)
-		if err != nil {
-			return nil, fmt.Errorf("3sigma: %w", err)
-		}
-		stats.SolveTime += (p.cfg.Stopwatch() - began).Seconds()
-		x = m.extract(sol)
-		if round == maxRounds || len(x.failed) == 0 || p.model != m || ctx.Err() != nil {
-			break
-		}
-		m.retract(x)
+	began := p.cfg.Stopwatch()
+	sol, err := p.solve(ctx, m, &stats)
+	if err != nil {
+		return nil, fmt.Errorf("3sigma: %w", err)
 	}
-	stats.Value += x.advance()
+	stats.SolveTime = (p.cfg.Stopwatch() - began).Seconds()
+	x := m.extract(sol)
+	stats.Value += x.advance() - x.failed
 	stats.Fault = m.fault()
 	plan := x.plan(stats)
 	p.forget()

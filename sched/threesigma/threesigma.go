@@ -14,8 +14,8 @@
 //     estimate is too long. A start after the deadline is late whatever the estimate, so it gets only a small
 //     share of the tail ([Config.LateWeight]).
 //
-//   - Only a job of higher priority preempts another. The MILP of section 4.3.5 cannot express this. So preemptions
-//     that no start of higher priority needs are removed from the problem, and the cycle is solved again.
+//   - Only a job of higher priority preempts another. The MILP of section 4.3.5 does not express this. The problem has
+//     priorities for it ([solver.Running]).
 //
 //   - Of two starts with the same value the earlier one is planned ([Config.Haste]).
 //
