@@ -39,11 +39,11 @@ func (s *Spec) workPerCycle() int64 {
 }
 
 // timePerCycle is the budget share of a cycle, for engines that no work limits; 0 for the others.
-func (s *Spec) timePerCycle(cycle time.Duration) time.Duration {
+func (s *Spec) timePerCycle() time.Duration {
 	if s.Work > 0 {
 		return 0
 	}
-	return max(1, time.Duration(s.Budget*float64(cycle)))
+	return max(1, time.Duration(s.Budget*float64(cmp.Or(s.Cycle, threesigma.UnknownCycle))))
 }
 
 // Experiment is a prepared comparison.
@@ -196,8 +196,7 @@ func (e *Experiment) policy(name string, seed int64, window, slot time.Duration)
 	}
 	c.Solver = e.captured(engine, name, seed)
 	c.Window, c.Slot = window, slot
-	c.Cycle = cmp.Or(e.spec.Cycle, c.Cycle)
-	c.Options.Work, c.Options.Time = e.spec.workPerCycle(), e.spec.timePerCycle(c.Cycle)
+	c.Options.Work, c.Options.Time = e.spec.workPerCycle(), e.spec.timePerCycle()
 	began := time.Now()
 	c.Stopwatch = func() time.Duration { return time.Since(began) }
 	t, err := threesigma.New(c)
