@@ -23,11 +23,11 @@ func Builtin() *Set { return &Set{list: append(policies(), agents()...)} }
 // policies are in the order of reports.
 func policies() []System {
 	list := []System{
-		{Name: "3sigma", Summary: "plans ahead with distributions of runtimes, and cares for over-estimates: " +
-			"a job that can hardly meet its deadline by its history keeps some value after it"},
+		{Name: "3sigma", Summary: "plans ahead with distributions of runtimes; " +
+			"a job that seems too late keeps some value, as its runtime may be over-estimated"},
 		{Name: "3sigma-nodist", Summary: "3sigma with point estimates instead of distributions"},
-		{Name: "3sigma-nooe", Summary: "3sigma without the care for over-estimates"},
-		{Name: "3sigma-noadapt", Summary: "3sigma with the care for over-estimates for every job"},
+		{Name: "3sigma-nooe", Summary: "3sigma whose late jobs keep no value"},
+		{Name: "3sigma-noadapt", Summary: "3sigma in which every job keeps some value after its deadline"},
 		{Name: "point-perfect", Summary: "plans ahead with the true runtimes, which nobody knows", Predictor: fromTruth},
 		{Name: "point-real", Summary: "plans ahead with point estimates"},
 	}
@@ -54,17 +54,17 @@ func agents() []System {
 	list := []System{
 		{Name: "eagle", Summary: "probes nodes for short tasks and keeps them from waiting behind long ones, which are placed centrally",
 			Paper: eaglePaper},
-		{Name: "hawk", Summary: "probes for short tasks, places long ones centrally; idle nodes steal what waits behind long tasks",
-			Paper: hawkPaper},
-		{Name: "sparrow", Summary: "probes two nodes for each task, and binds tasks late", Paper: sparrowPaper},
-		{Name: "dlwl", Summary: "places by least work left, as heartbeats told it", Paper: eaglePaper},
-		{Name: "clwl", Summary: "places by least work left, with perfect knowledge", Paper: eaglePaper},
-		{Name: "ideal-eagle", Summary: "eagle that knows at once where long tasks are, without least remaining work first", Paper: eaglePaper},
 		{Name: "eagle-nosss", Summary: "eagle without Succinct State Sharing", Paper: eaglePaper},
 		{Name: "eagle-nosbp", Summary: "eagle without Sticky Batch Probing", Paper: eaglePaper},
 		{Name: "eagle-nosrpt", Summary: "eagle without least remaining work first", Paper: eaglePaper},
 		{Name: "eagle-nosbpsrpt", Summary: "eagle without Sticky Batch Probing and least remaining work first", Paper: eaglePaper},
 		{Name: "eagle-nomin", Summary: "eagle without a least number of probes", Paper: eaglePaper},
+		{Name: "ideal-eagle", Summary: "eagle that knows at once where long tasks are, without least remaining work first", Paper: eaglePaper},
+		{Name: "dlwl", Summary: "places by least work left, as heartbeats told it", Paper: eaglePaper},
+		{Name: "clwl", Summary: "places by least work left, with perfect knowledge", Paper: eaglePaper},
+		{Name: "hawk", Summary: "probes for short tasks, places long ones centrally; idle nodes steal what waits behind long tasks",
+			Paper: hawkPaper},
+		{Name: "sparrow", Summary: "probes two nodes for each task, and binds tasks late", Paper: sparrowPaper},
 	}
 	for i := range list {
 		if switches, err := eagle.Named(list[i].Name); err == nil { // a test holds that all are known there

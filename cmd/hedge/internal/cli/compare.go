@@ -17,8 +17,8 @@ type simulation struct {
 	outputs
 }
 
-func (f *simulation) add(cmd *cobra.Command) {
-	f.workloadFlags.add(cmd)
+func (f *simulation) add(cmd *cobra.Command, s *Host) {
+	f.workloadFlags.add(cmd, s)
 	f.outputs.add(cmd)
 	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1, "simulated time of the cycle whose plans the report draws: the first not before it")
 	cmd.Flags().Lookup("report-cycle").DefValue = "each policy's with the most planned starts"
@@ -63,7 +63,7 @@ a cluster under each policy, and shows who meets deadlines and at what price. Ev
 jobs; those that predict have learnt from the log before the window and go on learning.
 
 The policies:
-` + policyNotes + `
+` + explained(s.Systems.List(), "window") + `
 The same flags and seeds give the same numbers on any machine, but for measured times.`,
 		Example: `  hedge compare
   hedge compare --policies all --seeds 1,2,3 --report out/
@@ -76,24 +76,13 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 			return f.run(cmd, s, func(d *experiment.Document) any { return d })
 		},
 	}
-	f.add(cmd)
+	f.add(cmd, s)
 	fs := cmd.Flags()
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")
 	return cmd
 }
-
-// policyNotes say what each policy is.
-const policyNotes = `  3sigma          plans ahead with distributions of runtimes; a job that can hardly meet its deadline by its history keeps some value
-                  after it, as the history may over-estimate
-  3sigma-nodist   the same with point estimates instead of distributions
-  3sigma-nooe     without the care for over-estimates; 3sigma-noadapt with it for every job
-  point-perfect   plans ahead with the true runtimes, which nobody knows
-  point-real      plans ahead with point estimates
-  prio            starts jobs with deadlines first, and preempts others for them
-  fifo, edf, sjf  start jobs by submission, by deadline, by estimated runtime
-`
 
 // seedIntoSeeds lets --seed stand for --seeds with one seed.
 func seedIntoSeeds(cmd *cobra.Command, f *workloadFlags) error {
@@ -119,8 +108,8 @@ func newSimulate(s *Host) *cobra.Command {
 		Short: "Simulate one policy on one workload",
 		Long: `simulate runs one policy with one seed: compare for a single run, with the same flags.
 With --log it leaves a decision log from which every figure can be computed again (hedge replay).
-With --workload tasks every task is placed by itself, by a scheduler made of messages: eagle (the default),
-hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-nosss, -nosbp, -nosrpt, -nosbpsrpt, -nomin.`,
+With --workload tasks every task is placed by itself, by a system made of messages; eagle is the default:
+` + explained(s.Systems.List(), workloadTasks),
 		Example: `  hedge simulate
   hedge simulate --policy prio --seed 7
   hedge simulate --report out/ --report-cycle 30m
@@ -138,7 +127,7 @@ hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-noss
 			return f.run(cmd, s, func(d *experiment.Document) any { return d.Single() })
 		},
 	}
-	f.add(cmd)
+	f.add(cmd, s)
 	fs := cmd.Flags()
 	tasks.add(fs)
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
@@ -154,7 +143,7 @@ func runSpec(ctx context.Context, s *Host, spec *experiment.Spec) (*experiment.D
 	if err != nil {
 		return nil, err
 	}
-	plan, err := experiment.Prepare(log, spec, s.Engines)
+	plan, err := experiment.Prepare(log, spec, s.Engines, s.Systems)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
-	"github.com/hedgesched/hedge/sched/eagle"
 )
 
 // defaultShortShare is the percentage of nodes that Eagle's authors set apart for the Yahoo trace.
@@ -187,10 +186,11 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 		f.policies = "eagle"
 	}
 	c := &t.config
-	var err error
-	if c.Variant, err = eagle.Named(f.policies); err != nil {
-		return fmt.Errorf("--policy: found %q with --workload tasks, expected one of %s", f.policies, strings.Join(eagle.Names(), ", "))
+	system, err := chooseOne(f.systems, f.policies, workloadTasks)
+	if err != nil {
+		return fmt.Errorf("--policy: %w", err)
 	}
+	c.Variant = *system.Agents
 	if c.Seed, err = strconv.ParseInt(f.seeds, 10, 64); err != nil {
 		return fmt.Errorf("--seed: found %q, expected a whole number", f.seeds)
 	}
