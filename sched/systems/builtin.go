@@ -16,8 +16,8 @@ const (
 	sparrowPaper    = "Sparrow (Ousterhout et al., SOSP 2013)"
 )
 
-// Builtin is a new set of the systems of this module: 3Sigma, its variants and the policies that it is compared with, then
-// Eagle and its kin.
+// Builtin is a new set of the systems of this module: 3Sigma, its variants and the policies that it is compared with,
+// then Eagle and its kin.
 func Builtin() *Set { return &Set{list: append(policies(), agents()...)} }
 
 // policies are in the order of reports.
@@ -52,18 +52,22 @@ func policies() []System {
 // agents are in the order of reports.
 func agents() []System {
 	list := []System{
-		{Name: "eagle", Summary: "probes nodes for short tasks and keeps them from waiting behind long ones, which are placed centrally",
-			Paper: eaglePaper},
+		{Name: "eagle",
+			Summary: "probes nodes for short tasks and keeps them from waiting behind long ones, which are placed centrally",
+			Paper:   eaglePaper},
 		{Name: "eagle-nosss", Summary: "eagle without Succinct State Sharing", Paper: eaglePaper},
 		{Name: "eagle-nosbp", Summary: "eagle without Sticky Batch Probing", Paper: eaglePaper},
 		{Name: "eagle-nosrpt", Summary: "eagle without least remaining work first", Paper: eaglePaper},
-		{Name: "eagle-nosbpsrpt", Summary: "eagle without Sticky Batch Probing and least remaining work first", Paper: eaglePaper},
+		{Name: "eagle-nosbpsrpt", Summary: "eagle without Sticky Batch Probing and least remaining work first",
+			Paper: eaglePaper},
 		{Name: "eagle-nomin", Summary: "eagle without a least number of probes", Paper: eaglePaper},
-		{Name: "ideal-eagle", Summary: "eagle that knows at once where long tasks are, without least remaining work first", Paper: eaglePaper},
+		{Name: "ideal-eagle", Summary: "eagle that knows at once where long tasks are, without least remaining work first",
+			Paper: eaglePaper},
 		{Name: "dlwl", Summary: "places by least work left, as heartbeats told it", Paper: eaglePaper},
 		{Name: "clwl", Summary: "places by least work left, with perfect knowledge", Paper: eaglePaper},
-		{Name: "hawk", Summary: "probes for short tasks, places long ones centrally; idle nodes steal what waits behind long tasks",
-			Paper: hawkPaper},
+		{Name: "hawk",
+			Summary: "probes for short tasks, places long ones centrally; idle nodes steal what waits behind long tasks",
+			Paper:   hawkPaper},
 		{Name: "sparrow", Summary: "probes two nodes for each task, and binds tasks late", Paper: sparrowPaper},
 	}
 	for i := range list {

@@ -43,8 +43,8 @@ func (widest) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	}}, nil
 }
 
-// A system of one's own, with a policy and a predictor that hedge does not know, is registered beside those that it has and
-// run by its name.
+// A system of one's own, with a policy and a predictor that hedge does not know, is registered beside those that it has
+// and run by its name.
 func ExampleSet_Register() {
 	set := systems.Builtin()
 	mine := systems.System{

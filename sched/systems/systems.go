@@ -1,9 +1,9 @@
-// Package systems has the schedulers that can be run by name, each with the paper that it is from: what the command line,
-// an experiment or a program of yours may choose from.
+// Package systems has the schedulers that can be run by name, each with the paper that it is from: what the command
+// line, an experiment or a program of yours may choose from.
 //
 // A system is of one of two kinds. One has a policy, which decides about gangs in the cycles of a [sched.Loop], and a
-// predictor, which says what the policy is told of runtimes. The other is made of agents, which place each task by itself
-// as things happen. [Builtin] has all of this module. A [Set] takes others, too:
+// predictor, which says what the policy is told of runtimes. The other is made of agents, which place each task by
+// itself as things happen. [Builtin] has all of this module. A [Set] takes others, too:
 //
 //	set := systems.Builtin()
 //	err := set.Register(systems.System{Name: "mine", Summary: "starts what is widest", Policy: newMine})
@@ -98,7 +98,8 @@ func (s *Set) Register(system System) error {
 
 func isName(s string) bool {
 	const may = "abcdefghijklmnopqrstuvwxyz0123456789.-"
-	return s != "" && s != "all" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(may, r) })
+	foreign := func(r rune) bool { return !strings.ContainsRune(may, r) }
+	return s != "" && s != "all" && s[0] != '-' && !strings.ContainsFunc(s, foreign)
 }
 
 // List returns the systems in the order in which they were registered.

@@ -33,11 +33,12 @@ func names(list []systems.System) (out []string) {
 	return out
 }
 
-// TestBuiltinIsWhole: every variant that a package names is there, each could be registered, and plans under its name.
+// TestBuiltinIsWhole: every variant that a package names is there, and each could be registered.
 func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
-	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real prio fifo edf sjf "+
+	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
+		"prio fifo edf sjf "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, eagle.Names())
@@ -122,6 +123,7 @@ func TestNobodyKnowsTheTruth(t *testing.T) {
 func TestRegisterRefuses(t *testing.T) {
 	policy := func(*systems.Planning) (sched.Policy, error) { return baseline.NewFIFO(), nil }
 	forecast := func(k *systems.Knowledge) (predict.Predictor, error) { return k.History() }
+	one := new(eagle.Switches)
 	for name, c := range map[string]struct {
 		system systems.System
 		is     error
@@ -136,8 +138,8 @@ func TestRegisterRefuses(t *testing.T) {
 		"no summary":             {systems.System{Name: "a", Policy: policy}, systems.ErrInvalid},
 		"a summary of two lines": {systems.System{Name: "a", Summary: "s\nt", Policy: policy}, systems.ErrInvalid},
 		"neither":                {systems.System{Name: "a", Summary: "s"}, systems.ErrInvalid},
-		"both":                   {systems.System{Name: "a", Summary: "s", Policy: policy, Agents: &eagle.Switches{}}, systems.ErrInvalid},
-		"agents that are told":   {systems.System{Name: "a", Summary: "s", Predictor: forecast, Agents: &eagle.Switches{}}, systems.ErrInvalid},
+		"both":                   {systems.System{Name: "a", Summary: "s", Policy: policy, Agents: one}, systems.ErrInvalid},
+		"agents that are told":   {systems.System{Name: "a", Summary: "s", Agents: one, Predictor: forecast}, systems.ErrInvalid},
 	} {
 		set := systems.Builtin()
 		before := names(set.List())
@@ -163,7 +165,8 @@ func TestSetsAreApart(t *testing.T) {
 // TestDocumented: docs/systems.md has every system. With -update it is written.
 func TestDocumented(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Systems\n\nThe schedulers that `hedge compare` and `hedge simulate` know by name; package `sched/systems` has them for programs.\n" +
+	b.WriteString("# Systems\n\nThe schedulers that `hedge compare` and `hedge simulate` know by name; " +
+		"package `sched/systems` has them for programs.\n" +
 		"This page is written by `go test ./sched/systems -run Documented -update`.\n")
 	table := func(title string, of func(*systems.System) bool) {
 		fmt.Fprintf(&b, "\n## %s\n\n| name | what it does | paper |\n| --- | --- | --- |\n", title)

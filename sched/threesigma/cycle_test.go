@@ -21,7 +21,9 @@ type pricing struct {
 	prices map[string]float64
 }
 
-func (e *pricing) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e *pricing) Solve(
+	ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution),
+) (*solver.Solution, error) {
 	for _, r := range p.Running {
 		e.prices[r.ID] = r.PreemptCost
 	}

@@ -124,8 +124,9 @@ func summariseTasks(policies []string, runs []tasksRun) []tasksSummary {
 
 func tasksComparisonTable(w io.Writer, d *tasksComparison) error {
 	var p page
-	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; completion in s", d.Workload.Trace, d.Workload.Jobs, d.Workload.Tasks,
-		d.Workload.OfferedLoad, d.Workload.Nodes)
+	work := &d.Workload
+	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; completion in s", work.Trace, work.Jobs, work.Tasks,
+		work.OfferedLoad, work.Nodes)
 	rows := make([]table.Row, 0, len(d.Summary))
 	for i := range d.Summary {
 		row := table.Row{d.Summary[i].Policy}

@@ -38,7 +38,8 @@ func chooseOne(set *systems.Set, name, workload string) (systems.System, error) 
 
 func unsuited(s *systems.System, workload string) error {
 	if s.Agents != nil {
-		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one", s.Name, workload)
+		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one",
+			s.Name, workload)
 	}
 	return fmt.Errorf("found %q with --workload %s, expected another workload: it plans for gangs", s.Name, workload)
 }
