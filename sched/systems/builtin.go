@@ -72,7 +72,7 @@ func agents() []System {
 	}
 	for i := range list {
 		if switches, err := eagle.Named(list[i].Name); err == nil { // a test holds that all are known there
-			list[i].Agents = &switches
+			list[i].Agents = switches
 		}
 	}
 	return list

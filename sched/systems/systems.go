@@ -19,7 +19,6 @@ import (
 
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -46,8 +45,9 @@ type System struct {
 	// Predictor makes what forecasts runtimes for the policy, for one run. If it is nil, [Knowledge.History] does. Systems
 	// of a Set have one if they have a policy.
 	Predictor func(*Knowledge) (predict.Predictor, error)
-	// Agents are the mechanisms that are switched on in a system of Eagle's family.
-	Agents *eagle.Switches
+	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family. A value of a type of yours is for
+	// a host of yours; the others refuse it.
+	Agents any
 }
 
 // Planning is what a policy plans with. The zero value leaves all to the policy.

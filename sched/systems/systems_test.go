@@ -71,7 +71,7 @@ func TestPolicies(t *testing.T) {
 		if system.Agents != nil {
 			switches, err := eagle.Named(system.Name)
 			require.NoError(t, err)
-			assert.Equal(t, switches, *system.Agents)
+			assert.Equal(t, switches, system.Agents)
 			assert.Nil(t, system.Policy)
 			continue
 		}
@@ -123,7 +123,7 @@ func TestNobodyKnowsTheTruth(t *testing.T) {
 func TestRegisterRefuses(t *testing.T) {
 	policy := func(*systems.Planning) (sched.Policy, error) { return baseline.NewFIFO(), nil }
 	forecast := func(k *systems.Knowledge) (predict.Predictor, error) { return k.History() }
-	one := new(eagle.Switches)
+	one := eagle.Switches{}
 	for name, c := range map[string]struct {
 		system systems.System
 		is     error
@@ -151,7 +151,7 @@ func TestRegisterRefuses(t *testing.T) {
 // TestSetsAreApart: what is registered in one set, or done to its list, does not show in another.
 func TestSetsAreApart(t *testing.T) {
 	one, other := systems.Builtin(), systems.Builtin()
-	require.NoError(t, one.Register(systems.System{Name: "mine", Summary: "s", Agents: &eagle.Switches{}}))
+	require.NoError(t, one.Register(systems.System{Name: "mine", Summary: "s", Agents: "of a type of mine"}))
 	one.List()[0].Name = "gone"
 	_, err := one.Find("3sigma")
 	require.NoError(t, err)

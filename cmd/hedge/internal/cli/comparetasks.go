@@ -62,7 +62,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 			return err
 		}
 		if err := t.use(&found[i]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 	}
 	log, work, err := readTasks(s, &f.spec)
@@ -73,7 +73,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 	bar := newProgress(s.Err, len(policies)*len(list), "simulating")
 	for i, name := range policies {
 		if err := t.use(&found[i]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		for _, t.config.Seed = range list {
 			one, _, err := t.run(name, log, work)

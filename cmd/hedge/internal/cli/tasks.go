@@ -24,6 +24,7 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
+	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
@@ -247,8 +248,12 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 
 // use configures the system, and checks what it makes of the flags.
 func (t *taskFlags) use(s *systems.System) error {
+	variant, ok := s.Agents.(eagle.Switches)
+	if !ok {
+		return fmt.Errorf("%s: found with --rules published, expected one of Eagle's family", s.Name)
+	}
 	c := &t.config
-	c.Variant = *s.Agents
+	c.Variant = variant
 	if !t.ownShare {
 		c.ShortShare = defaultShare(c)
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/systems"
+	"github.com/hedgesched/hedge/solver/engines"
 )
 
 func simulateTasks(t *testing.T, args ...string) (out, errs string, status int) {
@@ -163,6 +165,32 @@ func TestSystemsSuitTheirWorkload(t *testing.T) {
 		assert.Equal(t, exitUsage, r.code, c.args)
 		assert.Contains(t, r.err, c.says)
 	}
+}
+
+// TestSystemsOfTheHost: a program that adds systems has them on its command line, and those that it cannot simulate are
+// refused.
+func TestSystemsOfTheHost(t *testing.T) {
+	set := systems.Builtin()
+	fifo, err := set.Find("fifo")
+	require.NoError(t, err)
+	require.NoError(t, set.Register(systems.System{Name: "mine", Summary: "like fifo", Policy: fifo.Policy}))
+	require.NoError(t, set.Register(systems.System{Name: "crowd", Summary: "of another world", Agents: 7}))
+	run := func(args string) (out, errs string, code int) {
+		var o, e bytes.Buffer
+		host := Host{In: strings.NewReader(""), Out: &o, Err: &e, Engines: engines.Builtin(), Systems: set}
+		code = Main(t.Context(), strings.Fields(args), host)
+		return o.String(), e.String(), code
+	}
+	out, _, code := run("compare --help")
+	require.Zero(t, code)
+	assert.Contains(t, out, "like fifo")
+	assert.Contains(t, out, "of another world")
+	out, errs, code := run("compare --policies mine,fifo --nodes 24 --racks 3 --hours 0.1 --start-hour 10 --json")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, `"policy": "mine"`)
+	_, errs, code = run("simulate --workload tasks --policy crowd --rules published")
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, errs, "crowd: found with --rules published")
 }
 
 func TestQuantilesLieBetweenRanks(t *testing.T) {
