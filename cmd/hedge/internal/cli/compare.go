@@ -143,7 +143,6 @@ The systems are those of hedge compare --help.`,
 	tasks.add(fs)
 	fs.StringVar(&tasks.jobsOut, "jobs-out", "", "file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
-	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
 	fs.Int64("seed", 1, "seed")
 	f.seeds = "1"
 	return cmd

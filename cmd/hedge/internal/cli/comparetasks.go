@@ -127,6 +127,7 @@ func tasksComparisonTable(w io.Writer, d *tasksComparison) error {
 	work := &d.Workload
 	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; completion in s", work.Trace, work.Jobs, work.Tasks,
 		work.OfferedLoad, work.Nodes)
+	p.records(&work.Records)
 	rows := make([]table.Row, 0, len(d.Summary))
 	for i := range d.Summary {
 		row := table.Row{d.Summary[i].Policy}

@@ -57,6 +57,7 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own.StringVar(&t.estimate, "estimate", "mean", "mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
 	own.StringVar(&t.rules, "rules", "paper", "paper, or published: those of the public Eagle simulator (--workload tasks)")
 	fs.AddFlagSet(own)
+	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
 }
 
 func taskFlagNames() []string {
