@@ -139,7 +139,7 @@ func TestRegisterRefuses(t *testing.T) {
 		"a summary of two lines": {systems.System{Name: "a", Summary: "s\nt", Policy: policy}, systems.ErrInvalid},
 		"neither":                {systems.System{Name: "a", Summary: "s"}, systems.ErrInvalid},
 		"both":                   {systems.System{Name: "a", Summary: "s", Policy: policy, Agents: one}, systems.ErrInvalid},
-		"agents that are told":   {systems.System{Name: "a", Summary: "s", Agents: one, Predictor: forecast}, systems.ErrInvalid},
+		"told agents":            {systems.System{Name: "a", Summary: "s", Agents: one, Predictor: forecast}, systems.ErrInvalid},
 	} {
 		set := systems.Builtin()
 		before := names(set.List())

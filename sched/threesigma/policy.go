@@ -44,7 +44,10 @@ func New(cfg Config) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}, calibrator: newCalibrator(), told: map[string]telling{}}, nil
+	return &Policy{
+		cfg: cfg, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
+		calibrator: newCalibrator(), told: map[string]telling{},
+	}, nil
 }
 
 // Name implements [sched.Policy]: it is the configured name.
@@ -90,7 +93,9 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 
 // solve runs the solver, unless no job has an option. A solver that fails may leave a verified plan; it is used, and the
 // failure is noted.
-func (p *Policy) solve(ctx context.Context, m *model, opts solver.Options, stats *sched.Stats) (*solver.Solution, error) {
+func (p *Policy) solve(
+	ctx context.Context, m *model, opts solver.Options, stats *sched.Stats,
+) (*solver.Solution, error) {
 	if len(m.problem.Jobs) == 0 {
 		return &solver.Solution{}, nil
 	}

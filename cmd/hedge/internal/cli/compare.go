@@ -141,7 +141,8 @@ The systems are those of hedge compare --help.`,
 	f.add(cmd, s)
 	fs := cmd.Flags()
 	tasks.add(fs)
-	fs.StringVar(&tasks.jobsOut, "jobs-out", "", "file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
+	fs.StringVar(&tasks.jobsOut, "jobs-out", "",
+		"file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
 	fs.Int64("seed", 1, "seed")
 	f.seeds = "1"

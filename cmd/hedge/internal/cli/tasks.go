@@ -64,12 +64,17 @@ func taskFlagNames() []string {
 	return []string{"short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out"}
 }
 
+// commonFlagNames are those of simulate and compare that every workload has.
+func commonFlagNames() []string {
+	return []string{"workload", "policy", "policies", "trace", "format", "strict", "max-bad", "nodes", "seed", "seeds", "json"}
+}
+
 // checkOthers refuses flags that the workload does not have.
 func checkOthers(fs *pflag.FlagSet, workload string) error {
 	var err error
 	fs.Visit(func(f *pflag.Flag) {
 		own := slices.Contains(taskFlagNames(), f.Name)
-		common := slices.Contains([]string{"workload", "policy", "trace", "format", "strict", "max-bad", "nodes", "seed", "json", "policies", "seeds"}, f.Name)
+		common := slices.Contains(commonFlagNames(), f.Name)
 		switch tasks := workload == workloadTasks; {
 		case err != nil:
 		case own && !tasks:
@@ -193,7 +198,9 @@ func readTasks(s *Host, spec *experiment.Spec) (*trace.Log, *agents.Workload, er
 }
 
 // run simulates what is configured, which goes by that name.
-func (t *taskFlags) run(policy string, log *trace.Log, work *agents.Workload) (*tasksDocument, *published.Result, error) {
+func (t *taskFlags) run(
+	policy string, log *trace.Log, work *agents.Workload,
+) (*tasksDocument, *published.Result, error) {
 	began := time.Now()
 	result, err := published.Run(work, t.config)
 	if err != nil {

@@ -191,7 +191,9 @@ func (e *Experiment) tryEngine() error {
 }
 
 // policy makes a fresh policy of a system. What it holds on to is let go of by done.
-func (e *Experiment) policy(of *systems.System, seed int64, window, slot time.Duration) (p sched.Policy, done func(), err error) {
+func (e *Experiment) policy(
+	of *systems.System, seed int64, window, slot time.Duration,
+) (p sched.Policy, done func(), err error) {
 	done = func() {}
 	var opened solver.Solver
 	began := time.Now()
@@ -266,7 +268,9 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 }
 
 // run simulates one policy on one seed's workload.
-func (e *Experiment) run(ctx context.Context, of *systems.System, at int, window, slot time.Duration, step func(done, total int)) (run *Run, err error) {
+func (e *Experiment) run(
+	ctx context.Context, of *systems.System, at int, window, slot time.Duration, step func(done, total int),
+) (run *Run, err error) {
 	s, t := &e.spec, e.seeds[at]
 	policy, done, err := e.policy(of, s.Seeds[at], window, slot)
 	if err != nil {
