@@ -49,7 +49,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor, sched.WithStopwatch(e.watch))
+	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor,
+		sched.WithStopwatch(e.watch), sched.WithCycle(cfg.Cycle))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

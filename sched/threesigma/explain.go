@@ -132,7 +132,7 @@ func (x *extraction) cutShort() bool {
 	case solver.StopOptimal, solver.StopGap:
 		return false
 	case solver.StopWork:
-		limit := x.m.policy.cfg.Options.Work
+		limit := x.m.policy.cfg.limits(x.m.policy.period).Work
 		return limit > 0 && x.sol.Work >= limit
 	}
 	return true

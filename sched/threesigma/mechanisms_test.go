@@ -83,7 +83,7 @@ func TestConditioningOff(t *testing.T) {
 
 // TestExpIncOff: without it an overdue job is always about to end.
 func TestExpIncOff(t *testing.T) {
-	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second, Cycle: 10 * time.Second, Without: threesigma.ExpInc}
+	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second, Without: threesigma.ExpInc}
 	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	p := policy(t, cfg)
 	for i := range 5 {
@@ -96,7 +96,7 @@ func TestExpIncOff(t *testing.T) {
 
 // TestExpIncIsStateless: a cycle is a function of its snapshot, so cycles that were left out change nothing.
 func TestExpIncIsStateless(t *testing.T) {
-	cfg := threesigma.Config{Window: 400 * time.Second, Slot: 10 * time.Second, Cycle: 10 * time.Second}
+	cfg := threesigma.Config{Window: 400 * time.Second, Slot: 10 * time.Second}
 	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	always := policy(t, cfg)
 	for i := range 40 {
@@ -297,15 +297,16 @@ func TestCutOff(t *testing.T) {
 	}{
 		"default":              {threesigma.Config{}, 0, threesigma.DefaultWork},
 		"none":                 {threesigma.Config{CutOff: threesigma.None}, 0, threesigma.DefaultWork},
-		"half of a cycle":      {threesigma.Config{CutOff: 0.5, Cycle: 4 * time.Second}, 2 * time.Second, 0},
-		"the lesser":           {threesigma.Config{CutOff: 0.5, Cycle: 4 * time.Second, Options: solver.Options{Time: time.Second}}, time.Second, 0},
-		"the lesser again":     {threesigma.Config{CutOff: 0.5, Cycle: 4 * time.Second, Options: solver.Options{Time: time.Minute, Work: 7}}, 2 * time.Second, 7},
+		"half of a cycle":      {threesigma.Config{CutOff: 0.5}, 2 * time.Second, 0},
+		"the lesser":           {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Second}}, time.Second, 0},
+		"the lesser again":     {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Minute, Work: 7}}, 2 * time.Second, 7},
 		"work of one's choice": {threesigma.Config{Options: solver.Options{Work: 7}}, 0, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine := record()
 			c.cfg.Solver = engine
 			s := cluster(t, 1, epoch)
+			s.Cycle = 4 * time.Second
 			s.Pending = []sched.Pending{{Job: be(t, "a", 1), Prediction: forecast(point(t, 60))}}
 			assert.Equal(t, sched.Start, plan(t, policy(t, c.cfg), s)["a"].Kind)
 			assert.Equal(t, c.time, engine.opts.Time)
@@ -327,9 +328,10 @@ func (stubborn) Solve(ctx context.Context, p *solver.Problem, _ solver.Options, 
 // TestSolverStopped: an engine that found nothing in time is said to be the reason where a job cannot just start, and the
 // next cycle is whole.
 func TestSolverStopped(t *testing.T) {
-	p := policy(t, threesigma.Config{Solver: stubborn{}, CutOff: 0.1, Cycle: 10 * time.Millisecond})
+	p := policy(t, threesigma.Config{Solver: stubborn{}, CutOff: 0.1})
 	for range 2 {
 		s := cluster(t, 1, epoch)
+		s.Cycle = 10 * time.Millisecond
 		s.Pending = []sched.Pending{
 			{Job: be(t, "a", 1), Prediction: forecast(point(t, 60))}, {Job: be(t, "b", 1), Prediction: forecast(point(t, 60))},
 		}
@@ -533,7 +535,6 @@ func TestConfigError(t *testing.T) {
 		{"Window", threesigma.Config{Window: -1}},
 		{"Window", threesigma.Config{Slot: time.Minute, Window: time.Second}},
 		{"Window", threesigma.Config{Slot: 1, Window: time.Hour}},
-		{"Cycle", threesigma.Config{Cycle: -time.Second}},
 		{"Threshold", threesigma.Config{Threshold: math.NaN()}},
 		{"Threshold", threesigma.Config{Threshold: 1.5}},
 		{"TailWeight", threesigma.Config{TailWeight: math.Inf(1)}},

@@ -212,7 +212,7 @@ func TestPredict(t *testing.T) {
 	w, err := demo.New(demo.Default())
 	require.NoError(t, err)
 	run := func(d demo.Delays) demo.Figures {
-		p, err := w.Policy(500 * time.Millisecond)
+		p, err := w.Policy()
 		require.NoError(t, err)
 		r, err := w.Predict(t.Context(), p, 500*time.Millisecond, d)
 		require.NoError(t, err)

@@ -191,9 +191,9 @@ func (w *Workload) SaveHistory(file string) error {
 	return nil
 }
 
-// Policy is 3Sigma with the workload's window, for cycles that take so long.
-func (w *Workload) Policy(cycle time.Duration) (sched.Policy, error) {
-	p, err := threesigma.New(threesigma.Config{Window: w.Window, Slot: w.Slot, Cycle: cycle})
+// Policy is 3Sigma with the workload's window.
+func (w *Workload) Policy() (sched.Policy, error) {
+	p, err := threesigma.New(threesigma.Config{Window: w.Window, Slot: w.Slot})
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
