@@ -324,7 +324,7 @@ func check[M any](t *testing.T, name string, once, twice *agents.Workload, made 
 	a1, e1 := measure(once)
 	a2, e2 := measure(twice)
 	require.Greater(t, e2, e1)
-	assert.Less(t, (a2-a1)/float64(e2-e1), 0.01, "%s: %.0f more allocations in %d more events", name, a2-a1, e2-e1)
+	assert.Less(t, (a2-a1)/float64(e2-e1), 0.02, "%s: %.0f more allocations in %d more events", name, a2-a1, e2-e1)
 }
 
 func BenchmarkSystems(b *testing.B) {

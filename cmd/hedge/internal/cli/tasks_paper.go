@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -29,6 +28,8 @@ type paperFlags struct {
 	pigeon  pigeon.Config
 	kairos  kairos.Config
 	bigC    bigc.Config
+	// agents is what the registry has of the system.
+	agents any
 }
 
 func (p *paperFlags) add(fs *pflag.FlagSet) {
@@ -52,21 +53,13 @@ func paperFlagNames() []string {
 		"guard-quanta", "short-nodes"}
 }
 
-// Names of systems.
-const (
-	policyPigeon = "pigeon"
-	policyBigC   = "big-c"
-)
-
-// kairosPolicies are Kairos, its ablations, and a queue that is served in order and without preemption.
-func kairosPolicies() []string { return []string{"kairos", "kairos-random", "kairos-sum", "yarn-fifo"} }
-
-// taskPolicies are the policies under some rules.
-func taskPolicies(rules string) []string {
-	if rules == "published" {
-		return eagle.Names()
+// knows tells whether a system can be simulated by its paper's rules.
+func (p *paperFlags) knows(agents any) bool {
+	switch agents.(type) {
+	case eagle.Switches, pigeon.Config, bigc.Config, kairos.Choice, kairos.Config:
+		return true
 	}
-	return append(append(eagle.Names(), policyPigeon, policyBigC), kairosPolicies()...)
+	return false
 }
 
 // checkPaper refuses what the flags cannot mean.
@@ -100,27 +93,24 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 
 // runPaper simulates the system as its paper has it: parts that send messages.
 func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
-	switch {
-	case t.policy == policyPigeon:
-		c := t.paper.pigeon
-		c.Workers, c.Slots, c.Seed = t.config.Nodes, t.paper.cores, uint64(t.config.Seed)
+	p := &t.paper
+	nodes, seed := t.config.Nodes, uint64(t.config.Seed)
+	switch of := p.agents.(type) {
+	case pigeon.Config:
+		c := p.pigeon
+		c.Workers, c.Slots, c.Seed = nodes, p.cores, seed
 		return runAgents(t, work, c, pigeon.New)
-	case t.policy == policyBigC:
-		c := t.paper.bigC
-		c.Workers, c.Slots = t.config.Nodes, t.paper.cores
+	case bigc.Config:
+		c := p.bigC
+		c.Workers, c.Slots = nodes, p.cores
 		return runAgents(t, work, c, bigc.New)
-	case slices.Contains(kairosPolicies(), t.policy):
-		c := t.paper.kairos
-		c.Workers, c.Slots, c.Seed = t.config.Nodes, t.paper.cores, uint64(t.config.Seed)
-		switch t.policy {
-		case "kairos-random":
-			c.Choice = kairos.Random
-		case "kairos-sum":
-			c.Choice = kairos.Sum
-		case "yarn-fifo":
-			c.Queue = 0
-		}
+	case kairos.Choice:
+		c := p.kairos
+		c.Workers, c.Slots, c.Seed, c.Choice = nodes, p.cores, seed, of
 		return runAgents(t, work, c, kairos.New)
+	case kairos.Config: // a plain queue
+		of.Workers, of.Slots, of.Quantum, of.Interval = nodes, p.cores, p.kairos.Quantum, p.kairos.Interval
+		return runAgents(t, work, of, kairos.New)
 	}
 	c := &t.config
 	return runAgents(t, work, eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
