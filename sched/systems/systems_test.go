@@ -39,7 +39,8 @@ func TestBuiltinIsWhole(t *testing.T) {
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
 		"prio fifo edf sjf "+
-		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow"), got)
+		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
+		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, eagle.Names())
 	var again systems.Set
