@@ -188,7 +188,8 @@ func TestTheCentralSchedulerBalancesNumbersThenAges(t *testing.T) {
 }
 
 func FuzzCodec(f *testing.F) {
-	f.Add(kairos.Codec{}.Append(nil, &kairos.Message{Kind: kairos.Beat, Number: 1, Got: 2, Load: kairos.Load{Tasks: 2, Sum: 0.5}}))
+	f.Add(kairos.Codec{}.Append(nil, &kairos.Message{Kind: kairos.Beat, Number: 1, Got: 2,
+		Load: kairos.Load{Tasks: 2, Sum: 0.5}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := kairos.Codec{}.Read(b)
 		if err != nil {

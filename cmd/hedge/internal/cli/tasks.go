@@ -331,8 +331,8 @@ func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, 
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	return &tasksDocument{Schema: schema, Command: "simulate",
-		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes, Cores: t.paper.cores,
-			OfferedLoad: load, Records: records.Of(log)},
+		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes,
+			Cores: t.paper.cores, OfferedLoad: load, Records: records.Of(log)},
 		Run: tasksRun{Policy: policy, Seed: t.config.Seed,
 			Short:    jctOf(r.Jobs, func(j *published.JobResult) bool { return !j.Long }),
 			Long:     jctOf(r.Jobs, func(j *published.JobResult) bool { return j.Long }),

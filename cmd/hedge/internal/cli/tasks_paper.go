@@ -44,7 +44,7 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&k.Interval, "interval", time.Second, "how often kairos assigns, and nodes report (--workload tasks)")
 	fs.IntVar(&k.Guard, "guard", 3, "preemptions of kairos's before a task is guarded; 0: never (--workload tasks)")
 	fs.IntVar(&k.GuardQuanta, "guard-quanta", 2, "time slices for which it is (--workload tasks)")
-	fs.Float64Var(&p.bigC.ShortShare, "short-nodes", 95, "percent of big-c's slots that are short jobs' (--workload tasks)")
+	fs.Float64Var(&p.bigC.ShortShare, "short-nodes", 95, "percent of slots that are short jobs': big-c (--workload tasks)")
 	fs.Float64Var(&p.crashes, "fail", 0, "nodes that crash an hour, each for a minute (--workload tasks, --rules paper)")
 }
 
