@@ -111,16 +111,16 @@ func TestWireReadsWhatWasAppended(t *testing.T) {
 	assert.Equal(t, -0.1, w.Float())
 	assert.NoError(t, w.End())
 	for what, read := range map[string]func() error{
-		"version 3":      func() error { return agent.NewWire(b, 4).End() },
-		"byte 200":       func() error { w := agent.NewWire(b, 3); w.Byte(199); return w.Err() },
-		"bytes left":     func() error { return agent.NewWire(nil, 3).End() },
-		"after the end":  func() error { return agent.NewWire(b, 3).End() },
+		"version 3":     func() error { return agent.NewWire(b, 4).End() },
+		"byte 200":      func() error { w := agent.NewWire(b, 3); w.Byte(199); return w.Err() },
+		"bytes left":    func() error { return agent.NewWire(nil, 3).End() },
+		"after the end": func() error { return agent.NewWire(b, 3).End() },
 		"number 2147483": func() error {
 			w := agent.NewWire(agent.AppendNumbers([]byte{3}, 1<<31), 3)
 			w.Int32()
 			return w.End()
 		},
-		"in place of":    func() error { w := agent.NewWire([]byte{3, 255}, 3); w.Int32(); return w.End() },
+		"in place of": func() error { w := agent.NewWire([]byte{3, 255}, 3); w.Int32(); return w.End() },
 		"no finite": func() error {
 			w := agent.NewWire(agent.AppendNumbers([]byte{3}, agent.FloatBits(math.NaN())), 3)
 			w.Float()
