@@ -5,7 +5,10 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/kairos"
+	"github.com/hedgesched/hedge/sched/pigeon"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
@@ -13,6 +16,8 @@ const (
 	threeSigmaPaper = "3Sigma (Park et al., EuroSys 2018)"
 	eaglePaper      = "Eagle (Delgado et al., SoCC 2016)"
 	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
+	pigeonPaper     = "Pigeon (Wang et al., SoCC 2019)"
+	kairosPaper     = "Kairos (Delgado et al., SoCC 2018)"
 	sparrowPaper    = "Sparrow (Ousterhout et al., SOSP 2013)"
 )
 
@@ -75,7 +80,19 @@ func agents() []System {
 			list[i].Agents = switches
 		}
 	}
-	return list
+	return append(list,
+		System{Name: "pigeon", Summary: "spreads tasks over masters of groups of nodes; some nodes take short tasks only",
+			Paper: pigeonPaper, Agents: pigeon.Config{}},
+		System{Name: "kairos", Summary: "without estimates: the task that has run least goes first, by preemption",
+			Paper: kairosPaper, Agents: kairos.Variance},
+		System{Name: "kairos-random", Summary: "kairos that chooses at random among nodes with the fewest tasks",
+			Paper: kairosPaper, Agents: kairos.Random},
+		System{Name: "kairos-sum", Summary: "kairos that chooses the node whose tasks have run least together",
+			Paper: kairosPaper, Agents: kairos.Sum},
+		System{Name: "big-c", Summary: "stops long tasks for short ones beyond the long ones' share",
+			Paper: "Big-C (Chen et al., USENIX ATC 2017)", Agents: bigc.Config{}},
+		System{Name: "yarn-fifo", Summary: "a queue of tasks in order, without preemption", Agents: kairos.Config{}},
+	)
 }
 
 // variant makes policies of a variant of 3Sigma.

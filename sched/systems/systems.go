@@ -45,7 +45,8 @@ type System struct {
 	// Predictor makes what forecasts runtimes for the policy, for one run. If it is nil, [Knowledge.History] does. Systems
 	// of a Set have one if they have a policy.
 	Predictor func(*Knowledge) (predict.Predictor, error)
-	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family. A value of a type of yours is for
+	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family, a pigeon.Config,
+	// kairos.Choice, bigc.Config, or a kairos.Config for a plain queue. A value of a type of yours is for
 	// a host of yours; the others refuse it.
 	Agents any
 }

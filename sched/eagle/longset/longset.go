@@ -2,7 +2,14 @@
 // changed by its one owner; a [Snapshot] of it never changes, so that any number of messages and nodes hold the same.
 package longset
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+)
+
+// ErrSnapshot is the error about bytes that are no snapshot.
+var ErrSnapshot = errors.New("no snapshot")
 
 // Set is the nodes that hold long tasks. It is not safe for concurrent use.
 type Set struct {
@@ -32,14 +39,19 @@ func (s *Set) Snapshot() *Snapshot {
 	if s.latest != nil {
 		return s.latest
 	}
-	n := &Snapshot{words: append([]uint64(nil), s.words...), free: make([]int32, len(s.words)+1)}
+	s.latest = snapshot(append([]uint64(nil), s.words...), s.nodes)
+	return s.latest
+}
+
+// snapshot keeps the words.
+func snapshot(words []uint64, nodes int) *Snapshot {
+	n := &Snapshot{words: words, free: make([]int32, len(words)+1), nodes: nodes}
 	for i, w := range n.words {
 		n.free[i+1] = n.free[i] + int32(64-bits.OnesCount64(w))
 	}
-	if tail := len(n.words)*64 - s.nodes; tail > 0 {
+	if tail := len(n.words)*64 - nodes; tail > 0 {
 		n.free[len(n.words)] -= int32(tail)
 	}
-	s.latest = n
 	return n
 }
 
@@ -47,6 +59,35 @@ func (s *Set) Snapshot() *Snapshot {
 type Snapshot struct {
 	words []uint64
 	free  []int32 // before each word, the nodes without long tasks
+	nodes int
+}
+
+// Append appends the binary form: the number of nodes, then their bits.
+func (n *Snapshot) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(n.nodes))
+	for _, w := range n.words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// maxNodes is the most nodes that a snapshot which is read may have.
+const maxNodes = 1 << 30
+
+// Read makes a snapshot of all of b, or an [ErrSnapshot].
+func Read(b []byte) (*Snapshot, error) {
+	nodes, size := binary.Uvarint(b)
+	if size <= 0 || nodes > maxNodes || uint64(len(b)-size) != (nodes+63)/64*8 {
+		return nil, ErrSnapshot
+	}
+	words := make([]uint64, (nodes+63)/64)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[size+8*i:])
+	}
+	if tail := nodes % 64; tail > 0 && words[len(words)-1]>>tail != 0 {
+		return nil, ErrSnapshot
+	}
+	return snapshot(words, int(nodes)), nil
 }
 
 // Free is the number of nodes that hold no long task.

@@ -40,3 +40,26 @@ func TestSnapshotsDoNotChangeAndAreShared(t *testing.T) {
 	assert.True(t, first.Has(7))
 	assert.False(t, set.Snapshot().Has(7))
 }
+
+func TestSnapshotsSurviveTheirBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, nodes := range []int{1, 64, 65, 300} {
+		set := longset.New(nodes)
+		for range nodes / 2 {
+			set.Put(random.IntN(nodes), true)
+		}
+		b := set.Snapshot().Append(nil)
+		again, err := longset.Read(b)
+		require.NoError(t, err)
+		require.Equal(t, set.Snapshot(), again)
+		for cut := range b {
+			_, err := longset.Read(b[:cut])
+			require.ErrorIs(t, err, longset.ErrSnapshot)
+		}
+		if nodes%64 > 0 {
+			b[len(b)-1] |= 0x80
+			_, err = longset.Read(b)
+			require.ErrorIs(t, err, longset.ErrSnapshot, "a node that there is not")
+		}
+	}
+}

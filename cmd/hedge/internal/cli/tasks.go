@@ -42,6 +42,7 @@ type taskFlags struct {
 	config                   published.Config
 	rules, estimate, jobsOut string
 	heartbeat                time.Duration
+	paper                    paperFlags
 	// ownShare tells that --short-share was given.
 	ownShare bool
 }
@@ -56,12 +57,13 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own.DurationVar(&t.heartbeat, "heartbeat", 7*time.Second, "how old dlwl's knowledge may be (--workload tasks)")
 	own.StringVar(&t.estimate, "estimate", "mean", "mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
 	own.StringVar(&t.rules, "rules", "paper", "paper, or published: those of the public Eagle simulator (--workload tasks)")
+	t.paper.add(own)
 	fs.AddFlagSet(own)
 	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
 }
 
 func taskFlagNames() []string {
-	return []string{"short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out"}
+	return append(paperFlagNames(), "short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out")
 }
 
 // commonFlagNames are those of simulate and compare that every workload has.
@@ -202,7 +204,11 @@ func (t *taskFlags) run(
 	policy string, log *trace.Log, work *agents.Workload,
 ) (*tasksDocument, *published.Result, error) {
 	began := time.Now()
-	result, err := published.Run(work, t.config)
+	run := t.runPaper
+	if t.rules == "published" {
+		run = func(work *agents.Workload) (*published.Result, error) { return published.Run(work, t.config) }
+	}
+	result, err := run(work)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -238,14 +244,15 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 	c := &t.config
 	t.ownShare = fs.Changed("short-share")
 	switch t.rules {
-	case "published":
-	case "paper":
-		return errors.New("--rules: paper is not there yet with --workload tasks, expected published")
+	case "published", "paper":
 	default:
-		return fmt.Errorf("--rules: found %q, expected published", t.rules)
+		return fmt.Errorf("--rules: found %q, expected paper or published", t.rules)
 	}
-	c.Nodes, c.Heartbeat = spec.Nodes, int(t.heartbeat/time.Second)
-	if t.heartbeat < time.Second || t.heartbeat%time.Second != 0 {
+	if err := t.checkPaper(fs); err != nil {
+		return err
+	}
+	c.Nodes, c.Heartbeat = spec.Nodes, int((t.heartbeat+time.Second-1)/time.Second)
+	if t.rules == "published" && (t.heartbeat < time.Second || t.heartbeat%time.Second != 0) {
 		return fmt.Errorf("--heartbeat: found %v, expected whole seconds from 1s on", t.heartbeat)
 	}
 	if err := t.factors(); err != nil {
@@ -257,11 +264,15 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 // use configures the system, and checks what it makes of the flags.
 func (t *taskFlags) use(s *systems.System) error {
 	variant, ok := s.Agents.(eagle.Switches)
-	if !ok {
+	switch {
+	case ok:
+	case t.rules == "published":
 		return fmt.Errorf("%s: found with --rules published, expected one of Eagle's family", s.Name)
+	case !t.paper.knows(s.Agents):
+		return fmt.Errorf("%s: found with --workload %s, expected a system that it can simulate", s.Name, workloadTasks)
 	}
 	c := &t.config
-	c.Variant = variant
+	c.Variant, t.paper.agents = variant, s.Agents
 	if !t.ownShare {
 		c.ShortShare = defaultShare(c)
 	}
@@ -308,17 +319,20 @@ func (t *taskFlags) factors() error {
 func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, r *published.Result, wall float64) *tasksDocument {
 	seconds := 0.0
 	for _, d := range w.Runtimes {
-		seconds += float64(d / time.Second)
+		if t.rules == "published" {
+			d = d.Truncate(time.Second)
+		}
+		seconds += d.Seconds()
 	}
 	load := 0.0
 	if span := (w.Jobs[len(w.Jobs)-1].Submit - w.Jobs[0].Submit).Seconds(); span > 0 {
-		load = seconds / (span * float64(t.config.Nodes))
+		load = seconds / (span * float64(t.config.Nodes) * float64(t.paper.cores))
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	return &tasksDocument{Schema: schema, Command: "simulate",
-		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes, Cores: 1,
-			OfferedLoad: load, Records: records.Of(log)},
+		Workload: tasksWorkload{Trace: log.Name, Jobs: len(w.Jobs), Tasks: len(w.Runtimes), Nodes: t.config.Nodes,
+			Cores: t.paper.cores, OfferedLoad: load, Records: records.Of(log)},
 		Run: tasksRun{Policy: policy, Seed: t.config.Seed,
 			Short:    jctOf(r.Jobs, func(j *published.JobResult) bool { return !j.Long }),
 			Long:     jctOf(r.Jobs, func(j *published.JobResult) bool { return j.Long }),

@@ -66,6 +66,17 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"--nodes: found 1, expected at least 2": {"--rules", "published", "--nodes", "1"},
 		"--jobs-out: found - with --json":       {"--rules", "published", "--jobs-out", "-", "--json"},
 		`expected window, e2e, replay or tasks`: {"--workload", "day"},
+		"--cores":                               {"--cores", "0"},
+		"--delay":                               {"--rules", "published", "--delay", "1ms"},
+		"the delay":                             {"--delay", "-1s"},
+		"pigeon":                                {"--rules", "published", "--policy", "pigeon"},
+		"--group":                               {"--policy", "pigeon", "--group-size", "0"},
+		"--weight":                              {"--policy", "pigeon", "--weight", "0"},
+		"--quantum":                             {"--policy", "kairos", "--quantum", "0s"},
+		"--interval":                            {"--policy", "kairos", "--interval", "0s"},
+		"the share of short":                    {"--policy", "big-c", "--short-nodes", "101"},
+		"the queue":                             {"--policy", "kairos", "--queue", "-1"},
+		"the crashes":                           {"--fail", "-1"},
 	} {
 		_, errs, status := simulateTasks(t, args...)
 		assert.Equal(t, exitUsage, status, want)
@@ -191,9 +202,33 @@ func TestSystemsOfTheHost(t *testing.T) {
 	_, errs, code = run("simulate --workload tasks --policy crowd --rules published")
 	assert.Equal(t, exitUsage, code)
 	assert.Contains(t, errs, "crowd: found with --rules published")
+	_, errs, code = run("simulate --workload tasks --policy crowd")
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, errs, "crowd: found with --workload tasks")
 }
 
 func TestQuantilesLieBetweenRanks(t *testing.T) {
 	assert.InDelta(t, 1.5, between([]float64{1, 2}, 0.5), 1e-12)
 	assert.InDelta(t, 3, between([]float64{3}, 0.99), 1e-12)
+}
+
+// By the paper's rules a task that finds a free node starts after its probe, the question and the answer, 1.5 ms, and a
+// task that is placed at once after one message.
+func TestSimulateTasksByThePapersRules(t *testing.T) {
+	for policy, starts := range map[string][2]float64{
+		"eagle": {0.0015, 0.0005}, "hawk": {0.0015, 0.0005}, "sparrow": {0.0015, 0.0015}, "dlwl": {0.0005, 0.0005},
+		"clwl": {0.0005, 0.0005}, "ideal-eagle": {0.0015, 0.0005}, "pigeon": {0.001, 0.001}, "big-c": {0.0005, 0.0005},
+		"kairos": {0.5005, 0.5005}, "yarn-fifo": {0.5005, 0.5005},
+	} {
+		out, errs, status := simulateTasks(t, "--policy", policy, "--json")
+		require.Zero(t, status, errs)
+		var d tasksDocument
+		require.NoError(t, json.Unmarshal([]byte(out), &d))
+		assert.InDelta(t, 12+starts[0], d.Run.Short.JCT.P50, 1e-9, policy)
+		assert.InDelta(t, 100+starts[1], d.Run.Long.JCT.P99, 1e-9, policy)
+		assert.Positive(t, d.Run.Messages, policy)
+	}
+	out, errs, status := simulateTasks(t, "--delay", "1s", "--cores", "4", "--fail", "100")
+	require.Zero(t, status, errs)
+	assert.Contains(t, out, "eagle")
 }

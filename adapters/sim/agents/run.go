@@ -1,0 +1,311 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters/sim/event"
+	"github.com/hedgesched/hedge/sched/agent"
+)
+
+// ErrConfig is wrapped by errors about parameters of a run.
+var ErrConfig = errors.New("bad parameters")
+
+// ErrSystem is wrapped by errors about a system that broke the rules of package agent.
+var ErrSystem = errors.New("the system is wrong")
+
+// maxWorkers and maxSlots are limits of [Config].
+const (
+	maxWorkers = 10_000_000
+	maxSlots   = 1_000_000
+)
+
+// Config is what a run is told, beside the system. The zero value of a field means nothing but itself, save Slots.
+type Config struct {
+	// Slots is the number of tasks that a worker runs at once, up to 1,000,000; 0 means 1.
+	Slots int
+	// Delay is what a message takes, 0 or more. Distributed schedulers are commonly simulated with 0.5 ms.
+	Delay time.Duration
+	// Cutoff makes a job long whose mean task takes longer, by the trace's mean whatever the estimate; 0 or more.
+	Cutoff time.Duration
+	// Low and High are the range of the factor from the mean to the estimate, uniform, one draw a job; both 0 means the
+	// mean itself. Otherwise 0 < Low <= High <= 1000.
+	Low, High float64
+	// Crashes is how many workers crash an hour, of all and on average, until all jobs are done; from 0 to 1,000,000.
+	Crashes float64
+	// Repair is how long a crashed worker is away; it must be above Delay if there are crashes.
+	Repair time.Duration
+	// Seed is of the draws of the run itself; a system has its own.
+	Seed uint64
+}
+
+// Result is what a run found. Times are since the workload's origin.
+type Result struct {
+	// Jobs are in the workload's order.
+	Jobs []JobResult
+	// Busy is the mean share of slots in use from the first submission to the last.
+	Busy float64
+	// Makespan is from the first submission to the last end.
+	Makespan time.Duration
+	// Events is the number of steps and of ends, Messages of those sent over the network.
+	Events, Messages int64
+	// Launches counts the tasks that were started, Crashed the workers that crashed.
+	Launches, Crashed int64
+}
+
+// JobResult is what became of a job: End is when its last task ended.
+type JobResult struct {
+	Submit, End time.Duration
+	Long        bool
+}
+
+// The kinds of events, in their order at one instant.
+const (
+	submitted uint8 = iota
+	ended
+	received
+	fired
+	restarted
+	crashed
+)
+
+// happening is the payload of an event. A message goes to part to; a timer is in number; an end is that of task number.
+type happening[M any] struct {
+	to, from    agent.Addr
+	job, number int32
+	life        uint32 // of the worker that it is about
+	msg         M
+}
+
+// world is a run.
+type world[M any] struct {
+	Config
+	work    *Workload
+	system  agent.System[M]
+	workers int
+	core    event.Core[happening[M]]
+	lanes   struct{ submit, network, instant, soon *event.Lane[happening[M]] }
+	nodes   []node
+	tasks   []task
+	random  agent.Random
+	in      agent.Input[M]
+	out     agent.Output[M]
+	job     agent.Job
+	open    int // jobs that are not done
+	load    load
+	result  Result
+	err     error
+}
+
+// Run simulates a system on a workload: it delivers messages after a constant delay, one after the other, and runs the
+// tasks. Errors are an [ErrConfig], an [ErrWorkload], or an [ErrSystem] for a system that breaks the rules, leaves a
+// job undone or keeps anything after the last.
+func Run[M any](work *Workload, system agent.System[M], c Config) (*Result, error) {
+	if err := c.check(work, system.Workers()); err != nil {
+		return nil, err
+	}
+	w := newWorld(work, system, c)
+	w.arrive(0)
+	w.crashLater()
+	for e, ok := w.core.Next(); ok && w.err == nil; e, ok = w.core.Next() {
+		w.result.Events++
+		w.happen(e.Class, &e.Payload)
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.finish()
+}
+
+func (c *Config) check(work *Workload, workers int) error {
+	wrong := func(what string, found any, expected string) error {
+		return fmt.Errorf("%w: %s is %v, expected %s", ErrConfig, what, found, expected)
+	}
+	if c.Slots == 0 {
+		c.Slots = 1
+	}
+	switch {
+	case len(work.Jobs) == 0:
+		return fmt.Errorf("%w: no jobs", ErrWorkload)
+	case workers < 1 || workers > maxWorkers:
+		return wrong("the number of workers", workers, "1 to 10000000")
+	case c.Slots < 0 || c.Slots > maxSlots:
+		return wrong("the number of slots", c.Slots, "1 to 1000000")
+	case c.Delay < 0 || c.Delay > time.Hour:
+		return wrong("the delay", c.Delay, "0 to an hour")
+	case c.Cutoff < 0:
+		return wrong("the cutoff", c.Cutoff, "at least 0")
+	case !(c.Low >= 0 && c.High >= c.Low && c.High <= 1000) || c.Low == 0 && c.High > 0:
+		return wrong("the factor of estimates", fmt.Sprintf("%g to %g", c.Low, c.High), "above 0 and in order, at most 1000")
+	case !(c.Crashes >= 0 && c.Crashes <= 1e6):
+		return wrong("the crashes an hour", c.Crashes, "0 to 1000000")
+	case c.Crashes > 0 && (c.Repair <= c.Delay || c.Repair > 1000*time.Hour):
+		return wrong("the time of repair", c.Repair, "above the delay, at most 1000 hours")
+	}
+	last := time.Duration(math.MaxInt64)
+	for i, r := range work.Runtimes {
+		if r < 0 {
+			return fmt.Errorf("%w: task %d takes %v", ErrWorkload, i, r)
+		}
+		if last -= r; last < 0 {
+			return fmt.Errorf("%w: its tasks take more than %v together", ErrWorkload, time.Duration(math.MaxInt64))
+		}
+	}
+	return nil
+}
+
+func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M] {
+	w := &world[M]{Config: c, work: work, system: system, workers: system.Workers(), open: len(work.Jobs)}
+	w.random = agent.NewRandom(c.Seed, -1)
+	w.lanes.submit, w.lanes.network = w.core.Lane(submitted), w.core.Lane(received)
+	w.lanes.instant, w.lanes.soon = w.core.Lane(received), w.core.Lane(fired)
+	w.nodes = make([]node, w.workers)
+	w.tasks = make([]task, len(work.Runtimes))
+	w.result.Jobs = make([]JobResult, len(work.Jobs))
+	w.load = load{from: work.Jobs[0].Submit, to: work.Jobs[len(work.Jobs)-1].Submit}
+	return w
+}
+
+// arrive schedules a submission.
+func (w *world[M]) arrive(id int) {
+	if id < len(w.work.Jobs) {
+		w.lanes.submit.At(w.work.Jobs[id].Submit, happening[M]{number: int32(id)})
+	}
+}
+
+func (w *world[M]) happen(class uint8, h *happening[M]) {
+	switch class {
+	case submitted:
+		w.submit(h.number)
+	case ended:
+		w.end(h.to, h.job, h.number)
+	case received:
+		if !w.gone(h) {
+			w.in.Kind, w.in.From, w.in.Msg = agent.Received, h.from, h.msg
+			w.step(h.to)
+		}
+	case fired:
+		if !w.gone(h) {
+			w.in.Kind, w.in.Timer = agent.Fired, uint32(h.number)
+			w.step(h.to)
+		}
+	case crashed:
+		w.crash()
+	case restarted:
+		w.restart(h.to)
+	}
+}
+
+// gone tells whether what an event is for was lost in a crash.
+func (w *world[M]) gone(h *happening[M]) bool {
+	return int(h.to) < w.workers && h.life != w.nodes[h.to].life
+}
+
+func (w *world[M]) submit(id int32) {
+	j := &w.work.Jobs[id]
+	w.job = agent.Job{ID: id, Tasks: j.Tasks, Estimate: j.Mean, Long: j.Mean > w.Cutoff}
+	if w.High > 0 {
+		factor := w.Low + float64((w.High-w.Low)*w.random.Unit())
+		w.job.Estimate = time.Duration(float64(float64(j.Mean) * factor))
+	}
+	w.result.Jobs[id] = JobResult{Submit: w.core.Now(), Long: w.job.Long}
+	w.in.Kind, w.in.Job = agent.Submitted, &w.job
+	at := w.system.Entry(&w.job)
+	w.step(at)
+	w.arrive(int(id) + 1)
+}
+
+// step lets a part act on the input, and does what it asks for.
+func (w *world[M]) step(at agent.Addr) {
+	if at < 0 || int(at) >= w.system.Parts() {
+		w.fail("there is no part %d", at)
+		return
+	}
+	w.out.Reset()
+	w.system.Step(at, w.core.Now(), &w.in, &w.out)
+	for i := range w.out.Actions {
+		w.act(at, &w.out.Actions[i])
+	}
+}
+
+func (w *world[M]) act(at agent.Addr, a *agent.Action[M]) {
+	switch a.Do {
+	case agent.Send:
+		w.send(at, a)
+	case agent.Wake:
+		h := happening[M]{to: at, number: int32(a.Timer), life: w.life(at)}
+		if a.After <= 0 {
+			w.lanes.soon.After(0, h)
+		} else {
+			w.core.After(a.After, fired, h)
+		}
+	case agent.Done:
+		w.done(a.Task.Job)
+	default:
+		w.physics(at, a)
+	}
+}
+
+func (w *world[M]) send(from agent.Addr, a *agent.Action[M]) {
+	if a.To < 0 || int(a.To) >= w.system.Parts() {
+		w.fail("part %d sends to part %d, which is not there", from, a.To)
+		return
+	}
+	h := happening[M]{to: a.To, from: from, msg: a.Msg, life: w.life(a.To)}
+	if a.Delay == agent.Instant {
+		w.lanes.instant.After(0, h)
+		return
+	}
+	w.result.Messages++
+	w.lanes.network.After(w.Delay, h)
+}
+
+// life is the life of a worker that others know of.
+func (w *world[M]) life(at agent.Addr) uint32 {
+	if int(at) < w.workers {
+		return w.nodes[at].told
+	}
+	return 0
+}
+
+func (w *world[M]) done(job int32) {
+	if job < 0 || int(job) >= len(w.work.Jobs) {
+		w.fail("job %d is done and was never there", job)
+		return
+	}
+	j := &w.work.Jobs[job]
+	for i := j.First; i < j.First+j.Tasks; i++ {
+		if w.tasks[i].state != over {
+			w.fail("job %d is done before its task %d", job, i-j.First)
+			return
+		}
+	}
+	if w.open--; w.open < 0 {
+		w.fail("job %d is done twice", job)
+	}
+}
+
+func (w *world[M]) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf("%w: at %v, "+format, append([]any{ErrSystem, w.core.Now()}, args...)...)
+	}
+}
+
+func (w *world[M]) finish() (*Result, error) {
+	if w.open > 0 {
+		return nil, fmt.Errorf("%w: %d jobs are not done and nothing is on its way", ErrSystem, w.open)
+	}
+	for at := range w.system.Parts() {
+		if n := w.system.Held(agent.Addr(at)); n != 0 {
+			return nil, fmt.Errorf("%w: part %d keeps %d things after all jobs are done", ErrSystem, at, n)
+		}
+	}
+	r := &w.result
+	for _, j := range r.Jobs {
+		r.Makespan = max(r.Makespan, j.End-r.Jobs[0].Submit)
+	}
+	r.Busy = w.load.mean(w.workers * w.Slots)
+	return r, nil
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/sched/agent"
+	"github.com/hedgesched/hedge/sched/bigc"
+	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/kairos"
+	"github.com/hedgesched/hedge/sched/pigeon"
+)
+
+// repair is how long a worker that crashed is away.
+const repair = time.Minute
+
+// paperFlags are the flags of --rules paper alone.
+type paperFlags struct {
+	cores   int
+	delay   time.Duration
+	crashes float64
+	pigeon  pigeon.Config
+	kairos  kairos.Config
+	bigC    bigc.Config
+	// agents is what the registry has of the system.
+	agents any
+}
+
+func (p *paperFlags) add(fs *pflag.FlagSet) {
+	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
+	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
+	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group of pigeon's (--workload tasks)")
+	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of such a group that take short tasks only (--workload tasks)")
+	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks before a long one that waits: pigeon (--workload tasks)")
+	k := &p.kairos
+	fs.DurationVar(&k.Quantum, "quantum", 50*time.Second, "kairos's time slice (--workload tasks)")
+	fs.IntVar(&k.Queue, "queue", 4, "tasks that a node of kairos's holds beside those that run (--workload tasks)")
+	fs.DurationVar(&k.Interval, "interval", time.Second, "how often kairos assigns, and nodes report (--workload tasks)")
+	fs.IntVar(&k.Guard, "guard", 3, "preemptions of kairos's before a task is guarded; 0: never (--workload tasks)")
+	fs.IntVar(&k.GuardQuanta, "guard-quanta", 2, "time slices for which it is (--workload tasks)")
+	fs.Float64Var(&p.bigC.ShortShare, "short-nodes", 95, "percent of slots that are short jobs': big-c (--workload tasks)")
+	fs.Float64Var(&p.crashes, "fail", 0, "nodes that crash an hour, each for a minute (--workload tasks, --rules paper)")
+}
+
+func paperFlagNames() []string {
+	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
+		"guard-quanta", "short-nodes"}
+}
+
+// knows tells whether a system can be simulated by its paper's rules.
+func (p *paperFlags) knows(agents any) bool {
+	switch agents.(type) {
+	case eagle.Switches, pigeon.Config, bigc.Config, kairos.Choice, kairos.Config:
+		return true
+	}
+	return false
+}
+
+// checkPaper refuses what the flags cannot mean.
+func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
+	if t.rules == "published" {
+		for _, name := range paperFlagNames() {
+			if fs.Changed(name) {
+				return fmt.Errorf("--%s: found with --rules published, expected --rules paper", name)
+			}
+		}
+		return nil
+	}
+	switch p, seconds := &t.paper, t.config.Cutoff; {
+	case p.cores < 1:
+		return fmt.Errorf("--cores: found %d, expected 1 or more", p.cores)
+	case !(seconds >= 0 && seconds <= 1e9):
+		return fmt.Errorf("--cutoff: found %v, expected 0 to 1000000000 seconds", seconds)
+	case t.heartbeat <= 0:
+		return fmt.Errorf("--heartbeat: found %v, expected more than 0", t.heartbeat)
+	case p.pigeon.Group < 1:
+		return fmt.Errorf("--group-size: found %d, expected 1 or more", p.pigeon.Group)
+	case p.pigeon.Weight < 1:
+		return fmt.Errorf("--weight: found %d, expected 1 or more", p.pigeon.Weight)
+	case p.kairos.Quantum <= 0:
+		return fmt.Errorf("--quantum: found %v, expected more than 0", p.kairos.Quantum)
+	case p.kairos.Interval <= 0:
+		return fmt.Errorf("--interval: found %v, expected more than 0", p.kairos.Interval)
+	}
+	return nil
+}
+
+// runPaper simulates the system as its paper has it: parts that send messages.
+func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
+	p := &t.paper
+	nodes, seed := t.config.Nodes, uint64(t.config.Seed)
+	switch of := p.agents.(type) {
+	case pigeon.Config:
+		c := p.pigeon
+		c.Workers, c.Slots, c.Seed = nodes, p.cores, seed
+		return runAgents(t, work, c, pigeon.New)
+	case bigc.Config:
+		c := p.bigC
+		c.Workers, c.Slots = nodes, p.cores
+		return runAgents(t, work, c, bigc.New)
+	case kairos.Choice:
+		c := p.kairos
+		c.Workers, c.Slots, c.Seed, c.Choice = nodes, p.cores, seed, of
+		return runAgents(t, work, c, kairos.New)
+	case kairos.Config: // a plain queue
+		of.Workers, of.Slots, of.Quantum, of.Interval = nodes, p.cores, p.kairos.Quantum, p.kairos.Interval
+		return runAgents(t, work, of, kairos.New)
+	}
+	c := &t.config
+	return runAgents(t, work, eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
+		ShortShare: c.ShortShare, MinProbes: c.MinProbes, Heartbeat: t.heartbeat, Seed: uint64(c.Seed)}, eagle.New)
+}
+
+// runAgents simulates a system that is made of its configuration.
+func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload, of C, made func(C) (S, error)) (
+	*published.Result, error) {
+	c := &t.config
+	system, err := made(of)
+	if err != nil {
+		return nil, err
+	}
+	found, err := agents.Run[M](work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
+		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
+		Crashes: t.paper.crashes, Repair: t.paper.delay + repair, Seed: uint64(c.Seed)})
+	if errors.Is(err, agents.ErrSystem) {
+		return nil, failed(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &published.Result{Busy: found.Busy, Makespan: found.Makespan.Seconds(), Events: found.Events,
+		Messages: found.Messages}
+	for _, j := range found.Jobs {
+		r.Jobs = append(r.Jobs, published.JobResult{Submit: j.Submit.Seconds(), End: j.End.Seconds(), Long: j.Long})
+	}
+	return r, nil
+}
