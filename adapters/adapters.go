@@ -17,16 +17,16 @@
 //  5. A World for package adaptertest, which then proves the rest.
 //
 // [New] makes a [sched.Cluster] of a Driver. It compares what it observes with what the loop was told and tells the
-// difference, so that events that are lost, doubled or late do no harm; it holds starts back until the jobs they replace
-// have stopped, rolls back gangs that come up short, takes too long or lose a task, finds out what became of calls without an answer,
-// delays jobs whose start has failed, and puts reasons on jobs. [Lead] runs it all while a lease is held, and [HistoryFile] keeps what the
-// predictor has learnt.
+// difference, so that events that are lost, doubled or late do no harm; it holds starts back until the jobs they
+// replace have stopped, rolls back gangs that come up short, takes too long or lose a task, finds out what became of
+// calls without an answer, delays jobs whose start has failed, and puts reasons on jobs. [Lead] runs it all while a
+// lease is held, and [HistoryFile] keeps what the predictor has learnt.
 //
 // # What is promised
 //
-// A start is asynchronous: requested, running, or failed. A gang is all or nothing: as soon as one task of it cannot be had, the others are
-// stopped and the job is pending again. What a job holds counts as held until the cluster says that it has
-// stopped. Nothing but the learnt history is kept over a restart; everything else is read from the cluster.
+// A start is asynchronous: requested, running, or failed. A gang is all or nothing: as soon as one task of it cannot be
+// had, the others are stopped and the job is pending again. What a job holds counts as held until the cluster says that
+// it has stopped. Nothing but the learnt history is kept over a restart; everything else is read from the cluster.
 //
 // Where a cluster has no memory of epochs, a call of an instance that lost its lease may still arrive after another has
 // taken over. Compare-and-set keeps it from placing a job twice, but not from filling a node that the other has given
@@ -46,11 +46,13 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The errors of a [Driver] and a [Lease], and of what is wrong with jobs. The first three promise that nothing was done and nothing will be.
+// The errors of a [Driver] and a [Lease], and of what is wrong with jobs. The first three promise that nothing was done
+// and nothing will be.
 var (
 	// ErrStale is an action on a version of the job that is not the cluster's any more.
 	ErrStale = errors.New("adapters: decided on a state that is over")
-	// ErrRefused is an action that the cluster does not allow: a quota, a right that is missing, a node that does not take the task.
+	// ErrRefused is an action that the cluster does not allow: a quota, a right that is missing, a node that does not take
+	// the task.
 	ErrRefused = errors.New("adapters: refused by the cluster")
 	// ErrFenced is an action of an instance that leads no more.
 	ErrFenced = errors.New("adapters: another instance leads")
@@ -58,55 +60,65 @@ var (
 	ErrIncomplete = errors.New("adapters: not all tasks of the gang are there")
 	// ErrProblem is of the event Withdrawn of a job that could be scheduled and now has a [Job].Problem.
 	ErrProblem = errors.New("adapters: the job cannot be scheduled any more")
-	// ErrCancelled is of a [Job].Err, and of the event Withdrawn, of a job that has not failed: its user, or somebody else, has ended it or taken it away.
+	// ErrCancelled is of a [Job].Err, and of the event Withdrawn, of a job that has not failed: its user, or somebody
+	// else, has ended it or taken it away.
 	ErrCancelled = errors.New("adapters: cancelled")
 	// ErrUnavailable is a cluster that does not answer. Whether it has carried out an action is not known.
 	ErrUnavailable = errors.New("adapters: cluster unavailable")
-	// ErrRestored is a cluster whose records went back in time: its store was restored from a backup, say. What was known of it holds no more.
+	// ErrRestored is a cluster whose records went back in time: its store was restored from a backup, say. What was known
+	// of it holds no more.
 	ErrRestored = errors.New("adapters: the cluster's records went back in time")
 )
 
-// Driver is a kind of cluster: what it tells and what it does. [Cluster] calls it from one goroutine at a time, unless [Options].Parallel says
-// otherwise: then Start, Stop and, of an [Explainer], Explain are called from several, at the same time for different jobs. Observe is always called alone,
-// after all others have returned. A driver that keeps something of its own beside what Observe has read must guard it then.
+// Driver is a kind of cluster: what it tells and what it does. [Cluster] calls it from one goroutine at a time, unless
+// [Options].Parallel says otherwise: then Start, Stop and, of an [Explainer], Explain are called from several, at the
+// same time for different jobs. Observe is always called alone, after all others have returned. A driver that keeps
+// something of its own beside what Observe has read must guard it then.
 //
 // # Who leads
 //
-// A driver that can read the [Lease] lets an action through only if the lease is at the action's epoch: another, lower or higher, is ErrFenced, and so is every
-// action while there is no lease, since nobody leads then. An answer is believed for as long as the driver's options say and no longer, 0 being
-// not at all: every action then has an answer to a question that was put after the action began. [Fence] does that.
+// A driver that can read the [Lease] lets an action through only if the lease is at the action's epoch: another, lower
+// or higher, is ErrFenced, and so is every action while there is no lease, since nobody leads then. An answer is
+// believed for as long as the driver's options say and no longer, 0 being not at all: every action then has an answer
+// to a question that was put after the action began. [Fence] does that.
 //
 // # Records that go back in time
 //
-// Versions grow as long as a cluster lives. Where its store is restored from a backup they do not: objects, and lists of them, come back with versions lower than
-// those that were told, and a driver that ignores what is older than what it knows would ignore the cluster for ever. A driver with a memory of its own therefore
-// compares each list that it asks for, and each object in it, with what it knew before it asked. If either is older, Observe returns an error that wraps
-// ErrRestored, and does so from then on: nothing is mended in place. [Cluster] does the same for what a view that it has asked for tells of nodes and jobs. The term is over
-// then: [Lead] begins another with a new Driver and a new Cluster, which know nothing, and a program without a lease starts anew. A watch that cannot go on
-// since the cluster has not come to the version it was at calls for such a list. What happens to be of the same version, or of a higher one, cannot be told from what went on.
+// Versions grow as long as a cluster lives. Where its store is restored from a backup they do not: objects, and lists
+// of them, come back with versions lower than those that were told, and a driver that ignores what is older than what
+// it knows would ignore the cluster for ever. A driver with a memory of its own therefore compares each list that it
+// asks for, and each object in it, with what it knew before it asked. If either is older, Observe returns an error that
+// wraps ErrRestored, and does so from then on: nothing is mended in place. [Cluster] does the same for what a view that
+// it has asked for tells of nodes and jobs. The term is over then: [Lead] begins another with a new Driver and a new
+// Cluster, which know nothing, and a program without a lease starts anew. A watch that cannot go on since the cluster
+// has not come to the version it was at calls for such a list. What happens to be of the same version, or of a higher
+// one, cannot be told from what went on.
 type Driver interface {
 	// Observe tells what has changed since the last call, or all there is; the first call tells all. With relist, it must
-	// tell all, from a read that is as new as the call: what was carried out before is in it.
-	// The view is the caller's; jobs and nodes in it do not change afterwards. An error wraps ErrFenced where it is known that another instance leads, ErrRestored
-	// where the cluster's records went back in time, and ErrUnavailable otherwise, also where the cluster refuses to be read: what is wrong may be mended while the scheduler waits. [Cluster] takes every
-	// other error for one of these.
+	// tell all, from a read that is as new as the call: what was carried out before is in it. The view is the caller's;
+	// jobs and nodes in it do not change afterwards. An error wraps ErrFenced where it is known that another instance
+	// leads, ErrRestored where the cluster's records went back in time, and ErrUnavailable otherwise, also where the
+	// cluster refuses to be read: what is wrong may be mended while the scheduler waits. [Cluster] takes every other error
+	// for one of these.
 	Observe(ctx context.Context, relist bool) (*View, error)
-	// Start asks for all tasks of a gang on their nodes. Nil says that it was asked for; what becomes of it is
-	// observed. An error that wraps ErrStale, ErrRefused or ErrFenced says that nothing was done and nothing will be; any other that
-	// it is not known. A driver that has to ask for each task by itself answers nil once the first was granted, and has Observe tell
-	// that the gang is [Job].Short.
+	// Start asks for all tasks of a gang on their nodes. Nil says that it was asked for; what becomes of it is observed.
+	// An error that wraps ErrStale, ErrRefused or ErrFenced says that nothing was done and nothing will be; any other that
+	// it is not known. A driver that has to ask for each task by itself answers nil once the first was granted, and has
+	// Observe tell that the gang is [Job].Short.
 	Start(ctx context.Context, s *Start) error
-	// Stop sees to it that nothing of the job runs and that it is pending again, whatever state its tasks are in, but for a job that is
-	// Over, of which only the tasks are stopped. Of a job without tasks it makes sure that no earlier Start can take effect any more,
-	// as by changing its version. Errors are as in Start.
+	// Stop sees to it that nothing of the job runs and that it is pending again, whatever state its tasks are in, but for
+	// a job that is Over, of which only the tasks are stopped. Of a job without tasks it makes sure that no earlier Start
+	// can take effect any more, as by changing its version. Errors are as in Start.
 	Stop(ctx context.Context, s *Stop) error
 }
 
 // Explainer is a Driver that can show users why their jobs wait.
 type Explainer interface {
-	// Explain puts the note where the job's user reads it. One of an epoch that is over may be refused with ErrFenced, or be written all the same, as nothing is decided by notes. It is called only when the note has changed, or when the job waits again after it was started. Errors
-	// but ErrFenced have it tried again later; a driver that writes notes by and by tells in [View].Unsaid which were lost. What a note says is over
-	// once the job is started: Start takes it away, where it would still stand.
+	// Explain puts the note where the job's user reads it. One of an epoch that is over may be refused with ErrFenced, or
+	// be written all the same, as nothing is decided by notes. It is called only when the note has changed, or when the
+	// job waits again after it was started. Errors but ErrFenced have it tried again later; a driver that writes notes by
+	// and by tells in [View].Unsaid which were lost. What a note says is over once the job is started: Start takes it
+	// away, where it would still stand.
 	Explain(ctx context.Context, n *Note) error
 }
 
@@ -116,24 +128,25 @@ type View struct {
 	Version uint64
 	// Full tells that Nodes and Jobs are all there are. Otherwise they are those that have changed.
 	Full bool
-	// Floor is, of a full view, up to which version nothing is missing in it: what is told later of an object that is not in it, with a version up to Floor,
-	// is of one that is no more. A view that is put together of several lists has the version of the oldest of them, lest what
-	// was made between two of them is taken for gone. 0 has everything believed.
+	// Floor is, of a full view, up to which version nothing is missing in it: what is told later of an object that is not
+	// in it, with a version up to Floor, is of one that is no more. A view that is put together of several lists has the
+	// version of the oldest of them, lest what was made between two of them is taken for gone. 0 has everything believed.
 	Floor uint64
 	// Nodes and Jobs are each the whole state of one object, not what has changed in it.
 	Nodes []Node
 	Jobs  []Job
-	// Unsaid are the ids of jobs whose last note is not where their users read it, although Explain returned nil: it was dropped, could not be written after all, or
-	// is on what has been replaced meanwhile; or that does not say any more what holds, where a driver words notes by what it knows of the cluster. It is written again,
-	// if the reason still is the policy's.
+	// Unsaid are the ids of jobs whose last note is not where their users read it, although Explain returned nil: it was
+	// dropped, could not be written after all, or is on what has been replaced meanwhile; or that does not say any more
+	// what holds, where a driver words notes by what it knows of the cluster. It is written again, if the reason still is
+	// the policy's.
 	Unsaid []string
 }
 
 // Node is a node as a cluster tells of it.
 type Node struct {
 	sched.Node
-	// Version grows with every change of any object of the cluster. Of one node, what is older than what was told before is ignored.
-	// 0 is always believed.
+	// Version grows with every change of any object of the cluster. Of one node, what is older than what was told before
+	// is ignored. 0 is always believed.
 	Version uint64
 	// Gone tells that the node is no more, or that the cluster has lost it.
 	Gone bool
@@ -147,8 +160,8 @@ type Node struct {
 type Job struct {
 	// Spec is the job as it was submitted. It must not be changed later; a new value with another Revision is another.
 	Spec *sched.Job
-	// UID tells two jobs with one Spec.ID apart, of which one was withdrawn and the other handed in later. Tasks of the first that
-	// still run when the second is there are counted as Foreign.
+	// UID tells two jobs with one Spec.ID apart, of which one was withdrawn and the other handed in later. Tasks of the
+	// first that still run when the second is there are counted as Foreign.
 	UID string
 	// Version is as a [Node]'s; actions name the one they were decided on.
 	Version uint64
@@ -156,8 +169,8 @@ type Job struct {
 	Revision uint64
 	// Attempt is the number of starts that were asked for so far.
 	Attempt int
-	// Done is, of a job with [sched.Job].Checkpoint, for how long it ran in earlier attempts whose work is kept, at full speed. It must
-	// stand in the cluster, like everything else.
+	// Done is, of a job with [sched.Job].Checkpoint, for how long it ran in earlier attempts whose work is kept, at full
+	// speed. It must stand in the cluster, like everything else.
 	Done time.Duration
 	// Gone tells that the job is no more, and nothing of it runs. Its UID is not believed again before a full view has it.
 	Gone bool
@@ -167,10 +180,12 @@ type Job struct {
 	Short bool
 	// Over tells that the cluster starts nothing of it again: it has finished, failed for good, or was cancelled.
 	Over bool
-	// Problem is what is wrong with the job's hints. Such a job is not scheduled, and its user is told. Where
-	// a job cannot be described at all, its tasks must be counted as Foreign. It wraps [ErrIncomplete] where the job is only not all there.
+	// Problem is what is wrong with the job's hints. Such a job is not scheduled, and its user is told. Where a job cannot
+	// be described at all, its tasks must be counted as Foreign. It wraps [ErrIncomplete] where the job is only not all
+	// there.
 	Problem error
-	// Err is why a job is Over that has not finished, or is Short where that is known. It wraps [ErrCancelled] where the job has not failed.
+	// Err is why a job is Over that has not finished, or is Short where that is known. It wraps [ErrCancelled] where the
+	// job has not failed.
 	Err error
 	// Ref is the driver's own, given back in actions.
 	Ref any
@@ -275,7 +290,8 @@ type Note struct {
 	Err error
 }
 
-// String is the note in one line. Where no nodes can hold the job, it tells what the job asks for, as the scheduler has understood it.
+// String is the note in one line. Where no nodes can hold the job, it tells what the job asks for, as the scheduler has
+// understood it.
 func (n *Note) String() string {
 	switch {
 	case n.Err != nil:

@@ -18,8 +18,8 @@ func (c *Cluster) later(do func(context.Context) error, done func(error)) {
 	c.batch = append(c.batch, call{do, done})
 }
 
-// flush makes the calls that were collected and takes in their answers in the order of the calls, whichever came first. None is left under way. Once one says
-// that another instance leads, those that were not begun are not made.
+// flush makes the calls that were collected and takes in their answers in the order of the calls, whichever came first.
+// None is left under way. Once one says that another instance leads, those that were not begun are not made.
 func (c *Cluster) flush(ctx context.Context) {
 	calls := c.batch
 	c.batch = nil

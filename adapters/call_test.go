@@ -119,8 +119,8 @@ func TestAnswersAreTakenInOrder(t *testing.T) {
 	assert.Equal(t, order, failed)
 }
 
-// TestFencedAmongOthers has one of the calls say that another instance leads: those that wait for their turn are not made, and the first in the plan's order is what
-// the loop is told.
+// TestFencedAmongOthers has one of the calls say that another instance leads: those that wait for their turn are not
+// made, and the first in the plan's order is what the loop is told.
 func TestFencedAmongOthers(t *testing.T) {
 	both := make(chan struct{})
 	var made atomic.Int64
@@ -138,7 +138,8 @@ func TestFencedAmongOthers(t *testing.T) {
 	assert.ErrorContains(t, err, "by j0")
 }
 
-// TestOneAtATime is the default: calls come in order, and after one that says that another instance leads there are none.
+// TestOneAtATime is the default: calls come in order, and after one that says that another instance leads there are
+// none.
 func TestOneAtATime(t *testing.T) {
 	var order []string
 	c, cluster, p := newCrowd(t, 5, 0, nil)

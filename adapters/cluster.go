@@ -16,31 +16,34 @@ var ErrOptions = errors.New("adapters: invalid option")
 type Options struct {
 	// Epoch is the leader's, of its lease; it stands in every action.
 	Epoch uint64
-	// Now is the clock by which starts time out and jobs whose start has failed are delayed: the clock of the loop. Nil is the system's.
+	// Now is the clock by which starts time out and jobs whose start has failed are delayed: the clock of the loop. Nil is
+	// the system's.
 	Now func() time.Time
 	// Resync is how often the driver is asked for all there is, whatever it has told; default 10 min. A watch
 	// that loses an event without a word is found out by then.
 	Resync time.Duration
-	// StartTimeout is how long a gang may take from its start until all of it runs, and a start may wait for what it replaces;
-	// default 10 min. Then it is stopped.
+	// StartTimeout is how long a gang may take from its start until all of it runs, and a start may wait for what it
+	// replaces; default 10 min. Then it is stopped.
 	StartTimeout time.Duration
-	// Answer is how long what a call has brought about may take to be observed before the driver is asked for all there is, default
-	// 10 s. Calls that fail have it asked, too: at once, but when that goes on, at distances that double from Backoff to Answer.
+	// Answer is how long what a call has brought about may take to be observed before the driver is asked for all there
+	// is, default 10 s. Calls that fail have it asked, too: at once, but when that goes on, at distances that double from
+	// Backoff to Answer.
 	Answer time.Duration
-	// StopRetry is how long a job may take to stop until it is told again, and how long after an order to stop that was refused; default 1 min. Other orders that
-	// fail are given again at distances that double from Backoff to StopRetry.
+	// StopRetry is how long a job may take to stop until it is told again, and how long after an order to stop that was
+	// refused; default 1 min. Other orders that fail are given again at distances that double from Backoff to StopRetry.
 	StopRetry time.Duration
-	// Backoff is how long a job waits after its first start that failed; each failure that follows doubles it up to BackoffMax. Defaults
-	// 1 s and 5 min.
+	// Backoff is how long a job waits after its first start that failed; each failure that follows doubles it up to
+	// BackoffMax. Defaults 1 s and 5 min.
 	Backoff, BackoffMax time.Duration
-	// LearntUntil is when the last job ended that the predictor has learnt from; see [HistoryFile]. Jobs that had ended
-	// by then and are still told of are not told to the loop. One that had ended by then and was observed only later is not
+	// LearntUntil is when the last job ended that the predictor has learnt from; see [HistoryFile]. Jobs that had ended by
+	// then and are still told of are not told to the loop. One that had ended by then and was observed only later is not
 	// learnt of.
 	LearntUntil time.Time
 	// Notes is how many notes are written in one cycle, default 100; negative for none.
 	Notes int
-	// Parallel is how many of a cycle's calls are made at the same time, default 1: one after another, in order. More of them are for drivers whose calls
-	// take their time; what comes first is then the cluster's to say, but what the loop is told of the answers is in the order of the plan.
+	// Parallel is how many of a cycle's calls are made at the same time, default 1: one after another, in order. More of
+	// them are for drivers whose calls take their time; what comes first is then the cluster's to say, but what the loop
+	// is told of the answers is in the order of the plan.
 	Parallel int
 }
 
@@ -74,8 +77,8 @@ func (o *Options) withDefaults() error {
 	return nil
 }
 
-// Cluster is a [sched.Cluster] made of a [Driver]. Like a loop it is for one goroutine at a time. It does nothing but when the
-// loop calls it, and nothing is under way any more when it returns.
+// Cluster is a [sched.Cluster] made of a [Driver]. Like a loop it is for one goroutine at a time. It does nothing but
+// when the loop calls it, and nothing is under way any more when it returns.
 type Cluster struct {
 	driver  Driver
 	explain Explainer // nil where the driver is none
@@ -205,12 +208,14 @@ func New(driver Driver, options Options) (*Cluster, error) {
 
 var _ sched.Cluster = (*Cluster)(nil)
 
-// LearntUntil is when the last job ended of which the loop was told that it has finished: what goes into [HistoryFile.Save].
+// LearntUntil is when the last job ended of which the loop was told that it has finished: what goes into
+// [HistoryFile.Save].
 func (c *Cluster) LearntUntil() time.Time { return c.until }
 
-// Events observes the cluster and tells what the loop does not know. It also sees to what is under way: it stops gangs that cannot
-// be whole any more and makes the starts whose room has become free. An error of the driver's wraps [ErrFenced], [ErrRestored] or [ErrUnavailable]; after one that wraps ErrFenced
-// or ErrRestored there is nothing but that error.
+// Events observes the cluster and tells what the loop does not know. It also sees to what is under way: it stops gangs
+// that cannot be whole any more and makes the starts whose room has become free. An error of the driver's wraps
+// [ErrFenced], [ErrRestored] or [ErrUnavailable]; after one that wraps ErrFenced or ErrRestored there is nothing but
+// that error.
 func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	if c.fenced != nil {
 		return nil, c.fenced
@@ -248,7 +253,8 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	return c.drain(), nil
 }
 
-// listDue tells whether the driver is to be asked for all there is. One job whose calls fail for ever must not have the whole cluster listed in every cycle.
+// listDue tells whether the driver is to be asked for all there is. One job whose calls fail for ever must not have the
+// whole cluster listed in every cycle.
 func (c *Cluster) listDue(now time.Time) bool {
 	age := now.Sub(c.listed)
 	if age >= 2*c.pause {
@@ -269,8 +275,9 @@ func (c *Cluster) tell(e sched.Event) { c.events = append(c.events, e) }
 // conclusive tells whether all there is was asked for after that call, and so shows what became of it.
 func (c *Cluster) conclusive(at uint64) bool { return c.ever && c.fullAt >= at }
 
-// Apply stops what the plan preempts and asks for what it starts. Starts in the place of jobs that have not stopped yet are made
-// by later Events. It fails only where another instance leads, with [ErrFenced], or once Events has failed with [ErrRestored].
+// Apply stops what the plan preempts and asks for what it starts. Starts in the place of jobs that have not stopped yet
+// are made by later Events. It fails only where another instance leads, with [ErrFenced], or once Events has failed
+// with [ErrRestored].
 func (c *Cluster) Apply(ctx context.Context, plan *sched.Plan) error {
 	if c.fenced != nil {
 		return c.fenced
@@ -336,8 +343,8 @@ func (c *Cluster) halt(t *tracked, cause Cause, why sched.Reason, now time.Time,
 	})
 }
 
-// mayStop tells whether a job may be told to stop, after orders to do so that failed: at once after the first, as what was decided on had changed or
-// is not known, and later every time, unless it was refused.
+// mayStop tells whether a job may be told to stop, after orders to do so that failed: at once after the first, as what
+// was decided on had changed or is not known, and later every time, unless it was refused.
 func (c *Cluster) mayStop(t *tracked, now time.Time) bool {
 	var wait time.Duration
 	switch {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Contact is whether the lease answers [Lead], for health checks: an instance that stands by has no cycles by which its program knows that the cluster is out of
-// reach. The zero value has had no answer. Its methods are safe for concurrent use.
+// Contact is whether the lease answers [Lead], for health checks: an instance that stands by has no cycles by which its
+// program knows that the cluster is out of reach. The zero value has had no answer. Its methods are safe for concurrent
+// use.
 type Contact struct {
 	mu    sync.Mutex
 	heard time.Time // when the lease answered last
@@ -16,9 +17,10 @@ type Contact struct {
 	work  error     // with what the last term ended, nil once a lease was renewed or another's
 }
 
-// Err is nil while the lease answers: it was taken, renewed, or another has it, and that was not longer ago than the limit, by the clock of [LeadOptions]. It is an
-// error, too, once the work of a term has failed, until the lease is renewed or another's. Errors wrap [ErrUnavailable] and what has failed.
-// A limit of what the lease is granted for is longer than a standby, or a leader, is without an answer from a cluster that is well.
+// Err is nil while the lease answers: it was taken, renewed, or another has it, and that was not longer ago than the
+// limit, by the clock of [LeadOptions]. It is an error, too, once the work of a term has failed, until the lease is
+// renewed or another's. Errors wrap [ErrUnavailable] and what has failed. A limit of what the lease is granted for is
+// longer than a standby, or a leader, is without an answer from a cluster that is well.
 func (c *Contact) Err(now time.Time, limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +41,8 @@ func (c *Contact) Err(now time.Time, limit time.Duration) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
 }
 
-// took notes what became of a call that was to take the lease. That it was taken does not say that the work, if that has failed, is well now.
+// took notes what became of a call that was to take the lease. That it was taken does not say that the work, if that
+// has failed, is well now.
 func (c *Contact) took(now time.Time, err error) {
 	if err == nil && c != nil {
 		c.mu.Lock()
@@ -64,7 +67,8 @@ func (c *Contact) renewed(now time.Time, err error) {
 	c.lease = err
 }
 
-// worked notes with what the work of a term has ended by itself. What it says once it was told to end, as the lease was lost, is not its fault.
+// worked notes with what the work of a term has ended by itself. What it says once it was told to end, as the lease was
+// lost, is not its fault.
 func (c *Contact) worked(err error) {
 	if c == nil || err == nil || errors.Is(err, ErrFenced) {
 		return

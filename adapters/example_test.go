@@ -18,7 +18,9 @@ import (
 // Before each action a driver makes sure that its instance still leads. Here the lease is a number.
 func ExampleFence() {
 	lease := uint64(7)
-	fence := adapters.NewFence(func(context.Context) (adapters.Leader, error) { return adapters.Leader{Epoch: lease}, nil }, 0, nil)
+	fence := adapters.NewFence(func(context.Context) (adapters.Leader, error) {
+		return adapters.Leader{Epoch: lease}, nil
+	}, 0, nil)
 	fmt.Println(fence.Check(context.Background(), 7))
 	lease++ // another instance has taken it
 	fmt.Println(fence.Check(context.Background(), 7))
@@ -27,7 +29,8 @@ func ExampleFence() {
 	// adapters: another instance leads: an action of epoch 7, the lease is at 8
 }
 
-// A loop drives a cluster through its driver. Here the cluster is a fake one, in virtual time; a real one differs in the driver and the clock.
+// A loop drives a cluster through its driver. Here the cluster is a fake one, in virtual time; a real one differs in
+// the driver and the clock.
 func ExampleNew() {
 	servers := fake.New(fake.Options{StartDelay: time.Second})
 	for _, name := range []string{"n0", "n1"} {

@@ -12,13 +12,14 @@ import (
 type Leader struct {
 	// Epoch is the lease's.
 	Epoch uint64
-	// ID tells leases, and holders, of the same epoch apart: of a lease that was deleted, or restored from a backup, an epoch may come a second time. It is empty where the
-	// cluster has nothing by which to tell.
+	// ID tells leases, and holders, of the same epoch apart: of a lease that was deleted, or restored from a backup, an
+	// epoch may come a second time. It is empty where the cluster has nothing by which to tell.
 	ID string
 }
 
-// Fence refuses actions of an instance that leads no more, for drivers of clusters that hold no epoch themselves: before an action it asks who leads. Its methods are safe for
-// concurrent use; those who ask at the same time share an answer.
+// Fence refuses actions of an instance that leads no more, for drivers of clusters that hold no epoch themselves:
+// before an action it asks who leads. Its methods are safe for concurrent use; those who ask at the same time share an
+// answer.
 type Fence struct {
 	read    func(context.Context) (Leader, error)
 	believe time.Duration
@@ -48,8 +49,9 @@ type question struct {
 	err     error
 }
 
-// NewFence makes a fence of what reads the lease from the cluster: as it is when it is called, within bounded time, with an error that wraps [ErrFenced] where there is no
-// lease, and [ErrUnavailable] where it is not known. Believe is for how long [Fence.Check] believes an answer; 0, or less, is not at all. It must be much less than the margin within
+// NewFence makes a fence of what reads the lease from the cluster: as it is when it is called, within bounded time,
+// with an error that wraps [ErrFenced] where there is no lease, and [ErrUnavailable] where it is not known. Believe is
+// for how long [Fence.Check] believes an answer; 0, or less, is not at all. It must be much less than the margin within
 // which a leader that cannot renew its lease gives up, see [LeadOptions]. Now is the clock; nil is the system's.
 func NewFence(read func(context.Context) (Leader, error), believe time.Duration, now func() time.Time) *Fence {
 	if now == nil {
@@ -58,7 +60,8 @@ func NewFence(read func(context.Context) (Leader, error), believe time.Duration,
 	return &Fence{read: read, believe: believe, now: now, passed: map[uint64]string{}}
 }
 
-// Check is nil if the epoch leads, or did when that was asked last, if that is not too long ago. Otherwise it is as [Fence.Ask].
+// Check is nil if the epoch leads, or did when that was asked last, if that is not too long ago. Otherwise it is as
+// [Fence.Ask].
 func (f *Fence) Check(ctx context.Context, epoch uint64) error {
 	if f.believes(epoch) {
 		return nil
@@ -66,8 +69,10 @@ func (f *Fence) Check(ctx context.Context, epoch uint64) error {
 	return f.Ask(ctx, epoch)
 }
 
-// Ask is nil if the epoch leads, by an answer to a question that was put after Ask was called. It is an error that wraps [ErrFenced] if another epoch does, or another lease or holder
-// of the same epoch than at first, and what reading the lease has failed with, or an [ErrUnavailable] once the context is done, otherwise. A refusal has what was believed forgotten.
+// Ask is nil if the epoch leads, by an answer to a question that was put after Ask was called. It is an error that
+// wraps [ErrFenced] if another epoch does, or another lease or holder of the same epoch than at first, and what reading
+// the lease has failed with, or an [ErrUnavailable] once the context is done, otherwise. A refusal has what was
+// believed forgotten.
 func (f *Fence) Ask(ctx context.Context, epoch uint64) error {
 	now, err := f.ask(ctx)
 	switch {
@@ -75,7 +80,8 @@ func (f *Fence) Ask(ctx context.Context, epoch uint64) error {
 	case now.Epoch != epoch:
 		err = fmt.Errorf("%w: an action of epoch %d, the lease is at %d", ErrFenced, epoch, now.Epoch)
 	case !f.first(now.Leader):
-		err = fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is now %q", ErrFenced, epoch, now.ID)
+		err = fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is now %q", ErrFenced, epoch,
+			now.ID)
 	}
 	f.learn(now, err)
 	return err
@@ -92,7 +98,8 @@ func (f *Fence) first(now Leader) bool {
 	return !known || id == now.ID
 }
 
-// learn keeps an answer that was well. A refusal has what was believed forgotten, and whatever was asked before it, in whichever order the answers are taken in.
+// learn keeps an answer that was well. A refusal has what was believed forgotten, and whatever was asked before it, in
+// whichever order the answers are taken in.
 func (f *Fence) learn(now finding, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,8 +122,8 @@ func (f *Fence) believes(epoch uint64) bool {
 	return within(f.believe, now.Sub(f.last.at), now.Round(0).Sub(f.last.at.Round(0)))
 }
 
-// within tells whether neither the steady clock nor the time of day says that it was longer ago, or is still to come. A machine that was suspended meanwhile knows it by the
-// time of day alone.
+// within tells whether neither the steady clock nor the time of day says that it was longer ago, or is still to come. A
+// machine that was suspended meanwhile knows it by the time of day alone.
 func within(most, steady, day time.Duration) bool {
 	return min(steady, day) >= 0 && max(steady, day) < most
 }

@@ -70,7 +70,8 @@ func parseHistory(data []byte) (time.Time, []byte, error) {
 	}
 	var version int
 	if _, err := fmt.Sscanf(string(line), "hedge-history %d ", &version); err == nil && version > 1 {
-		return time.Time{}, nil, fmt.Errorf("it is of version %d, which a newer release has written; this one reads version 1", version)
+		return time.Time{}, nil,
+			fmt.Errorf("it is of version %d, which a newer release has written; this one reads version 1", version)
 	}
 	if !ok || string(line)+"\n" != fmt.Sprintf(head, nanos, sum) {
 		return time.Time{}, nil, fmt.Errorf("the first line is %.60q, expected one as %q", line, "hedge-history 1 ...")

@@ -39,15 +39,18 @@ type Term struct {
 	For time.Duration
 }
 
-// Lease is what one instance at a time holds. Its methods must return soon after the context is done, with ErrUnavailable; [Lead] sees to it that the context
-// of each call is done in time.
+// Lease is what one instance at a time holds. Its methods must return soon after the context is done, with
+// ErrUnavailable; [Lead] sees to it that the context of each call is done in time.
 //
-// ErrStale is never a lease's answer. Where another write came first, or the record was deleted, between a method's read and its write, Acquire answers with a [HeldError]
-// without a holder, Renew with ErrUnavailable unless it has read that the lease is another's, as what came first may be its own last renewal, which it took for lost,
-// and Release with nil. Errors that are none of ErrHeld, ErrFenced and ErrUnavailable end Lead: they are of what does not mend itself, such as a right that is missing.
+// ErrStale is never a lease's answer. Where another write came first, or the record was deleted, between a method's
+// read and its write, Acquire answers with a [HeldError] without a holder, Renew with ErrUnavailable unless it has read
+// that the lease is another's, as what came first may be its own last renewal, which it took for lost, and Release with
+// nil. Errors that are none of ErrHeld, ErrFenced and ErrUnavailable end Lead: they are of what does not mend itself,
+// such as a right that is missing.
 type Lease interface {
-	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does, as a [HeldError] where it can be told who. From then on actions of lower epochs are refused, where the
-	// cluster or the driver can: what the new leader is told first must be all that the others did.
+	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does, as a [HeldError] where it can be told who.
+	// From then on actions of lower epochs are refused, where the cluster or the driver can: what the new leader is told
+	// first must be all that the others did.
 	Acquire(ctx context.Context) (Term, error)
 	// Renew holds on to it, with the same epoch; ErrFenced says that it was read and is another's, or is no more.
 	Renew(ctx context.Context, t Term) (Term, error)
@@ -55,26 +58,29 @@ type Lease interface {
 	Release(ctx context.Context, t Term) error
 }
 
-// LeadOptions are how [Lead] goes about it. The zero value suits leases of some 15 s. Negative durations are refused, and so are, once it is known for how long
-// the lease is granted, those that leave no time to renew it.
+// LeadOptions are how [Lead] goes about it. The zero value suits leases of some 15 s. Negative durations are refused,
+// and so are, once it is known for how long the lease is granted, those that leave no time to renew it.
 type LeadOptions struct {
 	// Clock is what leases are counted by; nil is the system's.
 	Clock sched.Clock
-	// Retry is how often a standby tries to take the lease, and after how long a renewal that failed is tried again, default 1 s.
+	// Retry is how often a standby tries to take the lease, and after how long a renewal that failed is tried again,
+	// default 1 s.
 	Retry time.Duration
-	// Timeout is how long a call may take that takes or renews the lease, default 10 s to take it, and a sixth of what it is granted for to renew it: one
-	// renewal that hangs does not lose the lease.
+	// Timeout is how long a call may take that takes or renews the lease, default 10 s to take it, and a sixth of what it
+	// is granted for to renew it: one renewal that hangs does not lose the lease.
 	Timeout time.Duration
-	// Renew is how often the lease is renewed, default a third of what it is granted for. Together with Margin it is less than that.
+	// Renew is how often the lease is renewed, default a third of what it is granted for. Together with Margin it is less
+	// than that.
 	Renew time.Duration
-	// Margin is how long before its end the work is stopped if it could not be renewed, default a quarter of what it is granted for. The
-	// work, and every call it has made, must be over within it. Giving the lease back may take as long.
+	// Margin is how long before its end the work is stopped if it could not be renewed, default a quarter of what it is
+	// granted for. The work, and every call it has made, must be over within it. Giving the lease back may take as long.
 	Margin time.Duration
-	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead; of the work's last error, too, such as of a history that could not be saved, once the
-	// context is done.
+	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead; of the work's last error, too,
+	// such as of a history that could not be saved, once the context is done.
 	Told func(error)
-	// StandsBy, if not nil, is told in the same goroutine when this instance begins to stand by for another, and again for whoever else holds the lease then: with what
-	// Acquire returned, a [HeldError] that names the holder, or another error that wraps ErrHeld, of which every text is another holder.
+	// StandsBy, if not nil, is told in the same goroutine when this instance begins to stand by for another, and again for
+	// whoever else holds the lease then: with what Acquire returned, a [HeldError] that names the holder, or another error
+	// that wraps ErrHeld, of which every text is another holder.
 	StandsBy func(error)
 	// Contact, if not nil, is kept up to date, for health checks.
 	Contact *Contact
@@ -89,19 +95,22 @@ func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d
 // errExpired is a lease that could not be renewed in time.
 var errExpired = errors.New("adapters: the lease could not be renewed in time")
 
-// Lead does the work while it holds the lease: it waits for the lease, runs work with its term, renews the lease meanwhile, and cancels the
-// work's context before the lease runs out. When the lease was lost, or work returns an error that wraps [ErrFenced], [ErrRestored] or
-// [ErrUnavailable], it waits for the lease again. Work begins anew each time, as after a crash: it makes a new [Cluster] with the term's
-// epoch and a new loop.
+// Lead does the work while it holds the lease: it waits for the lease, runs work with its term, renews the lease
+// meanwhile, and cancels the work's context before the lease runs out. When the lease was lost, or work returns an
+// error that wraps [ErrFenced], [ErrRestored] or [ErrUnavailable], it waits for the lease again. Work begins anew each
+// time, as after a crash: it makes a new [Cluster] with the term's epoch and a new loop.
 //
-// Lead returns when the context is done, with nil, having told Told of what the work failed with then, unless that wraps the context's error; or with what work returned otherwise, or with an error of the lease that is none of
-// ErrHeld, ErrFenced, ErrRestored and ErrUnavailable, or with ErrOptions. Work has then returned, and the lease is given back.
+// Lead returns when the context is done, with nil, having told Told of what the work failed with then, unless that
+// wraps the context's error; or with what work returned otherwise, or with an error of the lease that is none of
+// ErrHeld, ErrFenced, ErrRestored and ErrUnavailable, or with ErrOptions. Work has then returned, and the lease is
+// given back.
 func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Term) error, o LeadOptions) error {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
 	}
 	if o.Retry < 0 || o.Timeout < 0 || o.Renew < 0 || o.Margin < 0 {
-		return fmt.Errorf("%w: Retry of %v, Timeout of %v, Renew of %v, Margin of %v", ErrOptions, o.Retry, o.Timeout, o.Renew, o.Margin)
+		return fmt.Errorf("%w: Retry of %v, Timeout of %v, Renew of %v, Margin of %v", ErrOptions, o.Retry, o.Timeout,
+			o.Renew, o.Margin)
 	}
 	if o.Retry == 0 {
 		o.Retry = time.Second
@@ -144,10 +153,13 @@ func (o *LeadOptions) last(ctx context.Context, err error) {
 
 // passes tells whether the lease is waited for after that error.
 func passes(err error) bool {
-	return slices.ContainsFunc([]error{ErrHeld, ErrFenced, ErrRestored, ErrUnavailable, errExpired}, func(e error) bool { return errors.Is(err, e) })
+	return slices.ContainsFunc([]error{ErrHeld, ErrFenced, ErrRestored, ErrUnavailable, errExpired}, func(e error) bool {
+		return errors.Is(err, e)
+	})
 }
 
-// tell passes on why the lease is not this instance's. It returns the holder that was told of, if another has it, so as not to tell of it again.
+// tell passes on why the lease is not this instance's. It returns the holder that was told of, if another has it, so as
+// not to tell of it again.
 func (o *LeadOptions) tell(err error, before string) string {
 	if !errors.Is(err, ErrHeld) {
 		if o.Told != nil {
@@ -274,7 +286,8 @@ func (l *leader) await() {
 	}
 }
 
-// renew renews the lease, unless the work or the lease is over before there is an answer; over says that the work has returned.
+// renew renews the lease, unless the work or the lease is over before there is an answer; over says that the work has
+// returned.
 func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan error) (over bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -326,8 +339,8 @@ func (l *leader) release(ctx context.Context) {
 	}
 }
 
-// Unavailable is a handler for [sched.WithErrorHandler]: a cluster that does not answer is asked again in the next cycle, and every other
-// error ends the loop.
+// Unavailable is a handler for [sched.WithErrorHandler]: a cluster that does not answer is asked again in the next
+// cycle, and every other error ends the loop.
 func Unavailable(err error) error {
 	if errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrRestored) {
 		return nil

@@ -131,8 +131,9 @@ func (c *Cluster) takeJob(now *Job, full bool) {
 		t = nil
 	}
 	if t == nil {
-		// A job that was told to be gone stays so until all there is was told, whatever its version: versions order what is told of a job that is there, and
-		// where there are none (0), what is told last of it is believed. A late word of it would hand it in again. The graves are emptied by each full view.
+		// A job that was told to be gone stays so until all there is was told, whatever its version: versions order what is
+		// told of a job that is there, and where there are none (0), what is told last of it is believed. A late word of it
+		// would hand it in again. The graves are emptied by each full view.
 		_, buried := c.graves[now.UID]
 		if buried || now.Gone || !full && c.buried(now.Version) {
 			if now.Gone && !full {
@@ -167,7 +168,8 @@ func (c *Cluster) leave(t *tracked) {
 	delete(c.jobs, t.job.Spec.ID)
 }
 
-// settle brings what the loop was told in line with what is, for all jobs that have changed or have something under way.
+// settle brings what the loop was told in line with what is, for all jobs that have changed or have something under
+// way.
 func (c *Cluster) settle(ctx context.Context, now time.Time) {
 	for _, t := range c.open {
 		if !t.gone {
@@ -192,7 +194,8 @@ func (c *Cluster) settle(ctx context.Context, now time.Time) {
 
 // underWay tells whether time alone can call for something to be done.
 func (t *tracked) underWay() bool {
-	return t.asked != nil || t.stop != nil || t.told == toldStopping || t.is == starting || t.is == broken || t.is == stopping ||
+	return t.asked != nil || t.stop != nil || t.told == toldStopping || t.is == starting || t.is == broken ||
+		t.is == stopping ||
 		t.say != nil || t.job.Problem != nil && t.noted != t.job.Problem.Error()
 }
 
@@ -380,8 +383,9 @@ func (c *Cluster) stopping(t *tracked, now time.Time) {
 	t.told, t.nodes = toldStopping, e.Nodes
 }
 
-// holds is what the job may hold: where its tasks are seen, and where the loop was told or has planned them. What is seen may lag behind
-// what was asked for, so that only the end of the attempt, or a gang that is seen whole, says that the rest is free.
+// holds is what the job may hold: where its tasks are seen, and where the loop was told or has planned them. What is
+// seen may lag behind what was asked for, so that only the end of the attempt, or a gang that is seen whole, says that
+// the rest is free.
 func (t *tracked) holds() []sched.NodeTasks {
 	out := t.job.nodes(true)
 	if t.told != toldRunning && t.told != toldStopping {
@@ -436,8 +440,9 @@ func (c *Cluster) submit(t *tracked) {
 	}
 }
 
-// known tells the loop of a job, if it was not told before and the job can be described. What is wrong with the hints of one that has tasks takes no room from it: the loop is
-// told the rest. As soon as it waits again it is another job, or none.
+// known tells the loop of a job, if it was not told before and the job can be described. What is wrong with the hints
+// of one that has tasks takes no room from it: the loop is told the rest. As soon as it waits again it is another job,
+// or none.
 func (c *Cluster) known(t *tracked) bool {
 	if t.told == toldPending || t.told == toldRunning || t.told == toldStopping {
 		return true
@@ -453,8 +458,8 @@ func (c *Cluster) known(t *tracked) bool {
 	return true
 }
 
-// started tells where the job runs and since when, where the loop was told otherwise. While not all tasks run, it counts from when
-// they were first seen.
+// started tells where the job runs and since when, where the loop was told otherwise. While not all tasks run, it
+// counts from when they were first seen.
 func (c *Cluster) started(t *tracked, now time.Time) {
 	since := t.job.started()
 	if since.IsZero() || t.is == starting {

@@ -16,8 +16,8 @@ var errNoRoom = errors.New("adapters: the room it was to have is taken")
 // errChanged is why a start fails of a job that is not any more what was decided on.
 var errChanged = fmt.Errorf("%w: the job has changed while it waited for its room", ErrStale)
 
-// runQueue has the starts made that have room, in order. Others wait while jobs are stopping on their nodes. A job that has changed meanwhile is to be decided on anew: where it
-// was to be placed says nothing of what it is now.
+// runQueue has the starts made that have room, in order. Others wait while jobs are stopping on their nodes. A job that
+// has changed meanwhile is to be decided on anew: where it was to be placed says nothing of what it is now.
 func (c *Cluster) runQueue(now time.Time) {
 	if len(c.queue) == 0 {
 		return

@@ -80,7 +80,8 @@ func (c Config) withDefaults() Config {
 	if c.CutOff == 0 {
 		c.CutOff = 0.5
 	}
-	for value, otherwise := range map[*time.Duration]time.Duration{&c.Cycle: 2 * time.Second, &c.Save: time.Minute, &c.LeaseFor: 15 * time.Second} {
+	for value, otherwise := range map[*time.Duration]time.Duration{&c.Cycle: 2 * time.Second, &c.Save: time.Minute,
+		&c.LeaseFor: 15 * time.Second} {
 		if *value == 0 {
 			*value = otherwise
 		}
@@ -116,7 +117,8 @@ func newEngine(c Config, set *engines.Set, lc fx.Lifecycle) (solver.Solver, erro
 func newPolicy(c Config, engine solver.Solver) NewPolicy {
 	c = c.withDefaults()
 	return func() (sched.Policy, error) {
-		return threesigma.New(threesigma.Config{Solver: engine, Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: c.CutOff})
+		return threesigma.New(
+			threesigma.Config{Solver: engine, Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: c.CutOff})
 	}
 }
 

@@ -55,7 +55,8 @@ func (l learner) Solve(_ context.Context, _ *solver.Problem, opts solver.Options
 	return sol, nil
 }
 
-// TestSolveHandsMemoryOn: the successor of what was given comes back, whoever answers, and what made an engine fail is forgotten.
+// TestSolveHandsMemoryOn: the successor of what was given comes back, whoever answers, and what made an engine fail is
+// forgotten.
 func TestSolveHandsMemoryOn(t *testing.T) {
 	p := solvertest.Tiny(1)
 	a, b, bad := learner{name: "a"}, learner{name: "b"}, learner{name: "bad", fail: true}

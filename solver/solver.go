@@ -97,7 +97,8 @@ type Caps struct {
 	Exact bool
 	// Bound: every solution has a proven upper bound, unless the engine was left behind past its deadline.
 	Bound bool
-	// Anytime: it has a plan within milliseconds of some thousand jobs on some hundred partitions (more take longer: the time goes with jobs, options and partitions), and betters it while it has time.
+	// Anytime: it has a plan within milliseconds of some thousand jobs on some hundred partitions (more take longer: the
+	// time goes with jobs, options and partitions), and betters it while it has time.
 	Anytime bool
 	// Deterministic: a solve limited by work only gives the same plan every time, and
 	// says in Solution.Work how much it took.

@@ -10,8 +10,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Gate is asked before a call that changes something and, with done, after it. An error is that of a scheduler that dies there: the
-// driver passes it on and does nothing more.
+// Gate is asked before a call that changes something and, with done, after it. An error is that of a scheduler that
+// dies there: the driver passes it on and does nothing more.
 type Gate func(call string, done bool) error
 
 // Driver is a scheduler's connection: an [adapters.Driver] and [adapters.Explainer].
@@ -84,7 +84,9 @@ func (d *Driver) Observe(_ context.Context, relist bool) (*adapters.View, error)
 	if len(d.box) == 0 {
 		return v, nil
 	}
-	slices.SortFunc(d.box, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.serial, b.serial)) })
+	slices.SortFunc(d.box, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.serial, b.serial))
+	})
 	n := 0
 	for ; n < len(d.box) && d.box[n].at <= d.c.core.Now(); n++ {
 		if ch := &d.box[n]; ch.isNode {
@@ -163,7 +165,8 @@ func (c *Cluster) at(told *adapters.Job, version uint64) (*job, error) {
 	case j == nil || j.told.UID != told.UID:
 		return nil, fmt.Errorf("%w: job %q (%s) is gone", adapters.ErrStale, told.Spec.ID, told.UID)
 	case j.told.Version != version:
-		return nil, fmt.Errorf("%w: job %q is at version %d, not %d", adapters.ErrStale, told.Spec.ID, j.told.Version, version)
+		return nil,
+			fmt.Errorf("%w: job %q is at version %d, not %d", adapters.ErrStale, told.Spec.ID, j.told.Version, version)
 	}
 	return j, nil
 }

@@ -1,11 +1,12 @@
 // Package fake is a cluster in memory, with virtual time and faults by seed: the cluster to try a policy, a
 // host program or a change of package adapters on. It is deterministic: the same calls in the same order do the same.
 //
-// A [Cluster] is the servers and the nodes. Its methods are what users and operators do, and what goes wrong. [Cluster.Connect]
-// gives a [Driver], through which a scheduler sees and uses it as it would a real one: by a watch that may lag, lose, double and reorder events,
-// and by calls that may fail, with and without effect. Tasks are placed by one call for each node, so gangs come up short
-// whenever a call in between fails. The servers check versions and epochs. They do not check that a node
-// has room, as many real ones do not; whether it had can be seen from [Cluster.Records].
+// A [Cluster] is the servers and the nodes. Its methods are what users and operators do, and what goes wrong.
+// [Cluster.Connect] gives a [Driver], through which a scheduler sees and uses it as it would a real one: by a watch
+// that may lag, lose, double and reorder events, and by calls that may fail, with and without effect. Tasks are placed
+// by one call for each node, so gangs come up short whenever a call in between fails. The servers check versions and
+// epochs. They do not check that a node has room, as many real ones do not; whether it had can be seen from
+// [Cluster.Records].
 //
 // Time passes only in [Cluster.Advance] and in slow calls. Nothing here is safe for concurrent use.
 package fake
@@ -49,12 +50,13 @@ type Options struct {
 
 // Faults are probabilities, from 0 to 1.
 type Faults struct {
-	// Lose, Double and Delay are of an event of a watch that is lost without a word, comes twice, or comes late, so that others overtake it.
+	// Lose, Double and Delay are of an event of a watch that is lost without a word, comes twice, or comes late, so that
+	// others overtake it.
 	Lose, Double, Delay float64
 	// Break is of a watch that breaks, by event: the driver notices, and lists all again.
 	Break float64
-	// Fail is of a call that fails without effect, Mute of one that takes effect without an answer, Late of one that has no answer and
-	// takes effect some time later, and Slow of one that takes some time.
+	// Fail is of a call that fails without effect, Mute of one that takes effect without an answer, Late of one that has
+	// no answer and takes effect some time later, and Slow of one that takes some time.
 	Fail, Mute, Late, Slow float64
 	// BadStart is of a task that does not start.
 	BadStart float64
@@ -84,7 +86,8 @@ type Record struct {
 	// Node is where it was, and Held what it held there.
 	Node string
 	Held sched.Resources
-	// Placed is when it was placed, Started when it ran, and Ended when it held nothing any more; zero if it did not come to that.
+	// Placed is when it was placed, Started when it ran, and Ended when it held nothing any more; zero if it did not come
+	// to that.
 	Placed, Started, Ended time.Time
 	// State is how it ended, or is now.
 	State adapters.TaskState
@@ -143,10 +146,12 @@ func New(o Options) *Cluster {
 	if o.Keep == 0 {
 		o.Keep = time.Hour
 	}
-	return &Cluster{opt: o, rng: rand.New(rand.NewPCG(o.Seed, 0x68656467)), nodes: map[string]*node{}, jobs: map[string]*job{}, notes: map[string][]string{}}
+	return &Cluster{opt: o, rng: rand.New(rand.NewPCG(o.Seed, 0x68656467)), nodes: map[string]*node{},
+		jobs: map[string]*job{}, notes: map[string][]string{}}
 }
 
-// Elect has the servers know a leader's epoch, as they do from when its [Lease] is granted: actions of lower epochs are refused from then on.
+// Elect has the servers know a leader's epoch, as they do from when its [Lease] is granted: actions of lower epochs are
+// refused from then on.
 func (c *Cluster) Elect(epoch uint64) { c.epoch = max(c.epoch, epoch) }
 
 // SetFaults changes what goes wrong by chance from now on.

@@ -74,7 +74,8 @@ func (c *Cluster) jobChanged(j *job) {
 // place puts tasks of a job on a node.
 func (c *Cluster) place(j *job, name string, n int) {
 	for range n {
-		r := &Record{Job: j.spec.ID, UID: j.told.UID, Attempt: j.told.Attempt, Task: len(j.tasks), Node: name, Held: j.spec.DemandOrNode(), Placed: c.Now()}
+		r := &Record{Job: j.spec.ID, UID: j.told.UID, Attempt: j.told.Attempt, Task: len(j.tasks), Node: name,
+			Held: j.spec.DemandOrNode(), Placed: c.Now()}
 		t := &task{Task: adapters.Task{Node: name}, record: r}
 		j.tasks = append(j.tasks, t)
 		c.records = append(c.records, r)
@@ -136,7 +137,9 @@ func (c *Cluster) run(j *job, t *task, err error) {
 	t.State, t.Started = adapters.Running, c.Now()
 	t.record.State, t.record.Started = t.State, t.Started
 	c.jobChanged(j)
-	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool { return t.record.State != adapters.Running }) {
+	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool {
+		return t.record.State != adapters.Running
+	}) {
 		return // of a gang of which one is dead no other does any work
 	}
 	runtime, bad := j.Runtime-j.told.Done, j.BadStarts+j.BadRuns >= j.told.Attempt
@@ -184,7 +187,8 @@ func (c *Cluster) cancelFinish(j *job) {
 	}
 }
 
-// stopTasks tells some of the job's tasks to stop. Those that have ended are cleared away, and those of lost nodes with them.
+// stopTasks tells some of the job's tasks to stop. Those that have ended are cleared away, and those of lost nodes with
+// them.
 func (c *Cluster) stopTasks(j *job, which func(*task) bool) {
 	changed := false
 	for _, t := range j.tasks {
@@ -230,7 +234,9 @@ func (c *Cluster) stopped(j *job, t *task) {
 
 // reap lets a job go that was withdrawn and of which nothing is left.
 func (c *Cluster) reap(j *job) {
-	if j.leaves && !slices.ContainsFunc(j.tasks, func(t *task) bool { return t.State.Holds() && t.State != adapters.Lost }) {
+	if j.leaves && !slices.ContainsFunc(j.tasks, func(t *task) bool {
+		return t.State.Holds() && t.State != adapters.Lost
+	}) {
 		c.forget(j)
 	}
 }

@@ -24,7 +24,8 @@ var _ adapters.Lease = (*Lease)(nil)
 // Lease gives another instance its way to the lease.
 func (c *Cluster) Lease() *Lease { return &Lease{c} }
 
-// HangLease has the calls of leases not be answered, so that they wait until their context is done, or be answered again.
+// HangLease has the calls of leases not be answered, so that they wait until their context is done, or be answered
+// again.
 func (c *Cluster) HangLease(hung bool) { c.hung = hung }
 
 // DeleteLease deletes the lease. The next epoch is higher all the same.

@@ -49,7 +49,8 @@ func TestStorms(t *testing.T) {
 	}
 }
 
-// TestStormsUnder3Sigma has another policy plan: one that looks ahead, over nodes that come, go and are filled by others.
+// TestStormsUnder3Sigma has another policy plan: one that looks ahead, over nodes that come, go and are filled by
+// others.
 func TestStormsUnder3Sigma(t *testing.T) {
 	n := uint64(60)
 	if testing.Short() {
@@ -60,7 +61,8 @@ func TestStormsUnder3Sigma(t *testing.T) {
 			adaptertest.Storm(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
 				w := newWorld(t, s, weather(seed))
 				w.traits.Policy = func() sched.Policy {
-					p, err := threesigma.New(threesigma.Config{Cycle: time.Second, Slot: 10 * time.Second, Options: solver.Options{Work: 2000}})
+					p, err := threesigma.New(
+						threesigma.Config{Cycle: time.Second, Slot: 10 * time.Second, Options: solver.Options{Work: 2000}})
 					require.NoError(t, err)
 					return p
 				}

@@ -66,18 +66,22 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	if completions = parallel; o.Spec.Completions != nil {
 		completions = int(*o.Spec.Completions)
 	}
-	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" || template.Annotations[GangAnnotation] == "false" || first(&template.ObjectMeta, groupLabels()) != "" {
-		m.batch[id] = &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true, annotations: own(o.Annotations)}
+	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" ||
+		template.Annotations[GangAnnotation] == "false" || first(&template.ObjectMeta, groupLabels()) != "" {
+		m.batch[id] = &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true,
+			annotations: own(o.Annotations)}
 		m.single(id)
 		m.annotated(id, old)
 		return
 	}
-	b := &batch{annotations: own(o.Annotations), uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
+	b := &batch{annotations: own(o.Annotations), uid: o.UID, namespace: o.Namespace, name: o.Name, version: version,
+		created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
 	b.shape = shapeOf(&template.ObjectMeta, &template.Spec)
 	b.shape.annotations = merge(b.shape.annotations, b.annotations)
 	b.work = workOf(o.Annotations[doneAnnotation], o.UID)
 	for _, c := range o.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
+		if c.Status == corev1.ConditionTrue &&
+			(c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
 			b.over = true
 			if c.Type != batchv1.JobComplete {
 				b.failure = cmp.Or(c.Message, c.Reason)
@@ -99,7 +103,8 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 // changeOther takes in a Job of another scheduler's, whose pods may name this one all the same.
 func (m *model) changeOther(id string, o *batchv1.Job, deleted bool, floor uint64) {
 	version, old := number(o.ResourceVersion), m.others[id]
-	b := &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true, annotations: own(o.Annotations)}
+	b := &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true,
+		annotations: own(o.Annotations)}
 	switch {
 	case old == nil && version <= floor && floor > 0, old != nil && version < old.version:
 	case deleted:
@@ -135,7 +140,8 @@ func (m *model) controller(p *pod) *batch {
 
 // like tells whether nothing has changed that counts, as opposed to how many pods the Job counts.
 func (b *batch) like(o *batch) bool {
-	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work && b.over == o.over && b.suspended == o.suspended && b.failure == o.failure &&
+	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work &&
+		b.over == o.over && b.suspended == o.suspended && b.failure == o.failure &&
 		b.shape.alike(o.shape)
 }
 

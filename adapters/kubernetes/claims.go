@@ -40,8 +40,8 @@ func claimsOf(spec *corev1.PodSpec) []string {
 	return out
 }
 
-// unbound is what keeps pods with these claims from running anywhere: nobody binds claims, or makes volumes, for pods of this scheduler's, and which nodes a volume can be
-// had on is not known.
+// unbound is what keeps pods with these claims from running anywhere: nobody binds claims, or makes volumes, for pods
+// of this scheduler's, and which nodes a volume can be had on is not known.
 func (m *model) unbound(namespace string, claims []string) error {
 	for _, name := range claims {
 		c := m.claims[namespace+"/"+name]
@@ -51,7 +51,8 @@ func (m *model) unbound(namespace string, claims []string) error {
 		if v := m.volumes[c.volume]; v == nil {
 			return fmt.Errorf("kubernetes: the volume %q of the claim %q is not known", c.volume, name)
 		} else if v.tied {
-			return fmt.Errorf("kubernetes: the volume %q of the claim %q is tied to nodes, which is not supported", c.volume, name)
+			return fmt.Errorf("kubernetes: the volume %q of the claim %q is tied to nodes, which is not supported", c.volume,
+				name)
 		}
 	}
 	return nil

@@ -40,8 +40,9 @@ const (
 	rewrite = 2 * time.Second
 )
 
-// Explain writes why the job waits: as an event of the job and as the condition PodScheduled of its pods, also of those that come later. It does so in the background, and
-// again where that fails, until the job has another note or is started. While too many notes wait to be written it takes none, with an error.
+// Explain writes why the job waits: as an event of the job and as the condition PodScheduled of its pods, also of those
+// that come later. It does so in the background, and again where that fails, until the job has another note or is
+// started. While too many notes wait to be written it takes none, with an error.
 func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	d.model.mu.Lock()
 	defer d.model.mu.Unlock()
@@ -49,11 +50,13 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	if g == nil || g.shownUID != n.Job.UID {
 		return nil
 	}
-	if (errors.Is(n.Err, adapters.ErrIncomplete) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
+	if (errors.Is(n.Err, adapters.ErrIncomplete) || errors.Is(n.Err, errUnbound)) &&
+		time.Since(n.Job.Spec.Submitted) < settle {
 		return errEarly
 	}
 	said := d.model.say(n)
-	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: said.text, why: said.why, action: actionWaits}
+	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)),
+		text: said.text, why: said.why, action: actionWaits}
 	var hint *HintError
 	switch {
 	case said.never:
@@ -108,7 +111,8 @@ func (g *gang) lacking(x *words) []podName {
 	return out[:max(0, min(len(out), conditions-with))]
 }
 
-// due tells whether the note still stands, and what pods do not have it. What they say already needs no event, and what no pod can say has one that is named by it.
+// due tells whether the note still stands, and what pods do not have it. What they say already needs no event, and what
+// no pod can say has one that is named by it.
 func (m *model) due(x *words) ([]podName, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +120,8 @@ func (m *model) due(x *words) ([]podName, bool) {
 		return nil, false
 	}
 	said, some := x.gang.conditions(x)
-	x.eventWritten, x.noCondition, x.changed = x.eventWritten || said, !some, x.gang.eventSum != 0 && x.gang.eventSum != x.sum
+	x.eventWritten, x.noCondition, x.changed = x.eventWritten || said, !some,
+		x.gang.eventSum != 0 && x.gang.eventSum != x.sum
 	if x.eventWritten {
 		x.gang.eventSum = x.sum
 	}
@@ -141,7 +146,8 @@ func (m *model) conditionWritten(uid types.UID, x *words) {
 	}
 }
 
-// conditions tells whether the condition of a pod that waits says it already, as another instance has written it, or this one before, and whether there are any.
+// conditions tells whether the condition of a pod that waits says it already, as another instance has written it, or
+// this one before, and whether there are any.
 func (g *gang) conditions(x *words) (said, some bool) {
 	for _, p := range g.pods {
 		if p.ready() {
@@ -336,7 +342,8 @@ func (w *writer) write(ctx context.Context, x *words) bool {
 
 // final tells whether the server will not take it another time, either.
 func final(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) || apierrors.IsRequestEntityTooLargeError(err)
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsNotFound(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 func (w *writer) event(ctx context.Context, x *words) error {
@@ -348,7 +355,8 @@ func (w *writer) event(ctx context.Context, x *words) error {
 	now := metav1.Now()
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{GenerateName: x.about.Name + ".", Namespace: x.about.Namespace},
-		InvolvedObject: x.about, Type: x.kind, Reason: x.reason, Action: x.action, Message: x.text, FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		InvolvedObject: x.about, Type: x.kind, Reason: x.reason, Action: x.action, Message: x.text, FirstTimestamp: now,
+		LastTimestamp: now, Count: 1,
 		Source: corev1.EventSource{Component: w.opt.SchedulerName},
 	}
 	create := func() error {
@@ -377,7 +385,8 @@ func (w *writer) condition(ctx context.Context, p *podName, x *words) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.uid, "resourceVersion": p.revision}, // it may be bound by now
 		"status": map[string]any{"conditions": []map[string]any{{
-			"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": corev1.PodReasonUnschedulable, "message": x.text, "lastTransitionTime": metav1.Now(),
+			"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": corev1.PodReasonUnschedulable,
+			"message": x.text, "lastTransitionTime": metav1.Now(),
 		}}},
 	})
 	if err != nil {
@@ -389,6 +398,7 @@ func (w *writer) condition(ctx context.Context, p *podName, x *words) error {
 func (w *writer) patch(ctx context.Context, p *podName, patch []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
-	_, err := w.client.CoreV1().Pods(p.namespace).Patch(ctx, p.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err := w.client.CoreV1().Pods(p.namespace).Patch(ctx, p.name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	return err
 }

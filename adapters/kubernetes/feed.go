@@ -56,11 +56,21 @@ func (d *Driver) newFeeds() []*feed {
 	p, n, j := d.client.CoreV1().Pods(""), d.client.CoreV1().Nodes(), d.client.BatchV1().Jobs(d.opt.Namespace)
 	c, v := d.client.CoreV1().PersistentVolumeClaims(d.opt.Namespace), d.client.CoreV1().PersistentVolumes()
 	feeds := []*feed{
-		{kind: pods, watch: p.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return p.List(ctx, o) }},
-		{kind: batchJobs, watch: j.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return j.List(ctx, o) }},
-		{kind: claims, watch: c.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, o) }},
-		{kind: volumes, watch: v.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return v.List(ctx, o) }},
-		{kind: nodes, watch: n.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.List(ctx, o) }},
+		{kind: pods, watch: p.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return p.List(ctx, o)
+		}},
+		{kind: batchJobs, watch: j.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return j.List(ctx, o)
+		}},
+		{kind: claims, watch: c.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.List(ctx, o)
+		}},
+		{kind: volumes, watch: v.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return v.List(ctx, o)
+		}},
+		{kind: nodes, watch: n.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return n.List(ctx, o)
+		}},
 	}
 	for _, f := range feeds {
 		f.more, f.first, f.timeout = make(chan struct{}, 1), make(chan error, 1), d.opt.Timeout
@@ -116,7 +126,8 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 	return nil
 }
 
-// takePage takes in a part of a list of that version, unless it shows that the server's store has gone back behind what is known, or was known before the list.
+// takePage takes in a part of a list of that version, unless it shows that the server's store has gone back behind what
+// is known, or was known before the list.
 func (d *Driver) takePage(k kind, list runtime.Object, version, before uint64, listed map[types.UID]bool) error {
 	if version != 0 && version < before {
 		return wentBack("the list is of version %d, and version %d was known before", version, before)
@@ -134,7 +145,8 @@ func (d *Driver) listPage(ctx context.Context, f *feed, o metav1.ListOptions) (r
 	return f.list(ctx, o)
 }
 
-// newest is the version that the server is at, as new as the call: what all lists and watches that are up to date have reached.
+// newest is the version that the server is at, as new as the call: what all lists and watches that are up to date have
+// reached.
 func (f *feed) newest(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -231,7 +243,8 @@ func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
 	}
 }
 
-// open opens the watch. A watch from a version that the server has not reached tells nothing until it has, so one that was open before asks first.
+// open opens the watch. A watch from a version that the server has not reached tells nothing until it has, so one that
+// was open before asks first.
 func (f *feed) open(ctx context.Context, from string) (watch.Interface, error) {
 	f.mu.Lock()
 	again := !f.down.IsZero()
@@ -247,9 +260,11 @@ func (f *feed) open(ctx context.Context, from string) (watch.Interface, error) {
 	return f.watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
 }
 
-// cannotGoOn tells whether a watch has to begin anew with a list: what comes next is not kept any more, or is of a version that the server has not reached.
+// cannotGoOn tells whether a watch has to begin anew with a list: what comes next is not kept any more, or is of a
+// version that the server has not reached.
 func cannotGoOn(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || errors.Is(err, adapters.ErrRestored)
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || errors.Is(err, adapters.ErrRestored)
 }
 
 // take takes in one event. After an error the watch does not go on.
@@ -357,9 +372,10 @@ func number(version string) uint64 {
 	return n
 }
 
-// Observe tells what has changed, or all there is. Its errors wrap [adapters.ErrUnavailable], also where a right was taken away, which somebody may give back. It fails, too, while a
-// watch has not worked for half a minute, since what is known is out of date then, unless all there is was asked for and could be listed. Once a list or watch
-// has shown that the server's store went back in time, every error wraps [adapters.ErrRestored].
+// Observe tells what has changed, or all there is. Its errors wrap [adapters.ErrUnavailable], also where a right was
+// taken away, which somebody may give back. It fails, too, while a watch has not worked for half a minute, since what
+// is known is out of date then, unless all there is was asked for and could be listed. Once a list or watch has shown
+// that the server's store went back in time, every error wraps [adapters.ErrRestored].
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
 	if d.back != nil {
 		return nil, d.back
@@ -404,7 +420,8 @@ func failed(what string, err error) error {
 		return err
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsGone(err):
 		sentinel = adapters.ErrStale
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsUnauthorized(err), budget(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsUnauthorized(err),
+		budget(err):
 		sentinel = adapters.ErrRefused
 	}
 	return fmt.Errorf("%w: %s: %w", sentinel, what, err)

@@ -34,7 +34,8 @@ func (d *Driver) fenceStart(ctx context.Context, epoch uint64) error {
 	return d.leads.Check(ctx, epoch)
 }
 
-// leader reads the lease. A Lease that was deleted and made anew has another UID, and one that was given back no holder.
+// leader reads the lease. A Lease that was deleted and made anew has another UID, and one that was given back no
+// holder.
 func (d *Driver) leader(ctx context.Context) (adapters.Leader, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()

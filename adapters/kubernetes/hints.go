@@ -31,7 +31,8 @@ const (
 // names are those of the annotations that users set, without the prefix.
 func names() []string {
 	var out []string
-	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, PreferAnnotation, SlowdownAnnotation, CheckpointAnnotation, UserAnnotation, GangAnnotation} {
+	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, PreferAnnotation, SlowdownAnnotation,
+		CheckpointAnnotation, UserAnnotation, GangAnnotation} {
 		out = append(out, strings.TrimPrefix(name, prefix))
 	}
 	return out
@@ -57,7 +58,8 @@ func kept() []string {
 	return []string{epochAnnotation, attemptAnnotation, sizeAnnotation, clearedAnnotation, fenceAnnotation, doneAnnotation}
 }
 
-// reserved is the first annotation of a pod without a node that a driver writes only on others. Such a pod was made from what another was printed as.
+// reserved is the first annotation of a pod without a node that a driver writes only on others. Such a pod was made
+// from what another was printed as.
 func reserved(annotations map[string]string) error {
 	for _, name := range []string{attemptAnnotation, clearedAnnotation, doneAnnotation, epochAnnotation, sizeAnnotation} {
 		if value, has := annotations[name]; has {
@@ -89,8 +91,9 @@ type hints struct {
 	user       string
 }
 
-// parseHints reads the annotations of an object, of which it looks only at hedge's own. The error is the first in the order of names. What makes sense is
-// taken all the same: a job that runs goes on with it, and what does not is as if it were not there.
+// parseHints reads the annotations of an object, of which it looks only at hedge's own. The error is the first in the
+// order of names. What makes sense is taken all the same: a job that runs goes on with it, and what does not is as if
+// it were not there.
 func parseHints(annotations map[string]string) (hints, error) {
 	var h hints
 	var first error
@@ -104,7 +107,8 @@ func parseHints(annotations map[string]string) (hints, error) {
 	}
 	if err := adapters.CheckPreferred(h.slowdown, h.preferred, PreferAnnotation); err != nil {
 		h.slowdown = 0
-		first = cmp.Or(first, error(&HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}))
+		first = cmp.Or(first,
+			error(&HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}))
 	}
 	return h, first
 }
@@ -149,7 +153,8 @@ func (h *hints) parse(name, value string) string {
 	return want(err)
 }
 
-// from is the deadline of a job that was submitted then. A time is refused that was over when the job was made, unless it is not known when that was.
+// from is the deadline of a job that was submitted then. A time is refused that was over when the job was made, unless
+// it is not known when that was.
 func (h *hints) from(submitted, made time.Time) (time.Duration, error) {
 	if _, err := h.deadline.From(made); err != nil && !made.IsZero() {
 		return 0, &HintError{Annotation: DeadlineAnnotation, Value: h.by, Want: want(err)}

@@ -19,8 +19,10 @@ import (
 
 func TestHints(t *testing.T) {
 	h, err := parseHints(map[string]string{
-		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk=*", SlowdownAnnotation: "1.5", CheckpointAnnotation: "true", UserAnnotation: "ann",
-		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7", "other/deadline": "never",
+		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk=*", SlowdownAnnotation: "1.5",
+		CheckpointAnnotation: "true", UserAnnotation: "ann",
+		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7",
+		"other/deadline": "never",
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 90*time.Minute, h.deadline.After)
@@ -52,9 +54,11 @@ func TestHintsRefused(t *testing.T) {
 		{"a value of nothing", PreferAnnotation, "gpu=", "expected labels, as"},
 		{"a label without a value", PreferAnnotation, "gpu=a100,disk", "expected labels, as"},
 		{"values of nothing", PreferAnnotation, "gpu=|", "values that are not empty"},
-		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`, "expected a utility that is above 0 at some time"},
+		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
+			"expected a utility that is above 0 at some time"},
 		{"perhaps a checkpoint", CheckpointAnnotation, "yes", `"true" or "false"`},
-		{"a name that is misspelt", prefix + "dedline", "5m", "expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},
+		{"a name that is misspelt", prefix + "dedline", "5m",
+			"expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := parseHints(map[string]string{tt.annotation: tt.value})
@@ -67,20 +71,24 @@ func TestHintsRefused(t *testing.T) {
 	}
 }
 
-// TestHintsOfRunningPod: what somebody writes on a pod that runs makes it no job that the next leader cannot know, and takes nothing away from its other hints.
+// TestHintsOfRunningPod: what somebody writes on a pod that runs makes it no job that the next leader cannot know, and
+// takes nothing away from its other hints.
 func TestHintsOfRunningPod(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		slowdown    float64
 	}{
-		{SlowdownAnnotation, "0.5", 0}, {SlowdownAnnotation, "NaN", 0}, {SlowdownAnnotation, "-3", 0}, {SlowdownAnnotation, "0", 0}, {SlowdownAnnotation, "fast", 0},
-		{SlowdownAnnotation, "2", 2}, {PreferAnnotation, "=", 0}, {DeadlineAnnotation, "-5m", 3}, {prefix + "dedline", "5m", 3},
+		{SlowdownAnnotation, "0.5", 0}, {SlowdownAnnotation, "NaN", 0}, {SlowdownAnnotation, "-3", 0},
+		{SlowdownAnnotation, "0", 0}, {SlowdownAnnotation, "fast", 0},
+		{SlowdownAnnotation, "2", 2}, {PreferAnnotation, "=", 0}, {DeadlineAnnotation, "-5m", 3},
+		{prefix + "dedline", "5m", 3},
 	} {
 		x := newTester(t)
 		x.node("n")
 		x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) {
 			p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", "1"
-			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true", "gpu=*", "3"
+			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true",
+				"gpu=*", "3"
 			p.Annotations[tt.name] = tt.value
 		})
 		v := x.see(0)
@@ -121,7 +129,8 @@ func FuzzHints(f *testing.F) {
 	f.Add("5m", "a=b|c,d", "2", "{}")
 	f.Add("2026-01-02T15:04:05Z", ",", "1e400", "")
 	f.Fuzz(func(t *testing.T, deadline, prefer, slowdown, utility string) {
-		h, err := parseHints(map[string]string{DeadlineAnnotation: deadline, PreferAnnotation: prefer, SlowdownAnnotation: slowdown, UtilityAnnotation: utility})
+		h, err := parseHints(map[string]string{DeadlineAnnotation: deadline, PreferAnnotation: prefer,
+			SlowdownAnnotation: slowdown, UtilityAnnotation: utility})
 		if err != nil {
 			var hint *HintError
 			require.ErrorAs(t, err, &hint)
@@ -132,7 +141,8 @@ func FuzzHints(f *testing.F) {
 	})
 }
 
-// TestDeadlinesInThePast: a time that was over when the job was made is refused; one that pods were made anew after was missed.
+// TestDeadlinesInThePast: a time that was over when the job was made is refused; one that pods were made anew after was
+// missed.
 func TestDeadlinesInThePast(t *testing.T) {
 	at := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
 	made := func(after time.Duration) func(*corev1.Pod) {

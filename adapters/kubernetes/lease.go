@@ -15,11 +15,13 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Lease is one instance's way to a Lease of the cluster's: an [adapters.Lease]. Its epoch is the number of transitions, which begins with the second that the Lease was made
-// in, by the server's clock: a Lease that was deleted and made anew has higher epochs than before, as long as the one before had on average no more than one transition a second
-// from its creation until the new one's. Where it had more, or that clock was set back, an epoch may come again. A [Driver] therefore goes by the Lease's UID and holder beside its epoch:
-// one that has read the Lease acts no more once another is in its place, whatever the epoch of that.
-// Whether another holder's time is over is judged by this machine's clock alone: the Lease must not have changed for as long as it was granted for.
+// Lease is one instance's way to a Lease of the cluster's: an [adapters.Lease]. Its epoch is the number of transitions,
+// which begins with the second that the Lease was made in, by the server's clock: a Lease that was deleted and made
+// anew has higher epochs than before, as long as the one before had on average no more than one transition a second
+// from its creation until the new one's. Where it had more, or that clock was set back, an epoch may come again. A
+// [Driver] therefore goes by the Lease's UID and holder beside its epoch: one that has read the Lease acts no more once
+// another is in its place, whatever the epoch of that. Whether another holder's time is over is judged by this
+// machine's clock alone: the Lease must not have changed for as long as it was granted for.
 type Lease struct {
 	client kubernetes.Interface
 	name   LeaseName
@@ -36,10 +38,12 @@ var _ adapters.Lease = (*Lease)(nil)
 // LeaseFor is how long a lease is granted for unless [NewLease] is told otherwise.
 const LeaseFor = 15 * time.Second
 
-// NewLease makes a way to the Lease for an identity of its own. The length is how long the lease is granted for, in whole seconds; 0 is [LeaseFor].
+// NewLease makes a way to the Lease for an identity of its own. The length is how long the lease is granted for, in
+// whole seconds; 0 is [LeaseFor].
 func NewLease(client kubernetes.Interface, name LeaseName, length time.Duration) (*Lease, error) {
 	if client == nil || name.Name == "" || name.Namespace == "" {
-		return nil, fmt.Errorf("%w: a lease needs a client, a namespace and a name, found %q, %q", ErrOptions, name.Namespace, name.Name)
+		return nil, fmt.Errorf("%w: a lease needs a client, a namespace and a name, found %q, %q", ErrOptions, name.Namespace,
+			name.Name)
 	}
 	if length == 0 {
 		length = LeaseFor
@@ -58,8 +62,9 @@ func transitions(l *coordinationv1.Lease) uint64 {
 	return uint64(*l.Spec.LeaseTransitions)
 }
 
-// firstEpoch is the lowest of a Lease that was made then: seconds since 2020, and at most half of what a Lease can count to, which is reached in 2054. From then on one that
-// is made anew begins where the one before did, and its UID alone tells them apart.
+// firstEpoch is the lowest of a Lease that was made then: seconds since 2020, and at most half of what a Lease can
+// count to, which is reached in 2054. From then on one that is made anew begins where the one before did, and its UID
+// alone tells them apart.
 func firstEpoch(made time.Time) uint64 {
 	s := made.Unix() - time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	return uint64(min(max(s, 1), math.MaxInt32/2))
@@ -70,12 +75,14 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	leases := l.client.CoordinationV1().Leases(l.name.Namespace)
 	held, err := leases.Get(ctx, l.name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		held, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: l.name.Name}}, metav1.CreateOptions{})
+		held, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace,
+			Name: l.name.Name}}, metav1.CreateOptions{})
 		switch {
 		case apierrors.IsAlreadyExists(err):
 			return l.term(held, err)
 		case apierrors.IsNotFound(err):
-			return adapters.Term{}, fmt.Errorf("%w: lease: there is no namespace %q: %w", adapters.ErrRefused, l.name.Namespace, err)
+			return adapters.Term{},
+				fmt.Errorf("%w: lease: there is no namespace %q: %w", adapters.ErrRefused, l.name.Namespace, err)
 		}
 	}
 	if err != nil {
@@ -165,7 +172,8 @@ func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	}
 	nobody := ""
 	held.Spec.HolderIdentity = &nobody
-	if _, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{}); err != nil && !overtaken(err) {
+	if _, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{}); err != nil &&
+		!overtaken(err) {
 		return failed("lease", err)
 	}
 	return nil

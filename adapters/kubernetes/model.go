@@ -20,12 +20,13 @@ type model struct {
 	opt      Options
 	selector labels.Selector
 
-	mu      sync.Mutex
-	seen    [kinds]uint64 // the newest version of each kind
-	floor   [kinds]uint64 // the version of the last list
-	pods    map[types.UID]*pod
-	batch   map[string]*batch // by job id
-	others  map[string]*batch // Jobs whose templates name another scheduler, by id: no more than that they are there, and their annotations
+	mu    sync.Mutex
+	seen  [kinds]uint64 // the newest version of each kind
+	floor [kinds]uint64 // the version of the last list
+	pods  map[types.UID]*pod
+	batch map[string]*batch // by job id
+	// Jobs whose templates name another scheduler, by id: no more than that they are there, and their annotations
+	others  map[string]*batch
 	nodes   map[string]*node
 	gangs   map[string]*gang // by job id
 	classes map[string]*class
@@ -52,16 +53,21 @@ type gang struct {
 	version  uint64
 	shownUID string     // of the last view
 	shown    *sched.Job // in the last view, of pods that something controls
-	mixed    bool       // its pods demand different things of nodes, so that they are unlike or not by the nodes that there are
-	note     *words     // why it waits, nil once it does not
-	eventSum uint64     // a checksum of the note of the last event that this instance has written, or found written; 0 if there is none
+	// its pods demand different things of nodes, so that they are unlike or not by the nodes that there are
+	mixed bool
+	note  *words // why it waits, nil once it does not
+	// a checksum of the note of the last event that this instance has written, or found written; 0 if there is none
+	eventSum uint64
 }
 
 func newModel(o Options, selector labels.Selector) *model {
 	return &model{
-		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, others: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
-		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]struct{}{}, claims: map[string]*claim{}, volumes: map[string]*volume{},
-		claimants: map[string]map[string]struct{}{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
+		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, others: map[string]*batch{},
+		nodes: map[string]*node{}, gangs: map[string]*gang{},
+		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]struct{}{}, claims: map[string]*claim{},
+		volumes:   map[string]*volume{},
+		claimants: map[string]map[string]struct{}{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{},
+		dirtyNodes: map[string]bool{},
 	}
 }
 
@@ -165,7 +171,8 @@ func (m *model) behind(o runtime.Object, x metav1.Object, version uint64) error 
 		}
 	}
 	if now := number(x.GetResourceVersion()); now < known && known <= version {
-		return wentBack("%s is of version %d in a list of version %d, and its version %d was known", x.GetName(), now, version, known)
+		return wentBack("%s is of version %d in a list of version %d, and its version %d was known", x.GetName(), now,
+			version, known)
 	}
 	return nil
 }

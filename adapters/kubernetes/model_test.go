@@ -36,9 +36,11 @@ func newTester(t testing.TB) *tester {
 func (x *tester) next() string { x.version++; return fmt.Sprint(x.version) }
 
 func (x *tester) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, Annotations: map[string]string{}},
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name),
+		Labels: map[string]string{}, Annotations: map[string]string{}},
 		Spec: corev1.PodSpec{SchedulerName: "hedge", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{"cpu": resource.MustParse("1500m")}}}}}, Status: corev1.PodStatus{Phase: corev1.PodPending}}
+			Requests: corev1.ResourceList{"cpu": resource.MustParse("1500m")}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending}}
 	for _, c := range change {
 		c(p)
 	}
@@ -52,9 +54,10 @@ func (x *tester) put(p *corev1.Pod) {
 }
 
 func (x *tester) node(name string, change ...func(*corev1.Node)) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}, Status: corev1.NodeStatus{
-		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")},
-		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}},
+		Status: corev1.NodeStatus{
+			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")},
+			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 	for _, c := range change {
 		c(n)
 	}
@@ -157,7 +160,10 @@ func TestGroupHints(t *testing.T) {
 	assert.Equal(t, 5*time.Minute, again.Spec.Deadline)
 	assert.NotEqual(t, j.Revision, again.Revision)
 
-	x.pod("b", group("3"), says(DeadlineAnnotation, "garbage"), func(p *corev1.Pod) { now := metav1.Now(); p.DeletionTimestamp = &now })
+	x.pod("b", group("3"), says(DeadlineAnnotation, "garbage"), func(p *corev1.Pod) {
+		now := metav1.Now()
+		p.DeletionTimestamp = &now
+	})
 	x.pod("d", group("3"))
 	require.NoError(t, x.only().Problem, "it goes")
 	for _, name := range []string{"a", "c", "d"} {
@@ -194,7 +200,8 @@ func TestOverlay(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrStale)
 }
 
-// TestBindingsStay: a binding is on condition of the version that it was decided on, though the watch goes on while it is made.
+// TestBindingsStay: a binding is on condition of the version that it was decided on, though the watch goes on while it
+// is made.
 func TestBindingsStay(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -214,7 +221,8 @@ func TestForeignWork(t *testing.T) {
 	x := newTester(t)
 	other := func(p *corev1.Pod) {
 		p.Spec.SchedulerName = "default-scheduler"
-		p.Spec.InitContainers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("2")}}}}
+		p.Spec.InitContainers = []corev1.Container{
+			{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("2")}}}}
 		p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("250m")}
 		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
 	}
@@ -241,8 +249,10 @@ func TestEquivalenceSets(t *testing.T) {
 	tolerate := corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists}
 	require1 := func(op corev1.NodeSelectorOperator, values ...string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: op, Values: values}}}}}}}
+			p.Spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{
+						{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: op, Values: values}}}}}}}
 		}
 	}
 	for _, tt := range []struct {
@@ -251,7 +261,9 @@ func TestEquivalenceSets(t *testing.T) {
 		want   []string
 	}{
 		{"anything", func(*corev1.Pod) {}, []string{"a", "b"}},
-		{"tolerates the taint", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{tolerate} }, []string{"a", "b", "c"}},
+		{"tolerates the taint", func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{tolerate}
+		}, []string{"a", "b", "c"}},
 		{"selector", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"name": "b"} }, []string{"b"}},
 		{"in", require1(corev1.NodeSelectorOpIn, "a", "c"), []string{"a"}},
 		{"not in", require1(corev1.NodeSelectorOpNotIn, "a"), []string{"b"}},
@@ -327,7 +339,9 @@ func TestSilentNodes(t *testing.T) {
 	silent := func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }
 	patient := func(seconds int64) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
+			p.Spec.Tolerations = []corev1.Toleration{
+				{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+					TolerationSeconds: &seconds}}
 		}
 	}
 	x := newTester(t)
@@ -353,7 +367,8 @@ func TestSilentSince(t *testing.T) {
 	x := newTester(t)
 	state := func(ago time.Duration) adapters.TaskState {
 		x.node("a", func(n *corev1.Node) {
-			n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(time.Now().Add(-ago))
+			n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown,
+				metav1.NewTime(time.Now().Add(-ago))
 		})
 		x.node("b")
 		x.pod("p", on("a", corev1.PodRunning))
@@ -389,7 +404,8 @@ func TestRemovedNodes(t *testing.T) {
 
 func (x *tester) job(n int32, change ...func(*batchv1.Job)) {
 	x.Helper()
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: x.next()}, Spec: batchv1.JobSpec{Parallelism: &n, Completions: &n}}
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: x.next()},
+		Spec: batchv1.JobSpec{Parallelism: &n, Completions: &n}}
 	j.Spec.Template.Spec.SchedulerName = "hedge"
 	for _, c := range change {
 		c(j)
@@ -400,7 +416,8 @@ func (x *tester) job(n int32, change ...func(*batchv1.Job)) {
 func ofJob(index string) func(*corev1.Pod) {
 	yes := true
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}
 		p.Annotations[batchv1.JobCompletionIndexAnnotation] = index
 	}
 }
@@ -441,7 +458,8 @@ func TestJob(t *testing.T) {
 	assert.Empty(t, j.Tasks)
 	assert.Equal(t, 2, j.Spec.Tasks, "one has done its work")
 	x.job(3, func(j *batchv1.Job) {
-		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "too often"}}
+		j.Status.Conditions = []batchv1.JobCondition{
+			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "too often"}}
 	})
 	j = x.only()
 	assert.True(t, j.Over)
@@ -547,7 +565,8 @@ func TestWhyPodsDoNotCount(t *testing.T) {
 	assert.NotContains(t, told(x), "suspended")
 }
 
-// TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and one that makes no sense is told of each.
+// TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and
+// one that makes no sense is told of each.
 func TestHintsOfWorkQueue(t *testing.T) {
 	queue := func(deadline string) func(*batchv1.Job) {
 		return func(j *batchv1.Job) {
@@ -672,16 +691,22 @@ func BenchmarkLarge(b *testing.B) {
 	var all, machines []runtime.Object
 	for i := range 4 * count {
 		name := fmt.Sprint("p", i)
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: x.next(), Labels: map[string]string{
-			groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)}, Annotations: map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: fmt.Sprint(gang)}},
-			Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: fmt.Sprint("n", i/4), Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name),
+			ResourceVersion: x.next(), Labels: map[string]string{
+				groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)},
+			Annotations: map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: fmt.Sprint(gang)}},
+			Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: fmt.Sprint("n", i/4),
+				Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		all = append(all, p)
 	}
 	for i := range count {
 		name := fmt.Sprint("n", i)
-		machines = append(machines, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: x.next()}, Status: corev1.NodeStatus{
-			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4")}, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}})
+		machines = append(machines, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name),
+			ResourceVersion: x.next()}, Status: corev1.NodeStatus{
+			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4")},
+			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}})
 	}
 	list := func(k kind, some []runtime.Object) {
 		listed := map[types.UID]bool{}

@@ -47,7 +47,8 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 		}
 		return
 	}
-	n := &node{uid: o.UID, name: o.Name, version: version, labels: o.Labels, taints: o.Spec.Taints, capacity: amounts(o.Status.Allocatable), chosen: m.selector.Matches(labels.Set(o.Labels))}
+	n := &node{uid: o.UID, name: o.Name, version: version, labels: o.Labels, taints: o.Spec.Taints,
+		capacity: amounts(o.Status.Allocatable), chosen: m.selector.Matches(labels.Set(o.Labels))}
 	ready := false
 	for i := range o.Status.Conditions {
 		if c := &o.Status.Conditions[i]; c.Type == corev1.NodeReady {
@@ -74,7 +75,8 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 	m.touch(n)
 }
 
-// silentSince is since when a node is silent that is said to be so since then, by the server's clock; no longer than that if the server's clock is ahead.
+// silentSince is since when a node is silent that is said to be so since then, by the server's clock; no longer than
+// that if the server's clock is ahead.
 func silentSince(then, now time.Time) time.Time {
 	if then.IsZero() || then.After(now) {
 		return now
@@ -83,8 +85,11 @@ func silentSince(then, now time.Time) time.Time {
 }
 
 func (n *node) same(o *node) bool {
-	return n.closed == o.closed && n.chosen == o.chosen && n.silent.Equal(o.silent) && maps.Equal(n.labels, o.labels) && maps.Equal(n.capacity, o.capacity) &&
-		slices.EqualFunc(n.taints, o.taints, func(a, b corev1.Taint) bool { return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect })
+	return n.closed == o.closed && n.chosen == o.chosen && n.silent.Equal(o.silent) && maps.Equal(n.labels, o.labels) &&
+		maps.Equal(n.capacity, o.capacity) &&
+		slices.EqualFunc(n.taints, o.taints, func(a, b corev1.Taint) bool {
+			return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect
+		})
 }
 
 // touch has the node, and the jobs on it, told again.

@@ -17,7 +17,8 @@ import (
 // ErrOptions is the sentinel of options that cannot be used.
 var ErrOptions = errors.New("kubernetes: invalid option")
 
-// Options are how a driver looks at a cluster. The zero value schedules pods of the scheduler name hedge in all namespaces and on all nodes.
+// Options are how a driver looks at a cluster. The zero value schedules pods of the scheduler name hedge in all
+// namespaces and on all nodes.
 type Options struct {
 	// SchedulerName is what pods name to be scheduled; default hedge.
 	SchedulerName string
@@ -25,15 +26,19 @@ type Options struct {
 	Namespace string
 	// NodeSelector is a label selector of the nodes that are used; all if it is empty.
 	NodeSelector string
-	// Lease is the leader's, whose transitions are the epoch that every action must have; none is checked if Name is empty.
+	// Lease is the leader's, whose transitions are the epoch that every action must have; none is checked if Name is
+	// empty.
 	Lease LeaseName
-	// CheckLease is for how long starts believe that no other instance leads, once the lease was read; by default every start reads it, or shares the answer with others that ask
-	// at the same time. It must be much less than the margin within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions]. Stops always read it.
+	// CheckLease is for how long starts believe that no other instance leads, once the lease was read; by default every
+	// start reads it, or shares the answer with others that ask at the same time. It must be much less than the margin
+	// within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions]. Stops always read it.
 	CheckLease time.Duration
-	// Patience is how long a node may be silent until work of pods without a toleration of node.kubernetes.io/unreachable is given up; default
-	// 5 min. For others it is their toleration's. While more than half of the nodes are silent, none is given up.
+	// Patience is how long a node may be silent until work of pods without a toleration of node.kubernetes.io/unreachable
+	// is given up; default 5 min. For others it is their toleration's. While more than half of the nodes are silent, none
+	// is given up.
 	Patience time.Duration
-	// Parallel is how many calls are made at a time for gangs, beside the first of each, default 16, and Timeout how long each may take, default 10 s.
+	// Parallel is how many calls are made at a time for gangs, beside the first of each, default 16, and Timeout how long
+	// each may take, default 10 s.
 	Parallel int
 	Timeout  time.Duration
 	// Events is how many notes may wait to be written, default 1000. More are refused, and handed in again later.
@@ -48,7 +53,8 @@ func (o *Options) withDefaults() (labels.Selector, error) {
 		name     string
 		value    *int64
 		standard int64
-	}{{"Patience", (*int64)(&o.Patience), int64(5 * time.Minute)}, {"Timeout", (*int64)(&o.Timeout), int64(10 * time.Second)}} {
+	}{{"Patience", (*int64)(&o.Patience), int64(5 * time.Minute)},
+		{"Timeout", (*int64)(&o.Timeout), int64(10 * time.Second)}} {
 		if *d.value < 0 {
 			return nil, fmt.Errorf("%w: %s of %v", ErrOptions, d.name, time.Duration(*d.value))
 		}
@@ -57,7 +63,8 @@ func (o *Options) withDefaults() (labels.Selector, error) {
 		}
 	}
 	if o.Parallel < 0 || o.Events < 0 || o.CheckLease < 0 {
-		return nil, fmt.Errorf("%w: Parallel of %d, Events of %d, CheckLease of %v", ErrOptions, o.Parallel, o.Events, o.CheckLease)
+		return nil,
+			fmt.Errorf("%w: Parallel of %d, Events of %d, CheckLease of %v", ErrOptions, o.Parallel, o.Events, o.CheckLease)
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 16
@@ -75,7 +82,8 @@ func (o *Options) withDefaults() (labels.Selector, error) {
 	return s, nil
 }
 
-// Client makes a client as a scheduler needs it: without a limit of its own on calls, with the compact encoding, and without words on the process's log.
+// Client makes a client as a scheduler needs it: without a limit of its own on calls, with the compact encoding, and
+// without words on the process's log.
 func Client(config *rest.Config) (kubernetes.Interface, error) {
 	c := rest.CopyConfig(config)
 	c.QPS, c.Burst = -1, 0
@@ -89,8 +97,9 @@ func Client(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// Driver is a connection to a cluster: an [adapters.Driver] and [adapters.Explainer]. Start, Stop and Explain are safe for
-// concurrent use, for different jobs, and Close may be called from any goroutine; otherwise it is for one goroutine at a time.
+// Driver is a connection to a cluster: an [adapters.Driver] and [adapters.Explainer]. Start, Stop and Explain are safe
+// for concurrent use, for different jobs, and Close may be called from any goroutine; otherwise it is for one goroutine
+// at a time.
 type Driver struct {
 	client  kubernetes.Interface
 	opt     Options
@@ -109,8 +118,9 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// Open connects to the cluster and waits for the first lists of all that it needs and until all is watched, so that a missing right is an error of Open, which wraps
-// [adapters.ErrRefused]. The context is that of Open alone; the driver works until Close.
+// Open connects to the cluster and waits for the first lists of all that it needs and until all is watched, so that a
+// missing right is an error of Open, which wraps [adapters.ErrRefused]. The context is that of Open alone; the driver
+// works until Close.
 func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: nil client", ErrOptions)
@@ -144,5 +154,6 @@ func (d *Driver) Close() {
 	d.running.Wait()
 }
 
-// Dropped is how many events and conditions were lost: those that the server does not take, and words of stops while too many notes wait to be written.
+// Dropped is how many events and conditions were lost: those that the server does not take, and words of stops while
+// too many notes wait to be written.
 func (d *Driver) Dropped() uint64 { return d.writer.dropped.Load() }

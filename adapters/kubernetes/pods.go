@@ -100,9 +100,12 @@ func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
 
 // like tells whether nothing has changed that counts.
 func (p *pod) like(o *pod) bool {
-	return p.gang == o.gang && p.owner == o.owner && p.size == o.size && p.node == o.node && p.phase == o.phase && p.deleting == o.deleting && p.gated == o.gated &&
-		p.started.Equal(o.started) && p.ended.Equal(o.ended) && p.failure == o.failure && p.epoch == o.epoch && p.attempt == o.attempt && p.of == o.of &&
-		p.cleared == o.cleared && p.fence == o.fence && text(p.problem) == text(o.problem) && p.shape == o.shape && maps.Equal(p.request, o.request)
+	return p.gang == o.gang && p.owner == o.owner && p.size == o.size && p.node == o.node && p.phase == o.phase &&
+		p.deleting == o.deleting && p.gated == o.gated &&
+		p.started.Equal(o.started) && p.ended.Equal(o.ended) && p.failure == o.failure && p.epoch == o.epoch &&
+		p.attempt == o.attempt && p.of == o.of &&
+		p.cleared == o.cleared && p.fence == o.fence && text(p.problem) == text(o.problem) && p.shape == o.shape &&
+		maps.Equal(p.request, o.request)
 }
 
 func text(err error) string {
@@ -158,7 +161,8 @@ func (m *model) attach(p *pod) {
 // read makes a pod of the API's. It shares the shape with the one before, or with another of its gang.
 func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	p := &pod{
-		uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, revision: o.ResourceVersion, node: o.Spec.NodeName, phase: o.Status.Phase,
+		uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, revision: o.ResourceVersion,
+		node: o.Spec.NodeName, phase: o.Status.Phase,
 		deleting: o.DeletionTimestamp != nil, gated: len(o.Spec.SchedulingGates) > 0, created: o.CreationTimestamp.Time,
 	}
 	ours := o.Spec.SchedulerName == m.opt.SchedulerName && (m.opt.Namespace == "" || o.Namespace == m.opt.Namespace)
@@ -198,7 +202,8 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	return p
 }
 
-// marks reads what drivers have written on the pod. Anybody may have written it: it is believed only where a driver writes it, and only as far as it makes sense.
+// marks reads what drivers have written on the pod. Anybody may have written it: it is believed only where a driver
+// writes it, and only as far as it makes sense.
 func (p *pod) marks(o *corev1.Pod) {
 	p.fence = o.Annotations[fenceAnnotation]
 	if p.node == "" {
@@ -253,7 +258,8 @@ func isJob(c *metav1.OwnerReference) bool {
 func (p *pod) conditioned(o *corev1.Pod) {
 	for i := range o.Status.Conditions {
 		c := &o.Status.Conditions[i]
-		if p.node == "" && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+		if p.node == "" && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
+			c.Reason == corev1.PodReasonUnschedulable {
 			p.conditionSum = checksum(c.Message)
 		}
 	}

@@ -170,15 +170,20 @@ func (s *suited) obstacle(j *sched.Job, names []string) obstacle {
 		}
 		if d := j.Demand[name]; sched.Overcommits(most-d, most) {
 			has := amount(name, most)
-			return obstacle{"request, at most " + has, fmt.Sprintf("%s %s, and the most %s is %s", pods, amount(name, d), where, has), true}
+			return obstacle{"request, at most " + has,
+				fmt.Sprintf("%s %s, and the most %s is %s", pods, amount(name, d), where, has), true}
 		}
 	}
 	demand := demanded(j.Demand, names)
 	if empty := s.holds(j, false); empty < j.Tasks {
-		return obstacle{"room", fmt.Sprintf("%s %s, and there is room for %d %s, even if nothing else were there", pods, demand, empty, where), true}
+		return obstacle{"room", fmt.Sprintf("%s %s, and there is room for %d %s, even if nothing else were there", pods,
+			demand, empty, where), true}
 	}
 	if now := s.holds(j, true); now < j.Tasks {
-		return obstacle{"room now", fmt.Sprintf("%s %s, and there is room for %d %s: some are cordoned or not ready, or pods of other schedulers are there", pods, demand, now, where), false}
+		return obstacle{"room now",
+			fmt.Sprintf(
+				"%s %s, and there is room for %d %s: some are cordoned or not ready, or pods of other schedulers are there", pods,
+				demand, now, where), false}
 	}
 	return obstacle{}
 }
@@ -237,7 +242,8 @@ func (m *model) suits(j *sched.Job) suited {
 	case wider == 0:
 		return suited{kind: "affinity", text: fmt.Sprintf("no node of %d matches the node affinity", labelled)}
 	case len(some) == 0:
-		return suited{kind: "taints", text: fmt.Sprintf("no node of %d is without taints that the pods do not tolerate", wider)}
+		return suited{kind: "taints",
+			text: fmt.Sprintf("no node of %d is without taints that the pods do not tolerate", wider)}
 	}
 	return suited{places: some}
 }
@@ -245,7 +251,8 @@ func (m *model) suits(j *sched.Job) suited {
 // contradiction says of a set that no node can be in it. It is that of each pod: those of a gang demand the same, or
 // what suits the same nodes.
 func contradiction(set string) string {
-	return "selector and affinity contradict each other, so that no node can match both, in the values of " + strings.Join(contradicted(set), ", ")
+	return "selector and affinity contradict each other, so that no node can match both, in the values of " +
+		strings.Join(contradicted(set), ", ")
 }
 
 // contradicted are the labels of a set that may have no value at all.
@@ -305,7 +312,8 @@ func amount(name string, v float64) string {
 		return "host port " + strings.ReplaceAll(port, "-", " ")
 	}
 	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if name == string(corev1.ResourceMemory) || name == string(corev1.ResourceEphemeralStorage) || strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
+	if name == string(corev1.ResourceMemory) || name == string(corev1.ResourceEphemeralStorage) ||
+		strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
 		text = resource.NewQuantity(int64(min(v, math.MaxInt64/2)), resource.BinarySI).String()
 	}
 	return text + " " + name

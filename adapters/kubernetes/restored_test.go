@@ -64,8 +64,8 @@ func waiting(version int) corev1.Pod {
 	return p
 }
 
-// TestRestored: a store that was set back to an earlier state ends the term, whatever its version is, and so does every look at it from then on; a list that the watch
-// is ahead of does not.
+// TestRestored: a store that was set back to an earlier state ends the term, whatever its version is, and so does every
+// look at it from then on; a list that the watch is ahead of does not.
 func TestRestored(t *testing.T) {
 	for name, tt := range map[string]struct {
 		restore func(*store, *Driver)
@@ -77,7 +77,8 @@ func TestRestored(t *testing.T) {
 			v, err := d.Observe(t.Context(), true)
 			require.NoError(t, err)
 			require.Len(t, v.Jobs, 1)
-			require.NoError(t, d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[0], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}}))
+			require.NoError(t,
+				d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[0], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}}))
 		}, true},
 		"nothing has changed": {func(*store, *Driver) {}, false},
 		"the node has":        {func(s *store, _ *Driver) { s.restore(1100, machineAt(1100, true), waiting(700)) }, false},
@@ -90,7 +91,9 @@ func TestRestored(t *testing.T) {
 			s := &store{}
 			s.restore(1000, machineAt(900, false), waiting(700))
 			c := s.client()
-			c.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
+			c.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, nil
+			})
 			d, err := Open(t.Context(), c, Options{})
 			require.NoError(t, err)
 			defer d.Close()
@@ -111,7 +114,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestRestoredUnseen: a watch from a version that a restored server has not reached would tell nothing; it is found out as it is opened again, and all is listed unasked.
+// TestRestoredUnseen: a watch from a version that a restored server has not reached would tell nothing; it is found out
+// as it is opened again, and all is listed unasked.
 func TestRestoredUnseen(t *testing.T) {
 	s := &store{}
 	s.restore(1000, machineAt(900, false), waiting(700))
@@ -130,7 +134,8 @@ func TestRestoredUnseen(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// TestVersionTooLarge: a watch that the server refuses since it has not reached its version has all listed anew and goes on from there.
+// TestVersionTooLarge: a watch that the server refuses since it has not reached its version has all listed anew and
+// goes on from there.
 func TestVersionTooLarge(t *testing.T) {
 	s := &store{}
 	s.restore(1000, machineAt(900, false))
@@ -138,7 +143,8 @@ func TestVersionTooLarge(t *testing.T) {
 	require.NoError(t, err)
 	defer d.Close()
 	tooLarge := apierrors.NewTimeoutError("Too large resource version: 1000, current: 999", 1)
-	tooLarge.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	tooLarge.ErrStatus.Details.Causes = []metav1.StatusCause{
+		{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	s.set(tooLarge)
 	s.last().Stop()
 	f := d.feeds[pods]

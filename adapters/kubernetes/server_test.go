@@ -76,8 +76,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// controlPlane is the control plane, which runs from its first use on. Its programs are built first, which takes some minutes, but not with -short:
-// there the test is skipped without them, and fails with HEDGE_REQUIRE_SERVERS=1.
+// controlPlane is the control plane, which runs from its first use on. Its programs are built first, which takes some
+// minutes, but not with -short: there the test is skipped without them, and fails with HEDGE_REQUIRE_SERVERS=1.
 func controlPlane(t testing.TB) *server {
 	t.Helper()
 	haveServers(t)
@@ -197,13 +197,15 @@ func newServer() (*server, error) {
 	return s, nil
 }
 
-// controlled waits until the Job controller works. The controllers say that they are healthy before they have reached the API server, and end if that takes them too
-// long: then they are started anew.
+// controlled waits until the Job controller works. The controllers say that they are healthy before they have reached
+// the API server, and end if that takes them too long: then they are started anew.
 func (s *server) controlled() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	probe := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		SchedulerName: "none", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "none"}}}}}}
+	probe := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "probe"},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			SchedulerName: "none", RestartPolicy: corev1.RestartPolicyNever,
+			Containers: []corev1.Container{{Name: "c", Image: "none"}}}}}}
 	if _, err := s.client.BatchV1().Jobs("default").Create(ctx, probe, metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -211,7 +213,8 @@ func (s *server) controlled() error {
 		if err := s.Start(ctx, "kube-controller-manager"); err != nil {
 			return err
 		}
-		list, err := s.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=probe"})
+		list, err := s.client.CoreV1().Pods("default").List(ctx,
+			metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=probe"})
 		if err != nil {
 			return err
 		}
@@ -336,7 +339,8 @@ func (l *line) pass(call string, done bool) error {
 	return l.dead
 }
 
-// gated asks the line's gate before and after each call that changes something, but for notes: events, and conditions, which are patches of another kind than marks.
+// gated asks the line's gate before and after each call that changes something, but for notes: events, and conditions,
+// which are patches of another kind than marks.
 type gated struct {
 	*line
 	next http.RoundTripper
@@ -344,7 +348,8 @@ type gated struct {
 
 func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	call := ""
-	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events") && r.Header.Get("Content-Type") != string(types.StrategicMergePatchType) {
+	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events") &&
+		r.Header.Get("Content-Type") != string(types.StrategicMergePatchType) {
 		call = r.Method + " " + r.URL.Path
 	}
 	if err := g.pass(call, false); err != nil {

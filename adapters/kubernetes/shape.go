@@ -20,7 +20,8 @@ import (
 
 // The labels, or annotations, by which pods belong to a gang; those of other gang schedulers.
 func groupLabels() []string {
-	return []string{"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io/name", "pod-group.scheduling.sigs.k8s.io"}
+	return []string{"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io/name",
+		"pod-group.scheduling.sigs.k8s.io"}
 }
 
 func sizeLabels() []string {
@@ -96,7 +97,8 @@ func amounts(list corev1.ResourceList) sched.Resources {
 
 // shapeOf describes a pod, or a template of pods.
 func shapeOf(meta *metav1.ObjectMeta, spec *corev1.PodSpec) *shape {
-	s := &shape{request: requestOf(spec, nil), annotations: own(meta.Annotations), class: classOf(spec), attributes: map[string]string{}}
+	s := &shape{request: requestOf(spec, nil), annotations: own(meta.Annotations), class: classOf(spec),
+		attributes: map[string]string{}}
 	if spec.Priority != nil {
 		s.priority = int(*spec.Priority)
 	}
@@ -114,7 +116,8 @@ func shapeOf(meta *metav1.ObjectMeta, spec *corev1.PodSpec) *shape {
 	s.problem, s.claims = misunderstood(spec), claimsOf(spec)
 	for i := range spec.Tolerations {
 		t := &spec.Tolerations[i]
-		if t.ToleratesTaint(logr.Discard(), &corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}, false) {
+		if t.ToleratesTaint(logr.Discard(),
+			&corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}, false) {
 			s.patience = -1
 			if t.TolerationSeconds != nil {
 				s.patience = max(1, *t.TolerationSeconds)
@@ -141,8 +144,9 @@ func own(all map[string]string) map[string]string {
 
 // misunderstood is what of the pod's wishes would be broken.
 func misunderstood(spec *corev1.PodSpec) error {
-	if a := spec.Affinity; a != nil && (a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0) {
+	if a := spec.Affinity; a != nil &&
+		(a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
+			a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0) {
 		return errAffinity
 	}
 	for i := range spec.TopologySpreadConstraints {
@@ -172,12 +176,14 @@ func classOf(spec *corev1.PodSpec) *class {
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		c.required = c.required.And(sched.NodesWith(key, spec.NodeSelector[key]))
 	}
-	if a := spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if a := spec.Affinity; a != nil && a.NodeAffinity != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		selector := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		if set, ok := simple(selector); ok {
 			c.required = c.required.And(set)
 		} else {
-			rest.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: selector}}
+			rest.Spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: selector}}
 			c.wider = true
 			fmt.Fprintf(hash, "a%s", selector.String())
 		}
@@ -191,7 +197,8 @@ func classOf(spec *corev1.PodSpec) *class {
 // simple is a selector of one term that only asks for labels and their values, as a set.
 func simple(selector *corev1.NodeSelector) (sched.EquivalenceSet, bool) {
 	set := sched.AnyNode()
-	if len(selector.NodeSelectorTerms) != 1 || len(selector.NodeSelectorTerms[0].MatchFields) > 0 || len(selector.NodeSelectorTerms[0].MatchExpressions) == 0 {
+	if len(selector.NodeSelectorTerms) != 1 || len(selector.NodeSelectorTerms[0].MatchFields) > 0 ||
+		len(selector.NodeSelectorTerms[0].MatchExpressions) == 0 {
 		return set, false
 	}
 	for _, e := range selector.NodeSelectorTerms[0].MatchExpressions {
@@ -217,10 +224,12 @@ func hard(t *corev1.Taint) bool {
 
 // same tells whether pods of both shapes can be tasks of one gang.
 func (s *shape) same(o *shape) bool {
-	return s == o || s.priority == o.priority && s.class.required.String() == o.class.required.String() && maps.Equal(s.request, o.request)
+	return s == o || s.priority == o.priority && s.class.required.String() == o.class.required.String() &&
+		maps.Equal(s.request, o.request)
 }
 
 // alike tells whether they are the same but for what does not count, so that one may stand for the other.
 func (s *shape) alike(o *shape) bool {
-	return s.same(o) && s.patience == o.patience && slices.Equal(s.claims, o.claims) && errors.Is(s.problem, o.problem) && maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations)
+	return s.same(o) && s.patience == o.patience && slices.Equal(s.claims, o.claims) && errors.Is(s.problem, o.problem) &&
+		maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations)
 }

@@ -66,7 +66,8 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 	}
 	now, _ := m.job(g, time.Now(), false)
 	if len(now.Tasks) > 0 || now.Over || now.Problem != nil || now.Spec.Tasks != s.Job.Spec.Tasks {
-		return nil, 0, fmt.Errorf("%w: job %q has %d tasks, or cannot be started any more", adapters.ErrStale, g.id, len(now.Tasks))
+		return nil, 0,
+			fmt.Errorf("%w: job %q has %d tasks, or cannot be started any more", adapters.ErrStale, g.id, len(now.Tasks))
 	}
 	b := m.batchOf(g.id)
 	var bindings []binding
@@ -88,7 +89,8 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 		}
 	}
 	if k != len(bindings) {
-		return nil, 0, fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(bindings), k)
+		return nil, 0,
+			fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(bindings), k)
 	}
 	return bindings, now.Attempt + 1, nil
 }
@@ -135,20 +137,23 @@ func (m *model) acted(id string) {
 	}
 }
 
-// bind binds one pod, on condition that it is as it was seen. A change that does not matter, as of a condition, has it tried again.
+// bind binds one pod, on condition that it is as it was seen. A change that does not matter, as of a condition, has it
+// tried again.
 func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, size int) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	p := &b.pod
 	client := d.client.CoreV1().Pods(p.namespace)
 	marks := map[string]string{
-		epochAnnotation: strconv.FormatUint(epoch, 10), attemptAnnotation: strconv.Itoa(attempt), sizeAnnotation: strconv.Itoa(size),
+		epochAnnotation: strconv.FormatUint(epoch, 10), attemptAnnotation: strconv.Itoa(attempt),
+		sizeAnnotation: strconv.Itoa(size),
 	}
 	revision, what := p.revision, "pod "+p.namespace+"/"+p.name
 	for tries := 0; ; tries++ {
 		err := client.Bind(ctx, &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision, Annotations: marks},
-			Target:     corev1.ObjectReference{Kind: "Node", Name: b.node},
+			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision,
+				Annotations: marks},
+			Target: corev1.ObjectReference{Kind: "Node", Name: b.node},
 		}, metav1.CreateOptions{})
 		if !apierrors.IsConflict(err) || tries == 3 {
 			if err != nil {
@@ -160,7 +165,8 @@ func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, si
 		if err != nil {
 			return failed(what, err)
 		}
-		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil || now.Annotations[fenceAnnotation] != p.fence ||
+		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil ||
+			now.Annotations[fenceAnnotation] != p.fence ||
 			!shapeOf(&now.ObjectMeta, &now.Spec).alike(p.shape) {
 			return fmt.Errorf("%w: %s is not as it was", adapters.ErrStale, what)
 		}

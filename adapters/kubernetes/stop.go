@@ -19,7 +19,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Stop evicts the job's pods, by what the server says of them now. Those on nodes that are lost are deleted, as nobody there would do so.
+// Stop evicts the job's pods, by what the server says of them now. Those on nodes that are lost are deleted, as nobody
+// there would do so.
 func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	if err := d.fence(ctx, s.Epoch); err != nil {
 		return err
@@ -53,7 +54,8 @@ type ending struct {
 	err     error
 }
 
-// evictAll stops what runs. The first is stopped alone: if that is refused, nothing was done. Once one was stopped, the job is; others are tried again later.
+// evictAll stops what runs. The first is stopped alone: if that is refused, nothing was done. Once one was stopped, the
+// job is; others are tried again later.
 func (d *Driver) evictAll(ctx context.Context, bindings []corev1.Pod, s *adapters.Stop) ([]ending, error) {
 	done := make([]ending, len(bindings))
 	k, did := 0, false
@@ -106,13 +108,15 @@ func terminal(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// mark writes annotations on a pod; one that is no more needs none. By way of its status: a right to change what pods run is not needed for it.
+// mark writes annotations on a pod; one that is no more needs none. By way of its status: a right to change what pods
+// run is not needed for it.
 func (d *Driver) mark(ctx context.Context, p *corev1.Pod, revision string, annotations map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	patch, err := annotate(p.UID, revision, annotations)
 	if err == nil {
-		_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{},
+			"status")
 	}
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -148,7 +152,8 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 	found = slices.DeleteFunc(found, func(p corev1.Pod) bool { return !d.model.isOf(&p, id) })
 	later := func(p corev1.Pod) bool { return number(p.Annotations[epochAnnotation]) > s.Epoch }
 	if slices.ContainsFunc(found, later) {
-		// A later instance has bound it, or somebody has written an epoch on it. That the lease alone can tell: it was that instance's before the pod was.
+		// A later instance has bound it, or somebody has written an epoch on it. That the lease alone can tell: it was that
+		// instance's before the pod was.
 		if err := d.fence(ctx, s.Epoch); err != nil {
 			return nil, err
 		}
@@ -156,7 +161,8 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 	return found, nil
 }
 
-// commonLabel is a label selector that finds the gang's pods, and perhaps others: all where the gang is named by annotations.
+// commonLabel is a label selector that finds the gang's pods, and perhaps others: all where the gang is named by
+// annotations.
 func (m *model) commonLabel(id string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +180,8 @@ func (m *model) commonLabel(id string) string {
 func (m *model) isOf(p *corev1.Pod, id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return p.Spec.SchedulerName == m.opt.SchedulerName && m.gangID(p, &pod{group: first(&p.ObjectMeta, groupLabels())}) == id
+	return p.Spec.SchedulerName == m.opt.SchedulerName &&
+		m.gangID(p, &pod{group: first(&p.ObjectMeta, groupLabels())}) == id
 }
 
 // annotate is a patch of annotations, on condition of the UID and, if it is given, of the version.
@@ -213,19 +220,24 @@ func (d *Driver) end(ctx context.Context, p *corev1.Pod, s *adapters.Stop) endin
 }
 
 func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (bool, error) {
-	lost := slices.ContainsFunc(s.Job.Tasks, func(t adapters.Task) bool { return t.State == adapters.Lost && t.Node == p.Spec.NodeName })
+	lost := slices.ContainsFunc(s.Job.Tasks, func(t adapters.Task) bool {
+		return t.State == adapters.Lost && t.Node == p.Spec.NodeName
+	})
 	switch {
 	case terminal(p), p.DeletionTimestamp != nil && !lost:
 		return false, nil
 	case p.Spec.NodeName == "" && len(s.Job.Tasks) < s.Job.Spec.Tasks:
-		return false, d.mark(ctx, p, p.ResourceVersion, map[string]string{fenceAnnotation: strconv.FormatUint(s.Epoch, 10) + "." + p.ResourceVersion})
+		return false, d.mark(ctx, p, p.ResourceVersion, map[string]string{
+			fenceAnnotation: strconv.FormatUint(s.Epoch, 10) + "." + p.ResourceVersion})
 	case p.Spec.NodeName == "": // it was not part of the attempt
 		return false, nil
 	case lost:
 		// It has failed, as the node will never say: the Job controller does not let go of a pod before.
-		failed := []byte(`{"metadata":{"uid":"` + string(p.UID) + `"},"status":{"phase":"Failed","reason":"NodeLost","conditions":[` +
+		failed := []byte(`{"metadata":{"uid":"` + string(p.UID) +
+			`"},"status":{"phase":"Failed","reason":"NodeLost","conditions":[` +
 			`{"type":"DisruptionTarget","status":"True","reason":"DeletionByHedge","message":"its node is lost"}]}}`)
-		if _, err := d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, failed, metav1.PatchOptions{}, "status"); err != nil {
+		if _, err := d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, failed,
+			metav1.PatchOptions{}, "status"); err != nil {
 			return false, err
 		}
 		zero := int64(0)
@@ -233,8 +245,9 @@ func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (
 			metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
 	}
 	return true, d.client.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}},
 	})
 }
 

@@ -146,7 +146,10 @@ func (m *model) unlikeError(kinds []podKind, places bool, labels []string) error
 	}
 	why := "planned by the most of each it could wait although there is room for them"
 	if len(labels) > 0 {
-		why = "no node can match the selectors of all, which contradict one another in the values of " + strings.Join(labels, ", ")
+		why = "no node can match the selectors of all, which contradict one another in the values of " +
+			strings.Join(labels, ", ")
 	}
-	return fmt.Errorf("%w: %s; %s. Give all pods the same requests and selectors, or leave those that differ out of the gang", errUnlike, strings.Join(said, "; "), why)
+	return fmt.Errorf(
+		"%w: %s; %s. Give all pods the same requests and selectors, or leave those that differ out of the gang", errUnlike,
+		strings.Join(said, "; "), why)
 }

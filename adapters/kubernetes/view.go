@@ -130,7 +130,8 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 
 // node tells of a node. Its version is left out: what is told is always the newest that is known.
 func (m *model) node(n *node) adapters.Node {
-	out := adapters.Node{Node: sched.Node{Name: n.name, Labels: maps.Clone(n.labels), Capacity: maps.Clone(n.capacity)}, Cordoned: n.closed}
+	out := adapters.Node{Node: sched.Node{Name: n.name, Labels: maps.Clone(n.labels), Capacity: maps.Clone(n.capacity)},
+		Cordoned: n.closed}
 	if out.Labels == nil {
 		out.Labels = map[string]string{}
 	}
@@ -171,7 +172,8 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	b := m.batchOf(g.id)
 	if len(g.pods) == 0 && b == nil {
 		if g.shown != nil { // what controls them may make new ones; a full view forgets the gang
-			out := adapters.Job{Spec: g.shown, UID: g.shownUID, Version: g.version, Problem: waits(fmt.Sprintf("0 of %d", g.shown.Tasks))}
+			out := adapters.Job{Spec: g.shown, UID: g.shownUID, Version: g.version,
+				Problem: waits(fmt.Sprintf("0 of %d", g.shown.Tasks))}
 			return out, true
 		}
 		delete(m.gangs, g.id)
@@ -241,9 +243,12 @@ func resized(all []*pod, b *batch, attempt, size int) error {
 	}
 	switch {
 	case alone && size != 1:
-		return &HintError{Annotation: sizeAnnotation, Value: strconv.Itoa(size), Want: "1, as it was bound: the scheduler writes it"}
+		return &HintError{Annotation: sizeAnnotation, Value: strconv.Itoa(size),
+			Want: "1, as it was bound: the scheduler writes it"}
 	case len(said) > 1:
-		return fmt.Errorf("kubernetes: annotation %s differs among the pods of one start: %s; the scheduler writes it, the same on all", sizeAnnotation, strings.Join(said, ", "))
+		return fmt.Errorf(
+			"kubernetes: annotation %s differs among the pods of one start: %s; the scheduler writes it, the same on all",
+			sizeAnnotation, strings.Join(said, ", "))
 	}
 	return nil
 }
@@ -274,7 +279,9 @@ func miscounted(ready, size int, off *away) error {
 		return fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
 	}
 	if ready == size && off.others > 0 {
-		return waits(fmt.Sprintf("pods of more than one controller wait in it, where all must be of one: of the newest %d, of others %d", ready, off.others))
+		return waits(
+			fmt.Sprintf("pods of more than one controller wait in it, where all must be of one: of the newest %d, of others %d",
+				ready, off.others))
 	}
 	if ready == size {
 		return nil
@@ -324,7 +331,8 @@ func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int
 	switch {
 	case b != nil:
 		if b.size > adapters.MaxTasks {
-			out.Problem = fmt.Errorf("kubernetes: the Job asks for %d pods at once, expected at most %d", b.size, adapters.MaxTasks)
+			out.Problem = fmt.Errorf("kubernetes: the Job asks for %d pods at once, expected at most %d", b.size,
+				adapters.MaxTasks)
 			return 1
 		}
 		return max(1, b.size-max(b.succeeded, ended))
@@ -334,7 +342,8 @@ func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int
 		case m.others[id] == nil:
 			out.Problem = waits("its Job is not known")
 		case all[0].gang == id:
-			out.Problem = waits("the template of its Job names another scheduler; with the annotation " + GangAnnotation + ` of "false" its pods are jobs of their own`)
+			out.Problem = waits("the template of its Job names another scheduler; with the annotation " + GangAnnotation +
+				` of "false" its pods are jobs of their own`)
 		}
 		return 1
 	}
@@ -346,7 +355,8 @@ func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > adapters.MaxTasks {
-		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1 to %d", sizeLabels()[0], text, adapters.MaxTasks)
+		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1 to %d", sizeLabels()[0], text,
+			adapters.MaxTasks)
 		return 1
 	}
 	return n
@@ -439,7 +449,8 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 	pods := members(all, owner, out.Attempt, len(out.Tasks) > 0)
 	ask(spec, s, pods)
 	h, err := parseHints(annotations)
-	spec.Utility, spec.Preferred, spec.Slowdown, spec.Checkpoint, spec.Submitted = h.utility, h.preferred, h.slowdown, h.checkpoint, submitted
+	spec.Utility, spec.Preferred, spec.Slowdown, spec.Checkpoint, spec.Submitted = h.utility, h.preferred, h.slowdown,
+		h.checkpoint, submitted
 	deadline, past := h.from(submitted, m.made(all, b))
 	spec.Deadline, err = deadline, cmp.Or(err, past)
 	spec.Attributes["namespace"] = g.id[:strings.IndexByte(g.id, '/')]
@@ -518,7 +529,8 @@ func (m *model) hintsOf(all []*pod, owner types.UID, attempt int) (map[string]st
 			if !has {
 				out[name] = some[name]
 			} else if value != some[name] && err == nil {
-				err = &HintError{Annotation: name, Value: some[name], Want: fmt.Sprintf("%.80q, as another pod of the gang says; it is on pod %s", value, p.name)}
+				err = &HintError{Annotation: name, Value: some[name],
+					Want: fmt.Sprintf("%.80q, as another pod of the gang says; it is on pod %s", value, p.name)}
 			}
 		}
 	}

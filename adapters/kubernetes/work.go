@@ -12,8 +12,9 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// work is what a Job with checkpoints has done, as it stands on the Job. The attempt that it was written of last is known by when all of it ran, which outlives its pods, so that an
-// attempt that is told to stop more than once is counted once.
+// work is what a Job with checkpoints has done, as it stands on the Job. The attempt that it was written of last is
+// known by when all of it ran, which outlives its pods, so that an attempt that is told to stop more than once is
+// counted once.
 type work struct {
 	Job    types.UID       `json:"job"` // whose it is: not that of a Job made from what this one was printed as
 	Since  metav1.Time     `json:"since"`
@@ -24,7 +25,8 @@ type work struct {
 // workOf reads what stands on a Job. What cannot be read is no work.
 func workOf(text string, job types.UID) work {
 	var w work
-	if json.Unmarshal([]byte(text), &w) != nil || w.Job != job || w.Before.Duration < 0 || w.Done.Duration < w.Before.Duration {
+	if json.Unmarshal([]byte(text), &w) != nil || w.Job != job || w.Before.Duration < 0 ||
+		w.Done.Duration < w.Before.Duration {
 		return work{}
 	}
 	return w
@@ -50,8 +52,8 @@ func wholeSince(tasks []adapters.Task) time.Time {
 	return since
 }
 
-// keepWork writes on the Job what it has done, if it goes on where it was. It does so before its pods are stopped, as they may be gone afterwards; where that is refused, the next
-// order to stop writes the same attempt's anew.
+// keepWork writes on the Job what it has done, if it goes on where it was. It does so before its pods are stopped, as
+// they may be gone afterwards; where that is refused, the next order to stop writes the same attempt's anew.
 func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now time.Time) error {
 	since := wholeSince(s.Job.Tasks)
 	is := func(state adapters.TaskState) bool {
@@ -66,7 +68,8 @@ func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now 
 	}
 	before := b.work.before(s.Job.Tasks)
 	done := before + adapters.Progress(s.Job.Spec, s.Job.Tasks, now, d.model.labelsOf).Round(time.Millisecond)
-	text, err := json.Marshal(work{Job: b.uid, Since: metav1.NewTime(since), Before: metav1.Duration{Duration: before}, Done: metav1.Duration{Duration: done}})
+	text, err := json.Marshal(work{Job: b.uid, Since: metav1.NewTime(since), Before: metav1.Duration{Duration: before},
+		Done: metav1.Duration{Duration: done}})
 	if err != nil {
 		return failed("job "+id, err)
 	}
@@ -74,7 +77,9 @@ func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now 
 	defer cancel()
 	patch, err := annotate(b.uid, "", map[string]string{doneAnnotation: string(text)})
 	if err == nil {
-		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status") // which leaves the template alone
+		// which leaves the template alone
+		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{},
+			"status")
 	}
 	if err != nil {
 		return failed("job "+id, err)

@@ -1,5 +1,5 @@
-// Package metrics tells Prometheus what a scheduling loop does on a cluster. A program hands its Metrics what the loop tells, or has package adapters/service do so; the package
-// serves nothing itself, never logs, and knows no cluster.
+// Package metrics tells Prometheus what a scheduling loop does on a cluster. A program hands its Metrics what the loop
+// tells, or has package adapters/service do so; the package serves nothing itself, never logs, and knows no cluster.
 package metrics
 
 import (
@@ -28,17 +28,20 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	m := &Metrics{
-		epoch:     gauge("hedge_leader_epoch", "Epoch of the lease, 0 while another instance leads."),
-		pending:   gauge("hedge_jobs_pending", "Jobs that wait, but for those refused."),
-		refused:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "hedge_jobs_refused", Help: "Jobs that wait and cannot be scheduled as they are."}, []string{"reason"}),
+		epoch:   gauge("hedge_leader_epoch", "Epoch of the lease, 0 while another instance leads."),
+		pending: gauge("hedge_jobs_pending", "Jobs that wait, but for those refused."),
+		refused: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "hedge_jobs_refused",
+			Help: "Jobs that wait and cannot be scheduled as they are."}, []string{"reason"}),
 		running:   gauge("hedge_jobs_running", "Jobs that run or start."),
 		started:   counter("hedge_jobs_started_total", "Starts that were planned."),
 		preempted: counter("hedge_jobs_preempted_total", "Preemptions that were planned."),
 		failed:    counter("hedge_jobs_failed_total", "Starts and preemptions that failed, and jobs that failed for good."),
 		wrong:     counter("hedge_errors_total", "Cycles and renewals of the lease that failed."),
-		stages:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hedge_cycle_seconds", Help: "Time of a cycle's stages."}, []string{"stage"}),
+		stages: prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "hedge_cycle_seconds", Help: "Time of a cycle's stages."}, []string{"stage"}),
 	}
-	all := []prometheus.Collector{m.epoch, m.pending, m.refused, m.running, m.started, m.preempted, m.failed, m.wrong, m.stages}
+	all := []prometheus.Collector{m.epoch, m.pending, m.refused, m.running, m.started, m.preempted, m.failed, m.wrong,
+		m.stages}
 	for i, c := range all {
 		if err := r.Register(c); err != nil {
 			for _, done := range all[:i] {
@@ -77,7 +80,8 @@ func (m *Metrics) Observe(c *sched.Cycle) {
 	m.failed.Add(float64(len(adapters.Failures(c))))
 }
 
-// Refused tells of the jobs that a cycle did not know of, as there is something wrong with them: those of [adapters.Cluster.Refused].
+// Refused tells of the jobs that a cycle did not know of, as there is something wrong with them: those of
+// [adapters.Cluster.Refused].
 func (m *Metrics) Refused(r adapters.Refused) {
 	m.refused.WithLabelValues("incomplete").Set(float64(r.Incomplete))
 	m.refused.WithLabelValues("invalid").Set(float64(r.Invalid))

@@ -18,10 +18,12 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestAccessControl does all that hedge does with a token of the policy that comes with it, and some things that this must not allow.
+// TestAccessControl does all that hedge does with a token of the policy that comes with it, and some things that this
+// must not allow.
 func TestAccessControl(t *testing.T) {
 	need(t)
-	servers, err := testservers.StartNomad(context.Background(), testservers.NomadConfig{Dir: t.TempDir(), ACL: true, Clients: []testservers.NomadClient{client("n0")}})
+	servers, err := testservers.StartNomad(context.Background(),
+		testservers.NomadConfig{Dir: t.TempDir(), ACL: true, Clients: []testservers.NomadClient{client("n0")}})
 	require.NoError(t, err)
 	defer servers.Stop()
 	admin := admin(t, servers.URL())
@@ -104,7 +106,8 @@ func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adap
 	is("the job is told", func() bool { return true })
 	require.NoError(t, j.Problem)
 	require.NoError(t, d.Explain(ctx, &adapters.Note{Job: &j, Epoch: epoch, Err: errors.New("for a test")}))
-	require.NoError(t, d.Start(ctx, &adapters.Start{Job: &j, Epoch: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}))
+	require.NoError(t,
+		d.Start(ctx, &adapters.Start{Job: &j, Epoch: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}))
 	is("it runs", func() bool {
 		return len(j.Tasks) == 2 && j.Tasks[0].State == adapters.Running && j.Tasks[1].State == adapters.Running
 	})
@@ -122,7 +125,8 @@ func sleeper(id string) *api.Job {
 	j.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: "2"}
 	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{"100000"})
 	task.KillTimeout = ptr(time.Second)
-	return j.AddTaskGroup(api.NewTaskGroup("work", 0).AddTask(task.Require(&api.Resources{CPU: ptr(100), MemoryMB: ptr(16)})))
+	return j.AddTaskGroup(
+		api.NewTaskGroup("work", 0).AddTask(task.Require(&api.Resources{CPU: ptr(100), MemoryMB: ptr(16)})))
 }
 
 // admin makes the first token of all.
@@ -139,7 +143,8 @@ func admin(t *testing.T, url string) *api.Client {
 	})
 	wait(t, "the node is ready", func() bool {
 		nodes, _, err := c.Nodes().List(nil)
-		return err == nil && len(nodes) == 1 && nodes[0].Status == api.NodeStatusReady && nodes[0].Drivers["raw_exec"] != nil && nodes[0].Drivers["raw_exec"].Healthy
+		return err == nil && len(nodes) == 1 && nodes[0].Status == api.NodeStatusReady &&
+			nodes[0].Drivers["raw_exec"] != nil && nodes[0].Drivers["raw_exec"].Healthy
 	})
 	return c
 }

@@ -17,8 +17,8 @@ import (
 // nodeID is what a placed group's constraint is on.
 const nodeID = "${node.unique.id}"
 
-// Start registers the job with its gang on the plan's nodes. A gang of several tasks is tried in Nomad's planner first, which refuses what
-// its own bookkeeping has no room for.
+// Start registers the job with its gang on the plan's nodes. A gang of several tasks is tried in Nomad's planner first,
+// which refuses what its own bookkeeping has no room for.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	j, err := reference(s.Job)
 	if err != nil {
@@ -183,7 +183,8 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 		if s.Job.Err != nil && !errors.Is(s.Job.Err, ErrStopped) {
 			next.Meta[keyOver] = s.Job.Err.Error()
 		}
-	} else if slices.ContainsFunc(s.Job.Tasks, func(t adapters.Task) bool { return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped) }) {
+	} else if slices.ContainsFunc(s.Job.Tasks,
+		func(t adapters.Task) bool { return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped) }) {
 		next.Meta[keyFailures] = strconv.Itoa(j.failures + 1)
 	}
 	if err := d.fence(ctx, s.Epoch); err != nil {

@@ -16,9 +16,10 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// BenchmarkStart is starts of single tasks by the driver, beside plain registrations of jobs of the same kind by the client: as little as any scheduler
-// could do. They take turns on one server, some of each, so that both meet the same load. The tasks are for a node that takes none, so that only the server
-// works. An operation is one of each, and a start more that is made while others are, 16 at a time.
+// BenchmarkStart is starts of single tasks by the driver, beside plain registrations of jobs of the same kind by the
+// client: as little as any scheduler could do. They take turns on one server, some of each, so that both meet the same
+// load. The tasks are for a node that takes none, so that only the server works. An operation is one of each, and a
+// start more that is made while others are, 16 at a time.
 func BenchmarkStart(b *testing.B) {
 	r := theRig(b)
 	s := &starts{b: b, rig: r, node: r.ready(b, "n0")}
@@ -124,7 +125,8 @@ func (s *starts) hedge(n, parallel int) time.Duration {
 	for i := range v.Jobs {
 		slots <- struct{}{}
 		all.Go(func() {
-			errs[i] = s.driver.Start(context.Background(), &adapters.Start{Job: &v.Jobs[i], Epoch: s.epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+			errs[i] = s.driver.Start(context.Background(),
+				&adapters.Start{Job: &v.Jobs[i], Epoch: s.epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 			<-slots
 		})
 	}

@@ -69,7 +69,8 @@ func (h *hints) datacenters(names []string) (sched.EquivalenceSet, error) {
 	for _, n := range names {
 		parts = append(parts, strings.ReplaceAll(regexp.QuoteMeta(n), `\*`, ".*"))
 	}
-	return h.constraint(&api.Constraint{LTarget: "${node.datacenter}", Operand: "regexp", RTarget: "^(" + strings.Join(parts, "|") + ")$"})
+	return h.constraint(
+		&api.Constraint{LTarget: "${node.datacenter}", Operand: "regexp", RTarget: "^(" + strings.Join(parts, "|") + ")$"})
 }
 
 // constraint is the set of the nodes that meet it.
@@ -88,7 +89,8 @@ func (h *hints) constraint(c *api.Constraint) (sched.EquivalenceSet, error) {
 	case isLabel && p.operand == api.ConstraintAttributeIsSet:
 		return sched.NodesWith(label), nil
 	}
-	holds, err := comparison(p.operand, c.RTarget) // also of a right side that is interpolated: Nomad takes none that is wrong as it is written
+	// also of a right side that is interpolated: Nomad takes none that is wrong as it is written
+	holds, err := comparison(p.operand, c.RTarget)
 	if err != nil {
 		return sched.AnyNode(), err
 	}
@@ -252,7 +254,8 @@ func versions(check func(*version.Version) bool) func(string) bool {
 	}
 }
 
-var errSemver = errors.New("it is no semver constraint, expected conditions as \">= 1.6.0, < 2.0.0\"; Nomad's \"version\" has ~> beside")
+var errSemver = errors.New(
+	"it is no semver constraint, expected conditions as \">= 1.6.0, < 2.0.0\"; Nomad's \"version\" has ~> beside")
 
 // semver reads conditions that hold by the order of Semantic Versioning 2.0, in which a pre-release is a version as any
 // other. Package version has that order of versions, but no such conditions: its own leave pre-releases out.

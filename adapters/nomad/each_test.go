@@ -44,7 +44,8 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestReadTogether: nodes, jobs and what became of starting gangs are read several at a time, as many as there may be and no more.
+// TestReadTogether: nodes, jobs and what became of starting gangs are read several at a time, as many as there may be
+// and no more.
 func TestReadTogether(t *testing.T) {
 	const many = 3 * atOnce
 	g := &together{}

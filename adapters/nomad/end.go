@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	// endsMost is how many notes of jobs that have failed for good are written at once, so that what is observed does not wait for long.
+	// endsMost is how many notes of jobs that have failed for good are written at once, so that what is observed does not
+	// wait for long.
 	endsMost = 20
 	// endsAgain is after how long it is tried again where that did not go.
 	endsAgain = 10 * time.Second
 )
 
-// end is what the note says, or is to say, of a job that has failed for good. Nothing of it is left for a loop to explain, and it stays as it is in Nomad.
+// end is what the note says, or is to say, of a job that has failed for good. Nothing of it is left for a loop to
+// explain, and it stays as it is in Nomad.
 type end struct {
 	uid, text string
 	version   uint64 // of the job that it was seen of
@@ -31,7 +33,8 @@ type ends struct {
 	after time.Time // when the next may be written
 }
 
-// take takes in what is told of a job. One that others have stopped, or that is handed in again, is none of those that have failed.
+// take takes in what is told of a job. One that others have stopped, or that is handed in again, is none of those that
+// have failed.
 func (e *ends) take(k key, told *adapters.Job) {
 	if !told.Over || told.Err == nil || errors.Is(told.Err, ErrStopped) {
 		delete(e.of, k)
@@ -48,8 +51,9 @@ func (e *ends) take(k key, told *adapters.Job) {
 	e.of[k] = &end{uid: told.UID, text: text, version: told.Version}
 }
 
-// sayEnds writes the notes of jobs that have failed for good, where they do not stand yet. Nothing depends on it: what does not go is tried another time, and what Nomad refuses
-// is not tried again by this driver. Observe knows no epoch that could guard it; that the job is the one that was seen does, see [Driver.sayEnd].
+// sayEnds writes the notes of jobs that have failed for good, where they do not stand yet. Nothing depends on it: what
+// does not go is tried another time, and what Nomad refuses is not tried again by this driver. Observe knows no epoch
+// that could guard it; that the job is the one that was seen does, see [Driver.sayEnd].
 func (d *Driver) sayEnds(ctx context.Context) {
 	due := map[key]bool{}
 	for k, e := range d.ends.of {
@@ -86,8 +90,9 @@ func (d *Driver) sayEnds(ctx context.Context) {
 // errMeanwhile is a job or a note that is not as it was seen.
 var errMeanwhile = errors.New("nomad: another has changed it meanwhile")
 
-// sayEnd writes the note, unless it stands there. The note is looked at first, then the job, and then the note is written in the place of what was looked at: what anybody
-// writes of the job as it is afterwards, handed in again perhaps, is not written over by an instance that has not seen it.
+// sayEnd writes the note, unless it stands there. The note is looked at first, then the job, and then the note is
+// written in the place of what was looked at: what anybody writes of the job as it is afterwards, handed in again
+// perhaps, is not written over by an instance that has not seen it.
 func (d *Driver) sayEnd(ctx context.Context, of key, e *end) error {
 	at := key{of.namespace, NotePath(of.id)}
 	have, _, err := d.client.Variables().Peek(at.id, query(ctx, at.namespace))

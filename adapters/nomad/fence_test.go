@@ -49,7 +49,8 @@ func (l *leaders) driver(t *testing.T, o Options) *Driver {
 	return d
 }
 
-// TestCheckLease: once the lease was read it is believed for as long as the options say, by the driver's clock; a refusal, and a read that failed, are not.
+// TestCheckLease: once the lease was read it is believed for as long as the options say, by the driver's clock; a
+// refusal, and a read that failed, are not.
 func TestCheckLease(t *testing.T) {
 	s, ctx := newLeaders(t), context.Background()
 	now := time.Unix(1000, 0)
@@ -101,7 +102,8 @@ func TestFenceAsksAnew(t *testing.T) {
 	require.ErrorIs(t, <-after, adapters.ErrFenced)
 }
 
-// TestLeaseDeleted: once the lease's variable is deleted, who led does nothing any more, and puts nothing in its place; the next leader's epoch is a higher one.
+// TestLeaseDeleted: once the lease's variable is deleted, who led does nothing any more, and puts nothing in its place;
+// the next leader's epoch is a higher one.
 func TestLeaseDeleted(t *testing.T) {
 	s := newVariables(t)
 	ctx := context.Background()
@@ -180,13 +182,15 @@ func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestLateRenewal: a renewal that had no answer, and arrives while the next one, or the release, is under way, takes the lease from nobody.
+// TestLateRenewal: a renewal that had no answer, and arrives while the next one, or the release, is under way, takes
+// the lease from nobody.
 func TestLateRenewal(t *testing.T) {
 	for _, released := range []bool{false, true} {
 		s := newVariables(t)
 		ctx := context.Background()
 		open := func(calls http.RoundTripper) *Lease {
-			l, err := NewLease(&api.Config{Address: s.URL, HttpClient: &http.Client{Transport: calls}}, Options{Timeout: time.Minute}, time.Hour)
+			l, err := NewLease(&api.Config{Address: s.URL, HttpClient: &http.Client{Transport: calls}},
+				Options{Timeout: time.Minute}, time.Hour)
 			require.NoError(t, err)
 			return l
 		}

@@ -23,11 +23,14 @@ const (
 	KeyMark = "hedge"
 	// KeyTasks is the size of the gang, 1 to adapters.MaxTasks; default 1.
 	KeyTasks = "hedge_tasks"
-	// KeyDeadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or at a time after it, as "2026-01-02T15:04:05Z".
+	// KeyDeadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or at a time
+	// after it, as "2026-01-02T15:04:05Z".
 	KeyDeadline = "hedge_deadline"
-	// KeyUtility is what its completion is worth at which time, as JSON, in the form of utility.Marshal; default adapters.DefaultUtility.
+	// KeyUtility is what its completion is worth at which time, as JSON, in the form of utility.Marshal; default
+	// adapters.DefaultUtility.
 	KeyUtility = "hedge_utility"
-	// KeyPreferred are the nodes where it runs at full speed: labels as in "node.class=fast|big & meta.rack=r1"; "key=*" is any value.
+	// KeyPreferred are the nodes where it runs at full speed: labels as in "node.class=fast|big & meta.rack=r1"; "key=*"
+	// is any value.
 	KeyPreferred = "hedge_preferred"
 	// KeySlowdown is how many times longer it runs on other nodes than the preferred, 1 to 1e6.
 	KeySlowdown = "hedge_slowdown"
@@ -95,14 +98,17 @@ func parseBool(v string) (bool, error) {
 	return v == "true", nil
 }
 
-// parent tells whether a job never runs itself: it is periodic or parameterized, and its children are jobs of their own.
+// parent tells whether a job never runs itself: it is periodic or parameterized, and its children are jobs of their
+// own.
 func parent(job *api.Job) bool {
 	return job.Periodic != nil && deref(job.ParentID) == "" || job.ParameterizedJob != nil && !job.Dispatched
 }
 
-// Describe is what hedge makes of a job: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and says what is wrong
-// with it; it is what the job's user is told. Whether the job is marked does not matter, but a mark must be true or false. Constraints that are no equivalence sets show as
-// labels that only nodes seen by a [Driver] have. Hints of a job that hedge has placed are not held against it while it runs: those that make no sense are passed over.
+// Describe is what hedge makes of a job: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and
+// says what is wrong with it; it is what the job's user is told. Whether the job is marked does not matter, but a mark
+// must be true or false. Constraints that are no equivalence sets show as labels that only nodes seen by a [Driver]
+// have. Hints of a job that hedge has placed are not held against it while it runs: those that make no sense are passed
+// over.
 func Describe(job *api.Job) (*sched.Job, error) {
 	h := read(job)
 	return h.spec, h.problem
@@ -117,7 +123,9 @@ func read(job *api.Job) *hints {
 	h.spec.Attributes = attributes(job)
 	h.problem = h.hinted(meta)
 	if n := h.places(job); h.problem != nil && 0 < n && n <= adapters.MaxTasks {
-		h.problem, h.spec.Tasks = nil, n // it was well for the hedge that has placed it, and must be known while it runs; what is wrong holds once it waits again
+		// it was well for the hedge that has placed it, and must be known while it runs; what is wrong holds once it waits
+		// again
+		h.problem, h.spec.Tasks = nil, n
 	}
 	if h.problem == nil {
 		h.problem = h.planned(job)
@@ -138,14 +146,17 @@ func (h *hints) unheld(job *api.Job) string {
 	}
 	for _, g := range job.TaskGroups {
 		if !h.placed(g) && deref(g.Count) > 0 {
-			return fmt.Sprintf("; Nomad itself runs it, as it does every job of which group %q has count %d: to have hedge place it, stop it and register it again with count = 0",
+			return fmt.Sprintf(
+				"; Nomad itself runs it, as it does every job of which group %q has count %d: to have hedge place it, stop it "+
+					"and register it again with count = 0",
 				deref(g.Name), deref(g.Count))
 		}
 	}
 	return ""
 }
 
-// noted reads hedge's own keys. A job that was copied under another name has those of the original, which are older than it is.
+// noted reads hedge's own keys. A job that was copied under another name has those of the original, which are older
+// than it is.
 func (h *hints) noted(job *api.Job) {
 	meta := job.Meta
 	number := func(k string) uint64 {
@@ -307,7 +318,8 @@ func (h *hints) kind(job *api.Job) error {
 	case deref(job.Type) != api.JobTypeBatch:
 		return fmt.Errorf("type is %q, expected %q", deref(job.Type), api.JobTypeBatch)
 	case job.Dispatched:
-		return errors.New("it was dispatched, and Nomad takes no such job again: expected one that is registered for each run")
+		return errors.New(
+			"it was dispatched, and Nomad takes no such job again: expected one that is registered for each run")
 	case job.Multiregion != nil && len(job.Multiregion.Regions) > 0:
 		return errors.New("it is for several regions, expected one")
 	}
@@ -316,7 +328,8 @@ func (h *hints) kind(job *api.Job) error {
 			continue
 		}
 		if h.template != nil {
-			return fmt.Errorf("there are groups %q and %q, expected one, the template of the gang's %s", deref(h.template.Name), deref(g.Name), KeyTasks)
+			return fmt.Errorf("there are groups %q and %q, expected one, the template of the gang's %s", deref(h.template.Name),
+				deref(g.Name), KeyTasks)
 		}
 		h.template = g
 	}
@@ -324,7 +337,8 @@ func (h *hints) kind(job *api.Job) error {
 	case h.template == nil:
 		return errors.New("there is no group, expected one")
 	case deref(h.template.Count) != 0:
-		return fmt.Errorf("group %q has count %d, expected 0, and %s = \"%d\" for a gang of as many", deref(h.template.Name), deref(h.template.Count), KeyTasks, deref(h.template.Count))
+		return fmt.Errorf("group %q has count %d, expected 0, and %s = \"%d\" for a gang of as many", deref(h.template.Name),
+			deref(h.template.Count), KeyTasks, deref(h.template.Count))
 	}
 	return nil
 }
@@ -347,7 +361,8 @@ func (h *hints) places(job *api.Job) int {
 	return n
 }
 
-// groupName is the name of a placed group. It is never that of an earlier start, whose allocations Nomad would take for the group's own.
+// groupName is the name of a placed group. It is never that of an earlier start, whose allocations Nomad would take for
+// the group's own.
 func groupName(template string, start uint64, i int) string {
 	return fmt.Sprintf("%s-at%d-%d", template, start, i)
 }
@@ -380,7 +395,8 @@ func mains(g *api.TaskGroup) []string {
 	return out
 }
 
-// demand is what Nomad sets aside for one task of the gang: what runs together, or what runs before or after, whichever is more.
+// demand is what Nomad sets aside for one task of the gang: what runs together, or what runs before or after, whichever
+// is more.
 func demand(g *api.TaskGroup) sched.Resources {
 	var before, main, after, always [2]float64
 	for _, t := range g.Tasks {

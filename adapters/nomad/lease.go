@@ -27,8 +27,9 @@ type office struct {
 	timeout         time.Duration
 }
 
-// read is the variable and its epoch. Where there is none, it is one without items, whose ModifyIndex is 0, and the epoch is the index of Nomad's last change of any variable:
-// no epoch of a lease that was there before is higher, since each was written by a change of its own, and was one more than the last one's.
+// read is the variable and its epoch. Where there is none, it is one without items, whose ModifyIndex is 0, and the
+// epoch is the index of Nomad's last change of any variable: no epoch of a lease that was there before is higher, since
+// each was written by a change of its own, and was one more than the last one's.
 func (o *office) read(ctx context.Context) (*api.Variable, uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -48,7 +49,8 @@ func (o *office) read(ctx context.Context) (*api.Variable, uint64, error) {
 	}
 	epoch, err := strconv.ParseUint(v.Items[itemEpoch], 10, 64)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: nomad: variable %s: item %s is %q, expected a number", adapters.ErrRefused, o.path, itemEpoch, v.Items[itemEpoch])
+		return nil, 0, fmt.Errorf("%w: nomad: variable %s: item %s is %q, expected a number", adapters.ErrRefused, o.path,
+			itemEpoch, v.Items[itemEpoch])
 	}
 	return v, epoch, nil
 }
@@ -70,7 +72,8 @@ func (o *office) write(ctx context.Context, v *api.Variable, items api.VariableI
 	return fail("variable "+o.path, err)
 }
 
-// fence refuses actions of every epoch but the variable's. Instances without a lease have epoch 0 and are not looked at.
+// fence refuses actions of every epoch but the variable's. Instances without a lease have epoch 0 and are not looked
+// at.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if epoch == 0 {
 		return nil
@@ -78,7 +81,8 @@ func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	return d.leads.Check(ctx, epoch)
 }
 
-// leader only reads: where the variable was deleted, whoever takes the lease next makes it anew. One that was made anew has another CreateIndex, and one that was given back no holder.
+// leader only reads: where the variable was deleted, whoever takes the lease next makes it anew. One that was made anew
+// has another CreateIndex, and one that was given back no holder.
 func (o *office) leader(ctx context.Context) (adapters.Leader, error) {
 	v, epoch, err := o.read(ctx)
 	if err == nil && v.ModifyIndex == 0 {
@@ -90,8 +94,9 @@ func (o *office) leader(ctx context.Context) (adapters.Leader, error) {
 	return adapters.Leader{Epoch: epoch, ID: fmt.Sprintf("%d held by %q", v.CreateIndex, v.Items[itemHolder])}, nil
 }
 
-// Lease is an [adapters.Lease] in a Nomad variable with check-and-set: Nomad 1.6 knows no locks that run out by themselves. A standby takes
-// the lease when it has seen no change of it for as long as it is granted, by its own clock. It is for one goroutine at a time.
+// Lease is an [adapters.Lease] in a Nomad variable with check-and-set: Nomad 1.6 knows no locks that run out by
+// themselves. A standby takes the lease when it has seen no change of it for as long as it is granted, by its own
+// clock. It is for one goroutine at a time.
 type Lease struct {
 	*office
 	holder  string
@@ -107,8 +112,8 @@ var _ adapters.Lease = (*Lease)(nil)
 // LeaseFor is how long leases are granted unless [NewLease] is told otherwise.
 const LeaseFor = 15 * time.Second
 
-// NewLease makes one instance's way to the lease that the driver's options name. Granted is how long it is granted for, the same for all
-// instances; 0 is [LeaseFor]. The error is [ErrConfig] or [ErrOptions].
+// NewLease makes one instance's way to the lease that the driver's options name. Granted is how long it is granted for,
+// the same for all instances; 0 is [LeaseFor]. The error is [ErrConfig] or [ErrOptions].
 func NewLease(config *api.Config, o Options, granted time.Duration) (*Lease, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
@@ -122,7 +127,8 @@ func NewLease(config *api.Config, o Options, granted time.Duration) (*Lease, err
 		return nil, err
 	}
 	timeout := min(o.Timeout, granted/4)
-	return &Lease{office: &office{client, o.LeaseNamespace, o.LeasePath, timeout}, holder: adapters.NewHolder(), granted: granted, now: o.Now}, nil
+	return &Lease{office: &office{client, o.LeaseNamespace, o.LeasePath, timeout}, holder: adapters.NewHolder(),
+		granted: granted, now: o.Now}, nil
 }
 
 // Acquire takes the lease if it is free or has not been renewed for as long as it is granted.
@@ -152,7 +158,8 @@ func (l *Lease) items(epoch uint64, count string) api.VariableItems {
 	return api.VariableItems{itemEpoch: strconv.FormatUint(epoch, 10), itemHolder: l.holder, itemCount: count}
 }
 
-// own puts items in the place of those of the term, and tells whether that is still the lease's. What is renewed gets another count than it had.
+// own puts items in the place of those of the term, and tells whether that is still the lease's. What is renewed gets
+// another count than it had.
 func (l *Lease) own(ctx context.Context, t adapters.Term, next func(count uint64) api.VariableItems) (bool, error) {
 	for range 3 {
 		v, epoch, err := l.read(ctx)
@@ -173,7 +180,9 @@ func (l *Lease) own(ctx context.Context, t adapters.Term, next func(count uint64
 
 // Renew holds on to the lease.
 func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
-	own, err := l.own(ctx, t, func(count uint64) api.VariableItems { return l.items(t.Epoch, strconv.FormatUint(count+1, 10)) })
+	own, err := l.own(ctx, t, func(count uint64) api.VariableItems {
+		return l.items(t.Epoch, strconv.FormatUint(count+1, 10))
+	})
 	if err == nil && !own {
 		err = fmt.Errorf("%w: epoch %d", adapters.ErrFenced, t.Epoch)
 	}

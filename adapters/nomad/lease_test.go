@@ -25,11 +25,14 @@ func TestLease(t *testing.T) {
 	r := theRig(t)
 	adaptertest.RunLease(t, func(testing.TB) adaptertest.Office {
 		now := time.Unix(1e9, 0)
-		o := nomad.Options{LeasePath: fmt.Sprint("hedge/office-", offices.Add(1)), Now: func() time.Time { return now }, Timeout: time.Minute}
+		o := nomad.Options{LeasePath: fmt.Sprint("hedge/office-", offices.Add(1)), Now: func() time.Time {
+			return now
+		}, Timeout: time.Minute}
 		calls := &stoppable{}
 		return adaptertest.Office{
 			Open: func(t testing.TB) adapters.Lease {
-				l, err := nomad.NewLease(&api.Config{Address: r.URL(), HttpClient: &http.Client{Transport: calls}}, o, 10*time.Minute)
+				l, err := nomad.NewLease(&api.Config{Address: r.URL(), HttpClient: &http.Client{Transport: calls}}, o,
+					10*time.Minute)
 				require.NoError(t, err)
 				return l
 			},

@@ -113,7 +113,8 @@ func (s *state) labelsOf(name string) map[string]string {
 // labels are what equivalence sets see of the node.
 func (s *state) labels(n *api.Node) map[string]string {
 	out := map[string]string{
-		"node.unique.id": n.ID, "node.unique.name": n.Name, "node.datacenter": n.Datacenter, "node.class": n.NodeClass, "node.pool": n.NodePool,
+		"node.unique.id": n.ID, "node.unique.name": n.Name, "node.datacenter": n.Datacenter, "node.class": n.NodeClass,
+		"node.pool": n.NodePool,
 	}
 	if n.NodePool == "" {
 		out["node.pool"] = api.NodePoolDefault
@@ -186,7 +187,8 @@ func (s *state) byName(name string) *api.Node {
 		if known != name || n == nil {
 			continue
 		}
-		if found == nil || cmp.Or(s.rank(found)-s.rank(n), cmp.Compare(n.CreateIndex, found.CreateIndex), strings.Compare(n.ID, found.ID)) > 0 {
+		if found == nil || cmp.Or(s.rank(found)-s.rank(n), cmp.Compare(n.CreateIndex, found.CreateIndex),
+			strings.Compare(n.ID, found.ID)) > 0 {
 			found = n
 		}
 	}

@@ -31,10 +31,12 @@ type Options struct {
 	Timeout time.Duration
 	// Fence is how long a lost task counts once its node is back and has said nothing of it, default 1 min.
 	Fence time.Duration
-	// LeaseNamespace and LeasePath name the variable with the lease and its epoch, by default hedge/lease in the namespace default.
+	// LeaseNamespace and LeasePath name the variable with the lease and its epoch, by default hedge/lease in the namespace
+	// default.
 	LeaseNamespace, LeasePath string
-	// CheckLease is for how long it is believed that no other instance leads, once the lease was read: actions that come later read it first. By default every action reads it, or
-	// shares the answer with others that ask at the same time. It must be much less than the margin within which a leader that cannot renew its lease gives up, see
+	// CheckLease is for how long it is believed that no other instance leads, once the lease was read: actions that come
+	// later read it first. By default every action reads it, or shares the answer with others that ask at the same time.
+	// It must be much less than the margin within which a leader that cannot renew its lease gives up, see
 	// [adapters.LeadOptions].
 	CheckLease time.Duration
 	// Now is the clock that Fence and CheckLease are counted by; nil is the system's.
@@ -43,7 +45,8 @@ type Options struct {
 
 func (o *Options) withDefaults() error {
 	if o.Timeout < 0 || o.Fence < 0 || o.CheckLease < 0 {
-		return fmt.Errorf("%w: Timeout of %v, Fence of %v, CheckLease of %v, expected none below 0", ErrOptions, o.Timeout, o.Fence, o.CheckLease)
+		return fmt.Errorf("%w: Timeout of %v, Fence of %v, CheckLease of %v, expected none below 0", ErrOptions, o.Timeout,
+			o.Fence, o.CheckLease)
 	}
 	o.Timeout, o.Fence = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.Fence, time.Minute)
 	if o.LeaseNamespace == "" {
@@ -58,8 +61,8 @@ func (o *Options) withDefaults() error {
 	return nil
 }
 
-// Driver is a scheduler's connection to Nomad. Start, Stop and Explain are safe for concurrent use, for different jobs, while Observe is not under way, and Close is at any
-// time; otherwise it is for one goroutine at a time.
+// Driver is a scheduler's connection to Nomad. Start, Stop and Explain are safe for concurrent use, for different jobs,
+// while Observe is not under way, and Close is at any time; otherwise it is for one goroutine at a time.
 type Driver struct {
 	client *api.Client
 	opt    Options
@@ -81,8 +84,9 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// New makes a driver with a client's configuration: address, region, token, TLS. Nothing is called yet. The configuration's own HTTP client, if
-// it has one, is used without its Timeout, which would cut the event stream; calls are bounded by [Options].Timeout. The error is [ErrConfig] or [ErrOptions].
+// New makes a driver with a client's configuration: address, region, token, TLS. Nothing is called yet. The
+// configuration's own HTTP client, if it has one, is used without its Timeout, which would cut the event stream; calls
+// are bounded by [Options].Timeout. The error is [ErrConfig] or [ErrOptions].
 func New(config *api.Config, o Options) (*Driver, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
@@ -92,7 +96,8 @@ func New(config *api.Config, o Options) (*Driver, error) {
 		return nil, err
 	}
 	lease := &office{client, o.LeaseNamespace, o.LeasePath, o.Timeout}
-	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState(), leads: adapters.NewFence(lease.leader, o.CheckLease, o.Now)}, nil
+	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState(),
+		leads: adapters.NewFence(lease.leader, o.CheckLease, o.Now)}, nil
 }
 
 // Close ends the connection's event stream, and the connections that wait for calls.
@@ -115,8 +120,9 @@ func newClient(config *api.Config) (*api.Client, error) {
 		c := *own.HttpClient
 		c.Timeout = 0
 		own.HttpClient = &c
-		if t := own.TLSConfig; t != nil && (t.CACert != "" || t.CAPath != "" || len(t.CACertPEM) > 0 || t.ClientCert != "" || len(t.ClientCertPEM) > 0 ||
-			t.ClientKey != "" || len(t.ClientKeyPEM) > 0 || t.TLSServerName != "" || t.Insecure) {
+		if t := own.TLSConfig; t != nil &&
+			(t.CACert != "" || t.CAPath != "" || len(t.CACertPEM) > 0 || t.ClientCert != "" || len(t.ClientCertPEM) > 0 ||
+				t.ClientKey != "" || len(t.ClientKeyPEM) > 0 || t.TLSServerName != "" || t.Insecure) {
 			if err := secure(own.HttpClient, t); err != nil {
 				return nil, err
 			}
@@ -129,11 +135,13 @@ func newClient(config *api.Config) (*api.Client, error) {
 	return client, nil
 }
 
-// pooled is an HTTP client as Nomad's own is by default, but one that keeps the connections of as many calls as are made at a time.
+// pooled is an HTTP client as Nomad's own is by default, but one that keeps the connections of as many calls as are
+// made at a time.
 func pooled() *http.Client {
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, MaxIdleConns: 100, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, MaxIdleConns: 100, MaxIdleConnsPerHost: 64,
+		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second, TLSClientConfig: newTLS(),
 	}}
 }
@@ -145,7 +153,9 @@ func secure(c *http.Client, t *api.TLSConfig) error {
 	}
 	transport, ok := c.Transport.(*http.Transport)
 	if !ok {
-		return fmt.Errorf("%w: TLS for an HTTP client with a transport of type %T, expected *http.Transport: set TLS up in the transport itself", ErrConfig, c.Transport)
+		return fmt.Errorf(
+			"%w: TLS for an HTTP client with a transport of type %T, expected *http.Transport: set TLS up in the transport "+
+				"itself", ErrConfig, c.Transport)
 	}
 	transport = transport.Clone()
 	if transport.TLSClientConfig == nil {
@@ -189,7 +199,8 @@ func fail(what string, err error) error {
 	return fmt.Errorf("%w: nomad: %s: %w", kind, what, err)
 }
 
-// failRead is fail for calls that only read, of which there is nothing to refuse: whoever may not read now, as with a token that has run out, may later.
+// failRead is fail for calls that only read, of which there is nothing to refuse: whoever may not read now, as with a
+// token that has run out, may later.
 func failRead(what string, err error) error {
 	if err == nil {
 		return nil

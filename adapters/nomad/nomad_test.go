@@ -23,8 +23,8 @@ import (
 // wrapped is a transport of a user's.
 type wrapped struct{ http.RoundTripper }
 
-// TestUsersClient: a client's Timeout does not get to the event stream, the client itself stays as it is, and TLS for a transport that is not
-// known is an error.
+// TestUsersClient: a client's Timeout does not get to the event stream, the client itself stays as it is, and TLS for a
+// transport that is not known is an error.
 func TestUsersClient(t *testing.T) {
 	own := &http.Client{Timeout: time.Second, Transport: wrapped{http.DefaultTransport}}
 	_, err := New(&api.Config{HttpClient: own}, Options{})
@@ -37,7 +37,8 @@ func TestUsersClient(t *testing.T) {
 
 	_, err = New(&api.Config{HttpClient: &http.Client{}, TLSConfig: &api.TLSConfig{Insecure: true}}, Options{})
 	require.NoError(t, err)
-	_, err = New(&api.Config{HttpClient: &http.Client{Transport: &http.Transport{}}, TLSConfig: &api.TLSConfig{CACert: "/no/such/file"}}, Options{})
+	_, err = New(&api.Config{HttpClient: &http.Client{Transport: &http.Transport{}},
+		TLSConfig: &api.TLSConfig{CACert: "/no/such/file"}}, Options{})
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = New(&api.Config{Address: "://"}, Options{})
 	require.ErrorIs(t, err, ErrConfig)
@@ -110,11 +111,14 @@ func TestErrors(t *testing.T) {
 
 // TestTLS: certificates are the client's configuration's.
 func TestTLS(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "[]")
+	}))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	defer s.Close()
-	trusted := &api.Config{Address: s.URL, TLSConfig: &api.TLSConfig{Insecure: true}, HttpClient: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}}
+	trusted := &api.Config{Address: s.URL, TLSConfig: &api.TLSConfig{Insecure: true},
+		HttpClient: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}}
 	d, err := New(trusted, Options{})
 	require.NoError(t, err)
 	defer d.Close()
@@ -128,7 +132,8 @@ func TestTLS(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrUnavailable)
 }
 
-// TestSucceeded: a task that ended before it was killed has done its work; one that was told to stop has not, whatever it says.
+// TestSucceeded: a task that ended before it was killed has done its work; one that was told to stop has not, whatever
+// it says.
 func TestSucceeded(t *testing.T) {
 	events := func(types ...string) []*api.TaskEvent {
 		var out []*api.TaskEvent
@@ -143,9 +148,12 @@ func TestSucceeded(t *testing.T) {
 		want  bool
 	}{
 		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated)}, true},
-		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated, api.TaskKilling, api.TaskKilled)}, true},
-		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskKilling, api.TaskTerminated, api.TaskKilled)}, false},
-		{api.TaskState{State: "dead", StartedAt: ran, Failed: true, Events: events(api.TaskStarted, api.TaskTerminated)}, false},
+		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated, api.TaskKilling,
+			api.TaskKilled)}, true},
+		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskKilling, api.TaskTerminated,
+			api.TaskKilled)}, false},
+		{api.TaskState{State: "dead", StartedAt: ran, Failed: true, Events: events(api.TaskStarted, api.TaskTerminated)},
+			false},
 		{api.TaskState{State: "dead", Events: events(api.TaskKilling, api.TaskKilled)}, false},
 		{api.TaskState{State: "running", StartedAt: ran}, false},
 	} {
@@ -166,7 +174,8 @@ func TestNames(t *testing.T) {
 	node("a", api.NodeStatusDown, 1)
 	node("c", api.NodeStatusReady, 3)
 	s.rename()
-	assert.Equal(t, map[string]string{"a": "n", "b": "n@b", "c": "n"}, s.names, "a machine that was set up anew has its old name")
+	assert.Equal(t, map[string]string{"a": "n", "b": "n@b", "c": "n"}, s.names,
+		"a machine that was set up anew has its old name")
 	assert.Equal(t, "c", s.byName("n").ID)
 	assert.True(t, s.others("n", "a"))
 	node("a", api.NodeStatusReady, 1)
@@ -218,7 +227,8 @@ func TestEvaluations(t *testing.T) {
 		job, why   string
 		dirty, ask bool
 	}{
-		{"b", "job-deregister", false, false}, {"a", "job-register", true, false}, {"a", "queued-allocs", true, false}, {"a", "job-deregister", true, true},
+		{"b", "job-deregister", false, false}, {"a", "job-register", true, false}, {"a", "queued-allocs", true, false},
+		{"a", "job-deregister", true, true},
 	} {
 		clear(s.dirtyJobs)
 		text := fmt.Appendf(nil, `{"Evaluation":{"Namespace":"prod","JobID":%q,"TriggeredBy":%q}}`, tt.job, tt.why)
@@ -244,8 +254,8 @@ func placedJob(t *testing.T) *job {
 	return j
 }
 
-// TestLost: lost tasks are told as such; once their gang is stopped they hold the job back for as long as its group lets them run on, and those
-// of a node that is back hold room there until their agent has told, or the fence is over.
+// TestLost: lost tasks are told as such; once their gang is stopped they hold the job back for as long as its group
+// lets them run on, and those of a node that is back hold room there until their agent has told, or the fence is over.
 func TestLost(t *testing.T) {
 	now := time.Unix(1000, 0)
 	d, err := New(nil, Options{Now: func() time.Time { return now }, Fence: 30 * time.Second})
@@ -257,8 +267,9 @@ func TestLost(t *testing.T) {
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
 	for _, id := range []string{"x", "y"} {
-		d.state.put(&alloc{ID: id, Name: id, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: "lost", AllocatedResources: &api.AllocatedResources{
-			Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+		d.state.put(&alloc{ID: id, Name: id, Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: "lost", AllocatedResources: &api.AllocatedResources{
+				Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	told := func() []adapters.TaskState {
 		out, _ := d.tell(k, d.state.jobs[k])
@@ -297,7 +308,8 @@ func TestLost(t *testing.T) {
 	assert.Nil(t, d.foreign(&back), "for as long as the fence")
 }
 
-// TestLostWithTwoNodes: two starts of a job were lost, each with its node, and both nodes are back. What is not told as the job's task is foreign to its node: nothing else may go there while it may still run.
+// TestLostWithTwoNodes: two starts of a job were lost, each with its node, and both nodes are back. What is not told as
+// the job's task is foreign to its node: nothing else may go there while it may still run.
 func TestLostWithTwoNodes(t *testing.T) {
 	now := time.Unix(1000, 0)
 	d, err := New(nil, Options{Now: func() time.Time { return now }, Fence: 30 * time.Second})
@@ -308,11 +320,14 @@ func TestLostWithTwoNodes(t *testing.T) {
 	j := placedJob(t)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	put := func(id, node string, start uint64, status string) {
-		d.state.put(&alloc{ID: id, Name: fmt.Sprint(start, id), Namespace: "prod", JobID: "a", NodeID: node, TaskGroup: groupName("work", start, 0), ClientStatus: status,
+		d.state.put(&alloc{ID: id, Name: fmt.Sprint(start, id), Namespace: "prod", JobID: "a", NodeID: node,
+			TaskGroup: groupName("work", start, 0), ClientStatus: status,
 			DesiredStatus: api.AllocDesiredStatusStop, TaskStates: over,
-			AllocatedResources: &api.AllocatedResources{Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+			AllocatedResources: &api.AllocatedResources{
+				Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	held := d.state.jobs[k].changed(1, "node-lost")
 	held.JobModifyIndex, held.ModifyIndex = ptr(uint64(30)), ptr(uint64(30))
@@ -350,7 +365,8 @@ func TestLostWithTwoNodes(t *testing.T) {
 	assert.Equal(t, map[string]float64{"m": 0}, foreign, "for as long as the fence")
 }
 
-// TestDeadForAMoment: as a job is started Nomad calls it dead until its evaluation is there, a transaction later. Only one that was dead afterwards is over.
+// TestDeadForAMoment: as a job is started Nomad calls it dead until its evaluation is there, a transaction later. Only
+// one that was dead afterwards is over.
 func TestDeadForAMoment(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
@@ -389,16 +405,19 @@ func TestStoppedByItsUser(t *testing.T) {
 	require.EqualError(t, told.Err, "it has failed 4 times")
 }
 
-// TestFinishedTwice: a task that was lost with its node, had finished, and was run again by Nomad when the node was back, is one task of the gang.
+// TestFinishedTwice: a task that was lost with its node, had finished, and was run again by Nomad when the node was
+// back, is one task of the gang.
 func TestFinishedTwice(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
 	j := placedJob(t)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	for i, name := range []string{"a.work[0]", "a.work[0]", "a.work[1]"} {
-		d.state.put(&alloc{ID: fmt.Sprint(i), Name: name, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name),
+		d.state.put(&alloc{ID: fmt.Sprint(i), Name: name, Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup:    deref(j.TaskGroups[1].Name),
 			ClientStatus: api.AllocClientStatusComplete, TaskStates: over, CreateIndex: uint64(i)})
 	}
 	held := d.state.jobs[k].changed(1, "node-lost")
@@ -411,7 +430,8 @@ func TestFinishedTwice(t *testing.T) {
 	}
 }
 
-// TestRanAgain: a task that Nomad ran again by itself, in the place of one that was lost with its node, is not the gang's run. It is not needed where that one had finished.
+// TestRanAgain: a task that Nomad ran again by itself, in the place of one that was lost with its node, is not the
+// gang's run. It is not needed where that one had finished.
 func TestRanAgain(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
@@ -420,11 +440,14 @@ func TestRanAgain(t *testing.T) {
 	j := placedJob(t)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	put := func(id string, index uint64, name, status string, states map[string]*api.TaskState) {
-		d.state.put(&alloc{ID: id, Name: name, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), DesiredStatus: api.AllocDesiredStatusRun,
+		d.state.put(&alloc{ID: id, Name: name, Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup: deref(j.TaskGroups[1].Name), DesiredStatus: api.AllocDesiredStatusRun,
 			ClientStatus: status, TaskStates: states, CreateIndex: index,
-			AllocatedResources: &api.AllocatedResources{Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+			AllocatedResources: &api.AllocatedResources{
+				Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	told := func() (states []adapters.TaskState, errs []error) {
 		out, _ := d.tell(k, d.state.jobs[k])
@@ -440,7 +463,8 @@ func TestRanAgain(t *testing.T) {
 	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Requested}, states)
 	put("2", 7, "a.work[1]", api.AllocClientStatusComplete, over)
 	states, errs := told()
-	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Failed}, states, "one ran with its gang, one without")
+	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Failed}, states,
+		"one ran with its gang, one without")
 	require.ErrorIs(t, errs[2], ErrStopped, "which is none of the job's failures")
 
 	held := d.state.jobs[k].changed(1, "node-lost")
@@ -467,9 +491,11 @@ func TestRanAgainAlone(t *testing.T) {
 	j.Meta[KeyTasks], j.TaskGroups[1].Count = "1", ptr(1)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	for i, status := range []string{api.AllocClientStatusLost, api.AllocClientStatusComplete} {
-		d.state.put(&alloc{ID: fmt.Sprint(i), Name: "a.work[0]", Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name),
+		d.state.put(&alloc{ID: fmt.Sprint(i), Name: "a.work[0]", Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup:    deref(j.TaskGroups[1].Name),
 			ClientStatus: status, TaskStates: over, CreateIndex: uint64(i)})
 	}
 	out, _ := d.tell(k, d.state.jobs[k])

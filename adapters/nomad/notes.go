@@ -20,9 +20,9 @@ const notesPrefix = "hedge/jobs/"
 // longest is how long the paths of variables may be.
 const longest = 128
 
-// NotePath is the path of the variable with the reason why a job waits, in the job's namespace: hedge/jobs/ID, where characters that paths
-// cannot have are written as ~ and their bytes in hexadecimal digits. Paths of more than 128 characters, which Nomad does not take, end in a
-// checksum instead.
+// NotePath is the path of the variable with the reason why a job waits, in the job's namespace: hedge/jobs/ID, where
+// characters that paths cannot have are written as ~ and their bytes in hexadecimal digits. Paths of more than 128
+// characters, which Nomad does not take, end in a checksum instead.
 func NotePath(job string) string {
 	var b strings.Builder
 	b.WriteString(notesPrefix)
@@ -70,7 +70,8 @@ func (n *notes) set(k key, there bool) {
 // note is where a job's note is.
 func (j *job) note() key { return key{deref(j.Namespace), NotePath(deref(j.ID))} }
 
-// Explain writes the note to the job's variable, in place of the one before. Its items are reason and code. The job's start takes it away.
+// Explain writes the note to the job's variable, in place of the one before. Its items are reason and code. The job's
+// start takes it away.
 func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	j, ok := n.Job.Ref.(*job)
 	if !ok || j == nil {
@@ -90,7 +91,8 @@ func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	return fail("variable "+v.Path, err)
 }
 
-// started takes a job's note away, if it has one. Where that fails the note is taken away when notes are looked through.
+// started takes a job's note away, if it has one. Where that fails the note is taken away when notes are looked
+// through.
 func (d *Driver) started(ctx context.Context, j *job) {
 	at := j.note()
 	if !d.notes.has(at) {
@@ -110,8 +112,8 @@ const (
 	tidyMost = 500
 )
 
-// listNotes are the notes there are, nil unless it is time to look them through, or where they may not be listed. They are listed before the jobs: of what has a note then
-// and is not there afterwards, there is no job.
+// listNotes are the notes there are, nil unless it is time to look them through, or where they may not be listed. They
+// are listed before the jobs: of what has a note then and is not there afterwards, there is no job.
 func (d *Driver) listNotes(ctx context.Context) []*api.VariableMetadata {
 	if now := d.opt.Now(); !d.tidied.IsZero() && now.Sub(d.tidied) < tidyEvery {
 		return nil
@@ -137,7 +139,8 @@ func (n *notes) only(list []*api.VariableMetadata) {
 	}
 }
 
-// tidy takes away the notes of jobs that are gone, or run; those that have failed for good keep theirs. One that was written meanwhile stays, and so does one that may not be taken away.
+// tidy takes away the notes of jobs that are gone, or run; those that have failed for good keep theirs. One that was
+// written meanwhile stays, and so does one that may not be taken away.
 func (d *Driver) tidy(ctx context.Context, notes []*api.VariableMetadata) {
 	if len(notes) == 0 {
 		return

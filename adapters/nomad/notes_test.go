@@ -49,7 +49,8 @@ func TestPredicatesEnd(t *testing.T) {
 	assert.Len(t, s.labels(s.nodes["x"]), plain)
 }
 
-// TestNotesEnd: notes of jobs that are gone are taken away when all is listed, now and then; those of other namespaces and of jobs that are there stay.
+// TestNotesEnd: notes of jobs that are gone are taken away when all is listed, now and then; those of other namespaces
+// and of jobs that are there stay.
 func TestNotesEnd(t *testing.T) {
 	s := newVariables(t)
 	s.others = func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "[]") }
@@ -59,7 +60,10 @@ func TestNotesEnd(t *testing.T) {
 	foreign := NotePath("others")
 	s.at[foreign] = &api.Variable{Namespace: "test", Path: foreign, ModifyIndex: 8}
 	now := time.Unix(1000, 0)
-	d, err := New(&api.Config{Address: s.URL}, Options{Namespaces: []string{"prod"}, Timeout: time.Minute, Now: func() time.Time { return now }})
+	d, err := New(&api.Config{Address: s.URL},
+		Options{Namespaces: []string{"prod"}, Timeout: time.Minute, Now: func() time.Time {
+			return now
+		}})
 	require.NoError(t, err)
 	defer d.Close()
 	there := heldJob(nil)
@@ -83,7 +87,8 @@ func TestNotesEnd(t *testing.T) {
 	assert.Len(t, s.made(), 1, "it was written meanwhile")
 }
 
-// TestNoteEndsWithStart: a job that was started says no more why it waits. Where that cannot be taken away at once, it is later.
+// TestNoteEndsWithStart: a job that was started says no more why it waits. Where that cannot be taken away at once, it
+// is later.
 func TestNoteEndsWithStart(t *testing.T) {
 	s := newVariables(t)
 	s.others = func(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestNoStream: without an event stream all is listed now and then, and after a while it is told what is wrong; with one again, nothing is listed any more.
+// TestNoStream: without an event stream all is listed now and then, and after a while it is told what is wrong; with
+// one again, nothing is listed any more.
 func TestNoStream(t *testing.T) {
 	var lists atomic.Int64
 	var up atomic.Bool
@@ -95,7 +96,8 @@ func TestListShare(t *testing.T) {
 
 // TestReadsRefused: what may not be read now may be read later: it does not end a scheduler.
 func TestReadsRefused(t *testing.T) {
-	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusInternalServerError} {
 		d := answering(t, status, "Permission denied")
 		_, err := d.Observe(context.Background(), true)
 		require.ErrorIs(t, err, adapters.ErrUnavailable, "%d", status)

@@ -39,7 +39,8 @@ var pool struct {
 	all, free []*rig
 }
 
-// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is waiting.
+// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is
+// waiting.
 const beside = "3"
 
 // TestMain takes the clusters down.
@@ -60,7 +61,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// need skips a test under -short, or has it fail where HEDGE_REQUIRE_SERVERS is 1, if Nomad is not built yet. Otherwise it is built, in some minutes.
+// need skips a test under -short, or has it fail where HEDGE_REQUIRE_SERVERS is 1, if Nomad is not built yet. Otherwise
+// it is built, in some minutes.
 func need(t testing.TB) {
 	t.Helper()
 	err := testservers.Built("nomad")
@@ -204,7 +206,8 @@ func (r *rig) register(t testing.TB, j *api.Job) {
 	t.Helper()
 	wait(t, "the server takes job "+*j.ID, func() bool {
 		_, _, err := r.client.Jobs().Register(j, nil)
-		if err != nil && !strings.Contains(err.Error(), "connection refused") && !strings.Contains(err.Error(), "No cluster leader") {
+		if err != nil && !strings.Contains(err.Error(), "connection refused") &&
+			!strings.Contains(err.Error(), "No cluster leader") {
 			require.NoError(t, err)
 		}
 		return err == nil

@@ -57,8 +57,10 @@ type alloc struct {
 
 func newState() *state {
 	return &state{
-		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{}, on: map[string]map[string]bool{},
-		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{}, preds: map[string]*demanded{}, live: map[string]bool{}, toldUIDs: map[key]string{},
+		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{},
+		on:     map[string]map[string]bool{},
+		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{},
+		preds: map[string]*demanded{}, live: map[string]bool{}, toldUIDs: map[key]string{},
 		dirtyJobs: map[key]bool{}, dirtyNodes: map[string]bool{}, ask: map[key]bool{},
 	}
 }
@@ -161,7 +163,8 @@ func (s *state) demand(predicates []predicate) {
 	}
 }
 
-// release forgets predicates that no job has any more. Nodes lose their labels when they are told of next: nobody looks at them.
+// release forgets predicates that no job has any more. Nodes lose their labels when they are told of next: nobody looks
+// at them.
 func (s *state) release(predicates []predicate) {
 	for _, p := range predicates {
 		label := p.label()
@@ -252,7 +255,8 @@ func newest[K comparable, V any](listed uint64, known map[K]V, index func(V) uin
 	return listed
 }
 
-// older is an error if what is listed is of a lower index than what was known before it was asked for, which only a store that was restored brings about. 0 is no index.
+// older is an error if what is listed is of a lower index than what was known before it was asked for, which only a
+// store that was restored brings about. 0 is no index.
 func (d *Driver) older(what string, now, before uint64) error {
 	if now == 0 || now >= before {
 		return nil
@@ -336,7 +340,8 @@ func (d *Driver) readNodes(ctx context.Context, ids []string) error {
 func (d *Driver) listJobs(ctx context.Context) error {
 	call, cancel := d.bound(ctx)
 	defer cancel()
-	stubs, meta, err := d.client.Jobs().ListOptions(&api.JobListOptions{Fields: &api.JobListFields{Meta: true}}, query(call, api.AllNamespacesNamespace))
+	stubs, meta, err := d.client.Jobs().ListOptions(&api.JobListOptions{Fields: &api.JobListFields{Meta: true}},
+		query(call, api.AllNamespacesNamespace))
 	if err != nil {
 		return failRead("list jobs", err)
 	}
@@ -348,7 +353,8 @@ func (d *Driver) listJobs(ctx context.Context) error {
 	var changed []key
 	for _, stub := range stubs {
 		k := key{stub.Namespace, stub.ID}
-		if isParent := (stub.Periodic || stub.ParameterizedJob) && stub.ParentID == ""; isParent || !marked(stub.Meta) || !d.mine(stub.Namespace) {
+		if isParent := (stub.Periodic || stub.ParameterizedJob) && stub.ParentID == ""; isParent || !marked(stub.Meta) ||
+			!d.mine(stub.Namespace) {
 			continue
 		}
 		there[k] = true

@@ -15,11 +15,13 @@ const (
 	silence = 45 * time.Second
 	// reconnect is how long a broken stream rests.
 	reconnect = 500 * time.Millisecond
-	// backlog is how many bytes of events may wait to be taken. When it is full, the stream is given up and all is listed again.
+	// backlog is how many bytes of events may wait to be taken. When it is full, the stream is given up and all is listed
+	// again.
 	backlog = 64 << 20
 )
 
-// event is one of the stream. Its payload is decoded when it is applied, by its own types: the client's own decoder loses digits.
+// event is one of the stream. Its payload is decoded when it is applied, by its own types: the client's own decoder
+// loses digits.
 type event struct {
 	Topic   api.Topic
 	Type    string
@@ -63,7 +65,8 @@ func (w *watch) close() {
 	}
 }
 
-// take hands over the events since the last take, and the number of the connection they are of: 0 if there is none, with the reason.
+// take hands over the events since the last take, and the number of the connection they are of: 0 if there is none,
+// with the reason.
 func (w *watch) take() ([]event, uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

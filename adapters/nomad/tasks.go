@@ -35,7 +35,8 @@ func (j *job) runs() bool {
 	return !deref(j.Stop) && slices.ContainsFunc(j.TaskGroups, j.placed)
 }
 
-// counts tells whether an allocation that holds room is told as a task: one of the last start, or what was there before, where that is all there is.
+// counts tells whether an allocation that holds room is told as a task: one of the last start, or what was there
+// before, where that is all there is.
 func (d *Driver) counts(j *job, a *alloc) bool {
 	if j.current(a) || j.runs() {
 		return j.current(a)
@@ -44,8 +45,9 @@ func (d *Driver) counts(j *job, a *alloc) bool {
 	return len(h.live) == 0 && len(h.done) < j.spec.Tasks
 }
 
-// firstOf is which of the allocations of one name is its gang's: the one that was placed first. As soon as a node is back, Nomad by itself places another for what was lost there; a
-// task that runs again without its gang is not the gang's run. Where it is all of the gang, it is the first that finished, if any did. Names are never those of another
+// firstOf is which of the allocations of one name is its gang's: the one that was placed first. As soon as a node is
+// back, Nomad by itself places another for what was lost there; a task that runs again without its gang is not the
+// gang's run. Where it is all of the gang, it is the first that finished, if any did. Names are never those of another
 // start.
 func (d *Driver) firstOf(j *job, a *alloc) *alloc {
 	s, k := d.state, a.key()
@@ -75,7 +77,8 @@ func (d *Driver) rather(j *job, a, b *alloc) bool {
 // own tells whether an allocation is its gang's, and not one that Nomad placed in the place of another.
 func (d *Driver) own(j *job, a *alloc) bool { return d.firstOf(j, a).ID == a.ID }
 
-// surplus tells whether an allocation is in the place of one that had done its work, as its agent told when it was back. Nobody needs it; it holds room until it ends.
+// surplus tells whether an allocation is in the place of one that had done its work, as its agent told when it was
+// back. Nobody needs it; it holds room until it ends.
 func (d *Driver) surplus(j *job, a *alloc) bool {
 	return !d.own(j, a) && d.task(j, d.firstOf(j, a)).State == adapters.Finished
 }
@@ -84,7 +87,8 @@ func (d *Driver) surplus(j *job, a *alloc) bool {
 func (d *Driver) gangTask(j *job, a *alloc) adapters.Task {
 	t := d.task(j, a)
 	if t.State == adapters.Finished && !d.own(j, a) {
-		t.State, t.Err = adapters.Failed, fmt.Errorf("%w: %s was lost, and %s in its place ran without its gang", ErrStopped, d.firstOf(j, a).ID, a.ID)
+		t.State, t.Err = adapters.Failed,
+			fmt.Errorf("%w: %s was lost, and %s in its place ran without its gang", ErrStopped, d.firstOf(j, a).ID, a.ID)
 	}
 	return t
 }
@@ -123,7 +127,8 @@ func (d *Driver) held(j *job, of []*alloc) (h held) {
 	return h
 }
 
-// tellHeld is of a job that was stopped, or is not started yet. What of it is not told as a task here is foreign to its node, see [Driver.counts].
+// tellHeld is of a job that was stopped, or is not started yet. What of it is not told as a task here is foreign to its
+// node, see [Driver.counts].
 func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 	h := d.held(j, of)
 	switch {
@@ -203,7 +208,8 @@ func (a *alloc) why() error {
 			continue
 		}
 		for _, e := range slices.Backward(s.Events) {
-			if e.DisplayMessage != "" && e.Type != api.TaskNotRestarting && e.Type != api.TaskKilling && e.Type != api.TaskKilled {
+			if e.DisplayMessage != "" && e.Type != api.TaskNotRestarting && e.Type != api.TaskKilling &&
+				e.Type != api.TaskKilled {
 				return fmt.Errorf("nomad: task %q: %s: %s", name, e.Type, e.DisplayMessage)
 			}
 		}
@@ -215,8 +221,8 @@ func (a *alloc) why() error {
 	return fmt.Errorf("%w: %s: %s", ErrStopped, a.ID, a.DesiredDescription)
 }
 
-// mayRun tells whether a lost allocation of a job that was stopped must be taken to run still: its node may keep it as long as its group says, and
-// a node that is back says soon what became of it.
+// mayRun tells whether a lost allocation of a job that was stopped must be taken to run still: its node may keep it as
+// long as its group says, and a node that is back says soon what became of it.
 func (d *Driver) mayRun(j *job, a *alloc) bool {
 	n := d.state.nodes[a.NodeID]
 	if n == nil {

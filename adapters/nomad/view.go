@@ -16,13 +16,14 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrStopped is a task that was stopped by others than hedge: its allocation was, or its node was drained. Of a job that others have stopped it comes with
-// [adapters.ErrCancelled].
+// ErrStopped is a task that was stopped by others than hedge: its allocation was, or its node was drained. Of a job
+// that others have stopped it comes with [adapters.ErrCancelled].
 var ErrStopped = errors.New("nomad: allocation was stopped")
 
-// Observe tells what the event stream has brought, or lists all: when asked to, and now and then while there is no stream. Its errors wrap [adapters.ErrUnavailable]. One of them
-// tells that there has been no stream for a minute, and why: from then on all is listed every ten seconds, and only the calls that do so tell anything. Once a list is of a lower
-// index than what was known before, as after a restore of Nomad's state, all of them wrap [adapters.ErrRestored].
+// Observe tells what the event stream has brought, or lists all: when asked to, and now and then while there is no
+// stream. Its errors wrap [adapters.ErrUnavailable]. One of them tells that there has been no stream for a minute, and
+// why: from then on all is listed every ten seconds, and only the calls that do so tell anything. Once a list is of a
+// lower index than what was known before, as after a restore of Nomad's state, all of them wrap [adapters.ErrRestored].
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
 	if d.restored != nil {
 		return nil, d.restored
@@ -151,7 +152,8 @@ func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
 // tell makes the adapters' job of a job and its allocations, and tells whether tasks of it are still to get a place.
 func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
 	out = adapters.Job{
-		Spec: j.spec, UID: fmt.Sprintf("%d.%d", deref(j.CreateIndex), j.origin), Version: deref(j.JobModifyIndex), Revision: j.origin, Attempt: j.attempt,
+		Spec: j.spec, UID: fmt.Sprintf("%d.%d", deref(j.CreateIndex), j.origin), Version: deref(j.JobModifyIndex),
+		Revision: j.origin, Attempt: j.attempt,
 		Problem: j.problem, Ref: j, Done: j.done,
 	}
 	if deref(j.Stop) {
@@ -206,15 +208,19 @@ func (d *Driver) tellRunning(k key, j *job, of []*alloc, out *adapters.Job) bool
 			missing++
 		}
 	}
-	failed := slices.IndexFunc(out.Tasks, func(t adapters.Task) bool { return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped) })
+	failed := slices.IndexFunc(out.Tasks, func(t adapters.Task) bool {
+		return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped)
+	})
 	if failed >= 0 && j.failures >= j.retries {
 		out.Over = true
 		out.Err = fmt.Errorf("nomad: job %q has failed %d times: %w", k, j.failures+1, out.Tasks[failed].Err)
 	}
 	if missing > 0 && has == 0 && deref(j.Status) == "dead" && deref(j.ModifyIndex) > deref(j.JobModifyIndex) {
-		// It ran long ago, and its allocations were collected as garbage. A job is called dead for a moment, too, when it is registered anew and its evaluation is not
-		// there yet, which Nomad adds in a transaction of its own; but then its status was not set after its registration.
-		out.Tasks, out.Over, out.Err = nil, true, fmt.Errorf("%w: %w: job %q has no allocations left", adapters.ErrCancelled, ErrStopped, k)
+		// It ran long ago, and its allocations were collected as garbage. A job is called dead for a moment, too, when it is
+		// registered anew and its evaluation is not there yet, which Nomad adds in a transaction of its own; but then its
+		// status was not set after its registration.
+		out.Tasks, out.Over, out.Err = nil, true,
+			fmt.Errorf("%w: %w: job %q has no allocations left", adapters.ErrCancelled, ErrStopped, k)
 		return false
 	}
 	return missing > 0
@@ -232,7 +238,8 @@ func (d *Driver) short(ctx context.Context, k key, j *job) (bool, error) {
 		return false, failRead("evaluations of job "+k.String(), err)
 	}
 	for _, e := range evals {
-		if e.JobModifyIndex >= deref(j.JobModifyIndex) && (e.Status == "blocked" || e.Status == "failed" || len(e.FailedTGAllocs) > 0) {
+		if e.JobModifyIndex >= deref(j.JobModifyIndex) &&
+			(e.Status == "blocked" || e.Status == "failed" || len(e.FailedTGAllocs) > 0) {
 			return true, nil
 		}
 	}

@@ -59,14 +59,17 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r := theRig(t)
 	r.worlds++
 	w := &world{
-		rig: r, number: r.worlds, shape: s, slot: clientCPU / s.Slots, ids: map[string]string{}, jobs: map[string]bool{}, down: map[string]bool{}, crashed: map[string]bool{},
+		rig: r, number: r.worlds, shape: s, slot: clientCPU / s.Slots, ids: map[string]string{}, jobs: map[string]bool{},
+		down: map[string]bool{}, crashed: map[string]bool{},
 		labels: map[string]map[string]bool{}, infos: map[string]*api.Allocation{}, lost: map[string]time.Time{},
 	}
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{nomad.CPU: float64(w.slot), nomad.Memory: 16, nomad.Disk: 10}, Unit: time.Second, Patience: patience, Wide: 12,
+		Slot: sched.Resources{nomad.CPU: float64(w.slot), nomad.Memory: 16, nomad.Disk: 10}, Unit: time.Second,
+		Patience: patience, Wide: 12,
 		Spare: []string{fmt.Sprintf("spare%d", w.number)},
 		Missing: map[adaptertest.Ability]string{
-			adaptertest.Garble: "events come over one connection, in order, or not at all", adaptertest.Clear: "nothing is garbled",
+			adaptertest.Garble: "events come over one connection, in order, or not at all",
+			adaptertest.Clear:  "nothing is garbled",
 		},
 	}
 	for i := range clients {
@@ -109,7 +112,8 @@ func (w *world) leave(t testing.TB) {
 	wait(t, "nothing runs", func() bool {
 		list, _, err := w.client.Allocations().List(&api.QueryOptions{Namespace: "*"})
 		return err == nil && !slices.ContainsFunc(list, func(a *api.AllocationListStub) bool {
-			return a.ClientStatus == api.AllocClientStatusRunning || a.ClientStatus == api.AllocClientStatusPending && a.DesiredStatus == api.AllocDesiredStatusRun
+			return a.ClientStatus == api.AllocClientStatusRunning ||
+				a.ClientStatus == api.AllocClientStatusPending && a.DesiredStatus == api.AllocDesiredStatusRun
 		})
 	})
 	for name, id := range w.ids {
@@ -129,7 +133,8 @@ func (w *world) leave(t testing.TB) {
 func (w *world) Traits() adaptertest.Traits { return w.traits }
 func (w *world) Now() time.Time             { return time.Now() }
 
-// Pass looks what there is, too: that a task was taken for lost the server forgets when its job is stopped or its agent has told of it.
+// Pass looks what there is, too: that a task was taken for lost the server forgets when its job is stopped or its agent
+// has told of it.
 func (w *world) Pass(t testing.TB) {
 	require.Empty(t, w.Gone(), "what nothing here has ended")
 	time.Sleep(200 * time.Millisecond)
@@ -139,9 +144,11 @@ func (w *world) Pass(t testing.TB) {
 // Open connects a scheduler, by a transport of its own that can be cut and asks the gate.
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	l := &line{gate: s.Gate, inner: &http.Transport{}, bodies: map[io.Closer]bool{}}
-	config := &api.Config{Address: w.URL(), HttpClient: &http.Client{Transport: l, Timeout: time.Millisecond}} // a timeout that must not matter
+	// a timeout that must not matter
+	config := &api.Config{Address: w.URL(), HttpClient: &http.Client{Transport: l, Timeout: time.Millisecond}}
 	for range 2 {
-		d, err := nomad.New(config, nomad.Options{LeasePath: fmt.Sprintf("hedge/lease-%d", w.number), Fence: 5 * time.Second, CheckLease: checkLease})
+		d, err := nomad.New(config,
+			nomad.Options{LeasePath: fmt.Sprintf("hedge/lease-%d", w.number), Fence: 5 * time.Second, CheckLease: checkLease})
 		require.NoError(t, err)
 		l.drivers = append(l.drivers, d)
 	}
@@ -149,12 +156,14 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 		w.present(func() { w.lead(t, s.Epoch) })
 	}
 	w.lines = append(w.lines, l)
-	c, err := adapters.New(l.drivers[0], adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil, Parallel: 8})
+	c, err := adapters.New(l.drivers[0],
+		adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil, Parallel: 8})
 	require.NoError(t, err)
 	return adaptertest.Instance{Cluster: c, Driver: l.drivers[1], Close: l.close}
 }
 
-// lead raises the epoch, as a lease that is granted does, and waits until those before have noticed, as the margin of a lease has it.
+// lead raises the epoch, as a lease that is granted does, and waits until those before have noticed, as the margin of a
+// lease has it.
 func (w *world) lead(t testing.TB, epoch uint64) {
 	wait(t, "the epoch is known", func() bool {
 		v := api.NewVariable(fmt.Sprintf("hedge/lease-%d", w.number))
@@ -260,7 +269,8 @@ func (w *world) held(t testing.TB, name string, j *adaptertest.Job) *api.Job {
 	g.EphemeralDisk = &api.EphemeralDisk{SizeMB: ptr(10)}
 	g.AddTask(main)
 	if j.Hang > 0 {
-		first := w.task("first", "/bin/sh", preamble+fmt.Sprintf("if [ $a -le %d ] && [ $rank = 0 ]; then exec sleep 100000; fi", j.Hang))
+		first := w.task("first", "/bin/sh",
+			preamble+fmt.Sprintf("if [ $a -le %d ] && [ $rank = 0 ]; then exec sleep 100000; fi", j.Hang))
 		first.Lifecycle = &api.TaskLifecycle{Hook: api.TaskLifecycleHookPrestart}
 		g.AddTask(first)
 	}
@@ -276,7 +286,8 @@ func (w *world) task(name, shell, text string) *api.Task {
 	return task.Require(&api.Resources{CPU: ptr(w.slot), MemoryMB: ptr(16)})
 }
 
-// shell is the program that runs scripts. For starts that are to fail it is one that is there only for some tasks and attempts.
+// shell is the program that runs scripts. For starts that are to fail it is one that is there only for some tasks and
+// attempts.
 func (w *world) shell(t testing.TB, dir string, j *adaptertest.Job) string {
 	if j.FailStarts == 0 {
 		return "/bin/sh"
@@ -305,7 +316,8 @@ func script(dir string, j *adaptertest.Job) string {
 while [ $n -lt %d ]; do set -- $d/*; n=$#; [ $n -ge %[2]d ] || sleep 0.1; done
 `, dir, j.Spec.Tasks)
 	if j.FailRuns > 0 {
-		text += fmt.Sprintf("if [ $a -gt %d ] && [ $a -le %d ] && [ $rank = 0 ]; then sleep %g; exit 3; fi\n", j.FailStarts, j.FailStarts+j.FailRuns, seconds/2)
+		text += fmt.Sprintf("if [ $a -gt %d ] && [ $a -le %d ] && [ $rank = 0 ]; then sleep %g; exit 3; fi\n", j.FailStarts,
+			j.FailStarts+j.FailRuns, seconds/2)
 	}
 	if j.SlowStop {
 		return text + fmt.Sprintf("trap 'sleep 3; kill $p; exit 0' TERM\nsleep %g & p=$!\nwait $p", seconds)
@@ -422,7 +434,8 @@ func (w *world) label(t testing.TB, node, k string, v *string) {
 		w.labels[node] = map[string]bool{}
 	}
 	w.labels[node][k] = v != nil
-	_, err := w.client.Nodes().Meta().Apply(&api.NodeMetaApplyRequest{NodeID: w.ids[node], Meta: map[string]*string{k: v}}, nil)
+	_, err := w.client.Nodes().Meta().Apply(&api.NodeMetaApplyRequest{NodeID: w.ids[node], Meta: map[string]*string{k: v}},
+		nil)
 	require.NoError(t, err)
 }
 
@@ -443,7 +456,9 @@ func (w *world) occupy(t testing.TB, node string, slots int) {
 	}
 	wait(t, "others hold what they should, or wait for it", func() bool {
 		evals, _, err := w.client.Jobs().Evaluations(name, nil)
-		if err != nil || slots > 0 && slices.ContainsFunc(evals, func(e *api.Evaluation) bool { return e.Status == "blocked" }) {
+		if err != nil || slots > 0 && slices.ContainsFunc(evals, func(e *api.Evaluation) bool {
+			return e.Status == "blocked"
+		}) {
 			return err == nil
 		}
 		list, _, err := w.client.Jobs().Allocations(name, true, nil)
@@ -502,8 +517,9 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 	return out
 }
 
-// silent marks the tasks as lost whose node was given up before another task came in their place, by the server's own record of the node. That the allocation was lost can be seen only
-// until its agent says how it ended, which may be a second, and what is written on it may be written over (seed 43, once).
+// silent marks the tasks as lost whose node was given up before another task came in their place, by the server's own
+// record of the node. That the allocation was lost can be seen only until its agent says how it ended, which may be a
+// second, and what is written on it may be written over (seed 43, once).
 func (w *world) silent(records []adaptertest.Record, lost []bool) {
 	for i := range records {
 		r := &records[i]
@@ -518,7 +534,8 @@ func (w *world) silent(records []adaptertest.Record, lost []bool) {
 			continue
 		}
 		for _, e := range n.Events {
-			missed := e.Message == "Node heartbeat missed" && e.Timestamp.After(r.Placed) && e.Timestamp.Before(records[i+1+next].Placed)
+			missed := e.Message == "Node heartbeat missed" && e.Timestamp.After(r.Placed) &&
+				e.Timestamp.Before(records[i+1+next].Placed)
 			lost[i] = lost[i] || missed
 		}
 	}
@@ -527,8 +544,9 @@ func (w *world) silent(records []adaptertest.Record, lost []bool) {
 // record is an allocation of a version of a job.
 func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Record {
 	r := adaptertest.Record{
-		Job: "default/" + a.JobID, UID: job.Meta["hedge_origin"], Node: a.NodeName, Placed: time.Unix(0, a.CreateTime), State: adapters.Requested,
-		Lost: w.lost[a.ID],
+		Job: "default/" + a.JobID, UID: job.Meta["hedge_origin"], Node: a.NodeName, Placed: time.Unix(0, a.CreateTime),
+		State: adapters.Requested,
+		Lost:  w.lost[a.ID],
 	}
 	r.Attempt, _ = strconv.Atoi(job.Meta["hedge_attempt"])
 	rank, _ := strconv.Atoi(job.LookupTaskGroup(a.TaskGroup).Meta["hedge_first_rank"])

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// ClassArchive has the Java machine archive the classes that a program loads, which is in a jar of [Jar] and has YARN's jars behind it, and ends by itself; and
-// returns the path of the archive, which is in the cache beside the jar. Programs start faster with it whose class path begins so.
+// ClassArchive has the Java machine archive the classes that a program loads, which is in a jar of [Jar] and has YARN's
+// jars behind it, and ends by itself; and returns the path of the archive, which is in the cache beside the jar.
+// Programs start faster with it whose class path begins so.
 func ClassArchive(ctx context.Context, jar, main string) (string, error) {
 	archive, err := classArchive(ctx, jar, main)
 	if err != nil {
@@ -32,7 +33,8 @@ func classArchive(ctx context.Context, jar, main string) (string, error) {
 		return "", err
 	}
 	return out, once(ctx, func(parts []string) error {
-		cmd := exec.CommandContext(ctx, java, "-XX:ArchiveClassesAtExit="+parts[0], "-XX:+UseSerialGC", "-cp", jar+":"+filepath.Join(jars, "*"), main)
+		cmd := exec.CommandContext(ctx, java, "-XX:ArchiveClassesAtExit="+parts[0], "-XX:+UseSerialGC", "-cp",
+			jar+":"+filepath.Join(jars, "*"), main)
 		cmd.Env = append(os.Environ(), "NM_HOST=localhost")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
@@ -55,7 +57,8 @@ func archiveOf(stem, jars, main string) (out, java string, err error) {
 	return fmt.Sprintf("%s-%x.jsa", stem, key), java, nil
 }
 
-// once makes files of the cache unless all of them are there: make writes them somewhere near, and each is put in its place in one piece. Several processes may ask at the same time.
+// once makes files of the cache unless all of them are there: make writes them somewhere near, and each is put in its
+// place in one piece. Several processes may ask at the same time.
 func once(ctx context.Context, make func(parts []string) error, outs ...string) error {
 	unlock, err := lock(ctx, outs[0]+".lock")
 	if err != nil {
@@ -108,7 +111,8 @@ func archivesOf(jars string) (a yarnArchives, err error) {
 	return a, err
 }
 
-// archiveServers makes them, in the cache beside the jars, unless both are there: a ResourceManager and a NodeManager start and end.
+// archiveServers makes them, in the cache beside the jars, unless both are there: a ResourceManager and a NodeManager
+// start and end.
 func archiveServers(ctx context.Context, jars string) error {
 	a, err := archivesOf(jars)
 	if err != nil {

@@ -34,7 +34,8 @@ type program struct {
 func programs() []program {
 	const strip = "-s -w"
 	version := "-X k8s.io/component-base/version."
-	kubernetes := strip + " " + version + "gitVersion=" + kubernetesVersion + " " + version + "gitMajor=1 " + version + "gitMinor=36"
+	kubernetes := strip + " " + version + "gitVersion=" + kubernetesVersion + " " + version + "gitMajor=1 " + version +
+		"gitMinor=36"
 	return []program{
 		{"etcd", "etcd", "go.etcd.io/etcd/server/v3", strip},
 		{"kube-apiserver", "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", kubernetes},
@@ -45,9 +46,10 @@ func programs() []program {
 	}
 }
 
-// Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok or nomad; of yarn it is the folder of
-// its jars, beside which archives of their classes are. It is built if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
-// processes may ask at the same time.
+// Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok
+// or nomad; of yarn it is the folder of its jars, beside which archives of their classes are. It is built if it is not
+// in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error.
+// Several processes may ask at the same time.
 func Program(ctx context.Context, name string) (string, error) {
 	if name == "yarn" {
 		path, err := yarnJars(ctx)
@@ -150,7 +152,8 @@ func workspace(mod, sum []byte) (dir string, remove func(), err error) {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) } // what stays is in the temporary folder
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644),
+		os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
 	if err != nil {
 		remove()
 	}

@@ -12,8 +12,9 @@ import (
 // ErrNotBuilt is the sentinel of programs that are not in the cache.
 var ErrNotBuilt = errors.New("testservers: not built")
 
-// Built tells whether programs are in the cache, without building them; a folder with a Maven project stands for that project's jar. The error
-// is [ErrNotBuilt], with the command that builds them, or what keeps the cache from being read.
+// Built tells whether programs are in the cache, without building them; a folder with a Maven project stands for that
+// project's jar. The error is [ErrNotBuilt], with the command that builds them, or what keeps the cache from being
+// read.
 func Built(names ...string) error {
 	var missing []string
 	for _, name := range names {
@@ -29,7 +30,8 @@ func Built(names ...string) error {
 	}
 	if len(missing) > 0 {
 		list := strings.Join(missing, " ")
-		return fmt.Errorf("%w: %s: `go run ./cmd/servers %s` in adapters/testservers builds what is missing", ErrNotBuilt, list, list)
+		return fmt.Errorf("%w: %s: `go run ./cmd/servers %s` in adapters/testservers builds what is missing", ErrNotBuilt,
+			list, list)
 	}
 	return nil
 }

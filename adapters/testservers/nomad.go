@@ -16,15 +16,16 @@ import (
 
 // NomadConfig says what a Nomad cluster is made of.
 type NomadConfig struct {
-	// Dir holds its state and logs; it must exist, be empty, and its path be absolute. Processes that work in it are killed at the end. Root's clients mount file
-	// systems under it, which Stop unmounts. Both is done, too, where this process ends without a Stop.
+	// Dir holds its state and logs; it must exist, be empty, and its path be absolute. Processes that work in it are
+	// killed at the end. Root's clients mount file systems under it, which Stop unmounts. Both is done, too, where this
+	// process ends without a Stop.
 	Dir string
 	// Clients are the nodes; their names must differ.
 	Clients []NomadClient
 	// ACL turns access control on; tests bootstrap it themselves.
 	ACL bool
-	// Grace is how late a client's heartbeat may be until the client is lost, in whole seconds; 0 means 15 s. On a machine that is
-	// busy with other things too, clients stall for seconds.
+	// Grace is how late a client's heartbeat may be until the client is lost, in whole seconds; 0 means 15 s. On a machine
+	// that is busy with other things too, clients stall for seconds.
 	Grace time.Duration
 }
 
@@ -50,7 +51,8 @@ type Nomad struct {
 // Server is the name of the server among the parts; the others have their clients' names.
 const Server = "server"
 
-// StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if it is not yet.
+// StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if
+// it is not yet.
 func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
 	var err error
 	if cfg.Dir, err = emptyFolder(cfg.Dir); err != nil {
@@ -135,8 +137,8 @@ func (n *Nomad) Start(ctx context.Context, name string) error {
 	return nil
 }
 
-// environment names the cluster's folder to agents and what they start, so that what outlives them is found, and has them put their sockets there, to go
-// with it, if the paths are not too long for sockets.
+// environment names the cluster's folder to agents and what they start, so that what outlives them is found, and has
+// them put their sockets there, to go with it, if the paths are not too long for sockets.
 func (n *Nomad) environment() ([]string, error) {
 	const longest = 108 - len("/plugin12345678901") - 1
 	env := []string{marker + "=" + n.cfg.Dir + "/"}
@@ -173,17 +175,21 @@ func (n *Nomad) config(name string) map[string]any {
 		"acl":       map[string]any{"enabled": n.cfg.ACL},
 	}
 	if name == Server {
-		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": n.cfg.Grace.String(), "min_heartbeat_ttl": "2s",
+		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": n.cfg.Grace.String(),
+			"min_heartbeat_ttl":      "2s",
 			"failover_heartbeat_ttl": (20*time.Second + n.cfg.Grace).String(), "job_gc_threshold": "240h",
 			"default_scheduler_config": map[string]any{"scheduler_algorithm": "binpack"}}
 		return c
 	}
 	i := slices.IndexFunc(n.cfg.Clients, func(c NomadClient) bool { return c.Name == name })
 	one := &n.cfg.Clients[i]
-	// An agent that has more than gc_max_allocs allocations, 50 by default, forgets those that have ended: after a restart in no set order. Clusters of tests have many.
-	client := map[string]any{"enabled": true, "servers": []string{fmt.Sprintf("127.0.0.1:%d", n.ports[Server][1])}, "network_interface": "lo",
-		"node_class": one.Class, "cpu_total_compute": one.CPU, "memory_total_mb": one.MemoryMB,
-		"disk_total_mb": 20000, "disk_free_mb": 20000, "gc_interval": "10m", "gc_max_allocs": 100_000, "bridge_network_name": "nomadnone", "no_host_uuid": true,
+	// An agent that has more than gc_max_allocs allocations, 50 by default, forgets those that have ended: after a restart
+	// in no set order. Clusters of tests have many.
+	client := map[string]any{"enabled": true, "servers": []string{fmt.Sprintf("127.0.0.1:%d", n.ports[Server][1])},
+		"network_interface": "lo",
+		"node_class":        one.Class, "cpu_total_compute": one.CPU, "memory_total_mb": one.MemoryMB,
+		"disk_total_mb": 20000, "disk_free_mb": 20000, "gc_interval": "10m", "gc_max_allocs": 100_000,
+		"bridge_network_name": "nomadnone", "no_host_uuid": true,
 		"options": map[string]string{
 			"fingerprint.denylist": "env_aws,env_gce,env_azure,env_digitalocean,consul,vault,cni,bridge,plugins_cni,landlock",
 			"driver.denylist":      "docker,java,qemu,exec"}}
@@ -205,8 +211,10 @@ func (n *Nomad) Kill(name string) {
 	}
 }
 
-// Gone are the parts that have ended though nobody here has ended them. Nomad's own agents may have killed them: one that starts again kills what it had running when it ended, by the numbers of
-// the processes, where these do not answer any more (go-plugin 1.4.10 of Nomad 1.6.1, Client.reattach); on a machine whose numbers have come round since, these are others'.
+// Gone are the parts that have ended though nobody here has ended them. Nomad's own agents may have killed them: one
+// that starts again kills what it had running when it ended, by the numbers of the processes, where these do not answer
+// any more (go-plugin 1.4.10 of Nomad 1.6.1, Client.reattach); on a machine whose numbers have come round since, these
+// are others'.
 func (n *Nomad) Gone() []string { return gone(n.parts) }
 
 // Log is the end of what a part has written.

@@ -31,7 +31,8 @@ type process struct {
 	told  bool // to end
 }
 
-// start runs a program in a process group of its own, its words going to NAME.log in dir. When it ends, so does its group.
+// start runs a program in a process group of its own, its words going to NAME.log in dir. When it ends, so does its
+// group.
 func start(dir, name, path string, env []string, args ...string) (*process, error) {
 	return (&process{name: name}).start(dir, path, env, args...)
 }
@@ -70,8 +71,8 @@ func (p *process) start(dir, path string, env []string, args ...string) (*proces
 	return p, nil
 }
 
-// kill ends the process, and its group unless that outlives it, as a crash would. Of one that has ended the number may be another's by now: a busy machine uses all of them up in
-// minutes.
+// kill ends the process, and its group unless that outlives it, as a crash would. Of one that has ended the number may
+// be another's by now: a busy machine uses all of them up in minutes.
 func (p *process) kill() {
 	p.told = p.told || !p.ended()
 	switch {
@@ -160,8 +161,9 @@ func (p *process) ready(ctx context.Context, patience time.Duration, is func() e
 // given are the ports that this process has found for its clusters: those whose servers are just away are not free.
 var given sync.Map
 
-// ports finds free ports of the loopback interface. They are below those that the kernel gives to connections, so that none takes a server's port while that is
-// down. Another process may take one before it is used; servers then fail to start, and say so.
+// ports finds free ports of the loopback interface. They are below those that the kernel gives to connections, so that
+// none takes a server's port while that is down. Another process may take one before it is used; servers then fail to
+// start, and say so.
 func ports(n int) ([]int, error) {
 	const lowest, count = 10_000, 22_000
 	var found []int
@@ -183,7 +185,8 @@ func ports(n int) ([]int, error) {
 	return nil, fmt.Errorf("no %d free ports from %d on", n, lowest)
 }
 
-// folder is the folder of a cluster in its plainest form. What works in it, or in a part of it, is killed when the cluster is stopped, so it must be none of others'.
+// folder is the folder of a cluster in its plainest form. What works in it, or in a part of it, is killed when the
+// cluster is stopped, so it must be none of others'.
 func folder(dir string) (string, error) {
 	clean := filepath.Clean(dir)
 	if !filepath.IsAbs(clean) || clean == "/" {
@@ -212,11 +215,12 @@ func emptyFolder(dir string) (string, error) {
 	return clean, nil
 }
 
-// marker is the variable by which what a cluster has started is known, whatever folder it works in: it holds the cluster's folder, with a slash at its end.
+// marker is the variable by which what a cluster has started is known, whatever folder it works in: it holds the
+// cluster's folder, with a slash at its end.
 const marker = "HEDGE_TESTSERVERS"
 
-// killUnder kills the processes that work in a folder, or of which a variable of the environment begins with it, but not this one, until there are none; what cannot
-// be killed is left after a minute.
+// killUnder kills the processes that work in a folder, or of which a variable of the environment begins with it, but
+// not this one, until there are none; what cannot be killed is left after a minute.
 func killUnder(dir, variable string) {
 	end := time.Now().Add(time.Minute)
 	for killed := true; killed && time.Now().Before(end); {
@@ -237,7 +241,8 @@ func killUnder(dir, variable string) {
 	}
 }
 
-// belongs reports whether a process works in a folder, or has it in that variable. One that has ended and waits to be noticed does not.
+// belongs reports whether a process works in a folder, or has it in that variable. One that has ended and waits to be
+// noticed does not.
 func belongs(proc, dir, variable string) bool {
 	at, _ := os.Readlink(proc + "/cwd") // it may have ended
 	if strings.HasPrefix(at, dir+"/") {

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// reaper is a process that clears away what a cluster has left, processes and mounts, if this one ends without having done so: a test that is killed, or takes too long, has
-// no say in it. It waits for a word; where none comes and nobody is left to write one, it begins.
+// reaper is a process that clears away what a cluster has left, processes and mounts, if this one ends without having
+// done so: a test that is killed, or takes too long, has no say in it. It waits for a word; where none comes and nobody
+// is left to write one, it begins.
 type reaper struct {
 	cmd  *exec.Cmd
 	word io.WriteCloser

@@ -32,7 +32,8 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	if err != nil {
 		return err
 	}
-	if r.doc == nil || r.doc.problem != nil || r.rec != nil && (r.rec.Open || r.rec.UID == r.uid && (r.rec.Finished || r.rec.Err != "")) {
+	if r.doc == nil || r.doc.problem != nil ||
+		r.rec != nil && (r.rec.Open || r.rec.UID == r.uid && (r.rec.Finished || r.rec.Err != "")) {
 		return fmt.Errorf("%w: job %q does not wait", adapters.ErrStale, s.Job.Spec.ID)
 	}
 	next, err := d.begun(r, s)
@@ -131,7 +132,8 @@ func (d *Driver) context(doc *parsed, r *record) (map[string]any, error) {
 	if f.Label != "" {
 		out["app-node-label-expression"] = f.Label
 	}
-	tags = append(tags, d.opt.Instance, "hedge-job-"+r.UID[:min(16, len(r.UID))], fmt.Sprintf("hedge-attempt-%d", r.Attempt), fmt.Sprintf("hedge-epoch-%d", r.Epoch))
+	tags = append(tags, d.opt.Instance, "hedge-job-"+r.UID[:min(16, len(r.UID))],
+		fmt.Sprintf("hedge-attempt-%d", r.Attempt), fmt.Sprintf("hedge-epoch-%d", r.Epoch))
 	out["application-tags"] = map[string]any{"tag": tags}
 	return out, nil
 }
@@ -139,7 +141,8 @@ func (d *Driver) context(doc *parsed, r *record) (map[string]any, error) {
 // master is the part of a gang's submission context that runs its ApplicationMaster.
 func (d *Driver) master(doc *parsed, r *record) (map[string]any, error) {
 	if d.opt.AM.Classpath == "" {
-		return nil, fmt.Errorf("%w: no class path of ApplicationMasters (AM.Classpath), so that no gang can start", ErrOptions)
+		return nil,
+			fmt.Errorf("%w: no class path of ApplicationMasters (AM.Classpath), so that no gang can start", ErrOptions)
 	}
 	told, err := d.packers.pack(gangOf(doc, r.Attempt, r.Plan, d.opt.GangTimeout))
 	if err != nil {
@@ -235,7 +238,8 @@ const nowhere = "hedge-void-no-such-queue"
 // void hands in an application that YARN refuses, in the place of one that may still be on its way.
 func (d *Driver) void(ctx context.Context, id string) error {
 	return d.rm.submit(ctx, id, map[string]any{
-		"application-id": id, "application-name": "hedge-void", "application-type": "HEDGE", "queue": nowhere, "max-app-attempts": 1,
+		"application-id": id, "application-name": "hedge-void", "application-type": "HEDGE", "queue": nowhere,
+		"max-app-attempts":  1,
 		"resource":          map[string]any{"memory": 1, "vCores": 1},
 		"am-container-spec": map[string]any{"commands": map[string]any{"command": "false"}},
 		"application-tags":  map[string]any{"tag": []string{d.opt.Instance}},

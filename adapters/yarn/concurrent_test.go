@@ -14,7 +14,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestOneAtATimeInTheSpool: the file's lock is the whole process's, so calls that are made at the same time take turns before they take it.
+// TestOneAtATimeInTheSpool: the file's lock is the whole process's, so calls that are made at the same time take turns
+// before they take it.
 func TestOneAtATimeInTheSpool(t *testing.T) {
 	s, err := openSpool(t.TempDir(), 5*time.Minute)
 	require.NoError(t, err)
@@ -43,7 +44,8 @@ func TestOneAtATimeInTheSpool(t *testing.T) {
 	}))
 }
 
-// TestTogetherInTheSpool: calls for several jobs that wait at the same time are made side by side, and two for one job never are.
+// TestTogetherInTheSpool: calls for several jobs that wait at the same time are made side by side, and two for one job
+// never are.
 func TestTogetherInTheSpool(t *testing.T) {
 	s, err := openSpool(t.TempDir(), 5*time.Minute)
 	require.NoError(t, err)
@@ -56,7 +58,8 @@ func TestTogetherInTheSpool(t *testing.T) {
 			j := i % jobs
 			all.Go(func() {
 				assert.NoError(t, s.lockedFor(context.Background(), string(rune('a'+j)), func() error {
-					assert.False(t, in[j], "no other call for it is under way") // unguarded: the race detector sees what is not in turn
+					// unguarded: the race detector sees what is not in turn
+					assert.False(t, in[j], "no other call for it is under way")
 					in[j] = true
 					if !met[j] {
 						met[j] = true
@@ -81,7 +84,8 @@ func TestTogetherInTheSpool(t *testing.T) {
 	all.Wait()
 }
 
-// TestAloneInTheSpool: whatever waits, what changes the lease is alone, and another instance's calls are never beside one's own.
+// TestAloneInTheSpool: whatever waits, what changes the lease is alone, and another instance's calls are never beside
+// one's own.
 func TestAloneInTheSpool(t *testing.T) {
 	dir := t.TempDir()
 	var instances [2]*spool

@@ -203,7 +203,8 @@ func canonical(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("expected YAML or JSON: %w", err)
 	}
 	if len(text) > 4*MaxFile {
-		return nil, fmt.Errorf("with its aliases written out the file has %d bytes, expected at most %d", len(text), 4*MaxFile)
+		return nil,
+			fmt.Errorf("with its aliases written out the file has %d bytes, expected at most %d", len(text), 4*MaxFile)
 	}
 	return text, alone(data)
 }
@@ -256,7 +257,9 @@ func (p *parsed) check() error {
 		return fmt.Errorf("priority is %d, expected 0 to %d", f.Priority, 1<<20)
 	case p.retries < 0 || p.retries > 1_000_000:
 		return fmt.Errorf("retries is %d, expected 0 to 1000000", p.retries)
-	case strings.ContainsFunc(f.Queue, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) || len(f.Queue) > 1000:
+	case strings.ContainsFunc(f.Queue, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}) || len(f.Queue) > 1000:
 		return fmt.Errorf("queue is %q, expected a name", f.Queue)
 	}
 	if p.gang() {
@@ -272,7 +275,8 @@ func (p *parsed) checkGang() error {
 	}
 	for _, k := range sortedKeys(f.Environment) {
 		if !environmentName.MatchString(k) || strings.HasPrefix(k, "HEDGE_") {
-			return fmt.Errorf("environment has %q, expected names of letters, digits and underscores that do not begin with HEDGE_", k)
+			return fmt.Errorf(
+				"environment has %q, expected names of letters, digits and underscores that do not begin with HEDGE_", k)
 		}
 		if strings.ContainsRune(f.Environment[k], 0) {
 			return fmt.Errorf("environment.%s has a zero byte", k)

@@ -48,7 +48,9 @@ attributes: {user: u7}
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "", LabelKind: KindNode}))
 	_, err = Describe("any", []byte("---\n"+simple+"---\n"), at)
 	require.NoError(t, err, "nothing follows")
-	job, err = Describe("spark", []byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`), at)
+	job, err = Describe("spark",
+		[]byte(
+			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`), at)
 	require.NoError(t, err)
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "pool", LabelKind: KindPool}))
 }
@@ -111,7 +113,8 @@ func TestMalformed(t *testing.T) {
 		{"resources: {memory-mb: 64}\napplication: [1]", "application is no object"},
 		{"resources: {memory-mb: 64}\napplication: {}", `no "am-container-spec"`},
 		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, queue: x}", `application has "queue"`},
-		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, application-tags: {tag: [1]}}", "application-tags"},
+		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, application-tags: {tag: [1]}}",
+			"application-tags"},
 		{"resources: {memory-mb: 64}\ncommand: " + strings.Repeat("x", MaxScript), "65537 bytes"},
 		{strings.Repeat("#", MaxFile+1), "expected at most 262144"},
 		{bomb(), ""},
@@ -155,8 +158,12 @@ func TestDigest(t *testing.T) {
 }
 
 func FuzzDescribe(f *testing.F) {
-	f.Add([]byte(simple + "tasks: 3\ndeadline: 1h\npreferred: rack=/r1|/r2\nenvironment: {A: b}\nutility: {}\nattributes: {a: b}"))
-	f.Add([]byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`))
+	f.Add(
+		[]byte(simple +
+			"tasks: 3\ndeadline: 1h\npreferred: rack=/r1|/r2\nenvironment: {A: b}\nutility: {}\nattributes: {a: b}"))
+	f.Add(
+		[]byte(
+			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`))
 	f.Add([]byte("a: &a [*a]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		job, err := Describe("a", data, at)

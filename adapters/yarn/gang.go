@@ -73,7 +73,8 @@ func (g *gang) check() error {
 	return nil
 }
 
-// packers are the writers that pack a driver's gangs. They are kept for the next ones, since each takes most of a megabyte.
+// packers are the writers that pack a driver's gangs. They are kept for the next ones, since each takes most of a
+// megabyte.
 type packers struct{ free sync.Pool }
 
 // pack makes a variable's value of a gang.
@@ -170,14 +171,16 @@ func (s *status) why() error {
 		}
 		parts = append(parts, fmt.Sprintf("task %d on %s: exit %d: %s", f.Rank, f.Node, f.Exit, strings.TrimSpace(f.Why)))
 	}
-	return fmt.Errorf("yarn: gang failed: %s (%d of %d containers): %s", s.Cause, s.Allocated, s.Tasks, strings.Join(parts, "; "))
+	return fmt.Errorf("yarn: gang failed: %s (%d of %d containers): %s", s.Cause, s.Allocated, s.Tasks,
+		strings.Join(parts, "; "))
 }
 
 // gangOf is a job's gang on the plan's nodes.
 func gangOf(p *parsed, attempt int, nodes []sched.NodeTasks, timeout time.Duration) *gang {
 	f := &p.file
 	g := &gang{
-		Protocol: protocol, Job: p.spec.ID, Attempt: attempt, MemoryMB: f.Resources.MemoryMB, VCores: f.Resources.VCores, Label: f.Label,
+		Protocol: protocol, Job: p.spec.ID, Attempt: attempt, MemoryMB: f.Resources.MemoryMB, VCores: f.Resources.VCores,
+		Label:     f.Label,
 		TimeoutMS: max(1, timeout.Milliseconds()), Script: script(f),
 	}
 	for _, nt := range nodes {

@@ -22,7 +22,8 @@ type lease struct {
 	Renewed uint64 `json:"renewed"`
 }
 
-// lease reads it; the zero one is that of a new spool. Where somebody has taken it away nobody holds it, and its epoch is the last one.
+// lease reads it; the zero one is that of a new spool. Where somebody has taken it away nobody holds it, and its epoch
+// is the last one.
 func (s *spool) lease() (lease, error) {
 	var l lease
 	there, err := s.read(leaseDoc, &l)
@@ -67,8 +68,8 @@ func (s *spool) setLease(l lease) error {
 // LeaseFor is how long a lease is granted for unless [NewLease] is told otherwise.
 const LeaseFor = 15 * time.Second
 
-// Lease is one instance's way to the lease of a spool. The instances' clocks need not agree: who waits for the lease counts, by its own clock, for how long it has
-// not been renewed. It is for one goroutine at a time.
+// Lease is one instance's way to the lease of a spool. The instances' clocks need not agree: who waits for the lease
+// counts, by its own clock, for how long it has not been renewed. It is for one goroutine at a time.
 type Lease struct {
 	spool   *spool
 	holder  string
@@ -80,8 +81,8 @@ type Lease struct {
 
 var _ adapters.Lease = (*Lease)(nil)
 
-// NewLease makes one instance's way to the lease of the options' spool. Granted is how long it is granted for, the same for all instances; 0 is [LeaseFor]. The error
-// is [ErrOptions], or the file system's.
+// NewLease makes one instance's way to the lease of the options' spool. Granted is how long it is granted for, the same
+// for all instances; 0 is [LeaseFor]. The error is [ErrOptions], or the file system's.
 func NewLease(o Options, granted time.Duration) (*Lease, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err

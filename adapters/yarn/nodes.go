@@ -104,7 +104,8 @@ func (d *Driver) labels(n *node) map[string]string {
 		}
 	}
 	maps.Copy(out, map[string]string{
-		LabelNode: n.ID, LabelHost: string(n.Host), LabelRack: string(n.Rack), LabelPartition: n.partition(), LabelKind: KindNode,
+		LabelNode: n.ID, LabelHost: string(n.Host), LabelRack: string(n.Rack), LabelPartition: n.partition(),
+		LabelKind: KindNode,
 	})
 	return out
 }
@@ -176,7 +177,8 @@ func (d *Driver) masters() map[string]int {
 // allowance is what ApplicationMasters may hold of a node, at most the headroom.
 func (d *Driver) allowance(n int) sched.Resources {
 	return sched.Resources{
-		Memory: float64(min(d.opt.HeadroomMB, n*d.opt.AM.MemoryMB)), VCores: float64(min(d.opt.HeadroomVCores, n*d.opt.AM.VCores)),
+		Memory: float64(min(d.opt.HeadroomMB, n*d.opt.AM.MemoryMB)),
+		VCores: float64(min(d.opt.HeadroomVCores, n*d.opt.AM.VCores)),
 	}
 }
 

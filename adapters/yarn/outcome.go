@@ -94,30 +94,35 @@ func (e *entry) blame() bool {
 	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || missed(code, e.app.Diagnostics) {
 		return false
 	}
-	if e.rec.Gang && e.app.gaveUp() { // hedge's own program: what the gang's tasks do stands in a status, which is told with the application's end
+	// hedge's own program: what the gang's tasks do stands in a status, which is told with the application's end
+	if e.rec.Gang && e.app.gaveUp() {
 		return slices.Contains(overMemory, code)
 	}
 	st, err := e.status()
 	return err != nil || st.Cause != causeShort && st.Cause != causeStart && st.Cause != causeLost
 }
 
-// taken are the exit codes of ApplicationMasters whose container was taken: released with its node, disks failed, preempted, killed by the
-// ResourceManager or by the NodeManager's own scheduler.
+// taken are the exit codes of ApplicationMasters whose container was taken: released with its node, disks failed,
+// preempted, killed by the ResourceManager or by the NodeManager's own scheduler.
 var taken = []string{"-100", "-101", "-102", "-106", "-108"}
 
-// overMemory are the exit codes of ApplicationMasters that took more memory than they had asked for, virtual or physical. That of a gang is the larger the more tasks it has.
+// overMemory are the exit codes of ApplicationMasters that took more memory than they had asked for, virtual or
+// physical. That of a gang is the larger the more tasks it has.
 var overMemory = []string{"-103", "-104"}
 
-// missed tells of an ApplicationMaster that ended while its NodeManager was away, which does not know how, then. One may exit with that code itself, but then the
-// NodeManager tells more of it.
+// missed tells of an ApplicationMaster that ended while its NodeManager was away, which does not know how, then. One
+// may exit with that code itself, but then the NodeManager tells more of it.
 func missed(code, diagnostics string) bool {
 	return code == "154" && !strings.Contains(diagnostics, "Exception from container-launch")
 }
 
-// exited is how the ResourceManager's own words begin of an application whose ApplicationMaster's container has ended. What applications write comes after that.
-var exited = regexp.MustCompile(`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times.*? due to .*?AM Container for appattempt_[0-9_]+ exited with +exitCode: (-?[0-9]+)`)
+// exited is how the ResourceManager's own words begin of an application whose ApplicationMaster's container has ended.
+// What applications write comes after that.
+var exited = regexp.MustCompile(
+	`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times.*? due to .*?AM Container for appattempt_[0-9_]+ exited with +exitCode: (-?[0-9]+)`)
 
-// exitCode is that of the ApplicationMaster, "" where the ResourceManager tells none. The diagnostics of an application that told its end are its own words.
+// exitCode is that of the ApplicationMaster, "" where the ResourceManager tells none. The diagnostics of an application
+// that told its end are its own words.
 func (a *app) exitCode() string {
 	if a.State != "FAILED" {
 		return ""
@@ -128,14 +133,16 @@ func (a *app) exitCode() string {
 	return ""
 }
 
-// attempted is how the ResourceManager's own words begin of an application whose last attempt has failed: its ApplicationMaster has ended or could not be launched, or was not
-// heard of for long. One that YARN has not even tried, since there is no such queue or its user may not use it, is told of in other words.
+// attempted is how the ResourceManager's own words begin of an application whose last attempt has failed: its
+// ApplicationMaster has ended or could not be launched, or was not heard of for long. One that YARN has not even tried,
+// since there is no such queue or its user may not use it, is told of in other words.
 var attempted = regexp.MustCompile(`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times`)
 
 // gaveUp tells whether the application is over because of its ApplicationMaster, which has not told its end.
 func (a *app) gaveUp() bool { return a.State == "FAILED" && attempted.MatchString(a.Diagnostics) }
 
-// status is what a gang's ApplicationMaster has told at its end. What another application writes says nothing of a gang.
+// status is what a gang's ApplicationMaster has told at its end. What another application writes says nothing of a
+// gang.
 func (e *entry) status() (*status, error) {
 	if !e.rec.Gang {
 		return nil, errStatus

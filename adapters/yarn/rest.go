@@ -99,7 +99,8 @@ func newClient(o *Options) *client {
 func pooled() *http.Client {
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 100, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 100,
+		MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
 	}}
 }
@@ -149,7 +150,8 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 	return first
 }
 
-func (c *client) once(ctx context.Context, base, method, path string, query url.Values, payload []byte, into any) error {
+func (c *client) once(ctx context.Context, base, method, path string, query url.Values, payload []byte,
+	into any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	q := url.Values{}
@@ -180,7 +182,8 @@ func (c *client) once(ctx context.Context, base, method, path string, query url.
 		return err
 	}
 	defer resp.Body.Close()
-	if is := resp.Request.Method; is != method { // some redirects make a GET of everything, which changes nothing and is answered well
+	// some redirects make a GET of everything, which changes nothing and is answered well
+	if is := resp.Request.Method; is != method {
 		return fmt.Errorf("%s %s was redirected to %s %s", method, target, is, resp.Request.URL)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -206,7 +209,8 @@ func read(resp *http.Response, data []byte, into any) error {
 		return &answerError{resp.StatusCode, text}
 	case bytes.HasPrefix(data, []byte("This is standby RM")):
 		return errStandby
-	case into == nil: // who changes something is answered nothing or JSON; a standby that knows no active one has words, and status 200
+	// who changes something is answered nothing or JSON; a standby that knows no active one has words, and status 200
+	case into == nil:
 		if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' {
 			return fmt.Errorf("an answer that is not understood: %q", text[:min(len(text), 300)])
 		}
@@ -229,7 +233,8 @@ func fail(what string, err error) error {
 	}
 	kind := adapters.ErrUnavailable
 	var answer *answerError
-	if errors.As(err, &answer) && answer.status >= 400 && answer.status < 500 && answer.status != http.StatusTooManyRequests {
+	if errors.As(err, &answer) && answer.status >= 400 && answer.status < 500 &&
+		answer.status != http.StatusTooManyRequests {
 		kind = adapters.ErrRefused
 	}
 	return fmt.Errorf("%w: yarn: %s: %w", kind, what, err)

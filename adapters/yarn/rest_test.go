@@ -63,7 +63,9 @@ func TestRecorded(t *testing.T) {
 
 // TestOddApplication: one that makes no sense does not hide the others.
 func TestOddApplication(t *testing.T) {
-	got, err := answering(t, 200, []byte(`{"apps":{"app":[{"id":"application_1_1","state":5},{"id":"application_1_2","progress":"NaN"},null]}}`)).live(context.Background(), "x")
+	got, err := answering(t, 200,
+		[]byte(`{"apps":{"app":[{"id":"application_1_1","state":5},{"id":"application_1_2","progress":"NaN"},null]}}`)).live(
+		context.Background(), "x")
 	require.NoError(t, err)
 	assert.Len(t, got, 1)
 	assert.Contains(t, got, "application_1_2")
@@ -110,13 +112,17 @@ func TestErrors(t *testing.T) {
 	for _, text := range []string{"", "\n", `{"state":"ACCEPTED"}`} {
 		require.NoError(t, answering(t, 202, []byte(text)).kill(context.Background(), "application_1_1", ""))
 	}
-	err := answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).kill(context.Background(), "application_1_1", "")
+	err := answering(t, 400,
+		[]byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).kill(
+		context.Background(), "application_1_1", "")
 	assert.ErrorContains(t, err, "BadRequestException: no such label")
 }
 
 // TestActive: of several ResourceManagers the active one is found, and asked first from then on.
 func TestActive(t *testing.T) {
-	standby := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "This is standby RM.") }))
+	standby := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "This is standby RM.")
+	}))
 	defer standby.Close()
 	var user string
 	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +150,8 @@ func TestRedirected(t *testing.T) {
 		fmt.Fprint(w, `{}`)
 	}))
 	defer active.Close()
-	for status, want := range map[int]string{http.StatusFound: http.MethodGet, http.StatusTemporaryRedirect: http.MethodPost} {
+	for status, want := range map[int]string{http.StatusFound: http.MethodGet,
+		http.StatusTemporaryRedirect: http.MethodPost} {
 		got = nil
 		standby := httptest.NewServer(http.RedirectHandler(active.URL, status))
 		o := Options{URLs: []string{standby.URL}, Spool: t.TempDir()}
@@ -182,7 +189,8 @@ func TestMute(t *testing.T) {
 	for range 4 {
 		d.readStarts(context.Background(), list)
 	}
-	assert.Equal(t, []string{"/proxy/application_1_1/", "/proxy/application_1_2/", "/proxy/application_1_3/", "/proxy/application_1_1/", "/proxy/application_1_3/"}, asked)
+	assert.Equal(t, []string{"/proxy/application_1_1/", "/proxy/application_1_2/", "/proxy/application_1_3/",
+		"/proxy/application_1_1/", "/proxy/application_1_3/"}, asked)
 	assert.Equal(t, milliseconds(5), d.state.starts["application_1_2"])
 }
 
@@ -190,7 +198,8 @@ func FuzzAnswers(f *testing.F) {
 	for _, name := range []string{"apps-none", "apps-one", "app-finished", "app-unknown", "nodes", "nodes-label"} {
 		f.Add(testdata(f, "rm", name+".json"))
 	}
-	for _, text := range []string{`{"nodes":""}`, `{"nodes":{"node":[{"id":"a","nodeLabels":[[]],"totalResource":[]}]}}`, `{"nodes":[{"node":""},5]}`, `{"apps":[""]}`} {
+	for _, text := range []string{`{"nodes":""}`, `{"nodes":{"node":[{"id":"a","nodeLabels":[[]],"totalResource":[]}]}}`,
+		`{"nodes":[{"node":""},5]}`, `{"apps":[""]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -20,13 +20,14 @@ import (
 )
 
 const (
-	// nodeMB is what nodes have by YARN's books, whatever the machine has: half of it for tasks and half for ApplicationMasters, but for what those of others
-	// take of it.
+	// nodeMB is what nodes have by YARN's books, whatever the machine has: half of it for tasks and half for
+	// ApplicationMasters, but for what those of others take of it.
 	nodeMB     = 20_000
 	taskMB     = 10_000
 	spareMB    = 200
 	nodeVCores = 2_000
-	// patience is how long anything may take on a machine that is busy with other things: where a hundred processes want each core, a Java program is up after minutes.
+	// patience is how long anything may take on a machine that is busy with other things: where a hundred processes want
+	// each core, a Java program is up after minutes.
 	patience = 25 * time.Minute
 	// callWithin is how long a call may take there.
 	callWithin = 2 * time.Minute
@@ -47,11 +48,13 @@ func (k kind) site() map[string]string {
 	if k == lossy {
 		return map[string]string{
 			"yarn.nm.liveness-monitor.expiry-interval-ms": "20000",
-			// A ResourceManager that crashes as it hands an ApplicationMaster to a node, which crashes, too, waits so long for it when it is back.
+			// A ResourceManager that crashes as it hands an ApplicationMaster to a node, which crashes, too, waits so long for
+			// it when it is back.
 			"yarn.am.liveness-monitor.expiry-interval-ms": "120000",
 		}
 	}
-	return map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "900000", "yarn.am.liveness-monitor.expiry-interval-ms": "900000"}
+	return map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "900000",
+		"yarn.am.liveness-monitor.expiry-interval-ms": "900000"}
 }
 
 // rig is a YARN cluster that tests use one after another, since its servers take a while to start.
@@ -74,7 +77,8 @@ var clusters struct {
 
 var keep = flag.Bool("keep", false, "keep the folders with what the servers wrote, for who looks into a failure")
 
-// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is waiting.
+// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is
+// waiting.
 const beside = "3"
 
 // TestMain takes the clusters down.
@@ -99,8 +103,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// need skips a test under -short where YARN's jars or the ApplicationMaster's are not built, or has it fail where HEDGE_REQUIRE_SERVERS is 1. Otherwise they
-// are built, in some minutes.
+// need skips a test under -short where YARN's jars or the ApplicationMaster's are not built, or has it fail where
+// HEDGE_REQUIRE_SERVERS is 1. Otherwise they are built, in some minutes.
 func need(t testing.TB) {
 	t.Helper()
 	if !testing.Short() {
@@ -115,7 +119,8 @@ func need(t testing.TB) {
 	}
 }
 
-// theRig is a cluster of a kind, with so many nodes at least, that is the test's until it ends: one that is free, or another.
+// theRig is a cluster of a kind, with so many nodes at least, that is the test's until it ends: one that is free, or
+// another.
 func theRig(t testing.TB, k kind, nodes int) *rig {
 	t.Helper()
 	need(t)
@@ -172,9 +177,11 @@ func newRig(t testing.TB, k kind, nodes int) *rig {
 	archive, err := testservers.ClassArchive(context.Background(), jar, "io.github.hedgesched.yarn.Rehearsal")
 	require.NoError(t, err)
 	site := k.site()
-	// For tasks that are slow to stop. Not longer: NodeManagers kill by the process's number, also when it has ended, and by then it may be another's.
+	// For tasks that are slow to stop. Not longer: NodeManagers kill by the process's number, also when it has ended, and
+	// by then it may be another's.
 	site["yarn.nodemanager.sleep-delay-before-sigkill.ms"] = "20000"
-	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: r.more(nodes), Labels: []string{"away", "pool"}, Site: site})
+	r.YARN, err = testservers.StartYARN(context.Background(),
+		testservers.YARNConfig{Dir: dir, Nodes: r.more(nodes), Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)
 	clusters.Lock()
 	clusters.all = append(clusters.all, r)
@@ -217,15 +224,19 @@ func (r *rig) turn(t testing.TB, k kind) {
 	r.YARN.Kill(testservers.ResourceManager)
 	require.NoError(t, r.Start(context.Background(), testservers.ResourceManager))
 	r.wait(t, "the nodes are back", func() bool {
-		return !slices.ContainsFunc(r.parts()[1:], func(name string) bool { n := r.realNode(r.NodeID(name)); return n == nil || !n.up() })
+		return !slices.ContainsFunc(r.parts()[1:], func(name string) bool {
+			n := r.realNode(r.NodeID(name))
+			return n == nil || !n.up()
+		})
 	})
 }
 
 // options are those of a driver with a spool.
 func (r *rig) options(spool string) Options {
 	return Options{
-		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB, HeadroomVCores: nodeVCores / 2,
-		AM: r.am, Pools: []string{"pool"},
+		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB,
+		HeadroomVCores: nodeVCores / 2,
+		AM:             r.am, Pools: []string{"pool"},
 		Timeout: callWithin, GangTimeout: 5 * time.Minute,
 	}
 }
@@ -250,15 +261,17 @@ func (r *rig) wait(t testing.TB, what string, holds func() bool) {
 	})
 }
 
-// never is a timeout of 24 days, in milliseconds. With a negative one, which is to be none, the ResourceManager goes by the one that the node was given before, if any: a node
-// that was drained once would be drained again when it is cordoned.
+// never is a timeout of 24 days, in milliseconds. With a negative one, which is to be none, the ResourceManager goes by
+// the one that the node was given before, if any: a node that was drained once would be drained again when it is
+// cordoned.
 const never = 1<<31 - 1
 
 // resize changes what a node has; what is too much is killed after the timeout, in milliseconds.
 func (r *rig) resize(t testing.TB, id string, memory, vcores, timeout int) {
 	t.Helper()
 	body := map[string]any{"resource": map[string]any{"memory": memory, "vCores": vcores}, "overCommitTimeout": timeout}
-	require.NoError(t, r.client.call(context.Background(), http.MethodPost, "/ws/v1/cluster/nodes/"+id+"/resource", nil, body, nil))
+	require.NoError(t,
+		r.client.call(context.Background(), http.MethodPost, "/ws/v1/cluster/nodes/"+id+"/resource", nil, body, nil))
 }
 
 // realNode is a node as the ResourceManager has it, nil if it does not answer or knows none.
@@ -279,7 +292,8 @@ func (r *rig) allApps(tag string) ([]app, error) {
 			App list[app] `json:"app"`
 		} `json:"apps"`
 	}
-	err := r.client.call(context.Background(), http.MethodGet, apps, map[string][]string{"applicationTags": {tag}, "deSelects": {lean}}, nil, &answer)
+	err := r.client.call(context.Background(), http.MethodGet, apps,
+		map[string][]string{"applicationTags": {tag}, "deSelects": {lean}}, nil, &answer)
 	return answer.Apps.App, err
 }
 
@@ -291,11 +305,13 @@ func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
 	var fresh struct {
 		ID string `json:"application-id"`
 	}
-	require.NoError(t, r.client.call(context.Background(), http.MethodPost, apps+"/new-application", nil, struct{}{}, &fresh))
+	require.NoError(t,
+		r.client.call(context.Background(), http.MethodPost, apps+"/new-application", nil, struct{}{}, &fresh))
 	o := r.options("/")
 	require.NoError(t, o.withDefaults())
 	body := map[string]any{
-		"application-id": fresh.ID, "application-name": g.Job, "application-type": "HEDGE", "queue": "default", "max-app-attempts": 1,
+		"application-id": fresh.ID, "application-name": g.Job, "application-type": "HEDGE", "queue": "default",
+		"max-app-attempts": 1,
 		"application-tags": map[string]any{"tag": []string{tag}}, "resource": map[string]any{"memory": 64, "vCores": 1},
 		"am-container-spec": map[string]any{
 			"commands": map[string]any{"command": o.AM.command()},

@@ -62,14 +62,15 @@ func openSpool(dir string, timeout time.Duration) (*spool, error) {
 	for _, sub := range []string{".", jobsDir, stateDir, notesDir} {
 		sweep(filepath.Join(dir, sub), time.Now().Add(-staleAfter))
 	}
-	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)), turns: turns{turn: make(chan struct{}, 1)}}
+	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)),
+		turns: turns{turn: make(chan struct{}, 1)}}
 	s.turn <- struct{}{}
 	return s, nil
 }
 
-// Submit puts a job file into a spool, as a submission of its own: it runs, though another of the same name and content may have run before. The
-// name is the job's, of at most 100 letters, digits, dots, hyphens and underscores. The content is looked at by hedge, not here; see [Describe]. Errors
-// are [ErrName], [ErrExists] and the file system's.
+// Submit puts a job file into a spool, as a submission of its own: it runs, though another of the same name and content
+// may have run before. The name is the job's, of at most 100 letters, digits, dots, hyphens and underscores. The
+// content is looked at by hedge, not here; see [Describe]. Errors are [ErrName], [ErrExists] and the file system's.
 func Submit(spool, name string, data []byte) error {
 	if !jobName.MatchString(name) {
 		return fmt.Errorf("%w: %q", ErrName, name)
@@ -110,8 +111,8 @@ func Withdraw(spool, name string) error {
 	return nil
 }
 
-// NotePath is the file with the reason why a job of a spool waits, or has failed for good. For a file of the folder jobs whose name is no job's, it is that of the file's
-// whole name.
+// NotePath is the file with the reason why a job of a spool waits, or has failed for good. For a file of the folder
+// jobs whose name is no job's, it is that of the file's whole name.
 func NotePath(spool, name string) string { return filepath.Join(spool, notesDir, name+".txt") }
 
 // splitName takes the name of a job file apart: the job's name, and the submission's own token if it has one.
@@ -141,7 +142,8 @@ func (s *spool) scan() (out []jobFile, nameless []string, err error) {
 	for _, e := range entries {
 		name, token, ok := splitName(e.Name())
 		if !ok {
-			if !strings.HasPrefix(e.Name(), ".") && !jobName.MatchString(e.Name()) { // others' files, or half written; and what would be noted where a job's note is
+			// others' files, or half written; and what would be noted where a job's note is
+			if !strings.HasPrefix(e.Name(), ".") && !jobName.MatchString(e.Name()) {
 				nameless = append(nameless, e.Name())
 			}
 			continue
@@ -174,8 +176,8 @@ func (s *spool) changedAt(sub string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// open reads a job file. It follows no link and waits for no pipe. ErrUnavailable is what says nothing of the file, as too many open files or a file server that
-// is away: the job must not be taken for another one then.
+// open reads a job file. It follows no link and waits for no pipe. ErrUnavailable is what says nothing of the file, as
+// too many open files or a file server that is away: the job must not be taken for another one then.
 func (s *spool) open(f *jobFile) ([]byte, error) {
 	data, err := s.regular(f)
 	for _, own := range []error{nil, fs.ErrNotExist, fs.ErrPermission, errIrregular, syscall.ELOOP, syscall.ENXIO} {
@@ -328,8 +330,9 @@ func (s *spool) pass(call string, done bool) error {
 	return s.gate(call, done)
 }
 
-// change puts the next record in the place of the one that was read (nil for none): ErrStale if there is another by now, ErrFenced if another epoch
-// than the action's leads, or none. Epoch 0 is what notes only what YARN says, whoever leads. A next of nil takes the record away. Valid, if not nil, is asked under the lock.
+// change puts the next record in the place of the one that was read (nil for none): ErrStale if there is another by
+// now, ErrFenced if another epoch than the action's leads, or none. Epoch 0 is what notes only what YARN says, whoever
+// leads. A next of nil takes the record away. Valid, if not nil, is asked under the lock.
 func (s *spool) change(ctx context.Context, name string, have, next *record, epoch uint64, valid func() error) error {
 	if err := s.pass("state of "+name, false); err != nil {
 		return err
@@ -344,7 +347,8 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 			return err
 		case err != nil:
 			return fmt.Errorf("%w: %w", adapters.ErrRefused, err)
-		case (now == nil) != (have == nil) || now != nil && (now.Seq != have.Seq || now.UID != have.UID || now.App != have.App):
+		case (now == nil) != (have == nil) ||
+			now != nil && (now.Seq != have.Seq || now.UID != have.UID || now.App != have.App):
 			return fmt.Errorf("%w: job %q has changed", adapters.ErrStale, name)
 		}
 		if valid != nil {
@@ -411,20 +415,22 @@ func (s *spool) note(ctx context.Context, name, text string, epoch uint64) error
 	return err
 }
 
-// oddNotes are those of files whose names are no jobs', which an instance before this one has written: what is true of them is not known.
+// oddNotes are those of files whose names are no jobs', which an instance before this one has written: what is true of
+// them is not known.
 func (s *spool) oddNotes() map[string]bool {
 	out := map[string]bool{}
 	entries, _ := os.ReadDir(filepath.Join(s.dir, notesDir))
 	for _, e := range entries {
-		if file, is := strings.CutSuffix(e.Name(), ".txt"); is && !jobName.MatchString(file) && !strings.HasPrefix(file, ".") {
+		if file, is := strings.CutSuffix(e.Name(), ".txt"); is && !jobName.MatchString(file) &&
+			!strings.HasPrefix(file, ".") {
 			out[file] = false
 		}
 	}
 	return out
 }
 
-// replace puts a file in its place in one piece, and returns when a loss of power takes it away no more: what YARN is asked for next
-// must not be forgotten.
+// replace puts a file in its place in one piece, and returns when a loss of power takes it away no more: what YARN is
+// asked for next must not be forgotten.
 func replace(path string, data []byte) error {
 	if err := put(path, data, true); err != nil {
 		return err
@@ -434,7 +440,8 @@ func replace(path string, data []byte) error {
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) { // file systems that cannot have no need to
+	// file systems that cannot have no need to
+	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}
 	return nil
@@ -450,7 +457,8 @@ const staleAfter = time.Hour
 func sweep(dir string, before time.Time) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), unfinished) && info.Mode().IsRegular() && info.ModTime().Before(before) {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), unfinished) && info.Mode().IsRegular() &&
+			info.ModTime().Before(before) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

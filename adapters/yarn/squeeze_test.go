@@ -15,8 +15,9 @@ import (
 	"github.com/hedgesched/hedge/adapters/adaptertest"
 )
 
-// squeeze is how starts fail on the real cluster: as the gang is handed in, after its scheduler has seen that there is room, the last of its nodes shrinks to nothing, as where
-// others are faster. The nodes get their room back when the gang's ApplicationMaster has given up.
+// squeeze is how starts fail on the real cluster: as the gang is handed in, after its scheduler has seen that there is
+// room, the last of its nodes shrinks to nothing, as where others are faster. The nodes get their room back when the
+// gang's ApplicationMaster has given up.
 type squeeze struct {
 	mu    sync.Mutex
 	jobs  map[string]adaptertest.Job

@@ -9,7 +9,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// ErrWithdrawn is why a job is over whose file was taken away or says something else now. It comes with [adapters.ErrCancelled].
+// ErrWithdrawn is why a job is over whose file was taken away or says something else now. It comes with
+// [adapters.ErrCancelled].
 var ErrWithdrawn = errors.New("yarn: the job was withdrawn")
 
 var (
@@ -21,22 +22,25 @@ var (
 type state struct {
 	ever               bool
 	entries            map[string]*entry
-	active             map[string]*entry        // that have changed or have an open attempt
-	jobsAt, statesAt   time.Time                // when the folders were changed last, as of the last scan
-	jobsOld, statesOld bool                     // and that was long enough before it
-	lives              uint64                   // that were begun after the first look
-	starts             map[string]time.Time     // since when gangs run, by application
-	mute               string                   // the job whose ApplicationMaster did not answer last
-	nodes              map[string]*node         // that take part, by id
-	nameless           map[string]bool          // files of the folder jobs whose names are no jobs', and whether a note says so; nil before the first look
-	absent             map[string]time.Time     // since when the ResourceManager does not tell of a node
-	odd                map[string]error         // what makes no sense of what it tells of nodes, by id
-	named              map[string]string        // what Options.Told was told, by id
-	toldNodes          map[string]adapters.Node // as they were told last, by name
+	active             map[string]*entry    // that have changed or have an open attempt
+	jobsAt, statesAt   time.Time            // when the folders were changed last, as of the last scan
+	jobsOld, statesOld bool                 // and that was long enough before it
+	lives              uint64               // that were begun after the first look
+	starts             map[string]time.Time // since when gangs run, by application
+	mute               string               // the job whose ApplicationMaster did not answer last
+	nodes              map[string]*node     // that take part, by id
+	// files of the folder jobs whose names are no jobs', and whether a note says so; nil before the first look
+	nameless  map[string]bool
+	absent    map[string]time.Time     // since when the ResourceManager does not tell of a node
+	odd       map[string]error         // what makes no sense of what it tells of nodes, by id
+	named     map[string]string        // what Options.Told was told, by id
+	toldNodes map[string]adapters.Node // as they were told last, by name
 }
 
 func newState() *state {
-	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, named: map[string]string{}, toldNodes: map[string]adapters.Node{}}
+	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{},
+		nodes: map[string]*node{}, absent: map[string]time.Time{}, named: map[string]string{},
+		toldNodes: map[string]adapters.Node{}}
 }
 
 // entry is a job: its files, what hedge has noted, and its application.

@@ -19,12 +19,13 @@ import (
 )
 
 var (
-	storms    = flag.Int("storms", 3, "how many random schedules TestStorm runs on the real cluster, and TestStormFake if they are more than five")
+	storms = flag.Int("storms", 3,
+		"how many random schedules TestStorm runs on the real cluster, and TestStormFake if they are more than five")
 	firstSeed = flag.Uint64("storm", 1, "the seed of the first of them")
 )
 
-// TestStorm runs random schedules, some side by side, each on a cluster of its own. Schedulers die at any call, NodeManagers and the ResourceManager are killed with -9,
-// nodes lose their power, and more (see [adaptertest.Storm]).
+// TestStorm runs random schedules, some side by side, each on a cluster of its own. Schedulers die at any call,
+// NodeManagers and the ResourceManager are killed with -9, nodes lose their power, and more (see [adaptertest.Storm]).
 func TestStorm(t *testing.T) {
 	if *storms == 0 {
 		t.Skip("-storms is 0")
@@ -39,7 +40,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// rough is a world whose NodeManagers crash now and then, and are started again at once, as by systemd. What they run goes on, and they find it again.
+// rough is a world whose NodeManagers crash now and then, and are started again at once, as by systemd. What they run
+// goes on, and they find it again.
 type rough struct {
 	*world
 	rng      *rand.Rand
@@ -56,7 +58,8 @@ type loss struct {
 
 func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r := &rough{world: makeWorld(t, s, lossy), starting: map[string]bool{}, rng: rand.New(rand.NewPCG(s.Seed, 0x7961726e))}
-	r.gangs = 90 * time.Second // nodes are taken from gangs that are starting, and nothing else may happen until they give up
+	// nodes are taken from gangs that are starting, and nothing else may happen until they give up
+	r.gangs = 90 * time.Second
 	r.traits.Missing[adaptertest.FailStarts] = "nodes that shrink are operators' doing there"
 	info, err := os.Stat(r.managerLog())
 	require.NoError(t, err)
@@ -80,7 +83,8 @@ func (r *rough) Pass(t testing.TB) {
 	t.Logf("%s: the NodeManager of %s has crashed", time.Now().Format(time.TimeOnly), id)
 }
 
-// started tells whether a NodeManager is back that has crashed. It has said then that its node has all that it had at first.
+// started tells whether a NodeManager is back that has crashed. It has said then that its node has all that it had at
+// first.
 func (r *rough) started(t testing.TB, id string) bool {
 	if r.away || r.Ready(context.Background(), r.names[id]) != nil {
 		return false
@@ -95,7 +99,8 @@ func (r *rough) started(t testing.TB, id string) bool {
 	return true
 }
 
-// Do tells when it does it, for whoever reads a failure. An operator does nothing to a node that is just coming back, but for cutting its power.
+// Do tells when it does it, for whoever reads a failure. An operator does nothing to a node that is just coming back,
+// but for cutting its power.
 func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
 	from := time.Now()
 	if d.Do == adaptertest.Kill {
@@ -105,7 +110,8 @@ func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
 		r.wait(t, "the node is back", func() bool { return r.started(t, d.Node) })
 	}
 	r.world.Do(t, d)
-	t.Logf("%s: %s %s%s %d, in %v", from.Format(time.TimeOnly), d.Do, d.Node, d.Job, d.Slots, time.Since(from).Round(time.Millisecond))
+	t.Logf("%s: %s %s%s %d, in %v", from.Format(time.TimeOnly), d.Do, d.Node, d.Job, d.Slots,
+		time.Since(from).Round(time.Millisecond))
 }
 
 var givenUp = regexp.MustCompile(`(?m)^(\S+ \S+) INFO \S+ Deactivating Node (\S+) as it is now LOST$`)
@@ -129,8 +135,9 @@ func (r *rough) losses(t testing.TB) {
 	r.read += int64(end)
 }
 
-// Records are the world's, but that what ran on a node when the ResourceManager gave it up does not count from then on: it may go on until its NodeManager is back, which
-// happens where a machine is so busy that a node is not heard of for a minute.
+// Records are the world's, but that what ran on a node when the ResourceManager gave it up does not count from then on:
+// it may go on until its NodeManager is back, which happens where a machine is so busy that a node is not heard of for
+// a minute.
 func (r *rough) Records(t testing.TB) []adaptertest.Record {
 	out := r.world.Records(t)
 	r.losses(t)
@@ -153,12 +160,16 @@ func fenced(records []adaptertest.Record, lost []loss) {
 func TestFenced(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	records := []adaptertest.Record{
-		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished}, {Node: "a", Placed: at(1), Ended: at(9), State: adapters.Finished},
-		{Node: "a", Placed: at(1), State: adapters.Running}, {Node: "b", Placed: at(1), State: adapters.Running}, {Node: "a", Placed: at(6), State: adapters.Running},
+		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished},
+		{Node: "a", Placed: at(1), Ended: at(9), State: adapters.Finished},
+		{Node: "a", Placed: at(1), State: adapters.Running}, {Node: "b", Placed: at(1), State: adapters.Running},
+		{Node: "a", Placed: at(6), State: adapters.Running},
 	}
 	fenced(records, []loss{{"a", at(5)}})
 	assert.Equal(t, []adaptertest.Record{
-		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished}, {Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost},
-		{Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost}, {Node: "b", Placed: at(1), State: adapters.Running}, {Node: "a", Placed: at(6), State: adapters.Running},
+		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished},
+		{Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost},
+		{Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost}, {Node: "b", Placed: at(1), State: adapters.Running},
+		{Node: "a", Placed: at(6), State: adapters.Running},
 	}, records)
 }

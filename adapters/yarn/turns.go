@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// turns are the calls of one process that wait for a spool's lock. Those that wait at the same time share one hold of it and are made side by side, so that the disk
-// writes for all of them at once. Calls with the same name take turns, and one without a name is made alone.
+// turns are the calls of one process that wait for a spool's lock. Those that wait at the same time share one hold of
+// it and are made side by side, so that the disk writes for all of them at once. Calls with the same name take turns,
+// and one without a name is made alone.
 type turns struct {
 	turn chan struct{} // has one element while nobody of this process is at it: the file's lock is the whole process's
 
@@ -27,8 +28,8 @@ type waiting struct {
 // locked does something while no other instance does, and no other call of this one.
 func (s *spool) locked(ctx context.Context, do func() error) error { return s.lockedFor(ctx, "", do) }
 
-// lockedFor does something of one job while no other instance does, and no other call of this one for the same job. It may run on another call's goroutine. Where the
-// context ends before its turn it is not done.
+// lockedFor does something of one job while no other instance does, and no other call of this one for the same job. It
+// may run on another call's goroutine. Where the context ends before its turn it is not done.
 func (s *spool) lockedFor(ctx context.Context, name string, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -105,7 +106,8 @@ func (t *turns) none() bool {
 	return len(t.waiting) == 0
 }
 
-// together takes those that may be made side by side out of the list: each name once, and none that came after one without a name.
+// together takes those that may be made side by side out of the list: each name once, and none that came after one
+// without a name.
 func (t *turns) together() []*waiting {
 	t.mu.Lock()
 	defer t.mu.Unlock()

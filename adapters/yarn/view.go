@@ -20,7 +20,8 @@ func (d *Driver) tellJobs(v *adapters.View) {
 	for _, name := range sortedKeys(list) {
 		e := list[name]
 		job := d.tell(e)
-		if e.toldJob != nil && (job == nil || job.UID != e.bareUID) { // what was told is over, also where its file comes back as it was
+		// what was told is over, also where its file comes back as it was
+		if e.toldJob != nil && (job == nil || job.UID != e.bareUID) {
 			e.life = s.another()
 		}
 		if job != nil {
@@ -83,7 +84,8 @@ func (d *Driver) tell(e *entry) *adapters.Job {
 	case e.rec.Finished:
 		for _, nt := range e.rec.Plan {
 			for range nt.Tasks {
-				job.Tasks = append(job.Tasks, adapters.Task{Node: nt.Node, State: adapters.Finished, Started: e.rec.Started, Ended: e.rec.Ended})
+				job.Tasks = append(job.Tasks,
+					adapters.Task{Node: nt.Node, State: adapters.Finished, Started: e.rec.Started, Ended: e.rec.Ended})
 			}
 		}
 	case e.rec.Err != "":
@@ -103,7 +105,8 @@ func revision(e *entry) uint64 {
 func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
 	spec := &sched.Job{ID: e.name, Tasks: e.rec.tasks(), Demand: e.rec.Demand, Submitted: e.rec.Submitted}
 	job := &adapters.Job{
-		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true, Err: fmt.Errorf("%w: %w: job %q", adapters.ErrCancelled, ErrWithdrawn, e.name), Ref: r,
+		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true,
+		Err: fmt.Errorf("%w: %w: job %q", adapters.ErrCancelled, ErrWithdrawn, e.name), Ref: r,
 	}
 	if e.toldJob != nil && e.bareUID == e.rec.UID {
 		job.Spec, job.Revision, job.Done = e.toldJob.Spec, e.toldJob.Revision, e.toldJob.Done
@@ -139,7 +142,8 @@ func (d *Driver) tasks(e *entry) []adapters.Task {
 		one.State, one.Started = adapters.Stopping, d.state.starts[e.rec.App]
 	case !e.rec.Gang && a.State == "RUNNING":
 		one.State, one.Started = adapters.Running, milliseconds(int64(a.LaunchTime))
-	case e.rec.Gang && (a.State == "RUNNING" && a.Progress >= allRun && a.Progress < 100 || !d.state.starts[e.rec.App].IsZero()):
+	case e.rec.Gang &&
+		(a.State == "RUNNING" && a.Progress >= allRun && a.Progress < 100 || !d.state.starts[e.rec.App].IsZero()):
 		one.State, one.Started = adapters.Running, d.state.starts[e.rec.App]
 	}
 	out := make([]adapters.Task, 0, e.rec.tasks())

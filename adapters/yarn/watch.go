@@ -91,8 +91,10 @@ func (d *Driver) nameless(files []string) {
 	}
 	for _, file := range files {
 		if !s.nameless[file] {
-			text := fmt.Sprintf("%v: %q: expected NAME.yaml, NAME.yml or NAME.json, or NAME~TOKEN and one of these, NAME being at most 100 letters of a to z, digits, dots, hyphens and underscores, "+
-				"the first a letter or digit\n", ErrName, file)
+			text := fmt.Sprintf(
+				"%v: %q: expected NAME.yaml, NAME.yml or NAME.json, or NAME~TOKEN and one of these, NAME being at most 100 "+
+					"letters of a to z, digits, dots, hyphens and underscores, "+
+					"the first a letter or digit\n", ErrName, file)
 			s.nameless[file] = put(NotePath(d.spool.dir, file), []byte(text), false) == nil
 		}
 	}
@@ -149,7 +151,8 @@ func (d *Driver) readJob(e *entry, now []jobFile) error {
 	return nil
 }
 
-// dated is when a file was submitted: when it was changed last, which anybody can set to anything, but not later than now.
+// dated is when a file was submitted: when it was changed last, which anybody can set to anything, but not later than
+// now.
 func (d *Driver) dated(f *jobFile) time.Time {
 	at, now := f.modified, d.opt.Now()
 	if at.After(now) {
@@ -180,7 +183,8 @@ func (d *Driver) readStates(full bool) error {
 	}
 	for name, info := range infos {
 		e := s.entry(name)
-		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && e.info.Size() == info.Size() && inodeOf(e.info) == inodeOf(info) {
+		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && e.info.Size() == info.Size() &&
+			inodeOf(e.info) == inodeOf(info) {
 			continue
 		}
 		r, err := d.spool.record(name)
@@ -251,7 +255,8 @@ func (d *Driver) readApps(ctx context.Context) error {
 // atOnce is how many applications are asked for at a time.
 const atOnce = 8
 
-// readEnded asks for applications that are not live: after a long time on standby they are many. What was read until one fails is taken in.
+// readEnded asks for applications that are not live: after a long time on standby they are many. What was read until
+// one fails is taken in.
 func (d *Driver) readEnded(ctx context.Context, list []*entry) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -279,7 +284,8 @@ func (d *Driver) readEnded(ctx context.Context, list []*entry) error {
 	return failRead("applications", ctx.Err())
 }
 
-// name tells of applications and nodes of which the ResourceManager said what makes no sense, once of each as long as it says the same.
+// name tells of applications and nodes of which the ResourceManager said what makes no sense, once of each as long as
+// it says the same.
 func (d *Driver) name() {
 	s := d.state
 	odd := maps.Clone(s.odd)
@@ -303,14 +309,16 @@ func (d *Driver) name() {
 // statusShare is the part of a call's time that all ApplicationMasters together may take to answer in a look.
 const statusShare = 5
 
-// readStarts asks since when gangs run, once each. An ApplicationMaster that does not answer is asked again in the next look, after the others.
+// readStarts asks since when gangs run, once each. An ApplicationMaster that does not answer is asked again in the next
+// look, after the others.
 func (d *Driver) readStarts(ctx context.Context, list []*entry) {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout/statusShare)
 	defer cancel()
 	next := slices.IndexFunc(list, func(e *entry) bool { return e.name > d.state.mute })
 	for _, e := range slices.Concat(list[max(0, next):], list[:max(0, next)]) {
 		a := e.app
-		if a == nil || !e.rec.Gang || a.State != "RUNNING" || a.Progress < allRun || a.Progress >= 100 || !d.state.starts[e.rec.App].IsZero() {
+		if a == nil || !e.rec.Gang || a.State != "RUNNING" || a.Progress < allRun || a.Progress >= 100 ||
+			!d.state.starts[e.rec.App].IsZero() {
 			continue
 		}
 		st, err := d.rm.status(ctx, e.rec.App)
@@ -324,5 +332,6 @@ func (d *Driver) readStarts(ctx context.Context, list []*entry) {
 	}
 }
 
-// allRun is the progress from which on all of a gang runs. That of an application that has told its end is 100, whatever it was.
+// allRun is the progress from which on all of a gang runs. That of an application that has told its end is 100,
+// whatever it was.
 const allRun = 50

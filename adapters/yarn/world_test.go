@@ -56,20 +56,26 @@ func makeWorld(t testing.TB, s adaptertest.Shape, k kind) *world {
 	r := theRig(t, k, s.Nodes)
 	r.worlds++
 	w := &world{
-		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds), names: map[string]string{}, down: map[string]bool{},
-		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{}, failed: map[string]bool{},
+		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds),
+		names: map[string]string{}, down: map[string]bool{},
+		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{},
+		first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{}, failed: map[string]bool{},
 		squeeze: squeeze{jobs: map[string]adaptertest.Job{}, taken: map[string]string{}},
 	}
 	w.spool = filepath.Join(r.dir, fmt.Sprint("spool-", w.number))
 	w.logs = filepath.Join(r.dir, fmt.Sprint("tasks-", w.number))
 	require.NoError(t, os.MkdirAll(w.logs, 0o755))
-	// A task's own record and its ApplicationMaster look at it each by themselves: what they say differs by the time it takes to start a shell.
+	// A task's own record and its ApplicationMaster look at it each by themselves: what they say differs by the time it
+	// takes to start a shell.
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: time.Second, Wide: 12,
+		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience,
+		Exact: time.Second, Wide: 12,
 		Missing: map[adaptertest.Ability]string{
-			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
-			adaptertest.Relabel: "YARN keeps attributes by host, of which there is one; a node with another node label is in another partition, which ends what others run there",
-			adaptertest.Hang:    "a process that is launched runs, and none is launched before all have room",
+			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events",
+			adaptertest.Clear: "there are no events",
+			adaptertest.Relabel: "YARN keeps attributes by host, of which there is one; a node with another node label is in " +
+				"another partition, which ends what others run there",
+			adaptertest.Hang: "a process that is launched runs, and none is launched before all have room",
 		},
 	}
 	for i := range r.nodes {
@@ -209,7 +215,8 @@ while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; 
 		text += "trap 'log stopped; exit 143' TERM\n"
 	}
 	if j.FailRuns > 0 {
-		text += fmt.Sprintf("if [ $HEDGE_ATTEMPT -le %d ] && [ $HEDGE_RANK = 0 ]; then sleep %g; log failed; exit 3; fi\n", j.FailStarts+j.FailRuns, seconds/2)
+		text += fmt.Sprintf("if [ $HEDGE_ATTEMPT -le %d ] && [ $HEDGE_RANK = 0 ]; then sleep %g; log failed; exit 3; fi\n",
+			j.FailStarts+j.FailRuns, seconds/2)
 	}
 	return text + fmt.Sprintf("sleep %g & wait $!\nlog finished\nexit 0", seconds)
 }
@@ -228,7 +235,8 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	case adaptertest.Withdraw:
 		require.NoError(t, Withdraw(w.spool, d.Job))
 	case adaptertest.AddNode:
-		require.NoError(t, w.Add(context.Background(), testservers.YARNNode{Name: w.spareName(), MemoryMB: nodeMB, VCores: nodeVCores}))
+		require.NoError(t,
+			w.Add(context.Background(), testservers.YARNNode{Name: w.spareName(), MemoryMB: nodeMB, VCores: nodeVCores}))
 		w.names[w.spare] = w.spareName()
 	case adaptertest.Kill:
 		w.Cut(w.names[d.Node])
@@ -297,7 +305,8 @@ func (w *world) administer(t testing.TB, d adaptertest.Deed) {
 	}
 }
 
-// size resizes a node that is up. One that was cut off while its ResourceManager was away may be unknown to that, and comes back as [world.small] says.
+// size resizes a node that is up. One that was cut off while its ResourceManager was away may be unknown to that, and
+// comes back as [world.small] says.
 func (w *world) size(t testing.TB, id string, memory, vcores, timeout int) {
 	t.Helper()
 	if !w.down[id] {
@@ -320,7 +329,8 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 		return
 	}
 	g := &gang{
-		Protocol: protocol, Job: "others", Attempt: 1, Nodes: []gangNode{{id, slots}}, MemoryMB: w.slot, VCores: 1, TimeoutMS: 3_000_000, Script: "exec sleep 100000\n",
+		Protocol: protocol, Job: "others", Attempt: 1, Nodes: []gangNode{{id, slots}}, MemoryMB: w.slot, VCores: 1,
+		TimeoutMS: 3_000_000, Script: "exec sleep 100000\n",
 	}
 	w.others[id] = w.submitGang(t, g, "others")
 	w.wait(t, "others have what they are to have, or wait for it", func() bool {
@@ -336,7 +346,8 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 			return !slices.ContainsFunc(w.traits.Nodes, func(id string) bool { return !w.small[id] && !w.down[id] })
 		}
 		n := w.realNode(id) // where a gang of hedge's has the room and waits for more elsewhere, others would wait as long
-		return a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id] || w.down[id] || n != nil && int(n.AvailMB) < w.slot
+		return a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id] || w.down[id] ||
+			n != nil && int(n.AvailMB) < w.slot
 	})
 }
 
@@ -349,8 +360,8 @@ func (w *world) Notes(_ testing.TB, job string) []string {
 	return []string{string(text)}
 }
 
-// Records are made of what the tasks' processes have written themselves, and of the operating system's word for whether they are there. When whole gangs began
-// and ended is what their ApplicationMaster has told the ResourceManager.
+// Records are made of what the tasks' processes have written themselves, and of the operating system's word for whether
+// they are there. When whole gangs began and ended is what their ApplicationMaster has told the ResourceManager.
 func (w *world) Records(t testing.TB) []adaptertest.Record {
 	paths, err := filepath.Glob(filepath.Join(w.logs, "*"))
 	require.NoError(t, err)
@@ -365,7 +376,8 @@ func (w *world) Records(t testing.TB) []adaptertest.Record {
 	return out
 }
 
-// ask asks the ResourceManager and the ApplicationMasters that run, again where there is no answer: what they say is more exact than what tasks have written.
+// ask asks the ResourceManager and the ApplicationMasters that run, again where there is no answer: what they say is
+// more exact than what tasks have written.
 func (w *world) ask(t testing.TB) {
 	if w.away {
 		return
@@ -444,7 +456,8 @@ func (w *world) record(t testing.TB, path string) (adaptertest.Record, bool) {
 	return r, true
 }
 
-// alive tells whether a process runs and is the container's: its number may be another's by now, or it may have ended and nobody has taken notice.
+// alive tells whether a process runs and is the container's: its number may be another's by now, or it may have ended
+// and nobody has taken notice.
 func alive(pid int, container string) bool {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), "CONTAINER_ID="+container)
@@ -463,9 +476,10 @@ func TestAlive(t *testing.T) {
 	require.False(t, alive(c.Process.Pid, "container_1"))
 }
 
-// exact has a record say what the cluster's own says of when the gang began and ended. A gang is not known to run before its ApplicationMaster has said so, and a task
-// not to have finished before its application is over: one that has done its work may be lost with its node before YARN knows, and starts again then. What
-// was stopped ends with its application, or later.
+// exact has a record say what the cluster's own says of when the gang began and ended. A gang is not known to run
+// before its ApplicationMaster has said so, and a task not to have finished before its application is over: one that
+// has done its work may be lost with its node before YARN knows, and starts again then. What was stopped ends with its
+// application, or later.
 func (w *world) exact(r *adaptertest.Record, container string) {
 	id := applicationOf(container)
 	switch {
@@ -490,10 +504,13 @@ func (w *world) exact(r *adaptertest.Record, container string) {
 
 // ended tells whether a gang's last status, of an application that has failed, says that a task had ended well before.
 func (s *status) ended(task string) bool {
-	return s != nil && s.State == "failed" && !slices.ContainsFunc(s.Failed, func(f failedTask) bool { return strconv.Itoa(f.Rank) == task })
+	return s != nil && s.State == "failed" && !slices.ContainsFunc(s.Failed, func(f failedTask) bool {
+		return strconv.Itoa(f.Rank) == task
+	})
 }
 
-// TestEnded: without a last word of its ApplicationMaster, a task of a gang that has failed has not ended well for YARN, whatever it says itself.
+// TestEnded: without a last word of its ApplicationMaster, a task of a gang that has failed has not ended well for
+// YARN, whatever it says itself.
 func TestEnded(t *testing.T) {
 	s := &status{State: "failed", Failed: []failedTask{{Rank: 1, Exit: -100}}}
 	require.True(t, s.ended("0"))
@@ -502,7 +519,8 @@ func TestEnded(t *testing.T) {
 	require.False(t, (*status)(nil).ended("0"))
 }
 
-// applicationOf is the application of a container: container_e17_1410901177871_0001_01_000005, with the epoch only where the ResourceManager was restarted.
+// applicationOf is the application of a container: container_e17_1410901177871_0001_01_000005, with the epoch only
+// where the ResourceManager was restarted.
 func applicationOf(container string) string {
 	p := strings.Split(strings.TrimPrefix(container, "container_"), "_")
 	if len(p) == 5 {
@@ -514,7 +532,8 @@ func applicationOf(container string) string {
 	return "application_" + p[0] + "_" + p[1]
 }
 
-var crashes = flag.Bool("crashes", false, "a crash at every call on the real cluster, too; on the fake one it is always done")
+var crashes = flag.Bool("crashes", false,
+	"a crash at every call on the real cluster, too; on the fake one it is always done")
 
 // TestConformance runs the suite, some cases side by side, each on a cluster of its own.
 func TestConformance(t *testing.T) {

@@ -16,31 +16,35 @@ import (
 // ErrOptions is the sentinel of options out of range.
 var ErrOptions = errors.New("yarn: invalid option")
 
-// Options are how a [Driver] behaves. URLs, Spool and, for gangs, AM.Classpath must be there. Negative numbers and durations are refused.
+// Options are how a [Driver] behaves. URLs, Spool and, for gangs, AM.Classpath must be there. Negative numbers and
+// durations are refused.
 type Options struct {
 	// URLs are where the ResourceManagers answer, as http://rm1:8088; the one that is active is found.
 	URLs []string
 	// Spool is the folder with the job files and hedge's own; it is made if it is not there. All instances share it.
 	Spool string
-	// Instance tells the applications of several hedges of one cluster apart: it is their tag. Lower case letters, digits and hyphens; default "hedge".
+	// Instance tells the applications of several hedges of one cluster apart: it is their tag. Lower case letters, digits
+	// and hyphens; default "hedge".
 	Instance string
 	// User is whom the ResourceManager is told to act for with simple authentication; "" tells nothing.
 	User string
-	// Client makes the calls, with authentication where it is needed; nil is one of the driver's own. Its Timeout is not used.
+	// Client makes the calls, with authentication where it is needed; nil is one of the driver's own. Its Timeout is not
+	// used.
 	Client *http.Client
 	// Timeout is how long a call may take, and how long another instance's lock of the spool is waited for, default 10 s.
 	Timeout time.Duration
 	// AM says how the ApplicationMaster of gangs runs.
 	AM AM
-	// Headroom is what each node keeps free of tasks, for ApplicationMasters: in MiB of memory and in vcores. Default 0, as is right where ApplicationMasters have a
-	// label of their own.
+	// Headroom is what each node keeps free of tasks, for ApplicationMasters: in MiB of memory and in vcores. Default 0,
+	// as is right where ApplicationMasters have a label of their own.
 	HeadroomMB, HeadroomVCores int
 	// Pools are the node labels whose nodes take whole applications, and no gangs.
 	Pools []string
 	// GangTimeout is how long an ApplicationMaster waits for all of its gang to run, default 1 min.
 	GangTimeout time.Duration
-	// Told, if not nil, is told by Observe of an application or a node of which the ResourceManager says what makes no sense, by its id; once, as long as it says
-	// the same. The job's user is told, too. The application counts as it was before, and so does the node, which takes nothing new.
+	// Told, if not nil, is told by Observe of an application or a node of which the ResourceManager says what makes no
+	// sense, by its id; once, as long as it says the same. The job's user is told, too. The application counts as it was
+	// before, and so does the node, which takes nothing new.
 	Told func(error)
 	// Now is the clock by which submissions without a time and starts are dated; nil is the system's.
 	Now func() time.Time
@@ -50,8 +54,9 @@ type Options struct {
 type AM struct {
 	// Classpath is that of the Java program on every node: its jar, Hadoop's jars and Hadoop's configuration.
 	Classpath string
-	// Archive is the path on every node of an archive of the program's classes, with which it starts in two thirds of the time; am/README.md says how it is
-	// made. "" is none, and a Java machine that the archive is not for, or that finds none, starts without.
+	// Archive is the path on every node of an archive of the program's classes, with which it starts in two thirds of the
+	// time; am/README.md says how it is made. "" is none, and a Java machine that the archive is not for, or that finds
+	// none, starts without.
 	Archive string
 	// Java is the command, default "java" with a heap of 64 MiB.
 	Java string
@@ -89,7 +94,8 @@ func (o *Options) withDefaults() error {
 		o.Instance = "hedge"
 	}
 	if !instanceName.MatchString(o.Instance) {
-		return fmt.Errorf("%w: Instance %q, expected at most 40 lower case letters, digits and hyphens", ErrOptions, o.Instance)
+		return fmt.Errorf("%w: Instance %q, expected at most 40 lower case letters, digits and hyphens", ErrOptions,
+			o.Instance)
 	}
 	for _, label := range append([]string{o.AM.Label}, o.Pools...) {
 		if label != "" && !labelName.MatchString(label) {
@@ -133,8 +139,8 @@ func (o *Options) absolute() error {
 	return nil
 }
 
-// Driver is a scheduler's connection to YARN. Start, Stop and Explain are safe for concurrent use, for different jobs, while Observe is not under way; otherwise
-// it is for one goroutine at a time.
+// Driver is a scheduler's connection to YARN. Start, Stop and Explain are safe for concurrent use, for different jobs,
+// while Observe is not under way; otherwise it is for one goroutine at a time.
 type Driver struct {
 	opt     Options
 	rm      *client
@@ -148,7 +154,8 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// New makes a driver, and the spool's folders where they are missing. YARN is not called yet. The error is [ErrOptions], or the file system's.
+// New makes a driver, and the spool's folders where they are missing. YARN is not called yet. The error is
+// [ErrOptions], or the file system's.
 func New(o Options) (*Driver, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	policy, err := threesigma.New(threesigma.Config{Slot: 500 * time.Millisecond, Window: 10 * time.Second, Cycle: 250 * time.Millisecond})
+	policy, err := threesigma.New(
+		threesigma.Config{Slot: 500 * time.Millisecond, Window: 10 * time.Second, Cycle: 250 * time.Millisecond})
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,8 @@ func trained() (*predict.History, error) {
 		{"batch", []float64{3.8, 4.0, 4.3}}, {"report", []float64{0.4, 0.5, 0.7}}, {"archive", []float64{0.9, 1.0, 1.1}},
 	} {
 		for _, t := range past.seconds {
-			if err := h.Observe(predict.Observation{Job: predict.Job{Attributes: attributes(past.name)}, Runtime: t}); err != nil {
+			if err := h.Observe(
+				predict.Observation{Job: predict.Job{Attributes: attributes(past.name)}, Runtime: t}); err != nil {
 				return nil, err
 			}
 		}

@@ -23,18 +23,18 @@ var (
 	ErrBackend = errors.New("milp: backend failed")
 )
 
-// Backend is a solver of mixed-integer linear programs. Callers use [Solve], which has validated the model and the options
-// before it calls a backend, and checks what comes back.
+// Backend is a solver of mixed-integer linear programs. Callers use [Solve], which has validated the model and the
+// options before it calls a backend, and checks what comes back.
 type Backend interface {
 	// Name is the backend's name as the registry and messages give it: "cbc".
 	Name() string
 	// Caps is what it can do. It is cheap, and always the same for the same backend.
 	Caps() Caps
-	// Solve is given a model that has variables, whose bounds do not cross, made whole by Model.WholeBounds, and which no row without entries contradicts.
-	// It returns when it is done, at a limit of opts, or soon after ctx ends: with the best point found,
-	// which is never lost to a limit. Infeasible and unbounded models and limits are results, not errors;
-	// X is nil if there is no point. Objective need not be set. It may be called by several
-	// goroutines at once, and keeps nothing of m afterwards.
+	// Solve is given a model that has variables, whose bounds do not cross, made whole by Model.WholeBounds, and which no
+	// row without entries contradicts. It returns when it is done, at a limit of opts, or soon after ctx ends: with the
+	// best point found, which is never lost to a limit. Infeasible and unbounded models and limits are results, not
+	// errors; X is nil if there is no point. Objective need not be set. It may be called by several goroutines at once,
+	// and keeps nothing of m afterwards.
 	Solve(ctx context.Context, m *Model, opts Options) (*Result, error)
 }
 
@@ -61,7 +61,8 @@ type Caps struct {
 	Seed bool
 	// Log: it calls Options.Log.
 	Log bool
-	// Deaf: it cannot be interrupted in all that it does, and may go on for a while after ctx has ended, in the background.
+	// Deaf: it cannot be interrupted in all that it does, and may go on for a while after ctx has ended, in the
+	// background.
 	Deaf bool
 	// MaxInteger is the largest absolute value an integer variable may take; 0 means that there is no such limit
 	// short of 2^53. Wider bounds are cut to it: of a model that has some, points hold, and nothing is proven.

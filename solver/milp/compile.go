@@ -158,7 +158,8 @@ func (c *Placement) addVars(relax Relax) {
 			c.spared += o.Value
 			continue
 		}
-		c.choose[k] = int32(m.AddVar(Var{Name: c.name("choose", o.Job, o.Index), Upper: 1, Cost: o.Value * c.Scale, Integer: true}))
+		c.choose[k] = int32(
+			m.AddVar(Var{Name: c.name("choose", o.Job, o.Index), Upper: 1, Cost: o.Value * c.Scale, Integer: true}))
 		if c.usable(o) < 2 {
 			continue
 		}
@@ -166,7 +167,8 @@ func (c *Placement) addVars(relax Relax) {
 		whole := size == 1 && o.Whole && (relax == RelaxNone || relax == RelaxLater && o.Start == 0)
 		for i := o.P0; i < o.P1; i++ {
 			if in.Limit[i] > 0 {
-				c.tasks[i] = int32(m.AddVar(Var{Name: c.name("tasks", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i] / size, Integer: whole}))
+				c.tasks[i] = int32(
+					m.AddVar(Var{Name: c.name("tasks", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i] / size, Integer: whole}))
 			}
 		}
 	}
@@ -267,7 +269,8 @@ func (c *Placement) addCapacity() {
 			}
 		}
 		t, r, x := row%in.T, row/in.T%in.R, row/in.T/in.R
-		c.Model.AddRow(Row{Name: c.name("room", x, r, t), Lower: math.Inf(-1), Upper: in.Cap[row] * scale, Index: index, Value: value})
+		c.Model.AddRow(
+			Row{Name: c.name("room", x, r, t), Lower: math.Inf(-1), Upper: in.Cap[row] * scale, Index: index, Value: value})
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 )
 
 // complete makes a point of x without solving anything but for the variables that are not integer: it fixes one integer
-// after the other as near to x as the rows allow, together with the other integers of its equations, which is given up and
-// tried otherwise as a whole. What is at zero in x comes last, and takes what room is left if that pays. Only choices of
-// one integer are taken back, so that it may find nothing.
+// after the other as near to x as the rows allow, together with the other integers of its equations, which is given up
+// and tried otherwise as a whole. What is at zero in x comes last, and takes what room is left if that pays. Only
+// choices of one integer are taken back, so that it may find nothing.
 func (d *diver) complete(x []float64) {
 	d.dom.undo(0)
 	for _, j := range d.order(x) {
@@ -26,8 +26,8 @@ func (d *diver) complete(x []float64) {
 	d.keep(slices.Clone(d.dom.lower))
 }
 
-// order is the integers: whole ones that are not at their lower bounds, then fractional ones, those of large values first, then the
-// rest, those that pay most first.
+// order is the integers: whole ones that are not at their lower bounds, then fractional ones, those of large values
+// first, then the rest, those that pay most first.
 func (d *diver) order(x []float64) []int {
 	var list []int
 	class, key := make([]int8, len(x)), make([]float64, len(x))

@@ -46,7 +46,8 @@ type change struct {
 // newDomains narrows lower and upper in place. They are first cut to whole numbers where m has integers, for good.
 func newDomains(m *Model, lower, upper []float64) *domains {
 	cols := m.ByColumn()
-	d := &domains{m: m, rows: transpose(cols, m.Rows()), cols: cols, lower: lower, upper: upper, queued: make([]bool, m.Rows())}
+	d := &domains{m: m, rows: transpose(cols, m.Rows()), cols: cols, lower: lower, upper: upper,
+		queued: make([]bool, m.Rows())}
 	for j, whole := range m.integer {
 		if whole {
 			lower[j], upper[j] = math.Ceil(lower[j]-IntegerTolerance), math.Floor(upper[j]+IntegerTolerance)
@@ -97,9 +98,9 @@ func (d *domains) set(j int, lower, upper float64) {
 	}
 }
 
-// propagate looks at the rows in the queue and narrows integers until nothing follows any more, or, since that can go on for long
-// where bounds are wide, for as many entries as the model has five times over. It reports false if a row cannot be met; then
-// the caller undoes it.
+// propagate looks at the rows in the queue and narrows integers until nothing follows any more, or, since that can go
+// on for long where bounds are wide, for as many entries as the model has five times over. It reports false if a row
+// cannot be met; then the caller undoes it.
 func (d *domains) propagate() bool {
 	work := 1000 + 5*len(d.cols.Value)
 	for at := 0; at < len(d.queue); { // which grows
@@ -120,7 +121,8 @@ func (d *domains) propagate() bool {
 	return true
 }
 
-// activity is the sum of the least or the greatest terms of a row: the finite ones, their magnitude, and how many are infinite.
+// activity is the sum of the least or the greatest terms of a row: the finite ones, their magnitude, and how many are
+// infinite.
 type activity struct {
 	sum, size float64
 	infinite  int
@@ -153,7 +155,8 @@ func (d *domains) row(i int) bool {
 		high.add(most)
 	}
 	lower, upper := d.m.rowLower[i], d.m.rowUpper[i]
-	if low.infinite == 0 && outside(low.sum, math.Inf(-1), upper, low.size) || high.infinite == 0 && outside(high.sum, lower, math.Inf(1), high.size) {
+	if low.infinite == 0 && outside(low.sum, math.Inf(-1), upper, low.size) ||
+		high.infinite == 0 && outside(high.sum, lower, math.Inf(1), high.size) {
 		return false
 	}
 	for k := begin; k < end; k++ {

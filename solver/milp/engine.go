@@ -71,7 +71,8 @@ const reserve = solver.Grace / 5
 // backend, and the problem's hint is its start, or Options.Start if there is one, and the plan in hand until there is a
 // better one. It stops with [solver.StopWork] where a heuristic backend is at its end, and where a plan is worth less
 // than the model's optimum because splits were relaxed.
-func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	c, err := Compile(p, opts.Splits, e.cfg.Relax)
 	if err != nil {
 		return nil, err
@@ -138,14 +139,16 @@ func (c *Placement) proof(bound float64, sol *solver.Solution) *float64 {
 		return nil
 	}
 	bound = c.Bound(bound)
-	if short := sol.Objective - bound; short > 0 && short <= float64(solver.Tolerance*math.Max(1, math.Abs(sol.Objective))) {
+	if short := sol.Objective - bound; short > 0 &&
+		short <= float64(solver.Tolerance*math.Max(1, math.Abs(sol.Objective))) {
 		bound = sol.Objective
 	}
 	return &bound
 }
 
 // finish says why the engine stopped and what is proven.
-func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution, res *Result, opts solver.Options) (*solver.Solution, error) {
+func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution, res *Result,
+	opts solver.Options) (*solver.Solution, error) {
 	sol.Bound = c.proof(res.Bound, sol)
 	switch res.Stop {
 	case StopOptimal, StopNodes, StopOther:

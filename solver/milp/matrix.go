@@ -31,7 +31,8 @@ func (m *Model) transposed() Matrix {
 	for j := range n {
 		fill[j+1] += fill[j]
 	}
-	t := Matrix{Begin: append([]int(nil), fill...), Index: make([]int32, len(m.index)), Value: make([]float64, len(m.index))}
+	t := Matrix{Begin: append([]int(nil), fill...), Index: make([]int32, len(m.index)),
+		Value: make([]float64, len(m.index))}
 	for i := range m.rowLower {
 		r := m.Row(i)
 		for k, j := range r.Index {

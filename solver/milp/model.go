@@ -165,8 +165,8 @@ func (m *Model) Row(i int) Row {
 	return r
 }
 
-// Costs are the variables' coefficients in the objective. Like Bounds and RowBounds it gives the model's own slices, for
-// backends that hand them over whole: they must not be changed.
+// Costs are the variables' coefficients in the objective. Like Bounds and RowBounds it gives the model's own slices,
+// for backends that hand them over whole: they must not be changed.
 func (m *Model) Costs() []float64 { return m.cost }
 
 // Bounds are the variables' lower and upper bounds; see [Model.Costs].
@@ -178,7 +178,8 @@ func (m *Model) RowBounds() (lower, upper []float64) { return m.rowLower, m.rowU
 // Clone is a copy that shares nothing with m.
 func (m *Model) Clone() *Model {
 	c := *m
-	c.cost, c.lower, c.upper = append([]float64(nil), m.cost...), append([]float64(nil), m.lower...), append([]float64(nil), m.upper...)
+	c.cost, c.lower, c.upper = append([]float64(nil), m.cost...), append([]float64(nil), m.lower...),
+		append([]float64(nil), m.upper...)
 	c.integer, c.varNames = append([]bool(nil), m.integer...), append([]string(nil), m.varNames...)
 	c.rowLower, c.rowUpper = append([]float64(nil), m.rowLower...), append([]float64(nil), m.rowUpper...)
 	c.rowNames, c.begin = append([]string(nil), m.rowNames...), append([]int(nil), m.begin...)
@@ -195,9 +196,9 @@ func (m *Model) Objective(x []float64) float64 {
 	return sum
 }
 
-// Validate says whether the model is well formed: numbers are not NaN, costs and coefficients finite, indices
-// exist, bounds are no infinities of the wrong sign. Bounds that cross are no mistake: the model is infeasible. It returns nil or an
-// error that is [ErrInvalid] and names the first offender.
+// Validate says whether the model is well formed: numbers are not NaN, costs and coefficients finite, indices exist,
+// bounds are no infinities of the wrong sign. Bounds that cross are no mistake: the model is infeasible. It returns nil
+// or an error that is [ErrInvalid] and names the first offender.
 func (m *Model) Validate() error {
 	if m.fault != nil {
 		return m.fault

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// plain is the result of models that need no solver, nil for others: of those without variables, and of those whose bounds leave no number
-// or of which a row without entries, or with zeros alone, is broken. Solvers do not agree about them: some call them errors, and some drop them.
+// plain is the result of models that need no solver, nil for others: of those without variables, and of those whose
+// bounds leave no number or of which a row without entries, or with zeros alone, is broken. Solvers do not agree about
+// them: some call them errors, and some drop them.
 func plain(m *Model, opts Options) *Result {
 	r := &Result{Stop: StopInfeasible, Bound: NoBound(m), Raw: contradictory(m)}
 	if len(opts.Start) > 0 {

@@ -10,11 +10,12 @@ import (
 // of the best bound.
 type search struct {
 	*diver
-	open    open
-	settled float64 // the best bound of nodes that were dropped, with points left in them that may be better than the best in hand
-	gains   []gain  // by variable
-	made    int     // nodes
-	failed  int     // relaxations that the backend did not settle
+	open open
+	// the best bound of nodes that were dropped, with points left in them that may be better than the best in hand
+	settled float64
+	gains   []gain // by variable
+	made    int    // nodes
+	failed  int    // relaxations that the backend did not settle
 }
 
 // node is a subproblem: its parent's, with one variable's bounds narrowed.
@@ -156,7 +157,8 @@ func (s *search) branch(n *node, x []float64, bound float64) *node {
 // child is n with j, which is v, moved down or up.
 func (s *search) child(n *node, j int, v, bound float64, up bool) *node {
 	s.made++
-	c := &node{parent: n, j: j, lower: math.Inf(-1), upper: math.Floor(v), bound: bound, number: s.made, up: up, off: v - math.Floor(v)}
+	c := &node{parent: n, j: j, lower: math.Inf(-1), upper: math.Floor(v), bound: bound, number: s.made, up: up,
+		off: v - math.Floor(v)}
 	if up {
 		c.lower, c.upper, c.off = math.Ceil(v), math.Inf(1), math.Ceil(v)-v
 	}

@@ -71,7 +71,8 @@ func ask(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error
 		began := time.Now()
 		switch free := running.WaitShare(ctx, b, opts.Time, longestWait); {
 		case !free && ctx.Err() != nil:
-			return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1, Iterations: -1}, nil
+			return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1,
+				Iterations: -1}, nil
 		case !free:
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, solver.ErrBusy)
 		case opts.Time > 0:
@@ -100,7 +101,8 @@ func check(b Backend, m *Model, opts Options) error {
 		return err
 	}
 	if opts.Time < 0 || opts.Nodes < 0 || opts.Threads < 0 || math.IsNaN(opts.Gap) || math.IsInf(opts.Gap, 0) {
-		return fmt.Errorf("%w: options: time %v, nodes %d, threads %d, gap %v", ErrInvalid, opts.Time, opts.Nodes, opts.Threads, opts.Gap)
+		return fmt.Errorf("%w: options: time %v, nodes %d, threads %d, gap %v", ErrInvalid, opts.Time, opts.Nodes,
+			opts.Threads, opts.Gap)
 	}
 	if n := len(opts.Start); n != 0 && n != m.Vars() {
 		return fmt.Errorf("%w: options: start: found %d numbers, expected %d", ErrInvalid, n, m.Vars())
@@ -156,7 +158,8 @@ func call(parent context.Context, b Backend, m *Model, opts Options) (*Result, e
 	kept.close()
 	lines.close()
 	if !ok {
-		a = answer{res: &Result{Stop: StopOf(parent.Err()), Bound: kept.bound, Raw: "abandoned past its deadline", Nodes: -1, Iterations: -1}}
+		a = answer{res: &Result{Stop: StopOf(parent.Err()), Bound: kept.bound, Raw: "abandoned past its deadline", Nodes: -1,
+			Iterations: -1}}
 	}
 	return settle(m, opts, a, kept)
 }
@@ -249,7 +252,8 @@ func contradiction(m *Model, opts Options, r *Result) error {
 	if beyond := r.Objective - r.Bound; (m.Maximize && beyond > off) || (!m.Maximize && -beyond > off) {
 		return fmt.Errorf("its point's objective %v is better than its bound %v", r.Objective, r.Bound)
 	}
-	if away := math.Abs(r.Bound - r.Objective); r.Stop == StopOptimal && away > off && r.Gap() > opts.TargetGap()+Tolerance {
+	if away := math.Abs(r.Bound - r.Objective); r.Stop == StopOptimal && away > off &&
+		r.Gap() > opts.TargetGap()+Tolerance {
 		return fmt.Errorf("it calls %v optimal, with a bound of %v", r.Objective, r.Bound)
 	}
 	return nil

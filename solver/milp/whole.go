@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// WholeBounds are the variables' bounds, where those of integer variables are whole: the smallest and the largest whole number within them,
-// which cross if there is none. Bounds that miss a whole number by no more than rounding, 1e-9 of their size and at most 1e-6, stand for that
-// number. Solvers do not agree about such bounds, and some go wrong with fractional ones, so that backends hand these
-// over. The slices must not be changed: they may be the model's own.
+// WholeBounds are the variables' bounds, where those of integer variables are whole: the smallest and the largest whole
+// number within them, which cross if there is none. Bounds that miss a whole number by no more than rounding, 1e-9 of
+// their size and at most 1e-6, stand for that number. Solvers do not agree about such bounds, and some go wrong with
+// fractional ones, so that backends hand these over. The slices must not be changed: they may be the model's own.
 func (m *Model) WholeBounds() (lower, upper []float64) {
 	lower, upper = m.lower, m.upper
 	copied := false

@@ -40,8 +40,9 @@ func (r *Register) Wait(ctx context.Context, owner any) bool {
 	}
 }
 
-// WaitShare is Wait for no more than a quarter of the time that owner's next call has, by its limit (0 for none) and ctx's deadline, and no
-// longer than most. Who is a little late, on a loaded machine, is so not refused, and who hangs does not take all the time there is.
+// WaitShare is Wait for no more than a quarter of the time that owner's next call has, by its limit (0 for none) and
+// ctx's deadline, and no longer than most. Who is a little late, on a loaded machine, is so not refused, and who hangs
+// does not take all the time there is.
 func (r *Register) WaitShare(ctx context.Context, owner any, limit, most time.Duration) bool {
 	if limit > 0 {
 		most = min(most, limit/4)
@@ -63,8 +64,8 @@ func (r *Register) left(owner any) *abandoned {
 	return r.calls[owner]
 }
 
-// Call runs f in a goroutine of its own and waits for what it returns, but no longer than grace after ctx has
-// ended. Then it reports false, and the call is owner's that r counts until it does return. f must not panic; if it ends its
+// Call runs f in a goroutine of its own and waits for what it returns, but no longer than grace after ctx has ended.
+// Then it reports false, and the call is owner's that r counts until it does return. f must not panic; if it ends its
 // goroutine instead of returning, vanished is what comes back.
 func Call[T any](ctx context.Context, r *Register, owner any, grace time.Duration, vanished T, f func() T) (T, bool) {
 	c := &call[T]{owner: owner, done: make(chan T, 1)}

@@ -72,8 +72,8 @@ type Instance struct {
 	RunAmt []float64
 	// MaxParts is the largest number of partitions of an option.
 	MaxParts int
-	// Look, if it is not nil, is asked every now and then whether to go on: Load leaves out the options of the jobs that are
-	// left when it says that it is late, and Round leaves capacities as they are.
+	// Look, if it is not nil, is asked every now and then whether to go on: Load leaves out the options of the jobs that
+	// are left when it says that it is late, and Round leaves capacities as they are.
 	Look func() (late bool)
 
 	entries, lookAt     int // how many have been gone through, and when to look next
@@ -162,8 +162,9 @@ func (in *Instance) divide(o *Option) {
 	}
 }
 
-// unit is what all amounts that use a row are about whole multiples of: of one amount g, which is 0 if there are none and
-// -1 if they have nothing in common, and each of them exactly of some amount between least and most, g being another.
+// unit is what all amounts that use a row are about whole multiples of: of one amount g, which is 0 if there are none
+// and -1 if they have nothing in common, and each of them exactly of some amount between least and most, g being
+// another.
 type unit struct {
 	g, least, most float64
 }
@@ -189,8 +190,8 @@ func (u *unit) add(a float64) {
 }
 
 // round is a capacity that any whole multiples fit into that fit into the given one, where up to so much more may be
-// released by preemption. Amounts need not be quite multiples of the same: n of the smallest units are the most that fit, and may
-// take n of the largest.
+// released by preemption. Amounts need not be quite multiples of the same: n of the smallest units are the most that
+// fit, and may take n of the largest.
 func (u *unit) round(capacity, released float64) float64 {
 	spread := float64((u.most - u.least) / u.least * released)
 	n := math.Floor(float64((capacity+spread)/u.least*(1+eps)) + eps)
@@ -265,7 +266,8 @@ func (in *Instance) loadCapacity() {
 	}
 }
 
-// releasable is the most of resource r that a running job holds of one partition: on a full cluster amounts are of that size, whatever is free.
+// releasable is the most of resource r that a running job holds of one partition: on a full cluster amounts are of that
+// size, whatever is free.
 func releasable(p *solver.Problem, r int) float64 {
 	most := 0.0
 	for m := range p.Running {

@@ -21,7 +21,8 @@ func rack(capacity, demand float64, values ...float64) *solver.Problem {
 }
 
 func held(demand, cost float64) solver.Running {
-	return solver.Running{PreemptCost: cost, Demand: []float64{demand}, Usage: []float64{1}, Alloc: []solver.Alloc{{Count: 1}}}
+	return solver.Running{PreemptCost: cost, Demand: []float64{demand}, Usage: []float64{1},
+		Alloc: []solver.Alloc{{Count: 1}}}
 }
 
 func load(p *solver.Problem) *State {

@@ -38,7 +38,8 @@ func TestRound(t *testing.T) {
 		in.Round()
 		assert.InDeltaSlice(t, want, []float64{in.Cap[0] / in.scale[0], in.Cap[1] / in.scale[0]}, 1e-12, "splits %v", splits)
 	}
-	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{0.5}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
+	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{0.5}, Usage: []float64{1},
+		Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
 	var in Instance
 	in.Load(p, solver.SplitsInteger)
 	in.Round()
@@ -88,7 +89,8 @@ func TestRoundLosesNoPlan(t *testing.T) {
 				used -= float64(set>>(len(in.Opts)+i)&1) * a
 			}
 			if used <= before && used > in.Cap[0]*(1+1e-13) {
-				require.Fail(t, "a plan is lost", "seed %d, set %b: %v used of %v, rounded to %v", seed, set, used, before, in.Cap[0])
+				require.Fail(t, "a plan is lost", "seed %d, set %b: %v used of %v, rounded to %v", seed, set, used, before,
+					in.Cap[0])
 			}
 		}
 	}

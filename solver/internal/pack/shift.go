@@ -1,6 +1,7 @@
 package pack
 
-// PlacePart gives free option o's job what of its gang fits, filling partitions in Order, and returns how many tasks are left over.
+// PlacePart gives free option o's job what of its gang fits, filling partitions in Order, and returns how many tasks
+// are left over.
 func (s *State) PlacePart(o int) (left float64) {
 	in := s.In
 	opt := &in.Opts[o]

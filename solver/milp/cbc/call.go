@@ -47,7 +47,8 @@ type outcome struct {
 func (p *problem) call(ctx context.Context, o callOptions) (*outcome, error) {
 	began := time.Now()
 	rowLower, rowUpper := p.m.RowBounds()
-	s := C.hedge_cbc_new(C.int(p.m.Vars()), C.int(p.m.Rows()), (*C.int)(&p.begin[0]), (*C.int)(unsafe.SliceData(p.matrix.Index)),
+	s := C.hedge_cbc_new(C.int(p.m.Vars()), C.int(p.m.Rows()), (*C.int)(&p.begin[0]),
+		(*C.int)(unsafe.SliceData(p.matrix.Index)),
 		doubles(p.matrix.Value), doubles(p.lower), doubles(p.upper), doubles(p.cost), doubles(rowLower), doubles(rowUpper),
 		(*C.char)(unsafe.SliceData(p.integer)))
 	if s == nil {
@@ -80,7 +81,8 @@ func (p *problem) solve(s *C.hedge_cbc, o callOptions) (*outcome, error) {
 	defer h.Delete()
 	var r C.hedge_cbc_result
 	opts := C.hedge_cbc_options{
-		gap: C.double(o.gap), offset: C.double(o.offset), known: C.double(o.known), nodes: C.int(o.nodes), seed: C.int(o.seed),
+		gap: C.double(o.gap), offset: C.double(o.offset), known: C.double(o.known), nodes: C.int(o.nodes),
+		seed:  C.int(o.seed),
 		owner: C.uintptr_t(h), log: flag(o.log != nil), points: flag(o.point != nil),
 	}
 	x, y := make([]float64, p.m.Vars()), make([]float64, p.m.Rows())
@@ -114,11 +116,13 @@ const (
 // raw is the library's two codes in its own words.
 func raw(tree bool, status, secondary int) string {
 	if !tree {
-		return word("clp", status, "optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time", "stopped due to errors",
+		return word("clp", status, "optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time",
+			"stopped due to errors",
 			"stopped by event handler")
 	}
 	return word("status", status, "finished", "stopped", "abandoned", "", "", "stopped by event handler") + ", " +
-		word("secondary", secondary, "search completed", "linear relaxation infeasible", "stopped on gap", "stopped on nodes", "stopped on time",
+		word("secondary", secondary, "search completed", "linear relaxation infeasible", "stopped on gap", "stopped on nodes",
+			"stopped on time",
 			"stopped on user event", "stopped on solutions", "linear relaxation unbounded", "stopped on iterations")
 }
 

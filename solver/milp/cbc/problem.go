@@ -105,7 +105,8 @@ func (p *problem) completed(ctx context.Context, start []float64) []float64 {
 	return nil
 }
 
-// What it may cost to make a point of a start that is none: nodes, time, and one part in startShare of the time there is.
+// What it may cost to make a point of a start that is none: nodes, time, and one part in startShare of the time there
+// is.
 const (
 	startNodes = 100
 	startTime  = 5 * time.Second

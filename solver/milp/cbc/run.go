@@ -105,8 +105,8 @@ func (r *run) take(ctx context.Context, p *problem, out *outcome) error {
 	return nil
 }
 
-// pointless finds out what there is to a model without an optimum that is proven, which res calls StopOther. Presolving mixes up infeasible and unbounded ones, and an
-// unbounded relaxation says nothing of whole numbers.
+// pointless finds out what there is to a model without an optimum that is proven, which res calls StopOther. Presolving
+// mixes up infeasible and unbounded ones, and an unbounded relaxation says nothing of whole numbers.
 func (r *run) pointless(ctx context.Context, res *milp.Result, kind int) (*milp.Result, error) {
 	if !unbounded.Possible(r.m) {
 		if kind != kindOptimal && r.x == nil { // or the start is one, by a hair's breadth
@@ -125,13 +125,14 @@ func (r *run) pointless(ctx context.Context, res *milp.Result, kind int) (*milp.
 		if err != nil {
 			return nil, err
 		}
-		again := &run{m: m, opts: milp.Options{Gap: 1, Nodes: r.opts.Nodes, Seed: r.opts.Seed, Log: r.opts.Log}, began: time.Now()}
+		again := &run{m: m, opts: milp.Options{Gap: 1, Nodes: r.opts.Nodes, Seed: r.opts.Seed, Log: r.opts.Log},
+			began: time.Now()}
 		return again.within(ctx, p)
 	})
 }
 
-// proven reports whether the prices that the library has for the rows prove the point in hand optimal. CLP calls a few in ten thousand small
-// unbounded linear programs optimal.
+// proven reports whether the prices that the library has for the rows prove the point in hand optimal. CLP calls a few
+// in ten thousand small unbounded linear programs optimal.
 func (r *run) proven(y []float64) bool {
 	if r.x == nil {
 		return false
@@ -170,7 +171,8 @@ func (r *run) result(stop milp.Stop, bound float64, raw string) *milp.Result {
 
 // callOptions is what one call of the library is to keep.
 func (r *run) callOptions() callOptions {
-	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), known: math.Inf(1), nodes: -1, log: r.opts.Log}
+	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), known: math.Inf(1), nodes: -1,
+		log: r.opts.Log}
 	if r.x != nil {
 		o.known = float64(r.sign * (r.objective - r.m.Offset))
 	}

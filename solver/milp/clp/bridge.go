@@ -18,9 +18,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// simplex is a model of the binding's, with what the binding lacks done on the same C++ object: an end from outside, presolve,
-// a transfer in one call, the count of steps, and memory that is given back when the solve is over and not when the collector
-// comes by.
+// simplex is a model of the binding's, with what the binding lacks done on the same C++ object: an end from outside,
+// presolve, a transfer in one call, the count of steps, and memory that is given back when the solve is over and not
+// when the collector comes by.
 type simplex struct {
 	model   *binding.Simplex
 	pointer unsafe.Pointer // the model's ClpSimplex
@@ -49,8 +49,8 @@ func (s *simplex) free() {
 	C.free(unsafe.Pointer(s.stop))
 }
 
-// load copies m into the library. The matrix of the binding would copy each entry three times and allocate twice for each column,
-// which takes about three times as long.
+// load copies m into the library. The matrix of the binding would copy each entry three times and allocate twice for
+// each column, which takes about three times as long.
 func (s *simplex) load(m *milp.Model) error {
 	columns := m.ByColumn()
 	begin := make([]int32, len(columns.Begin))
@@ -59,7 +59,8 @@ func (s *simplex) load(m *milp.Model) error {
 	}
 	lower, upper := m.Bounds()
 	rowLower, rowUpper := m.RowBounds()
-	err := thrown(C.hedge_clp_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index), doubles(columns.Value),
+	err := thrown(C.hedge_clp_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index),
+		doubles(columns.Value),
 		doubles(lower), doubles(upper), doubles(m.Costs()), doubles(rowLower), doubles(rowUpper)))
 	s.model.SetOptimizationDirection(binding.Minimize)
 	if m.Maximize {

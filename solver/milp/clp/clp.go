@@ -11,9 +11,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
-// New is a backend of linear programs. It has no state, and is safe for concurrent use: every solve has a model of
-// its own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was abandoned goes on.
-// Models with integer variables are [milp.ErrUnsupported]: see [milp.Diving].
+// New is a backend of linear programs. It has no state, and is safe for concurrent use: every solve has a model of its
+// own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was
+// abandoned goes on. Models with integer variables are [milp.ErrUnsupported]: see [milp.Diving].
 func New() milp.Backend { return new(backend) }
 
 // NewMethod is [New] with the method given; one that does not exist is Automatic.
@@ -27,8 +27,8 @@ func NewMethod(method Method) milp.Backend {
 // Method is how a linear program is solved.
 type Method int
 
-// The method that Clp chooses for the model, and the dual and the primal simplex method. Its interior point method is not offered: Clp
-// 1.17.6 ends the process ("dual off to infinity") on some models without an optimum.
+// The method that Clp chooses for the model, and the dual and the primal simplex method. Its interior point method is
+// not offered: Clp 1.17.6 ends the process ("dual off to infinity") on some models without an optimum.
 const (
 	Automatic Method = iota
 	Dual
@@ -41,7 +41,8 @@ type backend struct{ method Method }
 // Name implements milp.Backend.
 func (*backend) Name() string { return "clp" }
 
-// Caps says that it takes no integer variables, and that it can be late: presolve and factorisations of large models are not interrupted.
+// Caps says that it takes no integer variables, and that it can be late: presolve and factorisations of large models
+// are not interrupted.
 func (*backend) Caps() milp.Caps { return milp.Caps{Version: version(), Deaf: true} }
 
 // status is Clp's.
@@ -57,7 +58,8 @@ const (
 )
 
 func (s status) String() string {
-	names := [...]string{"optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time", "stopped due to errors", "stopped by event"}
+	names := [...]string{"optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time",
+		"stopped due to errors", "stopped by event"}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("status %d", int(s))
 	}
@@ -93,8 +95,8 @@ func (b *backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	return res, nil
 }
 
-// doubtful reports whether m may be unbounded though res says otherwise: Clp 1.17.6 calls one in seventeen small unbounded models
-// infeasible, and a few optimal.
+// doubtful reports whether m may be unbounded though res says otherwise: Clp 1.17.6 calls one in seventeen small
+// unbounded models infeasible, and a few optimal.
 func doubtful(m *milp.Model, res *milp.Result) bool {
 	return (res.Stop == milp.StopInfeasible || res.Raw == unproven) && unbounded.Possible(m)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// WriteLP writes m in CPLEX's LP format; see the package's comment for what that changes. m must not be changed meanwhile.
-// The error is [milp.ErrInvalid] if m is not well formed, or w's own. Memory beside the names is one number
+// WriteLP writes m in CPLEX's LP format; see the package's comment for what that changes. m must not be changed
+// meanwhile. The error is [milp.ErrInvalid] if m is not well formed, or w's own. Memory beside the names is one number
 // for each variable.
 func WriteLP(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {

@@ -335,7 +335,8 @@ func (p *mpsReader) finish() (*milp.Model, error) {
 	p.m.Grow(0, len(p.rows), len(index))
 	for i, s := range p.rows {
 		lower, upper := s.limits()
-		p.m.AddRow(milp.Row{Name: s.name, Lower: lower, Upper: upper, Index: index[begin[i]:begin[i+1]], Value: value[begin[i]:begin[i+1]]})
+		p.m.AddRow(milp.Row{Name: s.name, Lower: lower, Upper: upper, Index: index[begin[i]:begin[i+1]],
+			Value: value[begin[i]:begin[i+1]]})
 	}
 	return p.model()
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// WriteMPS writes m in free MPS; see the package's comment for what that changes, and for who reads the result of a model that
-// maximises. m must not be changed meanwhile. The error is [milp.ErrInvalid] if m is not well formed, or w's
+// WriteMPS writes m in free MPS; see the package's comment for what that changes, and for who reads the result of a
+// model that maximises. m must not be changed meanwhile. The error is [milp.ErrInvalid] if m is not well formed, or w's
 // own. It needs the memory of a copy of m's coefficients, since MPS has them by column.
 func WriteMPS(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {
@@ -17,9 +17,9 @@ func WriteMPS(w io.Writer, m *milp.Model) error {
 	return writeMPS(w, filled(m), false)
 }
 
-// WriteMinimized writes m in free MPS for programs alone, in a form that all solvers read alike: it minimises, with the objective and its offset
-// negated if m maximises, variable j is called x<j> and row i c<i>, whatever their
-// names, and the bounds of integer variables are whole numbers. Errors are WriteMPS's.
+// WriteMinimized writes m in free MPS for programs alone, in a form that all solvers read alike: it minimises, with the
+// objective and its offset negated if m maximises, variable j is called x<j> and row i c<i>, whatever their names, and
+// the bounds of integer variables are whole numbers. Errors are WriteMPS's.
 func WriteMinimized(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -189,8 +189,8 @@ func (l *mpsWriter) bounds() {
 	}
 }
 
-// bound writes every bound of an integer variable, for whose defaults readers have different numbers, and the lower before the
-// upper, since some move it with a negative upper one.
+// bound writes every bound of an integer variable, for whose defaults readers have different numbers, and the lower
+// before the upper, since some move it with a negative upper one.
 func (l *mpsWriter) bound(name string, lower, upper float64, integer bool) {
 	low, high := math.IsInf(lower, 0), math.IsInf(upper, 0)
 	switch {

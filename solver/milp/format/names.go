@@ -45,8 +45,8 @@ type namer struct {
 	taken map[string]struct{} // nil as long as all names are generated ones, which differ by their numbers
 }
 
-// all has a name for each of n things: its own if it is writable and no earlier one has it, or prefix and its number. Without
-// name none has one of its own.
+// all has a name for each of n things: its own if it is writable and no earlier one has it, or prefix and its number.
+// Without name none has one of its own.
 func (g *namer) all(n int, name func(int) string, prefix byte) []string {
 	names := make([]string, n)
 	for i := 0; name != nil && i < n; i++ {
@@ -96,7 +96,8 @@ func variableName(m *milp.Model) func(int) string { return func(j int) string { 
 
 func rowName(m *milp.Model) func(int) string { return func(i int) string { return m.Row(i).Name } }
 
-// rowNames are the names of m's rows, by what all makes of name, and those of the second halves of ranges that split says are to be split.
+// rowNames are the names of m's rows, by what all makes of name, and those of the second halves of ranges that split
+// says are to be split.
 func rowNames(m *milp.Model, name func(int) string, split func(lower, upper float64) bool) (names, second []string) {
 	var g namer
 	names = g.all(m.Rows(), name, 'c')

@@ -46,7 +46,8 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	began := time.Now()
 	tellStart(m, opts)
 	if ctx.Err() != nil {
-		res := &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "not started", Nodes: -1, Iterations: -1}
+		res := &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "not started", Nodes: -1,
+			Iterations: -1}
 		return keepStart(m, opts.Start, res), nil
 	}
 	if err := fits(m); err != nil {
@@ -62,7 +63,9 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 		return res, nil
 	}
 	opts.Start, opts.Incumbent = nil, nil
-	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) { return b.once(ctx, other, opts, end) })
+	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) {
+		return b.once(ctx, other, opts, end)
+	})
 }
 
 // tellStart tells of the start if it is a point, so that it is not lost even if the call is abandoned.
@@ -72,14 +75,16 @@ func tellStart(m *milp.Model, opts milp.Options) {
 	}
 }
 
-// keepStart is res with start in the place of a worse point or none, if start is a point: a limit may be over before HiGHS looks at it.
+// keepStart is res with start in the place of a worse point or none, if start is a point: a limit may be over before
+// HiGHS looks at it.
 func keepStart(m *milp.Model, start []float64, res *milp.Result) *milp.Result {
 	switch res.Stop {
 	case milp.StopTime, milp.StopNodes, milp.StopCanceled, milp.StopOther:
 	default:
 		return res
 	}
-	if len(start) == 0 || milp.Check(m, start) != nil || res.X != nil && !milp.Better(m, m.Objective(start), m.Objective(res.X)) {
+	if len(start) == 0 || milp.Check(m, start) != nil ||
+		res.X != nil && !milp.Better(m, m.Objective(start), m.Objective(res.X)) {
 		return res
 	}
 	res.X, res.Start = slices.Clone(start), milp.StartAccepted

@@ -152,9 +152,9 @@ func (s *solve) write(piece []byte) {
 	}
 }
 
-// startLines are what HiGHS says of a start, in the order it says it: that it looks at it as it is, which it does
-// only to take it; that it solves a smaller model to complete it, or cannot; and what it begins with. The bounds it tells of in
-// between are the smaller model's.
+// startLines are what HiGHS says of a start, in the order it says it: that it looks at it as it is, which it does only
+// to take it; that it solves a smaller model to complete it, or cannot; and what it begins with. The bounds it tells of
+// in between are the smaller model's.
 var startLines = []struct {
 	line    string
 	use     milp.StartUse

@@ -69,8 +69,10 @@ func good(file string) error {
 // download has pip put the package into dir and returns its file. The library inside is the same for all versions of
 // Python, so that one that is sure to exist is named instead of the one that runs pip.
 func download(ctx context.Context, dir string) (string, error) {
-	command := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-		"--only-binary=:all:", "--python-version=3.11", "--implementation=cp", "--abi=cp311", "--dest", dir, "highspy=="+Version)
+	command := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+		"--no-deps",
+		"--only-binary=:all:", "--python-version=3.11", "--implementation=cp", "--abi=cp311", "--dest", dir,
+		"highspy=="+Version)
 	if said, err := command.CombinedOutput(); err != nil {
 		return "", unavailable("%s: %w\n%s", command, err, said)
 	}

@@ -16,16 +16,18 @@ import (
 // built with 64-bit indices are refused. Slices are handed over as pointers to their first element,
 // and HiGHS keeps none of them.
 type library struct {
-	version     func() string
-	sizeOfInt   func(highs uintptr) int32
-	create      func() uintptr
-	destroy     func(highs uintptr)
-	setBool     func(highs uintptr, option string, value int32) int32
-	setInt      func(highs uintptr, option string, value int32) int32
-	setDouble   func(highs uintptr, option string, value float64) int32
-	setString   func(highs uintptr, option, value string) int32
-	passMip     func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower, rowUpper []float64, start, index []int32, value []float64, integrality []int32) int32
-	passLp      func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower, rowUpper []float64, start, index []int32, value []float64) int32
+	version   func() string
+	sizeOfInt func(highs uintptr) int32
+	create    func() uintptr
+	destroy   func(highs uintptr)
+	setBool   func(highs uintptr, option string, value int32) int32
+	setInt    func(highs uintptr, option string, value int32) int32
+	setDouble func(highs uintptr, option string, value float64) int32
+	setString func(highs uintptr, option, value string) int32
+	passMip   func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower,
+		rowUpper []float64, start, index []int32, value []float64, integrality []int32) int32
+	passLp func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower,
+		rowUpper []float64, start, index []int32, value []float64) int32
 	setSparse   func(highs uintptr, entries int32, index []int32, value []float64) int32
 	setCallback func(highs, function, data uintptr) int32
 	start       func(highs uintptr, kind int32) int32

@@ -151,14 +151,16 @@ func fits(m *milp.Model) error {
 	}
 	for j, cost := range m.Costs() {
 		if math.Abs(cost) >= infiniteCost {
-			return fmt.Errorf("%w: vars[%d] (%q): cost: found %v, expected less than %v", milp.ErrUnsupported, j, m.Var(j).Name, cost, infiniteCost)
+			return fmt.Errorf("%w: vars[%d] (%q): cost: found %v, expected less than %v", milp.ErrUnsupported, j, m.Var(j).Name,
+				cost, infiniteCost)
 		}
 	}
 	for i := range m.Rows() {
 		r := m.Row(i)
 		for k, value := range r.Value {
 			if math.Abs(value) > largeValue {
-				return fmt.Errorf("%w: rows[%d] (%q): value[%d]: found %v, expected at most %v", milp.ErrUnsupported, i, r.Name, k, value, largeValue)
+				return fmt.Errorf("%w: rows[%d] (%q): value[%d]: found %v, expected at most %v", milp.ErrUnsupported, i, r.Name, k,
+					value, largeValue)
 			}
 		}
 	}

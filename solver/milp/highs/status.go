@@ -50,7 +50,8 @@ func word(status int32) string { return outcomeOf(status).word }
 // result is what HiGHS knows after a run.
 func (s *solve) result(status int32) *milp.Result {
 	o := outcomeOf(status)
-	r := &milp.Result{Stop: o.stop, Raw: o.word, Bound: milp.NoBound(s.model), Nodes: s.int64("mip_node_count"), Iterations: s.iterations()}
+	r := &milp.Result{Stop: o.stop, Raw: o.word, Bound: milp.NoBound(s.model), Nodes: s.int64("mip_node_count"),
+		Iterations: s.iterations()}
 	if o.stop == milp.StopCanceled {
 		r.Stop = milp.StopOf(s.ctx.Err())
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// program is a model of the binding's, with what the binding lacks done on the same C structure: ranges, an end from outside, points
-// as they are found, the log, counts, a transfer in one call, and memory that is given back when the solve is over and
-// not when the collector comes by.
+// program is a model of the binding's, with what the binding lacks done on the same C structure: ranges, an end from
+// outside, points as they are found, the log, counts, a transfer in one call, and memory that is given back when the
+// solve is over and not when the collector comes by.
 type program struct {
 	lp      *golp.LP
 	pointer unsafe.Pointer // lp's lprec
@@ -80,7 +80,8 @@ func (p *program) load() error {
 	}
 	rowLower, rowUpper := m.RowBounds()
 	ok := C.hedge_lpsolve_load(p.pointer, C.int(m.Vars()), C.int(m.Rows()), (*C.int64_t)(unsafe.SliceData(begin)),
-		(*C.int32_t)(unsafe.SliceData(columns.Index)), doubles(columns.Value), doubles(lower), doubles(upper), doubles(m.Costs()),
+		(*C.int32_t)(unsafe.SliceData(columns.Index)), doubles(columns.Value), doubles(lower), doubles(upper),
+		doubles(m.Costs()),
 		(*C.uint8_t)(unsafe.SliceData(integer)), doubles(rowLower), doubles(rowUpper), C.double(sense(m)))
 	if ok == 0 {
 		return fmt.Errorf("%w: lp_solve refused the model: no memory", milp.ErrUnavailable)

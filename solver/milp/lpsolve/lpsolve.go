@@ -13,8 +13,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
-// New is the backend. It has no state and no settings, and is safe for concurrent use: every solve has a model of
-// its own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was abandoned goes on.
+// New is the backend. It has no state and no settings, and is safe for concurrent use: every solve has a model of its
+// own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was
+// abandoned goes on.
 func New() milp.Backend { return new(backend) }
 
 // backend is not empty, since all pointers to empty structures may be equal.
@@ -57,10 +58,11 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 	return res, nil
 }
 
-// doubtful reports whether m may be unbounded though res says otherwise: lp_solve 5.5.2.5 calls a few in a thousand small unbounded models
-// infeasible, and gives up on a few more.
+// doubtful reports whether m may be unbounded though res says otherwise: lp_solve 5.5.2.5 calls a few in a thousand
+// small unbounded models infeasible, and gives up on a few more.
 func doubtful(m *milp.Model, res *milp.Result) bool {
-	return res.Raw != golp.OPTIMAL.String() && (res.Stop == milp.StopInfeasible || res.Stop == milp.StopOther) && unbounded.Possible(m)
+	return res.Raw != golp.OPTIMAL.String() && (res.Stop == milp.StopInfeasible || res.Stop == milp.StopOther) &&
+		unbounded.Possible(m)
 }
 
 // solve lets lp_solve solve m, and puts what it found into res. inner is ctx with the limit of time.
@@ -109,7 +111,8 @@ func (p *program) settle(ctx context.Context, got golp.SolutionType, res *milp.R
 // endlessly is from where on a value is an infinite one: lp_solve's infinity is 1e30, less what is added to it.
 const endlessly = 1e20
 
-// infinite reports whether x is how lp_solve says that most unbounded models are: with values that stand for infinite ones.
+// infinite reports whether x is how lp_solve says that most unbounded models are: with values that stand for infinite
+// ones.
 func (p *program) infinite(x []float64) bool {
 	return slices.ContainsFunc(x, func(v float64) bool { return math.Abs(v) >= endlessly })
 }

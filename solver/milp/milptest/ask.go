@@ -94,8 +94,8 @@ type answer struct {
 	unchanged bool // the model and the start are as they were
 }
 
-// ask has m solved under ctx, with opts, and waits for it however the backend takes it. It fails the case if that takes longer than
-// the patience.
+// ask has m solved under ctx, with opts, and waits for it however the backend takes it. It fails the case if that takes
+// longer than the patience.
 func (s *suite) ask(ctx context.Context, m *milp.Model, opts milp.Options) answer {
 	s.Helper()
 	return s.await(s.begin(ctx, m, opts))
@@ -191,8 +191,8 @@ func (s *suite) better(m *milp.Model, a, b float64) bool {
 // exact asks for proofs, within no gap.
 func exact() milp.Options { return milp.Options{Gap: -1} }
 
-// optimum wants the optimum of m, which is want, of backends that solve it to optimality, and points, bounds and proofs that
-// agree with it of others. x, if not nil, is the only optimal point.
+// optimum wants the optimum of m, which is want, of backends that solve it to optimality, and points, bounds and proofs
+// that agree with it of others. x, if not nil, is the only optimal point.
 func (s *suite) optimum(m *milp.Model, want float64, x ...float64) {
 	s.Helper()
 	a := s.try(m, exact())
@@ -284,7 +284,8 @@ func (s *suite) stops(m *milp.Model, reasons ...milp.Stop) answer {
 			return a
 		}
 	}
-	s.failf("%s: it stopped for %q (%s), with objective %v and bound %v; expected %q", describe(m), a.Stop, a.Raw, a.Objective, a.Bound, reasons)
+	s.failf("%s: it stopped for %q (%s), with objective %v and bound %v; expected %q", describe(m), a.Stop, a.Raw,
+		a.Objective, a.Bound, reasons)
 	return a
 }
 

@@ -19,10 +19,11 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/milptest/reference"
 )
 
-// RunLibrary runs, as subtests of t, what [Run] cannot ask of backends in general: it is for those that call a solver's library within
-// the process, whose solves wait for nobody and are the same each time. open makes a backend. Such a library must print nothing, leave
-// nothing behind, keep solves apart, and let no panic of a caller's function pass through it; and since a call of it is cheap, its statuses
-// are compared with the reference backend's on thousands of models.
+// RunLibrary runs, as subtests of t, what [Run] cannot ask of backends in general: it is for those that call a solver's
+// library within the process, whose solves wait for nobody and are the same each time. open makes a backend. Such a
+// library must print nothing, leave nothing behind, keep solves apart, and let no panic of a caller's function pass
+// through it; and since a call of it is cheap, its statuses are compared with the reference backend's on thousands of
+// models.
 func RunLibrary(t *testing.T, open func() milp.Backend) {
 	t.Helper()
 	l := library{open: open, can: open().Caps()}
@@ -191,8 +192,8 @@ func (w *waiters) AfterFunc(func()) (forget func() bool) {
 	return func() bool { w.now.Add(-1); return true }
 }
 
-// panics: one that unwinds through a library leaves it in the middle of a solve, which is then freed; what writes to memory that was freed is
-// seldom caught at once. Nor may the end of a context reach such a solve later.
+// panics: one that unwinds through a library leaves it in the middle of a solve, which is then freed; what writes to
+// memory that was freed is seldom caught at once. Nor may the end of a context reach such a solve later.
 func (l library) panics(t *testing.T) {
 	for name, opts := range l.panicking() {
 		w := &waiters{Context: background(), done: make(chan struct{})}
@@ -253,7 +254,8 @@ func (l library) statuses(t *testing.T) {
 		if stop != want.Stop {
 			t.Errorf("seed %d: it stopped for %q (%s), expected %q", seed, got.Stop, got.Raw, want.Stop)
 		} else if stop == milp.StopOptimal && (!s.near(got.Objective, want.Objective) || !s.near(got.Bound, want.Objective)) {
-			t.Errorf("seed %d: the objective is %v and the bound %v, expected %v", seed, got.Objective, got.Bound, want.Objective)
+			t.Errorf("seed %d: the objective is %v and the bound %v, expected %v", seed, got.Objective, got.Bound,
+				want.Objective)
 		}
 		seen[want.Stop]++
 	}
@@ -300,8 +302,8 @@ func wild(seed uint64) *milp.Model {
 	return m
 }
 
-// BenchmarkSetUp has b solve a placement model of 10,000 variables, integer if whole says so, and reports what of the time goes to
-// the model's transfer: setup-µs/op and setup-%.
+// BenchmarkSetUp has b solve a placement model of 10,000 variables, integer if whole says so, and reports what of the
+// time goes to the model's transfer: setup-µs/op and setup-%.
 func BenchmarkSetUp(b *testing.B, backend milp.Backend, whole bool, opts milp.Options) {
 	m := gangs(1, 415, whole)
 	var setUp, wall time.Duration

@@ -79,7 +79,8 @@ func (c Config) problems() []string {
 		}
 	}
 	if c.Tolerance < 0 || c.Seeds < 0 || c.Patience < 0 {
-		found = append(found, fmt.Sprintf("Config: tolerance %v, seeds %d, patience %v: expected no negative numbers", c.Tolerance, c.Seeds, c.Patience))
+		found = append(found, fmt.Sprintf("Config: tolerance %v, seeds %d, patience %v: expected no negative numbers",
+			c.Tolerance, c.Seeds, c.Patience))
 	}
 	slices.Sort(found)
 	return found

@@ -59,9 +59,9 @@ func random(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 0x6
 // between is a whole number from low to high.
 func between(r *rand.Rand, low, high int) float64 { return float64(low + r.IntN(high-low+1)) }
 
-// split is a market-split problem: zeros and ones whose weighted sums miss six targets by as little as can be. The optimum is
-// 0, since the targets are met by a hidden point; finding or proving it is out of reach of every solver for hours. The
-// second result is the start that takes nothing, and misses by everything.
+// split is a market-split problem: zeros and ones whose weighted sums miss six targets by as little as can be. The
+// optimum is 0, since the targets are met by a hidden point; finding or proving it is out of reach of every solver for
+// hours. The second result is the start that takes nothing, and misses by everything.
 func split(maximize bool) (m *milp.Model, start []float64) {
 	const rows, items = 6, 50
 	r := random(1)
@@ -169,7 +169,8 @@ func scaled(m *milp.Model, by float64) *milp.Model {
 	return m
 }
 
-// gangs is a placement model: of each job's options at most one is taken, and its tasks are spread over partitions that have room.
+// gangs is a placement model: of each job's options at most one is taken, and its tasks are spread over partitions that
+// have room.
 func gangs(seed uint64, jobs int, integer bool) *milp.Model {
 	const options, partitions, slots = 6, 8, 12
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -179,7 +180,8 @@ func gangs(seed uint64, jobs int, integer bool) *milp.Model {
 		once := milp.Row{Upper: 1}
 		tasks, utility, length := between(r, 1, 8), 1+float64(10*r.Float64()), 1+r.IntN(slots/2)
 		for o := range options {
-			taken := int32(m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - float64(0.05*float64(o))), Integer: integer}))
+			taken := int32(
+				m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - float64(0.05*float64(o))), Integer: integer}))
 			once.Index, once.Value = append(once.Index, taken), append(once.Value, 1)
 			spread := milp.Row{Index: []int32{taken}, Value: []float64{-tasks}}
 			start := r.IntN(slots)

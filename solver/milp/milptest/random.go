@@ -10,39 +10,43 @@ import (
 
 func randomCases() []testCase {
 	return []testCase{
-		{name: "random:enumerated", doc: "wrong optima or statuses of small integer models", needs: []needs{integers}, run: func(s *suite) {
-			for seed := range 2 * s.cfg.Seeds {
-				m := smallInteger(seed)
-				if best := enumerate(m); math.IsInf(best, 0) {
-					s.infeasible(m)
-				} else {
-					s.optimum(m, best)
-				}
-			}
-		}},
-		{name: "random:rewritten", doc: "optima that depend on how a model is written", needs: []needs{integers}, run: func(s *suite) {
-			for seed := range s.cfg.Seeds {
-				m := smallInteger(seed)
-				best := enumerate(m)
-				for _, other := range rewritten(m, seed) {
-					if math.IsInf(best, 0) {
-						s.infeasible(other)
+		{name: "random:enumerated", doc: "wrong optima or statuses of small integer models", needs: []needs{integers},
+			run: func(s *suite) {
+				for seed := range 2 * s.cfg.Seeds {
+					m := smallInteger(seed)
+					if best := enumerate(m); math.IsInf(best, 0) {
+						s.infeasible(m)
 					} else {
-						s.optimum(other, best)
+						s.optimum(m, best)
 					}
 				}
-			}
-		}},
-		{name: "random:linear", doc: "wrong optima or statuses of linear programs with all kinds of rows and bounds", run: func(s *suite) {
-			for seed := range 2 * s.cfg.Seeds {
-				s.likeReference(mixed(seed, false, !s.can.Bounded))
-			}
-		}},
-		{name: "random:mixed", doc: "wrong optima or statuses of mixed-integer models", needs: []needs{integers}, run: func(s *suite) {
-			for seed := range s.cfg.Seeds {
-				s.likeReference(mixed(seed, true, false))
-			}
-		}},
+			}},
+		{name: "random:rewritten", doc: "optima that depend on how a model is written", needs: []needs{integers},
+			run: func(s *suite) {
+				for seed := range s.cfg.Seeds {
+					m := smallInteger(seed)
+					best := enumerate(m)
+					for _, other := range rewritten(m, seed) {
+						if math.IsInf(best, 0) {
+							s.infeasible(other)
+						} else {
+							s.optimum(other, best)
+						}
+					}
+				}
+			}},
+		{name: "random:linear", doc: "wrong optima or statuses of linear programs with all kinds of rows and bounds",
+			run: func(s *suite) {
+				for seed := range 2 * s.cfg.Seeds {
+					s.likeReference(mixed(seed, false, !s.can.Bounded))
+				}
+			}},
+		{name: "random:mixed", doc: "wrong optima or statuses of mixed-integer models", needs: []needs{integers},
+			run: func(s *suite) {
+				for seed := range s.cfg.Seeds {
+					s.likeReference(mixed(seed, true, false))
+				}
+			}},
 	}
 }
 

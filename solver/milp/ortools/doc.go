@@ -1,5 +1,5 @@
-// Package ortools is for anybody who has OR-Tools solve their models: [New] makes a milp.Backend that is the client of a
-// solver service over gRPC, so that the program itself needs neither OR-Tools nor a C compiler.
+// Package ortools is for anybody who has OR-Tools solve their models: [New] makes a milp.Backend that is the client of
+// a solver service over gRPC, so that the program itself needs neither OR-Tools nor a C compiler.
 //
 // The service is OR-Tools' Python wheel behind a small server; package serve starts it, and
 // `hedge solver serve` does so from the command line. It offers GSCIP, HiGHS and CP-SAT, and for models

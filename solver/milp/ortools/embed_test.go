@@ -47,7 +47,8 @@ func ExampleRegister() {
 	}
 	fmt.Println(sol.Engine, sol.Stop, sol.Objective)
 	for _, rung := range sol.Rungs {
-		fmt.Println(rung.Engine, errors.Is(rung.Err, milp.ErrUnavailable), errors.Is(rung.Err, engines.ErrMissing), errors.Is(rung.Err, solver.ErrSkipped))
+		fmt.Println(rung.Engine, errors.Is(rung.Err, milp.ErrUnavailable), errors.Is(rung.Err, engines.ErrMissing),
+			errors.Is(rung.Err, solver.ErrSkipped))
 	}
 	// Output:
 	// native optimal 10

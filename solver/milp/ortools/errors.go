@@ -14,8 +14,8 @@ import (
 // lacks reports whether err is a server's that does not know the call.
 func lacks(err error) bool { return err != nil && status.Code(err) == codes.Unimplemented }
 
-// hint is what to do about a service that no connection can be had to. Where one side speaks TLS and the other does not, or
-// either does not trust the other's certificate, gRPC says nothing of the kind, or something of a preface.
+// hint is what to do about a service that no connection can be had to. Where one side speaks TLS and the other does
+// not, or either does not trust the other's certificate, gRPC says nothing of the kind, or something of a preface.
 func (b *Backend) hint(words string) string {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })
@@ -29,7 +29,8 @@ func (b *Backend) hint(words string) string {
 	case b.secure && has("x509:"):
 		return "its certificate is not trusted: Config.TLS has the authorities, or ca=FILE in an engine string"
 	case b.secure && (cut || has("certificate", "unknown ca")):
-		return "it may want a client's certificate of an authority that it knows: Config.TLS, or cert=FILE&key=FILE in an engine string"
+		return "it may want a client's certificate of an authority that it knows: Config.TLS, or cert=FILE&key=FILE in an " +
+			"engine string"
 	}
 	return "`hedge solver serve` starts one"
 }
@@ -42,11 +43,14 @@ func (b *Backend) failure(err error, solving bool) error {
 		if solving {
 			return fmt.Errorf("%w: the service at %s was lost while it solved: %w", milp.ErrUnavailable, b.address, err)
 		}
-		return fmt.Errorf("%w: the service at %s does not answer (%s): %w", milp.ErrUnavailable, b.address, b.hint(s.Message()), err)
+		return fmt.Errorf("%w: the service at %s does not answer (%s): %w", milp.ErrUnavailable, b.address,
+			b.hint(s.Message()), err)
 	case codes.ResourceExhausted:
 		// gRPC itself uses the code for messages over a limit, on either side.
 		if strings.Contains(s.Message(), "larger than max") {
-			return fmt.Errorf("%w: a message is too large; the client's limit is %d bytes, and the service has one too (--max-message): %w", milp.ErrUnsupported, b.limit, err)
+			return fmt.Errorf(
+				"%w: a message is too large; the client's limit is %d bytes, and the service has one too (--max-message): %w",
+				milp.ErrUnsupported, b.limit, err)
 		}
 		return fmt.Errorf("%w: the service at %s has no room: %w", milp.ErrUnavailable, b.address, err)
 	case codes.Unimplemented:

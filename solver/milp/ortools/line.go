@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// line keeps the connection to a service. One whose last attempt to connect has failed would fail calls without an attempt for a
-// while: it is replaced, so that a service that was just started is found at once.
+// line keeps the connection to a service. One whose last attempt to connect has failed would fail calls without an
+// attempt for a while: it is replaced, so that a service that was just started is found at once.
 type line struct {
 	dial func() (*grpc.ClientConn, error)
 

@@ -26,9 +26,9 @@ const (
 	// HiGHS is for mixed-integer programs. Within OR-Tools it tells of no points before the end, and its number
 	// of threads cannot be set.
 	HiGHS Solver = "highs"
-	// CPSAT is for programs whose variables are integer and bounded by ±1e7. Wider bounds of integer variables are cut to that, and
-	// continuous variables taken for integer: then its points are good, but it proves nothing, and what it calls optimal or
-	// infeasible is milp.StopOther without a bound.
+	// CPSAT is for programs whose variables are integer and bounded by ±1e7. Wider bounds of integer variables are cut to
+	// that, and continuous variables taken for integer: then its points are good, but it proves nothing, and what it calls
+	// optimal or infeasible is milp.StopOther without a bound.
 	CPSAT Solver = "cp-sat"
 	// GLOP is a simplex method.
 	GLOP Solver = "glop"
@@ -82,8 +82,8 @@ type kind struct {
 	whole bool
 }
 
-// maxCPSAT is how large CP-SAT's variables may get. It would cut wider bounds down to this without saying so, so that the
-// client does, and knows that nothing is proven then.
+// maxCPSAT is how large CP-SAT's variables may get. It would cut wider bounds down to this without saying so, so that
+// the client does, and knows that nothing is proven then.
 const maxCPSAT = 1e7
 
 func kindOf(s Solver) (kind, bool) {
@@ -99,15 +99,17 @@ func kindOf(s Solver) (kind, bool) {
 			Integer: true, Start: true, Incumbents: true, Threads: true, Seed: true, Log: true,
 			Bounded: true, MaxInteger: maxCPSAT}}, true
 	case GLOP:
-		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_GLOP, steps: true, caps: milp.Caps{Seed: true, Log: true, Forgets: true}}, true
+		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_GLOP, steps: true,
+			caps: milp.Caps{Seed: true, Log: true, Forgets: true}}, true
 	case PDLP:
-		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_PDLP, steps: true, caps: milp.Caps{Threads: true, Log: true, Forgets: true}}, true
+		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_PDLP, steps: true,
+			caps: milp.Caps{Threads: true, Log: true, Forgets: true}}, true
 	}
 	return kind{}, false
 }
 
-// New returns a backend for the service of c. It does not look whether there is one: see [Backend.Ping]. The error, for a
-// Config that makes no sense, is milp.ErrInvalid. Close the backend when it is no longer needed.
+// New returns a backend for the service of c. It does not look whether there is one: see [Backend.Ping]. The error, for
+// a Config that makes no sense, is milp.ErrInvalid. Close the backend when it is no longer needed.
 func New(c Config) (*Backend, error) {
 	if c.Address == "" {
 		c.Address = DefaultAddress
@@ -123,7 +125,8 @@ func New(c Config) (*Backend, error) {
 	}
 	k, ok := kindOf(c.Solver)
 	if !ok {
-		return nil, fmt.Errorf("%w: solver: found %q, expected %q, %q, %q, %q or %q", milp.ErrInvalid, c.Solver, GSCIP, HiGHS, CPSAT, GLOP, PDLP)
+		return nil, fmt.Errorf("%w: solver: found %q, expected %q, %q, %q, %q or %q", milp.ErrInvalid, c.Solver, GSCIP, HiGHS,
+			CPSAT, GLOP, PDLP)
 	}
 	if c.MaxMessage < 0 {
 		return nil, fmt.Errorf("%w: largest message: found %d bytes", milp.ErrInvalid, c.MaxMessage)
@@ -149,7 +152,8 @@ func dialOptions(c Config) []grpc.DialOption {
 		grpc.WithDisableServiceConfig(),
 	}
 	if c.KeepAlive > 0 {
-		opts = append(opts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: c.KeepAlive, Timeout: 10 * time.Second}))
+		opts = append(opts,
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: c.KeepAlive, Timeout: 10 * time.Second}))
 	}
 	return opts
 }
@@ -164,8 +168,8 @@ func (b *Backend) Caps() milp.Caps { return b.kind.caps }
 // Close ends the connection; calls that go on fail.
 func (b *Backend) Close() error { return b.line.close() }
 
-// Ping asks the service for its health: nil means that it is ready to solve. The error is milp.ErrUnavailable, or that of
-// ctx. A server without the health service counts as ready.
+// Ping asks the service for its health: nil means that it is ready to solve. The error is milp.ErrUnavailable, or that
+// of ctx. A server without the health service counts as ready.
 func (b *Backend) Ping(ctx context.Context) error {
 	d, err := b.line.take()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 
 // request is m as the service takes it. It shares slices with m. limit is how long the service may solve, 0 as long as
 // it takes. cut says that the service is given narrower bounds than m's: its points are m's, and its proofs are not.
-func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration) (q *optimizationpb.SolveMathOptModelRequest, cut bool, err error) {
+func (b *Backend) request(m *milp.Model, opts milp.Options,
+	limit time.Duration) (q *optimizationpb.SolveMathOptModelRequest, cut bool, err error) {
 	lower, upper, cut, err := b.bounds(m)
 	if err != nil {
 		return nil, false, err
@@ -38,14 +39,16 @@ func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err e
 	for j := range lower {
 		v := m.Var(j)
 		if math.IsInf(v.Lower, 0) || math.IsInf(v.Upper, 0) {
-			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
+			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones",
+				milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
 		}
 		low, high := max(lower[j], -most), min(upper[j], most)
 		if low == lower[j] && high == upper[j] {
 			continue
 		}
 		if !v.Integer || low > high {
-			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
+			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v",
+				milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
 		}
 		if !cut {
 			lower, upper, cut = slices.Clone(lower), slices.Clone(upper), true
@@ -68,9 +71,12 @@ func modelProto(m *milp.Model, lower, upper []float64) *mathoptpb.ModelProto {
 	}
 	rowLower, rowUpper := m.RowBounds()
 	return &mathoptpb.ModelProto{
-		Variables:              &mathoptpb.VariablesProto{Ids: ids[:n], LowerBounds: lower, UpperBounds: upper, Integers: integers},
-		Objective:              &mathoptpb.ObjectiveProto{Maximize: m.Maximize, Offset: m.Offset, LinearCoefficients: objective},
-		LinearConstraints:      &mathoptpb.LinearConstraintsProto{Ids: ids[:m.Rows()], LowerBounds: rowLower, UpperBounds: rowUpper},
+		Variables: &mathoptpb.VariablesProto{Ids: ids[:n], LowerBounds: lower, UpperBounds: upper,
+			Integers: integers},
+		Objective: &mathoptpb.ObjectiveProto{Maximize: m.Maximize, Offset: m.Offset,
+			LinearCoefficients: objective},
+		LinearConstraints: &mathoptpb.LinearConstraintsProto{Ids: ids[:m.Rows()], LowerBounds: rowLower,
+			UpperBounds: rowUpper},
 		LinearConstraintMatrix: matrixProto(m.ByRow()),
 	}
 }
@@ -117,7 +123,8 @@ func (b *Backend) parameters(opts milp.Options, limit time.Duration) *mathoptpb.
 }
 
 // gapTolerance is what a solver must be told so that the gap that it stops at is at most gap: solvers take it relative
-// to their point's value, HiGHS and CP-SAT, or the smaller of that and the bound, GSCIP, where milp takes it relative to the bound.
+// to their point's value, HiGHS and CP-SAT, or the smaller of that and the bound, GSCIP, where milp takes it relative
+// to the bound.
 func gapTolerance(gap float64) float64 { return gap / (1 + gap) }
 
 // seed is s in the range that all solvers take, and not 0.
@@ -126,8 +133,8 @@ func seed(s int64) int32 {
 	return int32((u^u>>31^u>>62)%math.MaxInt32) | 1
 }
 
-// modelParameters ask for the point without its zeros, and for no dual values. start is milp.Options.Start; it is moved to
-// within the bounds, since HiGHS fails with one that is not.
+// modelParameters ask for the point without its zeros, and for no dual values. start is milp.Options.Start; it is moved
+// to within the bounds, since HiGHS fails with one that is not.
 func (b *Backend) modelParameters(lower, upper, start []float64) *mathoptpb.ModelSolveParametersProto {
 	none := &mathoptpb.SparseVectorFilterProto{FilterByIds: true}
 	p := &mathoptpb.ModelSolveParametersProto{

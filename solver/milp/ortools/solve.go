@@ -174,7 +174,8 @@ func (c *call) settle(res *milp.Result, err error) (*milp.Result, error) {
 
 // cut is the result of a call whose time was up, or that was cancelled, before the service's answer.
 func (c *call) cut() *milp.Result {
-	return &milp.Result{Stop: milp.StopOf(c.ctx.Err()), X: c.best, Objective: c.value, Bound: c.bound, Raw: "cut short by the client",
+	return &milp.Result{Stop: milp.StopOf(c.ctx.Err()), X: c.best, Objective: c.value, Bound: c.bound,
+		Raw:   "cut short by the client",
 		Nodes: -1, Iterations: -1, Start: c.startUse(), SetUp: c.setUp}
 }
 
@@ -188,7 +189,8 @@ func (c *call) startUse() milp.StartUse {
 // result is r in milp's terms.
 func (c *call) result(r *mathoptpb.SolveResultProto, interrupted bool) (*milp.Result, error) {
 	t, stats := r.GetTermination(), r.GetSolveStats()
-	res := &milp.Result{Stop: c.stop(t, interrupted), Bound: milp.NoBound(c.m), Raw: words(t, interrupted), Nodes: -1, Iterations: -1, Start: c.startUse(), SetUp: c.setUp}
+	res := &milp.Result{Stop: c.stop(t, interrupted), Bound: milp.NoBound(c.m), Raw: words(t, interrupted), Nodes: -1,
+		Iterations: -1, Start: c.startUse(), SetUp: c.setUp}
 	if c.kind.nodes {
 		res.Nodes = stats.GetNodeCount()
 	}
@@ -214,17 +216,20 @@ func (c *call) result(r *mathoptpb.SolveResultProto, interrupted bool) (*milp.Re
 	if res.X == nil {
 		res.X, res.Objective = c.best, c.value
 	}
-	if res.Stop == milp.StopOptimal && res.X != nil && res.Gap() > c.opts.TargetGap()+milp.Tolerance && math.Abs(res.Bound-res.Objective) > milp.Tolerance {
+	if res.Stop == milp.StopOptimal && res.X != nil && res.Gap() > c.opts.TargetGap()+milp.Tolerance &&
+		math.Abs(res.Bound-res.Objective) > milp.Tolerance {
 		res.Stop = milp.StopOther // CP-SAT's gap is absolute where the objective is below 1
 		res.Raw += " (by a gap of its own)"
 	}
 	return res, nil
 }
 
-// stop is why the solver stopped. CP-SAT and GLOP leave it open which limit it was: then it is the only one that they had.
+// stop is why the solver stopped. CP-SAT and GLOP leave it open which limit it was: then it is the only one that they
+// had.
 func (c *call) stop(t *mathoptpb.TerminationProto, interrupted bool) milp.Stop {
 	reason := t.GetReason()
-	if c.unproven && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND {
+	if c.unproven && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE &&
+		reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND {
 		return milp.StopOther
 	}
 	switch reason {
@@ -236,7 +241,8 @@ func (c *call) stop(t *mathoptpb.TerminationProto, interrupted bool) milp.Stop {
 		return milp.StopUnbounded
 	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED:
 		return milp.StopInfeasibleOrUnbounded
-	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE, mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND:
+	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE,
+		mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND:
 		switch l := t.GetLimit(); {
 		case interrupted:
 			return milp.StopOther

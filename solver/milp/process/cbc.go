@@ -115,8 +115,8 @@ func cbcStop(status, raw string) milp.Stop {
 	return milp.StopNone
 }
 
-// cbcPoint reads what saveSolution writes: the numbers of rows and columns, the objective, the rows' activities and duals, and
-// the columns' values.
+// cbcPoint reads what saveSolution writes: the numbers of rows and columns, the objective, the rows' activities and
+// duals, and the columns' values.
 func cbcPoint(b []byte, n int) ([]float64, error) {
 	if len(b) < 16 {
 		return nil, errTruncated
@@ -124,7 +124,8 @@ func cbcPoint(b []byte, n int) ([]float64, error) {
 	rows, columns := int(binary.NativeEndian.Uint32(b)), int(binary.NativeEndian.Uint32(b[4:]))
 	from := 16 + 16*rows
 	if columns < n || len(b) < from+8*columns {
-		return nil, fmt.Errorf("found %d bytes for %d rows and %d columns, expected %d columns: %w", len(b), rows, columns, n, errTruncated)
+		return nil, fmt.Errorf("found %d bytes for %d rows and %d columns, expected %d columns: %w", len(b), rows, columns, n,
+			errTruncated)
 	}
 	x := make([]float64, n)
 	for k := range x {

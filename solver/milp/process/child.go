@@ -19,9 +19,11 @@ const (
 	lastLines = 10
 	// longestLine is where lines of a log are cut.
 	longestLine = 1 << 16
-	// patience is how long a cancelled solver may take to write its point: what milp.Solve waits for, less the time to read it.
+	// patience is how long a cancelled solver may take to write its point: what milp.Solve waits for, less the time to
+	// read it.
 	patience = milp.Grace * 2 / 3
-	// drain is how long the rest of the log is waited for where the child has ended and somebody still holds its end of the pipe.
+	// drain is how long the rest of the log is waited for where the child has ended and somebody still holds its end of
+	// the pipe.
 	drain = 5 * time.Second
 )
 
@@ -92,7 +94,8 @@ func (c *child) run(ctx context.Context, p plan, line func(string)) error {
 }
 
 // watch hands lines on until the child is gone.
-func (c *child) watch(ctx context.Context, p plan, cmd *exec.Cmd, lines <-chan string, gone <-chan error, line func(string)) {
+func (c *child) watch(ctx context.Context, p plan, cmd *exec.Cmd, lines <-chan string, gone <-chan error,
+	line func(string)) {
 	gentle, stopGentle := timer(p.gentle)
 	defer stopGentle()
 	kill, stopKill := timer(p.kill)
@@ -152,7 +155,8 @@ func timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// readLines sends what it reads by the line, cut where it is too long, until the end, an error or quit; then it closes lines.
+// readLines sends what it reads by the line, cut where it is too long, until the end, an error or quit; then it closes
+// lines.
 func readLines(r io.Reader, lines chan<- string, quit <-chan struct{}) {
 	defer close(lines)
 	b := bufio.NewReaderSize(r, longestLine)

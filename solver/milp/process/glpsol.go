@@ -32,9 +32,11 @@ func glpsolArgs(j *job, extra []string) ([]string, error) {
 
 func glpsolLine(r *reading, line string) {
 	switch {
-	case strings.Contains(line, "NO PRIMAL FEASIBLE SOLUTION"), strings.Contains(line, "NO FEASIBLE SOLUTION"), strings.Contains(line, "NO INTEGER FEASIBLE SOLUTION"):
+	case strings.Contains(line, "NO PRIMAL FEASIBLE SOLUTION"), strings.Contains(line, "NO FEASIBLE SOLUTION"),
+		strings.Contains(line, "NO INTEGER FEASIBLE SOLUTION"):
 		r.stop, r.raw = milp.StopInfeasible, line
-	case strings.Contains(line, "NO DUAL FEASIBLE SOLUTION"), strings.Contains(line, "UNBOUNDED PRIMAL SOLUTION"), strings.Contains(line, "UNBOUNDED SOLUTION"):
+	case strings.Contains(line, "NO DUAL FEASIBLE SOLUTION"), strings.Contains(line, "UNBOUNDED PRIMAL SOLUTION"),
+		strings.Contains(line, "UNBOUNDED SOLUTION"):
 		r.stop, r.raw = milp.StopInfeasibleOrUnbounded, line
 	case strings.HasPrefix(line, "TIME LIMIT EXCEEDED"):
 		r.stop, r.raw = milp.StopTime, line

@@ -26,7 +26,8 @@ type Config struct {
 	Path string
 	// Dir is where the temporary folders are made; "" is the system's place for them.
 	Dir string
-	// Args are put behind the solver's own arguments, for cbc before the command to solve. They may break what the backend relies on.
+	// Args are put behind the solver's own arguments, for cbc before the command to solve. They may break what the backend
+	// relies on.
 	Args []string
 }
 
@@ -46,7 +47,8 @@ func New(cfg Config) (*Backend, error) {
 			return &Backend{cfg: cfg, dialect: d}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: process: found solver %q, expected one of %s", milp.ErrInvalid, cfg.Solver, strings.Join(Solvers(), ", "))
+	return nil, fmt.Errorf("%w: process: found solver %q, expected one of %s", milp.ErrInvalid, cfg.Solver,
+		strings.Join(Solvers(), ", "))
 }
 
 // Solvers are the names that Config.Solver takes.
@@ -96,16 +98,16 @@ type job struct {
 
 func (j *job) file(name string) string { return filepath.Join(j.dir, name) }
 
-// gap is the relative gap to ask for. Solvers divide by the objective or by the larger of both, Options.Gap by the bound: a gap of
-// this by their measure is one of no more than the target by ours.
+// gap is the relative gap to ask for. Solvers divide by the objective or by the larger of both, Options.Gap by the
+// bound: a gap of this by their measure is one of no more than the target by ours.
 func (j *job) gap() float64 {
 	g := j.opts.TargetGap()
 	return g / (1 + g)
 }
 
-// widest is how far below objective, in parts of it, a solver of a minimisation may have stopped that was asked for gap,
-// whether it divides by the objective or by the larger of objective and bound. The bound of a negative objective is the larger, and
-// with g/(1+g) of it the way is g of the objective.
+// widest is how far below objective, in parts of it, a solver of a minimisation may have stopped that was asked for
+// gap, whether it divides by the objective or by the larger of objective and bound. The bound of a negative objective
+// is the larger, and with g/(1+g) of it the way is g of the objective.
 func (j *job) widest(objective float64) float64 {
 	if objective < 0 {
 		return j.opts.TargetGap()
@@ -122,11 +124,14 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 		defer cancel()
 	}
 	res, err := b.once(ctx, m, opts, began)
-	if err != nil || !b.dialect.mixes || res.Stop != milp.StopInfeasible && res.Stop != milp.StopInfeasibleOrUnbounded || !unbounded.Possible(m) {
+	if err != nil || !b.dialect.mixes || res.Stop != milp.StopInfeasible && res.Stop != milp.StopInfeasibleOrUnbounded ||
+		!unbounded.Possible(m) {
 		return res, err
 	}
 	opts.Start = nil
-	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) { return b.once(ctx, other, opts, time.Now()) })
+	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) {
+		return b.once(ctx, other, opts, time.Now())
+	})
 }
 
 // once runs the executable once, from a call that began then on.
@@ -150,7 +155,8 @@ func (b *Backend) once(ctx context.Context, m *milp.Model, opts milp.Options, be
 	return b.run(ctx, path, j, began)
 }
 
-// remove removes the folder. What has just been killed may still be putting a file into it, so that it may take another try.
+// remove removes the folder. What has just been killed may still be putting a file into it, so that it may take another
+// try.
 func remove(dir string) {
 	for range 10 {
 		if os.RemoveAll(dir) == nil {
@@ -162,7 +168,8 @@ func remove(dir string) {
 
 // stopped is the result of a solve that ended before the solver began.
 func stopped(ctx context.Context, m *milp.Model) *milp.Result {
-	return &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "stopped before the solver began", Nodes: -1, Iterations: -1}
+	return &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "stopped before the solver began",
+		Nodes: -1, Iterations: -1}
 }
 
 // write writes the files that the solver reads.

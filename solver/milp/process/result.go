@@ -31,8 +31,8 @@ func (r *reading) proves(text string) {
 	}
 }
 
-// provesSix takes down a bound that was printed with six digits and without the zeros at their end, unless one is known that
-// may be the same and has more digits.
+// provesSix takes down a bound that was printed with six digits and without the zeros at their end, unless one is known
+// that may be the same and has more digits.
 func (r *reading) provesSix(text string) {
 	v, ok := parseFloat(text)
 	if !ok || math.Abs(v) >= infinite {
@@ -85,7 +85,8 @@ func count(s string) int64 {
 
 // result is what r is worth for the model that j has.
 func (r *reading) result(ctx context.Context, j *job, c *child) (*milp.Result, error) {
-	res := &milp.Result{Stop: r.stop, X: r.x, Raw: r.raw, Bound: milp.NoBound(j.m), Nodes: r.nodes, Iterations: r.iterations, Start: r.start}
+	res := &milp.Result{Stop: r.stop, X: r.x, Raw: r.raw, Bound: milp.NoBound(j.m), Nodes: r.nodes,
+		Iterations: r.iterations, Start: r.start}
 	if j.started && res.Start == milp.StartNone {
 		res.Start = milp.StartUnknown
 	}
@@ -102,7 +103,8 @@ func (r *reading) result(ctx context.Context, j *job, c *child) (*milp.Result, e
 // settle settles why the solver stopped, and whether its point is one.
 func (j *job) settle(ctx context.Context, res *milp.Result, r *reading, c *child) error {
 	ended := ctx.Err() != nil || c.stopped
-	if c.stopped && res.Stop != milp.StopOptimal { // a solver that is interrupted may call what it has not found infeasible
+	// a solver that is interrupted may call what it has not found infeasible
+	if c.stopped && res.Stop != milp.StopOptimal {
 		res.Stop = milp.StopNone
 	}
 	switch {
@@ -139,7 +141,8 @@ func (r *reading) settleBound(j *job, res *milp.Result) {
 	objective := float64(sign * res.Objective)
 	if r.bounded && res.Stop != milp.StopInfeasible {
 		bound := r.bound.low
-		if res.X != nil && (objective <= r.bound.high || res.Stop == milp.StopOptimal && objective-r.bound.high <= float64(1e-9*math.Max(1, math.Abs(objective)))) {
+		if res.X != nil && (objective <= r.bound.high || res.Stop == milp.StopOptimal &&
+			objective-r.bound.high <= float64(1e-9*math.Max(1, math.Abs(objective)))) {
 			if bound = math.Min(bound, objective); res.Stop == milp.StopOptimal {
 				bound = objective // no more than the printing lies between them
 			}
@@ -159,7 +162,8 @@ func (r *reading) settleBound(j *job, res *milp.Result) {
 		// The solver has said that it is within the gap and not by how much.
 		res.Bound = float64(sign * (objective - float64(j.widest(objective)*math.Abs(objective))))
 	}
-	if res.Gap() > j.opts.TargetGap()+milp.Tolerance && math.Abs(res.Bound-res.Objective) > float64(milp.Tolerance*math.Max(1, math.Abs(res.Objective))) {
+	if res.Gap() > j.opts.TargetGap()+milp.Tolerance &&
+		math.Abs(res.Bound-res.Objective) > float64(milp.Tolerance*math.Max(1, math.Abs(res.Objective))) {
 		res.Stop = milp.StopOther
 	}
 }
@@ -167,7 +171,9 @@ func (r *reading) settleBound(j *job, res *milp.Result) {
 // failure is the error of a solver that has told of no end.
 func (c *child) failure(broken error) error {
 	if broken != nil {
-		return fmt.Errorf("%w: %s %s: %w; its last words:\n%s", milp.ErrBackend, c.path, c.end(), broken, strings.Join(c.tail, "\n"))
+		return fmt.Errorf("%w: %s %s: %w; its last words:\n%s", milp.ErrBackend, c.path, c.end(), broken,
+			strings.Join(c.tail, "\n"))
 	}
-	return fmt.Errorf("%w: %s %s without a result; its last words:\n%s", milp.ErrBackend, c.path, c.end(), strings.Join(c.tail, "\n"))
+	return fmt.Errorf("%w: %s %s without a result; its last words:\n%s", milp.ErrBackend, c.path, c.end(),
+		strings.Join(c.tail, "\n"))
 }

@@ -1,5 +1,5 @@
-// Package unbounded is for backends whose solvers mix up infeasible and unbounded models: it finds out which of the two a model is, by
-// asking the solver about models that are neither. It solves nothing itself.
+// Package unbounded is for backends whose solvers mix up infeasible and unbounded models: it finds out which of the two
+// a model is, by asking the solver about models that are neither. It solves nothing itself.
 package unbounded
 
 import (
@@ -8,7 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Possible reports whether m has a variable that pays more and more on the way to infinity, without which no model is unbounded.
+// Possible reports whether m has a variable that pays more and more on the way to infinity, without which no model is
+// unbounded.
 func Possible(m *milp.Model) bool {
 	for j := range m.Vars() {
 		v := m.Var(j)
@@ -19,13 +20,14 @@ func Possible(m *milp.Model) bool {
 	return false
 }
 
-// Settle settles res, the answer of a solver to m, which says that m is infeasible, unbounded or one of the two, or that the
-// solver has failed. Whether m has points, if res has none, is the same question without costs. If it has, and res says that it is then
-// unbounded, it is; if res says otherwise, it is so where there is a direction in which points get better without end. again solves a model
-// within what is left of the limits.
+// Settle settles res, the answer of a solver to m, which says that m is infeasible, unbounded or one of the two, or
+// that the solver has failed. Whether m has points, if res has none, is the same question without costs. If it has, and
+// res says that it is then unbounded, it is; if res says otherwise, it is so where there is a direction in which points
+// get better without end. again solves a model within what is left of the limits.
 //
-// An infeasible m is StopInfeasible afterwards, and an unbounded one StopUnbounded, with a point. What could not be found out stays
-// StopInfeasibleOrUnbounded if res says one of the two, and is otherwise what again has stopped for, or StopOther if m is neither.
+// An infeasible m is StopInfeasible afterwards, and an unbounded one StopUnbounded, with a point. What could not be
+// found out stays StopInfeasibleOrUnbounded if res says one of the two, and is otherwise what again has stopped for, or
+// StopOther if m is neither.
 func Settle(m *milp.Model, res *milp.Result, again func(*milp.Model) (*milp.Result, error)) error {
 	res.Bound = milp.NoBound(m)
 	claimed := res.Stop == milp.StopUnbounded || res.Stop == milp.StopInfeasibleOrUnbounded
@@ -98,8 +100,9 @@ func costless(m *milp.Model) *milp.Model {
 	return c
 }
 
-// directions is the model of the directions that lead from any point of m's relaxation to other points of it for ever, cut to a
-// box: its optimum is zero, or a direction in which the relaxation is unbounded. Then so is m, if it has a point and its numbers are rational.
+// directions is the model of the directions that lead from any point of m's relaxation to other points of it for ever,
+// cut to a box: its optimum is zero, or a direction in which the relaxation is unbounded. Then so is m, if it has a
+// point and its numbers are rational.
 func directions(m *milp.Model) *milp.Model {
 	d := &milp.Model{Maximize: m.Maximize}
 	d.Grow(m.Vars(), m.Rows(), m.Entries())
@@ -109,7 +112,8 @@ func directions(m *milp.Model) *milp.Model {
 	}
 	for i := range m.Rows() {
 		r := m.Row(i)
-		d.AddRow(milp.Row{Lower: recession(r.Lower, math.Inf(1)), Upper: recession(r.Upper, math.Inf(1)), Index: r.Index, Value: r.Value})
+		d.AddRow(milp.Row{Lower: recession(r.Lower, math.Inf(1)), Upper: recession(r.Upper, math.Inf(1)), Index: r.Index,
+			Value: r.Value})
 	}
 	return d
 }

@@ -122,7 +122,8 @@ func (s *search) run() {
 	}
 }
 
-// explore solves the last open node's relaxation and puts its children in its place. It reports false if the search ends.
+// explore solves the last open node's relaxation and puts its children in its place. It reports false if the search
+// ends.
 func (s *search) explore(n node) bool {
 	lower, upper := n.box(s.lower, s.upper)
 	end, lp := s.program.solve(s.ctx, lower, upper)
@@ -233,7 +234,8 @@ func (s *search) offer(x []float64, bound float64) bool {
 	s.best, s.value = x, value
 	s.log("point %v after %d nodes", s.m.Objective(x), s.nodes)
 	if s.opts.Incumbent != nil {
-		s.opts.Incumbent(milp.Point{X: append([]float64{}, x...), Objective: s.m.Objective(x), Bound: s.turned(math.Min(bound, s.least()))})
+		s.opts.Incumbent(
+			milp.Point{X: append([]float64{}, x...), Objective: s.m.Objective(x), Bound: s.turned(math.Min(bound, s.least()))})
 	}
 	return true
 }
@@ -244,7 +246,8 @@ func (s *search) closed(bound float64) bool {
 		return false
 	}
 	away := s.value - bound
-	return away <= float64(1e-9*math.Max(1, math.Abs(s.value))) || away <= float64(s.opts.TargetGap()*math.Max(math.Abs(bound), 1e-9))
+	return away <= float64(1e-9*math.Max(1, math.Abs(s.value))) ||
+		away <= float64(s.opts.TargetGap()*math.Max(math.Abs(bound), 1e-9))
 }
 
 // least is what no point is below.

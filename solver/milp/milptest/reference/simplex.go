@@ -26,7 +26,8 @@ const (
 )
 
 // program is a linear program: minimise cost·x where columns·x is what the logical variables are. Variables are
-// numbered: vars structural ones, as many logical ones as rows, whose bounds are the rows', and as many artificial ones.
+// numbered: vars structural ones, as many logical ones as rows, whose bounds are the rows', and as many artificial
+// ones.
 type program struct {
 	vars, rows   int
 	columns      milp.Matrix

@@ -33,8 +33,8 @@ type prepared struct {
 
 const requirements = "requirements.txt"
 
-// prepare makes what is missing in folders beside the cache's, and renames them when they are whole: so several processes
-// can prepare at once, and one that dies leaves nothing that looks complete.
+// prepare makes what is missing in folders beside the cache's, and renames them when they are whole: so several
+// processes can prepare at once, and one that dies leaves nothing that looks complete.
 func prepare(ctx context.Context, python, cache string, w *tail) (prepared, error) {
 	var p prepared
 	if python == "" {
@@ -141,7 +141,8 @@ func interpreter(ctx context.Context, python string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w; Python 3.11 or later is needed, on Debian: apt-get install python3 python3-venv", err)
 	}
-	out, err := exec.CommandContext(ctx, path, "-c", "import sys; print(sys.version_info >= (3, 11), sys.version, sys.base_prefix)").Output()
+	out, err := exec.CommandContext(ctx, path, "-c",
+		"import sys; print(sys.version_info >= (3, 11), sys.version, sys.base_prefix)").Output()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,5 +1,6 @@
-// Package serve starts the solver service that package ortools is the client of: a Python program on OR-Tools' wheel, in
-// a virtual environment that it makes on first use. It needs Python 3.11 or later with venv, and PyPI for the first time.
+// Package serve starts the solver service that package ortools is the client of: a Python program on OR-Tools' wheel,
+// in a virtual environment that it makes on first use. It needs Python 3.11 or later with venv, and PyPI for the first
+// time.
 //
 // It installs nothing outside its own folder of the user's cache, installs no signal handlers, and
 // leaves no process behind, not even if the program itself is killed: the service then notices that its standard input
@@ -25,12 +26,14 @@ import (
 // DefaultGrace is how long running solves may go on when the service is told to stop.
 const DefaultGrace = 10 * time.Second
 
-// leave is how long the service may take to end once its grace is over, before it is killed: on a machine that is very busy that is many seconds.
+// leave is how long the service may take to end once its grace is over, before it is killed: on a machine that is very
+// busy that is many seconds.
 const leave = time.Minute
 
 // Config is how the service runs. The zero value serves this machine alone, without TLS.
 type Config struct {
-	// Listen is the address to listen on, "host:port" or "unix:/path"; port 0 takes a free one. "" means ortools.DefaultAddress.
+	// Listen is the address to listen on, "host:port" or "unix:/path"; port 0 takes a free one. "" means
+	// ortools.DefaultAddress.
 	Listen string
 	// MaxSolves is how many models are solved at a time; the service answers "busy" to more. 0 means one for each CPU.
 	MaxSolves int
@@ -53,14 +56,16 @@ type Config struct {
 	Cache string
 }
 
-// Run runs the service until ctx ends, and returns when it has stopped: with nil if that was because of ctx. It makes the
-// virtual environment first if there is none. Errors are milp.ErrUnavailable, or ctx's if the service did not run yet.
+// Run runs the service until ctx ends, and returns when it has stopped: with nil if that was because of ctx. It makes
+// the virtual environment first if there is none. Errors are milp.ErrUnavailable, or ctx's if the service did not run
+// yet.
 func Run(ctx context.Context, c Config) error {
 	p, err := prepare(ctx, c.Python, c.Cache, &tail{to: c.Log})
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, p.python, append([]string{filepath.Join(p.program, "server.py"), "--until-eof"}, c.flags()...)...)
+	cmd := exec.CommandContext(ctx, p.python,
+		append([]string{filepath.Join(p.program, "server.py"), "--until-eof"}, c.flags()...)...)
 	ownGroup(cmd)
 	log := &tail{to: c.Log}
 	cmd.Stderr = log
@@ -102,7 +107,8 @@ func (c Config) grace() time.Duration {
 
 func (c Config) flags() []string {
 	flags := []string{"--grace", strconv.FormatFloat(max(c.grace(), 0).Seconds(), 'f', -1, 64)}
-	for _, f := range [][2]string{{"--listen", c.Listen}, {"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
+	for _, f := range [][2]string{{"--listen", c.Listen}, {"--tls-cert", c.Cert}, {"--tls-key", c.Key},
+		{"--tls-client-ca", c.ClientCA}} {
 		if f[1] != "" {
 			flags = append(flags, f[0], f[1])
 		}
