@@ -17,7 +17,7 @@ import (
 
 var background = context.Background()
 
-// script is a driver that tells what the test says and answers as it says.
+// script is a driver with scripted views and answers.
 type script struct {
 	now     time.Time
 	views   []*adapters.View
@@ -74,7 +74,7 @@ func (s *script) cluster(t *testing.T, change ...func(*adapters.Options)) *adapt
 	return c
 }
 
-// all is a full view, and some one of changes.
+// all is a full view. some is a view of changes.
 func all(version uint64, nodes []string, jobs ...adapters.Job) *adapters.View {
 	v := &adapters.View{Version: version, Floor: version, Full: true, Jobs: jobs}
 	for _, n := range nodes {
@@ -89,7 +89,7 @@ func some(version uint64, jobs ...adapters.Job) *adapters.View {
 
 var specs = map[string]*sched.Job{}
 
-// job is a version of a job of some tasks.
+// job is a version of a job with some tasks.
 func job(id string, tasks int, version uint64, of ...adapters.Task) adapters.Job {
 	key := fmt.Sprint(id, tasks)
 	if specs[key] == nil {
@@ -114,7 +114,7 @@ func gone(j adapters.Job) adapters.Job {
 	return j
 }
 
-// told is what the loop is told, in short.
+// told is a summary of what the loop is told.
 func told(t *testing.T, c *adapters.Cluster) []string {
 	t.Helper()
 	events, err := c.Events(background)
@@ -206,7 +206,7 @@ func TestHintsThatChange(t *testing.T) {
 	assert.Equal(t, []string{"submitted a"}, told(t, c))
 }
 
-// A start that fails is tried again later and later; one that was never really asked for at once.
+// A start that fails is tried again after growing waits. A start that was never requested is tried again at once.
 func TestBackoff(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
 	c := s.cluster(t, func(o *adapters.Options) { o.BackoffMax = 5 * time.Second })
@@ -233,8 +233,7 @@ func TestBackoff(t *testing.T) {
 	assert.False(t, s.relists[1])
 }
 
-// A start without an answer holds its room until it is known what became of it, and is made sure to have no effect
-// later.
+// A start without an answer holds its room until its outcome is known, and is prevented from having an effect later.
 func TestStartWithoutAnAnswer(t *testing.T) {
 	nodes := []string{"n0", "n1"}
 	lost := func(*adapters.Start) error { return context.DeadlineExceeded }
@@ -286,7 +285,7 @@ func TestStartWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Starts wait for what they replace.
+// Starts wait for the jobs that they replace.
 func TestStartsWaitForRoom(t *testing.T) {
 	low := func(version uint64, state adapters.TaskState) adapters.Job {
 		return job("low", 2, version, on("n0", state), on("n0", state))
@@ -314,7 +313,7 @@ func TestStartsWaitForRoom(t *testing.T) {
 		s.views = []*adapters.View{all(7, []string{"n0", "n1"}, low(5, adapters.Running), job("high", 1, 4),
 			job("free", 1, 7, on("n1", adapters.Running)))}
 		s.stop = func(*adapters.Stop) error { return adapters.ErrRefused }
-		s.now = s.now.Add(time.Hour) // the stop was accepted and nothing came of it
+		s.now = s.now.Add(time.Hour) // the stop was accepted and had no effect
 		assert.Equal(t, []string{"started free [{n1 1}]", "start-failed high"}, told(t, c))
 		assert.Equal(t, []string{"stop low v5 preempted epoch 3"}, s.calls, "told again")
 	})
@@ -420,8 +419,8 @@ func TestFenced(t *testing.T) {
 	assert.Len(t, s.relists, 1)
 }
 
-// TestRestored: what is older than what was known, in a view that was asked for, is a cluster that went back in time.
-// One that merely comes late is ignored.
+// TestRestored: if a requested view is older than what was known, the cluster went back in time. A view that is merely
+// late is ignored.
 func TestRestored(t *testing.T) {
 	node := func(version uint64) adapters.Node {
 		return adapters.Node{Node: sched.Node{Name: "n0", Capacity: sched.Resources{"node": 2}}, Version: version}
@@ -449,7 +448,7 @@ func TestRestored(t *testing.T) {
 			_, err := c.Events(background)
 			require.NoError(t, err)
 			if asked {
-				s.now = s.now.Add(time.Hour) // it is time to have all listed
+				s.now = s.now.Add(time.Hour) // a full view is due
 			}
 			_, err = c.Events(background)
 			assert.Equal(t, []bool{true, asked}, s.relists)
@@ -515,7 +514,7 @@ func TestNodes(t *testing.T) {
 	assert.Equal(t, sched.Resources{"cpu": 8, "gpu": 1}, e[0].Node.Capacity)
 }
 
-// TestNoteOfWhatFitsNowhere: its user reads what the scheduler has understood of it.
+// TestNoteOfWhatFitsNowhere: the user reads what the scheduler has understood.
 func TestNoteOfWhatFitsNowhere(t *testing.T) {
 	spec := &sched.Job{ID: "a", Tasks: 1000, Demand: sched.Resources{"memory": 1 << 30, "cpu": 0.5},
 		Required: sched.NodesWith("rack", "mars")}
@@ -583,7 +582,7 @@ func TestTaskErrors(t *testing.T) {
 	assert.Equal(t, "unknown", adapters.TaskState(99).String())
 }
 
-// TestMadeWhileAllIsListed has jobs listed at version 10 and nodes at 15: what came in between is told later.
+// TestMadeWhileAllIsListed has jobs listed at version 10 and nodes at 15. Jobs created in between are reported later.
 func TestMadeWhileAllIsListed(t *testing.T) {
 	first := all(15, []string{"n0"}, job("a", 1, 5))
 	first.Floor = 10
@@ -593,8 +592,8 @@ func TestMadeWhileAllIsListed(t *testing.T) {
 	assert.Equal(t, []string{"submitted b"}, told(t, c), "not what is older than the list")
 }
 
-// TestInvalidHintsHoldRoom: a job that runs holds its room whatever is wrong with its hints, and is none any more when
-// it waits again.
+// TestInvalidHintsHoldRoom: a running job holds its room whatever is wrong with its hints. It is not scheduled again
+// once it waits.
 func TestInvalidHintsHoldRoom(t *testing.T) {
 	for _, spec := range []*sched.Job{{ID: "a", Tasks: 1, Slowdown: 0.5}, {ID: "a", Tasks: 1, Deadline: -1}} {
 		bad := func(version uint64, of ...adapters.Task) adapters.Job {
@@ -621,7 +620,7 @@ func TestInvalidHintsHoldRoom(t *testing.T) {
 	}
 }
 
-// TestGangsThatAreTooWide are told to their users, and to nobody else.
+// TestGangsThatAreTooWide: their users are told, and the loop is not.
 func TestGangsThatAreTooWide(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, nil, job("a", 50_000_000, 5), job("b", adapters.MaxTasks+1, 5),
 		job("c", adapters.MaxTasks, 5))}}
@@ -632,9 +631,8 @@ func TestGangsThatAreTooWide(t *testing.T) {
 	}, s.notes)
 }
 
-// TestCallsThatAlwaysFail has one job whose calls fail whenever they are made, in 120 cycles of a second: neither is it
-// told to stop in every cycle, nor is the whole cluster listed for it. Once the calls work again, they are made within
-// a minute.
+// TestCallsThatAlwaysFail runs 120 cycles of a second with a job whose calls always fail. The cluster does not order it
+// to stop, or request a full view, in every cycle. Once the calls work again, they are made within a minute.
 func TestCallsThatAlwaysFail(t *testing.T) {
 	broken := job("a", 2, 5, on("n0", adapters.Running), on("n0", adapters.Failed))
 	runs := job("a", 1, 5, on("n0", adapters.Running))
@@ -664,7 +662,7 @@ func TestCallsThatAlwaysFail(t *testing.T) {
 				}
 			}
 			assert.Less(t, lists, 20, "%s, %v: full lists", name, err)
-			if name != "a start" { // starts that fail are the loop's to delay
+			if name != "a start" { // the loop delays starts that fail
 				assert.Less(t, len(s.calls), 20, "%s, %v: orders", name, err)
 			}
 			assert.GreaterOrEqual(t, len(s.calls), 2, "%s, %v: it is tried again", name, err)
@@ -682,7 +680,7 @@ func deferral() sched.Decision {
 	return sched.Decision{Job: "a", Kind: sched.Defer, Reason: sched.Reason{Code: "no-room"}}
 }
 
-// A job that was started and waits again for the same reason as before is told so again, however short it ran.
+// A job that was started and waits again for the same reason gets the reason again, however short it ran.
 func TestReasonsThatComeBack(t *testing.T) {
 	for name, between := range map[string][]*adapters.View{
 		"it ran":             {some(6, job("a", 1, 6, on("n0", adapters.Running))), some(7, job("a", 1, 7))},
@@ -712,7 +710,7 @@ func TestReasonsThatComeBack(t *testing.T) {
 	}
 }
 
-// A start that was refused leaves what the user was told before.
+// A refused start leaves the old reason on the job.
 func TestReasonsOfStartsThatAreRefused(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}, start: func(*adapters.Start) error {
 		return adapters.ErrRefused
@@ -728,7 +726,7 @@ func TestReasonsOfStartsThatAreRefused(t *testing.T) {
 	assert.Equal(t, []string{"a: " + adapters.ErrRefused.Error()}, s.notes)
 }
 
-// A note that names jobs is written again once none of them is left, and not for as long as one is.
+// A note that names jobs is written again once the loop knows none of them any more, and not before.
 func TestReasonsThatNameJobs(t *testing.T) {
 	done := func(id string, version uint64) adapters.Job { return job(id, 1, version, on("n0", adapters.Finished)) }
 	for _, rest := range []bool{false, true} {
@@ -755,7 +753,7 @@ func TestReasonsThatNameJobs(t *testing.T) {
 	}
 }
 
-// A job that was withdrawn, as there is something wrong with it now, is ahead of none.
+// A job that was withdrawn because of a problem is ahead of no other job.
 func TestReasonsThatNameAJobWithAProblem(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("x", 1, 5))}}
 	c := s.cluster(t)
@@ -773,7 +771,7 @@ func TestReasonsThatNameAJobWithAProblem(t *testing.T) {
 	assert.Equal(t, []string{"a: deferred"}, defers())
 }
 
-// What is written on a job holds of what it says; once it says something else the same reason is written anew.
+// A note is about one revision of the job. A new revision gets the same reason again.
 func TestReasonsOfAnotherRevision(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
 	c := s.cluster(t)
@@ -792,8 +790,8 @@ func TestReasonsOfAnotherRevision(t *testing.T) {
 	assert.Equal(t, []string{"a: no-room", "a: no-room"}, s.notes)
 }
 
-// Jobs that wait and that the loop does not know of are counted by what is wrong, and one that had no problem before
-// leaves with an error that says so.
+// Waiting jobs that the loop does not know are counted by their problems. If a job gets a problem, it leaves the loop
+// with an error that says so.
 func TestRefused(t *testing.T) {
 	with := func(j adapters.Job, problem error) adapters.Job { j.Problem = problem; return j }
 	short := fmt.Errorf("1 of 2: %w", adapters.ErrIncomplete)
@@ -815,7 +813,7 @@ func TestRefused(t *testing.T) {
 	assert.Equal(t, adapters.Refused{Incomplete: 1, Invalid: 2}, c.Refused())
 }
 
-// What a driver could not write by and by is written again: reasons, and what is wrong with a job.
+// Notes that a driver could not write in the background are written again: reasons and problems.
 func TestNotesThatAreLost(t *testing.T) {
 	odd := job("b", 1, 5)
 	odd.Problem = errors.New("deadline: -3")
@@ -848,8 +846,8 @@ type refusing struct {
 
 func (r *refusing) Observe(context.Context, bool) (*adapters.View, error) { return nil, r.err }
 
-// Reads that are refused, or fail in any other way, are waited out; only another leader, or a cluster that went back in
-// time, ends it.
+// The loop outlasts reads that are refused or fail otherwise. Only another leader, or a cluster that went back in time,
+// ends it.
 func TestReadsThatFail(t *testing.T) {
 	for _, tt := range []struct{ err, want error }{
 		{adapters.ErrUnavailable, adapters.ErrUnavailable}, {adapters.ErrRefused, adapters.ErrUnavailable},
@@ -866,7 +864,7 @@ func TestReadsThatFail(t *testing.T) {
 	}
 }
 
-// A start that was accepted and of which nothing came is told without a cause, as there is none to tell.
+// If a start was accepted and then vanished, the error names no cause, since none is known.
 func TestStartsThatVanish(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
 	c := s.cluster(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 )
 
-// history is one that has learnt from so many runs.
+// history is a history that has learnt from that number of runs.
 func history(t testing.TB, runs int) *predict.History {
 	h, err := predict.NewHistory(nil)
 	require.NoError(t, err)

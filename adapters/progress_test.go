@@ -10,7 +10,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// By hand: two tasks that are whole from second 10 on.
+// Computed by hand, for two tasks that both run from second 10 on.
 func TestProgress(t *testing.T) {
 	at := func(s int) time.Time {
 		if s == 0 {

@@ -7,9 +7,10 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ParseSet reads labels with their values, as "rack=r1|r2 & gpu=*" or "rack=r1|r2, gpu=*", where * is any value: nodes
-// that have all of the labels. No value has a comma, "&" or "|" in it. The error names the label that makes no sense
-// and wraps an [Expected] with the example, which is of labels that nodes of this kind of cluster have.
+// ParseSet reads labels and their values, like "rack=r1|r2 & gpu=*" or "rack=r1|r2, gpu=*", where * stands for any
+// value. The set has the nodes with all of these labels. Values must not contain a comma, "&" or "|". The error names
+// the label that makes no sense. It wraps an [Expected] with the example, which should use labels of this kind of
+// cluster.
 func ParseSet(text, example string) (sched.EquivalenceSet, error) {
 	set := sched.AnyNode()
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, ",", "&"), "&") {
@@ -31,8 +32,7 @@ func ParseSet(text, example string) (sched.EquivalenceSet, error) {
 	return set, nil
 }
 
-// valuesOf reads the values of a label, of which a node has one, as a100|h100. The error is an [Expected]: none of them
-// is empty.
+// valuesOf reads the alternative values of a label, like a100|h100. The error is an [Expected] if one of them is empty.
 func valuesOf(text string) ([]string, error) {
 	var out []string
 	for v := range strings.SplitSeq(text, "|") {

@@ -41,7 +41,7 @@ func TestParseSet(t *testing.T) {
 	}
 }
 
-// FuzzParseSet: whatever stands there names labels, or is refused with what was expected.
+// FuzzParseSet: any text names labels, or is refused with what was expected.
 func FuzzParseSet(f *testing.F) {
 	f.Add("rack=r1|r2 & gpu=*")
 	f.Fuzz(func(t *testing.T, text string) {
