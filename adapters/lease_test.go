@@ -398,7 +398,7 @@ func TestUnavailable(t *testing.T) {
 
 // TestOnStandbyOnce: a holder is reported once it can be named, and only once, whatever the words. A lease that names
 // nobody is reported, too.
-func TestStandsByForOne(t *testing.T) {
+func TestOnStandbyOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		errs []error

@@ -17,14 +17,14 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// binding is a pod to be bound.
+// binding is a pod to bind.
 type binding struct {
-	pod  pod // as it was when that was decided; the watches go on
+	pod  pod // as it was at the decision; the watches go on
 	node string
 	err  error
 }
 
-// Start binds the gang's pods. The first is bound alone: if that is refused, nothing was done.
+// Start binds the gang's pods. It binds the first one alone: if that is refused, nothing was done.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	if err := d.fenceStart(ctx, s.Epoch); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	return bindings[0].err
 }
 
-// each runs f for 0 to n-1, several at a time, of all gangs together.
+// each calls f for 0 to n-1, several at a time. The limit is for all gangs together.
 func (d *Driver) each(n int, f func(int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -56,7 +56,8 @@ func (d *Driver) each(n int, f func(int)) {
 	all.Wait()
 }
 
-// candidates are the pods to be bound, each with its node, if the job is as it was when that was decided.
+// candidates are the pods to bind and their nodes, if the job is as it was at the decision. It also returns the number
+// of the attempt.
 func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +96,7 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 	return bindings, now.Attempt + 1, nil
 }
 
-// current finds the job that an action is about, unless it has changed since that was decided.
+// current finds the job of an action, unless it has changed since the decision.
 func (m *model) current(j *adapters.Job) (*gang, error) {
 	g := m.gangs[j.Spec.ID]
 	switch {
@@ -110,7 +111,7 @@ func (m *model) current(j *adapters.Job) (*gang, error) {
 	return g, nil
 }
 
-// bound lays what was done over what the watches tell, which may lag behind it.
+// bound applies what was done to the model, since the watches may lag behind.
 func (m *model) bound(id string, done []binding) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,23 +123,23 @@ func (m *model) bound(id string, done []binding) {
 		m.detach(p)
 		p.bound = done[i].node
 		if g := m.gangs[p.gang]; g != nil {
-			g.note = nil // a note that is still to be written would be wrong
+			g.note = nil // the note would be wrong
 		}
 		m.attach(p)
 	}
 	m.acted(id)
 }
 
-// acted has the job be another version than the one that an action was decided on.
+// acted gives the job another version than the one that an action was decided on.
 func (m *model) acted(id string) {
 	if g := m.gangs[id]; g != nil {
-		g.version++ // what the server made of it is newer than all that was known
+		g.version++ // the server's new version is higher than all known ones
 		m.dirtyGangs[id] = true
 	}
 }
 
-// bind binds one pod, on condition that it is as it was seen. A change that does not matter, as of a condition, has it
-// tried again.
+// bind binds one pod on condition that it is unchanged. After a change that does not matter, for example of a
+// condition, it tries again.
 func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, size int) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()

@@ -19,8 +19,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Stop evicts the job's pods, by what the server says of them now. Those on nodes that are lost are deleted, as nobody
-// there would do so.
+// Stop evicts the job's pods, as the server shows them now. Pods on lost nodes are deleted, since nothing on the node
+// would do so.
 func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	if err := d.fence(ctx, s.Epoch); err != nil {
 		return err
@@ -47,15 +47,15 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	return err
 }
 
-// ending is what became of a pod that was to stop.
+// ending is the outcome for a pod that was to stop.
 type ending struct {
-	pod     *corev1.Pod // as it was read last
+	pod     *corev1.Pod // as last read
 	evicted bool
 	err     error
 }
 
-// evictAll stops what runs. The first is stopped alone: if that is refused, nothing was done. Once one was stopped, the
-// job is; others are tried again later.
+// evictAll stops the pods. It stops the first one alone: if that is refused, nothing was done. Once one pod was
+// stopped, the job counts as stopped; the others are tried again later.
 func (d *Driver) evictAll(ctx context.Context, bindings []corev1.Pod, s *adapters.Stop) ([]ending, error) {
 	done := make([]ending, len(bindings))
 	k, did := 0, false
@@ -70,7 +70,7 @@ func (d *Driver) evictAll(ctx context.Context, bindings []corev1.Pod, s *adapter
 	return done, nil
 }
 
-// clear marks pods that have ended as of an attempt that is over, unless all have done their work.
+// clear marks ended pods as belonging to an attempt that is over, unless all of them have done their work.
 func (d *Driver) clear(ctx context.Context, id string, done []ending, s *adapters.Stop) error {
 	finished, others := 0, 0
 	var bindings []*ending
@@ -108,8 +108,8 @@ func terminal(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// mark writes annotations on a pod; one that is no more needs none. By way of its status: a right to change what pods
-// run is not needed for it.
+// mark writes annotations on a pod, if the pod still exists. It uses the pod's status, so the driver needs no right to
+// change what pods run.
 func (d *Driver) mark(ctx context.Context, p *corev1.Pod, revision string, annotations map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
@@ -152,8 +152,8 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 	found = slices.DeleteFunc(found, func(p corev1.Pod) bool { return !d.model.isOf(&p, id) })
 	later := func(p corev1.Pod) bool { return number(p.Annotations[epochAnnotation]) > s.Epoch }
 	if slices.ContainsFunc(found, later) {
-		// A later instance has bound it, or somebody has written an epoch on it. That the lease alone can tell: it was that
-		// instance's before the pod was.
+		// A later instance has bound the pod, or somebody has written an epoch on it. Only the lease can tell: a later
+		// instance held it before it bound the pod.
 		if err := d.fence(ctx, s.Epoch); err != nil {
 			return nil, err
 		}
@@ -161,8 +161,8 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 	return found, nil
 }
 
-// commonLabel is a label selector that finds the gang's pods, and perhaps others: all where the gang is named by
-// annotations.
+// commonLabel is a label selector that finds the gang's pods, and perhaps others. It finds all pods if annotations name
+// the gang.
 func (m *model) commonLabel(id string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,7 +184,7 @@ func (m *model) isOf(p *corev1.Pod, id string) bool {
 		m.gangID(p, &pod{group: first(&p.ObjectMeta, groupLabels())}) == id
 }
 
-// annotate is a patch of annotations, on condition of the UID and, if it is given, of the version.
+// annotate is a patch of annotations, conditional on the UID and, if given, on the version.
 func annotate(uid types.UID, revision string, annotations map[string]string) ([]byte, error) {
 	meta := map[string]any{"uid": uid, "annotations": annotations}
 	if revision != "" {
@@ -193,7 +193,7 @@ func annotate(uid types.UID, revision string, annotations map[string]string) ([]
 	return json.Marshal(map[string]any{"metadata": meta})
 }
 
-// end stops one pod, or has an earlier start of it take no effect.
+// end stops one pod, or prevents an earlier start of it from taking effect.
 func (d *Driver) end(ctx context.Context, p *corev1.Pod, s *adapters.Stop) ending {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
@@ -232,7 +232,7 @@ func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (
 	case p.Spec.NodeName == "": // it was not part of the attempt
 		return false, nil
 	case lost:
-		// It has failed, as the node will never say: the Job controller does not let go of a pod before.
+		// The pod is marked as failed, as its node will never do so. The Job controller keeps the pod until then.
 		failed := []byte(`{"metadata":{"uid":"` + string(p.UID) +
 			`"},"status":{"phase":"Failed","reason":"NodeLost","conditions":[` +
 			`{"type":"DisruptionTarget","status":"True","reason":"DeletionByHedge","message":"its node is lost"}]}}`)
@@ -251,7 +251,7 @@ func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (
 	})
 }
 
-// stopped lays what was done over what the watches tell.
+// stopped applies what was done to the model, since the watches may lag behind.
 func (m *model) stopped(id string, done []ending) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,13 +18,13 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// waits is a gang whose pods are not all there, and how many are. It wraps [adapters.ErrIncomplete].
+// waits is the problem of a gang whose pods do not all exist, and how many do. It wraps [adapters.ErrIncomplete].
 type waits string
 
 func (w waits) Error() string { return "kubernetes: not all pods of the gang are there: " + string(w) }
 func (w waits) Unwrap() error { return adapters.ErrIncomplete }
 
-// view tells of what is dirty, or of all.
+// view reports the changed objects, or all.
 func (m *model) view(full bool, now time.Time) *adapters.View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +42,7 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 	}
 	for _, id := range ids {
 		if g := m.gangs[id]; full && len(g.pods) == 0 && m.batchOf(id) == nil {
-			delete(m.gangs, id) // and so it is told of no more
+			delete(m.gangs, id) // so it is not reported again
 			continue
 		}
 		if j, ok := m.job(m.gangs[id], now, lost); ok {
@@ -56,7 +56,7 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 	return v
 }
 
-// silentLong tells whether silent nodes may be given up, and has the jobs on them looked at.
+// silentLong reports whether pods on silent nodes may be given up. It also marks the jobs on silent nodes as changed.
 func (m *model) silentLong() bool {
 	silent, all := 0, 0
 	for _, n := range m.nodes {
@@ -76,7 +76,7 @@ func (m *model) silentLong() bool {
 	return 2*silent <= all
 }
 
-// forgetClasses drops classes and ports that no job asks for any more.
+// forgetClasses drops classes and ports that no job uses any more.
 func (m *model) forgetClasses() {
 	clear(m.classes)
 	clear(m.ports)
@@ -105,7 +105,7 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 			v.Nodes = append(v.Nodes, m.node(n))
 			n.shown = true
 		case full:
-		case n == nil, n.shown: // it is no more, or not among ours any more
+		case n == nil, n.shown: // it no longer exists, or is no longer ours
 			v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: name}, Gone: true})
 		}
 	}
@@ -128,7 +128,7 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 	clear(m.dirtyNodes)
 }
 
-// node tells of a node. Its version is left out: what is told is always the newest that is known.
+// node reports a node without its version: the report is always the newest state that is known.
 func (m *model) node(n *node) adapters.Node {
 	out := adapters.Node{Node: sched.Node{Name: n.name, Labels: maps.Clone(n.labels), Capacity: maps.Clone(n.capacity)},
 		Cordoned: n.closed}
@@ -147,7 +147,7 @@ func (m *model) node(n *node) adapters.Node {
 	return out
 }
 
-// foreign is what pods hold of the node that are not ours, nil if there are none.
+// foreign is what other schedulers' pods hold of the node, nil if there are none.
 func (n *node) foreign() sched.Resources {
 	var out sched.Resources
 	for _, p := range n.on {
@@ -164,14 +164,14 @@ func (n *node) foreign() sched.Resources {
 	return out
 }
 
-// job tells of a job, if there is anything to tell.
+// job reports a job, if there is anything to report.
 func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	if g == nil {
 		return adapters.Job{}, false
 	}
 	b := m.batchOf(g.id)
 	if len(g.pods) == 0 && b == nil {
-		if g.shown != nil { // what controls them may make new ones; a full view forgets the gang
+		if g.shown != nil { // its controller may create new pods; a full view forgets the gang
 			out := adapters.Job{Spec: g.shown, UID: g.shownUID, Version: g.version,
 				Problem: waits(fmt.Sprintf("0 of %d", g.shown.Tasks))}
 			return out, true
@@ -227,8 +227,8 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	return out, true
 }
 
-// resized is what is wrong with the sizes that stand on the pods of an attempt, which differ only if somebody has
-// changed them. Which of them is the true one cannot be told, but for a pod alone.
+// resized is an error if the sizes on the pods of an attempt differ, which happens only if somebody has changed them.
+// It is unknown which of them is right, except for a single pod.
 func resized(all []*pod, b *batch, attempt, size int) error {
 	alone := b == nil && all[0].group == ""
 	sizes := map[int]bool{}
@@ -253,11 +253,11 @@ func resized(all []*pod, b *batch, attempt, size int) error {
 	return nil
 }
 
-// away are the pods of a gang that are there and do not count. Those of other controllers may be of an earlier job of
-// that name.
+// away counts the pods of a gang that exist but do not count. Pods of other controllers may be from an earlier job of
+// the same name.
 type away struct {
 	others, gated, going int
-	suspended            bool // the Job, which makes none
+	suspended            bool // the Job is suspended and makes no pods
 }
 
 func (a *away) add(p *pod, mine bool) {
@@ -273,7 +273,7 @@ func (a *away) add(p *pod, mine bool) {
 	}
 }
 
-// miscounted is a gang of fewer or more pods than it must have.
+// miscounted is the problem of a gang with too few or too many pods.
 func miscounted(ready, size int, off *away) error {
 	if ready > size {
 		return fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
@@ -302,8 +302,8 @@ func miscounted(ready, size int, off *away) error {
 	return waits(text)
 }
 
-// identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the
-// owner whose pods count.
+// identity sets the id that distinguishes jobs of the same name: that of the Job, of the pods' controller, or of the
+// oldest pod. It returns the owner whose pods count.
 func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 	if b != nil {
 		out.UID = string(b.uid)
@@ -326,7 +326,7 @@ func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 	return newest.owner
 }
 
-// gangSize is how many pods the next start must have. What is wrong with it is the job's problem.
+// gangSize is the number of pods that the next start must have. If it is wrong, it sets the job's problem.
 func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 	switch {
 	case b != nil:
@@ -338,7 +338,7 @@ func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int
 		return max(1, b.size-max(b.succeeded, ended))
 	case all[0].group == "":
 		switch id := all[0].job; {
-		case id == "" || m.batch[id] != nil: // which says whether they are a gang, and has hints
+		case id == "" || m.batch[id] != nil: // the Job says whether they are a gang, and has hints
 		case m.others[id] == nil:
 			out.Problem = waits("its Job is not known")
 		case all[0].gang == id:
@@ -362,7 +362,7 @@ func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int
 	return n
 }
 
-// task tells of a pod that is bound.
+// task reports a bound pod.
 func (m *model) task(p *pod, mine bool, now time.Time, giveUp bool) adapters.Task {
 	t := adapters.Task{Node: p.at(), Started: p.started}
 	switch {
@@ -385,7 +385,7 @@ func (m *model) task(p *pod, mine bool, now time.Time, giveUp bool) adapters.Tas
 	return t
 }
 
-// lost tells whether the pod's node is no more, or was silent for longer than the pod puts up with.
+// lost reports whether the pod's node no longer exists, or has been silent for longer than the pod tolerates.
 func (m *model) lost(p *pod, now time.Time, giveUp bool) bool {
 	n := m.nodes[p.at()]
 	if n == nil {
@@ -402,7 +402,7 @@ func (m *model) lost(p *pod, now time.Time, giveUp bool) bool {
 	return now.Sub(n.silent) >= patience
 }
 
-// over tells whether nobody makes pods of the job any more.
+// over reports whether nothing creates pods of the job any more.
 func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Task) (bool, error) {
 	if b != nil {
 		if b.failure != "" {
@@ -411,7 +411,7 @@ func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Tas
 		return b.over, nil
 	}
 	if owner != "" && all[0].group != "" || ready > 0 {
-		return false, nil // new pods may come
+		return false, nil // there may be new pods
 	}
 	for _, p := range all {
 		if !p.terminal() {
@@ -426,7 +426,7 @@ func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Tas
 	return true, nil
 }
 
-// describe makes the job's specification, of a size.
+// describe sets the job's specification for a gang of that size.
 func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner types.UID, size int) {
 	var s *shape
 	var submitted time.Time
@@ -462,7 +462,7 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 	}
 	out.Spec = spec
 	if out.Problem == nil {
-		if out.Problem = cmp.Or(differ, err); b != nil { // whose pods may not be there yet
+		if out.Problem = cmp.Or(differ, err); b != nil { // the Job's pods may not exist yet
 			out.Problem = cmp.Or(err, s.problem)
 		}
 	}
@@ -480,7 +480,7 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 	out.Revision = revision(spec, annotations)
 }
 
-// made is when the job was: its Job, or its first pod where nothing makes it anew. It is zero where that is not known.
+// made is when the job was created: its Job, or its first pod if nothing recreates it. It is zero if that is not known.
 func (m *model) made(all []*pod, b *batch) time.Time {
 	if b != nil {
 		return b.created
@@ -502,8 +502,8 @@ func (m *model) made(all []*pod, b *batch) time.Time {
 	return first
 }
 
-// hintsOf are the annotations that count of a pod or a pod group: those of all its pods. A pod need not have one that
-// another has; those that have one must agree.
+// hintsOf are the annotations that count for a pod or a pod group: those of all its pods together. Not every pod needs
+// a hint, but all pods that have it must agree.
 func (m *model) hintsOf(all []*pod, owner types.UID, attempt int) (map[string]string, error) {
 	var counting []*pod
 	for _, p := range all {
@@ -537,7 +537,7 @@ func (m *model) hintsOf(all []*pod, owner types.UID, attempt int) (map[string]st
 	return out, err
 }
 
-// counts tells whether the pod is of what waits or of the last attempt.
+// counts reports whether the pod waits or belongs to the last attempt.
 func (p *pod) counts(attempt int) bool {
 	if p.at() == "" {
 		return !p.terminal() && !p.deleting && !p.evicted
@@ -545,7 +545,7 @@ func (p *pod) counts(attempt int) bool {
 	return !p.cleared && !p.stopped() && (!p.terminal() || p.attempt == attempt)
 }
 
-// wish is what of the pod's wishes would be broken.
+// wish is an error if the pod has a demand that hedge would violate.
 func (p *pod) wish() error {
 	if p.shape.problem == nil {
 		return nil
@@ -553,7 +553,7 @@ func (p *pod) wish() error {
 	return fmt.Errorf("pod %s: %w", p.name, p.shape.problem)
 }
 
-// revision is another for another specification.
+// revision differs for different specifications.
 func revision(j *sched.Job, annotations map[string]string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %s", j.Tasks, j.Priority, j.Required)

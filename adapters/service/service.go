@@ -137,11 +137,11 @@ func (i *Instance) Lead(ctx context.Context, lease adapters.Lease,
 	}, adapters.LeadOptions{
 		Clock:   i.opt.Clock,
 		Contact: &i.contact,
-		Told: func(err error) {
+		OnError: func(err error) {
 			i.opt.Metrics.Warn()
 			i.opt.Log.Warn("lease", "error", err)
 		},
-		StandsBy: func(err error) { i.opt.Log.Info("standing by", "for", err) },
+		OnStandby: func(err error) { i.opt.Log.Info("standing by", "for", err) },
 	})
 	return errors.Join(err, i.unsaved)
 }

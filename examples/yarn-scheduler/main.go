@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	}
 	work := func(ctx context.Context, t adapters.Term) error {
 		options := c.options()
-		options.Told = func(err error) { log.Warn("not understood", "error", err) }
+		options.OnError = func(err error) { log.Warn("not understood", "error", err) }
 		driver, err := yarn.New(options)
 		if err != nil {
 			return err

@@ -139,7 +139,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	c := &instant{jobs: map[string]demo.Outcome{}}
 	told := 0
-	r, err := demo.Run(t.Context(), w, c, demo.RunOptions{Name: "x", Told: func(submitted, _, all int) {
+	r, err := demo.Run(t.Context(), w, c, demo.RunOptions{Name: "x", OnProgress: func(submitted, _, all int) {
 		told = submitted
 		assert.Equal(t, len(w.Jobs), all)
 	}})

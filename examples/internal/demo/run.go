@@ -53,8 +53,8 @@ type RunOptions struct {
 	Patience time.Duration
 	// Poll is how often the cluster is looked at; 0 means 250 ms.
 	Poll time.Duration
-	// Told, if not nil, is told of how many jobs were handed in and have finished.
-	Told func(submitted, finished, all int)
+	// OnProgress, if not nil, is called with the number of jobs that were submitted, that have finished, and in all.
+	OnProgress func(submitted, finished, all int)
 }
 
 // Run hands in every job at its time and waits for the end of the last. It ends early with the context's error, and
@@ -89,8 +89,8 @@ func Run(ctx context.Context, w *Workload, c Cluster, o RunOptions) (*Result, er
 				finished++
 			}
 		}
-		if o.Told != nil {
-			o.Told(len(submitted), finished, len(w.Jobs))
+		if o.OnProgress != nil {
+			o.OnProgress(len(submitted), finished, len(w.Jobs))
 		}
 		if len(submitted) == len(w.Jobs) && (finished == len(w.Jobs) || time.Since(last) > o.Patience) {
 			return w.result(o.Name, begin, submitted, seen), nil
@@ -101,7 +101,7 @@ func Run(ctx context.Context, w *Workload, c Cluster, o RunOptions) (*Result, er
 	}
 }
 
-// Progress is a [RunOptions].Told that writes a line every 15 s and one when all has finished.
+// Progress is a [RunOptions].OnProgress that writes a line every 15 s and one when all has finished.
 func Progress(out io.Writer, name string) func(submitted, finished, all int) {
 	var last time.Time
 	return func(submitted, finished, all int) {

@@ -131,7 +131,7 @@ func (c *cluster) run(ctx context.Context, w *demo.Workload, f field, out io.Wri
 		return nil, err
 	}
 	defer n.close()
-	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.name, Told: demo.Progress(out, f.name)})
+	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.name, OnProgress: demo.Progress(out, f.name)})
 	if err != nil {
 		return nil, err
 	}

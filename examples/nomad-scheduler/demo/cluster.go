@@ -102,7 +102,7 @@ func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error)
 		f.load = stop()
 		fmt.Fprintf(f.out, "%s: %v\n", f.name, f.load)
 	}()
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, Told: demo.Progress(f.out, f.name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.name)})
 }
 
 // Submit registers a job of processes that sleep: held for hedge, or at its size for Nomad.

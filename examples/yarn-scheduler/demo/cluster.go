@@ -87,7 +87,7 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 }
 
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, Told: demo.Progress(f.out, f.name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.name)})
 }
 
 func (f *field) spool() string   { return filepath.Join(f.dir, "spool") }
