@@ -18,8 +18,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestAccessControl does all that hedge does with a token of the policy that comes with it, and some things that this
-// must not allow.
+// TestAccessControl does everything that hedge does, with a token of the policy in this package, and some things that
+// the policy must not allow.
 func TestAccessControl(t *testing.T) {
 	need(t)
 	servers, err := testservers.StartNomad(context.Background(),
@@ -63,7 +63,7 @@ func TestAccessControl(t *testing.T) {
 	forbidden(t, config)
 }
 
-// TestPeriodic: runs of a periodic job are placed, under its name, and the job itself is left alone.
+// TestPeriodic: runs of a periodic job are placed under its name. The job itself is left alone.
 func TestPeriodic(t *testing.T) {
 	r := theRig(t)
 	ctx := context.Background()
@@ -118,7 +118,7 @@ func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adap
 	return j
 }
 
-// sleeper is a gang of two that is held.
+// sleeper is a held gang of two.
 func sleeper(id string) *api.Job {
 	j := api.NewBatchJob(id, id, "global", 50)
 	j.Datacenters = []string{"*"}
@@ -129,7 +129,7 @@ func sleeper(id string) *api.Job {
 		api.NewTaskGroup("work", 0).AddTask(task.Require(&api.Resources{CPU: ptr(100), MemoryMB: ptr(16)})))
 }
 
-// admin makes the first token of all.
+// admin bootstraps access control.
 func admin(t *testing.T, url string) *api.Client {
 	t.Helper()
 	c, err := api.NewClient(&api.Config{Address: url})
@@ -149,7 +149,7 @@ func admin(t *testing.T, url string) *api.Client {
 	return c
 }
 
-// token is one with the policy that comes with the package.
+// token makes a client with a token of the policy in this package.
 func token(t *testing.T, admin *api.Client) string {
 	t.Helper()
 	rules, err := os.ReadFile("policy.hcl")
@@ -161,7 +161,7 @@ func token(t *testing.T, admin *api.Client) string {
 	return own.SecretID
 }
 
-// forbidden is what a token of the policy must not do.
+// forbidden tries what a token of the policy must not do.
 func forbidden(t *testing.T, config *api.Config) {
 	t.Helper()
 	c, err := api.NewClient(config)

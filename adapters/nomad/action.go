@@ -14,11 +14,11 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// nodeID is what a placed group's constraint is on.
+// nodeID is the node attribute to which the constraint of a placed group applies.
 const nodeID = "${node.unique.id}"
 
-// Start registers the job with its gang on the plan's nodes. A gang of several tasks is tried in Nomad's planner first,
-// which refuses what its own bookkeeping has no room for.
+// Start registers the job with its gang on the plan's nodes. For a gang of several tasks it first asks Nomad's planner,
+// which refuses what Nomad itself has no room for.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	j, err := reference(s.Job)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *Driver) released(j *job, s *adapters.Start) (*api.Job, error) {
 	return next, nil
 }
 
-// changed is a copy of the job with the template alone, and with meta that makes it another version.
+// changed is a copy of the job with only the template group, and with meta that makes it a new version.
 func (j *job) changed(epoch uint64, reason string) *api.Job {
 	next := *j.Job
 	next.TaskGroups = []*api.TaskGroup{j.template}
@@ -158,7 +158,7 @@ func write(ctx context.Context, namespace string) *api.WriteOptions {
 	return (&api.WriteOptions{Namespace: namespace}).WithContext(ctx)
 }
 
-// register puts the next version in the place of the one that was observed.
+// register replaces the observed version of the job by the next one.
 func (d *Driver) register(ctx context.Context, j *job, next *api.Job) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

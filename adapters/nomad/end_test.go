@@ -19,7 +19,7 @@ import (
 // never is newer than every listing.
 const never = uint64(1) << 40
 
-// failedFor is an instance that sees a job which has failed for good, as its task could not start.
+// failedFor is an instance that observes a job which has failed for good, since its task could not start.
 func failedFor(t *testing.T, s *variables, now *time.Time) *Driver {
 	d, err := New(&api.Config{Address: s.URL}, Options{Timeout: time.Minute, Now: func() time.Time { return *now }})
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func failedFor(t *testing.T, s *variables, now *time.Time) *Driver {
 	return d
 }
 
-// serveJob has the server know the job of failedFor, in the version that is told, beside its variables; it lists
+// serveJob makes the server know the job of failedFor, in the given version, beside its variables. The server lists
 // nothing.
 func (s *variables) serveJob(version *atomic.Uint64) {
 	s.others = func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func seen() *atomic.Uint64 {
 	return &v
 }
 
-// TestNoteOfTheEnd: the user of a job that has failed for good reads why, until it is handed in again, whoever leads
+// TestNoteOfTheEnd: the user of a job that has failed for good can read why, until it is submitted again, whoever leads
 // meanwhile.
 func TestNoteOfTheEnd(t *testing.T) {
 	s := newVariables(t)
@@ -68,7 +68,7 @@ func TestNoteOfTheEnd(t *testing.T) {
 		v, err := d.Observe(context.Background(), true)
 		require.NoError(t, err)
 		require.Len(t, v.Jobs, 1)
-		now = now.Add(tidyEvery) // notes are looked through the next time
+		now = now.Add(tidyEvery) // the next check of the notes is due
 		return s.made()
 	}
 	path := NotePath("a")
@@ -95,8 +95,8 @@ func TestNoteOfTheEnd(t *testing.T) {
 	assert.Empty(t, other.state.toldUIDs)
 }
 
-// TestNoteOfTheEndOfAnother: an instance that has not seen that the job was handed in again, as it leads no more
-// perhaps, writes nothing over what holds of the job now, whenever that was written.
+// TestNoteOfTheEndOfAnother: an instance that has not seen that the job was submitted again, perhaps since it no longer
+// leads, overwrites no note about the new submission, whenever that note was written.
 func TestNoteOfTheEndOfAnother(t *testing.T) {
 	path := NotePath("a")
 	for name, when := range map[string]func(r *http.Request) bool{
@@ -119,7 +119,7 @@ func TestNoteOfTheEndOfAnother(t *testing.T) {
 			}
 			asked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if when(r) && done.CompareAndSwap(false, true) {
-					if r.URL.Path == "/v1/job/a" { // its answer is of before
+					if r.URL.Path == "/v1/job/a" { // its answer is from before
 						defer again()
 					} else {
 						again()
@@ -145,7 +145,7 @@ func TestNoteOfTheEndOfAnother(t *testing.T) {
 	}
 }
 
-// TestNoteOfTheEndThatFails: where the note cannot be written, all else goes on; it is written later, unless Nomad
+// TestNoteOfTheEndThatFails: if the note cannot be written, everything else goes on. It is written later, unless Nomad
 // refuses it.
 func TestNoteOfTheEndThatFails(t *testing.T) {
 	s := newVariables(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// A user can see beforehand what hedge will make of a job.
+// A user can check what hedge will make of a job.
 func ExampleDescribe() {
 	job := api.NewBatchJob("report", "report", "global", 50)
 	job.Datacenters = []string{"*"}
@@ -32,9 +32,9 @@ func ExampleDescribe() {
 	_, err = nomad.Describe(job)
 	fmt.Println(err)
 	// Output:
-	// 8 tasks of map[cpu:500 memory:256] within 45m0s <nil> on driver.exec=true&node.pool=default best on node.class=fast
-	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow", expected a duration of at least 1s, as
-	// 2h30m, or a time, as 2026-01-02T15:04:05Z
+	// 8 tasks of map[cpu:500 memory:256] within 45m0s <nil>
+	// on driver.exec=true&node.pool=default best on node.class=fast
+	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow", expected a duration of at least 1s, as 2h30m, or a time, as 2026-01-02T15:04:05Z
 }
 
 // A scheduler for Nomad: one of several instances leads, and runs a loop.

@@ -59,7 +59,7 @@ func TestDeadlineAsTime(t *testing.T) {
 	assert.Equal(t, time.Minute, got.Deadline)
 }
 
-// TestProblems: what is wrong is said with the key, what was found and what was expected.
+// TestProblems: a problem names the key, what was found and what was expected.
 func TestProblems(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -138,8 +138,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestMarked: who writes a mark that makes no sense means hedge, and is told; a job that is not marked is none of
-// hedge's.
+// TestMarked: a job with a mark that makes no sense counts as hedge's, so that its user is told. An unmarked job does
+// not.
 func TestMarked(t *testing.T) {
 	for mark, want := range map[string]bool{"true": true, "1": true, "yes": true, "": true, "false": false, "0": true} {
 		assert.Equal(t, want, marked(map[string]string{KeyMark: mark}), mark)
@@ -147,7 +147,8 @@ func TestMarked(t *testing.T) {
 	assert.False(t, marked(nil))
 }
 
-// TestHeldByItsUser: of a job that Nomad does not run, or that its user has stopped, nobody is told that it does.
+// TestHeldByItsUser: if Nomad does not run a job, or its user has stopped it, its problem does not say that Nomad runs
+// it.
 func TestHeldByItsUser(t *testing.T) {
 	held := heldJob(map[string]string{KeyTasks: "0"})
 	_, err := Describe(held)
@@ -162,8 +163,8 @@ func TestHeldByItsUser(t *testing.T) {
 	assert.NotContains(t, read(placed).problem.Error(), "Nomad itself", "what hedge has started")
 }
 
-// TestPlacedBefore: hints that an earlier hedge took are not held against a job while it runs, which is told with its
-// tasks as any other; once it waits, it is told what is wrong.
+// TestPlacedBefore: hints that an earlier hedge accepted are no problem while the job runs. It is reported with its
+// tasks like any other. Once it waits, its problem is reported.
 func TestPlacedBefore(t *testing.T) {
 	for k, v := range map[string]string{
 		KeySlowdown: "2", KeyDeadline: "500ms", KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
@@ -197,7 +198,7 @@ func TestPlacedBefore(t *testing.T) {
 	require.ErrorIs(t, read(j).problem, ErrJob, "it cannot be described")
 }
 
-// TestDemand: what runs before and after the work does not add to it, what runs beside it does.
+// TestDemand: what runs before and after the work does not add to it; what runs beside it does.
 func TestDemand(t *testing.T) {
 	g := api.NewTaskGroup("g", 0)
 	for _, one := range []struct {
@@ -216,8 +217,7 @@ func TestDemand(t *testing.T) {
 	assert.Equal(t, sched.Resources{CPU: 410, Memory: 4, Disk: 300}, demand(g))
 }
 
-// TestNoted: what hedge has noted is taken over from versions that it has written, and from no copies under other
-// names.
+// TestNoted: hedge's notes count in versions that it has written, and not in copies under other names.
 func TestNoted(t *testing.T) {
 	own := map[string]string{keyOrigin: "12", keyStart: "15", keyAttempt: "2", keyFailures: "1", keyDone: "3000000000",
 		keySubmitted: "1000000000", keyOver: "no"}
@@ -264,7 +264,7 @@ func TestConstraints(t *testing.T) {
 		{"${node.class}", "is", "fast", true},
 		{"${node.class}", "!=", "slow", true},
 		{"${meta.none}", "!=", "slow", true},
-		{"${meta.none}", "!=", "", false}, // what is not there is an empty text for != alone
+		{"${meta.none}", "!=", "", false}, // a missing side counts as an empty text for != only
 		{"${meta.none}", "not", "${meta.none2}", false},
 		{"${meta.none}", "!=", "${node.class}", true},
 		{"${meta.none}", "=", "", false},
@@ -272,18 +272,18 @@ func TestConstraints(t *testing.T) {
 		{"${meta.empty}", "=", "", true},
 		{"${node.class}", "not", "fast", false},
 		{"fast", "=", "${node.class}", true},
-		{"${driver.docker}", "=", "true", false}, // Nomad interpolates no such thing
+		{"${driver.docker}", "=", "true", false}, // Nomad has no such interpolation
 		{"${driver.docker}", "is_set", "", false},
 		{"${node.region}", "is_not_set", "", true},
 		{"${meta.first}x", "!=", "${meta.first}x", false},
-		{"${node.class", "=", "${node.class", false}, // it begins as an interpolation, and is none
+		{"${node.class", "=", "${node.class", false}, // it begins like an interpolation, and is none
 		{"${attr.cpu.numcores}", ">", "9", true},
 		{"${attr.cpu.numcores}", "<", "9", false},
 		{"${attr.cpu.numcores}", ">=", "16", true},
 		{"${attr.cpu.numcores}", "<=", "15.5", false},
 		{"${attr.cpu.numcores}", ">", "${meta.none}", false},
-		{"${meta.big}", ">", "9007199254740992", true}, // whole numbers are compared as such
-		{"${meta.word}", "<", "10", false},             // and else as texts
+		{"${meta.big}", ">", "9007199254740992", true}, // integers are compared as integers
+		{"${meta.word}", "<", "10", false},             // and otherwise as texts
 		{"${node.class}", "<", "g", true},
 		{"${node.class}", ">=", "NaN", true},
 		{"${attr.cpu.numcores}", ">=", "NaN", false},
@@ -298,7 +298,7 @@ func TestConstraints(t *testing.T) {
 		{"${attr.os.version}", "version", ">= 12, < 13", true},
 		{"${attr.os.version}", "version", "~> 12.1", true},
 		{"${attr.os.version}", "version", ">= 13", false},
-		{"${attr.nomad.version}", "version", ">= 1.6.0", false}, // it leaves pre-releases out
+		{"${attr.nomad.version}", "version", ">= 1.6.0", false}, // that operand leaves out pre-releases
 		{"${node.class}", "version", ">= 1", false},
 		{"${attr.os.version}", "semver", ">= 12.1.0", true},
 		{"${attr.nomad.version}", "semver", ">= 1.6.0", true},
@@ -334,7 +334,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// TestSemver: the answers are those of Nomad 1.6.1's own package helper/constraints/semver.
+// TestSemver: the answers are those of package helper/constraints/semver of Nomad 1.6.1.
 func TestSemver(t *testing.T) {
 	for _, tt := range []struct {
 		constraint, version string
@@ -352,7 +352,7 @@ func TestSemver(t *testing.T) {
 		{">= 1.0, < 1.4", "1.2.3", true},
 		{">= 1.0, < 1.4", "1.4", false},
 		{" >1.0.0 , != 1.2.3", "1.2.3", false},
-		{"1.6", "1.6.0", true}, // one without an operator is of equality, with as many numbers as it has
+		{"1.6", "1.6.0", true}, // without an operator it means equality, of as many numbers as it has
 		{"v1.6.0", "1.7.0-beta1", false},
 		{"!= 1.7.0", "1.7.0-beta1", true},
 	} {
@@ -382,7 +382,7 @@ func TestRequired(t *testing.T) {
 	assert.Equal(t, []string{"driver.raw_exec"}, h.spec.Required.Keys())
 }
 
-// FuzzHints: whatever stands in a job's meta, it is understood or refused with a reason.
+// FuzzHints: any text in a job's meta is understood, or refused with a reason.
 func FuzzHints(f *testing.F) {
 	for _, k := range known {
 		f.Add(k, "2", "a=b & c=*")

@@ -20,7 +20,8 @@ import (
 
 var offices atomic.Int64
 
-// TestLease counts by a clock of its own, so that no lease runs out because the machine is slow.
+// TestLease uses a clock of its own, so that no lease expires because the machine is slow. stoppable makes calls unless
+// it is stopped: then they hang.
 func TestLease(t *testing.T) {
 	r := theRig(t)
 	adaptertest.RunLease(t, func(testing.TB) adaptertest.Office {
@@ -71,7 +72,7 @@ func (s *stoppable) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestLeaseUnavailable: a lease that nobody answers for is neither granted nor lost.
+// TestLeaseUnavailable: a lease whose server does not answer is neither granted nor lost.
 func TestLeaseUnavailable(t *testing.T) {
 	l, err := nomad.NewLease(&api.Config{Address: "http://127.0.0.1:1"}, nomad.Options{}, 0)
 	require.NoError(t, err)

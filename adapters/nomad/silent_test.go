@@ -21,7 +21,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// signal sends a client's agent a signal. What it runs goes on.
+// signal sends a signal to a client's agent. What the agent runs goes on.
 func (r *rig) signal(t testing.TB, name string, s syscall.Signal) {
 	t.Helper()
 	procs, err := filepath.Glob("/proc/[0-9]*")
@@ -38,8 +38,8 @@ func (r *rig) signal(t testing.TB, name string, s syscall.Signal) {
 	require.Fail(t, "no agent", "of %s", name)
 }
 
-// TestSilentAgent: an agent is silent for so long that its node is held for lost, and what it runs comes to its end
-// there while the job is started elsewhere. The job finishes once.
+// TestSilentAgent: an agent is silent for so long that its node counts as lost. What it runs comes to its end there,
+// while the job is started elsewhere. The job finishes once.
 func TestSilentAgent(t *testing.T) {
 	shape := adaptertest.Shape{Nodes: 2, Slots: 1, Seed: 1}
 	w, ok := newWorld(t, shape).(*world)
