@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -30,11 +31,14 @@ func ExampleDescribe() {
 
 	job.Meta[nomad.KeyDeadline] = "tomorrow"
 	_, err = nomad.Describe(job)
-	fmt.Println(err)
+	before, after, _ := strings.Cut(err.Error(), ", expected ")
+	fmt.Println(before)
+	fmt.Println("expected", after)
 	// Output:
 	// 8 tasks of map[cpu:500 memory:256] within 45m0s <nil>
 	// on driver.exec=true&node.pool=default best on node.class=fast
-	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow", expected a duration of at least 1s, as 2h30m, or a time, as 2026-01-02T15:04:05Z
+	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow"
+	// expected a duration of at least 1s, as 2h30m, or a time, as 2026-01-02T15:04:05Z
 }
 
 // A scheduler for Nomad: one of several instances leads, and runs a loop.

@@ -752,7 +752,7 @@ func TestOdd(t *testing.T) {
 	s := newStand(t)
 	var told []string
 	tell := func(err error) { told = append(told, err.Error()) }
-	s.opt.Told = tell
+	s.opt.OnError = tell
 	for _, name := range []string{"a", "b"} {
 		s.write(name+".yaml", gangText)
 		require.NoError(t, s.start(name))
@@ -777,7 +777,7 @@ func TestOdd(t *testing.T) {
 	assert.Contains(t, told[0], a)
 	assert.Contains(t, told[1], n)
 
-	fresh := s.open(Options{Told: tell}) // it never saw what they were before
+	fresh := s.open(Options{OnError: tell}) // it never saw what they were before
 	v, err := fresh.Observe(context.Background(), true)
 	require.NoError(t, err)
 	require.Len(t, v.Nodes, 1)
