@@ -161,12 +161,11 @@ func (l *ladder) Solve(ctx context.Context, p *Problem, opts Options, report fun
 	return c.answer()
 }
 
-// forward passes on e's plans without their bounds: if e fails later, the bounds are not proven, and otherwise its
-// answer has them.
+// rungGrace is a rung's part of Grace, so that a late engine does not make the ladder late.
 const rungGrace = Grace / 2
 
-// forward hands engine e's plans on, without their bounds: if e fails later, they
-// are no longer proven, and if it does not, its answer has them.
+// forward passes on e's plans without their bounds: if e fails later, the bounds are not proven, and otherwise its
+// answer has them.
 func forward(e Solver, report func(*Solution)) func(*Solution) {
 	return func(sol *Solution) {
 		if report == nil {

@@ -28,7 +28,7 @@ type State struct {
 	fit []float64
 }
 
-// Copy makes s equal to t, except for Order and Ops.
+// Reset makes s the empty plan of in.
 func (s *State) Reset(in *Instance) {
 	s.In = in
 	s.Res = append(s.Res[:0], in.Cap...)
@@ -50,7 +50,7 @@ func (s *State) Reset(in *Instance) {
 	}
 }
 
-// Copy makes s equal to t but for Order and Ops.
+// Copy makes s equal to t, except for Order and Ops.
 func (s *State) Copy(t *State) {
 	s.In = t.In
 	s.Res = append(s.Res[:0], t.Res...)

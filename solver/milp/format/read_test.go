@@ -94,12 +94,12 @@ func TestReadLPNamesTheOffender(t *testing.T) {
 		"min x\nst\nsos1\n s1: x:1\nend":            `line 3:1: found "sos1", expected a linear model`,
 		"min x\nst\nuser cuts\n x <= 1\nend":        `line 3:1: found "user", expected a linear model`,
 		"min x\nst\nlazy constraints\n x <= 1\nend": `line 3:1: found "lazy", expected a linear model`,
-		"min x\nst\nbin\n x\nbounds\n x <= 2\nend": `line 6:2: found bounds 0 and 2 of the binary variable "x", expected " +
-			"bounds within 0 and 1`,
-		"min x\nst\nbounds\n x free\nbin\n x\nend": `line 6:2: found bounds -Inf and 1 of the binary variable "x", " +
-			"expected bounds within 0 and 1`,
-		"min x\nst\nbounds\n x <= -1\nbin\n x\nend": `line 6:2: found bounds 0 and -1 of the binary variable "x", " +
-			"expected bounds within 0 and 1`,
+		"min x\nst\nbin\n x\nbounds\n x <= 2\nend": "line 6:2: found bounds 0 and 2 of the binary variable \"x\", " +
+			"expected bounds within 0 and 1",
+		"min x\nst\nbounds\n x free\nbin\n x\nend": "line 6:2: found bounds -Inf and 1 of the binary variable \"x\", " +
+			"expected bounds within 0 and 1",
+		"min x\nst\nbounds\n x <= -1\nbin\n x\nend": "line 6:2: found bounds 0 and -1 of the binary variable \"x\", " +
+			"expected bounds within 0 and 1",
 		"min x\nst\n 1e999 x <= 1\nend":    `line 3:2: found "1e999", expected a finite number`,
 		"min x\nst\n x <= 1..2\nend":       `line 3:7: found "1..2", expected a finite number`,
 		"min x + - \nst\n x <= 1\nend":     `line 2:1: found "st", expected a number or a variable behind the sign`,

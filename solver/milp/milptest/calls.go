@@ -17,7 +17,7 @@ func callCases() []testCase {
 	return slices.Concat(callRefusals(), callFacts(), callRepeats(), callStarts(), callBacks())
 }
 
-// callRefusals must not be answered.
+// callRefusals must be refused.
 func callRefusals() []testCase {
 	return []testCase{
 		{name: "call:NaN and infinities", doc: "models that are not well formed reaching the backend", run: func(s *suite) {
@@ -125,7 +125,7 @@ func callRepeats() []testCase {
 	}
 }
 
-// callStarts are asked of all backends: those that take no starts ignore them.
+// callStarts run with all backends: those without starts ignore them.
 func callStarts() []testCase {
 	return []testCase{
 		{name: "call:start", doc: "an accepted start that is lost, or a feasible one that is not accepted",
@@ -242,7 +242,7 @@ func callBacks() []testCase {
 	}
 }
 
-// startsAt wants the optimum of m from a start, whatever the backend makes of it.
+// startsAt expects the optimum of m from a start, whatever the backend makes of the start.
 func (s *suite) startsAt(m *milp.Model, start []float64, want float64) {
 	s.Helper()
 	opts := exact()
@@ -267,7 +267,7 @@ func (s *suite) startsAt(m *milp.Model, start []float64, want float64) {
 	}
 }
 
-// keepsStart wants a to be no worse than a feasible start, if that was accepted.
+// keepsStart expects a to be no worse than a feasible start, if that was accepted.
 func (s *suite) keepsStart(m *milp.Model, start []float64, a answer) {
 	s.Helper()
 	if a.Start != milp.StartAccepted || s.can.Forgets {
@@ -281,7 +281,7 @@ func (s *suite) keepsStart(m *milp.Model, start []float64, a answer) {
 	}
 }
 
-// oddNames is a model whose names are no names in files. Its optimum is 12.
+// oddNames is a model with names that files cannot have. Its optimum is 12.
 func oddNames() *milp.Model {
 	names := []string{"", "x", "x", "a b", "st", "free", "<= 5", "3e7", "inf", "naïve\n", strings.Repeat("long", 100),
 		"C0000001", "end", "\\comment", "x1", "R1 + 2"}
@@ -297,7 +297,7 @@ func oddNames() *milp.Model {
 	return m
 }
 
-// recovered is f, whose panic is an error.
+// recovered is f, with a panic converted to an error.
 func recovered(f func() (*milp.Result, error)) (res *milp.Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -307,7 +307,7 @@ func recovered(f func() (*milp.Result, error)) (res *milp.Result, err error) {
 	return f()
 }
 
-// refused wants an error of a kind.
+// refused expects an error of a kind.
 func (s *suite) refused(m *milp.Model, opts milp.Options, kind error) {
 	s.Helper()
 	if res, err := milp.Solve(background(), s.b, m, opts); !errors.Is(err, kind) {

@@ -13,7 +13,7 @@ func limitCases() []testCase {
 	return slices.Concat(limitsWithPoints(), limitsBefore(), limitsAround())
 }
 
-// limitsWithPoints end searches that nobody ends, and look at what is kept.
+// limitsWithPoints stop searches that would not end by themselves, and check what is kept.
 func limitsWithPoints() []testCase {
 	return []testCase{
 		{name: "limit:time",
@@ -58,7 +58,7 @@ func limitsWithPoints() []testCase {
 	}
 }
 
-// limitsBefore are there, or almost, when the solve begins.
+// limitsBefore have limits that are reached, or almost, when the solve begins.
 func limitsBefore() []testCase {
 	return []testCase{
 		{name: "limit:canceled before", doc: "a context that has ended starting a search all the same, or being an error",
@@ -94,7 +94,7 @@ func limitsBefore() []testCase {
 	}
 }
 
-// limitsAround are many, or not met.
+// limitsAround have many limits, or none that is reached.
 func limitsAround() []testCase {
 	return []testCase{
 		{name: "limit:solve after cancel", doc: "a cancellation that reaches the solves after it, or beside it",
@@ -151,10 +151,10 @@ func limitsAround() []testCase {
 	}
 }
 
-// brief is how long solves of models that nobody solves are let go on.
+// brief is how long solves of unsolvable models may go on.
 const brief = 200 * time.Millisecond
 
-// limited wants a hard model to end for a reason, with all that is to be kept.
+// limited expects a hard model to end for a reason, with everything that must be kept.
 func (s *suite) limited(maximize bool, reason milp.Stop, limit func(*milp.Options)) {
 	s.Helper()
 	m, start := split(maximize)
@@ -163,7 +163,7 @@ func (s *suite) limited(maximize bool, reason milp.Stop, limit func(*milp.Option
 	s.stopped(m, start, s.must(background(), m, opts), reason)
 }
 
-// stopped wants a to have stopped for a reason, and to hold on to start, if it was accepted.
+// stopped expects a to have stopped for a reason, and to keep start if that was accepted.
 func (s *suite) stopped(m *milp.Model, start []float64, a answer, reason milp.Stop) {
 	s.Helper()
 	s.agrees(m, a, 0)
@@ -194,7 +194,7 @@ func cancelInCallback(s *suite) {
 	}
 }
 
-// afterCancel cancels one of several solves, and begins others before and afterwards.
+// afterCancel cancels one of several solves, and begins others before and after that.
 func afterCancel(s *suite) {
 	hard, _ := split(false)
 	easy, want := oddCycle(), 3.0
@@ -237,7 +237,7 @@ func hundred(s *suite) {
 	s.settles(before + 20)
 }
 
-// settles waits until there are no more than so many goroutines.
+// settles waits until there are at most that many goroutines.
 func (s *suite) settles(limit int) {
 	s.Helper()
 	end := time.After(s.cfg.settling)

@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// cbc: its printed solution has eight digits, so that the point comes from the binary file beside it.
+// cbc prints a solution with only eight digits, so the point is read from its binary file.
 func cbc() dialect {
 	return dialect{
 		name:    "cbc",
@@ -46,7 +46,7 @@ func cbcArgs(j *job, extra []string) ([]string, error) {
 	return append(append(args, extra...), "-solve", "-solution", "solution", "-saveSolution", "point", "-quit"), nil
 }
 
-// cbcStart has only the values that are known.
+// cbcStart writes only the values that are known.
 func cbcStart(w *bufio.Writer, j *job) bool {
 	fmt.Fprintln(w, "Stopped on iterations - objective value 0")
 	for k, v := range j.opts.Start {
@@ -103,7 +103,7 @@ func cbcStop(status, raw string) milp.Stop {
 		return milp.StopOptimal
 	case strings.HasPrefix(status, "Infeasible"), strings.HasPrefix(status, "Integer infeasible"):
 		return milp.StopInfeasible
-	case strings.HasPrefix(status, "Unbounded"): // of the relaxation, and presolve says so of infeasible ones too
+	case strings.HasPrefix(status, "Unbounded"): // said of the relaxation; presolve also says so of infeasible models
 		return milp.StopInfeasibleOrUnbounded
 	case strings.HasPrefix(status, "Stopped on time"):
 		return milp.StopTime
@@ -115,7 +115,7 @@ func cbcStop(status, raw string) milp.Stop {
 	return milp.StopNone
 }
 
-// cbcPoint reads what saveSolution writes: the numbers of rows and columns, the objective, the rows' activities and
+// cbcPoint reads the format of saveSolution: the numbers of rows and columns, the objective, the rows' activities and
 // duals, and the columns' values.
 func cbcPoint(b []byte, n int) ([]float64, error) {
 	if len(b) < 16 {
