@@ -45,7 +45,7 @@
 // Go may fuse x*y + z into one instruction that rounds once, and does so on arm64 and others but not on
 // amd64: last digits differ, then orders, then plans. An explicit conversion forbids it, so a product that is added to
 // or subtracted from something is written float64(x*y), also where x*y is a function's result or a variable.
-// docs/check/fused reads the compiler's listing and fails where one is fused.
+// internal/check/fused reads the compiler's listing and fails where one is fused.
 //
 // The promise ends at the functions of package math that round differently from machine to machine: Exp, Log
 // and their kin, Erfc, and Pow but for whole powers. Histograms, points and uniforms, and what history predicts, use

@@ -117,6 +117,9 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 		}
 		s.Running = append(s.Running, r)
 	}
+	for _, c := range doc.Done {
+		s.Completed = append(s.Completed, sched.Completion{Job: *c.Job, At: c.At.UTC()})
+	}
 	return s, nil
 }
 

@@ -37,6 +37,11 @@ type (
 		Dists   []jsontext.Value `json:"dists"`
 		Pending []pending[J]     `json:"pending"`
 		Running []running[J]     `json:"running"`
+		Done    []completion     `json:"completed,omitempty"`
+	}
+	completion struct {
+		Job *string    `json:"job"`
+		At  *time.Time `json:"at"`
 	}
 	node struct {
 		Name     *string            `json:"name"`
@@ -120,6 +125,13 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 		if err := e.running(&e.doc.Running[i], &s.Running[i]); err != nil {
 			return nil, fmt.Errorf("running[%d]: %w", i, err)
 		}
+	}
+	for i, c := range s.Completed {
+		if !utf8.ValidString(c.Job) {
+			return nil, fmt.Errorf("completed[%d]: %w", i, errNotUTF8)
+		}
+		at := c.At.UTC()
+		e.doc.Done = append(e.doc.Done, completion{Job: &c.Job, At: &at})
 	}
 	return json.Marshal(&e.doc)
 }

@@ -20,7 +20,8 @@
 //	 "pending": [{"job": {…}, "prediction": {"dist": 0, "point": 148.4, "feature": "user", "value": "u7",
 //	                                         "estimator": "median", "samples": 12}}, …],
 //	 "running": [{"job": {…}, "prediction": {…}, "started": "2018-04-23T00:10:00Z",
-//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true}, …]}
+//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true}, …],
+//	 "completed": [{"job": "j3", "at": "2018-04-23T00:16:31Z"}, …]}
 //
 // and a job is
 //

@@ -234,6 +234,7 @@ func odd(t testing.TB) *sched.Snapshot {
 		},
 		Running: []sched.Running{{Job: &sched.Job{ID: "r", Tasks: 2, Submitted: time.Unix(0, 1).UTC()}, Prediction: predict.Prediction{Dist: l},
 			Started: time.Unix(1, 1).UTC(), Nodes: []sched.NodeTasks{{Node: "gone", Tasks: 2}}, Slowed: true}},
+		Completed: []sched.Completion{{Job: "done", At: time.Unix(2, 3).UTC()}, {Job: "done too", At: time.Unix(1, 0).UTC()}},
 	}
 }
 
@@ -276,6 +277,7 @@ func TestMarshalRefuses(t *testing.T) {
 		"demand not UTF-8":  {func(s *sched.Snapshot) { s.Pending[1].Job.Demand = sched.Resources{"\xff": 1} }, record.ErrSnapshot, "pending[1]"},
 		"set not UTF-8":     {func(s *sched.Snapshot) { s.Pending[1].Job.Required = sched.NodesWith("k", "\xff") }, record.ErrSnapshot, "required"},
 		"node not UTF-8":    {func(s *sched.Snapshot) { s.Running[0].Nodes[0].Node = "\xff" }, record.ErrSnapshot, "running[0]"},
+		"done not UTF-8":    {func(s *sched.Snapshot) { s.Completed[1].Job = "\xff" }, record.ErrSnapshot, "completed[1]"},
 		"expert not UTF-8":  {func(s *sched.Snapshot) { s.Pending[1].Prediction.Expert.Value = "\xff" }, record.ErrSnapshot, "pending[1]"},
 		"foreign dist":      {func(s *sched.Snapshot) { s.Pending[1].Prediction.Dist = strange{} }, dist.ErrForeign, "record_test.strange"},
 		"foreign utility":   {func(s *sched.Snapshot) { s.Pending[1].Job.Utility = strange{} }, dist.ErrForeign, "record_test.strange"},
@@ -512,7 +514,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		of     any
 		fields []string
 	}{
-		{sched.Snapshot{}, []string{"Now", "Nodes", "Free", "Pending", "Running"}},
+		{sched.Snapshot{}, []string{"Now", "Nodes", "Free", "Pending", "Running", "Completed"}},
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
 		{sched.Pending{}, []string{"Job", "Prediction"}},
 		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed"}},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -32,12 +31,9 @@ type Policy struct {
 	// spans are scratch. followed tells that the slots follow from jobs that were at hand.
 	spans    []time.Duration
 	followed bool
-	// told is what was told of the jobs that run, by id; order has the ids as they were told. The last cycle that was
-	// reviewed was at that time.
+	// told is what was told of the jobs that run, by id.
 	calibrator calibrator
-	told       map[string]*telling
-	order      []string
-	reviewed   time.Time
+	told       map[string]telling
 }
 
 // New returns a policy. Its error is a [*ConfigError].
@@ -46,7 +42,7 @@ func New(cfg Config) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}, calibrator: newCalibrator(), told: map[string]*telling{}}, nil
+	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}, calibrator: newCalibrator(), told: map[string]telling{}}, nil
 }
 
 // Name implements [sched.Policy]: it is the configured name.
@@ -92,7 +88,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		m.retract(x)
 	}
 	stats.Value += x.advance()
-	stats.Fault = strings.Join(m.faults, "; ")
+	stats.Fault = m.fault()
 	plan := x.plan(stats)
 	p.forget()
 	return plan, nil

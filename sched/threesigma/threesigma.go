@@ -28,7 +28,8 @@
 //   - A start that blocks nobody is not put off. An engine without a bound may leave such starts behind; they are made after
 //     it. An engine with a bound may put one off within the gap that it proves, unless nothing runs.
 //
-//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use.
+//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use. A job with
+//     a deadline that it cannot meet any more is given up, as in the paper, unless [Config.RunLate] is set.
 //
 //   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
 //     from the forecast's. No decision depends on it.
@@ -166,6 +167,10 @@ type Config struct {
 	PreemptWeight float64
 	// Without is the set of mechanisms that are switched off.
 	Without Mechanism
+	// RunLate lets jobs with a deadline run that are worth nothing any more, too: where there is room that the plan does not
+	// use. A job that is late is then done late. Without it such jobs wait until they are withdrawn. That is the
+	// paper's way, which leaves options without utility out (section 4.3.6), and keeps the room for jobs to come.
+	RunLate bool
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
 

@@ -64,7 +64,8 @@ func outcomes() map[string]outcome {
 		"m07_bv_noval_set.mps":           at(-1),
 		"m08_bound_noset.mps":            at(-6),
 		"m09_fixed_names_spaces.mps":     refused(`line 4:7: found "1"`),
-		"m10_int_noub.mps":               at(-100),
+		"m10_int_noub.mps": at(-100, "integer variables without bounds are 0 or 1, though lp_solve has no upper bound "+
+			`for them: 1, the first is "x"`),
 		"m11_dup_entry.mps": refused(
 			`line 6:10: found "obj", expected one coefficient of variable "x" in row "obj"`),
 		"m12_section_as_names.mps":  at(-4),

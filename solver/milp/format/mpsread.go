@@ -17,7 +17,8 @@ import (
 //     it. So it is added in files whose first lines name one of these as their writer, except for files of lp_solve
 //     that maximise.
 //   - The first N row is the objective. Others are rows without bounds; their right-hand sides and ranges are ignored.
-//   - An integer variable without any bound is 0 or 1.
+//   - An integer variable without any bound is 0 or 1, as in CBC, GLPK, HiGHS and SCIP. lp_solve gives it no upper
+//     bound, so the reader warns of it.
 //   - A negative upper bound on a variable without a given lower bound makes that -Inf.
 //   - A range R on an E row is [rhs, rhs+R] for positive R and [rhs+R, rhs] for negative R. On other rows its sign does
 //     not matter.
@@ -305,15 +306,21 @@ func (p *mpsReader) number(k int) (float64, error) {
 
 // finish sorts the entries into rows.
 func (p *mpsReader) finish() (*milp.Model, error) {
+	var binary []string
 	for j := range p.vars {
 		switch v := &p.vars[j]; {
 		case j >= len(p.bounded) || p.bounded[j] == 0:
 			if v.Integer {
 				v.Upper = 1
+				binary = append(binary, v.Name)
 			}
 		case v.Upper < 0 && p.bounded[j]&fixesLower == 0:
 			p.note.warn(p.line, "variable %q has a negative upper bound, so that its lower bound is none", v.Name)
 		}
+	}
+	if len(binary) > 0 {
+		p.note.warn(p.line, "integer variables without bounds are 0 or 1, though lp_solve has no upper bound for them: "+
+			"%d, the first is %q", len(binary), binary[0])
 	}
 	if p.goal.rhs != 0 {
 		p.m.Offset = p.constant()

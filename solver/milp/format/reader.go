@@ -11,7 +11,7 @@ import (
 type Reader struct {
 	// Warn, if not nil, is called during reading, with the line, about text that is read in one way but might be meant in
 	// another: a variable that occurs only in a section of bounds or kinds, a bound that replaces an earlier one, a range
-	// of a free row, text after the end.
+	// of a free row, integer variables of an MPS file without bounds, text after the end.
 	Warn func(line int, text string)
 }
 

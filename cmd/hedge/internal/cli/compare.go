@@ -142,6 +142,7 @@ hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-noss
 	fs := cmd.Flags()
 	tasks.add(fs)
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
+	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
 	fs.Int64("seed", 1, "seed")
 	f.seeds = "1"
 	return cmd
@@ -149,12 +150,9 @@ hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-noss
 
 // runSpec reads the log and runs the experiment under a progress bar.
 func runSpec(ctx context.Context, s *Host, spec *experiment.Spec) (*experiment.Document, error) {
-	log, err := readLog(s, spec.Trace, spec.Reading())
+	log, err := readSorted(s, spec)
 	if err != nil {
 		return nil, err
-	}
-	if log.Reordered > 0 {
-		note(s, "%s: %d jobs stood out of order and were sorted", log.Name, log.Reordered)
 	}
 	plan, err := experiment.Prepare(log, spec, s.Engines)
 	if err != nil {

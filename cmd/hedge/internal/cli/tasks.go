@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,12 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 )
 
+// defaultShortShare is the percentage of nodes that Eagle's authors set apart for the Yahoo trace.
+const defaultShortShare = 2
+
+// maxTasks bounds the memory of a simulation, which holds every task by itself.
+const maxTasks = 100_000_000
+
 // workloadTasks is the --workload whose tasks are placed one by one.
 const workloadTasks = "tasks"
 
@@ -38,7 +45,8 @@ type taskFlags struct {
 func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own := pflag.NewFlagSet("tasks", pflag.ContinueOnError)
 	c := &t.config
-	own.Float64Var(&c.ShortShare, "short-share", 2, "percent of the nodes that take short tasks only (--workload tasks)")
+	own.Float64Var(&c.ShortShare, "short-share", defaultShortShare,
+		"percent of the nodes that take short tasks only, by default one node at least (--workload tasks)")
 	own.Float64Var(&c.Cutoff, "cutoff", 90.5811, "seconds of the mean task above which a job is long (--workload tasks)")
 	own.IntVar(&c.MinProbes, "min-probes", 20, "least number of a short job's probes (--workload tasks)")
 	own.DurationVar(&t.heartbeat, "heartbeat", 7*time.Second, "how old dlwl's knowledge may be (--workload tasks)")
@@ -145,15 +153,16 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 		return err
 	}
 	began := time.Now()
-	log, err := readLog(s, f.spec.Trace, f.spec.Reading())
+	log, err := readSorted(s, &f.spec)
 	if err != nil {
 		return err
 	}
-	if log.Reordered > 0 {
-		note(s, "%s: %d jobs stood out of order and were sorted", log.Name, log.Reordered)
-	}
 	work := new(agents.Workload)
 	for i := range log.Jobs {
+		if j := &log.Jobs[i]; j.Tasks > maxTasks-len(work.Runtimes) {
+			return fmt.Errorf("%s:%d: tasks: found %d, and %d before, expected at most %d in a log with --workload %s",
+				log.Name, j.Line, j.Tasks, len(work.Runtimes), maxTasks, workloadTasks)
+		}
 		if err := work.Add(&log.Jobs[i]); err != nil {
 			return fmt.Errorf("%s: %w", log.Name, err)
 		}
@@ -199,10 +208,39 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	if err := t.factors(); err != nil {
 		return err
 	}
+	if !cmd.Flags().Changed("short-share") {
+		c.ShortShare = defaultShare(c)
+	}
+	if err := inTaskFlags(c.Check()); err != nil {
+		return err
+	}
 	if err := checkFormat(f.spec.Trace, f.spec.Format); err != nil {
 		return err
 	}
+	if t.jobsOut == "-" && f.json {
+		return errors.New("--jobs-out: found - with --json, expected a file, as both write to stdout")
+	}
 	return outputFile("--jobs-out", t.jobsOut)
+}
+
+// defaultShare is the --short-share that nobody gave: the default, or on few nodes what makes one of them.
+func defaultShare(c *published.Config) float64 {
+	if !c.Variant.Partition || c.Nodes < 2 {
+		return defaultShortShare
+	}
+	const above = 1 + 1e-9 // shares are rounded down to nodes
+	return max(defaultShortShare, 100*above/float64(c.Nodes))
+}
+
+// inTaskFlags says an error about parameters in the words of the command line.
+func inTaskFlags(err error) error {
+	var c *published.ConfigError
+	if !errors.As(err, &c) {
+		return err
+	}
+	flag := map[string]string{"Nodes": "--nodes", "ShortShare": "--short-share", "Cutoff": "--cutoff",
+		"MinProbes": "--min-probes", "Heartbeat": "--heartbeat", "Low": "--estimate"}[c.Field]
+	return fmt.Errorf("%s: found %v, expected %s", cmp.Or(flag, c.Field), c.Value, c.Want)
 }
 
 // factors reads --estimate.
@@ -277,6 +315,7 @@ func tasksTable(w io.Writer, d *tasksDocument) error {
 	var p page
 	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; %s, seed %d", d.Workload.Trace, d.Workload.Jobs, d.Workload.Tasks,
 		d.Workload.OfferedLoad, d.Workload.Nodes, d.Run.Policy, d.Run.Seed)
+	p.records(&d.Workload.Records)
 	var rows []table.Row
 	for _, c := range []struct {
 		name string

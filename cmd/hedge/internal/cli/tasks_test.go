@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/sched/eagle"
 )
 
 func simulateTasks(t *testing.T, args ...string) (out, errs string, status int) {
@@ -44,12 +48,61 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"--heartbeat": {"--rules", "published", "--heartbeat", "1500ms"},
 		"--estimate":  {"--rules", "published", "--estimate", "uniform:2,1"},
 		"--racks":     {"--rules", "published", "--racks", "2"},
-		"short share": {"--rules", "published", "--short-share", "100"},
+		"--short-share: found 100, expected 0 to below 100":                                    {"--rules", "published", "--short-share", "100"},
+		"--short-share: found 1, expected a partition and a share of at least one of 50 nodes": {"--rules", "published", "--short-share", "1"},
+		"--cutoff: found -1":                    {"--rules", "published", "--cutoff", "-1"},
+		"--min-probes: found 51":                {"--rules", "published", "--min-probes", "51"},
+		"--heartbeat: found 1080000000":         {"--rules", "published", "--policy", "dlwl", "--heartbeat", "300000h"},
+		"--nodes: found 0":                      {"--rules", "published", "--nodes", "0"},
+		"--nodes: found 1, expected at least 2": {"--rules", "published", "--nodes", "1"},
+		"--jobs-out: found - with --json":       {"--rules", "published", "--jobs-out", "-", "--json"},
+		`expected window, e2e, replay or tasks`: {"--workload", "day"},
 	} {
 		_, errs, status := simulateTasks(t, args...)
 		assert.Equal(t, exitUsage, status, want)
 		assert.Contains(t, errs, want)
 	}
+}
+
+// The short share that nobody gave is one node at least, whatever the nodes and the variant.
+func TestShortShareFollowsNodes(t *testing.T) {
+	for _, policy := range eagle.Names() {
+		for _, nodes := range []string{"2", "3", "7", "30", "40", "49", "50", "99"} {
+			out, errs, status := simulateTasks(t, "--rules", "published", "--policy", policy, "--nodes", nodes)
+			assert.Zero(t, status, "%s on %s: %s", policy, nodes, errs)
+			assert.Contains(t, out, "on "+nodes+" nodes")
+		}
+	}
+	for nodes := 2; nodes < 100; nodes++ {
+		c := published.Config{Nodes: nodes, Variant: eagle.Switches{Partition: true}}
+		assert.Equal(t, max(1, nodes*2/100), int((100-(100-defaultShare(&c)))*float64(nodes)/100), "%d nodes", nodes)
+	}
+}
+
+func TestSimulateTasksTellsOfOtherRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tr")
+	require.NoError(t, os.WriteFile(path, []byte("0 2 10 8 12\n3 1 0 0\n4 1 x 1\n5 1 100 100\n"), 0o600))
+	out, errs, status := simulateTasks(t, "--rules", "published", "--trace", path)
+	require.Zero(t, status, errs)
+	lines := strings.Split(out, "\n")
+	assert.Equal(t, "skipped records: 1 zero runtime", lines[1])
+	assert.Equal(t, "1 bad record left out: 1 wrong mean (first "+path+":3)", lines[2])
+	out, errs, status = simulateTasks(t, "--rules", "published", "--trace", path, "--json")
+	require.Zero(t, status, errs)
+	var d struct{ Workload counted }
+	require.NoError(t, json.Unmarshal([]byte(out), &d))
+	assert.Equal(t, map[string]int{"zero runtime": 1}, d.Workload.Skipped)
+	assert.Equal(t, map[string]int{"wrong mean": 1}, d.Workload.Bad)
+	assert.Equal(t, path+":3", d.Workload.FirstBad[0].At)
+}
+
+func TestTooManyTasksAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	log := `{"id":1,"submit_s":0,"runtime_s":1,"tasks":3}` + "\n" + `{"id":2,"submit_s":0,"runtime_s":1,"tasks":2147483647}`
+	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
+	_, errs, status := simulateTasks(t, "--rules", "published", "--trace", path)
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errs, "x.jsonl:2: tasks: found 2147483647, and 3 before, expected at most 100000000")
 }
 
 func TestQuantilesLieBetweenRanks(t *testing.T) {
