@@ -2,8 +2,8 @@
 // its own parts. The modules build, start and stop the rest.
 //
 //   - [Loop] is for a program that has a cluster of its own, a [sched.Cluster]: it runs a [sched.Loop].
-//   - [Service] is for a program that schedules Kubernetes, Nomad, YARN or another cluster with a driver and a lease: it runs a [service.Instance], which
-//     leads or stands by, and answers health checks.
+//   - [Service] is for a program that schedules Kubernetes, Nomad, YARN or another cluster with a driver and a lease.
+//     It runs a [service.Instance], which leads or stands by and answers health checks.
 //
 // Both start and stop with the app. The history file is written before the app has stopped. A scheduler that fails
 // shuts the app down with exit status 1, and stopping the app returns its error.

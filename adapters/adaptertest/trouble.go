@@ -90,7 +90,9 @@ func impossible(h *host) {
 	}
 	told := func(id string, words ...string) bool {
 		notes := h.Notes(h, id)
-		return len(notes) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(notes[len(notes)-1], w) })
+		return len(notes) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+			return !strings.Contains(notes[len(notes)-1], w)
+		})
 	}
 	obstacles := func() bool {
 		return told(wide, "5", "even if nothing else") && told(nowhere, "no-such-label")

@@ -47,7 +47,8 @@ func notIn(values ...string) func(*corev1.Pod) {
 func in(values ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		notIn(values...)(p)
-		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Operator = corev1.NodeSelectorOpIn
+		required := p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		required.NodeSelectorTerms[0].MatchExpressions[0].Operator = corev1.NodeSelectorOpIn
 	}
 }
 

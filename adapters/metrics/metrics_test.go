@@ -61,7 +61,9 @@ hedge_jobs_started_total 2
 # HELP hedge_leader_epoch Epoch of the lease, 0 while another instance leads.
 # TYPE hedge_leader_epoch gauge
 hedge_leader_epoch 3
-`), "hedge_errors_total", "hedge_jobs_failed_total", "hedge_jobs_pending", "hedge_jobs_preempted_total", "hedge_jobs_refused", "hedge_jobs_running", "hedge_jobs_started_total", "hedge_leader_epoch"))
+`), "hedge_errors_total", "hedge_jobs_failed_total", "hedge_jobs_pending",
+		"hedge_jobs_preempted_total", "hedge_jobs_refused", "hedge_jobs_running",
+		"hedge_jobs_started_total", "hedge_leader_epoch"))
 
 	m.Observe(&sched.Cycle{})
 	assert.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`

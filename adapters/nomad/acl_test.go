@@ -87,7 +87,9 @@ func TestPeriodic(t *testing.T) {
 }
 
 // live starts a job, waits for it, explains and stops it.
-func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adapters.Job { //nolint:revive // the test comes first
+//
+//nolint:revive // the test comes first
+func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adapters.Job {
 	t.Helper()
 	var j adapters.Job
 	is := func(what string, holds func() bool) {

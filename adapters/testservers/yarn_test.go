@@ -218,7 +218,8 @@ func TestJar(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "greeting")
 	source := filepath.Join(dir, "src", "main", "java", "Greeting.java")
 	require.NoError(t, os.MkdirAll(filepath.Dir(source), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(`<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(`<project `+
+		`xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>g</groupId><artifactId>a</artifactId><version>1</version>
 <properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target></properties></project>`), 0o644))
 	program := func(text string) {

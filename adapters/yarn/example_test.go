@@ -67,7 +67,8 @@ func Example() {
 		URLs: []string{"http://rm1:8088", "http://rm2:8088"}, Spool: spool, User: "hedge", HeadroomMB: 1024,
 		HeadroomVCores: 4,
 		AM: yarn.AM{
-			Classpath: "/opt/hedge/hedge-am.jar:/opt/hadoop/share/hadoop/yarn/*:/opt/hadoop/share/hadoop/common/*:/etc/hadoop/conf"},
+			Classpath: "/opt/hedge/hedge-am.jar:/opt/hadoop/share/hadoop/yarn/*:" +
+				"/opt/hadoop/share/hadoop/common/*:/etc/hadoop/conf"},
 	}
 	lease, err := yarn.NewLease(o, 0)
 	if err != nil {

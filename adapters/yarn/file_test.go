@@ -50,7 +50,8 @@ attributes: {user: u7}
 	require.NoError(t, err, "nothing follows")
 	job, err = Describe("spark",
 		[]byte(
-			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`), at)
+			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", `+
+				`"am-container-spec": {}}}`), at)
 	require.NoError(t, err)
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "pool", LabelKind: KindPool}))
 }
@@ -163,7 +164,8 @@ func FuzzDescribe(f *testing.F) {
 			"tasks: 3\ndeadline: 1h\npreferred: rack=/r1|/r2\nenvironment: {A: b}\nutility: {}\nattributes: {a: b}"))
 	f.Add(
 		[]byte(
-			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`))
+			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", ` +
+				`"am-container-spec": {}}}`))
 	f.Add([]byte("a: &a [*a]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		job, err := Describe("a", data, at)

@@ -121,7 +121,8 @@ func missed(code, diagnostics string) bool {
 // exited matches the beginning of the ResourceManager's own words about an application whose ApplicationMaster's
 // container has ended. Words of applications come after that.
 var exited = regexp.MustCompile(
-	`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times.*? due to .*?AM Container for appattempt_[0-9_]+ exited with +exitCode: (-?[0-9]+)`)
+	`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times.*? due to .*?AM Container for appattempt_[0-9_]+ ` +
+		`exited with +exitCode: (-?[0-9]+)`)
 
 // exitCode is the exit code of the ApplicationMaster, "" if the ResourceManager gives none. The diagnostics of an
 // application that has reported its end are its own words.

@@ -125,7 +125,8 @@ func TestStatus(t *testing.T) {
 	s, err := parseStatus(testdata(t, "protocol", "status-failed.json"))
 	require.NoError(t, err)
 	assert.EqualError(t, s.why(),
-		`yarn: gang failed: task (3 of 3 containers): task 1 on 127.0.0.1:8188: exit 3: Exception from container-launch: ü "quoted"`)
+		`yarn: gang failed: task (3 of 3 containers): task 1 on 127.0.0.1:8188: exit 3: Exception from container-launch: `+
+			`ü "quoted"`)
 }
 
 func FuzzParseStatus(f *testing.F) {

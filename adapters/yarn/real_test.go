@@ -60,7 +60,8 @@ func shell(t testing.TB, classpath, script string, containers int) json.RawMessa
 			"commands": map[string]any{
 				"command": fmt.Sprintf(`printf '\000\002sh' > shellCommands; printf '\000\%03o%%s' '%s' > shellArgs; `+
 					`java -Xmx64m -cp "$CLASSPATH" org.apache.hadoop.yarn.applications.distributedshell.ApplicationMaster `+
-					`--num_containers %d --container_memory 100 --container_vcores 1 --priority 0 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr`, len(script), script, containers)},
+					`--num_containers %d --container_memory 100 --container_vcores 1 --priority 0 1><LOG_DIR>/stdout `+
+					`2><LOG_DIR>/stderr`, len(script), script, containers)},
 			"environment": map[string]any{"entry": []map[string]string{{"key": "CLASSPATH", "value": classpath}}},
 		},
 	})
@@ -156,7 +157,8 @@ func TestManagerGone(t *testing.T) {
 	own, err := os.ReadFile(filepath.Join(before, "yarn-site.xml"))
 	require.NoError(t, err)
 	conf := t.TempDir()
-	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name><value>3000</value></property></configuration>"
+	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name>" +
+		"<value>3000</value></property></configuration>"
 	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"),
 		[]byte(strings.Replace(string(own), "</configuration>", soon, 1)), 0o600))
 	jar, _, _ := strings.Cut(w.am.Classpath, ":")

@@ -207,7 +207,8 @@ func (w *world) command(j *adaptertest.Job) string {
 log() { echo "$1 $(date +%%s%%N) $$ $HEDGE_NODE" >> $f; }
 log start
 g=${CONTAINER_ID%%_*}; n=0
-while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; n=$#; [ $n -ge $HEDGE_TASKS ] || sleep 0.1; done
+while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; n=$#; [ $n -ge $HEDGE_TASKS ] || `+
+		`sleep 0.1; done
 `, w.logs)
 	if j.SlowStop {
 		text += "trap 'log told; sleep 3; log stopped; exit 143' TERM\n"

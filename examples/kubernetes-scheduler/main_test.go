@@ -90,7 +90,8 @@ func TestReady(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, err := fmt.Fprint(w, `{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "hedge", "resourceVersion": "5"},
+		_, err := fmt.Fprint(w, `{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "hedge", `+
+			`"resourceVersion": "5"},
 			"spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600, "leaseTransitions": 3}}`)
 		assert.NoError(t, err)
 	}))
@@ -100,7 +101,8 @@ func TestReady(t *testing.T) {
 	// which is how long it may take until the end of the test
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "lease_for: %v\nlisten: 127.0.0.1:0\n", trial.Patience), 0o600))
 	require.NoError(t, os.WriteFile(kubeconfig, fmt.Appendf(nil,
-		`{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL), 0o600))
+		`{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: `+
+			`{cluster: c}}], current-context: c}`, server.URL), 0o600))
 	at, end := trial.Start(t, run, "-config", file, "-kubeconfig", kubeconfig)
 	trial.Eventually(t, "it tells what is wrong", func() bool {
 		text, code := trial.Get(t, at+"/readyz")

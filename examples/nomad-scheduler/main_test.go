@@ -76,7 +76,8 @@ func TestReady(t *testing.T) {
 			return
 		}
 		fmt.Fprintf(w,
-			`{"Namespace": "default", "Path": "hedge/lease", "ModifyIndex": %d, "Items": {"epoch": "3", "holder": "another", "renewed": "1"}}`, index.Add(1))
+			`{"Namespace": "default", "Path": "hedge/lease", "ModifyIndex": %d, "Items": {"epoch": "3", "holder": "another", `+
+				`"renewed": "1"}}`, index.Add(1))
 	}))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "config.yaml")

@@ -272,7 +272,8 @@ func (a *app) count(pattern string) int {
 }
 
 // began has each task tell that it runs, and how often it has begun.
-const began = `echo "$HEDGE_JOB $HEDGE_ATTEMPT $HEDGE_RANK/$HEDGE_TASKS $HEDGE_NODE $NM_HOST:$NM_PORT${HEDGE_SCRIPT+?}" >>$DIR/$HEDGE_RANK
+const began = `echo "$HEDGE_JOB $HEDGE_ATTEMPT $HEDGE_RANK/$HEDGE_TASKS $HEDGE_NODE ` +
+	`$NM_HOST:$NM_PORT${HEDGE_SCRIPT+?}" >>$DIR/$HEDGE_RANK
 `
 
 // TestJava runs the unit tests of the Java sources.
@@ -471,7 +472,8 @@ func TestManagerGone(t *testing.T) {
 	_, before, _ := strings.Cut(r.Classpath(), ":")
 	own, err := os.ReadFile(filepath.Join(before, "yarn-site.xml"))
 	require.NoError(t, err)
-	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name><value>3000</value></property></configuration>"
+	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name>" +
+		"<value>3000</value></property></configuration>"
 	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"),
 		bytes.Replace(own, []byte("</configuration>"), []byte(soon), 1), 0o644))
 	a := r.submit(t, r.gang(began+"exec sleep 100000", onNode{"n1", 1}, onNode{"n2", 1}), awayFrom, conf)

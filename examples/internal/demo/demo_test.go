@@ -30,8 +30,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(w)
-	// Output: 223 jobs (112 with a deadline, 245 tasks) in 2m0s on 32 nodes, 1.5 h of machine time, 20 times as fast as in the log
+	for part := range strings.SplitSeq(w.String(), ", ") {
+		fmt.Println(part)
+	}
+	// Output:
+	// 223 jobs (112 with a deadline
+	// 245 tasks) in 2m0s on 32 nodes
+	// 1.5 h of machine time
+	// 20 times as fast as in the log
 }
 
 func TestNew(t *testing.T) {

@@ -55,8 +55,10 @@ func TestLook(t *testing.T) {
 	write("app-a-1.1.container_5000_0001_01_000002", "began 7000000000\nended 9000000000\n")
 	write("app-b-2.1.container_5000_0002_01_000002", "began 7000000000\n")
 	write("app-b-2.1.container_e01_5000_0002_01_000003", "began 70")
-	const log = `2026-11-22 15:11:47,417 INFO rmcontainer.RMContainerImpl: container_5000_0001_01_000002 Container Transitioned from NEW to ALLOCATED
-2026-11-22 15:11:49,485 INFO rmcontainer.RMContainerImpl: container_5000_0001_01_000002 Container Transitioned from ALLOCATED to ACQUIRED
+	const log = `2026-11-22 15:11:47,417 INFO rmcontainer.RMContainerImpl: container_5000_0001_01_000002 Container ` +
+		`Transitioned from NEW to ALLOCATED
+2026-11-22 15:11:49,485 INFO rmcontainer.RMContainerImpl: container_5000_0001_01_000002 Container Transitioned from ` +
+		`ALLOCATED to ACQUIRED
 `
 	require.NoError(t, os.WriteFile(filepath.Join(f.dir, testservers.ResourceManager+".log"), []byte(log), 0o600))
 	got, err := f.Look(t.Context())

@@ -120,7 +120,8 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // named reports whether c may be part of a name.
 func named(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || c >= 0x80 || strings.IndexByte("!\"#$%&(),.;?@_'`{}|~/[]", c) >= 0
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || c >= 0x80 ||
+		strings.IndexByte("!\"#$%&(),.;?@_'`{}|~/[]", c) >= 0
 }
 
 // scan reads the token that begins at x.at.

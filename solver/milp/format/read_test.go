@@ -250,16 +250,17 @@ func TestReadLPTellsNamesFromTitles(t *testing.T) {
 		"max 2 st + end\nst\n st: st + 2\n end <= 3\n end: end <= 4\nEND": "st end|st:3 end:4",
 		"min obj: int\n + bounds\nsubject to\n bounds + int >= 1\nbounds\n bounds <= 4\n 1 <= int <= 2\nint\n int\n " +
 			"bounds\nend": "int! bounds!|:Inf",
-		"min obj: free\nst\n c: free >= 1\nbounds\n free free\nend":                                              "free|c:Inf",
-		"min bounds\nst\n c: bounds >= 1\nbounds\n bounds free\nend":                                             "bounds|c:Inf",
-		"min inf\nst\n - inf <= 3\n -infinity <= x + inf <= 3\n y + inf <= 4\nbounds\n 0 <= inf\n y <= inf\nend": "inf x y|:3 :3 :4",
-		"min semi + sos1\nst\n semi - sos1 >= 1\nbounds\n semi <= 3\ngen\n semi\nsos1\nsemi\nend":                "semi! sos1!|:Inf",
-		"min obj:\nst\n c: x >= 1\nbin\ngen\nsemi\nend":                                                          "x|c:Inf",
-		"min obj: 1x + 2 1x + 3 2y\nst\n c: x >= 1\nbounds\n 2y <= 3\n 0 <= 1x\ngen\n 1x\nend":                   "x 1x! 2y|c:Inf",
-		"max a subject to -a >= -1 bounds -1 <= a <= 5 end":                                                      "a|:Inf",
-		"max 2 a + 3 st st c: a <= 2 st <= 3 end":                                                                "a st|c:2 :3",
-		"min x subject to x >= 1 bounds x <= 4 int x end":                                                        "x!|:Inf",
-		"Minimize:\n x\nSubject To:\n x >= 1\nend":                                                               "x|:Inf",
+		"min obj: free\nst\n c: free >= 1\nbounds\n free free\nend":  "free|c:Inf",
+		"min bounds\nst\n c: bounds >= 1\nbounds\n bounds free\nend": "bounds|c:Inf",
+		"min inf\nst\n - inf <= 3\n -infinity <= x + inf <= 3\n y + inf <= 4\n" +
+			"bounds\n 0 <= inf\n y <= inf\nend": "inf x y|:3 :3 :4",
+		"min semi + sos1\nst\n semi - sos1 >= 1\nbounds\n semi <= 3\ngen\n semi\nsos1\nsemi\nend": "semi! sos1!|:Inf",
+		"min obj:\nst\n c: x >= 1\nbin\ngen\nsemi\nend":                                           "x|c:Inf",
+		"min obj: 1x + 2 1x + 3 2y\nst\n c: x >= 1\nbounds\n 2y <= 3\n 0 <= 1x\ngen\n 1x\nend":    "x 1x! 2y|c:Inf",
+		"max a subject to -a >= -1 bounds -1 <= a <= 5 end":                                       "a|:Inf",
+		"max 2 a + 3 st st c: a <= 2 st <= 3 end":                                                 "a st|c:2 :3",
+		"min x subject to x >= 1 bounds x <= 4 int x end":                                         "x!|:Inf",
+		"Minimize:\n x\nSubject To:\n x >= 1\nend":                                                "x|:Inf",
 	} {
 		m, err := ReadLP(strings.NewReader(text))
 		require.NoError(t, err, text)

@@ -105,11 +105,13 @@ func main() {
 	set := engines.Builtin()
 	ortools.Register(set)
 	highs.Register(set)
-	engine, err := set.Open("MILP+ORTOOLS://127.0.0.1:1?solver=GSCIP&tls=true,milp+highs?library=/no/such/file,milp+clp,native,greedy")
+	engine, err := set.Open("MILP+ORTOOLS://127.0.0.1:1?solver=GSCIP&tls=true,milp+highs?library=/no/such/file," +
+		"milp+clp,native,greedy")
 	if err != nil {
 		panic(err)
 	}
-	p := &solver.Problem{SlotSeconds: 60, Slots: 1, Resources: []string{"node"}, Partitions: []solver.Partition{{Nodes: 2}},
+	p := &solver.Problem{SlotSeconds: 60, Slots: 1, Resources: []string{"node"}, Partitions: ` +
+	`[]solver.Partition{{Nodes: 2}},
 		Capacity: [][][]float64{{{2}}}, Jobs: []solver.Job{{ID: "a", Options: []solver.Option{
 			{Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 10}}}}}
 	sol, err := solver.Solve(context.Background(), engine, p, solver.Options{})

@@ -3,7 +3,7 @@
 //
 //	program  apt package     versions tested  at a limit
 //	cbc      coinor-cbc      2.10.8           stops at SIGINT and writes its best point
-//	glpsol   glpk-utils      5.0              writes its best point at its own limit, in whole seconds; loses it if killed
+//	glpsol   glpk-utils      5.0              has a limit in whole seconds, at which it writes its best point
 //	highs    none            1.15.1           writes every better point at once, so that none is lost
 //	scip     none            10.0.2           stops at SIGINT and writes its best point
 //

@@ -209,7 +209,8 @@ func TestPointsOutliveTheSolver(t *testing.T) {
 	script := `{ printf 'Objective -3.5\n# Columns 4\nx0 1\nx1 0\nx2 0\n~offset 1\n'
 printf 'Objective -5.5\n# Columns 4\nx0 0\nx1 0\nx2 1\n~offset 1\n'
 printf 'Objective -7.5\n# Columns 4\nx0 1\nx1 '; } > points
-echo '         1       0         1  50.00%   -9.25           -5.5            80.00%        0      0      0         1     0.1s'
+echo '         1       0         1  50.00%   -9.25           -5.5            80.00%        0      0      0         ` +
+		`1     0.1s'
 echo ready
 sleep 1000`
 	ctx, cancel := context.WithCancel(context.Background())

@@ -55,8 +55,9 @@ func start(ctx context.Context, kind, dir string, nodes int) (stop func(), err e
 	switch kind {
 	case "kubernetes":
 		k, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{
-			Dir:         dir,
-			Controllers: "job-controller,garbage-collector-controller,disruption-controller,namespace-controller,resourcequota-controller"})
+			Dir: dir,
+			Controllers: "job-controller,garbage-collector-controller,disruption-controller," +
+				"namespace-controller,resourcequota-controller"})
 		if err != nil {
 			return nil, err
 		}
