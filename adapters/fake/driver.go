@@ -10,8 +10,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Gate is asked before a call that changes something and, with done, after it. An error is that of a scheduler that
-// dies there: the driver passes it on and does nothing more.
+// Gate is called before a call that changes something and, with done, after it. An error means that the scheduler dies
+// there: the driver returns it and does nothing more.
 type Gate func(call string, done bool) error
 
 // Driver is a scheduler's connection: an [adapters.Driver] and [adapters.Explainer].
@@ -29,7 +29,7 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// change is an object as a watch tells of it.
+// change is an object as a watch reports it.
 type change struct {
 	at     time.Duration
 	serial uint64
@@ -45,12 +45,12 @@ func (c *Cluster) Connect(gate Gate) *Driver {
 	return d
 }
 
-// Close ends the connection. Calls that are under way arrive all the same.
+// Close closes the connection. Running calls arrive all the same.
 func (d *Driver) Close() {
 	d.c.watches = slices.DeleteFunc(d.c.watches, func(o *Driver) bool { return o == d })
 }
 
-// push sends a change to the watch, as well as faults let it.
+// push sends a change to the watch, as far as faults permit.
 func (d *Driver) push(ch change) {
 	f := &d.c.opt.Faults
 	if d.broken || d.c.chance(f.Lose) {
@@ -70,7 +70,7 @@ func (d *Driver) push(ch change) {
 	}
 }
 
-// Observe lists all, or drains the watch.
+// Observe lists everything, or takes what the watch has brought.
 func (d *Driver) Observe(_ context.Context, relist bool) (*adapters.View, error) {
 	switch {
 	case d.dead != nil:
@@ -150,7 +150,7 @@ func (d *Driver) call(name string, epoch uint64, do func() error) error {
 	return err
 }
 
-// pass asks the gate.
+// pass calls the gate.
 func (d *Driver) pass(name string, done bool) error {
 	if d.gate != nil {
 		d.dead = d.gate(name, done)
@@ -158,7 +158,7 @@ func (d *Driver) pass(name string, done bool) error {
 	return d.dead
 }
 
-// at finds the job an action is about.
+// at finds the job of an action.
 func (c *Cluster) at(told *adapters.Job, version uint64) (*job, error) {
 	j := c.jobs[told.Spec.ID]
 	switch {
@@ -171,7 +171,7 @@ func (c *Cluster) at(told *adapters.Job, version uint64) (*job, error) {
 	return j, nil
 }
 
-// Start places the gang, node by node. Each call names the version that the one before has made.
+// Start places the gang node by node. Each call names the version made by the one before.
 func (d *Driver) Start(_ context.Context, s *adapters.Start) error {
 	version := s.Job.Version
 	for i, nt := range s.Nodes {
@@ -196,7 +196,7 @@ func (d *Driver) Start(_ context.Context, s *adapters.Start) error {
 		case err != nil && i == 0:
 			return err
 		case err != nil:
-			return nil // it is short, which is observed
+			return nil // the gang is short, which is observed
 		}
 	}
 	return nil

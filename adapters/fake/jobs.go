@@ -18,7 +18,7 @@ var (
 	errNode     = errors.New("fake: the node is not there")
 )
 
-// Submit hands in a job, now.
+// Submit submits a job now.
 func (c *Cluster) Submit(j Job) error {
 	id := j.Spec.ID
 	if c.jobs[id] != nil {
@@ -34,13 +34,13 @@ func (c *Cluster) Submit(j Job) error {
 	return nil
 }
 
-// Has tells whether the servers know the job, and whether it has finished or failed for good.
+// Has reports whether the servers know the job, and whether it has finished or failed for good.
 func (c *Cluster) Has(id string) (known, over bool) {
 	j := c.jobs[id]
 	return j != nil, j != nil && j.over
 }
 
-// Withdraw takes a job back: it is gone once its tasks have stopped.
+// Withdraw withdraws a job: it is gone once its tasks have stopped.
 func (c *Cluster) Withdraw(id string) error {
 	j := c.jobs[id]
 	if j == nil {
@@ -53,7 +53,7 @@ func (c *Cluster) Withdraw(id string) error {
 	return nil
 }
 
-// jobChanged gives the job a version and tells the watches.
+// jobChanged gives the job a new version and tells the watches.
 func (c *Cluster) jobChanged(j *job) {
 	if c.jobs[j.spec.ID] != j {
 		return
@@ -61,7 +61,7 @@ func (c *Cluster) jobChanged(j *job) {
 	c.version++
 	t := &j.told
 	t.Version, t.Spec, t.Over, t.Err, t.Problem = c.version, j.spec, j.over, j.err, j.Problem
-	t.Tasks = make([]adapters.Task, len(j.tasks)) // views keep the slice they were given
+	t.Tasks = make([]adapters.Task, len(j.tasks)) // views keep the slice that they got
 	for i, k := range j.tasks {
 		t.Tasks[i] = k.Task
 	}
@@ -88,7 +88,7 @@ func (c *Cluster) place(j *job, name string, n int) {
 	c.jobChanged(j)
 }
 
-// admit is what a node says of a task: it refuses what does not fit beside the work of others.
+// admit is the node's check of a task: it refuses one that does not fit beside other work.
 func (c *Cluster) admit(j *job, t *task) error {
 	n, err := c.node(t.Node)
 	switch {
@@ -106,7 +106,7 @@ func (c *Cluster) admit(j *job, t *task) error {
 	return nil
 }
 
-// held is how much of a resource our tasks hold of a node.
+// held is the amount of a resource that our tasks hold on a node.
 func (c *Cluster) held(name, resource string) float64 {
 	total := 0.0
 	for _, id := range c.ids {
@@ -120,7 +120,7 @@ func (c *Cluster) held(name, resource string) float64 {
 	return total
 }
 
-// run is a task's start; when all of the gang run, its work begins.
+// run starts a task. Once all tasks of the gang run, its work begins.
 func (c *Cluster) run(j *job, t *task, err error) {
 	switch {
 	case t.gone || t.State != adapters.Requested:
@@ -140,7 +140,7 @@ func (c *Cluster) run(j *job, t *task, err error) {
 	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool {
 		return t.record.State != adapters.Running
 	}) {
-		return // of a gang of which one is dead no other does any work
+		return // if one task of a gang is dead, the others do no work
 	}
 	runtime, bad := j.Runtime-j.told.Done, j.BadStarts+j.BadRuns >= j.told.Attempt
 	if bad {
@@ -187,8 +187,7 @@ func (c *Cluster) cancelFinish(j *job) {
 	}
 }
 
-// stopTasks tells some of the job's tasks to stop. Those that have ended are cleared away, and those of lost nodes with
-// them.
+// stopTasks tells some of the job's tasks to stop. It clears away those that have ended, and those of lost nodes.
 func (c *Cluster) stopTasks(j *job, which func(*task) bool) {
 	changed := false
 	for _, t := range j.tasks {
@@ -224,7 +223,7 @@ func (c *Cluster) clear(t *task) {
 
 func (c *Cluster) stopped(j *job, t *task) {
 	if n := c.nodes[t.Node]; t.gone || t.State != adapters.Stopping || n != nil && n.dead && !n.told.Gone {
-		return // of a node that is dead nobody can tell
+		return // nobody can tell the state of a dead node's task
 	}
 	c.clear(t)
 	j.tasks = slices.DeleteFunc(j.tasks, func(o *task) bool { return o == t })
@@ -232,7 +231,7 @@ func (c *Cluster) stopped(j *job, t *task) {
 	c.reap(j)
 }
 
-// reap lets a job go that was withdrawn and of which nothing is left.
+// reap removes a withdrawn job of which nothing is left.
 func (c *Cluster) reap(j *job) {
 	if j.leaves && !slices.ContainsFunc(j.tasks, func(t *task) bool {
 		return t.State.Holds() && t.State != adapters.Lost
@@ -241,7 +240,7 @@ func (c *Cluster) reap(j *job) {
 	}
 }
 
-// Finished is when a job finished, by id; zero where it has not.
+// Finished is when a job finished; zero if it has not.
 func (c *Cluster) Finished(id string) time.Time {
 	for i := len(c.records) - 1; i >= 0; i-- {
 		if r := c.records[i]; r.Job == id && r.State == adapters.Finished {
