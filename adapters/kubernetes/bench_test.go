@@ -20,8 +20,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// contest is how long each way of binding took, and the processor time of this process and the servers, which are its
-// children, until all pods ran. The latter says more than the former on a machine with other work.
+// contest has the times of each way of binding: the duration, and the processor time of this process and its children,
+// the servers, until all pods ran. On a busy machine, the processor time says more.
 type contest [3]struct{ took, spent time.Duration }
 
 const (
@@ -30,7 +30,7 @@ const (
 	believing        // the driver, which believes an answer for a second
 )
 
-// measure has so many pods of a world bound in one of these ways.
+// measure binds that number of pods of a world in one of these ways.
 func (c *contest) measure(b *testing.B, w *world, who, size int, bind func()) {
 	b.Helper()
 	before, begun := spent(b), time.Now()
@@ -76,8 +76,8 @@ func (c *contest) report(b *testing.B, binds int) {
 	}
 }
 
-// BenchmarkBinds starts gangs of 200 on a real API server, in turn with a loop that does nothing but bind as many, as
-// many at a time, with the same client.
+// BenchmarkBinds starts gangs of 200 on a real API server. In turn, it runs a loop that only binds the same number of
+// pods, with the same concurrency and client.
 func BenchmarkBinds(b *testing.B) {
 	const size = 200
 	var took contest
@@ -111,7 +111,7 @@ func BenchmarkBinds(b *testing.B) {
 	took.report(b, size*n)
 }
 
-// BenchmarkSinglePods starts jobs of one pod each, as many at a time as a loop that does nothing but bind as many.
+// BenchmarkSinglePods starts jobs of one pod each, with the same concurrency as a loop that only binds pods.
 func BenchmarkSinglePods(b *testing.B) {
 	const size = 200
 	var took contest

@@ -41,8 +41,8 @@ func mounts(claim string) func(*corev1.Pod) {
 	}
 }
 
-// TestClaims: a pod waits until its claims are bound to volumes that can be had on every node, and what changes of them
-// is told without a list.
+// TestClaims: a pod waits until its claims are bound to volumes that every node can reach. Changes are reported without
+// a list.
 func TestClaims(t *testing.T) {
 	x := newTester(t)
 	x.node("n")

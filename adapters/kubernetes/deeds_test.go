@@ -23,16 +23,16 @@ import (
 
 type netConn = net.Conn
 
-// stream is the judge's way to read pods: its own, so that what a driver makes of watches is not judged by itself. It
-// is for one goroutine.
+// stream is the judge's own way to read pods, so that the driver's handling of watches is not judged by itself. It is
+// for one goroutine.
 type stream struct {
 	list  func(context.Context, metav1.ListOptions) (*corev1.PodList, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	from  string // the version to watch from
 }
 
-// follow watches pods once. It tells whether anything came, and whether the server no longer has what comes next: one
-// that was started anew tells nothing of what was before.
+// follow watches pods once. It reports whether anything came, and whether the server no longer has the next events: a
+// restarted server does not have earlier ones.
 func (f *stream) follow(ctx context.Context, tell func(*corev1.Pod, bool)) (any, expired bool) {
 	w, err := f.watch(ctx, metav1.ListOptions{ResourceVersion: f.from, AllowWatchBookmarks: true})
 	if err != nil {
@@ -53,7 +53,7 @@ func (f *stream) follow(ctx context.Context, tell func(*corev1.Pod, bool)) (any,
 	return any, false
 }
 
-// priorities makes the priority classes of the suite.
+// priorities creates the suite's priority classes.
 func (w *world) priorities(t testing.TB) {
 	t.Helper()
 	if w.hasPriorities {
@@ -146,7 +146,7 @@ func (w *world) withdraw(t testing.TB, id string) {
 	}
 }
 
-// kill has a node be gone, with all that ran there.
+// kill removes a node with everything that ran on it.
 func (w *world) kill(t testing.TB, name string) {
 	t.Helper()
 	w.mu.Lock()
@@ -160,7 +160,7 @@ func (w *world) kill(t testing.TB, name string) {
 	require.NoError(t, w.client.CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// bury removes what a node ran when it lost its power, as the control plane does with pods of nodes that are no more.
+// bury removes what a node ran when it lost power, as the control plane does with pods of removed nodes.
 func (w *world) bury(t testing.TB, name string) {
 	t.Helper()
 	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(),
@@ -181,7 +181,7 @@ func (w *world) bury(t testing.TB, name string) {
 	}
 }
 
-// occupy has pods of another scheduler's hold slots of a node.
+// occupy lets pods of another scheduler hold slots of a node.
 func (w *world) occupy(t testing.TB, name string, slots int) {
 	t.Helper()
 	client := w.client.CoreV1().Pods("default")
@@ -224,7 +224,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// storms and storm are how many random schedules TestStorm runs, and which is the first.
+// storms is the number of random schedules that TestStorm runs. storm is the first one.
 var (
 	storms = flag.Int("storms", 3, "random schedules of faults to run on the real servers")
 	storm  = flag.Uint64("storm", 1, "seed of the first of them")
@@ -233,7 +233,7 @@ var (
 // TestStorm runs random schedules of jobs and faults on the real servers: the API server is killed and comes back,
 // schedulers die at any call or are replaced while they go on, watches break, nodes are lost, cordoned, drained and
 // filled by others. By the server's own records nothing may be lost or run twice, and no node may hold more than it
-// has. The drivers of even seeds believe for a second who leads, as kubernetes-scheduler's do.
+// has. With even seeds, drivers trust for a second that they lead, as in kubernetes-scheduler.
 func TestStorm(t *testing.T) {
 	if *storms == 0 {
 		t.Skip("-storms 0")

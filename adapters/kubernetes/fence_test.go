@@ -17,8 +17,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestCheckLease: starts believe for a while who leads; stops and starts of other epochs read the lease, and so does
-// the start after a refusal.
+// TestCheckLease: starts trust for a while who leads. Stops and starts of other epochs read the lease, and so does the
+// start after a refusal.
 func TestCheckLease(t *testing.T) {
 	objects := []apiruntime.Object{machine(), leaseAt(4)}
 	for _, name := range []string{"a", "b", "c"} {
@@ -71,7 +71,7 @@ func TestCheckLease(t *testing.T) {
 	}
 }
 
-// TestFirstBindFails: where the first pod of a gang was not bound, no other was tried, and none is taken for bound.
+// TestFirstBindFails: if the first pod of a gang was not bound, no other is tried, and none counts as bound.
 func TestFirstBindFails(t *testing.T) {
 	objects := []apiruntime.Object{machine()}
 	for _, name := range []string{"a", "b"} {

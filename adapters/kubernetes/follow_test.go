@@ -27,8 +27,8 @@ func bound(name string, version int) *corev1.Pod {
 	}
 }
 
-// TestWorldFollows: the judge of the order of events sees what happens after its watch could not go on, and what
-// happened meanwhile.
+// TestWorldFollows: the judge of the order of events sees what happens after its watch could not continue, and what
+// happened in between.
 func TestWorldFollows(t *testing.T) {
 	w := &world{name: "w", shape: adaptertest.Shape{Slots: 1}, killed: map[string]bool{}, records: map[types.UID]*record{},
 		repeats: map[string]int{}}
@@ -65,8 +65,8 @@ func TestWorldFollows(t *testing.T) {
 	assert.Equal(t, []string{"w: node n holds 2 pods at version 10"}, w.faults, "b and c; a had made room for b")
 }
 
-// TestWorldDone: a job whose tasks finish as they are told to stop is done and gets no other pods; one of which some
-// finish gets all anew.
+// TestWorldDone: if all tasks of a job finish while they are told to stop, the job is done and gets no new pods. If
+// only some finish, all get new pods.
 func TestWorldDone(t *testing.T) {
 	const finished, stopping, lost = adapters.Finished, adapters.Stopping, adapters.Lost
 	type pod struct {
@@ -103,8 +103,7 @@ func TestWorldDone(t *testing.T) {
 	}
 }
 
-// TestWorldRevoked: a pod that is said to have succeeded and then to have failed has failed, and not the other way
-// round.
+// TestWorldRevoked: a pod that is reported as succeeded and then as failed has failed, but not the other way round.
 func TestWorldRevoked(t *testing.T) {
 	w := &world{name: "w", killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
 	see := func(version int, phase corev1.PodPhase) adapters.TaskState {
@@ -128,7 +127,8 @@ func TestWorldRevoked(t *testing.T) {
 	assert.False(t, w.records["a"].Ended.IsZero())
 }
 
-// TestWorldAttempts: starts that the scheduler gives one number, since nothing was left of the first, have two.
+// TestWorldAttempts: the scheduler gives two starts the same number if nothing was left of the first. Here they have
+// two numbers.
 func TestWorldAttempts(t *testing.T) {
 	w := &world{name: "w", killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
 	yes := true
@@ -147,7 +147,7 @@ func TestWorldAttempts(t *testing.T) {
 	assert.Equal(t, 4, place("f", "0", "2"))
 }
 
-// TestWorldLearns: what is gone before the test looks is known, too.
+// TestWorldLearns: what is gone before the test looks counts as known, too.
 func TestWorldLearns(t *testing.T) {
 	d := &Driver{model: newModel(Options{SchedulerName: "hedge"}, labels.Everything())}
 	for k := range kind(kinds) {

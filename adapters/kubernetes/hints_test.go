@@ -71,8 +71,8 @@ func TestHintsRefused(t *testing.T) {
 	}
 }
 
-// TestHintsOfRunningPod: what somebody writes on a pod that runs makes it no job that the next leader cannot know, and
-// takes nothing away from its other hints.
+// TestHintsOfRunningPod: whatever is written on a running pod, the next leader still knows the job, and the job's other
+// hints count.
 func TestHintsOfRunningPod(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
@@ -115,7 +115,7 @@ func (v viewer) Observe(context.Context, bool) (*adapters.View, error) { return 
 func (v viewer) Start(context.Context, *adapters.Start) error          { return nil }
 func (v viewer) Stop(context.Context, *adapters.Stop) error            { return nil }
 
-// TestPreferAny: a value of "*" is any, as on other clusters. No label has it.
+// TestPreferAny: the value "*" is any value, as on other clusters. No label has it.
 func TestPreferAny(t *testing.T) {
 	for _, text := range []string{"gpu=*", " gpu = * "} {
 		h, err := parseHints(map[string]string{PreferAnnotation: text})
@@ -141,8 +141,8 @@ func FuzzHints(f *testing.F) {
 	})
 }
 
-// TestDeadlinesInThePast: a time that was over when the job was made is refused; one that pods were made anew after was
-// missed.
+// TestDeadlinesInThePast: a time that had passed when the job was made is refused. A time that passed before pods were
+// recreated was missed.
 func TestDeadlinesInThePast(t *testing.T) {
 	at := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
 	made := func(after time.Duration) func(*corev1.Pod) {

@@ -50,8 +50,8 @@ func leaseAt(epoch int32) *coordinationv1.Lease {
 		Spec: coordinationv1.LeaseSpec{LeaseTransitions: &epoch}}
 }
 
-// TestCopiedEpoch: what was copied from a pod onto another, or its template, is the matter of that job alone, and ends
-// no leader's term.
+// TestCopiedEpoch: what was copied from a pod to another pod or its template concerns that job alone, and ends no
+// leader's term.
 func TestCopiedEpoch(t *testing.T) {
 	name := LeaseName{"hedge-system", "hedge"}
 	for what, copied := range map[string]*corev1.Pod{
@@ -77,7 +77,7 @@ func TestCopiedEpoch(t *testing.T) {
 	}
 }
 
-// TestReserved: a pod that was made from what another was printed as waits, and its user is told why.
+// TestReserved: a pod that was created from the printed form of another one waits, and its user is told why.
 func TestReserved(t *testing.T) {
 	for _, name := range kept() {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestForgedMarks(t *testing.T) {
 	assert.Equal(t, 1, x.only().Spec.Tasks, "no binding wrote it")
 }
 
-// TestLargest: a Job of more pods than a gang may have waits.
+// TestLargest: a Job with more pods than a gang may have waits.
 func TestLargest(t *testing.T) {
 	x := newTester(t)
 	x.job(adapters.MaxTasks + 1)

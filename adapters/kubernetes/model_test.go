@@ -19,7 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// tester feeds a model with objects of rising versions.
+// tester feeds a model with objects of increasing versions.
 type tester struct {
 	testing.TB
 	*model
@@ -68,7 +68,7 @@ func (x *tester) node(name string, change ...func(*corev1.Node)) *corev1.Node {
 
 func (x *tester) see(after time.Duration) *adapters.View { return x.view(true, time.Now().Add(after)) }
 
-// only is the one job there is.
+// only is the only job.
 func (x *tester) only() adapters.Job {
 	x.Helper()
 	v := x.see(0)
@@ -127,7 +127,7 @@ func TestGroupSizesThatMakeNoSense(t *testing.T) {
 	require.ErrorContains(t, x.only().Problem, `of "2" and "3"`)
 }
 
-// TestGroupHints: each hint may stand on any pods of a group, and those that have it must agree.
+// TestGroupHints: each hint may be on any pods of a group, and all pods that have it must agree.
 func TestGroupHints(t *testing.T) {
 	says := func(name, value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Annotations[name] = value }
@@ -183,7 +183,7 @@ func TestShortGang(t *testing.T) {
 	assert.NoError(t, j.Problem)
 }
 
-// TestOverlay: what was bound counts as bound although the watch does not tell yet.
+// TestOverlay: a pod that was bound counts as bound although the watch does not report it yet.
 func TestOverlay(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -200,8 +200,7 @@ func TestOverlay(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrStale)
 }
 
-// TestBindingsStay: a binding is on condition of the version that it was decided on, though the watch goes on while it
-// is made.
+// TestBindingsStay: a binding is conditional on the version of the decision, although the watch goes on meanwhile.
 func TestBindingsStay(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -216,7 +215,7 @@ func TestBindingsStay(t *testing.T) {
 	assert.Equal(t, before, bindings[0].pod.revision)
 }
 
-// TestForeignWork: everything on a node counts, but what has ended.
+// TestForeignWork: everything on a node counts, except what has ended.
 func TestForeignWork(t *testing.T) {
 	x := newTester(t)
 	other := func(p *corev1.Pod) {
@@ -241,7 +240,7 @@ func TestForeignWork(t *testing.T) {
 	assert.InDelta(t, 4.5, v.Nodes[0].Foreign["cpu"], 1e-9)
 }
 
-// TestEquivalenceSets: what a pod demands of nodes holds of the nodes as they are told.
+// TestEquivalenceSets: what a pod demands of nodes holds for the reported nodes.
 func TestEquivalenceSets(t *testing.T) {
 	taint := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
@@ -334,7 +333,7 @@ func TestNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestSilentNodes: work is given up after the pods' own patience, and not while most nodes are silent.
+// TestSilentNodes: pods are given up after their own patience, and not while most nodes are silent.
 func TestSilentNodes(t *testing.T) {
 	silent := func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }
 	patient := func(seconds int64) func(*corev1.Pod) {
@@ -362,7 +361,7 @@ func TestSilentNodes(t *testing.T) {
 	assert.Equal(t, adapters.Lost, state(0), "it is gone for good")
 }
 
-// TestSilentSince: how long a node was silent outlives the scheduler.
+// TestSilentSince: the time for which a node has been silent outlives the scheduler.
 func TestSilentSince(t *testing.T) {
 	x := newTester(t)
 	state := func(ago time.Duration) adapters.TaskState {
@@ -381,7 +380,7 @@ func TestSilentSince(t *testing.T) {
 	assert.Equal(t, adapters.Lost, state(10*time.Minute))
 }
 
-// TestRemovedNodes: nodes that are no more are remembered for as long as pods are on them.
+// TestRemovedNodes: removed nodes are remembered while pods are on them.
 func TestRemovedNodes(t *testing.T) {
 	x := newTester(t)
 	for i := range 100 {
@@ -422,7 +421,7 @@ func ofJob(index string) func(*corev1.Pod) {
 	}
 }
 
-// TestJob: its gang is what is left to be done, its attempt as many as were bound.
+// TestJob: a Job's gang is what is left to be done, and its attempt is the number of starts in which pods were bound.
 func TestJob(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -466,7 +465,8 @@ func TestJob(t *testing.T) {
 	assert.ErrorContains(t, j.Err, "too often")
 }
 
-// TestWorkQueue: pods of a Job with more completions than parallelism are jobs of their own, also if they came first.
+// TestWorkQueue: if a Job has more completions than parallelism, its pods are jobs of their own, even if they came
+// first.
 func TestWorkQueue(t *testing.T) {
 	x := newTester(t)
 	x.pod("j-x", ofJob("0"))
@@ -482,7 +482,8 @@ func TestWorkQueue(t *testing.T) {
 	assert.Equal(t, []string{"ns/pod/j-x"}, told)
 }
 
-// TestGroupOfJob: a Job whose template names a pod group is no gang beside the group, by whatever label or annotation.
+// TestGroupOfJob: a Job whose template names a pod group is no gang besides the group, whichever label or annotation
+// names it.
 func TestGroupOfJob(t *testing.T) {
 	for _, name := range groupLabels() {
 		for what, put := range map[string]func(*metav1.ObjectMeta){
@@ -533,7 +534,7 @@ func TestGroupOfTwo(t *testing.T) {
 	require.NoError(t, x.only().Problem)
 }
 
-// TestWhyPodsDoNotCount: the reason of a gang that waits says so of pods that are there and cannot be bound.
+// TestWhyPodsDoNotCount: the reason of a waiting gang mentions pods that exist and cannot be bound.
 func TestWhyPodsDoNotCount(t *testing.T) {
 	gated := func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "quota"}} }
 	going := func(p *corev1.Pod) { now := metav1.Now(); p.DeletionTimestamp = &now }
@@ -565,8 +566,8 @@ func TestWhyPodsDoNotCount(t *testing.T) {
 	assert.NotContains(t, told(x), "suspended")
 }
 
-// TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and
-// one that makes no sense is told of each.
+// TestHintsOfWorkQueue: the annotations of a Job that is no gang apply to each of its pods, before the pods' own. A
+// wrong one is a problem of each pod.
 func TestHintsOfWorkQueue(t *testing.T) {
 	queue := func(deadline string) func(*batchv1.Job) {
 		return func(j *batchv1.Job) {
@@ -615,7 +616,7 @@ func TestHintsOfWorkQueue(t *testing.T) {
 	assert.Equal(t, 5*time.Minute, v.Jobs[1].Spec.Deadline)
 }
 
-// TestListAgain: a list removes what is no more, and neither brings back nor loses what the watch knows better.
+// TestListAgain: a list removes what no longer exists. It neither brings back nor loses what the watch knows better.
 func TestListAgain(t *testing.T) {
 	x := newTester(t)
 	a, b := x.pod("a"), x.pod("b")
@@ -630,7 +631,7 @@ func TestListAgain(t *testing.T) {
 	assert.Equal(t, "ns/pod/"+newer.Name, x.only().Spec.ID)
 }
 
-// TestListOvertaken: what the watch says is gone stays so, though a list that began before still shows it.
+// TestListOvertaken: what the watch has reported as gone stays gone, although a list that began before still shows it.
 func TestListOvertaken(t *testing.T) {
 	x := newTester(t)
 	a := x.pod("a", func(p *corev1.Pod) { p.Spec.NodeName = "n" })
@@ -653,7 +654,8 @@ func TestListOvertaken(t *testing.T) {
 	assert.Empty(t, x.nodes["n"].on)
 }
 
-// TestVersion: what does not count makes no other version, so that an action is not refused for it; what counts does.
+// TestVersion: a change that does not matter gives no new version, so no action is refused because of it. A change that
+// matters does.
 func TestVersion(t *testing.T) {
 	x := newTester(t)
 	x.job(1)
@@ -684,7 +686,7 @@ func TestNodesOfOthers(t *testing.T) {
 	assert.True(t, v.Nodes[0].Gone)
 }
 
-// BenchmarkLarge lists 20,000 pods in gangs of ten on 5,000 nodes, tells of all, and then of one pod that has changed.
+// BenchmarkLarge lists 20,000 pods in gangs of ten on 5,000 nodes, reports all, and then one changed pod.
 func BenchmarkLarge(b *testing.B) {
 	const count, gang = 5000, 10
 	x := newTester(b)

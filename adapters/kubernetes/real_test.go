@@ -30,7 +30,7 @@ import (
 
 const patience = 10 * time.Minute // a machine may be busy with other things for minutes
 
-// TestRights: the account of the manifests may do what the suite needs, by its own token, and nothing beside it.
+// TestRights: with its own token, the account of the manifests may do what the suite needs, and nothing else.
 func TestRights(t *testing.T) {
 	s := controlPlane(t)
 	seconds := int64(3600)
@@ -124,7 +124,7 @@ func TestAccountOfOneNamespace(t *testing.T) {
 	}
 }
 
-// TestOpenWithoutRights: what is missing is said at once.
+// TestOpenWithoutRights: a missing right is reported at once.
 func TestOpenWithoutRights(t *testing.T) {
 	s := controlPlane(t)
 	config := rest.CopyConfig(s.config)
@@ -135,8 +135,8 @@ func TestOpenWithoutRights(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrRefused)
 }
 
-// TestRestoredServer: a driver whose server's store is restored from a copy, which lacks what the driver was told
-// since, finds out by itself.
+// TestRestoredServer: the server's store is restored from a copy that lacks what the driver has seen since. The driver
+// finds out by itself.
 func TestRestoredServer(t *testing.T) {
 	t.Parallel()
 	haveServers(t)
@@ -196,7 +196,7 @@ func placed(t *testing.T, w *world, d *Driver, j adaptertest.Job) (string, adapt
 	})
 }
 
-// observed is the job once it is as is wanted.
+// observed is the job once it meets the condition.
 func observed(t testing.TB, d *Driver, id string, is func(*adapters.Job) bool) adapters.Job {
 	t.Helper()
 	var found adapters.Job
@@ -240,7 +240,7 @@ func TestDisruptionBudget(t *testing.T) {
 	}
 }
 
-// TestKeptWork: for how long a Job with checkpoints ran stands on it, and outlives its pods.
+// TestKeptWork: the time for which a checkpointing Job ran is written on the Job, and outlives its pods.
 func TestKeptWork(t *testing.T) {
 	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, true)
 	i := w.Open(t, adaptertest.Session{Epoch: 1})
@@ -306,7 +306,7 @@ func TestBadInput(t *testing.T) {
 	assert.Equal(t, len(bad), problems)
 }
 
-// TestLeases counts by a clock of its own, so that no lease runs out because the machine is slow.
+// TestLeases uses a clock of its own, so that no lease expires because the machine is slow.
 func TestLeases(t *testing.T) {
 	s := controlPlane(t)
 	var offices atomic.Int64
@@ -343,7 +343,7 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// stoppable has calls wait while it is stopped.
+// stoppable makes calls wait while it is stopped.
 type stoppable struct{ stopped atomic.Pointer[chan struct{}] }
 
 func (s *stoppable) stop() (resume func()) {

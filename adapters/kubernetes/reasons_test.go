@@ -20,7 +20,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// asks has a pod ask for so much.
+// asks makes a pod ask for these amounts.
 func asks(cpu, memory string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu),
@@ -32,7 +32,7 @@ func selects(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
 }
 
-// notIn demands what labels alone cannot express.
+// notIn makes a demand that labels alone cannot express.
 func notIn(values ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Affinity = &corev1.Affinity{
@@ -43,7 +43,7 @@ func notIn(values ...string) func(*corev1.Pod) {
 	}
 }
 
-// in demands names of nodes, as labels can.
+// in demands names of nodes, which labels can express.
 func in(values ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		notIn(values...)(p)
@@ -52,7 +52,8 @@ func in(values ...string) func(*corev1.Pod) {
 	}
 }
 
-// TestObstacles: the reason of what fits nowhere says what holds it back, and no label of the driver's own.
+// TestObstacles: the reason of a job that fits nowhere says what holds it back. It mentions no label of the driver's
+// own.
 func TestObstacles(t *testing.T) {
 	tainted := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
@@ -128,8 +129,7 @@ func port(number int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: number}} }
 }
 
-// TestReasonsInWords: the labels that the driver shows on nodes are in no reason, and neither are the names of
-// packages.
+// TestReasonsInWords: no reason has the labels that the driver shows on nodes, or names of packages.
 func TestReasonsInWords(t *testing.T) {
 	x := newTester(t)
 	x.node("a")
@@ -164,8 +164,8 @@ func TestReasonsInWords(t *testing.T) {
 		UtilityAnnotation)
 }
 
-// TestObstaclesThatChange: a full view has a reason written again that is another with the nodes there are by then, or
-// with what the job asks for by then. That there are more nodes, or room for more of its pods, is no other reason.
+// TestObstaclesThatChange: after a full view, a reason is written again if the nodes or the job's demands have changed
+// it. More nodes, or room for more of its pods, do not change a reason.
 func TestObstaclesThatChange(t *testing.T) {
 	cpu := func(most string) func(*corev1.Node) {
 		return func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse(most) }
@@ -226,7 +226,7 @@ func TestObstaclesThatChange(t *testing.T) {
 	}
 }
 
-// TestObstaclesOnce: jobs that ask for the same have one answer, until a node has changed.
+// TestObstaclesOnce: jobs that ask for the same get one answer, until a node has changed.
 func TestObstaclesOnce(t *testing.T) {
 	x := newTester(t)
 	x.node("a")
@@ -257,8 +257,8 @@ func TestObstaclesOnce(t *testing.T) {
 	assert.Len(t, x.ground.places, 2)
 }
 
-// TestNextLeader: what stands there from the leader before is written no more, neither events nor conditions; what is
-// another is, and what was another meanwhile.
+// TestNextLeader: events and conditions of the previous leader are not written again. Different ones are, and so are
+// those that were different in between.
 func TestNextLeader(t *testing.T) {
 	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil),
 		podOf("j-1", "", corev1.PodPending, nil),
@@ -315,7 +315,7 @@ func TestNextLeader(t *testing.T) {
 	term([]string{"x", "y", "x"}, 6, 0) // the instance before has told the first, and none the last after the second
 }
 
-// TestResized: a size that somebody has written on a bound pod is named in the reason for which its gang is stopped.
+// TestResized: if somebody has written a size on a bound pod, the reason for stopping its gang names the size.
 func TestResized(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -349,8 +349,8 @@ func TestResized(t *testing.T) {
 	require.ErrorContains(t, x.only().Err, `is "7", expected 1`)
 }
 
-// TestPodOfJobNotKnown: a pod that is a job of its own by its annotation waits for what is known of its Job, too, whose
-// hints are its own.
+// TestPodOfJobNotKnown: a pod that its annotation makes a job of its own also waits until its Job is known, since the
+// Job's hints apply to it.
 func TestPodOfJobNotKnown(t *testing.T) {
 	x := newTester(t)
 	alone := func(p *corev1.Pod) { p.Annotations[GangAnnotation] = "false" }
@@ -366,8 +366,8 @@ func TestPodOfJobNotKnown(t *testing.T) {
 	assert.Greater(t, v.Jobs[0].Version, waits.Version)
 }
 
-// TestPodOfJobOfOthers: a pod that is a job of its own waits for no Job that is none of Kubernetes', or whose template
-// names another scheduler, and has the hints of the latter.
+// TestPodOfJobOfOthers: a pod that is a job of its own does not wait for a Job of another API group, or one whose
+// template names another scheduler. It has the hints of the latter.
 func TestPodOfJobOfOthers(t *testing.T) {
 	alone := func(p *corev1.Pod) { p.Annotations[GangAnnotation] = "false" }
 	x := newTester(t)
@@ -402,7 +402,8 @@ func TestPodOfJobOfOthers(t *testing.T) {
 	assert.Empty(t, x.others)
 }
 
-// TestTwoFullGroups: two controllers each with all pods of a group of one name start neither, and both are told why.
+// TestTwoFullGroups: if two controllers each have all pods of a group of the same name, neither is started, and both
+// users are told why.
 func TestTwoFullGroups(t *testing.T) {
 	x := newTester(t)
 	yes := true

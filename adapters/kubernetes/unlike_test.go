@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// gpus has a pod ask for so many beside a processor or two.
+// gpus makes a pod ask for that number of GPUs, besides a processor or two.
 func gpus(cpu, n string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu)}
@@ -42,9 +42,9 @@ func tolerates(key string) func(*corev1.Pod) {
 	}
 }
 
-// TestUnlikeGangs: a gang whose pods ask for different things is refused at once, before all of it is there, with what
-// each of them asks for. The kinds are those of public reports: a launcher and its workers (volcano #474, #1959), a Ray
-// head, a PyTorchJob's master (kueue #2796).
+// TestUnlikeGangs: a gang whose pods ask for different things is refused at once, before all of it exists, with what
+// each pod asks for. The cases are from public reports: a launcher and its workers (volcano #474, #1959), a Ray head, a
+// PyTorchJob's master (kueue #2796).
 func TestUnlikeGangs(t *testing.T) {
 	type change = func(*corev1.Pod)
 	tainted := func(n *corev1.Node) {
@@ -153,8 +153,8 @@ func TestUnlikeGangs(t *testing.T) {
 	}
 }
 
-// TestUnlikeGangOfJob: what stands in the template does not count once there are pods, which an admission may have
-// changed, all alike.
+// TestUnlikeGangOfJob: once there are pods, the template does not count, since an admission controller may have changed
+// all pods alike.
 func TestUnlikeGangOfJob(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -176,7 +176,7 @@ func TestUnlikeGangOfJob(t *testing.T) {
 	}
 }
 
-// TestUnlikeGangThatRuns: it stays counted, with the most of each, and is refused once it waits again.
+// TestUnlikeGangThatRuns: it stays counted, with the maximum of each resource, and is refused once it waits again.
 func TestUnlikeGangThatRuns(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -215,7 +215,7 @@ func TestPriorityOfGang(t *testing.T) {
 	}
 }
 
-// TestMixedGangs: pods that demand different things of nodes are alike as long as the same nodes suit them, and told
+// TestMixedGangs: pods with different demands of nodes are alike as long as the same nodes suit them. They are reported
 // again when nodes change.
 func TestMixedGangs(t *testing.T) {
 	x := newTester(t)
@@ -233,7 +233,7 @@ func TestMixedGangs(t *testing.T) {
 	require.ErrorIs(t, changed().Problem, errUnlike)
 	x.node("b", gpuNode)
 	require.NoError(t, changed().Problem)
-	// whether there is room is another matter
+	// Whether there is room does not matter here.
 	x.node("b", func(n *corev1.Node) { gpuNode(n); n.Spec.Unschedulable = true })
 	require.NoError(t, changed().Problem)
 	x.pod("worker", group("2"))

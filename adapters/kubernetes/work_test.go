@@ -16,7 +16,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestWorkOnce: an attempt whose stops are refused is counted once, at full speed, and the one after it on top.
+// TestWorkOnce: an attempt whose stops are refused counts once, at full speed. The next attempt is added to it.
 func TestWorkOnce(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC))
 	running := func(since metav1.Time) *corev1.Pod {
@@ -63,7 +63,7 @@ func TestWorkOnce(t *testing.T) {
 	assert.Equal(t, 65*time.Second, stop(again.Add(10*time.Second)))
 }
 
-// TestWorkUnread: what somebody wrote on a Job that makes no sense is no work.
+// TestWorkUnread: text on a Job that makes no sense is no work.
 func TestWorkUnread(t *testing.T) {
 	const job = "uid-j"
 	for _, text := range []string{"", "100h", "{}",

@@ -42,8 +42,8 @@ const (
 )
 
 // world is a namespace and some nodes of a control plane for the suite. Its gangs are pods with the labels of a pod
-// group, which it makes anew itself when they are gone, as a controller of some kind of job would; or Jobs, which the
-// Job controller sees to.
+// group, or Jobs. It recreates the pods of groups itself when they are gone, as some controller would. The Job
+// controller handles Jobs.
 type world struct {
 	*server
 	name          string
@@ -91,7 +91,7 @@ func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
 	return newWorldOn(t, controlPlane(t), s, asJobs)
 }
 
-// newWorldOn makes a world on a server that others may use, too: its namespace, nodes and lease are its own.
+// newWorldOn makes a world on a server that others may use, too. The namespace, nodes and lease are its own.
 func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *world {
 	w := &world{server: c, name: fmt.Sprintf("w%d", c.worlds.Add(1)), shape: s, asJobs: asJobs,
 		jobs:   map[string]*submitted{},
@@ -142,7 +142,7 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 	return w
 }
 
-// end closes what is open, removes what was made, and tells what must not have been.
+// end closes what is open, removes what was created, and reports what must not have happened.
 func (w *world) end(t testing.TB) {
 	for _, d := range w.drivers {
 		d.Close()
@@ -180,7 +180,7 @@ func (w *world) end(t testing.TB) {
 	}
 }
 
-// follow judges the order of events: no node holds more at once than it has room for.
+// follow judges the order of events: no node may hold more than it has room for.
 func (w *world) follow(ctx context.Context, f *stream) {
 	for ctx.Err() == nil {
 		any, expired := f.follow(ctx, w.event)
@@ -194,7 +194,7 @@ func (w *world) follow(ctx context.Context, f *stream) {
 	}
 }
 
-// catchUp lists what there is, where the watch cannot go on, and has it go on from there.
+// catchUp lists everything if the watch cannot continue, and lets the watch continue from there.
 func (w *world) catchUp(ctx context.Context, f *stream) bool {
 	list, err := f.list(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -217,7 +217,7 @@ func (w *world) catchUp(ctx context.Context, f *stream) bool {
 	return true
 }
 
-// gone notes that what a list lacks is no more.
+// gone records that what a list lacks no longer exists.
 func (w *world) gone(list *corev1.PodList) {
 	listed := map[types.UID]bool{}
 	for i := range list.Items {
@@ -232,7 +232,7 @@ func (w *world) gone(list *corev1.PodList) {
 	}
 }
 
-// count notes the nodes that hold more than they have room for, at a version.
+// count records the nodes that hold more than they have room for, at a version.
 func (w *world) count(version string) {
 	on := map[string]int{}
 	for _, o := range w.records {
@@ -271,7 +271,7 @@ func (w *world) addNode(t testing.TB, name string) {
 	w.caughtUp(t)
 }
 
-// caughtUp waits until all drivers know of what was done to the cluster so far.
+// caughtUp waits until all drivers know what was done to the cluster so far.
 func (w *world) caughtUp(t testing.TB) {
 	t.Helper()
 	if w.down {
@@ -294,8 +294,8 @@ func (w *world) caughtUp(t testing.TB) {
 	}
 }
 
-// learns waits until the driver has been told of all that a kind had up to a version, or will list all there is. Not of
-// one object by its name: that may be gone before.
+// learns waits until the driver knows everything of a kind up to a version, or will list everything. It does not wait
+// for an object by name, which may be gone before.
 func (d *Driver) learns(t testing.TB, k kind, version uint64) {
 	t.Helper()
 	for begun := time.Now(); !d.listsAll(); time.Sleep(20 * time.Millisecond) {
@@ -315,7 +315,7 @@ func (d *Driver) learns(t testing.TB, k kind, version uint64) {
 	}
 }
 
-// listsAll tells whether the driver lists all there is when it is asked next, since a watch of its cannot go on.
+// listsAll reports whether the driver's next observation lists everything, since one of its watches cannot continue.
 func (d *Driver) listsAll() bool {
 	return slices.ContainsFunc(d.feeds, func(f *feed) bool {
 		_, lost := f.lost()
@@ -323,7 +323,7 @@ func (d *Driver) listsAll() bool {
 	})
 }
 
-// living are the drivers of instances that have not died at their gate, which learn nothing any more.
+// living are the drivers of instances that have not died at their gate. Those that have died learn nothing any more.
 func (w *world) living() []*Driver {
 	return slices.DeleteFunc(slices.Clone(w.drivers), func(d *Driver) bool {
 		return w.lineOf[d] != nil && w.lineOf[d].pass("", false) != nil
@@ -357,8 +357,8 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	}}
 }
 
-// lead has the lease be at an epoch, once what its holder may still believe is over: a real lease runs out only after
-// its holder has given up.
+// lead sets the lease's epoch, once the time for which its holder may still trust it is over: a real lease expires only
+// after its holder has given up.
 func (w *world) lead(t testing.TB, epoch uint64) {
 	t.Helper()
 	time.Sleep(w.believes)
@@ -374,7 +374,7 @@ func (w *world) lead(t testing.TB, epoch uint64) {
 	require.NoError(t, err)
 }
 
-// up brings the server back if it is away: what users and operators do waits for it.
+// up brings the server back if it is down: users and operators wait for it.
 func (w *world) up(t testing.TB) {
 	t.Helper()
 	if w.down {
@@ -405,7 +405,7 @@ func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
 	return s.id
 }
 
-// duration is how long a pod runs, as its annotation says.
+// duration is how long a pod runs, in the form of its annotation.
 func (s *submitted) duration() string {
 	if s.Runtime > 50*unit { // no case waits for its end
 		return endless
@@ -453,7 +453,7 @@ func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
 func (w *world) submitJob(t testing.TB, s *submitted) types.UID {
 	t.Helper()
 	w.priorities(t)
-	// with a limit for each index the back-off does not double with each pod
+	// With a limit per index, the back-off does not double with each pod.
 	n, limit, mode := int32(s.Spec.Tasks), int32(1000), batchv1.IndexedCompletion
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.ID}, Spec: batchv1.JobSpec{
 		Parallelism: &n, Completions: &n, BackoffLimitPerIndex: &limit, Template: w.template(s, s.duration()),
@@ -473,7 +473,7 @@ func (w *world) submitJob(t testing.TB, s *submitted) types.UID {
 	return made.UID
 }
 
-// control does what a controller of the gangs would do, and has those fail that are to.
+// control does what a controller of the gangs would do, and makes tasks fail that are to fail.
 func (w *world) control(t testing.TB) {
 	t.Helper()
 	if w.down {
@@ -497,8 +497,8 @@ func (w *world) control(t testing.TB) {
 			w.status(t, p, `{"status":{"phase":"Failed","reason":"NoImage"}}`)
 			continue
 		}
-		// One that ended as its gang was stopped is done again with the others, but not before all have ended: they may
-		// finish as they are told to stop.
+		// A task that ended while its gang was stopped runs again with the others, but not before all have ended: they may
+		// finish while they are told to stop.
 		again := p.Annotations[clearedAnnotation] != "" && !w.asJobs && !ending[owner(p)]
 		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && !again {
 			has[p.Labels[jobLabel]+"/"+p.Labels[taskLabel]+"/"+owner(p)] = true
@@ -517,8 +517,8 @@ func (w *world) control(t testing.TB) {
 	}
 }
 
-// done tells whether all tasks of the job have finished in its last attempt. What controls pods counts those, too, that
-// finish as they are told to stop, whatever the scheduler has marked, and makes no others.
+// done reports whether all tasks of the job have finished in its last attempt. Controllers also count pods that finish
+// while they are told to stop, whatever the scheduler has marked, and create no others.
 func (w *world) done(s *submitted) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -537,7 +537,7 @@ func (w *world) done(s *submitted) bool {
 	return n == s.Spec.Tasks
 }
 
-// work has the pods of gangs that run whole end after their time: tasks of a gang wait for one another.
+// work makes the pods of gangs that run whole end after their time, since tasks of a gang wait for one another.
 func (w *world) work(t testing.TB, all []corev1.Pod) {
 	t.Helper()
 	gangs := map[string][]*corev1.Pod{}
@@ -590,7 +590,8 @@ func (w *world) status(t testing.TB, p *corev1.Pod, patch string) {
 	require.True(t, err == nil || apierrors.IsNotFound(err), "%v", err)
 }
 
-// makePod makes a pod of a gang. One that is to come up badly, or not at all, is hidden from kwok as one that is ready.
+// makePod creates a pod of a gang. A pod that is to start badly, or not at all, is hidden from kwok, which makes pods
+// ready.
 func (w *world) makePod(t testing.TB, s *submitted, task int) {
 	t.Helper()
 	w.priorities(t)
@@ -682,10 +683,10 @@ func (w *world) Records(t testing.TB) []adaptertest.Record {
 	return out
 }
 
-// over notes that a pod has gone.
+// over records that a pod has gone.
 func (r *record) over(at time.Time) { r.Ended, r.State = at, adapters.Stopping }
 
-// event is what the world's watch tells, in order.
+// event handles the world's watch events in order.
 func (w *world) event(p *corev1.Pod, deleted bool) {
 	w.see(p, deleted)
 	w.mu.Lock()
@@ -703,7 +704,7 @@ func (w *world) event(p *corev1.Pod, deleted bool) {
 	w.count(p.ResourceVersion)
 }
 
-// see takes in a pod as the server has it.
+// see handles a pod as the server has it.
 func (w *world) see(p *corev1.Pod, deleted bool) {
 	if p.Spec.NodeName == "" || p.Spec.SchedulerName != "hedge" {
 		return
@@ -729,8 +730,8 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		w.placed = append(w.placed, p.UID)
 	}
 	r.compare(p)
-	// Where kwok was about to write that a pod has succeeded when that was evicted, it writes so and that it was stopped
-	// right after. Controllers and schedulers find what was written last, and go by it. A kubelet never takes an end back.
+	// If a pod is evicted just when kwok is about to write that it has succeeded, kwok writes that, and right afterwards
+	// that it was stopped. Controllers and schedulers see and use the last write. A kubelet never takes an end back.
 	revoked := r.State == adapters.Finished && p.Status.Phase == corev1.PodFailed
 	if version < r.version || r.frozen || !r.Ended.IsZero() && !revoked {
 		return
@@ -761,8 +762,9 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 	}
 }
 
-// attempt is which of the starts of its job a pod is of. The scheduler counts them by the pods that there are, and so
-// begins anew when all are gone; here each has another number. Of every start the pod of the first task comes first.
+// attempt is the number of the start to which a pod belongs. The scheduler counts starts by the existing pods, and
+// begins again when all are gone. Here each start has another number. In every start, the pod of the first task comes
+// first.
 func (w *world) attempt(p *corev1.Pod, r *record) int {
 	told, last, again := int(number(p.Annotations[attemptAnnotation])), 0, false
 	n := told + w.repeats[r.UID]
@@ -778,8 +780,7 @@ func (w *world) attempt(p *corev1.Pod, r *record) int {
 	return n
 }
 
-// compare notes by how much kwok contradicts what it said before: it may do a thing twice when it is late or has lost
-// its server.
+// compare records by how much kwok contradicts itself: it may do a thing twice if it is late or has lost its server.
 func (r *record) compare(p *corev1.Pod) {
 	var again pod
 	again.times(p)
