@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// stand is a driver on the fake ResourceManager, with a clock of its own.
+// stand is a driver with a fake ResourceManager and a clock of its own.
 type stand struct {
 	*fakeRM
 	*Driver
@@ -36,7 +36,7 @@ func newStand(t testing.TB) *stand {
 	return s
 }
 
-// open is another instance.
+// open makes another instance.
 func (s *stand) open(o Options) *Driver {
 	if s.Driver != nil {
 		o.URLs = s.opt.URLs
@@ -52,7 +52,7 @@ func (s *stand) write(name, text string) {
 	require.NoError(s.t, replace(filepath.Join(s.spool, jobsDir, name), []byte(text)))
 }
 
-// see is a job as a driver tells of it in a full view, nil if it tells nothing.
+// see is a job in a driver's full view, nil if it is not there.
 func (s *stand) see(d *Driver, id string) *adapters.Job {
 	v, err := d.Observe(context.Background(), true)
 	require.NoError(s.t, err)
@@ -72,7 +72,7 @@ func (s *stand) start(id string) error {
 		&adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: job.Spec.Tasks}}})
 }
 
-// until looks until a job's tasks are in a state.
+// until observes until a job's tasks are in a state.
 func (s *stand) until(id string, state adapters.TaskState) *adapters.Job {
 	s.t.Helper()
 	var job *adapters.Job
@@ -83,7 +83,7 @@ func (s *stand) until(id string, state adapters.TaskState) *adapters.Job {
 	return job
 }
 
-// runFor says how long gangs run.
+// runFor sets how long gangs run.
 func (s *stand) runFor(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,8 @@ func (s *stand) runFor(d time.Duration) {
 
 const gangText = "tasks: 2\nresources: {memory-mb: 100}\ncommand: sleep 1\n"
 
-// TestSameContent: a job that has finished does not run again because its file is written in another way, and does when
-// it says something else.
+// TestSameContent: a finished job does not run again if its file is reformatted. It does if the file says something
+// else.
 func TestSameContent(t *testing.T) {
 	s := newStand(t)
 	s.runFor(0)
@@ -118,7 +118,7 @@ func TestSameContent(t *testing.T) {
 	assert.Len(t, s.apps, 2)
 }
 
-// TestReplaced: what runs of a job whose file says something else now is stopped before the other begins.
+// TestReplaced: if a job's file says something else, what runs of the old job is stopped before the new one begins.
 func TestReplaced(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -139,7 +139,7 @@ func TestReplaced(t *testing.T) {
 	assert.Equal(t, "hedge: over", s.apps[0].diagnostics)
 }
 
-// TestVoid: a submission that got lost is made void before the job waits again, so that it cannot arrive later.
+// TestVoid: a lost submission is made void before the job waits again, so that it cannot arrive later.
 func TestVoid(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -187,7 +187,7 @@ func TestRefused(t *testing.T) {
 	assert.Equal(t, 1, job.Attempt)
 }
 
-// TestKilledByOthers: an application that others kill has failed, and after its retries the job is over with a reason.
+// TestKilledByOthers: an application that others kill has failed. After its retries the job is over with a reason.
 func TestKilledByOthers(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText+"retries: 0\n")
@@ -207,7 +207,7 @@ func TestKilledByOthers(t *testing.T) {
 	assert.NoFileExists(t, NotePath(s.spool, "a"))
 }
 
-// TestOddFiles: files that are none of hedge's business, or make no sense, are no other job's problem.
+// TestOddFiles: files that do not concern hedge, or make no sense, are no problem of other jobs.
 func TestOddFiles(t *testing.T) {
 	s := newStand(t)
 	s.write("good.yaml", gangText)
@@ -244,7 +244,7 @@ func TestOddFiles(t *testing.T) {
 	s.until("good", adapters.Running)
 }
 
-// TestChanges: a look tells what has changed, and reads nothing else.
+// TestChanges: an observation reports what has changed, and reads nothing else.
 func TestChanges(t *testing.T) {
 	s := newStand(t)
 	for i := range 50 {
@@ -285,7 +285,7 @@ func TestChanges(t *testing.T) {
 	assert.True(t, v.Nodes[0].Gone)
 }
 
-// TestRestartedRM: after the ResourceManager's restart, nodes that it does not know again yet are not lost at once.
+// TestRestartedRM: after a restart of the ResourceManager, nodes that it does not know yet are not lost at once.
 func TestRestartedRM(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -307,7 +307,7 @@ func TestRestartedRM(t *testing.T) {
 	}
 }
 
-// TestProgress: that of an application that tells its end is no sign of a gang that runs.
+// TestProgress: the progress of an application that reports its end does not mean that a gang runs.
 func TestProgress(t *testing.T) {
 	s := newStand(t)
 	e := &entry{name: "a",
@@ -322,7 +322,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestForeign: what hedge has planned and the headroom are its own, whoever has it just now; the rest is others'.
+// TestForeign: what hedge has planned and the headroom are hedge's own, whoever uses them at the moment. The rest is
+// foreign.
 func TestForeign(t *testing.T) {
 	s := newStand(t)
 	d := s.open(Options{HeadroomMB: 300, HeadroomVCores: 10, Pools: []string{"pool"}})
@@ -340,7 +341,7 @@ func TestForeign(t *testing.T) {
 	assert.Equal(t, sched.Resources{Memory: 150}, pool.Foreign)
 }
 
-// TestMasters: what hedge's own ApplicationMasters hold within the headroom is not foreign, on whatever node they are.
+// TestMasters: what hedge's own ApplicationMasters hold within the headroom is not foreign, whatever node they are on.
 func TestMasters(t *testing.T) {
 	s := newStand(t)
 	d := s.open(Options{HeadroomMB: 300, HeadroomVCores: 10, AM: AM{MemoryMB: 200}})
@@ -364,7 +365,7 @@ func TestMasters(t *testing.T) {
 	assert.Equal(t, []float64{250, 450}, foreign())
 }
 
-// TestApplication: a user's own application is submitted as it is, with what hedge fills in.
+// TestApplication: a user's own application is submitted as it is, with the fields that hedge fills in.
 func TestApplication(t *testing.T) {
 	p := parse("spark", []byte(`
 tasks: 5
@@ -393,7 +394,7 @@ application:
 	}, body)
 }
 
-// TestSubmit: names are checked, and there is one job of a name.
+// TestSubmit: names are checked, and no two jobs have the same name.
 func TestSubmit(t *testing.T) {
 	s := newStand(t)
 	for _, name := range []string{"", "../x", ".x", "a/b", "a~b", strings.Repeat("a", 101)} {
@@ -441,8 +442,8 @@ func TestOptions(t *testing.T) {
 	require.Error(t, err, "a file where the spool should be")
 }
 
-// TestMasterEnds: a gang whose ApplicationMaster has ended without a word starts again, as often as that happens,
-// though it has no retries; one whose ApplicationMaster took too much memory does not.
+// TestMasterEnds: if a gang's ApplicationMaster ends without a report, the gang starts again, as often as that happens,
+// even without retries. A gang whose ApplicationMaster used too much memory does not.
 func TestMasterEnds(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText+"retries: 0\n")
@@ -472,8 +473,8 @@ func TestMasterEnds(t *testing.T) {
 	assert.True(t, s.see(s.Driver, "a").Over)
 }
 
-// TestBlame: what YARN took from a job is no failure of the job's, nor is the end of hedge's own ApplicationMaster;
-// that a container could not be set up is one of an application.
+// TestBlame: what YARN took from a job is no failure of the job, and neither is the end of hedge's own
+// ApplicationMaster. A container that could not be set up is a failure of an application.
 func TestBlame(t *testing.T) {
 	const crashed = "Application application_1_1 failed 1 times (global limit =2; local limit is =1) due to AM " +
 		"Container for appattempt_1_1_000001 exited with  exitCode: %d\nFailing this attempt."
@@ -540,7 +541,7 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// TestUnreadable: a job file that cannot be read for now is not taken for another job.
+// TestUnreadable: a job file that cannot be read for the moment does not count as another job.
 func TestUnreadable(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -555,8 +556,8 @@ func TestUnreadable(t *testing.T) {
 	assert.Equal(t, before.UID, s.see(s.Driver, "a").UID)
 }
 
-// TestRecordGone: a record that another instance takes away is gone, though this one has written it; and one is not
-// taken for another of the same number.
+// TestRecordGone: a record that another instance deletes is gone, although this one has written it. A record does not
+// count as another one with the same number.
 func TestRecordGone(t *testing.T) {
 	s := newStand(t)
 	s.runFor(0)
@@ -576,7 +577,7 @@ func TestRecordGone(t *testing.T) {
 		adapters.ErrStale)
 }
 
-// TestFailedMeanwhile: an attempt that has failed for the last time as the job is to be preempted is the last.
+// TestFailedMeanwhile: if an attempt fails for the last time while the job is to be preempted, it is the last attempt.
 func TestFailedMeanwhile(t *testing.T) {
 	for _, retries := range []int{0, 1} {
 		s := newStand(t)
@@ -593,7 +594,7 @@ func TestFailedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNamelessFiles: what is no job by its name is noted once, and the note goes with the file, also where another
+// TestNamelessFiles: a file whose name is no job's is noted once. The note is deleted with the file, even if another
 // instance has written it.
 func TestNamelessFiles(t *testing.T) {
 	s := newStand(t)
@@ -622,7 +623,7 @@ func TestNamelessFiles(t *testing.T) {
 	assert.NotEmpty(t, note("bad name.yaml"))
 }
 
-// TestNotesGo: why a job waited is gone with the job, though it never ran.
+// TestNotesGo: the note of a job is deleted with the job, even if the job never ran.
 func TestNotesGo(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -635,8 +636,8 @@ func TestNotesGo(t *testing.T) {
 	assert.NoFileExists(t, NotePath(s.spool, "a"))
 }
 
-// TestNotesEndWithStart: a job that was started says no more why it waits, though the scheduler crashed just then; one
-// whose start was refused does.
+// TestNotesEndWithStart: a started job has no note, even if the scheduler crashed at that moment. A job whose start was
+// refused keeps its note.
 func TestNotesEndWithStart(t *testing.T) {
 	s := newStand(t)
 	path := NotePath(s.spool, "a")
@@ -661,7 +662,7 @@ func TestNotesEndWithStart(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// TestBackAndLost: a node that is back and among the lost ones, too, is there.
+// TestBackAndLost: a node that is back but also listed as lost is there.
 func TestBackAndLost(t *testing.T) {
 	for _, list := range [][]node{{{ID: "n", State: "LOST"}, {ID: "n", State: "DECOMMISSIONING"}},
 		{{ID: "n", State: "DECOMMISSIONING"}, {ID: "n", State: "LOST"}}} {
@@ -671,7 +672,7 @@ func TestBackAndLost(t *testing.T) {
 	}
 }
 
-// TestDated: a file's date is believed where it can be.
+// TestDated: a file's date is trusted if it is possible.
 func TestDated(t *testing.T) {
 	s := newStand(t)
 	for _, tt := range []struct{ is, want time.Time }{
@@ -689,8 +690,7 @@ func TestDated(t *testing.T) {
 	assert.Zero(t, milliseconds(1<<53))
 }
 
-// TestBackAsItWas: a file that was taken away, or said something else, and is back as it was is a job handed in later,
-// of which the loop is told.
+// TestBackAsItWas: a file that was deleted or changed and is back as it was is a job submitted later. The loop is told.
 func TestBackAsItWas(t *testing.T) {
 	s := newStand(t)
 	c, err := adapters.New(s.Driver, adapters.Options{Now: func() time.Time { return s.now }})
@@ -720,8 +720,8 @@ func TestBackAsItWas(t *testing.T) {
 	}
 }
 
-// TestRecovering: a ResourceManager that was started again and does not know yet what it knew before is not believed
-// that an application is no more.
+// TestRecovering: a restarted ResourceManager that does not know its earlier state yet is not trusted when it says that
+// an application does not exist.
 func TestRecovering(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -746,8 +746,8 @@ func TestRecovering(t *testing.T) {
 	assert.Equal(t, adapters.Failed, s.see(s.Driver, "a").Tasks[0].State, "it has forgotten it")
 }
 
-// TestOdd: an application or a node of which the ResourceManager says what makes no sense is as it was before, others
-// are as they are, and it is named.
+// TestOdd: if the ResourceManager's answer about an application or node makes no sense, that one stays as it was,
+// others are read as usual, and OnError is called.
 func TestOdd(t *testing.T) {
 	s := newStand(t)
 	var told []string
@@ -799,8 +799,8 @@ func TestOdd(t *testing.T) {
 	assert.Empty(t, s.state.named)
 }
 
-// TestSweep: what a crash left half written is taken away when a driver is made, what is just being written is not, and
-// nothing else is.
+// TestSweep: half-written files of a crash are deleted when a driver is made. Files that are being written, and all
+// others, are not.
 func TestSweep(t *testing.T) {
 	s := newStand(t)
 	old := time.Now().Add(-2 * staleAfter)

@@ -18,8 +18,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// fakeRM is a ResourceManager with nodes and the ApplicationMaster of gangs, as far as the driver sees of them. It goes
-// on by the clock whenever it is asked.
+// fakeRM is a ResourceManager with nodes and the ApplicationMaster of gangs, as far as the driver sees them. Whenever
+// it is called, it catches up with the clock.
 type fakeRM struct {
 	mu      sync.Mutex
 	down    bool
@@ -96,7 +96,7 @@ func (f *fakeRM) used(id string) int {
 	return n
 }
 
-// tick goes on.
+// tick catches up with the clock.
 func (f *fakeRM) tick() {
 	now := time.Now()
 	for _, a := range f.apps {
@@ -157,7 +157,7 @@ func (f *fakeRM) step(a *fakeApp, now time.Time) {
 	}
 }
 
-// place gives the gang its containers if all of them are there.
+// place allocates the gang's containers if there is room for all of them.
 func (f *fakeRM) place(a *fakeApp, now time.Time) {
 	a.state = "RUNNING"
 	for _, n := range a.gang.Nodes {
@@ -276,7 +276,7 @@ func (f *fakeRM) kill(w http.ResponseWriter, r *http.Request, a *fakeApp) {
 	fmt.Fprint(w, `{"state":"KILLING"}`)
 }
 
-// submission is what the fake reads of a submission context.
+// submission is the part of a submission context that the fake reads.
 type submission struct {
 	ID    string `json:"application-id"`
 	Queue string `json:"queue"`
@@ -310,7 +310,7 @@ func (f *fakeRM) submit(w http.ResponseWriter, r *http.Request) {
 	f.apps = append(f.apps, a)
 }
 
-// decodeGang is what the ApplicationMaster does.
+// decodeGang decodes a gang like the ApplicationMaster.
 func decodeGang(text string) (*gang, error) {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -72,14 +72,14 @@ func (w *fakeWorld) options() Options {
 		User: "root"}
 }
 
-// gated asks the session's gate at calls that change something.
+// gated calls the session's gate for calls that change something.
 type gated struct {
 	gate  func(string, bool) error
 	alter func(*http.Request) error // what calls say, where it is not nil
 	inner http.Transport
 }
 
-// RoundTrip makes a call, if the gate lets it.
+// RoundTrip makes a call if the gate lets it through.
 func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	changes := r.Method != http.MethodGet && g.gate != nil
 	if changes {

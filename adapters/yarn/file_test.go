@@ -56,7 +56,7 @@ attributes: {user: u7}
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "pool", LabelKind: KindPool}))
 }
 
-// TestDeadlineAtATime: it is as far away as it was when the job was submitted, which may be known only later.
+// TestDeadlineAtATime: the deadline counts from the submission, whose time may become known only later.
 func TestDeadlineAtATime(t *testing.T) {
 	for _, text := range []string{"deadline: 2026-01-02T15:34:05Z\n", `deadline: "2026-01-02T16:34:05+01:00"` + "\n"} {
 		job, err := Describe("a", []byte(simple+text), at)
@@ -75,7 +75,7 @@ func TestDeadlineAtATime(t *testing.T) {
 	}
 }
 
-// TestMalformed: what is wrong is named.
+// TestMalformed: the error names what is wrong.
 func TestMalformed(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", "resources.memory-mb is 0"},
@@ -132,7 +132,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// bomb is a few bytes that stand for very many.
+// bomb is a short text that expands to a very long one.
 func bomb() string {
 	text := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 12; i++ {
@@ -149,7 +149,7 @@ func prev(i int) string {
 	return string(rune('a' + i - 1))
 }
 
-// TestDigest: a job is what its file says, not how.
+// TestDigest: a job is what its file says, in whatever form.
 func TestDigest(t *testing.T) {
 	a := parse("a", []byte("tasks: 2\nresources: {memory-mb: 64}\ncommand: x\n"))
 	b := parse("a", []byte("{\"command\": \"x\",\n\n \"resources\": {\"memory-mb\": 64}, \"tasks\": 2}"))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nothing are the forms of what is empty: Jersey 1 writes {}, Jersey 2 with Jettison "", and with MOXy nothing at all
-// (YARN-11874).
+// nothing are the forms of an empty value: Jersey 1 writes {}, Jersey 2 writes "" with Jettison, and nothing at all
+// with MOXy (YARN-11874).
 func nothing() []string { return []string{`null`, `{}`, `[]`, `""`, ` { } `, "[\n]", `"  "`} }
 
 func TestList(t *testing.T) {
@@ -78,7 +78,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswers: what is empty is that in any form, at every depth, and so is what is left out.
+// TestEmptyAnswers: an empty value is empty in any form, at every depth, and so is a missing one.
 func TestEmptyAnswers(t *testing.T) {
 	ctx := context.Background()
 	missing := []string{`{}`, `null`}
@@ -107,7 +107,7 @@ func TestEmptyAnswers(t *testing.T) {
 	}
 }
 
-// TestEmptyParts: a node is understood without what is empty of it, and an application, too.
+// TestEmptyParts: a node or application with empty parts is understood.
 func TestEmptyParts(t *testing.T) {
 	ctx := context.Background()
 	for _, what := range nothing() {
@@ -135,7 +135,8 @@ func TestEmptyParts(t *testing.T) {
 	}
 }
 
-// TestSingleParts: a list of one, written as that one, and texts that look like numbers, written as such.
+// TestSingleParts: a list of one element may be written as that element, and a text that looks like a number as a
+// number.
 func TestSingleParts(t *testing.T) {
 	for _, text := range []string{
 		`{"nodes":{"node":{"id":"a:1","nodeHostName":7,"rack":"/r","nodeLabels":5,"totalResource":{"memory":"8","vCores":2},
@@ -154,8 +155,7 @@ func TestSingleParts(t *testing.T) {
 	}
 }
 
-// TestEmptyTags: tags of an application that a job file has may be empty, as in one that the ResourceManager has
-// written.
+// TestEmptyTags: the tags of an application in a job file may be empty, as in one that the ResourceManager has written.
 func TestEmptyTags(t *testing.T) {
 	file := func(tags string) []byte {
 		return []byte(`{"resources":{"memory-mb":1},"application":{"am-container-spec":{},"application-tags":` + tags + `}}`)

@@ -21,7 +21,7 @@ func testdata(t testing.TB, parts ...string) []byte {
 	return data
 }
 
-// readGang reads a gang that is not packed, as strictly as the ApplicationMaster.
+// readGang reads an unpacked gang as strictly as the ApplicationMaster.
 func readGang(data []byte) (*gang, error) {
 	g := &gang{}
 	dec := json.NewDecoder(strings.NewReader(string(data)))
@@ -32,7 +32,7 @@ func readGang(data []byte) (*gang, error) {
 	return g, g.check()
 }
 
-// TestGangEncoding: what is packed here is what both sides have in their testdata.
+// TestGangEncoding: the encoded gang equals the one in the testdata of both sides.
 func TestGangEncoding(t *testing.T) {
 	var used packers
 	for _, name := range []string{"gang", "gang-wide"} {
@@ -89,7 +89,7 @@ func TestGangOfPlan(t *testing.T) {
 	}, g)
 }
 
-// TestStatus: what the ApplicationMaster writes is understood, whatever is written around it.
+// TestStatus: the ApplicationMaster's status is understood, whatever text surrounds it.
 func TestStatus(t *testing.T) {
 	running := status{Protocol: 1, Tasks: 3, State: "running", Allocated: 3, StartedMS: 1700000000123,
 		Failed: []failedTask{}}

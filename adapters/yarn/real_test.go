@@ -19,7 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// realWorld is the real cluster, for tests of what the suite has no cases for, with a driver.
+// realWorld is the real cluster with a driver, for tests beyond the suite.
 func realWorld(t *testing.T, nodes int) (*world, *Driver) {
 	t.Parallel()
 	w := makeWorld(t, adaptertest.Shape{Nodes: nodes, Slots: 2}, steady)
@@ -30,7 +30,7 @@ func realWorld(t *testing.T, nodes int) (*world, *Driver) {
 	return w, d
 }
 
-// until looks until a job is so.
+// until observes until a job meets the condition.
 func (w *world) until(t testing.TB, d *Driver, name, what string, is func(*adapters.Job) bool) *adapters.Job {
 	var found *adapters.Job
 	w.wait(t, what, func() bool {
@@ -50,8 +50,8 @@ func in(state adapters.TaskState) func(*adapters.Job) bool {
 	return func(j *adapters.Job) bool { return len(j.Tasks) > 0 && j.Tasks[0].State == state }
 }
 
-// shell is a submission context of YARN's own distributed shell, with containers that each run a script. It reads its
-// command from two files in a form of Java's: two bytes of length, and the text.
+// shell is a submission context of YARN's own distributed shell, with containers that each run a script. The shell
+// reads its command from two files in a Java format: two bytes of length, and the text.
 func shell(t testing.TB, classpath, script string, containers int) json.RawMessage {
 	require.Less(t, len(script), 256)
 	text, err := json.Marshal(map[string]any{
@@ -69,8 +69,8 @@ func shell(t testing.TB, classpath, script string, containers int) json.RawMessa
 	return text
 }
 
-// TestPoolReal: a user's own application is kept until hedge starts it, and goes to YARN with its queue, its priority
-// and its label then; its containers run in the pool, and its end is observed.
+// TestPoolReal: a user's own application is kept until hedge starts it. Then it goes to YARN with its queue, its
+// priority and its label. Its containers run in the pool, and its end is observed.
 func TestPoolReal(t *testing.T) {
 	w, d := realWorld(t, 3)
 	ctx := context.Background()
@@ -121,8 +121,8 @@ func TestPoolReal(t *testing.T) {
 	}
 }
 
-// TestSignalReal: a task that an operator tells to stop, by YARN's signal to its container, takes its gang down: gangs
-// are whole. It counts as the task's failure, and names it.
+// TestSignalReal: if an operator stops a task by YARN's signal to its container, the whole gang is stopped. That counts
+// as the task's failure, and the error names the task.
 func TestSignalReal(t *testing.T) {
 	w, d := realWorld(t, 2)
 	ctx := context.Background()
@@ -148,8 +148,8 @@ func TestSignalReal(t *testing.T) {
 	assert.Equal(t, 1, again.Ref.(*ref).rec.Failures)
 }
 
-// TestManagerGone: a gang whose ApplicationMaster has given up on a ResourceManager that was gone for long starts
-// again, though it has no retries.
+// TestManagerGone: if a gang's ApplicationMaster has given up because the ResourceManager was gone for long, the gang
+// starts again, even without retries.
 func TestManagerGone(t *testing.T) {
 	w, d := realWorld(t, 2)
 	ctx := context.Background()

@@ -24,8 +24,8 @@ var (
 	firstSeed = flag.Uint64("storm", 1, "the seed of the first of them")
 )
 
-// TestStorm runs random schedules, some side by side, each on a cluster of its own. Schedulers die at any call,
-// NodeManagers and the ResourceManager are killed with -9, nodes lose their power, and more (see [adaptertest.Storm]).
+// TestStorm runs random schedules, some concurrently, each on its own cluster. Schedulers die at any call, NodeManagers
+// and the ResourceManager are killed with -9, nodes lose power, and more; see [adaptertest.Storm].
 func TestStorm(t *testing.T) {
 	if *storms == 0 {
 		t.Skip("-storms is 0")
@@ -40,8 +40,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// rough is a world whose NodeManagers crash now and then, and are started again at once, as by systemd. What they run
-// goes on, and they find it again.
+// rough is a world whose NodeManagers crash from time to time and are restarted at once, as by systemd. Their
+// containers go on, and they find them again.
 type rough struct {
 	*world
 	rng      *rand.Rand
@@ -50,7 +50,7 @@ type rough struct {
 	lost     []loss
 }
 
-// loss is when the ResourceManager gave a node up.
+// loss is when the ResourceManager gave up a node.
 type loss struct {
 	node string
 	at   time.Time
@@ -58,7 +58,7 @@ type loss struct {
 
 func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r := &rough{world: makeWorld(t, s, lossy), starting: map[string]bool{}, rng: rand.New(rand.NewPCG(s.Seed, 0x7961726e))}
-	// nodes are taken from gangs that are starting, and nothing else may happen until they give up
+	// nodes are taken from gangs that are starting, and nothing else may happen until the gangs give up
 	r.gangs = 90 * time.Second
 	r.traits.Missing[adaptertest.FailStarts] = "nodes that shrink are operators' doing there"
 	info, err := os.Stat(r.managerLog())
@@ -67,7 +67,7 @@ func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	return r
 }
 
-// Pass lets a NodeManager crash by chance. The scheduler goes on while it starts.
+// Pass makes a NodeManager crash at random. The scheduler goes on while it restarts.
 func (r *rough) Pass(t testing.TB) {
 	r.world.Pass(t)
 	for _, id := range sortedKeys(r.starting) {
@@ -83,8 +83,7 @@ func (r *rough) Pass(t testing.TB) {
 	t.Logf("%s: the NodeManager of %s has crashed", time.Now().Format(time.TimeOnly), id)
 }
 
-// started tells whether a NodeManager is back that has crashed. It has said then that its node has all that it had at
-// first.
+// started reports whether a crashed NodeManager is back. By then it has reported its node's original resources.
 func (r *rough) started(t testing.TB, id string) bool {
 	if r.away || r.Ready(context.Background(), r.names[id]) != nil {
 		return false
@@ -99,8 +98,8 @@ func (r *rough) started(t testing.TB, id string) bool {
 	return true
 }
 
-// Do tells when it does it, for whoever reads a failure. An operator does nothing to a node that is just coming back,
-// but for cutting its power.
+// Do logs when it does a deed, for whoever reads a failure. Operators do nothing to a node that is just coming back,
+// except cutting its power.
 func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
 	from := time.Now()
 	if d.Do == adaptertest.Kill {
@@ -116,7 +115,7 @@ func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
 
 var givenUp = regexp.MustCompile(`(?m)^(\S+ \S+) INFO \S+ Deactivating Node (\S+) as it is now LOST$`)
 
-// losses reads of which nodes the ResourceManager has heard nothing for too long.
+// losses reads from which nodes the ResourceManager has heard nothing for too long.
 func (r *rough) losses(t testing.TB) {
 	log, err := os.Open(r.managerLog())
 	require.NoError(t, err)
@@ -135,9 +134,8 @@ func (r *rough) losses(t testing.TB) {
 	r.read += int64(end)
 }
 
-// Records are the world's, but that what ran on a node when the ResourceManager gave it up does not count from then on:
-// it may go on until its NodeManager is back, which happens where a machine is so busy that a node is not heard of for
-// a minute.
+// Records are the world's, but a task on a node that the ResourceManager gave up does not count from then on. It may go
+// on until its NodeManager is back. That happens if a machine is so busy that a node is silent for a minute.
 func (r *rough) Records(t testing.TB) []adaptertest.Record {
 	out := r.world.Records(t)
 	r.losses(t)
@@ -156,7 +154,7 @@ func fenced(records []adaptertest.Record, lost []loss) {
 	}
 }
 
-// TestFenced: what ended before its node was given up, or began after, stays as it is.
+// TestFenced: what ended before its node was given up, or began after, is unchanged.
 func TestFenced(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	records := []adaptertest.Record{
