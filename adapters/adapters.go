@@ -55,7 +55,7 @@ import (
 // will be.
 var (
 	// ErrStale is an action on an old version of the job.
-	ErrStale = errors.New("adapters: decided on a state that is over")
+	ErrStale = errors.New("adapters: the decision is out of date")
 	// ErrRefused is an action that the cluster does not allow: a quota is used up, a right is missing, or a node rejects
 	// the task.
 	ErrRefused = errors.New("adapters: refused by the cluster")
@@ -64,7 +64,7 @@ var (
 	// ErrIncomplete is the [Job].Problem of a gang whose tasks do not all exist yet. It need not be a mistake.
 	ErrIncomplete = errors.New("adapters: not all tasks of the gang are there")
 	// ErrProblem is the error of a Withdrawn event when a job that could be scheduled now has a [Job].Problem.
-	ErrProblem = errors.New("adapters: the job cannot be scheduled any more")
+	ErrProblem = errors.New("adapters: the job can no longer be scheduled")
 	// ErrCancelled says that a job did not fail: its user or somebody else ended it or took it away. It is the error of
 	// [Job].Err and of a Withdrawn event.
 	ErrCancelled = errors.New("adapters: cancelled")

@@ -626,8 +626,8 @@ func TestGangsThatAreTooWide(t *testing.T) {
 		job("c", adapters.MaxTasks, 5))}}
 	assert.Equal(t, []string{"submitted c"}, told(t, s.cluster(t)))
 	assert.Equal(t, []string{
-		`a: adapters: the gang is too wide: job "a" has 50000000 tasks, at most 1000 are scheduled`,
-		`b: adapters: the gang is too wide: job "b" has 1001 tasks, at most 1000 are scheduled`,
+		`a: adapters: the gang is too large: job "a" has 50000000 tasks, at most 1000 are scheduled`,
+		`b: adapters: the gang is too large: job "b" has 1001 tasks, at most 1000 are scheduled`,
 	}, s.notes)
 }
 
@@ -874,5 +874,5 @@ func TestStartsThatVanish(t *testing.T) {
 	back.Attempt = 1
 	s.views = []*adapters.View{some(7, back)}
 	assert.Equal(t, []string{"start-failed a"}, told(t, c))
-	assert.Equal(t, []string{`a: adapters: the start came to nothing: job "a"`}, s.notes)
+	assert.Equal(t, []string{`a: adapters: the start had no effect: job "a"`}, s.notes)
 }

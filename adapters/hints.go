@@ -32,7 +32,7 @@ func ParseDeadline(text string) (Deadline, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < leastDeadline {
-		return Deadline{}, Expected("a duration of at least 1s, as 2h30m, or a time, as 2026-01-02T15:04:05Z")
+		return Deadline{}, Expected("a duration of at least 1s, like 2h30m, or a time, like 2026-01-02T15:04:05Z")
 	}
 	return Deadline{After: d}, nil
 }

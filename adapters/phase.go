@@ -70,7 +70,7 @@ func (j *Job) phase() (phase, Cause) {
 }
 
 // errWide is the problem of a gang with more than [MaxTasks] tasks.
-var errWide = errors.New("adapters: the gang is too wide")
+var errWide = errors.New("adapters: the gang is too large")
 
 // valid returns what is wrong with the job's description, or nil.
 func (j *Job) valid() error {
@@ -168,7 +168,7 @@ func (e *TaskError) Error() string {
 func (e *TaskError) Unwrap() error { return e.Err }
 
 // errStart is the error of a start without effect.
-var errStart = errors.New("adapters: the start came to nothing")
+var errStart = errors.New("adapters: the start had no effect")
 
 // why is the error of an attempt that was stopped for that cause.
 func (j *Job) why(cause Cause) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // errNoRoom is the error of a start whose room did not become free.
-var errNoRoom = errors.New("adapters: the room it was to have is taken")
+var errNoRoom = errors.New("adapters: its room was taken")
 
 // errChanged is the error of a start whose job has changed since the decision.
 var errChanged = fmt.Errorf("%w: the job has changed while it waited for its room", ErrStale)

@@ -17,7 +17,7 @@ func ParseSet(text, example string) (sched.EquivalenceSet, error) {
 		label, values, ok := strings.Cut(strings.TrimSpace(part), "=")
 		label = strings.TrimSpace(label)
 		if !ok || label == "" || values == "" {
-			return sched.AnyNode(), fmt.Errorf("%q, %w", part, Expected(fmt.Sprintf("labels, as %q", example)))
+			return sched.AnyNode(), fmt.Errorf("%q, %w", part, Expected(fmt.Sprintf("labels like %q", example)))
 		}
 		if strings.TrimSpace(values) == "*" {
 			set = set.And(sched.NodesWith(label))
@@ -37,7 +37,7 @@ func valuesOf(text string) ([]string, error) {
 	var out []string
 	for v := range strings.SplitSeq(text, "|") {
 		if v = strings.TrimSpace(v); v == "" {
-			return nil, Expected("values that are not empty, as a100|h100")
+			return nil, Expected("values that are not empty, like a100|h100")
 		}
 		out = append(out, v)
 	}

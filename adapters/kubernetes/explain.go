@@ -22,7 +22,7 @@ import (
 
 var (
 	// errEarly means that it is too early to write a note.
-	errEarly = errors.New("kubernetes: the pods may yet come")
+	errEarly = errors.New("kubernetes: it is too early for a note")
 	// errFull means that a note cannot be accepted, since too many wait to be written.
 	errFull = errors.New("kubernetes: too many notes wait to be written")
 )

@@ -41,7 +41,7 @@ func (d *Driver) leader(ctx context.Context) (adapters.Leader, error) {
 	defer cancel()
 	l, err := d.client.CoordinationV1().Leases(d.opt.Lease.Namespace).Get(ctx, d.opt.Lease.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return adapters.Leader{}, fmt.Errorf("%w: lease %s is no more", adapters.ErrFenced, d.opt.Lease.Name)
+		return adapters.Leader{}, fmt.Errorf("%w: lease %s no longer exists", adapters.ErrFenced, d.opt.Lease.Name)
 	}
 	if err != nil {
 		return adapters.Leader{}, failed("lease "+d.opt.Lease.Name, err)

@@ -152,7 +152,7 @@ func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, erro
 func (l *Lease) mine(ctx context.Context, t adapters.Term) (*coordinationv1.Lease, error) {
 	held, err := l.client.CoordinationV1().Leases(l.name.Namespace).Get(ctx, l.name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: the lease is no more", adapters.ErrFenced)
+		return nil, fmt.Errorf("%w: the lease no longer exists", adapters.ErrFenced)
 	}
 	if err != nil {
 		return nil, failed("lease", err)

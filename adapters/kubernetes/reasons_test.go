@@ -156,7 +156,7 @@ func TestReasonsInWords(t *testing.T) {
 		assert.NotContains(t, x.say(&adapters.Note{Job: &v.Jobs[i], Reason: none}).text, "bound by")
 	}
 	err := fmt.Errorf("%w: pod ns/p: %w", adapters.ErrRefused, fmt.Errorf("kubernetes: it is %w", adapters.ErrStale))
-	assert.Equal(t, "refused by the cluster: pod ns/p: it is adapters: decided on a state that is over",
+	assert.Equal(t, "refused by the cluster: pod ns/p: it is adapters: the decision is out of date",
 		x.say(&adapters.Note{Job: &v.Jobs[0], Err: err}).text)
 	assert.Equal(t, `annotation a is "b", expected c`,
 		x.say(&adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: "b", Want: "c"}}).text)

@@ -68,7 +68,7 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 	now, _ := m.job(g, time.Now(), false)
 	if len(now.Tasks) > 0 || now.Over || now.Problem != nil || now.Spec.Tasks != s.Job.Spec.Tasks {
 		return nil, 0,
-			fmt.Errorf("%w: job %q has %d tasks, or cannot be started any more", adapters.ErrStale, g.id, len(now.Tasks))
+			fmt.Errorf("%w: job %q has %d tasks, or can no longer be started", adapters.ErrStale, g.id, len(now.Tasks))
 	}
 	b := m.batchOf(g.id)
 	var bindings []binding
@@ -169,7 +169,7 @@ func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, si
 		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil ||
 			now.Annotations[fenceAnnotation] != p.fence ||
 			!shapeOf(&now.ObjectMeta, &now.Spec).alike(p.shape) {
-			return fmt.Errorf("%w: %s is not as it was", adapters.ErrStale, what)
+			return fmt.Errorf("%w: %s has changed", adapters.ErrStale, what)
 		}
 		revision = now.ResourceVersion
 	}

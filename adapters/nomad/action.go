@@ -47,7 +47,7 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 func reference(told *adapters.Job) (*job, error) {
 	j, ok := told.Ref.(*job)
 	if !ok || j == nil || j.template == nil {
-		return nil, fmt.Errorf("%w: job %q was not told by this driver", adapters.ErrRefused, told.Spec.ID)
+		return nil, fmt.Errorf("%w: job %q was not reported by this driver", adapters.ErrRefused, told.Spec.ID)
 	}
 	return j, nil
 }

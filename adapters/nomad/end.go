@@ -87,7 +87,7 @@ func (d *Driver) sayEnds(ctx context.Context) {
 }
 
 // errMeanwhile means that a job or a note is no longer as it was seen.
-var errMeanwhile = errors.New("nomad: another has changed it meanwhile")
+var errMeanwhile = errors.New("nomad: it was changed meanwhile")
 
 // sayEnd writes the note unless it is there. It reads the note first, then the job, and then replaces the note that it
 // has read. So an instance that has not seen a change of the job, such as a new submission, cannot overwrite what was

@@ -38,7 +38,7 @@ func ExampleDescribe() {
 	// 8 tasks of map[cpu:500 memory:256] within 45m0s <nil>
 	// on driver.exec=true&node.pool=default best on node.class=fast
 	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow"
-	// expected a duration of at least 1s, as 2h30m, or a time, as 2026-01-02T15:04:05Z
+	// expected a duration of at least 1s, like 2h30m, or a time, like 2026-01-02T15:04:05Z
 }
 
 // A scheduler for Nomad: one of several instances leads, and runs a loop.

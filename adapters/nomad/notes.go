@@ -75,7 +75,7 @@ func (j *job) note() key { return key{deref(j.Namespace), NotePath(deref(j.ID))}
 func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	j, ok := n.Job.Ref.(*job)
 	if !ok || j == nil {
-		return fmt.Errorf("%w: job %q was not told by this driver", adapters.ErrRefused, n.Job.Spec.ID)
+		return fmt.Errorf("%w: job %q was not reported by this driver", adapters.ErrRefused, n.Job.Spec.ID)
 	}
 	if err := d.fence(ctx, n.Epoch); err != nil {
 		return err

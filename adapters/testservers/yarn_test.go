@@ -221,7 +221,8 @@ func TestJar(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(`<project `+
 		`xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>g</groupId><artifactId>a</artifactId><version>1</version>
-<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target></properties></project>`), 0o644))
+<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>`+
+		`</properties></project>`), 0o644))
 	program := func(text string) {
 		require.NoError(t,
 			os.WriteFile(source,

@@ -20,7 +20,7 @@ import (
 func reference(told *adapters.Job) (*ref, error) {
 	r, ok := told.Ref.(*ref)
 	if !ok || r == nil || r.entry == nil {
-		return nil, fmt.Errorf("%w: job %q was not told by this driver", adapters.ErrRefused, told.Spec.ID)
+		return nil, fmt.Errorf("%w: job %q was not reported by this driver", adapters.ErrRefused, told.Spec.ID)
 	}
 	return r, nil
 }

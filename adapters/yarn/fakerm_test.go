@@ -372,7 +372,8 @@ func (f *fakeRM) answerNodes(w http.ResponseWriter) {
 		if f.odd[n.id] {
 			state = `","usedMemoryMB":"many","x":"`
 		}
-		list = append(list, fmt.Sprintf(`{"id":"%s","nodeHostName":"localhost","rack":"/r","state":"%s","usedMemoryMB":%d,"availMemoryMB":%d,"usedVirtualCores":0,"availableVirtualCores":1000%s,
+		list = append(list, fmt.Sprintf(`{"id":"%s","nodeHostName":"localhost","rack":"/r","state":"%s",`+
+			`"usedMemoryMB":%d,"availMemoryMB":%d,"usedVirtualCores":0,"availableVirtualCores":1000%s,
 			"totalResource":{"memory":%d,"vCores":1000}}`, n.id, state, used, n.memory-used, labels, n.memory))
 	}
 	if len(list) == 1 {

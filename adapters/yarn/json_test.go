@@ -113,7 +113,8 @@ func TestEmptyParts(t *testing.T) {
 	for _, what := range nothing() {
 		for _, part := range []string{"nodeLabels", "nodeAttributesInfo", "totalResource", "rack", "usedVirtualCores",
 			"allocationTags", "resourceUtilization"} {
-			body := `{"id":"a:1","nodeHostName":"a","state":"RUNNING","usedMemoryMB":1024,"availMemoryMB":1024,"availableVirtualCores":4,"` + part + `":` + what + `}`
+			body := `{"id":"a:1","nodeHostName":"a","state":"RUNNING","usedMemoryMB":1024,"availMemoryMB":1024,` +
+				`"availableVirtualCores":4,"` + part + `":` + what + `}`
 			for _, text := range []string{`{"nodes":{"node":` + body + `}}`, `{"nodes":{"node":[` + body + `]}}`,
 				`{"nodes":[{"node":[` + body + `]}]}`} {
 				got, odd, err := answering(t, 200, []byte(text)).nodes(ctx)
@@ -141,7 +142,8 @@ func TestSingleParts(t *testing.T) {
 	for _, text := range []string{
 		`{"nodes":{"node":{"id":"a:1","nodeHostName":7,"rack":"/r","nodeLabels":5,"totalResource":{"memory":"8","vCores":2},
 			"nodeAttributesInfo":{"nodeAttributeInfo":{"prefix":"x","name":"os","value":12.0}}}}}`,
-		`{"nodes":{"node":[{"id":"a:1","nodeHostName":"7","rack":"/r","nodeLabels":["5"],"totalResource":[{"memory":8,"vCores":"2"}],
+		`{"nodes":{"node":[{"id":"a:1","nodeHostName":"7","rack":"/r","nodeLabels":["5"],` +
+			`"totalResource":[{"memory":8,"vCores":"2"}],
 			"nodeAttributesInfo":[{"nodeAttributeInfo":[{"prefix":"x","name":"os","value":"12.0"}]}]}]}}`,
 	} {
 		got, odd, err := answering(t, 200, []byte(text)).nodes(context.Background())

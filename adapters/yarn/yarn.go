@@ -87,7 +87,7 @@ func (o *Options) withDefaults() error {
 	}
 	for _, text := range o.URLs {
 		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("%w: URL %q, expected one as http://rm1:8088", ErrOptions, text)
+			return fmt.Errorf("%w: URL %q, expected one like http://rm1:8088", ErrOptions, text)
 		}
 	}
 	if o.Instance == "" {

@@ -227,7 +227,7 @@ func contradiction(m *Model, opts Options, r *Result) error {
 		r.Bound = NoBound(m)
 	case StopInfeasible:
 		if r.X != nil {
-			return fmt.Errorf("it calls a model infeasible that it has a point of")
+			return fmt.Errorf("it calls a model infeasible and has a point of it")
 		}
 		r.Bound = NoBound(m)
 	default:

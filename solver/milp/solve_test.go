@@ -77,7 +77,7 @@ func TestSolveRefusesContradictions(t *testing.T) {
 		{"optimal and better than its bound", milp.Result{Stop: milp.StopOptimal, X: good, Bound: 6.99},
 			"better than its bound"},
 		{"a point of an infeasible model", milp.Result{Stop: milp.StopInfeasible, X: good, Bound: 7},
-			"infeasible that it has a point of"},
+			"infeasible and has a point of it"},
 		{"NaN bound", milp.Result{Stop: milp.StopTime, X: good, Bound: nan}, "bound is NaN"},
 		{"NaN bound without a point", milp.Result{Stop: milp.StopTime, Bound: nan}, "bound is NaN"},
 		{"bound of the other sense", milp.Result{Stop: milp.StopTime, Bound: -inf}, "bound is -Inf"},

@@ -56,7 +56,7 @@ func (b *Backend) failure(err error, solving bool) error {
 	case codes.Unimplemented:
 		return fmt.Errorf("%w: the server at %s is no solver service: %w", milp.ErrUnavailable, b.address, err)
 	case codes.Unauthenticated, codes.PermissionDenied:
-		return fmt.Errorf("%w: the service at %s lets this client not in: %w", milp.ErrUnavailable, b.address, err)
+		return fmt.Errorf("%w: the service at %s rejects this client: %w", milp.ErrUnavailable, b.address, err)
 	case codes.InvalidArgument:
 		return fmt.Errorf("%w: %w", milp.ErrUnsupported, err)
 	}
