@@ -14,7 +14,8 @@
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline;
-//	           sched/record keeps snapshots, to be planned again; sched/eagle names the variants of Eagle
+//	           sched/record keeps snapshots, to be planned again; sched/eagle names the variants of Eagle;
+//	           sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders; adapters/testservers runs real servers for tests,

@@ -105,6 +105,8 @@ type Completion struct {
 type Snapshot struct {
 	// Now is the time of the cycle.
 	Now time.Time
+	// Cycle is the time from one cycle to the next. It is 0 if cycles come when something happens, and never negative.
+	Cycle time.Duration
 	// Nodes is the cluster; it is the same value from cycle to cycle until
 	// a node comes, goes or changes, so policies may key caches on it.
 	Nodes *NodeSet

@@ -32,12 +32,13 @@ type (
 	document[J any] struct {
 		Version int              `json:"version"`
 		Now     *time.Time       `json:"now"`
+		Cycle   string           `json:"cycle,omitempty"` // since version 2
 		Nodes   jsontext.Value   `json:"nodes"`
 		Free    []float64        `json:"free"`
 		Dists   []jsontext.Value `json:"dists"`
 		Pending []pending[J]     `json:"pending"`
 		Running []running[J]     `json:"running"`
-		Done    []completion     `json:"completed,omitempty"`
+		Done    []completion     `json:"completed,omitempty"` // since version 2
 	}
 	completion struct {
 		Job *string    `json:"job"`
@@ -112,6 +113,9 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 	e.doc = document[job]{
 		Version: version, Now: &now, Nodes: e.text, Free: s.Free, Dists: []jsontext.Value{},
 		Pending: make([]pending[job], len(s.Pending)), Running: make([]running[job], len(s.Running)),
+	}
+	if s.Cycle != 0 {
+		e.doc.Cycle = s.Cycle.String()
 	}
 	if s.Free == nil {
 		e.doc.Free = []float64{}

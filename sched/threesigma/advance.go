@@ -11,11 +11,12 @@ import (
 // worth as much if it starts now. It fits on nodes that are free, and into what the plan leaves over in all slots.
 //
 // An engine without a bound leaves such jobs behind. An engine with a bound puts off such a start only within the gap
-// that it proves. Its plan stands, unless nothing runs. The result is the value that the starts add to the plan.
+// that it proves. Its plan stands, unless nothing runs or a start failed. Others may then take what that would have held.
+// The result is the value that the starts add to the plan.
 func (x *extraction) advance() (gain float64) {
 	m := x.m
 	jobs := x.idle()
-	if x.sol.Gap != nil && len(m.runs) > 0 {
+	if x.sol.Gap != nil && len(m.runs) > 0 && x.failed == 0 {
 		jobs = slices.DeleteFunc(jobs, func(c idler) bool { return c.row >= 0 })
 	}
 	if len(jobs) == 0 {
@@ -70,7 +71,7 @@ func (x *extraction) idle() []idler {
 	var jobs []idler
 	for j := range m.rows {
 		i := m.rows[j].pending
-		if x.starts[i] != nil || m.jobs[i].stuck.is {
+		if x.starts[i] != nil || m.jobs[i].stuck {
 			continue
 		}
 		options := m.problem.Jobs[j].Options
@@ -128,8 +129,8 @@ func (k *known) choice(slowed bool) *choice {
 	return &k.choices[i]
 }
 
-// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Starts that had no room on single
-// nodes keep what the plan gave them. Running jobs that the solver preempts for nothing go on.
+// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Running jobs that the solver preempts
+// for nothing go on.
 func (x *extraction) leftOver() []float64 {
 	m := x.m
 	left := append(m.left[:0], m.capacity...)

@@ -117,9 +117,9 @@ func (x *extraction) why(k *known) sched.ReasonCode {
 		return sched.ReasonSpent
 	case k.worth != worthSome && !x.m.spent(k):
 		return sched.ReasonNoUtility
-	case k.stuck.is && k.stuck.fragmented:
+	case k.stuck:
 		return ReasonFragmented
-	case len(x.sol.Choice) > 0 || k.stuck.is || k.worth != worthSome || !x.cutShort():
+	case len(x.sol.Choice) > 0 || k.worth != worthSome || !x.cutShort():
 		return sched.ReasonDeferred
 	}
 	return sched.ReasonSolverStopped
@@ -132,7 +132,7 @@ func (x *extraction) cutShort() bool {
 	case solver.StopOptimal, solver.StopGap:
 		return false
 	case solver.StopWork:
-		limit := x.m.policy.cfg.Options.Work
+		limit := x.m.policy.cfg.limits(x.m.policy.period).Work
 		return limit > 0 && x.sol.Work >= limit
 	}
 	return true

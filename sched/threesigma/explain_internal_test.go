@@ -53,7 +53,7 @@ func BenchmarkExplain12583Nodes(b *testing.B) {
 				p.cycle++
 				m := p.build(s)
 				stats := sched.Stats{}
-				sol, err := p.solve(context.Background(), m, &stats)
+				sol, err := p.solve(context.Background(), m, p.cfg.limits(p.period), &stats)
 				require.NoError(b, err)
 				x := m.extract(sol)
 				x.advance()

@@ -31,7 +31,10 @@ type known struct {
 
 	// planned is the later start that the last cycle planned, if any.
 	planned planned
-	stuck   stuck
+	// stuck tells that the solver last started the job, and no single nodes had room for it. This happens because the
+	// solver counts resources per partition. To start it again in every cycle would reserve capacity in vain. So its
+	// options begin in the slot in which nodes are expected to have room.
+	stuck bool
 	// worth is what the options are worth in this cycle.
 	worth worth
 	// misbehaved is how the utility failed in this cycle; nil if it did not. The job then has no options.

@@ -154,7 +154,7 @@ func (m *model) offers() {
 	m.problem.Jobs = m.problem.Jobs[:0]
 	m.stuck = m.stuck[:0]
 	for _, k := range m.jobs {
-		if k.stuck.is {
+		if k.stuck {
 			m.stuck = append(m.stuck, k)
 		}
 	}
@@ -169,7 +169,7 @@ func (m *model) offers() {
 		if len(m.options) == from {
 			continue
 		}
-		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID})
+		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID, Priority: k.job.Priority})
 		m.rows = append(m.rows, row{pending: i, from: from})
 	}
 	// The slices are cut only now, since appending may have moved the options.
@@ -246,7 +246,7 @@ func (m *model) preemptible() {
 		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: price, Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
+			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
 		})
 	}
 }

@@ -26,7 +26,8 @@ const (
 //   - a binary variable per option, and per running job that may be preempted,
 //   - a variable for the number of tasks in each partition of an option with more than one,
 //   - a row per job (at most one option), per option that is split (its tasks add up), and per partition, resource and
-//     slot (capacity, plus what preemption releases).
+//     slot (capacity, plus what preemption releases),
+//   - more rows of the latter kind for jobs that may not take the room of some running job.
 //
 // Options that cannot fit, negligible terms and rows that cannot bind are left out.
 //
@@ -80,6 +81,7 @@ func Compile(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placemen
 
 // CompileNamed is [Compile] with names of variables and rows, for people who look at the model: choose_JOB_OPTION,
 // tasks_JOB_OPTION_PARTITION, preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
+// Resources beyond the problem's are copies of them for the jobs that may not take some running job's room.
 func CompileNamed(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, true)
 }

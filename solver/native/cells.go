@@ -60,15 +60,16 @@ func (c *cells) join(in *pack.Instance) solver.Problem {
 		q.Partitions[k].Nodes += p.Partitions[x].Nodes
 	}
 	for range c.n {
-		rows := make([][]float64, in.R)
+		rows := make([][]float64, len(p.Resources))
 		for r := range rows {
 			rows[r] = make([]float64, in.T)
 		}
 		q.Capacity = append(q.Capacity, rows)
 	}
 	for row, v := range in.Cap {
-		r := row / in.T % in.R
-		q.Capacity[c.of[row/in.T/in.R]][r][row%in.T] += v / in.Scale(r)
+		if r := row / in.T % in.R; r < len(p.Resources) {
+			q.Capacity[c.of[row/in.T/in.R]][r][row%in.T] += v / in.Scale(r)
+		}
 	}
 	c.joinOptions(&q, p)
 	for m := range p.Running {
@@ -81,7 +82,7 @@ func (c *cells) join(in *pack.Instance) solver.Problem {
 func (c *cells) joinOptions(q, p *solver.Problem) {
 	var last, list []int // options mostly have the same set as those before them
 	for j := range p.Jobs {
-		job := solver.Job{ID: p.Jobs[j].ID, Options: slices.Clone(p.Jobs[j].Options)}
+		job := solver.Job{ID: p.Jobs[j].ID, Priority: p.Jobs[j].Priority, Options: slices.Clone(p.Jobs[j].Options)}
 		for i := range job.Options {
 			o := &job.Options[i]
 			if list == nil || !slices.Equal(o.Partitions, last) {

@@ -73,7 +73,7 @@ func (c *coarse) load() bool {
 		return false
 	}
 	c.problem = c.cells.join(&c.in)
-	c.problem.Jobs = append(c.problem.Jobs, tallyJob(c.in.R))
+	c.problem.Jobs = append(c.problem.Jobs, tallyJob(&c.problem))
 	c.spend(int64(len(c.in.Cap) + 16*len(c.in.Opts)))
 	if c.worker == nil {
 		c.worker = newWorker()

@@ -1,8 +1,6 @@
 package native
 
 import (
-	"slices"
-
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
@@ -73,7 +71,8 @@ func (w *worker) remember() *memory {
 // note takes down the relaxation's prices and columns.
 func (rel *relaxation) note() *root {
 	in, p := &rel.in, rel.in.P
-	past := &root{parts: names(p), resources: slices.Clone(p.Resources), slots: in.T, slotSeconds: p.SlotSeconds, prices: make([]float64, in.Rows)}
+	past := &root{parts: names(p), resources: in.Names(), slots: in.T, slotSeconds: p.SlotSeconds,
+		prices: make([]float64, in.Rows)}
 	for row, l := range rel.dual.best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}

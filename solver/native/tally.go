@@ -32,10 +32,10 @@ type tally struct {
 // ranges is how many ranges there are: single numbers round the program's tally, and all that is below and above.
 const ranges = singles + 2
 
-// tallyJob is the job that stands for a tally.
-func tallyJob(resources int) solver.Job {
-	o := solver.Option{Count: 1, Demand: make([]float64, resources), Usage: []float64{1}, Partitions: []int{0}}
-	return solver.Job{Options: slices.Repeat([]solver.Option{o}, ranges)}
+// tallyJob is the job that stands for a tally. Its priority is that of another, so that it makes no difference.
+func tallyJob(p *solver.Problem) solver.Job {
+	o := solver.Option{Count: 1, Demand: make([]float64, len(p.Resources)), Usage: []float64{1}, Partitions: []int{0}}
+	return solver.Job{Priority: p.Jobs[0].Priority, Options: slices.Repeat([]solver.Option{o}, ranges)}
 }
 
 // reset is for a problem without a tally.

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
@@ -487,8 +487,10 @@ func TestReportsAreSelfContained(t *testing.T) {
 
 // TestHelpNames: every policy is explained, and flags take what a reader knows, not what a library calls it.
 func TestHelpNames(t *testing.T) {
-	for _, name := range experiment.Policies() {
-		assert.Contains(t, hedge(t, "", "compare", "--help").out, name)
+	help := hedge(t, "", "compare", "--help").out
+	for _, s := range systems.Builtin().List() {
+		assert.Regexp(t, "\n    "+s.Name+" +"+regexp.QuoteMeta(s.Summary)+"\n", help)
+		assert.Contains(t, help, s.Paper)
 	}
 	for _, command := range []string{"bench", "solve", "compare", "simulate"} {
 		assert.NotRegexp(t, `--\S+ (\w+Slice|stringArray)`, hedge(t, "", command, "--help").out)

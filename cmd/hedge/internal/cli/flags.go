@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/systems"
 )
 
 // workloadFlags are the flags that compare, simulate and results share.
@@ -20,6 +21,7 @@ type workloadFlags struct {
 	spec                   experiment.Spec
 	slack, seeds, policies string
 	flags                  *pflag.FlagSet
+	systems                *systems.Set
 }
 
 const (
@@ -27,9 +29,9 @@ const (
 	defaultRacks    = 8
 )
 
-func (f *workloadFlags) add(cmd *cobra.Command) {
+func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs, s := cmd.Flags(), &f.spec
-	f.flags = fs
+	f.flags, f.systems = fs, host.Systems
 	fs.StringVar(&s.Trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
 	fs.StringVar(&s.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
 	addReading(fs, &s.Strict, &s.MaxBad)
@@ -101,15 +103,16 @@ func (f *workloadFlags) follow() {
 func (f *workloadFlags) parsePolicies() error {
 	var err error
 	if f.flags.Lookup("policy") == nil {
-		if f.spec.Policies, err = experiment.ParsePolicies(f.policies); err != nil {
+		if f.spec.Policies, err = choose(f.systems, f.policies, f.spec.Workload); err != nil {
 			return fmt.Errorf("--policies: %w", err)
 		}
 		return nil
 	}
-	if !slices.Contains(experiment.Policies(), f.policies) {
-		return fmt.Errorf("--policy: found %q, expected one of %s", f.policies, strings.Join(experiment.Policies(), ", "))
+	system, err := chooseOne(f.systems, f.policies, f.spec.Workload)
+	if err != nil {
+		return fmt.Errorf("--policy: %w", err)
 	}
-	f.spec.Policies = []string{f.policies}
+	f.spec.Policies = []string{system.Name}
 	return nil
 }
 
