@@ -48,7 +48,7 @@ func (y *YARN) core() map[string]string {
 func (y *YARN) common() map[string]string {
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", y.ports[ResourceManager][i]) }
 	state := func(name string) string { return "file://" + y.path(ResourceManager, name) }
-	const rm = "org.apache.hadoop.yarn.server.resourcemanager."
+	const m = "org.apache.hadoop.yarn.server.resourcemanager."
 	return map[string]string{
 		"yarn.resourcemanager.hostname":                                           "127.0.0.1",
 		"yarn.resourcemanager.webapp.address":                                     at(0),
@@ -56,9 +56,9 @@ func (y *YARN) common() map[string]string {
 		"yarn.resourcemanager.scheduler.address":                                  at(2),
 		"yarn.resourcemanager.address":                                            at(3),
 		"yarn.resourcemanager.admin.address":                                      at(4),
-		"yarn.resourcemanager.scheduler.class":                                    rm + "scheduler.capacity.CapacityScheduler",
+		"yarn.resourcemanager.scheduler.class":                                    m + "scheduler.capacity.CapacityScheduler",
 		"yarn.resourcemanager.recovery.enabled":                                   "true",
-		"yarn.resourcemanager.store.class":                                        rm + "recovery.FileSystemRMStateStore",
+		"yarn.resourcemanager.store.class":                                        m + "recovery.FileSystemRMStateStore",
 		"yarn.resourcemanager.fs.state-store.uri":                                 state("state"),
 		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms":        "1000",
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":                 "200",

@@ -48,8 +48,8 @@ type Option struct {
 	P0, P1 int
 }
 
-// Instance is a problem on flat arrays. A row is (partition·R + resource)·T + slot. Beyond the problem's own resources are
-// copies of them, which say who may take whose room.
+// Instance is a problem on flat arrays. A row is (partition·R + resource)·T + slot. Beyond the problem's own resources
+// are copies of them, which say who may take whose room.
 type Instance struct {
 	P           *solver.Problem
 	Parts, R, T int
