@@ -7,19 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// call is one that a cycle makes, and what is made of its answer.
+// call is a call to make in this cycle, with the handler of its answer.
 type call struct {
 	do   func(context.Context) error
 	done func(error)
 }
 
-// later has a call made by the next flush. It may not touch what is the Cluster's.
+// later queues a call for the next flush. The call may run concurrently, so do must not touch the Cluster's state.
 func (c *Cluster) later(do func(context.Context) error, done func(error)) {
 	c.batch = append(c.batch, call{do, done})
 }
 
-// flush makes the calls that were collected and takes in their answers in the order of the calls, whichever came first. None is left under way. Once one says
-// that another instance leads, those that were not begun are not made.
+// flush makes the queued calls and waits for all of them. It handles their answers in the order of the calls, whichever
+// came first. Once an answer says that another instance leads, calls that have not begun are not made.
 func (c *Cluster) flush(ctx context.Context) {
 	calls := c.batch
 	c.batch = nil
@@ -41,7 +41,8 @@ func (c *Cluster) flush(ctx context.Context) {
 	}
 }
 
-// perform makes calls, so many at a time, and tells how many were begun: all, unless another instance leads.
+// perform makes the calls, up to the given number concurrently. It returns the number of calls that were begun: all of
+// them, unless another instance leads.
 func perform(ctx context.Context, calls []call, answers []error, parallel int) int {
 	var begun atomic.Int64
 	var fenced atomic.Bool

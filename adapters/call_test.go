@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// crowd is a cluster of n nodes with a job that waits for each, whose calls are made by several goroutines.
+// crowd is a cluster of n nodes and n waiting jobs. Several goroutines make its calls.
 type crowd struct {
 	*script
 	do  func(id string) error
@@ -51,16 +51,16 @@ func (c *crowd) Start(_ context.Context, s *adapters.Start) error {
 func (c *crowd) Stop(context.Context, *adapters.Stop) error    { return nil }
 func (c *crowd) Explain(context.Context, *adapters.Note) error { return nil }
 
-// wait waits for something that other goroutines do, and not for ever.
+// wait waits for what other goroutines do, but not for ever.
 func wait(t *testing.T, others <-chan struct{}) {
 	select {
 	case <-others:
 	case <-time.After(5 * time.Minute):
-		t.Error("the others do not come")
+		t.Error("the other calls do not come")
 	}
 }
 
-// TestCallsAtATime has calls wait for one another, four by four: so many are made at a time, and no more.
+// TestCallsAtATime makes calls wait for one another in fours: exactly four run concurrently.
 func TestCallsAtATime(t *testing.T) {
 	var mu sync.Mutex
 	in, next := 0, make(chan struct{})
@@ -84,7 +84,7 @@ func TestCallsAtATime(t *testing.T) {
 	assert.Zero(t, c.now.Load(), "nothing is under way any more")
 }
 
-// TestAnswersAreTakenInOrder has the last call be answered first.
+// TestAnswersAreTakenInOrder answers the last call first.
 func TestAnswersAreTakenInOrder(t *testing.T) {
 	const n = 9
 	answered := map[string]chan struct{}{}
@@ -119,8 +119,8 @@ func TestAnswersAreTakenInOrder(t *testing.T) {
 	assert.Equal(t, order, failed)
 }
 
-// TestFencedAmongOthers has one of the calls say that another instance leads: those that wait for their turn are not made, and the first in the plan's order is what
-// the loop is told.
+// TestFencedAmongOthers: one call says that another instance leads. The calls after it are not made, and the loop is
+// told the first error in the order of the plan.
 func TestFencedAmongOthers(t *testing.T) {
 	both := make(chan struct{})
 	var made atomic.Int64
@@ -138,7 +138,7 @@ func TestFencedAmongOthers(t *testing.T) {
 	assert.ErrorContains(t, err, "by j0")
 }
 
-// TestOneAtATime is the default: calls come in order, and after one that says that another instance leads there are none.
+// TestOneAtATime tests the default: calls come in order, and none after one that says that another instance leads.
 func TestOneAtATime(t *testing.T) {
 	var order []string
 	c, cluster, p := newCrowd(t, 5, 0, nil)
@@ -157,7 +157,7 @@ func TestOneAtATime(t *testing.T) {
 	assert.ErrorContains(t, err, "Parallel of -1")
 }
 
-// TestNothingOutlivesItsCycle ends a cycle's context while its calls are under way: they are waited for.
+// TestNothingOutlivesItsCycle ends a cycle's context while its calls run: the cycle waits for them.
 func TestNothingOutlivesItsCycle(t *testing.T) {
 	ctx, cancel := context.WithCancel(background)
 	defer cancel()

@@ -9,38 +9,41 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrOptions is the sentinel of options out of range.
+// ErrOptions is an option out of range.
 var ErrOptions = errors.New("adapters: invalid option")
 
-// Options are what [New] needs beside a driver. The zero value is an instance that is alone, by the system's clock.
+// Options are the options of [New]. The zero value is for a single instance that uses the system's clock.
 type Options struct {
-	// Epoch is the leader's, of its lease; it stands in every action.
+	// Epoch is the epoch of the leader's lease. Every action carries it.
 	Epoch uint64
-	// Now is the clock by which starts time out and jobs whose start has failed are delayed: the clock of the loop. Nil is the system's.
+	// Now is the loop's clock. Start timeouts and the delays after failed starts are measured by it. Nil is the system's
+	// clock.
 	Now func() time.Time
-	// Resync is how often the driver is asked for all there is, whatever it has told; default 10 min. A watch
-	// that loses an event without a word is found out by then.
+	// Resync is the interval at which the driver must report everything, whatever it has reported before; default 10 min.
+	// It limits the time for which a silently lost event of a watch goes unnoticed.
 	Resync time.Duration
-	// StartTimeout is how long a gang may take from its start until all of it runs, and a start may wait for what it replaces;
-	// default 10 min. Then it is stopped.
+	// StartTimeout is how long a gang may take from its start until all of it runs; then it is stopped. It is also how
+	// long a start may wait for the jobs that it replaces. The default is 10 min.
 	StartTimeout time.Duration
-	// Answer is how long what a call has brought about may take to be observed before the driver is asked for all there is, default
-	// 10 s. Calls that fail have it asked, too: at once, but when that goes on, at distances that double from Backoff to Answer.
+	// Answer is how long the effect of a call may take to be observed; default 10 s. After that the driver must report
+	// everything. After a failed call it must do so at once. If calls keep failing, the interval doubles from Backoff up
+	// to Answer.
 	Answer time.Duration
-	// StopRetry is how long a job may take to stop until it is told again, and how long after an order to stop that was refused; default 1 min. Other orders that
-	// fail are given again at distances that double from Backoff to StopRetry.
+	// StopRetry is how long a job may take to stop before it is told again; default 1 min. It is also the wait after a
+	// refused order to stop. Orders that fail otherwise are repeated at intervals that double from Backoff up to
+	// StopRetry.
 	StopRetry time.Duration
-	// Backoff is how long a job waits after its first start that failed; each failure that follows doubles it up to BackoffMax. Defaults
-	// 1 s and 5 min.
+	// Backoff is how long a job waits after its first failed start. Each further failure doubles the wait, up to
+	// BackoffMax. The defaults are 1 s and 5 min.
 	Backoff, BackoffMax time.Duration
-	// LearntUntil is when the last job ended that the predictor has learnt from; see [HistoryFile]. Jobs that had ended
-	// by then and are still told of are not told to the loop. One that had ended by then and was observed only later is not
-	// learnt of.
+	// LearntUntil is the end of the last job that the predictor has learnt from; see [HistoryFile]. Jobs that ended by
+	// then are not told to the loop. So a job that ended by then but was observed only later is not learnt from.
 	LearntUntil time.Time
-	// Notes is how many notes are written in one cycle, default 100; negative for none.
+	// Notes is the number of notes written per cycle, default 100; negative for none.
 	Notes int
-	// Parallel is how many of a cycle's calls are made at the same time, default 1: one after another, in order. More of them are for drivers whose calls
-	// take their time; what comes first is then the cluster's to say, but what the loop is told of the answers is in the order of the plan.
+	// Parallel is the number of a cycle's calls that run concurrently. The default is 1: one after another, in order. More
+	// helps drivers with slow calls. The cluster then decides which call comes first, but the loop gets the answers in the
+	// order of the plan.
 	Parallel int
 }
 
@@ -74,45 +77,45 @@ func (o *Options) withDefaults() error {
 	return nil
 }
 
-// Cluster is a [sched.Cluster] made of a [Driver]. Like a loop it is for one goroutine at a time. It does nothing but when the
-// loop calls it, and nothing is under way any more when it returns.
+// Cluster is a [sched.Cluster] made from a [Driver]. Like a loop, it is for one goroutine at a time. It works only
+// during calls of its methods and leaves nothing running when they return.
 type Cluster struct {
 	driver  Driver
-	explain Explainer // nil where the driver is none
+	explain Explainer // nil if the driver is no Explainer
 	opt     Options
 
 	jobs   map[string]*tracked // by id
-	order  []*tracked          // as they came; some may be gone
+	order  []*tracked          // in order of arrival; some may be gone
 	nodes  map[string]*node
-	names  []string // of nodes, as they came; some may be gone
+	names  []string // of nodes, in order of arrival; some may be gone
 	graves map[string]struct{}
-	events []sched.Event // to be told
-	open   []*tracked    // that need a look in every cycle
-	queue  []*tracked    // whose starts wait for others to stop
+	events []sched.Event // not yet told to the loop
+	open   []*tracked    // jobs to look at in every cycle
+	queue  []*tracked    // jobs whose starts wait for others to stop
 	used   map[string]sched.Resources
-	batch  []call // to be made
+	batch  []call // calls for the next flush
 
 	version uint64 // of the last view
 	floor   uint64 // of the last full view
-	round   uint64 // of full views
-	calls   uint64 // actions so far
-	fullAt  uint64 // calls when the last full view was asked for
+	round   uint64 // number of full views
+	calls   uint64 // number of actions so far
+	fullAt  uint64 // the value of calls when the last full view was requested
 	listed  time.Time
 	relist  bool
-	pause   time.Duration // between the last list and one that calls for it, when calls go on to fail
+	pause   time.Duration // minimum time between full views while calls keep failing
 	ever    bool
 	notes   int
-	fenced  error // why this instance does nothing any more
+	fenced  error // why this instance no longer acts
 	until   time.Time
 }
 
-// node is a node as last told.
+// node is a node as last reported.
 type node struct {
 	Node
 	round uint64
 }
 
-// tracked is a job: what the cluster tells of it, and what the loop was told.
+// tracked is a job: what the cluster reports of it, and what the loop was told.
 type tracked struct {
 	job   Job
 	is    phase
@@ -124,16 +127,16 @@ type tracked struct {
 	since    time.Time
 	nodes    []sched.NodeTasks
 
-	asked *asked // a start that is not observed yet
+	asked *asked // a start that has not been observed yet
 	stop  *order // the last order to stop this attempt
 	deny  denial
-	stale int  // starts in a row that were refused as stale
+	stale int  // consecutive starts that were refused as stale
 	seen  bool // tasks of the attempt were observed
-	ran   bool // and all of them ran
+	ran   bool // all tasks of the attempt ran
 	begun time.Time
 	fails int
-	err   error // why this attempt came to nothing
-	say   error // why the last start failed, where the user was not told yet
+	err   error // why this attempt failed
+	say   error // why the last start failed, if the user was not told yet
 
 	listed bool // in open
 	gone   bool
@@ -141,7 +144,7 @@ type tracked struct {
 	ahead  []string // the jobs that the note names
 }
 
-// told is what the loop holds for true.
+// told is what the loop believes.
 type told uint8
 
 const (
@@ -149,10 +152,10 @@ const (
 	toldPending
 	toldRunning // or starting
 	toldStopping
-	toldOver // and has forgotten
+	toldOver // the loop has forgotten the job
 )
 
-// outcome is what is known of a call.
+// outcome is what is known about a call.
 type outcome uint8
 
 const (
@@ -166,8 +169,8 @@ const (
 type asked struct {
 	is       outcome
 	decision sched.Decision
-	revision uint64 // of the job as the loop was told of it
-	attempt  int    // of the job when it was asked for
+	revision uint64 // of the job, as the loop was told
+	attempt  int    // of the job, when the start was requested
 	at       uint64
 	when     time.Time
 }
@@ -181,14 +184,14 @@ type order struct {
 	err   error
 }
 
-// denial are orders to stop a job that failed, one after the other.
+// denial is a run of consecutive failed orders to stop a job.
 type denial struct {
 	times int
 	last  time.Time
 	err   error
 }
 
-// New makes a cluster for a loop of a driver. Every instance starts from nothing: its first Events tell all there is.
+// New makes a cluster for a loop from a driver. Every instance starts from nothing: its first Events tell everything.
 func New(driver Driver, options Options) (*Cluster, error) {
 	if driver == nil {
 		return nil, fmt.Errorf("%w: nil driver", ErrOptions)
@@ -205,12 +208,12 @@ func New(driver Driver, options Options) (*Cluster, error) {
 
 var _ sched.Cluster = (*Cluster)(nil)
 
-// LearntUntil is when the last job ended of which the loop was told that it has finished: what goes into [HistoryFile.Save].
+// LearntUntil is the end of the last job that the loop was told has finished. Pass it to [HistoryFile.Save].
 func (c *Cluster) LearntUntil() time.Time { return c.until }
 
-// Events observes the cluster and tells what the loop does not know. It also sees to what is under way: it stops gangs that cannot
-// be whole any more and makes the starts whose room has become free. An error of the driver's wraps [ErrFenced], [ErrRestored] or [ErrUnavailable]; after one that wraps ErrFenced
-// or ErrRestored there is nothing but that error.
+// Events observes the cluster and tells the loop what it does not know yet. It also continues what is under way: it
+// stops gangs that can no longer be whole, and makes the starts whose room has become free. An error of the driver
+// wraps [ErrFenced], [ErrRestored] or [ErrUnavailable]. After ErrFenced or ErrRestored every call returns that error.
 func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	if c.fenced != nil {
 		return nil, c.fenced
@@ -248,7 +251,8 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	return c.drain(), nil
 }
 
-// listDue tells whether the driver is to be asked for all there is. One job whose calls fail for ever must not have the whole cluster listed in every cycle.
+// listDue reports whether the driver must report everything. A single job whose calls always fail must not cause a full
+// view in every cycle.
 func (c *Cluster) listDue(now time.Time) bool {
 	age := now.Sub(c.listed)
 	if age >= 2*c.pause {
@@ -266,11 +270,12 @@ func (c *Cluster) drain() []sched.Event {
 
 func (c *Cluster) tell(e sched.Event) { c.events = append(c.events, e) }
 
-// conclusive tells whether all there is was asked for after that call, and so shows what became of it.
+// conclusive reports whether a full view was requested after that call, and so shows what became of it.
 func (c *Cluster) conclusive(at uint64) bool { return c.ever && c.fullAt >= at }
 
-// Apply stops what the plan preempts and asks for what it starts. Starts in the place of jobs that have not stopped yet are made
-// by later Events. It fails only where another instance leads, with [ErrFenced], or once Events has failed with [ErrRestored].
+// Apply stops what the plan preempts and requests what it starts. Starts that replace jobs which have not stopped yet
+// are made by later Events. It returns an error only if another instance leads ([ErrFenced]), or after Events has
+// failed with [ErrRestored].
 func (c *Cluster) Apply(ctx context.Context, plan *sched.Plan) error {
 	if c.fenced != nil {
 		return c.fenced
@@ -299,7 +304,7 @@ func (c *Cluster) preempt(d *sched.Decision, now time.Time) {
 		c.tell(sched.Event{Kind: sched.PreemptFailed, ID: d.Job, Time: now, Err: ErrStale})
 		return
 	}
-	if t.asked != nil && t.asked.is == queued { // the cluster knows nothing of it yet
+	if t.asked != nil && t.asked.is == queued { // the cluster knows nothing of the start yet
 		t.asked, t.told = nil, toldPending
 		c.tell(sched.Event{Kind: sched.Preempted, ID: d.Job, Time: now})
 		return
@@ -313,12 +318,12 @@ func (c *Cluster) preempt(d *sched.Decision, now time.Time) {
 	c.watch(t)
 }
 
-// halt orders the job to be stopped. Then, if not nil, is done if that was accepted.
+// halt orders the job to be stopped. It calls then, if not nil, once the order was accepted.
 func (c *Cluster) halt(t *tracked, cause Cause, why sched.Reason, now time.Time, then func()) {
 	c.calls++
 	o := &order{cause: cause, at: c.calls, when: now}
 	if t.stop != nil && cause != CausePreempted {
-		o.cause = t.stop.cause // why it was stopped first
+		o.cause = t.stop.cause // the first cause stays
 	}
 	t.stop = o
 	job := t.job
@@ -336,8 +341,9 @@ func (c *Cluster) halt(t *tracked, cause Cause, why sched.Reason, now time.Time,
 	})
 }
 
-// mayStop tells whether a job may be told to stop, after orders to do so that failed: at once after the first, as what was decided on had changed or
-// is not known, and later every time, unless it was refused.
+// mayStop reports whether a job may be told to stop, given its failed orders. The second order may follow at once,
+// since the first may have failed on a state that had changed. After that the waits grow. A refused order waits for
+// StopRetry.
 func (c *Cluster) mayStop(t *tracked, now time.Time) bool {
 	var wait time.Duration
 	switch {
@@ -349,7 +355,7 @@ func (c *Cluster) mayStop(t *tracked, now time.Time) bool {
 	return t.deny.times == 0 || now.Sub(t.deny.last) >= wait
 }
 
-// judge says what is known after a call, and asks for all there is where that is needed to know more.
+// judge says what is known after a call. If a full view is needed to know more, it requests one.
 func (c *Cluster) judge(err error) outcome {
 	switch {
 	case err == nil:
@@ -366,7 +372,7 @@ func (c *Cluster) judge(err error) outcome {
 	return unknown
 }
 
-// begin notes a start, which is made when there is room.
+// begin queues a start, which is made when there is room.
 func (c *Cluster) begin(d *sched.Decision, now time.Time) {
 	t := c.jobs[d.Job]
 	if t == nil || t.told != toldPending || t.is != waiting {
@@ -380,7 +386,7 @@ func (c *Cluster) begin(d *sched.Decision, now time.Time) {
 	c.watch(t)
 }
 
-// send asks for a start.
+// send requests a start.
 func (c *Cluster) send(t *tracked, now time.Time) {
 	a := t.asked
 	c.calls++
@@ -390,15 +396,15 @@ func (c *Cluster) send(t *tracked, now time.Time) {
 	c.later(func(ctx context.Context) error { return c.driver.Start(ctx, s) }, func(err error) {
 		if a.is = c.judge(err); a.is == refused {
 			if errors.Is(err, ErrStale) {
-				t.stale++ // the first is what another has changed meanwhile
+				t.stale++ // the first may be due to somebody else's change
 			}
 			c.comeBack(t, now, err, errors.Is(err, ErrRefused) || t.stale > 1)
 		}
 	})
 }
 
-// comeBack tells that the job is pending again: because its start failed, or because it was stopped. A start that was
-// really asked for and failed is punished: the job waits before it is tried again, longer every time.
+// comeBack tells the loop that the job is pending again, because its start failed or because it was stopped. A start
+// that was really requested and failed is punished: the job must wait before the next try, longer every time.
 func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 	e := sched.Event{Kind: sched.StartFailed, ID: t.job.Spec.ID, Time: now, Err: err}
 	if t.ran || t.stop != nil && t.stop.cause == CausePreempted {
@@ -406,7 +412,7 @@ func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 	}
 	if t.job.Spec.Checkpoint {
 		if e.Done = t.job.Done; e.Done == 0 {
-			e.Done = -1 // none, by the cluster's own record
+			e.Done = -1 // the cluster's own record says none
 		}
 	}
 	if punish {
@@ -417,7 +423,7 @@ func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 		t.fails++
 	}
 	if t.seen || t.asked != nil && t.job.Attempt != t.asked.attempt {
-		t.noted = "" // it had a place, and waits anew
+		t.noted = "" // it had a place, and now waits anew
 	}
 	t.err, t.say = nil, err
 	c.tell(e)
@@ -437,7 +443,7 @@ func (c *Cluster) backoff(fails int) time.Duration {
 	return min(d, c.opt.BackoffMax)
 }
 
-// watch has the job looked at in every cycle.
+// watch makes every cycle look at the job.
 func (c *Cluster) watch(t *tracked) {
 	if !t.listed {
 		t.listed = true

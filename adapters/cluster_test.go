@@ -17,7 +17,7 @@ import (
 
 var background = context.Background()
 
-// script is a driver that tells what the test says and answers as it says.
+// script is a driver with scripted views and answers.
 type script struct {
 	now     time.Time
 	views   []*adapters.View
@@ -74,7 +74,7 @@ func (s *script) cluster(t *testing.T, change ...func(*adapters.Options)) *adapt
 	return c
 }
 
-// all is a full view, and some one of changes.
+// all is a full view. some is a view of changes.
 func all(version uint64, nodes []string, jobs ...adapters.Job) *adapters.View {
 	v := &adapters.View{Version: version, Floor: version, Full: true, Jobs: jobs}
 	for _, n := range nodes {
@@ -89,7 +89,7 @@ func some(version uint64, jobs ...adapters.Job) *adapters.View {
 
 var specs = map[string]*sched.Job{}
 
-// job is a version of a job of some tasks.
+// job is a version of a job with some tasks.
 func job(id string, tasks int, version uint64, of ...adapters.Task) adapters.Job {
 	key := fmt.Sprint(id, tasks)
 	if specs[key] == nil {
@@ -114,7 +114,7 @@ func gone(j adapters.Job) adapters.Job {
 	return j
 }
 
-// told is what the loop is told, in short.
+// told is a summary of what the loop is told.
 func told(t *testing.T, c *adapters.Cluster) []string {
 	t.Helper()
 	events, err := c.Events(background)
@@ -159,14 +159,16 @@ func TestNewRefuses(t *testing.T) {
 func TestOldNewsIsIgnored(t *testing.T) {
 	s := &script{views: []*adapters.View{
 		all(10, []string{"n0"}, job("a", 1, 5), job("b", 1, 6)),
-		some(14, job("a", 1, 14, on("n0", adapters.Running)), gone(job("b", 1, 12)), job("a", 1, 13, on("n0", adapters.Requested)), job("b", 1, 11)),
+		some(14, job("a", 1, 14, on("n0", adapters.Running)), gone(job("b", 1, 12)),
+			job("a", 1, 13, on("n0", adapters.Requested)), job("b", 1, 11)),
 		some(15, job("a", 1, 14, on("n0", adapters.Running)), job("c", 1, 15), gone(job("x", 1, 3))),
 		all(16, []string{"n0"}, job("a", 1, 14, on("n0", adapters.Running))),
 		some(17, job("c", 1, 15), job("d", 1, 9), job("e", 1, 17)),
 	}}
 	c := s.cluster(t)
 	assert.Equal(t, []string{"node-up n0", "submitted a", "submitted b"}, told(t, c))
-	assert.Equal(t, []string{"withdrawn b", "started a [{n0 1}]"}, told(t, c), "what is older than what was told is ignored")
+	assert.Equal(t, []string{"withdrawn b", "started a [{n0 1}]"}, told(t, c),
+		"what is older than what was told is ignored")
 	assert.Equal(t, []string{"submitted c"}, told(t, c), "nothing is told twice")
 	assert.Equal(t, []string{"withdrawn c"}, told(t, c), "what is not listed is gone")
 	assert.Equal(t, []string{"submitted e"}, told(t, c), "and stays so, whatever is told late")
@@ -177,7 +179,8 @@ func TestHandedInAgainBetweenTwoLooks(t *testing.T) {
 	second := job("a", 1, 20)
 	second.UID = "another"
 	s := &script{views: []*adapters.View{
-		all(10, []string{"n0"}, job("a", 1, 5, on("n0", adapters.Running))), some(20, second), some(21, gone(job("a", 1, 19))), some(22, job("a", 1, 18)),
+		all(10, []string{"n0"}, job("a", 1, 5, on("n0", adapters.Running))), some(20, second),
+		some(21, gone(job("a", 1, 19))), some(22, job("a", 1, 18)),
 	}}
 	c := s.cluster(t)
 	assert.Equal(t, []string{"node-up n0", "submitted a", "started a [{n0 1}]"}, told(t, c))
@@ -192,7 +195,8 @@ func TestHintsThatChange(t *testing.T) {
 	wrong := better
 	wrong.Version, wrong.Problem = 8, errors.New("deadline: -3")
 	invalid := adapters.Job{Spec: &sched.Job{ID: "z"}, UID: "z", Version: 9}
-	s := &script{views: []*adapters.View{all(5, nil, job("a", 1, 5)), some(7, better), some(8, wrong), some(9, wrong, invalid), some(10, better, job("a", 2, 10))}}
+	s := &script{views: []*adapters.View{all(5, nil, job("a", 1, 5)), some(7, better), some(8, wrong),
+		some(9, wrong, invalid), some(10, better, job("a", 2, 10))}}
 	c := s.cluster(t)
 	assert.Equal(t, []string{"submitted a"}, told(t, c))
 	assert.Equal(t, []string{"withdrawn a", "submitted a"}, told(t, c))
@@ -202,13 +206,14 @@ func TestHintsThatChange(t *testing.T) {
 	assert.Equal(t, []string{"submitted a"}, told(t, c))
 }
 
-// A start that fails is tried again later and later; one that was never really asked for at once.
+// A start that fails is tried again after growing waits. A start that was never requested is tried again at once.
 func TestBackoff(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
 	c := s.cluster(t, func(o *adapters.Options) { o.BackoffMax = 5 * time.Second })
 	told(t, c)
 	var waits []time.Duration
-	for _, err := range []error{adapters.ErrRefused, adapters.ErrStale, adapters.ErrRefused, adapters.ErrRefused, adapters.ErrRefused, adapters.ErrRefused} {
+	for _, err := range []error{adapters.ErrRefused, adapters.ErrStale, adapters.ErrRefused, adapters.ErrRefused,
+		adapters.ErrRefused, adapters.ErrRefused} {
 		s.start = func(*adapters.Start) error { return fmt.Errorf("server: %w", err) }
 		require.NoError(t, c.Apply(background, plan(start("a", "n0"))))
 		s.views = []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}
@@ -222,12 +227,13 @@ func TestBackoff(t *testing.T) {
 		}
 		waits = append(waits, wait)
 	}
-	assert.Equal(t, []time.Duration{time.Second, 0, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second}, waits)
+	assert.Equal(t, []time.Duration{time.Second, 0, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second},
+		waits)
 	assert.True(t, s.relists[2], "what is stale is listed again")
 	assert.False(t, s.relists[1])
 }
 
-// A start without an answer holds its room until it is known what became of it, and is made sure to have no effect later.
+// A start without an answer holds its room until its outcome is known, and is prevented from having an effect later.
 func TestStartWithoutAnAnswer(t *testing.T) {
 	nodes := []string{"n0", "n1"}
 	lost := func(*adapters.Start) error { return context.DeadlineExceeded }
@@ -240,7 +246,8 @@ func TestStartWithoutAnAnswer(t *testing.T) {
 	}
 	t.Run("it took effect", func(t *testing.T) {
 		s, c := setUp(t)
-		s.views = []*adapters.View{all(7, nodes, job("a", 1, 7, on("n0", adapters.Requested))), some(8, job("a", 1, 8, on("n0", adapters.Running)))}
+		s.views = []*adapters.View{all(7, nodes, job("a", 1, 7, on("n0", adapters.Requested))),
+			some(8, job("a", 1, 8, on("n0", adapters.Running)))}
 		assert.Empty(t, told(t, c), "just as planned")
 		assert.Equal(t, []string{"started a [{n0 1}]"}, told(t, c))
 		assert.Equal(t, []bool{true, true, false}, s.relists)
@@ -278,13 +285,14 @@ func TestStartWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Starts wait for what they replace.
+// Starts wait for the jobs that they replace.
 func TestStartsWaitForRoom(t *testing.T) {
 	low := func(version uint64, state adapters.TaskState) adapters.Job {
 		return job("low", 2, version, on("n0", state), on("n0", state))
 	}
 	setUp := func(t *testing.T) (*script, *adapters.Cluster) {
-		s := &script{views: []*adapters.View{all(5, []string{"n0", "n1"}, low(5, adapters.Running), job("high", 1, 4), job("free", 1, 3))}}
+		s := &script{views: []*adapters.View{all(5, []string{"n0", "n1"}, low(5, adapters.Running), job("high", 1, 4),
+			job("free", 1, 3))}}
 		c := s.cluster(t)
 		told(t, c)
 		require.NoError(t, c.Apply(background, plan(preempt("low"), start("high", "n0"), start("free", "n1"))))
@@ -302,9 +310,10 @@ func TestStartsWaitForRoom(t *testing.T) {
 	})
 	t.Run("in vain", func(t *testing.T) {
 		s, c := setUp(t)
-		s.views = []*adapters.View{all(7, []string{"n0", "n1"}, low(5, adapters.Running), job("high", 1, 4), job("free", 1, 7, on("n1", adapters.Running)))}
+		s.views = []*adapters.View{all(7, []string{"n0", "n1"}, low(5, adapters.Running), job("high", 1, 4),
+			job("free", 1, 7, on("n1", adapters.Running)))}
 		s.stop = func(*adapters.Stop) error { return adapters.ErrRefused }
-		s.now = s.now.Add(time.Hour) // the stop was accepted and nothing came of it
+		s.now = s.now.Add(time.Hour) // the stop was accepted and had no effect
 		assert.Equal(t, []string{"started free [{n1 1}]", "start-failed high"}, told(t, c))
 		assert.Equal(t, []string{"stop low v5 preempted epoch 3"}, s.calls, "told again")
 	})
@@ -385,9 +394,11 @@ func TestRestartFindsAllStates(t *testing.T) {
 	c := s.cluster(t)
 	assert.Equal(t, []string{"node-up n0", "submitted waits",
 		"submitted starts", "started starts [{n0 1}]", "submitted runs", "started runs [{n0 1}]",
-		"submitted stops", "stopping stops [{n0 1}]", "submitted short", "stopping short [{n1 1}]", "submitted lost", "stopping lost [{n9 1}]",
+		"submitted stops", "stopping stops [{n0 1}]", "submitted short", "stopping short [{n1 1}]", "submitted lost",
+		"stopping lost [{n9 1}]",
 		"submitted done", "started done [{n0 1}]", "finished done", "submitted unfit", "started unfit [{n0 1}]"}, told(t, c))
-	assert.Equal(t, []string{"stop short v1 gang-short epoch 3", "stop lost v1 node-lost epoch 3", "stop failed v1 task-failed epoch 3"}, s.calls)
+	assert.Equal(t, []string{"stop short v1 gang-short epoch 3", "stop lost v1 node-lost epoch 3",
+		"stop failed v1 task-failed epoch 3"}, s.calls)
 	assert.Equal(t, time.Unix(960, 0), c.LearntUntil())
 
 	s = &script{views: []*adapters.View{all(9, nil, job("done", 1, 1, on("n0", adapters.Finished)))}}
@@ -408,7 +419,8 @@ func TestFenced(t *testing.T) {
 	assert.Len(t, s.relists, 1)
 }
 
-// TestRestored: what is older than what was known, in a view that was asked for, is a cluster that went back in time. One that merely comes late is ignored.
+// TestRestored: if a requested view is older than what was known, the cluster went back in time. A view that is merely
+// late is ignored.
 func TestRestored(t *testing.T) {
 	node := func(version uint64) adapters.Node {
 		return adapters.Node{Node: sched.Node{Name: "n0", Capacity: sched.Resources{"node": 2}}, Version: version}
@@ -436,7 +448,7 @@ func TestRestored(t *testing.T) {
 			_, err := c.Events(background)
 			require.NoError(t, err)
 			if asked {
-				s.now = s.now.Add(time.Hour) // it is time to have all listed
+				s.now = s.now.Add(time.Hour) // a full view is due
 			}
 			_, err = c.Events(background)
 			assert.Equal(t, []bool{true, asked}, s.relists)
@@ -502,19 +514,25 @@ func TestNodes(t *testing.T) {
 	assert.Equal(t, sched.Resources{"cpu": 8, "gpu": 1}, e[0].Node.Capacity)
 }
 
-// TestNoteOfWhatFitsNowhere: its user reads what the scheduler has understood of it.
+// TestNoteOfWhatFitsNowhere: the user reads what the scheduler has understood.
 func TestNoteOfWhatFitsNowhere(t *testing.T) {
-	spec := &sched.Job{ID: "a", Tasks: 1000, Demand: sched.Resources{"memory": 1 << 30, "cpu": 0.5}, Required: sched.NodesWith("rack", "mars")}
+	spec := &sched.Job{ID: "a", Tasks: 1000, Demand: sched.Resources{"memory": 1 << 30, "cpu": 0.5},
+		Required: sched.NodesWith("rack", "mars")}
 	for _, tt := range []struct {
 		note adapters.Note
 		want string
 	}{
-		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet, Probability: -1}},
-			"no set of nodes can hold the gang: it asks for 1000 tasks, each with cpu 0.5, memory 1073741824, on nodes with rack=mars"},
-		{adapters.Note{Job: &adapters.Job{Spec: &sched.Job{ID: "b", Tasks: 2}}, Reason: sched.Reason{Code: sched.ReasonTooLarge, Set: "any", Probability: -1}},
+		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet,
+			Probability: -1}},
+			"no set of nodes can hold the gang: it asks for 1000 tasks, each with cpu 0.5, memory 1073741824, on nodes with " +
+				"rack=mars"},
+		{adapters.Note{Job: &adapters.Job{Spec: &sched.Job{ID: "b", Tasks: 2}},
+			Reason: sched.Reason{Code: sched.ReasonTooLarge, Set: "any", Probability: -1}},
 			"larger than the nodes it may run on, which are any: it asks for 2 tasks, each with node 1"},
-		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonWaiting, Probability: -1}}, "waits"},
-		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonTooLarge}, Err: adapters.ErrIncomplete}, adapters.ErrIncomplete.Error()},
+		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonWaiting, Probability: -1}},
+			"waits"},
+		{adapters.Note{Job: &adapters.Job{Spec: spec}, Reason: sched.Reason{Code: sched.ReasonTooLarge},
+			Err: adapters.ErrIncomplete}, adapters.ErrIncomplete.Error()},
 	} {
 		assert.Equal(t, tt.want, tt.note.String())
 	}
@@ -531,7 +549,8 @@ func TestNotes(t *testing.T) {
 	p := &sched.Plan{Decisions: []sched.Decision{{Job: "b", Reason: late}}, Rest: waits}
 	told(t, c)
 	require.NoError(t, c.Apply(background, p))
-	assert.Equal(t, []string{"b: expected to be worth nothing by the time it is done; expected utility 1", "a: waits"}, s.notes, "two a cycle")
+	assert.Equal(t, []string{"b: expected to be worth nothing by the time it is done; expected utility 1", "a: waits"},
+		s.notes, "two a cycle")
 	s.notes, s.views = nil, views()
 	told(t, c)
 	p.Decisions[0].Reason.Value = 2
@@ -563,7 +582,7 @@ func TestTaskErrors(t *testing.T) {
 	assert.Equal(t, "unknown", adapters.TaskState(99).String())
 }
 
-// TestMadeWhileAllIsListed has jobs listed at version 10 and nodes at 15: what came in between is told later.
+// TestMadeWhileAllIsListed has jobs listed at version 10 and nodes at 15. Jobs created in between are reported later.
 func TestMadeWhileAllIsListed(t *testing.T) {
 	first := all(15, []string{"n0"}, job("a", 1, 5))
 	first.Floor = 10
@@ -573,7 +592,8 @@ func TestMadeWhileAllIsListed(t *testing.T) {
 	assert.Equal(t, []string{"submitted b"}, told(t, c), "not what is older than the list")
 }
 
-// TestInvalidHintsHoldRoom: a job that runs holds its room whatever is wrong with its hints, and is none any more when it waits again.
+// TestInvalidHintsHoldRoom: a running job holds its room whatever is wrong with its hints. It is not scheduled again
+// once it waits.
 func TestInvalidHintsHoldRoom(t *testing.T) {
 	for _, spec := range []*sched.Job{{ID: "a", Tasks: 1, Slowdown: 0.5}, {ID: "a", Tasks: 1, Deadline: -1}} {
 		bad := func(version uint64, of ...adapters.Task) adapters.Job {
@@ -581,12 +601,14 @@ func TestInvalidHintsHoldRoom(t *testing.T) {
 			j.Spec = spec
 			return j
 		}
-		s := &script{views: []*adapters.View{all(5, []string{"n0"}, bad(5, on("n0", adapters.Running))), some(6, bad(6)), some(7, bad(7))}}
+		s := &script{views: []*adapters.View{all(5, []string{"n0"}, bad(5, on("n0", adapters.Running))), some(6, bad(6)),
+			some(7, bad(7))}}
 		c := s.cluster(t)
 		events, err := c.Events(background)
 		require.NoError(t, err)
 		require.Len(t, events, 3)
-		assert.Equal(t, []sched.EventKind{sched.NodeUp, sched.Submitted, sched.Started}, []sched.EventKind{events[0].Kind, events[1].Kind, events[2].Kind})
+		assert.Equal(t, []sched.EventKind{sched.NodeUp, sched.Submitted, sched.Started},
+			[]sched.EventKind{events[0].Kind, events[1].Kind, events[2].Kind})
 		require.NoError(t, events[1].Job.Validate())
 		_, err = c.Events(background)
 		require.NoError(t, err)
@@ -598,18 +620,19 @@ func TestInvalidHintsHoldRoom(t *testing.T) {
 	}
 }
 
-// TestGangsThatAreTooWide are told to their users, and to nobody else.
+// TestGangsThatAreTooWide: their users are told, and the loop is not.
 func TestGangsThatAreTooWide(t *testing.T) {
-	s := &script{views: []*adapters.View{all(5, nil, job("a", 50_000_000, 5), job("b", adapters.MaxTasks+1, 5), job("c", adapters.MaxTasks, 5))}}
+	s := &script{views: []*adapters.View{all(5, nil, job("a", 50_000_000, 5), job("b", adapters.MaxTasks+1, 5),
+		job("c", adapters.MaxTasks, 5))}}
 	assert.Equal(t, []string{"submitted c"}, told(t, s.cluster(t)))
 	assert.Equal(t, []string{
-		`a: adapters: the gang is too wide: job "a" has 50000000 tasks, at most 1000 are scheduled`,
-		`b: adapters: the gang is too wide: job "b" has 1001 tasks, at most 1000 are scheduled`,
+		`a: adapters: the gang is too large: job "a" has 50000000 tasks, at most 1000 are scheduled`,
+		`b: adapters: the gang is too large: job "b" has 1001 tasks, at most 1000 are scheduled`,
 	}, s.notes)
 }
 
-// TestCallsThatAlwaysFail has one job whose calls fail whenever they are made, in 120 cycles of a second: neither is it told to stop in every cycle, nor is the whole
-// cluster listed for it. Once the calls work again, they are made within a minute.
+// TestCallsThatAlwaysFail runs 120 cycles of a second with a job whose calls always fail. The cluster does not order it
+// to stop, or request a full view, in every cycle. Once the calls work again, they are made within a minute.
 func TestCallsThatAlwaysFail(t *testing.T) {
 	broken := job("a", 2, 5, on("n0", adapters.Running), on("n0", adapters.Failed))
 	runs := job("a", 1, 5, on("n0", adapters.Running))
@@ -618,7 +641,8 @@ func TestCallsThatAlwaysFail(t *testing.T) {
 		job  adapters.Job
 		plan *sched.Plan
 	}{
-		"a gang that must stop": {broken, plan()}, "a preemption": {runs, plan(preempt("a"))}, "a start": {waits, plan(start("a", "n0"))},
+		"a gang that must stop": {broken, plan()}, "a preemption": {runs, plan(preempt("a"))},
+		"a start": {waits, plan(start("a", "n0"))},
 	} {
 		for _, err := range []error{adapters.ErrStale, adapters.ErrRefused, adapters.ErrUnavailable} {
 			s := &script{start: func(*adapters.Start) error { return err }, stop: func(*adapters.Stop) error { return err }}
@@ -638,7 +662,7 @@ func TestCallsThatAlwaysFail(t *testing.T) {
 				}
 			}
 			assert.Less(t, lists, 20, "%s, %v: full lists", name, err)
-			if name != "a start" { // starts that fail are the loop's to delay
+			if name != "a start" { // the loop delays starts that fail
 				assert.Less(t, len(s.calls), 20, "%s, %v: orders", name, err)
 			}
 			assert.GreaterOrEqual(t, len(s.calls), 2, "%s, %v: it is tried again", name, err)
@@ -656,7 +680,7 @@ func deferral() sched.Decision {
 	return sched.Decision{Job: "a", Kind: sched.Defer, Reason: sched.Reason{Code: "no-room"}}
 }
 
-// A job that was started and waits again for the same reason as before is told so again, however short it ran.
+// A job that was started and waits again for the same reason gets the reason again, however short it ran.
 func TestReasonsThatComeBack(t *testing.T) {
 	for name, between := range map[string][]*adapters.View{
 		"it ran":             {some(6, job("a", 1, 6, on("n0", adapters.Running))), some(7, job("a", 1, 7))},
@@ -686,9 +710,11 @@ func TestReasonsThatComeBack(t *testing.T) {
 	}
 }
 
-// A start that was refused leaves what the user was told before.
+// A refused start leaves the old reason on the job.
 func TestReasonsOfStartsThatAreRefused(t *testing.T) {
-	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}, start: func(*adapters.Start) error { return adapters.ErrRefused }}
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}, start: func(*adapters.Start) error {
+		return adapters.ErrRefused
+	}}
 	c := s.cluster(t)
 	told(t, c)
 	for range 3 {
@@ -700,7 +726,7 @@ func TestReasonsOfStartsThatAreRefused(t *testing.T) {
 	assert.Equal(t, []string{"a: " + adapters.ErrRefused.Error()}, s.notes)
 }
 
-// A note that names jobs is written again once none of them is left, and not for as long as one is.
+// A note that names jobs is written again once the loop knows none of them any more, and not before.
 func TestReasonsThatNameJobs(t *testing.T) {
 	done := func(id string, version uint64) adapters.Job { return job(id, 1, version, on("n0", adapters.Finished)) }
 	for _, rest := range []bool{false, true} {
@@ -727,7 +753,7 @@ func TestReasonsThatNameJobs(t *testing.T) {
 	}
 }
 
-// A job that was withdrawn, as there is something wrong with it now, is ahead of none.
+// A job that was withdrawn because of a problem is ahead of no other job.
 func TestReasonsThatNameAJobWithAProblem(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("x", 1, 5))}}
 	c := s.cluster(t)
@@ -745,7 +771,7 @@ func TestReasonsThatNameAJobWithAProblem(t *testing.T) {
 	assert.Equal(t, []string{"a: deferred"}, defers())
 }
 
-// What is written on a job holds of what it says; once it says something else the same reason is written anew.
+// A note is about one revision of the job. A new revision gets the same reason again.
 func TestReasonsOfAnotherRevision(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
 	c := s.cluster(t)
@@ -764,12 +790,15 @@ func TestReasonsOfAnotherRevision(t *testing.T) {
 	assert.Equal(t, []string{"a: no-room", "a: no-room"}, s.notes)
 }
 
-// Jobs that wait and that the loop does not know of are counted by what is wrong, and one that had no problem before leaves with an error that says so.
+// Waiting jobs that the loop does not know are counted by their problems. If a job gets a problem, it leaves the loop
+// with an error that says so.
 func TestRefused(t *testing.T) {
 	with := func(j adapters.Job, problem error) adapters.Job { j.Problem = problem; return j }
 	short := fmt.Errorf("1 of 2: %w", adapters.ErrIncomplete)
-	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), with(job("b", 1, 5), short), with(job("c", 1, 5), errors.New("deadline: -3")),
-		with(job("d", 1, 5, on("n0", adapters.Running)), short), adapters.Job{Spec: &sched.Job{ID: "z"}, UID: "z", Version: 5})}}
+	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), with(job("b", 1, 5), short),
+		with(job("c", 1, 5), errors.New("deadline: -3")),
+		with(job("d", 1, 5, on("n0", adapters.Running)), short),
+		adapters.Job{Spec: &sched.Job{ID: "z"}, UID: "z", Version: 5})}}
 	c := s.cluster(t)
 	_, err := c.Events(background)
 	require.NoError(t, err)
@@ -784,7 +813,7 @@ func TestRefused(t *testing.T) {
 	assert.Equal(t, adapters.Refused{Incomplete: 1, Invalid: 2}, c.Refused())
 }
 
-// What a driver could not write by and by is written again: reasons, and what is wrong with a job.
+// Notes that a driver could not write in the background are written again: reasons and problems.
 func TestNotesThatAreLost(t *testing.T) {
 	odd := job("b", 1, 5)
 	odd.Problem = errors.New("deadline: -3")
@@ -817,22 +846,25 @@ type refusing struct {
 
 func (r *refusing) Observe(context.Context, bool) (*adapters.View, error) { return nil, r.err }
 
-// Reads that are refused, or fail in any other way, are waited out; only another leader, or a cluster that went back in time, ends it.
+// The loop outlasts reads that are refused or fail otherwise. Only another leader, or a cluster that went back in time,
+// ends it.
 func TestReadsThatFail(t *testing.T) {
 	for _, tt := range []struct{ err, want error }{
 		{adapters.ErrUnavailable, adapters.ErrUnavailable}, {adapters.ErrRefused, adapters.ErrUnavailable},
-		{errors.New("403"), adapters.ErrUnavailable}, {adapters.ErrFenced, adapters.ErrFenced}, {adapters.ErrRestored, adapters.ErrRestored},
+		{errors.New("403"), adapters.ErrUnavailable}, {adapters.ErrFenced, adapters.ErrFenced},
+		{adapters.ErrRestored, adapters.ErrRestored},
 	} {
 		c, err := adapters.New(&refusing{&script{}, tt.err}, adapters.Options{})
 		require.NoError(t, err)
 		_, err = c.Events(background)
 		require.ErrorIs(t, err, tt.want)
 		require.ErrorIs(t, err, tt.err, "what it was stays known")
-		assert.Equal(t, !errors.Is(tt.want, adapters.ErrUnavailable), adapters.Unavailable(err) != nil, "%v ends the loop", tt.err)
+		assert.Equal(t, !errors.Is(tt.want, adapters.ErrUnavailable), adapters.Unavailable(err) != nil, "%v ends the loop",
+			tt.err)
 	}
 }
 
-// A start that was accepted and of which nothing came is told without a cause, as there is none to tell.
+// If a start was accepted and then vanished, the error names no cause, since none is known.
 func TestStartsThatVanish(t *testing.T) {
 	s := &script{views: []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5))}}
 	c := s.cluster(t)
@@ -842,5 +874,5 @@ func TestStartsThatVanish(t *testing.T) {
 	back.Attempt = 1
 	s.views = []*adapters.View{some(7, back)}
 	assert.Equal(t, []string{"start-failed a"}, told(t, c))
-	assert.Equal(t, []string{`a: adapters: the start came to nothing: job "a"`}, s.notes)
+	assert.Equal(t, []string{`a: adapters: the start had no effect: job "a"`}, s.notes)
 }

@@ -7,18 +7,21 @@ import (
 	"time"
 )
 
-// Contact is whether the lease answers [Lead], for health checks: an instance that stands by has no cycles by which its program knows that the cluster is out of
-// reach. The zero value has had no answer. Its methods are safe for concurrent use.
+// Contact reports to health checks whether the lease answers [Lead]. A standby has no cycles, so its program needs this
+// to learn that the cluster is out of reach. The zero value has had no answer yet. Its methods are safe for concurrent
+// use.
 type Contact struct {
 	mu    sync.Mutex
-	heard time.Time // when the lease answered last
-	lease error     // what of it has failed since, nil if nothing has
-	work  error     // with what the last term ended, nil once a lease was renewed or another's
+	heard time.Time // time of the last answer
+	lease error     // the last failure since then, nil if none
+	work  error     // why the last term ended; nil once the lease was renewed or somebody else holds it
 }
 
-// Err is nil while the lease answers: it was taken, renewed, or another has it, and that was not longer ago than the limit, by the clock of [LeadOptions]. It is an
-// error, too, once the work of a term has failed, until the lease is renewed or another's. Errors wrap [ErrUnavailable] and what has failed.
-// A limit of what the lease is granted for is longer than a standby, or a leader, is without an answer from a cluster that is well.
+// Err is nil if the lease has answered within the limit, by the clock of [LeadOptions]. An answer is that the lease was
+// taken or renewed, or that another instance holds it. If the work of a term has failed, Err is not nil until the lease
+// is renewed or another instance holds it. Errors wrap [ErrUnavailable] and the failure. A good limit is the time for
+// which the lease is granted: with a healthy cluster, neither a leader nor a standby goes without an answer for that
+// long.
 func (c *Contact) Err(now time.Time, limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +42,7 @@ func (c *Contact) Err(now time.Time, limit time.Duration) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
 }
 
-// took notes what became of a call that was to take the lease. That it was taken does not say that the work, if that has failed, is well now.
+// took records the outcome of a call to take the lease. Success does not clear the error of work that has failed.
 func (c *Contact) took(now time.Time, err error) {
 	if err == nil && c != nil {
 		c.mu.Lock()
@@ -50,7 +53,7 @@ func (c *Contact) took(now time.Time, err error) {
 	c.renewed(now, err)
 }
 
-// renewed notes what became of a call that was to renew the lease.
+// renewed records the outcome of a call to renew the lease.
 func (c *Contact) renewed(now time.Time, err error) {
 	if c == nil {
 		return
@@ -64,7 +67,8 @@ func (c *Contact) renewed(now time.Time, err error) {
 	c.lease = err
 }
 
-// worked notes with what the work of a term has ended by itself. What it says once it was told to end, as the lease was lost, is not its fault.
+// worked records the error with which the work of a term has ended by itself. Errors of work that was told to end,
+// since the lease was lost, are not recorded.
 func (c *Contact) worked(err error) {
 	if c == nil || err == nil || errors.Is(err, ErrFenced) {
 		return

@@ -15,7 +15,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestContact: who leads and who stands by are in contact with a cluster that answers, and not with one that has been silent, or has refused, for longer than the limit.
+// TestContact: leader and standby are in contact with a cluster that answers. They lose contact with one that was
+// silent, or refused, for longer than the limit.
 func TestContact(t *testing.T) {
 	for name, silence := range map[string]func(context.Context) error{
 		"refused":   func(context.Context) error { return adapters.ErrUnavailable },
@@ -58,7 +59,8 @@ func TestContact(t *testing.T) {
 					require.Equal(t, []bool{true, true}, is(at), "at %v", at)
 				}
 				assert.Equal(t, []bool{true, true}, is(62*time.Second), "it may be for a moment")
-				assert.Equal(t, []bool{false, false}, is(90*time.Second), "the one leads no more, and the other cannot tell whether it might")
+				assert.Equal(t, []bool{false, false}, is(90*time.Second),
+					"the one leads no more, and the other cannot tell whether it might")
 				assert.Equal(t, []bool{true, true}, is(140*time.Second))
 				end()
 				require.NoError(t, <-done)
@@ -68,7 +70,8 @@ func TestContact(t *testing.T) {
 	}
 }
 
-// TestContactOfWorkThatFails: an instance that gets the lease and cannot work is not well, also while it has it, until it has held on to it or another has it.
+// TestContactOfWorkThatFails: an instance that gets the lease but cannot work is not healthy, also while it holds the
+// lease, until it has renewed the lease or another instance holds it.
 func TestContactOfWorkThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew()
@@ -102,7 +105,8 @@ func TestContactOfWorkThatFails(t *testing.T) {
 	})
 }
 
-// TestContactOfWorkThatFailsForTheLease: what the work says as the lease runs out is not its own failure. It is the lease that has not answered, and once it does all is well.
+// TestContactOfWorkThatFailsForTheLease: an error of the work as the lease expires is not the work's fault. The lease
+// has not answered. Once it answers, all is well.
 func TestContactOfWorkThatFailsForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew()
@@ -127,7 +131,7 @@ func TestContactOfWorkThatFailsForTheLease(t *testing.T) {
 			synctest.Wait()
 			err := contact.Err(time.Now(), granted)
 			require.NotErrorIs(t, err, cut, "at %v", at)
-			if at <= 20*time.Second+granted || at > 62*time.Second { // it was renewed last at 20 s
+			if at <= 20*time.Second+granted || at > 62*time.Second { // the last renewal was at 20 s
 				require.NoError(t, err, "at %v", at)
 			} else if at > 21*time.Second+granted && at < time.Minute {
 				require.ErrorContains(t, err, "the lease has not answered for", "at %v", at)
@@ -138,12 +142,14 @@ func TestContactOfWorkThatFailsForTheLease(t *testing.T) {
 	})
 }
 
-// TestContactNamesWhatFails: a call of the lease that fails does not stand for the work that has failed before, nor hide it.
+// TestContactNamesWhatFails: a failed call of the lease is not reported as a failure of the work, and does not hide
+// one.
 func TestContactNamesWhatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew()
 		var contact adapters.Contact
-		forbidden, lost := errors.New("pods are forbidden"), errors.Join(adapters.ErrUnavailable, errors.New("one lost packet"))
+		forbidden, lost := errors.New("pods are forbidden"),
+			errors.Join(adapters.ErrUnavailable, errors.New("one lost packet"))
 		calls := 0
 		w := &window{office: &c.office, name: "a", broke: func(_ context.Context, call string) error {
 			if call != "acquire" {
@@ -157,7 +163,9 @@ func TestContactNamesWhatFails(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- adapters.Lead(ctx, w, func(context.Context, adapters.Term) error { return errors.Join(adapters.ErrUnavailable, forbidden) }, adapters.LeadOptions{Contact: &contact})
+			done <- adapters.Lead(ctx, w, func(context.Context, adapters.Term) error {
+				return errors.Join(adapters.ErrUnavailable, forbidden)
+			}, adapters.LeadOptions{Contact: &contact})
 		}()
 		for range 40 {
 			synctest.Wait()

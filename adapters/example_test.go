@@ -15,10 +15,12 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// Before each action a driver makes sure that its instance still leads. Here the lease is a number.
+// Before each action, a driver checks that its instance still leads. Here the lease is a number.
 func ExampleFence() {
 	lease := uint64(7)
-	fence := adapters.NewFence(func(context.Context) (adapters.Leader, error) { return adapters.Leader{Epoch: lease}, nil }, 0, nil)
+	fence := adapters.NewFence(func(context.Context) (adapters.Leader, error) {
+		return adapters.Leader{Epoch: lease}, nil
+	}, 0, nil)
 	fmt.Println(fence.Check(context.Background(), 7))
 	lease++ // another instance has taken it
 	fmt.Println(fence.Check(context.Background(), 7))
@@ -27,7 +29,8 @@ func ExampleFence() {
 	// adapters: another instance leads: an action of epoch 7, the lease is at 8
 }
 
-// A loop drives a cluster through its driver. Here the cluster is a fake one, in virtual time; a real one differs in the driver and the clock.
+// A loop drives a cluster through the cluster's driver. Here the cluster is a fake one in virtual time. For a real one,
+// the driver and the clock differ.
 func ExampleNew() {
 	servers := fake.New(fake.Options{StartDelay: time.Second})
 	for _, name := range []string{"n0", "n1"} {
@@ -75,7 +78,7 @@ func ExampleNew() {
 	// [waits on any, behind a]
 }
 
-// One instance at a time works; another begins anew, with what was learnt, as soon as the lease is free.
+// One instance at a time works. As soon as the lease is free, another begins anew, with what was learnt.
 func ExampleLead() {
 	servers := fake.New(fake.Options{})
 	file := adapters.HistoryFile(filepath.Join(os.TempDir(), fmt.Sprint("hedge-example-", os.Getpid())))
@@ -84,7 +87,7 @@ func ExampleLead() {
 		if err != nil {
 			return err
 		}
-		until, err := file.Load(history) // of a damaged file: a new history, and an error to tell
+		until, err := file.Load(history) // if the file is damaged: a new history, and an error to report
 		if err != nil {
 			return err
 		}
@@ -97,7 +100,7 @@ func ExampleLead() {
 			return err
 		}
 		fmt.Println("leading, epoch", t.Epoch)
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond) // a real one works until it is told to stop
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond) // a real instance works until it is told to stop
 		defer cancel()
 		if err := loop.Run(ctx); err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// explainPlan puts the plan's reasons on the jobs that wait, where they have changed.
+// explainPlan writes the plan's reasons on the jobs that wait, where the reasons have changed.
 func (c *Cluster) explainPlan(plan *sched.Plan) {
 	if c.explain == nil {
 		return
@@ -36,7 +36,7 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 	}
 }
 
-// outdate has a note written again that names jobs of which none is left that the loop knows.
+// outdate makes a note be written again if the loop no longer knows any of the jobs that it names.
 func (c *Cluster) outdate(t *tracked) {
 	for _, id := range t.ahead {
 		if o := c.jobs[id]; o != nil && (o.told == toldPending || o.told == toldRunning || o.told == toldStopping) {
@@ -48,7 +48,7 @@ func (c *Cluster) outdate(t *tracked) {
 	}
 }
 
-// key tells reasons apart. Numbers that change all the time do not make a reason another.
+// key identifies a reason. It leaves out the numbers that change all the time.
 func key(r *sched.Reason) string {
 	k := string(r.Code) + "\x00" + r.Set + "\x00" + r.Partition + "\x00" + r.Fault
 	if o := r.Obstacle; o != nil {
@@ -57,7 +57,7 @@ func key(r *sched.Reason) string {
 	return k
 }
 
-// explainSelf puts on a job what is wrong with it, or why its last start has failed.
+// explainSelf writes on a job what is wrong with it, or why its last start has failed.
 func (c *Cluster) explainSelf(t *tracked) {
 	if p := t.job.Problem; p != nil {
 		c.note(t, p.Error(), &Note{Err: p}, nil)
@@ -66,7 +66,7 @@ func (c *Cluster) explainSelf(t *tracked) {
 	}
 }
 
-// note writes a note where another one stands. Then, if not nil, is done once it stands there.
+// note writes a note unless it is already there. It calls then, if not nil, once the note is there.
 func (c *Cluster) note(t *tracked, key string, n *Note, then func()) {
 	stands := func() {
 		if t.noted, t.ahead = key, n.Reason.Ahead; then != nil {
@@ -95,14 +95,13 @@ func (c *Cluster) note(t *tracked, key string, n *Note, then func()) {
 	})
 }
 
-// Refused are how many jobs wait of which the loop does not know, as they have a [Job].Problem.
+// Refused counts the waiting jobs that the loop does not know because they have a [Job].Problem.
 type Refused struct {
-	// Incomplete are those that are not all there ([ErrIncomplete]), and Invalid all others.
+	// Incomplete counts the jobs with [ErrIncomplete]. Invalid counts all others.
 	Incomplete, Invalid int
 }
 
-// Refused counts the jobs that wait and have a [Job].Problem, as they were seen last. They are not in
-// [sched.Cycle].Pending.
+// Refused counts the waiting jobs with a [Job].Problem, as last observed. They are not in [sched.Cycle].Pending.
 func (c *Cluster) Refused() Refused {
 	var out Refused
 	for _, t := range c.order {

@@ -12,7 +12,8 @@ import (
 )
 
 func TestFailures(t *testing.T) {
-	failed := []sched.Event{{Kind: sched.StartFailed, Err: adapters.ErrStale}, {Kind: sched.Withdrawn, Err: errors.New("exit code 1")},
+	failed := []sched.Event{{Kind: sched.StartFailed, Err: adapters.ErrStale},
+		{Kind: sched.Withdrawn, Err: errors.New("exit code 1")},
 		{Kind: sched.Withdrawn, Err: fmt.Errorf("%w: %w", adapters.ErrProblem, adapters.ErrIncomplete)},
 		{Kind: sched.Withdrawn, Err: fmt.Errorf("%w: by its user", adapters.ErrCancelled)}}
 	c := &sched.Cycle{Failed: failed}

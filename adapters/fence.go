@@ -8,49 +8,51 @@ import (
 	"time"
 )
 
-// Leader is who leads, as a lease says when it is read.
+// Leader is who leads, as read from a lease.
 type Leader struct {
-	// Epoch is the lease's.
+	// Epoch is the lease's epoch.
 	Epoch uint64
-	// ID tells leases, and holders, of the same epoch apart: of a lease that was deleted, or restored from a backup, an epoch may come a second time. It is empty where the
-	// cluster has nothing by which to tell.
+	// ID distinguishes leases, or holders, of the same epoch: if a lease is deleted or restored from a backup, its epochs
+	// may be granted a second time. It is empty if the cluster has no such id.
 	ID string
 }
 
-// Fence refuses actions of an instance that leads no more, for drivers of clusters that hold no epoch themselves: before an action it asks who leads. Its methods are safe for
-// concurrent use; those who ask at the same time share an answer.
+// Fence refuses actions of an instance that no longer leads. It is for drivers of clusters that do not store epochs:
+// before an action, it asks who leads. Its methods are safe for concurrent use. Concurrent callers share an answer.
 type Fence struct {
 	read    func(context.Context) (Leader, error)
 	believe time.Duration
 	now     func() time.Time
 
-	turn sync.Mutex // of the one whose question is under way
+	turn sync.Mutex // held while a question is being asked
 	mu   sync.Mutex
-	next *question // that is still to be asked for
-	last finding   // that was well
-	// asked is how many questions were put, and bad the number of the last that was answered by a refusal.
+	next *question // not yet asked
+	last finding   // the last good answer
+	// asked is the number of questions that were asked. bad is the number of the last question that led to a refusal.
 	asked, bad uint64
-	// passed are the ids with which epochs were let through first, by epoch: one a term.
+	// passed maps each epoch to the id with which it was first let through. It has one entry per term.
 	passed map[uint64]string
 }
 
-// finding is who led, when that was asked, and which question it was, from 1.
+// finding is who led, when that was asked, and the number of the question, from 1.
 type finding struct {
 	Leader
 	at time.Time
 	no uint64
 }
 
-// question is one to which several wait for the answer.
+// question is a question whose answer several callers may wait for.
 type question struct {
-	done    chan struct{} // closed when it is there
+	done    chan struct{} // closed once the answer is there
 	finding finding
 	err     error
 }
 
-// NewFence makes a fence of what reads the lease from the cluster: as it is when it is called, within bounded time, with an error that wraps [ErrFenced] where there is no
-// lease, and [ErrUnavailable] where it is not known. Believe is for how long [Fence.Check] believes an answer; 0, or less, is not at all. It must be much less than the margin within
-// which a leader that cannot renew its lease gives up, see [LeadOptions]. Now is the clock; nil is the system's.
+// NewFence makes a fence from a function that reads the lease from the cluster. The function must read the current
+// state and return within bounded time. Its error wraps [ErrFenced] if there is no lease, and [ErrUnavailable] if that
+// is not known. Believe is for how long [Fence.Check] trusts an answer; with 0 or less it trusts none. It must be much
+// shorter than [LeadOptions].Margin, within which a leader that cannot renew its lease gives up. Now is the clock; nil
+// is the system's.
 func NewFence(read func(context.Context) (Leader, error), believe time.Duration, now func() time.Time) *Fence {
 	if now == nil {
 		now = time.Now
@@ -58,7 +60,7 @@ func NewFence(read func(context.Context) (Leader, error), believe time.Duration,
 	return &Fence{read: read, believe: believe, now: now, passed: map[uint64]string{}}
 }
 
-// Check is nil if the epoch leads, or did when that was asked last, if that is not too long ago. Otherwise it is as [Fence.Ask].
+// Check is nil if a recent answer says that the epoch leads. Otherwise it is the result of [Fence.Ask].
 func (f *Fence) Check(ctx context.Context, epoch uint64) error {
 	if f.believes(epoch) {
 		return nil
@@ -66,8 +68,10 @@ func (f *Fence) Check(ctx context.Context, epoch uint64) error {
 	return f.Ask(ctx, epoch)
 }
 
-// Ask is nil if the epoch leads, by an answer to a question that was put after Ask was called. It is an error that wraps [ErrFenced] if another epoch does, or another lease or holder
-// of the same epoch than at first, and what reading the lease has failed with, or an [ErrUnavailable] once the context is done, otherwise. A refusal has what was believed forgotten.
+// Ask is nil if the epoch leads, according to a question that was asked after Ask was called. The error wraps
+// [ErrFenced] if another epoch leads, or if the lease or its holder is not the one first seen with this epoch.
+// Otherwise it is the error of reading the lease, or an [ErrUnavailable] once the context is done. After a refusal no
+// earlier answer is trusted.
 func (f *Fence) Ask(ctx context.Context, epoch uint64) error {
 	now, err := f.ask(ctx)
 	switch {
@@ -75,13 +79,14 @@ func (f *Fence) Ask(ctx context.Context, epoch uint64) error {
 	case now.Epoch != epoch:
 		err = fmt.Errorf("%w: an action of epoch %d, the lease is at %d", ErrFenced, epoch, now.Epoch)
 	case !f.first(now.Leader):
-		err = fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is now %q", ErrFenced, epoch, now.ID)
+		err = fmt.Errorf("%w: the lease of epoch %d is not the one it was, or another's: it is now %q", ErrFenced, epoch,
+			now.ID)
 	}
 	f.learn(now, err)
 	return err
 }
 
-// first tells whether it is the leader that was seen first of all with its epoch.
+// first reports whether this leader was the first one seen with its epoch.
 func (f *Fence) first(now Leader) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +97,8 @@ func (f *Fence) first(now Leader) bool {
 	return !known || id == now.ID
 }
 
-// learn keeps an answer that was well. A refusal has what was believed forgotten, and whatever was asked before it, in whichever order the answers are taken in.
+// learn keeps a good answer. A refusal discards it, and also discards every answer to an earlier question, whenever
+// that answer comes in.
 func (f *Fence) learn(now finding, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +110,7 @@ func (f *Fence) learn(now finding, err error) {
 	}
 }
 
-// believes tells whether it was asked so recently who leads, and it was that epoch.
+// believes reports whether a recent enough answer says that the epoch leads.
 func (f *Fence) believes(epoch uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,13 +121,13 @@ func (f *Fence) believes(epoch uint64) bool {
 	return within(f.believe, now.Sub(f.last.at), now.Round(0).Sub(f.last.at.Round(0)))
 }
 
-// within tells whether neither the steady clock nor the time of day says that it was longer ago, or is still to come. A machine that was suspended meanwhile knows it by the
-// time of day alone.
+// within reports whether the time since the answer is at least 0 and below the limit, by the steady clock and by the
+// time of day. Only the time of day shows that the machine was suspended.
 func within(most, steady, day time.Duration) bool {
 	return min(steady, day) >= 0 && max(steady, day) < most
 }
 
-// ask has each an answer to a question that was put after it began to ask.
+// ask returns an answer to a question that was asked after ask was called.
 func (f *Fence) ask(ctx context.Context) (finding, error) {
 	f.mu.Lock()
 	mine, first := f.next, f.next == nil
@@ -141,7 +147,7 @@ func (f *Fence) ask(ctx context.Context) (finding, error) {
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	f.mu.Lock()
-	f.next = nil // who asks from now on needs another
+	f.next = nil // whoever asks from now on needs another question
 	f.asked++
 	mine.finding.at, mine.finding.no = f.now(), f.asked
 	f.mu.Unlock()

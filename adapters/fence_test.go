@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFenceAsks: an answer is never older than the question, and those who wait for one share the next.
+// TestFenceAsks: an answer is never older than its question. Those who wait for a question share the next one.
 func TestFenceAsks(t *testing.T) {
 	var now, reads atomic.Uint64
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -33,7 +33,7 @@ func TestFenceAsks(t *testing.T) {
 		assert.Zero(t, got.Leader)
 	})
 	<-begun
-	now.Store(7) // what that question may not know
+	now.Store(7) // the pending question may not see this
 	const many = 20
 	for range many {
 		all.Go(func() { assert.NoError(t, f.Check(t.Context(), 7)) })
@@ -44,7 +44,7 @@ func TestFenceAsks(t *testing.T) {
 	assert.Greater(t, reads.Load(), uint64(1))
 }
 
-// TestFenceAsksTogether: those who ask while a question is under way have one answer together, errors too.
+// TestFenceAsksTogether: those who ask while a question is pending share one answer or error.
 func TestFenceAsksTogether(t *testing.T) {
 	wrong := errors.New("wrong")
 	var reads atomic.Uint64
@@ -52,10 +52,10 @@ func TestFenceAsksTogether(t *testing.T) {
 		reads.Add(1)
 		return Leader{}, wrong
 	}, 0, nil)
-	f.turn.Lock() // a question is under way
+	f.turn.Lock() // a question is pending
 	var all sync.WaitGroup
 	all.Go(func() { assert.ErrorIs(t, f.Ask(t.Context(), 1), wrong) })
-	for f.waits() == nil { // until it waits for its turn
+	for f.waits() == nil { // until the next one waits for its turn
 		runtime.Gosched()
 	}
 	next := f.waits()
@@ -89,7 +89,7 @@ func (o *office) fence(believe time.Duration) *Fence {
 	}, believe, func() time.Time { return o.now })
 }
 
-// TestFenceBelieves: an answer is believed for a while, of its epoch, until a refusal.
+// TestFenceBelieves: an answer is trusted for a while, for its epoch, until a refusal.
 func TestFenceBelieves(t *testing.T) {
 	began := time.Now()
 	o := &office{leader: Leader{4, "a"}, now: began}
@@ -112,7 +112,7 @@ func TestFenceBelieves(t *testing.T) {
 	assert.Equal(t, 2, o.reads, "it was too long ago")
 	began = o.now
 
-	early, err := f.ask(t.Context()) // whose answer is taken in late
+	early, err := f.ask(t.Context()) // its answer is handled late
 	require.NoError(t, err)
 	o.err = fmt.Errorf("%w: there is no lease", ErrFenced)
 	require.ErrorIs(t, f.Ask(t.Context(), 4), ErrFenced, "what is asked is asked anew")
@@ -130,25 +130,25 @@ func TestFenceBelieves(t *testing.T) {
 	assert.True(t, believes(5, time.Minute), "no answer is no refusal")
 }
 
-// TestWithin: what was known before a machine slept is not believed, although its steady clock has stood still.
+// TestWithin: an answer from before the machine slept is not trusted, although the steady clock stood still.
 func TestWithin(t *testing.T) {
 	for _, tt := range []struct {
 		steady, day time.Duration
 		want        bool
 	}{
 		{0, 0, true}, {59, 59, true}, {60, 60, false},
-		{1, 60, false}, {60, 1, false}, // it was suspended; its time of day was set
+		{1, 60, false}, {60, 1, false}, // the machine was suspended; its time of day was set
 		{1, -1, false}, {-1, 1, false},
 	} {
 		assert.Equal(t, tt.want, within(60, tt.steady, tt.day), "%v", tt)
 	}
 }
 
-// TestFenceRefuses: the epoch must be the lease's, and the lease of that epoch the one that it was.
+// TestFenceRefuses: the epoch must be the lease's, and the lease must be the one first seen with that epoch.
 func TestFenceRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		seen  []Leader // one after the other
+		seen  []Leader // in this order
 		epoch uint64
 		wants []bool
 	}{
@@ -173,7 +173,7 @@ func TestFenceRefuses(t *testing.T) {
 	}
 }
 
-// TestFenceOfNoClock: by the system's clock an answer holds for its while.
+// TestFenceOfNoClock: without a clock of its own, a fence uses the system's.
 func TestFenceOfNoClock(t *testing.T) {
 	reads := 0
 	f := NewFence(func(context.Context) (Leader, error) { reads++; return Leader{Epoch: 1}, nil }, time.Hour, nil)

@@ -13,17 +13,19 @@ import (
 	"github.com/hedgesched/hedge/predict"
 )
 
-// ErrHistory is a history's file that cannot be used. It was put aside, and nothing of it was taken over.
+// ErrHistory is a history file that cannot be used. It was renamed, and nothing in it was loaded.
 var ErrHistory = errors.New("adapters: history unusable")
 
-// HistoryFile is the path of a file that keeps what was learnt: all that is not read from the cluster after a restart.
+// HistoryFile is the path of a file that keeps what was learnt. All other state is read from the cluster after a
+// restart.
 type HistoryFile string
 
-// Load fills the history from the file and returns when the last job ended that it has learnt from, for
-// [Options].LearntUntil. Without a file it does nothing, and is no error. A file that is damaged, or of a history with
-// other options, is renamed to one that ends in .damaged, with a number if there is one, and told in an error that
-// wraps [ErrHistory]; the history is as it was then, and a scheduler goes on with it. Other errors are those of reading
-// the file.
+// Load fills the history from the file. It returns the end of the last job that the history has learnt from, for
+// [Options].LearntUntil. If there is no file, it does nothing and returns no error.
+//
+// A file that is damaged, or of a history with other options, is renamed: .damaged is appended to its name, and a
+// number if that name is taken. The error then wraps [ErrHistory]. The history is unchanged, and a scheduler can go on
+// with it. Other errors come from reading the file.
 func (f HistoryFile) Load(h *predict.History) (time.Time, error) {
 	data, err := os.ReadFile(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +48,7 @@ func (f HistoryFile) Load(h *predict.History) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%w: %s: %w; it is now %s", ErrHistory, f, err, aside)
 }
 
-// putAside renames the file to a name that is free.
+// putAside renames the file to an unused name.
 func (f HistoryFile) putAside() (string, error) {
 	name := string(f) + ".damaged"
 	for n := 2; ; n++ {
@@ -57,7 +59,7 @@ func (f HistoryFile) putAside() (string, error) {
 	}
 }
 
-// head is the file's first line: a version, the time, and a checksum of all that follows and the time.
+// head is the file's first line: a version, the time, and a checksum of the time and everything after the line.
 const head = "hedge-history 1 %020d %08x\n"
 
 func parseHistory(data []byte) (time.Time, []byte, error) {
@@ -70,7 +72,8 @@ func parseHistory(data []byte) (time.Time, []byte, error) {
 	}
 	var version int
 	if _, err := fmt.Sscanf(string(line), "hedge-history %d ", &version); err == nil && version > 1 {
-		return time.Time{}, nil, fmt.Errorf("it is of version %d, which a newer release has written; this one reads version 1", version)
+		return time.Time{}, nil,
+			fmt.Errorf("it is of version %d, which a newer release has written; this one reads version 1", version)
 	}
 	if !ok || string(line)+"\n" != fmt.Sprintf(head, nanos, sum) {
 		return time.Time{}, nil, fmt.Errorf("the first line is %.60q, expected one as %q", line, "hedge-history 1 ...")
@@ -88,9 +91,9 @@ func checksum(nanos int64, snapshot []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(fmt.Appendf(nil, "%d ", nanos)), crc32.IEEETable, snapshot)
 }
 
-// Save writes the history and when the last job ended that it has learnt from, as [Cluster.LearntUntil] tells. The file
-// is always the one before or the new one, whole, whenever the machine stops. Save between two steps of the loop, so
-// that both are of one moment.
+// Save writes the history and the end of the last job that it has learnt from, as given by [Cluster.LearntUntil]. If
+// the machine stops at any moment, the file is the whole old one or the whole new one. Call Save between two steps of
+// the loop, so that both values belong together.
 func (f HistoryFile) Save(h *predict.History, until time.Time) error {
 	var snapshot bytes.Buffer
 	if err := h.Save(&snapshot); err != nil {
@@ -107,7 +110,7 @@ func (f HistoryFile) Save(h *predict.History, until time.Time) error {
 	return nil
 }
 
-// replace puts a file in the place of another, at once.
+// replace atomically replaces the file.
 func replace(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, filepath.Base(path)+".*.tmp")
@@ -131,7 +134,7 @@ func replace(path string, data []byte) (err error) {
 	}
 	d, err := os.Open(dir)
 	if err != nil {
-		return nil // the file is in its place; that its name is on the disk cannot be asked for here
+		return nil // the file is replaced; this system cannot sync a directory
 	}
 	return errors.Join(d.Sync(), d.Close())
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/hedgesched/hedge/predict"
 )
 
-// history is one that has learnt from so many runs.
+// history is a history that has learnt from that number of runs.
 func history(t testing.TB, runs int) *predict.History {
 	h, err := predict.NewHistory(nil)
 	require.NoError(t, err)
 	for i := range runs {
-		require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{Attributes: map[string]string{"user": "u"}}, Runtime: float64(10 + i)}))
+		require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{Attributes: map[string]string{"user": "u"}},
+			Runtime: float64(10 + i)}))
 	}
 	return h
 }
@@ -67,8 +68,10 @@ func TestHistoryFileDamaged(t *testing.T) {
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 	damage := map[string][]byte{
-		"empty": {}, "text": []byte("hello\n"), "cut": good[:len(good)-1], "cut to its first line": good[:bytes.IndexByte(good, '\n')+1],
-		"a bit":    append(append([]byte(nil), good[:len(good)/2]...), append([]byte{good[len(good)/2] ^ 1}, good[len(good)/2+1:]...)...),
+		"empty": {}, "text": []byte("hello\n"), "cut": good[:len(good)-1],
+		"cut to its first line": good[:bytes.IndexByte(good, '\n')+1],
+		"a bit": append(append([]byte(nil), good[:len(good)/2]...),
+			append([]byte{good[len(good)/2] ^ 1}, good[len(good)/2+1:]...)...),
 		"the time": bytes.Replace(good, []byte("1000"), []byte("2000"), 1), "more": append(append([]byte(nil), good...), 0),
 	}
 	aside := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNewHolder: no two have one name, and both say where they are.
+// TestNewHolder: names differ, and each contains the host's name.
 func TestNewHolder(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)

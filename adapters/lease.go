@@ -11,12 +11,13 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrHeld is a lease that another instance holds.
+// ErrHeld is the error of a lease that another instance holds.
 var ErrHeld = errors.New("adapters: another instance holds the lease")
 
-// HeldError is an [ErrHeld] that knows who the other is.
+// HeldError is an [ErrHeld] that names the holder.
 type HeldError struct {
-	// Holder names the instance. It is empty where another was quicker, and who that is will be known with the next try.
+	// Holder is the name of the other instance. It is empty if another instance took the lease just now; the next try will
+	// name it.
 	Holder string
 }
 
@@ -31,52 +32,63 @@ func (e *HeldError) Error() string {
 // Unwrap is [ErrHeld].
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// Term is a lease as it was granted.
+// Term is a granted lease.
 type Term struct {
-	// Epoch is higher than that of every holder before.
+	// Epoch is higher than the epoch of every earlier holder.
 	Epoch uint64
-	// For is how long it is granted. Its holder counts from before it asked, by its own clock.
+	// For is how long the lease is granted. The holder counts from before its request, by its own clock.
 	For time.Duration
 }
 
-// Lease is what one instance at a time holds. Its methods must return soon after the context is done, with ErrUnavailable; [Lead] sees to it that the context
-// of each call is done in time.
+// Lease is held by one instance at a time. Its methods must return soon after the context is done, with ErrUnavailable.
+// [Lead] ensures that the context of each call is done in time.
 //
-// ErrStale is never a lease's answer. Where another write came first, or the record was deleted, between a method's read and its write, Acquire answers with a [HeldError]
-// without a holder, Renew with ErrUnavailable unless it has read that the lease is another's, as what came first may be its own last renewal, which it took for lost,
-// and Release with nil. Errors that are none of ErrHeld, ErrFenced and ErrUnavailable end Lead: they are of what does not mend itself, such as a right that is missing.
+// A lease never returns ErrStale. A method may find that the record was written or deleted between its read and its
+// write. Then Acquire returns a [HeldError] without a holder, and Release returns nil. Renew returns ErrUnavailable,
+// unless it has read that another instance holds the lease: the other write may be its own last renewal, which it
+// believed lost.
+//
+// An error that wraps none of ErrHeld, ErrFenced, ErrRestored and ErrUnavailable ends Lead. It is for failures that do
+// not go away, such as a missing right.
 type Lease interface {
-	// Acquire takes the lease if nobody has it, with ErrHeld if somebody does, as a [HeldError] where it can be told who. From then on actions of lower epochs are refused, where the
-	// cluster or the driver can: what the new leader is told first must be all that the others did.
+	// Acquire takes the lease if nobody holds it. Otherwise the error wraps ErrHeld; it is a [HeldError] if the holder is
+	// known. From then on, actions of lower epochs are refused, if the cluster or the driver can do so. The new leader's
+	// first view must contain every action of the earlier ones.
 	Acquire(ctx context.Context) (Term, error)
-	// Renew holds on to it, with the same epoch; ErrFenced says that it was read and is another's, or is no more.
+	// Renew extends the lease with the same epoch. ErrFenced says that the lease was read and is another instance's, or no
+	// longer exists.
 	Renew(ctx context.Context, t Term) (Term, error)
-	// Release gives it back, so that a standby need not wait for its end. It does nothing if it is another's.
+	// Release gives the lease back, so that a standby need not wait until it expires. It does nothing if another instance
+	// holds the lease.
 	Release(ctx context.Context, t Term) error
 }
 
-// LeadOptions are how [Lead] goes about it. The zero value suits leases of some 15 s. Negative durations are refused, and so are, once it is known for how long
-// the lease is granted, those that leave no time to renew it.
+// LeadOptions are the options of [Lead]. The zero value suits leases of about 15 s. Negative durations are refused.
+// Options that leave no time to renew the lease are refused once the length of the lease is known.
 type LeadOptions struct {
-	// Clock is what leases are counted by; nil is the system's.
+	// Clock measures the lease. Nil is the system's clock.
 	Clock sched.Clock
-	// Retry is how often a standby tries to take the lease, and after how long a renewal that failed is tried again, default 1 s.
+	// Retry is how often a standby tries to take the lease, and how soon a failed renewal is tried again; default 1 s.
 	Retry time.Duration
-	// Timeout is how long a call may take that takes or renews the lease, default 10 s to take it, and a sixth of what it is granted for to renew it: one
-	// renewal that hangs does not lose the lease.
+	// Timeout limits one call that takes or renews the lease. The default is 10 s for taking it. For renewing it, the
+	// default is a sixth of the time for which it is granted, so that one hanging renewal does not lose the lease.
 	Timeout time.Duration
-	// Renew is how often the lease is renewed, default a third of what it is granted for. Together with Margin it is less than that.
+	// Renew is how often the lease is renewed. The default is a third of the time for which it is granted. Renew and
+	// Margin together must be less than that time.
 	Renew time.Duration
-	// Margin is how long before its end the work is stopped if it could not be renewed, default a quarter of what it is granted for. The
-	// work, and every call it has made, must be over within it. Giving the lease back may take as long.
+	// Margin is how long before the lease's end the work is stopped if the lease could not be renewed. The default is a
+	// quarter of the time for which it is granted. The work and all its calls must end within Margin. Giving the lease
+	// back may take as long again.
 	Margin time.Duration
-	// Told, if not nil, is told of what fails and of lost leases, in the goroutine of Lead; of the work's last error, too, such as of a history that could not be saved, once the
-	// context is done.
-	Told func(error)
-	// StandsBy, if not nil, is told in the same goroutine when this instance begins to stand by for another, and again for whoever else holds the lease then: with what
-	// Acquire returned, a [HeldError] that names the holder, or another error that wraps ErrHeld, of which every text is another holder.
-	StandsBy func(error)
-	// Contact, if not nil, is kept up to date, for health checks.
+	// OnError, if not nil, is called with failures and with the reasons for which leases were lost. Once the context is
+	// done, it is also called with the work's last error, for example if a history could not be saved. It runs in the
+	// goroutine of Lead.
+	OnError func(error)
+	// OnStandby, if not nil, is called when this instance begins to stand by for another, and again whenever the holder
+	// changes. Its argument is the error of Acquire: a [HeldError] that names the holder, or another error that wraps
+	// ErrHeld. Different texts of the latter count as different holders. It runs in the goroutine of Lead.
+	OnStandby func(error)
+	// Contact, if not nil, is kept up to date for health checks.
 	Contact *Contact
 }
 
@@ -86,22 +98,30 @@ type systemClock struct{}
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// errExpired is a lease that could not be renewed in time.
+// errExpired is the error of a lease that could not be renewed in time.
 var errExpired = errors.New("adapters: the lease could not be renewed in time")
 
-// Lead does the work while it holds the lease: it waits for the lease, runs work with its term, renews the lease meanwhile, and cancels the
-// work's context before the lease runs out. When the lease was lost, or work returns an error that wraps [ErrFenced], [ErrRestored] or
-// [ErrUnavailable], it waits for the lease again. Work begins anew each time, as after a crash: it makes a new [Cluster] with the term's
-// epoch and a new loop.
+// Lead runs work while it holds the lease. It waits for the lease, runs work with its term, renews the lease meanwhile,
+// and cancels the context of work before the lease expires. If the lease is lost, or if work returns an error that
+// wraps [ErrFenced], [ErrRestored] or [ErrUnavailable], Lead waits for the lease again. Each run of work begins anew,
+// as after a crash: it makes a new [Cluster] with the term's epoch, and a new loop.
 //
-// Lead returns when the context is done, with nil, having told Told of what the work failed with then, unless that wraps the context's error; or with what work returned otherwise, or with an error of the lease that is none of
-// ErrHeld, ErrFenced, ErrRestored and ErrUnavailable, or with ErrOptions. Work has then returned, and the lease is given back.
+// Lead returns
+//
+//   - nil once the context is done; if work then fails with an error that does not wrap the context's, Lead first
+//     passes that error to OnError,
+//   - what work returned otherwise,
+//   - an error of the lease that wraps none of ErrHeld, ErrFenced, ErrRestored and ErrUnavailable, or
+//   - ErrOptions.
+//
+// When Lead returns, work has returned and the lease is given back.
 func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Term) error, o LeadOptions) error {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
 	}
 	if o.Retry < 0 || o.Timeout < 0 || o.Renew < 0 || o.Margin < 0 {
-		return fmt.Errorf("%w: Retry of %v, Timeout of %v, Renew of %v, Margin of %v", ErrOptions, o.Retry, o.Timeout, o.Renew, o.Margin)
+		return fmt.Errorf("%w: Retry of %v, Timeout of %v, Renew of %v, Margin of %v", ErrOptions, o.Retry, o.Timeout,
+			o.Renew, o.Margin)
 	}
 	if o.Retry == 0 {
 		o.Retry = time.Second
@@ -135,23 +155,26 @@ func Lead(ctx context.Context, lease Lease, work func(ctx context.Context, t Ter
 	return nil
 }
 
-// last passes on what the work failed with as it was told to end: what it was to keep may not be kept.
+// last reports the error of work that was told to end: something that it was to save may not be saved.
 func (o *LeadOptions) last(ctx context.Context, err error) {
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) && o.Told != nil {
-		o.Told(err)
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) && o.OnError != nil {
+		o.OnError(err)
 	}
 }
 
-// passes tells whether the lease is waited for after that error.
+// passes reports whether Lead waits for the lease again after that error.
 func passes(err error) bool {
-	return slices.ContainsFunc([]error{ErrHeld, ErrFenced, ErrRestored, ErrUnavailable, errExpired}, func(e error) bool { return errors.Is(err, e) })
+	return slices.ContainsFunc([]error{ErrHeld, ErrFenced, ErrRestored, ErrUnavailable, errExpired}, func(e error) bool {
+		return errors.Is(err, e)
+	})
 }
 
-// tell passes on why the lease is not this instance's. It returns the holder that was told of, if another has it, so as not to tell of it again.
+// tell reports why this instance does not hold the lease. It returns the name of the holder that was reported last, so
+// that the next call does not report it again.
 func (o *LeadOptions) tell(err error, before string) string {
 	if !errors.Is(err, ErrHeld) {
-		if o.Told != nil {
-			o.Told(err)
+		if o.OnError != nil {
+			o.OnError(err)
 		}
 		return before
 	}
@@ -162,30 +185,29 @@ func (o *LeadOptions) tell(err error, before string) string {
 	if holder == "" || holder == before {
 		return before
 	}
-	if o.StandsBy != nil {
-		o.StandsBy(err)
+	if o.OnStandby != nil {
+		o.OnStandby(err)
 	}
 	return holder
 }
 
-// leader holds a lease.
+// leader is this instance, in one term.
 type leader struct {
 	LeadOptions
 	lease Lease
 	term  Term
-	stop  time.Time // when the work is to be over, should the lease not be renewed
-	again bool      // the last renewal has failed
-	// answers is a renewal's that is under way.
+	stop  time.Time // when the work must have ended if the lease is not renewed
+	again bool      // the last renewal failed
+	// answers is the channel of a pending renewal.
 	answers chan answer
 }
 
-// answer is what became of a renewal.
+// answer is the result of taking or renewing the lease.
 type answer struct {
 	term Term
 	err  error
 }
 
-// acquire takes the lease.
 func (l *leader) acquire(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -216,13 +238,13 @@ func (l *leader) granted(asked time.Time, t Term) {
 	l.stop = asked.Add(t.For - l.margin())
 }
 
-// margin is how long before the lease's end all must be over.
+// margin is how long before the lease's end everything must have ended.
 func (l *leader) margin() time.Duration { return cmp.Or(l.Margin, l.term.For/4) }
 
 // every is how often the lease is renewed.
 func (l *leader) every() time.Duration { return cmp.Or(l.Renew, l.term.For/3) }
 
-// fits refuses options that leave no time to renew the lease.
+// fits returns an error if the options leave no time to renew the lease.
 func (l *leader) fits() error {
 	if l.every()+l.margin() < l.term.For {
 		return nil
@@ -266,7 +288,7 @@ func (l *leader) hold(ctx context.Context, work func(context.Context, Term) erro
 	}
 }
 
-// await waits for a renewal that was told to end.
+// await waits for a renewal that was cancelled.
 func (l *leader) await() {
 	if l.answers != nil {
 		<-l.answers
@@ -274,7 +296,7 @@ func (l *leader) await() {
 	}
 }
 
-// renew renews the lease, unless the work or the lease is over before there is an answer; over says that the work has returned.
+// renew renews the lease, unless the work returns or the lease expires first. If over is true, the work has returned.
 func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan error) (over bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -290,7 +312,7 @@ func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan er
 			l.Contact.worked(err)
 			return true, err
 		case <-end:
-			return false, errExpired // the work must not go on while the renewal takes its time to end
+			return false, errExpired // the work must not go on while the renewal ends
 		case <-late:
 			late = nil
 			cancel() // the answer comes soon
@@ -301,7 +323,7 @@ func (l *leader) renew(ctx context.Context, end <-chan time.Time, done <-chan er
 	}
 }
 
-// renewed takes in the answer to a renewal. Its error says that the lease is another's.
+// renewed handles the answer to a renewal. It returns an error if another instance holds the lease.
 func (l *leader) renewed(asked time.Time, a answer) error {
 	l.Contact.renewed(l.Clock.Now(), a.err)
 	switch {
@@ -310,24 +332,24 @@ func (l *leader) renewed(asked time.Time, a answer) error {
 		return nil
 	case errors.Is(a.err, ErrFenced):
 		return fmt.Errorf("adapters: lease: %w", a.err)
-	case l.Told != nil:
-		l.Told(fmt.Errorf("adapters: lease: %w", a.err)) // there is time to try again
+	case l.OnError != nil:
+		l.OnError(fmt.Errorf("adapters: lease: %w", a.err)) // there is time to try again
 	}
 	l.again = true
 	return nil
 }
 
-// release gives the lease back, within the margin.
+// release gives the lease back within the margin.
 func (l *leader) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.margin())
 	defer cancel()
-	if err := l.lease.Release(ctx, l.term); err != nil && l.Told != nil {
-		l.Told(fmt.Errorf("adapters: lease: %w", err))
+	if err := l.lease.Release(ctx, l.term); err != nil && l.OnError != nil {
+		l.OnError(fmt.Errorf("adapters: lease: %w", err))
 	}
 }
 
-// Unavailable is a handler for [sched.WithErrorHandler]: a cluster that does not answer is asked again in the next cycle, and every other
-// error ends the loop.
+// Unavailable is a handler for [sched.WithErrorHandler]. If the cluster does not answer, the loop tries again in the
+// next cycle. Every other error ends the loop.
 func Unavailable(err error) error {
 	if errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrRestored) {
 		return nil

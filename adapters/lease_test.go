@@ -15,7 +15,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// office grants a lease, by the bubble's time.
+// office grants a lease in the bubble's time.
 type office struct {
 	mu     sync.Mutex
 	holder string
@@ -23,7 +23,7 @@ type office struct {
 	until  time.Time
 }
 
-// window is one instance's way to it, which can be broken.
+// window is one instance's access to the office. It can be broken.
 type window struct {
 	*office
 	name  string
@@ -78,7 +78,7 @@ func (w *window) Release(ctx context.Context, t adapters.Term) error {
 	return nil
 }
 
-// shift is when somebody worked.
+// shift is a time in which an instance worked.
 type shift struct {
 	who      string
 	epoch    uint64
@@ -107,7 +107,7 @@ func (c *crew) work(who string) func(context.Context, adapters.Term) error {
 	}
 }
 
-// lead has an instance lead until the context is done; it returns a way to wait for it.
+// lead makes an instance lead until the context is done. It returns a function that waits for its end.
 func (c *crew) lead(ctx context.Context, t *testing.T, w *window) (wait func()) {
 	done := make(chan error, 1)
 	go func() { done <- adapters.Lead(ctx, w, c.work(w.name), adapters.LeadOptions{}) }()
@@ -137,7 +137,8 @@ func TestLeadHandsOver(t *testing.T) {
 	})
 }
 
-// An instance that cannot renew stops before its lease is over, whether the servers refuse, fail or say nothing, and leads again later.
+// An instance that cannot renew its lease stops before the lease expires, whether the servers refuse, fail or are
+// silent. It leads again later.
 func TestLeadStopsInTime(t *testing.T) {
 	for name, trouble := range map[string]func(context.Context) error{
 		"refused":     func(context.Context) error { return adapters.ErrUnavailable },
@@ -170,14 +171,16 @@ func TestLeadStopsInTime(t *testing.T) {
 				require.Len(t, c.shifts, 2)
 				assert.Equal(t, "a", c.shifts[0].who)
 				assert.Greater(t, c.shifts[1].from, c.shifts[0].to, "never two at once")
-				assert.LessOrEqual(t, c.shifts[0].to, 15*time.Second+granted*3/4, "renewed last at 15 s, and a quarter before its end")
+				assert.LessOrEqual(t, c.shifts[0].to, 15*time.Second+granted*3/4,
+					"renewed last at 15 s, and a quarter before its end")
 				assert.Equal(t, uint64(2), c.shifts[1].epoch)
 			})
 		})
 	}
 }
 
-// A call that hangs is given up: neither does one renewal lose the lease, nor does one try of a standby keep it from the next.
+// A call that hangs is given up. One hanging renewal does not lose the lease, and one hanging try does not keep a
+// standby from the next.
 func TestLeadGivesUpCallsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew()
@@ -213,7 +216,8 @@ func TestLeadGivesUpCallsThatHang(t *testing.T) {
 
 func TestLeadRefusesOptions(t *testing.T) {
 	for _, o := range []adapters.LeadOptions{
-		{Margin: granted}, {Margin: granted * 2}, {Renew: granted * 3 / 4}, {Renew: 10 * time.Second, Margin: 5 * time.Second},
+		{Margin: granted}, {Margin: granted * 2}, {Renew: granted * 3 / 4},
+		{Renew: 10 * time.Second, Margin: 5 * time.Second},
 		{Retry: -1}, {Timeout: -1}, {Renew: -1}, {Margin: -1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -246,7 +250,7 @@ func TestLeadAndTheWorksErrors(t *testing.T) {
 	own := errors.New("bad policy")
 	for _, tt := range []struct {
 		name  string
-		errs  []error // of one shift after the other
+		errs  []error // one per shift
 		want  error
 		terms int
 	}{
@@ -260,10 +264,11 @@ func TestLeadAndTheWorksErrors(t *testing.T) {
 				c := newCrew()
 				var epochs []uint64
 				var told []error
-				err := adapters.Lead(t.Context(), &window{office: &c.office, name: "a"}, func(_ context.Context, term adapters.Term) error {
-					epochs = append(epochs, term.Epoch)
-					return tt.errs[len(epochs)-1]
-				}, adapters.LeadOptions{Told: func(err error) { told = append(told, err) }})
+				err := adapters.Lead(t.Context(), &window{office: &c.office, name: "a"},
+					func(_ context.Context, term adapters.Term) error {
+						epochs = append(epochs, term.Epoch)
+						return tt.errs[len(epochs)-1]
+					}, adapters.LeadOptions{OnError: func(err error) { told = append(told, err) }})
 				require.ErrorIs(t, err, tt.want)
 				assert.Len(t, epochs, tt.terms)
 				assert.Len(t, told, tt.terms-1)
@@ -277,12 +282,13 @@ func TestLeadAndTheWorksErrors(t *testing.T) {
 	})
 }
 
-// What the work fails with at its end, when it was told to end, is not lost; that it was told to end is no failure.
+// An error with which the work ends after it was told to end is reported. The end itself is not.
 func TestLeadTellsOfTheWorksEnd(t *testing.T) {
 	full := errors.New("no space left on device")
 	for _, tt := range []struct {
 		err, want error
-	}{{nil, nil}, {full, full}, {context.Canceled, nil}, {fmt.Errorf("%w: %w", adapters.ErrUnavailable, context.Canceled), nil}} {
+	}{{nil, nil}, {full, full}, {context.Canceled, nil},
+		{fmt.Errorf("%w: %w", adapters.ErrUnavailable, context.Canceled), nil}} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -292,7 +298,7 @@ func TestLeadTellsOfTheWorksEnd(t *testing.T) {
 				cancel()
 				<-ctx.Done()
 				return tt.err
-			}, adapters.LeadOptions{Told: func(err error) { told = append(told, err) }})
+			}, adapters.LeadOptions{OnError: func(err error) { told = append(told, err) }})
 			require.NoError(t, err)
 			assert.Empty(t, w.holder, "given back")
 			if tt.want == nil {
@@ -303,17 +309,18 @@ func TestLeadTellsOfTheWorksEnd(t *testing.T) {
 			require.ErrorIs(t, told[0], tt.want)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // nobody to tell
+	synctest.Test(t, func(t *testing.T) { // without OnError
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		require.NoError(t, adapters.Lead(ctx, &window{office: &office{}, name: "a"}, func(context.Context, adapters.Term) error {
-			cancel()
-			return full
-		}, adapters.LeadOptions{}))
+		require.NoError(t,
+			adapters.Lead(ctx, &window{office: &office{}, name: "a"}, func(context.Context, adapters.Term) error {
+				cancel()
+				return full
+			}, adapters.LeadOptions{}))
 	})
 }
 
-// A lease that is never renewed at all is worked under until the margin before its end.
+// With a lease that is never renewed, the work runs until the margin begins.
 func TestLeadIsNeverRenewed(t *testing.T) {
 	for _, tt := range []struct{ margin, want time.Duration }{{0, granted * 3 / 4}, {time.Second, granted - time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -338,9 +345,11 @@ func TestLeadIsNeverRenewed(t *testing.T) {
 	}
 }
 
-// A lease that cannot be given back is left to its end after the margin.
+// If a lease cannot be given back, Lead stops trying after the margin.
 func TestLeadGivesUpRelease(t *testing.T) {
-	for _, tt := range []struct{ margin, want time.Duration }{{time.Second, time.Second}, {0, 15 * time.Second / 4}, {5 * time.Second, 5 * time.Second}} {
+	for _, tt := range []struct {
+		margin, want time.Duration
+	}{{time.Second, time.Second}, {0, 15 * time.Second / 4}, {5 * time.Second, 5 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &window{office: &office{}, name: "a", broke: func(ctx context.Context, call string) error {
 				if call == "release" {
@@ -352,7 +361,7 @@ func TestLeadGivesUpRelease(t *testing.T) {
 			began := time.Now()
 			var told []error
 			require.NoError(t, adapters.Lead(t.Context(), w, func(context.Context, adapters.Term) error { return nil },
-				adapters.LeadOptions{Margin: tt.margin, Told: func(err error) { told = append(told, err) }}))
+				adapters.LeadOptions{Margin: tt.margin, OnError: func(err error) { told = append(told, err) }}))
 			assert.Equal(t, tt.want, time.Since(began))
 			require.Len(t, told, 1)
 			require.ErrorIs(t, told[0], context.DeadlineExceeded)
@@ -383,18 +392,22 @@ func TestUnavailable(t *testing.T) {
 	assert.NoError(t, adapters.Unavailable(adapters.ErrUnavailable))
 	assert.ErrorIs(t, adapters.Unavailable(adapters.ErrFenced), adapters.ErrFenced)
 	assert.ErrorIs(t, adapters.Unavailable(errors.Join(adapters.ErrUnavailable, adapters.ErrFenced)), adapters.ErrFenced)
-	assert.ErrorIs(t, adapters.Unavailable(fmt.Errorf("%w: %w", adapters.ErrUnavailable, adapters.ErrRestored)), adapters.ErrRestored)
+	assert.ErrorIs(t, adapters.Unavailable(fmt.Errorf("%w: %w", adapters.ErrUnavailable, adapters.ErrRestored)),
+		adapters.ErrRestored)
 }
 
-// TestStandsByForOne: an instance that was quicker is told of once it can be named, and once only, in whatever words; of a lease that names nobody it is told, too.
-func TestStandsByForOne(t *testing.T) {
+// TestOnStandbyOnce: a holder is reported once it can be named, and only once, whatever the words. A lease that names
+// nobody is reported, too.
+func TestOnStandbyOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		errs []error
 		want []int
 	}{
-		{"taken meanwhile", []error{&adapters.HeldError{}, &adapters.HeldError{Holder: "b"}, &adapters.HeldError{}, &adapters.HeldError{Holder: "b"}}, []int{1}},
-		{"in other words", []error{&adapters.HeldError{Holder: "b"}, fmt.Errorf("try 2: %w", &adapters.HeldError{Holder: "b"}), &adapters.HeldError{Holder: "c"}}, []int{0, 2}},
+		{"taken meanwhile", []error{&adapters.HeldError{}, &adapters.HeldError{Holder: "b"}, &adapters.HeldError{},
+			&adapters.HeldError{Holder: "b"}}, []int{1}},
+		{"in other words", []error{&adapters.HeldError{Holder: "b"},
+			fmt.Errorf("try 2: %w", &adapters.HeldError{Holder: "b"}), &adapters.HeldError{Holder: "c"}}, []int{0, 2}},
 		{"nobody is named", []error{adapters.ErrHeld, adapters.ErrHeld}, []int{0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -410,7 +423,9 @@ func TestStandsByForOne(t *testing.T) {
 					}
 					return tt.errs[calls-1]
 				}}
-				require.ErrorIs(t, adapters.Lead(t.Context(), w, nil, adapters.LeadOptions{StandsBy: func(err error) { told = append(told, err) }}), own)
+				require.ErrorIs(t, adapters.Lead(t.Context(), w, nil, adapters.LeadOptions{OnStandby: func(err error) {
+					told = append(told, err)
+				}}), own)
 				assert.Equal(t, want, told)
 				for _, err := range tt.errs {
 					require.ErrorIs(t, err, adapters.ErrHeld)
@@ -420,8 +435,8 @@ func TestStandsByForOne(t *testing.T) {
 	}
 }
 
-// TestStandsBy: a standby is told once of each holder that it stands by for, whatever fails meanwhile, and again after it has led itself.
-func TestStandsBy(t *testing.T) {
+// TestOnStandby: each holder is reported once, whatever fails meanwhile, and again after this instance has led.
+func TestOnStandby(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew()
 		hold := func(who string, length time.Duration) {
@@ -442,7 +457,9 @@ func TestStandsBy(t *testing.T) {
 		tell := func(err error) { told = append(told, err.Error()) }
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- adapters.Lead(ctx, w, c.work("a"), adapters.LeadOptions{Told: tell, StandsBy: tell}) }()
+		go func() {
+			done <- adapters.Lead(ctx, w, c.work("a"), adapters.LeadOptions{OnError: tell, OnStandby: tell})
+		}()
 		const b = "adapters: another instance holds the lease: b"
 		time.Sleep(10*time.Second + time.Millisecond)
 		synctest.Wait()

@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// takeIn notes what the cluster tells.
+// takeIn applies what the cluster reports.
 func (c *Cluster) takeIn(v *View) {
 	c.version = max(c.version, v.Version)
 	if v.Full {
@@ -37,7 +37,7 @@ func (c *Cluster) takeIn(v *View) {
 	}
 }
 
-// restored is an error if a view that was asked for tells what is older than what was known before.
+// restored returns an error if a view that was requested contains something older than what was known before.
 func (c *Cluster) restored(v *View) error {
 	older := func(now, before uint64) bool { return now != 0 && now < before }
 	if older(v.Version, c.version) {
@@ -61,7 +61,7 @@ func (c *Cluster) restored(v *View) error {
 	return nil
 }
 
-// bury removes what a full view does not tell of.
+// bury removes what a full view does not contain.
 func (c *Cluster) bury(v *View) {
 	for _, name := range c.names {
 		if n := c.nodes[name]; n.round != c.round && !n.Gone {
@@ -86,7 +86,7 @@ func (c *Cluster) bury(v *View) {
 	c.floor = v.Floor
 }
 
-// takeNode tells the loop of a node that has changed.
+// takeNode tells the loop about a node that has changed.
 func (c *Cluster) takeNode(now *Node, full bool) {
 	n := c.nodes[now.Name]
 	switch {
@@ -111,10 +111,11 @@ func (c *Cluster) takeNode(now *Node, full bool) {
 	}
 }
 
-// buried tells whether an object that is not known is one that a later view did not show any more.
+// buried reports whether an unknown object of that version was already missing from the last full view, and so no
+// longer exists.
 func (c *Cluster) buried(version uint64) bool { return version != 0 && version <= c.floor }
 
-// same tells whether nothing has changed that the loop is told.
+// same reports whether everything that the loop sees of the node is unchanged.
 func (n *Node) same(o *Node) bool {
 	return n.Cordoned == o.Cordoned && maps.Equal(n.Labels, o.Labels) && (n.Capacity == nil) == (o.Capacity == nil) &&
 		maps.Equal(n.Capacity, o.Capacity) && maps.Equal(n.Foreign, o.Foreign)
@@ -125,14 +126,15 @@ func (c *Cluster) takeJob(now *Job, full bool) {
 	t := c.jobs[id]
 	if t != nil && t.job.UID != now.UID {
 		if now.Gone || now.Version != 0 && now.Version < t.job.Version {
-			return // of one that was withdrawn before this one came
+			return // about a job that was withdrawn before this one came
 		}
 		c.leave(t)
 		t = nil
 	}
 	if t == nil {
-		// A job that was told to be gone stays so until all there is was told, whatever its version: versions order what is told of a job that is there, and
-		// where there are none (0), what is told last of it is believed. A late word of it would hand it in again. The graves are emptied by each full view.
+		// A job that was reported as gone stays gone until the next full view, whatever its version. Versions order the
+		// reports of a job that exists; without versions (0) the last report is believed. So a late report would submit the
+		// job again. Each full view empties the graves.
 		_, buried := c.graves[now.UID]
 		if buried || now.Gone || !full && c.buried(now.Version) {
 			if now.Gone && !full {
@@ -157,7 +159,7 @@ func (c *Cluster) takeJob(now *Job, full bool) {
 	c.watch(t)
 }
 
-// leave forgets a job that is no more.
+// leave forgets a job that no longer exists.
 func (c *Cluster) leave(t *tracked) {
 	if t.told != untold && t.told != toldOver {
 		c.tell(sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: c.opt.Now()})
@@ -167,7 +169,7 @@ func (c *Cluster) leave(t *tracked) {
 	delete(c.jobs, t.job.Spec.ID)
 }
 
-// settle brings what the loop was told in line with what is, for all jobs that have changed or have something under way.
+// settle tells the loop the current state of all jobs that have changed or have something under way.
 func (c *Cluster) settle(ctx context.Context, now time.Time) {
 	for _, t := range c.open {
 		if !t.gone {
@@ -190,9 +192,10 @@ func (c *Cluster) settle(ctx context.Context, now time.Time) {
 	})
 }
 
-// underWay tells whether time alone can call for something to be done.
+// underWay reports whether the job may need an action although nothing is observed.
 func (t *tracked) underWay() bool {
-	return t.asked != nil || t.stop != nil || t.told == toldStopping || t.is == starting || t.is == broken || t.is == stopping ||
+	return t.asked != nil || t.stop != nil || t.told == toldStopping || t.is == starting || t.is == broken ||
+		t.is == stopping ||
 		t.say != nil || t.job.Problem != nil && t.noted != t.job.Problem.Error()
 }
 
@@ -222,7 +225,7 @@ func (c *Cluster) sync(t *tracked, now time.Time) {
 	}
 }
 
-// orderDue tells whether a job that must stop has to be told, or told again.
+// orderDue reports whether a job that must stop has to be told, or told again.
 func (c *Cluster) orderDue(t *tracked, now time.Time) bool {
 	switch {
 	case t.stop == nil:
@@ -233,7 +236,7 @@ func (c *Cluster) orderDue(t *tracked, now time.Time) bool {
 	return c.mayStop(t, now) && (c.conclusive(t.stop.at) || errors.Is(t.stop.err, ErrRefused))
 }
 
-// syncWaiting is of a job without tasks.
+// syncWaiting handles a job without tasks.
 func (c *Cluster) syncWaiting(t *tracked, now time.Time) {
 	if (t.told == toldRunning || t.told == toldStopping) && !t.seen && !c.settled(t, now) {
 		return
@@ -244,7 +247,7 @@ func (c *Cluster) syncWaiting(t *tracked, now time.Time) {
 	case toldPending:
 		if t.job.Problem != nil || t.revision != t.job.Revision {
 			if t.revision != t.job.Revision {
-				t.noted = "" // the user reads what holds of it as it is now, though it may be for the same reason
+				t.noted = "" // the user must see what holds for the job as it is now, even if the reason is the same
 			}
 			e := sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now}
 			if t.job.Problem != nil {
@@ -258,7 +261,7 @@ func (c *Cluster) syncWaiting(t *tracked, now time.Time) {
 		if t.stop != nil {
 			cause = t.stop.cause
 		}
-		asked := t.asked != nil // for, accepted, and vanished
+		asked := t.asked != nil // requested, accepted, and vanished
 		punish := asked || cause == CauseShort || cause == CauseTimeout || cause == CauseFailed
 		err := t.err
 		if err == nil {
@@ -271,7 +274,7 @@ func (c *Cluster) syncWaiting(t *tracked, now time.Time) {
 	}
 }
 
-// settled tells whether it is known what became of a start that was asked for and of which nothing was seen.
+// settled reports whether it is known what became of a start of which nothing was observed.
 func (c *Cluster) settled(t *tracked, now time.Time) bool {
 	a := t.asked
 	if a == nil {
@@ -281,7 +284,7 @@ func (c *Cluster) settled(t *tracked, now time.Time) bool {
 		return false
 	}
 	if t.job.Attempt > a.attempt {
-		return true // it came and went
+		return true // it started and ended unobserved
 	}
 	last := a.at
 	if t.stop != nil {
@@ -306,7 +309,7 @@ func (c *Cluster) settled(t *tracked, now time.Time) bool {
 	return true
 }
 
-// syncActive is of a job that starts or runs.
+// syncActive handles a job that starts or runs.
 func (c *Cluster) syncActive(t *tracked, now time.Time) {
 	switch t.told {
 	case untold, toldPending, toldOver:
@@ -329,7 +332,7 @@ func (c *Cluster) syncActive(t *tracked, now time.Time) {
 	}
 }
 
-// stillRuns is of a job that was to stop and shows no sign of it.
+// stillRuns handles a job that was told to stop and shows no sign of it.
 func (c *Cluster) stillRuns(t *tracked, now time.Time) {
 	switch o := t.stop; {
 	case o != nil && o.is == accepted:
@@ -350,7 +353,7 @@ func (c *Cluster) stillRuns(t *tracked, now time.Time) {
 	c.started(t, now)
 }
 
-// syncStopping is of a job that is being stopped, or must be.
+// syncStopping handles a job that is being stopped, or must be.
 func (c *Cluster) syncStopping(t *tracked, now time.Time) {
 	if t.is == broken && t.err == nil && (t.cause == CauseFailed || t.cause == CauseShort) {
 		t.err = t.job.why(t.cause)
@@ -364,13 +367,13 @@ func (c *Cluster) syncStopping(t *tracked, now time.Time) {
 		}
 	case len(nodes) == 0 && t.told == toldPending:
 		c.tell(sched.Event{Kind: sched.Withdrawn, ID: t.job.Spec.ID, Time: now})
-		t.told = untold // until its remains are cleared away
+		t.told = untold // until what is left of it is cleared away
 	default:
 		c.stopping(t, now)
 	}
 }
 
-// stopping tells that the job is being stopped.
+// stopping tells the loop that the job is being stopped.
 func (c *Cluster) stopping(t *tracked, now time.Time) {
 	e := sched.Event{Kind: sched.Stopping, ID: t.job.Spec.ID, Time: t.job.started(), Nodes: t.holds()}
 	if e.Time.IsZero() {
@@ -380,8 +383,9 @@ func (c *Cluster) stopping(t *tracked, now time.Time) {
 	t.told, t.nodes = toldStopping, e.Nodes
 }
 
-// holds is what the job may hold: where its tasks are seen, and where the loop was told or has planned them. What is seen may lag behind
-// what was asked for, so that only the end of the attempt, or a gang that is seen whole, says that the rest is free.
+// holds is what the job may hold: where its tasks are observed, and where the loop was told or has planned them.
+// Observation may lag behind a request. So the rest is free only once the attempt has ended or the whole gang is
+// observed.
 func (t *tracked) holds() []sched.NodeTasks {
 	out := t.job.nodes(true)
 	if t.told != toldRunning && t.told != toldStopping {
@@ -398,7 +402,7 @@ func (t *tracked) holds() []sched.NodeTasks {
 	return out
 }
 
-// syncOver is of a job that has finished or will not be started any more.
+// syncOver handles a job that has finished or will not be started again.
 func (c *Cluster) syncOver(t *tracked, now time.Time) {
 	defer func() { t.asked, t.stop, t.told = nil, nil, toldOver }()
 	if t.is == over {
@@ -425,7 +429,7 @@ func (c *Cluster) syncOver(t *tracked, now time.Time) {
 	}
 }
 
-// submit tells the loop of a job that waits, if it makes sense.
+// submit tells the loop about a job that waits, if the job is valid.
 func (c *Cluster) submit(t *tracked) {
 	t.told, t.asked, t.stop, t.seen, t.ran, t.begun = untold, nil, nil, false, false, time.Time{}
 	if t.job.Problem == nil {
@@ -436,8 +440,9 @@ func (c *Cluster) submit(t *tracked) {
 	}
 }
 
-// known tells the loop of a job, if it was not told before and the job can be described. What is wrong with the hints of one that has tasks takes no room from it: the loop is
-// told the rest. As soon as it waits again it is another job, or none.
+// known tells the loop about a job, unless it knows the job or the job cannot be described. If a job with tasks has
+// wrong hints, the loop gets the job without those hints, so that the job keeps its room. Once the job waits again, it
+// is submitted as another job, or not at all.
 func (c *Cluster) known(t *tracked) bool {
 	if t.told == toldPending || t.told == toldRunning || t.told == toldStopping {
 		return true
@@ -453,8 +458,8 @@ func (c *Cluster) known(t *tracked) bool {
 	return true
 }
 
-// started tells where the job runs and since when, where the loop was told otherwise. While not all tasks run, it counts from when
-// they were first seen.
+// started tells the loop where the job runs and since when, if the loop believes otherwise. While not all tasks run,
+// the time is when they were first observed.
 func (c *Cluster) started(t *tracked, now time.Time) {
 	since := t.job.started()
 	if since.IsZero() || t.is == starting {
@@ -474,7 +479,7 @@ func (c *Cluster) started(t *tracked, now time.Time) {
 	t.told, t.since, t.nodes = toldRunning, since, nodes
 }
 
-// sameNodes tells whether both hold as many tasks on each node, in whatever order they are listed.
+// sameNodes reports whether both have the same number of tasks on each node, in any order.
 func sameNodes(a, b []sched.NodeTasks) bool {
 	if len(a) != len(b) {
 		return false

@@ -8,17 +8,17 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// phase is what a job's tasks amount to.
+// phase is the state of a job as a whole, derived from its tasks.
 type phase uint8
 
 const (
 	waiting  phase = iota // no tasks
-	starting              // some run or are asked for, and the rest may come
+	starting              // some tasks run or are requested, and the rest may follow
 	running               // all run
-	broken                // must be stopped: the gang cannot be whole any more
+	broken                // must be stopped: the gang can no longer be whole
 	stopping              // is being stopped and holds room
-	finished              // all have done their work
-	over                  // nothing holds room and nothing will be started
+	finished              // all tasks have finished
+	over                  // no task holds room and none will be started
 )
 
 // sum counts tasks by state.
@@ -37,13 +37,13 @@ func (j *Job) sum() sum {
 // Holds tells whether a task in this state holds room.
 func (s TaskState) Holds() bool { return s != Finished && s != Failed }
 
-// holding is how many tasks hold room.
+// holding is the number of tasks that hold room.
 func (n *sum) holding() int { return n[Requested] + n[Running] + n[Stopping] + n[Lost] }
 
-// phase works out what the job's tasks amount to and, of one that must be stopped, why.
+// phase derives the job's phase from its tasks. If the job must be stopped, it also returns the cause.
 func (j *Job) phase() (phase, Cause) {
 	n := j.sum()
-	idle := n.holding() == n[Stopping] // nothing is left to be told to stop
+	idle := n.holding() == n[Stopping] // no task is left that must be told to stop
 	switch {
 	case n[Finished] > 0 && n[Finished] == j.Spec.Tasks:
 		return finished, ""
@@ -69,10 +69,10 @@ func (j *Job) phase() (phase, Cause) {
 	return starting, ""
 }
 
-// errWide is the problem of a gang of more than [MaxTasks] tasks.
-var errWide = errors.New("adapters: the gang is too wide")
+// errWide is the problem of a gang with more than [MaxTasks] tasks.
+var errWide = errors.New("adapters: the gang is too large")
 
-// valid is what is wrong with the job's description, nil if nothing is.
+// valid returns what is wrong with the job's description, or nil.
 func (j *Job) valid() error {
 	if j.Spec.Tasks > MaxTasks {
 		return fmt.Errorf("%w: job %q has %d tasks, at most %d are scheduled", errWide, j.Spec.ID, j.Spec.Tasks, MaxTasks)
@@ -80,8 +80,8 @@ func (j *Job) valid() error {
 	return j.Spec.Validate()
 }
 
-// bare is a job that has tasks without those of its hints that may be wrong; nil if it has none, or cannot be described
-// even so.
+// bare is a job with tasks, stripped of those hints that may be wrong. It is nil if the job has no tasks or cannot be
+// described even so.
 func (j *Job) bare() *sched.Job {
 	spec := *j.Spec
 	spec.Slowdown, spec.Preferred = 0, sched.AnyNode()
@@ -92,7 +92,7 @@ func (j *Job) bare() *sched.Job {
 	return &spec
 }
 
-// nodes are where the tasks are, or those that hold room.
+// nodes are the nodes of the tasks, or of those tasks that hold room.
 func (j *Job) nodes(holdingOnly bool) []sched.NodeTasks {
 	var out []sched.NodeTasks
 	at := make(map[string]int)
@@ -112,7 +112,7 @@ func (j *Job) nodes(holdingOnly bool) []sched.NodeTasks {
 	return out
 }
 
-// started is when all tasks ran, zero if not all have.
+// started is when the last task began to run. It is zero if not all have.
 func (j *Job) started() time.Time {
 	var last time.Time
 	for i := range j.Tasks {
@@ -138,9 +138,8 @@ func (j *Job) ended() time.Time {
 	return last
 }
 
-// ran is how long the whole gang ran. It is 0 where that is not known: no task has told when it started or ended, or a
-// clock was set back. A job that ended at the moment it started, as clocks of whole seconds have it, ran for as
-// little as there is.
+// ran is how long the whole gang ran. It is 0 if that is not known: a task has no start time, or a clock was set back.
+// With clocks of whole seconds, a job may end at the moment it started. Its time is the shortest above 0.
 func (j *Job) ran() time.Duration {
 	started, ended := j.started(), j.ended()
 	if started.IsZero() || ended.Before(started) {
@@ -149,15 +148,15 @@ func (j *Job) ran() time.Duration {
 	return max(1, ended.Sub(started))
 }
 
-// TaskError is a task that failed.
+// TaskError is the error of a task that failed.
 type TaskError struct {
-	// Job and Node are the task's.
+	// Job is the task's job. Node is the task's node.
 	Job, Node string
-	// Err is why; it may be nil.
+	// Err is why the task failed. It may be nil.
 	Err error
 }
 
-// Error names job, node and cause.
+// Error names the job, the node and the cause.
 func (e *TaskError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("adapters: job %q: a task failed on node %q", e.Job, e.Node)
@@ -165,13 +164,13 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("adapters: job %q: a task failed on node %q: %v", e.Job, e.Node, e.Err)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// errStart is a start that came to nothing.
-var errStart = errors.New("adapters: the start came to nothing")
+// errStart is the error of a start without effect.
+var errStart = errors.New("adapters: the start had no effect")
 
-// why is the error of an attempt that was stopped for a cause.
+// why is the error of an attempt that was stopped for that cause.
 func (j *Job) why(cause Cause) error {
 	for i := range j.Tasks {
 		if t := &j.Tasks[i]; t.State == Failed {
@@ -179,7 +178,7 @@ func (j *Job) why(cause Cause) error {
 		}
 	}
 	if cause == "" {
-		return fmt.Errorf("%w: job %q", errStart, j.Spec.ID) // nobody here has stopped it
+		return fmt.Errorf("%w: job %q", errStart, j.Spec.ID) // no order of ours has stopped it
 	}
 	if cause == CauseShort && j.Err != nil {
 		return fmt.Errorf("%w: job %q: %s: %w", errStart, j.Spec.ID, cause, j.Err)

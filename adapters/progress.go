@@ -7,15 +7,19 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// MaxTasks is the largest gang that is scheduled. A driver refuses wider ones where it reads their size, before it makes anything of that size.
+// MaxTasks is the size of the largest gang that is scheduled. A driver refuses larger gangs when it reads their size,
+// before it allocates anything of that size.
 const MaxTasks = 1000
 
-// Progress is how much of a job's work an attempt has done, at full speed: from when all of the gang's tasks ran until the first ended without its work
-// done, or until the given time of the cluster's clock for those that still run; of tasks that have no end, nothing counts where that is zero. It is divided by the
-// job's slowdown as soon as one task was off the preferred nodes, or on one whose labels are not known. It is 0 of a gang that was never whole, and never negative.
+// Progress is the work that an attempt has done, as a time at full speed. It counts from the moment when all tasks of
+// the gang ran, to the moment when the first task ended without having done its work. A task without an end counts as
+// ending at until, by the cluster's clock; if until is zero, such tasks are left out. The time is divided by the job's
+// slowdown if any task was off the preferred nodes, or on a node whose labels are unknown. Progress is 0 for a gang
+// that was never whole. It is never negative.
 //
-// It depends on the attempt alone. What it adds to, [Job].Done as it was when the attempt began, must be kept with the attempt's number, so that an
-// attempt that is told to stop more than once, or is found again after a crash, is counted once.
+// Progress depends on the attempt alone. It is added to the value that [Job].Done had when the attempt began. A driver
+// must keep that value together with the attempt's number. Then an attempt counts once, even if it is stopped more than
+// once or found again after a crash.
 func Progress(job *sched.Job, tasks []Task, until time.Time, labels func(node string) map[string]string) time.Duration {
 	if len(tasks) == 0 || len(tasks) < job.Tasks {
 		return 0

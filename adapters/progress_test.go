@@ -10,7 +10,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// By hand: two tasks that are whole from second 10 on.
+// Computed by hand, for two tasks that both run from second 10 on.
 func TestProgress(t *testing.T) {
 	at := func(s int) time.Time {
 		if s == 0 {
@@ -34,12 +34,16 @@ func TestProgress(t *testing.T) {
 	}{
 		{"all run", pair(fast(5, 0, adapters.Running), fast(10, 0, adapters.Running)), 40, 30 * time.Second},
 		{"on a slower node", pair(fast(5, 0, adapters.Running), on("slow", 10, 0, adapters.Running)), 40, 20 * time.Second},
-		{"on a node that nobody knows", pair(fast(5, 0, adapters.Running), on("gone", 10, 0, adapters.Running)), 40, 20 * time.Second},
-		{"until the first has failed", pair(fast(5, 25, adapters.Failed), fast(10, 0, adapters.Stopping)), 40, 15 * time.Second},
-		{"what has ended, whatever the time is", pair(fast(5, 25, adapters.Failed), fast(10, 30, adapters.Failed)), 0, 15 * time.Second},
+		{"on a node that nobody knows", pair(fast(5, 0, adapters.Running), on("gone", 10, 0, adapters.Running)), 40,
+			20 * time.Second},
+		{"until the first has failed", pair(fast(5, 25, adapters.Failed), fast(10, 0, adapters.Stopping)), 40,
+			15 * time.Second},
+		{"what has ended, whatever the time is", pair(fast(5, 25, adapters.Failed), fast(10, 30, adapters.Failed)), 0,
+			15 * time.Second},
 		{"one has done its part", pair(fast(5, 25, adapters.Finished), fast(10, 0, adapters.Running)), 40, 30 * time.Second},
 		{"both have", pair(fast(5, 25, adapters.Finished), fast(10, 30, adapters.Finished)), 0, 20 * time.Second},
-		{"one has not ended, and no time is given", pair(fast(5, 25, adapters.Finished), fast(10, 0, adapters.Stopping)), 0, 15 * time.Second},
+		{"one has not ended, and no time is given", pair(fast(5, 25, adapters.Finished), fast(10, 0, adapters.Stopping)), 0,
+			15 * time.Second},
 		{"none has ended, and no time is given", pair(fast(5, 0, adapters.Stopping), fast(10, 0, adapters.Stopping)), 0, 0},
 		{"one never ran", pair(fast(5, 0, adapters.Running), fast(0, 0, adapters.Requested)), 40, 0},
 		{"one is missing", pair(fast(5, 0, adapters.Running), fast(5, 0, adapters.Running))[:1], 40, 0},

@@ -10,14 +10,14 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// errNoRoom is why a start fails whose room did not become free.
-var errNoRoom = errors.New("adapters: the room it was to have is taken")
+// errNoRoom is the error of a start whose room did not become free.
+var errNoRoom = errors.New("adapters: its room was taken")
 
-// errChanged is why a start fails of a job that is not any more what was decided on.
+// errChanged is the error of a start whose job has changed since the decision.
 var errChanged = fmt.Errorf("%w: the job has changed while it waited for its room", ErrStale)
 
-// runQueue has the starts made that have room, in order. Others wait while jobs are stopping on their nodes. A job that has changed meanwhile is to be decided on anew: where it
-// was to be placed says nothing of what it is now.
+// runQueue makes the queued starts that have room, in order. Other starts wait while jobs are stopping on their nodes.
+// If a job has changed meanwhile, its start fails, as the decision was about the old job.
 func (c *Cluster) runQueue(now time.Time) {
 	if len(c.queue) == 0 {
 		return
@@ -66,7 +66,7 @@ func (c *Cluster) stoppingOn() map[string]bool {
 	return out
 }
 
-// fits tells whether the nodes have room for the start, with all that is known to hold some, or may do so.
+// fits reports whether the nodes have room for the start beside everything that holds room on them, or may.
 func (c *Cluster) fits(t *tracked) bool {
 	demand := t.job.Spec.DemandOrNode()
 	for _, nt := range t.asked.decision.Nodes {
@@ -88,7 +88,7 @@ func (c *Cluster) fits(t *tracked) bool {
 	return true
 }
 
-// usage is what our jobs hold by node, counted once for a queue.
+// usage is what our jobs hold on each node. It is computed once per run of the queue.
 func (c *Cluster) usage() map[string]sched.Resources {
 	if c.used != nil {
 		return c.used

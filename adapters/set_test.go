@@ -24,16 +24,16 @@ func TestParseSet(t *testing.T) {
 		assert.Equal(t, want.String(), got.String(), text)
 	}
 	for text, want := range map[string]string{
-		"":            `"", expected labels, as "a=b"`,
-		"fast":        `"fast", expected labels, as "a=b"`,
-		"=fast":       `"=fast", expected labels, as "a=b"`,
-		"rack=r1&gpu": `"gpu", expected labels, as "a=b"`,
-		"cpu=A, Inc":  `" Inc", expected labels, as "a=b"`,
-		"rack=r1,":    `"", expected labels, as "a=b"`,
-		"rack=":       `"rack=", expected labels, as "a=b"`,
-		"rack=|":      `"rack=|": expected values that are not empty, as a100|h100`,
-		"rack=a| |b":  `"rack=a| |b": expected values that are not empty, as a100|h100`,
-		"rack=r1|":    `"rack=r1|": expected values that are not empty, as a100|h100`,
+		"":            `"", expected labels like "a=b"`,
+		"fast":        `"fast", expected labels like "a=b"`,
+		"=fast":       `"=fast", expected labels like "a=b"`,
+		"rack=r1&gpu": `"gpu", expected labels like "a=b"`,
+		"cpu=A, Inc":  `" Inc", expected labels like "a=b"`,
+		"rack=r1,":    `"", expected labels like "a=b"`,
+		"rack=":       `"rack=", expected labels like "a=b"`,
+		"rack=|":      `"rack=|": expected values that are not empty, like a100|h100`,
+		"rack=a| |b":  `"rack=a| |b": expected values that are not empty, like a100|h100`,
+		"rack=r1|":    `"rack=r1|": expected values that are not empty, like a100|h100`,
 	} {
 		_, err := adapters.ParseSet(text, "a=b")
 		require.EqualError(t, err, want)
@@ -41,7 +41,7 @@ func TestParseSet(t *testing.T) {
 	}
 }
 
-// FuzzParseSet: whatever stands there names labels, or is refused with what was expected.
+// FuzzParseSet: any text names labels, or is refused with what was expected.
 func FuzzParseSet(f *testing.F) {
 	f.Add("rack=r1|r2 & gpu=*")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -6,8 +6,9 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// DefaultUtility is what the completion of a job is worth that says nothing of it: 5 at once, which falls evenly to 1 within 24 days and stays there, and, with
-// a deadline above 0 after its submission, 100 more until then. It is never 0, as policies that go by it would then never start the job, however late it is.
+// DefaultUtility is the utility of a job that names none. Completion is worth 5 at once, falls linearly to 1 within 24
+// days, and stays there. With a deadline above 0, counted from submission, completion by then is worth 100 more. It is
+// never 0: a policy that goes by it would never start such a job, however late it is.
 func DefaultUtility(deadline time.Duration) utility.Utility {
 	const least, most, fall = 1, 5, 24 * 24 * time.Hour
 	curve, err := utility.Piecewise([]utility.Point{{T: 0, V: most}, {T: fall.Seconds(), V: least}})
@@ -18,7 +19,7 @@ func DefaultUtility(deadline time.Duration) utility.Utility {
 		}
 	}
 	if err != nil {
-		return nil // which cannot be, of constants and a deadline above 0
+		return nil // cannot happen: the points are constants and the deadline is above 0
 	}
 	return curve
 }

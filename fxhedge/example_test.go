@@ -45,7 +45,8 @@ func (t *toy) Apply(_ context.Context, plan *sched.Plan) error {
 	return nil
 }
 
-// A program with a cluster of its own: it provides the cluster, and the rest is there. The app ends by a signal, or, as here, by itself.
+// A program with a cluster of its own: it provides the cluster, and the rest is there. The app ends by a signal, or, as
+// here, by itself.
 func ExampleLoop() {
 	app := fx.New(
 		fxhedge.Loop(fxhedge.Config{Engine: "native,greedy", Cycle: 10 * time.Millisecond}),

@@ -2,8 +2,8 @@
 // its own parts. The modules build, start and stop the rest.
 //
 //   - [Loop] is for a program that has a cluster of its own, a [sched.Cluster]: it runs a [sched.Loop].
-//   - [Service] is for a program that schedules Kubernetes, Nomad, YARN or another cluster with a driver and a lease: it runs a [service.Instance], which
-//     leads or stands by, and answers health checks.
+//   - [Service] is for a program that schedules Kubernetes, Nomad, YARN or another cluster with a driver and a lease.
+//     It runs a [service.Instance], which leads or stands by and answers health checks.
 //
 // Both start and stop with the app. The history file is written before the app has stopped. A scheduler that fails
 // shuts the app down with exit status 1, and stopping the app returns its error.
@@ -80,7 +80,8 @@ func (c Config) withDefaults() Config {
 	if c.CutOff == 0 {
 		c.CutOff = 0.5
 	}
-	for value, otherwise := range map[*time.Duration]time.Duration{&c.Cycle: 2 * time.Second, &c.Save: time.Minute, &c.LeaseFor: 15 * time.Second} {
+	for value, otherwise := range map[*time.Duration]time.Duration{&c.Cycle: 2 * time.Second, &c.Save: time.Minute,
+		&c.LeaseFor: 15 * time.Second} {
 		if *value == 0 {
 			*value = otherwise
 		}

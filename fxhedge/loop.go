@@ -13,11 +13,12 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Loop runs a [sched.Loop] on the [sched.Cluster] that the program provides. The value groups are of what a program
-// adds to it:
+// Loop runs a [sched.Loop] on the [sched.Cluster] that the program provides. A program may add to these value groups:
 //
-//	group:"hedge.observers"  func(*sched.Cycle), told of every cycle as sched.WithObserver has it
-//	group:"hedge.options"    sched.Option, such as sched.WithFreshPredictions(); the observer, the error handler, the cycle and the clock have their own place here
+//	group:"hedge.observers"  func(*sched.Cycle), called after every cycle like that of sched.WithObserver
+//	group:"hedge.options"    sched.Option, such as sched.WithFreshPredictions()
+//
+// The observer, the error handler, the cycle and the clock are not options of that group: Loop sets them itself.
 func Loop(c Config) fx.Option {
 	return fx.Module("hedge", parts(c),
 		fx.Provide(newHistory, predictor, newErrorHandler, newLoop),

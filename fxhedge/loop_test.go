@@ -32,7 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster tells of one node and of jobs a, b, c, ... one after the other, each of which ends in the cycle after its start.
+// cluster tells of one node and of jobs a, b, c, ... one after the other, each of which ends in the cycle after its
+// start.
 type cluster struct {
 	mu     sync.Mutex
 	events []sched.Event
@@ -41,7 +42,8 @@ type cluster struct {
 }
 
 func newCluster() *cluster {
-	c := &cluster{plans: make(chan *sched.Plan, 1000), events: []sched.Event{{Kind: sched.NodeUp, Node: &sched.Node{Name: "n"}}}}
+	c := &cluster{plans: make(chan *sched.Plan, 1000),
+		events: []sched.Event{{Kind: sched.NodeUp, Node: &sched.Node{Name: "n"}}}}
 	c.submit("a")
 	return c
 }
@@ -125,7 +127,8 @@ func TestLoop(t *testing.T) {
 	conf := config(t)
 	c := newCluster()
 	registry := prometheus.NewRegistry()
-	app := fxtest.New(t, fxhedge.Loop(conf), c.provide(), fx.Supply(fx.Annotate(registry, fx.As(new(prometheus.Registerer)))))
+	app := fxtest.New(t, fxhedge.Loop(conf), c.provide(),
+		fx.Supply(fx.Annotate(registry, fx.As(new(prometheus.Registerer)))))
 	_, err := os.Stat(string(conf.History))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	app.RequireStart()
@@ -139,7 +142,8 @@ func TestLoop(t *testing.T) {
 
 	var history *fxhedge.History
 	app = fxtest.New(t, fxhedge.Loop(conf), newCluster().provide(), fx.Populate(&history))
-	assert.Positive(t, history.Predict(predict.Job{Attributes: map[string]string{"user": "u"}}).Samples, "what the first app has learnt")
+	assert.Positive(t, history.Predict(predict.Job{Attributes: map[string]string{"user": "u"}}).Samples,
+		"what the first app has learnt")
 	assert.Len(t, c.plans, before, "no cycle after the stop")
 	assert.True(t, history.Until.IsZero())
 	app.RequireStart().RequireStop()
@@ -311,7 +315,8 @@ func TestErrors(t *testing.T) {
 	require.ErrorContains(t, made(fxhedge.Config{CutOff: 2}), "CutOff")
 	taken := prometheus.NewRegistry()
 	taken.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "hedge_jobs_running", Help: "Another's."}))
-	require.ErrorContains(t, made(fxhedge.Config{}, fx.Supply(fx.Annotate(taken, fx.As(new(prometheus.Registerer))))), "metrics")
+	require.ErrorContains(t, made(fxhedge.Config{}, fx.Supply(fx.Annotate(taken, fx.As(new(prometheus.Registerer))))),
+		"metrics")
 }
 
 // closing is an engine that has to be closed.
@@ -327,10 +332,11 @@ func (c *closing) Close() error {
 
 func TestClose(t *testing.T) {
 	e := &closing{Solver: greedy.New()}
-	app := fxtest.New(t, fxhedge.Loop(fxhedge.Config{Engine: "mine"}), newCluster().provide(), fx.Decorate(func(s *engines.Set) *engines.Set {
-		s.Add(engines.Info{Name: "mine"}, func(engines.Spec) (solver.Solver, error) { return e, nil })
-		return s
-	}))
+	app := fxtest.New(t, fxhedge.Loop(fxhedge.Config{Engine: "mine"}), newCluster().provide(),
+		fx.Decorate(func(s *engines.Set) *engines.Set {
+			s.Add(engines.Info{Name: "mine"}, func(engines.Spec) (solver.Solver, error) { return e, nil })
+			return s
+		}))
 	app.RequireStart()
 	assert.Zero(t, e.closed)
 	app.RequireStop()

@@ -34,8 +34,9 @@ type instanceParams struct {
 
 func newInstance(p instanceParams) (*service.Instance, error) {
 	c := p.Config.withDefaults()
-	return service.New(service.Options{Policy: p.Policy, LeaseFor: c.LeaseFor, Cycle: c.Cycle, Stuck: c.Stuck, Cluster: c.Cluster,
-		History: c.History, Save: c.Save, Log: p.Log.Logger, Metrics: p.Metrics, Clock: p.Clock})
+	return service.New(
+		service.Options{Policy: p.Policy, LeaseFor: c.LeaseFor, Cycle: c.Cycle, Stuck: c.Stuck, Cluster: c.Cluster,
+			History: c.History, Save: c.Save, Log: p.Log.Logger, Metrics: p.Metrics, Clock: p.Clock})
 }
 
 type leadParams struct {

@@ -59,7 +59,8 @@ func (d *driver) Close() { d.closed = true }
 func newDriver(t *testing.T) *driver {
 	c := fake.New(fake.Options{Begin: time.Now()})
 	require.NoError(t, c.AddNode(sched.Node{Name: "n"}))
-	require.NoError(t, c.Submit(fake.Job{Spec: sched.Job{ID: "a", Tasks: 1, Utility: adapters.DefaultUtility(0)}, Runtime: 3 * time.Second}))
+	require.NoError(t, c.Submit(fake.Job{Spec: sched.Job{ID: "a", Tasks: 1, Utility: adapters.DefaultUtility(0)},
+		Runtime: 3 * time.Second}))
 	return &driver{Driver: c.Connect(nil), cluster: c, done: make(chan struct{})}
 }
 
@@ -78,7 +79,8 @@ func TestService(t *testing.T) {
 	conf, d := config(t), newDriver(t)
 	var instance *service.Instance
 	done := d.done
-	app := fxtest.New(t, fxhedge.Service(conf), d.provide(), fx.Supply(fx.Annotate(listener, fx.As(new(net.Listener)))), fx.Populate(&instance))
+	app := fxtest.New(t, fxhedge.Service(conf), d.provide(), fx.Supply(fx.Annotate(listener, fx.As(new(net.Listener)))),
+		fx.Populate(&instance))
 	app.RequireStart()
 	select {
 	case <-done:

@@ -75,7 +75,8 @@ func TestBlendFollowsWhatPredicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 400 {
 		n := rng.IntN(4)
-		require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u"+strconv.Itoa(rng.IntN(2)), "n"+strconv.Itoa(n)), Runtime: 100 * float64(n+1) * (1 + rng.Float64()/50)}))
+		require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u"+strconv.Itoa(rng.IntN(2)), "n"+strconv.Itoa(n)),
+			Runtime: 100 * float64(n+1) * (1 + rng.Float64()/50)}))
 	}
 	d := h.Predict(nameJob("u1", "n2")).Dist
 	require.Greater(t, d.CDF(307)-d.CDF(299), 0.98)
@@ -123,7 +124,8 @@ func TestForecastsAreBounded(t *testing.T) {
 		h := newHistory(t, &predict.HistoryOptions{Bins: bins, Recent: 50})
 		rng := rand.New(rand.NewPCG(4, 4))
 		for i := range 2000 {
-			require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u"+strconv.Itoa(i%3), "n"+strconv.Itoa(i%5)), Runtime: rng.ExpFloat64()}))
+			require.NoError(t, h.Observe(predict.Observation{Job: nameJob("u"+strconv.Itoa(i%3), "n"+strconv.Itoa(i%5)),
+				Runtime: rng.ExpFloat64()}))
 		}
 		d := h.Predict(nameJob("u1", "n1")).Dist.(interface{ Len() int })
 		require.LessOrEqual(t, d.Len(), 3*bins)

@@ -111,8 +111,8 @@ func (f Feature) Name() string {
 	return strings.Join(names, "+")
 }
 
-// Attributes are the names of the attributes that the feature is made of: none for [All], hour and weekday. Complete is false
-// where a part is made by [Derived], whose function may look at others.
+// Attributes are the names of the attributes that the feature is made of: none for [All], hour and weekday. Complete is
+// false where a part is made by [Derived], whose function may look at others.
 func (f Feature) Attributes() (names []string, complete bool) {
 	complete = true
 	for _, p := range f.parts {

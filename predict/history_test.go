@@ -90,7 +90,8 @@ func TestChoosesTheFeatureThatPredicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 200 {
 		n := i % 4
-		j := predict.Job{Attributes: map[string]string{"user": "u" + strconv.Itoa(rng.IntN(2)), "name": "n" + strconv.Itoa(n)}}
+		j := predict.Job{
+			Attributes: map[string]string{"user": "u" + strconv.Itoa(rng.IntN(2)), "name": "n" + strconv.Itoa(n)}}
 		require.NoError(t, h.Observe(predict.Observation{Job: j, Runtime: float64(100*(n+1)) + rng.Float64()}))
 	}
 	p := h.Predict(predict.Job{Attributes: map[string]string{"user": "u0", "name": "n2"}})
@@ -134,7 +135,8 @@ func TestColdStart(t *testing.T) {
 }
 
 func TestEvictsTheLeastRecentlyObserved(t *testing.T) {
-	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{predict.All(), predict.Attr("user")}, MaxValues: 3})
+	h := newHistory(t,
+		&predict.HistoryOptions{Features: []predict.Feature{predict.All(), predict.Attr("user")}, MaxValues: 3})
 	for _, u := range []string{"a", "b", "a", "c"} { // all, c and a stay
 		require.NoError(t, h.Observe(predict.Observation{Job: userJob(u), Runtime: 10}))
 	}
@@ -149,7 +151,8 @@ func TestEvictsTheLeastRecentlyObserved(t *testing.T) {
 	}
 	require.Equal(t, []int{2, 0, 1}, []int{samples("a"), samples("b"), samples("c")})
 	require.NoError(t, h.Observe(predict.Observation{Job: userJob("b"), Runtime: 99}))
-	require.Equal(t, []int{0, 1, 1}, []int{samples("a"), samples("b"), samples("c")}, "what was forgotten does not come back")
+	require.Equal(t, []int{0, 1, 1}, []int{samples("a"), samples("b"), samples("c")},
+		"what was forgotten does not come back")
 }
 
 // A forecast from history stays within what was observed.
@@ -206,7 +209,8 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"attribute and hour":    {predict.Attr("user", "hour"), predict.HourOfDay()},
 		"weekday and attribute": {predict.DayOfWeek(), predict.Attr("weekday", "a")},
 		"both in one":           {predict.Combine(predict.Attr("hour"), predict.HourOfDay())},
-		"two functions":         {predict.Derived("a", constant("x")), predict.Combine(predict.Attr("b"), predict.Derived("a", constant("y")))},
+		"two functions": {predict.Derived("a", constant("x")),
+			predict.Combine(predict.Attr("b"), predict.Derived("a", constant("y")))},
 	} {
 		_, err := predict.NewHistory(&predict.HistoryOptions{Features: f})
 		require.ErrorIs(t, err, predict.ErrFeature, name)
@@ -255,7 +259,8 @@ func TestFeatureNames(t *testing.T) {
 }
 
 func TestDerivedFeatures(t *testing.T) {
-	h := newHistory(t, &predict.HistoryOptions{Features: []predict.Feature{predict.Combine(predict.DayOfWeek(), predict.HourOfDay())}})
+	h := newHistory(t,
+		&predict.HistoryOptions{Features: []predict.Feature{predict.Combine(predict.DayOfWeek(), predict.HourOfDay())}})
 	at := func(hour int) predict.Job {
 		return predict.Job{Submitted: time.Date(2026, 3, 1, hour, 30, 0, 0, time.UTC)}
 	}

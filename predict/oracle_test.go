@@ -69,7 +69,8 @@ func TestPerturbed(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 1200, p.Predict(predict.Job{ID: "10"}).Dist.Quantile(0.9), 1e-9)
 
-	for _, bad := range []predict.Perturbation{{CoV: -1}, {Shift: math.NaN()}, {ShiftDeviation: math.Inf(1)}, {ShiftDeviation: -1}, {CoV: 1e300}, {Shift: -1e7}} {
+	for _, bad := range []predict.Perturbation{{CoV: -1}, {Shift: math.NaN()}, {ShiftDeviation: math.Inf(1)},
+		{ShiftDeviation: -1}, {CoV: 1e300}, {Shift: -1e7}} {
 		_, err := predict.NewPerturbed(known, bad)
 		require.ErrorIs(t, err, predict.ErrOptions)
 	}

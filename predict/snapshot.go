@@ -135,7 +135,8 @@ func (h *History) decode(b []byte) (*table, error) {
 	v := d.uvarint()
 	switch {
 	case !d.bad && v > snapshotVersion:
-		return nil, fmt.Errorf("%w: %d, which a newer release has written; this one reads 1 to %d", ErrSnapshotVersion, v, snapshotVersion)
+		return nil, fmt.Errorf("%w: %d, which a newer release has written; this one reads 1 to %d", ErrSnapshotVersion, v,
+			snapshotVersion)
 	case !d.bad && v == 0:
 		return nil, fmt.Errorf("%w: 0, this release reads 1 to %d", ErrSnapshotVersion, snapshotVersion)
 	}

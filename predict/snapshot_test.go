@@ -102,7 +102,8 @@ func TestSnapshotRefusalsLeaveTheStateAlone(t *testing.T) {
 		"other bins":    {saved(t, taught(t, &predict.HistoryOptions{Bins: 40})), predict.ErrSnapshotOptions},
 		"other alpha":   {saved(t, taught(t, &predict.HistoryOptions{Alpha: 0.5})), predict.ErrSnapshotOptions},
 		"other features": {
-			saved(t, taught(t, &predict.HistoryOptions{Features: []predict.Feature{predict.Attr("user")}})), predict.ErrSnapshotOptions,
+			saved(t, taught(t, &predict.HistoryOptions{Features: []predict.Feature{predict.Attr("user")}})),
+			predict.ErrSnapshotOptions,
 		},
 		"cut and resealed": {change(func(b []byte) []byte { return resealed(b[:len(b)-40]) }), predict.ErrSnapshotCorrupt},
 		"zeroes resealed": {change(func(b []byte) []byte { clear(b[len(b)-300 : len(b)-8]); return resealed(b) }),
@@ -120,7 +121,8 @@ func TestSnapshotRefusalsLeaveTheStateAlone(t *testing.T) {
 		require.ErrorIs(t, err, c.want, name)
 		require.Equal(t, good, saved(t, h), name)
 	}
-	require.ErrorContains(t, h.Load(bytes.NewReader(cases["newer version"].snapshot)), "3, which a newer release has written")
+	require.ErrorContains(t, h.Load(bytes.NewReader(cases["newer version"].snapshot)),
+		"3, which a newer release has written")
 }
 
 // TestLoadTellsItsReadersErrors: a disk that fails, at once or halfway, says nothing about the snapshot.
@@ -141,7 +143,8 @@ func TestLoadTellsItsReadersErrors(t *testing.T) {
 func TestLoadReadsVersion1(t *testing.T) {
 	old, err := os.ReadFile("testdata/history-v1.bin")
 	require.NoError(t, err)
-	o := &predict.HistoryOptions{Features: []predict.Feature{predict.All(), predict.Attr("user"), predict.Attr("user", "name")}, Bins: 4, Recent: 3}
+	o := &predict.HistoryOptions{
+		Features: []predict.Feature{predict.All(), predict.Attr("user"), predict.Attr("user", "name")}, Bins: 4, Recent: 3}
 	job := func(i int) predict.Job {
 		name := strings.Repeat("long ", 40*(i%2)) + "x"
 		return predict.Job{Attributes: map[string]string{"user": "u" + strconv.Itoa(i%4), "name": name}}

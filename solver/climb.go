@@ -9,17 +9,17 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/gap"
 )
 
-// climb is one solve of a ladder: what is in hand, and what is left.
+// climb is one solve by a ladder: the best plan so far, and the time and work left.
 type climb struct {
 	p    *Problem
 	opts Options
 	time time.Duration // of all rungs, from the start; 0 for no limit
-	work int64         // left of opts.Work
+	work int64         // what is left of opts.Work
 
 	rungs  []Rung
-	best   *Solution // the best verified plan; its bound, stop and rungs mean nothing
+	best   *Solution // the best verified plan; its bound, stop and rungs are unused
 	stop   Stop      // why the rung that found best stopped; if that rung failed, why the last rung that ended did
-	ended  bool      // some rung did not fail
+	ended  bool      // at least one rung did not fail
 	shaky  bool      // the rung that found best failed
 	proof  Stop      // how best is proven, or StopNone
 	bounds []proven
@@ -37,8 +37,8 @@ func newClimb(p *Problem, opts Options) *climb {
 	return &climb{p: p, opts: opts, work: opts.Work, best: opts.Start, memory: opts.Memory}
 }
 
-// over is why no further rung is run, empty if one is. Where there is no plan in hand the rungs left are asked even
-// though time is up: some have one at once.
+// over is the reason why no further rung runs, empty if one does. Without a plan, the remaining rungs run even though
+// time is up: some have a plan at once.
 func (c *climb) over(ctx context.Context) string {
 	switch {
 	case c.proof != StopNone:
@@ -77,10 +77,10 @@ func part[T ~int64](share float64, whole T) T {
 	return T(share * float64(whole))
 }
 
-// take adds to c what became of a rung that had this limit of work. Sol may be nil, or what was verified before err.
+// take adds the outcome of a rung that had this limit of work. Sol may be nil, or what was verified before err.
 func (c *climb) take(e Solver, sol *Solution, err error, limit int64) {
 	rung := Rung{Engine: e.Name(), Err: err}
-	var below []Rung // of a ladder that is a rung itself
+	var below []Rung // the rungs of a ladder that is itself a rung
 	first := len(c.rungs)
 	if sol != nil {
 		below = sol.Rungs
@@ -116,7 +116,7 @@ func (c *climb) take(e Solver, sol *Solution, err error, limit int64) {
 	}
 }
 
-// charge takes what a rung has spent off what is left; one that does not count has spent its limit.
+// charge subtracts what a rung has spent from what is left. A rung that does not count its work has spent its limit.
 func (c *climb) charge(spent, limit int64) {
 	c.spent += spent
 	if spent == 0 {
@@ -125,7 +125,7 @@ func (c *climb) charge(spent, limit int64) {
 	c.work = max(0, c.work-spent)
 }
 
-// prove adds the proof of sol, whose bound is that of the rung with this index. Then it looks at what all bounds prove.
+// prove adds the bound of sol, from the rung with this index. Then it checks what all bounds together prove.
 func (c *climb) prove(sol *Solution, rung int) {
 	if sol.Bound != nil {
 		c.bounds = append(c.bounds, proven{*sol.Bound, rung})
@@ -139,7 +139,7 @@ func (c *climb) prove(sol *Solution, rung int) {
 	}
 }
 
-// refute forgets bounds that are below the verified plan in hand: their rungs have failed.
+// refute drops bounds below the best verified plan: their rungs have failed.
 func (c *climb) refute() {
 	kept := c.bounds[:0]
 	for _, b := range c.bounds {
@@ -156,7 +156,7 @@ func (c *climb) refute() {
 	c.bounds = kept
 }
 
-// bound is the lowest one, nil if there is none.
+// bound is the lowest bound, nil if there is none.
 func (c *climb) bound() *float64 {
 	if lowest := c.lowest(); lowest != nil {
 		return &lowest.bound
@@ -175,7 +175,7 @@ func (c *climb) lowest() *proven {
 	return lowest
 }
 
-// gap is how far the lowest bound is above the plan in hand; without a bound it is above any target.
+// gap is how far the lowest bound is above the best plan. Without a bound it is above any target.
 func (c *climb) gap() float64 {
 	bound := c.bound()
 	if bound == nil {
@@ -184,7 +184,7 @@ func (c *climb) gap() float64 {
 	return gap.Of(*bound, c.best.Objective)
 }
 
-// answer is what the rungs have come to.
+// answer is the result of all rungs.
 func (c *climb) answer() (*Solution, error) {
 	if !c.ended {
 		return nil, fmt.Errorf("%w: no rung answered: %w", ErrEngine, failures(c.rungs))

@@ -14,17 +14,17 @@ type answer struct {
 	err error
 }
 
-// abandoned is all that outlives a Solve: goroutines are the process's, and so is the count
-// of those left behind. It is empty unless an engine hangs.
+// abandoned counts the goroutines that outlive a Solve. It is global because goroutines belong to the process. It is
+// empty unless an engine hangs.
 var abandoned late.Register
 
-// longestWait bounds how long a solve waits for an engine that was late with the problem before, so that one that hangs
-// does not take the time of those below it in a ladder.
+// longestWait limits how long a solve waits for an engine that is late with an earlier problem. So an engine that hangs
+// does not use up the time of the rungs below it.
 const longestWait = time.Second
 
-// Wait waits until engine is busy with no problem that it was abandoned with, and returns ctx's error if that ends
-// before. It is for callers whose next problem comes at once, as in a simulation; in a cluster the next cycle comes
-// later. An engine that is busy in ways of its own has a method Wait(ctx) error, which is called too.
+// Wait waits until no abandoned call of engine is running. It returns ctx's error if ctx ends first. It is for callers
+// whose next problem comes at once, as in a simulation; on a cluster, the next cycle comes later anyway. If an engine
+// can be busy in ways of its own, it has a method Wait(ctx) error, which is called, too.
 func Wait(ctx context.Context, engine Solver) error {
 	if !abandoned.Wait(ctx, engine) {
 		return ctx.Err()
@@ -37,7 +37,7 @@ func Wait(ctx context.Context, engine Solver) error {
 	return nil
 }
 
-// startOf is the verified plan that a solve starts with, which an answer is no worse than; nil if there is none.
+// startOf is the verified plan that a solve starts with, nil if there is none. An answer is no worse than this plan.
 func startOf(opts Options) *Solution {
 	if opts.Start == nil {
 		return nil
@@ -47,8 +47,7 @@ func startOf(opts Options) *Solution {
 	return start
 }
 
-// guard runs engine in a goroutine of its own, waits no longer than the
-// deadline and grace, and settles what it has answered.
+// guard runs engine in a goroutine of its own. It waits until the deadline plus grace, and checks the answer.
 func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
 	if abandoned.Busy(engine) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// stuck hears nothing until it is released; then it answers at once.
+// stuck ignores its context until it is released. Then it answers at once.
 type stuck struct{ release chan struct{} }
 
 func (*stuck) Name() string { return "stuck" }
@@ -23,7 +23,7 @@ func (s *stuck) Solve(context.Context, *solver.Problem, solver.Options, func(*so
 	return plan("a"), nil
 }
 
-// TestOneAbandonedCallPerEngine: an engine that hangs costs one goroutine, not one a cycle.
+// TestOneAbandonedCallPerEngine: an engine that hangs costs one goroutine, not one per cycle.
 func TestOneAbandonedCallPerEngine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	e, other := &stuck{make(chan struct{})}, &stuck{make(chan struct{})}
@@ -75,7 +75,7 @@ func TestPanicKeepsItsStack(t *testing.T) {
 	assert.NotContains(t, err.Error(), "\n")
 }
 
-// TestWait: who has time waits for an engine that is late, and for the rungs of a ladder.
+// TestWait: a caller with time waits for an engine that is late, and for the rungs of a ladder.
 func TestWait(t *testing.T) {
 	e := &stuck{make(chan struct{})}
 	l := solver.Ladder(solver.Share(e, 0.001), says(plan("a"), nil))

@@ -17,15 +17,13 @@ import (
 	"github.com/hedgesched/hedge/internal/lines"
 )
 
-// MaxProblemBytes is how much JSON, once unpacked, ReadProblem accepts.
+// MaxProblemBytes is the maximum size of JSON, after unpacking, that ReadProblem accepts.
 const MaxProblemBytes = 1 << 30
 
-// ReadProblem reads one problem in its exchange form, JSON or gzipped JSON, and
-// validates it. Unknown fields are ignored, so that later versions of the format
-// can be read; names in another case are unknown. An object with a name twice and
-// anything but white space after the problem are refused. Errors are
-// [ErrInvalid], saying where: line and column for JSON, the field for values. Those of r itself are not, and are
-// returned as they are.
+// ReadProblem reads and validates one problem in its exchange form, as JSON or gzipped JSON. Unknown fields are
+// ignored, so that later versions of the format can be read; a name in another case is unknown. Duplicate names in an
+// object are refused, and so is anything but white space after the problem. Errors are [ErrInvalid] and say where: line
+// and column for JSON, the field for values. Errors of r itself are returned as they are.
 func ReadProblem(r io.Reader) (*Problem, error) {
 	p, source := &Problem{}, &lines.Source{From: r}
 	err := readJSON(source, p)

@@ -9,39 +9,39 @@ import (
 	"time"
 )
 
-// Rung says what became of one engine of a [Ladder].
+// Rung is the outcome of one engine of a [Ladder].
 type Rung struct {
 	// Engine is the engine's name.
 	Engine string
 	// Stop says why it stopped; empty if it failed or was not run.
 	Stop Stop
-	// Objective is the value of the best plan in hand when it had ended, its own or one handed to it.
+	// Objective is the value of the best plan when the rung had ended: its own, or one handed to it.
 	Objective float64
-	// Err is nil if it ended with a plan. It is [ErrSkipped], with the reason, if the rung was not run, and the
-	// engine's failure if it was.
+	// Err is nil if the rung ended with a plan. It is [ErrSkipped] with the reason if the rung was not run, and otherwise
+	// the engine's failure.
 	Err error
 }
 
-// Ladder is an engine that asks the given ones in order, and returns the best of their plans.
+// Ladder is an engine that runs the given engines in order and returns the best of their plans.
 //
-// A rung gets the best plan so far as its Options.Start, and all that earlier rungs have learned as its Memory. The
-// ladder ends with the first rung after which the best plan is proven within Options.Gap, or when time is up, or with
-// its last rung. So its plan is never worth less than the first rung's within that rung's share. The bound is the
-// lowest that any rung has proven. What a failed rung said of bounds is forgotten, and so is a bound below a plan of a
-// later rung: its rung has failed then. But the verified plan that a rung had reported before it failed counts like any
-// other.
+// A rung gets the best plan so far as its Options.Start, and everything that earlier rungs have learned as its Memory.
+// The ladder ends after the first rung with which the best plan is proven within Options.Gap, when time is up, or after
+// its last rung. So its plan is never worth less than the first rung's within that rung's share.
 //
-// Engine names the rung that found the plan, the uppermost of those with equal ones that
-// did not fail, if there is one. Stop is [StopOptimal] or [StopGap]
-// if the plan is proven, and else why the rung that found it stopped. Work is that of all rungs together. Rungs lists
-// all rungs in order, with why those below were not run. If every rung fails, the error wraps all their errors, and the
-// best verified plan, if any, goes to report.
+// The bound is the lowest that any rung has proven. Bounds of a failed rung are dropped. A bound below a plan of a
+// later rung is dropped, too, and its rung counts as failed. But a verified plan that a rung reported before it failed
+// counts like any other.
 //
-// With a time limit or a deadline every rung has a time limit: the last what is left, and each of the others what
-// leaves a tenth of it to those below, even if it has to be abandoned for that. Options.Work is divided in the same
-// way: what is left is the limit less what the rungs above have spent. An engine that does not count its work has spent
-// what it was given, and one that failed nothing. So the result of a ladder of deterministic engines within a limit of
-// work alone is deterministic. Without a limit of work every rung has its default. [Share] gives a rung less of both.
+// Engine names the rung that found the plan: of several rungs with equal plans, the first one that did not fail, if
+// there is one. Stop is [StopOptimal] or [StopGap] if the plan is proven, and otherwise the reason why that rung
+// stopped. Work is the sum over all rungs. Rungs lists all rungs in order, with the reasons why rungs were not run. If
+// every rung fails, the error wraps all their errors, and the best verified plan, if any, goes to report.
+//
+// With a time limit or a deadline, every rung has a time limit. The last rung has what is left. Each other rung leaves
+// a tenth of it to the rungs below, even if it has to be abandoned. Options.Work is divided in the same way: what is
+// left is the limit less what earlier rungs have spent. An engine that does not count its work has spent its whole
+// limit, and a failed one has spent nothing. So with a limit of work alone, a ladder of deterministic engines is
+// deterministic. Without a limit of work, every rung has its default. [Share] gives a rung less of both.
 //
 // The ladder is an [io.Closer]. It closes every rung that is an io.Closer.
 func Ladder(engines ...Solver) Solver {
@@ -56,8 +56,8 @@ func Ladder(engines ...Solver) Solver {
 	return l
 }
 
-// Share is engine as a rung of a [Ladder] that has at most this share of the ladder's whole time and work, more than 0
-// and at most 1. Outside of a ladder it solves, closes, waits ([Wait]) and is [Timed] as engine does.
+// Share is engine as a rung of a [Ladder] with at most this share of the ladder's whole time and work, above 0 and at
+// most 1. Outside of a ladder it behaves exactly like engine, also in Close, [Wait] and [Timed].
 func Share(engine Solver, share float64) Solver { return &shared{Solver: engine, share: share} }
 
 type shared struct {
@@ -68,14 +68,14 @@ type shared struct {
 // Close closes the engine if it can be closed.
 func (s *shared) Close() error { return closeEngine(s.Solver) }
 
-// Timed says what the engine says.
+// Timed is the engine's own answer; see the function Timed.
 func (s *shared) Timed() bool { return Timed(s.Solver) }
 
 // Wait waits for the engine; see the function Wait.
 func (s *shared) Wait(ctx context.Context) error { return Wait(ctx, s.Solver) }
 
-// Timed tells whether engine counts no work, so that only a time limits it. Such an engine has a method Timed() bool
-// that returns true.
+// Timed reports whether engine counts no work, so that only a time limit limits it. Such an engine has a method Timed()
+// bool that returns true.
 func Timed(engine Solver) bool {
 	t, ok := engine.(interface{ Timed() bool })
 	return ok && t.Timed()
@@ -105,7 +105,7 @@ func (l *ladder) Close() error {
 	return errors.Join(errs...)
 }
 
-// Timed says whether some rung counts no work, so that it is time that has to limit the ladder.
+// Timed reports whether some rung counts no work, so that only a time limit limits the ladder.
 func (l *ladder) Timed() bool {
 	for _, r := range l.rungs {
 		if Timed(r.Solver) {
@@ -161,11 +161,11 @@ func (l *ladder) Solve(ctx context.Context, p *Problem, opts Options, report fun
 	return c.answer()
 }
 
-// rungGrace is a rung's part of Grace, so that a ladder with a late engine is not late itself.
+// rungGrace is a rung's part of Grace, so that a late engine does not make the ladder late.
 const rungGrace = Grace / 2
 
-// forward hands engine e's plans on, without their bounds: if e fails later, they
-// are no longer proven, and if it does not, its answer has them.
+// forward passes on e's plans without their bounds: if e fails later, the bounds are not proven, and otherwise its
+// answer has them.
 func forward(e Solver, report func(*Solution)) func(*Solution) {
 	return func(sol *Solution) {
 		if report == nil {
@@ -180,7 +180,7 @@ func forward(e Solver, report func(*Solution)) func(*Solution) {
 	}
 }
 
-// failures is why no rung answered, on one line.
+// failures are the reasons why no rung answered, on one line.
 type failures []Rung
 
 func (f failures) Error() string {

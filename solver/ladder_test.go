@@ -13,7 +13,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// named is a script with a name and a look at its options.
+// named is a script with a name, which can inspect its options.
 type named struct {
 	name string
 	see  func(opts solver.Options)
@@ -34,8 +34,7 @@ func bounded(s *solver.Solution, bound float64) *solver.Solution {
 	return s
 }
 
-// TestLadderGivesEveryRungTime: without a time of its own an engine takes its default work,
-// whatever the deadline.
+// TestLadderGivesEveryRungTime: an engine without a time of its own takes its default work, whatever the deadline.
 func TestLadderGivesEveryRungTime(t *testing.T) {
 	limit := time.Hour
 	soon, cancel := context.WithTimeout(context.Background(), limit)
@@ -78,7 +77,7 @@ func TestLadderGivesEveryRungTime(t *testing.T) {
 	assert.Zero(t, last, "no limit is none")
 }
 
-// TestLadderDropsAFailedRungsBound: nothing an engine said before it failed is proven.
+// TestLadderDropsAFailedRungsBound: nothing that an engine said before it failed is proven.
 func TestLadderDropsAFailedRungsBound(t *testing.T) {
 	crash := script(func(_ context.Context, report func(*solver.Solution)) (*solver.Solution, error) {
 		report(bounded(plan("a"), 10))
@@ -106,7 +105,7 @@ func TestLadderDropsAFailedRungsBound(t *testing.T) {
 	require.ErrorIs(t, err, solver.ErrEngine, "the optimum is less than a plan in hand")
 }
 
-// TestLadderKeepsARungsOwnBound: what a rung reports is not lost to its own answer.
+// TestLadderKeepsARungsOwnBound: a rung's answer does not lose the bound that it has reported.
 func TestLadderKeepsARungsOwnBound(t *testing.T) {
 	e := script(func(_ context.Context, report func(*solver.Solution)) (*solver.Solution, error) {
 		report(bounded(plan("a"), 12))
@@ -128,7 +127,7 @@ func TestLadderWrapsEveryRungsError(t *testing.T) {
 	assert.NotContains(t, err.Error(), "\n")
 }
 
-// TestShares: a rung has at most its share of the ladder's time, and is the engine itself elsewhere.
+// TestShares: a rung has at most its share of the ladder's time. Elsewhere it is the engine itself.
 func TestShares(t *testing.T) {
 	var times []time.Duration
 	see := func(o solver.Options) { times = append(times, o.Time) }
@@ -151,7 +150,7 @@ func TestShares(t *testing.T) {
 	assert.Equal(t, []time.Duration{0, 0}, times, "no limit, no share")
 }
 
-// closing counts how often it was closed.
+// closing counts its calls of Close.
 type closing struct {
 	named
 	closed *int
@@ -166,12 +165,12 @@ func TestALadderClosesItsRungs(t *testing.T) {
 	assert.Equal(t, 2, n)
 }
 
-// sees is an engine that keeps what it was given and answers with a plan.
+// sees is an engine that records its options and answers with a plan.
 func sees(name string, got *solver.Options, sol *solver.Solution) named {
 	return named{name, func(o solver.Options) { *got = o }, says(sol, nil)}
 }
 
-// TestLadderReturnsTheBestPlan: whichever rung it is from, with the lowest bound of all.
+// TestLadderReturnsTheBestPlan: the best plan of all rungs comes with the lowest bound of all.
 func TestLadderReturnsTheBestPlan(t *testing.T) {
 	var first, second, third solver.Options
 	l := solver.Ladder(sees("a", &first, bounded(plan("b"), 40)), sees("b", &second, bounded(plan("a"), 30)), sees("c", &third, plan("b")))
@@ -193,7 +192,8 @@ func TestLadderReturnsTheBestPlan(t *testing.T) {
 	assert.Equal(t, []float64{7, 10, 10}, values, "the third's own plan is worth less than what it was handed")
 }
 
-// TestLadderEndsWithAProof: the rungs below are not run, and say so; bounds of different rungs prove a plan together.
+// TestLadderEndsWithAProof: the rungs below a proof are not run, and say so. Bounds of different rungs prove a plan
+// together.
 func TestLadderEndsWithAProof(t *testing.T) {
 	never := script(func(context.Context, func(*solver.Solution)) (*solver.Solution, error) {
 		t.Error("run after the proof")
@@ -208,7 +208,7 @@ func TestLadderEndsWithAProof(t *testing.T) {
 	assert.ErrorContains(t, sol.Rungs[2].Err, "the plan of b is proven (gap)")
 }
 
-// TestLadderRefutesBounds: a bound below a later rung's verified plan is none, and its rung has failed.
+// TestLadderRefutesBounds: a bound below a later rung's verified plan is dropped, and its rung has failed.
 func TestLadderRefutesBounds(t *testing.T) {
 	sol, err := solver.Solve(context.Background(), solver.Ladder(named{name: "liar", script: says(bounded(plan("b"), 8), nil)},
 		named{name: "b", script: says(bounded(plan("a"), 30), nil)}), pair(), solver.Options{})
@@ -222,7 +222,7 @@ func TestLadderRefutesBounds(t *testing.T) {
 	require.NoError(t, err, "the rung above has answered")
 }
 
-// TestLadderDividesWork: as it does time, by what was spent.
+// TestLadderDividesWork: work is divided like time, by what was spent.
 func TestLadderDividesWork(t *testing.T) {
 	spending := func(name string, got *solver.Options, n int64) named {
 		s := plan("b")
@@ -239,7 +239,7 @@ func TestLadderDividesWork(t *testing.T) {
 	assert.Equal(t, int64(205), sol.Work)
 }
 
-// TestStart: an answer is no worse than the plan to start from, which must be one.
+// TestStart: an answer is no worse than the plan to start from, which must be feasible.
 func TestStart(t *testing.T) {
 	start := plan("a")
 	start.Engine = "before"
@@ -253,7 +253,7 @@ func TestStart(t *testing.T) {
 	require.ErrorIs(t, err, solver.ErrInfeasible)
 }
 
-// TestANestedLadderFailsTheRungThatProved: the wrong bound is that of the first inner rung, not of the last.
+// TestANestedLadderFailsTheRungThatProved: the first inner rung has the wrong bound and fails, not the last one.
 func TestANestedLadderFailsTheRungThatProved(t *testing.T) {
 	inner := solver.Ladder(named{name: "liar", script: says(bounded(plan("b"), 8), nil)},
 		named{name: "honest", script: says(plan("b"), nil)})
@@ -265,7 +265,7 @@ func TestANestedLadderFailsTheRungThatProved(t *testing.T) {
 	assert.NoError(t, sol.Rungs[1].Err)
 }
 
-// handle is an engine that is closed, counts no work, and is waited for.
+// handle is an engine with Close, Timed and Wait.
 type handle struct {
 	named
 	closed, waited *bool

@@ -9,7 +9,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// TestValidateLimits: amounts may be bytes of any cluster; values are a limit apart.
+// TestValidateLimits: amounts may be the bytes of any cluster; values have a limit of their own.
 func TestValidateLimits(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -2,27 +2,26 @@ package solver
 
 import "maps"
 
-// Memory is what engines have learned of one problem that may help with the next one like it: prices, say, or a basis.
-// A caller that solves cycle after cycle gives every solve the Memory of the one before in [Options], beginning with
-// new(Memory), and gets its successor in [Solution]. The last plan is no part of it: that is [Problem.Hint], because
-// the caller alone knows what has become of it.
+// Memory is what engines have learned from one problem that may help with the next similar one: prices, say, or a
+// basis. A caller that solves cycle after cycle passes each solve, in [Options], the Memory of the solve before, from
+// its [Solution]. It begins with new(Memory). The last plan is not part of it: that is [Problem.Hint], because only the
+// caller knows what has become of the plan.
 //
-// A Memory is never changed, so that any number of solves may use it at the same time, and a solve is a function of its
-// problem and options. It says nothing that an engine would believe unchecked: with one that does not fit the problem
-// at hand plans are feasible and bounds hold, too. But the search goes another way with it, and within the same work
-// may find a plan that is worth a little more or less.
+// A Memory never changes. So any number of solves may use it concurrently, and a solve is a function of its problem and
+// options. Engines do not trust it: if it does not fit the problem, plans are still feasible and bounds still hold. But
+// it changes the course of the search, which may find a slightly better or worse plan within the same work.
 type Memory struct {
 	notes map[string]note // by engine
 }
 
-// note is one engine's, with how many slots have passed since.
+// note is one engine's note, and the number of slots that have passed since.
 type note struct {
 	value any
 	slots int
 }
 
-// Later is the memory when that many slots have passed since it was m: what was planned for slot n is then planned
-// for slot n-slots. Less than a slot is 0. It is nil if m is.
+// Later is the memory after that number of slots has passed: what was planned for slot n is then planned for slot
+// n-slots. A negative number counts as 0. It is nil if m is nil.
 func (m *Memory) Later(slots int) *Memory {
 	if m == nil || slots == 0 {
 		return m
@@ -34,7 +33,8 @@ func (m *Memory) Later(slots int) *Memory {
 	return later
 }
 
-// Note is for engines: what the named one has noted, nil if nothing, and how many slots have passed since.
+// Note is for engines. It returns the named engine's note, nil if there is none, and the number of slots that have
+// passed since.
 func (m *Memory) Note(engine string) (value any, slots int) {
 	if m == nil {
 		return nil, 0
@@ -43,8 +43,8 @@ func (m *Memory) Note(engine string) (value any, slots int) {
 	return n.value, n.slots
 }
 
-// With is for engines: the memory with the named one's note replaced by value, which must not change any more. So it
-// must not share slices or maps with the problem, in whose place a caller may make the next one.
+// With is for engines. It returns the memory with the named engine's note replaced by value. Value must not change any
+// more. So it must not share slices or maps with the problem, since a caller may reuse these for the next problem.
 func (m *Memory) With(engine string, value any) *Memory {
 	with := &Memory{notes: map[string]note{}}
 	if m != nil {
@@ -54,7 +54,7 @@ func (m *Memory) With(engine string, value any) *Memory {
 	return with
 }
 
-// without is the memory less a failed engine's note: what it was given may be why it failed.
+// without is the memory without a failed engine's note, which may be the reason why it failed.
 func (m *Memory) without(engine string) *Memory {
 	if m == nil {
 		return nil
@@ -64,8 +64,8 @@ func (m *Memory) without(engine string) *Memory {
 	return left
 }
 
-// remembered is the memory that a solve with opts leaves behind: the answer's, or what it was given if the answer has
-// none or there is none; nothing if the engine has failed.
+// remembered is the memory after a solve with opts: the answer's, or the given one if there is no answer or it has no
+// memory. If the engine failed, it is empty.
 func remembered(opts Options, answered *Solution, err error) *Memory {
 	switch {
 	case opts.Memory == nil:

@@ -55,7 +55,8 @@ func (l learner) Solve(_ context.Context, _ *solver.Problem, opts solver.Options
 	return sol, nil
 }
 
-// TestSolveHandsMemoryOn: the successor of what was given comes back, whoever answers, and what made an engine fail is forgotten.
+// TestSolveHandsMemoryOn: the successor of the given memory comes back, whichever engine answers. What made an engine
+// fail is forgotten.
 func TestSolveHandsMemoryOn(t *testing.T) {
 	p := solvertest.Tiny(1)
 	a, b, bad := learner{name: "a"}, learner{name: "b"}, learner{name: "bad", fail: true}
@@ -88,12 +89,12 @@ func TestSolveHandsMemoryOn(t *testing.T) {
 			}
 			sol, err := solver.Solve(context.Background(), c.engine, p, solver.Options{Work: 1000})
 			require.NoError(t, err)
-			assert.Nil(t, sol.Memory, "nobody has asked for it")
+			assert.Nil(t, sol.Memory, "not requested")
 		})
 	}
 }
 
-// Cycle after cycle, the engine is given what it has learned, moved on by the slots that have passed.
+// In each cycle the engine gets what it has learned, moved on by the slots that have passed.
 func ExampleMemory() {
 	engine, memory := native.New(nil), new(solver.Memory)
 	p := solvertest.Cycle(3, 12, 0)

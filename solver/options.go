@@ -11,34 +11,33 @@ import (
 // Options bound a solve. The zero value means: no time limit, the engine's default
 // work, a gap of 1e-4, one thread, integer splits, seed 1.
 type Options struct {
-	// Time is the wall-clock limit; 0 is none but ctx's.
+	// Time is the wall-clock limit. With 0, only ctx limits the time.
 	Time time.Duration
-	// Work is the deterministic limit, in engine-defined units of which a
-	// two-core machine does about a million a second; 0 is the engine's default,
-	// or unlimited when Time is set. It is the limit of each thread, so that a solve
-	// with more threads does more work and takes about as long, if there is a processor for each.
+	// Work is the deterministic limit, in engine-defined units; a two-core machine does about a million per second. With
+	// 0, it is the engine's default, or unlimited if Time is set. The limit is per thread: a solve with more threads does
+	// more work and takes about as long, if there is a processor for each.
 	Work int64
-	// Gap stops when (bound-objective)/|bound| is at most this. 0 means [DefaultGap];
-	// negative means zero, that is to stop at proven optima alone, as [StopOptimal] has them.
+	// Gap stops the solve when (bound-objective)/|bound| is at most this. 0 means [DefaultGap]. A negative gap means zero:
+	// stop only at proven optima, as defined by [StopOptimal].
 	Gap float64
-	// Threads is how many threads engines that can use more than one may use; 0 means 1. Native uses up to 64, greedy
-	// one. The result of a work-limited solve depends on it, but not on how many processors there are to run the
-	// threads. Each thread has memory of its own: of 2,000 jobs on 20 partitions native takes about 20 MB a thread, and
-	// keeps it for the next solve.
+	// Threads is the maximum number of threads, for engines that can use more than one; 0 means 1. Native uses up to 64,
+	// greedy one. The result of a work-limited solve depends on Threads, but not on the number of processors. Each thread
+	// has memory of its own, which native keeps for the next solve: about 20 MB per thread for 2,000 jobs on 20
+	// partitions.
 	Threads int
-	// Splits says which options' splits over partitions must be whole tasks.
+	// Splits says for which options the split over partitions must be in whole tasks.
 	Splits SplitRule
 	// Seed drives randomised search; 0 means 1.
 	Seed int64
-	// Memory is that of the last problem's solution, moved on with [Memory.Later]; new(Memory) the first time. Nil is
-	// no memory, and asks for none.
+	// Memory is that of the last problem's solution, moved on with [Memory.Later], or new(Memory) the first time. Nil uses
+	// no memory and returns none.
 	Memory *Memory
-	// Start is a plan of the problem to start from, nil for none. It must keep the problem's rules and Splits. The
-	// solution's plan is worth at least as much; where no better one is found it is Start's, and so is Engine.
+	// Start is a plan of the problem to start from, nil for none. It must obey the problem's rules and Splits. The
+	// solution's plan is worth at least as much. If no better plan is found, the solution has Start's plan and Engine.
 	Start *Solution
 }
 
-// validate names the first option that no solve can have.
+// validate returns an error for the first option that is out of range.
 func (o *Options) validate() error {
 	switch {
 	case o.Time < 0:
@@ -58,20 +57,20 @@ func (o *Options) validate() error {
 // SplitRule says how a gang may be split over partitions.
 type SplitRule int
 
-// The split rules: whole tasks for every option, fractions allowed everywhere, or whole
-// tasks only for options that start now, because later ones are planned again anyway.
+// The split rules: whole tasks for every option; fractions for every option; or whole tasks only for options that start
+// now, because later ones are planned again anyway.
 const (
 	SplitsInteger SplitRule = iota
 	SplitsContinuous
 	SplitsNow
 )
 
-// Stop says why an engine stopped; the zero value means not solved.
+// Stop says why an engine stopped. The zero value means not solved.
 type Stop string
 
-// The reasons to stop. StopOptimal is for plans that are proven to be the best but for an engine's tolerance, which may
-// be as much as [Tolerance] of their value; native's is 3e-7. Where the bound is above the objective a plan that is
-// better by no more than that is not ruled out.
+// The reasons to stop. StopOptimal means that the plan is proven to be optimal within the engine's tolerance. That is
+// at most [Tolerance] of the plan's value; native's is 3e-7. If the bound is above the objective, a plan that is better
+// by no more than that is possible.
 const (
 	StopNone     Stop = ""
 	StopOptimal  Stop = "optimal"
@@ -82,7 +81,7 @@ const (
 	StopError    Stop = "error"
 )
 
-// StopOf is the reason to stop that the end of a context is, err being its Err.
+// StopOf is the reason to stop for the end of a context, where err is its Err.
 func StopOf(err error) Stop {
 	if errors.Is(err, context.Canceled) {
 		return StopCanceled
@@ -90,7 +89,7 @@ func StopOf(err error) Stop {
 	return StopTime
 }
 
-// Solution is the best plan in hand, a bound, and why the engine stopped.
+// Solution is the best plan found, a bound, and why the engine stopped.
 type Solution struct {
 	Engine    string  `json:"engine"`
 	Stop      Stop    `json:"stop"`
@@ -100,19 +99,18 @@ type Solution struct {
 	// Gap is (Bound-Objective)/max(|Bound|, 1e-9); nil without a bound.
 	Gap    *float64 `json:"gap"`
 	WallMS float64  `json:"wall_ms"`
-	// Work is what the engine has spent, in the units of Options.Work; 0 if it does
-	// not count. Of several threads it is that of the one that has spent the most.
+	// Work is what the engine has spent, in the units of Options.Work; 0 if it does not count. With several threads, it is
+	// the largest of theirs.
 	Work int64 `json:"work,omitempty"`
 	// Choice maps a job id to its option and split; other jobs are left out of the plan.
 	Choice map[string]Choice `json:"choice"`
 	// Preempt lists running jobs to preempt, in problem order.
 	Preempt []string `json:"preempt"`
-	// Rungs lists, for a [Ladder], what became of each of its engines, in order; it is not part of the file format.
+	// Rungs lists the outcomes of a [Ladder]'s engines, in order. It is not part of the file format.
 	Rungs []Rung `json:"-"`
 
-	proved int // the index in Rungs of the one whose bound is Bound
-	// Memory is what to give the next solve in its Options; nil if Options.Memory was.
-	// It is not part of the file format.
+	proved int // index in Rungs of the rung whose bound is Bound
+	// Memory is for the Options of the next solve; nil if Options.Memory was nil. It is not part of the file format.
 	Memory *Memory `json:"-"`
 }
 

@@ -11,35 +11,31 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/gap"
 )
 
-// Grace is how long after the deadline Solve waits for an engine to return by
-// itself before it goes on with the best plan reported so far.
+// Grace is how long after the deadline Solve waits for an engine to return. Then it continues with the best plan
+// reported so far.
 const Grace = 50 * time.Millisecond
 
-// DefaultGap is the gap of Options.Gap == 0.
+// DefaultGap is the gap that Options.Gap == 0 means.
 const DefaultGap = gap.Default
 
-// TargetGap is the gap at which an engine may stop: o.Gap with its default.
+// TargetGap is the gap at which an engine may stop: o.Gap, or its default.
 func (o Options) TargetGap() float64 { return gap.Target(o.Gap) }
 
-// Solve validates p, lets engine solve it within opts' limits and ctx, and
-// verifies what comes back.
+// Solve validates p, runs engine within the limits of opts and ctx, and verifies the result.
 //
-// The deadline holds even if the engine overruns it: Grace after opts.Time, or
-// after ctx ends, the best plan the engine has reported is returned with
-// [StopTime] or [StopCanceled]; with none reported that is the empty plan.
-// Neither ending is an error. The engine's call is then abandoned: its goroutine,
-// with p, lives on until the engine notices that its ctx is done, which Solve
-// cannot force. A later Solve of that engine value waits for it, but for no more than a
-// second or a quarter of its own time, and then refuses with ErrEngine, so that one
-// that hangs costs one goroutine (or as many as solves were under way at the same time). Engines of a type that cannot
-// be compared, such as a func, cannot be told apart and are not refused.
+// The deadline holds even if the engine overruns it. Grace after opts.Time, or after ctx ends, Solve returns the best
+// plan that the engine has reported, or the empty plan if there is none, with [StopTime] or [StopCanceled]. Neither is
+// an error. The engine's call is then abandoned: its goroutine, with p, goes on until the engine notices that its ctx
+// is done, which Solve cannot force. A later Solve of the same engine value waits for it for at most a second or a
+// quarter of its own time, and then fails with ErrEngine. So an engine that hangs costs one goroutine, or as many as
+// there were concurrent solves. Engines of a type that cannot be compared, such as a func, cannot be told apart and are
+// not refused.
 //
-// The returned plan has been checked with [Verify], its objective and gap are
-// computed here, its Choice and Preempt are not nil. Errors are [ErrInvalid] and [ErrOptions]
-// (the caller's problem and options), [ErrInfeasible] (the engine's plan breaks a row) and
-// [ErrEngine] (it failed, panicked or contradicted itself). With the latter two
-// the solution is not nil if an earlier plan of the engine was verified: it has
-// Stop [StopError] and may be used.
+// The returned plan has been checked with [Verify]. Solve itself computes its objective and gap. Its Choice and Preempt
+// are not nil. Errors are [ErrInvalid] and [ErrOptions] (the caller's problem and options), [ErrInfeasible] (the
+// engine's plan breaks a rule) and [ErrEngine] (it failed, panicked or contradicted itself). With the latter two, the
+// solution is not nil if an earlier plan of the engine was verified. That solution has Stop [StopError] and may be
+// used.
 //
 // p must not be modified until Solve returns, or until an abandoned engine ends.
 func Solve(ctx context.Context, engine Solver, p *Problem, opts Options) (*Solution, error) {
@@ -175,7 +171,7 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 	return best, err
 }
 
-// contradiction says how stop, objective and bound disagree with one another.
+// contradiction is an error if stop, objective and bound contradict one another.
 func contradiction(s *Solution, opts Options) error {
 	switch s.Stop {
 	case StopOptimal, StopGap, StopTime, StopWork, StopCanceled:
@@ -201,10 +197,10 @@ func contradiction(s *Solution, opts Options) error {
 	return nil
 }
 
-// slack is how far bounds and objectives may disagree for rounding.
+// slack is how far rounding may separate bounds and objectives.
 func slack(objective float64) float64 { return float64(Tolerance * math.Max(1, math.Abs(objective))) }
 
-// finish fills in what Solve reports itself.
+// finish sets the fields that Solve itself determines.
 func finish(s *Solution, engine Solver, wall time.Duration) {
 	if s.Engine == "" {
 		s.Engine = engine.Name()

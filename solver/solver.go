@@ -14,14 +14,13 @@ import "context"
 type Problem struct {
 	// SlotSeconds is the length of a time slot; slot 0 starts now.
 	SlotSeconds float64 `json:"slot_seconds"`
-	// Slots is T, the number of capacity slots.
+	// Slots is T, the number of time slots.
 	Slots int `json:"slots"`
 	// Resources names the R resources.
 	Resources []string `json:"resources"`
 	// Partitions are disjoint groups of nodes.
 	Partitions []Partition `json:"partitions"`
-	// Capacity is [partition][resource][slot] of free amounts, running jobs'
-	// expected consumption already taken off.
+	// Capacity is [partition][resource][slot] of free amounts. The expected use of running jobs is already subtracted.
 	Capacity [][][]float64 `json:"capacity"`
 	// Jobs are the pending jobs; each takes at most one of its options.
 	Jobs []Job `json:"jobs"`
@@ -31,7 +30,7 @@ type Problem struct {
 	Hint map[string]int `json:"hint,omitempty"`
 }
 
-// Partition is a group of nodes that no job tells apart.
+// Partition is a group of nodes that are alike for every job.
 type Partition struct {
 	Name  string `json:"name"`
 	Nodes int    `json:"nodes"`
@@ -45,14 +44,13 @@ type Job struct {
 	Options  []Option `json:"options"`
 }
 
-// Option is a placement option: a gang of Count tasks on an equivalence set
-// from a start slot on.
+// Option is a placement option: a gang of Count tasks on an equivalence set, beginning at a start slot.
 type Option struct {
 	// Set is the equivalence set's name; information only.
 	Set string `json:"set"`
 	// Start is the start slot, in [0, Slots).
 	Start int `json:"start"`
-	// Count is k, the tasks of the gang.
+	// Count is k, the number of the gang's tasks.
 	Count int `json:"count"`
 	// Demand is what one task holds of each resource.
 	Demand []float64 `json:"demand"`
@@ -84,15 +82,15 @@ type Alloc struct {
 	Count     int `json:"count"`
 }
 
-// Solver is a solving engine. [Solve] has validated the problem before it
-// calls an engine, and verifies what the engine returns.
+// Solver is a solving engine. [Solve] validates the problem before it calls an engine, and verifies what the engine
+// returns.
 type Solver interface {
-	// Name is the engine's name as the command line and Solution.Engine give it.
+	// Name is the engine's name on the command line and in Solution.Engine.
 	Name() string
-	// Solve returns the best plan found before ctx ends or the work is used up.
-	// Whenever a better plan is found it is handed to report, which is not nil and copies it,
-	// so that nothing is lost when the engine is abandoned at the deadline. ctx has a deadline where
-	// opts.Time is set, which only tells an engine how to share its time; who calls an engine directly must see to that.
+	// Solve returns the best plan found before ctx ends or the work is used up. It passes each better plan to report, so
+	// that nothing is lost if the engine is abandoned at the deadline. Report is not nil and copies the plan. If opts.Time
+	// is set, ctx has a deadline, and opts.Time only tells the engine how to divide its time. A caller that calls an
+	// engine directly must set that deadline.
 	Solve(ctx context.Context, p *Problem, opts Options, report func(*Solution)) (*Solution, error)
 }
 
@@ -100,11 +98,12 @@ type Solver interface {
 type Caps struct {
 	// Exact: it solves small problems to optimality and says so.
 	Exact bool
-	// Bound: every solution has a proven upper bound, unless the engine was left behind past its deadline.
+	// Bound: every solution has a proven upper bound, unless the engine was abandoned past its deadline.
 	Bound bool
-	// Anytime: it has a plan within milliseconds of some thousand jobs on some hundred partitions (more take longer: the time goes with jobs, options and partitions), and betters it while it has time.
+	// Anytime: it has a plan within milliseconds for some thousand jobs on some hundred partitions, and improves it while
+	// it has time. The time for the first plan grows with jobs, options and partitions.
 	Anytime bool
-	// Deterministic: a solve limited by work only gives the same plan every time, and
-	// says in Solution.Work how much it took.
+	// Deterministic: a solve that only work limits gives the same plan every time, and reports the work spent in
+	// Solution.Work.
 	Deterministic bool
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// pair is two jobs of which a two-node rack holds one, beside a running job.
+// pair is two jobs, a rack of two nodes that holds one of them, and a running job.
 func pair() *solver.Problem {
 	gang := func(value float64) []solver.Option {
 		return []solver.Option{{Set: "any", Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1, 0.5}, Value: value}}
@@ -72,7 +72,7 @@ func TestVerifyPriorities(t *testing.T) {
 	assert.ErrorContains(t, solver.Verify(p, sol, solver.SplitsInteger), "uses 4 of 2 (jobs of priority 0 and below)")
 }
 
-// script is an engine that does what it is told.
+// script is an engine with a scripted answer.
 type script func(ctx context.Context, report func(*solver.Solution)) (*solver.Solution, error)
 
 func (script) Name() string { return "script" }
@@ -155,7 +155,7 @@ func TestVerify(t *testing.T) {
 	for _, c := range []struct {
 		sol  *solver.Solution
 		rule solver.SplitRule
-		want string // empty is feasible
+		want string // empty means feasible
 	}{
 		{plan(), solver.SplitsInteger, ""},
 		{plan("a"), solver.SplitsInteger, ""},

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Limits of what Validate accepts. They are far beyond any cluster, and keep
-// engines' index arithmetic within range.
+// Limits of what Validate accepts. They are far beyond any cluster, and keep index arithmetic of engines within range.
 const (
 	maxSlots  = 1 << 20
 	maxCount  = math.MaxInt32
@@ -14,10 +13,9 @@ const (
 	maxValue  = 1e15 // of options and preemptions
 )
 
-// Validate says whether p is well formed: lengths agree, numbers are finite and
-// in range, indices exist, ids are unique. It returns nil or an error that is
-// [ErrInvalid] and names the first offending field and its value. A hint is
-// never invalid: one that names no job or no option is stale and ignored.
+// Validate returns an error unless p is well formed: lengths agree, numbers are finite and in range, indices exist, ids
+// are unique. The error is [ErrInvalid] and names the first wrong field and its value. A hint is never invalid: if it
+// names no job or no option, it is stale and ignored.
 func Validate(p *Problem) error {
 	if p == nil {
 		return invalid("problem", "is nil")

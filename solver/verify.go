@@ -6,22 +6,20 @@ import (
 	"slices"
 )
 
-// Tolerance is the relative tolerance of capacity rows and of task counts: a
-// row may be exceeded by Tolerance·max(1, capacity).
+// Tolerance is the relative tolerance of capacity rows and task counts: a row may be exceeded by Tolerance·max(1,
+// capacity).
 const Tolerance = 1e-6
 
-// Integral reports whether option o's split must be whole tasks under s.
+// Integral reports whether option o's split must be in whole tasks under s.
 func (s SplitRule) Integral(o *Option) bool {
 	return s == SplitsInteger || (s == SplitsNow && o.Start == 0)
 }
 
-// Verify checks sol's plan against p with arithmetic of its own: every chosen
-// job and option exists, every split is of the option's partitions, not
-// negative, whole where splits asks for it, and adds up to the gang; every
-// preempted job is running; no capacity row is exceeded, nor by the jobs of any priority and below
-// what they may take of it. It returns nil or an
-// error that is [ErrInfeasible] and names what is wrong. Objective, bound and
-// stop are not looked at. p must be valid.
+// Verify checks sol's plan against p with arithmetic of its own. Every chosen job and option must exist. Every split
+// must use the option's partitions, must not be negative, must be whole where splits requires it, and must add up to
+// the gang. Every preempted job must be running. No capacity row may be exceeded, nor may the jobs of any
+// priority and below exceed what they may take of it. The error is [ErrInfeasible] and says
+// what is wrong. Objective, bound and stop are not checked. p must be valid.
 func Verify(p *Problem, sol *Solution, splits SplitRule) error {
 	if sol == nil {
 		return fmt.Errorf("%w: there is none", ErrInfeasible)
@@ -30,8 +28,8 @@ func Verify(p *Problem, sol *Solution, splits SplitRule) error {
 	return err
 }
 
-// Objective is the value of sol's plan: chosen options' values less preempted
-// jobs' costs, added in problem order. Unknown ids count nothing.
+// Objective is the value of sol's plan: the values of chosen options less the costs of preempted jobs, added in problem
+// order. Unknown ids count nothing.
 func Objective(p *Problem, sol *Solution) float64 {
 	sum := 0.0
 	for j := range p.Jobs {

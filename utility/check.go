@@ -12,9 +12,9 @@ import (
 // Horizon is the time since submission at which [Check] looks last: a year.
 const Horizon = 365 * 24 * time.Hour
 
-// Check refuses a utility that cannot be worked with: a nil pointer or function, a curve that no constructor made, and one
-// that panics or is NaN at 0, at the deadline or at the [Horizon]. The deadline counts from submission; 0 is
-// none. A utility of nil is no error: whoever takes one says what it stands for.
+// Check refuses a utility that cannot be worked with: a nil pointer or function, a curve that no constructor made, and
+// one that panics or is NaN at 0, at the deadline or at the [Horizon]. The deadline counts from submission; 0 is none.
+// A utility of nil is no error: whoever takes one says what it stands for.
 //
 // The error is a [*dist.ParamError]. A panic is caught and told in it.
 func Check(u Utility, deadline time.Duration) error {

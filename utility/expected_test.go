@@ -148,7 +148,8 @@ func TestExpectedAgainstNumeric(t *testing.T) {
 			for _, start := range []float64{0, 33.3, 50, 100, 150, 200, 299, 300, 450, 700} {
 				want := numeric(cs[name], d, start)
 				assert.InDelta(t, want, utility.Expected(cs[name], d, start), 2e-3, "%s, runtime %d, start %v", name, i, start)
-				assert.InDelta(t, want, utility.Expected(opaque{cs[name]}, d, start), 2e-2, "foreign %s, runtime %d, start %v", name, i, start)
+				assert.InDelta(t, want, utility.Expected(opaque{cs[name]}, d, start), 2e-2, "foreign %s, runtime %d, start %v",
+					name, i, start)
 			}
 		}
 	}
@@ -267,15 +268,24 @@ func TestCurvesRefuse(t *testing.T) {
 		"no points":                  func() error { _, err := utility.Piecewise(nil); return err },
 		"point NaN":                  func() error { _, err := utility.Piecewise([]utility.Point{{nan, 1}}); return err },
 		"point Inf":                  func() error { _, err := utility.Piecewise([]utility.Point{{1, inf}}); return err },
-		"points unsorted":            func() error { _, err := utility.Piecewise([]utility.Point{{2, 1}, {1, 1}}); return err },
-		"three at once":              func() error { _, err := utility.Piecewise([]utility.Point{{1, 3}, {1, 2}, {1, 1}}); return err },
-		"slope overflows":            func() error { _, err := utility.Piecewise([]utility.Point{{0, 1e308}, {1e-9, 0}}); return err },
-		"weight NaN":                 func() error { _, err := utility.Weighted(ok, nan); return err },
-		"weight negative":            func() error { _, err := utility.Weighted(ok, -1); return err },
-		"weighted nil":               func() error { _, err := utility.Weighted(nil, 1); return err },
-		"sum of none":                func() error { _, err := utility.Sum(); return err },
-		"sum with nil":               func() error { _, err := utility.Sum(ok, nil); return err },
-		"sum overflows":              func() error { _, err := utility.Sum(huge, huge); return err },
+		"points unsorted": func() error {
+			_, err := utility.Piecewise([]utility.Point{{2, 1}, {1, 1}})
+			return err
+		},
+		"three at once": func() error {
+			_, err := utility.Piecewise([]utility.Point{{1, 3}, {1, 2}, {1, 1}})
+			return err
+		},
+		"slope overflows": func() error {
+			_, err := utility.Piecewise([]utility.Point{{0, 1e308}, {1e-9, 0}})
+			return err
+		},
+		"weight NaN":      func() error { _, err := utility.Weighted(ok, nan); return err },
+		"weight negative": func() error { _, err := utility.Weighted(ok, -1); return err },
+		"weighted nil":    func() error { _, err := utility.Weighted(nil, 1); return err },
+		"sum of none":     func() error { _, err := utility.Sum(); return err },
+		"sum with nil":    func() error { _, err := utility.Sum(ok, nil); return err },
+		"sum overflows":   func() error { _, err := utility.Sum(huge, huge); return err },
 	} {
 		err := make()
 		var param *dist.ParamError

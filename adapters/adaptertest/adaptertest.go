@@ -1,6 +1,6 @@
-// Package adaptertest is the conformance suite for clusters behind a [sched.Loop]: what every adapter owes its users, whatever goes
-// wrong. It drives a [World], which the adapter's test makes of its servers, and judges by the cluster's own records of who
-// ran where and when, never by the adapter's word.
+// Package adaptertest is the conformance suite for clusters behind a [sched.Loop]: what every adapter owes its users,
+// whatever goes wrong. It drives a [World], which the adapter's test makes of its servers, and judges by the cluster's
+// own records of who ran where and when, never by the adapter's word.
 //
 //	func TestConformance(t *testing.T) {
 //		adaptertest.Run(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s) })
@@ -8,14 +8,14 @@
 //
 // # What holds in every case
 //
-// No job's task runs twice at once, no job finishes twice, no node holds more than it has, gangs finish whole, and no job that was not
-// withdrawn is lost. The loop is never told anything that makes no sense.
+// No job's task runs twice at once, no job finishes twice, no node holds more than it has, gangs finish whole, and no
+// job that was not withdrawn is lost. The loop is never told anything that makes no sense.
 //
 // # Time
 //
-// The suite knows the World's time only: it looks, lets [World.Pass] pass some, and looks again, until what it waits for has come
-// or [Traits].Patience is over. It asserts no durations. Runtimes that a loop was told are compared with the records' own, up to how exact
-// those are, so that a machine that is slow changes nothing.
+// The suite knows the World's time only: it looks, lets [World.Pass] pass some, and looks again, until what it waits
+// for has come or [Traits].Patience is over. It asserts no durations. Runtimes that a loop was told are compared with
+// the records' own, up to how exact those are, so that a machine that is slow changes nothing.
 //
 // # What a World cannot do
 //
@@ -41,15 +41,15 @@ type Shape struct {
 	Seed uint64
 }
 
-// World is a cluster and everything around it. It is used by one goroutine. Its methods fail the test themselves when they cannot do
-// what they should.
+// World is a cluster and everything around it. It is used by one goroutine. Its methods fail the test themselves when
+// they cannot do what they should.
 type World interface {
 	// Traits are what it can do; they do not change.
 	Traits() Traits
 	// Open connects a scheduler, as another process would. The World closes what is left open at the end of the test.
 	Open(t testing.TB, s Session) Instance
-	// Submit hands in a job as a user would and returns the id by which loops and records know it, the same for the same Spec.ID. If one
-	// of that name was withdrawn and is not gone yet, it waits for that.
+	// Submit hands in a job as a user would and returns the id by which loops and records know it, the same for the same
+	// Spec.ID. If one of that name was withdrawn and is not gone yet, it waits for that.
 	Submit(t testing.TB, j Job) string
 	// Do does something to the cluster.
 	Do(t testing.TB, d Deed)
@@ -70,11 +70,11 @@ type Traits struct {
 	Slot sched.Resources
 	// Unit is a short runtime; jobs run some of it. Patience is how long anything may take to come about, by Now.
 	Unit, Patience time.Duration
-	// Exact is how far times in records, and so what the adapter reads from the same place, may be from one another's truth: what their clock
-	// rounds to.
+	// Exact is how far times in records, and so what the adapter reads from the same place, may be from one another's
+	// truth: what their clock rounds to.
 	Exact time.Duration
-	// Policy makes what [Storm] plans by; nil is baseline.NewPrio. Jobs are worth the less the later they complete. Cases always
-	// plan by baseline.NewPrio.
+	// Policy makes what [Storm] plans by; nil is baseline.NewPrio. Jobs are worth the less the later they complete. Cases
+	// always plan by baseline.NewPrio.
 	Policy func() sched.Policy
 	// Wide is how many tasks the widest gang may have that the World can run, at most 1000.
 	Wide int
@@ -132,8 +132,8 @@ const (
 	Fence Ability = "fence"
 	// Explain is that there are notes.
 	Explain Ability = "explain"
-	// FenceNotes is that it refuses notes of an epoch that is over, too. A driver that writes them by and by may lack it: nothing is decided by notes, and the leader's come
-	// in the place of what another has left.
+	// FenceNotes is that it refuses notes of an epoch that is over, too. A driver that writes them by and by may lack it:
+	// nothing is decided by notes, and the leader's come in the place of what another has left.
 	FenceNotes Ability = "fence notes"
 	// FailStarts, FailRuns, Hang, SlowStop and Malformed are that jobs can be so.
 	FailStarts Ability = "starts that fail"
@@ -158,8 +158,8 @@ type Job struct {
 	Spec sched.Job
 	// Runtime is how long it runs from when all its tasks run.
 	Runtime time.Duration
-	// FailStarts is how many of its first starts have a task that cannot start, and FailRuns how many runs after these end with a
-	// task that fails, after which the cluster lets it be tried again.
+	// FailStarts is how many of its first starts have a task that cannot start, and FailRuns how many runs after these end
+	// with a task that fails, after which the cluster lets it be tried again.
 	FailStarts, FailRuns int
 	// Hang is how many of its first starts have a task that comes up neither well nor badly.
 	Hang int
@@ -171,11 +171,13 @@ type Job struct {
 
 // Session is how an instance is opened.
 type Session struct {
-	// Epoch is the leader's, higher with every instance that is to lead. With the ability [Fence] the cluster knows it when
-	// Open returns, as it would from the lease, and refuses lower ones: what it tells the instance first is then all that others did.
+	// Epoch is the leader's, higher with every instance that is to lead. With the ability [Fence] the cluster knows it
+	// when Open returns, as it would from the lease, and refuses lower ones: what it tells the instance first is then all
+	// that others did.
 	Epoch uint64
-	// Gate, if not nil, is asked before and after every call that changes something in the cluster. If it returns an error, the
-	// instance is dead: the call returns it, and nothing more reaches the cluster. It is safe for concurrent use.
+	// Gate, if not nil, is asked before and after every call that changes something in the cluster. If it returns an
+	// error, the instance is dead: the call returns it, and nothing more reaches the cluster. It is safe for concurrent
+	// use.
 	Gate func(call string, done bool) error
 	// StartTimeout is [adapters.Options].StartTimeout, if not 0.
 	StartTimeout time.Duration
@@ -201,12 +203,14 @@ type Record struct {
 	Task     string
 	// Node is where it was.
 	Node string
-	// Placed is when it began to hold its slot, Started when it ran, Ended when it held nothing any more; zero where it did not come to that.
+	// Placed is when it began to hold its slot, Started when it ran, Ended when it held nothing any more; zero where it
+	// did not come to that.
 	Placed, Started, Ended time.Time
-	// Lost is when the cluster gave it up since its node was out of reach, zero if it never did. It may have gone on there, and held its slot until Ended; but from
-	// Lost on another may be in its place.
+	// Lost is when the cluster gave it up since its node was out of reach, zero if it never did. It may have gone on
+	// there, and held its slot until Ended; but from Lost on another may be in its place.
 	Lost time.Time
-	// Unsure is by how much the cluster has contradicted itself about Started or Ended: a scheduler may have been told either.
+	// Unsure is by how much the cluster has contradicted itself about Started or Ended: a scheduler may have been told
+	// either.
 	Unsure time.Duration
 	// State is how it ended, or is now.
 	State adapters.TaskState

@@ -78,7 +78,8 @@ func (h *host) open(s Session) *scheduler {
 			return ask(call, done)
 		}
 	}
-	x := &scheduler{host: h, Session: s, policy: baseline.NewPrio(), starts: map[string][][]sched.NodeTasks{}, learnt: map[string][]float64{}}
+	x := &scheduler{host: h, Session: s, policy: baseline.NewPrio(), starts: map[string][][]sched.NodeTasks{},
+		learnt: map[string][]float64{}}
 	x.instance = h.Open(h.TB, s)
 	loop, err := sched.NewLoop(x.instance.Cluster, x, x, sched.WithObserver(x.observe))
 	require.NoError(h, err)
@@ -174,7 +175,8 @@ func can(t testing.TB, traits *Traits, needs []Ability) {
 // submit hands in a job of one slot a task that runs for some units.
 func (h *host) submit(name string, tasks int, units float64, change ...func(*Job)) string {
 	h.Helper()
-	j := Job{Spec: sched.Job{ID: name, Tasks: tasks, Demand: h.traits.Slot}, Runtime: time.Duration(units * float64(h.traits.Unit))}
+	j := Job{Spec: sched.Job{ID: name, Tasks: tasks, Demand: h.traits.Slot},
+		Runtime: time.Duration(units * float64(h.traits.Unit))}
 	for _, c := range change {
 		c(&j)
 	}
@@ -251,7 +253,8 @@ func (h *host) runs(id string) bool {
 // forever is a runtime in units that no case waits for the end of.
 const forever = 60
 
-// up tells whether all of the job runs and the loop knows, or whether it has finished: a poll may come too late to see a short job run.
+// up tells whether all of the job runs and the loop knows, or whether it has finished: a poll may come too late to see
+// a short job run.
 func (h *host) up(id string) bool {
 	return h.runs(id) && h.first.known(id) || h.finished(id)
 }
@@ -369,7 +372,8 @@ func (h *host) allDone() bool {
 	return true
 }
 
-// allLearn waits until the loop has learnt of every job that has finished, and compares what it was told with the records.
+// allLearn waits until the loop has learnt of every job that has finished, and compares what it was told with the
+// records.
 func (h *host) allLearn() {
 	h.Helper()
 	h.until("the loop is told of all that has finished", func() bool {
@@ -412,7 +416,8 @@ func (h *host) sameRuntime(id string, seconds float64) {
 	}
 	told, want := time.Duration(seconds*float64(time.Second)), ended.Sub(started)
 	if diff := (told - want).Abs(); diff > slack+2*unsure { // of the start, and of the end
-		h.Errorf("job %s ran %v by the cluster's records, from %v to %v; the loop was told %v", id, want, started, ended, told)
+		h.Errorf("job %s ran %v by the cluster's records, from %v to %v; the loop was told %v", id, want, started, ended,
+			told)
 	}
 }
 
@@ -452,7 +457,8 @@ func (h *host) outline() string {
 		if i == 100 {
 			return out + "...\n"
 		}
-		out += fmt.Sprintf("  %s attempt %d task %s on %s: %v to %v to %v, %v\n", r.Job, r.Attempt, r.Task, r.Node, clock(r.Placed), clock(r.Started), clock(r.Ended), r.State)
+		out += fmt.Sprintf("  %s attempt %d task %s on %s: %v to %v to %v, %v\n", r.Job, r.Attempt, r.Task, r.Node,
+			clock(r.Placed), clock(r.Started), clock(r.Ended), r.State)
 	}
 	if s := h.first.shown; s != nil {
 		out += fmt.Sprintf("the loop sees %d pending, %d running, free %v\n", len(s.Pending), len(s.Running), s.Free)

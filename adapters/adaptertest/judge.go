@@ -16,7 +16,8 @@ type Law struct {
 	Slots int
 	// Tasks is the size of each job's gang.
 	Tasks map[string]int
-	// Withdrawn is how often each job was taken back by its user: as many of its attempts may have finished in part, since tasks may end as they are withdrawn.
+	// Withdrawn is how often each job was taken back by its user: as many of its attempts may have finished in part, since
+	// tasks may end as they are withdrawn.
 	Withdrawn map[string]int
 	// Exact is as in [Traits].
 	Exact time.Duration
@@ -81,7 +82,8 @@ func most(records []Record, exact time.Duration) (int, time.Time) {
 func overcommitted(records []Record, law Law) (faults []string) {
 	for _, on := range group(records, func(r *Record) string { return r.Node }) {
 		if n, at := most(on, law.Exact); n > law.Slots {
-			faults = append(faults, fmt.Sprintf("node %s holds %d tasks at %v, it has room for %d", on[0].Node, n, at, law.Slots))
+			faults = append(faults,
+				fmt.Sprintf("node %s holds %d tasks at %v, it has room for %d", on[0].Node, n, at, law.Slots))
 		}
 	}
 	return faults
@@ -121,7 +123,8 @@ func unfinished(records []Record, law Law) (faults []string) {
 		for _, try := range parts {
 			done := finishedOf(try)
 			if spared[job]++; spared[job] > law.Withdrawn[job] || len(done) > tasks {
-				faults = append(faults, fmt.Sprintf("attempt %d of job %s finished with %d of its %d tasks", try[0].Attempt, job, len(done), tasks))
+				faults = append(faults,
+					fmt.Sprintf("attempt %d of job %s finished with %d of its %d tasks", try[0].Attempt, job, len(done), tasks))
 			}
 		}
 		for _, try := range attempts(of) {
@@ -150,8 +153,9 @@ func finishedOf(try []Record) []Record {
 	return slices.DeleteFunc(slices.Clone(try), func(r Record) bool { return r.State != adapters.Finished })
 }
 
-// completions is how often a gang finished whole, in one attempt or with what was left of it in a later one, and the attempts that are over and finished in part, but
-// for those that were stopped as their tasks ended one after the other, all having been at work, and that were done again later, or are.
+// completions is how often a gang finished whole, in one attempt or with what was left of it in a later one, and the
+// attempts that are over and finished in part, but for those that were stopped as their tasks ended one after the
+// other, all having been at work, and that were done again later, or are.
 func completions(of []Record, tasks int) (whole int, parts [][]Record) {
 	had := map[string]bool{} // tasks that finished since it was whole last
 	forgive := func() { parts = slices.DeleteFunc(parts, func(try []Record) bool { return worked(try, tasks) }) }

@@ -16,7 +16,8 @@ func at(seconds float64) time.Time {
 
 // ran is the record of a task.
 func ran(job string, attempt int, task, node string, from, to float64, state adapters.TaskState) Record {
-	return Record{Job: job, Attempt: attempt, Task: task, Node: node, Placed: at(from), Started: at(from), Ended: at(to), State: state}
+	return Record{Job: job, Attempt: attempt, Task: task, Node: node, Placed: at(from), Started: at(from), Ended: at(to),
+		State: state}
 }
 
 func TestJudge(t *testing.T) {
@@ -36,10 +37,21 @@ func TestJudge(t *testing.T) {
 		{"something never ended", func(r []Record) []Record { r[0].Ended = time.Time{}; return r }, "node n0 holds 3 tasks"},
 		{"twice at once", func(r []Record) []Record { r[1].Ended = at(12); return r }, "job a of 2 tasks has 3"},
 		{"one task twice at once", func(r []Record) []Record { r[1].Task = "0"; return r }, "task 0 of job a runs 2 times"},
-		{"half a gang", func(r []Record) []Record { r[3].State = adapters.Failed; return r }, "attempt 2 of job a finished with 1 of its 2 tasks"},
-		{"one after the other", func(r []Record) []Record { r[3].Started = at(20.5); return r }, "job a: task 1 started after task 0 had ended"},
-		{"finished twice", func(r []Record) []Record { return append(r, ran("b", 2, "0", "n1", 40, 50, adapters.Finished)) }, "job b () finished 2 times"},
-		{"not handed in", func(r []Record) []Record { r[4].Job = "c"; return r }, "job c was placed, which was never handed in"},
+		{"half a gang", func(r []Record) []Record {
+			r[3].State = adapters.Failed
+			return r
+		}, "attempt 2 of job a finished with 1 of its 2 tasks"},
+		{"one after the other", func(r []Record) []Record {
+			r[3].Started = at(20.5)
+			return r
+		}, "job a: task 1 started after task 0 had ended"},
+		{"finished twice", func(r []Record) []Record {
+			return append(r, ran("b", 2, "0", "n1", 40, 50, adapters.Finished))
+		}, "job b () finished 2 times"},
+		{"not handed in", func(r []Record) []Record {
+			r[4].Job = "c"
+			return r
+		}, "job c was placed, which was never handed in"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			records := tt.change(append([]Record(nil), whole...))
@@ -55,11 +67,13 @@ func TestJudge(t *testing.T) {
 	assert.Empty(t, Judge(whole, inexact), "as far as the records' times can be told apart")
 }
 
-// TestJudgeWithdrawn: tasks that finish as their user takes the job back are no fault, once for each time, and all else is.
+// TestJudgeWithdrawn: tasks that finish as their user takes the job back are no fault, once for each time, and all else
+// is.
 func TestJudgeWithdrawn(t *testing.T) {
 	half := func(attempt int, from float64) []Record {
 		return []Record{
-			ran("a", attempt, "0", "n0", from, from+10, adapters.Finished), ran("a", attempt, "1", "n1", from, from+10, adapters.Stopping),
+			ran("a", attempt, "0", "n0", from, from+10, adapters.Finished),
+			ran("a", attempt, "1", "n1", from, from+10, adapters.Stopping),
 		}
 	}
 	law := Law{Slots: 2, Tasks: map[string]int{"a": 2, "b": 2}}
@@ -72,7 +86,8 @@ func TestJudgeWithdrawn(t *testing.T) {
 	for i := range again {
 		again[i].UID = "again"
 	}
-	assert.Equal(t, []string{"attempt 1 of job a finished with 1 of its 2 tasks"}, Judge(append(half(1, 0), again...), law), "it was withdrawn once")
+	assert.Equal(t, []string{"attempt 1 of job a finished with 1 of its 2 tasks"},
+		Judge(append(half(1, 0), again...), law), "it was withdrawn once")
 	law.Withdrawn["a"] = 2
 	assert.Empty(t, Judge(append(half(1, 0), again...), law))
 
@@ -80,11 +95,14 @@ func TestJudgeWithdrawn(t *testing.T) {
 	late[1].Started, late[1].State = at(11), adapters.Finished
 	late[1].Ended = at(12)
 	assert.Equal(t, []string{"job a: task 1 started after task 0 had ended"}, Judge(late, law))
-	more := append(half(1, 0), ran("a", 1, "1", "n1", 20, 30, adapters.Finished), ran("a", 1, "2", "n1", 20, 30, adapters.Finished))
-	assert.Contains(t, Judge(more, law), "attempt 1 of job a finished with 3 of its 2 tasks", "more than there are is none of the user's doing")
+	more := append(half(1, 0), ran("a", 1, "1", "n1", 20, 30, adapters.Finished),
+		ran("a", 1, "2", "n1", 20, 30, adapters.Finished))
+	assert.Contains(t, Judge(more, law), "attempt 1 of job a finished with 3 of its 2 tasks",
+		"more than there are is none of the user's doing")
 }
 
-// TestJudgeStoppedAtItsEnd: a gang that is stopped as its tasks end is done again, whole or what is left of it, and that is no fault.
+// TestJudgeStoppedAtItsEnd: a gang that is stopped as its tasks end is done again, whole or what is left of it, and
+// that is no fault.
 func TestJudgeStoppedAtItsEnd(t *testing.T) {
 	law := Law{Slots: 2, Tasks: map[string]int{"a": 2}}
 	first := func() []Record {
@@ -100,10 +118,12 @@ func TestJudgeStoppedAtItsEnd(t *testing.T) {
 	never := first()
 	never[0].Started = time.Time{}
 	assert.NotEmpty(t, Judge(append(never, again...), law), "one of its tasks never ran")
-	assert.NotEmpty(t, Judge(append(append(first(), again...), ran("a", 3, "0", "n0", 30, 40, adapters.Finished)), law), "and one of them once more")
+	assert.NotEmpty(t, Judge(append(append(first(), again...), ran("a", 3, "0", "n0", 30, 40, adapters.Finished)), law),
+		"and one of them once more")
 	late := []Record{ran("a", 3, "0", "n0", 30, 39, adapters.Stopping), ran("a", 3, "1", "n1", 30, 39, adapters.Finished)}
 	assert.NotEmpty(t, Judge(append(append(first(), again...), late...), law), "once more after it was whole")
-	assert.NotEmpty(t, Judge(append(append(first(), again[0]), ran("a", 3, "0", "n0", 30, 40, adapters.Finished), ran("a", 3, "1", "n0", 30, 40, adapters.Finished)), law), "twice")
+	assert.NotEmpty(t, Judge(append(append(first(), again[0]), ran("a", 3, "0", "n0", 30, 40, adapters.Finished),
+		ran("a", 3, "1", "n0", 30, 40, adapters.Finished)), law), "twice")
 }
 
 // TestJudgeLost: what goes on where the cluster has given it up may have another in its place, but not in its slot.

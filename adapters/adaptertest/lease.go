@@ -21,8 +21,8 @@ type Office struct {
 	Pass func(t testing.TB)
 	// Patience is how often Pass is called until the lease must have run out; 0 is 10,000 times.
 	Patience int
-	// Hang has no call be answered until the function that it returns is called. Delete deletes the lease where it stands, as an operator might, so that the next
-	// instance makes another.
+	// Hang has no call be answered until the function that it returns is called. Delete deletes the lease where it stands,
+	// as an operator might, so that the next instance makes another.
 	Hang   func(t testing.TB) (resume func())
 	Delete func(t testing.TB)
 	// Missing says of [HangLease] and [DeleteLease] why Hang or Delete is nil.
@@ -35,15 +35,17 @@ const (
 	DeleteLease Ability = "delete the lease"
 )
 
-// RunLease checks a lease: that one instance at a time has it, whatever the others do, on which host if it tells who, that epochs grow, that it can be had when it was given
-// back and when it has run out, and that a call returns when its context is done. Each case is a subtest with an office of its own.
+// RunLease checks a lease: that one instance at a time has it, whatever the others do, on which host if it tells who,
+// that epochs grow, that it can be had when it was given back and when it has run out, and that a call returns when its
+// context is done. Each case is a subtest with an office of its own.
 func RunLease(t *testing.T, make func(t testing.TB) Office) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
 		run  func(testing.TB, *Office)
 	}{
-		{"one at a time", oneAtATime}, {"given back", givenBack}, {"run out", runOut}, {"taken again by its holder", takenAgain},
+		{"one at a time", oneAtATime}, {"given back", givenBack}, {"run out", runOut},
+		{"taken again by its holder", takenAgain},
 		{"given back when it is another's", notTheirs}, {"a call hangs", callHangs}, {"the lease is deleted", deleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,7 +136,8 @@ func runOut(t testing.TB, o *Office) {
 	require.Fail(t, "the lease does not run out")
 }
 
-// takenAgain is of an instance that gave up as it could not renew, and is back before the lease has run out: nobody else can have it yet, and it need not wait for itself.
+// takenAgain is of an instance that gave up as it could not renew, and is back before the lease has run out: nobody
+// else can have it yet, and it need not wait for itself.
 func takenAgain(t testing.TB, o *Office) {
 	a, b := o.Open(t), o.Open(t)
 	first := acquire(t, a)
@@ -168,7 +171,8 @@ func (o *Office) lacks(t testing.TB, a Ability, missing bool) {
 	t.Skipf("it cannot %s: %s", a, o.Missing[a])
 }
 
-// callHangs has calls of both instances end with their contexts: they say nothing of who has the lease, and change nothing.
+// callHangs has calls of both instances end with their contexts: they say nothing of who has the lease, and change
+// nothing.
 func callHangs(t testing.TB, o *Office) {
 	o.lacks(t, HangLease, o.Hang == nil)
 	a, b := o.Open(t), o.Open(t)

@@ -226,7 +226,9 @@ func nodeCases() []Case {
 		}},
 		{Name: "a node is cordoned", Needs: []Ability{Cordon, Uncordon}, run: cordon},
 		{Name: "a node is drained", Needs: []Ability{Drain, Uncordon}, run: func(h *host) { outage(h, Drain, Uncordon) }},
-		{Name: "a node is lost and comes back", Needs: []Ability{Kill, Revive}, run: func(h *host) { outage(h, Kill, Revive) }},
+		{Name: "a node is lost and comes back", Needs: []Ability{Kill, Revive}, run: func(h *host) {
+			outage(h, Kill, Revive)
+		}},
 		{Name: "a node is lost and its job runs elsewhere", Needs: []Ability{Kill}, run: elsewhere},
 		{Name: "a node's labels change", Needs: []Ability{Relabel, Unplaceable}, run: labels},
 		{Name: "work of others takes room", Needs: []Ability{Occupy}, run: foreign},

@@ -51,8 +51,9 @@ func Run(t *testing.T, make Maker) {
 	t.Run("a crash before and after every call", func(t *testing.T) { crashes(t, make, false) })
 }
 
-// RunParallel does the same with Worlds side by side, as many as the test flag -parallel allows, for Worlds that share a cluster: most of a case is waiting. A case
-// that takes the servers away is done before, by itself. Worlds must not disturb one another otherwise.
+// RunParallel does the same with Worlds side by side, as many as the test flag -parallel allows, for Worlds that share
+// a cluster: most of a case is waiting. A case that takes the servers away is done before, by itself. Worlds must not
+// disturb one another otherwise.
 func RunParallel(t *testing.T, make Maker) {
 	t.Helper()
 	for _, c := range Cases() {

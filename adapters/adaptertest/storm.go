@@ -13,9 +13,10 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// Storm runs one random schedule by its seed: jobs of all kinds come and are withdrawn, nodes are cordoned, drained, filled by others, killed and
-// revived, watches break, events are garbled, servers go away, schedulers die at any call, and those that were replaced go on for a while. Then all
-// is mended, and every job that was not withdrawn must finish, with the loop knowing it. A World does the deeds it is able to.
+// Storm runs one random schedule by its seed: jobs of all kinds come and are withdrawn, nodes are cordoned, drained,
+// filled by others, killed and revived, watches break, events are garbled, servers go away, schedulers die at any call,
+// and those that were replaced go on for a while. Then all is mended, and every job that was not withdrawn must finish,
+// with the loop knowing it. A World does the deeds it is able to.
 func Storm(t testing.TB, make Maker, seed uint64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0x73746f726d))
@@ -28,7 +29,8 @@ func Storm(t testing.TB, make Maker, seed uint64) {
 	st.mend()
 	h.allFinish()
 	h.until("the loop knows that all is over", func() bool {
-		return h.first.shown != nil && len(h.first.shown.Running) == 0 && len(h.first.shown.Pending) == 0 && full(h.first.shown)
+		return h.first.shown != nil && len(h.first.shown.Running) == 0 && len(h.first.shown.Pending) == 0 &&
+			full(h.first.shown)
 	})
 	h.judge()
 }

@@ -90,7 +90,9 @@ func impossible(h *host) {
 	}
 	told := func(id string, words ...string) bool {
 		notes := h.Notes(h, id)
-		return len(notes) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(notes[len(notes)-1], w) })
+		return len(notes) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+			return !strings.Contains(notes[len(notes)-1], w)
+		})
 	}
 	obstacles := func() bool {
 		return told(wide, "5", "even if nothing else") && told(nowhere, "no-such-label")
@@ -109,17 +111,18 @@ func impossible(h *host) {
 
 func connectionCases() []Case {
 	return []Case{
-		{Name: "events are lost, doubled and reordered", Needs: []Ability{Garble, Clear}, Shape: Shape{Nodes: 3}, run: func(h *host) {
-			h.do(Deed{Do: Garble})
-			for i := range 12 {
-				h.submit(fmt.Sprint("j", i), 1+i%4, 1+float64(i%3), priority(i%3))
-				h.cycles(1)
-			}
-			h.cycles(10)
-			h.do(Deed{Do: Clear})
-			h.allFinish()
-			h.allLearn()
-		}},
+		{Name: "events are lost, doubled and reordered", Needs: []Ability{Garble, Clear}, Shape: Shape{Nodes: 3},
+			run: func(h *host) {
+				h.do(Deed{Do: Garble})
+				for i := range 12 {
+					h.submit(fmt.Sprint("j", i), 1+i%4, 1+float64(i%3), priority(i%3))
+					h.cycles(1)
+				}
+				h.cycles(10)
+				h.do(Deed{Do: Clear})
+				h.allFinish()
+				h.allLearn()
+			}},
 		{Name: "the watch breaks", Needs: []Ability{BreakWatch}, run: func(h *host) {
 			a := h.submit("a", 2, 2)
 			h.until("a runs", func() bool { return h.up(a) })
@@ -150,7 +153,8 @@ func connectionCases() []Case {
 		}},
 		{Name: "stale actions are refused", Needs: []Ability{Drive}, run: stale},
 		{Name: "actions of an epoch that is over are refused", Needs: []Ability{Drive, Fence}, run: fencing},
-		{Name: "notes of an epoch that is over are refused", Needs: []Ability{Drive, Fence, Explain, FenceNotes}, run: fencedNotes},
+		{Name: "notes of an epoch that is over are refused", Needs: []Ability{Drive, Fence, Explain, FenceNotes},
+			run: fencedNotes},
 	}
 }
 
@@ -190,7 +194,8 @@ func stale(h *host) {
 	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrStale, "it was asked for already")
 	h.untilBy("it has a place", func() bool { return len(h.of(id)) == 2 }, func() {})
 	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrStale, "it has a place")
-	require.ErrorIs(h, d.Stop(ctx, &adapters.Stop{Job: before, Epoch: h.epochs, Cause: adapters.CausePreempted}), adapters.ErrStale,
+	require.ErrorIs(h, d.Stop(ctx, &adapters.Stop{Job: before, Epoch: h.epochs, Cause: adapters.CausePreempted}),
+		adapters.ErrStale,
 		"when that was decided, it did not run")
 	h.allFinish()
 	assert.Len(h, h.of(id), 2, "it ran once")
@@ -214,9 +219,11 @@ func fencing(h *host) {
 	h.untilBy("the new leader starts it", func() bool { return len(h.of(runs)) == 2 }, next.step)
 	waits := h.submit("b", 1, 1) // there is room for it
 	d := old.instance.Driver
-	start := &adapters.Start{Job: h.observed(d, waits), Nodes: []sched.NodeTasks{{Node: h.traits.Nodes[1], Tasks: 1}}, Epoch: old.Epoch}
+	start := &adapters.Start{Job: h.observed(d, waits), Nodes: []sched.NodeTasks{{Node: h.traits.Nodes[1], Tasks: 1}},
+		Epoch: old.Epoch}
 	require.ErrorIs(h, d.Start(ctx, start), adapters.ErrFenced)
-	require.ErrorIs(h, d.Stop(ctx, &adapters.Stop{Job: h.observed(d, runs), Epoch: old.Epoch, Cause: adapters.CausePreempted}), adapters.ErrFenced)
+	require.ErrorIs(h, d.Stop(ctx, &adapters.Stop{Job: h.observed(d, runs), Epoch: old.Epoch,
+		Cause: adapters.CausePreempted}), adapters.ErrFenced)
 	assert.Empty(h, h.of(waits), "it was refused")
 	h.first = next
 	h.allFinish()
@@ -230,7 +237,8 @@ func fencedNotes(h *host) {
 	next := h.open(Session{})
 	e, ok := old.instance.Driver.(adapters.Explainer)
 	require.True(h, ok, "there are notes, which the driver cannot write")
-	n := &adapters.Note{Job: h.observed(old.instance.Driver, id), Epoch: old.Epoch, Reason: sched.Reason{Code: sched.ReasonDeferred, Probability: sched.UnknownProbability}}
+	n := &adapters.Note{Job: h.observed(old.instance.Driver, id), Epoch: old.Epoch,
+		Reason: sched.Reason{Code: sched.ReasonDeferred, Probability: sched.UnknownProbability}}
 	require.ErrorIs(h, e.Explain(context.Background(), n), adapters.ErrFenced)
 	assert.Empty(h, h.Notes(h, id))
 	h.first = next
@@ -269,7 +277,9 @@ func restarted(h *host) {
 	running, waiting := h.submit("a", 3, forever), h.submit("b", 4, 1)
 	h.until("a runs", func() bool { return h.up(running) })
 	h.restart(Session{})
-	h.until("the new loop knows what runs and what waits", func() bool { return h.first.known(running) && h.first.waits(waiting) })
+	h.until("the new loop knows what runs and what waits", func() bool {
+		return h.first.known(running) && h.first.waits(waiting)
+	})
 	for _, r := range h.first.shown.Running {
 		if r.Job.ID != running {
 			continue
@@ -282,7 +292,8 @@ func restarted(h *host) {
 				since = k.Started
 			}
 		}
-		assert.LessOrEqual(h, r.Started.Sub(since).Abs(), h.traits.Exact, "since when: told %v, recorded %v", r.Started, since)
+		assert.LessOrEqual(h, r.Started.Sub(since).Abs(), h.traits.Exact, "since when: told %v, recorded %v", r.Started,
+			since)
 	}
 	assert.Len(h, h.of(running), 3, "it ran once")
 	h.end(running)
@@ -304,8 +315,8 @@ func twins(h *host) {
 	assert.Positive(h, len(other.starts), "the leader works")
 }
 
-// crashes runs a plan's application, and lets the scheduler die before and after every call that it makes. Where calls depend on the servers' pace, one run may make
-// fewer than another, so that the last are not reached; but most must be.
+// crashes runs a plan's application, and lets the scheduler die before and after every call that it makes. Where calls
+// depend on the servers' pace, one run may make fewer than another, so that the last are not reached; but most must be.
 func crashes(t *testing.T, make Maker, side bool) {
 	s := Shape{}.filled()
 	w := make(t, s)
@@ -315,7 +326,8 @@ func crashes(t *testing.T, make Maker, side bool) {
 	require.Greater(t, calls, 3, "calls to crash at")
 	var tried, crashed atomic.Int64
 	t.Cleanup(func() { // when the subtests have ended, side by side as they may be
-		assert.GreaterOrEqual(t, 2*crashed.Load(), tried.Load(), "%d of %d schedulers died where they should", crashed.Load(), tried.Load())
+		assert.GreaterOrEqual(t, 2*crashed.Load(), tried.Load(), "%d of %d schedulers died where they should", crashed.Load(),
+			tried.Load())
 	})
 	for n := 1; n <= calls; n++ {
 		if testing.Short() && !side && n%3 != 1 {
@@ -335,7 +347,8 @@ func crashes(t *testing.T, make Maker, side bool) {
 	}
 }
 
-// crashAt has the scheduler die at its n-th call and another take over. It returns how many calls the first has made, and whether it died.
+// crashAt has the scheduler die at its n-th call and another take over. It returns how many calls the first has made,
+// and whether it died.
 func crashAt(t testing.TB, w World, s Shape, n int, after bool) (calls int, died bool) {
 	h := &host{TB: t, World: w, traits: w.Traits(), shape: s, jobs: map[string]*handed{}}
 	var first *scheduler

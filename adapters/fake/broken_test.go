@@ -81,7 +81,8 @@ func (m *meddling) Open(t testing.TB, s adaptertest.Session) adaptertest.Instanc
 	if m.driver != nil {
 		d, second = m.driver(d), m.driver(second)
 	}
-	c, err := adapters.New(d, adapters.Options{Epoch: s.Epoch, Now: m.world.Cluster.Now, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
+	c, err := adapters.New(d,
+		adapters.Options{Epoch: s.Epoch, Now: m.world.Cluster.Now, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
 	require.NoError(t, err)
 	i := adaptertest.Instance{Cluster: c, Driver: second, Close: link.Close}
 	if m.events != nil {
@@ -266,7 +267,9 @@ func TestSuiteFindsBrokenAdapters(t *testing.T) {
 			caught: []string{"its end is observed", "jobs wait"}},
 		{name: "withdrawals are not told", events: eachEvent(func(e *sched.Event) bool { return e.Kind != sched.Withdrawn }),
 			caught: []string{"handed in again unchanged"}},
-		{name: "nodes that are lost are not told", events: eachEvent(func(e *sched.Event) bool { return e.Kind != sched.NodeDown }),
+		{name: "nodes that are lost are not told", events: eachEvent(func(e *sched.Event) bool {
+			return e.Kind != sched.NodeDown
+		}),
 			caught: []string{"runs elsewhere"}},
 		{name: "starts are told twice", events: func(events []sched.Event) []sched.Event { return append(events, events...) },
 			caught: []string{"its end is observed"}},
@@ -309,7 +312,8 @@ func TestMeddlingWithNothingPasses(t *testing.T) {
 	for _, c := range adaptertest.Cases() {
 		assert.Empty(t, failure(t, func(tb testing.TB) {
 			c.Run(tb, func(tb testing.TB, s adaptertest.Shape) adaptertest.World {
-				return &meddling{world: newWorld(tb, s, fake.Options{StartDelay: time.Second, StopDelay: time.Second, Expiry: 5 * time.Second})}
+				return &meddling{
+					world: newWorld(tb, s, fake.Options{StartDelay: time.Second, StopDelay: time.Second, Expiry: 5 * time.Second})}
 			})
 		}), c.Name)
 	}

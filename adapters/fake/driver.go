@@ -10,8 +10,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Gate is asked before a call that changes something and, with done, after it. An error is that of a scheduler that dies there: the
-// driver passes it on and does nothing more.
+// Gate is called before a call that changes something and, with done, after it. An error means that the scheduler dies
+// there: the driver returns it and does nothing more.
 type Gate func(call string, done bool) error
 
 // Driver is a scheduler's connection: an [adapters.Driver] and [adapters.Explainer].
@@ -29,7 +29,7 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// change is an object as a watch tells of it.
+// change is an object as a watch reports it.
 type change struct {
 	at     time.Duration
 	serial uint64
@@ -45,12 +45,12 @@ func (c *Cluster) Connect(gate Gate) *Driver {
 	return d
 }
 
-// Close ends the connection. Calls that are under way arrive all the same.
+// Close closes the connection. Running calls arrive all the same.
 func (d *Driver) Close() {
 	d.c.watches = slices.DeleteFunc(d.c.watches, func(o *Driver) bool { return o == d })
 }
 
-// push sends a change to the watch, as well as faults let it.
+// push sends a change to the watch, as far as faults permit.
 func (d *Driver) push(ch change) {
 	f := &d.c.opt.Faults
 	if d.broken || d.c.chance(f.Lose) {
@@ -70,7 +70,7 @@ func (d *Driver) push(ch change) {
 	}
 }
 
-// Observe lists all, or drains the watch.
+// Observe lists everything, or takes what the watch has brought.
 func (d *Driver) Observe(_ context.Context, relist bool) (*adapters.View, error) {
 	switch {
 	case d.dead != nil:
@@ -84,7 +84,9 @@ func (d *Driver) Observe(_ context.Context, relist bool) (*adapters.View, error)
 	if len(d.box) == 0 {
 		return v, nil
 	}
-	slices.SortFunc(d.box, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.serial, b.serial)) })
+	slices.SortFunc(d.box, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.serial, b.serial))
+	})
 	n := 0
 	for ; n < len(d.box) && d.box[n].at <= d.c.core.Now(); n++ {
 		if ch := &d.box[n]; ch.isNode {
@@ -148,7 +150,7 @@ func (d *Driver) call(name string, epoch uint64, do func() error) error {
 	return err
 }
 
-// pass asks the gate.
+// pass calls the gate.
 func (d *Driver) pass(name string, done bool) error {
 	if d.gate != nil {
 		d.dead = d.gate(name, done)
@@ -156,19 +158,20 @@ func (d *Driver) pass(name string, done bool) error {
 	return d.dead
 }
 
-// at finds the job an action is about.
+// at finds the job of an action.
 func (c *Cluster) at(told *adapters.Job, version uint64) (*job, error) {
 	j := c.jobs[told.Spec.ID]
 	switch {
 	case j == nil || j.told.UID != told.UID:
 		return nil, fmt.Errorf("%w: job %q (%s) is gone", adapters.ErrStale, told.Spec.ID, told.UID)
 	case j.told.Version != version:
-		return nil, fmt.Errorf("%w: job %q is at version %d, not %d", adapters.ErrStale, told.Spec.ID, j.told.Version, version)
+		return nil,
+			fmt.Errorf("%w: job %q is at version %d, not %d", adapters.ErrStale, told.Spec.ID, j.told.Version, version)
 	}
 	return j, nil
 }
 
-// Start places the gang, node by node. Each call names the version that the one before has made.
+// Start places the gang node by node. Each call names the version made by the one before.
 func (d *Driver) Start(_ context.Context, s *adapters.Start) error {
 	version := s.Job.Version
 	for i, nt := range s.Nodes {
@@ -193,7 +196,7 @@ func (d *Driver) Start(_ context.Context, s *adapters.Start) error {
 		case err != nil && i == 0:
 			return err
 		case err != nil:
-			return nil // it is short, which is observed
+			return nil // the gang is short, which is observed
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func ExampleCluster() {
 	}
 	// Output:
 	// <nil>
-	// adapters: decided on a state that is over: job "a" is at version 3, not 2
+	// adapters: the decision is out of date: job "a" is at version 3, not 2
 	// a task 0 on n0 finished
 	// a task 1 on n0 finished
 }

@@ -91,7 +91,8 @@ func (p *process) work(ctx context.Context, t adapters.Term) error {
 	if err != nil {
 		return err
 	}
-	loop, err := sched.NewLoop(cluster, baseline.NewPrio(), schedtest.Forecasts(), sched.WithCycle(time.Second), sched.WithErrorHandler(adapters.Unavailable))
+	loop, err := sched.NewLoop(cluster, baseline.NewPrio(), schedtest.Forecasts(), sched.WithCycle(time.Second),
+		sched.WithErrorHandler(adapters.Unavailable))
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,8 @@ func (s *site) pump(ctx context.Context) {
 	}
 }
 
-// TestFailOver has a leader die, or leave, while jobs run, start and wait: the standby goes on where it was, in seconds, and no job notices.
+// TestFailOver has a leader die, or leave, while jobs run, start and wait: the standby goes on where it was, in
+// seconds, and no job notices.
 func TestFailOver(t *testing.T) {
 	for _, killed := range []bool{true, false} {
 		t.Run(fmt.Sprintf("killed %v", killed), func(t *testing.T) {
@@ -133,7 +135,8 @@ func failOver(t *testing.T, killed bool) {
 	for i := range 6 {
 		id := fmt.Sprint("j", i)
 		law.Tasks[id] = 2
-		require.NoError(t, s.c.Submit(fake.Job{Spec: sched.Job{ID: id, Tasks: 2, Demand: sched.Resources{slot: 1}}, Runtime: 30 * time.Second}))
+		require.NoError(t, s.c.Submit(fake.Job{Spec: sched.Job{ID: id, Tasks: 2, Demand: sched.Resources{slot: 1}},
+			Runtime: 30 * time.Second}))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup

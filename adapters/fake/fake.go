@@ -1,11 +1,11 @@
-// Package fake is a cluster in memory, with virtual time and faults by seed: the cluster to try a policy, a
-// host program or a change of package adapters on. It is deterministic: the same calls in the same order do the same.
+// Package fake is a cluster in memory, with virtual time and random faults. Use it to try out a policy, a host program
+// or a change of package adapters. It is deterministic: the same calls in the same order have the same effect.
 //
-// A [Cluster] is the servers and the nodes. Its methods are what users and operators do, and what goes wrong. [Cluster.Connect]
-// gives a [Driver], through which a scheduler sees and uses it as it would a real one: by a watch that may lag, lose, double and reorder events,
-// and by calls that may fail, with and without effect. Tasks are placed by one call for each node, so gangs come up short
-// whenever a call in between fails. The servers check versions and epochs. They do not check that a node
-// has room, as many real ones do not; whether it had can be seen from [Cluster.Records].
+// A [Cluster] has servers and nodes. Its methods are actions of users and operators, and faults. [Cluster.Connect]
+// makes a [Driver], through which a scheduler sees and uses the cluster like a real one. Its watch may lag, lose,
+// duplicate and reorder events. Its calls may fail, with and without effect. Tasks are placed by one call per node, so
+// a gang is short whenever a call in between fails. The servers check versions and epochs. Like many real ones, they do
+// not check that a node has room; [Cluster.Records] shows whether it had.
 //
 // Time passes only in [Cluster.Advance] and in slow calls. Nothing here is safe for concurrent use.
 package fake
@@ -23,52 +23,53 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The errors of what users and operators do.
+// The errors of users' and operators' actions.
 var (
-	// ErrUnknown is a job or node that is not there.
+	// ErrUnknown is a job or node that does not exist.
 	ErrUnknown = errors.New("fake: unknown")
-	// ErrExists is a job or node that is there already.
+	// ErrExists is a job or node that already exists.
 	ErrExists = errors.New("fake: exists")
 )
 
-// Options are how a cluster behaves. The zero value starts and stops tasks at once and without a fault.
+// Options are the options of a cluster. The zero value starts and stops tasks at once and without faults.
 type Options struct {
-	// Seed draws the faults.
+	// Seed determines the faults.
 	Seed uint64
-	// Begin is the time it begins at; the zero time is 1 January 2020 UTC.
+	// Begin is the initial time; the zero time is 1 January 2020 UTC.
 	Begin time.Time
-	// StartDelay is how long a task takes to start, at most, and StopDelay to stop, at most; each draws its own.
+	// StartDelay and StopDelay are the longest times that a task takes to start and to stop. Each task draws its own.
 	StartDelay, StopDelay time.Duration
-	// Expiry is how long a node may be silent until the servers hold it for lost.
+	// Expiry is how long a node may be silent before it counts as lost.
 	Expiry time.Duration
-	// Keep is how long jobs that are over are still told of, default an hour.
+	// Keep is how long jobs that are over are still reported; default one hour.
 	Keep time.Duration
-	// Faults are what goes wrong by chance.
+	// Faults are the random faults.
 	Faults Faults
 }
 
 // Faults are probabilities, from 0 to 1.
 type Faults struct {
-	// Lose, Double and Delay are of an event of a watch that is lost without a word, comes twice, or comes late, so that others overtake it.
+	// Lose, Double and Delay apply to an event of a watch: it is lost silently, comes twice, or comes late, so that others
+	// overtake it.
 	Lose, Double, Delay float64
-	// Break is of a watch that breaks, by event: the driver notices, and lists all again.
+	// Break applies to each event: the watch breaks, and the driver notices and lists everything again.
 	Break float64
-	// Fail is of a call that fails without effect, Mute of one that takes effect without an answer, Late of one that has no answer and
-	// takes effect some time later, and Slow of one that takes some time.
+	// Fail applies to a call that fails without effect, Mute to one that takes effect without an answer, Late to one that
+	// has no answer and takes effect some time later, and Slow to one that takes some time.
 	Fail, Mute, Late, Slow float64
-	// BadStart is of a task that does not start.
+	// BadStart applies to a task that does not start.
 	BadStart float64
 }
 
-// Job is a job as it is handed in.
+// Job is a job to submit.
 type Job struct {
-	// Spec is what the scheduler may know of it. Its ID must be new; Submitted is filled in.
+	// Spec is what the scheduler may know of the job. Its ID must be new; Submitted is set by Submit.
 	Spec sched.Job
-	// Runtime is how long it runs from when all its tasks run.
+	// Runtime is how long the job runs once all its tasks run.
 	Runtime time.Duration
-	// BadStarts is how many of its starts fail, and BadRuns how many of its runs after that, each halfway.
+	// BadStarts is the number of its starts that fail. BadRuns is the number of runs after that which fail, each halfway.
 	BadStarts, BadRuns int
-	// Hangs is how many of its first starts have a task that comes up neither well nor badly.
+	// Hangs is the number of its first starts in which a task neither starts nor fails.
 	Hangs int
 	// SlowStop is how long its tasks take to stop, if longer than StopDelay.
 	SlowStop time.Duration
@@ -76,17 +77,18 @@ type Job struct {
 	Problem error
 }
 
-// Record is what the cluster knows of one task that was placed.
+// Record is what the cluster knows of one placed task.
 type Record struct {
-	// Job, UID and Attempt are whose it was, Task its number in the gang.
+	// Job, UID and Attempt identify the task's job and attempt. Task is its number in the gang.
 	Job, UID      string
 	Attempt, Task int
-	// Node is where it was, and Held what it held there.
+	// Node is the task's node. Held is what the task held there.
 	Node string
 	Held sched.Resources
-	// Placed is when it was placed, Started when it ran, and Ended when it held nothing any more; zero if it did not come to that.
+	// Placed, Started and Ended are when the task was placed, began to run, and released its room; zero if that did not
+	// happen.
 	Placed, Started, Ended time.Time
-	// State is how it ended, or is now.
+	// State is how the task ended, or its current state.
 	State adapters.TaskState
 }
 
@@ -97,7 +99,7 @@ type Cluster struct {
 	core    event.Core[func()]
 	version uint64
 	uids    int
-	epoch   uint64 // the highest seen
+	epoch   uint64 // the highest epoch seen
 	down    bool
 	nodes   map[string]*node
 	names   []string
@@ -107,7 +109,7 @@ type Cluster struct {
 	notes   map[string][]string
 	watches []*Driver
 	lease   lease
-	hung    bool // calls of the lease are not answered
+	hung    bool // calls of the lease get no answer
 }
 
 type node struct {
@@ -122,8 +124,8 @@ type job struct {
 	told   adapters.Job
 	tasks  []*task
 	finish event.Handle
-	ends   bool      // finish is to come
-	began  time.Time // when the work of this attempt began
+	ends   bool      // finish will come
+	began  time.Time // the beginning of this attempt's work
 	over   bool
 	err    error
 	leaves bool // its user has withdrawn it
@@ -143,19 +145,21 @@ func New(o Options) *Cluster {
 	if o.Keep == 0 {
 		o.Keep = time.Hour
 	}
-	return &Cluster{opt: o, rng: rand.New(rand.NewPCG(o.Seed, 0x68656467)), nodes: map[string]*node{}, jobs: map[string]*job{}, notes: map[string][]string{}}
+	return &Cluster{opt: o, rng: rand.New(rand.NewPCG(o.Seed, 0x68656467)), nodes: map[string]*node{},
+		jobs: map[string]*job{}, notes: map[string][]string{}}
 }
 
-// Elect has the servers know a leader's epoch, as they do from when its [Lease] is granted: actions of lower epochs are refused from then on.
+// Elect tells the servers a leader's epoch, as when its [Lease] is granted: from then on, actions of lower epochs are
+// refused.
 func (c *Cluster) Elect(epoch uint64) { c.epoch = max(c.epoch, epoch) }
 
-// SetFaults changes what goes wrong by chance from now on.
+// SetFaults changes the random faults from now on.
 func (c *Cluster) SetFaults(f Faults) { c.opt.Faults = f }
 
 // Now is the cluster's time.
 func (c *Cluster) Now() time.Time { return c.opt.Begin.Add(c.core.Now()) }
 
-// Advance lets time pass and everything happen that is due by then.
+// Advance lets time pass. Everything that is due by then happens.
 func (c *Cluster) Advance(d time.Duration) {
 	to := c.core.Now() + d
 	for {
@@ -170,13 +174,13 @@ func (c *Cluster) Advance(d time.Duration) {
 	}
 }
 
-// Next is how long it is until something happens by itself, and whether anything will.
+// Next is the time until something happens by itself. It reports false if nothing will.
 func (c *Cluster) Next() (time.Duration, bool) {
 	at, ok := c.core.Peek()
 	return at - c.core.Now(), ok
 }
 
-// chance draws with a probability.
+// chance is true with that probability.
 func (c *Cluster) chance(p float64) bool { return p > 0 && c.rng.Float64() < p }
 
 // upTo draws a duration.
@@ -187,7 +191,7 @@ func (c *Cluster) upTo(d time.Duration) time.Duration {
 	return time.Duration(c.rng.Int64N(int64(d) + 1))
 }
 
-// AddNode adds a node, or brings back one that is lost, with nothing on it.
+// AddNode adds a node, or brings back a lost one, with nothing on it.
 func (c *Cluster) AddNode(n sched.Node) error {
 	if have := c.nodes[n.Name]; have != nil && !have.told.Gone {
 		return fmt.Errorf("%w: node %q", ErrExists, n.Name)
@@ -202,7 +206,7 @@ func (c *Cluster) AddNode(n sched.Node) error {
 	return nil
 }
 
-// node finds one that is not gone.
+// node finds a node that is not gone.
 func (c *Cluster) node(name string) (*node, error) {
 	n := c.nodes[name]
 	if n == nil || n.told.Gone {
@@ -219,7 +223,7 @@ func (c *Cluster) nodeChanged(n *node) {
 	}
 }
 
-// Cordon lets a node take no new tasks, or take them again.
+// Cordon makes a node take no new tasks, or take them again.
 func (c *Cluster) Cordon(name string, cordoned bool) error {
 	n, err := c.node(name)
 	if err != nil {
@@ -241,7 +245,7 @@ func (c *Cluster) Drain(name string) error {
 	return nil
 }
 
-// Relabel gives a node other labels.
+// Relabel replaces a node's labels.
 func (c *Cluster) Relabel(name string, labels map[string]string) error {
 	n, err := c.node(name)
 	if err != nil {
@@ -252,7 +256,7 @@ func (c *Cluster) Relabel(name string, labels map[string]string) error {
 	return nil
 }
 
-// Occupy says how much work that is not the scheduler's holds of a node.
+// Occupy sets what other work holds of a node.
 func (c *Cluster) Occupy(name string, foreign sched.Resources) error {
 	n, err := c.node(name)
 	if err != nil {
@@ -263,7 +267,8 @@ func (c *Cluster) Occupy(name string, foreign sched.Resources) error {
 	return nil
 }
 
-// Kill cuts a node's power: its tasks are dead at once, and the servers know when it was silent for the expiry.
+// Kill cuts a node's power: its tasks are dead at once. The servers learn of it once the node has been silent for the
+// expiry.
 func (c *Cluster) Kill(name string) error {
 	n, err := c.node(name)
 	if err != nil {
@@ -285,14 +290,14 @@ func (c *Cluster) Kill(name string) error {
 	return nil
 }
 
-// lose has the servers hold a node for lost.
+// lose makes the servers count a node as lost.
 func (c *Cluster) lose(n *node) {
 	n.told.Gone = true
 	c.nodeChanged(n)
 	c.endOn(n, adapters.Lost)
 }
 
-// endOn tells of the tasks of a dead node. Those that were to stop have.
+// endOn reports the tasks of a dead node. Those that were to stop have stopped.
 func (c *Cluster) endOn(n *node, as adapters.TaskState) {
 	for _, j := range c.living() {
 		changed := false
@@ -315,7 +320,7 @@ func (c *Cluster) endOn(n *node, as adapters.TaskState) {
 	}
 }
 
-// Revive brings a node back that was killed. If it was not held for lost yet, its tasks have failed.
+// Revive brings a killed node back. If it did not count as lost yet, its tasks have failed.
 func (c *Cluster) Revive(name string) error {
 	n := c.nodes[name]
 	if n == nil {
@@ -333,7 +338,7 @@ func (c *Cluster) Revive(name string) error {
 	return nil
 }
 
-// SetDown takes the servers away, or brings them back. What runs goes on.
+// SetDown takes the servers down or brings them back. Running tasks go on.
 func (c *Cluster) SetDown(down bool) {
 	if down && !c.down {
 		c.BreakWatches()
@@ -357,7 +362,7 @@ func (c *Cluster) Records() []Record {
 	return out
 }
 
-// Notes are what the scheduler has put on a job, oldest first.
+// Notes are the scheduler's notes on a job, oldest first.
 func (c *Cluster) Notes(id string) []string { return c.notes[id] }
 
 // living are the jobs in order of submission.

@@ -66,7 +66,8 @@ func TestWhatUsersAndOperatorsCannotDo(t *testing.T) {
 	require.NoError(t, c.Submit(fake.Job{Spec: sched.Job{ID: "a", Tasks: 1}}))
 	require.ErrorIs(t, c.Submit(fake.Job{Spec: sched.Job{ID: "a", Tasks: 1}}), fake.ErrExists)
 	for name, err := range map[string]error{
-		"withdraw": c.Withdraw("b"), "cordon": c.Cordon("n1", true), "drain": c.Drain("n1"), "kill": c.Kill("n1"), "revive": c.Revive("n1"),
+		"withdraw": c.Withdraw("b"), "cordon": c.Cordon("n1", true), "drain": c.Drain("n1"), "kill": c.Kill("n1"),
+		"revive":  c.Revive("n1"),
 		"relabel": c.Relabel("n1", nil), "occupy": c.Occupy("n1", nil),
 	} {
 		require.ErrorIs(t, err, fake.ErrUnknown, name)

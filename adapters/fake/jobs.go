@@ -18,7 +18,7 @@ var (
 	errNode     = errors.New("fake: the node is not there")
 )
 
-// Submit hands in a job, now.
+// Submit submits a job now.
 func (c *Cluster) Submit(j Job) error {
 	id := j.Spec.ID
 	if c.jobs[id] != nil {
@@ -34,13 +34,13 @@ func (c *Cluster) Submit(j Job) error {
 	return nil
 }
 
-// Has tells whether the servers know the job, and whether it has finished or failed for good.
+// Has reports whether the servers know the job, and whether it has finished or failed for good.
 func (c *Cluster) Has(id string) (known, over bool) {
 	j := c.jobs[id]
 	return j != nil, j != nil && j.over
 }
 
-// Withdraw takes a job back: it is gone once its tasks have stopped.
+// Withdraw withdraws a job: it is gone once its tasks have stopped.
 func (c *Cluster) Withdraw(id string) error {
 	j := c.jobs[id]
 	if j == nil {
@@ -53,7 +53,7 @@ func (c *Cluster) Withdraw(id string) error {
 	return nil
 }
 
-// jobChanged gives the job a version and tells the watches.
+// jobChanged gives the job a new version and tells the watches.
 func (c *Cluster) jobChanged(j *job) {
 	if c.jobs[j.spec.ID] != j {
 		return
@@ -61,7 +61,7 @@ func (c *Cluster) jobChanged(j *job) {
 	c.version++
 	t := &j.told
 	t.Version, t.Spec, t.Over, t.Err, t.Problem = c.version, j.spec, j.over, j.err, j.Problem
-	t.Tasks = make([]adapters.Task, len(j.tasks)) // views keep the slice they were given
+	t.Tasks = make([]adapters.Task, len(j.tasks)) // views keep the slice that they got
 	for i, k := range j.tasks {
 		t.Tasks[i] = k.Task
 	}
@@ -74,7 +74,8 @@ func (c *Cluster) jobChanged(j *job) {
 // place puts tasks of a job on a node.
 func (c *Cluster) place(j *job, name string, n int) {
 	for range n {
-		r := &Record{Job: j.spec.ID, UID: j.told.UID, Attempt: j.told.Attempt, Task: len(j.tasks), Node: name, Held: j.spec.DemandOrNode(), Placed: c.Now()}
+		r := &Record{Job: j.spec.ID, UID: j.told.UID, Attempt: j.told.Attempt, Task: len(j.tasks), Node: name,
+			Held: j.spec.DemandOrNode(), Placed: c.Now()}
 		t := &task{Task: adapters.Task{Node: name}, record: r}
 		j.tasks = append(j.tasks, t)
 		c.records = append(c.records, r)
@@ -87,7 +88,7 @@ func (c *Cluster) place(j *job, name string, n int) {
 	c.jobChanged(j)
 }
 
-// admit is what a node says of a task: it refuses what does not fit beside the work of others.
+// admit is the node's check of a task: it refuses one that does not fit beside other work.
 func (c *Cluster) admit(j *job, t *task) error {
 	n, err := c.node(t.Node)
 	switch {
@@ -105,7 +106,7 @@ func (c *Cluster) admit(j *job, t *task) error {
 	return nil
 }
 
-// held is how much of a resource our tasks hold of a node.
+// held is the amount of a resource that our tasks hold on a node.
 func (c *Cluster) held(name, resource string) float64 {
 	total := 0.0
 	for _, id := range c.ids {
@@ -119,7 +120,7 @@ func (c *Cluster) held(name, resource string) float64 {
 	return total
 }
 
-// run is a task's start; when all of the gang run, its work begins.
+// run starts a task. Once all tasks of the gang run, its work begins.
 func (c *Cluster) run(j *job, t *task, err error) {
 	switch {
 	case t.gone || t.State != adapters.Requested:
@@ -136,8 +137,10 @@ func (c *Cluster) run(j *job, t *task, err error) {
 	t.State, t.Started = adapters.Running, c.Now()
 	t.record.State, t.record.Started = t.State, t.Started
 	c.jobChanged(j)
-	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool { return t.record.State != adapters.Running }) {
-		return // of a gang of which one is dead no other does any work
+	if len(j.tasks) < j.spec.Tasks || slices.ContainsFunc(j.tasks, func(t *task) bool {
+		return t.record.State != adapters.Running
+	}) {
+		return // if one task of a gang is dead, the others do no work
 	}
 	runtime, bad := j.Runtime-j.told.Done, j.BadStarts+j.BadRuns >= j.told.Attempt
 	if bad {
@@ -184,7 +187,7 @@ func (c *Cluster) cancelFinish(j *job) {
 	}
 }
 
-// stopTasks tells some of the job's tasks to stop. Those that have ended are cleared away, and those of lost nodes with them.
+// stopTasks tells some of the job's tasks to stop. It clears away those that have ended, and those of lost nodes.
 func (c *Cluster) stopTasks(j *job, which func(*task) bool) {
 	changed := false
 	for _, t := range j.tasks {
@@ -220,7 +223,7 @@ func (c *Cluster) clear(t *task) {
 
 func (c *Cluster) stopped(j *job, t *task) {
 	if n := c.nodes[t.Node]; t.gone || t.State != adapters.Stopping || n != nil && n.dead && !n.told.Gone {
-		return // of a node that is dead nobody can tell
+		return // nobody can tell the state of a dead node's task
 	}
 	c.clear(t)
 	j.tasks = slices.DeleteFunc(j.tasks, func(o *task) bool { return o == t })
@@ -228,14 +231,16 @@ func (c *Cluster) stopped(j *job, t *task) {
 	c.reap(j)
 }
 
-// reap lets a job go that was withdrawn and of which nothing is left.
+// reap removes a withdrawn job of which nothing is left.
 func (c *Cluster) reap(j *job) {
-	if j.leaves && !slices.ContainsFunc(j.tasks, func(t *task) bool { return t.State.Holds() && t.State != adapters.Lost }) {
+	if j.leaves && !slices.ContainsFunc(j.tasks, func(t *task) bool {
+		return t.State.Holds() && t.State != adapters.Lost
+	}) {
 		c.forget(j)
 	}
 }
 
-// Finished is when a job finished, by id; zero where it has not.
+// Finished is when a job finished; zero if it has not.
 func (c *Cluster) Finished(id string) time.Time {
 	for i := len(c.records) - 1; i >= 0; i-- {
 		if r := c.records[i]; r.Job == id && r.State == adapters.Finished {

@@ -16,21 +16,21 @@ type lease struct {
 	until  time.Time
 }
 
-// Lease is one instance's way to the cluster's only lease: an [adapters.Lease].
+// Lease is one instance's access to the cluster's only lease: an [adapters.Lease].
 type Lease struct{ c *Cluster }
 
 var _ adapters.Lease = (*Lease)(nil)
 
-// Lease gives another instance its way to the lease.
+// Lease makes another instance's access to the lease.
 func (c *Cluster) Lease() *Lease { return &Lease{c} }
 
-// HangLease has the calls of leases not be answered, so that they wait until their context is done, or be answered again.
+// HangLease makes calls of leases hang until their context is done, or makes them work again.
 func (c *Cluster) HangLease(hung bool) { c.hung = hung }
 
 // DeleteLease deletes the lease. The next epoch is higher all the same.
 func (c *Cluster) DeleteLease() { c.lease = lease{} }
 
-// lost tells whether a call has no answer.
+// lost reports whether a call gets no answer.
 func (l *Lease) lost(ctx context.Context) bool {
 	if l.c.hung {
 		<-ctx.Done()
@@ -38,7 +38,7 @@ func (l *Lease) lost(ctx context.Context) bool {
 	return l.c.hung || l.c.down
 }
 
-// Acquire takes the lease if it is free or has run out.
+// Acquire takes the lease if it is free or has expired.
 func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	held := &l.c.lease
 	switch {
@@ -53,7 +53,7 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	return adapters.Term{Epoch: held.epoch, For: LeaseFor}, nil
 }
 
-// Renew holds on to it.
+// Renew extends the lease.
 func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
 	held := &l.c.lease
 	switch {
@@ -66,7 +66,7 @@ func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, erro
 	return t, nil
 }
 
-// Release gives it back.
+// Release gives the lease back.
 func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	held := &l.c.lease
 	switch {

@@ -19,8 +19,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// mixed is a driver whose calls are made by several goroutines. Before and after every step of a call it gives way to the others for a while that the seed
-// draws, in the time of a bubble: so steps of all calls that are under way follow one another in an order that is always the same.
+// mixed is a driver whose calls are made by several goroutines. Before and after every step of a call it gives way to
+// the others for a while that the seed draws, in the time of a bubble: so steps of all calls that are under way follow
+// one another in an order that is always the same.
 type mixed struct {
 	*fake.Driver
 	mu       sync.Mutex // of all that is the fake's
@@ -109,7 +110,8 @@ func (w *busy) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	m := &mixed{seed: w.seed + s.Epoch, steps: map[string]uint64{}}
 	m.Driver = w.Connect(m.gate(s.Gate))
 	w.drivers = append(w.drivers, m)
-	c, err := adapters.New(m, adapters.Options{Epoch: s.Epoch, Now: w.Cluster.Now, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil, Parallel: w.parallel})
+	c, err := adapters.New(m, adapters.Options{Epoch: s.Epoch, Now: w.Cluster.Now, StartTimeout: s.StartTimeout,
+		LearntUntil: s.LearntUntil, Parallel: w.parallel})
 	require.NoError(t, err)
 	return adaptertest.Instance{Cluster: &bubbled{c, t.(*testing.T)}, Driver: w.Connect(s.Gate), Close: m.Driver.Close}
 }
@@ -133,7 +135,8 @@ func TestConformanceInParallel(t *testing.T) {
 			most := 0
 			adaptertest.Run(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
 				s.Seed = seed
-				w := newBusy(t, s, fake.Options{StartDelay: 3 * time.Second, StopDelay: 3 * time.Second, Expiry: 20 * time.Second}, 2+int(seed%15))
+				w := newBusy(t, s, fake.Options{StartDelay: 3 * time.Second, StopDelay: 3 * time.Second, Expiry: 20 * time.Second},
+					2+int(seed%15))
 				t.Cleanup(func() { most = max(most, w.crowded()) })
 				return w
 			})
@@ -142,7 +145,8 @@ func TestConformanceInParallel(t *testing.T) {
 	}
 }
 
-// TestStormsInParallel runs random schedules with several calls at a time, whose steps follow one another as the seed says.
+// TestStormsInParallel runs random schedules with several calls at a time, whose steps follow one another as the seed
+// says.
 func TestStormsInParallel(t *testing.T) {
 	n := uint64(1000)
 	if testing.Short() {
@@ -162,7 +166,8 @@ func TestStormsInParallel(t *testing.T) {
 	assert.Greater(t, most, 4, "calls were made at the same time")
 }
 
-// TestSameSeedSameRunInParallel runs such storms twice: the records are the same to the nanosecond, whichever goroutine came first.
+// TestSameSeedSameRunInParallel runs such storms twice: the records are the same to the nanosecond, whichever goroutine
+// came first.
 func TestSameSeedSameRunInParallel(t *testing.T) {
 	for seed := range uint64(20) {
 		var runs [2][]fake.Record

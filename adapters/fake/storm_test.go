@@ -49,7 +49,8 @@ func TestStorms(t *testing.T) {
 	}
 }
 
-// TestStormsUnder3Sigma has another policy plan: one that looks ahead, over nodes that come, go and are filled by others.
+// TestStormsUnder3Sigma has another policy plan: one that looks ahead, over nodes that come, go and are filled by
+// others.
 func TestStormsUnder3Sigma(t *testing.T) {
 	n := uint64(60)
 	if testing.Short() {

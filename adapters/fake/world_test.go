@@ -35,7 +35,8 @@ func newWorld(t testing.TB, s adaptertest.Shape, o fake.Options) *world {
 	o.Seed = s.Seed
 	w := &world{Cluster: fake.New(o), shape: s, labels: map[string]map[string]string{}, faults: o.Faults}
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{slot: 1}, Unit: 10 * time.Second, Patience: 4 * time.Hour, Wide: min(1000, s.Nodes*s.Slots), Spare: []string{"spare0", "spare1"},
+		Slot: sched.Resources{slot: 1}, Unit: 10 * time.Second, Patience: 4 * time.Hour, Wide: min(1000, s.Nodes*s.Slots),
+		Spare: []string{"spare0", "spare1"},
 	}
 	for i := range s.Nodes {
 		name := fmt.Sprint("n", i)
@@ -47,7 +48,8 @@ func newWorld(t testing.TB, s adaptertest.Shape, o fake.Options) *world {
 
 func (w *world) add(t testing.TB, name string) {
 	w.labels[name] = map[string]string{"name": name}
-	require.NoError(t, w.AddNode(sched.Node{Name: name, Labels: maps.Clone(w.labels[name]), Capacity: sched.Resources{slot: float64(w.shape.Slots)}}))
+	require.NoError(t, w.AddNode(sched.Node{Name: name, Labels: maps.Clone(w.labels[name]),
+		Capacity: sched.Resources{slot: float64(w.shape.Slots)}}))
 }
 
 func (w *world) Traits() adaptertest.Traits { return w.traits }
@@ -55,7 +57,8 @@ func (w *world) Traits() adaptertest.Traits { return w.traits }
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	w.Elect(s.Epoch)
 	d := w.Connect(s.Gate)
-	c, err := adapters.New(d, adapters.Options{Epoch: s.Epoch, Now: w.Cluster.Now, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
+	c, err := adapters.New(d,
+		adapters.Options{Epoch: s.Epoch, Now: w.Cluster.Now, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
 	require.NoError(t, err)
 	return adaptertest.Instance{Cluster: c, Driver: w.Connect(s.Gate), Close: d.Close}
 }
@@ -130,8 +133,8 @@ func (w *world) Pass(testing.TB) {
 	w.Advance(time.Second + late)
 }
 
-// TestConformanceOnALoadedMachine has looks come late, by up to three times the runtime of a short job: the suite must not take it
-// for the adapter's fault.
+// TestConformanceOnALoadedMachine has looks come late, by up to three times the runtime of a short job: the suite must
+// not take it for the adapter's fault.
 func TestConformanceOnALoadedMachine(t *testing.T) {
 	n := uint64(20)
 	if testing.Short() {
@@ -155,7 +158,8 @@ func TestConformance(t *testing.T) {
 	}{
 		{"at once", fake.Options{}},
 		{"slow", fake.Options{StartDelay: 3 * time.Second, StopDelay: 3 * time.Second, Expiry: 20 * time.Second}},
-		{"with fractions", fake.Options{StartDelay: 333 * time.Millisecond, StopDelay: 777 * time.Millisecond, Expiry: 5 * time.Second}},
+		{"with fractions",
+			fake.Options{StartDelay: 333 * time.Millisecond, StopDelay: 777 * time.Millisecond, Expiry: 5 * time.Second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			adaptertest.Run(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World { return newWorld(t, s, tt.o) })

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// batch is a Job of the cluster's whose pods are a gang.
+// batch is a Kubernetes Job of this scheduler. Its pods are a gang unless single is set.
 type batch struct {
 	uid       types.UID
 	namespace string
@@ -25,18 +25,18 @@ type batch struct {
 	over      bool
 	failure   string
 	suspended bool
-	single    bool // its pods are jobs of their own
-	// annotations are hedge's own on the Job itself.
+	single    bool // each pod is a job of its own
+	// annotations are hedge's annotations on the Job itself.
 	annotations map[string]string
 }
 
-// isGang tells whether the Job's pods are one. A Job that is not known yet counts as one, until it is.
+// isGang reports whether the Job's pods are a gang. While a Job is unknown, they count as one.
 func (m *model) isGang(id string) bool {
 	b := m.batch[id]
 	return b == nil || !b.single
 }
 
-// batchOf is the Job whose pods are the gang, nil if there is none.
+// batchOf is the Job whose pods are the gang, or nil.
 func (m *model) batchOf(id string) *batch {
 	if b := m.batch[id]; b != nil && !b.single {
 		return b
@@ -66,18 +66,22 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	if completions = parallel; o.Spec.Completions != nil {
 		completions = int(*o.Spec.Completions)
 	}
-	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" || template.Annotations[GangAnnotation] == "false" || first(&template.ObjectMeta, groupLabels()) != "" {
-		m.batch[id] = &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true, annotations: own(o.Annotations)}
+	if completions > parallel && parallel > 0 || o.Annotations[GangAnnotation] == "false" ||
+		template.Annotations[GangAnnotation] == "false" || first(&template.ObjectMeta, groupLabels()) != "" {
+		m.batch[id] = &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true,
+			annotations: own(o.Annotations)}
 		m.single(id)
 		m.annotated(id, old)
 		return
 	}
-	b := &batch{annotations: own(o.Annotations), uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
+	b := &batch{annotations: own(o.Annotations), uid: o.UID, namespace: o.Namespace, name: o.Name, version: version,
+		created: o.CreationTimestamp.Time, size: completions, succeeded: int(o.Status.Succeeded)}
 	b.shape = shapeOf(&template.ObjectMeta, &template.Spec)
 	b.shape.annotations = merge(b.shape.annotations, b.annotations)
 	b.work = workOf(o.Annotations[doneAnnotation], o.UID)
 	for _, c := range o.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
+		if c.Status == corev1.ConditionTrue &&
+			(c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
 			b.over = true
 			if c.Type != batchv1.JobComplete {
 				b.failure = cmp.Or(c.Message, c.Reason)
@@ -96,10 +100,11 @@ func (m *model) changeBatch(o *batchv1.Job, deleted bool, floor uint64) {
 	m.want(b.shape)
 }
 
-// changeOther takes in a Job of another scheduler's, whose pods may name this one all the same.
+// changeOther handles a Job whose template names another scheduler. Its pods may name this one all the same.
 func (m *model) changeOther(id string, o *batchv1.Job, deleted bool, floor uint64) {
 	version, old := number(o.ResourceVersion), m.others[id]
-	b := &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true, annotations: own(o.Annotations)}
+	b := &batch{uid: o.UID, version: version, created: o.CreationTimestamp.Time, single: true,
+		annotations: own(o.Annotations)}
 	switch {
 	case old == nil && version <= floor && floor > 0, old != nil && version < old.version:
 	case deleted:
@@ -111,7 +116,7 @@ func (m *model) changeOther(id string, o *batchv1.Job, deleted bool, floor uint6
 	}
 }
 
-// setOther keeps a Job of another scheduler's, or forgets it, and has its pods' jobs told again.
+// setOther stores a Job of another scheduler, or deletes it if b is nil. The jobs of its pods are reported again.
 func (m *model) setOther(id string, b *batch, version uint64) {
 	if m.others[id] = b; b == nil {
 		delete(m.others, id)
@@ -123,7 +128,8 @@ func (m *model) setOther(id string, b *batch, version uint64) {
 	}
 }
 
-// controller is the Job that controls the pod, whosever it is, nil if none does or it is not known.
+// controller is the Job that controls the pod, of this or another scheduler. It is nil if there is none or it is not
+// known.
 func (m *model) controller(p *pod) *batch {
 	for _, some := range []map[string]*batch{m.batch, m.others} {
 		if b := some[p.job]; b != nil && b.uid == p.owner {
@@ -133,13 +139,14 @@ func (m *model) controller(p *pod) *batch {
 	return nil
 }
 
-// like tells whether nothing has changed that counts, as opposed to how many pods the Job counts.
+// like reports whether nothing that matters has changed. The number of active pods does not matter.
 func (b *batch) like(o *batch) bool {
-	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work && b.over == o.over && b.suspended == o.suspended && b.failure == o.failure &&
+	return o != nil && !o.single && b.uid == o.uid && b.size == o.size && b.succeeded == o.succeeded && b.work == o.work &&
+		b.over == o.over && b.suspended == o.suspended && b.failure == o.failure &&
 		b.shape.alike(o.shape)
 }
 
-// merge is both, that of b where both have one.
+// merge is the union of both. If both have a key, b's value counts.
 func merge(a, b map[string]string) map[string]string {
 	if len(a) == 0 {
 		return b
@@ -149,7 +156,7 @@ func merge(a, b map[string]string) map[string]string {
 	return out
 }
 
-// annotated has the jobs told again that have the hints of a Job beside those of their pods, if these have changed.
+// annotated reports jobs again that use hints of a Job beside their pods' own, if the Job's annotations have changed.
 func (m *model) annotated(id string, old *batch) {
 	b := m.batch[id]
 	if old == nil || old.uid != b.uid || !maps.Equal(old.annotations, b.annotations) {
@@ -157,7 +164,7 @@ func (m *model) annotated(id string, old *batch) {
 	}
 }
 
-// retell has the jobs told again that wait for what is known of a Job, or have its hints.
+// retell reports jobs again that wait for a Job to be known, or that use its hints.
 func (m *model) retell(id string, version uint64) {
 	for other := range m.claimants[id] {
 		if g := m.gangs[other]; g != nil {
@@ -167,7 +174,8 @@ func (m *model) retell(id string, version uint64) {
 	}
 }
 
-// hints are the annotations that count of a pod: those of the Job that controls it, or else its own.
+// hints are the annotations that count for a pod: its own and those of the Job that controls it. If both have a hint,
+// the Job's counts.
 func (m *model) hints(p *pod) map[string]string {
 	if b := m.controller(p); b != nil {
 		return merge(p.shape.annotations, b.annotations)
@@ -175,7 +183,7 @@ func (m *model) hints(p *pod) map[string]string {
 	return p.shape.annotations
 }
 
-// single has each pod of a Job be a job of its own.
+// single makes each pod of a Job a job of its own.
 func (m *model) single(id string) {
 	g := m.gangs[id]
 	if g == nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// contest is how long each way of binding took, and the processor time of this process and the servers, which are its children, until all pods ran. The latter says
-// more than the former on a machine with other work.
+// contest has the times of each way of binding: the duration, and the processor time of this process and its children,
+// the servers, until all pods ran. On a busy machine, the processor time says more.
 type contest [3]struct{ took, spent time.Duration }
 
 const (
@@ -30,14 +30,15 @@ const (
 	believing        // the driver, which believes an answer for a second
 )
 
-// measure has so many pods of a world bound in one of these ways.
+// measure binds that number of pods of a world in one of these ways.
 func (c *contest) measure(b *testing.B, w *world, who, size int, bind func()) {
 	b.Helper()
 	before, begun := spent(b), time.Now()
 	bind()
 	c[who].took += time.Since(begun)
 	require.Eventually(b, func() bool {
-		list, err := w.client.CoreV1().Pods(w.name).List(b.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		list, err := w.client.CoreV1().Pods(w.name).List(b.Context(),
+			metav1.ListOptions{FieldSelector: "status.phase=Running"})
 		return err == nil && len(list.Items) == size
 	}, patience, 500*time.Millisecond)
 	c[who].spent += spent(b) - before
@@ -75,7 +76,8 @@ func (c *contest) report(b *testing.B, binds int) {
 	}
 }
 
-// BenchmarkBinds starts gangs of 200 on a real API server, in turn with a loop that does nothing but bind as many, as many at a time, with the same client.
+// BenchmarkBinds starts gangs of 200 on a real API server. In turn, it runs a loop that only binds the same number of
+// pods, with the same concurrency and client.
 func BenchmarkBinds(b *testing.B) {
 	const size = 200
 	var took contest
@@ -98,7 +100,8 @@ func BenchmarkBinds(b *testing.B) {
 					bindAll(b, d, list.Items, w.traits.Nodes[0])
 					return
 				}
-				err = d.Start(b.Context(), &adapters.Start{Job: &job, Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: size}}, Epoch: 1})
+				err = d.Start(b.Context(),
+					&adapters.Start{Job: &job, Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: size}}, Epoch: 1})
 				require.NoError(b, err)
 			})
 			i.Close() // its watches are of all pods, those of the next turn, too
@@ -108,7 +111,7 @@ func BenchmarkBinds(b *testing.B) {
 	took.report(b, size*n)
 }
 
-// BenchmarkSinglePods starts jobs of one pod each, as many at a time as a loop that does nothing but bind as many.
+// BenchmarkSinglePods starts jobs of one pod each, with the same concurrency as a loop that only binds pods.
 func BenchmarkSinglePods(b *testing.B) {
 	const size = 200
 	var took contest
@@ -143,7 +146,8 @@ func BenchmarkSinglePods(b *testing.B) {
 				errs := make([]error, size)
 				some := Driver{slots: make(chan struct{}, d.opt.Parallel)}
 				some.each(size, func(k int) {
-					errs[k] = d.Start(b.Context(), &adapters.Start{Job: &v.Jobs[k], Nodes: []sched.NodeTasks{{Node: node, Tasks: 1}}, Epoch: 1})
+					errs[k] = d.Start(b.Context(),
+						&adapters.Start{Job: &v.Jobs[k], Nodes: []sched.NodeTasks{{Node: node, Tasks: 1}}, Epoch: 1})
 				})
 				require.NoError(b, errors.Join(errs...))
 			})
@@ -159,8 +163,9 @@ func bindAll(b *testing.B, d *Driver, pods []corev1.Pod, node string) {
 	errs := make([]error, len(pods))
 	d.each(len(pods), func(i int) {
 		p := &pods[i]
-		errs[i] = d.client.CoreV1().Pods(p.Namespace).Bind(b.Context(), &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID},
-			Target: corev1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{})
+		errs[i] = d.client.CoreV1().Pods(p.Namespace).Bind(b.Context(),
+			&corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID},
+				Target: corev1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{})
 	})
 	for _, err := range errs {
 		require.NoError(b, err)
@@ -182,7 +187,8 @@ func BenchmarkOutdated(b *testing.B) {
 	}
 	v := x.see(0)
 	for i := range v.Jobs {
-		if err := d.Explain(b.Context(), &adapters.Note{Job: &v.Jobs[i], Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}); err != nil {
+		if err := d.Explain(b.Context(),
+			&adapters.Note{Job: &v.Jobs[i], Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}); err != nil {
 			b.Fatal(err)
 		}
 	}

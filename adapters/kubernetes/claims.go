@@ -15,7 +15,7 @@ var (
 	errEphemeral = errors.New("kubernetes: ephemeral volumes with claims of their own are not understood")
 )
 
-// claim is a claim of a volume.
+// claim is a persistent volume claim.
 type claim struct {
 	version uint64
 	uid     types.UID
@@ -26,10 +26,10 @@ type claim struct {
 type volume struct {
 	version uint64
 	uid     types.UID
-	tied    bool // to some nodes
+	tied    bool // to certain nodes
 }
 
-// claimsOf are the names of the claims of volumes that the pod names.
+// claimsOf are the names of the volume claims that the pod uses.
 func claimsOf(spec *corev1.PodSpec) []string {
 	var out []string
 	for i := range spec.Volumes {
@@ -40,8 +40,8 @@ func claimsOf(spec *corev1.PodSpec) []string {
 	return out
 }
 
-// unbound is what keeps pods with these claims from running anywhere: nobody binds claims, or makes volumes, for pods of this scheduler's, and which nodes a volume can be
-// had on is not known.
+// unbound is the reason why pods with these claims cannot run. Nobody binds claims or provisions volumes for pods of
+// this scheduler, and it does not know which nodes can reach a volume.
 func (m *model) unbound(namespace string, claims []string) error {
 	for _, name := range claims {
 		c := m.claims[namespace+"/"+name]
@@ -51,7 +51,8 @@ func (m *model) unbound(namespace string, claims []string) error {
 		if v := m.volumes[c.volume]; v == nil {
 			return fmt.Errorf("kubernetes: the volume %q of the claim %q is not known", c.volume, name)
 		} else if v.tied {
-			return fmt.Errorf("kubernetes: the volume %q of the claim %q is tied to nodes, which is not supported", c.volume, name)
+			return fmt.Errorf("kubernetes: the volume %q of the claim %q is tied to nodes, which is not supported", c.volume,
+				name)
 		}
 	}
 	return nil
@@ -92,14 +93,14 @@ func (m *model) changeVolume(o *corev1.PersistentVolume, deleted bool, floor uin
 	}
 }
 
-// touchClaimants has the jobs told again whose pods name a claim.
+// touchClaimants reports jobs again whose pods use the claim.
 func (m *model) touchClaimants(key string) {
 	for id := range m.claimants[key] {
 		m.dirtyGangs[id] = true
 	}
 }
 
-// claiming notes that the pod's job is another with its claims, and with the Job that it is no gang of.
+// claiming indexes the pod's job by its claims and by a Job that controls it and is no gang.
 func (m *model) claiming(p *pod) {
 	note := func(key string) {
 		if m.claimants[key] == nil {
@@ -115,7 +116,7 @@ func (m *model) claiming(p *pod) {
 	}
 }
 
-// forgetClaimants drops the jobs that name claims no more.
+// forgetClaimants removes jobs from the index that no longer use the claims.
 func (m *model) forgetClaimants() {
 	clear(m.claimants)
 	for _, p := range m.pods {

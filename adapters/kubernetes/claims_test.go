@@ -12,8 +12,10 @@ import (
 )
 
 func (x *tester) claim(name, volume string) *corev1.PersistentVolumeClaim {
-	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("claim-" + name), ResourceVersion: x.next()},
-		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
+	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name,
+		UID: types.UID("claim-" + name), ResourceVersion: x.next()},
+		Spec:   corev1.PersistentVolumeClaimSpec{VolumeName: volume},
+		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
 	if volume != "" {
 		c.Status.Phase = corev1.ClaimBound
 	}
@@ -22,8 +24,9 @@ func (x *tester) claim(name, volume string) *corev1.PersistentVolumeClaim {
 }
 
 func (x *tester) volume(name, claim string, tied bool) *corev1.PersistentVolume {
-	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("volume-" + name), ResourceVersion: x.next()},
-		Spec: corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Namespace: "ns", Name: claim}}}
+	v := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("volume-" + name), ResourceVersion: x.next()},
+		Spec:       corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Namespace: "ns", Name: claim}}}
 	if tied {
 		v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{}}
 	}
@@ -33,11 +36,13 @@ func (x *tester) volume(name, claim string, tied bool) *corev1.PersistentVolume 
 
 func mounts(claim string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
 	}
 }
 
-// TestClaims: a pod waits until its claims are bound to volumes that can be had on every node, and what changes of them is told without a list.
+// TestClaims: a pod waits until its claims are bound to volumes that every node can reach. Changes are reported without
+// a list.
 func TestClaims(t *testing.T) {
 	x := newTester(t)
 	x.node("n")

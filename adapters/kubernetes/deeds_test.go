@@ -23,15 +23,16 @@ import (
 
 type netConn = net.Conn
 
-// stream is the judge's way to read pods: its own, so that what a driver makes of watches is not judged by itself. It is for one goroutine.
+// stream is the judge's own way to read pods, so that the driver's handling of watches is not judged by itself. It is
+// for one goroutine.
 type stream struct {
 	list  func(context.Context, metav1.ListOptions) (*corev1.PodList, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	from  string // the version to watch from
 }
 
-// follow watches pods once. It tells whether anything came, and whether the server no longer has what comes next: one that was started anew tells nothing of what was
-// before.
+// follow watches pods once. It reports whether anything came, and whether the server no longer has the next events: a
+// restarted server does not have earlier ones.
 func (f *stream) follow(ctx context.Context, tell func(*corev1.Pod, bool)) (any, expired bool) {
 	w, err := f.watch(ctx, metav1.ListOptions{ResourceVersion: f.from, AllowWatchBookmarks: true})
 	if err != nil {
@@ -52,7 +53,7 @@ func (f *stream) follow(ctx context.Context, tell func(*corev1.Pod, bool)) (any,
 	return any, false
 }
 
-// priorities makes the priority classes of the suite.
+// priorities creates the suite's priority classes.
 func (w *world) priorities(t testing.TB) {
 	t.Helper()
 	if w.hasPriorities {
@@ -60,7 +61,8 @@ func (w *world) priorities(t testing.TB) {
 	}
 	for p := int32(1); p <= 2; p++ {
 		_, err := w.client.SchedulingV1().PriorityClasses().Create(t.Context(),
-			&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("hedge-test-", p)}, Value: p}, metav1.CreateOptions{})
+			&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("hedge-test-", p)}, Value: p},
+			metav1.CreateOptions{})
 		require.True(t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
 	}
 	w.hasPriorities = true
@@ -80,7 +82,8 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 		w.node(t, d.Node, fmt.Sprintf(`{"spec":{"unschedulable":%v}}`, d.Do == adaptertest.Cordon))
 	case adaptertest.Drain:
 		w.node(t, d.Node, `{"spec":{"unschedulable":true}}`)
-		list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + d.Node})
+		list, err := w.client.CoreV1().Pods(w.name).List(t.Context(),
+			metav1.ListOptions{FieldSelector: "spec.nodeName=" + d.Node})
 		require.NoError(t, err)
 		for i := range list.Items {
 			if !terminal(&list.Items[i]) {
@@ -111,14 +114,16 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 
 func (w *world) node(t testing.TB, name, patch string) {
 	t.Helper()
-	_, err := w.client.CoreV1().Nodes().Patch(t.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := w.client.CoreV1().Nodes().Patch(t.Context(), name, types.StrategicMergePatchType, []byte(patch),
+		metav1.PatchOptions{})
 	require.NoError(t, err)
 	w.caughtUp(t)
 }
 
 func (w *world) remove(t testing.TB, p *corev1.Pod) {
 	t.Helper()
-	err := w.client.CoreV1().Pods(p.Namespace).Delete(t.Context(), p.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}})
+	err := w.client.CoreV1().Pods(p.Namespace).Delete(t.Context(), p.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}})
 	require.True(t, err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err), "%v", err)
 }
 
@@ -128,18 +133,20 @@ func (w *world) withdraw(t testing.TB, id string) {
 	s.gone = true
 	if w.asJobs {
 		background := metav1.DeletePropagationBackground
-		require.NoError(t, w.client.BatchV1().Jobs(w.name).Delete(t.Context(), s.Spec.ID, metav1.DeleteOptions{PropagationPolicy: &background}))
+		require.NoError(t, w.client.BatchV1().Jobs(w.name).Delete(t.Context(), s.Spec.ID,
+			metav1.DeleteOptions{PropagationPolicy: &background}))
 		return
 	}
 	require.NoError(t, w.client.CoreV1().ConfigMaps(w.name).Delete(t.Context(), s.owner, metav1.DeleteOptions{}))
-	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{LabelSelector: jobLabel + "=" + s.Spec.ID})
+	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(),
+		metav1.ListOptions{LabelSelector: jobLabel + "=" + s.Spec.ID})
 	require.NoError(t, err)
 	for i := range list.Items {
 		w.remove(t, &list.Items[i])
 	}
 }
 
-// kill has a node be gone, with all that ran there.
+// kill removes a node with everything that ran on it.
 func (w *world) kill(t testing.TB, name string) {
 	t.Helper()
 	w.mu.Lock()
@@ -153,10 +160,11 @@ func (w *world) kill(t testing.TB, name string) {
 	require.NoError(t, w.client.CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// bury removes what a node ran when it lost its power, as the control plane does with pods of nodes that are no more.
+// bury removes what a node ran when it lost power, as the control plane does with pods of removed nodes.
 func (w *world) bury(t testing.TB, name string) {
 	t.Helper()
-	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
+	list, err := w.client.CoreV1().Pods(w.name).List(t.Context(),
+		metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
 	require.NoError(t, err)
 	zero := int64(0)
 	for i := range list.Items {
@@ -167,25 +175,28 @@ func (w *world) bury(t testing.TB, name string) {
 		if r == nil || !r.frozen {
 			continue
 		}
-		err := w.client.CoreV1().Pods(w.name).Delete(t.Context(), p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+		err := w.client.CoreV1().Pods(w.name).Delete(t.Context(), p.Name,
+			metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
 		require.True(t, err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err), "%v", err)
 	}
 }
 
-// occupy has pods of another scheduler's hold slots of a node.
+// occupy lets pods of another scheduler hold slots of a node.
 func (w *world) occupy(t testing.TB, name string, slots int) {
 	t.Helper()
 	client := w.client.CoreV1().Pods("default")
 	if slots == 0 {
 		zero := int64(0)
-		require.NoError(t, client.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{LabelSelector: "on=" + name}))
+		require.NoError(t, client.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero},
+			metav1.ListOptions{LabelSelector: "on=" + name}))
 		return
 	}
 	for range slots {
 		_, err := client.Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "other-", Labels: map[string]string{"on": name, worldName: w.name}},
-			Spec: corev1.PodSpec{NodeName: name, SchedulerName: "other", Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
+			Spec: corev1.PodSpec{NodeName: name, SchedulerName: "other",
+				Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
@@ -213,15 +224,16 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// storms and storm are how many random schedules TestStorm runs, and which is the first.
+// storms is the number of random schedules that TestStorm runs. storm is the first one.
 var (
 	storms = flag.Int("storms", 3, "random schedules of faults to run on the real servers")
 	storm  = flag.Uint64("storm", 1, "seed of the first of them")
 )
 
-// TestStorm runs random schedules of jobs and faults on the real servers: the API server is killed and comes back, schedulers die at any call or are replaced while they
-// go on, watches break, nodes are lost, cordoned, drained and filled by others. By the server's own records nothing may be lost or run twice, and no node may hold
-// more than it has. The drivers of even seeds believe for a second who leads, as kubernetes-scheduler's do.
+// TestStorm runs random schedules of jobs and faults on the real servers: the API server is killed and comes back,
+// schedulers die at any call or are replaced while they go on, watches break, nodes are lost, cordoned, drained and
+// filled by others. By the server's own records nothing may be lost or run twice, and no node may hold more than it
+// has. With even seeds, drivers trust for a second that they lead, as in kubernetes-scheduler.
 func TestStorm(t *testing.T) {
 	if *storms == 0 {
 		t.Skip("-storms 0")

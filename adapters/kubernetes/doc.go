@@ -1,68 +1,79 @@
-// Package kubernetes is the way of package adapters to a Kubernetes cluster: a scheduler for pods with schedulerName:
-// hedge. It reads pods, nodes and Jobs by watches, binds the pods of a gang together or not at all, and evicts those
-// that must make room. It keeps nothing of its own: all that it knows stands in the cluster. It makes no pods; it never
-// touches pods of other schedulers, and never logs.
+// Package kubernetes connects hedge to a Kubernetes cluster. It implements the interfaces of package adapters and
+// schedules the pods with schedulerName: hedge. It watches pods, nodes and Jobs, binds the pods of a gang together or
+// not at all, and evicts pods that must make room. It has no state of its own: the cluster holds everything that it
+// knows. It creates no pods, never touches pods of other schedulers, and never logs.
 //
 // # What a job is
 //
-//   - A batch Job whose pods run all at once (completions not above parallelism, or not set) is a gang of them all, Indexed or not. Of a Job with more completions
-//     than parallelism, and of one with the annotation hedgesched.github.io/gang: "false", every pod is a job of its own, with the Job's hints and its own creation
-//     as its submission.
-//   - Pods with the label scheduling.x-k8s.io/pod-group or pod-group.scheduling.sigs.k8s.io are a gang of as many as the label or annotation
-//     scheduling.x-k8s.io/min-available or pod-group.scheduling.sigs.k8s.io/min-available of every one of them says. More pods than that are refused.
-//     A hint of a gang may stand on one of these pods or more, and on the Jobs that they are of; where two differ, the gang is refused.
+//   - A batch Job whose pods all run at the same time is a gang, Indexed or not. That is a Job whose completions are
+//     unset or at most its parallelism. If a Job has more completions than parallelism, or the annotation
+//     hedgesched.github.io/gang: "false", each pod is a job of its own. It has the Job's hints, and its submission is
+//     its own creation.
+//   - Pods with the label scheduling.x-k8s.io/pod-group or pod-group.scheduling.sigs.k8s.io are a gang. Every one of
+//     them must give the gang's size, in the label or annotation scheduling.x-k8s.io/min-available or
+//     pod-group.scheduling.sigs.k8s.io/min-available. A gang with more pods than that is refused. A hint may be on one
+//     or more of these pods, and on the Jobs that control them. If two differ, the gang is refused.
 //   - Any other pod is a job of its own.
 //
-// The pods of a gang are equal tasks: a gang whose pods ask for different resources, or for nodes that do not suit all
-// of them, is refused at once, and an event says what each asks for. Its priority is the highest of its pods'. One that
-// runs already stays counted, with the most of each resource.
+// The pods of a gang are equal tasks. If they ask for different resources, or for different nodes, the gang is refused
+// at once, and an event says what each pod asks for. A gang has the highest priority of its pods. A gang that already
+// runs stays counted, with the maximum of each resource.
 //
-// A gang waits until all its pods are there. A binding cannot be undone, so a gang that is preempted or rolled back
-// loses its pods; the Job, or whatever else controls them, makes new ones. Pods of a gang that nothing controls do not
-// come back. A Job counts evicted pods as failures unless its podFailurePolicy ignores those with the condition
-// DisruptionTarget.
+// A gang waits until all its pods exist. A binding cannot be undone. So a gang that is preempted or rolled back loses
+// its pods, and the Job, or whatever else controls them, makes new ones. Pods that nothing controls do not come back. A
+// Job counts evicted pods as failures, unless its podFailurePolicy ignores pods with the condition DisruptionTarget.
 //
 // # Hints
 //
-// Annotations of a Job, or else of its pods; one that makes no sense, or is not known, keeps the job from being
-// scheduled, and an event tells why:
+// Hints are annotations of a Job or of its pods. If a hint makes no sense or is unknown, the job is not scheduled, and
+// an event says why.
 //
-//	hedgesched.github.io/deadline    a duration from submission of at least 1s, as 90m, or a time after it, as 2026-01-02T15:04:05Z
-//	hedgesched.github.io/utility     JSON of package utility, as {"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}; above
-//	                                 0 at some time; by default 5, fading to 1 in 24 days, and 100 more until the deadline
-//	hedgesched.github.io/prefer      labels of nodes it runs at full speed on, as gpu=a100|h100, disk=*
-//	hedgesched.github.io/slowdown    how many times longer it runs on others, 1 to 1e6; only beside prefer
-//	hedgesched.github.io/checkpoint  "true" if it goes on where it was when it was stopped
-//	hedgesched.github.io/user        who is behind it, for predictions
+//	hedgesched.github.io/deadline    a duration from submission of at least 1s, like 90m, or a time
+//	                                 after submission, like 2026-01-02T15:04:05Z
+//	hedgesched.github.io/utility     JSON of package utility, above 0 at some time, like
+//	                                 {"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]};
+//	                                 the default is 5, fading to 1 in 24 days, and 100 more until the deadline
+//	hedgesched.github.io/prefer      labels of nodes on which the job runs at full speed, like gpu=a100|h100, disk=*
+//	hedgesched.github.io/slowdown    how many times longer it runs on other nodes, 1 to 1e6; only with prefer
+//	hedgesched.github.io/checkpoint  "true" if a stopped job continues where it was
+//	hedgesched.github.io/user        the user, for predictions
 //	hedgesched.github.io/gang        "false" makes every pod of a Job a job of its own
 //
-// Others of that prefix are the driver's own. It writes them on pods as it binds them and later; a pod that has them
-// before it is bound, as one that was made from what another was printed as, is not scheduled, either. The one
-// exception is hedgesched.github.io/fence, which the driver writes on pods that are not bound: what it says does not
-// matter, only that it changes, so that a pod with a copied one is scheduled as any other. A gang has at most 1000
-// pods.
+// Other annotations with that prefix belong to the driver. It writes them on pods when it binds them, and later. A pod
+// that has them before it is bound is not scheduled: it was probably created from the printed form of another pod. The
+// exception is hedgesched.github.io/fence, which the driver writes on unbound pods. Only changes of its value matter,
+// so a pod with a copied value is scheduled like any other.
 //
-// A pod of a Job waits until its Job is known, too. A deadline that is a time is refused if it was over when the Job
-// was made, or the pod where nothing makes it anew; of pods that something else than a Job makes anew, it counts as
-// missed.
+// A gang has at most 1000 pods.
+//
+// A pod of a Job waits until its Job is known, too. A deadline that is a time is refused if it had passed when the Job
+// was created. For a pod that nothing recreates, the pod's creation counts. For pods that something other than a Job
+// recreates, such a deadline counts as missed.
 //
 // # What is taken into account
 //
-// Node selectors, required node affinity and tolerations limit a job to an equivalence set; what labels alone cannot
-// express becomes a label of the driver's own on the nodes that it shows. Requests are those that the scheduler of
-// Kubernetes counts: containers, init containers, sidecars, overhead, and host ports as resources of one. Priorities
-// are those of the pods' classes. Quotas are the API server's: a pod that it refuses is one that the gang waits for.
-// Pods that demand what is not understood are refused with a reason: affinity to other pods, hard topology spread,
-// resource claims of devices, ephemeral volumes with claims of their own, and claims of volumes that are not bound or
-// whose volume is tied to nodes. A claim that is bound only once a pod has a node (WaitForFirstConsumer) is one that is
-// not bound. How many volumes a node takes is not looked at.
+// Node selectors, required node affinity and tolerations limit a job to an equivalence set. What labels alone cannot
+// express becomes an additional label, which the driver shows on its nodes. Resource requests are counted as
+// Kubernetes' own scheduler does: containers, init containers, sidecars and overhead. Each host port is a resource of
+// its own. Priorities are those of the pods' priority classes. The API server enforces quotas: if it refuses a pod, the
+// gang waits for that pod.
+//
+// Pods with demands that the driver does not understand are refused with a reason: affinity to other pods, hard
+// topology spread, resource claims of devices, ephemeral volumes with claims of their own, claims that are not bound,
+// and claims whose volume is tied to nodes. A claim that is bound only once a pod has a node (WaitForFirstConsumer)
+// counts as not bound. The number of volumes that a node can attach is not checked.
 //
 // # How it reads
 //
-// The lists and watches are the driver's own and not those of client-go's informers, for three reasons. An informer
-// keeps whole objects, or copies that a transformation has made smaller, and hands each to handlers beside its store;
-// the model keeps of a pod a few words and shares what pods of a gang have in common, as a cluster's memory is mostly
-// that of pods of others. Informers hide the versions of lists and watches; here a version tells what a list may have
-// missed, which pods of a node that is gone are lost, and up to where a view is complete. And a store of each kind says
-// nothing of the order between kinds and of what the driver has done itself; here one lock orders both.
+// The driver lists and watches by itself instead of using client-go's informers, for three reasons.
+//
+// An informer keeps whole objects, or copies that a transformation has made smaller, and passes each of them to
+// handlers. The model keeps little of each pod and shares what pods of a gang have in common. This matters because most
+// pods of a cluster belong to others.
+//
+// Informers hide the versions of lists and watches. Here versions show what a list may have missed, which pods of a
+// removed node are lost, and up to where a view is complete.
+//
+// An informer has one store per kind. Such a store knows nothing of the order between kinds, or of the driver's own
+// actions. Here one lock orders both.
 package kubernetes

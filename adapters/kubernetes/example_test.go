@@ -15,8 +15,8 @@ import (
 	"github.com/hedgesched/hedge/adapters/kubernetes"
 )
 
-// A driver tells of a Job's pods as one gang, with what its annotations say. A program makes its client by Client from a kubeconfig, hands the driver to
-// adapters.New, and runs a loop on that under adapters.Lead.
+// A driver reports a Job's pods as one gang, with the hints in its annotations. A program makes its client from a
+// kubeconfig with Client, passes the driver to adapters.New, and runs a loop on the cluster under adapters.Lead.
 func Example() {
 	ctx, yes, tasks := context.Background(), true, int32(2)
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "hedge", Containers: []corev1.Container{{
@@ -29,7 +29,8 @@ func Example() {
 	client := fake.NewSimpleClientset(job)
 	for _, name := range []string{"train-0", "train-1"} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: "1",
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "1", Controller: &yes}}}, Spec: template.Spec}
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "1", Controller: &yes}}}, Spec: template.Spec}
 		_, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 		if err != nil {
 			fmt.Println(err)

@@ -21,27 +21,28 @@ import (
 )
 
 var (
-	// errEarly is a note that is not worth writing yet.
-	errEarly = errors.New("kubernetes: the pods may yet come")
-	// errFull is a note that cannot be taken, since too many wait to be written.
+	// errEarly means that it is too early to write a note.
+	errEarly = errors.New("kubernetes: it is too early for a note")
+	// errFull means that a note cannot be accepted, since too many wait to be written.
 	errFull = errors.New("kubernetes: too many notes wait to be written")
 )
 
 const (
-	// settle is how long the pods of a gang may take to come before its user is told.
+	// settle is how long a gang may wait for its pods before its user is told.
 	settle = 30 * time.Second
-	// longest is how much of a reason is written.
+	// longest is the maximum length of a written reason.
 	longest = 1000
-	// What hedge does to what an event is about.
+	// The actions of events.
 	actionWaits, actionStops = "Wait", "Stop"
-	// conditions is of how many pods of a gang the condition is set.
+	// conditions is the maximum number of pods per gang whose condition is set.
 	conditions = 100
-	// rewrite is how long after it what could not be written is tried again.
+	// rewrite is the wait before a failed write is tried again.
 	rewrite = 2 * time.Second
 )
 
-// Explain writes why the job waits: as an event of the job and as the condition PodScheduled of its pods, also of those that come later. It does so in the background, and
-// again where that fails, until the job has another note or is started. While too many notes wait to be written it takes none, with an error.
+// Explain writes why the job waits: as an event of the job, and as the condition PodScheduled of its pods, including
+// pods that are created later. It does so in the background, and tries again if that fails, until the job has another
+// note or is started. While too many notes wait to be written, it returns an error.
 func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	d.model.mu.Lock()
 	defer d.model.mu.Unlock()
@@ -49,11 +50,13 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	if g == nil || g.shownUID != n.Job.UID {
 		return nil
 	}
-	if (errors.Is(n.Err, adapters.ErrIncomplete) || errors.Is(n.Err, errUnbound)) && time.Since(n.Job.Spec.Submitted) < settle {
+	if (errors.Is(n.Err, adapters.ErrIncomplete) || errors.Is(n.Err, errUnbound)) &&
+		time.Since(n.Job.Spec.Submitted) < settle {
 		return errEarly
 	}
 	said := d.model.say(n)
-	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)), text: said.text, why: said.why, action: actionWaits}
+	w := &words{gang: g, about: d.model.subject(g), kind: corev1.EventTypeNormal, reason: camel(string(n.Reason.Code)),
+		text: said.text, why: said.why, action: actionWaits}
 	var hint *HintError
 	switch {
 	case said.never:
@@ -72,7 +75,7 @@ func (d *Driver) Explain(_ context.Context, n *adapters.Note) error {
 	return nil
 }
 
-// unwritten are the notes that stand and that new pods do not have yet, of the jobs that a view tells of.
+// unwritten are the current notes of the view's jobs that some new pods do not have yet.
 func (m *model) unwritten(v *adapters.View) []*words {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,7 +86,7 @@ func (m *model) unwritten(v *adapters.View) []*words {
 			continue
 		}
 		if len(v.Jobs[i].Tasks) > 0 || v.Jobs[i].Over {
-			g.note = nil // it waits no more
+			g.note = nil // it no longer waits
 		} else if len(g.lacking(g.note)) > 0 {
 			out = append(out, g.note)
 		}
@@ -91,7 +94,7 @@ func (m *model) unwritten(v *adapters.View) []*words {
 	return out
 }
 
-// lacking are the pods that wait and do not have the note, of those that are to have it.
+// lacking are the waiting pods that should have the note and do not.
 func (g *gang) lacking(x *words) []podName {
 	var out []podName
 	with := 0
@@ -108,7 +111,8 @@ func (g *gang) lacking(x *words) []podName {
 	return out[:max(0, min(len(out), conditions-with))]
 }
 
-// due tells whether the note still stands, and what pods do not have it. What they say already needs no event, and what no pod can say has one that is named by it.
+// due reports whether the note is still current, and which pods lack it. If pods already say it, no event is needed. If
+// no pod can say it, the event's name identifies it.
 func (m *model) due(x *words) ([]podName, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,14 +120,15 @@ func (m *model) due(x *words) ([]podName, bool) {
 		return nil, false
 	}
 	said, some := x.gang.conditions(x)
-	x.eventWritten, x.noCondition, x.changed = x.eventWritten || said, !some, x.gang.eventSum != 0 && x.gang.eventSum != x.sum
+	x.eventWritten, x.noCondition, x.changed = x.eventWritten || said, !some,
+		x.gang.eventSum != 0 && x.gang.eventSum != x.sum
 	if x.eventWritten {
 		x.gang.eventSum = x.sum
 	}
 	return x.gang.lacking(x), true
 }
 
-// eventWritten says that the note stands in an event.
+// eventWritten records that an event has the note.
 func (m *model) eventWritten(x *words) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +137,7 @@ func (m *model) eventWritten(x *words) {
 	}
 }
 
-// conditionWritten says that the pod's condition has the note.
+// conditionWritten records that the pod's condition has the note.
 func (m *model) conditionWritten(uid types.UID, x *words) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,7 +146,8 @@ func (m *model) conditionWritten(uid types.UID, x *words) {
 	}
 }
 
-// conditions tells whether the condition of a pod that waits says it already, as another instance has written it, or this one before, and whether there are any.
+// conditions reports whether the condition of a waiting pod already says it, written by this or another instance, and
+// whether there are such conditions at all.
 func (g *gang) conditions(x *words) (said, some bool) {
 	for _, p := range g.pods {
 		if p.ready() {
@@ -152,7 +158,7 @@ func (g *gang) conditions(x *words) (said, some bool) {
 	return said, some
 }
 
-// checksum stands for a text of which only is asked whether it is another. It is never 0.
+// checksum identifies a text. It is never 0.
 func checksum(parts ...string) uint64 {
 	h := fnv.New64a()
 	for _, p := range parts {
@@ -161,7 +167,7 @@ func checksum(parts ...string) uint64 {
 	return max(1, h.Sum64())
 }
 
-// subject is what events of the job are about: its Job, or one of its pods.
+// subject is the object of the job's events: its Job, or one of its pods.
 func (m *model) subject(g *gang) corev1.ObjectReference {
 	if b := m.batchOf(g.id); b != nil {
 		return corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: b.namespace, Name: b.name, UID: b.uid}
@@ -178,7 +184,7 @@ func (m *model) subject(g *gang) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: best.namespace, Name: best.name, UID: best.uid}
 }
 
-// camel is a reason as Kubernetes writes them.
+// camel converts a reason to the spelling of Kubernetes.
 func camel(code string) string {
 	var b strings.Builder
 	for part := range strings.FieldsFuncSeq(code, func(r rune) bool { return r == '-' || r == '_' || r == ' ' }) {
@@ -195,31 +201,36 @@ type podName struct {
 	uid                       types.UID
 }
 
-// words are an event and, of a job that waits, a condition of its pods: its note. A note goes through these states:
+// words is a note: an event and, if the job waits, a condition of its pods. A note goes through these states:
 //
-//	state            what holds                                        what comes next
-//	queued           gang.note is it, and it is in writer.queue        write has the event made, unless a condition says the same already
-//	event written    eventWritten, and gang.eventSum is its sum        write has the condition set of each pod in gang.lacking
-//	conditions set   each of these has it as conditionNote             unwritten queues it again once pods come that lack it
-//	failed           the server did not take the event or a condition  tried again every rewrite, from where it was
-//	over             gang.note is another, or nil since it was started due says so, and nothing more of it is written
+//	state           meaning                                     next step
+//	queued          it is gang.note and is in writer.queue      write makes the event, unless a condition already
+//	                                                            says the same
+//	event written   eventWritten is set, gang.eventSum is its   write sets the condition of each pod in gang.lacking
+//	                sum
+//	conditions set  each of these pods has it as conditionNote  unwritten queues it again once there are pods that
+//	                                                            lack it
+//	failed          the server has refused an event or a        tried again after every rewrite, from where it was
+//	                condition
+//	over            gang.note is another, or nil since the job  due says so, and nothing more of it is written
+//	                was started
 //
-// An event alone, as of a stop, has no gang and no conditions, and is given up after some tries.
+// An event alone, such as that of a stop, has no gang and no conditions. It is given up after some tries.
 type words struct {
-	gang               *gang // nil of those that are an event alone
+	gang               *gang // nil for an event alone
 	about              corev1.ObjectReference
 	kind, reason, text string
 	action             string
-	why                string // of what depends on the nodes there are: what tells it from others
+	why                string // identifies the part that depends on the nodes
 
 	sum          uint64 // of the text
-	noCondition  bool   // no pod waits whose condition can say it
-	changed      bool   // this instance has written of something else before
-	eventWritten bool   // or it never can be; the writer's own
+	noCondition  bool   // no waiting pod's condition can say it
+	changed      bool   // this instance has written another note of the job before
+	eventWritten bool   // or can never be; only the writer uses it
 	tries        int
 }
 
-// writer writes words, one after the other, in the background.
+// writer writes words in the background, one at a time.
 type writer struct {
 	client  kubernetes.Interface
 	opt     Options
@@ -232,7 +243,7 @@ func newWriter(client kubernetes.Interface, o Options, m *model) *writer {
 	return &writer{client: client, opt: o, model: m, queue: make(chan *words, o.Events)}
 }
 
-// add never waits. It tells whether there was room.
+// add queues words without blocking. It reports whether there was room.
 func (w *writer) add(x *words) bool {
 	if len(x.text) > longest {
 		x.text = strings.ToValidUTF8(x.text[:longest], "")
@@ -248,7 +259,7 @@ func (w *writer) add(x *words) bool {
 	}
 }
 
-// stopped tells of a job that was stopped.
+// stopped writes an event about a stopped job.
 func (w *writer) stopped(s *adapters.Stop, done []ending) {
 	for i := range done {
 		if p := done[i].pod; done[i].evicted {
@@ -295,10 +306,10 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// patient is how often an event that is of no note that stands is tried.
+// patient is the number of tries for an event that is not of a current note.
 const patient = 5
 
-// write writes what is not written yet, and tells whether all is.
+// write writes what is missing, and reports whether everything is written.
 func (w *writer) write(ctx context.Context, x *words) bool {
 	var some []podName
 	if x.gang != nil {
@@ -326,7 +337,7 @@ func (w *writer) write(ctx context.Context, x *words) bool {
 			w.model.conditionWritten(p.uid, x)
 			w.dropped.Add(1)
 		case apierrors.IsConflict(err):
-			all = false // it has changed: the watch will tell to what
+			all = false // the pod has changed: the watch will show how
 		default:
 			return false
 		}
@@ -334,9 +345,10 @@ func (w *writer) write(ctx context.Context, x *words) bool {
 	return all
 }
 
-// final tells whether the server will not take it another time, either.
+// final reports whether the server would refuse every further try, too.
 func final(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) || apierrors.IsRequestEntityTooLargeError(err)
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsNotFound(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 func (w *writer) event(ctx context.Context, x *words) error {
@@ -348,7 +360,8 @@ func (w *writer) event(ctx context.Context, x *words) error {
 	now := metav1.Now()
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{GenerateName: x.about.Name + ".", Namespace: x.about.Namespace},
-		InvolvedObject: x.about, Type: x.kind, Reason: x.reason, Action: x.action, Message: x.text, FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		InvolvedObject: x.about, Type: x.kind, Reason: x.reason, Action: x.action, Message: x.text, FirstTimestamp: now,
+		LastTimestamp: now, Count: 1,
 		Source: corev1.EventSource{Component: w.opt.SchedulerName},
 	}
 	create := func() error {
@@ -366,18 +379,20 @@ func (w *writer) event(ctx context.Context, x *words) error {
 		return err
 	}
 	if !x.changed {
-		return nil // the instance before has written it
+		return nil // the previous instance has written it
 	}
-	event.GenerateName, event.Name = generate, "" // it was so before, then something else, and is so again
+	event.GenerateName, event.Name = generate, "" // this reason has come back after another one
 	return create()
 }
 
-// condition says on a pod that it is not scheduled, and why.
+// condition sets a pod's condition: it is not scheduled, and why.
 func (w *writer) condition(ctx context.Context, p *podName, x *words) error {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": p.uid, "resourceVersion": p.revision}, // it may be bound by now
+		// the patch fails if the pod has been bound meanwhile
+		"metadata": map[string]any{"uid": p.uid, "resourceVersion": p.revision},
 		"status": map[string]any{"conditions": []map[string]any{{
-			"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": corev1.PodReasonUnschedulable, "message": x.text, "lastTransitionTime": metav1.Now(),
+			"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": corev1.PodReasonUnschedulable,
+			"message": x.text, "lastTransitionTime": metav1.Now(),
 		}}},
 	})
 	if err != nil {
@@ -389,6 +404,7 @@ func (w *writer) condition(ctx context.Context, p *podName, x *words) error {
 func (w *writer) patch(ctx context.Context, p *podName, patch []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
-	_, err := w.client.CoreV1().Pods(p.namespace).Patch(ctx, p.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err := w.client.CoreV1().Pods(p.namespace).Patch(ctx, p.name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	return err
 }

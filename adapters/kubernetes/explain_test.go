@@ -20,7 +20,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// condition is what the pod's condition says of why it waits.
+// condition is the reason in the pod's condition.
 func condition(t *testing.T, c *fake.Clientset, pod string) string {
 	t.Helper()
 	p, err := c.CoreV1().Pods("ns").Get(t.Context(), pod, metav1.GetOptions{})
@@ -33,9 +33,11 @@ func condition(t *testing.T, c *fake.Clientset, pod string) string {
 	return ""
 }
 
-// TestNotesAreWritten: an event that fails and a condition that conflicts are written later, and pods that come later have the condition, too.
+// TestNotesAreWritten: a failed event and a conflicting condition are written later. Pods that are created later get
+// the condition, too.
 func TestNotesAreWritten(t *testing.T) {
-	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil), podOf("j-1", "", corev1.PodPending, nil))
+	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil),
+		podOf("j-1", "", corev1.PodPending, nil))
 	var events, patches atomic.Int64
 	c.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return events.Add(1) == 1, nil, apierrors.NewInternalError(errors.New("busy"))
@@ -73,7 +75,7 @@ func TestNotesAreWritten(t *testing.T) {
 	assert.Zero(t, d.Dropped())
 }
 
-// TestNotesTooMany: a note that there is no room for is not taken, and one of a job that was started meanwhile is not written.
+// TestNotesTooMany: a note without room is refused. A note of a job that was started meanwhile is not written.
 func TestNotesTooMany(t *testing.T) {
 	c := fake.NewClientset()
 	x := newTester(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// kind is a kind of object that is watched.
+// kind is a kind of watched object.
 type kind uint8
 
 const (
@@ -33,21 +33,21 @@ const (
 // feed lists and watches one kind of object.
 type feed struct {
 	kind    kind
-	timeout time.Duration // of a call that asks for little
+	timeout time.Duration // of a small call
 	list    func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch   func(context.Context, metav1.ListOptions) (watch.Interface, error)
 
-	more  chan struct{} // a list is there
-	first chan error    // nil once the first watch is open, or why none is allowed
+	more  chan struct{} // signals a new list
+	first chan error    // nil once the first watch is open, or the reason why it is refused
 
 	mu   sync.Mutex
 	from string    // the version to watch from; "" where all must be listed first
-	up   time.Time // since when the watch that is open is; zero while none is
-	down time.Time // since when none has worked, while none does
-	err  error     // why not
+	up   time.Time // when the current watch was opened; zero if none is open
+	down time.Time // since when no watch has worked; zero if one works
+	err  error     // why no watch works
 }
 
-// String is the kind as the server calls it.
+// String is the server's name of the kind.
 func (k kind) String() string {
 	return [...]string{"pods", "jobs", "persistentvolumeclaims", "persistentvolumes", "nodes"}[k]
 }
@@ -56,11 +56,21 @@ func (d *Driver) newFeeds() []*feed {
 	p, n, j := d.client.CoreV1().Pods(""), d.client.CoreV1().Nodes(), d.client.BatchV1().Jobs(d.opt.Namespace)
 	c, v := d.client.CoreV1().PersistentVolumeClaims(d.opt.Namespace), d.client.CoreV1().PersistentVolumes()
 	feeds := []*feed{
-		{kind: pods, watch: p.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return p.List(ctx, o) }},
-		{kind: batchJobs, watch: j.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return j.List(ctx, o) }},
-		{kind: claims, watch: c.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, o) }},
-		{kind: volumes, watch: v.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return v.List(ctx, o) }},
-		{kind: nodes, watch: n.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.List(ctx, o) }},
+		{kind: pods, watch: p.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return p.List(ctx, o)
+		}},
+		{kind: batchJobs, watch: j.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return j.List(ctx, o)
+		}},
+		{kind: claims, watch: c.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.List(ctx, o)
+		}},
+		{kind: volumes, watch: v.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return v.List(ctx, o)
+		}},
+		{kind: nodes, watch: n.Watch, list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return n.List(ctx, o)
+		}},
 	}
 	for _, f := range feeds {
 		f.more, f.first, f.timeout = make(chan struct{}, 1), make(chan error, 1), d.opt.Timeout
@@ -68,10 +78,10 @@ func (d *Driver) newFeeds() []*feed {
 	return feeds
 }
 
-// page is how many objects are asked for at a time.
+// page is the number of objects per page of a list.
 const page = 1000
 
-// listAll reads all there is, as new as the call.
+// listAll lists everything, as new as the call.
 func (d *Driver) listAll(ctx context.Context) error {
 	for _, f := range d.feeds {
 		if err := d.listOne(ctx, f); err != nil {
@@ -81,7 +91,7 @@ func (d *Driver) listAll(ctx context.Context) error {
 	return nil
 }
 
-// listOne lists one kind, page by page, so that never more than a page of whole objects is held.
+// listOne lists one kind. It reads page by page, so as not to hold more than one page of whole objects.
 func (d *Driver) listOne(ctx context.Context, f *feed) error {
 	listed := map[types.UID]bool{}
 	version := ""
@@ -89,7 +99,7 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 	for o := (metav1.ListOptions{Limit: page}); ; {
 		list, err := d.listPage(ctx, f, o)
 		if err != nil && o.Continue != "" && apierrors.IsResourceExpired(err) {
-			version, o = "", metav1.ListOptions{} // it took too long: all at once
+			version, o = "", metav1.ListOptions{} // the list took too long: read it without pages
 			clear(listed)
 			before = d.model.listing(f.kind)
 			continue
@@ -116,7 +126,8 @@ func (d *Driver) listOne(ctx context.Context, f *feed) error {
 	return nil
 }
 
-// takePage takes in a part of a list of that version, unless it shows that the server's store has gone back behind what is known, or was known before the list.
+// takePage applies a page of a list of that version. It fails if the page shows that the server's store went back
+// behind what is known, or was known before the list.
 func (d *Driver) takePage(k kind, list runtime.Object, version, before uint64, listed map[types.UID]bool) error {
 	if version != 0 && version < before {
 		return wentBack("the list is of version %d, and version %d was known before", version, before)
@@ -134,7 +145,7 @@ func (d *Driver) listPage(ctx context.Context, f *feed, o metav1.ListOptions) (r
 	return f.list(ctx, o)
 }
 
-// newest is the version that the server is at, as new as the call: what all lists and watches that are up to date have reached.
+// newest is the server's current version. All lists and watches that are up to date have reached it.
 func (f *feed) newest(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -149,7 +160,7 @@ func (f *feed) newest(ctx context.Context) (uint64, error) {
 	return number(m.GetResourceVersion()), nil
 }
 
-// resume has the watch go on from a version, if it waits for one, or does not work from where it was.
+// resume lets the watch continue from that version, if it waits for one or does not work.
 func (f *feed) resume(version string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,14 +179,14 @@ func (f *feed) at(version string) {
 	f.from = version
 }
 
-// lost tells whether all must be listed before the watch can go on.
+// lost reports whether the watch needs a list before it can continue.
 func (f *feed) lost() (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.from, f.from == ""
 }
 
-// run watches until the context is done. A watch that breaks goes on where it was; if it cannot, it waits for a list.
+// run watches until the context is done. A broken watch continues where it was. If it cannot, it waits for a list.
 func (f *feed) run(ctx context.Context, m *model) {
 	const first, most = 50 * time.Millisecond, 2 * time.Second
 	wait := first
@@ -202,7 +213,7 @@ func (f *feed) run(ctx context.Context, m *model) {
 	}
 }
 
-// follow watches once, and tells whether anything came.
+// follow runs one watch, and reports whether it brought anything.
 func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
 	w, err := f.open(ctx, from)
 	if err != nil {
@@ -231,7 +242,8 @@ func (f *feed) follow(ctx context.Context, m *model, from string) (any bool) {
 	}
 }
 
-// open opens the watch. A watch from a version that the server has not reached tells nothing until it has, so one that was open before asks first.
+// open opens the watch. From a version that the server has not reached, a watch would be silent until the server
+// reaches it. So a watch that was open before checks the server's version first.
 func (f *feed) open(ctx context.Context, from string) (watch.Interface, error) {
 	f.mu.Lock()
 	again := !f.down.IsZero()
@@ -247,12 +259,14 @@ func (f *feed) open(ctx context.Context, from string) (watch.Interface, error) {
 	return f.watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
 }
 
-// cannotGoOn tells whether a watch has to begin anew with a list: what comes next is not kept any more, or is of a version that the server has not reached.
+// cannotGoOn reports whether the watch must begin anew with a list: the server no longer keeps the next events, or has
+// not reached the watch's version.
 func cannotGoOn(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || errors.Is(err, adapters.ErrRestored)
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || errors.Is(err, adapters.ErrRestored)
 }
 
-// take takes in one event. After an error the watch does not go on.
+// take applies one event. After an error the watch cannot continue.
 func (f *feed) take(m *model, e watch.Event) error {
 	if e.Type == watch.Error {
 		err := apierrors.FromObject(e.Object)
@@ -273,17 +287,17 @@ func (f *feed) take(m *model, e watch.Event) error {
 	return nil
 }
 
-// errEnded is a watch that the server has ended, as it does now and then.
+// errEnded means that the server has ended the watch, as it does now and then.
 var errEnded = errors.New("kubernetes: the watch has ended")
 
 const (
-	// steady is how long a watch that brings nothing must be open to count as one that works.
+	// steady is how long a watch without events must stay open to count as working.
 	steady = time.Second
-	// outage is how long a watch may not work until what is known counts as out of date.
+	// outage is how long a watch may fail before what is known counts as out of date.
 	outage = 30 * time.Second
 )
 
-// opened notes that a watch is open.
+// opened records that a watch is open.
 func (f *feed) opened() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -291,7 +305,7 @@ func (f *feed) opened() {
 	f.answered(nil)
 }
 
-// broke notes that no watch is open any more, or could be opened.
+// broke records that the watch has ended or could not be opened.
 func (f *feed) broke(any bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -305,7 +319,7 @@ func (f *feed) broke(any bool, err error) {
 	}
 }
 
-// answered has Open know of the first answer that says something.
+// answered passes the first conclusive answer to Open.
 func (f *feed) answered(err error) {
 	select {
 	case f.first <- err:
@@ -313,7 +327,8 @@ func (f *feed) answered(err error) {
 	}
 }
 
-// outage is why the feed knows nothing new, if that is so for too long. One that waits for a list is not broken.
+// outage is the reason why the feed is out of date, if it has been so for too long. A feed that waits for a list is not
+// broken.
 func (f *feed) outage(now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -323,12 +338,12 @@ func (f *feed) outage(now time.Time) error {
 	return f.err
 }
 
-// broken tells whether the watch has not worked for too long. The lock is held.
+// broken reports whether the watch has failed for too long. The caller holds the lock.
 func (f *feed) broken(now time.Time) bool {
 	return !f.down.IsZero() && (f.up.IsZero() || now.Sub(f.up) < steady) && now.Sub(f.down) >= outage
 }
 
-// opening waits until all watches are open, or it is known that one cannot be.
+// opening waits until all watches are open, or one is refused.
 func (d *Driver) opening(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 6*d.opt.Timeout)
 	defer cancel()
@@ -348,7 +363,7 @@ func (d *Driver) opening(ctx context.Context) error {
 	return nil
 }
 
-// number is a resource version as a number, which versions of one cluster are.
+// number is a resource version as a number. Versions of one cluster are numbers.
 func number(version string) uint64 {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
@@ -357,9 +372,10 @@ func number(version string) uint64 {
 	return n
 }
 
-// Observe tells what has changed, or all there is. Its errors wrap [adapters.ErrUnavailable], also where a right was taken away, which somebody may give back. It fails, too, while a
-// watch has not worked for half a minute, since what is known is out of date then, unless all there is was asked for and could be listed. Once a list or watch
-// has shown that the server's store went back in time, every error wraps [adapters.ErrRestored].
+// Observe reports what has changed, or everything. Its errors wrap [adapters.ErrUnavailable], even if a right was taken
+// away, since somebody may restore it. It also fails while a watch has not worked for half a minute, since what is
+// known is then out of date, unless everything was requested and could be listed. Once a list or watch has shown that
+// the server's store went back in time, every error wraps [adapters.ErrRestored].
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
 	if d.back != nil {
 		return nil, d.back
@@ -386,17 +402,17 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	}
 	v := d.model.view(relist, time.Now())
 	for _, x := range d.model.unwritten(v) {
-		d.writer.add(x) // where there is no room, the next change of the job, or the next full view, has it added
+		d.writer.add(x) // without room, the job's next change or the next full view adds it
 	}
 	return v, nil
 }
 
-// wentBack is a server that knows less than it did.
+// wentBack is the error for a server that knows less than before.
 func wentBack(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{adapters.ErrRestored}, args...)...)
 }
 
-// failed is what a call's error means.
+// failed wraps a call's error with what it means for the action.
 func failed(what string, err error) error {
 	sentinel := adapters.ErrUnavailable
 	switch {
@@ -404,13 +420,14 @@ func failed(what string, err error) error {
 		return err
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsGone(err):
 		sentinel = adapters.ErrStale
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsUnauthorized(err), budget(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsUnauthorized(err),
+		budget(err):
 		sentinel = adapters.ErrRefused
 	}
 	return fmt.Errorf("%w: %s: %w", sentinel, what, err)
 }
 
-// budget tells whether a disruption budget is spent. The server says 429 of its own load, too.
+// budget reports whether a disruption budget is used up. The server also answers 429 if it is overloaded.
 func budget(err error) bool {
 	var s apierrors.APIStatus
 	if !errors.As(err, &s) || !apierrors.IsTooManyRequests(err) || s.Status().Details == nil {

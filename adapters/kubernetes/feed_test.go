@@ -18,7 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// source gives watches of pods, or refuses them.
+// source makes watches of pods, or refuses them.
 type source struct {
 	mu     sync.Mutex
 	wrong  error
@@ -56,7 +56,8 @@ func forbidden() error {
 	return apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no watch"))
 }
 
-// TestOpenWithoutWatches: a right to watch that is missing is an error of Open; a server that does not let watch for now is asked again, for a time.
+// TestOpenWithoutWatches: a missing right to watch is an error of Open. A server that refuses a watch for the moment is
+// asked again for some time.
 func TestOpenWithoutWatches(t *testing.T) {
 	for name, tt := range map[string]struct{ wrong, want error }{
 		"forbidden": {forbidden(), adapters.ErrRefused},
@@ -72,7 +73,8 @@ func TestOpenWithoutWatches(t *testing.T) {
 	}
 }
 
-// TestOutage: while a watch has not worked for long, what is known is out of date, and Observe says so and why, but where it lists all there is; once the watch works again, it tells.
+// TestOutage: while a watch has not worked for long, what is known is out of date. Observe says so and why, unless it
+// lists everything. Once the watch works again, it reports.
 func TestOutage(t *testing.T) {
 	s := &source{}
 	d, err := Open(t.Context(), s.client(machine()), Options{})
@@ -121,13 +123,14 @@ func TestOutage(t *testing.T) {
 	assert.True(t, first.IsStopped() && s.last().IsStopped(), "nothing is left open")
 }
 
-// TestObserveWithoutRights: a right that is taken away while the driver works ends no loop.
+// TestObserveWithoutRights: a right that is taken away while the driver works does not end the loop.
 func TestObserveWithoutRights(t *testing.T) {
 	c := (&source{}).client(machine())
 	d, err := Open(t.Context(), c, Options{})
 	require.NoError(t, err)
 	defer d.Close()
-	for _, wrong := range []error{forbidden(), apierrors.NewUnauthorized("the token is over"), apierrors.NewNotFound(corev1.Resource("pods"), "")} {
+	for _, wrong := range []error{forbidden(), apierrors.NewUnauthorized("the token is over"),
+		apierrors.NewNotFound(corev1.Resource("pods"), "")} {
 		c.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, wrong })
 		_, err = d.Observe(t.Context(), true)
 		require.ErrorIs(t, err, adapters.ErrUnavailable)

@@ -10,7 +10,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// newFence makes what refuses actions of an instance that leads no more; nil where the options name no lease.
+// newFence makes the fence against actions of an instance that no longer leads. It is nil if the options name no lease.
 func (d *Driver) newFence() *adapters.Fence {
 	if d.opt.Lease.Name == "" {
 		return nil
@@ -18,7 +18,7 @@ func (d *Driver) newFence() *adapters.Fence {
 	return adapters.NewFence(d.leader, d.opt.CheckLease, nil)
 }
 
-// fence refuses what an instance wants that leads no more, by an answer to a question that is put now.
+// fence refuses the action if the epoch no longer leads. It always reads the lease.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if d.leads == nil {
 		return nil
@@ -26,7 +26,7 @@ func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	return d.leads.Ask(ctx, epoch)
 }
 
-// fenceStart is fence, but that it believes an answer for as long as the options say.
+// fenceStart is like fence, but trusts an earlier answer for as long as the options say.
 func (d *Driver) fenceStart(ctx context.Context, epoch uint64) error {
 	if d.leads == nil {
 		return nil
@@ -34,13 +34,14 @@ func (d *Driver) fenceStart(ctx context.Context, epoch uint64) error {
 	return d.leads.Check(ctx, epoch)
 }
 
-// leader reads the lease. A Lease that was deleted and made anew has another UID, and one that was given back no holder.
+// leader reads the lease. A Lease that was deleted and recreated has another UID. A Lease that was given back has no
+// holder.
 func (d *Driver) leader(ctx context.Context) (adapters.Leader, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	l, err := d.client.CoordinationV1().Leases(d.opt.Lease.Namespace).Get(ctx, d.opt.Lease.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return adapters.Leader{}, fmt.Errorf("%w: lease %s is no more", adapters.ErrFenced, d.opt.Lease.Name)
+		return adapters.Leader{}, fmt.Errorf("%w: lease %s no longer exists", adapters.ErrFenced, d.opt.Lease.Name)
 	}
 	if err != nil {
 		return adapters.Leader{}, failed("lease "+d.opt.Lease.Name, err)

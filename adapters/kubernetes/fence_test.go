@@ -17,7 +17,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestCheckLease: starts believe for a while who leads; stops and starts of other epochs read the lease, and so does the start after a refusal.
+// TestCheckLease: starts trust for a while who leads. Stops and starts of other epochs read the lease, and so does the
+// start after a refusal.
 func TestCheckLease(t *testing.T) {
 	objects := []apiruntime.Object{machine(), leaseAt(4)}
 	for _, name := range []string{"a", "b", "c"} {
@@ -40,7 +41,8 @@ func TestCheckLease(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, v.Jobs, 3)
 		start := func(job int, epoch uint64) error {
-			return d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[job], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}, Epoch: epoch})
+			return d.Start(t.Context(),
+				&adapters.Start{Job: &v.Jobs[job], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}, Epoch: epoch})
 		}
 		var got []int
 		read := func() {
@@ -69,12 +71,13 @@ func TestCheckLease(t *testing.T) {
 	}
 }
 
-// TestFirstBindFails: where the first pod of a gang was not bound, no other was tried, and none is taken for bound.
+// TestFirstBindFails: if the first pod of a gang was not bound, no other is tried, and none counts as bound.
 func TestFirstBindFails(t *testing.T) {
 	objects := []apiruntime.Object{machine()}
 	for _, name := range []string{"a", "b"} {
 		p := podOf(name, "", corev1.PodPending, nil)
-		p.OwnerReferences, p.Labels = nil, map[string]string{"scheduling.x-k8s.io/pod-group": "g", "scheduling.x-k8s.io/min-available": "2"}
+		p.OwnerReferences, p.Labels = nil,
+			map[string]string{"scheduling.x-k8s.io/pod-group": "g", "scheduling.x-k8s.io/min-available": "2"}
 		objects = append(objects, p)
 	}
 	c := fake.NewClientset(objects...)
@@ -89,7 +92,8 @@ func TestFirstBindFails(t *testing.T) {
 	v, err := d.Observe(t.Context(), true)
 	require.NoError(t, err)
 	require.Len(t, v.Jobs, 1)
-	require.ErrorIs(t, d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[0], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 2}}}), adapters.ErrUnavailable)
+	require.ErrorIs(t, d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[0],
+		Nodes: []sched.NodeTasks{{Node: "n", Tasks: 2}}}), adapters.ErrUnavailable)
 	assert.Equal(t, 1, binds)
 	v, err = d.Observe(t.Context(), true)
 	require.NoError(t, err)

@@ -18,11 +18,14 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestPodsMadeWhileAllIsListed has pods listed at version 100 and nodes at 105. The watch then brings a pod of version 103.
+// TestPodsMadeWhileAllIsListed has pods listed at version 100 and nodes at 105. The watch then brings a pod of version
+// 103.
 func TestPodsMadeWhileAllIsListed(t *testing.T) {
 	client := fake.NewClientset()
 	lists := func(resource string, list runtime.Object) {
-		client.PrependReactor("list", resource, func(clienttest.Action) (bool, runtime.Object, error) { return true, list, nil })
+		client.PrependReactor("list", resource, func(clienttest.Action) (bool, runtime.Object, error) {
+			return true, list, nil
+		})
 	}
 	lists("pods", &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "100"}})
 	lists("jobs", &batchv1.JobList{ListMeta: metav1.ListMeta{ResourceVersion: "102"}})
@@ -37,9 +40,11 @@ func TestPodsMadeWhileAllIsListed(t *testing.T) {
 	told, err := c.Events(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, told)
-	events.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "late", UID: "uid", ResourceVersion: "103"},
-		Spec: corev1.PodSpec{SchedulerName: "hedge"}, Status: corev1.PodStatus{Phase: corev1.PodPending}})
-	for end := time.Now().Add(5 * time.Minute); len(told) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	events.Add(
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "late", UID: "uid", ResourceVersion: "103"},
+			Spec: corev1.PodSpec{SchedulerName: "hedge"}, Status: corev1.PodStatus{Phase: corev1.PodPending}})
+	for end := time.Now().Add(5 * time.Minute); len(told) == 0 &&
+		time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		told, err = c.Events(t.Context())
 		require.NoError(t, err)
 	}

@@ -27,9 +27,11 @@ func bound(name string, version int) *corev1.Pod {
 	}
 }
 
-// TestWorldFollows: the judge of the order of events sees what happens after its watch could not go on, and what happened meanwhile.
+// TestWorldFollows: the judge of the order of events sees what happens after its watch could not continue, and what
+// happened in between.
 func TestWorldFollows(t *testing.T) {
-	w := &world{name: "w", shape: adaptertest.Shape{Slots: 1}, killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
+	w := &world{name: "w", shape: adaptertest.Shape{Slots: 1}, killed: map[string]bool{}, records: map[types.UID]*record{},
+		repeats: map[string]int{}}
 	expired := apierrors.NewResourceExpired("too old resource version").Status()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -63,7 +65,8 @@ func TestWorldFollows(t *testing.T) {
 	assert.Equal(t, []string{"w: node n holds 2 pods at version 10"}, w.faults, "b and c; a had made room for b")
 }
 
-// TestWorldDone: a job whose tasks finish as they are told to stop is done and gets no other pods; one of which some finish gets all anew.
+// TestWorldDone: if all tasks of a job finish while they are told to stop, the job is done and gets no new pods. If
+// only some finish, all get new pods.
 func TestWorldDone(t *testing.T) {
 	const finished, stopping, lost = adapters.Finished, adapters.Stopping, adapters.Lost
 	type pod struct {
@@ -79,8 +82,10 @@ func TestWorldDone(t *testing.T) {
 		"both finish":                  {[]pod{{"0", finished, 1}, {"1", finished, 1}}, true},
 		"one finishes":                 {[]pod{{"0", finished, 1}, {"1", stopping, 1}}, false},
 		"the other in a later attempt": {[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"1", finished, 2}}, false},
-		"both finish the second time":  {[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"0", finished, 2}, {"1", finished, 2}}, true},
-		"one is lost the second time":  {[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"0", lost, 2}, {"1", finished, 2}}, false},
+		"both finish the second time": {
+			[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"0", finished, 2}, {"1", finished, 2}}, true},
+		"one is lost the second time": {[]pod{{"0", finished, 1}, {"1", stopping, 1}, {"0", lost, 2}, {"1", finished, 2}},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{records: map[types.UID]*record{}, repeats: map[string]int{}}
@@ -98,7 +103,7 @@ func TestWorldDone(t *testing.T) {
 	}
 }
 
-// TestWorldRevoked: a pod that is said to have succeeded and then to have failed has failed, and not the other way round.
+// TestWorldRevoked: a pod that is reported as succeeded and then as failed has failed, but not the other way round.
 func TestWorldRevoked(t *testing.T) {
 	w := &world{name: "w", killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
 	see := func(version int, phase corev1.PodPhase) adapters.TaskState {
@@ -112,7 +117,8 @@ func TestWorldRevoked(t *testing.T) {
 	end := metav1.Now()
 	p := bound("a", 3)
 	p.Status.Phase = corev1.PodSucceeded
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: end}}}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: end}}}}
 	w.see(p, false)
 	assert.Equal(t, adapters.Finished, w.records["a"].State)
 	assert.Equal(t, adapters.Finished, see(2, corev1.PodFailed), "of before")
@@ -121,7 +127,8 @@ func TestWorldRevoked(t *testing.T) {
 	assert.False(t, w.records["a"].Ended.IsZero())
 }
 
-// TestWorldAttempts: starts that the scheduler gives one number, since nothing was left of the first, have two.
+// TestWorldAttempts: the scheduler gives two starts the same number if nothing was left of the first. Here they have
+// two numbers.
 func TestWorldAttempts(t *testing.T) {
 	w := &world{name: "w", killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
 	yes := true
@@ -140,7 +147,7 @@ func TestWorldAttempts(t *testing.T) {
 	assert.Equal(t, 4, place("f", "0", "2"))
 }
 
-// TestWorldLearns: what is gone before the test looks is known, too.
+// TestWorldLearns: what is gone before the test looks counts as known, too.
 func TestWorldLearns(t *testing.T) {
 	d := &Driver{model: newModel(Options{SchedulerName: "hedge"}, labels.Everything())}
 	for k := range kind(kinds) {
@@ -148,7 +155,8 @@ func TestWorldLearns(t *testing.T) {
 	}
 	f := d.feeds[pods]
 	require.NoError(t, f.take(d.model, watch.Event{Type: watch.Added, Object: bound("a", 4)}))
-	require.NoError(t, f.take(d.model, watch.Event{Type: watch.Deleted, Object: bound("a", 6)})) // and the version 5 was never looked at
+	// and the version 5 was never looked at
+	require.NoError(t, f.take(d.model, watch.Event{Type: watch.Deleted, Object: bound("a", 6)}))
 	assert.Empty(t, d.model.pods)
 	d.learns(t, pods, 5)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// prefix is that of every annotation of hedge.
+// prefix is the prefix of hedge's annotations.
 const prefix = "hedgesched.github.io/"
 
 // The annotations that users set.
@@ -28,27 +28,29 @@ const (
 	GangAnnotation       = prefix + "gang"
 )
 
-// names are those of the annotations that users set, without the prefix.
+// names are the annotations that users set, without the prefix.
 func names() []string {
 	var out []string
-	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, PreferAnnotation, SlowdownAnnotation, CheckpointAnnotation, UserAnnotation, GangAnnotation} {
+	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, PreferAnnotation, SlowdownAnnotation,
+		CheckpointAnnotation, UserAnnotation, GangAnnotation} {
 		out = append(out, strings.TrimPrefix(name, prefix))
 	}
 	return out
 }
 
-// The annotations that the driver sets on pods, and one on Jobs. They are its own: their names and values may change.
+// The annotations that the driver sets on pods, and one on Jobs. They are private: names and values may change.
 const (
-	// epochAnnotation is the epoch of the instance that bound the pod, or last touched it.
+	// epochAnnotation is the epoch of the instance that bound the pod or last changed it.
 	epochAnnotation = prefix + "epoch"
-	// attemptAnnotation is which start of its gang the pod was bound in, sizeAnnotation how many pods that had.
+	// attemptAnnotation is the number of the start in which the pod was bound. sizeAnnotation is the gang's size in that
+	// start.
 	attemptAnnotation = prefix + "attempt"
 	sizeAnnotation    = prefix + "gang-size"
-	// clearedAnnotation marks a pod that has ended, and whose attempt is over.
+	// clearedAnnotation marks an ended pod whose attempt is over.
 	clearedAnnotation = prefix + "cleared"
-	// fenceAnnotation changes whenever no earlier start of the pod must take effect any more.
+	// fenceAnnotation is changed to prevent earlier starts of the pod from taking effect.
 	fenceAnnotation = prefix + "fence"
-	// doneAnnotation is, of a Job with checkpoints, what it has done in attempts whose work is kept.
+	// doneAnnotation is the work of a checkpointing Job in attempts whose work is kept.
 	doneAnnotation = prefix + "done"
 )
 
@@ -57,7 +59,8 @@ func kept() []string {
 	return []string{epochAnnotation, attemptAnnotation, sizeAnnotation, clearedAnnotation, fenceAnnotation, doneAnnotation}
 }
 
-// reserved is the first annotation of a pod without a node that a driver writes only on others. Such a pod was made from what another was printed as.
+// reserved returns an error if a pod without a node has an annotation that the driver writes only on bound pods. Such a
+// pod was created from the printed form of another one.
 func reserved(annotations map[string]string) error {
 	for _, name := range []string{attemptAnnotation, clearedAnnotation, doneAnnotation, epochAnnotation, sizeAnnotation} {
 		if value, has := annotations[name]; has {
@@ -67,9 +70,9 @@ func reserved(annotations map[string]string) error {
 	return nil
 }
 
-// HintError is an annotation that makes no sense.
+// HintError is the error of an annotation that makes no sense.
 type HintError struct {
-	// Annotation is its name, Value what it says, and Want what was expected.
+	// Annotation is the name of the annotation, Value is its text, and Want is what was expected.
 	Annotation, Value, Want string
 }
 
@@ -78,10 +81,10 @@ func (e *HintError) Error() string {
 	return fmt.Sprintf("kubernetes: annotation %s is %.80q, expected %s", e.Annotation, e.Value, e.Want)
 }
 
-// hints are what annotations say.
+// hints are the values of the annotations.
 type hints struct {
 	deadline   adapters.Deadline
-	by         string // the deadline as it is written
+	by         string // the deadline as it was written
 	utility    utility.Utility
 	preferred  sched.EquivalenceSet
 	slowdown   float64
@@ -89,8 +92,8 @@ type hints struct {
 	user       string
 }
 
-// parseHints reads the annotations of an object, of which it looks only at hedge's own. The error is the first in the order of names. What makes sense is
-// taken all the same: a job that runs goes on with it, and what does not is as if it were not there.
+// parseHints reads hedge's annotations of an object. The error is about the first wrong one, by name. Wrong hints are
+// left out, and the others are valid all the same: a job that runs goes on with those.
 func parseHints(annotations map[string]string) (hints, error) {
 	var h hints
 	var first error
@@ -104,12 +107,13 @@ func parseHints(annotations map[string]string) (hints, error) {
 	}
 	if err := adapters.CheckPreferred(h.slowdown, h.preferred, PreferAnnotation); err != nil {
 		h.slowdown = 0
-		first = cmp.Or(first, error(&HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}))
+		first = cmp.Or(first,
+			error(&HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}))
 	}
 	return h, first
 }
 
-// want is what was expected, of an error that says so, and else the error.
+// want is what the error expected if it is an [adapters.Expected], and otherwise the error's text.
 func want(err error) string {
 	var e adapters.Expected
 	switch {
@@ -121,7 +125,7 @@ func want(err error) string {
 	return err.Error()
 }
 
-// parse reads one annotation and tells what was expected, if that was not found; nothing is taken of it then.
+// parse reads one annotation. If it is wrong, parse returns what was expected and leaves h unchanged.
 func (h *hints) parse(name, value string) string {
 	var err error
 	switch name {
@@ -149,13 +153,14 @@ func (h *hints) parse(name, value string) string {
 	return want(err)
 }
 
-// from is the deadline of a job that was submitted then. A time is refused that was over when the job was made, unless it is not known when that was.
+// from is the deadline of a job that was submitted at that time. A time that had passed when the job was made is
+// refused, unless it is not known when that was.
 func (h *hints) from(submitted, made time.Time) (time.Duration, error) {
 	if _, err := h.deadline.From(made); err != nil && !made.IsZero() {
 		return 0, &HintError{Annotation: DeadlineAnnotation, Value: h.by, Want: want(err)}
 	}
 	d, err := h.deadline.From(submitted)
-	if err != nil { // its pods were made anew after the deadline, which was missed
+	if err != nil { // the pods were recreated after the deadline, which was missed
 		return 1, nil
 	}
 	return d, nil

@@ -19,8 +19,10 @@ import (
 
 func TestHints(t *testing.T) {
 	h, err := parseHints(map[string]string{
-		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk=*", SlowdownAnnotation: "1.5", CheckpointAnnotation: "true", UserAnnotation: "ann",
-		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7", "other/deadline": "never",
+		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk=*", SlowdownAnnotation: "1.5",
+		CheckpointAnnotation: "true", UserAnnotation: "ann",
+		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7",
+		"other/deadline": "never",
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 90*time.Minute, h.deadline.After)
@@ -42,19 +44,21 @@ func TestHintsRefused(t *testing.T) {
 		{"a negative deadline", DeadlineAnnotation, "-5m", "a duration of at least 1s"},
 		{"no deadline", DeadlineAnnotation, "", "a duration of at least 1s"},
 		{"a utility that is none", UtilityAnnotation, `{"kind":"wish"}`, "a utility"},
-		{"labels without a key", PreferAnnotation, "=a", "expected labels, as"},
+		{"labels without a key", PreferAnnotation, "=a", "expected labels like"},
 		{"a slow-down below 1", SlowdownAnnotation, "0.5", "a number from 1"},
 		{"a slow-down that is not a number", SlowdownAnnotation, "NaN", "a number from 1"},
 		{"a slow-down of 0", SlowdownAnnotation, "0", "a number from 1 to 1e6"},
 		{"a slow-down of too much", SlowdownAnnotation, "1000001", "a number from 1 to 1e6"},
 		{"a slow-down of nothing", SlowdownAnnotation, "2", "expected none without hedgesched.github.io/prefer"},
 		{"a deadline of nothing", DeadlineAnnotation, "1ns", "a duration of at least 1s"},
-		{"a value of nothing", PreferAnnotation, "gpu=", "expected labels, as"},
-		{"a label without a value", PreferAnnotation, "gpu=a100,disk", "expected labels, as"},
+		{"a value of nothing", PreferAnnotation, "gpu=", "expected labels like"},
+		{"a label without a value", PreferAnnotation, "gpu=a100,disk", "expected labels like"},
 		{"values of nothing", PreferAnnotation, "gpu=|", "values that are not empty"},
-		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`, "expected a utility that is above 0 at some time"},
+		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
+			"expected a utility that is above 0 at some time"},
 		{"perhaps a checkpoint", CheckpointAnnotation, "yes", `"true" or "false"`},
-		{"a name that is misspelt", prefix + "dedline", "5m", "expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},
+		{"a name that is misspelt", prefix + "dedline", "5m",
+			"expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := parseHints(map[string]string{tt.annotation: tt.value})
@@ -67,20 +71,24 @@ func TestHintsRefused(t *testing.T) {
 	}
 }
 
-// TestHintsOfRunningPod: what somebody writes on a pod that runs makes it no job that the next leader cannot know, and takes nothing away from its other hints.
+// TestHintsOfRunningPod: whatever is written on a running pod, the next leader still knows the job, and the job's other
+// hints count.
 func TestHintsOfRunningPod(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		slowdown    float64
 	}{
-		{SlowdownAnnotation, "0.5", 0}, {SlowdownAnnotation, "NaN", 0}, {SlowdownAnnotation, "-3", 0}, {SlowdownAnnotation, "0", 0}, {SlowdownAnnotation, "fast", 0},
-		{SlowdownAnnotation, "2", 2}, {PreferAnnotation, "=", 0}, {DeadlineAnnotation, "-5m", 3}, {prefix + "dedline", "5m", 3},
+		{SlowdownAnnotation, "0.5", 0}, {SlowdownAnnotation, "NaN", 0}, {SlowdownAnnotation, "-3", 0},
+		{SlowdownAnnotation, "0", 0}, {SlowdownAnnotation, "fast", 0},
+		{SlowdownAnnotation, "2", 2}, {PreferAnnotation, "=", 0}, {DeadlineAnnotation, "-5m", 3},
+		{prefix + "dedline", "5m", 3},
 	} {
 		x := newTester(t)
 		x.node("n")
 		x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) {
 			p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", "1"
-			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true", "gpu=*", "3"
+			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true",
+				"gpu=*", "3"
 			p.Annotations[tt.name] = tt.value
 		})
 		v := x.see(0)
@@ -107,7 +115,7 @@ func (v viewer) Observe(context.Context, bool) (*adapters.View, error) { return 
 func (v viewer) Start(context.Context, *adapters.Start) error          { return nil }
 func (v viewer) Stop(context.Context, *adapters.Stop) error            { return nil }
 
-// TestPreferAny: a value of "*" is any, as on other clusters. No label has it.
+// TestPreferAny: the value "*" is any value, as on other clusters. No label has it.
 func TestPreferAny(t *testing.T) {
 	for _, text := range []string{"gpu=*", " gpu = * "} {
 		h, err := parseHints(map[string]string{PreferAnnotation: text})
@@ -121,7 +129,8 @@ func FuzzHints(f *testing.F) {
 	f.Add("5m", "a=b|c,d", "2", "{}")
 	f.Add("2026-01-02T15:04:05Z", ",", "1e400", "")
 	f.Fuzz(func(t *testing.T, deadline, prefer, slowdown, utility string) {
-		h, err := parseHints(map[string]string{DeadlineAnnotation: deadline, PreferAnnotation: prefer, SlowdownAnnotation: slowdown, UtilityAnnotation: utility})
+		h, err := parseHints(map[string]string{DeadlineAnnotation: deadline, PreferAnnotation: prefer,
+			SlowdownAnnotation: slowdown, UtilityAnnotation: utility})
 		if err != nil {
 			var hint *HintError
 			require.ErrorAs(t, err, &hint)
@@ -132,7 +141,8 @@ func FuzzHints(f *testing.F) {
 	})
 }
 
-// TestDeadlinesInThePast: a time that was over when the job was made is refused; one that pods were made anew after was missed.
+// TestDeadlinesInThePast: a time that had passed when the job was made is refused. A time that passed before pods were
+// recreated was missed.
 func TestDeadlinesInThePast(t *testing.T) {
 	at := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
 	made := func(after time.Duration) func(*corev1.Pod) {

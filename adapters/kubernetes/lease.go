@@ -15,11 +15,14 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Lease is one instance's way to a Lease of the cluster's: an [adapters.Lease]. Its epoch is the number of transitions, which begins with the second that the Lease was made
-// in, by the server's clock: a Lease that was deleted and made anew has higher epochs than before, as long as the one before had on average no more than one transition a second
-// from its creation until the new one's. Where it had more, or that clock was set back, an epoch may come again. A [Driver] therefore goes by the Lease's UID and holder beside its epoch:
-// one that has read the Lease acts no more once another is in its place, whatever the epoch of that.
-// Whether another holder's time is over is judged by this machine's clock alone: the Lease must not have changed for as long as it was granted for.
+// Lease is an [adapters.Lease] for one instance, stored in a Kubernetes Lease. Its epoch is the number of transitions.
+// That number starts at the second in which the Lease was created, by the server's clock. So a recreated Lease has
+// higher epochs than the deleted one, unless the deleted one had more than one transition per second on average, or the
+// server's clock was set back. Then an epoch may occur twice. A [Driver] therefore also checks the Lease's UID and
+// holder. Once it has read the Lease, it stops acting when another Lease takes its place, whatever the epoch.
+//
+// Whether another holder's time is over is judged by this machine's clock alone: the Lease must not have changed for
+// the time for which it was granted.
 type Lease struct {
 	client kubernetes.Interface
 	name   LeaseName
@@ -27,19 +30,21 @@ type Lease struct {
 	length time.Duration
 	now    func() time.Time
 
-	seen  string // the version that was seen last
+	seen  string // the last version seen
 	since time.Time
 }
 
 var _ adapters.Lease = (*Lease)(nil)
 
-// LeaseFor is how long a lease is granted for unless [NewLease] is told otherwise.
+// LeaseFor is the default time for which [NewLease] grants the lease.
 const LeaseFor = 15 * time.Second
 
-// NewLease makes a way to the Lease for an identity of its own. The length is how long the lease is granted for, in whole seconds; 0 is [LeaseFor].
+// NewLease makes a [Lease] with an identity of its own. The length is the time for which the lease is granted, in whole
+// seconds; 0 is [LeaseFor].
 func NewLease(client kubernetes.Interface, name LeaseName, length time.Duration) (*Lease, error) {
 	if client == nil || name.Name == "" || name.Namespace == "" {
-		return nil, fmt.Errorf("%w: a lease needs a client, a namespace and a name, found %q, %q", ErrOptions, name.Namespace, name.Name)
+		return nil, fmt.Errorf("%w: a lease needs a client, a namespace and a name, found %q, %q", ErrOptions, name.Namespace,
+			name.Name)
 	}
 	if length == 0 {
 		length = LeaseFor
@@ -50,7 +55,7 @@ func NewLease(client kubernetes.Interface, name LeaseName, length time.Duration)
 	return &Lease{client: client, name: name, me: adapters.NewHolder(), length: length, now: time.Now}, nil
 }
 
-// transitions are the epoch.
+// transitions is the lease's epoch.
 func transitions(l *coordinationv1.Lease) uint64 {
 	if l.Spec.LeaseTransitions == nil || *l.Spec.LeaseTransitions < 0 {
 		return 0
@@ -58,24 +63,28 @@ func transitions(l *coordinationv1.Lease) uint64 {
 	return uint64(*l.Spec.LeaseTransitions)
 }
 
-// firstEpoch is the lowest of a Lease that was made then: seconds since 2020, and at most half of what a Lease can count to, which is reached in 2054. From then on one that
-// is made anew begins where the one before did, and its UID alone tells them apart.
+// firstEpoch is the first epoch of a Lease created at that time: the number of seconds since 2020, and at most half of
+// the largest transition count. That limit is reached in 2054. From then on, a recreated Lease starts with the same
+// epoch as the one before, and only its UID differs.
 func firstEpoch(made time.Time) uint64 {
 	s := made.Unix() - time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	return uint64(min(max(s, 1), math.MaxInt32/2))
 }
 
-// Acquire takes the lease if it is free or this instance's own, or has not changed for as long as its holder has it.
+// Acquire takes the lease if it is free, if this instance holds it, or if it has not changed for as long as it was
+// granted.
 func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	leases := l.client.CoordinationV1().Leases(l.name.Namespace)
 	held, err := leases.Get(ctx, l.name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		held, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: l.name.Name}}, metav1.CreateOptions{})
+		held, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace,
+			Name: l.name.Name}}, metav1.CreateOptions{})
 		switch {
 		case apierrors.IsAlreadyExists(err):
 			return l.term(held, err)
 		case apierrors.IsNotFound(err):
-			return adapters.Term{}, fmt.Errorf("%w: lease: there is no namespace %q: %w", adapters.ErrRefused, l.name.Namespace, err)
+			return adapters.Term{},
+				fmt.Errorf("%w: lease: there is no namespace %q: %w", adapters.ErrRefused, l.name.Namespace, err)
 		}
 	}
 	if err != nil {
@@ -96,7 +105,7 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	return l.term(leases.Update(ctx, l.take(held), metav1.UpdateOptions{}))
 }
 
-// take makes the lease this instance's.
+// take makes this instance the holder.
 func (l *Lease) take(held *coordinationv1.Lease) *coordinationv1.Lease {
 	now, seconds := metav1.NowMicro(), int32(l.length/time.Second)
 	next := int32(max(transitions(held)+1, firstEpoch(held.CreationTimestamp.Time)))
@@ -105,12 +114,12 @@ func (l *Lease) take(held *coordinationv1.Lease) *coordinationv1.Lease {
 	return held
 }
 
-// overtaken tells whether another write of the lease came first, or it was deleted, after it was read.
+// overtaken reports whether the lease was written or deleted by others after it was read.
 func overtaken(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// term is what a write of the lease has come to.
+// term is the result of a write of the lease.
 func (l *Lease) term(held *coordinationv1.Lease, err error) (adapters.Term, error) {
 	if overtaken(err) {
 		return adapters.Term{}, &adapters.HeldError{}
@@ -121,7 +130,7 @@ func (l *Lease) term(held *coordinationv1.Lease, err error) (adapters.Term, erro
 	return adapters.Term{Epoch: transitions(held), For: l.length}, nil
 }
 
-// Renew holds on to it.
+// Renew extends the lease.
 func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
 	held, err := l.mine(ctx, t)
 	if err != nil {
@@ -130,7 +139,7 @@ func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, erro
 	now := metav1.NowMicro()
 	held.Spec.RenewTime = &now
 	_, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{})
-	if overtaken(err) { // by whom, the next renewal reads
+	if overtaken(err) { // the next renewal reads by whom
 		return t, fmt.Errorf("%w: the lease changed while it was renewed: %w", adapters.ErrUnavailable, err)
 	}
 	if err != nil {
@@ -139,11 +148,11 @@ func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, erro
 	return adapters.Term{Epoch: t.Epoch, For: l.length}, nil
 }
 
-// mine is the lease if this instance holds it in that term.
+// mine reads the lease, and fails unless this instance holds it in that term.
 func (l *Lease) mine(ctx context.Context, t adapters.Term) (*coordinationv1.Lease, error) {
 	held, err := l.client.CoordinationV1().Leases(l.name.Namespace).Get(ctx, l.name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: the lease is no more", adapters.ErrFenced)
+		return nil, fmt.Errorf("%w: the lease no longer exists", adapters.ErrFenced)
 	}
 	if err != nil {
 		return nil, failed("lease", err)
@@ -154,7 +163,7 @@ func (l *Lease) mine(ctx context.Context, t adapters.Term) (*coordinationv1.Leas
 	return held, nil
 }
 
-// Release gives it back.
+// Release gives the lease back.
 func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	held, err := l.mine(ctx, t)
 	if err != nil {
@@ -165,7 +174,8 @@ func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	}
 	nobody := ""
 	held.Spec.HolderIdentity = &nobody
-	if _, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{}); err != nil && !overtaken(err) {
+	if _, err = l.client.CoordinationV1().Leases(l.name.Namespace).Update(ctx, held, metav1.UpdateOptions{}); err != nil &&
+		!overtaken(err) {
 		return failed("lease", err)
 	}
 	return nil

@@ -20,7 +20,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestLeaseDeleted: who takes a Lease that was deleted and made anew has a higher epoch than all before; the one before acts no more, even where the clock stood still.
+// TestLeaseDeleted: whoever takes a recreated Lease has a higher epoch than all before. The earlier leader stops
+// acting, even if the clock stood still.
 func TestLeaseDeleted(t *testing.T) {
 	for _, elapsed := range []time.Duration{0, 5 * time.Second} {
 		t.Run(elapsed.String(), func(t *testing.T) {
@@ -67,14 +68,18 @@ func TestLeaseDeleted(t *testing.T) {
 	}
 }
 
-// TestLeaseOvertaken: where the Lease is deleted, or written by others, between a method's read and its write, nothing ends for good; a namespace that is not there is a refusal.
+// TestLeaseOvertaken: if the Lease is deleted or written by others between a method's read and its write, nothing ends
+// for good. A missing namespace is a refusal.
 func TestLeaseOvertaken(t *testing.T) {
 	leases := coordinationv1.Resource("leases")
-	for what, between := range map[string]error{"deleted": apierrors.NewNotFound(leases, "hedge"), "written": apierrors.NewConflict(leases, "hedge", errors.New("it has changed"))} {
+	for what, between := range map[string]error{"deleted": apierrors.NewNotFound(leases, "hedge"),
+		"written": apierrors.NewConflict(leases, "hedge", errors.New("it has changed"))} {
 		t.Run(what, func(t *testing.T) {
 			c := fake.NewClientset()
 			var wrong error
-			c.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return wrong != nil, nil, wrong })
+			c.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return wrong != nil, nil, wrong
+			})
 			l, err := NewLease(c, LeaseName{"hedge-system", "hedge"}, 0)
 			require.NoError(t, err)
 			wrong = between
@@ -103,7 +108,8 @@ func TestLeaseOvertaken(t *testing.T) {
 	require.NotErrorIs(t, err, adapters.ErrStale)
 }
 
-// TestLeaseFor: a lease is granted for as long as is said, and for LeaseFor if nothing is; what is no whole number of seconds is refused, and so is what is negative.
+// TestLeaseFor: the lease is granted for the given time, and for LeaseFor if that is 0. Negative times and times that
+// are not whole seconds are refused.
 func TestLeaseFor(t *testing.T) {
 	c, name := fake.NewClientset(), LeaseName{"hedge-system", "hedge"}
 	for length, want := range map[time.Duration]time.Duration{0: LeaseFor, 20 * time.Second: 20 * time.Second} {

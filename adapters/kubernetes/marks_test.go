@@ -23,32 +23,41 @@ func machine() *corev1.Node {
 
 // jobOf is a Job of a gang.
 func jobOf(size int32, annotations map[string]string) *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: "2", Annotations: annotations},
-		Spec: batchv1.JobSpec{Parallelism: &size, Completions: &size, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "hedge"}}}}
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: "2",
+		Annotations: annotations},
+		Spec: batchv1.JobSpec{Parallelism: &size, Completions: &size,
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "hedge"}}}}
 }
 
-// podOf is a pod of that Job, on a node if that is not empty. Its version is the first that the fake server's lists may have: they count writes.
+// podOf is a pod of that Job, on a node if that is not empty. Its version is the first that the fake server's lists may
+// have: they count writes.
 func podOf(name, node string, phase corev1.PodPhase, annotations map[string]string) *corev1.Pod {
 	yes := true
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "2", Annotations: annotations,
-			Labels:          map[string]string{batchv1.JobNameLabel: "j"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}},
-		Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: node, Containers: []corev1.Container{{Name: "c"}}}, Status: corev1.PodStatus{Phase: phase},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "2",
+			Annotations: annotations,
+			Labels:      map[string]string{batchv1.JobNameLabel: "j"},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}},
+		Spec:   corev1.PodSpec{SchedulerName: "hedge", NodeName: node, Containers: []corev1.Container{{Name: "c"}}},
+		Status: corev1.PodStatus{Phase: phase},
 	}
 }
 
 // leaseAt is a Lease at an epoch.
 func leaseAt(epoch int32) *coordinationv1.Lease {
-	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "hedge-system", Name: "hedge", UID: "uid-lease"}, Spec: coordinationv1.LeaseSpec{LeaseTransitions: &epoch}}
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "hedge-system", Name: "hedge", UID: "uid-lease"},
+		Spec: coordinationv1.LeaseSpec{LeaseTransitions: &epoch}}
 }
 
-// TestCopiedEpoch: what was copied from a pod onto another, or its template, is the matter of that job alone, and ends no leader's term.
+// TestCopiedEpoch: what was copied from a pod to another pod or its template concerns that job alone, and ends no
+// leader's term.
 func TestCopiedEpoch(t *testing.T) {
 	name := LeaseName{"hedge-system", "hedge"}
 	for what, copied := range map[string]*corev1.Pod{
 		"before it was bound": podOf("j-1", "", corev1.PodPending, map[string]string{epochAnnotation: "7"}),
-		"while it runs":       podOf("j-1", "n", corev1.PodRunning, map[string]string{epochAnnotation: "7", attemptAnnotation: "1"}),
+		"while it runs": podOf("j-1", "n", corev1.PodRunning,
+			map[string]string{epochAnnotation: "7", attemptAnnotation: "1"}),
 	} {
 		t.Run(what, func(t *testing.T) {
 			failed := podOf("j-0", "n", corev1.PodFailed, map[string]string{epochAnnotation: "3", attemptAnnotation: "1"})
@@ -68,7 +77,7 @@ func TestCopiedEpoch(t *testing.T) {
 	}
 }
 
-// TestReserved: a pod that was made from what another was printed as waits, and its user is told why.
+// TestReserved: a pod that was created from the printed form of another one waits, and its user is told why.
 func TestReserved(t *testing.T) {
 	for _, name := range kept() {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +123,7 @@ func TestForgedMarks(t *testing.T) {
 	assert.Equal(t, 1, x.only().Spec.Tasks, "no binding wrote it")
 }
 
-// TestLargest: a Job of more pods than a gang may have waits.
+// TestLargest: a Job with more pods than a gang may have waits.
 func TestLargest(t *testing.T) {
 	x := newTester(t)
 	x.job(adapters.MaxTasks + 1)

@@ -14,65 +14,72 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// model is what the watches have told, no more of each object than is needed, and what the driver has done that they
-// have not told yet.
+// model is what the watches have reported, reduced to what is needed, and what the driver has done that the watches
+// have not reported yet.
 type model struct {
 	opt      Options
 	selector labels.Selector
 
-	mu      sync.Mutex
-	seen    [kinds]uint64 // the newest version of each kind
-	floor   [kinds]uint64 // the version of the last list
-	pods    map[types.UID]*pod
-	batch   map[string]*batch // by job id
-	others  map[string]*batch // Jobs whose templates name another scheduler, by id: no more than that they are there, and their annotations
+	mu    sync.Mutex
+	seen  [kinds]uint64 // the newest version of each kind
+	floor [kinds]uint64 // the version of the last list of each kind
+	pods  map[types.UID]*pod
+	batch map[string]*batch // by job id
+	// others are the Jobs whose templates name another scheduler, by job id. Only their existence and annotations are
+	// stored.
+	others  map[string]*batch
 	nodes   map[string]*node
 	gangs   map[string]*gang // by job id
 	classes map[string]*class
-	ports   map[string]bool     // host ports that jobs ask for
-	removed map[string]struct{} // nodes that are no more, while pods are on them
+	ports   map[string]bool     // host ports that jobs use
+	removed map[string]struct{} // nodes that no longer exist but still have pods
 	claims  map[string]*claim   // by namespace and name
 	volumes map[string]*volume  // by name
-	// claimants are the jobs whose pods name a claim, or are those of a Job that is no gang, and perhaps some whose
-	// pods did or were.
+	// claimants are the jobs that use a claim, or that are pods of a Job which is no gang. It may also have jobs that once
+	// were.
 	claimants map[string]map[string]struct{}
-	on        map[string]map[types.UID]*pod // pods by node, known or not
-	ended     [kinds]map[types.UID]struct{} // what was deleted while a list was under way; nil while none is
+	on        map[string]map[types.UID]*pod // pods by node, whether the node is known or not
+	ended     [kinds]map[types.UID]struct{} // deletions during a list; nil at other times
 
 	dirtyGangs map[string]bool
 	dirtyNodes map[string]bool
-	allNodes   bool    // what all nodes show has changed
-	ground     *ground // of the last view; nil until somebody asks for it
+	allNodes   bool    // the labels of all nodes have changed
+	ground     *ground // of the last view; nil until it is needed
 }
 
-// gang is the pods of a job.
+// gang is a job's pods.
 type gang struct {
 	id       string
 	pods     map[types.UID]*pod
 	version  uint64
-	shownUID string     // of the last view
-	shown    *sched.Job // in the last view, of pods that something controls
-	mixed    bool       // its pods demand different things of nodes, so that they are unlike or not by the nodes that there are
-	note     *words     // why it waits, nil once it does not
-	eventSum uint64     // a checksum of the note of the last event that this instance has written, or found written; 0 if there is none
+	shownUID string     // in the last view
+	shown    *sched.Job // in the last view, if something controls the pods
+	// mixed says that the pods have different demands of nodes. Whether they are alike depends on the nodes that exist.
+	mixed bool
+	note  *words // why it waits; nil if it does not
+	// eventSum is the checksum of the note in the last event that this instance has written or found; 0 if there is none.
+	eventSum uint64
 }
 
 func newModel(o Options, selector labels.Selector) *model {
 	return &model{
-		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, others: map[string]*batch{}, nodes: map[string]*node{}, gangs: map[string]*gang{},
-		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]struct{}{}, claims: map[string]*claim{}, volumes: map[string]*volume{},
-		claimants: map[string]map[string]struct{}{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{}, dirtyNodes: map[string]bool{},
+		opt: o, selector: selector, pods: map[types.UID]*pod{}, batch: map[string]*batch{}, others: map[string]*batch{},
+		nodes: map[string]*node{}, gangs: map[string]*gang{},
+		classes: map[string]*class{}, ports: map[string]bool{}, removed: map[string]struct{}{}, claims: map[string]*claim{},
+		volumes:   map[string]*volume{},
+		claimants: map[string]map[string]struct{}{}, on: map[string]map[types.UID]*pod{}, dirtyGangs: map[string]bool{},
+		dirtyNodes: map[string]bool{},
 	}
 }
 
-// progress notes how far a kind is known.
+// progress records the version up to which a kind is known.
 func (m *model) progress(k kind, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seen[k] = max(m.seen[k], version)
 }
 
-// change takes in what a watch tells. What is older than what is known is ignored.
+// change applies an event of a watch. Events older than what is known are ignored.
 func (m *model) change(k kind, o runtime.Object, deleted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,8 +100,8 @@ func (m *model) change(k kind, o runtime.Object, deleted bool) {
 	}
 }
 
-// listing says that a list of all there is begins. What it shows may be older than what the watch tells meanwhile, but
-// not than what is known now: that version is returned.
+// listing begins a full list. It returns the version that is known now, which is the oldest that the list may show. The
+// list may be older than what the watch reports meanwhile.
 func (m *model) listing(k kind) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,14 +109,14 @@ func (m *model) listing(k kind) uint64 {
 	return m.seen[k]
 }
 
-// page takes in a part of a list of that version and notes what it has shown.
+// page applies a page of a list of that version and adds its objects to listed.
 func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool, version uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range some {
 		x, err := meta.Accessor(o)
 		if err != nil {
-			continue // which no object of these kinds gives
+			continue // no object of these kinds does that
 		}
 		listed[x.GetUID()] = true
 		if _, gone := m.ended[k][x.GetUID()]; gone {
@@ -134,8 +141,8 @@ func (m *model) page(k kind, some []runtime.Object, listed map[types.UID]bool, v
 	return nil
 }
 
-// behind finds that a list lacks what the server had told before: it shows an object as it was earlier, although it is
-// of a later version than what is known of that, or a pod without the node that the server has bound it to.
+// behind returns an error if a list shows less than the server has reported before: an object in an old version
+// although the list is newer, or a pod without the node to which it was bound.
 func (m *model) behind(o runtime.Object, x metav1.Object, version uint64) error {
 	var known uint64
 	switch o := o.(type) {
@@ -165,12 +172,13 @@ func (m *model) behind(o runtime.Object, x metav1.Object, version uint64) error 
 		}
 	}
 	if now := number(x.GetResourceVersion()); now < known && known <= version {
-		return wentBack("%s is of version %d in a list of version %d, and its version %d was known", x.GetName(), now, version, known)
+		return wentBack("%s is of version %d in a list of version %d, and its version %d was known", x.GetName(), now,
+			version, known)
 	}
 	return nil
 }
 
-// listed ends a list of that version: what it did not show is no more.
+// listed ends a list of that version. Objects that are not in it no longer exist.
 func (m *model) listed(k kind, listed map[types.UID]bool, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,7 +233,7 @@ func (m *model) gangOf(id string) *gang {
 	return g
 }
 
-// want has nodes show what the shape asks for.
+// want makes nodes show the labels and ports that the shape needs.
 func (m *model) want(s *shape) {
 	if m.classes[s.class.label] == nil {
 		m.classes[s.class.label] = s.class

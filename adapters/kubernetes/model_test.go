@@ -19,7 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// tester feeds a model with objects of rising versions.
+// tester feeds a model with objects of increasing versions.
 type tester struct {
 	testing.TB
 	*model
@@ -36,9 +36,11 @@ func newTester(t testing.TB) *tester {
 func (x *tester) next() string { x.version++; return fmt.Sprint(x.version) }
 
 func (x *tester) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, Annotations: map[string]string{}},
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name),
+		Labels: map[string]string{}, Annotations: map[string]string{}},
 		Spec: corev1.PodSpec{SchedulerName: "hedge", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{"cpu": resource.MustParse("1500m")}}}}}, Status: corev1.PodStatus{Phase: corev1.PodPending}}
+			Requests: corev1.ResourceList{"cpu": resource.MustParse("1500m")}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending}}
 	for _, c := range change {
 		c(p)
 	}
@@ -52,9 +54,10 @@ func (x *tester) put(p *corev1.Pod) {
 }
 
 func (x *tester) node(name string, change ...func(*corev1.Node)) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}, Status: corev1.NodeStatus{
-		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")},
-		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}},
+		Status: corev1.NodeStatus{
+			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")},
+			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 	for _, c := range change {
 		c(n)
 	}
@@ -65,7 +68,7 @@ func (x *tester) node(name string, change ...func(*corev1.Node)) *corev1.Node {
 
 func (x *tester) see(after time.Duration) *adapters.View { return x.view(true, time.Now().Add(after)) }
 
-// only is the one job there is.
+// only is the only job.
 func (x *tester) only() adapters.Job {
 	x.Helper()
 	v := x.see(0)
@@ -124,7 +127,7 @@ func TestGroupSizesThatMakeNoSense(t *testing.T) {
 	require.ErrorContains(t, x.only().Problem, `of "2" and "3"`)
 }
 
-// TestGroupHints: each hint may stand on any pods of a group, and those that have it must agree.
+// TestGroupHints: each hint may be on any pods of a group, and all pods that have it must agree.
 func TestGroupHints(t *testing.T) {
 	says := func(name, value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Annotations[name] = value }
@@ -157,7 +160,10 @@ func TestGroupHints(t *testing.T) {
 	assert.Equal(t, 5*time.Minute, again.Spec.Deadline)
 	assert.NotEqual(t, j.Revision, again.Revision)
 
-	x.pod("b", group("3"), says(DeadlineAnnotation, "garbage"), func(p *corev1.Pod) { now := metav1.Now(); p.DeletionTimestamp = &now })
+	x.pod("b", group("3"), says(DeadlineAnnotation, "garbage"), func(p *corev1.Pod) {
+		now := metav1.Now()
+		p.DeletionTimestamp = &now
+	})
 	x.pod("d", group("3"))
 	require.NoError(t, x.only().Problem, "it goes")
 	for _, name := range []string{"a", "c", "d"} {
@@ -177,7 +183,7 @@ func TestShortGang(t *testing.T) {
 	assert.NoError(t, j.Problem)
 }
 
-// TestOverlay: what was bound counts as bound although the watch does not tell yet.
+// TestOverlay: a pod that was bound counts as bound although the watch does not report it yet.
 func TestOverlay(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -194,7 +200,7 @@ func TestOverlay(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrStale)
 }
 
-// TestBindingsStay: a binding is on condition of the version that it was decided on, though the watch goes on while it is made.
+// TestBindingsStay: a binding is conditional on the version of the decision, although the watch goes on meanwhile.
 func TestBindingsStay(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -209,12 +215,13 @@ func TestBindingsStay(t *testing.T) {
 	assert.Equal(t, before, bindings[0].pod.revision)
 }
 
-// TestForeignWork: everything on a node counts, but what has ended.
+// TestForeignWork: everything on a node counts, except what has ended.
 func TestForeignWork(t *testing.T) {
 	x := newTester(t)
 	other := func(p *corev1.Pod) {
 		p.Spec.SchedulerName = "default-scheduler"
-		p.Spec.InitContainers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("2")}}}}
+		p.Spec.InitContainers = []corev1.Container{
+			{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("2")}}}}
 		p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("250m")}
 		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
 	}
@@ -233,7 +240,7 @@ func TestForeignWork(t *testing.T) {
 	assert.InDelta(t, 4.5, v.Nodes[0].Foreign["cpu"], 1e-9)
 }
 
-// TestEquivalenceSets: what a pod demands of nodes holds of the nodes as they are told.
+// TestEquivalenceSets: what a pod demands of nodes holds for the reported nodes.
 func TestEquivalenceSets(t *testing.T) {
 	taint := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoSchedule}}
@@ -241,8 +248,10 @@ func TestEquivalenceSets(t *testing.T) {
 	tolerate := corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists}
 	require1 := func(op corev1.NodeSelectorOperator, values ...string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: op, Values: values}}}}}}}
+			p.Spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{
+						{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: op, Values: values}}}}}}}
 		}
 	}
 	for _, tt := range []struct {
@@ -251,7 +260,9 @@ func TestEquivalenceSets(t *testing.T) {
 		want   []string
 	}{
 		{"anything", func(*corev1.Pod) {}, []string{"a", "b"}},
-		{"tolerates the taint", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{tolerate} }, []string{"a", "b", "c"}},
+		{"tolerates the taint", func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{tolerate}
+		}, []string{"a", "b", "c"}},
 		{"selector", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"name": "b"} }, []string{"b"}},
 		{"in", require1(corev1.NodeSelectorOpIn, "a", "c"), []string{"a"}},
 		{"not in", require1(corev1.NodeSelectorOpNotIn, "a"), []string{"b"}},
@@ -322,12 +333,14 @@ func TestNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestSilentNodes: work is given up after the pods' own patience, and not while most nodes are silent.
+// TestSilentNodes: pods are given up after their own patience, and not while most nodes are silent.
 func TestSilentNodes(t *testing.T) {
 	silent := func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }
 	patient := func(seconds int64) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
+			p.Spec.Tolerations = []corev1.Toleration{
+				{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+					TolerationSeconds: &seconds}}
 		}
 	}
 	x := newTester(t)
@@ -348,12 +361,13 @@ func TestSilentNodes(t *testing.T) {
 	assert.Equal(t, adapters.Lost, state(0), "it is gone for good")
 }
 
-// TestSilentSince: how long a node was silent outlives the scheduler.
+// TestSilentSince: the time for which a node has been silent outlives the scheduler.
 func TestSilentSince(t *testing.T) {
 	x := newTester(t)
 	state := func(ago time.Duration) adapters.TaskState {
 		x.node("a", func(n *corev1.Node) {
-			n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.NewTime(time.Now().Add(-ago))
+			n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown,
+				metav1.NewTime(time.Now().Add(-ago))
 		})
 		x.node("b")
 		x.pod("p", on("a", corev1.PodRunning))
@@ -366,7 +380,7 @@ func TestSilentSince(t *testing.T) {
 	assert.Equal(t, adapters.Lost, state(10*time.Minute))
 }
 
-// TestRemovedNodes: nodes that are no more are remembered for as long as pods are on them.
+// TestRemovedNodes: removed nodes are remembered while pods are on them.
 func TestRemovedNodes(t *testing.T) {
 	x := newTester(t)
 	for i := range 100 {
@@ -389,7 +403,8 @@ func TestRemovedNodes(t *testing.T) {
 
 func (x *tester) job(n int32, change ...func(*batchv1.Job)) {
 	x.Helper()
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: x.next()}, Spec: batchv1.JobSpec{Parallelism: &n, Completions: &n}}
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "uid-j", ResourceVersion: x.next()},
+		Spec: batchv1.JobSpec{Parallelism: &n, Completions: &n}}
 	j.Spec.Template.Spec.SchedulerName = "hedge"
 	for _, c := range change {
 		c(j)
@@ -400,12 +415,13 @@ func (x *tester) job(n int32, change ...func(*batchv1.Job)) {
 func ofJob(index string) func(*corev1.Pod) {
 	yes := true
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "uid-j", Controller: &yes}}
 		p.Annotations[batchv1.JobCompletionIndexAnnotation] = index
 	}
 }
 
-// TestJob: its gang is what is left to be done, its attempt as many as were bound.
+// TestJob: a Job's gang is what is left to be done, and its attempt is the number of starts in which pods were bound.
 func TestJob(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -441,14 +457,16 @@ func TestJob(t *testing.T) {
 	assert.Empty(t, j.Tasks)
 	assert.Equal(t, 2, j.Spec.Tasks, "one has done its work")
 	x.job(3, func(j *batchv1.Job) {
-		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "too often"}}
+		j.Status.Conditions = []batchv1.JobCondition{
+			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "too often"}}
 	})
 	j = x.only()
 	assert.True(t, j.Over)
 	assert.ErrorContains(t, j.Err, "too often")
 }
 
-// TestWorkQueue: pods of a Job with more completions than parallelism are jobs of their own, also if they came first.
+// TestWorkQueue: if a Job has more completions than parallelism, its pods are jobs of their own, even if they came
+// first.
 func TestWorkQueue(t *testing.T) {
 	x := newTester(t)
 	x.pod("j-x", ofJob("0"))
@@ -464,7 +482,8 @@ func TestWorkQueue(t *testing.T) {
 	assert.Equal(t, []string{"ns/pod/j-x"}, told)
 }
 
-// TestGroupOfJob: a Job whose template names a pod group is no gang beside the group, by whatever label or annotation.
+// TestGroupOfJob: a Job whose template names a pod group is no gang besides the group, whichever label or annotation
+// names it.
 func TestGroupOfJob(t *testing.T) {
 	for _, name := range groupLabels() {
 		for what, put := range map[string]func(*metav1.ObjectMeta){
@@ -515,7 +534,7 @@ func TestGroupOfTwo(t *testing.T) {
 	require.NoError(t, x.only().Problem)
 }
 
-// TestWhyPodsDoNotCount: the reason of a gang that waits says so of pods that are there and cannot be bound.
+// TestWhyPodsDoNotCount: the reason of a waiting gang mentions pods that exist and cannot be bound.
 func TestWhyPodsDoNotCount(t *testing.T) {
 	gated := func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "quota"}} }
 	going := func(p *corev1.Pod) { now := metav1.Now(); p.DeletionTimestamp = &now }
@@ -547,7 +566,8 @@ func TestWhyPodsDoNotCount(t *testing.T) {
 	assert.NotContains(t, told(x), "suspended")
 }
 
-// TestHintsOfWorkQueue: the annotations of a Job that is no gang are those of each of its pods, before their own, and one that makes no sense is told of each.
+// TestHintsOfWorkQueue: the annotations of a Job that is no gang apply to each of its pods, before the pods' own. A
+// wrong one is a problem of each pod.
 func TestHintsOfWorkQueue(t *testing.T) {
 	queue := func(deadline string) func(*batchv1.Job) {
 		return func(j *batchv1.Job) {
@@ -596,7 +616,7 @@ func TestHintsOfWorkQueue(t *testing.T) {
 	assert.Equal(t, 5*time.Minute, v.Jobs[1].Spec.Deadline)
 }
 
-// TestListAgain: a list removes what is no more, and neither brings back nor loses what the watch knows better.
+// TestListAgain: a list removes what no longer exists. It neither brings back nor loses what the watch knows better.
 func TestListAgain(t *testing.T) {
 	x := newTester(t)
 	a, b := x.pod("a"), x.pod("b")
@@ -611,7 +631,7 @@ func TestListAgain(t *testing.T) {
 	assert.Equal(t, "ns/pod/"+newer.Name, x.only().Spec.ID)
 }
 
-// TestListOvertaken: what the watch says is gone stays so, though a list that began before still shows it.
+// TestListOvertaken: what the watch has reported as gone stays gone, although a list that began before still shows it.
 func TestListOvertaken(t *testing.T) {
 	x := newTester(t)
 	a := x.pod("a", func(p *corev1.Pod) { p.Spec.NodeName = "n" })
@@ -634,7 +654,8 @@ func TestListOvertaken(t *testing.T) {
 	assert.Empty(t, x.nodes["n"].on)
 }
 
-// TestVersion: what does not count makes no other version, so that an action is not refused for it; what counts does.
+// TestVersion: a change that does not matter gives no new version, so no action is refused because of it. A change that
+// matters does.
 func TestVersion(t *testing.T) {
 	x := newTester(t)
 	x.job(1)
@@ -665,23 +686,29 @@ func TestNodesOfOthers(t *testing.T) {
 	assert.True(t, v.Nodes[0].Gone)
 }
 
-// BenchmarkLarge lists 20,000 pods in gangs of ten on 5,000 nodes, tells of all, and then of one pod that has changed.
+// BenchmarkLarge lists 20,000 pods in gangs of ten on 5,000 nodes, reports all, and then one changed pod.
 func BenchmarkLarge(b *testing.B) {
 	const count, gang = 5000, 10
 	x := newTester(b)
 	var all, machines []runtime.Object
 	for i := range 4 * count {
 		name := fmt.Sprint("p", i)
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: x.next(), Labels: map[string]string{
-			groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)}, Annotations: map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: fmt.Sprint(gang)}},
-			Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: fmt.Sprint("n", i/4), Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name),
+			ResourceVersion: x.next(), Labels: map[string]string{
+				groupLabels()[0]: fmt.Sprint("g", i/gang), sizeLabels()[0]: fmt.Sprint(gang)},
+			Annotations: map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: fmt.Sprint(gang)}},
+			Spec: corev1.PodSpec{SchedulerName: "hedge", NodeName: fmt.Sprint("n", i/4),
+				Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		all = append(all, p)
 	}
 	for i := range count {
 		name := fmt.Sprint("n", i)
-		machines = append(machines, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: x.next()}, Status: corev1.NodeStatus{
-			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4")}, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}})
+		machines = append(machines, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name),
+			ResourceVersion: x.next()}, Status: corev1.NodeStatus{
+			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4")},
+			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}})
 	}
 	list := func(k kind, some []runtime.Object) {
 		listed := map[types.UID]bool{}

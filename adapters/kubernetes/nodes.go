@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// node is a node.
+// node is what is known of a node.
 type node struct {
 	uid      types.UID
 	name     string
@@ -21,13 +21,13 @@ type node struct {
 	taints   []corev1.Taint
 	capacity sched.Resources
 	closed   bool
-	silent   time.Time // since when; zero if it is not
-	chosen   bool      // by the selector
+	silent   time.Time // since when the node has been silent; zero if it is not
+	chosen   bool      // by the node selector
 	on       map[types.UID]*pod
-	shown    bool // in a view
+	shown    bool // in the last view
 }
 
-// podsOn are the pods of a node, which may not be known.
+// podsOn are the pods of a node. The node may be unknown.
 func (m *model) podsOn(name string) map[types.UID]*pod {
 	if m.on[name] == nil {
 		m.on[name] = map[types.UID]*pod{}
@@ -47,7 +47,8 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 		}
 		return
 	}
-	n := &node{uid: o.UID, name: o.Name, version: version, labels: o.Labels, taints: o.Spec.Taints, capacity: amounts(o.Status.Allocatable), chosen: m.selector.Matches(labels.Set(o.Labels))}
+	n := &node{uid: o.UID, name: o.Name, version: version, labels: o.Labels, taints: o.Spec.Taints,
+		capacity: amounts(o.Status.Allocatable), chosen: m.selector.Matches(labels.Set(o.Labels))}
 	ready := false
 	for i := range o.Status.Conditions {
 		if c := &o.Status.Conditions[i]; c.Type == corev1.NodeReady {
@@ -66,7 +67,7 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 		}
 		if n.same(old) {
 			old.version, old.uid = version, n.uid
-			return // a heartbeat
+			return // only a heartbeat
 		}
 	}
 	delete(m.removed, n.name)
@@ -74,7 +75,7 @@ func (m *model) changeNode(o *corev1.Node, deleted bool, floor uint64) {
 	m.touch(n)
 }
 
-// silentSince is since when a node is silent that is said to be so since then, by the server's clock; no longer than that if the server's clock is ahead.
+// silentSince is the time since when a node has been silent, by the server's clock. If that clock is ahead, it is now.
 func silentSince(then, now time.Time) time.Time {
 	if then.IsZero() || then.After(now) {
 		return now
@@ -83,11 +84,14 @@ func silentSince(then, now time.Time) time.Time {
 }
 
 func (n *node) same(o *node) bool {
-	return n.closed == o.closed && n.chosen == o.chosen && n.silent.Equal(o.silent) && maps.Equal(n.labels, o.labels) && maps.Equal(n.capacity, o.capacity) &&
-		slices.EqualFunc(n.taints, o.taints, func(a, b corev1.Taint) bool { return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect })
+	return n.closed == o.closed && n.chosen == o.chosen && n.silent.Equal(o.silent) && maps.Equal(n.labels, o.labels) &&
+		maps.Equal(n.capacity, o.capacity) &&
+		slices.EqualFunc(n.taints, o.taints, func(a, b corev1.Taint) bool {
+			return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect
+		})
 }
 
-// touch has the node, and the jobs on it, told again.
+// touch reports the node and its jobs again.
 func (m *model) touch(n *node) {
 	m.dirtyNodes[n.name] = true
 	for _, p := range n.on {

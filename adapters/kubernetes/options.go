@@ -14,33 +14,39 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// ErrOptions is the sentinel of options that cannot be used.
+// ErrOptions is an option that cannot be used.
 var ErrOptions = errors.New("kubernetes: invalid option")
 
-// Options are how a driver looks at a cluster. The zero value schedules pods of the scheduler name hedge in all namespaces and on all nodes.
+// Options are the options of a driver. The zero value schedules pods with the scheduler name hedge, in all namespaces
+// and on all nodes.
 type Options struct {
-	// SchedulerName is what pods name to be scheduled; default hedge.
+	// SchedulerName is the schedulerName of the pods to schedule; default hedge.
 	SchedulerName string
-	// Namespace is the only one whose pods are scheduled; all if it is empty. Work of others is counted in all.
+	// Namespace is the only namespace whose pods are scheduled; empty means all. Other work is counted in every namespace.
 	Namespace string
-	// NodeSelector is a label selector of the nodes that are used; all if it is empty.
+	// NodeSelector is a label selector for the nodes to use; empty means all.
 	NodeSelector string
-	// Lease is the leader's, whose transitions are the epoch that every action must have; none is checked if Name is empty.
+	// Lease is the leader's lease. Every action must have the lease's epoch, which is its number of transitions. If Name
+	// is empty, the epoch is not checked.
 	Lease LeaseName
-	// CheckLease is for how long starts believe that no other instance leads, once the lease was read; by default every start reads it, or shares the answer with others that ask
-	// at the same time. It must be much less than the margin within which a leader that cannot renew its lease gives up, see [adapters.LeadOptions]. Stops always read it.
+	// CheckLease is for how long starts trust an earlier read of the lease. By default every start reads it, or shares the
+	// answer with starts that ask at the same time. Stops always read it. It must be much shorter than the margin within
+	// which a leader that cannot renew its lease gives up; see [adapters.LeadOptions].
 	CheckLease time.Duration
-	// Patience is how long a node may be silent until work of pods without a toleration of node.kubernetes.io/unreachable is given up; default
-	// 5 min. For others it is their toleration's. While more than half of the nodes are silent, none is given up.
+	// Patience is how long a node may be silent before its pods count as lost; default 5 min. Pods with a toleration of
+	// node.kubernetes.io/unreachable use that toleration's time instead. While more than half of the nodes are silent, no
+	// pod counts as lost.
 	Patience time.Duration
-	// Parallel is how many calls are made at a time for gangs, beside the first of each, default 16, and Timeout how long each may take, default 10 s.
+	// Parallel is the number of concurrent calls, for all gangs together and beside the first call of each; default 16.
+	// Timeout limits each call; default 10 s.
 	Parallel int
 	Timeout  time.Duration
-	// Events is how many notes may wait to be written, default 1000. More are refused, and handed in again later.
+	// Events is the number of notes that may wait to be written; default 1000. Further notes are refused, and offered
+	// again later.
 	Events int
 }
 
-// LeaseName is where a lease is.
+// LeaseName names a Lease object.
 type LeaseName struct{ Namespace, Name string }
 
 func (o *Options) withDefaults() (labels.Selector, error) {
@@ -48,7 +54,8 @@ func (o *Options) withDefaults() (labels.Selector, error) {
 		name     string
 		value    *int64
 		standard int64
-	}{{"Patience", (*int64)(&o.Patience), int64(5 * time.Minute)}, {"Timeout", (*int64)(&o.Timeout), int64(10 * time.Second)}} {
+	}{{"Patience", (*int64)(&o.Patience), int64(5 * time.Minute)},
+		{"Timeout", (*int64)(&o.Timeout), int64(10 * time.Second)}} {
 		if *d.value < 0 {
 			return nil, fmt.Errorf("%w: %s of %v", ErrOptions, d.name, time.Duration(*d.value))
 		}
@@ -57,7 +64,8 @@ func (o *Options) withDefaults() (labels.Selector, error) {
 		}
 	}
 	if o.Parallel < 0 || o.Events < 0 || o.CheckLease < 0 {
-		return nil, fmt.Errorf("%w: Parallel of %d, Events of %d, CheckLease of %v", ErrOptions, o.Parallel, o.Events, o.CheckLease)
+		return nil,
+			fmt.Errorf("%w: Parallel of %d, Events of %d, CheckLease of %v", ErrOptions, o.Parallel, o.Events, o.CheckLease)
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 16
@@ -75,7 +83,8 @@ func (o *Options) withDefaults() (labels.Selector, error) {
 	return s, nil
 }
 
-// Client makes a client as a scheduler needs it: without a limit of its own on calls, with the compact encoding, and without words on the process's log.
+// Client makes a client that suits a scheduler: without client-side rate limits, with the compact encoding, and without
+// log output.
 func Client(config *rest.Config) (kubernetes.Interface, error) {
 	c := rest.CopyConfig(config)
 	c.QPS, c.Burst = -1, 0
@@ -89,17 +98,18 @@ func Client(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// Driver is a connection to a cluster: an [adapters.Driver] and [adapters.Explainer]. Start, Stop and Explain are safe for
-// concurrent use, for different jobs, and Close may be called from any goroutine; otherwise it is for one goroutine at a time.
+// Driver is a connection to a cluster. It is an [adapters.Driver] and an [adapters.Explainer]. Start, Stop and Explain
+// are safe for concurrent use for different jobs, and Close may be called from any goroutine. Otherwise a Driver is for
+// one goroutine at a time.
 type Driver struct {
 	client  kubernetes.Interface
 	opt     Options
 	model   *model
 	feeds   []*feed
 	writer  *writer
-	leads   *adapters.Fence // nil where no lease is checked
-	slots   chan struct{}   // one for each call that may be under way
-	back    error           // that the server's store went back in time, once that is known; of Observe alone
+	leads   *adapters.Fence // nil if no lease is checked
+	slots   chan struct{}   // one for each concurrent call
+	back    error           // set once the server's store went back in time; used by Observe alone
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -109,8 +119,8 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// Open connects to the cluster and waits for the first lists of all that it needs and until all is watched, so that a missing right is an error of Open, which wraps
-// [adapters.ErrRefused]. The context is that of Open alone; the driver works until Close.
+// Open connects to the cluster. It waits until everything is listed and all watches are open, so a missing right is an
+// error of Open, which wraps [adapters.ErrRefused]. The context is for Open alone; the driver works until Close.
 func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: nil client", ErrOptions)
@@ -138,11 +148,12 @@ func Open(ctx context.Context, client kubernetes.Interface, o Options) (*Driver,
 	return d, nil
 }
 
-// Close cuts the connection. Every goroutine has ended when it returns; notes that were not written yet are lost.
+// Close disconnects. When it returns, every goroutine has ended. Notes that were not written yet are lost.
 func (d *Driver) Close() {
 	d.cancel()
 	d.running.Wait()
 }
 
-// Dropped is how many events and conditions were lost: those that the server does not take, and words of stops while too many notes wait to be written.
+// Dropped is the number of lost events and conditions: those that the server refused, and events of stops while too
+// many notes waited to be written.
 func (d *Driver) Dropped() uint64 { return d.writer.dropped.Load() }

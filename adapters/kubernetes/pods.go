@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// pod is a pod: one of ours, or one that holds room of a node.
+// pod is a pod of ours, or a pod that holds room of a node.
 type pod struct {
 	uid         types.UID
 	namespace   string
@@ -26,9 +26,9 @@ type pod struct {
 	revision    string // the version as the server writes it
 	gang        string // whose it is; "" of others
 	owner       types.UID
-	job         string // the id of the Job that controls it, if one does
+	job         string // the id of the Job that controls it, if any
 	group, size string
-	label       string // that names the group, as a selector
+	label       string // the group's label, as a selector
 	node        string
 	phase       corev1.PodPhase
 	deleting    bool
@@ -39,17 +39,17 @@ type pod struct {
 	failure     string
 	index       int
 	epoch       uint64
-	attempt, of int // the start it was bound in, and the size that the gang had
+	attempt, of int // the start in which it was bound, and the gang's size in that start
 	cleared     bool
 	fence       string
-	problem     error // what keeps it from being bound
+	problem     error // why it cannot be bound
 	request     sched.Resources
-	shape       *shape // of ours
+	shape       *shape // nil if the pod is not ours
 
-	bound         string // where the driver has bound it
+	bound         string // the node to which the driver has bound it
 	evicted       bool   // by the driver
 	conditionNote *words // the note that this instance has written into its condition
-	conditionSum  uint64 // a checksum of what the condition says of why it waits, 0 if it says nothing
+	conditionSum  uint64 // a checksum of the reason in the pod's condition, 0 if it has none
 }
 
 func (p *pod) at() string {
@@ -61,10 +61,10 @@ func (p *pod) at() string {
 
 func (p *pod) terminal() bool { return p.phase == corev1.PodSucceeded || p.phase == corev1.PodFailed }
 
-// stopped tells whether it has ended because it was told to.
+// stopped reports whether the pod has ended because it was told to.
 func (p *pod) stopped() bool { return p.phase == corev1.PodFailed && (p.deleting || p.evicted) }
 
-// ready tells whether it can be bound.
+// ready reports whether the pod can be bound.
 func (p *pod) ready() bool {
 	return p.at() == "" && !p.terminal() && !p.deleting && !p.evicted && !p.gated
 }
@@ -83,7 +83,7 @@ func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
 	}
 	p := m.read(o, version, old)
 	if old != nil {
-		if p.like(old) { // heartbeats and conditions make no other version of the job
+		if p.like(old) { // heartbeats and conditions are no new version of the job
 			old.version, old.revision, old.conditionSum = p.version, p.revision, p.conditionSum
 			return
 		}
@@ -98,11 +98,14 @@ func (m *model) changePod(o *corev1.Pod, deleted bool, floor uint64) {
 	m.attach(p)
 }
 
-// like tells whether nothing has changed that counts.
+// like reports whether nothing that matters has changed.
 func (p *pod) like(o *pod) bool {
-	return p.gang == o.gang && p.owner == o.owner && p.size == o.size && p.node == o.node && p.phase == o.phase && p.deleting == o.deleting && p.gated == o.gated &&
-		p.started.Equal(o.started) && p.ended.Equal(o.ended) && p.failure == o.failure && p.epoch == o.epoch && p.attempt == o.attempt && p.of == o.of &&
-		p.cleared == o.cleared && p.fence == o.fence && text(p.problem) == text(o.problem) && p.shape == o.shape && maps.Equal(p.request, o.request)
+	return p.gang == o.gang && p.owner == o.owner && p.size == o.size && p.node == o.node && p.phase == o.phase &&
+		p.deleting == o.deleting && p.gated == o.gated &&
+		p.started.Equal(o.started) && p.ended.Equal(o.ended) && p.failure == o.failure && p.epoch == o.epoch &&
+		p.attempt == o.attempt && p.of == o.of &&
+		p.cleared == o.cleared && p.fence == o.fence && text(p.problem) == text(o.problem) && p.shape == o.shape &&
+		maps.Equal(p.request, o.request)
 }
 
 func text(err error) string {
@@ -120,7 +123,7 @@ func (m *model) removePod(p *pod, version uint64) {
 	}
 }
 
-// detach takes the pod off its node and gang.
+// detach removes the pod from its node and its gang.
 func (m *model) detach(p *pod) {
 	if at := p.at(); at != "" {
 		delete(m.on[at], p.uid)
@@ -155,10 +158,12 @@ func (m *model) attach(p *pod) {
 	m.claiming(p)
 }
 
-// read makes a pod of the API's. It shares the shape with the one before, or with another of its gang.
+// read converts a pod of the API. The result shares its shape with the pod's old version or with another pod of the
+// gang.
 func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	p := &pod{
-		uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, revision: o.ResourceVersion, node: o.Spec.NodeName, phase: o.Status.Phase,
+		uid: o.UID, namespace: o.Namespace, name: o.Name, version: version, revision: o.ResourceVersion,
+		node: o.Spec.NodeName, phase: o.Status.Phase,
 		deleting: o.DeletionTimestamp != nil, gated: len(o.Spec.SchedulingGates) > 0, created: o.CreationTimestamp.Time,
 	}
 	ours := o.Spec.SchedulerName == m.opt.SchedulerName && (m.opt.Namespace == "" || o.Namespace == m.opt.Namespace)
@@ -198,7 +203,8 @@ func (m *model) read(o *corev1.Pod, version uint64, old *pod) *pod {
 	return p
 }
 
-// marks reads what drivers have written on the pod. Anybody may have written it: it is believed only where a driver writes it, and only as far as it makes sense.
+// marks reads the driver's annotations on the pod. Anybody may have written them. They are trusted only on pods on
+// which a driver writes them, and only if they make sense.
 func (p *pod) marks(o *corev1.Pod) {
 	p.fence = o.Annotations[fenceAnnotation]
 	if p.node == "" {
@@ -213,7 +219,7 @@ func (p *pod) marks(o *corev1.Pod) {
 	p.of = upTo(o.Annotations[sizeAnnotation], adapters.MaxTasks)
 }
 
-// upTo is a number from 0 to a most, and 0 where the text is none.
+// upTo parses a number from 0 to most. Other texts give 0.
 func upTo(text string, most int) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > most {
@@ -222,7 +228,7 @@ func upTo(text string, most int) int {
 	return n
 }
 
-// first is what the first of these labels, or annotations, says.
+// first is the value of the first of these labels or annotations that is set.
 func first(o *metav1.ObjectMeta, names []string) string {
 	for _, name := range names {
 		if v := cmp.Or(o.Labels[name], o.Annotations[name]); v != "" {
@@ -232,7 +238,7 @@ func first(o *metav1.ObjectMeta, names []string) string {
 	return ""
 }
 
-// gangID is the job that the pod is of.
+// gangID is the id of the pod's job.
 func (m *model) gangID(o *corev1.Pod, p *pod) string {
 	c := metav1.GetControllerOf(o)
 	switch {
@@ -244,22 +250,23 @@ func (m *model) gangID(o *corev1.Pod, p *pod) string {
 	return o.Namespace + "/pod/" + o.Name
 }
 
-// isJob tells whether the owner is a Job of Kubernetes' own. Others have kinds of that name, too.
+// isJob reports whether the owner is a Kubernetes Job. Other API groups have kinds of that name, too.
 func isJob(c *metav1.OwnerReference) bool {
 	return c.Kind == "Job" && strings.HasPrefix(c.APIVersion, batchv1.GroupName+"/")
 }
 
-// conditioned reads why the pod waits, as a scheduler has it.
+// conditioned reads the reason in the pod's condition that says why it waits.
 func (p *pod) conditioned(o *corev1.Pod) {
 	for i := range o.Status.Conditions {
 		c := &o.Status.Conditions[i]
-		if p.node == "" && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+		if p.node == "" && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
+			c.Reason == corev1.PodReasonUnschedulable {
 			p.conditionSum = checksum(c.Message)
 		}
 	}
 }
 
-// times reads when the pod ran and why it failed.
+// times reads when the pod ran, and why it failed.
 func (p *pod) times(o *corev1.Pod) {
 	running := len(o.Status.ContainerStatuses) > 0
 	for i := range o.Status.ContainerStatuses {

@@ -30,12 +30,13 @@ import (
 
 const patience = 10 * time.Minute // a machine may be busy with other things for minutes
 
-// TestRights: the account of the manifests may do what the suite needs, by its own token, and nothing beside it.
+// TestRights: with its own token, the account of the manifests may do what the suite needs, and nothing else.
 func TestRights(t *testing.T) {
 	s := controlPlane(t)
 	seconds := int64(3600)
 	token, err := s.client.CoreV1().ServiceAccounts("hedge-system").CreateToken(t.Context(), "hedge",
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}},
+		metav1.CreateOptions{})
 	require.NoError(t, err)
 	config := rest.CopyConfig(s.config)
 	config.BearerToken = token.Status.Token
@@ -55,15 +56,18 @@ func TestRights(t *testing.T) {
 			return err
 		}(),
 		"creating pods": func() error {
-			_, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, metav1.CreateOptions{})
+			_, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}},
+				metav1.CreateOptions{})
 			return err
 		}(),
 		"changing pods": func() error {
-			_, err := client.CoreV1().Pods("default").Patch(t.Context(), "p", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+			_, err := client.CoreV1().Pods("default").Patch(t.Context(), "p", types.MergePatchType, []byte("{}"),
+				metav1.PatchOptions{})
 			return err
 		}(),
 		"changing Jobs": func() error {
-			_, err := client.BatchV1().Jobs("default").Patch(t.Context(), "j", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+			_, err := client.BatchV1().Jobs("default").Patch(t.Context(), "j", types.MergePatchType, []byte("{}"),
+				metav1.PatchOptions{})
 			return err
 		}(),
 		"deleting nodes": client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}),
@@ -72,20 +76,25 @@ func TestRights(t *testing.T) {
 			_, err := client.CoordinationV1().Leases("kube-system").List(t.Context(), metav1.ListOptions{})
 			return err
 		}(),
-		"changing leases":  client.CoordinationV1().Leases("hedge-system").Delete(t.Context(), "hedge", metav1.DeleteOptions{}),
-		"deleting claims":  client.CoreV1().PersistentVolumeClaims("default").Delete(t.Context(), "c", metav1.DeleteOptions{}),
-		"deleting in bulk": client.CoreV1().Pods("default").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}),
+		"changing leases": client.CoordinationV1().Leases("hedge-system").Delete(t.Context(), "hedge",
+			metav1.DeleteOptions{}),
+		"deleting claims": client.CoreV1().PersistentVolumeClaims("default").Delete(t.Context(), "c",
+			metav1.DeleteOptions{}),
+		"deleting in bulk": client.CoreV1().Pods("default").DeleteCollection(t.Context(), metav1.DeleteOptions{},
+			metav1.ListOptions{}),
 	} {
 		assert.True(t, apierrors.IsForbidden(err), "%s: %v", what, err)
 	}
 }
 
-// TestAccountOfOneNamespace: an account with rights to one namespace changes nothing in others, and cannot schedule all.
+// TestAccountOfOneNamespace: an account with rights to one namespace changes nothing in others, and cannot schedule
+// all.
 func TestAccountOfOneNamespace(t *testing.T) {
 	s := controlPlane(t)
 	const mine, other = "account-mine", "account-other"
 	for _, name := range []string{mine, other} {
-		_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := s.client.CoreV1().Namespaces().Create(t.Context(),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.loneRights(t.Context(), mine))
@@ -99,10 +108,14 @@ func TestAccountOfOneNamespace(t *testing.T) {
 	for namespace, is := range map[string]func(error) bool{mine: apierrors.IsNotFound, other: apierrors.IsForbidden} {
 		for what, err := range map[string]error{
 			"delete": client.CoreV1().Pods(namespace).Delete(t.Context(), "p", metav1.DeleteOptions{}),
-			"bind":   client.CoreV1().Pods(namespace).Bind(t.Context(), &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}, metav1.CreateOptions{}),
-			"evict":  client.PolicyV1().Evictions(namespace).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: namespace}}),
+			"bind": client.CoreV1().Pods(namespace).Bind(t.Context(),
+				&corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}},
+				metav1.CreateOptions{}),
+			"evict": client.PolicyV1().Evictions(namespace).Evict(t.Context(),
+				&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: namespace}}),
 			"mark": func() error {
-				_, err := client.CoreV1().Pods(namespace).Patch(t.Context(), "p", types.MergePatchType, []byte("{}"), metav1.PatchOptions{}, "status")
+				_, err := client.CoreV1().Pods(namespace).Patch(t.Context(), "p", types.MergePatchType, []byte("{}"),
+					metav1.PatchOptions{}, "status")
 				return err
 			}(),
 		} {
@@ -111,7 +124,7 @@ func TestAccountOfOneNamespace(t *testing.T) {
 	}
 }
 
-// TestOpenWithoutRights: what is missing is said at once.
+// TestOpenWithoutRights: a missing right is reported at once.
 func TestOpenWithoutRights(t *testing.T) {
 	s := controlPlane(t)
 	config := rest.CopyConfig(s.config)
@@ -122,7 +135,8 @@ func TestOpenWithoutRights(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrRefused)
 }
 
-// TestRestoredServer: a driver whose server's store is restored from a copy, which lacks what the driver was told since, finds out by itself.
+// TestRestoredServer: the server's store is restored from a copy that lacks what the driver has seen since. The driver
+// finds out by itself.
 func TestRestoredServer(t *testing.T) {
 	t.Parallel()
 	haveServers(t)
@@ -130,7 +144,8 @@ func TestRestoredServer(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, os.RemoveAll(s.dir)) }()
 	defer s.Stop()
-	_, err = s.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
+	_, err = s.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
+		metav1.CreateOptions{})
 	require.NoError(t, err)
 	d, err := Open(t.Context(), s.client, Options{})
 	require.NoError(t, err)
@@ -145,10 +160,12 @@ func TestRestoredServer(t *testing.T) {
 	}
 	restart(func() error { return os.CopyFS(data+".saved", os.DirFS(data)) })
 	for i := range 500 { // more than the servers write as they start
-		_, err = s.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i)}}, metav1.CreateOptions{})
+		_, err = s.client.CoreV1().ConfigMaps("default").Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i)}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
-	_, err = s.client.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, []byte(`{"metadata":{"labels":{"new":"yes"}}}`), metav1.PatchOptions{})
+	_, err = s.client.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"new":"yes"}}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		v, err := d.Observe(t.Context(), false)
@@ -166,7 +183,8 @@ func placed(t *testing.T, w *world, d *Driver, j adaptertest.Job) (string, adapt
 	t.Helper()
 	id := w.Submit(t, j)
 	job := observed(t, d, id, func(j *adapters.Job) bool { return j.Problem == nil && len(j.Tasks) == 0 })
-	require.NoError(t, d.Start(t.Context(), &adapters.Start{Job: &job, Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: j.Spec.Tasks}}, Epoch: 1}))
+	require.NoError(t, d.Start(t.Context(), &adapters.Start{Job: &job,
+		Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: j.Spec.Tasks}}, Epoch: 1}))
 	return id, observed(t, d, id, func(j *adapters.Job) bool {
 		running := 0
 		for _, task := range j.Tasks {
@@ -178,7 +196,7 @@ func placed(t *testing.T, w *world, d *Driver, j adaptertest.Job) (string, adapt
 	})
 }
 
-// observed is the job once it is as is wanted.
+// observed is the job once it meets the condition.
 func observed(t testing.TB, d *Driver, id string, is func(*adapters.Job) bool) adapters.Job {
 	t.Helper()
 	var found adapters.Job
@@ -207,7 +225,8 @@ func TestDisruptionBudget(t *testing.T) {
 	all := intstr.FromInt32(2)
 	_, err := w.client.PolicyV1().PodDisruptionBudgets(w.name).Create(t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "b"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &all, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{jobLabel: "a"}}},
+		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &all,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{jobLabel: "a"}}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
@@ -221,7 +240,7 @@ func TestDisruptionBudget(t *testing.T) {
 	}
 }
 
-// TestKeptWork: for how long a Job with checkpoints ran stands on it, and outlives its pods.
+// TestKeptWork: the time for which a checkpointing Job ran is written on the Job, and outlives its pods.
 func TestKeptWork(t *testing.T) {
 	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, true)
 	i := w.Open(t, adaptertest.Session{Epoch: 1})
@@ -253,7 +272,8 @@ func TestBadInput(t *testing.T) {
 			p.Labels["scheduling.x-k8s.io/pod-group"], p.Labels["scheduling.x-k8s.io/min-available"] = "h", "1000"
 		},
 		"spread": func(p *corev1.Pod) {
-			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+				{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
 		},
 		"slow-down": func(p *corev1.Pod) { p.Annotations[SlowdownAnnotation] = "-1" },
 		"devices": func(p *corev1.Pod) {
@@ -286,7 +306,7 @@ func TestBadInput(t *testing.T) {
 	assert.Equal(t, len(bad), problems)
 }
 
-// TestLeases counts by a clock of its own, so that no lease runs out because the machine is slow.
+// TestLeases uses a clock of its own, so that no lease expires because the machine is slow.
 func TestLeases(t *testing.T) {
 	s := controlPlane(t)
 	var offices atomic.Int64
@@ -315,14 +335,15 @@ func TestLeases(t *testing.T) {
 			Patience: 30,
 			Hang:     func(testing.TB) func() { return calls.stop() },
 			Delete: func(t testing.TB) {
-				require.NoError(t, s.client.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
+				require.NoError(t,
+					s.client.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
 				time.Sleep(2 * time.Second) // epochs of a Lease that is made anew begin with its second
 			},
 		}
 	})
 }
 
-// stoppable has calls wait while it is stopped.
+// stoppable makes calls wait while it is stopped.
 type stoppable struct{ stopped atomic.Pointer[chan struct{}] }
 
 func (s *stoppable) stop() (resume func()) {
@@ -377,7 +398,8 @@ func TestLeaseAndFence(t *testing.T) {
 	require.ErrorIs(t, d.fence(t.Context(), first.Epoch), adapters.ErrFenced)
 
 	time.Sleep(3 * time.Second) // epochs of a new Lease begin with its second, and there were two
-	require.NoError(t, s.client.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
+	require.NoError(t,
+		s.client.CoordinationV1().Leases(name.Namespace).Delete(t.Context(), name.Name, metav1.DeleteOptions{}))
 	require.ErrorIs(t, d.fence(t.Context(), second.Epoch), adapters.ErrFenced, "there is none")
 	third, err := a.Acquire(t.Context())
 	require.NoError(t, err)

@@ -20,15 +20,15 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// saying is what a user is told of why a job waits.
+// saying is what a user is told about a waiting job.
 type saying struct {
 	text  string
-	never bool   // that it can start on the nodes there are
-	why   string // of what depends on the nodes there are: what tells it from others
+	never bool   // it can never start on the nodes that exist
+	why   string // identifies the part that depends on the nodes
 }
 
-// say puts a policy's reason in words that say something to whoever knows pods and nodes, and nothing of labels that
-// only this driver shows.
+// say words a policy's reason for somebody who knows pods and nodes. It does not mention labels that only this driver
+// shows.
 func (m *model) say(n *adapters.Note) saying {
 	if n.Err != nil {
 		return saying{text: packages.ReplaceAllString(n.Err.Error(), "$1")}
@@ -48,13 +48,13 @@ func (m *model) say(n *adapters.Note) saying {
 }
 
 var (
-	// packages are the names of packages that errors begin with.
+	// packages matches names of packages at the beginning of errors.
 	packages = regexp.MustCompile(`(^|: )(?:(?:kubernetes|adapters|sched): )+`)
-	// fitsTerms are the labels of classes in sets and partitions.
+	// fitsTerms matches the labels of classes in sets and partitions.
 	fitsTerms = regexp.MustCompile(`[& ]?` + regexp.QuoteMeta(fits) + `([0-9a-z]+)=(?:\*|true)`)
 )
 
-// inWords is a set without the labels of classes, and what these stand for.
+// inWords is a set in which the labels of classes are replaced by their meaning.
 func (m *model) inWords(set string) string {
 	var parts []string
 	if rest := strings.TrimPrefix(fitsTerms.ReplaceAllString(set, ""), "&"); rest != "" {
@@ -68,7 +68,7 @@ func (m *model) inWords(set string) string {
 	return strings.Join(parts, " and ")
 }
 
-// words are what the class stands for.
+// words is the meaning of the class.
 func (c *class) words() string {
 	taints := "nodes without taints"
 	if len(c.tolerations) > 0 {
@@ -80,7 +80,7 @@ func (c *class) words() string {
 	return taints
 }
 
-// cell is a partition's name without the labels of classes, "" if it has no other name.
+// cell is a partition's name without the labels of classes, and "" if nothing is left.
 func cell(name string) string {
 	rest := strings.TrimSpace(fitsTerms.ReplaceAllString(name, ""))
 	if strings.HasPrefix(rest, "#") {
@@ -89,28 +89,29 @@ func cell(name string) string {
 	return rest
 }
 
-// obstacle is what keeps a job from all nodes there are.
+// obstacle is what keeps a job from all nodes that exist.
 type obstacle struct {
-	why   string // what tells it from others: not how many nodes there are, or how many tasks they have room for
+	why   string // identifies it, without the numbers of nodes or of tasks that fit
 	text  string // "" if there is none that is known here
-	never bool   // however empty the nodes are
+	never bool   // even if the nodes were empty
 }
 
-// ground are the nodes of a view, and what they keep jobs from: it is worked out once for all that ask for the same.
+// ground is the nodes of a view and the obstacles on them. Each obstacle is computed once for all jobs that ask for the
+// same.
 type ground struct {
 	places    []place
-	suited    map[string]suited   // by the set that is required
-	obstacles map[string]obstacle // by all that is asked for
+	suited    map[string]suited   // by required set
+	obstacles map[string]obstacle // by everything that is asked for
 }
 
-// place is a node of this scheduler's.
+// place is a node of this scheduler.
 type place struct {
 	*node
-	shown   map[string]string // its labels, and those of classes, whether it is in them or not
+	shown   map[string]string // its labels, and the labels of all classes, whether it belongs to them or not
 	foreign sched.Resources
 }
 
-// suited are the nodes that suit a job whatever they have room for, or why there are none.
+// suited is the nodes that suit a job, whatever room they have, or the reason why there are none.
 type suited struct {
 	places []*place
 	text   string
@@ -129,7 +130,7 @@ func (m *model) newGround() *ground {
 	return g
 }
 
-// has is how much there is of a resource when the node is empty.
+// has is the amount of a resource on the empty node.
 func (p *place) has(resource string) float64 {
 	if strings.HasPrefix(resource, hostPorts) {
 		return 1
@@ -137,7 +138,7 @@ func (p *place) has(resource string) float64 {
 	return p.capacity[resource]
 }
 
-// obstacle is what keeps a job from all nodes, as they were at the last view.
+// obstacle is what keeps a job from all nodes of the last view.
 func (m *model) obstacle(j *sched.Job) obstacle {
 	some := m.suiting(j)
 	names := slices.Sorted(maps.Keys(j.Demand))
@@ -154,7 +155,7 @@ func (m *model) obstacle(j *sched.Job) obstacle {
 	return o
 }
 
-// obstacle is what these nodes keep the job from, of resources in order.
+// obstacle is what keeps the job from these nodes. It checks the resources in order.
 func (s *suited) obstacle(j *sched.Job, names []string) obstacle {
 	if s.text != "" {
 		return obstacle{s.kind, s.text, true}
@@ -170,20 +171,25 @@ func (s *suited) obstacle(j *sched.Job, names []string) obstacle {
 		}
 		if d := j.Demand[name]; sched.Overcommits(most-d, most) {
 			has := amount(name, most)
-			return obstacle{"request, at most " + has, fmt.Sprintf("%s %s, and the most %s is %s", pods, amount(name, d), where, has), true}
+			return obstacle{"request, at most " + has,
+				fmt.Sprintf("%s %s, and the most %s is %s", pods, amount(name, d), where, has), true}
 		}
 	}
 	demand := demanded(j.Demand, names)
 	if empty := s.holds(j, false); empty < j.Tasks {
-		return obstacle{"room", fmt.Sprintf("%s %s, and there is room for %d %s, even if nothing else were there", pods, demand, empty, where), true}
+		return obstacle{"room", fmt.Sprintf("%s %s, and there is room for %d %s, even if nothing else were there", pods,
+			demand, empty, where), true}
 	}
 	if now := s.holds(j, true); now < j.Tasks {
-		return obstacle{"room now", fmt.Sprintf("%s %s, and there is room for %d %s: some are cordoned or not ready, or pods of other schedulers are there", pods, demand, now, where), false}
+		return obstacle{"room now",
+			fmt.Sprintf(
+				"%s %s, and there is room for %d %s: some are cordoned or not ready, or pods of other schedulers are there", pods,
+				demand, now, where), false}
 	}
 	return obstacle{}
 }
 
-// suiting are the nodes that suit the job, as they were at the last view.
+// suiting are the nodes of the last view that suit the job.
 func (m *model) suiting(j *sched.Job) suited {
 	if m.ground == nil {
 		m.ground = m.newGround()
@@ -197,14 +203,14 @@ func (m *model) suiting(j *sched.Job) suited {
 	return some
 }
 
-// suits are the nodes that suit the job.
+// suits computes the nodes that suit the job.
 func (m *model) suits(j *sched.Job) suited {
 	var classes []*class
 	for _, key := range j.Required.Keys() {
 		if c := m.classes[key]; c != nil {
 			classes = append(classes, c)
 		}
-		if strings.HasPrefix(key, fits) { // on every node: it is not asked for by users
+		if strings.HasPrefix(key, fits) { // every node shows it, and users do not ask for it
 			for i := range m.ground.places {
 				m.ground.places[i].shown[key] = "true"
 			}
@@ -237,18 +243,20 @@ func (m *model) suits(j *sched.Job) suited {
 	case wider == 0:
 		return suited{kind: "affinity", text: fmt.Sprintf("no node of %d matches the node affinity", labelled)}
 	case len(some) == 0:
-		return suited{kind: "taints", text: fmt.Sprintf("no node of %d is without taints that the pods do not tolerate", wider)}
+		return suited{kind: "taints",
+			text: fmt.Sprintf("no node of %d is without taints that the pods do not tolerate", wider)}
 	}
 	return suited{places: some}
 }
 
-// contradiction says of a set that no node can be in it. It is that of each pod: those of a gang demand the same, or
-// what suits the same nodes.
+// contradiction says that no node can be in a set. The set is that of each pod: the pods of a gang demand the same, or
+// suit the same nodes.
 func contradiction(set string) string {
-	return "selector and affinity contradict each other, so that no node can match both, in the values of " + strings.Join(contradicted(set), ", ")
+	return "selector and affinity contradict each other, so that no node can match both, in the values of " +
+		strings.Join(contradicted(set), ", ")
 }
 
-// contradicted are the labels of a set that may have no value at all.
+// contradicted are the labels of a set for which no value is left.
 func contradicted(set string) []string {
 	var out []string
 	for term := range strings.SplitSeq(set, "&") {
@@ -266,7 +274,8 @@ func counted(n int) string {
 	return strconv.Itoa(n) + " nodes"
 }
 
-// holds is how many tasks the nodes hold: empty, or as far as they are not cordoned and others leave room.
+// holds is the number of tasks that fit on the nodes: on empty nodes, or now, on nodes that are not cordoned and beside
+// the work of others.
 func (s *suited) holds(j *sched.Job, now bool) int {
 	sum := 0
 	for _, p := range s.places {
@@ -288,7 +297,7 @@ func (s *suited) holds(j *sched.Job, now bool) int {
 	return sum
 }
 
-// demanded is what each pod asks for, in words.
+// demanded says what each pod asks for.
 func demanded(demand sched.Resources, names []string) string {
 	var out []string
 	for _, name := range names {
@@ -299,20 +308,21 @@ func demanded(demand sched.Resources, names []string) string {
 	return cmp.Or(strings.Join(out, ", "), "a place")
 }
 
-// amount is so much of a resource, as users write it.
+// amount is an amount of a resource as users write it.
 func amount(name string, v float64) string {
 	if port, is := strings.CutPrefix(name, hostPorts); is {
 		return "host port " + strings.ReplaceAll(port, "-", " ")
 	}
 	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if name == string(corev1.ResourceMemory) || name == string(corev1.ResourceEphemeralStorage) || strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
+	if name == string(corev1.ResourceMemory) || name == string(corev1.ResourceEphemeralStorage) ||
+		strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
 		text = resource.NewQuantity(int64(min(v, math.MaxInt64/2)), resource.BinarySI).String()
 	}
 	return text + " " + name
 }
 
-// likes tells whether the node matches what labels alone cannot express, and tolerates whether it has no taint that
-// keeps the pods away.
+// likes reports whether the node matches the part of the affinity that labels cannot express. tolerates reports whether
+// the pods tolerate all of the node's taints.
 func (c *class) likes(n *node) bool {
 	ok, err := c.affinity.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: n.labels}})
 	return err == nil && ok
@@ -323,8 +333,8 @@ func (c *class) tolerates(n *node) bool {
 	return !bad
 }
 
-// outdated are those jobs of a full view whose note says what keeps them from the nodes, or that nothing is known that
-// does, and by now it is another thing.
+// outdated are the jobs of a full view whose note must be written again: it names an obstacle, or says that none is
+// known, and the obstacle is another one by now.
 func (m *model) outdated(jobs []adapters.Job) []string {
 	var out []string
 	for i := range jobs {

@@ -20,10 +20,11 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// asks has a pod ask for so much.
+// asks makes a pod ask for these amounts.
 func asks(cpu, memory string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu),
+			"memory": resource.MustParse(memory)}
 	}
 }
 
@@ -31,23 +32,28 @@ func selects(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
 }
 
-// notIn demands what labels alone cannot express.
+// notIn makes a demand that labels alone cannot express.
 func notIn(values ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: corev1.NodeSelectorOpNotIn, Values: values}}}}}}}
+		p.Spec.Affinity = &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{
+					{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "name", Operator: corev1.NodeSelectorOpNotIn,
+						Values: values}}}}}}}
 	}
 }
 
-// in demands names of nodes, as labels can.
+// in demands names of nodes, which labels can express.
 func in(values ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		notIn(values...)(p)
-		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Operator = corev1.NodeSelectorOpIn
+		required := p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		required.NodeSelectorTerms[0].MatchExpressions[0].Operator = corev1.NodeSelectorOpIn
 	}
 }
 
-// TestObstacles: the reason of what fits nowhere says what holds it back, and no label of the driver's own.
+// TestObstacles: the reason of a job that fits nowhere says what holds it back. It mentions no label of the driver's
+// own.
 func TestObstacles(t *testing.T) {
 	tainted := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
@@ -62,24 +68,37 @@ func TestObstacles(t *testing.T) {
 		never bool
 	}{
 		{"no nodes", nil, [][]func(*corev1.Pod){{}}, "there are no nodes for this scheduler", true},
-		{"selector", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("disk", "ssd")}}, "no node of 2 matches the selector and affinity disk=ssd", true},
-		{"affinity", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{notIn("n0", "n1")}}, "no node of 2 matches the node affinity", true},
-		{"taints", []func(*corev1.Node){tainted, tainted}, [][]func(*corev1.Pod){{}}, "no node of 2 is without taints that the pods do not tolerate", true},
-		{"contradiction of alike pods", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("name", "n0"), in("n1")}, {selects("name", "n0"), in("n1")}},
+		{"selector", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("disk", "ssd")}},
+			"no node of 2 matches the selector and affinity disk=ssd", true},
+		{"affinity", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{notIn("n0", "n1")}},
+			"no node of 2 matches the node affinity", true},
+		{"taints", []func(*corev1.Node){tainted, tainted}, [][]func(*corev1.Pod){{}},
+			"no node of 2 is without taints that the pods do not tolerate", true},
+		{"contradiction of alike pods", []func(*corev1.Node){big, big},
+			[][]func(*corev1.Pod){{selects("name", "n0"), in("n1")}, {selects("name", "n0"), in("n1")}},
 			"selector and affinity contradict each other, so that no node can match both, in the values of name", true},
 		{"contradiction of one pod", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{selects("name", "n0"), in("n1")}},
 			"selector and affinity contradict each other, so that no node can match both, in the values of name", true},
-		{"request", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("9", "1Gi")}}, "its pod asks for 9 cpu, and the most on the 2 nodes it may run on is 4 cpu", true},
-		{"memory", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{asks("1", "9Gi")}}, "its pod asks for 9Gi memory, and the most on the 1 node it may run on is 8Gi memory", true},
-		{"unknown", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["x/gpu"] = resource.MustParse("1") }}},
+		{"request", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("9", "1Gi")}},
+			"its pod asks for 9 cpu, and the most on the 2 nodes it may run on is 4 cpu", true},
+		{"memory", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{asks("1", "9Gi")}},
+			"its pod asks for 9Gi memory, and the most on the 1 node it may run on is 8Gi memory", true},
+		{"unknown", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests["x/gpu"] = resource.MustParse("1")
+		}}},
 			"its pod asks for 1 x/gpu, and the most on the 1 node it may run on is 0 x/gpu", true},
-		{"gang", []func(*corev1.Node){big, big, tainted}, [][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}, {asks("3", "1Gi")}},
-			"each of its 3 pods asks for 3 cpu, 1Gi memory, and there is room for 2 on the 2 nodes it may run on, even if nothing else were there", true},
+		{"gang", []func(*corev1.Node){big, big, tainted},
+			[][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}, {asks("3", "1Gi")}},
+			"each of its 3 pods asks for 3 cpu, 1Gi memory, and there is room for 2 on the 2 nodes it may run on, even if " +
+				"nothing else were there", true},
 		{"ports", []func(*corev1.Node){big}, [][]func(*corev1.Pod){{port(80)}, {port(80)}},
-			"each of its 2 pods asks for 1.5 cpu, host port TCP 80, and there is room for 1 on the 1 node it may run on, even if nothing else were there", true},
+			"each of its 2 pods asks for 1.5 cpu, host port TCP 80, and there is room for 1 on the 1 node it may run on, " +
+				"even if nothing else were there", true},
 		{"cordoned", []func(*corev1.Node){big, cordoned}, [][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}},
-			"each of its 2 pods asks for 3 cpu, 1Gi memory, and there is room for 1 on the 2 nodes it may run on: some are cordoned or not ready, or pods of other schedulers are there", false},
-		{"nothing", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}}, "no set of nodes can hold the gang on nodes without taints", false},
+			"each of its 2 pods asks for 3 cpu, 1Gi memory, and there is room for 1 on the 2 nodes it may run on: some are " +
+				"cordoned or not ready, or pods of other schedulers are there", false},
+		{"nothing", []func(*corev1.Node){big, big}, [][]func(*corev1.Pod){{asks("3", "1Gi")}, {asks("3", "1Gi")}},
+			"no set of nodes can hold the gang on nodes without taints", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x := newTester(t)
@@ -92,7 +111,8 @@ func TestObstacles(t *testing.T) {
 			j := x.only()
 			require.NoError(t, j.Problem)
 			for _, code := range []sched.ReasonCode{sched.ReasonNoFeasibleSet, sched.ReasonTooLarge} {
-				got := x.say(&adapters.Note{Job: &j, Reason: sched.Reason{Code: code, Set: j.Spec.Required.String(), Probability: sched.UnknownProbability}})
+				got := x.say(&adapters.Note{Job: &j, Reason: sched.Reason{Code: code, Set: j.Spec.Required.String(),
+					Probability: sched.UnknownProbability}})
 				want := tt.want
 				if tt.name == "nothing" && code == sched.ReasonTooLarge { // the policy's own words
 					want = "larger than the nodes it may run on, which are nodes without taints"
@@ -109,7 +129,7 @@ func port(number int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: number}} }
 }
 
-// TestReasonsInWords: the labels that the driver shows on nodes are in no reason, and neither are the names of packages.
+// TestReasonsInWords: no reason has the labels that the driver shows on nodes, or names of packages.
 func TestReasonsInWords(t *testing.T) {
 	x := newTester(t)
 	x.node("a")
@@ -120,9 +140,11 @@ func TestReasonsInWords(t *testing.T) {
 	v := x.see(0)
 	for i, want := range []string{
 		"deferred to slot 2 on name=a and nodes without taints, behind ns/pod/z, bound by name=a; expected utility 3",
-		"deferred to slot 2 on nodes whose taints the pods tolerate and that match their affinity, behind ns/pod/z, bound by name=a; expected utility 3",
+		"deferred to slot 2 on nodes whose taints the pods tolerate and that match their affinity, behind ns/pod/z, bound " +
+			"by name=a; expected utility 3",
 	} {
-		r := sched.Reason{Code: sched.ReasonDeferred, Slot: 2, Set: v.Jobs[i].Spec.Required.String(), Ahead: []string{"ns/pod/z"}, Value: 3, Probability: sched.UnknownProbability}
+		r := sched.Reason{Code: sched.ReasonDeferred, Slot: 2, Set: v.Jobs[i].Spec.Required.String(),
+			Ahead: []string{"ns/pod/z"}, Value: 3, Probability: sched.UnknownProbability}
 		for label := range x.classes {
 			r.Partition += label + "=true "
 		}
@@ -134,13 +156,16 @@ func TestReasonsInWords(t *testing.T) {
 		assert.NotContains(t, x.say(&adapters.Note{Job: &v.Jobs[i], Reason: none}).text, "bound by")
 	}
 	err := fmt.Errorf("%w: pod ns/p: %w", adapters.ErrRefused, fmt.Errorf("kubernetes: it is %w", adapters.ErrStale))
-	assert.Equal(t, "refused by the cluster: pod ns/p: it is adapters: decided on a state that is over", x.say(&adapters.Note{Job: &v.Jobs[0], Err: err}).text)
-	assert.Equal(t, `annotation a is "b", expected c`, x.say(&adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: "b", Want: "c"}}).text)
-	assert.Contains(t, x.say(&adapters.Note{Job: &v.Jobs[0], Reason: sched.Reason{Code: sched.ReasonNoUtility}}).text, UtilityAnnotation)
+	assert.Equal(t, "refused by the cluster: pod ns/p: it is adapters: the decision is out of date",
+		x.say(&adapters.Note{Job: &v.Jobs[0], Err: err}).text)
+	assert.Equal(t, `annotation a is "b", expected c`,
+		x.say(&adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: "b", Want: "c"}}).text)
+	assert.Contains(t, x.say(&adapters.Note{Job: &v.Jobs[0], Reason: sched.Reason{Code: sched.ReasonNoUtility}}).text,
+		UtilityAnnotation)
 }
 
-// TestObstaclesThatChange: a full view has a reason written again that is another with the nodes there are by then, or with what the job asks for by then. That there are more
-// nodes, or room for more of its pods, is no other reason.
+// TestObstaclesThatChange: after a full view, a reason is written again if the nodes or the job's demands have changed
+// it. More nodes, or room for more of its pods, do not change a reason.
 func TestObstaclesThatChange(t *testing.T) {
 	cpu := func(most string) func(*corev1.Node) {
 		return func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse(most) }
@@ -165,8 +190,12 @@ func TestObstaclesThatChange(t *testing.T) {
 			x.node("b", func(n *corev1.Node) { n.Labels["disk"] = "ssd" })
 		}, true},
 		{"a text that is cut off", in(names...), func(x *tester) { x.node("b") }, false},
-		{"a node that is too small for what nothing kept from starting", asks("2", "0"), func(x *tester) { x.node("a", cpu("1")) }, true},
-		{"a cordon", asks("2", "0"), func(x *tester) { x.node("a", func(n *corev1.Node) { n.Spec.Unschedulable = true }) }, true},
+		{"a node that is too small for what nothing kept from starting", asks("2", "0"), func(x *tester) {
+			x.node("a", cpu("1"))
+		}, true},
+		{"a cordon", asks("2", "0"), func(x *tester) {
+			x.node("a", func(n *corev1.Node) { n.Spec.Unschedulable = true })
+		}, true},
 		{"a hint that makes no sense", asks("9", "0"), func(x *tester) {
 			x.pod("p", func(p *corev1.Pod) { p.Annotations[DeadlineAnnotation] = "soon" })
 		}, false}, // it is told of that
@@ -179,7 +208,8 @@ func TestObstaclesThatChange(t *testing.T) {
 			d.writer = newWriter(nil, x.opt, x.model)
 			says := func() {
 				j := x.only()
-				require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &j, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}))
+				require.NoError(t,
+					d.Explain(t.Context(), &adapters.Note{Job: &j, Reason: sched.Reason{Code: sched.ReasonNoFeasibleSet}}))
 			}
 			says()
 			require.Empty(t, x.see(0).Unsaid)
@@ -196,7 +226,7 @@ func TestObstaclesThatChange(t *testing.T) {
 	}
 }
 
-// TestObstaclesOnce: jobs that ask for the same have one answer, until a node has changed.
+// TestObstaclesOnce: jobs that ask for the same get one answer, until a node has changed.
 func TestObstaclesOnce(t *testing.T) {
 	x := newTester(t)
 	x.node("a")
@@ -227,14 +257,18 @@ func TestObstaclesOnce(t *testing.T) {
 	assert.Len(t, x.ground.places, 2)
 }
 
-// TestNextLeader: what stands there from the leader before is written no more, neither events nor conditions; what is another is, and what was another meanwhile.
+// TestNextLeader: events and conditions of the previous leader are not written again. Different ones are, and so are
+// those that were different in between.
 func TestNextLeader(t *testing.T) {
-	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil), podOf("j-1", "", corev1.PodPending, nil),
-		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k", UID: "uid-k", ResourceVersion: "2", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))},
+	c := fake.NewClientset(machine(), jobOf(2, nil), podOf("j-0", "", corev1.PodPending, nil),
+		podOf("j-1", "", corev1.PodPending, nil),
+		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k", UID: "uid-k", ResourceVersion: "2",
+			CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))},
 			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "hedge"}}}})
 	named := 0
 	c.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		if e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event); e.Name == "" { // the server's part, which the fake leaves out
+		// the server's part, which the fake leaves out
+		if e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event); e.Name == "" {
 			named++
 			e.Name = e.GenerateName + fmt.Sprint(named)
 		}
@@ -254,11 +288,13 @@ func TestNextLeader(t *testing.T) {
 				assert.True(t, d.writer.write(t.Context(), <-d.writer.queue))
 			}
 		}
-		require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[0], Err: &HintError{Annotation: "a", Value: wrong[0], Want: "c"}}))
+		require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[0],
+			Err: &HintError{Annotation: "a", Value: wrong[0], Want: "c"}}))
 		write()
 		for _, value := range wrong { // of the Job without pods
 			for range 2 { // and nothing is told twice in a row
-				require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[1], Err: &HintError{Annotation: "a", Value: value, Want: "c"}}))
+				require.NoError(t, d.Explain(t.Context(), &adapters.Note{Job: &v.Jobs[1],
+					Err: &HintError{Annotation: "a", Value: value, Want: "c"}}))
 				write()
 			}
 		}
@@ -279,7 +315,7 @@ func TestNextLeader(t *testing.T) {
 	term([]string{"x", "y", "x"}, 6, 0) // the instance before has told the first, and none the last after the second
 }
 
-// TestResized: a size that somebody has written on a bound pod is named in the reason for which its gang is stopped.
+// TestResized: if somebody has written a size on a bound pod, the reason for stopping its gang names the size.
 func TestResized(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -313,7 +349,8 @@ func TestResized(t *testing.T) {
 	require.ErrorContains(t, x.only().Err, `is "7", expected 1`)
 }
 
-// TestPodOfJobNotKnown: a pod that is a job of its own by its annotation waits for what is known of its Job, too, whose hints are its own.
+// TestPodOfJobNotKnown: a pod that its annotation makes a job of its own also waits until its Job is known, since the
+// Job's hints apply to it.
 func TestPodOfJobNotKnown(t *testing.T) {
 	x := newTester(t)
 	alone := func(p *corev1.Pod) { p.Annotations[GangAnnotation] = "false" }
@@ -329,7 +366,8 @@ func TestPodOfJobNotKnown(t *testing.T) {
 	assert.Greater(t, v.Jobs[0].Version, waits.Version)
 }
 
-// TestPodOfJobOfOthers: a pod that is a job of its own waits for no Job that is none of Kubernetes', or whose template names another scheduler, and has the hints of the latter.
+// TestPodOfJobOfOthers: a pod that is a job of its own does not wait for a Job of another API group, or one whose
+// template names another scheduler. It has the hints of the latter.
 func TestPodOfJobOfOthers(t *testing.T) {
 	alone := func(p *corev1.Pod) { p.Annotations[GangAnnotation] = "false" }
 	x := newTester(t)
@@ -364,7 +402,8 @@ func TestPodOfJobOfOthers(t *testing.T) {
 	assert.Empty(t, x.others)
 }
 
-// TestTwoFullGroups: two controllers each with all pods of a group of one name start neither, and both are told why.
+// TestTwoFullGroups: if two controllers each have all pods of a group of the same name, neither is started, and both
+// users are told why.
 func TestTwoFullGroups(t *testing.T) {
 	x := newTester(t)
 	yes := true
@@ -380,7 +419,8 @@ func TestTwoFullGroups(t *testing.T) {
 	x.pod("b-1", group("2"), of("b"))
 	j := x.only()
 	require.ErrorIs(t, j.Problem, adapters.ErrIncomplete)
-	require.ErrorContains(t, j.Problem, "pods of more than one controller wait in it, where all must be of one: of the newest 2, of others 2")
+	require.ErrorContains(t, j.Problem,
+		"pods of more than one controller wait in it, where all must be of one: of the newest 2, of others 2")
 	g := x.gangs[j.Spec.ID]
 	assert.Len(t, g.lacking(&words{gang: g, sum: 1}), 4)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// store is a server's store at a version, whose nodes and pods are listed; watches of pods are the source's.
+// store is a server's store at a version. Its nodes and pods can be listed, and the source makes watches of pods.
 type store struct {
 	source
 	mu      sync.Mutex
@@ -29,7 +29,7 @@ type store struct {
 	pods    []corev1.Pod
 }
 
-// restore has the store be another.
+// restore replaces the store's contents.
 func (s *store) restore(version int, n corev1.Node, some ...corev1.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,22 +50,22 @@ func (s *store) client() *fake.Clientset {
 	return c
 }
 
-// machineAt is node n as it was at a version.
+// machineAt is node n at a version.
 func machineAt(version int, cordoned bool) corev1.Node {
 	n := *machine()
 	n.ResourceVersion, n.Spec.Unschedulable = strconv.Itoa(version), cordoned
 	return n
 }
 
-// waiting is a pod that waits, as it was at a version.
+// waiting is a waiting pod at a version.
 func waiting(version int) corev1.Pod {
 	p := *podOf("a", "", corev1.PodPending, nil)
 	p.OwnerReferences, p.Labels, p.ResourceVersion = nil, nil, strconv.Itoa(version)
 	return p
 }
 
-// TestRestored: a store that was set back to an earlier state ends the term, whatever its version is, and so does every look at it from then on; a list that the watch
-// is ahead of does not.
+// TestRestored: a store that was reset to an earlier state ends the term, whatever its version is, and every later
+// observation fails. A list that is merely older than the watch does not.
 func TestRestored(t *testing.T) {
 	for name, tt := range map[string]struct {
 		restore func(*store, *Driver)
@@ -77,7 +77,8 @@ func TestRestored(t *testing.T) {
 			v, err := d.Observe(t.Context(), true)
 			require.NoError(t, err)
 			require.Len(t, v.Jobs, 1)
-			require.NoError(t, d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[0], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}}))
+			require.NoError(t,
+				d.Start(t.Context(), &adapters.Start{Job: &v.Jobs[0], Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}}))
 		}, true},
 		"nothing has changed": {func(*store, *Driver) {}, false},
 		"the node has":        {func(s *store, _ *Driver) { s.restore(1100, machineAt(1100, true), waiting(700)) }, false},
@@ -90,7 +91,9 @@ func TestRestored(t *testing.T) {
 			s := &store{}
 			s.restore(1000, machineAt(900, false), waiting(700))
 			c := s.client()
-			c.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
+			c.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, nil
+			})
 			d, err := Open(t.Context(), c, Options{})
 			require.NoError(t, err)
 			defer d.Close()
@@ -111,7 +114,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestRestoredUnseen: a watch from a version that a restored server has not reached would tell nothing; it is found out as it is opened again, and all is listed unasked.
+// TestRestoredUnseen: a watch from a version that a restored server has not reached would be silent. The driver detects
+// that when it opens the watch again, and lists everything unasked.
 func TestRestoredUnseen(t *testing.T) {
 	s := &store{}
 	s.restore(1000, machineAt(900, false), waiting(700))
@@ -130,7 +134,8 @@ func TestRestoredUnseen(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// TestVersionTooLarge: a watch that the server refuses since it has not reached its version has all listed anew and goes on from there.
+// TestVersionTooLarge: if the server refuses a watch because it has not reached the watch's version, everything is
+// listed again, and the watch continues from there.
 func TestVersionTooLarge(t *testing.T) {
 	s := &store{}
 	s.restore(1000, machineAt(900, false))
@@ -138,7 +143,8 @@ func TestVersionTooLarge(t *testing.T) {
 	require.NoError(t, err)
 	defer d.Close()
 	tooLarge := apierrors.NewTimeoutError("Too large resource version: 1000, current: 999", 1)
-	tooLarge.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	tooLarge.ErrStatus.Details.Causes = []metav1.StatusCause{
+		{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	s.set(tooLarge)
 	s.last().Stop()
 	f := d.feeds[pods]

@@ -29,7 +29,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/testservers"
 )
 
-// server is a real control plane, one for all tests of the package.
+// server is a real control plane. All tests of the package share it.
 type server struct {
 	*testservers.Kubernetes
 	dir    string
@@ -44,13 +44,13 @@ var shared struct {
 	err error
 }
 
-// spare are control planes beside the shared one, for worlds that take theirs away.
+// spare are control planes besides the shared one, for worlds that stop theirs.
 var spare struct {
 	mu        sync.Mutex
 	idle, all []*server
 }
 
-// sideBySide is how many cases run at a time: most of each is waiting.
+// sideBySide is the number of cases that run concurrently: a case mostly waits.
 const sideBySide = 8
 
 func TestMain(m *testing.M) {
@@ -76,8 +76,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// controlPlane is the control plane, which runs from its first use on. Its programs are built first, which takes some minutes, but not with -short:
-// there the test is skipped without them, and fails with HEDGE_REQUIRE_SERVERS=1.
+// controlPlane is the control plane, which starts at its first use. Its programs are built first, which takes some
+// minutes. With -short they are not built: without them the test is skipped, or fails with HEDGE_REQUIRE_SERVERS=1.
 func controlPlane(t testing.TB) *server {
 	t.Helper()
 	haveServers(t)
@@ -122,10 +122,10 @@ func haveServers(t testing.TB) {
 	}
 }
 
-// lone is the user of worlds that have rights to their namespace alone, by overlays/one-namespace.
+// lone is the user of worlds that have rights to their own namespace only, by overlays/one-namespace.
 const lone = "hedge-lone"
 
-// leaseRights gives an account the rights to a lease of a world's own that the manifest gives it to its lease.
+// leaseRights gives an account the same rights to the lease of a world as the manifest does for its own lease.
 func (s *server) leaseRights(ctx context.Context, user, namespace string) error {
 	role, err := s.client.RbacV1().Roles("hedge-system").Get(ctx, "hedge-lease", metav1.GetOptions{})
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *server) loneRights(ctx context.Context, namespace string) error {
 	})
 }
 
-// loneReads gives the account of that name the rights to read the cluster that the other has.
+// loneReads gives the account of that name the other account's rights to read the cluster.
 func (s *server) loneReads(ctx context.Context) error {
 	b, err := s.client.RbacV1().ClusterRoleBindings().Get(ctx, "hedge-scheduler", metav1.GetOptions{})
 	if err == nil {
@@ -197,13 +197,15 @@ func newServer() (*server, error) {
 	return s, nil
 }
 
-// controlled waits until the Job controller works. The controllers say that they are healthy before they have reached the API server, and end if that takes them too
-// long: then they are started anew.
+// controlled waits until the Job controller works. The controllers say that they are healthy before they have reached
+// the API server, and end if that takes too long. Then they are started again.
 func (s *server) controlled() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	probe := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		SchedulerName: "none", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "none"}}}}}}
+	probe := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "probe"},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			SchedulerName: "none", RestartPolicy: corev1.RestartPolicyNever,
+			Containers: []corev1.Container{{Name: "c", Image: "none"}}}}}}
 	if _, err := s.client.BatchV1().Jobs("default").Create(ctx, probe, metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -211,7 +213,8 @@ func (s *server) controlled() error {
 		if err := s.Start(ctx, "kube-controller-manager"); err != nil {
 			return err
 		}
-		list, err := s.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=probe"})
+		list, err := s.client.CoreV1().Pods("default").List(ctx,
+			metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=probe"})
 		if err != nil {
 			return err
 		}
@@ -223,7 +226,7 @@ func (s *server) controlled() error {
 	}
 }
 
-// apply makes what a manifest says.
+// apply creates the objects of a manifest.
 func (s *server) apply(file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -284,7 +287,7 @@ func create[T any](text string, make func(*T) error) error {
 	return make(x)
 }
 
-// account is a configuration of an account of the scheduler's.
+// account is the client configuration of one of the scheduler's accounts.
 func (s *server) account(user string) *rest.Config {
 	c := rest.CopyConfig(s.config)
 	c.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:hedge-system:" + user,
@@ -292,7 +295,7 @@ func (s *server) account(user string) *rest.Config {
 	return c
 }
 
-// line is a scheduler's connection, which can be cut, and which asks a gate.
+// line is a scheduler's connection. It can be cut, and it asks a gate.
 type line struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -300,7 +303,7 @@ type line struct {
 	dead  error
 }
 
-// through has a configuration's calls go through the line.
+// through routes a configuration's calls through the line.
 func (l *line) through(c *rest.Config) *rest.Config {
 	c = rest.CopyConfig(c)
 	c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -336,7 +339,8 @@ func (l *line) pass(call string, done bool) error {
 	return l.dead
 }
 
-// gated asks the line's gate before and after each call that changes something, but for notes: events, and conditions, which are patches of another kind than marks.
+// gated asks the line's gate before and after each call that changes something, except notes: events, and conditions,
+// which are a different kind of patch than marks.
 type gated struct {
 	*line
 	next http.RoundTripper
@@ -344,7 +348,8 @@ type gated struct {
 
 func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	call := ""
-	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events") && r.Header.Get("Content-Type") != string(types.StrategicMergePatchType) {
+	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events") &&
+		r.Header.Get("Content-Type") != string(types.StrategicMergePatchType) {
 		call = r.Method + " " + r.URL.Path
 	}
 	if err := g.pass(call, false); err != nil {

@@ -18,9 +18,10 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The labels, or annotations, by which pods belong to a gang; those of other gang schedulers.
+// groupLabels are the labels or annotations of other gang schedulers that assign pods to a gang.
 func groupLabels() []string {
-	return []string{"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io/name", "pod-group.scheduling.sigs.k8s.io"}
+	return []string{"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io/name",
+		"pod-group.scheduling.sigs.k8s.io"}
 }
 
 func sizeLabels() []string {
@@ -30,31 +31,31 @@ func sizeLabels() []string {
 var errAffinity = errors.New("kubernetes: required affinity to other pods is not understood")
 var errSpread = errors.New("kubernetes: topology spread with DoNotSchedule is not understood")
 
-// shape is what a scheduler needs to know of a pod that is not bound, but for its name. Pods of a gang share one.
+// shape is what a scheduler must know of an unbound pod, except its name. Pods of a gang share one.
 type shape struct {
 	request     sched.Resources
 	class       *class
 	priority    int
-	annotations map[string]string // hedge's own
+	annotations map[string]string // hedge's annotations
 	attributes  map[string]string
 	problem     error
-	claims      []string // of volumes, by name
-	patience    int64    // seconds that it tolerates a silent node; below 0 for ever, and 0 where it does not say
+	claims      []string // names of volume claims
+	patience    int64    // seconds for which it tolerates a silent node; below 0 for ever, 0 if it does not say
 }
 
-// class is where pods may run, as far as labels of nodes alone cannot express it.
+// class is the set of nodes on which pods may run, as far as labels alone cannot express it.
 type class struct {
-	label       string // on the nodes that fit
+	label       string // shown on the nodes that fit
 	required    sched.EquivalenceSet
 	affinity    nodeaffinity.RequiredNodeAffinity
 	tolerations []corev1.Toleration
 	wider       bool // the affinity says more than labels can
 }
 
-// fits begins the labels of classes.
+// fits is the prefix of the labels of classes.
 const fits = prefix + "fits-"
 
-// requestOf counts as Kubernetes' own scheduler does, in cores and bytes.
+// requestOf computes the request as Kubernetes' own scheduler does, in cores and bytes.
 func requestOf(spec *corev1.PodSpec, status *corev1.PodStatus) sched.Resources {
 	pod := corev1.Pod{Spec: *spec}
 	opts := resource.PodResourcesOptions{}
@@ -94,9 +95,10 @@ func amounts(list corev1.ResourceList) sched.Resources {
 	return out
 }
 
-// shapeOf describes a pod, or a template of pods.
+// shapeOf is the shape of a pod or a pod template.
 func shapeOf(meta *metav1.ObjectMeta, spec *corev1.PodSpec) *shape {
-	s := &shape{request: requestOf(spec, nil), annotations: own(meta.Annotations), class: classOf(spec), attributes: map[string]string{}}
+	s := &shape{request: requestOf(spec, nil), annotations: own(meta.Annotations), class: classOf(spec),
+		attributes: map[string]string{}}
 	if spec.Priority != nil {
 		s.priority = int(*spec.Priority)
 	}
@@ -114,7 +116,8 @@ func shapeOf(meta *metav1.ObjectMeta, spec *corev1.PodSpec) *shape {
 	s.problem, s.claims = misunderstood(spec), claimsOf(spec)
 	for i := range spec.Tolerations {
 		t := &spec.Tolerations[i]
-		if t.ToleratesTaint(logr.Discard(), &corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}, false) {
+		if t.ToleratesTaint(logr.Discard(),
+			&corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}, false) {
 			s.patience = -1
 			if t.TolerationSeconds != nil {
 				s.patience = max(1, *t.TolerationSeconds)
@@ -125,7 +128,7 @@ func shapeOf(meta *metav1.ObjectMeta, spec *corev1.PodSpec) *shape {
 	return s
 }
 
-// own are hedge's annotations that users set, or have misspelt.
+// own are hedge's annotations that users set, including misspelt ones.
 func own(all map[string]string) map[string]string {
 	var out map[string]string
 	for name, v := range all {
@@ -139,10 +142,11 @@ func own(all map[string]string) map[string]string {
 	return out
 }
 
-// misunderstood is what of the pod's wishes would be broken.
+// misunderstood is an error if the pod has a demand that hedge would violate.
 func misunderstood(spec *corev1.PodSpec) error {
-	if a := spec.Affinity; a != nil && (a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0) {
+	if a := spec.Affinity; a != nil &&
+		(a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
+			a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0) {
 		return errAffinity
 	}
 	for i := range spec.TopologySpreadConstraints {
@@ -161,7 +165,7 @@ func misunderstood(spec *corev1.PodSpec) error {
 	return nil
 }
 
-// classOf splits what the pod demands of nodes into a set of labels and the rest.
+// classOf splits the pod's demands of nodes into a set of labels and the rest.
 func classOf(spec *corev1.PodSpec) *class {
 	c := &class{required: sched.AnyNode(), tolerations: spec.Tolerations}
 	hash := fnv.New64a()
@@ -172,12 +176,14 @@ func classOf(spec *corev1.PodSpec) *class {
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		c.required = c.required.And(sched.NodesWith(key, spec.NodeSelector[key]))
 	}
-	if a := spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if a := spec.Affinity; a != nil && a.NodeAffinity != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		selector := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		if set, ok := simple(selector); ok {
 			c.required = c.required.And(set)
 		} else {
-			rest.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: selector}}
+			rest.Spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: selector}}
 			c.wider = true
 			fmt.Fprintf(hash, "a%s", selector.String())
 		}
@@ -188,10 +194,11 @@ func classOf(spec *corev1.PodSpec) *class {
 	return c
 }
 
-// simple is a selector of one term that only asks for labels and their values, as a set.
+// simple converts a selector of one term that only asks for labels and their values into a set.
 func simple(selector *corev1.NodeSelector) (sched.EquivalenceSet, bool) {
 	set := sched.AnyNode()
-	if len(selector.NodeSelectorTerms) != 1 || len(selector.NodeSelectorTerms[0].MatchFields) > 0 || len(selector.NodeSelectorTerms[0].MatchExpressions) == 0 {
+	if len(selector.NodeSelectorTerms) != 1 || len(selector.NodeSelectorTerms[0].MatchFields) > 0 ||
+		len(selector.NodeSelectorTerms[0].MatchExpressions) == 0 {
 		return set, false
 	}
 	for _, e := range selector.NodeSelectorTerms[0].MatchExpressions {
@@ -207,20 +214,22 @@ func simple(selector *corev1.NodeSelector) (sched.EquivalenceSet, bool) {
 	return set, true
 }
 
-// fits tells whether the node is in the class.
 func (c *class) fits(n *node) bool { return c.likes(n) && c.tolerates(n) }
 
-// hard tells whether a taint keeps pods away. That of a node that is cordoned is told otherwise.
+// hard reports whether a taint keeps pods away. The taint of a cordoned node does not count, since Cordoned says the
+// same.
 func hard(t *corev1.Taint) bool {
 	return t.Effect != corev1.TaintEffectPreferNoSchedule && t.Key != corev1.TaintNodeUnschedulable
 }
 
-// same tells whether pods of both shapes can be tasks of one gang.
+// same reports whether pods of both shapes can be tasks of one gang.
 func (s *shape) same(o *shape) bool {
-	return s == o || s.priority == o.priority && s.class.required.String() == o.class.required.String() && maps.Equal(s.request, o.request)
+	return s == o || s.priority == o.priority && s.class.required.String() == o.class.required.String() &&
+		maps.Equal(s.request, o.request)
 }
 
-// alike tells whether they are the same but for what does not count, so that one may stand for the other.
+// alike reports whether one shape may replace the other: they are the same in everything that matters.
 func (s *shape) alike(o *shape) bool {
-	return s.same(o) && s.patience == o.patience && slices.Equal(s.claims, o.claims) && errors.Is(s.problem, o.problem) && maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations)
+	return s.same(o) && s.patience == o.patience && slices.Equal(s.claims, o.claims) && errors.Is(s.problem, o.problem) &&
+		maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations)
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// binding is a pod to be bound.
+// binding is a pod to bind.
 type binding struct {
-	pod  pod // as it was when that was decided; the watches go on
+	pod  pod // as it was at the decision; the watches go on
 	node string
 	err  error
 }
 
-// Start binds the gang's pods. The first is bound alone: if that is refused, nothing was done.
+// Start binds the gang's pods. It binds the first one alone: if that is refused, nothing was done.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	if err := d.fenceStart(ctx, s.Epoch); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	return bindings[0].err
 }
 
-// each runs f for 0 to n-1, several at a time, of all gangs together.
+// each calls f for 0 to n-1, several at a time. The limit is for all gangs together.
 func (d *Driver) each(n int, f func(int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -56,7 +56,8 @@ func (d *Driver) each(n int, f func(int)) {
 	all.Wait()
 }
 
-// candidates are the pods to be bound, each with its node, if the job is as it was when that was decided.
+// candidates are the pods to bind and their nodes, if the job is as it was at the decision. It also returns the number
+// of the attempt.
 func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +67,8 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 	}
 	now, _ := m.job(g, time.Now(), false)
 	if len(now.Tasks) > 0 || now.Over || now.Problem != nil || now.Spec.Tasks != s.Job.Spec.Tasks {
-		return nil, 0, fmt.Errorf("%w: job %q has %d tasks, or cannot be started any more", adapters.ErrStale, g.id, len(now.Tasks))
+		return nil, 0,
+			fmt.Errorf("%w: job %q has %d tasks, or can no longer be started", adapters.ErrStale, g.id, len(now.Tasks))
 	}
 	b := m.batchOf(g.id)
 	var bindings []binding
@@ -88,12 +90,13 @@ func (m *model) candidates(s *adapters.Start) ([]binding, int, error) {
 		}
 	}
 	if k != len(bindings) {
-		return nil, 0, fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(bindings), k)
+		return nil, 0,
+			fmt.Errorf("%w: job %q has %d pods to be bound, the plan %d tasks", adapters.ErrStale, g.id, len(bindings), k)
 	}
 	return bindings, now.Attempt + 1, nil
 }
 
-// current finds the job that an action is about, unless it has changed since that was decided.
+// current finds the job of an action, unless it has changed since the decision.
 func (m *model) current(j *adapters.Job) (*gang, error) {
 	g := m.gangs[j.Spec.ID]
 	switch {
@@ -108,7 +111,7 @@ func (m *model) current(j *adapters.Job) (*gang, error) {
 	return g, nil
 }
 
-// bound lays what was done over what the watches tell, which may lag behind it.
+// bound applies what was done to the model, since the watches may lag behind.
 func (m *model) bound(id string, done []binding) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,35 +123,38 @@ func (m *model) bound(id string, done []binding) {
 		m.detach(p)
 		p.bound = done[i].node
 		if g := m.gangs[p.gang]; g != nil {
-			g.note = nil // a note that is still to be written would be wrong
+			g.note = nil // the note would be wrong
 		}
 		m.attach(p)
 	}
 	m.acted(id)
 }
 
-// acted has the job be another version than the one that an action was decided on.
+// acted gives the job another version than the one that an action was decided on.
 func (m *model) acted(id string) {
 	if g := m.gangs[id]; g != nil {
-		g.version++ // what the server made of it is newer than all that was known
+		g.version++ // the server's new version is higher than all known ones
 		m.dirtyGangs[id] = true
 	}
 }
 
-// bind binds one pod, on condition that it is as it was seen. A change that does not matter, as of a condition, has it tried again.
+// bind binds one pod on condition that it is unchanged. After a change that does not matter, for example of a
+// condition, it tries again.
 func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, size int) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	p := &b.pod
 	client := d.client.CoreV1().Pods(p.namespace)
 	marks := map[string]string{
-		epochAnnotation: strconv.FormatUint(epoch, 10), attemptAnnotation: strconv.Itoa(attempt), sizeAnnotation: strconv.Itoa(size),
+		epochAnnotation: strconv.FormatUint(epoch, 10), attemptAnnotation: strconv.Itoa(attempt),
+		sizeAnnotation: strconv.Itoa(size),
 	}
 	revision, what := p.revision, "pod "+p.namespace+"/"+p.name
 	for tries := 0; ; tries++ {
 		err := client.Bind(ctx, &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision, Annotations: marks},
-			Target:     corev1.ObjectReference{Kind: "Node", Name: b.node},
+			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision,
+				Annotations: marks},
+			Target: corev1.ObjectReference{Kind: "Node", Name: b.node},
 		}, metav1.CreateOptions{})
 		if !apierrors.IsConflict(err) || tries == 3 {
 			if err != nil {
@@ -160,9 +166,10 @@ func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, si
 		if err != nil {
 			return failed(what, err)
 		}
-		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil || now.Annotations[fenceAnnotation] != p.fence ||
+		if now.UID != p.uid || now.Spec.NodeName != "" || now.DeletionTimestamp != nil ||
+			now.Annotations[fenceAnnotation] != p.fence ||
 			!shapeOf(&now.ObjectMeta, &now.Spec).alike(p.shape) {
-			return fmt.Errorf("%w: %s is not as it was", adapters.ErrStale, what)
+			return fmt.Errorf("%w: %s has changed", adapters.ErrStale, what)
 		}
 		revision = now.ResourceVersion
 	}

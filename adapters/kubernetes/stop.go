@@ -19,7 +19,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// Stop evicts the job's pods, by what the server says of them now. Those on nodes that are lost are deleted, as nobody there would do so.
+// Stop evicts the job's pods, as the server shows them now. Pods on lost nodes are deleted, since nothing on the node
+// would do so.
 func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	if err := d.fence(ctx, s.Epoch); err != nil {
 		return err
@@ -46,14 +47,15 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	return err
 }
 
-// ending is what became of a pod that was to stop.
+// ending is the outcome for a pod that was to stop.
 type ending struct {
-	pod     *corev1.Pod // as it was read last
+	pod     *corev1.Pod // as last read
 	evicted bool
 	err     error
 }
 
-// evictAll stops what runs. The first is stopped alone: if that is refused, nothing was done. Once one was stopped, the job is; others are tried again later.
+// evictAll stops the pods. It stops the first one alone: if that is refused, nothing was done. Once one pod was
+// stopped, the job counts as stopped; the others are tried again later.
 func (d *Driver) evictAll(ctx context.Context, bindings []corev1.Pod, s *adapters.Stop) ([]ending, error) {
 	done := make([]ending, len(bindings))
 	k, did := 0, false
@@ -68,7 +70,7 @@ func (d *Driver) evictAll(ctx context.Context, bindings []corev1.Pod, s *adapter
 	return done, nil
 }
 
-// clear marks pods that have ended as of an attempt that is over, unless all have done their work.
+// clear marks ended pods as belonging to an attempt that is over, unless all of them have done their work.
 func (d *Driver) clear(ctx context.Context, id string, done []ending, s *adapters.Stop) error {
 	finished, others := 0, 0
 	var bindings []*ending
@@ -106,13 +108,15 @@ func terminal(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// mark writes annotations on a pod; one that is no more needs none. By way of its status: a right to change what pods run is not needed for it.
+// mark writes annotations on a pod, if the pod still exists. It uses the pod's status, so the driver needs no right to
+// change what pods run.
 func (d *Driver) mark(ctx context.Context, p *corev1.Pod, revision string, annotations map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	patch, err := annotate(p.UID, revision, annotations)
 	if err == nil {
-		_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{},
+			"status")
 	}
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -148,7 +152,8 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 	found = slices.DeleteFunc(found, func(p corev1.Pod) bool { return !d.model.isOf(&p, id) })
 	later := func(p corev1.Pod) bool { return number(p.Annotations[epochAnnotation]) > s.Epoch }
 	if slices.ContainsFunc(found, later) {
-		// A later instance has bound it, or somebody has written an epoch on it. That the lease alone can tell: it was that instance's before the pod was.
+		// A later instance has bound the pod, or somebody has written an epoch on it. Only the lease can tell: a later
+		// instance held it before it bound the pod.
 		if err := d.fence(ctx, s.Epoch); err != nil {
 			return nil, err
 		}
@@ -156,7 +161,8 @@ func (d *Driver) live(ctx context.Context, id string, s *adapters.Stop) ([]corev
 	return found, nil
 }
 
-// commonLabel is a label selector that finds the gang's pods, and perhaps others: all where the gang is named by annotations.
+// commonLabel is a label selector that finds the gang's pods, and perhaps others. It finds all pods if annotations name
+// the gang.
 func (m *model) commonLabel(id string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,10 +180,11 @@ func (m *model) commonLabel(id string) string {
 func (m *model) isOf(p *corev1.Pod, id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return p.Spec.SchedulerName == m.opt.SchedulerName && m.gangID(p, &pod{group: first(&p.ObjectMeta, groupLabels())}) == id
+	return p.Spec.SchedulerName == m.opt.SchedulerName &&
+		m.gangID(p, &pod{group: first(&p.ObjectMeta, groupLabels())}) == id
 }
 
-// annotate is a patch of annotations, on condition of the UID and, if it is given, of the version.
+// annotate is a patch of annotations, conditional on the UID and, if given, on the version.
 func annotate(uid types.UID, revision string, annotations map[string]string) ([]byte, error) {
 	meta := map[string]any{"uid": uid, "annotations": annotations}
 	if revision != "" {
@@ -186,7 +193,7 @@ func annotate(uid types.UID, revision string, annotations map[string]string) ([]
 	return json.Marshal(map[string]any{"metadata": meta})
 }
 
-// end stops one pod, or has an earlier start of it take no effect.
+// end stops one pod, or prevents an earlier start of it from taking effect.
 func (d *Driver) end(ctx context.Context, p *corev1.Pod, s *adapters.Stop) ending {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
@@ -213,19 +220,24 @@ func (d *Driver) end(ctx context.Context, p *corev1.Pod, s *adapters.Stop) endin
 }
 
 func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (bool, error) {
-	lost := slices.ContainsFunc(s.Job.Tasks, func(t adapters.Task) bool { return t.State == adapters.Lost && t.Node == p.Spec.NodeName })
+	lost := slices.ContainsFunc(s.Job.Tasks, func(t adapters.Task) bool {
+		return t.State == adapters.Lost && t.Node == p.Spec.NodeName
+	})
 	switch {
 	case terminal(p), p.DeletionTimestamp != nil && !lost:
 		return false, nil
 	case p.Spec.NodeName == "" && len(s.Job.Tasks) < s.Job.Spec.Tasks:
-		return false, d.mark(ctx, p, p.ResourceVersion, map[string]string{fenceAnnotation: strconv.FormatUint(s.Epoch, 10) + "." + p.ResourceVersion})
+		return false, d.mark(ctx, p, p.ResourceVersion, map[string]string{
+			fenceAnnotation: strconv.FormatUint(s.Epoch, 10) + "." + p.ResourceVersion})
 	case p.Spec.NodeName == "": // it was not part of the attempt
 		return false, nil
 	case lost:
-		// It has failed, as the node will never say: the Job controller does not let go of a pod before.
-		failed := []byte(`{"metadata":{"uid":"` + string(p.UID) + `"},"status":{"phase":"Failed","reason":"NodeLost","conditions":[` +
+		// The pod is marked as failed, as its node will never do so. The Job controller keeps the pod until then.
+		failed := []byte(`{"metadata":{"uid":"` + string(p.UID) +
+			`"},"status":{"phase":"Failed","reason":"NodeLost","conditions":[` +
 			`{"type":"DisruptionTarget","status":"True","reason":"DeletionByHedge","message":"its node is lost"}]}}`)
-		if _, err := d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, failed, metav1.PatchOptions{}, "status"); err != nil {
+		if _, err := d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, failed,
+			metav1.PatchOptions{}, "status"); err != nil {
 			return false, err
 		}
 		zero := int64(0)
@@ -233,12 +245,13 @@ func (d *Driver) endOnce(ctx context.Context, p *corev1.Pod, s *adapters.Stop) (
 			metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
 	}
 	return true, d.client.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}},
 	})
 }
 
-// stopped lays what was done over what the watches tell.
+// stopped applies what was done to the model, since the watches may lag behind.
 func (m *model) stopped(id string, done []ending) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,22 +12,23 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// errUnlike is a gang whose pods ask for different things. It would have to be planned as if each asked for the most of
-// everything on nodes that suit all of them, and could wait for ever although there is room for what they ask for.
+// errUnlike is the problem of a gang whose pods ask for different things. It would have to be planned as if each pod
+// asked for the maximum of everything, on nodes that suit all pods. So it could wait for ever although there is room
+// for it.
 var errUnlike = errors.New("kubernetes: all pods of a gang must ask for the same, and these do not")
 
-// saidKinds is of how many kinds of pods a reason tells.
+// saidKinds is the maximum number of kinds of pods in a reason.
 const saidKinds = 4
 
-// podKind are the pods of a gang that ask for the same.
+// podKind is the pods of a gang that ask for the same.
 type podKind struct {
 	shape *shape
-	first string // the name of one
+	first string // the name of one pod
 	pods  int
 }
 
-// members are the pods that say what the gang asks for: those that wait for its start. Once some pods are bound, they
-// are also those that hold room and those that may still get some.
+// members are the pods that determine what the gang asks for: those that wait for its start. Once some pods are bound,
+// pods that hold room, and pods that may still be placed, count as well.
 func members(all []*pod, owner types.UID, attempt int, bound bool) []*pod {
 	var out []*pod
 	for _, p := range all {
@@ -39,9 +40,9 @@ func members(all []*pod, owner types.UID, attempt int, bound bool) []*pod {
 	return out
 }
 
-// ask writes into the job what its pods ask for, or what the shape asks for if there are no pods. Pods of a gang that
-// waits are alike. Pods of a gang that runs may differ, for example after some were resized. Then the job asks for the
-// most of each resource, on nodes that suit all pods. A gang has the highest priority of its pods.
+// ask writes into the job what its pods ask for, or what the shape asks for if there are no pods. Pods of a waiting
+// gang are alike. Pods of a running gang may differ, for example after some were resized. Then the job asks for the
+// maximum of each resource, on nodes that suit all pods. A gang has the highest priority of its pods.
 func ask(j *sched.Job, s *shape, pods []*pod) {
 	if len(pods) > 0 {
 		s = pods[0].shape
@@ -58,12 +59,12 @@ func ask(j *sched.Job, s *shape, pods []*pod) {
 	}
 }
 
-// samePlace tells whether pods of both shapes demand the same of nodes.
+// samePlace reports whether pods of both shapes have the same demands of nodes.
 func (s *shape) samePlace(o *shape) bool {
 	return s == o || s.class.required.String() == o.class.required.String()
 }
 
-// asked is the same text for shapes that ask for the same, and another one otherwise.
+// asked is a text that is equal for shapes that ask for the same, and only for those.
 func (s *shape) asked() string {
 	var text strings.Builder
 	for _, r := range slices.Sorted(maps.Keys(s.request)) {
@@ -72,8 +73,8 @@ func (s *shape) asked() string {
 	return text.String() + s.class.required.String()
 }
 
-// unlike is what is wrong with a gang whose pods ask for different things. Demands of nodes differ if other nodes of
-// those that there are meet them.
+// unlike is an error if the gang's pods ask for different things. Demands of nodes count as different only if different
+// existing nodes meet them.
 func (m *model) unlike(g *gang, pods []*pod) error {
 	var kinds []podKind
 	g.mixed = false
@@ -109,15 +110,15 @@ func (m *model) unlike(g *gang, pods []*pod) error {
 	return m.unlikeError(kinds, places || len(labels) > 0, labels)
 }
 
-// sameNodes tells whether the same nodes of those that there are suit both, and some do. Where there are no nodes at
-// all, that alone is what keeps the gang waiting.
+// sameNodes reports whether the same existing nodes, at least one, suit both shapes. If no nodes exist, that alone
+// keeps the gang waiting.
 func (m *model) sameNodes(a, b *shape) bool {
 	of := func(s *shape) []*place { return m.suiting(&sched.Job{Required: s.class.required}).places }
 	some := of(a)
 	return len(m.ground.places) == 0 || len(some) > 0 && slices.Equal(some, of(b))
 }
 
-// newlyContradicted are the labels that have no value that suits all kinds, though one that suits each.
+// newlyContradicted are the labels for which each kind allows some value, but no value suits all kinds.
 func newlyContradicted(all sched.EquivalenceSet, kinds []podKind) []string {
 	labels := contradicted(all.String())
 	for _, k := range kinds {
@@ -127,7 +128,7 @@ func newlyContradicted(all sched.EquivalenceSet, kinds []podKind) []string {
 	return labels
 }
 
-// unlikeError says what each kind of pods asks for, and on which nodes if these differ.
+// unlikeError says what each kind of pods asks for, and on which nodes if those differ.
 func (m *model) unlikeError(kinds []podKind, places bool, labels []string) error {
 	var said []string
 	for _, k := range kinds[:min(len(kinds), saidKinds)] {
@@ -146,7 +147,10 @@ func (m *model) unlikeError(kinds []podKind, places bool, labels []string) error
 	}
 	why := "planned by the most of each it could wait although there is room for them"
 	if len(labels) > 0 {
-		why = "no node can match the selectors of all, which contradict one another in the values of " + strings.Join(labels, ", ")
+		why = "no node can match the selectors of all, which contradict one another in the values of " +
+			strings.Join(labels, ", ")
 	}
-	return fmt.Errorf("%w: %s; %s. Give all pods the same requests and selectors, or leave those that differ out of the gang", errUnlike, strings.Join(said, "; "), why)
+	return fmt.Errorf(
+		"%w: %s; %s. Give all pods the same requests and selectors, or leave those that differ out of the gang", errUnlike,
+		strings.Join(said, "; "), why)
 }

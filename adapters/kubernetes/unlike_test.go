@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// gpus has a pod ask for so many beside a processor or two.
+// gpus makes a pod ask for that number of GPUs, besides a processor or two.
 func gpus(cpu, n string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu)}
@@ -42,8 +42,9 @@ func tolerates(key string) func(*corev1.Pod) {
 	}
 }
 
-// TestUnlikeGangs: a gang whose pods ask for different things is refused at once, before all of it is there, with what each of them asks for. The kinds are those of
-// public reports: a launcher and its workers (volcano #474, #1959), a Ray head, a PyTorchJob's master (kueue #2796).
+// TestUnlikeGangs: a gang whose pods ask for different things is refused at once, before all of it exists, with what
+// each pod asks for. The cases are from public reports: a launcher and its workers (volcano #474, #1959), a Ray head, a
+// PyTorchJob's master (kueue #2796).
 func TestUnlikeGangs(t *testing.T) {
 	type change = func(*corev1.Pod)
 	tainted := func(n *corev1.Node) {
@@ -58,41 +59,73 @@ func TestUnlikeGangs(t *testing.T) {
 		size  string
 		want  []string // "" of one that is started
 	}{
-		{"launcher and workers", []func(*corev1.Node){gpuNode, gpuNode}, map[string][]change{"launcher": {gpus("1", "")}, "worker-0": {gpus("2", "8")}, "worker-1": {gpus("2", "8")}}, "3",
-			[]string{"all pods of a gang must ask for the same", "pod launcher asks for 1 cpu; 2 pods as worker-0 ask for 2 cpu, 8 nvidia.com/gpu;", "it could wait although there is room"}},
-		{"before all are there", []func(*corev1.Node){gpuNode, gpuNode}, map[string][]change{"launcher": {gpus("1", "")}, "worker-0": {gpus("2", "8")}}, "9",
+		{"launcher and workers", []func(*corev1.Node){gpuNode, gpuNode},
+			map[string][]change{"launcher": {gpus("1", "")}, "worker-0": {gpus("2", "8")}, "worker-1": {gpus("2", "8")}}, "3",
+			[]string{"all pods of a gang must ask for the same",
+				"pod launcher asks for 1 cpu; 2 pods as worker-0 ask for 2 cpu, 8 nvidia.com/gpu;",
+				"it could wait although there is room"}},
+		{"before all are there", []func(*corev1.Node){gpuNode, gpuNode},
+			map[string][]change{"launcher": {gpus("1", "")}, "worker-0": {gpus("2", "8")}}, "9",
 			[]string{"pod launcher asks for 1 cpu; pod worker-0 asks for 2 cpu, 8 nvidia.com/gpu;"}},
-		{"without nodes", nil, map[string][]change{"launcher": {gpus("1", "")}, "worker-0": {gpus("2", "8")}}, "2", []string{"pod launcher asks for 1 cpu;"}},
-		{"more of everything in one", []func(*corev1.Node){bare, bare}, map[string][]change{"head": {asks("1", "1Gi")}, "worker": {asks("2", "4Gi")}}, "2",
+		{"without nodes", nil, map[string][]change{"launcher": {gpus("1", "")}, "worker-0": {gpus("2", "8")}}, "2",
+			[]string{"pod launcher asks for 1 cpu;"}},
+		{"more of everything in one", []func(*corev1.Node){bare, bare},
+			map[string][]change{"head": {asks("1", "1Gi")}, "worker": {asks("2", "4Gi")}}, "2",
 			[]string{"pod head asks for 1 cpu, 1Gi memory; pod worker asks for 2 cpu, 4Gi memory"}},
-		{"more of another thing in each", []func(*corev1.Node){bare}, map[string][]change{"head": {asks("1", "4Gi")}, "worker": {asks("2", "1Gi")}}, "2",
+		{"more of another thing in each", []func(*corev1.Node){bare},
+			map[string][]change{"head": {asks("1", "4Gi")}, "worker": {asks("2", "1Gi")}}, "2",
 			[]string{"pod head asks for 1 cpu, 4Gi memory; pod worker asks for 2 cpu, 1Gi memory"}},
 		{"a host port", []func(*corev1.Node){bare, bare}, map[string][]change{"head": {port(6379)}, "worker": {}}, "2",
 			[]string{"pod head asks for 1.5 cpu, host port TCP 6379; pod worker asks for 1.5 cpu;"}},
-		{"one asks for nothing", []func(*corev1.Node){bare}, map[string][]change{"a": {func(p *corev1.Pod) { p.Spec.Containers[0].Resources = corev1.ResourceRequirements{} }}, "b": {}}, "2",
+		{"one asks for nothing", []func(*corev1.Node){bare}, map[string][]change{"a": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{}
+		}}, "b": {}}, "2",
 			[]string{"pod a asks for a place; pod b asks for 1.5 cpu"}},
-		{"a gated pod", []func(*corev1.Node){bare}, map[string][]change{"a": {asks("1", "1Gi"), func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "q"}} }}, "b": {}}, "2",
+		{"a gated pod", []func(*corev1.Node){bare}, map[string][]change{"a": {asks("1", "1Gi"), func(p *corev1.Pod) {
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "q"}}
+		}}, "b": {}}, "2",
 			[]string{"pod a asks for 1 cpu, 1Gi memory"}},
-		{"contradiction", []func(*corev1.Node){bare, bare}, map[string][]change{"a": {selects("name", "n0")}, "b": {selects("name", "n1")}}, "2",
-			[]string{"pod a asks for 1.5 cpu on name=n0 and nodes without taints; pod b asks for 1.5 cpu on name=n1 and nodes without taints;",
+		{"contradiction", []func(*corev1.Node){bare, bare},
+			map[string][]change{"a": {selects("name", "n0")}, "b": {selects("name", "n1")}}, "2",
+			[]string{
+				"pod a asks for 1.5 cpu on name=n0 and nodes without taints; pod b asks for 1.5 cpu on name=n1 and nodes " +
+					"without taints;",
 				"no node can match the selectors of all, which contradict one another in the values of name"}},
-		{"contradiction without nodes", nil, map[string][]change{"a": {selects("zone", "a")}, "b": {selects("zone", "b")}}, "2", []string{"contradict one another in the values of zone"}},
-		{"contradiction and requests", []func(*corev1.Node){bare}, map[string][]change{"a": {selects("zone", "a"), asks("1", "1Gi")}, "b": {selects("zone", "b")}}, "2",
+		{"contradiction without nodes", nil, map[string][]change{"a": {selects("zone", "a")}, "b": {selects("zone", "b")}},
+			"2", []string{"contradict one another in the values of zone"}},
+		{"contradiction and requests", []func(*corev1.Node){bare},
+			map[string][]change{"a": {selects("zone", "a"), asks("1", "1Gi")}, "b": {selects("zone", "b")}}, "2",
 			[]string{"pod a asks for 1 cpu, 1Gi memory on zone=a", "in the values of zone"}},
-		{"one selects", []func(*corev1.Node){gpuNode, bare}, map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2",
-			[]string{"pod head asks for 1.5 cpu on nodes without taints; pod worker asks for 1.5 cpu on pool=gpu and nodes without taints;", "it could wait"}},
-		{"one selects what there is none of", []func(*corev1.Node){bare}, map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2", []string{"on pool=gpu and nodes without taints"}},
-		{"one tolerates", []func(*corev1.Node){tainted, bare}, map[string][]change{"head": {}, "worker": {tolerates("nvidia.com/gpu")}}, "2",
-			[]string{"pod head asks for 1.5 cpu on nodes without taints; pod worker asks for 1.5 cpu on nodes whose taints the pods tolerate;"}},
-		{"affinities", []func(*corev1.Node){bare, bare}, map[string][]change{"a": {notIn("n0")}, "b": {notIn("n1")}}, "2", []string{"it could wait"}},
-		{"five kinds", []func(*corev1.Node){bare}, map[string][]change{"a": {asks("1", "1Gi")}, "b": {asks("2", "1Gi")}, "c": {asks("3", "1Gi")}, "d": {asks("4", "1Gi")}, "e": {asks("5", "1Gi")}, "f": {asks("6", "1Gi")}}, "6",
+		{"one selects", []func(*corev1.Node){gpuNode, bare},
+			map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2",
+			[]string{
+				"pod head asks for 1.5 cpu on nodes without taints; pod worker asks for 1.5 cpu on pool=gpu and nodes without " +
+					"taints;", "it could wait"}},
+		{"one selects what there is none of", []func(*corev1.Node){bare},
+			map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2",
+			[]string{"on pool=gpu and nodes without taints"}},
+		{"one tolerates", []func(*corev1.Node){tainted, bare},
+			map[string][]change{"head": {}, "worker": {tolerates("nvidia.com/gpu")}}, "2",
+			[]string{
+				"pod head asks for 1.5 cpu on nodes without taints; pod worker asks for 1.5 cpu on nodes whose taints the pods " +
+					"tolerate;"}},
+		{"affinities", []func(*corev1.Node){bare, bare}, map[string][]change{"a": {notIn("n0")}, "b": {notIn("n1")}}, "2",
+			[]string{"it could wait"}},
+		{"five kinds", []func(*corev1.Node){bare},
+			map[string][]change{"a": {asks("1", "1Gi")}, "b": {asks("2", "1Gi")}, "c": {asks("3", "1Gi")},
+				"d": {asks("4", "1Gi")}, "e": {asks("5", "1Gi")}, "f": {asks("6", "1Gi")}}, "6",
 			[]string{"pod d asks for 4 cpu, 1Gi memory; others for other things: 2 more kinds of pods;"}},
 
-		{"alike", []func(*corev1.Node){gpuNode, gpuNode}, map[string][]change{"master": {gpus("2", "8")}, "worker-0": {gpus("2", "8")}}, "2", nil},
-		{"alike in other words", []func(*corev1.Node){bare}, map[string][]change{"a": {asks("1", "1Gi")}, "b": {asks("1000m", "1024Mi")}}, "2", nil},
-		{"one selects what all nodes have", []func(*corev1.Node){gpuNode, gpuNode}, map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2", nil},
-		{"one tolerates what no node has", []func(*corev1.Node){gpuNode, bare}, map[string][]change{"head": {}, "worker": {tolerates("nvidia.com/gpu")}}, "2", nil},
-		{"one selects, and there are no nodes", nil, map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2", nil},
+		{"alike", []func(*corev1.Node){gpuNode, gpuNode},
+			map[string][]change{"master": {gpus("2", "8")}, "worker-0": {gpus("2", "8")}}, "2", nil},
+		{"alike in other words", []func(*corev1.Node){bare},
+			map[string][]change{"a": {asks("1", "1Gi")}, "b": {asks("1000m", "1024Mi")}}, "2", nil},
+		{"one selects what all nodes have", []func(*corev1.Node){gpuNode, gpuNode},
+			map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2", nil},
+		{"one tolerates what no node has", []func(*corev1.Node){gpuNode, bare},
+			map[string][]change{"head": {}, "worker": {tolerates("nvidia.com/gpu")}}, "2", nil},
+		{"one selects, and there are no nodes", nil, map[string][]change{"head": {}, "worker": {selects("pool", "gpu")}}, "2",
+			nil},
 		{"priorities", []func(*corev1.Node){bare}, map[string][]change{"a": {prioritized(5)}, "b": {}}, "2", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,7 +153,8 @@ func TestUnlikeGangs(t *testing.T) {
 	}
 }
 
-// TestUnlikeGangOfJob: what stands in the template does not count once there are pods, which an admission may have changed, all alike.
+// TestUnlikeGangOfJob: once there are pods, the template does not count, since an admission controller may have changed
+// all pods alike.
 func TestUnlikeGangOfJob(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -142,7 +176,7 @@ func TestUnlikeGangOfJob(t *testing.T) {
 	}
 }
 
-// TestUnlikeGangThatRuns: it stays counted, with the most of each, and is refused once it waits again.
+// TestUnlikeGangThatRuns: it stays counted, with the maximum of each resource, and is refused once it waits again.
 func TestUnlikeGangThatRuns(t *testing.T) {
 	x := newTester(t)
 	x.node("n")
@@ -150,7 +184,8 @@ func TestUnlikeGangThatRuns(t *testing.T) {
 		p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", "2"
 	}
 	for _, phase := range []corev1.PodPhase{corev1.PodRunning, corev1.PodSucceeded} { // as one ends, the gang is no other
-		x.pod("launcher", group("2"), asks("1", "4Gi"), selects("name", "n"), prioritized(3), bound, on("n", corev1.PodRunning))
+		x.pod("launcher", group("2"), asks("1", "4Gi"), selects("name", "n"), prioritized(3), bound,
+			on("n", corev1.PodRunning))
 		x.pod("worker", group("2"), asks("2", "1Gi"), prioritized(9), bound, on("n", phase))
 		j := x.only()
 		require.NoError(t, j.Problem)
@@ -180,7 +215,8 @@ func TestPriorityOfGang(t *testing.T) {
 	}
 }
 
-// TestMixedGangs: pods that demand different things of nodes are alike as long as the same nodes suit them, and told again when nodes change.
+// TestMixedGangs: pods with different demands of nodes are alike as long as the same nodes suit them. They are reported
+// again when nodes change.
 func TestMixedGangs(t *testing.T) {
 	x := newTester(t)
 	x.node("a", gpuNode)
@@ -197,7 +233,8 @@ func TestMixedGangs(t *testing.T) {
 	require.ErrorIs(t, changed().Problem, errUnlike)
 	x.node("b", gpuNode)
 	require.NoError(t, changed().Problem)
-	x.node("b", func(n *corev1.Node) { gpuNode(n); n.Spec.Unschedulable = true }) // whether there is room is another matter
+	// Whether there is room does not matter here.
+	x.node("b", func(n *corev1.Node) { gpuNode(n); n.Spec.Unschedulable = true })
 	require.NoError(t, changed().Problem)
 	x.pod("worker", group("2"))
 	require.NoError(t, changed().Problem)

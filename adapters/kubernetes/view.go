@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,13 +17,13 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// waits is a gang whose pods are not all there, and how many are. It wraps [adapters.ErrIncomplete].
+// waits is the problem of a gang whose pods do not all exist, and how many do. It wraps [adapters.ErrIncomplete].
 type waits string
 
 func (w waits) Error() string { return "kubernetes: not all pods of the gang are there: " + string(w) }
 func (w waits) Unwrap() error { return adapters.ErrIncomplete }
 
-// view tells of what is dirty, or of all.
+// view reports the changed objects, or all.
 func (m *model) view(full bool, now time.Time) *adapters.View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +41,7 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 	}
 	for _, id := range ids {
 		if g := m.gangs[id]; full && len(g.pods) == 0 && m.batchOf(id) == nil {
-			delete(m.gangs, id) // and so it is told of no more
+			delete(m.gangs, id) // so it is not reported again
 			continue
 		}
 		if j, ok := m.job(m.gangs[id], now, lost); ok {
@@ -56,7 +55,7 @@ func (m *model) view(full bool, now time.Time) *adapters.View {
 	return v
 }
 
-// silentLong tells whether silent nodes may be given up, and has the jobs on them looked at.
+// silentLong reports whether pods on silent nodes may be given up. It also marks the jobs on silent nodes as changed.
 func (m *model) silentLong() bool {
 	silent, all := 0, 0
 	for _, n := range m.nodes {
@@ -76,7 +75,7 @@ func (m *model) silentLong() bool {
 	return 2*silent <= all
 }
 
-// forgetClasses drops classes and ports that no job asks for any more.
+// forgetClasses drops classes and ports that no job uses any more.
 func (m *model) forgetClasses() {
 	clear(m.classes)
 	clear(m.ports)
@@ -105,7 +104,7 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 			v.Nodes = append(v.Nodes, m.node(n))
 			n.shown = true
 		case full:
-		case n == nil, n.shown: // it is no more, or not among ours any more
+		case n == nil, n.shown: // it no longer exists, or is no longer ours
 			v.Nodes = append(v.Nodes, adapters.Node{Node: sched.Node{Name: name}, Gone: true})
 		}
 	}
@@ -128,9 +127,10 @@ func (m *model) viewNodes(v *adapters.View, full bool) {
 	clear(m.dirtyNodes)
 }
 
-// node tells of a node. Its version is left out: what is told is always the newest that is known.
+// node reports a node without its version: the report is always the newest state that is known.
 func (m *model) node(n *node) adapters.Node {
-	out := adapters.Node{Node: sched.Node{Name: n.name, Labels: maps.Clone(n.labels), Capacity: maps.Clone(n.capacity)}, Cordoned: n.closed}
+	out := adapters.Node{Node: sched.Node{Name: n.name, Labels: maps.Clone(n.labels), Capacity: maps.Clone(n.capacity)},
+		Cordoned: n.closed}
 	if out.Labels == nil {
 		out.Labels = map[string]string{}
 	}
@@ -146,7 +146,7 @@ func (m *model) node(n *node) adapters.Node {
 	return out
 }
 
-// foreign is what pods hold of the node that are not ours, nil if there are none.
+// foreign is what other schedulers' pods hold of the node, nil if there are none.
 func (n *node) foreign() sched.Resources {
 	var out sched.Resources
 	for _, p := range n.on {
@@ -163,15 +163,16 @@ func (n *node) foreign() sched.Resources {
 	return out
 }
 
-// job tells of a job, if there is anything to tell.
+// job reports a job, if there is anything to report.
 func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	if g == nil {
 		return adapters.Job{}, false
 	}
 	b := m.batchOf(g.id)
 	if len(g.pods) == 0 && b == nil {
-		if g.shown != nil { // what controls them may make new ones; a full view forgets the gang
-			out := adapters.Job{Spec: g.shown, UID: g.shownUID, Version: g.version, Problem: waits(fmt.Sprintf("0 of %d", g.shown.Tasks))}
+		if g.shown != nil { // its controller may create new pods; a full view forgets the gang
+			out := adapters.Job{Spec: g.shown, UID: g.shownUID, Version: g.version,
+				Problem: waits(fmt.Sprintf("0 of %d", g.shown.Tasks))}
 			return out, true
 		}
 		delete(m.gangs, g.id)
@@ -225,8 +226,8 @@ func (m *model) job(g *gang, now time.Time, giveUp bool) (adapters.Job, bool) {
 	return out, true
 }
 
-// resized is what is wrong with the sizes that stand on the pods of an attempt, which differ only if somebody has
-// changed them. Which of them is the true one cannot be told, but for a pod alone.
+// resized is an error if the sizes on the pods of an attempt differ, which happens only if somebody has changed them.
+// It is unknown which of them is right, except for a single pod.
 func resized(all []*pod, b *batch, attempt, size int) error {
 	alone := b == nil && all[0].group == ""
 	sizes := map[int]bool{}
@@ -241,18 +242,21 @@ func resized(all []*pod, b *batch, attempt, size int) error {
 	}
 	switch {
 	case alone && size != 1:
-		return &HintError{Annotation: sizeAnnotation, Value: strconv.Itoa(size), Want: "1, as it was bound: the scheduler writes it"}
+		return &HintError{Annotation: sizeAnnotation, Value: strconv.Itoa(size),
+			Want: "1, as it was bound: the scheduler writes it"}
 	case len(said) > 1:
-		return fmt.Errorf("kubernetes: annotation %s differs among the pods of one start: %s; the scheduler writes it, the same on all", sizeAnnotation, strings.Join(said, ", "))
+		return fmt.Errorf(
+			"kubernetes: annotation %s differs among the pods of one start: %s; the scheduler writes it, the same on all",
+			sizeAnnotation, strings.Join(said, ", "))
 	}
 	return nil
 }
 
-// away are the pods of a gang that are there and do not count. Those of other controllers may be of an earlier job of
-// that name.
+// away counts the pods of a gang that exist but do not count. Pods of other controllers may be from an earlier job of
+// the same name.
 type away struct {
 	others, gated, going int
-	suspended            bool // the Job, which makes none
+	suspended            bool // the Job is suspended and makes no pods
 }
 
 func (a *away) add(p *pod, mine bool) {
@@ -268,13 +272,15 @@ func (a *away) add(p *pod, mine bool) {
 	}
 }
 
-// miscounted is a gang of fewer or more pods than it must have.
+// miscounted is the problem of a gang with too few or too many pods.
 func miscounted(ready, size int, off *away) error {
 	if ready > size {
 		return fmt.Errorf("kubernetes: the gang has %d pods, expected %d", ready, size)
 	}
 	if ready == size && off.others > 0 {
-		return waits(fmt.Sprintf("pods of more than one controller wait in it, where all must be of one: of the newest %d, of others %d", ready, off.others))
+		return waits(
+			fmt.Sprintf("pods of more than one controller wait in it, where all must be of one: of the newest %d, of others %d",
+				ready, off.others))
 	}
 	if ready == size {
 		return nil
@@ -295,8 +301,8 @@ func miscounted(ready, size int, off *away) error {
 	return waits(text)
 }
 
-// identity tells jobs of one name apart: by the Job, by what controls the pods, or by the oldest pod. It returns the
-// owner whose pods count.
+// identity sets the id that distinguishes jobs of the same name: that of the Job, of the pods' controller, or of the
+// oldest pod. It returns the owner whose pods count.
 func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 	if b != nil {
 		out.UID = string(b.uid)
@@ -319,22 +325,24 @@ func identity(out *adapters.Job, all []*pod, b *batch) (owner types.UID) {
 	return newest.owner
 }
 
-// gangSize is how many pods the next start must have. What is wrong with it is the job's problem.
+// gangSize is the number of pods that the next start must have. If it is wrong, it sets the job's problem.
 func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int {
 	switch {
 	case b != nil:
 		if b.size > adapters.MaxTasks {
-			out.Problem = fmt.Errorf("kubernetes: the Job asks for %d pods at once, expected at most %d", b.size, adapters.MaxTasks)
+			out.Problem = fmt.Errorf("kubernetes: the Job asks for %d pods at once, expected at most %d", b.size,
+				adapters.MaxTasks)
 			return 1
 		}
 		return max(1, b.size-max(b.succeeded, ended))
 	case all[0].group == "":
 		switch id := all[0].job; {
-		case id == "" || m.batch[id] != nil: // which says whether they are a gang, and has hints
+		case id == "" || m.batch[id] != nil: // the Job says whether they are a gang, and has hints
 		case m.others[id] == nil:
 			out.Problem = waits("its Job is not known")
 		case all[0].gang == id:
-			out.Problem = waits("the template of its Job names another scheduler; with the annotation " + GangAnnotation + ` of "false" its pods are jobs of their own`)
+			out.Problem = waits("the template of its Job names another scheduler; with the annotation " + GangAnnotation +
+				` of "false" its pods are jobs of their own`)
 		}
 		return 1
 	}
@@ -346,13 +354,14 @@ func (m *model) gangSize(out *adapters.Job, all []*pod, b *batch, ended int) int
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > adapters.MaxTasks {
-		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1 to %d", sizeLabels()[0], text, adapters.MaxTasks)
+		out.Problem = fmt.Errorf("kubernetes: %s is %q, expected a number from 1 to %d", sizeLabels()[0], text,
+			adapters.MaxTasks)
 		return 1
 	}
 	return n
 }
 
-// task tells of a pod that is bound.
+// task reports a bound pod.
 func (m *model) task(p *pod, mine bool, now time.Time, giveUp bool) adapters.Task {
 	t := adapters.Task{Node: p.at(), Started: p.started}
 	switch {
@@ -375,7 +384,7 @@ func (m *model) task(p *pod, mine bool, now time.Time, giveUp bool) adapters.Tas
 	return t
 }
 
-// lost tells whether the pod's node is no more, or was silent for longer than the pod puts up with.
+// lost reports whether the pod's node no longer exists, or has been silent for longer than the pod tolerates.
 func (m *model) lost(p *pod, now time.Time, giveUp bool) bool {
 	n := m.nodes[p.at()]
 	if n == nil {
@@ -392,7 +401,7 @@ func (m *model) lost(p *pod, now time.Time, giveUp bool) bool {
 	return now.Sub(n.silent) >= patience
 }
 
-// over tells whether nobody makes pods of the job any more.
+// over reports whether nothing creates pods of the job any more.
 func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Task) (bool, error) {
 	if b != nil {
 		if b.failure != "" {
@@ -401,7 +410,7 @@ func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Tas
 		return b.over, nil
 	}
 	if owner != "" && all[0].group != "" || ready > 0 {
-		return false, nil // new pods may come
+		return false, nil // there may be new pods
 	}
 	for _, p := range all {
 		if !p.terminal() {
@@ -414,142 +423,4 @@ func over(all []*pod, b *batch, owner types.UID, ready int, tasks []adapters.Tas
 		}
 	}
 	return true, nil
-}
-
-// describe makes the job's specification, of a size.
-func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner types.UID, size int) {
-	var s *shape
-	var submitted time.Time
-	var annotations map[string]string
-	var differ error
-	name := g.id[strings.LastIndexByte(g.id, '/')+1:]
-	if b != nil {
-		s, submitted, out.Done = b.shape, b.created, b.work.before(out.Tasks)
-		annotations = s.annotations
-	} else {
-		s, submitted = all[0].shape, all[0].created
-		annotations, differ = m.hintsOf(all, owner, out.Attempt)
-	}
-	spec := &sched.Job{ID: g.id, Tasks: size, Attributes: maps.Clone(s.attributes)}
-	for _, p := range all {
-		if b == nil && p.created.Before(submitted) {
-			submitted = p.created
-		}
-	}
-	pods := members(all, owner, out.Attempt, len(out.Tasks) > 0)
-	ask(spec, s, pods)
-	h, err := parseHints(annotations)
-	spec.Utility, spec.Preferred, spec.Slowdown, spec.Checkpoint, spec.Submitted = h.utility, h.preferred, h.slowdown, h.checkpoint, submitted
-	deadline, past := h.from(submitted, m.made(all, b))
-	spec.Deadline, err = deadline, cmp.Or(err, past)
-	spec.Attributes["namespace"] = g.id[:strings.IndexByte(g.id, '/')]
-	spec.Attributes["name"] = strings.TrimRight(name, "-0123456789")
-	spec.Attributes["user"] = cmp.Or(h.user, spec.Attributes["namespace"])
-	spec.Attributes["tasks"] = strconv.Itoa(size)
-	if spec.Utility == nil {
-		spec.Utility = adapters.DefaultUtility(spec.Deadline)
-	}
-	out.Spec = spec
-	if out.Problem == nil {
-		if out.Problem = cmp.Or(differ, err); b != nil { // whose pods may not be there yet
-			out.Problem = cmp.Or(err, s.problem)
-		}
-	}
-	if len(out.Tasks) == 0 {
-		out.Problem = cmp.Or(out.Problem, m.unlike(g, pods))
-	}
-	for _, p := range all {
-		if out.Problem == nil && p.ready() {
-			out.Problem = cmp.Or(p.wish(), m.unbound(p.namespace, p.shape.claims))
-		}
-	}
-	if len(out.Tasks) > 0 {
-		out.Problem = nil
-	}
-	out.Revision = revision(spec, annotations)
-}
-
-// made is when the job was: its Job, or its first pod where nothing makes it anew. It is zero where that is not known.
-func (m *model) made(all []*pod, b *batch) time.Time {
-	if b != nil {
-		return b.created
-	}
-	var first time.Time
-	for _, p := range all {
-		at := p.created
-		if p.owner != "" {
-			b := m.controller(p)
-			if b == nil {
-				return time.Time{}
-			}
-			at = b.created
-		}
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-	}
-	return first
-}
-
-// hintsOf are the annotations that count of a pod or a pod group: those of all its pods. A pod need not have one that
-// another has; those that have one must agree.
-func (m *model) hintsOf(all []*pod, owner types.UID, attempt int) (map[string]string, error) {
-	var counting []*pod
-	for _, p := range all {
-		if p.owner == owner && p.counts(attempt) {
-			counting = append(counting, p)
-		}
-	}
-	switch len(counting) {
-	case 0:
-		return m.hints(all[0]), nil
-	case 1:
-		return m.hints(counting[0]), nil
-	}
-	var err error
-	out := map[string]string{}
-	for i, p := range counting {
-		if i > 0 && p.shape == counting[i-1].shape {
-			continue
-		}
-		some := m.hints(p)
-		for _, name := range slices.Sorted(maps.Keys(some)) {
-			value, has := out[name]
-			if !has {
-				out[name] = some[name]
-			} else if value != some[name] && err == nil {
-				err = &HintError{Annotation: name, Value: some[name], Want: fmt.Sprintf("%.80q, as another pod of the gang says; it is on pod %s", value, p.name)}
-			}
-		}
-	}
-	return out, err
-}
-
-// counts tells whether the pod is of what waits or of the last attempt.
-func (p *pod) counts(attempt int) bool {
-	if p.at() == "" {
-		return !p.terminal() && !p.deleting && !p.evicted
-	}
-	return !p.cleared && !p.stopped() && (!p.terminal() || p.attempt == attempt)
-}
-
-// wish is what of the pod's wishes would be broken.
-func (p *pod) wish() error {
-	if p.shape.problem == nil {
-		return nil
-	}
-	return fmt.Errorf("pod %s: %w", p.name, p.shape.problem)
-}
-
-// revision is another for another specification.
-func revision(j *sched.Job, annotations map[string]string) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %d %s", j.Tasks, j.Priority, j.Required)
-	for _, r := range slices.Sorted(maps.Keys(j.Demand)) {
-		fmt.Fprintf(h, " %s=%v", r, j.Demand[r])
-	}
-	for _, name := range slices.Sorted(maps.Keys(annotations)) {
-		fmt.Fprintf(h, " %q=%q", name, annotations[name])
-	}
-	return h.Sum64()
 }

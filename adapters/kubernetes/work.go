@@ -12,25 +12,28 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// work is what a Job with checkpoints has done, as it stands on the Job. The attempt that it was written of last is known by when all of it ran, which outlives its pods, so that an
-// attempt that is told to stop more than once is counted once.
+// work is what a checkpointing Job has done, as written on the Job. Since identifies the attempt for which it was
+// written last: it is the time when all tasks of that attempt ran. That time outlives the pods, so an attempt that is
+// told to stop more than once counts once.
 type work struct {
-	Job    types.UID       `json:"job"` // whose it is: not that of a Job made from what this one was printed as
+	// the Job's UID, since a Job created from the printed form of this one has the annotation, too
+	Job    types.UID       `json:"job"`
 	Since  metav1.Time     `json:"since"`
-	Before metav1.Duration `json:"before"` // done in the attempts before that one
-	Done   metav1.Duration `json:"done"`   // and with it
+	Before metav1.Duration `json:"before"` // done before that attempt
+	Done   metav1.Duration `json:"done"`   // done including that attempt
 }
 
-// workOf reads what stands on a Job. What cannot be read is no work.
+// workOf reads what is written on a Job. Unreadable text counts as no work.
 func workOf(text string, job types.UID) work {
 	var w work
-	if json.Unmarshal([]byte(text), &w) != nil || w.Job != job || w.Before.Duration < 0 || w.Done.Duration < w.Before.Duration {
+	if json.Unmarshal([]byte(text), &w) != nil || w.Job != job || w.Before.Duration < 0 ||
+		w.Done.Duration < w.Before.Duration {
 		return work{}
 	}
 	return w
 }
 
-// before is what was done before the attempt that these tasks are of.
+// before is the work done before the attempt of these tasks.
 func (w *work) before(tasks []adapters.Task) time.Duration {
 	if since := wholeSince(tasks); !since.IsZero() && since.Equal(w.Since.Time) {
 		return w.Before.Duration
@@ -38,7 +41,7 @@ func (w *work) before(tasks []adapters.Task) time.Duration {
 	return w.Done.Duration
 }
 
-// wholeSince is when the last of the tasks began to run, zero if not all have.
+// wholeSince is when the last of the tasks began to run. It is zero if not all have.
 func wholeSince(tasks []adapters.Task) time.Time {
 	var since time.Time
 	for i := range tasks {
@@ -50,8 +53,8 @@ func wholeSince(tasks []adapters.Task) time.Time {
 	return since
 }
 
-// keepWork writes on the Job what it has done, if it goes on where it was. It does so before its pods are stopped, as they may be gone afterwards; where that is refused, the next
-// order to stop writes the same attempt's anew.
+// keepWork writes the work of a checkpointing Job on the Job. It does so before the pods are stopped, as they may be
+// gone afterwards. If the stop is refused, the next stop writes the same attempt again.
 func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now time.Time) error {
 	since := wholeSince(s.Job.Tasks)
 	is := func(state adapters.TaskState) bool {
@@ -61,12 +64,13 @@ func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now 
 	b := d.model.batchOf(id)
 	d.model.mu.Unlock()
 	if b == nil || !s.Job.Spec.Checkpoint || since.IsZero() || len(s.Job.Tasks) < s.Job.Spec.Tasks || is(adapters.Lost) ||
-		is(adapters.Stopping) && since.Equal(b.work.Since.Time) { // it stands there from when they were told to
+		is(adapters.Stopping) && since.Equal(b.work.Since.Time) { // it was written when the pods were told to stop
 		return nil
 	}
 	before := b.work.before(s.Job.Tasks)
 	done := before + adapters.Progress(s.Job.Spec, s.Job.Tasks, now, d.model.labelsOf).Round(time.Millisecond)
-	text, err := json.Marshal(work{Job: b.uid, Since: metav1.NewTime(since), Before: metav1.Duration{Duration: before}, Done: metav1.Duration{Duration: done}})
+	text, err := json.Marshal(work{Job: b.uid, Since: metav1.NewTime(since), Before: metav1.Duration{Duration: before},
+		Done: metav1.Duration{Duration: done}})
 	if err != nil {
 		return failed("job "+id, err)
 	}
@@ -74,7 +78,9 @@ func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now 
 	defer cancel()
 	patch, err := annotate(b.uid, "", map[string]string{doneAnnotation: string(text)})
 	if err == nil {
-		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status") // which leaves the template alone
+		// The subresource status leaves the pod template alone.
+		_, err = d.client.BatchV1().Jobs(b.namespace).Patch(ctx, b.name, types.MergePatchType, patch, metav1.PatchOptions{},
+			"status")
 	}
 	if err != nil {
 		return failed("job "+id, err)
@@ -82,7 +88,7 @@ func (d *Driver) keepWork(ctx context.Context, id string, s *adapters.Stop, now 
 	return nil
 }
 
-// labelsOf are a node's labels, none where it is not known.
+// labelsOf are the labels of a node, nil if the node is unknown.
 func (m *model) labelsOf(node string) map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,15 +16,18 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestWorkOnce: an attempt whose stops are refused is counted once, at full speed, and the one after it on top.
+// TestWorkOnce: an attempt whose stops are refused counts once, at full speed. The next attempt is added to it.
 func TestWorkOnce(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC))
 	running := func(since metav1.Time) *corev1.Pod {
-		p := podOf("j-0", "n", corev1.PodRunning, map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: "1"})
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
+		p := podOf("j-0", "n", corev1.PodRunning,
+			map[string]string{epochAnnotation: "1", attemptAnnotation: "1", sizeAnnotation: "1"})
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{
+			{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
 		return p
 	}
-	c := fake.NewClientset(machine(), running(start), jobOf(1, map[string]string{CheckpointAnnotation: "true", PreferAnnotation: "gpu=*", SlowdownAnnotation: "2"}))
+	c := fake.NewClientset(machine(), running(start),
+		jobOf(1, map[string]string{CheckpointAnnotation: "true", PreferAnnotation: "gpu=*", SlowdownAnnotation: "2"}))
 	c.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		refusal := apierrors.NewTooManyRequests("a budget is spent", 0)
 		refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "DisruptionBudget"}}
@@ -60,11 +63,13 @@ func TestWorkOnce(t *testing.T) {
 	assert.Equal(t, 65*time.Second, stop(again.Add(10*time.Second)))
 }
 
-// TestWorkUnread: what somebody wrote on a Job that makes no sense is no work.
+// TestWorkUnread: text on a Job that makes no sense is no work.
 func TestWorkUnread(t *testing.T) {
 	const job = "uid-j"
-	for _, text := range []string{"", "100h", "{}", `{"job":"uid-j","since":"2026-01-02T15:04:05Z","before":"2m","done":"1m"}`,
-		`{"job":"uid-j","since":"2026-01-02T15:04:05Z","before":"-2m","done":"1m"}`, `{"job":"uid-j","since":"then","before":"1m","done":"1m"}`} {
+	for _, text := range []string{"", "100h", "{}",
+		`{"job":"uid-j","since":"2026-01-02T15:04:05Z","before":"2m","done":"1m"}`,
+		`{"job":"uid-j","since":"2026-01-02T15:04:05Z","before":"-2m","done":"1m"}`,
+		`{"job":"uid-j","since":"then","before":"1m","done":"1m"}`} {
 		w := workOf(text, job)
 		assert.Zero(t, w.before(nil), text)
 	}

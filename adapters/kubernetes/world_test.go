@@ -41,8 +41,9 @@ const (
 	endless   = "24h"
 )
 
-// world is a namespace and some nodes of a control plane for the suite. Its gangs are pods with the labels of a pod group, which it
-// makes anew itself when they are gone, as a controller of some kind of job would; or Jobs, which the Job controller sees to.
+// world is a namespace and some nodes of a control plane for the suite. Its gangs are pods with the labels of a pod
+// group, or Jobs. It recreates the pods of groups itself when they are gone, as some controller would. The Job
+// controller handles Jobs.
 type world struct {
 	*server
 	name          string
@@ -90,12 +91,14 @@ func newWorld(t testing.TB, s adaptertest.Shape, asJobs bool) *world {
 	return newWorldOn(t, controlPlane(t), s, asJobs)
 }
 
-// newWorldOn makes a world on a server that others may use, too: its namespace, nodes and lease are its own.
+// newWorldOn makes a world on a server that others may use, too. The namespace, nodes and lease are its own.
 func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *world {
-	w := &world{server: c, name: fmt.Sprintf("w%d", c.worlds.Add(1)), shape: s, asJobs: asJobs, jobs: map[string]*submitted{},
+	w := &world{server: c, name: fmt.Sprintf("w%d", c.worlds.Add(1)), shape: s, asJobs: asJobs,
+		jobs:   map[string]*submitted{},
 		lineOf: map[*Driver]*line{}, killed: map[string]bool{}, records: map[types.UID]*record{}, repeats: map[string]int{}}
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{"cpu": 1}, Unit: unit, Patience: 8 * time.Minute, Exact: 2 * time.Second, Wide: min(200, s.Nodes*s.Slots),
+		Slot: sched.Resources{"cpu": 1}, Unit: unit, Patience: 8 * time.Minute, Exact: 2 * time.Second,
+		Wide: min(200, s.Nodes*s.Slots),
 		Missing: map[adaptertest.Ability]string{
 			adaptertest.Garble: "events of a watch come in order, or the watch breaks, which is another case",
 			adaptertest.Clear:  "there is nothing garbled to be cleared",
@@ -111,7 +114,8 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 		w.traits.Missing[adaptertest.Crash] = "it is done with pod groups, whose pods come back at once"
 	}
 	ctx := t.Context()
-	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.name}}, metav1.CreateOptions{})
+	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.name}},
+		metav1.CreateOptions{})
 	require.NoError(t, err)
 	if w.user = "hedge"; asJobs { // whose rights are those to one namespace
 		w.user = lone
@@ -127,7 +131,8 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 	require.NoError(t, err)
 	watching, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	f := &stream{from: list.ResourceVersion, watch: c.client.CoreV1().Pods(w.name).Watch, list: c.client.CoreV1().Pods(w.name).List}
+	f := &stream{from: list.ResourceVersion, watch: c.client.CoreV1().Pods(w.name).Watch,
+		list: c.client.CoreV1().Pods(w.name).List}
 	done.Go(func() { w.follow(watching, f) })
 	t.Cleanup(func() {
 		cancel()
@@ -137,7 +142,7 @@ func newWorldOn(t testing.TB, c *server, s adaptertest.Shape, asJobs bool) *worl
 	return w
 }
 
-// end closes what is open, removes what was made, and tells what must not have been.
+// end closes what is open, removes what was created, and reports what must not have happened.
 func (w *world) end(t testing.TB) {
 	for _, d := range w.drivers {
 		d.Close()
@@ -146,7 +151,8 @@ func (w *world) end(t testing.TB) {
 	ctx, zero := context.Background(), int64(0)
 	if w.asJobs {
 		background := metav1.DeletePropagationBackground
-		_ = w.client.BatchV1().Jobs(w.name).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+		_ = w.client.BatchV1().Jobs(w.name).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background},
+			metav1.ListOptions{})
 	}
 	for range 2 { // the Job controller may make some more
 		list, err := w.client.CoreV1().Pods(w.name).List(ctx, metav1.ListOptions{})
@@ -155,12 +161,15 @@ func (w *world) end(t testing.TB) {
 		}
 		for i := range list.Items {
 			p := &list.Items[i]
-			_, _ = w.client.CoreV1().Pods(w.name).Patch(ctx, p.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, _ = w.client.CoreV1().Pods(w.name).Patch(ctx, p.Name, types.MergePatchType,
+				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			_ = w.client.CoreV1().Pods(w.name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
 		}
 	}
-	_ = w.client.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
-	_ = w.client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
+	_ = w.client.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero},
+		metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
+	_ = w.client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{},
+		metav1.ListOptions{LabelSelector: worldName + "=" + w.name})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, f := range w.faults {
@@ -171,7 +180,7 @@ func (w *world) end(t testing.TB) {
 	}
 }
 
-// follow judges the order of events: no node holds more at once than it has room for.
+// follow judges the order of events: no node may hold more than it has room for.
 func (w *world) follow(ctx context.Context, f *stream) {
 	for ctx.Err() == nil {
 		any, expired := f.follow(ctx, w.event)
@@ -185,7 +194,7 @@ func (w *world) follow(ctx context.Context, f *stream) {
 	}
 }
 
-// catchUp lists what there is, where the watch cannot go on, and has it go on from there.
+// catchUp lists everything if the watch cannot continue, and lets the watch continue from there.
 func (w *world) catchUp(ctx context.Context, f *stream) bool {
 	list, err := f.list(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -208,7 +217,7 @@ func (w *world) catchUp(ctx context.Context, f *stream) bool {
 	return true
 }
 
-// gone notes that what a list lacks is no more.
+// gone records that what a list lacks no longer exists.
 func (w *world) gone(list *corev1.PodList) {
 	listed := map[types.UID]bool{}
 	for i := range list.Items {
@@ -223,7 +232,7 @@ func (w *world) gone(list *corev1.PodList) {
 	}
 }
 
-// count notes the nodes that hold more than they have room for, at a version.
+// count records the nodes that hold more than they have room for, at a version.
 func (w *world) count(version string) {
 	on := map[string]int{}
 	for _, o := range w.records {
@@ -262,7 +271,7 @@ func (w *world) addNode(t testing.TB, name string) {
 	w.caughtUp(t)
 }
 
-// caughtUp waits until all drivers know of what was done to the cluster so far.
+// caughtUp waits until all drivers know what was done to the cluster so far.
 func (w *world) caughtUp(t testing.TB) {
 	t.Helper()
 	if w.down {
@@ -285,7 +294,8 @@ func (w *world) caughtUp(t testing.TB) {
 	}
 }
 
-// learns waits until the driver has been told of all that a kind had up to a version, or will list all there is. Not of one object by its name: that may be gone before.
+// learns waits until the driver knows everything of a kind up to a version, or will list everything. It does not wait
+// for an object by name, which may be gone before.
 func (d *Driver) learns(t testing.TB, k kind, version uint64) {
 	t.Helper()
 	for begun := time.Now(); !d.listsAll(); time.Sleep(20 * time.Millisecond) {
@@ -299,12 +309,13 @@ func (d *Driver) learns(t testing.TB, k kind, version uint64) {
 			f := d.feeds[k]
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			t.Fatalf("a scheduler knows %s up to version %d, not %d; its watch is at %s, open since %v, broken since %v: %v", k, seen, version, f.from, f.up, f.down, f.err)
+			t.Fatalf("a scheduler knows %s up to version %d, not %d; its watch is at %s, open since %v, broken since %v: %v", k,
+				seen, version, f.from, f.up, f.down, f.err)
 		}
 	}
 }
 
-// listsAll tells whether the driver lists all there is when it is asked next, since a watch of its cannot go on.
+// listsAll reports whether the driver's next observation lists everything, since one of its watches cannot continue.
 func (d *Driver) listsAll() bool {
 	return slices.ContainsFunc(d.feeds, func(f *feed) bool {
 		_, lost := f.lost()
@@ -312,9 +323,11 @@ func (d *Driver) listsAll() bool {
 	})
 }
 
-// living are the drivers of instances that have not died at their gate, which learn nothing any more.
+// living are the drivers of instances that have not died at their gate. Those that have died learn nothing any more.
 func (w *world) living() []*Driver {
-	return slices.DeleteFunc(slices.Clone(w.drivers), func(d *Driver) bool { return w.lineOf[d] != nil && w.lineOf[d].pass("", false) != nil })
+	return slices.DeleteFunc(slices.Clone(w.drivers), func(d *Driver) bool {
+		return w.lineOf[d] != nil && w.lineOf[d].pass("", false) != nil
+	})
 }
 
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
@@ -325,8 +338,9 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 		l := &line{conns: map[netConn]bool{}, gate: s.Gate}
 		client, err := Client(l.through(w.account(w.user)))
 		require.NoError(t, err)
-		d, err := Open(t.Context(), client, Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{w.name, "hedge"},
-			CheckLease: w.believes, Timeout: time.Minute}) // a busy machine is no outage
+		d, err := Open(t.Context(), client,
+			Options{Namespace: w.name, NodeSelector: worldName + "=" + w.name, Lease: LeaseName{w.name, "hedge"},
+				CheckLease: w.believes, Timeout: time.Minute}) // a busy machine is no outage
 		require.NoError(t, err)
 		w.lines, w.drivers, w.lineOf[d] = append(w.lines, l), append(w.drivers, d), l
 		return d
@@ -343,14 +357,16 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	}}
 }
 
-// lead has the lease be at an epoch, once what its holder may still believe is over: a real lease runs out only after its holder has given up.
+// lead sets the lease's epoch, once the time for which its holder may still trust it is over: a real lease expires only
+// after its holder has given up.
 func (w *world) lead(t testing.TB, epoch uint64) {
 	t.Helper()
 	time.Sleep(w.believes)
 	leases, n := w.client.CoordinationV1().Leases(w.name), int32(epoch)
 	l, err := leases.Get(t.Context(), "hedge", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "hedge"}, Spec: coordinationv1.LeaseSpec{LeaseTransitions: &n}}, metav1.CreateOptions{})
+		_, err = leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "hedge"},
+			Spec: coordinationv1.LeaseSpec{LeaseTransitions: &n}}, metav1.CreateOptions{})
 	} else if err == nil {
 		l.Spec.LeaseTransitions = &n
 		_, err = leases.Update(t.Context(), l, metav1.UpdateOptions{})
@@ -358,7 +374,7 @@ func (w *world) lead(t testing.TB, epoch uint64) {
 	require.NoError(t, err)
 }
 
-// up brings the server back if it is away: what users and operators do waits for it.
+// up brings the server back if it is down: users and operators wait for it.
 func (w *world) up(t testing.TB) {
 	t.Helper()
 	if w.down {
@@ -376,7 +392,8 @@ func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
 		s.id = w.name + "/job/" + j.Spec.ID
 		s.uid = w.submitJob(t, s)
 	} else {
-		o, err := w.client.CoreV1().ConfigMaps(w.name).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: s.owner}}, metav1.CreateOptions{})
+		o, err := w.client.CoreV1().ConfigMaps(w.name).Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: s.owner}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		s.uid = o.UID
 	}
@@ -388,7 +405,7 @@ func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
 	return s.id
 }
 
-// duration is how long a pod runs, as its annotation says.
+// duration is how long a pod runs, in the form of its annotation.
 func (s *submitted) duration() string {
 	if s.Runtime > 50*unit { // no case waits for its end
 		return endless
@@ -399,7 +416,8 @@ func (s *submitted) duration() string {
 func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
 	one := int64(1)
 	out := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{jobLabel: s.Spec.ID}, Annotations: map[string]string{works: duration}},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{jobLabel: s.Spec.ID},
+			Annotations: map[string]string{works: duration}},
 		Spec: corev1.PodSpec{
 			SchedulerName: "hedge", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &one,
 			Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{
@@ -425,8 +443,9 @@ func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
 				e.Operator, e.Values = corev1.NodeSelectorOpIn, []string{value}
 			}
 		}
-		out.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{e}}}}}}
+		out.Spec.Affinity = &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{e}}}}}}
 	}
 	return out
 }
@@ -434,11 +453,15 @@ func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
 func (w *world) submitJob(t testing.TB, s *submitted) types.UID {
 	t.Helper()
 	w.priorities(t)
-	n, limit, mode := int32(s.Spec.Tasks), int32(1000), batchv1.IndexedCompletion // with a limit for each index the back-off does not double with each pod
+	// With a limit per index, the back-off does not double with each pod.
+	n, limit, mode := int32(s.Spec.Tasks), int32(1000), batchv1.IndexedCompletion
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.ID}, Spec: batchv1.JobSpec{
-		Parallelism: &n, Completions: &n, BackoffLimitPerIndex: &limit, Template: w.template(s, s.duration()), CompletionMode: &mode,
-		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore,
-			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}},
+		Parallelism: &n, Completions: &n, BackoffLimitPerIndex: &limit, Template: w.template(s, s.duration()),
+		CompletionMode: &mode,
+		PodFailurePolicy: &batchv1.PodFailurePolicy{
+			Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore,
+				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+					{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}},
 	}}
 	var made *batchv1.Job
 	require.Eventually(t, func() bool { // one of that name may be on its way out
@@ -450,7 +473,7 @@ func (w *world) submitJob(t testing.TB, s *submitted) types.UID {
 	return made.UID
 }
 
-// control does what a controller of the gangs would do, and has those fail that are to.
+// control does what a controller of the gangs would do, and makes tasks fail that are to fail.
 func (w *world) control(t testing.TB) {
 	t.Helper()
 	if w.down {
@@ -469,11 +492,13 @@ func (w *world) control(t testing.TB) {
 	}
 	for i := range list.Items {
 		p := &list.Items[i]
-		if p.Labels[badLabel] == "start" && p.Spec.NodeName != "" && p.Status.Phase == corev1.PodPending && p.DeletionTimestamp == nil {
+		if p.Labels[badLabel] == "start" && p.Spec.NodeName != "" && p.Status.Phase == corev1.PodPending &&
+			p.DeletionTimestamp == nil {
 			w.status(t, p, `{"status":{"phase":"Failed","reason":"NoImage"}}`)
 			continue
 		}
-		// One that ended as its gang was stopped is done again with the others, but not before all have ended: they may finish as they are told to stop.
+		// A task that ended while its gang was stopped runs again with the others, but not before all have ended: they may
+		// finish while they are told to stop.
 		again := p.Annotations[clearedAnnotation] != "" && !w.asJobs && !ending[owner(p)]
 		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && !again {
 			has[p.Labels[jobLabel]+"/"+p.Labels[taskLabel]+"/"+owner(p)] = true
@@ -492,8 +517,8 @@ func (w *world) control(t testing.TB) {
 	}
 }
 
-// done tells whether all tasks of the job have finished in its last attempt. What controls pods counts those, too, that finish as they are told to stop, whatever the
-// scheduler has marked, and makes no others.
+// done reports whether all tasks of the job have finished in its last attempt. Controllers also count pods that finish
+// while they are told to stop, whatever the scheduler has marked, and create no others.
 func (w *world) done(s *submitted) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -512,7 +537,7 @@ func (w *world) done(s *submitted) bool {
 	return n == s.Spec.Tasks
 }
 
-// work has the pods of gangs that run whole end after their time: tasks of a gang wait for one another.
+// work makes the pods of gangs that run whole end after their time, since tasks of a gang wait for one another.
 func (w *world) work(t testing.TB, all []corev1.Pod) {
 	t.Helper()
 	gangs := map[string][]*corev1.Pod{}
@@ -521,7 +546,9 @@ func (w *world) work(t testing.TB, all []corev1.Pod) {
 		w.mu.Lock()
 		lost := w.killed[p.Spec.NodeName]
 		w.mu.Unlock()
-		if (p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodSucceeded) && p.DeletionTimestamp == nil && !lost { // some may have been told before
+		// some may have been told before
+		if (p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodSucceeded) && p.DeletionTimestamp == nil &&
+			!lost {
 			key := owner(p) + "/" + p.Annotations[attemptAnnotation] + "/" + p.Annotations[sizeAnnotation]
 			gangs[key] = append(gangs[key], p)
 		}
@@ -540,7 +567,8 @@ func (w *world) work(t testing.TB, all []corev1.Pod) {
 		p := due[i]
 		patch, err := annotate(p.UID, "", map[string]string{runFor: p.Annotations[works]})
 		if err == nil {
-			_, err = w.client.CoreV1().Pods(p.Namespace).Patch(t.Context(), p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+			_, err = w.client.CoreV1().Pods(p.Namespace).Patch(t.Context(), p.Name, types.MergePatchType, patch,
+				metav1.PatchOptions{})
 		}
 		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			errs[i] = err
@@ -557,11 +585,13 @@ func owner(p *corev1.Pod) string {
 }
 
 func (w *world) status(t testing.TB, p *corev1.Pod, patch string) {
-	_, err := w.client.CoreV1().Pods(w.name).Patch(t.Context(), p.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	_, err := w.client.CoreV1().Pods(w.name).Patch(t.Context(), p.Name, types.StrategicMergePatchType, []byte(patch),
+		metav1.PatchOptions{}, "status")
 	require.True(t, err == nil || apierrors.IsNotFound(err), "%v", err)
 }
 
-// makePod makes a pod of a gang. One that is to come up badly, or not at all, is hidden from kwok as one that is ready.
+// makePod creates a pod of a gang. A pod that is to start badly, or not at all, is hidden from kwok, which makes pods
+// ready.
 func (w *world) makePod(t testing.TB, s *submitted, task int) {
 	t.Helper()
 	w.priorities(t)
@@ -587,7 +617,8 @@ func (w *world) makePod(t testing.TB, s *submitted, task int) {
 	p.Labels["scheduling.x-k8s.io/pod-group"] = s.Spec.ID
 	p.Labels["scheduling.x-k8s.io/min-available"] = strconv.Itoa(s.Spec.Tasks)
 	p.Labels[taskLabel] = strconv.Itoa(task)
-	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: s.owner, UID: s.uid, Controller: &yes}}
+	p.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "ConfigMap", Name: s.owner, UID: s.uid, Controller: &yes}}
 	if s.FailRuns > 0 && task == 0 && s.tries > s.FailStarts && s.tries <= s.FailStarts+s.FailRuns {
 		p.Annotations[exitCode] = "1"
 	}
@@ -600,7 +631,8 @@ func (w *world) makePod(t testing.TB, s *submitted, task int) {
 	require.NoError(t, err)
 	if hidden {
 		w.status(t, made, `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
-		_, err = w.client.CoreV1().Pods(w.name).Patch(t.Context(), made.Name, types.MergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
+		_, err = w.client.CoreV1().Pods(w.name).Patch(t.Context(), made.Name, types.MergePatchType,
+			[]byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
 	}
 }
@@ -616,14 +648,17 @@ func (w *world) Notes(t testing.TB, job string) []string {
 	}
 	list, err := w.client.CoreV1().Events(w.name).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return cmp.Compare(number(a.ResourceVersion), number(b.ResourceVersion)) })
+	slices.SortFunc(list.Items, func(a, b corev1.Event) int {
+		return cmp.Compare(number(a.ResourceVersion), number(b.ResourceVersion))
+	})
 	var out []string
 	s := w.jobs[job]
 	for _, e := range list.Items {
 		if e.Source.Component != "hedge" || e.Action != actionWaits {
 			continue
 		}
-		if e.InvolvedObject.Kind == "Job" && e.InvolvedObject.Name == s.Spec.ID || e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, s.Spec.ID+"-") {
+		if e.InvolvedObject.Kind == "Job" && e.InvolvedObject.Name == s.Spec.ID ||
+			e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, s.Spec.ID+"-") {
 			out = append(out, e.Message)
 		}
 	}
@@ -648,10 +683,10 @@ func (w *world) Records(t testing.TB) []adaptertest.Record {
 	return out
 }
 
-// over notes that a pod has gone.
+// over records that a pod has gone.
 func (r *record) over(at time.Time) { r.Ended, r.State = at, adapters.Stopping }
 
-// event is what the world's watch tells, in order.
+// event handles the world's watch events in order.
 func (w *world) event(p *corev1.Pod, deleted bool) {
 	w.see(p, deleted)
 	w.mu.Lock()
@@ -661,12 +696,15 @@ func (w *world) event(p *corev1.Pod, deleted bool) {
 		return
 	}
 	r.live = !deleted && !terminal(p) && !r.frozen
-	w.history = append(w.history, fmt.Sprintf("%s version %s pod %s on %s: attempt %s, %s, deleting %v, gone %v, cleared %q", time.Now().Format("15:04:05.000"), p.ResourceVersion,
-		p.Name, p.Spec.NodeName, p.Annotations[attemptAnnotation], p.Status.Phase, p.DeletionTimestamp != nil, deleted, p.Annotations[clearedAnnotation]))
+	w.history = append(w.history,
+		fmt.Sprintf("%s version %s pod %s on %s: attempt %s, %s, deleting %v, gone %v, cleared %q",
+			time.Now().Format("15:04:05.000"), p.ResourceVersion,
+			p.Name, p.Spec.NodeName, p.Annotations[attemptAnnotation], p.Status.Phase, p.DeletionTimestamp != nil, deleted,
+			p.Annotations[clearedAnnotation]))
 	w.count(p.ResourceVersion)
 }
 
-// see takes in a pod as the server has it.
+// see handles a pod as the server has it.
 func (w *world) see(p *corev1.Pod, deleted bool) {
 	if p.Spec.NodeName == "" || p.Spec.SchedulerName != "hedge" {
 		return
@@ -692,8 +730,8 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 		w.placed = append(w.placed, p.UID)
 	}
 	r.compare(p)
-	// Where kwok was about to write that a pod has succeeded when that was evicted, it writes so and that it was stopped right after. Controllers and schedulers find
-	// what was written last, and go by it. A kubelet never takes an end back.
+	// If a pod is evicted just when kwok is about to write that it has succeeded, kwok writes that, and right afterwards
+	// that it was stopped. Controllers and schedulers see and use the last write. A kubelet never takes an end back.
 	revoked := r.State == adapters.Finished && p.Status.Phase == corev1.PodFailed
 	if version < r.version || r.frozen || !r.Ended.IsZero() && !revoked {
 		return
@@ -724,8 +762,9 @@ func (w *world) see(p *corev1.Pod, deleted bool) {
 	}
 }
 
-// attempt is which of the starts of its job a pod is of. The scheduler counts them by the pods that there are, and so begins anew when all are gone; here each has another number.
-// Of every start the pod of the first task comes first.
+// attempt is the number of the start to which a pod belongs. The scheduler counts starts by the existing pods, and
+// begins again when all are gone. Here each start has another number. In every start, the pod of the first task comes
+// first.
 func (w *world) attempt(p *corev1.Pod, r *record) int {
 	told, last, again := int(number(p.Annotations[attemptAnnotation])), 0, false
 	n := told + w.repeats[r.UID]
@@ -741,7 +780,7 @@ func (w *world) attempt(p *corev1.Pod, r *record) int {
 	return n
 }
 
-// compare notes by how much kwok contradicts what it said before: it may do a thing twice when it is late or has lost its server.
+// compare records by how much kwok contradicts itself: it may do a thing twice if it is late or has lost its server.
 func (r *record) compare(p *corev1.Pod) {
 	var again pod
 	again.times(p)

@@ -1,5 +1,6 @@
-// Package metrics tells Prometheus what a scheduling loop does on a cluster. A program hands its Metrics what the loop tells, or has package adapters/service do so; the package
-// serves nothing itself, never logs, and knows no cluster.
+// Package metrics exports to Prometheus what a scheduling loop does on a cluster. A program calls its methods with what
+// the loop reports, or lets package adapters/service do so. The package serves nothing itself, never logs, and knows no
+// cluster.
 package metrics
 
 import (
@@ -19,7 +20,8 @@ type Metrics struct {
 	stages                            *prometheus.HistogramVec
 }
 
-// New registers the metrics, all of them or none; the error is Prometheus's, of one that is registered already, say.
+// New registers the metrics, all of them or none. The error is Prometheus's, for example if a metric is already
+// registered.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	gauge := func(name, help string) prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
@@ -28,17 +30,20 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	m := &Metrics{
-		epoch:     gauge("hedge_leader_epoch", "Epoch of the lease, 0 while another instance leads."),
-		pending:   gauge("hedge_jobs_pending", "Jobs that wait, but for those refused."),
-		refused:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "hedge_jobs_refused", Help: "Jobs that wait and cannot be scheduled as they are."}, []string{"reason"}),
+		epoch:   gauge("hedge_leader_epoch", "Epoch of the lease, 0 while another instance leads."),
+		pending: gauge("hedge_jobs_pending", "Jobs that wait, but for those refused."),
+		refused: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "hedge_jobs_refused",
+			Help: "Jobs that wait and cannot be scheduled as they are."}, []string{"reason"}),
 		running:   gauge("hedge_jobs_running", "Jobs that run or start."),
 		started:   counter("hedge_jobs_started_total", "Starts that were planned."),
 		preempted: counter("hedge_jobs_preempted_total", "Preemptions that were planned."),
 		failed:    counter("hedge_jobs_failed_total", "Starts and preemptions that failed, and jobs that failed for good."),
 		wrong:     counter("hedge_errors_total", "Cycles and renewals of the lease that failed."),
-		stages:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hedge_cycle_seconds", Help: "Time of a cycle's stages."}, []string{"stage"}),
+		stages: prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "hedge_cycle_seconds", Help: "Time of a cycle's stages."}, []string{"stage"}),
 	}
-	all := []prometheus.Collector{m.epoch, m.pending, m.refused, m.running, m.started, m.preempted, m.failed, m.wrong, m.stages}
+	all := []prometheus.Collector{m.epoch, m.pending, m.refused, m.running, m.started, m.preempted, m.failed, m.wrong,
+		m.stages}
 	for i, c := range all {
 		if err := r.Register(c); err != nil {
 			for _, done := range all[:i] {
@@ -50,10 +55,10 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// Lead is the beginning of a term with the lease's epoch.
+// Lead records the beginning of a term with the lease's epoch.
 func (m *Metrics) Lead(epoch uint64) { m.epoch.Set(float64(epoch)) }
 
-// StandBy is the end of a term: another instance leads, and has the jobs.
+// StandBy records the end of a term: another instance leads, and has the jobs.
 func (m *Metrics) StandBy() {
 	m.epoch.Set(0)
 	m.pending.Set(0)
@@ -61,7 +66,7 @@ func (m *Metrics) StandBy() {
 	m.refused.Reset()
 }
 
-// Observe counts a cycle, for [sched.WithObserver]: the jobs and the time of the stages that it came to.
+// Observe counts a cycle: its jobs, and the times of its stages. It is for [sched.WithObserver].
 func (m *Metrics) Observe(c *sched.Cycle) {
 	if c.Stage >= sched.StagePlan {
 		m.pending.Set(float64(c.Pending + c.Delayed))
@@ -77,14 +82,15 @@ func (m *Metrics) Observe(c *sched.Cycle) {
 	m.failed.Add(float64(len(adapters.Failures(c))))
 }
 
-// Refused tells of the jobs that a cycle did not know of, as there is something wrong with them: those of [adapters.Cluster.Refused].
+// Refused records the number of jobs that the loop does not know because something is wrong with them, from
+// [adapters.Cluster.Refused].
 func (m *Metrics) Refused(r adapters.Refused) {
 	m.refused.WithLabelValues("incomplete").Set(float64(r.Incomplete))
 	m.refused.WithLabelValues("invalid").Set(float64(r.Invalid))
 }
 
-// Fail counts a cycle that failed, for [sched.WithErrorHandler].
+// Fail counts a failed cycle. It is for [sched.WithErrorHandler].
 func (m *Metrics) Fail(error) { m.wrong.Inc() }
 
-// Warn counts what went wrong beside the cycles, such as the renewal of a lease.
+// Warn counts a failure outside of cycles, such as a failed renewal of the lease.
 func (m *Metrics) Warn() { m.wrong.Inc() }

@@ -27,10 +27,12 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, err)
 	m.Lead(3)
 	m.Refused(adapters.Refused{Incomplete: 3, Invalid: 5})
-	failed := []sched.Event{{Kind: sched.StartFailed, Err: adapters.ErrStale}, {Kind: sched.Withdrawn, Err: errors.New("exit code 1")},
+	failed := []sched.Event{{Kind: sched.StartFailed, Err: adapters.ErrStale},
+		{Kind: sched.Withdrawn, Err: errors.New("exit code 1")},
 		{Kind: sched.Withdrawn, Err: fmt.Errorf("%w: %w", adapters.ErrProblem, adapters.ErrIncomplete)},
 		{Kind: sched.Withdrawn, Err: fmt.Errorf("%w: by its user", adapters.ErrCancelled)}}
-	m.Observe(&sched.Cycle{Pending: 3, Delayed: 1, Failed: failed, Running: 2, Started: 2, Preempted: 1, PlanTime: time.Second, Plan: &sched.Plan{}, Stage: sched.StageDone})
+	m.Observe(&sched.Cycle{Pending: 3, Delayed: 1, Failed: failed, Running: 2, Started: 2, Preempted: 1,
+		PlanTime: time.Second, Plan: &sched.Plan{}, Stage: sched.StageDone})
 	m.Warn()
 	m.Fail(errors.New("gone"))
 	assert.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
@@ -59,7 +61,9 @@ hedge_jobs_started_total 2
 # HELP hedge_leader_epoch Epoch of the lease, 0 while another instance leads.
 # TYPE hedge_leader_epoch gauge
 hedge_leader_epoch 3
-`), "hedge_errors_total", "hedge_jobs_failed_total", "hedge_jobs_pending", "hedge_jobs_preempted_total", "hedge_jobs_refused", "hedge_jobs_running", "hedge_jobs_started_total", "hedge_leader_epoch"))
+`), "hedge_errors_total", "hedge_jobs_failed_total", "hedge_jobs_pending",
+		"hedge_jobs_preempted_total", "hedge_jobs_refused", "hedge_jobs_running",
+		"hedge_jobs_started_total", "hedge_leader_epoch"))
 
 	m.Observe(&sched.Cycle{})
 	assert.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`

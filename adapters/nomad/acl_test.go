@@ -18,10 +18,12 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestAccessControl does all that hedge does with a token of the policy that comes with it, and some things that this must not allow.
+// TestAccessControl does everything that hedge does, with a token of the policy in this package, and some things that
+// the policy must not allow.
 func TestAccessControl(t *testing.T) {
 	need(t)
-	servers, err := testservers.StartNomad(context.Background(), testservers.NomadConfig{Dir: t.TempDir(), ACL: true, Clients: []testservers.NomadClient{client("n0")}})
+	servers, err := testservers.StartNomad(context.Background(),
+		testservers.NomadConfig{Dir: t.TempDir(), ACL: true, Clients: []testservers.NomadClient{client("n0")}})
 	require.NoError(t, err)
 	defer servers.Stop()
 	admin := admin(t, servers.URL())
@@ -61,7 +63,7 @@ func TestAccessControl(t *testing.T) {
 	forbidden(t, config)
 }
 
-// TestPeriodic: runs of a periodic job are placed, under its name, and the job itself is left alone.
+// TestPeriodic: runs of a periodic job are placed under its name. The job itself is left alone.
 func TestPeriodic(t *testing.T) {
 	r := theRig(t)
 	ctx := context.Background()
@@ -85,7 +87,9 @@ func TestPeriodic(t *testing.T) {
 }
 
 // live starts a job, waits for it, explains and stops it.
-func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adapters.Job { //nolint:revive // the test comes first
+//
+//nolint:revive // the test comes first
+func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adapters.Job {
 	t.Helper()
 	var j adapters.Job
 	is := func(what string, holds func() bool) {
@@ -104,7 +108,8 @@ func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adap
 	is("the job is told", func() bool { return true })
 	require.NoError(t, j.Problem)
 	require.NoError(t, d.Explain(ctx, &adapters.Note{Job: &j, Epoch: epoch, Err: errors.New("for a test")}))
-	require.NoError(t, d.Start(ctx, &adapters.Start{Job: &j, Epoch: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}))
+	require.NoError(t,
+		d.Start(ctx, &adapters.Start{Job: &j, Epoch: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}))
 	is("it runs", func() bool {
 		return len(j.Tasks) == 2 && j.Tasks[0].State == adapters.Running && j.Tasks[1].State == adapters.Running
 	})
@@ -115,17 +120,18 @@ func live(t *testing.T, ctx context.Context, d *nomad.Driver, epoch uint64) adap
 	return j
 }
 
-// sleeper is a gang of two that is held.
+// sleeper is a held gang of two.
 func sleeper(id string) *api.Job {
 	j := api.NewBatchJob(id, id, "global", 50)
 	j.Datacenters = []string{"*"}
 	j.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: "2"}
 	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{"100000"})
 	task.KillTimeout = ptr(time.Second)
-	return j.AddTaskGroup(api.NewTaskGroup("work", 0).AddTask(task.Require(&api.Resources{CPU: ptr(100), MemoryMB: ptr(16)})))
+	return j.AddTaskGroup(
+		api.NewTaskGroup("work", 0).AddTask(task.Require(&api.Resources{CPU: ptr(100), MemoryMB: ptr(16)})))
 }
 
-// admin makes the first token of all.
+// admin bootstraps access control.
 func admin(t *testing.T, url string) *api.Client {
 	t.Helper()
 	c, err := api.NewClient(&api.Config{Address: url})
@@ -139,12 +145,13 @@ func admin(t *testing.T, url string) *api.Client {
 	})
 	wait(t, "the node is ready", func() bool {
 		nodes, _, err := c.Nodes().List(nil)
-		return err == nil && len(nodes) == 1 && nodes[0].Status == api.NodeStatusReady && nodes[0].Drivers["raw_exec"] != nil && nodes[0].Drivers["raw_exec"].Healthy
+		return err == nil && len(nodes) == 1 && nodes[0].Status == api.NodeStatusReady &&
+			nodes[0].Drivers["raw_exec"] != nil && nodes[0].Drivers["raw_exec"].Healthy
 	})
 	return c
 }
 
-// token is one with the policy that comes with the package.
+// token makes a client with a token of the policy in this package.
 func token(t *testing.T, admin *api.Client) string {
 	t.Helper()
 	rules, err := os.ReadFile("policy.hcl")
@@ -156,7 +163,7 @@ func token(t *testing.T, admin *api.Client) string {
 	return own.SecretID
 }
 
-// forbidden is what a token of the policy must not do.
+// forbidden tries what a token of the policy must not do.
 func forbidden(t *testing.T, config *api.Config) {
 	t.Helper()
 	c, err := api.NewClient(config)

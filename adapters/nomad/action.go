@@ -14,11 +14,11 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// nodeID is what a placed group's constraint is on.
+// nodeID is the node attribute to which the constraint of a placed group applies.
 const nodeID = "${node.unique.id}"
 
-// Start registers the job with its gang on the plan's nodes. A gang of several tasks is tried in Nomad's planner first, which refuses what
-// its own bookkeeping has no room for.
+// Start registers the job with its gang on the plan's nodes. For a gang of several tasks it first asks Nomad's planner,
+// which refuses what Nomad itself has no room for.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	j, err := reference(s.Job)
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 func reference(told *adapters.Job) (*job, error) {
 	j, ok := told.Ref.(*job)
 	if !ok || j == nil || j.template == nil {
-		return nil, fmt.Errorf("%w: job %q was not told by this driver", adapters.ErrRefused, told.Spec.ID)
+		return nil, fmt.Errorf("%w: job %q was not reported by this driver", adapters.ErrRefused, told.Spec.ID)
 	}
 	return j, nil
 }
@@ -75,7 +75,7 @@ func (d *Driver) released(j *job, s *adapters.Start) (*api.Job, error) {
 	return next, nil
 }
 
-// changed is a copy of the job with the template alone, and with meta that makes it another version.
+// changed is a copy of the job with only the template group, and with meta that makes it a new version.
 func (j *job) changed(epoch uint64, reason string) *api.Job {
 	next := *j.Job
 	next.TaskGroups = []*api.TaskGroup{j.template}
@@ -158,7 +158,7 @@ func write(ctx context.Context, namespace string) *api.WriteOptions {
 	return (&api.WriteOptions{Namespace: namespace}).WithContext(ctx)
 }
 
-// register puts the next version in the place of the one that was observed.
+// register replaces the observed version of the job by the next one.
 func (d *Driver) register(ctx context.Context, j *job, next *api.Job) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
@@ -183,7 +183,8 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 		if s.Job.Err != nil && !errors.Is(s.Job.Err, ErrStopped) {
 			next.Meta[keyOver] = s.Job.Err.Error()
 		}
-	} else if slices.ContainsFunc(s.Job.Tasks, func(t adapters.Task) bool { return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped) }) {
+	} else if slices.ContainsFunc(s.Job.Tasks,
+		func(t adapters.Task) bool { return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped) }) {
 		next.Meta[keyFailures] = strconv.Itoa(j.failures + 1)
 	}
 	if err := d.fence(ctx, s.Epoch); err != nil {

@@ -16,9 +16,10 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// BenchmarkStart is starts of single tasks by the driver, beside plain registrations of jobs of the same kind by the client: as little as any scheduler
-// could do. They take turns on one server, some of each, so that both meet the same load. The tasks are for a node that takes none, so that only the server
-// works. An operation is one of each, and a start more that is made while others are, 16 at a time.
+// BenchmarkStart compares starts of single tasks by the driver with plain registrations of similar jobs by the client,
+// which is the least that any scheduler must do. The two take turns on one server, so that both meet the same load. The
+// tasks are for a node that takes none, so only the server works. An operation is one of each, and one more start that
+// runs concurrently with others, 16 at a time.
 func BenchmarkStart(b *testing.B) {
 	r := theRig(b)
 	s := &starts{b: b, rig: r, node: r.ready(b, "n0")}
@@ -63,7 +64,7 @@ type starts struct {
 	made   int
 }
 
-// names are of jobs that were never there.
+// names are names of jobs that never existed.
 func (s *starts) names(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -80,7 +81,7 @@ func (s *starts) purge(names []string) {
 	}
 }
 
-// settle waits until the server has nothing left to do of what came before.
+// settle waits until the server has finished the work before.
 func (s *starts) settle() {
 	wait(s.b, "no evaluation is pending", func() bool {
 		left, _, err := s.client.Evaluations().List(&api.QueryOptions{Filter: `Status == "pending"`})
@@ -104,7 +105,7 @@ func (s *starts) plain(n int) time.Duration {
 	return time.Since(begin)
 }
 
-// hedge has the driver start n held jobs of one task on the node, so many at a time.
+// hedge lets the driver start n held jobs of one task on the node, with that number of concurrent calls.
 func (s *starts) hedge(n, parallel int) time.Duration {
 	names := s.names(n)
 	defer s.purge(names)
@@ -124,7 +125,8 @@ func (s *starts) hedge(n, parallel int) time.Duration {
 	for i := range v.Jobs {
 		slots <- struct{}{}
 		all.Go(func() {
-			errs[i] = s.driver.Start(context.Background(), &adapters.Start{Job: &v.Jobs[i], Epoch: s.epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+			errs[i] = s.driver.Start(context.Background(),
+				&adapters.Start{Job: &v.Jobs[i], Epoch: s.epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 			<-slots
 		})
 	}

@@ -15,19 +15,20 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// predicate is a constraint that is no plain label: nodes that meet it get a label of its text, with the value "true".
+// predicate is a constraint that is not a plain label. Nodes that meet it get a label with its text and the value
+// "true".
 type predicate struct {
 	left, operand, right string
-	holds                func(left string) bool            // nil where the right side is another on each node
-	kept                 map[string]func(left string) bool // then by the right side; nil for one that is wrong
+	holds                func(left string) bool            // nil if the right side depends on the node
+	kept                 map[string]func(left string) bool // in that case: by right side; nil for a wrong one
 }
 
-// label is the key of the label.
+// label is the label's key.
 func (p *predicate) label() string {
 	return strings.TrimSpace(p.left + " " + p.operand + " " + p.right)
 }
 
-// required works out on which nodes the job may run.
+// required sets the nodes on which the job may run.
 func (h *hints) required(job *api.Job) error {
 	set := sched.AnyNode()
 	all := slices.Concat(job.Constraints, h.template.Constraints)
@@ -60,7 +61,7 @@ func (h *hints) required(job *api.Job) error {
 	return nil
 }
 
-// datacenters is the set of the nodes in one of them; the names may have wildcards.
+// datacenters is the set of the nodes in one of these datacenters. The names may have wildcards.
 func (h *hints) datacenters(names []string) (sched.EquivalenceSet, error) {
 	if !strings.Contains(strings.Join(names, ""), "*") {
 		return sched.NodesWith("node.datacenter", names...), nil
@@ -69,10 +70,11 @@ func (h *hints) datacenters(names []string) (sched.EquivalenceSet, error) {
 	for _, n := range names {
 		parts = append(parts, strings.ReplaceAll(regexp.QuoteMeta(n), `\*`, ".*"))
 	}
-	return h.constraint(&api.Constraint{LTarget: "${node.datacenter}", Operand: "regexp", RTarget: "^(" + strings.Join(parts, "|") + ")$"})
+	return h.constraint(
+		&api.Constraint{LTarget: "${node.datacenter}", Operand: "regexp", RTarget: "^(" + strings.Join(parts, "|") + ")$"})
 }
 
-// constraint is the set of the nodes that meet it.
+// constraint is the set of the nodes that meet the constraint.
 func (h *hints) constraint(c *api.Constraint) (sched.EquivalenceSet, error) {
 	p := predicate{left: c.LTarget, operand: c.Operand, right: c.RTarget}
 	if p.operand == "" {
@@ -88,7 +90,8 @@ func (h *hints) constraint(c *api.Constraint) (sched.EquivalenceSet, error) {
 	case isLabel && p.operand == api.ConstraintAttributeIsSet:
 		return sched.NodesWith(label), nil
 	}
-	holds, err := comparison(p.operand, c.RTarget) // also of a right side that is interpolated: Nomad takes none that is wrong as it is written
+	// This also checks an interpolated right side: Nomad rejects one that is wrong as written.
+	holds, err := comparison(p.operand, c.RTarget)
 	if err != nil {
 		return sched.AnyNode(), err
 	}
@@ -101,7 +104,7 @@ func (h *hints) constraint(c *api.Constraint) (sched.EquivalenceSet, error) {
 	return sched.NodesWith(p.label(), "true"), nil
 }
 
-// disabled tells whether a switch is off. One that is not set, or is neither on nor off, is on.
+// disabled reports whether a switch is off. A switch that is missing, or neither on nor off, is on.
 func disabled(right string) bool {
 	on, err := strconv.ParseBool(right)
 	return err == nil && !on
@@ -109,11 +112,11 @@ func disabled(right string) bool {
 
 func equality(operand string) bool { return operand == "=" || operand == "==" || operand == "is" }
 
-// interpolated tells whether a side of a constraint stands for something of the node. As for Nomad, what it begins with
-// says so.
+// interpolated reports whether a side of a constraint refers to something of the node. Like Nomad, it only looks at the
+// beginning.
 func interpolated(target string) bool { return strings.HasPrefix(target, "${") }
 
-// labelOf is the label that an interpolation asks for, if Nomad has one of that name for constraints.
+// labelOf is the label that an interpolation refers to, if Nomad has one of that name for constraints.
 func labelOf(target string) (string, bool) {
 	switch target {
 	case "${node.unique.id}", "${node.unique.name}", "${node.datacenter}", "${node.class}", "${node.pool}":
@@ -125,7 +128,8 @@ func labelOf(target string) (string, bool) {
 	return "", false
 }
 
-// meets tells whether a node with these labels does. A side that the node does not have is an empty text for != alone.
+// meets reports whether a node with these labels meets the constraint. A side that the node does not have counts as an
+// empty text for !=, and otherwise fails.
 func (p *predicate) meets(labels map[string]string) bool {
 	left, has := resolve(p.left, labels)
 	right, ok := resolve(p.right, labels)
@@ -147,10 +151,10 @@ func (p *predicate) meets(labels map[string]string) bool {
 	return holds != nil && holds(left)
 }
 
-// maxKept bounds the right sides of a predicate whose tests are kept.
+// maxKept is the maximum number of right sides whose tests a predicate keeps.
 const maxKept = 1000
 
-// comparison is the test for a right side that a node has, made once for each text; nil if the text is wrong.
+// comparison is the test for a node's right side, or nil if the text is wrong. Each text is parsed once.
 func (p *predicate) comparison(right string) func(left string) bool {
 	holds, ok := p.kept[right]
 	if !ok {
@@ -158,7 +162,7 @@ func (p *predicate) comparison(right string) func(left string) bool {
 		if holds, err = comparison(p.operand, right); err != nil {
 			holds = nil
 		}
-		if len(p.kept) >= maxKept { // values of nodes change for ever
+		if len(p.kept) >= maxKept { // values of nodes may change for ever
 			clear(p.kept)
 		}
 		if p.kept != nil {
@@ -168,7 +172,7 @@ func (p *predicate) comparison(right string) func(left string) bool {
 	return holds
 }
 
-// resolve is what a side of a constraint is on a node.
+// resolve is the value of a side of a constraint on a node.
 func resolve(target string, labels map[string]string) (string, bool) {
 	if !interpolated(target) {
 		return target, true
@@ -181,14 +185,14 @@ func resolve(target string, labels map[string]string) (string, bool) {
 	return v, ok
 }
 
-// comparison is an operand of Nomad's with its right side, as a test of the left one. The operands that do not look at
-// one node alone are not supported.
+// comparison turns one of Nomad's operands and its right side into a test of the left side. Operands that look at more
+// than one node are not supported.
 func comparison(operand, right string) (func(left string) bool, error) {
 	switch operand {
 	case "=", "==", "is":
 		return func(l string) bool { return l == right }, nil
 	case "!=", "not", api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet:
-		return func(l string) bool { return l != right }, nil // sides that are not there are seen to before
+		return func(l string) bool { return l != right }, nil // the caller has handled missing sides
 	case "<", "<=", ">", ">=":
 		return func(l string) bool { return ordered(operand, l, right) }, nil
 	case api.ConstraintRegex:
@@ -217,7 +221,7 @@ func comparison(operand, right string) (func(left string) bool, error) {
 	return nil, fmt.Errorf("comparison %q is not supported", operand)
 }
 
-// ordered compares as whole numbers where both are, else as numbers where both are, and as text otherwise.
+// ordered compares as integers if both are, otherwise as numbers if both are, and otherwise as text.
 func ordered(operand, l, r string) bool {
 	a, err := strconv.ParseInt(l, 10, 64)
 	b, bad := strconv.ParseInt(r, 10, 64)
@@ -244,7 +248,7 @@ func inOrder[T cmp.Ordered](operand string, l, r T) bool {
 	return l >= r
 }
 
-// versions tests a text that may be a version.
+// versions applies the check to a text if it is a version.
 func versions(check func(*version.Version) bool) func(string) bool {
 	return func(l string) bool {
 		v, err := version.NewVersion(l)
@@ -252,10 +256,11 @@ func versions(check func(*version.Version) bool) func(string) bool {
 	}
 }
 
-var errSemver = errors.New("it is no semver constraint, expected conditions as \">= 1.6.0, < 2.0.0\"; Nomad's \"version\" has ~> beside")
+var errSemver = errors.New(
+	"it is no semver constraint, expected conditions as \">= 1.6.0, < 2.0.0\"; Nomad's \"version\" has ~> beside")
 
-// semver reads conditions that hold by the order of Semantic Versioning 2.0, in which a pre-release is a version as any
-// other. Package version has that order of versions, but no such conditions: its own leave pre-releases out.
+// semver parses conditions by the order of Semantic Versioning 2.0, in which a pre-release is a version like any other.
+// Package version orders versions that way, but its conditions leave out pre-releases.
 func semver(text string) (func(*version.Version) bool, error) {
 	var conditions []func(*version.Version) bool
 	for part := range strings.SplitSeq(text, ",") {
@@ -283,7 +288,7 @@ func semver(text string) (func(*version.Version) bool, error) {
 	}, nil
 }
 
-// contains compares lists with commas.
+// contains compares comma-separated lists.
 func contains(have, want string, any bool) bool {
 	list := map[string]bool{}
 	for v := range strings.SplitSeq(have, ",") {

@@ -1,49 +1,67 @@
-// Package nomad is the [adapters.Driver] of HashiCorp Nomad: a scheduler for batch jobs that their users register held, at count 0, and
-// that hedge releases onto named nodes. It talks to Nomad's HTTP API with the ordinary client; the servers and agents stay as they are. It
-// never places what is not marked as its own, never stops work of others, and keeps nothing outside of Nomad.
+// Package nomad is the [adapters.Driver] for HashiCorp Nomad. Users register batch jobs held, with count 0, and hedge
+// releases them onto named nodes. The driver uses Nomad's HTTP API through the ordinary client, and needs no changes to
+// servers or agents. It never places a job that is not marked for hedge, never stops other work, and keeps all its
+// state in Nomad.
 //
 // # Jobs
 //
-// A job is hedge's if its meta says hedge = "true". It is of type batch and has one group, at count 0, which is the template
-// of its tasks: [Describe] lists the keys that hints may have and says what is made of them. Until its start such a job has nothing to run, and Nomad
-// calls it dead: set the servers' job_gc_threshold well above the longest wait.
+// A job is hedge's if its meta has hedge = "true". It is of type batch and has one group with count 0, which is the
+// template of its tasks. [Describe] lists the hints that its meta may have, and says what hedge makes of them. Until
+// its start such a job has nothing to run, and Nomad calls it dead. So set the servers' job_gc_threshold well above the
+// longest wait.
 //
-// A start registers the job again, with a group for each node of the gang beside the template: as many tasks as the plan puts there, bound to the
-// node by a hard constraint, neither restarted nor rescheduled by Nomad. The registration is a compare-and-set on the
-// job's modify index; a gang is tried in Nomad's own planner first. Tasks find their rank as NOMAD_META_hedge_first_rank plus NOMAD_ALLOC_INDEX. A stop is
-// a compare-and-set, too, that leaves only the template. What hedge must know later stands in the job's meta, under keys of its own
-// (hedge_attempt, hedge_start, ...), which users leave alone: a job that is registered without them, or that was stopped and is
-// registered again, is another submission.
+// A start registers the job again, with one more group per node of the gang. Such a group has the number of tasks that
+// the plan puts on the node. A hard constraint binds it to the node, and Nomad neither restarts nor reschedules it. The
+// registration is a compare-and-set on the job's modify index. A gang is tried in Nomad's own planner first. A task's
+// rank is NOMAD_META_hedge_first_rank plus NOMAD_ALLOC_INDEX.
+//
+// A stop is a compare-and-set, too, which leaves only the template. What hedge must know later is in the job's meta,
+// under keys of its own (hedge_attempt, hedge_start, ...). Users must not set these. A job that is registered without
+// them, or registered again after it was stopped, is a new submission.
 //
 // # What is read
 //
-// Nodes, jobs and allocations are listed once and then followed by the event stream; whenever that breaks, all is listed. While it is not there, all is listed
-// once in a second at most, and for no more than a tenth of the time; see [Driver.Observe] for what is told when that lasts. The stream tells nothing of jobs that were purged; evaluations tell that there is something to ask for. Starts and ends of tasks, and so runtimes, are
-// always those of the allocations' task states. A listing that is of a lower index than what was known before, as after "nomad operator snapshot restore", ends the driver, see
-// [adapters.ErrRestored]: another one is made, which knows nothing. What allocations of other jobs hold is foreign use.
+// Nodes, jobs and allocations are listed once and then followed by the event stream. Whenever the stream breaks,
+// everything is listed again. Without a stream, everything is listed at most once per second, and for at most a tenth
+// of the time; [Driver.Observe] says what happens if that lasts. The stream does not report purged jobs, but
+// evaluations show that a job must be looked up.
 //
-// Every node is known by its name; where two that are not down share one, by name and id. Its labels are node.unique.id, node.unique.name,
-// node.datacenter, node.class, node.pool, driver.NAME for each healthy driver, meta.KEY and attr.KEY. Constraints on
-// equality and presence become equivalence sets over these; all other comparisons become labels of their own that are
-// worked out for each node.
+// Starts, ends and runtimes are always taken from the task states of allocations. A list with a lower index than was
+// known before, for example after "nomad operator snapshot restore", ends the driver; see [adapters.ErrRestored]. Then
+// a new driver is made, which knows nothing. Allocations of other jobs count as foreign use.
+//
+// A node is known by its name. If two nodes that are not down share a name, they are known by name and id. A node's
+// labels are node.unique.id, node.unique.name, node.datacenter, node.class, node.pool, driver.NAME for each healthy
+// driver, meta.KEY and attr.KEY. Constraints on equality and presence become equivalence sets of these labels. Each
+// other comparison becomes a label of its own, which is computed for each node.
 //
 // # Fences
 //
-// A node that is lost may go on running what it had. Its tasks count as lost, their gang is stopped and starts elsewhere. A job that must not
-// run twice, not even then, sets stop_after_client_disconnect on its group: its lost tasks then hold the job back for as long, and for their kill_timeout. When the node
-// is back, what it still runs holds its room until its agent says otherwise, at most for [Options].Fence. Nomad by itself runs again then what was lost: a task that ran so is not
-// its gang's run, unless it is all of the gang. If its agent tells that the lost one had finished, the other only holds its room until it ends.
+// A lost node may go on running its tasks. These tasks count as lost, and their gang is stopped and starts elsewhere. A
+// job that must never run twice sets stop_after_client_disconnect on its group. Its lost tasks then hold the job back
+// for that time and for their kill_timeout.
 //
-// [Lease] keeps one instance at a time active, in a Nomad variable with check-and-set. The variable holds the epoch. Actions
-// read it first, or believe for [Options].CheckLease what was read, and those of another epoch are refused; a call that is under way just then may still arrive, but
-// changes no job that the new leader has changed, and Nomad puts nothing on a node that has no room. (Nomad 1.6.1 looks at a job's index just before it writes, not as it
-// writes: of two changes within the same milliseconds it may accept both, and the later stands. So may a user's stop be lost who stops a job just as hedge starts
-// it.) If the variable is deleted, nobody leads any more
-// until an instance has made it anew; epochs go on from the index of Nomad's last change of a variable, and so never come twice.
+// When the node is back, what still runs there holds its room until the node's agent says otherwise, for at most
+// [Options].Fence. At that time Nomad runs lost tasks again by itself. Such a task is not part of its gang's run,
+// unless it is the whole gang. If the agent reports that the lost task had finished, the new one merely holds its room
+// until it ends.
+//
+// [Lease] keeps one instance at a time active, in a Nomad variable with check-and-set. The variable holds the epoch.
+// Actions read it first, or trust an earlier read for [Options].CheckLease. Actions of other epochs are refused. A call
+// that is already under way may still arrive. But it changes no job that the new leader has changed, and Nomad puts
+// nothing on a node that has no room.
+//
+// Nomad 1.6.1 checks a job's index just before it writes, and not together with the write. So of two changes within the
+// same milliseconds it may accept both, and the later one remains. In this way a user's stop may be lost if hedge
+// starts the job at that moment.
+//
+// If the variable is deleted, nobody leads until an instance has recreated it. Epochs go on from the index of Nomad's
+// last change of a variable, so an epoch never occurs twice.
 //
 // # Reasons
 //
-// Why a job waits stands in the Nomad variable hedge/jobs/ID of the job's namespace (see [NotePath]): a note in the job itself would be a
-// new version of it. A start takes the note away. Of a job that has failed for good the note says why, and stays. Notes of jobs that are gone, or that run, are taken away when all is listed, once in
-// five minutes at most.
+// The reason why a job waits is in the Nomad variable hedge/jobs/ID of the job's namespace; see [NotePath]. A note in
+// the job itself would be a new version of the job. A start deletes the note. If a job has failed for good, the note
+// says why, and stays. Notes of jobs that are gone or run are deleted when everything is listed, at most once in five
+// minutes.
 package nomad

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce is how many calls are made at a time where many are needed at once.
+// atOnce is the number of concurrent calls for reads and writes in bulk.
 const atOnce = 8
 
-// each makes n calls, several at a time, until one fails, and returns what that one returned. None is under way any more then.
+// each makes n calls, several at a time, until one fails. It returns that call's error after all calls have returned.
 func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(atOnce)

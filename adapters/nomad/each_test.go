@@ -20,7 +20,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestEach: after the first call that fails no other is begun, and the error is its own.
+// TestEach: after the first call that fails no other is begun. The error is that call's.
 func TestEach(t *testing.T) {
 	require.NoError(t, each(context.Background(), 0, nil))
 	bad := errors.New("bad")
@@ -44,7 +44,8 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestReadTogether: nodes, jobs and what became of starting gangs are read several at a time, as many as there may be and no more.
+// TestReadTogether: nodes, jobs and the evaluations of starting gangs are read with as many concurrent calls as
+// allowed, and no more.
 func TestReadTogether(t *testing.T) {
 	const many = 3 * atOnce
 	g := &together{}
@@ -89,7 +90,7 @@ func TestReadTogether(t *testing.T) {
 	assert.EqualValues(t, atOnce, g.most.Load())
 }
 
-// startedJob is a gang that was started and has no allocations yet, as Nomad tells of it.
+// startedJob is a gang that was started and has no allocations yet, as Nomad reports it.
 func startedJob(t *testing.T, id string) string {
 	j := placedJob(t).Job
 	j.ID = &id
@@ -98,7 +99,7 @@ func startedJob(t *testing.T, id string) string {
 	return string(text)
 }
 
-// together has calls wait until so many are made at a time.
+// together makes calls wait until enough of them run concurrently.
 type together struct {
 	mu   sync.Mutex
 	here int

@@ -12,26 +12,28 @@ import (
 )
 
 const (
-	// endsMost is how many notes of jobs that have failed for good are written at once, so that what is observed does not wait for long.
+	// endsMost is the maximum number of such notes per observation, so that Observe does not take long.
 	endsMost = 20
-	// endsAgain is after how long it is tried again where that did not go.
+	// endsAgain is the wait before a failed write is tried again.
 	endsAgain = 10 * time.Second
 )
 
-// end is what the note says, or is to say, of a job that has failed for good. Nothing of it is left for a loop to explain, and it stays as it is in Nomad.
+// end is the note of a job that has failed for good, written or not. The loop no longer explains such a job, and the
+// job stays in Nomad.
 type end struct {
 	uid, text string
-	version   uint64 // of the job that it was seen of
+	version   uint64 // of the job when that was seen
 	said      bool
 }
 
 // ends are the jobs that have failed for good.
 type ends struct {
 	of    map[key]*end
-	after time.Time // when the next may be written
+	after time.Time // when the next note may be written
 }
 
-// take takes in what is told of a job. One that others have stopped, or that is handed in again, is none of those that have failed.
+// take updates the jobs with what is reported of one. A job that others have stopped, or that was submitted again, has
+// not failed for good.
 func (e *ends) take(k key, told *adapters.Job) {
 	if !told.Over || told.Err == nil || errors.Is(told.Err, ErrStopped) {
 		delete(e.of, k)
@@ -48,8 +50,9 @@ func (e *ends) take(k key, told *adapters.Job) {
 	e.of[k] = &end{uid: told.UID, text: text, version: told.Version}
 }
 
-// sayEnds writes the notes of jobs that have failed for good, where they do not stand yet. Nothing depends on it: what does not go is tried another time, and what Nomad refuses
-// is not tried again by this driver. Observe knows no epoch that could guard it; that the job is the one that was seen does, see [Driver.sayEnd].
+// sayEnds writes the missing notes of jobs that have failed for good. Nothing depends on them: a failed write is tried
+// again later, and a refused one is not tried again by this driver. Observe has no epoch to guard the writes. Instead,
+// [Driver.sayEnd] checks that the job is the one that was seen.
 func (d *Driver) sayEnds(ctx context.Context) {
 	due := map[key]bool{}
 	for k, e := range d.ends.of {
@@ -69,7 +72,7 @@ func (d *Driver) sayEnds(ctx context.Context) {
 	err := each(ctx, len(keys), func(ctx context.Context, i int) error {
 		e := d.ends.of[keys[i]]
 		err := d.sayEnd(ctx, keys[i], e)
-		if errors.Is(err, errMeanwhile) { // which is seen by then; it is nothing to the others
+		if errors.Is(err, errMeanwhile) { // the next observation sees it; it does not concern the others
 			later.Store(true)
 			return nil
 		}
@@ -83,11 +86,12 @@ func (d *Driver) sayEnds(ctx context.Context) {
 	}
 }
 
-// errMeanwhile is a job or a note that is not as it was seen.
-var errMeanwhile = errors.New("nomad: another has changed it meanwhile")
+// errMeanwhile means that a job or a note is no longer as it was seen.
+var errMeanwhile = errors.New("nomad: it was changed meanwhile")
 
-// sayEnd writes the note, unless it stands there. The note is looked at first, then the job, and then the note is written in the place of what was looked at: what anybody
-// writes of the job as it is afterwards, handed in again perhaps, is not written over by an instance that has not seen it.
+// sayEnd writes the note unless it is there. It reads the note first, then the job, and then replaces the note that it
+// has read. So an instance that has not seen a change of the job, such as a new submission, cannot overwrite what was
+// written about it since.
 func (d *Driver) sayEnd(ctx context.Context, of key, e *end) error {
 	at := key{of.namespace, NotePath(of.id)}
 	have, _, err := d.client.Variables().Peek(at.id, query(ctx, at.namespace))
@@ -97,7 +101,7 @@ func (d *Driver) sayEnd(ctx context.Context, of key, e *end) error {
 	v := api.NewVariable(at.id)
 	v.Namespace, v.Items = at.namespace, api.VariableItems{"reason": e.text, "code": ""}
 	if have != nil {
-		if have.Items["reason"] == e.text { // an instance before this one may have written it
+		if have.Items["reason"] == e.text { // an earlier instance may have written it
 			return nil
 		}
 		v.ModifyIndex = have.ModifyIndex
@@ -120,7 +124,7 @@ func (d *Driver) sayEnd(ctx context.Context, of key, e *end) error {
 	return fail("variable "+at.id, err)
 }
 
-// over tells whether nothing of a job will run any more, though its groups are still there.
+// over reports whether nothing of a job will run any more, although its groups still exist.
 func (d *Driver) over(j *job) bool {
 	told, _ := d.tell(key{deref(j.Namespace), deref(j.ID)}, j)
 	return told.Over

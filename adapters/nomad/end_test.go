@@ -19,7 +19,7 @@ import (
 // never is newer than every listing.
 const never = uint64(1) << 40
 
-// failedFor is an instance that sees a job which has failed for good, as its task could not start.
+// failedFor is an instance that observes a job which has failed for good, since its task could not start.
 func failedFor(t *testing.T, s *variables, now *time.Time) *Driver {
 	d, err := New(&api.Config{Address: s.URL}, Options{Timeout: time.Minute, Now: func() time.Time { return *now }})
 	require.NoError(t, err)
@@ -28,15 +28,18 @@ func failedFor(t *testing.T, s *variables, now *time.Time) *Driver {
 	j.Meta[KeyRetries], j.ModifyIndex = "0", ptr(never)
 	d.state.putJob(j, true)
 	for i, status := range []string{api.AllocClientStatusFailed, api.AllocClientStatusComplete} {
-		a := &alloc{ID: fmt.Sprint("x", i), Name: fmt.Sprintf("a.work-at20-0[%d]", i), Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: status,
-			DesiredStatus: "run", ModifyIndex: never, TaskStates: map[string]*api.TaskState{"main": {State: "dead", Failed: i == 0,
+		a := &alloc{ID: fmt.Sprint("x", i), Name: fmt.Sprintf("a.work-at20-0[%d]", i), Namespace: "prod", JobID: "a",
+			NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: status,
+			DesiredStatus: "run", ModifyIndex: never,
+			TaskStates: map[string]*api.TaskState{"main": {State: "dead", Failed: i == 0,
 				Events: []*api.TaskEvent{{Type: api.TaskDriverFailure, DisplayMessage: "no such file"}}}}}
 		d.state.put(a)
 	}
 	return d
 }
 
-// serveJob has the server know the job of failedFor, in the version that is told, beside its variables; it lists nothing.
+// serveJob makes the server know the job of failedFor, in the given version, beside its variables. The server lists
+// nothing.
 func (s *variables) serveJob(version *atomic.Uint64) {
 	s.others = func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/job/a" {
@@ -54,7 +57,8 @@ func seen() *atomic.Uint64 {
 	return &v
 }
 
-// TestNoteOfTheEnd: the user of a job that has failed for good reads why, until it is handed in again, whoever leads meanwhile.
+// TestNoteOfTheEnd: the user of a job that has failed for good can read why, until it is submitted again, whoever leads
+// meanwhile.
 func TestNoteOfTheEnd(t *testing.T) {
 	s := newVariables(t)
 	s.serveJob(seen())
@@ -64,12 +68,13 @@ func TestNoteOfTheEnd(t *testing.T) {
 		v, err := d.Observe(context.Background(), true)
 		require.NoError(t, err)
 		require.Len(t, v.Jobs, 1)
-		now = now.Add(tidyEvery) // notes are looked through the next time
+		now = now.Add(tidyEvery) // the next check of the notes is due
 		return s.made()
 	}
 	path := NotePath("a")
 	assert.Equal(t, []string{"PUT " + path}, observe(d))
-	assert.Equal(t, `nomad: job "prod/a" has failed 1 times: nomad: task "main": Driver Failure: no such file`, s.at[path].Items["reason"])
+	assert.Equal(t, `nomad: job "prod/a" has failed 1 times: nomad: task "main": Driver Failure: no such file`,
+		s.at[path].Items["reason"])
 	assert.Len(t, observe(d), 1, "it stands, and is not taken away as the note of one that runs")
 	assert.Len(t, observe(failedFor(t, s, &now)), 1, "another sees that it stands")
 
@@ -81,7 +86,8 @@ func TestNoteOfTheEnd(t *testing.T) {
 	other.state.putJob(again, true)
 	assert.Len(t, observe(other), 2)
 	assert.Empty(t, other.ends.of)
-	require.NoError(t, other.Explain(context.Background(), &adapters.Note{Job: &adapters.Job{Ref: other.state.jobs[key{"prod", "a"}]}, Err: ErrJob}))
+	require.NoError(t, other.Explain(context.Background(),
+		&adapters.Note{Job: &adapters.Job{Ref: other.state.jobs[key{"prod", "a"}]}, Err: ErrJob}))
 	assert.Equal(t, ErrJob.Error(), s.at[path].Items["reason"])
 	other.state.forget(key{"prod", "a"})
 	_, err := other.Observe(context.Background(), false)
@@ -89,8 +95,8 @@ func TestNoteOfTheEnd(t *testing.T) {
 	assert.Empty(t, other.state.toldUIDs)
 }
 
-// TestNoteOfTheEndOfAnother: an instance that has not seen that the job was handed in again, as it leads no more perhaps, writes nothing over what holds of the job now, whenever that
-// was written.
+// TestNoteOfTheEndOfAnother: an instance that has not seen that the job was submitted again, perhaps since it no longer
+// leads, overwrites no note about the new submission, whenever that note was written.
 func TestNoteOfTheEndOfAnother(t *testing.T) {
 	path := NotePath("a")
 	for name, when := range map[string]func(r *http.Request) bool{
@@ -108,11 +114,12 @@ func TestNoteOfTheEndOfAnother(t *testing.T) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				s.index++
-				s.at[path] = &api.Variable{Path: path, Namespace: "prod", ModifyIndex: s.index, Items: api.VariableItems{"reason": "no room"}}
+				s.at[path] = &api.Variable{Path: path, Namespace: "prod", ModifyIndex: s.index,
+					Items: api.VariableItems{"reason": "no room"}}
 			}
 			asked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if when(r) && done.CompareAndSwap(false, true) {
-					if r.URL.Path == "/v1/job/a" { // its answer is of before
+					if r.URL.Path == "/v1/job/a" { // its answer is from before
 						defer again()
 					} else {
 						again()
@@ -138,7 +145,8 @@ func TestNoteOfTheEndOfAnother(t *testing.T) {
 	}
 }
 
-// TestNoteOfTheEndThatFails: where the note cannot be written, all else goes on; it is written later, unless Nomad refuses it.
+// TestNoteOfTheEndThatFails: if the note cannot be written, everything else goes on. It is written later, unless Nomad
+// refuses it.
 func TestNoteOfTheEndThatFails(t *testing.T) {
 	s := newVariables(t)
 	s.serveJob(seen())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -14,11 +15,12 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// A user can see beforehand what hedge will make of a job.
+// A user can check what hedge will make of a job.
 func ExampleDescribe() {
 	job := api.NewBatchJob("report", "report", "global", 50)
 	job.Datacenters = []string{"*"}
-	job.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: "8", nomad.KeyDeadline: "45m", nomad.KeyPreferred: "node.class=fast", nomad.KeySlowdown: "2"}
+	job.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: "8", nomad.KeyDeadline: "45m",
+		nomad.KeyPreferred: "node.class=fast", nomad.KeySlowdown: "2"}
 	cpu, memory := 500, 256
 	work := api.NewTask("work", "exec").Require(&api.Resources{CPU: &cpu, MemoryMB: &memory})
 	job.AddTaskGroup(api.NewTaskGroup("work", 0).AddTask(work))
@@ -29,11 +31,14 @@ func ExampleDescribe() {
 
 	job.Meta[nomad.KeyDeadline] = "tomorrow"
 	_, err = nomad.Describe(job)
-	fmt.Println(err)
+	before, after, _ := strings.Cut(err.Error(), ", expected ")
+	fmt.Println(before)
+	fmt.Println("expected", after)
 	// Output:
 	// 8 tasks of map[cpu:500 memory:256] within 45m0s <nil>
 	// on driver.exec=true&node.pool=default best on node.class=fast
-	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow", expected a duration of at least 1s, as 2h30m, or a time, as 2026-01-02T15:04:05Z
+	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow"
+	// expected a duration of at least 1s, like 2h30m, or a time, like 2026-01-02T15:04:05Z
 }
 
 // A scheduler for Nomad: one of several instances leads, and runs a loop.

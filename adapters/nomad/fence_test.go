@@ -18,11 +18,11 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// leaders is a server that tells of one lease.
+// leaders is a server that reports one lease.
 type leaders struct {
 	*httptest.Server
 	reads, epoch, status atomic.Int64
-	hold                 func() // before an answer is sent that was made up, if not nil
+	hold                 func() // called before an answer is sent, if not nil
 }
 
 func newLeaders(t *testing.T) *leaders {
@@ -49,7 +49,8 @@ func (l *leaders) driver(t *testing.T, o Options) *Driver {
 	return d
 }
 
-// TestCheckLease: once the lease was read it is believed for as long as the options say, by the driver's clock; a refusal, and a read that failed, are not.
+// TestCheckLease: a lease that was read is trusted for the time in the options, by the driver's clock. A refusal or a
+// failed read is not.
 func TestCheckLease(t *testing.T) {
 	s, ctx := newLeaders(t), context.Background()
 	now := time.Unix(1000, 0)
@@ -81,7 +82,7 @@ func TestCheckLease(t *testing.T) {
 	assert.Equal(t, before+3, s.reads.Load(), "without time of belief each reads it")
 }
 
-// TestFenceAsksAnew: an action that begins after another leads has no answer to a question from before.
+// TestFenceAsksAnew: an action that begins after another instance leads gets no answer to an earlier question.
 func TestFenceAsksAnew(t *testing.T) {
 	s := newLeaders(t)
 	asked, goOn := make(chan struct{}), make(chan struct{})
@@ -95,13 +96,14 @@ func TestFenceAsksAnew(t *testing.T) {
 	<-asked
 	s.epoch.Store(8)
 	go func() { after <- d.fence(context.Background(), 7) }()
-	time.Sleep(50 * time.Millisecond) // for it to begin to wait, which nothing here depends on
+	time.Sleep(50 * time.Millisecond) // lets it begin to wait, though nothing here depends on that
 	close(goOn)
 	require.NoError(t, <-before)
 	require.ErrorIs(t, <-after, adapters.ErrFenced)
 }
 
-// TestLeaseDeleted: once the lease's variable is deleted, who led does nothing any more, and puts nothing in its place; the next leader's epoch is a higher one.
+// TestLeaseDeleted: once the lease's variable is deleted, the old leader does nothing more, and does not recreate it.
+// The next leader's epoch is higher.
 func TestLeaseDeleted(t *testing.T) {
 	s := newVariables(t)
 	ctx := context.Background()
@@ -143,7 +145,7 @@ func TestLeaseDeleted(t *testing.T) {
 	require.ErrorIs(t, d.fence(ctx, second.Epoch), adapters.ErrFenced, "it is another, made of a copy")
 }
 
-// TestLeaseForbidden: a lease that may not be read is not taken for one that is not there.
+// TestLeaseForbidden: a lease that may not be read does not count as missing.
 func TestLeaseForbidden(t *testing.T) {
 	d := answering(t, http.StatusForbidden, "Permission denied")
 	err := d.fence(context.Background(), 7)
@@ -151,7 +153,7 @@ func TestLeaseForbidden(t *testing.T) {
 	require.NotErrorIs(t, err, adapters.ErrFenced)
 }
 
-// late has one change hang until its caller gives up, and arrive just before the next one.
+// late makes one change hang until its caller gives up, and arrive just before the next one.
 type late struct {
 	t    *testing.T
 	held *http.Request
@@ -180,13 +182,15 @@ func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestLateRenewal: a renewal that had no answer, and arrives while the next one, or the release, is under way, takes the lease from nobody.
+// TestLateRenewal: a renewal that got no answer arrives during the next renewal or the release. It takes the lease from
+// nobody.
 func TestLateRenewal(t *testing.T) {
 	for _, released := range []bool{false, true} {
 		s := newVariables(t)
 		ctx := context.Background()
 		open := func(calls http.RoundTripper) *Lease {
-			l, err := NewLease(&api.Config{Address: s.URL, HttpClient: &http.Client{Transport: calls}}, Options{Timeout: time.Minute}, time.Hour)
+			l, err := NewLease(&api.Config{Address: s.URL, HttpClient: &http.Client{Transport: calls}},
+				Options{Timeout: time.Minute}, time.Hour)
 			require.NoError(t, err)
 			return l
 		}

@@ -17,39 +17,42 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The keys of a job's meta that its user writes.
+// The keys of a job's meta that its user sets.
 const (
-	// KeyMark marks a job as hedge's, with the value "true"; with "false" it is as if there were no such key.
+	// KeyMark marks a job as hedge's, with the value "true". The value "false" is the same as no mark.
 	KeyMark = "hedge"
-	// KeyTasks is the size of the gang, 1 to adapters.MaxTasks; default 1.
+	// KeyTasks is the number of the gang's tasks, 1 to adapters.MaxTasks; default 1.
 	KeyTasks = "hedge_tasks"
-	// KeyDeadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or at a time after it, as "2026-01-02T15:04:05Z".
+	// KeyDeadline is the job's deadline: a duration from its submission of at least 1s, like "2h30m", or a time after it,
+	// like "2026-01-02T15:04:05Z".
 	KeyDeadline = "hedge_deadline"
-	// KeyUtility is what its completion is worth at which time, as JSON, in the form of utility.Marshal; default adapters.DefaultUtility.
+	// KeyUtility is the value of the job's completion over time, as JSON of utility.Marshal; default
+	// adapters.DefaultUtility.
 	KeyUtility = "hedge_utility"
-	// KeyPreferred are the nodes where it runs at full speed: labels as in "node.class=fast|big & meta.rack=r1"; "key=*" is any value.
+	// KeyPreferred are labels of the nodes on which the job runs at full speed, like "node.class=fast|big & meta.rack=r1";
+	// "key=*" is any value.
 	KeyPreferred = "hedge_preferred"
-	// KeySlowdown is how many times longer it runs on other nodes than the preferred, 1 to 1e6.
+	// KeySlowdown is how many times longer the job runs on other nodes, 1 to 1e6.
 	KeySlowdown = "hedge_slowdown"
-	// KeyCheckpoint says with "true" that the job goes on where it was when it is started again.
+	// KeyCheckpoint says, with "true", that a restarted job continues where it was.
 	KeyCheckpoint = "hedge_checkpoint"
-	// KeyRetries is how often the job is started again after an attempt with a task that failed; default 3.
+	// KeyRetries is how often the job is started again after an attempt in which a task failed; default 3.
 	KeyRetries = "hedge_retries"
 )
 
-// The keys that hedge writes.
+// The keys that hedge sets.
 const (
 	keyOrigin    = "hedge_origin"    // JobModifyIndex of the user's registration
-	keySubmitted = "hedge_submitted" // its time, ns since 1970
-	keyAttempt   = "hedge_attempt"   // starts so far
-	keyStart     = "hedge_start"     // the JobModifyIndex that the last start was decided on: in the names of its groups
-	keyActed     = "hedge_acted"     // the same of the last action, which makes every action a new version
+	keySubmitted = "hedge_submitted" // time of that registration, in ns since 1970
+	keyAttempt   = "hedge_attempt"   // number of starts so far
+	keyStart     = "hedge_start"     // JobModifyIndex that the last start was decided on; part of the names of its groups
+	keyActed     = "hedge_acted"     // the same for the last action, which makes every action a new version
 	keyDone      = "hedge_done"      // work kept by attempts before the last
-	keyFailures  = "hedge_failures"  // attempts that failed
+	keyFailures  = "hedge_failures"  // number of failed attempts
 	keyEpoch     = "hedge_epoch"
 	keyReason    = "hedge_reason" // of the last action
-	keyOver      = "hedge_over"   // why it is not tried again
-	keyParent    = "hedge_parent" // the periodic job that it is a run of
+	keyOver      = "hedge_over"   // why the job is not tried again
+	keyParent    = "hedge_parent" // the periodic job of which this is a run
 	keyRank      = "hedge_first_rank"
 )
 
@@ -59,19 +62,19 @@ const (
 	CPU = "cpu"
 	// Memory is in MiB.
 	Memory = "memory"
-	// Disk is in MiB, that of allocations' own directories.
+	// Disk is in MiB, for the allocations' own directories.
 	Disk = "disk"
 )
 
-// ErrJob is the sentinel of jobs that are marked as hedge's and cannot be scheduled.
+// ErrJob is the error of a job that is marked for hedge but cannot be scheduled.
 var ErrJob = errors.New("nomad: job cannot be scheduled")
 
-// hints are what a job says to hedge and what hedge has noted in it.
+// hints are what a job says to hedge, and what hedge has noted in it.
 type hints struct {
 	spec      *sched.Job
 	problem   error
-	template  *api.TaskGroup // nil where there is none
-	mains     []string       // the tasks of the template that do its work
+	template  *api.TaskGroup // nil if there is none
+	mains     []string       // the template's tasks that do the job's work
 	predicate []predicate
 
 	retries, failures, attempt int
@@ -80,14 +83,14 @@ type hints struct {
 	over                       string
 }
 
-// marked tells whether a job is hedge's: also where what its mark says makes no sense, so that its user is told.
+// marked reports whether a job is hedge's. A job with a mark that makes no sense counts, so that its user is told.
 func marked(meta map[string]string) bool {
 	v, there := meta[KeyMark]
 	is, err := parseBool(v)
 	return there && (is || err != nil)
 }
 
-// parseBool reads what is true or false, and takes nothing else for it: hints mean the same on every cluster.
+// parseBool accepts only true and false, so that hints mean the same on every cluster.
 func parseBool(v string) (bool, error) {
 	if v != "true" && v != "false" {
 		return false, adapters.Expected("true or false")
@@ -95,20 +98,22 @@ func parseBool(v string) (bool, error) {
 	return v == "true", nil
 }
 
-// parent tells whether a job never runs itself: it is periodic or parameterized, and its children are jobs of their own.
+// parent reports whether a job never runs itself, since it is periodic or parameterized. Its children are jobs of their
+// own.
 func parent(job *api.Job) bool {
 	return job.Periodic != nil && deref(job.ParentID) == "" || job.ParameterizedJob != nil && !job.Dispatched
 }
 
-// Describe is what hedge makes of a job: the gang, its demand, hints and equivalence sets. The error wraps [ErrJob] and says what is wrong
-// with it; it is what the job's user is told. Whether the job is marked does not matter, but a mark must be true or false. Constraints that are no equivalence sets show as
-// labels that only nodes seen by a [Driver] have. Hints of a job that hedge has placed are not held against it while it runs: those that make no sense are passed over.
+// Describe is what hedge makes of a job: its gang, demand, hints and equivalence sets. The error wraps [ErrJob] and
+// says what is wrong, as the job's user is told. The job need not be marked, but a mark must be true or false.
+// Constraints that are not equivalence sets appear as labels that only nodes seen by a [Driver] have. If hedge has
+// placed the job, wrong hints are no error while it runs; they are ignored.
 func Describe(job *api.Job) (*sched.Job, error) {
 	h := read(job)
 	return h.spec, h.problem
 }
 
-// read takes a job apart. It always gives a spec, if only one that is a name.
+// read parses a job. It always returns a spec, which may have no more than a name.
 func read(job *api.Job) *hints {
 	meta := job.Meta
 	h := &hints{retries: 3, spec: &sched.Job{ID: key{deref(job.Namespace), deref(job.ID)}.String(), Tasks: 1}}
@@ -117,7 +122,9 @@ func read(job *api.Job) *hints {
 	h.spec.Attributes = attributes(job)
 	h.problem = h.hinted(meta)
 	if n := h.places(job); h.problem != nil && 0 < n && n <= adapters.MaxTasks {
-		h.problem, h.spec.Tasks = nil, n // it was well for the hedge that has placed it, and must be known while it runs; what is wrong holds once it waits again
+		// The hedge that placed the job accepted its hints, and the job must be known while it runs. What is wrong counts
+		// once it waits again.
+		h.problem, h.spec.Tasks = nil, n
 	}
 	if h.problem == nil {
 		h.problem = h.planned(job)
@@ -131,25 +138,29 @@ func read(job *api.Job) *hints {
 	return h
 }
 
-// unheld says of a job that is not held, and so is not left to hedge, who runs it and what its user is to do.
+// unheld is a hint for the user of a job that is not held, and so not left to hedge: it says who runs the job and what
+// to do.
 func (h *hints) unheld(job *api.Job) string {
 	if deref(job.Stop) {
 		return ""
 	}
 	for _, g := range job.TaskGroups {
 		if !h.placed(g) && deref(g.Count) > 0 {
-			return fmt.Sprintf("; Nomad itself runs it, as it does every job of which group %q has count %d: to have hedge place it, stop it and register it again with count = 0",
+			return fmt.Sprintf(
+				"; Nomad itself runs it, as it does every job of which group %q has count %d: to have hedge place it, stop it "+
+					"and register it again with count = 0",
 				deref(g.Name), deref(g.Count))
 		}
 	}
 	return ""
 }
 
-// noted reads hedge's own keys. A job that was copied under another name has those of the original, which are older than it is.
+// noted reads hedge's own keys. A copy of a job under another name has the original's keys, which are older than the
+// copy.
 func (h *hints) noted(job *api.Job) {
 	meta := job.Meta
 	number := func(k string) uint64 {
-		n, _ := strconv.ParseUint(meta[k], 10, 64) // 0 where there is none
+		n, _ := strconv.ParseUint(meta[k], 10, 64) // 0 if there is none
 		return n
 	}
 	h.origin = deref(job.JobModifyIndex)
@@ -164,13 +175,13 @@ func (h *hints) noted(job *api.Job) {
 	h.spec.Submitted = time.Unix(0, submitted).UTC()
 }
 
-// known are the keys that may be there, the users' first.
+// known are the keys that are allowed, the users' first.
 var known = []string{
 	KeyMark, KeyTasks, KeyDeadline, KeyUtility, KeyPreferred, KeySlowdown, KeyCheckpoint, KeyRetries,
 	keyOrigin, keySubmitted, keyAttempt, keyStart, keyActed, keyDone, keyFailures, keyEpoch, keyReason, keyOver, keyParent,
 }
 
-// unknown is the error of a key that nobody reads, nil if there is none.
+// unknown is the error of a key that nobody reads, or nil.
 func unknown(meta map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		if strings.HasPrefix(k, "hedge_") && !slices.Contains(known, k) {
@@ -180,7 +191,7 @@ func unknown(meta map[string]string) error {
 	return nil
 }
 
-// hinted reads the user's keys. What makes no sense is as if it were not there; the error is of the first.
+// hinted reads the user's keys. Wrong values are ignored, and the first of them is the error.
 func (h *hints) hinted(meta map[string]string) error {
 	s, first := h.spec, unknown(meta)
 	for _, one := range []struct {
@@ -210,7 +221,7 @@ func (h *hints) hinted(meta map[string]string) error {
 			s.Preferred, err = adapters.ParseSet(v, "node.class=fast|big & meta.rack=r1")
 			return err
 		}},
-		{KeySlowdown, "", func(v string) error { // after the nodes that it is of
+		{KeySlowdown, "", func(v string) error { // after the nodes that it refers to
 			slowdown, err := adapters.ParseSlowdown(v)
 			if err == nil {
 				err = adapters.CheckPreferred(slowdown, s.Preferred, KeyPreferred)
@@ -266,7 +277,7 @@ func within(v string, low, high int) (int, error) {
 	return n, nil
 }
 
-// attributes are what is known of a job before it runs: its name, namespace and priority, and what its meta says.
+// attributes are what is known of a job before it runs: its name, namespace, priority and meta.
 func attributes(job *api.Job) map[string]string {
 	out := map[string]string{}
 	for k, v := range job.Meta {
@@ -276,7 +287,7 @@ func attributes(job *api.Job) map[string]string {
 	}
 	out["name"] = deref(job.Name)
 	if p := cmp.Or(deref(job.ParentID), job.Meta[keyParent]); p != "" {
-		out["name"] = p // a child's own name is never seen again
+		out["name"] = p // the child's own name never occurs again
 	}
 	out["namespace"] = deref(job.Namespace)
 	if n, ok := job.Meta[KeyTasks]; ok {
@@ -285,7 +296,7 @@ func attributes(job *api.Job) map[string]string {
 	return out
 }
 
-// planned reads what Nomad itself is to know: kind, groups, resources and constraints.
+// planned reads what Nomad itself uses: the kind, groups, resources and constraints.
 func (h *hints) planned(job *api.Job) error {
 	if err := h.kind(job); err != nil {
 		return err
@@ -301,13 +312,14 @@ func (h *hints) planned(job *api.Job) error {
 	return h.required(job)
 }
 
-// kind finds the template, and whether the job is of a kind that can be held.
+// kind finds the template and checks that the job is of a kind that can be held.
 func (h *hints) kind(job *api.Job) error {
 	switch {
 	case deref(job.Type) != api.JobTypeBatch:
 		return fmt.Errorf("type is %q, expected %q", deref(job.Type), api.JobTypeBatch)
 	case job.Dispatched:
-		return errors.New("it was dispatched, and Nomad takes no such job again: expected one that is registered for each run")
+		return errors.New(
+			"it was dispatched, and Nomad takes no such job again: expected one that is registered for each run")
 	case job.Multiregion != nil && len(job.Multiregion.Regions) > 0:
 		return errors.New("it is for several regions, expected one")
 	}
@@ -316,7 +328,8 @@ func (h *hints) kind(job *api.Job) error {
 			continue
 		}
 		if h.template != nil {
-			return fmt.Errorf("there are groups %q and %q, expected one, the template of the gang's %s", deref(h.template.Name), deref(g.Name), KeyTasks)
+			return fmt.Errorf("there are groups %q and %q, expected one, the template of the gang's %s", deref(h.template.Name),
+				deref(g.Name), KeyTasks)
 		}
 		h.template = g
 	}
@@ -324,17 +337,18 @@ func (h *hints) kind(job *api.Job) error {
 	case h.template == nil:
 		return errors.New("there is no group, expected one")
 	case deref(h.template.Count) != 0:
-		return fmt.Errorf("group %q has count %d, expected 0, and %s = \"%d\" for a gang of as many", deref(h.template.Name), deref(h.template.Count), KeyTasks, deref(h.template.Count))
+		return fmt.Errorf("group %q has count %d, expected 0, and %s = \"%d\" for a gang of as many", deref(h.template.Name),
+			deref(h.template.Count), KeyTasks, deref(h.template.Count))
 	}
 	return nil
 }
 
-// placed tells whether a group is one of the last start's.
+// placed reports whether a group belongs to the last start.
 func (h *hints) placed(g *api.TaskGroup) bool {
 	return h.start != 0 && startOf(deref(g.Name)) == h.start
 }
 
-// places is how many tasks the groups of the last start have, 0 of a job that does not run.
+// places is the number of tasks in the groups of the last start. It is 0 if the job does not run.
 func (h *hints) places(job *api.Job) int {
 	n := 0
 	if !deref(job.Stop) {
@@ -347,12 +361,13 @@ func (h *hints) places(job *api.Job) int {
 	return n
 }
 
-// groupName is the name of a placed group. It is never that of an earlier start, whose allocations Nomad would take for the group's own.
+// groupName is the name of a placed group. It differs from the names of earlier starts: Nomad would take their
+// allocations for this group's.
 func groupName(template string, start uint64, i int) string {
 	return fmt.Sprintf("%s-at%d-%d", template, start, i)
 }
 
-// startOf is the start that a group is of, 0 if it is a user's.
+// startOf is the start of a group, and 0 for a user's group.
 func startOf(group string) uint64 {
 	parts := strings.Split(group, "-")
 	if len(parts) < 3 {
@@ -366,7 +381,8 @@ func startOf(group string) uint64 {
 	return n
 }
 
-// mains are the tasks that do a group's work: the leader, or all that are not before, beside or after it.
+// mains are the tasks that do a group's work: the leader, or all tasks that do not run before, beside or after the
+// work.
 func mains(g *api.TaskGroup) []string {
 	var out []string
 	for _, t := range g.Tasks {
@@ -380,7 +396,8 @@ func mains(g *api.TaskGroup) []string {
 	return out
 }
 
-// demand is what Nomad sets aside for one task of the gang: what runs together, or what runs before or after, whichever is more.
+// demand is what Nomad reserves for one task of the gang: the sum of what runs together, or what runs before or after
+// if that is more.
 func demand(g *api.TaskGroup) sched.Resources {
 	var before, main, after, always [2]float64
 	for _, t := range g.Tasks {
@@ -409,7 +426,7 @@ func demand(g *api.TaskGroup) sched.Resources {
 	return out
 }
 
-// deref is a value, or the zero one.
+// deref is the value, or zero for nil.
 func deref[T any](p *T) T {
 	if p == nil {
 		var zero T

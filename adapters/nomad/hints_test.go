@@ -18,7 +18,8 @@ func ptr[T any](v T) *T { return &v }
 // heldJob is a job as its user registers it.
 func heldJob(meta map[string]string) *api.Job {
 	j := api.NewBatchJob("a", "nightly", "global", 60)
-	j.Namespace, j.SubmitTime, j.CreateIndex, j.JobModifyIndex = ptr("prod"), ptr(int64(5e9)), ptr(uint64(10)), ptr(uint64(20))
+	j.Namespace, j.SubmitTime, j.CreateIndex, j.JobModifyIndex = ptr("prod"), ptr(int64(5e9)), ptr(uint64(10)),
+		ptr(uint64(20))
 	j.Meta = map[string]string{KeyMark: "true", "team": "x"}
 	for k, v := range meta {
 		j.Meta[k] = v
@@ -30,7 +31,8 @@ func heldJob(meta map[string]string) *api.Job {
 
 func TestDescribe(t *testing.T) {
 	got, err := Describe(heldJob(map[string]string{
-		KeyTasks: "4", KeyDeadline: "2h", KeyPreferred: "node.class=fast|big & meta.gpu=*", KeySlowdown: "1.5", KeyCheckpoint: "true",
+		KeyTasks: "4", KeyDeadline: "2h", KeyPreferred: "node.class=fast|big & meta.gpu=*", KeySlowdown: "1.5",
+		KeyCheckpoint: "true",
 	}))
 	require.NoError(t, err)
 	assert.Equal(t, "prod/a", got.ID)
@@ -39,7 +41,8 @@ func TestDescribe(t *testing.T) {
 	assert.Equal(t, map[string]string{"team": "x", "name": "nightly", "namespace": "prod", "tasks": "4"}, got.Attributes)
 	assert.Equal(t, 2*time.Hour, got.Deadline)
 	assert.Equal(t, 60, got.Priority)
-	assert.Equal(t, sched.NodesWith("node.class", "fast", "big").And(sched.NodesWith("meta.gpu")).String(), got.Preferred.String())
+	assert.Equal(t, sched.NodesWith("node.class", "fast", "big").And(sched.NodesWith("meta.gpu")).String(),
+		got.Preferred.String())
 	assert.InDelta(t, 1.5, got.Slowdown, 0)
 	assert.True(t, got.Checkpoint)
 	assert.Equal(t, time.Unix(5, 0).UTC(), got.Submitted)
@@ -56,7 +59,7 @@ func TestDeadlineAsTime(t *testing.T) {
 	assert.Equal(t, time.Minute, got.Deadline)
 }
 
-// TestProblems: what is wrong is said with the key, what was found and what was expected.
+// TestProblems: a problem names the key, what was found and what was expected.
 func TestProblems(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -68,12 +71,16 @@ func TestProblems(t *testing.T) {
 		{"many tasks", map[string]string{KeyTasks: "1001"}, nil, `out of range`},
 		{"text for tasks", map[string]string{KeyTasks: "four"}, nil, `hedge_tasks = "four"`},
 		{"deadline", map[string]string{KeyDeadline: "tomorrow"}, nil, `hedge_deadline = "tomorrow", expected a duration`},
-		{"negative deadline", map[string]string{KeyDeadline: "-2h"}, nil, `hedge_deadline = "-2h", expected a duration of at least 1s`},
-		{"deadline in the past", map[string]string{KeyDeadline: "1970-01-01T00:00:05Z"}, nil, `expected a time after the submission at 1970-01-01T00:00:05Z`},
-		{"utility of nothing", map[string]string{KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`}, nil, `expected a utility that is above 0`},
+		{"negative deadline", map[string]string{KeyDeadline: "-2h"}, nil,
+			`hedge_deadline = "-2h", expected a duration of at least 1s`},
+		{"deadline in the past", map[string]string{KeyDeadline: "1970-01-01T00:00:05Z"}, nil,
+			`expected a time after the submission at 1970-01-01T00:00:05Z`},
+		{"utility of nothing", map[string]string{KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`}, nil,
+			`expected a utility that is above 0`},
 		{"no value", map[string]string{KeyPreferred: "a="}, nil, `hedge_preferred = "a=", "a=", expected labels`},
 		{"empty values", map[string]string{KeyPreferred: "a=|"}, nil, `expected values that are not empty`},
-		{"slow-down of nothing", map[string]string{KeySlowdown: "2"}, nil, `hedge_slowdown = "2", expected none without hedge_preferred`},
+		{"slow-down of nothing", map[string]string{KeySlowdown: "2"}, nil,
+			`hedge_slowdown = "2", expected none without hedge_preferred`},
 		{"slow-down of too much", map[string]string{KeySlowdown: "1000001"}, nil, `expected a number from 1 to 1e6`},
 		{"utility", map[string]string{KeyUtility: "{"}, nil, `hedge_utility = "{"`},
 		{"preferred", map[string]string{KeyPreferred: "fast"}, nil, `"fast", expected labels`},
@@ -86,20 +93,37 @@ func TestProblems(t *testing.T) {
 		{"dispatched", nil, func(j *api.Job) { j.Dispatched = true }, "dispatched"},
 		{"no group", nil, func(j *api.Job) { j.TaskGroups = nil }, "there is no group"},
 		{"two groups", nil, func(j *api.Job) { j.AddTaskGroup(api.NewTaskGroup("more", 0)) }, `groups "work" and "more"`},
-		{"not held", nil, func(j *api.Job) { j.TaskGroups[0].Count = ptr(3) }, `group "work" has count 3, expected 0, and hedge_tasks = "3" for a gang of as many; Nomad itself runs it`},
-		{"not held, and another fault", map[string]string{KeyTasks: "0"}, func(j *api.Job) { j.TaskGroups[0].Count = ptr(1) }, `stop it and register it again with count = 0`},
+		{"not held", nil, func(j *api.Job) {
+			j.TaskGroups[0].Count = ptr(3)
+		}, `group "work" has count 3, expected 0, and hedge_tasks = "3" for a gang of as many; Nomad itself runs it`},
+		{"not held, and another fault", map[string]string{KeyTasks: "0"}, func(j *api.Job) {
+			j.TaskGroups[0].Count = ptr(1)
+		}, `stop it and register it again with count = 0`},
 		{"mark", map[string]string{KeyMark: "yes"}, nil, `meta hedge = "yes", expected true or false`},
 		{"mark of another kind", map[string]string{KeyMark: "1"}, nil, `meta hedge = "1", expected true or false`},
-		{"checkpoint of another kind", map[string]string{KeyCheckpoint: "T"}, nil, `meta hedge_checkpoint = "T", expected true or false`},
+		{"checkpoint of another kind", map[string]string{KeyCheckpoint: "T"}, nil,
+			`meta hedge_checkpoint = "T", expected true or false`},
 		{"empty mark", map[string]string{KeyMark: ""}, nil, `meta hedge = "", expected true or false`},
 		{"no demand", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources = nil }, "Demand"},
 		{"cores", nil, func(j *api.Job) { j.TaskGroups[0].Tasks[0].Resources.Cores = ptr(2) }, "2 cores"},
-		{"distinct hosts", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("", "distinct_hosts", "true")) }, "not supported"},
-		{"expression", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "regexp", "(")) }, "missing closing )"},
-		{"version", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "version", ">= new")) }, `">= new" is no version constraint`},
-		{"version that is interpolated", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "version", "${meta.x}")) }, "is no version constraint"},
-		{"semver", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "semver", "~> 1.8")) }, "it is no semver constraint"},
-		{"semver of packages", nil, func(j *api.Job) { j.Constrain(api.NewConstraint("${attr.x}", "semver", ">= 1.0beta1")) }, "it is no semver constraint"},
+		{"distinct hosts", nil, func(j *api.Job) {
+			j.Constrain(api.NewConstraint("", "distinct_hosts", "true"))
+		}, "not supported"},
+		{"expression", nil, func(j *api.Job) {
+			j.Constrain(api.NewConstraint("${attr.x}", "regexp", "("))
+		}, "missing closing )"},
+		{"version", nil, func(j *api.Job) {
+			j.Constrain(api.NewConstraint("${attr.x}", "version", ">= new"))
+		}, `">= new" is no version constraint`},
+		{"version that is interpolated", nil, func(j *api.Job) {
+			j.Constrain(api.NewConstraint("${attr.x}", "version", "${meta.x}"))
+		}, "is no version constraint"},
+		{"semver", nil, func(j *api.Job) {
+			j.Constrain(api.NewConstraint("${attr.x}", "semver", "~> 1.8"))
+		}, "it is no semver constraint"},
+		{"semver of packages", nil, func(j *api.Job) {
+			j.Constrain(api.NewConstraint("${attr.x}", "semver", ">= 1.0beta1"))
+		}, "it is no semver constraint"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j := heldJob(tt.meta)
@@ -114,7 +138,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestMarked: who writes a mark that makes no sense means hedge, and is told; a job that is not marked is none of hedge's.
+// TestMarked: a job with a mark that makes no sense counts as hedge's, so that its user is told. An unmarked job does
+// not.
 func TestMarked(t *testing.T) {
 	for mark, want := range map[string]bool{"true": true, "1": true, "yes": true, "": true, "false": false, "0": true} {
 		assert.Equal(t, want, marked(map[string]string{KeyMark: mark}), mark)
@@ -122,7 +147,8 @@ func TestMarked(t *testing.T) {
 	assert.False(t, marked(nil))
 }
 
-// TestHeldByItsUser: of a job that Nomad does not run, or that its user has stopped, nobody is told that it does.
+// TestHeldByItsUser: if Nomad does not run a job, or its user has stopped it, its problem does not say that Nomad runs
+// it.
 func TestHeldByItsUser(t *testing.T) {
 	held := heldJob(map[string]string{KeyTasks: "0"})
 	_, err := Describe(held)
@@ -137,10 +163,12 @@ func TestHeldByItsUser(t *testing.T) {
 	assert.NotContains(t, read(placed).problem.Error(), "Nomad itself", "what hedge has started")
 }
 
-// TestPlacedBefore: hints that an earlier hedge took are not held against a job while it runs, which is told with its tasks as any other; once it waits, it is told what is wrong.
+// TestPlacedBefore: hints that an earlier hedge accepted are no problem while the job runs. It is reported with its
+// tasks like any other. Once it waits, its problem is reported.
 func TestPlacedBefore(t *testing.T) {
 	for k, v := range map[string]string{
-		KeySlowdown: "2", KeyDeadline: "500ms", KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`, KeyPreferred: "a=|", KeyTasks: "two", KeyRetries: "many",
+		KeySlowdown: "2", KeyDeadline: "500ms", KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
+		KeyPreferred: "a=|", KeyTasks: "two", KeyRetries: "many",
 		KeyCheckpoint: "1", KeyMark: "1", "hedge_dealine": "2h",
 	} {
 		t.Run(k, func(t *testing.T) {
@@ -170,14 +198,15 @@ func TestPlacedBefore(t *testing.T) {
 	require.ErrorIs(t, read(j).problem, ErrJob, "it cannot be described")
 }
 
-// TestDemand: what runs before and after the work does not add to it, what runs beside it does.
+// TestDemand: what runs before and after the work does not add to it; what runs beside it does.
 func TestDemand(t *testing.T) {
 	g := api.NewTaskGroup("g", 0)
 	for _, one := range []struct {
 		life *api.TaskLifecycle
 		cpu  int
 	}{
-		{nil, 100}, {nil, 50}, {&api.TaskLifecycle{Hook: "prestart"}, 400}, {&api.TaskLifecycle{Hook: "prestart", Sidecar: true}, 10}, {&api.TaskLifecycle{Hook: "poststop"}, 120},
+		{nil, 100}, {nil, 50}, {&api.TaskLifecycle{Hook: "prestart"}, 400},
+		{&api.TaskLifecycle{Hook: "prestart", Sidecar: true}, 10}, {&api.TaskLifecycle{Hook: "poststop"}, 120},
 		{&api.TaskLifecycle{Hook: "poststart"}, 30},
 	} {
 		task := api.NewTask("t", "raw_exec").Require(&api.Resources{CPU: ptr(one.cpu), MemoryMB: ptr(1)})
@@ -188,9 +217,10 @@ func TestDemand(t *testing.T) {
 	assert.Equal(t, sched.Resources{CPU: 410, Memory: 4, Disk: 300}, demand(g))
 }
 
-// TestNoted: what hedge has noted is taken over from versions that it has written, and from no copies under other names.
+// TestNoted: hedge's notes count in versions that it has written, and not in copies under other names.
 func TestNoted(t *testing.T) {
-	own := map[string]string{keyOrigin: "12", keyStart: "15", keyAttempt: "2", keyFailures: "1", keyDone: "3000000000", keySubmitted: "1000000000", keyOver: "no"}
+	own := map[string]string{keyOrigin: "12", keyStart: "15", keyAttempt: "2", keyFailures: "1", keyDone: "3000000000",
+		keySubmitted: "1000000000", keyOver: "no"}
 	h := read(heldJob(own))
 	require.NoError(t, h.problem)
 	assert.Equal(t, uint64(12), h.origin)
@@ -212,15 +242,18 @@ func TestNoted(t *testing.T) {
 
 func TestGroupNames(t *testing.T) {
 	assert.Equal(t, uint64(17), startOf(groupName("my-work-at3-4", 17, 2)))
-	for _, name := range []string{"", "work", "work-at17", "work-at-1", "at17-1", "work-17-1", "work-at17-x", "work-at1x-1"} {
+	for _, name := range []string{"", "work", "work-at17", "work-at-1", "at17-1", "work-17-1", "work-at17-x",
+		"work-at1x-1"} {
 		assert.Zero(t, startOf(name), name)
 	}
 }
 
 func TestConstraints(t *testing.T) {
 	labels := map[string]string{
-		"attr.cpu.numcores": "16", "meta.tags": "a, b,c", "attr.os.version": "12.4", "node.class": "fast", "meta.empty": "", "driver.docker": "true",
-		"attr.nomad.version": "1.7.0-beta1", "meta.pattern": "^f.*t$", "meta.broken": "(", "meta.first": "b", "meta.big": "9007199254740993", "meta.word": "eight",
+		"attr.cpu.numcores": "16", "meta.tags": "a, b,c", "attr.os.version": "12.4", "node.class": "fast", "meta.empty": "",
+		"driver.docker":      "true",
+		"attr.nomad.version": "1.7.0-beta1", "meta.pattern": "^f.*t$", "meta.broken": "(", "meta.first": "b",
+		"meta.big": "9007199254740993", "meta.word": "eight",
 	}
 	for _, tt := range []struct {
 		left, operand, right string
@@ -231,7 +264,7 @@ func TestConstraints(t *testing.T) {
 		{"${node.class}", "is", "fast", true},
 		{"${node.class}", "!=", "slow", true},
 		{"${meta.none}", "!=", "slow", true},
-		{"${meta.none}", "!=", "", false}, // what is not there is an empty text for != alone
+		{"${meta.none}", "!=", "", false}, // a missing side counts as an empty text for != only
 		{"${meta.none}", "not", "${meta.none2}", false},
 		{"${meta.none}", "!=", "${node.class}", true},
 		{"${meta.none}", "=", "", false},
@@ -239,18 +272,18 @@ func TestConstraints(t *testing.T) {
 		{"${meta.empty}", "=", "", true},
 		{"${node.class}", "not", "fast", false},
 		{"fast", "=", "${node.class}", true},
-		{"${driver.docker}", "=", "true", false}, // Nomad interpolates no such thing
+		{"${driver.docker}", "=", "true", false}, // Nomad has no such interpolation
 		{"${driver.docker}", "is_set", "", false},
 		{"${node.region}", "is_not_set", "", true},
 		{"${meta.first}x", "!=", "${meta.first}x", false},
-		{"${node.class", "=", "${node.class", false}, // it begins as an interpolation, and is none
+		{"${node.class", "=", "${node.class", false}, // it begins like an interpolation, and is none
 		{"${attr.cpu.numcores}", ">", "9", true},
 		{"${attr.cpu.numcores}", "<", "9", false},
 		{"${attr.cpu.numcores}", ">=", "16", true},
 		{"${attr.cpu.numcores}", "<=", "15.5", false},
 		{"${attr.cpu.numcores}", ">", "${meta.none}", false},
-		{"${meta.big}", ">", "9007199254740992", true}, // whole numbers are compared as such
-		{"${meta.word}", "<", "10", false},             // and else as texts
+		{"${meta.big}", ">", "9007199254740992", true}, // integers are compared as integers
+		{"${meta.word}", "<", "10", false},             // and otherwise as texts
 		{"${node.class}", "<", "g", true},
 		{"${node.class}", ">=", "NaN", true},
 		{"${attr.cpu.numcores}", ">=", "NaN", false},
@@ -265,7 +298,7 @@ func TestConstraints(t *testing.T) {
 		{"${attr.os.version}", "version", ">= 12, < 13", true},
 		{"${attr.os.version}", "version", "~> 12.1", true},
 		{"${attr.os.version}", "version", ">= 13", false},
-		{"${attr.nomad.version}", "version", ">= 1.6.0", false}, // it leaves pre-releases out
+		{"${attr.nomad.version}", "version", ">= 1.6.0", false}, // that operand leaves out pre-releases
 		{"${node.class}", "version", ">= 1", false},
 		{"${attr.os.version}", "semver", ">= 12.1.0", true},
 		{"${attr.nomad.version}", "semver", ">= 1.6.0", true},
@@ -301,7 +334,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// TestSemver: the answers are those of Nomad 1.6.1's own package helper/constraints/semver.
+// TestSemver: the answers are those of package helper/constraints/semver of Nomad 1.6.1.
 func TestSemver(t *testing.T) {
 	for _, tt := range []struct {
 		constraint, version string
@@ -319,7 +352,7 @@ func TestSemver(t *testing.T) {
 		{">= 1.0, < 1.4", "1.2.3", true},
 		{">= 1.0, < 1.4", "1.4", false},
 		{" >1.0.0 , != 1.2.3", "1.2.3", false},
-		{"1.6", "1.6.0", true}, // one without an operator is of equality, with as many numbers as it has
+		{"1.6", "1.6.0", true}, // without an operator it means equality, of as many numbers as it has
 		{"v1.6.0", "1.7.0-beta1", false},
 		{"!= 1.7.0", "1.7.0-beta1", true},
 	} {
@@ -327,7 +360,8 @@ func TestSemver(t *testing.T) {
 		require.NoError(t, err, tt.constraint)
 		assert.Equal(t, tt.want, versions(check)(tt.version), "%s %s", tt.version, tt.constraint)
 	}
-	for _, text := range []string{"~> 1.8", "", " ", "1.6.0-", "==1.6.0", "=> 1.6.0", "<> 1.6.0", "1.6.x", ">= 1.x", ">= 1.0beta1", "11387778780781445675529500000000000000000", ">= 1.0.0,", "${meta.x}"} {
+	for _, text := range []string{"~> 1.8", "", " ", "1.6.0-", "==1.6.0", "=> 1.6.0", "<> 1.6.0", "1.6.x", ">= 1.x",
+		">= 1.0beta1", "11387778780781445675529500000000000000000", ">= 1.0.0,", "${meta.x}"} {
 		_, err := semver(text)
 		require.Error(t, err, "%q", text)
 	}
@@ -348,7 +382,7 @@ func TestRequired(t *testing.T) {
 	assert.Equal(t, []string{"driver.raw_exec"}, h.spec.Required.Keys())
 }
 
-// FuzzHints: whatever stands in a job's meta, it is understood or refused with a reason.
+// FuzzHints: any text in a job's meta is understood, or refused with a reason.
 func FuzzHints(f *testing.F) {
 	for _, k := range known {
 		f.Add(k, "2", "a=b & c=*")

@@ -27,14 +27,15 @@ type office struct {
 	timeout         time.Duration
 }
 
-// read is the variable and its epoch. Where there is none, it is one without items, whose ModifyIndex is 0, and the epoch is the index of Nomad's last change of any variable:
-// no epoch of a lease that was there before is higher, since each was written by a change of its own, and was one more than the last one's.
+// read returns the variable and its epoch. If there is no variable, it returns one without items and with ModifyIndex
+// 0, and the epoch is the index of Nomad's last change of any variable. No earlier epoch was higher: each was written
+// by a change of its own, and was one higher than the one before.
 func (o *office) read(ctx context.Context) (*api.Variable, uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	v, meta, err := o.client.Variables().Read(o.path, query(ctx, o.namespace))
 	if errors.Is(err, api.ErrVariablePathNotFound) {
-		if meta.LastIndex <= 1 { // the client says so of a variable that may not be read, too
+		if meta.LastIndex <= 1 { // the client also returns this for a variable that may not be read
 			if _, err := o.client.Raw().Query("/v1/var/"+o.path, nil, query(ctx, o.namespace)); err != nil && !missing(err) {
 				return nil, 0, fail("variable "+o.path, err)
 			}
@@ -48,15 +49,16 @@ func (o *office) read(ctx context.Context) (*api.Variable, uint64, error) {
 	}
 	epoch, err := strconv.ParseUint(v.Items[itemEpoch], 10, 64)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: nomad: variable %s: item %s is %q, expected a number", adapters.ErrRefused, o.path, itemEpoch, v.Items[itemEpoch])
+		return nil, 0, fmt.Errorf("%w: nomad: variable %s: item %s is %q, expected a number", adapters.ErrRefused, o.path,
+			itemEpoch, v.Items[itemEpoch])
 	}
 	return v, epoch, nil
 }
 
-// errConflict is a variable that has changed.
+// errConflict means that the variable has changed.
 var errConflict = errors.New("nomad: the variable has changed")
 
-// write puts the items in the place of what was read, with errConflict if it has changed since.
+// write replaces the items that were read. It returns errConflict if the variable has changed since.
 func (o *office) write(ctx context.Context, v *api.Variable, items api.VariableItems) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -70,7 +72,8 @@ func (o *office) write(ctx context.Context, v *api.Variable, items api.VariableI
 	return fail("variable "+o.path, err)
 }
 
-// fence refuses actions of every epoch but the variable's. Instances without a lease have epoch 0 and are not looked at.
+// fence refuses actions of every epoch but the variable's. Epoch 0 is of instances without a lease, which are not
+// checked.
 func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	if epoch == 0 {
 		return nil
@@ -78,7 +81,8 @@ func (d *Driver) fence(ctx context.Context, epoch uint64) error {
 	return d.leads.Check(ctx, epoch)
 }
 
-// leader only reads: where the variable was deleted, whoever takes the lease next makes it anew. One that was made anew has another CreateIndex, and one that was given back no holder.
+// leader only reads: if the variable was deleted, whoever takes the lease next recreates it. A recreated variable has
+// another CreateIndex. A lease that was given back has no holder.
 func (o *office) leader(ctx context.Context) (adapters.Leader, error) {
 	v, epoch, err := o.read(ctx)
 	if err == nil && v.ModifyIndex == 0 {
@@ -90,25 +94,26 @@ func (o *office) leader(ctx context.Context) (adapters.Leader, error) {
 	return adapters.Leader{Epoch: epoch, ID: fmt.Sprintf("%d held by %q", v.CreateIndex, v.Items[itemHolder])}, nil
 }
 
-// Lease is an [adapters.Lease] in a Nomad variable with check-and-set: Nomad 1.6 knows no locks that run out by themselves. A standby takes
-// the lease when it has seen no change of it for as long as it is granted, by its own clock. It is for one goroutine at a time.
+// Lease is an [adapters.Lease] in a Nomad variable with check-and-set, since Nomad 1.6 has no locks that expire. A
+// standby takes the lease if it has seen no change of it for the time for which it is granted, by the standby's own
+// clock. It is for one goroutine at a time.
 type Lease struct {
 	*office
 	holder  string
 	granted time.Duration
 	now     func() time.Time
 
-	index uint64    // of the variable as it was seen last
-	since time.Time // and since when it was so
+	index uint64    // of the variable, as last seen
+	since time.Time // since when it has had that index
 }
 
 var _ adapters.Lease = (*Lease)(nil)
 
-// LeaseFor is how long leases are granted unless [NewLease] is told otherwise.
+// LeaseFor is the default time for which [NewLease] grants the lease.
 const LeaseFor = 15 * time.Second
 
-// NewLease makes one instance's way to the lease that the driver's options name. Granted is how long it is granted for, the same for all
-// instances; 0 is [LeaseFor]. The error is [ErrConfig] or [ErrOptions].
+// NewLease makes one instance's access to the lease that the driver's options name. Granted is the time for which the
+// lease is granted, the same for all instances; 0 is [LeaseFor]. The error is [ErrConfig] or [ErrOptions].
 func NewLease(config *api.Config, o Options, granted time.Duration) (*Lease, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
@@ -122,10 +127,11 @@ func NewLease(config *api.Config, o Options, granted time.Duration) (*Lease, err
 		return nil, err
 	}
 	timeout := min(o.Timeout, granted/4)
-	return &Lease{office: &office{client, o.LeaseNamespace, o.LeasePath, timeout}, holder: adapters.NewHolder(), granted: granted, now: o.Now}, nil
+	return &Lease{office: &office{client, o.LeaseNamespace, o.LeasePath, timeout}, holder: adapters.NewHolder(),
+		granted: granted, now: o.Now}, nil
 }
 
-// Acquire takes the lease if it is free or has not been renewed for as long as it is granted.
+// Acquire takes the lease if it is free, or if it was not renewed for the time for which it is granted.
 func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	v, epoch, err := l.read(ctx)
 	if err != nil {
@@ -152,7 +158,7 @@ func (l *Lease) items(epoch uint64, count string) api.VariableItems {
 	return api.VariableItems{itemEpoch: strconv.FormatUint(epoch, 10), itemHolder: l.holder, itemCount: count}
 }
 
-// own puts items in the place of those of the term, and tells whether that is still the lease's. What is renewed gets another count than it had.
+// own replaces the items of the term, and reports whether the lease still has that term. A renewal changes the count.
 func (l *Lease) own(ctx context.Context, t adapters.Term, next func(count uint64) api.VariableItems) (bool, error) {
 	for range 3 {
 		v, epoch, err := l.read(ctx)
@@ -162,8 +168,8 @@ func (l *Lease) own(ctx context.Context, t adapters.Term, next func(count uint64
 		if v.ModifyIndex == 0 || epoch != t.Epoch || v.Items[itemHolder] != l.holder {
 			return false, nil
 		}
-		count, _ := strconv.ParseUint(v.Items[itemCount], 10, 64) // it need only change
-		// Where it has changed, a renewal of this instance's that had no answer may have arrived meanwhile.
+		count, _ := strconv.ParseUint(v.Items[itemCount], 10, 64) // it only has to change
+		// After a conflict, an earlier renewal of this instance that got no answer may have arrived.
 		if err = l.write(ctx, v, next(count)); !errors.Is(err, errConflict) {
 			return true, err
 		}
@@ -171,16 +177,18 @@ func (l *Lease) own(ctx context.Context, t adapters.Term, next func(count uint64
 	return true, fmt.Errorf("%w: nomad: variable %s changes all the time", adapters.ErrUnavailable, l.path)
 }
 
-// Renew holds on to the lease.
+// Renew extends the lease.
 func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
-	own, err := l.own(ctx, t, func(count uint64) api.VariableItems { return l.items(t.Epoch, strconv.FormatUint(count+1, 10)) })
+	own, err := l.own(ctx, t, func(count uint64) api.VariableItems {
+		return l.items(t.Epoch, strconv.FormatUint(count+1, 10))
+	})
 	if err == nil && !own {
 		err = fmt.Errorf("%w: epoch %d", adapters.ErrFenced, t.Epoch)
 	}
 	return t, err
 }
 
-// Release gives it back.
+// Release gives the lease back.
 func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	_, err := l.own(ctx, t, func(uint64) api.VariableItems {
 		items := l.items(t.Epoch, "0")

@@ -20,16 +20,20 @@ import (
 
 var offices atomic.Int64
 
-// TestLease counts by a clock of its own, so that no lease runs out because the machine is slow.
+// TestLease uses a clock of its own, so that no lease expires because the machine is slow. stoppable makes calls unless
+// it is stopped: then they hang.
 func TestLease(t *testing.T) {
 	r := theRig(t)
 	adaptertest.RunLease(t, func(testing.TB) adaptertest.Office {
 		now := time.Unix(1e9, 0)
-		o := nomad.Options{LeasePath: fmt.Sprint("hedge/office-", offices.Add(1)), Now: func() time.Time { return now }, Timeout: time.Minute}
+		o := nomad.Options{LeasePath: fmt.Sprint("hedge/office-", offices.Add(1)), Now: func() time.Time {
+			return now
+		}, Timeout: time.Minute}
 		calls := &stoppable{}
 		return adaptertest.Office{
 			Open: func(t testing.TB) adapters.Lease {
-				l, err := nomad.NewLease(&api.Config{Address: r.URL(), HttpClient: &http.Client{Transport: calls}}, o, 10*time.Minute)
+				l, err := nomad.NewLease(&api.Config{Address: r.URL(), HttpClient: &http.Client{Transport: calls}}, o,
+					10*time.Minute)
 				require.NoError(t, err)
 				return l
 			},
@@ -68,7 +72,7 @@ func (s *stoppable) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestLeaseUnavailable: a lease that nobody answers for is neither granted nor lost.
+// TestLeaseUnavailable: a lease whose server does not answer is neither granted nor lost.
 func TestLeaseUnavailable(t *testing.T) {
 	l, err := nomad.NewLease(&api.Config{Address: "http://127.0.0.1:1"}, nomad.Options{}, 0)
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ func sortedKeys(set map[key]bool) []key {
 	})
 }
 
-// rename gives nodes their names: those that had theirs and are not down first, then the oldest.
+// rename gives nodes their names. Nodes that had a name and are not down come first, then the oldest.
 func (s *state) rename() {
 	order := slices.SortedFunc(maps.Values(s.nodes), func(a, b *api.Node) int {
 		return cmp.Or(s.rank(a)-s.rank(b), cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.ID, b.ID))
@@ -44,7 +44,7 @@ func (s *state) rename() {
 	}
 }
 
-// rank orders nodes that ask for a name.
+// rank orders nodes that want the same name.
 func (s *state) rank(n *api.Node) int {
 	switch {
 	case n.Status == api.NodeStatusDown:
@@ -55,7 +55,7 @@ func (s *state) rank(n *api.Node) int {
 	return 1
 }
 
-// others tells whether another node that is not down goes by a name.
+// others reports whether another node that is not down has the name.
 func (s *state) others(name, id string) bool {
 	for other, known := range s.names {
 		if known == name && other != id && s.nodes[other] != nil && s.nodes[other].Status != api.NodeStatusDown {
@@ -65,7 +65,7 @@ func (s *state) others(name, id string) bool {
 	return false
 }
 
-// appendNode tells of a node. Of a node that is down another may have the name now, and then nothing is told.
+// appendNode reports a node. If another node has taken the name of a node that is down, nothing is reported.
 func (d *Driver) appendNode(to []adapters.Node, n *api.Node) []adapters.Node {
 	s := d.state
 	name := s.names[n.ID]
@@ -102,7 +102,7 @@ func capacity(n *api.Node) sched.Resources {
 	return out
 }
 
-// labelsOf are the labels of a node by its name, nil if there is none.
+// labelsOf are the labels of the node with that name, nil if there is none.
 func (s *state) labelsOf(name string) map[string]string {
 	if n := s.byName(name); n != nil {
 		return s.labels(n)
@@ -110,10 +110,11 @@ func (s *state) labelsOf(name string) map[string]string {
 	return nil
 }
 
-// labels are what equivalence sets see of the node.
+// labels are the node's labels for equivalence sets.
 func (s *state) labels(n *api.Node) map[string]string {
 	out := map[string]string{
-		"node.unique.id": n.ID, "node.unique.name": n.Name, "node.datacenter": n.Datacenter, "node.class": n.NodeClass, "node.pool": n.NodePool,
+		"node.unique.id": n.ID, "node.unique.name": n.Name, "node.datacenter": n.Datacenter, "node.class": n.NodeClass,
+		"node.pool": n.NodePool,
 	}
 	if n.NodePool == "" {
 		out["node.pool"] = api.NodePoolDefault
@@ -139,7 +140,7 @@ func (s *state) labels(n *api.Node) map[string]string {
 	return out
 }
 
-// foreign is what work that is not told as a job's task holds on the node.
+// foreign is what work holds on the node that is not reported as a job's task.
 func (d *Driver) foreign(n *api.Node) sched.Resources {
 	var out sched.Resources
 	s := d.state
@@ -159,7 +160,7 @@ func (d *Driver) foreign(n *api.Node) sched.Resources {
 	return out
 }
 
-// until tells whether a time is to come, and has all looked at again then.
+// until reports whether a time is in the future. If so, everything is looked at again then.
 func (d *Driver) until(t time.Time) bool {
 	if !d.opt.Now().Before(t) {
 		return false
@@ -178,7 +179,7 @@ func (s *state) nameOf(id string) string {
 	return id
 }
 
-// byName finds the node that is known by a name: of several the one that is not down, or the newest.
+// byName finds the node known by a name. Of several, it is the one that is not down, or the newest.
 func (s *state) byName(name string) *api.Node {
 	var found *api.Node
 	for id, known := range s.names {
@@ -186,7 +187,8 @@ func (s *state) byName(name string) *api.Node {
 		if known != name || n == nil {
 			continue
 		}
-		if found == nil || cmp.Or(s.rank(found)-s.rank(n), cmp.Compare(n.CreateIndex, found.CreateIndex), strings.Compare(n.ID, found.ID)) > 0 {
+		if found == nil || cmp.Or(s.rank(found)-s.rank(n), cmp.Compare(n.CreateIndex, found.CreateIndex),
+			strings.Compare(n.ID, found.ID)) > 0 {
 			found = n
 		}
 	}

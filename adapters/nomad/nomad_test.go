@@ -20,11 +20,11 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// wrapped is a transport of a user's.
+// wrapped is a user's transport.
 type wrapped struct{ http.RoundTripper }
 
-// TestUsersClient: a client's Timeout does not get to the event stream, the client itself stays as it is, and TLS for a transport that is not
-// known is an error.
+// TestUsersClient: a client's Timeout does not affect the event stream, the client itself is not modified, and TLS for
+// an unknown transport is an error.
 func TestUsersClient(t *testing.T) {
 	own := &http.Client{Timeout: time.Second, Transport: wrapped{http.DefaultTransport}}
 	_, err := New(&api.Config{HttpClient: own}, Options{})
@@ -37,7 +37,8 @@ func TestUsersClient(t *testing.T) {
 
 	_, err = New(&api.Config{HttpClient: &http.Client{}, TLSConfig: &api.TLSConfig{Insecure: true}}, Options{})
 	require.NoError(t, err)
-	_, err = New(&api.Config{HttpClient: &http.Client{Transport: &http.Transport{}}, TLSConfig: &api.TLSConfig{CACert: "/no/such/file"}}, Options{})
+	_, err = New(&api.Config{HttpClient: &http.Client{Transport: &http.Transport{}},
+		TLSConfig: &api.TLSConfig{CACert: "/no/such/file"}}, Options{})
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = New(&api.Config{Address: "://"}, Options{})
 	require.ErrorIs(t, err, ErrConfig)
@@ -45,7 +46,7 @@ func TestUsersClient(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestOptions: what makes no sense is refused, and no time of belief is none.
+// TestOptions: options that make no sense are refused. A CheckLease of 0 trusts nothing.
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{{Timeout: -1}, {Fence: -1}, {CheckLease: -1}} {
 		_, err := New(nil, o)
@@ -63,7 +64,7 @@ func TestOptions(t *testing.T) {
 	assert.Zero(t, d.opt.CheckLease)
 }
 
-// answering is a server that answers every call the same.
+// answering is a driver of a server that gives every call the same answer.
 func answering(t *testing.T, status int, text string) *Driver {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -76,7 +77,7 @@ func answering(t *testing.T, status int, text string) *Driver {
 	return d
 }
 
-// TestErrors: an error says that nothing was done only where Nomad says so.
+// TestErrors: an error says that nothing was done only if Nomad says so.
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -108,13 +109,16 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTLS: certificates are the client's configuration's.
+// TestTLS: certificates come from the client's configuration.
 func TestTLS(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "[]")
+	}))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	defer s.Close()
-	trusted := &api.Config{Address: s.URL, TLSConfig: &api.TLSConfig{Insecure: true}, HttpClient: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}}
+	trusted := &api.Config{Address: s.URL, TLSConfig: &api.TLSConfig{Insecure: true},
+		HttpClient: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}}
 	d, err := New(trusted, Options{})
 	require.NoError(t, err)
 	defer d.Close()
@@ -128,7 +132,8 @@ func TestTLS(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrUnavailable)
 }
 
-// TestSucceeded: a task that ended before it was killed has done its work; one that was told to stop has not, whatever it says.
+// TestSucceeded: a task that ended before it was killed has done its work. A task that was told to stop has not,
+// whatever it says.
 func TestSucceeded(t *testing.T) {
 	events := func(types ...string) []*api.TaskEvent {
 		var out []*api.TaskEvent
@@ -143,9 +148,12 @@ func TestSucceeded(t *testing.T) {
 		want  bool
 	}{
 		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated)}, true},
-		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated, api.TaskKilling, api.TaskKilled)}, true},
-		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskKilling, api.TaskTerminated, api.TaskKilled)}, false},
-		{api.TaskState{State: "dead", StartedAt: ran, Failed: true, Events: events(api.TaskStarted, api.TaskTerminated)}, false},
+		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskTerminated, api.TaskKilling,
+			api.TaskKilled)}, true},
+		{api.TaskState{State: "dead", StartedAt: ran, Events: events(api.TaskStarted, api.TaskKilling, api.TaskTerminated,
+			api.TaskKilled)}, false},
+		{api.TaskState{State: "dead", StartedAt: ran, Failed: true, Events: events(api.TaskStarted, api.TaskTerminated)},
+			false},
 		{api.TaskState{State: "dead", Events: events(api.TaskKilling, api.TaskKilled)}, false},
 		{api.TaskState{State: "running", StartedAt: ran}, false},
 	} {
@@ -153,7 +161,7 @@ func TestSucceeded(t *testing.T) {
 	}
 }
 
-// TestNames: of nodes with one name each has its own, and those that live keep theirs.
+// TestNames: nodes with the same name get different names, and nodes that are up keep theirs.
 func TestNames(t *testing.T) {
 	s := newState()
 	node := func(id, status string, index uint64) {
@@ -166,7 +174,8 @@ func TestNames(t *testing.T) {
 	node("a", api.NodeStatusDown, 1)
 	node("c", api.NodeStatusReady, 3)
 	s.rename()
-	assert.Equal(t, map[string]string{"a": "n", "b": "n@b", "c": "n"}, s.names, "a machine that was set up anew has its old name")
+	assert.Equal(t, map[string]string{"a": "n", "b": "n@b", "c": "n"}, s.names,
+		"a machine that was set up anew has its old name")
 	assert.Equal(t, "c", s.byName("n").ID)
 	assert.True(t, s.others("n", "a"))
 	node("a", api.NodeStatusReady, 1)
@@ -208,7 +217,7 @@ func TestReplayed(t *testing.T) {
 	require.Error(t, s.apply(&event{Topic: api.TopicJob, Index: 50, Payload: []byte(`{"Job":3}`)}, all))
 }
 
-// TestEvaluations: only a job that may have been purged is asked for; all others are looked at again.
+// TestEvaluations: only a job that may have been purged is looked up. All others are only marked as changed.
 func TestEvaluations(t *testing.T) {
 	s := newState()
 	all := func(string) bool { return true }
@@ -218,7 +227,8 @@ func TestEvaluations(t *testing.T) {
 		job, why   string
 		dirty, ask bool
 	}{
-		{"b", "job-deregister", false, false}, {"a", "job-register", true, false}, {"a", "queued-allocs", true, false}, {"a", "job-deregister", true, true},
+		{"b", "job-deregister", false, false}, {"a", "job-register", true, false}, {"a", "queued-allocs", true, false},
+		{"a", "job-deregister", true, true},
 	} {
 		clear(s.dirtyJobs)
 		text := fmt.Appendf(nil, `{"Evaluation":{"Namespace":"prod","JobID":%q,"TriggeredBy":%q}}`, tt.job, tt.why)
@@ -244,8 +254,8 @@ func placedJob(t *testing.T) *job {
 	return j
 }
 
-// TestLost: lost tasks are told as such; once their gang is stopped they hold the job back for as long as its group lets them run on, and those
-// of a node that is back hold room there until their agent has told, or the fence is over.
+// TestLost: lost tasks are reported as lost. Once their gang is stopped, they hold the job back for as long as its
+// group lets them run. On a node that is back, they hold room until its agent has reported, or until the fence ends.
 func TestLost(t *testing.T) {
 	now := time.Unix(1000, 0)
 	d, err := New(nil, Options{Now: func() time.Time { return now }, Fence: 30 * time.Second})
@@ -257,8 +267,9 @@ func TestLost(t *testing.T) {
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
 	for _, id := range []string{"x", "y"} {
-		d.state.put(&alloc{ID: id, Name: id, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: "lost", AllocatedResources: &api.AllocatedResources{
-			Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+		d.state.put(&alloc{ID: id, Name: id, Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup: deref(j.TaskGroups[1].Name), ClientStatus: "lost", AllocatedResources: &api.AllocatedResources{
+				Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	told := func() []adapters.TaskState {
 		out, _ := d.tell(k, d.state.jobs[k])
@@ -297,7 +308,8 @@ func TestLost(t *testing.T) {
 	assert.Nil(t, d.foreign(&back), "for as long as the fence")
 }
 
-// TestLostWithTwoNodes: two starts of a job were lost, each with its node, and both nodes are back. What is not told as the job's task is foreign to its node: nothing else may go there while it may still run.
+// TestLostWithTwoNodes: two starts of a job were lost with their nodes, and both nodes are back. An allocation that is
+// not reported as the job's task is foreign to its node: while it may run, its room is taken.
 func TestLostWithTwoNodes(t *testing.T) {
 	now := time.Unix(1000, 0)
 	d, err := New(nil, Options{Now: func() time.Time { return now }, Fence: 30 * time.Second})
@@ -308,11 +320,14 @@ func TestLostWithTwoNodes(t *testing.T) {
 	j := placedJob(t)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	put := func(id, node string, start uint64, status string) {
-		d.state.put(&alloc{ID: id, Name: fmt.Sprint(start, id), Namespace: "prod", JobID: "a", NodeID: node, TaskGroup: groupName("work", start, 0), ClientStatus: status,
+		d.state.put(&alloc{ID: id, Name: fmt.Sprint(start, id), Namespace: "prod", JobID: "a", NodeID: node,
+			TaskGroup: groupName("work", start, 0), ClientStatus: status,
 			DesiredStatus: api.AllocDesiredStatusStop, TaskStates: over,
-			AllocatedResources: &api.AllocatedResources{Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+			AllocatedResources: &api.AllocatedResources{
+				Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	held := d.state.jobs[k].changed(1, "node-lost")
 	held.JobModifyIndex, held.ModifyIndex = ptr(uint64(30)), ptr(uint64(30))
@@ -350,7 +365,8 @@ func TestLostWithTwoNodes(t *testing.T) {
 	assert.Equal(t, map[string]float64{"m": 0}, foreign, "for as long as the fence")
 }
 
-// TestDeadForAMoment: as a job is started Nomad calls it dead until its evaluation is there, a transaction later. Only one that was dead afterwards is over.
+// TestDeadForAMoment: when a job is started, Nomad calls it dead until its evaluation is there, a transaction later.
+// Only a job that was called dead after that is over.
 func TestDeadForAMoment(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
@@ -373,7 +389,8 @@ func TestDeadForAMoment(t *testing.T) {
 	assert.Empty(t, out.Tasks)
 }
 
-// TestStoppedByItsUser: a job that its user has stopped is over and has not failed; one that hedge has given up has.
+// TestStoppedByItsUser: a job that its user has stopped is over and has not failed. A job that hedge has given up has
+// failed.
 func TestStoppedByItsUser(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
@@ -389,16 +406,19 @@ func TestStoppedByItsUser(t *testing.T) {
 	require.EqualError(t, told.Err, "it has failed 4 times")
 }
 
-// TestFinishedTwice: a task that was lost with its node, had finished, and was run again by Nomad when the node was back, is one task of the gang.
+// TestFinishedTwice: a task was lost with its node but had finished, and Nomad ran it again when the node was back. It
+// is one task of the gang.
 func TestFinishedTwice(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
 	j := placedJob(t)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	for i, name := range []string{"a.work[0]", "a.work[0]", "a.work[1]"} {
-		d.state.put(&alloc{ID: fmt.Sprint(i), Name: name, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name),
+		d.state.put(&alloc{ID: fmt.Sprint(i), Name: name, Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup:    deref(j.TaskGroups[1].Name),
 			ClientStatus: api.AllocClientStatusComplete, TaskStates: over, CreateIndex: uint64(i)})
 	}
 	held := d.state.jobs[k].changed(1, "node-lost")
@@ -411,7 +431,8 @@ func TestFinishedTwice(t *testing.T) {
 	}
 }
 
-// TestRanAgain: a task that Nomad ran again by itself, in the place of one that was lost with its node, is not the gang's run. It is not needed where that one had finished.
+// TestRanAgain: if Nomad replaces a task that was lost with its node, the replacement is not part of the gang's run. It
+// is not needed if the lost task had finished.
 func TestRanAgain(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
@@ -420,11 +441,14 @@ func TestRanAgain(t *testing.T) {
 	j := placedJob(t)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	put := func(id string, index uint64, name, status string, states map[string]*api.TaskState) {
-		d.state.put(&alloc{ID: id, Name: name, Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name), DesiredStatus: api.AllocDesiredStatusRun,
+		d.state.put(&alloc{ID: id, Name: name, Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup: deref(j.TaskGroups[1].Name), DesiredStatus: api.AllocDesiredStatusRun,
 			ClientStatus: status, TaskStates: states, CreateIndex: index,
-			AllocatedResources: &api.AllocatedResources{Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
+			AllocatedResources: &api.AllocatedResources{
+				Tasks: map[string]*api.AllocatedTaskResources{"main": {Cpu: api.AllocatedCpuResources{CpuShares: 500}}}}})
 	}
 	told := func() (states []adapters.TaskState, errs []error) {
 		out, _ := d.tell(k, d.state.jobs[k])
@@ -440,7 +464,8 @@ func TestRanAgain(t *testing.T) {
 	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Requested}, states)
 	put("2", 7, "a.work[1]", api.AllocClientStatusComplete, over)
 	states, errs := told()
-	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Failed}, states, "one ran with its gang, one without")
+	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Lost, adapters.Failed}, states,
+		"one ran with its gang, one without")
 	require.ErrorIs(t, errs[2], ErrStopped, "which is none of the job's failures")
 
 	held := d.state.jobs[k].changed(1, "node-lost")
@@ -452,14 +477,15 @@ func TestRanAgain(t *testing.T) {
 	assert.Empty(t, states, "it is started again")
 	d.state.jobs[k] = running
 
-	put("1", 1, "a.work[1]", api.AllocClientStatusComplete, over) // its agent had not told before its node was lost
+	// its agent had not reported that before its node was lost
+	put("1", 1, "a.work[1]", api.AllocClientStatusComplete, over)
 	put("2", 7, "a.work[1]", api.AllocClientStatusRunning, nil)
 	states, _ = told()
 	assert.Equal(t, []adapters.TaskState{adapters.Finished, adapters.Finished}, states)
 	assert.InDelta(t, 500, d.foreign(d.state.nodes["n"])[CPU], 0, "what nobody needs holds its room until it ends")
 }
 
-// TestRanAgainAlone: for a gang of one the run that Nomad made of its own accord is as good as another.
+// TestRanAgainAlone: in a gang of one, a replacement by Nomad counts like any other run.
 func TestRanAgainAlone(t *testing.T) {
 	d, err := New(nil, Options{})
 	require.NoError(t, err)
@@ -467,9 +493,11 @@ func TestRanAgainAlone(t *testing.T) {
 	j.Meta[KeyTasks], j.TaskGroups[1].Count = "1", ptr(1)
 	k := key{"prod", "a"}
 	d.state.putJob(j.Job, true)
-	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0), Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
+	over := map[string]*api.TaskState{"main": {State: "dead", StartedAt: time.Unix(5, 0), FinishedAt: time.Unix(6, 0),
+		Events: []*api.TaskEvent{{Type: api.TaskTerminated}}}}
 	for i, status := range []string{api.AllocClientStatusLost, api.AllocClientStatusComplete} {
-		d.state.put(&alloc{ID: fmt.Sprint(i), Name: "a.work[0]", Namespace: "prod", JobID: "a", NodeID: "n", TaskGroup: deref(j.TaskGroups[1].Name),
+		d.state.put(&alloc{ID: fmt.Sprint(i), Name: "a.work[0]", Namespace: "prod", JobID: "a", NodeID: "n",
+			TaskGroup:    deref(j.TaskGroups[1].Name),
 			ClientStatus: status, TaskStates: over, CreateIndex: uint64(i)})
 	}
 	out, _ := d.tell(k, d.state.jobs[k])

@@ -14,15 +14,15 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// notesPrefix begins the paths of variables with notes.
+// notesPrefix is the prefix of the paths of notes.
 const notesPrefix = "hedge/jobs/"
 
-// longest is how long the paths of variables may be.
+// longest is the maximum length of a variable's path.
 const longest = 128
 
-// NotePath is the path of the variable with the reason why a job waits, in the job's namespace: hedge/jobs/ID, where characters that paths
-// cannot have are written as ~ and their bytes in hexadecimal digits. Paths of more than 128 characters, which Nomad does not take, end in a
-// checksum instead.
+// NotePath is the path of the variable with the reason why a job waits, in the job's namespace: hedge/jobs/ID.
+// Characters that paths cannot have are written as ~ and their bytes in hexadecimal. Paths longer than 128 characters,
+// which Nomad refuses, end in a checksum instead.
 func NotePath(job string) string {
 	var b strings.Builder
 	b.WriteString(notesPrefix)
@@ -41,7 +41,7 @@ func NotePath(job string) string {
 	return fmt.Sprintf("%s~%x", out[:longest-1-2*len(sum)], sum)
 }
 
-// notes are the variables that may be there, by namespace and path.
+// notes are the variables that may exist, by namespace and path.
 type notes struct {
 	mu    sync.Mutex
 	there map[key]bool
@@ -53,7 +53,7 @@ func (n *notes) has(k key) bool {
 	return n.there[k]
 }
 
-// set notes that a variable may be there, or that it is not.
+// set records whether a variable may exist.
 func (n *notes) set(k key, there bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,14 +67,15 @@ func (n *notes) set(k key, there bool) {
 	n.there[k] = true
 }
 
-// note is where a job's note is.
+// note is the place of the job's note.
 func (j *job) note() key { return key{deref(j.Namespace), NotePath(deref(j.ID))} }
 
-// Explain writes the note to the job's variable, in place of the one before. Its items are reason and code. The job's start takes it away.
+// Explain writes the note to the job's variable, replacing the previous one. Its items are reason and code. The job's
+// start deletes it.
 func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	j, ok := n.Job.Ref.(*job)
 	if !ok || j == nil {
-		return fmt.Errorf("%w: job %q was not told by this driver", adapters.ErrRefused, n.Job.Spec.ID)
+		return fmt.Errorf("%w: job %q was not reported by this driver", adapters.ErrRefused, n.Job.Spec.ID)
 	}
 	if err := d.fence(ctx, n.Epoch); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	return fail("variable "+v.Path, err)
 }
 
-// started takes a job's note away, if it has one. Where that fails the note is taken away when notes are looked through.
+// started deletes a job's note, if it has one. If that fails, it is deleted when the notes are next checked.
 func (d *Driver) started(ctx context.Context, j *job) {
 	at := j.note()
 	if !d.notes.has(at) {
@@ -104,14 +105,14 @@ func (d *Driver) started(ctx context.Context, j *job) {
 }
 
 const (
-	// tidyEvery is how often notes are looked through, at most: when all is listed.
+	// tidyEvery is the minimum time between checks of the notes. They are checked when everything is listed.
 	tidyEvery = 5 * time.Minute
-	// tidyMost is how many are taken away at once, so that what is observed does not wait for long.
+	// tidyMost is the maximum number of notes deleted at once, so that Observe does not take long.
 	tidyMost = 500
 )
 
-// listNotes are the notes there are, nil unless it is time to look them through, or where they may not be listed. They are listed before the jobs: of what has a note then
-// and is not there afterwards, there is no job.
+// listNotes lists the notes. It returns nil if it is not time to check them, or if they may not be listed. They are
+// listed before the jobs: if a note was there then and its job is not listed afterwards, there is no such job.
 func (d *Driver) listNotes(ctx context.Context) []*api.VariableMetadata {
 	if now := d.opt.Now(); !d.tidied.IsZero() && now.Sub(d.tidied) < tidyEvery {
 		return nil
@@ -120,14 +121,14 @@ func (d *Driver) listNotes(ctx context.Context) []*api.VariableMetadata {
 	defer cancel()
 	list, _, err := d.client.Variables().PrefixList(notesPrefix, query(ctx, api.AllNamespacesNamespace))
 	if err != nil {
-		return nil // nothing depends on it: they are looked through another time
+		return nil // nothing depends on it: the next check will do
 	}
 	d.tidied = d.opt.Now()
 	d.notes.only(list)
 	return list
 }
 
-// only notes which variables there are.
+// only records which variables exist.
 func (n *notes) only(list []*api.VariableMetadata) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -137,7 +138,8 @@ func (n *notes) only(list []*api.VariableMetadata) {
 	}
 }
 
-// tidy takes away the notes of jobs that are gone, or run; those that have failed for good keep theirs. One that was written meanwhile stays, and so does one that may not be taken away.
+// tidy deletes the notes of jobs that are gone or run. Jobs that have failed for good keep theirs. A note that was
+// written meanwhile stays, and so does one that may not be deleted.
 func (d *Driver) tidy(ctx context.Context, notes []*api.VariableMetadata) {
 	if len(notes) == 0 {
 		return
@@ -168,6 +170,6 @@ func (d *Driver) tidy(ctx context.Context, notes []*api.VariableMetadata) {
 		if err == nil {
 			d.notes.set(key{old[i].Namespace, old[i].Path}, false)
 		}
-		return err // the first ends it: most often it is a right that is missing
+		return err // the first error ends it: most often a right is missing
 	})
 }

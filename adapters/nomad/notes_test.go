@@ -15,7 +15,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestPredicatesEnd: what jobs that are gone asked of nodes is forgotten, and nodes have no labels of it.
+// TestPredicatesEnd: the constraints of jobs that are gone are forgotten, and nodes lose their labels.
 func TestPredicatesEnd(t *testing.T) {
 	s := newState()
 	s.nodes["x"] = &api.Node{ID: "x", Name: "x"}
@@ -49,7 +49,8 @@ func TestPredicatesEnd(t *testing.T) {
 	assert.Len(t, s.labels(s.nodes["x"]), plain)
 }
 
-// TestNotesEnd: notes of jobs that are gone are taken away when all is listed, now and then; those of other namespaces and of jobs that are there stay.
+// TestNotesEnd: from time to time, when everything is listed, the notes of jobs that are gone are deleted. Notes of
+// other namespaces and of existing jobs stay.
 func TestNotesEnd(t *testing.T) {
 	s := newVariables(t)
 	s.others = func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "[]") }
@@ -59,7 +60,10 @@ func TestNotesEnd(t *testing.T) {
 	foreign := NotePath("others")
 	s.at[foreign] = &api.Variable{Namespace: "test", Path: foreign, ModifyIndex: 8}
 	now := time.Unix(1000, 0)
-	d, err := New(&api.Config{Address: s.URL}, Options{Namespaces: []string{"prod"}, Timeout: time.Minute, Now: func() time.Time { return now }})
+	d, err := New(&api.Config{Address: s.URL},
+		Options{Namespaces: []string{"prod"}, Timeout: time.Minute, Now: func() time.Time {
+			return now
+		}})
 	require.NoError(t, err)
 	defer d.Close()
 	there := heldJob(nil)
@@ -83,7 +87,7 @@ func TestNotesEnd(t *testing.T) {
 	assert.Len(t, s.made(), 1, "it was written meanwhile")
 }
 
-// TestNoteEndsWithStart: a job that was started says no more why it waits. Where that cannot be taken away at once, it is later.
+// TestNoteEndsWithStart: a started job has no note. If the note cannot be deleted at once, it is deleted later.
 func TestNoteEndsWithStart(t *testing.T) {
 	s := newVariables(t)
 	s.others = func(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +132,7 @@ func TestNoteEndsWithStart(t *testing.T) {
 	assert.Equal(t, "DELETE "+path, s.made()[3])
 }
 
-// TestBacklog: events that wait are bounded by their bytes.
+// TestBacklog: the total size of waiting events is limited.
 func TestBacklog(t *testing.T) {
 	w := newWatch(nil)
 	many := make([]event, 1000)

@@ -8,22 +8,24 @@ import (
 )
 
 const (
-	// listShare is the part of the time, one in so many, that goes into listings where there is no event stream.
+	// listShare limits listings without an event stream to one part in listShare of the time.
 	listShare = 10
-	// briefly is how long a stream may be away until it is told, and soon and rarely are how long after another listing all is listed, at least, before that and then.
+	// briefly is how long the stream may be missing before that is reported. soon and rarely are the minimum times between
+	// listings, before and after that.
 	briefly = time.Minute
 	soon    = time.Second
 	rarely  = 10 * time.Second
 )
 
-// pace is how often all is listed while there is no event stream.
+// pace determines how often everything is listed while there is no event stream.
 type pace struct {
-	began time.Time     // when all was listed last
-	took  time.Duration // and how long that took
-	since time.Time     // since when there is no stream that the last listing goes with; zero while there is
+	began time.Time     // the start of the last listing
+	took  time.Duration // its duration
+	since time.Time     // since when no stream continues the last listing; zero if one does
 }
 
-// without tells whether all is to be listed because there is no stream, and with an error what is wrong where it has been so for long.
+// without reports whether everything must be listed because there is no stream. If there was none for long, the error
+// says why.
 func (p *pace) without(now time.Time, followed bool, why error) (due bool, err error) {
 	if followed {
 		p.since = time.Time{}
@@ -35,7 +37,8 @@ func (p *pace) without(now time.Time, followed bool, why error) (due bool, err e
 	least, away := soon, now.Sub(p.since)
 	if away >= briefly {
 		least = rarely
-		if err = fmt.Errorf("%w: nomad: no event stream for %v", adapters.ErrUnavailable, away.Round(time.Second)); why != nil {
+		if err = fmt.Errorf("%w: nomad: no event stream for %v", adapters.ErrUnavailable,
+			away.Round(time.Second)); why != nil {
 			err = fmt.Errorf("%w: %w", err, why)
 		}
 	}

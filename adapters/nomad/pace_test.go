@@ -16,7 +16,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestNoStream: without an event stream all is listed now and then, and after a while it is told what is wrong; with one again, nothing is listed any more.
+// TestNoStream: without an event stream, everything is listed from time to time, and after a while the error says what
+// is wrong. With a stream again, nothing is listed.
 func TestNoStream(t *testing.T) {
 	var lists atomic.Int64
 	var up atomic.Bool
@@ -83,7 +84,7 @@ func TestNoStream(t *testing.T) {
 	assert.Empty(t, errs)
 }
 
-// TestListShare: the longer a listing takes, the less often it is made without a stream.
+// TestListShare: without a stream, the longer a listing takes, the less often it is made.
 func TestListShare(t *testing.T) {
 	p := pace{began: time.Unix(1000, 0), took: 3 * time.Second}
 	for at, want := range map[int64]bool{1001: false, 1029: false, 1030: true} {
@@ -93,9 +94,10 @@ func TestListShare(t *testing.T) {
 	}
 }
 
-// TestReadsRefused: what may not be read now may be read later: it does not end a scheduler.
+// TestReadsRefused: a refused read does not end a scheduler, since it may be allowed later.
 func TestReadsRefused(t *testing.T) {
-	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusInternalServerError} {
 		d := answering(t, status, "Permission denied")
 		_, err := d.Observe(context.Background(), true)
 		require.ErrorIs(t, err, adapters.ErrUnavailable, "%d", status)

@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// records are what Nomad has: the index of each of its lists, and of the one object in it, which is not there where that is 0.
+// records are Nomad's records: the index of each list, and the index of the list's only object, 0 if there is none.
 type records struct{ list, object [3]uint64 }
 
 // serve answers with nodes, jobs and allocations.
@@ -35,7 +35,10 @@ func (r *records) serve(t *testing.T, w http.ResponseWriter, req *http.Request) 
 	case path == "/v1/jobs":
 		answer(1, fmt.Sprintf(`{"ID":"j","Namespace":"prod","ModifyIndex":%d,"Meta":{"hedge":"true"}}`, r.object[1]))
 	case path == "/v1/allocations":
-		answer(2, fmt.Sprintf(`{"ID":"a","Name":"j.g[0]","Namespace":"prod","JobID":"j","NodeID":"n","ClientStatus":"running","ModifyIndex":%d}`, r.object[2]))
+		answer(2,
+			fmt.Sprintf(
+				`{"ID":"a","Name":"j.g[0]","Namespace":"prod","JobID":"j","NodeID":"n","ClientStatus":"running","ModifyIndex":%d}`,
+				r.object[2]))
 	case strings.HasPrefix(path, "/v1/node/"):
 		fmt.Fprintf(w, `{"ID":"n","Name":"n","Status":"ready","ModifyIndex":%d}`, r.object[0])
 	case strings.HasPrefix(path, "/v1/job/"):
@@ -47,7 +50,8 @@ func (r *records) serve(t *testing.T, w http.ResponseWriter, req *http.Request) 
 	}
 }
 
-// TestRestored: a list, or an object of it, that is older than what was known before ends the driver, whatever is asked then; another one begins with what there is.
+// TestRestored: a list, or an object in it, that is older than what was known ends the driver, whatever is asked. A new
+// driver begins with what there is.
 func TestRestored(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*records)
@@ -98,7 +102,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestRestoredBelowEvents: a list that has not come to what the event stream has told is one of a store that was restored.
+// TestRestoredBelowEvents: a list that is older than what the event stream has reported comes from a restored store.
 func TestRestoredBelowEvents(t *testing.T) {
 	is := &records{list: [3]uint64{500, 500, 500}, object: [3]uint64{400, 400, 400}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { is.serve(t, w, r) }))
@@ -108,9 +112,10 @@ func TestRestoredBelowEvents(t *testing.T) {
 	defer d.Close()
 	_, err = d.Observe(context.Background(), true)
 	require.NoError(t, err)
-	e := &event{Topic: api.TopicNode, Type: "NodeRegistration", Index: 520, Payload: json.RawMessage(`{"Node":{"ID":"n2","Name":"n2","ModifyIndex":520}}`)}
+	e := &event{Topic: api.TopicNode, Type: "NodeRegistration", Index: 520,
+		Payload: json.RawMessage(`{"Node":{"ID":"n2","Name":"n2","ModifyIndex":520}}`)}
 	require.NoError(t, d.state.apply(e, d.mine))
-	is.list[0] = 510 // it is not there, and would stay for ever
+	is.list[0] = 510 // it is not in the list, and would stay for ever
 	_, err = d.Observe(context.Background(), true)
 	require.ErrorIs(t, err, adapters.ErrRestored)
 }

@@ -21,11 +21,11 @@ import (
 const (
 	clients   = 4
 	clientCPU = 4000
-	// patience is how long anything may take on a machine that is busy with other things.
+	// patience is how long anything may take on a busy machine.
 	patience = 8 * time.Minute
 )
 
-// rig is a Nomad cluster that tests use one after another, since its agents take a while to start.
+// rig is a Nomad cluster. Tests use it one after another, since its agents take a while to start.
 type rig struct {
 	*testservers.Nomad
 	dir    string
@@ -33,16 +33,17 @@ type rig struct {
 	worlds int
 }
 
-// pool are the clusters that there are; each test has one for itself.
+// pool has the clusters. Each test has one for itself.
 var pool struct {
 	sync.Mutex
 	all, free []*rig
 }
 
-// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is waiting.
+// beside is the default of the flag -parallel: the number of the suite's cases that run concurrently. A case mostly
+// waits.
 const beside = "3"
 
-// TestMain takes the clusters down.
+// TestMain stops the clusters at the end.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := false
@@ -60,7 +61,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// need skips a test under -short, or has it fail where HEDGE_REQUIRE_SERVERS is 1, if Nomad is not built yet. Otherwise it is built, in some minutes.
+// need skips a test under -short if Nomad is not built yet, or fails it if HEDGE_REQUIRE_SERVERS is 1. Otherwise Nomad
+// is built, which takes some minutes.
 func need(t testing.TB) {
 	t.Helper()
 	err := testservers.Built("nomad")
@@ -73,7 +75,7 @@ func need(t testing.TB) {
 	}
 }
 
-// theRig is a cluster that is the test's until it ends: one that is free, or another.
+// theRig is a cluster for the test alone: a free one, or a new one.
 func theRig(t testing.TB) *rig {
 	t.Helper()
 	need(t)
@@ -85,8 +87,8 @@ func theRig(t testing.TB) *rig {
 	} else {
 		r = newRig(t)
 	}
-	t.Cleanup(func() { // the last of the test's
-		if t.Failed() { // who knows how it was left
+	t.Cleanup(func() { // the last cleanup of the test
+		if t.Failed() { // its state is unknown
 			r.say(t)
 			r.Stop()
 			return
@@ -98,7 +100,7 @@ func theRig(t testing.TB) *rig {
 	return r
 }
 
-// say has the test's log end with what the server and the agents have written last.
+// say adds to the test's log what the server and the agents have written last.
 func (r *rig) say(t testing.TB) {
 	const most = 50_000 // bytes
 	logs, err := filepath.Glob(filepath.Join(r.dir, "*.log"))
@@ -109,7 +111,7 @@ func (r *rig) say(t testing.TB) {
 	}
 }
 
-// newRig is called with the lock.
+// newRig is called with the lock held.
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hedge-nomad-")
@@ -134,7 +136,7 @@ func client(name string) testservers.NomadClient {
 	return testservers.NomadClient{Name: name, CPU: clientCPU, MemoryMB: 8192, Class: "standard"}
 }
 
-// node finds a node by its name, and nothing where the server knows none.
+// node finds a node by its name. It is nil if the server knows none.
 func (r *rig) node(name string) *api.NodeListStub {
 	nodes, _, err := r.client.Nodes().List(nil)
 	if err != nil {
@@ -148,7 +150,7 @@ func (r *rig) node(name string) *api.NodeListStub {
 	return nil
 }
 
-// ready waits until a node is and returns its id.
+// ready waits until a node is ready and returns its id.
 func (r *rig) ready(t testing.TB, name string) string {
 	t.Helper()
 	id := ""
@@ -176,11 +178,11 @@ func wait(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// cut ends a client and all that it runs, as a loss of power does.
+// cut kills a client and everything that it runs, like a loss of power.
 func (r *rig) cut(name string) {
 	r.Kill(name)
 	data := filepath.Join(r.dir, "data-"+name) + "/"
-	for range 3 { // what is just being started
+	for range 3 { // also what is just being started
 		procs, err := filepath.Glob("/proc/[0-9]*")
 		if err != nil {
 			return
@@ -199,12 +201,13 @@ func (r *rig) cut(name string) {
 	}
 }
 
-// register hands in a job.
+// register submits a job.
 func (r *rig) register(t testing.TB, j *api.Job) {
 	t.Helper()
 	wait(t, "the server takes job "+*j.ID, func() bool {
 		_, _, err := r.client.Jobs().Register(j, nil)
-		if err != nil && !strings.Contains(err.Error(), "connection refused") && !strings.Contains(err.Error(), "No cluster leader") {
+		if err != nil && !strings.Contains(err.Error(), "connection refused") &&
+			!strings.Contains(err.Error(), "No cluster leader") {
 			require.NoError(t, err)
 		}
 		return err == nil

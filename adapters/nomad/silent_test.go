@@ -21,7 +21,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// signal sends a client's agent a signal. What it runs goes on.
+// signal sends a signal to a client's agent. What the agent runs goes on.
 func (r *rig) signal(t testing.TB, name string, s syscall.Signal) {
 	t.Helper()
 	procs, err := filepath.Glob("/proc/[0-9]*")
@@ -29,7 +29,8 @@ func (r *rig) signal(t testing.TB, name string, s syscall.Signal) {
 	for _, proc := range procs {
 		var pid int
 		line, _ := os.ReadFile(proc + "/cmdline") // it may have ended
-		if _, err := fmt.Sscanf(proc, "/proc/%d", &pid); err == nil && strings.Contains(string(line), "agent\x00-config="+filepath.Join(r.dir, name+".json")) {
+		if _, err := fmt.Sscanf(proc, "/proc/%d", &pid); err == nil &&
+			strings.Contains(string(line), "agent\x00-config="+filepath.Join(r.dir, name+".json")) {
 			require.NoError(t, syscall.Kill(pid, s))
 			return
 		}
@@ -37,7 +38,8 @@ func (r *rig) signal(t testing.TB, name string, s syscall.Signal) {
 	require.Fail(t, "no agent", "of %s", name)
 }
 
-// TestSilentAgent: an agent is silent for so long that its node is held for lost, and what it runs comes to its end there while the job is started elsewhere. The job finishes once.
+// TestSilentAgent: an agent is silent for so long that its node counts as lost. What it runs comes to its end there,
+// while the job is started elsewhere. The job finishes once.
 func TestSilentAgent(t *testing.T) {
 	shape := adaptertest.Shape{Nodes: 2, Slots: 1, Seed: 1}
 	w, ok := newWorld(t, shape).(*world)
@@ -72,7 +74,8 @@ func TestSilentAgent(t *testing.T) {
 	w.signal(t, node, syscall.SIGCONT)
 	until("both are over", func() bool {
 		n := w.node(node)
-		return len(records) == 2 && !records[0].Ended.IsZero() && !records[1].Ended.IsZero() && n != nil && n.Status == api.NodeStatusReady
+		return len(records) == 2 && !records[0].Ended.IsZero() && !records[1].Ended.IsZero() && n != nil &&
+			n.Status == api.NodeStatusReady
 	})
 	assert.Equal(t, adapters.Finished, records[1].State)
 	for range 5 {

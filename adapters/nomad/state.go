@@ -11,34 +11,34 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// key names a job.
+// key identifies a job.
 type key struct{ namespace, id string }
 
-// String is the id by which loops know the job: its namespace has no slash in it.
+// String is the job's id in loops. A namespace has no slash.
 func (k key) String() string { return k.namespace + "/" + k.id }
 
-// state is Nomad's as it was read.
+// state is Nomad's state as it was read.
 type state struct {
 	nodes  map[string]*api.Node // by id
 	jobs   map[key]*job
-	allocs map[string]*alloc          // by id: all of hedge's jobs, and others that hold something
+	allocs map[string]*alloc          // by id: those of hedge's jobs, and others that hold something
 	of     map[key]map[string]*alloc  // by job
 	on     map[string]map[string]bool // ids by node
-	listed map[api.Topic]uint64       // what the last listing is of
-	firsts map[key]map[string]*alloc  // by job and name, as far as they were asked for: see [Driver.firstOf]
+	listed map[api.Topic]uint64       // the index of the last listing
+	firsts map[key]map[string]*alloc  // by job and name, as far as computed; see [Driver.firstOf]
 
 	names    map[string]string    // of nodes, by id
-	live     map[string]bool      // nodes that were not down when they were named
-	toldUIDs map[key]string       // under which jobs were told
+	live     map[string]bool      // nodes that were not down when they got their names
+	toldUIDs map[key]string       // under which jobs were reported
 	preds    map[string]*demanded // by label
 
 	dirtyJobs  map[key]bool
 	dirtyNodes map[string]bool
 	ask        map[key]bool // jobs that may have been purged
-	wake       time.Time    // when time alone changes something; zero if it does not
+	wake       time.Time    // when something changes without an event; zero if nothing does
 }
 
-// job is a job that is hedge's.
+// job is one of hedge's jobs.
 type job struct {
 	*api.Job
 	*hints
@@ -57,15 +57,17 @@ type alloc struct {
 
 func newState() *state {
 	return &state{
-		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{}, on: map[string]map[string]bool{},
-		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{}, preds: map[string]*demanded{}, live: map[string]bool{}, toldUIDs: map[key]string{},
+		nodes: map[string]*api.Node{}, jobs: map[key]*job{}, allocs: map[string]*alloc{}, of: map[key]map[string]*alloc{},
+		on:     map[string]map[string]bool{},
+		listed: map[api.Topic]uint64{}, firsts: map[key]map[string]*alloc{}, names: map[string]string{},
+		preds: map[string]*demanded{}, live: map[string]bool{}, toldUIDs: map[key]string{},
 		dirtyJobs: map[key]bool{}, dirtyNodes: map[string]bool{}, ask: map[key]bool{},
 	}
 }
 
 func (a *alloc) key() key { return key{a.Namespace, a.JobID} }
 
-// ended tells whether the client says that it has.
+// ended reports whether the client says that the allocation has ended.
 func (a *alloc) ended() bool {
 	return a.ClientStatus == api.AllocClientStatusComplete || a.ClientStatus == api.AllocClientStatusFailed
 }
@@ -74,7 +76,7 @@ func (a *alloc) lost() bool {
 	return a.ClientStatus == api.AllocClientStatusLost || a.ClientStatus == api.AllocClientStatusUnknown
 }
 
-// put takes in an allocation.
+// put adds or updates an allocation.
 func (s *state) put(a *alloc) {
 	k := a.key()
 	s.dirtyNodes[a.NodeID] = true
@@ -115,7 +117,7 @@ func (s *state) drop(id string) {
 	}
 }
 
-// putJob takes in a job that is hedge's, or forgets one that is not any more.
+// putJob adds or updates a job, or forgets one that is no longer hedge's.
 func (s *state) putJob(j *api.Job, mine bool) {
 	k := key{deref(j.Namespace), deref(j.ID)}
 	have := s.jobs[k]
@@ -127,7 +129,7 @@ func (s *state) putJob(j *api.Job, mine bool) {
 		return
 	}
 	if have != nil && deref(have.JobModifyIndex) == deref(j.JobModifyIndex) {
-		s.jobs[k] = &job{j, have.hints} // only its status is another
+		s.jobs[k] = &job{j, have.hints} // only its status has changed
 		s.dirtyJobs[k] = true
 		return
 	}
@@ -141,13 +143,13 @@ func (s *state) putJob(j *api.Job, mine bool) {
 	s.dirty(k)
 }
 
-// demanded is a predicate with the number of jobs that have it.
+// demanded is a predicate with the number of jobs that use it.
 type demanded struct {
 	predicate
 	jobs int
 }
 
-// demand takes in a job's predicates. Nodes that meet one which is new have one label more.
+// demand adds a job's predicates. Nodes that meet a new one get another label.
 func (s *state) demand(predicates []predicate) {
 	for _, p := range predicates {
 		label := p.label()
@@ -161,7 +163,8 @@ func (s *state) demand(predicates []predicate) {
 	}
 }
 
-// release forgets predicates that no job has any more. Nodes lose their labels when they are told of next: nobody looks at them.
+// release forgets predicates that no job uses any more. Nodes lose those labels with their next report; nobody looks at
+// them before.
 func (s *state) release(predicates []predicate) {
 	for _, p := range predicates {
 		label := p.label()
@@ -186,7 +189,7 @@ func (s *state) forget(k key) {
 	}
 }
 
-// dirty marks a job as changed, and the nodes where it has something.
+// dirty marks a job as changed, and the nodes on which it has allocations.
 func (s *state) dirty(k key) {
 	s.dirtyJobs[k] = true
 	for _, a := range s.of[k] {
@@ -194,7 +197,7 @@ func (s *state) dirty(k key) {
 	}
 }
 
-// apply takes in an event that is newer than the listings.
+// apply applies an event that is newer than the listings.
 func (s *state) apply(e *event, mine func(string) bool) error {
 	if e.Index <= s.listed[e.Topic] {
 		return nil
@@ -219,7 +222,7 @@ func (s *state) apply(e *event, mine func(string) bool) error {
 		if k := (key{p.Evaluation.Namespace, p.Evaluation.JobID}); s.jobs[k] != nil {
 			s.dirtyJobs[k] = true // a task may have no place
 			if p.Evaluation.TriggeredBy == "job-deregister" {
-				s.ask[k] = true // the job may have been purged, of which nothing is told
+				s.ask[k] = true // the job may have been purged, which no event reports
 			}
 		}
 	}
@@ -244,7 +247,7 @@ func (s *state) putNode(n *api.Node, gone bool) {
 	}
 }
 
-// newest is up to which index a kind of objects is known.
+// newest is the index up to which a kind of objects is known.
 func newest[K comparable, V any](listed uint64, known map[K]V, index func(V) uint64) uint64 {
 	for _, v := range known {
 		listed = max(listed, index(v))
@@ -252,7 +255,8 @@ func newest[K comparable, V any](listed uint64, known map[K]V, index func(V) uin
 	return listed
 }
 
-// older is an error if what is listed is of a lower index than what was known before it was asked for, which only a store that was restored brings about. 0 is no index.
+// older returns an error if a listing has a lower index than was known before the request. Only a restored store causes
+// that. 0 is no index.
 func (d *Driver) older(what string, now, before uint64) error {
 	if now == 0 || now >= before {
 		return nil
@@ -261,7 +265,7 @@ func (d *Driver) older(what string, now, before uint64) error {
 	return d.restored
 }
 
-// list reads all there is.
+// list reads everything.
 func (d *Driver) list(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{d.listNodes, d.listJobs, d.listAllocs} {
 		if err := part(ctx); err != nil {
@@ -303,7 +307,7 @@ func (d *Driver) listNodes(ctx context.Context) error {
 		return err
 	}
 	for id, n := range d.state.nodes {
-		if !there[id] && n.ModifyIndex <= meta.LastIndex { // which is so, unless the list has no index
+		if !there[id] && n.ModifyIndex <= meta.LastIndex { // true unless the list has no index
 			delete(d.state.nodes, id)
 			d.state.dirtyNodes[id] = true
 		}
@@ -312,7 +316,7 @@ func (d *Driver) listNodes(ctx context.Context) error {
 	return nil
 }
 
-// readNodes asks for nodes by their ids. What was read until one fails is taken in.
+// readNodes reads nodes by id. If a read fails, the nodes read before it are kept.
 func (d *Driver) readNodes(ctx context.Context, ids []string) error {
 	nodes := make([]*api.Node, len(ids))
 	err := each(ctx, len(ids), func(ctx context.Context, i int) error {
@@ -336,7 +340,8 @@ func (d *Driver) readNodes(ctx context.Context, ids []string) error {
 func (d *Driver) listJobs(ctx context.Context) error {
 	call, cancel := d.bound(ctx)
 	defer cancel()
-	stubs, meta, err := d.client.Jobs().ListOptions(&api.JobListOptions{Fields: &api.JobListFields{Meta: true}}, query(call, api.AllNamespacesNamespace))
+	stubs, meta, err := d.client.Jobs().ListOptions(&api.JobListOptions{Fields: &api.JobListFields{Meta: true}},
+		query(call, api.AllNamespacesNamespace))
 	if err != nil {
 		return failRead("list jobs", err)
 	}
@@ -348,7 +353,8 @@ func (d *Driver) listJobs(ctx context.Context) error {
 	var changed []key
 	for _, stub := range stubs {
 		k := key{stub.Namespace, stub.ID}
-		if isParent := (stub.Periodic || stub.ParameterizedJob) && stub.ParentID == ""; isParent || !marked(stub.Meta) || !d.mine(stub.Namespace) {
+		if isParent := (stub.Periodic || stub.ParameterizedJob) && stub.ParentID == ""; isParent || !marked(stub.Meta) ||
+			!d.mine(stub.Namespace) {
 			continue
 		}
 		there[k] = true
@@ -371,7 +377,7 @@ func (d *Driver) listJobs(ctx context.Context) error {
 	return nil
 }
 
-// readJobs asks for jobs, and forgets those that are not there. What was read until one fails is taken in.
+// readJobs reads jobs, and forgets those that do not exist. If a read fails, the jobs read before it are kept.
 func (d *Driver) readJobs(ctx context.Context, keys []key) error {
 	jobs, gone := make([]*api.Job, len(keys)), make([]bool, len(keys))
 	err := each(ctx, len(keys), func(ctx context.Context, i int) error {

@@ -24,8 +24,8 @@ var (
 	firstSeed = flag.Uint64("first", 1, "the seed of the first of them")
 )
 
-// TestStorm is run by hand, since each schedule takes a minute or so. Schedulers die at any call, agents and the server are killed with -9, nodes lose
-// their power, and more (see [adaptertest.Storm]).
+// TestStorm is run by hand, since each schedule takes about a minute. Schedulers die at any call, agents and the server
+// are killed with -9, nodes lose power, and more; see [adaptertest.Storm].
 func TestStorm(t *testing.T) {
 	if *storms == 0 {
 		t.Skip("-storms is 0")
@@ -36,30 +36,41 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// rough is a world whose agents crash now and then, and are started again at once, as by systemd.
+// rough is a world whose agents crash from time to time and are restarted at once, as by systemd.
 type rough struct {
 	*world
 	t       testing.TB
 	rng     *rand.Rand
-	crashes int                  // that are still to come, at most
-	back    map[string]time.Time // when agents were started again, by node
+	crashes int                  // the maximum number of crashes still to come
+	back    map[string]time.Time // when agents were restarted, by node
 }
 
-// mostCrashes is how often agents crash in one schedule. Agents that crash every few seconds for ever never come to an end with anything.
+// mostCrashes is the number of crashes in one schedule. With a crash every few seconds for ever, an agent would never
+// finish anything.
 const mostCrashes = 12
 
-// rest is how long an agent that has crashed is left alone once it is back. Until it has told the server, nobody knows that it starts tasks again.
+// rest is the time after a restart in which an agent does not crash again. Until the agent has reported to the server,
+// nobody knows that it starts tasks again.
 const rest = 10 * time.Second
 
 func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
-	return &rough{newWorld(t, s).(*world), t, rand.New(rand.NewPCG(s.Seed, 0x6e6f6d6164)), mostCrashes, map[string]time.Time{}}
+	return &rough{newWorld(t, s).(*world), t, rand.New(rand.NewPCG(s.Seed, 0x6e6f6d6164)), mostCrashes,
+		map[string]time.Time{}}
 }
 
-// Pass lets an agent crash by chance, if nothing is just being started: what an agent has not written down yet it starts a second time. Nor is anything being stopped: an agent that
-// crashes between the end of a task's processes and its own note of it takes six minutes to find that there is nothing left to kill (Nomad 1.6.1: their cgroup is gone by then, which
-// it takes for a failure, five times over), and starts anew with these if it crashes again. Nor has it crashed just before: it may have found that a task is gone whose end it had not
-// written down, and be starting it again, of which the task's first start tells nothing. Where agents crashed twice within two seconds just then, and three times more soon after, the
-// server said for eight minutes that a task is pending, whose gang had ended, until its job was taken back.
+// Pass makes an agent crash at random, but not in three situations.
+//
+// While a task is being started, a crash would make the agent start it a second time, since it has not recorded the
+// first.
+//
+// While a task is being stopped, a crash between the end of the task's processes and the agent's record of it costs six
+// minutes: the agent takes the missing cgroup for a failure, five times (Nomad 1.6.1). Another crash starts these
+// minutes anew.
+//
+// Soon after a crash, the agent may have found that a task is gone whose end it had not recorded, and be starting it
+// again. The task's first start does not show that. In one schedule agents crashed twice within two seconds at that
+// moment, and three times more soon after. The server then said for eight minutes that a task of an ended gang was
+// pending, until its job was withdrawn.
 func (r *rough) Pass(t testing.TB) {
 	r.world.Pass(t)
 	name := r.traits.Nodes[r.rng.IntN(len(r.traits.Nodes))]
@@ -70,7 +81,8 @@ func (r *rough) Pass(t testing.TB) {
 	if err != nil || len(left) > 0 || slices.ContainsFunc(r.Records(t), changing) {
 		return
 	}
-	begin, _, err := r.client.Allocations().List(&api.QueryOptions{Filter: `ClientStatus == "pending" and DesiredStatus == "run"`})
+	begin, _, err := r.client.Allocations().List(
+		&api.QueryOptions{Filter: `ClientStatus == "pending" and DesiredStatus == "run"`})
 	if err != nil || len(begin) > 0 {
 		return
 	}
@@ -82,7 +94,7 @@ func (r *rough) Pass(t testing.TB) {
 	r.t.Logf("%s: the agent of %s has crashed", time.Now().Format(time.TimeOnly), name)
 }
 
-// changing tells whether a task is being started or stopped.
+// changing reports whether a task is being started or stopped.
 func changing(r adaptertest.Record) bool {
 	return r.Ended.IsZero() && (r.Started.IsZero() || r.State == adapters.Stopping)
 }
@@ -97,9 +109,9 @@ type attempt struct {
 
 func attemptOf(r *adaptertest.Record) attempt { return attempt{gang{r.Job, r.UID}, r.Attempt} }
 
-// power sets right what a record says of a task on a node that lost its power. Nothing of it held room from then on, though the server learns of it later.
-// Until the server has noticed, it even puts tasks on such a node; when it has, it takes them for lost and may put others in their place as soon as the
-// node is back, before the agent has said that the first never ran.
+// power corrects a record of a task on a node that lost power. From that moment the task held no room, although the
+// server learns of it later. Until then the server even puts tasks on such a node. Once it knows, it counts them as
+// lost, and may replace them as soon as the node is back, before the agent has reported that the first ones never ran.
 func (w *world) power(r *adaptertest.Record, wanted bool) {
 	for _, c := range w.cuts {
 		if c.node != r.Node || r.State == adapters.Finished || !r.Ended.IsZero() && !r.Ended.After(c.at) {
@@ -114,9 +126,10 @@ func (w *world) power(r *adaptertest.Record, wanted bool) {
 	}
 }
 
-// replaced sets right the records of tasks that Nomad ran again by itself, in the place of those that were lost with their node. It does so in the very moment in which the node is back,
-// before the agent has told what became of the first: from then on the first does not count, unless it had done its work. What runs again does so without its gang, and its end is not the
-// gang's, unless it is all of the gang. Records are in the order in which they were placed; own are those of the gang.
+// replaced corrects the records of tasks by which Nomad replaced tasks that were lost with their node. Nomad does so as
+// soon as the node is back, before the agent has reported what became of the lost task. From then on the lost task does
+// not count, unless it had done its work. The replacement runs without its gang, and its end is not the gang's, unless
+// it is the whole gang. Records are in the order in which they were placed; own marks those of the gang.
 func replaced(records []adaptertest.Record, lost, alone []bool) (own []bool) {
 	type task struct {
 		attempt
@@ -127,7 +140,8 @@ func replaced(records []adaptertest.Record, lost, alone []bool) (own []bool) {
 	mine := map[task]int{}
 	for i := range records {
 		k := task{attemptOf(&records[i]), records[i].Task}
-		if have, ok := mine[k]; !ok || alone[i] && records[have].State != adapters.Finished && records[i].State == adapters.Finished {
+		if have, ok := mine[k]; !ok ||
+			alone[i] && records[have].State != adapters.Finished && records[i].State == adapters.Finished {
 			mine[k] = i
 		}
 	}
@@ -145,17 +159,21 @@ func replaced(records []adaptertest.Record, lost, alone []bool) (own []bool) {
 	return own
 }
 
-// succeed sets right the record of a task and that of the one in its place. Nomad places the other at once also where the first was stopped as its node was drained, and the node takes tasks again before
-// the first has ended. The agent starts it only then: until it does, it holds nothing beside the first.
+// succeed corrects the record of a task and that of its replacement. Nomad also places a replacement at once if the
+// node of the first is drained and takes tasks again before the first has ended. The agent starts the replacement only
+// then. Until it does, the replacement holds nothing beside the first.
 func succeed(r, next *adaptertest.Record, lost bool) {
 	at := next.Placed
-	if (!lost || r.State == adapters.Finished) && r.Node == next.Node && r.Ended.After(at) { // of what had ended when power was cut, the agent notes the end as it is back
+	// if power was cut after the task had ended, the agent records the end when it is back
+	if (!lost || r.State == adapters.Finished) && r.Node == next.Node && r.Ended.After(at) {
 		next.Placed = r.Ended
 		switch {
 		case next.Started.IsZero() || !next.Started.Before(r.Ended):
 		case lost:
-			// The server had given up the first, which ran to its end on a node that was only silent. To its agent it is over as soon as the server says so: it lets the other begin beside it
-			// (Nomad 1.6.1: localPrevAlloc.Wait asks the allocation as the server has it), and hedge has no say in that. The other counts from the end of the first.
+			// The server had given up the first task, which ran to its end on a node that was merely silent. For its agent, the
+			// task is over as soon as the server says so, and the replacement may begin beside it (Nomad 1.6.1:
+			// localPrevAlloc.Wait asks for the allocation as the server has it). hedge cannot prevent that. The replacement
+			// counts from the end of the first.
 			next.Started = r.Ended
 			if !next.Ended.IsZero() && next.Ended.Before(r.Ended) {
 				next.Ended = r.Ended
@@ -173,11 +191,16 @@ func succeed(r, next *adaptertest.Record, lost bool) {
 	}
 }
 
-// settle sets right what records say of gangs that were cut as they ended. Where power was cut, a task failed or the job was stopped in that very moment, some
-// processes have done their work and others have not: the gang as a whole has not finished, and must run again. And where an agent lost its power before it told that
-// a task had ended, the server took the task for lost, and tells of its end when the node is back: if the gang was started again by then, this did not count. Nor did it where an agent was
-// silent for so long that the server took its tasks for lost, and they ran on to their end. A gang of which a task never began is not cut but a fault; but what Nomad put in the
-// place of a lost task, and was stopped before it began, is no task of the gang.
+// settle corrects the records of gangs that were cut while they ended.
+//
+// If power was cut, a task failed or the job was stopped at that moment, some processes have done their work and others
+// have not. Then the gang has not finished and must run again.
+//
+// If an agent lost power, or was silent for long, before it reported that a task had ended, the server counted the task
+// as lost, and reports its end when the node is back. If the gang was started again by then, that end did not count.
+//
+// A gang of which a task never began was not cut: that is a fault. But a replacement by Nomad that was stopped before
+// it began is no task of the gang.
 func settle(records []adaptertest.Record, lost, own []bool) {
 	running, cut, again, last := map[attempt]bool{}, map[attempt]bool{}, map[attempt]bool{}, map[gang]int{}
 	for i := range records {
@@ -197,8 +220,9 @@ func settle(records []adaptertest.Record, lost, own []bool) {
 	}
 }
 
-// begun sets right when tasks began whose agents wrote that down only after others of their gangs had ended, as they do on a machine that is very busy: the marks, files that
-// processes make as they begin, say when it really was.
+// begun corrects the times at which tasks began, if their agents recorded them only after other tasks of their gangs
+// had ended, as happens on a very busy machine. The marks, which are files that processes make when they begin, have
+// the true times.
 func begun(records []adaptertest.Record, marks []string) {
 	first := map[attempt]time.Time{} // ends
 	for i := range records {
@@ -219,14 +243,16 @@ func begun(records []adaptertest.Record, marks []string) {
 	}
 }
 
-// TestBegun: what a process did as it began is believed rather than what its agent wrote down too late to be true; and nothing else is changed.
+// TestBegun: a process's own mark counts more than a start that its agent recorded impossibly late. Nothing else is
+// changed.
 func TestBegun(t *testing.T) {
 	dir := t.TempDir()
 	ends := time.Now().Add(-time.Hour)
 	var records []adaptertest.Record
 	var marks []string
 	for i, late := range []time.Duration{-time.Minute, time.Second, time.Second, time.Second} {
-		records = append(records, adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: fmt.Sprint(i), Started: ends.Add(late), Ended: ends.Add(time.Duration(i) * time.Minute),
+		records = append(records, adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: fmt.Sprint(i),
+			Started: ends.Add(late), Ended: ends.Add(time.Duration(i) * time.Minute),
 			State: adapters.Finished})
 		marks = append(marks, filepath.Join(dir, fmt.Sprint(i)))
 		if i < 3 {
@@ -245,11 +271,12 @@ func TestBegun(t *testing.T) {
 	assert.InDelta(t, 61, records[1].Unsure.Seconds(), 0.001)
 }
 
-// TestReplaced: what Nomad ran again by itself is its gang's run only where it is all of the gang, and the first did not finish.
+// TestReplaced: a replacement by Nomad is its gang's run only if it is the whole gang and the first did not finish.
 func TestReplaced(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	record := func(task string, placed, ended int, state adapters.TaskState) adaptertest.Record {
-		return adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: task, Placed: at(placed), Started: at(placed), Ended: at(ended), State: state}
+		return adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: task, Placed: at(placed), Started: at(placed),
+			Ended: at(ended), State: state}
 	}
 	never := func(r adaptertest.Record) adaptertest.Record {
 		r.Started = time.Time{}
@@ -262,15 +289,23 @@ func TestReplaced(t *testing.T) {
 		alone   bool
 		want    []adapters.TaskState
 	}{
-		{"the first had finished", []adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 9, finished), record("1", 20, 29, finished)}, false,
+		{"the first had finished", []adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 9, finished),
+			record("1", 20, 29, finished)}, false,
 			[]adapters.TaskState{finished, finished, stopping}},
-		{"the first had not", []adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 8, lost), record("1", 20, 29, finished)}, false,
+		{"the first had not",
+			[]adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 8, lost), record("1", 20, 29, finished)}, false,
 			[]adapters.TaskState{stopping, lost, stopping}},
-		{"the first had not, and the other never began", []adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 8, lost), never(record("1", 20, 21, stopping))}, false,
+		{"the first had not, and the other never began",
+			[]adaptertest.Record{record("0", 0, 9, finished), record("1", 0, 8, lost), never(record("1", 20, 21, stopping))},
+			false,
 			[]adapters.TaskState{stopping, lost, stopping}},
-		{"one of the gang never began", []adaptertest.Record{record("0", 0, 9, finished), never(record("1", 0, 8, stopping))}, false, []adapters.TaskState{finished, stopping}},
-		{"all of the gang", []adaptertest.Record{record("0", 0, 8, lost), record("0", 20, 29, finished)}, true, []adapters.TaskState{lost, finished}},
-		{"all of the gang, and it had finished", []adaptertest.Record{record("0", 0, 9, finished), record("0", 20, 29, finished)}, true, []adapters.TaskState{finished, stopping}},
+		{"one of the gang never began", []adaptertest.Record{record("0", 0, 9, finished), never(record("1", 0, 8, stopping))},
+			false, []adapters.TaskState{finished, stopping}},
+		{"all of the gang", []adaptertest.Record{record("0", 0, 8, lost), record("0", 20, 29, finished)}, true,
+			[]adapters.TaskState{lost, finished}},
+		{"all of the gang, and it had finished",
+			[]adaptertest.Record{record("0", 0, 9, finished), record("0", 20, 29, finished)}, true,
+			[]adapters.TaskState{finished, stopping}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			was, alone := make([]bool, len(tt.records)), make([]bool, len(tt.records))
@@ -287,12 +322,14 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestGivenUpAndFinished: Nomad itself runs a task twice on a node that was silent for too long, whose first run comes to its end. That is none of hedge's faults; another task there is one,
-// and so is a second run where the server had not given up the first, or in another attempt.
+// TestGivenUpAndFinished: Nomad itself runs a task twice on a node that was silent for too long, if the first run comes
+// to its end. That is not hedge's fault. Another task there is, and so is a second run if the server had not given up
+// the first, or in another attempt.
 func TestGivenUpAndFinished(t *testing.T) {
 	at := func(tenths int) time.Time { return time.Unix(0, int64(tenths)*1e8) }
 	records := func() []adaptertest.Record {
-		first := adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: "0", Node: "n", Placed: at(0), Started: at(10), Ended: at(494), State: adapters.Finished}
+		first := adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: "0", Node: "n", Placed: at(0), Started: at(10),
+			Ended: at(494), State: adapters.Finished}
 		second := first
 		second.Placed, second.Started, second.Ended, second.State = at(488), at(489), at(495), adapters.Stopping
 		return []adaptertest.Record{first, second}
@@ -305,18 +342,22 @@ func TestGivenUpAndFinished(t *testing.T) {
 		return adaptertest.Judge(r, adaptertest.Law{Slots: 1, Tasks: map[string]int{"a": 1, "b": 1}})
 	}
 	assert.Empty(t, judged(true, func(*adaptertest.Record) {}))
-	assert.Empty(t, judged(true, func(r *adaptertest.Record) { r.Ended = at(491) }), "it was stopped before the first had ended")
+	assert.Empty(t, judged(true, func(r *adaptertest.Record) {
+		r.Ended = at(491)
+	}), "it was stopped before the first had ended")
 	assert.NotEmpty(t, judged(false, func(r *adaptertest.Record) {}))
 	assert.NotEmpty(t, judged(true, func(r *adaptertest.Record) { r.Attempt = 2 }))
 	assert.NotEmpty(t, judged(true, func(r *adaptertest.Record) { r.Job = "b" }))
 }
 
-// TestDrainedAndBack: what waits on the agent for the end of the one before it holds nothing yet, unless it has begun.
+// TestDrainedAndBack: a task that waits on the agent for the end of the one before it holds nothing yet, unless it has
+// begun.
 func TestDrainedAndBack(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	law := adaptertest.Law{Slots: 1, Tasks: map[string]int{"a": 1}}
 	records := func() []adaptertest.Record {
-		first := adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: "0", Node: "n", Placed: at(0), Started: at(1), Ended: at(12), State: adapters.Stopping}
+		first := adaptertest.Record{Job: "a", UID: "1", Attempt: 1, Task: "0", Node: "n", Placed: at(0), Started: at(1),
+			Ended: at(12), State: adapters.Stopping}
 		second := first
 		second.Placed, second.Started, second.Ended = at(10), time.Time{}, at(11)
 		return []adaptertest.Record{first, second}

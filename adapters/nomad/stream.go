@@ -11,15 +11,17 @@ import (
 )
 
 const (
-	// silence is how long a stream may say nothing: Nomad sends something every 10 s.
+	// silence is how long a stream may be silent. Nomad sends something every 10 s.
 	silence = 45 * time.Second
-	// reconnect is how long a broken stream rests.
+	// reconnect is the wait before a broken stream is reopened.
 	reconnect = 500 * time.Millisecond
-	// backlog is how many bytes of events may wait to be taken. When it is full, the stream is given up and all is listed again.
+	// backlog is the maximum number of bytes of events that wait to be taken. If it is reached, the stream is closed and
+	// everything is listed again.
 	backlog = 64 << 20
 )
 
-// event is one of the stream. Its payload is decoded when it is applied, by its own types: the client's own decoder loses digits.
+// event is an event of the stream. Its payload is decoded when it is applied, into types of our own: the client's
+// decoder loses digits.
 type event struct {
 	Topic   api.Topic
 	Type    string
@@ -28,10 +30,10 @@ type event struct {
 	Payload json.RawMessage
 }
 
-// size is how many bytes it takes, or a few more.
+// size is roughly the number of bytes that the event takes, or a little more.
 func (e *event) size() int { return len(e.Payload) + len(e.Key) + 128 }
 
-// watch follows the event stream. Its goroutine is started by the first take and ended by close.
+// watch follows the event stream. The first take starts its goroutine, and close ends it.
 type watch struct {
 	client *api.Client
 	ctx    context.Context
@@ -40,10 +42,10 @@ type watch struct {
 
 	mu      sync.Mutex
 	events  []event
-	bytes   int    // of events
+	bytes   int    // of waiting events
 	up      bool   // connected
-	session uint64 // of connections
-	err     error  // why the last connection ended, or could not be made
+	session uint64 // number of the connection
+	err     error  // why the last connection ended or could not be made
 	last    uint64 // the index to resume at
 }
 
@@ -63,7 +65,8 @@ func (w *watch) close() {
 	}
 }
 
-// take hands over the events since the last take, and the number of the connection they are of: 0 if there is none, with the reason.
+// take returns the events since the last take and the number of their connection. Without a connection the number is 0,
+// and the error says why.
 func (w *watch) take() ([]event, uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +96,7 @@ func (w *watch) run(done chan struct{}) {
 	}
 }
 
-// errSilent is a stream that says nothing, not even that it is there.
+// errSilent is a stream that sends nothing, not even a heartbeat.
 var errSilent = fmt.Errorf("nothing was heard for %v", silence)
 
 // follow reads one connection until it ends.

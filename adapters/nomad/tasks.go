@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// hold adds what an allocation has set aside.
+// hold adds what an allocation has reserved.
 func (a *alloc) hold(to sched.Resources) {
 	r := a.AllocatedResources
 	if r == nil {
@@ -27,15 +27,16 @@ func (a *alloc) hold(to sched.Resources) {
 	}
 }
 
-// current tells whether an allocation is of the last start.
+// current reports whether an allocation belongs to the last start.
 func (j *job) current(a *alloc) bool { return j.start != 0 && startOf(a.TaskGroup) == j.start }
 
-// runs tells whether the last start's groups are there: it was neither stopped nor is it over.
+// runs reports whether the last start's groups exist: the job was not stopped and is not over.
 func (j *job) runs() bool {
 	return !deref(j.Stop) && slices.ContainsFunc(j.TaskGroups, j.placed)
 }
 
-// counts tells whether an allocation that holds room is told as a task: one of the last start, or what was there before, where that is all there is.
+// counts reports whether an allocation that holds room is reported as a task. Those of the last start are. Those of
+// earlier starts are only if there are no others.
 func (d *Driver) counts(j *job, a *alloc) bool {
 	if j.current(a) || j.runs() {
 		return j.current(a)
@@ -44,9 +45,10 @@ func (d *Driver) counts(j *job, a *alloc) bool {
 	return len(h.live) == 0 && len(h.done) < j.spec.Tasks
 }
 
-// firstOf is which of the allocations of one name is its gang's: the one that was placed first. As soon as a node is back, Nomad by itself places another for what was lost there; a
-// task that runs again without its gang is not the gang's run. Where it is all of the gang, it is the first that finished, if any did. Names are never those of another
-// start.
+// firstOf is the allocation that belongs to the gang, among those with the same name: the one that was placed first. As
+// soon as a node is back, Nomad by itself replaces what was lost there. A task that runs again without its gang is not
+// part of the gang's run. If it is the whole gang, the first one that finished counts, if any did. Names differ between
+// starts.
 func (d *Driver) firstOf(j *job, a *alloc) *alloc {
 	s, k := d.state, a.key()
 	first := s.firsts[k]
@@ -62,7 +64,7 @@ func (d *Driver) firstOf(j *job, a *alloc) *alloc {
 	return first[a.Name]
 }
 
-// rather tells whether of two allocations of one name a is the gang's, not b.
+// rather reports whether a, and not b, is the gang's, for two allocations with the same name.
 func (d *Driver) rather(j *job, a, b *alloc) bool {
 	if j.spec.Tasks == 1 {
 		if done := d.task(j, a).State == adapters.Finished; done != (d.task(j, b).State == adapters.Finished) {
@@ -72,29 +74,31 @@ func (d *Driver) rather(j *job, a, b *alloc) bool {
 	return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.ID, b.ID)) < 0
 }
 
-// own tells whether an allocation is its gang's, and not one that Nomad placed in the place of another.
+// own reports whether an allocation is its gang's, and not one by which Nomad replaced it.
 func (d *Driver) own(j *job, a *alloc) bool { return d.firstOf(j, a).ID == a.ID }
 
-// surplus tells whether an allocation is in the place of one that had done its work, as its agent told when it was back. Nobody needs it; it holds room until it ends.
+// surplus reports whether an allocation replaces one that had done its work, as its agent reported after coming back.
+// Nobody needs the replacement; it holds room until it ends.
 func (d *Driver) surplus(j *job, a *alloc) bool {
 	return !d.own(j, a) && d.task(j, d.firstOf(j, a)).State == adapters.Finished
 }
 
-// gangTask is what an allocation amounts to in its gang.
+// gangTask converts an allocation of a gang to a task.
 func (d *Driver) gangTask(j *job, a *alloc) adapters.Task {
 	t := d.task(j, a)
 	if t.State == adapters.Finished && !d.own(j, a) {
-		t.State, t.Err = adapters.Failed, fmt.Errorf("%w: %s was lost, and %s in its place ran without its gang", ErrStopped, d.firstOf(j, a).ID, a.ID)
+		t.State, t.Err = adapters.Failed,
+			fmt.Errorf("%w: %s was lost, and %s in its place ran without its gang", ErrStopped, d.firstOf(j, a).ID, a.ID)
 	}
 	return t
 }
 
-// held is what there is of a job that was stopped, or is not started yet.
+// held are the allocations of a job that was stopped or has not started.
 type held struct {
-	attempt []adapters.Task // the last start's
-	done    []adapters.Task // those of it that have finished
-	live    []adapters.Task // those of it that hold room
-	rest    []adapters.Task // what holds room and is of an earlier submission or start
+	attempt []adapters.Task // of the last start
+	done    []adapters.Task // those of the last start that have finished
+	live    []adapters.Task // those of the last start that hold room
+	rest    []adapters.Task // those of earlier submissions or starts that hold room
 }
 
 func (d *Driver) held(j *job, of []*alloc) (h held) {
@@ -123,7 +127,8 @@ func (d *Driver) held(j *job, of []*alloc) (h held) {
 	return h
 }
 
-// tellHeld is of a job that was stopped, or is not started yet. What of it is not told as a task here is foreign to its node, see [Driver.counts].
+// tellHeld reports a job that was stopped or has not started. Allocations that are not reported as tasks here are
+// foreign to their nodes; see [Driver.counts].
 func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 	h := d.held(j, of)
 	switch {
@@ -139,7 +144,7 @@ func (d *Driver) tellHeld(j *job, of []*alloc, out *adapters.Job) {
 	}
 }
 
-// task is what an allocation amounts to.
+// task converts an allocation to a task.
 func (d *Driver) task(j *job, a *alloc) adapters.Task {
 	t := adapters.Task{Node: d.state.nameOf(a.NodeID), State: adapters.Requested}
 	up, done := true, len(j.mains) > 0
@@ -179,7 +184,7 @@ func (d *Driver) task(j *job, a *alloc) adapters.Task {
 	return t
 }
 
-// succeeded tells whether a task has done its work, and was not killed before.
+// succeeded reports whether a task has done its work and was not killed before that.
 func succeeded(s *api.TaskState) bool {
 	if s.State != "dead" || s.Failed || s.StartedAt.IsZero() {
 		return false
@@ -192,10 +197,10 @@ func succeeded(s *api.TaskState) bool {
 			return false
 		}
 	}
-	return false // it vanished with its agent: an end of its own is always among the events that are kept
+	return false // it vanished with its agent: if it had ended by itself, there would be an event
 }
 
-// why is what went wrong with an allocation that has ended.
+// why says what went wrong with an allocation that has ended.
 func (a *alloc) why() error {
 	for _, name := range slices.Sorted(maps.Keys(a.TaskStates)) {
 		s := a.TaskStates[name]
@@ -203,7 +208,8 @@ func (a *alloc) why() error {
 			continue
 		}
 		for _, e := range slices.Backward(s.Events) {
-			if e.DisplayMessage != "" && e.Type != api.TaskNotRestarting && e.Type != api.TaskKilling && e.Type != api.TaskKilled {
+			if e.DisplayMessage != "" && e.Type != api.TaskNotRestarting && e.Type != api.TaskKilling &&
+				e.Type != api.TaskKilled {
 				return fmt.Errorf("nomad: task %q: %s: %s", name, e.Type, e.DisplayMessage)
 			}
 		}
@@ -215,8 +221,8 @@ func (a *alloc) why() error {
 	return fmt.Errorf("%w: %s: %s", ErrStopped, a.ID, a.DesiredDescription)
 }
 
-// mayRun tells whether a lost allocation of a job that was stopped must be taken to run still: its node may keep it as long as its group says, and
-// a node that is back says soon what became of it.
+// mayRun reports whether a lost allocation of a stopped job may still run. Its node may keep it for as long as the
+// job's group allows. A node that is back soon reports what became of it.
 func (d *Driver) mayRun(j *job, a *alloc) bool {
 	n := d.state.nodes[a.NodeID]
 	if n == nil {
@@ -229,7 +235,7 @@ func (d *Driver) mayRun(j *job, a *alloc) bool {
 		for _, t := range j.template.Tasks {
 			after = max(after, deref(j.template.StopAfterClientDisconnect)+deref(t.KillTimeout))
 		}
-		until = time.Unix(n.StatusUpdatedAt, 0).Add(after + time.Second) // seconds are all that is told
+		until = time.Unix(n.StatusUpdatedAt, 0).Add(after + time.Second) // times are in whole seconds
 	}
 	return d.until(until)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestWhatUsersRead: a job whose task cannot start is over with a note, also before the eyes of an instance that comes later; who has marked a job wrongly, or has Nomad run it, is told.
+// TestWhatUsersRead: a job whose task cannot start is over with a note, also for an instance that comes later. A user
+// who has marked a job wrongly, or lets Nomad run it, is told.
 func TestWhatUsersRead(t *testing.T) {
 	r := theRig(t)
 	ctx := context.Background()

@@ -13,14 +13,14 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// variables is Nomad's part that keeps variables: in memory, with the index of the last change, of one namespace.
+// variables is a server's store of variables in one namespace, in memory, with the index of the last change.
 type variables struct {
 	*httptest.Server
 	mu      sync.Mutex
 	index   uint64
 	at      map[string]*api.Variable
 	changes []string // "PUT path" and "DELETE path"
-	refuse  bool     // every change, as where a right is missing
+	refuse  bool     // refuse every change, as if a right were missing
 	others  http.HandlerFunc
 }
 
@@ -62,7 +62,7 @@ func (s *variables) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// matches tells whether a change that names an index is of the variable as it is.
+// matches reports whether a change that names an index is about the variable's current version.
 func (s *variables) matches(r *http.Request, have *api.Variable) bool {
 	cas := r.URL.Query().Get("cas")
 	if have == nil {
@@ -103,7 +103,7 @@ func (s *variables) list(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-// remove is what an operator does.
+// remove deletes a variable, like an operator.
 func (s *variables) remove(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

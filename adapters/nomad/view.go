@@ -16,13 +16,15 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrStopped is a task that was stopped by others than hedge: its allocation was, or its node was drained. Of a job that others have stopped it comes with
-// [adapters.ErrCancelled].
+// ErrStopped is a task that was not stopped by hedge: somebody stopped its allocation or drained its node. If others
+// have stopped the whole job, the error also wraps [adapters.ErrCancelled].
 var ErrStopped = errors.New("nomad: allocation was stopped")
 
-// Observe tells what the event stream has brought, or lists all: when asked to, and now and then while there is no stream. Its errors wrap [adapters.ErrUnavailable]. One of them
-// tells that there has been no stream for a minute, and why: from then on all is listed every ten seconds, and only the calls that do so tell anything. Once a list is of a lower
-// index than what was known before, as after a restore of Nomad's state, all of them wrap [adapters.ErrRestored].
+// Observe reports what the event stream has brought, or lists everything: on request, and from time to time while there
+// is no stream. Its errors wrap [adapters.ErrUnavailable]. After a minute without a stream, the error says so and why.
+// From then on, everything is listed every ten seconds, and only the calls that do so report anything. Once a list has
+// a lower index than was known before, for example after a restore of Nomad's state, all errors wrap
+// [adapters.ErrRestored].
 func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, error) {
 	if d.restored != nil {
 		return nil, d.restored
@@ -31,7 +33,7 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	s := d.state
 	for i := range events {
 		if err := s.apply(&events[i], d.mine); err != nil {
-			d.seen, broken = 0, err // what it was is listed
+			d.seen, broken = 0, err // a listing shows what the event was about
 		}
 	}
 	now := d.opt.Now()
@@ -47,7 +49,7 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	}
 	asked := sortedKeys(s.ask)
 	if err := d.readJobs(ctx, asked); err != nil {
-		d.seen = 0 // events were taken: all is listed soon
+		d.seen = 0 // events were taken and lost: everything is listed soon
 		return nil, err
 	}
 	for _, k := range asked {
@@ -63,7 +65,7 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	return v, nil
 }
 
-// listAll lists all there is, notes too.
+// listAll lists everything, including notes.
 func (d *Driver) listAll(ctx context.Context, session uint64) error {
 	d.seen = 0
 	d.lists.began = d.opt.Now()
@@ -77,7 +79,7 @@ func (d *Driver) listAll(ctx context.Context, session uint64) error {
 	return nil
 }
 
-// view makes a view of what has changed, or of all.
+// view makes a view of what has changed, or of everything.
 func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
 	s := d.state
 	v := &adapters.View{Version: s.listed[api.TopicJob], Floor: s.listed[api.TopicJob], Full: full}
@@ -110,12 +112,12 @@ func (d *Driver) view(ctx context.Context, full bool) (*adapters.View, error) {
 	return v, nil
 }
 
-// viewJobs makes the part of a view that is about jobs.
+// viewJobs makes the jobs of a view.
 func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
 	s := d.state
 	keys := sortedKeys(s.dirtyJobs)
 	told := make([]adapters.Job, len(keys))
-	var placing []int // those of which tasks are still to get a place
+	var placing []int // those with tasks that still wait for a place
 	for i, k := range keys {
 		if j := s.jobs[k]; j != nil {
 			var left bool
@@ -148,10 +150,11 @@ func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
 	return nil
 }
 
-// tell makes the adapters' job of a job and its allocations, and tells whether tasks of it are still to get a place.
+// tell converts a job and its allocations. It reports whether some of its tasks still wait for a place.
 func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
 	out = adapters.Job{
-		Spec: j.spec, UID: fmt.Sprintf("%d.%d", deref(j.CreateIndex), j.origin), Version: deref(j.JobModifyIndex), Revision: j.origin, Attempt: j.attempt,
+		Spec: j.spec, UID: fmt.Sprintf("%d.%d", deref(j.CreateIndex), j.origin), Version: deref(j.JobModifyIndex),
+		Revision: j.origin, Attempt: j.attempt,
 		Problem: j.problem, Ref: j, Done: j.done,
 	}
 	if deref(j.Stop) {
@@ -167,7 +170,7 @@ func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
 	of := slices.SortedFunc(maps.Values(d.state.of[k]), func(a, b *alloc) int {
 		return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
-	for _, a := range of { // whether it is told as a task or is foreign to its node depends on the others
+	for _, a := range of { // whether one is a task or foreign to its node depends on the others
 		if !j.current(a) && !a.ended() {
 			d.state.dirtyNodes[a.NodeID] = true
 		}
@@ -180,7 +183,7 @@ func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
 	return out, false
 }
 
-// tellRunning is of a job whose groups are placed. It tells whether tasks of it are still to get a place.
+// tellRunning handles a job whose groups are placed. It reports whether some of its tasks still wait for a place.
 func (d *Driver) tellRunning(k key, j *job, of []*alloc, out *adapters.Job) bool {
 	missing, has := 0, 0
 	for _, g := range j.TaskGroups {
@@ -206,40 +209,45 @@ func (d *Driver) tellRunning(k key, j *job, of []*alloc, out *adapters.Job) bool
 			missing++
 		}
 	}
-	failed := slices.IndexFunc(out.Tasks, func(t adapters.Task) bool { return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped) })
+	failed := slices.IndexFunc(out.Tasks, func(t adapters.Task) bool {
+		return t.State == adapters.Failed && !errors.Is(t.Err, ErrStopped)
+	})
 	if failed >= 0 && j.failures >= j.retries {
 		out.Over = true
 		out.Err = fmt.Errorf("nomad: job %q has failed %d times: %w", k, j.failures+1, out.Tasks[failed].Err)
 	}
 	if missing > 0 && has == 0 && deref(j.Status) == "dead" && deref(j.ModifyIndex) > deref(j.JobModifyIndex) {
-		// It ran long ago, and its allocations were collected as garbage. A job is called dead for a moment, too, when it is registered anew and its evaluation is not
-		// there yet, which Nomad adds in a transaction of its own; but then its status was not set after its registration.
-		out.Tasks, out.Over, out.Err = nil, true, fmt.Errorf("%w: %w: job %q has no allocations left", adapters.ErrCancelled, ErrStopped, k)
+		// The job ran long ago, and its allocations were garbage collected. A job is also called dead for a moment when it is
+		// registered again, until Nomad adds its evaluation in a separate transaction. But then its status was not set after
+		// its registration.
+		out.Tasks, out.Over, out.Err = nil, true,
+			fmt.Errorf("%w: %w: job %q has no allocations left", adapters.ErrCancelled, ErrStopped, k)
 		return false
 	}
 	return missing > 0
 }
 
-// short tells whether Nomad has found no place for a task of the last start.
+// short reports whether Nomad has found no place for a task of the last start.
 func (d *Driver) short(ctx context.Context, k key, j *job) (bool, error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	evals, _, err := d.client.Jobs().Evaluations(k.id, query(ctx, k.namespace))
 	if missing(err) {
-		return false, nil // it is gone, which is seen next
+		return false, nil // the job is gone, which is seen next
 	}
 	if err != nil {
 		return false, failRead("evaluations of job "+k.String(), err)
 	}
 	for _, e := range evals {
-		if e.JobModifyIndex >= deref(j.JobModifyIndex) && (e.Status == "blocked" || e.Status == "failed" || len(e.FailedTGAllocs) > 0) {
+		if e.JobModifyIndex >= deref(j.JobModifyIndex) &&
+			(e.Status == "blocked" || e.Status == "failed" || len(e.FailedTGAllocs) > 0) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// nodeOf is the node that a placed group is bound to.
+// nodeOf is the node to which a placed group is bound.
 func nodeOf(g *api.TaskGroup) string {
 	for _, c := range g.Constraints {
 		if c.LTarget == nodeID {

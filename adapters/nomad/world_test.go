@@ -24,7 +24,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// world is the rig's cluster for one case: jobs have names of its own, and nodes that it does not need are cordoned.
+// world is the rig's cluster for one case. Jobs have names of its own, and nodes that it does not need are cordoned.
 type world struct {
 	*rig
 	number  int
@@ -39,17 +39,17 @@ type world struct {
 	away    bool
 	later   []func() // what users and operators do while the server is away
 	cuts    []cut
-	crashed map[string]bool            // nodes whose agent has crashed
-	labels  map[string]map[string]bool // that were set, by node
+	crashed map[string]bool            // nodes whose agents have crashed
+	labels  map[string]map[string]bool // labels that were set, by node
 	infos   map[string]*api.Allocation
-	lost    map[string]time.Time // when the server took allocations for lost
+	lost    map[string]time.Time // when the server gave up allocations as lost
 	last    []adaptertest.Record
 }
 
-// checkLease is how long the drivers believe that they lead.
+// checkLease is how long the drivers trust that they lead.
 const checkLease = 200 * time.Millisecond
 
-// cut is when a node lost its power, and when it was back; zero before.
+// cut is when a node lost power, and when it was back; zero before that.
 type cut struct {
 	node     string
 	at, back time.Time
@@ -59,14 +59,17 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r := theRig(t)
 	r.worlds++
 	w := &world{
-		rig: r, number: r.worlds, shape: s, slot: clientCPU / s.Slots, ids: map[string]string{}, jobs: map[string]bool{}, down: map[string]bool{}, crashed: map[string]bool{},
+		rig: r, number: r.worlds, shape: s, slot: clientCPU / s.Slots, ids: map[string]string{}, jobs: map[string]bool{},
+		down: map[string]bool{}, crashed: map[string]bool{},
 		labels: map[string]map[string]bool{}, infos: map[string]*api.Allocation{}, lost: map[string]time.Time{},
 	}
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{nomad.CPU: float64(w.slot), nomad.Memory: 16, nomad.Disk: 10}, Unit: time.Second, Patience: patience, Wide: 12,
+		Slot: sched.Resources{nomad.CPU: float64(w.slot), nomad.Memory: 16, nomad.Disk: 10}, Unit: time.Second,
+		Patience: patience, Wide: 12,
 		Spare: []string{fmt.Sprintf("spare%d", w.number)},
 		Missing: map[adaptertest.Ability]string{
-			adaptertest.Garble: "events come over one connection, in order, or not at all", adaptertest.Clear: "nothing is garbled",
+			adaptertest.Garble: "events come over one connection, in order, or not at all",
+			adaptertest.Clear:  "nothing is garbled",
 		},
 	}
 	for i := range clients {
@@ -83,7 +86,7 @@ func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	return w
 }
 
-// leave leaves the cluster as it was.
+// leave restores the cluster for the next case.
 func (w *world) leave(t testing.TB) {
 	for _, name := range w.Gone() {
 		t.Errorf("%s has ended, and nothing here has ended it: %s", name, w.Log(name))
@@ -109,7 +112,8 @@ func (w *world) leave(t testing.TB) {
 	wait(t, "nothing runs", func() bool {
 		list, _, err := w.client.Allocations().List(&api.QueryOptions{Namespace: "*"})
 		return err == nil && !slices.ContainsFunc(list, func(a *api.AllocationListStub) bool {
-			return a.ClientStatus == api.AllocClientStatusRunning || a.ClientStatus == api.AllocClientStatusPending && a.DesiredStatus == api.AllocDesiredStatusRun
+			return a.ClientStatus == api.AllocClientStatusRunning ||
+				a.ClientStatus == api.AllocClientStatusPending && a.DesiredStatus == api.AllocDesiredStatusRun
 		})
 	})
 	for name, id := range w.ids {
@@ -129,19 +133,22 @@ func (w *world) leave(t testing.TB) {
 func (w *world) Traits() adaptertest.Traits { return w.traits }
 func (w *world) Now() time.Time             { return time.Now() }
 
-// Pass looks what there is, too: that a task was taken for lost the server forgets when its job is stopped or its agent has told of it.
+// Pass also records which tasks were given up as lost: the server forgets that when the job is stopped or the agent has
+// reported.
 func (w *world) Pass(t testing.TB) {
 	require.Empty(t, w.Gone(), "what nothing here has ended")
 	time.Sleep(200 * time.Millisecond)
 	w.Records(t)
 }
 
-// Open connects a scheduler, by a transport of its own that can be cut and asks the gate.
+// Open connects a scheduler by a transport of its own, which can be cut and asks the gate.
 func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	l := &line{gate: s.Gate, inner: &http.Transport{}, bodies: map[io.Closer]bool{}}
-	config := &api.Config{Address: w.URL(), HttpClient: &http.Client{Transport: l, Timeout: time.Millisecond}} // a timeout that must not matter
+	// this timeout must have no effect
+	config := &api.Config{Address: w.URL(), HttpClient: &http.Client{Transport: l, Timeout: time.Millisecond}}
 	for range 2 {
-		d, err := nomad.New(config, nomad.Options{LeasePath: fmt.Sprintf("hedge/lease-%d", w.number), Fence: 5 * time.Second, CheckLease: checkLease})
+		d, err := nomad.New(config,
+			nomad.Options{LeasePath: fmt.Sprintf("hedge/lease-%d", w.number), Fence: 5 * time.Second, CheckLease: checkLease})
 		require.NoError(t, err)
 		l.drivers = append(l.drivers, d)
 	}
@@ -149,12 +156,14 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 		w.present(func() { w.lead(t, s.Epoch) })
 	}
 	w.lines = append(w.lines, l)
-	c, err := adapters.New(l.drivers[0], adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil, Parallel: 8})
+	c, err := adapters.New(l.drivers[0],
+		adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil, Parallel: 8})
 	require.NoError(t, err)
 	return adaptertest.Instance{Cluster: c, Driver: l.drivers[1], Close: l.close}
 }
 
-// lead raises the epoch, as a lease that is granted does, and waits until those before have noticed, as the margin of a lease has it.
+// lead raises the epoch, as a granted lease does. It waits until earlier leaders have noticed, as the margin of a lease
+// ensures.
 func (w *world) lead(t testing.TB, epoch uint64) {
 	wait(t, "the epoch is known", func() bool {
 		v := api.NewVariable(fmt.Sprintf("hedge/lease-%d", w.number))
@@ -176,7 +185,7 @@ type line struct {
 	bodies  map[io.Closer]bool
 }
 
-// RoundTrip makes a call, if the gate lets it.
+// RoundTrip makes a call if the gate lets it through.
 func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	changes := r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/plan") && l.gate != nil
 	name := r.Method + " " + r.URL.Path
@@ -221,7 +230,7 @@ func (l *line) close() {
 
 func ptr[T any](v T) *T { return &v }
 
-// name is the job's in Nomad.
+// name is the job's name in Nomad.
 func (w *world) name(id string) string { return fmt.Sprintf("%s-%d", id, w.number) }
 
 func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
@@ -232,7 +241,7 @@ func (w *world) Submit(t testing.TB, j adaptertest.Job) string {
 	return "default/" + name
 }
 
-// present does something when the server is there: users try until it is.
+// present does something once the server is there, as users would try until it is.
 func (w *world) present(do func()) {
 	if w.away {
 		w.later = append(w.later, do)
@@ -241,7 +250,7 @@ func (w *world) present(do func()) {
 	}
 }
 
-// held is a job as a user of hedge writes it: processes that wait for one another and then sleep.
+// held is a job as a user of hedge writes it: its processes wait for one another and then sleep.
 func (w *world) held(t testing.TB, name string, j *adaptertest.Job) *api.Job {
 	dir := filepath.Join(w.dir, "jobs", name)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -260,7 +269,8 @@ func (w *world) held(t testing.TB, name string, j *adaptertest.Job) *api.Job {
 	g.EphemeralDisk = &api.EphemeralDisk{SizeMB: ptr(10)}
 	g.AddTask(main)
 	if j.Hang > 0 {
-		first := w.task("first", "/bin/sh", preamble+fmt.Sprintf("if [ $a -le %d ] && [ $rank = 0 ]; then exec sleep 100000; fi", j.Hang))
+		first := w.task("first", "/bin/sh",
+			preamble+fmt.Sprintf("if [ $a -le %d ] && [ $rank = 0 ]; then exec sleep 100000; fi", j.Hang))
 		first.Lifecycle = &api.TaskLifecycle{Hook: api.TaskLifecycleHookPrestart}
 		g.AddTask(first)
 	}
@@ -276,7 +286,7 @@ func (w *world) task(name, shell, text string) *api.Task {
 	return task.Require(&api.Resources{CPU: ptr(w.slot), MemoryMB: ptr(16)})
 }
 
-// shell is the program that runs scripts. For starts that are to fail it is one that is there only for some tasks and attempts.
+// shell is the program that runs scripts. For starts that are to fail, it exists only for some tasks and attempts.
 func (w *world) shell(t testing.TB, dir string, j *adaptertest.Job) string {
 	if j.FailStarts == 0 {
 		return "/bin/sh"
@@ -298,14 +308,15 @@ const preamble = "a=$NOMAD_META_hedge_attempt; rank=$((NOMAD_META_hedge_first_ra
 // script waits for the whole gang and then runs for the job's runtime.
 func script(dir string, j *adaptertest.Job) string {
 	seconds := j.Runtime.Seconds()
-	if seconds >= 60 { // as cases say that they do not wait for: it must not end while a busy machine takes its time
+	if seconds >= 60 { // cases do not wait for its end: it must not end while a busy machine takes its time
 		seconds = 100_000
 	}
 	text := preamble + fmt.Sprintf(`d=%s/at-$NOMAD_META_hedge_start; mkdir -p $d; : >$d/$rank; n=0
 while [ $n -lt %d ]; do set -- $d/*; n=$#; [ $n -ge %[2]d ] || sleep 0.1; done
 `, dir, j.Spec.Tasks)
 	if j.FailRuns > 0 {
-		text += fmt.Sprintf("if [ $a -gt %d ] && [ $a -le %d ] && [ $rank = 0 ]; then sleep %g; exit 3; fi\n", j.FailStarts, j.FailStarts+j.FailRuns, seconds/2)
+		text += fmt.Sprintf("if [ $a -gt %d ] && [ $a -le %d ] && [ $rank = 0 ]; then sleep %g; exit 3; fi\n", j.FailStarts,
+			j.FailStarts+j.FailRuns, seconds/2)
 	}
 	if j.SlowStop {
 		return text + fmt.Sprintf("trap 'sleep 3; kill $p; exit 0' TERM\nsleep %g & p=$!\nwait $p", seconds)
@@ -313,7 +324,7 @@ while [ $n -lt %d ]; do set -- $d/*; n=$#; [ $n -ge %[2]d ] || sleep 0.1; done
 	return text + fmt.Sprintf("exec sleep %g", seconds)
 }
 
-// constraints are those of a set of nodes by their meta.
+// constraints are those of a set of nodes, by meta.
 func constraints(t testing.TB, set sched.EquivalenceSet) []*api.Constraint {
 	text, err := json.Marshal(set)
 	require.NoError(t, err)
@@ -370,7 +381,7 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	}
 }
 
-// back brings the server back, and what was to be done meanwhile is done.
+// back brings the server back, and does what was to be done meanwhile.
 func (w *world) back(t testing.TB) {
 	require.NoError(t, w.Start(context.Background(), "server"))
 	w.away = false
@@ -422,11 +433,12 @@ func (w *world) label(t testing.TB, node, k string, v *string) {
 		w.labels[node] = map[string]bool{}
 	}
 	w.labels[node][k] = v != nil
-	_, err := w.client.Nodes().Meta().Apply(&api.NodeMetaApplyRequest{NodeID: w.ids[node], Meta: map[string]*string{k: v}}, nil)
+	_, err := w.client.Nodes().Meta().Apply(&api.NodeMetaApplyRequest{NodeID: w.ids[node], Meta: map[string]*string{k: v}},
+		nil)
 	require.NoError(t, err)
 }
 
-// occupy has a job that is not hedge's hold slots of a node.
+// occupy makes a job that is not hedge's hold slots of a node.
 func (w *world) occupy(t testing.TB, node string, slots int) {
 	name := w.name("others-" + node)
 	if slots == 0 {
@@ -443,7 +455,9 @@ func (w *world) occupy(t testing.TB, node string, slots int) {
 	}
 	wait(t, "others hold what they should, or wait for it", func() bool {
 		evals, _, err := w.client.Jobs().Evaluations(name, nil)
-		if err != nil || slots > 0 && slices.ContainsFunc(evals, func(e *api.Evaluation) bool { return e.Status == "blocked" }) {
+		if err != nil || slots > 0 && slices.ContainsFunc(evals, func(e *api.Evaluation) bool {
+			return e.Status == "blocked"
+		}) {
 			return err == nil
 		}
 		list, _, err := w.client.Jobs().Allocations(name, true, nil)
@@ -457,7 +471,7 @@ func (w *world) occupy(t testing.TB, node string, slots int) {
 	})
 }
 
-// Notes is the one that stands in the job's variable.
+// Notes is the note in the job's variable.
 func (w *world) Notes(_ testing.TB, job string) []string {
 	v, _, err := w.client.Variables().Read(nomad.NotePath(strings.TrimPrefix(job, "default/")), nil)
 	if err != nil {
@@ -466,7 +480,7 @@ func (w *world) Notes(_ testing.TB, job string) []string {
 	return []string{v.Items["reason"]}
 }
 
-// Records are made of the server's allocations; while it is away, they are as they were.
+// Records come from the server's allocations. While the server is away, they stay as they were.
 func (w *world) Records(testing.TB) []adaptertest.Record {
 	list, _, err := w.client.Allocations().List(nil)
 	if err != nil {
@@ -474,7 +488,7 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 	}
 	slices.SortStableFunc(list, func(a, b *api.AllocationListStub) int { return int(a.CreateIndex) - int(b.CreateIndex) })
 	var out []adaptertest.Record
-	var lost, alone []bool // lost in the server's eyes, before it heard how they ended; and gangs of one
+	var lost, alone []bool // lost for the server, before it heard how they ended; and gangs of one
 	var marks []string
 	for _, a := range list {
 		if !w.jobs[a.JobID] || strings.HasPrefix(a.JobID, "others-") {
@@ -502,8 +516,9 @@ func (w *world) Records(testing.TB) []adaptertest.Record {
 	return out
 }
 
-// silent marks the tasks as lost whose node was given up before another task came in their place, by the server's own record of the node. That the allocation was lost can be seen only
-// until its agent says how it ended, which may be a second, and what is written on it may be written over (seed 43, once).
+// silent marks tasks as lost whose node was given up before they were replaced, by the server's own record of the node.
+// That an allocation was lost is visible only until its agent reports how it ended, which may take just a second, and
+// what is written on it may be overwritten (seed 43, once).
 func (w *world) silent(records []adaptertest.Record, lost []bool) {
 	for i := range records {
 		r := &records[i]
@@ -518,7 +533,8 @@ func (w *world) silent(records []adaptertest.Record, lost []bool) {
 			continue
 		}
 		for _, e := range n.Events {
-			missed := e.Message == "Node heartbeat missed" && e.Timestamp.After(r.Placed) && e.Timestamp.Before(records[i+1+next].Placed)
+			missed := e.Message == "Node heartbeat missed" && e.Timestamp.After(r.Placed) &&
+				e.Timestamp.Before(records[i+1+next].Placed)
 			lost[i] = lost[i] || missed
 		}
 	}
@@ -527,8 +543,9 @@ func (w *world) silent(records []adaptertest.Record, lost []bool) {
 // record is an allocation of a version of a job.
 func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Record {
 	r := adaptertest.Record{
-		Job: "default/" + a.JobID, UID: job.Meta["hedge_origin"], Node: a.NodeName, Placed: time.Unix(0, a.CreateTime), State: adapters.Requested,
-		Lost: w.lost[a.ID],
+		Job: "default/" + a.JobID, UID: job.Meta["hedge_origin"], Node: a.NodeName, Placed: time.Unix(0, a.CreateTime),
+		State: adapters.Requested,
+		Lost:  w.lost[a.ID],
 	}
 	r.Attempt, _ = strconv.Atoi(job.Meta["hedge_attempt"])
 	rank, _ := strconv.Atoi(job.LookupTaskGroup(a.TaskGroup).Meta["hedge_first_rank"])
@@ -540,7 +557,7 @@ func (w *world) record(a *api.AllocationListStub, job *api.Job) adaptertest.Reco
 		r.Started, failed = s.StartedAt, s.Failed
 		for _, e := range s.Events {
 			if at := time.Unix(0, e.Time); w.crashed[r.Node] && e.Type == api.TaskStarted && at.Before(r.Started) {
-				r.Started = at // an agent that does not find its task again after a crash starts another process
+				r.Started = at // an agent that does not find its task after a crash starts another process
 			}
 			if ended = e.Type == api.TaskTerminated; ended {
 				break

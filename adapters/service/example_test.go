@@ -14,7 +14,8 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// watched is a fake cluster's driver: a real one is observed as it is. The cluster's time passes with every look, and the program ends with its job.
+// watched is a fake cluster's driver: a real one is observed as it is. The cluster's time passes with every look, and
+// the program ends with its job.
 type watched struct {
 	adapters.Driver
 	cluster *fake.Cluster
@@ -29,7 +30,8 @@ func (w *watched) Observe(ctx context.Context, relist bool) (*adapters.View, err
 	return w.Driver.Observe(ctx, relist)
 }
 
-// A program that leads and answers health checks until it is told to end. Its lease here is one that is granted at once.
+// A program that leads and answers health checks until it is told to end. Its lease here is one that is granted at
+// once.
 func Example() {
 	cluster := fake.New(fake.Options{})
 	if err := cluster.AddNode(sched.Node{Name: "n0", Capacity: sched.Resources{"cpu": 4}}); err != nil {

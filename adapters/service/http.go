@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// pulse is what health checks ask a leader for. The zero value is a standby's.
+// pulse is the state of a leader for health checks. The zero value is a standby's.
 type pulse struct {
 	mu     sync.Mutex
-	last   time.Time // when the term began or its last cycle ended; zero of a standby
-	failed error     // what the last cycle failed with
+	last   time.Time // when the term began or its last cycle ended; zero for a standby
+	failed error     // the error of the last cycle
 }
 
 func (p *pulse) beat(now time.Time) {
@@ -42,7 +42,8 @@ func (p *pulse) read() (last time.Time, failed error) {
 	return p.last, p.failed
 }
 
-// Live is an error of a leader of which no cycle has ended for [Options].Stuck, failed or not, since its term began. Of a standby it is nil. It is safe for concurrent use.
+// Live returns an error if this instance leads and no cycle has ended for [Options].Stuck, failed or not, since its
+// term began. For a standby it is nil. It is safe for concurrent use.
 func (i *Instance) Live() error {
 	last, _ := i.pulse.read()
 	if age := i.opt.Clock.Now().Sub(last); !last.IsZero() && age > i.opt.Stuck {
@@ -51,13 +52,15 @@ func (i *Instance) Live() error {
 	return nil
 }
 
-// Ready is nil while the lease answers, as [adapters.Contact.Err] tells, and the last cycle, of a leader, was well. It is safe for concurrent use.
+// Ready is nil while the lease answers (see [adapters.Contact.Err]) and, for a leader, the last cycle did not fail. It
+// is safe for concurrent use.
 func (i *Instance) Ready() error {
 	_, failed := i.pulse.read()
 	return errors.Join(failed, i.contact.Err(i.opt.Clock.Now(), i.opt.LeaseFor))
 }
 
-// Handler answers /healthz with [Instance.Live] and /readyz with [Instance.Ready]: "ok", or status 503 and what is wrong. Requests for /metrics go to metrics, unless it is nil.
+// Handler answers /healthz with [Instance.Live] and /readyz with [Instance.Ready]: "ok", or status 503 and the error.
+// It passes requests for /metrics to metrics, unless that is nil.
 func (i *Instance) Handler(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", answer(i.Live))
@@ -78,12 +81,15 @@ func answer(check func() error) http.HandlerFunc {
 	}
 }
 
-// Serve answers requests at the listener, which it closes, while work runs, and returns when that has returned, with its error. Should it not be possible to answer any more, that
-// is an error, too, and ends the work by its context: nobody would know how it does.
-func (i *Instance) Serve(ctx context.Context, listener net.Listener, handler http.Handler, work func(ctx context.Context) error) error {
+// Serve answers requests at the listener while work runs, and closes the listener. It returns the error of work once
+// that has returned. If serving fails, that is an error, too, and the context of work ends: otherwise nobody could
+// check its health.
+func (i *Instance) Serve(ctx context.Context, listener net.Listener, handler http.Handler,
+	work func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(i.opt.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(i.opt.Log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 1)
 	go func() {
 		served <- server.Serve(listener)

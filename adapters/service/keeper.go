@@ -9,15 +9,15 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// keeper watches over the cycles of a term and keeps what was learnt.
+// keeper watches the cycles of a term and saves what was learnt.
 type keeper struct {
 	*Instance
 	history *predict.History
 	cluster *adapters.Cluster
-	saved   time.Time // when it was tried last
+	saved   time.Time // the last try
 }
 
-// observe is told of every cycle, those that failed among them.
+// observe is called after every cycle, including failed ones.
 func (k *keeper) observe(c *sched.Cycle) {
 	now := k.opt.Clock.Now()
 	k.pulse.beat(now)
@@ -33,7 +33,7 @@ func (k *keeper) observe(c *sched.Cycle) {
 	}
 }
 
-// tell logs what of a cycle came to nothing.
+// tell logs what failed in a cycle.
 func (k *keeper) tell(c *sched.Cycle) {
 	for _, e := range adapters.Failures(c) {
 		k.opt.Log.Warn("failed", "job", e.ID, "error", e.Err)
@@ -52,7 +52,7 @@ func (k *keeper) tell(c *sched.Cycle) {
 	}
 }
 
-// fail lets a cluster that does not answer be asked again.
+// fail lets the loop go on if the cluster does not answer.
 func (k *keeper) fail(err error) error {
 	k.pulse.fail(err)
 	k.opt.Metrics.Fail(err)

@@ -1,9 +1,11 @@
-// Package service is what a program is made of that schedules a cluster by itself, for as long as it runs: terms of a leader with the history of runtimes that outlives
-// them, what is logged and counted of its cycles, and the answers to health checks. A program has a configuration, a cluster's driver and its lease, and calls an
-// [Instance]; what it does differently it takes from package adapters, of which this is one use.
+// Package service is the core of a program that schedules a cluster for as long as it runs. It runs the terms of a
+// leader, keeps the history of runtimes from term to term, logs and counts cycles, and answers health checks. The
+// program brings a configuration, a cluster's driver and its lease, and calls an [Instance]. What a program does
+// differently, it can build on package adapters, which this package uses, too.
 //
-// The package knows no cluster and no format of a configuration. It logs only to the logger that it is given, counts only in the [Metrics] that it is given, and starts no
-// goroutine that it does not stop. It neither reads flags and signals nor ends the program.
+// The package knows no cluster and no format of a configuration. It logs only to the given logger, counts only in the
+// given [Metrics], and starts no goroutine that it does not stop. It reads no flags and signals, and does not end the
+// program.
 package service
 
 import (
@@ -18,48 +20,57 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Metrics count what an [Instance] does; those of package adapters/metrics are for Prometheus. They must be safe for concurrent use.
+// Metrics count what an [Instance] does; those of package adapters/metrics are for Prometheus. They must be safe for
+// concurrent use.
 type Metrics interface {
-	// Lead is the beginning of a term, and StandBy its end.
+	// Lead is called at the beginning of a term, and StandBy at its end.
 	Lead(epoch uint64)
 	StandBy()
-	// Observe is told of every cycle, and Refused of the jobs that it did not know of.
+	// Observe is called after every cycle. Refused gets the number of jobs that the loop does not know.
 	Observe(c *sched.Cycle)
 	Refused(r adapters.Refused)
-	// Fail is told of a cycle that failed, after Observe, and Warn that something beside the cycles did: the lease, or keeping the history.
+	// Fail is called after Observe if the cycle failed. Warn is called for failures outside of cycles: of the lease, or of
+	// saving the history.
 	Fail(err error)
 	Warn()
 }
 
-// Options are what an [Instance] needs beside a driver and a lease.
+// Options are the options of an [Instance].
 type Options struct {
-	// Policy makes the policy of a term. New calls it, too: a standby should not find out that it cannot be made when it is needed.
+	// Policy makes the policy of a term. New calls it, too, so that a standby with a policy that cannot be made fails
+	// early.
 	Policy func() (sched.Policy, error)
-	// LeaseFor is for how long the lease is granted. An instance is not ready once the lease has not answered for so long.
+	// LeaseFor is the time for which the lease is granted. An instance is not ready once the lease has not answered for
+	// that long.
 	LeaseFor time.Duration
-	// Cycle is the time from the end of one cycle to the next, default 2 s.
+	// Cycle is the time from the end of one cycle to the next; default 2 s.
 	Cycle time.Duration
-	// Stuck is how long a term's first cycle, and each that follows, may take until a leader counts as hung, default 5 min. It must be longer than Cycle.
+	// Stuck is how long each cycle of a term may take before the leader counts as hung; default 5 min. It must be longer
+	// than Cycle.
 	Stuck time.Duration
-	// Cluster are the options of a term's [adapters.Cluster]. Epoch and LearntUntil are the term's, and Now is Clock's unless it is given.
+	// Cluster are the options of a term's [adapters.Cluster]. Epoch and LearntUntil are set for each term. Now is Clock's,
+	// unless it is given.
 	Cluster adapters.Options
-	// History is the file that keeps what was learnt; none is kept if it is empty. It is saved at the end of a term and, during it, every Save, default 1 min.
+	// History is the file for what was learnt; if it is empty, nothing is kept. The file is saved at the end of a term
+	// and, during the term, at the interval Save, default 1 min.
 	History adapters.HistoryFile
 	Save    time.Duration
-	// Log, if not nil, is told when terms begin and end and what goes wrong.
+	// Log, if not nil, gets the beginnings and ends of terms, and failures.
 	Log *slog.Logger
-	// Metrics, if not nil, count.
+	// Metrics, if not nil, count what happens.
 	Metrics Metrics
-	// Clock is what terms, cycles and health are counted by; nil is the system's, which is monotonic. It must be safe for concurrent use.
+	// Clock is the clock for terms, cycles and health; nil is the system's, which is monotonic. It must be safe for
+	// concurrent use.
 	Clock sched.Clock
 }
 
-// Instance is one of the schedulers of a cluster: it leads or stands by. Its methods but Handler's are for one call of [Instance.Lead] at a time.
+// Instance is one of the schedulers of a cluster. It leads or stands by. Its methods, except Handler's, are for one
+// call of [Instance.Lead] at a time.
 type Instance struct {
 	opt     Options
 	contact adapters.Contact
 	pulse   pulse
-	unsaved error // why the history of the last term that ended is not kept
+	unsaved error // why the history of the last ended term was not saved
 }
 
 // New makes an instance. Errors wrap [adapters.ErrOptions], or are those of making the policy.
@@ -76,7 +87,10 @@ func New(o Options) (*Instance, error) {
 		}
 	}
 	if o.LeaseFor <= 0 || o.Cycle < 0 || o.Save < 0 || o.Stuck <= o.Cycle {
-		return nil, fmt.Errorf("%w: LeaseFor of %v, Cycle of %v, Save of %v, Stuck of %v, expected more than 0 and Stuck longer than Cycle", adapters.ErrOptions, o.LeaseFor, o.Cycle, o.Save, o.Stuck)
+		return nil,
+			fmt.Errorf(
+				"%w: LeaseFor of %v, Cycle of %v, Save of %v, Stuck of %v, expected more than 0 and Stuck longer than Cycle",
+				adapters.ErrOptions, o.LeaseFor, o.Cycle, o.Save, o.Stuck)
 	}
 	if _, err := o.Policy(); err != nil {
 		return nil, err
@@ -102,7 +116,7 @@ type systemClock struct{}
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// uncounted are no metrics.
+// uncounted are metrics that count nothing.
 type uncounted struct{}
 
 func (uncounted) Lead(uint64)              {}
@@ -112,9 +126,11 @@ func (uncounted) Refused(adapters.Refused) {}
 func (uncounted) Fail(error)               {}
 func (uncounted) Warn()                    {}
 
-// Lead does the work of a term, which opens a driver and calls [Instance.Schedule], whenever this instance has the lease, until the context is done: [adapters.Lead], whose
-// errors it returns. A history that could not be saved at the end of the last term is an error, too; that of a term before is logged.
-func (i *Instance) Lead(ctx context.Context, lease adapters.Lease, work func(ctx context.Context, t adapters.Term) error) error {
+// Lead calls work in every term in which this instance holds the lease, until the context is done. Work opens a driver
+// and calls [Instance.Schedule]. Lead returns the errors of [adapters.Lead]. If the history could not be saved at the
+// end of the last term, that is an error, too; for earlier terms it is only logged.
+func (i *Instance) Lead(ctx context.Context, lease adapters.Lease,
+	work func(ctx context.Context, t adapters.Term) error) error {
 	err := adapters.Lead(ctx, lease, func(ctx context.Context, t adapters.Term) error {
 		i.begin(t)
 		defer i.end(t)
@@ -122,11 +138,11 @@ func (i *Instance) Lead(ctx context.Context, lease adapters.Lease, work func(ctx
 	}, adapters.LeadOptions{
 		Clock:   i.opt.Clock,
 		Contact: &i.contact,
-		Told: func(err error) {
+		OnError: func(err error) {
 			i.opt.Metrics.Warn()
 			i.opt.Log.Warn("lease", "error", err)
 		},
-		StandsBy: func(err error) { i.opt.Log.Info("standing by", "for", err) },
+		OnStandby: func(err error) { i.opt.Log.Info("standing by", "for", err) },
 	})
 	return errors.Join(err, i.unsaved)
 }
@@ -144,8 +160,9 @@ func (i *Instance) end(t adapters.Term) {
 	i.opt.Log.Info("leading no more", "epoch", t.Epoch)
 }
 
-// Schedule is the work of a term by a driver of its own: it reads the history if there is one, runs a loop with a new policy until the context is done, and keeps what was
-// learnt. A cluster that does not answer is asked again; other errors of cycles end it. What cannot be saved is logged, and does not end the program as long as it stands by.
+// Schedule runs a term with a driver. It reads the history if there is one, runs a loop with a new policy until the
+// context is done, and saves what was learnt. If the cluster does not answer, the loop goes on; other errors of cycles
+// end it. A history that cannot be saved is logged, and does not end a program that goes on to stand by.
 func (i *Instance) Schedule(ctx context.Context, t adapters.Term, driver adapters.Driver) error {
 	history, until, err := i.learnt()
 	if err != nil {
@@ -162,7 +179,8 @@ func (i *Instance) Schedule(ctx context.Context, t adapters.Term, driver adapter
 		return err
 	}
 	k := &keeper{Instance: i, history: history, cluster: cluster, saved: i.opt.Clock.Now()}
-	loop, err := sched.NewLoop(cluster, policy, history, sched.WithCycle(i.opt.Cycle), sched.WithClock(i.opt.Clock), sched.WithObserver(k.observe), sched.WithErrorHandler(k.fail))
+	loop, err := sched.NewLoop(cluster, policy, history, sched.WithCycle(i.opt.Cycle), sched.WithClock(i.opt.Clock),
+		sched.WithObserver(k.observe), sched.WithErrorHandler(k.fail))
 	if err != nil {
 		return err
 	}
@@ -171,7 +189,7 @@ func (i *Instance) Schedule(ctx context.Context, t adapters.Term, driver adapter
 	return err
 }
 
-// learnt reads the history. One that is damaged was put aside, and the scheduler learns anew.
+// learnt reads the history. If the file is damaged, it has been renamed, and the scheduler learns anew.
 func (i *Instance) learnt() (*predict.History, time.Time, error) {
 	history, err := predict.NewHistory(nil)
 	if err != nil || i.opt.History == "" {

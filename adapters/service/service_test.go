@@ -97,7 +97,8 @@ func (c *counts) Observe(*sched.Cycle) {
 	c.cycles++
 }
 
-// driver is of a fake cluster whose time is that of the machine. It hangs for as long as hang is open, and does not answer while err is there.
+// driver is of a fake cluster whose time is that of the machine. It hangs for as long as hang is open, and does not
+// answer while err is there.
 type driver struct {
 	adapters.Driver
 	mu      sync.Mutex // the cluster's
@@ -134,9 +135,11 @@ type program struct {
 func newProgram(t *testing.T, change func(*service.Options)) *program {
 	cluster := fake.New(fake.Options{Begin: time.Now()})
 	require.NoError(t, cluster.AddNode(sched.Node{Name: "n"}))
-	p := &program{cluster: cluster, driver: &driver{Driver: cluster.Connect(nil), cluster: cluster}, lease: &lease{}, metrics: &counts{}, log: &bytes.Buffer{},
+	p := &program{cluster: cluster, driver: &driver{Driver: cluster.Connect(nil), cluster: cluster}, lease: &lease{},
+		metrics: &counts{}, log: &bytes.Buffer{},
 		history: adapters.HistoryFile(filepath.Join(t.TempDir(), "history"))}
-	o := service.Options{Policy: fifo, LeaseFor: leaseFor, History: p.history, Metrics: p.metrics, Log: slog.New(slog.NewTextHandler(p.log, nil))}
+	o := service.Options{Policy: fifo, LeaseFor: leaseFor, History: p.history, Metrics: p.metrics,
+		Log: slog.New(slog.NewTextHandler(p.log, nil))}
 	if change != nil {
 		change(&o)
 	}
@@ -184,7 +187,8 @@ func (p *program) learnt(t *testing.T) time.Time {
 	return until
 }
 
-// TestTerms: a job runs, what was learnt is kept, and the next term, of a program that was started again, goes on from there.
+// TestTerms: a job runs, what was learnt is kept, and the next term, of a program that was started again, goes on from
+// there.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProgram(t, nil)
@@ -255,7 +259,8 @@ func TestSaves(t *testing.T) {
 	})
 }
 
-// TestUnsaved: a history that cannot be saved is logged and does not end a term. At the program's end it is an error, unless it could be saved after all.
+// TestUnsaved: a history that cannot be saved is logged and does not end a term. At the program's end it is an error,
+// unless it could be saved after all.
 func TestUnsaved(t *testing.T) {
 	for _, mended := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -290,7 +295,8 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// TestLive: a leader that hangs is not alive, from the beginning of its term on; one whose cycles fail is, and so is a standby.
+// TestLive: a leader that hangs is not alive, from the beginning of its term on; one whose cycles fail is, and so is a
+// standby.
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProgram(t, func(o *service.Options) { o.Stuck = time.Minute })
@@ -389,7 +395,8 @@ func TestPolicies(t *testing.T) {
 func TestTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProgram(t, nil)
-		require.NoError(t, p.cluster.Submit(fake.Job{Spec: sched.Job{ID: "bad", Tasks: 1}, Runtime: time.Second, BadStarts: 1}))
+		require.NoError(t,
+			p.cluster.Submit(fake.Job{Spec: sched.Job{ID: "bad", Tasks: 1}, Runtime: time.Second, BadStarts: 1}))
 		require.NoError(t, p.cluster.Submit(fake.Job{Spec: sched.Job{ID: "large", Tasks: 9}, Runtime: time.Second}))
 		require.NoError(t, p.cluster.Submit(fake.Job{Spec: sched.Job{ID: "gone", Tasks: 9}, Runtime: time.Second}))
 		p.background(t)

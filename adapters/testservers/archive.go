@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// ClassArchive has the Java machine archive the classes that a program loads, which is in a jar of [Jar] and has YARN's jars behind it, and ends by itself; and
-// returns the path of the archive, which is in the cache beside the jar. Programs start faster with it whose class path begins so.
+// ClassArchive makes the Java machine archive the classes that a program loads. The program is in a jar of [Jar], has
+// YARN's jars after it on the class path, and ends by itself. ClassArchive returns the path of the archive, in the
+// cache beside the jar. Programs whose class path begins in the same way start faster with it.
 func ClassArchive(ctx context.Context, jar, main string) (string, error) {
 	archive, err := classArchive(ctx, jar, main)
 	if err != nil {
@@ -32,7 +33,8 @@ func classArchive(ctx context.Context, jar, main string) (string, error) {
 		return "", err
 	}
 	return out, once(ctx, func(parts []string) error {
-		cmd := exec.CommandContext(ctx, java, "-XX:ArchiveClassesAtExit="+parts[0], "-XX:+UseSerialGC", "-cp", jar+":"+filepath.Join(jars, "*"), main)
+		cmd := exec.CommandContext(ctx, java, "-XX:ArchiveClassesAtExit="+parts[0], "-XX:+UseSerialGC", "-cp",
+			jar+":"+filepath.Join(jars, "*"), main)
 		cmd.Env = append(os.Environ(), "NM_HOST=localhost")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
@@ -41,7 +43,7 @@ func classArchive(ctx context.Context, jar, main string) (string, error) {
 	}, out)
 }
 
-// archiveOf is where an archive stands once it was made: another Java machine makes nothing of it.
+// archiveOf is the path of an archive. It depends on the Java machine, since another one cannot use the archive.
 func archiveOf(stem, jars, main string) (out, java string, err error) {
 	java, home, err := javaTools("java")
 	if err != nil {
@@ -55,7 +57,8 @@ func archiveOf(stem, jars, main string) (out, java string, err error) {
 	return fmt.Sprintf("%s-%x.jsa", stem, key), java, nil
 }
 
-// once makes files of the cache unless all of them are there: make writes them somewhere near, and each is put in its place in one piece. Several processes may ask at the same time.
+// once makes files of the cache unless all of them exist. make writes them nearby, and then each is moved to its place
+// atomically. Several processes may call it at the same time.
 func once(ctx context.Context, make func(parts []string) error, outs ...string) error {
 	unlock, err := lock(ctx, outs[0]+".lock")
 	if err != nil {
@@ -90,7 +93,7 @@ func once(ctx context.Context, make func(parts []string) error, outs ...string) 
 	return nil
 }
 
-// remove takes files away that may not be there.
+// remove deletes files that may not exist.
 func remove(paths []string) error {
 	for _, path := range paths {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +103,7 @@ func remove(paths []string) error {
 	return nil
 }
 
-// archivesOf is where the archives of the classes of YARN's servers stand once they were made.
+// archivesOf are the paths of the archives of the classes of YARN's servers.
 func archivesOf(jars string) (a yarnArchives, err error) {
 	if a.manager, _, err = archiveOf(jars, jars, managerClass); err == nil {
 		a.node, _, err = archiveOf(jars, jars, nodeClass)
@@ -108,7 +111,8 @@ func archivesOf(jars string) (a yarnArchives, err error) {
 	return a, err
 }
 
-// archiveServers makes them, in the cache beside the jars, unless both are there: a ResourceManager and a NodeManager start and end.
+// archiveServers makes those archives, in the cache beside the jars, unless both exist. It starts and ends a
+// ResourceManager and a NodeManager.
 func archiveServers(ctx context.Context, jars string) error {
 	a, err := archivesOf(jars)
 	if err != nil {
@@ -119,7 +123,7 @@ func archiveServers(ctx context.Context, jars string) error {
 	}, a.manager, a.node)
 }
 
-// rehearse runs a ResourceManager and a NodeManager that write archives as they end.
+// rehearse runs a ResourceManager and a NodeManager that write archives when they end.
 func rehearse(ctx context.Context, jars string, to yarnArchives) error {
 	dir, err := os.MkdirTemp("", "hedge-testservers")
 	if err != nil {

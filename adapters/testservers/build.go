@@ -23,7 +23,7 @@ import (
 //go:embed servers
 var modules embed.FS
 
-// Kubernetes' version; it tells it by a variable that is set when it is linked.
+// kubernetesVersion is Kubernetes' version. The linker sets a variable to it.
 const kubernetesVersion = "v1.36.3"
 
 // program is a server's program: its package, the module it is built in and what the linker sets.
@@ -34,7 +34,8 @@ type program struct {
 func programs() []program {
 	const strip = "-s -w"
 	version := "-X k8s.io/component-base/version."
-	kubernetes := strip + " " + version + "gitVersion=" + kubernetesVersion + " " + version + "gitMajor=1 " + version + "gitMinor=36"
+	kubernetes := strip + " " + version + "gitVersion=" + kubernetesVersion + " " + version + "gitMajor=1 " + version +
+		"gitMinor=36"
 	return []program{
 		{"etcd", "etcd", "go.etcd.io/etcd/server/v3", strip},
 		{"kube-apiserver", "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", kubernetes},
@@ -45,9 +46,10 @@ func programs() []program {
 	}
 }
 
-// Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok or nomad; of yarn it is the folder of
-// its jars, beside which archives of their classes are. It is built if it is not in the cache yet, which takes up to some minutes and 2 GB of memory; what the compiler says comes back in the error. Several
-// processes may ask at the same time.
+// Program returns the path of a server's program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok
+// or nomad. For yarn it is the folder of its jars, with archives of their classes beside it. If it is not in the cache
+// yet, it is built, which takes up to some minutes and 2 GB of memory. The error has the compiler's output. Several
+// processes may call it at the same time.
 func Program(ctx context.Context, name string) (string, error) {
 	if name == "yarn" {
 		path, err := yarnJars(ctx)
@@ -79,7 +81,7 @@ func find(name string) (*program, error) {
 	return &all[i], nil
 }
 
-// place is where the program is when it is built, and what it is built from.
+// place is the path of the built program, and the module from which it is built.
 func (p *program) place() (out string, mod, sum []byte, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -150,14 +152,15 @@ func workspace(mod, sum []byte) (dir string, remove func(), err error) {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) } // what stays is in the temporary folder
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644),
+		os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644))
 	if err != nil {
 		remove()
 	}
 	return dir, remove, err
 }
 
-// move puts a file in its place at once, even on another file system.
+// move moves a file to its place atomically, even from another file system.
 func move(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// ErrNotBuilt is the sentinel of programs that are not in the cache.
+// ErrNotBuilt means that a program is not in the cache.
 var ErrNotBuilt = errors.New("testservers: not built")
 
-// Built tells whether programs are in the cache, without building them; a folder with a Maven project stands for that project's jar. The error
-// is [ErrNotBuilt], with the command that builds them, or what keeps the cache from being read.
+// Built checks that programs are in the cache, without building them. A folder with a Maven project stands for that
+// project's jar. The error is [ErrNotBuilt] with the command that builds them, or the reason why the cache cannot be
+// read.
 func Built(names ...string) error {
 	var missing []string
 	for _, name := range names {
@@ -29,12 +30,13 @@ func Built(names ...string) error {
 	}
 	if len(missing) > 0 {
 		list := strings.Join(missing, " ")
-		return fmt.Errorf("%w: %s: `go run ./cmd/servers %s` in adapters/testservers builds what is missing", ErrNotBuilt, list, list)
+		return fmt.Errorf("%w: %s: `go run ./cmd/servers %s` in adapters/testservers builds what is missing", ErrNotBuilt,
+			list, list)
 	}
 	return nil
 }
 
-// place is where a program is once it was built, or YARN's jars are, or a project's jar is, and its name in any folder.
+// place is the path of a built program, of YARN's jars, or of a project's jar, and its name in any folder.
 func place(name string) (full, path string, err error) {
 	full = name
 	if _, none := os.Stat(filepath.Join(name, "pom.xml")); none == nil {

@@ -18,17 +18,18 @@ import (
 	"time"
 )
 
-// stages are what kwok does: nodes are ready and pods run at once, pods that are deleted fail first, as a kubelet has it, and at once unless the annotation
-// hedge.test/stop says after how long. A pod with the annotation hedge.test/duration ends after that, badly if its annotation hedge.test/exit-code is not 0.
+// stages are what kwok does: nodes are ready and pods run at once, pods that are deleted fail first, as a kubelet has
+// it, and at once unless the annotation hedge.test/stop says after how long. A pod with the annotation
+// hedge.test/duration ends after that, badly if its annotation hedge.test/exit-code is not 0.
 //
 //go:embed servers/stages.yaml
 var stages []byte
 
-// KubernetesConfig says what a control plane is made of.
+// KubernetesConfig describes a control plane.
 type KubernetesConfig struct {
-	// Dir holds its state and logs; it must exist, and its path be absolute.
+	// Dir has its state and logs. It must exist, and its path must be absolute.
 	Dir string
-	// Controllers are those of kube-controller-manager to run, as its flag has them; "" runs none of them.
+	// Controllers are those of kube-controller-manager to run, in the form of its flag; "" runs none.
 	Controllers string
 	// Scheduler runs kube-scheduler.
 	Scheduler bool
@@ -42,10 +43,10 @@ type Kubernetes struct {
 	client *http.Client
 }
 
-// patience is how long a server may take to come up on a machine that does other things too.
+// patience is how long a server may take to start on a busy machine.
 const patience = 10 * time.Minute
 
-// The users that the API server knows by their token, all of them administrators.
+// The users whose tokens the API server knows, all of them administrators.
 const (
 	// AdminToken is a test's own.
 	AdminToken = "hedge-token"
@@ -54,7 +55,7 @@ const (
 	schedToken = "sched-token"
 )
 
-// StartKubernetes starts a control plane and waits until it answers. Programs that are not built yet are, first.
+// StartKubernetes starts a control plane and waits until it answers. Missing programs are built first.
 func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, error) {
 	var err error
 	if cfg.Dir, err = folder(cfg.Dir); err != nil {
@@ -62,7 +63,8 @@ func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, er
 	}
 	k := &Kubernetes{cfg: cfg, parts: map[string]*process{}}
 	k.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} // the certificate is one that the server made for itself
+		// the certificate is one that the server made for itself
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	if k.ports, err = ports(6); err != nil {
 		return nil, fmt.Errorf("testservers: %w", err)
 	}
@@ -78,7 +80,7 @@ func StartKubernetes(ctx context.Context, cfg KubernetesConfig) (*Kubernetes, er
 	return k, nil
 }
 
-// names are the parts in the order they start in.
+// names are the parts in the order in which they start.
 func (k *Kubernetes) names() []string {
 	names := []string{"etcd", "kube-apiserver", "kwok"}
 	if k.cfg.Controllers != "" {
@@ -90,10 +92,10 @@ func (k *Kubernetes) names() []string {
 	return names
 }
 
-// URL is where the API server answers.
+// URL is the address of the API server.
 func (k *Kubernetes) URL() string { return fmt.Sprintf("https://127.0.0.1:%d", k.ports[2]) }
 
-// Kubeconfig is the path of a configuration file for the administrator; its cluster's certificate is not checked.
+// Kubeconfig is the path of a configuration file for the administrator. The cluster's certificate is not checked.
 func (k *Kubernetes) Kubeconfig() string { return k.path("hedge.kubeconfig") }
 
 func (k *Kubernetes) path(name string) string { return filepath.Join(k.cfg.Dir, name) }
@@ -112,7 +114,8 @@ func (k *Kubernetes) prepare() error {
 		"sa.key": pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
 		"sa.pub": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
 		"tokens.csv": []byte(AdminToken + ",hedge,1,\"system:masters\"\n" + kwokToken + ",kwok,2,\"system:masters\"\n" +
-			kcmToken + ",system:kube-controller-manager,3,\"system:masters\"\n" + schedToken + ",system:kube-scheduler,4,\"system:masters\"\n"),
+			kcmToken + ",system:kube-controller-manager,3,\"system:masters\"\n" + schedToken +
+			",system:kube-scheduler,4,\"system:masters\"\n"),
 		"kwok.yaml":        k.kwokConfig(),
 		"hedge.kubeconfig": k.kubeconfig(AdminToken), "kwok.kubeconfig": k.kubeconfig(kwokToken),
 		"kcm.kubeconfig": k.kubeconfig(kcmToken), "sched.kubeconfig": k.kubeconfig(schedToken),
@@ -134,8 +137,8 @@ current-context: x
 `, k.URL(), token)
 }
 
-// kwokConfig has kwok do without leases of nodes. Nothing here reads them, and with them it lets a node that was made anew lie for a quarter of the lease's time: it renews the
-// lease of the one before, which the garbage collector then takes away.
+// kwokConfig makes kwok work without leases of nodes. Nothing here reads them. With them, kwok neglects a recreated
+// node for a quarter of the lease's time: it renews the old node's lease, which the garbage collector then deletes.
 func (k *Kubernetes) kwokConfig() []byte {
 	const head = `apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
@@ -149,7 +152,8 @@ options:
 	return append([]byte(head), stages...)
 }
 
-// Start starts a part that is not running: etcd, kube-apiserver, kwok, kube-controller-manager or kube-scheduler; and waits until it answers.
+// Start starts a part that is not running: etcd, kube-apiserver, kwok, kube-controller-manager or kube-scheduler. It
+// waits until the part answers.
 func (k *Kubernetes) Start(ctx context.Context, name string) error {
 	if p := k.parts[name]; p != nil && !p.ended() {
 		return nil
@@ -174,34 +178,42 @@ func (k *Kubernetes) Start(ctx context.Context, name string) error {
 	}
 }
 
-// most is how often a part is started that ends by itself as it comes up: the API server and the controllers give up when a busy machine lets them wait.
+// most is the maximum number of starts of a part that ends by itself while it starts: the API server and the
+// controllers give up if a busy machine makes them wait.
 const most = 5
 
 func (k *Kubernetes) args(name string) []string {
 	client, peer := fmt.Sprintf("http://127.0.0.1:%d", k.ports[0]), fmt.Sprintf("http://127.0.0.1:%d", k.ports[1])
 	switch name {
 	case "etcd":
-		return []string{"--name=t", "--data-dir=" + k.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
-			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=t=" + peer, "--unsafe-no-fsync"}
+		return []string{"--name=t", "--data-dir=" + k.path("etcd"), "--listen-client-urls=" + client,
+			"--advertise-client-urls=" + client,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=t=" + peer,
+			"--unsafe-no-fsync"}
 	case "kube-apiserver":
 		return []string{"--etcd-servers=" + client, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", k.ports[2]),
-			"--advertise-address=127.0.0.1", "--cert-dir=" + k.path("pki"), "--service-account-issuer=https://kubernetes.default.svc",
+			"--advertise-address=127.0.0.1", "--cert-dir=" + k.path("pki"),
+			"--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file=" + k.path("sa.pub"), "--service-account-signing-key-file=" + k.path("sa.key"),
 			"--token-auth-file=" + k.path("tokens.csv"), "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
-			"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--endpoint-reconciler-type=none", "--profiling=false"}
+			"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--endpoint-reconciler-type=none",
+			"--profiling=false"}
 	case "kwok":
 		return []string{"--kubeconfig=" + k.path("kwok.kubeconfig"), "--config=" + k.path("kwok.yaml"),
 			fmt.Sprintf("--server-address=127.0.0.1:%d", k.ports[3]), fmt.Sprintf("--node-port=%d", k.ports[3])}
 	case "kube-controller-manager":
-		return []string{"--kubeconfig=" + k.path("kcm.kubeconfig"), "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", k.ports[4]),
-			"--cert-dir=" + k.path("pki-kcm"), "--leader-elect=false", "--controllers=" + k.cfg.Controllers, "--use-service-account-credentials=false"}
+		return []string{"--kubeconfig=" + k.path("kcm.kubeconfig"), "--bind-address=127.0.0.1",
+			fmt.Sprintf("--secure-port=%d", k.ports[4]),
+			"--cert-dir=" + k.path("pki-kcm"), "--leader-elect=false", "--controllers=" + k.cfg.Controllers,
+			"--use-service-account-credentials=false"}
 	default:
-		return []string{"--kubeconfig=" + k.path("sched.kubeconfig"), "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", k.ports[5]),
+		return []string{"--kubeconfig=" + k.path("sched.kubeconfig"), "--bind-address=127.0.0.1",
+			fmt.Sprintf("--secure-port=%d", k.ports[5]),
 			"--cert-dir=" + k.path("pki-sched"), "--leader-elect=false"}
 	}
 }
 
-// healthy asks a part whether it is.
+// healthy asks a part whether it is healthy.
 func (k *Kubernetes) healthy(name string) error {
 	switch name {
 	case "etcd":
@@ -235,14 +247,14 @@ func (k *Kubernetes) get(url, want string) error {
 	return err
 }
 
-// Kill ends a part as a crash would.
+// Kill ends a part like a crash.
 func (k *Kubernetes) Kill(name string) {
 	if p := k.parts[name]; p != nil {
 		p.kill()
 	}
 }
 
-// Log is the end of what a part has written.
+// Log is the end of a part's log.
 func (k *Kubernetes) Log(name string) string {
 	if p := k.parts[name]; p != nil {
 		return p.tail()
@@ -250,7 +262,7 @@ func (k *Kubernetes) Log(name string) string {
 	return ""
 }
 
-// Stop ends all parts, clients first: an API server whose etcd has gone does not stop by itself.
+// Stop ends all parts, clients first: an API server without etcd does not stop by itself.
 func (k *Kubernetes) Stop() {
 	names := k.names()
 	for i := len(names) - 1; i >= 0; i-- {

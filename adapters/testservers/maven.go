@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Jar builds the Maven project in a folder and returns the path of its jar, which is in the cache: it is built again only when the project's pom.xml or
-// something in its src/main has changed. Several processes may ask at the same time.
+// Jar builds the Maven project in a folder and returns the path of its jar, which is in the cache: it is built again
+// only when the project's pom.xml or something in its src/main has changed. Several processes may ask at the same time.
 func Jar(ctx context.Context, dir string) (string, error) {
 	files, err := project(dir)
 	if err == nil {
@@ -96,11 +96,12 @@ func made(name string, files map[string][]byte, product string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(cache, "hedge", "testservers", fmt.Sprintf("%s-%x%s", name, digest(files), filepath.Ext(product))), nil
+	return filepath.Join(cache, "hedge", "testservers",
+		fmt.Sprintf("%s-%x%s", name, digest(files), filepath.Ext(product))), nil
 }
 
-// maven has Maven package a project and puts what it has made into the cache, under a name that has the digest of the project's files. Product is
-// a pattern that one path in the project matches then.
+// maven has Maven package a project and puts what it has made into the cache, under a name that has the digest of the
+// project's files. Product is a pattern that one path in the project matches then.
 func maven(ctx context.Context, name string, files map[string][]byte, product string) (string, error) {
 	out, err := made(name, files, product)
 	if err != nil {
@@ -110,7 +111,8 @@ func maven(ctx context.Context, name string, files map[string][]byte, product st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(ctx, filepath.Join(dir, "maven.lock")) // one for all: Maven's own repository is not safe with several processes
+	// one for all: Maven's own repository is not safe with several processes
+	unlock, err := lock(ctx, filepath.Join(dir, "maven.lock"))
 	if err != nil {
 		return "", err
 	}
@@ -155,7 +157,8 @@ func runMaven(ctx context.Context, dir, product, out string) error {
 	if _, _, err := javaTools("java", "mvn"); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "--strict-checksums", "-Dmaven.test.skip=true", "package")
+	cmd := exec.CommandContext(ctx, "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "--strict-checksums",
+		"-Dmaven.test.skip=true", "package")
 	cmd.Dir = dir
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
@@ -182,7 +185,8 @@ func javaTools(names ...string) (java, home string, err error) {
 		}
 	}
 	if len(missing) > 0 {
-		return "", "", fmt.Errorf("YARN needs %s on the path: install the Debian packages default-jdk-headless and maven", strings.Join(missing, " and "))
+		return "", "", fmt.Errorf("YARN needs %s on the path: install the Debian packages default-jdk-headless and maven",
+			strings.Join(missing, " and "))
 	}
 	real, err := filepath.EvalSymlinks(java)
 	if err != nil {

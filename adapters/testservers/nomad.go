@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// NomadConfig says what a Nomad cluster is made of.
+// NomadConfig describes a Nomad cluster.
 type NomadConfig struct {
-	// Dir holds its state and logs; it must exist, be empty, and its path be absolute. Processes that work in it are killed at the end. Root's clients mount file
-	// systems under it, which Stop unmounts. Both is done, too, where this process ends without a Stop.
+	// Dir has its state and logs. It must exist and be empty, and its path must be absolute. Processes that work in it are
+	// killed at the end. Clients of root mount file systems under it, which Stop unmounts. Both also happen if this
+	// process ends without a Stop.
 	Dir string
 	// Clients are the nodes; their names must differ.
 	Clients []NomadClient
 	// ACL turns access control on; tests bootstrap it themselves.
 	ACL bool
-	// Grace is how late a client's heartbeat may be until the client is lost, in whole seconds; 0 means 15 s. On a machine that is
-	// busy with other things too, clients stall for seconds.
+	// Grace is how late a client's heartbeat may be before the client is lost, in whole seconds; 0 means 15 s. On a busy
+	// machine, clients stall for seconds.
 	Grace time.Duration
 }
 
@@ -34,7 +35,7 @@ type NomadClient struct {
 	// Class, Pool and Meta are Nomad's own; Pool "" is default.
 	Class, Pool string
 	Meta        map[string]string
-	// CPU is its MHz and MemoryMB its memory, whatever the machine has.
+	// CPU is the node's MHz and MemoryMB its memory, whatever the machine has.
 	CPU, MemoryMB int
 }
 
@@ -47,10 +48,11 @@ type Nomad struct {
 	rest  *reaper
 }
 
-// Server is the name of the server among the parts; the others have their clients' names.
+// Server is the server's name among the parts. The others have their clients' names.
 const Server = "server"
 
-// StartNomad starts a server and its clients and waits until the server knows them all. The program is built first if it is not yet.
+// StartNomad starts a server and its clients, and waits until the server knows them all. If the program is not built
+// yet, it is built first.
 func StartNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
 	var err error
 	if cfg.Dir, err = emptyFolder(cfg.Dir); err != nil {
@@ -100,7 +102,7 @@ func (n *Nomad) names() []string {
 	return names
 }
 
-// URL is where the server's API answers.
+// URL is the address of the server's API.
 func (n *Nomad) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", n.ports[Server][0]) }
 
 // Start starts a part that is not running, the server or a client, and waits until its own API answers.
@@ -135,8 +137,8 @@ func (n *Nomad) Start(ctx context.Context, name string) error {
 	return nil
 }
 
-// environment names the cluster's folder to agents and what they start, so that what outlives them is found, and has them put their sockets there, to go
-// with it, if the paths are not too long for sockets.
+// environment has the cluster's folder for agents and what they start, so that processes that outlive them are found.
+// It also makes them put their sockets into the folder, if that path is not too long for sockets.
 func (n *Nomad) environment() ([]string, error) {
 	const longest = 108 - len("/plugin12345678901") - 1
 	env := []string{marker + "=" + n.cfg.Dir + "/"}
@@ -147,7 +149,7 @@ func (n *Nomad) environment() ([]string, error) {
 	return append(env, "TMPDIR="+dir), os.MkdirAll(dir, 0o700)
 }
 
-// healthy asks a part whether it is; an agent that wants a token is.
+// healthy asks a part whether it is healthy. An agent that wants a token is.
 func (n *Nomad) healthy(name string) error {
 	url := fmt.Sprintf("http://127.0.0.1:%d/v1/agent/health", n.ports[name][0])
 	resp, err := n.http.Get(url)
@@ -173,17 +175,21 @@ func (n *Nomad) config(name string) map[string]any {
 		"acl":       map[string]any{"enabled": n.cfg.ACL},
 	}
 	if name == Server {
-		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": n.cfg.Grace.String(), "min_heartbeat_ttl": "2s",
+		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": n.cfg.Grace.String(),
+			"min_heartbeat_ttl":      "2s",
 			"failover_heartbeat_ttl": (20*time.Second + n.cfg.Grace).String(), "job_gc_threshold": "240h",
 			"default_scheduler_config": map[string]any{"scheduler_algorithm": "binpack"}}
 		return c
 	}
 	i := slices.IndexFunc(n.cfg.Clients, func(c NomadClient) bool { return c.Name == name })
 	one := &n.cfg.Clients[i]
-	// An agent that has more than gc_max_allocs allocations, 50 by default, forgets those that have ended: after a restart in no set order. Clusters of tests have many.
-	client := map[string]any{"enabled": true, "servers": []string{fmt.Sprintf("127.0.0.1:%d", n.ports[Server][1])}, "network_interface": "lo",
-		"node_class": one.Class, "cpu_total_compute": one.CPU, "memory_total_mb": one.MemoryMB,
-		"disk_total_mb": 20000, "disk_free_mb": 20000, "gc_interval": "10m", "gc_max_allocs": 100_000, "bridge_network_name": "nomadnone", "no_host_uuid": true,
+	// An agent with more than gc_max_allocs allocations, 50 by default, forgets ended ones: after a restart, in no
+	// particular order. Test clusters have many.
+	client := map[string]any{"enabled": true, "servers": []string{fmt.Sprintf("127.0.0.1:%d", n.ports[Server][1])},
+		"network_interface": "lo",
+		"node_class":        one.Class, "cpu_total_compute": one.CPU, "memory_total_mb": one.MemoryMB,
+		"disk_total_mb": 20000, "disk_free_mb": 20000, "gc_interval": "10m", "gc_max_allocs": 100_000,
+		"bridge_network_name": "nomadnone", "no_host_uuid": true,
 		"options": map[string]string{
 			"fingerprint.denylist": "env_aws,env_gce,env_azure,env_digitalocean,consul,vault,cni,bridge,plugins_cni,landlock",
 			"driver.denylist":      "docker,java,qemu,exec"}}
@@ -198,18 +204,19 @@ func (n *Nomad) config(name string) map[string]any {
 	return c
 }
 
-// Kill ends a part as a crash would. A client's tasks run on.
+// Kill ends a part like a crash. A client's tasks go on.
 func (n *Nomad) Kill(name string) {
 	if p := n.parts[name]; p != nil {
 		p.kill()
 	}
 }
 
-// Gone are the parts that have ended though nobody here has ended them. Nomad's own agents may have killed them: one that starts again kills what it had running when it ended, by the numbers of
-// the processes, where these do not answer any more (go-plugin 1.4.10 of Nomad 1.6.1, Client.reattach); on a machine whose numbers have come round since, these are others'.
+// Gone are the parts that have ended and that nobody here has ended. Nomad's own agents may have killed them. An agent
+// that restarts kills by process number what was running when it ended and no longer answers (go-plugin 1.4.10 of Nomad
+// 1.6.1, Client.reattach). If the machine's process numbers have wrapped around since, these are other processes.
 func (n *Nomad) Gone() []string { return gone(n.parts) }
 
-// Log is the end of what a part has written.
+// Log is the end of a part's log.
 func (n *Nomad) Log(name string) string {
 	if p := n.parts[name]; p != nil {
 		return p.tail()

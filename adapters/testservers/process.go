@@ -26,12 +26,13 @@ type process struct {
 	from int64 // what its log held before
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
-	// alone says that what it has started outlives it, as what a daemon has started does that crashes.
+	// alone says that what it has started outlives it, as for a daemon that crashes.
 	alone bool
-	told  bool // to end
+	told  bool // it was told to end
 }
 
-// start runs a program in a process group of its own, its words going to NAME.log in dir. When it ends, so does its group.
+// start runs a program in a process group of its own. Its output goes to NAME.log in dir. When it ends, so does its
+// group.
 func start(dir, name, path string, env []string, args ...string) (*process, error) {
 	return (&process{name: name}).start(dir, path, env, args...)
 }
@@ -50,7 +51,7 @@ func (p *process) start(dir, path string, env []string, args ...string) (*proces
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error, 1)
 	go func() {
-		// The kernel sends Pdeathsig when the thread that started the process ends: it is kept for as long.
+		// The kernel sends Pdeathsig when the thread that started the process ends, so the thread is kept.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.done)
@@ -60,7 +61,7 @@ func (p *process) start(dir, path string, env []string, args ...string) (*proces
 		if err == nil {
 			_ = p.cmd.Wait() // how it ends is in its log
 			if !p.alone {
-				p.killGroup() // what it leaves behind, while the number is the group's
+				p.killGroup() // kills what it leaves behind, while the number is still the group's
 			}
 		}
 	}()
@@ -70,8 +71,8 @@ func (p *process) start(dir, path string, env []string, args ...string) (*proces
 	return p, nil
 }
 
-// kill ends the process, and its group unless that outlives it, as a crash would. Of one that has ended the number may be another's by now: a busy machine uses all of them up in
-// minutes.
+// kill ends the process like a crash, and its group unless that outlives it. If the process has ended, its number may
+// belong to another process by now: a busy machine uses up all numbers in minutes.
 func (p *process) kill() {
 	p.told = p.told || !p.ended()
 	switch {
@@ -88,7 +89,7 @@ func (p *process) killGroup() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
 }
 
-// stop asks it to end, and kills it if it does not within patience.
+// stop asks the process to end, and kills it if it does not within patience.
 func (p *process) stop(patience time.Duration) {
 	p.told = p.told || !p.ended()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -101,7 +102,7 @@ func (p *process) stop(patience time.Duration) {
 	p.kill()
 }
 
-// ended reports whether it has.
+// ended reports whether the process has ended.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -111,7 +112,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// gone are those that have ended and were not told to.
+// gone are the processes that have ended and were not told to.
 func gone(parts map[string]*process) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
@@ -122,7 +123,7 @@ func gone(parts map[string]*process) []string {
 	return out
 }
 
-// written is what it has written since it started, or why that cannot be read.
+// written is the process's output since it started, or the reason why that cannot be read.
 func (p *process) written() string {
 	data, err := os.ReadFile(p.log)
 	if err != nil {
@@ -131,14 +132,14 @@ func (p *process) written() string {
 	return strings.ToValidUTF8(string(data[min(int(p.from), len(data)):]), "")
 }
 
-// tail is the end of what it has written.
+// tail is the end of the process's output.
 func (p *process) tail() string {
 	const most = 2000
 	text := p.written()
 	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
-// ready waits until it is, asking again and again; it gives up when the process or the context ends.
+// ready waits until is returns nil, and asks again and again. It gives up when the process or the context ends.
 func (p *process) ready(ctx context.Context, patience time.Duration, is func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
@@ -157,11 +158,13 @@ func (p *process) ready(ctx context.Context, patience time.Duration, is func() e
 	}
 }
 
-// given are the ports that this process has found for its clusters: those whose servers are just away are not free.
+// given are the ports that this process has given to its clusters. Those of servers that are down for the moment are
+// not free.
 var given sync.Map
 
-// ports finds free ports of the loopback interface. They are below those that the kernel gives to connections, so that none takes a server's port while that is
-// down. Another process may take one before it is used; servers then fail to start, and say so.
+// ports finds free ports of the loopback interface. They are below the range from which the kernel gives ports to
+// connections, so that no connection takes a server's port while the server is down. Another process may take a port
+// before it is used. Then the server fails to start, and says so.
 func ports(n int) ([]int, error) {
 	const lowest, count = 10_000, 22_000
 	var found []int
@@ -172,7 +175,7 @@ func ports(n int) ([]int, error) {
 			continue
 		}
 		if _, taken := given.LoadOrStore(port, true); taken {
-			_ = l.Close() // another cluster's, which does not listen there just now
+			_ = l.Close() // belongs to another cluster whose server is down for the moment
 			continue
 		}
 		defer func() { _ = l.Close() }() // it has accepted nothing
@@ -183,7 +186,8 @@ func ports(n int) ([]int, error) {
 	return nil, fmt.Errorf("no %d free ports from %d on", n, lowest)
 }
 
-// folder is the folder of a cluster in its plainest form. What works in it, or in a part of it, is killed when the cluster is stopped, so it must be none of others'.
+// folder is the folder of a cluster in its plainest form. What works in it, or in a part of it, is killed when the
+// cluster is stopped, so it must be none of others'.
 func folder(dir string) (string, error) {
 	clean := filepath.Clean(dir)
 	if !filepath.IsAbs(clean) || clean == "/" {
@@ -197,7 +201,7 @@ func folder(dir string) (string, error) {
 	return clean, nil
 }
 
-// emptyFolder is a folder in which nobody else can work yet.
+// emptyFolder is a folder in which nobody else works yet.
 func emptyFolder(dir string) (string, error) {
 	clean, err := folder(dir)
 	if err != nil {
@@ -212,11 +216,12 @@ func emptyFolder(dir string) (string, error) {
 	return clean, nil
 }
 
-// marker is the variable by which what a cluster has started is known, whatever folder it works in: it holds the cluster's folder, with a slash at its end.
+// marker is the environment variable that identifies what a cluster has started, whatever folder it works in. It holds
+// the cluster's folder, with a slash at the end.
 const marker = "HEDGE_TESTSERVERS"
 
-// killUnder kills the processes that work in a folder, or of which a variable of the environment begins with it, but not this one, until there are none; what cannot
-// be killed is left after a minute.
+// killUnder kills the processes that work in a folder, or that have it at the beginning of an environment variable, but
+// not this process, until there are none. What cannot be killed is left after a minute.
 func killUnder(dir, variable string) {
 	end := time.Now().Add(time.Minute)
 	for killed := true; killed && time.Now().Before(end); {
@@ -232,12 +237,12 @@ func killUnder(dir, variable string) {
 			}
 		}
 		if killed {
-			time.Sleep(10 * time.Millisecond) // they take a moment to go
+			time.Sleep(10 * time.Millisecond) // they take a moment to end
 		}
 	}
 }
 
-// belongs reports whether a process works in a folder, or has it in that variable. One that has ended and waits to be noticed does not.
+// belongs reports whether a process works in a folder or has it in that variable. A zombie process does not.
 func belongs(proc, dir, variable string) bool {
 	at, _ := os.Readlink(proc + "/cwd") // it may have ended
 	if strings.HasPrefix(at, dir+"/") {

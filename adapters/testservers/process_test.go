@@ -53,7 +53,8 @@ func TestGone(t *testing.T) {
 func TestAlone(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		dir := t.TempDir()
-		p, err := (&process{name: "sh", alone: alone}).start(dir, "/bin/sh", nil, "-c", "sleep 100000 & echo $! > child; wait")
+		p, err := (&process{name: "sh", alone: alone}).start(dir, "/bin/sh", nil, "-c",
+			"sleep 100000 & echo $! > child; wait")
 		require.NoError(t, err)
 		var child int
 		require.Eventually(t, func() bool {
@@ -69,6 +70,8 @@ func TestAlone(t *testing.T) {
 			assert.NoError(t, syscall.Kill(child, syscall.SIGKILL), "it runs")
 			continue
 		}
-		require.Eventually(t, func() bool { return !belongs(fmt.Sprint("/proc/", child), filepath.Dir(dir), marker) }, 2*time.Minute, time.Millisecond, "it was killed, too")
+		require.Eventually(t, func() bool {
+			return !belongs(fmt.Sprint("/proc/", child), filepath.Dir(dir), marker)
+		}, 2*time.Minute, time.Millisecond, "it was killed, too")
 	}
 }

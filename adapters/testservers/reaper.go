@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// reaper is a process that clears away what a cluster has left, processes and mounts, if this one ends without having done so: a test that is killed, or takes too long, has
-// no say in it. It waits for a word; where none comes and nobody is left to write one, it begins.
+// reaper is a process that clears away a cluster's processes and mounts if this process ends without having done so, as
+// a killed or timed-out test does. It waits for a word. If none comes and nobody is left to write one, it begins.
 type reaper struct {
 	cmd  *exec.Cmd
 	word io.WriteCloser
 }
 
-// reap is the reaper's program, of the cluster's folder. It takes three rounds, as what is being started may be missed.
+// reap is the reaper's program. It runs three rounds, since it may miss what is being started.
 const reap = `read -r word && exit 0
 for round in 1 2 3; do
 	{
@@ -42,7 +42,7 @@ func newReaper(dir string) (*reaper, error) {
 	return r, nil
 }
 
-// dismiss ends it, as nothing is left. What has been dismissed may be so again.
+// dismiss ends the reaper, as nothing is left to clear away. It may be called again.
 func (r *reaper) dismiss() {
 	if r == nil || r.word == nil {
 		return
@@ -51,7 +51,7 @@ func (r *reaper) dismiss() {
 	r.abandon()
 }
 
-// abandon leaves it alone, as the end of this process does, and waits until it has done its work.
+// abandon leaves the reaper alone, like the end of this process, and waits until it has done its work.
 func (r *reaper) abandon() {
 	_ = r.word.Close()
 	_ = r.cmd.Wait()

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReaper: a reaper that is left alone ends the processes and mounts of its cluster, and one that is dismissed touches nothing.
+// TestReaper: a reaper that is left alone ends the processes and mounts of its cluster, and one that is dismissed
+// touches nothing.
 func TestReaper(t *testing.T) {
 	top := t.TempDir()
 	at := func(name string) string {

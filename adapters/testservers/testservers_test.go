@@ -56,15 +56,18 @@ func TestFolder(t *testing.T) {
 	require.ErrorContains(t, err, `with "file" in it, expected an empty folder`)
 }
 
-// TestKubernetes: all parts come up, a node that is told of is ready, and what is written outlives a crash of the API server.
+// TestKubernetes: all parts come up, a node that is told of is ready, and what is written outlives a crash of the API
+// server.
 func TestKubernetes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds and runs a control plane")
 	}
-	k, err := testservers.StartKubernetes(t.Context(), testservers.KubernetesConfig{Dir: t.TempDir(), Controllers: "job-controller", Scheduler: true})
+	k, err := testservers.StartKubernetes(t.Context(),
+		testservers.KubernetesConfig{Dir: t.TempDir(), Controllers: "job-controller", Scheduler: true})
 	require.NoError(t, err)
 	defer k.Stop()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // the server's own certificate
+	// the server's own certificate
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
 	call := func(method, path, body string) (int, string) {
 		req, err := http.NewRequestWithContext(t.Context(), method, k.URL()+path, strings.NewReader(body))
@@ -80,7 +83,8 @@ func TestKubernetes(t *testing.T) {
 		require.NoError(t, err)
 		return resp.StatusCode, string(text)
 	}
-	status, text := call(http.MethodPost, "/api/v1/nodes", `{"metadata":{"name":"n0"},"status":{"capacity":{"cpu":"4","memory":"8Gi","pods":"110"}}}`)
+	status, text := call(http.MethodPost, "/api/v1/nodes",
+		`{"metadata":{"name":"n0"},"status":{"capacity":{"cpu":"4","memory":"8Gi","pods":"110"}}}`)
 	require.Equal(t, http.StatusCreated, status, text)
 	ready := func() bool {
 		_, text := call(http.MethodGet, "/api/v1/nodes/n0", "")
@@ -113,8 +117,10 @@ func TestNomad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds and runs Nomad")
 	}
-	n, err := testservers.StartNomad(t.Context(), testservers.NomadConfig{Dir: t.TempDir(), Clients: []testservers.NomadClient{
-		{Name: "c0", CPU: 4000, MemoryMB: 4096}, {Name: "c1", CPU: 4000, MemoryMB: 4096, Meta: map[string]string{"rack": "r1"}}}})
+	n, err := testservers.StartNomad(t.Context(),
+		testservers.NomadConfig{Dir: t.TempDir(), Clients: []testservers.NomadClient{
+			{Name: "c0", CPU: 4000, MemoryMB: 4096},
+			{Name: "c1", CPU: 4000, MemoryMB: 4096, Meta: map[string]string{"rack": "r1"}}}})
 	require.NoError(t, err)
 	defer n.Stop()
 	client := &http.Client{}
@@ -138,9 +144,13 @@ func TestNomad(t *testing.T) {
 		}
 		return count
 	}
-	require.Eventually(t, func() bool { return ready() == 2 }, 2*time.Minute, 100*time.Millisecond, "server: %s", n.Log(testservers.Server))
+	require.Eventually(t, func() bool {
+		return ready() == 2
+	}, 2*time.Minute, 100*time.Millisecond, "server: %s", n.Log(testservers.Server))
 	n.Kill("c1")
-	require.Eventually(t, func() bool { return ready() == 1 }, 2*time.Minute, 100*time.Millisecond, "a client that is gone is seen to be")
+	require.Eventually(t, func() bool {
+		return ready() == 1
+	}, 2*time.Minute, 100*time.Millisecond, "a client that is gone is seen to be")
 	require.NoError(t, n.Start(t.Context(), "c1"))
 	require.Eventually(t, func() bool { return ready() == 2 }, 2*time.Minute, 100*time.Millisecond)
 }

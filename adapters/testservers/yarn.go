@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"maps"
@@ -12,20 +11,21 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
 // YARNConfig says what a YARN cluster is made of.
 type YARNConfig struct {
-	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in the folders of its nodes, NAME.d/local, are killed at the end.
+	// Dir holds its state and logs; it must exist, and its path be absolute. Processes that work in the folders of its
+	// nodes, NAME.d/local, are killed at the end.
 	Dir string
 	// Nodes are the NodeManagers; their names must differ.
 	Nodes []YARNNode
 	// Labels are the node labels that there are. Queue root.default may use all of each.
 	Labels []string
-	// Site are properties of yarn-site.xml and Scheduler of capacity-scheduler.xml, which replace those that are set otherwise.
+	// Site are properties of yarn-site.xml and Scheduler of capacity-scheduler.xml, which replace those that are set
+	// otherwise.
 	Site, Scheduler map[string]string
 }
 
@@ -39,15 +39,18 @@ type YARNNode struct {
 
 // YARN is a ResourceManager and its NodeManagers. Its methods are not safe for concurrent use.
 type YARN struct {
-	cfg   YARNConfig
-	user  string
-	jars  string
-	ports map[string][]int // of the ResourceManager: REST, nodes, ApplicationMasters, clients, administrators; of nodes: containers, localizer, REST
+	cfg  YARNConfig
+	user string
+	jars string
+	// of the ResourceManager: REST, nodes, ApplicationMasters, clients, administrators; of nodes: containers, localizer,
+	// REST
+	ports map[string][]int
 	parts map[string]*process
 	ids   map[string]string
 	host  string // in the ids of nodes
 	http  *http.Client
-	// archives are of the classes of ResourceManagers and NodeManagers, which then start in two thirds of the time; makes says that they are made when these end.
+	// archives are of the classes of ResourceManagers and NodeManagers, which then start in two thirds of the time; makes
+	// says that they are made when these end.
 	archives yarnArchives
 	makes    bool
 }
@@ -67,8 +70,8 @@ const (
 // tries is how often a part is given other ports when someone else has taken one of its ports before it did.
 const tries = 5
 
-// StartYARN starts a ResourceManager and its NodeManagers and waits until all are registered. It needs the programs java and mvn; jars that are not in the cache
-// yet are fetched first.
+// StartYARN starts a ResourceManager and its NodeManagers and waits until all are registered. It needs the programs
+// java and mvn; jars that are not in the cache yet are fetched first.
 func StartYARN(ctx context.Context, cfg YARNConfig) (*YARN, error) {
 	var err error
 	if cfg.Dir, err = folder(cfg.Dir); err != nil {
@@ -109,7 +112,8 @@ func (y *YARN) start(ctx context.Context) error {
 	return y.Add(ctx, nodes...)
 }
 
-// Reserve chooses the id of a node that is to be added later. It fails to be added then if something else has taken its ports.
+// Reserve chooses the id of a node that is to be added later. It fails to be added then if something else has taken its
+// ports.
 func (y *YARN) Reserve(name string) (id string, err error) {
 	found, err := ports(5)
 	if err != nil {
@@ -149,7 +153,8 @@ func (y *YARN) first(ctx context.Context, names ...string) error {
 			err := y.await(ctx, name)
 			switch {
 			case err == nil:
-			case try < tries && y.ids[name] == "" && y.parts[name].ended() && strings.Contains(y.parts[name].written(), "Address already in use"):
+			case try < tries && y.ids[name] == "" && y.parts[name].ended() &&
+				strings.Contains(y.parts[name].written(), "Address already in use"):
 				taken = append(taken, name)
 			default:
 				return err
@@ -161,8 +166,8 @@ func (y *YARN) first(ctx context.Context, names ...string) error {
 	}
 }
 
-// Start starts a part that is not running, the ResourceManager or a NodeManager, and waits until it answers; a NodeManager is registered then, unless
-// the ResourceManager is not running.
+// Start starts a part that is not running, the ResourceManager or a NodeManager, and waits until it answers; a
+// NodeManager is registered then, unless the ResourceManager is not running.
 func (y *YARN) Start(ctx context.Context, name string) error {
 	if p := y.parts[name]; p != nil && !p.ended() {
 		return nil
@@ -204,7 +209,8 @@ func (y *YARN) launch(name string, fresh bool) error {
 		return fmt.Errorf("testservers: %w", err)
 	}
 	// The shells that write down how containers end are in the group of their NodeManager.
-	p, err := (&process{name: name, alone: true}).start(y.cfg.Dir, java, []string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, how+archive, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+	p, err := (&process{name: name, alone: true}).start(y.cfg.Dir, java,
+		[]string{"JAVA_HOME=" + home, "MALLOC_ARENA_MAX=2"}, heap, how+archive, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-Djava.io.tmpdir="+temporary, "-XX:-UsePerfData", // or a crash leaves files in /tmp
 		"-Djava.net.preferIPv4Stack=true", "--add-opens=java.base/java.lang=ALL-UNNAMED", // which Guice needs
 		"-Dyarn.log.dir="+logs, "-Dhadoop.log.dir="+logs, "-cp", filepath.Join(y.jars, "*")+":"+y.path(name, "conf"), class)
@@ -236,7 +242,8 @@ func (y *YARN) managerReady(ctx context.Context, _ string) error {
 		return err
 	}
 	if answer.ClusterInfo.State != "STARTED" || answer.ClusterInfo.HaState != "ACTIVE" {
-		return fmt.Errorf("the ResourceManager is %s and %s, expected STARTED and ACTIVE", answer.ClusterInfo.State, answer.ClusterInfo.HaState)
+		return fmt.Errorf("the ResourceManager is %s and %s, expected STARTED and ACTIVE", answer.ClusterInfo.State,
+			answer.ClusterInfo.HaState)
 	}
 	return nil
 }
@@ -266,7 +273,8 @@ func (y *YARN) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", y.ports[
 // NodeID is what YARN calls a node, host:port, and "" where it was neither added nor reserved.
 func (y *YARN) NodeID(name string) string { return y.ids[name] }
 
-// Classpath has the jars of Hadoop and, behind them, as class archives need it, the configuration; for ApplicationMasters.
+// Classpath has the jars of Hadoop and, behind them, as class archives need it, the configuration; for
+// ApplicationMasters.
 func (y *YARN) Classpath() string {
 	return filepath.Join(y.jars, "*") + ":" + y.path(ResourceManager, "conf")
 }
@@ -304,7 +312,8 @@ func (y *YARN) labels(ctx context.Context) error {
 	queue := func(name string) any {
 		return map[string]any{"queue-name": name, "params": map[string]any{"entry": entries}}
 	}
-	return y.send(ctx, http.MethodPut, "/scheduler-conf", map[string]any{"update-queue": []any{queue("root"), queue("root.default")}})
+	return y.send(ctx, http.MethodPut, "/scheduler-conf",
+		map[string]any{"update-queue": []any{queue("root"), queue("root.default")}})
 }
 
 func (y *YARN) get(ctx context.Context, url string, answer any) error {
@@ -359,11 +368,13 @@ func (y *YARN) Terminate(name string) {
 	}
 }
 
-// Gone are the parts that have ended though nobody here has ended them. Programs of others may kill them: those that kill by the number of a process that has ended long ago, which
-// is another's by now, or that of a thread of another's; a Java program has a hundred.
+// Gone are the parts that have ended though nobody here has ended them. Programs of others may kill them: those that
+// kill by the number of a process that has ended long ago, which is another's by now, or that of a thread of another's;
+// a Java program has a hundred.
 func (y *YARN) Gone() []string { return gone(y.parts) }
 
-// containerMarker is the variable by which what a NodeManager has started is known, which gives its own environment to none: it holds the container's folder.
+// containerMarker is the variable by which what a NodeManager has started is known, which gives its own environment to
+// none: it holds the container's folder.
 const containerMarker = "LOCAL_DIRS"
 
 // Cut ends a NodeManager and all that it runs, as a loss of power does.
@@ -399,7 +410,8 @@ func (y *YARN) path(name string, parts ...string) string {
 	return filepath.Join(append([]string{y.cfg.Dir, name + ".d"}, parts...)...)
 }
 
-// Set gives yarn-site.xml other properties, beside those that the cluster was started with, for the parts that are started from now on.
+// Set gives yarn-site.xml other properties, beside those that the cluster was started with, for the parts that are
+// started from now on.
 func (y *YARN) Set(site map[string]string) {
 	own := maps.Clone(y.cfg.Site)
 	if own == nil {
@@ -407,129 +419,4 @@ func (y *YARN) Set(site map[string]string) {
 	}
 	maps.Copy(own, site)
 	y.cfg.Site = own
-}
-
-// configure writes a part's configuration.
-func (y *YARN) configure(name string) error {
-	files := map[string][]byte{"log4j.properties": []byte(`log4j.rootLogger=INFO,A
-log4j.appender.A=org.apache.log4j.ConsoleAppender
-log4j.appender.A.layout=org.apache.log4j.PatternLayout
-log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
-`)}
-	site := y.common()
-	if name != ResourceManager {
-		maps.Copy(site, y.nodeSite(name))
-	}
-	maps.Copy(site, y.cfg.Site)
-	scheduler := y.scheduler()
-	maps.Copy(scheduler, y.cfg.Scheduler)
-	for file, properties := range map[string]map[string]string{"core-site.xml": y.core(), "yarn-site.xml": site, "capacity-scheduler.xml": scheduler} {
-		text, err := hadoopXML(properties)
-		if err != nil {
-			return err
-		}
-		files[file] = text
-	}
-	return write(y.path(name, "conf"), files)
-}
-
-func (y *YARN) core() map[string]string {
-	return map[string]string{
-		"fs.defaultFS":   "file:///",
-		"hadoop.tmp.dir": filepath.Join(y.cfg.Dir, "tmp"),
-		// users are who they say they are; without these, all calls are by another user than the one that runs this
-		"hadoop.http.filter.initializers":                     "org.apache.hadoop.security.AuthenticationFilterInitializer",
-		"hadoop.http.authentication.type":                     "simple",
-		"hadoop.http.authentication.simple.anonymous.allowed": "true",
-	}
-}
-
-// common are the properties that all parts have in common.
-func (y *YARN) common() map[string]string {
-	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", y.ports[ResourceManager][i]) }
-	state := func(name string) string { return "file://" + y.path(ResourceManager, name) }
-	return map[string]string{
-		"yarn.resourcemanager.hostname":                                                 "127.0.0.1",
-		"yarn.resourcemanager.webapp.address":                                           at(0),
-		"yarn.resourcemanager.resource-tracker.address":                                 at(1),
-		"yarn.resourcemanager.scheduler.address":                                        at(2),
-		"yarn.resourcemanager.address":                                                  at(3),
-		"yarn.resourcemanager.admin.address":                                            at(4),
-		"yarn.resourcemanager.scheduler.class":                                          "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
-		"yarn.resourcemanager.recovery.enabled":                                         "true",
-		"yarn.resourcemanager.store.class":                                              "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore",
-		"yarn.resourcemanager.fs.state-store.uri":                                       state("state"),
-		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms":              "1000",
-		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":                       "200",
-		"yarn.resourcemanager.application-timeouts.monitor.interval-ms":                 "500",
-		"yarn.resourcemanager.connect.retry-interval.ms":                                "500",
-		"yarn.resourcemanager.connect.max-wait.ms":                                      "300000",
-		"yarn.nm.liveness-monitor.expiry-interval-ms":                                   "10000",
-		"yarn.am.liveness-monitor.expiry-interval-ms":                                   "60000",
-		"yarn.cluster.max-application-priority":                                         "10",
-		"yarn.node-labels.enabled":                                                      "true",
-		"yarn.node-labels.fs-store.root-dir":                                            state("labels"),
-		"yarn.node-attribute.fs-store.root-dir":                                         state("attributes"),
-		"yarn.scheduler.include-port-in-node-name":                                      "true", // all nodes are on one host
-		"yarn.scheduler.minimum-allocation-mb":                                          "1",
-		"yarn.scheduler.minimum-allocation-vcores":                                      "1",
-		"yarn.scheduler.maximum-allocation-mb":                                          "1048576",
-		"yarn.scheduler.maximum-allocation-vcores":                                      "100000",
-		"yarn.scheduler.configuration.store.class":                                      "fs",
-		"yarn.scheduler.configuration.fs.path":                                          state("queues"),
-		"yarn.scheduler.capacity.per-node-heartbeat.multiple-assignments-enabled":       "true",
-		"yarn.nodemanager.recovery.enabled":                                             "true",
-		"yarn.nodemanager.sleep-delay-before-sigkill.ms":                                "250",
-		"yarn.nodemanager.pmem-check-enabled":                                           "false",
-		"yarn.nodemanager.vmem-check-enabled":                                           "false",
-		"yarn.nodemanager.container-monitor.enabled":                                    "false", // it reads of all processes, every three seconds for each container
-		"yarn.nodemanager.log-container-debug-info.enabled":                             "false", // five processes more before each container
-		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
-	}
-}
-
-// nodeSite are the properties that a NodeManager has for itself.
-func (y *YARN) nodeSite(name string) map[string]string {
-	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", y.ports[name][i]) }
-	n := y.cfg.Nodes[slices.IndexFunc(y.cfg.Nodes, func(n YARNNode) bool { return n.Name == name })]
-	return map[string]string{
-		"yarn.nodemanager.address":             at(0),
-		"yarn.nodemanager.localizer.address":   at(1),
-		"yarn.nodemanager.webapp.address":      at(2),
-		"yarn.nodemanager.local-dirs":          y.path(name, "local"),
-		"yarn.nodemanager.log-dirs":            y.path(name, "logs"),
-		"yarn.nodemanager.recovery.dir":        y.path(name, "recovery"),
-		"yarn.nodemanager.resource.memory-mb":  fmt.Sprint(n.MemoryMB),
-		"yarn.nodemanager.resource.cpu-vcores": fmt.Sprint(n.VCores),
-	}
-}
-
-// scheduler are the properties of one queue, which all may use wholly, also for ApplicationMasters.
-func (y *YARN) scheduler() map[string]string {
-	const prefix = "yarn.scheduler.capacity."
-	return map[string]string{
-		prefix + "resource-calculator":            "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
-		prefix + "maximum-applications":           "10000",
-		prefix + "maximum-am-resource-percent":    "1.0",
-		prefix + "node-locality-delay":            "-1",
-		prefix + "root.queues":                    "default",
-		prefix + "root.default.capacity":          "100",
-		prefix + "root.default.user-limit-factor": "100",
-	}
-}
-
-// hadoopXML is a configuration file of Hadoop's.
-func hadoopXML(properties map[string]string) ([]byte, error) {
-	type property struct {
-		Name  string `xml:"name"`
-		Value string `xml:"value"`
-	}
-	var file struct {
-		XMLName    xml.Name   `xml:"configuration"`
-		Properties []property `xml:"property"`
-	}
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		file.Properties = append(file.Properties, property{name, properties[name]})
-	}
-	return xml.MarshalIndent(&file, "", " ")
 }

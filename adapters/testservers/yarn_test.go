@@ -73,7 +73,8 @@ func archived(t testing.TB, dir string) (n int) {
 func (y *yarn) ask(method, path string, body, answer any) {
 	text, err := json.Marshal(body)
 	require.NoError(y.t, err)
-	req, err := http.NewRequestWithContext(y.t.Context(), method, y.URL()+"/ws/v1/cluster"+path+"?user.name=tester", strings.NewReader(string(text)))
+	req, err := http.NewRequestWithContext(y.t.Context(), method, y.URL()+"/ws/v1/cluster"+path+"?user.name=tester",
+		strings.NewReader(string(text)))
 	require.NoError(y.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Close = true
@@ -111,7 +112,8 @@ func (y *yarn) app(command string) (id string, state func() string) {
 	y.ask(http.MethodPost, "/apps/new-application", nil, &fresh)
 	require.NotEmpty(y.t, fresh.ID)
 	y.ask(http.MethodPost, "/apps", map[string]any{
-		"application-id": fresh.ID, "application-name": "one", "max-app-attempts": 1, "resource": map[string]int{"memory": 64, "vCores": 1},
+		"application-id": fresh.ID, "application-name": "one", "max-app-attempts": 1,
+		"resource":          map[string]int{"memory": 64, "vCores": 1},
 		"am-container-spec": map[string]any{"commands": map[string]string{"command": command}}}, nil)
 	return fresh.ID, func() string {
 		var answer struct{ App struct{ State string } }
@@ -122,13 +124,15 @@ func (y *yarn) app(command string) (id string, state func() string) {
 
 func (y *yarn) eventually(what string, holds func() bool) {
 	y.t.Helper()
-	require.Eventually(y.t, holds, 3*time.Minute, 200*time.Millisecond, "%s; ResourceManager: %s", what, y.Log(testservers.ResourceManager))
+	require.Eventually(y.t, holds, 3*time.Minute, 200*time.Millisecond, "%s; ResourceManager: %s", what,
+		y.Log(testservers.ResourceManager))
 }
 
-// TestYARN: nodes have what they are said to have; they take and lose labels; what runs outlives a crash of either server; a node whose power is cut is lost with
-// what ran there, and is back when it is started again.
+// TestYARN: nodes have what they are said to have; they take and lose labels; what runs outlives a crash of either
+// server; a node whose power is cut is lost with what ran there, and is back when it is started again.
 func TestYARN(t *testing.T) {
-	y := startYARN(t, testservers.YARNConfig{Nodes: []testservers.YARNNode{{Name: "n0", MemoryMB: 1024, VCores: 7}}, Labels: []string{"big", "fast"}})
+	y := startYARN(t, testservers.YARNConfig{Nodes: []testservers.YARNNode{{Name: "n0", MemoryMB: 1024, VCores: 7}},
+		Labels: []string{"big", "fast"}})
 	assert.Equal(t, 2, archived(t, y.dir), "both servers use the archives of their classes")
 	n := y.node("n0")
 	assert.Equal(t, "RUNNING", n.State)
@@ -138,7 +142,10 @@ func TestYARN(t *testing.T) {
 	require.NoError(t, y.Label(t.Context(), "n0", "fast"))
 	y.eventually("the label is there", func() bool { l := y.node("n0").NodeLabels; return len(l) == 1 && l[0] == "fast" })
 	require.NoError(t, y.Resize(t.Context(), "n0", 2048, 3))
-	y.eventually("it has other amounts", func() bool { r := y.node("n0").TotalResource; return r.Memory == 2048 && r.VCores == 3 })
+	y.eventually("it has other amounts", func() bool {
+		r := y.node("n0").TotalResource
+		return r.Memory == 2048 && r.VCores == 3
+	})
 	require.NoError(t, y.Label(t.Context(), "n0", ""))
 
 	for _, name := range []string{testservers.ResourceManager, "n0"} {
@@ -171,7 +178,10 @@ func TestYARN(t *testing.T) {
 	y.eventually("it is back", func() bool { return y.node("n0").State == "RUNNING" })
 	y.Terminate("n1")
 	assert.Empty(t, y.Gone())
-	y.eventually("a node that ended says so or is missed", func() bool { s := y.node("n1").State; return s == "SHUTDOWN" || s == "LOST" })
+	y.eventually("a node that ended says so or is missed", func() bool {
+		s := y.node("n1").State
+		return s == "SHUTDOWN" || s == "LOST"
+	})
 }
 
 // TestYARNBad: what goes wrong at the start is told by the part's own words, and nothing stays.
@@ -180,7 +190,8 @@ func TestYARNBad(t *testing.T) {
 		t.Skip("-short: fetches and runs YARN")
 	}
 	dir := t.TempDir()
-	_, err := testservers.StartYARN(t.Context(), testservers.YARNConfig{Dir: dir, Scheduler: map[string]string{"yarn.scheduler.capacity.root.default.capacity": "50"}})
+	_, err := testservers.StartYARN(t.Context(),
+		testservers.YARNConfig{Dir: dir, Scheduler: map[string]string{"yarn.scheduler.capacity.root.default.capacity": "50"}})
 	require.ErrorContains(t, err, "resourcemanager has ended")
 	assert.ErrorContains(t, err, "capacity")
 	assert.Empty(t, processesOf(t, dir))
@@ -195,7 +206,8 @@ func TestNoJava(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	_, err := testservers.StartYARN(t.Context(), testservers.YARNConfig{Dir: t.TempDir()})
-	assert.ErrorContains(t, err, "needs java and mvn on the path: install the Debian packages default-jdk-headless and maven")
+	assert.ErrorContains(t, err,
+		"needs java and mvn on the path: install the Debian packages default-jdk-headless and maven")
 }
 
 // TestJar: a project's jar is built once, and again when its sources have changed; what the compiler says comes back.
@@ -206,11 +218,15 @@ func TestJar(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "greeting")
 	source := filepath.Join(dir, "src", "main", "java", "Greeting.java")
 	require.NoError(t, os.MkdirAll(filepath.Dir(source), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(`<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(`<project `+
+		`xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>g</groupId><artifactId>a</artifactId><version>1</version>
-<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target></properties></project>`), 0o644))
+<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>`+
+		`</properties></project>`), 0o644))
 	program := func(text string) {
-		require.NoError(t, os.WriteFile(source, []byte(`class Greeting { public static void main(String[] a) { System.out.print(`+text+`); } }`), 0o644))
+		require.NoError(t,
+			os.WriteFile(source,
+				[]byte(`class Greeting { public static void main(String[] a) { System.out.print(`+text+`); } }`), 0o644))
 	}
 	program(`"good morning"`)
 	first, err := testservers.Jar(t.Context(), dir)

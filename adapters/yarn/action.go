@@ -20,19 +20,20 @@ import (
 func reference(told *adapters.Job) (*ref, error) {
 	r, ok := told.Ref.(*ref)
 	if !ok || r == nil || r.entry == nil {
-		return nil, fmt.Errorf("%w: job %q was not told by this driver", adapters.ErrRefused, told.Spec.ID)
+		return nil, fmt.Errorf("%w: job %q was not reported by this driver", adapters.ErrRefused, told.Spec.ID)
 	}
 	return r, nil
 }
 
-// Start notes the attempt and submits its application. The note is what decides: if there is another by now, nothing is
+// Start records the attempt and submits its application. The record decides: if there is another one by now, nothing is
 // submitted.
 func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	r, err := reference(s.Job)
 	if err != nil {
 		return err
 	}
-	if r.doc == nil || r.doc.problem != nil || r.rec != nil && (r.rec.Open || r.rec.UID == r.uid && (r.rec.Finished || r.rec.Err != "")) {
+	if r.doc == nil || r.doc.problem != nil ||
+		r.rec != nil && (r.rec.Open || r.rec.UID == r.uid && (r.rec.Finished || r.rec.Err != "")) {
 		return fmt.Errorf("%w: job %q does not wait", adapters.ErrStale, s.Job.Spec.ID)
 	}
 	next, err := d.begun(r, s)
@@ -56,7 +57,7 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 		}
 		return err
 	}
-	d.spool.forget(name) // it waits no more
+	d.spool.forget(name) // it no longer waits
 	return err
 }
 
@@ -82,7 +83,7 @@ func (d *Driver) begun(r *ref, s *adapters.Start) (*record, error) {
 	return next, nil
 }
 
-// same tells with ErrStale that a job's file is not there any more, or is another one.
+// same returns ErrStale if a job's file is gone or has changed.
 func (s *spool) same(f *jobFile) error {
 	info, err := os.Lstat(filepath.Join(s.dir, jobsDir, f.base))
 	switch {
@@ -96,7 +97,7 @@ func (s *spool) same(f *jobFile) error {
 	return nil
 }
 
-// forget takes away what was written of a job that is no more, or waits no more.
+// forget deletes the note of a job that is gone or no longer waits.
 func (s *spool) forget(name string) { _ = os.Remove(NotePath(s.dir, name)) } // there may be none
 
 // context is the submission context of an attempt.
@@ -131,7 +132,8 @@ func (d *Driver) context(doc *parsed, r *record) (map[string]any, error) {
 	if f.Label != "" {
 		out["app-node-label-expression"] = f.Label
 	}
-	tags = append(tags, d.opt.Instance, "hedge-job-"+r.UID[:min(16, len(r.UID))], fmt.Sprintf("hedge-attempt-%d", r.Attempt), fmt.Sprintf("hedge-epoch-%d", r.Epoch))
+	tags = append(tags, d.opt.Instance, "hedge-job-"+r.UID[:min(16, len(r.UID))],
+		fmt.Sprintf("hedge-attempt-%d", r.Attempt), fmt.Sprintf("hedge-epoch-%d", r.Epoch))
 	out["application-tags"] = map[string]any{"tag": tags}
 	return out, nil
 }
@@ -139,7 +141,8 @@ func (d *Driver) context(doc *parsed, r *record) (map[string]any, error) {
 // master is the part of a gang's submission context that runs its ApplicationMaster.
 func (d *Driver) master(doc *parsed, r *record) (map[string]any, error) {
 	if d.opt.AM.Classpath == "" {
-		return nil, fmt.Errorf("%w: no class path of ApplicationMasters (AM.Classpath), so that no gang can start", ErrOptions)
+		return nil,
+			fmt.Errorf("%w: no class path of ApplicationMasters (AM.Classpath), so that no gang can start", ErrOptions)
 	}
 	told, err := d.packers.pack(gangOf(doc, r.Attempt, r.Plan, d.opt.GangTimeout))
 	if err != nil {
@@ -166,7 +169,7 @@ func (d *Driver) master(doc *parsed, r *record) (map[string]any, error) {
 	return out, nil
 }
 
-// Stop ends the attempt's application, and sees to it that one which is not there yet does not come any more.
+// Stop ends the attempt's application. It also ensures that an application that has not arrived yet never will.
 func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	r, err := reference(s.Job)
 	if err != nil {
@@ -181,7 +184,7 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 		return d.spool.change(ctx, name, r.rec, r.touched(s.Epoch, why), s.Epoch, nil)
 	}
 	a, err := d.rm.app(ctx, r.rec.App)
-	odd := errors.Is(err, errOdd) // it is there, at least
+	odd := errors.Is(err, errOdd) // at least it exists
 	if err != nil && !odd {
 		return err
 	}
@@ -211,7 +214,7 @@ func (d *Driver) Stop(ctx context.Context, s *adapters.Stop) error {
 	return after(d.rm.kill(ctx, next.App, "hedge: "+why))
 }
 
-// after is the error of a call that follows one which has changed something: it never says that nothing was done.
+// after is the error of a call that follows a successful change. It never says that nothing was done.
 func after(err error) error {
 	if err == nil {
 		return nil
@@ -229,21 +232,22 @@ func (r *ref) touched(epoch uint64, why string) *record {
 	return &next
 }
 
-// nowhere is a queue that there is not.
+// nowhere is the name of a queue that does not exist.
 const nowhere = "hedge-void-no-such-queue"
 
-// void hands in an application that YARN refuses, in the place of one that may still be on its way.
+// void submits an application that YARN refuses, with the id of one that may still be on its way.
 func (d *Driver) void(ctx context.Context, id string) error {
 	return d.rm.submit(ctx, id, map[string]any{
-		"application-id": id, "application-name": "hedge-void", "application-type": "HEDGE", "queue": nowhere, "max-app-attempts": 1,
+		"application-id": id, "application-name": "hedge-void", "application-type": "HEDGE", "queue": nowhere,
+		"max-app-attempts":  1,
 		"resource":          map[string]any{"memory": 1, "vCores": 1},
 		"am-container-spec": map[string]any{"commands": map[string]any{"command": "false"}},
 		"application-tags":  map[string]any{"tag": []string{d.opt.Instance}},
 	})
 }
 
-// Explain writes the note to the job's file in the folder notes, in place of the one before. The job's start takes it
-// away.
+// Explain writes the note to the job's file in the folder notes, replacing the previous one. The job's start deletes
+// it.
 func (d *Driver) Explain(ctx context.Context, n *adapters.Note) error {
 	if _, err := reference(n.Job); err != nil {
 		return err

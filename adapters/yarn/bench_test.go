@@ -18,13 +18,14 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// BenchmarkLook is a look at 10,000 jobs that wait, of which none or one has changed.
+// BenchmarkLook is an observation with 10,000 waiting jobs, of which none or one has changed.
 func BenchmarkLook(b *testing.B) {
 	for _, changed := range []int{0, 1} {
 		b.Run(fmt.Sprint("changed ", changed), func(b *testing.B) {
 			s := newStand(b)
 			for i := range 10_000 {
-				require.NoError(b, os.WriteFile(filepath.Join(s.spool, jobsDir, fmt.Sprintf("j%d.yaml", i)), []byte(gangText), 0o600))
+				require.NoError(b,
+					os.WriteFile(filepath.Join(s.spool, jobsDir, fmt.Sprintf("j%d.yaml", i)), []byte(gangText), 0o600))
 			}
 			look := func(want int) {
 				v, err := s.Observe(context.Background(), false)
@@ -47,9 +48,10 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
-// BenchmarkStart is starts of gangs of one task by the driver, beside plain submissions of the same applications by the bare client: as little as any scheduler could
-// do. They take turns on one ResourceManager, some of each, so that both meet the same load. Their ApplicationMasters are for a node label that no node has, so that
-// only the ResourceManager works. An operation is one of each, and one of each more that is made while others are, 16 at a time.
+// BenchmarkStart compares starts of gangs of one task by the driver with plain submissions of the same applications,
+// which is the least that any scheduler must do. The two take turns on one ResourceManager, so that both meet the same
+// load. Their ApplicationMasters are for a node label that no node has, so only the ResourceManager works. An operation
+// is one of each, and one more of each that runs concurrently with others, 16 at a time.
 func BenchmarkStart(b *testing.B) {
 	r := theRig(b, steady, 2)
 	o := r.options(filepath.Join(r.dir, "bench"))
@@ -74,8 +76,9 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkMaster is gangs of one task that does nothing for long, with and without an archive of their ApplicationMaster's classes, in turn: how long it takes from
-// the submission until the gang runs, and what processor time the ApplicationMaster has taken by then.
+// BenchmarkMaster is gangs of one task that does nothing for long, with and without an archive of their
+// ApplicationMaster's classes, in turn: how long it takes from the submission until the gang runs, and what processor
+// time the ApplicationMaster has taken by then.
 func BenchmarkMaster(b *testing.B) {
 	r := theRig(b, steady, 1)
 	archive := r.am.Archive
@@ -96,11 +99,12 @@ func BenchmarkMaster(b *testing.B) {
 	}
 }
 
-// master runs a gang until it has told that all runs, and ends it.
+// master runs a gang until it reports that all tasks run, and ends it.
 func (r *rig) master(b *testing.B) (took, busy time.Duration) {
 	ctx, from := context.Background(), time.Now()
 	id := r.submitGang(b, &gang{
-		Protocol: protocol, Job: "master", Attempt: 1, Nodes: []gangNode{{r.NodeID("n0"), 1}}, MemoryMB: 64, VCores: 1, TimeoutMS: 600_000, Script: "exec sleep 100000\n",
+		Protocol: protocol, Job: "master", Attempt: 1, Nodes: []gangNode{{r.NodeID("n0"), 1}}, MemoryMB: 64, VCores: 1,
+		TimeoutMS: 600_000, Script: "exec sleep 100000\n",
 	}, "master")
 	var st *status
 	r.wait(b, "the gang runs", func() bool {
@@ -117,7 +121,7 @@ func (r *rig) master(b *testing.B) (took, busy time.Duration) {
 	return milliseconds(st.StartedMS).Sub(from), busy
 }
 
-// processorTime is what the Java process of an application's ApplicationMaster has taken.
+// processorTime is the processor time of the Java process of an application's ApplicationMaster.
 func processorTime(b *testing.B, id string) time.Duration {
 	paths, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(b, err)
@@ -126,7 +130,8 @@ func processorTime(b *testing.B, id string) time.Duration {
 		line, _ := os.ReadFile(filepath.Join(path, "cmdline"))
 		stat, _ := os.ReadFile(filepath.Join(path, "stat"))
 		_, counts, found := strings.Cut(string(stat), ") ") // behind the program's name
-		if f := strings.Fields(counts); found && strings.Contains(string(environ), id) && strings.HasPrefix(string(line), "java\x00") {
+		if f := strings.Fields(counts); found && strings.Contains(string(environ), id) &&
+			strings.HasPrefix(string(line), "java\x00") {
 			user, err := strconv.Atoi(f[11])
 			require.NoError(b, err)
 			system, err := strconv.Atoi(f[12])
@@ -152,7 +157,8 @@ func BenchmarkContext(b *testing.B) {
 	}
 }
 
-// BenchmarkRecord is what a start writes down before YARN is asked, for 16 jobs: one after another, and at the same time. An operation is all 16.
+// BenchmarkRecord is what a start writes before YARN is called, for 16 jobs: one after another, and concurrently. An
+// operation is all 16.
 func BenchmarkRecord(b *testing.B) {
 	for _, parallel := range []int{1, 16} {
 		b.Run(fmt.Sprint(parallel, " at a time"), func(b *testing.B) {
@@ -180,11 +186,12 @@ type starts struct {
 	made   int
 }
 
-// jobs hands in jobs of names that were never there, and returns them as they are told.
+// jobs submits jobs with new names, and returns them as they are reported.
 func (s *starts) jobs(n int) []adapters.Job {
 	for range n {
 		s.made++
-		require.NoError(s.b, Submit(s.driver.opt.Spool, fmt.Sprint("bench-", s.made), []byte("resources: {memory-mb: 100}\ncommand: sleep 1\n")))
+		require.NoError(s.b,
+			Submit(s.driver.opt.Spool, fmt.Sprint("bench-", s.made), []byte("resources: {memory-mb: 100}\ncommand: sleep 1\n")))
 	}
 	v, err := s.driver.Observe(context.Background(), true)
 	require.NoError(s.b, err)
@@ -192,7 +199,7 @@ func (s *starts) jobs(n int) []adapters.Job {
 	return v.Jobs
 }
 
-// clear takes jobs and applications away, and waits until nothing is left of them.
+// clear removes jobs and applications, and waits until nothing is left of them.
 func (s *starts) clear(jobs []adapters.Job) {
 	for i := range jobs {
 		require.NoError(s.b, Withdraw(s.driver.opt.Spool, jobs[i].Spec.ID))
@@ -209,7 +216,8 @@ func (s *starts) clear(jobs []adapters.Job) {
 		require.NoError(s.b, err)
 		for i := range v.Jobs {
 			if len(v.Jobs[i].Tasks) > 0 {
-				require.NoError(s.b, s.driver.Stop(context.Background(), &adapters.Stop{Job: &v.Jobs[i], Cause: adapters.CauseOver}))
+				require.NoError(s.b,
+					s.driver.Stop(context.Background(), &adapters.Stop{Job: &v.Jobs[i], Cause: adapters.CauseOver}))
 			}
 		}
 		return len(v.Jobs) == 0
@@ -236,10 +244,12 @@ func (s *starts) plain(n, parallel int) time.Duration {
 		require.NoError(s.b, err)
 		all = append(all, submission{next.App, body})
 	}
-	return timed(s.b, n, parallel, func(i int) error { return s.client.submit(context.Background(), all[i].id, all[i].body) })
+	return timed(s.b, n, parallel, func(i int) error {
+		return s.client.submit(context.Background(), all[i].id, all[i].body)
+	})
 }
 
-// hedge has the driver start n jobs.
+// hedge lets the driver start n jobs.
 func (s *starts) hedge(n, parallel int) time.Duration {
 	jobs := s.jobs(n)
 	defer s.clear(jobs)
@@ -248,7 +258,7 @@ func (s *starts) hedge(n, parallel int) time.Duration {
 	})
 }
 
-// timed makes n calls, so many at a time.
+// timed makes n calls, with that number of concurrent calls.
 func timed(b *testing.B, n, parallel int, do func(i int) error) time.Duration {
 	begin := time.Now()
 	errs := make([]error, n)

@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestOneAtATimeInTheSpool: the file's lock is the whole process's, so calls that are made at the same time take turns before they take it.
+// TestOneAtATimeInTheSpool: the file's lock is per process, so concurrent calls take turns before they take it.
 func TestOneAtATimeInTheSpool(t *testing.T) {
 	s, err := openSpool(t.TempDir(), 5*time.Minute)
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestOneAtATimeInTheSpool(t *testing.T) {
 	}))
 }
 
-// TestTogetherInTheSpool: calls for several jobs that wait at the same time are made side by side, and two for one job never are.
+// TestTogetherInTheSpool: calls for several jobs that wait at the same time run concurrently. Two for one job never do.
 func TestTogetherInTheSpool(t *testing.T) {
 	s, err := openSpool(t.TempDir(), 5*time.Minute)
 	require.NoError(t, err)
@@ -56,7 +56,8 @@ func TestTogetherInTheSpool(t *testing.T) {
 			j := i % jobs
 			all.Go(func() {
 				assert.NoError(t, s.lockedFor(context.Background(), string(rune('a'+j)), func() error {
-					assert.False(t, in[j], "no other call for it is under way") // unguarded: the race detector sees what is not in turn
+					// This is unguarded: the race detector finds calls that do not take turns.
+					assert.False(t, in[j], "no other call for it is under way")
 					in[j] = true
 					if !met[j] {
 						met[j] = true
@@ -81,7 +82,8 @@ func TestTogetherInTheSpool(t *testing.T) {
 	all.Wait()
 }
 
-// TestAloneInTheSpool: whatever waits, what changes the lease is alone, and another instance's calls are never beside one's own.
+// TestAloneInTheSpool: a change of the lease runs alone, whatever waits. Another instance's calls never run beside
+// one's own.
 func TestAloneInTheSpool(t *testing.T) {
 	dir := t.TempDir()
 	var instances [2]*spool
@@ -114,7 +116,7 @@ func TestAloneInTheSpool(t *testing.T) {
 	all.Wait()
 }
 
-// TestGivenUpInTheSpool: a call whose context ends before its turn is not made later, and others go on.
+// TestGivenUpInTheSpool: if a call's context ends before its turn, the call is not made later, and others go on.
 func TestGivenUpInTheSpool(t *testing.T) {
 	s, err := openSpool(t.TempDir(), 5*time.Minute)
 	require.NoError(t, err)

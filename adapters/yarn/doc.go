@@ -1,54 +1,64 @@
-// Package yarn is the [adapters.Driver] of Apache Hadoop YARN: a scheduler for gangs of plain tasks, each on the node it was planned on,
-// and for applications of any kind (Spark, MapReduce, ...) that hedge keeps until their start. It talks to the ResourceManager's REST API and to a
-// folder, the spool; YARN stays as it is. It never places what is not in its spool, never stops work of others, and takes no part in how
-// applications get their containers.
+// Package yarn is the [adapters.Driver] for Apache Hadoop YARN. It schedules gangs of plain tasks, each task on its
+// planned node. It also schedules applications of any kind (Spark, MapReduce, ...), which hedge keeps until their
+// start. The driver uses the ResourceManager's REST API and a folder, the spool. YARN needs no changes. The driver
+// never places what is not in its spool, never stops other work, and takes no part in how applications get their
+// containers.
 //
 // # Jobs
 //
-// A job is a file in the folder jobs of the spool, NAME.yaml or NAME.json (see [File] for what it may say), put there in one piece, as by
-// [Submit] or a rename. It is withdrawn by taking the file away, as by [Withdraw]. What counts is what the file says: one that is
-// indented in another way is the same job and does not run again, and one that says something else is another job, which
-// waits until nothing of the one before is left. [Submit] has each submission be one of its own, though it says the same. A file that makes no sense is that
-// job's problem only; its user is told.
+// A job is a file in the spool's folder jobs, NAME.yaml or NAME.json; [File] has its fields. Put it there atomically,
+// with [Submit] or by a rename. To withdraw the job, delete the file, or call [Withdraw]. The job is what the file
+// says: reformatting a file changes nothing, and the job does not run again. If the file says something else, it is
+// another job, which waits until nothing of the old one is left. Each call of [Submit] is a submission of its own, even
+// with the same content. A file that makes no sense is a problem of that job only, and its user is told.
 //
-// A job with a command is a gang: hedge submits an application of the type HEDGE whose ApplicationMaster, the small program in the folder am, asks for each
-// task strictly on its node, starts all of them once it has all containers, and gives up if it does not get them in time. A gang is of one node
-// label, since YARN takes no named nodes from several. A job with an application is one that hedge submits as it is, with queue,
-// priority and node label. Its containers go where YARN puts them, so such jobs run in labels of their own ([Options].Pools), each of which
-// hedge takes for one big node.
+// A job with a command is a gang. hedge submits an application of the type HEDGE, whose ApplicationMaster is the small
+// program in the folder am. It requests each task strictly on its node, starts all tasks once it has all containers,
+// and gives up if it does not get them in time. A gang has a single node label, since YARN does not allocate named
+// nodes of several labels.
+//
+// A job with an application is submitted as it is, with its queue, priority and node label. YARN places its containers.
+// So such jobs run in node labels of their own ([Options].Pools). hedge treats each of these as one big node.
 //
 // # What is kept where
 //
-// What hedge has asked for stands in the spool's folder state, one file a job, which is written before YARN is called; what became of it is
-// read from the ResourceManager. An application's id is drawn when the file is written, so that a submission that is sent twice does nothing
-// the second time, and one that must not arrive any more is made void: an application of that id is submitted that YARN refuses. All
-// changes are compare-and-set on the state file, under a lock that holds on network file systems with flock, too. Active and standby instances share
-// the spool, and nothing is in the memory of one that the others could not read.
+// What hedge has requested is recorded in the spool's folder state, one file per job. The file is written before YARN
+// is called. What became of the request is read from the ResourceManager. An application's id is chosen when the file
+// is written, so sending a submission twice has no further effect. A submission that must no longer arrive is made
+// void: hedge submits an application with the same id that YARN refuses.
 //
-// The ResourceManager must remember applications that are over for as long as hedge may be away (yarn.resourcemanager.max-completed-applications), and
-// have recovery enabled. A gang whose application it does not know any more starts again.
+// All changes are compare-and-set on the state file, under a flock lock that also works on network file systems. Active
+// and standby instances share the spool, and everything that an instance knows can be read by the others.
+//
+// The ResourceManager must have recovery enabled, and must remember finished applications for as long as hedge may be
+// away (yarn.resourcemanager.max-completed-applications). A gang whose application it no longer knows starts again.
 //
 // # What is read
 //
-// Each look asks for the live applications with the tag of the instance, those that have just ended, and the nodes. Files are read again when
-// they have changed. Runtimes are those that the ApplicationMaster measures. Nodes are known by their YARN id, host:port
-// (yarn.scheduler.include-port-in-node-name must be true), with the labels node, host, rack, label (the partition, "" for the default one) and
-// kind: node, or pool for a pool. Resources are [Memory] and [VCores]. The share of ApplicationMasters ([Options].HeadroomMB, HeadroomVCores) is left out of each node's
-// capacity; what is used beyond them and hedge's own tasks is foreign.
+// Each observation asks for the live applications with the instance's tag, those that have just ended, and the nodes.
+// Changed files are read again. Runtimes are measured by the ApplicationMaster. Nodes are known by their YARN id,
+// host:port (yarn.scheduler.include-port-in-node-name must be true). They have the labels node, host, rack, label (the
+// partition, "" for the default one) and kind (node, or pool for a pool). Resources are [Memory] and [VCores]. The
+// share of ApplicationMasters ([Options].HeadroomMB, HeadroomVCores) is subtracted from each node's capacity. Usage
+// beyond that share and hedge's own tasks is foreign.
 //
 // # What is not understood
 //
-// A read that fails is made again in the next look, whatever the answer: one that is refused, too, since tickets are renewed and a ResourceManager that is just
-// starting answers that it knows nothing. An application counts as unknown only if the ResourceManager was active before and after it said so. An
-// application or a node of which it says what makes no sense counts as it was before, and [Options].Told is told; the others are believed.
+// A failed read is repeated in the next observation, whatever the answer was. That includes a refused one, since
+// tickets are renewed and a ResourceManager that is just starting answers that it knows nothing. An application counts
+// as unknown only if the ResourceManager was active before and after it said so. If the ResourceManager's answer about
+// an application or a node makes no sense, the application or node stays as it was, and [Options].OnError is called.
+// All others are read as usual.
 //
 // # Fences
 //
-// A node that is lost may go on running what it had until its NodeManager is back and ends it. Its tasks count as lost, their gang is stopped and starts elsewhere.
-// [Lease] keeps one instance at a time active, in a file of the spool, and state files are written under the same lock as the lease: an
-// instance of another epoch than the lease's writes nothing, and none does where the lease's file was taken away, until an instance has taken the lease anew.
+// A lost node may go on running its tasks until its NodeManager is back and ends them. These tasks count as lost, and
+// their gang is stopped and starts elsewhere. [Lease] keeps one instance at a time active, in a file of the spool.
+// State files are written under the same lock as the lease: an instance with another epoch than the lease's writes
+// nothing. If the lease's file is deleted, no instance writes until one has taken the lease again.
 //
 // # Reasons
 //
-// Why a job waits stands in the file NAME.txt in the spool's folder notes. Why an application was stopped stands in its diagnostics.
+// The reason why a job waits is in the file NAME.txt in the spool's folder notes. The reason why an application was
+// stopped is in its diagnostics.
 package yarn

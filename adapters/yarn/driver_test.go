@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// stand is a driver on the fake ResourceManager, with a clock of its own.
+// stand is a driver with a fake ResourceManager and a clock of its own.
 type stand struct {
 	*fakeRM
 	*Driver
@@ -36,7 +36,7 @@ func newStand(t testing.TB) *stand {
 	return s
 }
 
-// open is another instance.
+// open makes another instance.
 func (s *stand) open(o Options) *Driver {
 	if s.Driver != nil {
 		o.URLs = s.opt.URLs
@@ -52,7 +52,7 @@ func (s *stand) write(name, text string) {
 	require.NoError(s.t, replace(filepath.Join(s.spool, jobsDir, name), []byte(text)))
 }
 
-// see is a job as a driver tells of it in a full view, nil if it tells nothing.
+// see is a job in a driver's full view, nil if it is not there.
 func (s *stand) see(d *Driver, id string) *adapters.Job {
 	v, err := d.Observe(context.Background(), true)
 	require.NoError(s.t, err)
@@ -68,10 +68,11 @@ func (s *stand) see(d *Driver, id string) *adapters.Job {
 func (s *stand) start(id string) error {
 	job := s.see(s.Driver, id)
 	require.NotNil(s.t, job)
-	return s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: job.Spec.Tasks}}})
+	return s.Start(context.Background(),
+		&adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: job.Spec.Tasks}}})
 }
 
-// until looks until a job's tasks are in a state.
+// until observes until a job's tasks are in a state.
 func (s *stand) until(id string, state adapters.TaskState) *adapters.Job {
 	s.t.Helper()
 	var job *adapters.Job
@@ -82,7 +83,7 @@ func (s *stand) until(id string, state adapters.TaskState) *adapters.Job {
 	return job
 }
 
-// runFor says how long gangs run.
+// runFor sets how long gangs run.
 func (s *stand) runFor(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +92,8 @@ func (s *stand) runFor(d time.Duration) {
 
 const gangText = "tasks: 2\nresources: {memory-mb: 100}\ncommand: sleep 1\n"
 
-// TestSameContent: a job that has finished does not run again because its file is written in another way, and does when it says something else.
+// TestSameContent: a finished job does not run again if its file is reformatted. It does if the file says something
+// else.
 func TestSameContent(t *testing.T) {
 	s := newStand(t)
 	s.runFor(0)
@@ -116,7 +118,7 @@ func TestSameContent(t *testing.T) {
 	assert.Len(t, s.apps, 2)
 }
 
-// TestReplaced: what runs of a job whose file says something else now is stopped before the other begins.
+// TestReplaced: if a job's file says something else, what runs of the old job is stopped before the new one begins.
 func TestReplaced(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -137,13 +139,14 @@ func TestReplaced(t *testing.T) {
 	assert.Equal(t, "hedge: over", s.apps[0].diagnostics)
 }
 
-// TestVoid: a submission that got lost is made void before the job waits again, so that it cannot arrive later.
+// TestVoid: a lost submission is made void before the job waits again, so that it cannot arrive later.
 func TestVoid(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
 	job := s.see(s.Driver, "a")
 	s.rm.bases = []string{"http://127.0.0.1:1"}
-	err := s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}})
+	err := s.Start(context.Background(),
+		&adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}})
 	require.ErrorIs(t, err, adapters.ErrUnavailable)
 	next := s.open(Options{})
 	job = s.see(next, "a")
@@ -155,7 +158,8 @@ func TestVoid(t *testing.T) {
 	job = s.see(next, "a")
 	assert.Empty(t, job.Tasks)
 	assert.Equal(t, 1, job.Attempt)
-	require.NoError(t, next.rm.submit(context.Background(), id, map[string]any{"application-id": id, "queue": "default"}), "it arrives late")
+	require.NoError(t, next.rm.submit(context.Background(), id, map[string]any{"application-id": id, "queue": "default"}),
+		"it arrives late")
 	assert.Len(t, s.apps, 1)
 	assert.Equal(t, "FAILED", s.apps[0].state)
 }
@@ -168,11 +172,13 @@ func TestRefused(t *testing.T) {
 	require.ErrorIs(t, s.start("a"), adapters.ErrRefused)
 	assert.Zero(t, s.see(s.Driver, "a").Attempt, "nothing was noted")
 	s.opt.AM.Classpath = "none"
-	refusing := answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`))
+	refusing := answering(t, 400,
+		[]byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`))
 	job := s.see(s.Driver, "a")
 	was := s.rm.bases
 	s.rm.bases = refusing.bases
-	err := s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}})
+	err := s.Start(context.Background(),
+		&adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}})
 	require.ErrorIs(t, err, adapters.ErrRefused)
 	assert.ErrorContains(t, err, "no such label")
 	s.rm.bases = was
@@ -181,7 +187,7 @@ func TestRefused(t *testing.T) {
 	assert.Equal(t, 1, job.Attempt)
 }
 
-// TestKilledByOthers: an application that others kill has failed, and after its retries the job is over with a reason.
+// TestKilledByOthers: an application that others kill has failed. After its retries the job is over with a reason.
 func TestKilledByOthers(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText+"retries: 0\n")
@@ -201,7 +207,7 @@ func TestKilledByOthers(t *testing.T) {
 	assert.NoFileExists(t, NotePath(s.spool, "a"))
 }
 
-// TestOddFiles: files that are none of hedge's business, or make no sense, are no other job's problem.
+// TestOddFiles: files that do not concern hedge, or make no sense, are no problem of other jobs.
 func TestOddFiles(t *testing.T) {
 	s := newStand(t)
 	s.write("good.yaml", gangText)
@@ -217,7 +223,8 @@ func TestOddFiles(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.yaml"), 0o700))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(s.spool, stateDir, "scribbled.json"), []byte("{"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(s.spool, stateDir, "orphan.json"), []byte(`{"open":true,"app":"../x"}`), 0o600))
+	require.NoError(t,
+		os.WriteFile(filepath.Join(s.spool, stateDir, "orphan.json"), []byte(`{"open":true,"app":"../x"}`), 0o600))
 	s.write("scribbled.yaml", gangText)
 	v, err := s.Observe(context.Background(), true)
 	require.NoError(t, err)
@@ -228,7 +235,8 @@ func TestOddFiles(t *testing.T) {
 	assert.Len(t, problems, 7)
 	assert.Equal(t, "<nil>", problems["good"])
 	for id, want := range map[string]string{
-		"bad": "resources.memory-mb is 0", "twice": "two files of that name", "link": "link.yaml", "folder": "no regular file", "pipe": "no regular file", "scribbled": "state file makes no sense",
+		"bad": "resources.memory-mb is 0", "twice": "two files of that name", "link": "link.yaml",
+		"folder": "no regular file", "pipe": "no regular file", "scribbled": "state file makes no sense",
 	} {
 		assert.Contains(t, problems[id], want)
 	}
@@ -236,7 +244,7 @@ func TestOddFiles(t *testing.T) {
 	s.until("good", adapters.Running)
 }
 
-// TestChanges: a look tells what has changed, and reads nothing else.
+// TestChanges: an observation reports what has changed, and reads nothing else.
 func TestChanges(t *testing.T) {
 	s := newStand(t)
 	for i := range 50 {
@@ -277,7 +285,7 @@ func TestChanges(t *testing.T) {
 	assert.True(t, v.Nodes[0].Gone)
 }
 
-// TestRestartedRM: after the ResourceManager's restart, nodes that it does not know again yet are not lost at once.
+// TestRestartedRM: after a restart of the ResourceManager, nodes that it does not know yet are not lost at once.
 func TestRestartedRM(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -299,20 +307,23 @@ func TestRestartedRM(t *testing.T) {
 	}
 }
 
-// TestProgress: that of an application that tells its end is no sign of a gang that runs.
+// TestProgress: the progress of an application that reports its end does not mean that a gang runs.
 func TestProgress(t *testing.T) {
 	s := newStand(t)
-	e := &entry{name: "a", rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "n", Tasks: 1}}}}
+	e := &entry{name: "a",
+		rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "n", Tasks: 1}}}}
 	s.state.nodes["n"] = &node{ID: "n", State: "RUNNING"}
 	for progress, want := range map[number]adapters.TaskState{
-		0: adapters.Requested, 49.9: adapters.Requested, 50: adapters.Running, 99: adapters.Running, 100: adapters.Requested, 1000: adapters.Requested,
+		0: adapters.Requested, 49.9: adapters.Requested, 50: adapters.Running, 99: adapters.Running, 100: adapters.Requested,
+		1000: adapters.Requested,
 	} {
 		e.app = &app{ID: "application_1_1", State: "RUNNING", Progress: progress}
 		assert.Equal(t, want, s.tasks(e)[0].State, "%v", progress)
 	}
 }
 
-// TestForeign: what hedge has planned and the headroom are its own, whoever has it just now; the rest is others'.
+// TestForeign: what hedge has planned and the headroom are hedge's own, whoever uses them at the moment. The rest is
+// foreign.
 func TestForeign(t *testing.T) {
 	s := newStand(t)
 	d := s.open(Options{HeadroomMB: 300, HeadroomVCores: 10, Pools: []string{"pool"}})
@@ -330,13 +341,14 @@ func TestForeign(t *testing.T) {
 	assert.Equal(t, sched.Resources{Memory: 150}, pool.Foreign)
 }
 
-// TestMasters: what hedge's own ApplicationMasters hold within the headroom is not foreign, on whatever node they are.
+// TestMasters: what hedge's own ApplicationMasters hold within the headroom is not foreign, whatever node they are on.
 func TestMasters(t *testing.T) {
 	s := newStand(t)
 	d := s.open(Options{HeadroomMB: 300, HeadroomVCores: 10, AM: AM{MemoryMB: 200}})
 	s.nodes[0].others, s.nodes[1].others = 450, 450
 	for _, name := range []string{"a", "b"} {
-		d.state.active[name] = &entry{name: name, rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "gone", Tasks: 1}}}}
+		d.state.active[name] = &entry{name: name,
+			rec: &record{Open: true, Gang: true, App: "application_1_1", Plan: []sched.NodeTasks{{Node: "gone", Tasks: 1}}}}
 	}
 	foreign := func() []float64 {
 		list, odd, err := d.rm.nodes(context.Background())
@@ -353,7 +365,7 @@ func TestMasters(t *testing.T) {
 	assert.Equal(t, []float64{250, 450}, foreign())
 }
 
-// TestApplication: a user's own application is submitted as it is, with what hedge fills in.
+// TestApplication: a user's own application is submitted as it is, with the fields that hedge fills in.
 func TestApplication(t *testing.T) {
 	p := parse("spark", []byte(`
 tasks: 5
@@ -373,13 +385,16 @@ application:
 	body, err := s.context(p, &record{App: "application_5_6", UID: "0123456789abcdef0123", Attempt: 2, Epoch: 7})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{
-		"application-id": "application_5_6", "application-name": "mine", "application-type": "SPARK", "max-app-attempts": 2.0, "queue": "q", "priority": 4,
-		"app-node-label-expression": "pool", "am-container-spec": map[string]any{"commands": map[string]any{"command": "run"}},
-		"application-tags": map[string]any{"tag": []string{"one", "hedge", "hedge-job-0123456789abcdef", "hedge-attempt-2", "hedge-epoch-7"}},
+		"application-id": "application_5_6", "application-name": "mine", "application-type": "SPARK", "max-app-attempts": 2.0,
+		"queue": "q", "priority": 4,
+		"app-node-label-expression": "pool",
+		"am-container-spec":         map[string]any{"commands": map[string]any{"command": "run"}},
+		"application-tags": map[string]any{
+			"tag": []string{"one", "hedge", "hedge-job-0123456789abcdef", "hedge-attempt-2", "hedge-epoch-7"}},
 	}, body)
 }
 
-// TestSubmit: names are checked, and there is one job of a name.
+// TestSubmit: names are checked, and no two jobs have the same name.
 func TestSubmit(t *testing.T) {
 	s := newStand(t)
 	for _, name := range []string{"", "../x", ".x", "a/b", "a~b", strings.Repeat("a", 101)} {
@@ -427,8 +442,8 @@ func TestOptions(t *testing.T) {
 	require.Error(t, err, "a file where the spool should be")
 }
 
-// TestMasterEnds: a gang whose ApplicationMaster has ended without a word starts again, as often as that happens, though it has no retries; one whose ApplicationMaster took too much
-// memory does not.
+// TestMasterEnds: if a gang's ApplicationMaster ends without a report, the gang starts again, as often as that happens,
+// even without retries. A gang whose ApplicationMaster used too much memory does not.
 func TestMasterEnds(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText+"retries: 0\n")
@@ -437,8 +452,11 @@ func TestMasterEnds(t *testing.T) {
 		s.until("a", adapters.Running)
 		s.mu.Lock()
 		a := s.apps[len(s.apps)-1]
-		s.end(a, "FAILED", "FAILED", fmt.Sprintf("Application %s failed 1 times (global limit =2; local limit is =1) due to AM Container for appattempt_%s_000001 exited with  exitCode: %d\nFailing this attempt.",
-			a.id, strings.TrimPrefix(a.id, "application_"), code), time.Now())
+		s.end(a, "FAILED", "FAILED",
+			fmt.Sprintf(
+				"Application %s failed 1 times (global limit =2; local limit is =1) due to AM Container for appattempt_%s_000001 "+
+					"exited with  exitCode: %d\nFailing this attempt.",
+				a.id, strings.TrimPrefix(a.id, "application_"), code), time.Now())
 		s.mu.Unlock()
 	}
 	for _, code := range []int{4, 3, 1} {
@@ -455,17 +473,21 @@ func TestMasterEnds(t *testing.T) {
 	assert.True(t, s.see(s.Driver, "a").Over)
 }
 
-// TestBlame: what YARN took from a job is no failure of the job's, nor is the end of hedge's own ApplicationMaster; that a container could not be set up is one of an application.
+// TestBlame: what YARN took from a job is no failure of the job, and neither is the end of hedge's own
+// ApplicationMaster. A container that could not be set up is a failure of an application.
 func TestBlame(t *testing.T) {
-	const crashed = "Application application_1_1 failed 1 times (global limit =2; local limit is =1) due to AM Container for appattempt_1_1_000001 exited with  exitCode: %d\nFailing this attempt."
+	const crashed = "Application application_1_1 failed 1 times (global limit =2; local limit is =1) due to AM " +
+		"Container for appattempt_1_1_000001 exited with  exitCode: %d\nFailing this attempt."
 	for _, tt := range []struct {
 		code              int
 		gang, application bool
 	}{
-		{1, false, true}, {3, false, true}, {4, false, true}, {127, false, true}, {137, false, true}, {-100, false, false}, {-101, false, false}, {-102, false, false},
+		{1, false, true}, {3, false, true}, {4, false, true}, {127, false, true}, {137, false, true}, {-100, false, false},
+		{-101, false, false}, {-102, false, false},
 		{-103, true, true}, {-104, true, true}, {-106, false, false}, {-1000, false, true}, {-1001, false, true},
 	} {
-		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(crashed, tt.code)}}
+		e := &entry{rec: &record{},
+			app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(crashed, tt.code)}}
 		assert.Equal(t, tt.application, e.blame(), "%d", tt.code)
 		e.rec.Gang = true
 		assert.Equal(t, tt.gang, e.blame(), "%d", tt.code)
@@ -473,13 +495,17 @@ func TestBlame(t *testing.T) {
 		assert.False(t, e.blame(), "%d", tt.code)
 	}
 	for words, want := range map[string]bool{
-		"Container exited with a non-zero exit code 154": false, "Exception from container-launch.\nContainer id: container_1_1_01_1\nExit code: 154": true,
+		"Container exited with a non-zero exit code 154":                                     false,
+		"Exception from container-launch.\nContainer id: container_1_1_01_1\nExit code: 154": true,
 	} {
-		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(crashed, 154) + "Diagnostics: [2026-11-22 18:18:32.023]" + words}}
+		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED",
+			Diagnostics: fmt.Sprintf(crashed, 154) + "Diagnostics: [2026-11-22 18:18:32.023]" + words}}
 		assert.Equal(t, want, e.blame(), words)
 	}
-	for cause, want := range map[string]bool{causeShort: false, causeStart: false, causeLost: false, "task": true, "input": true} {
-		e := &entry{rec: &record{Gang: true}, app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(`{"protocol":1,"cause":%q}`, cause)}}
+	for cause, want := range map[string]bool{causeShort: false, causeStart: false, causeLost: false, "task": true,
+		"input": true} {
+		e := &entry{rec: &record{Gang: true},
+			app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: fmt.Sprintf(`{"protocol":1,"cause":%q}`, cause)}}
 		assert.Equal(t, want, e.blame(), cause)
 		e.rec.Gang = false
 		assert.True(t, e.blame(), "an application's own words: %s", cause)
@@ -493,25 +519,29 @@ func TestBlame(t *testing.T) {
 		assert.Equal(t, want, e.blame(), diagnostics)
 	}
 	for words, want := range map[string]bool{ // of applications, and of gangs
-		"failed 1 times (global limit =2; local limit is =1) due to ApplicationMaster for attempt appattempt_1_1_000001 timed out. Failing the application.":                   false,
-		"failed 1 times (global limit =2; local limit is =1) due to Error launching appattempt_1_1_000001. Got exception: java.net.ConnectException. Failing the application.": false,
+		"failed 1 times (global limit =2; local limit is =1) due to ApplicationMaster for attempt appattempt_1_1_000001 " +
+			"timed out. Failing the application.": false,
+		"failed 1 times (global limit =2; local limit is =1) due to Error launching appattempt_1_1_000001. Got exception: " +
+			"java.net.ConnectException. Failing the application.": false,
 		"submitted by user u to unknown queue: q": true,
 	} {
-		e := &entry{rec: &record{}, app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: "Application application_1_1 " + words}}
+		e := &entry{rec: &record{},
+			app: &app{State: "FAILED", FinalStatus: "FAILED", Diagnostics: "Application application_1_1 " + words}}
 		assert.True(t, e.blame(), words)
 		e.rec.Gang = true
 		assert.Equal(t, want, e.blame(), words)
 		e.app.State = "KILLED"
 		assert.True(t, e.blame(), words)
 	}
-	for _, diagnostics := range []string{"User class threw exception: exitCode: -100", fmt.Sprintf(crashed, -100), `{"protocol":1,"cause":"lost"}`} {
+	for _, diagnostics := range []string{"User class threw exception: exitCode: -100", fmt.Sprintf(crashed, -100),
+		`{"protocol":1,"cause":"lost"}`} {
 		e := &entry{rec: &record{}, app: &app{State: "FINISHED", FinalStatus: "FAILED", Diagnostics: diagnostics}}
 		assert.True(t, e.blame(), "an application that told its end has failed by itself: %s", diagnostics)
 		assert.ErrorContains(t, e.why(), diagnostics)
 	}
 }
 
-// TestUnreadable: a job file that cannot be read for now is not taken for another job.
+// TestUnreadable: a job file that cannot be read for the moment does not count as another job.
 func TestUnreadable(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -526,7 +556,8 @@ func TestUnreadable(t *testing.T) {
 	assert.Equal(t, before.UID, s.see(s.Driver, "a").UID)
 }
 
-// TestRecordGone: a record that another instance takes away is gone, though this one has written it; and one is not taken for another of the same number.
+// TestRecordGone: a record that another instance deletes is gone, although this one has written it. A record does not
+// count as another one with the same number.
 func TestRecordGone(t *testing.T) {
 	s := newStand(t)
 	s.runFor(0)
@@ -542,10 +573,11 @@ func TestRecordGone(t *testing.T) {
 	require.NoError(t, s.Driver.spool.change(ctx, "b", first, nil, 0, nil))
 	second := &record{UID: "u", App: "application_1_2", Open: true, Plan: plan}
 	require.NoError(t, s.Driver.spool.change(ctx, "b", nil, second, 0, nil))
-	require.ErrorIs(t, s.Driver.spool.change(ctx, "b", first, &record{UID: "u", Finished: true, Plan: plan}, 0, nil), adapters.ErrStale)
+	require.ErrorIs(t, s.Driver.spool.change(ctx, "b", first, &record{UID: "u", Finished: true, Plan: plan}, 0, nil),
+		adapters.ErrStale)
 }
 
-// TestFailedMeanwhile: an attempt that has failed for the last time as the job is to be preempted is the last.
+// TestFailedMeanwhile: if an attempt fails for the last time while the job is to be preempted, it is the last attempt.
 func TestFailedMeanwhile(t *testing.T) {
 	for _, retries := range []int{0, 1} {
 		s := newStand(t)
@@ -562,14 +594,16 @@ func TestFailedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNamelessFiles: what is no job by its name is noted once, and the note goes with the file, also where another instance has written it.
+// TestNamelessFiles: a file whose name is no job's is noted once. The note is deleted with the file, even if another
+// instance has written it.
 func TestNamelessFiles(t *testing.T) {
 	s := newStand(t)
 	note := func(file string) string {
 		text, _ := os.ReadFile(NotePath(s.spool, file))
 		return string(text)
 	}
-	for _, file := range []string{"bad name.yaml", "-rf.yaml", "ü.json", strings.Repeat("a", 200) + ".yaml", "job?.txt", ".swap.yaml", "notes.txt", "a.yaml"} {
+	for _, file := range []string{"bad name.yaml", "-rf.yaml", "ü.json", strings.Repeat("a", 200) + ".yaml", "job?.txt",
+		".swap.yaml", "notes.txt", "a.yaml"} {
 		s.write(file, simple)
 	}
 	require.NotNil(t, s.see(s.Driver, "a"))
@@ -589,7 +623,7 @@ func TestNamelessFiles(t *testing.T) {
 	assert.NotEmpty(t, note("bad name.yaml"))
 }
 
-// TestNotesGo: why a job waited is gone with the job, though it never ran.
+// TestNotesGo: the note of a job is deleted with the job, even if the job never ran.
 func TestNotesGo(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -602,7 +636,8 @@ func TestNotesGo(t *testing.T) {
 	assert.NoFileExists(t, NotePath(s.spool, "a"))
 }
 
-// TestNotesEndWithStart: a job that was started says no more why it waits, though the scheduler crashed just then; one whose start was refused does.
+// TestNotesEndWithStart: a started job has no note, even if the scheduler crashed at that moment. A job whose start was
+// refused keeps its note.
 func TestNotesEndWithStart(t *testing.T) {
 	s := newStand(t)
 	path := NotePath(s.spool, "a")
@@ -613,8 +648,10 @@ func TestNotesEndWithStart(t *testing.T) {
 	s.write("a.yaml", gangText)
 	explain()
 	job, was := s.see(s.Driver, "a"), s.rm.bases
-	s.rm.bases = answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).bases
-	require.ErrorIs(t, s.Start(context.Background(), &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}}), adapters.ErrRefused)
+	s.rm.bases = answering(t, 400,
+		[]byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).bases
+	require.ErrorIs(t, s.Start(context.Background(), &adapters.Start{Job: job,
+		Nodes: []sched.NodeTasks{{Node: s.nodes[0].id, Tasks: 2}}}), adapters.ErrRefused)
 	assert.FileExists(t, path)
 	s.rm.bases = was
 	require.NoError(t, s.start("a"))
@@ -625,16 +662,17 @@ func TestNotesEndWithStart(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// TestBackAndLost: a node that is back and among the lost ones, too, is there.
+// TestBackAndLost: a node that is back but also listed as lost is there.
 func TestBackAndLost(t *testing.T) {
-	for _, list := range [][]node{{{ID: "n", State: "LOST"}, {ID: "n", State: "DECOMMISSIONING"}}, {{ID: "n", State: "DECOMMISSIONING"}, {ID: "n", State: "LOST"}}} {
+	for _, list := range [][]node{{{ID: "n", State: "LOST"}, {ID: "n", State: "DECOMMISSIONING"}},
+		{{ID: "n", State: "DECOMMISSIONING"}, {ID: "n", State: "LOST"}}} {
 		s := newStand(t)
 		s.takeNodes(list, nil)
 		assert.True(t, s.present("n"))
 	}
 }
 
-// TestDated: a file's date is believed where it can be.
+// TestDated: a file's date is trusted if it is possible.
 func TestDated(t *testing.T) {
 	s := newStand(t)
 	for _, tt := range []struct{ is, want time.Time }{
@@ -652,7 +690,7 @@ func TestDated(t *testing.T) {
 	assert.Zero(t, milliseconds(1<<53))
 }
 
-// TestBackAsItWas: a file that was taken away, or said something else, and is back as it was is a job handed in later, of which the loop is told.
+// TestBackAsItWas: a file that was deleted or changed and is back as it was is a job submitted later. The loop is told.
 func TestBackAsItWas(t *testing.T) {
 	s := newStand(t)
 	c, err := adapters.New(s.Driver, adapters.Options{Now: func() time.Time { return s.now }})
@@ -682,7 +720,8 @@ func TestBackAsItWas(t *testing.T) {
 	}
 }
 
-// TestRecovering: a ResourceManager that was started again and does not know yet what it knew before is not believed that an application is no more.
+// TestRecovering: a restarted ResourceManager that does not know its earlier state yet is not trusted when it says that
+// an application does not exist.
 func TestRecovering(t *testing.T) {
 	s := newStand(t)
 	s.write("a.yaml", gangText)
@@ -707,12 +746,13 @@ func TestRecovering(t *testing.T) {
 	assert.Equal(t, adapters.Failed, s.see(s.Driver, "a").Tasks[0].State, "it has forgotten it")
 }
 
-// TestOdd: an application or a node of which the ResourceManager says what makes no sense is as it was before, others are as they are, and it is named.
+// TestOdd: if the ResourceManager's answer about an application or node makes no sense, that one stays as it was,
+// others are read as usual, and OnError is called.
 func TestOdd(t *testing.T) {
 	s := newStand(t)
 	var told []string
 	tell := func(err error) { told = append(told, err.Error()) }
-	s.opt.Told = tell
+	s.opt.OnError = tell
 	for _, name := range []string{"a", "b"} {
 		s.write(name+".yaml", gangText)
 		require.NoError(t, s.start(name))
@@ -737,7 +777,7 @@ func TestOdd(t *testing.T) {
 	assert.Contains(t, told[0], a)
 	assert.Contains(t, told[1], n)
 
-	fresh := s.open(Options{Told: tell}) // it never saw what they were before
+	fresh := s.open(Options{OnError: tell}) // it never saw what they were before
 	v, err := fresh.Observe(context.Background(), true)
 	require.NoError(t, err)
 	require.Len(t, v.Nodes, 1)
@@ -759,7 +799,8 @@ func TestOdd(t *testing.T) {
 	assert.Empty(t, s.state.named)
 }
 
-// TestSweep: what a crash left half written is taken away when a driver is made, what is just being written is not, and nothing else is.
+// TestSweep: half-written files of a crash are deleted when a driver is made. Files that are being written, and all
+// others, are not.
 func TestSweep(t *testing.T) {
 	s := newStand(t)
 	old := time.Now().Add(-2 * staleAfter)

@@ -17,7 +17,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// TestReadEnded: applications that ended while nobody looked are asked for side by side. Where one cannot be read, what the others are is known, and they are not asked for again.
+// TestReadEnded: applications that ended while nobody observed are read concurrently. If one cannot be read, the others
+// are known, and are not read again.
 func TestReadEnded(t *testing.T) {
 	s := newStand(t)
 	s.nodes[0].memory = 1_000_000

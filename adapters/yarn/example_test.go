@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// A user can see beforehand what hedge will make of a job file.
+// A user can check what hedge will make of a job file.
 func ExampleDescribe() {
 	file := `
 tasks: 8
@@ -37,13 +37,13 @@ slowdown: 2
 	// yarn: job cannot be scheduled: "train": field "dedline" is unknown
 }
 
-// Jobs are handed in and withdrawn by putting files into a folder and taking them out.
+// To submit and withdraw jobs, put files into a folder and delete them.
 func ExampleSubmit() {
 	spool, err := os.MkdirTemp("", "hedge-example")
 	if err != nil {
 		log.Fatal(err)
 	}
-	// This makes the folders; a running hedge has done so.
+	// New creates the folders; a running hedge has done so.
 	_, err = yarn.New(yarn.Options{URLs: []string{"http://rm1:8088", "http://rm2:8088"}, Spool: spool})
 	fmt.Println(err)
 	job := []byte("resources: {memory-mb: 64}\ncommand: sleep 10\n")
@@ -64,8 +64,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	o := yarn.Options{
-		URLs: []string{"http://rm1:8088", "http://rm2:8088"}, Spool: spool, User: "hedge", HeadroomMB: 1024, HeadroomVCores: 4,
-		AM: yarn.AM{Classpath: "/opt/hedge/hedge-am.jar:/opt/hadoop/share/hadoop/yarn/*:/opt/hadoop/share/hadoop/common/*:/etc/hadoop/conf"},
+		URLs: []string{"http://rm1:8088", "http://rm2:8088"}, Spool: spool, User: "hedge", HeadroomMB: 1024,
+		HeadroomVCores: 4,
+		AM: yarn.AM{
+			Classpath: "/opt/hedge/hedge-am.jar:/opt/hadoop/share/hadoop/yarn/*:" +
+				"/opt/hadoop/share/hadoop/common/*:/etc/hadoop/conf"},
 	}
 	lease, err := yarn.NewLease(o, 0)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// fakeRM is a ResourceManager with nodes and the ApplicationMaster of gangs, as far as the driver sees of them. It goes on by the clock whenever it is asked.
+// fakeRM is a ResourceManager with nodes and the ApplicationMaster of gangs, as far as the driver sees them. Whenever
+// it is called, it catches up with the clock.
 type fakeRM struct {
 	mu      sync.Mutex
 	down    bool
@@ -65,7 +66,9 @@ type fakeTask struct {
 }
 
 func newFakeRM(t testing.TB) (*fakeRM, *httptest.Server) {
-	f := &fakeRM{slot: 100, knows: true, odd: map[string]bool{}, behaves: func(string, int) behaviour { return behaviour{runtime: time.Hour} }}
+	f := &fakeRM{slot: 100, knows: true, odd: map[string]bool{}, behaves: func(string, int) behaviour {
+		return behaviour{runtime: time.Hour}
+	}}
 	s := httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(s.Close)
 	return f, s
@@ -93,7 +96,7 @@ func (f *fakeRM) used(id string) int {
 	return n
 }
 
-// tick goes on.
+// tick catches up with the clock.
 func (f *fakeRM) tick() {
 	now := time.Now()
 	for _, a := range f.apps {
@@ -154,7 +157,7 @@ func (f *fakeRM) step(a *fakeApp, now time.Time) {
 	}
 }
 
-// place gives the gang its containers if all of them are there.
+// place allocates the gang's containers if there is room for all of them.
 func (f *fakeRM) place(a *fakeApp, now time.Time) {
 	a.state = "RUNNING"
 	for _, n := range a.gang.Nodes {
@@ -193,7 +196,8 @@ func (f *fakeRM) status(a *fakeApp, state, cause string) string {
 		}
 		return t.UnixMilli()
 	}
-	s := status{Protocol: 1, Tasks: len(a.tasks), State: state, Allocated: len(a.tasks), StartedMS: ms(a.running), EndedMS: ms(a.ended), Cause: cause}
+	s := status{Protocol: 1, Tasks: len(a.tasks), State: state, Allocated: len(a.tasks), StartedMS: ms(a.running),
+		EndedMS: ms(a.ended), Cause: cause}
 	text, _ := json.Marshal(s)
 	return string(text)
 }
@@ -213,7 +217,8 @@ func (f *fakeRM) serve(w http.ResponseWriter, r *http.Request) {
 	proxy, isProxy := strings.CutPrefix(r.URL.Path, "/proxy/")
 	switch {
 	case r.URL.Path == "/ws/v1/cluster/info":
-		fmt.Fprintf(w, `{"clusterInfo":{"id":5,"startedOn":5,"state":"STARTED","haState":%q}}`, map[bool]string{true: "ACTIVE", false: "INITIALIZING"}[f.knows])
+		fmt.Fprintf(w, `{"clusterInfo":{"id":5,"startedOn":5,"state":"STARTED","haState":%q}}`,
+			map[bool]string{true: "ACTIVE", false: "INITIALIZING"}[f.knows])
 	case r.URL.Path == "/ws/v1/cluster/nodes":
 		f.answerNodes(w)
 	case r.Method == http.MethodPost:
@@ -271,7 +276,7 @@ func (f *fakeRM) kill(w http.ResponseWriter, r *http.Request, a *fakeApp) {
 	fmt.Fprint(w, `{"state":"KILLING"}`)
 }
 
-// submission is what the fake reads of a submission context.
+// submission is the part of a submission context that the fake reads.
 type submission struct {
 	ID    string `json:"application-id"`
 	Queue string `json:"queue"`
@@ -295,7 +300,8 @@ func (f *fakeRM) submit(w http.ResponseWriter, r *http.Request) {
 	if f.app(body.ID) != nil {
 		return
 	}
-	a := &fakeApp{id: body.ID, state: "ACCEPTED", final: "UNDEFINED", queue: body.Queue, tags: body.Tags.Tag, submitted: time.Now()}
+	a := &fakeApp{id: body.ID, state: "ACCEPTED", final: "UNDEFINED", queue: body.Queue, tags: body.Tags.Tag,
+		submitted: time.Now()}
 	for _, e := range body.Spec.Environment.Entry {
 		if e.Key == "HEDGE_GANG" {
 			a.gang, _ = decodeGang(e.Value)
@@ -304,7 +310,7 @@ func (f *fakeRM) submit(w http.ResponseWriter, r *http.Request) {
 	f.apps = append(f.apps, a)
 }
 
-// decodeGang is what the ApplicationMaster does.
+// decodeGang decodes a gang like the ApplicationMaster.
 func decodeGang(text string) (*gang, error) {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -337,14 +343,16 @@ func (f *fakeRM) describe(a *fakeApp) string {
 		progress, ended = 100, a.ended.UnixMilli()
 	}
 	text, _ := json.Marshal(map[string]any{
-		"id": a.id, "state": a.state, "finalStatus": a.final, "progress": progress, "diagnostics": a.diagnostics, "applicationTags": strings.Join(a.tags, ","),
-		"startedTime": a.submitted.UnixMilli(), "launchTime": a.submitted.UnixMilli(), "finishedTime": ended,
+		"id": a.id, "state": a.state, "finalStatus": a.final, "progress": progress, "diagnostics": a.diagnostics,
+		"applicationTags": strings.Join(a.tags, ","),
+		"startedTime":     a.submitted.UnixMilli(), "launchTime": a.submitted.UnixMilli(), "finishedTime": ended,
 	})
 	if f.odd[a.id] {
 		return fmt.Sprintf(`{"id":%q,"state":5}`, a.id)
 	}
 	// as the ResourceManager does
-	return strings.TrimSuffix(string(text), "}") + `,"resourceSecondsMap":{"entry":{"key":"memory-mb","value":"43"},"entry":{"key":"vcores","value":"0"}}}`
+	return strings.TrimSuffix(string(text), "}") +
+		`,"resourceSecondsMap":{"entry":{"key":"memory-mb","value":"43"},"entry":{"key":"vcores","value":"0"}}}`
 }
 
 func (f *fakeRM) answerNodes(w http.ResponseWriter) {
@@ -364,7 +372,8 @@ func (f *fakeRM) answerNodes(w http.ResponseWriter) {
 		if f.odd[n.id] {
 			state = `","usedMemoryMB":"many","x":"`
 		}
-		list = append(list, fmt.Sprintf(`{"id":"%s","nodeHostName":"localhost","rack":"/r","state":"%s","usedMemoryMB":%d,"availMemoryMB":%d,"usedVirtualCores":0,"availableVirtualCores":1000%s,
+		list = append(list, fmt.Sprintf(`{"id":"%s","nodeHostName":"localhost","rack":"/r","state":"%s",`+
+			`"usedMemoryMB":%d,"availMemoryMB":%d,"usedVirtualCores":0,"availableVirtualCores":1000%s,
 			"totalResource":{"memory":%d,"vCores":1000}}`, n.id, state, used, n.memory-used, labels, n.memory))
 	}
 	if len(list) == 1 {

@@ -34,10 +34,12 @@ func newFakeWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	w := &fakeWorld{fakeRM: f, url: server.URL, spool: t.TempDir(), jobs: map[string]adaptertest.Job{}}
 	f.behaves = w.behave
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{Memory: float64(f.slot), VCores: 1}, Unit: 50 * time.Millisecond, Patience: 2 * time.Minute, Exact: 10 * time.Millisecond, Wide: 1000,
+		Slot: sched.Resources{Memory: float64(f.slot), VCores: 1}, Unit: 50 * time.Millisecond, Patience: 2 * time.Minute,
+		Exact: 10 * time.Millisecond, Wide: 1000,
 		Spare: []string{"localhost:9"},
 		Missing: map[adaptertest.Ability]string{
-			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
+			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events",
+			adaptertest.Clear: "there are no events",
 		},
 	}
 	for i := range s.Nodes {
@@ -66,17 +68,18 @@ func (w *fakeWorld) Now() time.Time             { return time.Now() }
 func (w *fakeWorld) Pass(testing.TB)            { time.Sleep(5 * time.Millisecond) }
 
 func (w *fakeWorld) options() Options {
-	return Options{URLs: []string{w.url}, Spool: w.spool, AM: AM{Classpath: "none"}, GangTimeout: time.Second, User: "root"}
+	return Options{URLs: []string{w.url}, Spool: w.spool, AM: AM{Classpath: "none"}, GangTimeout: time.Second,
+		User: "root"}
 }
 
-// gated asks the session's gate at calls that change something.
+// gated calls the session's gate for calls that change something.
 type gated struct {
 	gate  func(string, bool) error
 	alter func(*http.Request) error // what calls say, where it is not nil
 	inner http.Transport
 }
 
-// RoundTrip makes a call, if the gate lets it.
+// RoundTrip makes a call if the gate lets it through.
 func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	changes := r.Method != http.MethodGet && g.gate != nil
 	if changes {
@@ -102,7 +105,8 @@ func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // openInstance connects a scheduler to a cluster of either kind.
-func openInstance(t testing.TB, o Options, s adaptertest.Session, alter func(*http.Request) error) adaptertest.Instance {
+func openInstance(t testing.TB, o Options, s adaptertest.Session,
+	alter func(*http.Request) error) adaptertest.Instance {
 	g := &gated{gate: s.Gate, alter: alter}
 	o.Client = &http.Client{Transport: g}
 	var drivers []*Driver
@@ -112,7 +116,8 @@ func openInstance(t testing.TB, o Options, s adaptertest.Session, alter func(*ht
 		d.spool.gate = s.Gate
 		drivers = append(drivers, d)
 	}
-	c, err := adapters.New(drivers[0], adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
+	c, err := adapters.New(drivers[0],
+		adapters.Options{Epoch: s.Epoch, StartTimeout: s.StartTimeout, LearntUntil: s.LearntUntil})
 	require.NoError(t, err)
 	return adaptertest.Instance{Cluster: c, Driver: drivers[1], Close: g.inner.CloseIdleConnections}
 }
@@ -226,7 +231,8 @@ func (w *fakeWorld) Records(testing.TB) []adaptertest.Record {
 				}
 			}
 			out = append(out, adaptertest.Record{
-				Job: a.gang.Job, UID: uid, Attempt: a.gang.Attempt, Task: strconv.Itoa(t.rank), Node: t.node, Placed: t.placed, Started: t.started, Ended: t.ended, State: t.state,
+				Job: a.gang.Job, UID: uid, Attempt: a.gang.Attempt, Task: strconv.Itoa(t.rank), Node: t.node, Placed: t.placed,
+				Started: t.started, Ended: t.ended, State: t.state,
 			})
 		}
 	}

@@ -22,115 +22,114 @@ import (
 
 // The limits of job files.
 const (
-	// MaxFile is how many bytes a job file may have.
+	// MaxFile is the maximum size of a job file in bytes.
 	MaxFile = 256 << 10
-	// MaxScript is how many bytes the command of a gang and its environment may have together.
+	// MaxScript is the maximum size in bytes of a gang's command and environment together.
 	MaxScript = 64 << 10
 )
 
 // The resources of nodes and tasks.
 const (
-	// Memory is in MiB, as YARN's own resource of that name.
+	// Memory is in MiB, like YARN's own resource of that name.
 	Memory = "memory-mb"
 	// VCores are YARN's virtual cores.
 	VCores = "vcores"
 )
 
-// The labels by which equivalence sets see nodes, beside node attributes.
+// The labels of nodes for equivalence sets, besides node attributes.
 const (
 	// LabelNode is the node's id, host:port.
 	LabelNode = "node"
-	// LabelHost is its host.
+	// LabelHost is the node's host.
 	LabelHost = "host"
-	// LabelRack is its rack.
+	// LabelRack is the node's rack.
 	LabelRack = "rack"
-	// LabelPartition is its node label; "" is the default partition.
+	// LabelPartition is the node's node label; "" is the default partition.
 	LabelPartition = "label"
-	// LabelKind is KindNode, or KindPool for all nodes of one of [Options].Pools.
+	// LabelKind is KindNode, or KindPool for a pool of [Options].Pools.
 	LabelKind = "kind"
 	KindNode  = "node"
 	KindPool  = "pool"
 )
 
-// ErrJob is the sentinel of job files that make no sense.
+// ErrJob is the error of a job file that makes no sense.
 var ErrJob = errors.New("yarn: job cannot be scheduled")
 
-// File is what a job file says, in YAML or JSON. Fields that are not known are refused.
+// File is the content of a job file, in YAML or JSON. Unknown fields are refused.
 type File struct {
-	// Tasks is the size of the gang, 1 to adapters.MaxTasks, or the number of containers that an application has at
-	// most; default 1.
+	// Tasks is the number of a gang's tasks, 1 to adapters.MaxTasks, or an application's maximum number of containers;
+	// default 1.
 	Tasks int `json:"tasks,omitzero"`
-	// Resources are those of each task.
+	// Resources are the resources of each task.
 	Resources TaskResources `json:"resources"`
-	// Command is what each task of a gang runs, by /bin/sh on its node. It finds HEDGE_JOB, HEDGE_ATTEMPT, HEDGE_RANK
-	// (0 to HEDGE_TASKS - 1), HEDGE_TASKS and HEDGE_NODE in its environment.
+	// Command is what /bin/sh runs for each task of a gang. Its environment has HEDGE_JOB, HEDGE_ATTEMPT, HEDGE_RANK (0 to
+	// HEDGE_TASKS - 1), HEDGE_TASKS and HEDGE_NODE.
 	Command string `json:"command,omitzero"`
-	// Environment is added to a gang's tasks' own, as it is: nothing in it is expanded.
+	// Environment is added to the environment of a gang's tasks. Nothing in it is expanded.
 	Environment map[string]string `json:"environment,omitzero"`
-	// Application is a submission context of YARN's REST API, of a job that is no gang, without the fields that hedge
-	// fills in: application-id, queue, priority, app-node-label-expression. Tags are added to its own.
+	// Application is a submission context of YARN's REST API, for a job that is not a gang. It must not have the fields
+	// that hedge fills in: application-id, queue, priority and app-node-label-expression. hedge adds tags to its own.
 	Application stdjson.RawMessage `json:"application,omitzero"`
-	// Label is the node label on which it runs; default "", the default partition.
+	// Label is the node label on which the job runs; the default, "", is the default partition.
 	Label string `json:"label,omitzero"`
-	// Queue is YARN's; default "default".
+	// Queue is YARN's queue; default "default".
 	Queue string `json:"queue,omitzero"`
-	// Priority is hedge's and YARN's, at least 0.
+	// Priority is for both hedge and YARN, at least 0.
 	Priority int `json:"priority,omitzero"`
-	// Deadline is by when the job should be done: so long after its submission, at least 1s, as "2h30m", or a time, as
-	// "2026-01-02T15:04:05Z".
+	// Deadline is a duration from submission of at least 1s, like "2h30m", or a time, like "2026-01-02T15:04:05Z".
 	Deadline string `json:"deadline,omitzero"`
-	// Utility is what its completion is worth at which time, in the form of utility.Marshal; default
+	// Utility is the value of the job's completion over time, in the form of utility.Marshal; default
 	// adapters.DefaultUtility.
 	Utility stdjson.RawMessage `json:"utility,omitzero"`
-	// Required are the nodes where it may run, and Preferred those where it runs at full speed: labels as in
-	// "rack=/r1|/r2 & host=a"; "key=*" is any value.
+	// Required are labels of the nodes on which the job may run, and Preferred labels of those on which it runs at full
+	// speed, like "rack=/r1|/r2 & host=a"; "key=*" is any value.
 	Required  string `json:"required,omitzero"`
 	Preferred string `json:"preferred,omitzero"`
-	// Slowdown is how many times longer it runs on other nodes than those preferred, 1 to 1e6.
+	// Slowdown is how many times longer the job runs on nodes that are not preferred, 1 to 1e6.
 	Slowdown *float64 `json:"slowdown,omitzero"`
-	// Checkpoint says that the job goes on where it was when it is started again.
+	// Checkpoint says that a restarted job continues where it was.
 	Checkpoint bool `json:"checkpoint,omitzero"`
-	// Retries is how often the job is started again after an attempt that failed; default 3.
+	// Retries is how often the job is started again after a failed attempt; default 3.
 	Retries *int `json:"retries,omitzero"`
-	// Attributes are what prediction may use.
+	// Attributes are for prediction.
 	Attributes map[string]string `json:"attributes,omitzero"`
 }
 
-// TaskResources are what one task asks for.
+// TaskResources are the resources of one task.
 type TaskResources struct {
 	// MemoryMB is in MiB, at least 1.
 	MemoryMB int `json:"memory-mb"`
-	// VCores default to 1.
+	// VCores is the number of virtual cores; default 1.
 	VCores int `json:"vcores,omitzero"`
 }
 
-// parsed is a job file that was read.
+// parsed is a parsed job file.
 type parsed struct {
 	file    File
-	spec    *sched.Job // always there
+	spec    *sched.Job // never nil
 	digest  string     // of what it says, "" if it says nothing
 	problem error
 	retries int
 	by      adapters.Deadline
-	past    bool // the problem is that the deadline was over when the job was submitted
+	past    bool // the problem is that the deadline had passed at submission
 }
 
-// gang tells whether the job is one of plain tasks.
+// gang reports whether the job consists of plain tasks.
 func (p *parsed) gang() bool { return len(p.file.Application) == 0 }
 
-// Describe is what hedge makes of a job file that was submitted then: the gang, its demand, hints and equivalence sets.
-// The error wraps [ErrJob] and names what is wrong with it; it is what the job's user is told.
+// Describe is what hedge makes of a job file that was submitted at that time: the gang, its demand, hints and
+// equivalence sets. The error wraps [ErrJob] and says what is wrong, as the job's user is told.
 func Describe(name string, data []byte, submitted time.Time) (*sched.Job, error) {
 	p := parse(name, data).dated(submitted)
 	return p.spec, p.problem
 }
 
-// dated is the job as one that was submitted then. What was told of it before stays as it is.
+// dated is the job with that time of submission. The receiver is not modified, since it may have been reported.
 func (p *parsed) dated(submitted time.Time) *parsed {
 	doc, spec := *p, *p.spec
 	doc.spec, spec.Submitted = &spec, submitted
 	if p.past {
-		doc.problem = nil // it is known better now when that was
+		doc.problem = nil // the time of submission is better known now
 	}
 	if doc.problem != nil {
 		return &doc
@@ -146,8 +145,8 @@ func (p *parsed) dated(submitted time.Time) *parsed {
 	return &doc
 }
 
-// parse takes a job file apart, of which it is not known yet when it was submitted. It always gives a spec, if only one
-// that is a name.
+// parse parses a job file whose time of submission is not known yet. It always returns a spec, which may have no more
+// than a name.
 func parse(name string, data []byte) *parsed {
 	p := &parsed{spec: &sched.Job{ID: name, Tasks: 1}}
 	if err := p.read(data); err != nil {
@@ -177,7 +176,7 @@ func (p *parsed) read(data []byte) error {
 	return p.spec.Validate()
 }
 
-// field names the field that is wrong.
+// field makes an error that names the wrong field.
 func field(err error) error {
 	var wrong *json.SemanticError
 	if !errors.As(err, &wrong) {
@@ -195,20 +194,21 @@ func field(err error) error {
 	return fmt.Errorf("field %q is a %s, expected a %s", name, wrong.JSONKind, wrong.GoType)
 }
 
-// canonical is what a file says, whatever its form. The library refuses keys that come twice, and texts that grow out
-// of all proportion.
+// canonical is a file's content in a canonical form. The library refuses duplicate keys, and aliases that grow out of
+// all proportion.
 func canonical(data []byte) ([]byte, error) {
 	text, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return nil, fmt.Errorf("expected YAML or JSON: %w", err)
 	}
 	if len(text) > 4*MaxFile {
-		return nil, fmt.Errorf("with its aliases written out the file has %d bytes, expected at most %d", len(text), 4*MaxFile)
+		return nil,
+			fmt.Errorf("with its aliases written out the file has %d bytes, expected at most %d", len(text), 4*MaxFile)
 	}
 	return text, alone(data)
 }
 
-// alone tells with an error that something follows the first document, which the library would leave out in silence.
+// alone returns an error if something follows the first document. The library would ignore it silently.
 func alone(data []byte) error {
 	documents := goyaml.NewDecoder(bytes.NewReader(data))
 	for first := true; ; first = false {
@@ -227,7 +227,7 @@ func alone(data []byte) error {
 
 var environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// check sees to what is asked of YARN, and fills in what is left out.
+// check checks what YARN is asked for, and fills in defaults.
 func (p *parsed) check() error {
 	f := &p.file
 	if f.Tasks == 0 {
@@ -256,7 +256,9 @@ func (p *parsed) check() error {
 		return fmt.Errorf("priority is %d, expected 0 to %d", f.Priority, 1<<20)
 	case p.retries < 0 || p.retries > 1_000_000:
 		return fmt.Errorf("retries is %d, expected 0 to 1000000", p.retries)
-	case strings.ContainsFunc(f.Queue, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) || len(f.Queue) > 1000:
+	case strings.ContainsFunc(f.Queue, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}) || len(f.Queue) > 1000:
 		return fmt.Errorf("queue is %q, expected a name", f.Queue)
 	}
 	if p.gang() {
@@ -272,7 +274,8 @@ func (p *parsed) checkGang() error {
 	}
 	for _, k := range sortedKeys(f.Environment) {
 		if !environmentName.MatchString(k) || strings.HasPrefix(k, "HEDGE_") {
-			return fmt.Errorf("environment has %q, expected names of letters, digits and underscores that do not begin with HEDGE_", k)
+			return fmt.Errorf(
+				"environment has %q, expected names of letters, digits and underscores that do not begin with HEDGE_", k)
 		}
 		if strings.ContainsRune(f.Environment[k], 0) {
 			return fmt.Errorf("environment.%s has a zero byte", k)
@@ -325,7 +328,7 @@ func (p *parsed) checkApplication() error {
 	return nil
 }
 
-// hints reads what the scheduler is to know.
+// hints reads the fields for the scheduler.
 func (p *parsed) hints() error {
 	f, s := &p.file, p.spec
 	s.Tasks, s.Priority, s.Checkpoint = f.Tasks, f.Priority, f.Checkpoint
@@ -365,7 +368,7 @@ func (p *parsed) hints() error {
 	return p.worth()
 }
 
-// slowed reads the slowdown, of which none is not one of 0.
+// slowed reads the slowdown. A missing one differs from 0.
 func (p *parsed) slowed() error {
 	if p.file.Slowdown == nil {
 		return nil
@@ -382,7 +385,7 @@ func (p *parsed) slowed() error {
 	return nil
 }
 
-// worth gives the job the utility that its file has; without one it is known with the deadline, see dated.
+// worth sets the utility of the file. Without one it depends on the deadline; see dated.
 func (p *parsed) worth() error {
 	if len(p.file.Utility) == 0 {
 		return nil

@@ -48,12 +48,15 @@ attributes: {user: u7}
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "", LabelKind: KindNode}))
 	_, err = Describe("any", []byte("---\n"+simple+"---\n"), at)
 	require.NoError(t, err, "nothing follows")
-	job, err = Describe("spark", []byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`), at)
+	job, err = Describe("spark",
+		[]byte(
+			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", `+
+				`"am-container-spec": {}}}`), at)
 	require.NoError(t, err)
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "pool", LabelKind: KindPool}))
 }
 
-// TestDeadlineAtATime: it is as far away as it was when the job was submitted, which may be known only later.
+// TestDeadlineAtATime: the deadline counts from the submission, whose time may become known only later.
 func TestDeadlineAtATime(t *testing.T) {
 	for _, text := range []string{"deadline: 2026-01-02T15:34:05Z\n", `deadline: "2026-01-02T16:34:05+01:00"` + "\n"} {
 		job, err := Describe("a", []byte(simple+text), at)
@@ -72,7 +75,7 @@ func TestDeadlineAtATime(t *testing.T) {
 	}
 }
 
-// TestMalformed: what is wrong is named.
+// TestMalformed: the error names what is wrong.
 func TestMalformed(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", "resources.memory-mb is 0"},
@@ -111,7 +114,8 @@ func TestMalformed(t *testing.T) {
 		{"resources: {memory-mb: 64}\napplication: [1]", "application is no object"},
 		{"resources: {memory-mb: 64}\napplication: {}", `no "am-container-spec"`},
 		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, queue: x}", `application has "queue"`},
-		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, application-tags: {tag: [1]}}", "application-tags"},
+		{"resources: {memory-mb: 64}\napplication: {am-container-spec: {}, application-tags: {tag: [1]}}",
+			"application-tags"},
 		{"resources: {memory-mb: 64}\ncommand: " + strings.Repeat("x", MaxScript), "65537 bytes"},
 		{strings.Repeat("#", MaxFile+1), "expected at most 262144"},
 		{bomb(), ""},
@@ -128,7 +132,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// bomb is a few bytes that stand for very many.
+// bomb is a short text that expands to a very long one.
 func bomb() string {
 	text := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 12; i++ {
@@ -145,7 +149,7 @@ func prev(i int) string {
 	return string(rune('a' + i - 1))
 }
 
-// TestDigest: a job is what its file says, not how.
+// TestDigest: a job is what its file says, in whatever form.
 func TestDigest(t *testing.T) {
 	a := parse("a", []byte("tasks: 2\nresources: {memory-mb: 64}\ncommand: x\n"))
 	b := parse("a", []byte("{\"command\": \"x\",\n\n \"resources\": {\"memory-mb\": 64}, \"tasks\": 2}"))
@@ -155,8 +159,13 @@ func TestDigest(t *testing.T) {
 }
 
 func FuzzDescribe(f *testing.F) {
-	f.Add([]byte(simple + "tasks: 3\ndeadline: 1h\npreferred: rack=/r1|/r2\nenvironment: {A: b}\nutility: {}\nattributes: {a: b}"))
-	f.Add([]byte(`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", "am-container-spec": {}}}`))
+	f.Add(
+		[]byte(simple +
+			"tasks: 3\ndeadline: 1h\npreferred: rack=/r1|/r2\nenvironment: {A: b}\nutility: {}\nattributes: {a: b}"))
+	f.Add(
+		[]byte(
+			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", ` +
+				`"am-container-spec": {}}}`))
 	f.Add([]byte("a: &a [*a]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		job, err := Describe("a", data, at)

@@ -22,19 +22,19 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// protocol is the version of what the driver and the ApplicationMaster say to each other.
+// protocol is the version of the protocol between the driver and the ApplicationMaster.
 const protocol = 1
 
-// maxGang is how many bytes of a gang fit into one variable of an environment.
+// maxGang is the maximum size in bytes of a gang in one environment variable.
 const maxGang = 96 << 10
 
-// gangNode is a node of a gang with its share of the tasks, in the order of their ranks.
+// gangNode is a node of a gang with its number of tasks, in the order of their ranks.
 type gangNode struct {
 	Node  string `json:"node"`
 	Tasks int    `json:"tasks"`
 }
 
-// gang is what the ApplicationMaster is told.
+// gang is the description of a gang for its ApplicationMaster.
 type gang struct {
 	Protocol  int        `json:"protocol"`
 	Job       string     `json:"job"`
@@ -47,7 +47,7 @@ type gang struct {
 	Script    string     `json:"script"`
 }
 
-// check tells what is wrong with a gang. The ApplicationMaster refuses the same.
+// check is an error if something is wrong with a gang. The ApplicationMaster makes the same checks.
 func (g *gang) check() error {
 	if g.Protocol != protocol {
 		return fmt.Errorf("protocol %d, expected %d", g.Protocol, protocol)
@@ -73,10 +73,10 @@ func (g *gang) check() error {
 	return nil
 }
 
-// packers are the writers that pack a driver's gangs. They are kept for the next ones, since each takes most of a megabyte.
+// packers are the writers that pack a driver's gangs. They are reused, since each takes most of a megabyte.
 type packers struct{ free sync.Pool }
 
-// pack makes a variable's value of a gang.
+// pack encodes a gang as an environment variable's value.
 func (p *packers) pack(g *gang) (string, error) {
 	if err := g.check(); err != nil {
 		return "", err
@@ -111,10 +111,10 @@ func script(f *File) string {
 	return b.String()
 }
 
-// quote makes one word of a text, for a shell.
+// quote makes a text one word for a shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// status is what the ApplicationMaster tells of its gang.
+// status is what the ApplicationMaster reports about its gang.
 type status struct {
 	Protocol  int          `json:"protocol"`
 	Tasks     int          `json:"tasks"`
@@ -126,7 +126,7 @@ type status struct {
 	Failed    []failedTask `json:"failed"`
 }
 
-// failedTask is a task that ended badly.
+// failedTask is a task that failed.
 type failedTask struct {
 	Rank int    `json:"rank"`
 	Node string `json:"node"`
@@ -134,17 +134,17 @@ type failedTask struct {
 	Why  string `json:"why"`
 }
 
-// The causes of gangs that failed.
+// The causes of failed gangs.
 const (
-	causeShort = "short" // not all containers were had in time
+	causeShort = "short" // not all containers were allocated in time
 	causeStart = "start" // a NodeManager did not start a task, or not in time
 	causeLost  = "lost"  // a node went away
 )
 
-// errStatus is a text with no status in it.
+// errStatus is a text without a status.
 var errStatus = errors.New("yarn: no status of a gang")
 
-// parseStatus finds the status in a text, as in an application's diagnostics, where others may have written, too.
+// parseStatus finds the status in a text, such as an application's diagnostics, in which others may have written, too.
 func parseStatus(text []byte) (*status, error) {
 	at := bytes.Index(text, []byte(`{"protocol":`))
 	if at < 0 {
@@ -160,7 +160,7 @@ func parseStatus(text []byte) (*status, error) {
 	return s, nil
 }
 
-// why is what went wrong, as far as the status knows.
+// why says what went wrong, as far as the status knows.
 func (s *status) why() error {
 	var parts []string
 	for i, f := range s.Failed {
@@ -170,14 +170,16 @@ func (s *status) why() error {
 		}
 		parts = append(parts, fmt.Sprintf("task %d on %s: exit %d: %s", f.Rank, f.Node, f.Exit, strings.TrimSpace(f.Why)))
 	}
-	return fmt.Errorf("yarn: gang failed: %s (%d of %d containers): %s", s.Cause, s.Allocated, s.Tasks, strings.Join(parts, "; "))
+	return fmt.Errorf("yarn: gang failed: %s (%d of %d containers): %s", s.Cause, s.Allocated, s.Tasks,
+		strings.Join(parts, "; "))
 }
 
 // gangOf is a job's gang on the plan's nodes.
 func gangOf(p *parsed, attempt int, nodes []sched.NodeTasks, timeout time.Duration) *gang {
 	f := &p.file
 	g := &gang{
-		Protocol: protocol, Job: p.spec.ID, Attempt: attempt, MemoryMB: f.Resources.MemoryMB, VCores: f.Resources.VCores, Label: f.Label,
+		Protocol: protocol, Job: p.spec.ID, Attempt: attempt, MemoryMB: f.Resources.MemoryMB, VCores: f.Resources.VCores,
+		Label:     f.Label,
 		TimeoutMS: max(1, timeout.Milliseconds()), Script: script(f),
 	}
 	for _, nt := range nodes {
@@ -191,7 +193,7 @@ func gangOf(p *parsed, attempt int, nodes []sched.NodeTasks, timeout time.Durati
 	return g
 }
 
-// digest is a short name for a content.
+// digest is a short identifier of a content.
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
@@ -199,10 +201,10 @@ func digest(text []byte) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// latest is what times of YARN's, in milliseconds, are at most: some 278 years from 1970.
+// latest is the largest accepted time of YARN in milliseconds, some 278 years from 1970.
 const latest = 1 << 43
 
-// milliseconds is a time of YARN's; 0 is none, and so is what makes no sense.
+// milliseconds converts a time of YARN. 0, and values that make no sense, give the zero time.
 func milliseconds(ms int64) time.Time {
 	if ms <= 0 || ms > latest {
 		return time.Time{}

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// What the ResourceManager writes depends on the versions of the libraries that write it. A list of one element may be
-// that element alone, and an object may be a list of it. What is empty may be left out, null, {}, [] or "". A text that
-// looks like a number may be one.
+// The format of the ResourceManager's answers depends on the versions of its libraries. A list of one element may be
+// that element alone, and an object may be a list of it. An empty value may be left out, null, {}, [] or "". A text
+// that looks like a number may be one.
 
-// empty tells whether a value is one of those that stand for nothing.
+// empty reports whether a value is one of the forms of an empty one.
 func empty(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 || string(data) == "null" {
@@ -23,10 +23,10 @@ func empty(data []byte) bool {
 	return ok && len(inside) > 0 && inside[0] == end
 }
 
-// list is a list, as any of its forms.
+// list is a list in any of its forms.
 type list[T any] []T
 
-// UnmarshalJSON reads any of these.
+// UnmarshalJSON accepts all forms.
 func (l *list[T]) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -44,13 +44,13 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// object is an object, as any of its forms.
+// object is an object in any of its forms.
 type object[T any] struct {
 	there bool // it is not empty
 	value T
 }
 
-// UnmarshalJSON reads any of these.
+// UnmarshalJSON accepts all forms.
 func (o *object[T]) UnmarshalJSON(data []byte) error {
 	*o = object[T]{}
 	data = bytes.TrimSpace(data)
@@ -72,10 +72,10 @@ func (o *object[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// text is a text, or a number or truth value that was one.
+// text is a text, or a number or truth value that used to be one.
 type text string
 
-// UnmarshalJSON reads any of these.
+// UnmarshalJSON accepts all forms.
 func (t *text) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -91,10 +91,10 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(t))
 }
 
-// number is a number or a text, and sometimes NaN.
+// number is a number, a text, or NaN.
 type number float64
 
-// UnmarshalJSON reads any of these.
+// UnmarshalJSON accepts all forms.
 func (n *number) UnmarshalJSON(data []byte) error {
 	text := strings.Trim(string(data), `" `)
 	if text == "" || empty(data) {
@@ -105,7 +105,7 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q, expected a number", text)
 	}
-	if !(v >= -1<<53 && v <= 1<<53) { // NaN, too
+	if !(v >= -1<<53 && v <= 1<<53) { // also refuses NaN
 		v = 0
 	}
 	*n = number(v)

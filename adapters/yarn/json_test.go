@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nothing are the forms of what is empty: Jersey 1 writes {}, Jersey 2 with Jettison "", and with MOXy nothing at all (YARN-11874).
+// nothing are the forms of an empty value: Jersey 1 writes {}, Jersey 2 writes "" with Jettison, and nothing at all
+// with MOXy (YARN-11874).
 func nothing() []string { return []string{`null`, `{}`, `[]`, `""`, ` { } `, "[\n]", `"  "`} }
 
 func TestList(t *testing.T) {
@@ -47,7 +48,8 @@ func TestObject(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for in, want := range map[string]text{`"x"`: "x", `5`: "5", `2.0`: "2.0", `true`: "true", `null`: "", `{}`: "", `""`: "", `"a\"b"`: `a"b`} {
+	for in, want := range map[string]text{`"x"`: "x", `5`: "5", `2.0`: "2.0", `true`: "true", `null`: "", `{}`: "",
+		`""`: "", `"a\"b"`: `a"b`} {
 		var got text
 		require.NoError(t, json.Unmarshal([]byte(in), &got), in)
 		assert.Equal(t, want, got, in)
@@ -59,7 +61,8 @@ func TestText(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for text, want := range map[string]number{`5`: 5, `"43"`: 43, `-1`: -1, `1.5`: 1.5, `"NaN"`: 0, `"Infinity"`: 0, `1e300`: 0} {
+	for text, want := range map[string]number{`5`: 5, `"43"`: 43, `-1`: -1, `1.5`: 1.5, `"NaN"`: 0, `"Infinity"`: 0,
+		`1e300`: 0} {
 		var got number
 		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
 		assert.Equal(t, want, got, text)
@@ -75,17 +78,19 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswers: what is empty is that in any form, at every depth, and so is what is left out.
+// TestEmptyAnswers: an empty value is empty in any form, at every depth, and so is a missing one.
 func TestEmptyAnswers(t *testing.T) {
 	ctx := context.Background()
 	missing := []string{`{}`, `null`}
 	for _, what := range nothing() {
-		for _, text := range append(missing, `{"apps":`+what+`}`, `{"apps":{"app":`+what+`}}`, `{"apps":{"app":[`+what+`]}}`, `{"apps":[{"app":`+what+`}]}`) {
+		for _, text := range append(missing, `{"apps":`+what+`}`, `{"apps":{"app":`+what+`}}`, `{"apps":{"app":[`+what+`]}}`,
+			`{"apps":[{"app":`+what+`}]}`) {
 			got, err := answering(t, 200, []byte(text)).live(ctx, "x")
 			require.NoError(t, err, text)
 			assert.Empty(t, got, text)
 		}
-		for _, text := range append(missing, `{"nodes":`+what+`}`, `{"nodes":{"node":`+what+`}}`, `{"nodes":{"node":[`+what+`]}}`) {
+		for _, text := range append(missing, `{"nodes":`+what+`}`, `{"nodes":{"node":`+what+`}}`,
+			`{"nodes":{"node":[`+what+`]}}`) {
 			got, odd, err := answering(t, 200, []byte(text)).nodes(ctx)
 			require.NoError(t, err, text)
 			assert.Empty(t, got, text)
@@ -102,13 +107,16 @@ func TestEmptyAnswers(t *testing.T) {
 	}
 }
 
-// TestEmptyParts: a node is understood without what is empty of it, and an application, too.
+// TestEmptyParts: a node or application with empty parts is understood.
 func TestEmptyParts(t *testing.T) {
 	ctx := context.Background()
 	for _, what := range nothing() {
-		for _, part := range []string{"nodeLabels", "nodeAttributesInfo", "totalResource", "rack", "usedVirtualCores", "allocationTags", "resourceUtilization"} {
-			body := `{"id":"a:1","nodeHostName":"a","state":"RUNNING","usedMemoryMB":1024,"availMemoryMB":1024,"availableVirtualCores":4,"` + part + `":` + what + `}`
-			for _, text := range []string{`{"nodes":{"node":` + body + `}}`, `{"nodes":{"node":[` + body + `]}}`, `{"nodes":[{"node":[` + body + `]}]}`} {
+		for _, part := range []string{"nodeLabels", "nodeAttributesInfo", "totalResource", "rack", "usedVirtualCores",
+			"allocationTags", "resourceUtilization"} {
+			body := `{"id":"a:1","nodeHostName":"a","state":"RUNNING","usedMemoryMB":1024,"availMemoryMB":1024,` +
+				`"availableVirtualCores":4,"` + part + `":` + what + `}`
+			for _, text := range []string{`{"nodes":{"node":` + body + `}}`, `{"nodes":{"node":[` + body + `]}}`,
+				`{"nodes":[{"node":[` + body + `]}]}`} {
 				got, odd, err := answering(t, 200, []byte(text)).nodes(ctx)
 				require.NoError(t, err, text)
 				require.Empty(t, odd, text)
@@ -128,12 +136,14 @@ func TestEmptyParts(t *testing.T) {
 	}
 }
 
-// TestSingleParts: a list of one, written as that one, and texts that look like numbers, written as such.
+// TestSingleParts: a list of one element may be written as that element, and a text that looks like a number as a
+// number.
 func TestSingleParts(t *testing.T) {
 	for _, text := range []string{
 		`{"nodes":{"node":{"id":"a:1","nodeHostName":7,"rack":"/r","nodeLabels":5,"totalResource":{"memory":"8","vCores":2},
 			"nodeAttributesInfo":{"nodeAttributeInfo":{"prefix":"x","name":"os","value":12.0}}}}}`,
-		`{"nodes":{"node":[{"id":"a:1","nodeHostName":"7","rack":"/r","nodeLabels":["5"],"totalResource":[{"memory":8,"vCores":"2"}],
+		`{"nodes":{"node":[{"id":"a:1","nodeHostName":"7","rack":"/r","nodeLabels":["5"],` +
+			`"totalResource":[{"memory":8,"vCores":"2"}],
 			"nodeAttributesInfo":[{"nodeAttributeInfo":[{"prefix":"x","name":"os","value":"12.0"}]}]}]}}`,
 	} {
 		got, odd, err := answering(t, 200, []byte(text)).nodes(context.Background())
@@ -141,12 +151,13 @@ func TestSingleParts(t *testing.T) {
 		require.Empty(t, odd)
 		require.Len(t, got, 1)
 		d := &Driver{}
-		assert.Equal(t, map[string]string{LabelNode: "a:1", LabelHost: "7", LabelRack: "/r", LabelPartition: "5", LabelKind: KindNode, "x/os": "12.0"}, d.labels(&got[0]))
+		assert.Equal(t, map[string]string{LabelNode: "a:1", LabelHost: "7", LabelRack: "/r", LabelPartition: "5",
+			LabelKind: KindNode, "x/os": "12.0"}, d.labels(&got[0]))
 		assert.InDelta(t, 8, got[0].capacity()[Memory], 0)
 	}
 }
 
-// TestEmptyTags: tags of an application that a job file has may be empty, as in one that the ResourceManager has written.
+// TestEmptyTags: the tags of an application in a job file may be empty, as in one that the ResourceManager has written.
 func TestEmptyTags(t *testing.T) {
 	file := func(tags string) []byte {
 		return []byte(`{"resources":{"memory-mb":1},"application":{"am-container-spec":{},"application-tags":` + tags + `}}`)

@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// lease is what stands in the spool of who leads.
+// lease is the spool's record of who leads.
 type lease struct {
 	Epoch  uint64 `json:"epoch"`
 	Holder string `json:"holder"`
@@ -22,7 +22,8 @@ type lease struct {
 	Renewed uint64 `json:"renewed"`
 }
 
-// lease reads it; the zero one is that of a new spool. Where somebody has taken it away nobody holds it, and its epoch is the last one.
+// lease reads the record. In a new spool it is zero. If somebody has deleted the record, nobody holds the lease, and
+// its epoch is the last one.
 func (s *spool) lease() (lease, error) {
 	var l lease
 	there, err := s.read(leaseDoc, &l)
@@ -32,7 +33,7 @@ func (s *spool) lease() (lease, error) {
 	return l, err
 }
 
-// read reads a document of the spool, if it is there.
+// read reads a document of the spool, if it exists.
 func (s *spool) read(doc string, into any) (there bool, err error) {
 	path := filepath.Join(s.dir, doc)
 	data, err := os.ReadFile(path)
@@ -48,7 +49,7 @@ func (s *spool) read(doc string, into any) (there bool, err error) {
 	return true, nil
 }
 
-// grant notes a new epoch, and then that somebody holds the lease.
+// grant records a new epoch, and then the holder.
 func (s *spool) grant(l lease) error {
 	if err := replace(filepath.Join(s.dir, epochDoc), fmt.Append(nil, l.Epoch)); err != nil {
 		return s.fail(err)
@@ -64,11 +65,11 @@ func (s *spool) setLease(l lease) error {
 	return s.fail(replace(filepath.Join(s.dir, leaseDoc), data))
 }
 
-// LeaseFor is how long a lease is granted for unless [NewLease] is told otherwise.
+// LeaseFor is the default time for which [NewLease] grants the lease.
 const LeaseFor = 15 * time.Second
 
-// Lease is one instance's way to the lease of a spool. The instances' clocks need not agree: who waits for the lease counts, by its own clock, for how long it has
-// not been renewed. It is for one goroutine at a time.
+// Lease is one instance's access to the lease of a spool. The instances' clocks need not agree: a standby measures, by
+// its own clock, for how long the lease has not been renewed. It is for one goroutine at a time.
 type Lease struct {
 	spool   *spool
 	holder  string
@@ -80,8 +81,8 @@ type Lease struct {
 
 var _ adapters.Lease = (*Lease)(nil)
 
-// NewLease makes one instance's way to the lease of the options' spool. Granted is how long it is granted for, the same for all instances; 0 is [LeaseFor]. The error
-// is [ErrOptions], or the file system's.
+// NewLease makes one instance's access to the lease of the options' spool. Granted is the time for which the lease is
+// granted, the same for all instances; 0 is [LeaseFor]. The error is [ErrOptions], or the file system's.
 func NewLease(o Options, granted time.Duration) (*Lease, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func NewLease(o Options, granted time.Duration) (*Lease, error) {
 	return &Lease{spool: s, holder: adapters.NewHolder(), granted: granted, now: o.Now}, nil
 }
 
-// Acquire takes the lease if it is free or has not been renewed for as long as it is granted.
+// Acquire takes the lease if it is free, or if it was not renewed for the time for which it is granted.
 func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	var term adapters.Term
 	err := l.spool.locked(ctx, func() error {
@@ -119,7 +120,7 @@ func (l *Lease) Acquire(ctx context.Context) (adapters.Term, error) {
 	return term, err
 }
 
-// Renew holds on to the lease.
+// Renew extends the lease.
 func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, error) {
 	return t, l.own(ctx, t, func(is lease) error {
 		is.Renewed++
@@ -127,12 +128,12 @@ func (l *Lease) Renew(ctx context.Context, t adapters.Term) (adapters.Term, erro
 	}, fmt.Errorf("%w: epoch %d", adapters.ErrFenced, t.Epoch))
 }
 
-// Release gives it back.
+// Release gives the lease back.
 func (l *Lease) Release(ctx context.Context, t adapters.Term) error {
 	return l.own(ctx, t, func(is lease) error { return l.spool.setLease(lease{Epoch: is.Epoch}) }, nil)
 }
 
-// own does something if the term is still the lease's.
+// own calls do if the lease still has the term.
 func (l *Lease) own(ctx context.Context, t adapters.Term, do func(lease) error, otherwise error) error {
 	return l.spool.locked(ctx, func() error {
 		is, err := l.spool.lease()

@@ -13,11 +13,13 @@ import (
 	"github.com/hedgesched/hedge/adapters/adaptertest"
 )
 
-// TestLease counts by a clock of its own, so that no lease runs out because the machine is slow.
+// TestLease uses a clock of its own, so that no lease expires because the machine is slow.
 func TestLease(t *testing.T) {
 	adaptertest.RunLease(t, func(t testing.TB) adaptertest.Office {
 		now := time.Unix(1e9, 0)
-		o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Now: func() time.Time { return now }, Timeout: time.Minute}
+		o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Now: func() time.Time {
+			return now
+		}, Timeout: time.Minute}
 		return adaptertest.Office{
 			Open: func(t testing.TB) adapters.Lease {
 				l, err := NewLease(o, 10*time.Minute)
@@ -32,7 +34,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// holdLock has another process hold the spool's lock.
+// holdLock makes another process hold the spool's lock.
 func holdLock(t testing.TB, o Options) (release func()) {
 	s, err := openSpool(o.Spool, time.Minute)
 	require.NoError(t, err)
@@ -51,7 +53,8 @@ func holdLock(t testing.TB, o Options) (release func()) {
 	}
 }
 
-// TestLeaseDeleted: without the spool's lease nobody leads, until another has taken it; epochs go on. An epoch that makes no sense is an error.
+// TestLeaseDeleted: without the spool's lease nobody leads, until an instance has taken it. Epochs go on. An epoch that
+// makes no sense is an error.
 func TestLeaseDeleted(t *testing.T) {
 	o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Timeout: time.Minute}
 	l, err := NewLease(o, 0)
@@ -88,7 +91,8 @@ func TestLeaseDeleted(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrRefused)
 }
 
-// TestLeaseUnavailable: a lease whose file system does not answer, or that another holds the lock of, is neither granted nor lost; one that makes no sense is an error.
+// TestLeaseUnavailable: if the lease's file system does not answer, or another process holds the lock, the lease is
+// neither granted nor lost. A lease that makes no sense is an error.
 func TestLeaseUnavailable(t *testing.T) {
 	o := Options{URLs: []string{"http://127.0.0.1:1"}, Spool: t.TempDir(), Timeout: time.Millisecond}
 	l, err := NewLease(o, 0)

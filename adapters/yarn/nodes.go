@@ -12,12 +12,12 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// forgiven is how long the ResourceManager may say nothing of a node until it counts as lost: after its restart, nodes
+// forgiven is how long the ResourceManager may not mention a node before it counts as lost. After its restart, nodes
 // come back one after another.
 const forgiven = time.Minute
 
-// takeNodes notes the nodes that there are. Those of which no sense can be made stay as they were, and take nothing
-// new.
+// takeNodes updates the nodes. If the answer about a node makes no sense, the node stays as it was and takes no new
+// tasks.
 func (d *Driver) takeNodes(list []node, odd map[string]error) {
 	s := d.state
 	s.odd = odd
@@ -25,7 +25,7 @@ func (d *Driver) takeNodes(list []node, odd map[string]error) {
 	there := make(map[string]bool, len(list)+len(odd))
 	for i := range list {
 		n := &list[i]
-		if n.ID == "" || there[n.ID] && !n.up() { // one that came back may still be among the lost ones, too
+		if n.ID == "" || there[n.ID] && !n.up() { // a node that came back may also be listed as lost
 			continue
 		}
 		there[n.ID] = true
@@ -39,8 +39,8 @@ func (d *Driver) takeNodes(list []node, odd map[string]error) {
 	d.takeAbsent(there, now)
 }
 
-// takeAbsent notes since when the ResourceManager does not tell of nodes that there were, or that plans name, which
-// this instance may never have seen.
+// takeAbsent records since when the ResourceManager has not mentioned a node that existed, or that a plan names. This
+// instance may never have seen the latter.
 func (d *Driver) takeAbsent(there map[string]bool, now time.Time) {
 	s := d.state
 	missed := map[string]bool{}
@@ -69,7 +69,7 @@ func (d *Driver) takeAbsent(there map[string]bool, now time.Time) {
 	}
 }
 
-// present tells whether a node is not known to be lost.
+// present reports whether a node is not known to be lost.
 func (d *Driver) present(id string) bool {
 	s := d.state
 	if n := s.nodes[id]; n != nil {
@@ -82,12 +82,12 @@ func (d *Driver) present(id string) bool {
 	return known && d.opt.Now().Sub(since) < forgiven
 }
 
-// up tells whether what runs on the node runs on.
+// up reports whether tasks on the node go on.
 func (n *node) up() bool {
 	return n.State == "RUNNING" || n.State == "DECOMMISSIONING" || n.State == "NEW"
 }
 
-// partition is the node's label.
+// partition is the node's node label.
 func (n *node) partition() string {
 	if len(n.Labels) == 0 {
 		return ""
@@ -95,7 +95,7 @@ func (n *node) partition() string {
 	return string(n.Labels[0])
 }
 
-// labels are what equivalence sets see of the node.
+// labels are the node's labels for equivalence sets.
 func (d *Driver) labels(n *node) map[string]string {
 	out := map[string]string{}
 	for _, a := range n.AttrInfo.value.All {
@@ -104,7 +104,8 @@ func (d *Driver) labels(n *node) map[string]string {
 		}
 	}
 	maps.Copy(out, map[string]string{
-		LabelNode: n.ID, LabelHost: string(n.Host), LabelRack: string(n.Rack), LabelPartition: n.partition(), LabelKind: KindNode,
+		LabelNode: n.ID, LabelHost: string(n.Host), LabelRack: string(n.Rack), LabelPartition: n.partition(),
+		LabelKind: KindNode,
 	})
 	return out
 }
@@ -122,7 +123,7 @@ func (d *Driver) labelsOf(name string) map[string]string {
 	return nil
 }
 
-// capacity is all that the node has.
+// capacity is everything that the node has.
 func (n *node) capacity() sched.Resources {
 	if all := n.Total.value; n.Total.there {
 		return sched.Resources{Memory: max(0, float64(all.Memory)), VCores: max(0, float64(all.VCores))}
@@ -130,7 +131,7 @@ func (n *node) capacity() sched.Resources {
 	return sched.Resources{Memory: max(0, float64(n.UsedMB+n.AvailMB)), VCores: max(0, float64(n.UsedVC+n.AvailVC))}
 }
 
-// planned is what the open attempts hold by the node of their plan.
+// planned is what the open attempts hold on each node of their plans.
 func (d *Driver) planned() map[string]sched.Resources {
 	out := map[string]sched.Resources{}
 	for _, name := range sortedKeys(d.state.active) {
@@ -158,7 +159,7 @@ func (d *Driver) planned() map[string]sched.Resources {
 	return out
 }
 
-// masters are how many ApplicationMasters of gangs run on a node, those whose node is not known yet under "".
+// masters is the number of gangs' ApplicationMasters by node. Those whose node is not known yet are under "".
 func (d *Driver) masters() map[string]int {
 	out := map[string]int{}
 	for _, e := range d.state.active {
@@ -173,15 +174,16 @@ func (d *Driver) masters() map[string]int {
 	return out
 }
 
-// allowance is what ApplicationMasters may hold of a node, at most the headroom.
+// allowance is what n ApplicationMasters may hold on a node, at most the headroom.
 func (d *Driver) allowance(n int) sched.Resources {
 	return sched.Resources{
-		Memory: float64(min(d.opt.HeadroomMB, n*d.opt.AM.MemoryMB)), VCores: float64(min(d.opt.HeadroomVCores, n*d.opt.AM.VCores)),
+		Memory: float64(min(d.opt.HeadroomMB, n*d.opt.AM.MemoryMB)),
+		VCores: float64(min(d.opt.HeadroomVCores, n*d.opt.AM.VCores)),
 	}
 }
 
-// tellNodes tells of the nodes that have changed, or of all. What is used of a node is taken to be what hedge has
-// planned there as far as it goes, then its ApplicationMasters in the headroom; the rest is foreign.
+// tellNodes reports the nodes that have changed, or all. A node's usage counts first as what hedge has planned there,
+// then as ApplicationMasters within the headroom. The rest is foreign.
 func (d *Driver) tellNodes(v *adapters.View) {
 	s := d.state
 	planned, masters := d.planned(), d.masters()
@@ -227,14 +229,14 @@ func (d *Driver) tellNodes(v *adapters.View) {
 	s.toldNodes = now
 }
 
-// poolNode is the name of the big node that hedge takes a pool's nodes for.
+// poolNode is the name of the big node that stands for a pool.
 func poolNode(label string) string { return "pool:" + label }
 
 func poolLabels(label string) map[string]string {
 	return map[string]string{LabelPartition: label, LabelKind: KindPool, LabelNode: poolNode(label)}
 }
 
-// pool adds a node to its pool. What is used is in Foreign until all nodes are there.
+// pool adds a node to its pool. Until all nodes are added, Foreign has all usage.
 func pool(pools map[string]*adapters.Node, label string, capacity, used sched.Resources, cordoned bool) {
 	p := pools[label]
 	if p == nil {
@@ -246,13 +248,13 @@ func pool(pools map[string]*adapters.Node, label string, capacity, used sched.Re
 	for r := range capacity {
 		p.Foreign[r] += used[r]
 		if cordoned {
-			capacity[r] = min(capacity[r], used[r]) // it takes nothing new
+			capacity[r] = min(capacity[r], used[r]) // it takes no new tasks
 		}
 		p.Capacity[r] += capacity[r]
 	}
 }
 
-// beyond is what is used that is neither planned nor allowed, nil if nothing is.
+// beyond is the usage that is neither planned nor allowed, nil if there is none.
 func beyond(used, planned, allowed sched.Resources) sched.Resources {
 	var out sched.Resources
 	for r, u := range used {

@@ -12,7 +12,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// conclude notes what has become of an attempt that is over, where nobody else does: whoever reads it, it is the same.
+// conclude records the outcome of an attempt that is over, unless another instance does. Every instance would record
+// the same.
 func (d *Driver) conclude(ctx context.Context, e *entry) error {
 	if !e.look {
 		return nil
@@ -42,10 +43,10 @@ func (d *Driver) conclude(ctx context.Context, e *entry) error {
 	if err := d.reread(e); err != nil {
 		return err
 	}
-	return d.conclude(ctx, e) // what is left of a job that is gone is taken away
+	return d.conclude(ctx, e) // cleans up after a job that is gone
 }
 
-// reread takes in what this instance has written itself.
+// reread reads what this instance has written itself.
 func (d *Driver) reread(e *entry) error {
 	r, err := d.spool.record(e.name)
 	if err != nil && !errors.Is(err, errRecord) {
@@ -59,7 +60,7 @@ func (d *Driver) reread(e *entry) error {
 	return nil
 }
 
-// outcome is the record of an attempt whose application is over, unless the scheduler is to decide about it.
+// outcome is the record of an attempt whose application is over, unless the scheduler must decide about it.
 func (d *Driver) outcome(e *entry) (*record, bool) {
 	next := d.closed(e)
 	switch {
@@ -69,12 +70,12 @@ func (d *Driver) outcome(e *entry) (*record, bool) {
 	case next.Failures > e.doc.retries:
 		next.Err = fmt.Sprintf("yarn: job %q has failed %d times: %v", e.name, next.Failures, e.why())
 	default:
-		return nil, false // it is told as failed, and stopped
+		return nil, false // it is reported as failed, and then stopped
 	}
 	return next, true
 }
 
-// closed is the record with its attempt concluded, whose application is over.
+// closed is the record with its attempt concluded. The application is over.
 func (d *Driver) closed(e *entry) *record {
 	next := *e.rec
 	next.Open, next.Stop = false, ""
@@ -88,36 +89,43 @@ func (d *Driver) closed(e *entry) *record {
 	return &next
 }
 
-// blame tells whether the job itself has failed.
+// blame reports whether the failure is the job's own.
 func (e *entry) blame() bool {
 	code := e.app.exitCode()
 	if e.rec.Stop != "" || e.app.succeeded() || slices.Contains(taken, code) || missed(code, e.app.Diagnostics) {
 		return false
 	}
-	if e.rec.Gang && e.app.gaveUp() { // hedge's own program: what the gang's tasks do stands in a status, which is told with the application's end
+	// This is hedge's own program. What the gang's tasks have done is in the status, which is part of the application's
+	// end.
+	if e.rec.Gang && e.app.gaveUp() {
 		return slices.Contains(overMemory, code)
 	}
 	st, err := e.status()
 	return err != nil || st.Cause != causeShort && st.Cause != causeStart && st.Cause != causeLost
 }
 
-// taken are the exit codes of ApplicationMasters whose container was taken: released with its node, disks failed, preempted, killed by the
-// ResourceManager or by the NodeManager's own scheduler.
+// taken are the exit codes of an ApplicationMaster whose container was taken away: released with its node, disks
+// failed, preempted, or killed by the ResourceManager or by the NodeManager's own scheduler.
 var taken = []string{"-100", "-101", "-102", "-106", "-108"}
 
-// overMemory are the exit codes of ApplicationMasters that took more memory than they had asked for, virtual or physical. That of a gang is the larger the more tasks it has.
+// overMemory are the exit codes of an ApplicationMaster that used more memory than requested, virtual or physical. An
+// ApplicationMaster with more tasks needs more memory.
 var overMemory = []string{"-103", "-104"}
 
-// missed tells of an ApplicationMaster that ended while its NodeManager was away, which does not know how, then. One may exit with that code itself, but then the
-// NodeManager tells more of it.
+// missed reports whether an ApplicationMaster ended while its NodeManager was away, which then does not know how. A
+// program may exit with the same code, but then the NodeManager says more about it.
 func missed(code, diagnostics string) bool {
 	return code == "154" && !strings.Contains(diagnostics, "Exception from container-launch")
 }
 
-// exited is how the ResourceManager's own words begin of an application whose ApplicationMaster's container has ended. What applications write comes after that.
-var exited = regexp.MustCompile(`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times.*? due to .*?AM Container for appattempt_[0-9_]+ exited with +exitCode: (-?[0-9]+)`)
+// exited matches the beginning of the ResourceManager's own words about an application whose ApplicationMaster's
+// container has ended. Words of applications come after that.
+var exited = regexp.MustCompile(
+	`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times.*? due to .*?AM Container for appattempt_[0-9_]+ ` +
+		`exited with +exitCode: (-?[0-9]+)`)
 
-// exitCode is that of the ApplicationMaster, "" where the ResourceManager tells none. The diagnostics of an application that told its end are its own words.
+// exitCode is the exit code of the ApplicationMaster, "" if the ResourceManager gives none. The diagnostics of an
+// application that has reported its end are its own words.
 func (a *app) exitCode() string {
 	if a.State != "FAILED" {
 		return ""
@@ -128,14 +136,15 @@ func (a *app) exitCode() string {
 	return ""
 }
 
-// attempted is how the ResourceManager's own words begin of an application whose last attempt has failed: its ApplicationMaster has ended or could not be launched, or was not
-// heard of for long. One that YARN has not even tried, since there is no such queue or its user may not use it, is told of in other words.
+// attempted matches the beginning of the ResourceManager's own words about an application whose last attempt has
+// failed: its ApplicationMaster has ended, could not be launched, or was silent for long. The words differ for an
+// application that YARN has not even tried, since its queue does not exist or its user may not use it.
 var attempted = regexp.MustCompile(`^Application application_[0-9]+_[0-9]+ failed [0-9]+ times`)
 
-// gaveUp tells whether the application is over because of its ApplicationMaster, which has not told its end.
+// gaveUp reports whether the application is over because of its ApplicationMaster, which did not report its end.
 func (a *app) gaveUp() bool { return a.State == "FAILED" && attempted.MatchString(a.Diagnostics) }
 
-// status is what a gang's ApplicationMaster has told at its end. What another application writes says nothing of a gang.
+// status is what a gang's ApplicationMaster has reported at its end. Texts of other applications are no status.
 func (e *entry) status() (*status, error) {
 	if !e.rec.Gang {
 		return nil, errStatus
@@ -143,7 +152,7 @@ func (e *entry) status() (*status, error) {
 	return parseStatus([]byte(e.app.Diagnostics))
 }
 
-// why is what went wrong with an application.
+// why says what went wrong with an application.
 func (e *entry) why() error {
 	if st, err := e.status(); err == nil {
 		return st.why()
@@ -156,7 +165,7 @@ func (e *entry) why() error {
 	return fmt.Errorf("yarn: application %s: %s, %s: %s", e.app.ID, e.app.State, e.app.FinalStatus, text)
 }
 
-// span is from when to when the whole gang ran, in an attempt that is over; zero where it did not.
+// span is when the whole gang began and ended, in an attempt that is over. It is zero if the gang never ran.
 func (d *Driver) span(e *entry) (started, ended time.Time) {
 	ended = milliseconds(int64(e.app.FinishedTime))
 	if !e.rec.Gang {
@@ -180,7 +189,7 @@ func (d *Driver) span(e *entry) (started, ended time.Time) {
 	return started, ended
 }
 
-// kept is what the span of an attempt is worth at full speed.
+// kept is the span of an attempt at full speed.
 func (d *Driver) kept(e *entry, started, ended time.Time) time.Duration {
 	var tasks []adapters.Task
 	for _, nt := range e.rec.Plan {

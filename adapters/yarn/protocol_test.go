@@ -21,7 +21,7 @@ func testdata(t testing.TB, parts ...string) []byte {
 	return data
 }
 
-// readGang reads a gang that is not packed, as strictly as the ApplicationMaster.
+// readGang reads an unpacked gang as strictly as the ApplicationMaster.
 func readGang(data []byte) (*gang, error) {
 	g := &gang{}
 	dec := json.NewDecoder(strings.NewReader(string(data)))
@@ -32,7 +32,7 @@ func readGang(data []byte) (*gang, error) {
 	return g, g.check()
 }
 
-// TestGangEncoding: what is packed here is what both sides have in their testdata.
+// TestGangEncoding: the encoded gang equals the one in the testdata of both sides.
 func TestGangEncoding(t *testing.T) {
 	var used packers
 	for _, name := range []string{"gang", "gang-wide"} {
@@ -75,18 +75,24 @@ func TestBadGangs(t *testing.T) {
 
 // TestGangOfPlan: a node that a plan names twice is one node of the gang.
 func TestGangOfPlan(t *testing.T) {
-	p := parse("a", []byte("tasks: 4\nresources: {memory-mb: 64, vcores: 2}\ncommand: run me\nenvironment: {B: \"it's $HOME\", A: '1'}\nlabel: x"))
+	p := parse("a",
+		[]byte(
+			"tasks: 4\nresources: {memory-mb: 64, vcores: 2}\ncommand: run me\nenvironment: {B: \"it's $HOME\", A: "+
+				"'1'}\nlabel: x"))
 	require.NoError(t, p.problem)
-	g := gangOf(p, 2, []sched.NodeTasks{{Node: "h:1", Tasks: 1}, {Node: "h:2", Tasks: 2}, {Node: "h:1", Tasks: 1}}, time.Minute)
+	g := gangOf(p, 2, []sched.NodeTasks{{Node: "h:1", Tasks: 1}, {Node: "h:2", Tasks: 2}, {Node: "h:1", Tasks: 1}},
+		time.Minute)
 	assert.Equal(t, &gang{
-		Protocol: 1, Job: "a", Attempt: 2, Nodes: []gangNode{{"h:1", 2}, {"h:2", 2}}, MemoryMB: 64, VCores: 2, Label: "x", TimeoutMS: 60000,
-		Script: "export A='1'\nexport B='it'\\''s $HOME'\nrun me\n",
+		Protocol: 1, Job: "a", Attempt: 2, Nodes: []gangNode{{"h:1", 2}, {"h:2", 2}}, MemoryMB: 64, VCores: 2, Label: "x",
+		TimeoutMS: 60000,
+		Script:    "export A='1'\nexport B='it'\\''s $HOME'\nrun me\n",
 	}, g)
 }
 
-// TestStatus: what the ApplicationMaster writes is understood, whatever is written around it.
+// TestStatus: the ApplicationMaster's status is understood, whatever text surrounds it.
 func TestStatus(t *testing.T) {
-	running := status{Protocol: 1, Tasks: 3, State: "running", Allocated: 3, StartedMS: 1700000000123, Failed: []failedTask{}}
+	running := status{Protocol: 1, Tasks: 3, State: "running", Allocated: 3, StartedMS: 1700000000123,
+		Failed: []failedTask{}}
 	for _, tt := range []struct {
 		file   string
 		change func(*status)
@@ -111,13 +117,16 @@ func TestStatus(t *testing.T) {
 			assert.Equal(t, &want, got)
 		}
 	}
-	for _, text := range []string{"", "{}", `{"protocol":`, `{"protocol":2}`, `{"protocol":1,"started-ms":-5}`, `{"protocol":1,"ended-ms":9223372036854775807}`, `{"protocol":"1"}`} {
+	for _, text := range []string{"", "{}", `{"protocol":`, `{"protocol":2}`, `{"protocol":1,"started-ms":-5}`,
+		`{"protocol":1,"ended-ms":9223372036854775807}`, `{"protocol":"1"}`} {
 		_, err := parseStatus([]byte(text))
 		assert.ErrorIs(t, err, errStatus, text)
 	}
 	s, err := parseStatus(testdata(t, "protocol", "status-failed.json"))
 	require.NoError(t, err)
-	assert.EqualError(t, s.why(), `yarn: gang failed: task (3 of 3 containers): task 1 on 127.0.0.1:8188: exit 3: Exception from container-launch: ü "quoted"`)
+	assert.EqualError(t, s.why(),
+		`yarn: gang failed: task (3 of 3 containers): task 1 on 127.0.0.1:8188: exit 3: Exception from container-launch: `+
+			`ü "quoted"`)
 }
 
 func FuzzParseStatus(f *testing.F) {

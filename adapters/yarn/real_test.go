@@ -19,7 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// realWorld is the real cluster, for tests of what the suite has no cases for, with a driver.
+// realWorld is the real cluster with a driver, for tests beyond the suite.
 func realWorld(t *testing.T, nodes int) (*world, *Driver) {
 	t.Parallel()
 	w := makeWorld(t, adaptertest.Shape{Nodes: nodes, Slots: 2}, steady)
@@ -30,7 +30,7 @@ func realWorld(t *testing.T, nodes int) (*world, *Driver) {
 	return w, d
 }
 
-// until looks until a job is so.
+// until observes until a job meets the condition.
 func (w *world) until(t testing.TB, d *Driver, name, what string, is func(*adapters.Job) bool) *adapters.Job {
 	var found *adapters.Job
 	w.wait(t, what, func() bool {
@@ -50,16 +50,18 @@ func in(state adapters.TaskState) func(*adapters.Job) bool {
 	return func(j *adapters.Job) bool { return len(j.Tasks) > 0 && j.Tasks[0].State == state }
 }
 
-// shell is a submission context of YARN's own distributed shell, with containers that each run a script. It reads its command from two files in a form of Java's: two bytes
-// of length, and the text.
+// shell is a submission context of YARN's own distributed shell, with containers that each run a script. The shell
+// reads its command from two files in a Java format: two bytes of length, and the text.
 func shell(t testing.TB, classpath, script string, containers int) json.RawMessage {
 	require.Less(t, len(script), 256)
 	text, err := json.Marshal(map[string]any{
 		"application-type": "SHELL", "max-app-attempts": 1, "resource": map[string]any{"memory": 100, "vCores": 1},
 		"am-container-spec": map[string]any{
-			"commands": map[string]any{"command": fmt.Sprintf(`printf '\000\002sh' > shellCommands; printf '\000\%03o%%s' '%s' > shellArgs; `+
-				`java -Xmx64m -cp "$CLASSPATH" org.apache.hadoop.yarn.applications.distributedshell.ApplicationMaster `+
-				`--num_containers %d --container_memory 100 --container_vcores 1 --priority 0 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr`, len(script), script, containers)},
+			"commands": map[string]any{
+				"command": fmt.Sprintf(`printf '\000\002sh' > shellCommands; printf '\000\%03o%%s' '%s' > shellArgs; `+
+					`java -Xmx64m -cp "$CLASSPATH" org.apache.hadoop.yarn.applications.distributedshell.ApplicationMaster `+
+					`--num_containers %d --container_memory 100 --container_vcores 1 --priority 0 1><LOG_DIR>/stdout `+
+					`2><LOG_DIR>/stderr`, len(script), script, containers)},
 			"environment": map[string]any{"entry": []map[string]string{{"key": "CLASSPATH", "value": classpath}}},
 		},
 	})
@@ -67,16 +69,18 @@ func shell(t testing.TB, classpath, script string, containers int) json.RawMessa
 	return text
 }
 
-// TestPoolReal: a user's own application is kept until hedge starts it, and goes to YARN with its queue, its priority and its label then; its containers run
-// in the pool, and its end is observed.
+// TestPoolReal: a user's own application is kept until hedge starts it. Then it goes to YARN with its queue, its
+// priority and its label. Its containers run in the pool, and its end is observed.
 func TestPoolReal(t *testing.T) {
 	w, d := realWorld(t, 3)
 	ctx := context.Background()
 	require.NoError(t, w.Label(ctx, "n2", "pool"))
 	script := filepath.Join(w.dir, "where.sh")
-	require.NoError(t, os.WriteFile(script, fmt.Appendf(nil, "echo $NM_HOST:$NM_PORT > %s/$CONTAINER_ID\nsleep 2\n", w.logs), 0o600))
+	require.NoError(t,
+		os.WriteFile(script, fmt.Appendf(nil, "echo $NM_HOST:$NM_PORT > %s/$CONTAINER_ID\nsleep 2\n", w.logs), 0o600))
 	text, err := json.Marshal(&File{
-		Tasks: 3, Resources: TaskResources{MemoryMB: 100}, Label: "pool", Queue: "root.default", Priority: 4, Application: shell(t, w.Classpath(), script, 2),
+		Tasks: 3, Resources: TaskResources{MemoryMB: 100}, Label: "pool", Queue: "root.default", Priority: 4,
+		Application: shell(t, w.Classpath(), script, 2),
 	})
 	require.NoError(t, err)
 	require.NoError(t, Submit(w.spool, "shell", text))
@@ -91,7 +95,8 @@ func TestPoolReal(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, known, "YARN knows nothing of it")
 
-	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: poolNode("pool"), Tasks: 3}}}))
+	require.NoError(t,
+		d.Start(ctx, &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: poolNode("pool"), Tasks: 3}}}))
 	done := w.until(t, d, "shell", "it finishes", in(adapters.Finished))
 	assert.True(t, done.Tasks[0].Ended.After(done.Tasks[0].Started))
 	var told struct {
@@ -116,21 +121,23 @@ func TestPoolReal(t *testing.T) {
 	}
 }
 
-// TestSignalReal: a task that an operator tells to stop, by YARN's signal to its container, takes its gang down: gangs are whole. It counts as the task's failure, and
-// names it.
+// TestSignalReal: if an operator stops a task by YARN's signal to its container, the whole gang is stopped. That counts
+// as the task's failure, and the error names the task.
 func TestSignalReal(t *testing.T) {
 	w, d := realWorld(t, 2)
 	ctx := context.Background()
 	j := adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2, Demand: w.traits.Slot}, Runtime: 60 * w.traits.Unit}
 	w.Submit(t, j)
 	job := w.until(t, d, "a", "it waits", func(j *adapters.Job) bool { return len(j.Tasks) == 0 })
-	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job, Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: 1}, {Node: w.traits.Nodes[1], Tasks: 1}}}))
+	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job,
+		Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: 1}, {Node: w.traits.Nodes[1], Tasks: 1}}}))
 	w.until(t, d, "a", "it runs", in(adapters.Running))
 	files, err := filepath.Glob(filepath.Join(w.logs, "a.1.1.*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	container := strings.TrimPrefix(filepath.Base(files[0]), "a.1.1.")
-	require.NoError(t, w.client.call(ctx, http.MethodPost, "/ws/v1/cluster/containers/"+container+"/signal/GRACEFUL_SHUTDOWN", nil, nil, nil))
+	require.NoError(t, w.client.call(ctx, http.MethodPost,
+		"/ws/v1/cluster/containers/"+container+"/signal/GRACEFUL_SHUTDOWN", nil, nil, nil))
 	failed := w.until(t, d, "a", "it has failed", in(adapters.Failed))
 	require.ErrorContains(t, failed.Tasks[0].Err, "task 1 on "+w.traits.Nodes[1]+": exit 143")
 	w.wait(t, "no task is left", func() bool {
@@ -141,7 +148,8 @@ func TestSignalReal(t *testing.T) {
 	assert.Equal(t, 1, again.Ref.(*ref).rec.Failures)
 }
 
-// TestManagerGone: a gang whose ApplicationMaster has given up on a ResourceManager that was gone for long starts again, though it has no retries.
+// TestManagerGone: if a gang's ApplicationMaster has given up because the ResourceManager was gone for long, the gang
+// starts again, even without retries.
 func TestManagerGone(t *testing.T) {
 	w, d := realWorld(t, 2)
 	ctx := context.Background()
@@ -149,10 +157,13 @@ func TestManagerGone(t *testing.T) {
 	own, err := os.ReadFile(filepath.Join(before, "yarn-site.xml"))
 	require.NoError(t, err)
 	conf := t.TempDir()
-	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name><value>3000</value></property></configuration>"
-	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"), []byte(strings.Replace(string(own), "</configuration>", soon, 1)), 0o600))
+	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name>" +
+		"<value>3000</value></property></configuration>"
+	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"),
+		[]byte(strings.Replace(string(own), "</configuration>", soon, 1)), 0o600))
 	jar, _, _ := strings.Cut(w.am.Classpath, ":")
-	d.opt.AM.Classpath, d.opt.AM.Archive = strings.Join([]string{jar, jars, conf, before}, ":"), "" // whose archive is of another class path
+	// whose archive is of another class path
+	d.opt.AM.Classpath, d.opt.AM.Archive = strings.Join([]string{jar, jars, conf, before}, ":"), ""
 
 	j := adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2, Demand: w.traits.Slot}, Runtime: 60 * w.traits.Unit}
 	text := document(&j, w.command(&j))

@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// app is an application as the ResourceManager tells of it.
+// app is an application as the ResourceManager reports it.
 type app struct {
 	ID           string `json:"id"`
 	State        string `json:"state"`
@@ -33,10 +33,10 @@ type app struct {
 	Master       string `json:"masterNodeId"`
 }
 
-// over tells whether it has ended, however that was.
+// over reports whether the application has ended.
 func (a *app) over() bool { return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED" }
 
-// succeeded tells whether it has done its work.
+// succeeded reports whether the application has done its work.
 func (a *app) succeeded() bool { return a.State == "FINISHED" && a.FinalStatus == "SUCCEEDED" }
 
 // amount is what a node has or uses.
@@ -45,7 +45,7 @@ type amount struct {
 	VCores number `json:"vCores"`
 }
 
-// node is a node as the ResourceManager tells of it.
+// node is a node as the ResourceManager reports it.
 type node struct {
 	ID       string             `json:"id"`
 	Host     text               `json:"nodeHostName"`
@@ -60,7 +60,7 @@ type node struct {
 	AttrInfo object[attributes] `json:"nodeAttributesInfo"`
 }
 
-// attributes are those of a node.
+// attributes are the attributes of a node.
 type attributes struct {
 	All list[attribute] `json:"nodeAttributeInfo"`
 }
@@ -72,13 +72,13 @@ type attribute struct {
 	Value  text `json:"value"`
 }
 
-// client makes calls to whichever ResourceManager is active.
+// client makes calls to the active ResourceManager.
 type client struct {
 	http    *http.Client
 	bases   []string
 	user    string
 	timeout time.Duration
-	last    atomic.Int64 // of the bases, the one that answered last
+	last    atomic.Int64 // index of the base that answered last
 }
 
 func newClient(o *Options) *client {
@@ -94,33 +94,34 @@ func newClient(o *Options) *client {
 	return c
 }
 
-// pooled is an HTTP client as the standard library's is by default, but one that keeps the connections of as many calls
-// as are made at a time.
+// pooled is an HTTP client like the standard library's default, except that it keeps as many idle connections as there
+// are concurrent calls.
 func pooled() *http.Client {
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 100, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 100,
+		MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
 	}}
 }
 
-// maxAnswer is how many bytes an answer may have: 10,000 applications have some 12 MiB.
+// maxAnswer is the maximum size of an answer in bytes: 10,000 applications take about 12 MiB.
 const maxAnswer = 256 << 20
 
-// answerError is an answer that is not the one that was asked for.
+// answerError is an answer other than the expected one.
 type answerError struct {
 	status int
 	text   string
 }
 
-// Error names the status and what the ResourceManager says.
+// Error gives the status and the ResourceManager's text.
 func (e *answerError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.text) }
 
 // errStandby is a ResourceManager that is not the active one.
 var errStandby = errors.New("it is on standby")
 
-// call makes one call, to the ResourceManagers in turn until one is active. Whatever changes something may be sent
-// twice: it is written so that the second time does nothing.
+// call makes one call, to the ResourceManagers in turn until one is active. A change may be sent twice, so changes are
+// written such that the second time has no effect.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	var payload []byte
 	if body != nil {
@@ -149,7 +150,8 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 	return first
 }
 
-func (c *client) once(ctx context.Context, base, method, path string, query url.Values, payload []byte, into any) error {
+func (c *client) once(ctx context.Context, base, method, path string, query url.Values, payload []byte,
+	into any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	q := url.Values{}
@@ -180,7 +182,8 @@ func (c *client) once(ctx context.Context, base, method, path string, query url.
 		return err
 	}
 	defer resp.Body.Close()
-	if is := resp.Request.Method; is != method { // some redirects make a GET of everything, which changes nothing and is answered well
+	// Some redirects turn every method into a GET, which changes nothing and succeeds.
+	if is := resp.Request.Method; is != method {
 		return fmt.Errorf("%s %s was redirected to %s %s", method, target, is, resp.Request.URL)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -190,7 +193,7 @@ func (c *client) once(ctx context.Context, base, method, path string, query url.
 	return read(resp, data, into)
 }
 
-// read takes an answer apart.
+// read parses an answer.
 func read(resp *http.Response, data []byte, into any) error {
 	switch {
 	case len(data) > maxAnswer:
@@ -206,7 +209,9 @@ func read(resp *http.Response, data []byte, into any) error {
 		return &answerError{resp.StatusCode, text}
 	case bytes.HasPrefix(data, []byte("This is standby RM")):
 		return errStandby
-	case into == nil: // who changes something is answered nothing or JSON; a standby that knows no active one has words, and status 200
+	// A change is answered with nothing or JSON. A standby that knows no active ResourceManager answers with text and
+	// status 200.
+	case into == nil:
 		if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' {
 			return fmt.Errorf("an answer that is not understood: %q", text[:min(len(text), 300)])
 		}
@@ -222,21 +227,22 @@ func read(resp *http.Response, data []byte, into any) error {
 	return nil
 }
 
-// fail makes one of the adapters' errors of what a call returned.
+// fail wraps a call's error in an error of package adapters.
 func fail(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	kind := adapters.ErrUnavailable
 	var answer *answerError
-	if errors.As(err, &answer) && answer.status >= 400 && answer.status < 500 && answer.status != http.StatusTooManyRequests {
+	if errors.As(err, &answer) && answer.status >= 400 && answer.status < 500 &&
+		answer.status != http.StatusTooManyRequests {
 		kind = adapters.ErrRefused
 	}
 	return fmt.Errorf("%w: yarn: %s: %w", kind, what, err)
 }
 
-// failRead is fail for calls that change nothing, of which there is nothing to refuse: whoever may not read now, as
-// with a ticket that has run out, or asks a ResourceManager that is just starting, may read later.
+// failRead is fail for calls that change nothing. Such a call has nothing to refuse: somebody who may not read now, for
+// example with an expired ticket, may later, and so may a caller of a ResourceManager that is just starting.
 func failRead(what string, err error) error {
 	if err == nil {
 		return nil
@@ -244,7 +250,7 @@ func failRead(what string, err error) error {
 	return fmt.Errorf("%w: yarn: %s: %w", adapters.ErrUnavailable, what, err)
 }
 
-// missing tells whether an error is of an object that is not there.
+// missing reports whether an error means that the object does not exist.
 func missing(err error) bool {
 	var answer *answerError
 	return errors.As(err, &answer) && answer.status == http.StatusNotFound
@@ -252,14 +258,13 @@ func missing(err error) bool {
 
 const apps = "/ws/v1/cluster/apps"
 
-// lean leaves out what is long and not used.
+// lean leaves out what is long and unused.
 const lean = "resourceRequests,timeouts,resourceInfo"
 
-// errOdd is what the ResourceManager says of one object and makes no sense.
+// errOdd is an answer about one object that makes no sense.
 var errOdd = errors.New("yarn: the ResourceManager's answer makes no sense")
 
-// each takes the elements of an answer apart one by one, and returns what is wrong with those that make no sense, by
-// their ids.
+// each parses the elements of an answer one by one. It returns the errors of those that make no sense, by id.
 func each[T any](elements list[json.RawMessage], take func(*T)) map[string]error {
 	var odd map[string]error
 	for _, raw := range elements {
@@ -269,7 +274,7 @@ func each[T any](elements list[json.RawMessage], take func(*T)) map[string]error
 			ID string `json:"id"`
 		}
 		if e := json.Unmarshal(raw, &name); e != nil || name.ID == "" {
-			continue // it cannot be told which it is
+			continue // the id is unknown
 		}
 		if err == nil {
 			take(&one)
@@ -283,7 +288,7 @@ func each[T any](elements list[json.RawMessage], take func(*T)) map[string]error
 	return odd
 }
 
-// live are the applications with a tag that are not over. One that makes no sense is asked for by itself.
+// live are the unfinished applications with a tag. One that makes no sense is asked for by itself.
 func (c *client) live(ctx context.Context, tag string) (map[string]*app, error) {
 	var answer struct {
 		Apps object[struct {
@@ -299,14 +304,14 @@ func (c *client) live(ctx context.Context, tag string) (map[string]*app, error) 
 	return out, nil
 }
 
-// app asks for one application; nil is one that the ResourceManager does not know. The error is errOdd where only this
-// one is not understood.
+// app reads one application. It is nil if the ResourceManager does not know it. The error is errOdd if only this
+// application is not understood.
 func (c *client) app(ctx context.Context, id string) (*app, error) {
 	a, err := c.ask(ctx, id)
 	if !missing(err) {
 		return a, failRead("application "+id, err)
 	}
-	// A ResourceManager answers before it has read what it knew before its start.
+	// A ResourceManager answers before it has recovered its earlier state.
 	before, err := c.activeSince(ctx)
 	if err == nil {
 		if a, err = c.ask(ctx, id); !missing(err) {
@@ -340,7 +345,7 @@ func (c *client) ask(ctx context.Context, id string) (*app, error) {
 	return &a.value, nil
 }
 
-// activeSince is when the ResourceManager started that is active now and has read what it knew before.
+// activeSince is the start time of the ResourceManager that is active and has recovered its earlier state.
 func (c *client) activeSince(ctx context.Context) (number, error) {
 	var answer struct {
 		Info object[struct {
@@ -355,7 +360,7 @@ func (c *client) activeSince(ctx context.Context) (number, error) {
 	return answer.Info.value.StartedOn, err
 }
 
-// nodes are all nodes, and those of which no sense can be made.
+// nodes are all nodes, and the errors of those that make no sense.
 func (c *client) nodes(ctx context.Context) ([]node, map[string]error, error) {
 	var answer struct {
 		Nodes object[struct {
@@ -370,7 +375,7 @@ func (c *client) nodes(ctx context.Context) ([]node, map[string]error, error) {
 	return out, odd, nil
 }
 
-// status asks a gang's ApplicationMaster, by way of the ResourceManager's proxy.
+// status asks a gang's ApplicationMaster through the ResourceManager's proxy.
 func (c *client) status(ctx context.Context, id string) (*status, error) {
 	var data []byte
 	if err := c.call(ctx, http.MethodGet, "/proxy/"+id+"/", nil, nil, &data); err != nil {
@@ -379,13 +384,13 @@ func (c *client) status(ctx context.Context, id string) (*status, error) {
 	return parseStatus(data)
 }
 
-// kill ends an application, with a reason.
+// kill ends an application with a reason.
 func (c *client) kill(ctx context.Context, id, why string) error {
 	body := map[string]string{"state": "KILLED", "diagnostics": why}
 	return fail("kill "+id, c.call(ctx, http.MethodPut, apps+"/"+id+"/state", nil, body, nil))
 }
 
-// submit hands in an application. Nothing happens if there is one of its id.
+// submit submits an application. If one with its id exists, nothing happens.
 func (c *client) submit(ctx context.Context, id string, body any) error {
 	return fail("submit "+id, c.call(ctx, http.MethodPost, apps, nil, body, nil))
 }

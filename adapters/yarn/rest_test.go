@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// answering is a client of a server that answers every call the same.
+// answering is a client of a server that gives every call the same answer.
 func answering(t testing.TB, status int, text []byte) *client {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -29,7 +29,7 @@ func answering(t testing.TB, status int, text []byte) *client {
 	return newClient(&o)
 }
 
-// TestRecorded: answers of a real ResourceManager are understood, with all their oddities.
+// TestRecorded: recorded answers of a real ResourceManager are understood, with all their oddities.
 func TestRecorded(t *testing.T) {
 	ctx := context.Background()
 	none, err := answering(t, 200, testdata(t, "rm", "apps-none.json")).live(ctx, "x")
@@ -61,15 +61,17 @@ func TestRecorded(t *testing.T) {
 	assert.InDelta(t, 100, nodes[1].capacity()[VCores], 0)
 }
 
-// TestOddApplication: one that makes no sense does not hide the others.
+// TestOddApplication: one application that makes no sense does not hide the others.
 func TestOddApplication(t *testing.T) {
-	got, err := answering(t, 200, []byte(`{"apps":{"app":[{"id":"application_1_1","state":5},{"id":"application_1_2","progress":"NaN"},null]}}`)).live(context.Background(), "x")
+	got, err := answering(t, 200,
+		[]byte(`{"apps":{"app":[{"id":"application_1_1","state":5},{"id":"application_1_2","progress":"NaN"},null]}}`)).live(
+		context.Background(), "x")
 	require.NoError(t, err)
 	assert.Len(t, got, 1)
 	assert.Contains(t, got, "application_1_2")
 }
 
-// TestReadsRefused: whoever may not read now may later.
+// TestReadsRefused: a refused read may be allowed later.
 func TestReadsRefused(t *testing.T) {
 	ctx := context.Background()
 	for _, status := range []int{400, 401, 403, 404, 429, 500} {
@@ -88,7 +90,7 @@ func TestReadsRefused(t *testing.T) {
 	}
 }
 
-// TestErrors: an error says that nothing was done only where YARN says so.
+// TestErrors: an error says that nothing was done only if YARN says so.
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -110,13 +112,17 @@ func TestErrors(t *testing.T) {
 	for _, text := range []string{"", "\n", `{"state":"ACCEPTED"}`} {
 		require.NoError(t, answering(t, 202, []byte(text)).kill(context.Background(), "application_1_1", ""))
 	}
-	err := answering(t, 400, []byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).kill(context.Background(), "application_1_1", "")
+	err := answering(t, 400,
+		[]byte(`{"RemoteException":{"exception":"BadRequestException","message":"no such label"}}`)).kill(
+		context.Background(), "application_1_1", "")
 	assert.ErrorContains(t, err, "BadRequestException: no such label")
 }
 
-// TestActive: of several ResourceManagers the active one is found, and asked first from then on.
+// TestActive: of several ResourceManagers, the active one is found, and is called first from then on.
 func TestActive(t *testing.T) {
-	standby := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "This is standby RM.") }))
+	standby := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "This is standby RM.")
+	}))
 	defer standby.Close()
 	var user string
 	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -136,7 +142,7 @@ func TestActive(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrUnavailable)
 }
 
-// TestRedirected: a call that changes something and was made a GET on its way has changed nothing.
+// TestRedirected: a change that became a GET on its way has changed nothing.
 func TestRedirected(t *testing.T) {
 	var got []string
 	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +150,8 @@ func TestRedirected(t *testing.T) {
 		fmt.Fprint(w, `{}`)
 	}))
 	defer active.Close()
-	for status, want := range map[int]string{http.StatusFound: http.MethodGet, http.StatusTemporaryRedirect: http.MethodPost} {
+	for status, want := range map[int]string{http.StatusFound: http.MethodGet,
+		http.StatusTemporaryRedirect: http.MethodPost} {
 		got = nil
 		standby := httptest.NewServer(http.RedirectHandler(active.URL, status))
 		o := Options{URLs: []string{standby.URL}, Spool: t.TempDir()}
@@ -160,7 +167,7 @@ func TestRedirected(t *testing.T) {
 	}
 }
 
-// TestMute: an ApplicationMaster that does not answer does not keep those of other gangs from being asked.
+// TestMute: if one ApplicationMaster does not answer, those of other gangs are asked all the same.
 func TestMute(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +189,8 @@ func TestMute(t *testing.T) {
 	for range 4 {
 		d.readStarts(context.Background(), list)
 	}
-	assert.Equal(t, []string{"/proxy/application_1_1/", "/proxy/application_1_2/", "/proxy/application_1_3/", "/proxy/application_1_1/", "/proxy/application_1_3/"}, asked)
+	assert.Equal(t, []string{"/proxy/application_1_1/", "/proxy/application_1_2/", "/proxy/application_1_3/",
+		"/proxy/application_1_1/", "/proxy/application_1_3/"}, asked)
 	assert.Equal(t, milliseconds(5), d.state.starts["application_1_2"])
 }
 
@@ -190,7 +198,8 @@ func FuzzAnswers(f *testing.F) {
 	for _, name := range []string{"apps-none", "apps-one", "app-finished", "app-unknown", "nodes", "nodes-label"} {
 		f.Add(testdata(f, "rm", name+".json"))
 	}
-	for _, text := range []string{`{"nodes":""}`, `{"nodes":{"node":[{"id":"a","nodeLabels":[[]],"totalResource":[]}]}}`, `{"nodes":[{"node":""},5]}`, `{"apps":[""]}`} {
+	for _, text := range []string{`{"nodes":""}`, `{"nodes":{"node":[{"id":"a","nodeLabels":[[]],"totalResource":[]}]}}`,
+		`{"nodes":[{"node":""},5]}`, `{"apps":[""]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -217,7 +226,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// TestConnectionsStay: calls that are made at a time find the connections of those before.
+// TestConnectionsStay: concurrent calls reuse the connections of earlier ones.
 func TestConnectionsStay(t *testing.T) {
 	const atOnce = 16
 	var arrived sync.WaitGroup // those of one round are all under way at a time

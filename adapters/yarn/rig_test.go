@@ -20,25 +20,26 @@ import (
 )
 
 const (
-	// nodeMB is what nodes have by YARN's books, whatever the machine has: half of it for tasks and half for ApplicationMasters, but for what those of others
-	// take of it.
+	// nodeMB is the memory of nodes for YARN, whatever the machine has: half for tasks, and half for ApplicationMasters
+	// and for what others take.
 	nodeMB     = 20_000
 	taskMB     = 10_000
 	spareMB    = 200
 	nodeVCores = 2_000
-	// patience is how long anything may take on a machine that is busy with other things: where a hundred processes want each core, a Java program is up after minutes.
+	// patience is how long anything may take on a busy machine. If a hundred processes compete for each core, a Java
+	// program takes minutes to start.
 	patience = 25 * time.Minute
-	// callWithin is how long a call may take there.
+	// callWithin is how long a call may take on such a machine.
 	callWithin = 2 * time.Minute
 )
 
-// kind is what a ResourceManager does about servers of which it hears nothing.
+// kind is how a ResourceManager treats silent servers.
 type kind int
 
 const (
-	// steady gives up none for long, so that none is lost that is only slow.
+	// steady does not give up a silent server for long, so that no slow one is lost.
 	steady kind = iota
-	// lossy gives up nodes after 20 s, for tests that take them away.
+	// lossy gives up nodes after 20 s, for tests that remove nodes.
 	lossy
 )
 
@@ -47,14 +48,16 @@ func (k kind) site() map[string]string {
 	if k == lossy {
 		return map[string]string{
 			"yarn.nm.liveness-monitor.expiry-interval-ms": "20000",
-			// A ResourceManager that crashes as it hands an ApplicationMaster to a node, which crashes, too, waits so long for it when it is back.
+			// If a ResourceManager and a node both crash while the former hands an ApplicationMaster to the latter, the
+			// restarted ResourceManager waits that long for the ApplicationMaster.
 			"yarn.am.liveness-monitor.expiry-interval-ms": "120000",
 		}
 	}
-	return map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "900000", "yarn.am.liveness-monitor.expiry-interval-ms": "900000"}
+	return map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "900000",
+		"yarn.am.liveness-monitor.expiry-interval-ms": "900000"}
 }
 
-// rig is a YARN cluster that tests use one after another, since its servers take a while to start.
+// rig is a YARN cluster. Tests use it one after another, since its servers take a while to start.
 type rig struct {
 	*testservers.YARN
 	dir    string
@@ -66,7 +69,7 @@ type rig struct {
 	worlds int
 }
 
-// clusters are those that there are; each test has one for itself.
+// clusters has the clusters. Each test has one for itself.
 var clusters struct {
 	sync.Mutex
 	all, free []*rig
@@ -74,10 +77,11 @@ var clusters struct {
 
 var keep = flag.Bool("keep", false, "keep the folders with what the servers wrote, for who looks into a failure")
 
-// beside is how many cases of the suite run at a time, unless the flag -parallel says otherwise: most of a case is waiting.
+// beside is the default of the flag -parallel: the number of the suite's cases that run concurrently. A case mostly
+// waits.
 const beside = "3"
 
-// TestMain takes the clusters down.
+// TestMain stops the clusters at the end.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := false
@@ -99,8 +103,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// need skips a test under -short where YARN's jars or the ApplicationMaster's are not built, or has it fail where HEDGE_REQUIRE_SERVERS is 1. Otherwise they
-// are built, in some minutes.
+// need skips a test under -short if YARN's jars or the ApplicationMaster's are not built, or fails it if
+// HEDGE_REQUIRE_SERVERS is 1. Otherwise they are built, which takes some minutes.
 func need(t testing.TB) {
 	t.Helper()
 	if !testing.Short() {
@@ -115,7 +119,7 @@ func need(t testing.TB) {
 	}
 }
 
-// theRig is a cluster of a kind, with so many nodes at least, that is the test's until it ends: one that is free, or another.
+// theRig is a cluster of a kind with at least that number of nodes, for the test alone: a free one, or a new one.
 func theRig(t testing.TB, k kind, nodes int) *rig {
 	t.Helper()
 	need(t)
@@ -146,7 +150,7 @@ func theRig(t testing.TB, k kind, nodes int) *rig {
 	return r
 }
 
-// take is a cluster that is free, of that kind if there is one, nil if none is free.
+// take is a free cluster, of that kind if there is one, nil if none is free.
 func take(k kind) *rig {
 	clusters.Lock()
 	defer clusters.Unlock()
@@ -172,9 +176,11 @@ func newRig(t testing.TB, k kind, nodes int) *rig {
 	archive, err := testservers.ClassArchive(context.Background(), jar, "io.github.hedgesched.yarn.Rehearsal")
 	require.NoError(t, err)
 	site := k.site()
-	// For tasks that are slow to stop. Not longer: NodeManagers kill by the process's number, also when it has ended, and by then it may be another's.
+	// This is for tasks that are slow to stop. It must not be longer: NodeManagers kill by process number, even after the
+	// process has ended, and by then the number may be another process's.
 	site["yarn.nodemanager.sleep-delay-before-sigkill.ms"] = "20000"
-	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: r.more(nodes), Labels: []string{"away", "pool"}, Site: site})
+	r.YARN, err = testservers.StartYARN(context.Background(),
+		testservers.YARNConfig{Dir: dir, Nodes: r.more(nodes), Labels: []string{"away", "pool"}, Site: site})
 	require.NoError(t, err)
 	clusters.Lock()
 	clusters.all = append(clusters.all, r)
@@ -186,7 +192,7 @@ func newRig(t testing.TB, k kind, nodes int) *rig {
 	return r
 }
 
-// more are the nodes that are missing until there are so many.
+// more are the missing nodes of a cluster with that number of nodes.
 func (r *rig) more(nodes int) (list []testservers.YARNNode) {
 	for ; r.nodes < nodes; r.nodes++ {
 		list = append(list, testservers.YARNNode{Name: fmt.Sprint("n", r.nodes), MemoryMB: nodeMB, VCores: nodeVCores})
@@ -194,7 +200,7 @@ func (r *rig) more(nodes int) (list []testservers.YARNNode) {
 	return list
 }
 
-// parts are the names of its servers, but for those of nodes that tests have added.
+// parts are the names of its servers, except those of nodes that tests have added.
 func (r *rig) parts() []string {
 	names := []string{testservers.ResourceManager}
 	for i := range r.nodes {
@@ -203,29 +209,33 @@ func (r *rig) parts() []string {
 	return names
 }
 
-// grow adds nodes until there are so many.
+// grow adds nodes up to that number.
 func (r *rig) grow(t testing.TB, nodes int) {
 	if list := r.more(nodes); len(list) > 0 {
 		require.NoError(t, r.Add(context.Background(), list...))
 	}
 }
 
-// turn makes the cluster, in which nothing runs, one of another kind, by a restart of its ResourceManager.
+// turn changes the kind of an idle cluster by restarting its ResourceManager.
 func (r *rig) turn(t testing.TB, k kind) {
 	r.Set(k.site())
 	r.kind = k
 	r.YARN.Kill(testservers.ResourceManager)
 	require.NoError(t, r.Start(context.Background(), testservers.ResourceManager))
 	r.wait(t, "the nodes are back", func() bool {
-		return !slices.ContainsFunc(r.parts()[1:], func(name string) bool { n := r.realNode(r.NodeID(name)); return n == nil || !n.up() })
+		return !slices.ContainsFunc(r.parts()[1:], func(name string) bool {
+			n := r.realNode(r.NodeID(name))
+			return n == nil || !n.up()
+		})
 	})
 }
 
 // options are those of a driver with a spool.
 func (r *rig) options(spool string) Options {
 	return Options{
-		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB, HeadroomVCores: nodeVCores / 2,
-		AM: r.am, Pools: []string{"pool"},
+		URLs: []string{r.URL()}, Spool: spool, User: r.user, HeadroomMB: nodeMB - taskMB - spareMB,
+		HeadroomVCores: nodeVCores / 2,
+		AM:             r.am, Pools: []string{"pool"},
 		Timeout: callWithin, GangTimeout: 5 * time.Minute,
 	}
 }
@@ -238,7 +248,7 @@ func wait(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// wait waits until something holds. It gives up when a server was killed by others.
+// wait waits until something holds. It gives up if others have killed a server.
 func (r *rig) wait(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	wait(t, what, func() bool {
@@ -250,18 +260,20 @@ func (r *rig) wait(t testing.TB, what string, holds func() bool) {
 	})
 }
 
-// never is a timeout of 24 days, in milliseconds. With a negative one, which is to be none, the ResourceManager goes by the one that the node was given before, if any: a node
-// that was drained once would be drained again when it is cordoned.
+// never is a timeout of 24 days, in milliseconds. A negative timeout should mean none, but then the ResourceManager
+// uses the one that the node was given before, if any: a node that was drained once would be drained again when it is
+// cordoned.
 const never = 1<<31 - 1
 
-// resize changes what a node has; what is too much is killed after the timeout, in milliseconds.
+// resize changes a node's resources. What then exceeds them is killed after the timeout, in milliseconds.
 func (r *rig) resize(t testing.TB, id string, memory, vcores, timeout int) {
 	t.Helper()
 	body := map[string]any{"resource": map[string]any{"memory": memory, "vCores": vcores}, "overCommitTimeout": timeout}
-	require.NoError(t, r.client.call(context.Background(), http.MethodPost, "/ws/v1/cluster/nodes/"+id+"/resource", nil, body, nil))
+	require.NoError(t,
+		r.client.call(context.Background(), http.MethodPost, "/ws/v1/cluster/nodes/"+id+"/resource", nil, body, nil))
 }
 
-// realNode is a node as the ResourceManager has it, nil if it does not answer or knows none.
+// realNode is a node as the ResourceManager has it, nil if it does not answer or does not know the node.
 func (r *rig) realNode(id string) *node {
 	list, _, err := r.client.nodes(context.Background())
 	for i := range list {
@@ -272,18 +284,19 @@ func (r *rig) realNode(id string) *node {
 	return nil
 }
 
-// allApps are the applications with a tag, those that are over, too.
+// allApps are the applications with a tag, including those that are over.
 func (r *rig) allApps(tag string) ([]app, error) {
 	var answer struct {
 		Apps struct {
 			App list[app] `json:"app"`
 		} `json:"apps"`
 	}
-	err := r.client.call(context.Background(), http.MethodGet, apps, map[string][]string{"applicationTags": {tag}, "deSelects": {lean}}, nil, &answer)
+	err := r.client.call(context.Background(), http.MethodGet, apps,
+		map[string][]string{"applicationTags": {tag}, "deSelects": {lean}}, nil, &answer)
 	return answer.Apps.App, err
 }
 
-// submitGang hands in a gang that is not from a spool.
+// submitGang submits a gang that is not from a spool.
 func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
 	t.Helper()
 	text, err := new(packers).pack(g)
@@ -291,11 +304,13 @@ func (r *rig) submitGang(t testing.TB, g *gang, tag string) string {
 	var fresh struct {
 		ID string `json:"application-id"`
 	}
-	require.NoError(t, r.client.call(context.Background(), http.MethodPost, apps+"/new-application", nil, struct{}{}, &fresh))
+	require.NoError(t,
+		r.client.call(context.Background(), http.MethodPost, apps+"/new-application", nil, struct{}{}, &fresh))
 	o := r.options("/")
 	require.NoError(t, o.withDefaults())
 	body := map[string]any{
-		"application-id": fresh.ID, "application-name": g.Job, "application-type": "HEDGE", "queue": "default", "max-app-attempts": 1,
+		"application-id": fresh.ID, "application-name": g.Job, "application-type": "HEDGE", "queue": "default",
+		"max-app-attempts": 1,
 		"application-tags": map[string]any{"tag": []string{tag}}, "resource": map[string]any{"memory": 64, "vCores": 1},
 		"am-container-spec": map[string]any{
 			"commands": map[string]any{"command": o.AM.command()},

@@ -22,16 +22,16 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrName is the sentinel of job names that cannot be.
+// ErrName is an invalid job name.
 var ErrName = errors.New("yarn: invalid job name")
 
-// ErrExists is a job that is handed in while there is one of its name.
+// ErrExists is the submission of a job whose name is in use.
 var ErrExists = errors.New("yarn: there is a job of that name")
 
-// jobName is a job's name, which is part of file names and environments.
+// jobName matches the name of a job, which is part of file names and environments.
 var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// extensions are those of job files.
+// extensions are the extensions of job files.
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // The folders of a spool.
@@ -40,17 +40,17 @@ const (
 	stateDir = "state"
 	notesDir = "notes"
 	leaseDoc = "lease.json"
-	epochDoc = "epoch" // the last one, should the lease be taken away
+	epochDoc = "epoch" // the last epoch, in case the lease is deleted
 	lockDoc  = "lock"
 )
 
-// spool is the folder of jobs.
+// spool is the folder that all instances share.
 type spool struct {
 	dir     string
 	timeout time.Duration
 	lock    *flock.Flock
 	turns
-	gate func(call string, done bool) error // asked before and after every change, if not nil
+	gate func(call string, done bool) error // called before and after every change, if not nil
 }
 
 func openSpool(dir string, timeout time.Duration) (*spool, error) {
@@ -62,14 +62,15 @@ func openSpool(dir string, timeout time.Duration) (*spool, error) {
 	for _, sub := range []string{".", jobsDir, stateDir, notesDir} {
 		sweep(filepath.Join(dir, sub), time.Now().Add(-staleAfter))
 	}
-	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)), turns: turns{turn: make(chan struct{}, 1)}}
+	s := &spool{dir: dir, timeout: timeout, lock: flock.New(filepath.Join(dir, lockDoc)),
+		turns: turns{turn: make(chan struct{}, 1)}}
 	s.turn <- struct{}{}
 	return s, nil
 }
 
-// Submit puts a job file into a spool, as a submission of its own: it runs, though another of the same name and content may have run before. The
-// name is the job's, of at most 100 letters, digits, dots, hyphens and underscores. The content is looked at by hedge, not here; see [Describe]. Errors
-// are [ErrName], [ErrExists] and the file system's.
+// Submit puts a job file into a spool as a new submission: it runs even if another job of the same name and content has
+// run before. The name has at most 100 letters, digits, dots, hyphens and underscores. hedge checks the content, and
+// Submit does not; see [Describe]. Errors are [ErrName], [ErrExists] and the file system's.
 func Submit(spool, name string, data []byte) error {
 	if !jobName.MatchString(name) {
 		return fmt.Errorf("%w: %q", ErrName, name)
@@ -90,7 +91,7 @@ func Submit(spool, name string, data []byte) error {
 	return nil
 }
 
-// Withdraw takes a job out of a spool: if it runs, hedge stops it. A job that is not there is no error.
+// Withdraw removes a job from a spool. If it runs, hedge stops it. A job that does not exist is no error.
 func Withdraw(spool, name string) error {
 	if !jobName.MatchString(name) {
 		return fmt.Errorf("%w: %q", ErrName, name)
@@ -110,11 +111,11 @@ func Withdraw(spool, name string) error {
 	return nil
 }
 
-// NotePath is the file with the reason why a job of a spool waits, or has failed for good. For a file of the folder jobs whose name is no job's, it is that of the file's
-// whole name.
+// NotePath is the file with the reason why a job of a spool waits or has failed for good. For a file in the folder jobs
+// whose name is no job's, pass the file's whole name.
 func NotePath(spool, name string) string { return filepath.Join(spool, notesDir, name+".txt") }
 
-// splitName takes the name of a job file apart: the job's name, and the submission's own token if it has one.
+// splitName splits the name of a job file into the job's name and the submission's token, if it has one.
 func splitName(file string) (name, token string, ok bool) {
 	ext := filepath.Ext(file)
 	if !slices.Contains(extensions, ext) {
@@ -124,7 +125,7 @@ func splitName(file string) (name, token string, ok bool) {
 	return name, token, jobName.MatchString(name)
 }
 
-// jobFile is a file of the folder jobs, as it was when it was looked at.
+// jobFile is a file of the folder jobs, as it was when it was listed.
 type jobFile struct {
 	base, name, token string
 	size              int64
@@ -132,7 +133,7 @@ type jobFile struct {
 	inode             uint64
 }
 
-// scan lists the job files in order, without opening them, and what has no job's name.
+// scan lists the job files in order, without opening them, and the files whose names are no jobs'.
 func (s *spool) scan() (out []jobFile, nameless []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, jobsDir))
 	if err != nil {
@@ -141,7 +142,8 @@ func (s *spool) scan() (out []jobFile, nameless []string, err error) {
 	for _, e := range entries {
 		name, token, ok := splitName(e.Name())
 		if !ok {
-			if !strings.HasPrefix(e.Name(), ".") && !jobName.MatchString(e.Name()) { // others' files, or half written; and what would be noted where a job's note is
+			// skips files of others and half-written files, and files whose note would have the name of a job's note
+			if !strings.HasPrefix(e.Name(), ".") && !jobName.MatchString(e.Name()) {
 				nameless = append(nameless, e.Name())
 			}
 			continue
@@ -165,7 +167,7 @@ func inodeOf(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// changedAt is when something was last put into a folder or taken out of it.
+// changedAt is when a file was last added to a folder or removed from it.
 func (s *spool) changedAt(sub string) (time.Time, error) {
 	info, err := os.Stat(filepath.Join(s.dir, sub))
 	if err != nil {
@@ -174,8 +176,8 @@ func (s *spool) changedAt(sub string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// open reads a job file. It follows no link and waits for no pipe. ErrUnavailable is what says nothing of the file, as too many open files or a file server that
-// is away: the job must not be taken for another one then.
+// open reads a job file. It follows no link and waits for no pipe. ErrUnavailable says nothing about the file: there
+// are too many open files, say, or a file server is away. The job must not be taken for another one then.
 func (s *spool) open(f *jobFile) ([]byte, error) {
 	data, err := s.regular(f)
 	for _, own := range []error{nil, fs.ErrNotExist, fs.ErrPermission, errIrregular, syscall.ELOOP, syscall.ENXIO} {
@@ -186,7 +188,7 @@ func (s *spool) open(f *jobFile) ([]byte, error) {
 	return nil, s.fail(err)
 }
 
-// errIrregular is a folder, a pipe or another thing that is no file.
+// errIrregular is a folder, a pipe, or anything else that is no regular file.
 var errIrregular = errors.New("no regular file")
 
 func (s *spool) regular(f *jobFile) ([]byte, error) {
@@ -212,36 +214,36 @@ func (s *spool) fail(err error) error {
 	return fmt.Errorf("%w: yarn: spool: %w", adapters.ErrUnavailable, err)
 }
 
-// record is what hedge has noted of a job: its last attempt, and what came of it.
+// record is hedge's record of a job: its last attempt and the outcome.
 type record struct {
 	// Seq grows by one with every change.
 	Seq uint64 `json:"seq"`
-	// UID is the submission it is about.
+	// UID identifies the submission.
 	UID       string    `json:"uid"`
 	Submitted time.Time `json:"submitted"`
 	Attempt   int       `json:"attempt"`
 	Failures  int       `json:"failures,omitempty"`
-	// Done is the work that is kept of earlier attempts.
+	// Done is the kept work of earlier attempts.
 	Done time.Duration `json:"done,omitempty"`
-	// Open says that the attempt is not concluded: its application may be there, or come.
+	// Open says that the attempt is not concluded: its application may exist, or may still arrive.
 	Open   bool              `json:"open,omitempty"`
 	App    string            `json:"app,omitempty"`
 	Gang   bool              `json:"gang,omitempty"`
 	Plan   []sched.NodeTasks `json:"plan,omitempty"`
 	Demand sched.Resources   `json:"demand,omitempty"`
-	// Stop is why the open attempt was stopped. Started and Ended are from when to when its whole gang ran.
+	// Stop is why the open attempt was stopped. Started and Ended are when its whole gang began and ended.
 	Stop    string    `json:"stop,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Finished is a job that has done its work, and Err why one is not tried again.
+	// Finished says that the job has done its work. Err says why it is not tried again.
 	Finished bool   `json:"finished,omitempty"`
 	Err      string `json:"err,omitempty"`
-	// Epoch and Reason are of the last action.
+	// Epoch and Reason are those of the last action.
 	Epoch  uint64 `json:"epoch,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// tasks is how many the plan has.
+// tasks is the number of tasks in the plan.
 func (r *record) tasks() int {
 	n := 0
 	for _, nt := range r.Plan {
@@ -254,7 +256,7 @@ func (s *spool) recordPath(name string) string {
 	return filepath.Join(s.dir, stateDir, name+".json")
 }
 
-// record reads what is noted of a job, nil if nothing is.
+// record reads a job's record, nil if there is none.
 func (s *spool) record(name string) (*record, error) {
 	data, err := os.ReadFile(s.recordPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -273,7 +275,7 @@ func (s *spool) record(name string) (*record, error) {
 	return r, nil
 }
 
-// errRecord is a state file that makes no sense: somebody has written in it.
+// errRecord is a state file that makes no sense, since somebody has written in it.
 var errRecord = errors.New("yarn: state file makes no sense")
 
 var appID = regexp.MustCompile(`^application_[0-9]{1,19}_[0-9]{1,10}$`)
@@ -296,7 +298,7 @@ func (r *record) check() error {
 	return nil
 }
 
-// states lists the jobs of which something is noted, and when it was.
+// states lists the jobs with a record, and the files.
 func (s *spool) states() (map[string]fs.FileInfo, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, stateDir))
 	if err != nil {
@@ -320,7 +322,7 @@ func (s *spool) states() (map[string]fs.FileInfo, error) {
 	return out, nil
 }
 
-// pass asks the gate.
+// pass calls the gate.
 func (s *spool) pass(call string, done bool) error {
 	if s.gate == nil {
 		return nil
@@ -328,8 +330,10 @@ func (s *spool) pass(call string, done bool) error {
 	return s.gate(call, done)
 }
 
-// change puts the next record in the place of the one that was read (nil for none): ErrStale if there is another by now, ErrFenced if another epoch
-// than the action's leads, or none. Epoch 0 is what notes only what YARN says, whoever leads. A next of nil takes the record away. Valid, if not nil, is asked under the lock.
+// change replaces the record that was read, or creates one if have is nil. It deletes the record if next is nil. The
+// error is ErrStale if the record has changed, and ErrFenced if another epoch than the action's leads, or none. With
+// epoch 0 the lease is not checked: such a change only records what YARN says. Valid, if not nil, is called under the
+// lock.
 func (s *spool) change(ctx context.Context, name string, have, next *record, epoch uint64, valid func() error) error {
 	if err := s.pass("state of "+name, false); err != nil {
 		return err
@@ -344,7 +348,8 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 			return err
 		case err != nil:
 			return fmt.Errorf("%w: %w", adapters.ErrRefused, err)
-		case (now == nil) != (have == nil) || now != nil && (now.Seq != have.Seq || now.UID != have.UID || now.App != have.App):
+		case (now == nil) != (have == nil) ||
+			now != nil && (now.Seq != have.Seq || now.UID != have.UID || now.App != have.App):
 			return fmt.Errorf("%w: job %q has changed", adapters.ErrStale, name)
 		}
 		if valid != nil {
@@ -365,7 +370,7 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 		if err := replace(s.recordPath(name), data); err != nil {
 			return s.fail(err)
 		}
-		if next.Err != "" { // the user need not look into the record; it says so if the note cannot be written
+		if next.Err != "" { // for the user; if the note cannot be written, the record says the same
 			_ = put(NotePath(s.dir, name), []byte(next.Err+"\n"), false)
 		}
 		return nil
@@ -376,7 +381,7 @@ func (s *spool) change(ctx context.Context, name string, have, next *record, epo
 	return err
 }
 
-// fence refuses actions of every epoch but the lease's. Without a lease nobody leads. It is called with the lock.
+// fence refuses actions of every epoch but the lease's. Without a lease nobody leads. The caller holds the lock.
 func (s *spool) fence(epoch uint64) error {
 	if epoch == 0 {
 		return nil
@@ -411,20 +416,22 @@ func (s *spool) note(ctx context.Context, name, text string, epoch uint64) error
 	return err
 }
 
-// oddNotes are those of files whose names are no jobs', which an instance before this one has written: what is true of them is not known.
+// oddNotes are the existing notes about files whose names are no jobs'. An earlier instance wrote them, and it is not
+// known whether they are still true.
 func (s *spool) oddNotes() map[string]bool {
 	out := map[string]bool{}
 	entries, _ := os.ReadDir(filepath.Join(s.dir, notesDir))
 	for _, e := range entries {
-		if file, is := strings.CutSuffix(e.Name(), ".txt"); is && !jobName.MatchString(file) && !strings.HasPrefix(file, ".") {
+		if file, is := strings.CutSuffix(e.Name(), ".txt"); is && !jobName.MatchString(file) &&
+			!strings.HasPrefix(file, ".") {
 			out[file] = false
 		}
 	}
 	return out
 }
 
-// replace puts a file in its place in one piece, and returns when a loss of power takes it away no more: what YARN is asked for next
-// must not be forgotten.
+// replace atomically replaces a file. It returns once the file would survive a loss of power, since YARN is called next
+// and that must not be forgotten.
 func replace(path string, data []byte) error {
 	if err := put(path, data, true); err != nil {
 		return err
@@ -434,29 +441,31 @@ func replace(path string, data []byte) error {
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) { // file systems that cannot have no need to
+	// file systems that cannot sync a directory need not
+	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}
 	return nil
 }
 
-// unfinished begins the names of files that are being written.
+// unfinished is the prefix of files that are being written.
 const unfinished = ".new-"
 
-// staleAfter is how old such a file is that nobody writes any more, whatever clock the file server goes by.
+// staleAfter is the age from which nobody still writes such a file, whatever the file server's clock says.
 const staleAfter = time.Hour
 
-// sweep takes away what crashes have left half written. What cannot be taken away, as another user's, harms nobody.
+// sweep deletes what crashes have left half written. What cannot be deleted, such as another user's file, does no harm.
 func sweep(dir string, before time.Time) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), unfinished) && info.Mode().IsRegular() && info.ModTime().Before(before) {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), unfinished) && info.Mode().IsRegular() &&
+			info.ModTime().Before(before) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 }
 
-// put puts a file in its place in one piece.
+// put creates a file atomically.
 func put(path string, data []byte, sync bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
 	if err != nil {
@@ -476,7 +485,7 @@ func put(path string, data []byte, sync bool) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it is of no use
+		_ = os.Remove(f.Name()) // useless by now
 	}
 	return err
 }

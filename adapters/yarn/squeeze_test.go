@@ -15,15 +15,16 @@ import (
 	"github.com/hedgesched/hedge/adapters/adaptertest"
 )
 
-// squeeze is how starts fail on the real cluster: as the gang is handed in, after its scheduler has seen that there is room, the last of its nodes shrinks to nothing, as where
-// others are faster. The nodes get their room back when the gang's ApplicationMaster has given up.
+// squeeze makes starts fail on the real cluster: when the gang is submitted, after its scheduler has seen that there is
+// room, the last of its nodes shrinks to nothing, as if others had been faster. The nodes get their room back when the
+// gang's ApplicationMaster has given up.
 type squeeze struct {
 	mu    sync.Mutex
 	jobs  map[string]adaptertest.Job
 	taken map[string]string // nodes, by the application that was not to start
 }
 
-// shortly is how long ApplicationMasters whose gang is not to start wait for it.
+// shortly is how long ApplicationMasters of gangs that are not to start wait for them.
 const shortly = 2 * time.Second
 
 var (
@@ -31,7 +32,7 @@ var (
 	idOfApp   = regexp.MustCompile(`"application-id":"([^"]*)"`)
 )
 
-// alter lets a call through as it is, but for submissions that are not to start.
+// alter lets a call through unchanged, except for submissions that are not to start.
 func (w *world) alter(r *http.Request) error {
 	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, apps) {
 		return nil
@@ -53,7 +54,7 @@ func (w *world) alter(r *http.Request) error {
 	return nil
 }
 
-// spoil takes room from a gang that is not to start, and returns what its ApplicationMaster is told.
+// spoil takes room from a gang that is not to start, and returns the description for its ApplicationMaster.
 func (w *world) spoil(ctx context.Context, id, packed string) (string, error) {
 	g, err := decodeGang(packed)
 	if err != nil {

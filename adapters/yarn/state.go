@@ -9,7 +9,8 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// ErrWithdrawn is why a job is over whose file was taken away or says something else now. It comes with [adapters.ErrCancelled].
+// ErrWithdrawn says that a job is over since its file was deleted or says something else. It comes with
+// [adapters.ErrCancelled].
 var ErrWithdrawn = errors.New("yarn: the job was withdrawn")
 
 var (
@@ -21,46 +22,50 @@ var (
 type state struct {
 	ever               bool
 	entries            map[string]*entry
-	active             map[string]*entry        // that have changed or have an open attempt
-	jobsAt, statesAt   time.Time                // when the folders were changed last, as of the last scan
-	jobsOld, statesOld bool                     // and that was long enough before it
-	lives              uint64                   // that were begun after the first look
-	starts             map[string]time.Time     // since when gangs run, by application
-	mute               string                   // the job whose ApplicationMaster did not answer last
-	nodes              map[string]*node         // that take part, by id
-	nameless           map[string]bool          // files of the folder jobs whose names are no jobs', and whether a note says so; nil before the first look
-	absent             map[string]time.Time     // since when the ResourceManager does not tell of a node
-	odd                map[string]error         // what makes no sense of what it tells of nodes, by id
-	named              map[string]string        // what Options.Told was told, by id
-	toldNodes          map[string]adapters.Node // as they were told last, by name
+	active             map[string]*entry    // those that have changed or have an open attempt
+	jobsAt, statesAt   time.Time            // when the folders were last changed, as of the last scan
+	jobsOld, statesOld bool                 // whether that was long enough before the scan
+	lives              uint64               // number of lives begun after the first observation
+	starts             map[string]time.Time // since when gangs run, by application
+	mute               string               // the job whose ApplicationMaster did not answer last time
+	nodes              map[string]*node     // the nodes in use, by id
+	// nameless are the files of the folder jobs whose names are no jobs', and whether a note says so. It is nil before the
+	// first observation.
+	nameless  map[string]bool
+	absent    map[string]time.Time     // since when the ResourceManager has not mentioned a node
+	odd       map[string]error         // errors of answers about nodes, by id
+	named     map[string]string        // errors passed to Options.OnError, by id
+	toldNodes map[string]adapters.Node // as last reported, by name
 }
 
 func newState() *state {
-	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{}, nodes: map[string]*node{}, absent: map[string]time.Time{}, named: map[string]string{}, toldNodes: map[string]adapters.Node{}}
+	return &state{entries: map[string]*entry{}, active: map[string]*entry{}, starts: map[string]time.Time{},
+		nodes: map[string]*node{}, absent: map[string]time.Time{}, named: map[string]string{},
+		toldNodes: map[string]adapters.Node{}}
 }
 
-// entry is a job: its files, what hedge has noted, and its application.
+// entry is a job: its files, its record and its application.
 type entry struct {
 	name      string
 	files     []jobFile
 	doc       *parsed // nil if there is no file
-	at        jobFile // the doc's
+	at        jobFile // the file of doc
 	uid       string
 	submitted time.Time
 
-	info fs.FileInfo // the record's
+	info fs.FileInfo // of the record's file
 	rec  *record
-	bad  error // a record that makes no sense
+	bad  error // error of a record that makes no sense
 
-	app     *app          // of the open attempt, nil if the ResourceManager knows none
-	odd     error         // what it said of it last made no sense: app is what it said before
-	toldJob *adapters.Job // as it was told last, nil if it was not or is gone
-	bareUID string        // the told job's UID without its life
-	life    string        // tells what is told apart from what was told to be gone and had the same UID
+	app     *app          // of the open attempt; nil if the ResourceManager knows none
+	odd     error         // the last answer made no sense: app is from the one before
+	toldJob *adapters.Job // as last reported; nil if never, or if it is gone
+	bareUID string        // the UID of toldJob without its life
+	life    string        // distinguishes the job from one with the same UID that was reported as gone
 	look    bool          // it has changed
 }
 
-// entry is the one of a name, which is made if there is none.
+// entry is the entry of that name, which is created if there is none.
 func (s *state) entry(name string) *entry {
 	e := s.entries[name]
 	if e == nil {
@@ -73,24 +78,24 @@ func (s *state) entry(name string) *entry {
 	return e
 }
 
-// another is a life that nothing has had.
+// another is a new life.
 func (s *state) another() string {
 	s.lives++
 	return fmt.Sprint("/", s.lives)
 }
 
-// open tells whether there is an attempt that is not concluded.
+// open reports whether there is an attempt that is not concluded.
 func (e *entry) open() bool { return e.rec != nil && e.rec.Open }
 
-// mine tells whether the record is about the submission that the file is.
+// mine reports whether the record is about the file's submission.
 func (e *entry) mine() bool { return e.doc != nil && e.rec != nil && e.rec.UID == e.uid }
 
-// ref is what actions get back: a job as it was told.
+// ref is what actions get back: a job as it was reported.
 type ref struct {
 	entry *entry
 	doc   *parsed
 	at    jobFile
 	uid   string
 	rec   *record
-	when  time.Time // submitted
+	when  time.Time // time of submission
 }

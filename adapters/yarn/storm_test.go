@@ -19,12 +19,13 @@ import (
 )
 
 var (
-	storms    = flag.Int("storms", 3, "how many random schedules TestStorm runs on the real cluster, and TestStormFake if they are more than five")
+	storms = flag.Int("storms", 3,
+		"how many random schedules TestStorm runs on the real cluster, and TestStormFake if they are more than five")
 	firstSeed = flag.Uint64("storm", 1, "the seed of the first of them")
 )
 
-// TestStorm runs random schedules, some side by side, each on a cluster of its own. Schedulers die at any call, NodeManagers and the ResourceManager are killed with -9,
-// nodes lose their power, and more (see [adaptertest.Storm]).
+// TestStorm runs random schedules, some concurrently, each on its own cluster. Schedulers die at any call, NodeManagers
+// and the ResourceManager are killed with -9, nodes lose power, and more; see [adaptertest.Storm].
 func TestStorm(t *testing.T) {
 	if *storms == 0 {
 		t.Skip("-storms is 0")
@@ -39,7 +40,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// rough is a world whose NodeManagers crash now and then, and are started again at once, as by systemd. What they run goes on, and they find it again.
+// rough is a world whose NodeManagers crash from time to time and are restarted at once, as by systemd. Their
+// containers go on, and they find them again.
 type rough struct {
 	*world
 	rng      *rand.Rand
@@ -48,7 +50,7 @@ type rough struct {
 	lost     []loss
 }
 
-// loss is when the ResourceManager gave a node up.
+// loss is when the ResourceManager gave up a node.
 type loss struct {
 	node string
 	at   time.Time
@@ -56,7 +58,8 @@ type loss struct {
 
 func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	r := &rough{world: makeWorld(t, s, lossy), starting: map[string]bool{}, rng: rand.New(rand.NewPCG(s.Seed, 0x7961726e))}
-	r.gangs = 90 * time.Second // nodes are taken from gangs that are starting, and nothing else may happen until they give up
+	// nodes are taken from gangs that are starting, and nothing else may happen until the gangs give up
+	r.gangs = 90 * time.Second
 	r.traits.Missing[adaptertest.FailStarts] = "nodes that shrink are operators' doing there"
 	info, err := os.Stat(r.managerLog())
 	require.NoError(t, err)
@@ -64,7 +67,7 @@ func newRough(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	return r
 }
 
-// Pass lets a NodeManager crash by chance. The scheduler goes on while it starts.
+// Pass makes a NodeManager crash at random. The scheduler goes on while it restarts.
 func (r *rough) Pass(t testing.TB) {
 	r.world.Pass(t)
 	for _, id := range sortedKeys(r.starting) {
@@ -80,7 +83,7 @@ func (r *rough) Pass(t testing.TB) {
 	t.Logf("%s: the NodeManager of %s has crashed", time.Now().Format(time.TimeOnly), id)
 }
 
-// started tells whether a NodeManager is back that has crashed. It has said then that its node has all that it had at first.
+// started reports whether a crashed NodeManager is back. By then it has reported its node's original resources.
 func (r *rough) started(t testing.TB, id string) bool {
 	if r.away || r.Ready(context.Background(), r.names[id]) != nil {
 		return false
@@ -95,7 +98,8 @@ func (r *rough) started(t testing.TB, id string) bool {
 	return true
 }
 
-// Do tells when it does it, for whoever reads a failure. An operator does nothing to a node that is just coming back, but for cutting its power.
+// Do logs when it does a deed, for whoever reads a failure. Operators do nothing to a node that is just coming back,
+// except cutting its power.
 func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
 	from := time.Now()
 	if d.Do == adaptertest.Kill {
@@ -105,12 +109,13 @@ func (r *rough) Do(t testing.TB, d adaptertest.Deed) {
 		r.wait(t, "the node is back", func() bool { return r.started(t, d.Node) })
 	}
 	r.world.Do(t, d)
-	t.Logf("%s: %s %s%s %d, in %v", from.Format(time.TimeOnly), d.Do, d.Node, d.Job, d.Slots, time.Since(from).Round(time.Millisecond))
+	t.Logf("%s: %s %s%s %d, in %v", from.Format(time.TimeOnly), d.Do, d.Node, d.Job, d.Slots,
+		time.Since(from).Round(time.Millisecond))
 }
 
 var givenUp = regexp.MustCompile(`(?m)^(\S+ \S+) INFO \S+ Deactivating Node (\S+) as it is now LOST$`)
 
-// losses reads of which nodes the ResourceManager has heard nothing for too long.
+// losses reads from which nodes the ResourceManager has heard nothing for too long.
 func (r *rough) losses(t testing.TB) {
 	log, err := os.Open(r.managerLog())
 	require.NoError(t, err)
@@ -129,8 +134,8 @@ func (r *rough) losses(t testing.TB) {
 	r.read += int64(end)
 }
 
-// Records are the world's, but that what ran on a node when the ResourceManager gave it up does not count from then on: it may go on until its NodeManager is back, which
-// happens where a machine is so busy that a node is not heard of for a minute.
+// Records are the world's, but a task on a node that the ResourceManager gave up does not count from then on. It may go
+// on until its NodeManager is back. That happens if a machine is so busy that a node is silent for a minute.
 func (r *rough) Records(t testing.TB) []adaptertest.Record {
 	out := r.world.Records(t)
 	r.losses(t)
@@ -149,16 +154,20 @@ func fenced(records []adaptertest.Record, lost []loss) {
 	}
 }
 
-// TestFenced: what ended before its node was given up, or began after, stays as it is.
+// TestFenced: what ended before its node was given up, or began after, is unchanged.
 func TestFenced(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	records := []adaptertest.Record{
-		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished}, {Node: "a", Placed: at(1), Ended: at(9), State: adapters.Finished},
-		{Node: "a", Placed: at(1), State: adapters.Running}, {Node: "b", Placed: at(1), State: adapters.Running}, {Node: "a", Placed: at(6), State: adapters.Running},
+		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished},
+		{Node: "a", Placed: at(1), Ended: at(9), State: adapters.Finished},
+		{Node: "a", Placed: at(1), State: adapters.Running}, {Node: "b", Placed: at(1), State: adapters.Running},
+		{Node: "a", Placed: at(6), State: adapters.Running},
 	}
 	fenced(records, []loss{{"a", at(5)}})
 	assert.Equal(t, []adaptertest.Record{
-		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished}, {Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost},
-		{Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost}, {Node: "b", Placed: at(1), State: adapters.Running}, {Node: "a", Placed: at(6), State: adapters.Running},
+		{Node: "a", Placed: at(1), Ended: at(4), State: adapters.Finished},
+		{Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost},
+		{Node: "a", Placed: at(1), Ended: at(5), State: adapters.Lost}, {Node: "b", Placed: at(1), State: adapters.Running},
+		{Node: "a", Placed: at(6), State: adapters.Running},
 	}, records)
 }

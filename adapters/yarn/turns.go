@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// turns are the calls of one process that wait for a spool's lock. Those that wait at the same time share one hold of it and are made side by side, so that the disk
-// writes for all of them at once. Calls with the same name take turns, and one without a name is made alone.
+// turns are the calls of one process that wait for a spool's lock. Calls that wait at the same time share one lock and
+// run concurrently, so that the disk writes for all of them at once. Calls with the same name take turns, and a call
+// without a name runs alone.
 type turns struct {
-	turn chan struct{} // has one element while nobody of this process is at it: the file's lock is the whole process's
+	turn chan struct{} // holds one element while no call of this process runs: the file's lock is per process
 
 	mu      sync.Mutex
 	waiting []*waiting
@@ -21,14 +22,14 @@ type turns struct {
 type waiting struct {
 	name string
 	do   func() error
-	done chan error // has room for what it returns
+	done chan error // buffered, for the result
 }
 
-// locked does something while no other instance does, and no other call of this one.
+// locked calls do while no other instance and no other call of this one runs.
 func (s *spool) locked(ctx context.Context, do func() error) error { return s.lockedFor(ctx, "", do) }
 
-// lockedFor does something of one job while no other instance does, and no other call of this one for the same job. It may run on another call's goroutine. Where the
-// context ends before its turn it is not done.
+// lockedFor calls do for one job, while no other instance runs and no other call of this one for the same job. It may
+// call do on another call's goroutine. If the context ends before the call's turn, do is not called.
 func (s *spool) lockedFor(ctx context.Context, name string, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -53,7 +54,7 @@ func (s *spool) lockedFor(ctx context.Context, name string, do func() error) err
 	}
 }
 
-// next makes the calls whose turn it is. The error is that of a lock that it did not get.
+// next runs the calls whose turn it is. It returns an error if it does not get the lock.
 func (s *spool) next(ctx context.Context) error {
 	if s.none() {
 		return nil
@@ -88,7 +89,7 @@ func (t *turns) enter(c *waiting) {
 	t.waiting = append(t.waiting, c)
 }
 
-// leave takes a call out of the list, and tells whether it was still there.
+// leave removes a call from the list, and reports whether it was still there.
 func (t *turns) leave(c *waiting) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +106,8 @@ func (t *turns) none() bool {
 	return len(t.waiting) == 0
 }
 
-// together takes those that may be made side by side out of the list: each name once, and none that came after one without a name.
+// together removes the calls that may run concurrently from the list: each name once, and none that came after a call
+// without a name.
 func (t *turns) together() []*waiting {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// tellJobs tells of the jobs that have changed, or of all.
+// tellJobs reports the jobs that have changed, or all.
 func (d *Driver) tellJobs(v *adapters.View) {
 	s := d.state
 	list := s.active
@@ -20,7 +20,8 @@ func (d *Driver) tellJobs(v *adapters.View) {
 	for _, name := range sortedKeys(list) {
 		e := list[name]
 		job := d.tell(e)
-		if e.toldJob != nil && (job == nil || job.UID != e.bareUID) { // what was told is over, also where its file comes back as it was
+		// the reported job is over, even if its file comes back unchanged
+		if e.toldJob != nil && (job == nil || job.UID != e.bareUID) {
 			e.life = s.another()
 		}
 		if job != nil {
@@ -44,7 +45,7 @@ func (d *Driver) tellJobs(v *adapters.View) {
 	}
 }
 
-// sameJob tells whether nothing has changed but what actions get back, which is the same object then, too.
+// sameJob reports whether nothing has changed except Ref, which is then the same object, too.
 func sameJob(a, b *adapters.Job) bool {
 	x, y := a.Ref.(*ref), b.Ref.(*ref)
 	if x.rec != y.rec || x.doc != y.doc || x.at != y.at {
@@ -55,7 +56,7 @@ func sameJob(a, b *adapters.Job) bool {
 	return reflect.DeepEqual(l, r)
 }
 
-// tell is a job as it stands, nil if there is none.
+// tell is the current job, nil if there is none.
 func (d *Driver) tell(e *entry) *adapters.Job {
 	r := &ref{entry: e, doc: e.doc, at: e.at, uid: e.uid, rec: e.rec, when: e.submitted}
 	if e.open() && !e.mine() {
@@ -83,7 +84,8 @@ func (d *Driver) tell(e *entry) *adapters.Job {
 	case e.rec.Finished:
 		for _, nt := range e.rec.Plan {
 			for range nt.Tasks {
-				job.Tasks = append(job.Tasks, adapters.Task{Node: nt.Node, State: adapters.Finished, Started: e.rec.Started, Ended: e.rec.Ended})
+				job.Tasks = append(job.Tasks,
+					adapters.Task{Node: nt.Node, State: adapters.Finished, Started: e.rec.Started, Ended: e.rec.Ended})
 			}
 		}
 	case e.rec.Err != "":
@@ -99,11 +101,12 @@ func revision(e *entry) uint64 {
 	return h.Sum64()
 }
 
-// tellOld is of an attempt of a submission that is no more.
+// tellOld reports an attempt of an old submission.
 func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
 	spec := &sched.Job{ID: e.name, Tasks: e.rec.tasks(), Demand: e.rec.Demand, Submitted: e.rec.Submitted}
 	job := &adapters.Job{
-		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true, Err: fmt.Errorf("%w: %w: job %q", adapters.ErrCancelled, ErrWithdrawn, e.name), Ref: r,
+		Spec: spec, UID: e.rec.UID, Attempt: e.rec.Attempt, Over: true,
+		Err: fmt.Errorf("%w: %w: job %q", adapters.ErrCancelled, ErrWithdrawn, e.name), Ref: r,
 	}
 	if e.toldJob != nil && e.bareUID == e.rec.UID {
 		job.Spec, job.Revision, job.Done = e.toldJob.Spec, e.toldJob.Revision, e.toldJob.Done
@@ -111,13 +114,13 @@ func (d *Driver) tellOld(e *entry, r *ref) *adapters.Job {
 	job.Tasks = d.tasks(e)
 	if e.app == nil && e.odd == nil {
 		for i := range job.Tasks {
-			job.Tasks[i].State, job.Tasks[i].Err = adapters.Stopping, nil // until it is certain that it does not come any more
+			job.Tasks[i].State, job.Tasks[i].Err = adapters.Stopping, nil // until it is certain that it will not arrive
 		}
 	}
 	return job
 }
 
-// tasks are those of an open attempt.
+// tasks are the tasks of an open attempt.
 func (d *Driver) tasks(e *entry) []adapters.Task {
 	one := adapters.Task{State: adapters.Requested}
 	a := e.app
@@ -133,13 +136,14 @@ func (d *Driver) tasks(e *entry) []adapters.Task {
 		if a.succeeded() {
 			one.State, one.Err = adapters.Finished, nil
 		} else if e.rec.Stop != "" || !e.mine() {
-			one = adapters.Task{State: adapters.Stopping} // it is noted next
+			one = adapters.Task{State: adapters.Stopping} // that is recorded next
 		}
 	case e.rec.Stop != "":
 		one.State, one.Started = adapters.Stopping, d.state.starts[e.rec.App]
 	case !e.rec.Gang && a.State == "RUNNING":
 		one.State, one.Started = adapters.Running, milliseconds(int64(a.LaunchTime))
-	case e.rec.Gang && (a.State == "RUNNING" && a.Progress >= allRun && a.Progress < 100 || !d.state.starts[e.rec.App].IsZero()):
+	case e.rec.Gang &&
+		(a.State == "RUNNING" && a.Progress >= allRun && a.Progress < 100 || !d.state.starts[e.rec.App].IsZero()):
 		one.State, one.Started = adapters.Running, d.state.starts[e.rec.App]
 	}
 	out := make([]adapters.Task, 0, e.rec.tasks())

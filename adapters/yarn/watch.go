@@ -46,7 +46,7 @@ func (d *Driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	return v, nil
 }
 
-// settledFor is how long a folder must not have changed for its time of change to tell that nothing has.
+// settledFor is how long a folder must not have changed before its modification time is trusted.
 const settledFor = 2 * time.Second
 
 // readJobs reads the job files that are new or have changed.
@@ -83,7 +83,7 @@ func (d *Driver) readJobs(full bool) error {
 	return nil
 }
 
-// nameless notes which files cannot be jobs by their names, and takes the notes of those away that are no more.
+// nameless records which files cannot be jobs because of their names. It deletes the notes about files that are gone.
 func (d *Driver) nameless(files []string) {
 	s := d.state
 	if s.nameless == nil {
@@ -91,8 +91,10 @@ func (d *Driver) nameless(files []string) {
 	}
 	for _, file := range files {
 		if !s.nameless[file] {
-			text := fmt.Sprintf("%v: %q: expected NAME.yaml, NAME.yml or NAME.json, or NAME~TOKEN and one of these, NAME being at most 100 letters of a to z, digits, dots, hyphens and underscores, "+
-				"the first a letter or digit\n", ErrName, file)
+			text := fmt.Sprintf(
+				"%v: %q: expected NAME.yaml, NAME.yml or NAME.json, or NAME~TOKEN and one of these, NAME being at most 100 "+
+					"letters of a to z, digits, dots, hyphens and underscores, "+
+					"the first a letter or digit\n", ErrName, file)
 			s.nameless[file] = put(NotePath(d.spool.dir, file), []byte(text), false) == nil
 		}
 	}
@@ -104,7 +106,7 @@ func (d *Driver) nameless(files []string) {
 	}
 }
 
-// readJob reads the files of one job. Where one cannot be read for now, nothing has changed.
+// readJob reads the files of one job. If one cannot be read now, the job stays as it is.
 func (d *Driver) readJob(e *entry, now []jobFile) error {
 	texts, errs := make([][]byte, len(now)), make([]error, len(now))
 	for i := range now {
@@ -121,7 +123,7 @@ func (d *Driver) readJob(e *entry, now []jobFile) error {
 		f := &now[i]
 		data, err := texts[i], errs[i]
 		if errors.Is(err, fs.ErrNotExist) {
-			e.files = nil // it is just being taken away: it is looked at again
+			e.files = nil // it is just being deleted: look again
 			continue
 		}
 		doc := parse(e.name, data)
@@ -149,7 +151,7 @@ func (d *Driver) readJob(e *entry, now []jobFile) error {
 	return nil
 }
 
-// dated is when a file was submitted: when it was changed last, which anybody can set to anything, but not later than now.
+// dated is when a file was submitted: its modification time, which anybody can set to anything, but at most now.
 func (d *Driver) dated(f *jobFile) time.Time {
 	at, now := f.modified, d.opt.Now()
 	if at.After(now) {
@@ -180,7 +182,8 @@ func (d *Driver) readStates(full bool) error {
 	}
 	for name, info := range infos {
 		e := s.entry(name)
-		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && e.info.Size() == info.Size() && inodeOf(e.info) == inodeOf(info) {
+		if e.info != nil && e.info.ModTime().Equal(info.ModTime()) && e.info.Size() == info.Size() &&
+			inodeOf(e.info) == inodeOf(info) {
 			continue
 		}
 		r, err := d.spool.record(name)
@@ -189,19 +192,19 @@ func (d *Driver) readStates(full bool) error {
 		}
 		d.put(e, info, r, err)
 		if !s.ever && e.open() {
-			d.spool.forget(name) // whoever started it may have crashed before
+			d.spool.forget(name) // whoever started it may have crashed before doing this
 		}
 	}
 	return nil
 }
 
-// touch has a job looked at.
+// touch marks a job to be looked at.
 func (d *Driver) touch(e *entry) {
 	e.look = true
 	d.state.active[e.name] = e
 }
 
-// put takes in a record.
+// put applies a record.
 func (d *Driver) put(e *entry, info fs.FileInfo, r *record, bad error) {
 	if e.open() && (r == nil || !r.Open || r.App != e.rec.App) {
 		delete(d.state.starts, e.rec.App)
@@ -248,10 +251,11 @@ func (d *Driver) readApps(ctx context.Context) error {
 	return nil
 }
 
-// atOnce is how many applications are asked for at a time.
+// atOnce is the number of concurrent calls for applications.
 const atOnce = 8
 
-// readEnded asks for applications that are not live: after a long time on standby they are many. What was read until one fails is taken in.
+// readEnded reads applications that are not live. After a long time on standby there are many. If a read fails, what
+// was read before it is kept.
 func (d *Driver) readEnded(ctx context.Context, list []*entry) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -279,7 +283,7 @@ func (d *Driver) readEnded(ctx context.Context, list []*entry) error {
 	return failRead("applications", ctx.Err())
 }
 
-// name tells of applications and nodes of which the ResourceManager said what makes no sense, once of each as long as it says the same.
+// name passes the errors of answers that make no sense to OnError, each once while it stays the same.
 func (d *Driver) name() {
 	s := d.state
 	odd := maps.Clone(s.odd)
@@ -293,24 +297,27 @@ func (d *Driver) name() {
 	}
 	maps.DeleteFunc(s.named, func(id, _ string) bool { return odd[id] == nil })
 	for _, id := range sortedKeys(odd) {
-		if text := odd[id].Error(); d.opt.Told != nil && s.named[id] != text {
+		if text := odd[id].Error(); d.opt.OnError != nil && s.named[id] != text {
 			s.named[id] = text
-			d.opt.Told(odd[id])
+			d.opt.OnError(odd[id])
 		}
 	}
 }
 
-// statusShare is the part of a call's time that all ApplicationMasters together may take to answer in a look.
+// statusShare limits the time in which all ApplicationMasters together may answer, per observation, to one part in
+// statusShare of a call's timeout.
 const statusShare = 5
 
-// readStarts asks since when gangs run, once each. An ApplicationMaster that does not answer is asked again in the next look, after the others.
+// readStarts asks when gangs began to run, once per gang. An ApplicationMaster that does not answer is asked again in
+// the next observation, after the others.
 func (d *Driver) readStarts(ctx context.Context, list []*entry) {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout/statusShare)
 	defer cancel()
 	next := slices.IndexFunc(list, func(e *entry) bool { return e.name > d.state.mute })
 	for _, e := range slices.Concat(list[max(0, next):], list[:max(0, next)]) {
 		a := e.app
-		if a == nil || !e.rec.Gang || a.State != "RUNNING" || a.Progress < allRun || a.Progress >= 100 || !d.state.starts[e.rec.App].IsZero() {
+		if a == nil || !e.rec.Gang || a.State != "RUNNING" || a.Progress < allRun || a.Progress >= 100 ||
+			!d.state.starts[e.rec.App].IsZero() {
 			continue
 		}
 		st, err := d.rm.status(ctx, e.rec.App)
@@ -324,5 +331,6 @@ func (d *Driver) readStarts(ctx context.Context, list []*entry) {
 	}
 }
 
-// allRun is the progress from which on all of a gang runs. That of an application that has told its end is 100, whatever it was.
+// allRun is the progress from which on the whole gang runs. An application that has reported its end has a progress of
+// 100, whatever it was before.
 const allRun = 50

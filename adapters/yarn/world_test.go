@@ -48,7 +48,7 @@ type world struct {
 	squeeze
 }
 
-// newWorld is a world in which no node is lost that is only slow; newLossy is one for tests in which nodes are.
+// newWorld is a world in which no slow node is lost. newLossy is one for tests in which nodes are lost.
 func newWorld(t testing.TB, s adaptertest.Shape) adaptertest.World { return makeWorld(t, s, steady) }
 func newLossy(t testing.TB, s adaptertest.Shape) adaptertest.World { return makeWorld(t, s, lossy) }
 
@@ -56,20 +56,26 @@ func makeWorld(t testing.TB, s adaptertest.Shape, k kind) *world {
 	r := theRig(t, k, s.Nodes)
 	r.worlds++
 	w := &world{
-		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds), names: map[string]string{}, down: map[string]bool{},
-		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{}, first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{}, failed: map[string]bool{},
+		rig: r, number: r.worlds, shape: s, slot: taskMB / s.Slots, tag: fmt.Sprint("world-", r.worlds),
+		names: map[string]string{}, down: map[string]bool{},
+		small: map[string]bool{}, others: map[string]string{}, handed: map[string][]time.Time{},
+		first: map[string]time.Time{}, told: map[string]*status{}, over: map[string]time.Time{}, failed: map[string]bool{},
 		squeeze: squeeze{jobs: map[string]adaptertest.Job{}, taken: map[string]string{}},
 	}
 	w.spool = filepath.Join(r.dir, fmt.Sprint("spool-", w.number))
 	w.logs = filepath.Join(r.dir, fmt.Sprint("tasks-", w.number))
 	require.NoError(t, os.MkdirAll(w.logs, 0o755))
-	// A task's own record and its ApplicationMaster look at it each by themselves: what they say differs by the time it takes to start a shell.
+	// A task's own record and its ApplicationMaster measure separately. They differ by the time that it takes to start a
+	// shell.
 	w.traits = adaptertest.Traits{
-		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience, Exact: time.Second, Wide: 12,
+		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience,
+		Exact: time.Second, Wide: 12,
 		Missing: map[adaptertest.Ability]string{
-			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events", adaptertest.Clear: "there are no events",
-			adaptertest.Relabel: "YARN keeps attributes by host, of which there is one; a node with another node label is in another partition, which ends what others run there",
-			adaptertest.Hang:    "a process that is launched runs, and none is launched before all have room",
+			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events",
+			adaptertest.Clear: "there are no events",
+			adaptertest.Relabel: "YARN keeps attributes by host, of which there is one; a node with another node label is in " +
+				"another partition, which ends what others run there",
+			adaptertest.Hang: "a process that is launched runs, and none is launched before all have room",
 		},
 	}
 	for i := range r.nodes {
@@ -91,10 +97,10 @@ func makeWorld(t testing.TB, s adaptertest.Shape, k kind) *world {
 	return w
 }
 
-// spareName is what the rig knows the node by that can be added.
+// spareName is the rig's name for the node that can be added.
 func (w *world) spareName() string { return fmt.Sprint("spare", w.number) }
 
-// leave leaves the cluster as it was.
+// leave restores the cluster for the next case.
 func (w *world) leave(t testing.TB) {
 	if t.Failed() { // nobody will use it
 		return
@@ -138,7 +144,8 @@ func (w *world) leave(t testing.TB) {
 	})
 }
 
-// holders are the nodes of which the ResourceManager counts some as taken, and what it wrote of containers there.
+// holders are the nodes of which the ResourceManager counts some room as taken, and what it logged about containers
+// there.
 func (w *world) holders() string {
 	var out strings.Builder
 	text, err := os.ReadFile(w.managerLog())
@@ -182,7 +189,7 @@ func (w *world) Open(t testing.TB, s adaptertest.Session) adaptertest.Instance {
 	return openInstance(t, o, s, w.alter)
 }
 
-// present does something when the server is there: users try until it is.
+// present does something once the server is there, as users would try until it is.
 func (w *world) present(do func()) {
 	if w.away {
 		w.later = append(w.later, do)
@@ -201,7 +208,8 @@ func (w *world) command(j *adaptertest.Job) string {
 log() { echo "$1 $(date +%%s%%N) $$ $HEDGE_NODE" >> $f; }
 log start
 g=${CONTAINER_ID%%_*}; n=0
-while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; n=$#; [ $n -ge $HEDGE_TASKS ] || sleep 0.1; done
+while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; n=$#; [ $n -ge $HEDGE_TASKS ] || `+
+		`sleep 0.1; done
 `, w.logs)
 	if j.SlowStop {
 		text += "trap 'log told; sleep 3; log stopped; exit 143' TERM\n"
@@ -209,7 +217,8 @@ while [ $n -lt $HEDGE_TASKS ]; do set -- $d/$HEDGE_JOB.$HEDGE_ATTEMPT.*.${g}_*; 
 		text += "trap 'log stopped; exit 143' TERM\n"
 	}
 	if j.FailRuns > 0 {
-		text += fmt.Sprintf("if [ $HEDGE_ATTEMPT -le %d ] && [ $HEDGE_RANK = 0 ]; then sleep %g; log failed; exit 3; fi\n", j.FailStarts+j.FailRuns, seconds/2)
+		text += fmt.Sprintf("if [ $HEDGE_ATTEMPT -le %d ] && [ $HEDGE_RANK = 0 ]; then sleep %g; log failed; exit 3; fi\n",
+			j.FailStarts+j.FailRuns, seconds/2)
 	}
 	return text + fmt.Sprintf("sleep %g & wait $!\nlog finished\nexit 0", seconds)
 }
@@ -228,7 +237,8 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	case adaptertest.Withdraw:
 		require.NoError(t, Withdraw(w.spool, d.Job))
 	case adaptertest.AddNode:
-		require.NoError(t, w.Add(context.Background(), testservers.YARNNode{Name: w.spareName(), MemoryMB: nodeMB, VCores: nodeVCores}))
+		require.NoError(t,
+			w.Add(context.Background(), testservers.YARNNode{Name: w.spareName(), MemoryMB: nodeMB, VCores: nodeVCores}))
 		w.names[w.spare] = w.spareName()
 	case adaptertest.Kill:
 		w.Cut(w.names[d.Node])
@@ -255,7 +265,7 @@ func (w *world) Do(t testing.TB, d adaptertest.Deed) {
 	}
 }
 
-// back brings the server back, and what was to be done meanwhile is done.
+// back brings the server back, and does what was to be done meanwhile.
 func (w *world) back(t testing.TB) {
 	require.NoError(t, w.Start(context.Background(), testservers.ResourceManager))
 	w.away = false
@@ -277,7 +287,7 @@ func (w *world) back(t testing.TB) {
 	}
 }
 
-// administer is what an operator does.
+// administer does what an operator does.
 func (w *world) administer(t testing.TB, d adaptertest.Deed) {
 	t.Helper()
 	switch d.Do {
@@ -297,7 +307,8 @@ func (w *world) administer(t testing.TB, d adaptertest.Deed) {
 	}
 }
 
-// size resizes a node that is up. One that was cut off while its ResourceManager was away may be unknown to that, and comes back as [world.small] says.
+// size resizes a node that is up. If a node was cut off while its ResourceManager was away, the ResourceManager may not
+// know it, and it comes back as [world.small] says.
 func (w *world) size(t testing.TB, id string, memory, vcores, timeout int) {
 	t.Helper()
 	if !w.down[id] {
@@ -305,7 +316,7 @@ func (w *world) size(t testing.TB, id string, memory, vcores, timeout int) {
 	}
 }
 
-// occupy has an application that is not hedge's hold slots of a node.
+// occupy makes an application that is not hedge's hold slots of a node.
 func (w *world) occupy(t testing.TB, id string, slots int) {
 	t.Helper()
 	if old := w.others[id]; old != "" {
@@ -320,7 +331,8 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 		return
 	}
 	g := &gang{
-		Protocol: protocol, Job: "others", Attempt: 1, Nodes: []gangNode{{id, slots}}, MemoryMB: w.slot, VCores: 1, TimeoutMS: 3_000_000, Script: "exec sleep 100000\n",
+		Protocol: protocol, Job: "others", Attempt: 1, Nodes: []gangNode{{id, slots}}, MemoryMB: w.slot, VCores: 1,
+		TimeoutMS: 3_000_000, Script: "exec sleep 100000\n",
 	}
 	w.others[id] = w.submitGang(t, g, "others")
 	w.wait(t, "others have what they are to have, or wait for it", func() bool {
@@ -336,11 +348,12 @@ func (w *world) occupy(t testing.TB, id string, slots int) {
 			return !slices.ContainsFunc(w.traits.Nodes, func(id string) bool { return !w.small[id] && !w.down[id] })
 		}
 		n := w.realNode(id) // where a gang of hedge's has the room and waits for more elsewhere, others would wait as long
-		return a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id] || w.down[id] || n != nil && int(n.AvailMB) < w.slot
+		return a.Progress >= allRun || int(a.AllocatedMB) > 64 || w.small[id] || w.down[id] ||
+			n != nil && int(n.AvailMB) < w.slot
 	})
 }
 
-// Notes is the one that stands in the job's file.
+// Notes is the note in the job's file.
 func (w *world) Notes(_ testing.TB, job string) []string {
 	text, err := os.ReadFile(NotePath(w.spool, job))
 	if err != nil {
@@ -349,8 +362,8 @@ func (w *world) Notes(_ testing.TB, job string) []string {
 	return []string{string(text)}
 }
 
-// Records are made of what the tasks' processes have written themselves, and of the operating system's word for whether they are there. When whole gangs began
-// and ended is what their ApplicationMaster has told the ResourceManager.
+// Records come from what the tasks' processes have written, and from the operating system's view of whether they exist.
+// The ApplicationMaster has told the ResourceManager when the whole gang began and ended.
 func (w *world) Records(t testing.TB) []adaptertest.Record {
 	paths, err := filepath.Glob(filepath.Join(w.logs, "*"))
 	require.NoError(t, err)
@@ -365,7 +378,8 @@ func (w *world) Records(t testing.TB) []adaptertest.Record {
 	return out
 }
 
-// ask asks the ResourceManager and the ApplicationMasters that run, again where there is no answer: what they say is more exact than what tasks have written.
+// ask asks the ResourceManager and the running ApplicationMasters, again if there is no answer. Their data is more
+// exact than what tasks have written.
 func (w *world) ask(t testing.TB) {
 	if w.away {
 		return
@@ -393,7 +407,7 @@ func (w *world) ask(t testing.TB) {
 	}
 }
 
-// record is one task's, by its file: NAME.ATTEMPT.RANK.CONTAINER.
+// record is one task's record, from its file NAME.ATTEMPT.RANK.CONTAINER.
 func (w *world) record(t testing.TB, path string) (adaptertest.Record, bool) {
 	text, err := os.ReadFile(path)
 	parts := strings.Split(filepath.Base(path), ".")
@@ -444,7 +458,8 @@ func (w *world) record(t testing.TB, path string) (adaptertest.Record, bool) {
 	return r, true
 }
 
-// alive tells whether a process runs and is the container's: its number may be another's by now, or it may have ended and nobody has taken notice.
+// alive reports whether a process runs and is the container's. Its number may be another process's by now, or it may be
+// a zombie.
 func alive(pid int, container string) bool {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), "CONTAINER_ID="+container)
@@ -454,7 +469,7 @@ func TestAlive(t *testing.T) {
 	c := exec.CommandContext(t.Context(), "sleep", "100000")
 	c.Env = []string{"CONTAINER_ID=container_1"}
 	require.NoError(t, c.Start())
-	// The kernel lets Start go on before it has laid out the new program's environment.
+	// Start may return before the kernel has set up the new program's environment.
 	wait(t, "its environment is there", func() bool { return alive(c.Process.Pid, "container_1") })
 	require.False(t, alive(c.Process.Pid, "container_2"))
 	require.NoError(t, c.Process.Kill())
@@ -463,9 +478,10 @@ func TestAlive(t *testing.T) {
 	require.False(t, alive(c.Process.Pid, "container_1"))
 }
 
-// exact has a record say what the cluster's own says of when the gang began and ended. A gang is not known to run before its ApplicationMaster has said so, and a task
-// not to have finished before its application is over: one that has done its work may be lost with its node before YARN knows, and starts again then. What
-// was stopped ends with its application, or later.
+// exact corrects a record by the cluster's own data about when the gang began and ended. A gang is not known to run
+// before its ApplicationMaster has said so. A task has not finished before its application is over: it may have done
+// its work and be lost with its node before YARN knows, and then it starts again. What was stopped ends with its
+// application, or later.
 func (w *world) exact(r *adaptertest.Record, container string) {
 	id := applicationOf(container)
 	switch {
@@ -488,12 +504,15 @@ func (w *world) exact(r *adaptertest.Record, container string) {
 	}
 }
 
-// ended tells whether a gang's last status, of an application that has failed, says that a task had ended well before.
+// ended reports whether a gang's last status, of a failed application, says that a task had succeeded before.
 func (s *status) ended(task string) bool {
-	return s != nil && s.State == "failed" && !slices.ContainsFunc(s.Failed, func(f failedTask) bool { return strconv.Itoa(f.Rank) == task })
+	return s != nil && s.State == "failed" && !slices.ContainsFunc(s.Failed, func(f failedTask) bool {
+		return strconv.Itoa(f.Rank) == task
+	})
 }
 
-// TestEnded: without a last word of its ApplicationMaster, a task of a gang that has failed has not ended well for YARN, whatever it says itself.
+// TestEnded: without a last report of its ApplicationMaster, a task of a failed gang has not succeeded for YARN,
+// whatever the task says itself.
 func TestEnded(t *testing.T) {
 	s := &status{State: "failed", Failed: []failedTask{{Rank: 1, Exit: -100}}}
 	require.True(t, s.ended("0"))
@@ -502,7 +521,8 @@ func TestEnded(t *testing.T) {
 	require.False(t, (*status)(nil).ended("0"))
 }
 
-// applicationOf is the application of a container: container_e17_1410901177871_0001_01_000005, with the epoch only where the ResourceManager was restarted.
+// applicationOf is the application of a container: container_e17_1410901177871_0001_01_000005, with the epoch only if
+// the ResourceManager was restarted.
 func applicationOf(container string) string {
 	p := strings.Split(strings.TrimPrefix(container, "container_"), "_")
 	if len(p) == 5 {
@@ -514,9 +534,10 @@ func applicationOf(container string) string {
 	return "application_" + p[0] + "_" + p[1]
 }
 
-var crashes = flag.Bool("crashes", false, "a crash at every call on the real cluster, too; on the fake one it is always done")
+var crashes = flag.Bool("crashes", false,
+	"a crash at every call on the real cluster, too; on the fake one it is always done")
 
-// TestConformance runs the suite, some cases side by side, each on a cluster of its own.
+// TestConformance runs the suite, some cases concurrently, each on its own cluster.
 func TestConformance(t *testing.T) {
 	if *crashes {
 		adaptertest.RunParallel(t, newLossy)

@@ -13,55 +13,60 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 )
 
-// ErrOptions is the sentinel of options out of range.
+// ErrOptions is an option out of range.
 var ErrOptions = errors.New("yarn: invalid option")
 
-// Options are how a [Driver] behaves. URLs, Spool and, for gangs, AM.Classpath must be there. Negative numbers and durations are refused.
+// Options are the options of a [Driver]. URLs and Spool are required, and so is AM.Classpath for gangs. Negative
+// numbers and durations are refused.
 type Options struct {
-	// URLs are where the ResourceManagers answer, as http://rm1:8088; the one that is active is found.
+	// URLs are the addresses of the ResourceManagers, like http://rm1:8088. The driver finds the active one.
 	URLs []string
-	// Spool is the folder with the job files and hedge's own; it is made if it is not there. All instances share it.
+	// Spool is the folder with the job files and hedge's own files. It is created if it does not exist. All instances
+	// share it.
 	Spool string
-	// Instance tells the applications of several hedges of one cluster apart: it is their tag. Lower case letters, digits and hyphens; default "hedge".
+	// Instance is the tag of hedge's applications. It distinguishes several hedges of one cluster. It has lower case
+	// letters, digits and hyphens; default "hedge".
 	Instance string
-	// User is whom the ResourceManager is told to act for with simple authentication; "" tells nothing.
+	// User is the user on whose behalf calls are made with simple authentication; "" names none.
 	User string
-	// Client makes the calls, with authentication where it is needed; nil is one of the driver's own. Its Timeout is not used.
+	// Client makes the calls, with authentication if needed; nil is a client of the driver's own. Its Timeout is not used.
 	Client *http.Client
-	// Timeout is how long a call may take, and how long another instance's lock of the spool is waited for, default 10 s.
+	// Timeout limits each call, and the wait for another instance's lock of the spool; default 10 s.
 	Timeout time.Duration
-	// AM says how the ApplicationMaster of gangs runs.
+	// AM says how the ApplicationMasters of gangs run.
 	AM AM
-	// Headroom is what each node keeps free of tasks, for ApplicationMasters: in MiB of memory and in vcores. Default 0, as is right where ApplicationMasters have a
-	// label of their own.
+	// HeadroomMB and HeadroomVCores are what each node keeps free for ApplicationMasters, in MiB of memory and in vcores.
+	// The default, 0, is right if ApplicationMasters have a node label of their own.
 	HeadroomMB, HeadroomVCores int
 	// Pools are the node labels whose nodes take whole applications, and no gangs.
 	Pools []string
-	// GangTimeout is how long an ApplicationMaster waits for all of its gang to run, default 1 min.
+	// GangTimeout is how long an ApplicationMaster waits until its whole gang runs; default 1 min.
 	GangTimeout time.Duration
-	// Told, if not nil, is told by Observe of an application or a node of which the ResourceManager says what makes no sense, by its id; once, as long as it says
-	// the same. The job's user is told, too. The application counts as it was before, and so does the node, which takes nothing new.
-	Told func(error)
-	// Now is the clock by which submissions without a time and starts are dated; nil is the system's.
+	// OnError, if not nil, is called by Observe if the ResourceManager's answer about an application or a node makes no
+	// sense. The error names its id. It is called once while the answer stays the same. The job's user is told, too. The
+	// application or node stays as it was before, and the node takes no new tasks.
+	OnError func(error)
+	// Now is the clock for submissions without a time and for starts; nil is the system's.
 	Now func() time.Time
 }
 
-// AM is how ApplicationMasters of gangs run.
+// AM says how ApplicationMasters of gangs run.
 type AM struct {
-	// Classpath is that of the Java program on every node: its jar, Hadoop's jars and Hadoop's configuration.
+	// Classpath is the class path of the Java program on every node: its jar, Hadoop's jars and Hadoop's configuration.
 	Classpath string
-	// Archive is the path on every node of an archive of the program's classes, with which it starts in two thirds of the time; am/README.md says how it is
-	// made. "" is none, and a Java machine that the archive is not for, or that finds none, starts without.
+	// Archive is the path, on every node, of an archive of the program's classes. With it, the program starts in two
+	// thirds of the time; am/README.md says how to make it. "" is none. A Java machine that finds no archive, or one made
+	// for another machine, starts without it.
 	Archive string
-	// Java is the command, default "java" with a heap of 64 MiB.
+	// Java is the command; default "java" with a heap of 64 MiB.
 	Java string
-	// MemoryMB and VCores are what its container asks for, by default 256 and 1.
+	// MemoryMB and VCores are the resources of its container, by default 256 and 1.
 	MemoryMB, VCores int
-	// Label is the node label where it runs; "" is the gang's own.
+	// Label is the node label on which it runs; "" is the gang's own.
 	Label string
 }
 
-// command is the shell's that runs an ApplicationMaster.
+// command is the shell command that runs an ApplicationMaster.
 func (a *AM) command() string {
 	java := a.Java
 	if a.Archive != "" {
@@ -82,14 +87,15 @@ func (o *Options) withDefaults() error {
 	}
 	for _, text := range o.URLs {
 		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("%w: URL %q, expected one as http://rm1:8088", ErrOptions, text)
+			return fmt.Errorf("%w: URL %q, expected one like http://rm1:8088", ErrOptions, text)
 		}
 	}
 	if o.Instance == "" {
 		o.Instance = "hedge"
 	}
 	if !instanceName.MatchString(o.Instance) {
-		return fmt.Errorf("%w: Instance %q, expected at most 40 lower case letters, digits and hyphens", ErrOptions, o.Instance)
+		return fmt.Errorf("%w: Instance %q, expected at most 40 lower case letters, digits and hyphens", ErrOptions,
+			o.Instance)
 	}
 	for _, label := range append([]string{o.AM.Label}, o.Pools...) {
 		if label != "" && !labelName.MatchString(label) {
@@ -133,8 +139,8 @@ func (o *Options) absolute() error {
 	return nil
 }
 
-// Driver is a scheduler's connection to YARN. Start, Stop and Explain are safe for concurrent use, for different jobs, while Observe is not under way; otherwise
-// it is for one goroutine at a time.
+// Driver is a scheduler's connection to YARN. Start, Stop and Explain are safe for concurrent use for different jobs
+// while Observe does not run. Otherwise a Driver is for one goroutine at a time.
 type Driver struct {
 	opt     Options
 	rm      *client
@@ -148,7 +154,8 @@ var (
 	_ adapters.Explainer = (*Driver)(nil)
 )
 
-// New makes a driver, and the spool's folders where they are missing. YARN is not called yet. The error is [ErrOptions], or the file system's.
+// New makes a driver, and the spool's folders if they are missing. It does not call YARN yet. The error is
+// [ErrOptions], or the file system's.
 func New(o Options) (*Driver, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
@@ -160,7 +167,7 @@ func New(o Options) (*Driver, error) {
 	return &Driver{opt: o, rm: newClient(&o), spool: s, state: newState()}, nil
 }
 
-// Close ends the connections that wait for calls, unless they are those of [Options].Client. No call may be under way.
+// Close closes idle connections, unless [Options].Client is set. No call may be under way.
 func (d *Driver) Close() {
 	if d.opt.Client == nil {
 		d.rm.http.CloseIdleConnections()

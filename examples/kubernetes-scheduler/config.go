@@ -14,7 +14,8 @@ import (
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all schedulers here.
+// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all
+// schedulers here.
 type config struct {
 	Listen    string        `yaml:"listen"`
 	LeaseFor  time.Duration `yaml:"lease_for"`
@@ -34,7 +35,8 @@ type config struct {
 // load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
 	c := &config{
-		Listen: "127.0.0.1:9464", LeaseFor: kubernetes.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
+		Listen: "127.0.0.1:9464", LeaseFor: kubernetes.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16,
+		SaveEvery:     time.Minute,
 		SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"},
 	}
 	if file == "" {
@@ -58,7 +60,8 @@ func load(file string) (*config, error) {
 	return c, nil
 }
 
-// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is needed.
+// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is
+// needed.
 func (c *config) check() error {
 	if c.LeaseFor < time.Second {
 		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
@@ -81,10 +84,11 @@ func (c *config) check() error {
 	return err
 }
 
-// options are the driver's. Calls must be over, and answers of the lease not be believed any more, within the margin in which a lease that is not renewed is given up: a quarter
-// of what it is granted for.
+// options are the driver's. Calls must be over, and answers of the lease not be believed any more, within the margin in
+// which a lease that is not renewed is given up: a quarter of what it is granted for.
 func (c *config) options() kubernetes.Options {
-	return kubernetes.Options{SchedulerName: c.SchedulerName, Namespace: c.Namespace, NodeSelector: c.NodeSelector, Lease: c.Lease, Timeout: c.LeaseFor / 7, CheckLease: c.LeaseFor / 15}
+	return kubernetes.Options{SchedulerName: c.SchedulerName, Namespace: c.Namespace, NodeSelector: c.NodeSelector,
+		Lease: c.Lease, Timeout: c.LeaseFor / 7, CheckLease: c.LeaseFor / 15}
 }
 
 // policy is 3Sigma as configured.

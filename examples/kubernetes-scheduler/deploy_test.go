@@ -40,7 +40,8 @@ func manifests(t *testing.T, path string, objects map[string]any) {
 	}
 }
 
-// TestStatefulSet: the program can read the configuration that the manifests give it, listens where it is asked, and may write where it keeps its history.
+// TestStatefulSet: the program can read the configuration that the manifests give it, listens where it is asked, and
+// may write where it keeps its history.
 func TestStatefulSet(t *testing.T) {
 	var set appsv1.StatefulSet
 	var service corev1.Service

@@ -1,5 +1,6 @@
-// Command kubernetes-scheduler is a complete scheduler for a Kubernetes cluster: 3Sigma on pods with schedulerName: hedge, with a standby, a history of runtimes that outlives it, metrics and
-// health. Copy it and make it yours: what all schedulers have is in adapters/service.
+// Command kubernetes-scheduler is a complete scheduler for a Kubernetes cluster: 3Sigma on pods with schedulerName:
+// hedge, with a standby, a history of runtimes that outlives it, metrics and health. Copy it and make it yours: what
+// all schedulers have is in adapters/service.
 package main
 
 import (
@@ -67,13 +68,16 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	if err != nil {
 		return err
 	}
-	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor, History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
+	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
+		History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
 		Cluster: adapters.Options{Parallel: c.Parallel}, Log: log, Metrics: counts})
 	if err != nil {
 		return err
 	}
 	var lost lost
-	promauto.With(registry).NewCounterFunc(prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."}, lost.count)
+	promauto.With(registry).NewCounterFunc(
+		prometheus.CounterOpts{Name: "hedge_notes_lost_total", Help: "Events and conditions that were not written."},
+		lost.count)
 	work := func(ctx context.Context, t adapters.Term) error {
 		driver, err := kubernetes.Open(ctx, client, c.options())
 		if err != nil {
@@ -89,10 +93,13 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 		return err
 	}
 	up(listener.Addr())
-	log.Info("waiting for the lease", "namespace", c.Lease.Namespace, "name", c.Lease.Name, "listen", listener.Addr().String())
+	log.Info("waiting for the lease", "namespace", c.Lease.Namespace, "name", c.Lease.Name, "listen",
+		listener.Addr().String())
 	defer log.Info("stopped")
 	handler := instance.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return instance.Serve(ctx, listener, handler, func(ctx context.Context) error { return instance.Lead(ctx, lease, work) })
+	return instance.Serve(ctx, listener, handler, func(ctx context.Context) error {
+		return instance.Lead(ctx, lease, work)
+	})
 }
 
 // connect makes a client for the cluster of the file, or for the one that the program runs in.

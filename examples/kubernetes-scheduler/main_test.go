@@ -22,7 +22,9 @@ import (
 
 func TestConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("namespace: team\ncycle: 500ms\nwindow: 60s\nslot: 5s\nlease: {namespace: a, name: b}\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(path, []byte("namespace: team\ncycle: 500ms\nwindow: 60s\nslot: 5s\nlease: {namespace: a, name: b}\n"),
+			0o600))
 	c, err := load(path)
 	require.NoError(t, err)
 	assert.Equal(t, "team", c.Namespace)
@@ -34,8 +36,10 @@ func TestConfig(t *testing.T) {
 	c, err = load(path)
 	require.NoError(t, err)
 	assert.Equal(t, 2*time.Second, c.Cycle, "all is as it is by itself")
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
-		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s", "node_selector: a in (": "node_selector", "lease: {nam: a}": "nam"} {
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s",
+		"save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s",
+		"node_selector: a in (": "node_selector", "lease: {nam: a}": "nam"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err = load(file)
@@ -56,7 +60,8 @@ func TestReadme(t *testing.T) {
 // TestArguments: what is no flag is not passed over.
 func TestArguments(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), []string{"c.yaml"}, slog.New(slog.DiscardHandler), nil), "c.yaml")
-	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil), os.ErrNotExist)
+	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil),
+		os.ErrNotExist)
 }
 
 // TestOneSetOfKeys: what all schedulers have is called the same in all, and has the same default.
@@ -85,15 +90,19 @@ func TestReady(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, err := fmt.Fprint(w, `{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "hedge", "resourceVersion": "5"},
+		_, err := fmt.Fprint(w, `{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "hedge", `+
+			`"resourceVersion": "5"},
 			"spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600, "leaseTransitions": 3}}`)
 		assert.NoError(t, err)
 	}))
 	defer server.Close()
 	dir := t.TempDir()
 	file, kubeconfig := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "kubeconfig")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "lease_for: %v\nlisten: 127.0.0.1:0\n", trial.Patience), 0o600)) // which is how long it may take until the end of the test
-	require.NoError(t, os.WriteFile(kubeconfig, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL), 0o600))
+	// which is how long it may take until the end of the test
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "lease_for: %v\nlisten: 127.0.0.1:0\n", trial.Patience), 0o600))
+	require.NoError(t, os.WriteFile(kubeconfig, fmt.Appendf(nil,
+		`{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: `+
+			`{cluster: c}}], current-context: c}`, server.URL), 0o600))
 	at, end := trial.Start(t, run, "-config", file, "-kubeconfig", kubeconfig)
 	trial.Eventually(t, "it tells what is wrong", func() bool {
 		text, code := trial.Get(t, at+"/readyz")
@@ -102,7 +111,10 @@ func TestReady(t *testing.T) {
 	_, code := trial.Get(t, at+"/healthz")
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	away.Store(false)
-	trial.Eventually(t, "it is ready, as another has the lease", func() bool { _, code := trial.Get(t, at+"/readyz"); return code == http.StatusOK })
+	trial.Eventually(t, "it is ready, as another has the lease", func() bool {
+		_, code := trial.Get(t, at+"/readyz")
+		return code == http.StatusOK
+	})
 	require.NoError(t, end())
 }
 

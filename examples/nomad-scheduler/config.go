@@ -15,8 +15,8 @@ import (
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all schedulers here. The token, the region and
-// certificates come from NOMAD_TOKEN, NOMAD_REGION, NOMAD_CACERT, ...
+// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all
+// schedulers here. The token, the region and certificates come from NOMAD_TOKEN, NOMAD_REGION, NOMAD_CACERT, ...
 type config struct {
 	Listen    string        `yaml:"listen"`
 	LeaseFor  time.Duration `yaml:"lease_for"`
@@ -34,7 +34,8 @@ type config struct {
 // load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
 	c := &config{
-		Listen: "127.0.0.1:9464", LeaseFor: nomad.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
+		Listen: "127.0.0.1:9464", LeaseFor: nomad.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16,
+		SaveEvery: time.Minute,
 	}
 	if file == "" {
 		return c, nil
@@ -57,7 +58,8 @@ func load(file string) (*config, error) {
 	return c, nil
 }
 
-// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is needed.
+// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is
+// needed.
 func (c *config) check() error {
 	if c.LeaseFor < time.Second {
 		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
@@ -84,8 +86,8 @@ func (c *config) api() *api.Config {
 	return out
 }
 
-// options are the driver's and the lease's. Calls must be over, and answers of the lease not be believed any more, within the margin in which a lease that is not renewed is given
-// up: a quarter of what it is granted for.
+// options are the driver's and the lease's. Calls must be over, and answers of the lease not be believed any more,
+// within the margin in which a lease that is not renewed is given up: a quarter of what it is granted for.
 func (c *config) options() nomad.Options {
 	return nomad.Options{Namespaces: c.Namespaces, Timeout: c.LeaseFor / 5, CheckLease: min(time.Second, c.LeaseFor/15)}
 }

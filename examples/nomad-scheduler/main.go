@@ -1,5 +1,6 @@
-// Command nomad-scheduler is a complete scheduler for a Nomad cluster: 3Sigma on held batch jobs, with a standby, a history of runtimes that outlives it, metrics and
-// health. Copy it and make it yours: what all schedulers have is in adapters/service.
+// Command nomad-scheduler is a complete scheduler for a Nomad cluster: 3Sigma on held batch jobs, with a standby, a
+// history of runtimes that outlives it, metrics and health. Copy it and make it yours: what all schedulers have is in
+// adapters/service.
 package main
 
 import (
@@ -61,7 +62,8 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	if err != nil {
 		return err
 	}
-	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor, History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
+	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
+		History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
 		Cluster: adapters.Options{Parallel: c.Parallel, Notes: notes}, Log: log, Metrics: counts})
 	if err != nil {
 		return err
@@ -82,5 +84,7 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	log.Info("waiting for the lease", "nomad", c.api().Address, "listen", listener.Addr().String())
 	defer log.Info("stopped")
 	handler := instance.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return instance.Serve(ctx, listener, handler, func(ctx context.Context) error { return instance.Lead(ctx, lease, work) })
+	return instance.Serve(ctx, listener, handler, func(ctx context.Context) error {
+		return instance.Lead(ctx, lease, work)
+	})
 }

@@ -38,7 +38,8 @@ func TestConfig(t *testing.T) {
 	assert.Equal(t, 2*time.Second, c.Cycle, "all is as it is by itself")
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s",
+		"save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
 		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -60,7 +61,8 @@ func TestReadme(t *testing.T) {
 // TestArguments: what is no flag is not passed over.
 func TestArguments(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), []string{"c.yaml"}, slog.New(slog.DiscardHandler), nil), "c.yaml")
-	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil), os.ErrNotExist)
+	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil),
+		os.ErrNotExist)
 }
 
 // TestReady: a scheduler is ready while the lease answers.
@@ -73,11 +75,15 @@ func TestReady(t *testing.T) {
 			http.Error(w, "no leader far and wide", http.StatusInternalServerError)
 			return
 		}
-		fmt.Fprintf(w, `{"Namespace": "default", "Path": "hedge/lease", "ModifyIndex": %d, "Items": {"epoch": "3", "holder": "another", "renewed": "1"}}`, index.Add(1))
+		fmt.Fprintf(w,
+			`{"Namespace": "default", "Path": "hedge/lease", "ModifyIndex": %d, "Items": {"epoch": "3", "holder": "another", `+
+				`"renewed": "1"}}`, index.Add(1))
 	}))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n", server.URL, trial.Patience), 0o600)) // which is how long it may take until the end of the test
+	// which is how long it may take until the end of the test
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nlease_for: %v\nlisten: 127.0.0.1:0\n",
+		server.URL, trial.Patience), 0o600))
 	at, end := trial.Start(t, run, "-config", file)
 	trial.Eventually(t, "it tells what is wrong", func() bool {
 		text, code := trial.Get(t, at+"/readyz")
@@ -86,18 +92,23 @@ func TestReady(t *testing.T) {
 	_, code := trial.Get(t, at+"/healthz")
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	away.Store(false)
-	trial.Eventually(t, "it is ready, as another has the lease", func() bool { _, code := trial.Get(t, at+"/readyz"); return code == http.StatusOK })
+	trial.Eventually(t, "it is ready, as another has the lease", func() bool {
+		_, code := trial.Get(t, at+"/readyz")
+		return code == http.StatusOK
+	})
 	require.NoError(t, end())
 }
 
-// TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.
+// TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is
+// told to.
 func TestScheduler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds and runs Nomad")
 	}
 	dir := t.TempDir()
-	servers, err := testservers.StartNomad(context.Background(), testservers.NomadConfig{Dir: dir, Clients: []testservers.NomadClient{
-		{Name: "n0", CPU: 4000, MemoryMB: 4096}, {Name: "n1", CPU: 4000, MemoryMB: 4096}}})
+	servers, err := testservers.StartNomad(context.Background(),
+		testservers.NomadConfig{Dir: dir, Clients: []testservers.NomadClient{
+			{Name: "n0", CPU: 4000, MemoryMB: 4096}, {Name: "n1", CPU: 4000, MemoryMB: 4096}}})
 	require.NoError(t, err)
 	t.Cleanup(servers.Stop)
 	client, err := api.NewClient(&api.Config{Address: servers.URL()})
@@ -106,7 +117,8 @@ func TestScheduler(t *testing.T) {
 	require.NoError(t, err)
 
 	file, history := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "history")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "nomad_address: %s\nhistory: %s\ncycle: 200ms\nlisten: 127.0.0.1:0\n", servers.URL(), history), 0o600))
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
+		"nomad_address: %s\nhistory: %s\ncycle: 200ms\nlisten: 127.0.0.1:0\n", servers.URL(), history), 0o600))
 	at, end := trial.Start(t, run, "-config", file)
 	trial.Eventually(t, "three tasks have finished", func() bool {
 		list, _, err := client.Jobs().Allocations("a", true, nil)
@@ -118,7 +130,10 @@ func TestScheduler(t *testing.T) {
 		}
 		return err == nil && n == 3
 	})
-	trial.Eventually(t, "it is ready", func() bool { _, status := trial.Get(t, at+"/readyz"); return status == http.StatusOK })
+	trial.Eventually(t, "it is ready", func() bool {
+		_, status := trial.Get(t, at+"/readyz")
+		return status == http.StatusOK
+	})
 	trial.Eventually(t, "nothing runs by its metrics", func() bool {
 		text, _ := trial.Get(t, at+"/metrics")
 		return !strings.Contains(text, "hedge_leader_epoch 0\n") && strings.Contains(text, "hedge_jobs_running 0\n")

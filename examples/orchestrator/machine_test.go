@@ -44,8 +44,9 @@ func (b *bench) apply(decisions ...sched.Decision) {
 // expect waits for as many events as it is given.
 func (b *bench) expect(want ...string) {
 	b.t.Helper()
-	names := map[sched.EventKind]string{sched.Submitted: "submitted ", sched.Started: "started ", sched.StartFailed: "failed ",
-		sched.Preempted: "preempted ", sched.Finished: "finished "}
+	names := map[sched.EventKind]string{sched.Submitted: "submitted ", sched.Started: "started ",
+		sched.StartFailed: "failed ",
+		sched.Preempted:   "preempted ", sched.Finished: "finished "}
 	var got []string
 	for len(got) < len(want) {
 		select {

@@ -130,7 +130,8 @@ func trained() (*predict.History, error) {
 		{"batch", []float64{3.8, 4.0, 4.3}}, {"report", []float64{0.4, 0.5, 0.7}}, {"archive", []float64{0.9, 1.0, 1.1}},
 	} {
 		for _, t := range past.seconds {
-			if err := h.Observe(predict.Observation{Job: predict.Job{Attributes: attributes(past.name)}, Runtime: t}); err != nil {
+			if err := h.Observe(
+				predict.Observation{Job: predict.Job{Attributes: attributes(past.name)}, Runtime: t}); err != nil {
 				return nil, err
 			}
 		}

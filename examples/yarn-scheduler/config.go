@@ -14,7 +14,8 @@ import (
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
-// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all schedulers here.
+// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all
+// schedulers here.
 type config struct {
 	Listen    string        `yaml:"listen"`
 	LeaseFor  time.Duration `yaml:"lease_for"`
@@ -47,7 +48,8 @@ type master struct {
 // load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
 	c := &config{
-		Listen: "127.0.0.1:9464", LeaseFor: yarn.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16, SaveEvery: time.Minute,
+		Listen: "127.0.0.1:9464", LeaseFor: yarn.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16,
+		SaveEvery:        time.Minute,
 		ResourceManagers: []string{"http://127.0.0.1:8088"}, Spool: "spool",
 	}
 	if file == "" {
@@ -71,7 +73,8 @@ func load(file string) (*config, error) {
 	return c, nil
 }
 
-// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is needed.
+// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is
+// needed.
 func (c *config) check() error {
 	if c.LeaseFor < time.Second {
 		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
@@ -88,17 +91,21 @@ func (c *config) check() error {
 		return fmt.Errorf("parallel is %d, expected at least 1", c.Parallel)
 	}
 	if c.Master.Classpath == "" && len(c.Pools) == 0 {
-		return errors.New("application_master.classpath is empty, without which no gang can start, and there are no pools for applications")
+		return errors.New(
+			"application_master.classpath is empty, without which no gang can start, and there are no pools for applications")
 	}
 	_, err := c.policy()
 	return err
 }
 
-// options are the driver's and the lease's. Calls must be over well within the margin in which a lease that is not renewed is given up: a quarter of what it is granted for.
+// options are the driver's and the lease's. Calls must be over well within the margin in which a lease that is not
+// renewed is given up: a quarter of what it is granted for.
 func (c *config) options() yarn.Options {
 	return yarn.Options{
-		URLs: c.ResourceManagers, Spool: c.Spool, User: c.User, Instance: c.Instance, Pools: c.Pools, HeadroomMB: c.HeadroomMB, HeadroomVCores: c.HeadroomVCores,
-		AM:      yarn.AM{Classpath: c.Master.Classpath, Archive: c.Master.Archive, MemoryMB: c.Master.MemoryMB, VCores: c.Master.VCores, Label: c.Master.Label},
+		URLs: c.ResourceManagers, Spool: c.Spool, User: c.User, Instance: c.Instance, Pools: c.Pools,
+		HeadroomMB: c.HeadroomMB, HeadroomVCores: c.HeadroomVCores,
+		AM: yarn.AM{Classpath: c.Master.Classpath, Archive: c.Master.Archive, MemoryMB: c.Master.MemoryMB,
+			VCores: c.Master.VCores, Label: c.Master.Label},
 		Timeout: c.LeaseFor / 5,
 	}
 }

@@ -1,5 +1,6 @@
-// Command yarn-scheduler is a complete scheduler for a YARN cluster: 3Sigma on the jobs of a spool, with a standby, a history of runtimes that outlives it, metrics and
-// health. Copy it and make it yours: what all schedulers have is in adapters/service.
+// Command yarn-scheduler is a complete scheduler for a YARN cluster: 3Sigma on the jobs of a spool, with a standby, a
+// history of runtimes that outlives it, metrics and health. Copy it and make it yours: what all schedulers have is in
+// adapters/service.
 package main
 
 import (
@@ -58,14 +59,15 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	if err != nil {
 		return err
 	}
-	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor, History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
+	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
+		History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
 		Cluster: adapters.Options{Parallel: c.Parallel}, Log: log, Metrics: counts})
 	if err != nil {
 		return err
 	}
 	work := func(ctx context.Context, t adapters.Term) error {
 		options := c.options()
-		options.Told = func(err error) { log.Warn("not understood", "error", err) }
+		options.OnError = func(err error) { log.Warn("not understood", "error", err) }
 		driver, err := yarn.New(options)
 		if err != nil {
 			return err
@@ -81,5 +83,7 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	log.Info("waiting for the lease", "yarn", c.ResourceManagers, "spool", c.Spool, "listen", listener.Addr().String())
 	defer log.Info("stopped")
 	handler := instance.Handler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return instance.Serve(ctx, listener, handler, func(ctx context.Context) error { return instance.Lead(ctx, lease, work) })
+	return instance.Serve(ctx, listener, handler, func(ctx context.Context) error {
+		return instance.Lead(ctx, lease, work)
+	})
 }

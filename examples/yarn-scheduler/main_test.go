@@ -36,7 +36,8 @@ func TestConfig(t *testing.T) {
 	require.ErrorContains(t, err, "application_master.classpath is empty")
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s", "save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s",
+		"save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
 		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h, pools: [a]}": "Window = 1s"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -58,17 +59,21 @@ func TestReadme(t *testing.T) {
 // TestArguments: what is no flag is not passed over.
 func TestArguments(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), []string{"c.yaml"}, slog.New(slog.DiscardHandler), nil), "c.yaml")
-	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil), os.ErrNotExist)
+	require.ErrorIs(t, run(t.Context(), []string{"-config", "no-such-file"}, slog.New(slog.DiscardHandler), nil),
+		os.ErrNotExist)
 }
 
 // TestReady: a scheduler is ready while the lease answers.
 func TestReady(t *testing.T) {
 	spool := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(spool, "lease.json"), []byte(`{"epoch": 3, "holder": "another"}`), 0o600))
+	require.NoError(t,
+		os.WriteFile(filepath.Join(spool, "lease.json"), []byte(`{"epoch": 3, "holder": "another"}`), 0o600))
 	lock := filepath.Join(spool, "lock")
 	require.NoError(t, os.Mkdir(lock, 0o700)) // which is no file to lock
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\npools: [x]\n", spool, trial.Patience), 0o600)) // which is how long it may take until the end of the test
+	// which is how long it may take until the end of the test
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "spool: %s\nlease_for: %v\nlisten: 127.0.0.1:0\npools: [x]\n",
+		spool, trial.Patience), 0o600))
 	at, end := trial.Start(t, run, "-config", file)
 	trial.Eventually(t, "it tells what is wrong", func() bool {
 		text, code := trial.Get(t, at+"/readyz")
@@ -77,11 +82,15 @@ func TestReady(t *testing.T) {
 	_, code := trial.Get(t, at+"/healthz")
 	assert.Equal(t, http.StatusOK, code, "a standby lives")
 	require.NoError(t, os.Remove(lock))
-	trial.Eventually(t, "it is ready, as another has the lease", func() bool { _, code := trial.Get(t, at+"/readyz"); return code == http.StatusOK })
+	trial.Eventually(t, "it is ready, as another has the lease", func() bool {
+		_, code := trial.Get(t, at+"/readyz")
+		return code == http.StatusOK
+	})
 	require.NoError(t, end())
 }
 
-// TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is told to.
+// TestScheduler runs the program on a real cluster: a gang runs, its runtime is kept, and the program ends when it is
+// told to.
 func TestScheduler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: runs YARN's servers")
@@ -89,7 +98,8 @@ func TestScheduler(t *testing.T) {
 	dir := t.TempDir()
 	jar, err := testservers.Jar(context.Background(), "../../adapters/yarn/am")
 	require.NoError(t, err)
-	servers, err := testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Nodes: []testservers.YARNNode{{Name: "n0"}, {Name: "n1"}}})
+	servers, err := testservers.StartYARN(context.Background(),
+		testservers.YARNConfig{Dir: dir, Nodes: []testservers.YARNNode{{Name: "n0"}, {Name: "n1"}}})
 	require.NoError(t, err)
 	t.Cleanup(servers.Stop)
 	me, err := user.Current()
@@ -107,9 +117,16 @@ cycle: 200ms
 listen: 127.0.0.1:0
 `, servers.URL(), spool, me.Username, jar+":"+servers.Classpath(), history), 0o600))
 	at, end := trial.Start(t, run, "-config", file)
-	trial.Eventually(t, "it is ready", func() bool { _, status := trial.Get(t, at+"/readyz"); return status == http.StatusOK })
-	trial.Eventually(t, "the spool is there", func() bool { _, err := os.Stat(filepath.Join(spool, "jobs")); return err == nil })
-	job := fmt.Sprintf("tasks: 3\nresources: {memory-mb: 64}\ndeadline: 1h\ncommand: sleep 1; echo done > %s/ran-$HEDGE_RANK\n", dir)
+	trial.Eventually(t, "it is ready", func() bool {
+		_, status := trial.Get(t, at+"/readyz")
+		return status == http.StatusOK
+	})
+	trial.Eventually(t, "the spool is there", func() bool {
+		_, err := os.Stat(filepath.Join(spool, "jobs"))
+		return err == nil
+	})
+	job := fmt.Sprintf(
+		"tasks: 3\nresources: {memory-mb: 64}\ndeadline: 1h\ncommand: sleep 1; echo done > %s/ran-$HEDGE_RANK\n", dir)
 	require.NoError(t, yarn.Submit(spool, "a", []byte(job)))
 	trial.Eventually(t, "three tasks have finished", func() bool {
 		ran, err := filepath.Glob(filepath.Join(dir, "ran-*"))

@@ -1,39 +1,41 @@
 package milp
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// Relax says which splits of gangs over partitions a [Placement]'s model leaves continuous, though
-// the plan must have whole tasks: the model is solved faster, its bound still holds, and the plan is repaired.
+// Relax says which splits of gangs over partitions may be continuous in a [Placement]'s model, although the plan needs
+// whole tasks. A relaxed model is solved faster and its bound still holds, but the plan must be repaired.
 type Relax int
 
-// What may be relaxed: nothing, the splits of options that start later, or all splits.
+// The values of Relax: nothing, the splits of options that start later, or all splits.
 const (
 	RelaxNone Relax = iota
 	RelaxLater
 	RelaxAll
 )
 
-// Placement is a placement problem as a model (3Sigma, section 4.3.3): a binary variable for each option and each
-// running job that may be preempted, a variable for the tasks in each partition of an option that has more than one, a
-// row for each job (at most one option), each such option (its tasks add up) and each partition, resource and slot
-// (capacity, preemption credited). Jobs that may not take some running job's room have such rows of their own, too.
-// Options that cannot fit, terms that are next to nothing and rows that cannot bind are left out.
+// Placement is a placement problem as a model (3Sigma, section 4.3.3). It has
 //
-// Numbers that differ by more orders of magnitude than solvers can tell apart are brought together: the objective is
-// scaled, options worth next to nothing beside the best are left to [Placement.Plan], and gangs of millions are split
-// in shares, which are not whole. [Placement.Bound] makes up for it.
+//   - a binary variable per option, and per running job that may be preempted,
+//   - a variable for the number of tasks in each partition of an option with more than one,
+//   - a row per job (at most one option), per option that is split (its tasks add up), and per partition, resource and
+//     slot (capacity, plus what preemption releases),
+//   - more rows of the latter kind for jobs that may not take the room of some running job.
+//
+// Options that cannot fit, negligible terms and rows that cannot bind are left out.
+//
+// Solvers cannot handle numbers of too many different magnitudes. So the objective is scaled, options worth almost
+// nothing compared with the best are left to [Placement.Plan], and the variables of gangs of very many tasks are
+// shares, which are not whole. [Placement.Bound] compensates for this.
 //
 // It is not safe for concurrent use.
 type Placement struct {
-	// Model is to be maximised; its objective is the plan's, times Scale. It must not be changed.
+	// Model is to be maximised. Its objective is the plan's, times Scale. It must not be modified.
 	Model *Model
 	// Scale is a power of two, 1 unless values are very large or very small.
 	Scale float64
@@ -41,22 +43,22 @@ type Placement struct {
 	in     pack.Instance
 	st     pack.State
 	pre    pack.Preemptor
-	choose []int32 // variable of in.Opts[o], -1 if it is left out
-	tasks  []int32 // variable of in.Part[i], -1 where the option's own stands for it or where it cannot be used
-	stop   []int32 // variable of running job m
+	choose []int32 // the variable of in.Opts[o], -1 if left out
+	tasks  []int32 // the variable of in.Part[i], -1 if the option's variable stands for it or the partition is unusable
+	stop   []int32 // the variable of running job m
 	split  []float64
 	rest   []float64
 	byJob  []int
 	named  bool
 	least  float64 // values below it are left out
-	worth  float64 // no plan is worth more
-	spared float64 // the sum of those
+	worth  float64 // no plan is worth more than this
+	spared float64 // the sum of the values left out
 }
 
-// Bound is what a bound of the model proves of plans.
+// Bound converts a bound of the model to one of plans.
 func (c *Placement) Bound(bound float64) float64 { return bound/c.Scale + c.spared }
 
-// name is what and the indices, if there are to be names.
+// name builds a name from what and the indices, or "" if there are to be no names.
 func (c *Placement) name(what string, indices ...int) string {
 	if !c.named {
 		return ""
@@ -67,15 +69,15 @@ func (c *Placement) name(what string, indices ...int) string {
 	return what
 }
 
-// Compile makes p's model. Splits says which options' splits must be whole tasks in a plan, and relax which of them
-// need not be in the model. An invalid p is [solver.ErrInvalid].
+// Compile makes p's model. Splits says which options' splits must be whole tasks in a plan, and relax which of these
+// may be continuous in the model. An invalid p is [solver.ErrInvalid].
 //
-// Nothing in the model has a name, since making names takes longer than all the rest; see [CompileNamed].
+// Nothing in the model has a name, since names take longer than everything else; see [CompileNamed].
 func Compile(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, false)
 }
 
-// CompileNamed is [Compile] with names for variables and rows, for models to be looked at: choose_JOB_OPTION,
+// CompileNamed is [Compile] with names of variables and rows, for people who look at the model: choose_JOB_OPTION,
 // tasks_JOB_OPTION_PARTITION, preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
 // Resources beyond the problem's are copies of them for the jobs that may not take some running job's room.
 func CompileNamed(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
@@ -97,21 +99,22 @@ func compile(p *solver.Problem, splits solver.SplitRule, relax Relax, named bool
 	return c, nil
 }
 
-// Values are left as they are if the largest is between these; others are scaled to about a thousand, since solvers'
+// Values are not scaled if the largest is between these. Otherwise they are scaled to about a thousand, since solvers'
 // tolerances are absolute.
 const (
 	smallValue = 1
 	largeValue = 1e9
 )
 
-// leastShare of the largest value is what a solver can still tell from nothing; rounding takes more of the objective.
+// leastShare is the share of the largest value that a solver can still tell from nothing. Rounding changes the
+// objective by more than that.
 const leastShare = 1e-12
 
-// manyTasks is from where on a gang is split in shares: a solver's tolerance for whole numbers, times that many, is a
-// task.
+// manyTasks is the size from which a gang's variables are shares. A solver's tolerance for whole numbers, times this
+// size, is about a task.
 const manyTasks = 1e5
 
-// weigh looks for the scale of values.
+// weigh computes the scale of the values.
 func (c *Placement) weigh() {
 	largest := 0.0
 	for k := range c.in.Opts {
@@ -131,7 +134,7 @@ func (c *Placement) weigh() {
 	}
 }
 
-// usable is which of option o's partitions can hold a task of it.
+// usable finds which of option o's partitions can hold a task of it, and how many there are.
 func (c *Placement) usable(o *pack.Option) (n int) {
 	for i := o.P0; i < o.P1; i++ {
 		if c.in.Limit[i] > 0 {
@@ -159,7 +162,8 @@ func (c *Placement) addVars(relax Relax) {
 			c.spared += o.Value
 			continue
 		}
-		c.choose[k] = int32(m.AddVar(Var{Name: c.name("choose", o.Job, o.Index), Upper: 1, Cost: o.Value * c.Scale, Integer: true}))
+		c.choose[k] = int32(
+			m.AddVar(Var{Name: c.name("choose", o.Job, o.Index), Upper: 1, Cost: o.Value * c.Scale, Integer: true}))
 		if c.usable(o) < 2 {
 			continue
 		}
@@ -167,7 +171,8 @@ func (c *Placement) addVars(relax Relax) {
 		whole := size == 1 && o.Whole && (relax == RelaxNone || relax == RelaxLater && o.Start == 0)
 		for i := o.P0; i < o.P1; i++ {
 			if in.Limit[i] > 0 {
-				c.tasks[i] = int32(m.AddVar(Var{Name: c.name("tasks", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i] / size, Integer: whole}))
+				c.tasks[i] = int32(
+					m.AddVar(Var{Name: c.name("tasks", o.Job, o.Index, in.Part[i]), Upper: in.Limit[i] / size, Integer: whole}))
 			}
 		}
 	}
@@ -176,7 +181,7 @@ func (c *Placement) addVars(relax Relax) {
 	}
 }
 
-// size is how many tasks the unit of o's variables for tasks is: 1, or the gang where those are shares.
+// size is the number of tasks per unit of o's variables: 1, or the gang's size if they are shares.
 func (c *Placement) size(o *pack.Option) float64 {
 	if o.Count > manyTasks {
 		return o.Count
@@ -184,19 +189,20 @@ func (c *Placement) size(o *pack.Option) float64 {
 	return 1
 }
 
-// addStop adds the variable of a running job, -1 where it costs more than all that can be won.
+// addStop adds the variable of a running job. It is -1 if preempting the job costs more than everything that can be
+// gained.
 func (c *Placement) addStop(r int) int32 {
 	cost := c.in.P.Running[r].PreemptCost
 	switch {
 	case cost < c.least:
-		cost = 0 // which proves less, and is still a proof
+		cost = 0 // proves less, and is still valid
 	case cost > c.worth:
 		return -1
 	}
 	return int32(c.Model.AddVar(Var{Name: c.name("preempt", r), Upper: 1, Cost: -cost * c.Scale, Integer: true}))
 }
 
-// addJobs adds a row for each job, and one for each option that is split.
+// addJobs adds a row per job, and a row per option that is split.
 func (c *Placement) addJobs() {
 	in, m := &c.in, c.Model
 	m.Grow(0, 0, 2*len(in.Opts)+len(in.Part))
@@ -228,15 +234,15 @@ func (c *Placement) addJobs() {
 	}
 }
 
-// entry is one variable's use of a capacity row; most is the largest it can take there.
+// entry is one variable's use of a capacity row. most is its largest use.
 type entry struct {
 	v      int32
 	amount float64
 	most   float64
 }
 
-// negligible is the use, relative to a row's capacity, that is left out of it: a thousand of such stay within
-// what a plan may exceed a row by.
+// negligible is the use, relative to a row's capacity, below which an entry is left out. A thousand of these stay
+// within the tolerance of a row.
 const negligible = 1e-10
 
 func (c *Placement) addCapacity() {
@@ -256,9 +262,9 @@ func (c *Placement) addCapacity() {
 		if most <= in.Cap[row] {
 			continue
 		}
-		// What a preemption frees beyond what could be missing is of no use; without it the relaxation is tighter.
+		// Capacity released beyond what could be missing is useless. Leaving it out tightens the relaxation.
 		missing := most - in.Cap[row]
-		// The largest use becomes 1 to 2, so that a solver's absolute tolerance is small beside a task.
+		// The largest use becomes 1 to 2, so that a solver's absolute tolerance is small compared with a task.
 		_, exponent := math.Frexp(largest)
 		scale := math.Ldexp(1, 1-exponent)
 		index, value = index[:0], value[:0]
@@ -268,11 +274,12 @@ func (c *Placement) addCapacity() {
 			}
 		}
 		t, r, x := row%in.T, row/in.T%in.R, row/in.T/in.R
-		c.Model.AddRow(Row{Name: c.name("room", x, r, t), Lower: math.Inf(-1), Upper: in.Cap[row] * scale, Index: index, Value: value})
+		c.Model.AddRow(
+			Row{Name: c.name("room", x, r, t), Lower: math.Inf(-1), Upper: in.Cap[row] * scale, Index: index, Value: value})
 	}
 }
 
-// entries is what all variables take of all rows: row's are entries[begin[row]:begin[row+1]].
+// entries are the entries of all rows. Those of row are entries[begin[row]:begin[row+1]].
 func (c *Placement) entries() (begin []int, entries []entry) {
 	in := &c.in
 	begin = make([]int, in.Rows+1)
@@ -289,7 +296,7 @@ func (c *Placement) entries() (begin []int, entries []entry) {
 	return begin, entries
 }
 
-// each calls add with every row's every entry.
+// each calls add for every entry of every row.
 func (c *Placement) each(add func(row int, e entry)) {
 	in := &c.in
 	for k := range in.Opts {
@@ -323,7 +330,7 @@ func (c *Placement) each(add func(row int, e entry)) {
 	}
 }
 
-// StartFrom is a plan of the problem as a point to begin from.
+// StartFrom converts a plan of the problem to a point to begin from.
 func (c *Placement) StartFrom(plan *solver.Solution) []float64 {
 	c.st.Load(plan)
 	for _, k := range c.st.Choice {
@@ -334,7 +341,7 @@ func (c *Placement) StartFrom(plan *solver.Solution) []float64 {
 	return c.point()
 }
 
-// Start is the problem's hint as a point to begin from, nil if nothing of it fits. What does not fit of it is left out.
+// Start converts the problem's hint to a point to begin from. What does not fit is left out. It is nil if nothing fits.
 func (c *Placement) Start() []float64 {
 	hint := c.in.P.Hint
 	if len(hint) == 0 {
@@ -378,129 +385,4 @@ func (c *Placement) point() []float64 {
 		}
 	}
 	return x
-}
-
-// Plan is point x of the model as a plan that keeps every rule of the problem: splits that are not whole are rounded,
-// what then does not fit is left out, and what still fits is put in, the most valuable first. For a point that is
-// feasible and whole, the plan is worth at least its objective, but for rounding and for what the model leaves out as
-// next to nothing.
-func (c *Placement) Plan(x []float64) *solver.Solution {
-	in, st := &c.in, &c.st
-	st.Reset(in)
-	for m, v := range c.stop {
-		if v >= 0 && x[v] > 0.5 {
-			st.Preempt(m)
-		}
-	}
-	c.split = pack.Resize(c.split, in.MaxParts)
-	for j := range in.P.Jobs {
-		if k := c.chosen(j, x); k >= 0 && c.round(k, x) {
-			st.Place(k, c.split)
-		}
-	}
-	st.Settle()
-	c.complete(x)
-	st.Spare(c.pre.ByCost)
-	if !st.Settle() {
-		st.Spare(c.pre.ByCost)
-	}
-	return st.Solution("", solver.StopWork)
-}
-
-// chosen is the option that x gives job j, -1 if it has less than half of any.
-func (c *Placement) chosen(j int, x []float64) int {
-	best, most := -1, 0.5
-	for k := c.in.JobOpts[j]; k < c.in.JobOpts[j+1]; k++ {
-		if v := c.choose[k]; v >= 0 && x[v] >= most {
-			best, most = k, x[v]
-		}
-	}
-	return best
-}
-
-// round makes option k's split in x add up to the gang, of whole tasks if it must be, and reports whether that can be.
-func (c *Placement) round(k int, x []float64) bool {
-	in, o := &c.in, &c.in.Opts[k]
-	split := c.split[:o.P1-o.P0]
-	c.rest = pack.Resize(c.rest, len(split))
-	sum, size := 0.0, c.size(o)
-	for i := range split {
-		switch v := c.tasks[o.P0+i]; {
-		case v >= 0:
-			split[i] = min(max(x[v]*size, 0), in.Limit[o.P0+i])
-		case in.Limit[o.P0+i] > 0:
-			split[i] = o.Count
-		default:
-			split[i] = 0
-		}
-		c.rest[i] = 0
-		if o.Whole {
-			down := math.Floor(split[i] + 1e-6)
-			c.rest[i], split[i] = split[i]-down, down
-		}
-		sum += split[i]
-	}
-	if sum <= 0 {
-		return false
-	}
-	if !o.Whole {
-		for i := range split {
-			split[i] *= o.Count / sum
-		}
-		return true
-	}
-	return c.level(o, split, o.Count-sum)
-}
-
-// level adds left tasks to split, or takes them off, where rounding has taken the most off, or the least.
-func (c *Placement) level(o *pack.Option, split []float64, left float64) bool {
-	step := math.Copysign(1, left)
-	for ; math.Abs(left) > 0.5; left -= step {
-		best := -1
-		for i, rest := range c.rest {
-			to := split[i] + step
-			if to >= 0 && to <= c.in.Limit[o.P0+i] && (best < 0 || step*rest > step*c.rest[best]) {
-				best = i
-			}
-		}
-		if best < 0 {
-			return false
-		}
-		split[best] += step
-		c.rest[best] -= step
-	}
-	return true
-}
-
-// complete puts jobs that are not in the plan in where they fit: those that x has parts of first, by the size of the
-// part, then the others, by value.
-func (c *Placement) complete(x []float64) {
-	in := &c.in
-	c.byJob = c.byJob[:0]
-	share := make([]float64, len(in.P.Jobs))
-	for j, k := range c.st.Choice {
-		if k >= 0 || in.JobOpts[j] == in.JobOpts[j+1] {
-			continue
-		}
-		c.byJob = append(c.byJob, j)
-		for k := in.JobOpts[j]; k < in.JobOpts[j+1]; k++ {
-			if v := c.choose[k]; v >= 0 {
-				share[j] += x[v]
-			}
-		}
-		share[j] = math.Round(share[j] * 1e6)
-	}
-	slices.SortStableFunc(c.byJob, func(a, b int) int {
-		if d := cmp.Compare(share[b], share[a]); d != 0 {
-			return d
-		}
-		return cmp.Compare(in.Opts[in.JobOpts[b]].Value, in.Opts[in.JobOpts[a]].Value)
-	})
-	for _, j := range c.byJob {
-		for k := in.JobOpts[j]; k < in.JobOpts[j+1]; k++ {
-			if c.st.TryPlace(k) {
-				break
-			}
-		}
-	}
 }

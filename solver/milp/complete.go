@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// complete makes a point of x without solving anything but for the variables that are not integer: it fixes one integer
-// after the other as near to x as the rows allow, together with the other integers of its equations, which is given up and
-// tried otherwise as a whole. What is at zero in x comes last, and takes what room is left if that pays. Only choices of
-// one integer are taken back, so that it may find nothing.
+// complete makes a feasible point from x. It solves only for the variables that are not integer. It fixes one integer
+// after the other as close to x as the rows allow, together with the other integers of its equations. If that fails,
+// the group is undone and tried differently. Integers at zero in x come last, and use the remaining room if that pays.
+// Only the choices for one group are undone, so it may find nothing.
 func (d *diver) complete(x []float64) {
 	d.dom.undo(0)
 	for _, j := range d.order(x) {
@@ -26,8 +26,8 @@ func (d *diver) complete(x []float64) {
 	d.keep(slices.Clone(d.dom.lower))
 }
 
-// order is the integers: whole ones that are not at their lower bounds, then fractional ones, those of large values first, then the
-// rest, those that pay most first.
+// order sorts the integers: whole ones above their lower bounds first, then fractional ones, the largest first, then
+// the rest, by what they pay.
 func (d *diver) order(x []float64) []int {
 	var list []int
 	class, key := make([]int8, len(x)), make([]float64, len(x))
@@ -52,11 +52,11 @@ func (d *diver) order(x []float64) []int {
 	return list
 }
 
-// place fixes j and the free integers of its equations. It reports false if there is no way.
+// place fixes j and the free integers of its equations. It reports false if that is impossible.
 func (d *diver) place(j int, x []float64) bool {
 	mark := d.dom.mark()
 	down, up := math.Floor(x[j]+IntegerTolerance), math.Ceil(x[j]-IntegerTolerance)
-	pays := Better(d.m, d.m.cost[j], 0) // to rise
+	pays := Better(d.m, d.m.cost[j], 0) // by rising
 	choices := [...]float64{down, up, d.dom.lower[j], d.dom.upper[j]}
 	switch {
 	case pays && down == up && down <= d.dom.lower[j]:
@@ -86,7 +86,7 @@ func (d *diver) equations(j int, x []float64) bool {
 	return true
 }
 
-// equation fixes the free integers of row i in proportion to x, those of large values first.
+// equation fixes the free integers of row i in proportion to x, the largest first.
 func (d *diver) equation(i int, x []float64) bool {
 	var free []int
 	rest, sum := d.m.rowLower[i], 0.0

@@ -8,21 +8,24 @@ import (
 	"time"
 )
 
-// Diving makes lp, a backend of linear programs, into one for models with integer variables. It solves
-// the relaxation, whose optimum is the first Bound, and dives from it to integral points: it fixes integers that are
-// whole, rounds several fractional ones at a time as far as the rows allow, and lets lp solve what is left, until all
-// are whole. Then it searches: a branch and bound on the relaxations goes on from the best point of the dives until the
-// time is up or the gap is reached. It stops with [StopOptimal] if its best point is within the gap of the bound, with
-// [StopInfeasible] if the search has found that there is no point, and with [StopOther] where lp fails, or, if there is
-// no limit of time, after 500 linear programs, so that it ends.
+// Diving turns lp, a backend for linear programs, into one for models with integer variables.
 //
-// Models without integers, and options that it does not use itself, go straight to lp. It has lp's name, and lp's
-// properties but that Caps says Heuristic and not Integer: it has no cuts, and proves little of larger models.
-// Options.Start is used if it fixes the integers of a point. The same model and options lead to the same result if that
-// holds for lp and no limit ends it. It is as safe for concurrent use as lp is.
+// It solves the relaxation, whose optimum is the first Bound, and dives from there to integral points. A dive fixes
+// integers that are whole, rounds several fractional ones at a time as far as the rows allow, and lets lp solve the
+// rest, until all are whole. Then a branch and bound on the relaxations continues from the best point of the dives,
+// until the time is up or the gap is reached.
+//
+// It stops with [StopOptimal] if its best point is within the gap of the bound, and with [StopInfeasible] if the search
+// has shown that there is no point. It stops with [StopOther] if lp fails. Without a time limit it also does so after
+// 500 linear programs.
+//
+// Models without integers, and options that Diving does not use, are passed to lp. It has lp's name and lp's
+// capabilities, but Caps says Heuristic and not Integer: without cuts, it proves little about larger models.
+// Options.Start is used if it fixes the integers of a feasible point. If lp is deterministic and no limit ends the
+// solve, so is the result. It is as safe for concurrent use as lp.
 func Diving(lp Backend) Backend { return diving{lp} }
 
-// diving is a value so that two of the same lp count as one backend.
+// diving is a value, so that two of the same lp count as one backend.
 type diving struct{ lp Backend }
 
 // Name implements [Backend].
@@ -56,7 +59,7 @@ func (b diving) Solve(ctx context.Context, m *Model, opts Options) (*Result, err
 	}
 	d.res.Raw, d.res.Bound = root.Raw, root.Bound
 	switch root.Stop {
-	case StopUnbounded: // of the relaxation, which need not have a whole point
+	case StopUnbounded: // of the relaxation; there may be no whole point
 		d.res.Stop = StopInfeasibleOrUnbounded
 	case StopOptimal, StopOther:
 		d.res.Stop = StopOther
@@ -81,17 +84,17 @@ func (b diving) straight(ctx context.Context, m *Model, opts Options) (*Result, 
 	return &told, nil
 }
 
-// diver is one solve of diving's.
+// diver is one solve.
 type diver struct {
 	ctx   context.Context
 	lp    Backend
 	m     *Model
 	opts  Options
-	rel   *Model   // m without integers, whose bounds dom narrows
+	rel   *Model   // m without integers; dom narrows its bounds
 	dom   *domains // of rel
 	locks []lock   // of m's variables
 	most  float64  // the largest cost of an integer
-	res   Result   // with the best point
+	res   Result   // has the best point
 }
 
 func newDiver(ctx context.Context, lp Backend, m *Model, opts Options) *diver {
@@ -108,7 +111,7 @@ func newDiver(ctx context.Context, lp Backend, m *Model, opts Options) *diver {
 	return d
 }
 
-// relax lets lp solve the relaxation within the bounds of now, and settles its answer. Without an error the result is
+// relax lets lp solve the relaxation within the current bounds, and handles its answer. Without an error the result is
 // never nil.
 func (d *diver) relax() (*Result, error) {
 	opts := Options{Gap: -1, Threads: d.opts.Threads, Seed: d.opts.Seed, Log: d.opts.Log}
@@ -131,8 +134,8 @@ func (d *diver) relax() (*Result, error) {
 	return res, err
 }
 
-// passes makes points of the relaxation's one: a first without solving, then by dives: one around Options.Start, a
-// coarse one, a finer one that leaves what is zero free, and one around the best point.
+// passes makes points from the relaxation's: one without solving, then by dives around Options.Start, a coarse dive, a
+// finer dive that leaves zeros free, and a dive around the best point.
 func (d *diver) passes(root []float64) {
 	if d.res.X != nil && d.res.Gap() <= d.opts.TargetGap() {
 		d.res.Stop = StopOptimal
@@ -159,7 +162,7 @@ func (d *diver) passes(root []float64) {
 	}
 }
 
-// start keeps Options.Start if it is a point.
+// start keeps Options.Start if it is feasible.
 func (d *diver) start() {
 	if d.opts.Start == nil {
 		return
@@ -170,8 +173,8 @@ func (d *diver) start() {
 	}
 }
 
-// around dives where the integers are as in x, as far as x has numbers for them, and those are the same in with, unless
-// that is nil. It reports whether they all could be fixed so.
+// around dives with the integers fixed as in x, where x has numbers for them. If with is not nil, only integers that
+// are the same in both are fixed. It reports whether all of them could be fixed.
 func (d *diver) around(x, with []float64, share int) bool {
 	d.dom.undo(0)
 	all := true
@@ -190,7 +193,7 @@ func (d *diver) around(x, with []float64, share int) bool {
 	return all
 }
 
-// dive goes down from root with all integers free.
+// dive dives from root with all integers free.
 func (d *diver) dive(root []float64, share int, zeros bool) {
 	d.dom.undo(0)
 	if !d.over() && d.dom.propagate() {
@@ -198,8 +201,8 @@ func (d *diver) dive(root []float64, share int, zeros bool) {
 	}
 }
 
-// descend goes down from point x of the relaxation, and rounds one in share of the fractional integers at a time. zeros
-// says that integers which are whole and at their lower bounds are fixed too.
+// descend dives from point x of the relaxation. Each step rounds one in share of the fractional integers. If zeros is
+// true, whole integers at their lower bounds are fixed, too.
 func (d *diver) descend(x []float64, share int, zeros bool) {
 	for !d.over() {
 		d.fixWhole(x, zeros)
@@ -217,7 +220,7 @@ func (d *diver) descend(x []float64, share int, zeros bool) {
 	}
 }
 
-// over reports whether there is no more to be done.
+// over reports whether there is nothing left to do.
 func (d *diver) over() bool {
 	if d.ctx.Err() != nil {
 		return true
@@ -225,7 +228,7 @@ func (d *diver) over() bool {
 	return d.res.Stop == StopOptimal
 }
 
-// point is the relaxation's point within the bounds of now, if there is one that may be better than the best in hand.
+// point is the relaxation's point within the current bounds, if it may be better than the best point so far.
 func (d *diver) point() ([]float64, bool) {
 	res, err := d.relax()
 	if err != nil || res.X == nil || res.Stop != StopOptimal {
@@ -234,7 +237,7 @@ func (d *diver) point() ([]float64, bool) {
 	return res.X, d.res.X == nil || Better(d.m, res.Objective, d.res.Objective)
 }
 
-// fixWhole fixes the free integers that are whole in x, as long as no row speaks against it.
+// fixWhole fixes the free integers that are whole in x, if the rows allow it.
 func (d *diver) fixWhole(x []float64, zeros bool) {
 	for j, whole := range d.m.integer {
 		v := math.Round(x[j])
@@ -248,8 +251,8 @@ func (d *diver) fixWhole(x []float64, zeros bool) {
 	}
 }
 
-// fractional are the integers that are not whole in x, those that are to be rounded first in front: where least is to
-// be moved, and much depends on it. Those that can be rounded without harm to any row wait until the end.
+// fractional are the integers that are not whole in x, in the order in which to round them: first those that move least
+// and matter most. Those that can be rounded without harm to any row come last.
 func (d *diver) fractional(x []float64) []int {
 	var list []int
 	key := make([]float64, len(x))
@@ -271,15 +274,15 @@ func (d *diver) fractional(x []float64) []int {
 	return list
 }
 
-// round fixes list's integers near x as far as the rows allow, and has what is left solved. If that has no point, it
-// tries the first of them alone, and then the other way; after that the dive is at its end.
+// round fixes list's integers near x as far as the rows allow, and solves the rest. If that has no point, it tries the
+// first integer alone, and then in the other direction. After that the dive ends.
 func (d *diver) round(x []float64, list []int) ([]float64, bool) {
 	mark := d.dom.mark()
 	first, other := d.sides(list[0], x[list[0]])
 	done := 0
 	for _, j := range list {
 		near, far := d.sides(j, x[j])
-		moved := x[j] < d.dom.lower[j] || x[j] > d.dom.upper[j] // by the fixing of others
+		moved := x[j] < d.dom.lower[j] || x[j] > d.dom.upper[j] // when others were fixed
 		if moved || d.try(j, near) || d.try(j, far) {
 			done++
 		}
@@ -300,7 +303,7 @@ func (d *diver) round(x []float64, list []int) ([]float64, bool) {
 	return nil, false
 }
 
-// try fixes j at v if no row speaks against it.
+// try fixes j at v if the rows allow it.
 func (d *diver) try(j int, v float64) bool {
 	mark := d.dom.mark()
 	if d.dom.fix(j, v) {
@@ -310,8 +313,9 @@ func (d *diver) try(j int, v float64) bool {
 	return false
 }
 
-// sides are the whole numbers on both sides of v, first the one that j is to be rounded to: away from the rows that
-// limit it, if only one side has such, or else the nearer one, or the better one if both are as near.
+// sides are the whole numbers on both sides of v. The first is the one to which j is rounded: away from the rows that
+// limit it if only one direction has such rows, and otherwise the nearer one, or the better one if both are equally
+// near.
 func (d *diver) sides(j int, v float64) (first, other float64) {
 	down, up := math.Floor(v), math.Ceil(v)
 	gain := d.m.cost[j]
@@ -330,7 +334,7 @@ func (d *diver) sides(j int, v float64) (first, other float64) {
 	return down, up
 }
 
-// finish keeps x, whose integers are whole but for the tolerance: exactly rounded, if the rows can be met so.
+// finish keeps x, whose integers are whole within the tolerance. It rounds them exactly if the rows allow it.
 func (d *diver) finish(x []float64) {
 	y := slices.Clone(x)
 	for j, whole := range d.m.integer {
@@ -352,13 +356,13 @@ func (d *diver) finish(x []float64) {
 	d.keep(x)
 }
 
-// keep takes x down, and reports true, if it is a point of m. It is told of if it is the best.
+// keep stores x and reports true if it is a point of m. If it is the best one, it is reported to the caller.
 func (d *diver) keep(x []float64) bool {
 	if Check(d.m, x) != nil {
 		return false
 	}
 	for j := range x {
-		x[j] += 0 // no zero is negative
+		x[j] += 0 // avoids -0
 	}
 	objective := d.m.Objective(x)
 	if d.res.X != nil && !Better(d.m, objective, d.res.Objective) {

@@ -16,7 +16,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/milptest/reference"
 )
 
-// linear is the reference backend as one of linear programs alone. It counts what it is asked, and gives at most as many answers as it is told.
+// linear is the reference backend as one of linear programs alone. It counts what it is asked, and gives at most as
+// many answers as it is told.
 type linear struct {
 	milp.Backend
 	caps   milp.Caps
@@ -93,7 +94,9 @@ func TestDivingIsNeverWrongAndFindsTheOptimaOfSmallModels(t *testing.T) {
 		want, err := milp.Solve(context.Background(), exact, m, milp.Options{Gap: -1})
 		require.NoError(t, err, m.Name)
 		var told []milp.Point
-		got, err := milp.Solve(context.Background(), dive, m, milp.Options{Gap: -1, Incumbent: func(p milp.Point) { told = append(told, p) }})
+		got, err := milp.Solve(context.Background(), dive, m, milp.Options{Gap: -1, Incumbent: func(p milp.Point) {
+			told = append(told, p)
+		}})
 		require.NoError(t, err, m.Name)
 		if want.Stop == milp.StopInfeasible {
 			require.Nil(t, got.X, m.Name)
@@ -102,13 +105,15 @@ func TestDivingIsNeverWrongAndFindsTheOptimaOfSmallModels(t *testing.T) {
 		}
 		solvable++
 		require.Contains(t, []milp.Stop{milp.StopOptimal, milp.StopOther}, got.Stop, m.Name)
-		require.False(t, milp.Better(m, want.Objective+slack(m), got.Bound), "%s: bound %v, optimum %v", m.Name, got.Bound, want.Objective)
+		require.False(t, milp.Better(m, want.Objective+slack(m), got.Bound), "%s: bound %v, optimum %v", m.Name, got.Bound,
+			want.Objective)
 		if got.X == nil {
 			continue
 		}
 		found++
 		require.NoError(t, milp.Check(m, got.X), m.Name)
-		require.False(t, milp.Better(m, got.Objective+slack(m), want.Objective), "%s: %v is better than the optimum %v", m.Name, got.Objective, want.Objective)
+		require.False(t, milp.Better(m, got.Objective+slack(m), want.Objective), "%s: %v is better than the optimum %v",
+			m.Name, got.Objective, want.Objective)
 		require.NotEmpty(t, told, m.Name)
 		require.Equal(t, got.Objective, told[len(told)-1].Objective, m.Name)
 		if math.Abs(got.Objective-want.Objective) < 1e-6 {
@@ -185,7 +190,8 @@ func TestDivingHasTheBackendsProperties(t *testing.T) {
 	lp.caps = milp.Caps{Version: "3", Integer: true, Nodes: true, Forgets: true, Deaf: true, Threads: true, MaxInteger: 9}
 	dive := milp.Diving(lp)
 	assert.Equal(t, "reference", dive.Name())
-	assert.Equal(t, milp.Caps{Version: "3", Heuristic: true, Start: true, Incumbents: true, Deaf: true, Threads: true, MaxInteger: 9}, dive.Caps())
+	assert.Equal(t, milp.Caps{Version: "3", Heuristic: true, Start: true, Incumbents: true, Deaf: true, Threads: true,
+		MaxInteger: 9}, dive.Caps())
 	assert.True(t, milp.Diving(lp) == dive, "the same backend: milp.Solve refuses one that is busy")
 }
 
@@ -222,7 +228,10 @@ func TestDivingKeepsTheStartThatItCannotImprove(t *testing.T) {
 	start[12] = 1
 	lp := newLinear(func(int) error { return errors.New("broken") })
 	var told []float64
-	res, err := milp.Solve(context.Background(), milp.Diving(lp), fleet(), milp.Options{Start: start, Incumbent: func(p milp.Point) { told = p.X }})
+	res, err := milp.Solve(context.Background(), milp.Diving(lp), fleet(),
+		milp.Options{Start: start, Incumbent: func(p milp.Point) {
+			told = p.X
+		}})
 	require.ErrorIs(t, err, milp.ErrBackend)
 	assert.Equal(t, start, res.X)
 	assert.Equal(t, start, told)

@@ -1,27 +1,27 @@
-// Package milp is for anybody who needs a mixed-integer linear program solved from Go: a [Model] that
-// is cheap to build and to hand over, one small interface for solvers, [Backend], and the function
-// [Solve] that callers talk to. None of that knows anything of scheduling; [New] does, which makes a
-// backend into an engine for placement problems, a [solver.Solver] like native and greedy.
+// Package milp solves mixed-integer linear programs from Go. A [Model] is cheap to build and to transfer. [Backend] is
+// a small interface for solvers. Callers use the function [Solve]. None of these know anything about scheduling. [New]
+// does: it turns a backend into an engine for placement problems, a [solver.Solver] like native and greedy.
 //
 // # Three facts
 //
-// A [Result] keeps apart what solvers like to mix: why it stopped (Stop), what point is in hand (X), and
-// what is proven of any point (Bound). A limit says nothing of the point, and no limit loses it: the best
-// point that a backend has told of is in the result however it ended. The zero Stop means that nothing was
-// solved. The solver's own word is kept in Raw.
+// A [Result] separates what solvers tend to mix: why the solve stopped (Stop), the best point (X), and what is proven
+// about all points (Bound). A limit says nothing about the point and never loses it: the best point that a backend has
+// reported is in the result, however the solve ended. The zero Stop means that nothing was solved. Raw has the solver's
+// own text.
 //
 // # Trust
 //
-// Solve believes no backend: it checks every point against the model with arithmetic of its own,
-// computes the objective itself, refuses contradictions (an optimum away from its bound, a point of an infeasible
-// model), and keeps deadlines also for libraries that do not. Models without variables and bounds that cross, of which solvers
-// do not agree what they are, it answers itself. What it cannot see from one answer alone, such as a
-// bound that is wrong, the suite milptest looks for.
+// Solve trusts no backend. It checks every point against the model with arithmetic of its own, computes the objective
+// itself, refuses contradictions (an optimum away from its bound, a point of an infeasible model), and keeps deadlines
+// even if libraries do not. It answers models without variables and models with crossing bounds itself, since solvers
+// disagree about them. A single answer does not show everything, for example a wrong bound. The test suite milptest
+// looks for such errors.
 //
 // # Backends
 //
-// Most are nested modules, each with a README of its own: cbc, clp and lpsolve on C libraries, highs on a shared library that is
-// loaded at run time, ortools on a service over gRPC. Package process, any executable that reads MPS files, is pure Go and part of
-// the root module, and so is format, which writes and reads LP and MPS. [Diving] makes a backend of linear programs into one that finds
-// points of models with integer variables. This package never logs, and reads no clock but to keep deadlines.
+// Most backends are nested modules, each with a README: cbc, clp and lpsolve for C libraries, highs for a shared
+// library that is loaded at run time, ortools for a service over gRPC. Package process, for executables that read MPS
+// files, is pure Go and part of the root module. So is format, which writes and reads LP and MPS files. [Diving] turns
+// a backend for linear programs into one that finds points of models with integer variables. This package never logs,
+// and uses the clock only for deadlines.
 package milp

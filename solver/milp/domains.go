@@ -2,10 +2,10 @@ package milp
 
 import "math"
 
-// lock is in how many rows a variable can do harm if it rises, and if it falls.
+// lock is the number of rows that a variable may violate by rising, and by falling.
 type lock struct{ up, down int }
 
-// locksOf are the locks of m's variables, given its columns.
+// locksOf are the locks of m's variables. cols are m's columns.
 func locksOf(m *Model, cols Matrix) []lock {
 	locks := make([]lock, m.Vars())
 	for j := range locks {
@@ -26,27 +26,28 @@ func locksOf(m *Model, cols Matrix) []lock {
 	return locks
 }
 
-// domains are the variables' bounds while they are narrowed: what is fixed, and what follows from it for the other
-// integers by one row at a time. Every change can be undone.
+// domains are narrowed bounds of the variables: those that were fixed, and what follows for other integers, one row at
+// a time. Every change can be undone.
 type domains struct {
 	m            *Model
 	rows, cols   Matrix
 	lower, upper []float64 // changed in place
 	trail        []change
-	queue        []int32 // rows to be looked at
+	queue        []int32 // rows to check
 	queued       []bool
 }
 
-// change is what the bounds of a variable were.
+// change is a variable's bounds before a change.
 type change struct {
 	j            int
 	lower, upper float64
 }
 
-// newDomains narrows lower and upper in place. They are first cut to whole numbers where m has integers, for good.
+// newDomains narrows lower and upper in place. First it permanently cuts the bounds of integers to whole numbers.
 func newDomains(m *Model, lower, upper []float64) *domains {
 	cols := m.ByColumn()
-	d := &domains{m: m, rows: transpose(cols, m.Rows()), cols: cols, lower: lower, upper: upper, queued: make([]bool, m.Rows())}
+	d := &domains{m: m, rows: transpose(cols, m.Rows()), cols: cols, lower: lower, upper: upper,
+		queued: make([]bool, m.Rows())}
 	for j, whole := range m.integer {
 		if whole {
 			lower[j], upper[j] = math.Ceil(lower[j]-IntegerTolerance), math.Floor(upper[j]+IntegerTolerance)
@@ -57,10 +58,10 @@ func newDomains(m *Model, lower, upper []float64) *domains {
 
 func (d *domains) fixed(j int) bool { return d.lower[j] == d.upper[j] }
 
-// mark is where undo can go back to; 0 is the beginning.
+// mark is a position for undo; 0 is the beginning.
 func (d *domains) mark() int { return len(d.trail) }
 
-// undo takes back all since mark.
+// undo undoes everything since mark.
 func (d *domains) undo(mark int) {
 	for len(d.trail) > mark {
 		c := d.trail[len(d.trail)-1]
@@ -73,7 +74,7 @@ func (d *domains) undo(mark int) {
 	d.queue = d.queue[:0]
 }
 
-// fix sets j to v and draws the conclusions. It reports false if there is no such point; then the caller undoes it.
+// fix sets j to v and propagates. It reports false if there is no such point. Then the caller must undo it.
 func (d *domains) fix(j int, v float64) bool {
 	if v < d.lower[j] || v > d.upper[j] {
 		return false
@@ -85,7 +86,7 @@ func (d *domains) fix(j int, v float64) bool {
 	return d.propagate()
 }
 
-// set narrows j, and has its rows looked at.
+// set narrows j and queues its rows.
 func (d *domains) set(j int, lower, upper float64) {
 	d.trail = append(d.trail, change{j, d.lower[j], d.upper[j]})
 	d.lower[j], d.upper[j] = lower, upper
@@ -97,12 +98,12 @@ func (d *domains) set(j int, lower, upper float64) {
 	}
 }
 
-// propagate looks at the rows in the queue and narrows integers until nothing follows any more, or, since that can go on for long
-// where bounds are wide, for as many entries as the model has five times over. It reports false if a row cannot be met; then
-// the caller undoes it.
+// propagate checks the queued rows and narrows integers until nothing more follows. With wide bounds that can take
+// long, so it stops after five times as many entries as the model has. It reports false if a row cannot be satisfied.
+// Then the caller must undo it.
 func (d *domains) propagate() bool {
 	work := 1000 + 5*len(d.cols.Value)
-	for at := 0; at < len(d.queue); { // which grows
+	for at := 0; at < len(d.queue); { // the queue grows
 		i := d.queue[at]
 		at++
 		d.queued[i] = false
@@ -120,7 +121,8 @@ func (d *domains) propagate() bool {
 	return true
 }
 
-// activity is the sum of the least or the greatest terms of a row: the finite ones, their magnitude, and how many are infinite.
+// activity is the sum of the smallest or the largest terms of a row: the finite ones, their magnitude, and the number
+// of infinite ones.
 type activity struct {
 	sum, size float64
 	infinite  int
@@ -135,7 +137,7 @@ func (a *activity) add(term float64) {
 	a.size += math.Abs(term)
 }
 
-// without is the sum without one of its terms; false if that is infinite.
+// without is the sum without one of its terms. It reports false if that is infinite.
 func (a *activity) without(term float64) (float64, bool) {
 	if math.IsInf(term, 0) {
 		return a.sum, a.infinite == 1
@@ -143,7 +145,7 @@ func (a *activity) without(term float64) (float64, bool) {
 	return a.sum - term, a.infinite == 0
 }
 
-// row narrows the integers of row i. It reports false if the row cannot be met.
+// row narrows the integers of row i. It reports false if the row cannot be satisfied.
 func (d *domains) row(i int) bool {
 	var low, high activity
 	begin, end := d.rows.Begin[i], d.rows.Begin[i+1]
@@ -153,7 +155,8 @@ func (d *domains) row(i int) bool {
 		high.add(most)
 	}
 	lower, upper := d.m.rowLower[i], d.m.rowUpper[i]
-	if low.infinite == 0 && outside(low.sum, math.Inf(-1), upper, low.size) || high.infinite == 0 && outside(high.sum, lower, math.Inf(1), high.size) {
+	if low.infinite == 0 && outside(low.sum, math.Inf(-1), upper, low.size) ||
+		high.infinite == 0 && outside(high.sum, lower, math.Inf(1), high.size) {
 		return false
 	}
 	for k := begin; k < end; k++ {
@@ -179,7 +182,7 @@ func (d *domains) row(i int) bool {
 	return true
 }
 
-// terms are the least and the greatest value of entry k of the rows. No value is zero.
+// terms are the smallest and the largest value of entry k of the rows. No value is zero.
 func (d *domains) terms(k int) (least, most float64) {
 	j, a := d.rows.Index[k], d.rows.Value[k]
 	least, most = float64(a*d.lower[j]), float64(a*d.upper[j])
@@ -189,7 +192,7 @@ func (d *domains) terms(k int) (least, most float64) {
 	return least, most
 }
 
-// narrow is what is left of from to to where a·x is at most room, for whole x.
+// narrow is the part of from to to in which a·x is at most room, for whole x.
 func narrow(from, to, a, room float64) (float64, float64) {
 	if math.IsInf(room, 0) {
 		return from, to

@@ -11,22 +11,22 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/gap"
 )
 
-// Config is what [New] may be told. The zero value is ready.
+// Config are options of [New]. The zero value is ready.
 type Config struct {
-	// Relax leaves splits of the model continuous; see [Relax].
+	// Relax makes splits in the model continuous; see [Relax].
 	Relax Relax
-	// Log is given the backend's own words, line by line, if it has any.
+	// Log receives the backend's own log, line by line.
 	Log func(line string)
 }
 
-// Engine solves placement problems by a [Backend]: it compiles them to a model and makes plans of its points. It
-// implements [solver.Solver], and is safe for concurrent use as far as its backend is.
+// Engine solves placement problems with a [Backend]: it compiles them to models and converts points to plans. It
+// implements [solver.Solver], and is safe for concurrent use if its backend is.
 type Engine struct {
 	backend Backend
 	cfg     Config
 }
 
-// New returns an engine on b; cfg may be nil.
+// New returns an engine for b. cfg may be nil.
 func New(b Backend, cfg *Config) *Engine {
 	e := &Engine{backend: b}
 	if cfg != nil {
@@ -38,13 +38,13 @@ func New(b Backend, cfg *Config) *Engine {
 // Name is "milp+" and the backend's name.
 func (e *Engine) Name() string { return "milp+" + e.backend.Name() }
 
-// Caps is what the engine can do with its backend.
+// Caps says what the engine can do with its backend.
 func (e *Engine) Caps() solver.Caps {
 	can := e.backend.Caps()
 	return solver.Caps{Exact: can.Integer && e.cfg.Relax == RelaxNone, Bound: true}
 }
 
-// Timed says that the engine counts no work: what limits it is time.
+// Timed says that the engine counts no work: only time limits it.
 func (e *Engine) Timed() bool { return true }
 
 // Close closes the backend, if it can be closed.
@@ -55,7 +55,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Wait waits until the backend is busy with no model that it was abandoned with; see [solver.Wait].
+// Wait waits until no abandoned call of the backend is running; see [solver.Wait].
 func (e *Engine) Wait(ctx context.Context) error {
 	if !running.Wait(ctx, e.backend) {
 		return ctx.Err()
@@ -63,15 +63,16 @@ func (e *Engine) Wait(ctx context.Context) error {
 	return nil
 }
 
-// reserve is kept of a time limit for the way back, from a point to a plan.
+// reserve is the part of a time limit that is reserved for converting a point to a plan.
 const reserve = solver.Grace / 5
 
-// Solve implements [solver.Solver]. Generic solvers know no units of work, so that Options.Work is a time limit here:
-// a microsecond a unit, which makes results depend on the machine. Options.Seed and Options.Threads are handed to the
-// backend, and the problem's hint is its start, or Options.Start if there is one, and the plan in hand until there is a
-// better one. It stops with [solver.StopWork] where a heuristic backend is at its end, and where a plan is worth less
-// than the model's optimum because splits were relaxed.
-func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+// Solve implements [solver.Solver]. Generic solvers do not count units of work. So Options.Work is a time limit here,
+// of a microsecond per unit, and results depend on the machine. Options.Seed and Options.Threads are passed to the
+// backend. The start is Options.Start if there is one, and otherwise the problem's hint; its plan is the best one until
+// there is a better one. It stops with [solver.StopWork] if a heuristic backend has finished, or if a plan is worth
+// less than the model's optimum because splits were relaxed.
+func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	c, err := Compile(p, opts.Splits, e.cfg.Relax)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Optio
 	return e.finish(ctx, c, best, res, opts)
 }
 
-// limit is how long the backend may take: what is left, less the way back.
+// limit is the time for the backend: what is left, less the time for converting the point.
 func (e *Engine) limit(ctx context.Context, opts solver.Options) time.Duration {
 	limit := opts.Time
 	if work := time.Duration(opts.Work) * time.Microsecond; work > 0 && (limit == 0 || work < limit) {
@@ -131,21 +132,23 @@ func (e *Engine) limit(ctx context.Context, opts solver.Options) time.Duration {
 	return limit
 }
 
-// proof is a bound of the model as one of plans, nil for none. One that is below sol by no more than rounding is
-// raised to it; solver.Solve refuses one that is below it by more.
+// proof converts a bound of the model to one of plans, nil for none. A bound that is below sol by no more than rounding
+// is raised to it. solver.Solve refuses one that is below it by more.
 func (c *Placement) proof(bound float64, sol *solver.Solution) *float64 {
 	if math.IsInf(bound, 0) {
 		return nil
 	}
 	bound = c.Bound(bound)
-	if short := sol.Objective - bound; short > 0 && short <= float64(solver.Tolerance*math.Max(1, math.Abs(sol.Objective))) {
+	if short := sol.Objective - bound; short > 0 &&
+		short <= float64(solver.Tolerance*math.Max(1, math.Abs(sol.Objective))) {
 		bound = sol.Objective
 	}
 	return &bound
 }
 
-// finish says why the engine stopped and what is proven.
-func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution, res *Result, opts solver.Options) (*solver.Solution, error) {
+// finish sets why the engine stopped and what is proven.
+func (e *Engine) finish(ctx context.Context, c *Placement, sol *solver.Solution, res *Result,
+	opts solver.Options) (*solver.Solution, error) {
 	sol.Bound = c.proof(res.Bound, sol)
 	switch res.Stop {
 	case StopOptimal, StopNodes, StopOther:

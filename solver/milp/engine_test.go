@@ -59,7 +59,8 @@ func TestSplits(t *testing.T) {
 	for seed := range uint64(60) {
 		p := solvertest.Tiny(seed)
 		for _, splits := range []solver.SplitRule{solver.SplitsContinuous, solver.SplitsNow} {
-			sol, err := solver.Solve(context.Background(), milp.New(reference.New(), nil), p, solver.Options{Gap: -1, Splits: splits})
+			sol, err := solver.Solve(context.Background(), milp.New(reference.New(), nil), p,
+				solver.Options{Gap: -1, Splits: splits})
 			require.NoError(t, err, "seed %d", seed)
 			assert.GreaterOrEqual(t, sol.Objective, solvertest.Optimum(p)-1e-6, "seed %d: fewer rules", seed)
 		}
@@ -161,7 +162,9 @@ func TestLiesAreRefused(t *testing.T) {
 	}
 	for name, b := range map[string]*scripted{
 		"nothing": script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) { return nil, nil }),
-		"fails":   script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) { return nil, errors.New("boom") }),
+		"fails": script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) {
+			return nil, errors.New("boom")
+		}),
 		"missing": script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) {
 			return nil, milp.ErrUnavailable
 		}),
@@ -178,14 +181,16 @@ func refused(t *testing.T, p *solver.Problem, liar milp.Backend) {
 	if sol != nil { // what was told of before and holds by itself
 		assert.Equal(t, solver.StopError, sol.Stop)
 	}
-	sol, err = solver.Solve(context.Background(), solver.Ladder(milp.New(liar, nil), milp.New(reference.New(), nil)), p, exactly())
+	sol, err = solver.Solve(context.Background(), solver.Ladder(milp.New(liar, nil), milp.New(reference.New(), nil)), p,
+		exactly())
 	require.NoError(t, err, "the next rung answers")
 	require.Len(t, sol.Rungs, 2)
 	assert.Equal(t, "milp+scripted", sol.Rungs[0].Engine)
 	assert.Equal(t, "milp+reference", sol.Engine)
 }
 
-// TestIncumbentsSurvive: what a backend told of before it hung is the plan, and the cycle ends in time for the next rung.
+// TestIncumbentsSurvive: what a backend told of before it hung is the plan, and the cycle ends in time for the next
+// rung.
 func TestIncumbentsSurvive(t *testing.T) {
 	p := solvertest.Random(5, 8)
 	c, err := milp.Compile(p, solver.SplitsInteger, milp.RelaxNone)
@@ -210,7 +215,9 @@ func TestIncumbentsSurvive(t *testing.T) {
 	assert.NotEmpty(t, sol.Choice)
 	ended, end := context.WithCancel(context.Background())
 	end()
-	require.Eventually(t, func() bool { return milp.New(stuck, nil).Wait(ended) != nil }, time.Minute, time.Millisecond, "it is known to hang")
+	require.Eventually(t, func() bool {
+		return milp.New(stuck, nil).Wait(ended) != nil
+	}, time.Minute, time.Millisecond, "it is known to hang")
 	_, err = solver.Solve(context.Background(), milp.New(stuck, nil), p, solver.Options{Time: 8 * time.Second})
 	require.ErrorIs(t, err, solver.ErrEngine, "while it hangs it is not asked again")
 	assert.ErrorContains(t, err, "still busy")

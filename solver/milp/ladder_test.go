@@ -15,12 +15,14 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// poor is an engine like a solver whose time was up: it has the greedy plan without its most valuable job, and no proof.
+// poor is an engine like a solver whose time was up: it has the greedy plan without its most valuable job, and no
+// proof.
 type poor struct{}
 
 func (poor) Name() string { return "milp+cbc" }
 
-func (poor) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (poor) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	sol, err := greedy.New().Solve(ctx, p, opts, report)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,8 @@ func TestALadderIsAsGoodAsItsBestRung(t *testing.T) {
 	alone, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 1_000_000})
 	require.NoError(t, err)
 	ladder := func() *solver.Solution {
-		sol, err := solver.Solve(context.Background(), solver.Ladder(poor{}, native.New(nil), greedy.New()), p, solver.Options{Work: 3_000_000})
+		sol, err := solver.Solve(context.Background(), solver.Ladder(poor{}, native.New(nil), greedy.New()), p,
+			solver.Options{Work: 3_000_000})
 		require.NoError(t, err)
 		return sol
 	}

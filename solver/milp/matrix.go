@@ -1,16 +1,16 @@
 package milp
 
-// Matrix is coefficients in compressed form: those of line l, a row or a column, are Index[Begin[l]:Begin[l+1]] and
-// Value[Begin[l]:Begin[l+1]], where Begin has one entry more than there are lines. In every line the
-// indices rise, none occurs twice, and no value is zero.
+// Matrix has coefficients in compressed form. Those of line l, a row or a column, are Index[Begin[l]:Begin[l+1]] and
+// Value[Begin[l]:Begin[l+1]]. Begin has one more entry than there are lines. In every line the indices rise, none
+// occurs twice, and no value is zero.
 type Matrix struct {
 	Begin []int
 	Index []int32
 	Value []float64
 }
 
-// ByColumn is the rows' coefficients by variable, in new slices. m must be valid. It takes time and memory
-// in proportion to the entries.
+// ByColumn is the rows' coefficients by variable, in new slices. m must be valid. Time and memory are proportional to
+// the number of entries.
 func (m *Model) ByColumn() Matrix {
 	return m.transposed()
 }
@@ -20,8 +20,8 @@ func (m *Model) ByRow() Matrix {
 	return transpose(m.transposed(), m.Rows())
 }
 
-// transposed has columns whose rows rise, since rows are visited in order; an entry of the same row as
-// the one before it is a duplicate, and is added to it.
+// transposed has columns whose rows rise, since it visits rows in order. An entry in the same row as the one before it
+// is a duplicate, and is added to it.
 func (m *Model) transposed() Matrix {
 	n := m.Vars()
 	fill := make([]int, n+1)
@@ -31,7 +31,8 @@ func (m *Model) transposed() Matrix {
 	for j := range n {
 		fill[j+1] += fill[j]
 	}
-	t := Matrix{Begin: append([]int(nil), fill...), Index: make([]int32, len(m.index)), Value: make([]float64, len(m.index))}
+	t := Matrix{Begin: append([]int(nil), fill...), Index: make([]int32, len(m.index)),
+		Value: make([]float64, len(m.index))}
 	for i := range m.rowLower {
 		r := m.Row(i)
 		for k, j := range r.Index {
@@ -46,7 +47,7 @@ func (m *Model) transposed() Matrix {
 	return t.squeeze(fill)
 }
 
-// squeeze closes the gaps in t, whose line l ends at end[l], and leaves zeros out.
+// squeeze removes zeros and the gaps in t, whose line l ends at end[l].
 func (t Matrix) squeeze(end []int) Matrix {
 	to := 0
 	for l := range len(t.Begin) - 1 {
@@ -64,7 +65,7 @@ func (t Matrix) squeeze(end []int) Matrix {
 	return t
 }
 
-// transpose is t by its other direction, of which there are lines.
+// transpose is the transpose of t, which has that number of lines.
 func transpose(t Matrix, lines int) Matrix {
 	begin := make([]int, lines+1)
 	for _, i := range t.Index {

@@ -10,11 +10,11 @@ import (
 type Var struct {
 	// Name is for files and messages; it may be empty.
 	Name string
-	// Lower and Upper bound it; -Inf and +Inf are no bound. Equal ones fix it.
+	// Lower and Upper are its bounds; -Inf and +Inf are none. If they are equal, the variable is fixed.
 	Lower, Upper float64
 	// Cost is its coefficient in the objective.
 	Cost float64
-	// Integer says that it takes whole values only.
+	// Integer says that its values must be whole numbers.
 	Integer bool
 }
 
@@ -22,43 +22,43 @@ type Var struct {
 type Row struct {
 	// Name is for files and messages; it may be empty.
 	Name string
-	// Lower and Upper bound it; -Inf and +Inf are no bound, equal ones make an equation,
-	// two that are finite and differ a range.
+	// Lower and Upper are its bounds; -Inf and +Inf are none. If they are equal, the row is an equation. If they are
+	// finite and differ, it is a range.
 	Lower, Upper float64
-	// Index are variables; one that occurs twice counts with the sum of its values.
+	// Index are the variables. If one occurs twice, its values are added up.
 	Index []int32
-	// Value are their coefficients.
+	// Value are the variables' coefficients.
 	Value []float64
 }
 
-// Model is a mixed-integer linear program: variables, rows, and an objective to be minimised or, with
-// Maximize, maximised. The zero Model is empty, minimises, and is ready to be added to.
+// Model is a mixed-integer linear program: variables, rows, and an objective. The objective is minimised or, with
+// Maximize, maximised. The zero Model is empty, minimises, and is ready to use.
 //
-// Rows are stored one behind the other in flat slices, so that adding one copies its entries and nothing else.
-// Mistakes are not reported where they are made but by [Model.Validate], which [Solve] calls. A
-// model is not safe for concurrent use while it is built, and is afterwards.
+// Rows are stored one after another in flat slices, so adding a row only copies its entries. Mistakes are reported by
+// [Model.Validate], which [Solve] calls, and not where they are made. A model is not safe for concurrent use while it
+// is being built; afterwards it is.
 type Model struct {
 	// Name is for files.
 	Name string
-	// Maximize turns the objective round.
+	// Maximize says that the objective is maximised.
 	Maximize bool
 	// Offset is added to the objective.
 	Offset float64
 
 	cost, lower, upper []float64
 	integer            []bool
-	varNames           []string // nil, or one for each
+	varNames           []string // nil, or one per variable
 
 	rowLower, rowUpper []float64
-	rowNames           []string // nil, or one for each
-	begin              []int    // row i's entries begin at begin[i] and end where the next row's begin
+	rowNames           []string // nil, or one per row
+	begin              []int    // row i's entries begin at begin[i] and end where those of the next row begin
 	index              []int32
 	value              []float64
 
-	fault error // the first mistake that left no trace in the slices
+	fault error // the first mistake that is not visible in the slices
 }
 
-// Grow makes room for more variables, rows and entries, to save on copies.
+// Grow makes room for more variables, rows and entries, to avoid copies.
 func (m *Model) Grow(vars, rows, entries int) {
 	m.cost, m.lower, m.upper = grown(m.cost, vars), grown(m.lower, vars), grown(m.upper, vars)
 	m.integer = grown(m.integer, vars)
@@ -73,7 +73,7 @@ func grown[T any](s []T, more int) []T {
 	return append(make([]T, 0, len(s)+more), s...)
 }
 
-// AddVar adds a variable and returns its index, counted from 0.
+// AddVar adds a variable and returns its index, from 0.
 func (m *Model) AddVar(v Var) int {
 	j := len(m.cost)
 	m.cost = append(m.cost, v.Cost)
@@ -83,7 +83,7 @@ func (m *Model) AddVar(v Var) int {
 	return j
 }
 
-// AddRow adds a row and returns its index, counted from 0. Its entries are copied.
+// AddRow adds a row and returns its index, from 0. It copies the entries.
 func (m *Model) AddRow(r Row) int {
 	i := len(m.rowLower)
 	if len(r.Index) != len(r.Value) && m.fault == nil {
@@ -97,7 +97,7 @@ func (m *Model) AddRow(r Row) int {
 	return i
 }
 
-// named puts a name at index i of names, which stays nil as long as all are empty.
+// named sets the name at index i of names, which stays nil while all names are empty.
 func named(names []string, i int, name string) []string {
 	if names == nil && name == "" {
 		return nil
@@ -108,7 +108,7 @@ func named(names []string, i int, name string) []string {
 	return append(names, name)
 }
 
-// SetVar puts v in the place of variable j, which must exist.
+// SetVar replaces variable j, which must exist.
 func (m *Model) SetVar(j int, v Var) {
 	m.cost[j], m.lower[j], m.upper[j], m.integer[j] = v.Cost, v.Lower, v.Upper, v.Integer
 	if m.varNames == nil && v.Name != "" {
@@ -122,16 +122,16 @@ func (m *Model) SetVar(j int, v Var) {
 	}
 }
 
-// Vars is how many variables there are.
+// Vars is the number of variables.
 func (m *Model) Vars() int { return len(m.cost) }
 
-// Rows is how many rows there are.
+// Rows is the number of rows.
 func (m *Model) Rows() int { return len(m.rowLower) }
 
-// Entries is how many coefficients the rows have, as they were added.
+// Entries is the number of coefficients in the rows, as they were added.
 func (m *Model) Entries() int { return len(m.index) }
 
-// Integers is how many variables are integer.
+// Integers is the number of integer variables.
 func (m *Model) Integers() int {
 	n := 0
 	for _, is := range m.integer {
@@ -151,7 +151,7 @@ func (m *Model) Var(j int) Var {
 	return v
 }
 
-// Row is row i. Its slices are the model's own: they must not be changed.
+// Row is row i. Its slices belong to the model and must not be modified.
 func (m *Model) Row(i int) Row {
 	end := len(m.index)
 	if i+1 < len(m.begin) {
@@ -165,8 +165,8 @@ func (m *Model) Row(i int) Row {
 	return r
 }
 
-// Costs are the variables' coefficients in the objective. Like Bounds and RowBounds it gives the model's own slices, for
-// backends that hand them over whole: they must not be changed.
+// Costs are the variables' coefficients in the objective. Like Bounds and RowBounds it returns the model's own slices,
+// for backends that pass them on. They must not be modified.
 func (m *Model) Costs() []float64 { return m.cost }
 
 // Bounds are the variables' lower and upper bounds; see [Model.Costs].
@@ -178,7 +178,8 @@ func (m *Model) RowBounds() (lower, upper []float64) { return m.rowLower, m.rowU
 // Clone is a copy that shares nothing with m.
 func (m *Model) Clone() *Model {
 	c := *m
-	c.cost, c.lower, c.upper = append([]float64(nil), m.cost...), append([]float64(nil), m.lower...), append([]float64(nil), m.upper...)
+	c.cost, c.lower, c.upper = append([]float64(nil), m.cost...), append([]float64(nil), m.lower...),
+		append([]float64(nil), m.upper...)
 	c.integer, c.varNames = append([]bool(nil), m.integer...), append([]string(nil), m.varNames...)
 	c.rowLower, c.rowUpper = append([]float64(nil), m.rowLower...), append([]float64(nil), m.rowUpper...)
 	c.rowNames, c.begin = append([]string(nil), m.rowNames...), append([]int(nil), m.begin...)
@@ -186,7 +187,7 @@ func (m *Model) Clone() *Model {
 	return &c
 }
 
-// Objective is the value of point x, which has one number for each variable.
+// Objective is the value of point x, which has one number per variable.
 func (m *Model) Objective(x []float64) float64 {
 	sum := m.Offset
 	for j, c := range m.cost {
@@ -195,9 +196,9 @@ func (m *Model) Objective(x []float64) float64 {
 	return sum
 }
 
-// Validate says whether the model is well formed: numbers are not NaN, costs and coefficients finite, indices
-// exist, bounds are no infinities of the wrong sign. Bounds that cross are no mistake: the model is infeasible. It returns nil or an
-// error that is [ErrInvalid] and names the first offender.
+// Validate returns an error unless the model is well formed: numbers are not NaN, costs and coefficients are finite,
+// indices exist, and no bound is an infinity of the wrong sign. Crossing bounds are allowed: such a model is
+// infeasible. The error is [ErrInvalid] and names the first mistake.
 func (m *Model) Validate() error {
 	if m.fault != nil {
 		return m.fault

@@ -39,16 +39,22 @@ func TestValidateNamesTheOffender(t *testing.T) {
 		add  func(m *milp.Model)
 		want string
 	}{
-		{"NaN cost", func(m *milp.Model) { m.AddVar(milp.Var{Name: "x", Cost: math.NaN()}) }, `vars[3] ("x"): cost: found NaN`},
+		{"NaN cost", func(m *milp.Model) {
+			m.AddVar(milp.Var{Name: "x", Cost: math.NaN()})
+		}, `vars[3] ("x"): cost: found NaN`},
 		{"infinite cost", func(m *milp.Model) { m.SetVar(1, milp.Var{Cost: math.Inf(1)}) }, `vars[1] (""): cost: found +Inf`},
 		{"NaN bound", func(m *milp.Model) { m.AddVar(milp.Var{Lower: math.NaN()}) }, "vars[3]"},
 		{"impossible bound", func(m *milp.Model) { m.AddVar(milp.Var{Upper: math.Inf(-1)}) }, "holds for no number"},
 		{"no such variable", func(m *milp.Model) { m.AddRow(milp.Row{Index: []int32{3}, Value: []float64{1}}) }, "rows[1]"},
-		{"negative index", func(m *milp.Model) { m.AddRow(milp.Row{Index: []int32{-1}, Value: []float64{1}}) }, "found variable -1"},
+		{"negative index", func(m *milp.Model) {
+			m.AddRow(milp.Row{Index: []int32{-1}, Value: []float64{1}})
+		}, "found variable -1"},
 		{"NaN value", func(m *milp.Model) {
 			m.AddRow(milp.Row{Name: "r", Index: []int32{0, 1}, Value: []float64{1, math.NaN()}})
 		}, `rows[1] ("r"): value[1]: found NaN`},
-		{"lengths", func(m *milp.Model) { m.AddRow(milp.Row{Index: []int32{0, 1}, Value: []float64{1}}) }, "2 indices and 1 values"},
+		{"lengths", func(m *milp.Model) {
+			m.AddRow(milp.Row{Index: []int32{0, 1}, Value: []float64{1}})
+		}, "2 indices and 1 values"},
 		{"NaN row bound", func(m *milp.Model) { m.AddRow(milp.Row{Upper: math.NaN()}) }, "bounds: found 0 and NaN"},
 		{"offset", func(m *milp.Model) { m.Offset = math.Inf(1) }, "offset"},
 	} {
@@ -68,7 +74,8 @@ func TestNamesCostNothingUntilThereIsOne(t *testing.T) {
 	assert.Empty(t, m.Var(1).Name)
 	m.SetVar(1, milp.Var{Name: "middle", Upper: 1})
 	m.AddVar(milp.Var{Name: "last"})
-	assert.Equal(t, []string{"", "middle", "", "last"}, []string{m.Var(0).Name, m.Var(1).Name, m.Var(2).Name, m.Var(3).Name})
+	assert.Equal(t, []string{"", "middle", "", "last"},
+		[]string{m.Var(0).Name, m.Var(1).Name, m.Var(2).Name, m.Var(3).Name})
 	c := m.Clone()
 	c.SetVar(0, milp.Var{Cost: 9})
 	assert.Equal(t, 3.0, m.Var(0).Cost, "a clone shares nothing")

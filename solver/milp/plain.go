@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// plain is the result of models that need no solver, nil for others: of those without variables, and of those whose bounds leave no number
-// or of which a row without entries, or with zeros alone, is broken. Solvers do not agree about them: some call them errors, and some drop them.
+// plain is the result of a model that needs no solver, and nil for others. Such a model has no variables, or bounds
+// that allow no number, or a violated row without entries or with zeros only. Solvers disagree about such models: some
+// return errors, and some drop the rows.
 func plain(m *Model, opts Options) *Result {
 	r := &Result{Stop: StopInfeasible, Bound: NoBound(m), Raw: contradictory(m)}
 	if len(opts.Start) > 0 {
@@ -21,7 +22,7 @@ func plain(m *Model, opts Options) *Result {
 	return &Result{Stop: StopOptimal, X: []float64{}, Objective: m.Offset, Bound: m.Offset, Raw: "no variables"}
 }
 
-// contradictory says which bounds of m no point is within, whatever the rest of m is; "" if there are none.
+// contradictory names bounds of m that no point satisfies, whatever the rest of m is; "" if there are none.
 func contradictory(m *Model) string {
 	lower, upper := m.WholeBounds()
 	for j := range lower {

@@ -10,8 +10,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// TestPrioritiesAreRows: two low jobs fit only into the room of a running job, which they may not take. The row that all
-// jobs share allows it; the row of the jobs that may not does not.
+// TestPrioritiesAreRows: two low jobs fit only into the room of a running job, which they may not take. The row that
+// all jobs share allows it; the row of the jobs that may not does not.
 func TestPrioritiesAreRows(t *testing.T) {
 	one := func(tasks int) []solver.Option {
 		return []solver.Option{{Count: tasks, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 5}}

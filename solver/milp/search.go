@@ -5,37 +5,37 @@ import (
 	"math"
 )
 
-// search is a branch and bound on the linear relaxations, with the dives' best point in hand: from each node it goes on
-// to the child whose side is nearer to the relaxation's point, and when there is no way down any more to the open node
-// of the best bound.
+// search is a branch and bound on the linear relaxations. It begins with the dives' best point. From each node it goes
+// to the child whose side is nearer to the relaxation's point. At the end of a path it goes to the open node with the
+// best bound.
 type search struct {
 	*diver
-	open    open
-	settled float64 // the best bound of nodes that were dropped, with points left in them that may be better than the best in hand
-	gains   []gain  // by variable
-	made    int     // nodes
-	failed  int     // relaxations that the backend did not settle
+	open open
+	// settled is the best bound of dropped nodes that may still have better points than the best one.
+	settled float64
+	gains   []gain // by variable
+	made    int    // number of nodes
+	failed  int    // number of relaxations that the backend failed to solve
 }
 
-// node is a subproblem: its parent's, with one variable's bounds narrowed.
+// node is a subproblem: its parent's, with the bounds of one variable narrowed.
 type node struct {
 	parent       *node
 	j            int
 	lower, upper float64
-	bound        float64 // of its parent's relaxation
+	bound        float64 // of the parent's relaxation
 	number       int
 	up           bool
-	off          float64 // how far j was from the bound that it now has
+	off          float64 // the distance of j from its new bound
 }
 
-// endless is how many linear programs are solved where there is no limit of time, and failures how many of them may
-// fail.
+// endless is the maximum number of linear programs without a time limit. failures is the number of them that may fail.
 const (
 	endless  = 500
 	failures = 3
 )
 
-// gain is what the relaxation has lost, for a unit that a variable was moved down and up: sums and counts.
+// gain is the loss of the relaxation per unit by which a variable was moved down and up, as sums and counts.
 type gain struct{ down, up, downs, ups float64 }
 
 // improve searches from x, the relaxation's optimum.
@@ -63,7 +63,7 @@ func (s *search) plunge(n *node) {
 	}
 }
 
-// node solves n, and returns its child that is to be solved next, nil if it has none.
+// node solves n and returns the child to solve next, nil if there is none.
 func (s *search) node(n *node) *node {
 	if s.cut(n.bound) || !s.enter(n) {
 		return nil
@@ -91,8 +91,8 @@ func (s *search) node(n *node) *node {
 	return s.branch(n, res.X, bound)
 }
 
-// cut reports whether a node of the bound is of no use: it has no better point, or none that is better by more than the
-// gap asked for.
+// cut reports whether a node with that bound is useless: it has no better point, or none that is better by more than
+// the requested gap.
 func (s *search) cut(bound float64) bool {
 	if s.res.X == nil {
 		return false
@@ -107,7 +107,7 @@ func (s *search) cut(bound float64) bool {
 	return true
 }
 
-// settle keeps the bound of a node that is dropped.
+// settle keeps the bound of a dropped node.
 func (s *search) settle(bound float64) {
 	if s.settled == -NoBound(s.m) || Better(s.m, bound, s.settled) {
 		s.settled = bound
@@ -127,13 +127,13 @@ func (s *search) enter(n *node) bool {
 	return s.dom.propagate()
 }
 
-// branch takes x, the optimum of n's relaxation, for a point if its integers are whole, and divides n otherwise. It
-// returns the child to go on with.
+// branch keeps x, the optimum of n's relaxation, if its integers are whole, and otherwise divides n. It returns the
+// child to go on with.
 func (s *search) branch(n *node, x []float64, bound float64) *node {
 	j := s.choose(x)
 	if j < 0 {
 		if s.finish(x); !s.cut(bound) {
-			s.settle(bound) // rounding made no point of it, or one that is worse
+			s.settle(bound) // rounding gave no point, or a worse one
 		}
 		return nil
 	}
@@ -153,18 +153,19 @@ func (s *search) branch(n *node, x []float64, bound float64) *node {
 	return next
 }
 
-// child is n with j, which is v, moved down or up.
+// child is n with j, whose value is v, moved down or up.
 func (s *search) child(n *node, j int, v, bound float64, up bool) *node {
 	s.made++
-	c := &node{parent: n, j: j, lower: math.Inf(-1), upper: math.Floor(v), bound: bound, number: s.made, up: up, off: v - math.Floor(v)}
+	c := &node{parent: n, j: j, lower: math.Inf(-1), upper: math.Floor(v), bound: bound, number: s.made, up: up,
+		off: v - math.Floor(v)}
 	if up {
 		c.lower, c.upper, c.off = math.Ceil(v), math.Inf(1), math.Ceil(v)-v
 	}
 	return c
 }
 
-// choose is the integer to branch on: the one that costs the relaxation most on both sides, as far as is known; -1 if
-// all are whole.
+// choose is the integer to branch on: the one that is expected to cost the relaxation most on both sides; -1 if all are
+// whole.
 func (s *search) choose(x []float64) int {
 	var all gain
 	for _, g := range s.gains {
@@ -187,7 +188,7 @@ func (s *search) choose(x []float64) int {
 	return best
 }
 
-// average is a variable's, where it has one, or else that of all, or else 1.
+// average is the variable's average if it has one, otherwise that of all variables, and otherwise 1.
 func average(sum, count, all, counts float64) float64 {
 	switch {
 	case count > 0:
@@ -198,7 +199,7 @@ func average(sum, count, all, counts float64) float64 {
 	return 1
 }
 
-// learn keeps what n's relaxation has lost against its parent's.
+// learn records the loss of n's relaxation compared with its parent's.
 func (s *search) learn(n *node, objective float64) {
 	lost := float64(math.Abs(n.bound-objective) / math.Max(n.off, 1e-6))
 	if !Better(s.m, n.bound, objective) || math.IsInf(lost, 0) {
@@ -228,7 +229,7 @@ func (s *search) prove() {
 	}
 }
 
-// open is the nodes to be solved, the one of the best bound first, and of those the one that was made last.
+// open is the heap of open nodes: the best bound first, and among equals the newest.
 type open struct {
 	m     *Model
 	nodes []*node

@@ -2,17 +2,17 @@ package milp
 
 import "math"
 
-// Solvers take a reduced cost of up to 1e-7 for none, however far a variable can go: a cost of 1e-7 of a variable up to
-// a million counts for nothing. So the costs are scaled where some are small, and where that is not enough a bound is
-// not believed further than the rest goes.
+// Solvers treat a reduced cost of up to 1e-7 as zero, however large the variable's range is. So a cost of 1e-7 has no
+// effect even for a variable of up to a million. Therefore small costs are scaled up. If that is not enough, the bound
+// is weakened by what the unscaled costs may be worth.
 const (
-	smallCost    = 1e-5    // from here on costs are seen
-	largestCost  = 1 << 20 // up to here they are scaled
+	smallCost    = 1e-5    // costs from here on have an effect
+	largestCost  = 1 << 20 // costs are scaled up to here
 	doubtfulCost = 1e-6
 )
 
-// costScale is the power of two that makes small costs large enough, 0 where there are none, or others are too large
-// for it.
+// costScale is the exponent of the power of two that makes small costs large enough. It is 0 if there are none, or if
+// other costs are too large for it.
 func costScale(m *Model) int {
 	least, most := math.Inf(1), 0.0
 	for _, c := range m.cost {
@@ -28,7 +28,7 @@ func costScale(m *Model) int {
 	return max(0, min(up, room)-1)
 }
 
-// withScale is m with its objective times 2^k. It shares what is the same with m.
+// withScale is m with its objective times 2^k. It shares the rest with m.
 func withScale(m *Model, k int) *Model {
 	s := *m
 	s.Offset, s.cost = math.Ldexp(m.Offset, k), make([]float64, len(m.cost))
@@ -38,7 +38,7 @@ func withScale(m *Model, k int) *Model {
 	return &s
 }
 
-// doubt is how much of the objective the costs make up that are small though they are scaled by 2^k.
+// doubt is the part of the objective that comes from costs that are small even when scaled by 2^k.
 func doubt(m *Model, k int) float64 {
 	sum := 0.0
 	for j, c := range m.cost {
@@ -49,7 +49,7 @@ func doubt(m *Model, k int) float64 {
 	return sum
 }
 
-// unscaled makes a result of m out of one of withScale(m, k), and takes off its bound what is doubtful.
+// unscaled converts a result of withScale(m, k) to one of m, and weakens its bound by the doubtful part.
 func unscaled(m *Model, opts Options, res *Result, k int) {
 	res.Bound = math.Ldexp(res.Bound, -k)
 	if res.X != nil {
@@ -63,11 +63,11 @@ func unscaled(m *Model, opts Options, res *Result, k int) {
 		}
 	}
 	if res.X != nil && Better(m, res.Objective, res.Bound) {
-		res.Bound = res.Objective // by no more than rounding
+		res.Bound = res.Objective // they differ by rounding only
 	}
 }
 
-// worse is a bound that leaves room for points better by off.
+// worse is a bound that leaves room for points that are better by off.
 func worse(m *Model, bound, off float64) float64 {
 	if m.Maximize {
 		return bound + off
@@ -75,7 +75,7 @@ func worse(m *Model, bound, off float64) float64 {
 	return bound - off
 }
 
-// unscaledPoints hands points of withScale(m, k) on as points of m.
+// unscaledPoints passes on points of withScale(m, k) as points of m.
 func unscaledPoints(m *Model, k int, pass func(Point)) func(Point) {
 	if pass == nil {
 		return nil

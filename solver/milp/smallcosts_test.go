@@ -12,7 +12,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/milptest/reference"
 )
 
-// store is a model in which a unit of value needs half of a store, and filling that costs so little a unit that tolerances hide it.
+// store is a model in which a unit of value needs half of a store, and filling that costs so little a unit that
+// tolerances hide it.
 func store(cost, size float64) *milp.Model {
 	m := &milp.Model{Maximize: true, Offset: 2}
 	m.AddVar(milp.Var{Name: "y", Upper: 1, Cost: 1, Integer: true})
@@ -41,7 +42,9 @@ func TestSmallCostsCount(t *testing.T) {
 		want, err := milp.Solve(t.Context(), reference.New(), m, milp.Options{Gap: -1})
 		require.NoError(t, err)
 		var told []milp.Point
-		got, err := milp.Solve(t.Context(), coarse{reference.New()}, m, milp.Options{Gap: -1, Incumbent: func(p milp.Point) { told = append(told, p) }})
+		got, err := milp.Solve(t.Context(), coarse{reference.New()}, m, milp.Options{Gap: -1, Incumbent: func(p milp.Point) {
+			told = append(told, p)
+		}})
 		require.NoError(t, err)
 		assert.Equal(t, milp.StopOptimal, got.Stop)
 		assert.InDelta(t, 1+2-m.Var(1).Upper/2*-m.Var(1).Cost, got.Objective, 1e-9)
@@ -70,7 +73,8 @@ func TestCostsThatAreTooFarApartAreNotTrusted(t *testing.T) {
 	m := store(1e-9, 1e8)
 	m.AddVar(milp.Var{Name: "big", Upper: 1, Cost: 1e4, Integer: true})
 	const scale = 64 // the power of two that brings 1e4 up to a million
-	b := answering{reference.New(), milp.Result{Stop: milp.StopOptimal, X: []float64{1, 1e8, 1}, Bound: scale * (1e4 + 2 + 1 - 0.1)}}
+	b := answering{reference.New(),
+		milp.Result{Stop: milp.StopOptimal, X: []float64{1, 1e8, 1}, Bound: scale * (1e4 + 2 + 1 - 0.1)}}
 	got, err := milp.Solve(t.Context(), b, m, milp.Options{Gap: -1})
 	require.NoError(t, err)
 	assert.Equal(t, milp.StopOther, got.Stop)

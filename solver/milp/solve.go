@@ -13,34 +13,34 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/late"
 )
 
-// Grace is how long after the deadline Solve waits for a backend to return by itself before it goes on
-// with the best point it has told of. A backend's deadline is a reserve before its engine's, so that this ends before
-// the half of solver.Grace that a ladder's engine has.
+// Grace is how long after the deadline Solve waits for a backend to return. Then it continues with the best point
+// reported so far. A backend's deadline is earlier than its engine's by reserve, so this ends before the half of
+// solver.Grace that an engine in a ladder has.
 const Grace = solver.Grace/2 + reserve/2
 
-// Tolerance is how far a point may be from a bound or a row, relative to the magnitude of what is added up in it:
-// a row may be missed by Tolerance·max(1, |bound|, Σ|value·x|).
+// Tolerance is how far a point may violate a bound or a row, relative to the magnitude of the row's terms: a row may be
+// violated by Tolerance·max(1, |bound|, Σ|value·x|).
 const Tolerance = 1e-6
 
-// IntegerTolerance is how far a value may be from a whole number where it must be one.
+// IntegerTolerance is how far the value of an integer variable may be from a whole number.
 const IntegerTolerance = 1e-5
 
-// Solve validates m and opts, lets b solve it within opts' limits and ctx, and checks what comes back.
+// Solve validates m and opts, runs b within the limits of opts and ctx, and checks the result.
 //
-// The deadline holds even if the backend overruns it: Grace after it, or after ctx ends, the best point that it has
-// told of is returned. The backend's call is then abandoned: its goroutine, with m, lives on until it returns. A later
-// Solve by that backend value waits for it, but for no more than a quarter of its own time, and then refuses with
-// ErrUnavailable and solver.ErrBusy, so that one that hangs costs one goroutine.
+// The deadline holds even if the backend overruns it. Grace after the deadline, or after ctx ends, Solve returns the
+// best point that the backend has reported. The backend's call is then abandoned: its goroutine, with m, goes on until
+// it returns. A later Solve with the same backend value waits for it for at most a quarter of its own time. Then it
+// fails with ErrUnavailable and solver.ErrBusy. So a backend that hangs costs one goroutine.
 //
-// An objective with costs below 1e-5, which solvers take for none, is scaled for b. Where the costs are too far apart
-// for that, what the smallest can make up is taken off the bound, and with it perhaps StopOptimal.
+// Solvers treat costs below 1e-5 as zero, so an objective with such costs is scaled for b. If the costs differ by too
+// much for that, the bound is weakened by what the smallest may be worth, and StopOptimal may be lost.
 //
-// Models without variables, and those of which a bound alone shows that they are infeasible, are answered without b.
+// Models without variables, and models that a bound alone shows to be infeasible, are answered without b.
 //
-// The point returned has been checked with [Check], and its objective is computed here. Errors are [ErrInvalid] (the
-// caller's model or options), [ErrUnsupported] and [ErrUnavailable] (another backend may do), and [ErrBackend]: it
-// failed, panicked, or gave an answer that is wrong. With the last the result is not nil if the backend
-// had told of a good point before: it has [StopOther] and may be used; nothing is believed of its bound.
+// The returned point has been checked with [Check], and Solve computes its objective. Errors are [ErrInvalid] (the
+// caller's model or options), [ErrUnsupported] and [ErrUnavailable] (another backend may succeed), and [ErrBackend]:
+// the backend failed, panicked, or gave a wrong answer. With ErrBackend, the result is not nil if the backend had
+// reported a valid point before. It has [StopOther] and may be used; its bound is not trusted.
 func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error) {
 	began := time.Now()
 	if b == nil {
@@ -59,7 +59,7 @@ func Solve(ctx context.Context, b Backend, m *Model, opts Options) (*Result, err
 	return res, err
 }
 
-// ask is Solve without its clock.
+// ask is Solve without its time measurement.
 func ask(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error) {
 	if err := check(b, m, opts); err != nil {
 		return nil, err
@@ -71,7 +71,8 @@ func ask(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error
 		began := time.Now()
 		switch free := running.WaitShare(ctx, b, opts.Time, longestWait); {
 		case !free && ctx.Err() != nil:
-			return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1, Iterations: -1}, nil
+			return &Result{Stop: StopOf(ctx.Err()), Bound: NoBound(m), Raw: "it was busy until ctx ended", Nodes: -1,
+				Iterations: -1}, nil
 		case !free:
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, solver.ErrBusy)
 		case opts.Time > 0:
@@ -91,7 +92,7 @@ func ask(ctx context.Context, b Backend, m *Model, opts Options) (*Result, error
 	return res, err
 }
 
-// check says whether b can be asked.
+// check returns an error if b cannot solve m with opts.
 func check(b Backend, m *Model, opts Options) error {
 	if m == nil {
 		return fmt.Errorf("%w: no model given", ErrInvalid)
@@ -100,7 +101,8 @@ func check(b Backend, m *Model, opts Options) error {
 		return err
 	}
 	if opts.Time < 0 || opts.Nodes < 0 || opts.Threads < 0 || math.IsNaN(opts.Gap) || math.IsInf(opts.Gap, 0) {
-		return fmt.Errorf("%w: options: time %v, nodes %d, threads %d, gap %v", ErrInvalid, opts.Time, opts.Nodes, opts.Threads, opts.Gap)
+		return fmt.Errorf("%w: options: time %v, nodes %d, threads %d, gap %v", ErrInvalid, opts.Time, opts.Nodes,
+			opts.Threads, opts.Gap)
 	}
 	if n := len(opts.Start); n != 0 && n != m.Vars() {
 		return fmt.Errorf("%w: options: start: found %d numbers, expected %d", ErrInvalid, n, m.Vars())
@@ -118,10 +120,10 @@ func check(b Backend, m *Model, opts Options) error {
 	return nil
 }
 
-// longestWait bounds how long Solve waits for a backend that is busy with a model it has been abandoned with.
+// longestWait limits how long Solve waits for a backend that is busy with an abandoned call.
 const longestWait = 10 * time.Second
 
-// running counts abandoned calls: goroutines are the process's, and so is the count of those left behind.
+// running counts abandoned calls. It is global because goroutines belong to the process.
 var running late.Register
 
 type answer struct {
@@ -129,7 +131,7 @@ type answer struct {
 	err error
 }
 
-// call runs b beside itself, waits no longer than the deadline and Grace, and settles what it has answered.
+// call runs b in a goroutine of its own, waits until the deadline plus Grace, and checks the answer.
 func call(parent context.Context, b Backend, m *Model, opts Options) (*Result, error) {
 	ctx, cancel := parent, context.CancelFunc(func() {})
 	if opts.Time > 0 {
@@ -156,16 +158,17 @@ func call(parent context.Context, b Backend, m *Model, opts Options) (*Result, e
 	kept.close()
 	lines.close()
 	if !ok {
-		a = answer{res: &Result{Stop: StopOf(parent.Err()), Bound: kept.bound, Raw: "abandoned past its deadline", Nodes: -1, Iterations: -1}}
+		a = answer{res: &Result{Stop: StopOf(parent.Err()), Bound: kept.bound, Raw: "abandoned past its deadline", Nodes: -1,
+			Iterations: -1}}
 	}
 	return settle(m, opts, a, kept)
 }
 
-// StopOf is the reason to stop that the end of a context is, err being its Err: [StopCanceled], or
-// [StopTime] for deadlines and for nil.
+// StopOf is the reason to stop for the end of a context, where err is its Err: [StopCanceled], or [StopTime] for
+// deadlines and for nil.
 func StopOf(err error) Stop { return Stop(solver.StopOf(err)) }
 
-// settle checks an answer and combines it with the best point told of.
+// settle checks an answer and combines it with the best reported point.
 func settle(m *Model, opts Options, a answer, kept *incumbents) (*Result, error) {
 	err := a.err
 	if err == nil && a.res == nil {
@@ -190,23 +193,23 @@ func settle(m *Model, opts Options, a answer, kept *incumbents) (*Result, error)
 		res.X, res.Objective = kept.x, kept.objective
 	}
 	if limited(res.Stop) && Better(m, res.Bound, kept.bound) {
-		res.Bound = kept.bound // it was told on the way
+		res.Bound = kept.bound // it was reported earlier
 	}
 	if err := contradiction(m, opts, &res); err != nil {
 		return kept.rest(m), fmt.Errorf("%w: %w", ErrBackend, err)
 	}
 	if res.X != nil && Better(m, res.Objective, res.Bound) {
-		res.Bound = res.Objective // by no more than rounding, or it were a contradiction
+		res.Bound = res.Objective // they differ by rounding only, since otherwise there is a contradiction
 	}
 	return &res, nil
 }
 
-// limited reports whether stop says nothing of points that there may be beside the one in hand.
+// limited reports whether stop says nothing about points other than the returned one.
 func limited(stop Stop) bool {
 	return stop == StopTime || stop == StopNodes || stop == StopCanceled || stop == StopOther
 }
 
-// known is err as one of the package's own.
+// known returns err as an error of this package.
 func known(err error) error {
 	for _, kind := range []error{ErrInvalid, ErrUnsupported, ErrUnavailable, ErrBackend} {
 		if errors.Is(err, kind) {
@@ -216,7 +219,7 @@ func known(err error) error {
 	return fmt.Errorf("%w: %w", ErrBackend, err)
 }
 
-// contradiction says how the facts of r disagree with one another.
+// contradiction is an error if the facts of r contradict one another.
 func contradiction(m *Model, opts Options, r *Result) error {
 	switch r.Stop {
 	case StopOptimal, StopTime, StopNodes, StopCanceled, StopOther:
@@ -224,7 +227,7 @@ func contradiction(m *Model, opts Options, r *Result) error {
 		r.Bound = NoBound(m)
 	case StopInfeasible:
 		if r.X != nil {
-			return fmt.Errorf("it calls a model infeasible that it has a point of")
+			return fmt.Errorf("it calls a model infeasible and has a point of it")
 		}
 		r.Bound = NoBound(m)
 	default:
@@ -249,13 +252,14 @@ func contradiction(m *Model, opts Options, r *Result) error {
 	if beyond := r.Objective - r.Bound; (m.Maximize && beyond > off) || (!m.Maximize && -beyond > off) {
 		return fmt.Errorf("its point's objective %v is better than its bound %v", r.Objective, r.Bound)
 	}
-	if away := math.Abs(r.Bound - r.Objective); r.Stop == StopOptimal && away > off && r.Gap() > opts.TargetGap()+Tolerance {
+	if away := math.Abs(r.Bound - r.Objective); r.Stop == StopOptimal && away > off &&
+		r.Gap() > opts.TargetGap()+Tolerance {
 		return fmt.Errorf("it calls %v optimal, with a bound of %v", r.Objective, r.Bound)
 	}
 	return nil
 }
 
-// incumbents keeps the best point a backend has told of, checked.
+// incumbents keeps the best point that a backend has reported, after checking it.
 type incumbents struct {
 	m    *Model
 	pass func(Point)
@@ -268,7 +272,7 @@ type incumbents struct {
 	bad       error
 }
 
-// report checks and keeps a copy of p's point if it is better than what is kept.
+// report checks p's point and keeps a copy if it is better.
 func (k *incumbents) report(p Point) {
 	err := Check(k.m, p.X)
 	k.mu.Lock()
@@ -295,14 +299,14 @@ func (k *incumbents) report(p Point) {
 	}
 }
 
-// close lets nothing more in.
+// close ignores all later points.
 func (k *incumbents) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
 }
 
-// rest is what may be kept of a backend that failed: its best point, nil if there is none.
+// rest is what remains of a backend that failed: its best point, nil if there is none.
 func (k *incumbents) rest(m *Model) *Result {
 	if k.x == nil {
 		return nil
@@ -310,7 +314,7 @@ func (k *incumbents) rest(m *Model) *Result {
 	return &Result{Stop: StopOther, X: k.x, Objective: k.objective, Bound: NoBound(m), Nodes: -1, Iterations: -1}
 }
 
-// lines hands log lines on until it is closed.
+// lines passes log lines on until it is closed.
 type lines struct {
 	mu   sync.Mutex
 	pass func(string)
@@ -330,9 +334,9 @@ func (l *lines) close() {
 	l.pass = nil
 }
 
-// Check says whether x is a point of m: a finite number for each variable, within its bounds, whole where it must be,
-// and within every row's bounds, to [Tolerance] and [IntegerTolerance]. The error names the first offender. m must be
-// valid.
+// Check returns an error unless x is a point of m: a finite number per variable, within its bounds, whole where
+// required, and within every row's bounds, up to [Tolerance] and [IntegerTolerance]. The error names the first
+// violation. m must be valid.
 func Check(m *Model, x []float64) error {
 	if len(x) != m.Vars() {
 		return fmt.Errorf("found %d numbers, expected %d", len(x), m.Vars())
@@ -363,8 +367,8 @@ func Check(m *Model, x []float64) error {
 	return nil
 }
 
-// outside reports whether v, made of terms of a size, misses its bounds by more than the tolerance. An infinite bound
-// cannot be missed, nor may it widen the other's tolerance. What has overflowed is within no bounds.
+// outside reports whether v violates its bounds by more than the tolerance. Size is the magnitude of v's terms. An
+// infinite bound cannot be violated, and does not widen the other's tolerance. An overflowed value is within no bounds.
 func outside(v, lower, upper, size float64) bool {
 	return math.IsNaN(v) || math.IsInf(size, 0) ||
 		lower-v > float64(Tolerance*math.Max(math.Max(1, size), math.Abs(lower))) && !math.IsInf(lower, 0) ||

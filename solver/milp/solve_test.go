@@ -46,7 +46,8 @@ func run(b milp.Backend, m *milp.Model, opts milp.Options) (*milp.Result, error)
 func TestSolveComputesTheObjective(t *testing.T) {
 	m := knapsack()
 	m.Offset = 100
-	res, err := run(answers(milp.Result{Stop: milp.StopOptimal, X: []float64{1, 1, 0}, Objective: -3, Bound: 107, Raw: "done", Nodes: 4, Iterations: 9}), m, milp.Options{})
+	res, err := run(answers(milp.Result{Stop: milp.StopOptimal, X: []float64{1, 1, 0}, Objective: -3, Bound: 107,
+		Raw: "done", Nodes: 4, Iterations: 9}), m, milp.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 107.0, res.Objective)
 	assert.Equal(t, "done", res.Raw)
@@ -69,10 +70,14 @@ func TestSolveRefusesContradictions(t *testing.T) {
 		{"no reason", milp.Result{X: good, Bound: 7}, `stopped for ""`},
 		{"unknown reason", milp.Result{Stop: "bored", X: good, Bound: 7}, `stopped for "bored"`},
 		{"optimal without a point", milp.Result{Stop: milp.StopOptimal, Bound: 7}, "optimal and has none"},
-		{"optimal away from its bound", milp.Result{Stop: milp.StopOptimal, X: []float64{1, 0, 0}, Bound: 7}, "calls 3 optimal, with a bound of 7"},
-		{"better than its bound", milp.Result{Stop: milp.StopTime, X: good, Bound: 6}, "objective 7 is better than its bound 6"},
-		{"optimal and better than its bound", milp.Result{Stop: milp.StopOptimal, X: good, Bound: 6.99}, "better than its bound"},
-		{"a point of an infeasible model", milp.Result{Stop: milp.StopInfeasible, X: good, Bound: 7}, "infeasible that it has a point of"},
+		{"optimal away from its bound", milp.Result{Stop: milp.StopOptimal, X: []float64{1, 0, 0}, Bound: 7},
+			"calls 3 optimal, with a bound of 7"},
+		{"better than its bound", milp.Result{Stop: milp.StopTime, X: good, Bound: 6},
+			"objective 7 is better than its bound 6"},
+		{"optimal and better than its bound", milp.Result{Stop: milp.StopOptimal, X: good, Bound: 6.99},
+			"better than its bound"},
+		{"a point of an infeasible model", milp.Result{Stop: milp.StopInfeasible, X: good, Bound: 7},
+			"infeasible and has a point of it"},
 		{"NaN bound", milp.Result{Stop: milp.StopTime, X: good, Bound: nan}, "bound is NaN"},
 		{"NaN bound without a point", milp.Result{Stop: milp.StopTime, Bound: nan}, "bound is NaN"},
 		{"bound of the other sense", milp.Result{Stop: milp.StopTime, Bound: -inf}, "bound is -Inf"},
@@ -189,7 +194,9 @@ func TestSolveKeepsKindsOfErrors(t *testing.T) {
 		{own, own, false},
 		{nil, milp.ErrBackend, false},
 	} {
-		res, err := run(script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) { return nil, c.err }), knapsack(), milp.Options{})
+		res, err := run(script(func(context.Context, *milp.Model, milp.Options) (*milp.Result, error) {
+			return nil, c.err
+		}), knapsack(), milp.Options{})
 		require.ErrorIs(t, err, c.want)
 		assert.Nil(t, res)
 		if c.other {
@@ -280,7 +287,8 @@ func TestIncumbentsAreCheckedCopiedAndRise(t *testing.T) {
 }
 
 func TestABadIncumbentIsAnError(t *testing.T) {
-	for name, bad := range map[string][]float64{"too heavy": {1, 1, 1}, "too short": {1}, "NaN": {math.NaN(), 0, 0}, "nil": nil} {
+	for name, bad := range map[string][]float64{"too heavy": {1, 1, 1}, "too short": {1}, "NaN": {math.NaN(), 0, 0},
+		"nil": nil} {
 		t.Run(name, func(t *testing.T) {
 			called := 0
 			b := script(func(_ context.Context, _ *milp.Model, opts milp.Options) (*milp.Result, error) {
@@ -310,7 +318,11 @@ func TestNothingIsCalledAfterReturn(t *testing.T) {
 	})
 	var words []string
 	points := 0
-	res, err := run(b, knapsack(), milp.Options{Log: func(line string) { words = append(words, line) }, Incumbent: func(milp.Point) { points++ }})
+	res, err := run(b, knapsack(), milp.Options{Log: func(line string) {
+		words = append(words, line)
+	}, Incumbent: func(milp.Point) {
+		points++
+	}})
 	require.NoError(t, err)
 	close(release)
 	<-ended

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// WholeBounds are the variables' bounds, where those of integer variables are whole: the smallest and the largest whole number within them,
-// which cross if there is none. Bounds that miss a whole number by no more than rounding, 1e-9 of their size and at most 1e-6, stand for that
-// number. Solvers do not agree about such bounds, and some go wrong with fractional ones, so that backends hand these
-// over. The slices must not be changed: they may be the model's own.
+// WholeBounds are the variables' bounds, in which bounds of integer variables are whole: the smallest and the largest
+// whole number within them. They cross if there is none. Bounds that miss a whole number only by rounding (1e-9 of
+// their size, and at most 1e-6) count as that number. Solvers disagree about fractional bounds, and some fail with
+// them, so backends pass on these. The slices must not be modified: they may be the model's own.
 func (m *Model) WholeBounds() (lower, upper []float64) {
 	lower, upper = m.lower, m.upper
 	copied := false
@@ -28,7 +28,7 @@ func (m *Model) WholeBounds() (lower, upper []float64) {
 	return lower, upper
 }
 
-// whole is the whole number that v stands for, otherwise if it is none.
+// whole is the whole number that v stands for, or otherwise if it stands for none.
 func whole(v, otherwise float64) float64 {
 	near := math.Round(v)
 	if math.Abs(v-near) <= math.Min(float64(1e-9*math.Max(1, math.Abs(v))), 1e-6) { // false for infinities

@@ -59,8 +59,10 @@ func theRig(t *testing.T) *rig {
 	r := &rig{dir: dir}
 	r.jar, err = testservers.Jar(t.Context(), ".")
 	require.NoError(t, err)
-	r.YARN, err = testservers.StartYARN(context.Background(), testservers.YARNConfig{Dir: dir, Labels: []string{"fast"}, Nodes: []testservers.YARNNode{
-		{Name: "n0", MemoryMB: 2048, VCores: 20}, {Name: "n1", MemoryMB: 512, VCores: 4}, {Name: "n2", MemoryMB: 512, VCores: 4}}})
+	r.YARN, err = testservers.StartYARN(context.Background(),
+		testservers.YARNConfig{Dir: dir, Labels: []string{"fast"}, Nodes: []testservers.YARNNode{
+			{Name: "n0", MemoryMB: 2048, VCores: 20}, {Name: "n1", MemoryMB: 512, VCores: 4},
+			{Name: "n2", MemoryMB: 512, VCores: 4}}})
 	require.NoError(t, err)
 	shared = r
 	return r
@@ -138,7 +140,9 @@ func (r *rig) submit(t *testing.T, g *gang, change func(app map[string]any), con
 		"application-id": a.id, "application-name": g.Job, "application-type": "HEDGE", "max-app-attempts": 1,
 		"resource": map[string]int{"memory": 256, "vCores": 1},
 		"am-container-spec": map[string]any{
-			"commands": map[string]string{"command": "java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 io.github.hedgesched.yarn.GangMaster 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+			"commands": map[string]string{
+				"command": "java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 io.github.hedgesched.yarn.GangMaster " +
+					"1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 			"environment": map[string]any{"entry": []any{entry("HEDGE_GANG", base64.StdEncoding.EncodeToString(packed.Bytes())),
 				entry("CLASSPATH", r.classpath(configurations...))}},
 		}}
@@ -158,7 +162,8 @@ func (a *app) ask(method, path string, body, answer any) {
 	a.t.Helper()
 	text, err := json.Marshal(body)
 	require.NoError(a.t, err)
-	req, err := http.NewRequestWithContext(context.Background(), method, a.URL()+"/ws/v1/cluster"+path+"?user.name=root", bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(context.Background(), method, a.URL()+"/ws/v1/cluster"+path+"?user.name=root",
+		bytes.NewReader(text))
 	require.NoError(a.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Close = true
@@ -222,7 +227,8 @@ func (a *app) end(final string) (s status) {
 func (a *app) until(what string, holds func() bool) {
 	a.t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
-		require.True(a.t, time.Now().Before(end), "it did not come about that %s: %+v %+v %s", what, a.report(), a.status(), a.logs())
+		require.True(a.t, time.Now().Before(end), "it did not come about that %s: %+v %+v %s", what, a.report(), a.status(),
+			a.logs())
 		time.Sleep(100 * time.Millisecond)
 	}
 }
@@ -266,7 +272,8 @@ func (a *app) count(pattern string) int {
 }
 
 // began has each task tell that it runs, and how often it has begun.
-const began = `echo "$HEDGE_JOB $HEDGE_ATTEMPT $HEDGE_RANK/$HEDGE_TASKS $HEDGE_NODE $NM_HOST:$NM_PORT${HEDGE_SCRIPT+?}" >>$DIR/$HEDGE_RANK
+const began = `echo "$HEDGE_JOB $HEDGE_ATTEMPT $HEDGE_RANK/$HEDGE_TASKS $HEDGE_NODE ` +
+	`$NM_HOST:$NM_PORT${HEDGE_SCRIPT+?}" >>$DIR/$HEDGE_RANK
 `
 
 // TestJava runs the unit tests of the Java sources.
@@ -274,11 +281,13 @@ func TestJava(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: needs Maven")
 	}
-	text, err := exec.CommandContext(t.Context(), "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-DbuildDirectory="+t.TempDir(), "test").CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), "mvn", "--batch-mode", "--quiet", "--no-transfer-progress",
+		"-DbuildDirectory="+t.TempDir(), "test").CombinedOutput()
 	assert.NoError(t, err, "%s", text)
 }
 
-// TestArchive: classes come from the archive of a rehearsal where a configuration stands behind the jars, and not where it stands before them, which does no harm.
+// TestArchive: classes come from the archive of a rehearsal where a configuration stands behind the jars, and not where
+// it stands before them, which does no harm.
 func TestArchive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: needs Maven")
@@ -296,7 +305,8 @@ func TestArchive(t *testing.T) {
 	jars, conf := filepath.Join(dir, "*"), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"), []byte("<configuration/>"), 0o644))
 	loads := func(classpath ...string) string {
-		cmd := exec.CommandContext(t.Context(), "java", "-Xlog:class+load", "-XX:+UseSerialGC", "-XX:SharedArchiveFile="+archive, "-cp", strings.Join(classpath, ":"), main)
+		cmd := exec.CommandContext(t.Context(), "java", "-Xlog:class+load", "-XX:+UseSerialGC",
+			"-XX:SharedArchiveFile="+archive, "-cp", strings.Join(classpath, ":"), main)
 		cmd.Env = append(os.Environ(), "NM_HOST=localhost")
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", text)
@@ -346,7 +356,8 @@ func TestLabel(t *testing.T) {
 // TestFailure: when a task fails the others are ended, and who it was is told.
 func TestFailure(t *testing.T) {
 	r := theRig(t)
-	a := r.submit(t, r.gang(began+"while [ $HEDGE_RANK != 1 ] || [ ! -e $DIR/go ]; do sleep 0.1; done; exit 3", onNode{"n0", 2}, onNode{"n1", 1}), nil)
+	a := r.submit(t, r.gang(began+"while [ $HEDGE_RANK != 1 ] || [ ! -e $DIR/go ]; do sleep 0.1; done; exit 3",
+		onNode{"n0", 2}, onNode{"n1", 1}), nil)
 	a.until("all run", func() bool { return a.status().State == "running" })
 	require.NoError(t, os.WriteFile(filepath.Join(a.dir, "go"), nil, 0o644))
 	s := a.end("FAILED")
@@ -385,7 +396,9 @@ func TestBadInput(t *testing.T) {
 // TestNodeLost: a node that is gone is told of as that.
 func TestNodeLost(t *testing.T) {
 	r := theRig(t)
-	a := r.submit(t, r.gang(began+"exec sleep 100000", onNode{"n1", 1}, onNode{"n2", 1}), func(app map[string]any) { awayFrom(app) })
+	a := r.submit(t, r.gang(began+"exec sleep 100000", onNode{"n1", 1}, onNode{"n2", 1}), func(app map[string]any) {
+		awayFrom(app)
+	})
 	a.until("all run", func() bool { return a.status().State == "running" })
 	r.Cut("n1")
 	defer func() { require.NoError(t, r.Start(context.Background(), "n1")) }()
@@ -432,7 +445,8 @@ func TestEndWithoutManager(t *testing.T) {
 	assert.Equal(t, ended, a.end("SUCCEEDED").Ended)
 }
 
-// TestManagerCrashEarly: what was allocated by a ResourceManager that is gone, and not used yet, is asked for again, and only once.
+// TestManagerCrashEarly: what was allocated by a ResourceManager that is gone, and not used yet, is asked for again,
+// and only once.
 func TestManagerCrashEarly(t *testing.T) {
 	r := theRig(t)
 	other := r.submit(t, r.gang("exec sleep 100000", onNode{"n1", 4}), awayFrom)
@@ -458,8 +472,10 @@ func TestManagerGone(t *testing.T) {
 	_, before, _ := strings.Cut(r.Classpath(), ":")
 	own, err := os.ReadFile(filepath.Join(before, "yarn-site.xml"))
 	require.NoError(t, err)
-	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name><value>3000</value></property></configuration>"
-	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"), bytes.Replace(own, []byte("</configuration>"), []byte(soon), 1), 0o644))
+	const soon = "<property><name>yarn.resourcemanager.connect.max-wait.ms</name>" +
+		"<value>3000</value></property></configuration>"
+	require.NoError(t, os.WriteFile(filepath.Join(conf, "yarn-site.xml"),
+		bytes.Replace(own, []byte("</configuration>"), []byte(soon), 1), 0o644))
 	a := r.submit(t, r.gang(began+"exec sleep 100000", onNode{"n1", 1}, onNode{"n2", 1}), awayFrom, conf)
 	a.until("all run", func() bool { return a.status().State == "running" })
 	r.Kill(testservers.ResourceManager)

@@ -30,8 +30,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(w)
-	// Output: 223 jobs (112 with a deadline, 245 tasks) in 2m0s on 32 nodes, 1.5 h of machine time, 20 times as fast as in the log
+	for part := range strings.SplitSeq(w.String(), ", ") {
+		fmt.Println(part)
+	}
+	// Output:
+	// 223 jobs (112 with a deadline
+	// 245 tasks) in 2m0s on 32 nodes
+	// 1.5 h of machine time
+	// 20 times as fast as in the log
 }
 
 func TestNew(t *testing.T) {
@@ -108,10 +114,12 @@ func TestHistory(t *testing.T) {
 func small() demo.Options {
 	var log []trace.Job
 	for i := range 40 {
-		log = append(log, trace.Job{ID: fmt.Sprint("j", i), Submit: time.Duration(i) * time.Minute, Runtime: 2 * time.Minute, Tasks: 1, Outcome: trace.Finished,
+		log = append(log, trace.Job{ID: fmt.Sprint("j", i), Submit: time.Duration(i) * time.Minute, Runtime: 2 * time.Minute,
+			Tasks: 1, Outcome: trace.Finished,
 			Attributes: map[string]string{"user": "u", "name": fmt.Sprint("n", i%3)}})
 	}
-	return demo.Options{Nodes: 4, Load: 0.5, Hours: 0.25, Compress: 6000, Shortest: time.Minute, Longest: time.Hour, Seed: 1, Log: log}
+	return demo.Options{Nodes: 4, Load: 0.5, Hours: 0.25, Compress: 6000, Shortest: time.Minute, Longest: time.Hour,
+		Seed: 1, Log: log}
 }
 
 // instant is a cluster that runs everything at once.
@@ -125,7 +133,8 @@ func (c *instant) Submit(_ context.Context, j *sim.Job) error {
 		return c.submit(j)
 	}
 	now := time.Now()
-	c.jobs[j.ID] = demo.Outcome{Placed: now, Started: now.Add(10 * time.Millisecond), Finished: now.Add(j.Work.Runtime() + 30*time.Millisecond), Stops: 1}
+	c.jobs[j.ID] = demo.Outcome{Placed: now, Started: now.Add(10 * time.Millisecond),
+		Finished: now.Add(j.Work.Runtime() + 30*time.Millisecond), Stops: 1}
 	return nil
 }
 
@@ -136,7 +145,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	c := &instant{jobs: map[string]demo.Outcome{}}
 	told := 0
-	r, err := demo.Run(t.Context(), w, c, demo.RunOptions{Name: "x", Told: func(submitted, _, all int) {
+	r, err := demo.Run(t.Context(), w, c, demo.RunOptions{Name: "x", OnProgress: func(submitted, _, all int) {
 		told = submitted
 		assert.Equal(t, len(w.Jobs), all)
 	}})
@@ -171,9 +180,14 @@ func TestRunEndsEarly(t *testing.T) {
 
 func TestUntil(t *testing.T) {
 	asked, broken := 0, errors.New("broken")
-	require.NoError(t, demo.Until(t.Context(), time.Hour, "it is so", func() (bool, error) { asked++; return asked == 3, nil }))
+	require.NoError(t, demo.Until(t.Context(), time.Hour, "it is so", func() (bool, error) {
+		asked++
+		return asked == 3, nil
+	}))
 	assert.Equal(t, 3, asked)
-	require.ErrorIs(t, demo.Until(t.Context(), time.Hour, "it is so", func() (bool, error) { return false, broken }), broken)
+	require.ErrorIs(t, demo.Until(t.Context(), time.Hour, "it is so", func() (bool, error) {
+		return false, broken
+	}), broken)
 	err := demo.Until(t.Context(), time.Millisecond, "it is so", func() (bool, error) { return false, nil })
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "it did not come about that it is so")
@@ -238,7 +252,8 @@ func TestFigures(t *testing.T) {
 		{Class: sim.BestEffort, Submit: 2 * second, Finish: 4 * second},
 		{Class: sim.BestEffort, Submit: 2 * second, Finish: 6 * second},
 	}}
-	assert.Equal(t, demo.Figures{SLO: 3, Missed: 2, Mean: 3 * second, P90: 4 * second, All: 25 * second / 4, Unfinished: 1, Stops: 2, End: 11 * second}, r.Figures())
+	assert.Equal(t, demo.Figures{SLO: 3, Missed: 2, Mean: 3 * second, P90: 4 * second, All: 25 * second / 4, Unfinished: 1,
+		Stops: 2, End: 11 * second}, r.Figures())
 	assert.Equal(t, demo.Figures{}, (&demo.Result{}).Figures())
 	var out strings.Builder
 	require.NoError(t, demo.WriteTable(&out, r))

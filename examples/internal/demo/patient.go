@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Patient is a policy that does not preempt: it sees all that runs as more important than anything that waits. It is what schedulers are like that
-// never take a node back.
+// Patient is a policy that does not preempt: it sees all that runs as more important than anything that waits. It is
+// what schedulers are like that never take a node back.
 func Patient(p sched.Policy) sched.Policy { return patient{p} }
 
 type patient struct{ sched.Policy }

@@ -33,8 +33,8 @@ func Build(ctx context.Context, dir, pkg string) (string, error) {
 	return program, nil
 }
 
-// Start runs a program in a process group of its own, so that an interrupt from the keyboard is this process's alone to act on. Its standard
-// error goes to the file log. It is to be stopped.
+// Start runs a program in a process group of its own, so that an interrupt from the keyboard is this process's alone to
+// act on. Its standard error goes to the file log. It is to be stopped.
 func Start(log, program string, args ...string) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {

@@ -28,7 +28,9 @@ func TestProcess(t *testing.T) {
 	p, err = demo.Start(log, "/bin/sh", "-c", "echo no cluster >&2; exit 1")
 	require.NoError(t, err)
 	defer p.Stop()
-	require.NoError(t, demo.Until(t.Context(), time.Minute, "it has ended", func() (bool, error) { return p.Err() != nil, nil }))
+	require.NoError(t, demo.Until(t.Context(), time.Minute, "it has ended", func() (bool, error) {
+		return p.Err() != nil, nil
+	}))
 	assert.EqualError(t, p.Err(), "demo: sh has ended: no cluster")
 
 	_, err = demo.Start(log, "/no/such/program")

@@ -14,13 +14,15 @@ import (
 type Cluster interface {
 	// Submit hands in a job whose tasks each run for the time of its Work. It does not wait for anything to run.
 	Submit(ctx context.Context, j *sim.Job) error
-	// Look tells what has become so far of the jobs that were handed in, by their id. Those of which there is nothing to tell may be missing.
+	// Look tells what has become so far of the jobs that were handed in, by their id. Those of which there is nothing to
+	// tell may be missing.
 	Look(ctx context.Context) (map[string]Outcome, error)
 }
 
 // Outcome is what became of a job, by this machine's clock. Times are zero of what has not come about.
 type Outcome struct {
-	// Placed is when all of its tasks had a node, Started when all ran, both of the last attempt; Finished when all had done their work.
+	// Placed is when all of its tasks had a node, Started when all ran, both of the last attempt; Finished when all had
+	// done their work.
 	Placed, Started, Finished time.Time
 	// Stops is how often it was stopped before its end.
 	Stops int
@@ -30,7 +32,8 @@ type Outcome struct {
 type Result struct {
 	// Name is the scheduler's.
 	Name string
-	// Jobs are in the order of the workload, their times since the run's begin. Finish is -1 of those that had not finished by its end.
+	// Jobs are in the order of the workload, their times since the run's begin. Finish is -1 of those that had not
+	// finished by its end.
 	Jobs []sim.JobRecord
 	// Delays are the cluster's own.
 	Delays Delays
@@ -50,11 +53,12 @@ type RunOptions struct {
 	Patience time.Duration
 	// Poll is how often the cluster is looked at; 0 means 250 ms.
 	Poll time.Duration
-	// Told, if not nil, is told of how many jobs were handed in and have finished.
-	Told func(submitted, finished, all int)
+	// OnProgress, if not nil, is called with the number of jobs that were submitted, that have finished, and in all.
+	OnProgress func(submitted, finished, all int)
 }
 
-// Run hands in every job at its time and waits for the end of the last. It ends early with the context's error, and with what the cluster fails with.
+// Run hands in every job at its time and waits for the end of the last. It ends early with the context's error, and
+// with what the cluster fails with.
 func Run(ctx context.Context, w *Workload, c Cluster, o RunOptions) (*Result, error) {
 	if o.Patience == 0 {
 		o.Patience = 10 * time.Minute
@@ -85,8 +89,8 @@ func Run(ctx context.Context, w *Workload, c Cluster, o RunOptions) (*Result, er
 				finished++
 			}
 		}
-		if o.Told != nil {
-			o.Told(len(submitted), finished, len(w.Jobs))
+		if o.OnProgress != nil {
+			o.OnProgress(len(submitted), finished, len(w.Jobs))
 		}
 		if len(submitted) == len(w.Jobs) && (finished == len(w.Jobs) || time.Since(last) > o.Patience) {
 			return w.result(o.Name, begin, submitted, seen), nil
@@ -97,7 +101,7 @@ func Run(ctx context.Context, w *Workload, c Cluster, o RunOptions) (*Result, er
 	}
 }
 
-// Progress is a [RunOptions].Told that writes a line every 15 s and one when all has finished.
+// Progress is a [RunOptions].OnProgress that writes a line every 15 s and one when all has finished.
 func Progress(out io.Writer, name string) func(submitted, finished, all int) {
 	var last time.Time
 	return func(submitted, finished, all int) {
@@ -108,8 +112,8 @@ func Progress(out io.Writer, name string) func(submitted, finished, all int) {
 	}
 }
 
-// Until waits for what servers need time for: it asks every 100 ms whether it is so. Its errors are is's, and the context's or its deadline's, which
-// name what.
+// Until waits for what servers need time for: it asks every 100 ms whether it is so. Its errors are is's, and the
+// context's or its deadline's, which name what.
 func Until(ctx context.Context, patience time.Duration, what string, is func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -180,7 +184,8 @@ func (w *Workload) result(name string, begin time.Time, submitted []time.Time, s
 	return r
 }
 
-// Predict simulates the run under a policy that decides every cycle, or at every event if that is 0, with the history before it, on a cluster with such delays.
+// Predict simulates the run under a policy that decides every cycle, or at every event if that is 0, with the history
+// before it, on a cluster with such delays.
 func (w *Workload) Predict(ctx context.Context, p sched.Policy, cycle time.Duration, d Delays) (*Result, error) {
 	name := "simulated: " + p.Name()
 	h, err := w.History()
@@ -192,7 +197,8 @@ func (w *Workload) Predict(ctx context.Context, p sched.Policy, cycle time.Durat
 		jobs[i] = w.Jobs[i]
 		jobs[i].Work = sim.Runtime(jobs[i].Work.Runtime() + d.Start + d.Stop)
 	}
-	done, err := sim.Run(ctx, sim.Config{Nodes: sim.Nodes(w.Options.Nodes, 1, 1), Jobs: jobs, Policy: p, Predictor: h, Cycle: cycle, Span: w.Span})
+	done, err := sim.Run(ctx,
+		sim.Config{Nodes: sim.Nodes(w.Options.Nodes, 1, 1), Jobs: jobs, Policy: p, Predictor: h, Cycle: cycle, Span: w.Span})
 	if err != nil {
 		return nil, fmt.Errorf("demo: %s: %w", name, err)
 	}

@@ -67,15 +67,18 @@ func mean(of []time.Duration) time.Duration {
 // WriteTable writes a line a run. Times are seconds of the run, not of the log.
 func WriteTable(w io.Writer, runs ...*Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "\tdeadlines missed\t\tbest effort: mean\tp90\tall: mean\tstopped\tunfinished\tlast end\tstart delay\tstop delay\t")
+	fmt.Fprintln(t,
+		"\tdeadlines missed\t\tbest effort: mean\tp90\tall: mean\tstopped\tunfinished\tlast end\tstart delay\tstop delay\t")
 	for _, r := range runs {
 		f := r.Figures()
 		share := 0.0
 		if f.SLO > 0 {
 			share = 100 * float64(f.Missed) / float64(f.SLO)
 		}
-		fmt.Fprintf(t, "%s\t%d of %d\t%.1f %%\t%.1f s\t%.1f s\t%.1f s\t%d\t%d\t%.0f s\t%.2f s\t%.2f s\t\n", r.Name, f.Missed, f.SLO, share,
-			f.Mean.Seconds(), f.P90.Seconds(), f.All.Seconds(), f.Stops, f.Unfinished, f.End.Seconds(), r.Delays.Start.Seconds(), r.Delays.Stop.Seconds())
+		fmt.Fprintf(t, "%s\t%d of %d\t%.1f %%\t%.1f s\t%.1f s\t%.1f s\t%d\t%d\t%.0f s\t%.2f s\t%.2f s\t\n", r.Name, f.Missed,
+			f.SLO, share,
+			f.Mean.Seconds(), f.P90.Seconds(), f.All.Seconds(), f.Stops, f.Unfinished, f.End.Seconds(), r.Delays.Start.Seconds(),
+			r.Delays.Stop.Seconds())
 	}
 	return t.Flush()
 }

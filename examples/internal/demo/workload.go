@@ -37,18 +37,20 @@ type Options struct {
 	Log []trace.Job
 }
 
-// Default is a run of some three minutes: 40 min of submissions at the load of 3Sigma's section 5 on 32 nodes, 20 times as fast as in the log, of
-// jobs of 3 to 30 min. Half of them have deadlines, with the slacks of that section.
+// Default is a run of some three minutes: 40 min of submissions at the load of 3Sigma's section 5 on 32 nodes, 20 times
+// as fast as in the log, of jobs of 3 to 30 min. Half of them have deadlines, with the slacks of that section.
 func Default() Options {
-	return Options{Nodes: 32, Load: 1.4, Hours: 2.0 / 3, Compress: 20, Shortest: 3 * time.Minute, Longest: 30 * time.Minute, Seed: 1}
+	return Options{Nodes: 32, Load: 1.4, Hours: 2.0 / 3, Compress: 20, Shortest: 3 * time.Minute,
+		Longest: 30 * time.Minute, Seed: 1}
 }
 
 // Workload is a run's jobs, in compressed time. It is not changed once it is made.
 type Workload struct {
 	Options Options
-	// Jobs are in order of arrival. Their ids are an application's name and a number, as app-bc-17, of lower-case letters, digits
-	// and hyphens; the attributes name (app-bc), user and tasks are what a cluster must be told of them, beside deadline and Priority, which is 1 of jobs with a
-	// deadline and 0 of others. Each is worth 100 by its deadline and 1 after it, or else 5 that fall to 1 within a day.
+	// Jobs are in order of arrival. Their ids are an application's name and a number, as app-bc-17, of lower-case letters,
+	// digits and hyphens; the attributes name (app-bc), user and tasks are what a cluster must be told of them, beside
+	// deadline and Priority, which is 1 of jobs with a deadline and 0 of others. Each is worth 100 by its deadline and 1
+	// after it, or else 5 that fall to 1 within a day.
 	Jobs []sim.Job
 	// Span is how long jobs are handed in.
 	Span time.Duration
@@ -58,7 +60,8 @@ type Workload struct {
 	train []workload.Sample
 }
 
-// New makes the workload. The same options give the same one. Errors wrap [ErrOptions] or are those of [workload.Build].
+// New makes the workload. The same options give the same one. Errors wrap [ErrOptions] or are those of
+// [workload.Build].
 func New(o Options) (*Workload, error) {
 	if !(o.Compress >= 1) || o.Shortest < 0 || o.Longest <= o.Shortest {
 		return nil, fmt.Errorf("%w: Compress of %v, runtimes from %v to %v", ErrOptions, o.Compress, o.Shortest, o.Longest)
@@ -70,7 +73,9 @@ func New(o Options) (*Workload, error) {
 			return nil, err
 		}
 	}
-	log = slices.DeleteFunc(slices.Clone(log), func(j trace.Job) bool { return j.Runtime < o.Shortest || j.Runtime > o.Longest })
+	log = slices.DeleteFunc(slices.Clone(log), func(j trace.Job) bool {
+		return j.Runtime < o.Shortest || j.Runtime > o.Longest
+	})
 	spec := workload.Default()
 	spec.Nodes, spec.Load, spec.Hours, spec.Seed = o.Nodes, o.Load, o.Hours, o.Seed
 	spec.Racks, spec.PreferShare, spec.PreferSlowdown = 1, 0, 1 // the nodes are alike
@@ -118,7 +123,8 @@ func (o *Options) compress(d time.Duration) time.Duration {
 // job is a job of the log's as it is handed in.
 func (o *Options) job(from *sim.Job, names apps, n int) (sim.Job, error) {
 	a := names.attributes(from.Attributes)
-	j := sim.Job{Job: sched.Job{ID: a["name"] + "-" + strconv.Itoa(n), Tasks: from.Tasks, Priority: from.Priority, Attributes: a},
+	j := sim.Job{
+		Job:    sched.Job{ID: a["name"] + "-" + strconv.Itoa(n), Tasks: from.Tasks, Priority: from.Priority, Attributes: a},
 		Arrive: o.compress(from.Arrive), Work: sim.Runtime(o.compress(from.Work.Runtime()))}
 	a["tasks"] = strconv.Itoa(j.Tasks)
 	points := []utility.Point{{T: 0, V: 5}, {T: (24 * time.Hour).Seconds(), V: 1}}
@@ -134,7 +140,8 @@ func (o *Options) job(from *sim.Job, names apps, n int) (sim.Job, error) {
 	return j, nil
 }
 
-// apps are names of letters for the log's own, in order of their coming: clusters take digits at a name's end for a number.
+// apps are names of letters for the log's own, in order of their coming: clusters take digits at a name's end for a
+// number.
 type apps map[string]string
 
 // attributes are those that every cluster can be told.
@@ -211,6 +218,7 @@ func (w *Workload) String() string {
 		}
 		work += time.Duration(j.Tasks) * j.Work.Runtime()
 	}
-	return fmt.Sprintf("%d jobs (%d with a deadline, %d tasks) in %v on %d nodes, %.1f h of machine time, %g times as fast as in the log",
+	return fmt.Sprintf(
+		"%d jobs (%d with a deadline, %d tasks) in %v on %d nodes, %.1f h of machine time, %g times as fast as in the log",
 		len(w.Jobs), deadlines, tasks, w.Span, w.Options.Nodes, work.Hours(), w.Options.Compress)
 }

@@ -1,5 +1,5 @@
-// Package keys compares the configuration of an example with the page that documents it, so that no key is missing, has another name or another default there. It is for the
-// examples' tests; nothing that runs needs it.
+// Package keys compares the configuration of an example with the page that documents it, so that no key is missing, has
+// another name or another default there. It is for the examples' tests; nothing that runs needs it.
 package keys
 
 import (
@@ -15,7 +15,8 @@ import (
 // row is of a table of keys: | `key` | default | what |.
 var row = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| ([^|]*) \\| [^|]+ \\|$")
 
-// Table are the rows of a page, the default of each key. Defaults that are values stand in backticks; others are words and say what comes of the zero value.
+// Table are the rows of a page, the default of each key. Defaults that are values stand in backticks; others are words
+// and say what comes of the zero value.
 func Table(page string) map[string]string {
 	table := map[string]string{}
 	for _, m := range row.FindAllStringSubmatch(page, -1) {
@@ -24,7 +25,8 @@ func Table(page string) map[string]string {
 	return table
 }
 
-// Check compares a page's table with a configuration that is all defaults: a struct with tags as `yaml:"key"`, structs in it with keys as key.inner. The error names the first key in which they differ.
+// Check compares a page's table with a configuration that is all defaults: a struct with tags as `yaml:"key"`, structs
+// in it with keys as key.inner. The error names the first key in which they differ.
 func Check(page string, config any) error {
 	table := Table(page)
 	if err := compare(table, "", reflect.Indirect(reflect.ValueOf(config))); err != nil {

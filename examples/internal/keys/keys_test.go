@@ -20,7 +20,8 @@ type config struct {
 
 type inner struct{ Name string }
 
-const page = "Text.\n\n| key | default | what |\n| --- | --- | --- |\n| `cycle` | `2m` | time |\n| `urls` | `[a b]` | where |\n| `file` | none | of `it` |\n| `inner.name` | `n` | whose |\n"
+const page = "Text.\n\n| key | default | what |\n| --- | --- | --- |\n| `cycle` | `2m` | time |\n| `urls` | `[a b]` " +
+	"| where |\n| `file` | none | of `it` |\n| `inner.name` | `n` | whose |\n"
 
 func Example() {
 	type config struct {
@@ -49,5 +50,6 @@ func TestCheck(t *testing.T) {
 		change(&c)
 		require.ErrorContains(t, keys.Check(page, c), want)
 	}
-	assert.Equal(t, map[string]string{"cycle": "`2m`", "urls": "`[a b]`", "file": "none", "inner.name": "`n`"}, keys.Table(page))
+	assert.Equal(t, map[string]string{"cycle": "`2m`", "urls": "`[a b]`", "file": "none", "inner.name": "`n`"},
+		keys.Table(page))
 }

@@ -1,4 +1,5 @@
-// Package trial runs the example schedulers' programs in their tests, within the process of the test. It knows nothing of clusters.
+// Package trial runs the example schedulers' programs in their tests, within the process of the test. It knows nothing
+// of clusters.
 package trial
 
 import (

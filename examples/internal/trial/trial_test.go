@@ -23,7 +23,9 @@ func TestStart(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, args[0]) })}
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, args[0])
+		})}
 		context.AfterFunc(ctx, func() { _ = server.Close() })
 		up(l.Addr())
 		return errors.Join(server.Serve(l), ended)

@@ -43,11 +43,13 @@ func (c *cluster) prepare(ctx context.Context, r room) error {
 	if err := c.namespace(ctx, "hedge-system"); err != nil {
 		return err
 	}
-	_, err := c.client.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: urgent}, Value: 1}, metav1.CreateOptions{})
+	_, err := c.client.SchedulingV1().PriorityClasses().Create(ctx,
+		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: urgent}, Value: 1}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	holds := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(r.slots), resource.DecimalSI), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
+	holds := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(r.slots), resource.DecimalSI),
+		"memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	err = each(0, r.nodes, func(i int) error {
 		_, err := c.client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i)},
 			Status: corev1.NodeStatus{Capacity: holds, Allocatable: holds}}, metav1.CreateOptions{})
@@ -103,7 +105,8 @@ func each(from, to int, do func(int) error) error {
 func nodeName(i int) string { return fmt.Sprintf("n%04d", i) }
 
 func (c *cluster) namespace(ctx context.Context, name string) error {
-	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := c.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	return err
 }
 
@@ -118,7 +121,8 @@ func (c *cluster) run(ctx context.Context, w *demo.Workload, f field, out io.Wri
 	if err := c.namespace(ctx, f.name); err != nil {
 		return nil, err
 	}
-	owner, err := c.client.CoreV1().ConfigMaps(f.name).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, metav1.CreateOptions{})
+	owner, err := c.client.CoreV1().ConfigMaps(f.name).Create(ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -127,16 +131,17 @@ func (c *cluster) run(ctx context.Context, w *demo.Workload, f field, out io.Wri
 		return nil, err
 	}
 	defer n.close()
-	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.name, Told: demo.Progress(out, f.name)})
+	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.name, OnProgress: demo.Progress(out, f.name)})
 	if err != nil {
 		return nil, err
 	}
 	zero := int64(0)
-	return r, c.client.CoreV1().Pods(f.name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})
+	return r, c.client.CoreV1().Pods(f.name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero},
+		metav1.ListOptions{})
 }
 
-// namespace is where one run happens. It is the controller of the jobs' pods, too: a pod that was evicted is replaced at once, where the Job controller would wait for
-// longer and longer.
+// namespace is where one run happens. It is the controller of the jobs' pods, too: a pod that was evicted is replaced
+// at once, where the Job controller would wait for longer and longer.
 type namespace struct {
 	*cluster
 	field
@@ -259,12 +264,15 @@ func (n *namespace) pod(j *sim.Job, i int, name string) *corev1.Pod {
 			Name: name,
 			Labels: map[string]string{jobLabel: j.ID, taskLabel: strconv.Itoa(i),
 				"scheduling.x-k8s.io/pod-group": j.ID, "scheduling.x-k8s.io/min-available": strconv.Itoa(j.Tasks)},
-			Annotations:     map[string]string{"hedge.test/duration": j.Work.Runtime().String(), kubernetes.UserAnnotation: j.Attributes["user"]},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "demo", UID: n.owner, Controller: &yes}},
+			Annotations: map[string]string{"hedge.test/duration": j.Work.Runtime().String(),
+				kubernetes.UserAnnotation: j.Attributes["user"]},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "v1", Kind: "ConfigMap", Name: "demo", UID: n.owner, Controller: &yes}},
 		},
 		Spec: corev1.PodSpec{
 			SchedulerName: n.scheduler, RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &one,
-			Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}},
+			Containers: []corev1.Container{{Name: "c", Image: "none",
+				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}},
 		},
 	}
 	if j.Deadline > 0 {

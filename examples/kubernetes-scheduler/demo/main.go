@@ -1,10 +1,11 @@
-// Command demo runs one workload, made from a real log with its time compressed, on a real Kubernetes control plane with simulated nodes: first under
-// kube-scheduler, then under the kubernetes-scheduler beside it, which plans by 3Sigma. It prints who met deadlines and who waited for how long, and what
-// the simulator says of the same runs.
+// Command demo runs one workload, made from a real log with its time compressed, on a real Kubernetes control plane
+// with simulated nodes: first under kube-scheduler, then under the kubernetes-scheduler beside it, which plans by
+// 3Sigma. It prints who met deadlines and who waited for how long, and what the simulator says of the same runs.
 //
-// The servers run on the loopback interface and are taken down at the end, also when it is interrupted. Their programs are built the first time, which takes minutes.
-// Jobs with a deadline have a higher priority class, for kube-scheduler, which knows no deadlines. Its pods start one by one, and each of them works by itself, where the
-// other starts a gang whole or not at all.
+// The servers run on the loopback interface and are taken down at the end, also when it is interrupted. Their programs
+// are built the first time, which takes minutes. Jobs with a deadline have a higher priority class, for kube-scheduler,
+// which knows no deadlines. Its pods start one by one, and each of them works by itself, where the other starts a gang
+// whole or not at all.
 package main
 
 import (
@@ -70,7 +71,8 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "starting etcd, kube-apiserver, kube-scheduler and kwok (the first time they are built, which takes some minutes)")
+	fmt.Fprintln(out,
+		"starting etcd, kube-apiserver, kube-scheduler and kwok (the first time they are built, which takes some minutes)")
 	servers, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{Dir: dir, Scheduler: true})
 	if err != nil {
 		return err

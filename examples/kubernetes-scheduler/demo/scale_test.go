@@ -29,8 +29,9 @@ var (
 
 const gang = 10 // tasks of a job in TestScale
 
-// TestScale measures the scheduler's process in a large cluster: how long it takes from its start until it has carried out the first plan, and what memory and processor
-// time it needs then. 95 of 100 pods run when it starts; the others, whose room is free, wait.
+// TestScale measures the scheduler's process in a large cluster: how long it takes from its start until it has carried
+// out the first plan, and what memory and processor time it needs then. 95 of 100 pods run when it starts; the others,
+// whose room is free, wait.
 func TestScale(t *testing.T) {
 	if *scaleNodes == 0 {
 		t.Skip("without the flag -scale")
@@ -52,14 +53,17 @@ func TestScale(t *testing.T) {
 	pods := 4 * *scaleNodes
 	waiting := pods / 20 / gang * gang
 	n.fill(ctx, t, pods, waiting)
-	t.Logf("%d nodes with %d pods, of which %d wait, made in %v", *scaleNodes, pods, waiting, time.Since(begun).Round(time.Second))
+	t.Logf("%d nodes with %d pods, of which %d wait, made in %v", *scaleNodes, pods, waiting,
+		time.Since(begun).Round(time.Second))
 
 	for _, what := range []string{"start", "restart"} {
 		begun = time.Now()
-		h, err := start(ctx, w, c, schedulerOptions{path: path, dir: dir, kubeconfig: servers.Kubeconfig(), cycle: 2 * time.Second})
+		h, err := start(ctx, w, c,
+			schedulerOptions{path: path, dir: dir, kubeconfig: servers.Kubeconfig(), cycle: 2 * time.Second})
 		require.NoError(t, err)
 		first := n.placed(ctx, t, pods-waiting)
-		t.Logf("%s: the first gang had its nodes %v after the process was started", what, first.Sub(begun).Round(10*time.Millisecond))
+		t.Logf("%s: the first gang had its nodes %v after the process was started", what,
+			first.Sub(begun).Round(10*time.Millisecond))
 		n.none(ctx, t, "all pods have nodes", "spec.nodeName=")
 		t.Logf("%s: all %d pods had theirs after %v", what, waiting, time.Since(begun).Round(10*time.Millisecond))
 		on := map[string]int{}
@@ -70,7 +74,8 @@ func TestScale(t *testing.T) {
 		before := usage(t, h.ID())
 		time.Sleep(*scaleSteady)
 		after := usage(t, h.ID())
-		t.Logf("%s: resident %d MiB, at most %d MiB; %.1f s of processor time so far, %.2f s in the %v that followed", what, after.resident>>20, after.most>>20,
+		t.Logf("%s: resident %d MiB, at most %d MiB; %.1f s of processor time so far, %.2f s in the %v that followed", what,
+			after.resident>>20, after.most>>20,
 			before.processor.Seconds(), (after.processor - before.processor).Seconds(), *scaleSteady)
 		h.Stop()
 		n.empty(ctx, t, pods-waiting, pods)
@@ -101,7 +106,8 @@ func (n *namespace) none(ctx context.Context, t *testing.T, what, fields string)
 // create makes pods from one number to another, several at a time; the last so many are without a node.
 func (n *namespace) create(ctx context.Context, t *testing.T, from, to, waiting int) {
 	require.NoError(t, each(from, to, func(i int) error {
-		j := &sim.Job{Job: sched.Job{ID: fmt.Sprint("app-b-", i/gang), Tasks: gang, Attributes: map[string]string{"user": "u"}}, Work: sim.Runtime(24 * time.Hour)}
+		j := &sim.Job{Job: sched.Job{ID: fmt.Sprint("app-b-", i/gang), Tasks: gang,
+			Attributes: map[string]string{"user": "u"}}, Work: sim.Runtime(24 * time.Hour)}
 		p := n.pod(j, i%gang, fmt.Sprint("p", i))
 		p.OwnerReferences = nil
 		if i < to-waiting {
@@ -118,7 +124,9 @@ func (n *namespace) empty(ctx context.Context, t *testing.T, from, to int) {
 	require.NoError(t, each(from, to, func(i int) error {
 		return n.client.CoreV1().Pods(n.name).Delete(ctx, fmt.Sprint("p", i), metav1.DeleteOptions{GracePeriodSeconds: &zero})
 	}))
-	require.NoError(t, demo.Until(ctx, patience, "they are gone", func() (bool, error) { return len(n.where(ctx, t)) == from, nil }))
+	require.NoError(t, demo.Until(ctx, patience, "they are gone", func() (bool, error) {
+		return len(n.where(ctx, t)) == from, nil
+	}))
 }
 
 // each lists all pods.
@@ -146,7 +154,8 @@ func (n *namespace) where(ctx context.Context, t *testing.T) map[string]string {
 	return out
 }
 
-// placed is when the first gang of those that wait has its nodes. Its pods are read by their names, since a list would have the server look through all.
+// placed is when the first gang of those that wait has its nodes. Its pods are read by their names, since a list would
+// have the server look through all.
 func (n *namespace) placed(ctx context.Context, t *testing.T, from int) (at time.Time) {
 	require.NoError(t, demo.Until(ctx, patience, "a gang is placed", func() (bool, error) {
 		for i := from; i < from+gang; i++ {

@@ -34,7 +34,8 @@ func start(ctx context.Context, w *demo.Workload, c *cluster, o schedulerOptions
 	if err := w.SaveHistory(history); err != nil {
 		return nil, err
 	}
-	config, err := yaml.Marshal(map[string]string{"namespace": "hedge", "cycle": o.cycle.String(), "window": w.Window.String(), "slot": w.Slot.String(),
+	config, err := yaml.Marshal(map[string]string{"namespace": "hedge", "cycle": o.cycle.String(),
+		"window": w.Window.String(), "slot": w.Slot.String(),
 		"history": history, "listen": "127.0.0.1:0"})
 	if err != nil {
 		return nil, err

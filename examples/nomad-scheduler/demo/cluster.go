@@ -50,7 +50,8 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 		config.Clients = append(config.Clients, testservers.NomadClient{
 			Name: fmt.Sprint("n", len(config.Clients)), CPU: slotMHz * min(left, slotsPerClient), MemoryMB: 4096})
 	}
-	fmt.Fprintf(f.out, "%s: starting a server and %d clients (the first time Nomad is built, which takes some minutes)\n", f.name, len(config.Clients))
+	fmt.Fprintf(f.out, "%s: starting a server and %d clients (the first time Nomad is built, which takes some minutes)\n",
+		f.name, len(config.Clients))
 	servers, err := testservers.StartNomad(ctx, config)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,8 @@ func (f *field) prepare(ctx context.Context, clients int, preempt bool) error {
 	})
 	if err == nil && preempt {
 		_, _, err = f.client.Operator().SchedulerSetConfiguration(&api.SchedulerConfiguration{
-			SchedulerAlgorithm: api.SchedulerAlgorithmBinpack, PreemptionConfig: api.PreemptionConfig{BatchSchedulerEnabled: true}}, nil)
+			SchedulerAlgorithm: api.SchedulerAlgorithmBinpack,
+			PreemptionConfig:   api.PreemptionConfig{BatchSchedulerEnabled: true}}, nil)
 	}
 	return err
 }
@@ -100,7 +102,7 @@ func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error)
 		f.load = stop()
 		fmt.Fprintf(f.out, "%s: %v\n", f.name, f.load)
 	}()
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, Told: demo.Progress(f.out, f.name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.name)})
 }
 
 // Submit registers a job of processes that sleep: held for hedge, or at its size for Nomad.
@@ -119,13 +121,15 @@ func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 			return err
 		}
 		count = 0
-		job.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: strconv.Itoa(j.Tasks), nomad.KeyUtility: string(worth), "user": j.Attributes["user"]}
+		job.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: strconv.Itoa(j.Tasks),
+			nomad.KeyUtility: string(worth), "user": j.Attributes["user"]}
 		if j.Deadline > 0 {
 			job.Meta[nomad.KeyDeadline] = j.Deadline.String()
 		}
 	}
 	mhz, memory, disk, one := slotMHz, 16, 10, 1
-	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{fmt.Sprintf("%.3f", j.Work.Runtime().Seconds())})
+	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args",
+		[]string{fmt.Sprintf("%.3f", j.Work.Runtime().Seconds())})
 	task.LogConfig = &api.LogConfig{MaxFiles: &one, MaxFileSizeMB: &one}
 	g := api.NewTaskGroup("work", count).AddTask(task.Require(&api.Resources{CPU: &mhz, MemoryMB: &memory}))
 	g.EphemeralDisk = &api.EphemeralDisk{SizeMB: &disk}
@@ -134,11 +138,13 @@ func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 	return err
 }
 
-// again has Nomad try tasks again that could not start, as they cannot now and then on a machine that is busy: so does hedge, which has its own way.
+// again has Nomad try tasks again that could not start, as they cannot now and then on a machine that is busy: so does
+// hedge, which has its own way.
 func again(g *api.TaskGroup) {
 	tries, hour, soon, least, never, mode, constant := 3, time.Hour, time.Second, 5*time.Second, false, "fail", "constant"
 	g.RestartPolicy = &api.RestartPolicy{Attempts: &tries, Interval: &hour, Delay: &soon, Mode: &mode}
-	g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: &tries, Interval: &hour, Delay: &least, DelayFunction: &constant, Unlimited: &never}
+	g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: &tries, Interval: &hour, Delay: &least, DelayFunction: &constant,
+		Unlimited: &never}
 }
 
 // Look makes outcomes of the server's allocations.
@@ -158,10 +164,12 @@ func (f *field) Look(ctx context.Context) (map[string]demo.Outcome, error) {
 	return out, nil
 }
 
-// outcome is what became of a job by its allocations: those of its last version that has any are its last attempt, as hedge makes a version for each start; and
-// those that were stopped within a version were preempted by Nomad.
+// outcome is what became of a job by its allocations: those of its last version that has any are its last attempt, as
+// hedge makes a version for each start; and those that were stopped within a version were preempted by Nomad.
 func outcome(list []*api.AllocationListStub, tasks int) demo.Outcome {
-	last := slices.MaxFunc(list, func(a, b *api.AllocationListStub) int { return cmp.Compare(a.JobVersion, b.JobVersion) }).JobVersion
+	last := slices.MaxFunc(list, func(a, b *api.AllocationListStub) int {
+		return cmp.Compare(a.JobVersion, b.JobVersion)
+	}).JobVersion
 	stopped := map[uint64]bool{}
 	var placed, started, done times
 	evicted := 0
@@ -171,7 +179,8 @@ func outcome(list []*api.AllocationListStub, tasks int) demo.Outcome {
 			continue
 		}
 		began, ended, well := life(a.TaskStates["main"])
-		if !well && (a.ClientStatus != api.AllocClientStatusPending && a.ClientStatus != api.AllocClientStatusRunning || a.DesiredStatus != api.AllocDesiredStatusRun) {
+		if !well && (a.ClientStatus != api.AllocClientStatusPending && a.ClientStatus != api.AllocClientStatusRunning ||
+			a.DesiredStatus != api.AllocDesiredStatusRun) {
 			evicted++
 			continue
 		}
@@ -179,7 +188,8 @@ func outcome(list []*api.AllocationListStub, tasks int) demo.Outcome {
 		started = append(started, began)
 		done = append(done, ended)
 	}
-	return demo.Outcome{Placed: placed.last(tasks), Started: started.last(tasks), Finished: done.last(tasks), Stops: len(stopped) + evicted}
+	return demo.Outcome{Placed: placed.last(tasks), Started: started.last(tasks), Finished: done.last(tasks),
+		Stops: len(stopped) + evicted}
 }
 
 // life is when a task started and ended, and whether it has done its work.

@@ -1,10 +1,12 @@
-// Command demo runs one workload, made from a real log with its time compressed, on a real Nomad server with real clients and processes: first under Nomad's
-// own scheduler, then under the nomad-scheduler beside it, which plans by 3Sigma. It prints who met deadlines and who waited for how long, and what the
-// simulator says of the same runs.
+// Command demo runs one workload, made from a real log with its time compressed, on a real Nomad server with real
+// clients and processes: first under Nomad's own scheduler, then under the nomad-scheduler beside it, which plans by
+// 3Sigma. It prints who met deadlines and who waited for how long, and what the simulator says of the same runs.
 //
-// The servers run on the loopback interface and are taken down at the end, also when it is interrupted; nothing is left running. Nomad is built the first time, which
-// takes minutes. It must run as root, as Nomad's clients do that mount. Jobs with a deadline have a higher priority for Nomad, which knows no deadlines; by its default it
-// does not preempt batch jobs. Its tasks start one by one, and each of them works by itself, where hedge starts a gang whole or not at all.
+// The servers run on the loopback interface and are taken down at the end, also when it is interrupted; nothing is left
+// running. Nomad is built the first time, which takes minutes. It must run as root, as Nomad's clients do that mount.
+// Jobs with a deadline have a higher priority for Nomad, which knows no deadlines; by its default it does not preempt
+// batch jobs. Its tasks start one by one, and each of them works by itself, where hedge starts a gang whole or not at
+// all.
 package main
 
 import (
@@ -82,7 +84,8 @@ func (s *settings) run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	if !first.load.Beside(second.load, runtime.NumCPU()) {
-		fmt.Fprintf(out, "The machine was not equally busy (%v; %v): what differs may be its doing.\n", first.load, second.load)
+		fmt.Fprintf(out, "The machine was not equally busy (%v; %v): what differs may be its doing.\n", first.load,
+			second.load)
 	}
 	return nil
 }

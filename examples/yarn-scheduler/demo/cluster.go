@@ -63,7 +63,8 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 		Nodes: []testservers.YARNNode{{Name: masters, MemoryMB: masterMB * mostAtATime, VCores: mostAtATime}}}
 	for left := s.options.Nodes; left > 0; left -= slotsPerNode {
 		n := min(left, slotsPerNode)
-		config.Nodes = append(config.Nodes, testservers.YARNNode{Name: fmt.Sprint("n", len(config.Nodes)-1), MemoryMB: slotMB * n, VCores: n})
+		config.Nodes = append(config.Nodes,
+			testservers.YARNNode{Name: fmt.Sprint("n", len(config.Nodes)-1), MemoryMB: slotMB * n, VCores: n})
 	}
 	fmt.Fprintf(f.out, "%s: starting a ResourceManager and %d NodeManagers\n", f.name, len(config.Nodes))
 	if f.servers, err = testservers.StartYARN(ctx, config); err != nil {
@@ -86,7 +87,7 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 }
 
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, Told: demo.Progress(f.out, f.name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.name)})
 }
 
 func (f *field) spool() string   { return filepath.Join(f.dir, "spool") }
@@ -112,7 +113,8 @@ func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 		return err
 	}
 	file := map[string]any{
-		"tasks": j.Tasks, "resources": yarn.TaskResources{MemoryMB: slotMB, VCores: 1}, "command": fmt.Sprintf("sh %s %s %s", f.script(), j.ID, seconds),
+		"tasks": j.Tasks, "resources": yarn.TaskResources{MemoryMB: slotMB, VCores: 1},
+		"command": fmt.Sprintf("sh %s %s %s", f.script(), j.ID, seconds),
 		"utility": json.RawMessage(worth), "attributes": j.Attributes, "priority": j.Priority,
 	}
 	if j.Deadline > 0 {
@@ -125,8 +127,8 @@ func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 	return yarn.Submit(f.spool(), j.ID, text)
 }
 
-// submitShell hands in an application of YARN's distributed shell, which takes its command and the command's arguments from two files in a form of Java's: two
-// bytes of length, and the text.
+// submitShell hands in an application of YARN's distributed shell, which takes its command and the command's arguments
+// from two files in a form of Java's: two bytes of length, and the text.
 func (f *field) submitShell(ctx context.Context, j *sim.Job, seconds string) error {
 	arguments := fmt.Sprintf("%s %s %s", f.script(), j.ID, seconds)
 	if len(arguments) > 255 {
@@ -135,13 +137,15 @@ func (f *field) submitShell(ctx context.Context, j *sim.Job, seconds string) err
 	command := fmt.Sprintf(`printf '\000\002sh' > shellCommands; printf '\000\%03o%%s' '%s' > shellArgs; `+
 		`java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp "$CLASSPATH" `+
 		`org.apache.hadoop.yarn.applications.distributedshell.ApplicationMaster `+
-		`--num_containers %d --container_memory %d --container_vcores 1 --priority 0 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr`, len(arguments), arguments, j.Tasks, slotMB)
+		`--num_containers %d --container_memory %d --container_vcores 1 --priority 0 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr`,
+		len(arguments), arguments, j.Tasks, slotMB)
 	priority := 0
 	if j.Deadline > 0 {
 		priority = urgent
 	}
 	return f.post(ctx, "/ws/v1/cluster/apps", map[string]any{
-		"application-id": fmt.Sprintf("application_%d_%04d", time.Now().UnixMilli(), len(f.tasks)), "application-name": j.ID, "priority": priority, "max-app-attempts": 1,
+		"application-id": fmt.Sprintf("application_%d_%04d", time.Now().UnixMilli(), len(f.tasks)), "application-name": j.ID,
+		"priority": priority, "max-app-attempts": 1,
 		"resource": map[string]any{"memory": masterMB, "vCores": 1}, "am-container-node-label-expression": masters,
 		"am-container-spec": map[string]any{
 			"commands":    map[string]any{"command": command},
@@ -155,7 +159,8 @@ func (f *field) post(ctx context.Context, path string, body any) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.servers.URL()+path+"?user.name="+f.user, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.servers.URL()+path+"?user.name="+f.user,
+		bytes.NewReader(text))
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
-// Command demo runs one workload, made from a real log with its time compressed, on a real YARN ResourceManager with real NodeManagers and processes: first
-// under YARN's own capacity scheduler, then under the yarn-scheduler beside it, which plans by 3Sigma. It prints who met deadlines and who waited for how
-// long, and what the simulator says of the same runs.
+// Command demo runs one workload, made from a real log with its time compressed, on a real YARN ResourceManager with
+// real NodeManagers and processes: first under YARN's own capacity scheduler, then under the yarn-scheduler beside it,
+// which plans by 3Sigma. It prints who met deadlines and who waited for how long, and what the simulator says of the
+// same runs.
 //
-// The servers run on the loopback interface and are taken down at the end, also when it is interrupted; nothing is left running, and no file. Their jars come from Maven
-// Central the first time. Under the capacity scheduler each job is an application of YARN's own distributed shell, those with a deadline at a higher
-// priority, since YARN knows no deadlines; containers start one by one, and each of them works by itself, where hedge starts a gang whole or not at all.
-// ApplicationMasters of both have a node of their own.
+// The servers run on the loopback interface and are taken down at the end, also when it is interrupted; nothing is left
+// running, and no file. Their jars come from Maven Central the first time. Under the capacity scheduler each job is an
+// application of YARN's own distributed shell, those with a deadline at a higher priority, since YARN knows no
+// deadlines; containers start one by one, and each of them works by itself, where hedge starts a gang whole or not at
+// all. ApplicationMasters of both have a node of their own.
 package main
 
 import (
@@ -35,7 +37,8 @@ type settings struct {
 
 func main() {
 	s := settings{options: demo.Default()}
-	// Each job starts a Java program, its ApplicationMaster, which takes some two seconds of a core: at ten times the log's speed two cores do little else.
+	// Each job starts a Java program, its ApplicationMaster, which takes some two seconds of a core: at ten times the
+	// log's speed two cores do little else.
 	s.options.Nodes, s.options.Compress, s.options.Hours = 16, 6, 0.4
 	flag.IntVar(&s.options.Nodes, "slots", s.options.Nodes, "how many tasks run at a time, four on a node")
 	flag.Float64Var(&s.options.Load, "load", s.options.Load, "offered load")
@@ -44,7 +47,8 @@ func main() {
 	flag.Int64Var(&s.options.Seed, "seed", s.options.Seed, "chooses the stretch of the log and the jobs with deadlines")
 	flag.DurationVar(&s.cycle, "cycle", 500*time.Millisecond, "hedge's cycle")
 	flag.StringVar(&s.scheduler, "scheduler", "", "path of the yarn-scheduler; empty to build it")
-	flag.StringVar(&s.project, "master", filepath.Join("..", "..", "adapters", "yarn", "am"), "folder of the ApplicationMaster's Maven project")
+	flag.StringVar(&s.project, "master", filepath.Join("..", "..", "adapters", "yarn", "am"),
+		"folder of the ApplicationMaster's Maven project")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := s.run(ctx, os.Stdout)
@@ -83,14 +87,16 @@ func (s *settings) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	ours, err := s.field(ctx, w, &field{name: "hedge", dir: filepath.Join(dir, "hedge"), scheduler: program, jar: jar, archive: archive, out: out})
+	ours, err := s.field(ctx, w,
+		&field{name: "hedge", dir: filepath.Join(dir, "hedge"), scheduler: program, jar: jar, archive: archive, out: out})
 	if err != nil {
 		return err
 	}
 	return s.tell(ctx, out, w, theirs, ours)
 }
 
-// tell simulates both runs and prints the table. What is nearest to the capacity scheduler is strict priority that does not preempt.
+// tell simulates both runs and prints the table. What is nearest to the capacity scheduler is strict priority that does
+// not preempt.
 func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, theirs, ours *demo.Result) error {
 	first, err := w.Predict(ctx, demo.Patient(baseline.NewPrio()), 0, theirs.Delays)
 	if err != nil {

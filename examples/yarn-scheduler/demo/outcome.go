@@ -26,8 +26,8 @@ type task struct {
 	placed, began, ended time.Time
 }
 
-// Look makes outcomes of what tasks have written down. When they got their containers under YARN's own scheduler stands in the ResourceManager's log; hedge
-// gives a whole gang its nodes when it hands in its application.
+// Look makes outcomes of what tasks have written down. When they got their containers under YARN's own scheduler stands
+// in the ResourceManager's log; hedge gives a whole gang its nodes when it hands in its application.
 func (f *field) Look(context.Context) (map[string]demo.Outcome, error) {
 	files, err := os.ReadDir(f.records())
 	if err != nil {
@@ -69,7 +69,8 @@ func (f *field) Look(context.Context) (map[string]demo.Outcome, error) {
 
 var containerID = regexp.MustCompile(`^container_(?:e\d+_)?(\d+)_\d+_\d+_\d+$`)
 
-// parse reads the name of a record: JOB.ATTEMPT.CONTAINER. An application's id, which is a part of its containers', begins with when it was handed in.
+// parse reads the name of a record: JOB.ATTEMPT.CONTAINER. An application's id, which is a part of its containers',
+// begins with when it was handed in.
 func parse(name string) (job, container string, t task, err error) {
 	parts := strings.Split(name, ".")
 	if len(parts) == 3 {
@@ -115,7 +116,8 @@ func allocated(log []byte) map[string]time.Time {
 	return out
 }
 
-// outcome is what became of a job by its tasks: those of its last attempt count, and every attempt before that was stopped.
+// outcome is what became of a job by its tasks: those of its last attempt count, and every attempt before that was
+// stopped.
 func outcome(all []task, size int) demo.Outcome {
 	last := slices.MaxFunc(all, func(a, b task) int { return a.attempt - b.attempt }).attempt
 	o := demo.Outcome{Stops: last - 1}

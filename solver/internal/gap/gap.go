@@ -1,12 +1,12 @@
-// Package gap is what solver and milp share of relative gaps: how far a bound is from a value, in parts of the bound.
+// Package gap defines relative gaps for solver and milp: the distance of a value from a bound, relative to the bound.
 package gap
 
 import "math"
 
-// Default is the gap that a target of 0 stands for.
+// Default is the target gap that an option of 0 means.
 const Default = 1e-4
 
-// Target is the gap at which to stop that an option asks for: 0 means Default, and negative exactly zero.
+// Target is the gap at which to stop: 0 means Default, and a negative option exactly zero.
 func Target(option float64) float64 {
 	if option == 0 {
 		return Default
@@ -14,7 +14,7 @@ func Target(option float64) float64 {
 	return math.Max(option, 0)
 }
 
-// Of is (bound-value)/max(|bound|, 1e-9), for a value that is maximised. Its absolute value is the gap in either sense.
+// Of is (bound-value)/max(|bound|, 1e-9), for maximisation. Its absolute value is the gap in either sense.
 func Of(bound, value float64) float64 {
 	return (bound - value) / math.Max(math.Abs(bound), 1e-9)
 }

@@ -1,5 +1,5 @@
-// Package late runs calls of code that may not return when it should, and leaves them behind. It counts
-// what was left behind, so that what hangs is not called again and again.
+// Package late runs calls of code that may not return in time, and abandons them. It counts abandoned calls, so that
+// code that hangs is not called again and again.
 package late
 
 import (
@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Register counts abandoned calls by whose they are. Its zero value is empty and ready; it is safe for
-// concurrent use. Owners of a type that cannot be compared cannot be told apart and are not counted.
+// Register counts abandoned calls by owner. Its zero value is empty and ready. It is safe for concurrent use. Owners of
+// a type that cannot be compared cannot be told apart and are not counted.
 type Register struct {
 	mu    sync.Mutex
 	calls map[any]*abandoned
 }
 
-// abandoned are an owner's calls that go on.
+// abandoned are an owner's abandoned calls that are still running.
 type abandoned struct {
 	calls int
-	ended chan struct{} // closed when there are none any more
+	ended chan struct{} // closed when none is left
 }
 
-// Busy reports whether an abandoned call of owner's goes on.
+// Busy reports whether an abandoned call of owner is running.
 func (r *Register) Busy(owner any) bool { return r.left(owner) != nil }
 
-// Wait waits until no abandoned call of owner's goes on, and reports false if ctx ends before.
+// Wait waits until no abandoned call of owner is running. It reports false if ctx ends first.
 func (r *Register) Wait(ctx context.Context, owner any) bool {
 	for {
 		a := r.left(owner)
@@ -40,8 +40,9 @@ func (r *Register) Wait(ctx context.Context, owner any) bool {
 	}
 }
 
-// WaitShare is Wait for no more than a quarter of the time that owner's next call has, by its limit (0 for none) and ctx's deadline, and no
-// longer than most. Who is a little late, on a loaded machine, is so not refused, and who hangs does not take all the time there is.
+// WaitShare is like Wait, but waits at most a quarter of the time that owner's next call has, and at most most. That
+// time is given by limit (0 for none) and ctx's deadline. So an owner that is a little late, on a busy machine, is not
+// refused, and an owner that hangs does not take all the time.
 func (r *Register) WaitShare(ctx context.Context, owner any, limit, most time.Duration) bool {
 	if limit > 0 {
 		most = min(most, limit/4)
@@ -63,9 +64,9 @@ func (r *Register) left(owner any) *abandoned {
 	return r.calls[owner]
 }
 
-// Call runs f in a goroutine of its own and waits for what it returns, but no longer than grace after ctx has
-// ended. Then it reports false, and the call is owner's that r counts until it does return. f must not panic; if it ends its
-// goroutine instead of returning, vanished is what comes back.
+// Call runs f in a goroutine of its own and returns its result. It waits no longer than grace after ctx has ended. Then
+// it reports false, and r counts the call as owner's until it returns. f must not panic. If f ends its goroutine
+// instead of returning, the result is vanished.
 func Call[T any](ctx context.Context, r *Register, owner any, grace time.Duration, vanished T, f func() T) (T, bool) {
 	c := &call[T]{owner: owner, done: make(chan T, 1)}
 	go func() {
@@ -91,15 +92,15 @@ func Call[T any](ctx context.Context, r *Register, owner any, grace time.Duratio
 	return vanished, false
 }
 
-// call is a call; ended and left are guarded by its register's mu.
+// call is a call. The register's mu guards ended and left.
 type call[T any] struct {
 	owner any
-	done  chan T // has room for what is returned
+	done  chan T // buffered, for the result
 	ended bool
 	left  bool
 }
 
-// leave abandons c, and reports false if it has just ended.
+// leave abandons c. It reports false if c has just ended.
 func (c *call[T]) leave(r *Register) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +120,7 @@ func (c *call[T]) leave(r *Register) bool {
 	return true
 }
 
-// end takes down the end of c, and gives v to who still waits for it.
+// end records the end of c, and passes v to whoever still waits for it.
 func (c *call[T]) end(r *Register, v T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

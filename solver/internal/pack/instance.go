@@ -1,6 +1,5 @@
-// Package pack is the pure-Go engines' common ground: a problem flattened into
-// arrays, and a plan on it with residual capacities, to which jobs are added
-// and from which they are taken without allocating.
+// Package pack is the common base of the pure-Go engines. It flattens a problem into arrays. A plan on it has residual
+// capacities, and jobs are added and removed without allocation.
 package pack
 
 import (
@@ -11,21 +10,20 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// eps is the relative slack that whole-task counts are rounded down with, well
-// inside solver.Tolerance.
+// eps is the relative slack when whole-task counts are rounded down, well within solver.Tolerance.
 const eps = 1e-9
 
-// OpsPerUnit is how many row operations make a unit of work, about a microsecond.
+// OpsPerUnit is the number of row operations per unit of work, which is about a microsecond.
 const OpsPerUnit = 512
 
-// tiny is an amount that is taken as none: sums of such stay far below what
-// solver.Verify tolerates in any row, and their inverses would overflow.
+// tiny is an amount that counts as none: sums of such amounts stay far below what solver.Verify tolerates, and their
+// inverses would overflow.
 const tiny = 0x1p-100
 
-// steepest bounds 1/usage where usage next to nothing is followed by more.
+// steepest limits 1/usage if a usage of almost nothing is followed by more.
 const steepest = 0x1p300
 
-// Demand is what one task holds of resource R, in scaled units.
+// Demand is the amount of resource R that one task holds, in scaled units.
 type Demand struct {
 	R      int
 	D, Inv float64
@@ -37,34 +35,32 @@ type Option struct {
 	Start      int
 	Count      float64
 	Value      float64
-	// Area is what the gang takes of the cluster: its share of each resource's
-	// mean capacity, summed over slots and resources.
+	// Area is the gang's share of the cluster: of each resource's mean capacity, summed over slots and resources.
 	Area float64
-	// Whole says that the split must be whole tasks.
+	// Whole says that the split must be in whole tasks.
 	Whole bool
 	// Dead says that the option cannot fit even with every running job preempted.
 	Dead bool
 	// Usage and Inv are the probabilities of still running, and 1/usage.
 	Usage, Inv []float64
-	// Demand lists resources held; P0, P1 bound the option's entries in the
-	// instance's Part and Limit.
+	// Demand lists the resources held. P0 and P1 delimit the option's entries in the instance's Part and Limit.
 	Demand []Demand
 	P0, P1 int
 }
 
-// Instance is a problem on flat arrays. A row is (partition·R + resource)·T + slot. Beyond the problem's own resources are
-// copies of them, which say who may take whose room.
+// Instance is a problem on flat arrays. A row is (partition·R + resource)·T + slot. Beyond the problem's own resources
+// are copies of them, which say who may take whose room.
 type Instance struct {
 	P           *solver.Problem
 	Parts, R, T int
 	Rows        int
-	// Cap is each row's capacity; amounts of a resource are scaled by one power
-	// of two, so that resources in different units weigh alike.
+	// Cap is each row's capacity. Amounts of a resource are scaled by a power of two, so that resources in different units
+	// have similar weight.
 	Cap []float64
 	// Options of job j are Opts[JobOpts[j]:JobOpts[j+1]], by falling value.
 	Opts    []Option
 	JobOpts []int
-	// Part lists options' partitions, Limit how many tasks fit there at most.
+	// Part lists the partitions of options. Limit is the maximum number of tasks there.
 	Part  []int
 	Limit []float64
 	// Running jobs' releases are entries RunOff[m]:RunOff[m+1] of RunRow, RunAmt.
@@ -73,22 +69,22 @@ type Instance struct {
 	RunAmt []float64
 	// MaxParts is the largest number of partitions of an option.
 	MaxParts int
-	// Look, if it is not nil, is asked every now and then whether to go on: Load leaves out the options of the jobs that are
-	// left when it says that it is late, and Round leaves capacities as they are.
+	// Look, if not nil, is called from time to time and reports whether it is late. If so, Load leaves out the options of
+	// the remaining jobs, and Round leaves the remaining capacities as they are.
 	Look func() (late bool)
 
 	levels              []level
 	least               []int // the running jobs' MinPriority, each once
 	top                 int   // the highest priority of a job
-	entries, lookAt     int   // how many have been gone through, and when to look next
+	entries, lookAt     int   // entries handled so far, and when to look next
 	scale, mean, maxCap []float64
-	slack               []float64 // half of what Verify lets each row be exceeded by
+	slack               []float64 // half of the amount by which Verify lets each row be exceeded
 	inv                 []float64
 	demands             []Demand
-	unit                []unit // scratch: what all that uses a row is a multiple of
+	unit                []unit // scratch: the amount of which everything that uses a row is a multiple
 }
 
-// Resize makes s of length n, reusing its memory; what is in it is anything.
+// Resize makes s of length n and reuses its memory. The contents are undefined.
 func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)
@@ -96,13 +92,13 @@ func Resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// When to look: after what takes a few milliseconds at first, so that there is something to make a plan of in any case.
+// When to look: first after a few milliseconds, so that there is something to make a plan from in any case.
 const (
 	firstLook = 2000 * OpsPerUnit
 	nextLook  = 100 * OpsPerUnit
 )
 
-// late counts entries, and looks every now and then.
+// late counts entries and calls Look from time to time.
 func (in *Instance) late(entries int) bool {
 	if in.entries += entries; in.entries < in.lookAt || in.Look == nil {
 		return false
@@ -111,7 +107,7 @@ func (in *Instance) late(entries int) bool {
 	return in.Look()
 }
 
-// Load flattens p, reusing the instance's memory, and reports whether it came to the end. p must be valid.
+// Load flattens p and reuses the instance's memory. It reports whether it handled all of p. p must be valid.
 func (in *Instance) Load(p *solver.Problem, splits solver.SplitRule) bool {
 	in.entries, in.lookAt = 0, firstLook
 	in.P, in.Parts, in.T = p, len(p.Partitions), p.Slots
@@ -123,9 +119,9 @@ func (in *Instance) Load(p *solver.Problem, splits solver.SplitRule) bool {
 	return in.loadOptions(splits)
 }
 
-// Round lowers every capacity to what whole tasks can use of it, where all that uses a row comes in
-// multiples of one amount: as in the slot that starts now, where everybody is still running. No plan is
-// lost, and the linear relaxation knows that a quarter of a node is of no use to anybody.
+// Round lowers capacities to what whole tasks can use, in rows in which all uses are multiples of one amount. The slot
+// that starts now is like that, since every job in it still runs. No plan is lost, and the linear relaxation knows that
+// nobody can use a quarter of a node.
 func (in *Instance) Round() {
 	in.unit = Resize(in.unit, in.Rows)
 	clear(in.unit)
@@ -148,7 +144,7 @@ func (in *Instance) Round() {
 	}
 }
 
-// divide takes option o into its rows' units.
+// divide adds option o to the units of its rows.
 func (in *Instance) divide(o *Option) {
 	for _, x := range in.Part[o.P0:o.P1] {
 		for i := range o.Demand {
@@ -168,13 +164,14 @@ func (in *Instance) divide(o *Option) {
 	}
 }
 
-// unit is what all amounts that use a row are about whole multiples of: of one amount g, which is 0 if there are none and
-// -1 if they have nothing in common, and each of them exactly of some amount between least and most, g being another.
+// unit is the common divisor of all amounts that use a row. g is one amount of which all are roughly whole multiples;
+// it is 0 if there are none, and -1 if they have no common divisor. Each is exactly a multiple of some amount between
+// least and most.
 type unit struct {
 	g, least, most float64
 }
 
-// add takes amount a into the unit.
+// add adds amount a to the unit.
 func (u *unit) add(a float64) {
 	if u.g < 0 || a == 0 {
 		return
@@ -182,33 +179,33 @@ func (u *unit) add(a float64) {
 	g := common(u.g, a)
 	n, times := math.Round(a/g), math.Round(u.g/g)
 	switch {
-	case g < 0 || n < 1 || u.g > 0 && times < 1: // next to nothing beside the other
+	case g < 0 || n < 1 || u.g > 0 && times < 1: // almost nothing compared with the other
 		u.g = -1
 		return
 	case u.g == 0:
 		u.least, u.most = g, g
-	case times > 1: // all multiples so far are more of something smaller
+	case times > 1: // the amounts so far become multiples of something smaller
 		u.least, u.most = u.least/times, u.most/times
 	}
 	u.g = g
 	u.least, u.most = min(u.least, g, a/n), max(u.most, g, a/n)
 }
 
-// round is a capacity that any whole multiples fit into that fit into the given one, where up to so much more may be
-// released by preemption. Amounts need not be quite multiples of the same: n of the smallest units are the most that fit, and may
-// take n of the largest.
+// round is a capacity that admits the same whole multiples as the given one, if preemption may release up to that
+// amount more. Amounts may be multiples of slightly different units: the number that fits is computed with the smallest
+// unit, and the room for it with the largest.
 func (u *unit) round(capacity, released float64) float64 {
 	spread := float64((u.most - u.least) / u.least * released)
 	n := math.Floor(float64((capacity+spread)/u.least*(1+eps)) + eps)
 	return float64(u.most*n) + spread
 }
 
-// maxMultiple bounds how many times a unit goes into what uses it: beyond that rounding says little,
-// and its own errors count.
+// maxMultiple limits how many times a unit may go into an amount. Beyond that, rounding gains little, and its own
+// errors matter.
 const maxMultiple = 1e5
 
-// common is the largest amount that g and a are both multiples of, and some not too small part of them,
-// or -1 if there is none; 0 is a multiple of everything.
+// common is the largest amount, not too small a part of g and a, of which both are multiples. It is -1 if there is
+// none. 0 is a multiple of everything.
 func common(g, a float64) float64 {
 	if g < 0 {
 		return g
@@ -219,7 +216,7 @@ func common(g, a float64) float64 {
 	least := min(g, a) / 64
 	for a > eps*g {
 		if g, a = a, math.Mod(g, a); g-a < eps*g {
-			a = 0 // all but a multiple
+			a = 0 // a is almost a multiple
 		}
 		if a > eps*g && a < least {
 			return -1
@@ -228,13 +225,13 @@ func common(g, a float64) float64 {
 	return g
 }
 
-// Release lets go of the problem, so that a pooled instance keeps none of it alive.
+// Release drops the problem, so that a pooled instance does not keep it alive.
 func (in *Instance) Release() {
 	in.P, in.Look = nil, nil
 	clear(in.Opts)
 }
 
-// Scale is what amounts of resource r are multiplied by: a power of two.
+// Scale is the factor for amounts of resource r: a power of two.
 func (in *Instance) Scale(r int) float64 { return in.scale[r] }
 
 func (in *Instance) loadCapacity() {
@@ -273,7 +270,8 @@ func (in *Instance) loadCapacity() {
 	}
 }
 
-// releasable is the most of resource r that a running job holds of one partition: on a full cluster amounts are of that size, whatever is free.
+// releasable is the largest amount of resource r that a running job holds in one partition. On a full cluster it shows
+// the size of amounts, whatever is free.
 func releasable(p *solver.Problem, r int) float64 {
 	most := 0.0
 	for m := range p.Running {
@@ -377,7 +375,7 @@ func (in *Instance) addOption(j, i int, splits solver.SplitRule) {
 	in.Opts = append(in.Opts, o)
 }
 
-// noticed is o's usage up to where the rest of it uses next to nothing.
+// noticed is o's usage, cut off where the rest uses almost nothing.
 func noticed(o *solver.Option) []float64 {
 	most := 0.0
 	for _, d := range o.Demand {
@@ -390,7 +388,7 @@ func noticed(o *solver.Option) []float64 {
 	return o.Usage[:n]
 }
 
-// Fit is how many of o's tasks, at most its count, fit into partition x of res.
+// Fit is the number of o's tasks that fit into partition x of res, at most o's count.
 func (in *Instance) Fit(o *Option, x int, res []float64) float64 {
 	fit := o.Count
 	for i := range o.Demand {
@@ -398,7 +396,7 @@ func (in *Instance) Fit(o *Option, x int, res []float64) float64 {
 		lo := (x*in.R+d.R)*in.T + o.Start
 		rows := res[lo : lo+len(o.Inv)]
 		if o.Whole && len(rows) > 0 && rows[0]*o.Inv[0] < d.D*(1-2*eps) {
-			return 0 // as most do: the start slot is the fullest
+			return 0 // most often, since the start slot is the fullest
 		}
 		least := fit / d.Inv
 		for t, v := range rows {

@@ -10,7 +10,8 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// TestLevels: there is a copy of a resource for each set of jobs that may not take some running job's room, and no other.
+// TestLevels: there is a copy of a resource for each set of jobs that may not take some running job's room, and no
+// other.
 func TestLevels(t *testing.T) {
 	for name, c := range map[string]struct {
 		jobs, least []int

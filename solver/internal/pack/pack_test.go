@@ -9,7 +9,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// rack is one partition of one resource and one slot, with a job per value, each of one task.
+// rack is one partition with one resource and one slot, and a job of one task per value.
 func rack(capacity, demand float64, values ...float64) *solver.Problem {
 	p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"byte"},
 		Partitions: []solver.Partition{{}}, Capacity: [][][]float64{{{capacity}}}}
@@ -21,7 +21,8 @@ func rack(capacity, demand float64, values ...float64) *solver.Problem {
 }
 
 func held(demand, cost float64) solver.Running {
-	return solver.Running{PreemptCost: cost, Demand: []float64{demand}, Usage: []float64{1}, Alloc: []solver.Alloc{{Count: 1}}}
+	return solver.Running{PreemptCost: cost, Demand: []float64{demand}, Usage: []float64{1},
+		Alloc: []solver.Alloc{{Count: 1}}}
 }
 
 func load(p *solver.Problem) *State {
@@ -41,7 +42,7 @@ func TestReleaseKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestSettleDropsWhatDoesNotFit: what a huge running job held drowns the room in rounding.
+// TestSettleDropsWhatDoesNotFit: rounding of a huge running job's amount hides how much room there is.
 func TestSettleDropsWhatDoesNotFit(t *testing.T) {
 	p := rack(2, 1, 5, 9, 7)
 	p.Running = []solver.Running{held(1e18, 1)}
@@ -50,7 +51,7 @@ func TestSettleDropsWhatDoesNotFit(t *testing.T) {
 	for o := range 3 {
 		require.True(t, s.TryPlace(o))
 	}
-	s.Unpreempt(0) // as a caller would who believes the residual
+	s.Unpreempt(0) // as a caller does that trusts the residual
 	assert.False(t, s.Settle())
 	assert.Equal(t, []int{-1, 1, 2}, s.Choice, "the least valuable goes")
 	assert.Equal(t, 16.0, s.Value)
@@ -58,7 +59,7 @@ func TestSettleDropsWhatDoesNotFit(t *testing.T) {
 	assert.True(t, s.Settle())
 }
 
-// TestNeededSeesLittle: a byte in use of what a running job holds of a tebibyte.
+// TestNeededSeesLittle: one byte is in use of the tebibyte that a running job holds.
 func TestNeededSeesLittle(t *testing.T) {
 	p := rack(0, 1, 5)
 	p.Running = []solver.Running{held(1<<40, 1), held(1e11/3, 1)}
@@ -73,7 +74,7 @@ func TestNeededSeesLittle(t *testing.T) {
 	assert.False(t, s.Needed(0))
 }
 
-// TestPlacePartAndShift: four tasks where there is room for three, two of which change places.
+// TestPlacePartAndShift: four tasks have room for three, and two of them move.
 func TestPlacePartAndShift(t *testing.T) {
 	p := rack(2, 1, 5)
 	p.Partitions = append(p.Partitions, solver.Partition{})

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Preemptor places options by preempting running jobs, cheapest room first.
+// Preemptor places options by preempting running jobs. It takes the cheapest room first.
 type Preemptor struct {
-	// ByCost lists running jobs by falling cost: the order to spare them in.
+	// ByCost lists running jobs by falling cost, the order in which to spare them.
 	ByCost []int
-	// Cheap lists running jobs by rising Rank: the order to preempt them in.
+	// Cheap lists running jobs by rising Rank, the order in which to preempt them.
 	Cheap []int
 	// Rank is each running job's price of room; lower goes first.
 	Rank []float64
-	// Late, if it is not nil, ends the placing of an option when it says so.
+	// Late, if not nil, ends the placing of an option when it reports true.
 	Late func() bool
 
 	tried []int
 	at    []bool // partitions of the option being placed
 }
 
-// Reset sets the orders for in, ranking by cost per released amount.
+// Reset sets the orders for in. Its ranks are costs per released amount.
 func (q *Preemptor) Reset(in *Instance) {
 	n := len(in.P.Running)
 	q.ByCost, q.Cheap, q.Rank = Resize(q.ByCost, n), Resize(q.Cheap, n), Resize(q.Rank, n)
@@ -38,13 +38,13 @@ func (q *Preemptor) Reset(in *Instance) {
 	q.Sort()
 }
 
-// Sort brings Cheap into the order of Rank.
+// Sort sorts Cheap by Rank.
 func (q *Preemptor) Sort() {
 	slices.SortStableFunc(q.Cheap, func(a, b int) int { return cmp.Compare(q.Rank[a], q.Rank[b]) })
 }
 
-// TryPlace places option o, preempting running jobs whose costs together stay
-// below budget, and reports whether it did; if not, the plan is as before.
+// TryPlace places option o by preempting running jobs whose total cost stays below budget. It reports whether it did.
+// If not, the plan is as before.
 func (q *Preemptor) TryPlace(s *State, o int, budget float64) bool {
 	if s.TryPlace(o) {
 		return true
@@ -80,7 +80,7 @@ func (q *Preemptor) TryPlace(s *State, o int, budget float64) bool {
 	return placed
 }
 
-// mark notes o's partitions in at.
+// mark sets at for o's partitions.
 func (q *Preemptor) mark(in *Instance, o *Option) {
 	q.at = Resize(q.at, in.Parts)
 	clear(q.at)
@@ -89,8 +89,7 @@ func (q *Preemptor) mark(in *Instance, o *Option) {
 	}
 }
 
-// helps says whether running job m holds anything that o, whose partitions are
-// marked, could use at its start.
+// helps reports whether running job m holds anything that o could use at its start. o's partitions are marked.
 func (q *Preemptor) helps(s *State, o *Option, m int) bool {
 	in := s.In
 	for i := in.RunOff[m]; i < in.RunOff[m+1]; i++ {

@@ -20,7 +20,7 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestRound: three quarters of a task fit nobody now; later, when tasks are there with some probability, they may.
+// TestRound: three quarters of a task are of no use now. Later, when tasks run with some probability, they may be.
 func TestRound(t *testing.T) {
 	p := &solver.Problem{
 		SlotSeconds: 1, Slots: 2, Resources: []string{"cpu"}, Partitions: []solver.Partition{{Name: "x", Nodes: 4}},
@@ -38,14 +38,15 @@ func TestRound(t *testing.T) {
 		in.Round()
 		assert.InDeltaSlice(t, want, []float64{in.Cap[0] / in.scale[0], in.Cap[1] / in.scale[0]}, 1e-12, "splits %v", splits)
 	}
-	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{0.5}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
+	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{0.5}, Usage: []float64{1},
+		Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
 	var in Instance
 	in.Load(p, solver.SplitsInteger)
 	in.Round()
 	assert.InDelta(t, 2.5, in.Cap[0]/in.scale[0], 1e-12, "with a half to be had by preemption")
 }
 
-// TestUnitOfNextToNothing: what is next to nothing beside another amount is not none.
+// TestUnitOfNextToNothing: an amount that is almost nothing compared with another one still counts.
 func TestUnitOfNextToNothing(t *testing.T) {
 	for _, amounts := range [][]float64{{1, 1e-12}, {1e-12, 1}} {
 		var u unit
@@ -56,7 +57,7 @@ func TestUnitOfNextToNothing(t *testing.T) {
 	}
 }
 
-// TestRoundLosesNoPlan: whatever fitted into a row fits still, where amounts are not quite multiples of one.
+// TestRoundLosesNoPlan: whatever fitted into a row still fits, if amounts are almost multiples of one.
 func TestRoundLosesNoPlan(t *testing.T) {
 	lowered := 0
 	for seed := range uint64(4000) {
@@ -88,14 +89,15 @@ func TestRoundLosesNoPlan(t *testing.T) {
 				used -= float64(set>>(len(in.Opts)+i)&1) * a
 			}
 			if used <= before && used > in.Cap[0]*(1+1e-13) {
-				require.Fail(t, "a plan is lost", "seed %d, set %b: %v used of %v, rounded to %v", seed, set, used, before, in.Cap[0])
+				require.Fail(t, "a plan is lost", "seed %d, set %b: %v used of %v, rounded to %v", seed, set, used, before,
+					in.Cap[0])
 			}
 		}
 	}
 	assert.Greater(t, lowered, 1500, "not of those whose amounts differ by too much")
 }
 
-// TestRoundDoesNotDrift: eight containers of about 64 GiB that differ by 64 bytes, of which four fit into 256 GiB.
+// TestRoundDoesNotDrift: of eight containers of about 64 GiB that differ by 64 bytes, four fit into 256 GiB.
 func TestRoundDoesNotDrift(t *testing.T) {
 	p := rack(4*64<<30, 1)
 	for i := range 8 {

@@ -1,6 +1,7 @@
 package pack
 
-// PlacePart gives free option o's job what of its gang fits, filling partitions in Order, and returns how many tasks are left over.
+// PlacePart gives free option o's job the part of its gang that fits. It fills partitions in Order, and returns the
+// number of tasks left over.
 func (s *State) PlacePart(o int) (left float64) {
 	in := s.In
 	opt := &in.Opts[o]
@@ -25,7 +26,7 @@ func (s *State) PlacePart(o int) (left float64) {
 	return left
 }
 
-// Shift gives placed job j that many more tasks in its option's i-th partition, fewer if they are negative.
+// Shift adds that number of tasks of placed job j to its option's i-th partition. A negative number removes tasks.
 func (s *State) Shift(j, i int, tasks float64) {
 	o := &s.In.Opts[s.Choice[j]]
 	s.Split[j*s.In.MaxParts+i] += tasks

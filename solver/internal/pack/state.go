@@ -7,21 +7,20 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// State is a plan: which option each job takes, how it is split, which running
-// jobs are preempted, and what capacity is left.
+// State is a plan: the option of each job and its split, the preempted running jobs, and the residual capacity.
 type State struct {
 	In *Instance
-	// Res is each row's residual capacity.
+	// Res is the residual capacity of each row.
 	Res []float64
 	// Choice is each job's index into In.Opts, or -1.
 	Choice []int
-	// Split of job j's i-th partition is Split[j·MaxParts+i].
+	// Split[j·MaxParts+i] is the number of job j's tasks in its i-th partition.
 	Split []float64
-	// Preempted says which running jobs are.
+	// Preempted says which running jobs are preempted.
 	Preempted []bool
 	// Value is the plan's objective.
 	Value float64
-	// Order lists positions (into In.Part) by which each option fills its partitions.
+	// Order lists positions (in In.Part). Each option fills its partitions in this order.
 	Order []int
 	// Ops counts elementary row operations, for deterministic work limits.
 	Ops int64
@@ -51,7 +50,7 @@ func (s *State) Reset(in *Instance) {
 	}
 }
 
-// Copy makes s equal to t but for Order and Ops.
+// Copy makes s equal to t, except for Order and Ops.
 func (s *State) Copy(t *State) {
 	s.In = t.In
 	s.Res = append(s.Res[:0], t.Res...)
@@ -62,7 +61,7 @@ func (s *State) Copy(t *State) {
 	s.fit = Resize(s.fit, t.In.MaxParts)
 }
 
-// Rebuild recomputes Res and Value from the choices, to shed rounding errors.
+// Rebuild recomputes Res and Value from the choices, to get rid of rounding errors.
 func (s *State) Rebuild() {
 	in := s.In
 	copy(s.Res, in.Cap)
@@ -81,10 +80,9 @@ func (s *State) Rebuild() {
 	}
 }
 
-// Settle recomputes Res and Value from the choices and, should rounding have let
-// in more than fits, drops jobs until all do, the least valuable first. It
-// reports whether the plan stood as it was. Amounts that differ by many orders of
-// magnitude, added and taken off again, are what may let too much in.
+// Settle recomputes Res and Value from the choices. If rounding has let in more than fits, it drops jobs until all fit,
+// the least valuable first. It reports whether the plan was left unchanged. Too much may be let in when amounts of very
+// different magnitudes are added and subtracted again.
 func (s *State) Settle() bool {
 	s.Rebuild()
 	stood := true
@@ -94,7 +92,7 @@ func (s *State) Settle() bool {
 	return stood || s.repair()
 }
 
-// repair adds jobs up afresh, without taking anything off, and drops those that do not fit.
+// repair adds up the jobs again without subtracting anything, and drops those that do not fit.
 func (s *State) repair() bool {
 	in := s.In
 	room, use := append([]float64(nil), in.Cap...), make([]float64, in.Rows)
@@ -130,7 +128,7 @@ func (s *State) repair() bool {
 	return stood
 }
 
-// rows calls add with every row that job j uses and how much.
+// rows calls add for every row that job j uses, with the amount.
 func (s *State) rows(j int, add func(row int, amount float64)) {
 	in := s.In
 	o := &in.Opts[s.Choice[j]]
@@ -148,8 +146,8 @@ func (s *State) rows(j int, add func(row int, amount float64)) {
 	}
 }
 
-// TryPlace gives job its option o (an index into In.Opts) if it fits, filling
-// partitions in Order, and reports whether it did. The job must be free.
+// TryPlace gives its job option o (an index into In.Opts) if it fits. It fills partitions in Order, and reports whether
+// it placed the job. The job must be free.
 func (s *State) TryPlace(o int) bool {
 	in := s.In
 	opt := &in.Opts[o]
@@ -187,8 +185,7 @@ func (s *State) TryPlace(o int) bool {
 	return true
 }
 
-// Place gives o's job option o with the given split, whether it fits or not.
-// The job must be free.
+// Place gives o's job option o with the given split, whether it fits or not. The job must be free.
 func (s *State) Place(o int, split []float64) {
 	opt := &s.In.Opts[o]
 	copy(s.Split[opt.Job*s.In.MaxParts:], split[:opt.P1-opt.P0])
@@ -197,7 +194,7 @@ func (s *State) Place(o int, split []float64) {
 	s.take(opt.Job, opt, 1)
 }
 
-// Load makes s the plan, which must be feasible. Options that the instance leaves out as of no use are left out of it.
+// Load makes s the plan, which must be feasible. Options that the instance has left out as useless are left out.
 func (s *State) Load(plan *solver.Solution) {
 	in := s.In
 	s.Reset(in)
@@ -226,7 +223,7 @@ func (s *State) Load(plan *solver.Solution) {
 	s.Settle()
 }
 
-// Remove takes job j out of the plan; it must be in.
+// Remove removes job j, which must be in the plan.
 func (s *State) Remove(j int) {
 	o := &s.In.Opts[s.Choice[j]]
 	s.take(j, o, -1)
@@ -246,7 +243,7 @@ func (s *State) take(j int, o *Option, sign float64) {
 	}
 }
 
-// addRows adds q times one task's use of option o to partition x's residuals.
+// addRows adds q times one task's use of option o to the residuals of partition x.
 func (s *State) addRows(o *Option, x int, q float64) {
 	for k := range o.Demand {
 		d := &o.Demand[k]
@@ -268,21 +265,21 @@ func (s *State) release(m int, sign float64) {
 	s.Ops += int64(in.RunOff[m+1] - in.RunOff[m])
 }
 
-// Preempt preempts running job m; it must not be preempted yet.
+// Preempt preempts running job m, which must not be preempted yet.
 func (s *State) Preempt(m int) {
 	s.Preempted[m] = true
 	s.Value -= s.In.P.Running[m].PreemptCost
 	s.release(m, 1)
 }
 
-// Unpreempt lets running job m run on, whether there is room or not.
+// Unpreempt lets running job m go on, whether there is room or not.
 func (s *State) Unpreempt(m int) {
 	s.Preempted[m] = false
 	s.Value += s.In.P.Running[m].PreemptCost
 	s.release(m, -1)
 }
 
-// Needed says whether preempted job m's room is used by others.
+// Needed reports whether others use the room of preempted job m.
 func (s *State) Needed(m int) bool {
 	in := s.In
 	s.Ops += 4
@@ -296,8 +293,8 @@ func (s *State) Needed(m int) bool {
 	return false
 }
 
-// short says whether the row is too small without what preempted job m holds, from scratch:
-// rounding of a large amount looks like use of a small one.
+// short reports whether the row is too small without what preempted job m holds. It computes that from scratch: the
+// rounding error of a large amount looks like the use of a small one.
 func (s *State) short(row, m int) bool {
 	in := s.In
 	room, use := in.Cap[row], 0.0
@@ -323,8 +320,7 @@ func (s *State) short(row, m int) bool {
 	return use > room+float64(in.slack[row]/2)
 }
 
-// Spare lets every preempted job run on whose room nobody needs; byCost lists
-// running jobs in the order to try.
+// Spare lets every preempted job go on whose room nobody needs. byCost is the order in which to try them.
 func (s *State) Spare(byCost []int) {
 	for _, m := range byCost {
 		if s.Preempted[m] && !s.Needed(m) {

@@ -23,20 +23,20 @@ import (
 // version is the linked library's.
 func version() string { return C.GoString(C.hedge_cbc_version()) }
 
-// callOptions is what one call of the library is to keep.
+// callOptions are the options of one call of the library.
 type callOptions struct {
 	gap, offset float64
-	known       float64 // the value of a point in hand, as the library is to minimise it; +Inf for none
+	known       float64 // the value of the best point so far, for minimisation; +Inf for none
 	nodes, seed int
 	log         func(string)
 	point       func(x []float64, bound float64)
 }
 
-// outcome is what one call of the library has answered.
+// outcome is the answer to one call of the library.
 type outcome struct {
 	kind              int
 	x                 []float64
-	y                 []float64 // of linear programs: the rows' prices
+	y                 []float64 // for linear programs: the dual values
 	bound             float64
 	nodes, iterations int64
 	raw               string
@@ -47,7 +47,8 @@ type outcome struct {
 func (p *problem) call(ctx context.Context, o callOptions) (*outcome, error) {
 	began := time.Now()
 	rowLower, rowUpper := p.m.RowBounds()
-	s := C.hedge_cbc_new(C.int(p.m.Vars()), C.int(p.m.Rows()), (*C.int)(&p.begin[0]), (*C.int)(unsafe.SliceData(p.matrix.Index)),
+	s := C.hedge_cbc_new(C.int(p.m.Vars()), C.int(p.m.Rows()), (*C.int)(&p.begin[0]),
+		(*C.int)(unsafe.SliceData(p.matrix.Index)),
 		doubles(p.matrix.Value), doubles(p.lower), doubles(p.upper), doubles(p.cost), doubles(rowLower), doubles(rowUpper),
 		(*C.char)(unsafe.SliceData(p.integer)))
 	if s == nil {
@@ -60,7 +61,7 @@ func (p *problem) call(ctx context.Context, o callOptions) (*outcome, error) {
 		C.hedge_cbc_stop(s)
 		close(stopped)
 	})
-	defer func() { // also when a caller's function has panicked: s must live until it has been called
+	defer func() { // runs also if a caller's function has panicked: s must live until it has been called
 		if !forget() {
 			<-stopped
 		}
@@ -73,14 +74,15 @@ func (p *problem) call(ctx context.Context, o callOptions) (*outcome, error) {
 	return out, nil
 }
 
-// solve lets s, which is p, go.
+// solve starts s, which is p in the library.
 func (p *problem) solve(s *C.hedge_cbc, o callOptions) (*outcome, error) {
 	l := &listener{callOptions: o, solver: s, vars: p.m.Vars()}
 	h := cgo.NewHandle(l)
 	defer h.Delete()
 	var r C.hedge_cbc_result
 	opts := C.hedge_cbc_options{
-		gap: C.double(o.gap), offset: C.double(o.offset), known: C.double(o.known), nodes: C.int(o.nodes), seed: C.int(o.seed),
+		gap: C.double(o.gap), offset: C.double(o.offset), known: C.double(o.known), nodes: C.int(o.nodes),
+		seed:  C.int(o.seed),
 		owner: C.uintptr_t(h), log: flag(o.log != nil), points: flag(o.point != nil),
 	}
 	x, y := make([]float64, p.m.Vars()), make([]float64, p.m.Rows())
@@ -114,11 +116,13 @@ const (
 // raw is the library's two codes in its own words.
 func raw(tree bool, status, secondary int) string {
 	if !tree {
-		return word("clp", status, "optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time", "stopped due to errors",
+		return word("clp", status, "optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time",
+			"stopped due to errors",
 			"stopped by event handler")
 	}
 	return word("status", status, "finished", "stopped", "abandoned", "", "", "stopped by event handler") + ", " +
-		word("secondary", secondary, "search completed", "linear relaxation infeasible", "stopped on gap", "stopped on nodes", "stopped on time",
+		word("secondary", secondary, "search completed", "linear relaxation infeasible", "stopped on gap", "stopped on nodes",
+			"stopped on time",
 			"stopped on user event", "stopped on solutions", "linear relaxation unbounded", "stopped on iterations")
 }
 
@@ -138,7 +142,7 @@ func flag(on bool) C.int {
 
 func doubles(s []float64) *C.double { return (*C.double)(unsafe.SliceData(s)) }
 
-// listener is what the library's callbacks of one call go to.
+// listener receives the callbacks of one call of the library.
 type listener struct {
 	callOptions
 	solver   *C.hedge_cbc
@@ -146,7 +150,8 @@ type listener struct {
 	panicked any
 }
 
-// guard keeps a panic of f from passing through the library: it stops it, and is raised again behind it.
+// guard keeps a panic of f from passing through the library: it stops the library, and the panic is raised again after
+// it.
 func (l *listener) guard(f func()) {
 	if l.panicked != nil {
 		return

@@ -9,25 +9,25 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Backend is CBC. Its zero value is ready, and it is safe for concurrent use: models with integers
-// wait for one another, since CbcMain1 keeps its place among its arguments in a variable of the process.
+// Backend is CBC. Its zero value is ready, and it is safe for concurrent use. Models with integers wait for one
+// another, since CbcMain1 keeps state in a global variable.
 type Backend struct {
-	_ byte // so that each New has an address of its own
+	_ byte // so that each New has its own address
 }
 
-// New is a backend of its own: one that is left behind past a deadline does not keep others busy.
+// New makes a separate backend: if one is abandoned past a deadline, others are not busy.
 func New() *Backend { return &Backend{} }
 
 // Name is "cbc".
 func (*Backend) Name() string { return "cbc" }
 
-// Caps is what the linked library can do.
+// Caps says what the linked library can do.
 func (*Backend) Caps() milp.Caps {
 	return milp.Caps{Version: version(), Integer: true, Start: true, Incumbents: true, Nodes: true, Seed: true, Log: true,
 		Deaf: true}
 }
 
-// turn is held by whoever is within CbcMain1.
+// turn is a lock for CbcMain1.
 var turn = make(chan struct{}, 1)
 
 // Solve implements [milp.Backend].

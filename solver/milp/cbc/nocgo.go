@@ -9,21 +9,21 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Backend is CBC, which this program was built without: it solves nothing.
+// Backend is CBC in a program that was built without it. It solves nothing.
 type Backend struct {
-	_ byte // so that each New has an address of its own
+	_ byte // so that each New has its own address
 }
 
-// New is a backend of its own.
+// New makes a separate backend.
 func New() *Backend { return &Backend{} }
 
 // Name is "cbc".
 func (*Backend) Name() string { return "cbc" }
 
-// Caps is nothing but the integers that it would know.
+// Caps is what CBC could do.
 func (*Backend) Caps() milp.Caps { return milp.Caps{Integer: true, Nodes: true} }
 
-// Solve is [milp.ErrUnavailable].
+// Solve returns [milp.ErrUnavailable].
 func (*Backend) Solve(context.Context, *milp.Model, milp.Options) (*milp.Result, error) {
 	return nil, fmt.Errorf("%w: built without cgo", milp.ErrUnavailable)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// problem is a model as the library takes it.
+// problem is a model in the library's form.
 type problem struct {
 	m            *milp.Model
 	sign         float64
@@ -44,7 +44,7 @@ func newProblem(m *milp.Model) (*problem, error) {
 	return p, nil
 }
 
-// bound takes the variables' bounds over, whole ones for integers.
+// bound copies the variables' bounds, made whole for integers.
 func (p *problem) bound() {
 	lower, upper := p.m.WholeBounds()
 	p.lower, p.upper = append([]float64(nil), lower...), append([]float64(nil), upper...)
@@ -57,14 +57,14 @@ func (p *problem) bound() {
 	}
 }
 
-// tidy is x with whole numbers where they must be, and within the bounds, if that is still a point.
+// tidy rounds x to whole numbers where required and clips it to the bounds, if it is then still feasible.
 func (p *problem) tidy(x []float64) []float64 {
 	t := append([]float64(nil), x...)
 	for j := range t {
 		if p.integer[j] != 0 {
 			t[j] = math.Round(t[j])
 		}
-		t[j] = math.Min(math.Max(t[j], p.lower[j]), p.upper[j]) + 0 // which makes 0 of -0
+		t[j] = math.Min(math.Max(t[j], p.lower[j]), p.upper[j]) + 0 // adding 0 turns -0 into 0
 	}
 	if milp.Check(p.m, t) != nil {
 		return x
@@ -72,7 +72,7 @@ func (p *problem) tidy(x []float64) []float64 {
 	return t
 }
 
-// completed is a point that agrees with start in the integers that it gives, nil if none is found.
+// completed is a feasible point with the integers that start gives, nil if none is found.
 func (p *problem) completed(ctx context.Context, start []float64) []float64 {
 	if milp.Check(p.m, start) == nil {
 		return p.tidy(start)
@@ -105,7 +105,7 @@ func (p *problem) completed(ctx context.Context, start []float64) []float64 {
 	return nil
 }
 
-// What it may cost to make a point of a start that is none: nodes, time, and one part in startShare of the time there is.
+// The limits for completing a start: nodes, time, and one part in startShare of the time left.
 const (
 	startNodes = 100
 	startTime  = 5 * time.Second

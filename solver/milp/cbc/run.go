@@ -17,11 +17,11 @@ import (
 type run struct {
 	m     *milp.Model
 	opts  milp.Options
-	sign  float64 // -1 where m maximises: the library is always asked to minimise
+	sign  float64 // -1 if m maximises: the library always minimises
 	began time.Time
 	setUp time.Duration
 
-	x         []float64 // the best point in hand
+	x         []float64 // the best point so far
 	objective float64
 	start     milp.StartUse
 }
@@ -42,7 +42,7 @@ func (r *run) solve(ctx context.Context) (*milp.Result, error) {
 	return r.within(ctx, p)
 }
 
-// within solves p, whose turn it is.
+// within solves p. The caller holds the turn.
 func (r *run) within(ctx context.Context, p *problem) (*milp.Result, error) {
 	r.sign = p.sign
 	r.begin(ctx, p)
@@ -57,7 +57,7 @@ func (r *run) within(ctx context.Context, p *problem) (*milp.Result, error) {
 	return r.settle(ctx, p, out)
 }
 
-// settle makes a result of what the library has answered.
+// settle converts the library's answer to a result.
 func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Result, error) {
 	if err := r.take(ctx, p, out); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (r *run) settle(ctx context.Context, p *problem, out *outcome) (*milp.Resul
 	return res, nil
 }
 
-// take keeps the library's last point if it is one. A solve that was stopped may leave what is none.
+// take keeps the library's last point if it is feasible. A stopped solve may leave an infeasible one.
 func (r *run) take(ctx context.Context, p *problem, out *outcome) error {
 	if out.x == nil {
 		return nil
@@ -105,11 +105,11 @@ func (r *run) take(ctx context.Context, p *problem, out *outcome) error {
 	return nil
 }
 
-// pointless finds out what there is to a model without an optimum that is proven, which res calls StopOther. Presolving mixes up infeasible and unbounded ones, and an
-// unbounded relaxation says nothing of whole numbers.
+// pointless finds out what the model is if no optimum is proven; res has StopOther. Presolve confuses infeasible and
+// unbounded models, and an unbounded relaxation says nothing about whole numbers.
 func (r *run) pointless(ctx context.Context, res *milp.Result, kind int) (*milp.Result, error) {
 	if !unbounded.Possible(r.m) {
-		if kind != kindOptimal && r.x == nil { // or the start is one, by a hair's breadth
+		if kind != kindOptimal && r.x == nil { // or the start is feasible only within the tolerance
 			res.Stop = milp.StopInfeasible
 		}
 		return res, nil
@@ -125,13 +125,14 @@ func (r *run) pointless(ctx context.Context, res *milp.Result, kind int) (*milp.
 		if err != nil {
 			return nil, err
 		}
-		again := &run{m: m, opts: milp.Options{Gap: 1, Nodes: r.opts.Nodes, Seed: r.opts.Seed, Log: r.opts.Log}, began: time.Now()}
+		again := &run{m: m, opts: milp.Options{Gap: 1, Nodes: r.opts.Nodes, Seed: r.opts.Seed, Log: r.opts.Log},
+			began: time.Now()}
 		return again.within(ctx, p)
 	})
 }
 
-// proven reports whether the prices that the library has for the rows prove the point in hand optimal. CLP calls a few in ten thousand small
-// unbounded linear programs optimal.
+// proven reports whether the library's dual values prove that the best point is optimal. CLP calls a few in ten
+// thousand small unbounded linear programs optimal.
 func (r *run) proven(y []float64) bool {
 	if r.x == nil {
 		return false
@@ -143,7 +144,7 @@ func (r *run) proven(y []float64) bool {
 	return optimal
 }
 
-// offer keeps x if it is the best so far, and says so; x must not be changed afterwards.
+// offer keeps x if it is the best so far, and reports whether it is. x must not be modified afterwards.
 func (r *run) offer(x []float64) bool {
 	objective := r.m.Objective(x)
 	if r.x != nil && !milp.Better(r.m, objective, r.objective) {
@@ -153,7 +154,7 @@ func (r *run) offer(x []float64) bool {
 	return true
 }
 
-// tell hands an incumbent on.
+// tell reports an incumbent.
 func (r *run) tell(x []float64, bound float64) {
 	if milp.Check(r.m, x) != nil || !r.offer(x) {
 		return
@@ -168,9 +169,10 @@ func (r *run) result(stop milp.Stop, bound float64, raw string) *milp.Result {
 		Start: r.start, SetUp: r.setUp, Wall: time.Since(r.began)}
 }
 
-// callOptions is what one call of the library is to keep.
+// callOptions are the options of one call of the library.
 func (r *run) callOptions() callOptions {
-	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), known: math.Inf(1), nodes: -1, log: r.opts.Log}
+	o := callOptions{gap: r.opts.TargetGap(), offset: float64(r.sign * r.m.Offset), known: math.Inf(1), nodes: -1,
+		log: r.opts.Log}
 	if r.x != nil {
 		o.known = float64(r.sign * (r.objective - r.m.Offset))
 	}
@@ -186,7 +188,7 @@ func (r *run) callOptions() callOptions {
 	return o
 }
 
-// begin takes the start into hand.
+// begin makes the start the best point.
 func (r *run) begin(ctx context.Context, p *problem) {
 	if len(r.opts.Start) == 0 {
 		return

@@ -84,7 +84,9 @@ func TestWaitingIsCanceled(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	var lines []string
-	_, err := cbc.New().Solve(context.Background(), knapsack(12), milp.Options{Log: func(s string) { lines = append(lines, s) }})
+	_, err := cbc.New().Solve(context.Background(), knapsack(12), milp.Options{Log: func(s string) {
+		lines = append(lines, s)
+	}})
 	require.NoError(t, err)
 	assert.Contains(t, strings.Join(lines, "\n"), "Welcome to the CBC MILP Solver")
 }

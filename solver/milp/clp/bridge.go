@@ -18,23 +18,22 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// simplex is a model of the binding's, with what the binding lacks done on the same C++ object: an end from outside, presolve,
-// a transfer in one call, the count of steps, and memory that is given back when the solve is over and not when the collector
-// comes by.
+// simplex is a model of the binding. It adds, on the same C++ object, what the binding lacks: interruption, presolve,
+// transfer in one call, the step count, and freeing memory at the end of the solve instead of by the garbage collector.
 type simplex struct {
 	model   *binding.Simplex
 	pointer unsafe.Pointer // the model's ClpSimplex
-	stop    *int32         // in C memory: the library reads it while it solves
+	stop    *int32         // in C memory: the library reads it during the solve
 }
 
-// newSimplex fails if the binding is not the one that this package was written for.
+// newSimplex fails if the binding's version is not the one that this package was written for.
 func newSimplex() (*simplex, error) {
 	model := binding.NewSimplex()
 	field := reflect.ValueOf(model).Elem().FieldByName("model")
 	if field.Kind() != reflect.Pointer || field.IsNil() {
 		return nil, fmt.Errorf("%w: github.com/lanl/clp keeps no pointer named model", milp.ErrUnavailable)
 	}
-	runtime.SetFinalizer(model, nil) // free does what it would do
+	runtime.SetFinalizer(model, nil) // free does the same
 	s := &simplex{model: model, pointer: field.UnsafePointer(), stop: (*int32)(C.calloc(1, 4))}
 	if err := thrown(C.hedge_clp_watch(s.pointer, (*C.int)(s.stop))); err != nil {
 		s.free()
@@ -43,13 +42,13 @@ func newSimplex() (*simplex, error) {
 	return s, nil
 }
 
-// free gives the library's memory back; s must not be used afterwards.
+// free frees the library's memory. s must not be used afterwards.
 func (s *simplex) free() {
 	C.hedge_clp_free(s.pointer)
 	C.free(unsafe.Pointer(s.stop))
 }
 
-// load copies m into the library. The matrix of the binding would copy each entry three times and allocate twice for each column,
+// load copies m into the library. The binding's matrix would copy each entry three times and allocate twice per column,
 // which takes about three times as long.
 func (s *simplex) load(m *milp.Model) error {
 	columns := m.ByColumn()
@@ -59,7 +58,8 @@ func (s *simplex) load(m *milp.Model) error {
 	}
 	lower, upper := m.Bounds()
 	rowLower, rowUpper := m.RowBounds()
-	err := thrown(C.hedge_clp_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index), doubles(columns.Value),
+	err := thrown(C.hedge_clp_load(s.pointer, C.int(m.Vars()), C.int(m.Rows()), ints(begin), ints(columns.Index),
+		doubles(columns.Value),
 		doubles(lower), doubles(upper), doubles(m.Costs()), doubles(rowLower), doubles(rowUpper)))
 	s.model.SetOptimizationDirection(binding.Minimize)
 	if m.Maximize {
@@ -68,7 +68,7 @@ func (s *simplex) load(m *milp.Model) error {
 	return err
 }
 
-// thrown is an exception of the library, nil for none.
+// thrown is the library's exception as an error, nil for none.
 func thrown(message *C.char) error {
 	if message == nil {
 		return nil
@@ -80,7 +80,7 @@ func thrown(message *C.char) error {
 func ints(s []int32) *C.int         { return (*C.int)(unsafe.Pointer(unsafe.SliceData(s))) }
 func doubles(s []float64) *C.double { return (*C.double)(unsafe.Pointer(unsafe.SliceData(s))) }
 
-// solve returns Clp's status when it is done, or soon after ctx has ended.
+// solve returns Clp's status when it is done or soon after ctx has ended.
 func (s *simplex) solve(ctx context.Context, method Method) (status, error) {
 	stopped := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
@@ -97,7 +97,7 @@ func (s *simplex) solve(ctx context.Context, method Method) (status, error) {
 
 func (s *simplex) iterations() int64 { return int64(C.hedge_clp_iterations(s.pointer)) }
 
-// point is a copy of the columns' values, duals one of the rows' prices.
+// point is a copy of the columns' values. duals is a copy of the rows' dual values.
 func (s *simplex) point() []float64 { return s.model.PrimalColumnSolution() }
 func (s *simplex) duals() []float64 { return s.model.DualRowSolution() }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
-// New is a backend of linear programs. It has no state, and is safe for concurrent use: every solve has a model of
-// its own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was abandoned goes on.
-// Models with integer variables are [milp.ErrUnsupported]: see [milp.Diving].
+// New makes a backend for linear programs. It has no state and is safe for concurrent use: every solve has its own
+// model in the library. Two backends differ only in one way: while an abandoned call goes on, milp.Solve refuses that
+// backend alone. Models with integer variables are [milp.ErrUnsupported]; see [milp.Diving].
 func New() milp.Backend { return new(backend) }
 
-// NewMethod is [New] with the method given; one that does not exist is Automatic.
+// NewMethod is [New] with a given method. An unknown one counts as Automatic.
 func NewMethod(method Method) milp.Backend {
 	if method < Automatic || method > Primal {
 		method = Automatic
@@ -27,24 +27,25 @@ func NewMethod(method Method) milp.Backend {
 // Method is how a linear program is solved.
 type Method int
 
-// The method that Clp chooses for the model, and the dual and the primal simplex method. Its interior point method is not offered: Clp
-// 1.17.6 ends the process ("dual off to infinity") on some models without an optimum.
+// Automatic lets Clp choose. The others are the dual and the primal simplex method. The interior point method is not
+// offered, since Clp 1.17.6 ends the process ("dual off to infinity") on some models without an optimum.
 const (
 	Automatic Method = iota
 	Dual
 	Primal
 )
 
-// backend has a size, since all pointers to empty structures may be equal.
+// backend is not empty, since pointers to empty structures may be equal.
 type backend struct{ method Method }
 
 // Name implements milp.Backend.
 func (*backend) Name() string { return "clp" }
 
-// Caps says that it takes no integer variables, and that it can be late: presolve and factorisations of large models are not interrupted.
+// Caps says that it takes no integer variables and may be late: presolve and factorisations of large models cannot be
+// interrupted.
 func (*backend) Caps() milp.Caps { return milp.Caps{Version: version(), Deaf: true} }
 
-// status is Clp's.
+// status is Clp's status.
 type status int
 
 const (
@@ -57,15 +58,16 @@ const (
 )
 
 func (s status) String() string {
-	names := [...]string{"optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time", "stopped due to errors", "stopped by event"}
+	names := [...]string{"optimal", "primal infeasible", "dual infeasible", "stopped on iterations or time",
+		"stopped due to errors", "stopped by event"}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("status %d", int(s))
 	}
 	return names[s]
 }
 
-// Solve solves m, which must have been validated. Of opts it uses Time; ctx ends it too. A point that
-// is in hand when it is ended is returned if it satisfies m.
+// Solve solves m, which must be valid. Of opts it uses Time. When time or ctx ends, it returns the current point if
+// that is feasible.
 func (b *backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()
 	if err := fits(m); err != nil {
@@ -93,13 +95,13 @@ func (b *backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	return res, nil
 }
 
-// doubtful reports whether m may be unbounded though res says otherwise: Clp 1.17.6 calls one in seventeen small unbounded models
-// infeasible, and a few optimal.
+// doubtful reports whether m may be unbounded although res says otherwise. Clp 1.17.6 calls one in seventeen small
+// unbounded models infeasible, and a few optimal.
 func doubtful(m *milp.Model, res *milp.Result) bool {
 	return (res.Stop == milp.StopInfeasible || res.Raw == unproven) && unbounded.Possible(m)
 }
 
-// solve lets Clp solve m, and puts what it found into res.
+// solve runs Clp on m and stores the outcome in res.
 func solve(ctx context.Context, m *milp.Model, method Method, began time.Time, res *milp.Result) error {
 	s, err := newSimplex()
 	if err != nil {
@@ -117,7 +119,7 @@ func solve(ctx context.Context, m *milp.Model, method Method, began time.Time, r
 	return err
 }
 
-// fits says whether Clp can take m: it counts in C's int.
+// fits returns an error if m is too large for C's int.
 func fits(m *milp.Model) error {
 	if n := m.Integers(); n > 0 {
 		return fmt.Errorf("%w: %d integer variables", milp.ErrUnsupported, n)
@@ -128,10 +130,10 @@ func fits(m *milp.Model) error {
 	return nil
 }
 
-// unproven is Result.Raw of an optimum that is not believed.
+// unproven is Result.Raw of an optimum that is not trusted.
 const unproven = "optimal, but the point or the prices are too far off"
 
-// settle puts what s found into res. An optimum is believed if the rows' prices prove it.
+// settle stores what s found in res. An optimum is trusted if the rows' dual values prove it.
 func (s *simplex) settle(ctx context.Context, m *milp.Model, got status, res *milp.Result) {
 	res.Raw, res.Iterations = got.String(), s.iterations()
 	x := s.point()

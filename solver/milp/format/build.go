@@ -6,30 +6,30 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// What is known of a variable beside its bounds.
+// What is known of a variable besides its bounds.
 const (
-	givenLower = 1 << iota // its lower bound was given
+	givenLower = 1 << iota // a lower bound was given
 	givenUpper
-	binary // it was said to be 0 or 1
+	binary // declared to be 0 or 1
 )
 
-// builder collects a model while it is read.
+// builder collects a model during reading.
 type builder struct {
 	note Reader
 	m    milp.Model
 	vars []milp.Var
 	said []uint8          // by variable
-	of   map[string]int32 // variables by name
+	of   map[string]int32 // indices by name
 
-	offset int32 // the variable called offsetName, -1 if there is none
-	inRow  bool  // it is in a row
+	offset int32 // the variable named offsetName, -1 if there is none
+	inRow  bool  // whether that variable is in a row
 }
 
 func newBuilder(note Reader) *builder {
 	return &builder{note: note, of: map[string]int32{}, offset: -1}
 }
 
-// variable is the one called name, which is new if there was none.
+// variable is the index of the variable with that name, which is created if necessary.
 func (b *builder) variable(name []byte) int32 {
 	if j, is := b.of[string(name)]; is {
 		return j
@@ -45,8 +45,8 @@ func (b *builder) variable(name []byte) int32 {
 	return j
 }
 
-// late is variable for a name in a section behind those that have coefficients. One that is new there is in no row and
-// in no objective: solvers write such, but it can also be a slip.
+// late is variable for a name in a section after those with coefficients. A new name there is in no row and not in the
+// objective. Solvers write such variables, but it may also be a mistake.
 func (b *builder) late(name []byte, line int) int32 {
 	if _, is := b.of[string(name)]; !is {
 		b.note.warn(line, "variable %s is in no row and has no cost", quoted(name))
@@ -54,14 +54,14 @@ func (b *builder) late(name []byte, line int) int32 {
 	return b.variable(name)
 }
 
-// far warns of a bound that is a number here and for CBC, GLPK and lp_solve, and none for HiGHS, SCIP and CPLEX.
+// far warns of a bound that is a number here and for CBC, GLPK and lp_solve, but infinite for HiGHS, SCIP and CPLEX.
 func (b *builder) far(line int, name string, v float64) {
 	if v = math.Abs(v); v >= 1e20 && v < Infinite {
 		b.note.warn(line, "a bound of variable %q is %v, which is no bound for HiGHS, SCIP and CPLEX", name, v)
 	}
 }
 
-// replaced warns of bounds of v that others have taken the place of.
+// replaced warns if later bounds have replaced v's bounds.
 func (b *builder) replaced(line int, v milp.Var, lower, upper float64) {
 	b.note.warn(line, "bounds %v and %v of variable %q replace %v and %v", lower, upper, v.Name, v.Lower, v.Upper)
 }
@@ -69,7 +69,7 @@ func (b *builder) replaced(line int, v milp.Var, lower, upper float64) {
 // isUnit reports whether v's bounds are within 0 and 1.
 func isUnit(v milp.Var) bool { return v.Lower >= 0 && v.Lower <= 1 && v.Upper >= 0 && v.Upper <= 1 }
 
-// model is what was read. A fixed last variable called offsetName is the offset again.
+// model is the model that was read. If the last variable is fixed and named offsetName, it becomes the offset.
 func (b *builder) model() (*milp.Model, error) {
 	last := len(b.vars) - 1
 	if j := int(b.offset); j >= 0 && j == last && !b.inRow {
@@ -86,7 +86,7 @@ func (b *builder) model() (*milp.Model, error) {
 	return &b.m, b.m.Validate()
 }
 
-// unlimited is bounds without those that are so far out that they are none.
+// unlimited replaces bounds that are as large as infinity by infinite ones.
 func unlimited(lower, upper float64) (float64, float64) {
 	if lower <= -Infinite {
 		lower = math.Inf(-1)

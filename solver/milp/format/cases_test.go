@@ -27,24 +27,26 @@ func outcomes() map[string]outcome {
 	}
 	refused := func(err string) outcome { return outcome{err: err} }
 	return map[string]outcome{
-		"l01_binary_bounds.lp":           at(1),
-		"l02_negative_upper.lp":          {stop: milp.StopInfeasible},
-		"l03_keyword_names.lp":           at(8),
-		"l04_row_named_end.lp":           at(2),
-		"l05_rhs_vars.lp":                refused(`line 4:11: found "y", expected a number`),
-		"l06_no_end.lp":                  refused(`line 5:1: found the end of the file, expected a section`),
-		"l07_oneline.lp":                 at(5),
-		"l08_exp.lp":                     at(0.5),
-		"l09_dup_terms.lp":               at(4),
-		"l11_range.lp":                   at(2),
-		"l12_numrow.lp":                  at(2),
-		"l13_emptyobj_freerow.lp":        at(0),
-		"l14_late_var.lp":                at(3, `variable "z" is in no row and has no cost`),
-		"l15_sections_twice.lp":          at(3.5),
-		"l16_int_default.lp":             at(7),
-		"l17_semi.lp":                    refused(`line 7:1: found "Semi", expected a linear model without semi-continuous variables`),
-		"l18_bom_crlf.lp":                at(2),
-		"l19_binary_conflict.lp":         refused(`line 8:2: found bounds 2 and 5 of the binary variable "x", expected bounds within 0 and 1`),
+		"l01_binary_bounds.lp":    at(1),
+		"l02_negative_upper.lp":   {stop: milp.StopInfeasible},
+		"l03_keyword_names.lp":    at(8),
+		"l04_row_named_end.lp":    at(2),
+		"l05_rhs_vars.lp":         refused(`line 4:11: found "y", expected a number`),
+		"l06_no_end.lp":           refused(`line 5:1: found the end of the file, expected a section`),
+		"l07_oneline.lp":          at(5),
+		"l08_exp.lp":              at(0.5),
+		"l09_dup_terms.lp":        at(4),
+		"l11_range.lp":            at(2),
+		"l12_numrow.lp":           at(2),
+		"l13_emptyobj_freerow.lp": at(0),
+		"l14_late_var.lp":         at(3, `variable "z" is in no row and has no cost`),
+		"l15_sections_twice.lp":   at(3.5),
+		"l16_int_default.lp":      at(7),
+		"l17_semi.lp": refused(
+			`line 7:1: found "Semi", expected a linear model without semi-continuous variables`),
+		"l18_bom_crlf.lp": at(2),
+		"l19_binary_conflict.lp": refused(
+			`line 8:2: found bounds 2 and 5 of the binary variable "x", expected bounds within 0 and 1`),
 		"l20_comments.lp":                refused(`line 5:3: found "*"`),
 		"l22_general_after_bound01.lp":   at(6),
 		"l23_mult.lp":                    refused(`line 2:9: found "*"`),
@@ -53,7 +55,8 @@ func outcomes() map[string]outcome {
 		"l26_signs.lp":                   at(0),
 		"l27_written_by_highs_unused.lp": at(-7, `variable "z" is in no row and has no cost`),
 		"m01_neg_up.mps":                 at(-20),
-		"m02_range_n_row.mps":            at(-4, `row "spare" is free: its right-hand side 3 is passed over`, `row "spare" is free: its range 2 is passed over`),
+		"m02_range_n_row.mps": at(-4, `row "spare" is free: its right-hand side 3 is passed over`,
+			`row "spare" is free: its range 2 is passed over`),
 		"m03_rhs_obj.mps":                at(-8),
 		"m04_objsense_firstcol.mps":      at(2),
 		"m05_objsense_maximize_long.mps": refused(`line 3:1: found "OBJNAME", expected a section`),
@@ -63,7 +66,8 @@ func outcomes() map[string]outcome {
 		"m09_fixed_names_spaces.mps":     refused(`line 4:7: found "1"`),
 		"m10_int_noub.mps": at(-100, "integer variables without bounds are 0 or 1, though lp_solve has no upper bound "+
 			`for them: 1, the first is "x"`),
-		"m11_dup_entry.mps":         refused(`line 6:10: found "obj", expected one coefficient of variable "x" in row "obj"`),
+		"m11_dup_entry.mps": refused(
+			`line 6:10: found "obj", expected one coefficient of variable "x" in row "obj"`),
 		"m12_section_as_names.mps":  at(-4),
 		"m13_e_range.mps":           {stop: milp.StopInfeasible},
 		"m14_numbers.mps":           refused(`line 9:8: found "-1.0D+00", expected a number`),
@@ -150,6 +154,7 @@ func TestFarBoundsAreNumbersAndWarnedOf(t *testing.T) {
 			}
 		}
 		assert.True(t, found, name)
-		assert.Contains(t, warns, `a bound of variable "`+want.Name+`" is 1e+20, which is no bound for HiGHS, SCIP and CPLEX`, name)
+		assert.Contains(t, warns, `a bound of variable "`+want.Name+`" is 1e+20, which is no bound for HiGHS, SCIP and CPLEX`,
+			name)
 	}
 }

@@ -84,7 +84,8 @@ func ExampleWriteMinimized() {
 }
 
 func ExampleReadLP() {
-	m, err := format.ReadLP(strings.NewReader("Minimize\n cost: 2 x + 3 y\nSubject To\n need: x + y >= 4\nBounds\n x <= 3\nEnd\n"))
+	m, err := format.ReadLP(
+		strings.NewReader("Minimize\n cost: 2 x + 3 y\nSubject To\n need: x + y >= 4\nBounds\n x <= 3\nEnd\n"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -99,7 +100,9 @@ func ExampleReadLP() {
 }
 
 func ExampleReadMPS() {
-	m, err := format.ReadMPS(strings.NewReader("NAME t\nROWS\n N cost\n G need\nCOLUMNS\n x cost 2 need 1\n y cost 3 need 1\nRHS\n RHS need 4\nENDATA\n"))
+	m, err := format.ReadMPS(
+		strings.NewReader(
+			"NAME t\nROWS\n N cost\n G need\nCOLUMNS\n x cost 2 need 1\n y cost 3 need 1\nRHS\n RHS need 4\nENDATA\n"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -51,7 +51,8 @@ func everything() *milp.Model {
 	}
 	m.AddRow(milp.Row{Name: "cap", Lower: -inf, Upper: 5, Index: []int32{0, 1, 0, 3}, Value: []float64{1, 3, 1, -1}})
 	m.AddRow(milp.Row{Name: "range", Lower: -2, Upper: 3, Index: []int32{2, 6}, Value: []float64{1, 1e-7}})
-	m.AddRow(milp.Row{Name: "range_hi", Lower: 1, Upper: inf, Index: []int32{8, 3}, Value: []float64{1, 12345678.901234567}})
+	m.AddRow(
+		milp.Row{Name: "range_hi", Lower: 1, Upper: inf, Index: []int32{8, 3}, Value: []float64{1, 12345678.901234567}})
 	m.AddRow(milp.Row{Lower: 4, Upper: 4, Index: []int32{1, 7}, Value: []float64{1, 1}})
 	m.AddRow(milp.Row{Name: "none", Lower: -inf, Upper: inf, Index: []int32{4}, Value: []float64{1}})
 	m.AddRow(milp.Row{Name: "empty", Lower: -1, Upper: inf})
@@ -65,7 +66,8 @@ func everything() *milp.Model {
 func small(seed uint64) *milp.Model {
 	r := rand.New(rand.NewPCG(seed, 1))
 	number := func() float64 {
-		return []float64{0, 1, -1, 0.1, -2.5, 1e-9, 3e7, 123456.78901234567, float64(r.IntN(20) - 10), r.NormFloat64(), math.Exp(20 * r.NormFloat64())}[r.IntN(11)]
+		return []float64{0, 1, -1, 0.1, -2.5, 1e-9, 3e7, 123456.78901234567, float64(r.IntN(20) - 10), r.NormFloat64(),
+			math.Exp(20 * r.NormFloat64())}[r.IntN(11)]
 	}
 	bounds := func() (float64, float64) {
 		a, b := number(), number()
@@ -87,7 +89,8 @@ func small(seed uint64) *milp.Model {
 		}
 	}
 	name := func() string {
-		return []string{"", "", "x1", "x2", "c0", "c0_hi", "c1_", "a b", "e3", "E", "inf", "free", "end", "obj", "b", "b_hi", strings.Repeat("n", r.IntN(120))}[r.IntN(17)]
+		return []string{"", "", "x1", "x2", "c0", "c0_hi", "c1_", "a b", "e3", "E", "inf", "free", "end", "obj", "b", "b_hi",
+			strings.Repeat("n", r.IntN(120))}[r.IntN(17)]
 	}
 	m := &milp.Model{Maximize: r.IntN(2) == 0, Offset: number()}
 	for range r.IntN(8) {
@@ -205,7 +208,8 @@ func TestLinesAreShort(t *testing.T) {
 	m := &milp.Model{}
 	row := milp.Row{Upper: 1e300}
 	for j := range 2000 {
-		m.AddVar(milp.Var{Name: strings.Repeat("v", 95) + fmt.Sprint(j), Cost: 1.0 / 3, Upper: 1.1234567890123456e-300, Lower: -1.1234567890123456e-300, Integer: true})
+		m.AddVar(milp.Var{Name: strings.Repeat("v", 95) + fmt.Sprint(j), Cost: 1.0 / 3, Upper: 1.1234567890123456e-300,
+			Lower: -1.1234567890123456e-300, Integer: true})
 		row.Index, row.Value = append(row.Index, int32(j)), append(row.Value, -1.1234567890123456e-300)
 	}
 	m.AddRow(row)

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// input hands out lines.
+// input reads lines.
 type input struct {
 	r    *bufio.Reader
 	text []byte // the current line, without its end
-	long []byte // the buffer of lines that do not fit into r's
+	long []byte // buffer for lines that do not fit into r's
 	line int
 }
 
 func newInput(r io.Reader) *input { return &input{r: bufio.NewReaderSize(r, 1<<16)} }
 
-// next goes to the next line, and reports false at the end.
+// next goes to the next line. It reports false at the end.
 func (in *input) next() (bool, error) {
 	text, err := in.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -49,7 +49,7 @@ func (in *input) next() (bool, error) {
 	return true, nil
 }
 
-// kind is what a token of an LP file is.
+// kind is the kind of a token in an LP file.
 type kind uint8
 
 const (
@@ -64,26 +64,26 @@ const (
 	colon
 )
 
-// token is a piece of an LP file. Its text lives until the line ends.
+// token is a piece of an LP file. Its text is valid until the end of the line.
 type token struct {
 	kind  kind
 	text  []byte
 	value float64
-	first bool // it begins a line
-	next  byte // what follows a word on its line, beside blanks; 0 for nothing, or a comment
+	first bool // at the beginning of a line
+	next  byte // what follows a word on its line, after blanks; 0 for nothing or a comment
 	line  int
 	col   int
 }
 
-// lexer cuts an LP file into tokens; tok is the current one.
+// lexer splits an LP file into tokens; tok is the current one.
 type lexer struct {
 	in    *input
 	at    int
-	fresh bool // no token of this line has been taken
+	fresh bool // no token of this line has been read
 	tok   token
-	err   error // the first; the end follows
+	err   error // the first error; then the input ends
 
-	comment func(text []byte) // told of comments, unless it is nil
+	comment func(text []byte) // called with comments, unless it is nil
 }
 
 // advance goes to the next token.
@@ -118,12 +118,13 @@ func blank(c byte) bool { return strings.IndexByte(blanks, c) >= 0 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// named reports whether c may be within a name.
+// named reports whether c may be part of a name.
 func named(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || c >= 0x80 || strings.IndexByte("!\"#$%&(),.;?@_'`{}|~/[]", c) >= 0
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || c >= 0x80 ||
+		strings.IndexByte("!\"#$%&(),.;?@_'`{}|~/[]", c) >= 0
 }
 
-// scan takes the token that begins at x.at.
+// scan reads the token that begins at x.at.
 func (x *lexer) scan() {
 	text, from := x.in.text, x.at
 	x.tok = token{first: x.fresh, line: x.in.line, col: from + 1}
@@ -157,7 +158,7 @@ func (x *lexer) scan() {
 	x.tok.text = text[from:x.at]
 }
 
-// nameLength is how much of text can be a name.
+// nameLength is the length of the longest name at the beginning of text.
 func nameLength(text []byte) int {
 	n := 0
 	for n < len(text) && named(text[n]) {
@@ -166,7 +167,7 @@ func nameLength(text []byte) int {
 	return n
 }
 
-// follows is the first byte of what is left of the line, 0 if that is nothing or a comment.
+// follows is the first byte of the rest of the line, 0 if that is empty or a comment.
 func (x *lexer) follows() byte {
 	rest := bytes.TrimLeft(x.in.text[x.at:], blanks)
 	if len(rest) == 0 || rest[0] == '\\' {
@@ -175,7 +176,7 @@ func (x *lexer) follows() byte {
 	return rest[0]
 }
 
-// numbered reports whether what begins with a digit is the name of a row: CBC, HiGHS and SCIP take "13:" for one.
+// numbered reports whether a token that begins with a digit is the name of a row: CBC, HiGHS and SCIP accept "13:".
 func (x *lexer) numbered() bool {
 	from := x.at
 	x.at += nameLength(x.in.text[from:])
@@ -184,8 +185,8 @@ func (x *lexer) numbered() bool {
 	return next == ':'
 }
 
-// glued makes the name 1x of a number and what it is glued to, where a number cannot be: HiGHS and SCIP write such
-// names.
+// glued joins a number and the text that follows it into the name 1x, where a number is not allowed: HiGHS and SCIP
+// write such names.
 func (x *lexer) glued() {
 	from := x.tok.col - 1
 	if x.tok.kind != number || x.at >= len(x.in.text) || !named(x.in.text[x.at]) {
@@ -195,7 +196,7 @@ func (x *lexer) glued() {
 	x.tok.kind, x.tok.text, x.tok.next = word, x.in.text[from:x.at], x.follows()
 }
 
-// operator takes one of < <= =< > >= => =.
+// operator reads one of < <= =< > >= => =.
 func (x *lexer) operator() {
 	text := x.in.text
 	x.tok.kind = equal
@@ -213,7 +214,7 @@ func (x *lexer) operator() {
 	}
 }
 
-// number takes a number without a sign. Its exponent needs a digit, so that 2 e is a coefficient and a variable.
+// number reads a number without a sign. Its exponent needs a digit, so 2 e is a coefficient and a variable.
 func (x *lexer) number() {
 	text, from := x.in.text, x.at
 	x.tok.kind = number
@@ -244,7 +245,7 @@ func (x *lexer) number() {
 // fail keeps the first error, at the current token, and ends the input.
 func (x *lexer) fail(expected string) { x.failAt(x.tok, x.found(), expected) }
 
-// failAt is fail at a token that may have gone by.
+// failAt is fail at a token that may already have been passed.
 func (x *lexer) failAt(at token, found, expected string) {
 	if x.err == nil {
 		x.err = &SyntaxError{Line: at.line, Column: at.col, Found: found, Expected: expected}
@@ -261,7 +262,7 @@ func (x *lexer) found() string {
 	return quoted(x.tok.text)
 }
 
-// quoted is text in quotes, no longer than is useful.
+// quoted is text in quotes, shortened.
 func quoted(text []byte) string {
 	if len(text) > 60 {
 		return strconv.Quote(string(text[:60])) + "..."

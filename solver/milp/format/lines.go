@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// maxLine is the length from which on a line is ended; LP readers take 255 characters and more.
+// maxLine is the length after which a line is broken. LP readers accept 255 characters and more.
 const maxLine = 120
 
-// lines writes words, and breaks lines that get long. bufio.Writer keeps the first error for Flush.
+// lines writes words and breaks long lines. bufio.Writer keeps the first error for Flush.
 type lines struct {
 	w   *bufio.Writer
 	buf []byte
@@ -40,14 +40,14 @@ func (l *lines) text(words ...string) {
 	l.end()
 }
 
-// number writes v in the fewest digits that are read as the same number, up to 17.
+// number writes v with the fewest digits that give the same number again, up to 17.
 func (l *lines) number(v float64) {
 	l.buf = appendNumber(l.buf[:0], v)
 	n, _ := l.w.Write(l.buf)
 	l.at += n
 }
 
-// appendNumber appends v; negative zero is zero, and infinities are Infinite.
+// appendNumber appends v. Negative zero becomes zero, and infinities become Infinite.
 func appendNumber(buf []byte, v float64) []byte {
 	switch {
 	case v == 0:

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// limits are bounds that get tighter by each relation.
+// limits are bounds that each relation tightens.
 type limits struct{ lower, upper float64 }
 
-// apply puts v to the right of a relation.
+// apply applies a relation with v on its right.
 func (l *limits) apply(k kind, v float64) {
 	switch k {
 	case less:
@@ -20,7 +20,7 @@ func (l *limits) apply(k kind, v float64) {
 	}
 }
 
-// turned is k seen from the other side.
+// turned is k with its sides exchanged.
 func turned(k kind) kind {
 	switch k {
 	case less:
@@ -61,7 +61,7 @@ func (p *lpReader) bound() {
 	}
 }
 
-// limit puts c to the right of a relation with variable j, which was named by token at.
+// limit applies a relation with c on the right to variable j, which token at has named.
 func (p *lpReader) limit(j int32, at token, k kind, c float64) {
 	if p.err != nil {
 		return
@@ -73,7 +73,7 @@ func (p *lpReader) limit(j int32, at token, k kind, c float64) {
 	if k != less {
 		said |= givenLower
 	}
-	if k != greater && !math.IsInf(l.upper, 1) { // an upper bound that is none leaves a binary variable its own
+	if k != greater && !math.IsInf(l.upper, 1) { // without an upper bound, a binary variable keeps its own
 		said |= givenUpper
 	}
 	if p.said[j]&said&givenLower != 0 && l.lower != v.Lower || p.said[j]&said&givenUpper != 0 && l.upper != v.Upper {
@@ -86,7 +86,7 @@ func (p *lpReader) limit(j int32, at token, k kind, c float64) {
 	}
 }
 
-// named takes the name of a variable.
+// named reads the name of a variable.
 func (p *lpReader) named() (int32, token) {
 	p.glued()
 	at := p.tok
@@ -99,7 +99,7 @@ func (p *lpReader) named() (int32, token) {
 	return j, at
 }
 
-// kinds takes the names of integer variables.
+// kinds reads the names of integer variables.
 func (p *lpReader) kinds(of uint8) {
 	for p.err == nil && p.tok.kind != atEnd && p.startsAmongNames() == "" {
 		j, at := p.named()
@@ -114,8 +114,8 @@ func (p *lpReader) kinds(of uint8) {
 	}
 }
 
-// unit gives the binary variable j, which was named by token at, the bounds that were not given. Those that were hold;
-// solvers do not agree about what it is if they are outside 0 and 1.
+// unit sets those bounds of the binary variable j, named by token at, that were not given. Given bounds are kept.
+// Outside 0 and 1 they are an error, since solvers disagree about their meaning.
 func (p *lpReader) unit(j int32, at token) {
 	v := &p.vars[j]
 	if p.said[j]&givenUpper == 0 {

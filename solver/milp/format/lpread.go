@@ -10,16 +10,16 @@ import (
 )
 
 // LP reads a model in CPLEX's LP format, as CBC, GLPK, HiGHS, SCIP, CPLEX and [WriteLP] write it. Variables are in the
-// order in which they are first mentioned, be it in Bounds, General or Binary alone. Where readers differ, it does
-// this:
+// order in which they first occur, even if they occur only in Bounds, General or Binary. Where readers differ, LP
+// behaves as follows:
 //
-//   - A word that begins a section is a name where a title cannot be: before a relation, a colon or, among the names of
-//     General and Binary, with a blank before it where a variable is called so.
-//   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable that are not within 0 and 1
-//     are an error.
-//   - A negative upper bound leaves the lower bound at 0, so that the model is infeasible.
-//   - A variable that occurs twice in a sum counts with the sum of its coefficients.
-//   - A comment that GLPK writes behind the objective, `\* constant term = 7 *\`, is its constant.
+//   - A word that begins a section is a name where a title is impossible: before a relation or a colon, and among the
+//     names of General and Binary if a variable has that name and a blank precedes it.
+//   - Bounds hold whether they come before Binary or after it. Bounds of a binary variable outside 0 and 1 are an
+//     error.
+//   - A negative upper bound leaves the lower bound at 0, so the model is infeasible.
+//   - If a variable occurs twice in a sum, its coefficients are added up.
+//   - The comment that GLPK writes after the objective, `\* constant term = 7 *\`, is the objective's constant.
 //
 // Errors are a [*SyntaxError], [milp.ErrInvalid] for a model that is not well formed, or from's own.
 func (r Reader) LP(from io.Reader) (*milp.Model, error) {
@@ -85,7 +85,7 @@ func (p *lpReader) objective() {
 	}
 }
 
-// glpkConstant takes the objective's constant out of the comment behind it that GLPK hides it in.
+// glpkConstant reads the objective's constant from GLPK's comment.
 func (p *lpReader) glpkConstant(text []byte) {
 	text, is := bytes.CutPrefix(text, []byte(`\* constant term = `))
 	text, closed := bytes.CutSuffix(bytes.TrimRight(text, blanks), []byte(` *\`))
@@ -96,7 +96,7 @@ func (p *lpReader) glpkConstant(text []byte) {
 	}
 }
 
-// label takes a name and its colon, if they are there.
+// label reads a name and its colon, if there are any.
 func (p *lpReader) label() (name string, is bool) {
 	if p.tok.kind != word || p.tok.next != ':' {
 		return "", false
@@ -107,7 +107,7 @@ func (p *lpReader) label() (name string, is bool) {
 	return name, true
 }
 
-// goesOn reports whether the current token goes on with a sum, all terms of which but the first need a sign.
+// goesOn reports whether the current token continues a sum. All terms except the first need a sign.
 func (p *lpReader) goesOn(begun, labelled bool) bool {
 	switch p.tok.kind {
 	case plus, minus:
@@ -120,8 +120,8 @@ func (p *lpReader) goesOn(begun, labelled bool) bool {
 	return false
 }
 
-// isVariable reports whether the current token is the variable of a term, behind a sign, a number, or a row's name as
-// is said.
+// isVariable reports whether the current token is the variable of a term, given what precedes it: a sign, a number, or
+// a row's name.
 func (p *lpReader) isVariable(signed, given, labelled bool) bool {
 	switch {
 	case p.tok.kind != word || p.tok.next == ':':
@@ -134,7 +134,7 @@ func (p *lpReader) isVariable(signed, given, labelled bool) bool {
 	return signed || labelled || p.starts() == ""
 }
 
-// sum takes terms, which it leaves in index and value, and constants, of which it returns how many and their sum.
+// sum reads terms into index and value. It returns the number and the sum of the constants.
 func (p *lpReader) sum(labelled bool) (constants int, constant float64) {
 	p.index, p.value = p.index[:0], p.value[:0]
 	for begun := false; p.goesOn(begun, labelled); begun = true {
@@ -163,7 +163,7 @@ func (p *lpReader) sum(labelled bool) (constants int, constant float64) {
 	return constants, constant
 }
 
-// sign takes signs, and is 1 or -1.
+// sign reads signs. The result is 1 or -1.
 func (p *lpReader) sign() (v float64, any bool) {
 	v = 1
 	for p.tok.kind == plus || p.tok.kind == minus {
@@ -176,14 +176,14 @@ func (p *lpReader) sign() (v float64, any bool) {
 	return v, any
 }
 
-// isInfinite reports whether the current token, the first of a row, is an infinite number and no variable.
+// isInfinite reports whether the current token, the first of a row, is an infinite number and not a variable.
 func (p *lpReader) isInfinite() bool {
 	return p.infinity() && isRelation(p.tok.next) && !p.isKnown()
 }
 
 func (p *lpReader) infinity() bool { return p.is("inf") || p.is("infinity") }
 
-// constant takes a number with its signs, which may be infinite.
+// constant reads a number with its signs. It may be infinite.
 func (p *lpReader) constant() float64 {
 	v, _ := p.sign()
 	switch {
@@ -199,7 +199,7 @@ func (p *lpReader) constant() float64 {
 	return v
 }
 
-// relation takes an operator.
+// relation reads an operator.
 func (p *lpReader) relation() kind {
 	k := p.tok.kind
 	if k != less && k != greater && k != equal {
@@ -216,7 +216,7 @@ func (p *lpReader) rows() {
 	}
 }
 
-// row is: [name:] sum relation number, or [name:] number relation sum [relation number].
+// row reads [name:] sum relation number, or [name:] number relation sum [relation number].
 func (p *lpReader) row() {
 	name, labelled := p.label()
 	constants, constant := p.sum(labelled)
@@ -246,7 +246,7 @@ func (p *lpReader) row() {
 	p.m.AddRow(milp.Row{Name: name, Lower: l.lower, Upper: l.upper, Index: p.index, Value: p.value})
 }
 
-// otherEnd takes the other bound of a range whose first relation was k: the same, or the range were none.
+// otherEnd reads the other bound of a range whose first relation was k. The second must be the same.
 func (p *lpReader) otherEnd(k kind) float64 {
 	if p.tok.kind != k || k == equal {
 		p.fail("the relation that the range began with, <= or >=")

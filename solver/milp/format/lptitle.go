@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// sectionOf is the section that begins with the lower-case word; "none" is one of what is not read, "" no section.
+// sectionOf is the section that begins with the lower-case word: "none" for sections that are not read, and "" if there
+// is none.
 func sectionOf(word string) string {
 	switch word {
 	case "max", "maximize", "maximise", "maximum":
@@ -28,8 +29,8 @@ func sectionOf(word string) string {
 	return ""
 }
 
-// starts is the section that the current token begins, "" if it begins none. Models have variables and rows that are
-// called like sections, so that the words alone do not tell: what follows has to be what can follow a title.
+// starts is the section that begins at the current token, "" if none does. Variables and rows may have the names of
+// sections. So what follows the token must be possible after a title.
 func (p *lpReader) starts() string {
 	if p.tok.kind != word || len(p.tok.text) > 16 || p.tok.next == ':' || isRelation(p.tok.next) {
 		return ""
@@ -49,7 +50,7 @@ func (p *lpReader) starts() string {
 	return s
 }
 
-// whole reports whether the second word is there that a title has which begins with the word.
+// whole reports whether the second word of a title follows, if the title that begins with the word has one.
 func (p *lpReader) whole(text string) bool {
 	switch text {
 	case "subject", "such":
@@ -63,8 +64,8 @@ func (p *lpReader) whole(text string) bool {
 	return true
 }
 
-// startsAmongNames is starts where names follow one another. There one that is a variable's is it, unless it begins a
-// line without a blank before it, as titles do.
+// startsAmongNames is starts in a list of names. There, the name of a variable is no title, unless it begins a line
+// without a blank before it, as titles do.
 func (p *lpReader) startsAmongNames() string {
 	if p.tok.col > 1 && p.isKnown() {
 		return ""
@@ -80,13 +81,13 @@ func (p *lpReader) isKnown() bool {
 	return is
 }
 
-// second is the word that follows the current one on its line, in lower case.
+// second is the next word on the current line, in lower case.
 func (p *lpReader) second() string {
 	rest := bytes.TrimLeft(p.in.text[p.at:], blanks)
 	return strings.ToLower(string(rest[:min(nameLength(rest), 16)]))
 }
 
-// section takes the title of one, and reports "" if there is none.
+// section reads the title of a section, and returns "" if there is none.
 func (p *lpReader) section() string {
 	s := p.starts()
 	if s == "" || s == "min" || s == "max" {
@@ -111,7 +112,7 @@ func (p *lpReader) section() string {
 	if s == "rows" && p.tok.kind == colon {
 		p.advance()
 	}
-	if s == "none" && p.err == nil && p.starts() == "" { // HiGHS writes their titles though there are none
+	if s == "none" && p.err == nil && p.starts() == "" { // HiGHS writes the titles of empty sections
 		p.failAt(at, title, "a linear model without semi-continuous variables, ordered sets and lazy rows")
 	}
 	return s

@@ -7,9 +7,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// WriteLP writes m in CPLEX's LP format; see the package's comment for what that changes. m must not be changed meanwhile.
-// The error is [milp.ErrInvalid] if m is not well formed, or w's own. Memory beside the names is one number
-// for each variable.
+// WriteLP writes m in CPLEX's LP format. The package's documentation says what that changes. m must not be modified
+// meanwhile. The error is [milp.ErrInvalid] if m is not well formed, or w's own. Apart from names, it needs memory for
+// one number per variable.
 func WriteLP(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -29,12 +29,12 @@ type lpWriter struct {
 	m    *milp.Model
 	vars []string
 
-	place []int // 1 + a variable's place in index, stale unless index has it there
+	place []int // 1 + a variable's position in index; stale unless index has it there
 	index []int32
 	value []float64
 }
 
-// objective has every variable, so that readers number them as the model does, and know those that are in no row.
+// objective writes every variable, so that readers number them as the model does, and know those that are in no row.
 func (l *lpWriter) objective() {
 	if l.m.Maximize {
 		l.text("Maximize")
@@ -92,7 +92,7 @@ func (l *lpWriter) row(name string, index []int32, value []float64, op string, b
 	l.end()
 }
 
-// merged is r with duplicates added up and zeros left out, in slices that live until the next call.
+// merged is r with duplicates added up and zeros left out. The slices are valid until the next call.
 func (l *lpWriter) merged(r milp.Row) ([]int32, []float64) {
 	l.index, l.value = l.index[:0], l.value[:0]
 	for k, j := range r.Index {
@@ -151,7 +151,7 @@ func (l *lpWriter) bound(name string, lower, upper float64, integer bool) {
 	l.end()
 }
 
-// kinds lists the integer variables; those of 0 and 1 are binary.
+// kinds lists the integer variables. Those between 0 and 1 are binary.
 func (l *lpWriter) kinds() {
 	lower, upper := l.m.Bounds()
 	for _, title := range []string{"General", "Binary"} {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// boundKinds are the kinds of bounds; the n-th has bit n in mpsReader.bounded. The first five have a number.
+// boundKinds are the kinds of bounds. The n-th kind is bit n in mpsReader.bounded. The first five kinds have a number.
 const boundKinds = "LO LI UP UI FX FR MI PL BV"
 
-// fixesLower are the kinds that say what the lower bound is.
+// fixesLower are the kinds that set the lower bound.
 const fixesLower = 1<<0 | 1<<1 | 1<<4 | 1<<5 | 1<<6 | 1<<8
 
-// bound reads a line of BOUNDS: a kind, the set's name if it has one, a variable, and a number if the kind needs one.
+// bound reads a line of BOUNDS: a kind, the set's name if it has one, a variable, and a number if the kind has one.
 func (p *mpsReader) bound() error {
 	kind := strings.ToUpper(string(p.fields[0].text))
 	of := strings.Index(boundKinds, kind) / 3
@@ -51,7 +51,7 @@ func (p *mpsReader) bound() error {
 	return nil
 }
 
-// boundVariable is the field that has the variable. A number behind a kind that needs none is passed over.
+// boundVariable is the field with the variable. A number after a kind that has none is ignored.
 func (p *mpsReader) boundVariable(valued bool) (int, error) {
 	n := len(p.fields)
 	if n < 2 || n > 4 || valued && n < 3 {

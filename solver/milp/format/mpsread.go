@@ -10,29 +10,28 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// MPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it: sections begin in the
-// first column, names have no blanks, and sections may be left out. Where readers differ, it does this:
+// MPS reads a model in free MPS, as CBC, GLPK, HiGHS, SCIP, lp_solve and [WriteMPS] write it. Sections begin in the
+// first column, names have no blanks, and sections may be missing. Where readers differ, MPS behaves as follows:
 //
-//   - A number on the right-hand side of the objective is subtracted from it, as CBC, HiGHS and SCIP have it. GLPK and
-//     lp_solve add it, and so it is added in files whose first lines say that one of these has written them, but for
-//     lp_solve's that maximise.
-//   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed
-//     over.
-//   - An integer variable without any bound is 0 or 1, as CBC, GLPK, HiGHS and SCIP have it. lp_solve has no upper bound
-//     for it, so that the reader warns of it.
-//   - A negative upper bound on a variable whose lower bound was not given makes that -Inf.
-//   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not
-//     matter.
-//   - A variable that is in BOUNDS alone is one.
-//   - $ begins a comment in place of a second or third name, unless something is called so.
-//   - An error, since some take the first, some the last and some the sum: a second coefficient of a variable in a row,
-//     a second right-hand side or range of a row, a second bound of the same kind that is another, a binary variable's
-//     bound that is not within 0 and 1.
+//   - A number on the right-hand side of the objective is subtracted, as in CBC, HiGHS and SCIP. GLPK and lp_solve add
+//     it. So it is added in files whose first lines name one of these as their writer, except for files of lp_solve
+//     that maximise.
+//   - The first N row is the objective. Others are rows without bounds; their right-hand sides and ranges are ignored.
+//   - An integer variable without any bound is 0 or 1, as in CBC, GLPK, HiGHS and SCIP. lp_solve gives it no upper
+//     bound, so the reader warns of it.
+//   - A negative upper bound on a variable without a given lower bound makes that -Inf.
+//   - A range R on an E row is [rhs, rhs+R] for positive R and [rhs+R, rhs] for negative R. On other rows its sign does
+//     not matter.
+//   - A variable may occur in BOUNDS only.
+//   - $ begins a comment in the place of a second or third name, unless something has that name.
+//   - These are errors, since some readers use the first value, some the last and some the sum: a second coefficient of
+//     a variable in a row, a second right-hand side or range of a row, a second and different bound of the same kind. A
+//     bound of a binary variable outside 0 and 1 is an error, too.
 //
-// GLPK and CBC do not write whether a model maximises, so that their files are read as ones that minimise.
+// GLPK and CBC do not write whether a model maximises. So their files are read as minimising.
 //
-// Errors are a [*SyntaxError], [milp.ErrInvalid] for a model that is not well formed, or from's own. It needs the
-// memory of a second copy of the coefficients, since MPS has them by column.
+// Errors are a [*SyntaxError], [milp.ErrInvalid] for a model that is not well formed, or from's own. MPS needs memory
+// for a second copy of the coefficients, since the file has them by column.
 func (r Reader) MPS(from io.Reader) (*milp.Model, error) {
 	p := &mpsReader{input: newInput(from), builder: newBuilder(r), rowOf: map[string]int32{}, objective: -1, column: -1}
 	for p.section != "ENDATA" {
@@ -62,7 +61,7 @@ func (r Reader) MPS(from io.Reader) (*milp.Model, error) {
 	return p.finish()
 }
 
-// field is a word of the current line and where it begins.
+// field is a word of the current line and its position.
 type field struct {
 	text []byte
 	at   int
@@ -75,24 +74,24 @@ type mpsReader struct {
 	section string
 
 	sensed  bool   // OBJSENSE was given
-	creator string // the program that has written the file, where that makes a difference
+	creator string // the program that has written the file, if that matters
 
 	rows      []side
 	goal      side             // the objective's row
 	rowOf     map[string]int32 // the objective is -1
-	objective int              // how many N rows there were, less 1
-	sets      [3]string        // the names of the one set of RHS, RANGES and BOUNDS that is read
+	objective int              // the number of N rows, less 1
+	sets      [3]string        // the names of the sets of RHS, RANGES and BOUNDS that are read
 
 	column  int32 // the current one
 	integer bool
-	bounded []uint16 // by variable: the kinds of bounds that were given
+	bounded []uint16 // by variable: the kinds of bounds given so far
 
 	row   []int32 // entries, in the order of the file
 	col   []int32
 	value []float64
 }
 
-// split cuts the current line into fields, up to a comment.
+// split splits the current line into fields, up to a comment.
 func (p *mpsReader) split() {
 	p.fields = p.fields[:0]
 	for at := 0; at < len(p.text); {
@@ -111,8 +110,8 @@ func (p *mpsReader) split() {
 	}
 }
 
-// dollar reports whether a field that begins with $ and is the next of the line begins a comment. It does so in place
-// of the names that MPS calls field 3 and 5, and behind the last field, unless a row or a variable is called so.
+// dollar reports whether the next field, which begins with $, begins a comment. It does in the place of fields 3 and 5
+// of MPS and after the last field, unless a row or variable has that name.
 func (p *mpsReader) dollar(text []byte) bool {
 	n := len(p.fields)
 	if n == 0 || n == 1 && (p.section == "ROWS" || p.section == "BOUNDS" || !blank(p.text[0])) {
@@ -123,7 +122,7 @@ func (p *mpsReader) dollar(text []byte) bool {
 	return p.section == "ROWS" || !row && !variable
 }
 
-// wrong is the error that field k is not what was expected; k may be one past the last.
+// wrong is the error for an unexpected field k, which may be one past the last.
 func (p *mpsReader) wrong(k int, expected string) error {
 	if k >= len(p.fields) {
 		return &SyntaxError{Line: p.line, Column: len(p.text) + 1, Found: "the end of the line", Expected: expected}
@@ -131,7 +130,7 @@ func (p *mpsReader) wrong(k int, expected string) error {
 	return &SyntaxError{Line: p.line, Column: p.fields[k].at + 1, Found: quoted(p.fields[k].text), Expected: expected}
 }
 
-// begin is a line in the first column: a section.
+// begin handles a line that begins in the first column: a section.
 func (p *mpsReader) begin() error {
 	switch name := strings.ToUpper(string(p.fields[0].text)); name {
 	case "NAME":
@@ -272,7 +271,7 @@ func (p *mpsReader) addEntry(i int32, v float64, k int) error {
 	return nil
 }
 
-// pairs hands on pairs of a row and a number that begin at field k, with the number's field.
+// pairs calls take for pairs of a row and a number that begin at field k. The last argument is the number's field.
 func (p *mpsReader) pairs(k int, take func(i int32, v float64, k int) error) error {
 	if k == len(p.fields) {
 		return p.wrong(k, "a row")
@@ -305,7 +304,7 @@ func (p *mpsReader) number(k int) (float64, error) {
 	return v, nil
 }
 
-// finish puts the entries into rows.
+// finish sorts the entries into rows.
 func (p *mpsReader) finish() (*milp.Model, error) {
 	var binary []string
 	for j := range p.vars {
@@ -342,7 +341,8 @@ func (p *mpsReader) finish() (*milp.Model, error) {
 	p.m.Grow(0, len(p.rows), len(index))
 	for i, s := range p.rows {
 		lower, upper := s.limits()
-		p.m.AddRow(milp.Row{Name: s.name, Lower: lower, Upper: upper, Index: index[begin[i]:begin[i+1]], Value: value[begin[i]:begin[i+1]]})
+		p.m.AddRow(milp.Row{Name: s.name, Lower: lower, Upper: upper, Index: index[begin[i]:begin[i+1]],
+			Value: value[begin[i]:begin[i+1]]})
 	}
 	return p.model()
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// side is what is said of a row.
+// side is what is known of a row.
 type side struct {
 	name     string
 	kind     byte // N, L, G or E
 	rhs, rng float64
 	said     uint8
-	column   int32 // 1 + the last variable that it has a coefficient of
+	column   int32 // 1 + the last variable with a coefficient in the row
 }
 
 // What is known of a side.
@@ -21,7 +21,7 @@ const (
 	givenRange
 )
 
-// comment looks whether a line says which program has written the file, where that makes a difference.
+// comment checks whether a line names the program that has written the file, if that matters.
 func (p *mpsReader) comment() {
 	text := strings.TrimRight(string(p.text[:min(len(p.text), 80)]), blanks)
 	switch {
@@ -33,8 +33,8 @@ func (p *mpsReader) comment() {
 	}
 }
 
-// constant is the objective's: what is on its right-hand side, with the sign that the file's creator gives it. lp_solve
-// turns the sign round where it writes OBJSENSE MAX, but does not where it reads that.
+// constant is the objective's constant: its right-hand side, with the sign that the file's creator uses. lp_solve
+// negates it when it writes OBJSENSE MAX, but not when it reads that.
 func (p *mpsReader) constant() float64 {
 	v := p.goal.rhs
 	if p.creator == "GLPK" || p.creator == "lp_solve" && !p.m.Maximize {
@@ -44,7 +44,7 @@ func (p *mpsReader) constant() float64 {
 	return 0 - v
 }
 
-// sides reads a line of RHS or RANGES, whose first field is the set's name if there is an odd number of them.
+// sides reads a line of RHS or RANGES. If it has an odd number of fields, the first is the set's name.
 func (p *mpsReader) sides(set int, take func(i int32, v float64, k int) error) error {
 	from := len(p.fields) % 2
 	if from == 1 {
@@ -55,7 +55,7 @@ func (p *mpsReader) sides(set int, take func(i int32, v float64, k int) error) e
 	return p.pairs(from, take)
 }
 
-// oneSet takes field k for the name of a set, of which there may be one only in a section.
+// oneSet takes field k as the name of a set. A section may have only one set.
 func (p *mpsReader) oneSet(set, k int) error {
 	name := p.fields[k].text
 	if p.sets[set] == "" {
@@ -67,7 +67,7 @@ func (p *mpsReader) oneSet(set, k int) error {
 	return nil
 }
 
-// once says that the row has what is to be given, and that it may not be given again.
+// once records that the row has a value. It is an error if it already has one.
 func (p *mpsReader) once(row *side, what uint8, k int, name string) error {
 	if row.said&what != 0 {
 		return p.wrong(k-1, fmt.Sprintf("one %s of row %q", name, row.name))

@@ -7,9 +7,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// WriteMPS writes m in free MPS; see the package's comment for what that changes, and for who reads the result of a model that
-// maximises. m must not be changed meanwhile. The error is [milp.ErrInvalid] if m is not well formed, or w's
-// own. It needs the memory of a copy of m's coefficients, since MPS has them by column.
+// WriteMPS writes m in free MPS. The package's documentation says what that changes, and who can read a model that
+// maximises. m must not be modified meanwhile. The error is [milp.ErrInvalid] if m is not well formed, or w's own. It
+// needs memory for a copy of m's coefficients, since MPS has them by column.
 func WriteMPS(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -17,9 +17,9 @@ func WriteMPS(w io.Writer, m *milp.Model) error {
 	return writeMPS(w, filled(m), false)
 }
 
-// WriteMinimized writes m in free MPS for programs alone, in a form that all solvers read alike: it minimises, with the objective and its offset
-// negated if m maximises, variable j is called x<j> and row i c<i>, whatever their
-// names, and the bounds of integer variables are whole numbers. Errors are WriteMPS's.
+// WriteMinimized writes m in free MPS for programs, in a form that all solvers read alike. It minimises: if m
+// maximises, the objective and its offset are negated. Variable j is named x<j> and row i c<i>, whatever their names.
+// Bounds of integer variables are whole numbers. Errors are as in WriteMPS.
 func WriteMinimized(w io.Writer, m *milp.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func writeMPS(w io.Writer, m *milp.Model, plain bool) error {
 	if plain || !writable(name) {
 		name = unnamed
 	}
-	l.text("NAME ", name, " FREE") // by this word CBC knows that it is not fixed MPS
+	l.text("NAME ", name, " FREE") // by this word, CBC knows that it is not fixed MPS
 	if m.Maximize && !plain {
 		l.text("OBJSENSE")
 		l.text("    MAX")
@@ -55,7 +55,7 @@ func writeMPS(w io.Writer, m *milp.Model, plain bool) error {
 	return l.w.Flush()
 }
 
-// unnamed is the name of a model without one.
+// unnamed is the name of a model without a name.
 const unnamed = "unnamed"
 
 type mpsWriter struct {
@@ -67,7 +67,7 @@ type mpsWriter struct {
 	rows, second []string
 }
 
-// splitMPS reports whether a row's bounds are two that RANGES does not give exactly.
+// splitMPS reports whether a row has two bounds that RANGES does not reproduce exactly.
 func splitMPS(lower, upper float64) bool {
 	if !splitLP(lower, upper) {
 		return false
@@ -138,14 +138,14 @@ func (l *mpsWriter) marker(begin bool) {
 	}
 }
 
-// entry is a line of two names and a number.
+// entry writes a line of two names and a number.
 func (l *mpsWriter) entry(first, second string, v float64) {
 	l.buf = append(append(append(append(l.buf[:0], ' '), first...), ' '), second...)
 	l.buf = append(appendNumber(append(l.buf, ' '), v), '\n')
 	_, _ = l.w.Write(l.buf)
 }
 
-// sides are the right-hand sides and the ranges.
+// sides writes the right-hand sides and the ranges.
 func (l *mpsWriter) sides() {
 	l.text("RHS")
 	lower, upper := l.m.RowBounds()
@@ -189,8 +189,8 @@ func (l *mpsWriter) bounds() {
 	}
 }
 
-// bound writes every bound of an integer variable, for whose defaults readers have different numbers, and the lower before the
-// upper, since some move it with a negative upper one.
+// bound writes every bound of an integer variable, since readers have different defaults. It writes the lower bound
+// first, since a negative upper bound moves it for some readers.
 func (l *mpsWriter) bound(name string, lower, upper float64, integer bool) {
 	low, high := math.IsInf(lower, 0), math.IsInf(upper, 0)
 	switch {

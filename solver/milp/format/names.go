@@ -8,10 +8,11 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// maxName is the longest name kept: CBC takes 100 characters in LP files, and some are added to tell names apart.
+// maxName is the length of the longest name that is kept. CBC accepts 100 characters in LP files, and some are added to
+// make names unique.
 const maxName = 95
 
-// reserved reports whether some reader of LP files takes name for the start of a section or for a bound.
+// reserved reports whether some LP reader treats name as the start of a section or as a bound.
 func reserved(name string) bool {
 	switch strings.ToLower(name) {
 	case "max", "maximize", "maximise", "maximum", "min", "minimize", "minimise", "minimum", "subject",
@@ -24,7 +25,7 @@ func reserved(name string) bool {
 	return false
 }
 
-// writable reports whether all readers take name for one.
+// writable reports whether all readers accept name as a name.
 func writable(name string) bool {
 	if name == "" || len(name) > maxName || reserved(name) {
 		return false
@@ -36,17 +37,17 @@ func writable(name string) bool {
 			return false
 		}
 	}
-	// A name such as e12 behind a number would be read as its exponent.
+	// After a number, a name such as e12 would be read as its exponent.
 	return (name[0] != 'e' && name[0] != 'E') || len(name) > 1 && name[1] != '.' && (name[1] < '0' || name[1] > '9')
 }
 
-// namer gives out names, none twice.
+// namer makes unique names.
 type namer struct {
-	taken map[string]struct{} // nil as long as all names are generated ones, which differ by their numbers
+	taken map[string]struct{} // nil while all names are generated, which makes them unique
 }
 
-// all has a name for each of n things: its own if it is writable and no earlier one has it, or prefix and its number. Without
-// name none has one of its own.
+// all returns a name for each of n things: its own if that is writable and not taken, or prefix and its number. If name
+// is nil, none has a name of its own.
 func (g *namer) all(n int, name func(int) string, prefix byte) []string {
 	names := make([]string, n)
 	for i := 0; name != nil && i < n; i++ {
@@ -72,7 +73,7 @@ func (g *namer) all(n int, name func(int) string, prefix byte) []string {
 	return names
 }
 
-// fresh is name, made longer until nothing else is called so.
+// fresh is name, extended until it is unique.
 func (g *namer) fresh(name string) string {
 	if g.taken == nil {
 		return name
@@ -86,7 +87,7 @@ func (g *namer) fresh(name string) string {
 	}
 }
 
-// Names are the names by which [WriteLP] and [WriteMPS] call m's variables, for reading what a solver says of them.
+// Names are the names that [WriteLP] and [WriteMPS] use for m's variables, for reading a solver's output.
 func Names(m *milp.Model) []string {
 	var g namer
 	return g.all(m.Vars(), variableName(m), 'x')
@@ -96,7 +97,8 @@ func variableName(m *milp.Model) func(int) string { return func(j int) string { 
 
 func rowName(m *milp.Model) func(int) string { return func(i int) string { return m.Row(i).Name } }
 
-// rowNames are the names of m's rows, by what all makes of name, and those of the second halves of ranges that split says are to be split.
+// rowNames are the names of m's rows, made by all from name, and the names of the second halves of ranges that split
+// says must be split.
 func rowNames(m *milp.Model, name func(int) string, split func(lower, upper float64) bool) (names, second []string) {
 	var g namer
 	names = g.all(m.Rows(), name, 'c')
@@ -113,7 +115,7 @@ func rowNames(m *milp.Model, name func(int) string, split func(lower, upper floa
 	return names, second
 }
 
-// filled is m with a variable and a row, which not all readers can do without.
+// filled is m with at least a variable and a row, which some readers require.
 func filled(m *milp.Model) *milp.Model {
 	if m.Vars() > 0 && m.Rows() > 0 {
 		return m

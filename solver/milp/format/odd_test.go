@@ -15,8 +15,10 @@ type odd struct {
 }
 
 // words are names that are keywords of LP files in some solver, or look like something else.
-const words = `free inf infinity st bounds bound subject such min max maximize integer integers int gen general generals bin binary
-	binaries end sos1 sos2 sec semi semis sin sos lazy user to that nan rhs obj E e1 e b.1 x(1) x[1,2] x#1 x~1 a/b 1x _y a'b x|y x{1}
+const words = `free inf infinity st bounds bound subject such min max maximize integer integers int gen general ` +
+	`generals bin binary
+	binaries end sos1 sos2 sec semi semis sin sos lazy user to that nan rhs obj E e1 e b.1 x(1) x[1,2] x#1 x~1 a/b 1x ` +
+	`_y a'b x|y x{1}
 	x!y x%y x&y x@y x$y Subject End BOUNDS s.t. pwlobj cuts constraints minimize`
 
 // wordy is a model with a variable of each name, of which every third is integer.

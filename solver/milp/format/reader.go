@@ -7,11 +7,11 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Reader reads models. Its zero value is ready, and is what [ReadLP] and [ReadMPS] use. It keeps nothing.
+// Reader reads models. Its zero value is ready to use; [ReadLP] and [ReadMPS] use that. It has no state.
 type Reader struct {
-	// Warn is told, with the line, of what is read in one way though it may be meant otherwise: a variable that only a
-	// section of bounds or kinds names, a bound that replaces one that was given before, a range of a row that is free,
-	// integer variables of an MPS file without bounds, text behind the end. Nil passes it over. It is called while the model is read.
+	// Warn, if not nil, is called during reading, with the line, about text that is read in one way but might be meant in
+	// another: a variable that occurs only in a section of bounds or kinds, a bound that replaces an earlier one, a range
+	// of a free row, integer variables of an MPS file without bounds, text after the end.
 	Warn func(line int, text string)
 }
 

@@ -34,7 +34,9 @@ func writers() []writer {
 			return []string{from, "-presolve", "off", "-preprocess", "off", "-export", to, "-quit"}
 		}},
 		// Its MPS files do not say that they maximise.
-		{name: "glpsol", kinds: []string{"lp", "mps", "fixed.mps"}, adds: true, lacks: func(model odd, kind string) bool { return model.lp != "" && kind != "lp" },
+		{name: "glpsol", kinds: []string{"lp", "mps", "fixed.mps"}, adds: true, lacks: func(model odd, kind string) bool {
+			return model.lp != "" && kind != "lp"
+		},
 			args: func(from, to string) []string {
 				in, out := "--freemps", "--wfreemps"
 				if filepath.Ext(from) == ".lp" {
@@ -48,17 +50,20 @@ func writers() []writer {
 				}
 				return []string{in, from, out, to, "--check"}
 			}},
-		{name: "highs", kinds: []string{"lp", "mps"}, args: func(from, to string) []string { return []string{from, "--write_model_file", to} }},
+		{name: "highs", kinds: []string{"lp", "mps"}, args: func(from, to string) []string {
+			return []string{from, "--write_model_file", to}
+		}},
 		{name: "scip", kinds: []string{"lp", "mps"}, args: func(from, to string) []string {
 			return []string{"-c", "read " + from, "-c", "write problem " + to, "-c", "quit"}
 		}},
-		{name: "lp_solve", kinds: []string{"mps", "fixed.mps"}, adds: true, minimises: map[string]bool{"fixed.mps": true}, args: func(from, to string) []string {
-			flag := "-wfmps"
-			if strings.HasSuffix(to, "fixed.mps") {
-				flag = "-wmps"
-			}
-			return []string{"-fmps", from, flag, to, "-S3"}
-		}},
+		{name: "lp_solve", kinds: []string{"mps", "fixed.mps"}, adds: true, minimises: map[string]bool{"fixed.mps": true},
+			args: func(from, to string) []string {
+				flag := "-wfmps"
+				if strings.HasSuffix(to, "fixed.mps") {
+					flag = "-wmps"
+				}
+				return []string{"-fmps", from, flag, to, "-S3"}
+			}},
 	}
 }
 
@@ -72,7 +77,8 @@ func TestWhatSolversWriteIsRead(t *testing.T) {
 				t.Run(model.name, func(t *testing.T) {
 					dir := t.TempDir()
 					from := source(t, dir, model, w)
-					require.InDelta(t, model.want, own(t, path, w.name, from), 1e-6*math.Max(1, math.Abs(model.want)), "%s says", w.name)
+					require.InDelta(t, model.want, own(t, path, w.name, from), 1e-6*math.Max(1, math.Abs(model.want)), "%s says",
+						w.name)
 					for _, kind := range w.kinds {
 						if w.lacks != nil && w.lacks(model, kind) {
 							continue

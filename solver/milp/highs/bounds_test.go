@@ -33,8 +33,8 @@ func knapsacks(random *rand.Rand) *milp.Model {
 	return m
 }
 
-// TestNoBoundIsEverWrong looks at all bounds that are told of, with starts of all kinds: to complete one HiGHS solves smaller models, whose
-// bounds say nothing of the caller's.
+// TestNoBoundIsEverWrong looks at all bounds that are told of, with starts of all kinds: to complete one HiGHS solves
+// smaller models, whose bounds say nothing of the caller's.
 func TestNoBoundIsEverWrong(t *testing.T) {
 	b := open(t)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -49,7 +49,8 @@ func TestNoBoundIsEverWrong(t *testing.T) {
 			if m.Maximize {
 				slack = -slack
 			}
-			assert.False(t, milp.Better(m, exact.Objective+slack, bound), "bound %v, but the optimum is %v", bound, exact.Objective)
+			assert.False(t, milp.Better(m, exact.Objective+slack, bound), "bound %v, but the optimum is %v", bound,
+				exact.Objective)
 		}
 		for _, unknown := range []float64{0, 0.5, 0.95, 1} {
 			start := make([]float64, m.Vars())
@@ -58,12 +59,13 @@ func TestNoBoundIsEverWrong(t *testing.T) {
 					start[j] = math.NaN()
 				}
 			}
-			r, err := milp.Solve(t.Context(), b, m, milp.Options{Gap: -1, Start: start, Nodes: int64(1 + random.IntN(40)), Incumbent: func(p milp.Point) {
-				sound(p.Bound)
-				if told++; math.IsInf(p.Bound, 0) {
-					infinite++
-				}
-			}})
+			r, err := milp.Solve(t.Context(), b, m,
+				milp.Options{Gap: -1, Start: start, Nodes: int64(1 + random.IntN(40)), Incumbent: func(p milp.Point) {
+					sound(p.Bound)
+					if told++; math.IsInf(p.Bound, 0) {
+						infinite++
+					}
+				}})
 			require.NoError(t, err)
 			sound(r.Bound)
 			if r.Stop == milp.StopOptimal {

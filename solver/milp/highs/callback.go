@@ -15,7 +15,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// The kinds of call-backs that are asked for.
+// The kinds of callbacks in use.
 const (
 	callLog              = 0
 	callSimplexInterrupt = 1
@@ -24,11 +24,11 @@ const (
 	callMipInterrupt     = 6
 )
 
-// entry is the function that HiGHS calls. A process has room for a limited number of such functions and never
-// gets one back, so that there is one for all solves, which finds the solve it is about in live.
+// entry is the function that HiGHS calls. A process can create only a limited number of such functions and cannot free
+// them. So all solves share one, which finds its solve in live.
 var entry = sync.OnceValue(func() uintptr { return purego.NewCallback(dispatch) })
 
-// live are the solves that are going on in the process. HiGHS is handed their numbers, never Go pointers.
+// live are the running solves of the process. HiGHS gets their numbers, never Go pointers.
 var live = registry{solves: map[uintptr]*solve{}}
 
 type registry struct {
@@ -57,7 +57,7 @@ func (r *registry) find(id uintptr) *solve {
 	return r.solves[id]
 }
 
-// listen has HiGHS call back.
+// listen makes HiGHS call back.
 func (s *solve) listen() error {
 	status := s.lib.setCallback(s.highs, entry(), s.id)
 	for _, kind := range []int32{callLog, callSimplexInterrupt, callIpmInterrupt, callImproving, callMipInterrupt} {
@@ -69,9 +69,9 @@ func (s *solve) listen() error {
 	return nil
 }
 
-// dispatch is called by HiGHS, with C memory that is good until it returns. out is only read through HiGHS' own
-// accessor, since its layout differs between versions; in begins with the int32 user_interrupt in all of them.
-// No panic may cross C frames.
+// dispatch is called by HiGHS. Its C memory is valid until it returns. out is read only through HiGHS' own accessor,
+// since its layout differs between versions; in begins with the int32 user_interrupt in all of them. No panic may cross
+// C frames.
 func dispatch(kind int32, message *byte, out, in unsafe.Pointer, id uintptr) {
 	s := live.find(id)
 	if s == nil {
@@ -96,7 +96,7 @@ func dispatch(kind int32, message *byte, out, in unsafe.Pointer, id uintptr) {
 	}
 }
 
-// isOver reports whether HiGHS is to stop.
+// isOver reports whether HiGHS must stop.
 func (s *solve) isOver() bool {
 	if s.ctx.Err() != nil {
 		return true
@@ -106,7 +106,7 @@ func (s *solve) isOver() bool {
 	return s.panicked != nil
 }
 
-// text is a copy of C's string.
+// text is a copy of a C string.
 func text(first *byte) []byte {
 	if first == nil {
 		return nil
@@ -118,7 +118,7 @@ func text(first *byte) []byte {
 	return bytes.Clone(unsafe.Slice(first, n))
 }
 
-// improve tells the caller of HiGHS' new point.
+// improve reports HiGHS' new point to the caller.
 func (s *solve) improve(out unsafe.Pointer) {
 	x := (*float64)(s.lib.dataOut(out, "mip_solution"))
 	if x == nil || s.opts.Incumbent == nil {
@@ -137,7 +137,7 @@ func (s *solve) improve(out unsafe.Pointer) {
 	}
 }
 
-// write takes a piece of the log, which need not be a line.
+// write handles a piece of the log, which need not be a line.
 func (s *solve) write(piece []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,9 +152,9 @@ func (s *solve) write(piece []byte) {
 	}
 }
 
-// startLines are what HiGHS says of a start, in the order it says it: that it looks at it as it is, which it does
-// only to take it; that it solves a smaller model to complete it, or cannot; and what it begins with. The bounds it tells of in
-// between are the smaller model's.
+// startLines are HiGHS' messages about a start, in their order: that it checks the start as it is, which it does only
+// if it accepts it; that it solves a smaller model to complete the start, or cannot; and the point with which it
+// begins. Bounds logged in between are the smaller model's.
 var startLines = []struct {
 	line    string
 	use     milp.StartUse
@@ -168,7 +168,7 @@ var startLines = []struct {
 	{"MIP start solution is infeasible", milp.StartRejected, false},
 }
 
-// flush ends the log's last line if it has no end of its own.
+// flush ends the log's last line if it has no newline.
 func (s *solve) flush() {
 	s.mu.Lock()
 	open := len(s.line) > 0
@@ -178,7 +178,7 @@ func (s *solve) flush() {
 	}
 }
 
-// read looks for what HiGHS says nowhere but in its log, and hands the line on.
+// read looks for facts that are only in HiGHS' log, and passes the line on.
 func (s *solve) read(line string) {
 	if s.started != milp.StartNone {
 		for _, known := range startLines {

@@ -1,10 +1,11 @@
-// Package highs solves mixed-integer linear programs with HiGHS: a [milp.Backend] on the C API of its shared library.
+// Package highs solves mixed-integer linear programs with HiGHS. It is a [milp.Backend] that uses the C API of HiGHS'
+// shared library.
 //
-// The library is loaded when the program runs, with purego, rather than linked with cgo. HiGHS is in no stable
-// distribution's packages, but its Python package has the library ready built; what is loaded at run time can be
-// installed afterwards, asks for no C compiler and no headers, and leaves a program that is
-// built with CGO_ENABLED=0, and cross-compiled, whole: without the library it runs and [Open] says what to do.
+// The library is loaded at run time with purego, instead of being linked with cgo. No stable distribution has a package
+// of HiGHS, but HiGHS' Python package contains a compiled library. A library that is loaded at run time can be
+// installed later and needs no C compiler and no headers. The program can be built with CGO_ENABLED=0 and
+// cross-compiled. Without the library it runs, and [Open] says what to do.
 //
-// [Install] fetches the library. The package never fetches anything by itself, prints nothing, and writes no
-// file but where Install is told to. See README.md for the limits of HiGHS and for what was measured.
+// [Install] downloads the library. The package never downloads anything by itself, prints nothing, and writes no file
+// except where Install is told to. README.md describes the limits of HiGHS and has measurements.
 package highs

@@ -9,8 +9,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Version is the version of HiGHS that [Install] fetches and that the package is tested with. Open takes this minor
-// version and later ones of the same major version: they keep the C API, and earlier ones share threads between solves.
+// Version is the version of HiGHS that [Install] downloads and that the package is tested with. Open accepts this minor
+// version and later ones of the same major version, which keep the C API. Earlier ones share threads between solves.
 const Version = "1.15.1"
 
 // LibraryVariable is the environment variable that names the library's file.
@@ -18,14 +18,12 @@ const LibraryVariable = "HEDGE_HIGHS_LIBRARY"
 
 // Config says where the library is.
 type Config struct {
-	// Library is the file of the shared library. If it is empty, the file that the environment variable
-	// [LibraryVariable] names is taken; if that is not set, the one in [Dir]; if there is none,
-	// what the system's loader finds.
+	// Library is the file of the shared library. If it is empty, Open uses the file named by the environment variable
+	// [LibraryVariable]; if that is not set, the one in [Dir]; and if that does not exist, what the system's loader finds.
 	Library string
 }
 
-// Dir is the folder that [Install] puts the library in if it is given none: hedge/highs/ and the version, in the
-// user's cache folder.
+// Dir is the default folder for [Install]: hedge/highs/ and the version, in the user's cache folder.
 func Dir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -42,8 +40,8 @@ func fileName() string {
 	return "libhighs.so.1"
 }
 
-// candidates are the files to try, in order; the first that exists is the one that counts. A name without a folder
-// is for the system's loader.
+// candidates are the files to try, in order; the first that exists counts. A name without a folder is for the system's
+// loader.
 func (c Config) candidates() []string {
 	if c.Library != "" {
 		return []string{c.Library}
@@ -69,7 +67,7 @@ func (c Config) candidates() []string {
 const installHint = "go run github.com/hedgesched/hedge/solver/milp/highs/install fetches it; " +
 	LibraryVariable + " names one that is elsewhere"
 
-// unavailable is the error of a library that cannot be had.
+// unavailable is the error for a library that cannot be loaded.
 func unavailable(format string, args ...any) error {
 	return fmt.Errorf("highs: %w: %w (%s)", milp.ErrUnavailable, fmt.Errorf(format, args...), installHint)
 }

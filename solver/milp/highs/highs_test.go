@@ -69,11 +69,14 @@ func TestWhatHiGHSDoesNotLookInto(t *testing.T) {
 		stop milp.Stop
 		x    []float64
 	}{
-		{name: "fractional bounds", vars: []milp.Var{{Lower: 0.5, Upper: 2.5, Integer: true, Cost: 1}}, max: true, stop: milp.StopOptimal, x: []float64{2}},
+		{name: "fractional bounds", vars: []milp.Var{{Lower: 0.5, Upper: 2.5, Integer: true, Cost: 1}}, max: true,
+			stop: milp.StopOptimal, x: []float64{2}},
 		{name: "unbounded", vars: []milp.Var{{Lower: -inf, Upper: inf, Cost: 1}}, stop: milp.StopUnbounded, x: []float64{0}},
-		{name: "unbounded, integer", vars: []milp.Var{{Upper: inf, Cost: 1, Integer: true}}, max: true, stop: milp.StopUnbounded, x: []float64{0}},
+		{name: "unbounded, integer", vars: []milp.Var{{Upper: inf, Cost: 1, Integer: true}}, max: true,
+			stop: milp.StopUnbounded, x: []float64{0}},
 		{
-			name: "unbounded if it were feasible", vars: []milp.Var{{Lower: -inf, Upper: inf, Cost: 1}, {Upper: 9, Integer: true}, {Upper: 9, Integer: true}},
+			name: "unbounded if it were feasible",
+			vars: []milp.Var{{Lower: -inf, Upper: inf, Cost: 1}, {Upper: 9, Integer: true}, {Upper: 9, Integer: true}},
 			rows: []milp.Row{{Lower: 3, Upper: 3, Index: []int32{1, 2}, Value: []float64{2, 4}}}, stop: milp.StopInfeasible,
 		},
 	} {
@@ -144,7 +147,8 @@ func TestGapIsTheCallersAndNotHiGHS(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, milp.StopOptimal, r.Stop)
 			assert.LessOrEqual(t, r.Gap(), gap+1e-9)
-			assert.False(t, milp.Better(m, exact.Objective, r.Bound+1e-6) && milp.Better(m, exact.Objective, r.Bound-1e-6), "bound %v is wrong, the optimum is %v", r.Bound, exact.Objective)
+			assert.False(t, milp.Better(m, exact.Objective, r.Bound+1e-6) && milp.Better(m, exact.Objective, r.Bound-1e-6),
+				"bound %v is wrong, the optimum is %v", r.Bound, exact.Objective)
 			if r.Gap() > 1e-6 {
 				apart++
 			}
@@ -267,7 +271,8 @@ func TestPanicsOfCallersFunctionsStayOutOfHiGHS(t *testing.T) {
 	}
 }
 
-// BenchmarkSetUp is the transfer of a model of 10,000 variables and 100,000 coefficients: everything before HiGHS' own work.
+// BenchmarkSetUp is the transfer of a model of 10,000 variables and 100,000 coefficients: everything before HiGHS' own
+// work.
 func BenchmarkSetUp(b *testing.B) {
 	backend := open(b)
 	m := &milp.Model{}

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// Install fetches HiGHS [Version] as PyPI's package highspy has it, and puts its shared library into dir, or
-// into [Dir] if dir is empty. It returns the library's file. What is there already is kept if it is good.
+// Install downloads HiGHS [Version] from PyPI's package highspy, and puts its shared library into dir, or into [Dir] if
+// dir is empty. It returns the library's file. A valid file that already exists is kept.
 //
-// It runs `python3 -m pip download`, with the user's own settings of pip, and needs neither a compiler nor a virtual
-// environment: the package is unpacked here, and nothing of it is installed into Python. The error is
-// [milp.ErrUnavailable] if there is no package for this platform or it cannot be fetched.
+// It runs `python3 -m pip download` with the user's settings of pip. It needs no compiler and no virtual environment:
+// it unpacks the package itself, and installs nothing into Python. The error is [milp.ErrUnavailable] if there is no
+// package for this platform, or the download fails.
 func Install(ctx context.Context, dir string) (string, error) {
 	if dir == "" {
 		var err error
@@ -35,7 +35,7 @@ func Install(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("highs: install: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(fetched) }() // a rest in the cache does no harm
+	defer func() { _ = os.RemoveAll(fetched) }() // leftovers in the cache do no harm
 	wheel, err := download(ctx, fetched)
 	if err != nil {
 		return "", err
@@ -47,14 +47,14 @@ func Install(ctx context.Context, dir string) (string, error) {
 	if err := good(unpacked); err != nil {
 		return "", err
 	}
-	// Put in place whole: a process that has the old file loaded keeps it.
+	// Rename is atomic: a process that has loaded the old file keeps it.
 	if err := os.Rename(unpacked, library); err != nil {
 		return "", fmt.Errorf("highs: install: %w", err)
 	}
 	return library, nil
 }
 
-// good says whether file is a library of the right version.
+// good returns an error unless file is a library of the right version.
 func good(file string) error {
 	b, err := Open(Config{Library: file})
 	if err != nil {
@@ -66,11 +66,13 @@ func good(file string) error {
 	return nil
 }
 
-// download has pip put the package into dir and returns its file. The library inside is the same for all versions of
-// Python, so that one that is sure to exist is named instead of the one that runs pip.
+// download lets pip put the package into dir, and returns its file. The library in it is the same for all versions of
+// Python. So a version that certainly exists is named, and not the one that runs pip.
 func download(ctx context.Context, dir string) (string, error) {
-	command := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-		"--only-binary=:all:", "--python-version=3.11", "--implementation=cp", "--abi=cp311", "--dest", dir, "highspy=="+Version)
+	command := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+		"--no-deps",
+		"--only-binary=:all:", "--python-version=3.11", "--implementation=cp", "--abi=cp311", "--dest", dir,
+		"highspy=="+Version)
 	if said, err := command.CombinedOutput(); err != nil {
 		return "", unavailable("%s: %w\n%s", command, err, said)
 	}
@@ -81,7 +83,7 @@ func download(ctx context.Context, dir string) (string, error) {
 	return wheels[0], nil
 }
 
-// unpack copies the library out of a wheel, which is a zip file.
+// unpack copies the library from a wheel, which is a zip file.
 func unpack(wheel, to string) error {
 	archive, err := zip.OpenReader(wheel)
 	if err != nil {

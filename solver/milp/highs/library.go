@@ -12,20 +12,21 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// library is the functions of HiGHS' C API that are called, each under its C name. HighsInt is int32: libraries
-// built with 64-bit indices are refused. Slices are handed over as pointers to their first element,
-// and HiGHS keeps none of them.
+// library has the functions of HiGHS' C API in use, each under its C name. HighsInt is int32: libraries with 64-bit
+// indices are refused. Slices are passed as pointers to their first element. HiGHS keeps none of them.
 type library struct {
-	version     func() string
-	sizeOfInt   func(highs uintptr) int32
-	create      func() uintptr
-	destroy     func(highs uintptr)
-	setBool     func(highs uintptr, option string, value int32) int32
-	setInt      func(highs uintptr, option string, value int32) int32
-	setDouble   func(highs uintptr, option string, value float64) int32
-	setString   func(highs uintptr, option, value string) int32
-	passMip     func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower, rowUpper []float64, start, index []int32, value []float64, integrality []int32) int32
-	passLp      func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower, rowUpper []float64, start, index []int32, value []float64) int32
+	version   func() string
+	sizeOfInt func(highs uintptr) int32
+	create    func() uintptr
+	destroy   func(highs uintptr)
+	setBool   func(highs uintptr, option string, value int32) int32
+	setInt    func(highs uintptr, option string, value int32) int32
+	setDouble func(highs uintptr, option string, value float64) int32
+	setString func(highs uintptr, option, value string) int32
+	passMip   func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower,
+		rowUpper []float64, start, index []int32, value []float64, integrality []int32) int32
+	passLp func(highs uintptr, cols, rows, entries, format, sense int32, offset float64, cost, lower, upper, rowLower,
+		rowUpper []float64, start, index []int32, value []float64) int32
 	setSparse   func(highs uintptr, entries int32, index []int32, value []float64) int32
 	setCallback func(highs, function, data uintptr) int32
 	start       func(highs uintptr, kind int32) int32
@@ -40,7 +41,7 @@ type library struct {
 
 type symbol struct {
 	name     string
-	function any // where it goes: a pointer to a field of library
+	function any // destination: a pointer to a field of library
 }
 
 func (l *library) symbols() []symbol {
@@ -68,8 +69,8 @@ func (l *library) symbols() []symbol {
 	}
 }
 
-// load opens the first of files that can be opened. The library stays loaded: it has threads' destructors, which must
-// not lose their code.
+// load opens the first of the files that can be opened. The library stays loaded, since destructors of its threads need
+// its code.
 func load(files []string) (*library, error) {
 	var failed []error
 	for _, file := range files {
@@ -103,7 +104,7 @@ func bind(file string, handle uintptr) (*library, error) {
 	return l, nil
 }
 
-// checkVersion takes Version's minor version and later ones of the same major version.
+// checkVersion accepts Version's minor version and later ones of the same major version.
 func checkVersion(found string) error {
 	number := func(version string, part int) int {
 		parts := strings.SplitN(version, ".", 3)

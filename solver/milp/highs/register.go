@@ -5,9 +5,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Register adds the engine milp+highs to set. Its option library names the shared library's file, as in
-// "milp+highs?library=/opt/highs/libhighs.so"; without it [Open] says where the file is looked for. An engine is
-// opened with its library, so that one without is [milp.ErrUnavailable] from the start.
+// Register adds the engine milp+highs to set. Its option library is the shared library's file, as in
+// "milp+highs?library=/opt/highs/libhighs.so"; without it, [Open] says where the file is looked for. Opening the engine
+// loads the library, so a missing one is [milp.ErrUnavailable] from the start.
 func Register(set *engines.Set) {
 	set.AddBackend("highs", "HiGHS in the process, from its shared library (make highs)", true,
 		func(spec engines.Spec) (milp.Backend, error) {

@@ -23,27 +23,27 @@ const (
 	pointFeasible = 2 // of the information "primal_solution_status"
 )
 
-// solve is one call of Backend.Solve. Its call-backs come on the thread that solves and, with more threads than one,
-// perhaps on others.
+// solve is one call of Backend.Solve. Callbacks run on the thread that solves, and with several threads perhaps on
+// others.
 type solve struct {
 	lib   *library
 	model *milp.Model
 	opts  milp.Options
 	ctx   context.Context
-	end   time.Time // when the time is up, zero for never: of opts and ctx, whichever is first
+	end   time.Time // when opts or ctx end the solve, whichever is first; zero for never
 
 	highs uintptr // the instance of HiGHS
-	id    uintptr // what call-backs know the solve by
+	id    uintptr // identifies the solve in callbacks
 
-	mu       sync.Mutex // guards the rest in call-backs
-	line     []byte     // of the log, without its end
+	mu       sync.Mutex // guards the fields below in callbacks
+	line     []byte     // of the log, unfinished
 	complain string     // the last error or warning in the log
 	started  milp.StartUse
-	foreign  bool // HiGHS solves another model than the caller's: its bounds are not to be told
+	foreign  bool // HiGHS solves another model than the caller's: its bounds must not be reported
 	panicked any
 }
 
-// open makes an instance of HiGHS that has the model and the options.
+// open makes an instance of HiGHS with the model and the options.
 func (s *solve) open() error {
 	if s.highs = s.lib.create(); s.highs == 0 {
 		return fmt.Errorf("%w: HiGHS made no instance", milp.ErrBackend)
@@ -62,7 +62,7 @@ func (s *solve) open() error {
 	return nil
 }
 
-// close leaves nothing of the solve behind. HiGHS joins the threads it has started.
+// close frees everything. HiGHS joins the threads that it has started.
 func (s *solve) close() {
 	if s.highs != 0 {
 		s.lib.destroy(s.highs)
@@ -70,7 +70,7 @@ func (s *solve) close() {
 	live.remove(s.id)
 }
 
-// setOptions sets what differs from HiGHS' own defaults.
+// setOptions sets the options that differ from HiGHS' defaults.
 func (s *solve) setOptions() error {
 	bad := ""
 	set := func(option string, status int32) {
@@ -79,7 +79,7 @@ func (s *solve) setOptions() error {
 		}
 	}
 	lib, h := s.lib, s.highs
-	// The console first: what is said after it goes to the call-back alone.
+	// The console comes first: after this, messages go to the callback alone.
 	set("log_to_console", lib.setBool(h, "log_to_console", 0))
 	threads := min(max(s.opts.Threads, 1), math.MaxInt32)
 	set("threads", lib.setInt(h, "threads", int32(threads)))
@@ -94,12 +94,12 @@ func (s *solve) setOptions() error {
 		set("mip_max_nodes", lib.setInt(h, "mip_max_nodes", nodes))
 		set("mip_max_start_nodes", lib.setInt(h, "mip_max_start_nodes", min(nodes, 500)))
 	}
-	// HiGHS relates the gap to the objective and milp to the bound. With g of the one, the other is at
-	// most g/(1-g): so g = G/(1+G) keeps G.
+	// HiGHS divides the gap by the objective, and milp by the bound. If one is g, the other is at most g/(1-g). So g =
+	// G/(1+G) keeps the gap below G.
 	gap := s.opts.TargetGap()
 	set("mip_rel_gap", lib.setDouble(h, "mip_rel_gap", gap/(1+gap)))
 	set("mip_abs_gap", lib.setDouble(h, "mip_abs_gap", 0))
-	// Half of what milp.Check forgives, so that rounding in its sums does not turn a point down.
+	// This is half the tolerance of milp.Check, so that rounding in its sums does not reject a point.
 	set("mip_feasibility_tolerance", lib.setDouble(h, "mip_feasibility_tolerance", milp.Tolerance/2))
 	set("time_limit", s.setTimeLimit())
 	if bad != "" {
@@ -108,7 +108,7 @@ func (s *solve) setOptions() error {
 	return nil
 }
 
-// seed folds n into the range of HiGHS' seeds; small positive ones stay as they are.
+// seed maps n to HiGHS' range of seeds; small positive ones do not change.
 func seed(n int64) int32 {
 	if n > 0 && n < math.MaxInt32 {
 		return int32(n)
@@ -116,7 +116,7 @@ func seed(n int64) int32 {
 	return int32(uint64(n) % math.MaxInt32)
 }
 
-// deadline is when a solve's time is up that began then, zero for never.
+// deadline is the end of a solve that began at that time, zero for never.
 func deadline(ctx context.Context, opts milp.Options, began time.Time) time.Time {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -128,7 +128,7 @@ func deadline(ctx context.Context, opts milp.Options, began time.Time) time.Time
 	return end
 }
 
-// setTimeLimit sets the time that is left until the solve's end. HiGHS counts it from the run.
+// setTimeLimit sets the time left until the solve's end. HiGHS counts it from the run.
 func (s *solve) setTimeLimit() int32 {
 	limit := math.Inf(1)
 	if !s.end.IsZero() {
@@ -137,13 +137,13 @@ func (s *solve) setTimeLimit() int32 {
 	return s.lib.setDouble(s.highs, "time_limit", limit)
 }
 
-// The numbers that HiGHS takes for infinite, or refuses.
+// The numbers that HiGHS treats as infinite, or refuses.
 const (
 	infiniteCost = 1e20
 	largeValue   = 1e15
 )
 
-// fits says whether m has no numbers that HiGHS cannot take.
+// fits returns an error if m has numbers that HiGHS does not accept.
 func fits(m *milp.Model) error {
 	if m.Vars() >= math.MaxInt32 || m.Rows() >= math.MaxInt32 || m.Entries() >= math.MaxInt32 {
 		return fmt.Errorf("%w: %d variables, %d rows, %d coefficients, expected less than 2^31",
@@ -151,21 +151,23 @@ func fits(m *milp.Model) error {
 	}
 	for j, cost := range m.Costs() {
 		if math.Abs(cost) >= infiniteCost {
-			return fmt.Errorf("%w: vars[%d] (%q): cost: found %v, expected less than %v", milp.ErrUnsupported, j, m.Var(j).Name, cost, infiniteCost)
+			return fmt.Errorf("%w: vars[%d] (%q): cost: found %v, expected less than %v", milp.ErrUnsupported, j, m.Var(j).Name,
+				cost, infiniteCost)
 		}
 	}
 	for i := range m.Rows() {
 		r := m.Row(i)
 		for k, value := range r.Value {
 			if math.Abs(value) > largeValue {
-				return fmt.Errorf("%w: rows[%d] (%q): value[%d]: found %v, expected at most %v", milp.ErrUnsupported, i, r.Name, k, value, largeValue)
+				return fmt.Errorf("%w: rows[%d] (%q): value[%d]: found %v, expected at most %v", milp.ErrUnsupported, i, r.Name, k,
+					value, largeValue)
 			}
 		}
 	}
 	return nil
 }
 
-// pass hands the model over, and returns HiGHS' status. HiGHS copies what it is given.
+// pass transfers the model, and returns HiGHS' status. HiGHS copies its arguments.
 func (s *solve) pass() int32 {
 	m := s.model
 	a := m.ByColumn()
@@ -194,14 +196,14 @@ func (s *solve) pass() int32 {
 		rowLower, rowUpper, start, a.Index, a.Value, kinds)
 }
 
-// setStart hands the start over: the values within their bounds, since HiGHS takes none if one is outside.
+// setStart passes the start, moved within the bounds, since HiGHS rejects a start with a value outside.
 func (s *solve) setStart() {
 	if len(s.opts.Start) == 0 {
 		return
 	}
 	s.started = milp.StartRejected
 	if s.model.Integers() == 0 {
-		return // the simplex method begins from a basis; points help it nothing
+		return // the simplex method begins from a basis; a point is of no use to it
 	}
 	lower, upper := s.model.Bounds()
 	var index []int32
@@ -217,7 +219,7 @@ func (s *solve) setStart() {
 	s.started = milp.StartUnknown
 }
 
-// run lets HiGHS work and says what came of it.
+// run runs HiGHS and returns the result.
 func (s *solve) run() (*milp.Result, error) {
 	ran := s.lib.run(s.highs)
 	s.flush()

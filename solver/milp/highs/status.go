@@ -8,7 +8,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// outcome is HiGHS' word for a model status, and the reason to stop that it is; errors have none.
+// outcome is HiGHS' word for a model status, and the corresponding reason to stop; errors have none.
 type outcome struct {
 	word string
 	stop milp.Stop
@@ -22,7 +22,7 @@ var outcomes = [...]outcome{
 	3:  {"Presolve error", milp.StopNone},
 	4:  {"Solve error", milp.StopNone},
 	5:  {"Postsolve error", milp.StopNone},
-	6:  {"Empty", milp.StopNone}, // of models without variables, which milp.Solve does not ask about
+	6:  {"Empty", milp.StopNone}, // of models without variables, which milp.Solve answers itself
 	7:  {"Optimal", milp.StopOptimal},
 	8:  {"Infeasible", milp.StopInfeasible},
 	9:  {"Primal infeasible or unbounded", milp.StopInfeasibleOrUnbounded},
@@ -32,8 +32,8 @@ var outcomes = [...]outcome{
 	13: {"Time limit reached", milp.StopTime},
 	14: {"Iteration limit reached", milp.StopOther},
 	15: {"Unknown", milp.StopOther},
-	16: {"Solution limit reached", milp.StopNodes}, // of the limits of this kind only that of nodes is ever set
-	17: {"Interrupted by user", milp.StopCanceled}, // or out of time: see result
+	16: {"Solution limit reached", milp.StopNodes}, // the limit of nodes is the only such limit in use
+	17: {"Interrupted by user", milp.StopCanceled}, // or out of time; see result
 	18: {"Memory limit reached", milp.StopOther},
 	19: {"Interrupted by HiGHS", milp.StopOther},
 }
@@ -47,10 +47,11 @@ func outcomeOf(status int32) outcome {
 
 func word(status int32) string { return outcomeOf(status).word }
 
-// result is what HiGHS knows after a run.
+// result collects what HiGHS knows after a run.
 func (s *solve) result(status int32) *milp.Result {
 	o := outcomeOf(status)
-	r := &milp.Result{Stop: o.stop, Raw: o.word, Bound: milp.NoBound(s.model), Nodes: s.int64("mip_node_count"), Iterations: s.iterations()}
+	r := &milp.Result{Stop: o.stop, Raw: o.word, Bound: milp.NoBound(s.model), Nodes: s.int64("mip_node_count"),
+		Iterations: s.iterations()}
 	if o.stop == milp.StopCanceled {
 		r.Stop = milp.StopOf(s.ctx.Err())
 	}
@@ -62,13 +63,13 @@ func (s *solve) result(status int32) *milp.Result {
 	}
 	r.X = s.point()
 	if r.Stop != milp.StopOptimal && r.X != nil && milp.Check(s.model, r.X) != nil {
-		r.X = nil // a limit leaves what the simplex method had in hand
+		r.X = nil // after a limit, that is the simplex method's current point
 	}
 	r.Bound = s.bound(r.Stop)
 	return r
 }
 
-// point is HiGHS' point if it calls it feasible, or nil.
+// point is HiGHS' point if it is feasible according to HiGHS, or nil.
 func (s *solve) point() []float64 {
 	if s.int("primal_solution_status") != pointFeasible {
 		return nil
@@ -78,7 +79,7 @@ func (s *solve) point() []float64 {
 	return x
 }
 
-// bound is what HiGHS has proven: for linear programs nothing before the optimum.
+// bound is what HiGHS has proven. For linear programs, that is nothing before the optimum.
 func (s *solve) bound(stop milp.Stop) float64 {
 	none := milp.NoBound(s.model)
 	item := "mip_dual_bound"
@@ -103,7 +104,7 @@ func (s *solve) iterations() int64 {
 	return int64(max(simplex, 0)) + int64(max(interior, 0))
 }
 
-// int is an item of information of HiGHS, -1 if it has none.
+// int is one of HiGHS' information items, -1 if it has no value.
 func (s *solve) int(item string) int32 {
 	value := int32(-1)
 	if s.lib.infoInt(s.highs, item, &value) != 0 {

@@ -21,31 +21,31 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// program is a model of the binding's, with what the binding lacks done on the same C structure: ranges, an end from outside, points
-// as they are found, the log, counts, a transfer in one call, and memory that is given back when the solve is over and
-// not when the collector comes by.
+// program is a model of the binding. It adds, on the same C structure, what the binding lacks: ranges, interruption,
+// points during the solve, the log, counts, transfer in one call, and freeing memory at the end of the solve instead of
+// by the garbage collector.
 type program struct {
 	lp      *golp.LP
 	pointer unsafe.Pointer // lp's lprec
-	watch   *C.watch       // in C memory: the library's call-backs look at it
+	watch   *C.watch       // in C memory: the library's callbacks read it
 	handle  cgo.Handle
 
 	m    *milp.Model
 	opts milp.Options
 	best []float64 // nil if there is none
-	line string    // what of the log is not at its line's end
+	line string    // the log's unfinished line
 
-	panicked any // what a caller's function has panicked with, within the library
+	panicked any // what a caller's function has panicked with inside the library
 }
 
-// newProgram fails if the binding is not the one that this package was written for.
+// newProgram fails if the binding's version is not the one that this package was written for.
 func newProgram(m *milp.Model, opts milp.Options) (*program, error) {
 	lp := golp.NewLP(m.Rows(), 0)
 	field := reflect.ValueOf(lp).Elem().FieldByName("ptr")
 	if field.Kind() != reflect.Pointer || field.IsNil() {
 		return nil, fmt.Errorf("%w: golp keeps no pointer named ptr, or lp_solve has no memory", milp.ErrUnavailable)
 	}
-	runtime.SetFinalizer(lp, nil) // free does what it would do
+	runtime.SetFinalizer(lp, nil) // free does the same
 	p := &program{lp: lp, pointer: field.UnsafePointer(), watch: (*C.watch)(C.calloc(1, C.sizeof_watch)), m: m, opts: opts}
 	p.handle = cgo.NewHandle(p)
 	p.watch.handle = C.uintptr_t(p.handle)
@@ -57,14 +57,14 @@ func newProgram(m *milp.Model, opts milp.Options) (*program, error) {
 	return p, nil
 }
 
-// free gives the library's memory back; p must not be used afterwards.
+// free frees the library's memory. p must not be used afterwards.
 func (p *program) free() {
 	C.hedge_lpsolve_free(p.pointer)
 	C.free(unsafe.Pointer(p.watch))
 	p.handle.Delete()
 }
 
-// load copies the model into the library. It always minimises there.
+// load copies the model into the library, as a minimisation.
 func (p *program) load() error {
 	m := p.m
 	columns := m.ByColumn()
@@ -80,7 +80,8 @@ func (p *program) load() error {
 	}
 	rowLower, rowUpper := m.RowBounds()
 	ok := C.hedge_lpsolve_load(p.pointer, C.int(m.Vars()), C.int(m.Rows()), (*C.int64_t)(unsafe.SliceData(begin)),
-		(*C.int32_t)(unsafe.SliceData(columns.Index)), doubles(columns.Value), doubles(lower), doubles(upper), doubles(m.Costs()),
+		(*C.int32_t)(unsafe.SliceData(columns.Index)), doubles(columns.Value), doubles(lower), doubles(upper),
+		doubles(m.Costs()),
 		(*C.uint8_t)(unsafe.SliceData(integer)), doubles(rowLower), doubles(rowUpper), C.double(sense(m)))
 	if ok == 0 {
 		return fmt.Errorf("%w: lp_solve refused the model: no memory", milp.ErrUnavailable)
@@ -90,7 +91,7 @@ func (p *program) load() error {
 
 func doubles(s []float64) *C.double { return (*C.double)(unsafe.SliceData(s)) }
 
-// sense is what costs are multiplied by to be minimised.
+// sense is the factor that turns costs into costs to be minimised.
 func sense(m *milp.Model) float64 {
 	if m.Maximize {
 		return -1
@@ -98,14 +99,14 @@ func sense(m *milp.Model) float64 {
 	return 1
 }
 
-// solve returns lp_solve's status when it is done, or soon after ctx has ended.
+// solve returns lp_solve's status when it is done or soon after ctx has ended.
 func (p *program) solve(ctx context.Context) golp.SolutionType {
 	stopped := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
 		atomic.StoreInt32((*int32)(&p.watch.stop), 1)
 		close(stopped)
 	})
-	defer func() { // also when a caller's function has panicked: it writes to memory that is about to be freed
+	defer func() { // runs also if a caller's function has panicked: it writes to memory that is about to be freed
 		if !cancel() {
 			<-stopped
 		}
@@ -120,7 +121,8 @@ func (p *program) solve(ctx context.Context) golp.SolutionType {
 	return got
 }
 
-// guard keeps a panic of f from passing through the library: it stops it, and is raised again behind it.
+// guard keeps a panic of f from passing through the library: it stops the library, and the panic is raised again after
+// it.
 func (p *program) guard(f func()) {
 	if p.panicked != nil {
 		return
@@ -149,7 +151,7 @@ func hedgeLogged(handle C.uintptr_t, text *C.char) {
 	}
 }
 
-// improved keeps a copy of x if it is the best point, tells of it, and ends the search if it is good enough.
+// improved keeps a copy of x if it is the best point, reports it, and ends the search if it is good enough.
 func (p *program) improved(x []float64) {
 	if p.infinite(x) || milp.Check(p.m, x) != nil {
 		return

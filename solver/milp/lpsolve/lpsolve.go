@@ -13,22 +13,23 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
-// New is the backend. It has no state and no settings, and is safe for concurrent use: every solve has a model of
-// its own in the library. Two of them differ only in that milp.Solve refuses one alone while a call of it that was abandoned goes on.
+// New makes the backend. It has no state and no settings, and is safe for concurrent use: every solve has its own model
+// in the library. Two backends differ only in one way: while an abandoned call goes on, milp.Solve refuses that backend
+// alone.
 func New() milp.Backend { return new(backend) }
 
-// backend is not empty, since all pointers to empty structures may be equal.
+// backend is not empty, since pointers to empty structures may be equal.
 type backend struct{ _ byte }
 
 // Name implements milp.Backend.
 func (*backend) Name() string { return "lpsolve" }
 
-// Caps are those of lp_solve with this package's call-backs.
+// Caps says what lp_solve can do with this package's callbacks.
 func (*backend) Caps() milp.Caps {
 	return milp.Caps{Version: version(), Integer: true, Incumbents: true, Nodes: true, Log: true, Deaf: true}
 }
 
-// Solve solves m, which must have been validated. Of opts it uses Time, Gap, Nodes, Log and Incumbent; ctx ends it too.
+// Solve solves m, which must be valid. Of opts it uses Time, Gap, Nodes, Log and Incumbent. ctx ends it, too.
 func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	began := time.Now()
 	if n := max(m.Vars(), m.Rows(), m.Entries()); n > math.MaxInt32 {
@@ -57,13 +58,14 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 	return res, nil
 }
 
-// doubtful reports whether m may be unbounded though res says otherwise: lp_solve 5.5.2.5 calls a few in a thousand small unbounded models
-// infeasible, and gives up on a few more.
+// doubtful reports whether m may be unbounded although res says otherwise. lp_solve 5.5.2.5 calls a few in a thousand
+// small unbounded models infeasible, and fails on a few more.
 func doubtful(m *milp.Model, res *milp.Result) bool {
-	return res.Raw != golp.OPTIMAL.String() && (res.Stop == milp.StopInfeasible || res.Stop == milp.StopOther) && unbounded.Possible(m)
+	return res.Raw != golp.OPTIMAL.String() && (res.Stop == milp.StopInfeasible || res.Stop == milp.StopOther) &&
+		unbounded.Possible(m)
 }
 
-// solve lets lp_solve solve m, and puts what it found into res. inner is ctx with the limit of time.
+// solve runs lp_solve on m and stores the outcome in res. inner is ctx with the time limit.
 func solve(ctx, inner context.Context, m *milp.Model, opts milp.Options, began time.Time, res *milp.Result) error {
 	p, err := newProgram(m, opts)
 	if err != nil {
@@ -78,7 +80,7 @@ func solve(ctx, inner context.Context, m *milp.Model, opts milp.Options, began t
 	return nil
 }
 
-// settle puts what p found into res.
+// settle stores what p found in res.
 func (p *program) settle(ctx context.Context, got golp.SolutionType, res *milp.Result) {
 	res.Raw, res.Nodes, res.Iterations = got.String(), p.nodes(), p.iterations()
 	switch {
@@ -90,7 +92,7 @@ func (p *program) settle(ctx context.Context, got golp.SolutionType, res *milp.R
 		return
 	case got == golp.UNBOUNDED:
 		res.Stop, res.X = milp.StopUnbounded, p.best
-		if p.m.Integers() > 0 { // it is the relaxation that is unbounded
+		if p.m.Integers() > 0 { // the relaxation is unbounded
 			res.Stop = milp.StopInfeasibleOrUnbounded
 		}
 		return
@@ -106,15 +108,16 @@ func (p *program) settle(ctx context.Context, got golp.SolutionType, res *milp.R
 	res.X, res.Bound = p.best, p.bound()
 }
 
-// endlessly is from where on a value is an infinite one: lp_solve's infinity is 1e30, less what is added to it.
+// endlessly is the size from which a value is infinite: lp_solve's infinity is 1e30, and something may have been added
+// to it.
 const endlessly = 1e20
 
-// infinite reports whether x is how lp_solve says that most unbounded models are: with values that stand for infinite ones.
+// infinite reports whether x has infinite values, which is how lp_solve reports most unbounded models.
 func (p *program) infinite(x []float64) bool {
 	return slices.ContainsFunc(x, func(v float64) bool { return math.Abs(v) >= endlessly })
 }
 
-// optimal puts an optimal x into res.
+// optimal stores an optimal x in res.
 func (p *program) optimal(x []float64, res *milp.Result) {
 	if p.infinite(x) {
 		res.Stop = milp.StopInfeasibleOrUnbounded

@@ -10,9 +10,9 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// witness is the backend under test as milp.Solve sees it: it hands over the context and the time limit that the case
-// means, of which milp.Solve is not told, so that it waits for the answer and settles it however late it is; and
-// it takes down all that the backend says.
+// witness is the backend under test, as milp.Solve sees it. It passes on the context and the time limit of the case.
+// milp.Solve does not get these, so it waits for the answer and settles it however late it is. The witness records
+// everything that the backend reports.
 type witness struct {
 	milp.Backend
 	ctx  context.Context
@@ -21,9 +21,9 @@ type witness struct {
 	mu       sync.Mutex
 	returned bool
 	points   []milp.Point
-	bad      error // the first point told of that breaks the model
+	bad      error // the first reported point that is infeasible
 	lines    []string
-	late     int // calls after the return
+	late     int // number of calls after the return
 	raw      *milp.Result
 	err      error
 }
@@ -70,7 +70,7 @@ func (w *witness) Solve(_ context.Context, m *milp.Model, settled milp.Options) 
 	return res, err
 }
 
-// enter reports whether a call-back comes in time.
+// enter reports whether a callback comes before the return.
 func (w *witness) enter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,22 +86,22 @@ func (w *witness) lateCalls() int {
 	return w.late
 }
 
-// answer is what a solve came to.
+// answer is the outcome of a solve.
 type answer struct {
 	*milp.Result // as milp.Solve has settled it, nil with most errors
 	err          error
 	*witness
-	unchanged bool // the model and the start are as they were
+	unchanged bool // the model and the start were not modified
 }
 
-// ask has m solved under ctx, with opts, and waits for it however the backend takes it. It fails the case if that takes longer than
-// the patience.
+// ask solves m under ctx with opts, and waits for it whatever the backend does. The case fails if that takes longer
+// than the patience.
 func (s *suite) ask(ctx context.Context, m *milp.Model, opts milp.Options) answer {
 	s.Helper()
 	return s.await(s.begin(ctx, m, opts))
 }
 
-// pending is an ask under way.
+// pending is a running ask.
 type pending struct {
 	answer answer
 	done   chan struct{}
@@ -144,7 +144,7 @@ func (s *suite) wait(done <-chan struct{}, what string) {
 	}
 }
 
-// must is ask, which it wants an answer of without an error.
+// must is ask for a solve that must not return an error.
 func (s *suite) must(ctx context.Context, m *milp.Model, opts milp.Options) answer {
 	s.Helper()
 	a := s.ask(ctx, m, opts)
@@ -161,7 +161,7 @@ func (s *suite) must(ctx context.Context, m *milp.Model, opts milp.Options) answ
 	return a
 }
 
-// kept fails the case if the backend's own result has lost a point that it had told of.
+// kept fails the case if the backend's own result has lost a point that it had reported.
 func (s *suite) kept(m *milp.Model, a answer) {
 	s.Helper()
 	if s.can.Forgets || a.raw == nil {
@@ -178,7 +178,7 @@ func (s *suite) kept(m *milp.Model, a answer) {
 	}
 }
 
-// near reports whether a is b but for the tolerance.
+// near reports whether a and b are equal within the tolerance.
 func (s *suite) near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= s.cfg.Tolerance*math.Max(1, math.Max(math.Abs(a), math.Abs(b)))
 }
@@ -188,11 +188,11 @@ func (s *suite) better(m *milp.Model, a, b float64) bool {
 	return milp.Better(m, a, b) && !s.near(a, b)
 }
 
-// exact asks for proofs, within no gap.
+// exact are options for a proof with a gap of zero.
 func exact() milp.Options { return milp.Options{Gap: -1} }
 
-// optimum wants the optimum of m, which is want, of backends that solve it to optimality, and points, bounds and proofs that
-// agree with it of others. x, if not nil, is the only optimal point.
+// optimum expects m's optimum, want, from backends that solve m to optimality. From others it expects points, bounds
+// and proofs that agree with it. x, if not nil, is the only optimal point.
 func (s *suite) optimum(m *milp.Model, want float64, x ...float64) {
 	s.Helper()
 	a := s.try(m, exact())
@@ -216,7 +216,7 @@ func (s *suite) optimum(m *milp.Model, want float64, x ...float64) {
 	}
 }
 
-// try asks for m's solution, and skips the case if the backend has declared that it cannot.
+// try solves m, and skips the case if the backend has declared that it cannot.
 func (s *suite) try(m *milp.Model, opts milp.Options) answer {
 	s.Helper()
 	s.able(m)
@@ -252,7 +252,7 @@ func (s *suite) proves(m *milp.Model) bool {
 	return s.can.Integer
 }
 
-// agrees fails the case if a says anything of m that is not true where the optimum is want.
+// agrees fails the case if a contradicts the fact that m's optimum is want.
 func (s *suite) agrees(m *milp.Model, a answer, want float64) {
 	s.Helper()
 	switch a.Stop {
@@ -272,7 +272,7 @@ func (s *suite) agrees(m *milp.Model, a answer, want float64) {
 	}
 }
 
-// stops wants m to end for one of the reasons.
+// stops expects m to end for one of the reasons.
 func (s *suite) stops(m *milp.Model, reasons ...milp.Stop) answer {
 	s.Helper()
 	a := s.try(m, exact())
@@ -284,11 +284,12 @@ func (s *suite) stops(m *milp.Model, reasons ...milp.Stop) answer {
 			return a
 		}
 	}
-	s.failf("%s: it stopped for %q (%s), with objective %v and bound %v; expected %q", describe(m), a.Stop, a.Raw, a.Objective, a.Bound, reasons)
+	s.failf("%s: it stopped for %q (%s), with objective %v and bound %v; expected %q", describe(m), a.Stop, a.Raw,
+		a.Objective, a.Bound, reasons)
 	return a
 }
 
-// infeasible wants m, whose variables are all bounded, to be found infeasible.
+// infeasible expects m, whose variables are all bounded, to be found infeasible.
 func (s *suite) infeasible(m *milp.Model) {
 	s.Helper()
 	if a := s.stops(m, milp.StopInfeasible); a.X != nil {
@@ -296,16 +297,16 @@ func (s *suite) infeasible(m *milp.Model) {
 	}
 }
 
-// unbounded wants m to be found unbounded, or one of the two.
+// unbounded expects m to be found unbounded, or one of the two.
 func (s *suite) unbounded(m *milp.Model) {
 	s.Helper()
 	s.stops(m, milp.StopUnbounded, milp.StopInfeasibleOrUnbounded)
 }
 
-// same reports whether a is still as its clone was.
+// same reports whether a still equals its clone.
 func same(a, clone *milp.Model) bool { return reflect.DeepEqual(a.Clone(), clone) }
 
-// sameNumbers is equality in which NaN equals NaN.
+// sameNumbers reports equality in which NaN equals NaN.
 func sameNumbers(a, b []float64) bool {
 	if len(a) != len(b) {
 		return false

@@ -17,7 +17,7 @@ func callCases() []testCase {
 	return slices.Concat(callRefusals(), callFacts(), callRepeats(), callStarts(), callBacks())
 }
 
-// callRefusals must not be answered.
+// callRefusals must be refused.
 func callRefusals() []testCase {
 	return []testCase{
 		{name: "call:NaN and infinities", doc: "models that are not well formed reaching the backend", run: func(s *suite) {
@@ -30,17 +30,20 @@ func callRefusals() []testCase {
 		}},
 		{name: "call:options", doc: "options that are not well formed reaching the backend", run: func(s *suite) {
 			m := minimise("", []milp.Var{real(0, 1, 1)})
-			for _, opts := range []milp.Options{{Time: -1}, {Nodes: -1}, {Gap: math.NaN()}, {Gap: inf}, {Threads: -1}, {Start: []float64{1, 2}}, {Start: []float64{inf}}} {
+			for _, opts := range []milp.Options{{Time: -1}, {Nodes: -1}, {Gap: math.NaN()}, {Gap: inf}, {Threads: -1},
+				{Start: []float64{1, 2}}, {Start: []float64{inf}}} {
 				s.refused(m, opts, milp.ErrInvalid)
 			}
 		}},
-		{name: "call:no integers", doc: "integer variables being relaxed by backends that know none", needs: []needs{noIntegers}, run: func(s *suite) {
-			s.refused(minimise("", []milp.Var{whole(0, 1, 1)}), milp.Options{}, milp.ErrUnsupported)
-		}},
-		{name: "call:needs bounds", doc: "missing bounds being made up by backends that need some", needs: []needs{bounded}, run: func(s *suite) {
-			s.refused(maximise("", []milp.Var{real(0, inf, 1)}, atMost(1, 1)), milp.Options{}, milp.ErrUnsupported)
-			s.refused(minimise("", []milp.Var{real(-inf, 1, 1)}, atLeast(-1, 1)), milp.Options{}, milp.ErrUnsupported)
-		}},
+		{name: "call:no integers", doc: "integer variables being relaxed by backends that know none",
+			needs: []needs{noIntegers}, run: func(s *suite) {
+				s.refused(minimise("", []milp.Var{whole(0, 1, 1)}), milp.Options{}, milp.ErrUnsupported)
+			}},
+		{name: "call:needs bounds", doc: "missing bounds being made up by backends that need some", needs: []needs{bounded},
+			run: func(s *suite) {
+				s.refused(maximise("", []milp.Var{real(0, inf, 1)}, atMost(1, 1)), milp.Options{}, milp.ErrUnsupported)
+				s.refused(minimise("", []milp.Var{real(-inf, 1, 1)}, atLeast(-1, 1)), milp.Options{}, milp.ErrUnsupported)
+			}},
 	}
 }
 
@@ -70,14 +73,17 @@ func callFacts() []testCase {
 				s.failf("it was %q, %+v and is %q, %+v", name, before, s.b.Name(), s.can)
 			}
 		}},
-		{name: "call:facts", doc: "counts and times that cannot be, and a solver whose own word is lost", run: func(s *suite) {
-			for _, m := range s.catalogue() {
-				a := s.must(background(), m, exact())
-				if a.raw.Raw == "" || a.Nodes < -1 || a.Iterations < -1 || a.SetUp < 0 || a.SetUp > a.Wall || a.Start != milp.StartNone {
-					s.failf("%s: raw %q, %d nodes, %d iterations, set up in %v of %v, start %q (there was none)", describe(m), a.raw.Raw, a.Nodes, a.Iterations, a.SetUp, a.Wall, a.Start)
+		{name: "call:facts", doc: "counts and times that cannot be, and a solver whose own word is lost",
+			run: func(s *suite) {
+				for _, m := range s.catalogue() {
+					a := s.must(background(), m, exact())
+					if a.raw.Raw == "" || a.Nodes < -1 || a.Iterations < -1 || a.SetUp < 0 || a.SetUp > a.Wall ||
+						a.Start != milp.StartNone {
+						s.failf("%s: raw %q, %d nodes, %d iterations, set up in %v of %v, start %q (there was none)", describe(m),
+							a.raw.Raw, a.Nodes, a.Iterations, a.SetUp, a.Wall, a.Start)
+					}
 				}
-			}
-		}},
+			}},
 	}
 }
 
@@ -90,12 +96,16 @@ func callRepeats() []testCase {
 				for _, m := range s.catalogue() {
 					plain, a := s.must(background(), m, exact()), s.must(background(), m, opts)
 					if a.Stop != plain.Stop || s.proves(m) && !s.near(a.Objective, plain.Objective) {
-						s.failf("%s: %q with %v, and with %d threads and seed %d %q with %v", describe(m), plain.Stop, plain.Objective, k, opts.Seed, a.Stop, a.Objective)
+						s.failf("%s: %q with %v, and with %d threads and seed %d %q with %v", describe(m), plain.Stop, plain.Objective, k,
+							opts.Seed, a.Stop, a.Objective)
 					}
 				}
 			}
 		}},
-		{name: "call:names", doc: "names of variables and rows that a file format takes for something else", run: func(s *suite) { s.optimum(oddNames(), 12) }},
+		{name: "call:names", doc: "names of variables and rows that a file format takes for something else",
+			run: func(s *suite) {
+				s.optimum(oddNames(), 12)
+			}},
 		{name: "call:concurrent", doc: "state that solves share", run: concurrent},
 		{name: "call:model unchanged", doc: "the model or the start being written to", run: func(s *suite) {
 			for _, m := range s.catalogue() {
@@ -115,37 +125,40 @@ func callRepeats() []testCase {
 	}
 }
 
-// callStarts are asked of all backends: those that take no starts ignore them.
+// callStarts run with all backends: those without starts ignore them.
 func callStarts() []testCase {
 	return []testCase{
-		{name: "call:start", doc: "an accepted start that is lost, or a feasible one that is not accepted", needs: []needs{integers}, run: func(s *suite) {
-			m, start := split(false)
-			opts := milp.Options{Start: start, Time: time.Minute}
-			ctx, cancel := context.WithCancel(background())
-			defer cancel()
-			switch {
-			case s.can.Nodes:
-				opts.Nodes = 1
-			case s.can.Incumbents:
-				opts.Incumbent = func(milp.Point) { cancel() }
-			default:
-				opts.Time = 2 * time.Second
-			}
-			a := s.must(ctx, m, opts)
-			s.agrees(m, a, 0)
-			if s.can.Start && (a.Start == milp.StartNone || a.Start == milp.StartRejected) {
-				s.failf("%s: it claims Start, and says %q of a start that is feasible", describe(m), a.Start)
-			}
-			s.keepsStart(m, start, a)
-		}},
-		{name: "call:start at the optimum", doc: "a start that makes the answer worse", needs: []needs{integers}, run: func(s *suite) {
-			s.startsAt(oddCycle(), []float64{1, 0, 1, 0, 1, 0, 0}, 3)
-			s.startsAt(setCover(), []float64{1, 1, 1, 0, 0, 0, 0}, 3)
-		}},
-		{name: "call:start below the optimum", doc: "a start that stays the answer", needs: []needs{integers}, run: func(s *suite) {
-			s.startsAt(oddCycle(), make([]float64, 7), 3)
-			s.startsAt(setCover(), []float64{1, 1, 1, 1, 1, 1, 1}, 3)
-		}},
+		{name: "call:start", doc: "an accepted start that is lost, or a feasible one that is not accepted",
+			needs: []needs{integers}, run: func(s *suite) {
+				m, start := split(false)
+				opts := milp.Options{Start: start, Time: time.Minute}
+				ctx, cancel := context.WithCancel(background())
+				defer cancel()
+				switch {
+				case s.can.Nodes:
+					opts.Nodes = 1
+				case s.can.Incumbents:
+					opts.Incumbent = func(milp.Point) { cancel() }
+				default:
+					opts.Time = 2 * time.Second
+				}
+				a := s.must(ctx, m, opts)
+				s.agrees(m, a, 0)
+				if s.can.Start && (a.Start == milp.StartNone || a.Start == milp.StartRejected) {
+					s.failf("%s: it claims Start, and says %q of a start that is feasible", describe(m), a.Start)
+				}
+				s.keepsStart(m, start, a)
+			}},
+		{name: "call:start at the optimum", doc: "a start that makes the answer worse", needs: []needs{integers},
+			run: func(s *suite) {
+				s.startsAt(oddCycle(), []float64{1, 0, 1, 0, 1, 0, 0}, 3)
+				s.startsAt(setCover(), []float64{1, 1, 1, 0, 0, 0, 0}, 3)
+			}},
+		{name: "call:start below the optimum", doc: "a start that stays the answer", needs: []needs{integers},
+			run: func(s *suite) {
+				s.startsAt(oddCycle(), make([]float64, 7), 3)
+				s.startsAt(setCover(), []float64{1, 1, 1, 1, 1, 1, 1}, 3)
+			}},
 		{name: "call:start of a linear program", doc: "a start where there is nothing to branch on", run: func(s *suite) {
 			s.startsAt(transport(), []float64{10, 10, 0, 0, 25, 5, 0, 0, 25}, 210)
 			s.startsAt(kleeMinty(), make([]float64, 7), 78125)
@@ -158,43 +171,47 @@ func callStarts() []testCase {
 			s.startsAt(m, []float64{2, nan}, 14.5)
 			s.startsAt(m, []float64{nan, 2}, 14.5)
 		}},
-		{name: "call:infeasible start", doc: "a start that breaks the model being taken for a point, or making the model infeasible", needs: []needs{integers}, run: func(s *suite) {
-			s.startsAt(oddCycle(), []float64{1, 1, 1, 1, 1, 1, 1}, 3)
-			s.startsAt(setCover(), make([]float64, 7), 3)
-			s.startsAt(setCover(), []float64{-5, 1e9, 0.5, 1e300, -1e300, 7, 2}, 3)
-			s.startsAt(minimise("", []milp.Var{whole(0, 9, 1), whole(0, 9, 1)}, equal(7, 2, 1)), []float64{1, 1}, 4)
-		}},
-		{name: "call:start of an infeasible model", doc: "a start being called accepted without a look at it", needs: []needs{integers}, run: func(s *suite) {
-			m := minimise("infeasible", []milp.Var{whole(0, 10, 1), whole(0, 10, 1)}, equal(9, 2, 2))
-			a := s.must(background(), m, milp.Options{Gap: -1, Start: []float64{4, 1}})
-			if s.proves(m) && a.Stop != milp.StopInfeasible || a.X != nil || a.Start == milp.StartAccepted {
-				s.failf("%s: it stopped for %q with %v, and says of the start %q", describe(m), a.Stop, a.X, a.Start)
-			}
-		}},
+		{name: "call:infeasible start",
+			doc:   "a start that breaks the model being taken for a point, or making the model infeasible",
+			needs: []needs{integers}, run: func(s *suite) {
+				s.startsAt(oddCycle(), []float64{1, 1, 1, 1, 1, 1, 1}, 3)
+				s.startsAt(setCover(), make([]float64, 7), 3)
+				s.startsAt(setCover(), []float64{-5, 1e9, 0.5, 1e300, -1e300, 7, 2}, 3)
+				s.startsAt(minimise("", []milp.Var{whole(0, 9, 1), whole(0, 9, 1)}, equal(7, 2, 1)), []float64{1, 1}, 4)
+			}},
+		{name: "call:start of an infeasible model", doc: "a start being called accepted without a look at it",
+			needs: []needs{integers}, run: func(s *suite) {
+				m := minimise("infeasible", []milp.Var{whole(0, 10, 1), whole(0, 10, 1)}, equal(9, 2, 2))
+				a := s.must(background(), m, milp.Options{Gap: -1, Start: []float64{4, 1}})
+				if s.proves(m) && a.Stop != milp.StopInfeasible || a.X != nil || a.Start == milp.StartAccepted {
+					s.failf("%s: it stopped for %q with %v, and says of the start %q", describe(m), a.Stop, a.X, a.Start)
+				}
+			}},
 	}
 }
 
 func callBacks() []testCase {
 	return []testCase{
-		{name: "call:incumbents", doc: "points told of that break the model, or are worse than the one before", needs: []needs{integers}, run: func(s *suite) {
-			told := 0
-			for seed := range s.cfg.Seeds {
-				m := placement(seed)
-				a := s.must(background(), m, exact())
-				told += len(a.points)
-				for k := 1; k < len(a.points); k++ {
-					if before, now := m.Objective(a.points[k-1].X), m.Objective(a.points[k].X); s.better(m, before, now) {
-						s.failf("%s: it told of %v after %v", describe(m), now, before)
+		{name: "call:incumbents", doc: "points told of that break the model, or are worse than the one before",
+			needs: []needs{integers}, run: func(s *suite) {
+				told := 0
+				for seed := range s.cfg.Seeds {
+					m := placement(seed)
+					a := s.must(background(), m, exact())
+					told += len(a.points)
+					for k := 1; k < len(a.points); k++ {
+						if before, now := m.Objective(a.points[k-1].X), m.Objective(a.points[k].X); s.better(m, before, now) {
+							s.failf("%s: it told of %v after %v", describe(m), now, before)
+						}
+					}
+					for _, p := range a.points {
+						if value := m.Objective(p.X); !s.near(p.Objective, value) {
+							s.failf("%s: it told of a point of %v as one of %v", describe(m), value, p.Objective)
+						}
 					}
 				}
-				for _, p := range a.points {
-					if value := m.Objective(p.X); !s.near(p.Objective, value) {
-						s.failf("%s: it told of a point of %v as one of %v", describe(m), value, p.Objective)
-					}
-				}
-			}
-			s.Logf("%d points told of", told)
-		}},
+				s.Logf("%d points told of", told)
+			}},
 		{name: "call:nothing after return", doc: "call-backs that come after Solve has returned", run: func(s *suite) {
 			var all []answer
 			for range 3 {
@@ -225,7 +242,7 @@ func callBacks() []testCase {
 	}
 }
 
-// startsAt wants the optimum of m from a start, whatever the backend makes of it.
+// startsAt expects the optimum of m from a start, whatever the backend makes of the start.
 func (s *suite) startsAt(m *milp.Model, start []float64, want float64) {
 	s.Helper()
 	opts := exact()
@@ -233,10 +250,12 @@ func (s *suite) startsAt(m *milp.Model, start []float64, want float64) {
 	a := s.try(m, opts)
 	s.agrees(m, a, want)
 	if s.proves(m) && (a.Stop != milp.StopOptimal || !s.near(a.Objective, want)) {
-		s.failf("%s: from %v it stopped for %q with %v, expected the optimum %v", describe(m), start, a.Stop, a.Objective, want)
+		s.failf("%s: from %v it stopped for %q with %v, expected the optimum %v", describe(m), start, a.Stop, a.Objective,
+			want)
 	}
 	switch {
-	case a.Start != milp.StartNone && a.Start != milp.StartAccepted && a.Start != milp.StartRejected && a.Start != milp.StartUnknown:
+	case a.Start != milp.StartNone && a.Start != milp.StartAccepted && a.Start != milp.StartRejected &&
+		a.Start != milp.StartUnknown:
 		s.failf("%s: it says of the start %q", describe(m), a.Start)
 	case a.Start == milp.StartNone && s.can.Start:
 		s.failf("%s: it claims Start, and says nothing of one", describe(m))
@@ -248,7 +267,7 @@ func (s *suite) startsAt(m *milp.Model, start []float64, want float64) {
 	}
 }
 
-// keepsStart wants a to be no worse than a feasible start, if that was accepted.
+// keepsStart expects a to be no worse than a feasible start, if that was accepted.
 func (s *suite) keepsStart(m *milp.Model, start []float64, a answer) {
 	s.Helper()
 	if a.Start != milp.StartAccepted || s.can.Forgets {
@@ -262,21 +281,23 @@ func (s *suite) keepsStart(m *milp.Model, start []float64, a answer) {
 	}
 }
 
-// oddNames is a model whose names are no names in files. Its optimum is 12.
+// oddNames is a model with names that files cannot have. Its optimum is 12.
 func oddNames() *milp.Model {
-	names := []string{"", "x", "x", "a b", "st", "free", "<= 5", "3e7", "inf", "naïve\n", strings.Repeat("long", 100), "C0000001", "end", "\\comment", "x1", "R1 + 2"}
+	names := []string{"", "x", "x", "a b", "st", "free", "<= 5", "3e7", "inf", "naïve\n", strings.Repeat("long", 100),
+		"C0000001", "end", "\\comment", "x1", "R1 + 2"}
 	m := &milp.Model{Name: "odd: names\nand lines", Maximize: true}
 	for _, name := range names {
 		m.AddVar(milp.Var{Name: name, Upper: 1, Cost: 1})
 	}
 	for j, name := range names {
-		r := milp.Row{Name: name, Lower: -inf, Upper: 1.5, Index: []int32{int32(j), int32((j + 1) % len(names))}, Value: []float64{1, 1}}
+		r := milp.Row{Name: name, Lower: -inf, Upper: 1.5, Index: []int32{int32(j), int32((j + 1) % len(names))},
+			Value: []float64{1, 1}}
 		m.AddRow(r)
 	}
 	return m
 }
 
-// recovered is f, whose panic is an error.
+// recovered is f, with a panic converted to an error.
 func recovered(f func() (*milp.Result, error)) (res *milp.Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -286,7 +307,7 @@ func recovered(f func() (*milp.Result, error)) (res *milp.Result, err error) {
 	return f()
 }
 
-// refused wants an error of a kind.
+// refused expects an error of a kind.
 func (s *suite) refused(m *milp.Model, opts milp.Options, kind error) {
 	s.Helper()
 	if res, err := milp.Solve(background(), s.b, m, opts); !errors.Is(err, kind) {
@@ -326,7 +347,8 @@ func concurrent(s *suite) {
 			}
 			s.agrees(models[k], a, wants[k])
 			if a.Stop != milp.StopOptimal || !s.near(a.Objective, wants[k]) {
-				s.failf("%s: it stopped for %q with %v, expected the optimum %v", describe(models[k]), a.Stop, a.Objective, wants[k])
+				s.failf("%s: it stopped for %q with %v, expected the optimum %v", describe(models[k]), a.Stop, a.Objective,
+					wants[k])
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// cases are all cases. Names begin with what they are about, for the order of work.
+// cases are all cases. The beginnings of their names group them for the order of work.
 func cases() []testCase {
 	return slices.Concat(lpCases(), mipCases(), limitCases(), callCases(), randomCases())
 }
@@ -21,7 +21,7 @@ func infeasible(name, doc string, model func() *milp.Model) testCase {
 	return testCase{name: name, doc: doc, run: func(s *suite) { s.infeasible(model()) }}
 }
 
-// unbounded is a case of one model that has points of any value.
+// unbounded is a case of one model whose objective is unbounded.
 func unbounded(name, doc string, model func() *milp.Model) testCase {
 	return testCase{name: name, doc: doc, needs: []needs{wide}, run: func(s *suite) { s.unbounded(model()) }}
 }

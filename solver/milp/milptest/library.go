@@ -19,10 +19,10 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/milptest/reference"
 )
 
-// RunLibrary runs, as subtests of t, what [Run] cannot ask of backends in general: it is for those that call a solver's library within
-// the process, whose solves wait for nobody and are the same each time. open makes a backend. Such a library must print nothing, leave
-// nothing behind, keep solves apart, and let no panic of a caller's function pass through it; and since a call of it is cheap, its statuses
-// are compared with the reference backend's on thousands of models.
+// RunLibrary runs subtests of t that [Run] cannot ask of every backend. It is for backends that call a solver's library
+// within the process, whose solves do not wait for others and are deterministic. open makes a backend. Such a library
+// must print nothing, leave nothing behind, keep solves apart, and let no panic of a caller's function pass through it.
+// Since calls are cheap, its statuses are compared with the reference backend's on thousands of models.
 func RunLibrary(t *testing.T, open func() milp.Backend) {
 	t.Helper()
 	l := library{open: open, can: open().Caps()}
@@ -40,7 +40,7 @@ type library struct {
 	can  milp.Caps
 }
 
-// hard is a model that is not solved before it is cancelled, as far as there are such for the backend.
+// hard is a model that is not solved before it is cancelled, if there is one for the backend.
 func (l library) hard() *milp.Model {
 	if l.can.Integer {
 		m, _ := split(false)
@@ -49,10 +49,10 @@ func (l library) hard() *milp.Model {
 	return gangs(1, 60, false)
 }
 
-// childVariable is what a test binary is told by that runs itself.
+// childVariable tells a test binary that it was started by itself.
 const childVariable = "HEDGE_MILPTEST_CHILD"
 
-// printsNothing runs itself in a process of its own, since a library prints past os.Stdout.
+// printsNothing runs itself in another process, since a library does not print through os.Stdout.
 func (l library) printsNothing(t *testing.T) {
 	if os.Getenv(childVariable) != "" {
 		l.everything(t)
@@ -69,7 +69,7 @@ func (l library) printsNothing(t *testing.T) {
 	}
 }
 
-// everything solves in every way there is, and more often than a buffer holds.
+// everything solves in every possible way, and often enough to overflow buffers.
 func (l library) everything(t *testing.T) {
 	models := []*milp.Model{
 		minimise("infeasible", []milp.Var{real(0, 0.5, 1)}, row(1, 2, 1)),
@@ -100,7 +100,7 @@ func (l library) everything(t *testing.T) {
 	}
 }
 
-// leavesNothing cancels a thousand solves, before they begin and while they go on.
+// leavesNothing cancels a thousand solves, before and while they run.
 func (l library) leavesNothing(t *testing.T) {
 	m := l.hard()
 	round := func(solves int) {
@@ -117,11 +117,11 @@ func (l library) leavesNothing(t *testing.T) {
 			cancel()
 		}
 	}
-	round(100) // what is made once
+	round(100) // creates what exists only once
 	goroutines, threads, files := runtime.NumGoroutine(), entries("task"), entries("fd")
 	round(1000)
 	end := time.After(time.Minute)
-	// The runtime has goroutines and threads of its own, and adds a few, not one for each solve.
+	// The runtime has goroutines and threads of its own, and adds a few, but not one per solve.
 	for runtime.NumGoroutine() > goroutines+5 || entries("task") > threads+20 || entries("fd") > files+5 {
 		select {
 		case <-end:
@@ -132,13 +132,13 @@ func (l library) leavesNothing(t *testing.T) {
 	}
 }
 
-// entries is how many entries a folder of the process's has, 0 where there is none such.
+// entries is the number of entries in one of the process's folders, 0 if there is no such folder.
 func entries(dir string) int {
 	found, _ := os.ReadDir("/proc/self/" + dir)
 	return len(found)
 }
 
-// eachIsItsOwn: milp.Solve keeps a book of calls that were abandoned by backend, and one must not keep another busy.
+// eachIsItsOwn: milp.Solve counts abandoned calls per backend, and one backend must not make another busy.
 func (l library) eachIsItsOwn(t *testing.T) {
 	owners := map[milp.Backend]bool{}
 	for range 10 {
@@ -176,7 +176,7 @@ func (l library) besideAsAlone(t *testing.T) {
 	}
 }
 
-// waiters is a context that counts who waits for its end: context.AfterFunc asks it to.
+// waiters is a context that counts who waits for its end, as context.AfterFunc does.
 type waiters struct {
 	context.Context
 	done      chan struct{}
@@ -191,12 +191,12 @@ func (w *waiters) AfterFunc(func()) (forget func() bool) {
 	return func() bool { w.now.Add(-1); return true }
 }
 
-// panics: one that unwinds through a library leaves it in the middle of a solve, which is then freed; what writes to memory that was freed is
-// seldom caught at once. Nor may the end of a context reach such a solve later.
+// panics: a panic that unwinds through a library leaves it in the middle of a solve, which is then freed. Writes to
+// freed memory are seldom noticed at once. The end of a context must not reach such a solve later, either.
 func (l library) panics(t *testing.T) {
 	for name, opts := range l.panicking() {
 		w := &waiters{Context: background(), done: make(chan struct{})}
-		m, _ := split(false) // without its panic it would not end
+		m, _ := split(false) // it ends only by its panic
 		l.panicsIn(w, t, name, m, opts)
 		if w.ever.Load() == 0 || w.now.Load() != 0 {
 			t.Errorf("%s: %d wait for the context's end after the panic, %d did in all", name, w.now.Load(), w.ever.Load())
@@ -211,7 +211,7 @@ func (l library) panics(t *testing.T) {
 	}
 }
 
-// panicking are options with a function of the caller's that panics, for those that the backend calls.
+// panicking are options with a caller's function that panics, for the functions that the backend calls.
 func (l library) panicking() map[string]milp.Options {
 	all := map[string]milp.Options{}
 	if l.can.Incumbents {
@@ -223,7 +223,7 @@ func (l library) panicking() map[string]milp.Options {
 	return all
 }
 
-// panicsIn wants the caller's panic to come back as it was, round the library.
+// panicsIn expects the caller's panic to come back unchanged.
 func (l library) panicsIn(ctx context.Context, t *testing.T, name string, m *milp.Model, opts milp.Options) {
 	t.Helper()
 	defer func() {
@@ -235,7 +235,7 @@ func (l library) panicsIn(ctx context.Context, t *testing.T, name string, m *mil
 	t.Errorf("%s: it did not panic: %v", name, err)
 }
 
-// statuses solves linear programs of which about half are infeasible, and of the rest half unbounded.
+// statuses solves linear programs. About half of them are infeasible, and half of the others unbounded.
 func (l library) statuses(t *testing.T) {
 	seen := map[milp.Stop]int{}
 	for seed := range uint64(4000) {
@@ -248,12 +248,13 @@ func (l library) statuses(t *testing.T) {
 		s := &suite{reporter: t, b: l.open(), can: l.can, cfg: Config{}.filled(), doc: "wrong statuses"}
 		stop := got.Stop
 		if stop == milp.StopInfeasibleOrUnbounded {
-			stop = milp.StopUnbounded // which is a better word than none for a model that is
+			stop = milp.StopUnbounded // unbounded is a better answer than none for such a model
 		}
 		if stop != want.Stop {
 			t.Errorf("seed %d: it stopped for %q (%s), expected %q", seed, got.Stop, got.Raw, want.Stop)
 		} else if stop == milp.StopOptimal && (!s.near(got.Objective, want.Objective) || !s.near(got.Bound, want.Objective)) {
-			t.Errorf("seed %d: the objective is %v and the bound %v, expected %v", seed, got.Objective, got.Bound, want.Objective)
+			t.Errorf("seed %d: the objective is %v and the bound %v, expected %v", seed, got.Objective, got.Bound,
+				want.Objective)
 		}
 		seen[want.Stop]++
 	}
@@ -300,7 +301,7 @@ func wild(seed uint64) *milp.Model {
 	return m
 }
 
-// BenchmarkSetUp has b solve a placement model of 10,000 variables, integer if whole says so, and reports what of the time goes to
+// BenchmarkSetUp lets b solve a placement model of 10,000 variables, integer if whole is true. It reports the time for
 // the model's transfer: setup-µs/op and setup-%.
 func BenchmarkSetUp(b *testing.B, backend milp.Backend, whole bool, opts milp.Options) {
 	m := gangs(1, 415, whole)

@@ -29,11 +29,13 @@ func lpStatuses() []testCase {
 		infeasible("lp:infeasible", "infeasible models called optimal, or being an error", func() *milp.Model {
 			return minimise("", []milp.Var{real(0, 10, 1), real(0, 10, 1)}, atLeast(5, 1, 1), atMost(4, 1, 1))
 		}),
-		infeasible("lp:infeasible rows and bounds", "rows being compared with one another but not with bounds", func() *milp.Model {
-			return maximise("", []milp.Var{real(0, 1, 1), real(0, 1, 1)}, atLeast(2.5, 1, 1))
-		}),
+		infeasible("lp:infeasible rows and bounds", "rows being compared with one another but not with bounds",
+			func() *milp.Model {
+				return maximise("", []milp.Var{real(0, 1, 1), real(0, 1, 1)}, atLeast(2.5, 1, 1))
+			}),
 		infeasible("lp:infeasible equations", "inconsistent equations being dropped as dependent", func() *milp.Model {
-			return minimise("", []milp.Var{real(-9, 9, 1), real(-9, 9, 1), real(-9, 9, 0)}, equal(1, 1, 1, 1), equal(2, 1, -1, 0), equal(4, 2, 0, 1))
+			return minimise("", []milp.Var{real(-9, 9, 1), real(-9, 9, 1), real(-9, 9, 0)}, equal(1, 1, 1, 1),
+				equal(2, 1, -1, 0), equal(4, 2, 0, 1))
 		}),
 		unbounded("lp:unbounded", "unbounded models called optimal at the point in hand", func() *milp.Model {
 			return maximise("", []milp.Var{real(0, inf, 1), real(0, inf, 1)}, atMost(1, 1, -1))
@@ -41,24 +43,27 @@ func lpStatuses() []testCase {
 		unbounded("lp:unbounded below", "unbounded directions looked for upwards only", func() *milp.Model {
 			return minimise("", []milp.Var{real(-inf, 3, 1), real(0, 1, 1)}, atMost(5, 1, 1))
 		}),
-		{name: "lp:infeasible or unbounded", doc: "a model without points whose dual has none either being called optimal", needs: []needs{wide}, run: func(s *suite) {
-			m := maximise("", []milp.Var{real(0, inf, 1), real(0, inf, 1)}, atMost(-1, 1, -1), atMost(-1, -1, 1))
-			s.stops(m, milp.StopInfeasible, milp.StopInfeasibleOrUnbounded)
-		}},
-		{name: "lp:infeasible without bounds", doc: "infeasible models over free variables being called optimal", needs: []needs{wide}, run: func(s *suite) {
-			m := minimise("", []milp.Var{real(-inf, inf, 0), real(-inf, inf, 0)}, equal(1, 1, 1), equal(3, 1, 1))
-			s.stops(m, milp.StopInfeasible, milp.StopInfeasibleOrUnbounded)
-		}},
-		{name: "lp:solve after failure", doc: "an infeasible or an unbounded model leaving something behind", run: func(s *suite) {
-			good := maximise("", []milp.Var{real(0, 3, 1), real(0, 3, 2)}, atMost(4, 1, 1))
-			s.optimum(good, 7)
-			s.infeasible(minimise("", []milp.Var{real(0, 1, 1)}, atLeast(2, 1)))
-			s.optimum(good, 7)
-			if !s.can.Bounded {
-				s.unbounded(maximise("", []milp.Var{real(0, inf, 1)}, atLeast(2, 1)))
+		{name: "lp:infeasible or unbounded", doc: "a model without points whose dual has none either being called optimal",
+			needs: []needs{wide}, run: func(s *suite) {
+				m := maximise("", []milp.Var{real(0, inf, 1), real(0, inf, 1)}, atMost(-1, 1, -1), atMost(-1, -1, 1))
+				s.stops(m, milp.StopInfeasible, milp.StopInfeasibleOrUnbounded)
+			}},
+		{name: "lp:infeasible without bounds", doc: "infeasible models over free variables being called optimal",
+			needs: []needs{wide}, run: func(s *suite) {
+				m := minimise("", []milp.Var{real(-inf, inf, 0), real(-inf, inf, 0)}, equal(1, 1, 1), equal(3, 1, 1))
+				s.stops(m, milp.StopInfeasible, milp.StopInfeasibleOrUnbounded)
+			}},
+		{name: "lp:solve after failure", doc: "an infeasible or an unbounded model leaving something behind",
+			run: func(s *suite) {
+				good := maximise("", []milp.Var{real(0, 3, 1), real(0, 3, 2)}, atMost(4, 1, 1))
 				s.optimum(good, 7)
-			}
-		}},
+				s.infeasible(minimise("", []milp.Var{real(0, 1, 1)}, atLeast(2, 1)))
+				s.optimum(good, 7)
+				if !s.can.Bounded {
+					s.unbounded(maximise("", []milp.Var{real(0, inf, 1)}, atLeast(2, 1)))
+					s.optimum(good, 7)
+				}
+			}},
 	}
 }
 
@@ -77,26 +82,38 @@ func lpRows() []testCase {
 		known("lp:free row", "rows without bounds binding", 30, func() *milp.Model {
 			return maximise("", two(), row(-inf, inf, 1, 1))
 		}),
-		known("lp:equality", "equations being taken for one of their sides", 6, func() *milp.Model { return minimise("", two(), equal(6, 1, 1)) }, 6, 0),
-		known("lp:equality from above", "equations being taken for their lower side", 12, func() *milp.Model { return maximise("", two(), equal(6, 1, 1)) }, 0, 6),
-		known("lp:range, lower side", "ranges being taken for their upper side", 4, func() *milp.Model { return minimise("", two(), row(4, 9, 1, 1)) }, 4, 0),
-		known("lp:range, upper side", "ranges being taken for their lower side", 18, func() *milp.Model { return maximise("", two(), row(4, 9, 1, 1)) }, 0, 9),
+		known("lp:equality", "equations being taken for one of their sides", 6, func() *milp.Model {
+			return minimise("", two(), equal(6, 1, 1))
+		}, 6, 0),
+		known("lp:equality from above", "equations being taken for their lower side", 12, func() *milp.Model {
+			return maximise("", two(), equal(6, 1, 1))
+		}, 0, 6),
+		known("lp:range, lower side", "ranges being taken for their upper side", 4, func() *milp.Model {
+			return minimise("", two(), row(4, 9, 1, 1))
+		}, 4, 0),
+		known("lp:range, upper side", "ranges being taken for their lower side", 18, func() *milp.Model {
+			return maximise("", two(), row(4, 9, 1, 1))
+		}, 0, 9),
 		known("lp:negative range", "ranges of negative numbers being turned round", 9, func() *milp.Model {
 			return minimise("", two(), row(-5, -3, -1, 0), row(-12, -12, -2, -1), row(-20, -1, 0, -1))
 		}, 5, 2),
 		known("lp:duplicate entries", "entries of the same variable overwriting one another", 4, func() *milp.Model {
-			return maximise("", []milp.Var{real(0, 100, 1), real(0, 100, 0)}, milp.Row{Lower: -inf, Upper: 12, Index: []int32{0, 1, 0}, Value: []float64{1, 1, 2}})
+			return maximise("", []milp.Var{real(0, 100, 1), real(0, 100, 0)},
+				milp.Row{Lower: -inf, Upper: 12, Index: []int32{0, 1, 0}, Value: []float64{1, 1, 2}})
 		}),
 		known("lp:duplicates that cancel", "entries of the same variable that add up to zero", 100, func() *milp.Model {
-			return maximise("", []milp.Var{real(0, 100, 1), real(0, 1, 0)}, milp.Row{Lower: 0, Upper: 1, Index: []int32{0, 1, 0}, Value: []float64{3, 1, -3}})
+			return maximise("", []milp.Var{real(0, 100, 1), real(0, 1, 0)},
+				milp.Row{Lower: 0, Upper: 1, Index: []int32{0, 1, 0}, Value: []float64{3, 1, -3}})
 		}),
 		known("lp:zero coefficients", "zeros that are given failing", 5, func() *milp.Model {
-			return maximise("", []milp.Var{real(0, 10, 1), real(0, 10, 0)}, milp.Row{Lower: -inf, Upper: 5, Index: []int32{0, 1}, Value: []float64{1, 0}},
+			return maximise("", []milp.Var{real(0, 10, 1), real(0, 10, 0)},
+				milp.Row{Lower: -inf, Upper: 5, Index: []int32{0, 1}, Value: []float64{1, 0}},
 				milp.Row{Lower: 0, Upper: 0, Index: []int32{1}, Value: []float64{0}})
 		}),
 		known("lp:unsorted entries", "entries being taken for sorted", 15, func() *milp.Model {
 			return maximise("", []milp.Var{real(0, 10, 1), real(0, 10, 1), real(0, 10, 1)},
-				milp.Row{Lower: -inf, Upper: 20, Index: []int32{2, 0, 1}, Value: []float64{1, 2, 4}}, milp.Row{Lower: 5, Upper: inf, Index: []int32{1, 0}, Value: []float64{-1, 1}})
+				milp.Row{Lower: -inf, Upper: 20, Index: []int32{2, 0, 1}, Value: []float64{1, 2, 4}},
+				milp.Row{Lower: 5, Upper: inf, Index: []int32{1, 0}, Value: []float64{-1, 1}})
 		}, 5, 0, 10),
 		known("lp:same row twice", "dependent rows being singular", 12, func() *milp.Model {
 			return maximise("", two(), equal(6, 1, 1), equal(12, 2, 2), equal(6, 1, 1))
@@ -112,26 +129,31 @@ func lpColumns() []testCase {
 		unbounded("lp:empty column, unbounded", "unbounded variables in no row being overlooked", func() *milp.Model {
 			return maximise("", []milp.Var{real(0, 2, 1), real(0, inf, 1)}, atMost(5, 1))
 		}),
-		known("lp:empty column, free", "free variables in no row without a cost being called unbounded", 2, func() *milp.Model {
-			return maximise("", []milp.Var{real(0, 2, 1), real(-inf, inf, 0)}, atMost(5, 1))
-		}),
+		known("lp:empty column, free", "free variables in no row without a cost being called unbounded", 2,
+			func() *milp.Model {
+				return maximise("", []milp.Var{real(0, 2, 1), real(-inf, inf, 0)}, atMost(5, 1))
+			}),
 		known("lp:free variables", "free variables being taken as at least 0", -5, func() *milp.Model {
-			return minimise("", []milp.Var{real(-inf, inf, 1), real(-inf, inf, 1)}, atLeast(-5, 1, 1), atMost(3, 1, -1), atLeast(-3, 1, -1))
+			return minimise("", []milp.Var{real(-inf, inf, 1), real(-inf, inf, 1)}, atLeast(-5, 1, 1), atMost(3, 1, -1),
+				atLeast(-3, 1, -1))
 		}),
 		known("lp:negative lower bound", "negative lower bounds being taken as 0", -7, func() *milp.Model {
 			return minimise("", []milp.Var{real(-4, 10, 1), real(-3, 10, 1)}, atMost(100, 1, 1))
 		}, -4, -3),
-		known("lp:negative upper bound", "negative upper bounds making lower ones of 0, or being dropped", -2, func() *milp.Model {
-			return maximise("", []milp.Var{real(-4, -2, 1), real(-4, 10, 0)}, atLeast(-6, 1, 1))
-		}),
+		known("lp:negative upper bound", "negative upper bounds making lower ones of 0, or being dropped", -2,
+			func() *milp.Model {
+				return maximise("", []milp.Var{real(-4, -2, 1), real(-4, 10, 0)}, atLeast(-6, 1, 1))
+			}),
 		known("lp:no lower bound", "missing lower bounds being taken as 0", -8, func() *milp.Model {
 			return minimise("", []milp.Var{real(-inf, 5, 1)}, atLeast(-8, 1))
 		}, -8),
-		known("lp:no lower bound, negative upper bound", "an upper bound below 0 alone changing the lower one", -8, func() *milp.Model {
-			return minimise("", []milp.Var{real(-inf, -5, 1)}, atLeast(-8, 1))
-		}, -8),
+		known("lp:no lower bound, negative upper bound", "an upper bound below 0 alone changing the lower one", -8,
+			func() *milp.Model {
+				return minimise("", []milp.Var{real(-inf, -5, 1)}, atLeast(-8, 1))
+			}, -8),
 		known("lp:fixed variables", "fixed variables moving, or being lost from rows", 13, func() *milp.Model {
-			return maximise("", []milp.Var{real(2, 2, 3), real(0, 10, 1), real(-1, -1, 0)}, atMost(9, 1, 1, 0), atMost(100, 1, 1, 1))
+			return maximise("", []milp.Var{real(2, 2, 3), real(0, 10, 1), real(-1, -1, 0)}, atMost(9, 1, 1, 0),
+				atMost(100, 1, 1, 1))
 		}, 2, 7, -1),
 		known("lp:all fixed", "models of nothing but fixed variables failing", 5, func() *milp.Model {
 			return minimise("", []milp.Var{real(2, 2, 1), real(3, 3, 1)}, equal(5, 1, 1))
@@ -159,9 +181,10 @@ func lpNumbers() []testCase {
 		known("lp:huge costs", "costs beyond a solver's infinity", 8e12, func() *milp.Model {
 			return scaled(maximise("", []milp.Var{real(0, 4, 1), real(0, 4, 2)}, atMost(4, 1, 1)), 1e12)
 		}, 0, 4),
-		known("lp:tiny coefficients", "small coefficients being dropped where their variables are large", 2e6, func() *milp.Model {
-			return maximise("", []milp.Var{real(0, 1e9, 1)}, atMost(2, 1e-6))
-		}, 2e6),
+		known("lp:tiny coefficients", "small coefficients being dropped where their variables are large", 2e6,
+			func() *milp.Model {
+				return maximise("", []milp.Var{real(0, 1e9, 1)}, atMost(2, 1e-6))
+			}, 2e6),
 		known("lp:huge coefficients", "large coefficients failing", 2e-6, func() *milp.Model {
 			return maximise("", []milp.Var{real(0, 10, 1)}, atMost(20, 1e7))
 		}, 2e-6),
@@ -196,9 +219,10 @@ func lpClassics() []testCase {
 			}
 			return m
 		}, 1, 1, 1),
-		known("lp:assignment", "degenerate vertices; the relaxation of an assignment has a whole optimum", 13, func() *milp.Model {
-			return assignment([][]float64{{9, 2, 7, 8}, {6, 4, 3, 7}, {5, 8, 1, 8}, {7, 6, 9, 4}}, false)
-		}),
+		known("lp:assignment", "degenerate vertices; the relaxation of an assignment has a whole optimum", 13,
+			func() *milp.Model {
+				return assignment([][]float64{{9, 2, 7, 8}, {6, 4, 3, 7}, {5, 8, 1, 8}, {7, 6, 9, 4}}, false)
+			}),
 		known("lp:transport", "equations with the same sum on both sides being called infeasible", 210, transport),
 		{name: "lp:duality", doc: "an optimum or a bound that is not; primal and dual agree", run: duality},
 		{name: "lp:planted optima", doc: "wrong points of linear programs with hundreds of entries", run: func(s *suite) {
@@ -284,7 +308,8 @@ func duality(s *suite) {
 			s.failf("duality of seed %d: the primal's optimum is %v, the dual's %v", seed, a.Objective, b.Objective)
 		}
 		if s.better(primal, b.Objective, a.Bound) || s.better(dual, a.Objective, b.Bound) {
-			s.failf("duality of seed %d: the primal has %v and a bound of %v, the dual %v and %v", seed, a.Objective, a.Bound, b.Objective, b.Bound)
+			s.failf("duality of seed %d: the primal has %v and a bound of %v, the dual %v and %v", seed, a.Objective, a.Bound,
+				b.Objective, b.Bound)
 		}
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Config says how to run the suite. Its zero value runs everything that the backend's Caps do not rule out.
+// Config are the options of the suite. Its zero value runs every case that the backend's Caps allow.
 type Config struct {
-	// Skip has the reason, which is printed, by the name of each case that is not to be run. A name that is not in Cases
-	// fails the suite.
+	// Skip has the reasons for cases that are not to be run, by name. They are printed. A name that is not in Cases fails
+	// the suite.
 	Skip map[string]string
-	// Tolerance is by how much objectives and bounds may be wrong, relative to max(1, |objective|); 0 means 1e-6.
+	// Tolerance is the tolerance of objectives and bounds, relative to max(1, |objective|); 0 means 1e-6.
 	Tolerance float64
-	// Seeds is how many random models each random case tries; 0 means 25.
+	// Seeds is the number of random models per random case; 0 means 25.
 	Seeds int
-	// Patience is how long a call may go on before it counts as hung; 0 means 5 minutes.
+	// Patience is how long a call may take before it counts as hung; 0 means 5 minutes.
 	Patience time.Duration
 
-	after    func(time.Duration) <-chan time.Time // in the place of time.After, where patience is tested
+	after    func(time.Duration) <-chan time.Time // replaces time.After in tests of the patience
 	settling time.Duration                        // how long goroutines may take to end; 0 means Patience
 }
 
@@ -45,7 +45,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// Cases are the names of the suite's cases, in the order they are run in.
+// Cases are the names of the suite's cases, in the order in which they run.
 func Cases() []string {
 	var names []string
 	for _, c := range cases() {
@@ -79,13 +79,14 @@ func (c Config) problems() []string {
 		}
 	}
 	if c.Tolerance < 0 || c.Seeds < 0 || c.Patience < 0 {
-		found = append(found, fmt.Sprintf("Config: tolerance %v, seeds %d, patience %v: expected no negative numbers", c.Tolerance, c.Seeds, c.Patience))
+		found = append(found, fmt.Sprintf("Config: tolerance %v, seeds %d, patience %v: expected no negative numbers",
+			c.Tolerance, c.Seeds, c.Patience))
 	}
 	slices.Sort(found)
 	return found
 }
 
-// reporter is what cases need of a testing.T: Fatalf and Skipf do not return.
+// reporter is the part of testing.T that cases use. Fatalf and Skipf do not return.
 type reporter interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -93,7 +94,7 @@ type reporter interface {
 	Skipf(format string, args ...any)
 }
 
-// needs is what a case needs of a backend's Caps.
+// needs are the Caps that a case needs.
 type needs int
 
 const (
@@ -109,7 +110,7 @@ const (
 	bounded          // Bounded
 )
 
-// testCase is one case. Its doc says what fault it guards against.
+// testCase is one case. Its doc is the fault that it guards against.
 type testCase struct {
 	name, doc string
 	needs     []needs
@@ -150,7 +151,7 @@ func (n needs) missing(can milp.Caps) string {
 	return lacks[n]
 }
 
-// suite is one case's view of the backend.
+// suite is the backend as one case sees it.
 type suite struct {
 	reporter
 	b   milp.Backend

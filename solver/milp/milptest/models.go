@@ -22,14 +22,14 @@ func minimise(name string, vars []milp.Var, rows ...milp.Row) *milp.Model {
 	return m
 }
 
-// maximise is minimise turned round.
+// maximise is minimise with the opposite sense.
 func maximise(name string, vars []milp.Var, rows ...milp.Row) *milp.Model {
 	m := minimise(name, vars, rows...)
 	m.Maximize = true
 	return m
 }
 
-// real is a variable that may be fractional, whole one that may not.
+// real is a variable that may be fractional. whole is an integer variable.
 func real(lower, upper, cost float64) milp.Var {
 	return milp.Var{Lower: lower, Upper: upper, Cost: cost}
 }
@@ -59,9 +59,9 @@ func random(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 0x6
 // between is a whole number from low to high.
 func between(r *rand.Rand, low, high int) float64 { return float64(low + r.IntN(high-low+1)) }
 
-// split is a market-split problem: zeros and ones whose weighted sums miss six targets by as little as can be. The optimum is
-// 0, since the targets are met by a hidden point; finding or proving it is out of reach of every solver for hours. The
-// second result is the start that takes nothing, and misses by everything.
+// split is a market-split problem: choose zeros and ones such that weighted sums miss six targets by as little as
+// possible. The optimum is 0, since a hidden point hits all targets. No solver finds or proves that within hours. The
+// second result is the start that takes nothing and misses every target.
 func split(maximize bool) (m *milp.Model, start []float64) {
 	const rows, items = 6, 50
 	r := random(1)
@@ -92,8 +92,8 @@ func split(maximize bool) (m *milp.Model, start []float64) {
 	return m, start
 }
 
-// planted is a linear program with a known optimum that is the only one: its costs are made from a point and
-// prices that are complementary.
+// planted is a linear program with a known and unique optimum: its costs are made from a point and complementary dual
+// values.
 func planted(seed, vars, rows, perColumn int) (m *milp.Model, want float64, x []float64) {
 	r := random(seed)
 	m = &milp.Model{Name: fmt.Sprintf("planted LP of seed %d", seed), Maximize: seed%2 == 1}
@@ -111,7 +111,7 @@ func planted(seed, vars, rows, perColumn int) (m *milp.Model, want float64, x []
 		for range perColumn {
 			i := r.IntN(rows)
 			if j < rows {
-				i = j // the basis: a diagonal
+				i = j // a diagonal basis
 			}
 			if used[i] {
 				continue
@@ -123,8 +123,8 @@ func planted(seed, vars, rows, perColumn int) (m *milp.Model, want float64, x []
 		}
 		switch {
 		case j < rows && prices[j] > 0:
-			at = between(r, 1, 3) / 4 // basic, with no reduced cost
-		case r.IntN(max(2, vars/1000)) > 0: // most of many, so that simple methods see it through
+			at = between(r, 1, 3) / 4 // basic, with a reduced cost of 0
+		case r.IntN(max(2, vars/1000)) > 0: // most of them, so that simple methods finish
 			cost += between(r, 1, 9)
 		default:
 			at = 1
@@ -169,7 +169,7 @@ func scaled(m *milp.Model, by float64) *milp.Model {
 	return m
 }
 
-// gangs is a placement model: of each job's options at most one is taken, and its tasks are spread over partitions that have room.
+// gangs is a placement model: at most one option per job is taken, and its tasks are spread over partitions with room.
 func gangs(seed uint64, jobs int, integer bool) *milp.Model {
 	const options, partitions, slots = 6, 8, 12
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -179,7 +179,8 @@ func gangs(seed uint64, jobs int, integer bool) *milp.Model {
 		once := milp.Row{Upper: 1}
 		tasks, utility, length := between(r, 1, 8), 1+float64(10*r.Float64()), 1+r.IntN(slots/2)
 		for o := range options {
-			taken := int32(m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - float64(0.05*float64(o))), Integer: integer}))
+			taken := int32(
+				m.AddVar(milp.Var{Upper: 1, Cost: utility * tasks * (1 - float64(0.05*float64(o))), Integer: integer}))
 			once.Index, once.Value = append(once.Index, taken), append(once.Value, 1)
 			spread := milp.Row{Index: []int32{taken}, Value: []float64{-tasks}}
 			start := r.IntN(slots)

@@ -10,43 +10,47 @@ import (
 
 func randomCases() []testCase {
 	return []testCase{
-		{name: "random:enumerated", doc: "wrong optima or statuses of small integer models", needs: []needs{integers}, run: func(s *suite) {
-			for seed := range 2 * s.cfg.Seeds {
-				m := smallInteger(seed)
-				if best := enumerate(m); math.IsInf(best, 0) {
-					s.infeasible(m)
-				} else {
-					s.optimum(m, best)
-				}
-			}
-		}},
-		{name: "random:rewritten", doc: "optima that depend on how a model is written", needs: []needs{integers}, run: func(s *suite) {
-			for seed := range s.cfg.Seeds {
-				m := smallInteger(seed)
-				best := enumerate(m)
-				for _, other := range rewritten(m, seed) {
-					if math.IsInf(best, 0) {
-						s.infeasible(other)
+		{name: "random:enumerated", doc: "wrong optima or statuses of small integer models", needs: []needs{integers},
+			run: func(s *suite) {
+				for seed := range 2 * s.cfg.Seeds {
+					m := smallInteger(seed)
+					if best := enumerate(m); math.IsInf(best, 0) {
+						s.infeasible(m)
 					} else {
-						s.optimum(other, best)
+						s.optimum(m, best)
 					}
 				}
-			}
-		}},
-		{name: "random:linear", doc: "wrong optima or statuses of linear programs with all kinds of rows and bounds", run: func(s *suite) {
-			for seed := range 2 * s.cfg.Seeds {
-				s.likeReference(mixed(seed, false, !s.can.Bounded))
-			}
-		}},
-		{name: "random:mixed", doc: "wrong optima or statuses of mixed-integer models", needs: []needs{integers}, run: func(s *suite) {
-			for seed := range s.cfg.Seeds {
-				s.likeReference(mixed(seed, true, false))
-			}
-		}},
+			}},
+		{name: "random:rewritten", doc: "optima that depend on how a model is written", needs: []needs{integers},
+			run: func(s *suite) {
+				for seed := range s.cfg.Seeds {
+					m := smallInteger(seed)
+					best := enumerate(m)
+					for _, other := range rewritten(m, seed) {
+						if math.IsInf(best, 0) {
+							s.infeasible(other)
+						} else {
+							s.optimum(other, best)
+						}
+					}
+				}
+			}},
+		{name: "random:linear", doc: "wrong optima or statuses of linear programs with all kinds of rows and bounds",
+			run: func(s *suite) {
+				for seed := range 2 * s.cfg.Seeds {
+					s.likeReference(mixed(seed, false, !s.can.Bounded))
+				}
+			}},
+		{name: "random:mixed", doc: "wrong optima or statuses of mixed-integer models", needs: []needs{integers},
+			run: func(s *suite) {
+				for seed := range s.cfg.Seeds {
+					s.likeReference(mixed(seed, true, false))
+				}
+			}},
 	}
 }
 
-// likeReference wants of m what the reference backend finds.
+// likeReference expects the result of the reference backend for m.
 func (s *suite) likeReference(m *milp.Model) {
 	s.Helper()
 	ref, err := milp.Solve(background(), reference.New(), m, exact())
@@ -103,8 +107,8 @@ func smallInteger(seed int) *milp.Model {
 	return m
 }
 
-// enumerate is m's best objective by trying every point of its box, infinite on the worse side if there is none.
-// All variables must be integer, and bounded by whole numbers.
+// enumerate is m's best objective, found by trying every point of its box. If there is none, it is infinite on the
+// worse side. All variables must be integer, with whole bounds.
 func enumerate(m *milp.Model) float64 {
 	lower, upper := m.Bounds()
 	x := slices.Clone(lower)
@@ -125,8 +129,8 @@ func enumerate(m *milp.Model) float64 {
 	return best
 }
 
-// rewritten is m in other words: variables in another order and mirrored, rows scaled, ranges as two rows, the
-// objective turned round twice.
+// rewritten is m in other forms: variables reordered and mirrored, rows scaled, ranges as two rows, the objective
+// negated twice.
 func rewritten(m *milp.Model, seed int) []*milp.Model {
 	r := random(seed)
 	order := r.Perm(m.Vars())
@@ -176,7 +180,7 @@ func mixed(seed int, integer, open bool) *milp.Model {
 	}
 	for range 1 + r.IntN(6) {
 		e := milp.Row{Lower: -inf, Upper: inf}
-		for range 1 + r.IntN(n) { // duplicates among them
+		for range 1 + r.IntN(n) { // may include duplicates
 			e.Index, e.Value = append(e.Index, int32(r.IntN(n))), append(e.Value, between(r, -6, 6))
 		}
 		at := between(r, -8, 16)

@@ -30,19 +30,25 @@ func knapsackRequest(solver mathoptpb.SolverTypeProto) *optimizationpb.SolveMath
 		SolverType: solver,
 		Parameters: &mathoptpb.SolveParametersProto{EnableOutput: true},
 		Model: &mathoptpb.ModelProto{
-			Variables:              &mathoptpb.VariablesProto{Ids: []int64{3, 5}, LowerBounds: []float64{0, 0}, UpperBounds: []float64{9, 9}, Integers: []bool{true, true}},
-			Objective:              &mathoptpb.ObjectiveProto{Maximize: true, LinearCoefficients: &mathoptpb.SparseDoubleVectorProto{Ids: []int64{3, 5}, Values: []float64{2, 3}}},
-			LinearConstraints:      &mathoptpb.LinearConstraintsProto{Ids: []int64{7}, LowerBounds: []float64{0}, UpperBounds: []float64{10}},
-			LinearConstraintMatrix: &mathoptpb.SparseDoubleMatrixProto{RowIds: []int64{7, 7}, ColumnIds: []int64{3, 5}, Coefficients: []float64{3, 4}},
+			Variables: &mathoptpb.VariablesProto{Ids: []int64{3, 5}, LowerBounds: []float64{0, 0},
+				UpperBounds: []float64{9, 9}, Integers: []bool{true, true}},
+			Objective: &mathoptpb.ObjectiveProto{Maximize: true,
+				LinearCoefficients: &mathoptpb.SparseDoubleVectorProto{Ids: []int64{3, 5}, Values: []float64{2, 3}}},
+			LinearConstraints: &mathoptpb.LinearConstraintsProto{Ids: []int64{7}, LowerBounds: []float64{0},
+				UpperBounds: []float64{10}},
+			LinearConstraintMatrix: &mathoptpb.SparseDoubleMatrixProto{RowIds: []int64{7, 7}, ColumnIds: []int64{3, 5},
+				Coefficients: []float64{3, 4}},
 		},
 	}
 }
 
 // TestOtherClients: the service is one of OR-Tools' own API.
 func TestOtherClients(t *testing.T) {
-	r, err := optimizationpb.NewOptimizationClient(other(t)).SolveMathOptModel(t.Context(), knapsackRequest(mathoptpb.SolverTypeProto_SOLVER_TYPE_CP_SAT))
+	r, err := optimizationpb.NewOptimizationClient(other(t)).SolveMathOptModel(t.Context(),
+		knapsackRequest(mathoptpb.SolverTypeProto_SOLVER_TYPE_CP_SAT))
 	require.NoError(t, err)
-	assert.Equal(t, mathoptpb.TerminationReasonProto_TERMINATION_REASON_OPTIMAL, r.GetResult().GetTermination().GetReason())
+	assert.Equal(t, mathoptpb.TerminationReasonProto_TERMINATION_REASON_OPTIMAL,
+		r.GetResult().GetTermination().GetReason())
 	assert.InDelta(t, 7, r.GetResult().GetSolutions()[0].GetPrimalSolution().GetObjectiveValue(), 1e-9)
 	assert.Equal(t, []float64{2, 1}, r.GetResult().GetSolutions()[0].GetPrimalSolution().GetVariableValues().GetValues())
 	assert.NotEmpty(t, r.GetMessages())
@@ -60,7 +66,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	assert.Equal(t, codes.InvalidArgument, status.Code(err))
 	assert.ErrorContains(t, err, "threads")
 
-	for _, method := range []string{"/operations_research.service.v1.Optimization/SolveMathOptModel", "/hedge.solver.v1.Solver/Solve"} {
+	for _, method := range []string{"/operations_research.service.v1.Optimization/SolveMathOptModel",
+		"/hedge.solver.v1.Solver/Solve"} {
 		garbage := []byte("\x0a\xff\xff\xff\x01 no message at all")
 		err = other(t).Invoke(t.Context(), method, &garbage, new([]byte), grpc.ForceCodec(raw{}))
 		assert.Equal(t, codes.InvalidArgument, status.Code(err), method)

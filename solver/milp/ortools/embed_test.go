@@ -47,7 +47,8 @@ func ExampleRegister() {
 	}
 	fmt.Println(sol.Engine, sol.Stop, sol.Objective)
 	for _, rung := range sol.Rungs {
-		fmt.Println(rung.Engine, errors.Is(rung.Err, milp.ErrUnavailable), errors.Is(rung.Err, engines.ErrMissing), errors.Is(rung.Err, solver.ErrSkipped))
+		fmt.Println(rung.Engine, errors.Is(rung.Err, milp.ErrUnavailable), errors.Is(rung.Err, engines.ErrMissing),
+			errors.Is(rung.Err, solver.ErrSkipped))
 	}
 	// Output:
 	// native optimal 10
@@ -104,11 +105,13 @@ func main() {
 	set := engines.Builtin()
 	ortools.Register(set)
 	highs.Register(set)
-	engine, err := set.Open("MILP+ORTOOLS://127.0.0.1:1?solver=GSCIP&tls=true,milp+highs?library=/no/such/file,milp+clp,native,greedy")
+	engine, err := set.Open("MILP+ORTOOLS://127.0.0.1:1?solver=GSCIP&tls=true,milp+highs?library=/no/such/file," +
+		"milp+clp,native,greedy")
 	if err != nil {
 		panic(err)
 	}
-	p := &solver.Problem{SlotSeconds: 60, Slots: 1, Resources: []string{"node"}, Partitions: []solver.Partition{{Nodes: 2}},
+	p := &solver.Problem{SlotSeconds: 60, Slots: 1, Resources: []string{"node"}, Partitions: ` +
+	`[]solver.Partition{{Nodes: 2}},
 		Capacity: [][][]float64{{{2}}}, Jobs: []solver.Job{{ID: "a", Options: []solver.Option{
 			{Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 10}}}}}
 	sol, err := solver.Solve(context.Background(), engine, p, solver.Options{})

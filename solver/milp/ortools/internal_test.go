@@ -130,12 +130,18 @@ func count32(n int) []int32 {
 // TestHints: of the same fault gRPC says now this and now that.
 func TestHints(t *testing.T) {
 	for words, want := range map[string][2]string{ // without TLS, and with
-		"transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused": {"hedge solver serve", "hedge solver serve"},
-		"error reading server preface: EOF":                                                 {"may want TLS", "client's certificate"},
-		"write tcp 127.0.0.1:1->127.0.0.1:2: write: broken pipe":                            {"may want TLS", "client's certificate"},
-		"error reading server preface: remote error: tls: certificate required":             {"may want TLS", "client's certificate"},
-		"tls: first record does not look like a TLS handshake":                              {"hedge solver serve", "without TLS"},
-		"tls: failed to verify certificate: x509: certificate signed by unknown authority":  {"hedge solver serve", "not trusted"},
+		"transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused": {"hedge solver serve",
+			"hedge solver serve"},
+		"error reading server preface: EOF": {"may want TLS",
+			"client's certificate"},
+		"write tcp 127.0.0.1:1->127.0.0.1:2: write: broken pipe": {"may want TLS",
+			"client's certificate"},
+		"error reading server preface: remote error: tls: certificate required": {"may want TLS",
+			"client's certificate"},
+		"tls: first record does not look like a TLS handshake": {"hedge solver serve",
+			"without TLS"},
+		"tls: failed to verify certificate: x509: certificate signed by unknown authority": {"hedge solver serve",
+			"not trusted"},
 	} {
 		for k, secure := range []bool{false, true} {
 			assert.Contains(t, (&Backend{secure: secure}).hint(words), want[k], words)

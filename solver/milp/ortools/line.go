@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// line keeps the connection to a service. One whose last attempt to connect has failed would fail calls without an attempt for a
-// while: it is replaced, so that a service that was just started is found at once.
+// line keeps the connection to a service. After a failed attempt to connect, a gRPC connection fails calls without a
+// new attempt for a while. So it is replaced, and a service that has just started is found at once.
 type line struct {
 	dial func() (*grpc.ClientConn, error)
 
@@ -19,19 +19,20 @@ type line struct {
 	closed bool
 }
 
-// dialled is a connection and what was learnt of its server.
+// dialled is a connection and what is known of its server.
 type dialled struct {
 	conn *grpc.ClientConn
 	// unary: the server lacks the streaming call.
 	unary atomic.Bool
-	// calls use it; guarded by the line's mu. One that is not the line's own any more is closed with the last of them.
+	// calls is the number of calls that use it; guarded by the line's mu. A connection that was replaced is closed with
+	// the last of them.
 	calls int
 	old   bool
 }
 
 var errClosed = errors.New("the backend was closed")
 
-// take returns the connection for one call, after which it must be given back.
+// take returns the connection for one call. It must be given back afterwards.
 func (l *line) take() (*dialled, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +66,7 @@ func (l *line) give(d *dialled) {
 	}
 }
 
-// close closes the connection under the calls that use it.
+// close closes the connection even if calls use it.
 func (l *line) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,14 +21,14 @@ type Solver string
 
 // The solvers.
 const (
-	// GSCIP is SCIP, for mixed-integer programs. It is the zero Config's.
+	// GSCIP is SCIP, for mixed-integer programs. It is the default.
 	GSCIP Solver = "gscip"
-	// HiGHS is for mixed-integer programs. Within OR-Tools it tells of no points before the end, and its number
-	// of threads cannot be set.
+	// HiGHS is for mixed-integer programs. Within OR-Tools it reports no points before the end, and its number of threads
+	// cannot be set.
 	HiGHS Solver = "highs"
-	// CPSAT is for programs whose variables are integer and bounded by ±1e7. Wider bounds of integer variables are cut to that, and
-	// continuous variables taken for integer: then its points are good, but it proves nothing, and what it calls optimal or
-	// infeasible is milp.StopOther without a bound.
+	// CPSAT is for programs whose variables are integer and bounded by ±1e7. Wider bounds of integer variables are cut to
+	// that, and continuous variables are treated as integer. Then its points are valid but it proves nothing: what it
+	// calls optimal or infeasible is milp.StopOther without a bound.
 	CPSAT Solver = "cp-sat"
 	// GLOP is a simplex method.
 	GLOP Solver = "glop"
@@ -43,26 +43,25 @@ const (
 	DefaultKeepAlive  = 30 * time.Second
 )
 
-// Config is where a service is and what is asked of it. The zero value is GSCIP, by the service of this machine.
+// Config says where a service is and what to ask of it. The zero value is GSCIP with the service of this machine.
 type Config struct {
-	// Address is the service's, as gRPC names it: "host:port", "dns:///host:port", "unix:/path". ""
-	// means DefaultAddress.
+	// Address is the service's address in gRPC's notation: "host:port", "dns:///host:port", "unix:/path". "" means
+	// DefaultAddress.
 	Address string
-	// Solver is which of the service's solvers is to solve; "" means GSCIP.
+	// Solver is the service's solver to use; "" means GSCIP.
 	Solver Solver
-	// TLS is how the connection is secured, for mutual TLS with a certificate of the client's; nil means not at all.
+	// TLS secures the connection, with a client certificate for mutual TLS; nil means no TLS.
 	TLS *tls.Config
-	// MaxMessage is the largest message sent or received, in bytes; 0 means DefaultMaxMessage. A model takes some 12 bytes
-	// for each coefficient. The service has a limit of its own.
+	// MaxMessage is the largest message sent or received, in bytes; 0 means DefaultMaxMessage. A model takes about 12
+	// bytes per coefficient. The service has a limit of its own.
 	MaxMessage int
-	// KeepAlive is after how much silence of the service, while it solves, the client asks whether it is still there;
-	// 0 means DefaultKeepAlive, and negative never. Servers other than hedge's may take offence at less than
-	// five minutes.
+	// KeepAlive is the silence of the service, during a solve, after which the client checks whether it is still there. 0
+	// means DefaultKeepAlive, and negative never. Servers other than hedge's may reject less than five minutes.
 	KeepAlive time.Duration
 }
 
-// Backend is a milp.Backend that has a service solve. It is safe for concurrent use, and all its calls share one
-// connection, which is made when it is needed, and again when it was lost.
+// Backend is a milp.Backend that uses a service. It is safe for concurrent use. All calls share one connection, which
+// is made when it is needed, and again after it was lost.
 type Backend struct {
 	address string
 	secure  bool // by TLS
@@ -72,18 +71,18 @@ type Backend struct {
 	line    line
 }
 
-// kind is what there is to know of one of the solvers.
+// kind is what must be known of a solver.
 type kind struct {
 	proto mathoptpb.SolverTypeProto
 	caps  milp.Caps
-	// gaps: it takes gap tolerances. nodes, steps: it counts the tree's nodes, and its iterations.
+	// gaps: it accepts gap tolerances. nodes: it counts tree nodes. steps: it counts iterations.
 	gaps, nodes, steps bool
-	// whole: it takes continuous variables for integer.
+	// whole: it treats continuous variables as integer.
 	whole bool
 }
 
-// maxCPSAT is how large CP-SAT's variables may get. It would cut wider bounds down to this without saying so, so that the
-// client does, and knows that nothing is proven then.
+// maxCPSAT is the largest value of CP-SAT's variables. It would silently cut wider bounds. So the client cuts them, and
+// knows that nothing is proven then.
 const maxCPSAT = 1e7
 
 func kindOf(s Solver) (kind, bool) {
@@ -99,15 +98,17 @@ func kindOf(s Solver) (kind, bool) {
 			Integer: true, Start: true, Incumbents: true, Threads: true, Seed: true, Log: true,
 			Bounded: true, MaxInteger: maxCPSAT}}, true
 	case GLOP:
-		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_GLOP, steps: true, caps: milp.Caps{Seed: true, Log: true, Forgets: true}}, true
+		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_GLOP, steps: true,
+			caps: milp.Caps{Seed: true, Log: true, Forgets: true}}, true
 	case PDLP:
-		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_PDLP, steps: true, caps: milp.Caps{Threads: true, Log: true, Forgets: true}}, true
+		return kind{proto: mathoptpb.SolverTypeProto_SOLVER_TYPE_PDLP, steps: true,
+			caps: milp.Caps{Threads: true, Log: true, Forgets: true}}, true
 	}
 	return kind{}, false
 }
 
-// New returns a backend for the service of c. It does not look whether there is one: see [Backend.Ping]. The error, for a
-// Config that makes no sense, is milp.ErrInvalid. Close the backend when it is no longer needed.
+// New returns a backend for the service of c. It does not check that the service exists; see [Backend.Ping]. The error
+// is milp.ErrInvalid if c makes no sense. Close the backend when it is no longer needed.
 func New(c Config) (*Backend, error) {
 	if c.Address == "" {
 		c.Address = DefaultAddress
@@ -123,7 +124,8 @@ func New(c Config) (*Backend, error) {
 	}
 	k, ok := kindOf(c.Solver)
 	if !ok {
-		return nil, fmt.Errorf("%w: solver: found %q, expected %q, %q, %q, %q or %q", milp.ErrInvalid, c.Solver, GSCIP, HiGHS, CPSAT, GLOP, PDLP)
+		return nil, fmt.Errorf("%w: solver: found %q, expected %q, %q, %q, %q or %q", milp.ErrInvalid, c.Solver, GSCIP, HiGHS,
+			CPSAT, GLOP, PDLP)
 	}
 	if c.MaxMessage < 0 {
 		return nil, fmt.Errorf("%w: largest message: found %d bytes", milp.ErrInvalid, c.MaxMessage)
@@ -149,22 +151,23 @@ func dialOptions(c Config) []grpc.DialOption {
 		grpc.WithDisableServiceConfig(),
 	}
 	if c.KeepAlive > 0 {
-		opts = append(opts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: c.KeepAlive, Timeout: 10 * time.Second}))
+		opts = append(opts,
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: c.KeepAlive, Timeout: 10 * time.Second}))
 	}
 	return opts
 }
 
-// Name implements milp.Backend: it is "ortools-" and the solver.
+// Name implements milp.Backend. It is "ortools-" and the solver's name.
 func (b *Backend) Name() string { return "ortools-" + string(b.solver) }
 
-// Caps implements milp.Backend. A server that has only OR-Tools' own API tells of no points and no log lines, though
-// they are in Caps.
+// Caps implements milp.Backend. A server that has only OR-Tools' own API reports no points and no log lines, although
+// Caps says so.
 func (b *Backend) Caps() milp.Caps { return b.kind.caps }
 
-// Close ends the connection; calls that go on fail.
+// Close closes the connection. Running calls fail.
 func (b *Backend) Close() error { return b.line.close() }
 
-// Ping asks the service for its health: nil means that it is ready to solve. The error is milp.ErrUnavailable, or that of
+// Ping asks for the service's health. Nil means that it is ready to solve. The error is milp.ErrUnavailable, or that of
 // ctx. A server without the health service counts as ready.
 func (b *Backend) Ping(ctx context.Context) error {
 	d, err := b.line.take()

@@ -22,7 +22,8 @@ func processOf(t *testing.T, text string) int {
 	require.NoError(t, err)
 	for _, path := range lines {
 		line, err := os.ReadFile(path)
-		if pid, numberErr := strconv.Atoi(strings.Split(path, "/")[2]); err == nil && numberErr == nil && pid != os.Getpid() && strings.Contains(string(line), text) {
+		if pid, numberErr := strconv.Atoi(strings.Split(path, "/")[2]); err == nil && numberErr == nil &&
+			pid != os.Getpid() && strings.Contains(string(line), text) {
 			return pid
 		}
 	}

@@ -12,32 +12,31 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Register adds the engine milp+ortools to set, whose strings are
+// Register adds the engine milp+ortools to set. Its strings have the form
 //
 //	milp+ortools://HOST:PORT?solver=GSCIP&tls=true&ca=FILE&cert=FILE&key=FILE
 //
-// Solver is GSCIP, HIGHS or CP_SAT; without it, GSCIP. tls=true secures the connection. So do ca, the file of the
-// authorities that the server's certificate is checked with (the system's, if it is not given), and cert with key, the
-// client's own; all three are in PEM form. An engine is opened whether or not the service is there. One that is not is
-// [milp.ErrUnavailable] at each solve, and a ladder goes on to the next rung. Close the engine when it is no longer
-// needed.
+// Solver is GSCIP, HIGHS or CP_SAT; the default is GSCIP. tls=true secures the connection. So do ca, the authorities
+// for the server's certificate (by default the system's), and cert with key, the client's own certificate. All three
+// are PEM files. An engine is opened whether or not the service exists. Without a service each solve is
+// [milp.ErrUnavailable], and a ladder goes on to the next rung. Close the engine when it is no longer needed.
 func Register(set *engines.Set) {
 	set.AddBackend("ortools", "an OR-Tools service over gRPC: solver=GSCIP, CP_SAT or HIGHS (hedge solver serve)", true,
 		open, "://", "solver", "tls", "ca", "cert", "key")
 }
 
-// open is the backend that spec asks for.
+// open makes the backend for spec.
 func open(spec engines.Spec) (milp.Backend, error) {
 	secure, err := security(spec)
 	if err != nil {
 		return nil, err
 	}
-	// CP_SAT as OR-Tools writes it, cp-sat as the service does.
+	// OR-Tools writes CP_SAT, the service cp-sat.
 	name := strings.ReplaceAll(spec.Word("solver"), "_", "-")
 	return New(Config{Address: spec.Address, Solver: Solver(name), TLS: secure})
 }
 
-// security is how spec has the connection secured, nil for not at all.
+// security is the TLS configuration of spec, nil for none.
 func security(spec engines.Spec) (*tls.Config, error) {
 	on, ca, cert, key := spec.Word("tls"), spec.Options.Get("ca"), spec.Options.Get("cert"), spec.Options.Get("key")
 	switch {

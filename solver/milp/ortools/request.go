@@ -13,9 +13,10 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/optimizationpb"
 )
 
-// request is m as the service takes it. It shares slices with m. limit is how long the service may solve, 0 as long as
-// it takes. cut says that the service is given narrower bounds than m's: its points are m's, and its proofs are not.
-func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration) (q *optimizationpb.SolveMathOptModelRequest, cut bool, err error) {
+// request is m in the service's form. It shares slices with m. limit is the service's time limit; 0 is none. cut says
+// that bounds were narrowed: then points are valid for m, and proofs are not.
+func (b *Backend) request(m *milp.Model, opts milp.Options,
+	limit time.Duration) (q *optimizationpb.SolveMathOptModelRequest, cut bool, err error) {
 	lower, upper, cut, err := b.bounds(m)
 	if err != nil {
 		return nil, false, err
@@ -28,7 +29,7 @@ func (b *Backend) request(m *milp.Model, opts milp.Options, limit time.Duration)
 	}, cut, nil
 }
 
-// bounds are the variables' bounds as the solver can take them. cut says that some are narrower than m's.
+// bounds are the variables' bounds, within the solver's limits. cut says that some are narrower than m's.
 func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err error) {
 	lower, upper = m.WholeBounds()
 	if !b.kind.caps.Bounded {
@@ -38,14 +39,16 @@ func (b *Backend) bounds(m *milp.Model) (lower, upper []float64, cut bool, err e
 	for j := range lower {
 		v := m.Var(j)
 		if math.IsInf(v.Lower, 0) || math.IsInf(v.Upper, 0) {
-			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
+			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected finite ones",
+				milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper)
 		}
 		low, high := max(lower[j], -most), min(upper[j], most)
 		if low == lower[j] && high == upper[j] {
 			continue
 		}
 		if !v.Integer || low > high {
-			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v", milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
+			return nil, nil, false, fmt.Errorf("%w: vars[%d] (%q) has bounds %v and %v, expected no more than %v",
+				milp.ErrUnsupported, j, v.Name, v.Lower, v.Upper, most)
 		}
 		if !cut {
 			lower, upper, cut = slices.Clone(lower), slices.Clone(upper), true
@@ -68,14 +71,17 @@ func modelProto(m *milp.Model, lower, upper []float64) *mathoptpb.ModelProto {
 	}
 	rowLower, rowUpper := m.RowBounds()
 	return &mathoptpb.ModelProto{
-		Variables:              &mathoptpb.VariablesProto{Ids: ids[:n], LowerBounds: lower, UpperBounds: upper, Integers: integers},
-		Objective:              &mathoptpb.ObjectiveProto{Maximize: m.Maximize, Offset: m.Offset, LinearCoefficients: objective},
-		LinearConstraints:      &mathoptpb.LinearConstraintsProto{Ids: ids[:m.Rows()], LowerBounds: rowLower, UpperBounds: rowUpper},
+		Variables: &mathoptpb.VariablesProto{Ids: ids[:n], LowerBounds: lower, UpperBounds: upper,
+			Integers: integers},
+		Objective: &mathoptpb.ObjectiveProto{Maximize: m.Maximize, Offset: m.Offset,
+			LinearCoefficients: objective},
+		LinearConstraints: &mathoptpb.LinearConstraintsProto{Ids: ids[:m.Rows()], LowerBounds: rowLower,
+			UpperBounds: rowUpper},
 		LinearConstraintMatrix: matrixProto(m.ByRow()),
 	}
 }
 
-// matrixProto is a as the triples that the service takes, which have to be in the rows' order.
+// matrixProto converts a to the triples that the service takes, in the order of the rows.
 func matrixProto(a milp.Matrix) *mathoptpb.SparseDoubleMatrixProto {
 	ids := make([]int64, 2*len(a.Index))
 	rows, columns := ids[:len(a.Index)], ids[len(a.Index):]
@@ -116,18 +122,18 @@ func (b *Backend) parameters(opts milp.Options, limit time.Duration) *mathoptpb.
 	return p
 }
 
-// gapTolerance is what a solver must be told so that the gap that it stops at is at most gap: solvers take it relative
-// to their point's value, HiGHS and CP-SAT, or the smaller of that and the bound, GSCIP, where milp takes it relative to the bound.
+// gapTolerance is the tolerance to give a solver so that it stops at a gap of at most gap. HiGHS and CP-SAT take it
+// relative to the point's value, GSCIP to the smaller of that and the bound, and milp to the bound.
 func gapTolerance(gap float64) float64 { return gap / (1 + gap) }
 
-// seed is s in the range that all solvers take, and not 0.
+// seed maps s to a nonzero number that all solvers accept.
 func seed(s int64) int32 {
 	u := uint64(s)
 	return int32((u^u>>31^u>>62)%math.MaxInt32) | 1
 }
 
-// modelParameters ask for the point without its zeros, and for no dual values. start is milp.Options.Start; it is moved to
-// within the bounds, since HiGHS fails with one that is not.
+// modelParameters request the point without its zeros, and no dual values. start is milp.Options.Start. It is moved to
+// within the bounds, since HiGHS fails with one that is outside.
 func (b *Backend) modelParameters(lower, upper, start []float64) *mathoptpb.ModelSolveParametersProto {
 	none := &mathoptpb.SparseVectorFilterProto{FilterByIds: true}
 	p := &mathoptpb.ModelSolveParametersProto{

@@ -353,16 +353,19 @@ func TestReflectionNamesBothServices(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	// The service has version 1alpha, whose messages are version 1's.
-	s, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+	s, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
 	require.NoError(t, err)
-	require.NoError(t, s.SendMsg(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}))
+	require.NoError(t, s.SendMsg(&reflectionpb.ServerReflectionRequest{
+		MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}))
 	r := new(reflectionpb.ServerReflectionResponse)
 	require.NoError(t, s.RecvMsg(r))
 	var names []string
 	for _, n := range r.GetListServicesResponse().GetService() {
 		names = append(names, n.GetName())
 	}
-	assert.Subset(t, names, []string{"operations_research.service.v1.Optimization", "hedge.solver.v1.Solver", "grpc.health.v1.Health"})
+	assert.Subset(t, names,
+		[]string{"operations_research.service.v1.Optimization", "hedge.solver.v1.Solver", "grpc.health.v1.Health"})
 	require.NoError(t, s.CloseSend())
 }
 

@@ -18,13 +18,13 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/ortools/internal/pb/solverpb"
 )
 
-// patience is how long after milp.Options.Time an answer is still waited for, if ctx allows it.
+// patience is how long after milp.Options.Time to wait for an answer, if ctx allows it.
 const patience = time.Second
 
-// accuracy is how exactly PDLP is asked to solve, so that its points are within milp.Tolerance.
+// accuracy is the accuracy requested of PDLP, so that its points are within milp.Tolerance.
 const accuracy = 1e-9
 
-// Solve implements milp.Backend. When ctx ends it returns at once, with the best point that the service has told of.
+// Solve implements milp.Backend. When ctx ends it returns at once with the best point that the service has reported.
 func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*milp.Result, error) {
 	c := &call{Backend: b, m: m, opts: opts, began: time.Now(), bound: milp.NoBound(m), ctx: ctx}
 	if ctx.Err() != nil {
@@ -57,7 +57,7 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 	return c.settle(c.unary(d, q))
 }
 
-// timeLimit is how long the service may solve so that its answer is here in time; 0 is no limit.
+// timeLimit is the service's time limit that lets its answer arrive in time; 0 is no limit.
 func timeLimit(ctx context.Context, limit time.Duration) time.Duration {
 	left := limit
 	if end, ok := ctx.Deadline(); ok {
@@ -77,21 +77,21 @@ type call struct {
 	ctx  context.Context
 	m    *milp.Model
 	opts milp.Options
-	// timed: the service was given a limit of time. unproven: what the solver proves does not hold for m.
+	// timed: the service has a time limit. unproven: the solver's proofs are not valid for m.
 	timed, unproven bool
 	began           time.Time
 	setUp           time.Duration
 	heard           bool // the service has begun
 
-	best  []float64 // the best point told of
+	best  []float64 // the best reported point
 	value float64
 	bound float64
 }
 
-// stream has the service solve q and tell of its progress.
+// stream lets the service solve q and report its progress.
 func (c *call) stream(d *dialled, q *optimizationpb.SolveMathOptModelRequest) (*milp.Result, error) {
 	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel() // it ends the stream on all paths
+	defer cancel() // ends the stream on all paths
 	s, err := solverpb.NewSolverClient(d.conn).Solve(ctx, &solverpb.SolveRequest{
 		Request: q, Incumbents: c.opts.Incumbent != nil, Log: c.opts.Log != nil, Accuracy: accuracy})
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *call) progress(p *solverpb.Progress) {
 	}
 	x, err := dense(p.Point, c.m.Vars())
 	if err != nil || milp.Check(c.m, x) != nil {
-		return // the solver's tolerances are wider than milp's; a better one may come
+		return // the solver's tolerances are wider than milp's; a better point may follow
 	}
 	value := c.m.Objective(x)
 	if c.best != nil && !milp.Better(c.m, value, c.value) {
@@ -158,7 +158,7 @@ func (c *call) progress(p *solverpb.Progress) {
 	}
 }
 
-// settle is what the call returns for what it has come to.
+// settle combines the answer, or its error, with the best reported point.
 func (c *call) settle(res *milp.Result, err error) (*milp.Result, error) {
 	if err == nil {
 		return res, nil
@@ -174,7 +174,8 @@ func (c *call) settle(res *milp.Result, err error) (*milp.Result, error) {
 
 // cut is the result of a call whose time was up, or that was cancelled, before the service's answer.
 func (c *call) cut() *milp.Result {
-	return &milp.Result{Stop: milp.StopOf(c.ctx.Err()), X: c.best, Objective: c.value, Bound: c.bound, Raw: "cut short by the client",
+	return &milp.Result{Stop: milp.StopOf(c.ctx.Err()), X: c.best, Objective: c.value, Bound: c.bound,
+		Raw:   "cut short by the client",
 		Nodes: -1, Iterations: -1, Start: c.startUse(), SetUp: c.setUp}
 }
 
@@ -185,10 +186,11 @@ func (c *call) startUse() milp.StartUse {
 	return milp.StartUnknown
 }
 
-// result is r in milp's terms.
+// result converts r to a result of milp.
 func (c *call) result(r *mathoptpb.SolveResultProto, interrupted bool) (*milp.Result, error) {
 	t, stats := r.GetTermination(), r.GetSolveStats()
-	res := &milp.Result{Stop: c.stop(t, interrupted), Bound: milp.NoBound(c.m), Raw: words(t, interrupted), Nodes: -1, Iterations: -1, Start: c.startUse(), SetUp: c.setUp}
+	res := &milp.Result{Stop: c.stop(t, interrupted), Bound: milp.NoBound(c.m), Raw: words(t, interrupted), Nodes: -1,
+		Iterations: -1, Start: c.startUse(), SetUp: c.setUp}
 	if c.kind.nodes {
 		res.Nodes = stats.GetNodeCount()
 	}
@@ -205,7 +207,7 @@ func (c *call) result(r *mathoptpb.SolveResultProto, interrupted bool) (*milp.Re
 				return nil, fmt.Errorf("%w: %w", milp.ErrBackend, err)
 			}
 			res.X, res.Objective = x, c.m.Objective(x)
-			break // they come best first
+			break // the best comes first
 		}
 	}
 	if b := t.GetObjectiveBounds().GetDualBound(); t.GetObjectiveBounds() != nil && c.proves(b) {
@@ -214,17 +216,20 @@ func (c *call) result(r *mathoptpb.SolveResultProto, interrupted bool) (*milp.Re
 	if res.X == nil {
 		res.X, res.Objective = c.best, c.value
 	}
-	if res.Stop == milp.StopOptimal && res.X != nil && res.Gap() > c.opts.TargetGap()+milp.Tolerance && math.Abs(res.Bound-res.Objective) > milp.Tolerance {
-		res.Stop = milp.StopOther // CP-SAT's gap is absolute where the objective is below 1
+	if res.Stop == milp.StopOptimal && res.X != nil && res.Gap() > c.opts.TargetGap()+milp.Tolerance &&
+		math.Abs(res.Bound-res.Objective) > milp.Tolerance {
+		res.Stop = milp.StopOther // CP-SAT's gap is absolute if the objective is below 1
 		res.Raw += " (by a gap of its own)"
 	}
 	return res, nil
 }
 
-// stop is why the solver stopped. CP-SAT and GLOP leave it open which limit it was: then it is the only one that they had.
+// stop says why the solver stopped. CP-SAT and GLOP do not say which limit it was. Then it is the only one that they
+// had.
 func (c *call) stop(t *mathoptpb.TerminationProto, interrupted bool) milp.Stop {
 	reason := t.GetReason()
-	if c.unproven && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND {
+	if c.unproven && reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE &&
+		reason != mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND {
 		return milp.StopOther
 	}
 	switch reason {
@@ -236,7 +241,8 @@ func (c *call) stop(t *mathoptpb.TerminationProto, interrupted bool) milp.Stop {
 		return milp.StopUnbounded
 	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED:
 		return milp.StopInfeasibleOrUnbounded
-	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE, mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND:
+	case mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE,
+		mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND:
 		switch l := t.GetLimit(); {
 		case interrupted:
 			return milp.StopOther
@@ -249,7 +255,7 @@ func (c *call) stop(t *mathoptpb.TerminationProto, interrupted bool) milp.Stop {
 	return milp.StopOther
 }
 
-// words is the solver's own account of its end.
+// words is the solver's own text about its end.
 func words(t *mathoptpb.TerminationProto, interrupted bool) string {
 	s := strings.TrimPrefix(t.GetReason().String(), "TERMINATION_REASON_")
 	if t.GetLimit() != mathoptpb.LimitProto_LIMIT_UNSPECIFIED {
@@ -264,10 +270,10 @@ func words(t *mathoptpb.TerminationProto, interrupted bool) string {
 	return s
 }
 
-// proves reports whether a dual bound says anything. SCIP's infinity is 1e20.
+// proves reports whether a dual bound means anything. SCIP's infinity is 1e20.
 func (c *call) proves(bound float64) bool { return !c.unproven && math.Abs(bound) < 1e20 }
 
-// dense is v with its zeros, as a point of n variables.
+// dense converts v to a point of n variables.
 func dense(v *mathoptpb.SparseDoubleVectorProto, n int) ([]float64, error) {
 	x := make([]float64, n)
 	if len(v.GetIds()) != len(v.GetValues()) {

@@ -44,7 +44,8 @@ func (a *authority) issue(t *testing.T, template *x509.Certificate) (*x509.Certi
 	require.NoError(t, err)
 	template.SerialNumber, err = rand.Int(rand.Reader, big.NewInt(1<<62))
 	require.NoError(t, err)
-	template.Subject = pkix.Name{CommonName: template.SerialNumber.String()} // one that is its issuer's counts as self-signed
+	// one that is its issuer's counts as self-signed
+	template.Subject = pkix.Name{CommonName: template.SerialNumber.String()}
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	parent, signer := a.cert, a.key
@@ -82,7 +83,8 @@ func (a *authority) write(t *testing.T) (cert, key, ca string) {
 		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 		return path
 	}
-	return put("cert.pem", "CERTIFICATE", c.Raw), put("key.pem", "PRIVATE KEY", der), put("ca.pem", "CERTIFICATE", a.cert.Raw)
+	return put("cert.pem", "CERTIFICATE", c.Raw), put("key.pem", "PRIVATE KEY", der),
+		put("ca.pem", "CERTIFICATE", a.cert.Raw)
 }
 
 // TestTLSFilesThatAreNoGood: the error names the flag and the file.
@@ -97,11 +99,13 @@ func TestTLSFilesThatAreNoGood(t *testing.T) {
 		config serve.Config
 		want   []string
 	}{
-		"no certificate": {serve.Config{Cert: "/nowhere/cert.pem", Key: key}, []string{"--tls-cert /nowhere/cert.pem: No such file"}},
-		"no key":         {serve.Config{Cert: cert, Key: "/nowhere/key.pem"}, []string{"--tls-key /nowhere/key.pem: No such file"}},
-		"another's key":  {serve.Config{Cert: cert, Key: strange}, []string{"--tls-cert " + cert, "--tls-key " + strange}},
-		"empty":          {serve.Config{Cert: empty, Key: key}, []string{"--tls-cert " + empty}},
-		"no authority":   {serve.Config{Cert: cert, Key: key, ClientCA: empty}, []string{"--tls-client-ca " + empty}},
+		"no certificate": {serve.Config{Cert: "/nowhere/cert.pem", Key: key},
+			[]string{"--tls-cert /nowhere/cert.pem: No such file"}},
+		"no key": {serve.Config{Cert: cert, Key: "/nowhere/key.pem"},
+			[]string{"--tls-key /nowhere/key.pem: No such file"}},
+		"another's key": {serve.Config{Cert: cert, Key: strange}, []string{"--tls-cert " + cert, "--tls-key " + strange}},
+		"empty":         {serve.Config{Cert: empty, Key: key}, []string{"--tls-cert " + empty}},
+		"no authority":  {serve.Config{Cert: cert, Key: key, ClientCA: empty}, []string{"--tls-client-ca " + empty}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := start(c.config)
@@ -130,8 +134,10 @@ func TestTLS(t *testing.T) {
 		{"client with TLS, service without", service(t), &tls.Config{RootCAs: a.pool()}, "it is without TLS"},
 		{"mutual", mutual.address, &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{a.client(t)}}, ""},
 		{"mutual, client without", mutual.address, nil, "it may want TLS"},
-		{"mutual, client without certificate", mutual.address, &tls.Config{RootCAs: a.pool()}, "it may want a client's certificate"},
-		{"mutual, another authority's client", mutual.address, &tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{other.client(t)}},
+		{"mutual, client without certificate", mutual.address, &tls.Config{RootCAs: a.pool()},
+			"it may want a client's certificate"},
+		{"mutual, another authority's client", mutual.address,
+			&tls.Config{RootCAs: a.pool(), Certificates: []tls.Certificate{other.client(t)}},
 			"it may want a client's certificate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

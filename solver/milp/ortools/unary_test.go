@@ -24,10 +24,12 @@ import (
 // scripted is a server of OR-Tools' own API that solves nothing, and has no other service.
 type scripted struct {
 	optimizationpb.UnimplementedOptimizationServer
-	answer func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error)
+	answer func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse,
+		error)
 }
 
-func (s *scripted) SolveMathOptModel(ctx context.Context, q *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
+func (s *scripted) SolveMathOptModel(ctx context.Context,
+	q *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
 	return s.answer(ctx, q)
 }
 
@@ -51,7 +53,8 @@ func listen(t testing.TB, register func(*grpc.Server)) string {
 }
 
 // answering is a client of a server with OR-Tools' own API alone.
-func answering(t testing.TB, answer func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error)) *ortools.Backend {
+func answering(t testing.TB, answer func(context.Context,
+	*optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error)) *ortools.Backend {
 	t.Helper()
 	return backend(t, ortools.Config{Address: listen(t, func(s *grpc.Server) {
 		optimizationpb.RegisterOptimizationServer(s, &scripted{answer: answer})
@@ -59,7 +62,8 @@ func answering(t testing.TB, answer func(context.Context, *optimizationpb.SolveM
 }
 
 // response has a point of the knapsack, and a bound.
-func response(reason mathoptpb.TerminationReasonProto, limit mathoptpb.LimitProto, bound float64, ids []int64, values []float64) *optimizationpb.SolveMathOptModelResponse {
+func response(reason mathoptpb.TerminationReasonProto, limit mathoptpb.LimitProto, bound float64, ids []int64,
+	values []float64) *optimizationpb.SolveMathOptModelResponse {
 	return &optimizationpb.SolveMathOptModelResponse{
 		Messages: []string{"a line\n"},
 		Result: &mathoptpb.SolveResultProto{
@@ -69,21 +73,25 @@ func response(reason mathoptpb.TerminationReasonProto, limit mathoptpb.LimitProt
 				VariableValues:    &mathoptpb.SparseDoubleVectorProto{Ids: ids, Values: values},
 				FeasibilityStatus: mathoptpb.SolutionStatusProto_SOLUTION_STATUS_FEASIBLE,
 			}}},
-			SolveStats: &mathoptpb.SolveStatsProto{NodeCount: 3, SimplexIterations: 4, BarrierIterations: 5, SolveTime: durationpb.New(time.Nanosecond)},
+			SolveStats: &mathoptpb.SolveStatsProto{NodeCount: 3, SimplexIterations: 4, BarrierIterations: 5,
+				SolveTime: durationpb.New(time.Nanosecond)},
 		}}
 }
 
 func TestServerWithoutTheStreamingCall(t *testing.T) {
 	var asked *optimizationpb.SolveMathOptModelRequest
-	b := answering(t, func(_ context.Context, q *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
+	b := answering(t, func(_ context.Context, q *optimizationpb.SolveMathOptModelRequest) (
+		*optimizationpb.SolveMathOptModelResponse, error) {
 		asked = q
-		return response(mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE, mathoptpb.LimitProto_LIMIT_NODE, 9, []int64{0, 1}, []float64{1, 1}), nil
+		return response(mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE, mathoptpb.LimitProto_LIMIT_NODE, 9,
+			[]int64{0, 1}, []float64{1, 1}), nil
 	})
 	require.NoError(t, b.Ping(t.Context()), "a server without the health service counts as ready")
 	var lines []string
 	for range 2 {
-		res, err := milp.Solve(t.Context(), b, knapsack(), milp.Options{Gap: 0.25, Nodes: 7, Threads: 2, Seed: -5, Time: time.Hour,
-			Start: []float64{3, math.NaN(), -1}, Log: func(line string) { lines = append(lines, line) }})
+		res, err := milp.Solve(t.Context(), b, knapsack(),
+			milp.Options{Gap: 0.25, Nodes: 7, Threads: 2, Seed: -5, Time: time.Hour,
+				Start: []float64{3, math.NaN(), -1}, Log: func(line string) { lines = append(lines, line) }})
 		require.NoError(t, err)
 		assert.Equal(t, milp.StopNodes, res.Stop)
 		assert.Equal(t, []float64{1, 1, 0}, res.X)
@@ -133,7 +141,8 @@ func TestReasonsToStop(t *testing.T) {
 		{feasible, mathoptpb.LimitProto_LIMIT_NODE, 8, milp.StopNodes},
 		{feasible, mathoptpb.LimitProto_LIMIT_MEMORY, 8, milp.StopOther},
 		{feasible, mathoptpb.LimitProto_LIMIT_INTERRUPTED, 8, milp.StopOther},
-		{mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND, mathoptpb.LimitProto_LIMIT_TIME, 8, milp.StopTime},
+		{mathoptpb.TerminationReasonProto_TERMINATION_REASON_NO_SOLUTION_FOUND, mathoptpb.LimitProto_LIMIT_TIME, 8,
+			milp.StopTime},
 		{mathoptpb.TerminationReasonProto_TERMINATION_REASON_INFEASIBLE, 0, 8, milp.StopInfeasible},
 		{mathoptpb.TerminationReasonProto_TERMINATION_REASON_UNBOUNDED, 0, 8, milp.StopUnbounded},
 		{mathoptpb.TerminationReasonProto_TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED, 0, 8, milp.StopInfeasibleOrUnbounded},
@@ -141,9 +150,10 @@ func TestReasonsToStop(t *testing.T) {
 		{mathoptpb.TerminationReasonProto_TERMINATION_REASON_IMPRECISE, 0, 8, milp.StopOther},
 		{99, 99, 8, milp.StopOther},
 	} {
-		b := answering(t, func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
-			return response(c.reason, c.limit, c.bound, []int64{0, 1}, []float64{1, 1}), nil
-		})
+		b := answering(t,
+			func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
+				return response(c.reason, c.limit, c.bound, []int64{0, 1}, []float64{1, 1}), nil
+			})
 		res, err := milp.Solve(t.Context(), b, knapsack(), milp.Options{Time: time.Hour})
 		require.NoError(t, err, c.reason)
 		assert.Equal(t, c.want, res.Stop, "%v %v", c.reason, c.limit)
@@ -160,9 +170,10 @@ func TestServersThatAnswerNonsense(t *testing.T) {
 		"infeasible point": response(optimal, 0, 8, []int64{0, 1, 2}, []float64{1, 1, 1}),
 		"wrong bound":      response(optimal, 0, 2, []int64{0, 1}, []float64{1, 1}),
 	} {
-		b := answering(t, func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
-			return r, nil
-		})
+		b := answering(t,
+			func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
+				return r, nil
+			})
 		res, err := milp.Solve(t.Context(), b, knapsack(), milp.Options{})
 		if name == "nothing" {
 			require.NoError(t, err)
@@ -176,13 +187,16 @@ func TestServersThatAnswerNonsense(t *testing.T) {
 
 func TestStatusCodes(t *testing.T) {
 	for code, want := range map[codes.Code]error{
-		codes.Unavailable: milp.ErrUnavailable, codes.ResourceExhausted: milp.ErrUnavailable, codes.Unauthenticated: milp.ErrUnavailable,
-		codes.PermissionDenied: milp.ErrUnavailable, codes.Unimplemented: milp.ErrUnavailable, codes.InvalidArgument: milp.ErrUnsupported,
-		codes.Internal: milp.ErrBackend, codes.Unknown: milp.ErrBackend,
+		codes.Unavailable: milp.ErrUnavailable, codes.ResourceExhausted: milp.ErrUnavailable,
+		codes.Unauthenticated:  milp.ErrUnavailable,
+		codes.PermissionDenied: milp.ErrUnavailable, codes.Unimplemented: milp.ErrUnavailable,
+		codes.InvalidArgument: milp.ErrUnsupported,
+		codes.Internal:        milp.ErrBackend, codes.Unknown: milp.ErrBackend,
 	} {
-		b := answering(t, func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
-			return nil, status.Error(code, "in words")
-		})
+		b := answering(t,
+			func(context.Context, *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
+				return nil, status.Error(code, "in words")
+			})
 		_, err := milp.Solve(t.Context(), b, knapsack(), milp.Options{})
 		require.ErrorIs(t, err, want, code)
 		assert.ErrorContains(t, err, "in words")
@@ -200,7 +214,8 @@ func errorOf(err error) error {
 
 func TestUnaryCallIsCutShort(t *testing.T) {
 	entered, left := make(chan struct{}), make(chan struct{})
-	b := answering(t, func(ctx context.Context, _ *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
+	b := answering(t, func(ctx context.Context, _ *optimizationpb.SolveMathOptModelRequest) (
+		*optimizationpb.SolveMathOptModelResponse, error) {
 		close(entered)
 		<-ctx.Done()
 		close(left)
@@ -244,7 +259,8 @@ func progressOf(bound float64, ids []int64, values ...float64) *solverpb.SolveEv
 
 func TestPointsOnTheWay(t *testing.T) {
 	finished := &solverpb.SolveEvent{Event: &solverpb.SolveEvent_Finished{Finished: &solverpb.Finished{Interrupted: true,
-		Response: response(mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE, mathoptpb.LimitProto_LIMIT_TIME, 9, []int64{1}, []float64{1})}}}
+		Response: response(mathoptpb.TerminationReasonProto_TERMINATION_REASON_FEASIBLE, mathoptpb.LimitProto_LIMIT_TIME, 9,
+			[]int64{1}, []float64{1})}}}
 	address := listen(t, func(s *grpc.Server) {
 		solverpb.RegisterSolverServer(s, &streaming{events: []*solverpb.SolveEvent{
 			{}, // of a later version
@@ -258,7 +274,10 @@ func TestPointsOnTheWay(t *testing.T) {
 		}})
 	})
 	var points []milp.Point
-	res, err := backend(t, ortools.Config{Address: address}).Solve(t.Context(), knapsack(), milp.Options{Incumbent: func(p milp.Point) { points = append(points, p) }})
+	res, err := backend(t, ortools.Config{Address: address}).Solve(t.Context(), knapsack(),
+		milp.Options{Incumbent: func(p milp.Point) {
+			points = append(points, p)
+		}})
 	require.NoError(t, err)
 	assert.Equal(t, []milp.Point{
 		{X: []float64{1, 0, 0}, Objective: 4, Bound: 20},
@@ -269,8 +288,8 @@ func TestPointsOnTheWay(t *testing.T) {
 	assert.Contains(t, res.Raw, "about to stop")
 }
 
-// TestSetUpEndsWhereTheSolverBegins has a server that takes at least a time before it begins, and at least a time from when the client has
-// heard of it.
+// TestSetUpEndsWhereTheSolverBegins has a server that takes at least a time before it begins, and at least a time from
+// when the client has heard of it.
 func TestSetUpEndsWhereTheSolverBegins(t *testing.T) {
 	const least = 50 * time.Millisecond
 	heard := make(chan struct{})
@@ -280,7 +299,8 @@ func TestSetUpEndsWhereTheSolverBegins(t *testing.T) {
 				{Event: &solverpb.SolveEvent_Started{Started: &solverpb.Started{}}},
 				{Event: &solverpb.SolveEvent_Log{Log: &solverpb.Log{Lines: []string{"heard"}}}},
 				{Event: &solverpb.SolveEvent_Finished{Finished: &solverpb.Finished{
-					Response: response(mathoptpb.TerminationReasonProto_TERMINATION_REASON_OPTIMAL, 0, 8, []int64{0, 1}, []float64{1, 1})}}},
+					Response: response(mathoptpb.TerminationReasonProto_TERMINATION_REASON_OPTIMAL, 0, 8, []int64{0, 1},
+						[]float64{1, 1})}}},
 			},
 			before: func(event int) {
 				if event == 2 {
@@ -292,7 +312,10 @@ func TestSetUpEndsWhereTheSolverBegins(t *testing.T) {
 			},
 		})
 	})
-	res, err := milp.Solve(t.Context(), backend(t, ortools.Config{Address: address}), knapsack(), milp.Options{Log: func(string) { close(heard) }})
+	res, err := milp.Solve(t.Context(), backend(t, ortools.Config{Address: address}), knapsack(),
+		milp.Options{Log: func(string) {
+			close(heard)
+		}})
 	require.NoError(t, err)
 	assert.Equal(t, milp.StopOptimal, res.Stop)
 	assert.GreaterOrEqual(t, res.SetUp, least, "the server had not begun")
@@ -332,10 +355,12 @@ func TestConfig(t *testing.T) {
 func TestBoundsOfCPSAT(t *testing.T) {
 	var asked *optimizationpb.SolveMathOptModelRequest
 	address := listen(t, func(s *grpc.Server) {
-		optimizationpb.RegisterOptimizationServer(s, &scripted{answer: func(_ context.Context, q *optimizationpb.SolveMathOptModelRequest) (*optimizationpb.SolveMathOptModelResponse, error) {
-			asked = q
-			return &optimizationpb.SolveMathOptModelResponse{}, nil
-		}})
+		optimizationpb.RegisterOptimizationServer(s,
+			&scripted{answer: func(_ context.Context, q *optimizationpb.SolveMathOptModelRequest) (
+				*optimizationpb.SolveMathOptModelResponse, error) {
+				asked = q
+				return &optimizationpb.SolveMathOptModelResponse{}, nil
+			}})
 	})
 	b := backend(t, ortools.Config{Address: address, Solver: ortools.CPSAT})
 	m := &milp.Model{}

@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// cbc: its printed solution has eight digits, so that the point comes from the binary file beside it.
+// cbc prints a solution with only eight digits, so the point is read from its binary file.
 func cbc() dialect {
 	return dialect{
 		name:    "cbc",
@@ -46,7 +46,7 @@ func cbcArgs(j *job, extra []string) ([]string, error) {
 	return append(append(args, extra...), "-solve", "-solution", "solution", "-saveSolution", "point", "-quit"), nil
 }
 
-// cbcStart has only the values that are known.
+// cbcStart writes only the values that are known.
 func cbcStart(w *bufio.Writer, j *job) bool {
 	fmt.Fprintln(w, "Stopped on iterations - objective value 0")
 	for k, v := range j.opts.Start {
@@ -103,7 +103,7 @@ func cbcStop(status, raw string) milp.Stop {
 		return milp.StopOptimal
 	case strings.HasPrefix(status, "Infeasible"), strings.HasPrefix(status, "Integer infeasible"):
 		return milp.StopInfeasible
-	case strings.HasPrefix(status, "Unbounded"): // of the relaxation, and presolve says so of infeasible ones too
+	case strings.HasPrefix(status, "Unbounded"): // said of the relaxation; presolve also says so of infeasible models
 		return milp.StopInfeasibleOrUnbounded
 	case strings.HasPrefix(status, "Stopped on time"):
 		return milp.StopTime
@@ -115,8 +115,8 @@ func cbcStop(status, raw string) milp.Stop {
 	return milp.StopNone
 }
 
-// cbcPoint reads what saveSolution writes: the numbers of rows and columns, the objective, the rows' activities and duals, and
-// the columns' values.
+// cbcPoint reads the format of saveSolution: the numbers of rows and columns, the objective, the rows' activities and
+// duals, and the columns' values.
 func cbcPoint(b []byte, n int) ([]float64, error) {
 	if len(b) < 16 {
 		return nil, errTruncated
@@ -124,7 +124,8 @@ func cbcPoint(b []byte, n int) ([]float64, error) {
 	rows, columns := int(binary.NativeEndian.Uint32(b)), int(binary.NativeEndian.Uint32(b[4:]))
 	from := 16 + 16*rows
 	if columns < n || len(b) < from+8*columns {
-		return nil, fmt.Errorf("found %d bytes for %d rows and %d columns, expected %d columns: %w", len(b), rows, columns, n, errTruncated)
+		return nil, fmt.Errorf("found %d bytes for %d rows and %d columns, expected %d columns: %w", len(b), rows, columns, n,
+			errTruncated)
 	}
 	x := make([]float64, n)
 	for k := range x {

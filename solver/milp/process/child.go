@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// lastLines is how much of the log an error quotes.
+	// lastLines is the number of log lines that an error quotes.
 	lastLines = 10
-	// longestLine is where lines of a log are cut.
+	// longestLine is the length at which log lines are cut.
 	longestLine = 1 << 16
-	// patience is how long a cancelled solver may take to write its point: what milp.Solve waits for, less the time to read it.
+	// patience is how long a cancelled solver may take to write its point: the time that milp.Solve waits, less the time
+	// to read the point.
 	patience = milp.Grace * 2 / 3
-	// drain is how long the rest of the log is waited for where the child has ended and somebody still holds its end of the pipe.
+	// drain is how long to wait for the rest of the log if the child has ended but its end of the pipe is still open.
 	drain = 5 * time.Second
 )
 
@@ -33,7 +34,7 @@ type child struct {
 	gentle bool
 
 	tail    []string // the last lines
-	stopped bool     // it was told to stop, or killed
+	stopped bool     // it was told to stop, or was killed
 	killed  bool
 	exit    error // of Wait
 }
@@ -49,8 +50,8 @@ func (c *child) end() string {
 	return "ended"
 }
 
-// run starts it, hands each line on from this goroutine, and stops it by p and when ctx ends. It returns when the
-// child is gone and has been waited for.
+// run starts the child, passes on each line from this goroutine, and stops the child by p and when ctx ends. It returns
+// after the child has ended and been waited for.
 func (c *child) run(ctx context.Context, p plan, line func(string)) error {
 	from, to, err := os.Pipe()
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *child) run(ctx context.Context, p plan, line func(string)) error {
 	}
 	finished := false
 	defer func() {
-		if !finished { // by a panic of line
+		if !finished { // line has panicked
 			killGroup(cmd)
 		}
 	}()
@@ -91,8 +92,9 @@ func (c *child) run(ctx context.Context, p plan, line func(string)) error {
 	return nil
 }
 
-// watch hands lines on until the child is gone.
-func (c *child) watch(ctx context.Context, p plan, cmd *exec.Cmd, lines <-chan string, gone <-chan error, line func(string)) {
+// watch passes lines on until the child has ended.
+func (c *child) watch(ctx context.Context, p plan, cmd *exec.Cmd, lines <-chan string, gone <-chan error,
+	line func(string)) {
 	gentle, stopGentle := timer(p.gentle)
 	defer stopGentle()
 	kill, stopKill := timer(p.kill)
@@ -127,7 +129,7 @@ func (c *child) watch(ctx context.Context, p plan, cmd *exec.Cmd, lines <-chan s
 	}
 }
 
-// ask tells the child to stop, if it listens.
+// ask tells the child to stop, if it handles the signal.
 func (c *child) ask(cmd *exec.Cmd) {
 	if c.gentle {
 		c.stopped = true
@@ -152,11 +154,11 @@ func timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// readLines sends what it reads by the line, cut where it is too long, until the end, an error or quit; then it closes lines.
+// readLines sends lines, cut if too long, until the end, an error or quit. Then it closes lines.
 func readLines(r io.Reader, lines chan<- string, quit <-chan struct{}) {
 	defer close(lines)
 	b := bufio.NewReaderSize(r, longestLine)
-	within := false // a long line goes on
+	within := false // in a long line
 	for {
 		text, err := b.ReadSlice('\n')
 		if len(text) > 0 && !within {

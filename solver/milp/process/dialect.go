@@ -11,21 +11,21 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// dialect is how one solver's executable is talked to.
+// dialect says how to use one solver's executable.
 type dialect struct {
-	name    string // of the executable too
-	install string // how to get it
+	name    string // also of the executable
+	install string // how to install it
 	caps    milp.Caps
 	gentle  bool // at SIGINT it writes its best point and ends
-	mixes   bool // it calls unbounded models infeasible, and the other way round
+	mixes   bool // it confuses unbounded and infeasible models
 
-	// args are the command line; it may write files for it.
+	// args makes the command line. It may write files for it.
 	args func(j *job, extra []string) ([]string, error)
-	// start writes j's start, and reports whether there is one now.
+	// start writes j's start, and reports whether there is one.
 	start func(w *bufio.Writer, j *job) bool
-	// line takes a line of the log down.
+	// line handles a line of the log.
 	line func(r *reading, line string)
-	// finish reads what the solver has written.
+	// finish reads the solver's files.
 	finish func(j *job, r *reading)
 }
 
@@ -33,12 +33,12 @@ func dialects() []dialect {
 	return []dialect{cbc(), glpsol(), highs(), scip()}
 }
 
-// seconds is a limit as command lines take it.
+// seconds is the limit in the form of command lines.
 func (j *job) seconds() string { return strconv.FormatFloat(j.limit.Seconds(), 'f', 3, 64) }
 
 func real(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// seed is s as a number that all solvers take: 1 to 2^30.
+// seed maps s to a number that all solvers accept: 1 to 2^30.
 func seed(s int64) string { return strconv.FormatInt(1+(s-1)&(1<<30-1), 10) }
 
 // readFile is the file's text, nil if there is none.
@@ -50,7 +50,7 @@ func (j *job) readFile(name string) []byte {
 	return text
 }
 
-// headed cuts text before and behind the first line that is title; ok is false if there is none.
+// headed returns the text after the first line that is title. ok is false if there is none.
 func headed(text []byte, title string) (rest []byte, ok bool) {
 	for at := 0; at < len(text); {
 		line, more, _ := bytes.Cut(text[at:], []byte("\n"))
@@ -68,5 +68,5 @@ func firstLine(text []byte) (string, []byte) {
 	return strings.TrimSpace(string(line)), rest
 }
 
-// errTruncated is a solution file that does not have what it should.
+// errTruncated is an incomplete solution file.
 var errTruncated = io.ErrUnexpectedEOF

@@ -35,7 +35,8 @@ func soon(ok func() bool) bool {
 	return ok()
 }
 
-// fake is a backend whose executable is a shell script. At the end of the test nothing of it may be left: no file and no goroutine.
+// fake is a backend whose executable is a shell script. At the end of the test nothing of it may be left: no file and
+// no goroutine.
 func fake(t *testing.T, solver, script string) *process.Backend {
 	t.Helper()
 	dir := t.TempDir()
@@ -134,20 +135,28 @@ func TestFakeSolverThatNeverEnds(t *testing.T) {
 
 func TestFakeSolverThatFails(t *testing.T) {
 	for name, c := range map[string]struct{ solver, script, want string }{
-		"garbage":            {"cbc", "head -c 100000 /dev/urandom", "without a result"},
-		"exits 1":            {"cbc", "echo cannot go on >&2\nexit 1", "cannot go on"},
-		"says nothing":       {"glpsol", "exit 0", "without a result"},
-		"killed":             {"scip", "kill -9 $$", "signal: killed"},
-		"truncated HiGHS":    {"highs", highsSolution + "head -c 80 solution > s; mv s solution", "unexpected EOF"},
-		"NaN HiGHS":          {"highs", highsSolution + "sed -i 's/x1 1/x1 nan/' solution", `column x1: found "nan"`},
-		"infinite HiGHS":     {"highs", highsSolution + "sed -i 's/x1 1/x1 inf/' solution", `found "inf"`},
-		"truncated GLPK":     {"glpsol", "printf 'c Status:     INTEGER OPTIMAL\\nc\\ns mip 1 4 o -7.5\\nj 1 1\\n' > solution", "unexpected EOF"},
-		"GLPK lacks columns": {"glpsol", "printf 'c Status:     INTEGER OPTIMAL\\nj 1 1\\ne o f\\n' > solution", "found 1 columns, expected 3"},
-		"NaN GLPK":           {"glpsol", "printf 'c Status:     INTEGER OPTIMAL\\nj 1 nan\\ne o f\\n' > solution", `found "nan"`},
-		"CBC without point":  {"cbc", "echo 'Optimal - objective value -7.5' > solution", "unexpected EOF"},
-		"CBC's short point":  {"cbc", "echo 'Optimal - objective value -7.5' > solution; printf '\\001\\000\\000\\000\\004\\000\\000\\00012345678' > point", "unexpected EOF"},
-		"truncated SCIP":     {"scip", "printf 'solution status: optimal solution found\\nobjective value: -7.5\\nx0 1' > solution", "unexpected EOF"},
-		"NaN SCIP":           {"scip", "printf 'solution status: optimal solution found\\nobjective value: -7.5\\nx0 nan\\n' > solution", `variable x0: found "nan"`},
+		"garbage":         {"cbc", "head -c 100000 /dev/urandom", "without a result"},
+		"exits 1":         {"cbc", "echo cannot go on >&2\nexit 1", "cannot go on"},
+		"says nothing":    {"glpsol", "exit 0", "without a result"},
+		"killed":          {"scip", "kill -9 $$", "signal: killed"},
+		"truncated HiGHS": {"highs", highsSolution + "head -c 80 solution > s; mv s solution", "unexpected EOF"},
+		"NaN HiGHS":       {"highs", highsSolution + "sed -i 's/x1 1/x1 nan/' solution", `column x1: found "nan"`},
+		"infinite HiGHS":  {"highs", highsSolution + "sed -i 's/x1 1/x1 inf/' solution", `found "inf"`},
+		"truncated GLPK": {"glpsol",
+			"printf 'c Status:     INTEGER OPTIMAL\\nc\\ns mip 1 4 o -7.5\\nj 1 1\\n' > solution", "unexpected EOF"},
+		"GLPK lacks columns": {"glpsol", "printf 'c Status:     INTEGER OPTIMAL\\nj 1 1\\ne o f\\n' > solution",
+			"found 1 columns, expected 3"},
+		"NaN GLPK": {"glpsol", "printf 'c Status:     INTEGER OPTIMAL\\nj 1 nan\\ne o f\\n' > solution",
+			`found "nan"`},
+		"CBC without point": {"cbc", "echo 'Optimal - objective value -7.5' > solution", "unexpected EOF"},
+		"CBC's short point": {"cbc",
+			"echo 'Optimal - objective value -7.5' > solution; printf '\\001\\000\\000\\000\\004\\000\\000\\00012345678' > " +
+				"point", "unexpected EOF"},
+		"truncated SCIP": {"scip",
+			"printf 'solution status: optimal solution found\\nobjective value: -7.5\\nx0 1' > solution", "unexpected EOF"},
+		"NaN SCIP": {"scip",
+			"printf 'solution status: optimal solution found\\nobjective value: -7.5\\nx0 nan\\n' > solution",
+			`variable x0: found "nan"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := milp.Solve(context.Background(), fake(t, c.solver, c.script), knapsack(), milp.Options{})
@@ -172,7 +181,8 @@ func TestFakeSolverThatLies(t *testing.T) {
 }
 
 func TestFakeSolverWithGrandchildren(t *testing.T) {
-	for name, start := range map[string]string{"in its group": "sleep 1000 &", "in a group of its own": "setsid sleep 1000 &"} {
+	for name, start := range map[string]string{"in its group": "sleep 1000 &",
+		"in a group of its own": "setsid sleep 1000 &"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
 			b := fake(t, "highs", start+"\necho $! > "+file+"\n"+highsSolution)
@@ -199,7 +209,8 @@ func TestPointsOutliveTheSolver(t *testing.T) {
 	script := `{ printf 'Objective -3.5\n# Columns 4\nx0 1\nx1 0\nx2 0\n~offset 1\n'
 printf 'Objective -5.5\n# Columns 4\nx0 0\nx1 0\nx2 1\n~offset 1\n'
 printf 'Objective -7.5\n# Columns 4\nx0 1\nx1 '; } > points
-echo '         1       0         1  50.00%   -9.25           -5.5            80.00%        0      0      0         1     0.1s'
+echo '         1       0         1  50.00%   -9.25           -5.5            80.00%        0      0      0         ` +
+		`1     0.1s'
 echo ready
 sleep 1000`
 	ctx, cancel := context.WithCancel(context.Background())
@@ -295,7 +306,10 @@ func TestTranscripts(t *testing.T) {
 		return fake(t, "scip", "cat "+path+".log\ncp "+path+".solution solution")
 	}
 	var lines int
-	res, err := milp.Solve(context.Background(), replay("scip-optimal"), knapsack(), milp.Options{Gap: -1, Log: func(string) { lines++ }})
+	res, err := milp.Solve(context.Background(), replay("scip-optimal"), knapsack(),
+		milp.Options{Gap: -1, Log: func(string) {
+			lines++
+		}})
 	require.NoError(t, err)
 	assert.Equal(t, milp.StopOptimal, res.Stop)
 	assert.Equal(t, []float64{1, 1, 0}, res.X)

@@ -16,11 +16,11 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// TestGentle: a solver that listens is asked before it is killed, and what it then writes is read. A machine may be too busy to start the
-// script before it is asked; then it is given longer.
+// TestGentle: a solver that listens is asked before it is killed, and what it then writes is read. A machine may be too
+// busy to start the script before it is asked; then it is given longer.
 func TestGentle(t *testing.T) {
-	// Who was started with SIGINT ignored, as what runs in the background of a script is, hands that on to what it starts, unless it listens itself; and
-	// what a shell is started with ignored it cannot trap.
+	// Who was started with SIGINT ignored, as what runs in the background of a script is, hands that on to what it starts,
+	// unless it listens itself; and what a shell is started with ignored it cannot trap.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, os.Interrupt)
 	defer signal.Stop(heard)

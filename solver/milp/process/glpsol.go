@@ -10,7 +10,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// glpsol has a limit of whole seconds, no limit of nodes, and ends at SIGINT without a word.
+// glpsol has a limit in whole seconds and no limit of nodes. It ends at SIGINT without any output.
 func glpsol() dialect {
 	return dialect{
 		name:    "glpsol",
@@ -32,9 +32,11 @@ func glpsolArgs(j *job, extra []string) ([]string, error) {
 
 func glpsolLine(r *reading, line string) {
 	switch {
-	case strings.Contains(line, "NO PRIMAL FEASIBLE SOLUTION"), strings.Contains(line, "NO FEASIBLE SOLUTION"), strings.Contains(line, "NO INTEGER FEASIBLE SOLUTION"):
+	case strings.Contains(line, "NO PRIMAL FEASIBLE SOLUTION"), strings.Contains(line, "NO FEASIBLE SOLUTION"),
+		strings.Contains(line, "NO INTEGER FEASIBLE SOLUTION"):
 		r.stop, r.raw = milp.StopInfeasible, line
-	case strings.Contains(line, "NO DUAL FEASIBLE SOLUTION"), strings.Contains(line, "UNBOUNDED PRIMAL SOLUTION"), strings.Contains(line, "UNBOUNDED SOLUTION"):
+	case strings.Contains(line, "NO DUAL FEASIBLE SOLUTION"), strings.Contains(line, "UNBOUNDED PRIMAL SOLUTION"),
+		strings.Contains(line, "UNBOUNDED SOLUTION"):
 		r.stop, r.raw = milp.StopInfeasibleOrUnbounded, line
 	case strings.HasPrefix(line, "TIME LIMIT EXCEEDED"):
 		r.stop, r.raw = milp.StopTime, line
@@ -85,7 +87,8 @@ func glpsolFinish(j *job, r *reading) {
 	}
 }
 
-// glpsolPoint reads lines j, number, value of an integer solution, and j, number, status, value, dual of a basic one.
+// glpsolPoint reads the lines of an integer solution (j, number, value) or of a basic one (j, number, status, value,
+// dual).
 func glpsolPoint(text []byte, n int) ([]float64, error) {
 	x, found := make([]float64, n), 0
 	for line := range bytes.Lines(text) {

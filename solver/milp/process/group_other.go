@@ -10,7 +10,7 @@ import (
 // ownGroup does nothing: there are no process groups here, and grandchildren may be left behind.
 func ownGroup(*exec.Cmd) {}
 
-// interrupt asks the child to stop, where the system can.
+// interrupt asks the child to stop, if the system can.
 func interrupt(cmd *exec.Cmd) { _ = cmd.Process.Signal(os.Interrupt) }
 
 // killGroup ends the child.

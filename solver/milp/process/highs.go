@@ -12,8 +12,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// highs does not listen to signals, but writes each better point to a file of its own at once, which is what is left
-// if it is killed.
+// highs ignores signals, but writes each better point to a file at once. That file remains if it is killed.
 func highs() dialect {
 	return dialect{
 		name:    "highs",
@@ -51,7 +50,7 @@ func highsArgs(j *job, extra []string) ([]string, error) {
 	return append(args, extra...), os.WriteFile(j.file("options"), []byte(o.String()), 0o600)
 }
 
-// highsStart has every variable, as the reader wants it; those without a value get one within their bounds.
+// highsStart writes every variable, since the reader requires that. Unknown values are set within their bounds.
 func highsStart(w *bufio.Writer, j *job) bool {
 	lower, upper := j.m.Bounds()
 	fmt.Fprintf(w, "Model status\nUnknown\n\n# Primal solution values\nFeasible\nObjective 0\n")
@@ -69,7 +68,7 @@ func highsStart(w *bufio.Writer, j *job) bool {
 	return true
 }
 
-// written is how many columns the file has for m, of which one may be for its offset.
+// written is the number of columns of m's file, including one for the offset if there is one.
 func written(m *milp.Model) int {
 	if m.Offset != 0 {
 		return m.Vars() + 1
@@ -91,7 +90,7 @@ func highsLine(r *reading, line string) {
 	} else if s, is := after(line, "Dual bound"); is {
 		r.provesSix(s)
 	} else if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[len(f)-1], "s") {
-		for k := 3; k <= 4; k++ { // a row of the table: the share explored, then the bound
+		for k := 3; k <= 4; k++ { // a row of the table: the explored share, then the bound
 			if strings.HasSuffix(f[k], "%") {
 				r.proves(f[k+1])
 				break
@@ -109,7 +108,7 @@ func highsFinish(j *job, r *reading) {
 	if primal, is := headed(text, "# Primal solution values"); is {
 		state, rest := firstLine(primal)
 		if r.raw == "" || state == "Feasible" {
-			_, rest = firstLine(rest) // the objective
+			_, rest = firstLine(rest) // skips the objective
 			r.x, r.broken = highsPoint(rest, j.m.Vars())
 		}
 	}
@@ -136,7 +135,7 @@ func highsStop(status string) milp.Stop {
 		return milp.StopInfeasibleOrUnbounded
 	case "Time limit reached":
 		return milp.StopTime
-	case "Solution limit reached": // what it calls a limit of nodes
+	case "Solution limit reached": // its word for a limit of nodes
 		return milp.StopNodes
 	case "":
 		return milp.StopNone
@@ -144,7 +143,7 @@ func highsStop(status string) milp.Stop {
 	return milp.StopOther
 }
 
-// highsPoint reads a heading with the number of columns and a line for each.
+// highsPoint reads a heading with the number of columns, and a line per column.
 func highsPoint(text []byte, n int) ([]float64, error) {
 	title, rest := firstLine(text)
 	columns, err := strconv.Atoi(strings.TrimPrefix(title, "# Columns "))
@@ -169,7 +168,7 @@ func highsPoint(text []byte, n int) ([]float64, error) {
 	return x, nil
 }
 
-// lastPoint is the last complete one of a file of points, nil if there is none.
+// lastPoint is the last complete point of a file, nil if there is none.
 func lastPoint(text []byte, n int) []float64 {
 	const title = "# Columns "
 	for end := len(text); end > 0; {

@@ -35,8 +35,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestBoundOfASolverThatDoesNotSay: the bound is beyond all at which a solver may have stopped, by whatever it divides, and close
-// enough for the gap that was asked for.
+// TestBoundOfASolverThatDoesNotSay: the bound is beyond all at which a solver may have stopped, by whatever it divides,
+// and close enough for the gap that was asked for.
 func TestBoundOfASolverThatDoesNotSay(t *testing.T) {
 	for _, gap := range []float64{1e-4, 0.1, 0.5} {
 		for _, objective := range []float64{-100, 100, -1e6, 7} {
@@ -92,8 +92,12 @@ func TestLogs(t *testing.T) {
 		{glpsolLine, "+  2881: mip =  -1.507770000e+05 >=  -1.512600000e+05   0.3% (453; 144)", -151260},
 		{glpsolLine, "+  1504: >>>>>   1.049384965e+08 >=   1.049382715e+08 < 0.1% (1505; 0)", 104938271.5},
 		{cbcLine, "Lower bound:                    -151274.095", -151274.095},
-		{highsLine, " L       0       0         0   0.00%   -39051.952227   -38830             0.57%      615     10      4      1649     0.9s", -39051.952227},
-		{highsLine, "      1542       0       705 100.00%   -38833.790594   -38830             0.01%      712      7   7531     12148     1.8s", -38833.790594},
+		{highsLine,
+			" L       0       0         0   0.00%   -39051.952227   -38830             0.57%      615     10      4      " +
+				"1649     0.9s", -39051.952227},
+		{highsLine,
+			"      1542       0       705 100.00%   -38833.790594   -38830             0.01%      712      7   7531     " +
+				"12148     1.8s", -38833.790594},
 		{scipLine, "Dual Bound         : -1.51261325277894e+05", -151261.325277894},
 	} {
 		r := &reading{}
@@ -105,7 +109,8 @@ func TestLogs(t *testing.T) {
 }
 
 func TestSchedule(t *testing.T) {
-	for _, left := range []time.Duration{time.Millisecond, 30 * time.Millisecond, time.Second, time.Minute, 24 * time.Hour} {
+	for _, left := range []time.Duration{time.Millisecond, 30 * time.Millisecond, time.Second, time.Minute,
+		24 * time.Hour} {
 		now := time.Now()
 		ctx, cancel := contextUntil(now.Add(left))
 		p := schedule(ctx, now)

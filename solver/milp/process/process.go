@@ -18,27 +18,27 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/internal/unbounded"
 )
 
-// Config says which executable solves.
+// Config says which executable to use.
 type Config struct {
-	// Solver is whose files and logs it speaks: "cbc", "glpsol", "highs" or "scip".
+	// Solver is the kind of solver: "cbc", "glpsol", "highs" or "scip".
 	Solver string
 	// Path is the executable; "" looks for Solver in $PATH at every solve.
 	Path string
-	// Dir is where the temporary folders are made; "" is the system's place for them.
+	// Dir is the place for temporary folders; "" is the system's.
 	Dir string
-	// Args are put behind the solver's own arguments, for cbc before the command to solve. They may break what the backend relies on.
+	// Args are added after the solver's own arguments, for cbc before the command to solve. They may break the backend.
 	Args []string
 }
 
-// Backend is a solver's executable as a [milp.Backend]. It is safe for concurrent use: each solve is a process of
-// its own.
+// Backend is a [milp.Backend] that runs a solver's executable. It is safe for concurrent use: each solve is a process
+// of its own.
 type Backend struct {
 	cfg     Config
 	dialect dialect
 }
 
-// New is the backend that cfg describes. It does not look for the executable yet; see [Backend.Available]. The error is
-// [milp.ErrInvalid] for a solver that is not known.
+// New makes the backend that cfg describes. It does not look for the executable yet; see [Backend.Available]. The error
+// is [milp.ErrInvalid] for an unknown solver.
 func New(cfg Config) (*Backend, error) {
 	for _, d := range dialects() {
 		if d.name == cfg.Solver {
@@ -46,10 +46,11 @@ func New(cfg Config) (*Backend, error) {
 			return &Backend{cfg: cfg, dialect: d}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: process: found solver %q, expected one of %s", milp.ErrInvalid, cfg.Solver, strings.Join(Solvers(), ", "))
+	return nil, fmt.Errorf("%w: process: found solver %q, expected one of %s", milp.ErrInvalid, cfg.Solver,
+		strings.Join(Solvers(), ", "))
 }
 
-// Solvers are the names that Config.Solver takes.
+// Solvers are the valid values of Config.Solver.
 func Solvers() []string {
 	var names []string
 	for _, d := range dialects() {
@@ -61,10 +62,10 @@ func Solvers() []string {
 // Name is "process:" and the solver's name.
 func (b *Backend) Name() string { return "process:" + b.dialect.name }
 
-// Caps is what the solver's executable can do by its command line. Its version is not known.
+// Caps says what the solver's executable can do by its command line. Its version is not known.
 func (b *Backend) Caps() milp.Caps { return b.dialect.caps }
 
-// Available is nil if the executable is there, and otherwise [milp.ErrUnavailable], with what to install.
+// Available is nil if the executable exists. Otherwise it is [milp.ErrUnavailable] and says what to install.
 func (b *Backend) Available() error {
 	_, err := b.program()
 	return err
@@ -90,22 +91,23 @@ type job struct {
 	m       *milp.Model
 	opts    milp.Options
 	dir     string
-	limit   time.Duration // the solver's own, 0 for none
-	started bool          // there is a start file
+	limit   time.Duration // the solver's own limit, 0 for none
+	started bool          // a start file was written
 }
 
 func (j *job) file(name string) string { return filepath.Join(j.dir, name) }
 
-// gap is the relative gap to ask for. Solvers divide by the objective or by the larger of both, Options.Gap by the bound: a gap of
-// this by their measure is one of no more than the target by ours.
+// gap is the relative gap to request. Solvers divide by the objective, or by the larger of objective and bound.
+// Options.Gap divides by the bound. The gap is chosen such that reaching it by their measure reaches the target by
+// ours.
 func (j *job) gap() float64 {
 	g := j.opts.TargetGap()
 	return g / (1 + g)
 }
 
-// widest is how far below objective, in parts of it, a solver of a minimisation may have stopped that was asked for gap,
-// whether it divides by the objective or by the larger of objective and bound. The bound of a negative objective is the larger, and
-// with g/(1+g) of it the way is g of the objective.
+// widest is how far below objective, relative to it, the bound may be when a solver of a minimisation has stopped at
+// gap. The solver divides by the objective, or by the larger of objective and bound. For a negative objective the bound
+// is larger, and g/(1+g) of it is g of the objective.
 func (j *job) widest(objective float64) float64 {
 	if objective < 0 {
 		return j.opts.TargetGap()
@@ -122,14 +124,17 @@ func (b *Backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (
 		defer cancel()
 	}
 	res, err := b.once(ctx, m, opts, began)
-	if err != nil || !b.dialect.mixes || res.Stop != milp.StopInfeasible && res.Stop != milp.StopInfeasibleOrUnbounded || !unbounded.Possible(m) {
+	if err != nil || !b.dialect.mixes || res.Stop != milp.StopInfeasible && res.Stop != milp.StopInfeasibleOrUnbounded ||
+		!unbounded.Possible(m) {
 		return res, err
 	}
 	opts.Start = nil
-	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) { return b.once(ctx, other, opts, time.Now()) })
+	return res, unbounded.Settle(m, res, func(other *milp.Model) (*milp.Result, error) {
+		return b.once(ctx, other, opts, time.Now())
+	})
 }
 
-// once runs the executable once, from a call that began then on.
+// once runs the executable once. The call began at that time.
 func (b *Backend) once(ctx context.Context, m *milp.Model, opts milp.Options, began time.Time) (*milp.Result, error) {
 	path, err := b.program()
 	if err != nil {
@@ -150,7 +155,8 @@ func (b *Backend) once(ctx context.Context, m *milp.Model, opts milp.Options, be
 	return b.run(ctx, path, j, began)
 }
 
-// remove removes the folder. What has just been killed may still be putting a file into it, so that it may take another try.
+// remove removes the folder. A process that was just killed may still be creating a file in it, so it may take several
+// tries.
 func remove(dir string) {
 	for range 10 {
 		if os.RemoveAll(dir) == nil {
@@ -162,10 +168,11 @@ func remove(dir string) {
 
 // stopped is the result of a solve that ended before the solver began.
 func stopped(ctx context.Context, m *milp.Model) *milp.Result {
-	return &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "stopped before the solver began", Nodes: -1, Iterations: -1}
+	return &milp.Result{Stop: milp.StopOf(ctx.Err()), Bound: milp.NoBound(m), Raw: "stopped before the solver began",
+		Nodes: -1, Iterations: -1}
 }
 
-// write writes the files that the solver reads.
+// write writes the solver's input files.
 func (b *Backend) write(ctx context.Context, j *job) error {
 	f, err := os.Create(j.file("model.mps"))
 	if err != nil {
@@ -191,7 +198,7 @@ func (b *Backend) writeStart(j *job) (bool, error) {
 	return ok, errors.Join(w.Flush(), f.Close())
 }
 
-// until is a file that cannot be written to once ctx has ended.
+// until is a file that fails writes once ctx has ended.
 type until struct {
 	ctx context.Context
 	f   *os.File
@@ -204,7 +211,7 @@ func (u *until) Write(p []byte) (int, error) {
 	return u.f.Write(p)
 }
 
-// run runs the solver and reads what it has left.
+// run runs the solver and reads its output.
 func (b *Backend) run(ctx context.Context, path string, j *job, began time.Time) (*milp.Result, error) {
 	plan := schedule(ctx, time.Now())
 	j.limit = plan.own
@@ -235,14 +242,14 @@ func (b *Backend) run(ctx context.Context, path string, j *job, began time.Time)
 	return res, err
 }
 
-// plan is when to do what, counted from the child's start; 0 is never.
+// plan says when to do what, counted from the child's start; 0 is never.
 type plan struct {
-	own    time.Duration // the limit that the solver is given
+	own    time.Duration // the solver's own limit
 	gentle time.Duration // SIGINT
 	kill   time.Duration
 }
 
-// schedule leaves the more room before ctx's deadline the further that is.
+// schedule leaves more room before ctx's deadline if the deadline is further away.
 func schedule(ctx context.Context, now time.Time) plan {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -253,12 +260,12 @@ func schedule(ctx context.Context, now time.Time) plan {
 	return plan{own: left - lead, gentle: left - lead/2, kill: left - lead/8}
 }
 
-// interval is what a printed number may stand for.
+// interval is the range of values that a printed number may stand for.
 type interval struct {
 	low, high float64
 }
 
-// parseInterval reads a number; half a unit of its last digit is what printing may have lost.
+// parseInterval reads a number. Printing may have lost half a unit of its last digit.
 func parseInterval(text string) (interval, bool) {
 	v, ok := parseFloat(text)
 	if !ok {
@@ -274,7 +281,7 @@ func parseInterval(text string) (interval, bool) {
 		shift = -shift
 	}
 	off := float64(0.5 * math.Pow(10, float64(unit)+shift))
-	// Binary rounding may add to it.
+	// Binary rounding may add to that.
 	off += float64(1e-15 * math.Abs(v))
 	return interval{v - off, v + off}, true
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// reading is what a dialect has found in a solver's log and files, of the minimisation that it was given.
+// reading is what a dialect has found in a solver's log and files. It refers to the minimisation that the solver got.
 type reading struct {
 	stop       milp.Stop // StopNone if the solver did not say
 	raw        string
 	x          []float64
-	exact      bool // the solver has proven the optimum without a gap
+	exact      bool // the solver has proven the optimum with a gap of 0
 	bounded    bool
 	bound      interval
 	nodes      int64
 	iterations int64
 	start      milp.StartUse
-	broken     error // why a file that is there cannot be read
+	broken     error // why an existing file cannot be read
 }
 
-// proves takes down a bound, if it is a number that proves anything.
+// proves stores a bound, if it is a meaningful number.
 func (r *reading) proves(text string) {
 	if in, ok := parseInterval(text); ok && math.Abs(in.low) < infinite {
 		r.bound, r.bounded = in, true
 	}
 }
 
-// provesSix takes down a bound that was printed with six digits and without the zeros at their end, unless one is known that
-// may be the same and has more digits.
+// provesSix stores a bound that was printed with six digits and without trailing zeros, unless a bound with more digits
+// is known that may be the same.
 func (r *reading) provesSix(text string) {
 	v, ok := parseFloat(text)
 	if !ok || math.Abs(v) >= infinite {
@@ -48,7 +48,7 @@ func (r *reading) provesSix(text string) {
 	r.bound, r.bounded = interval{v - off, v + off}, true
 }
 
-// infinite is what HiGHS and SCIP call infinite.
+// infinite is the size that HiGHS and SCIP call infinite.
 const infinite = 1e20
 
 // parseFloat is the finite number in text.
@@ -57,7 +57,7 @@ func parseFloat(text string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// after is what follows the colon of a log line that begins with label.
+// after is the text after the colon of a log line that begins with label.
 func after(line, label string) (string, bool) {
 	rest, is := strings.CutPrefix(strings.TrimSpace(line), label)
 	if !is {
@@ -83,9 +83,10 @@ func count(s string) int64 {
 	return n
 }
 
-// result is what r is worth for the model that j has.
+// result converts r to a result for j's model.
 func (r *reading) result(ctx context.Context, j *job, c *child) (*milp.Result, error) {
-	res := &milp.Result{Stop: r.stop, X: r.x, Raw: r.raw, Bound: milp.NoBound(j.m), Nodes: r.nodes, Iterations: r.iterations, Start: r.start}
+	res := &milp.Result{Stop: r.stop, X: r.x, Raw: r.raw, Bound: milp.NoBound(j.m), Nodes: r.nodes,
+		Iterations: r.iterations, Start: r.start}
 	if j.started && res.Start == milp.StartNone {
 		res.Start = milp.StartUnknown
 	}
@@ -99,10 +100,11 @@ func (r *reading) result(ctx context.Context, j *job, c *child) (*milp.Result, e
 	return res, nil
 }
 
-// settle settles why the solver stopped, and whether its point is one.
+// settle decides why the solver stopped, and whether its point is feasible.
 func (j *job) settle(ctx context.Context, res *milp.Result, r *reading, c *child) error {
 	ended := ctx.Err() != nil || c.stopped
-	if c.stopped && res.Stop != milp.StopOptimal { // a solver that is interrupted may call what it has not found infeasible
+	// an interrupted solver may report infeasible only because it has found nothing
+	if c.stopped && res.Stop != milp.StopOptimal {
 		res.Stop = milp.StopNone
 	}
 	switch {
@@ -124,13 +126,13 @@ func (j *job) settle(ctx context.Context, res *milp.Result, r *reading, c *child
 		res.X = nil
 	default:
 		if res.X != nil && milp.Check(j.m, res.X) != nil {
-			res.X = nil // what was left of a relaxation
+			res.X = nil // left over from a relaxation
 		}
 	}
 	return nil
 }
 
-// settleBound settles what is proven.
+// settleBound decides what is proven.
 func (r *reading) settleBound(j *job, res *milp.Result) {
 	sign := 1.0
 	if j.m.Maximize {
@@ -139,9 +141,10 @@ func (r *reading) settleBound(j *job, res *milp.Result) {
 	objective := float64(sign * res.Objective)
 	if r.bounded && res.Stop != milp.StopInfeasible {
 		bound := r.bound.low
-		if res.X != nil && (objective <= r.bound.high || res.Stop == milp.StopOptimal && objective-r.bound.high <= float64(1e-9*math.Max(1, math.Abs(objective)))) {
+		if res.X != nil && (objective <= r.bound.high || res.Stop == milp.StopOptimal &&
+			objective-r.bound.high <= float64(1e-9*math.Max(1, math.Abs(objective)))) {
 			if bound = math.Min(bound, objective); res.Stop == milp.StopOptimal {
-				bound = objective // no more than the printing lies between them
+				bound = objective // they differ by no more than the printed precision
 			}
 		}
 		res.Bound = float64(sign * bound)
@@ -156,18 +159,21 @@ func (r *reading) settleBound(j *job, res *milp.Result) {
 	if !r.bounded && (j.m.Integers() == 0 || j.opts.TargetGap() == 0) {
 		res.Bound = res.Objective
 	} else if !r.bounded {
-		// The solver has said that it is within the gap and not by how much.
+		// The solver has said that it is within the gap, but not by how much.
 		res.Bound = float64(sign * (objective - float64(j.widest(objective)*math.Abs(objective))))
 	}
-	if res.Gap() > j.opts.TargetGap()+milp.Tolerance && math.Abs(res.Bound-res.Objective) > float64(milp.Tolerance*math.Max(1, math.Abs(res.Objective))) {
+	if res.Gap() > j.opts.TargetGap()+milp.Tolerance &&
+		math.Abs(res.Bound-res.Objective) > float64(milp.Tolerance*math.Max(1, math.Abs(res.Objective))) {
 		res.Stop = milp.StopOther
 	}
 }
 
-// failure is the error of a solver that has told of no end.
+// failure is the error for a solver that did not report its end.
 func (c *child) failure(broken error) error {
 	if broken != nil {
-		return fmt.Errorf("%w: %s %s: %w; its last words:\n%s", milp.ErrBackend, c.path, c.end(), broken, strings.Join(c.tail, "\n"))
+		return fmt.Errorf("%w: %s %s: %w; its last words:\n%s", milp.ErrBackend, c.path, c.end(), broken,
+			strings.Join(c.tail, "\n"))
 	}
-	return fmt.Errorf("%w: %s %s without a result; its last words:\n%s", milp.ErrBackend, c.path, c.end(), strings.Join(c.tail, "\n"))
+	return fmt.Errorf("%w: %s %s without a result; its last words:\n%s", milp.ErrBackend, c.path, c.end(),
+		strings.Join(c.tail, "\n"))
 }

@@ -45,7 +45,7 @@ func scipArgs(j *job, extra []string) ([]string, error) {
 	return args, nil
 }
 
-// scipStart says which values are not known.
+// scipStart says which values are unknown.
 func scipStart(w *bufio.Writer, j *job) bool {
 	for k, v := range j.opts.Start {
 		text := "unknown"
@@ -72,7 +72,7 @@ func scipLine(r *reading, line string) {
 		r.nodes = count(s)
 	} else if strings.Contains(line, "solution from solution file") {
 		if strings.Contains(line, "candidate") {
-			r.start = milp.StartUnknown // it is checked later, without a word
+			r.start = milp.StartUnknown // it is checked later, without any output
 		} else if strings.Contains(line, "accepted") || strings.Contains(line, "added") {
 			r.start = milp.StartAccepted
 		} else if strings.Contains(line, "rejected") || strings.Contains(line, "not") {
@@ -123,7 +123,7 @@ func scipStop(status string) milp.Stop {
 	return milp.StopOther
 }
 
-// scipPoint reads lines of a name and a value; those that are zero are left out.
+// scipPoint reads lines with a name and a value. Zero values have no line.
 func scipPoint(text []byte, n int) ([]float64, error) {
 	x := make([]float64, n)
 	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/process"
 )
 
-// real is the backend of an installed solver. Tests that need it are skipped without it, unless HEDGE_REQUIRE_SOLVERS says that it
-// must be there.
+// real is the backend of an installed solver. Tests that need it are skipped without it, unless HEDGE_REQUIRE_SOLVERS
+// says that it must be there.
 func real(t *testing.T, solver string) *process.Backend {
 	t.Helper()
 	b, err := process.New(process.Config{Solver: solver, Dir: t.TempDir()})

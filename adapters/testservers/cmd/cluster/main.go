@@ -1,4 +1,5 @@
-// Command cluster runs one cluster of test servers until it is interrupted, and says how to reach it: kubernetes, nomad or yarn.
+// Command cluster runs one cluster of test servers until it is interrupted, and says how to reach it: kubernetes, nomad
+// or yarn.
 package main
 
 import (
@@ -54,7 +55,9 @@ func start(ctx context.Context, kind, dir string, nodes int) (stop func(), err e
 	switch kind {
 	case "kubernetes":
 		k, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{
-			Dir: dir, Controllers: "job-controller,garbage-collector-controller,disruption-controller,namespace-controller,resourcequota-controller"})
+			Dir: dir,
+			Controllers: "job-controller,garbage-collector-controller,disruption-controller," +
+				"namespace-controller,resourcequota-controller"})
 		if err != nil {
 			return nil, err
 		}

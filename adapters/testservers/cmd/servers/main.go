@@ -1,5 +1,6 @@
-// Command servers builds the programs of the test servers ahead of time, so that no test waits for it: etcd, kube-apiserver, kube-controller-manager,
-// kube-scheduler, kwok, nomad and yarn. A folder with a Maven project stands for that project's jar.
+// Command servers builds the programs of the test servers ahead of time, so that no test waits for it: etcd,
+// kube-apiserver, kube-controller-manager, kube-scheduler, kwok, nomad and yarn. A folder with a Maven project stands
+// for that project's jar.
 package main
 
 import (

@@ -14,7 +14,8 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", "", "folder to put the library in; without it one in the user's cache folder, where it is found by itself")
+	dir := flag.String("dir", "",
+		"folder to put the library in; without it one in the user's cache folder, where it is found by itself")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	file, err := highs.Install(ctx, *dir)

@@ -1,5 +1,5 @@
-// Package duality proves optima of linear programs by the prices that a solver has for their rows, for backends whose solvers
-// cannot be believed without.
+// Package duality proves optima of linear programs by the dual values of their rows. It is for backends whose solvers
+// cannot be trusted.
 package duality
 
 import (
@@ -8,20 +8,21 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Proves reports whether the rows' prices y prove point x of m optimal, to milp.Tolerance, and what they prove of any point.
+// Proves reports whether the rows' dual values y prove that point x of m is optimal, within milp.Tolerance. It also
+// returns the bound that they prove.
 func Proves(m *milp.Model, x, y []float64) (optimal bool, bound float64) {
 	objective := m.Objective(x)
 	bound = proven(m, y)
 	return math.Abs(bound-objective) <= float64(milp.Tolerance*math.Max(1, math.Abs(objective))), bound // false for NaN
 }
 
-// pricing is how far from zero a reduced cost may be that ought to be zero, relative to what it is the difference of. Clp's own
-// tolerance is 1e-7, in its scaled model.
+// pricing is how far from zero a reduced cost may be and still count as zero, relative to the numbers whose difference
+// it is. Clp's own tolerance is 1e-7, in its scaled model.
 const pricing = 1e-6
 
-// proven is what the rows' prices y prove of m, a linear program, by arithmetic that owes nothing to the library: for any y the objective c·x is
-// (c - yA)·x + y·(Ax), and neither part can be better than at the bounds of x and of the rows. It is infinite if y proves nothing. Prices of an
-// optimum prove the optimum.
+// proven is the bound that the rows' dual values y prove for m, a linear program, with arithmetic that does not rely on
+// the library. For any y the objective c·x is (c - yA)·x + y·(Ax), and neither part can be better than at the bounds of
+// x and of the rows. The bound is infinite if y proves nothing. Dual values of an optimum prove the optimum.
 func proven(m *milp.Model, y []float64) float64 {
 	sense := 1.0
 	if m.Maximize {
@@ -49,8 +50,8 @@ func proven(m *milp.Model, y []float64) float64 {
 	return bound
 }
 
-// best is the best value of d·v for v from lower to upper, the least if sense is 1 and the greatest if it is -1. If that is
-// infinite, a d that is next to nothing beside size counts as zero.
+// best is the best value of d·v for v from lower to upper: the smallest if sense is 1, and the largest if it is -1. If
+// that is infinite, a d that is negligible compared with size counts as zero.
 func best(sense, d, size, lower, upper float64) float64 {
 	at := lower
 	if sense*d < 0 {

@@ -1,5 +1,5 @@
-// Package unbounded is for backends whose solvers mix up infeasible and unbounded models: it finds out which of the two a model is, by
-// asking the solver about models that are neither. It solves nothing itself.
+// Package unbounded is for backends whose solvers confuse infeasible and unbounded models. It finds out which of the
+// two a model is by having the solver solve related models that are neither. It solves nothing itself.
 package unbounded
 
 import (
@@ -8,7 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// Possible reports whether m has a variable that pays more and more on the way to infinity, without which no model is unbounded.
+// Possible reports whether m has a variable that can improve the objective without limit on its way to infinity.
+// Otherwise m is not unbounded.
 func Possible(m *milp.Model) bool {
 	for j := range m.Vars() {
 		v := m.Var(j)
@@ -19,13 +20,15 @@ func Possible(m *milp.Model) bool {
 	return false
 }
 
-// Settle settles res, the answer of a solver to m, which says that m is infeasible, unbounded or one of the two, or that the
-// solver has failed. Whether m has points, if res has none, is the same question without costs. If it has, and res says that it is then
-// unbounded, it is; if res says otherwise, it is so where there is a direction in which points get better without end. again solves a model
-// within what is left of the limits.
+// Settle corrects res, a solver's answer to m, which says that m is infeasible, unbounded or one of the two, or that
+// the solver has failed.
 //
-// An infeasible m is StopInfeasible afterwards, and an unbounded one StopUnbounded, with a point. What could not be found out stays
-// StopInfeasibleOrUnbounded if res says one of the two, and is otherwise what again has stopped for, or StopOther if m is neither.
+// If res has no point, the model without costs shows whether m has one. If m has points and res says that it is then
+// unbounded, it is. If res says otherwise, m is unbounded if there is a direction in which points improve without
+// limit. again solves a model within what is left of the limits.
+//
+// Afterwards, an infeasible m has StopInfeasible, and an unbounded one StopUnbounded and a point. If the answer could
+// not be found, StopInfeasibleOrUnbounded stays. Otherwise the reason is that of again, or StopOther if m is neither.
 func Settle(m *milp.Model, res *milp.Result, again func(*milp.Model) (*milp.Result, error)) error {
 	res.Bound = milp.NoBound(m)
 	claimed := res.Stop == milp.StopUnbounded || res.Stop == milp.StopInfeasibleOrUnbounded
@@ -53,7 +56,7 @@ func Settle(m *milp.Model, res *milp.Result, again func(*milp.Model) (*milp.Resu
 	return improve(m, res, again)
 }
 
-// improve says of m, which has points, whether there is a direction in which they get better without end.
+// improve finds out, for an m with points, whether there is a direction in which they improve without limit.
 func improve(m *milp.Model, res *milp.Result, again func(*milp.Model) (*milp.Result, error)) error {
 	towards := directions(m)
 	direction, err := again(towards)
@@ -72,14 +75,14 @@ func improve(m *milp.Model, res *milp.Result, again func(*milp.Model) (*milp.Res
 	return nil
 }
 
-// count adds what another solve took to res, and its word.
+// count adds another solve's counts and text to res.
 func count(res *milp.Result, what string, other *milp.Result) {
 	res.Raw += "; " + what + ": " + other.Raw
 	res.Nodes = sum(res.Nodes, other.Nodes)
 	res.Iterations = sum(res.Iterations, other.Iterations)
 }
 
-// sum is -1 where one of the counts is not known.
+// sum is -1 if one of the counts is unknown.
 func sum(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1
@@ -87,7 +90,7 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// costless is m with no costs.
+// costless is m without costs.
 func costless(m *milp.Model) *milp.Model {
 	c := m.Clone()
 	for j := range c.Vars() {
@@ -98,8 +101,9 @@ func costless(m *milp.Model) *milp.Model {
 	return c
 }
 
-// directions is the model of the directions that lead from any point of m's relaxation to other points of it for ever, cut to a
-// box: its optimum is zero, or a direction in which the relaxation is unbounded. Then so is m, if it has a point and its numbers are rational.
+// directions is the model of the directions in which m's relaxation is unlimited, cut to a box. Its optimum is zero, or
+// a direction in which the relaxation is unbounded. In that case m is unbounded, too, if it has a point and its numbers
+// are rational.
 func directions(m *milp.Model) *milp.Model {
 	d := &milp.Model{Maximize: m.Maximize}
 	d.Grow(m.Vars(), m.Rows(), m.Entries())
@@ -109,12 +113,13 @@ func directions(m *milp.Model) *milp.Model {
 	}
 	for i := range m.Rows() {
 		r := m.Row(i)
-		d.AddRow(milp.Row{Lower: recession(r.Lower, math.Inf(1)), Upper: recession(r.Upper, math.Inf(1)), Index: r.Index, Value: r.Value})
+		d.AddRow(milp.Row{Lower: recession(r.Lower, math.Inf(1)), Upper: recession(r.Upper, math.Inf(1)), Index: r.Index,
+			Value: r.Value})
 	}
 	return d
 }
 
-// recession is what a bound says of directions: nothing but far if it is infinite, and zero otherwise.
+// recession converts a bound to one of directions: far if it is infinite, and zero otherwise.
 func recession(bound, far float64) float64 {
 	if math.IsInf(bound, 0) {
 		return math.Copysign(far, bound)

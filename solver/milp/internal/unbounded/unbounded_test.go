@@ -26,7 +26,8 @@ func random(seed uint64) *milp.Model {
 	m := &milp.Model{Maximize: r.IntN(2) == 0, Offset: float64(r.IntN(3))}
 	bounds := func() (lower, upper float64) {
 		lower = float64(r.IntN(9) - 4)
-		return [...]float64{lower, lower, math.Inf(-1), math.Inf(-1)}[r.IntN(4)], [...]float64{lower + float64(r.IntN(9)), math.Inf(1)}[r.IntN(2)]
+		return [...]float64{lower, lower, math.Inf(-1), math.Inf(-1)}[r.IntN(4)],
+			[...]float64{lower + float64(r.IntN(9)), math.Inf(1)}[r.IntN(2)]
 	}
 	for range 1 + r.IntN(4) {
 		lower, upper := bounds()
@@ -49,8 +50,8 @@ func random(seed uint64) *milp.Model {
 	return m
 }
 
-// TestSettleFindsTheTruth: whatever a solver says of a model that is infeasible or unbounded, and of one that is neither where it says
-// that there is none or that it has failed.
+// TestSettleFindsTheTruth: whatever a solver says of a model that is infeasible or unbounded, and of one that is
+// neither where it says that there is none or that it has failed.
 func TestSettleFindsTheTruth(t *testing.T) {
 	seen := map[milp.Stop]int{}
 	for seed := range uint64(1500) {
@@ -61,7 +62,8 @@ func TestSettleFindsTheTruth(t *testing.T) {
 		if truth.Stop == milp.StopUnbounded {
 			require.True(t, unbounded.Possible(m), seed)
 		}
-		for _, claim := range []milp.Stop{milp.StopInfeasible, milp.StopUnbounded, milp.StopInfeasibleOrUnbounded, milp.StopOther} {
+		for _, claim := range []milp.Stop{milp.StopInfeasible, milp.StopUnbounded, milp.StopInfeasibleOrUnbounded,
+			milp.StopOther} {
 			want := truth.Stop
 			if want == milp.StopOptimal {
 				if want = milp.StopOther; claim != milp.StopInfeasible && claim != milp.StopOther {
@@ -100,7 +102,8 @@ func TestWhatIsNotFoundOut(t *testing.T) {
 	} {
 		res := &milp.Result{Stop: claim, Raw: "at first", Nodes: 3, Iterations: -1}
 		require.NoError(t, unbounded.Settle(endless(), res, late))
-		assert.Equal(t, &milp.Result{Stop: want, Raw: "at first; without costs: late", Nodes: 3, Iterations: -1, Bound: math.Inf(1)}, res)
+		assert.Equal(t,
+			&milp.Result{Stop: want, Raw: "at first; without costs: late", Nodes: 3, Iterations: -1, Bound: math.Inf(1)}, res)
 	}
 	calls := 0
 	res := &milp.Result{Stop: milp.StopInfeasible}

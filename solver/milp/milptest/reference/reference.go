@@ -9,11 +9,11 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// New returns the backend. It is deterministic but where time limits end a solve, holds nothing between solves, and
-// is safe for concurrent use.
+// New returns the backend. It is deterministic unless a time limit ends the solve, keeps nothing between solves, and is
+// safe for concurrent use.
 func New() milp.Backend { return &backend{name: "reference"} }
 
-// backend is used by pointer and not empty, so that each is an owner of calls of its own.
+// backend is used by pointer and is not empty, so that calls are counted per backend.
 type backend struct{ name string }
 
 // Name implements milp.Backend.
@@ -52,18 +52,18 @@ func (*backend) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*m
 	return res, nil
 }
 
-// search is a depth-first branch and bound. Within it every objective is minimised.
+// search is a depth-first branch and bound. Internally, every objective is minimised.
 type search struct {
 	ctx          context.Context
 	m            *milp.Model
 	opts         milp.Options
 	program      *program
-	lower, upper []float64 // integer variables' rounded inwards
+	lower, upper []float64 // rounded inwards for integer variables
 	open         []node    // a stack
 
 	best       []float64 // nil without a point
 	value      float64   // best's
-	pruned     float64   // the least bound of what was cut off
+	pruned     float64   // the smallest bound of what was cut off
 	doubtful   bool      // a point was lost to rounding
 	stop       milp.Stop
 	startUse   milp.StartUse
@@ -91,7 +91,7 @@ func newSearch(ctx context.Context, m *milp.Model, opts milp.Options) *search {
 	return s
 }
 
-// run searches until it is through or at a limit, and sets stop.
+// run searches until it has finished or reached a limit, and sets stop.
 func (s *search) run() {
 	s.open = append(s.open, node{variable: -1, bound: math.Inf(-1)})
 	for len(s.open) > 0 {
@@ -122,7 +122,8 @@ func (s *search) run() {
 	}
 }
 
-// explore solves the last open node's relaxation and puts its children in its place. It reports false if the search ends.
+// explore solves the last open node's relaxation and replaces the node by its children. It reports false if the search
+// ends.
 func (s *search) explore(n node) bool {
 	lower, upper := n.box(s.lower, s.upper)
 	end, lp := s.program.solve(s.ctx, lower, upper)
@@ -162,8 +163,8 @@ func (s *search) explore(n node) bool {
 	return true
 }
 
-// unbounded settles what an unbounded relaxation means: with a point the model is unbounded, since its numbers are
-// rational, and without one infeasible.
+// unbounded handles an unbounded relaxation: with a point the model is unbounded, since its numbers are rational, and
+// without one it is infeasible.
 func (s *search) unbounded() {
 	s.open = s.open[:0]
 	if s.best == nil && s.m.Integers() > 0 {
@@ -196,7 +197,7 @@ func (n *node) box(lower, upper []float64) (l, u []float64) {
 	return l, u
 }
 
-// fractional is the integer variable that is farthest from a whole number, -1 if there is none.
+// fractional is the integer variable farthest from a whole number, -1 if all are whole.
 func (s *search) fractional(x []float64) int {
 	at, most := -1, 1e-7
 	for j, v := range x {
@@ -207,7 +208,7 @@ func (s *search) fractional(x []float64) int {
 	return at
 }
 
-// minimised is x's objective, turned round if the model maximises.
+// minimised is x's objective, negated if the model maximises.
 func (s *search) minimised(x []float64) float64 {
 	if s.m.Maximize {
 		return -s.m.Objective(x)
@@ -215,7 +216,7 @@ func (s *search) minimised(x []float64) float64 {
 	return s.m.Objective(x)
 }
 
-// offer makes x the best point if it is.
+// offer makes x the best point if it is better.
 func (s *search) offer(x []float64, bound float64) bool {
 	x = append([]float64{}, x...)
 	for j, v := range x {
@@ -233,21 +234,23 @@ func (s *search) offer(x []float64, bound float64) bool {
 	s.best, s.value = x, value
 	s.log("point %v after %d nodes", s.m.Objective(x), s.nodes)
 	if s.opts.Incumbent != nil {
-		s.opts.Incumbent(milp.Point{X: append([]float64{}, x...), Objective: s.m.Objective(x), Bound: s.turned(math.Min(bound, s.least()))})
+		s.opts.Incumbent(
+			milp.Point{X: append([]float64{}, x...), Objective: s.m.Objective(x), Bound: s.turned(math.Min(bound, s.least()))})
 	}
 	return true
 }
 
-// closed reports whether nothing that is within the gap better than the best point can be above bound.
+// closed reports whether no point above bound is better than the best point by more than the gap.
 func (s *search) closed(bound float64) bool {
 	if s.best == nil || math.IsInf(bound, -1) {
 		return false
 	}
 	away := s.value - bound
-	return away <= float64(1e-9*math.Max(1, math.Abs(s.value))) || away <= float64(s.opts.TargetGap()*math.Max(math.Abs(bound), 1e-9))
+	return away <= float64(1e-9*math.Max(1, math.Abs(s.value))) ||
+		away <= float64(s.opts.TargetGap()*math.Max(math.Abs(bound), 1e-9))
 }
 
-// least is what no point is below.
+// least is a lower bound on all points.
 func (s *search) least() float64 {
 	least := math.Min(s.pruned, s.value)
 	for i := range s.open {
@@ -266,7 +269,7 @@ func (s *search) turned(v float64) float64 {
 	return v
 }
 
-// start tries the start: as it is, or with what it says of integer variables held.
+// start tries the start as it is, or with its integer variables fixed.
 func (s *search) start() {
 	if len(s.opts.Start) == 0 {
 		return

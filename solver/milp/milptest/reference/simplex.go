@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	costTolerance  = 1e-9 // of reduced costs, where the largest cost is 1
+	costTolerance  = 1e-9 // of reduced costs, with the largest cost at 1
 	pivotTolerance = 1e-9
-	rowTolerance   = 2e-7 // well inside milp.Tolerance
+	rowTolerance   = 2e-7 // well within milp.Tolerance
 	refactorEvery  = 60   // pivots
 )
 
@@ -25,8 +25,9 @@ const (
 	stuck // numerical trouble
 )
 
-// program is a linear program: minimise cost·x where columns·x is what the logical variables are. Variables are
-// numbered: vars structural ones, as many logical ones as rows, whose bounds are the rows', and as many artificial ones.
+// program is a linear program: minimise cost·x, where columns·x equals the logical variables. The variables are
+// numbered: vars structural ones, then one logical variable per row, whose bounds are the row's, then as many
+// artificial ones.
 type program struct {
 	vars, rows   int
 	columns      milp.Matrix
@@ -55,7 +56,7 @@ func newProgram(m *milp.Model) *program {
 	return p
 }
 
-// simplex is the state of the method. The basis has one variable for each row.
+// simplex is the state of the method. The basis has one variable per row.
 type simplex struct {
 	*program
 	lower, upper []float64 // of all variables
@@ -67,11 +68,11 @@ type simplex struct {
 	inverse      []float64 // of the basis, row by row
 	price, step  []float64 // by row: the dual values; the entering column in the basis
 	pivots       int
-	stalled      int // steps that have moved nothing
+	stalled      int // consecutive steps that changed nothing
 	iterations   int64
 }
 
-// solve solves p between lower and upper, bounds of the structural variables.
+// solve solves p between lower and upper, the bounds of the structural variables.
 func (p *program) solve(ctx context.Context, lower, upper []float64) (ending, *simplex) {
 	s := newSimplex(p, lower, upper)
 	for v := range p.vars + p.rows {
@@ -85,7 +86,7 @@ func (p *program) solve(ctx context.Context, lower, upper []float64) (ending, *s
 	}
 	switch end := s.run(ctx); end {
 	case optimal:
-	case unbounded: // which a sum of artificial variables is not
+	case unbounded: // impossible for a sum of artificial variables
 		return stuck, s
 	default:
 		return end, s
@@ -171,7 +172,7 @@ func (s *simplex) each(v int, f func(i int, value float64)) {
 	}
 }
 
-// feasible reports whether the artificial variables are none but rounding.
+// feasible reports whether the artificial variables are zero up to rounding.
 func (s *simplex) feasible() bool {
 	size := make([]float64, s.rows)
 	for j := range s.vars {
@@ -185,7 +186,7 @@ func (s *simplex) feasible() bool {
 	return true
 }
 
-// run makes steps until there is none that lessens the phase's costs.
+// run makes steps until none reduces the phase's costs.
 func (s *simplex) run(ctx context.Context) ending {
 	for {
 		if ctx.Err() != nil {
@@ -212,7 +213,7 @@ func (s *simplex) run(ctx context.Context) ending {
 	}
 }
 
-// setPrices makes price the costs of the basis times its inverse.
+// setPrices sets price to the basis's costs times its inverse.
 func (s *simplex) setPrices() {
 	clear(s.price)
 	for i, v := range s.basis {
@@ -224,8 +225,8 @@ func (s *simplex) setPrices() {
 	}
 }
 
-// entering is the variable to change and its direction: that of the steepest reduced cost, or, as long as steps
-// move nothing, the first (Bland's rule, with which the method cannot cycle). It is -1 at the optimum.
+// entering is the variable to change and its direction: the one with the steepest reduced cost or, while steps change
+// nothing, the first (Bland's rule, which prevents cycling). It is -1 at the optimum.
 func (s *simplex) entering() (variable int, direction float64) {
 	bland := s.stalled > s.rows
 	best, variable := costTolerance, -1
@@ -257,7 +258,7 @@ func (s *simplex) reduced(v int) float64 {
 	return d
 }
 
-// setStep makes step what each variable of the basis loses for each unit of v.
+// setStep sets step to what each basic variable loses per unit of v.
 func (s *simplex) setStep(v int) {
 	for i := range s.step {
 		sum := 0.0
@@ -266,8 +267,8 @@ func (s *simplex) setStep(v int) {
 	}
 }
 
-// leaving is the row of the variable that first meets a bound when in moves, -1 if that is in itself, and how far
-// it can move. Of several the steepest leaves, or by Bland's rule the first.
+// leaving is the row of the variable that first meets a bound when in moves, -1 if that is in itself, and how far in
+// can move. Of several, the steepest leaves, or by Bland's rule the first.
 func (s *simplex) leaving(in int, direction float64) (row int, length float64) {
 	row, length = -1, s.upper[in]-s.lower[in]
 	for i, v := range s.basis {
@@ -291,7 +292,7 @@ func (s *simplex) leaving(in int, direction float64) (row int, length float64) {
 	return row, length
 }
 
-// move changes in by length in its direction, and the basis with it; the variable of row, or in itself if row is -1,
+// move changes in by length in its direction, and the basis with it. The variable of row, or in itself if row is -1,
 // comes to lie on its bound.
 func (s *simplex) move(in, row int, direction, length float64) {
 	s.stalled++
@@ -313,7 +314,7 @@ func (s *simplex) move(in, row int, direction, length float64) {
 	}
 }
 
-// pivot puts in into the basis in the place of row's variable.
+// pivot replaces row's variable in the basis by in.
 func (s *simplex) pivot(in, row int) {
 	s.place[s.basis[row]], s.place[in], s.basis[row] = -1, row, in
 	n := s.rows
@@ -332,8 +333,8 @@ func (s *simplex) pivot(in, row int) {
 	s.pivots++
 }
 
-// refactor computes the inverse and the basic variables afresh, which takes away rounding errors. It reports false
-// if the basis has become singular.
+// refactor recomputes the inverse and the basic variables, to get rid of rounding errors. It reports false if the basis
+// has become singular.
 func (s *simplex) refactor() bool {
 	n := s.rows
 	basis := make([]float64, n*n)

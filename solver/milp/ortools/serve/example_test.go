@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/ortools/serve"
@@ -22,7 +23,11 @@ func ExampleRun() {
 		Ready:  func(address string) { fmt.Println("listening on", address) },
 	})
 	if errors.Is(err, milp.ErrUnavailable) {
-		fmt.Println(err)
+		what, hint, _ := strings.Cut(err.Error(), "; ")
+		fmt.Println(what)
+		fmt.Println(hint)
 	}
-	// Output: milp: solver unavailable: exec: "no-such-python": executable file not found in $PATH; Python 3.11 or later is needed, on Debian: apt-get install python3 python3-venv
+	// Output:
+	// milp: solver unavailable: exec: "no-such-python": executable file not found in $PATH
+	// Python 3.11 or later is needed, on Debian: apt-get install python3 python3-venv
 }

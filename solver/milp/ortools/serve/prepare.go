@@ -18,8 +18,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/ortools/service"
 )
 
-// Prepare makes the virtual environment that Run needs, if it is not there yet, so that Run starts at once and
-// without a network. It writes what pip says to w, which may be nil. Errors are milp.ErrUnavailable, or ctx's.
+// Prepare makes the virtual environment for Run if it does not exist yet, so that Run starts at once and without a
+// network. It writes pip's output to w, which may be nil. Errors are milp.ErrUnavailable, or ctx's.
 func Prepare(ctx context.Context, w io.Writer) error {
 	_, err := prepare(ctx, "", "", &tail{to: w})
 	return err
@@ -33,8 +33,8 @@ type prepared struct {
 
 const requirements = "requirements.txt"
 
-// prepare makes what is missing in folders beside the cache's, and renames them when they are whole: so several processes
-// can prepare at once, and one that dies leaves nothing that looks complete.
+// prepare makes what is missing in folders beside the cache's, and renames them when they are complete. So several
+// processes can prepare at once, and a process that dies leaves nothing that looks complete.
 func prepare(ctx context.Context, python, cache string, w *tail) (prepared, error) {
 	var p prepared
 	if python == "" {
@@ -110,7 +110,7 @@ func contents() ([]byte, error) {
 	return all, err
 }
 
-// once has fill make dir, if it does not exist.
+// once lets fill make dir, unless it exists.
 func once(dir string, fill func(dir string) error) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -135,13 +135,14 @@ func once(dir string, fill func(dir string) error) error {
 	return nil
 }
 
-// interpreter says which Python it is: another one needs another virtual environment.
+// interpreter identifies the Python version: another version needs another virtual environment.
 func interpreter(ctx context.Context, python string) (string, error) {
 	path, err := exec.LookPath(python)
 	if err != nil {
 		return "", fmt.Errorf("%w; Python 3.11 or later is needed, on Debian: apt-get install python3 python3-venv", err)
 	}
-	out, err := exec.CommandContext(ctx, path, "-c", "import sys; print(sys.version_info >= (3, 11), sys.version, sys.base_prefix)").Output()
+	out, err := exec.CommandContext(ctx, path, "-c",
+		"import sys; print(sys.version_info >= (3, 11), sys.version, sys.base_prefix)").Output()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
@@ -152,7 +153,7 @@ func interpreter(ctx context.Context, python string) (string, error) {
 	return which, nil
 }
 
-// install makes a virtual environment in dir with what is wanted.
+// install makes a virtual environment in dir with the wanted packages.
 func install(ctx context.Context, python, dir string, wanted []byte, w *tail) error {
 	fmt.Fprintf(w, "making a virtual environment for OR-Tools in %s\n", filepath.Dir(dir))
 	if err := run(ctx, w, python, "-m", "venv", dir); err != nil {

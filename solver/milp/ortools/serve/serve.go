@@ -1,9 +1,9 @@
-// Package serve starts the solver service that package ortools is the client of: a Python program on OR-Tools' wheel, in
-// a virtual environment that it makes on first use. It needs Python 3.11 or later with venv, and PyPI for the first time.
+// Package serve starts the solver service whose client is package ortools: a Python program that uses OR-Tools' wheel,
+// in a virtual environment that is made on first use. It needs Python 3.11 or later with venv, and PyPI for the first
+// time.
 //
-// It installs nothing outside its own folder of the user's cache, installs no signal handlers, and
-// leaves no process behind, not even if the program itself is killed: the service then notices that its standard input
-// has ended.
+// It installs nothing outside its own folder of the user's cache, and installs no signal handlers. It leaves no process
+// behind, even if the program itself is killed: the service then sees the end of its standard input.
 package serve
 
 import (
@@ -22,45 +22,48 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 )
 
-// DefaultGrace is how long running solves may go on when the service is told to stop.
+// DefaultGrace is how long running solves may go on after the service was told to stop.
 const DefaultGrace = 10 * time.Second
 
-// leave is how long the service may take to end once its grace is over, before it is killed: on a machine that is very busy that is many seconds.
+// leave is how long the service may take to end after its grace before it is killed. On a very busy machine it needs
+// many seconds.
 const leave = time.Minute
 
-// Config is how the service runs. The zero value serves this machine alone, without TLS.
+// Config says how the service runs. The zero value serves only this machine, without TLS.
 type Config struct {
-	// Listen is the address to listen on, "host:port" or "unix:/path"; port 0 takes a free one. "" means ortools.DefaultAddress.
+	// Listen is the address to listen on, "host:port" or "unix:/path"; port 0 takes a free one. "" means
+	// ortools.DefaultAddress.
 	Listen string
-	// MaxSolves is how many models are solved at a time; the service answers "busy" to more. 0 means one for each CPU.
+	// MaxSolves is the number of models solved concurrently; the service answers "busy" to more. 0 means one per CPU.
 	MaxSolves int
 	// MaxMessage is the largest message received or sent, in bytes; 0 means ortools.DefaultMaxMessage.
 	MaxMessage int
-	// Grace is how long running solves may go on when ctx has ended; then they are interrupted, and clients get what there
-	// is. 0 means DefaultGrace, and negative interrupts them at once.
+	// Grace is how long running solves may go on after ctx has ended. Then they are interrupted, and clients get the best
+	// points so far. 0 means DefaultGrace. A negative value interrupts them at once.
 	Grace time.Duration
 	// Cert and Key are PEM files: the server's certificate chain and its key. Without them there is no TLS.
 	Cert, Key string
-	// ClientCA is a PEM file of authorities: clients must have a certificate of one of them. "" lets all in.
+	// ClientCA is a PEM file of authorities that must have signed the clients' certificates. "" accepts every client.
 	ClientCA string
-	// Log is given what the service and its solvers write to standard error; nil discards it.
+	// Log receives what the service and its solvers write to standard error; nil discards it.
 	Log io.Writer
-	// Ready is called once, with the address, when the service can be called.
+	// Ready is called once, with the address, when the service is ready.
 	Ready func(address string)
-	// Python is the interpreter to make the virtual environment with; "" means python3.
+	// Python is the interpreter for making the virtual environment; "" means python3.
 	Python string
 	// Cache is the folder for virtual environments; "" means hedge in os.UserCacheDir.
 	Cache string
 }
 
-// Run runs the service until ctx ends, and returns when it has stopped: with nil if that was because of ctx. It makes the
-// virtual environment first if there is none. Errors are milp.ErrUnavailable, or ctx's if the service did not run yet.
+// Run runs the service until ctx ends, and returns nil once it has stopped for that reason. It first makes the virtual
+// environment if there is none. Errors are milp.ErrUnavailable, or ctx's if the service did not run yet.
 func Run(ctx context.Context, c Config) error {
 	p, err := prepare(ctx, c.Python, c.Cache, &tail{to: c.Log})
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, p.python, append([]string{filepath.Join(p.program, "server.py"), "--until-eof"}, c.flags()...)...)
+	cmd := exec.CommandContext(ctx, p.python,
+		append([]string{filepath.Join(p.program, "server.py"), "--until-eof"}, c.flags()...)...)
 	ownGroup(cmd)
 	log := &tail{to: c.Log}
 	cmd.Stderr = log
@@ -102,7 +105,8 @@ func (c Config) grace() time.Duration {
 
 func (c Config) flags() []string {
 	flags := []string{"--grace", strconv.FormatFloat(max(c.grace(), 0).Seconds(), 'f', -1, 64)}
-	for _, f := range [][2]string{{"--listen", c.Listen}, {"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
+	for _, f := range [][2]string{{"--listen", c.Listen}, {"--tls-cert", c.Cert}, {"--tls-key", c.Key},
+		{"--tls-client-ca", c.ClientCA}} {
 		if f[1] != "" {
 			flags = append(flags, f[0], f[1])
 		}
@@ -116,7 +120,7 @@ func (c Config) flags() []string {
 	return flags
 }
 
-// tail hands on what is written to it and keeps the end of it, for messages.
+// tail passes on what is written to it, and keeps the end for messages.
 type tail struct {
 	mu  sync.Mutex
 	to  io.Writer
@@ -137,7 +141,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return t.to.Write(p)
 }
 
-// last is the end of what was written, to be appended to a message.
+// last is the end of what was written, for a message.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

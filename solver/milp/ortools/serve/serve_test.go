@@ -24,7 +24,8 @@ import (
 // hang is how long a test waits for what must come.
 const hang = 2 * time.Minute
 
-// fake is a Python that is none: what it does as each of the programs that serve runs is up to the test. $0 is its own path.
+// fake is a Python that is none: what it does as each of the programs that serve runs is up to the test. $0 is its own
+// path.
 func fake(t *testing.T, version, venv, pip, server string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "python3")
@@ -66,7 +67,9 @@ func TestRunUntilTheContextEnds(t *testing.T) {
 	assert.Equal(t, "here:1", address)
 	assert.Contains(t, log.String(), "making a virtual environment")
 	assert.Contains(t, log.String(), "pip says")
-	assert.Contains(t, log.String(), "server.py --until-eof --grace 1 --listen there:2 --tls-cert c --tls-key k --tls-client-ca a --max-solves 3 --max-message 4")
+	assert.Contains(t, log.String(),
+		"server.py --until-eof --grace 1 --listen there:2 --tls-cert c --tls-key k --tls-client-ca a --max-solves 3 "+
+			"--max-message 4")
 	programs, err := filepath.Glob(filepath.Join(cache, "*", "server.py"))
 	require.NoError(t, err)
 	assert.Len(t, programs, 1)
@@ -100,7 +103,8 @@ func TestPythonThatWillNotDo(t *testing.T) {
 func TestPreparingAtTheSameTime(t *testing.T) {
 	cache := t.TempDir()
 	// Each waits in pip until there are several folders, so that they are at it together.
-	together := `while [ "$(ls -d "` + cache + `"/*.part-* | wc -l)" -lt 4 ] && ! ls -d "` + cache + `"/*-service-* >/dev/null 2>&1; do sleep 0.02; done`
+	together := `while [ "$(ls -d "` + cache + `"/*.part-* | wc -l)" -lt 4 ] && ! ls -d "` + cache +
+		`"/*-service-* >/dev/null 2>&1; do sleep 0.02; done`
 	python := fake(t, recent, makes, together, serves)
 	var all sync.WaitGroup
 	for range 4 {
@@ -120,7 +124,8 @@ func TestCanceledWhileItPrepares(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cache, pids := t.TempDir(), filepath.Join(t.TempDir(), "pids")
-	python := fake(t, recent, makes, `echo started; sleep 1000 & echo $$ $! > `+pids+`.new; mv `+pids+`.new `+pids+`; wait`, serves)
+	python := fake(t, recent, makes,
+		`echo started; sleep 1000 & echo $$ $! > `+pids+`.new; mv `+pids+`.new `+pids+`; wait`, serves)
 	done := make(chan error, 1)
 	go func() { done <- serve.Run(ctx, serve.Config{Python: python, Cache: cache}) }()
 	var text []byte
