@@ -47,7 +47,7 @@ const (
 const boxJobs = 50
 
 // large says whether the relaxation is one that begins in a box.
-func (rel *relaxation) large() bool { return rel.realJobs() >= boxJobs }
+func (rel *relaxation) large() bool { return len(rel.in.P.Jobs) >= boxJobs }
 
 // boxIn begins the relaxation in a box round the best prices if it is a large one, and returns how wide the box is; 0 is none.
 func (rel *relaxation) boxIn() (radius float64) {

@@ -8,7 +8,6 @@ type branching struct {
 	node     *node
 	rounding *rounding
 	lp       *basis
-	tally    *tally
 	costs    pseudo
 }
 
@@ -31,12 +30,9 @@ func (c division) same(d division) bool {
 	return c == d
 }
 
-// division finds what is most undecided in the program for its value; a tally before all else.
+// division finds what is most undecided in the program for its value.
 func (b *branching) division() division {
-	c, ok := b.tally.division()
-	if ok {
-		return c
-	} // or c is nothing yet
+	c := division{job: -1, running: -1, entry: -1}
 	q, in := b.node, &b.in
 	most := 0.0
 	for _, set := range b.lp.active {
@@ -138,7 +134,7 @@ func (b *branching) divide(c division, side bool) {
 			b.node.forbid(o)
 		}
 	}
-	if side || b.tally.is(c.job) { // every plan is in some range
+	if side {
 		b.node.oblige(c.job)
 	}
 }

@@ -51,7 +51,7 @@ func (k *conflicts) ask(h uint64, until int64) (v verdict) {
 // chosen notes the program's choices; false if they are not such as can be asked about.
 func (k *conflicts) chosen() bool {
 	in, some := &k.in, false
-	k.pick, k.off = pack.Resize(k.pick, k.realJobs()), pack.Resize(k.off, len(in.P.Running))
+	k.pick, k.off = pack.Resize(k.pick, len(in.P.Jobs)), pack.Resize(k.off, len(in.P.Running))
 	for j := range k.pick {
 		k.pick[j] = -1
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {

@@ -7,7 +7,7 @@ import "github.com/hedgesched/hedge/solver"
 // of the coarse one, so that its bounds hold. Whether a plan of the coarse problem is one is asked where it is worth more than the best plan. What has no splits is a conflict
 // that both problems avoid (logic-based Benders decomposition; Hooker and Ottosson, 2003).
 //
-// The coarse problem has a worker of its own, which knows options, jobs and running jobs by the same numbers; its last job is the tally. Its budget is kept level with the problem's.
+// The coarse problem has a worker of its own, which knows options, jobs and running jobs by the same numbers. Its budget is kept level with the problem's.
 type coarse struct {
 	*progress
 	node        *node
@@ -73,14 +73,13 @@ func (c *coarse) load() bool {
 		return false
 	}
 	c.problem = c.cells.join(&c.in)
-	c.problem.Jobs = append(c.problem.Jobs, tallyJob(c.in.R))
 	c.spend(int64(len(c.in.Cap) + 16*len(c.in.Opts)))
 	if c.worker == nil {
 		c.worker = newWorker()
 	}
 	w := c.worker
 	w.begin(c.ctx, &c.problem, solver.Options{Work: 1, Gap: -1, Splits: c.rule}, c.cfg, nil)
-	if len(w.in.Opts) != len(c.in.Opts)+ranges {
+	if len(w.in.Opts) != len(c.in.Opts) {
 		return false // there was no time to load it all
 	}
 	for o := range c.in.Opts {
@@ -89,7 +88,6 @@ func (c *coarse) load() bool {
 		}
 	}
 	c.cells.confine(&w.in, &c.in)
-	w.tally.hide()
 	w.reset()
 	w.outer = c
 	w.meet, w.meetAt = func(int64) { c.level() }, 0
@@ -108,7 +106,7 @@ func (c *coarse) resume() {
 	c.level()
 }
 
-// plant searches up to the tree, where that can be afforded, and reports whether that says as much as is known, or may do so when the tally is divided.
+// plant searches up to the tree, where that can be afforded, and reports whether that says as much as is known.
 func (c *coarse) plant() bool {
 	w := c.worker
 	c.resume()
@@ -117,8 +115,7 @@ func (c *coarse) plant() bool {
 		return false
 	}
 	w.cutRoot()
-	w.tally.plant()
-	return w.bound() <= c.bound()+w.tally.size
+	return w.bound() <= c.bound()
 }
 
 // hopeless says whether the coarse problem's bound cannot fall below what is known, as choices are worth as much of which it could not be told whether they have splits.

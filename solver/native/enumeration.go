@@ -168,7 +168,7 @@ func (e *enumeration) begin() bool {
 	l.price = pack.Resize(l.price, len(l.left))
 	clear(l.price)
 	e.jobs, e.runs, e.list = e.jobs[:0], e.runs[:0], e.list[:0]
-	k.pick, k.off = pack.Resize(k.pick, e.realJobs()), pack.Resize(k.off, len(in.P.Running))
+	k.pick, k.off = pack.Resize(k.pick, len(in.P.Jobs)), pack.Resize(k.off, len(in.P.Running))
 	for j := range k.pick {
 		k.pick[j] = -1
 		a := domain{lo: int32(len(e.list)), none: !d.must[j]}

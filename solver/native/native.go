@@ -31,8 +31,7 @@
 //     relaxation again, as in Held and Karp's branch and bound, 1971) what cannot be better is left out. Where gangs are wide few of them fit together, so that this proves in
 //     a thousandth of a second what the steps below, for which gangs may run in part, do not prove in minutes. Step 8 has it go through its parts of the problem, too.
 //  5. The coarse problem, with fewer than fifty jobs, for a third of the work, and in turns with 8 later: partitions that no option tells apart are joined to one, and steps 3, 4 and 6 to 8
-//     prove bounds of what is left, which takes far fewer rows and columns. What it is divided by first is the tally, how many jobs' worth is run in all, which
-//     the relaxation has some part of a job too much of (Desrochers, Desrosiers and Solomon, 1992, do so with the number of vehicles). Whether a better plan of the coarse problem is one of the
+//     prove bounds of what is left, which takes far fewer rows and columns. Whether a better plan of the coarse problem is one of the
 //     problem is a question of splits alone; where it is not, both learn of the conflict (logic-based Benders decomposition; Hooker and Ottosson, 2003).
 //  6. Exact prices, if there is work left for them: the relaxation as a linear program, of which only the columns (an option with one way to split
 //     its tasks) that may matter are made (column generation; Dantzig and Wolfe, 1960). Prices are averaged with the best ones (Wentges, 1997), as those of

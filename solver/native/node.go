@@ -37,9 +37,6 @@ func (q *node) reset() {
 	for k := range q.in.P.Running {
 		q.penalty = max(q.penalty, q.in.P.Running[k].PreemptCost)
 	}
-	if q.tallied { // a small part of a tally's widest range has many units, for which the program would lean on it
-		q.penalty *= tallyPenalty
-	}
 }
 
 // forbid takes option o out of the program.

@@ -26,7 +26,6 @@ type progress struct {
 	smallest  float64    // the least value of an option that can fit
 	cfg       Config
 	target    float64           // the gap to end at
-	tallied   bool              // whether the last job is a tally
 	outer     judge             // whose coarse problem this is, and who takes its plans; nil for none
 	meet      func(spent int64) // exchanges with the team
 	meetAt    int64             // in ops; where the team meets next
@@ -88,15 +87,6 @@ func (p *progress) poll(spent int64) {
 func (p *progress) reached() bool { return p.gap() <= p.target }
 
 func (p *progress) bound() float64 { return min(p.dual.bound, p.teamBound, p.shown) }
-
-// realJobs is how many jobs there are, without the tally.
-func (p *progress) realJobs() int {
-	n := len(p.in.P.Jobs)
-	if p.tallied {
-		n--
-	}
-	return n
-}
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (p *progress) solution(stop solver.Stop) *solver.Solution {

@@ -147,6 +147,6 @@ func (rel *relaxation) exists() bool { return rel.in.Rows > 0 }
 // affordable says whether the linear relaxation can be expected to be solved in a part of the work, by what it took
 // on problems of many sizes: too early a start leaves no time for anything else.
 func (rel *relaxation) affordable() bool {
-	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(rel.realJobs()))
+	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(len(rel.in.P.Jobs)))
 	return rel.exists() && need < rel.horizon
 }

@@ -38,7 +38,7 @@ func (m *rooms) reset() {
 	}
 	m.sets = append(m.sets, slices.Clone(m.parts))
 	m.of = pack.Resize(m.of, len(in.Opts))
-	for o := range in.JobOpts[m.realJobs()] {
+	for o := range in.Opts {
 		if parts := in.Part[in.Opts[o].P0:in.Opts[o].P1]; o == 0 || !slices.Equal(parts, m.parts) {
 			m.parts = append(m.parts[:0], parts...)
 			m.of[o] = m.find(parts)

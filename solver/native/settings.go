@@ -22,7 +22,7 @@ const (
 
 // aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a quarter fewer plans were
 // good, with seven tenths and half about as many. There is no aim where the gap is below leastAim, relatively, and after mostGoals: with one fewer bounds
-// are as low, with any number a tree is searched over and over where the best plan is known. There is none where a tally divides the gap.
+// are as low, with any number a tree is searched over and over where the best plan is known.
 const (
 	aimPart   = 0.5
 	leastAim  = 1e-5
@@ -113,14 +113,6 @@ const (
 	moreFillSteps     = 5
 	fillPriceSteps    = 60
 	fillPricePatience = 4
-)
-
-// The tally: how many single numbers are told apart; how many units plans may come to for each job and running job at most, or the unit says little of most of them; and by how many times
-// it is dearer than elsewhere to lean on what is decided against: with 1 a side rounded down leans on the widest range, and half of its nodes are solved twice.
-const (
-	singles      = 15
-	mostUnits    = 20
-	tallyPenalty = 100
 )
 
 // mostCells is the most cells that a coarse problem may have, as a part of the partitions.

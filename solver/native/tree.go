@@ -63,7 +63,7 @@ func (t *tree) plant() {
 	t.begun = true
 	bound := t.bound()
 	gap := bound - t.top()
-	if gap > leastAim*math.Abs(bound) && !math.IsInf(gap, 1) && !hopeless && goals < mostGoals && !t.branching.tally.planted && t.reducer.exact() {
+	if gap > leastAim*math.Abs(bound) && !math.IsInf(gap, 1) && !hopeless && goals < mostGoals && t.reducer.exact() {
 		t.goal = bound - float64(aimPart*gap)
 		goals++
 	}

@@ -22,7 +22,6 @@ import (
 //	reducer      what no better plan can have, by prices, taken out of a node
 //	dive         decisions by the solution until there is a plan
 //	separator    cuts
-//	tally        what plans of the coarse problem come to in whole units, to divide by
 //	branching    what to divide a node by
 //	conflicts    choices whose tasks cannot be split over the partitions in whole, by splits
 //	tree         branch and price, for the proof
@@ -48,7 +47,6 @@ type worker struct {
 	dive        dive
 	cuts        cuts
 	separator   separator
-	tally       tally
 	branching   branching
 	conflicts   conflicts
 	rooms       rooms
@@ -82,8 +80,7 @@ func newWorker() *worker {
 	w.reducer = reducer{progress: p, node: n, lp: lp}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
-	w.tally = tally{progress: p, node: n, lp: lp, separator: &w.separator}
-	w.branching = branching{progress: p, node: n, rounding: r, lp: lp, tally: &w.tally}
+	w.branching = branching{progress: p, node: n, rounding: r, lp: lp}
 	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp, splits: splits{progress: p}}
 	w.rooms = rooms{progress: p}
 	w.enumeration = enumeration{progress: p, rooms: &w.rooms, node: n, rounding: r, squeeze: &w.squeeze, conflicts: &w.conflicts}
@@ -119,7 +116,6 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.recall.reset(&w.in, opts.Memory)
 	w.start = opts.Start
 	w.team, w.number, w.meetAt, w.outer = nil, 0, math.MaxInt64, nil
-	w.tally.reset()
 	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
 		w.makeTeam(n, opts.Seed)
 	}
