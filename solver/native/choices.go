@@ -25,9 +25,6 @@ func (k *conflicts) unsplit() (c division, v verdict) {
 // ask answers whether the choices, of which h is the hash, have splits, and keeps a plan of them or learns a conflict. It ends when the ops spent reach until, or
 // what may be spent in vain is used up.
 func (k *conflicts) ask(h uint64, until int64) (v verdict) {
-	if k.outer != nil {
-		return k.outer.ask(h, until)
-	}
 	before := k.spent()
 	left := (before+hopeUnits*opsPerUnit)/hopePart - k.vain
 	if left < 0 {

@@ -63,20 +63,6 @@ func (k *conflicts) hash() uint64 {
 	return h
 }
 
-// copy notes the i-th conflict of another list.
-func (k *conflicts) copy(from *conflicts, i int) {
-	k.forget()
-	c := from.list[i]
-	lo, keptLo := len(k.members), len(k.kept)
-	for _, m := range from.members[c.lo:c.hi] {
-		at := len(k.options)
-		k.options = append(k.options, from.options[m.lo:m.hi]...)
-		k.members = append(k.members, member{m.job, at, len(k.options)})
-	}
-	k.kept = append(k.kept, from.kept[c.keptLo:c.keptHi]...)
-	k.list = append(k.list, conflict{lo, len(k.members), keptLo, len(k.kept)})
-}
-
 // forget drops the older half of the conflicts if there are too many, to make room for another.
 func (k *conflicts) forget() {
 	if len(k.list) < maxConflicts && len(k.members)+len(k.options)+len(k.kept) < maxEntries {

@@ -143,3 +143,15 @@ func TestAgainstBruteForce(t *testing.T) {
 		assert.Greater(t, proven, seeds*9/10, name)
 	}
 }
+
+// TestGangsInParts: tasks that may be split in any way are.
+func TestGangsInParts(t *testing.T) {
+	p, err := solver.ReadProblemFile("testdata/small/joined-in-parts.json")
+	require.NoError(t, err)
+	for _, splits := range []solver.SplitRule{solver.SplitsContinuous, solver.SplitsNow} {
+		sol, err := solver.Solve(context.Background(), New(nil), p, solver.Options{Work: 20_000, Gap: -1, Splits: splits})
+		require.NoError(t, err)
+		assert.InDelta(t, 52, sol.Objective, 1e-6)
+		assert.GreaterOrEqual(t, *sol.Bound, 52-1e-6)
+	}
+}

@@ -18,7 +18,6 @@ type progress struct {
 	best      pack.State // the best plan of this worker
 	dual      dual       // the best bound of this worker, and the prices that prove it
 	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
-	toBeat    float64    // the value of the best plan of the problem that this is the coarse one of
 	teamBound float64    // the bound that the team's leader has proven, for the others
 	shown     float64    // the bound that has been proven by going through all that could be better, which no prices prove
 	proven    bool       // no plan is worth more than the best one
@@ -26,7 +25,6 @@ type progress struct {
 	smallest  float64    // the least value of an option that can fit
 	cfg       Config
 	target    float64           // the gap to end at
-	outer     judge             // whose coarse problem this is, and who takes its plans; nil for none
 	meet      func(spent int64) // exchanges with the team
 	meetAt    int64             // in ops; where the team meets next
 	report    func(*solver.Solution)
@@ -41,7 +39,7 @@ const reportOps = 20_000 * opsPerUnit
 func (p *progress) reset() {
 	p.restart()
 	p.proven, p.aim = false, math.Inf(-1)
-	p.teamBound, p.shown, p.teamBest.Value, p.toBeat = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	p.teamBound, p.shown, p.teamBest.Value = math.Inf(1), math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
 
@@ -77,7 +75,7 @@ func (p *progress) poll(spent int64) {
 	}
 	p.pollAt = spent + pollOps
 	p.readClock()
-	if p.reportAt <= spent && p.outer == nil && p.top() > p.reported {
+	if p.reportAt <= spent && p.top() > p.reported {
 		p.reportAt, p.reported = spent+reportOps, p.top()
 		p.report(p.solution(solver.StopNone))
 	}
@@ -112,23 +110,11 @@ const inexact = 1e-9
 func (p *progress) gap() float64 { return gap.Of(p.bound(), p.top()) }
 
 // top is the value of the best plan that the worker knows of.
-func (p *progress) top() float64 { return max(p.best.Value, p.teamBest.Value, p.toBeat) }
-
-// judge says what becomes of plans and choices of a coarse problem.
-type judge interface {
-	take()                             // is shown a better plan, the one in hand
-	ask(h uint64, until int64) verdict // is asked whether choices, of which h is the hash, have splits
-}
+func (p *progress) top() float64 { return max(p.best.Value, p.teamBest.Value) }
 
 // keep makes cur the best plan if it is better. It reports whether cur still has
-// all its jobs: rounding may have let in more than fits. What is better in the coarse problem is for the judge, and stays as it is.
+// all its jobs: rounding may have let in more than fits.
 func (p *progress) keep() bool {
-	if p.outer != nil {
-		if p.cur.Value > p.better() {
-			p.outer.take()
-		}
-		return true
-	}
 	enough := p.best.Value + float64(1e-12*math.Abs(p.best.Value))
 	if p.cur.Value <= enough {
 		return true

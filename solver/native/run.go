@@ -31,8 +31,7 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, searches the
-// coarse problem for some time, and reports whether the search is to go on.
+// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, and reports whether the search is to go on.
 func (w *worker) begun() bool {
 	if w.start != nil {
 		w.cur.Load(w.start)
@@ -52,7 +51,6 @@ func (w *worker) begun() bool {
 	w.ascent.run()
 	w.greedy.planByPrices()
 	w.enumeration.prove()
-	w.coarse.grow(coarseShare)
 	return w.proceed()
 }
 
@@ -114,12 +112,7 @@ func (w *worker) rounds() {
 	for before := int64(-1); w.proceed() && w.spent() > before; {
 		before = w.spent()
 		w.adopt()
-		if n := w.proofs(); w.coarse.leads() {
-			w.coarse.grow(2 * n) // both get one 2n-th of what is left
-			w.growFor(2*n - 1)
-		} else {
-			w.growFor(n)
-		}
+		w.growFor(w.proofs())
 		w.local.improve(w.share(improveShare))
 		w.cores.improve(w.share(coreShare))
 	}

@@ -6,7 +6,6 @@ package native
 // How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a quarter and four tenths
 // before the relaxation, and alone after it, were tried and were no better.
 const (
-	coarseShare      = 3 // the coarse problem, when it is begun; with a half there are more proofs, and poorer plans where jobs differ in value
 	cutShare         = 6 // cuts to the root
 	firstProofShare  = 3 // the tree, when it is begun; a tenth left larger gaps
 	firstDiveShare   = 2 // the first dive, where bounds have come first,
@@ -114,9 +113,6 @@ const (
 	fillPriceSteps    = 60
 	fillPricePatience = 4
 )
-
-// mostCells is the most cells that a coarse problem may have, as a part of the partitions.
-const mostCells = 0.75
 
 // Cores: the most work one gets, in units, to which their size adapts, and how the jobs of one are chosen by distance from a slot.
 const (

@@ -27,7 +27,6 @@ import (
 //	tree         branch and price, for the proof
 //	rooms        what there is in all partitions of an equivalence set together
 //	enumeration  all plans that fit into rooms, one job after the other
-//	coarse       the problem with partitions joined that no option tells apart, by a worker of its own
 //	cores        small sets of jobs by their own relaxations
 //	recall       what the last cycle's solve has left
 //
@@ -53,7 +52,6 @@ type worker struct {
 	enumeration enumeration
 	tree        tree
 	cores       cores
-	coarse      coarse
 	recall      recall
 
 	memory *solver.Memory   // what the caller has handed on; nil asks for none
@@ -86,7 +84,6 @@ func newWorker() *worker {
 	w.enumeration = enumeration{progress: p, rooms: &w.rooms, node: n, rounding: r, squeeze: &w.squeeze, conflicts: &w.conflicts}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts, enumeration: &w.enumeration}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
-	w.coarse = coarse{progress: p, node: n, enumeration: &w.enumeration, conflicts: &w.conflicts}
 	w.recall = recall{progress: p}
 	w.meters = [...]*int64{&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops}
 	w.dual.late, w.greedy.pre.Late = w.late, w.late
@@ -101,7 +98,6 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.setLimits(ctx, opts, cfg.defaultWork())
 	w.reportAt, w.reported = 0, 0
 	w.in.Look = w.readClock
-	w.coarse.rule = opts.Splits
 	whole := w.in.Load(p, opts.Splits)
 	w.in.Round()
 	w.in.Look = nil
@@ -115,7 +111,7 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.memory, w.noted, w.recall.warm = opts.Memory, nil, false
 	w.recall.reset(&w.in, opts.Memory)
 	w.start = opts.Start
-	w.team, w.number, w.meetAt, w.outer = nil, 0, math.MaxInt64, nil
+	w.team, w.number, w.meetAt = nil, 0, math.MaxInt64
 	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
 		w.makeTeam(n, opts.Seed)
 	}
@@ -141,7 +137,6 @@ func (w *worker) reset() {
 	w.branching.costs.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
 	w.enumeration.reset()
 	w.tree.reset()
-	w.coarse.reset()
 }
 
 // release drops what must not outlive the solve.
@@ -149,7 +144,6 @@ func (w *worker) release() {
 	w.ctx, w.report = nil, nil
 	w.memory, w.noted, w.recall.past, w.recall.last = nil, nil, nil, nil
 	w.in.Release()
-	w.coarse.release()
 	w.team = nil
 	for _, h := range w.crew {
 		h.dismiss()
