@@ -26,24 +26,20 @@
 //  3. Rough prices, by a few steps of subgradient ascent (Polyak; the volume algorithm of Barahona and Anbil, 2000), or last cycle's, if there is a
 //     [solver.Memory]. Plans are made by these prices, and bettered by ruin and recreate: some jobs are taken out and put in again another
 //     way, and what is better stays (Schrimpf and others, 2000). For a gang that fits in all but not as others are split, tasks of theirs move.
-//  4. An enumeration of all plans that may be better, with fewer than fifty jobs, for a quarter of the work at most and far less where it is hopeless: one job after the
-//     other takes an option that still fits into what is left in the partitions of every equivalence set together, and by prices of that room (Lagrangian
-//     relaxation again, as in Held and Karp's branch and bound, 1971) what cannot be better is left out. Where gangs are wide few of them fit together, so that this proves in
-//     a thousandth of a second what the steps below, for which gangs may run in part, do not prove in minutes. Step 7 has it go through its parts of the problem, too.
-//  5. Exact prices, if there is work left for them: the relaxation as a linear program, of which only the columns (an option with one way to split
+//  4. Exact prices, if there is work left for them: the relaxation as a linear program, of which only the columns (an option with one way to split
 //     its tasks) that may matter are made (column generation; Dantzig and Wolfe, 1960). Prices are averaged with the best ones (Wentges, 1997), as those of
 //     an unfinished program jump about, and with fifty jobs or more held in a box round them at first (Marsten, Hogan and Blankenship, 1975). Its simplex method has a
 //     basis with a row for each price, not for each job too (generalised upper bounds; Dantzig and Van Slyke, 1967), kept as a sparse
 //     factorisation (Markowitz, 1957; Forrest and Tomlin, 1972).
-//  6. Cuts: inequalities that hold for every plan but not for the relaxation, since tasks and gangs are whole (mixed-integer rounding with variable
+//  5. Cuts: inequalities that hold for every plan but not for the relaxation, since tasks and gangs are whole (mixed-integer rounding with variable
 //     bounds; Marchand and Wolsey, 2001), of one row or of rows added up. They lower the bound, and hold wherever the search goes.
-//  7. Branch and price (Barnhart and others, 1998): the problem is divided by when a job starts, whether a running job is
+//  6. Branch and price (Barnhart and others, 1998): the problem is divided by when a job starts, whether a running job is
 //     preempted, or how many tasks a partition takes, whichever has moved the bound the most (pseudo-costs; Bénichou and others, 1971). The part with
 //     the highest bound comes first, and goes from its parent's basis. What is decided against is driven out by the dual simplex method (Lemke, 1954) in problems of
 //     less than fifty jobs, and by penalties in larger ones. What the prices show to be of no use is taken out (reduced-cost fixing). Where only splits are
 //     open, what single partitions can hold in whole tasks decides about them (decomposition by partitions, as in cutting stock; Gilmore and Gomory, 1961). What makes them impossible is a conflict,
 //     of as few jobs and as many of their starts as the proof holds for, that all other parts avoid.
-//  8. Better plans, in turns with 7 until the end: dives, which fix what the relaxation is sure of and solve it anew until there is a plan, gangs being squeezed in as above; ruin and recreate; and
+//  7. Better plans, in turns with 6 until the end: dives, which fix what the relaxation is sure of and solve it anew until there is a plan, gangs being squeezed in as above; ruin and recreate; and
 //     small sets of jobs, solved by their own relaxations while all others stay.
 //
 // Where the relaxation was cheap, proofs come first, and plans where it was not. A generic solver for integer programs has a variable for each option

@@ -31,7 +31,7 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, and reports whether the search is to go on.
+// begun makes the plans that need no exact prices, and reports whether the search is to go on.
 func (w *worker) begun() bool {
 	if w.start != nil {
 		w.cur.Load(w.start)
@@ -50,7 +50,6 @@ func (w *worker) begun() bool {
 	}
 	w.ascent.run()
 	w.greedy.planByPrices()
-	w.enumeration.prove()
 	return w.proceed()
 }
 

@@ -140,23 +140,3 @@ const (
 	squeezeEvery   = 4
 	squeezeOptions = 2
 )
-
-// Enumerations: which part of the work is for proving a small problem before the relaxation is solved, as one n-th; the most that one may take at a node, as a multiple of what
-// its program has taken, which grows with those that come to an end and shrinks with those that do not; and the steps that prices of rooms are bettered by.
-const (
-	enumerationShare = 4
-	firstQuestion    = 4 // one n-th of that is for the first question, about all better plans
-	firstEffort      = 1.0
-	mostEffort       = 16.0
-	leastEffort      = 1.0 / 16
-	effortGrows      = 1.5
-	effortShrinks    = 0.8
-	usualPart        = 0.2     // of what a node's program usually takes, that a node counts for
-	patientPart      = 8       // by how many times less may be done than has been spent; with 2 random cycles have poorer plans
-	mostLevels       = 1 << 21 // rooms of all levels that are kept
-	leastLooks       = 200     // looks at all that is open that there is work for at least
-	rootSteps        = 40
-	nodeSteps        = 8
-	stepPatience     = 3
-	stepShrinks      = 0.5
-)

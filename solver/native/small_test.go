@@ -21,18 +21,6 @@ func TestStartedInParts(t *testing.T) {
 	assert.Equal(t, solver.StopOptimal, sol.Stop)
 }
 
-// TestWideGangs: of seven jobs of a captured cycle, most of them wider than any partition, the best plan is proven within a few thousand units. The relaxation and its
-// cuts, for which gangs may run in part, leave a gap of 0.2 % after a million.
-func TestWideGangs(t *testing.T) {
-	p, err := solver.ReadProblemFile("../testdata/captured/cycle-00200.json.gz")
-	require.NoError(t, err)
-	sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 10_000})
-	require.NoError(t, err)
-	assert.GreaterOrEqual(t, sol.Objective, 34.404)
-	assert.LessOrEqual(t, *sol.Bound, 34.404*(1+2e-4))
-	assert.Equal(t, solver.StopGap, sol.Stop)
-}
-
 // TestLittleBesideItsCost: a plan that gains little beside what it costs is better than none.
 func TestLittleBesideItsCost(t *testing.T) {
 	p, err := solver.ReadProblemFile("testdata/small/little-beside-its-cost.json")

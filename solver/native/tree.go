@@ -8,24 +8,23 @@ import "math"
 // From each node that it jumps to it follows the program's advice down until that leads nowhere.
 type tree struct {
 	*progress
-	node        *node
-	rounding    *rounding
-	reducer     *reducer
-	branching   *branching
-	conflicts   *conflicts
-	enumeration *enumeration
-	begun       bool
-	nodes       []branch
-	open        []int32 // a heap of nodes, by falling bound
-	path        []int32 // from the root to the present node
-	marks       []int   // of each node on the path: how many decisions had been made before its own
-	way         []int32 // scratch: the path to go
-	stuck       float64 // the largest bound of a node with nothing left to divide
-	spare       float64 // the largest bound of a node that was left for promising too little
-	goal        float64 // what the plans looked for must be worth more than, and the bound is if there is none
-	goals       int     // how many there have been
-	bases       bases
-	reduced     []decision // what the nodes' prices have decided; was is what has come of it
+	node      *node
+	rounding  *rounding
+	reducer   *reducer
+	branching *branching
+	conflicts *conflicts
+	begun     bool
+	nodes     []branch
+	open      []int32 // a heap of nodes, by falling bound
+	path      []int32 // from the root to the present node
+	marks     []int   // of each node on the path: how many decisions had been made before its own
+	way       []int32 // scratch: the path to go
+	stuck     float64 // the largest bound of a node with nothing left to divide
+	spare     float64 // the largest bound of a node that was left for promising too little
+	goal      float64 // what the plans looked for must be worth more than, and the bound is if there is none
+	goals     int     // how many there have been
+	bases     bases
+	reduced   []decision // what the nodes' prices have decided; was is what has come of it
 }
 
 // branch is a node of the tree: one side of a division of its parent.
@@ -200,13 +199,6 @@ const treeLoose = 0.05
 // expand solves node n, at which the decisions are, and opens its two sides, but for the one it returns
 // for going on with; -1 if there is none.
 func (t *tree) expand(n int32) int32 {
-	if b, all := t.enumeration.atNode(); all {
-		t.nodes[n].bound = min(t.nodes[n].bound, b)
-		if b <= t.enough() {
-			t.spare = max(t.spare, b)
-			return -1
-		}
-	}
 	penalty := t.node.penalty
 	decisions := len(t.node.decided.trail)
 	bound, c := t.decided(n)
@@ -247,8 +239,6 @@ func (t *tree) expand(n int32) int32 {
 // to find out that nothing else is left.
 func (t *tree) decided(n int32) (bound float64, c division) {
 	bound = t.nodes[n].bound
-	from := t.spent()
-	defer func() { t.enumeration.learn(t.spent() - from) }()
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
 		bound = min(bound, t.node.try(maxRounds, loose))
 		if !t.proceed() || bound <= t.enough() {

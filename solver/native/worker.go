@@ -25,34 +25,30 @@ import (
 //	branching    what to divide a node by
 //	conflicts    choices whose tasks cannot be split over the partitions in whole, by splits
 //	tree         branch and price, for the proof
-//	rooms        what there is in all partitions of an equivalence set together
-//	enumeration  all plans that fit into rooms, one job after the other
 //	cores        small sets of jobs by their own relaxations
 //	recall       what the last cycle's solve has left
 //
 // The worker itself says what comes when. Engines pool workers, whose parts keep their scratch memory.
 type worker struct {
 	progress
-	greedy      greedy
-	ascent      ascent
-	local       local
-	lp          basis
-	primal      primal
-	relaxation  relaxation
-	node        node
-	rounding    rounding
-	squeeze     squeeze
-	reducer     reducer
-	dive        dive
-	cuts        cuts
-	separator   separator
-	branching   branching
-	conflicts   conflicts
-	rooms       rooms
-	enumeration enumeration
-	tree        tree
-	cores       cores
-	recall      recall
+	greedy     greedy
+	ascent     ascent
+	local      local
+	lp         basis
+	primal     primal
+	relaxation relaxation
+	node       node
+	rounding   rounding
+	squeeze    squeeze
+	reducer    reducer
+	dive       dive
+	cuts       cuts
+	separator  separator
+	branching  branching
+	conflicts  conflicts
+	tree       tree
+	cores      cores
+	recall     recall
 
 	memory *solver.Memory   // what the caller has handed on; nil asks for none
 	start  *solver.Solution // the caller's plan to start from; nil if there is none
@@ -80,9 +76,7 @@ func newWorker() *worker {
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
 	w.branching = branching{progress: p, node: n, rounding: r, lp: lp}
 	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp, splits: splits{progress: p}}
-	w.rooms = rooms{progress: p}
-	w.enumeration = enumeration{progress: p, rooms: &w.rooms, node: n, rounding: r, squeeze: &w.squeeze, conflicts: &w.conflicts}
-	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts, enumeration: &w.enumeration}
+	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
 	w.recall = recall{progress: p}
 	w.meters = [...]*int64{&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops}
@@ -135,7 +129,6 @@ func (w *worker) reset() {
 	w.squeeze.reset()
 	w.conflicts.reset()
 	w.branching.costs.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
-	w.enumeration.reset()
 	w.tree.reset()
 }
 
