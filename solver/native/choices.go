@@ -79,20 +79,18 @@ func (k *conflicts) question() {
 			s.jobs = append(s.jobs, o)
 		}
 	}
-	k.freed = pack.Resize(k.freed, len(k.off))
-	clear(k.freed)
 	k.clearRows()
 }
 
 // maxTasks bounds the tasks of a gang whose splits are asked about.
 const maxTasks = 1e5
 
-// clearRows makes the capacity that splits are looked for in what there is without the running jobs that are preempted, or freed. It is added up anew each time: what is
+// clearRows makes the capacity that splits are looked for in what there is without the running jobs that are preempted. It is added up anew each time: what is
 // added and taken off again leaves rounding errors in full rows.
 func (k *conflicts) clearRows() {
 	rows := append(k.splits.rows[:0], k.in.Cap...)
 	for m, off := range k.off {
-		if !off && !k.freed[m] {
+		if !off {
 			continue
 		}
 		for i := k.in.RunOff[m]; i < k.in.RunOff[m+1]; i++ {

@@ -20,9 +20,6 @@ type conflicts struct {
 	tried    map[uint64]bool // hashes of choices that have been asked about without an answer
 	pick     []int           // the choices: each job's option, or -1,
 	off      []bool          // and which running jobs are preempted
-	out      []int32         // scratch
-	order    []int           // scratch
-	freed    []bool          // running jobs that a conflict is found not to need
 	vain     int64           // what has been spent without an answer, in ops
 }
 
@@ -136,4 +133,22 @@ func (k *conflicts) against(c *conflict) division {
 		}
 	}
 	return d
+}
+
+// learn notes that the choices cannot be made together.
+func (k *conflicts) learn() {
+	k.forget()
+	lo, keptLo := len(k.members), len(k.kept)
+	for j, o := range k.pick {
+		if o >= 0 {
+			k.options = append(k.options, int32(o))
+			k.members = append(k.members, member{j, len(k.options) - 1, len(k.options)})
+		}
+	}
+	for m, off := range k.off {
+		if !off {
+			k.kept = append(k.kept, int32(m))
+		}
+	}
+	k.list = append(k.list, conflict{lo, len(k.members), keptLo, len(k.kept)})
 }

@@ -91,15 +91,12 @@ const (
 	mostVictims = 3    // of which so many are in the way
 )
 
-// Questions about splits: the most that one may take, in units; what may be spent on questions without an answer, one part in so many of what has been spent, beyond so many units; what
-// may be spent to make a conflict smaller and wider, as a multiple of what the answer has taken, and in units at least. With 1,500 units a question as many
+// Questions about splits: the most that one may take, in units; what may be spent on questions without an answer, one part in so many of what has been spent, beyond so many units. With 1,500 units a question as many
 // real cycles are proven; with 1,000 and 2,000 somewhat fewer of a hundred random ones.
 const (
 	splitUnits = 4000
 	hopePart   = 12
 	hopeUnits  = 50_000
-	learnPart  = 2
-	leastLearn = 100
 )
 
 // Splits by fills: places (partitions and jobs), rows (partitions and kinds) and divisions, beyond which there is no answer; steps of the search for one fill, and by how many times more

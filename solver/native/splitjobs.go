@@ -44,12 +44,6 @@ func (s *splits) measure() {
 	}
 }
 
-// roomier follows a change of the rows.
-func (s *splits) roomier() {
-	s.measure()
-	s.limitKinds()
-}
-
 // limitJob finds how many tasks of job j each partition has room for.
 func (s *splits) limitJob(j int) {
 	n, L := len(s.jobs), len(s.lines)
@@ -74,26 +68,8 @@ func (s *splits) group() {
 		q.need[k] += s.need[j]
 	}
 	s.spend(int64(len(s.jobs) * len(q.first)))
-	s.worth, s.blamed = pack.Resize(s.worth, len(s.jobs)), pack.Resize(s.blamed, len(s.jobs)) // all of which ungroup needs
-	clear(s.blamed)
-	s.worth, s.blamed = s.worth[:len(q.first)], s.blamed[:len(q.first)]
+	s.worth = pack.Resize(s.worth, len(q.first))
 	s.settle()
-}
-
-// ungroup makes a kind of every job, with the weights that its kind had.
-func (s *splits) ungroup() {
-	q, n := &s.kinds, len(s.jobs)
-	q.first, q.need = q.first[:0], append(q.need[:0], s.need...)
-	s.worth, s.blamed = s.worth[:n], s.blamed[:n]
-	for j := n - 1; j >= 0; j-- { // no kind's number is above its jobs'
-		k := s.kindOf[j]
-		s.worth[j], s.blamed[j], s.kindOf[j] = s.worth[k], s.blamed[k], j
-	}
-	for j := range n {
-		q.first = append(q.first, j)
-	}
-	s.settle()
-	s.program.reset(q.need, s.in.Parts)
 }
 
 // settle works out the rest of the kinds, of which the first jobs and the needs are known.
@@ -236,41 +212,4 @@ func (s *splits) putIn(x, j int, v float64) float64 {
 		spare[i] -= float64(v * u)
 	}
 	return v
-}
-
-// usesNoLess says whether a task of option a uses no less of any line than is taken to be used by one of job i.
-func (s *splits) usesNoLess(i, a int) bool {
-	L := len(s.lines)
-	s.spend(int64(L))
-	for l, u := range s.use[i*L : (i+1)*L] {
-		if taskUsage(&s.in, a, s.lines[l]) < u {
-			return false
-		}
-	}
-	return true
-}
-
-// widen takes job i, which is a kind of its own, to use no more than option a does, if the proof holds then.
-func (s *splits) widen(i, a int, holds func() bool) {
-	if s.usesNoLess(i, a) {
-		return
-	}
-	L := len(s.lines)
-	use := s.use[i*L : (i+1)*L]
-	before := append(s.spare[:0], use...)
-	for l := range use {
-		use[l] = min(use[l], taskUsage(&s.in, a, s.lines[l]))
-	}
-	if s.changed(i); !holds() {
-		copy(use, before)
-		s.changed(i)
-	}
-}
-
-// changed follows a change in what job i, which is a kind of its own, uses.
-func (s *splits) changed(i int) {
-	L := len(s.lines)
-	copy(s.kinds.use[i*s.seen:(i+1)*s.seen], s.use[i*L:])
-	s.limitJob(i)
-	s.limitKinds()
 }

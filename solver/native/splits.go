@@ -32,8 +32,6 @@ type splits struct {
 	kindOf    []int // of each job
 	kinds     kinds
 	worth     []float64 // of each kind: the weight of a task
-	blamed    []bool    // of each kind: whether the proof depends on it
-	simple    bool      // whether the weights alone are the proof, without dividing anything
 	program   fillProgram
 	sack      knapsack
 	share     []float64 // of each partition and kind: tasks in the program
@@ -41,7 +39,6 @@ type splits struct {
 	exact     bool      // whether they have been enough
 	divisions int       // so far
 	until     int64     // in ops, where the search is given up
-	took      int64     // ops that the last answer has taken
 }
 
 // kinds are jobs that are alike in the lines looked at, and go to the same partitions.
@@ -82,7 +79,6 @@ func taskUsage(in *pack.Instance, o, line int) float64 {
 
 // solve answers for the jobs and rows, before so many ops are spent.
 func (s *splits) solve(until int64) (v verdict) {
-	defer func(from int64) { s.took = s.spent() - from }(s.spent())
 	s.until = until
 	if len(s.jobs)*s.in.Parts > mostFillPlaces {
 		return unknown
@@ -96,7 +92,7 @@ func (s *splits) solve(until int64) (v verdict) {
 			return unknown
 		}
 		s.program.reset(s.kinds.need, s.in.Parts)
-		s.simple, s.divisions = true, 0
+		s.divisions = 0
 		v, line = s.search()
 	}
 	return v
@@ -131,8 +127,6 @@ func (s *splits) divide(at int, part float64) (v verdict, line int) {
 		return unknown, -1
 	}
 	q, k := &s.kinds, at%len(s.kinds.need)
-	s.simple = false
-	s.blamed[k] = true
 	most, given, need := q.most[at], q.given[at], s.program.need[k]
 	down := math.Floor(part)
 	for _, up := range [...]bool{part-down > 0.5, part-down <= 0.5} {
@@ -206,9 +200,6 @@ func (s *splits) weigh() (light, added bool) {
 	if left <= 0 {
 		return false, added
 	}
-	for k, w := range s.worth {
-		s.blamed[k] = s.blamed[k] || w > 0
-	}
 	return true, added
 }
 
@@ -218,18 +209,6 @@ func (s *splits) total() (sum float64) {
 		sum += float64(w * s.program.need[k])
 	}
 	return sum
-}
-
-// holds says whether the weights are a proof still, of what the jobs use and there is room for now.
-func (s *splits) holds() bool {
-	left := float64(s.total() * (1 - lighter))
-	for x := 0; x < s.in.Parts && left > 0; x++ {
-		if s.over() {
-			return false
-		}
-		left -= s.heaviest(x)
-	}
-	return left > 0
 }
 
 // heaviest finds the heaviest fill of partition x, and returns what none weighs more than.

@@ -92,54 +92,6 @@ func TestSplitsByTrying(t *testing.T) {
 	assert.Greater(t, count[false], 300)
 }
 
-// TestConflictsByTrying: whichever of the options that a conflict lists its jobs take, there are no splits.
-func TestConflictsByTrying(t *testing.T) {
-	found, several := 0, 0
-	for seed := range uint64(1500) {
-		r := rand.New(rand.NewPCG(seed, 4))
-		p := gangs(r)
-		for j := range p.Jobs {
-			o := p.Jobs[j].Options[0]
-			for o.Start++; o.Start < p.Slots; o.Start++ {
-				o.Value -= 0.01
-				o.Usage = o.Usage[:p.Slots-o.Start]
-				p.Jobs[j].Options = append(p.Jobs[j].Options, o)
-			}
-		}
-		w, v := splitsOf(p, 1<<20)
-		if v != impossible {
-			continue
-		}
-		w.conflicts.learn()
-		c := w.conflicts.list[0]
-		members := w.conflicts.members[c.lo:c.hi]
-		require.NotEmpty(t, members)
-		found++
-		pick := make([]solver.Job, len(members))
-		var try func(i int)
-		try = func(i int) {
-			if i < len(members) {
-				for _, o := range w.conflicts.options[members[i].lo:members[i].hi] {
-					require.Equal(t, members[i].job, w.in.Opts[o].Job)
-					pick[i] = p.Jobs[members[i].job]
-					pick[i].Options = pick[i].Options[w.in.Opts[o].Index : w.in.Opts[o].Index+1]
-					try(i + 1)
-				}
-				return
-			}
-			q := *p
-			q.Jobs = pick
-			var in pack.Instance
-			in.Load(&q, solver.SplitsInteger)
-			require.False(t, canSplitByTrying(&in, in.Cap, 0, in.Opts[0].P0, 0), "seed %d", seed)
-			several++
-		}
-		try(0)
-	}
-	assert.Greater(t, found, 300)
-	assert.Greater(t, several, found+100)
-}
-
 // brimful is a problem of gangs that fill all partitions to the brim, in tenths, split in a way that is forgotten.
 func brimful(r *rand.Rand) *solver.Problem {
 	p := &solver.Problem{SlotSeconds: 1, Slots: 1 + r.IntN(5), Resources: []string{"cpu", "mem"}[:1+r.IntN(2)]}
