@@ -116,10 +116,77 @@ func steep(seed uint64) *solver.Problem {
 	return p
 }
 
+// gangs is a random problem of few gangs, each with one option, that nearly fill the partitions.
+func gangs(r *rand.Rand) *solver.Problem {
+	p := &solver.Problem{SlotSeconds: 1, Slots: 1 + r.IntN(3), Resources: []string{"cpu"}}
+	parts := 1 + r.IntN(3)
+	for x := range parts {
+		p.Partitions = append(p.Partitions, solver.Partition{Name: fmt.Sprint(x), Nodes: 9})
+		var free []float64
+		for range p.Slots {
+			free = append(free, float64(1+r.IntN(16))/4)
+		}
+		p.Capacity = append(p.Capacity, [][]float64{free})
+	}
+	for j := range 1 + r.IntN(4) {
+		o := solver.Option{Count: 1 + r.IntN(3), Demand: []float64{float64(1+r.IntN(4)) / 4}, Value: 1, Start: r.IntN(p.Slots)}
+		for x := range parts {
+			if len(o.Partitions) == 0 || r.IntN(4) > 0 {
+				o.Partitions = append(o.Partitions, x)
+			}
+		}
+		for t := o.Start; t < p.Slots; t++ {
+			o.Usage = append(o.Usage, []float64{1, 0.75, 0.5, 0.25}[min(3, t-o.Start+r.IntN(2))])
+		}
+		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprint(j), Options: []solver.Option{o}})
+	}
+	return p
+}
+
+// brimful is a problem of gangs that fill all partitions to the brim, in tenths, split in a way that is forgotten.
+func brimful(r *rand.Rand) *solver.Problem {
+	p := &solver.Problem{SlotSeconds: 1, Slots: 1 + r.IntN(5), Resources: []string{"cpu", "mem"}[:1+r.IntN(2)]}
+	parts := 2 + r.IntN(3)
+	var all []int
+	for x := range parts {
+		all = append(all, x)
+		p.Partitions = append(p.Partitions, solver.Partition{Name: fmt.Sprint(x), Nodes: 99})
+		p.Capacity = append(p.Capacity, nil)
+		for range p.Resources {
+			p.Capacity[x] = append(p.Capacity[x], make([]float64, p.Slots))
+		}
+	}
+	for j := range 4 + r.IntN(9) {
+		o := solver.Option{Start: r.IntN(p.Slots), Value: 1, Partitions: all}
+		for range p.Resources {
+			o.Demand = append(o.Demand, float64(1+r.IntN(20))/10)
+		}
+		left := 1.0
+		for range p.Slots - o.Start {
+			o.Usage = append(o.Usage, left)
+			left = max(0.1, left-float64(r.IntN(4))/10)
+		}
+		for range 1 + r.IntN(12) {
+			o.Count++
+			x := r.IntN(parts)
+			for i, d := range o.Demand {
+				for t, u := range o.Usage {
+					p.Capacity[x][i][o.Start+t] += d * u
+				}
+			}
+		}
+		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprint(j), Options: []solver.Option{o}})
+	}
+	return p
+}
+
 // TestAgainstBruteForce: with little work and with more, with one worker and with two, no plan is worth more than the optimum that
 // brute force finds, no bound is below it, and what is called optimal is. Most of these tiny problems are proven.
 func TestAgainstBruteForce(t *testing.T) {
-	for name, of := range map[string]func(seed uint64) *solver.Problem{"cut": cut, "flat": flat, "steep": steep} {
+	for name, of := range map[string]func(seed uint64) *solver.Problem{
+		"cut": cut, "flat": flat, "steep": steep,
+		"gangs": func(seed uint64) *solver.Problem { return gangs(rand.New(rand.NewPCG(seed, 1))) },
+	} {
 		proven, seeds := 0, 300
 		for seed := range uint64(seeds) {
 			p := of(seed)
@@ -154,4 +221,21 @@ func TestGangsInParts(t *testing.T) {
 		assert.InDelta(t, 52, sol.Objective, 1e-6)
 		assert.GreaterOrEqual(t, *sol.Bound, 52-1e-6)
 	}
+}
+
+// TestBrimful: where all gangs fit together, but to the brim, no bound says that they do not.
+func TestBrimful(t *testing.T) {
+	found, seeds := 0, 200
+	for seed := range uint64(seeds) {
+		p := brimful(rand.New(rand.NewPCG(seed, 6)))
+		sol, err := solver.Solve(context.Background(), New(nil), p, solver.Options{Work: 5000, Gap: -1})
+		require.NoError(t, err, "seed %d", seed)
+		require.NoError(t, solver.Verify(p, sol, solver.SplitsInteger), "seed %d", seed)
+		require.GreaterOrEqual(t, *sol.Bound, float64(len(p.Jobs))*(1-1e-9), "seed %d", seed)
+		if sol.Objective > float64(len(p.Jobs))-0.5 {
+			found++
+		}
+	}
+	t.Logf("%d of %d found", found, seeds)
+	assert.Greater(t, found, seeds/4)
 }

@@ -1,6 +1,10 @@
 package native
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hedgesched/hedge/solver/internal/pack"
+)
 
 // group is a job's options in an inequality, or a running job.
 type group struct {
@@ -138,4 +142,19 @@ func (s *separator) groupOf(set int) group {
 		return s.groups[i]
 	}
 	return group{set: set}
+}
+
+// taskUsage is what a task of option o uses of a line, that is a (resource, slot).
+func taskUsage(in *pack.Instance, o, line int) float64 {
+	opt := &in.Opts[o]
+	t := line%in.T - opt.Start
+	if t < 0 || t >= len(opt.Usage) {
+		return 0
+	}
+	for i := range opt.Demand {
+		if opt.Demand[i].R == line/in.T {
+			return float64(opt.Demand[i].D * opt.Usage[t])
+		}
+	}
+	return 0
 }

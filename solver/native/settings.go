@@ -91,26 +91,6 @@ const (
 	mostVictims = 3    // of which so many are in the way
 )
 
-// Questions about splits: the most that one may take, in units; what may be spent on questions without an answer, one part in so many of what has been spent, beyond so many units. With 1,500 units a question as many
-// real cycles are proven; with 1,000 and 2,000 somewhat fewer of a hundred random ones.
-const (
-	splitUnits = 4000
-	hopePart   = 12
-	hopeUnits  = 50_000
-)
-
-// Splits by fills: places (partitions and jobs), rows (partitions and kinds) and divisions, beyond which there is no answer; steps of the search for one fill, and by how many times more
-// they become where no better fill is found; steps for its prices, and how many without progress halve them.
-const (
-	mostFillPlaces    = 1 << 14
-	mostFillRows      = 160
-	mostDivisions     = 200
-	fillSteps         = 4000
-	moreFillSteps     = 5
-	fillPriceSteps    = 60
-	fillPricePatience = 4
-)
-
 // Cores: the most work one gets, in units, to which their size adapts, and how the jobs of one are chosen by distance from a slot.
 const (
 	coreUnits      = 4000

@@ -178,3 +178,6 @@ func (s *squeeze) move(opt *pack.Option, from, to int, tasks float64) float64 {
 	}
 	return tasks
 }
+
+// fuzz is how far sums and differences of amounts may be off, as a part of the largest sum: what is left of it in the end may be no more than its error.
+const fuzz = 1e-9

@@ -12,7 +12,6 @@ type tree struct {
 	rounding  *rounding
 	reducer   *reducer
 	branching *branching
-	conflicts *conflicts
 	begun     bool
 	nodes     []branch
 	open      []int32 // a heap of nodes, by falling bound
@@ -248,15 +247,6 @@ func (t *tree) decided(n int32) (bound float64, c division) {
 		t.rounding.round()
 		t.reducer.run(t.node.at)
 		if c = t.branching.division(); c.job < 0 && c.running < 0 {
-			d, v := t.conflicts.unsplit()
-			switch {
-			case v == impossible && d.job < 0 && d.running < 0:
-				return math.Inf(-1), d
-			case v == impossible && !t.divided(n, d):
-				return bound, d
-			case bound <= t.enough():
-				return bound, d
-			}
 			c = t.branching.splitDivision()
 		}
 		none := c.job < 0 && c.running < 0

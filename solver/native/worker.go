@@ -23,7 +23,6 @@ import (
 //	dive         decisions by the solution until there is a plan
 //	separator    cuts
 //	branching    what to divide a node by
-//	conflicts    choices whose tasks cannot be split over the partitions in whole, by splits
 //	tree         branch and price, for the proof
 //	cores        small sets of jobs by their own relaxations
 //	recall       what the last cycle's solve has left
@@ -45,7 +44,6 @@ type worker struct {
 	cuts       cuts
 	separator  separator
 	branching  branching
-	conflicts  conflicts
 	tree       tree
 	cores      cores
 	recall     recall
@@ -75,8 +73,7 @@ func newWorker() *worker {
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
 	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
 	w.branching = branching{progress: p, node: n, rounding: r, lp: lp}
-	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp, splits: splits{progress: p}}
-	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts}
+	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
 	w.recall = recall{progress: p}
 	w.meters = [...]*int64{&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops}
@@ -127,7 +124,6 @@ func (w *worker) reset() {
 		w.rounding.reset()
 	}
 	w.squeeze.reset()
-	w.conflicts.reset()
 	w.branching.costs.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
 	w.tree.reset()
 }
