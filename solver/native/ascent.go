@@ -31,9 +31,9 @@ func (a *ascent) reset() {
 // run is the whole ascent.
 func (a *ascent) run() {
 	ahead := a.relaxation.affordable()
-	share, steps := a.share(1)*aloneShare/100, aloneSteps
+	share, steps := a.Share(1)*aloneShare/100, aloneSteps
 	if ahead {
-		share, steps = a.share(1)*beforeShare/100, beforeSteps
+		share, steps = a.Share(1)*beforeShare/100, beforeSteps
 	}
 	switch {
 	case ahead && a.recall.warm && a.steady():
@@ -63,7 +63,7 @@ func (a *ascent) bySubgradients(ops int64, steps int) {
 
 // byLevels is the ascent before a large relaxation, to which it leaves the columns of the last steps.
 func (a *ascent) byLevels() {
-	d, share := &a.dual, a.share(1)*levelShare/100
+	d, share := &a.dual, a.Share(1)*levelShare/100
 	copy(d.lam, d.best)
 	d.evaluate()
 	copy(a.dir, d.grad)

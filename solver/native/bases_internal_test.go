@@ -48,7 +48,7 @@ func TestTheTreeGoesBack(t *testing.T) {
 		w := prepared(solvertest.Cycle(seed, 14+int(seed), int(seed)%5))
 		w.relaxation.solve(math.MaxInt64)
 		for range 20 {
-			w.within(w.spent()+700*opsPerUnit, w.tree.grow)
+			w.Within(w.Spent()+700*opsPerUnit, w.tree.grow)
 			require.False(t, w.node.dualSimplex.astray)
 			checkBasis(t, w)
 		}

@@ -51,8 +51,7 @@ func TestWhatIsLeftIsInTheBound(t *testing.T) {
 	for seed := range uint64(20) {
 		w := prepared(solvertest.Cycle(seed, 8, 2))
 		w.relaxation.solve(1 << 40)
-		w.limit = w.spent() + 50_000*opsPerUnit
-		w.horizon = w.limit
+		w.Confine(w.Spent() + 50_000*opsPerUnit)
 		w.tree.grow()
 		if w.proven {
 			done++

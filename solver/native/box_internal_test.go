@@ -104,7 +104,7 @@ func TestUnfinishedBoxesAreLeft(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, units := range []int64{50, 200, 800} {
 			w := boxed(seed)
-			w.relaxation.solve(w.spent() + units*opsPerUnit)
+			w.relaxation.solve(w.Spent() + units*opsPerUnit)
 			checkBasis(t, w)
 			assert.False(t, w.lp.boxed)
 			assert.GreaterOrEqual(t, w.dual.bound, w.lp.objective()*(1-1e-6))

@@ -82,7 +82,7 @@ func (g *greedy) takePrices() {
 	if !a.fresh {
 		return
 	}
-	a.fresh, a.at = false, g.spent()
+	a.fresh, a.at = false, g.Spent()
 	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
 	d.bound = d.evaluate()
 	copy(g.red, a.red)

@@ -64,9 +64,9 @@ func (c *cores) core(sets []int32) {
 func (c *cores) improve(until int64) {
 	size := firstCore
 	c.swap()
-	c.within(math.MaxInt64, func() {
-		for c.proceed() && c.spent() < until {
-			if c.within(min(until, c.spent()+coreUnits*opsPerUnit), func() { c.searchOne(int(size)) }) {
+	c.Within(math.MaxInt64, func() {
+		for c.proceed() && c.Spent() < until {
+			if c.Within(min(until, c.Spent()+coreUnits*opsPerUnit), func() { c.searchOne(int(size)) }) {
 				size = max(leastCore, size*coreShrinks)
 			} else {
 				size = min(size*coreGrows, float64(len(c.lp.key)))
@@ -104,21 +104,21 @@ func (c *cores) swap() {
 func (c *cores) neighbours(n int) []int32 {
 	jobs := len(c.in.P.Jobs)
 	c.sets, c.score = c.sets[:0], pack.Resize(c.score, len(c.lp.key))
-	at := float64(c.rng.IntN(c.in.T))
+	at := float64(c.IntN(c.in.T))
 	for j := range jobs {
 		if c.in.JobOpts[j] == c.in.JobOpts[j+1] || c.greedy.byRed[c.in.JobOpts[j]] < 0 {
 			continue
 		}
-		c.score[j] = (baseNoise + c.exponential()) * c.distance(j, at)
+		c.score[j] = (baseNoise + c.Exponential()) * c.distance(j, at)
 		c.sets = append(c.sets, int32(j))
 	}
 	for k := range c.in.P.Running {
-		c.score[jobs+k] = baseNoise + c.exponential()
+		c.score[jobs+k] = baseNoise + c.Exponential()
 		c.sets = append(c.sets, int32(jobs+k))
 	}
 	slices.SortFunc(c.sets, func(a, b int32) int { return cmp.Or(cmp.Compare(c.score[a], c.score[b]), cmp.Compare(a, b)) })
 	c.sets = c.sets[:min(n, len(c.sets))]
-	c.spend(int64(len(c.lp.key) * 16))
+	c.Spend(int64(len(c.lp.key) * 16))
 	return c.sets
 }
 

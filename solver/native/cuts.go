@@ -93,7 +93,7 @@ func (s *separator) tighten(until int64) {
 	m, d := s.lp, &s.dual
 	s.node.reset()
 	s.gather()
-	for round, stale := 0, 0; round < maxRoundsOfCuts && stale < 3 && s.spent() < until && s.proceed(); round++ {
+	for round, stale := 0, 0; round < maxRoundsOfCuts && stale < 3 && s.Spent() < until && s.proceed(); round++ {
 		before := d.bound
 		if s.separate(8+m.rows/8) == 0 {
 			break

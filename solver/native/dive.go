@@ -22,7 +22,7 @@ type dive struct {
 // is the opposite of what it advises. It reports whether there was such a one.
 func (d *dive) run(against int) bool {
 	d.node.reset()
-	d.steps, d.began = 0, d.spent()
+	d.steps, d.began = 0, d.Spent()
 	last := step{from: -1}
 	for {
 		bound := d.node.solve(diveRounds)
@@ -96,7 +96,7 @@ const (
 
 // roundUnfinished makes a plan of what a dive has come to whose share is used up.
 func (d *dive) roundUnfinished() {
-	if d.ctxErr == nil && !d.proven && d.gap() > d.target {
+	if d.Err() == nil && !d.proven && d.gap() > d.target {
 		d.node.weigh()
 		d.rounding.round()
 	}
@@ -105,9 +105,9 @@ func (d *dive) roundUnfinished() {
 // haste is the part of what is open that a dive has to decide at once to come to an end in time, going by
 // what its steps so far have taken.
 func (d *dive) haste() float64 {
-	spent := d.spent()
+	spent := d.Spent()
 	each := (spent - d.began) / int64(d.steps+1)
-	left := float64(d.phaseEnd()-spent) / float64(each+1)
+	left := float64(d.PhaseEnd()-spent) / float64(each+1)
 	return 2 / max(2, left)
 }
 
@@ -123,7 +123,7 @@ func (d *dive) settleMost(part float64) {
 		}
 	}
 	slices.SortStableFunc(d.near, func(a, b int) int { return cmp.Compare(q.weight[b], q.weight[a]) })
-	d.spend(int64(len(d.near) * 8))
+	d.Spend(int64(len(d.near) * 8))
 	most := int(part * float64(len(d.near)))
 	for i, o := range d.near {
 		if i >= most && q.weight[o] <= settleAbove {

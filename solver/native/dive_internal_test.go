@@ -17,8 +17,7 @@ func TestEveryDiveLeavesAPlan(t *testing.T) {
 		known := w.best.Value
 		w.clear()
 		w.best.Copy(&w.cur)
-		w.phase = w.spent() + 1
-		w.dive.run(-1)
+		w.Within(w.Spent()+1, func() { w.dive.run(-1) })
 		assert.GreaterOrEqual(t, w.best.Value, 0.8*known, "seed %d", seed)
 		assert.Empty(t, w.node.decided.trail, "seed %d: decisions that have not been taken back", seed)
 	}

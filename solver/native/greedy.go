@@ -39,7 +39,7 @@ func (g *greedy) reset() {
 // starts makes the plans that need no prices: density greedy, value greedy, and
 // last cycle's choices.
 func (g *greedy) starts() {
-	g.early = g.spent() + earlyOps
+	g.Hurry(earlyOps)
 	g.byValue, g.key, g.smallest = g.byValue[:0], g.key[:0], math.Inf(1)
 	for i := range g.in.Opts {
 		o := &g.in.Opts[i]
@@ -82,7 +82,7 @@ const sortRun = 4096
 func (g *greedy) sortByValue() bool {
 	n := len(g.byValue)
 	for lo := 0; lo < n; lo += sortRun {
-		if lo > 0 && g.readClock() {
+		if lo > 0 && g.ReadClock() {
 			return false
 		}
 		slices.SortFunc(g.byValue[lo:min(lo+sortRun, n)], g.byKey)
@@ -90,7 +90,7 @@ func (g *greedy) sortByValue() bool {
 	for width := sortRun; width < n; width *= 2 {
 		g.merged = g.merged[:0]
 		for lo := 0; lo < n; lo += 2 * width {
-			if g.readClock() {
+			if g.ReadClock() {
 				return false
 			}
 			mid := min(lo+width, n)

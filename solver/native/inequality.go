@@ -59,7 +59,7 @@ func (s *separator) inequality(set, row int) float64 {
 	for i := range s.groups {
 		s.suppose(&s.groups[i])
 	}
-	s.spend(int64(8*len(s.active) + 16*len(s.pieces)))
+	s.Spend(int64(8*len(s.active) + 16*len(s.pieces)))
 	return s.room(set, row)
 }
 
@@ -72,7 +72,7 @@ func (s *separator) pieceOf(o, set, row int) piece {
 	}
 	member := s.sets[set*in.Parts : (set+1)*in.Parts]
 	out := 0.0
-	s.spend(int64(opt.P1-opt.P0) / 4)
+	s.Spend(int64(opt.P1-opt.P0) / 4)
 	for i := opt.P0; i < opt.P1; i++ {
 		if member[in.Part[i]] {
 			p.most += in.Limit[i]
@@ -101,7 +101,7 @@ func (s *separator) released(k, set, row int) float64 {
 			sum += in.RunAmt[i]
 		}
 	}
-	s.spend(int64(in.RunOff[k+1]-in.RunOff[k]) / 4)
+	s.Spend(int64(in.RunOff[k+1]-in.RunOff[k]) / 4)
 	return sum
 }
 

@@ -29,7 +29,7 @@ type watched struct {
 
 func (c *watched) Err() error {
 	c.seen++
-	if spent := c.w.spent(); c.began {
+	if spent := c.w.Spent(); c.began {
 		c.longest = max(c.longest, spent-c.last)
 		c.last = spent
 	}
@@ -44,12 +44,12 @@ func watch(t *testing.T, p *solver.Problem, opts solver.Options, looks int) (c *
 	c = &watched{Context: context.Background(), w: newWorker(), looks: looks}
 	w := c.w
 	w.begin(c, p, opts, Config{}, func(*solver.Solution) {})
-	c.began, c.last = true, w.spent()
+	c.began, c.last = true, w.Spent()
 	end := c.last
 	w.run()
 	if looks > 0 && c.seen >= looks {
-		require.Error(t, w.ctxErr)
-		end = w.spent()
+		require.Error(t, w.Err())
+		end = w.Spent()
 	}
 	require.NoError(t, solver.Verify(p, w.best.Solution(name, w.stop()), opts.Splits))
 	return c, (max(end, c.last) - c.last) / opsPerUnit
@@ -101,7 +101,7 @@ func TestLooksAreNeverFarApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			opts := solver.Options{Work: 150_000, Gap: -1}
 			c, _ := watch(t, p, opts, 0)
-			t.Logf("%d looks, %d units at most between them, %d in all", c.seen, c.longest/opsPerUnit, c.w.spent()/opsPerUnit)
+			t.Logf("%d looks, %d units at most between them, %d in all", c.seen, c.longest/opsPerUnit, c.w.Spent()/opsPerUnit)
 			assert.LessOrEqual(t, c.longest/opsPerUnit, int64(mostUnseen), "units between looks")
 			further := 3
 			if testing.Short() {

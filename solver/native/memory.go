@@ -79,7 +79,7 @@ func (rel *relaxation) note() *root {
 	}
 	past.take(rel.lp)
 	past.work, past.value = rel.took, rel.dual.bound
-	rel.spend(int64(in.Rows + 8*len(past.columns)))
+	rel.Spend(int64(in.Rows + 8*len(past.columns)))
 	return past
 }
 

@@ -57,11 +57,8 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/search"
 )
-
-// defaultWork is the work, in units, of a solve limited by neither work nor time, about a
-// fifth of a second.
-const defaultWork = 200_000
 
 const opsPerUnit = pack.OpsPerUnit
 
@@ -90,7 +87,7 @@ func (c *Config) defaultWork() int64 {
 	if c.DefaultWork > 0 {
 		return c.DefaultWork
 	}
-	return defaultWork
+	return search.DefaultWork
 }
 
 // Engine is the native engine; it implements [solver.Solver]. It keeps scratch

@@ -6,13 +6,14 @@ import (
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/search"
 )
 
 // progress is what all parts of a search share: the problem, the plan in hand, the best plan and the bound so far, and what may be spent on
 // bettering them. A part that holds it, and no other part, can be read by itself.
 type progress struct {
-	budget
-	random
+	search.Budget
+	search.Random
 	in        pack.Instance
 	cur       pack.State
 	best      pack.State // the best plan of this worker
@@ -37,7 +38,7 @@ const reportOps = 20_000 * opsPerUnit
 
 // reset forgets all but the problem, the present plan and the best one.
 func (p *progress) reset() {
-	p.restart()
+	p.Restart()
 	p.proven, p.aim = false, math.Inf(-1)
 	p.teamBound, p.shown, p.teamBest.Value = math.Inf(1), math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
@@ -46,35 +47,34 @@ func (p *progress) reset() {
 // proceed reports whether the present phase of the search may go on. Searches ask it all the while, and it is where others are let in: it
 // meets the team, where it may wait for other workers and panics with their errors, and polls, if it is time to.
 func (p *progress) proceed() bool {
-	if p.ctxErr != nil || p.proven {
+	if p.Err() != nil || p.proven {
 		return false
 	}
-	spent := p.spent()
-	if p.used(spent) {
+	spent := p.Spent()
+	if p.Used(spent) {
 		return false
 	}
 	if spent >= p.meetAt {
 		p.meet(spent)
 	}
 	p.poll(spent)
-	return p.ctxErr == nil && !p.reached() && spent < p.phase
+	return p.Err() == nil && !p.reached() && p.InPhase(spent)
 }
 
 // late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under way when the work ends is
 // let to come to an end if that takes little. What is left undone then is so for good, as the search does not proceed from then on.
 func (p *progress) late() bool {
-	spent := p.spent()
+	spent := p.Spent()
 	p.poll(spent)
-	return spent >= p.early && (p.ctxErr != nil || p.used(spent-p.limit/20))
+	return p.Late(spent)
 }
 
 // poll reads the clock and reports a better plan, every now and then.
 func (p *progress) poll(spent int64) {
-	if spent < p.pollAt {
+	if !p.Due(spent) {
 		return
 	}
-	p.pollAt = spent + pollOps
-	p.readClock()
+	p.ReadClock()
 	if p.reportAt <= spent && p.top() > p.reported {
 		p.reportAt, p.reported = spent+reportOps, p.top()
 		p.report(p.solution(solver.StopNone))
@@ -93,7 +93,7 @@ func (p *progress) solution(stop solver.Stop) *solver.Solution {
 		best = &p.teamBest
 	}
 	sol := best.Solution(name, stop)
-	sol.Work = p.spent() / opsPerUnit
+	sol.Work = p.Spent() / opsPerUnit
 	if bound := p.bound(); !math.IsInf(bound, 0) {
 		if v := sol.Objective; bound < v && bound >= v-float64(inexact*math.Abs(v)) {
 			bound = v

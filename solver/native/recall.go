@@ -110,7 +110,7 @@ func (q *recall) remind() bool {
 	if q.past == nil {
 		return false
 	}
-	q.spend(int64(2*in.Rows + 8*len(q.past.jobs)))
+	q.Spend(int64(2*in.Rows + 8*len(q.past.jobs)))
 	before := d.bound
 	for _, part := range [...]float64{1, 0.5, 0.25} {
 		for row, then := range q.row {
@@ -161,7 +161,7 @@ func (rel *relaxation) resume() {
 // same says whether option o is what the column was of, so many slots ago.
 func (q *recall) same(o int, past *pastColumn, shift int) bool {
 	opt := &q.in.Opts[o]
-	q.ops++
+	q.Spend(1)
 	if opt.Start != past.start-shift || opt.Dead {
 		return false
 	}
@@ -185,7 +185,7 @@ func (q *recall) splitAgain(o *pack.Option, split []solver.Split) bool {
 		}
 		q.split[at] = a.Count
 		left -= a.Count
-		q.spend(4)
+		q.Spend(4)
 	}
 	return math.Abs(left) <= 1e-9*o.Count
 }
@@ -229,7 +229,7 @@ func (q *recall) holds(o *pack.Option) bool {
 		if v > 0 && (q.in.Fit(o, q.in.Part[o.P0+i], q.cur.Res) < v || o.Whole && v != math.Floor(v)) {
 			return false
 		}
-		q.spend(int64(len(o.Usage)))
+		q.Spend(int64(len(o.Usage)))
 	}
 	return true
 }

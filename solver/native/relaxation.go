@@ -95,12 +95,12 @@ func (rel *relaxation) solve(until int64) bool {
 	radius := rel.boxIn()
 	copy(d.lam, d.best)
 	exact := false
-	for rel.spent() < until && rel.proceed() {
+	for rel.Spent() < until && rel.proceed() {
 		bound, added := rel.generate(nil)
 		if d.improve(bound) && rel.cfg.Relaxation {
 			rel.report(rel.solution(solver.StopNone))
 		}
-		done := rel.pivots(m.ops + min(max(0, until-rel.spent()), roundOps*int64(m.rows)))
+		done := rel.pivots(m.ops + min(max(0, until-rel.Spent()), roundOps*int64(m.rows)))
 		value := m.objective()
 		switch {
 		case radius > 0:
@@ -148,5 +148,5 @@ func (rel *relaxation) exists() bool { return rel.in.Rows > 0 }
 // on problems of many sizes: too early a start leaves no time for anything else.
 func (rel *relaxation) affordable() bool {
 	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(len(rel.in.P.Jobs)))
-	return rel.exists() && need < rel.horizon
+	return rel.exists() && need < rel.Horizon()
 }

@@ -138,7 +138,7 @@ func (r *rounding) fitShares(opt *pack.Option, share, split []float64) bool {
 		split[i] = 0
 		if v > 0 {
 			split[i] = min(v, r.in.Fit(opt, r.in.Part[opt.P0+i], r.cur.Res))
-			r.spend(int64(len(opt.Usage) * len(opt.Demand)))
+			r.Spend(int64(len(opt.Usage) * len(opt.Demand)))
 		}
 		left -= split[i]
 		share[i] -= split[i]
@@ -149,13 +149,13 @@ func (r *rounding) fitShares(opt *pack.Option, share, split []float64) bool {
 // fitRest gives out the tasks that are left, one by one where they are whole, to where the split is furthest below the shares and there is room.
 func (r *rounding) fitRest(opt *pack.Option, share, split []float64, left float64) bool {
 	for left > 1e-9*opt.Count {
-		r.spend(int64(len(share)) / 4)
+		r.Spend(int64(len(share)) / 4)
 		at := mostMissing(share)
 		if at < 0 {
 			return false
 		}
 		room := min(left, r.in.Fit(opt, r.in.Part[opt.P0+at], r.cur.Res)-split[at])
-		r.spend(int64(len(opt.Usage) * len(opt.Demand)))
+		r.Spend(int64(len(opt.Usage) * len(opt.Demand)))
 		if room <= 0 {
 			share[at] = math.Inf(-1)
 			continue

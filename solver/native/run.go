@@ -59,7 +59,7 @@ const forBounds = 4
 // boundsFirst says whether bounds come before plans: where the relaxation was cheap, unless the last one says that it
 // is plans that are missing.
 func (w *worker) boundsFirst() bool {
-	left := (w.share(1) - w.spent()) / max(w.relaxation.took, 1)
+	left := (w.Share(1) - w.Spent()) / max(w.relaxation.took, 1)
 	return left > forBounds && !w.recall.easy()
 }
 
@@ -79,22 +79,22 @@ func (w *worker) content() bool { return w.gap() <= solver.DefaultGap }
 
 // plans follows the relaxation's advice for one part-th of what is left, and betters the plan.
 func (w *worker) plans(part int64) {
-	w.within(w.share(part), func() { w.dive.run(-1) })
-	w.local.improve(w.share(afterDiveShare))
+	w.Within(w.Share(part), func() { w.dive.run(-1) })
+	w.local.improve(w.Share(afterDiveShare))
 }
 
 // cutRoot adds cuts to the relaxation, if what it took to solve leaves the time.
 func (w *worker) cutRoot() {
-	end := w.share(cutShare)
-	if w.cfg.NoExact || w.relaxation.took >= mostPerCuts*(end-w.spent()) {
+	end := w.Share(cutShare)
+	if w.cfg.NoExact || w.relaxation.took >= mostPerCuts*(end-w.Spent()) {
 		return
 	}
 	w.dual.cuts = &w.cuts
-	w.within(end, func() { w.separator.tighten(end) })
+	w.Within(end, func() { w.separator.tighten(end) })
 }
 
 // growFor searches for a proof for one n-th of what is left.
-func (w *worker) growFor(n int64) { w.within(w.share(n), w.tree.grow) }
+func (w *worker) growFor(n int64) { w.Within(w.Share(n), w.tree.grow) }
 
 // proofs is which part of what is left a round gives to the proof: all of it where others look for plans, or where
 // these could gain hardly anything.
@@ -108,12 +108,12 @@ func (w *worker) proofs() int64 {
 // rounds search wider and wider around what is known until the limits are reached. A round
 // that finds nothing to spend work on, or only a remainder too small to share out, is the last.
 func (w *worker) rounds() {
-	for before := int64(-1); w.proceed() && w.spent() > before; {
-		before = w.spent()
+	for before := int64(-1); w.proceed() && w.Spent() > before; {
+		before = w.Spent()
 		w.adopt()
 		w.growFor(w.proofs())
-		w.local.improve(w.share(improveShare))
-		w.cores.improve(w.share(coreShare))
+		w.local.improve(w.Share(improveShare))
+		w.cores.improve(w.Share(coreShare))
 	}
 }
 
@@ -127,12 +127,12 @@ func (w *worker) dives() {
 		if against < 0 {
 			part = adviceDiveShare
 		}
-		w.within(w.share(part), func() { more = w.dive.run(against) })
+		w.Within(w.Share(part), func() { more = w.dive.run(against) })
 		if misses++; w.best.Value > before {
 			misses = 0
 		}
 		if against < 0 {
-			w.local.improve(w.share(improveShare))
+			w.local.improve(w.Share(improveShare))
 		}
 	}
 }
@@ -141,8 +141,8 @@ func (w *worker) dives() {
 // prices. It reports whether there is something to follow.
 func (w *worker) relaxed() bool {
 	w.node.wholeProblem()
-	spent := w.spent()
-	ok := w.relaxation.solve(spent + relaxationPercent*(w.share(1)-spent)/100)
+	spent := w.Spent()
+	ok := w.relaxation.solve(spent + relaxationPercent*(w.Share(1)-spent)/100)
 	if w.relaxation.large() {
 		w.lp.drop(unlikely)
 	}
@@ -165,7 +165,7 @@ func (w *worker) polish() {
 	left := w.recall.past.work
 	for slice := left / polishSlices; slice > 0 && left > 0 && w.proceed(); left -= slice {
 		before := w.gap()
-		w.local.improve(w.spent() + slice)
+		w.local.improve(w.Spent() + slice)
 		if float64(left-slice)*(before-w.gap()) < float64(slice)*(w.gap()-w.target) {
 			return
 		}

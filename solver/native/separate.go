@@ -80,7 +80,7 @@ func (s *separator) separate(most int) int {
 // binds says whether one of the set's rows has a price.
 func (s *separator) binds(set, row int) bool {
 	n := s.in.R * s.in.T
-	s.spend(int64(s.in.Parts) / 4)
+	s.Spend(int64(s.in.Parts) / 4)
 	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
 		if in && s.lp.pi[x*n+row] > s.lp.tol {
 			return true
@@ -155,7 +155,7 @@ func (s *separator) levels() {
 			s.active = append(s.active, int32(o))
 		}
 	}
-	s.spend(int64(len(m.set) + len(s.tasks)))
+	s.Spend(int64(len(m.set) + len(s.tasks)))
 }
 
 // tryRow looks for the best rounding of the sum of a set's rows.
@@ -180,7 +180,7 @@ func (s *separator) tryRow(set, row int) {
 				s.note(&best)
 			}
 		}
-		s.spend(int64(6 * len(s.pieces) * len(s.trial)))
+		s.Spend(int64(6 * len(s.pieces) * len(s.trial)))
 	}
 	if best.at < 0 {
 		return
@@ -227,7 +227,7 @@ func (s *separator) refine(f *found, b float64) {
 		}
 		b -= g.exchange()
 	}
-	s.spend(int64(6 * len(s.pieces) * min(len(s.order), maxFlips)))
+	s.Spend(int64(6 * len(s.pieces) * min(len(s.order), maxFlips)))
 }
 
 // How many groups are tried to be taken otherwise, and how many amounts to divide by.
@@ -359,7 +359,7 @@ func (s *separator) emitJob(m mir, f found, j int, supposed float64) {
 			}
 		}
 	}
-	s.spend(int64(4 * (in.JobOpts[j+1] - in.JobOpts[j])))
+	s.Spend(int64(4 * (in.JobOpts[j+1] - in.JobOpts[j])))
 }
 
 func (s *separator) set(place int, v float64) {

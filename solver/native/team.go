@@ -78,7 +78,7 @@ const (
 
 // workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each other's way.
 func (w *worker) workers(threads int) int {
-	if w.limit == 0 {
+	if w.Limit() == 0 {
 		threads = min(threads, runtime.GOMAXPROCS(0))
 	}
 	return min(threads, maxWorkers)
@@ -89,13 +89,13 @@ func (w *worker) makeTeam(n int, seed int64) {
 	for len(w.crew) < n-1 {
 		w.crew = append(w.crew, newWorker())
 	}
-	t := &team{members: append([]*worker{w}, w.crew[:n-1]...), waits: w.limit > 0, arrived: make([]bool, n), present: 1}
+	t := &team{members: append([]*worker{w}, w.crew[:n-1]...), waits: w.Limit() > 0, arrived: make([]bool, n), present: 1}
 	t.round.L = &t.mu
 	t.board.bound, t.board.by = math.Inf(1), -1
 	t.board.best.Value = math.Inf(-1)
 	for i, m := range t.members {
 		m.team, m.number = t, i
-		m.seed(seed, uint64(i))
+		m.Seed(seed, uint64(i))
 	}
 	w.meetAt = firstMeeting
 }
@@ -103,7 +103,7 @@ func (w *worker) makeTeam(n int, seed int64) {
 // start gives the helpers what the leader knows and sets them to work.
 func (t *team) start(spent int64) {
 	lead := t.members[0]
-	ctx, cancel := context.WithCancel(lead.ctx)
+	ctx, cancel := context.WithCancel(lead.Context())
 	t.cancel, t.started, t.present = cancel, true, len(t.members)
 	t.post(lead)
 	for _, h := range t.members[1:] {
@@ -209,13 +209,13 @@ func (t *team) collect(w *worker) {
 	if b.prices.number > w.greedy.leader.number {
 		w.greedy.leader.copy(&b.prices)
 		w.greedy.leader.fresh = true
-		if w.spent() > 2*w.greedy.leader.at {
-			w.endPhase()
+		if w.Spent() > 2*w.greedy.leader.at {
+			w.EndPhase()
 		}
 	}
 	if w.noted == nil && b.root != nil {
 		w.noted = b.root
-		w.endPhase()
+		w.EndPhase()
 	}
 }
 
@@ -232,7 +232,7 @@ func (t *team) leave(h *worker) {
 	} else if t.failure == nil {
 		t.failure = failure
 	}
-	t.most = max(t.most, h.spent())
+	t.most = max(t.most, h.Spent())
 	t.present--
 	t.close()
 }
@@ -241,17 +241,17 @@ func (t *team) leave(h *worker) {
 // met last does not count: how far they have come is a matter of time. Otherwise it waits till they have used up their work.
 func (w *worker) finish() (spent int64) {
 	t := w.team
-	t.disband(w.proven || w.gap() <= w.target || w.ctxErr != nil)
+	t.disband(w.proven || w.gap() <= w.target || w.Err() != nil)
 	if t.failure != nil {
 		panic(t.failure)
 	}
 	if w.proven || w.gap() <= w.target {
 		w.adopt()
-		return w.spent()
+		return w.Spent()
 	}
 	t.collect(w)
 	w.adopt()
-	return max(w.spent(), t.most)
+	return max(w.Spent(), t.most)
 }
 
 // disband ends the helpers' work, at once or when it is used up. The second time it does nothing.

@@ -76,7 +76,7 @@ func newWorker() *worker {
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
 	w.recall = recall{progress: p}
-	w.meters = [...]*int64{&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops}
+	w.Count(&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops)
 	w.dual.late, w.greedy.pre.Late = w.late, w.late
 	w.dual.decided = &w.node.decided
 	w.meet = w.meetTeam
@@ -85,14 +85,14 @@ func newWorker() *worker {
 
 func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
 	w.report, w.cfg, w.target = report, cfg, opts.TargetGap()
-	w.seed(opts.Seed, 0)
-	w.setLimits(ctx, opts, cfg.defaultWork())
+	w.Seed(opts.Seed, 0)
+	w.Begin(ctx, opts, cfg.defaultWork())
 	w.reportAt, w.reported = 0, 0
-	w.in.Look = w.readClock
+	w.in.Look = w.ReadClock
 	whole := w.in.Load(p, opts.Splits)
 	w.in.Round()
 	w.in.Look = nil
-	w.cur.Ops, w.ops = 0, 0
+	w.cur.Ops = 0
 	w.cur.Reset(&w.in)
 	w.best.Copy(&w.cur)
 	w.reset()
@@ -130,7 +130,8 @@ func (w *worker) reset() {
 
 // release drops what must not outlive the solve.
 func (w *worker) release() {
-	w.ctx, w.report = nil, nil
+	w.Release()
+	w.report = nil
 	w.memory, w.noted, w.recall.past, w.recall.last = nil, nil, nil, nil
 	w.in.Release()
 	w.team = nil
@@ -144,7 +145,7 @@ func (w *worker) release() {
 func (w *worker) solve() (spent int64) {
 	if w.team == nil {
 		w.run()
-		return w.spent()
+		return w.Spent()
 	}
 	defer w.team.disband(true)
 	w.run()
@@ -158,9 +159,9 @@ func (w *worker) stop() solver.Stop {
 		return solver.StopOptimal
 	case gap <= w.target:
 		return solver.StopGap
-	case w.ctxErr == nil:
+	case w.Err() == nil:
 		return solver.StopWork
 	default:
-		return solver.StopOf(w.ctxErr)
+		return solver.StopOf(w.Err())
 	}
 }

@@ -1,4 +1,4 @@
-package native
+package search
 
 import (
 	"math"
@@ -9,13 +9,13 @@ import (
 
 // TestExponential holds moments and tails to what they should be.
 func TestExponential(t *testing.T) {
-	w := newWorker()
-	w.seed(1, 0)
+	var w Random
+	w.Seed(1, 0)
 	const n = 200_000
 	mean, square := 0.0, 0.0
 	above := make([]float64, 6)
 	for range n {
-		x := w.exponential()
+		x := w.Exponential()
 		mean += x / n
 		square += x * x / n
 		for i := range above {
