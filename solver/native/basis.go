@@ -12,8 +12,7 @@ import (
 //
 // where and slack are the inverse of basic and key: where a column, or a row's slack, is. lu factorises what is at the positions, each column less its
 // set's key. beta and keyValue are the values of what is basic, with all else at zero, and pi the prices at which nothing basic gains anything. Pivots keep all of them up
-// to date, but for rounding errors, which refactor takes out. By no more than such errors are values below zero, but those of slacks in a box, and while
-// the dual method is at work. What is decided leaves it so: it bars columns by penalties in val, which change no value.
+// to date, but for rounding errors, which refactor takes out. By no more than such errors are values below zero, but those of slacks in a box. What is decided leaves it so: it bars columns by penalties in val, which change no value.
 //
 // The prices are advice. Nothing that is computed here is trusted as a bound: that comes from [dual], for whatever prices it is given.
 type basis struct {

@@ -47,7 +47,7 @@ func TestBoxedProgramIsOptimal(t *testing.T) {
 		require.Positive(t, radius)
 		copy(d.lam, d.best)
 		for range 3 {
-			w.relaxation.generate(nil)
+			w.relaxation.generate()
 			require.True(t, w.relaxation.pivots(math.MaxInt64))
 			value := m.objective()
 			lam := make([]float64, m.rows)

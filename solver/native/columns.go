@@ -199,9 +199,6 @@ func (m *columns) runColumn(k int) int32 { return int32(len(m.head) + k) }
 // splitOf is how column c's tasks are split over its option's partitions.
 func (m *columns) splitOf(c int32) []float64 { return m.split[m.splitOff[c]:m.splitOff[c+1]] }
 
-// isBarred says whether what has been decided bars column c.
-func (m *columns) isBarred(c int32) bool { return m.val[c] < m.worth[c] }
-
 // scatter adds column c's entries to x, or with a sign of -1 takes them off.
 func (m *columns) scatter(c int32, sign float64, x []float64) {
 	lo, hi := m.off[c], m.off[c+1]

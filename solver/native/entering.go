@@ -6,7 +6,7 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// entering is the column, or slack, that either method brings into the basis: what comes of a unit of it, and how the basis changes when it has come. A
+// entering is the column, or slack, that the simplex method brings into the basis: what comes of a unit of it, and how the basis changes when it has come. A
 // unit takes alpha off the values at the positions, and adds rate to those of the sets' keys. Both are zero but for what nonzero and marked list.
 type entering struct {
 	*basis
@@ -25,21 +25,6 @@ func (e *entering) compute(c int32, sign float64) {
 	e.lu.ftran(e.alpha, true)
 	e.list(sign)
 	e.rates(c)
-}
-
-// turnOver makes the listed columns the keys of their sets, of which nothing else is basic.
-func (e *entering) turnOver(list []comer) {
-	e.alpha = pack.Resize(e.alpha, e.rows)
-	clear(e.alpha)
-	for _, c := range list {
-		e.scatter(c.column, 1, e.alpha)
-		e.scatter(e.key[c.set], -1, e.alpha)
-		e.rekey(int(c.set), c.column)
-	}
-	e.lu.ftran(e.alpha, false)
-	e.list(1)
-	e.rates(-1)
-	e.move(1)
 }
 
 // list makes nonzero list what alpha has, with that sign.

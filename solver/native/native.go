@@ -35,8 +35,8 @@
 //     bounds; Marchand and Wolsey, 2001), of one row or of rows added up. They lower the bound, and hold wherever the search goes.
 //  6. Branch and price (Barnhart and others, 1998): the problem is divided by when a job starts, whether a running job is
 //     preempted, or how many tasks a partition takes, whichever has moved the bound the most (pseudo-costs; Bénichou and others, 1971). The part with
-//     the highest bound comes first, and goes from its parent's basis. What is decided against is driven out by the dual simplex method (Lemke, 1954) in problems of
-//     less than fifty jobs, and by penalties in larger ones. What the prices show to be of no use is taken out (reduced-cost fixing).
+//     the highest bound comes first, and goes from its parent's basis. What is decided against
+//     has a penalty in the program. What the prices show to be of no use is taken out (reduced-cost fixing).
 //  7. Better plans, in turns with 6 until the end: dives, which fix what the relaxation is sure of and solve it anew until there is a plan, gangs being squeezed in as above; ruin and recreate; and
 //     small sets of jobs, solved by their own relaxations while all others stay.
 //

@@ -22,16 +22,11 @@ type node struct {
 
 	weight []float64 // of each option in the node's program
 	at     float64   // the bound at prices dual.lam, if it is known
-
-	dually      bool // whether what is barred is driven out by the dual simplex method: in large problems a node's program is often left unsolved, and what the primal method has done by then is of use
-	dualSimplex dualSimplex
-	mu          []float64 // scratch for byDual
 }
 
 // reset is the root: nothing is decided.
 func (q *node) reset() {
 	q.decided.reset(&q.in)
-	q.dually, q.dualSimplex.astray = !q.relaxation.large(), false
 	q.weight = pack.Resize(q.weight, len(q.in.Opts))
 	q.penalty = math.Abs(q.dual.bound) + 1
 	for k := range q.in.P.Running {
@@ -136,23 +131,17 @@ func (q *node) revert(n int) {
 }
 
 // solve solves the node's program, in so many sweeps at most, and returns a bound.
-func (q *node) solve(rounds int) float64 {
-	bound := q.try(rounds, 0)
-	q.dualSimplex.goBack()
-	return bound
-}
+func (q *node) solve(rounds int) float64 { return q.try(rounds, 0) }
 
-// try is solve, but that it stops when program and bound are within loose times the bound's distance from what is enough, and that the basis
-// may be astray if the bound is not enough, or the search may not proceed: it need not go back if another basis comes next.
+// try is solve, but that it stops when program and bound are within loose times the bound's distance from what is enough.
 func (q *node) try(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
-	q.dualSimplex.goBack()
 	m.compact()
-	bound := q.byDual()
-	if bound <= q.enough() || !q.proceed() {
+	m.reprice()
+	bound := math.Inf(1)
+	if !q.proceed() {
 		return bound
 	}
-	q.dualSimplex.goBack()
 	q.at = math.Inf(1)
 	for range rounds {
 		if !q.proceed() {
@@ -162,7 +151,7 @@ func (q *node) try(rounds int, loose float64) float64 {
 		for r, p := range m.pi {
 			d.lam[r] = max(0, p)
 		}
-		b, added := q.relaxation.generate(nil)
+		b, added := q.relaxation.generate()
 		bound, q.at = min(bound, b), b
 		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
 			break
@@ -173,9 +162,7 @@ func (q *node) try(rounds int, loose float64) float64 {
 
 // restore goes back to basis s of b if it is there still.
 func (q *node) restore(b *bases, s saved) {
-	if b.restore(q.lp, s) {
-		q.dualSimplex.astray = false
-	}
+	b.restore(q.lp, s)
 }
 
 // weigh computes every option's weight and returns the fractional one, or the

@@ -17,9 +17,8 @@ type relaxation struct {
 
 // generate sweeps over all options at prices lam, adds the columns that would
 // improve the program, and returns the bound that lam proves and how many were
-// added. If the limits are reached on the way, it proves nothing. A column improves the program if it gains more than mu of its set, or if that
-// is nil, than the set's key.
-func (rel *relaxation) generate(mu []float64) (bound float64, added int) {
+// added. If the limits are reached on the way, it proves nothing.
+func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
 	d.window()
 	sum := d.capacityCost()
@@ -28,7 +27,7 @@ func (rel *relaxation) generate(mu []float64) (bound float64, added int) {
 			return math.Inf(1), added
 		}
 		if int(set) < len(in.P.Jobs) {
-			best, fresh := rel.generateJob(int(set), mu)
+			best, fresh := rel.generateJob(int(set))
 			sum += best
 			if fresh {
 				added++
@@ -44,7 +43,7 @@ func (rel *relaxation) generate(mu []float64) (bound float64, added int) {
 }
 
 // generateJob is generate for one job: only its best column is added.
-func (rel *relaxation) generateJob(j int, mu []float64) (best float64, fresh bool) {
+func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 	m, d := rel.lp, &rel.dual
 	if d.decided.must[j] {
 		best = math.Inf(-1)
@@ -53,13 +52,7 @@ func (rel *relaxation) generateJob(j int, mu []float64) (best float64, fresh boo
 	if pick < 0 {
 		return best, false
 	}
-	least := 0.0
-	if mu == nil {
-		least = m.mu(j)
-	} else {
-		least = mu[j]
-	}
-	if best > least+m.tol {
+	if best > m.mu(j)+m.tol {
 		_, fresh = m.add(pick, d.pick)
 	}
 	return best, fresh
@@ -96,7 +89,7 @@ func (rel *relaxation) solve(until int64) bool {
 	copy(d.lam, d.best)
 	exact := false
 	for rel.Spent() < until && rel.proceed() {
-		bound, added := rel.generate(nil)
+		bound, added := rel.generate()
 		if d.improve(bound) && rel.cfg.Relaxation {
 			rel.report(rel.solution(solver.StopNone))
 		}

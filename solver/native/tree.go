@@ -145,7 +145,6 @@ func (t *tree) grow() {
 			n = t.expand(n)
 		}
 	}
-	t.node.dualSimplex.goBack()
 	t.node.revert(0)
 	t.aim = math.Inf(-1)
 }

@@ -14,7 +14,7 @@ import (
 //	ascent       rough prices, by steps
 //	local        ruin and recreate round the best plan
 //	lp           the linear program over the columns known: columns, and a basis of them
-//	primal       the primal simplex method on it; node has the dual one
+//	primal       the primal simplex method on it
 //	relaxation   the linear relaxation by column generation
 //	node         the same with some jobs decided: a node of the search
 //	rounding     plans from a node's solution
@@ -67,7 +67,7 @@ func newWorker() *worker {
 	w.local = local{progress: p, greedy: &w.greedy, squeeze: &w.squeeze}
 	w.primal = newPrimal(lp)
 	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp, primal: &w.primal}
-	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp, dualSimplex: newDualSimplex(lp)}
+	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
 	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: lp}
 	w.reducer = reducer{progress: p, node: n, lp: lp}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
