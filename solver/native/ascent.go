@@ -13,7 +13,7 @@ type ascent struct {
 	greedy     *greedy
 	recall     *recall
 	relaxation *relaxation
-	lp         *basis
+	lp         *master
 	dir        []float64 // the direction of the last step
 	theta      float64   // scales Polyak's step
 	volume     bool      // whether directions are averages of subgradients (the volume algorithm)

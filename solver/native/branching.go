@@ -7,7 +7,7 @@ type branching struct {
 	*progress
 	node     *node
 	rounding *rounding
-	lp       *basis
+	lp       *master
 	costs    pseudo
 }
 
@@ -35,7 +35,7 @@ func (b *branching) division() division {
 	c := division{job: -1, running: -1, entry: -1}
 	q, in := b.node, &b.in
 	most := 0.0
-	for _, set := range b.lp.active {
+	for _, set := range b.lp.Active {
 		j := int(set)
 		if k := j - len(in.P.Jobs); k >= 0 {
 			y := b.lp.preempted(k)
@@ -74,7 +74,7 @@ func (b *branching) splitDivision() division {
 	q, in := b.node, &b.in
 	c := division{job: -1, running: -1, entry: -1}
 	most := 1e-6
-	for _, set := range b.lp.active {
+	for _, set := range b.lp.Active {
 		j := int(set)
 		if j >= len(in.P.Jobs) {
 			break

@@ -16,9 +16,9 @@ type cores struct {
 	node       *node
 	rounding   *rounding
 	branching  *branching
-	lp         *basis
+	lp         *master
 	cuts       *cuts
-	coreLP     basis      // the cores' program, or while they are searched the whole problem's
+	coreLP     master     // the cores' program, or while they are searched the whole problem's
 	inside     bool       // cores are being searched
 	path       []division // that lead to the node
 	sets       []int32    // scratch for choosing a core
@@ -26,16 +26,16 @@ type cores struct {
 }
 
 // reset forgets the cores' program.
-func (c *cores) reset() { c.coreLP.ops, c.coreLP.in, c.inside = 0, nil, false }
+func (c *cores) reset() { c.coreLP.Ops, c.coreLP.in, c.inside = 0, nil, false }
 
 // core makes the program about the given sets only, all else staying as in the
 // best plan, whose columns are its first basis.
 func (c *cores) core(sets []int32) {
 	m, q := c.lp, c.node
-	m.at = 0
+	m.At = 0
 	c.cur.Copy(&c.best)
 	n := len(c.in.P.Jobs)
-	q.order, m.active = q.order[:0], m.active[:0]
+	q.order, m.Active = q.order[:0], m.Active[:0]
 	slices.Sort(sets)
 	for _, s := range sets {
 		if k := int(s) - n; k < 0 {
@@ -49,7 +49,7 @@ func (c *cores) core(sets []int32) {
 			}
 			c.cur.Unpreempt(k)
 		}
-		m.active = append(m.active, s)
+		m.Active = append(m.Active, s)
 	}
 	slices.SortFunc(q.order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(c.greedy.bestRed(b), c.greedy.bestRed(a)), a-b)
@@ -69,7 +69,7 @@ func (c *cores) improve(until int64) {
 			if c.Within(min(until, c.Spent()+coreUnits*opsPerUnit), func() { c.searchOne(int(size)) }) {
 				size = max(leastCore, size*coreShrinks)
 			} else {
-				size = min(size*coreGrows, float64(len(c.lp.key)))
+				size = min(size*coreGrows, float64(len(c.lp.Key)))
 			}
 		}
 	})
@@ -103,7 +103,7 @@ func (c *cores) swap() {
 // near a random slot, jobs left out that nearly pay, and running jobs.
 func (c *cores) neighbours(n int) []int32 {
 	jobs := len(c.in.P.Jobs)
-	c.sets, c.score = c.sets[:0], pack.Resize(c.score, len(c.lp.key))
+	c.sets, c.score = c.sets[:0], pack.Resize(c.score, len(c.lp.Key))
 	at := float64(c.IntN(c.in.T))
 	for j := range jobs {
 		if c.in.JobOpts[j] == c.in.JobOpts[j+1] || c.greedy.byRed[c.in.JobOpts[j]] < 0 {
@@ -118,7 +118,7 @@ func (c *cores) neighbours(n int) []int32 {
 	}
 	slices.SortFunc(c.sets, func(a, b int32) int { return cmp.Or(cmp.Compare(c.score[a], c.score[b]), cmp.Compare(a, b)) })
 	c.sets = c.sets[:min(n, len(c.sets))]
-	c.Spend(int64(len(c.lp.key) * 16))
+	c.Spend(int64(len(c.lp.Key) * 16))
 	return c.sets
 }
 

@@ -95,7 +95,7 @@ func (s *separator) tighten(until int64) {
 	s.gather()
 	for round, stale := 0, 0; round < maxRoundsOfCuts && stale < 3 && s.Spent() < until && s.proceed(); round++ {
 		before := d.bound
-		if s.separate(8+m.rows/8) == 0 {
+		if s.separate(8+m.Rows/8) == 0 {
 			break
 		}
 		s.rebuild()
@@ -144,12 +144,12 @@ func (s *separator) renumber() {
 	next := int32(s.in.Rows)
 	for c := range s.cuts.rhs {
 		row, number := s.in.Rows+c, int32(-1)
-		if row >= m.rows || m.slack[row] < 0 {
+		if row >= m.Rows || m.Slack[row] < 0 {
 			number = next
 			next++
 		}
 		s.tight = append(s.tight, number >= 0)
-		if row < m.rows {
+		if row < m.Rows {
 			s.rowOf = append(s.rowOf, number)
 		}
 	}

@@ -11,7 +11,7 @@ type dive struct {
 	node     *node
 	rounding *rounding
 	reducer  *reducer
-	lp       *basis
+	lp       *master
 	steps    int   // decisions so far
 	began    int64 // in ops
 	near     []int // scratch: options nearly decided

@@ -114,14 +114,14 @@ func (p *progress) planned() *plan {
 }
 
 // take takes down the program's columns.
-func (past *root) take(m *basis) {
-	n := len(m.set) - m.fixed()
+func (past *root) take(m *master) {
+	n := len(m.Set) - m.Stay
 	past.columns, past.splits = make([]pastColumn, 0, n), make([]solver.Split, 0, 2*n)
 	past.jobs = make([]pastJob, len(m.in.P.Jobs))
 	for j := range past.jobs {
 		lo := int32(len(past.columns))
-		for c := m.head[j]; c >= 0; c = m.next[c] {
-			if m.opt[c] >= 0 && m.price(c) > m.mu(j)-float64(keepWithin*m.worth[c]) {
+		for c := m.Head[j]; c >= 0; c = m.Next[c] {
+			if m.opt[c] >= 0 && m.Price(c) > m.Dual(j)-float64(keepWithin*m.Worth[c]) {
 				var kept pastColumn
 				kept, past.splits = column(m.in, int(m.opt[c]), m.splitOf(c), past.splits)
 				past.columns = append(past.columns, kept)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
 )
 
 // node is a node of the search through the linear program. What has been decided on the way there is a penalty on the columns that it bars, so that
@@ -12,7 +13,7 @@ type node struct {
 	*progress
 	greedy     *greedy
 	relaxation *relaxation
-	lp         *basis
+	lp         *master
 	decided    decisions
 	// base is the plan without what the program is about, and order the jobs it
 	// is about, by falling reduced value.
@@ -44,13 +45,13 @@ func (q *node) forbid(o int) {
 // penalize values option o's columns by whether the node allows them.
 func (q *node) penalize(o int) {
 	m := q.lp
-	for c := m.head[q.in.Opts[o].Job]; c >= 0; c = m.next[c] {
+	for c := m.Head[q.in.Opts[o].Job]; c >= 0; c = m.Next[c] {
 		if int(m.opt[c]) != o {
 			continue
 		}
-		m.val[c] = m.worth[c]
+		m.Val[c] = m.Worth[c]
 		if !q.decided.allows(o, m.splitOf(c)) {
-			m.val[c] -= q.penalty
+			m.Val[c] -= q.penalty
 		}
 	}
 }
@@ -60,7 +61,7 @@ func (q *node) repenalize() {
 	for _, d := range q.decided.trail {
 		switch i := int(d.index); d.kind {
 		case required:
-			q.lp.val[i] = -q.penalty
+			q.lp.Val[i] = -q.penalty
 		case fixed:
 			q.penalizeRun(i)
 		default:
@@ -75,7 +76,7 @@ func (q *node) penalizeRun(k int) {
 	if q.decided.fix[k] > 0 {
 		c = int32(len(q.in.P.Jobs) + k)
 	}
-	q.lp.val[c] = q.lp.worth[c] - q.penalty
+	q.lp.Val[c] = q.lp.Worth[c] - q.penalty
 }
 
 // confine makes option o have at least, or at most, that many tasks at an entry of in.Part.
@@ -104,7 +105,7 @@ func (q *node) forbidOthers(o int) {
 // oblige makes job j take one of the options left to it.
 func (q *node) oblige(j int) {
 	if q.decided.oblige(j) {
-		q.lp.val[j] = -q.penalty
+		q.lp.Val[j] = -q.penalty
 	}
 }
 
@@ -120,10 +121,10 @@ func (q *node) revert(n int) {
 	for len(q.decided.trail) > n {
 		switch d := q.decided.takeBack(); d.kind {
 		case required:
-			q.lp.val[d.index] = 0
+			q.lp.Val[d.index] = 0
 		case fixed:
 			s, c := len(q.in.P.Jobs)+int(d.index), q.lp.runColumn(int(d.index))
-			q.lp.val[s], q.lp.val[c] = 0, q.lp.worth[c]
+			q.lp.Val[s], q.lp.Val[c] = 0, q.lp.Worth[c]
 		default:
 			q.penalize(int(d.index))
 		}
@@ -137,7 +138,7 @@ func (q *node) solve(rounds int) float64 { return q.try(rounds, 0) }
 func (q *node) try(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
 	m.compact()
-	m.reprice()
+	m.Reprice()
 	bound := math.Inf(1)
 	if !q.proceed() {
 		return bound
@@ -147,13 +148,13 @@ func (q *node) try(rounds int, loose float64) float64 {
 		if !q.proceed() {
 			break
 		}
-		q.relaxation.pivots(m.ops + roundOps*int64(m.rows))
-		for r, p := range m.pi {
+		q.relaxation.pivots(m.Ops + roundOps*int64(m.Rows))
+		for r, p := range m.Prices {
 			d.lam[r] = max(0, p)
 		}
 		b, added := q.relaxation.generate()
 		bound, q.at = min(bound, b), b
-		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
+		if bound <= q.enough() || added == 0 || bound-m.Objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
 			break
 		}
 	}
@@ -161,8 +162,8 @@ func (q *node) try(rounds int, loose float64) float64 {
 }
 
 // restore goes back to basis s of b if it is there still.
-func (q *node) restore(b *bases, s saved) {
-	b.restore(q.lp, s)
+func (q *node) restore(b *lp.Bases, s lp.Saved) {
+	b.Restore(&q.lp.Program, s)
 }
 
 // weigh computes every option's weight and returns the fractional one, or the
@@ -170,14 +171,14 @@ func (q *node) restore(b *bases, s saved) {
 func (q *node) weigh() (option, running int) {
 	m := q.lp
 	clear(q.weight)
-	for s, c := range m.key {
+	for s, c := range m.Key {
 		if s < len(q.in.P.Jobs) && m.opt[c] >= 0 {
-			q.weight[m.opt[c]] += m.keyValue[s]
+			q.weight[m.opt[c]] += m.KeyValue[s]
 		}
 	}
-	for i, b := range m.basic {
+	for i, b := range m.Basic {
 		if b >= 0 && m.opt[b] >= 0 {
-			q.weight[m.opt[b]] += m.beta[i]
+			q.weight[m.opt[b]] += m.Values[i]
 		}
 	}
 	option, running = -1, -1
@@ -196,14 +197,14 @@ func (q *node) weigh() (option, running int) {
 			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
 		}
 	}
-	m.ops += int64(len(q.weight) + m.rows)
+	m.Ops += int64(len(q.weight) + m.Rows)
 	return option, running
 }
 
 // wholeProblem makes the program about all jobs and running jobs.
 func (q *node) wholeProblem() {
 	m := q.lp
-	m.activate()
+	m.Activate()
 	q.clear()
 	q.base.Copy(&q.cur)
 	q.order = append(q.order[:0], q.greedy.jobs...)

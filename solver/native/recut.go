@@ -18,30 +18,29 @@ type keptColumn struct{ opt, lo, hi int32 }
 // old row's new number, -1 if it is dropped, for which its slack must be basic; broken is by how much the present
 // solution breaks each new row, in which a column that costs penalty makes up for it at first. It reports
 // whether the basis could be kept; if not, there is none.
-func (q *recut) run(m *basis, k *cuts, rowOf []int32, broken []float64, penalty float64) bool {
+func (q *recut) run(m *master, k *cuts, rowOf []int32, broken []float64, penalty float64) bool {
 	q.note(m, rowOf)
-	m.columns.reset(m.in, k)
+	m.begin(m.in, k)
 	for _, c := range q.columns {
 		m.append(int(c.opt), q.splits[c.lo:c.hi])
 	}
-	m.lu.ops = 0
-	m.allSlacks()
+	m.AllSlacks()
 	q.cover(m, rowOf, broken, penalty)
 	for s, c := range q.key {
-		m.rekey(s, c)
+		m.Rekey(s, c)
 	}
-	if len(q.basic) != m.rows {
+	if len(q.basic) != m.Rows {
 		return false
 	}
-	m.install(q.basic)
-	return m.feasible()
+	m.Install(q.basic)
+	return m.Feasible()
 }
 
 // note lists the columns, what is basic and the sets' keys. What made up for broken rows is left out.
-func (q *recut) note(m *basis, rowOf []int32) {
-	first, spare := m.fixed(), int32(len(m.key)-1)
+func (q *recut) note(m *master, rowOf []int32) {
+	first, spare := m.Stay, int32(len(m.Key)-1)
 	q.columns, q.splits = q.columns[:0], append(q.splits[:0], m.split...)
-	number := make([]int32, len(m.set))
+	number := make([]int32, len(m.Set))
 	for c, o := range m.opt {
 		switch {
 		case o >= 0:
@@ -54,31 +53,31 @@ func (q *recut) note(m *basis, rowOf []int32) {
 		}
 	}
 	q.basic, q.key = q.basic[:0], q.key[:0]
-	for _, b := range m.basic {
+	for _, b := range m.Basic {
 		switch {
 		case b < 0:
 			if r := rowOf[-1-b]; r >= 0 {
 				q.basic = append(q.basic, -1-r)
 			}
-		case m.set[b] != spare:
+		case m.Set[b] != spare:
 			q.basic = append(q.basic, number[b])
 		}
 	}
-	for _, c := range m.key[:spare] {
+	for _, c := range m.Key[:spare] {
 		q.key = append(q.key, number[c])
 	}
 }
 
 // cover adds to the basis what the rows need that had none before: slacks, or where they are broken a column that
 // makes up for it.
-func (q *recut) cover(m *basis, rowOf []int32, broken []float64, penalty float64) {
-	made, spare := 0.0, len(m.key)-1
+func (q *recut) cover(m *master, rowOf []int32, broken []float64, penalty float64) {
+	made := 0.0
 	for _, v := range broken {
 		if v > 0 {
 			made++
 		}
 	}
-	q.covered = pack.Resize(q.covered, m.rows)
+	q.covered = pack.Resize(q.covered, m.Rows)
 	clear(q.covered)
 	for _, r := range rowOf {
 		if r >= 0 {
@@ -88,8 +87,7 @@ func (q *recut) cover(m *basis, rowOf []int32, broken []float64, penalty float64
 	for r, v := range broken {
 		switch {
 		case v > 0:
-			m.row, m.amt = append(m.row, int32(r)), append(m.amt, -2*v*made)
-			q.basic = append(q.basic, m.admit(m.finish(spare, -1, -penalty)))
+			q.basic = append(q.basic, m.mend(r, 2*v*made, penalty))
 		case !q.covered[r]:
 			q.basic = append(q.basic, int32(-1-r))
 		}

@@ -12,14 +12,14 @@ import (
 type reducer struct {
 	*progress
 	node  *node
-	lp    *basis
+	lp    *master
 	red   []float64 // scratch: options' reduced values
 	order []int     // scratch: an option's places, the cheapest first
 }
 
 // exact says whether the programs' tolerance is nothing beside what the best plan is worth. It is not where a plan is worth the small difference of
 // large values and costs: bounds that are wide for rounding errors alone would be taken for room.
-func (r *reducer) exact() bool { return r.lp.tol <= 1e-6*math.Abs(r.top()) }
+func (r *reducer) exact() bool { return r.lp.Tol <= 1e-6*math.Abs(r.top()) }
 
 // run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan, or the aim, is taken out, and not what is
 // worth hardly more than the best plan: no node's bound would speak of that any more, and the tree's bound has to hold for it.
@@ -30,7 +30,7 @@ func (r *reducer) run(b float64) {
 	}
 	n := len(r.in.P.Jobs)
 	r.red, r.order = pack.Resize(r.red, len(r.in.Opts)), pack.Resize(r.order, r.in.MaxParts)
-	for _, set := range r.lp.active {
+	for _, set := range r.lp.Active {
 		if r.late() {
 			return
 		}

@@ -4,15 +4,16 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
 )
 
 // relaxation solves the linear relaxation by column generation.
 type relaxation struct {
 	*progress
 	recall *recall
-	lp     *basis
+	lp     *master
 	took   int64 // ops of the last one that was solved
-	primal *primal
+	primal *lp.Primal
 }
 
 // generate sweeps over all options at prices lam, adds the columns that would
@@ -22,7 +23,7 @@ func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
 	d.window()
 	sum := d.capacityCost()
-	for _, set := range rel.lp.active {
+	for _, set := range rel.lp.Active {
 		if !rel.proceed() {
 			return math.Inf(1), added
 		}
@@ -52,7 +53,7 @@ func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 	if pick < 0 {
 		return best, false
 	}
-	if best > m.mu(j)+m.tol {
+	if best > m.Dual(j)+m.Tol {
 		_, fresh = m.add(pick, d.pick)
 	}
 	return best, fresh
@@ -62,19 +63,19 @@ func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 // preemptions are the keys of their sets, and the rows' slacks are basic.
 func (rel *relaxation) crash() {
 	m := rel.lp
-	m.allSlacks()
+	m.AllSlacks()
 	for j, o := range rel.best.Choice {
 		if o >= 0 {
 			c, _ := m.add(o, rel.best.Split[j*rel.in.MaxParts:])
-			m.rekey(j, c)
+			m.Rekey(j, c)
 		}
 	}
 	for k, on := range rel.best.Preempted {
 		if on {
-			m.rekey(len(rel.in.P.Jobs)+k, rel.lp.runColumn(k))
+			m.Rekey(len(rel.in.P.Jobs)+k, rel.lp.runColumn(k))
 		}
 	}
-	m.revalue()
+	m.Revalue()
 }
 
 // solve solves the linear relaxation by column generation from the prices at
@@ -82,7 +83,7 @@ func (rel *relaxation) crash() {
 // the least bound in dual.best.
 func (rel *relaxation) solve(until int64) bool {
 	m, d := rel.lp, &rel.dual
-	defer func(from int64) { rel.took = m.ops - from }(m.ops)
+	defer func(from int64) { rel.took = m.Ops - from }(m.Ops)
 	rel.crash()
 	rel.resume()
 	radius := rel.boxIn()
@@ -93,8 +94,8 @@ func (rel *relaxation) solve(until int64) bool {
 		if d.improve(bound) && rel.cfg.Relaxation {
 			rel.report(rel.solution(solver.StopNone))
 		}
-		done := rel.pivots(m.ops + min(max(0, until-rel.Spent()), roundOps*int64(m.rows)))
-		value := m.objective()
+		done := rel.pivots(m.Ops + min(max(0, until-rel.Spent()), roundOps*int64(m.Rows)))
+		value := m.Objective()
 		switch {
 		case radius > 0:
 			radius, added = rel.widen(radius, value, done), 1
@@ -107,7 +108,7 @@ func (rel *relaxation) solve(until int64) bool {
 			mix = 0
 		}
 		for r := range d.lam {
-			d.lam[r] = max(0, m.pi[r]+float64(mix*(d.best[r]-m.pi[r])))
+			d.lam[r] = max(0, m.Prices[r]+float64(mix*(d.best[r]-m.Prices[r])))
 		}
 	}
 	if radius > 0 {
@@ -126,8 +127,8 @@ const roundOps = 15 * opsPerUnit
 // pivots optimizes the program until its ops reach until, looking at the limits
 // now and then. It reports whether it is optimal.
 func (rel *relaxation) pivots(until int64) bool {
-	for m := rel.lp; m.ops < until && rel.proceed(); {
-		if rel.primal.optimize(min(until, m.ops+512*opsPerUnit)) {
+	for m := rel.lp; m.Ops < until && rel.proceed(); {
+		if rel.primal.Optimize(min(until, m.Ops+512*opsPerUnit)) {
 			return true
 		}
 	}

@@ -12,7 +12,7 @@ type rounding struct {
 	greedy          *greedy
 	squeeze         *squeeze
 	node            *node
-	lp              *basis
+	lp              *master
 	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
 	jobs            []int     // scratch
 	key             []float64
@@ -43,7 +43,7 @@ func (r *rounding) round() {
 
 // takeRunning preempts whom the program preempts for the better part.
 func (r *rounding) takeRunning() {
-	for _, set := range r.lp.active {
+	for _, set := range r.lp.Active {
 		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.preempted(k) > 0.5 {
 			r.cur.Preempt(k)
 		}
@@ -53,7 +53,7 @@ func (r *rounding) takeRunning() {
 // order lists the jobs that the program is about, by what their heaviest options weigh.
 func (r *rounding) order() {
 	r.jobs = r.jobs[:0]
-	for _, set := range r.lp.active {
+	for _, set := range r.lp.Active {
 		j := int(set)
 		if j >= len(r.in.P.Jobs) || r.in.JobOpts[j] == r.in.JobOpts[j+1] {
 			continue
@@ -111,11 +111,11 @@ func (r *rounding) shares(o int) bool {
 	share := r.fraction[:opt.P1-opt.P0]
 	clear(share)
 	total := 0.0
-	for c := m.head[opt.Job]; c >= 0; c = m.next[c] {
+	for c := m.Head[opt.Job]; c >= 0; c = m.Next[c] {
 		if int(m.opt[c]) != o {
 			continue
 		}
-		if z := m.weight(c); z > 0 {
+		if z := m.Weight(c); z > 0 {
 			total += z
 			for i, v := range m.splitOf(c) {
 				share[i] += float64(z * v)

@@ -151,7 +151,7 @@ func (w *worker) relaxed() bool {
 	}
 	w.greedy.planByPrices()
 	w.node.wholeProblem()
-	return w.proceed() && (ok || w.lp.objective() > w.top())
+	return w.proceed() && (ok || w.lp.Objective() > w.top())
 }
 
 // unlikely is how much of its value a column is short of paying that is not kept for the search, whose programs take

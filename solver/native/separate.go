@@ -22,7 +22,7 @@ type separator struct {
 	relaxation *relaxation
 	node       *node
 	rounding   *rounding
-	lp         *basis
+	lp         *master
 	cuts       *cuts
 	recut      recut
 	tasks      []float64 // of each place: tasks in the solution
@@ -82,7 +82,7 @@ func (s *separator) binds(set, row int) bool {
 	n := s.in.R * s.in.T
 	s.Spend(int64(s.in.Parts) / 4)
 	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
-		if in && s.lp.pi[x*n+row] > s.lp.tol {
+		if in && s.lp.Prices[x*n+row] > s.lp.Tol {
 			return true
 		}
 	}
@@ -137,11 +137,11 @@ func (s *separator) levels() {
 	clear(s.tasks)
 	s.dense = pack.Resize(s.dense, len(s.tasks))
 	clear(s.dense)
-	for c := range m.set {
-		if m.opt[c] < 0 || m.where[c] == -1 {
+	for c := range m.Set {
+		if m.opt[c] < 0 || m.Where[c] == -1 {
 			continue
 		}
-		z := m.weight(int32(c))
+		z := m.Weight(int32(c))
 		for i, q := range m.splitOf(int32(c)) {
 			s.tasks[in.Opts[m.opt[c]].P0+i] += float64(z * q)
 		}
@@ -155,7 +155,7 @@ func (s *separator) levels() {
 			s.active = append(s.active, int32(o))
 		}
 	}
-	s.Spend(int64(len(m.set) + len(s.tasks)))
+	s.Spend(int64(len(m.Set) + len(s.tasks)))
 }
 
 // tryRow looks for the best rounding of the sum of a set's rows.

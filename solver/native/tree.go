@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
+)
 
 // tree is the search for a proof, branch and price, best bound first. Every open node is no more than what
 // was decided on the way to it: the program's basis stays feasible whatever is decided, so that the
@@ -22,7 +26,7 @@ type tree struct {
 	spare     float64 // the largest bound of a node that was left for promising too little
 	goal      float64 // what the plans looked for must be worth more than, and the bound is if there is none
 	goals     int     // how many there have been
-	bases     bases
+	bases     lp.Bases
 	reduced   []decision // what the nodes' prices have decided; was is what has come of it
 }
 
@@ -33,9 +37,9 @@ type branch struct {
 	c      division
 	side   bool
 	bound  float64
-	unit   float64 // by how much the program has to give way
-	basis  saved   // its parent's, in bases; none if it is not known, or at hand
-	lo, hi int32   // what its prices have decided is in reduced from lo to hi
+	unit   float64  // by how much the program has to give way
+	basis  lp.Saved // its parent's, in bases; none if it is not known, or at hand
+	lo, hi int32    // what its prices have decided is in reduced from lo to hi
 }
 
 // Bounds of the tree's memory: nodes, and decisions by prices, beyond which they are forgotten when the search goes elsewhere.
@@ -47,7 +51,7 @@ const (
 // reset is the empty tree.
 func (t *tree) reset() {
 	t.begun, t.goals = false, 0
-	t.bases.reset()
+	t.bases.Reset()
 	t.nodes, t.open, t.path, t.marks, t.reduced = t.nodes[:0], t.open[:0], t.path[:0], t.marks[:0], t.reduced[:0]
 	t.goal, t.stuck, t.spare = math.Inf(-1), math.Inf(-1), math.Inf(-1)
 }
@@ -188,7 +192,7 @@ func (t *tree) visit(n int32) {
 		t.replay(at)
 	}
 	t.node.restore(&t.bases, t.nodes[n].basis)
-	t.nodes[n].basis = saved{}
+	t.nodes[n].basis = lp.Saved{}
 }
 
 // treeLoose is how exactly nodes are solved, as a part of what is left to prove.
@@ -227,7 +231,7 @@ func (t *tree) expand(n int32) int32 {
 		there, away = away, there
 	}
 	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there},
-		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away, basis: t.bases.keep(t.node.lp)})
+		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away, basis: t.bases.Keep(&t.node.lp.Program)})
 	t.push(next + 1)
 	return next
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
 )
 
 // worker is one search of the problem, by parts that share its progress:
@@ -13,7 +14,7 @@ import (
 //	greedy       plans from nothing, by value or by prices
 //	ascent       rough prices, by steps
 //	local        ruin and recreate round the best plan
-//	lp           the linear program over the columns known: columns, and a basis of them
+//	lp           the master program over the columns known: columns, and a basis of them
 //	primal       the primal simplex method on it
 //	relaxation   the linear relaxation by column generation
 //	node         the same with some jobs decided: a node of the search
@@ -33,8 +34,8 @@ type worker struct {
 	greedy     greedy
 	ascent     ascent
 	local      local
-	lp         basis
-	primal     primal
+	lp         master
+	primal     lp.Primal
 	relaxation relaxation
 	node       node
 	rounding   rounding
@@ -60,23 +61,23 @@ type worker struct {
 // newWorker joins the parts together.
 func newWorker() *worker {
 	w := &worker{}
-	p, lp, rel, n, r := &w.progress, &w.lp, &w.relaxation, &w.node, &w.rounding
+	p, m, rel, n, r := &w.progress, &w.lp, &w.relaxation, &w.node, &w.rounding
 	w.greedy = greedy{progress: p, recall: &w.recall}
-	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: lp}
+	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: m}
 	w.squeeze = squeeze{progress: p}
 	w.local = local{progress: p, greedy: &w.greedy, squeeze: &w.squeeze}
-	w.primal = newPrimal(lp)
-	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp, primal: &w.primal}
-	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp}
-	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: lp}
-	w.reducer = reducer{progress: p, node: n, lp: lp}
-	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
-	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
-	w.branching = branching{progress: p, node: n, rounding: r, lp: lp}
+	w.primal = lp.NewPrimal(&m.Program)
+	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: m, primal: &w.primal}
+	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: m}
+	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: m}
+	w.reducer = reducer{progress: p, node: n, lp: m}
+	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: m}
+	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts}
+	w.branching = branching{progress: p, node: n, rounding: r, lp: m}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
-	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
+	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: m, cuts: &w.cuts}
 	w.recall = recall{progress: p}
-	w.Count(&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops)
+	w.Count(&w.cur.Ops, &w.dual.ops, &w.lp.Ops, &w.cores.coreLP.Ops)
 	w.dual.late, w.greedy.pre.Late = w.late, w.late
 	w.dual.decided = &w.node.decided
 	w.meet = w.meetTeam
@@ -112,7 +113,7 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 func (w *worker) reset() {
 	w.progress.reset()
 	w.cores.reset()
-	w.lp.ops = 0
+	w.lp.Ops = 0
 	w.greedy.reset()
 	w.node.decided.reset(&w.in)
 	w.dual.reset(&w.in)

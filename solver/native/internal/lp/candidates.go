@@ -1,9 +1,9 @@
-package native
+package lp
 
 // candidates are columns to bring in, at most one of a set, that gained the most when they were last looked at. To look at
 // all columns before every pivot would take longer than the better choice saves.
 type candidates struct {
-	*basis
+	*Program
 	list  []int32 // by falling gain; row r's slack is -1-r
 	gains []float64
 	least float64 // what a column must gain more than to be in list
@@ -17,8 +17,8 @@ const looked = 64
 
 // choose picks the most promising columns.
 func (k *candidates) choose() {
-	k.list, k.gains, k.least = k.list[:0], k.gains[:0], k.tol
-	n := len(k.active)
+	k.list, k.gains, k.least = k.list[:0], k.gains[:0], k.Tol
+	n := len(k.Active)
 	if n < looked {
 		k.chooseOfAll()
 		return
@@ -27,11 +27,11 @@ func (k *candidates) choose() {
 		if i%looked == looked-1 && len(k.list) >= maxCandidates*2/3 {
 			break
 		}
-		k.at++
-		if k.at >= n {
-			k.at = 0
+		k.At++
+		if k.At >= n {
+			k.At = 0
 		}
-		if c, gain := k.bestOf(int(k.active[k.at])); c >= 0 {
+		if c, gain := k.bestOf(int(k.Active[k.At])); c >= 0 {
 			k.offer(c, gain)
 		}
 	}
@@ -40,9 +40,9 @@ func (k *candidates) choose() {
 
 // chooseSlacks puts the rows' slacks that gain the most among the candidates.
 func (k *candidates) chooseSlacks() {
-	m := k.basis
-	for r, p := range m.pi {
-		if g := max(m.lo[r]-p, p-m.hi[r]); g > 0 && m.slack[r] < 0 {
+	m := k.Program
+	for r, p := range m.Prices {
+		if g := max(m.lo[r]-p, p-m.hi[r]); g > 0 && m.Slack[r] < 0 {
 			k.offer(int32(-1-r), g)
 		}
 	}
@@ -50,13 +50,13 @@ func (k *candidates) chooseSlacks() {
 
 // chooseOfAll is choose for so few sets that all are looked at.
 func (k *candidates) chooseOfAll() {
-	m := k.basis
-	sums := m.weighRows(m.pi)
-	for _, s := range m.active {
-		key := m.key[s]
-		base, at, best := m.val[key]-sums[key], int32(-1), 0.0
-		for c := m.head[s]; c >= 0; c = m.next[c] {
-			if g := m.val[c] - sums[c] - base; g > best && m.where[c] == -1 {
+	m := k.Program
+	sums := m.weighRows(m.Prices)
+	for _, s := range m.Active {
+		key := m.Key[s]
+		base, at, best := m.Val[key]-sums[key], int32(-1), 0.0
+		for c := m.Head[s]; c >= 0; c = m.Next[c] {
+			if g := m.Val[c] - sums[c] - base; g > best && m.Where[c] == -1 {
 				best, at = g, c
 			}
 		}
@@ -64,19 +64,19 @@ func (k *candidates) chooseOfAll() {
 			k.offer(at, best)
 		}
 	}
-	m.ops += int64(len(m.set))
+	m.Ops += int64(len(m.Set))
 	k.chooseSlacks()
 }
 
 // bestOf is set s's column that gains most, -1 if none gains anything, and how much that is.
 func (k *candidates) bestOf(s int) (c int32, gain float64) {
-	m := k.basis
-	base, at, best := m.mu(s), int32(-1), 0.0
-	for c := m.head[s]; c >= 0; c = m.next[c] {
-		if m.where[c] != -1 || (m.opt[c] >= 0 && !m.refund[c] && m.val[c]-base < k.least) {
+	m := k.Program
+	base, at, best := m.Dual(s), int32(-1), 0.0
+	for c := m.Head[s]; c >= 0; c = m.Next[c] {
+		if m.Where[c] != -1 || (int(c) >= m.Stay && !m.refund[c] && m.Val[c]-base < k.least) {
 			continue
 		}
-		if g := m.price(c) - base; g > best {
+		if g := m.Price(c) - base; g > best {
 			best, at = g, c
 		}
 	}
@@ -105,16 +105,16 @@ func (k *candidates) offer(c int32, gain float64) {
 
 // best is the candidate that gains most by now, and how much that is.
 func (k *candidates) best() (int32, float64) {
-	m := k.basis
+	m := k.Program
 	best, at := 0.0, int32(0)
 	for _, c := range k.list {
 		g := 0.0
 		if c < 0 {
-			if r := -1 - c; m.slack[r] < 0 {
-				g = max(m.lo[r]-m.pi[r], m.pi[r]-m.hi[r])
+			if r := -1 - c; m.Slack[r] < 0 {
+				g = max(m.lo[r]-m.Prices[r], m.Prices[r]-m.hi[r])
 			}
-		} else if m.where[c] == -1 {
-			g = m.price(c) - m.mu(int(m.set[c]))
+		} else if m.Where[c] == -1 {
+			g = m.Price(c) - m.Dual(int(m.Set[c]))
 		}
 		if g > best {
 			best, at = g, c

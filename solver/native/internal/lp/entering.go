@@ -1,4 +1,4 @@
-package native
+package lp
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 // entering is the column, or slack, that the simplex method brings into the basis: what comes of a unit of it, and how the basis changes when it has come. A
 // unit takes alpha off the values at the positions, and adds rate to those of the sets' keys. Both are zero but for what nonzero and marked list.
 type entering struct {
-	*basis
+	*Program
 	alpha   []float64
 	nonzero []int32 // positions
 	rate    []float64
@@ -20,7 +20,7 @@ type entering struct {
 
 // compute is about column c, or slack -1-c, from now on, which comes in with that sign.
 func (e *entering) compute(c int32, sign float64) {
-	e.alpha = pack.Resize(e.alpha, e.rows)
+	e.alpha = pack.Resize(e.alpha, e.Rows)
 	e.lessKey(c, e.alpha)
 	e.lu.ftran(e.alpha, true)
 	e.list(sign)
@@ -38,7 +38,7 @@ func (e *entering) list(sign float64) {
 			e.alpha[i] = 0
 		}
 	}
-	e.ops += int64(e.rows) / 2
+	e.Ops += int64(e.Rows) / 2
 }
 
 // rates computes how fast each set's key changes.
@@ -47,16 +47,16 @@ func (e *entering) rates(c int32) {
 		e.rate[s], e.mark[s] = 0, false
 	}
 	e.marked = e.marked[:0]
-	e.rate, e.mark = pack.Resize(e.rate, len(e.key)), pack.Resize(e.mark, len(e.key))
+	e.rate, e.mark = pack.Resize(e.rate, len(e.Key)), pack.Resize(e.mark, len(e.Key))
 	for _, i := range e.nonzero {
-		if b := e.basic[i]; b >= 0 {
-			e.addRate(e.set[b], e.alpha[i])
+		if b := e.Basic[i]; b >= 0 {
+			e.addRate(e.Set[b], e.alpha[i])
 		}
 	}
 	if c >= 0 {
-		e.addRate(e.set[c], -1)
+		e.addRate(e.Set[c], -1)
 	}
-	e.ops += int64(len(e.nonzero))
+	e.Ops += int64(len(e.nonzero))
 }
 
 func (e *entering) addRate(s int32, v float64) {
@@ -70,19 +70,19 @@ func (e *entering) addRate(s int32, v float64) {
 // move makes the values what they are when theta of it has come in.
 func (e *entering) move(theta float64) {
 	for _, i := range e.nonzero {
-		e.beta[i] -= float64(theta * e.alpha[i])
+		e.Values[i] -= float64(theta * e.alpha[i])
 	}
 	for _, s := range e.marked {
-		e.keyValue[s] += float64(theta * e.rate[s])
+		e.KeyValue[s] += float64(theta * e.rate[s])
 	}
 }
 
 // partner is the position of a basic column of set s that can become its key, or -1.
 func (e *entering) partner(s int) int {
 	at, most := -1, math.Inf(-1)
-	for i, b := range e.basic {
-		if b >= 0 && int(e.set[b]) == s && e.beta[i] > most {
-			at, most = i, e.beta[i]
+	for i, b := range e.Basic {
+		if b >= 0 && int(e.Set[b]) == s && e.Values[i] > most {
+			at, most = i, e.Values[i]
 		}
 	}
 	return at
@@ -93,26 +93,26 @@ func (e *entering) partner(s int) int {
 func (e *entering) swapKey(p, s int, c int32) float64 {
 	pivot := -e.alpha[p]
 	e.others = e.others[:0]
-	for i, b := range e.basic {
-		if b >= 0 && int(e.set[b]) == s && i != p {
+	for i, b := range e.Basic {
+		if b >= 0 && int(e.Set[b]) == s && i != p {
 			e.others = append(e.others, int32(i))
 			pivot -= e.alpha[i]
 		}
 	}
-	if c >= 0 && int(e.set[c]) == s {
+	if c >= 0 && int(e.Set[c]) == s {
 		pivot++
 	}
-	e.key[s], e.basic[p] = e.basic[p], e.key[s]
-	e.where[e.key[s]], e.where[e.basic[p]] = -2, int32(p)
-	e.keyValue[s], e.beta[p] = e.beta[p], e.keyValue[s]
-	e.ops += int64(e.rows)
+	e.Key[s], e.Basic[p] = e.Basic[p], e.Key[s]
+	e.Where[e.Key[s]], e.Where[e.Basic[p]] = -2, int32(p)
+	e.KeyValue[s], e.Values[p] = e.Values[p], e.KeyValue[s]
+	e.Ops += int64(e.Rows)
 	return pivot
 }
 
 // replaceKey makes column c, at theta, the key of its set s instead of the present one, where none of the set is basic.
 func (e *entering) replaceKey(s int, c int32, theta float64) {
-	e.rekey(s, c)
-	e.keyValue[s] = theta
+	e.Rekey(s, c)
+	e.KeyValue[s] = theta
 	e.lu.unkeep()
 }
 
@@ -131,19 +131,19 @@ func (e *entering) replace(p, s int, c int32, theta, dir, pivot float64) {
 		e.lu.keep(e.alpha)
 	}
 	good = e.lu.update(int32(p), pivot) && good
-	if b := e.basic[p]; b >= 0 {
-		e.where[b] = -1
+	if b := e.Basic[p]; b >= 0 {
+		e.Where[b] = -1
 	} else {
-		e.slack[-1-b] = -1
+		e.Slack[-1-b] = -1
 	}
-	e.basic[p], e.beta[p] = c, theta*dir
+	e.Basic[p], e.Values[p] = c, theta*dir
 	if c >= 0 {
-		e.where[c] = int32(p)
+		e.Where[c] = int32(p)
 	} else {
 		e.over[-1-c] = dir < 0
-		e.slack[-1-c], e.pi[-1-c] = int32(p), e.worthOf(-1-c)
+		e.Slack[-1-c], e.Prices[-1-c] = int32(p), e.worthOf(-1-c)
 	}
-	if e.ops, e.lu.ops = e.ops+e.lu.ops, 0; !good || e.lu.heavy() {
-		e.refactor()
+	if e.Ops, e.lu.ops = e.Ops+e.lu.ops, 0; !good || e.lu.heavy() {
+		e.Refactor()
 	}
 }

@@ -1,40 +1,10 @@
 package native
 
-import (
-	"math"
-
-	"github.com/hedgesched/hedge/solver/internal/pack"
-)
+import "math"
 
 // A large relaxation begins with its prices held near the best ones, in a box that is widened until nothing depends on it (the boxstep
 // method; Marsten, Hogan and Blankenship, 1975). In the program, room left over is worth a row's least price then, and room that is not there may be had
 // at its highest, so that the basis can begin with each job's best column at those prices, instead of a plan at none.
-
-// box says what the program's prices are held between. Only while it is boxed may slacks of rows be negative.
-type box struct {
-	boxed bool
-	// Room left over in a row is worth lo a unit, and room that is used without being there costs hi.
-	// over are the rows of the latter kind, whose slack is negative.
-	lo, hi []float64
-	over   []bool
-}
-
-// unbox lets each of so many rows have whatever price it takes.
-func (x *box) unbox(rows int) {
-	x.lo, x.hi, x.over = pack.Resize(x.lo, rows), pack.Resize(x.hi, rows), pack.Resize(x.over, rows)
-	for r := range x.hi {
-		x.lo[r], x.hi[r], x.over[r] = 0, math.Inf(1), false
-	}
-	x.boxed = false
-}
-
-// worthOf is what a unit of row r's slack is worth.
-func (x *box) worthOf(r int32) float64 {
-	if x.over[r] {
-		return x.hi[r]
-	}
-	return x.lo[r]
-}
 
 // How far prices may be from the best ones at first, and at most, and the relative gap at which they may be further away.
 const (
@@ -74,16 +44,15 @@ func (rel *relaxation) box(radius float64) {
 				room += c
 			}
 		}
-		far := float64(radius * (total/max(room, 1) + m.tol))
+		far := float64(radius * (total/max(room, 1) + m.Tol))
 		for first := r * in.T; first < in.Rows; first += in.R * in.T {
 			for row := first; row < first+in.T; row++ {
-				m.lo[row], m.hi[row] = max(0, d.best[row]-far), d.best[row]+far
+				m.Hold(row, max(0, d.best[row]-far), d.best[row]+far)
 			}
 		}
 	}
-	m.boxed = true
-	m.reprice()
-	m.ops += int64(2 * in.Rows)
+	m.Reprice()
+	m.Ops += int64(2 * in.Rows)
 }
 
 // widen lets prices be further away from the best ones if there is little to gain so near, and anywhere once no row uses more room than
@@ -93,7 +62,7 @@ func (rel *relaxation) widen(radius, value float64, done bool) float64 {
 	if !done && d.bound-value > wider*math.Abs(d.bound) {
 		return radius
 	}
-	if m.fitting() || done && radius >= furthest {
+	if m.Fitting() || done && radius >= furthest {
 		rel.open()
 		return 0
 	}
@@ -105,29 +74,29 @@ func (rel *relaxation) widen(radius, value float64, done bool) float64 {
 // open lets the program's prices go, and begins again from the best plan if its solution needs more room than there is.
 func (rel *relaxation) open() {
 	m := rel.lp
-	if !m.fitting() {
+	if !m.Fitting() {
 		rel.crash()
-		rel.pivots(m.ops + roundOps*int64(m.rows))
+		rel.pivots(m.Ops + roundOps*int64(m.Rows))
 		return
 	}
-	m.unbox(m.rows)
-	m.reprice()
+	m.Unbox(m.Rows)
+	m.Reprice()
 }
 
 // prefer makes each set's column that is best at prices lam its key. The basis must be slacks only, and have prices.
 func (rel *relaxation) prefer(lam []float64) {
 	m := rel.lp
-	copy(m.pi, lam)
-	for s := range len(m.key) - 1 {
+	copy(m.Prices, lam)
+	for s := range len(m.Key) - 1 {
 		best, at := 0.0, int32(s)
-		for c := m.head[s]; c >= 0; c = m.next[c] {
-			if v := m.price(c); v > best {
+		for c := m.Head[s]; c >= 0; c = m.Next[c] {
+			if v := m.Price(c); v > best {
 				best, at = v, c
 			}
 		}
-		if at != m.key[s] {
-			m.rekey(s, at)
+		if at != m.Key[s] {
+			m.Rekey(s, at)
 		}
 	}
-	m.revalue()
+	m.Revalue()
 }

@@ -1,4 +1,4 @@
-package native
+package lp
 
 import (
 	"cmp"
@@ -8,10 +8,10 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// primal is the primal simplex method: a column that gains something comes in, as far as what is basic stays above zero, until none gains anything
+// Primal is the primal simplex method: a column that gains something comes in, as far as what is basic stays above zero, until none gains anything
 // more. From one pivot to the next it knows nothing but the candidates.
-type primal struct {
-	*basis
+type Primal struct {
+	*Program
 	candidates candidates
 	entering   entering
 	rho        []float64 // a row of the inverse
@@ -24,22 +24,22 @@ type soft struct {
 	theta float64
 }
 
-// newPrimal is the method on that basis.
-func newPrimal(m *basis) primal {
-	return primal{basis: m, candidates: candidates{basis: m}, entering: entering{basis: m}}
+// NewPrimal is the method on that basis.
+func NewPrimal(m *Program) Primal {
+	return Primal{Program: m, candidates: candidates{Program: m}, entering: entering{Program: m}}
 }
 
-// optimize pivots until no column improves the program, or the work, in ops, is
+// Optimize pivots until no column improves the program, or the work, in ops, is
 // used up. It reports whether it got there.
-func (x *primal) optimize(until int64) bool {
-	for x.ops < until {
+func (x *Primal) Optimize(until int64) bool {
+	for x.Ops < until {
 		x.candidates.choose()
 		if len(x.candidates.list) == 0 {
 			return true
 		}
-		for n := len(x.candidates.list); n > 0 && x.ops < until; n-- {
+		for n := len(x.candidates.list); n > 0 && x.Ops < until; n-- {
 			c, gain := x.candidates.best()
-			if gain <= x.tol {
+			if gain <= x.Tol {
 				break
 			}
 			x.enter(c, gain)
@@ -49,9 +49,9 @@ func (x *primal) optimize(until int64) bool {
 }
 
 // enter brings column c, which gains that much per unit, into the basis.
-func (x *primal) enter(c int32, gain float64) {
+func (x *Primal) enter(c int32, gain float64) {
 	sign := 1.0
-	if c < 0 && x.pi[-1-c] > x.lo[-1-c] {
+	if c < 0 && x.Prices[-1-c] > x.lo[-1-c] {
 		sign = -1 // the slack becomes negative
 	}
 	e := &x.entering
@@ -59,7 +59,7 @@ func (x *primal) enter(c int32, gain float64) {
 	p, s, theta := x.ratio()
 	p, s, theta, gain = x.pass(p, s, theta, gain)
 	if p < 0 && s < 0 {
-		x.refactor() // numerically unbounded
+		x.Refactor() // numerically unbounded
 		return
 	}
 	e.move(theta)
@@ -83,8 +83,8 @@ const minPivot = 1e-9
 
 // ratio finds what limits the entering column: a position, or a set whose key
 // falls to zero; of equals, the one with the largest pivot.
-func (x *primal) ratio() (p, s int, theta float64) {
-	m, e := x.basis, &x.entering
+func (x *Primal) ratio() (p, s int, theta float64) {
+	m, e := x.Program, &x.entering
 	p, s, theta = -1, -1, math.Inf(1)
 	pivot := 0.0
 	better := func(v, a float64) bool {
@@ -92,29 +92,29 @@ func (x *primal) ratio() (p, s int, theta float64) {
 		return t < theta-1e-12 || (t <= theta+1e-12 && a > pivot)
 	}
 	for _, i := range e.nonzero {
-		b := m.basic[i]
+		b := m.Basic[i]
 		if b < 0 && !math.IsInf(m.hi[-1-b], 1) {
 			continue
 		}
-		if a := e.alpha[i]; a > minPivot && better(m.beta[i], a) {
-			p, pivot, theta = int(i), a, max(m.beta[i], 0)/a
+		if a := e.alpha[i]; a > minPivot && better(m.Values[i], a) {
+			p, pivot, theta = int(i), a, max(m.Values[i], 0)/a
 		}
 	}
 	for _, k := range e.marked {
-		if a := -e.rate[k]; a > minPivot && better(m.keyValue[k], a) {
-			p, s, pivot, theta = -1, int(k), a, max(m.keyValue[k], 0)/a
+		if a := -e.rate[k]; a > minPivot && better(m.KeyValue[k], a) {
+			p, s, pivot, theta = -1, int(k), a, max(m.KeyValue[k], 0)/a
 		}
 	}
-	m.ops += int64(len(e.nonzero))
+	m.Ops += int64(len(e.nonzero))
 	return p, s, theta
 }
 
 // pass finds how far the entering column goes beyond where slacks change their sign, which makes it gain less: as far as it gains. Slacks on the way
 // are left in soft. It returns what limits the column then, and what it gains there.
-func (x *primal) pass(p, s int, theta, gain float64) (int, int, float64, float64) {
-	m := x.basis
+func (x *Primal) pass(p, s int, theta, gain float64) (int, int, float64, float64) {
+	m := x.Program
 	x.soft = x.soft[:0]
-	if !m.boxed {
+	if !m.Boxed {
 		return p, s, theta, gain
 	}
 	if total := x.crossed(theta); total < gain {
@@ -124,9 +124,9 @@ func (x *primal) pass(p, s int, theta, gain float64) (int, int, float64, float64
 	slices.SortFunc(list, func(a, b soft) int {
 		return cmp.Or(cmp.Compare(a.theta, b.theta), cmp.Compare(a.at, b.at))
 	})
-	m.ops += int64(8 * len(list))
+	m.Ops += int64(8 * len(list))
 	for k, f := range list {
-		r := -1 - m.basic[f.at]
+		r := -1 - m.Basic[f.at]
 		less := float64(math.Abs(x.entering.alpha[f.at]) * (m.hi[r] - m.lo[r]))
 		if gain-less <= 0 {
 			x.soft = list[:k]
@@ -138,10 +138,10 @@ func (x *primal) pass(p, s int, theta, gain float64) (int, int, float64, float64
 }
 
 // crossed lists in soft the slacks that change their sign before theta, and returns by how much the column gains less behind all of them.
-func (x *primal) crossed(theta float64) (total float64) {
-	m, e := x.basis, &x.entering
+func (x *Primal) crossed(theta float64) (total float64) {
+	m, e := x.Program, &x.entering
 	for _, i := range e.nonzero {
-		b := m.basic[i]
+		b := m.Basic[i]
 		if b >= 0 {
 			continue
 		}
@@ -149,7 +149,7 @@ func (x *primal) crossed(theta float64) (total float64) {
 		if math.IsInf(m.hi[r], 1) {
 			continue
 		}
-		v, a := m.beta[i], e.alpha[i]
+		v, a := m.Values[i], e.alpha[i]
 		if m.over[r] {
 			v, a = -v, -a
 		}
@@ -161,15 +161,15 @@ func (x *primal) crossed(theta float64) (total float64) {
 			total += float64(a * (m.hi[r] - m.lo[r]))
 		}
 	}
-	m.ops += int64(len(e.nonzero))
+	m.Ops += int64(len(e.nonzero))
 	return total
 }
 
 // turnSigns turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units of f.
-func (x *primal) turnSigns(f float64) {
-	m := x.basis
+func (x *Primal) turnSigns(f float64) {
+	m := x.Program
 	for _, s := range x.soft {
-		r := -1 - m.basic[s.at]
+		r := -1 - m.Basic[s.at]
 		before := m.worthOf(r)
 		m.over[r] = !m.over[r]
 		x.rho[s.at] += (m.worthOf(r) - before) / f
@@ -177,7 +177,7 @@ func (x *primal) turnSigns(f float64) {
 }
 
 // exchange replaces what is basic at p, or if s is a set its key, by column c, which enters at theta and gains that much per unit.
-func (x *primal) exchange(p, s int, c int32, gain, theta, dir float64) {
+func (x *Primal) exchange(p, s int, c int32, gain, theta, dir float64) {
 	e := &x.entering
 	x.clearRow()
 	x.rho[p] = 1
@@ -196,17 +196,17 @@ func (x *primal) exchange(p, s int, c int32, gain, theta, dir float64) {
 }
 
 // clearRow empties rho.
-func (x *primal) clearRow() {
-	x.rho = pack.Resize(x.rho, x.rows)
+func (x *Primal) clearRow() {
+	x.rho = pack.Resize(x.rho, x.Rows)
 	clear(x.rho)
 }
 
 // shift changes prices by f times what rho, in terms of positions, stands for.
-func (x *primal) shift(f float64) {
-	m := x.basis
+func (x *Primal) shift(f float64) {
+	m := x.Program
 	m.lu.btran(x.rho)
 	for r, v := range x.rho {
-		m.pi[r] += float64(f * v)
+		m.Prices[r] += float64(f * v)
 	}
-	m.ops += int64(m.rows)
+	m.Ops += int64(m.Rows)
 }

@@ -1,4 +1,4 @@
-package native
+package lp
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
@@ -13,23 +13,23 @@ type rowIndex struct {
 // index brings byRow up to date.
 func (m *columns) index() {
 	if m.indexed == 0 {
-		m.byRow.reset(m.rows)
+		m.byRow.reset(m.Rows)
 	}
 	from := m.off[m.indexed]
-	for ; m.indexed < len(m.set); m.indexed++ {
+	for ; m.indexed < len(m.Set); m.indexed++ {
 		for i := m.off[m.indexed]; i < m.off[m.indexed+1]; i++ {
 			m.byRow.add(m.row[i], int32(m.indexed), m.amt[i])
 		}
 	}
-	m.ops += 4 * int64(m.off[m.indexed]-from)
+	m.Ops += 4 * int64(m.off[m.indexed]-from)
 }
 
 // weighRows computes each column's sum of its entries times v. The sums stand until it is called again.
 func (m *columns) weighRows(v []float64) []float64 {
 	m.index()
-	m.sums = pack.Resize(m.sums, len(m.set))
+	m.sums = pack.Resize(m.sums, len(m.Set))
 	clear(m.sums)
-	n := len(m.set)/4 + len(v)/2
+	n := len(m.Set)/4 + len(v)/2
 	for r, x := range v {
 		if x == 0 {
 			continue
@@ -40,6 +40,6 @@ func (m *columns) weighRows(v []float64) []float64 {
 		}
 		n += len(idx)
 	}
-	m.ops += int64(n)
+	m.Ops += int64(n)
 	return m.sums
 }
