@@ -21,7 +21,7 @@ func (e wrong) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 	w := newWorker()
 	w.begin(ctx, p, opts, e.cfg, report)
 	w.run()
-	w.dual.bound = e.part * w.top()
+	w.dual.Bound = e.part * w.top()
 	return w.solution(w.stop()), nil
 }
 

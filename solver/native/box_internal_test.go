@@ -21,18 +21,18 @@ func TestBoxesAreLeft(t *testing.T) {
 		for _, factor := range []float64{0, 0.01, 1, 30} {
 			w := boxed(seed)
 			m, d := &w.lp, &w.dual
-			for r := range d.best {
-				d.best[r] *= factor
+			for r := range d.Best {
+				d.Best[r] *= factor
 			}
-			copy(d.lam, d.best)
-			d.bound = d.evaluate()
+			copy(d.Lam, d.Best)
+			d.Bound = d.Evaluate()
 			require.True(t, w.relaxation.solve(math.MaxInt64), "seed %d, prices times %g", seed, factor)
 			checkBasis(t, w)
 			worth := 0.0
 			for c, v := range m.Val {
 				worth += m.Weight(int32(c)) * v
 			}
-			assert.InEpsilon(t, d.bound, worth, 1e-4, "seed %d, prices times %g", seed, factor)
+			assert.InEpsilon(t, d.Bound, worth, 1e-4, "seed %d, prices times %g", seed, factor)
 			assert.False(t, m.Boxed)
 			assert.True(t, m.Fitting())
 		}
@@ -47,7 +47,7 @@ func TestUnfinishedBoxesAreLeft(t *testing.T) {
 			w.relaxation.solve(w.Spent() + units*opsPerUnit)
 			checkBasis(t, w)
 			assert.False(t, w.lp.Boxed)
-			assert.GreaterOrEqual(t, w.dual.bound, w.lp.Objective()*(1-1e-6))
+			assert.GreaterOrEqual(t, w.dual.Bound, w.lp.Objective()*(1-1e-6))
 		}
 	}
 }
@@ -56,30 +56,30 @@ func TestUnfinishedBoxesAreLeft(t *testing.T) {
 func TestDropKeepsWhatNearlyPays(t *testing.T) {
 	w := boxed(3)
 	m := &w.lp
-	w.dual.chosen = w.ascent.take
+	w.dual.Chosen = w.ascent.take
 	for range 20 { // columns that poor prices choose
 		w.ascent.step(w.best.Value)
-		for r := range w.dual.lam {
-			w.dual.lam[r] *= 0.3
+		for r := range w.dual.Lam {
+			w.dual.Lam[r] *= 0.3
 		}
-		w.dual.evaluate()
+		w.dual.Evaluate()
 	}
-	w.dual.chosen = nil
+	w.dual.Chosen = nil
 	w.relaxation.solve(math.MaxInt64)
 	near := map[int32]int{}
 	const within = 0.05
 	for c := range m.Set {
-		if m.opt[c] >= 0 && (m.Where[c] != -1 || !m.Short(int32(c), within)) {
-			near[m.opt[c]]++
+		if m.Opt[c] >= 0 && (m.Where[c] != -1 || !m.Short(int32(c), within)) {
+			near[m.Opt[c]]++
 		}
 	}
 	before, columns := m.Objective(), len(m.Set)
-	m.drop(within)
+	m.Drop(within)
 	assert.Less(t, len(m.Set), columns)
 	assert.InDelta(t, before, m.Objective(), 1e-9)
 	checkBasis(t, w)
 	after := map[int32]int{}
-	for _, o := range m.opt {
+	for _, o := range m.Opt {
 		if o >= 0 {
 			after[o]++
 		}

@@ -25,7 +25,7 @@ func (rel *relaxation) boxIn() (radius float64) {
 		return 0
 	}
 	rel.box(nearest)
-	rel.prefer(rel.dual.best)
+	rel.prefer(rel.dual.Best)
 	return nearest
 }
 
@@ -35,7 +35,7 @@ func (rel *relaxation) box(radius float64) {
 	m, d, in := rel.lp, &rel.dual, &rel.in
 	total := 0.0
 	for row, c := range in.Cap {
-		total += float64(d.best[row] * c)
+		total += float64(d.Best[row] * c)
 	}
 	for r := range in.R {
 		room := 0.0
@@ -47,7 +47,7 @@ func (rel *relaxation) box(radius float64) {
 		far := float64(radius * (total/max(room, 1) + m.Tol))
 		for first := r * in.T; first < in.Rows; first += in.R * in.T {
 			for row := first; row < first+in.T; row++ {
-				m.Hold(row, max(0, d.best[row]-far), d.best[row]+far)
+				m.Hold(row, max(0, d.Best[row]-far), d.Best[row]+far)
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func (rel *relaxation) box(radius float64) {
 // there is. It returns how far, 0 for the latter; value is the program's, and done says that it is optimal.
 func (rel *relaxation) widen(radius, value float64, done bool) float64 {
 	m, d := rel.lp, &rel.dual
-	if !done && d.bound-value > wider*math.Abs(d.bound) {
+	if !done && d.Bound-value > wider*math.Abs(d.Bound) {
 		return radius
 	}
 	if m.Fitting() || done && radius >= furthest {

@@ -1,13 +1,17 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
+)
 
 // branching chooses what to divide a node by.
 type branching struct {
 	*progress
 	node     *node
 	rounding *rounding
-	lp       *master
+	lp       *relax.Master
 	costs    pseudo
 }
 
@@ -38,8 +42,8 @@ func (b *branching) division() division {
 	for _, set := range b.lp.Active {
 		j := int(set)
 		if k := j - len(in.P.Jobs); k >= 0 {
-			y := b.lp.preempted(k)
-			if b.node.decided.fix[k] != 0 || min(y, 1-y) <= 1e-6 {
+			y := b.lp.Preempted(k)
+			if b.node.decided.Fix[k] != 0 || min(y, 1-y) <= 1e-6 {
 				continue
 			}
 			if s := b.costs.score(j, b.worth(j), 1-y, y); s > most {
@@ -81,7 +85,7 @@ func (b *branching) splitDivision() division {
 		}
 		alive, pick := 0, -1
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			if !b.node.decided.dead[o] {
+			if !b.node.decided.Dead[o] {
 				alive++
 			}
 			if q.weight[o] > 0.5 {
@@ -95,7 +99,7 @@ func (b *branching) splitDivision() division {
 			if part := v - math.Floor(v); min(part, 1-part) > most {
 				most = min(part, 1-part)
 				c = division{job: j, last: pick, running: -1, entry: in.Opts[pick].P0 + i, tasks: math.Floor(v) + 1, first: part >= 0.5}
-				if c.only = !b.node.decided.must[j] || alive > 1; c.only {
+				if c.only = !b.node.decided.Must[j] || alive > 1; c.only {
 					c.entry, c.first = -1, true
 				}
 			}

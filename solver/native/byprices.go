@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // guide takes the best prices over into the orders that greedy plans and local
@@ -15,30 +16,30 @@ func (g *greedy) guide() {
 	d := &g.dual
 	g.settle()
 	for m := range g.in.P.Running {
-		gain := d.releaseGain(m)
+		gain := d.ReleaseGain(m)
 		cost := g.in.P.Running[m].PreemptCost
 		g.pre.Rank[m] = cost / (gain + cost + 1e-9)
 	}
 	g.arrange()
-	copy(d.lam, d.best)
+	copy(d.Lam, d.Best)
 	g.guides++
 }
 
 // settle computes every option's cost and reduced value at the best prices. Given up, it leaves some as they were.
 func (g *greedy) settle() {
 	d := &g.dual
-	copy(d.lam, d.best)
-	d.window()
+	copy(d.Lam, d.Best)
+	d.Window()
 	for i := range g.in.Opts {
 		o := &g.in.Opts[i]
 		if g.late() {
 			return
 		}
-		if d.decided.dead[i] {
+		if d.Decided.Dead[i] {
 			g.red[i] = math.Inf(-1)
 			continue
 		}
-		g.red[i] = o.Value - d.price(o, g.cost[o.P0:o.P1])
+		g.red[i] = o.Value - d.Price(o, g.cost[o.P0:o.P1])
 	}
 }
 
@@ -60,7 +61,7 @@ func (g *greedy) arrange() {
 		for len(g.byRed) < g.in.JobOpts[j+1] {
 			g.byRed = append(g.byRed, -1)
 		}
-		d.ops += 8 * sortOps(g.in.JobOpts[j+1]-g.in.JobOpts[j])
+		d.Ops += 8 * sortOps(g.in.JobOpts[j+1]-g.in.JobOpts[j])
 	}
 	for len(g.byRed) < len(g.in.Opts) {
 		g.byRed = append(g.byRed, -1)
@@ -71,7 +72,7 @@ func (g *greedy) arrange() {
 		}
 		o := &g.in.Opts[i]
 		sortIndices(g.cur.Order[o.P0:o.P1], g.cost, 1)
-		d.ops += 8 + 4*sortOps(o.P1-o.P0)
+		d.Ops += 8 + 4*sortOps(o.P1-o.P0)
 	}
 	g.pre.Sort()
 }
@@ -83,8 +84,8 @@ func (g *greedy) takePrices() {
 		return
 	}
 	a.fresh, a.at = false, g.Spent()
-	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
-	d.bound = d.evaluate()
+	d.Lam, d.Best = append(d.Lam[:0], a.lam...), append(d.Best[:0], a.lam...)
+	d.Bound = d.Evaluate()
 	copy(g.red, a.red)
 	copy(g.cost, a.cost)
 	copy(g.pre.Rank, a.rank)
@@ -117,7 +118,7 @@ func (g *greedy) fillByRed() {
 func (g *greedy) fillBy(big bool) {
 	g.clear()
 	for m := range g.in.P.Running {
-		if g.dual.releaseGain(m) > 0 {
+		if g.dual.ReleaseGain(m) > 0 {
 			g.cur.Preempt(m)
 		}
 	}
@@ -186,7 +187,7 @@ func (g *greedy) bestRed(j int) float64 {
 
 // sortOps is n, or where there are many about what it takes to sort them.
 func sortOps(n int) int64 {
-	if n <= few {
+	if n <= relax.Few {
 		return int64(n)
 	}
 	return int64(n * bits.Len(uint(n)))
@@ -194,7 +195,7 @@ func sortOps(n int) int64 {
 
 // sortIndices sorts indices by key·sign, stably.
 func sortIndices(list []int, key []float64, sign float64) {
-	if len(list) > few {
+	if len(list) > relax.Few {
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(sign*key[a], sign*key[b]) })
 		return
 	}

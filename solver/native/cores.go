@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // cores betters the best plan by searching small parts of it through their linear programs.
@@ -16,17 +17,17 @@ type cores struct {
 	node       *node
 	rounding   *rounding
 	branching  *branching
-	lp         *master
-	cuts       *cuts
-	coreLP     master     // the cores' program, or while they are searched the whole problem's
-	inside     bool       // cores are being searched
-	path       []division // that lead to the node
-	sets       []int32    // scratch for choosing a core
+	lp         *relax.Master
+	cuts       *relax.Cuts
+	coreLP     relax.Master // the cores' program, or while they are searched the whole problem's
+	inside     bool         // cores are being searched
+	path       []division   // that lead to the node
+	sets       []int32      // scratch for choosing a core
 	score      []float64
 }
 
 // reset forgets the cores' program.
-func (c *cores) reset() { c.coreLP.Ops, c.coreLP.in, c.inside = 0, nil, false }
+func (c *cores) reset() { c.coreLP.Ops, c.coreLP.In, c.inside = 0, nil, false }
 
 // core makes the program about the given sets only, all else staying as in the
 // best plan, whose columns are its first basis.
@@ -55,7 +56,7 @@ func (c *cores) core(sets []int32) {
 		return cmp.Or(cmp.Compare(c.greedy.bestRed(b), c.greedy.bestRed(a)), a-b)
 	})
 	q.base.Copy(&c.cur)
-	q.decided.cap, q.decided.base = q.base.Res, q.base.Value
+	q.decided.Cap, q.decided.Base = q.base.Res, q.base.Value
 	c.relaxation.crash()
 }
 
@@ -90,11 +91,11 @@ func (c *cores) searchOne(n int) {
 func (c *cores) swap() {
 	*c.lp, c.coreLP = c.coreLP, *c.lp
 	c.inside = !c.inside
-	c.dual.cuts = c.cuts
+	c.dual.Cuts = c.cuts
 	if c.inside {
-		c.dual.cuts = nil
-		if c.lp.in == nil {
-			c.lp.reset(&c.in)
+		c.dual.Cuts = nil
+		if c.lp.In == nil {
+			c.lp.Reset(&c.in)
 		}
 	}
 }
@@ -155,7 +156,7 @@ func (c *cores) search(discrepancies int) {
 		return
 	}
 	c.path = append(c.path, by)
-	at := len(c.node.decided.trail)
+	at := len(c.node.decided.Trail)
 	for turn := 0; turn <= min(1, discrepancies) && bound > c.enough(); turn++ {
 		c.branching.divide(by, (turn == 0) == by.first)
 		c.search(discrepancies - turn)

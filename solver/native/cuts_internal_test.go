@@ -11,6 +11,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -26,7 +27,7 @@ func TestCutsKeepPlans(t *testing.T) {
 			w := newWorker()
 			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{}, func(*solver.Solution) {})
 			w.run()
-			total += len(w.cuts.rhs)
+			total += len(w.cuts.Rhs)
 			w.cur.Copy(&w.best)
 			checkCuts(t, w, seed)
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -51,13 +52,13 @@ func TestCutsKeepEveryPlan(t *testing.T) {
 		w.relaxation.solve(1 << 60)
 		w.node.reset()
 		w.separator.gather()
-		w.separator.separate(maxCuts)
+		w.separator.separate(relax.MaxCuts)
 		r := rand.New(rand.NewPCG(seed, 2))
 		for range 4 {
 			invent(w, r)
 		}
-		cuts += len(w.cuts.rhs)
-		if len(w.cuts.rhs) == 0 {
+		cuts += len(w.cuts.Rhs)
+		if len(w.cuts.Rhs) == 0 {
 			continue
 		}
 		w.clear()
@@ -194,10 +195,10 @@ func checkCuts(t *testing.T, w *worker, seed uint64) {
 			level[len(w.in.Part)+k] = 1
 		}
 	}
-	for c, rhs := range w.cuts.rhs {
+	for c, rhs := range w.cuts.Rhs {
 		sum := 0.0
-		for e := w.cuts.off[c]; e < w.cuts.off[c+1]; e++ {
-			sum += w.cuts.coef[e] * level[w.cuts.at[e]]
+		for e := w.cuts.Off[c]; e < w.cuts.Off[c+1]; e++ {
+			sum += w.cuts.Coef[e] * level[w.cuts.At[e]]
 		}
 		require.LessOrEqual(t, sum, rhs+1e-6*(1+rhs), "seed %d, cut %d", seed, c)
 	}
@@ -210,12 +211,12 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 		require.NoError(t, err)
 		w := prepared(p)
 		w.relaxation.solve(1 << 60)
-		w.dual.cuts = &w.cuts
+		w.dual.Cuts = &w.cuts
 		w.separator.tighten(1 << 60)
 		checkBasis(t, w)
-		assert.NotEmpty(t, w.cuts.rhs)
-		assert.Less(t, w.dual.bound, c.reach, name)
-		assert.GreaterOrEqual(t, w.dual.bound, c.best, name)
+		assert.NotEmpty(t, w.cuts.Rhs)
+		assert.Less(t, w.dual.Bound, c.reach, name)
+		assert.GreaterOrEqual(t, w.dual.Bound, c.best, name)
 	}
 }
 
@@ -245,31 +246,31 @@ func TestCutsThatMakeOptionsCheaper(t *testing.T) {
 	for seed := range uint64(300) {
 		w := prepared(solvertest.Cycle(seed, 6, 2))
 		d, r := &w.dual, rand.New(rand.NewPCG(seed, 3))
-		d.cuts = &cuts{}
-		d.cuts.reset()
+		d.Cuts = &relax.Cuts{}
+		d.Cuts.Reset()
 		dense, places := make([]float64, len(w.in.Part)+len(w.in.P.Running)), []int32{}
 		for i := range dense {
 			places = append(places, int32(i))
 			dense[i] = float64(r.IntN(5) - 2)
 		}
-		d.cuts.add(places, dense, 1)
-		d.lam = append(d.lam[:w.in.Rows], 10*r.Float64())
+		d.Cuts.Add(places, dense, 1)
+		d.Lam = append(d.Lam[:w.in.Rows], 10*r.Float64())
 		for i := range w.in.Rows {
-			d.lam[i] = max(0, r.Float64()-0.5)
+			d.Lam[i] = max(0, r.Float64()-0.5)
 		}
-		d.window()
+		d.Window()
 		for j := range w.in.P.Jobs {
 			most := 0.0
 			for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-				if opt := &w.in.Opts[o]; !w.node.decided.dead[o] {
-					red := opt.Value - d.price(opt, d.unit)
+				if opt := &w.in.Opts[o]; !w.node.decided.Dead[o] {
+					red := opt.Value - d.Price(opt, d.Unit)
 					if most = max(most, red); red > opt.Value {
 						cheaper++
 					}
 				}
 			}
-			d.last[j] = -1
-			best, _ := d.choose(j, 0)
+			d.Last[j] = -1
+			best, _ := d.Choose(j, 0)
 			require.InDelta(t, most, best, 1e-9*(1+most), "seed %d, job %d", seed, j)
 		}
 	}

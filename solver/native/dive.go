@@ -3,6 +3,8 @@ package native
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // dive follows the program's advice down to a plan.
@@ -11,7 +13,7 @@ type dive struct {
 	node     *node
 	rounding *rounding
 	reducer  *reducer
-	lp       *master
+	lp       *relax.Master
 	steps    int   // decisions so far
 	began    int64 // in ops
 	near     []int // scratch: options nearly decided
@@ -57,10 +59,10 @@ type step struct {
 
 // descend decides as the step says, and settles jobs along with it behind the one decision that is against the advice.
 func (d *dive) descend(s *step, against int) {
-	s.from, s.along = len(d.node.decided.trail), false
+	s.from, s.along = len(d.node.decided.Trail), false
 	if d.steps > against {
 		d.settleMost(d.haste())
-		s.along = len(d.node.decided.trail) > s.from
+		s.along = len(d.node.decided.Trail) > s.from
 	}
 	d.decide(s.option, s.running, d.steps != against)
 	if d.steps == against {
@@ -118,7 +120,7 @@ func (d *dive) settleMost(part float64) {
 	q := d.node
 	d.near = d.near[:0]
 	for o, z := range q.weight {
-		if z > settleAtAll && z < 1-1e-6 && !q.decided.dead[o] && !q.decided.settled(o) {
+		if z > settleAtAll && z < 1-1e-6 && !q.decided.Dead[o] && !q.decided.Settled(o) {
 			d.near = append(d.near, o)
 		}
 	}
@@ -129,7 +131,7 @@ func (d *dive) settleMost(part float64) {
 		if i >= most && q.weight[o] <= settleAbove {
 			break
 		}
-		if !q.decided.dead[o] && !q.decided.settled(o) {
+		if !q.decided.Dead[o] && !q.decided.Settled(o) {
 			d.node.forbidOthers(o)
 		}
 	}
@@ -142,7 +144,7 @@ func (d *dive) decide(o, k int, first bool) {
 	case o >= 0:
 		d.node.forbid(o)
 	default:
-		on := d.lp.preempted(k) >= 0.5
+		on := d.lp.Preempted(k) >= 0.5
 		d.node.settleRun(k, on == first)
 	}
 }

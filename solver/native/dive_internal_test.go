@@ -19,6 +19,6 @@ func TestEveryDiveLeavesAPlan(t *testing.T) {
 		w.best.Copy(&w.cur)
 		w.Within(w.Spent()+1, func() { w.dive.run(-1) })
 		assert.GreaterOrEqual(t, w.best.Value, 0.8*known, "seed %d", seed)
-		assert.Empty(t, w.node.decided.trail, "seed %d: decisions that have not been taken back", seed)
+		assert.Empty(t, w.node.decided.Trail, "seed %d: decisions that have not been taken back", seed)
 	}
 }

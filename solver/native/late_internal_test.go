@@ -13,6 +13,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -151,10 +152,10 @@ func TestTimeEndsWhileReading(t *testing.T) {
 func TestCheapestPartitions(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 300 {
-		n := 1 + r.IntN(3*few)
+		n := 1 + r.IntN(3*relax.Few)
 		o := &pack.Option{P1: n, Count: float64(r.IntN(4 * n))}
 		most := make([]float64, n)
-		d := &pricing{split: make([]float64, n), decided: &decisions{upper: most}}
+		d := &relax.Pricing{Split: make([]float64, n), Decided: &relax.Decisions{Upper: most}}
 		unit, want, room := make([]float64, n), make([]float64, n), 0.0
 		for i := range n {
 			unit[i], most[i] = float64(r.IntN(5)), float64(r.IntN(5))
@@ -173,7 +174,7 @@ func TestCheapestPartitions(t *testing.T) {
 		if o.Count > room {
 			cost = math.Inf(1)
 		}
-		assert.Equal(t, cost, d.cheapest(o, unit, o.Count, 0))
-		assert.Equal(t, want, d.split)
+		assert.Equal(t, cost, d.Cheapest(o, unit, o.Count, 0))
+		assert.Equal(t, want, d.Split)
 	}
 }

@@ -39,8 +39,8 @@ func TestRelaxationIsTheLinearProgram(t *testing.T) {
 		require.NoError(t, err)
 		w := prepared(p)
 		assert.True(t, w.relaxation.solve(math.MaxInt64), name)
-		assert.InEpsilon(t, want, w.dual.bound, 1e-4, name)
-		assert.GreaterOrEqual(t, w.dual.bound, want*(1-1e-9), "%s: a bound below the relaxation's value", name)
+		assert.InEpsilon(t, want, w.dual.Bound, 1e-4, name)
+		assert.GreaterOrEqual(t, w.dual.Bound, want*(1-1e-9), "%s: a bound below the relaxation's value", name)
 		assert.InEpsilon(t, want, w.lp.Objective(), 1e-4, name)
 	}
 }
@@ -62,7 +62,7 @@ func TestBasisStaysConsistent(t *testing.T) {
 		w.node.solve(maxRounds)
 		checkBasis(t, w)
 		assert.InEpsilon(t, root, w.lp.Objective(), 1e-3, "seed %d: after all is taken back", seed)
-		assert.GreaterOrEqual(t, w.dual.bound, w.best.Value)
+		assert.GreaterOrEqual(t, w.dual.Bound, w.best.Value)
 	}
 }
 
@@ -80,11 +80,11 @@ func TestCompactKeepsTheBasis(t *testing.T) {
 	spare := w.in.MaxParts
 	for len(m.Set) < 10_000 { // many copies of a column that is worth nothing
 		m.Finish(0, 0)
-		m.note(w.in.JobOpts[0], make([]float64, spare))
+		m.Note(w.in.JobOpts[0], make([]float64, spare))
 		m.Admit(int32(len(m.Set) - 1))
 	}
 	before := m.Objective()
-	m.compact()
+	m.Compact()
 	assert.Less(t, len(m.Set), 10_000)
 	assert.InDelta(t, before, m.Objective(), 1e-9)
 	checkBasis(t, w)

@@ -6,6 +6,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered anew every
@@ -74,11 +75,11 @@ func (w *worker) remember() *memory {
 func (rel *relaxation) note() *root {
 	in, p := &rel.in, rel.in.P
 	past := &root{parts: names(p), resources: slices.Clone(p.Resources), slots: in.T, slotSeconds: p.SlotSeconds, prices: make([]float64, in.Rows)}
-	for row, l := range rel.dual.best[:in.Rows] {
+	for row, l := range rel.dual.Best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}
 	past.take(rel.lp)
-	past.work, past.value = rel.took, rel.dual.bound
+	past.work, past.value = rel.took, rel.dual.Bound
 	rel.Spend(int64(in.Rows + 8*len(past.columns)))
 	return past
 }
@@ -114,20 +115,20 @@ func (p *progress) planned() *plan {
 }
 
 // take takes down the program's columns.
-func (past *root) take(m *master) {
+func (past *root) take(m *relax.Master) {
 	n := len(m.Set) - m.Stay
 	past.columns, past.splits = make([]pastColumn, 0, n), make([]solver.Split, 0, 2*n)
-	past.jobs = make([]pastJob, len(m.in.P.Jobs))
+	past.jobs = make([]pastJob, len(m.In.P.Jobs))
 	for j := range past.jobs {
 		lo := int32(len(past.columns))
 		for c := m.Head[j]; c >= 0; c = m.Next[c] {
-			if m.opt[c] >= 0 && m.Price(c) > m.Dual(j)-float64(keepWithin*m.Worth[c]) {
+			if m.Opt[c] >= 0 && m.Price(c) > m.Dual(j)-float64(keepWithin*m.Worth[c]) {
 				var kept pastColumn
-				kept, past.splits = column(m.in, int(m.opt[c]), m.splitOf(c), past.splits)
+				kept, past.splits = column(m.In, int(m.Opt[c]), m.SplitOf(c), past.splits)
 				past.columns = append(past.columns, kept)
 			}
 		}
-		past.jobs[j] = pastJob{id: m.in.P.Jobs[j].ID, lo: lo, hi: int32(len(past.columns))}
+		past.jobs[j] = pastJob{id: m.In.P.Jobs[j].ID, lo: lo, hi: int32(len(past.columns))}
 	}
 }
 

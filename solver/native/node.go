@@ -5,6 +5,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
 	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // node is a node of the search through the linear program. What has been decided on the way there is a penalty on the columns that it bars, so that
@@ -13,8 +14,8 @@ type node struct {
 	*progress
 	greedy     *greedy
 	relaxation *relaxation
-	lp         *master
-	decided    decisions
+	lp         *relax.Master
+	decided    relax.Decisions
 	// base is the plan without what the program is about, and order the jobs it
 	// is about, by falling reduced value.
 	base    pack.State
@@ -27,9 +28,9 @@ type node struct {
 
 // reset is the root: nothing is decided.
 func (q *node) reset() {
-	q.decided.reset(&q.in)
+	q.decided.Reset(&q.in)
 	q.weight = pack.Resize(q.weight, len(q.in.Opts))
-	q.penalty = math.Abs(q.dual.bound) + 1
+	q.penalty = math.Abs(q.dual.Bound) + 1
 	for k := range q.in.P.Running {
 		q.penalty = max(q.penalty, q.in.P.Running[k].PreemptCost)
 	}
@@ -37,7 +38,7 @@ func (q *node) reset() {
 
 // forbid takes option o out of the program.
 func (q *node) forbid(o int) {
-	if q.decided.forbid(o) {
+	if q.decided.Forbid(o) {
 		q.penalize(o)
 	}
 }
@@ -46,11 +47,11 @@ func (q *node) forbid(o int) {
 func (q *node) penalize(o int) {
 	m := q.lp
 	for c := m.Head[q.in.Opts[o].Job]; c >= 0; c = m.Next[c] {
-		if int(m.opt[c]) != o {
+		if int(m.Opt[c]) != o {
 			continue
 		}
 		m.Val[c] = m.Worth[c]
-		if !q.decided.allows(o, m.splitOf(c)) {
+		if !q.decided.Allows(o, m.SplitOf(c)) {
 			m.Val[c] -= q.penalty
 		}
 	}
@@ -58,11 +59,11 @@ func (q *node) penalize(o int) {
 
 // repenalize values the columns of a program made anew by what has been decided.
 func (q *node) repenalize() {
-	for _, d := range q.decided.trail {
-		switch i := int(d.index); d.kind {
-		case required:
+	for _, d := range q.decided.Trail {
+		switch i := int(d.Index); d.Kind {
+		case relax.Required:
 			q.lp.Val[i] = -q.penalty
-		case fixed:
+		case relax.Fixed:
 			q.penalizeRun(i)
 		default:
 			q.penalize(i)
@@ -72,8 +73,8 @@ func (q *node) repenalize() {
 
 // penalizeRun values what is decided against of running job k's two columns.
 func (q *node) penalizeRun(k int) {
-	c := q.lp.runColumn(k)
-	if q.decided.fix[k] > 0 {
+	c := q.lp.RunColumn(k)
+	if q.decided.Fix[k] > 0 {
 		c = int32(len(q.in.P.Jobs) + k)
 	}
 	q.lp.Val[c] = q.lp.Worth[c] - q.penalty
@@ -81,7 +82,7 @@ func (q *node) penalizeRun(k int) {
 
 // confine makes option o have at least, or at most, that many tasks at an entry of in.Part.
 func (q *node) confine(o, entry int, v float64, atLeast bool) {
-	if q.decided.bound(o, entry, v, atLeast) {
+	if q.decided.Bound(o, entry, v, atLeast) {
 		q.penalize(o)
 	}
 }
@@ -104,29 +105,29 @@ func (q *node) forbidOthers(o int) {
 
 // oblige makes job j take one of the options left to it.
 func (q *node) oblige(j int) {
-	if q.decided.oblige(j) {
+	if q.decided.Oblige(j) {
 		q.lp.Val[j] = -q.penalty
 	}
 }
 
 // settleRun decides running job k, if it is not decided.
 func (q *node) settleRun(k int, on bool) {
-	if q.decided.settleRun(k, on) {
+	if q.decided.SettleRun(k, on) {
 		q.penalizeRun(k)
 	}
 }
 
 // revert takes back all decisions after the first n.
 func (q *node) revert(n int) {
-	for len(q.decided.trail) > n {
-		switch d := q.decided.takeBack(); d.kind {
-		case required:
-			q.lp.Val[d.index] = 0
-		case fixed:
-			s, c := len(q.in.P.Jobs)+int(d.index), q.lp.runColumn(int(d.index))
+	for len(q.decided.Trail) > n {
+		switch d := q.decided.TakeBack(); d.Kind {
+		case relax.Required:
+			q.lp.Val[d.Index] = 0
+		case relax.Fixed:
+			s, c := len(q.in.P.Jobs)+int(d.Index), q.lp.RunColumn(int(d.Index))
 			q.lp.Val[s], q.lp.Val[c] = 0, q.lp.Worth[c]
 		default:
-			q.penalize(int(d.index))
+			q.penalize(int(d.Index))
 		}
 	}
 }
@@ -137,7 +138,7 @@ func (q *node) solve(rounds int) float64 { return q.try(rounds, 0) }
 // try is solve, but that it stops when program and bound are within loose times the bound's distance from what is enough.
 func (q *node) try(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
-	m.compact()
+	m.Compact()
 	m.Reprice()
 	bound := math.Inf(1)
 	if !q.proceed() {
@@ -150,7 +151,7 @@ func (q *node) try(rounds int, loose float64) float64 {
 		}
 		q.relaxation.pivots(m.Ops + roundOps*int64(m.Rows))
 		for r, p := range m.Prices {
-			d.lam[r] = max(0, p)
+			d.Lam[r] = max(0, p)
 		}
 		b, added := q.relaxation.generate()
 		bound, q.at = min(bound, b), b
@@ -172,19 +173,19 @@ func (q *node) weigh() (option, running int) {
 	m := q.lp
 	clear(q.weight)
 	for s, c := range m.Key {
-		if s < len(q.in.P.Jobs) && m.opt[c] >= 0 {
-			q.weight[m.opt[c]] += m.KeyValue[s]
+		if s < len(q.in.P.Jobs) && m.Opt[c] >= 0 {
+			q.weight[m.Opt[c]] += m.KeyValue[s]
 		}
 	}
 	for i, b := range m.Basic {
-		if b >= 0 && m.opt[b] >= 0 {
-			q.weight[m.opt[b]] += m.Values[i]
+		if b >= 0 && m.Opt[b] >= 0 {
+			q.weight[m.Opt[b]] += m.Values[i]
 		}
 	}
 	option, running = -1, -1
 	most := 0.0
 	for o, z := range q.weight {
-		if z < 1e-6 || z > 1-1e-6 || q.decided.dead[o] || q.decided.settled(o) {
+		if z < 1e-6 || z > 1-1e-6 || q.decided.Dead[o] || q.decided.Settled(o) {
 			continue
 		}
 		if s := q.in.Opts[o].Value * z; s > most {
@@ -192,8 +193,8 @@ func (q *node) weigh() (option, running int) {
 		}
 	}
 	for k := range q.in.P.Running {
-		y := m.preempted(k)
-		if q.decided.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
+		y := m.Preempted(k)
+		if q.decided.Fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
 			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
 		}
 	}
@@ -208,5 +209,5 @@ func (q *node) wholeProblem() {
 	q.clear()
 	q.base.Copy(&q.cur)
 	q.order = append(q.order[:0], q.greedy.jobs...)
-	q.decided.cap, q.decided.base = q.in.Cap, 0
+	q.decided.Cap, q.decided.Base = q.in.Cap, 0
 }

@@ -18,12 +18,12 @@ func decideAtRandom(w *worker, r *rand.Rand, n int) {
 		case 0:
 			w.node.forbid(o)
 		case 1:
-			if !w.node.decided.dead[o] && !w.node.decided.must[in.Opts[o].Job] {
+			if !w.node.decided.Dead[o] && !w.node.decided.Must[in.Opts[o].Job] {
 				w.node.require(in.Opts[o].Job, o)
 			}
 		case 2:
-			if e := in.Opts[o].P0; in.Opts[o].Whole && w.node.decided.upper[e] > 0 {
-				w.node.confine(o, e, math.Floor(w.node.decided.upper[e]/2), false)
+			if e := in.Opts[o].P0; in.Opts[o].Whole && w.node.decided.Upper[e] > 0 {
+				w.node.confine(o, e, math.Floor(w.node.decided.Upper[e]/2), false)
 			}
 		default:
 			if k := len(in.P.Running); k > 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 	"github.com/hedgesched/hedge/solver/native/internal/search"
 )
 
@@ -17,7 +18,7 @@ type progress struct {
 	in        pack.Instance
 	cur       pack.State
 	best      pack.State // the best plan of this worker
-	dual      dual       // the best bound of this worker, and the prices that prove it
+	dual      relax.Dual // the best bound of this worker, and the prices that prove it
 	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
 	teamBound float64    // the bound that the team's leader has proven, for the others
 	shown     float64    // the bound that has been proven by going through all that could be better, which no prices prove
@@ -84,7 +85,7 @@ func (p *progress) poll(spent int64) {
 // reached says whether the gap is as small as it has to be; that of a bound that is not known never is.
 func (p *progress) reached() bool { return p.gap() <= p.target }
 
-func (p *progress) bound() float64 { return min(p.dual.bound, p.teamBound, p.shown) }
+func (p *progress) bound() float64 { return min(p.dual.Bound, p.teamBound, p.shown) }
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (p *progress) solution(stop solver.Stop) *solver.Solution {

@@ -111,29 +111,29 @@ func (q *recall) remind() bool {
 		return false
 	}
 	q.Spend(int64(2*in.Rows + 8*len(q.past.jobs)))
-	before := d.bound
+	before := d.Bound
 	for _, part := range [...]float64{1, 0.5, 0.25} {
 		for row, then := range q.row {
-			d.lam[row] = 0
+			d.Lam[row] = 0
 			if then < 0 {
 				continue
 			}
 			if l := part * q.past.prices[then] / in.Scale(row/in.T%in.R); l >= 0 && l <= math.MaxFloat64 {
-				d.lam[row] = l
+				d.Lam[row] = l
 			}
 		}
-		bound := d.evaluate()
-		if !(bound < d.bound) && d.bound < before {
+		bound := d.Evaluate()
+		if !(bound < d.Bound) && d.Bound < before {
 			break
 		}
-		d.improve(bound)
+		d.Improve(bound)
 		if q.gap() < 0.1 {
 			break
 		}
 	}
-	copy(d.lam, d.best)
-	d.evaluate()
-	return d.bound < before
+	copy(d.Lam, d.Best)
+	d.Evaluate()
+	return d.Bound < before
 }
 
 // resume adds the memory's columns, as far as they are splits of options still, to the program.
@@ -150,7 +150,7 @@ func (rel *relaxation) resume() {
 		for _, past := range q.past.columns[q.past.jobs[then].lo:q.past.jobs[then].hi] {
 			for o := rel.in.JobOpts[j]; o < rel.in.JobOpts[j+1]; o++ {
 				if rel.recall.same(o, &past, q.shift) && rel.recall.splitAgain(&rel.in.Opts[o], q.past.splits[past.lo:past.hi]) {
-					rel.lp.add(o, q.split)
+					rel.lp.Add(o, q.split)
 					break
 				}
 			}

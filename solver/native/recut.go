@@ -1,6 +1,9 @@
 package native
 
-import "github.com/hedgesched/hedge/solver/internal/pack"
+import (
+	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
+)
 
 // recut makes a program anew with other cuts, keeping its columns and, as far as it can, its basis.
 type recut struct {
@@ -18,11 +21,11 @@ type keptColumn struct{ opt, lo, hi int32 }
 // old row's new number, -1 if it is dropped, for which its slack must be basic; broken is by how much the present
 // solution breaks each new row, in which a column that costs penalty makes up for it at first. It reports
 // whether the basis could be kept; if not, there is none.
-func (q *recut) run(m *master, k *cuts, rowOf []int32, broken []float64, penalty float64) bool {
+func (q *recut) run(m *relax.Master, k *relax.Cuts, rowOf []int32, broken []float64, penalty float64) bool {
 	q.note(m, rowOf)
-	m.begin(m.in, k)
+	m.Begin(m.In, k)
 	for _, c := range q.columns {
-		m.append(int(c.opt), q.splits[c.lo:c.hi])
+		m.Append(int(c.opt), q.splits[c.lo:c.hi])
 	}
 	m.AllSlacks()
 	q.cover(m, rowOf, broken, penalty)
@@ -37,15 +40,15 @@ func (q *recut) run(m *master, k *cuts, rowOf []int32, broken []float64, penalty
 }
 
 // note lists the columns, what is basic and the sets' keys. What made up for broken rows is left out.
-func (q *recut) note(m *master, rowOf []int32) {
+func (q *recut) note(m *relax.Master, rowOf []int32) {
 	first, spare := m.Stay, int32(len(m.Key)-1)
-	q.columns, q.splits = q.columns[:0], append(q.splits[:0], m.split...)
+	q.columns, q.splits = q.columns[:0], append(q.splits[:0], m.Split...)
 	number := make([]int32, len(m.Set))
-	for c, o := range m.opt {
+	for c, o := range m.Opt {
 		switch {
 		case o >= 0:
 			number[c] = int32(first + len(q.columns))
-			q.columns = append(q.columns, keptColumn{o, m.splitOff[c], m.splitOff[c+1]})
+			q.columns = append(q.columns, keptColumn{o, m.SplitOff[c], m.SplitOff[c+1]})
 		case c < first:
 			number[c] = int32(c)
 		default:
@@ -70,7 +73,7 @@ func (q *recut) note(m *master, rowOf []int32) {
 
 // cover adds to the basis what the rows need that had none before: slacks, or where they are broken a column that
 // makes up for it.
-func (q *recut) cover(m *master, rowOf []int32, broken []float64, penalty float64) {
+func (q *recut) cover(m *relax.Master, rowOf []int32, broken []float64, penalty float64) {
 	made := 0.0
 	for _, v := range broken {
 		if v > 0 {
@@ -87,7 +90,7 @@ func (q *recut) cover(m *master, rowOf []int32, broken []float64, penalty float6
 	for r, v := range broken {
 		switch {
 		case v > 0:
-			q.basic = append(q.basic, m.mend(r, 2*v*made, penalty))
+			q.basic = append(q.basic, m.Mend(r, 2*v*made, penalty))
 		case !q.covered[r]:
 			q.basic = append(q.basic, int32(-1-r))
 		}

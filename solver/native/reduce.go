@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // reducer takes out of a node's program what no plan that is looked for can have, by the prices at which the node's bound has been found (reduced-cost
@@ -12,7 +13,7 @@ import (
 type reducer struct {
 	*progress
 	node  *node
-	lp    *master
+	lp    *relax.Master
 	red   []float64 // scratch: options' reduced values
 	order []int     // scratch: an option's places, the cheapest first
 }
@@ -39,10 +40,10 @@ func (r *reducer) run(b float64) {
 			continue
 		}
 		k := int(set) - n
-		if r.node.decided.fix[k] != 0 {
+		if r.node.decided.Fix[k] != 0 {
 			continue
 		}
-		switch gain := r.dual.releaseGain(k); {
+		switch gain := r.dual.ReleaseGain(k); {
 		case gain > room:
 			r.node.settleRun(k, true)
 		case -gain > room:
@@ -55,12 +56,12 @@ func (r *reducer) run(b float64) {
 func (r *reducer) job(j int, room float64) {
 	d, in, decided := &r.dual, &r.in, &r.node.decided
 	best := 0.0
-	if decided.must[j] {
+	if decided.Must[j] {
 		best = math.Inf(-1)
 	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-		if !decided.dead[o] {
-			r.red[o] = in.Opts[o].Value - d.price(&in.Opts[o], d.unit)
+		if !decided.Dead[o] {
+			r.red[o] = in.Opts[o].Value - d.Price(&in.Opts[o], d.Unit)
 			best = max(best, r.red[o])
 		}
 	}
@@ -69,11 +70,11 @@ func (r *reducer) job(j int, room float64) {
 	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 		switch opt := &in.Opts[o]; {
-		case decided.dead[o]:
+		case decided.Dead[o]:
 		case r.red[o] < best-room:
 			r.node.forbid(o)
 		case opt.Whole && opt.P1-opt.P0 > 1:
-			d.price(opt, d.unit)
+			d.Price(opt, d.Unit)
 			r.split(o, room-(best-r.red[o]))
 		}
 	}
@@ -87,8 +88,8 @@ func (r *reducer) job(j int, room float64) {
 func (r *reducer) split(o int, room float64) {
 	d, q, opt := &r.dual, &r.node.decided, &r.in.Opts[o]
 	n := opt.P1 - opt.P0
-	upper, lower := q.upper[opt.P0:opt.P1], q.lower[opt.P0:opt.P1]
-	unit, split := d.unit[:n], d.split[:n]
+	upper, lower := q.Upper[opt.P0:opt.P1], q.Lower[opt.P0:opt.P1]
+	unit, split := d.Unit[:n], d.Split[:n]
 	order := r.order[:n]
 	for i := range order {
 		order[i] = i
@@ -107,13 +108,13 @@ func (r *reducer) split(o int, room float64) {
 			}
 		}
 		if v := math.Floor(most + splitFuzz); v >= lower[i] {
-			changed = q.bound(o, opt.P0+i, v, false) || changed
+			changed = q.Bound(o, opt.P0+i, v, false) || changed
 		}
 		if v := math.Ceil(fewest - splitFuzz); v <= upper[i] {
-			changed = q.bound(o, opt.P0+i, v, true) || changed
+			changed = q.Bound(o, opt.P0+i, v, true) || changed
 		}
 	}
-	d.ops += int64(2 * n * n)
+	d.Ops += int64(2 * n * n)
 	if changed {
 		r.node.penalize(o)
 	}

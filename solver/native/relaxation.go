@@ -5,13 +5,14 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // relaxation solves the linear relaxation by column generation.
 type relaxation struct {
 	*progress
 	recall *recall
-	lp     *master
+	lp     *relax.Master
 	took   int64 // ops of the last one that was solved
 	primal *lp.Primal
 }
@@ -21,8 +22,8 @@ type relaxation struct {
 // added. If the limits are reached on the way, it proves nothing.
 func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
-	d.window()
-	sum := d.capacityCost()
+	d.Window()
+	sum := d.CapacityCost()
 	for _, set := range rel.lp.Active {
 		if !rel.proceed() {
 			return math.Inf(1), added
@@ -35,7 +36,7 @@ func (rel *relaxation) generate() (bound float64, added int) {
 			}
 			continue
 		}
-		sum += d.releaseBound(int(set) - len(in.P.Jobs))
+		sum += d.ReleaseBound(int(set) - len(in.P.Jobs))
 	}
 	if math.IsInf(sum, -1) {
 		return sum, added // a job that must be placed has no option left
@@ -46,15 +47,15 @@ func (rel *relaxation) generate() (bound float64, added int) {
 // generateJob is generate for one job: only its best column is added.
 func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 	m, d := rel.lp, &rel.dual
-	if d.decided.must[j] {
+	if d.Decided.Must[j] {
 		best = math.Inf(-1)
 	}
-	best, pick := d.choose(j, best)
+	best, pick := d.Choose(j, best)
 	if pick < 0 {
 		return best, false
 	}
 	if best > m.Dual(j)+m.Tol {
-		_, fresh = m.add(pick, d.pick)
+		_, fresh = m.Add(pick, d.Pick)
 	}
 	return best, fresh
 }
@@ -66,13 +67,13 @@ func (rel *relaxation) crash() {
 	m.AllSlacks()
 	for j, o := range rel.best.Choice {
 		if o >= 0 {
-			c, _ := m.add(o, rel.best.Split[j*rel.in.MaxParts:])
+			c, _ := m.Add(o, rel.best.Split[j*rel.in.MaxParts:])
 			m.Rekey(j, c)
 		}
 	}
 	for k, on := range rel.best.Preempted {
 		if on {
-			m.Rekey(len(rel.in.P.Jobs)+k, rel.lp.runColumn(k))
+			m.Rekey(len(rel.in.P.Jobs)+k, rel.lp.RunColumn(k))
 		}
 	}
 	m.Revalue()
@@ -87,11 +88,11 @@ func (rel *relaxation) solve(until int64) bool {
 	rel.crash()
 	rel.resume()
 	radius := rel.boxIn()
-	copy(d.lam, d.best)
+	copy(d.Lam, d.Best)
 	exact := false
 	for rel.Spent() < until && rel.proceed() {
 		bound, added := rel.generate()
-		if d.improve(bound) && rel.cfg.Relaxation {
+		if d.Improve(bound) && rel.cfg.Relaxation {
 			rel.report(rel.solution(solver.StopNone))
 		}
 		done := rel.pivots(m.Ops + min(max(0, until-rel.Spent()), roundOps*int64(m.Rows)))
@@ -99,7 +100,7 @@ func (rel *relaxation) solve(until int64) bool {
 		switch {
 		case radius > 0:
 			radius, added = rel.widen(radius, value, done), 1
-		case d.bound-value <= rel.cfg.loose()*math.Abs(d.bound), added == 0 && exact:
+		case d.Bound-value <= rel.cfg.loose()*math.Abs(d.Bound), added == 0 && exact:
 			return true
 		}
 		mix := bestWeight
@@ -107,8 +108,8 @@ func (rel *relaxation) solve(until int64) bool {
 		if exact {
 			mix = 0
 		}
-		for r := range d.lam {
-			d.lam[r] = max(0, m.Prices[r]+float64(mix*(d.best[r]-m.Prices[r])))
+		for r := range d.Lam {
+			d.Lam[r] = max(0, m.Prices[r]+float64(mix*(d.Best[r]-m.Prices[r])))
 		}
 	}
 	if radius > 0 {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // rounding makes plans of a node's program.
@@ -12,7 +13,7 @@ type rounding struct {
 	greedy          *greedy
 	squeeze         *squeeze
 	node            *node
-	lp              *master
+	lp              *relax.Master
 	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
 	jobs            []int     // scratch
 	key             []float64
@@ -44,7 +45,7 @@ func (r *rounding) round() {
 // takeRunning preempts whom the program preempts for the better part.
 func (r *rounding) takeRunning() {
 	for _, set := range r.lp.Active {
-		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.preempted(k) > 0.5 {
+		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.Preempted(k) > 0.5 {
 			r.cur.Preempt(k)
 		}
 	}
@@ -112,12 +113,12 @@ func (r *rounding) shares(o int) bool {
 	clear(share)
 	total := 0.0
 	for c := m.Head[opt.Job]; c >= 0; c = m.Next[c] {
-		if int(m.opt[c]) != o {
+		if int(m.Opt[c]) != o {
 			continue
 		}
 		if z := m.Weight(c); z > 0 {
 			total += z
-			for i, v := range m.splitOf(c) {
+			for i, v := range m.SplitOf(c) {
 				share[i] += float64(z * v)
 			}
 		}

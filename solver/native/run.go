@@ -89,7 +89,7 @@ func (w *worker) cutRoot() {
 	if w.cfg.NoExact || w.relaxation.took >= mostPerCuts*(end-w.Spent()) {
 		return
 	}
-	w.dual.cuts = &w.cuts
+	w.dual.Cuts = &w.cuts
 	w.Within(end, func() { w.separator.tighten(end) })
 }
 
@@ -144,7 +144,7 @@ func (w *worker) relaxed() bool {
 	spent := w.Spent()
 	ok := w.relaxation.solve(spent + relaxationPercent*(w.Share(1)-spent)/100)
 	if w.relaxation.large() {
-		w.lp.drop(unlikely)
+		w.lp.Drop(unlikely)
 	}
 	if w.memory != nil || w.team != nil {
 		w.noted = w.relaxation.note()

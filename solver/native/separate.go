@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // separator finds cuts that the relaxation's solution breaks. It looks at inequalities that capacity implies, of one (resource, slot) in
@@ -22,8 +23,8 @@ type separator struct {
 	relaxation *relaxation
 	node       *node
 	rounding   *rounding
-	lp         *master
-	cuts       *cuts
+	lp         *relax.Master
+	cuts       *relax.Cuts
 	recut      recut
 	tasks      []float64 // of each place: tasks in the solution
 	active     []int32   // the options that the solution takes a part of
@@ -67,7 +68,7 @@ func (s *separator) separate(most int) int {
 		}
 	}
 	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.score, a.score) })
-	most = min(most, len(s.found), maxCuts-len(s.cuts.rhs))
+	most = min(most, len(s.found), relax.MaxCuts-len(s.cuts.Rhs))
 	for i, f := range s.found[:max(most, 0)] {
 		if s.late() {
 			return i
@@ -138,16 +139,16 @@ func (s *separator) levels() {
 	s.dense = pack.Resize(s.dense, len(s.tasks))
 	clear(s.dense)
 	for c := range m.Set {
-		if m.opt[c] < 0 || m.Where[c] == -1 {
+		if m.Opt[c] < 0 || m.Where[c] == -1 {
 			continue
 		}
 		z := m.Weight(int32(c))
-		for i, q := range m.splitOf(int32(c)) {
-			s.tasks[in.Opts[m.opt[c]].P0+i] += float64(z * q)
+		for i, q := range m.SplitOf(int32(c)) {
+			s.tasks[in.Opts[m.Opt[c]].P0+i] += float64(z * q)
 		}
 	}
 	for k := range in.P.Running {
-		s.tasks[n+k] = m.preempted(k)
+		s.tasks[n+k] = m.Preempted(k)
 	}
 	s.active = s.active[:0]
 	for o, z := range s.node.weight {
@@ -329,7 +330,7 @@ func (s *separator) emit(f found) {
 
 // add adds the cut whose coefficients have been set.
 func (s *separator) add(rhs float64) {
-	s.cuts.add(s.places, s.dense, rhs)
+	s.cuts.Add(s.places, s.dense, rhs)
 	for _, p := range s.places {
 		s.dense[p] = 0
 	}

@@ -189,7 +189,7 @@ func (t *team) post(w *worker) {
 	b.root = w.noted
 	if a := &b.prices; a.number < w.greedy.guides {
 		a.number = w.greedy.guides
-		a.lam, a.red = append(a.lam[:0], w.dual.best[:w.in.Rows]...), append(a.red[:0], w.greedy.red...)
+		a.lam, a.red = append(a.lam[:0], w.dual.Best[:w.in.Rows]...), append(a.red[:0], w.greedy.red...)
 		a.cost, a.rank = append(a.cost[:0], w.greedy.cost...), append(a.rank[:0], w.greedy.pre.Rank...)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // tree is the search for a proof, branch and price, best bound first. Every open node is no more than what
@@ -27,7 +28,7 @@ type tree struct {
 	goal      float64 // what the plans looked for must be worth more than, and the bound is if there is none
 	goals     int     // how many there have been
 	bases     lp.Bases
-	reduced   []decision // what the nodes' prices have decided; was is what has come of it
+	reduced   []relax.Decision // what the nodes' prices have decided; was is what has come of it
 }
 
 // branch is a node of the tree: one side of a division of its parent.
@@ -187,7 +188,7 @@ func (t *tree) visit(n int32) {
 	}
 	for i := len(t.way) - 1 - same; i >= 0; i-- {
 		at := t.way[i]
-		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.decided.trail))
+		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.decided.Trail))
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 		t.replay(at)
 	}
@@ -202,7 +203,7 @@ const treeLoose = 0.05
 // for going on with; -1 if there is none.
 func (t *tree) expand(n int32) int32 {
 	penalty := t.node.penalty
-	decisions := len(t.node.decided.trail)
+	decisions := len(t.node.decided.Trail)
 	bound, c := t.decided(n)
 	t.note(n, decisions)
 	if penalty != t.node.penalty {
@@ -298,20 +299,20 @@ func (t *tree) observe(b *branch, bound float64) {
 // note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted before.
 func (t *tree) note(n int32, decisions int) {
 	q := &t.node.decided
-	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.trail[decisions:], len(t.reduced)
+	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.Trail[decisions:], len(t.reduced)
 	if len(list) == 0 || at+len(before)+len(list) > maxReduced {
 		return
 	}
 	t.reduced = append(append(t.reduced, before...), list...)
 	t.nodes[n].lo, t.nodes[n].hi = int32(at), int32(len(t.reduced))
 	for i := range t.reduced[at:] {
-		switch d := &t.reduced[at+i]; d.kind {
-		case lowered:
-			d.was = q.upper[d.entry]
-		case raised:
-			d.was = q.lower[d.entry]
-		case fixed:
-			d.was = float64(q.fix[d.index])
+		switch d := &t.reduced[at+i]; d.Kind {
+		case relax.Lowered:
+			d.Was = q.Upper[d.Entry]
+		case relax.Raised:
+			d.Was = q.Lower[d.Entry]
+		case relax.Fixed:
+			d.Was = float64(q.Fix[d.Index])
 		}
 	}
 }
@@ -320,15 +321,15 @@ func (t *tree) note(n int32, decisions int) {
 func (t *tree) replay(n int32) {
 	q := t.node
 	for _, d := range t.reduced[t.nodes[n].lo:t.nodes[n].hi] {
-		switch i := int(d.index); d.kind {
-		case forbade:
+		switch i := int(d.Index); d.Kind {
+		case relax.Forbade:
 			q.forbid(i)
-		case required:
+		case relax.Required:
 			q.oblige(i)
-		case fixed:
-			q.settleRun(i, d.was > 0)
+		case relax.Fixed:
+			q.settleRun(i, d.Was > 0)
 		default:
-			q.confine(i, int(d.entry), d.was, d.kind == raised)
+			q.confine(i, int(d.Entry), d.Was, d.Kind == relax.Raised)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // worker is one search of the problem, by parts that share its progress:
@@ -34,7 +35,7 @@ type worker struct {
 	greedy     greedy
 	ascent     ascent
 	local      local
-	lp         master
+	lp         relax.Master
 	primal     lp.Primal
 	relaxation relaxation
 	node       node
@@ -42,7 +43,7 @@ type worker struct {
 	squeeze    squeeze
 	reducer    reducer
 	dive       dive
-	cuts       cuts
+	cuts       relax.Cuts
 	separator  separator
 	branching  branching
 	tree       tree
@@ -77,9 +78,9 @@ func newWorker() *worker {
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: m, cuts: &w.cuts}
 	w.recall = recall{progress: p}
-	w.Count(&w.cur.Ops, &w.dual.ops, &w.lp.Ops, &w.cores.coreLP.Ops)
-	w.dual.late, w.greedy.pre.Late = w.late, w.late
-	w.dual.decided = &w.node.decided
+	w.Count(&w.cur.Ops, &w.dual.Ops, &w.lp.Ops, &w.cores.coreLP.Ops)
+	w.dual.Late, w.greedy.pre.Late = w.late, w.late
+	w.dual.Decided = &w.node.decided
 	w.meet = w.meetTeam
 	return w
 }
@@ -98,7 +99,7 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 	w.best.Copy(&w.cur)
 	w.reset()
 	if !whole {
-		w.dual.bound = math.Inf(1) // what has not been read may be worth anything
+		w.dual.Bound = math.Inf(1) // what has not been read may be worth anything
 	}
 	w.memory, w.noted, w.recall.warm = opts.Memory, nil, false
 	w.recall.reset(&w.in, opts.Memory)
@@ -115,12 +116,12 @@ func (w *worker) reset() {
 	w.cores.reset()
 	w.lp.Ops = 0
 	w.greedy.reset()
-	w.node.decided.reset(&w.in)
-	w.dual.reset(&w.in)
+	w.node.decided.Reset(&w.in)
+	w.dual.Reset(&w.in)
 	w.ascent.reset()
-	w.cuts.reset()
+	w.cuts.Reset()
 	if w.relaxation.exists() {
-		w.lp.reset(&w.in)
+		w.lp.Reset(&w.in)
 		w.node.reset()
 		w.rounding.reset()
 	}

@@ -1,4 +1,4 @@
-package native
+package relax
 
 // placeHeap is places that still have room, the cheapest first, and of those that cost the same the first.
 type placeHeap []int32
