@@ -1,10 +1,11 @@
 package native
 
-// The numbers that the search goes by: none of them can make a plan infeasible or a bound wrong, all of them decide what is found within some work. What
-// they were tried against is said with them, or in docs/benchmarks-native.md; where nothing is said, no trials are on record, and others may be as good.
+// The numbers that the search goes by: none of them can make a plan infeasible or a bound wrong, all of them decide
+// what is found within some work. What they were tried against is said with them, or in docs/benchmarks-native.md;
+// where nothing is said, no trials are on record, and others may be as good.
 
-// How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a quarter and four tenths
-// before the relaxation, and alone after it, were tried and were no better.
+// How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a
+// quarter and four tenths before the relaxation, and alone after it, were tried and were no better.
 const (
 	cutShare         = 6 // cuts to the root
 	firstProofShare  = 3 // the tree, when it is begun; a tenth left larger gaps
@@ -19,9 +20,10 @@ const (
 	helperShare      = 2 // a helper's relaxation
 )
 
-// aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a quarter fewer plans were
-// good, with seven tenths and half about as many. There is no aim where the gap is below leastAim, relatively, and after mostGoals: with one fewer bounds
-// are as low, with any number a tree is searched over and over where the best plan is known.
+// aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a
+// quarter fewer plans were good, with seven tenths and half about as many. There is no aim where the gap is below
+// leastAim, relatively, and after mostGoals: with one fewer bounds are as low, with any number a tree is searched
+// over and over where the best plan is known.
 const (
 	aimPart   = 0.5
 	leastAim  = 1e-5
@@ -31,24 +33,27 @@ const (
 // relaxationPercent is the most that the root relaxation may take of what is left.
 const relaxationPercent = 60
 
-// mostPerCuts is how many times the cuts' share the relaxation may have taken for cuts to be looked for: each round solves it anew, if from its basis.
+// mostPerCuts is how many times the cuts' share the relaxation may have taken for cuts to be looked for: each round
+// solves it anew, if from its basis.
 const mostPerCuts = 2
 
-// When a relaxation is expected to be solved in time: ops for each row and entry of in.Part, or for each row and job, by what it
-// took on random cycles.
+// When a relaxation is expected to be solved in time: ops for each row and entry of in.Part, or for each row and job,
+// by what it took on random cycles.
 const (
 	opsPerRowEntry = 10
 	opsPerRowJob   = 730
 )
 
-// Dives stop after so many that have found nothing, and turn around so many pieces of advice at most: the first matter the most.
+// Dives stop after so many that have found nothing, and turn around so many pieces of advice at most: the first
+// matter the most.
 const (
 	maxMisses = 3
 	maxDives  = 12
 )
 
-// Which part of the work an ascent may take, in percent, and how many steps: most where prices will not be bettered by the relaxation, little where
-// they will, and more again before a large relaxation, which has its columns from the steps.
+// Which part of the work an ascent may take, in percent, and how many steps: most where prices will not be bettered
+// by the relaxation, little where they will, and more again before a large relaxation, which has its columns from the
+// steps.
 const (
 	aloneShare, aloneSteps   = 45, 1000
 	beforeShare, beforeSteps = 8, 30
@@ -67,8 +72,8 @@ const (
 	progressPart = 1e-6 // of the bound, that counts as progress
 )
 
-// How directions are made of subgradients: deflected from the last direction where they turn against it (Camerini, Fratta and Maffioli, 1975,
-// have 1.5), a little along it where they do not; averaged with a weight that falls.
+// How directions are made of subgradients: deflected from the last direction where they turn against it (Camerini,
+// Fratta and Maffioli, 1975, have 1.5), a little along it where they do not; averaged with a weight that falls.
 const (
 	deflection    = 1.5
 	momentum      = 0.3
@@ -80,7 +85,8 @@ const (
 	levelPatience = 4    // steps that gain less, before they are shorter
 )
 
-// Ruin and recreate. Twenty jobs taken out at once and twice the noise are better where it is the whole search, and worse in it.
+// Ruin and recreate. Twenty jobs taken out at once and twice the noise are better where it is the whole search, and
+// worse in it.
 const (
 	noisePart   = 0.05 // of a placed job's value in the mean: what an iteration may lose at first
 	firstCycle  = 2000 // iterations in which that falls to nothing; every cycle is twice the last
@@ -91,7 +97,8 @@ const (
 	mostVictims = 3    // of which so many are in the way
 )
 
-// Cores: the most work one gets, in units, to which their size adapts, and how the jobs of one are chosen by distance from a slot.
+// Cores: the most work one gets, in units, to which their size adapts, and how the jobs of one are chosen by distance
+// from a slot.
 const (
 	coreUnits      = 4000
 	firstCore      = 10.0 // sets
@@ -106,9 +113,10 @@ const (
 	placedRegret   = 0.2 // of the reduced value of a placed job counts as regret
 )
 
-// Squeezing gangs in: how deep chains of moves go, which part of all work it may take, and the most that one gang may, in units, in rounding and in
-// ruin and recreate, where one iteration in squeezeEvery tries it, for each job's best squeezeOptions. In rounding, chains of depth none, two and three, and
-// 10 and 100 units, were tried and were no better.
+// Squeezing gangs in: how deep chains of moves go, which part of all work it may take, and the most that one gang
+// may, in units, in rounding and in ruin and recreate, where one iteration in squeezeEvery tries it, for each job's
+// best squeezeOptions. In rounding, chains of depth none, two and three, and 10 and 100 units, were tried and were no
+// better.
 const (
 	squeezeDepth   = 1
 	squeezePart    = 4

@@ -1,6 +1,7 @@
 package lp
 
-// Bases are bases of the program to go back to, as long as its columns and rows keep their numbers. Each is what is basic at every position, and the sets' keys.
+// Bases are bases of the program to go back to, as long as its columns and rows keep their numbers. Each is what is
+// basic at every position, and the sets' keys.
 type Bases struct {
 	generation, size int // of the program whose bases they are
 	lists            int // how many lists have been begun: what is of one before is gone
@@ -48,7 +49,8 @@ func (b *Bases) Keep(m *Program) Saved {
 	return Saved{b.lists, int32(n)}
 }
 
-// Restore goes back to a basis, which is kept no longer, unless columns or rows have got other numbers since. It reports whether it has.
+// Restore goes back to a basis, which is kept no longer, unless columns or rows have got other numbers since. It
+// reports whether it has.
 func (b *Bases) Restore(m *Program, s Saved) bool {
 	if s.nowhere() || s.list != b.lists || b.generation != m.generation || b.size != m.Rows+len(m.Key) {
 		return false

@@ -1,7 +1,7 @@
 package lp
 
-// candidates are columns to bring in, at most one of a set, that gained the most when they were last looked at. To look at
-// all columns before every pivot would take longer than the better choice saves.
+// candidates are columns to bring in, at most one of a set, that gained the most when they were last looked at. To
+// look at all columns before every pivot would take longer than the better choice saves.
 type candidates struct {
 	*Program
 	list  []int32 // by falling gain; row r's slack is -1-r

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Check recomputes where what is basic is, what each row uses and what each set gives out, and returns what is not as it should be. It is for tests.
+// Check recomputes where what is basic is, what each row uses and what each set gives out, and returns what is not as
+// it should be. It is for tests.
 func (m *Program) Check() error {
 	if err := m.checkPlaces(); err != nil {
 		return err

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// columns are what the linear program is made of. A column is in a set, of which one unit is given out, to its columns or to its slack, and has
-// entries in rows. The last set is for what makes up for rows that are broken; it is given out to nothing else.
+// columns are what the linear program is made of. A column is in a set, of which one unit is given out, to its
+// columns or to its slack, and has entries in rows. The last set is for what makes up for rows that are broken; it is
+// given out to nothing else.
 //
-// First come the slacks, by the numbers of their sets, then what has been appended. Up to stay, columns are there for good. The others stay as they
-// are but for val, until generation rises: then columns have got other numbers.
+// First come the slacks, by the numbers of their sets, then what has been appended. Up to stay, columns are there for
+// good. The others stay as they are but for val, until generation rises: then columns have got other numbers.
 type columns struct {
 	Rows int
 	rhs  []float64 // of each row
@@ -31,8 +32,9 @@ type columns struct {
 	At     int     // where in active the last look for columns that gain something has stopped
 }
 
-// reset drops all columns but the slacks of so many sets, for a program of which limits are the rows' right-hand sides. A little more room in every
-// row, in no two alike, keeps the simplex method from going in circles where many plans fill a row exactly.
+// reset drops all columns but the slacks of so many sets, for a program of which limits are the rows' right-hand
+// sides. A little more room in every row, in no two alike, keeps the simplex method from going in circles where many
+// plans fill a row exactly.
 func (m *columns) reset(limits []float64, sets int, tol float64) {
 	m.At, m.Tol = 0, tol
 	m.Set, m.Worth, m.Val = m.Set[:0], m.Worth[:0], m.Val[:0]

@@ -6,8 +6,9 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// entering is the column, or slack, that the simplex method brings into the basis: what comes of a unit of it, and how the basis changes when it has come. A
-// unit takes alpha off the values at the positions, and adds rate to those of the sets' keys. Both are zero but for what nonzero and marked list.
+// entering is the column, or slack, that the simplex method brings into the basis: what comes of a unit of it, and
+// how the basis changes when it has come. A unit takes alpha off the values at the positions, and adds rate to those
+// of the sets' keys. Both are zero but for what nonzero and marked list.
 type entering struct {
 	*Program
 	alpha   []float64
@@ -88,8 +89,8 @@ func (e *entering) partner(s int) int {
 	return at
 }
 
-// swapKey makes the column at position p the key of its set s, and the old key basic at p. It returns what column c, which enters, has at p then,
-// and lists the other columns of the set, which change, in others.
+// swapKey makes the column at position p the key of its set s, and the old key basic at p. It returns what column c,
+// which enters, has at p then, and lists the other columns of the set, which change, in others.
 func (e *entering) swapKey(p, s int, c int32) float64 {
 	pivot := -e.alpha[p]
 	e.others = e.others[:0]
@@ -116,8 +117,8 @@ func (e *entering) replaceKey(s int, c int32, theta float64) {
 	e.lu.unkeep()
 }
 
-// replace makes column c, at theta, basic at p instead of what is, or of what was set s's key before swapKey; pivot is what it has there, with the
-// sign that it comes in with.
+// replace makes column c, at theta, basic at p instead of what is, or of what was set s's key before swapKey; pivot
+// is what it has there, with the sign that it comes in with.
 func (e *entering) replace(p, s int, c int32, theta, dir, pivot float64) {
 	good := true
 	if s >= 0 {

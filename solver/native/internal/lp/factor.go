@@ -7,10 +7,11 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// factor factorises the basis of n rows that has slacks in the rows where slack is true, and the columns of a. It leaves in pos each
-// column's position, -1 if it depends on others, in whose place slacks come. Columns and rows with a single entry left are pivots
-// first, which leaves little (Markowitz, 1957, with nothing to update); what is left is done column by column, shortest first, with
-// the pivot in the row that has the fewest of those that are large enough.
+// factor factorises the basis of n rows that has slacks in the rows where slack is true, and the columns of a. It
+// leaves in pos each column's position, -1 if it depends on others, in whose place slacks come. Columns and rows with
+// a single entry left are pivots first, which leaves little (Markowitz, 1957, with nothing to update); what is left
+// is done column by column, shortest first, with the pivot in the row that has the fewest of those that are large
+// enough.
 func (f *lu) factor(n int, a *matrix, slack []bool, pos []int32) {
 	f.reset(n)
 	f.index(a, slack, pos)
@@ -145,7 +146,8 @@ func (f *lu) pivot(r int32, v float64) {
 	f.order = append(f.order, r)
 }
 
-// eliminated eliminates column j by the transformations from first on, and returns where its pivot is, -1 if there is none.
+// eliminated eliminates column j by the transformations from first on, and returns where its pivot is, -1 if there is
+// none.
 func (f *lu) eliminated(a *matrix, j int32, first int) int32 {
 	x := f.work
 	f.touched = f.touched[:0]

@@ -6,9 +6,10 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// lu is a sparse factorisation of the program's basis, L·U = B, in which the column at position r has its pivot in row r, so that
-// rows and positions are numbered alike. The slacks come first in the order of U, then the columns as in order. L is column
-// transformations of the factorisation, and after those the row transformations of the updates (Forrest and Tomlin, 1972).
+// lu is a sparse factorisation of the program's basis, L·U = B, in which the column at position r has its pivot in
+// row r, so that rows and positions are numbered alike. The slacks come first in the order of U, then the columns as
+// in order. L is column transformations of the factorisation, and after those the row transformations of the updates
+// (Forrest and Tomlin, 1972).
 type lu struct {
 	n        int
 	low, row transforms // column, and row transformations

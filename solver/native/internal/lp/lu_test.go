@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// basisOf is a sparse matrix of n columns, dense by columns; some are unit vectors, which are listed as slacks, at their rows.
+// basisOf is a sparse matrix of n columns, dense by columns; some are unit vectors, which are listed as slacks, at
+// their rows.
 func basisOf(r *rand.Rand, n int, density float64) (cols [][]float64, slack []bool) {
 	slack = make([]bool, n)
 	for j := range n {
@@ -37,7 +38,8 @@ func factored(f *lu, cols [][]float64, slack []bool) [][]float64 {
 	return at
 }
 
-// placed factorises the columns, and returns them by position, with slacks in place of those that depend on others, and how many do.
+// placed factorises the columns, and returns them by position, with slacks in place of those that depend on others,
+// and how many do.
 func placed(f *lu, cols [][]float64, slack []bool) (at [][]float64, dependent int) {
 	n := len(cols)
 	a := &matrix{off: []int32{0}}
@@ -158,8 +160,8 @@ func TestFactorisation(t *testing.T) {
 	require.Greater(t, updates, 2000)
 }
 
-// TestSingularBases gives the factorisation bases in which some columns depend on others, wholly or but for rounding errors: as many are told of as
-// depend on others, and slacks in their place make up a basis.
+// TestSingularBases gives the factorisation bases in which some columns depend on others, wholly or but for rounding
+// errors: as many are told of as depend on others, and slacks in their place make up a basis.
 func TestSingularBases(t *testing.T) {
 	f := &lu{}
 	for seed := range uint64(300) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// Primal is the primal simplex method: a column that gains something comes in, as far as what is basic stays above zero, until none gains anything
-// more. From one pivot to the next it knows nothing but the candidates.
+// Primal is the primal simplex method: a column that gains something comes in, as far as what is basic stays above
+// zero, until none gains anything more. From one pivot to the next it knows nothing but the candidates.
 type Primal struct {
 	*Program
 	candidates candidates
@@ -109,8 +109,8 @@ func (x *Primal) ratio() (p, s int, theta float64) {
 	return p, s, theta
 }
 
-// pass finds how far the entering column goes beyond where slacks change their sign, which makes it gain less: as far as it gains. Slacks on the way
-// are left in soft. It returns what limits the column then, and what it gains there.
+// pass finds how far the entering column goes beyond where slacks change their sign, which makes it gain less: as far
+// as it gains. Slacks on the way are left in soft. It returns what limits the column then, and what it gains there.
 func (x *Primal) pass(p, s int, theta, gain float64) (int, int, float64, float64) {
 	m := x.Program
 	x.soft = x.soft[:0]
@@ -137,7 +137,8 @@ func (x *Primal) pass(p, s int, theta, gain float64) (int, int, float64, float64
 	return p, s, theta, gain
 }
 
-// crossed lists in soft the slacks that change their sign before theta, and returns by how much the column gains less behind all of them.
+// crossed lists in soft the slacks that change their sign before theta, and returns by how much the column gains less
+// behind all of them.
 func (x *Primal) crossed(theta float64) (total float64) {
 	m, e := x.Program, &x.entering
 	for _, i := range e.nonzero {
@@ -165,7 +166,8 @@ func (x *Primal) crossed(theta float64) (total float64) {
 	return total
 }
 
-// turnSigns turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units of f.
+// turnSigns turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units
+// of f.
 func (x *Primal) turnSigns(f float64) {
 	m := x.Program
 	for _, s := range x.soft {
@@ -176,7 +178,8 @@ func (x *Primal) turnSigns(f float64) {
 	}
 }
 
-// exchange replaces what is basic at p, or if s is a set its key, by column c, which enters at theta and gains that much per unit.
+// exchange replaces what is basic at p, or if s is a set its key, by column c, which enters at theta and gains that
+// much per unit.
 func (x *Primal) exchange(p, s int, c int32, gain, theta, dir float64) {
 	e := &x.entering
 	x.clearRow()

@@ -6,12 +6,14 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// Program is a linear program with one of its bases. At each position, of which there are as many as rows, a column or a row's slack is basic, and
-// each set has a key column, which takes what its other columns leave of the set's unit.
+// Program is a linear program with one of its bases. At each position, of which there are as many as rows, a column
+// or a row's slack is basic, and each set has a key column, which takes what its other columns leave of the set's
+// unit.
 //
-// Where and Slack are the inverse of Basic and Key. Values and KeyValue are the values of what is basic, with all else at zero, and Prices those of
-// rows at which nothing basic gains anything. Pivots keep all of them up to date, but for rounding errors, which Refactor takes out. No value is
-// below zero by more than such errors, but those of slacks in a box.
+// Where and Slack are the inverse of Basic and Key. Values and KeyValue are the values of what is basic, with all
+// else at zero, and Prices those of rows at which nothing basic gains anything. Pivots keep all of them up to date,
+// but for rounding errors, which Refactor takes out. No value is below zero by more than such errors, but those of
+// slacks in a box.
 //
 // The prices are advice: nothing that is computed here is a bound. Whoever needs one computes it from the prices.
 //
@@ -38,8 +40,8 @@ type Program struct {
 	dense      []float64
 }
 
-// Begin drops all columns but the slacks of so many sets, for a program of which limits are the rows' right-hand sides; tol is what may be gained by
-// rounding errors alone. There is no basis until one is made, of slacks at first.
+// Begin drops all columns but the slacks of so many sets, for a program of which limits are the rows' right-hand
+// sides; tol is what may be gained by rounding errors alone. There is no basis until one is made, of slacks at first.
 func (m *Program) Begin(limits []float64, sets int, tol float64) {
 	m.columns.reset(limits, sets, tol)
 	m.lu.ops = 0
@@ -81,8 +83,8 @@ func (m *Program) Rekey(s int, c int32) {
 // Many says whether there are so many columns that those that are not basic had better be dropped.
 func (m *Program) Many() bool { return len(m.Set) >= m.Stay+2000+12*len(m.Key) }
 
-// Drop drops the columns that are not basic and that are short of paying by more than that part of their value, and returns the columns' new
-// numbers, -1 for those that are gone. The list stands until it is called again.
+// Drop drops the columns that are not basic and that are short of paying by more than that part of their value, and
+// returns the columns' new numbers, -1 for those that are gone. The list stands until it is called again.
 func (m *Program) Drop(within float64) []int32 {
 	m.number = m.number[:0]
 	next := int32(0)
@@ -166,9 +168,9 @@ func (m *Program) Fitting() bool {
 	return true
 }
 
-// How far below zero a value is for more than rounding errors. A slack is that in a box because the box lets it be, whose value is as exact as pivots
-// leave it. A basis that is factorised anew is held to less, as its values have gone through another factorisation, and those that are no further
-// below zero count as zero in the ratio tests.
+// How far below zero a value is for more than rounding errors. A slack is that in a box because the box lets it be,
+// whose value is as exact as pivots leave it. A basis that is factorised anew is held to less, as its values have
+// gone through another factorisation, and those that are no further below zero count as zero in the ratio tests.
 const (
 	overuse    = 1e-7
 	infeasible = 1e-6

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// random is a program of random columns, some of which give rows room at a cost, and so few limits that many bases are degenerate.
+// random is a program of random columns, some of which give rows room at a cost, and so few limits that many bases
+// are degenerate.
 func random(r *rand.Rand) *Program {
 	var limits []float64
 	for range 2 + r.IntN(12) {
@@ -74,8 +75,8 @@ func optimised(t *testing.T, m *Program, seed uint64) float64 {
 	return m.Objective()
 }
 
-// TestOptimum: the solution is feasible and its prices prove it (strong duality), from a basis of slacks, behind new columns, behind penalties, and
-// when these are taken back.
+// TestOptimum: the solution is feasible and its prices prove it (strong duality), from a basis of slacks, behind new
+// columns, behind penalties, and when these are taken back.
 func TestOptimum(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -105,7 +106,8 @@ func TestOptimum(t *testing.T) {
 	}
 }
 
-// TestBoxedOptimum: with prices held in a box no others in it prove less than the optimum's, and when they are let go the program is the old one.
+// TestBoxedOptimum: with prices held in a box no others in it prove less than the optimum's, and when they are let go
+// the program is the old one.
 func TestBoxedOptimum(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -185,7 +187,8 @@ func TestDrop(t *testing.T) {
 	assert.Greater(t, dropped, 100)
 }
 
-// TestBasesComeBack: a basis that has been kept is the same program when it comes back, unless columns have been dropped in between.
+// TestBasesComeBack: a basis that has been kept is the same program when it comes back, unless columns have been
+// dropped in between.
 func TestBasesComeBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	m := random(rand.New(rand.NewPCG(3, 5)))

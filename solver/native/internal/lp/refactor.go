@@ -23,7 +23,8 @@ func (m *Program) Refactor() {
 	m.Revalue()
 }
 
-// gather lists what is basic: columns in structural, each less its set's key in matrix, and the rows whose slacks are in taken.
+// gather lists what is basic: columns in structural, each less its set's key in matrix, and the rows whose slacks are
+// in taken.
 func (m *Program) gather() {
 	a, list := &m.matrix, m.structural[:0]
 	m.taken = pack.Resize(m.taken, m.Rows)
@@ -92,8 +93,9 @@ func (m *Program) Reprice() {
 	m.lu.ops = 0
 }
 
-// rebase makes the listed columns basic, and those keys. They have been a feasible basis of the same columns and rows before, and so are one again:
-// there is no other to go to if rounding errors say otherwise, and the methods go on from such a one.
+// rebase makes the listed columns basic, and those keys. They have been a feasible basis of the same columns and rows
+// before, and so are one again: there is no other to go to if rounding errors say otherwise, and the methods go on
+// from such a one.
 func (m *Program) rebase(basic, keys []int32) {
 	for _, b := range m.Basic {
 		if b >= 0 {

@@ -2,8 +2,9 @@ package lp
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
-// rowIndex is the columns by rows. Few rows have a price, and few entries of a row of the inverse are not zero, so that all columns'
-// sums over either take a small part of what they take column by column. Columns come into it when sums are asked for.
+// rowIndex is the columns by rows. Few rows have a price, and few entries of a row of the inverse are not zero, so
+// that all columns' sums over either take a small part of what they take column by column. Columns come into it when
+// sums are asked for.
 type rowIndex struct {
 	byRow   entries
 	indexed int       // how many columns are in byRow; 0 after they have got other numbers

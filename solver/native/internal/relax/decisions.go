@@ -2,7 +2,8 @@ package relax
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
-// Decisions are what has been decided on the way to a node: what is left of the problem there. The node changes them, and pricing goes by them.
+// Decisions are what has been decided on the way to a node: what is left of the problem there. The node changes them,
+// and pricing goes by them.
 type Decisions struct {
 	in   *pack.Instance
 	Dead []bool // options that are taken out, or never could be placed
@@ -81,7 +82,8 @@ func (d *Decisions) SettleRun(k int, on bool) bool {
 	return true
 }
 
-// Bound makes option o have at least, or at most, that many tasks at an entry of in.Part. It reports whether the bound was not as tight before.
+// Bound makes option o have at least, or at most, that many tasks at an entry of in.Part. It reports whether the
+// bound was not as tight before.
 func (d *Decisions) Bound(o, entry int, v float64, atLeast bool) bool {
 	t := Decision{Kind: Lowered, Index: int32(o), Entry: int32(entry), Was: d.Upper[entry]}
 	switch {

@@ -63,9 +63,9 @@ func (d *Dual) Improve(bound float64) bool {
 	return true
 }
 
-// Choose finds job j's option of most reduced value above best, -1 if there is none, and leaves its
-// split in d.pick. Options are by falling value. The one that was chosen last is looked at first: it is likely to be the best
-// again, and most others need not be priced then.
+// Choose finds job j's option of most reduced value above best, -1 if there is none, and leaves its split in d.pick.
+// Options are by falling value. The one that was chosen last is looked at first: it is likely to be the best again,
+// and most others need not be priced then.
 func (d *Dual) Choose(j int, best float64) (float64, int) {
 	in, dead := d.In, d.Decided.Dead
 	pick, last, refund := -1, int(d.Last[j]), 0.0

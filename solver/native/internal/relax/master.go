@@ -5,8 +5,9 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/lp"
 )
 
-// Master is the master program of the column generation: the linear program of which a column is an option with a split, or that a running job is
-// preempted. Every job and every running job is a set. Rows are the instance's, and behind them the cuts'.
+// Master is the master program of the column generation: the linear program of which a column is an option with a
+// split, or that a running job is preempted. Every job and every running job is a set. Rows are the instance's, and
+// behind them the cuts'.
 //
 // First come the slacks, by the numbers of their sets, then the running jobs' columns, then the options'.
 type Master struct {

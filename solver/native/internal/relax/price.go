@@ -54,7 +54,8 @@ func (d *Pricing) priceAbove(o *pack.Option, unit []float64) float64 {
 	return d.Cheapest(o, unit, left, total)
 }
 
-// Cheapest gives out the tasks that are left to the cheapest partitions with room, and returns what they cost on top of total.
+// Cheapest gives out the tasks that are left to the cheapest partitions with room, and returns what they cost on top
+// of total.
 func (d *Pricing) Cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
 	limit := d.Decided.Upper[o.P0:o.P1]
 	if len(limit) > Few {
@@ -144,8 +145,8 @@ func (d *Pricing) leastCost(o *pack.Option) float64 {
 	return o.Count * sum
 }
 
-// unitCosts computes what one task of o costs in each of its partitions at prices lam. Four partitions at a time go through the usage
-// together: their sums do not wait for one another.
+// unitCosts computes what one task of o costs in each of its partitions at prices lam. Four partitions at a time go
+// through the usage together: their sums do not wait for one another.
 func (d *Pricing) unitCosts(o *pack.Option, unit []float64) {
 	clear(unit)
 	T, parts := d.In.T, d.In.Part[o.P0:o.P1]

@@ -2,8 +2,9 @@ package relax
 
 import "github.com/hedgesched/hedge/solver/internal/pack"
 
-// Pricing says what options and running jobs come to where a unit of each row (partition, resource, slot) has a price, and cuts theirs. An option
-// costs what its cheapest split does, which respects how many tasks fit into each partition at most, and what the node has decided.
+// Pricing says what options and running jobs come to where a unit of each row (partition, resource, slot) has a
+// price, and cuts theirs. An option costs what its cheapest split does, which respects how many tasks fit into each
+// partition at most, and what the node has decided.
 //
 // lam may be written to; window is to be called then, before anything is priced.
 type Pricing struct {
@@ -13,7 +14,8 @@ type Pricing struct {
 	Lam     []float64 // of each row, and behind them of each cut; none is below zero
 	// lo, hi enclose the priced slots of each (partition, resource).
 	lo, hi []int
-	// floor is the least price of each (resource, slot) over the partitions, and floorLo, floorHi enclose where it is positive.
+	// floor is the least price of each (resource, slot) over the partitions, and floorLo, floorHi enclose where it is
+	// positive.
 	floor            []float64
 	floorLo, floorHi []int
 	refund           []float64 // of each job, with cuts: the most by which they make one of its options cheaper

@@ -12,9 +12,10 @@ import (
 // DefaultWork is the work, in units, of a search limited by neither work nor time, about a fifth of a second.
 const DefaultWork = 200_000
 
-// Budget is the work and the time that a search may take, and how much of them it has taken. Work is counted in ops, of which [pack.OpsPerUnit]
-// are a unit: row operations, which take about the same time on any problem, so that where a search ends depends on the problem and not on the
-// machine. A phase is a part of the search that has an end of its own. A Budget is not safe for concurrent use.
+// Budget is the work and the time that a search may take, and how much of them it has taken. Work is counted in ops,
+// of which [pack.OpsPerUnit] are a unit: row operations, which take about the same time on any problem, so that where
+// a search ends depends on the problem and not on the machine. A phase is a part of the search that has an end of its
+// own. A Budget is not safe for concurrent use.
 type Budget struct {
 	ctx      context.Context
 	deadline time.Time
@@ -29,7 +30,8 @@ type Budget struct {
 	meters   []*int64 // of parts that do
 }
 
-// longest is the horizon of all limits beyond it, nineteen hours, of which shares can be worked out without overflowing.
+// longest is the horizon of all limits beyond it, nineteen hours, of which shares can be worked out without
+// overflowing.
 const longest = 1 << 45
 
 // pollOps is the number of ops between two looks at the clock, about 64 microseconds.
@@ -38,8 +40,8 @@ const pollOps = 64 * pack.OpsPerUnit
 // Count makes the budget add the listed counters of ops to what has been spent.
 func (b *Budget) Count(meters ...*int64) { b.meters = meters }
 
-// Begin sets the limits by the options; work, in units, is the limit where they set none. What has been spent starts at nothing, but for what the
-// counters say.
+// Begin sets the limits by the options; work, in units, is the limit where they set none. What has been spent starts
+// at nothing, but for what the counters say.
 func (b *Budget) Begin(ctx context.Context, opts solver.Options, work int64) {
 	b.ctx, b.err, b.ops = ctx, nil, 0
 	if opts.Work != 0 || opts.Time != 0 {
@@ -138,7 +140,8 @@ func (b *Budget) Used(spent int64) bool { return b.limit > 0 && spent >= b.limit
 // Hurry lets Late say that it is not late for so many more ops.
 func (b *Budget) Hurry(ops int64) { b.early = b.Spent() + ops }
 
-// Late says whether the time is over, or more than the work has been used up when so many ops have been spent. Time is read by ReadClock alone.
+// Late says whether the time is over, or more than the work has been used up when so many ops have been spent. Time
+// is read by ReadClock alone.
 func (b *Budget) Late(spent int64) bool {
 	return spent >= b.early && (b.err != nil || b.Used(spent-b.limit/20))
 }

@@ -2,15 +2,16 @@ package search
 
 import "math/rand/v2"
 
-// Random are the random numbers of one worker. The zero value has to be seeded first. It is not safe for concurrent use.
+// Random are the random numbers of one worker. The zero value has to be seeded first. It is not safe for concurrent
+// use.
 type Random struct {
 	*rand.Rand
 	pcg *rand.PCG
 }
 
-// Exponential draws from the exponential distribution of mean 1, by comparing uniform draws alone (von Neumann, 1951): the first of a run of
-// falling draws is kept if the run's length is odd, and every run that is not adds 1. Functions of the standard library
-// differ in the last bits from one architecture to another.
+// Exponential draws from the exponential distribution of mean 1, by comparing uniform draws alone (von Neumann,
+// 1951): the first of a run of falling draws is kept if the run's length is odd, and every run that is not adds 1.
+// Functions of the standard library differ in the last bits from one architecture to another.
 func (p *Random) Exponential() float64 {
 	for whole := 0.0; ; whole++ {
 		first := float64(p.Float64()) // rounded here, so that nothing is fused
