@@ -11,6 +11,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/cuts"
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
@@ -43,7 +44,7 @@ func TestCutsKeepPlans(t *testing.T) {
 // TestCutsKeepEveryPlan holds all plans of tiny problems, with every split in whole tasks, to the cuts that any solution of the relaxation
 // could call for: those of the relaxation itself, and of made-up ones.
 func TestCutsKeepEveryPlan(t *testing.T) {
-	plans, cuts := 0, 0
+	plans, checked := 0, 0
 	for seed := range uint64(1500) {
 		w := prepared(solvertest.Tiny(seed))
 		if !w.relaxation.exists() {
@@ -51,30 +52,28 @@ func TestCutsKeepEveryPlan(t *testing.T) {
 		}
 		w.relaxation.solve(1 << 60)
 		w.node.reset()
-		w.separator.gather()
-		w.separator.separate(relax.MaxCuts)
+		w.cutting.separator.Gather()
+		w.node.weigh()
+		w.cutting.separator.Separate(w.cutting.solution(), relax.MaxCuts)
 		r := rand.New(rand.NewPCG(seed, 2))
 		for range 4 {
 			invent(w, r)
 		}
-		cuts += len(w.cuts.Rhs)
+		checked += len(w.cuts.Rhs)
 		if len(w.cuts.Rhs) == 0 {
 			continue
 		}
 		w.clear()
 		plans += everyPlan(t, w, 0, seed)
 	}
-	assert.Greater(t, cuts, 500, "cuts that were checked")
+	assert.Greater(t, checked, 500, "cuts that were checked")
 	assert.Greater(t, plans, 10_000)
 }
 
 // invent separates a solution that no program has: jobs take parts of options, split anyhow.
 func invent(w *worker, r *rand.Rand) {
-	in, s := &w.in, &w.separator
-	w.separator.levels()
-	clear(s.tasks)
-	clear(w.node.weight)
-	s.active = s.active[:0]
+	in := &w.in
+	x := cuts.Solution{Weight: make([]float64, len(in.Opts)), Tasks: make([]float64, len(in.Part)+len(in.P.Running))}
 	for j := range in.P.Jobs {
 		left := 1.0
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
@@ -83,8 +82,7 @@ func invent(w *worker, r *rand.Rand) {
 				continue
 			}
 			z := left * r.Float64()
-			w.node.weight[o] = z
-			s.active = append(s.active, int32(o))
+			x.Weight[o] = z
 			left -= z
 			need := opt.Count
 			for i := opt.P0; i < opt.P1; i++ {
@@ -92,23 +90,15 @@ func invent(w *worker, r *rand.Rand) {
 				if i == opt.P1-1 {
 					q = min(need, in.Limit[i])
 				}
-				s.tasks[i] = z * q
+				x.Tasks[i] = z * q
 				need -= q
 			}
 		}
 	}
 	for k := range in.P.Running {
-		s.tasks[len(in.Part)+k] = r.Float64()
+		x.Tasks[len(in.Part)+k] = r.Float64()
 	}
-	s.found, s.supposed = s.found[:0], s.supposed[:0]
-	for set := range len(s.sets) / in.Parts {
-		for row := range in.R * in.T {
-			w.separator.tryRow(set, row)
-		}
-	}
-	for _, f := range s.found {
-		w.separator.emit(f)
-	}
+	w.cutting.separator.Separate(x, relax.MaxCuts)
 }
 
 // everyPlan holds all plans with those of jobs from j on, added to the one in cur, to the cuts, and returns their number.
@@ -212,7 +202,7 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 		w := prepared(p)
 		w.relaxation.solve(1 << 60)
 		w.dual.Cuts = &w.cuts
-		w.separator.tighten(1 << 60)
+		w.cutting.tighten(1 << 60)
 		checkBasis(t, w)
 		assert.NotEmpty(t, w.cuts.Rhs)
 		assert.Less(t, w.dual.Bound, c.reach, name)

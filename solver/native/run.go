@@ -90,7 +90,7 @@ func (w *worker) cutRoot() {
 		return
 	}
 	w.dual.Cuts = &w.cuts
-	w.Within(end, func() { w.separator.tighten(end) })
+	w.Within(end, func() { w.cutting.tighten(end) })
 }
 
 // growFor searches for a proof for one n-th of what is left.

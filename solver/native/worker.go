@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native/internal/cuts"
 	"github.com/hedgesched/hedge/solver/native/internal/lp"
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
@@ -23,7 +24,7 @@ import (
 //	squeeze      gangs that fit if others are split another way
 //	reducer      what no better plan can have, by prices, taken out of a node
 //	dive         decisions by the solution until there is a plan
-//	separator    cuts
+//	cutting      cuts
 //	branching    what to divide a node by
 //	tree         branch and price, for the proof
 //	cores        small sets of jobs by their own relaxations
@@ -44,7 +45,7 @@ type worker struct {
 	reducer    reducer
 	dive       dive
 	cuts       relax.Cuts
-	separator  separator
+	cutting    cutting
 	branching  branching
 	tree       tree
 	cores      cores
@@ -73,7 +74,8 @@ func newWorker() *worker {
 	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: m}
 	w.reducer = reducer{progress: p, node: n, lp: m}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: m}
-	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts}
+	w.cutting = cutting{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts,
+		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late)}
 	w.branching = branching{progress: p, node: n, rounding: r, lp: m}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
 	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: m, cuts: &w.cuts}

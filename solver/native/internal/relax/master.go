@@ -162,3 +162,21 @@ func (m *Master) SplitOf(c int32) []float64 { return m.Split[m.SplitOff[c]:m.Spl
 
 // Preempted is how far the program preempts running job k.
 func (m *Master) Preempted(k int) float64 { return m.Weight(m.RunColumn(k)) }
+
+// Tasks adds up how many tasks the program's solution has at each place, and behind these how far it preempts each
+// running job.
+func (m *Master) Tasks(tasks []float64) {
+	clear(tasks)
+	for c := range m.Set {
+		if m.Opt[c] < 0 || m.Where[c] == -1 {
+			continue
+		}
+		z := m.Weight(int32(c))
+		for i, q := range m.SplitOf(int32(c)) {
+			tasks[m.In.Opts[m.Opt[c]].P0+i] += float64(z * q)
+		}
+	}
+	for k := range m.In.P.Running {
+		tasks[len(m.In.Part)+k] = m.Preempted(k)
+	}
+}

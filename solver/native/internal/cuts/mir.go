@@ -1,4 +1,4 @@
-package native
+package cuts
 
 import "math"
 
@@ -26,8 +26,8 @@ func (m mir) of(amount float64) float64 {
 	return lo + float64((f-m.f0)*m.slope)
 }
 
-// coefficients are those of z and y in the rounding of a piece whose job is taken to use supposed: of the ways to put the tasks, the one that
-// makes the most of the given z and y.
+// coefficients are those of z and y in the rounding of a piece whose job is taken to use supposed: of the ways to put
+// the tasks, the one that makes the most of the given z and y.
 func (m mir) coefficients(p *piece, supposed, z, y float64) (cz, cy float64) {
 	if p.fewest == p.most {
 		return m.of(float64(p.most*p.amount) - supposed), 0

@@ -1,4 +1,4 @@
-package native
+package cuts
 
 import (
 	"cmp"
@@ -7,43 +7,60 @@ import (
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
+	"github.com/hedgesched/hedge/solver/native/internal/search"
 )
 
-// separator finds cuts that the relaxation's solution breaks. It looks at inequalities that capacity implies, of one (resource, slot) in
-// one partition or added up over a set of them: the sets that options go to, and all. In such an inequality
+// Solution is a solution of the relaxation, in terms of the problem.
+type Solution struct {
+	Weight []float64 // of each option: how far it is chosen
+	Tasks  []float64 // of each place, an entry of the instance's Part: tasks there; behind these, how far each running job is preempted
+	Prices []float64 // of each row; those that have none do not bind, and no cuts are looked for there. nil has them all bind
+	Tol    float64   // what is no price
+}
+
+// Separator finds cuts that the relaxation's solution breaks. It looks at inequalities that capacity implies, of one
+// (resource, slot) in one partition or added up over a set of them: the sets that options go to, and all. In such an
+// inequality
 //
 //	Σ_options amount·tasks in the set − Σ_running amount·preempted ≤ room
 //
-// whole numbers can be put in several ways, each of which rounds differently. How far an option is chosen is one, z, as jobs take one option or
-// none. Of the tasks that it has in the set, y, there are between fewest·z and most·z, so that y, y − fewest·z and most·z − y are others. And
-// a job can be taken to be there, so that 1 − Σ z counts what is freed where it is not. What cuts the solution off the most is taken.
-type separator struct {
-	*progress
-	greedy     *greedy
-	relaxation *relaxation
-	node       *node
-	rounding   *rounding
-	lp         *relax.Master
-	cuts       *relax.Cuts
-	recut      recut
-	tasks      []float64 // of each place: tasks in the solution
-	active     []int32   // the options that the solution takes a part of
-	sets       []bool    // of each set and partition: whether it is in the set
-	groups     []group
-	pieces     []piece
-	order      []int
-	score      []float64
-	trial      []float64 // scratch: divisors to try
-	found      []found
-	supposed   []float64 // arena: of each cut found and job or running job, what it is taken to use
-	places     []int32
-	dense      []float64
-	tight      []bool
-	rowOf      []int32
-	broken     []float64
+// whole numbers can be put in several ways, each of which rounds differently. How far an option is chosen is one, z,
+// as jobs take one option or none. Of the tasks that it has in the set, y, there are between fewest·z and most·z, so
+// that y, y − fewest·z and most·z − y are others. And a job can be taken to be there, so that 1 − Σ z counts what is
+// freed where it is not. What cuts the solution off the most is taken.
+//
+// Its memory is used again; it is not safe for concurrent use.
+type Separator struct {
+	in       *pack.Instance
+	cuts     *relax.Cuts
+	budget   *search.Budget
+	late     func() bool
+	recut    recut
+	x        Solution
+	active   []int32 // the options that the solution takes a part of
+	sets     []bool  // of each set and partition: whether it is in the set
+	groups   []group
+	pieces   []piece
+	order    []int
+	score    []float64
+	trial    []float64 // scratch: divisors to try
+	found    []found
+	supposed []float64 // arena: of each cut found and job or running job, what it is taken to use
+	places   []int32
+	dense    []float64
+	tight    []bool
+	rowOf    []int32
+	broken   []float64
 }
 
-// found is a cut found: of the sum of a set's rows, divided by what, and where in supposed what its groups are taken to use is.
+// New finds cuts of the instance, whatever it holds when it is asked, and adds them to the list k. It counts its work
+// in the budget, and gives up when late says so.
+func New(in *pack.Instance, k *relax.Cuts, budget *search.Budget, late func() bool) Separator {
+	return Separator{in: in, cuts: k, budget: budget, late: late}
+}
+
+// found is a cut found: of the sum of a set's rows, divided by what, and where in supposed what its groups are taken
+// to use is.
 type found struct {
 	set, row int
 	divisor  float64
@@ -51,10 +68,10 @@ type found struct {
 	at       int
 }
 
-// separate finds cuts that the program's solution breaks, by the most at first, and adds them. It returns how many.
-func (s *separator) separate(most int) int {
-	s.node.weigh()
-	s.levels()
+// Separate finds cuts that the solution breaks, by the most at first, and adds so many of them at most. It returns
+// how many. Gather comes first.
+func (s *Separator) Separate(x Solution, most int) int {
+	s.look(x)
 	s.found, s.supposed = s.found[:0], s.supposed[:0]
 	n := s.in.R * s.in.T
 	for set := range len(s.sets) / s.in.Parts {
@@ -79,11 +96,14 @@ func (s *separator) separate(most int) int {
 }
 
 // binds says whether one of the set's rows has a price.
-func (s *separator) binds(set, row int) bool {
+func (s *Separator) binds(set, row int) bool {
 	n := s.in.R * s.in.T
-	s.Spend(int64(s.in.Parts) / 4)
+	if s.x.Prices == nil {
+		return true
+	}
+	s.budget.Spend(int64(s.in.Parts) / 4)
 	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
-		if in && s.lp.Prices[x*n+row] > s.lp.Tol {
+		if in && s.x.Prices[x*n+row] > s.x.Tol {
 			return true
 		}
 	}
@@ -93,9 +113,9 @@ func (s *separator) binds(set, row int) bool {
 // maxSets bounds the sets of partitions whose rows are added up.
 const maxSets = 40
 
-// gather lists the sets of partitions: each alone, all, and those that options go to.
-func (s *separator) gather() {
-	in := &s.in
+// Gather lists the sets of partitions: each alone, all, and those that options go to.
+func (s *Separator) Gather() {
+	in := s.in
 	s.sets = s.sets[:0]
 	for x := range in.Parts {
 		for y := range in.Parts {
@@ -130,37 +150,21 @@ func (s *separator) gather() {
 	}
 }
 
-// levels computes how many tasks the program's solution has at each place, and which options it takes.
-func (s *separator) levels() {
-	m, in := s.lp, &s.in
-	n := len(in.Part)
-	s.tasks = pack.Resize(s.tasks, n+len(in.P.Running))
-	clear(s.tasks)
-	s.dense = pack.Resize(s.dense, len(s.tasks))
+// look takes up a solution.
+func (s *Separator) look(x Solution) {
+	s.x = x
+	s.dense = pack.Resize(s.dense, len(x.Tasks))
 	clear(s.dense)
-	for c := range m.Set {
-		if m.Opt[c] < 0 || m.Where[c] == -1 {
-			continue
-		}
-		z := m.Weight(int32(c))
-		for i, q := range m.SplitOf(int32(c)) {
-			s.tasks[in.Opts[m.Opt[c]].P0+i] += float64(z * q)
-		}
-	}
-	for k := range in.P.Running {
-		s.tasks[n+k] = m.Preempted(k)
-	}
 	s.active = s.active[:0]
-	for o, z := range s.node.weight {
+	for o, z := range x.Weight {
 		if z > 1e-9 {
 			s.active = append(s.active, int32(o))
 		}
 	}
-	s.Spend(int64(len(m.Set) + len(s.tasks)))
 }
 
 // tryRow looks for the best rounding of the sum of a set's rows.
-func (s *separator) tryRow(set, row int) {
+func (s *Separator) tryRow(set, row int) {
 	b := s.inequality(set, row)
 	best, from := found{set: set, row: row, score: leastScore, at: -1}, b
 	for turn := range 2 {
@@ -181,7 +185,7 @@ func (s *separator) tryRow(set, row int) {
 				s.note(&best)
 			}
 		}
-		s.Spend(int64(6 * len(s.pieces) * len(s.trial)))
+		s.budget.Spend(int64(6 * len(s.pieces) * len(s.trial)))
 	}
 	if best.at < 0 {
 		return
@@ -191,7 +195,7 @@ func (s *separator) tryRow(set, row int) {
 }
 
 // note keeps what the groups are taken to use in cut f.
-func (s *separator) note(f *found) {
+func (s *Separator) note(f *found) {
 	if f.at < 0 {
 		f.at = len(s.supposed)
 		for range s.groups {
@@ -204,7 +208,7 @@ func (s *separator) note(f *found) {
 }
 
 // refine takes single groups to use the other amount, the most undecided ones first, where that makes a better cut.
-func (s *separator) refine(f *found, b float64) {
+func (s *Separator) refine(f *found, b float64) {
 	s.order, s.score = s.order[:0], pack.Resize(s.score, len(s.groups))
 	for i := range s.groups {
 		g := &s.groups[i]
@@ -217,7 +221,7 @@ func (s *separator) refine(f *found, b float64) {
 			s.order = append(s.order, i)
 		}
 	}
-	sortIndices(s.order, s.score, 1)
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.score[a], s.score[b]) })
 	for _, i := range s.order[:min(len(s.order), maxFlips)] {
 		g := &s.groups[i]
 		b -= g.exchange()
@@ -228,7 +232,7 @@ func (s *separator) refine(f *found, b float64) {
 		}
 		b -= g.exchange()
 	}
-	s.Spend(int64(6 * len(s.pieces) * min(len(s.order), maxFlips)))
+	s.budget.Spend(int64(6 * len(s.pieces) * min(len(s.order), maxFlips)))
 }
 
 // How many groups are tried to be taken otherwise, and how many amounts to divide by.
@@ -238,7 +242,7 @@ const (
 )
 
 // divisors lists the amounts that the solution uses in fractions.
-func (s *separator) divisors() {
+func (s *Separator) divisors() {
 	s.trial = s.trial[:0]
 	for i := range s.groups {
 		g := &s.groups[i]
@@ -260,7 +264,7 @@ func (s *separator) divisors() {
 }
 
 // divisor adds an amount and its half to those to divide by.
-func (s *separator) divisor(a float64) {
+func (s *Separator) divisor(a float64) {
 	a = math.Abs(a)
 	if a < 1e-12 || len(s.trial) >= maxDivisors {
 		return
@@ -277,7 +281,7 @@ func (s *separator) divisor(a float64) {
 const leastScore = 0.005
 
 // value is how far the solution is from the rounding by d of the inequality in groups.
-func (s *separator) value(b, d float64) float64 {
+func (s *Separator) value(b, d float64) float64 {
 	m, rhs, ok := roundBy(b, d)
 	if !ok {
 		return 0
@@ -300,8 +304,8 @@ func (s *separator) value(b, d float64) float64 {
 }
 
 // emit adds the cut found.
-func (s *separator) emit(f found) {
-	in := &s.in
+func (s *Separator) emit(f found) {
+	in := s.in
 	s.places = s.places[:0]
 	b := s.inequality(f.set, f.row)
 	for i := range s.groups {
@@ -329,7 +333,7 @@ func (s *separator) emit(f found) {
 }
 
 // add adds the cut whose coefficients have been set.
-func (s *separator) add(rhs float64) {
+func (s *Separator) add(rhs float64) {
 	s.cuts.Add(s.places, s.dense, rhs)
 	for _, p := range s.places {
 		s.dense[p] = 0
@@ -337,8 +341,8 @@ func (s *separator) add(rhs float64) {
 }
 
 // emitJob gives job j's options their coefficients.
-func (s *separator) emitJob(m mir, f found, j int, supposed float64) {
-	in := &s.in
+func (s *Separator) emitJob(m mir, f found, j int, supposed float64) {
+	in := s.in
 	member := s.sets[f.set*in.Parts : (f.set+1)*in.Parts]
 	slack := m.of(-supposed)
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
@@ -360,10 +364,10 @@ func (s *separator) emitJob(m mir, f found, j int, supposed float64) {
 			}
 		}
 	}
-	s.Spend(int64(4 * (in.JobOpts[j+1] - in.JobOpts[j])))
+	s.budget.Spend(int64(4 * (in.JobOpts[j+1] - in.JobOpts[j])))
 }
 
-func (s *separator) set(place int, v float64) {
+func (s *Separator) set(place int, v float64) {
 	s.places = append(s.places, int32(place))
 	s.dense[place] = v
 }

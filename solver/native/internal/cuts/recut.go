@@ -1,4 +1,4 @@
-package native
+package cuts
 
 import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
@@ -95,4 +95,50 @@ func (q *recut) cover(m *relax.Master, rowOf []int32, broken []float64, penalty 
 			q.basic = append(q.basic, int32(-1-r))
 		}
 	}
+}
+
+// Rebuild makes the program m anew with the cuts that have been found and without those that are loose, and goes on
+// from its basis. What the solution breaks is made up for, at penalty. It reports whether the basis could be kept; if
+// not, there is none.
+func (s *Separator) Rebuild(m *relax.Master, penalty float64) bool {
+	s.renumber(m)
+	return s.recut.run(m, s.cuts, s.rowOf, s.measure(s.in.Rows+len(s.cuts.Rhs)), penalty)
+}
+
+// renumber drops the loose cuts, whose slack is basic, and notes the program's rows' new numbers.
+func (s *Separator) renumber(m *relax.Master) {
+	s.tight, s.rowOf = s.tight[:0], s.rowOf[:0]
+	for r := range s.in.Rows {
+		s.rowOf = append(s.rowOf, int32(r))
+	}
+	next := int32(s.in.Rows)
+	for c := range s.cuts.Rhs {
+		row, number := s.in.Rows+c, int32(-1)
+		if row >= m.Rows || m.Slack[row] < 0 {
+			number = next
+			next++
+		}
+		s.tight = append(s.tight, number >= 0)
+		if row < m.Rows {
+			s.rowOf = append(s.rowOf, number)
+		}
+	}
+	s.cuts.Keep(s.tight)
+}
+
+// measure is by how much the present solution breaks each of so many rows.
+func (s *Separator) measure(rows int) []float64 {
+	k := s.cuts
+	s.broken = pack.Resize(s.broken, rows)
+	clear(s.broken)
+	for c, b := range k.Rhs {
+		sum := -b
+		for e := k.Off[c]; e < k.Off[c+1]; e++ {
+			sum += float64(k.Coef[e] * s.x.Tasks[k.At[e]])
+		}
+		if sum > 1e-6 {
+			s.broken[s.in.Rows+c] = sum
+		}
+	}
+	return s.broken
 }

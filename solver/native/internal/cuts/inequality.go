@@ -1,4 +1,4 @@
-package native
+package cuts
 
 import (
 	"slices"
@@ -30,8 +30,8 @@ type piece struct {
 }
 
 // inequality lists the groups of the sum of a set's rows, and returns its room.
-func (s *separator) inequality(set, row int) float64 {
-	in := &s.in
+func (s *Separator) inequality(set, row int) float64 {
+	in := s.in
 	s.groups, s.pieces = s.groups[:0], s.pieces[:0]
 	for _, id := range s.active {
 		o := int(id)
@@ -51,7 +51,7 @@ func (s *separator) inequality(set, row int) float64 {
 	}
 	for k := range in.P.Running {
 		if a := s.released(k, set, row); a > 0 {
-			y := s.tasks[len(in.Part)+k]
+			y := s.x.Tasks[len(in.Part)+k]
 			s.groups = append(s.groups, group{set: len(in.P.Jobs) + k, lo: len(s.pieces), hi: len(s.pieces) + 1, left: 1 - y})
 			s.pieces = append(s.pieces, piece{amount: -a, fewest: 1, most: 1, z: y, y: y, tasks: true})
 		}
@@ -59,24 +59,24 @@ func (s *separator) inequality(set, row int) float64 {
 	for i := range s.groups {
 		s.suppose(&s.groups[i])
 	}
-	s.Spend(int64(8*len(s.active) + 16*len(s.pieces)))
+	s.budget.Spend(int64(8*len(s.active) + 16*len(s.pieces)))
 	return s.room(set, row)
 }
 
 // pieceOf is what option o has of the sum of a set's rows.
-func (s *separator) pieceOf(o, set, row int) piece {
-	in, opt := &s.in, &s.in.Opts[o]
+func (s *Separator) pieceOf(o, set, row int) piece {
+	in, opt := s.in, &s.in.Opts[o]
 	p := piece{amount: taskUsage(in, o, row), tasks: opt.Whole}
 	if p.amount == 0 {
 		return p
 	}
 	member := s.sets[set*in.Parts : (set+1)*in.Parts]
 	out := 0.0
-	s.Spend(int64(opt.P1-opt.P0) / 4)
+	s.budget.Spend(int64(opt.P1-opt.P0) / 4)
 	for i := opt.P0; i < opt.P1; i++ {
 		if member[in.Part[i]] {
 			p.most += in.Limit[i]
-			p.y += s.tasks[i]
+			p.y += s.x.Tasks[i]
 		} else {
 			out += in.Limit[i]
 		}
@@ -87,13 +87,13 @@ func (s *separator) pieceOf(o, set, row int) piece {
 	}
 	p.most, p.fewest = min(p.most, opt.Count), max(0, opt.Count-out)
 	p.fewest = min(p.fewest, p.most)
-	p.z = s.node.weight[o]
+	p.z = s.x.Weight[o]
 	return p
 }
 
 // released is what running job k holds of the sum of a set's rows.
-func (s *separator) released(k, set, row int) float64 {
-	in := &s.in
+func (s *Separator) released(k, set, row int) float64 {
+	in := s.in
 	member := s.sets[set*in.Parts : (set+1)*in.Parts]
 	sum, n := 0.0, in.R*in.T
 	for i := in.RunOff[k]; i < in.RunOff[k+1]; i++ {
@@ -101,12 +101,12 @@ func (s *separator) released(k, set, row int) float64 {
 			sum += in.RunAmt[i]
 		}
 	}
-	s.Spend(int64(in.RunOff[k+1]-in.RunOff[k]) / 4)
+	s.budget.Spend(int64(in.RunOff[k+1]-in.RunOff[k]) / 4)
 	return sum
 }
 
 // room is the capacity of the sum of a set's rows.
-func (s *separator) room(set, row int) float64 {
+func (s *Separator) room(set, row int) float64 {
 	b := 0.0
 	for x, in := range s.sets[set*s.in.Parts : (set+1)*s.in.Parts] {
 		if in {
@@ -120,7 +120,7 @@ func (s *separator) room(set, row int) float64 {
 func withRounding(v float64) float64 { return v + float64(1e-9*v) + 1e-15 }
 
 // suppose finds what the group could be taken to use: what its most chosen option has there.
-func (s *separator) suppose(g *group) {
+func (s *Separator) suppose(g *group) {
 	g.left = max(0, g.left)
 	pick := g.lo
 	for i := g.lo + 1; i < g.hi; i++ {
@@ -137,7 +137,7 @@ func (s *separator) suppose(g *group) {
 }
 
 // groupOf is the group of a set; one without pieces if there is none.
-func (s *separator) groupOf(set int) group {
+func (s *Separator) groupOf(set int) group {
 	if i, ok := slices.BinarySearchFunc(s.groups, set, func(g group, set int) int { return g.set - set }); ok {
 		return s.groups[i]
 	}
