@@ -177,14 +177,6 @@ func (g *greedy) insert(j int) bool {
 	return false
 }
 
-// bestRed is job j's best reduced value at the relaxation's prices.
-func (g *greedy) bestRed(j int) float64 {
-	if g.in.JobOpts[j] == g.in.JobOpts[j+1] || g.byRed[g.in.JobOpts[j]] < 0 {
-		return math.Inf(-1)
-	}
-	return g.red[g.byRed[g.in.JobOpts[j]]]
-}
-
 // sortOps is n, or where there are many about what it takes to sort them.
 func sortOps(n int) int64 {
 	if n <= relax.Few {

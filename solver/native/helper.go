@@ -75,7 +75,6 @@ func (w *worker) assistOnce() {
 		w.dives()
 	default:
 		w.local.improve(w.Share(improveShare))
-		w.cores.improve(w.Share(coreShare))
 	}
 }
 

@@ -113,7 +113,6 @@ func (w *worker) rounds() {
 		w.adopt()
 		w.growFor(w.proofs())
 		w.local.improve(w.Share(improveShare))
-		w.cores.improve(w.Share(coreShare))
 	}
 }
 

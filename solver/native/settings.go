@@ -15,7 +15,6 @@ const (
 	adviceDiveShare  = 2 // the dive by the advice with all that is known then
 	againstDiveShare = 4 // dives against a piece of advice
 	improveShare     = 4 // ruin and recreate between proofs
-	coreShare        = 4 // cores between proofs
 	proofShare       = 2 // the tree in each round, where there are no other workers to look for plans
 	helperShare      = 2 // a helper's relaxation
 )
@@ -95,22 +94,6 @@ const (
 	mostEvicted = 8    // jobs that give way to one
 	mostLooked  = 12   // placed jobs looked at for one that gives way,
 	mostVictims = 3    // of which so many are in the way
-)
-
-// Cores: the most work one gets, in units, to which their size adapts, and how the jobs of one are chosen by distance
-// from a slot.
-const (
-	coreUnits      = 4000
-	firstCore      = 10.0 // sets
-	leastCore      = 4.0
-	coreShrinks    = 0.9
-	coreGrows      = 1.05
-	coreDeviations = 2   // decisions against the program's advice
-	baseDistance   = 0.2 // of every job
-	baseNoise      = 0.3 // on top of exponential noise of mean 1
-	unpaidDistance = 8.0 // per part of its value that a job left out is short of paying
-	regretDistance = 2.0 // per part of its value that a job could gain elsewhere
-	placedRegret   = 0.2 // of the reduced value of a placed job counts as regret
 )
 
 // Squeezing gangs in: how deep chains of moves go, which part of all work it may take, and the most that one gang

@@ -195,7 +195,7 @@ func (t *team) post(w *worker) {
 }
 
 // collect gives w what is on the board. News of prices, or of the relaxation, end the phase that a helper is in; what it does next begins with them,
-// but for the dives and the cores of a round, which go on one after the other.
+// but for dives, which go on one after the other.
 func (t *team) collect(w *worker) {
 	b := &t.board
 	if b.best.Value > w.top() {

@@ -27,7 +27,6 @@ import (
 //	cutting      cuts
 //	branching    what to divide a node by
 //	tree         branch and price, for the proof
-//	cores        small sets of jobs by their own relaxations
 //	recall       what the last cycle's solve has left
 //
 // The worker itself says what comes when. Engines pool workers, whose parts keep their scratch memory.
@@ -48,7 +47,6 @@ type worker struct {
 	cutting    cutting
 	branching  branching
 	tree       tree
-	cores      cores
 	recall     recall
 
 	memory *solver.Memory   // what the caller has handed on; nil asks for none
@@ -78,9 +76,8 @@ func newWorker() *worker {
 		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late)}
 	w.branching = branching{progress: p, node: n, rounding: r, lp: m}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
-	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: m, cuts: &w.cuts}
 	w.recall = recall{progress: p}
-	w.Count(&w.cur.Ops, &w.dual.Ops, &w.lp.Ops, &w.cores.coreLP.Ops)
+	w.Count(&w.cur.Ops, &w.dual.Ops, &w.lp.Ops)
 	w.dual.Late, w.greedy.pre.Late = w.late, w.late
 	w.dual.Decided = &w.node.decided
 	w.meet = w.meetTeam
@@ -115,7 +112,6 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 // reset forgets all but the problem, the present plan and the best one.
 func (w *worker) reset() {
 	w.progress.reset()
-	w.cores.reset()
 	w.lp.Ops = 0
 	w.greedy.reset()
 	w.node.decided.Reset(&w.in)
