@@ -23,7 +23,6 @@ type progress struct {
 	teamBound float64    // the bound that the team's leader has proven, for the others
 	shown     float64    // the bound that has been proven by going through all that could be better, which no prices prove
 	proven    bool       // no plan is worth more than the best one
-	aim       float64    // plans worth no more than this are not looked for at present; -Inf is none
 	smallest  float64    // the least value of an option that can fit
 	cfg       Config
 	target    float64           // the gap to end at
@@ -40,7 +39,7 @@ const reportOps = 20_000 * opsPerUnit
 // reset forgets all but the problem, the present plan and the best one.
 func (p *progress) reset() {
 	p.Restart()
-	p.proven, p.aim = false, math.Inf(-1)
+	p.proven = false
 	p.teamBound, p.shown, p.teamBest.Value = math.Inf(1), math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
@@ -153,12 +152,9 @@ const leastGain = 3e-7
 // is no part of anything.
 const leastOfAll = 1e-8
 
-// enough is what a node's bound must exceed to be searched.
-func (p *progress) enough() float64 { return max(p.aim, p.better()) }
-
-// better is what a plan must exceed to be worth looking for beside the best one. Where the best plan is worth nothing, that is more than
-// rounding errors: a small part of the least valuable option.
-func (p *progress) better() float64 {
+// enough is what a node's bound, or a plan, must exceed to be worth looking for beside the best one. Where the best plan is
+// worth nothing, that is more than rounding errors: a small part of the least valuable option.
+func (p *progress) enough() float64 {
 	v := p.top()
 	if v == 0 {
 		return leastOfAll * p.smallest

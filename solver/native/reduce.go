@@ -22,10 +22,10 @@ type reducer struct {
 // large values and costs: bounds that are wide for rounding errors alone would be taken for room.
 func (r *reducer) exact() bool { return r.lp.Tol <= 1e-6*math.Abs(r.top()) }
 
-// run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan, or the aim, is taken out, and not what is
+// run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan is taken out, and not what is
 // worth hardly more than the best plan: no node's bound would speak of that any more, and the tree's bound has to hold for it.
 func (r *reducer) run(b float64) {
-	room := b - max(r.aim, r.top()) + float64(inexact*math.Abs(b))
+	room := b - r.top() + float64(inexact*math.Abs(b))
 	if math.IsInf(b, 0) || room < 0 || !r.exact() {
 		return
 	}

@@ -28,8 +28,7 @@ func TestReducedNodesKeepBetterPlans(t *testing.T) {
 		for _, share := range []float64{0.5, 0.9, 0.99, 0.999, 1 - 1e-7} {
 			w := prepared(p)
 			w.relaxation.solve(math.MaxInt64)
-			w.aim = float64(share * best.Objective)
-			w.best.Value = w.aim
+			w.best.Value = float64(share * best.Objective)
 			w.node.solve(maxRounds)
 			w.reducer.run(w.node.at)
 			for _, d := range w.node.decided.Trail {

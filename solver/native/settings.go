@@ -19,16 +19,6 @@ const (
 	helperShare      = 2 // a helper's relaxation
 )
 
-// aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a
-// quarter fewer plans were good, with seven tenths and half about as many. There is no aim where the gap is below
-// leastAim, relatively, and after mostGoals: with one fewer bounds are as low, with any number a tree is searched
-// over and over where the best plan is known.
-const (
-	aimPart   = 0.5
-	leastAim  = 1e-5
-	mostGoals = 2
-)
-
 // relaxationPercent is the most that the root relaxation may take of what is left.
 const relaxationPercent = 60
 

@@ -25,8 +25,6 @@ type tree struct {
 	way       []int32 // scratch: the path to go
 	stuck     float64 // the largest bound of a node with nothing left to divide
 	spare     float64 // the largest bound of a node that was left for promising too little
-	goal      float64 // what the plans looked for must be worth more than, and the bound is if there is none
-	goals     int     // how many there have been
 	bases     lp.Bases
 	reduced   []relax.Decision // what the nodes' prices have decided; was is what has come of it
 }
@@ -51,28 +49,17 @@ const (
 
 // reset is the empty tree.
 func (t *tree) reset() {
-	t.begun, t.goals = false, 0
+	t.begun = false
 	t.bases.Reset()
 	t.nodes, t.open, t.path, t.marks, t.reduced = t.nodes[:0], t.open[:0], t.path[:0], t.marks[:0], t.reduced[:0]
-	t.goal, t.stuck, t.spare = math.Inf(-1), math.Inf(-1), math.Inf(-1)
+	t.stuck, t.spare = math.Inf(-1), math.Inf(-1)
 }
 
-// plant begins the tree with its root. The plans to look for at first are worth more than a point within the gap, which cuts off most of what is
-// to be searched; if there are none, that point is the bound and the next one is below it. After some all better plans are looked for: the best one is likely
-// to be known then, and every tree with a nearer point would be searched for little.
+// plant begins the tree with its root.
 func (t *tree) plant() {
-	hopeless, goals := t.stuck > t.better(), t.goals
 	t.reset()
 	t.begun = true
-	bound := t.bound()
-	gap := bound - t.top()
-	if gap > leastAim*math.Abs(bound) && !math.IsInf(gap, 1) && !hopeless && goals < mostGoals && t.reducer.exact() {
-		t.goal = bound - float64(aimPart*gap)
-		goals++
-	}
-	t.goals = goals
-	t.aim = t.goal
-	t.nodes = append(t.nodes, branch{parent: -1, bound: bound})
+	t.nodes = append(t.nodes, branch{parent: -1, bound: t.bound()})
 	t.push(0)
 }
 
@@ -131,7 +118,6 @@ func (t *tree) grow() {
 	if !t.begun {
 		t.plant()
 	}
-	t.aim = t.goal
 	t.replay(0)
 	for len(t.nodes) < maxNodes && t.proceed() {
 		if len(t.open) > 0 && t.nodes[t.open[0]].bound <= t.enough() {
@@ -139,10 +125,8 @@ func (t *tree) grow() {
 			t.open = t.open[:0]
 		}
 		if len(t.open) == 0 {
-			if !t.conclude() {
-				break
-			}
-			continue
+			t.conclude()
+			break
 		}
 		t.shown = min(t.shown, max(t.stuck, t.nodes[t.open[0]].bound))
 		for n := t.pop(); n >= 0; {
@@ -151,25 +135,15 @@ func (t *tree) grow() {
 		}
 	}
 	t.node.revert(0)
-	t.aim = math.Inf(-1)
 }
 
-// conclude takes into the bound what the tree has shown that has no open nodes left. It reports whether there is a new one: below the aim,
-// if that was above what is worth looking for.
-func (t *tree) conclude() (again bool) {
-	again = t.goal > t.better()
+// conclude takes into the bound what the tree has shown that has no open nodes left.
+func (t *tree) conclude() {
 	rest := max(t.stuck, t.spare)
-	if !again {
-		if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
-			rest = 0 // but for rounding errors
-		}
+	if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
+		rest = 0 // but for rounding errors
 	}
-	t.shown = min(t.shown, max(rest, t.goal, t.top()))
-	if again {
-		t.node.revert(0)
-		t.plant()
-	}
-	return again
+	t.shown = min(t.shown, max(rest, t.top()))
 }
 
 // visit makes the decisions that lead to node n, taking back those that do not, and goes back to its parent's basis if it is known.
