@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// ascent betters rough prices step by step, which proves lower bounds, and has greedy plans made by them now and then. It steps along the
-// subgradient where the bound has been evaluated last.
+// ascent betters rough prices step by step, which proves lower bounds, and has greedy plans made by them now and
+// then. It steps along the subgradient where the bound has been evaluated last.
 type ascent struct {
 	*progress
 	greedy     *greedy
@@ -134,8 +134,9 @@ func (a *ascent) step(target float64) bool {
 	return true
 }
 
-// levelStep moves the prices from the best ones along an average of subgradients, by steps that would lower the bound by level if they
-// were right about it, and returns the level to go on with: a step that lowers the bound by a good part of it makes it higher.
+// levelStep moves the prices from the best ones along an average of subgradients, by steps that would lower the bound
+// by level if they were right about it, and returns the level to go on with: a step that lowers the bound by a good
+// part of it makes it higher.
 func (a *ascent) levelStep(level float64) float64 {
 	d, norm := &a.dual, 0.0
 	for i, g := range d.Grad {

@@ -25,7 +25,8 @@ func (e wrong) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 	return w.solution(w.stop()), nil
 }
 
-// TestWrongBoundsAreSeen: a bound below the plan is neither hidden nor called a proof, whether the search took itself for done or not.
+// TestWrongBoundsAreSeen: a bound below the plan is neither hidden nor called a proof, whether the search took itself
+// for done or not.
 func TestWrongBoundsAreSeen(t *testing.T) {
 	for _, work := range []int64{100, 100_000} {
 		for part, noticed := range map[float64]bool{0.9: true, 1 - 1e-5: true, 1 - 1e-12: false, 1: false} {

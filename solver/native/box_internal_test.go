@@ -15,7 +15,8 @@ func boxed(seed uint64) *worker {
 	return prepared(solvertest.CycleOf(seed, solvertest.Shape{Jobs: boxJobs + int(seed), Running: 4 * int(seed), Slots: 12}))
 }
 
-// TestBoxesAreLeft: wherever the box is at first, the relaxation ends with a solution that fits and is worth what the prices prove.
+// TestBoxesAreLeft: wherever the box is at first, the relaxation ends with a solution that fits and is worth what the
+// prices prove.
 func TestBoxesAreLeft(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, factor := range []float64{0, 0.01, 1, 30} {

@@ -2,11 +2,13 @@ package native
 
 import "math"
 
-// A large relaxation begins with its prices held near the best ones, in a box that is widened until nothing depends on it (the boxstep
-// method; Marsten, Hogan and Blankenship, 1975). In the program, room left over is worth a row's least price then, and room that is not there may be had
-// at its highest, so that the basis can begin with each job's best column at those prices, instead of a plan at none.
+// A large relaxation begins with its prices held near the best ones, in a box that is widened until nothing depends
+// on it (the boxstep method; Marsten, Hogan and Blankenship, 1975). In the program, room left over is worth a row's
+// least price then, and room that is not there may be had at its highest, so that the basis can begin with each job's
+// best column at those prices, instead of a plan at none.
 
-// How far prices may be from the best ones at first, and at most, and the relative gap at which they may be further away.
+// How far prices may be from the best ones at first, and at most, and the relative gap at which they may be further
+// away.
 const (
 	nearest  = 1.0
 	furthest = 1e5
@@ -19,7 +21,8 @@ const boxJobs = 50
 // large says whether the relaxation is one that begins in a box.
 func (rel *relaxation) large() bool { return len(rel.in.P.Jobs) >= boxJobs }
 
-// boxIn begins the relaxation in a box round the best prices if it is a large one, and returns how wide the box is; 0 is none.
+// boxIn begins the relaxation in a box round the best prices if it is a large one, and returns how wide the box is; 0
+// is none.
 func (rel *relaxation) boxIn() (radius float64) {
 	if !rel.large() {
 		return 0
@@ -29,8 +32,8 @@ func (rel *relaxation) boxIn() (radius float64) {
 	return nearest
 }
 
-// box holds the program's prices within radius from the best ones, in terms of what a unit of the resource would cost if all of it were worth as
-// much as all capacity is at the best prices.
+// box holds the program's prices within radius from the best ones, in terms of what a unit of the resource would cost
+// if all of it were worth as much as all capacity is at the best prices.
 func (rel *relaxation) box(radius float64) {
 	m, d, in := rel.lp, &rel.dual, &rel.in
 	total := 0.0
@@ -55,8 +58,9 @@ func (rel *relaxation) box(radius float64) {
 	m.Ops += int64(2 * in.Rows)
 }
 
-// widen lets prices be further away from the best ones if there is little to gain so near, and anywhere once no row uses more room than
-// there is. It returns how far, 0 for the latter; value is the program's, and done says that it is optimal.
+// widen lets prices be further away from the best ones if there is little to gain so near, and anywhere once no row
+// uses more room than there is. It returns how far, 0 for the latter; value is the program's, and done says that it
+// is optimal.
 func (rel *relaxation) widen(radius, value float64, done bool) float64 {
 	m, d := rel.lp, &rel.dual
 	if !done && d.Bound-value > wider*math.Abs(d.Bound) {

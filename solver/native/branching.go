@@ -98,7 +98,8 @@ func (b *branching) splitDivision() division {
 		for i, v := range b.rounding.fraction[:in.Opts[pick].P1-in.Opts[pick].P0] {
 			if part := v - math.Floor(v); min(part, 1-part) > most {
 				most = min(part, 1-part)
-				c = division{job: j, last: pick, running: -1, entry: in.Opts[pick].P0 + i, tasks: math.Floor(v) + 1, first: part >= 0.5}
+				c = division{job: j, last: pick, running: -1, entry: in.Opts[pick].P0 + i, first: part >= 0.5}
+				c.tasks = math.Floor(v) + 1
 				if c.only = !b.node.decided.Must[j] || alive > 1; c.only {
 					c.entry, c.first = -1, true
 				}

@@ -41,8 +41,8 @@ func TestCutsKeepPlans(t *testing.T) {
 	assert.Greater(t, total, 200, "cuts that were checked")
 }
 
-// TestCutsKeepEveryPlan holds all plans of tiny problems, with every split in whole tasks, to the cuts that any solution of the relaxation
-// could call for: those of the relaxation itself, and of made-up ones.
+// TestCutsKeepEveryPlan holds all plans of tiny problems, with every split in whole tasks, to the cuts that any
+// solution of the relaxation could call for: those of the relaxation itself, and of made-up ones.
 func TestCutsKeepEveryPlan(t *testing.T) {
 	plans, checked := 0, 0
 	for seed := range uint64(1500) {
@@ -101,7 +101,8 @@ func invent(w *worker, r *rand.Rand) {
 	w.cutting.separator.Separate(x, relax.MaxCuts)
 }
 
-// everyPlan holds all plans with those of jobs from j on, added to the one in cur, to the cuts, and returns their number.
+// everyPlan holds all plans with those of jobs from j on, added to the one in cur, to the cuts, and returns their
+// number.
 func everyPlan(t *testing.T, w *worker, j int, seed uint64) int {
 	in := &w.in
 	if j < len(in.P.Running) {
@@ -230,7 +231,8 @@ func TestNoDivisionIsRepeated(t *testing.T) {
 	assert.Greater(t, nodes, 500)
 }
 
-// TestCutsThatMakeOptionsCheaper: the option of most reduced value is found at any prices, of cuts too, some of which make options worth more than their value.
+// TestCutsThatMakeOptionsCheaper: the option of most reduced value is found at any prices, of cuts too, some of which
+// make options worth more than their value.
 func TestCutsThatMakeOptionsCheaper(t *testing.T) {
 	cheaper := 0
 	for seed := range uint64(300) {

@@ -71,8 +71,8 @@ func (d *dive) descend(s *step, against int) {
 	d.steps++
 }
 
-// takeBack takes the last step back where it has led nowhere: first what was settled along with it, then the decision itself. It
-// reports whether there was anything to take back.
+// takeBack takes the last step back where it has led nowhere: first what was settled along with it, then the decision
+// itself. It reports whether there was anything to take back.
 func (d *dive) takeBack(s *step) bool {
 	if s.from < 0 {
 		return false
@@ -113,9 +113,9 @@ func (d *dive) haste() float64 {
 	return 2 / max(2, left)
 }
 
-// settleMost leaves jobs no other option than that which the program has nearly given them, and a given part of those to which it gives it for
-// less, most nearly decided first. They may still be left out: to make sure of all of them at once would take the program long, and
-// where they do not fit together it would have no solution.
+// settleMost leaves jobs no other option than that which the program has nearly given them, and a given part of those
+// to which it gives it for less, most nearly decided first. They may still be left out: to make sure of all of them
+// at once would take the program long, and where they do not fit together it would have no solution.
 func (d *dive) settleMost(part float64) {
 	q := d.node
 	d.near = d.near[:0]

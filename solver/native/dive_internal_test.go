@@ -9,7 +9,8 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// TestEveryDiveLeavesAPlan gives dives shares too small for a single step: what the program says by then is a plan all the same.
+// TestEveryDiveLeavesAPlan gives dives shares too small for a single step: what the program says by then is a plan
+// all the same.
 func TestEveryDiveLeavesAPlan(t *testing.T) {
 	for seed := range uint64(6) {
 		w := prepared(solvertest.Cycle(seed, 30+5*int(seed), int(seed)))

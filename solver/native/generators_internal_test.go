@@ -180,8 +180,9 @@ func brimful(r *rand.Rand) *solver.Problem {
 	return p
 }
 
-// TestAgainstBruteForce: with little work and with more, with one worker and with two, no plan is worth more than the optimum that
-// brute force finds, no bound is below it, and what is called optimal is. Most of these tiny problems are proven.
+// TestAgainstBruteForce: with little work and with more, with one worker and with two, no plan is worth more than the
+// optimum that brute force finds, no bound is below it, and what is called optimal is. Most of these tiny problems
+// are proven.
 func TestAgainstBruteForce(t *testing.T) {
 	for name, of := range map[string]func(seed uint64) *solver.Problem{
 		"cut": cut, "flat": flat, "steep": steep,

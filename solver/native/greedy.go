@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// greedy makes plans from nothing, options taking what room there is in some order: of their values, or of what is left of those at
-// the best prices.
+// greedy makes plans from nothing, options taking what room there is in some order: of their values, or of what is
+// left of those at the best prices.
 type greedy struct {
 	*progress
 	recall  *recall
@@ -19,7 +19,8 @@ type greedy struct {
 	merged  []int // scratch: options being sorted
 	jobs    []int // jobs in insertion order
 	key     []float64
-	// What guide has found at the best prices: a task's cost, per entry of in.Part, and each option's value less its cheapest split's cost.
+	// What guide has found at the best prices: a task's cost, per entry of in.Part, and each option's value less its
+	// cheapest split's cost.
 	cost, red []float64
 	guides    int64     // how often guide has been called
 	leader    priceList // the prices of the team's leader
@@ -68,8 +69,8 @@ func (g *greedy) starts() {
 	g.keep()
 }
 
-// earlyOps is what the first plan gets however late it is, about two milliseconds: reading a big problem may have taken all the time,
-// and the most valuable jobs are worth more than being in time.
+// earlyOps is what the first plan gets however late it is, about two milliseconds: reading a big problem may have
+// taken all the time, and the most valuable jobs are worth more than being in time.
 const earlyOps = 2000 * opsPerUnit
 
 // byKey compares options by falling key, and by number if they have the same.

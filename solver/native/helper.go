@@ -46,7 +46,8 @@ func (w *worker) dismiss() {
 	w.in = pack.Instance{}
 }
 
-// assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what that advises.
+// assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what
+// that advises.
 func (w *worker) assist() {
 	w.cur.Reset(&w.in)
 	w.reset()
@@ -57,7 +58,8 @@ func (w *worker) assist() {
 	}
 }
 
-// assistsOn reports whether a helper may go on. News that come as it asks end its present phase, as they always do, but not its work.
+// assistsOn reports whether a helper may go on. News that come as it asks end its present phase, as they always do,
+// but not its work.
 func (w *worker) assistsOn() (on bool) {
 	news := w.Within(math.MaxInt64, func() { on = w.proceed() })
 	return on || news

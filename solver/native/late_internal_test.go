@@ -40,7 +40,8 @@ func (c *watched) Err() error {
 	return nil
 }
 
-// watch solves with that many looks at the context and returns it, and how much work was done after the last one, in units.
+// watch solves with that many looks at the context and returns it, and how much work was done after the last one, in
+// units.
 func watch(t *testing.T, p *solver.Problem, opts solver.Options, looks int) (c *watched, after int64) {
 	c = &watched{Context: context.Background(), w: newWorker(), looks: looks}
 	w := c.w
@@ -148,7 +149,8 @@ func TestTimeEndsWhileReading(t *testing.T) {
 	assert.Nil(t, sol.Bound)
 }
 
-// Many partitions are gone through by a heap, few one by one: the cheapest first, and of those that cost the same the first.
+// Many partitions are gone through by a heap, few one by one: the cheapest first, and of those that cost the same the
+// first.
 func TestCheapestPartitions(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 300 {

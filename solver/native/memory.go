@@ -9,21 +9,25 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered anew every
-// time. It is not changed once it is made, and shares nothing with the problem, which callers make anew in the same place. All of it is advice: prices prove a bound by being evaluated, columns are taken as
-// splits of options that are there, and a plan as far as it fits.
+// memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered
+// anew every time. It is not changed once it is made, and shares nothing with the problem, which callers make anew in
+// the same place. All of it is advice: prices prove a bound by being evaluated, columns are taken as splits of
+// options that are there, and a plan as far as it fits.
 //
-// Jobs are known again by their ids, options by set, start (moved by the slots that have passed) and count, partitions by name, in their order where names are the same. The last relaxation's prices take the place of
-// the ascent's, unless its first steps better them by much. Plans are made and bettered by them before the relaxation, for as long as that promises to
-// reach the gap asked for sooner; and if the last relaxation's bound was within that gap of the plan found then, plans come before cuts.
+// Jobs are known again by their ids, options by set, start (moved by the slots that have passed) and count,
+// partitions by name, in their order where names are the same. The last relaxation's prices take the place of the
+// ascent's, unless its first steps better them by much. Plans are made and bettered by them before the relaxation,
+// for as long as that promises to reach the gap asked for sooner; and if the last relaxation's bound was within that
+// gap of the plan found then, plans come before cuts.
 type memory struct {
 	root *root // nil if there was no relaxation
 	age  int   // how many slots older than the plan the root is
 	plan *plan
 }
 
-// root is what is left of a root relaxation: prices and columns. The basis is no part of it: capacities move a little from cycle to
-// cycle, which leaves it infeasible in half of the rows, and to mend it takes longer than to go from a plan.
+// root is what is left of a root relaxation: prices and columns. The basis is no part of it: capacities move a little
+// from cycle to cycle, which leaves it infeasible in half of the rows, and to mend it takes longer than to go from a
+// plan.
 type root struct {
 	parts, resources []string
 	slots            int
@@ -36,7 +40,8 @@ type root struct {
 	value, rest      float64        // its bound, and how far that is from the best plan found, relatively
 }
 
-// plan is how the gangs of the best plan were split, and who was preempted for it. Which options jobs take is the hint's to say.
+// plan is how the gangs of the best plan were split, and who was preempted for it. Which options jobs take is the
+// hint's to say.
 type plan struct {
 	parts     []string
 	jobs      []string
@@ -58,8 +63,8 @@ type pastColumn struct {
 	lo, hi       int32
 }
 
-// remember takes down what is worth it if a caller wants it. Where the relaxation was not begun that is the root of the last one: the
-// rough prices of an ascent lead the next one astray as often as they help.
+// remember takes down what is worth it if a caller wants it. Where the relaxation was not begun that is the root of
+// the last one: the rough prices of an ascent lead the next one astray as often as they help.
 func (w *worker) remember() *memory {
 	m := &memory{root: w.noted, plan: w.planned()}
 	if m.root != nil {
@@ -74,7 +79,10 @@ func (w *worker) remember() *memory {
 // note takes down the relaxation's prices and columns.
 func (rel *relaxation) note() *root {
 	in, p := &rel.in, rel.in.P
-	past := &root{parts: names(p), resources: slices.Clone(p.Resources), slots: in.T, slotSeconds: p.SlotSeconds, prices: make([]float64, in.Rows)}
+	past := &root{
+		parts: names(p), resources: slices.Clone(p.Resources), slots: in.T, slotSeconds: p.SlotSeconds,
+		prices: make([]float64, in.Rows),
+	}
 	for row, l := range rel.dual.Best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}

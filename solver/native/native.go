@@ -120,7 +120,8 @@ func (e *Engine) Name() string { return name }
 const name = "native"
 
 // Solve implements [solver.Solver]. It stops with
-//   - [solver.StopOptimal] when the plan is proven: no other is worth more by a part of 3e-7, and none is worth more than the bound,
+//   - [solver.StopOptimal] when the plan is proven: no other is worth more by a part of 3e-7, and none is worth more
+//     than the bound,
 //   - [solver.StopGap] when bound and plan are within Options.Gap,
 //   - [solver.StopWork] when the work is used up,
 //   - [solver.StopTime] or [solver.StopCanceled] when ctx ends.
@@ -128,7 +129,9 @@ const name = "native"
 // Options.Threads workers search together, up to 64, and Options.Work limits each of them. report is called from the
 // goroutine that has called Solve. If a worker panics, that goroutine does, with an error that has the worker's
 // stack. Solves at the same time run side by side.
-func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e *Engine) Solve(
+	ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution),
+) (*solver.Solution, error) {
 	w, ok := e.pool.Get().(*worker)
 	if !ok {
 		w = newWorker()

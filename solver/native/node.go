@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// node is a node of the search through the linear program. What has been decided on the way there is a penalty on the columns that it bars, so that
-// the program's basis stays feasible. There is one node, changed and changed back.
+// node is a node of the search through the linear program. What has been decided on the way there is a penalty on the
+// columns that it bars, so that the program's basis stays feasible. There is one node, changed and changed back.
 type node struct {
 	*progress
 	greedy     *greedy
@@ -135,7 +135,8 @@ func (q *node) revert(n int) {
 // solve solves the node's program, in so many sweeps at most, and returns a bound.
 func (q *node) solve(rounds int) float64 { return q.try(rounds, 0) }
 
-// try is solve, but that it stops when program and bound are within loose times the bound's distance from what is enough.
+// try is solve, but that it stops when program and bound are within loose times the bound's distance from what is
+// enough.
 func (q *node) try(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
 	m.Compact()
@@ -155,7 +156,8 @@ func (q *node) try(rounds int, loose float64) float64 {
 		}
 		b, added := q.relaxation.generate()
 		bound, q.at = min(bound, b), b
-		if bound <= q.enough() || added == 0 || bound-m.Objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
+		near := max(leastGain/2*math.Abs(bound), loose*(bound-q.enough()))
+		if bound <= q.enough() || added == 0 || bound-m.Objective() <= near {
 			break
 		}
 	}

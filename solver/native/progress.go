@@ -10,8 +10,8 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/search"
 )
 
-// progress is what all parts of a search share: the problem, the plan in hand, the best plan and the bound so far, and what may be spent on
-// bettering them. A part that holds it, and no other part, can be read by itself.
+// progress is what all parts of a search share: the problem, the plan in hand, the best plan and the bound so far,
+// and what may be spent on bettering them. A part that holds it, and no other part, can be read by itself.
 type progress struct {
 	search.Budget
 	search.Random
@@ -44,8 +44,9 @@ func (p *progress) reset() {
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
 
-// proceed reports whether the present phase of the search may go on. Searches ask it all the while, and it is where others are let in: it
-// meets the team, where it may wait for other workers and panics with their errors, and polls, if it is time to.
+// proceed reports whether the present phase of the search may go on. Searches ask it all the while, and it is where
+// others are let in: it meets the team, where it may wait for other workers and panics with their errors, and polls,
+// if it is time to.
 func (p *progress) proceed() bool {
 	if p.Err() != nil || p.proven {
 		return false
@@ -61,8 +62,9 @@ func (p *progress) proceed() bool {
 	return p.Err() == nil && !p.reached() && p.InPhase(spent)
 }
 
-// late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under way when the work ends is
-// let to come to an end if that takes little. What is left undone then is so for good, as the search does not proceed from then on.
+// late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under
+// way when the work ends is let to come to an end if that takes little. What is left undone then is so for good, as
+// the search does not proceed from then on.
 func (p *progress) late() bool {
 	spent := p.Spent()
 	p.poll(spent)
@@ -103,8 +105,8 @@ func (p *progress) solution(stop solver.Stop) *solver.Solution {
 	return sol
 }
 
-// inexact is how far, relatively, a bound may be below a plan for rounding errors alone. One that is lower is wrong, and left as it is
-// for the caller to see.
+// inexact is how far, relatively, a bound may be below a plan for rounding errors alone. One that is lower is wrong,
+// and left as it is for the caller to see.
 const inexact = 1e-9
 
 func (p *progress) gap() float64 { return gap.Of(p.bound(), p.top()) }
@@ -144,16 +146,17 @@ func (p *progress) clear() {
 	p.cur.Rebuild()
 }
 
-// leastGain is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part of its value, and the bound
-// says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
+// leastGain is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part
+// of its value, and the bound says by how much. Less costs proofs where preemptions cost far more than the plan is
+// worth, for rounding errors of the nodes' programs.
 const leastGain = 3e-7
 
-// leastOfAll is the same where the best plan is worth nothing, as a part of the least valuable option. It is no more than rounding errors, since the bound is then called 0, which
-// is no part of anything.
+// leastOfAll is the same where the best plan is worth nothing, as a part of the least valuable option. It is no more
+// than rounding errors, since the bound is then called 0, which is no part of anything.
 const leastOfAll = 1e-8
 
-// enough is what a node's bound, or a plan, must exceed to be worth looking for beside the best one. Where the best plan is
-// worth nothing, that is more than rounding errors: a small part of the least valuable option.
+// enough is what a node's bound, or a plan, must exceed to be worth looking for beside the best one. Where the best
+// plan is worth nothing, that is more than rounding errors: a small part of the least valuable option.
 func (p *progress) enough() float64 {
 	v := p.top()
 	if v == 0 {

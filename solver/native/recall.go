@@ -41,8 +41,8 @@ func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	q.identify(in.P)
 }
 
-// number finds the partitions that had these names. Names need be neither unique nor there: of those with the same one the first
-// is the first, so that no two become one.
+// number finds the partitions that had these names. Names need be neither unique nor there: of those with the same
+// one the first is the first, so that no two become one.
 func (q *recall) number(p *solver.Problem, parts []string) {
 	now := make(map[string][]int32, len(p.Partitions))
 	for x := range p.Partitions {
@@ -234,6 +234,6 @@ func (q *recall) holds(o *pack.Option) bool {
 	return true
 }
 
-// easy says that the last relaxation's value was within the target of the plan that was found, so that plans are what is to be
-// looked for, not better bounds.
+// easy says that the last relaxation's value was within the target of the plan that was found, so that plans are what
+// is to be looked for, not better bounds.
 func (q *recall) easy() bool { return q.warm && q.past.rest <= q.target }

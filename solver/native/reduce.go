@@ -7,9 +7,10 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// reducer takes out of a node's program what no plan that is looked for can have, by the prices at which the node's bound has been found (reduced-cost
-// fixing): options whose reduced value is so far below that of their job's best one that the bound would not be enough if they
-// were taken, and tasks where they would cost too much. Jobs and running jobs that can be decided one way only are.
+// reducer takes out of a node's program what no plan that is looked for can have, by the prices at which the node's
+// bound has been found (reduced-cost fixing): options whose reduced value is so far below that of their job's best
+// one that the bound would not be enough if they were taken, and tasks where they would cost too much. Jobs and
+// running jobs that can be decided one way only are.
 type reducer struct {
 	*progress
 	node  *node
@@ -18,12 +19,14 @@ type reducer struct {
 	order []int     // scratch: an option's places, the cheapest first
 }
 
-// exact says whether the programs' tolerance is nothing beside what the best plan is worth. It is not where a plan is worth the small difference of
-// large values and costs: bounds that are wide for rounding errors alone would be taken for room.
+// exact says whether the programs' tolerance is nothing beside what the best plan is worth. It is not where a plan is
+// worth the small difference of large values and costs: bounds that are wide for rounding errors alone would be taken
+// for room.
 func (r *reducer) exact() bool { return r.lp.Tol <= 1e-6*math.Abs(r.top()) }
 
-// run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan is taken out, and not what is
-// worth hardly more than the best plan: no node's bound would speak of that any more, and the tree's bound has to hold for it.
+// run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan is taken out,
+// and not what is worth hardly more than the best plan: no node's bound would speak of that any more, and the tree's
+// bound has to hold for it.
 func (r *reducer) run(b float64) {
 	room := b - r.top() + float64(inexact*math.Abs(b))
 	if math.IsInf(b, 0) || room < 0 || !r.exact() {
@@ -83,8 +86,8 @@ func (r *reducer) job(j int, room float64) {
 	}
 }
 
-// split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.split, a task's costs are in
-// dual.unit, and a split may cost more than that by room.
+// split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.split, a
+// task's costs are in dual.unit, and a split may cost more than that by room.
 func (r *reducer) split(o int, room float64) {
 	d, q, opt := &r.dual, &r.node.decided, &r.in.Opts[o]
 	n := opt.P1 - opt.P0

@@ -118,7 +118,8 @@ func (rel *relaxation) solve(until int64) bool {
 	return false
 }
 
-// bestWeight is the weight of the best prices in those of the next sweep, beside the program's. With 0.7 and 0.85 most problems need more pivots.
+// bestWeight is the weight of the best prices in those of the next sweep, beside the program's. With 0.7 and 0.85
+// most problems need more pivots.
 const bestWeight = 0.5
 
 // roundOps times rows is what the program may take between two sweeps: prices

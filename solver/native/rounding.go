@@ -147,7 +147,8 @@ func (r *rounding) fitShares(opt *pack.Option, share, split []float64) bool {
 	return r.fitRest(opt, share, split, left)
 }
 
-// fitRest gives out the tasks that are left, one by one where they are whole, to where the split is furthest below the shares and there is room.
+// fitRest gives out the tasks that are left, one by one where they are whole, to where the split is furthest below
+// the shares and there is room.
 func (r *rounding) fitRest(opt *pack.Option, share, split []float64, left float64) bool {
 	for left > 1e-9*opt.Count {
 		r.Spend(int64(len(share)) / 4)

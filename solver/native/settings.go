@@ -1,7 +1,7 @@
 package native
 
 // The numbers that the search goes by: none of them can make a plan infeasible or a bound wrong, all of them decide
-// what is found within some work. What they were tried against is said with them, or in docs/benchmarks-native.md;
+// what is found within some work. What they were tried against is said with them, or in docs/notes-native.md;
 // where nothing is said, no trials are on record, and others may be as good.
 
 // How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a

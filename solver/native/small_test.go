@@ -11,7 +11,8 @@ import (
 	"github.com/hedgesched/hedge/solver/native"
 )
 
-// TestStartedInParts: an option whose tasks may be split in any way is no reason to round capacities, though another takes as much a task.
+// TestStartedInParts: an option whose tasks may be split in any way is no reason to round capacities, though another
+// takes as much a task.
 func TestStartedInParts(t *testing.T) {
 	p, err := solver.ReadProblemFile("testdata/small/started-now-in-parts.json")
 	require.NoError(t, err)
@@ -31,8 +32,8 @@ func TestLittleBesideItsCost(t *testing.T) {
 	assert.InDelta(t, 1.4, sol.Objective, 1e-6)
 }
 
-// TestProblemsOnceProvenWrongly are small problems of which a wrong optimum was proven, or none however long it took. Their optima are HiGHS's and
-// CBC's.
+// TestProblemsOnceProvenWrongly are small problems of which a wrong optimum was proven, or none however long it took.
+// Their optima are HiGHS's and CBC's.
 func TestProblemsOnceProvenWrongly(t *testing.T) {
 	for name, optimum := range map[string]float64{
 		"full-to-the-brim":    84, // what the exact splits leave over is no more than rounding

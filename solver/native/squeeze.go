@@ -6,9 +6,9 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// squeeze places gangs for which there is room in all, but not as it is split, by moving tasks of others from one partition to another. In a good plan
-// hardly any room is left: where one job takes another option, most of the others have to be split another way, which takes more
-// than putting a few jobs in again finds.
+// squeeze places gangs for which there is room in all, but not as it is split, by moving tasks of others from one
+// partition to another. In a good plan hardly any room is left: where one job takes another option, most of the
+// others have to be split another way, which takes more than putting a few jobs in again finds.
 type squeeze struct {
 	*progress
 	moves func(j int) // is told of every job before its tasks are moved, unless it is nil
@@ -25,8 +25,8 @@ func (s *squeeze) reset() {
 	clear(s.busy)
 }
 
-// place gives option o's job, which is free, that option if with so many units of work tasks of others can be moved so that it fits. If they
-// cannot, some have been moved nevertheless.
+// place gives option o's job, which is free, that option if with so many units of work tasks of others can be moved
+// so that it fits. If they cannot, some have been moved nevertheless.
 func (s *squeeze) place(o int, units int64) bool {
 	opt, before := &s.in.Opts[o], s.Spent()
 	if opt.Dead || s.taken > before/squeezePart || !s.roomInAll(opt) {
@@ -76,8 +76,8 @@ func (s *squeeze) roomInAll(opt *pack.Option) bool {
 	return true
 }
 
-// makeRoom makes room for that many tasks of an option in its i-th partition: tasks of others go to where there is room, or to where it
-// is made in the same way, in chains of the given depth. It reports whether there is.
+// makeRoom makes room for that many tasks of an option in its i-th partition: tasks of others go to where there is
+// room, or to where it is made in the same way, in chains of the given depth. It reports whether there is.
 func (s *squeeze) makeRoom(opt *pack.Option, i int, tasks float64, depth int) bool {
 	x := s.in.Part[opt.P0+i]
 	if s.Spent() > s.until || s.in.Limit[opt.P0+i] < s.cur.Split[opt.Job*s.in.MaxParts+i]+tasks {
@@ -126,7 +126,8 @@ func (s *squeeze) position(opt *pack.Option, x int) int {
 	return -1
 }
 
-// wanted is how many tasks of another option would have to leave partition x for so many of opt to fit, as far as rows go that both use.
+// wanted is how many tasks of another option would have to leave partition x for so many of opt to fit, as far as
+// rows go that both use.
 func (s *squeeze) wanted(opt, other *pack.Option, x int, tasks float64) float64 {
 	in, most := &s.in, 0.0
 	from, to := max(opt.Start, other.Start), min(opt.Start+len(opt.Usage), other.Start+len(other.Usage))
@@ -150,7 +151,8 @@ func (s *squeeze) wanted(opt, other *pack.Option, x int, tasks float64) float64 
 	return most
 }
 
-// moveOut moves up to so many tasks of a placed option out of its from-th partition: to where there is room, and as chains may go on, to where it is made.
+// moveOut moves up to so many tasks of a placed option out of its from-th partition: to where there is room, and as
+// chains may go on, to where it is made.
 func (s *squeeze) moveOut(opt *pack.Option, from int, tasks float64, depth int) {
 	n := opt.P1 - opt.P0
 	first := s.IntN(n)
@@ -179,5 +181,6 @@ func (s *squeeze) move(opt *pack.Option, from, to int, tasks float64) float64 {
 	return tasks
 }
 
-// fuzz is how far sums and differences of amounts may be off, as a part of the largest sum: what is left of it in the end may be no more than its error.
+// fuzz is how far sums and differences of amounts may be off, as a part of the largest sum: what is left of it in the
+// end may be no more than its error.
 const fuzz = 1e-9

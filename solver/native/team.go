@@ -11,16 +11,18 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// team is the workers of one solve. The leader, number 0, is the caller's goroutine: it has the relaxation and searches for
-// the proof. The others, in goroutines that end before Solve does, look for plans by its prices. They meet where each of
-// them has done so much work: whoever comes first waits for the rest, and all leave with the same best plan and bound. So
-// what a worker knows at any amount of its work is a function of the problem and the options.
+// team is the workers of one solve. The leader, number 0, is the caller's goroutine: it has the relaxation and
+// searches for the proof. The others, in goroutines that end before Solve does, look for plans by its prices. They
+// meet where each of them has done so much work: whoever comes first waits for the rest, and all leave with the same
+// best plan and bound. So what a worker knows at any amount of its work is a function of the problem and the options.
 //
-// Meetings are every 500 units at first, later a tenth of what has been done apart, but at most 20,000 units. As soon as the leader's relaxation is solved,
-// the others take over its columns and dive into it themselves. A plan of others proves and prunes at once, but a worker builds on it only between its
-// own searches: two that went on from the same plan would find the same. A solve that ends before the first meeting has one worker.
+// Meetings are every 500 units at first, later a tenth of what has been done apart, but at most 20,000 units. As soon
+// as the leader's relaxation is solved, the others take over its columns and dive into it themselves. A plan of
+// others proves and prunes at once, but a worker builds on it only between its own searches: two that went on from
+// the same plan would find the same. A solve that ends before the first meeting has one worker.
 //
-// Without a work limit nobody waits, because the clock decides then anyway, and there are no more workers than GOMAXPROCS.
+// Without a work limit nobody waits, because the clock decides then anyway, and there are no more workers than
+// GOMAXPROCS.
 type team struct {
 	members []*worker
 	waits   bool
@@ -69,14 +71,16 @@ func (e *workerError) Unwrap() error {
 // maxWorkers bounds how many workers a solve has, and with them its memory.
 const maxWorkers = 64
 
-// When the team meets: first after so many ops, when small problems are solved, then every time when a part more has been done.
+// When the team meets: first after so many ops, when small problems are solved, then every time when a part more has
+// been done.
 const (
 	firstMeeting = 500 * opsPerUnit
 	mostBetween  = 20_000 * opsPerUnit
 	partBetween  = 10
 )
 
-// workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each other's way.
+// workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each
+// other's way.
 func (w *worker) workers(threads int) int {
 	if w.Limit() == 0 {
 		threads = min(threads, runtime.GOMAXPROCS(0))
@@ -194,8 +198,8 @@ func (t *team) post(w *worker) {
 	}
 }
 
-// collect gives w what is on the board. News of prices, or of the relaxation, end the phase that a helper is in; what it does next begins with them,
-// but for dives, which go on one after the other.
+// collect gives w what is on the board. News of prices, or of the relaxation, end the phase that a helper is in; what
+// it does next begins with them, but for dives, which go on one after the other.
 func (t *team) collect(w *worker) {
 	b := &t.board
 	if b.best.Value > w.top() {
@@ -237,8 +241,9 @@ func (t *team) leave(h *worker) {
 	t.close()
 }
 
-// finish is the end of the leader's work. Where it has come to a conclusion that is the end for all, and what helpers have found since they
-// met last does not count: how far they have come is a matter of time. Otherwise it waits till they have used up their work.
+// finish is the end of the leader's work. Where it has come to a conclusion that is the end for all, and what helpers
+// have found since they met last does not count: how far they have come is a matter of time. Otherwise it waits till
+// they have used up their work.
 func (w *worker) finish() (spent int64) {
 	t := w.team
 	t.disband(w.proven || w.gap() <= w.target || w.Err() != nil)

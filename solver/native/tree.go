@@ -41,7 +41,8 @@ type branch struct {
 	lo, hi int32    // what its prices have decided is in reduced from lo to hi
 }
 
-// Bounds of the tree's memory: nodes, and decisions by prices, beyond which they are forgotten when the search goes elsewhere.
+// Bounds of the tree's memory: nodes, and decisions by prices, beyond which they are forgotten when the search goes
+// elsewhere.
 const (
 	maxNodes   = 1 << 20
 	maxReduced = 1 << 19
@@ -146,7 +147,8 @@ func (t *tree) conclude() {
 	t.shown = min(t.shown, max(rest, t.top()))
 }
 
-// visit makes the decisions that lead to node n, taking back those that do not, and goes back to its parent's basis if it is known.
+// visit makes the decisions that lead to node n, taking back those that do not, and goes back to its parent's basis
+// if it is known.
 func (t *tree) visit(n int32) {
 	t.way = t.way[:0]
 	for at := n; at > 0; at = t.nodes[at].parent {
@@ -205,15 +207,17 @@ func (t *tree) expand(n int32) int32 {
 	if c.first {
 		there, away = away, there
 	}
-	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there},
-		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away, basis: t.bases.Keep(&t.node.lp.Program)})
+	first := branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there}
+	other := branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away}
+	other.basis = t.bases.Keep(&t.node.lp.Program)
+	t.nodes = append(t.nodes, first, other)
 	t.push(next + 1)
 	return next
 }
 
 // decided solves node n and finds what to divide it by. Where the program still leans on what has been decided
-// against, which shows in that it would have the same decided again or nothing, doing so is made dearer: that is the way
-// to find out that nothing else is left.
+// against, which shows in that it would have the same decided again or nothing, doing so is made dearer: that is the
+// way to find out that nothing else is left.
 func (t *tree) decided(n int32) (bound float64, c division) {
 	bound = t.nodes[n].bound
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
@@ -270,7 +274,8 @@ func (t *tree) observe(b *branch, bound float64) {
 	t.branching.costs.learn(set, side, min(1, fall/(t.branching.worth(set)*b.unit)))
 }
 
-// note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted before.
+// note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted
+// before.
 func (t *tree) note(n int32, decisions int) {
 	q := &t.node.decided
 	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.Trail[decisions:], len(t.reduced)

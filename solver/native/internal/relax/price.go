@@ -169,7 +169,8 @@ func (d *Pricing) unitCosts(o *pack.Option, unit []float64) {
 			for f := n; f < len(at); f++ {
 				row[f] = row[0]
 			}
-			sums := dot4(o.Usage[lo-o.Start:hi-o.Start], d.Lam[row[0]+lo:], d.Lam[row[1]+lo:], d.Lam[row[2]+lo:], d.Lam[row[3]+lo:])
+			used := o.Usage[lo-o.Start : hi-o.Start]
+			sums := dot4(used, d.Lam[row[0]+lo:], d.Lam[row[1]+lo:], d.Lam[row[2]+lo:], d.Lam[row[3]+lo:])
 			for f := range n {
 				unit[at[f]] += float64(sums[f] * dem.D)
 			}
