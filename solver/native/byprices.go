@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
-	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // guide takes the best prices over into the orders that greedy plans and local
@@ -177,9 +176,12 @@ func (g *greedy) insert(j int) bool {
 	return false
 }
 
+// few is the number of entries up to which lists are sorted by insertion.
+const few = 32
+
 // sortOps is n, or where there are many about what it takes to sort them.
 func sortOps(n int) int64 {
-	if n <= relax.Few {
+	if n <= few {
 		return int64(n)
 	}
 	return int64(n * bits.Len(uint(n)))
@@ -187,7 +189,7 @@ func sortOps(n int) int64 {
 
 // sortIndices sorts indices by key·sign, stably.
 func sortIndices(list []int, key []float64, sign float64) {
-	if len(list) > relax.Few {
+	if len(list) > few {
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(sign*key[a], sign*key[b]) })
 		return
 	}

@@ -154,7 +154,7 @@ func TestTimeEndsWhileReading(t *testing.T) {
 func TestCheapestPartitions(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 300 {
-		n := 1 + r.IntN(3*relax.Few)
+		n := 1 + r.IntN(3*few)
 		o := &pack.Option{P1: n, Count: float64(r.IntN(4 * n))}
 		most := make([]float64, n)
 		d := &relax.Pricing{Split: make([]float64, n), Decided: &relax.Decisions{Upper: most}}

@@ -21,6 +21,7 @@ func (s Saved) nowhere() bool { return s == Saved{} }
 // maxBases bounds the entries of all bases that are kept.
 const maxBases = 1 << 20
 
+// Reset forgets all bases.
 func (b *Bases) Reset() {
 	b.size, b.list, b.free = 0, b.list[:0], b.free[:0]
 	b.lists++

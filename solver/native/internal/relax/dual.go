@@ -18,8 +18,8 @@ type Dual struct {
 	Best  []float64 // the prices that have proven it
 	Grad  []float64 // the bound's subgradient where it has been evaluated last
 	Last  []int32   // of each job: the option that was chosen last, or -1
-	Pick  []float64 // the split of the option that choose has found
-	// chosen is told of the options and splits that evaluate chooses; nil is nobody.
+	Pick  []float64 // the split of the option that Choose has found
+	// Chosen is told of the options and splits that Evaluate chooses; nil is nobody.
 	Chosen func(option int, split []float64)
 	Late   func() bool // says when to give up
 }

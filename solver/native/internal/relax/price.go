@@ -58,13 +58,13 @@ func (d *Pricing) priceAbove(o *pack.Option, unit []float64) float64 {
 // of total.
 func (d *Pricing) Cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
 	limit := d.Decided.Upper[o.P0:o.P1]
-	if len(limit) > Few {
+	if len(limit) > few {
 		d.cheap.fill(unit, d.Split, limit)
 		d.Ops += int64(3 * len(limit))
 	}
 	for left > 0 {
 		next := -1
-		if len(limit) > Few {
+		if len(limit) > few {
 			next = d.cheap.pop(unit)
 			d.Ops += int64(2 * bits.Len(uint(len(d.cheap))))
 		} else {
@@ -194,5 +194,5 @@ func dot4(u, a, b, c, d []float64) (sums [4]float64) {
 	return [4]float64{p, q, r, s}
 }
 
-// Few is how many there are at most of what is sorted by insertion and picked by looking at all of it.
-const Few = 32
+// few is how many there are at most of what is sorted by insertion and picked by looking at all of it.
+const few = 32
