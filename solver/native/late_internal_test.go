@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
-	"github.com/hedgesched/hedge/solver/internal/pack"
-	"github.com/hedgesched/hedge/solver/native/internal/relax"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -147,36 +144,4 @@ func TestTimeEndsWhileReading(t *testing.T) {
 	assert.Equal(t, solver.StopTime, sol.Stop)
 	assert.NotEmpty(t, sol.Choice)
 	assert.Nil(t, sol.Bound)
-}
-
-// Many partitions are gone through by a heap, few one by one: the cheapest first, and of those that cost the same the
-// first.
-func TestCheapestPartitions(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 2))
-	for range 300 {
-		n := 1 + r.IntN(3*few)
-		o := &pack.Option{P1: n, Count: float64(r.IntN(4 * n))}
-		most := make([]float64, n)
-		d := &relax.Pricing{Split: make([]float64, n), Decided: &relax.Decisions{Upper: most}}
-		unit, want, room := make([]float64, n), make([]float64, n), 0.0
-		for i := range n {
-			unit[i], most[i] = float64(r.IntN(5)), float64(r.IntN(5))
-			room += most[i]
-		}
-		left, cost := o.Count, 0.0
-		for price := range 5 {
-			for i := range n {
-				if unit[i] == float64(price) {
-					want[i] = min(left, most[i])
-					left -= want[i]
-					cost += float64(want[i] * unit[i])
-				}
-			}
-		}
-		if o.Count > room {
-			cost = math.Inf(1)
-		}
-		assert.Equal(t, cost, d.Cheapest(o, unit, o.Count, 0))
-		assert.Equal(t, want, d.Split)
-	}
 }

@@ -34,7 +34,7 @@ func (d *Pricing) Price(o *pack.Option, unit []float64) float64 {
 		d.Split[at] = o.Count
 		return o.Count * unit[at]
 	}
-	return d.Cheapest(o, unit, o.Count, 0)
+	return d.cheapest(o, unit, o.Count, 0)
 }
 
 // priceAbove is price with some tasks' partitions prescribed.
@@ -51,12 +51,12 @@ func (d *Pricing) priceAbove(o *pack.Option, unit []float64) float64 {
 	if left < 0 {
 		return math.Inf(1)
 	}
-	return d.Cheapest(o, unit, left, total)
+	return d.cheapest(o, unit, left, total)
 }
 
-// Cheapest gives out the tasks that are left to the cheapest partitions with room, and returns what they cost on top
+// cheapest gives out the tasks that are left to the cheapest partitions with room, and returns what they cost on top
 // of total.
-func (d *Pricing) Cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
+func (d *Pricing) cheapest(o *pack.Option, unit []float64, left, total float64) float64 {
 	limit := d.Decided.Upper[o.P0:o.P1]
 	if len(limit) > few {
 		d.cheap.fill(unit, d.Split, limit)
