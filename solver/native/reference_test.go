@@ -71,7 +71,7 @@ func (b limited) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*
 	return b.Backend.Solve(ctx, m, opts)
 }
 
-// TestProofsAgainstAGenericSolver: cuts over partitions, conflicts and exact splits act on gangs that brute force is
+// TestProofsAgainstAGenericSolver: cuts over partitions and decisions about splits act on gangs that brute force is
 // too slow for. Neither engine's plan is above the other's bound.
 func TestProofsAgainstAGenericSolver(t *testing.T) {
 	generic := milp.New(limited{reference.New(), 1000}, nil)

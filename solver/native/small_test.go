@@ -36,7 +36,7 @@ func TestLittleBesideItsCost(t *testing.T) {
 // Their optima are HiGHS's and CBC's.
 func TestProblemsOnceProvenWrongly(t *testing.T) {
 	for name, optimum := range map[string]float64{
-		"full-to-the-brim":    84, // what the exact splits leave over is no more than rounding
+		"full-to-the-brim":    84, // where nothing but rounding errors is left over
 		"full-twice":          136,
 		"nothing-free":        0, // amounts of a billion, none of which is free
 		"values-of-a-billion": 2,
