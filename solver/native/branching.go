@@ -39,8 +39,8 @@ func (b *branching) division() division {
 	c := division{job: -1, running: -1, entry: -1}
 	q, in := b.node, &b.in
 	most := 0.0
-	for _, set := range b.lp.Active {
-		j := int(set)
+	for set := range b.lp.Sets() {
+		j := set
 		if k := j - len(in.P.Jobs); k >= 0 {
 			y := b.lp.Preempted(k)
 			if b.node.decided.Fix[k] != 0 || min(y, 1-y) <= 1e-6 {
@@ -78,8 +78,8 @@ func (b *branching) splitDivision() division {
 	q, in := b.node, &b.in
 	c := division{job: -1, running: -1, entry: -1}
 	most := 1e-6
-	for _, set := range b.lp.Active {
-		j := int(set)
+	for set := range b.lp.Sets() {
+		j := set
 		if j >= len(in.P.Jobs) {
 			break
 		}

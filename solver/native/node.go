@@ -16,8 +16,7 @@ type node struct {
 	relaxation *relaxation
 	lp         *relax.Master
 	decided    relax.Decisions
-	// base is the plan without what the program is about, and order the jobs it
-	// is about, by falling reduced value.
+	// base is the empty plan, and order the jobs by falling reduced value.
 	base    pack.State
 	order   []int
 	penalty float64
@@ -204,12 +203,9 @@ func (q *node) weigh() (option, running int) {
 	return option, running
 }
 
-// wholeProblem makes the program about all jobs and running jobs.
+// wholeProblem begins with the empty plan, and with the jobs in the order of the last prices.
 func (q *node) wholeProblem() {
-	m := q.lp
-	m.Activate()
 	q.clear()
 	q.base.Copy(&q.cur)
 	q.order = append(q.order[:0], q.greedy.jobs...)
-	q.decided.Cap, q.decided.Base = q.in.Cap, 0
 }

@@ -34,15 +34,15 @@ func (r *reducer) run(b float64) {
 	}
 	n := len(r.in.P.Jobs)
 	r.red, r.order = pack.Resize(r.red, len(r.in.Opts)), pack.Resize(r.order, r.in.MaxParts)
-	for _, set := range r.lp.Active {
+	for set := range r.lp.Sets() {
 		if r.late() {
 			return
 		}
-		if int(set) < n {
-			r.job(int(set), room)
+		if set < n {
+			r.job(set, room)
 			continue
 		}
-		k := int(set) - n
+		k := set - n
 		if r.node.decided.Fix[k] != 0 {
 			continue
 		}

@@ -24,19 +24,19 @@ func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
 	d.Window()
 	sum := d.CapacityCost()
-	for _, set := range rel.lp.Active {
+	for set := range rel.lp.Sets() {
 		if !rel.proceed() {
 			return math.Inf(1), added
 		}
-		if int(set) < len(in.P.Jobs) {
-			best, fresh := rel.generateJob(int(set))
+		if set < len(in.P.Jobs) {
+			best, fresh := rel.generateJob(set)
 			sum += best
 			if fresh {
 				added++
 			}
 			continue
 		}
-		sum += d.ReleaseBound(int(set) - len(in.P.Jobs))
+		sum += d.ReleaseBound(set - len(in.P.Jobs))
 	}
 	if math.IsInf(sum, -1) {
 		return sum, added // a job that must be placed has no option left

@@ -44,8 +44,8 @@ func (r *rounding) round() {
 
 // takeRunning preempts whom the program preempts for the better part.
 func (r *rounding) takeRunning() {
-	for _, set := range r.lp.Active {
-		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.Preempted(k) > 0.5 {
+	for set := range r.lp.Sets() {
+		if k := set - len(r.in.P.Jobs); k >= 0 && r.lp.Preempted(k) > 0.5 {
 			r.cur.Preempt(k)
 		}
 	}
@@ -54,8 +54,8 @@ func (r *rounding) takeRunning() {
 // order lists the jobs that the program is about, by what their heaviest options weigh.
 func (r *rounding) order() {
 	r.jobs = r.jobs[:0]
-	for _, set := range r.lp.Active {
-		j := int(set)
+	for set := range r.lp.Sets() {
+		j := set
 		if j >= len(r.in.P.Jobs) || r.in.JobOpts[j] == r.in.JobOpts[j+1] {
 			continue
 		}

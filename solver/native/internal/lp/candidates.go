@@ -18,7 +18,7 @@ const looked = 64
 // choose picks the most promising columns.
 func (k *candidates) choose() {
 	k.list, k.gains, k.least = k.list[:0], k.gains[:0], k.Tol
-	n := len(k.Active)
+	n := k.Sets()
 	if n < looked {
 		k.chooseOfAll()
 		return
@@ -27,11 +27,11 @@ func (k *candidates) choose() {
 		if i%looked == looked-1 && len(k.list) >= maxCandidates*2/3 {
 			break
 		}
-		k.At++
-		if k.At >= n {
-			k.At = 0
+		k.at++
+		if k.at >= n {
+			k.at = 0
 		}
-		if c, gain := k.bestOf(int(k.Active[k.At])); c >= 0 {
+		if c, gain := k.bestOf(k.at); c >= 0 {
 			k.offer(c, gain)
 		}
 	}
@@ -52,7 +52,7 @@ func (k *candidates) chooseSlacks() {
 func (k *candidates) chooseOfAll() {
 	m := k.Program
 	sums := m.weighRows(m.Prices)
-	for _, s := range m.Active {
+	for s := range m.Sets() {
 		key := m.Key[s]
 		base, at, best := m.Val[key]-sums[key], int32(-1), 0.0
 		for c := m.Head[s]; c >= 0; c = m.Next[c] {

@@ -28,15 +28,14 @@ type columns struct {
 	generation int     // how many times columns have got other numbers
 	rowIndex
 
-	Active []int32 // the sets that the program is about; the others' columns stay as they are
-	At     int     // where in active the last look for columns that gain something has stopped
+	at int // the set at which the last look for columns that gain something has stopped
 }
 
 // reset drops all columns but the slacks of so many sets, for a program of which limits are the rows' right-hand
 // sides. A little more room in every row, in no two alike, keeps the simplex method from going in circles where many
 // plans fill a row exactly.
 func (m *columns) reset(limits []float64, sets int, tol float64) {
-	m.At, m.Tol = 0, tol
+	m.at, m.Tol = 0, tol
 	m.Set, m.Worth, m.Val = m.Set[:0], m.Worth[:0], m.Val[:0]
 	m.row, m.amt, m.Next = m.row[:0], m.amt[:0], m.Next[:0]
 	m.off, m.refund = append(m.off[:0], 0), m.refund[:0]
@@ -50,7 +49,6 @@ func (m *columns) reset(limits []float64, sets int, tol float64) {
 	for range sets {
 		m.Head = append(m.Head, -1)
 	}
-	m.Activate()
 	for s := range m.Head {
 		m.Finish(s, 0)
 	}
@@ -60,13 +58,8 @@ func (m *columns) reset(limits []float64, sets int, tol float64) {
 // Fix makes all columns that there are stay.
 func (m *columns) Fix() { m.Stay = len(m.Set) }
 
-// Activate makes the program about all sets.
-func (m *columns) Activate() {
-	m.Active = m.Active[:0]
-	for s := range len(m.Head) - 1 {
-		m.Active = append(m.Active, int32(s))
-	}
-}
+// Sets is the number of sets, without the one that is for broken rows.
+func (m *columns) Sets() int { return len(m.Head) - 1 }
 
 // Entry appends an entry of the column that finish is to close.
 func (m *columns) Entry(row int32, amt float64) {

@@ -17,7 +17,7 @@ import (
 //
 // The prices are advice: nothing that is computed here is a bound. Whoever needs one computes it from the prices.
 //
-// Callers read the fields, and write Val, Active and Ops alone. The zero value has no rows; Begin comes first.
+// Callers read the fields, and write Val and Ops alone. The zero value has no rows; Begin comes first.
 type Program struct {
 	columns
 	Basic []int32 // at each position a column, or -1-r for row r's slack

@@ -11,11 +11,8 @@ type Decisions struct {
 	Fix  []int8 // running jobs that have to be preempted (1) or kept (-1)
 	// How many tasks an option has at least, and at most, at each of its entries of in.Part.
 	Lower, Upper []float64
-	raised       int // how many decisions there are about the former
-	// The room, and the value, of the plan without what the program is about.
-	Cap   []float64
-	Base  float64
-	Trail []Decision // what has been decided, newest last
+	raised       int        // how many decisions there are about the former
+	Trail        []Decision // what has been decided, newest last
 }
 
 // Decision is one thing decided, for taking it back.
@@ -37,7 +34,7 @@ const (
 
 // Reset decides nothing, about the whole problem.
 func (d *Decisions) Reset(in *pack.Instance) {
-	d.in, d.Cap, d.Base, d.raised = in, in.Cap, 0, 0
+	d.in, d.raised = in, 0
 	d.Dead = d.Dead[:0]
 	for i := range in.Opts {
 		d.Dead = append(d.Dead, in.Opts[i].Dead)

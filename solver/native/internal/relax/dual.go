@@ -101,8 +101,8 @@ func (d *Dual) better(opt *pack.Option, o int, best float64, pick int) (float64,
 // Evaluate returns the bound at lam and leaves its subgradient in grad. Given up, it proves nothing.
 func (d *Dual) Evaluate() float64 {
 	d.Window()
-	sum := d.Decided.Base
-	for i, c := range d.Decided.Cap {
+	sum := 0.0
+	for i, c := range d.In.Cap {
 		sum += float64(d.Lam[i] * c)
 		d.Grad[i] = c
 	}
@@ -172,10 +172,10 @@ func (d *Dual) ReleaseBound(k int) float64 {
 	}
 }
 
-// CapacityCost is what all capacity is worth, and what cuts allow, on top of what is decided.
+// CapacityCost is what all capacity is worth, and what cuts allow.
 func (d *Dual) CapacityCost() float64 {
-	sum := d.Decided.Base
-	for i, c := range d.Decided.Cap {
+	sum := 0.0
+	for i, c := range d.In.Cap {
 		sum += float64(d.Lam[i] * c)
 	}
 	if d.Cuts != nil {
