@@ -14,7 +14,8 @@
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline;
-//	           sched/record keeps snapshots, to be planned again; sched/eagle names the variants of Eagle
+//	           sched/record keeps snapshots, to be planned again; sched/eagle names the variants of Eagle;
+//	           sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders; adapters/testservers runs real servers for tests,
@@ -45,7 +46,7 @@
 // Go may fuse x*y + z into one instruction that rounds once, and does so on arm64 and others but not on
 // amd64: last digits differ, then orders, then plans. An explicit conversion forbids it, so a product that is added to
 // or subtracted from something is written float64(x*y), also where x*y is a function's result or a variable.
-// docs/check/fused reads the compiler's listing and fails where one is fused.
+// internal/check/fused reads the compiler's listing and fails where one is fused.
 //
 // The promise ends at the functions of package math that round differently from machine to machine: Exp, Log
 // and their kin, Erfc, and Pow but for whole powers. Histograms, points and uniforms, and what history predicts, use

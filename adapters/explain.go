@@ -50,7 +50,7 @@ func (c *Cluster) outdate(t *tracked) {
 
 // key tells reasons apart. Numbers that change all the time do not make a reason another.
 func key(r *sched.Reason) string {
-	k := string(r.Code) + "\x00" + r.Set + "\x00" + r.Partition
+	k := string(r.Code) + "\x00" + r.Set + "\x00" + r.Partition + "\x00" + r.Fault
 	if o := r.Obstacle; o != nil {
 		k += "\x00" + o.Resource + "\x00" + o.Missing
 	}

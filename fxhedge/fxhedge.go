@@ -116,7 +116,7 @@ func newEngine(c Config, set *engines.Set, lc fx.Lifecycle) (solver.Solver, erro
 func newPolicy(c Config, engine solver.Solver) NewPolicy {
 	c = c.withDefaults()
 	return func() (sched.Policy, error) {
-		return threesigma.New(threesigma.Config{Solver: engine, Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: c.CutOff})
+		return threesigma.New(threesigma.Config{Solver: engine, Slot: c.Slot, Window: c.Window, CutOff: c.CutOff})
 	}
 }
 

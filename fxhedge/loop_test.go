@@ -24,7 +24,6 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
-	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
 	"github.com/hedgesched/hedge/solver/greedy"
@@ -308,7 +307,7 @@ func TestErrors(t *testing.T) {
 	}
 	require.ErrorIs(t, made(fxhedge.Config{Engine: "nobody"}), engines.ErrUnknown)
 	require.ErrorIs(t, made(fxhedge.Config{Engine: "milp+cbc"}), engines.ErrMissing)
-	require.ErrorIs(t, made(fxhedge.Config{Cycle: -1}), threesigma.ErrConfig)
+	require.ErrorIs(t, made(fxhedge.Config{Cycle: -1}), sched.ErrInvalidOption)
 	require.ErrorContains(t, made(fxhedge.Config{CutOff: 2}), "CutOff")
 	taken := prometheus.NewRegistry()
 	taken.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "hedge_jobs_running", Help: "Another's."}))

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// firstJobs is of how many jobs none must have a feature for it to be told.
+	// firstJobs is how many jobs are seen before a feature that none of them has is told.
 	firstJobs = 10
 	// maxTold bounds the attributes that are told and remembered.
 	maxTold = 100
 )
 
-// attributes compare what jobs say of themselves with what the predictor looks at.
+// attributes compares what jobs say of themselves with what the predictor looks at.
 type attributes struct {
-	used     map[string]bool   // by features, or told; nil where it cannot be known what is used
-	told     int               // of used
-	unfilled []predict.Feature // none of the jobs so far has had them; nil once they are told
-	jobs     int
+	used     map[string]bool   // attributes that features use or that were told; nil if features do not say what they use
+	told     int               // how many of used were told
+	unfilled []predict.Feature // those that no job so far has had; nil once they are told
+	jobs     int               // how many were seen
 }
 
-// init takes the features of a predictor that has some to tell.
+// init takes the predictor's features, if it tells them.
 func (a *attributes) init(p predict.Predictor) {
 	d, ok := p.(interface{ Features() []predict.Feature })
 	if !ok {
@@ -41,7 +41,7 @@ func (a *attributes) init(p predict.Predictor) {
 	}
 }
 
-// see looks at a submitted job, and tells the cycle.
+// see looks at a submitted job and tells the cycle what is odd.
 func (a *attributes) see(j *Job, c *Cycle) {
 	if a.used != nil && a.told < maxTold {
 		for name := range j.Attributes {

@@ -12,7 +12,7 @@ var ErrInvalidPlan = errors.New("sched: invalid plan")
 // ErrInvalidSnapshot is the sentinel of snapshots that are no input for a policy.
 var ErrInvalidSnapshot = errors.New("sched: invalid snapshot")
 
-// CheckSnapshot refuses what a policy cannot look at: no snapshot, no nodes, amounts free that are
+// CheckSnapshot refuses what a policy cannot look at: no snapshot, no nodes, a negative cycle, amounts free that are
 // not one a node and resource, and jobs that are nil. Every policy begins with it. Jobs that make no
 // sense otherwise pass: a policy tells of each in its decision. It costs nothing for the snapshots of a
 // [Loop]. Errors wrap [ErrInvalidSnapshot] and name the field.
@@ -24,6 +24,8 @@ func CheckSnapshot(s *Snapshot) error {
 		return nil
 	case s.Nodes == nil:
 		return fmt.Errorf("%w: Nodes: nil", ErrInvalidSnapshot)
+	case s.Cycle < 0:
+		return fmt.Errorf("%w: Cycle: %v, expected at least 0", ErrInvalidSnapshot, s.Cycle)
 	}
 	if want := s.Nodes.Len() * len(s.Nodes.Resources()); len(s.Free) != want {
 		return fmt.Errorf("%w: Free: %d amounts, expected %d", ErrInvalidSnapshot, len(s.Free), want)

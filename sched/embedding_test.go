@@ -473,6 +473,7 @@ func TestEmbeddedDirect(t *testing.T) {
 		"nil":                           {nil, "nil", 0},
 		"empty":                         {&sched.Snapshot{}, "Nodes: nil", 0},
 		"no amounts":                    {&sched.Snapshot{Nodes: nodes}, "Free: 0 amounts, expected 1", 0},
+		"a negative cycle":              {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Cycle: -1}, "Cycle: -1ns", 0},
 		"a job that is nil":             {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Pending: []sched.Pending{{}}}, "Pending[0].Job: nil", 0},
 		"an amount that is NaN":         {&sched.Snapshot{Nodes: nodes, Free: []float64{math.NaN()}, Pending: job("a", one)}, "Free[0]: NaN", 0},
 		"nothing pending":               {&sched.Snapshot{Nodes: nodes, Free: []float64{8}}, "", 0},

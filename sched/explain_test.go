@@ -93,7 +93,12 @@ func TestObstacle(t *testing.T) {
 		"": {2, sched.Resources{"cpu": 4}, sched.AnyNode()},
 		"no node offers gpu, of which each task needs 1; nodes offer cpu, mem":                {1, sched.Resources{"gpu": 1, "tpu": 1}, sched.AnyNode()},
 		"no node is offered whole, as a task without a demand needs it; nodes offer cpu, mem": {1, nil, sched.AnyNode()},
-		"no node has rack=r2":          {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "r2").And(sched.NodesWith("disk"))},
+		"no node has rack=r2": {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "r2").And(sched.NodesWith("disk"))},
+		"what is asked of rack contradicts itself: no value is left that it may have": {
+			1, sched.Resources{"cpu": 1}, sched.NodesWith("disk", "none").And(sched.NodesWith("rack", "r0")).And(sched.NodesWith("rack", "r1"))},
+		`what is asked of "x y" contradicts itself: no value is left that it may have`: {
+			1, sched.Resources{"cpu": 1}, sched.NodesWith("x y", "a").And(sched.NodesWith("x y", "b"))},
+		`no node has rack="!"`:         {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "!")},
 		"no node has disk=ssd&rack=r1": {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "r1").And(sched.NodesWith("disk", "ssd"))},
 		"each task needs 3 cpu, and the most that one of 1 node with rack=r1 offers is 2: 1 too little": {1, sched.Resources{"cpu": 3}, sched.NodesWith("rack", "r1")},
 		"none of 2 nodes offers all that a task needs together":                                         {1, sched.Resources{"cpu": 8, "mem": 32}, sched.AnyNode()},

@@ -18,8 +18,8 @@ var ErrInvalidJob = errors.New("sched: invalid job")
 // ErrDuplicateJob is the sentinel of jobs submitted while one of the same id is pending or running.
 var ErrDuplicateJob = errors.New("sched: job id in use")
 
-// ErrTooLarge is the sentinel of gangs that the nodes they may run on can never hold.
-var ErrTooLarge = errors.New("sched: gang larger than the cluster")
+// ErrTooLarge is the sentinel of gangs that the nodes they may run on could not hold even if they were empty.
+var ErrTooLarge = errors.New("sched: the nodes cannot hold the gang")
 
 // JobError names the job, the field and the value that is refused. It wraps
 // a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge] or [ErrUnknownResource].

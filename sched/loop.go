@@ -135,8 +135,8 @@ type Rejection struct {
 // Option sets what [NewLoop] leaves to defaults.
 type Option func(*Loop) error
 
-// WithCycle sets the time from the end of one cycle to the next in [Loop.Run]. The default is
-// 2 s; 0 runs cycles only when [Loop.Wake] asks for one, as the host then does when a job's NotBefore has come.
+// WithCycle sets the time from the end of one cycle to the next in [Loop.Run], which policies are told by
+// [Snapshot.Cycle]. The default is 2 s; 0 runs cycles only when [Loop.Wake] asks for one, as the host then does when a job's NotBefore has come.
 func WithCycle(d time.Duration) Option {
 	return func(l *Loop) error {
 		if d < 0 {
@@ -253,6 +253,7 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 		return fmt.Errorf("sched: events: %w", err)
 	}
 	l.state.show(&l.shown, c.Now)
+	l.shown.Cycle = l.cycle
 	c.Snapshot = &l.shown
 	c.Pending, c.Running, c.Delayed = len(l.shown.Pending), len(l.shown.Running), len(l.state.delayed)
 	shown := l.stopwatch()

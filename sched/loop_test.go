@@ -241,6 +241,41 @@ func sentinels(t *testing.T, list []sched.Rejection) map[string]error {
 	return out
 }
 
+// What is refused says what is in the way, and by how much.
+func TestUnplaceableJobsSayWhy(t *testing.T) {
+	nodes := schedtest.Nodes(2, 2)
+	for i := range nodes {
+		nodes[i].Capacity = sched.Resources{"gpu": 8, "cpu": 64 - float64(32*i)}
+	}
+	c := schedtest.NewCluster(schedtest.At(0), nodes)
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())
+	job := func(id string, tasks int, demand sched.Resources) *schedtest.JobBuilder {
+		return schedtest.Job(id, tasks).Demand(demand)
+	}
+	want := map[string]string{
+		"big":    `each task needs 9 gpu, and the most that one of 2 nodes offers is 8: 1 too little: job "big": Demand[gpu] = 9`,
+		"label":  `no node has rack=r7: job "label": Required = rack=r7`,
+		"both":   `what is asked of rack contradicts itself: no value is left that it may have: job "both": Required = rack=!`,
+		"wide":   `2 tasks of 3 fit on 2 nodes even if nothing else runs there: 1 too many: job "wide": Tasks = 3`,
+		"within": `each task needs 48 cpu, and the most that one of 1 node with rack=r1 offers is 32: 16 too little: job "within": Demand[cpu] = 48`,
+	}
+	for _, j := range []*schedtest.JobBuilder{
+		job("big", 1, sched.Resources{"gpu": 9}),
+		job("label", 1, sched.Resources{"gpu": 1}).Requires(sched.NodesWith("rack", "r7")),
+		job("both", 1, sched.Resources{"gpu": 1}).Requires(sched.NodesWith("rack", "r0").And(sched.NodesWith("rack", "r1"))),
+		job("wide", 3, sched.Resources{"gpu": 8}),
+		job("within", 1, sched.Resources{"cpu": 48}).Requires(sched.NodesWith("rack", "r1")),
+	} {
+		c.Submit(j.Job(), 10)
+	}
+	cycle := step(t, loop, c, 0)
+	require.Len(t, cycle.Unplaceable, len(want))
+	for _, r := range cycle.Unplaceable {
+		require.ErrorIs(t, r.Err, sched.ErrTooLarge)
+		assert.Equal(t, "sched: the nodes cannot hold the gang: "+want[r.Job.ID], r.Err.Error())
+	}
+}
+
 // Nodes register late and clusters grow: what cannot be placed waits, and is told once.
 func TestLoopUnplaceableJobsWait(t *testing.T) {
 	for name, newPolicy := range map[string]func() sched.Policy{"fifo": baseline.NewFIFO, "prio": baseline.NewPrio} {
@@ -794,8 +829,9 @@ func TestTexts(t *testing.T) {
 		"deferred to slot 2 on any, behind a, b, c and 1 more, bound by p": {Code: sched.ReasonDeferred, Slot: 2, Set: "any", Partition: "p", Ahead: []string{"a", "b", "c", "d"}, Probability: -1},
 		"deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time": {
 			Code: sched.ReasonDeferred, Slot: 2, Set: "rack=r1", Ahead: []string{"j7", "j9"}, Value: 12.5, Probability: 0.83},
-		"expected to be worth nothing by the time it is done": {Code: sched.ReasonNoUtility, Probability: -1},
-		"worth nothing any more, behind a and 7 more":         {Code: sched.ReasonSpent, Ahead: []string{"a"}, More: 7, Probability: -1},
+		"deferred to slot 5 on any, when it is worth more; expected utility 9": {Code: sched.ReasonLater, Slot: 5, Set: "any", Value: 9, Probability: -1},
+		"expected to be worth nothing by the time it is done":                  {Code: sched.ReasonNoUtility, Probability: -1},
+		"worth nothing any more, behind a and 7 more":                          {Code: sched.ReasonSpent, Ahead: []string{"a"}, More: 7, Probability: -1},
 		"preempted for x": {Code: sched.ReasonPreempted, For: "x", Probability: -1},
 		"no reason given": {},
 	} {

@@ -75,8 +75,13 @@ func (ns *NodeSet) unknown(j *Job) string {
 	return first
 }
 
-// missing is the first term of the set that no node meets, or else the set.
+// missing is the first term of the set that no node can meet or, if there is none, that no node meets, or else the set.
 func (ns *NodeSet) missing(set EquivalenceSet) string {
+	for i := range set.terms {
+		if one := newSet(set.terms[i : i+1]); strings.HasSuffix(one.text, noValue) {
+			return one.text
+		}
+	}
 	for i := range set.terms {
 		if one := newSet(set.terms[i : i+1]); len(ns.NodesOf(one)) == 0 {
 			return one.String()
@@ -103,6 +108,9 @@ func (o *Obstacle) String() string {
 	case o.Nodes == 0 && o.Missing == anyText:
 		return "there are no nodes"
 	case o.Missing != "":
+		if label, none := strings.CutSuffix(o.Missing, noValue); none {
+			return "what is asked of " + label + " contradicts itself: no value is left that it may have"
+		}
 		return "no node has " + o.Missing
 	case o.Resource != "":
 		return fmt.Sprintf("each task needs %s %s, and the most that one of %s offers is %s: %s too little",

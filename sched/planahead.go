@@ -2,7 +2,6 @@ package sched
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -22,14 +21,13 @@ const planQuantile = 0.85
 // PlanAhead suggests a plan-ahead window and slot length for jobs of these spans: the times from submission to deadline or, of
 // jobs without one, the runtimes. The window covers the 85th percentile of the spans, so that for most jobs every
 // start in time is an option. The slot is a round length that divides the window into 12 to 20, which keeps the problem small.
-// The window is at least 12 s, and at most some 20 days. The spans are sorted.
+// The window is at least 12 s, and at most some 20 days. The spans are reordered.
 func PlanAhead(spans []time.Duration) (window, slot time.Duration) {
 	slot = slotLengths[0]
 	if len(spans) == 0 {
 		return 12 * slot, slot
 	}
-	slices.Sort(spans)
-	want := spans[int(math.Ceil(planQuantile*float64(len(spans))))-1]
+	want := nth(spans, int(math.Ceil(planQuantile*float64(len(spans))))-1)
 	for _, l := range slotLengths {
 		if 12*l <= want {
 			slot = l
@@ -37,4 +35,33 @@ func PlanAhead(spans []time.Duration) (window, slot time.Duration) {
 	}
 	n := min((want-1)/slot+1, 20)
 	return max(n, 12) * slot, slot
+}
+
+// nth is what would be at index k if the spans were sorted. It reorders them, in linear time unless they are in an order
+// made against it.
+func nth(s []time.Duration, k int) time.Duration {
+	for {
+		pivot := s[len(s)/2]
+		lo, hi := 0, len(s) // what is before lo is less than the pivot, what is from hi on is more
+		for i := 0; i < hi; {
+			switch {
+			case s[i] < pivot:
+				s[i], s[lo] = s[lo], s[i]
+				lo, i = lo+1, i+1
+			case s[i] > pivot:
+				hi--
+				s[i], s[hi] = s[hi], s[i]
+			default:
+				i++
+			}
+		}
+		switch {
+		case k < lo:
+			s = s[:lo]
+		case k >= hi:
+			s, k = s[hi:], k-hi
+		default:
+			return pivot
+		}
+	}
 }

@@ -14,6 +14,8 @@ const (
 	ReasonPlaced ReasonCode = "placed"
 	// ReasonDeferred: the job is planned to start later, or not yet; Partition, Slot and Ahead say what binds.
 	ReasonDeferred ReasonCode = "deferred"
+	// ReasonLater: there is room for the job now, but it is worth more if it starts later, in Slot.
+	ReasonLater ReasonCode = "later"
 	// ReasonNoFeasibleSet: none of the sets the job may run on can hold its gang, even empty; Obstacle says why.
 	ReasonNoFeasibleSet ReasonCode = "no-feasible-set"
 	// ReasonNoUtility: the job is predicted not to be worth anything when it completes.
@@ -40,7 +42,7 @@ type Reason struct {
 	Code ReasonCode `json:"code"`
 	// Set is the equivalence set the job was placed on or waits for.
 	Set string `json:"set,omitempty"`
-	// Partition is the partition that binds.
+	// Partition is the partition that binds: of those that the planned start uses, the one with the least room now.
 	Partition string `json:"partition,omitempty"`
 	// Slot is the plan-ahead slot of the start, 0 being now.
 	Slot int `json:"slot,omitempty"`
@@ -52,12 +54,14 @@ type Reason struct {
 	// Obstacle is what keeps the job from the nodes there are, even empty; nil if nothing does. It is shared and must not be
 	// modified.
 	Obstacle *Obstacle `json:"obstacle,omitempty"`
+	// Fault is the error for which the job cannot be planned; empty if it can.
+	Fault string `json:"fault,omitempty"`
 	// For is the job that a preemption makes room for.
 	For string `json:"for,omitempty"`
 	// Value is the expected utility of the decision.
 	Value float64 `json:"value,omitempty"`
 	// Probability is that of meeting the deadline with the start that is decided or planned; [UnknownProbability] if none is,
-	// or if it is not known. Never NaN.
+	// or if it is not known. Never NaN. 3Sigma tells whole percents.
 	Probability float64 `json:"probability"`
 }
 
@@ -68,6 +72,9 @@ const maxSpelt = 3
 func (r Reason) String() string {
 	var b strings.Builder
 	b.WriteString(r.headline())
+	if r.Fault != "" {
+		b.WriteString(": " + r.Fault)
+	}
 	if len(r.Ahead) > 0 {
 		fmt.Fprintf(&b, ", behind %s", strings.Join(r.Ahead[:min(len(r.Ahead), maxSpelt)], ", "))
 		if more := max(0, len(r.Ahead)-maxSpelt) + r.More; more > 0 {
@@ -99,6 +106,8 @@ func (r Reason) headline() string {
 			return fmt.Sprintf("deferred to slot %d%s", r.Slot, on)
 		}
 		return "deferred" + on
+	case ReasonLater:
+		return fmt.Sprintf("deferred to slot %d%s, when it is worth more", r.Slot, on)
 	case ReasonNoFeasibleSet, ReasonTooLarge:
 		if r.Obstacle != nil {
 			return "cannot start: " + r.Obstacle.String()

@@ -89,6 +89,14 @@ type Running struct {
 	Slowed bool
 }
 
+// Completion is a job that has finished.
+type Completion struct {
+	// Job is its ID.
+	Job string
+	// At is when it finished: the event's Time or, where it has none, the time of the cycle that was told.
+	At time.Time
+}
+
 // Snapshot is the input of one cycle. A policy must not modify anything reachable from it.
 //
 // A snapshot that a [Loop] shows its policy, and then its observer, stays as it is until the loop's next Step, also
@@ -97,6 +105,8 @@ type Running struct {
 type Snapshot struct {
 	// Now is the time of the cycle.
 	Now time.Time
+	// Cycle is the time from one cycle to the next. It is 0 if cycles come when something happens, and never negative.
+	Cycle time.Duration
 	// Nodes is the cluster; it is the same value from cycle to cycle until
 	// a node comes, goes or changes, so policies may key caches on it.
 	Nodes *NodeSet
@@ -108,6 +118,9 @@ type Snapshot struct {
 	Pending []Pending
 	// Running jobs in order of start, ties by ID.
 	Running []Running
+	// Completed are the jobs that have finished since the snapshot before, as the cluster told them. They are for policies
+	// that learn from what became of a decision.
+	Completed []Completion
 
 	sound bool // a Loop made it, and CheckSnapshot need not look
 }
@@ -119,6 +132,7 @@ func (s *Snapshot) Clone() *Snapshot {
 	c.Free = slices.Clone(s.Free)
 	c.Pending = slices.Clone(s.Pending)
 	c.Running = slices.Clone(s.Running)
+	c.Completed = slices.Clone(s.Completed)
 	for i := range c.Running {
 		c.Running[i].Nodes = slices.Clone(c.Running[i].Nodes)
 	}
@@ -203,8 +217,8 @@ type Stats struct {
 	Engine string
 	Stop   string
 	Gap    float64
-	// Fault is an error that did not prevent the plan: a solver that failed, or a job that cannot be planned.
-	// It is empty if there was none.
+	// Fault has the errors that did not prevent the plan, joined by "; ": a solver that failed, jobs that cannot be planned.
+	// It names the first few and counts the rest. It is empty if there was none.
 	Fault string
 	// ValueTime and SolveTime are wall-clock seconds spent making options and solving.
 	ValueTime, SolveTime float64

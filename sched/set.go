@@ -27,6 +27,9 @@ type term struct {
 	has    bool
 }
 
+// noValue ends the text of a term that leaves a label no value, and so no node. A value that ends so is quoted.
+const noValue = "=!"
+
 // anyText is the canonical text of the set of every node.
 const anyText = "any"
 
@@ -144,12 +147,13 @@ func (t term) and(o term) term {
 
 func (t *term) write(b *strings.Builder) {
 	b.WriteString(quoteSpecial(t.key))
+	if !t.has && len(t.values) == 0 {
+		b.WriteString(noValue)
+		return
+	}
 	b.WriteByte('=')
-	switch {
-	case t.has:
+	if t.has {
 		b.WriteByte('*')
-	case len(t.values) == 0:
-		b.WriteByte('!') // no value is left: no node
 	}
 	for i, v := range t.values {
 		if i > 0 {

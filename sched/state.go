@@ -26,6 +26,7 @@ type state struct {
 	waiting  []*tracked    // admitted before there were nodes to check them against
 	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
 	spare    []*tracked    // memory of jobs that are gone
+	finished []Completion  // since a snapshot was last shown
 	fits     map[string]int
 	key      []byte
 }
@@ -39,7 +40,8 @@ func (s *state) init() {
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(), sound: true}
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(), Completed: s.finished, sound: true}
+	s.finished = nil
 }
 
 // apply takes in one event. It returns the job that has finished, if one has.
@@ -76,10 +78,15 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	}
 	s.leave(j) // Finished and Withdrawn
 	s.forget(j)
-	if e.Kind == Finished {
-		return j, nil
+	if e.Kind != Finished {
+		return nil, nil
 	}
-	return nil, nil
+	at := now
+	if !e.Time.IsZero() {
+		at = wall(e.Time)
+	}
+	s.finished = append(s.finished, Completion{Job: e.ID, At: at})
+	return j, nil
 }
 
 func bad(e *Event, why string) error {
@@ -317,10 +324,24 @@ func (s *state) holds(j *tracked) error {
 		s.fits[string(s.key)] = fit
 	}
 	if fit < job.Tasks {
-		return &JobError{Job: job.ID, Field: "Tasks", Value: job.Tasks,
-			Err: fmt.Errorf("%w: room for %d on %s", ErrTooLarge, fit, job.Required)}
+		return s.tooLarge(job)
 	}
 	return nil
+}
+
+// tooLarge is the error of a gang that the empty cluster could not take: the field that is at fault, and the obstacle.
+func (s *state) tooLarge(job *Job) error {
+	o := s.set.Obstacle(job, job.Required)
+	e := &JobError{Job: job.ID, Field: "Tasks", Value: job.Tasks, Err: fmt.Errorf("%w: %s", ErrTooLarge, o)}
+	switch {
+	case o.Missing != "":
+		e.Field, e.Value = "Required", job.Required
+	case o.Resource != "":
+		e.Field, e.Value = "Demand["+o.Resource+"]", o.Wanted
+	case o.Room == 0:
+		e.Field, e.Value = "Demand", job.Demand
+	}
+	return e
 }
 
 // deeds are what the cluster was told to do and the state does not know yet.

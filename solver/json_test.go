@@ -49,6 +49,22 @@ func TestReadProblemNamesWhatIsWrongInItsOwnWords(t *testing.T) {
 	}
 }
 
+// TestPrioritiesInJSON: they are read and written, and left out where there are none, as in older files.
+func TestPrioritiesInJSON(t *testing.T) {
+	p := pair()
+	var out bytes.Buffer
+	require.NoError(t, solver.WriteProblem(&out, p))
+	assert.NotContains(t, out.String(), "priority")
+	p.Jobs[0].Priority, p.Running[0].MinPriority = 3, -2
+	out.Reset()
+	require.NoError(t, solver.WriteProblem(&out, p))
+	assert.Contains(t, out.String(), `{"id":"a","priority":3,`)
+	assert.Contains(t, out.String(), `"min_priority":-2`)
+	q, err := solver.ReadProblem(&out)
+	require.NoError(t, err)
+	assert.Equal(t, p, q)
+}
+
 func BenchmarkReadProblem(b *testing.B) {
 	f, err := os.Open("testdata/f-1000-google.json.gz")
 	require.NoError(b, err)

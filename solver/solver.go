@@ -39,8 +39,10 @@ type Partition struct {
 
 // Job is a pending job and its placement options.
 type Job struct {
-	ID      string   `json:"id"`
-	Options []Option `json:"options"`
+	ID string `json:"id"`
+	// Priority says whose room its options may take, see [Running].
+	Priority int      `json:"priority,omitempty"`
+	Options  []Option `json:"options"`
 }
 
 // Option is a placement option: a gang of Count tasks on an equivalence set
@@ -63,10 +65,13 @@ type Option struct {
 	Value float64 `json:"value"`
 }
 
-// Running is a running job that may be preempted at a price.
+// Running is a running job that may be preempted at a price. Jobs of priority MinPriority and higher may take its room:
+// what all jobs below any priority take of a row is at most its capacity and what preempted jobs of a MinPriority below
+// it held. Where nobody sets a priority every job may take all.
 type Running struct {
 	ID          string    `json:"id"`
 	PreemptCost float64   `json:"preempt_cost"`
+	MinPriority int       `json:"min_priority,omitempty"`
 	Demand      []float64 `json:"demand"`
 	// Usage[t] is the probability of still running at slot t.
 	Usage []float64 `json:"usage"`

@@ -37,6 +37,41 @@ func plan(ids ...string) *solver.Solution {
 	return s
 }
 
+// TestVerifyPriorities: of four nodes two are free and two are taken from a running job, which b may not have.
+func TestVerifyPriorities(t *testing.T) {
+	for _, c := range []struct {
+		a, b, least int
+		ok          bool
+	}{
+		{0, 0, 0, true},
+		{1, 0, 1, true}, // b takes what is free
+		{0, 1, 1, true},
+		{0, 0, 1, false}, // nobody may
+		{-1, -2, -1, true},
+		{-1, -1, 0, false},
+		{5, 9, 3, true},
+		{math.MinInt, math.MaxInt, math.MaxInt, true},
+		{math.MinInt, 0, math.MaxInt, false},
+	} {
+		p, sol := pair(), plan("a", "b")
+		sol.Preempt = []string{"m"}
+		p.Jobs[0].Priority, p.Jobs[1].Priority, p.Running[0].MinPriority = c.a, c.b, c.least
+		err := solver.Verify(p, sol, solver.SplitsInteger)
+		if c.ok {
+			assert.NoError(t, err, "%+v", c)
+			continue
+		}
+		assert.ErrorIs(t, err, solver.ErrInfeasible, "%+v", c)
+	}
+	p, sol := pair(), plan("a", "b")
+	sol.Preempt = []string{"m"}
+	p.Jobs[0].Priority, p.Running[0].MinPriority = 1, 1
+	p.Jobs[1].Options[0].Count = 4
+	sol.Choice["b"].Split[0].Count = 4
+	delete(sol.Choice, "a")
+	assert.ErrorContains(t, solver.Verify(p, sol, solver.SplitsInteger), "uses 4 of 2 (jobs of priority 0 and below)")
+}
+
 // script is an engine that does what it is told.
 type script func(ctx context.Context, report func(*solver.Solution)) (*solver.Solution, error)
 

@@ -3,6 +3,7 @@ package solver
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Tolerance is the relative tolerance of capacity rows and of task counts: a
@@ -17,7 +18,8 @@ func (s SplitRule) Integral(o *Option) bool {
 // Verify checks sol's plan against p with arithmetic of its own: every chosen
 // job and option exists, every split is of the option's partitions, not
 // negative, whole where splits asks for it, and adds up to the gang; every
-// preempted job is running; no capacity row is exceeded. It returns nil or an
+// preempted job is running; no capacity row is exceeded, nor by the jobs of any priority and below
+// what they may take of it. It returns nil or an
 // error that is [ErrInfeasible] and names what is wrong. Objective, bound and
 // stop are not looked at. p must be valid.
 func Verify(p *Problem, sol *Solution, splits SplitRule) error {
@@ -118,7 +120,58 @@ func verify(p *Problem, sol *Solution, splits SplitRule) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ordered, rows.check()
+	if err := rows.check(); err != nil {
+		return nil, err
+	}
+	return ordered, checkPriorities(p, sol)
+}
+
+// checkPriorities checks that no job takes room of preempted jobs that is not for its priority: that the jobs up to
+// each priority fit into what is free and what these jobs may take. sol is feasible but for that.
+func checkPriorities(p *Problem, sol *Solution) error {
+	highest := math.MinInt // of the preempted jobs' least
+	for m := range p.Running {
+		if at := p.Running[m].MinPriority; at > highest && slices.Contains(sol.Preempt, p.Running[m].ID) {
+			highest = at
+		}
+	}
+	checked := map[int]bool{}
+	for j := range p.Jobs {
+		at := p.Jobs[j].Priority
+		if _, ok := sol.Choice[p.Jobs[j].ID]; !ok || at >= highest || checked[at] {
+			continue
+		}
+		checked[at] = true
+		if err := checkPriority(p, sol, at); err != nil {
+			return fmt.Errorf("%w (jobs of priority %d and below)", err, at)
+		}
+	}
+	return nil
+}
+
+// checkPriority checks the rows for the jobs up to one priority.
+func checkPriority(p *Problem, sol *Solution, priority int) error {
+	rows := newRowUse(p)
+	for j := range p.Jobs {
+		c, ok := sol.Choice[p.Jobs[j].ID]
+		if !ok || p.Jobs[j].Priority > priority {
+			continue
+		}
+		o := &p.Jobs[j].Options[c.Option]
+		for _, a := range c.Split {
+			rows.add(rows.use, a.Partition, o.Demand, o.Usage, o.Start, a.Count)
+		}
+	}
+	for m := range p.Running {
+		run := &p.Running[m]
+		if run.MinPriority > priority || !slices.Contains(sol.Preempt, run.ID) {
+			continue
+		}
+		for _, a := range run.Alloc {
+			rows.add(rows.cap, a.Partition, run.Demand, run.Usage, 0, float64(a.Count))
+		}
+	}
+	return rows.check()
 }
 
 func (u *rowUse) addChoice(job *Job, c Choice, splits SplitRule) error {
@@ -130,7 +183,7 @@ func (u *rowUse) addChoice(job *Job, c Choice, splits SplitRule) error {
 	sum := 0.0
 	for i, a := range c.Split {
 		switch {
-		case !contains(o.Partitions, a.Partition):
+		case !slices.Contains(o.Partitions, a.Partition):
 			return fmt.Errorf("%w: job %q: split[%d].partition %d is not one of option %d's", ErrInfeasible, job.ID, i, a.Partition, c.Option)
 		case !(a.Count >= 0) || math.IsInf(a.Count, 0):
 			return fmt.Errorf("%w: job %q: split[%d].count %v is not a number >= 0", ErrInfeasible, job.ID, i, a.Count)
@@ -177,13 +230,4 @@ func (u *rowUse) addPreempt(ids []string) ([]string, error) {
 		return nil, fmt.Errorf("%w: preempt names %d jobs that are not running", ErrInfeasible, len(ids)-len(ordered))
 	}
 	return ordered, nil
-}
-
-func contains(list []int, v int) bool {
-	for _, w := range list {
-		if w == v {
-			return true
-		}
-	}
-	return false
 }

@@ -60,14 +60,19 @@ func TestBestEffortRefuses(t *testing.T) {
 	for _, c := range []struct {
 		value    float64
 		halfLife time.Duration
+		want     string
 	}{
-		{-1, time.Hour}, {math.NaN(), time.Hour}, {math.Inf(1), time.Hour}, {0, time.Hour}, {5e-324, time.Hour}, {1, 0}, {1, -time.Hour},
+		{-1, time.Hour, "value = -1, want a number from 1e-301 to 1e+298"},
+		{math.NaN(), time.Hour, "value = NaN"}, {math.Inf(1), time.Hour, "value = +Inf"}, {1e299, 1, "value = 1e+299"},
+		{0, time.Hour, "value = 0"}, {5e-324, time.Hour, "value = 5e-324"},
+		{1, 0, "halfLife = 0s, want longer than 0"}, {1, -time.Hour, "halfLife = -1h0m0s, want longer than 0"},
 	} {
 		_, err := utility.BestEffort(c.value, c.halfLife)
 		require.ErrorIs(t, err, dist.ErrInvalid, "%v, %v", c.value, c.halfLife)
+		assert.ErrorContains(t, err, "utility.BestEffort: invalid parameter: "+c.want)
 	}
 	for _, halfLife := range []time.Duration{1, math.MaxInt64} {
-		for _, value := range []float64{1e-300, 1, 1e290} {
+		for _, value := range []float64{1e-301, 1, 1e298} {
 			u, err := utility.BestEffort(value, halfLife)
 			require.NoError(t, err, "%v, %v", value, halfLife)
 			assert.Positive(t, u.At(1e30))

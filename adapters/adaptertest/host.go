@@ -50,6 +50,7 @@ type scheduler struct {
 	shown    *sched.Snapshot
 	policy   sched.Policy
 	starts   map[string][][]sched.NodeTasks // that were planned, by job
+	reasons  map[string]sched.Reason        // of the last plan, by job
 	learnt   map[string][]float64
 	failed   []sched.Event
 	fenced   bool
@@ -93,7 +94,9 @@ func (x *scheduler) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, e
 	x.shown = s.Clone()
 	p, err := x.policy.Plan(ctx, s)
 	if err == nil {
-		for _, d := range p.Decisions {
+		x.reasons = map[string]sched.Reason{}
+		for d := range p.All(s) {
+			x.reasons[d.Job] = d.Reason
 			if d.Kind == sched.Start {
 				x.starts[d.Job] = append(x.starts[d.Job], d.Nodes)
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -86,7 +88,23 @@ func impossible(h *host) {
 	if _, lacks := h.traits.Missing[Explain]; lacks {
 		return
 	}
-	h.until("the users are told", func() bool { return len(h.Notes(h, wide)) > 0 && len(h.Notes(h, nowhere)) > 0 })
+	told := func(id string, words ...string) bool {
+		notes := h.Notes(h, id)
+		return len(notes) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(notes[len(notes)-1], w) })
+	}
+	obstacles := func() bool {
+		return told(wide, "5", "even if nothing else") && told(nowhere, "no-such-label")
+	}
+	h.until("the users are told what is in the way", obstacles)
+	h.submit("c", 2, 1)
+	h.submit("d", 2, 1)
+	for range 3 { // there is nothing else to say, whatever else waits and runs
+		h.cycles(1)
+		assert.True(h, obstacles(), "%q, %q", h.Notes(h, wide), h.Notes(h, nowhere))
+		for _, id := range []string{wide, nowhere} {
+			assert.NotNil(h, h.first.reasons[id].Obstacle, "%s: %s", id, h.first.reasons[id])
+		}
+	}
 }
 
 func connectionCases() []Case {

@@ -60,7 +60,7 @@ func TestStormsUnder3Sigma(t *testing.T) {
 			adaptertest.Storm(t, func(t testing.TB, s adaptertest.Shape) adaptertest.World {
 				w := newWorld(t, s, weather(seed))
 				w.traits.Policy = func() sched.Policy {
-					p, err := threesigma.New(threesigma.Config{Cycle: time.Second, Slot: 10 * time.Second, Options: solver.Options{Work: 2000}})
+					p, err := threesigma.New(threesigma.Config{Slot: 10 * time.Second, Options: solver.Options{Work: 2000}})
 					require.NoError(t, err)
 					return p
 				}

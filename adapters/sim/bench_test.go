@@ -20,9 +20,9 @@ func steady(n int) []sim.Job {
 	jobs := make([]sim.Job, n)
 	for i := range jobs {
 		jobs[i] = sim.Job{
-			Job:     sched.Job{ID: fmt.Sprintf("job-%06d", i), Tasks: 1 + i%4, Deadline: time.Duration(i%2) * time.Hour},
-			Arrive:  time.Duration(i) * time.Second,
-			Runtime: time.Duration(1+i%80) * time.Second,
+			Job:    sched.Job{ID: fmt.Sprintf("job-%06d", i), Tasks: 1 + i%4, Deadline: time.Duration(i%2) * time.Hour},
+			Arrive: time.Duration(i) * time.Second,
+			Work:   sim.Runtime(time.Duration(1+i%80) * time.Second),
 		}
 	}
 	return jobs

@@ -27,21 +27,31 @@ func (p *scholar) Observe(o predict.Observation) error {
 	return nil
 }
 
-// By hand: low runs 40 s of its 100 s at two thirds of its speed, which is 60 s by the clock, is stopped for high's 30 s, and
-// then has 60 s left on its preferred node.
+// By hand: low runs 40 s of its 100 s at two thirds of its speed, which is 60 s by the clock, is stopped for
+// high's 30 s, and then has 60 s left on its preferred node.
 func TestCheckpointByHand(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		nodes := sim.Nodes(2, 2, 1)
-		low := sched.Job{ID: "low", Tasks: 1, Utility: constant(1), Checkpoint: keeps, Preferred: sched.NodesWith(sim.RackLabel, "r01"), Slowdown: 1.5}
+		low := sched.Job{
+			ID: "low", Tasks: 1, Utility: constant(1), Checkpoint: keeps,
+			Preferred: sched.NodesWith(sim.RackLabel, "r01"), Slowdown: 1.5,
+		}
+		above := func(id string, required sched.EquivalenceSet) sched.Job {
+			return sched.Job{ID: id, Tasks: 1, Utility: constant(1), Priority: 1, Required: required}
+		}
 		jobs := []sim.Job{
-			{Job: sched.Job{ID: "other", Tasks: 1, Utility: constant(1), Priority: 1, Required: low.Preferred}, Runtime: 70 * time.Second},
-			{Job: low, Arrive: time.Second, Runtime: 100 * time.Second},
-			{Job: sched.Job{ID: "high", Tasks: 1, Utility: constant(1), Priority: 1, Required: sched.NodesWith(sim.RackLabel, "r00")},
-				Arrive: 61 * time.Second, Runtime: 30 * time.Second},
+			{Job: above("other", low.Preferred), Work: sim.Runtime(70 * time.Second)},
+			{Job: low, Arrive: time.Second, Work: sim.Runtime(100 * time.Second)},
+			{
+				Job:    above("high", sched.NodesWith(sim.RackLabel, "r00")),
+				Arrive: 61 * time.Second, Work: sim.Runtime(30 * time.Second),
+			},
 		}
 		var log bytes.Buffer
 		p := &scholar{fixed(t), map[string]float64{}}
-		r, err := sim.Run(context.Background(), sim.Config{Nodes: nodes, Jobs: jobs, Policy: baseline.NewPrio(), Predictor: p, Log: &log})
+		r, err := sim.Run(context.Background(), sim.Config{
+			Nodes: nodes, Jobs: jobs, Policy: baseline.NewPrio(), Predictor: p, Log: &log,
+		})
 		require.NoError(t, err)
 		report, err := decisionlog.Check(&log, &decisionlog.Options{})
 		require.NoError(t, err)
@@ -71,8 +81,10 @@ func TestCheckpointLogs(t *testing.T) {
 		}
 		var log bytes.Buffer
 		p := &scholar{fixed(t), map[string]float64{}}
-		r, err := sim.Run(context.Background(), sim.Config{Nodes: sim.Nodes(6, 4, 1), Jobs: jobs, Policy: baseline.NewPrio(), Predictor: p,
-			Cycle: 10 * time.Second, Log: &log})
+		r, err := sim.Run(context.Background(), sim.Config{
+			Nodes: sim.Nodes(6, 4, 1), Jobs: jobs, Policy: baseline.NewPrio(), Predictor: p,
+			Cycle: 10 * time.Second, Log: &log,
+		})
 		require.NoError(t, err)
 		report, err := decisionlog.Check(&log, &decisionlog.Options{})
 		require.NoError(t, err)
@@ -83,7 +95,7 @@ func TestCheckpointLogs(t *testing.T) {
 			lost[record.ID] = record.Lost
 		}
 		for _, j := range jobs {
-			assert.InDelta(t, j.Runtime.Seconds(), p.learnt[j.ID], 1e-8, "%s", j.ID)
+			assert.InDelta(t, j.Work.Runtime().Seconds(), p.learnt[j.ID], 1e-8, "%s", j.ID)
 			assert.False(t, j.Checkpoint && lost[j.ID] > 0, "%s", j.ID)
 		}
 	}

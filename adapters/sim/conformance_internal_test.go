@@ -21,34 +21,39 @@ const suiteJobs = 64
 // suite is a simulated world for the conformance suite. Its records are its decision log, read by the package that
 // shares no code with the simulator.
 type suite struct {
-	*world
+	*life
 	traits adaptertest.Traits
 	text   *bytes.Buffer
 }
 
 func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	cfg := &Config{Nodes: Nodes(s.Nodes, 1, s.Slots), Policy: noPolicy{}, Predictor: noPredictor{}}
-	w, err := newWorld(cfg)
+	l, err := newLife(cfg)
 	require.NoError(t, err)
 	// The jobs come one by one, so there must be room for those to come: others point at them.
-	w.jobs, w.records, w.index = make([]job, 0, suiteJobs), make([]JobRecord, suiteJobs), newIndex(suiteJobs)
-	u := &suite{world: w, text: &bytes.Buffer{}}
-	w.log = newLogger(u.text, w.nodes)
-	w.log.cluster(cfg, s.Slots, 0)
+	l.jobs, l.records, l.index = make([]job, 0, suiteJobs), make([]JobRecord, suiteJobs), newIndex(suiteJobs)
+	u := &suite{life: l, text: &bytes.Buffer{}}
+	l.log = newLogger(u.text, l.nodes)
+	l.log.cluster(cfg, s.Slots, 0)
 	none := "the simulated cluster never changes, nor does anything go wrong there"
 	u.traits = adaptertest.Traits{
-		Slot: sched.Resources{sched.WholeNode: 1}, Unit: 10 * time.Second, Patience: time.Hour, Wide: min(1000, s.Nodes*s.Slots),
+		Slot: sched.Resources{sched.WholeNode: 1}, Unit: 10 * time.Second, Patience: time.Hour,
+		Wide: min(1000, s.Nodes*s.Slots),
 		Missing: map[adaptertest.Ability]string{
-			adaptertest.Restart: "its scheduler is part of the simulation", adaptertest.Crash: "its scheduler is part of the simulation",
-			adaptertest.Drive: "it has no driver", adaptertest.Fence: "it has one scheduler", adaptertest.Explain: "it has no users",
+			adaptertest.Restart: "its scheduler is part of the simulation",
+			adaptertest.Crash:   "its scheduler is part of the simulation",
+			adaptertest.Drive:   "it has no driver", adaptertest.Fence: "it has one scheduler",
+			adaptertest.Explain:  "it has no users",
 			adaptertest.Withdraw: "simulated users are patient", adaptertest.SlowStop: "simulated tasks stop at once",
 			adaptertest.Malformed:   "a configuration with such a job is refused",
 			adaptertest.Unplaceable: "a configuration with such a job is refused",
 		},
 	}
 	for _, a := range []adaptertest.Ability{
-		adaptertest.AddNode, adaptertest.Cordon, adaptertest.Uncordon, adaptertest.Drain, adaptertest.Kill, adaptertest.Revive, adaptertest.Relabel,
-		adaptertest.Occupy, adaptertest.BreakWatch, adaptertest.Garble, adaptertest.Clear, adaptertest.StopServer, adaptertest.StartServer,
+		adaptertest.AddNode, adaptertest.Cordon, adaptertest.Uncordon, adaptertest.Drain,
+		adaptertest.Kill, adaptertest.Revive, adaptertest.Relabel,
+		adaptertest.Occupy, adaptertest.BreakWatch, adaptertest.Garble, adaptertest.Clear,
+		adaptertest.StopServer, adaptertest.StartServer,
 		adaptertest.FailStarts, adaptertest.FailRuns, adaptertest.Hang,
 	} {
 		u.traits.Missing[a] = none
@@ -62,20 +67,20 @@ func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 func (u *suite) Traits() adaptertest.Traits { return u.traits }
 
 func (u *suite) Open(testing.TB, adaptertest.Session) adaptertest.Instance {
-	return adaptertest.Instance{Cluster: u.world}
+	return adaptertest.Instance{Cluster: u.life}
 }
 
 func (u *suite) Submit(t testing.TB, j adaptertest.Job) string {
-	w, at := u.world, len(u.jobs)
+	l, at := u.life, len(u.jobs)
 	require.Less(t, at, suiteJobs)
-	from := &Job{Job: j.Spec, Arrive: w.now, Runtime: j.Runtime}
+	from := &Job{Job: j.Spec, Arrive: l.now, Work: Runtime(j.Runtime)}
 	require.NoError(t, checkJob(from))
-	demand, err := w.nodes.Demand(from.Demand)
+	demand, err := l.nodes.Demand(from.Demand)
 	require.NoError(t, err)
-	w.jobs = append(w.jobs, job{})
-	require.True(t, w.index.add(w.jobs, at, from.ID))
-	w.jobs[at].fill(from, demand, &w.records[at])
-	w.advance(w.now)
+	l.jobs = append(l.jobs, job{})
+	require.True(t, l.index.add(l.jobs, at, from.ID))
+	l.fill(at, from, demand)
+	l.advance(l.now)
 	return from.ID
 }
 

@@ -31,9 +31,9 @@ func BenchmarkEngine(b *testing.B) {
 	jobs := make([]Job, 100_000)
 	for i := range jobs {
 		jobs[i] = Job{
-			Job:     sched.Job{ID: fmt.Sprintf("job-%06d", i), Tasks: 1},
-			Arrive:  time.Duration(i) * time.Second,
-			Runtime: time.Duration(1+i%200) * time.Second,
+			Job:    sched.Job{ID: fmt.Sprintf("job-%06d", i), Tasks: 1},
+			Arrive: time.Duration(i) * time.Second,
+			Work:   Runtime(time.Duration(1+i%200) * time.Second),
 		}
 	}
 	events := 0
@@ -49,7 +49,7 @@ func BenchmarkEngine(b *testing.B) {
 		plan := &sched.Plan{}
 		next := 0
 		e.cycle = func(ctx context.Context, _ time.Time) (step, error) {
-			told, err := e.world.Events(ctx)
+			told, err := e.life.Events(ctx)
 			plan.Decisions = plan.Decisions[:0]
 			for i := range told {
 				if told[i].Kind == sched.Submitted {
@@ -60,7 +60,7 @@ func BenchmarkEngine(b *testing.B) {
 				}
 			}
 			if err == nil {
-				err = e.world.Apply(ctx, plan)
+				err = e.life.Apply(ctx, plan)
 			}
 			return step{plan: plan}, err
 		}
@@ -74,12 +74,15 @@ func BenchmarkEngine(b *testing.B) {
 }
 
 func TestTaskTimeIsExactBeyondInt64(t *testing.T) {
-	var sum taskTime
+	var sum TaskTime
 	for range 1000 {
-		sum.add(12583, 30*24*time.Hour+time.Nanosecond)
+		sum = sum.plus(taskTime(12583, 30*24*time.Hour+time.Nanosecond))
 	}
-	require.Equal(t, taskTime{seconds: 1000 * 12583 * 30 * 86400, nanos: 12583 * 1000}, sum)
-	require.Equal(t, taskTime{seconds: 2, nanos: 1}, taskTime{1, 5e8}.plus(taskTime{0, 5e8 + 1}).plus(taskTime{0, 0}))
+	require.Equal(t, TaskTime{seconds: 1000 * 12583 * 30 * 86400, nanos: 12583 * 1000}, sum)
+	whole := TaskTime{1, 5e8}.plus(TaskTime{0, 5e8 + 1})
+	require.Equal(t, TaskTime{seconds: 2, nanos: 1}, whole)
+	require.Equal(t, TaskTime{seconds: 1, nanos: 5e8}, whole.minus(TaskTime{0, 5e8 + 1}))
+	require.Equal(t, 2.000000001, whole.Seconds())
 }
 
 func TestSecondsAreWrittenExactly(t *testing.T) {
@@ -126,12 +129,12 @@ func TestIndexFindsWhatWasAdded(t *testing.T) {
 func TestImpossibleStartsFailWhole(t *testing.T) {
 	cfg := &Config{
 		Nodes: Nodes(2, 2, 1), Policy: noPolicy{}, Predictor: noPredictor{},
-		Jobs: []Job{{Job: sched.Job{ID: "j", Tasks: 2}, Runtime: time.Second}},
+		Jobs: []Job{{Job: sched.Job{ID: "j", Tasks: 2}, Work: Runtime(time.Second)}},
 	}
 	e, err := newEngine(cfg)
 	require.NoError(t, err)
-	w := e.world
-	w.advance(0)
+	l := e.life
+	l.advance(0)
 	ctx := context.Background()
 	for _, nodes := range [][]sched.NodeTasks{
 		nil,
@@ -141,18 +144,18 @@ func TestImpossibleStartsFailWhole(t *testing.T) {
 		{{Node: "n0000", Tasks: 1}, {Node: "nobody", Tasks: 1}},
 		{{Node: "n0000", Tasks: 1}, {Node: "n0001", Tasks: 0}},
 	} {
-		_, err := w.Events(ctx)
+		_, err := l.Events(ctx)
 		require.NoError(t, err)
-		require.NoError(t, w.Apply(ctx, &sched.Plan{Decisions: []sched.Decision{
+		require.NoError(t, l.Apply(ctx, &sched.Plan{Decisions: []sched.Decision{
 			{Job: "j", Kind: sched.Preempt}, {Job: "j", Kind: sched.Start, Nodes: nodes},
 		}}))
-		told, err := w.Events(ctx)
+		told, err := l.Events(ctx)
 		require.NoError(t, err)
 		require.Len(t, told, 1)
 		require.Equal(t, sched.StartFailed, told[0].Kind)
 		require.ErrorIs(t, told[0].Err, errNoRoom)
-		require.Equal(t, []float64{1, 1}, w.free)
-		require.Equal(t, level{pending: 1}, w.level)
+		require.Equal(t, []float64{1, 1}, l.physics.(*exclusive).free)
+		require.Equal(t, level{pending: 1}, l.level)
 	}
-	require.Equal(t, 12, w.tally.refused)
+	require.Equal(t, 12, l.tally.refused)
 }

@@ -18,8 +18,11 @@ func ExampleRun() {
 	result, err := sim.Run(context.Background(), sim.Config{
 		Nodes: sim.Nodes(4, 2, 1),
 		Jobs: []sim.Job{
-			{Job: sched.Job{ID: "wide", Tasks: 4}, Runtime: time.Minute},
-			{Job: sched.Job{ID: "urgent", Tasks: 1, Deadline: 90 * time.Second}, Arrive: time.Second, Runtime: time.Minute},
+			{Job: sched.Job{ID: "wide", Tasks: 4}, Work: sim.Runtime(time.Minute)},
+			{
+				Job:    sched.Job{ID: "urgent", Tasks: 1, Deadline: 90 * time.Second},
+				Arrive: time.Second, Work: sim.Runtime(time.Minute),
+			},
 		},
 		Policy:    baseline.NewFIFO(),
 		Predictor: predictor,

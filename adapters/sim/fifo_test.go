@@ -29,7 +29,7 @@ func twentyLineFIFO(jobs []sim.Job, slots int) map[string]time.Duration {
 		last = max(last, j.Arrive, free[j.Tasks-1])
 		starts[j.ID] = last
 		for k := range j.Tasks {
-			free[k] = last + j.Runtime
+			free[k] = last + j.Work.Runtime()
 		}
 	}
 	return starts
@@ -50,7 +50,7 @@ func TestFIFOEqualsTwentyLineFIFO(t *testing.T) {
 		want := twentyLineFIFO(jobs, 12*tasksPerNode)
 		runtimes := map[string]time.Duration{}
 		for _, j := range jobs {
-			runtimes[j.ID] = j.Runtime
+			runtimes[j.ID] = j.Work.Runtime()
 		}
 		for _, r := range result.Jobs {
 			require.Equal(t, want[r.ID], r.Start, "seed %d, job %s", seed, r.ID)

@@ -40,13 +40,14 @@ func workload(seed uint64, n, width int) []sim.Job {
 		if rng.IntN(4) > 0 {
 			at += time.Duration(rng.Int64N(int64(40 * time.Second)))
 		}
-		j := sim.Job{Arrive: at, Runtime: time.Duration(rng.Int64N(int64(5 * time.Minute)))}
+		j, runtime := sim.Job{Arrive: at}, time.Duration(rng.Int64N(int64(5*time.Minute)))
 		if rng.IntN(20) == 0 {
-			j.Runtime = 0
+			runtime = 0
 		}
+		j.Work = sim.Runtime(runtime)
 		j.Job = sched.Job{ID: fmt.Sprintf("j%d", i), Tasks: 1 + rng.IntN(width), Utility: constant(1)}
 		if rng.IntN(2) == 0 {
-			j.Deadline = time.Duration(float64(j.Runtime)*(1+2*rng.Float64())) + 1
+			j.Deadline = time.Duration(float64(runtime)*(1+2*rng.Float64())) + 1
 			j.Priority = 1
 		}
 		jobs[i] = j

@@ -2,15 +2,15 @@ package sim
 
 import "hash/maphash"
 
-// index finds jobs by id. It is a hash table with open addressing. Every start and preemption looks a job up, and
-// a Go map of many ids is slower at that: it cannot try first the job that came after the one last found.
+// index finds jobs by id. It is a hash table with open addressing. Every start and preemption looks up a job. A Go map
+// of many ids is slower, for it cannot first try the job after the one last found.
 type index struct {
 	seed  maphash.Seed
 	slots []slot // a power of two, at most half of them taken
-	next  int    // where the next find looks first: behind the last, since jobs often start as they came
+	next  int    // where find looks first: after the last job found, since jobs often start as they came
 }
 
-// slot holds a job by its place plus one; 0 is free.
+// slot holds a job's place in the list of jobs plus one. 0 means free.
 type slot struct {
 	hash uint32
 	job  int32
@@ -35,7 +35,7 @@ func (x *index) find(jobs []job, id string) (int32, bool) {
 	return int32(at), at >= 0
 }
 
-// add enters jobs[i]; it is false, and nothing changes, if its id is there.
+// add enters jobs[i]. It is false, and nothing changes, if its id is there already.
 func (x *index) add(jobs []job, i int, id string) bool {
 	s := x.seek(jobs, id)
 	if s.job > 0 {
@@ -45,7 +45,7 @@ func (x *index) add(jobs []job, i int, id string) bool {
 	return true
 }
 
-// seek returns the id's slot: the one that holds it or the free one for it, its hash filled in.
+// seek returns the slot that holds the id, or else the free slot for it with the hash filled in.
 func (x *index) seek(jobs []job, id string) *slot {
 	full := maphash.String(x.seed, id)
 	hash, mask := uint32(full>>32), uint64(len(x.slots)-1)

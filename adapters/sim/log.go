@@ -55,7 +55,7 @@ func (l *logger) close() error {
 	return l.err
 }
 
-// cluster writes the first line, which makes the log self-contained.
+// cluster writes the first line: what a reader needs to know of the cluster to check the others.
 func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
 	if l == nil {
 		return
@@ -91,7 +91,7 @@ func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
 	l.write(append(b, `]}`...))
 }
 
-// head begins the line of an event of a job with the fields that all have.
+// head begins a line about a job with the fields that all such lines have.
 func (l *logger) head(event string, at time.Duration, j *job) []byte {
 	b := seconds.Append(append(l.line[:0], `{"t":`...), at)
 	b = append(append(append(b, `,"event":"`...), event...), '"')
@@ -101,12 +101,12 @@ func (l *logger) head(event string, at time.Duration, j *job) []byte {
 	return seconds.Append(append(b, `,"deadline":`...), j.record.Deadline)
 }
 
-// submit adds what the simulated world knows of the job, so that each start and completion can be checked.
+// submit writes a submission, with all that is needed to check the job's starts and completion.
 func (l *logger) submit(j *job) {
 	if l == nil {
 		return
 	}
-	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.runtime)
+	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.record.Runtime)
 	if j.Slowdown > 1 {
 		b = strconv.AppendFloat(append(b, `,"slowdown":`...), j.Slowdown, 'g', -1, 64)
 	}
@@ -133,7 +133,7 @@ func (l *logger) because(event string, at time.Duration, j *job, why *sched.Reas
 	l.plain(event, at, j, why.String())
 }
 
-// plain writes an event of a job.
+// plain writes an event of a job, with a reason in plain words or "".
 func (l *logger) plain(event string, at time.Duration, j *job, why string) {
 	if l == nil {
 		return
@@ -160,8 +160,8 @@ func (l *logger) plain(event string, at time.Duration, j *job, why string) {
 	l.write(append(b, '}'))
 }
 
-// end writes the last line: what is of the cycles and not of the jobs. Wall-clock times are left
-// out, so that a repeated run gives the same bytes.
+// end writes the last line, about the cycles. Wall-clock times are left out, so that a repeated run gives the same
+// bytes.
 func (l *logger) end(at time.Duration, cycles int, solver *Solver) {
 	if l == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// epoch is the simulated world's time 0.
+// epoch is time 0 of every simulation.
 var epoch = time.Unix(0, 0).UTC()
 
 // Epoch returns the time at which every simulation starts, 1 January 1970 UTC.
@@ -16,10 +16,9 @@ func Epoch() time.Time { return epoch }
 // RackLabel is the label under which [Nodes] gives a node's rack.
 const RackLabel = "rack"
 
-// Nodes makes n alike nodes, n0000 and up, spread in runs over racks, r00 and
-// up, each for tasksPerNode tasks of the default demand. Counts below one
-// count as one, except n, which then gives no nodes; there are never more
-// racks than nodes.
+// Nodes makes n nodes that are alike, n0000 and up, in racks r00 and up. Neighbours share a rack. Each node is for
+// tasksPerNode tasks of the default demand. There are never more racks than nodes. Racks and tasksPerNode are at least
+// 1, whatever is asked for. There are no nodes if n is below 1.
 func Nodes(n, racks, tasksPerNode int) []sched.Node {
 	if n <= 0 {
 		return nil

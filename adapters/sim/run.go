@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// stalled is the number of cycles in a row that may start nothing on an idle
-// cluster to which nothing more arrives, before the pending jobs are dropped.
+// stalled is a number of cycles in a row. If in all of them the policy starts nothing, nothing runs and nothing is
+// still to arrive, the pending jobs are dropped.
 const stalled = 3
 
 // step is what the engine needs to know of one cycle.
@@ -19,10 +19,10 @@ type step struct {
 	rejected        int
 }
 
-// engine drives a world cycle by cycle.
+// engine asks the policy once per cycle and has time pass in between.
 type engine struct {
 	cfg    *Config
-	world  *world
+	life   *life
 	cycle  func(ctx context.Context, now time.Time) (step, error)
 	watch  func() time.Duration
 	began  time.Duration // stopwatch at the beginning of the cycle
@@ -30,25 +30,27 @@ type engine struct {
 	last   *sched.Plan
 	idle   int  // cycles in a row that started nothing, with nothing running and nothing to arrive
 	seen   int  // jobs last told to Progress
-	behind bool // something happened while the last cycle was charged its time
-	result Result
+	behind bool // something happened in the time that the last cycle was charged
+	// rejected is the number of decisions that the loop or life refused.
+	rejected int
 }
 
-// Run simulates the jobs on the nodes under the policy until every job is
-// finished, or nothing runs, nothing more arrives and the policy has started nothing three
-// times in a row: what is pending then is dropped. A policy that preempts one job a hundred times between two
-// arrivals or completions is taken to go on so for ever, which is an error. The same configuration gives
-// the same result and the same log, byte for byte, but for wall-clock times.
+// Run simulates the jobs on the nodes under the policy until every job is finished or dropped. Pending jobs are dropped
+// when nothing runs, nothing is still to arrive, and the policy has started nothing three times in a row.
 //
-// Its errors wrap ErrConfig, ErrNode, ErrJob, ErrDuplicateJob, ErrTooWide,
-// ErrTimeOverflow, ErrLivelock, the context's error, or what the policy or the log's writer failed
-// with. Runs are independent of each other and may go on concurrently.
+// The same configuration gives the same result and the same log, byte for byte, but for wall-clock times. Runs are
+// independent of each other and may go on concurrently.
+//
+// The errors wrap ErrConfig, ErrNode, ErrJob, ErrDuplicateJob, ErrTooWide, ErrTimeOverflow, ErrLivelock (one job is
+// preempted a hundred times between two arrivals or completions), the context's error, or the error of the policy or
+// of the log's writer.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	e, err := newEngine(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	loop, err := sched.NewLoop(e.world, cfg.Policy, cfg.Predictor, sched.WithStopwatch(e.watch))
+	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor,
+		sched.WithStopwatch(e.watch), sched.WithCycle(cfg.Cycle))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -81,22 +83,22 @@ func newEngine(cfg *Config) (*engine, error) {
 	case cfg.TasksPerNode < 0:
 		return nil, fmt.Errorf("%w: %d tasks per node", ErrConfig, cfg.TasksPerNode)
 	}
-	w, err := newWorld(cfg)
+	l, err := newLife(cfg)
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{cfg: cfg, world: w, watch: cfg.Stopwatch}
+	e := &engine{cfg: cfg, life: l, watch: cfg.Stopwatch}
 	if e.watch == nil {
 		e.watch = stopwatch()
 	}
 	if cfg.TasksPerNode == 0 {
-		cfg.TasksPerNode = tasksPerNode(w.nodes)
+		cfg.TasksPerNode = tasksPerNode(l.nodes)
 	}
 	if cfg.ChargeSolverTime {
-		w.charge = func() time.Duration { return e.watch() - e.began }
+		l.charge = func() time.Duration { return e.watch() - e.began }
 	}
 	e.stats.stops = map[string]int{}
-	w.log = newLogger(cfg.Log, w.nodes)
+	l.log = newLogger(cfg.Log, l.nodes)
 	return e, nil
 }
 
@@ -110,21 +112,21 @@ func tasksPerNode(nodes *sched.NodeSet) int {
 }
 
 func (e *engine) run(ctx context.Context) (*Result, error) {
-	w := e.world
-	w.log.cluster(e.cfg, e.cfg.TasksPerNode, w.rec.window)
-	for w.tally.finished+w.tally.dropped < len(w.jobs) {
+	l := e.life
+	l.log.cluster(e.cfg, e.cfg.TasksPerNode, l.window)
+	for l.tally.finished+l.tally.dropped < len(l.jobs) {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("sim: at %v: %w", w.now, err)
+			return nil, fmt.Errorf("sim: at %v: %w", l.now, err)
 		}
-		w.advance(e.nextCycle())
+		l.advance(e.nextCycle())
 		if err := e.decide(ctx); err != nil {
-			return nil, fmt.Errorf("sim: cycle at %v: %w", w.now, err)
+			return nil, fmt.Errorf("sim: cycle at %v: %w", l.now, err)
 		}
 		e.progress()
 	}
 	solver := e.stats.solver()
-	w.log.end(w.now, len(e.stats.wall), &solver)
-	if err := w.log.close(); err != nil {
+	l.log.end(l.now, len(e.stats.wall), &solver)
+	if err := l.log.close(); err != nil {
 		return nil, fmt.Errorf("sim: decision log: %w", err)
 	}
 	return e.finish(solver), nil
@@ -132,19 +134,19 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 
 // nextCycle is when the policy is next asked.
 func (e *engine) nextCycle() time.Duration {
-	w := e.world
-	at, ok := w.nextInstant()
+	l := e.life
+	at, ok := l.nextInstant()
 	if e.cfg.Cycle == 0 {
 		if !ok || e.behind {
-			return w.now // pending jobs on an idle cluster, or news since the snapshot: ask again
+			return l.now // pending jobs on an idle cluster, or news since the snapshot: ask again
 		}
-		return max(at, w.now)
+		return max(at, l.now)
 	}
-	from := w.now
+	from := l.now
 	if len(e.stats.wall) > 0 {
 		from++ // a multiple of the cycle is for one cycle only
 	}
-	if ok && w.level.pending+w.level.running == 0 {
+	if ok && l.level.pending+l.level.running == 0 {
 		from = max(from, at) // skip idle time
 	}
 	if rest := from % e.cfg.Cycle; rest > 0 {
@@ -153,20 +155,20 @@ func (e *engine) nextCycle() time.Duration {
 	return from
 }
 
-// decide runs one cycle at the world's time.
+// decide runs one cycle at the time that life has reached.
 func (e *engine) decide(ctx context.Context) error {
-	w := e.world
-	starts, refused, news := w.tally.starts, w.tally.refused, w.next+w.tally.finished
+	l := e.life
+	starts, refused, news := l.tally.starts, l.tally.refused, l.news()
 	e.began = e.watch()
-	s, err := e.cycle(ctx, epoch.Add(w.now))
+	s, err := e.cycle(ctx, epoch.Add(l.now))
 	if err != nil {
 		return err
 	}
 	e.stats.observe(&s, e.watch()-e.began)
-	e.result.Rejections += s.rejected + w.tally.refused - refused
+	e.rejected += s.rejected + l.tally.refused - refused
 	e.last = s.plan
-	e.behind = w.next+w.tally.finished > news
-	if w.tally.starts > starts || w.level.running > 0 || w.next < len(w.jobs) {
+	e.behind = l.news() > news
+	if l.tally.starts > starts || l.level.running > 0 || l.next < len(l.jobs) {
 		e.idle = 0
 		return nil
 	}
@@ -176,7 +178,7 @@ func (e *engine) decide(ctx context.Context) error {
 	return nil
 }
 
-// dropPending ends a simulation in which nothing more can happen.
+// dropPending drops the jobs that the policy does not start, with the reason it last gave.
 func (e *engine) dropPending() {
 	reasons, rest := map[string]*sched.Reason{}, &sched.Reason{}
 	if e.last != nil {
@@ -186,8 +188,8 @@ func (e *engine) dropPending() {
 			reasons[d.Job] = &d.Reason
 		}
 	}
-	for i := range e.world.jobs {
-		j := &e.world.jobs[i]
+	for i := range e.life.jobs {
+		j := &e.life.jobs[i]
 		if j.state != pending {
 			continue
 		}
@@ -199,14 +201,34 @@ func (e *engine) dropPending() {
 		if own || reason.Code != "" {
 			why += ": " + reason.String()
 		}
-		e.world.drop(j, why)
+		e.life.drop(j, why)
 	}
 }
 
 func (e *engine) progress() {
-	t := &e.world.tally
+	t := &e.life.tally
 	if done := t.finished + t.dropped; e.cfg.Progress != nil && done != e.seen {
 		e.seen = done
-		e.cfg.Progress(done, len(e.world.jobs))
+		e.cfg.Progress(done, len(e.life.jobs))
 	}
+}
+
+// finish computes the result once all is over.
+func (e *engine) finish(solver Solver) *Result {
+	l, tpn := e.life, e.cfg.TasksPerNode
+	a := account{jobs: l.records, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
+	t := a.sum()
+	m := a.metrics(&t)
+	m.Policy, m.Seed = e.cfg.Policy.Name(), e.cfg.Seed
+	m.Cycles, m.CycleMS, m.PhaseMS, m.Solver = len(e.stats.wall), e.stats.cycleMS(), e.stats.phaseMS(), solver
+	return &Result{
+		Metrics: m, Jobs: l.records, Series: l.load.series(float64(a.nodes * tpn)),
+		Events: t.events, Rejections: e.rejected, BusyMachineHours: t.busy.machineHours(tpn),
+	}
+}
+
+// stopwatch is the machine's monotonic clock.
+func stopwatch() func() time.Duration {
+	origin := time.Now()
+	return func() time.Duration { return time.Since(origin) }
 }

@@ -65,9 +65,12 @@ func TestLogGivesTheSameFigures(t *testing.T) {
 					require.Equal(t, r, sim.JobRecord{
 						ID: j.ID, Class: sim.Class(j.Class), Tasks: j.Tasks, Submit: j.Submit, Deadline: j.Deadline,
 						FirstStart: j.FirstStart, Start: j.Start, Finish: j.Finish, Preemptions: j.Preemptions,
-						Lost: j.Lost, Slowed: j.Slowed, Told: r.Told, Nodes: nodes, // what was told is not in the log as a number
+						Lost: j.Lost, Slowed: j.Slowed, Nodes: nodes,
+						// Not of a job's last line in the log; the figures made of them are compared above.
+						Runtime: r.Runtime, Stop: r.Stop, Held: r.Held, HeldInWindow: r.HeldInWindow, Told: r.Told,
 					})
 				}
+				requireClasses(t, report.Jobs, result)
 				if name == "prio" {
 					require.NotZero(t, result.Metrics.Preemptions, "the workload must exercise preemption")
 				}
@@ -120,6 +123,7 @@ func figures(t *testing.T, metrics any) map[string]any {
 	require.NoError(t, json.Unmarshal(text, &tree))
 	delete(tree, "cycle_ms")
 	delete(tree, "phase_ms")
+	delete(tree, "classes") // no figures of the log; requireClasses
 	out := map[string]any{}
 	flatten(out, "", tree)
 	return out
@@ -133,6 +137,43 @@ func flatten(out map[string]any, path string, v any) {
 		return
 	}
 	out[path] = v
+}
+
+// requireClasses computes the figures of classes from a log's jobs and the jobs' runtimes.
+func requireClasses(t *testing.T, jobs []decisionlog.Job, result *sim.Result) {
+	t.Helper()
+	require.Len(t, result.Metrics.Classes, 2)
+	for class, got := range result.Metrics.Classes {
+		var took, normalised []float64
+		total := 0
+		for i, j := range jobs {
+			if sim.Class(j.Class) != class {
+				continue
+			}
+			total++
+			if j.Finish < 0 {
+				continue
+			}
+			took = append(took, (j.Finish - j.Submit).Seconds())
+			if runtime := result.Jobs[i].Runtime; runtime > 0 {
+				normalised = append(normalised, float64(j.Finish-j.Submit)/float64(runtime))
+			}
+		}
+		require.Equal(t, []int{total, len(took)}, []int{got.Jobs, got.Completed})
+		for _, c := range []struct {
+			values []float64
+			got    sim.Spread
+		}{{took, got.JCT}, {normalised, got.Normalised}} {
+			slices.Sort(c.values)
+			at := func(p int) float64 { return c.values[max((len(c.values)*p+99)/100, 1)-1] }
+			sum := 0.0
+			for _, v := range c.values {
+				sum += v
+			}
+			want := []float64{sum / float64(len(c.values)), at(50), at(90), at(99)}
+			require.InEpsilonSlice(t, want, []float64{c.got.Mean, c.got.P50, c.got.P90, c.got.P99}, 1e-13)
+		}
+	}
 }
 
 func TestBusyTimeIsGoodputAndLostWork(t *testing.T) {
@@ -185,9 +226,9 @@ func TestCyclesFallOnMultiples(t *testing.T) {
 	result, err := sim.Run(context.Background(), sim.Config{
 		Nodes: sim.Nodes(1, 1, 1),
 		Jobs: []sim.Job{
-			{Job: sched.Job{ID: "a", Tasks: 1}, Arrive: 0, Runtime: 20 * time.Second},
-			{Job: sched.Job{ID: "b", Tasks: 1}, Arrive: 20 * time.Second, Runtime: 5 * time.Second},
-			{Job: sched.Job{ID: "c", Tasks: 1}, Arrive: 101 * time.Second, Runtime: 15 * time.Second},
+			{Job: sched.Job{ID: "a", Tasks: 1}, Arrive: 0, Work: sim.Runtime(20 * time.Second)},
+			{Job: sched.Job{ID: "b", Tasks: 1}, Arrive: 20 * time.Second, Work: sim.Runtime(5 * time.Second)},
+			{Job: sched.Job{ID: "c", Tasks: 1}, Arrive: 101 * time.Second, Work: sim.Runtime(15 * time.Second)},
 		},
 		Policy: baseline.NewFIFO(), Predictor: fixed(t), Cycle: 10 * time.Second,
 		CycleObserver: func(c *sched.Cycle) { at = append(at, c.Now.Sub(sim.Epoch())) },
@@ -229,7 +270,8 @@ func TestJobsNobodyStartsAreDropped(t *testing.T) {
 		assert.Equal(t, m.SLO.Jobs, m.SLO.Missed)
 		assert.Equal(t, 1.0, m.SLO.MissRate)
 		assert.Zero(t, m.Utilisation)
-		assert.Contains(t, string(log), `"why":"not started in 3 cycles on an idle cluster: expected to be worth nothing by the time it is done`)
+		assert.Contains(t, string(log), `"why":"not started in 3 cycles on an idle cluster: `+
+			`expected to be worth nothing by the time it is done`)
 		report, err := decisionlog.Check(bytes.NewReader(log), nil)
 		require.NoError(t, err)
 		requireSameFigures(t, report.Metrics, m)
@@ -257,7 +299,7 @@ func TestPolicyThatGetsNowhere(t *testing.T) {
 	run := func(runtime time.Duration) (*sim.Result, error) {
 		return sim.Run(context.Background(), sim.Config{
 			Nodes: sim.Nodes(1, 1, 1), Policy: &restless{Policy: baseline.NewFIFO()}, Predictor: fixed(t), Cycle: time.Second,
-			Jobs: []sim.Job{{Job: sched.Job{ID: "sisyphus", Tasks: 1}, Runtime: runtime}},
+			Jobs: []sim.Job{{Job: sched.Job{ID: "sisyphus", Tasks: 1}, Work: sim.Runtime(runtime)}},
 		})
 	}
 	result, err := run(time.Second)
@@ -287,9 +329,12 @@ func TestChargedSolverTimeDelaysStarts(t *testing.T) {
 
 func TestBadInputIsNamed(t *testing.T) {
 	job := func(change func(*sim.Job)) []sim.Job {
-		j := sim.Job{Job: sched.Job{ID: "culprit", Tasks: 1}, Runtime: time.Second}
+		j := sim.Job{Job: sched.Job{ID: "culprit", Tasks: 1}, Work: sim.Runtime(time.Second)}
 		change(&j)
 		return []sim.Job{j}
+	}
+	work := func(times []time.Duration) func(*sim.Config) {
+		return func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Tasks(times) }) }
 	}
 	for name, c := range map[string]struct {
 		change func(*sim.Config)
@@ -306,12 +351,17 @@ func TestBadInputIsNamed(t *testing.T) {
 		"not utf-8":    {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.ID = "culprit\xff" }) }, sim.ErrJob},
 		"no tasks":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 0 }) }, sim.ErrJob},
 		"arrival":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Arrive = -1 }) }, sim.ErrJob},
-		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Runtime = -1 }) }, sim.ErrJob},
+		"too few":      {work(nil), sim.ErrJob},
+		"too many":     {work([]time.Duration{1, 2}), sim.ErrJob},
+		"a task's":     {work([]time.Duration{-1}), sim.ErrJob},
+		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Runtime(-1) }) }, sim.ErrJob},
 		"endless":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
 		"deadline":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
-		"resource":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} }) }, sim.ErrJob},
-		"duplicate":    {func(c *sim.Config) { j := job(func(*sim.Job) {}); c.Jobs = append(j, j...) }, sim.ErrDuplicateJob},
-		"wide":         {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 9 }) }, sim.ErrTooWide},
+		"resource": {func(c *sim.Config) {
+			c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} })
+		}, sim.ErrJob},
+		"duplicate": {func(c *sim.Config) { j := job(func(*sim.Job) {}); c.Jobs = append(j, j...) }, sim.ErrDuplicateJob},
+		"wide":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Tasks = 9 }) }, sim.ErrTooWide},
 		"nowhere": {func(c *sim.Config) {
 			c.Jobs = job(func(j *sim.Job) { j.Required = sched.NodesWith("gpu") })
 		}, sim.ErrTooWide},
@@ -358,8 +408,8 @@ func TestOddCapacities(t *testing.T) {
 		{Name: "endless", Capacity: sched.Resources{"node": 1e19, "cpu": math.MaxFloat64}},
 	}
 	jobs := []sim.Job{
-		{Job: sched.Job{ID: "a", Tasks: 3}, Runtime: time.Second},
-		{Job: sched.Job{ID: "b", Tasks: 1, Demand: sched.Resources{"cpu": 1e300}}, Runtime: time.Second},
+		{Job: sched.Job{ID: "a", Tasks: 3}, Work: sim.Runtime(time.Second)},
+		{Job: sched.Job{ID: "b", Tasks: 1, Demand: sched.Resources{"cpu": 1e300}}, Work: sim.Runtime(time.Second)},
 	}
 	var log bytes.Buffer
 	result, err := sim.Run(context.Background(), sim.Config{
@@ -387,7 +437,7 @@ func TestResourceVectors(t *testing.T) {
 		}
 		jobs = append(jobs, sim.Job{
 			Job:    sched.Job{ID: fmt.Sprint(i), Tasks: 1 + i%2, Demand: demand},
-			Arrive: time.Duration(i) * time.Second, Runtime: 31 * time.Second,
+			Arrive: time.Duration(i) * time.Second, Work: sim.Runtime(31 * time.Second),
 		})
 	}
 	var log bytes.Buffer
@@ -421,7 +471,9 @@ func TestRunTeachesFullSpeed(t *testing.T) {
 		}
 	}
 	p := &pupil{fixed(t), map[string]float64{}}
-	result, err := sim.Run(context.Background(), sim.Config{Nodes: sim.Nodes(8, 4, 2), Jobs: jobs, Policy: baseline.NewFIFO(), Predictor: p})
+	result, err := sim.Run(context.Background(), sim.Config{
+		Nodes: sim.Nodes(8, 4, 2), Jobs: jobs, Policy: baseline.NewFIFO(), Predictor: p,
+	})
 	require.NoError(t, err)
 	slowed := 0
 	for _, r := range result.Jobs {
@@ -431,6 +483,6 @@ func TestRunTeachesFullSpeed(t *testing.T) {
 	}
 	require.Greater(t, slowed, 10)
 	for i := range jobs {
-		assert.Equal(t, max(jobs[i].Runtime, 1).Seconds(), p.learnt[jobs[i].ID], jobs[i].ID)
+		assert.Equal(t, max(jobs[i].Work.Runtime(), 1).Seconds(), p.learnt[jobs[i].ID], jobs[i].ID)
 	}
 }

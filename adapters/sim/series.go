@@ -11,17 +11,17 @@ type Series struct {
 
 // Point is the mean over one step of a series.
 type Point struct {
-	// SLO and BestEffort are the shares of the cluster that each class holds, in [0, 1]. The last
-	// step counts in full, though the run may end within it.
+	// SLO and BestEffort are the shares of the cluster that each class holds, in [0, 1]. The last step counts in full,
+	// though the run may end within it.
 	SLO, BestEffort float64
 	// Pending and Running are numbers of jobs.
 	Pending, Running float64
 }
 
-// MaxPoints bounds a series; its step doubles when the run outgrows it.
+// MaxPoints bounds a series. Its step doubles when the run outgrows it.
 const MaxPoints = 1024
 
-// level is what is integrated over time.
+// level is what a recorder integrates over time.
 type level struct {
 	tasks            [2]int // of SLO and best-effort jobs that run
 	pending, running int
@@ -32,25 +32,16 @@ type recorder struct {
 	step   time.Duration
 	points []Point // sums of level*seconds, until series
 	last   time.Duration
-	busy   taskTime
-	// inWindow is the busy time before window.
-	inWindow taskTime
-	window   time.Duration
 }
 
-func newRecorder(window time.Duration) recorder {
-	return recorder{step: time.Second, points: make([]Point, 0, MaxPoints), window: window}
+func newRecorder() recorder {
+	return recorder{step: time.Second, points: make([]Point, 0, MaxPoints)}
 }
 
 // advance notes that the level held from the last call until now.
 func (r *recorder) advance(now time.Duration, l *level) {
 	if now <= r.last {
 		return
-	}
-	tasks := l.tasks[0] + l.tasks[1]
-	r.busy.add(tasks, now-r.last)
-	if r.last < r.window {
-		r.inWindow.add(tasks, min(now, r.window)-r.last)
 	}
 	for now > r.step*MaxPoints {
 		r.halve()
@@ -89,7 +80,7 @@ func (r *recorder) halve() {
 	r.step *= 2
 }
 
-// series turns the sums into means for a cluster of so many tasks.
+// series turns the sums into means, for a cluster that holds a number of tasks.
 func (r *recorder) series(capacity float64) Series {
 	points := make([]Point, len(r.points))
 	seconds := r.step.Seconds()

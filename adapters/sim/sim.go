@@ -1,9 +1,22 @@
-// Package sim runs a scheduling policy on a simulated cluster: one
-// deterministic discrete-event engine, whole-gang starts, completions, preemption
-// with lost or kept work, slow-down off preferred nodes, a decision log from which every figure can
-// be recomputed, and the metrics of the papers.
+// Package sim runs a scheduling policy on a simulated cluster.
 //
-// It draws no randomness and reads no wall clock except to time the policy.
+// The simulator is an engine that asks the policy once per cycle, and three parts:
+//
+//	           plans                starts, stops
+//	engine -----------> life ------------------------> physics
+//	       <-----------      <------------------------
+//	        events told |           what has ended
+//	                    | records
+//	                    v
+//	                 figures
+//
+// Life is what happens to jobs: they arrive, are submitted, start, are preempted, finish or are dropped. It tells the
+// policy of it, writes the decision log, and keeps one record per job. Physics is what nodes do to the tasks on them:
+// whether there is room, how fast tasks run, when they end. Figures are computed from the records alone, by class of
+// job. [Work] is what a job does, which physics knows and the policy never sees.
+//
+// A simulation draws no randomness. It reads no clock but to time the policy. Package decisionlog computes every
+// figure again from the decision log alone.
 package sim
 
 import (
@@ -18,6 +31,6 @@ type Job struct {
 	// Arrive is when it is submitted, since the start of the simulation.
 	// sched.Job.Submitted is filled in from it.
 	Arrive time.Duration
-	// Runtime is how long it runs on preferred nodes.
-	Runtime time.Duration
+	// Work is what it does.
+	Work Work
 }

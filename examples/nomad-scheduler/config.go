@@ -92,5 +92,5 @@ func (c *config) options() nomad.Options {
 
 // policy is 3Sigma as configured.
 func (c *config) policy() (sched.Policy, error) {
-	return threesigma.New(threesigma.Config{Cycle: c.Cycle, Slot: c.Slot, Window: c.Window, CutOff: 0.5})
+	return threesigma.New(threesigma.Config{Slot: c.Slot, Window: c.Window, CutOff: 0.5})
 }

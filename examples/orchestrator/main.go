@@ -53,7 +53,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	policy, err := threesigma.New(threesigma.Config{Slot: 500 * time.Millisecond, Window: 10 * time.Second, Cycle: 250 * time.Millisecond})
+	policy, err := threesigma.New(threesigma.Config{Slot: 500 * time.Millisecond, Window: 10 * time.Second})
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func TestReadme(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	programs := blocks(string(page), "go")
-	require.Len(t, programs, 2, "Go in README.md is a program and how to open engines; both are tried here")
+	require.Len(t, programs, 3, "Go in README.md is a function, a program and how to open engines; all are tried here")
 	get := ""
 	for _, block := range blocks(string(page), "sh") {
 		if strings.HasPrefix(block, "go get ") {
@@ -91,7 +91,7 @@ func TestReadme(t *testing.T) {
 	u := newUser(t)
 	require.NotEmpty(t, get)
 	u.run(t, "go", strings.Fields(get)[1:]...)
-	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "main.go"), []byte(programs[0]), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "main.go"), []byte(programs[1]), 0o600))
 	out := ""
 	for _, command := range strings.Split("go mod tidy && go run .", " && ") {
 		words := strings.Fields(command)
@@ -99,8 +99,25 @@ func TestReadme(t *testing.T) {
 	}
 	assert.Contains(t, string(page), "`go mod tidy && go run .` prints `train-42 start [{n1 8}]`")
 	assert.True(t, strings.HasPrefix(out, "train-42 start [{n1 8}] "), out)
+	require.NoError(t, os.Mkdir(filepath.Join(u.dir, "first"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "first", "main.go"), []byte(first(programs[0])), 0o600))
+	out = u.run(t, "go", "run", "./first")
+	assert.True(t, strings.HasPrefix(out, "report [{laptop 1}] "), out)
 	modules := u.run(t, "go", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
 	assert.Contains(t, modules, root+" "+u.version+"\n")
+}
+
+// first is a program that calls the function on README.md's first screen.
+func first(function string) string {
+	var imports strings.Builder
+	for _, name := range []string{"context", "fmt", "time"} {
+		fmt.Fprintf(&imports, "\t%q\n", name)
+	}
+	for _, name := range []string{"dist", "predict", "sched", "sched/threesigma", "utility"} {
+		fmt.Fprintf(&imports, "\t%q\n", modulePath(name))
+	}
+	return fmt.Sprintf("package main\n\nimport (\n%s)\n\n%s\nfunc main() {\n"+
+		"\tif err := plan(context.Background(), time.Now()); err != nil {\n\t\tpanic(err)\n\t}\n}\n", &imports, function)
 }
 
 // TestReadmeEngines: what README.md says of engines compiles, with a module beside the root module from the proxy.
@@ -108,13 +125,13 @@ func TestReadmeEngines(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	all := blocks(string(page), "go")
-	require.Len(t, all, 2)
+	require.Len(t, all, 3)
 	u := newUser(t)
 	var imports strings.Builder
 	for _, name := range []string{"sched/threesigma", "solver/engines", "solver/milp/ortools"} {
 		fmt.Fprintf(&imports, "\t%q\n", modulePath(name))
 	}
-	program := fmt.Sprintf("package main\n\nimport (\n%s)\n\nfunc main() {\n%s_, _ = policy, err\n}\n", &imports, all[1])
+	program := fmt.Sprintf("package main\n\nimport (\n%s)\n\nfunc main() {\n%s_, _ = policy, err\n}\n", &imports, all[2])
 	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "main.go"), []byte(program), 0o600))
 	u.run(t, "go", "mod", "tidy")
 	u.run(t, "go", "build", "-o", "program", ".")

@@ -42,7 +42,9 @@ type waiting struct {
 // and the first one that does not fit blocks all behind it (no backfill). A gang that even the empty
 // cluster could not hold is passed over.
 func NewFIFO() sched.Policy {
-	return &queue{name: "fifo", strict: true}
+	q := ranked("fifo", func(*sched.Pending) rank { return rank{} }) // by submission alone
+	q.strict = true
+	return q
 }
 
 // NewEDF is earliest deadline first: jobs with a deadline by the time it
@@ -105,15 +107,11 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	}
 	q.waits = q.waits[:0]
 	t := turn{queue: q, snap: s, plan: &sheet.plan, decisions: sheet.decisions[:0]}
-	if q.strict {
-		t.inLine()
-	} else {
-		if q.preempts {
-			q.evict.reset(s)
-		}
-		q.order.update(s, &q.cache)
-		t.inOrder()
+	if q.preempts {
+		q.evict.reset(s)
 	}
+	q.order.update(s, &q.cache)
+	t.inOrder()
 	t.explain()
 	if len(t.preemptions)+len(t.decisions) > 0 {
 		t.plan.Decisions = t.decisions
@@ -130,29 +128,11 @@ type turn struct {
 	snap                   *sched.Snapshot
 	plan                   *sched.Plan
 	packs                  bool   // the placer is of this cycle
+	blocked                bool   // a strict queue's head waits
 	rest                   *place // what plan.Rest is about
 	started                []*sched.Job
 	startedAt              []int // in decisions
 	preemptions, decisions []sched.Decision
-}
-
-// inLine takes jobs as they were submitted until one has to wait, which all behind it wait for.
-func (t *turn) inLine() {
-	pending := t.snap.Pending
-	for i := range pending {
-		job := pending[i].Job
-		code := t.decide(job, t.cache.want(job))
-		if code != sched.ReasonWaiting {
-			continue
-		}
-		if i+1 < len(pending) {
-			if len(t.head) == 0 || t.head[0] != job.ID {
-				t.head = []string{job.ID}
-			}
-			t.plan.Rest = sched.Reason{Code: code, Ahead: t.head, Probability: sched.UnknownProbability}
-		}
-		return
-	}
 }
 
 // inOrder takes every job in the queue's order.
@@ -163,21 +143,26 @@ func (t *turn) inOrder() {
 	}
 }
 
-// decide says what becomes of a job.
-func (t *turn) decide(job *sched.Job, w *want) sched.ReasonCode {
-	t.plan.Stats.Options++
+// decide says what becomes of a job. In a strict queue all that could start wait for the first that has to wait.
+func (t *turn) decide(job *sched.Job, w *want) {
 	switch {
 	case w.err != nil:
 		t.refuse(job, w, sched.ReasonNoFeasibleSet)
-		return sched.ReasonNoFeasibleSet
-	case t.start(job, w), t.preempts && t.preempt(job, w) && t.start(job, w):
-		return sched.ReasonPlaced
 	case w.required.holds < job.Tasks:
 		t.refuse(job, w, sched.ReasonTooLarge)
-		return sched.ReasonTooLarge
+	case t.blocked:
+		if t.plan.Rest.Code == "" {
+			t.plan.Rest = sched.Reason{Code: sched.ReasonWaiting, Ahead: t.head, Probability: sched.UnknownProbability}
+		}
+		return
+	case t.start(job, w), t.preempts && t.preempt(job, w) && t.start(job, w):
+	default:
+		t.wait(job, w)
+		if t.blocked = t.strict; t.blocked && (len(t.head) == 0 || t.head[0] != job.ID) {
+			t.head = []string{job.ID}
+		}
 	}
-	t.wait(job, w)
-	return sched.ReasonWaiting
+	t.plan.Stats.Options++
 }
 
 // preempt makes room for the gang, if that can be done.

@@ -81,7 +81,7 @@ func (o *order) update(s *sched.Snapshot, c *cache) {
 // diff lists the snapshot's jobs and those that have come, gone or changed rank. Both
 // snapshots are in order of arrival.
 func (o *order) diff(s *sched.Snapshot, c *cache) {
-	o.fresh, o.gone, o.come = o.fresh[:0], o.gone[:0], o.come[:0]
+	o.fresh, o.gone, o.come = slices.Grow(o.fresh[:0], len(s.Pending)), o.gone[:0], o.come[:0]
 	i := 0
 	for k := range s.Pending {
 		p := &s.Pending[k]

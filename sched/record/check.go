@@ -27,6 +27,9 @@ func check(s *sched.Snapshot) error {
 	if s == nil || s.Nodes == nil {
 		return inconsistent("nodes", "none")
 	}
+	if s.Cycle < 0 {
+		return inconsistent("cycle", "found %v, expected at least 0", s.Cycle)
+	}
 	if want := s.Nodes.Len() * len(s.Nodes.Resources()); len(s.Free) != want {
 		return inconsistent("free", "%d amounts, expected %d", len(s.Free), want)
 	}

@@ -87,13 +87,19 @@ func (d *decoder) decode(data []byte) (*sched.Snapshot, error) {
 func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 	var doc document[jsontext.Value]
 	err := form.Unmarshal(data, &doc, refusal)
-	if v := doc.Version; v != version && (v != 0 || err == nil) { // of another version anything may be another
-		return nil, refusal("version", fmt.Sprintf("found %d, expected %d", v, version), nil)
+	if v := doc.Version; (v < 1 || v > version) && (v != 0 || err == nil) { // of another version anything may be another
+		return nil, refusal("version", fmt.Sprintf("found %d, expected 1 to %d", v, version), nil)
 	}
 	if err != nil {
 		return nil, err
 	}
 	s := &sched.Snapshot{Now: doc.Now.UTC(), Free: doc.Free}
+	if s.Cycle, err = decodeCycle(doc.Version, doc.Cycle); err != nil {
+		return nil, err
+	}
+	if doc.Version == 1 && doc.Done != nil {
+		return nil, refusal("completed", unknownField, nil)
+	}
 	if s.Nodes, err = d.nodes.of(doc.Nodes, decodeNodes); err != nil {
 		return nil, within("nodes", err)
 	}
@@ -117,7 +123,31 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 		}
 		s.Running = append(s.Running, r)
 	}
+	for _, c := range doc.Done {
+		s.Completed = append(s.Completed, sched.Completion{Job: *c.Job, At: c.At.UTC()})
+	}
 	return s, nil
+}
+
+const unknownField = "unknown field of version 1"
+
+// firstCycle is the cycle of snapshots of version 1, which do not tell it. Policies took it for granted then.
+const firstCycle = 10 * time.Second
+
+func decodeCycle(version int, text string) (time.Duration, error) {
+	switch {
+	case version == 1 && text != "":
+		return 0, refusal("cycle", unknownField, nil)
+	case version == 1:
+		return firstCycle, nil
+	case text == "":
+		return 0, nil
+	}
+	cycle, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, refusal("cycle", err.Error(), err)
+	}
+	return cycle, nil
 }
 
 func decodeNodes(text []byte) (*sched.NodeSet, error) {

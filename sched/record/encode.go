@@ -32,11 +32,17 @@ type (
 	document[J any] struct {
 		Version int              `json:"version"`
 		Now     *time.Time       `json:"now"`
+		Cycle   string           `json:"cycle,omitempty"` // since version 2
 		Nodes   jsontext.Value   `json:"nodes"`
 		Free    []float64        `json:"free"`
 		Dists   []jsontext.Value `json:"dists"`
 		Pending []pending[J]     `json:"pending"`
 		Running []running[J]     `json:"running"`
+		Done    []completion     `json:"completed,omitempty"` // since version 2
+	}
+	completion struct {
+		Job *string    `json:"job"`
+		At  *time.Time `json:"at"`
 	}
 	node struct {
 		Name     *string            `json:"name"`
@@ -108,6 +114,9 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 		Version: version, Now: &now, Nodes: e.text, Free: s.Free, Dists: []jsontext.Value{},
 		Pending: make([]pending[job], len(s.Pending)), Running: make([]running[job], len(s.Running)),
 	}
+	if s.Cycle != 0 {
+		e.doc.Cycle = s.Cycle.String()
+	}
 	if s.Free == nil {
 		e.doc.Free = []float64{}
 	}
@@ -120,6 +129,13 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 		if err := e.running(&e.doc.Running[i], &s.Running[i]); err != nil {
 			return nil, fmt.Errorf("running[%d]: %w", i, err)
 		}
+	}
+	for i, c := range s.Completed {
+		if !utf8.ValidString(c.Job) {
+			return nil, fmt.Errorf("completed[%d]: %w", i, errNotUTF8)
+		}
+		at := c.At.UTC()
+		e.doc.Done = append(e.doc.Done, completion{Job: &c.Job, At: &at})
 	}
 	return json.Marshal(&e.doc)
 }

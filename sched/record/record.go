@@ -12,15 +12,16 @@
 //
 // It stands alone and knows nothing of the policy. Every line of a recording is one:
 //
-//	{"version": 1,
-//	 "now": "2018-04-23T00:16:40Z",
+//	{"version": 2,
+//	 "now": "2018-04-23T00:16:40Z", "cycle": "2s",
 //	 "nodes": [{"name": "n0", "labels": {"rack": "r0"}, "capacity": {"node": 1}}, …],
 //	 "free": [1, …],                             // of each node its resources, these by name
 //	 "dists": [{"kind": "lognormal", …}, …],     // as dist.Marshal writes them, each once
 //	 "pending": [{"job": {…}, "prediction": {"dist": 0, "point": 148.4, "feature": "user", "value": "u7",
 //	                                         "estimator": "median", "samples": 12}}, …],
 //	 "running": [{"job": {…}, "prediction": {…}, "started": "2018-04-23T00:10:00Z",
-//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true}, …]}
+//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true}, …],
+//	 "completed": [{"job": "j3", "at": "2018-04-23T00:16:31Z"}, …]}
 //
 // and a job is
 //
@@ -35,7 +36,8 @@
 // and utility do not know cannot be written ([dist.ErrForeign]).
 //
 // Reading is strict: a field that is unknown, missing, double or out of range is refused with a
-// [*dist.FormatError] that names it, and so is another version.
+// [*dist.FormatError] that names it, and so is a newer version. Snapshots of version 1 tell neither their cycle nor
+// what has completed. They are read with a cycle of 10 s, which policies planned by then.
 package record
 
 import (
@@ -50,8 +52,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// version is that of the documents written and read.
-const version = 1
+// version is that of the documents written. All versions from 1 on are read.
+const version = 2
 
 // ErrSnapshot marks a snapshot that contradicts itself and so is not written.
 var ErrSnapshot = errors.New("inconsistent snapshot")

@@ -35,7 +35,7 @@ func policies(t testing.TB) map[string]func() sched.Policy {
 		"prio": baseline.NewPrio,
 		"3sigma": func() sched.Policy {
 			p, err := threesigma.New(threesigma.Config{
-				Slot: 30 * time.Second, Cycle: 10 * time.Second, Options: solver.Options{Work: 300},
+				Slot: 30 * time.Second, Options: solver.Options{Work: 300},
 			})
 			require.NoError(t, err)
 			return p
@@ -223,7 +223,7 @@ func odd(t testing.TB) *sched.Snapshot {
 	require.NoError(t, err)
 	none := sched.NodesWith("rack", "a").And(sched.NodesWith("rack", "b"))
 	return &sched.Snapshot{
-		Now: time.Date(2024, 2, 29, 23, 59, 59, 999999999, zone), Nodes: set,
+		Now: time.Date(2024, 2, 29, 23, 59, 59, 999999999, zone), Cycle: 90*time.Second + 1, Nodes: set,
 		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0, 0, 0, 0},
 		Pending: []sched.Pending{
 			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Slowdown: 1.0000000000000002, Checkpoint: true,
@@ -234,6 +234,7 @@ func odd(t testing.TB) *sched.Snapshot {
 		},
 		Running: []sched.Running{{Job: &sched.Job{ID: "r", Tasks: 2, Submitted: time.Unix(0, 1).UTC()}, Prediction: predict.Prediction{Dist: l},
 			Started: time.Unix(1, 1).UTC(), Nodes: []sched.NodeTasks{{Node: "gone", Tasks: 2}}, Slowed: true}},
+		Completed: []sched.Completion{{Job: "done", At: time.Unix(2, 3).UTC()}, {Job: "done too", At: time.Unix(1, 0).UTC()}},
 	}
 }
 
@@ -257,6 +258,36 @@ func TestOddSnapshotIsReadBack(t *testing.T) {
 	assert.NotContains(t, string(data), "\n")
 }
 
+// TestVersion1: a snapshot that was written before snapshots told their cycle is read with what policies took for granted.
+func TestVersion1(t *testing.T) {
+	const old = `{"version":1,"now":"2018-04-23T00:16:40Z","nodes":[{"name":"n0","capacity":{"node":1}}],"free":[1],` +
+		`"dists":[],"pending":[{"job":{"id":"a","tasks":1,"submitted":"2018-04-23T00:00:00Z"},"prediction":{"point":5}}],"running":[]}`
+	s, err := record.Unmarshal([]byte(old))
+	require.NoError(t, err)
+	assert.Equal(t, 10*time.Second, s.Cycle)
+	assert.Equal(t, "a", s.Pending[0].Job.ID)
+	_, err = record.Unmarshal([]byte(strings.Replace(old, `"running":[]`, `"running":[],"completed":[]`, 1)))
+	require.ErrorContains(t, err, "completed")
+	again, err := record.Marshal(s)
+	require.NoError(t, err)
+	assert.Contains(t, string(again), `{"version":2,"now":"2018-04-23T00:16:40Z","cycle":"10s",`)
+	back, err := record.Unmarshal(again)
+	require.NoError(t, err)
+	assert.Equal(t, s, back)
+}
+
+// TestNoCycle: a snapshot of cycles that come when something happens stays one.
+func TestNoCycle(t *testing.T) {
+	s := odd(t)
+	s.Cycle = 0
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	assert.NotContains(t, string(data), "cycle")
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	assert.Zero(t, back.Cycle)
+}
+
 func TestMarshalRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(s *sched.Snapshot)
@@ -264,6 +295,7 @@ func TestMarshalRefuses(t *testing.T) {
 		names string
 	}{
 		"no nodes":          {func(s *sched.Snapshot) { s.Nodes = nil }, record.ErrSnapshot, "nodes"},
+		"negative cycle":    {func(s *sched.Snapshot) { s.Cycle = -1 }, record.ErrSnapshot, "cycle"},
 		"free too short":    {func(s *sched.Snapshot) { s.Free = s.Free[1:] }, record.ErrSnapshot, "free"},
 		"free NaN":          {func(s *sched.Snapshot) { s.Free[1] = math.NaN() }, record.ErrSnapshot, "free[1]"},
 		"no job":            {func(s *sched.Snapshot) { s.Pending[1].Job = nil }, record.ErrSnapshot, "pending[1].job"},
@@ -276,6 +308,7 @@ func TestMarshalRefuses(t *testing.T) {
 		"demand not UTF-8":  {func(s *sched.Snapshot) { s.Pending[1].Job.Demand = sched.Resources{"\xff": 1} }, record.ErrSnapshot, "pending[1]"},
 		"set not UTF-8":     {func(s *sched.Snapshot) { s.Pending[1].Job.Required = sched.NodesWith("k", "\xff") }, record.ErrSnapshot, "required"},
 		"node not UTF-8":    {func(s *sched.Snapshot) { s.Running[0].Nodes[0].Node = "\xff" }, record.ErrSnapshot, "running[0]"},
+		"done not UTF-8":    {func(s *sched.Snapshot) { s.Completed[1].Job = "\xff" }, record.ErrSnapshot, "completed[1]"},
 		"expert not UTF-8":  {func(s *sched.Snapshot) { s.Pending[1].Prediction.Expert.Value = "\xff" }, record.ErrSnapshot, "pending[1]"},
 		"foreign dist":      {func(s *sched.Snapshot) { s.Pending[1].Prediction.Dist = strange{} }, dist.ErrForeign, "record_test.strange"},
 		"foreign utility":   {func(s *sched.Snapshot) { s.Pending[1].Job.Utility = strange{} }, dist.ErrForeign, "record_test.strange"},
@@ -305,11 +338,16 @@ func TestUnmarshalRefuses(t *testing.T) {
 	data, err := record.Marshal(odd(t))
 	require.NoError(t, err)
 	for _, c := range []struct{ old, new, field string }{
-		{`{"version":1,`, `{`, "version"},
-		{`{"version":1,`, `{"version":2,`, "version"},
-		{`{"version":1,`, `{"version":1,"Version":1,`, "Version"},
-		{`{"version":1,`, `{"version":1,"version":1,`, "version"},
-		{`{"version":1,`, `{"version":1,,`, ""},
+		{`{"version":2,`, `{`, "version"},
+		{`{"version":2,`, `{"version":3,`, "version"},
+		{`{"version":2,`, `{"version":-1,`, "version"},
+		{`{"version":2,`, `{"version":1,`, "cycle"},
+		{`"cycle":"`, `"cycle":"soon`, "cycle"},
+		{`"cycle":"`, `"cycle":"-`, "cycle"},
+		{`"cycle":"`, `"cycle":7,"later":"`, "cycle"},
+		{`{"version":2,`, `{"version":2,"Version":2,`, "Version"},
+		{`{"version":2,`, `{"version":2,"version":2,`, "version"},
+		{`{"version":2,`, `{"version":2,,`, ""},
 		{`"now":"2024-`, `"now":"yesterday-`, "now"},
 		{`"now":"2024-`, `"now":7,"then":"2024-`, "now"},
 		{`"nodes":[{`, `"nodes":[7,{`, "nodes[0]"},
@@ -334,7 +372,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`"dist":0`, `"dist":-1`, "pending[0].prediction.dist"},
 		{`"samples":3`, `"samples":3.5`, "pending[0].prediction.samples"},
 		{`"slowed":true`, `"slowed":null`, "running[0].slowed"},
-		{`{"version":1,`, `{"version":2,"new":{},`, "version"},
+		{`{"version":2,`, `{"version":3,"new":{},`, "version"},
 		{`"priority":-7`, `"priority":-7,"priority":1`, "pending[0].job.priority"},
 		{`"point":`, `"Point":`, "pending[0].prediction.Point"},
 		{`"running":[{`, `"running":null,"later":[{`, "running"},
@@ -374,7 +412,7 @@ func TestReaderSharesWhatStays(t *testing.T) {
 		require.NoError(t, err)
 	}
 	lines := strings.SplitAfter(file.String(), "\n")
-	spoilt := strings.Replace(lines[2], `"version":1`, `"version":9`, 1)
+	spoilt := strings.Replace(lines[2], `"version":2`, `"version":9`, 1)
 	r := record.NewReader(strings.NewReader(lines[0] + lines[1] + spoilt + lines[2] + lines[3]))
 	var sets []*sched.NodeSet
 	var first *sched.Snapshot
@@ -512,7 +550,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		of     any
 		fields []string
 	}{
-		{sched.Snapshot{}, []string{"Now", "Nodes", "Free", "Pending", "Running"}},
+		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Running", "Completed"}},
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
 		{sched.Pending{}, []string{"Job", "Prediction"}},
 		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed"}},

@@ -7,14 +7,16 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// advance starts jobs that the solver has put off, or left out, though they could start now at nobody's cost. Such a job is
-// worth as much if it starts now, it fits on nodes that are free, and it fits into what the plan leaves over in all slots.
-// Engines that have no bound leave such jobs behind. One that has a bound puts off such a start only within the gap that it
-// proves. Its plan stands, unless nothing runs. It returns the value that this adds to the plan.
+// advance starts jobs that the solver has put off or left out, though they could start now at nobody's cost. Such a job is
+// worth as much if it starts now. It fits on nodes that are free, and into what the plan leaves over in all slots.
+//
+// An engine without a bound leaves such jobs behind. An engine with a bound puts off such a start only within the gap
+// that it proves. Its plan stands, unless nothing runs or a start failed. Others may then take what that would have held.
+// The result is the value that the starts add to the plan.
 func (x *extraction) advance() (gain float64) {
 	m := x.m
 	jobs := x.idle()
-	if x.sol.Gap != nil && len(m.runs) > 0 {
+	if x.sol.Gap != nil && len(m.runs) > 0 && x.failed == 0 {
 		jobs = slices.DeleteFunc(jobs, func(c idler) bool { return c.row >= 0 })
 	}
 	if len(jobs) == 0 {
@@ -56,18 +58,20 @@ func (x *extraction) startIdle(c *idler) bool {
 
 // idler is a job that does not start though it has an option to start now that is worth as much as what is planned.
 type idler struct {
-	pending, row int
-	option       solver.Option
-	choice       *choice
+	pending int
+	row     int // of the problem; -1 if the job is worth nothing
+	option  solver.Option
+	choice  *choice
 }
 
-// idle are the jobs that might start now, in the order in which starts are made. A job is there once for each choice.
+// idle are the jobs that might start now, in the order in which starts are made, and after them those that are worth
+// nothing. A job is there once for each choice.
 func (x *extraction) idle() []idler {
 	m := x.m
 	var jobs []idler
 	for j := range m.rows {
 		i := m.rows[j].pending
-		if x.starts[i] != nil || m.jobs[i].stuck.is {
+		if x.starts[i] != nil || m.jobs[i].stuck {
 			continue
 		}
 		options := m.problem.Jobs[j].Options
@@ -79,24 +83,27 @@ func (x *extraction) idle() []idler {
 		}
 	}
 	for i, k := range m.jobs {
-		if k.spent() {
+		if m.spent(k) {
 			for c := range k.choices {
 				jobs = append(jobs, idler{i, -1, m.startNow(k, &k.choices[c]), &k.choices[c]})
 			}
 		}
 	}
+	spent := func(c idler) int { return max(0, -c.row) }
 	slices.SortStableFunc(jobs, func(a, b idler) int {
-		return cmp.Or(cmp.Compare(m.jobs[b.pending].job.Priority, m.jobs[a.pending].job.Priority), cmp.Compare(b.option.Value, a.option.Value))
+		return cmp.Or(cmp.Compare(spent(a), spent(b)),
+			cmp.Compare(m.jobs[b.pending].job.Priority, m.jobs[a.pending].job.Priority),
+			cmp.Compare(b.option.Value, a.option.Value))
 	})
 	return jobs
 }
 
-// spent tells whether the job has no deadline and is worth nothing however early it starts. It still runs where there is room.
-func (k *known) spent() bool {
-	return k.worthless && !k.odd && !k.misbehaved && k.fault == nil && k.job.Deadline <= 0
+// spent tells whether the job is worth nothing however early it starts, but still runs where there is room.
+func (m *model) spent(k *known) bool {
+	return k.worth == worthNothing && k.misbehaved == nil && (k.job.Deadline <= 0 || m.policy.cfg.RunLate)
 }
 
-// startNow is an option without value.
+// startNow is an option to start now, without value.
 func (m *model) startNow(k *known, c *choice) solver.Option {
 	return solver.Option{
 		Set: c.name, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
@@ -112,18 +119,18 @@ func (p *pick) value() float64 {
 	return p.option.Value
 }
 
-// choice is the job's choice that is slowed or not, as given.
+// choice is the job's choice that is slowed or not, as one of its options is. There is one, since options are made from
+// choices.
 func (k *known) choice(slowed bool) *choice {
-	for i := range k.choices {
-		if k.choices[i].slowed == slowed {
-			return &k.choices[i]
-		}
+	i := 0
+	for k.choices[i].slowed != slowed {
+		i++
 	}
-	return nil // not reached: options are made from choices
+	return &k.choices[i]
 }
 
-// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Starts that had no room on single
-// nodes keep what the plan gave them. Running jobs that the solver preempts for nothing go on.
+// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Running jobs that the solver preempts
+// for nothing go on.
 func (x *extraction) leftOver() []float64 {
 	m := x.m
 	left := append(m.left[:0], m.capacity...)

@@ -7,15 +7,16 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// calibrator turns the forecast's probability of meeting a deadline into one that can be told. The forecast does not know how
-// deadlines are chosen, which are often set by those who know the job better than its history does. It does not know of
-// its own errors, of starts that others delay, or of what the plan's slots round. So the calibrator learns from what became of
-// the jobs that were told something. It changes no decision.
+// calibrator turns the forecast's probability of meeting a deadline into one that can be told. The forecast does not know
+// how deadlines are chosen. Those who choose them often know the job better than its history does. The forecast knows
+// neither its own errors, nor starts that others delay, nor what the plan's slots round. So the calibrator learns from what
+// became of the jobs that were told something. It changes no decision.
 //
-// It has two stages. The first is a logistic regression whose weights drift, since neither load nor jobs stay what they are. It is
-// fitted job by job (an extended Kalman filter, which is Bayesian regression with a normal approximation). Its inputs are the forecast's log-odds and the share of the time to the deadline that
-// has passed at the start. The second counts, for each tenth of what the first stage says, how often that came true. Before
-// anything is learnt the forecast's own probability is told.
+// It has two stages. The first is a logistic regression. Its inputs are the forecast's log-odds and the share of the time
+// to the deadline that has passed at the start. Its weights drift, since neither load nor jobs stay what they are. It is
+// fitted job by job by an extended Kalman filter, which is Bayesian regression with a normal approximation. The second
+// stage counts, for each tenth of what the first one says, how often that came true. Before anything is learnt the
+// forecast's own probability is told.
 type calibrator struct {
 	learnt  int
 	weights inputs
@@ -29,16 +30,16 @@ type inputs [3]float64
 // tally is how many of some jobs met their deadlines.
 type tally struct{ jobs, met float64 }
 
-// The prior: the forecast is right, but for a standard deviation of 1 in the log-odds, half in their factor, and 2 for the share.
-// A few dozen jobs outweigh it, so that it hardly matters what it is.
+// The prior is that the forecast is right, with a standard deviation of 1 in the log-odds, of 1/2 in their factor, and of 2
+// in the weight of the share. A few dozen jobs outweigh it, so that it hardly matters what it is.
 const (
 	priorOffset = 1
 	priorFactor = 0.25
 	priorShare  = 4
-	// drift is added to the weights' variances with each job: a standard deviation of 1 in 200 jobs. From a fifth of it to
-	// twice as much the reliability on the logs of docs/results.md is the same.
+	// drift is added to the weights' variances with each job. It is a standard deviation of 1 in 200 jobs. A fifth of it
+	// and twice as much give the same reliability on the logs of docs/results.md.
 	drift = 0.005
-	// binPrior is how many jobs that came true as often as the first stage says each bin begins with.
+	// binPrior is how many jobs each bin begins with, for which the first stage was right.
 	binPrior = 20
 	// surest is the largest probability that is taken at its word.
 	surest = 0.995
@@ -48,23 +49,37 @@ func newCalibrator() calibrator {
 	return calibrator{weights: inputs{0, 1, 0}, spread: [3]inputs{{priorOffset, 0, 0}, {0, priorFactor, 0}, {0, 0, priorShare}}}
 }
 
-// foretold is what the plan says of a start: the probability of meeting the deadline, and the share of the time to the deadline
-// that has passed by then.
-type foretold struct{ chance, passed float64 }
+// foretold is what the plan says of a start.
+type foretold struct {
+	chance float64 // of meeting the deadline
+	passed float64 // share of the time to the deadline that has passed by then
+}
+
+// doubtful is a probability that a forecast made from so many observations gives, as Laplace's rule of succession has it:
+// one observation more on either side. So a single runtime that was in time does not make the next one certain. A forecast
+// from no observations is a prior or an oracle and stays as it is.
+func doubtful(p float64, samples int) float64 {
+	if samples <= 0 {
+		return p
+	}
+	n := float64(samples)
+	return (float64(n*p) + 1) / (n + 2)
+}
 
 func (f foretold) inputs() inputs {
 	p := min(max(f.chance, 1-surest), surest)
 	return inputs{1, math.Log(p / (1 - p)), min(max(f.passed, 0), 1)}
 }
 
-// tell is the probability to be told.
+// tell is the probability to be told, in whole percent.
 func (c *calibrator) tell(f foretold) float64 {
-	if c.learnt == 0 {
-		return f.chance
+	p := f.chance
+	if c.learnt > 0 {
+		p = c.regress(f.inputs())
+		b := &c.bins[bin(p)]
+		p = (b.met + float64(binPrior*p)) / (b.jobs + binPrior)
 	}
-	p := c.regress(f.inputs())
-	b := &c.bins[bin(p)]
-	return (b.met + float64(binPrior*p)) / (b.jobs + binPrior)
+	return math.Round(100*p) / 100
 }
 
 // regress is the first stage.
@@ -115,51 +130,36 @@ func (c *calibrator) learn(f foretold, met bool) {
 type telling struct {
 	foretold
 	deadline time.Time
-	seen     uint64    // the cycle in which it was last seen
-	gone     time.Time // between the cycle in which it was last seen and the next
 }
 
-// review learns from the jobs whose deadlines have passed since the last cycle: those that are gone met theirs if they
-// went in time. To learn of each job when it ends would make all look too good, as those in time end sooner.
-//
-// A job that comes back before its deadline has not finished, though it was gone while it stopped. A snapshot does not
-// tell a job that was withdrawn from one that has finished.
+// review learns from what became of the jobs that were told something: a job that has finished has met its deadline or not,
+// and one that still runs after its deadline has missed it. A job that is neither running nor finished teaches nothing: it
+// was stopped or withdrawn. So no more is kept than of the jobs that run.
 func (p *Policy) review(s *sched.Snapshot) {
-	before := p.reviewed
-	p.reviewed = s.Now
 	if len(p.told) == 0 {
 		return
 	}
+	for _, c := range s.Completed {
+		if t, told := p.told[c.Job]; told {
+			p.calibrator.learn(t.foretold, !c.At.After(t.deadline))
+			delete(p.told, c.Job)
+		}
+	}
+	kept := make(map[string]telling, len(p.told))
 	for i := range s.Running {
-		if t := p.told[s.Running[i].Job.ID]; t != nil {
-			t.seen, t.gone = p.cycle, time.Time{}
+		id := s.Running[i].Job.ID
+		switch t, told := p.told[id]; {
+		case !told:
+		case s.Now.After(t.deadline):
+			p.calibrator.learn(t.foretold, false)
+		default:
+			kept[id] = t
 		}
 	}
-	for i := range s.Pending {
-		delete(p.told, s.Pending[i].Job.ID)
-	}
-	// In the order in which the jobs were told, as maps have none.
-	kept := p.order[:0]
-	for _, id := range p.order {
-		t := p.told[id]
-		if t == nil {
-			continue
-		}
-		if t.seen != p.cycle && t.gone.IsZero() {
-			t.gone = before.Add(s.Now.Sub(before) / 2) // when exactly is not known
-		}
-		if !s.Now.After(t.deadline) {
-			kept = append(kept, id)
-			continue
-		}
-		p.calibrator.learn(t.foretold, !t.gone.IsZero() && !t.gone.After(t.deadline))
-		delete(p.told, id)
-	}
-	p.order = kept
+	p.told = kept
 }
 
 // tell notes what is told with a start, to learn from what becomes of it.
 func (p *Policy) tell(j *sched.Job, f foretold) {
-	p.told[j.ID] = &telling{foretold: f, deadline: j.Submitted.Add(j.Deadline), seen: p.cycle}
-	p.order = append(p.order, j.ID)
+	p.told[j.ID] = telling{foretold: f, deadline: j.Submitted.Add(j.Deadline)}
 }

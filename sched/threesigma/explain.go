@@ -8,7 +8,6 @@ import (
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/solver"
-	"github.com/hedgesched/hedge/utility"
 )
 
 // plan is the preemptions, then a decision for every pending job.
@@ -30,9 +29,11 @@ type explanation struct {
 	*extraction
 	began   bool
 	of      map[*place]ahead // who holds what places lack now
-	later   []later          // what is planned, by start
+	later   []int            // the pending jobs that are planned to start later, by start
+	users   [][]user         // who of these uses which resource of which partition, by partition and resource
 	rowOf   map[int]int      // of the problem, by pending job
 	lacking []uint64         // scratch, by partition and resource
+	found   []int            // scratch
 }
 
 // ahead are those that hold the room that others wait for, and how many tasks fit beside them.
@@ -41,14 +42,9 @@ type ahead struct {
 	more, fit int
 }
 
-// later is a start that is planned, and the slots in which it uses each resource of each partition.
-type later struct {
-	pending, start int
-	uses           []uses
-}
-
-type uses struct {
-	row   int // partition*resources + resource
+// user is an index of later, and the slots in which that job uses a resource of a partition.
+type user struct {
+	later int
 	slots uint64
 }
 
@@ -56,6 +52,9 @@ type uses struct {
 func (e *explanation) decide(i int) sched.Decision {
 	m, k, p := e.m, e.m.jobs[i], &e.picks[i]
 	d := sched.Decision{Job: k.job.ID, Reason: sched.Reason{Probability: sched.UnknownProbability, Obstacle: k.obstacle}}
+	if err := cmp.Or(k.fault, k.misbehaved); err != nil {
+		d.Reason.Fault = err.Error()
+	}
 	k.planned = planned{}
 	if e.starts[i] != nil {
 		d.Kind, d.Nodes, d.Start = sched.Start, e.starts[i], m.snap.Now
@@ -68,10 +67,10 @@ func (e *explanation) decide(i int) sched.Decision {
 		return d
 	}
 	d.Reason.Code = e.why(k)
-	if p.option != nil && p.origin.start > 0 {
+	later := p.option != nil && p.origin.start > 0
+	if later {
 		d.Start = m.snap.Now.Add(time.Duration(p.origin.start) * m.policy.cfg.Slot)
 		d.Reason.Set, d.Reason.Slot, d.Reason.Value = p.option.Set, p.origin.start, p.option.Value
-		d.Reason.Partition = e.tightest(p.option)
 		if f, known := e.chance(k, p); known {
 			d.Reason.Probability = m.policy.calibrator.tell(f)
 		}
@@ -79,19 +78,32 @@ func (e *explanation) decide(i int) sched.Decision {
 	}
 	switch d.Reason.Code {
 	case sched.ReasonDeferred, sched.ReasonSpent, sched.ReasonSolverStopped, ReasonFragmented:
-		e.behind(i, &d.Reason)
+		switch room := e.behind(i, &d.Reason); {
+		case !later:
+		case !room:
+			d.Reason.Partition = e.tightest(p.option)
+		case d.Reason.Code == sched.ReasonDeferred && len(d.Reason.Ahead) == 0 && e.gains(p):
+			d.Reason.Code = sched.ReasonLater
+		}
 	}
 	return d
 }
 
+// gains tells whether the start picked is worth more than each start now.
+func (x *extraction) gains(p *pick) bool {
+	options := x.m.problem.Jobs[p.row].Options
+	return !slices.ContainsFunc(options, func(o solver.Option) bool { return o.Start == 0 && o.Value >= p.option.Value })
+}
+
 // chance is what the forecast says of meeting the deadline with the start picked, if it is known.
 func (x *extraction) chance(k *known, p *pick) (f foretold, known bool) {
-	if k.job.Deadline <= 0 || k.fault != nil {
+	if k.job.Deadline <= 0 {
 		return f, false
 	}
 	passed := x.m.snap.Now.Sub(k.job.Submitted).Seconds() + float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	f = foretold{k.runtimes.on(p.origin.slowed).CDF(k.value.deadline - passed), passed / k.value.deadline}
-	return f, !math.IsNaN(f.chance)
+	chance := k.runtimes.on(p.origin.slowed).CDF(k.value.deadline - passed)
+	f = foretold{chance: doubtful(chance, k.prediction.Samples), passed: passed / k.value.deadline}
+	return f, !math.IsNaN(chance)
 }
 
 // why is the reason for which a job does not start.
@@ -99,36 +111,46 @@ func (x *extraction) why(k *known) sched.ReasonCode {
 	switch {
 	case k.absent != "":
 		return k.absent
-	case k.misbehaved:
+	case k.misbehaved != nil:
 		return ReasonInvalid
-	case k.worthless && x.expired(k):
+	case k.worth != worthSome && x.expired(k):
 		return sched.ReasonSpent
-	case k.worthless && !k.spent():
+	case k.worth != worthSome && !x.m.spent(k):
 		return sched.ReasonNoUtility
-	case k.stuck.is && k.stuck.fragmented:
+	case k.stuck:
 		return ReasonFragmented
-	case len(x.sol.Choice) > 0 || k.stuck.is || k.worthless:
-		return sched.ReasonDeferred
-	}
-	switch x.sol.Stop {
-	case solver.StopOptimal, solver.StopGap:
+	case len(x.sol.Choice) > 0 || k.worth != worthSome || !x.cutShort():
 		return sched.ReasonDeferred
 	}
 	return sched.ReasonSolverStopped
 }
 
-// expired tells whether the job would be worth nothing even if it completed now.
-func (x *extraction) expired(k *known) bool {
-	worth, err := utility.At(k.job.Worth(), x.m.snap.Now.Sub(k.job.Submitted).Seconds())
-	return err == nil && worth <= 0
+// cutShort tells whether a limit ended the solver's work. An engine that has no bound stops for [solver.StopWork] also when
+// it has tried all it can.
+func (x *extraction) cutShort() bool {
+	switch x.sol.Stop {
+	case solver.StopOptimal, solver.StopGap:
+		return false
+	case solver.StopWork:
+		limit := x.m.policy.cfg.limits(x.m.policy.period).Work
+		return limit > 0 && x.sol.Work >= limit
+	}
+	return true
 }
 
-// behind names those that hold the room that pending job i needs: now and, if they are not many already, in the plan.
-func (e *explanation) behind(i int, r *sched.Reason) {
+// expired tells whether the job would be worth nothing even if it completed now.
+func (x *extraction) expired(k *known) bool {
+	worth := k.value.own.At(x.m.snap.Now.Sub(k.job.Submitted).Seconds())
+	return k.value.guard.take(k.job) == nil && worth <= 0
+}
+
+// behind names those that hold the room that pending job i needs: now and, if they are not many already, in the plan. It
+// tells whether there is room now.
+func (e *explanation) behind(i int, r *sched.Reason) (room bool) {
 	e.begin()
 	k, p := e.m.jobs[i], &e.picks[i]
 	if len(k.choices) == 0 {
-		return
+		return false
 	}
 	at := k.choices[len(k.choices)-1].place // the widest
 	if p.option != nil {
@@ -140,13 +162,13 @@ func (e *explanation) behind(i int, r *sched.Reason) {
 		now.names, now.more = e.m.policy.holders.Of(at.demand, at.nodes)
 		e.of[at] = now
 	}
-	room := now.fit >= k.job.Tasks
-	if !room {
+	if room = now.fit >= k.job.Tasks; !room {
 		r.Behind(now.names, now.more)
 	}
 	if left := sched.MaxAhead - len(r.Ahead); left > 0 {
 		r.Behind(e.before(i, room, left), 0)
 	}
+	return room
 }
 
 // begin gathers who holds what, when the first job asks.
@@ -161,12 +183,16 @@ func (e *explanation) begin() {
 		if nodes != nil {
 			holders.Start(m.jobs[i].job, nodes)
 		} else if p := &e.picks[i]; p.option != nil && p.origin.start > 0 {
-			e.later = append(e.later, e.usesOf(i, p))
+			e.later = append(e.later, i)
 		}
 	}
-	slices.SortStableFunc(e.later, func(a, b later) int { return cmp.Compare(a.start, b.start) })
+	slices.SortStableFunc(e.later, func(a, b int) int { return cmp.Compare(e.picks[a].origin.start, e.picks[b].origin.start) })
+	e.users = make([][]user, m.parts.Len()*len(m.problem.Resources))
+	for l, i := range e.later {
+		e.note(l, &e.picks[i])
+	}
 	m.left = e.leftOver()
-	e.lacking = make([]uint64, m.parts.Len()*len(m.problem.Resources))
+	e.lacking = make([]uint64, len(e.users))
 	e.rowOf = make(map[int]int, len(m.rows))
 	for j := range m.rows {
 		e.rowOf[m.rows[j].pending] = j
@@ -176,9 +202,8 @@ func (e *explanation) begin() {
 // bit stands for a slot. Long windows share bits among slots.
 func (m *model) bit(slot int) uint64 { return 1 << (uint(slot) * 64 / uint(max(64, m.problem.Slots))) }
 
-// usesOf are the slots in which a planned start uses what.
-func (e *explanation) usesOf(i int, p *pick) later {
-	l := later{pending: i, start: p.origin.start}
+// note lists a planned start among the users of what it uses.
+func (e *explanation) note(later int, p *pick) {
 	var slots uint64
 	for t := range p.option.Usage {
 		slots |= e.m.bit(p.origin.start + t)
@@ -186,15 +211,16 @@ func (e *explanation) usesOf(i int, p *pick) later {
 	for _, s := range p.split {
 		for r, d := range p.option.Demand {
 			if d > 0 && s.Count > 0 {
-				l.uses = append(l.uses, uses{s.Partition*len(p.option.Demand) + r, slots})
+				row := s.Partition*len(p.option.Demand) + r
+				e.users[row] = append(e.users[row], user{later, slots})
 			}
 		}
 	}
-	return l
 }
 
 // before names at most most jobs whose planned starts use what job i would need to start sooner. Sooner is now if there is
 // room now. Otherwise it is the slot before the one that is planned or, if none is, the last in which a start has a value.
+// Of the jobs that are planned it looks only at those that use what is lacking.
 func (e *explanation) before(i int, room bool, most int) []string {
 	m, k, p := e.m, e.m.jobs[i], &e.picks[i]
 	c, start := &k.choices[len(k.choices)-1], 0
@@ -208,19 +234,41 @@ func (e *explanation) before(i int, room bool, most int) []string {
 	default:
 		start = e.latest(i)
 	}
+	if len(e.later) == 0 {
+		return nil
+	}
 	e.use(m.left, p, -1)
 	e.lack(c, k.job.Tasks, start)
 	e.use(m.left, p, 1)
-	var names []string
-	for _, l := range e.later {
-		if l.pending != i && slices.ContainsFunc(l.uses, func(u uses) bool { return e.lacking[u.row]&u.slots != 0 }) {
-			names = append(names, m.jobs[l.pending].job.ID)
-			if len(names) == most {
-				break
-			}
+	e.found = e.found[:0]
+	for _, x := range c.partitions(m.parts) {
+		for r := range c.demand {
+			e.find(x*len(c.demand)+r, i, most)
 		}
 	}
+	slices.Sort(e.found)
+	e.found = slices.Compact(e.found)
+	var names []string
+	for _, l := range e.found[:min(most, len(e.found))] {
+		names = append(names, m.jobs[e.later[l]].job.ID)
+	}
 	return names
+}
+
+// find adds to found the first most of those other than job i that use a row in a slot in which it is lacking.
+func (e *explanation) find(row, i, most int) {
+	if e.lacking[row] == 0 {
+		return
+	}
+	for _, u := range e.users[row] {
+		if u.slots&e.lacking[row] == 0 || e.later[u.later] == i {
+			continue
+		}
+		e.found = append(e.found, u.later)
+		if most--; most == 0 {
+			return
+		}
+	}
 }
 
 // latest is the last slot in which a start of job i is an option.

@@ -28,8 +28,8 @@ type extraction struct {
 	preemptions []sched.Decision
 	starts      [][]sched.NodeTasks
 	picks       []pick
-	// failed are the rows of starts that had no room on single nodes.
-	failed []int
+	// failed is the value of the starts for which nodes had no room.
+	failed float64
 }
 
 // extract finds nodes for the jobs that the solver starts now, in order of priority. Of the jobs that the solver
@@ -63,8 +63,8 @@ func (m *model) extract(sol *solver.Solution) *extraction {
 	for _, p := range now {
 		nodes, ok := x.start(p)
 		if !ok {
-			x.failed = append(x.failed, p.row)
-			x.job(p).stuck = stuck{is: true, fragmented: x.fragmented(p)}
+			x.job(p).stuck, x.failed = x.fragmented(p), x.failed+p.option.Value
+			*p = pick{}
 			continue
 		}
 		x.starts[m.rows[p.row].pending] = nodes
@@ -185,7 +185,8 @@ func (x *extraction) useful(p *pick) []int {
 	return vs
 }
 
-// fragmented tells whether the nodes together have enough free resources for the gang.
+// fragmented tells whether the nodes together have enough free resources for the gang. If not, a start of
+// higher priority has taken free nodes where the plan has it take those of a running job.
 func (x *extraction) fragmented(p *pick) bool {
 	at, free := x.place(p), x.m.policy.placer.Free()
 	sum := make([]float64, len(at.demand))

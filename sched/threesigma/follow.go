@@ -24,8 +24,8 @@ func (p *Policy) follow(s *sched.Snapshot) {
 		return
 	}
 	window, slot := sched.PlanAhead(p.spans)
-	if slot < p.cfg.Cycle { // starts are decided once a cycle: finer slots would only make the problem larger
-		window, slot = max((window-1)/p.cfg.Cycle+1, 12)*p.cfg.Cycle, p.cfg.Cycle
+	if slot < p.period { // starts are decided once a cycle: finer slots would only make the problem larger
+		window, slot = max((window-1)/p.period+1, 12)*p.period, p.period
 	}
 	if p.followed && window/2 <= p.cfg.Window && window >= p.cfg.Window/2 {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// guard is a utility of a foreign type. Where that panics, or is NaN, guard answers 0 and keeps the error, so that
-// it costs the one job and not the cycle.
+// guard is a utility of a foreign type. Where that panics, or is NaN, guard keeps the error. From then on it answers 0
+// and does not ask, so that it costs the one job and not the cycle.
 type guard struct {
 	of  utility.Utility
 	err error // the first since take
@@ -16,10 +16,11 @@ type guard struct {
 
 // At implements [utility.Utility].
 func (g *guard) At(t float64) float64 {
-	v, err := utility.At(g.of, t)
-	if err != nil && g.err == nil {
-		g.err = err
+	if g.err != nil {
+		return 0
 	}
+	var v float64
+	v, g.err = utility.At(g.of, t)
 	return v
 }
 

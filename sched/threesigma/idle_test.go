@@ -125,3 +125,29 @@ func TestSpentJobsRun(t *testing.T) {
 		assert.Equal(t, []string{"new", "newer"}, slices.Sorted(slices.Values(got["late"].Reason.Ahead)), fmt.Sprint(name, got["late"].Reason))
 	}
 }
+
+// TestRunLate: a job that cannot meet its deadline any more is given up, unless it is to run late: then it runs where there is
+// room, after all that are worth something.
+func TestRunLate(t *testing.T) {
+	for name, e := range engines() {
+		for _, waited := range []time.Duration{0, 2 * time.Hour} { // its deadline is too early, or has passed
+			late := slo(t, "late", 1, 10*time.Minute)
+			late.Submitted = epoch.Add(-waited)
+			see := func(run bool, others ...string) sched.Decision {
+				s := cluster(t, 1, epoch)
+				s.Pending = []sched.Pending{{Job: late, Prediction: forecast(point(t, 3600))}}
+				for _, id := range others {
+					s.Pending = append(s.Pending, sched.Pending{Job: be(t, id, 1), Prediction: forecast(point(t, 60))})
+				}
+				return plan(t, policy(t, threesigma.Config{Solver: e, OverEstimate: threesigma.Off, RunLate: run}), s)["late"]
+			}
+			given := see(false)
+			assert.Equal(t, sched.Defer, given.Kind, name)
+			assert.Contains(t, []sched.ReasonCode{sched.ReasonSpent, sched.ReasonNoUtility}, given.Reason.Code, name)
+			assert.Equal(t, sched.Start, see(true).Kind, name)
+			behind := see(true, "new")
+			assert.Equal(t, sched.Defer, behind.Kind, name)
+			assert.Equal(t, []string{"new"}, behind.Reason.Ahead, name)
+		}
+	}
+}

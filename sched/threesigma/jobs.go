@@ -31,12 +31,27 @@ type known struct {
 
 	// planned is the later start that the last cycle planned, if any.
 	planned planned
-	stuck   stuck
-	// worthless tells that no option has any value in this cycle, odd that the value of one is no number.
-	worthless, odd bool
-	// misbehaved tells that the utility failed in this cycle. The job then has no options.
-	misbehaved bool
+	// stuck tells that the solver last started the job, and no single nodes had room for it. This happens because the
+	// solver counts resources per partition. To start it again in every cycle would reserve capacity in vain. So its
+	// options begin in the slot in which nodes are expected to have room.
+	stuck bool
+	// worth is what the options are worth in this cycle.
+	worth worth
+	// misbehaved is how the utility failed in this cycle; nil if it did not. The job then has no options.
+	misbehaved error
 }
+
+// worth tells whether a job's options are worth something.
+type worth uint8
+
+const (
+	// worthNothing: no option has any value.
+	worthNothing worth = iota
+	// worthOdd: no option has any value, and that of one is no number.
+	worthOdd
+	// worthSome: an option has a value.
+	worthSome
+)
 
 // planned is a start later than now.
 type planned struct {
@@ -125,8 +140,8 @@ func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	return k
 }
 
-// ReasonInvalid says that the job cannot be planned: the job or its forecast is invalid. Fault of [sched.Stats] has
-// the error.
+// ReasonInvalid says that the job cannot be planned: the job, its forecast or its utility is invalid. Fault of
+// [sched.Reason] has the error.
 const ReasonInvalid sched.ReasonCode = "invalid"
 
 // assess works out how long the job runs and what it is worth.

@@ -27,9 +27,10 @@ func TestTheLimitSuitsTheEngine(t *testing.T) {
 		{generic, 20 * time.Second, 0},
 		{solver.Ladder(solver.Share(generic, 0.5), native.New(nil)), 20 * time.Second, 0},
 	} {
-		p, err := New(Config{Solver: c.engine, Cycle: 40 * time.Second})
+		p, err := New(Config{Solver: c.engine})
 		require.NoError(t, err)
-		assert.Equal(t, c.time, p.cfg.Options.Time)
-		assert.Equal(t, c.work, p.cfg.Options.Work)
+		o := p.cfg.limits(40 * time.Second)
+		assert.Equal(t, c.time, o.Time)
+		assert.Equal(t, c.work, o.Work)
 	}
 }

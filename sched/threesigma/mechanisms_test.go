@@ -29,6 +29,8 @@ type recorder struct {
 	usage, options int
 	asked, slots   int
 	slotSeconds    float64
+	// preempted are the ids of the last solution.
+	preempted []string
 }
 
 func record() *recorder { return &recorder{Solver: native.New(nil)} }
@@ -48,7 +50,11 @@ func (r *recorder) Solve(ctx context.Context, p *solver.Problem, opts solver.Opt
 			r.usage += len(o.Usage)
 		}
 	}
-	return r.Solver.Solve(ctx, p, opts, report)
+	sol, err := r.Solver.Solve(ctx, p, opts, report)
+	if sol != nil {
+		r.preempted = sol.Preempt
+	}
+	return sol, err
 }
 
 func point(t testing.TB, v float64) dist.Distribution {
@@ -77,7 +83,7 @@ func TestConditioningOff(t *testing.T) {
 
 // TestExpIncOff: without it an overdue job is always about to end.
 func TestExpIncOff(t *testing.T) {
-	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second, Cycle: 10 * time.Second, Without: threesigma.ExpInc}
+	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second, Without: threesigma.ExpInc}
 	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	p := policy(t, cfg)
 	for i := range 5 {
@@ -90,7 +96,7 @@ func TestExpIncOff(t *testing.T) {
 
 // TestExpIncIsStateless: a cycle is a function of its snapshot, so cycles that were left out change nothing.
 func TestExpIncIsStateless(t *testing.T) {
-	cfg := threesigma.Config{Window: 400 * time.Second, Slot: 10 * time.Second, Cycle: 10 * time.Second}
+	cfg := threesigma.Config{Window: 400 * time.Second, Slot: 10 * time.Second}
 	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	always := policy(t, cfg)
 	for i := range 40 {
@@ -291,15 +297,16 @@ func TestCutOff(t *testing.T) {
 	}{
 		"default":              {threesigma.Config{}, 0, threesigma.DefaultWork},
 		"none":                 {threesigma.Config{CutOff: threesigma.None}, 0, threesigma.DefaultWork},
-		"half of a cycle":      {threesigma.Config{CutOff: 0.5, Cycle: 4 * time.Second}, 2 * time.Second, 0},
-		"the lesser":           {threesigma.Config{CutOff: 0.5, Cycle: 4 * time.Second, Options: solver.Options{Time: time.Second}}, time.Second, 0},
-		"the lesser again":     {threesigma.Config{CutOff: 0.5, Cycle: 4 * time.Second, Options: solver.Options{Time: time.Minute, Work: 7}}, 2 * time.Second, 7},
+		"half of a cycle":      {threesigma.Config{CutOff: 0.5}, 2 * time.Second, 0},
+		"the lesser":           {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Second}}, time.Second, 0},
+		"the lesser again":     {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Minute, Work: 7}}, 2 * time.Second, 7},
 		"work of one's choice": {threesigma.Config{Options: solver.Options{Work: 7}}, 0, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine := record()
 			c.cfg.Solver = engine
 			s := cluster(t, 1, epoch)
+			s.Cycle = 4 * time.Second
 			s.Pending = []sched.Pending{{Job: be(t, "a", 1), Prediction: forecast(point(t, 60))}}
 			assert.Equal(t, sched.Start, plan(t, policy(t, c.cfg), s)["a"].Kind)
 			assert.Equal(t, c.time, engine.opts.Time)
@@ -321,9 +328,10 @@ func (stubborn) Solve(ctx context.Context, p *solver.Problem, _ solver.Options, 
 // TestSolverStopped: an engine that found nothing in time is said to be the reason where a job cannot just start, and the
 // next cycle is whole.
 func TestSolverStopped(t *testing.T) {
-	p := policy(t, threesigma.Config{Solver: stubborn{}, CutOff: 0.1, Cycle: 10 * time.Millisecond})
+	p := policy(t, threesigma.Config{Solver: stubborn{}, CutOff: 0.1})
 	for range 2 {
 		s := cluster(t, 1, epoch)
+		s.Cycle = 10 * time.Millisecond
 		s.Pending = []sched.Pending{
 			{Job: be(t, "a", 1), Prediction: forecast(point(t, 60))}, {Job: be(t, "b", 1), Prediction: forecast(point(t, 60))},
 		}
@@ -406,7 +414,7 @@ func eager(t testing.TB, id string, tasks int) *sched.Job {
 }
 
 // TestFragmented: a gang that fits in sum and on no node neither starts nor holds others up, is said to be
-// what it is, is planned for when nodes are expected to have room, and starts when they have.
+// what it is, is planned from the next cycle on for when nodes are expected to have room, and starts when they have.
 func TestFragmented(t *testing.T) {
 	gang := eager(t, "gang", 2)
 	gang.Demand = sched.Resources{"cpu": 3}
@@ -425,15 +433,15 @@ func TestFragmented(t *testing.T) {
 	got := plan(t, p, s)
 	assert.Equal(t, sched.Start, got["small"].Kind, "six cpus are free and no use to the gang")
 	assert.Equal(t, threesigma.ReasonFragmented, got["gang"].Reason.Code)
-	assert.Equal(t, epoch.Add(5*time.Minute), got["gang"].Start)
-	assert.Equal(t, 2, engine.asked, "the first plan could not be realised")
+	assert.Equal(t, 1, engine.asked)
 
 	s = packed(t, epoch.Add(10*time.Second), lasts, 2, 2, 2)
 	s.Pending = pending
 	got = plan(t, p, s)
 	assert.Equal(t, sched.Start, got["small"].Kind)
 	assert.Equal(t, threesigma.ReasonFragmented, got["gang"].Reason.Code)
-	assert.Equal(t, 3, engine.asked, "what is known of the gang is not tried again")
+	assert.Equal(t, s.Now.Add(5*time.Minute), got["gang"].Start, "what is known of the gang is not tried again")
+	assert.Equal(t, 2, engine.asked)
 
 	s = packed(t, epoch.Add(20*time.Second), lasts, 3, 3, 0)
 	s.Pending = pending
@@ -458,8 +466,8 @@ func TestFragmentedForGood(t *testing.T) {
 	}
 }
 
-// TestNobodyPaysForEquals: the model would sell a running best-effort job for another one, which is not entitled
-// to it; the plan is then made without, and the node that the latter would have held is used.
+// TestNobodyPaysForEquals: a running best-effort job is not sold for another one that is worth more, which is not entitled
+// to it. The node that the latter would have held is used.
 func TestNobodyPaysForEquals(t *testing.T) {
 	old := sched.Running{Job: be(t, "old", 2), Prediction: forecast(point(t, 3000)), Started: epoch,
 		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}}
@@ -476,7 +484,26 @@ func TestNobodyPaysForEquals(t *testing.T) {
 	assert.Equal(t, sched.Start, got["urgent"].Kind)
 	assert.Equal(t, sched.Start, got["narrow"].Kind)
 	assert.Equal(t, sched.ReasonDeferred, got["wide"].Reason.Code)
-	assert.Equal(t, 2, engine.asked)
+	assert.Equal(t, 1, engine.asked)
+}
+
+// TestNobodyMakesRoomForEquals: the plan may give a free node to a job that may not preempt, and that of a running job to
+// one that may. As the latter fits on the free node nobody is preempted. The other job waits, and is not stuck.
+func TestNobodyMakesRoomForEquals(t *testing.T) {
+	old := sched.Running{Job: be(t, "old", 1), Prediction: forecast(point(t, 3000)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	s := cluster(t, 2, epoch, old)
+	s.Pending = []sched.Pending{
+		{Job: slo(t, "urgent", 1, 10*time.Minute), Prediction: forecast(point(t, 590))},
+		{Job: eager(t, "fresh", 1), Prediction: forecast(point(t, 60))},
+	}
+	engine := record()
+	got := plan(t, policy(t, threesigma.Config{Solver: engine, Slot: time.Minute}), s)
+	assert.Equal(t, []string{"old"}, engine.preempted)
+	assert.Equal(t, sched.Start, got["urgent"].Kind)
+	assert.Equal(t, sched.ReasonDeferred, got["fresh"].Reason.Code)
+	assert.NotContains(t, got, "old")
+	assert.Equal(t, 1, engine.asked)
 }
 
 // TestHugeUtility: a job that is worth more than a solver takes is worth that much, and stops nobody.
@@ -508,7 +535,6 @@ func TestConfigError(t *testing.T) {
 		{"Window", threesigma.Config{Window: -1}},
 		{"Window", threesigma.Config{Slot: time.Minute, Window: time.Second}},
 		{"Window", threesigma.Config{Slot: 1, Window: time.Hour}},
-		{"Cycle", threesigma.Config{Cycle: -time.Second}},
 		{"Threshold", threesigma.Config{Threshold: math.NaN()}},
 		{"Threshold", threesigma.Config{Threshold: 1.5}},
 		{"TailWeight", threesigma.Config{TailWeight: math.Inf(1)}},

@@ -1,10 +1,11 @@
 package threesigma
 
 import (
-	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/solver"
@@ -25,8 +26,9 @@ type model struct {
 	victims []int
 	// valued is the number of placement options valued.
 	valued int
-	// faults are the errors of this cycle that did not prevent a plan.
+	// faults are the errors of this cycle that did not prevent a plan, unsaid is how many more there are.
 	faults []string
+	unsaid int
 
 	// The rest is memory that is used again in the next cycle. Options and origins have the same indexes.
 	options   []solver.Option
@@ -65,7 +67,7 @@ func (p *Policy) build(s *sched.Snapshot) *model {
 		p.model = &model{policy: p}
 	}
 	m := p.model
-	m.snap, m.valued, m.faults = s, 0, m.faults[:0]
+	m.snap, m.valued, m.faults, m.unsaid = s, 0, m.faults[:0], 0
 	p.places.renew(s.Nodes, len(s.Pending))
 	m.recall()
 	if len(m.jobs) == 0 { // nothing to decide
@@ -81,29 +83,45 @@ func (p *Policy) build(s *sched.Snapshot) *model {
 	return m
 }
 
-// recall looks up what is kept about every job. It skips the running jobs if there is nothing to decide. It notes only
-// the first job's fault, as every job with a fault has [ReasonInvalid].
+// recall looks up what is kept about every job. It skips the running jobs if there is nothing to decide.
 func (m *model) recall() {
-	var first error
 	m.jobs, m.runs = m.jobs[:0], m.runs[:0]
 	for i := range m.snap.Pending {
 		k := m.policy.known(&m.snap.Pending[i], m.snap.Nodes)
-		m.jobs, first = append(m.jobs, k), cmp.Or(first, k.fault)
+		m.jobs = append(m.jobs, k)
+		m.blame(k.fault)
 	}
-	if len(m.jobs) > 0 {
-		for i := range m.snap.Running {
-			h := m.policy.holding(&m.snap.Running[i])
-			m.runs, first = append(m.runs, h), cmp.Or(first, h.fault)
-		}
+	if len(m.jobs) == 0 {
+		return
 	}
-	m.blame(first)
+	for i := range m.snap.Running {
+		h := m.policy.holding(&m.snap.Running[i])
+		m.runs = append(m.runs, h)
+		m.blame(h.fault)
+	}
 }
 
-// blame notes an error, unless it is nil or has been noted before.
+// maxFaults is how many errors are told of a cycle.
+const maxFaults = 5
+
+// blame notes an error, unless it is nil or has been noted before. Those beyond [maxFaults] are only counted.
 func (m *model) blame(err error) {
-	if err != nil && !slices.Contains(m.faults, err.Error()) {
+	switch {
+	case err == nil || slices.Contains(m.faults, err.Error()):
+	case len(m.faults) < maxFaults:
 		m.faults = append(m.faults, err.Error())
+	default:
+		m.unsaid++
 	}
+}
+
+// fault is what [sched.Stats] tells of the errors noted.
+func (m *model) fault() string {
+	text := strings.Join(m.faults, "; ")
+	if m.unsaid > 0 {
+		text += fmt.Sprintf("; and %d more", m.unsaid)
+	}
+	return text
 }
 
 // partition divides the nodes so that every set of a pending job is a union of partitions.
@@ -136,27 +154,24 @@ func (m *model) offers() {
 	m.problem.Jobs = m.problem.Jobs[:0]
 	m.stuck = m.stuck[:0]
 	for _, k := range m.jobs {
-		if k.stuck.is {
+		if k.stuck {
 			m.stuck = append(m.stuck, k)
 		}
 	}
 	m.rehearse(m.stuck)
-	var first error // of a utility, as in recall
 	for i, k := range m.jobs {
 		from := len(m.options)
 		m.offer(k)
-		err := k.value.guard.take(k.job)
-		if k.misbehaved = err != nil; k.misbehaved {
-			first = cmp.Or(first, err)
+		if k.misbehaved = k.value.guard.take(k.job); k.misbehaved != nil {
+			m.blame(k.misbehaved)
 			m.options, m.origins = m.options[:from], m.origins[:from]
 		}
 		if len(m.options) == from {
 			continue
 		}
-		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID})
+		m.problem.Jobs = append(m.problem.Jobs, solver.Job{ID: k.job.ID, Priority: k.job.Priority})
 		m.rows = append(m.rows, row{pending: i, from: from})
 	}
-	m.blame(first)
 	// The slices are cut only now, since appending may have moved the options.
 	for j := range m.rows {
 		to := len(m.options)
@@ -175,7 +190,7 @@ func (m *model) offer(k *known) {
 	for s := range m.starts {
 		m.starts[s] = waited + float64(float64(s)*m.problem.SlotSeconds)
 	}
-	k.worthless, k.odd = true, false
+	k.worth = worthNothing
 	for i := range k.choices {
 		c := &k.choices[i]
 		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
@@ -184,9 +199,11 @@ func (m *model) offer(k *known) {
 			// Before haste: jobs worth more than a solver accepts are better off early, too.
 			v = min(v, maxValue) * (1 - cfg.Haste*float64(s)/float64(len(m.worth)))
 			void := !(v > 0)
-			k.odd = k.odd || math.IsNaN(v)
-			if !void {
-				k.worthless = false
+			switch {
+			case !void:
+				k.worth = worthSome
+			case math.IsNaN(v):
+				k.worth = max(k.worth, worthOdd)
 			}
 			if s < c.earliest {
 				continue
@@ -229,7 +246,7 @@ func (m *model) preemptible() {
 		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: price, Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
+			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
 		})
 	}
 }

@@ -1,12 +1,12 @@
 package threesigma
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -18,6 +18,7 @@ import (
 type Policy struct {
 	cfg     Config
 	cycle   uint64
+	period  time.Duration // from one cycle to the next
 	refiner sched.Refiner
 	places  places
 	placer  sched.Placer
@@ -32,12 +33,9 @@ type Policy struct {
 	// spans are scratch. followed tells that the slots follow from jobs that were at hand.
 	spans    []time.Duration
 	followed bool
-	// told is what was told of the jobs that run, by id; order has the ids as they were told. The last cycle that was
-	// reviewed was at that time.
+	// told is what was told of the jobs that run, by id.
 	calibrator calibrator
-	told       map[string]*telling
-	order      []string
-	reviewed   time.Time
+	told       map[string]telling
 }
 
 // New returns a policy. Its error is a [*ConfigError].
@@ -46,14 +44,14 @@ func New(cfg Config) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, jobs: map[string]*known{}, held: map[string]*held{}, calibrator: newCalibrator(), told: map[string]*telling{}}, nil
+	return &Policy{
+		cfg: cfg, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
+		calibrator: newCalibrator(), told: map[string]telling{},
+	}, nil
 }
 
 // Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
-
-// maxRounds is how often a cycle is solved at most. It is solved again if nodes have no room for a start.
-const maxRounds = 3
 
 // Plan implements [sched.Policy]. A pending job that cannot be planned is deferred with [ReasonInvalid]; all others
 // are planned. Plan fails only if the snapshot contradicts itself, if the context is done before it begins, or if the
@@ -66,33 +64,28 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		return nil, err
 	}
 	p.cycle++
+	p.period = cmp.Or(s.Cycle, UnknownCycle)
 	p.review(s)
 	p.follow(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()
 	stats := sched.Stats{Options: m.valued, ValueTime: (built - begin).Seconds()}
-	if p.cfg.Options.Time > 0 {
+	opts := p.cfg.limits(p.period)
+	if opts.Time > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.cfg.Options.Time)
+		ctx, cancel = context.WithTimeout(ctx, opts.Time)
 		defer cancel()
 	}
-	var x *extraction
-	for round := 1; ; round++ {
-		began := p.cfg.Stopwatch()
-		sol, err := p.solve(ctx, m, &stats)
-		if err != nil {
-			return nil, fmt.Errorf("3sigma: %w", err)
-		}
-		stats.SolveTime += (p.cfg.Stopwatch() - began).Seconds()
-		x = m.extract(sol)
-		if round == maxRounds || len(x.failed) == 0 || p.model != m || ctx.Err() != nil {
-			break
-		}
-		m.retract(x)
+	began := p.cfg.Stopwatch()
+	sol, err := p.solve(ctx, m, opts, &stats)
+	if err != nil {
+		return nil, fmt.Errorf("3sigma: %w", err)
 	}
-	stats.Value += x.advance()
-	stats.Fault = strings.Join(m.faults, "; ")
+	stats.SolveTime = (p.cfg.Stopwatch() - began).Seconds()
+	x := m.extract(sol)
+	stats.Value += x.advance() - x.failed
+	stats.Fault = m.fault()
 	plan := x.plan(stats)
 	p.forget()
 	return plan, nil
@@ -100,11 +93,12 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 
 // solve runs the solver, unless no job has an option. A solver that fails may leave a verified plan; it is used, and the
 // failure is noted.
-func (p *Policy) solve(ctx context.Context, m *model, stats *sched.Stats) (*solver.Solution, error) {
+func (p *Policy) solve(
+	ctx context.Context, m *model, opts solver.Options, stats *sched.Stats,
+) (*solver.Solution, error) {
 	if len(m.problem.Jobs) == 0 {
 		return &solver.Solution{}, nil
 	}
-	opts := p.cfg.Options
 	opts.Memory = p.recall(m.snap.Now)
 	sol, err := solver.Solve(ctx, p.cfg.Solver, &m.problem, opts)
 	if sol == nil {

@@ -3,6 +3,7 @@ package threesigma_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/greedy"
+	"github.com/hedgesched/hedge/solver/native"
 	"github.com/hedgesched/hedge/utility"
 )
 
@@ -166,6 +170,9 @@ func TestReasonsOfObstacles(t *testing.T) {
 	for _, p := range []sched.Policy{planner(t), baseline.NewFIFO(), baseline.NewEDF(), baseline.NewSJF(), baseline.NewPrio()} {
 		g := newGPUs(t, 2, p)
 		demand := func(r sched.Resources) func(*sched.Job) { return func(j *sched.Job) { j.Demand = r } }
+		for i := range 3 { // they fill the cluster, and one waits
+			g.submit(fmt.Sprint("fill", i), 1, 8, 0, nil)
+		}
 		g.submit("typo", 1, 1, 0, demand(sched.Resources{"gpus": 1}))
 		g.submit("none", 1, 1, 0, demand(nil))
 		g.submit("wide", 40, 1, 0, nil)
@@ -196,4 +203,88 @@ func TestReasonsOfWorth(t *testing.T) {
 	assert.Equal(t, sched.Start, got["old"].Kind)
 	assert.Equal(t, "starts now on any", got["old"].Reason.String())
 	assert.Equal(t, "worth nothing any more", got["late"].Reason.String())
+}
+
+// limited is an engine that finds nothing, and says why it stopped.
+type limited struct {
+	stop solver.Stop
+	work int64
+}
+
+func (limited) Name() string { return "limited" }
+
+func (e limited) Solve(_ context.Context, _ *solver.Problem, opts solver.Options, _ func(*solver.Solution)) (*solver.Solution, error) {
+	return &solver.Solution{Engine: "limited", Stop: e.stop, Work: min(e.work, opts.Work), Choice: map[string]solver.Choice{}}, nil
+}
+
+// TestReasonsOfEngines: that the solver stopped is told only where a limit has stopped it.
+func TestReasonsOfEngines(t *testing.T) {
+	for _, c := range []struct {
+		engine solver.Solver
+		want   string
+	}{
+		{native.New(nil), "deferred, behind runner"},
+		{greedy.New(), "deferred, behind runner"},
+		{limited{stop: solver.StopOptimal}, "deferred, behind runner"},
+		{limited{stop: solver.StopWork, work: 10}, "deferred, behind runner"},
+		{limited{stop: solver.StopWork, work: 1e9}, "the solver stopped before a place was found, behind runner"},
+		{limited{stop: solver.StopTime}, "the solver stopped before a place was found, behind runner"},
+	} {
+		s := cluster(t, 1, epoch, sched.Running{Job: be(t, "runner", 1), Prediction: forecast(point(t, 1e6)), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+		s.Pending = []sched.Pending{{Job: be(t, "next", 1), Prediction: forecast(point(t, 60))}}
+		got := plan(t, policy(t, threesigma.Config{Solver: c.engine}), s)
+		assert.Equal(t, c.want, got["next"].Reason.String(), "%v", c.engine)
+	}
+}
+
+// TestReasonsOfFaults: every job that cannot be planned tells its own fault, and the plan tells the first few of them.
+func TestReasonsOfFaults(t *testing.T) {
+	for jobs, want := range map[int]string{3: "mood 2), want a number", 8: "; and 4 more"} {
+		s := cluster(t, 2, epoch)
+		moods := make([]*moody, jobs)
+		for i := range moods {
+			moods[i] = &moody{func(float64) float64 { return 1 }}
+			j := be(t, fmt.Sprint("odd", i), 1)
+			j.Utility = moods[i]
+			s.Pending = append(s.Pending, sched.Pending{Job: j, Prediction: forecast(point(t, 60))})
+		}
+		s.Pending = append(s.Pending, sched.Pending{Job: be(t, "none", 0), Prediction: forecast(point(t, 60))})
+		p := policy(t, threesigma.Config{})
+		plan(t, p, s)
+		for i, m := range moods {
+			m.at = func(float64) float64 { panic(fmt.Sprint("mood ", i)) }
+		}
+		got, err := p.Plan(context.Background(), s)
+		require.NoError(t, err)
+		for i := range moods {
+			text := got.Decisions[i].Reason.String()
+			assert.Contains(t, text, fmt.Sprint("invalid: job odd", i, ": "))
+			assert.Contains(t, text, fmt.Sprint("mood ", i))
+			if i < 4 {
+				assert.Contains(t, got.Stats.Fault, fmt.Sprint("mood ", i))
+			}
+		}
+		assert.Equal(t, `invalid: sched: invalid job: job "none": Tasks = 0`, got.Decisions[jobs].Reason.String())
+		assert.True(t, strings.HasSuffix(got.Stats.Fault, want), got.Stats.Fault)
+	}
+}
+
+// TestReasonsOfRisingWorth: a job that waits on an idle cluster until it is worth more says so, and nothing binds it.
+func TestReasonsOfRisingWorth(t *testing.T) {
+	u, err := utility.Piecewise([]utility.Point{{T: 0, V: 1}, {T: 600, V: 1}, {T: 660, V: 10}})
+	require.NoError(t, err)
+	j := be(t, "rising", 1)
+	j.Utility = u
+	s := cluster(t, 1, epoch)
+	s.Pending = []sched.Pending{{Job: j, Prediction: forecast(point(t, 60))}}
+	r := plan(t, policy(t, threesigma.Config{}), s)["rising"].Reason
+	assert.Regexp(t, `^deferred to slot 5 on any, when it is worth more; expected utility 9\.99`, r.String())
+	assert.Empty(t, r.Partition)
+
+	s = cluster(t, 1, epoch, sched.Running{Job: be(t, "runner", 1), Prediction: forecast(point(t, 300)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+	s.Pending = []sched.Pending{{Job: j, Prediction: forecast(point(t, 60))}}
+	r = plan(t, policy(t, threesigma.Config{}), s)["rising"].Reason
+	assert.Equal(t, []any{sched.ReasonDeferred, []string{"runner"}, "any"}, []any{r.Code, r.Ahead, r.Partition})
 }

@@ -121,7 +121,7 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	if math.IsInf(until, 0) {
 		until = d.Quantile(1 - 0x1p-53)
 	}
-	for step := p.cfg.Cycle.Seconds(); until <= elapsed; step *= 2 {
+	for step := p.period.Seconds(); until <= elapsed; step *= 2 {
 		until += step
 	}
 	return until
@@ -144,7 +144,7 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 		until := p.until(d, elapsed)
 		worth, left = own.At(began+until), until-elapsed
 	}
-	done := elapsed / (elapsed + max(left, p.cfg.Cycle.Seconds()))
+	done := elapsed / (elapsed + max(left, p.period.Seconds()))
 	if r.Job.Checkpoint {
 		done = 0
 	}

@@ -86,7 +86,7 @@ func hour(b *testing.B, w *workload.Workload, p *phases) {
 		Nodes: sim.Nodes(w.Spec.Nodes, w.Spec.Racks, 1), Jobs: w.Jobs, Predictor: history, Span: w.Span,
 		Cycle: 2 * time.Second, CycleObserver: p.observe,
 		Policy: policy(b, threesigma.Config{
-			Window: window, Slot: slot, Cycle: 2 * time.Second,
+			Window: window, Slot: slot,
 			Stopwatch: func() time.Duration { return time.Since(began) },
 		}),
 	})

@@ -12,16 +12,6 @@ import (
 // its tasks.
 const ReasonFragmented sched.ReasonCode = "fragmented"
 
-// stuck is the state of a job after the solver started it and no nodes had room for it. This happens because the solver
-// counts resources per partition. To start it again in every cycle would reserve capacity in vain. So its options
-// begin in the slot in which nodes are expected to have room.
-type stuck struct {
-	is bool
-	// fragmented tells that the nodes together had enough free resources. If not, the solver counted on a preemption
-	// to which the job is not entitled.
-	fragmented bool
-}
-
 // rehearse works out the first slot in which each choice of these stuck jobs is expected to have room. A job that has room
 // now is no longer stuck. It sorts the jobs by priority, since jobs of one priority may preempt the same jobs.
 func (m *model) rehearse(jobs []*known) {
@@ -108,78 +98,8 @@ func (m *model) leaving(priority int) []leave {
 
 // release ends the state of being stuck.
 func (k *known) release() {
-	k.stuck = stuck{}
+	k.stuck = false
 	for i := range k.choices {
 		k.choices[i].earliest = 0
 	}
-}
-
-// retract prepares the problem to be solved again after starts for which nodes had no room. It removes the preemptions
-// that no start of higher priority needs, and the failed starts themselves unless such a preemption explains them. The
-// solution so far becomes the hint.
-func (m *model) retract(x *extraction) {
-	clear(m.problem.Hint)
-	if m.policy.cfg.Without&WarmStart == 0 {
-		for i := range x.picks {
-			if p := &x.picks[i]; p.option != nil {
-				m.suggest(p.row, p.origin.start, p.origin.slowed)
-			}
-		}
-	}
-	withdrawn := m.withdraw(x)
-	var postponed []int
-	m.stuck = m.stuck[:0]
-	for _, j := range x.failed {
-		k := m.jobs[m.rows[j].pending]
-		if withdrawn && !k.stuck.fragmented {
-			k.release()
-			continue
-		}
-		postponed, m.stuck = append(postponed, j), append(m.stuck, k)
-	}
-	m.rehearse(m.stuck)
-	for _, j := range postponed {
-		m.postpone(j, m.jobs[m.rows[j].pending])
-	}
-}
-
-// withdraw removes the running jobs that the solver preempts although no start of higher priority needs it. It tells
-// whether there were any.
-func (m *model) withdraw(x *extraction) bool {
-	kept, run := 0, m.problem.Running
-	for v := range run {
-		if !x.preempted[v] && slices.Contains(x.victims, v) {
-			continue
-		}
-		run[kept], m.victims[kept] = run[v], m.victims[v]
-		kept++
-	}
-	m.problem.Running, m.victims = run[:kept], m.victims[:kept]
-	return kept < len(run)
-}
-
-// postpone removes the options of row j that start now or before nodes are expected to have room.
-func (m *model) postpone(j int, k *known) {
-	job := &m.problem.Jobs[j]
-	from := m.origins[m.rows[j].from:][:len(job.Options)]
-	kept := 0
-	for o := range from {
-		if from[o].start < max(1, k.earliest(from[o].slowed)) {
-			continue
-		}
-		job.Options[kept], from[kept] = job.Options[o], from[o]
-		kept++
-	}
-	job.Options = job.Options[:kept]
-	delete(m.problem.Hint, job.ID)
-}
-
-// earliest is that of the job's choice that is slowed or not, as given.
-func (k *known) earliest(slowed bool) int {
-	for i := range k.choices {
-		if k.choices[i].slowed == slowed {
-			return k.choices[i].earliest
-		}
-	}
-	return 0
 }

@@ -10,12 +10,14 @@
 //
 // The package settles what the paper leaves open, and departs from it, in these points:
 //
+//   - Exp-inc and the price of a preemption count in cycles. A cycle is as long as [sched.Snapshot] says.
+//
 //   - The paper gives jobs that seem unable to meet their deadline a tail: some value after the deadline, in case the
 //     estimate is too long. A start after the deadline is late whatever the estimate, so it gets only a small
 //     share of the tail ([Config.LateWeight]).
 //
-//   - Only a job of higher priority preempts another. The MILP of section 4.3.5 cannot express this. So preemptions
-//     that no start of higher priority needs are removed from the problem, and the cycle is solved again.
+//   - Only a job of higher priority preempts another. The MILP of section 4.3.5 does not express this. The problem has
+//     priorities for it ([solver.Running]).
 //
 //   - Of two starts with the same value the earlier one is planned ([Config.Haste]).
 //
@@ -28,7 +30,8 @@
 //   - A start that blocks nobody is not put off. An engine without a bound may leave such starts behind; they are made after
 //     it. An engine with a bound may put one off within the gap that it proves, unless nothing runs.
 //
-//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use.
+//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use. A job with
+//     a deadline that it cannot meet any more is given up, as in the paper, unless [Config.RunLate] is set.
 //
 //   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
 //     from the forecast's. No decision depends on it.
@@ -127,10 +130,10 @@ type Config struct {
 	// returned, since the next cycle's problem is made in the same memory.
 	Solver solver.Solver
 	// Options limit each solve. If none of Work, Time and CutOff is set, Work is [DefaultWork]. Plans then do not
-	// depend on the machine's speed. An engine that counts no work ([solver.Timed]) gets half of Cycle as its Time
+	// depend on the machine's speed. An engine that counts no work ([solver.Timed]) gets half of a cycle as its Time
 	// instead. Memory is not used: the policy keeps its own.
 	Options solver.Options
-	// CutOff is the share of Cycle, in wall-clock time, that solving may take (section 4.3.6). Then the best plan so
+	// CutOff is the share of a cycle, in wall-clock time, that solving may take (section 4.3.6). Then the best plan so
 	// far is used. It is at most 1; the default is None: no limit.
 	CutOff float64
 	// Window is the plan-ahead window; 0 means 12 slots.
@@ -140,8 +143,6 @@ type Config struct {
 	// runtimes. A slot is then no shorter than a cycle, and both stay as they are until the window should be less
 	// than half or more than twice as long.
 	Slot time.Duration
-	// Cycle is the time between cycles, and the unit of [ExpInc]; 0 means 10 s.
-	Cycle time.Duration
 	// Point makes the policy plan with the prediction's point instead of its distribution.
 	Point bool
 	// OverEstimate says which deadlines get a tail.
@@ -166,6 +167,10 @@ type Config struct {
 	PreemptWeight float64
 	// Without is the set of mechanisms that are switched off.
 	Without Mechanism
+	// RunLate lets jobs with a deadline run that are worth nothing any more, too: where there is room that the plan does not
+	// use. A job that is late is then done late. Without it such jobs wait until they are withdrawn. That is the
+	// paper's way, which leaves options without utility out (section 4.3.6), and keeps the room for jobs to come.
+	RunLate bool
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
 
@@ -175,6 +180,26 @@ type Config struct {
 
 // DefaultWork is the work limit of a solve that has no other limit.
 const DefaultWork = 10_000
+
+// UnknownCycle is the cycle that a policy reckons with if the snapshot tells of none.
+const UnknownCycle = 10 * time.Second
+
+// limits are what bounds a solve, in a cycle of that length.
+func (c *Config) limits(cycle time.Duration) solver.Options {
+	o := c.Options
+	if c.CutOff > 0 {
+		limit := max(1, time.Duration(c.CutOff*float64(cycle)))
+		o.Time = min(cmp.Or(o.Time, limit), limit)
+	}
+	switch {
+	case o.Work > 0 || o.Time > 0:
+	case solver.Timed(c.Solver):
+		o.Time = max(1, cycle/2)
+	default:
+		o.Work = DefaultWork
+	}
+	return o
+}
 
 // defaultSlot is the slot until there are jobs from which it follows.
 const defaultSlot = 2 * time.Minute
@@ -233,20 +258,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.Slot = max(1, c.Window/12)
 	}
 	c.Window = cmp.Or(c.Window, 12*c.Slot)
-	c.Cycle = cmp.Or(c.Cycle, 10*time.Second)
 	if c.Solver == nil {
 		c.Solver = native.New(nil)
-	}
-	if c.CutOff > 0 {
-		limit := max(1, time.Duration(c.CutOff*float64(c.Cycle)))
-		c.Options.Time = min(cmp.Or(c.Options.Time, limit), limit)
-	}
-	if c.Options.Work == 0 && c.Options.Time == 0 {
-		if solver.Timed(c.Solver) {
-			c.Options.Time = max(1, c.Cycle/2)
-		} else {
-			c.Options.Work = DefaultWork
-		}
 	}
 	if c.Stopwatch == nil {
 		c.Stopwatch = func() time.Duration { return 0 }
@@ -288,7 +301,7 @@ func (c *Config) check() error {
 	for _, d := range []struct {
 		name string
 		v    time.Duration
-	}{{"Window", c.Window}, {"Slot", c.Slot}, {"Cycle", c.Cycle}, {"Options.Time", c.Options.Time}} {
+	}{{"Window", c.Window}, {"Slot", c.Slot}, {"Options.Time", c.Options.Time}} {
 		if d.v < 0 {
 			return &ConfigError{d.name, d.v, "no negative time"}
 		}

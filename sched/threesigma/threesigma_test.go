@@ -175,7 +175,7 @@ func TestPreemption(t *testing.T) {
 
 // TestExpInc: a job past its longest known runtime is taken to end 1, 2, 4, ... cycles later.
 func TestExpInc(t *testing.T) {
-	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second, Cycle: 10 * time.Second}
+	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second}
 	pt, err := dist.NewPoint(100)
 	require.NoError(t, err)
 	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(pt), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}

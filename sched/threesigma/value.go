@@ -47,9 +47,9 @@ func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) 
 
 // valuation is what completing a job is worth.
 type valuation struct {
-	// curve is the job's utility, with a tail if [OverEstimate] gives it one.
-	curve utility.Utility
-	// guard is what is below the curve if the utility is of a foreign type.
+	// own is the job's utility, and curve the same with a tail if [OverEstimate] gives it one.
+	own, curve utility.Utility
+	// guard is what is below both if the utility is of a foreign type.
 	guard *guard
 	// deadline is in seconds since submission; 0 means that there is none.
 	deadline float64
@@ -61,7 +61,7 @@ type valuation struct {
 // Any other utility says itself what a late completion is worth, and is not changed.
 func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	u, g := worthOf(j)
-	v := valuation{curve: u, guard: g, deadline: j.Deadline.Seconds()}
+	v := valuation{own: u, curve: u, guard: g, deadline: j.Deadline.Seconds()}
 	if j.Deadline <= 0 || c.OverEstimate == Off || c.TailWeight == 0 {
 		return v, nil
 	}

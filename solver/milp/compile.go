@@ -24,8 +24,8 @@ const (
 // Placement is a placement problem as a model (3Sigma, section 4.3.3): a binary variable for each option and each
 // running job that may be preempted, a variable for the tasks in each partition of an option that has more than one, a
 // row for each job (at most one option), each such option (its tasks add up) and each partition, resource and slot
-// (capacity, preemption credited). Options that cannot fit, terms that are next to nothing and rows that cannot bind
-// are left out.
+// (capacity, preemption credited). Jobs that may not take some running job's room have such rows of their own, too.
+// Options that cannot fit, terms that are next to nothing and rows that cannot bind are left out.
 //
 // Numbers that differ by more orders of magnitude than solvers can tell apart are brought together: the objective is
 // scaled, options worth next to nothing beside the best are left to [Placement.Plan], and gangs of millions are split
@@ -77,6 +77,7 @@ func Compile(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placemen
 
 // CompileNamed is [Compile] with names for variables and rows, for models to be looked at: choose_JOB_OPTION,
 // tasks_JOB_OPTION_PARTITION, preempt_JOB, job_JOB, gang_JOB_OPTION and room_PARTITION_RESOURCE_SLOT, all by index.
+// Resources beyond the problem's are copies of them for the jobs that may not take some running job's room.
 func CompileNamed(p *solver.Problem, splits solver.SplitRule, relax Relax) (*Placement, error) {
 	return compile(p, splits, relax, true)
 }

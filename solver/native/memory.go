@@ -1,8 +1,6 @@
 package native
 
 import (
-	"slices"
-
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
@@ -80,7 +78,7 @@ func (w *worker) remember() *memory {
 func (rel *relaxation) note() *root {
 	in, p := &rel.in, rel.in.P
 	past := &root{
-		parts: names(p), resources: slices.Clone(p.Resources), slots: in.T, slotSeconds: p.SlotSeconds,
+		parts: names(p), resources: in.Names(), slots: in.T, slotSeconds: p.SlotSeconds,
 		prices: make([]float64, in.Rows),
 	}
 	for row, l := range rel.dual.Best[:in.Rows] {

@@ -23,7 +23,7 @@ type recall struct {
 	split []float64
 }
 
-// reset takes the memory up, if it has to do with the same slots, resources and partitions.
+// reset takes the memory up, if it has to do with the same slots and with some of the resources and partitions.
 func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	value, age := m.Note(name)
 	q.last, q.past, q.known, q.jobs = nil, nil, 0, q.jobs[:0]
@@ -34,7 +34,7 @@ func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	q.last, q.age, q.shift = kept.plan, age, age+kept.age
 	past, shift := kept.root, q.shift
 	if past == nil || past.slots != in.T || past.slotSeconds != in.P.SlotSeconds || shift < 0 || shift >= in.T ||
-		!slices.Equal(past.resources, in.P.Resources) || !q.match(in, past) {
+		!q.match(in, past) {
 		return
 	}
 	q.past = past
@@ -59,9 +59,10 @@ func (q *recall) number(p *solver.Problem, parts []string) {
 	}
 }
 
-// match finds the memory's partitions, and with them the rows. It reports whether there are any.
+// match finds the memory's partitions and resources, and with them the rows. It reports whether there are any.
 func (q *recall) match(in *pack.Instance, past *root) bool {
 	q.number(in.P, past.parts)
+	names := in.Names()
 	q.row = pack.Resize(q.row, in.Rows)
 	for row := range q.row {
 		q.row[row] = -1
@@ -71,10 +72,11 @@ func (q *recall) match(in *pack.Instance, past *root) bool {
 		if x < 0 {
 			continue
 		}
-		some = true
-		for r := range in.R {
-			for t := range in.T - q.shift {
-				q.row[(int(x)*in.R+r)*in.T+t] = int32((then*in.R+r)*in.T + t + q.shift)
+		for r, name := range names {
+			was := slices.Index(past.resources, name)
+			for t := 0; was >= 0 && t < in.T-q.shift; t++ {
+				q.row[(int(x)*in.R+r)*in.T+t] = int32((then*len(past.resources)+was)*in.T + t + q.shift)
+				some = true
 			}
 		}
 	}

@@ -14,6 +14,29 @@ func Tiny(seed uint64) *solver.Problem {
 	return random(rand.New(rand.NewPCG(seed, 7)), 3, 3, 2, 2, 4, 2, 3)
 }
 
+// Ranked is [Tiny] with priorities and less that is free, so that who may preempt whom often matters.
+func Ranked(seed uint64) *solver.Problem { return rank(Tiny(seed), seed) }
+
+// rank gives p's jobs priorities, most of which may take the room of some running jobs only.
+func rank(p *solver.Problem, seed uint64) *solver.Problem {
+	r := rand.New(rand.NewPCG(seed, 19))
+	for j := range p.Jobs {
+		p.Jobs[j].Priority = r.IntN(4) - 1
+	}
+	for m := range p.Running {
+		p.Running[m].MinPriority = r.IntN(5)
+		p.Running[m].PreemptCost /= 8
+	}
+	for _, byResource := range p.Capacity {
+		for _, bySlot := range byResource {
+			for t := range bySlot {
+				bySlot[t] /= 4
+			}
+		}
+	}
+	return p
+}
+
 // Random returns a random problem with the given number of jobs on up to four
 // partitions, with up to eight options per job and a running job per four jobs.
 func Random(seed uint64, jobs int) *solver.Problem {

@@ -23,6 +23,7 @@ type liar struct {
 	bend   func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error)
 	before func(ctx context.Context, p *solver.Problem, opts *solver.Options)
 	mute   bool     // it reports nothing
+	blind  bool     // it sees no priorities
 	fails  []string // the cases that are there to notice it
 }
 
@@ -35,11 +36,27 @@ func (l *liar) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 	if l.mute {
 		report = func(*solver.Solution) {}
 	}
+	if l.blind {
+		p = withoutPriorities(p)
+	}
 	sol, err := l.honest.Solve(ctx, p, opts, report)
 	if err != nil || l.bend == nil {
 		return sol, err
 	}
 	return l.bend(p, sol)
+}
+
+// withoutPriorities is p where everybody may preempt everybody.
+func withoutPriorities(p *solver.Problem) *solver.Problem {
+	q := *p
+	q.Jobs, q.Running = slices.Clone(p.Jobs), slices.Clone(p.Running)
+	for j := range q.Jobs {
+		q.Jobs[j].Priority = 0
+	}
+	for m := range q.Running {
+		q.Running[m].MinPriority = 0
+	}
+	return &q
 }
 
 // claims are what the liars claim; -short, for the race detector, tries fewer problems.
@@ -107,6 +124,7 @@ func liars() map[string]*liar {
 		"unknown job":             bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Choice["nobody"] = solver.Choice{} }),
 		"preempts nobody's job":   bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Preempt = append(s.Preempt, "nobody") }),
 		"forgets its preemptions": bend("awkward problems", func(_ *solver.Problem, s *solver.Solution) { s.Preempt = nil }),
+		"knows no priorities":     {honest: native.New(nil), fails: []string{"priorities", "exact with priorities"}, blind: true},
 		"a moody seed": {honest: native.New(nil), fails: []string{"same answer twice"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
 			o.Seed = calls.Add(1)
 			o.Work = o.Work * (1 + calls.Load()%2*20) / 40
@@ -205,6 +223,44 @@ func TestOptimumByHand(t *testing.T) {
 	assert.Equal(t, 8.0, solvertest.Optimum(p), "wide and late; long excludes both")
 	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
 	assert.Equal(t, 11.0, solvertest.Optimum(p))
+}
+
+// TestPrioritiesByHand: one node is free and another is preempted, which only the higher of two jobs may take. If that
+// takes the free one it leaves none for the other, so it must be able to take the other's as well.
+func TestPrioritiesByHand(t *testing.T) {
+	one := func(value float64) []solver.Option {
+		return []solver.Option{{Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: value}}
+	}
+	p := &solver.Problem{
+		SlotSeconds: 1, Slots: 1, Resources: []string{"node"},
+		Partitions: []solver.Partition{{Name: "a"}}, Capacity: [][][]float64{{{1}}},
+		Jobs: []solver.Job{
+			{ID: "high", Priority: 2, Options: one(5)}, {ID: "low", Priority: 1, Options: one(4)},
+		},
+		Running: []solver.Running{{ID: "m", PreemptCost: 1, MinPriority: 2, Demand: []float64{1}, Usage: []float64{1},
+			Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}},
+	}
+	assert.Equal(t, 8.0, solvertest.Optimum(p), "low takes what is free, high what is preempted")
+	p.Jobs[1].Options[0].Count = 2
+	assert.Equal(t, 5.0, solvertest.Optimum(p), "low may not take a second node")
+	p.Jobs[1].Priority = 2
+	assert.Equal(t, 8.0, solvertest.Optimum(p))
+	p.Running[0].MinPriority = 3
+	assert.Equal(t, 5.0, solvertest.Optimum(p), "nobody may take the node")
+}
+
+// TestPrioritiesMatter in many of the random problems.
+func TestPrioritiesMatter(t *testing.T) {
+	matter := 0
+	for seed := range uint64(60) {
+		p := solvertest.Ranked(seed)
+		with, without := solvertest.Optimum(p), solvertest.Optimum(withoutPriorities(p))
+		require.LessOrEqual(t, with, without, "seed %d", seed)
+		if with < without {
+			matter++
+		}
+	}
+	assert.Greater(t, matter, 5)
 }
 
 func TestCyclesAreValidAndRepeatable(t *testing.T) {

@@ -22,8 +22,25 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle/longset"
 )
 
-// ErrConfig is wrapped by errors about parameters.
+// ErrConfig is what every *ConfigError is.
 var ErrConfig = errors.New("bad parameters")
+
+// ConfigError is a field of a Config that cannot be. It is [ErrConfig] for errors.Is.
+type ConfigError struct {
+	// Field is the name in Config; Low stands for High too.
+	Field string
+	// Value is what was found, and Want what was expected.
+	Value any
+	Want  string
+}
+
+// Error names the field, its value and what was expected.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%v: %s is %v, expected %s", ErrConfig, e.Field, e.Value, e.Want)
+}
+
+// Unwrap returns [ErrConfig].
+func (e *ConfigError) Unwrap() error { return ErrConfig }
 
 // Config is what a run is told.
 type Config struct {
@@ -134,9 +151,12 @@ type simulation struct {
 	result  Result
 }
 
-// Run simulates a workload. It returns an [ErrConfig] or an error about the workload.
+// Run simulates a workload. It returns a [*ConfigError] or an error about the workload.
 func Run(work *agents.Workload, c Config) (*Result, error) {
-	if err := c.check(work); err != nil {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if err := check(work); err != nil {
 		return nil, err
 	}
 	s := newSimulation(work, c)
@@ -151,31 +171,40 @@ func Run(work *agents.Workload, c Config) (*Result, error) {
 	return s.finish()
 }
 
-func (c *Config) check(work *agents.Workload) error {
+// Check returns a [*ConfigError] where a field is out of its range, as Run does.
+func (c *Config) Check() error {
 	v := &c.Variant
-	wrong := func(what string, found any, expected string) error {
-		return fmt.Errorf("%w: %s is %v, expected %s", ErrConfig, what, found, expected)
-	}
+	wrong := func(field string, found any, want string) error { return &ConfigError{field, found, want} }
 	short := c.shortNodes()
 	switch {
-	case len(work.Jobs) == 0:
-		return fmt.Errorf("%w: no jobs", agents.ErrWorkload)
 	case c.Nodes < 1 || c.Nodes > maxNodes:
-		return wrong("nodes", c.Nodes, "1 to 10000000")
+		return wrong("Nodes", c.Nodes, "1 to 10000000")
+	case (v.Share || v.Ideal) && c.Nodes < 2:
+		return wrong("Nodes", c.Nodes, "at least 2: one for short tasks alone, and one for long ones")
 	case !(c.ShortShare >= 0 && c.ShortShare < 100):
-		return wrong("the short share", c.ShortShare, "0 to below 100")
+		return wrong("ShortShare", c.ShortShare, "0 to below 100")
 	case short >= c.Nodes:
-		return wrong("the short share", c.ShortShare, fmt.Sprintf("a node of %d left to long tasks", c.Nodes))
+		return wrong("ShortShare", c.ShortShare,
+			fmt.Sprintf("a share that leaves one of %d nodes to long tasks", c.Nodes))
 	case (v.Share || v.Ideal) && short == 0:
-		return wrong("the short share", c.ShortShare, fmt.Sprintf("a node at least of %d, and a partition", c.Nodes))
+		return wrong("ShortShare", c.ShortShare,
+			fmt.Sprintf("a partition and a share of at least one of %d nodes", c.Nodes))
 	case !(c.Cutoff >= 0) || math.IsInf(c.Cutoff, 0):
-		return wrong("the cutoff", c.Cutoff, "at least 0")
+		return wrong("Cutoff", c.Cutoff, "at least 0")
 	case c.MinProbes < 0 || c.MinProbes > max(c.Nodes, publishedProbes):
-		return wrong("the least number of probes", c.MinProbes, "0 to the number of nodes, or to 20 on fewer")
+		return wrong("MinProbes", c.MinProbes, "0 to the number of nodes, or to 20 on fewer")
 	case v.Stale && (c.Heartbeat < 1 || c.Heartbeat > maxHeartbeat):
-		return wrong("the heartbeat", c.Heartbeat, "1 to 1000000000 seconds")
+		return wrong("Heartbeat", c.Heartbeat, "1 to 1000000000 seconds")
 	case !(c.Low >= 0 && c.High >= c.Low && c.High <= 1000) || c.Low == 0 && c.High > 0:
-		return wrong("the factor of estimates", fmt.Sprintf("%g to %g", c.Low, c.High), "above 0 and in order, at most 1000")
+		return wrong("Low", fmt.Sprintf("%g to %g", c.Low, c.High), "above 0 and in order, at most 1000")
+	}
+	return nil
+}
+
+// check refuses a workload that cannot be.
+func check(work *agents.Workload) error {
+	if len(work.Jobs) == 0 {
+		return fmt.Errorf("%w: no jobs", agents.ErrWorkload)
 	}
 	for i, r := range work.Runtimes {
 		if r < 0 {

@@ -117,34 +117,38 @@ func TestBadParametersAreRefused(t *testing.T) {
 		what, variant string
 		change        func(*published.Config)
 	}{
-		{"nodes", "eagle", func(c *published.Config) { c.Nodes = 0 }},
-		{"nodes", "eagle", func(c *published.Config) { c.Nodes = 10_000_001 }},
-		{"short share", "eagle", func(c *published.Config) { c.ShortShare = 100 }},
-		{"short share", "hawk", func(c *published.Config) { c.ShortShare = 100 }},
-		{"short share", "hawk", func(c *published.Config) { c.ShortShare = -1 }},
-		{"short share", "hawk", func(c *published.Config) { c.ShortShare = math.NaN() }},
-		{"short share", "eagle", func(c *published.Config) { c.ShortShare = 0.5 }},
-		{"short share", "eagle", func(c *published.Config) { c.Nodes = 1 }},
-		{"short share", "ideal-eagle", func(c *published.Config) { c.ShortShare = 0 }},
-		{"short share", "ideal-eagle", func(c *published.Config) { c.Nodes = 1 }},
-		{"short share", "eagle", func(c *published.Config) { c.Variant.Partition = false }},
-		{"cutoff", "eagle", func(c *published.Config) { c.Cutoff = -1 }},
-		{"cutoff", "eagle", func(c *published.Config) { c.Cutoff = math.NaN() }},
-		{"cutoff", "eagle", func(c *published.Config) { c.Cutoff = math.Inf(1) }},
-		{"probes", "eagle", func(c *published.Config) { c.MinProbes = -1 }},
-		{"probes", "eagle", func(c *published.Config) { c.MinProbes = 101 }},
-		{"heartbeat", "dlwl", func(c *published.Config) { c.Heartbeat = 0 }},
-		{"heartbeat", "dlwl", func(c *published.Config) { c.Heartbeat = 1_000_000_001 }},
-		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = 2, 1 }},
-		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = 0, 1 }},
-		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = math.NaN(), 1 }},
-		{"estimates", "eagle", func(c *published.Config) { c.Low, c.High = 1, math.Inf(1) }},
+		{"Nodes", "eagle", func(c *published.Config) { c.Nodes = 0 }},
+		{"Nodes", "eagle", func(c *published.Config) { c.Nodes = 10_000_001 }},
+		{"ShortShare", "eagle", func(c *published.Config) { c.ShortShare = 100 }},
+		{"ShortShare", "hawk", func(c *published.Config) { c.ShortShare = 100 }},
+		{"ShortShare", "hawk", func(c *published.Config) { c.ShortShare = -1 }},
+		{"ShortShare", "hawk", func(c *published.Config) { c.ShortShare = math.NaN() }},
+		{"ShortShare", "eagle", func(c *published.Config) { c.ShortShare = 0.5 }},
+		{"Nodes", "eagle", func(c *published.Config) { c.Nodes = 1 }},
+		{"ShortShare", "ideal-eagle", func(c *published.Config) { c.ShortShare = 0 }},
+		{"Nodes", "ideal-eagle", func(c *published.Config) { c.Nodes = 1 }},
+		{"ShortShare", "eagle", func(c *published.Config) { c.Variant.Partition = false }},
+		{"Cutoff", "eagle", func(c *published.Config) { c.Cutoff = -1 }},
+		{"Cutoff", "eagle", func(c *published.Config) { c.Cutoff = math.NaN() }},
+		{"Cutoff", "eagle", func(c *published.Config) { c.Cutoff = math.Inf(1) }},
+		{"MinProbes", "eagle", func(c *published.Config) { c.MinProbes = -1 }},
+		{"MinProbes", "eagle", func(c *published.Config) { c.MinProbes = 101 }},
+		{"Heartbeat", "dlwl", func(c *published.Config) { c.Heartbeat = 0 }},
+		{"Heartbeat", "dlwl", func(c *published.Config) { c.Heartbeat = 1_000_000_001 }},
+		{"Low", "eagle", func(c *published.Config) { c.Low, c.High = 2, 1 }},
+		{"Low", "eagle", func(c *published.Config) { c.Low, c.High = 0, 1 }},
+		{"Low", "eagle", func(c *published.Config) { c.Low, c.High = math.NaN(), 1 }},
+		{"Low", "eagle", func(c *published.Config) { c.Low, c.High = 1, math.Inf(1) }},
 	} {
 		p := config(t, c.variant, 100)
 		c.change(&p)
 		_, err := published.Run(w, p)
 		assert.ErrorIs(t, err, published.ErrConfig, "%+v", p)
-		assert.ErrorContains(t, err, c.what)
+		var config *published.ConfigError
+		require.ErrorAs(t, err, &config)
+		assert.Equal(t, c.what, config.Field)
+		assert.NotEmpty(t, config.Want)
+		assert.EqualError(t, p.Check(), err.Error(), "refused before a log is read")
 	}
 	_, err := published.Run(new(agents.Workload), config(t, "eagle", 100))
 	assert.ErrorIs(t, err, agents.ErrWorkload)

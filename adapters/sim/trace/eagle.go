@@ -174,9 +174,9 @@ func (m *eagleMeta) next(job *Job, line int) error {
 		if b == nil {
 			continue
 		}
-		v, ok := amount(b)
+		v, ok := demand(b)
 		if !ok {
-			return m.wrong(d.column, "a number that is not negative")
+			return m.wrong(d.column, wantDemand)
 		}
 		if job.Demand == nil {
 			job.Demand = make(map[string]float64, 2)
@@ -191,10 +191,7 @@ func (m *eagleMeta) next(job *Job, line int) error {
 	}
 	job.Attributes["tasks"] = strconv.Itoa(job.Tasks)
 	job.ID = string(plain(m.field(m.id)))
-	if job.ID == "" || !m.ids.add(job.ID) {
-		return m.wrong(m.id, wantNewID).because(seenBefore)
-	}
-	return nil
+	return m.newID(m.names[m.id], job.ID, quote(m.field(m.id)), &m.ids)
 }
 
 // end wants the table to be over with the log: a row for a line that is not there is as bad as a line without a row.

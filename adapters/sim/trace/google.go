@@ -34,8 +34,8 @@ func (p *googleJobs) next(job *Job) (string, error) {
 		return "", err
 	}
 	id := plain(p.field(p.id))
-	if len(id) == 0 {
-		return "", p.wrong(p.id, "an id")
+	if len(id) == 0 { // whatever else it is
+		return "", p.newID(p.names[p.id], "", "", &p.ids)
 	}
 	var ok bool
 	if job.Outcome, ok = googleOutcome(p.field(p.event)); !ok {
@@ -51,10 +51,8 @@ func (p *googleJobs) next(job *Job) (string, error) {
 			job.Attributes[a.name] = p.strings.string(plain(b))
 		}
 	}
-	if job.ID = string(id); !p.ids.add(job.ID) {
-		return "", p.wrong(p.id, wantNewID).because(seenBefore)
-	}
-	return "", nil
+	job.ID = string(id)
+	return "", p.newID(p.names[p.id], job.ID, quote(p.field(p.id)), &p.ids)
 }
 
 // times fills in the job's times, or says which of them the recording missed.

@@ -108,8 +108,8 @@ func (p *hedgeCSV) next(job *Job) (string, error) {
 		return "", err
 	}
 	job.ID = string(p.field(p.id))
-	if job.ID == "" || !p.ids.add(job.ID) {
-		return "", p.wrong(p.id, wantNewID).because(seenBefore)
+	if err := p.newID(p.names[p.id], job.ID, quote(p.field(p.id)), &p.ids); err != nil {
+		return "", err
 	}
 	p.last = job.Submit
 	return "", nil
@@ -154,9 +154,9 @@ func (p *hedgeCSV) rest(job *Job) error {
 		if b == nil {
 			continue
 		}
-		v, ok := amount(b)
+		v, ok := demand(b)
 		if !ok {
-			return p.wrong(d.column, "a number that is not negative, or nothing")
+			return p.wrong(d.column, wantDemand+", or nothing")
 		}
 		if job.Demand == nil {
 			job.Demand = make(map[string]float64, len(p.demand))

@@ -26,7 +26,7 @@ type hedgeJSONL struct {
 
 // jsonJob is a line; numbers are parsed by the rules of every other format.
 type jsonJob struct {
-	ID           string                    `json:"id"`
+	ID           jsontext.Value            `json:"id"`
 	Submit       jsontext.Value            `json:"submit_s"`
 	Runtime      jsontext.Value            `json:"runtime_s"`
 	Tasks        jsontext.Value            `json:"tasks"`
@@ -36,7 +36,7 @@ type jsonJob struct {
 	Outcome      string                    `json:"outcome"`
 	TaskRuntimes []jsontext.Value          `json:"task_runtimes_s"`
 	Demand       map[string]jsontext.Value `json:"demand"`
-	Attributes   map[string]string         `json:"attributes"`
+	Attributes   map[string]jsontext.Value `json:"attributes"`
 }
 
 func newHedgeJSONL(l lines) *hedgeJSONL { return &hedgeJSONL{lines: l} }
@@ -56,8 +56,8 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	if job.Outcome, ok = outcome(j.Outcome); !ok {
 		return "", p.bad(colOutcome, quote(j.Outcome), wantOutcome)
 	}
-	if len(j.Attributes) > 0 {
-		job.Attributes = j.Attributes
+	if err := p.attributes(job, &j); err != nil {
+		return "", err
 	}
 	if err := p.times(job, &j); err != nil {
 		return "", err
@@ -65,9 +65,11 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	if err := p.tasks(job, &j); err != nil {
 		return "", err
 	}
-	job.ID = j.ID
-	if job.ID == "" || !p.ids.add(job.ID) {
-		return "", p.bad(colID, quote(j.ID), wantNewID).because(seenBefore)
+	if job.ID, ok = named(j.ID); !ok {
+		return "", p.bad(colID, kind(j.ID), "a string or a number")
+	}
+	if err := p.newID(colID, job.ID, quote(job.ID), &p.ids); err != nil {
+		return "", err
 	}
 	p.last = job.Submit
 	return "", nil
@@ -105,6 +107,53 @@ func jsonReason(path string) string {
 	return "wrong JSON"
 }
 
+// attributes fills in the job's attributes.
+func (p *hedgeJSONL) attributes(job *Job, j *jsonJob) error {
+	for _, name := range slices.Sorted(maps.Keys(j.Attributes)) {
+		raw := j.Attributes[name]
+		if absent(raw) {
+			continue
+		}
+		text, ok := named(raw)
+		if !ok {
+			return p.bad("attributes."+name, kind(raw), "a string or a number").because("wrong attributes")
+		}
+		if job.Attributes == nil {
+			job.Attributes = make(map[string]string, len(j.Attributes))
+		}
+		job.Attributes[name] = text
+	}
+	return nil
+}
+
+// absent tells that a member is not there, or null, which programs write for what they do not know.
+func absent(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == 'n' }
+
+// named returns what a value names: a text, or a number as other formats have it, or "" where it is absent.
+func named(raw jsontext.Value) (string, bool) {
+	switch {
+	case absent(raw):
+		return "", true
+	case raw.Kind() == '0':
+		return string(plain(raw)), true
+	case raw.Kind() != '"':
+		return "", false
+	}
+	b, err := jsontext.AppendUnquote(nil, raw)
+	return string(b), err == nil
+}
+
+// kind names the type of a value.
+func kind(raw jsontext.Value) string {
+	switch raw.Kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	}
+	return "a boolean"
+}
+
 // times fills in the job's times.
 func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 	job.Wait = WaitUnknown
@@ -121,7 +170,7 @@ func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 		{colRequested, j.Requested, &job.Requested, limit[jsontext.Value], false},
 		{colDeadline, j.Deadline, &job.Deadline, duration[jsontext.Value], false},
 	} {
-		if f.raw == nil && !f.required {
+		if absent(f.raw) && !f.required {
 			continue
 		}
 		var ok bool
@@ -159,9 +208,12 @@ func (p *hedgeJSONL) tasks(job *Job, j *jsonJob) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Demand)) {
-		v, ok := amount(j.Demand[name])
+		if absent(j.Demand[name]) {
+			continue
+		}
+		v, ok := demand(j.Demand[name])
 		if !ok {
-			return p.bad("demand."+name, found(j.Demand[name]), "a number that is not negative").because("wrong demand")
+			return p.bad("demand."+name, found(j.Demand[name]), wantDemand).because("wrong demand")
 		}
 		if job.Demand == nil {
 			job.Demand = make(map[string]float64, len(j.Demand))

@@ -28,7 +28,15 @@ func (s *idSet) add(id string) bool {
 	return true
 }
 
-const (
-	wantNewID  = "an id not seen before"
-	seenBefore = "id seen before"
-)
+// newID is the error of an id that has been seen before, or of none; found is what the log says there, quoted.
+func (l *lines) newID(field, id, found string, ids *idSet) error {
+	switch {
+	case id == "":
+		return l.bad(field, "nothing", "an id")
+	case !ids.add(id):
+		return l.bad(field, found, "an id not seen before").because(seenBefore)
+	}
+	return nil
+}
+
+const seenBefore = "id seen before"

@@ -11,7 +11,8 @@ var jobListCounts = [...]struct{ column, attribute, demand string }{
 
 // jobList reads the job lists of Philly and Blue Waters. The time between a
 // job and the one before is summed up to its submission. A job has a task for
-// every GPU, or for every node where it has more of them.
+// every GPU, or for every node where it has more of them; one of CPUs alone has one task. A job that has
+// 0 of all three ran nowhere; counts that are not there are unknown.
 type jobList struct {
 	table
 	ids                                            idSet
@@ -68,35 +69,37 @@ func (p *jobList) next(job *Job) (string, error) {
 	default:
 		return "", p.wrong(p.status, "Pass, Failed, Killed or nothing")
 	}
-	if err := p.resources(job); err != nil {
-		return "", err
+	if skip, err := p.resources(job); skip != "" || err != nil {
+		return skip, err
 	}
 	if job.Runtime == 0 {
 		return "zero runtime", nil
 	}
 	job.ID = string(plain(p.field(p.id)))
-	if job.ID == "" || !p.ids.add(job.ID) {
-		return "", p.wrong(p.id, wantNewID).because(seenBefore)
-	}
-	return "", nil
+	return "", p.newID(p.names[p.id], job.ID, quote(p.field(p.id)), &p.ids)
 }
 
-// resources fills in the job's tasks, what each of them holds, and the attributes.
-func (p *jobList) resources(job *Job) error {
+// resources fills in the job's tasks, what each of them holds, and the attributes, or says why it has none.
+func (p *jobList) resources(job *Job) (skip string, err error) {
 	job.Attributes = make(map[string]string, 6)
 	var n [len(jobListCounts)]int64
+	known := 0
 	for i, c := range jobListCounts {
 		b := p.field(p.counts[i])
 		if b == nil {
 			continue
 		}
+		known++
 		var ok bool
 		if n[i], ok = whole(b); !ok || n[i] < 0 || n[i] > 1<<31-1 {
-			return p.wrong(p.counts[i], "a whole number from 0 to 2147483647")
+			return "", p.wrong(p.counts[i], "a whole number from 0 to 2147483647")
 		}
 		if n[i] > 0 {
 			job.Attributes[c.attribute] = p.strings.string(plain(b))
 		}
+	}
+	if known == len(n) && n == [len(jobListCounts)]int64{} {
+		return "no processors", nil
 	}
 	job.Tasks = int(max(n[0], n[1], 1))
 	for i, c := range jobListCounts {
@@ -114,5 +117,5 @@ func (p *jobList) resources(job *Job) error {
 	if job.Requested > 0 {
 		job.Attributes["requested"] = p.strings.string(plain(p.field(p.requested)))
 	}
-	return nil
+	return "", nil
 }

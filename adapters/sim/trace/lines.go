@@ -24,6 +24,7 @@ type lines struct {
 	r      *bufio.Reader
 	line   int
 	long   []byte
+	rest   []byte // of what was read, the lines after the current one
 	policy *policy
 }
 
@@ -32,10 +33,23 @@ const mark = "\xef\xbb\xbf"
 
 // next returns the next line without its end and byte order mark; it is valid until the following call.
 func (l *lines) next() ([]byte, error) {
+	b := l.rest
+	if len(b) == 0 {
+		var err error
+		if b, err = l.read(); err != nil {
+			return nil, err
+		}
+	}
+	b, l.rest = cutReturn(b)
+	l.line++
+	return chomp(b), nil
+}
+
+// read returns what is up to the next line feed, at least a byte.
+func (l *lines) read() ([]byte, error) {
 	b, err := l.r.ReadSlice('\n')
 	if err == nil {
-		l.line++
-		return chomp(b), nil
+		return b, nil
 	}
 	l.long = l.long[:0]
 	for errors.Is(err, bufio.ErrBufferFull) {
@@ -50,15 +64,26 @@ func (l *lines) next() ([]byte, error) {
 		l.long = append(l.long, b...)
 		b = l.long
 	}
-	if err != nil && err != io.EOF {
-		l.line++
-		return nil, l.failed(err)
+	if err = l.ended(err); err != nil {
+		return nil, err
 	}
 	if len(b) == 0 {
 		return nil, io.EOF
 	}
+	return b, nil
+}
+
+// ended says why what ends a log is an error, nil where it is none.
+func (l *lines) ended(err error) error {
+	switch {
+	case err == nil || err == io.EOF:
+		return nil
+	case errors.Is(err, errTrailing):
+		return l.policy.ignored(l.bad("gzip", "bytes after the compressed data", "the end of the file").
+			because("trailing bytes"), "bytes after the compressed data are ignored")
+	}
 	l.line++
-	return chomp(b), nil
+	return l.failed(err)
 }
 
 // tooLong skips the rest of a line that is too long. What has no end of a line for long is no log of lines.

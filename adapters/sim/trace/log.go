@@ -67,10 +67,21 @@ func Collect(r Reader) (*Log, error) {
 		for _, n := range log.Skipped {
 			skipped += n
 		}
-		return nil, fmt.Errorf("%s: %w (%d records that are no jobs)", cmp.Or(log.Name, "log"), ErrEmpty, skipped)
+		return nil, noJobs(cmp.Or(log.Name, "log"), skipped)
 	}
 	if log.Reordered > 0 {
 		slices.SortStableFunc(log.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	}
 	return log, nil
+}
+
+// noJobs says that a log holds no job, and how many records that are none.
+func noJobs(name string, skipped int) error {
+	switch skipped {
+	case 0:
+		return fmt.Errorf("%s: %w", name, ErrEmpty)
+	case 1:
+		return fmt.Errorf("%s: %w (1 record that is no job)", name, ErrEmpty)
+	}
+	return fmt.Errorf("%s: %w (%d records that are no jobs)", name, ErrEmpty, skipped)
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -118,11 +119,14 @@ func limit[T text](s T) (time.Duration, bool) {
 		return d, true
 	}
 	switch strings.ToLower(string(s[:min(len(s), maxFound)])) {
-	case "unlimited", "infinite", "infinity", "inf":
+	case "unlimited", "infinite":
 		return 0, true
 	}
-	f, ok := amount(s)
-	return 0, ok && f > maxSeconds
+	if len(s) > maxFound {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(s), 64)
+	return 0, (err == nil || errors.Is(err, strconv.ErrRange)) && f > maxSeconds
 }
 
 // integer parses a whole number of at most 18 digits; "12.0" is no whole number.
@@ -148,7 +152,20 @@ func integer[T text](s T) (int64, bool) {
 	return n, true
 }
 
-// amount parses a finite number that is not negative, such as a share of a machine.
+// maxDemand bounds what a task holds, in any unit, so that sums and squares of demands are finite. A job's memory in
+// bytes is below 1e19 even where a system writes its largest number for all there is.
+const (
+	maxDemand  = 1e30
+	wantDemand = "a number from 0 to 1e30"
+)
+
+// demand parses what a task holds, such as a share of a machine.
+func demand[T text](s T) (float64, bool) {
+	f, ok := amount(s)
+	return f, ok && f <= maxDemand
+}
+
+// amount parses a finite number that is not negative.
 func amount[T text](s T) (float64, bool) {
 	if len(s) > 64 {
 		return 0, false

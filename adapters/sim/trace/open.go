@@ -2,9 +2,7 @@ package trace
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -264,28 +262,4 @@ func newParser(format string, l lines, meta *lines) (parser, error) {
 		return newHedgeCSV(l)
 	}
 	return nil, fmt.Errorf("%w: %q, known: %s", ErrUnknownFormat, format, strings.Join(Formats(), ", "))
-}
-
-// bufferSize is a reader's buffer; longer lines are copied.
-const bufferSize = 128 << 10
-
-// unzip reads r, decompressed where it is gzip.
-func unzip(r io.Reader, name string) (*bufio.Reader, error) {
-	b := bufio.NewReaderSize(r, bufferSize)
-	magic, err := b.Peek(2)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("trace: %s: %w", name, err)
-	}
-	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return b, nil
-	}
-	z, err := gzip.NewReader(b)
-	if err != nil {
-		l := lines{file: name, line: 1}
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, l.failed(err)
-	}
-	return bufio.NewReaderSize(z, bufferSize), nil
 }

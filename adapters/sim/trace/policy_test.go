@@ -110,6 +110,12 @@ func TestEveryReaderLeavesOutBadRecords(t *testing.T) {
 	}
 }
 
+// lastReturns has the lines of the second half of a log end in carriage returns.
+func lastReturns(content string) string {
+	half := strings.Index(content[len(content)/2:], "\n") + len(content)/2 + 1
+	return content[:half] + strings.ReplaceAll(content[half:], "\n", "\r")
+}
+
 func TestEveryReaderTakesWhatProgramsAddToAFile(t *testing.T) {
 	for _, d := range dialects() {
 		t.Run(d.format, func(t *testing.T) {
@@ -127,7 +133,10 @@ func TestEveryReaderTakesWhatProgramsAddToAFile(t *testing.T) {
 			twice := strings.Replace(content, d.line(5, "10"), d.header+"\n"+d.line(5, "10"), 1)
 			for name, dirty := range map[string]string{
 				"mark": "\xef\xbb\xbf" + content, "packed": packed.String(), "CRLF": strings.ReplaceAll(content, "\n", "\r\n"),
-				"CRCRLF": strings.ReplaceAll(content, "\n", "\r\r\n"), "no end of line": strings.TrimSuffix(content, "\n"),
+				"CR": strings.ReplaceAll(content, "\n", "\r"), "CR, blanks": strings.ReplaceAll(content, "\n", " \r \r  "),
+				"CR, then LF": strings.Replace(content, "\n", "\r", 6), "LF, then CR": lastReturns(content),
+				"CRLF, then CR": strings.Replace(strings.ReplaceAll(content, "\n", "\r"), "\r", "\r\n", 6),
+				"CRCRLF":        strings.ReplaceAll(content, "\n", "\r\r\n"), "no end of line": strings.TrimSuffix(content, "\n"),
 				"blank lines": strings.ReplaceAll(content, "\n", "\n \r\n\n"), "blanks": strings.ReplaceAll(content, "\n", " \t\n  "),
 				"odd blanks":   strings.ReplaceAll(content, "\n", "\f \u00a0\n\u00a0\v"),
 				"header again": twice, "joined with mark": strings.Replace(twice, d.header+"\n", "\xef\xbb\xbf"+d.header+"\n", 2),

@@ -22,7 +22,7 @@ func recognise(r io.Reader, name, format string) (*bufio.Reader, string, error) 
 	}
 	start, err := b.Peek(bufferSize)
 	if len(bytes.TrimSpace(start)) == 0 {
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errTrailing) {
 			return nil, "", (&lines{file: name, line: 1}).failed(err)
 		}
 		return nil, "", fmt.Errorf("%s: %w", name, ErrEmpty)

@@ -133,10 +133,8 @@ func (p *swf) record(job *Job) (string, error) {
 	if err := p.attributes(job); err != nil {
 		return "", err
 	}
-	if job.ID = string(id); !p.ids.add(job.ID) {
-		return "", p.wrong(swfID, wantNewID).because(seenBefore)
-	}
-	return "", nil
+	job.ID = string(id)
+	return "", p.newID(swfField(swfID), job.ID, quote(p.fields[swfID]), &p.ids)
 }
 
 // id returns the job's id, which is a text where some systems have one, as 17.server or 12_[3].
@@ -240,9 +238,11 @@ func (p *swf) attributes(job *Job) error {
 }
 
 func (p *swf) wrong(field int, expected string) *ParseError {
-	return p.bad(fmt.Sprintf("field %d (%s)", field+1, swfNames[field]), quote(p.fields[field]), expected).
-		because("wrong " + swfNames[field])
+	return p.bad(swfField(field), quote(p.fields[field]), expected).because("wrong " + swfNames[field])
 }
+
+// swfField names a field as errors do.
+func swfField(field int) string { return fmt.Sprintf("field %d (%s)", field+1, swfNames[field]) }
 
 // swfOutcome translates field 11.
 func swfOutcome(status int64) Outcome {

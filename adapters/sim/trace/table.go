@@ -131,5 +131,9 @@ func (t *table) field(i int) []byte {
 
 // wrong is a ParseError about column i.
 func (t *table) wrong(i int, expected string) *ParseError {
-	return t.bad(t.names[i], quote(t.field(i)), expected)
+	found := "nothing"
+	if b := t.field(i); b != nil {
+		found = quote(b)
+	}
+	return t.bad(t.names[i], found, expected)
 }

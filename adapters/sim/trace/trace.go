@@ -10,7 +10,7 @@
 // that is malformed or says what cannot be, is left out and counted by reason, with the first of each. A log is
 // refused where no job is left, where more than Options.MaxBad of its records and more than 100 are bad, and under
 // Options.Strict at the first bad record. Fields that are not used are not looked at; columns that are not known are
-// ignored, with a note. Byte order marks, CRLF, stray blanks, "4.0" for 4, and repeated headers are taken. The page
+// ignored, with a note. Byte order marks, CRLF, CR, stray blanks, "4.0" for 4, and repeated headers are taken. The page
 // docs/logs.md has the whole table, with the reasons.
 //
 // # Formats
@@ -28,14 +28,15 @@
 //   - simple, arrival_time,length,cpus with both times in hours. Tasks are the cpus; ids count the rows.
 //   - joblist, the lists of Philly and Blue Waters (u_id, user, gpu_num, cpu_num, node_num, interval, run_time,
 //     wall_time, new_status). The intervals add up to the submission. Tasks is the larger of GPUs and nodes: one task
-//     a GPU, or one a node; Demand is what one of them holds.
+//     a GPU, or one a node; Demand is what one of them holds. Jobs of no GPU, node and CPU are skipped.
 //   - hedge-csv and hedge-jsonl, hedge's own, which carry everything that is in a Job.
 //
 // Hedge's CSV has a header. Columns id, submit_s, runtime_s and tasks must be there; wait_s, requested_s, deadline_s,
 // outcome (finished, failed, killed), task_runtimes_s (blank-separated), demand.NAME and attr.NAME may be. An empty
 // field is unknown, a quoted empty one is an empty text; a quoted field ends on its own line. Hedge's JSONL has an
 // object a line with the members id, submit_s, runtime_s, tasks, wait_s, requested_s, deadline_s, outcome,
-// task_runtimes_s (array), demand (object of numbers) and attributes (object of strings).
+// task_runtimes_s (array), demand (object of numbers) and attributes (object of strings). An id or attribute may be a
+// number, which stands for its text; null is as if the member were not there.
 //
 // Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the
 // runtime, since nothing could meet less. (A decision log of a simulation has absolute deadlines.) A member twice in

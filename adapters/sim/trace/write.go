@@ -334,8 +334,8 @@ func texts(job *Job) error {
 		return refuse(job, "id", quote(job.ID), "a text in UTF-8")
 	}
 	for _, k := range slices.Sorted(maps.Keys(job.Demand)) {
-		if v := job.Demand[k]; !(v >= 0) || math.IsInf(v, 0) {
-			return refuse(job, "demand "+quote(k), strconv.FormatFloat(v, 'g', -1, 64), "a number that is not negative")
+		if v := job.Demand[k]; !(v >= 0 && v <= maxDemand) {
+			return refuse(job, "demand "+quote(k), strconv.FormatFloat(v, 'g', -1, 64), wantDemand)
 		}
 		if k == "" || !utf8.ValidString(k) {
 			return refuse(job, "demand", quote(k), "a name in UTF-8")

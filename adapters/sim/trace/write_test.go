@@ -104,6 +104,7 @@ func TestJobsThatNoReaderWouldTakeAreNotWritten(t *testing.T) {
 		"task runtimes": func(j *trace.Job) { j.TaskRuntimes = make([]time.Duration, 2) },
 		"task runtime":  func(j *trace.Job) { j.TaskRuntimes = []time.Duration{-1} },
 		"demand":        func(j *trace.Job) { j.Demand = map[string]float64{"cpu": math.NaN()} },
+		"huge":          func(j *trace.Job) { j.Demand = map[string]float64{"cpu": 1e31} },
 		"infinite":      func(j *trace.Job) { j.Demand = map[string]float64{"cpu": math.Inf(1)} },
 		"demand name":   func(j *trace.Job) { j.Demand = map[string]float64{"": 1} },
 		"attribute":     func(j *trace.Job) { j.Attributes = map[string]string{"user": "\xff"} },

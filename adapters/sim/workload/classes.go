@@ -100,7 +100,7 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 		Job: sched.Job{
 			ID: d.job.ID, Tasks: d.nodes, Attributes: attributes(d.job), Submitted: sim.Epoch().Add(d.arrive),
 		},
-		Arrive: d.arrive, Runtime: d.runtime,
+		Arrive: d.arrive, Work: sim.Runtime(d.runtime),
 	}
 	if !d.slo {
 		u, err := utility.LinearDecay(b.spec.BEValue, b.beHorizon())

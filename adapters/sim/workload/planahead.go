@@ -17,7 +17,7 @@ func (w *Workload) PlanAhead() (window, slot time.Duration) {
 	}
 	if len(spans) == 0 {
 		for i := range w.Jobs {
-			spans = append(spans, w.Jobs[i].Runtime)
+			spans = append(spans, w.Jobs[i].Work.Runtime())
 		}
 	}
 	return sched.PlanAhead(spans)

@@ -68,7 +68,7 @@ func TestE2EIsAsPredictableAsTheLog(t *testing.T) {
 		}
 		for _, j := range w.Jobs {
 			tested++
-			if history.accurate(j.Attributes, j.Runtime.Seconds()) {
+			if history.accurate(j.Attributes, j.Work.Runtime().Seconds()) {
 				good++
 			}
 		}
@@ -91,7 +91,7 @@ func TestTrainPredictor(t *testing.T) {
 	within := 0
 	for _, j := range w.Jobs {
 		x := p.Predict(predict.Job{ID: j.ID, Attributes: j.Attributes, Submitted: j.Submitted}).Point
-		if x <= 2*j.Runtime.Seconds() && x >= j.Runtime.Seconds()/2 {
+		if x <= 2*j.Work.Runtime().Seconds() && x >= j.Work.Runtime().Seconds()/2 {
 			within++
 		}
 	}

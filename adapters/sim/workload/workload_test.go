@@ -58,7 +58,7 @@ func TestBuildMeetsLoad(t *testing.T) {
 			require.InEpsilon(t, load, w.Load, 0.01, "%s %g", kind, load)
 			var work float64
 			for i, j := range w.Jobs {
-				work += float64(j.Tasks) * j.Runtime.Hours()
+				work += float64(j.Tasks) * j.Work.Runtime().Hours()
 				require.GreaterOrEqual(t, j.Arrive, time.Duration(0))
 				require.Less(t, j.Arrive, w.Span)
 				if i > 0 {
@@ -82,7 +82,7 @@ func TestClassesAreHalves(t *testing.T) {
 			var slo, all float64
 			n := 0
 			for _, j := range w.Jobs {
-				work := float64(j.Tasks) * j.Runtime.Hours()
+				work := float64(j.Tasks) * j.Work.Runtime().Hours()
 				all += work
 				if j.Deadline > 0 {
 					slo += work
@@ -114,7 +114,7 @@ func TestDeadlinesUtilitiesPreferences(t *testing.T) {
 		require.Equal(t, 1, j.Priority)
 		require.InDelta(t, 100, j.Utility.At(j.Deadline.Seconds()), 1e-9)
 		require.Zero(t, j.Utility.At(j.Deadline.Seconds()+1))
-		slacks[int(math.Round(100*(j.Deadline.Seconds()/j.Runtime.Seconds()-1)))]++
+		slacks[int(math.Round(100*(j.Deadline.Seconds()/j.Work.Runtime().Seconds()-1)))]++
 		require.Equal(t, 1.5, j.Slowdown)
 		require.Len(t, nodes.NodesOf(j.Preferred), 48)
 	}
@@ -188,7 +188,7 @@ func TestWindowKeepsTheLog(t *testing.T) {
 	stretch := float64(w.Span) / float64(w.TraceSpan)
 	for _, j := range w.Jobs {
 		from := byID[j.ID]
-		require.Equal(t, from.Runtime, j.Runtime)
+		require.Equal(t, from.Runtime, j.Work.Runtime())
 		require.Equal(t, int(math.Ceil(float64(from.Tasks)/4)), j.Tasks)
 		require.GreaterOrEqual(t, from.Submit, 60*time.Hour)
 		at := (from.Submit - 60*time.Hour).Seconds() * stretch
@@ -254,7 +254,7 @@ func TestReplayIsTheLog(t *testing.T) {
 		at++
 		require.Equal(t, j.ID, got.ID)
 		require.Equal(t, j.Submit-log[0].Submit, got.Arrive)
-		require.Equal(t, j.Runtime, got.Runtime)
+		require.Equal(t, j.Runtime, got.Work.Runtime())
 		require.Equal(t, j.Tasks, got.Tasks)
 		require.Equal(t, j.Deadline, got.Deadline)
 		require.Zero(t, got.Slowdown)
@@ -357,7 +357,7 @@ func TestScalabilityKeepsLoadAndGangs(t *testing.T) {
 		require.InEpsilon(t, 0.95, w.Load, 0.01)
 		for _, j := range w.Jobs {
 			require.LessOrEqual(t, j.Tasks, 64)
-			require.LessOrEqual(t, j.Runtime, w.Span)
+			require.LessOrEqual(t, j.Work.Runtime(), w.Span)
 		}
 	}
 }
@@ -376,7 +376,7 @@ func TestPlanAhead(t *testing.T) {
 		require.LessOrEqual(t, window/slot, time.Duration(20))
 		within := 0
 		for _, j := range w.Jobs {
-			if j.Runtime <= window {
+			if j.Work.Runtime() <= window {
 				within++
 			}
 		}
@@ -483,12 +483,12 @@ func TestEveryLogEveryKind(t *testing.T) {
 		for _, j := range w.Jobs {
 			require.False(t, ids[j.ID])
 			ids[j.ID] = true
-			require.Positive(t, j.Runtime)
+			require.Positive(t, j.Work.Runtime())
 			require.GreaterOrEqual(t, j.Tasks, 1)
 			require.LessOrEqual(t, j.Tasks, s.Nodes)
 			require.NotNil(t, j.Utility)
 			if j.Deadline > 0 {
-				require.GreaterOrEqual(t, j.Deadline, j.Runtime)
+				require.GreaterOrEqual(t, j.Deadline, j.Work.Runtime())
 			}
 		}
 	}

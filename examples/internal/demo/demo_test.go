@@ -53,13 +53,13 @@ func TestNew(t *testing.T) {
 		if i > 0 {
 			assert.GreaterOrEqual(t, j.Arrive, w.Jobs[i-1].Arrive)
 		}
-		assert.GreaterOrEqual(t, j.Runtime, o.Shortest/20)
-		assert.LessOrEqual(t, j.Runtime, o.Longest/20)
-		work += float64(float64(j.Tasks) * j.Runtime.Seconds())
+		assert.GreaterOrEqual(t, j.Work.Runtime(), o.Shortest/20)
+		assert.LessOrEqual(t, j.Work.Runtime(), o.Longest/20)
+		work += float64(float64(j.Tasks) * j.Work.Runtime().Seconds())
 		if j.Deadline > 0 {
 			deadlines++
 			assert.InDelta(t, 100, j.Utility.At(j.Deadline.Seconds()), 1e-9)
-			assert.Greater(t, j.Deadline, j.Runtime)
+			assert.Greater(t, j.Deadline, j.Work.Runtime())
 			assert.Equal(t, 1, j.Priority)
 		} else {
 			assert.InDelta(t, 5, j.Utility.At(0), 1e-9)
@@ -125,7 +125,7 @@ func (c *instant) Submit(_ context.Context, j *sim.Job) error {
 		return c.submit(j)
 	}
 	now := time.Now()
-	c.jobs[j.ID] = demo.Outcome{Placed: now, Started: now.Add(10 * time.Millisecond), Finished: now.Add(j.Runtime + 30*time.Millisecond), Stops: 1}
+	c.jobs[j.ID] = demo.Outcome{Placed: now, Started: now.Add(10 * time.Millisecond), Finished: now.Add(j.Work.Runtime() + 30*time.Millisecond), Stops: 1}
 	return nil
 }
 
@@ -212,7 +212,7 @@ func TestPredict(t *testing.T) {
 	w, err := demo.New(demo.Default())
 	require.NoError(t, err)
 	run := func(d demo.Delays) demo.Figures {
-		p, err := w.Policy(500 * time.Millisecond)
+		p, err := w.Policy()
 		require.NoError(t, err)
 		r, err := w.Predict(t.Context(), p, 500*time.Millisecond, d)
 		require.NoError(t, err)

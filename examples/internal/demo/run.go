@@ -12,7 +12,7 @@ import (
 
 // Cluster is where a workload is run, under one scheduler. It is used by one goroutine.
 type Cluster interface {
-	// Submit hands in a job whose tasks each run for j.Runtime. It does not wait for anything to run.
+	// Submit hands in a job whose tasks each run for the time of its Work. It does not wait for anything to run.
 	Submit(ctx context.Context, j *sim.Job) error
 	// Look tells what has become so far of the jobs that were handed in, by their id. Those of which there is nothing to tell may be missing.
 	Look(ctx context.Context) (map[string]Outcome, error)
@@ -171,7 +171,7 @@ func (w *Workload) result(name string, begin time.Time, submitted []time.Time, s
 		if !o.Placed.IsZero() && !o.Started.IsZero() {
 			n++
 			start += o.Started.Sub(o.Placed)
-			stop += o.Finished.Sub(o.Started) - j.Runtime
+			stop += o.Finished.Sub(o.Started) - j.Work.Runtime()
 		}
 	}
 	if n > 0 {
@@ -190,7 +190,7 @@ func (w *Workload) Predict(ctx context.Context, p sched.Policy, cycle time.Durat
 	jobs := make([]sim.Job, len(w.Jobs))
 	for i := range w.Jobs {
 		jobs[i] = w.Jobs[i]
-		jobs[i].Runtime += d.Start + d.Stop
+		jobs[i].Work = sim.Runtime(jobs[i].Work.Runtime() + d.Start + d.Stop)
 	}
 	done, err := sim.Run(ctx, sim.Config{Nodes: sim.Nodes(w.Options.Nodes, 1, 1), Jobs: jobs, Policy: p, Predictor: h, Cycle: cycle, Span: w.Span})
 	if err != nil {

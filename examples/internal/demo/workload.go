@@ -119,7 +119,7 @@ func (o *Options) compress(d time.Duration) time.Duration {
 func (o *Options) job(from *sim.Job, names apps, n int) (sim.Job, error) {
 	a := names.attributes(from.Attributes)
 	j := sim.Job{Job: sched.Job{ID: a["name"] + "-" + strconv.Itoa(n), Tasks: from.Tasks, Priority: from.Priority, Attributes: a},
-		Arrive: o.compress(from.Arrive), Runtime: o.compress(from.Runtime)}
+		Arrive: o.compress(from.Arrive), Work: sim.Runtime(o.compress(from.Work.Runtime()))}
 	a["tasks"] = strconv.Itoa(j.Tasks)
 	points := []utility.Point{{T: 0, V: 5}, {T: (24 * time.Hour).Seconds(), V: 1}}
 	if from.Deadline > 0 {
@@ -191,9 +191,9 @@ func (w *Workload) SaveHistory(file string) error {
 	return nil
 }
 
-// Policy is 3Sigma with the workload's window, for cycles that take so long.
-func (w *Workload) Policy(cycle time.Duration) (sched.Policy, error) {
-	p, err := threesigma.New(threesigma.Config{Window: w.Window, Slot: w.Slot, Cycle: cycle})
+// Policy is 3Sigma with the workload's window.
+func (w *Workload) Policy() (sched.Policy, error) {
+	p, err := threesigma.New(threesigma.Config{Window: w.Window, Slot: w.Slot})
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
@@ -209,7 +209,7 @@ func (w *Workload) String() string {
 		if tasks += j.Tasks; j.Deadline > 0 {
 			deadlines++
 		}
-		work += time.Duration(j.Tasks) * j.Runtime
+		work += time.Duration(j.Tasks) * j.Work.Runtime()
 	}
 	return fmt.Sprintf("%d jobs (%d with a deadline, %d tasks) in %v on %d nodes, %.1f h of machine time, %g times as fast as in the log",
 		len(w.Jobs), deadlines, tasks, w.Span, w.Options.Nodes, work.Hours(), w.Options.Compress)

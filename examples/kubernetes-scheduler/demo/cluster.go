@@ -259,7 +259,7 @@ func (n *namespace) pod(j *sim.Job, i int, name string) *corev1.Pod {
 			Name: name,
 			Labels: map[string]string{jobLabel: j.ID, taskLabel: strconv.Itoa(i),
 				"scheduling.x-k8s.io/pod-group": j.ID, "scheduling.x-k8s.io/min-available": strconv.Itoa(j.Tasks)},
-			Annotations:     map[string]string{"hedge.test/duration": j.Runtime.String(), kubernetes.UserAnnotation: j.Attributes["user"]},
+			Annotations:     map[string]string{"hedge.test/duration": j.Work.Runtime().String(), kubernetes.UserAnnotation: j.Attributes["user"]},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "demo", UID: n.owner, Controller: &yes}},
 		},
 		Spec: corev1.PodSpec{

@@ -24,7 +24,7 @@ import (
 // TestPods: a gang's times are those of its last task, a task that is evicted starts anew with another pod, and what has done its work has.
 func TestPods(t *testing.T) {
 	n := &namespace{cluster: &cluster{client: fake.NewSimpleClientset()}, field: field{"kube", "default-scheduler", true}, jobs: map[string]*job{}}
-	j := &sim.Job{Job: sched.Job{ID: "app-b-1", Tasks: 2, Deadline: time.Minute, Attributes: map[string]string{"user": "u"}}, Runtime: 1500 * time.Millisecond}
+	j := &sim.Job{Job: sched.Job{ID: "app-b-1", Tasks: 2, Deadline: time.Minute, Attributes: map[string]string{"user": "u"}}, Work: sim.Runtime(1500 * time.Millisecond)}
 	require.NoError(t, n.Submit(t.Context(), j))
 	pods := func() []corev1.Pod {
 		list, err := n.client.CoreV1().Pods("kube").List(t.Context(), metav1.ListOptions{})

@@ -101,7 +101,7 @@ func (n *namespace) none(ctx context.Context, t *testing.T, what, fields string)
 // create makes pods from one number to another, several at a time; the last so many are without a node.
 func (n *namespace) create(ctx context.Context, t *testing.T, from, to, waiting int) {
 	require.NoError(t, each(from, to, func(i int) error {
-		j := &sim.Job{Job: sched.Job{ID: fmt.Sprint("app-b-", i/gang), Tasks: gang, Attributes: map[string]string{"user": "u"}}, Runtime: 24 * time.Hour}
+		j := &sim.Job{Job: sched.Job{ID: fmt.Sprint("app-b-", i/gang), Tasks: gang, Attributes: map[string]string{"user": "u"}}, Work: sim.Runtime(24 * time.Hour)}
 		p := n.pod(j, i%gang, fmt.Sprint("p", i))
 		p.OwnerReferences = nil
 		if i < to-waiting {

@@ -125,7 +125,7 @@ func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 		}
 	}
 	mhz, memory, disk, one := slotMHz, 16, 10, 1
-	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{fmt.Sprintf("%.3f", j.Runtime.Seconds())})
+	task := api.NewTask("main", "raw_exec").SetConfig("command", "/bin/sleep").SetConfig("args", []string{fmt.Sprintf("%.3f", j.Work.Runtime().Seconds())})
 	task.LogConfig = &api.LogConfig{MaxFiles: &one, MaxFileSizeMB: &one}
 	g := api.NewTaskGroup("work", count).AddTask(task.Require(&api.Resources{CPU: &mhz, MemoryMB: &memory}))
 	g.EphemeralDisk = &api.EphemeralDisk{SizeMB: &disk}

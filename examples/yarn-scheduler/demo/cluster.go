@@ -103,7 +103,7 @@ echo ended $(date +%%s%%N) >> $f
 // Submit hands in a job of processes that sleep: to hedge's spool, or to YARN at once.
 func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 	f.tasks[j.ID] = j.Tasks
-	seconds := fmt.Sprintf("%.3f", j.Runtime.Seconds())
+	seconds := fmt.Sprintf("%.3f", j.Work.Runtime().Seconds())
 	if f.scheduler == "" {
 		return f.submitShell(ctx, j, seconds)
 	}

@@ -96,7 +96,7 @@ func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, th
 	if err != nil {
 		return err
 	}
-	policy, err := w.Policy(s.cycle)
+	policy, err := w.Policy()
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,8 @@ type Option struct {
 	P0, P1 int
 }
 
-// Instance is a problem on flat arrays. A row is (partition·R + resource)·T + slot.
+// Instance is a problem on flat arrays. A row is (partition·R + resource)·T + slot. Beyond the problem's own resources are
+// copies of them, which say who may take whose room.
 type Instance struct {
 	P           *solver.Problem
 	Parts, R, T int
@@ -76,7 +77,10 @@ type Instance struct {
 	// left when it says that it is late, and Round leaves capacities as they are.
 	Look func() (late bool)
 
-	entries, lookAt     int // how many have been gone through, and when to look next
+	levels              []level
+	least               []int // the running jobs' MinPriority, each once
+	top                 int   // the highest priority of a job
+	entries, lookAt     int   // how many have been gone through, and when to look next
 	scale, mean, maxCap []float64
 	slack               []float64 // half of what Verify lets each row be exceeded by
 	inv                 []float64
@@ -110,7 +114,9 @@ func (in *Instance) late(entries int) bool {
 // Load flattens p, reusing the instance's memory, and reports whether it came to the end. p must be valid.
 func (in *Instance) Load(p *solver.Problem, splits solver.SplitRule) bool {
 	in.entries, in.lookAt = 0, firstLook
-	in.P, in.Parts, in.R, in.T = p, len(p.Partitions), len(p.Resources), p.Slots
+	in.P, in.Parts, in.T = p, len(p.Partitions), p.Slots
+	in.loadLevels()
+	in.R = len(p.Resources) + len(in.levels)
 	in.Rows = in.Parts * in.R * in.T
 	in.loadCapacity()
 	in.loadRunning()
@@ -235,13 +241,13 @@ func (in *Instance) loadCapacity() {
 	p := in.P
 	in.scale, in.mean = Resize(in.scale, in.R), Resize(in.mean, in.R)
 	for r := range in.scale {
-		largest := 0.0
+		largest, of := 0.0, in.resource(r)
 		for x := range p.Capacity {
-			for _, v := range p.Capacity[x][r] {
+			for _, v := range p.Capacity[x][of] {
 				largest = max(largest, v)
 			}
 		}
-		largest = max(largest, releasable(p, r))
+		largest = max(largest, releasable(p, of))
 		in.scale[r], in.mean[r] = 1, 0
 		if largest >= tiny {
 			_, e := math.Frexp(largest)
@@ -251,14 +257,16 @@ func (in *Instance) loadCapacity() {
 	in.Cap, in.slack = Resize(in.Cap, in.Rows), Resize(in.slack, in.Rows)
 	i := 0
 	for x := range p.Capacity {
-		for r, bySlot := range p.Capacity[x] {
-			for _, v := range bySlot {
+		for r := range in.R {
+			for _, v := range p.Capacity[x][in.resource(r)] {
 				if v < tiny {
 					v = 0
 				}
 				in.Cap[i] = v * in.scale[r]
 				in.slack[i] = solver.Tolerance / 2 * max(in.scale[r], in.Cap[i])
-				in.mean[r] += in.Cap[i] / float64(in.T)
+				if r < len(p.Resources) {
+					in.mean[r] += in.Cap[i] / float64(in.T)
+				}
 				i++
 			}
 		}
@@ -284,8 +292,9 @@ func (in *Instance) loadRunning() {
 	for m := range p.Running {
 		run := &p.Running[m]
 		for _, a := range run.Alloc {
-			for r, d := range run.Demand {
-				if d == 0 {
+			for r := range in.R {
+				d := run.Demand[in.resource(r)]
+				if d == 0 || !in.releases(run, r) {
 					continue
 				}
 				row := (a.Partition*in.R + r) * in.T
@@ -301,6 +310,7 @@ func (in *Instance) loadRunning() {
 		}
 		in.RunOff = append(in.RunOff, len(in.RunRow))
 	}
+	in.relax()
 }
 
 func (in *Instance) loadOptions(splits solver.SplitRule) bool {
@@ -313,7 +323,7 @@ func (in *Instance) loadOptions(splits solver.SplitRule) bool {
 			o := &p.Jobs[j].Options[i]
 			nparts += len(o.Partitions)
 			nusage += len(o.Usage)
-			ndem += len(o.Demand)
+			ndem += in.R
 			in.MaxParts = max(in.MaxParts, len(o.Partitions))
 		}
 	}
@@ -345,8 +355,8 @@ func (in *Instance) addOption(j, i int, splits solver.SplitRule) {
 		in.inv = append(in.inv, min(1/u, steepest))
 		span += u
 	}
-	for r, d := range src.Demand {
-		if d >= tiny {
+	for r := range in.R {
+		if d := src.Demand[in.resource(r)]; d >= tiny && in.uses(&in.P.Jobs[j], r) {
 			in.demands = append(in.demands, Demand{R: r, D: d * in.scale[r], Inv: 1 / (d * in.scale[r])})
 			if in.mean[r] > 0 {
 				o.Area += o.Count * span * d * in.scale[r] / in.mean[r]

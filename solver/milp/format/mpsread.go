@@ -18,7 +18,8 @@ import (
 //     lp_solve's that maximise.
 //   - The first N row is the objective; others are rows without bounds, whose right-hand sides and ranges are passed
 //     over.
-//   - An integer variable without any bound is 0 or 1.
+//   - An integer variable without any bound is 0 or 1, as CBC, GLPK, HiGHS and SCIP have it. lp_solve has no upper bound
+//     for it, so that the reader warns of it.
 //   - A negative upper bound on a variable whose lower bound was not given makes that -Inf.
 //   - A range R on an E row is [rhs, rhs+R] for positive and [rhs+R, rhs] for negative R; on others its sign does not
 //     matter.
@@ -306,15 +307,21 @@ func (p *mpsReader) number(k int) (float64, error) {
 
 // finish puts the entries into rows.
 func (p *mpsReader) finish() (*milp.Model, error) {
+	var binary []string
 	for j := range p.vars {
 		switch v := &p.vars[j]; {
 		case j >= len(p.bounded) || p.bounded[j] == 0:
 			if v.Integer {
 				v.Upper = 1
+				binary = append(binary, v.Name)
 			}
 		case v.Upper < 0 && p.bounded[j]&fixesLower == 0:
 			p.note.warn(p.line, "variable %q has a negative upper bound, so that its lower bound is none", v.Name)
 		}
+	}
+	if len(binary) > 0 {
+		p.note.warn(p.line, "integer variables without bounds are 0 or 1, though lp_solve has no upper bound for them: "+
+			"%d, the first is %q", len(binary), binary[0])
 	}
 	if p.goal.rhs != 0 {
 		p.m.Offset = p.constant()

@@ -11,7 +11,7 @@ import (
 type Reader struct {
 	// Warn is told, with the line, of what is read in one way though it may be meant otherwise: a variable that only a
 	// section of bounds or kinds names, a bound that replaces one that was given before, a range of a row that is free,
-	// text behind the end. Nil passes it over. It is called while the model is read.
+	// integer variables of an MPS file without bounds, text behind the end. Nil passes it over. It is called while the model is read.
 	Warn func(line int, text string)
 }
 

@@ -13,16 +13,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
-// Host is what the program has: standard streams, and the engines that are part of it.
+// Host is what the program has: standard streams, and the engines and systems that are part of it.
 type Host struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
 	// Engines are those that --engine can name.
 	Engines *engines.Set
+	// Systems are those that --policies can name; nil means [systems.Builtin].
+	Systems *systems.Set
 }
 
 // stdout names itself in errors.
@@ -66,6 +69,9 @@ func badInput(err error) bool {
 }
 
 func newRoot(s *Host) *cobra.Command {
+	if s.Systems == nil {
+		s.Systems = systems.Builtin()
+	}
 	root := &cobra.Command{
 		Use:   "hedge",
 		Short: "Cluster scheduling under uncertainty: predict, plan, simulate, compare",

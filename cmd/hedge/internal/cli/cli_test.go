@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
@@ -299,6 +299,12 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"compare", "--engine", "gurobi"}, 2, "gurobi"},
 		{[]string{"compare", "--workload", "day"}, 2, "--workload"},
 		{[]string{"compare", "--jobs-per-hour", "100", "--workload", "window"}, 2, "--jobs-per-hour"},
+		{[]string{"compare", "--hours", "1e300"}, 2, "--hours: found 1e+300, expected 0.001 to 200000"},
+		{[]string{"compare", "--hours", "1e-4"}, 2, "--hours: found 0.0001, expected 0.001 to 200000"},
+		{[]string{"compare", "--start-hour", "1e9"}, 2, "--start-hour: found 1e+09, expected 0 to 200000"},
+		{[]string{"compare", "--jobs-per-hour", "0"}, 2, "--jobs-per-hour: found 0, expected above 0, at most 1e9"},
+		{[]string{"compare", "--jobs-per-hour", "0", "--workload", "e2e"}, 2, "--jobs-per-hour: found 0"},
+		{[]string{"simulate", "--workload", "day"}, 2, "expected window, e2e, replay or tasks"},
 		{[]string{"compare", "--nodes", "4", "--racks", "8"}, 2, "--racks: found 8, expected 1 to 4, the nodes"},
 		{[]string{"compare", "--train", "2"}, 2, "--train"},
 		{[]string{"compare", "--seed", "1", "--seeds", "2"}, 2, "seeds"},
@@ -328,7 +334,7 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"compare", "--window", "10h", "--slot", "100ms"}, 2, "--window: found 10h0m0s in slots of 100ms"},
 		{[]string{"compare", "--slack", "1e300"}, 2, "--slack"},
 		{[]string{"compare", "--prefer-slowdown", "1e300"}, 2, "--prefer-slowdown"},
-		{[]string{"compare", "--start-hour", "-1"}, 2, "--start-hour: found -1, expected at least 0"},
+		{[]string{"compare", "--start-hour", "-1"}, 2, "--start-hour: found -1, expected 0 to 200000"},
 		{[]string{"compare", "--start-hour", "100"}, 2, "--start-hour: found 100, expected at most"},
 		{[]string{"compare", "--hours", "1000"}, 2, "try less of --hours"},
 		{[]string{"compare", "--load", "1e9"}, 2, "--load"},
@@ -481,8 +487,10 @@ func TestReportsAreSelfContained(t *testing.T) {
 
 // TestHelpNames: every policy is explained, and flags take what a reader knows, not what a library calls it.
 func TestHelpNames(t *testing.T) {
-	for _, name := range experiment.Policies() {
-		assert.Contains(t, hedge(t, "", "compare", "--help").out, name)
+	help := hedge(t, "", "compare", "--help").out
+	for _, s := range systems.Builtin().List() {
+		assert.Regexp(t, "\n    "+s.Name+" +"+regexp.QuoteMeta(s.Summary)+"\n", help)
+		assert.Contains(t, help, s.Paper)
 	}
 	for _, command := range []string{"bench", "solve", "compare", "simulate"} {
 		assert.NotRegexp(t, `--\S+ (\w+Slice|stringArray)`, hedge(t, "", command, "--help").out)

@@ -17,8 +17,8 @@ type simulation struct {
 	outputs
 }
 
-func (f *simulation) add(cmd *cobra.Command) {
-	f.workloadFlags.add(cmd)
+func (f *simulation) add(cmd *cobra.Command, s *Host) {
+	f.workloadFlags.add(cmd, s)
 	f.outputs.add(cmd)
 	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1, "simulated time of the cycle whose plans the report draws: the first not before it")
 	cmd.Flags().Lookup("report-cycle").DefValue = "each policy's with the most planned starts"
@@ -55,6 +55,7 @@ func (f *simulation) checkReport(cmd *cobra.Command) error {
 
 func newCompare(s *Host) *cobra.Command {
 	var f simulation
+	var tasks taskFlags
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Simulate several policies on one workload and show them side by side",
@@ -63,37 +64,36 @@ a cluster under each policy, and shows who meets deadlines and at what price. Ev
 jobs; those that predict have learnt from the log before the window and go on learning.
 
 The policies:
-` + policyNotes + `
+` + explained(s.Systems.List(), "window") + `
+With --workload tasks every task is placed by itself, by systems made of messages:
+` + explained(s.Systems.List(), workloadTasks) + `
 The same flags and seeds give the same numbers on any machine, but for measured times.`,
 		Example: `  hedge compare
   hedge compare --policies all --seeds 1,2,3 --report out/
   hedge compare --trace google2011_finished_jobs.tr.gz --nodes 256 --racks 8 --load 1.4 --hours 5
   hedge compare --trace log.swf.gz --workload e2e --slack 20 --json
-  hedge compare --trace log.swf.gz --workload replay --policies fifo --nodes 100 --cycle 0s --log logs/`,
+  hedge compare --trace log.swf.gz --workload replay --policies fifo --nodes 100 --cycle 0s --log logs/
+  hedge compare --workload tasks --policies eagle,hawk --rules published --trace yahoo.tr --nodes 4000`,
 		Args:    noArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return seedIntoSeeds(cmd, &f.workloadFlags) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOthers(cmd.Flags(), f.spec.Workload); err != nil {
+				return err
+			}
+			if f.spec.Workload == workloadTasks {
+				return compareTasks(cmd, s, &f, &tasks)
+			}
 			return f.run(cmd, s, func(d *experiment.Document) any { return d })
 		},
 	}
-	f.add(cmd)
+	f.add(cmd, s)
 	fs := cmd.Flags()
+	tasks.add(fs)
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")
 	return cmd
 }
-
-// policyNotes say what each policy is.
-const policyNotes = `  3sigma          plans ahead with distributions of runtimes; a job that can hardly meet its deadline by its history keeps some value
-                  after it, as the history may over-estimate
-  3sigma-nodist   the same with point estimates instead of distributions
-  3sigma-nooe     without the care for over-estimates; 3sigma-noadapt with it for every job
-  point-perfect   plans ahead with the true runtimes, which nobody knows
-  point-real      plans ahead with point estimates
-  prio            starts jobs with deadlines first, and preempts others for them
-  fifo, edf, sjf  start jobs by submission, by deadline, by estimated runtime
-`
 
 // seedIntoSeeds lets --seed stand for --seeds with one seed.
 func seedIntoSeeds(cmd *cobra.Command, f *workloadFlags) error {
@@ -119,8 +119,8 @@ func newSimulate(s *Host) *cobra.Command {
 		Short: "Simulate one policy on one workload",
 		Long: `simulate runs one policy with one seed: compare for a single run, with the same flags.
 With --log it leaves a decision log from which every figure can be computed again (hedge replay).
-With --workload tasks every task is placed by itself, by a scheduler made of messages: eagle (the default),
-hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-nosss, -nosbp, -nosrpt, -nosbpsrpt, -nomin.`,
+With --workload tasks every task is placed by itself, by a system made of messages; eagle is the default.
+The systems are those of hedge compare --help.`,
 		Example: `  hedge simulate
   hedge simulate --policy prio --seed 7
   hedge simulate --report out/ --report-cycle 30m
@@ -138,9 +138,11 @@ hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-noss
 			return f.run(cmd, s, func(d *experiment.Document) any { return d.Single() })
 		},
 	}
-	f.add(cmd)
+	f.add(cmd, s)
 	fs := cmd.Flags()
 	tasks.add(fs)
+	fs.StringVar(&tasks.jobsOut, "jobs-out", "",
+		"file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
 	fs.Int64("seed", 1, "seed")
 	f.seeds = "1"
@@ -149,14 +151,11 @@ hawk, sparrow, dlwl, clwl, ideal-eagle, or Eagle without a mechanism: eagle-noss
 
 // runSpec reads the log and runs the experiment under a progress bar.
 func runSpec(ctx context.Context, s *Host, spec *experiment.Spec) (*experiment.Document, error) {
-	log, err := readLog(s, spec.Trace, spec.Reading())
+	log, err := readSorted(s, spec)
 	if err != nil {
 		return nil, err
 	}
-	if log.Reordered > 0 {
-		note(s, "%s: %d jobs stood out of order and were sorted", log.Name, log.Reordered)
-	}
-	plan, err := experiment.Prepare(log, spec, s.Engines)
+	plan, err := experiment.Prepare(log, spec, s.Engines, s.Systems)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/systems"
 )
 
 // workloadFlags are the flags that compare, simulate and results share.
@@ -20,6 +21,7 @@ type workloadFlags struct {
 	spec                   experiment.Spec
 	slack, seeds, policies string
 	flags                  *pflag.FlagSet
+	systems                *systems.Set
 }
 
 const (
@@ -27,9 +29,9 @@ const (
 	defaultRacks    = 8
 )
 
-func (f *workloadFlags) add(cmd *cobra.Command) {
+func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs, s := cmd.Flags(), &f.spec
-	f.flags = fs
+	f.flags, f.systems = fs, host.Systems
 	fs.StringVar(&s.Trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
 	fs.StringVar(&s.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
 	addReading(fs, &s.Strict, &s.MaxBad)
@@ -86,7 +88,7 @@ func (f *workloadFlags) finish() error {
 // follow has flags that were not given follow those that were: a default never makes a given flag wrong.
 func (f *workloadFlags) follow() {
 	s := &f.spec
-	if s.JobsPerHour > 0 && !f.flags.Changed("workload") {
+	if f.flags.Changed("jobs-per-hour") && !f.flags.Changed("workload") {
 		s.Workload = "e2e"
 	}
 	if s.Workload == "replay" && !f.flags.Changed("hours") {
@@ -101,15 +103,16 @@ func (f *workloadFlags) follow() {
 func (f *workloadFlags) parsePolicies() error {
 	var err error
 	if f.flags.Lookup("policy") == nil {
-		if f.spec.Policies, err = experiment.ParsePolicies(f.policies); err != nil {
+		if f.spec.Policies, err = choose(f.systems, f.policies, f.spec.Workload); err != nil {
 			return fmt.Errorf("--policies: %w", err)
 		}
 		return nil
 	}
-	if !slices.Contains(experiment.Policies(), f.policies) {
-		return fmt.Errorf("--policy: found %q, expected one of %s", f.policies, strings.Join(experiment.Policies(), ", "))
+	system, err := chooseOne(f.systems, f.policies, f.spec.Workload)
+	if err != nil {
+		return fmt.Errorf("--policy: %w", err)
 	}
-	f.spec.Policies = []string{f.policies}
+	f.spec.Policies = []string{system.Name}
 	return nil
 }
 
@@ -128,6 +131,11 @@ func checkFormat(trace, format string) error {
 
 func (f *workloadFlags) check() error {
 	s := &f.spec
+	rate := f.flags.Changed("jobs-per-hour")
+	kinds := "window, e2e or replay"
+	if f.flags.Lookup("short-share") != nil {
+		kinds = "window, e2e, replay or tasks"
+	}
 	ranges := []struct {
 		flag     string
 		v        any
@@ -138,12 +146,13 @@ func (f *workloadFlags) check() error {
 		{"--racks", s.Racks, s.Racks >= 1 && s.Racks <= s.Nodes, fmt.Sprintf("1 to %d, the nodes", s.Nodes)},
 		{"--tasks-per-node", s.TasksPerNode, s.TasksPerNode >= 1 && s.TasksPerNode <= math.MaxInt32, "1 to 2147483647"},
 		{"--load", s.Load, s.Load > 0 && s.Load <= 1000, "above 0, at most 1000"},
-		{"--hours", s.Hours, s.Hours > 0 && finite(s.Hours) || s.Hours == 0 && s.Workload == "replay", "a number above 0"},
-		{"--start-hour", s.StartHour, finite(s.StartHour) && s.StartHour >= 0, "at least 0"},
+		{"--hours", s.Hours, s.Hours >= 0.001 && s.Hours <= maxHours || s.Hours == 0 && s.Workload == "replay",
+			"0.001 to 200000"},
+		{"--start-hour", s.StartHour, s.StartHour >= 0 && s.StartHour <= maxHours, "0 to 200000"},
 		{"--slo-share", s.SLOShare, s.SLOShare >= 0 && s.SLOShare <= 1, "0 to 1"},
 		{"--prefer-share", s.PreferShare, s.PreferShare > 0 && s.PreferShare <= 1, "above 0, at most 1"},
 		{"--prefer-slowdown", s.PreferSlowdown, s.PreferSlowdown >= 1 && s.PreferSlowdown <= 1000, "1 to 1000"},
-		{"--jobs-per-hour", s.JobsPerHour, s.JobsPerHour >= 0 && s.JobsPerHour <= 1e9, "0 to 1e9"},
+		{"--jobs-per-hour", s.JobsPerHour, !rate || s.JobsPerHour > 0 && s.JobsPerHour <= 1e9, "above 0, at most 1e9"},
 		{"--cycle", s.Cycle, s.Cycle == 0 || s.Cycle >= minPeriod, "0s or at least 100ms"},
 		{"--window", s.Window, s.Window == 0 || s.Window >= minPeriod, "0s or at least 100ms"},
 		{"--slot", s.Slot, s.Slot == 0 || s.Slot >= minPeriod, "0s or at least 100ms"},
@@ -159,9 +168,9 @@ func (f *workloadFlags) check() error {
 	switch s.Workload {
 	case "window", "e2e", "replay":
 	default:
-		return fmt.Errorf("--workload: found %q, expected window, e2e or replay", s.Workload)
+		return fmt.Errorf("--workload: found %q, expected %s", s.Workload, kinds)
 	}
-	if s.JobsPerHour > 0 && s.Workload != "e2e" {
+	if rate && s.Workload != "e2e" {
 		return fmt.Errorf("--jobs-per-hour: found %v with --workload %s, expected --workload e2e", s.JobsPerHour, s.Workload)
 	}
 	return nil
@@ -199,6 +208,9 @@ func seeds(flag, list string) ([]int64, error) {
 	}
 	return out, nil
 }
+
+// maxHours is what package workload takes.
+const maxHours = 200_000
 
 // minPeriod keeps a simulated hour from being millions of cycles, and a window millions of slots.
 const minPeriod = 100 * time.Millisecond

@@ -56,3 +56,12 @@ func readLog(s *Host, path string, opts *trace.Options) (*trace.Log, error) {
 	}
 	return log, nil
 }
+
+// readSorted reads the log of a simulation, and tells on stderr too how many jobs were sorted.
+func readSorted(s *Host, spec *experiment.Spec) (*trace.Log, error) {
+	log, err := readLog(s, spec.Trace, spec.Reading())
+	if err == nil && log.Reordered > 0 {
+		note(s, "%s: %d jobs stood out of order and were sorted", log.Name, log.Reordered)
+	}
+	return log, err
+}

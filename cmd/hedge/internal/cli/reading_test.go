@@ -144,6 +144,27 @@ func TestBadRecordsAreCounted(t *testing.T) {
 	}
 }
 
+// Whatever a log demands, what is told of it is finite.
+func TestDemandsOfAnySizeGiveFiniteFigures(t *testing.T) {
+	for demand, bad := range map[string]int{"1e308": 1, "1e31": 1, "1e30": 0, "18446744073709551615": 0, "1e-308": 0, "5e-324": 0} {
+		log := "id,submit_s,runtime_s,tasks,demand.cpu,attr.user\n"
+		for i := range 12 {
+			d := "2"
+			if i == 5 {
+				d = demand
+			}
+			log += fmt.Sprintf("j%d,%d,60,2147483647,%s,u\n", i, i*60, d)
+		}
+		r := hedge(t, log, "trace", "--trace", "-", "--json", "--report", t.TempDir())
+		require.Zero(t, r.code, "%s: %s", demand, r.err)
+		var c counted
+		require.NoError(t, json.Unmarshal([]byte(r.out), &c))
+		_, _, n := c.sums()
+		require.Equal(t, bad, n, demand)
+		require.NotRegexp(t, "(?i)[^a-z](nan|inf)[^a-z]", hedge(t, log, "trace", "--trace", "-").out, demand)
+	}
+}
+
 func TestLogsWithManyBadRecordsAreRefused(t *testing.T) {
 	var log bytes.Buffer
 	dirtySWF(&log, 3_000, 10)

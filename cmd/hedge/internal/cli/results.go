@@ -48,7 +48,7 @@ whose "## section" headings name where they go.`,
 			return r.write(cmd.Context(), s, plan)
 		},
 	}
-	f.add(cmd)
+	f.add(cmd, s)
 	f.policies = "all"
 	cmd.Flags().StringVar(&f.seeds, "seeds", "1,2,3,4,5", "seeds")
 	r.add(cmd)
@@ -108,7 +108,7 @@ func (r *resultsFlags) plan(s *Host, f *workloadFlags) (*results.Plan, error) {
 	if err := errors.Join(f.finish(), outputFile("--out", r.out), outputDirectory("--cache", r.cache)); err != nil {
 		return nil, err
 	}
-	p := &results.Plan{Base: f.spec, Engines: s.Engines, Cache: r.cache, Fresh: r.fresh, Mix: r.mix, Commit: r.commit, Machine: machine(), Now: time.Now,
+	p := &results.Plan{Base: f.spec, Engines: s.Engines, Systems: s.Systems, Cache: r.cache, Fresh: r.fresh, Mix: r.mix, Commit: r.commit, Machine: machine(), Now: time.Now,
 		Command: commandLine(os.Args[1:]), Tell: func(what string) { note(s, "%s", what) }}
 	if p.Commit == "" {
 		p.Commit = commit()

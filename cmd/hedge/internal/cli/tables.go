@@ -14,6 +14,7 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/profile"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
@@ -43,6 +44,21 @@ func (p *page) table(head table.Row, rows ...table.Row) {
 	}
 }
 
+// records says which records of a log are no jobs.
+func (p *page) records(r *records.Records) {
+	if left := figures.Counts(r.Skipped); left != "" {
+		p.line("skipped records: %s", left)
+	}
+	p.bad(r)
+}
+
+// bad says which records of a log were left out as bad.
+func (p *page) bad(r *records.Records) {
+	if bad := r.BadLine(); bad != "" {
+		p.line("%s", bad)
+	}
+}
+
 func (p *page) to(w io.Writer) error {
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -56,9 +72,7 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	if left := figures.Counts(work.Skipped); left != "" {
 		p.line("not in the workload: %s", left)
 	}
-	if bad := work.BadLine(); bad != "" {
-		p.line("%s", bad)
-	}
+	p.bad(&work.Records)
 	if ignored := figures.Ignored(work.IgnoredDemands); ignored != "" {
 		p.line("%s", ignored)
 	}
@@ -97,12 +111,7 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 func predictTables(w io.Writer, d *profile.Document) error {
 	var p page
 	p.line("%s: %d jobs, %d tested after a training share of %s, %d of them without any history", d.Trace, d.Jobs, d.Tested, figures.Percent(d.Train), d.NoHistory)
-	if left := figures.Counts(d.Skipped); left != "" {
-		p.line("skipped records: %s", left)
-	}
-	if bad := d.BadLine(); bad != "" {
-		p.line("%s", bad)
-	}
+	p.records(&d.Records)
 	p.line("")
 	rows := make([]table.Row, 0, len(d.Predictors))
 	for _, r := range d.Predictors {
@@ -145,12 +154,7 @@ func (p *page) chosen(r *profile.Result) {
 func traceTables(w io.Writer, d *describe.Document) error {
 	var p page
 	p.line("%s (%s): %s over %s, %s machine-hours", d.Trace, d.Format, figures.JobsOf(d.Jobs, d.Users), figures.Span(d.SpanS), figures.Number(d.MachineHours))
-	if left := figures.Counts(d.Skipped); left != "" {
-		p.line("skipped records: %s", left)
-	}
-	if bad := d.BadLine(); bad != "" {
-		p.line("%s", bad)
-	}
+	p.records(&d.Records)
 	p.line("demand: %s tasks at once in the mean, %s at the peak; the widest job has %d", figures.Number(d.Demand.MeanTasks), figures.Number(d.Demand.PeakTasks), d.Demand.MaxJobTasks)
 	p.line("")
 	spread := func(name string, s stats.Spread) table.Row {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,11 +20,19 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/systems"
 )
+
+// defaultShortShare is the percentage of nodes that Eagle's authors set apart for the Yahoo trace.
+const defaultShortShare = 2
+
+// maxTasks bounds the memory of a simulation, which holds every task by itself.
+const maxTasks = 100_000_000
 
 // workloadTasks is the --workload whose tasks are placed one by one.
 const workloadTasks = "tasks"
@@ -33,23 +42,31 @@ type taskFlags struct {
 	config                   published.Config
 	rules, estimate, jobsOut string
 	heartbeat                time.Duration
+	// ownShare tells that --short-share was given.
+	ownShare bool
 }
 
 func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own := pflag.NewFlagSet("tasks", pflag.ContinueOnError)
 	c := &t.config
-	own.Float64Var(&c.ShortShare, "short-share", 2, "percent of the nodes that take short tasks only (--workload tasks)")
+	own.Float64Var(&c.ShortShare, "short-share", defaultShortShare,
+		"percent of the nodes that take short tasks only, by default one node at least (--workload tasks)")
 	own.Float64Var(&c.Cutoff, "cutoff", 90.5811, "seconds of the mean task above which a job is long (--workload tasks)")
 	own.IntVar(&c.MinProbes, "min-probes", 20, "least number of a short job's probes (--workload tasks)")
 	own.DurationVar(&t.heartbeat, "heartbeat", 7*time.Second, "how old dlwl's knowledge may be (--workload tasks)")
 	own.StringVar(&t.estimate, "estimate", "mean", "mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
 	own.StringVar(&t.rules, "rules", "paper", "paper, or published: those of the public Eagle simulator (--workload tasks)")
-	own.StringVar(&t.jobsOut, "jobs-out", "", "file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
 	fs.AddFlagSet(own)
+	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
 }
 
 func taskFlagNames() []string {
 	return []string{"short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out"}
+}
+
+// commonFlagNames are those of simulate and compare that every workload has.
+func commonFlagNames() []string {
+	return []string{"workload", "policy", "policies", "trace", "format", "strict", "max-bad", "nodes", "seed", "seeds", "json"}
 }
 
 // checkOthers refuses flags that the workload does not have.
@@ -57,7 +74,7 @@ func checkOthers(fs *pflag.FlagSet, workload string) error {
 	var err error
 	fs.Visit(func(f *pflag.Flag) {
 		own := slices.Contains(taskFlagNames(), f.Name)
-		common := slices.Contains([]string{"workload", "policy", "trace", "format", "strict", "max-bad", "nodes", "seed", "json"}, f.Name)
+		common := slices.Contains(commonFlagNames(), f.Name)
 		switch tasks := workload == workloadTasks; {
 		case err != nil:
 		case own && !tasks:
@@ -144,25 +161,14 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 	if err := t.finish(cmd, f); err != nil {
 		return err
 	}
-	began := time.Now()
-	log, err := readLog(s, f.spec.Trace, f.spec.Reading())
+	log, work, err := readTasks(s, &f.spec)
 	if err != nil {
 		return err
 	}
-	if log.Reordered > 0 {
-		note(s, "%s: %d jobs stood out of order and were sorted", log.Name, log.Reordered)
-	}
-	work := new(agents.Workload)
-	for i := range log.Jobs {
-		if err := work.Add(&log.Jobs[i]); err != nil {
-			return fmt.Errorf("%s: %w", log.Name, err)
-		}
-	}
-	result, err := published.Run(work, t.config)
+	d, result, err := t.run(f.policies, log, work)
 	if err != nil {
 		return err
 	}
-	d := t.document(f.policies, log, work, result, time.Since(began).Seconds())
 	if err := t.writeJobs(s, result.Jobs); err != nil {
 		return failed(err)
 	}
@@ -172,19 +178,65 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 	return failed(tasksTable(s.Out, d))
 }
 
+// readTasks reads the log as a workload of tasks.
+func readTasks(s *Host, spec *experiment.Spec) (*trace.Log, *agents.Workload, error) {
+	log, err := readSorted(s, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := new(agents.Workload)
+	for i := range log.Jobs {
+		if j := &log.Jobs[i]; j.Tasks > maxTasks-len(work.Runtimes) {
+			return nil, nil, fmt.Errorf("%s:%d: tasks: found %d, and %d before, expected at most %d in a log with --workload %s",
+				log.Name, j.Line, j.Tasks, len(work.Runtimes), maxTasks, workloadTasks)
+		}
+		if err := work.Add(&log.Jobs[i]); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", log.Name, err)
+		}
+	}
+	return log, work, nil
+}
+
+// run simulates what is configured, which goes by that name.
+func (t *taskFlags) run(
+	policy string, log *trace.Log, work *agents.Workload,
+) (*tasksDocument, *published.Result, error) {
+	began := time.Now()
+	result, err := published.Run(work, t.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.document(policy, log, work, result, time.Since(began).Seconds()), result, nil
+}
+
 // finish checks the flags and makes the configuration.
 func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	if !cmd.Flags().Changed("policy") {
 		f.policies = "eagle"
 	}
-	c := &t.config
-	var err error
-	if c.Variant, err = eagle.Named(f.policies); err != nil {
-		return fmt.Errorf("--policy: found %q with --workload tasks, expected one of %s", f.policies, strings.Join(eagle.Names(), ", "))
+	system, err := chooseOne(f.systems, f.policies, workloadTasks)
+	if err != nil {
+		return fmt.Errorf("--policy: %w", err)
 	}
-	if c.Seed, err = strconv.ParseInt(f.seeds, 10, 64); err != nil {
+	if t.config.Seed, err = strconv.ParseInt(f.seeds, 10, 64); err != nil {
 		return fmt.Errorf("--seed: found %q, expected a whole number", f.seeds)
 	}
+	if err := t.check(cmd.Flags(), &f.spec); err != nil {
+		return err
+	}
+	if err := t.use(&system); err != nil {
+		return err
+	}
+	if t.jobsOut == "-" && f.json {
+		return errors.New("--jobs-out: found - with --json, expected a file, as both write to stdout")
+	}
+	return outputFile("--jobs-out", t.jobsOut)
+}
+
+// check checks the flags that every system of tasks has, and makes the configuration of them.
+func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
+	c := &t.config
+	t.ownShare = fs.Changed("short-share")
 	switch t.rules {
 	case "published":
 	case "paper":
@@ -192,17 +244,48 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	default:
 		return fmt.Errorf("--rules: found %q, expected published", t.rules)
 	}
-	c.Nodes, c.Heartbeat = f.spec.Nodes, int(t.heartbeat/time.Second)
+	c.Nodes, c.Heartbeat = spec.Nodes, int(t.heartbeat/time.Second)
 	if t.heartbeat < time.Second || t.heartbeat%time.Second != 0 {
 		return fmt.Errorf("--heartbeat: found %v, expected whole seconds from 1s on", t.heartbeat)
 	}
 	if err := t.factors(); err != nil {
 		return err
 	}
-	if err := checkFormat(f.spec.Trace, f.spec.Format); err != nil {
+	return checkFormat(spec.Trace, spec.Format)
+}
+
+// use configures the system, and checks what it makes of the flags.
+func (t *taskFlags) use(s *systems.System) error {
+	variant, ok := s.Agents.(eagle.Switches)
+	if !ok {
+		return fmt.Errorf("%s: found with --rules published, expected one of Eagle's family", s.Name)
+	}
+	c := &t.config
+	c.Variant = variant
+	if !t.ownShare {
+		c.ShortShare = defaultShare(c)
+	}
+	return inTaskFlags(c.Check())
+}
+
+// defaultShare is the --short-share that nobody gave: the default, or on few nodes what makes one of them.
+func defaultShare(c *published.Config) float64 {
+	if !c.Variant.Partition || c.Nodes < 2 {
+		return defaultShortShare
+	}
+	const above = 1 + 1e-9 // shares are rounded down to nodes
+	return max(defaultShortShare, 100*above/float64(c.Nodes))
+}
+
+// inTaskFlags says an error about parameters in the words of the command line.
+func inTaskFlags(err error) error {
+	var c *published.ConfigError
+	if !errors.As(err, &c) {
 		return err
 	}
-	return outputFile("--jobs-out", t.jobsOut)
+	flag := map[string]string{"Nodes": "--nodes", "ShortShare": "--short-share", "Cutoff": "--cutoff",
+		"MinProbes": "--min-probes", "Heartbeat": "--heartbeat", "Low": "--estimate"}[c.Field]
+	return fmt.Errorf("%s: found %v, expected %s", cmp.Or(flag, c.Field), c.Value, c.Want)
 }
 
 // factors reads --estimate.
@@ -277,6 +360,7 @@ func tasksTable(w io.Writer, d *tasksDocument) error {
 	var p page
 	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; %s, seed %d", d.Workload.Trace, d.Workload.Jobs, d.Workload.Tasks,
 		d.Workload.OfferedLoad, d.Workload.Nodes, d.Run.Policy, d.Run.Seed)
+	p.records(&d.Workload.Records)
 	var rows []table.Row
 	for _, c := range []struct {
 		name string

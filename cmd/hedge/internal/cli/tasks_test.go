@@ -6,17 +6,30 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/systems"
+	"github.com/hedgesched/hedge/solver/engines"
 )
 
 func simulateTasks(t *testing.T, args ...string) (out, errs string, status int) {
+	t.Helper()
+	return onTasks(t, "simulate", args...)
+}
+
+// onTasks runs a command on two jobs of three tasks.
+func onTasks(t *testing.T, command string, args ...string) (out, errs string, status int) {
+	t.Helper()
 	trace := filepath.Join(t.TempDir(), "two.tr")
 	require.NoError(t, os.WriteFile(trace, []byte("0 2 10 8 12\n5 1 100 100\n"), 0o600))
 	var o, e bytes.Buffer
-	base := []string{"simulate", "--workload", "tasks", "--trace", trace, "--nodes", "50"}
+	base := []string{command, "--workload", "tasks", "--trace", trace, "--nodes", "50"}
 	status = Main(context.Background(), append(base, args...), Host{In: bytes.NewReader(nil), Out: &o, Err: &e})
 	return o.String(), e.String(), status
 }
@@ -44,12 +57,140 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"--heartbeat": {"--rules", "published", "--heartbeat", "1500ms"},
 		"--estimate":  {"--rules", "published", "--estimate", "uniform:2,1"},
 		"--racks":     {"--rules", "published", "--racks", "2"},
-		"short share": {"--rules", "published", "--short-share", "100"},
+		"--short-share: found 100, expected 0 to below 100":                                    {"--rules", "published", "--short-share", "100"},
+		"--short-share: found 1, expected a partition and a share of at least one of 50 nodes": {"--rules", "published", "--short-share", "1"},
+		"--cutoff: found -1":                    {"--rules", "published", "--cutoff", "-1"},
+		"--min-probes: found 51":                {"--rules", "published", "--min-probes", "51"},
+		"--heartbeat: found 1080000000":         {"--rules", "published", "--policy", "dlwl", "--heartbeat", "300000h"},
+		"--nodes: found 0":                      {"--rules", "published", "--nodes", "0"},
+		"--nodes: found 1, expected at least 2": {"--rules", "published", "--nodes", "1"},
+		"--jobs-out: found - with --json":       {"--rules", "published", "--jobs-out", "-", "--json"},
+		`expected window, e2e, replay or tasks`: {"--workload", "day"},
 	} {
 		_, errs, status := simulateTasks(t, args...)
 		assert.Equal(t, exitUsage, status, want)
 		assert.Contains(t, errs, want)
 	}
+}
+
+// The short share that nobody gave is one node at least, whatever the nodes and the variant.
+func TestShortShareFollowsNodes(t *testing.T) {
+	for _, policy := range eagle.Names() {
+		for _, nodes := range []string{"2", "3", "7", "30", "40", "49", "50", "99"} {
+			out, errs, status := simulateTasks(t, "--rules", "published", "--policy", policy, "--nodes", nodes)
+			assert.Zero(t, status, "%s on %s: %s", policy, nodes, errs)
+			assert.Contains(t, out, "on "+nodes+" nodes")
+		}
+	}
+	for nodes := 2; nodes < 100; nodes++ {
+		c := published.Config{Nodes: nodes, Variant: eagle.Switches{Partition: true}}
+		assert.Equal(t, max(1, nodes*2/100), int((100-(100-defaultShare(&c)))*float64(nodes)/100), "%d nodes", nodes)
+	}
+}
+
+func TestSimulateTasksTellsOfOtherRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tr")
+	require.NoError(t, os.WriteFile(path, []byte("0 2 10 8 12\n3 1 0 0\n4 1 x 1\n5 1 100 100\n"), 0o600))
+	out, errs, status := simulateTasks(t, "--rules", "published", "--trace", path)
+	require.Zero(t, status, errs)
+	lines := strings.Split(out, "\n")
+	assert.Equal(t, "skipped records: 1 zero runtime", lines[1])
+	assert.Equal(t, "1 bad record left out: 1 wrong mean (first "+path+":3)", lines[2])
+	out, errs, status = simulateTasks(t, "--rules", "published", "--trace", path, "--json")
+	require.Zero(t, status, errs)
+	var d struct{ Workload counted }
+	require.NoError(t, json.Unmarshal([]byte(out), &d))
+	assert.Equal(t, map[string]int{"zero runtime": 1}, d.Workload.Skipped)
+	assert.Equal(t, map[string]int{"wrong mean": 1}, d.Workload.Bad)
+	assert.Equal(t, path+":3", d.Workload.FirstBad[0].At)
+}
+
+func TestTooManyTasksAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	log := `{"id":1,"submit_s":0,"runtime_s":1,"tasks":3}` + "\n" + `{"id":2,"submit_s":0,"runtime_s":1,"tasks":2147483647}`
+	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
+	_, errs, status := simulateTasks(t, "--rules", "published", "--trace", path)
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errs, "x.jsonl:2: tasks: found 2147483647, and 3 before, expected at most 100000000")
+}
+
+// TestCompareTasks: several systems and seeds are one command, and each run is that of simulate.
+func TestCompareTasks(t *testing.T) {
+	out, errs, status := onTasks(t, "compare", "--policies", "clwl, eagle", "--seeds", "3,4", "--rules", "published", "--json")
+	require.Zero(t, status, errs)
+	var d tasksComparison
+	require.NoError(t, json.Unmarshal([]byte(out), &d))
+	assert.Equal(t, "compare", d.Command)
+	assert.Equal(t, 3, d.Workload.Tasks)
+	require.Len(t, d.Runs, 4)
+	for i, want := range []struct {
+		policy string
+		seed   int64
+	}{{"clwl", 3}, {"clwl", 4}, {"eagle", 3}, {"eagle", 4}} {
+		assert.Equal(t, want.policy, d.Runs[i].Policy)
+		assert.Equal(t, want.seed, d.Runs[i].Seed)
+	}
+	out, errs, status = simulateTasks(t, "--policy", "eagle", "--seed", "4", "--rules", "published", "--json")
+	require.Zero(t, status, errs)
+	var one tasksDocument
+	require.NoError(t, json.Unmarshal([]byte(out), &one))
+	assert.Equal(t, one.Run.Short, d.Runs[3].Short)
+	assert.Equal(t, one.Run.Messages, d.Runs[3].Messages)
+	require.Len(t, d.Summary, 2)
+	assert.InDelta(t, (d.Runs[2].Short.JCT.P50+d.Runs[3].Short.JCT.P50)/2, d.Summary[1].Short.P50.Mean, 1e-9)
+	assert.NotNil(t, d.Summary[1].Short.P50.CI95)
+
+	out, errs, status = onTasks(t, "compare", "--rules", "published")
+	require.Zero(t, status, errs)
+	for _, name := range strings.Split(defaultTaskPolicies, ",") {
+		assert.Contains(t, out, "\n "+name+" ")
+	}
+}
+
+// TestSystemsSuitTheirWorkload: agents have no gangs to place, and policies no tasks.
+func TestSystemsSuitTheirWorkload(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		says string
+	}{
+		{"compare --policies eagle,3sigma", `--policies: found "eagle" with --workload window, expected --workload tasks`},
+		{"simulate --policy hawk", `--policy: found "hawk" with --workload window, expected --workload tasks`},
+		{"compare --workload tasks --rules published --policies eagle,3sigma", `--policies: found "3sigma" with --workload tasks, expected another`},
+		{"compare --workload tasks --rules published --policies eagle,eagle", `--policies: found "eagle" twice`},
+		{"compare --workload tasks --rules published --policies eagel", `--policies: found "eagel", expected all or some of eagle, `},
+		{"compare --workload tasks --rules published --load 2", "--load"},
+		{"compare --short-share 5", "--short-share"},
+	} {
+		r := hedge(t, "", strings.Fields(c.args)...)
+		assert.Equal(t, exitUsage, r.code, c.args)
+		assert.Contains(t, r.err, c.says)
+	}
+}
+
+// TestSystemsOfTheHost: a program that adds systems has them on its command line, and those that it cannot simulate are
+// refused.
+func TestSystemsOfTheHost(t *testing.T) {
+	set := systems.Builtin()
+	fifo, err := set.Find("fifo")
+	require.NoError(t, err)
+	require.NoError(t, set.Register(systems.System{Name: "mine", Summary: "like fifo", Policy: fifo.Policy}))
+	require.NoError(t, set.Register(systems.System{Name: "crowd", Summary: "of another world", Agents: 7}))
+	run := func(args string) (out, errs string, code int) {
+		var o, e bytes.Buffer
+		host := Host{In: strings.NewReader(""), Out: &o, Err: &e, Engines: engines.Builtin(), Systems: set}
+		code = Main(t.Context(), strings.Fields(args), host)
+		return o.String(), e.String(), code
+	}
+	out, _, code := run("compare --help")
+	require.Zero(t, code)
+	assert.Contains(t, out, "like fifo")
+	assert.Contains(t, out, "of another world")
+	out, errs, code := run("compare --policies mine,fifo --nodes 24 --racks 3 --hours 0.1 --start-hour 10 --json")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, `"policy": "mine"`)
+	_, errs, code = run("simulate --workload tasks --policy crowd --rules published")
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, errs, "crowd: found with --rules published")
 }
 
 func TestQuantilesLieBetweenRanks(t *testing.T) {

@@ -137,5 +137,5 @@ func demands(log *trace.Log) []string {
 
 func (s *Spec) planningDocument(window, slot time.Duration) Planning {
 	return Planning{Engine: s.Engine, CycleS: s.Cycle.Seconds(), WindowS: window.Seconds(), SlotS: slot.Seconds(),
-		Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle(s.Cycle).Seconds()}
+		Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
 }

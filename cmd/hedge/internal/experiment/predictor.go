@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/hedgesched/hedge/adapters/sim/workload"
-	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/systems"
 )
 
 // trained is one seed's workload with a predictor that has seen its history. The history is walked
@@ -22,7 +22,7 @@ type trained struct {
 func newTrained(w *workload.Workload) *trained {
 	t := &trained{work: w, runtimes: make(map[string]float64, len(w.Jobs))}
 	for i := range w.Jobs {
-		t.runtimes[w.Jobs[i].ID] = w.Jobs[i].Runtime.Seconds()
+		t.runtimes[w.Jobs[i].ID] = w.Jobs[i].Work.Runtime().Seconds()
 	}
 	return t
 }
@@ -58,21 +58,14 @@ func (t *trained) history() (predict.Predictor, error) {
 	return h, nil
 }
 
-// predictorFor returns what the named policy is told of runtimes.
-func (s *Spec) predictorFor(policy string, t *trained, seed int64) (predict.Predictor, error) {
-	switch policy {
-	case "point-perfect":
-		return predict.NewPerfect(t.runtime)
-	case "prio", "fifo", "edf":
-		unread, err := dist.NewPoint(0)
-		if err != nil {
-			return nil, err
-		}
-		return predict.NewFixed(unread)
-	}
+// knowledge is what a system may be told of runtimes.
+func (s *Spec) knowledge(t *trained, seed int64) *systems.Knowledge {
+	k := &systems.Knowledge{Truth: t.runtime, History: t.history}
 	if p := s.Perturb; p != nil {
-		return predict.NewPerturbed(t.runtime, predict.Perturbation{
-			Shift: p.Shift, ShiftDeviation: 0.1, CoV: p.CoV, Seed: uint64(seed)})
+		k.History = func() (predict.Predictor, error) {
+			return predict.NewPerturbed(t.runtime, predict.Perturbation{
+				Shift: p.Shift, ShiftDeviation: 0.1, CoV: p.CoV, Seed: uint64(seed)})
+		}
 	}
-	return t.history()
+	return k
 }

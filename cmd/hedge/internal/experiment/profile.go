@@ -22,10 +22,10 @@ func Predictors() []string {
 }
 
 // ParsePredictors reads a list of predictors, or "all".
-func ParsePredictors(list string) ([]string, error) { return parseNames(list, Predictors()) }
+func ParsePredictors(list string) ([]string, error) { return ParseNames(list, Predictors()) }
 
-// parseNames reads a comma-separated list of distinct known names; "all" is every one.
-func parseNames(list string, known []string) ([]string, error) {
+// ParseNames reads a comma-separated list of distinct known names; "all" is every one.
+func ParseNames(list string, known []string) ([]string, error) {
 	if strings.TrimSpace(list) == "all" {
 		return slices.Clone(known), nil
 	}

@@ -18,8 +18,9 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
@@ -39,11 +40,11 @@ func (s *Spec) workPerCycle() int64 {
 }
 
 // timePerCycle is the budget share of a cycle, for engines that no work limits; 0 for the others.
-func (s *Spec) timePerCycle(cycle time.Duration) time.Duration {
+func (s *Spec) timePerCycle() time.Duration {
 	if s.Work > 0 {
 		return 0
 	}
-	return max(1, time.Duration(s.Budget*float64(cycle)))
+	return max(1, time.Duration(s.Budget*float64(cmp.Or(s.Cycle, threesigma.UnknownCycle))))
 }
 
 // Experiment is a prepared comparison.
@@ -54,11 +55,15 @@ type Experiment struct {
 	history *trace.Log
 	seeds   []*trained
 	known   *engines.Set
+	systems []systems.System // as Spec.Policies names them
 }
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
-func Prepare(log *trace.Log, spec *Spec, known *engines.Set) (*Experiment, error) {
+func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (*Experiment, error) {
 	e := &Experiment{spec: *spec, log: log, known: known}
+	if err := e.find(set); err != nil {
+		return nil, err
+	}
 	if err := e.tryEngine(); err != nil {
 		return nil, fmt.Errorf("--engine: %w", err)
 	}
@@ -88,14 +93,29 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set) (*Experiment, error
 	if err := checkWindow(window, slot); err != nil {
 		return nil, err
 	}
-	for _, name := range spec.Policies {
-		_, done, err := e.policy(name, 0, window, slot)
+	for i := range e.systems {
+		_, done, err := e.policy(&e.systems[i], 0, window, slot)
 		if err != nil {
 			return nil, err
 		}
 		done()
 	}
 	return e, nil
+}
+
+// find looks up the policies.
+func (e *Experiment) find(set *systems.Set) error {
+	for _, name := range e.spec.Policies {
+		system, err := set.Find(name)
+		if err != nil {
+			return err
+		}
+		if system.Policy == nil {
+			return fmt.Errorf("%s has no policy: it places tasks one by one", name)
+		}
+		e.systems = append(e.systems, system)
+	}
+	return nil
 }
 
 // workloadSpec turns flags into a workload's specification, and returns the log that --train names, if it names one.
@@ -170,45 +190,37 @@ func (e *Experiment) tryEngine() error {
 	return nil
 }
 
-// policy makes a fresh policy by name. What it holds on to is let go of by done.
-func (e *Experiment) policy(name string, seed int64, window, slot time.Duration) (p sched.Policy, done func(), err error) {
+// policy makes a fresh policy of a system. What it holds on to is let go of by done.
+func (e *Experiment) policy(
+	of *systems.System, seed int64, window, slot time.Duration,
+) (p sched.Policy, done func(), err error) {
 	done = func() {}
-	switch name {
-	case "prio":
-		return baseline.NewPrio(), done, nil
-	case "fifo":
-		return baseline.NewFIFO(), done, nil
-	case "edf":
-		return baseline.NewEDF(), done, nil
-	case "sjf":
-		return baseline.NewSJF(), done, nil
-	}
-	c, err := threesigma.Variant(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	engine, err := e.known.Open(e.spec.Engine)
-	if err != nil {
-		return nil, nil, err
-	}
-	if c, ok := engine.(io.Closer); ok {
-		done = func() { _ = c.Close() } // nothing hangs on how a solver's connection ends
-	}
-	c.Solver = e.captured(engine, name, seed)
-	c.Window, c.Slot = window, slot
-	c.Cycle = cmp.Or(e.spec.Cycle, c.Cycle)
-	c.Options.Work, c.Options.Time = e.spec.workPerCycle(), e.spec.timePerCycle(c.Cycle)
+	var opened solver.Solver
 	began := time.Now()
-	c.Stopwatch = func() time.Duration { return time.Since(began) }
-	t, err := threesigma.New(c)
+	p, err = of.Policy(&systems.Planning{
+		Solver: func() (solver.Solver, error) {
+			engine, err := e.known.Open(e.spec.Engine)
+			if err != nil {
+				return nil, err
+			}
+			if c, ok := engine.(io.Closer); ok {
+				done = func() { _ = c.Close() } // nothing hangs on how a solver's connection ends
+			}
+			opened = e.captured(engine, of.Name, seed)
+			return opened, nil
+		},
+		Options: solver.Options{Work: e.spec.workPerCycle(), Time: e.spec.timePerCycle()},
+		Window:  window, Slot: slot,
+		Stopwatch: func() time.Duration { return time.Since(began) },
+	})
 	if err != nil {
 		done()
 		return nil, nil, err
 	}
-	if c.Options.Time > 0 {
-		return &patient{Policy: t, engine: c.Solver}, done, nil
+	if opened != nil && e.spec.timePerCycle() > 0 {
+		p = &patient{Policy: p, engine: opened}
 	}
-	return t, done, nil
+	return p, done, nil
 }
 
 // stepsPerRun is the resolution of progress.
@@ -233,7 +245,7 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 		// Seed by seed, so that a seed's training is needed by runs close together.
 		policy, seed := i%len(policies), i/len(policies)
 		at := policy*len(seeds) + seed
-		run, err := e.run(ctx, policies[policy], seed, window, slot, meter.of(at, policies[policy]))
+		run, err := e.run(ctx, &e.systems[policy], seed, window, slot, meter.of(at, policies[policy]))
 		if err != nil {
 			return fmt.Errorf("%s, seed %d: %w", policies[policy], seeds[seed], err)
 		}
@@ -256,14 +268,16 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 }
 
 // run simulates one policy on one seed's workload.
-func (e *Experiment) run(ctx context.Context, name string, at int, window, slot time.Duration, step func(done, total int)) (run *Run, err error) {
+func (e *Experiment) run(
+	ctx context.Context, of *systems.System, at int, window, slot time.Duration, step func(done, total int),
+) (run *Run, err error) {
 	s, t := &e.spec, e.seeds[at]
-	policy, done, err := e.policy(name, s.Seeds[at], window, slot)
+	policy, done, err := e.policy(of, s.Seeds[at], window, slot)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	predictor, err := s.predictorFor(name, t, s.Seeds[at])
+	predictor, err := of.Predictor(s.knowledge(t, s.Seeds[at]))
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +292,7 @@ func (e *Experiment) run(ctx context.Context, name string, at int, window, slot 
 		c.Policy = camera
 	}
 	if s.LogDir != "" {
-		file, closeLog, err := createLog(filepath.Join(s.LogDir, fmt.Sprintf("%s-%d.jsonl.gz", name, s.Seeds[at])))
+		file, closeLog, err := createLog(filepath.Join(s.LogDir, fmt.Sprintf("%s-%d.jsonl.gz", of.Name, s.Seeds[at])))
 		if err != nil {
 			return nil, err
 		}
@@ -293,7 +307,7 @@ func (e *Experiment) run(ctx context.Context, name string, at int, window, slot 
 		return nil, fmt.Errorf("the cluster refused %d decisions", result.Rejections)
 	}
 	run = &Run{Metrics: result.Metrics}
-	run.Policy = name
+	run.Policy = of.Name
 	if s.Observe {
 		run.Jobs, run.Series = result.Jobs, result.Series
 		if camera != nil {

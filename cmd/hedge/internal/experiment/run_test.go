@@ -14,7 +14,7 @@ import (
 // A window alone is cut into as many slots as the workload's own; a slot is no shorter than a second
 // and no longer than the window.
 func TestSlotsFollowTheWindow(t *testing.T) {
-	work := &workload.Workload{Jobs: []sim.Job{{Runtime: 9 * time.Minute}}}
+	work := &workload.Workload{Jobs: []sim.Job{{Work: sim.Runtime(9 * time.Minute)}}}
 	window, slot := work.PlanAhead()
 	require.Equal(t, []time.Duration{9 * time.Minute, 45 * time.Second}, []time.Duration{window, slot})
 	for asked, want := range map[time.Duration]time.Duration{
@@ -33,7 +33,7 @@ func TestSlotsFollowTheWindow(t *testing.T) {
 
 // A slot that the workload suggests is no shorter than a cycle.
 func TestSlotsAreNoShorterThanCycles(t *testing.T) {
-	work := &workload.Workload{Jobs: []sim.Job{{Runtime: 9 * time.Minute}}}
+	work := &workload.Workload{Jobs: []sim.Job{{Work: sim.Runtime(9 * time.Minute)}}}
 	for cycle, want := range map[time.Duration][2]time.Duration{
 		0: {9 * time.Minute, 45 * time.Second}, 10 * time.Second: {9 * time.Minute, 45 * time.Second},
 		time.Minute: {9 * time.Minute, time.Minute}, 2 * time.Minute: {10 * time.Minute, 2 * time.Minute},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
@@ -49,6 +50,8 @@ type Plan struct {
 	Base experiment.Spec
 	// Engines are those that Base can name.
 	Engines *engines.Set
+	// Systems are those that are compared.
+	Systems *systems.Set
 	// Cache is the directory of finished cells; Fresh runs them again. Mix accepts cells of other
 	// commits, which the page then names.
 	Cache      string

@@ -179,7 +179,7 @@ func (r *runner) run(ctx context.Context, c *cell) (*kept, error) {
 		p, err := experiment.Profile(r.log, names, 0.5, r.Now, func(done int) { step(float64(done) / float64(len(names)*len(r.log.Jobs))) })
 		return &kept{Profile: p}, err
 	}
-	e, err := experiment.Prepare(r.log, &c.spec, r.Engines)
+	e, err := experiment.Prepare(r.log, &c.spec, r.Engines, r.Systems)
 	if err != nil {
 		return nil, input(err)
 	}

@@ -1,8 +1,9 @@
-// Command check fails when a Markdown file links to a file of the repository that does not
-// exist, when an exported name or a package has no comment, or when a package of the root module
-// imports what it may not (see imports.go).
+// Command check fails when a Markdown file links to a file of the repository that does not exist, when an exported name
+// or a package has no comment, when a package of the root module imports what it may not (imports.go), when a package
+// imports one of a room further down in doc.go's list (rooms.go), or when a line, a file or a package is too large
+// (size.go).
 //
-//	go run ./docs/check
+//	go run ./internal/check
 package main
 
 import (
@@ -21,19 +22,20 @@ var link = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)|(?:src|href|srcset)="([
 
 func main() {
 	var faults []string
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	rooms, err := readRooms()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin"):
 			return filepath.SkipDir
 		case d.IsDir():
-			found, err := undocumented(path)
+			found, err := ofFolder(rooms, path)
 			faults = append(faults, found...)
-			if err == nil && !nested(path) {
-				found, err = forbidden(path)
-				faults = append(faults, found...)
-			}
 			return err
 		case strings.HasSuffix(path, ".md"):
 			found, err := deadLinks(path)
@@ -51,7 +53,29 @@ func main() {
 	if len(faults) > 0 {
 		os.Exit(1)
 	}
-	fmt.Println("links, comments and imports: ok")
+	fmt.Println("links, comments, imports, rooms and sizes: ok")
+}
+
+// ofFolder lists the faults of a folder's Go files.
+func ofFolder(rooms []string, dir string) ([]string, error) {
+	faults, err := undocumented(dir)
+	if err != nil {
+		return faults, err
+	}
+	looks := []func(string) ([]string, error){
+		large, func(dir string) ([]string, error) { return downwards(rooms, dir) },
+	}
+	if !nested(dir) {
+		looks = append(looks, forbidden)
+	}
+	for _, look := range looks {
+		found, err := look(dir)
+		faults = append(faults, found...)
+		if err != nil {
+			return faults, err
+		}
+	}
+	return faults, nil
 }
 
 // deadLinks lists the links of a Markdown file to files that are not there.
@@ -77,7 +101,7 @@ func deadLinks(path string) ([]string, error) {
 
 // undocumented lists a package's exported names without a comment, and the package if it has none.
 func undocumented(dir string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := production(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +109,6 @@ func undocumented(dir string) ([]string, error) {
 	fset := token.NewFileSet()
 	seen, documented := false, false
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
 		f, err := parser.ParseFile(fset, file, nil, parser.ParseComments)
 		if err != nil {
 			return nil, err

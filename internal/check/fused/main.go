@@ -3,8 +3,8 @@
 // differs from other machines' by its last digit. Go may fuse x*y + z, also across statements and
 // inlined calls, but not float64(x*y) + z.
 //
-//	go run ./docs/check/fused                  # for the platforms below
-//	go run ./docs/check/fused riscv64 s390x    # for others
+//	go run ./internal/check/fused                  # for the platforms below
+//	go run ./internal/check/fused riscv64 s390x    # for others
 //
 // It reads the assembly of every package, not of a program, so that no package is left out.
 package main

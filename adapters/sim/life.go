@@ -1,0 +1,247 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// state is where a job is in its life:
+//
+//	coming -> pending -> running -> finished
+//	            |  ^        |
+//	            |  +--------+ preempted
+//	            v
+//	         dropped
+type state uint8
+
+const (
+	coming state = iota
+	pending
+	running
+	finished
+	dropped
+)
+
+// job is what life knows of a job.
+type job struct {
+	sched.Job
+	arrive time.Duration
+	state  state
+	gang   gang
+	record *JobRecord
+	// preempted is how often it was preempted since anything last arrived or finished. It is out of date, and means 0,
+	// when news is no longer life.news().
+	preempted, news int
+}
+
+// rank is the job's index in figures that tell jobs with a deadline, 0, from those without, 1.
+func (j *job) rank() int {
+	if j.Deadline > 0 {
+		return 0
+	}
+	return 1
+}
+
+// life is what happens to the jobs. It owns the clock, and it is the cluster that the policy plans for.
+type life struct {
+	nodes   *sched.NodeSet
+	physics physics
+	jobs    []job       // in order of arrival
+	records []JobRecord // by job
+	index   index
+	window  time.Duration // of figures "in window"
+	now     time.Duration
+	next    int // in jobs, the first that has not arrived
+	ended   ended
+	tally   tally
+	level   level
+	load    recorder
+	log     *logger
+	// told are the events that the policy has not seen, spare is where the next are put.
+	told, spare []sched.Event
+	names       arena[sched.NodeTasks]
+	places      arena[placement]
+	// charge is how long the cycle has taken, in a simulation in which that time passes; else nil.
+	charge func() time.Duration
+}
+
+// tally counts what has happened.
+type tally struct {
+	starts, finished, dropped, refused int
+}
+
+// news is the number of arrivals and completions so far.
+func (l *life) news() int { return l.next + l.tally.finished }
+
+// nextInstant is when next a job arrives or ends.
+func (l *life) nextInstant() (at time.Duration, ok bool) {
+	at, ok = l.physics.next()
+	if l.next < len(l.jobs) && (!ok || l.jobs[l.next].arrive < at) {
+		return l.jobs[l.next].arrive, true
+	}
+	return at, ok
+}
+
+// advance lets everything happen up to and including a time. In one instant, ends come before submissions.
+func (l *life) advance(to time.Duration) {
+	for at, ok := l.nextInstant(); ok && at <= to; at, ok = l.nextInstant() {
+		l.pass(at)
+		l.ended.completed = l.ended.completed[:0]
+		l.physics.happen(at, &l.ended)
+		for _, i := range l.ended.completed {
+			l.finish(&l.jobs[i])
+		}
+		for ; l.next < len(l.jobs) && l.jobs[l.next].arrive <= at; l.next++ {
+			l.submit(&l.jobs[l.next])
+		}
+		l.physics.settle(at)
+	}
+	l.pass(to)
+}
+
+// pass moves the clock forward.
+func (l *life) pass(to time.Duration) {
+	l.load.advance(to, &l.level)
+	l.now = max(l.now, to)
+}
+
+// time is now, as events have it.
+func (l *life) time() time.Time { return epoch.Add(l.now) }
+
+func (l *life) submit(j *job) {
+	j.state = pending
+	l.level.pending++
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: &j.Job,
+	})
+	l.log.submit(j)
+}
+
+// Why starts fail, with errNoRoom. Hosts read it in the cycle's failed events.
+var errNotPending = errors.New("sim: the job is not pending")
+
+// start carries out a decision. One that is impossible, as happens when time has passed since the snapshot, is told as
+// StartFailed. The error is what ends the simulation.
+func (l *life) start(d *sched.Decision) error {
+	i, ok := l.index.find(l.jobs, d.Job)
+	if !ok || l.jobs[i].state != pending {
+		l.refuse(d, errNotPending)
+		return nil
+	}
+	j := &l.jobs[i]
+	on, ok := l.resolve(j, d.Nodes)
+	if !ok {
+		l.refuse(d, errNoRoom)
+		return nil
+	}
+	slowed, stretch := j.Slowdown > 1 && l.nodes.Slowed(&j.Job, d.Nodes), 1.0
+	if slowed {
+		stretch = j.Slowdown
+	}
+	switch err := l.physics.start(l.now, &j.gang, on, stretch); {
+	case errors.Is(err, errNoRoom):
+		l.refuse(d, err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("job %q: %w", j.ID, err)
+	}
+	j.state = running
+	j.record.begin(l.now, l.names.copy(d.Nodes), slowed, d.Reason.Probability)
+	l.level.pending--
+	l.level.running++
+	l.level.tasks[j.rank()] += j.Tasks
+	l.tally.starts++
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Started, Time: l.time(), ID: j.ID, Nodes: j.record.Nodes,
+	})
+	l.log.because(startEvent, l.now, j, &d.Reason)
+	return nil
+}
+
+// resolve finds the nodes by name. It is false where one is unknown, is not among those that the job requires, or
+// has an impossible number of tasks.
+func (l *life) resolve(j *job, nodes []sched.NodeTasks) ([]placement, bool) {
+	on := l.places.take(len(nodes))
+	for i, nt := range nodes {
+		n, ok := l.nodes.Index(nt.Node)
+		if !ok || nt.Tasks < 1 || nt.Tasks > j.Tasks || !j.Required.Matches(l.nodes.Node(n).Labels) {
+			return nil, false
+		}
+		on[i] = placement{node: int32(n), tasks: int32(nt.Tasks)}
+	}
+	return on, true
+}
+
+func (l *life) refuse(d *sched.Decision, why error) {
+	l.tally.refused++
+	l.told = append(l.told, sched.Event{
+		Kind: sched.StartFailed, Time: l.time(), ID: d.Job, Err: why,
+	})
+}
+
+// maxPreempted is how often a job may be preempted while nothing arrives and nothing finishes.
+const maxPreempted = 100
+
+// preempt carries out a decision. The error is what ends the simulation.
+func (l *life) preempt(d *sched.Decision) error {
+	i, ok := l.index.find(l.jobs, d.Job)
+	if !ok || l.jobs[i].state != running {
+		l.tally.refused++
+		return nil
+	}
+	j := &l.jobs[i]
+	if news := l.news(); j.news != news {
+		j.news, j.preempted = news, 0
+	}
+	if j.preempted++; j.preempted > maxPreempted {
+		return fmt.Errorf("%w: at %v it preempts job %q for the %dth time since anything arrived or finished",
+			ErrLivelock, l.now, j.ID, j.preempted)
+	}
+	l.putBack(j, l.physics.stop(l.now, &j.gang))
+	l.log.because(preemptEvent, l.now, j, &d.Reason)
+	return nil
+}
+
+// putBack makes a job pending again after a run that was cut short, with the work that the run has done.
+func (l *life) putBack(j *job, work time.Duration) {
+	ran := l.stopped(j)
+	j.state = pending
+	l.level.pending++
+	j.record.Preemptions++
+	if j.Checkpoint {
+		j.gang.done = min(j.gang.done+work, j.gang.work.Runtime())
+	} else {
+		j.record.Lost += ran
+	}
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Preempted, Time: l.time(), ID: j.ID, Done: j.gang.done,
+	})
+}
+
+func (l *life) finish(j *job) {
+	j.state = finished
+	j.record.Finish = l.now
+	ran := l.stopped(j)
+	l.tally.finished++
+	l.told = append(l.told, sched.Event{
+		Kind: sched.Finished, Time: l.time(), ID: j.ID, Runtime: max(1, ran), // 0 would say that it is not known
+	})
+	l.log.plain(finishEvent, l.now, j, "")
+}
+
+// stopped notes that a job runs no more, and returns how long it ran.
+func (l *life) stopped(j *job) (ran time.Duration) {
+	l.level.running--
+	l.level.tasks[j.rank()] -= j.Tasks
+	return j.record.end(l.now, l.window)
+}
+
+func (l *life) drop(j *job, why string) {
+	j.state = dropped
+	l.level.pending--
+	l.tally.dropped++
+	l.log.plain(dropEvent, l.now, j, why)
+}

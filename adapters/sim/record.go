@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// Class names a kind of job whose figures are kept apart.
+type Class string
+
+// The classes of jobs that a policy plans for: with a deadline and without.
+const (
+	SLO        Class = "slo"
+	BestEffort Class = "be"
+)
+
+// JobRecord is what became of a job. Times are since the start of the simulation.
+type JobRecord struct {
+	ID    string
+	Class Class
+	Tasks int
+	// Runtime is how long it takes at full speed.
+	Runtime time.Duration
+	// Submit is when it arrived.
+	Submit time.Duration
+	// Deadline is absolute; 0 for best-effort jobs.
+	Deadline time.Duration
+	// FirstStart and Start are its first and its last start; -1 if it never started.
+	FirstStart, Start time.Duration
+	// Finish is its completion; -1 if it was dropped.
+	Finish time.Duration
+	// Stop is when it last stopped, by completion or preemption; -1 if it never started.
+	Stop time.Duration
+	// Preemptions is how often it was stopped. Lost is how long it had run by then, summed, if it loses its work so.
+	Preemptions int
+	Lost        time.Duration
+	// Held is the time that its tasks held their nodes, in all its runs. HeldInWindow is the part of it in the arrival
+	// window.
+	Held, HeldInWindow TaskTime
+	// Slowed tells that the last start was outside its preferred nodes.
+	Slowed bool
+	// Told is the probability of meeting the deadline that the policy told with the last start;
+	// [sched.UnknownProbability] if it told none, or if the job never started.
+	Told float64
+	// Nodes held its tasks after the last start.
+	Nodes []sched.NodeTasks
+}
+
+// Missed tells that the job had a deadline and did not complete by it.
+func (r *JobRecord) Missed() bool {
+	return r.Deadline > 0 && (r.Finish < 0 || r.Finish > r.Deadline)
+}
+
+// begin notes a start.
+func (r *JobRecord) begin(at time.Duration, nodes []sched.NodeTasks, slowed bool, told float64) {
+	r.Start, r.Nodes, r.Slowed, r.Told = at, nodes, slowed, told
+	if r.FirstStart < 0 {
+		r.FirstStart = at
+	}
+}
+
+// end notes the end of a run, whatever ended it, and returns how long the run was.
+func (r *JobRecord) end(at, window time.Duration) (ran time.Duration) {
+	ran = at - r.Start
+	r.Stop = at
+	r.Held = r.Held.plus(taskTime(r.Tasks, ran))
+	r.HeldInWindow = r.HeldInWindow.plus(taskTime(r.Tasks, min(at, window)-min(r.Start, window)))
+	return ran
+}
+
+// Result is what a run gave.
+type Result struct {
+	Metrics Metrics
+	// Jobs are in order of arrival, ties by id.
+	Jobs []JobRecord
+	// Series is the use of the cluster over time.
+	Series Series
+	// Events is the number of simulated events: submissions, starts, completions, preemptions, drops.
+	Events int
+	// Rejections is the number of decisions that the loop or the cluster refused; a sound policy has none.
+	Rejections int
+	// BusyMachineHours is all machine time that tasks held: goodput and lost work, and what jobs with checkpoints
+	// did that were dropped.
+	BusyMachineHours float64
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
+	"github.com/hedgesched/hedge/sched/systems"
+)
+
+// defaultTaskPolicies are compared with --workload tasks.
+const defaultTaskPolicies = "eagle,hawk,sparrow"
+
+// tasksComparison is what compare --workload tasks --json prints. Runs are in order of policies, then seeds.
+type tasksComparison struct {
+	Schema   int            `json:"schema"`
+	Command  string         `json:"command"`
+	Workload tasksWorkload  `json:"workload"`
+	Runs     []tasksRun     `json:"runs"`
+	Summary  []tasksSummary `json:"summary"`
+}
+
+// tasksSummary is a policy's figures over the seeds.
+type tasksSummary struct {
+	Policy   string         `json:"policy"`
+	Short    jctSummary     `json:"short"`
+	Long     jctSummary     `json:"long"`
+	BusyMean stats.Interval `json:"busy_mean"`
+	Messages stats.Interval `json:"messages"`
+}
+
+// jctSummary is completion times of a class of jobs, in seconds.
+type jctSummary struct {
+	P50 stats.Interval `json:"p50_s"`
+	P90 stats.Interval `json:"p90_s"`
+	P99 stats.Interval `json:"p99_s"`
+}
+
+// compareTasks simulates several systems on a task-level workload, one after the other: each needs much memory.
+func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
+	if !cmd.Flags().Changed("policies") {
+		f.policies = defaultTaskPolicies
+	}
+	policies, err := choose(f.systems, f.policies, workloadTasks)
+	if err != nil {
+		return fmt.Errorf("--policies: %w", err)
+	}
+	list, err := seeds("--seeds", f.seeds)
+	if err != nil {
+		return err
+	}
+	if err := t.check(cmd.Flags(), &f.spec); err != nil {
+		return err
+	}
+	found := make([]systems.System, len(policies))
+	for i, name := range policies {
+		if found[i], err = f.systems.Find(name); err != nil {
+			return err
+		}
+		if err := t.use(&found[i]); err != nil {
+			return err
+		}
+	}
+	log, work, err := readTasks(s, &f.spec)
+	if err != nil {
+		return err
+	}
+	d := &tasksComparison{Schema: schema, Command: "compare"}
+	bar := newProgress(s.Err, len(policies)*len(list), "simulating")
+	for i, name := range policies {
+		if err := t.use(&found[i]); err != nil {
+			return err
+		}
+		for _, t.config.Seed = range list {
+			one, _, err := t.run(name, log, work)
+			if err != nil {
+				return fmt.Errorf("%s, seed %d: %w", name, t.config.Seed, err)
+			}
+			d.Workload, d.Runs = one.Workload, append(d.Runs, one.Run)
+			bar.set(len(d.Runs), name)
+		}
+	}
+	bar.done()
+	d.Summary = summariseTasks(policies, d.Runs)
+	if f.json {
+		return writeJSON(s.Out, d)
+	}
+	return failed(tasksComparisonTable(s.Out, d))
+}
+
+func summariseTasks(policies []string, runs []tasksRun) []tasksSummary {
+	out := make([]tasksSummary, 0, len(policies))
+	for _, name := range policies {
+		of := func(figure func(*tasksRun) float64) stats.Interval {
+			var values []float64
+			for i := range runs {
+				if runs[i].Policy == name {
+					values = append(values, figure(&runs[i]))
+				}
+			}
+			return stats.Of(values)
+		}
+		class := func(jobs func(*tasksRun) *jct) jctSummary {
+			return jctSummary{
+				P50: of(func(r *tasksRun) float64 { return jobs(r).JCT.P50 }),
+				P90: of(func(r *tasksRun) float64 { return jobs(r).JCT.P90 }),
+				P99: of(func(r *tasksRun) float64 { return jobs(r).JCT.P99 }),
+			}
+		}
+		out = append(out, tasksSummary{
+			Policy:   name,
+			Short:    class(func(r *tasksRun) *jct { return &r.Short }),
+			Long:     class(func(r *tasksRun) *jct { return &r.Long }),
+			BusyMean: of(func(r *tasksRun) float64 { return r.BusyMean }),
+			Messages: of(func(r *tasksRun) float64 { return float64(r.Messages) }),
+		})
+	}
+	return out
+}
+
+func tasksComparisonTable(w io.Writer, d *tasksComparison) error {
+	var p page
+	work := &d.Workload
+	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; completion in s", work.Trace, work.Jobs, work.Tasks,
+		work.OfferedLoad, work.Nodes)
+	p.records(&work.Records)
+	rows := make([]table.Row, 0, len(d.Summary))
+	for i := range d.Summary {
+		row := table.Row{d.Summary[i].Policy}
+		for _, c := range []*jctSummary{&d.Summary[i].Short, &d.Summary[i].Long} {
+			for _, quantile := range []stats.Interval{c.P50, c.P90, c.P99} {
+				row = append(row, figures.Interval(quantile, 1))
+			}
+		}
+		rows = append(rows, append(row, figures.Interval(d.Summary[i].BusyMean, 100)))
+	}
+	p.table(table.Row{"policy", "short p50", "p90", "p99", "long p50", "p90", "p99", "busy %"}, rows...)
+	return p.to(w)
+}

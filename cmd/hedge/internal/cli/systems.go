@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/systems"
+)
+
+// suits tells whether a system schedules what a workload has: tasks one by one, or gangs.
+func suits(s *systems.System, workload string) bool {
+	return (s.Agents != nil) == (workload == workloadTasks)
+}
+
+// choose reads a list of systems that suit the workload; "all" is every one.
+func choose(set *systems.Set, list, workload string) ([]string, error) {
+	for _, name := range strings.Split(list, ",") {
+		if s, err := set.Find(strings.TrimSpace(name)); err == nil && !suits(&s, workload) {
+			return nil, unsuited(&s, workload)
+		}
+	}
+	return experiment.ParseNames(list, suiting(set, workload))
+}
+
+// chooseOne is the system of that name, if it suits the workload.
+func chooseOne(set *systems.Set, name, workload string) (systems.System, error) {
+	s, err := set.Find(name)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("found %q, expected one of %s", name, strings.Join(suiting(set, workload), ", "))
+	case !suits(&s, workload):
+		return s, unsuited(&s, workload)
+	}
+	return s, nil
+}
+
+func unsuited(s *systems.System, workload string) error {
+	if s.Agents != nil {
+		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one",
+			s.Name, workload)
+	}
+	return fmt.Errorf("found %q with --workload %s, expected another workload: it plans for gangs", s.Name, workload)
+}
+
+// suiting are the names of the systems that suit a workload.
+func suiting(set *systems.Set, workload string) (names []string) {
+	for _, s := range set.List() {
+		if suits(&s, workload) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// explained says, for the help of a command, what each system does that suits a workload, under the paper it is from.
+func explained(list []systems.System, workload string) string {
+	var b strings.Builder
+	paper := ""
+	for i := range list {
+		s := &list[i]
+		if !suits(s, workload) {
+			continue
+		}
+		if s.Paper != paper {
+			paper = s.Paper
+			fmt.Fprintf(&b, "  %s:\n", cmp.Or(paper, "of no paper"))
+		}
+		fmt.Fprintf(&b, "    %-16s %s\n", s.Name, s.Summary)
+	}
+	return b.String()
+}

@@ -1,0 +1,118 @@
+package systems
+
+import (
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/threesigma"
+)
+
+const (
+	threeSigmaPaper = "3Sigma (Park et al., EuroSys 2018)"
+	eaglePaper      = "Eagle (Delgado et al., SoCC 2016)"
+	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
+	sparrowPaper    = "Sparrow (Ousterhout et al., SOSP 2013)"
+)
+
+// Builtin is a new set of the systems of this module: 3Sigma, its variants and the policies that it is compared with,
+// then Eagle and its kin.
+func Builtin() *Set { return &Set{list: append(policies(), agents()...)} }
+
+// policies are in the order of reports.
+func policies() []System {
+	list := []System{
+		{Name: "3sigma", Summary: "plans ahead with distributions of runtimes; " +
+			"a job that seems too late keeps some value, as its runtime may be over-estimated"},
+		{Name: "3sigma-nodist", Summary: "3sigma with point estimates instead of distributions"},
+		{Name: "3sigma-nooe", Summary: "3sigma whose late jobs keep no value"},
+		{Name: "3sigma-noadapt", Summary: "3sigma in which every job keeps some value after its deadline"},
+		{Name: "point-perfect", Summary: "plans ahead with the true runtimes, which nobody knows", Predictor: fromTruth},
+		{Name: "point-real", Summary: "plans ahead with point estimates"},
+	}
+	for i := range list {
+		list[i].Policy, list[i].Paper = variant(list[i].Name), threeSigmaPaper
+	}
+	list = append(list,
+		System{Name: "prio", Summary: "starts jobs with deadlines first, and preempts others for them",
+			Paper: threeSigmaPaper, Policy: plain(baseline.NewPrio), Predictor: unread},
+		System{Name: "fifo", Summary: "starts jobs by submission", Policy: plain(baseline.NewFIFO), Predictor: unread},
+		System{Name: "edf", Summary: "starts jobs by deadline", Policy: plain(baseline.NewEDF), Predictor: unread},
+		System{Name: "sjf", Summary: "starts jobs by estimated runtime", Policy: plain(baseline.NewSJF)},
+	)
+	for i := range list {
+		if list[i].Predictor == nil {
+			list[i].Predictor = fromHistory
+		}
+	}
+	return list
+}
+
+// agents are in the order of reports.
+func agents() []System {
+	list := []System{
+		{Name: "eagle",
+			Summary: "probes nodes for short tasks and keeps them from waiting behind long ones, which are placed centrally",
+			Paper:   eaglePaper},
+		{Name: "eagle-nosss", Summary: "eagle without Succinct State Sharing", Paper: eaglePaper},
+		{Name: "eagle-nosbp", Summary: "eagle without Sticky Batch Probing", Paper: eaglePaper},
+		{Name: "eagle-nosrpt", Summary: "eagle without least remaining work first", Paper: eaglePaper},
+		{Name: "eagle-nosbpsrpt", Summary: "eagle without Sticky Batch Probing and least remaining work first",
+			Paper: eaglePaper},
+		{Name: "eagle-nomin", Summary: "eagle without a least number of probes", Paper: eaglePaper},
+		{Name: "ideal-eagle", Summary: "eagle that knows at once where long tasks are, without least remaining work first",
+			Paper: eaglePaper},
+		{Name: "dlwl", Summary: "places by least work left, as heartbeats told it", Paper: eaglePaper},
+		{Name: "clwl", Summary: "places by least work left, with perfect knowledge", Paper: eaglePaper},
+		{Name: "hawk",
+			Summary: "probes for short tasks, places long ones centrally; idle nodes steal what waits behind long tasks",
+			Paper:   hawkPaper},
+		{Name: "sparrow", Summary: "probes two nodes for each task, and binds tasks late", Paper: sparrowPaper},
+	}
+	for i := range list {
+		if switches, err := eagle.Named(list[i].Name); err == nil { // a test holds that all are known there
+			list[i].Agents = switches
+		}
+	}
+	return list
+}
+
+// variant makes policies of a variant of 3Sigma.
+func variant(name string) func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) {
+		c, err := threesigma.Variant(name)
+		if err != nil {
+			return nil, err
+		}
+		if p.Solver != nil {
+			if c.Solver, err = p.Solver(); err != nil {
+				return nil, err
+			}
+		}
+		c.Options, c.Window, c.Slot, c.Stopwatch = p.Options, p.Window, p.Slot, p.Stopwatch
+		policy, err := threesigma.New(c)
+		if err != nil {
+			return nil, err
+		}
+		return policy, nil
+	}
+}
+
+// plain makes policies that plan with nothing.
+func plain(policy func() sched.Policy) func(*Planning) (sched.Policy, error) {
+	return func(*Planning) (sched.Policy, error) { return policy(), nil }
+}
+
+func fromHistory(k *Knowledge) (predict.Predictor, error) { return k.History() }
+
+func fromTruth(k *Knowledge) (predict.Predictor, error) { return predict.NewPerfect(k.Truth) }
+
+// unread is for policies that look at no forecast.
+func unread(*Knowledge) (predict.Predictor, error) {
+	zero, err := dist.NewPoint(0)
+	if err != nil {
+		return nil, err
+	}
+	return predict.NewFixed(zero)
+}
