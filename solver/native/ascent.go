@@ -4,16 +4,17 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// ascent betters rough prices step by step, which proves lower bounds, and has greedy plans made by them now and then. It steps along the
-// subgradient where the bound has been evaluated last.
+// ascent betters rough prices step by step, which proves lower bounds, and has greedy plans made by them now and
+// then. It steps along the subgradient where the bound has been evaluated last.
 type ascent struct {
 	*progress
 	greedy     *greedy
 	recall     *recall
 	relaxation *relaxation
-	lp         *basis
+	lp         *relax.Master
 	dir        []float64 // the direction of the last step
 	theta      float64   // scales Polyak's step
 	volume     bool      // whether directions are averages of subgradients (the volume algorithm)
@@ -31,9 +32,9 @@ func (a *ascent) reset() {
 // run is the whole ascent.
 func (a *ascent) run() {
 	ahead := a.relaxation.affordable()
-	share, steps := a.share(1)*aloneShare/100, aloneSteps
+	share, steps := a.Share(1)*aloneShare/100, aloneSteps
 	if ahead {
-		share, steps = a.share(1)*beforeShare/100, beforeSteps
+		share, steps = a.Share(1)*beforeShare/100, beforeSteps
 	}
 	switch {
 	case ahead && a.recall.warm && a.steady():
@@ -47,7 +48,7 @@ func (a *ascent) run() {
 // bySubgradients makes so many steps at most, until the prices have taken so many ops.
 func (a *ascent) bySubgradients(ops int64, steps int) {
 	restarts := 0
-	for i := 1; i <= steps && a.dual.ops < ops && a.proceed(); i++ {
+	for i := 1; i <= steps && a.dual.Ops < ops && a.proceed(); i++ {
 		if !a.step(a.top()) {
 			if restarts++; restarts > mostRestarts {
 				break
@@ -56,43 +57,43 @@ func (a *ascent) bySubgradients(ops int64, steps int) {
 		}
 		if i == 4 || i%10 == 0 && i <= 60 || i%40 == 0 { // often at first, when prices change the most
 			a.greedy.planByPrices()
-			a.dual.evaluate()
+			a.dual.Evaluate()
 		}
 	}
 }
 
 // byLevels is the ascent before a large relaxation, to which it leaves the columns of the last steps.
 func (a *ascent) byLevels() {
-	d, share := &a.dual, a.share(1)*levelShare/100
-	copy(d.lam, d.best)
-	d.evaluate()
-	copy(a.dir, d.grad)
+	d, share := &a.dual, a.Share(1)*levelShare/100
+	copy(d.Lam, d.Best)
+	d.Evaluate()
+	copy(a.dir, d.Grad)
 	a.stale = 0
-	level := 0.5 * (d.bound - a.top())
-	for i := 1; i <= levelSteps && level > 0 && d.ops < share && a.proceed(); i++ {
+	level := 0.5 * (d.Bound - a.top())
+	for i := 1; i <= levelSteps && level > 0 && d.Ops < share && a.proceed(); i++ {
 		if i == 11 {
-			d.chosen = a.take
+			d.Chosen = a.take
 		}
 		if level = a.levelStep(level); i == 10 || i == 25 {
 			a.greedy.guide()
 			a.greedy.fillByRed()
 		}
 	}
-	d.chosen = nil
+	d.Chosen = nil
 }
 
 // take makes a column of option o with that split.
-func (a *ascent) take(o int, split []float64) { a.lp.add(o, split) }
+func (a *ascent) take(o int, split []float64) { a.lp.Add(o, split) }
 
 // steady says that the memory's prices are good ones, which the first steps of ascent do not better by much.
 func (a *ascent) steady() bool {
-	before := a.dual.bound
+	before := a.dual.Bound
 	for range 2 * patience { // shorter steps, too, before it is believed
 		if !a.proceed() || !a.step(a.top()) {
 			break
 		}
 	}
-	return before-a.dual.bound <= 0.1*(before-a.top())
+	return before-a.dual.Bound <= 0.1*(before-a.top())
 }
 
 // step moves the prices by Polyak's step towards target, a value the bound
@@ -104,21 +105,21 @@ func (a *ascent) step(target float64) bool {
 	if a.theta < minTheta {
 		return false
 	}
-	d, from := &a.dual, a.dual.lam
+	d, from := &a.dual, a.dual.Lam
 	if a.volume {
-		from = d.best
+		from = d.Best
 	}
 	norm := a.direct(from)
 	if norm <= 1e-18 {
 		return false
 	}
-	t := a.theta * (d.bound - target) / norm
+	t := a.theta * (d.Bound - target) / norm
 	for i, v := range a.dir {
-		d.lam[i] = max(0, from[i]-float64(t*v))
+		d.Lam[i] = max(0, from[i]-float64(t*v))
 	}
-	d.ops += int64(4 * d.in.Rows)
-	b := d.evaluate()
-	if b < d.bound-float64(progressPart*math.Abs(d.bound)) {
+	d.Ops += int64(4 * d.In.Rows)
+	b := d.Evaluate()
+	if b < d.Bound-float64(progressPart*math.Abs(d.Bound)) {
 		a.stale = 0
 		if a.volume {
 			a.theta = min(a.theta*longer, longestStep)
@@ -126,21 +127,22 @@ func (a *ascent) step(target float64) bool {
 	} else if a.stale++; a.stale >= patience {
 		a.shorten()
 	}
-	if b < d.bound { // by hardly anything where steps have just been made shorter: the prices are the best ones again then
-		d.bound = b
-		copy(d.best, d.lam)
+	if b < d.Bound { // by hardly anything where steps have just been made shorter: the prices are the best ones again then
+		d.Bound = b
+		copy(d.Best, d.Lam)
 	}
 	return true
 }
 
-// levelStep moves the prices from the best ones along an average of subgradients, by steps that would lower the bound by level if they
-// were right about it, and returns the level to go on with: a step that lowers the bound by a good part of it makes it higher.
+// levelStep moves the prices from the best ones along an average of subgradients, by steps that would lower the bound
+// by level if they were right about it, and returns the level to go on with: a step that lowers the bound by a good
+// part of it makes it higher.
 func (a *ascent) levelStep(level float64) float64 {
 	d, norm := &a.dual, 0.0
-	for i, g := range d.grad {
+	for i, g := range d.Grad {
 		v := a.dir[i] + float64(newest*(g-a.dir[i]))
 		a.dir[i] = v
-		if d.best[i] > 0 || v < 0 {
+		if d.Best[i] > 0 || v < 0 {
 			norm += float64(v * v)
 		}
 	}
@@ -148,19 +150,19 @@ func (a *ascent) levelStep(level float64) float64 {
 		return 0
 	}
 	for i, v := range a.dir {
-		d.lam[i] = max(0, d.best[i]-float64(level/norm*v))
+		d.Lam[i] = max(0, d.Best[i]-float64(level/norm*v))
 	}
-	d.ops += int64(4 * d.in.Rows)
-	b := d.evaluate()
-	if a.stale++; d.bound-b >= goodPart*level {
+	d.Ops += int64(4 * d.In.Rows)
+	b := d.Evaluate()
+	if a.stale++; d.Bound-b >= goodPart*level {
 		a.stale, level = 0, level*longer
-	} else if b < d.bound {
+	} else if b < d.Bound {
 		a.stale--
 	}
 	if a.stale >= levelPatience {
 		a.stale, level = 0, level*shorter
 	}
-	d.improve(b)
+	d.Improve(b)
 	return level
 }
 
@@ -168,22 +170,22 @@ func (a *ascent) levelStep(level float64) float64 {
 func (a *ascent) shorten() {
 	a.stale, a.theta = 0, a.theta*shorter
 	if d := &a.dual; !a.volume {
-		copy(d.lam, d.best)
+		copy(d.Lam, d.Best)
 		clear(a.dir)
-		d.evaluate()
+		d.Evaluate()
 	}
 }
 
 // again starts over from the best prices with averaged subgradients.
 func (a *ascent) again() {
 	a.volume, a.theta, a.stale, a.alpha = true, restartTheta, 0, 1
-	copy(a.dual.lam, a.dual.best)
-	a.dual.evaluate()
+	copy(a.dual.Lam, a.dual.Best)
+	a.dual.Evaluate()
 }
 
 // direct computes the direction to step in and returns its squared length.
 func (a *ascent) direct(from []float64) float64 {
-	grad := a.dual.grad
+	grad := a.dual.Grad
 	alpha, beta := 1.0, 0.0
 	if a.volume {
 		alpha, beta = a.alpha, 1-a.alpha

@@ -96,7 +96,8 @@ func BenchmarkThreads(b *testing.B) {
 	}
 }
 
-// BenchmarkThreadsClock reports what several workers reach within a time limit. It is for an idle machine: -benchtime 1x.
+// BenchmarkThreadsClock reports what several workers reach within a time limit. It is for an idle machine: -benchtime
+// 1x.
 func BenchmarkThreadsClock(b *testing.B) {
 	for _, q := range problems(b) {
 		for _, ms := range []int{20, 200, 1000, 2000} {
@@ -170,7 +171,8 @@ func solve(b testing.TB, e *native.Engine, p *solver.Problem, opts solver.Option
 	return sol
 }
 
-// benchmark reports plan and bound reached within the options' limits, and how many thousands of units of work were spent.
+// benchmark reports plan and bound reached within the options' limits, and how many thousands of units of work were
+// spent.
 func benchmark(b *testing.B, q problem, opts solver.Options) {
 	b.ReportAllocs()
 	e := native.New(nil)

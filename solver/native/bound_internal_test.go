@@ -21,11 +21,12 @@ func (e wrong) Solve(ctx context.Context, p *solver.Problem, opts solver.Options
 	w := newWorker()
 	w.begin(ctx, p, opts, e.cfg, report)
 	w.run()
-	w.dual.bound = e.part * w.top()
+	w.dual.Bound = e.part * w.top()
 	return w.solution(w.stop()), nil
 }
 
-// TestWrongBoundsAreSeen: a bound below the plan is neither hidden nor called a proof, whether the search took itself for done or not.
+// TestWrongBoundsAreSeen: a bound below the plan is neither hidden nor called a proof, whether the search took itself
+// for done or not.
 func TestWrongBoundsAreSeen(t *testing.T) {
 	for _, work := range []int64{100, 100_000} {
 		for part, noticed := range map[float64]bool{0.9: true, 1 - 1e-5: true, 1 - 1e-12: false, 1: false} {
@@ -51,8 +52,7 @@ func TestWhatIsLeftIsInTheBound(t *testing.T) {
 	for seed := range uint64(20) {
 		w := prepared(solvertest.Cycle(seed, 8, 2))
 		w.relaxation.solve(1 << 40)
-		w.limit = w.spent() + 50_000*opsPerUnit
-		w.horizon = w.limit
+		w.Confine(w.Spent() + 50_000*opsPerUnit)
 		w.tree.grow()
 		if w.proven {
 			done++

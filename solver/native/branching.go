@@ -1,14 +1,17 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
+)
 
 // branching chooses what to divide a node by.
 type branching struct {
 	*progress
 	node     *node
 	rounding *rounding
-	lp       *basis
-	tally    *tally
+	lp       *relax.Master
 	costs    pseudo
 }
 
@@ -31,19 +34,16 @@ func (c division) same(d division) bool {
 	return c == d
 }
 
-// division finds what is most undecided in the program for its value; a tally before all else.
+// division finds what is most undecided in the program for its value.
 func (b *branching) division() division {
-	c, ok := b.tally.division()
-	if ok {
-		return c
-	} // or c is nothing yet
+	c := division{job: -1, running: -1, entry: -1}
 	q, in := b.node, &b.in
 	most := 0.0
-	for _, set := range b.lp.active {
-		j := int(set)
+	for set := range b.lp.Sets() {
+		j := set
 		if k := j - len(in.P.Jobs); k >= 0 {
-			y := b.lp.preempted(k)
-			if b.node.decided.fix[k] != 0 || min(y, 1-y) <= 1e-6 {
+			y := b.lp.Preempted(k)
+			if b.node.decided.Fix[k] != 0 || min(y, 1-y) <= 1e-6 {
 				continue
 			}
 			if s := b.costs.score(j, b.worth(j), 1-y, y); s > most {
@@ -78,14 +78,14 @@ func (b *branching) splitDivision() division {
 	q, in := b.node, &b.in
 	c := division{job: -1, running: -1, entry: -1}
 	most := 1e-6
-	for _, set := range b.lp.active {
-		j := int(set)
+	for set := range b.lp.Sets() {
+		j := set
 		if j >= len(in.P.Jobs) {
 			break
 		}
 		alive, pick := 0, -1
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			if !b.node.decided.dead[o] {
+			if !b.node.decided.Dead[o] {
 				alive++
 			}
 			if q.weight[o] > 0.5 {
@@ -98,8 +98,9 @@ func (b *branching) splitDivision() division {
 		for i, v := range b.rounding.fraction[:in.Opts[pick].P1-in.Opts[pick].P0] {
 			if part := v - math.Floor(v); min(part, 1-part) > most {
 				most = min(part, 1-part)
-				c = division{job: j, last: pick, running: -1, entry: in.Opts[pick].P0 + i, tasks: math.Floor(v) + 1, first: part >= 0.5}
-				if c.only = !b.node.decided.must[j] || alive > 1; c.only {
+				c = division{job: j, last: pick, running: -1, entry: in.Opts[pick].P0 + i, first: part >= 0.5}
+				c.tasks = math.Floor(v) + 1
+				if c.only = !b.node.decided.Must[j] || alive > 1; c.only {
 					c.entry, c.first = -1, true
 				}
 			}
@@ -138,7 +139,7 @@ func (b *branching) divide(c division, side bool) {
 			b.node.forbid(o)
 		}
 	}
-	if side || b.tally.is(c.job) { // every plan is in some range
+	if side {
 		b.node.oblige(c.job)
 	}
 }

@@ -15,30 +15,30 @@ func (g *greedy) guide() {
 	d := &g.dual
 	g.settle()
 	for m := range g.in.P.Running {
-		gain := d.releaseGain(m)
+		gain := d.ReleaseGain(m)
 		cost := g.in.P.Running[m].PreemptCost
 		g.pre.Rank[m] = cost / (gain + cost + 1e-9)
 	}
 	g.arrange()
-	copy(d.lam, d.best)
+	copy(d.Lam, d.Best)
 	g.guides++
 }
 
 // settle computes every option's cost and reduced value at the best prices. Given up, it leaves some as they were.
 func (g *greedy) settle() {
 	d := &g.dual
-	copy(d.lam, d.best)
-	d.window()
+	copy(d.Lam, d.Best)
+	d.Window()
 	for i := range g.in.Opts {
 		o := &g.in.Opts[i]
 		if g.late() {
 			return
 		}
-		if d.decided.dead[i] {
+		if d.Decided.Dead[i] {
 			g.red[i] = math.Inf(-1)
 			continue
 		}
-		g.red[i] = o.Value - d.price(o, g.cost[o.P0:o.P1])
+		g.red[i] = o.Value - d.Price(o, g.cost[o.P0:o.P1])
 	}
 }
 
@@ -60,7 +60,7 @@ func (g *greedy) arrange() {
 		for len(g.byRed) < g.in.JobOpts[j+1] {
 			g.byRed = append(g.byRed, -1)
 		}
-		d.ops += 8 * sortOps(g.in.JobOpts[j+1]-g.in.JobOpts[j])
+		d.Ops += 8 * sortOps(g.in.JobOpts[j+1]-g.in.JobOpts[j])
 	}
 	for len(g.byRed) < len(g.in.Opts) {
 		g.byRed = append(g.byRed, -1)
@@ -71,7 +71,7 @@ func (g *greedy) arrange() {
 		}
 		o := &g.in.Opts[i]
 		sortIndices(g.cur.Order[o.P0:o.P1], g.cost, 1)
-		d.ops += 8 + 4*sortOps(o.P1-o.P0)
+		d.Ops += 8 + 4*sortOps(o.P1-o.P0)
 	}
 	g.pre.Sort()
 }
@@ -82,9 +82,9 @@ func (g *greedy) takePrices() {
 	if !a.fresh {
 		return
 	}
-	a.fresh, a.at = false, g.spent()
-	d.lam, d.best = append(d.lam[:0], a.lam...), append(d.best[:0], a.lam...)
-	d.bound = d.evaluate()
+	a.fresh, a.at = false, g.Spent()
+	d.Lam, d.Best = append(d.Lam[:0], a.lam...), append(d.Best[:0], a.lam...)
+	d.Bound = d.Evaluate()
 	copy(g.red, a.red)
 	copy(g.cost, a.cost)
 	copy(g.pre.Rank, a.rank)
@@ -117,7 +117,7 @@ func (g *greedy) fillByRed() {
 func (g *greedy) fillBy(big bool) {
 	g.clear()
 	for m := range g.in.P.Running {
-		if g.dual.releaseGain(m) > 0 {
+		if g.dual.ReleaseGain(m) > 0 {
 			g.cur.Preempt(m)
 		}
 	}
@@ -176,13 +176,8 @@ func (g *greedy) insert(j int) bool {
 	return false
 }
 
-// bestRed is job j's best reduced value at the relaxation's prices.
-func (g *greedy) bestRed(j int) float64 {
-	if g.in.JobOpts[j] == g.in.JobOpts[j+1] || g.byRed[g.in.JobOpts[j]] < 0 {
-		return math.Inf(-1)
-	}
-	return g.red[g.byRed[g.in.JobOpts[j]]]
-}
+// few is the number of entries up to which lists are sorted by insertion.
+const few = 32
 
 // sortOps is n, or where there are many about what it takes to sort them.
 func sortOps(n int) int64 {

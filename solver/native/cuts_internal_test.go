@@ -11,6 +11,8 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/cuts"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -26,7 +28,7 @@ func TestCutsKeepPlans(t *testing.T) {
 			w := newWorker()
 			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{}, func(*solver.Solution) {})
 			w.run()
-			total += len(w.cuts.rhs)
+			total += len(w.cuts.Rhs)
 			w.cur.Copy(&w.best)
 			checkCuts(t, w, seed)
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -39,10 +41,10 @@ func TestCutsKeepPlans(t *testing.T) {
 	assert.Greater(t, total, 200, "cuts that were checked")
 }
 
-// TestCutsKeepEveryPlan holds all plans of tiny problems, with every split in whole tasks, to the cuts that any solution of the relaxation
-// could call for: those of the relaxation itself, and of made-up ones.
+// TestCutsKeepEveryPlan holds all plans of tiny problems, with every split in whole tasks, to the cuts that any
+// solution of the relaxation could call for: those of the relaxation itself, and of made-up ones.
 func TestCutsKeepEveryPlan(t *testing.T) {
-	plans, cuts := 0, 0
+	plans, checked := 0, 0
 	for seed := range uint64(1500) {
 		w := prepared(solvertest.Tiny(seed))
 		if !w.relaxation.exists() {
@@ -50,30 +52,28 @@ func TestCutsKeepEveryPlan(t *testing.T) {
 		}
 		w.relaxation.solve(1 << 60)
 		w.node.reset()
-		w.separator.gather()
-		w.separator.separate(maxCuts)
+		w.cutting.separator.Gather()
+		w.node.weigh()
+		w.cutting.separator.Separate(w.cutting.solution(), relax.MaxCuts)
 		r := rand.New(rand.NewPCG(seed, 2))
 		for range 4 {
 			invent(w, r)
 		}
-		cuts += len(w.cuts.rhs)
-		if len(w.cuts.rhs) == 0 {
+		checked += len(w.cuts.Rhs)
+		if len(w.cuts.Rhs) == 0 {
 			continue
 		}
 		w.clear()
 		plans += everyPlan(t, w, 0, seed)
 	}
-	assert.Greater(t, cuts, 500, "cuts that were checked")
+	assert.Greater(t, checked, 500, "cuts that were checked")
 	assert.Greater(t, plans, 10_000)
 }
 
 // invent separates a solution that no program has: jobs take parts of options, split anyhow.
 func invent(w *worker, r *rand.Rand) {
-	in, s := &w.in, &w.separator
-	w.separator.levels()
-	clear(s.tasks)
-	clear(w.node.weight)
-	s.active = s.active[:0]
+	in := &w.in
+	x := cuts.Solution{Weight: make([]float64, len(in.Opts)), Tasks: make([]float64, len(in.Part)+len(in.P.Running))}
 	for j := range in.P.Jobs {
 		left := 1.0
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
@@ -82,8 +82,7 @@ func invent(w *worker, r *rand.Rand) {
 				continue
 			}
 			z := left * r.Float64()
-			w.node.weight[o] = z
-			s.active = append(s.active, int32(o))
+			x.Weight[o] = z
 			left -= z
 			need := opt.Count
 			for i := opt.P0; i < opt.P1; i++ {
@@ -91,26 +90,19 @@ func invent(w *worker, r *rand.Rand) {
 				if i == opt.P1-1 {
 					q = min(need, in.Limit[i])
 				}
-				s.tasks[i] = z * q
+				x.Tasks[i] = z * q
 				need -= q
 			}
 		}
 	}
 	for k := range in.P.Running {
-		s.tasks[len(in.Part)+k] = r.Float64()
+		x.Tasks[len(in.Part)+k] = r.Float64()
 	}
-	s.found, s.supposed = s.found[:0], s.supposed[:0]
-	for set := range len(s.sets) / in.Parts {
-		for row := range in.R * in.T {
-			w.separator.tryRow(set, row)
-		}
-	}
-	for _, f := range s.found {
-		w.separator.emit(f)
-	}
+	w.cutting.separator.Separate(x, relax.MaxCuts)
 }
 
-// everyPlan holds all plans with those of jobs from j on, added to the one in cur, to the cuts, and returns their number.
+// everyPlan holds all plans with those of jobs from j on, added to the one in cur, to the cuts, and returns their
+// number.
 func everyPlan(t *testing.T, w *worker, j int, seed uint64) int {
 	in := &w.in
 	if j < len(in.P.Running) {
@@ -194,10 +186,10 @@ func checkCuts(t *testing.T, w *worker, seed uint64) {
 			level[len(w.in.Part)+k] = 1
 		}
 	}
-	for c, rhs := range w.cuts.rhs {
+	for c, rhs := range w.cuts.Rhs {
 		sum := 0.0
-		for e := w.cuts.off[c]; e < w.cuts.off[c+1]; e++ {
-			sum += w.cuts.coef[e] * level[w.cuts.at[e]]
+		for e := w.cuts.Off[c]; e < w.cuts.Off[c+1]; e++ {
+			sum += w.cuts.Coef[e] * level[w.cuts.At[e]]
 		}
 		require.LessOrEqual(t, sum, rhs+1e-6*(1+rhs), "seed %d, cut %d", seed, c)
 	}
@@ -210,12 +202,12 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 		require.NoError(t, err)
 		w := prepared(p)
 		w.relaxation.solve(1 << 60)
-		w.dual.cuts = &w.cuts
-		w.separator.tighten(1 << 60)
+		w.dual.Cuts = &w.cuts
+		w.cutting.tighten(1 << 60)
 		checkBasis(t, w)
-		assert.NotEmpty(t, w.cuts.rhs)
-		assert.Less(t, w.dual.bound, c.reach, name)
-		assert.GreaterOrEqual(t, w.dual.bound, c.best, name)
+		assert.NotEmpty(t, w.cuts.Rhs)
+		assert.Less(t, w.dual.Bound, c.reach, name)
+		assert.GreaterOrEqual(t, w.dual.Bound, c.best, name)
 	}
 }
 
@@ -239,37 +231,38 @@ func TestNoDivisionIsRepeated(t *testing.T) {
 	assert.Greater(t, nodes, 500)
 }
 
-// TestCutsThatMakeOptionsCheaper: the option of most reduced value is found at any prices, of cuts too, some of which make options worth more than their value.
+// TestCutsThatMakeOptionsCheaper: the option of most reduced value is found at any prices, of cuts too, some of which
+// make options worth more than their value.
 func TestCutsThatMakeOptionsCheaper(t *testing.T) {
 	cheaper := 0
 	for seed := range uint64(300) {
 		w := prepared(solvertest.Cycle(seed, 6, 2))
 		d, r := &w.dual, rand.New(rand.NewPCG(seed, 3))
-		d.cuts = &cuts{}
-		d.cuts.reset()
+		d.Cuts = &relax.Cuts{}
+		d.Cuts.Reset()
 		dense, places := make([]float64, len(w.in.Part)+len(w.in.P.Running)), []int32{}
 		for i := range dense {
 			places = append(places, int32(i))
 			dense[i] = float64(r.IntN(5) - 2)
 		}
-		d.cuts.add(places, dense, 1)
-		d.lam = append(d.lam[:w.in.Rows], 10*r.Float64())
+		d.Cuts.Add(places, dense, 1)
+		d.Lam = append(d.Lam[:w.in.Rows], 10*r.Float64())
 		for i := range w.in.Rows {
-			d.lam[i] = max(0, r.Float64()-0.5)
+			d.Lam[i] = max(0, r.Float64()-0.5)
 		}
-		d.window()
+		d.Window()
 		for j := range w.in.P.Jobs {
 			most := 0.0
 			for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-				if opt := &w.in.Opts[o]; !w.node.decided.dead[o] {
-					red := opt.Value - d.price(opt, d.unit)
+				if opt := &w.in.Opts[o]; !w.node.decided.Dead[o] {
+					red := opt.Value - d.Price(opt, d.Unit)
 					if most = max(most, red); red > opt.Value {
 						cheaper++
 					}
 				}
 			}
-			d.last[j] = -1
-			best, _ := d.choose(j, 0)
+			d.Last[j] = -1
+			best, _ := d.Choose(j, 0)
 			require.InDelta(t, most, best, 1e-9*(1+most), "seed %d, job %d", seed, j)
 		}
 	}

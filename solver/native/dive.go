@@ -3,6 +3,8 @@ package native
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // dive follows the program's advice down to a plan.
@@ -11,7 +13,7 @@ type dive struct {
 	node     *node
 	rounding *rounding
 	reducer  *reducer
-	lp       *basis
+	lp       *relax.Master
 	steps    int   // decisions so far
 	began    int64 // in ops
 	near     []int // scratch: options nearly decided
@@ -22,7 +24,7 @@ type dive struct {
 // is the opposite of what it advises. It reports whether there was such a one.
 func (d *dive) run(against int) bool {
 	d.node.reset()
-	d.steps, d.began = 0, d.spent()
+	d.steps, d.began = 0, d.Spent()
 	last := step{from: -1}
 	for {
 		bound := d.node.solve(diveRounds)
@@ -57,10 +59,10 @@ type step struct {
 
 // descend decides as the step says, and settles jobs along with it behind the one decision that is against the advice.
 func (d *dive) descend(s *step, against int) {
-	s.from, s.along = len(d.node.decided.trail), false
+	s.from, s.along = len(d.node.decided.Trail), false
 	if d.steps > against {
 		d.settleMost(d.haste())
-		s.along = len(d.node.decided.trail) > s.from
+		s.along = len(d.node.decided.Trail) > s.from
 	}
 	d.decide(s.option, s.running, d.steps != against)
 	if d.steps == against {
@@ -69,8 +71,8 @@ func (d *dive) descend(s *step, against int) {
 	d.steps++
 }
 
-// takeBack takes the last step back where it has led nowhere: first what was settled along with it, then the decision itself. It
-// reports whether there was anything to take back.
+// takeBack takes the last step back where it has led nowhere: first what was settled along with it, then the decision
+// itself. It reports whether there was anything to take back.
 func (d *dive) takeBack(s *step) bool {
 	if s.from < 0 {
 		return false
@@ -96,7 +98,7 @@ const (
 
 // roundUnfinished makes a plan of what a dive has come to whose share is used up.
 func (d *dive) roundUnfinished() {
-	if d.ctxErr == nil && !d.proven && d.gap() > d.target {
+	if d.Err() == nil && !d.proven && d.gap() > d.target {
 		d.node.weigh()
 		d.rounding.round()
 	}
@@ -105,31 +107,31 @@ func (d *dive) roundUnfinished() {
 // haste is the part of what is open that a dive has to decide at once to come to an end in time, going by
 // what its steps so far have taken.
 func (d *dive) haste() float64 {
-	spent := d.spent()
+	spent := d.Spent()
 	each := (spent - d.began) / int64(d.steps+1)
-	left := float64(d.phaseEnd()-spent) / float64(each+1)
+	left := float64(d.PhaseEnd()-spent) / float64(each+1)
 	return 2 / max(2, left)
 }
 
-// settleMost leaves jobs no other option than that which the program has nearly given them, and a given part of those to which it gives it for
-// less, most nearly decided first. They may still be left out: to make sure of all of them at once would take the program long, and
-// where they do not fit together it would have no solution.
+// settleMost leaves jobs no other option than that which the program has nearly given them, and a given part of those
+// to which it gives it for less, most nearly decided first. They may still be left out: to make sure of all of them
+// at once would take the program long, and where they do not fit together it would have no solution.
 func (d *dive) settleMost(part float64) {
 	q := d.node
 	d.near = d.near[:0]
 	for o, z := range q.weight {
-		if z > settleAtAll && z < 1-1e-6 && !q.decided.dead[o] && !q.decided.settled(o) {
+		if z > settleAtAll && z < 1-1e-6 && !q.decided.Dead[o] && !q.decided.Settled(o) {
 			d.near = append(d.near, o)
 		}
 	}
 	slices.SortStableFunc(d.near, func(a, b int) int { return cmp.Compare(q.weight[b], q.weight[a]) })
-	d.spend(int64(len(d.near) * 8))
+	d.Spend(int64(len(d.near) * 8))
 	most := int(part * float64(len(d.near)))
 	for i, o := range d.near {
 		if i >= most && q.weight[o] <= settleAbove {
 			break
 		}
-		if !q.decided.dead[o] && !q.decided.settled(o) {
+		if !q.decided.Dead[o] && !q.decided.Settled(o) {
 			d.node.forbidOthers(o)
 		}
 	}
@@ -142,7 +144,7 @@ func (d *dive) decide(o, k int, first bool) {
 	case o >= 0:
 		d.node.forbid(o)
 	default:
-		on := d.lp.preempted(k) >= 0.5
+		on := d.lp.Preempted(k) >= 0.5
 		d.node.settleRun(k, on == first)
 	}
 }

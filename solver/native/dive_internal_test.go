@@ -9,7 +9,8 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// TestEveryDiveLeavesAPlan gives dives shares too small for a single step: what the program says by then is a plan all the same.
+// TestEveryDiveLeavesAPlan gives dives shares too small for a single step: what the program says by then is a plan
+// all the same.
 func TestEveryDiveLeavesAPlan(t *testing.T) {
 	for seed := range uint64(6) {
 		w := prepared(solvertest.Cycle(seed, 30+5*int(seed), int(seed)))
@@ -17,9 +18,8 @@ func TestEveryDiveLeavesAPlan(t *testing.T) {
 		known := w.best.Value
 		w.clear()
 		w.best.Copy(&w.cur)
-		w.phase = w.spent() + 1
-		w.dive.run(-1)
+		w.Within(w.Spent()+1, func() { w.dive.run(-1) })
 		assert.GreaterOrEqual(t, w.best.Value, 0.8*known, "seed %d", seed)
-		assert.Empty(t, w.node.decided.trail, "seed %d: decisions that have not been taken back", seed)
+		assert.Empty(t, w.node.decided.Trail, "seed %d: decisions that have not been taken back", seed)
 	}
 }

@@ -29,8 +29,8 @@ func TestPricesProveBounds(t *testing.T) {
 			if !w.ascent.step(0.95 * c.known) {
 				w.ascent.again()
 			}
-			require.GreaterOrEqual(t, w.dual.bound, c.known)
+			require.GreaterOrEqual(t, w.dual.Bound, c.known)
 		}
-		assert.Less(t, w.dual.bound, c.reach, c.name)
+		assert.Less(t, w.dual.Bound, c.reach, c.name)
 	}
 }

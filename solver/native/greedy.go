@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// greedy makes plans from nothing, options taking what room there is in some order: of their values, or of what is left of those at
-// the best prices.
+// greedy makes plans from nothing, options taking what room there is in some order: of their values, or of what is
+// left of those at the best prices.
 type greedy struct {
 	*progress
 	recall  *recall
@@ -19,7 +19,8 @@ type greedy struct {
 	merged  []int // scratch: options being sorted
 	jobs    []int // jobs in insertion order
 	key     []float64
-	// What guide has found at the best prices: a task's cost, per entry of in.Part, and each option's value less its cheapest split's cost.
+	// What guide has found at the best prices: a task's cost, per entry of in.Part, and each option's value less its
+	// cheapest split's cost.
 	cost, red []float64
 	guides    int64     // how often guide has been called
 	leader    priceList // the prices of the team's leader
@@ -39,7 +40,7 @@ func (g *greedy) reset() {
 // starts makes the plans that need no prices: density greedy, value greedy, and
 // last cycle's choices.
 func (g *greedy) starts() {
-	g.early = g.spent() + earlyOps
+	g.Hurry(earlyOps)
 	g.byValue, g.key, g.smallest = g.byValue[:0], g.key[:0], math.Inf(1)
 	for i := range g.in.Opts {
 		o := &g.in.Opts[i]
@@ -68,8 +69,8 @@ func (g *greedy) starts() {
 	g.keep()
 }
 
-// earlyOps is what the first plan gets however late it is, about two milliseconds: reading a big problem may have taken all the time,
-// and the most valuable jobs are worth more than being in time.
+// earlyOps is what the first plan gets however late it is, about two milliseconds: reading a big problem may have
+// taken all the time, and the most valuable jobs are worth more than being in time.
 const earlyOps = 2000 * opsPerUnit
 
 // byKey compares options by falling key, and by number if they have the same.
@@ -82,7 +83,7 @@ const sortRun = 4096
 func (g *greedy) sortByValue() bool {
 	n := len(g.byValue)
 	for lo := 0; lo < n; lo += sortRun {
-		if lo > 0 && g.readClock() {
+		if lo > 0 && g.ReadClock() {
 			return false
 		}
 		slices.SortFunc(g.byValue[lo:min(lo+sortRun, n)], g.byKey)
@@ -90,7 +91,7 @@ func (g *greedy) sortByValue() bool {
 	for width := sortRun; width < n; width *= 2 {
 		g.merged = g.merged[:0]
 		for lo := 0; lo < n; lo += 2 * width {
-			if g.readClock() {
+			if g.ReadClock() {
 				return false
 			}
 			mid := min(lo+width, n)

@@ -26,7 +26,7 @@ func (a *priceList) copy(b *priceList) {
 
 // joinTeam makes w a helper of the leader, from so many ops on.
 func (w *worker) joinTeam(ctx context.Context, lead *worker, spent int64) {
-	w.follow(ctx, &lead.budget, spent)
+	w.Follow(ctx, &lead.Budget, spent)
 	w.cfg, w.target, w.smallest = lead.cfg, lead.target, lead.smallest
 	w.report, w.reportAt = nil, math.MaxInt64
 	w.in = lead.in // it is not changed any more
@@ -40,25 +40,28 @@ func (w *worker) joinTeam(ctx context.Context, lead *worker, spent int64) {
 
 // dismiss lets go of what must not outlive the solve.
 func (w *worker) dismiss() {
-	w.ctx, w.team = nil, nil
+	w.Release()
+	w.team = nil
 	w.noted, w.recall.past, w.recall.last = nil, nil, nil
 	w.in = pack.Instance{}
 }
 
-// assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what that advises.
+// assist is a helper's whole search: for plans, by the leader's prices, and as soon as there is a relaxation, by what
+// that advises.
 func (w *worker) assist() {
 	w.cur.Reset(&w.in)
 	w.reset()
 	w.greedy.guide()
-	for before := int64(-1); w.assistsOn() && w.spent() > before; {
-		before = w.spent()
-		w.within(math.MaxInt64, w.assistOnce)
+	for before := int64(-1); w.assistsOn() && w.Spent() > before; {
+		before = w.Spent()
+		w.Within(math.MaxInt64, w.assistOnce)
 	}
 }
 
-// assistsOn reports whether a helper may go on. News that come as it asks end its present phase, as they always do, but not its work.
+// assistsOn reports whether a helper may go on. News that come as it asks end its present phase, as they always do,
+// but not its work.
 func (w *worker) assistsOn() (on bool) {
-	news := w.within(math.MaxInt64, func() { on = w.proceed() })
+	news := w.Within(math.MaxInt64, func() { on = w.proceed() })
 	return on || news
 }
 
@@ -73,8 +76,7 @@ func (w *worker) assistOnce() {
 		w.relaxAgain()
 		w.dives()
 	default:
-		w.local.improve(w.share(improveShare))
-		w.cores.improve(w.share(coreShare))
+		w.local.improve(w.Share(improveShare))
 	}
 }
 
@@ -82,6 +84,6 @@ func (w *worker) assistOnce() {
 func (w *worker) relaxAgain() {
 	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
 	w.node.wholeProblem()
-	w.relaxation.solve(w.share(helperShare))
+	w.relaxation.solve(w.Share(helperShare))
 	w.node.wholeProblem()
 }

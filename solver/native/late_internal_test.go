@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
-	"github.com/hedgesched/hedge/solver/internal/pack"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -29,7 +27,7 @@ type watched struct {
 
 func (c *watched) Err() error {
 	c.seen++
-	if spent := c.w.spent(); c.began {
+	if spent := c.w.Spent(); c.began {
 		c.longest = max(c.longest, spent-c.last)
 		c.last = spent
 	}
@@ -39,17 +37,18 @@ func (c *watched) Err() error {
 	return nil
 }
 
-// watch solves with that many looks at the context and returns it, and how much work was done after the last one, in units.
+// watch solves with that many looks at the context and returns it, and how much work was done after the last one, in
+// units.
 func watch(t *testing.T, p *solver.Problem, opts solver.Options, looks int) (c *watched, after int64) {
 	c = &watched{Context: context.Background(), w: newWorker(), looks: looks}
 	w := c.w
 	w.begin(c, p, opts, Config{}, func(*solver.Solution) {})
-	c.began, c.last = true, w.spent()
+	c.began, c.last = true, w.Spent()
 	end := c.last
 	w.run()
 	if looks > 0 && c.seen >= looks {
-		require.Error(t, w.ctxErr)
-		end = w.spent()
+		require.Error(t, w.Err())
+		end = w.Spent()
 	}
 	require.NoError(t, solver.Verify(p, w.best.Solution(name, w.stop()), opts.Splits))
 	return c, (max(end, c.last) - c.last) / opsPerUnit
@@ -101,7 +100,7 @@ func TestLooksAreNeverFarApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			opts := solver.Options{Work: 150_000, Gap: -1}
 			c, _ := watch(t, p, opts, 0)
-			t.Logf("%d looks, %d units at most between them, %d in all", c.seen, c.longest/opsPerUnit, c.w.spent()/opsPerUnit)
+			t.Logf("%d looks, %d units at most between them, %d in all", c.seen, c.longest/opsPerUnit, c.w.Spent()/opsPerUnit)
 			assert.LessOrEqual(t, c.longest/opsPerUnit, int64(mostUnseen), "units between looks")
 			further := 3
 			if testing.Short() {
@@ -145,35 +144,4 @@ func TestTimeEndsWhileReading(t *testing.T) {
 	assert.Equal(t, solver.StopTime, sol.Stop)
 	assert.NotEmpty(t, sol.Choice)
 	assert.Nil(t, sol.Bound)
-}
-
-// Many partitions are gone through by a heap, few one by one: the cheapest first, and of those that cost the same the first.
-func TestCheapestPartitions(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 2))
-	for range 300 {
-		n := 1 + r.IntN(3*few)
-		o := &pack.Option{P1: n, Count: float64(r.IntN(4 * n))}
-		most := make([]float64, n)
-		d := &pricing{split: make([]float64, n), decided: &decisions{upper: most}}
-		unit, want, room := make([]float64, n), make([]float64, n), 0.0
-		for i := range n {
-			unit[i], most[i] = float64(r.IntN(5)), float64(r.IntN(5))
-			room += most[i]
-		}
-		left, cost := o.Count, 0.0
-		for price := range 5 {
-			for i := range n {
-				if unit[i] == float64(price) {
-					want[i] = min(left, most[i])
-					left -= want[i]
-					cost += float64(want[i] * unit[i])
-				}
-			}
-		}
-		if o.Count > room {
-			cost = math.Inf(1)
-		}
-		assert.Equal(t, cost, d.cheapest(o, unit, o.Count, 0))
-		assert.Equal(t, want, d.split)
-	}
 }

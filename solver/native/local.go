@@ -69,7 +69,7 @@ func (l *local) save() {
 	l.preempted = append(l.preempted[:0], l.cur.Preempted...)
 	l.value = l.cur.Value
 	l.touched, l.had, l.split = l.touched[:0], l.had[:0], l.split[:0]
-	l.ops += int64(len(l.res))/4 + 16
+	l.Spend(int64(len(l.res))/4 + 16)
 }
 
 // touch remembers job j's place the first time an iteration changes it.
@@ -112,7 +112,7 @@ func (l *local) drop(j int) {
 // improve is the search: each iteration changes a part of the plan, rebuilds it
 // greedily by prices and noise, and is undone if it lost too much. What may be
 // lost falls in cycles of growing length. It ends when the work spent reaches until.
-func (l *local) improve(until int64) { l.within(until, l.search) }
+func (l *local) improve(until int64) { l.Within(until, l.search) }
 
 func (l *local) search() {
 	l.cur.Copy(&l.best)
@@ -154,23 +154,23 @@ func (l *local) noise() float64 {
 func (l *local) iterate(forgive float64) {
 	l.save()
 	l.queue = l.queue[:0]
-	l.squeezing = l.rng.IntN(squeezeEvery) == 0
+	l.squeezing = l.IntN(squeezeEvery) == 0
 	ok := true
-	switch k := l.rng.IntN(10); {
+	switch k := l.IntN(10); {
 	case k < 3 && len(l.in.P.Running) > 0:
-		ok = l.switchRunning(l.rng.IntN(len(l.in.P.Running)))
+		ok = l.switchRunning(l.IntN(len(l.in.P.Running)))
 	case k < 6 && len(l.free) > 0:
-		ok = l.force(l.free[l.rng.IntN(len(l.free))])
+		ok = l.force(l.free[l.IntN(len(l.free))])
 	case k < 7 && len(l.placed) > 0:
-		ok = l.force(l.placed[l.rng.IntN(len(l.placed))])
+		ok = l.force(l.placed[l.IntN(len(l.placed))])
 	default:
-		l.ruin(1 + l.rng.IntN(mostRuined))
+		l.ruin(1 + l.IntN(mostRuined))
 	}
 	if ok {
 		l.recreate()
 	}
 	loss := l.value - l.cur.Value
-	if !ok || (loss > 0 && loss > forgive*l.exponential()) {
+	if !ok || (loss > 0 && loss > forgive*l.Exponential()) {
 		l.undo()
 		return
 	}
@@ -182,7 +182,7 @@ func (l *local) iterate(forgive float64) {
 // ruin takes n random jobs out.
 func (l *local) ruin(n int) {
 	for ; n > 0 && len(l.placed) > 0; n-- {
-		l.drop(l.placed[l.rng.IntN(len(l.placed))])
+		l.drop(l.placed[l.IntN(len(l.placed))])
 	}
 }
 
@@ -193,7 +193,7 @@ func (l *local) force(j int) bool {
 	for n < len(opts) && opts[n] >= 0 {
 		n++
 	}
-	o := opts[min(l.rng.IntN(n), l.rng.IntN(n))]
+	o := opts[min(l.IntN(n), l.IntN(n))]
 	if l.cur.Choice[j] == o {
 		return false
 	}
@@ -206,7 +206,7 @@ func (l *local) force(j int) bool {
 		if tries == mostEvicted {
 			return false
 		}
-		if len(l.in.P.Running) > 0 && l.rng.IntN(4) == 0 && l.greedy.pre.TryPlace(&l.cur, o, l.in.Opts[o].Value) {
+		if len(l.in.P.Running) > 0 && l.IntN(4) == 0 && l.greedy.pre.TryPlace(&l.cur, o, l.in.Opts[o].Value) {
 			break
 		}
 		v := l.victim(l.in.Opts[o].Start, len(l.in.Opts[o].Usage))
@@ -227,7 +227,7 @@ func (l *local) victim(start, span int) int {
 	}
 	worst, least := -1, math.Inf(1)
 	for found, i := 0, 0; i < mostLooked && found < mostVictims; i++ {
-		j := l.placed[l.rng.IntN(len(l.placed))]
+		j := l.placed[l.IntN(len(l.placed))]
 		o := &l.in.Opts[l.cur.Choice[j]]
 		if o.Start >= start+span || o.Start+len(o.Usage) <= start {
 			continue
@@ -237,7 +237,7 @@ func (l *local) victim(start, span int) int {
 			worst, least = j, key
 		}
 	}
-	l.spend(40)
+	l.Spend(40)
 	return worst
 }
 
@@ -248,7 +248,7 @@ func (l *local) switchRunning(m int) bool {
 			return false
 		}
 		l.cur.Preempt(m)
-		l.ruin(l.rng.IntN(3))
+		l.ruin(l.IntN(3))
 		return true
 	}
 	for tries := 0; l.cur.Needed(m); tries++ {
@@ -271,7 +271,7 @@ func (l *local) recreate() {
 	dropped := len(l.queue)
 	l.enqueueFree()
 	l.sortQueue()
-	byValue, shaken := l.rng.IntN(6) == 0, l.rng.IntN(3) == 0
+	byValue, shaken := l.IntN(6) == 0, l.IntN(3) == 0
 	for i, j := range l.queue {
 		if l.cur.Choice[j] >= 0 {
 			continue
@@ -316,7 +316,7 @@ func (l *local) insert(j int, byValue, shaken bool) bool {
 // enqueueFree adds some of the jobs that are not in the plan to the queue.
 func (l *local) enqueueFree() {
 	for n := min(mostFree, len(l.free)); n > 0; n-- {
-		j := l.free[l.rng.IntN(len(l.free))]
+		j := l.free[l.IntN(len(l.free))]
 		if !slices.Contains(l.queue, j) {
 			l.queue = append(l.queue, j)
 		}
@@ -325,22 +325,22 @@ func (l *local) enqueueFree() {
 
 // sortQueue orders the queue by reduced value per value, or by value, with noise.
 func (l *local) sortQueue() {
-	byValue := l.rng.IntN(3) == 0
+	byValue := l.IntN(3) == 0
 	for _, j := range l.queue {
 		o := l.greedy.byRed[l.in.JobOpts[j]]
 		k := l.greedy.red[o] / l.in.Opts[o].Value
 		if byValue {
 			k = l.in.Opts[o].Value
 		}
-		l.key[j] = k * (0.5 + float64(l.rng.Float64()))
+		l.key[j] = k * (0.5 + float64(l.Float64()))
 	}
 	sortIndices(l.queue, l.key, -1)
-	l.spend(int64(len(l.queue) * 60))
+	l.Spend(int64(len(l.queue) * 60))
 }
 
 // insertByPreempting gives job j its best option by reduced value in the room of running jobs, now and then.
 func (l *local) insertByPreempting(j int) bool {
-	if len(l.in.P.Running) == 0 || l.rng.IntN(6) != 0 {
+	if len(l.in.P.Running) == 0 || l.IntN(6) != 0 {
 		return false
 	}
 	o := l.greedy.byRed[l.in.JobOpts[j]]
@@ -350,7 +350,7 @@ func (l *local) insertByPreempting(j int) bool {
 // insertShaken is insert with two partitions changing places in the order that the gang fills them in: prices put gangs
 // into the same partitions over and over, and whole tasks may fit in another way only.
 func (l *local) insertShaken(j int) bool {
-	a, b := l.rng.Uint32(), l.rng.Uint32()
+	a, b := l.Uint32(), l.Uint32()
 	for _, o := range l.greedy.byRed[l.in.JobOpts[j]:l.in.JobOpts[j+1]] {
 		if o < 0 || l.late() {
 			break

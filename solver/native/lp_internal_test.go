@@ -39,9 +39,9 @@ func TestRelaxationIsTheLinearProgram(t *testing.T) {
 		require.NoError(t, err)
 		w := prepared(p)
 		assert.True(t, w.relaxation.solve(math.MaxInt64), name)
-		assert.InEpsilon(t, want, w.dual.bound, 1e-4, name)
-		assert.GreaterOrEqual(t, w.dual.bound, want*(1-1e-9), "%s: a bound below the relaxation's value", name)
-		assert.InEpsilon(t, want, w.lp.objective(), 1e-4, name)
+		assert.InEpsilon(t, want, w.dual.Bound, 1e-4, name)
+		assert.GreaterOrEqual(t, w.dual.Bound, want*(1-1e-9), "%s: a bound below the relaxation's value", name)
+		assert.InEpsilon(t, want, w.lp.Objective(), 1e-4, name)
 	}
 }
 
@@ -54,64 +54,22 @@ func TestBasisStaysConsistent(t *testing.T) {
 		}
 		w := prepared(solvertest.Cycle(seed, 20+int(seed)*3, int(seed)))
 		w.relaxation.solve(math.MaxInt64)
-		root := w.lp.objective()
+		root := w.lp.Objective()
 		checkBasis(t, w)
 		w.dive.run(-1)
 		checkBasis(t, w)
 		w.dive.run(1)
 		w.node.solve(maxRounds)
 		checkBasis(t, w)
-		assert.InEpsilon(t, root, w.lp.objective(), 1e-3, "seed %d: after all is taken back", seed)
-		assert.GreaterOrEqual(t, w.dual.bound, w.best.Value)
+		assert.InEpsilon(t, root, w.lp.Objective(), 1e-3, "seed %d: after all is taken back", seed)
+		assert.GreaterOrEqual(t, w.dual.Bound, w.best.Value)
 	}
 }
 
-// checkPlaces holds where columns and slacks are to what is basic.
-func checkPlaces(t *testing.T, m *basis) {
-	t.Helper()
-	where, slack := make([]int32, len(m.set)), make([]int32, m.rows)
-	for c := range where {
-		where[c] = -1
-	}
-	for r := range slack {
-		slack[r] = -1
-	}
-	require.Len(t, m.basic, m.rows)
-	for p, c := range m.basic {
-		if c < 0 {
-			slack[-1-c] = int32(p)
-		} else {
-			where[c] = int32(p)
-		}
-	}
-	for s, c := range m.key {
-		require.Equal(t, int32(s), m.set[c], "the key of set %d", s)
-		where[c] = -2
-	}
-	require.Equal(t, where, m.where)
-	require.Equal(t, slack, m.slack)
-}
-
-// checkBasis recomputes what each row uses and each set gives out, and where what is basic is.
+// checkBasis checks the basis of w's program.
 func checkBasis(t *testing.T, w *worker) {
 	t.Helper()
-	m := &w.lp
-	checkPlaces(t, m)
-	used, given := make([]float64, m.rows), make([]float64, len(m.key))
-	for c := range m.set {
-		z := m.weight(int32(c))
-		require.GreaterOrEqual(t, z, -1e-6)
-		given[m.set[c]] += z
-		for i := m.off[c]; i < m.off[c+1]; i++ {
-			used[m.row[i]] += z * m.amt[i]
-		}
-	}
-	for s, v := range given {
-		require.InDelta(t, 1, v, 1e-6, "set %d", s)
-	}
-	for r, v := range used {
-		require.LessOrEqual(t, v, m.rhs[r]+1e-6, "row %d", r)
-	}
+	require.NoError(t, w.lp.Check())
 }
 
 // TestCompactKeepsTheBasis drops columns and finds the program as it was.
@@ -120,15 +78,16 @@ func TestCompactKeepsTheBasis(t *testing.T) {
 	w.relaxation.solve(math.MaxInt64)
 	m := &w.lp
 	spare := w.in.MaxParts
-	for len(m.set) < 10_000 { // many copies of a column that is worth nothing
-		m.split = append(m.split, make([]float64, spare)...)
-		m.admit(m.finish(0, w.in.JobOpts[0], 0))
+	for len(m.Set) < 10_000 { // many copies of a column that is worth nothing
+		m.Finish(0, 0)
+		m.Note(w.in.JobOpts[0], make([]float64, spare))
+		m.Admit(int32(len(m.Set) - 1))
 	}
-	before := m.objective()
-	m.compact()
-	assert.Less(t, len(m.set), 10_000)
-	assert.InDelta(t, before, m.objective(), 1e-9)
+	before := m.Objective()
+	m.Compact()
+	assert.Less(t, len(m.Set), 10_000)
+	assert.InDelta(t, before, m.Objective(), 1e-9)
 	checkBasis(t, w)
-	m.refactor()
-	assert.InEpsilon(t, before, m.objective(), 1e-9)
+	m.Refactor()
+	assert.InEpsilon(t, before, m.Objective(), 1e-9)
 }

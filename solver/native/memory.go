@@ -4,23 +4,28 @@ import (
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered anew every
-// time. It is not changed once it is made, and shares nothing with the problem, which callers make anew in the same place. All of it is advice: prices prove a bound by being evaluated, columns are taken as
-// splits of options that are there, and a plan as far as it fits.
+// memory is what a solve leaves to the next one, in the problem's own terms, as rows, jobs and options are numbered
+// anew every time. It is not changed once it is made, and shares nothing with the problem, which callers make anew in
+// the same place. All of it is advice: prices prove a bound by being evaluated, columns are taken as splits of
+// options that are there, and a plan as far as it fits.
 //
-// Jobs are known again by their ids, options by set, start (moved by the slots that have passed) and count, partitions by name, in their order where names are the same. The last relaxation's prices take the place of
-// the ascent's, unless its first steps better them by much. Plans are made and bettered by them before the relaxation, for as long as that promises to
-// reach the gap asked for sooner; and if the last relaxation's bound was within that gap of the plan found then, plans come before cuts.
+// Jobs are known again by their ids, options by set, start (moved by the slots that have passed) and count,
+// partitions by name, in their order where names are the same. The last relaxation's prices take the place of the
+// ascent's, unless its first steps better them by much. Plans are made and bettered by them before the relaxation,
+// for as long as that promises to reach the gap asked for sooner; and if the last relaxation's bound was within that
+// gap of the plan found then, plans come before cuts.
 type memory struct {
 	root *root // nil if there was no relaxation
 	age  int   // how many slots older than the plan the root is
 	plan *plan
 }
 
-// root is what is left of a root relaxation: prices and columns. The basis is no part of it: capacities move a little from cycle to
-// cycle, which leaves it infeasible in half of the rows, and to mend it takes longer than to go from a plan.
+// root is what is left of a root relaxation: prices and columns. The basis is no part of it: capacities move a little
+// from cycle to cycle, which leaves it infeasible in half of the rows, and to mend it takes longer than to go from a
+// plan.
 type root struct {
 	parts, resources []string
 	slots            int
@@ -33,7 +38,8 @@ type root struct {
 	value, rest      float64        // its bound, and how far that is from the best plan found, relatively
 }
 
-// plan is how the gangs of the best plan were split, and who was preempted for it. Which options jobs take is the hint's to say.
+// plan is how the gangs of the best plan were split, and who was preempted for it. Which options jobs take is the
+// hint's to say.
 type plan struct {
 	parts     []string
 	jobs      []string
@@ -55,8 +61,8 @@ type pastColumn struct {
 	lo, hi       int32
 }
 
-// remember takes down what is worth it if a caller wants it. Where the relaxation was not begun that is the root of the last one: the
-// rough prices of an ascent lead the next one astray as often as they help.
+// remember takes down what is worth it if a caller wants it. Where the relaxation was not begun that is the root of
+// the last one: the rough prices of an ascent lead the next one astray as often as they help.
 func (w *worker) remember() *memory {
 	m := &memory{root: w.noted, plan: w.planned()}
 	if m.root != nil {
@@ -71,14 +77,16 @@ func (w *worker) remember() *memory {
 // note takes down the relaxation's prices and columns.
 func (rel *relaxation) note() *root {
 	in, p := &rel.in, rel.in.P
-	past := &root{parts: names(p), resources: in.Names(), slots: in.T, slotSeconds: p.SlotSeconds,
-		prices: make([]float64, in.Rows)}
-	for row, l := range rel.dual.best[:in.Rows] {
+	past := &root{
+		parts: names(p), resources: in.Names(), slots: in.T, slotSeconds: p.SlotSeconds,
+		prices: make([]float64, in.Rows),
+	}
+	for row, l := range rel.dual.Best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}
 	past.take(rel.lp)
-	past.work, past.value = rel.took, rel.dual.bound
-	rel.spend(int64(in.Rows + 8*len(past.columns)))
+	past.work, past.value = rel.took, rel.dual.Bound
+	rel.Spend(int64(in.Rows + 8*len(past.columns)))
 	return past
 }
 
@@ -113,20 +121,20 @@ func (p *progress) planned() *plan {
 }
 
 // take takes down the program's columns.
-func (past *root) take(m *basis) {
-	n := len(m.set) - m.fixed()
+func (past *root) take(m *relax.Master) {
+	n := len(m.Set) - m.Stay
 	past.columns, past.splits = make([]pastColumn, 0, n), make([]solver.Split, 0, 2*n)
-	past.jobs = make([]pastJob, len(m.in.P.Jobs))
+	past.jobs = make([]pastJob, len(m.In.P.Jobs))
 	for j := range past.jobs {
 		lo := int32(len(past.columns))
-		for c := m.head[j]; c >= 0; c = m.next[c] {
-			if m.opt[c] >= 0 && m.price(c) > m.mu(j)-float64(keepWithin*m.worth[c]) {
+		for c := m.Head[j]; c >= 0; c = m.Next[c] {
+			if m.Opt[c] >= 0 && m.Price(c) > m.Dual(j)-float64(keepWithin*m.Worth[c]) {
 				var kept pastColumn
-				kept, past.splits = column(m.in, int(m.opt[c]), m.splitOf(c), past.splits)
+				kept, past.splits = column(m.In, int(m.Opt[c]), m.SplitOf(c), past.splits)
 				past.columns = append(past.columns, kept)
 			}
 		}
-		past.jobs[j] = pastJob{id: m.in.P.Jobs[j].ID, lo: lo, hi: int32(len(past.columns))}
+		past.jobs[j] = pastJob{id: m.In.P.Jobs[j].ID, lo: lo, hi: int32(len(past.columns))}
 	}
 }
 

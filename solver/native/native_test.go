@@ -173,7 +173,8 @@ func TestSeedsThatOnceFailed(t *testing.T) {
 	}
 }
 
-// TestPastSolvesDoNotMatter: an engine answers as a new one does, to the last unit of work, whatever its pooled memory has been used for.
+// TestPastSolvesDoNotMatter: an engine answers as a new one does, to the last unit of work, whatever its pooled
+// memory has been used for.
 func TestPastSolvesDoNotMatter(t *testing.T) {
 	for _, cfg := range []native.Config{{}, {NoExact: true}} {
 		for seed := range uint64(5) {
@@ -196,7 +197,8 @@ func TestPastSolvesDoNotMatter(t *testing.T) {
 	}
 }
 
-// The work limit is kept on what the engine is measured on, whose larger problems are not through with the first plans by then.
+// The work limit is kept on what the engine is measured on, whose larger problems are not through with the first
+// plans by then.
 func TestWorkLimitIsKept(t *testing.T) {
 	for _, q := range problems(t) {
 		for _, limit := range []int64{10_000, 20_000} {
@@ -250,8 +252,8 @@ func TestAmountsThatDifferByLittle(t *testing.T) {
 	}
 }
 
-// TestOptimalIsOptimal: nothing is worth more than the bound of what is called optimal, and next to nothing more than the plan, where
-// one job is worth so much that the others are a small part of the value.
+// TestOptimalIsOptimal: nothing is worth more than the bound of what is called optimal, and next to nothing more than
+// the plan, where one job is worth so much that the others are a small part of the value.
 func TestOptimalIsOptimal(t *testing.T) {
 	const most = 1e7
 	for seed := range uint64(seeds(300)) {

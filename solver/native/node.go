@@ -4,47 +4,40 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// node is a node of the search through the linear program. What has been decided on the way there is a penalty on the columns that it bars, so that
-// the program's basis stays feasible. There is one node, changed and changed back.
+// node is a node of the search through the linear program. What has been decided on the way there is a penalty on the
+// columns that it bars, so that the program's basis stays feasible. There is one node, changed and changed back.
 type node struct {
 	*progress
 	greedy     *greedy
 	relaxation *relaxation
-	lp         *basis
-	decided    decisions
-	// base is the plan without what the program is about, and order the jobs it
-	// is about, by falling reduced value.
+	lp         *relax.Master
+	decided    relax.Decisions
+	// base is the empty plan, and order the jobs by falling reduced value.
 	base    pack.State
 	order   []int
 	penalty float64
 
 	weight []float64 // of each option in the node's program
 	at     float64   // the bound at prices dual.lam, if it is known
-
-	dually      bool // whether what is barred is driven out by the dual simplex method: in large problems a node's program is often left unsolved, and what the primal method has done by then is of use
-	dualSimplex dualSimplex
-	mu          []float64 // scratch for byDual
 }
 
 // reset is the root: nothing is decided.
 func (q *node) reset() {
-	q.decided.reset(&q.in)
-	q.dually, q.dualSimplex.astray = !q.relaxation.large(), false
+	q.decided.Reset(&q.in)
 	q.weight = pack.Resize(q.weight, len(q.in.Opts))
-	q.penalty = math.Abs(q.dual.bound) + 1
+	q.penalty = math.Abs(q.dual.Bound) + 1
 	for k := range q.in.P.Running {
 		q.penalty = max(q.penalty, q.in.P.Running[k].PreemptCost)
-	}
-	if q.tallied { // a small part of a tally's widest range has many units, for which the program would lean on it
-		q.penalty *= tallyPenalty
 	}
 }
 
 // forbid takes option o out of the program.
 func (q *node) forbid(o int) {
-	if q.decided.forbid(o) {
+	if q.decided.Forbid(o) {
 		q.penalize(o)
 	}
 }
@@ -52,24 +45,24 @@ func (q *node) forbid(o int) {
 // penalize values option o's columns by whether the node allows them.
 func (q *node) penalize(o int) {
 	m := q.lp
-	for c := m.head[q.in.Opts[o].Job]; c >= 0; c = m.next[c] {
-		if int(m.opt[c]) != o {
+	for c := m.Head[q.in.Opts[o].Job]; c >= 0; c = m.Next[c] {
+		if int(m.Opt[c]) != o {
 			continue
 		}
-		m.val[c] = m.worth[c]
-		if !q.decided.allows(o, m.splitOf(c)) {
-			m.val[c] -= q.penalty
+		m.Val[c] = m.Worth[c]
+		if !q.decided.Allows(o, m.SplitOf(c)) {
+			m.Val[c] -= q.penalty
 		}
 	}
 }
 
 // repenalize values the columns of a program made anew by what has been decided.
 func (q *node) repenalize() {
-	for _, d := range q.decided.trail {
-		switch i := int(d.index); d.kind {
-		case required:
-			q.lp.val[i] = -q.penalty
-		case fixed:
+	for _, d := range q.decided.Trail {
+		switch i := int(d.Index); d.Kind {
+		case relax.Required:
+			q.lp.Val[i] = -q.penalty
+		case relax.Fixed:
 			q.penalizeRun(i)
 		default:
 			q.penalize(i)
@@ -79,16 +72,16 @@ func (q *node) repenalize() {
 
 // penalizeRun values what is decided against of running job k's two columns.
 func (q *node) penalizeRun(k int) {
-	c := q.lp.runColumn(k)
-	if q.decided.fix[k] > 0 {
+	c := q.lp.RunColumn(k)
+	if q.decided.Fix[k] > 0 {
 		c = int32(len(q.in.P.Jobs) + k)
 	}
-	q.lp.val[c] = q.lp.worth[c] - q.penalty
+	q.lp.Val[c] = q.lp.Worth[c] - q.penalty
 }
 
 // confine makes option o have at least, or at most, that many tasks at an entry of in.Part.
 func (q *node) confine(o, entry int, v float64, atLeast bool) {
-	if q.decided.bound(o, entry, v, atLeast) {
+	if q.decided.Bound(o, entry, v, atLeast) {
 		q.penalize(o)
 	}
 }
@@ -111,63 +104,59 @@ func (q *node) forbidOthers(o int) {
 
 // oblige makes job j take one of the options left to it.
 func (q *node) oblige(j int) {
-	if q.decided.oblige(j) {
-		q.lp.val[j] = -q.penalty
+	if q.decided.Oblige(j) {
+		q.lp.Val[j] = -q.penalty
 	}
 }
 
 // settleRun decides running job k, if it is not decided.
 func (q *node) settleRun(k int, on bool) {
-	if q.decided.settleRun(k, on) {
+	if q.decided.SettleRun(k, on) {
 		q.penalizeRun(k)
 	}
 }
 
 // revert takes back all decisions after the first n.
 func (q *node) revert(n int) {
-	for len(q.decided.trail) > n {
-		switch d := q.decided.takeBack(); d.kind {
-		case required:
-			q.lp.val[d.index] = 0
-		case fixed:
-			s, c := len(q.in.P.Jobs)+int(d.index), q.lp.runColumn(int(d.index))
-			q.lp.val[s], q.lp.val[c] = 0, q.lp.worth[c]
+	for len(q.decided.Trail) > n {
+		switch d := q.decided.TakeBack(); d.Kind {
+		case relax.Required:
+			q.lp.Val[d.Index] = 0
+		case relax.Fixed:
+			s, c := len(q.in.P.Jobs)+int(d.Index), q.lp.RunColumn(int(d.Index))
+			q.lp.Val[s], q.lp.Val[c] = 0, q.lp.Worth[c]
 		default:
-			q.penalize(int(d.index))
+			q.penalize(int(d.Index))
 		}
 	}
 }
 
 // solve solves the node's program, in so many sweeps at most, and returns a bound.
-func (q *node) solve(rounds int) float64 {
-	bound := q.try(rounds, 0)
-	q.dualSimplex.goBack()
-	return bound
-}
+func (q *node) solve(rounds int) float64 { return q.try(rounds, 0) }
 
-// try is solve, but that it stops when program and bound are within loose times the bound's distance from what is enough, and that the basis
-// may be astray if the bound is not enough, or the search may not proceed: it need not go back if another basis comes next.
+// try is solve, but that it stops when program and bound are within loose times the bound's distance from what is
+// enough.
 func (q *node) try(rounds int, loose float64) float64 {
 	m, d := q.lp, &q.dual
-	q.dualSimplex.goBack()
-	m.compact()
-	bound := q.byDual()
-	if bound <= q.enough() || !q.proceed() {
+	m.Compact()
+	m.Reprice()
+	bound := math.Inf(1)
+	if !q.proceed() {
 		return bound
 	}
-	q.dualSimplex.goBack()
 	q.at = math.Inf(1)
 	for range rounds {
 		if !q.proceed() {
 			break
 		}
-		q.relaxation.pivots(m.ops + roundOps*int64(m.rows))
-		for r, p := range m.pi {
-			d.lam[r] = max(0, p)
+		q.relaxation.pivots(m.Ops + roundOps*int64(m.Rows))
+		for r, p := range m.Prices {
+			d.Lam[r] = max(0, p)
 		}
-		b, added := q.relaxation.generate(nil)
+		b, added := q.relaxation.generate()
 		bound, q.at = min(bound, b), b
-		if bound <= q.enough() || added == 0 || bound-m.objective() <= max(leastGain/2*math.Abs(bound), loose*(bound-q.enough())) {
+		near := max(leastGain/2*math.Abs(bound), loose*(bound-q.enough()))
+		if bound <= q.enough() || added == 0 || bound-m.Objective() <= near {
 			break
 		}
 	}
@@ -175,10 +164,8 @@ func (q *node) try(rounds int, loose float64) float64 {
 }
 
 // restore goes back to basis s of b if it is there still.
-func (q *node) restore(b *bases, s saved) {
-	if b.restore(q.lp, s) {
-		q.dualSimplex.astray = false
-	}
+func (q *node) restore(b *lp.Bases, s lp.Saved) {
+	b.Restore(&q.lp.Program, s)
 }
 
 // weigh computes every option's weight and returns the fractional one, or the
@@ -186,20 +173,20 @@ func (q *node) restore(b *bases, s saved) {
 func (q *node) weigh() (option, running int) {
 	m := q.lp
 	clear(q.weight)
-	for s, c := range m.key {
-		if s < len(q.in.P.Jobs) && m.opt[c] >= 0 {
-			q.weight[m.opt[c]] += m.keyValue[s]
+	for s, c := range m.Key {
+		if s < len(q.in.P.Jobs) && m.Opt[c] >= 0 {
+			q.weight[m.Opt[c]] += m.KeyValue[s]
 		}
 	}
-	for i, b := range m.basic {
-		if b >= 0 && m.opt[b] >= 0 {
-			q.weight[m.opt[b]] += m.beta[i]
+	for i, b := range m.Basic {
+		if b >= 0 && m.Opt[b] >= 0 {
+			q.weight[m.Opt[b]] += m.Values[i]
 		}
 	}
 	option, running = -1, -1
 	most := 0.0
 	for o, z := range q.weight {
-		if z < 1e-6 || z > 1-1e-6 || q.decided.dead[o] || q.decided.settled(o) {
+		if z < 1e-6 || z > 1-1e-6 || q.decided.Dead[o] || q.decided.Settled(o) {
 			continue
 		}
 		if s := q.in.Opts[o].Value * z; s > most {
@@ -207,21 +194,18 @@ func (q *node) weigh() (option, running int) {
 		}
 	}
 	for k := range q.in.P.Running {
-		y := m.preempted(k)
-		if q.decided.fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
+		y := m.Preempted(k)
+		if q.decided.Fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
 			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
 		}
 	}
-	m.ops += int64(len(q.weight) + m.rows)
+	m.Ops += int64(len(q.weight) + m.Rows)
 	return option, running
 }
 
-// wholeProblem makes the program about all jobs and running jobs.
+// wholeProblem begins with the empty plan, and with the jobs in the order of the last prices.
 func (q *node) wholeProblem() {
-	m := q.lp
-	m.activate()
 	q.clear()
 	q.base.Copy(&q.cur)
 	q.order = append(q.order[:0], q.greedy.jobs...)
-	q.decided.cap, q.decided.base = q.in.Cap, 0
 }

@@ -6,28 +6,26 @@ import (
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/internal/gap"
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
+	"github.com/hedgesched/hedge/solver/native/internal/search"
 )
 
-// progress is what all parts of a search share: the problem, the plan in hand, the best plan and the bound so far, and what may be spent on
-// bettering them. A part that holds it, and no other part, can be read by itself.
+// progress is what all parts of a search share: the problem, the plan in hand, the best plan and the bound so far,
+// and what may be spent on bettering them. A part that holds it, and no other part, can be read by itself.
 type progress struct {
-	budget
-	random
+	search.Budget
+	search.Random
 	in        pack.Instance
 	cur       pack.State
 	best      pack.State // the best plan of this worker
-	dual      dual       // the best bound of this worker, and the prices that prove it
+	dual      relax.Dual // the best bound of this worker, and the prices that prove it
 	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
-	toBeat    float64    // the value of the best plan of the problem that this is the coarse one of
 	teamBound float64    // the bound that the team's leader has proven, for the others
 	shown     float64    // the bound that has been proven by going through all that could be better, which no prices prove
 	proven    bool       // no plan is worth more than the best one
-	aim       float64    // plans worth no more than this are not looked for at present; -Inf is none
 	smallest  float64    // the least value of an option that can fit
 	cfg       Config
 	target    float64           // the gap to end at
-	tallied   bool              // whether the last job is a tally
-	outer     judge             // whose coarse problem this is, and who takes its plans; nil for none
 	meet      func(spent int64) // exchanges with the team
 	meetAt    int64             // in ops; where the team meets next
 	report    func(*solver.Solution)
@@ -40,45 +38,46 @@ const reportOps = 20_000 * opsPerUnit
 
 // reset forgets all but the problem, the present plan and the best one.
 func (p *progress) reset() {
-	p.restart()
-	p.proven, p.aim = false, math.Inf(-1)
-	p.teamBound, p.shown, p.teamBest.Value, p.toBeat = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	p.Restart()
+	p.proven = false
+	p.teamBound, p.shown, p.teamBest.Value = math.Inf(1), math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
 
-// proceed reports whether the present phase of the search may go on. Searches ask it all the while, and it is where others are let in: it
-// meets the team, where it may wait for other workers and panics with their errors, and polls, if it is time to.
+// proceed reports whether the present phase of the search may go on. Searches ask it all the while, and it is where
+// others are let in: it meets the team, where it may wait for other workers and panics with their errors, and polls,
+// if it is time to.
 func (p *progress) proceed() bool {
-	if p.ctxErr != nil || p.proven {
+	if p.Err() != nil || p.proven {
 		return false
 	}
-	spent := p.spent()
-	if p.used(spent) {
+	spent := p.Spent()
+	if p.Used(spent) {
 		return false
 	}
 	if spent >= p.meetAt {
 		p.meet(spent)
 	}
 	p.poll(spent)
-	return p.ctxErr == nil && !p.reached() && spent < p.phase
+	return p.Err() == nil && !p.reached() && p.InPhase(spent)
 }
 
-// late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under way when the work ends is
-// let to come to an end if that takes little. What is left undone then is so for good, as the search does not proceed from then on.
+// late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under
+// way when the work ends is let to come to an end if that takes little. What is left undone then is so for good, as
+// the search does not proceed from then on.
 func (p *progress) late() bool {
-	spent := p.spent()
+	spent := p.Spent()
 	p.poll(spent)
-	return spent >= p.early && (p.ctxErr != nil || p.used(spent-p.limit/20))
+	return p.Late(spent)
 }
 
 // poll reads the clock and reports a better plan, every now and then.
 func (p *progress) poll(spent int64) {
-	if spent < p.pollAt {
+	if !p.Due(spent) {
 		return
 	}
-	p.pollAt = spent + pollOps
-	p.readClock()
-	if p.reportAt <= spent && p.outer == nil && p.top() > p.reported {
+	p.ReadClock()
+	if p.reportAt <= spent && p.top() > p.reported {
 		p.reportAt, p.reported = spent+reportOps, p.top()
 		p.report(p.solution(solver.StopNone))
 	}
@@ -87,16 +86,7 @@ func (p *progress) poll(spent int64) {
 // reached says whether the gap is as small as it has to be; that of a bound that is not known never is.
 func (p *progress) reached() bool { return p.gap() <= p.target }
 
-func (p *progress) bound() float64 { return min(p.dual.bound, p.teamBound, p.shown) }
-
-// realJobs is how many jobs there are, without the tally.
-func (p *progress) realJobs() int {
-	n := len(p.in.P.Jobs)
-	if p.tallied {
-		n--
-	}
-	return n
-}
+func (p *progress) bound() float64 { return min(p.dual.Bound, p.teamBound, p.shown) }
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (p *progress) solution(stop solver.Stop) *solver.Solution {
@@ -105,7 +95,7 @@ func (p *progress) solution(stop solver.Stop) *solver.Solution {
 		best = &p.teamBest
 	}
 	sol := best.Solution(name, stop)
-	sol.Work = p.spent() / opsPerUnit
+	sol.Work = p.Spent() / opsPerUnit
 	if bound := p.bound(); !math.IsInf(bound, 0) {
 		if v := sol.Objective; bound < v && bound >= v-float64(inexact*math.Abs(v)) {
 			bound = v
@@ -115,30 +105,18 @@ func (p *progress) solution(stop solver.Stop) *solver.Solution {
 	return sol
 }
 
-// inexact is how far, relatively, a bound may be below a plan for rounding errors alone. One that is lower is wrong, and left as it is
-// for the caller to see.
+// inexact is how far, relatively, a bound may be below a plan for rounding errors alone. One that is lower is wrong,
+// and left as it is for the caller to see.
 const inexact = 1e-9
 
 func (p *progress) gap() float64 { return gap.Of(p.bound(), p.top()) }
 
 // top is the value of the best plan that the worker knows of.
-func (p *progress) top() float64 { return max(p.best.Value, p.teamBest.Value, p.toBeat) }
-
-// judge says what becomes of plans and choices of a coarse problem.
-type judge interface {
-	take()                             // is shown a better plan, the one in hand
-	ask(h uint64, until int64) verdict // is asked whether choices, of which h is the hash, have splits
-}
+func (p *progress) top() float64 { return max(p.best.Value, p.teamBest.Value) }
 
 // keep makes cur the best plan if it is better. It reports whether cur still has
-// all its jobs: rounding may have let in more than fits. What is better in the coarse problem is for the judge, and stays as it is.
+// all its jobs: rounding may have let in more than fits.
 func (p *progress) keep() bool {
-	if p.outer != nil {
-		if p.cur.Value > p.better() {
-			p.outer.take()
-		}
-		return true
-	}
 	enough := p.best.Value + float64(1e-12*math.Abs(p.best.Value))
 	if p.cur.Value <= enough {
 		return true
@@ -168,20 +146,18 @@ func (p *progress) clear() {
 	p.cur.Rebuild()
 }
 
-// leastGain is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part of its value, and the bound
-// says by how much. Less costs proofs where preemptions cost far more than the plan is worth, for rounding errors of the nodes' programs.
+// leastGain is the relative gain worth searching for: a plan called optimal may be short of the optimum by that part
+// of its value, and the bound says by how much. Less costs proofs where preemptions cost far more than the plan is
+// worth, for rounding errors of the nodes' programs.
 const leastGain = 3e-7
 
-// leastOfAll is the same where the best plan is worth nothing, as a part of the least valuable option. It is no more than rounding errors, since the bound is then called 0, which
-// is no part of anything.
+// leastOfAll is the same where the best plan is worth nothing, as a part of the least valuable option. It is no more
+// than rounding errors, since the bound is then called 0, which is no part of anything.
 const leastOfAll = 1e-8
 
-// enough is what a node's bound must exceed to be searched.
-func (p *progress) enough() float64 { return max(p.aim, p.better()) }
-
-// better is what a plan must exceed to be worth looking for beside the best one. Where the best plan is worth nothing, that is more than
-// rounding errors: a small part of the least valuable option.
-func (p *progress) better() float64 {
+// enough is what a node's bound, or a plan, must exceed to be worth looking for beside the best one. Where the best
+// plan is worth nothing, that is more than rounding errors: a small part of the least valuable option.
+func (p *progress) enough() float64 {
 	v := p.top()
 	if v == 0 {
 		return leastOfAll * p.smallest

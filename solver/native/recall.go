@@ -41,8 +41,8 @@ func (q *recall) reset(in *pack.Instance, m *solver.Memory) {
 	q.identify(in.P)
 }
 
-// number finds the partitions that had these names. Names need be neither unique nor there: of those with the same one the first
-// is the first, so that no two become one.
+// number finds the partitions that had these names. Names need be neither unique nor there: of those with the same
+// one the first is the first, so that no two become one.
 func (q *recall) number(p *solver.Problem, parts []string) {
 	now := make(map[string][]int32, len(p.Partitions))
 	for x := range p.Partitions {
@@ -112,30 +112,30 @@ func (q *recall) remind() bool {
 	if q.past == nil {
 		return false
 	}
-	q.spend(int64(2*in.Rows + 8*len(q.past.jobs)))
-	before := d.bound
+	q.Spend(int64(2*in.Rows + 8*len(q.past.jobs)))
+	before := d.Bound
 	for _, part := range [...]float64{1, 0.5, 0.25} {
 		for row, then := range q.row {
-			d.lam[row] = 0
+			d.Lam[row] = 0
 			if then < 0 {
 				continue
 			}
 			if l := part * q.past.prices[then] / in.Scale(row/in.T%in.R); l >= 0 && l <= math.MaxFloat64 {
-				d.lam[row] = l
+				d.Lam[row] = l
 			}
 		}
-		bound := d.evaluate()
-		if !(bound < d.bound) && d.bound < before {
+		bound := d.Evaluate()
+		if !(bound < d.Bound) && d.Bound < before {
 			break
 		}
-		d.improve(bound)
+		d.Improve(bound)
 		if q.gap() < 0.1 {
 			break
 		}
 	}
-	copy(d.lam, d.best)
-	d.evaluate()
-	return d.bound < before
+	copy(d.Lam, d.Best)
+	d.Evaluate()
+	return d.Bound < before
 }
 
 // resume adds the memory's columns, as far as they are splits of options still, to the program.
@@ -152,7 +152,7 @@ func (rel *relaxation) resume() {
 		for _, past := range q.past.columns[q.past.jobs[then].lo:q.past.jobs[then].hi] {
 			for o := rel.in.JobOpts[j]; o < rel.in.JobOpts[j+1]; o++ {
 				if rel.recall.same(o, &past, q.shift) && rel.recall.splitAgain(&rel.in.Opts[o], q.past.splits[past.lo:past.hi]) {
-					rel.lp.add(o, q.split)
+					rel.lp.Add(o, q.split)
 					break
 				}
 			}
@@ -163,7 +163,7 @@ func (rel *relaxation) resume() {
 // same says whether option o is what the column was of, so many slots ago.
 func (q *recall) same(o int, past *pastColumn, shift int) bool {
 	opt := &q.in.Opts[o]
-	q.ops++
+	q.Spend(1)
 	if opt.Start != past.start-shift || opt.Dead {
 		return false
 	}
@@ -187,7 +187,7 @@ func (q *recall) splitAgain(o *pack.Option, split []solver.Split) bool {
 		}
 		q.split[at] = a.Count
 		left -= a.Count
-		q.spend(4)
+		q.Spend(4)
 	}
 	return math.Abs(left) <= 1e-9*o.Count
 }
@@ -231,11 +231,11 @@ func (q *recall) holds(o *pack.Option) bool {
 		if v > 0 && (q.in.Fit(o, q.in.Part[o.P0+i], q.cur.Res) < v || o.Whole && v != math.Floor(v)) {
 			return false
 		}
-		q.spend(int64(len(o.Usage)))
+		q.Spend(int64(len(o.Usage)))
 	}
 	return true
 }
 
-// easy says that the last relaxation's value was within the target of the plan that was found, so that plans are what is to be
-// looked for, not better bounds.
+// easy says that the last relaxation's value was within the target of the plan that was found, so that plans are what
+// is to be looked for, not better bounds.
 func (q *recall) easy() bool { return q.warm && q.past.rest <= q.target }

@@ -73,7 +73,8 @@ func noted(t *testing.T, p *solver.Problem) *memory {
 	return value.(*memory)
 }
 
-// TestMemoryOutlivesItsProblem: a problem may be overwritten once it is solved, as cycle after cycle is made in the same place.
+// TestMemoryOutlivesItsProblem: a problem may be overwritten once it is solved, as cycle after cycle is made in the
+// same place.
 func TestMemoryOutlivesItsProblem(t *testing.T) {
 	p := solvertest.Cycle(5, 40, 8)
 	got, want := noted(t, p), noted(t, solvertest.Cycle(5, 40, 8))

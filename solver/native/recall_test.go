@@ -23,7 +23,8 @@ func learned(tb testing.TB, p *solver.Problem, work int64) *solver.Memory {
 	return sol.Memory
 }
 
-// successor is p as it could be a little later: some jobs are gone and others have come, values and capacities have moved.
+// successor is p as it could be a little later: some jobs are gone and others have come, values and capacities have
+// moved.
 func successor(p *solver.Problem, seed uint64) *solver.Problem {
 	r := rand.New(rand.NewPCG(seed, 99))
 	q := *p
@@ -87,8 +88,8 @@ func named(p *solver.Problem, name string) *solver.Problem {
 	return &q
 }
 
-// TestMemoryOfPartitionsWithoutNames: partitions of the same name, or without, are told apart by their order, so that what is known of
-// them is of use.
+// TestMemoryOfPartitionsWithoutNames: partitions of the same name, or without, are told apart by their order, so that
+// what is known of them is of use.
 func TestMemoryOfPartitionsWithoutNames(t *testing.T) {
 	for _, name := range []string{"", "same"} {
 		p := named(solvertest.Cycle(5, 40, 8), name)
@@ -145,8 +146,8 @@ func TestMemoryOfLargerProblems(t *testing.T) {
 	}
 }
 
-// TestMemoryIsAllThatIsHandedOn: the same problem, options and memory give the same solution, on an engine that has solved others
-// and while it solves others.
+// TestMemoryIsAllThatIsHandedOn: the same problem, options and memory give the same solution, on an engine that has
+// solved others and while it solves others.
 func TestMemoryIsAllThatIsHandedOn(t *testing.T) {
 	p := solvertest.Cycle(5, 40, 8)
 	opts := solver.Options{Work: 4000, Memory: learned(t, successor(p, 1), 4000)}
@@ -183,8 +184,8 @@ func hinted(p *solver.Problem, plan *solver.Solution) *solver.Problem {
 	return &q
 }
 
-// TestUnchangedCyclesCostLittle: the same problems again take a fraction of the work to the same gap, in sum, as the work that a single
-// one takes depends on which plan happens to be found when.
+// TestUnchangedCyclesCostLittle: the same problems again take a fraction of the work to the same gap, in sum, as the
+// work that a single one takes depends on which plan happens to be found when.
 func TestUnchangedCyclesCostLittle(t *testing.T) {
 	var cold, warm int64
 	for _, q := range problems(t) {

@@ -4,45 +4,49 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// reducer takes out of a node's program what no plan that is looked for can have, by the prices at which the node's bound has been found (reduced-cost
-// fixing): options whose reduced value is so far below that of their job's best one that the bound would not be enough if they
-// were taken, and tasks where they would cost too much. Jobs and running jobs that can be decided one way only are.
+// reducer takes out of a node's program what no plan that is looked for can have, by the prices at which the node's
+// bound has been found (reduced-cost fixing): options whose reduced value is so far below that of their job's best
+// one that the bound would not be enough if they were taken, and tasks where they would cost too much. Jobs and
+// running jobs that can be decided one way only are.
 type reducer struct {
 	*progress
 	node  *node
-	lp    *basis
+	lp    *relax.Master
 	red   []float64 // scratch: options' reduced values
 	order []int     // scratch: an option's places, the cheapest first
 }
 
-// exact says whether the programs' tolerance is nothing beside what the best plan is worth. It is not where a plan is worth the small difference of
-// large values and costs: bounds that are wide for rounding errors alone would be taken for room.
-func (r *reducer) exact() bool { return r.lp.tol <= 1e-6*math.Abs(r.top()) }
+// exact says whether the programs' tolerance is nothing beside what the best plan is worth. It is not where a plan is
+// worth the small difference of large values and costs: bounds that are wide for rounding errors alone would be taken
+// for room.
+func (r *reducer) exact() bool { return r.lp.Tol <= 1e-6*math.Abs(r.top()) }
 
-// run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan, or the aim, is taken out, and not what is
-// worth hardly more than the best plan: no node's bound would speak of that any more, and the tree's bound has to hold for it.
+// run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan is taken out,
+// and not what is worth hardly more than the best plan: no node's bound would speak of that any more, and the tree's
+// bound has to hold for it.
 func (r *reducer) run(b float64) {
-	room := b - max(r.aim, r.top()) + float64(inexact*math.Abs(b))
+	room := b - r.top() + float64(inexact*math.Abs(b))
 	if math.IsInf(b, 0) || room < 0 || !r.exact() {
 		return
 	}
 	n := len(r.in.P.Jobs)
 	r.red, r.order = pack.Resize(r.red, len(r.in.Opts)), pack.Resize(r.order, r.in.MaxParts)
-	for _, set := range r.lp.active {
+	for set := range r.lp.Sets() {
 		if r.late() {
 			return
 		}
-		if int(set) < n {
-			r.job(int(set), room)
+		if set < n {
+			r.job(set, room)
 			continue
 		}
-		k := int(set) - n
-		if r.node.decided.fix[k] != 0 {
+		k := set - n
+		if r.node.decided.Fix[k] != 0 {
 			continue
 		}
-		switch gain := r.dual.releaseGain(k); {
+		switch gain := r.dual.ReleaseGain(k); {
 		case gain > room:
 			r.node.settleRun(k, true)
 		case -gain > room:
@@ -55,12 +59,12 @@ func (r *reducer) run(b float64) {
 func (r *reducer) job(j int, room float64) {
 	d, in, decided := &r.dual, &r.in, &r.node.decided
 	best := 0.0
-	if decided.must[j] {
+	if decided.Must[j] {
 		best = math.Inf(-1)
 	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-		if !decided.dead[o] {
-			r.red[o] = in.Opts[o].Value - d.price(&in.Opts[o], d.unit)
+		if !decided.Dead[o] {
+			r.red[o] = in.Opts[o].Value - d.Price(&in.Opts[o], d.Unit)
 			best = max(best, r.red[o])
 		}
 	}
@@ -69,11 +73,11 @@ func (r *reducer) job(j int, room float64) {
 	}
 	for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
 		switch opt := &in.Opts[o]; {
-		case decided.dead[o]:
+		case decided.Dead[o]:
 		case r.red[o] < best-room:
 			r.node.forbid(o)
 		case opt.Whole && opt.P1-opt.P0 > 1:
-			d.price(opt, d.unit)
+			d.Price(opt, d.Unit)
 			r.split(o, room-(best-r.red[o]))
 		}
 	}
@@ -82,13 +86,13 @@ func (r *reducer) job(j int, room float64) {
 	}
 }
 
-// split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.split, a task's costs are in
-// dual.unit, and a split may cost more than that by room.
+// split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.split, a
+// task's costs are in dual.unit, and a split may cost more than that by room.
 func (r *reducer) split(o int, room float64) {
 	d, q, opt := &r.dual, &r.node.decided, &r.in.Opts[o]
 	n := opt.P1 - opt.P0
-	upper, lower := q.upper[opt.P0:opt.P1], q.lower[opt.P0:opt.P1]
-	unit, split := d.unit[:n], d.split[:n]
+	upper, lower := q.Upper[opt.P0:opt.P1], q.Lower[opt.P0:opt.P1]
+	unit, split := d.Unit[:n], d.Split[:n]
 	order := r.order[:n]
 	for i := range order {
 		order[i] = i
@@ -107,13 +111,13 @@ func (r *reducer) split(o int, room float64) {
 			}
 		}
 		if v := math.Floor(most + splitFuzz); v >= lower[i] {
-			changed = q.bound(o, opt.P0+i, v, false) || changed
+			changed = q.Bound(o, opt.P0+i, v, false) || changed
 		}
 		if v := math.Ceil(fewest - splitFuzz); v <= upper[i] {
-			changed = q.bound(o, opt.P0+i, v, true) || changed
+			changed = q.Bound(o, opt.P0+i, v, true) || changed
 		}
 	}
-	d.ops += int64(2 * n * n)
+	d.Ops += int64(2 * n * n)
 	if changed {
 		r.node.penalize(o)
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// TestReducedNodesKeepBetterPlans: what a node's prices take out is in no plan that is worth more than what is looked for, here in the
-// best one, whatever it is that is looked for; and they do take something out.
+// TestReducedNodesKeepBetterPlans: what a node's prices take out is in no plan that is worth more than what is looked
+// for, here in the best one, whatever it is that is looked for; and they do take something out.
 func TestReducedNodesKeepBetterPlans(t *testing.T) {
 	decided, proven := map[int8]int{}, 0
 	for seed := range uint64(40) {
@@ -27,18 +28,17 @@ func TestReducedNodesKeepBetterPlans(t *testing.T) {
 		for _, share := range []float64{0.5, 0.9, 0.99, 0.999, 1 - 1e-7} {
 			w := prepared(p)
 			w.relaxation.solve(math.MaxInt64)
-			w.aim = float64(share * best.Objective)
-			w.best.Value = w.aim
+			w.best.Value = float64(share * best.Objective)
 			w.node.solve(maxRounds)
 			w.reducer.run(w.node.at)
-			for _, d := range w.node.decided.trail {
-				decided[d.kind]++
+			for _, d := range w.node.decided.Trail {
+				decided[d.Kind]++
 			}
 			checkKept(t, w, best)
 		}
 	}
 	assert.Greater(t, proven, 20)
-	for kind := range int8(raised + 1) {
+	for kind := range int8(relax.Raised + 1) {
 		assert.Positive(t, decided[kind], "decisions of kind %d", kind)
 	}
 }
@@ -50,7 +50,7 @@ func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 	for j := range in.P.Jobs {
 		c, taken := plan.Choice[in.P.Jobs[j].ID]
 		if !taken {
-			require.False(t, w.node.decided.must[j], "job %d has to run", j)
+			require.False(t, w.node.decided.Must[j], "job %d has to run", j)
 			continue
 		}
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
@@ -58,7 +58,7 @@ func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 			if opt.Index != c.Option {
 				continue
 			}
-			require.False(t, w.node.decided.dead[o], "option %d of job %d", c.Option, j)
+			require.False(t, w.node.decided.Dead[o], "option %d of job %d", c.Option, j)
 			tasks := make([]float64, opt.P1-opt.P0)
 			for _, s := range c.Split {
 				for i, x := range in.Part[opt.P0:opt.P1] {
@@ -67,7 +67,7 @@ func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 					}
 				}
 			}
-			require.True(t, w.node.decided.allows(o, tasks), "the split of option %d of job %d: %v", c.Option, j, tasks)
+			require.True(t, w.node.decided.Allows(o, tasks), "the split of option %d of job %d: %v", c.Option, j, tasks)
 		}
 	}
 	gone := map[string]bool{}
@@ -76,9 +76,9 @@ func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 	}
 	for k := range in.P.Running {
 		if gone[in.P.Running[k].ID] {
-			require.GreaterOrEqual(t, w.node.decided.fix[k], int8(0), "running job %d has to stay", k)
+			require.GreaterOrEqual(t, w.node.decided.Fix[k], int8(0), "running job %d has to stay", k)
 		} else {
-			require.LessOrEqual(t, w.node.decided.fix[k], int8(0), "running job %d has to go", k)
+			require.LessOrEqual(t, w.node.decided.Fix[k], int8(0), "running job %d has to go", k)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/hedgesched/hedge/solver/native"
 )
 
-// tight returns a random problem in which gangs of up to five want two to four partitions with little room: 5 to 9 jobs,
-// up to 3 slots, 2 resources and 3 running jobs.
+// tight returns a random problem in which gangs of up to five want two to four partitions with little room: 5 to 9
+// jobs, up to 3 slots, 2 resources and 3 running jobs.
 func tight(seed uint64) *solver.Problem {
 	r := rand.New(rand.NewPCG(seed, 77))
 	parts, slots := 2+r.IntN(3), 1+r.IntN(3)
@@ -71,8 +71,8 @@ func (b limited) Solve(ctx context.Context, m *milp.Model, opts milp.Options) (*
 	return b.Backend.Solve(ctx, m, opts)
 }
 
-// TestProofsAgainstAGenericSolver: cuts over partitions, conflicts and exact splits act on gangs that brute force is too slow for. Neither
-// engine's plan is above the other's bound.
+// TestProofsAgainstAGenericSolver: cuts over partitions and decisions about splits act on gangs that brute force is
+// too slow for. Neither engine's plan is above the other's bound.
 func TestProofsAgainstAGenericSolver(t *testing.T) {
 	generic := milp.New(limited{reference.New(), 1000}, nil)
 	proven, decided := 0, 0
@@ -98,8 +98,8 @@ func TestProofsAgainstAGenericSolver(t *testing.T) {
 	assert.GreaterOrEqual(t, 2*decided, n)
 }
 
-// TestBoundsOfPlansNearlyAsGood: where many plans are worth nearly the same, a solve may end with one that is not quite the best, but what it says
-// that no plan exceeds, no plan that another seed or limit finds exceeds.
+// TestBoundsOfPlansNearlyAsGood: where many plans are worth nearly the same, a solve may end with one that is not
+// quite the best, but what it says that no plan exceeds, no plan that another seed or limit finds exceeds.
 func TestBoundsOfPlansNearlyAsGood(t *testing.T) {
 	for seed := uint64(110); seed < 150; seed++ {
 		p := tight(seed)

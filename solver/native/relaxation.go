@@ -4,38 +4,39 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // relaxation solves the linear relaxation by column generation.
 type relaxation struct {
 	*progress
 	recall *recall
-	lp     *basis
+	lp     *relax.Master
 	took   int64 // ops of the last one that was solved
-	primal *primal
+	primal *lp.Primal
 }
 
 // generate sweeps over all options at prices lam, adds the columns that would
 // improve the program, and returns the bound that lam proves and how many were
-// added. If the limits are reached on the way, it proves nothing. A column improves the program if it gains more than mu of its set, or if that
-// is nil, than the set's key.
-func (rel *relaxation) generate(mu []float64) (bound float64, added int) {
+// added. If the limits are reached on the way, it proves nothing.
+func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
-	d.window()
-	sum := d.capacityCost()
-	for _, set := range rel.lp.active {
+	d.Window()
+	sum := d.CapacityCost()
+	for set := range rel.lp.Sets() {
 		if !rel.proceed() {
 			return math.Inf(1), added
 		}
-		if int(set) < len(in.P.Jobs) {
-			best, fresh := rel.generateJob(int(set), mu)
+		if set < len(in.P.Jobs) {
+			best, fresh := rel.generateJob(set)
 			sum += best
 			if fresh {
 				added++
 			}
 			continue
 		}
-		sum += d.releaseBound(int(set) - len(in.P.Jobs))
+		sum += d.ReleaseBound(set - len(in.P.Jobs))
 	}
 	if math.IsInf(sum, -1) {
 		return sum, added // a job that must be placed has no option left
@@ -44,23 +45,17 @@ func (rel *relaxation) generate(mu []float64) (bound float64, added int) {
 }
 
 // generateJob is generate for one job: only its best column is added.
-func (rel *relaxation) generateJob(j int, mu []float64) (best float64, fresh bool) {
+func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 	m, d := rel.lp, &rel.dual
-	if d.decided.must[j] {
+	if d.Decided.Must[j] {
 		best = math.Inf(-1)
 	}
-	best, pick := d.choose(j, best)
+	best, pick := d.Choose(j, best)
 	if pick < 0 {
 		return best, false
 	}
-	least := 0.0
-	if mu == nil {
-		least = m.mu(j)
-	} else {
-		least = mu[j]
-	}
-	if best > least+m.tol {
-		_, fresh = m.add(pick, d.pick)
+	if best > m.Dual(j)+m.Tol {
+		_, fresh = m.Add(pick, d.Pick)
 	}
 	return best, fresh
 }
@@ -69,19 +64,19 @@ func (rel *relaxation) generateJob(j int, mu []float64) (best float64, fresh boo
 // preemptions are the keys of their sets, and the rows' slacks are basic.
 func (rel *relaxation) crash() {
 	m := rel.lp
-	m.allSlacks()
+	m.AllSlacks()
 	for j, o := range rel.best.Choice {
 		if o >= 0 {
-			c, _ := m.add(o, rel.best.Split[j*rel.in.MaxParts:])
-			m.rekey(j, c)
+			c, _ := m.Add(o, rel.best.Split[j*rel.in.MaxParts:])
+			m.Rekey(j, c)
 		}
 	}
 	for k, on := range rel.best.Preempted {
 		if on {
-			m.rekey(len(rel.in.P.Jobs)+k, rel.lp.runColumn(k))
+			m.Rekey(len(rel.in.P.Jobs)+k, rel.lp.RunColumn(k))
 		}
 	}
-	m.revalue()
+	m.Revalue()
 }
 
 // solve solves the linear relaxation by column generation from the prices at
@@ -89,23 +84,23 @@ func (rel *relaxation) crash() {
 // the least bound in dual.best.
 func (rel *relaxation) solve(until int64) bool {
 	m, d := rel.lp, &rel.dual
-	defer func(from int64) { rel.took = m.ops - from }(m.ops)
+	defer func(from int64) { rel.took = m.Ops - from }(m.Ops)
 	rel.crash()
 	rel.resume()
 	radius := rel.boxIn()
-	copy(d.lam, d.best)
+	copy(d.Lam, d.Best)
 	exact := false
-	for rel.spent() < until && rel.proceed() {
-		bound, added := rel.generate(nil)
-		if d.improve(bound) && rel.cfg.Relaxation {
+	for rel.Spent() < until && rel.proceed() {
+		bound, added := rel.generate()
+		if d.Improve(bound) && rel.cfg.Relaxation {
 			rel.report(rel.solution(solver.StopNone))
 		}
-		done := rel.pivots(m.ops + min(max(0, until-rel.spent()), roundOps*int64(m.rows)))
-		value := m.objective()
+		done := rel.pivots(m.Ops + min(max(0, until-rel.Spent()), roundOps*int64(m.Rows)))
+		value := m.Objective()
 		switch {
 		case radius > 0:
 			radius, added = rel.widen(radius, value, done), 1
-		case d.bound-value <= rel.cfg.loose()*math.Abs(d.bound), added == 0 && exact:
+		case d.Bound-value <= rel.cfg.loose()*math.Abs(d.Bound), added == 0 && exact:
 			return true
 		}
 		mix := bestWeight
@@ -113,8 +108,8 @@ func (rel *relaxation) solve(until int64) bool {
 		if exact {
 			mix = 0
 		}
-		for r := range d.lam {
-			d.lam[r] = max(0, m.pi[r]+float64(mix*(d.best[r]-m.pi[r])))
+		for r := range d.Lam {
+			d.Lam[r] = max(0, m.Prices[r]+float64(mix*(d.Best[r]-m.Prices[r])))
 		}
 	}
 	if radius > 0 {
@@ -123,7 +118,8 @@ func (rel *relaxation) solve(until int64) bool {
 	return false
 }
 
-// bestWeight is the weight of the best prices in those of the next sweep, beside the program's. With 0.7 and 0.85 most problems need more pivots.
+// bestWeight is the weight of the best prices in those of the next sweep, beside the program's. With 0.7 and 0.85
+// most problems need more pivots.
 const bestWeight = 0.5
 
 // roundOps times rows is what the program may take between two sweeps: prices
@@ -133,8 +129,8 @@ const roundOps = 15 * opsPerUnit
 // pivots optimizes the program until its ops reach until, looking at the limits
 // now and then. It reports whether it is optimal.
 func (rel *relaxation) pivots(until int64) bool {
-	for m := rel.lp; m.ops < until && rel.proceed(); {
-		if rel.primal.optimize(min(until, m.ops+512*opsPerUnit)) {
+	for m := rel.lp; m.Ops < until && rel.proceed(); {
+		if rel.primal.Optimize(min(until, m.Ops+512*opsPerUnit)) {
 			return true
 		}
 	}
@@ -147,6 +143,6 @@ func (rel *relaxation) exists() bool { return rel.in.Rows > 0 }
 // affordable says whether the linear relaxation can be expected to be solved in a part of the work, by what it took
 // on problems of many sizes: too early a start leaves no time for anything else.
 func (rel *relaxation) affordable() bool {
-	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(rel.realJobs()))
-	return rel.exists() && need < rel.horizon
+	need := int64(rel.in.Rows) * max(opsPerRowEntry*int64(len(rel.in.Part)), opsPerRowJob*int64(len(rel.in.P.Jobs)))
+	return rel.exists() && need < rel.Horizon()
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// TestRelaxationAlone: the values are those of the compact linear program, as a generic solver gives them, which on these problems is no weaker.
+// TestRelaxationAlone: the values are those of the compact linear program, as a generic solver gives them, which on
+// these problems is no weaker.
 func TestRelaxationAlone(t *testing.T) {
 	for name, want := range map[string]float64{"a-020": 1157.4853537, "b-060": 26263.1491293} {
 		bounds := []float64{math.Inf(1)}
@@ -31,7 +32,8 @@ func TestRelaxationAlone(t *testing.T) {
 	}
 }
 
-// TestRelaxationOfManyRows: of 960, the relaxation is solved, and proves less than the ascent alone and more than any plan is worth.
+// TestRelaxationOfManyRows: of 960, the relaxation is solved, and proves less than the ascent alone and more than any
+// plan is worth.
 func TestRelaxationOfManyRows(t *testing.T) {
 	p := solvertest.CycleOf(3, solvertest.Shape{Jobs: 40, Partitions: 40, Slots: 24, Resources: 1})
 	opts := solver.Options{Work: 1_000_000, Gap: -1, Splits: solver.SplitsContinuous}

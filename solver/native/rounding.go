@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // rounding makes plans of a node's program.
@@ -12,7 +13,7 @@ type rounding struct {
 	greedy          *greedy
 	squeeze         *squeeze
 	node            *node
-	lp              *basis
+	lp              *relax.Master
 	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
 	jobs            []int     // scratch
 	key             []float64
@@ -43,8 +44,8 @@ func (r *rounding) round() {
 
 // takeRunning preempts whom the program preempts for the better part.
 func (r *rounding) takeRunning() {
-	for _, set := range r.lp.active {
-		if k := int(set) - len(r.in.P.Jobs); k >= 0 && r.lp.preempted(k) > 0.5 {
+	for set := range r.lp.Sets() {
+		if k := set - len(r.in.P.Jobs); k >= 0 && r.lp.Preempted(k) > 0.5 {
 			r.cur.Preempt(k)
 		}
 	}
@@ -53,8 +54,8 @@ func (r *rounding) takeRunning() {
 // order lists the jobs that the program is about, by what their heaviest options weigh.
 func (r *rounding) order() {
 	r.jobs = r.jobs[:0]
-	for _, set := range r.lp.active {
-		j := int(set)
+	for set := range r.lp.Sets() {
+		j := set
 		if j >= len(r.in.P.Jobs) || r.in.JobOpts[j] == r.in.JobOpts[j+1] {
 			continue
 		}
@@ -111,13 +112,13 @@ func (r *rounding) shares(o int) bool {
 	share := r.fraction[:opt.P1-opt.P0]
 	clear(share)
 	total := 0.0
-	for c := m.head[opt.Job]; c >= 0; c = m.next[c] {
-		if int(m.opt[c]) != o {
+	for c := m.Head[opt.Job]; c >= 0; c = m.Next[c] {
+		if int(m.Opt[c]) != o {
 			continue
 		}
-		if z := m.weight(c); z > 0 {
+		if z := m.Weight(c); z > 0 {
 			total += z
-			for i, v := range m.splitOf(c) {
+			for i, v := range m.SplitOf(c) {
 				share[i] += float64(z * v)
 			}
 		}
@@ -138,7 +139,7 @@ func (r *rounding) fitShares(opt *pack.Option, share, split []float64) bool {
 		split[i] = 0
 		if v > 0 {
 			split[i] = min(v, r.in.Fit(opt, r.in.Part[opt.P0+i], r.cur.Res))
-			r.spend(int64(len(opt.Usage) * len(opt.Demand)))
+			r.Spend(int64(len(opt.Usage) * len(opt.Demand)))
 		}
 		left -= split[i]
 		share[i] -= split[i]
@@ -146,16 +147,17 @@ func (r *rounding) fitShares(opt *pack.Option, share, split []float64) bool {
 	return r.fitRest(opt, share, split, left)
 }
 
-// fitRest gives out the tasks that are left, one by one where they are whole, to where the split is furthest below the shares and there is room.
+// fitRest gives out the tasks that are left, one by one where they are whole, to where the split is furthest below
+// the shares and there is room.
 func (r *rounding) fitRest(opt *pack.Option, share, split []float64, left float64) bool {
 	for left > 1e-9*opt.Count {
-		r.spend(int64(len(share)) / 4)
+		r.Spend(int64(len(share)) / 4)
 		at := mostMissing(share)
 		if at < 0 {
 			return false
 		}
 		room := min(left, r.in.Fit(opt, r.in.Part[opt.P0+at], r.cur.Res)-split[at])
-		r.spend(int64(len(opt.Usage) * len(opt.Demand)))
+		r.Spend(int64(len(opt.Usage) * len(opt.Demand)))
 		if room <= 0 {
 			share[at] = math.Inf(-1)
 			continue

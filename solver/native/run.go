@@ -31,8 +31,7 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, looks whether all better ones can be gone through, searches the
-// coarse problem for some time, and reports whether the search is to go on.
+// begun makes the plans that need no exact prices, and reports whether the search is to go on.
 func (w *worker) begun() bool {
 	if w.start != nil {
 		w.cur.Load(w.start)
@@ -51,8 +50,6 @@ func (w *worker) begun() bool {
 	}
 	w.ascent.run()
 	w.greedy.planByPrices()
-	w.enumeration.prove()
-	w.coarse.grow(coarseShare)
 	return w.proceed()
 }
 
@@ -62,7 +59,7 @@ const forBounds = 4
 // boundsFirst says whether bounds come before plans: where the relaxation was cheap, unless the last one says that it
 // is plans that are missing.
 func (w *worker) boundsFirst() bool {
-	left := (w.share(1) - w.spent()) / max(w.relaxation.took, 1)
+	left := (w.Share(1) - w.Spent()) / max(w.relaxation.took, 1)
 	return left > forBounds && !w.recall.easy()
 }
 
@@ -82,22 +79,22 @@ func (w *worker) content() bool { return w.gap() <= solver.DefaultGap }
 
 // plans follows the relaxation's advice for one part-th of what is left, and betters the plan.
 func (w *worker) plans(part int64) {
-	w.within(w.share(part), func() { w.dive.run(-1) })
-	w.local.improve(w.share(afterDiveShare))
+	w.Within(w.Share(part), func() { w.dive.run(-1) })
+	w.local.improve(w.Share(afterDiveShare))
 }
 
 // cutRoot adds cuts to the relaxation, if what it took to solve leaves the time.
 func (w *worker) cutRoot() {
-	end := w.share(cutShare)
-	if w.cfg.NoExact || w.relaxation.took >= mostPerCuts*(end-w.spent()) {
+	end := w.Share(cutShare)
+	if w.cfg.NoExact || w.relaxation.took >= mostPerCuts*(end-w.Spent()) {
 		return
 	}
-	w.dual.cuts = &w.cuts
-	w.within(end, func() { w.separator.tighten(end) })
+	w.dual.Cuts = &w.cuts
+	w.Within(end, func() { w.cutting.tighten(end) })
 }
 
 // growFor searches for a proof for one n-th of what is left.
-func (w *worker) growFor(n int64) { w.within(w.share(n), w.tree.grow) }
+func (w *worker) growFor(n int64) { w.Within(w.Share(n), w.tree.grow) }
 
 // proofs is which part of what is left a round gives to the proof: all of it where others look for plans, or where
 // these could gain hardly anything.
@@ -111,17 +108,11 @@ func (w *worker) proofs() int64 {
 // rounds search wider and wider around what is known until the limits are reached. A round
 // that finds nothing to spend work on, or only a remainder too small to share out, is the last.
 func (w *worker) rounds() {
-	for before := int64(-1); w.proceed() && w.spent() > before; {
-		before = w.spent()
+	for before := int64(-1); w.proceed() && w.Spent() > before; {
+		before = w.Spent()
 		w.adopt()
-		if n := w.proofs(); w.coarse.leads() {
-			w.coarse.grow(2 * n) // both get one 2n-th of what is left
-			w.growFor(2*n - 1)
-		} else {
-			w.growFor(n)
-		}
-		w.local.improve(w.share(improveShare))
-		w.cores.improve(w.share(coreShare))
+		w.growFor(w.proofs())
+		w.local.improve(w.Share(improveShare))
 	}
 }
 
@@ -135,12 +126,12 @@ func (w *worker) dives() {
 		if against < 0 {
 			part = adviceDiveShare
 		}
-		w.within(w.share(part), func() { more = w.dive.run(against) })
+		w.Within(w.Share(part), func() { more = w.dive.run(against) })
 		if misses++; w.best.Value > before {
 			misses = 0
 		}
 		if against < 0 {
-			w.local.improve(w.share(improveShare))
+			w.local.improve(w.Share(improveShare))
 		}
 	}
 }
@@ -149,17 +140,17 @@ func (w *worker) dives() {
 // prices. It reports whether there is something to follow.
 func (w *worker) relaxed() bool {
 	w.node.wholeProblem()
-	spent := w.spent()
-	ok := w.relaxation.solve(spent + relaxationPercent*(w.share(1)-spent)/100)
+	spent := w.Spent()
+	ok := w.relaxation.solve(spent + relaxationPercent*(w.Share(1)-spent)/100)
 	if w.relaxation.large() {
-		w.lp.drop(unlikely)
+		w.lp.Drop(unlikely)
 	}
 	if w.memory != nil || w.team != nil {
 		w.noted = w.relaxation.note()
 	}
 	w.greedy.planByPrices()
 	w.node.wholeProblem()
-	return w.proceed() && (ok || w.lp.objective() > w.top())
+	return w.proceed() && (ok || w.lp.Objective() > w.top())
 }
 
 // unlikely is how much of its value a column is short of paying that is not kept for the search, whose programs take
@@ -173,7 +164,7 @@ func (w *worker) polish() {
 	left := w.recall.past.work
 	for slice := left / polishSlices; slice > 0 && left > 0 && w.proceed(); left -= slice {
 		before := w.gap()
-		w.local.improve(w.spent() + slice)
+		w.local.improve(w.Spent() + slice)
 		if float64(left-slice)*(before-w.gap()) < float64(slice)*(w.gap()-w.target) {
 			return
 		}

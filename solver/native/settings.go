@@ -1,12 +1,12 @@
 package native
 
-// The numbers that the search goes by: none of them can make a plan infeasible or a bound wrong, all of them decide what is found within some work. What
-// they were tried against is said with them, or in docs/benchmarks-native.md; where nothing is said, no trials are on record, and others may be as good.
+// The numbers that the search goes by: none of them can make a plan infeasible or a bound wrong, all of them decide
+// what is found within some work. What they were tried against is said with them, or in docs/notes-native.md;
+// where nothing is said, no trials are on record, and others may be as good.
 
-// How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a quarter and four tenths
-// before the relaxation, and alone after it, were tried and were no better.
+// How the work is shared out: each is the n of one n-th of what is left then. Ruin and recreate for a tenth, a
+// quarter and four tenths before the relaxation, and alone after it, were tried and were no better.
 const (
-	coarseShare      = 3 // the coarse problem, when it is begun; with a half there are more proofs, and poorer plans where jobs differ in value
 	cutShare         = 6 // cuts to the root
 	firstProofShare  = 3 // the tree, when it is begun; a tenth left larger gaps
 	firstDiveShare   = 2 // the first dive, where bounds have come first,
@@ -15,41 +15,34 @@ const (
 	adviceDiveShare  = 2 // the dive by the advice with all that is known then
 	againstDiveShare = 4 // dives against a piece of advice
 	improveShare     = 4 // ruin and recreate between proofs
-	coreShare        = 4 // cores between proofs
 	proofShare       = 2 // the tree in each round, where there are no other workers to look for plans
 	helperShare      = 2 // a helper's relaxation
-)
-
-// aimPart is how far below the bound, as a part of the gap, the plans are that the tree looks for first: with a quarter fewer plans were
-// good, with seven tenths and half about as many. There is no aim where the gap is below leastAim, relatively, and after mostGoals: with one fewer bounds
-// are as low, with any number a tree is searched over and over where the best plan is known. There is none where a tally divides the gap.
-const (
-	aimPart   = 0.5
-	leastAim  = 1e-5
-	mostGoals = 2
 )
 
 // relaxationPercent is the most that the root relaxation may take of what is left.
 const relaxationPercent = 60
 
-// mostPerCuts is how many times the cuts' share the relaxation may have taken for cuts to be looked for: each round solves it anew, if from its basis.
+// mostPerCuts is how many times the cuts' share the relaxation may have taken for cuts to be looked for: each round
+// solves it anew, if from its basis.
 const mostPerCuts = 2
 
-// When a relaxation is expected to be solved in time: ops for each row and entry of in.Part, or for each row and job, by what it
-// took on random cycles.
+// When a relaxation is expected to be solved in time: ops for each row and entry of in.Part, or for each row and job,
+// by what it took on random cycles.
 const (
 	opsPerRowEntry = 10
 	opsPerRowJob   = 730
 )
 
-// Dives stop after so many that have found nothing, and turn around so many pieces of advice at most: the first matter the most.
+// Dives stop after so many that have found nothing, and turn around so many pieces of advice at most: the first
+// matter the most.
 const (
 	maxMisses = 3
 	maxDives  = 12
 )
 
-// Which part of the work an ascent may take, in percent, and how many steps: most where prices will not be bettered by the relaxation, little where
-// they will, and more again before a large relaxation, which has its columns from the steps.
+// Which part of the work an ascent may take, in percent, and how many steps: most where prices will not be bettered
+// by the relaxation, little where they will, and more again before a large relaxation, which has its columns from the
+// steps.
 const (
 	aloneShare, aloneSteps   = 45, 1000
 	beforeShare, beforeSteps = 8, 30
@@ -68,8 +61,8 @@ const (
 	progressPart = 1e-6 // of the bound, that counts as progress
 )
 
-// How directions are made of subgradients: deflected from the last direction where they turn against it (Camerini, Fratta and Maffioli, 1975,
-// have 1.5), a little along it where they do not; averaged with a weight that falls.
+// How directions are made of subgradients: deflected from the last direction where they turn against it (Camerini,
+// Fratta and Maffioli, 1975, have 1.5), a little along it where they do not; averaged with a weight that falls.
 const (
 	deflection    = 1.5
 	momentum      = 0.3
@@ -81,7 +74,8 @@ const (
 	levelPatience = 4    // steps that gain less, before they are shorter
 )
 
-// Ruin and recreate. Twenty jobs taken out at once and twice the noise are better where it is the whole search, and worse in it.
+// Ruin and recreate. Twenty jobs taken out at once and twice the noise are better where it is the whole search, and
+// worse in it.
 const (
 	noisePart   = 0.05 // of a placed job's value in the mean: what an iteration may lose at first
 	firstCycle  = 2000 // iterations in which that falls to nothing; every cycle is twice the last
@@ -92,58 +86,10 @@ const (
 	mostVictims = 3    // of which so many are in the way
 )
 
-// Questions about splits: the most that one may take, in units; what may be spent on questions without an answer, one part in so many of what has been spent, beyond so many units; what
-// may be spent to make a conflict smaller and wider, as a multiple of what the answer has taken, and in units at least. With 1,500 units a question as many
-// real cycles are proven; with 1,000 and 2,000 somewhat fewer of a hundred random ones.
-const (
-	splitUnits = 4000
-	hopePart   = 12
-	hopeUnits  = 50_000
-	learnPart  = 2
-	leastLearn = 100
-)
-
-// Splits by fills: places (partitions and jobs), rows (partitions and kinds) and divisions, beyond which there is no answer; steps of the search for one fill, and by how many times more
-// they become where no better fill is found; steps for its prices, and how many without progress halve them.
-const (
-	mostFillPlaces    = 1 << 14
-	mostFillRows      = 160
-	mostDivisions     = 200
-	fillSteps         = 4000
-	moreFillSteps     = 5
-	fillPriceSteps    = 60
-	fillPricePatience = 4
-)
-
-// The tally: how many single numbers are told apart; how many units plans may come to for each job and running job at most, or the unit says little of most of them; and by how many times
-// it is dearer than elsewhere to lean on what is decided against: with 1 a side rounded down leans on the widest range, and half of its nodes are solved twice.
-const (
-	singles      = 15
-	mostUnits    = 20
-	tallyPenalty = 100
-)
-
-// mostCells is the most cells that a coarse problem may have, as a part of the partitions.
-const mostCells = 0.75
-
-// Cores: the most work one gets, in units, to which their size adapts, and how the jobs of one are chosen by distance from a slot.
-const (
-	coreUnits      = 4000
-	firstCore      = 10.0 // sets
-	leastCore      = 4.0
-	coreShrinks    = 0.9
-	coreGrows      = 1.05
-	coreDeviations = 2   // decisions against the program's advice
-	baseDistance   = 0.2 // of every job
-	baseNoise      = 0.3 // on top of exponential noise of mean 1
-	unpaidDistance = 8.0 // per part of its value that a job left out is short of paying
-	regretDistance = 2.0 // per part of its value that a job could gain elsewhere
-	placedRegret   = 0.2 // of the reduced value of a placed job counts as regret
-)
-
-// Squeezing gangs in: how deep chains of moves go, which part of all work it may take, and the most that one gang may, in units, in rounding and in
-// ruin and recreate, where one iteration in squeezeEvery tries it, for each job's best squeezeOptions. In rounding, chains of depth none, two and three, and
-// 10 and 100 units, were tried and were no better.
+// Squeezing gangs in: how deep chains of moves go, which part of all work it may take, and the most that one gang
+// may, in units, in rounding and in ruin and recreate, where one iteration in squeezeEvery tries it, for each job's
+// best squeezeOptions. In rounding, chains of depth none, two and three, and 10 and 100 units, were tried and were no
+// better.
 const (
 	squeezeDepth   = 1
 	squeezePart    = 4
@@ -151,24 +97,4 @@ const (
 	leastUnits     = 4
 	squeezeEvery   = 4
 	squeezeOptions = 2
-)
-
-// Enumerations: which part of the work is for proving a small problem before the relaxation is solved, as one n-th; the most that one may take at a node, as a multiple of what
-// its program has taken, which grows with those that come to an end and shrinks with those that do not; and the steps that prices of rooms are bettered by.
-const (
-	enumerationShare = 4
-	firstQuestion    = 4 // one n-th of that is for the first question, about all better plans
-	firstEffort      = 1.0
-	mostEffort       = 16.0
-	leastEffort      = 1.0 / 16
-	effortGrows      = 1.5
-	effortShrinks    = 0.8
-	usualPart        = 0.2     // of what a node's program usually takes, that a node counts for
-	patientPart      = 8       // by how many times less may be done than has been spent; with 2 random cycles have poorer plans
-	mostLevels       = 1 << 21 // rooms of all levels that are kept
-	leastLooks       = 200     // looks at all that is open that there is work for at least
-	rootSteps        = 40
-	nodeSteps        = 8
-	stepPatience     = 3
-	stepShrinks      = 0.5
 )

@@ -6,9 +6,9 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// squeeze places gangs for which there is room in all, but not as it is split, by moving tasks of others from one partition to another. In a good plan
-// hardly any room is left: where one job takes another option, most of the others have to be split another way, which takes more
-// than putting a few jobs in again finds.
+// squeeze places gangs for which there is room in all, but not as it is split, by moving tasks of others from one
+// partition to another. In a good plan hardly any room is left: where one job takes another option, most of the
+// others have to be split another way, which takes more than putting a few jobs in again finds.
 type squeeze struct {
 	*progress
 	moves func(j int) // is told of every job before its tasks are moved, unless it is nil
@@ -25,16 +25,16 @@ func (s *squeeze) reset() {
 	clear(s.busy)
 }
 
-// place gives option o's job, which is free, that option if with so many units of work tasks of others can be moved so that it fits. If they
-// cannot, some have been moved nevertheless.
+// place gives option o's job, which is free, that option if with so many units of work tasks of others can be moved
+// so that it fits. If they cannot, some have been moved nevertheless.
 func (s *squeeze) place(o int, units int64) bool {
-	opt, before := &s.in.Opts[o], s.spent()
+	opt, before := &s.in.Opts[o], s.Spent()
 	if opt.Dead || s.taken > before/squeezePart || !s.roomInAll(opt) {
 		return false
 	}
 	s.until = before + units*opsPerUnit
 	left, n := s.cur.PlacePart(o), opt.P1-opt.P0
-	i, misses := s.rng.IntN(n), 0
+	i, misses := s.IntN(n), 0
 	for left > 0 && misses < n {
 		tasks := min(left, 1)
 		if !s.makeRoom(opt, i, tasks, squeezeDepth) {
@@ -49,7 +49,7 @@ func (s *squeeze) place(o int, units int64) bool {
 	if left > 0 {
 		s.cur.Remove(opt.Job)
 	}
-	s.taken += s.spent() - before
+	s.taken += s.Spent() - before
 	return left <= 0
 }
 
@@ -66,7 +66,7 @@ func (s *squeeze) roomInAll(opt *pack.Option) bool {
 				s.total[t] += v
 			}
 		}
-		s.spend(int64(in.Parts * len(s.total)))
+		s.Spend(int64(in.Parts * len(s.total)))
 		for t, u := range opt.Usage {
 			if s.total[t] < float64(opt.Count*d.D*u)*(1-fuzz) {
 				return false
@@ -76,19 +76,19 @@ func (s *squeeze) roomInAll(opt *pack.Option) bool {
 	return true
 }
 
-// makeRoom makes room for that many tasks of an option in its i-th partition: tasks of others go to where there is room, or to where it
-// is made in the same way, in chains of the given depth. It reports whether there is.
+// makeRoom makes room for that many tasks of an option in its i-th partition: tasks of others go to where there is
+// room, or to where it is made in the same way, in chains of the given depth. It reports whether there is.
 func (s *squeeze) makeRoom(opt *pack.Option, i int, tasks float64, depth int) bool {
 	x := s.in.Part[opt.P0+i]
-	if s.spent() > s.until || s.in.Limit[opt.P0+i] < s.cur.Split[opt.Job*s.in.MaxParts+i]+tasks {
+	if s.Spent() > s.until || s.in.Limit[opt.P0+i] < s.cur.Split[opt.Job*s.in.MaxParts+i]+tasks {
 		return false
 	}
 	s.busy[opt.Job] = true
 	fits := s.fits(opt, x, tasks)
 	n := len(s.in.P.Jobs)
-	first := s.rng.IntN(n)
-	s.spend(int64(n))
-	for at := 0; at < n && !fits && s.spent() <= s.until; at++ {
+	first := s.IntN(n)
+	s.Spend(int64(n))
+	for at := 0; at < n && !fits && s.Spent() <= s.until; at++ {
 		k := (first + at) % n
 		if s.cur.Choice[k] < 0 || s.busy[k] {
 			continue
@@ -112,7 +112,7 @@ func (s *squeeze) fits(opt *pack.Option, x int, tasks float64) bool { return s.f
 
 // fit is how many tasks of an option fit into partition x.
 func (s *squeeze) fit(opt *pack.Option, x int) float64 {
-	s.spend(int64(len(opt.Usage) * len(opt.Demand)))
+	s.Spend(int64(len(opt.Usage) * len(opt.Demand)))
 	return s.in.Fit(opt, x, s.cur.Res)
 }
 
@@ -126,7 +126,8 @@ func (s *squeeze) position(opt *pack.Option, x int) int {
 	return -1
 }
 
-// wanted is how many tasks of another option would have to leave partition x for so many of opt to fit, as far as rows go that both use.
+// wanted is how many tasks of another option would have to leave partition x for so many of opt to fit, as far as
+// rows go that both use.
 func (s *squeeze) wanted(opt, other *pack.Option, x int, tasks float64) float64 {
 	in, most := &s.in, 0.0
 	from, to := max(opt.Start, other.Start), min(opt.Start+len(opt.Usage), other.Start+len(other.Usage))
@@ -141,7 +142,7 @@ func (s *squeeze) wanted(opt, other *pack.Option, x int, tasks float64) float64 
 					most = max(most, float64(short*e.Inv*other.Inv[t-other.Start]))
 				}
 			}
-			s.spend(int64(max(0, to-from)))
+			s.Spend(int64(max(0, to-from)))
 		}
 	}
 	if other.Whole {
@@ -150,10 +151,11 @@ func (s *squeeze) wanted(opt, other *pack.Option, x int, tasks float64) float64 
 	return most
 }
 
-// moveOut moves up to so many tasks of a placed option out of its from-th partition: to where there is room, and as chains may go on, to where it is made.
+// moveOut moves up to so many tasks of a placed option out of its from-th partition: to where there is room, and as
+// chains may go on, to where it is made.
 func (s *squeeze) moveOut(opt *pack.Option, from int, tasks float64, depth int) {
 	n := opt.P1 - opt.P0
-	first := s.rng.IntN(n)
+	first := s.IntN(n)
 	for at := 0; at < n && tasks > 0; at++ {
 		if to := (first + at) % n; to != from {
 			tasks -= s.move(opt, from, to, min(tasks, s.fit(opt, s.in.Part[opt.P0+to])))
@@ -178,3 +180,7 @@ func (s *squeeze) move(opt *pack.Option, from, to int, tasks float64) float64 {
 	}
 	return tasks
 }
+
+// fuzz is how far sums and differences of amounts may be off, as a part of the largest sum: what is left of it in the
+// end may be no more than its error.
+const fuzz = 1e-9

@@ -11,16 +11,18 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// team is the workers of one solve. The leader, number 0, is the caller's goroutine: it has the relaxation and searches for
-// the proof. The others, in goroutines that end before Solve does, look for plans by its prices. They meet where each of
-// them has done so much work: whoever comes first waits for the rest, and all leave with the same best plan and bound. So
-// what a worker knows at any amount of its work is a function of the problem and the options.
+// team is the workers of one solve. The leader, number 0, is the caller's goroutine: it has the relaxation and
+// searches for the proof. The others, in goroutines that end before Solve does, look for plans by its prices. They
+// meet where each of them has done so much work: whoever comes first waits for the rest, and all leave with the same
+// best plan and bound. So what a worker knows at any amount of its work is a function of the problem and the options.
 //
-// Meetings are every 500 units at first, later a tenth of what has been done apart, but at most 20,000 units. As soon as the leader's relaxation is solved,
-// the others take over its columns and dive into it themselves. A plan of others proves and prunes at once, but a worker builds on it only between its
-// own searches: two that went on from the same plan would find the same. A solve that ends before the first meeting has one worker.
+// Meetings are every 500 units at first, later a tenth of what has been done apart, but at most 20,000 units. As soon
+// as the leader's relaxation is solved, the others take over its columns and dive into it themselves. A plan of
+// others proves and prunes at once, but a worker builds on it only between its own searches: two that went on from
+// the same plan would find the same. A solve that ends before the first meeting has one worker.
 //
-// Without a work limit nobody waits, because the clock decides then anyway, and there are no more workers than GOMAXPROCS.
+// Without a work limit nobody waits, because the clock decides then anyway, and there are no more workers than
+// GOMAXPROCS.
 type team struct {
 	members []*worker
 	waits   bool
@@ -69,16 +71,18 @@ func (e *workerError) Unwrap() error {
 // maxWorkers bounds how many workers a solve has, and with them its memory.
 const maxWorkers = 64
 
-// When the team meets: first after so many ops, when small problems are solved, then every time when a part more has been done.
+// When the team meets: first after so many ops, when small problems are solved, then every time when a part more has
+// been done.
 const (
 	firstMeeting = 500 * opsPerUnit
 	mostBetween  = 20_000 * opsPerUnit
 	partBetween  = 10
 )
 
-// workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each other's way.
+// workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each
+// other's way.
 func (w *worker) workers(threads int) int {
-	if w.limit == 0 {
+	if w.Limit() == 0 {
 		threads = min(threads, runtime.GOMAXPROCS(0))
 	}
 	return min(threads, maxWorkers)
@@ -89,13 +93,13 @@ func (w *worker) makeTeam(n int, seed int64) {
 	for len(w.crew) < n-1 {
 		w.crew = append(w.crew, newWorker())
 	}
-	t := &team{members: append([]*worker{w}, w.crew[:n-1]...), waits: w.limit > 0, arrived: make([]bool, n), present: 1}
+	t := &team{members: append([]*worker{w}, w.crew[:n-1]...), waits: w.Limit() > 0, arrived: make([]bool, n), present: 1}
 	t.round.L = &t.mu
 	t.board.bound, t.board.by = math.Inf(1), -1
 	t.board.best.Value = math.Inf(-1)
 	for i, m := range t.members {
 		m.team, m.number = t, i
-		m.seed(seed, uint64(i))
+		m.Seed(seed, uint64(i))
 	}
 	w.meetAt = firstMeeting
 }
@@ -103,7 +107,7 @@ func (w *worker) makeTeam(n int, seed int64) {
 // start gives the helpers what the leader knows and sets them to work.
 func (t *team) start(spent int64) {
 	lead := t.members[0]
-	ctx, cancel := context.WithCancel(lead.ctx)
+	ctx, cancel := context.WithCancel(lead.Context())
 	t.cancel, t.started, t.present = cancel, true, len(t.members)
 	t.post(lead)
 	for _, h := range t.members[1:] {
@@ -189,13 +193,13 @@ func (t *team) post(w *worker) {
 	b.root = w.noted
 	if a := &b.prices; a.number < w.greedy.guides {
 		a.number = w.greedy.guides
-		a.lam, a.red = append(a.lam[:0], w.dual.best[:w.in.Rows]...), append(a.red[:0], w.greedy.red...)
+		a.lam, a.red = append(a.lam[:0], w.dual.Best[:w.in.Rows]...), append(a.red[:0], w.greedy.red...)
 		a.cost, a.rank = append(a.cost[:0], w.greedy.cost...), append(a.rank[:0], w.greedy.pre.Rank...)
 	}
 }
 
-// collect gives w what is on the board. News of prices, or of the relaxation, end the phase that a helper is in; what it does next begins with them,
-// but for the dives and the cores of a round, which go on one after the other.
+// collect gives w what is on the board. News of prices, or of the relaxation, end the phase that a helper is in; what
+// it does next begins with them, but for dives, which go on one after the other.
 func (t *team) collect(w *worker) {
 	b := &t.board
 	if b.best.Value > w.top() {
@@ -209,13 +213,13 @@ func (t *team) collect(w *worker) {
 	if b.prices.number > w.greedy.leader.number {
 		w.greedy.leader.copy(&b.prices)
 		w.greedy.leader.fresh = true
-		if w.spent() > 2*w.greedy.leader.at {
-			w.endPhase()
+		if w.Spent() > 2*w.greedy.leader.at {
+			w.EndPhase()
 		}
 	}
 	if w.noted == nil && b.root != nil {
 		w.noted = b.root
-		w.endPhase()
+		w.EndPhase()
 	}
 }
 
@@ -232,26 +236,27 @@ func (t *team) leave(h *worker) {
 	} else if t.failure == nil {
 		t.failure = failure
 	}
-	t.most = max(t.most, h.spent())
+	t.most = max(t.most, h.Spent())
 	t.present--
 	t.close()
 }
 
-// finish is the end of the leader's work. Where it has come to a conclusion that is the end for all, and what helpers have found since they
-// met last does not count: how far they have come is a matter of time. Otherwise it waits till they have used up their work.
+// finish is the end of the leader's work. Where it has come to a conclusion that is the end for all, and what helpers
+// have found since they met last does not count: how far they have come is a matter of time. Otherwise it waits till
+// they have used up their work.
 func (w *worker) finish() (spent int64) {
 	t := w.team
-	t.disband(w.proven || w.gap() <= w.target || w.ctxErr != nil)
+	t.disband(w.proven || w.gap() <= w.target || w.Err() != nil)
 	if t.failure != nil {
 		panic(t.failure)
 	}
 	if w.proven || w.gap() <= w.target {
 		w.adopt()
-		return w.spent()
+		return w.Spent()
 	}
 	t.collect(w)
 	w.adopt()
-	return max(w.spent(), t.most)
+	return max(w.Spent(), t.most)
 }
 
 // disband ends the helpers' work, at once or when it is used up. The second time it does nothing.

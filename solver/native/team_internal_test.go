@@ -17,7 +17,7 @@ func TestPanicOfAHelper(t *testing.T) {
 	for _, threads := range []int{2, 4} {
 		w := newWorker()
 		w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 100_000, Gap: -1, Threads: threads}, Config{}, func(*solver.Solution) {})
-		w.crew[threads-2].rng = nil // whoever asks it for a number panics
+		w.crew[threads-2].Rand = nil // whoever asks it for a number panics
 		func() {
 			defer func() {
 				err, ok := recover().(error)
@@ -65,7 +65,7 @@ func TestNothingIsKept(t *testing.T) {
 	for _, h := range w.crew {
 		assert.Nil(t, h.in.P)
 		assert.Nil(t, h.team)
-		assert.Nil(t, h.ctx)
+		assert.Nil(t, h.Context())
 	}
 }
 
@@ -75,10 +75,10 @@ func TestNewsBetweenRounds(t *testing.T) {
 	w.begin(context.Background(), solvertest.Cycle(7, 40, 0), solver.Options{Work: 100_000, Gap: -1}, Config{}, func(*solver.Solution) {})
 	w.meetAt, w.meet = 0, func(int64) {
 		w.meetAt = math.MaxInt64
-		w.endPhase()
+		w.EndPhase()
 	}
 	assert.True(t, w.assistsOn(), "with news")
 	assert.True(t, w.proceed(), "after them")
-	w.spend(w.limit)
+	w.Spend(w.Limit())
 	assert.False(t, w.assistsOn(), "without work left")
 }

@@ -36,8 +36,8 @@ func TestConformanceOfTeams(t *testing.T) {
 	}
 }
 
-// TestTeamsAreDeterministic holds every part of the answer to what one processor gives, on more of them and again, with the
-// same engine and with fresh ones.
+// TestTeamsAreDeterministic holds every part of the answer to what one processor gives, on more of them and again,
+// with the same engine and with fresh ones.
 func TestTeamsAreDeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	problems := map[string]*solver.Problem{
@@ -79,8 +79,8 @@ func TestOneThreadIsTheDefault(t *testing.T) {
 	}
 }
 
-// TestTeamsUseTheirThreads: two threads find no worse plans than one, in sum, and better ones somewhere, though nobody does more work than one
-// that works alone may.
+// TestTeamsUseTheirThreads: two threads find no worse plans than one, in sum, and better ones somewhere, though
+// nobody does more work than one that works alone may.
 func TestTeamsUseTheirThreads(t *testing.T) {
 	const limit = 20_000
 	var one, two, best float64
@@ -110,7 +110,8 @@ func (c *ending) Err() error {
 	return c.Context.Err()
 }
 
-// TestTeamsCanBeCanceled ends solves before, at and between meetings: what is there is a plan, and no goroutine is left.
+// TestTeamsCanBeCanceled ends solves before, at and between meetings: what is there is a plan, and no goroutine is
+// left.
 func TestTeamsCanBeCanceled(t *testing.T) {
 	p := solvertest.Cycle(7, 60, 10)
 	e := native.New(nil)
@@ -181,8 +182,8 @@ func TestTeamsRemember(t *testing.T) {
 	assert.GreaterOrEqual(t, again.Objective, first.Objective*(1-1e-9))
 }
 
-// Two workers have the same work each, so that the solve takes as long as with one, where there are two processors; the plan is
-// the same every time.
+// Two workers have the same work each, so that the solve takes as long as with one, where there are two processors;
+// the plan is the same every time.
 func ExampleEngine_Solve_threads() {
 	p := solvertest.Cycle(1, 60, 10)
 	opts := solver.Options{Work: 10_000, Threads: 2}

@@ -1,6 +1,11 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
+)
 
 // tree is the search for a proof, branch and price, best bound first. Every open node is no more than what
 // was decided on the way to it: the program's basis stays feasible whatever is decided, so that the
@@ -8,24 +13,20 @@ import "math"
 // From each node that it jumps to it follows the program's advice down until that leads nowhere.
 type tree struct {
 	*progress
-	node        *node
-	rounding    *rounding
-	reducer     *reducer
-	branching   *branching
-	conflicts   *conflicts
-	enumeration *enumeration
-	begun       bool
-	nodes       []branch
-	open        []int32 // a heap of nodes, by falling bound
-	path        []int32 // from the root to the present node
-	marks       []int   // of each node on the path: how many decisions had been made before its own
-	way         []int32 // scratch: the path to go
-	stuck       float64 // the largest bound of a node with nothing left to divide
-	spare       float64 // the largest bound of a node that was left for promising too little
-	goal        float64 // what the plans looked for must be worth more than, and the bound is if there is none
-	goals       int     // how many there have been
-	bases       bases
-	reduced     []decision // what the nodes' prices have decided; was is what has come of it
+	node      *node
+	rounding  *rounding
+	reducer   *reducer
+	branching *branching
+	begun     bool
+	nodes     []branch
+	open      []int32 // a heap of nodes, by falling bound
+	path      []int32 // from the root to the present node
+	marks     []int   // of each node on the path: how many decisions had been made before its own
+	way       []int32 // scratch: the path to go
+	stuck     float64 // the largest bound of a node with nothing left to divide
+	spare     float64 // the largest bound of a node that was left for promising too little
+	bases     lp.Bases
+	reduced   []relax.Decision // what the nodes' prices have decided; was is what has come of it
 }
 
 // branch is a node of the tree: one side of a division of its parent.
@@ -35,12 +36,13 @@ type branch struct {
 	c      division
 	side   bool
 	bound  float64
-	unit   float64 // by how much the program has to give way
-	basis  saved   // its parent's, in bases; none if it is not known, or at hand
-	lo, hi int32   // what its prices have decided is in reduced from lo to hi
+	unit   float64  // by how much the program has to give way
+	basis  lp.Saved // its parent's, in bases; none if it is not known, or at hand
+	lo, hi int32    // what its prices have decided is in reduced from lo to hi
 }
 
-// Bounds of the tree's memory: nodes, and decisions by prices, beyond which they are forgotten when the search goes elsewhere.
+// Bounds of the tree's memory: nodes, and decisions by prices, beyond which they are forgotten when the search goes
+// elsewhere.
 const (
 	maxNodes   = 1 << 20
 	maxReduced = 1 << 19
@@ -48,28 +50,17 @@ const (
 
 // reset is the empty tree.
 func (t *tree) reset() {
-	t.begun, t.goals = false, 0
-	t.bases.reset()
+	t.begun = false
+	t.bases.Reset()
 	t.nodes, t.open, t.path, t.marks, t.reduced = t.nodes[:0], t.open[:0], t.path[:0], t.marks[:0], t.reduced[:0]
-	t.goal, t.stuck, t.spare = math.Inf(-1), math.Inf(-1), math.Inf(-1)
+	t.stuck, t.spare = math.Inf(-1), math.Inf(-1)
 }
 
-// plant begins the tree with its root. The plans to look for at first are worth more than a point within the gap, which cuts off most of what is
-// to be searched; if there are none, that point is the bound and the next one is below it. After some all better plans are looked for: the best one is likely
-// to be known then, and every tree with a nearer point would be searched for little.
+// plant begins the tree with its root.
 func (t *tree) plant() {
-	hopeless, goals := t.stuck > t.better(), t.goals
 	t.reset()
 	t.begun = true
-	bound := t.bound()
-	gap := bound - t.top()
-	if gap > leastAim*math.Abs(bound) && !math.IsInf(gap, 1) && !hopeless && goals < mostGoals && !t.branching.tally.planted && t.reducer.exact() {
-		t.goal = bound - float64(aimPart*gap)
-		goals++
-	}
-	t.goals = goals
-	t.aim = t.goal
-	t.nodes = append(t.nodes, branch{parent: -1, bound: bound})
+	t.nodes = append(t.nodes, branch{parent: -1, bound: t.bound()})
 	t.push(0)
 }
 
@@ -128,7 +119,6 @@ func (t *tree) grow() {
 	if !t.begun {
 		t.plant()
 	}
-	t.aim = t.goal
 	t.replay(0)
 	for len(t.nodes) < maxNodes && t.proceed() {
 		if len(t.open) > 0 && t.nodes[t.open[0]].bound <= t.enough() {
@@ -136,10 +126,8 @@ func (t *tree) grow() {
 			t.open = t.open[:0]
 		}
 		if len(t.open) == 0 {
-			if !t.conclude() {
-				break
-			}
-			continue
+			t.conclude()
+			break
 		}
 		t.shown = min(t.shown, max(t.stuck, t.nodes[t.open[0]].bound))
 		for n := t.pop(); n >= 0; {
@@ -147,30 +135,20 @@ func (t *tree) grow() {
 			n = t.expand(n)
 		}
 	}
-	t.node.dualSimplex.goBack()
 	t.node.revert(0)
-	t.aim = math.Inf(-1)
 }
 
-// conclude takes into the bound what the tree has shown that has no open nodes left. It reports whether there is a new one: below the aim,
-// if that was above what is worth looking for.
-func (t *tree) conclude() (again bool) {
-	again = t.goal > t.better()
+// conclude takes into the bound what the tree has shown that has no open nodes left.
+func (t *tree) conclude() {
 	rest := max(t.stuck, t.spare)
-	if !again {
-		if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
-			rest = 0 // but for rounding errors
-		}
+	if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
+		rest = 0 // but for rounding errors
 	}
-	t.shown = min(t.shown, max(rest, t.goal, t.top()))
-	if again {
-		t.node.revert(0)
-		t.plant()
-	}
-	return again
+	t.shown = min(t.shown, max(rest, t.top()))
 }
 
-// visit makes the decisions that lead to node n, taking back those that do not, and goes back to its parent's basis if it is known.
+// visit makes the decisions that lead to node n, taking back those that do not, and goes back to its parent's basis
+// if it is known.
 func (t *tree) visit(n int32) {
 	t.way = t.way[:0]
 	for at := n; at > 0; at = t.nodes[at].parent {
@@ -186,12 +164,12 @@ func (t *tree) visit(n int32) {
 	}
 	for i := len(t.way) - 1 - same; i >= 0; i-- {
 		at := t.way[i]
-		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.decided.trail))
+		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.decided.Trail))
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 		t.replay(at)
 	}
 	t.node.restore(&t.bases, t.nodes[n].basis)
-	t.nodes[n].basis = saved{}
+	t.nodes[n].basis = lp.Saved{}
 }
 
 // treeLoose is how exactly nodes are solved, as a part of what is left to prove.
@@ -200,15 +178,8 @@ const treeLoose = 0.05
 // expand solves node n, at which the decisions are, and opens its two sides, but for the one it returns
 // for going on with; -1 if there is none.
 func (t *tree) expand(n int32) int32 {
-	if b, all := t.enumeration.atNode(); all {
-		t.nodes[n].bound = min(t.nodes[n].bound, b)
-		if b <= t.enough() {
-			t.spare = max(t.spare, b)
-			return -1
-		}
-	}
 	penalty := t.node.penalty
-	decisions := len(t.node.decided.trail)
+	decisions := len(t.node.decided.Trail)
 	bound, c := t.decided(n)
 	t.note(n, decisions)
 	if penalty != t.node.penalty {
@@ -236,19 +207,19 @@ func (t *tree) expand(n int32) int32 {
 	if c.first {
 		there, away = away, there
 	}
-	t.nodes = append(t.nodes, branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there},
-		branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away, basis: t.bases.keep(t.node.lp)})
+	first := branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there}
+	other := branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away}
+	other.basis = t.bases.Keep(&t.node.lp.Program)
+	t.nodes = append(t.nodes, first, other)
 	t.push(next + 1)
 	return next
 }
 
 // decided solves node n and finds what to divide it by. Where the program still leans on what has been decided
-// against, which shows in that it would have the same decided again or nothing, doing so is made dearer: that is the way
-// to find out that nothing else is left.
+// against, which shows in that it would have the same decided again or nothing, doing so is made dearer: that is the
+// way to find out that nothing else is left.
 func (t *tree) decided(n int32) (bound float64, c division) {
 	bound = t.nodes[n].bound
-	from := t.spent()
-	defer func() { t.enumeration.learn(t.spent() - from) }()
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
 		bound = min(bound, t.node.try(maxRounds, loose))
 		if !t.proceed() || bound <= t.enough() {
@@ -258,15 +229,6 @@ func (t *tree) decided(n int32) (bound float64, c division) {
 		t.rounding.round()
 		t.reducer.run(t.node.at)
 		if c = t.branching.division(); c.job < 0 && c.running < 0 {
-			d, v := t.conflicts.unsplit()
-			switch {
-			case v == impossible && d.job < 0 && d.running < 0:
-				return math.Inf(-1), d
-			case v == impossible && !t.divided(n, d):
-				return bound, d
-			case bound <= t.enough():
-				return bound, d
-			}
 			c = t.branching.splitDivision()
 		}
 		none := c.job < 0 && c.running < 0
@@ -312,23 +274,24 @@ func (t *tree) observe(b *branch, bound float64) {
 	t.branching.costs.learn(set, side, min(1, fall/(t.branching.worth(set)*b.unit)))
 }
 
-// note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted before.
+// note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted
+// before.
 func (t *tree) note(n int32, decisions int) {
 	q := &t.node.decided
-	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.trail[decisions:], len(t.reduced)
+	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.Trail[decisions:], len(t.reduced)
 	if len(list) == 0 || at+len(before)+len(list) > maxReduced {
 		return
 	}
 	t.reduced = append(append(t.reduced, before...), list...)
 	t.nodes[n].lo, t.nodes[n].hi = int32(at), int32(len(t.reduced))
 	for i := range t.reduced[at:] {
-		switch d := &t.reduced[at+i]; d.kind {
-		case lowered:
-			d.was = q.upper[d.entry]
-		case raised:
-			d.was = q.lower[d.entry]
-		case fixed:
-			d.was = float64(q.fix[d.index])
+		switch d := &t.reduced[at+i]; d.Kind {
+		case relax.Lowered:
+			d.Was = q.Upper[d.Entry]
+		case relax.Raised:
+			d.Was = q.Lower[d.Entry]
+		case relax.Fixed:
+			d.Was = float64(q.Fix[d.Index])
 		}
 	}
 }
@@ -337,15 +300,15 @@ func (t *tree) note(n int32, decisions int) {
 func (t *tree) replay(n int32) {
 	q := t.node
 	for _, d := range t.reduced[t.nodes[n].lo:t.nodes[n].hi] {
-		switch i := int(d.index); d.kind {
-		case forbade:
+		switch i := int(d.Index); d.Kind {
+		case relax.Forbade:
 			q.forbid(i)
-		case required:
+		case relax.Required:
 			q.oblige(i)
-		case fixed:
-			q.settleRun(i, d.was > 0)
+		case relax.Fixed:
+			q.settleRun(i, d.Was > 0)
 		default:
-			q.confine(i, int(d.entry), d.was, d.kind == raised)
+			q.confine(i, int(d.Entry), d.Was, d.Kind == relax.Raised)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/hedgesched/hedge/solver/native"
 )
 
-// watched is an engine in a simulation that looks at every solve from the first one of so many jobs on, until it has seen enough.
+// watched is an engine in a simulation that looks at every solve from the first one of so many jobs on, until it has
+// seen enough.
 type watched struct {
 	solver.Solver
 	from, most, seen int
@@ -147,7 +148,8 @@ var limits = []struct {
 }
 
 // BenchmarkWarm solves the consecutive cycles of simulations with nothing from the cycle before, with its plan as a
-// hint, and with what has been learned, too, and reports work, time, gap and value per cycle. The simulations go on with the last.
+// hint, and with what has been learned, too, and reports work, time, gap and value per cycle. The simulations go on
+// with the last.
 func BenchmarkWarm(b *testing.B) {
 	for _, s := range stretches {
 		for _, l := range limits {
@@ -168,8 +170,8 @@ func BenchmarkWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkWarmSuccessors does the same with problems that change a little: a tenth of the jobs are gone or new, values and
-// capacities move by a hundredth.
+// BenchmarkWarmSuccessors does the same with problems that change a little: a tenth of the jobs are gone or new,
+// values and capacities move by a hundredth.
 func BenchmarkWarmSuccessors(b *testing.B) {
 	for _, name := range references {
 		for _, l := range limits[1:] {

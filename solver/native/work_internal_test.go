@@ -14,9 +14,8 @@ func TestTheLastOfTheWork(t *testing.T) {
 	for left := range int64(10) {
 		w := prepared(solvertest.Cycle(1, 60, 10))
 		w.relaxation.solve(1 << 40)
-		w.limit = w.spent() + left
-		w.horizon = w.limit
+		w.Confine(w.Spent() + left)
 		w.rounds()
-		assert.GreaterOrEqual(t, w.spent(), w.limit-2)
+		assert.GreaterOrEqual(t, w.Spent(), w.Limit()-2)
 	}
 }

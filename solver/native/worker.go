@@ -5,6 +5,9 @@ import (
 	"math"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native/internal/cuts"
+	"github.com/hedgesched/hedge/solver/native/internal/lp"
+	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
 // worker is one search of the problem, by parts that share its progress:
@@ -13,50 +16,38 @@ import (
 //	greedy       plans from nothing, by value or by prices
 //	ascent       rough prices, by steps
 //	local        ruin and recreate round the best plan
-//	lp           the linear program over the columns known: columns, and a basis of them
-//	primal       the primal simplex method on it; node has the dual one
+//	lp           the master program over the columns known: columns, and a basis of them
+//	primal       the primal simplex method on it
 //	relaxation   the linear relaxation by column generation
 //	node         the same with some jobs decided: a node of the search
 //	rounding     plans from a node's solution
 //	squeeze      gangs that fit if others are split another way
 //	reducer      what no better plan can have, by prices, taken out of a node
 //	dive         decisions by the solution until there is a plan
-//	separator    cuts
-//	tally        what plans of the coarse problem come to in whole units, to divide by
+//	cutting      cuts
 //	branching    what to divide a node by
-//	conflicts    choices whose tasks cannot be split over the partitions in whole, by splits
 //	tree         branch and price, for the proof
-//	rooms        what there is in all partitions of an equivalence set together
-//	enumeration  all plans that fit into rooms, one job after the other
-//	coarse       the problem with partitions joined that no option tells apart, by a worker of its own
-//	cores        small sets of jobs by their own relaxations
 //	recall       what the last cycle's solve has left
 //
 // The worker itself says what comes when. Engines pool workers, whose parts keep their scratch memory.
 type worker struct {
 	progress
-	greedy      greedy
-	ascent      ascent
-	local       local
-	lp          basis
-	primal      primal
-	relaxation  relaxation
-	node        node
-	rounding    rounding
-	squeeze     squeeze
-	reducer     reducer
-	dive        dive
-	cuts        cuts
-	separator   separator
-	tally       tally
-	branching   branching
-	conflicts   conflicts
-	rooms       rooms
-	enumeration enumeration
-	tree        tree
-	cores       cores
-	coarse      coarse
-	recall      recall
+	greedy     greedy
+	ascent     ascent
+	local      local
+	lp         relax.Master
+	primal     lp.Primal
+	relaxation relaxation
+	node       node
+	rounding   rounding
+	squeeze    squeeze
+	reducer    reducer
+	dive       dive
+	cuts       relax.Cuts
+	cutting    cutting
+	branching  branching
+	tree       tree
+	recall     recall
 
 	memory *solver.Memory   // what the caller has handed on; nil asks for none
 	start  *solver.Solution // the caller's plan to start from; nil if there is none
@@ -70,56 +61,49 @@ type worker struct {
 // newWorker joins the parts together.
 func newWorker() *worker {
 	w := &worker{}
-	p, lp, rel, n, r := &w.progress, &w.lp, &w.relaxation, &w.node, &w.rounding
+	p, m, rel, n, r := &w.progress, &w.lp, &w.relaxation, &w.node, &w.rounding
 	w.greedy = greedy{progress: p, recall: &w.recall}
-	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: lp}
+	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: m}
 	w.squeeze = squeeze{progress: p}
 	w.local = local{progress: p, greedy: &w.greedy, squeeze: &w.squeeze}
-	w.primal = newPrimal(lp)
-	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: lp, primal: &w.primal}
-	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: lp, dualSimplex: newDualSimplex(lp)}
-	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: lp}
-	w.reducer = reducer{progress: p, node: n, lp: lp}
-	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: lp}
-	w.separator = separator{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: lp, cuts: &w.cuts}
-	w.tally = tally{progress: p, node: n, lp: lp, separator: &w.separator}
-	w.branching = branching{progress: p, node: n, rounding: r, lp: lp, tally: &w.tally}
-	w.conflicts = conflicts{progress: p, node: n, rounding: r, lp: lp, splits: splits{progress: p}}
-	w.rooms = rooms{progress: p}
-	w.enumeration = enumeration{progress: p, rooms: &w.rooms, node: n, rounding: r, squeeze: &w.squeeze, conflicts: &w.conflicts}
-	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching, conflicts: &w.conflicts, enumeration: &w.enumeration}
-	w.cores = cores{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, branching: &w.branching, lp: lp, cuts: &w.cuts}
-	w.coarse = coarse{progress: p, node: n, enumeration: &w.enumeration, conflicts: &w.conflicts}
+	w.primal = lp.NewPrimal(&m.Program)
+	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: m, primal: &w.primal}
+	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: m}
+	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: m}
+	w.reducer = reducer{progress: p, node: n, lp: m}
+	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: m}
+	w.cutting = cutting{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts,
+		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late)}
+	w.branching = branching{progress: p, node: n, rounding: r, lp: m}
+	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
 	w.recall = recall{progress: p}
-	w.meters = [...]*int64{&w.cur.Ops, &w.dual.ops, &w.lp.ops, &w.cores.coreLP.ops}
-	w.dual.late, w.greedy.pre.Late = w.late, w.late
-	w.dual.decided = &w.node.decided
+	w.Count(&w.cur.Ops, &w.dual.Ops, &w.lp.Ops)
+	w.dual.Late, w.greedy.pre.Late = w.late, w.late
+	w.dual.Decided = &w.node.decided
 	w.meet = w.meetTeam
 	return w
 }
 
 func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
 	w.report, w.cfg, w.target = report, cfg, opts.TargetGap()
-	w.seed(opts.Seed, 0)
-	w.setLimits(ctx, opts, cfg.defaultWork())
+	w.Seed(opts.Seed, 0)
+	w.Begin(ctx, opts, cfg.defaultWork())
 	w.reportAt, w.reported = 0, 0
-	w.in.Look = w.readClock
-	w.coarse.rule = opts.Splits
+	w.in.Look = w.ReadClock
 	whole := w.in.Load(p, opts.Splits)
 	w.in.Round()
 	w.in.Look = nil
-	w.cur.Ops, w.ops = 0, 0
+	w.cur.Ops = 0
 	w.cur.Reset(&w.in)
 	w.best.Copy(&w.cur)
 	w.reset()
 	if !whole {
-		w.dual.bound = math.Inf(1) // what has not been read may be worth anything
+		w.dual.Bound = math.Inf(1) // what has not been read may be worth anything
 	}
 	w.memory, w.noted, w.recall.warm = opts.Memory, nil, false
 	w.recall.reset(&w.in, opts.Memory)
 	w.start = opts.Start
-	w.team, w.number, w.meetAt, w.outer = nil, 0, math.MaxInt64, nil
-	w.tally.reset()
+	w.team, w.number, w.meetAt = nil, 0, math.MaxInt64
 	if n := w.workers(opts.Threads); n > 1 && !cfg.Relaxation {
 		w.makeTeam(n, opts.Seed)
 	}
@@ -128,32 +112,28 @@ func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Optio
 // reset forgets all but the problem, the present plan and the best one.
 func (w *worker) reset() {
 	w.progress.reset()
-	w.cores.reset()
-	w.lp.ops = 0
+	w.lp.Ops = 0
 	w.greedy.reset()
-	w.node.decided.reset(&w.in)
-	w.dual.reset(&w.in)
+	w.node.decided.Reset(&w.in)
+	w.dual.Reset(&w.in)
 	w.ascent.reset()
-	w.cuts.reset()
+	w.cuts.Reset()
 	if w.relaxation.exists() {
-		w.lp.reset(&w.in)
+		w.lp.Reset(&w.in)
 		w.node.reset()
 		w.rounding.reset()
 	}
 	w.squeeze.reset()
-	w.conflicts.reset()
 	w.branching.costs.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
-	w.enumeration.reset()
 	w.tree.reset()
-	w.coarse.reset()
 }
 
 // release drops what must not outlive the solve.
 func (w *worker) release() {
-	w.ctx, w.report = nil, nil
+	w.Release()
+	w.report = nil
 	w.memory, w.noted, w.recall.past, w.recall.last = nil, nil, nil, nil
 	w.in.Release()
-	w.coarse.release()
 	w.team = nil
 	for _, h := range w.crew {
 		h.dismiss()
@@ -165,7 +145,7 @@ func (w *worker) release() {
 func (w *worker) solve() (spent int64) {
 	if w.team == nil {
 		w.run()
-		return w.spent()
+		return w.Spent()
 	}
 	defer w.team.disband(true)
 	w.run()
@@ -179,9 +159,9 @@ func (w *worker) stop() solver.Stop {
 		return solver.StopOptimal
 	case gap <= w.target:
 		return solver.StopGap
-	case w.ctxErr == nil:
+	case w.Err() == nil:
 		return solver.StopWork
 	default:
-		return solver.StopOf(w.ctxErr)
+		return solver.StopOf(w.Err())
 	}
 }
