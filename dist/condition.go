@@ -109,7 +109,8 @@ func (c conditioned) PartialMean(x float64) float64 {
 	if math.IsInf(x, 1) {
 		return c.Mean()
 	}
-	return float64(x*c.CDF(x)) - integrate(c.CDF, c.from, math.Min(x, c.Quantile(1-1e-9))) - math.Max(x-c.Quantile(1-1e-9), 0)
+	return float64(x*c.CDF(x)) - integrate(c.CDF, c.from, math.Min(x, c.Quantile(1-1e-9))) - math.Max(x-c.Quantile(1-1e-9),
+		0)
 }
 
 // invert returns inf{x : cdf(x) >= p} by bisection, to the last bit; hi may be +Inf.

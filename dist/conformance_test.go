@@ -56,7 +56,8 @@ func all(t testing.TB) []named {
 	}
 	mix := need[dist.Distribution](t)
 	out = append(out,
-		named{"mixture of histograms", mix(dist.NewMixture([]dist.Component{{1, out[0].d}, {2, out[2].d}, {0.5, out[11].d}}))},
+		named{"mixture of histograms",
+			mix(dist.NewMixture([]dist.Component{{1, out[0].d}, {2, out[2].d}, {0.5, out[11].d}}))},
 		named{"mixture of families", mix(dist.NewMixture([]dist.Component{{1, out[5].d}, {2, out[8].d}, {1, out[0].d}}))},
 	)
 	return out

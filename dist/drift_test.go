@@ -93,7 +93,8 @@ func TestSketchDrift(t *testing.T) {
 		data, err := merged.MarshalBinary()
 		require.NoError(t, err)
 		require.NoError(t, new(dist.Sketch).UnmarshalBinary(data), "merging leaves a sketch in order")
-		t.Logf("%-10s one: %.4f %.3f %.3f %.3f   ten merged: %.4f %.3f %.3f %.3f", stream.name, a.rank, a.p50, a.p90, a.p99, b.rank, b.p50, b.p90, b.p99)
+		t.Logf("%-10s one: %.4f %.3f %.3f %.3f   ten merged: %.4f %.3f %.3f %.3f", stream.name, a.rank, a.p50, a.p90, a.p99,
+			b.rank, b.p50, b.p90, b.p99)
 		assert.Equal(t, one.Count(), merged.Count())
 	}
 }

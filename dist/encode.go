@@ -94,7 +94,8 @@ func appendDerived(b []byte, d Distribution, depth int) ([]byte, error) {
 
 func appendParts(b []byte, m Mixture, depth int) ([]byte, error) {
 	if len(m.parts) == 0 {
-		return nil, &ParamError{Func: "dist.Marshal", Param: "d", Value: "dist.Mixture{}", Want: "a mixture made by NewMixture"}
+		return nil, &ParamError{Func: "dist.Marshal", Param: "d", Value: "dist.Mixture{}",
+			Want: "a mixture made by NewMixture"}
 	}
 	b = append(appendKind(b, "mixture"), `,"parts":[`...)
 	for i, p := range m.parts {

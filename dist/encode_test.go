@@ -20,21 +20,26 @@ func TestForms(t *testing.T) {
 	lognormal := need[dist.Lognormal](t)(dist.NewLognormal(5, 0.8))
 	a := need[dist.Distribution](t)
 	for want, d := range map[string]dist.Distribution{
-		`{"kind":"point","v":7}`:                                                           need[dist.Point](t)(dist.NewPoint(7)),
-		`{"kind":"point","v":0}`:                                                           dist.Point{},
-		`{"kind":"uniform","lo":2,"hi":9.5}`:                                               need[dist.Uniform](t)(dist.NewUniform(2, 9.5)),
-		`{"kind":"uniform","lo":0,"hi":0}`:                                                 dist.Uniform{},
-		`{"kind":"normal","mu":-1,"sigma":20}`:                                             need[dist.Normal](t)(dist.NewNormal(-1, 20)),
-		`{"kind":"normal","mu":0,"sigma":0}`:                                               dist.Normal{},
-		`{"kind":"lognormal","mu":5,"sigma":0.8}`:                                          lognormal,
-		`{"kind":"lognormal","mu":0,"sigma":0}`:                                            dist.Lognormal{},
-		`{"kind":"exponential","mean":30}`:                                                 exponential,
-		`{"kind":"exponential","mean":0}`:                                                  dist.Exponential{},
-		`{"kind":"histogram","x":[1,2],"cum":[0,1]}`:                                       need[*dist.Histogram](t)(dist.FromKnots([]float64{1, 2}, []float64{0, 1})),
+		`{"kind":"point","v":7}`: need[dist.Point](t)(
+			dist.NewPoint(7)),
+		`{"kind":"point","v":0}`: dist.Point{},
+		`{"kind":"uniform","lo":2,"hi":9.5}`: need[dist.Uniform](t)(
+			dist.NewUniform(2, 9.5)),
+		`{"kind":"uniform","lo":0,"hi":0}`: dist.Uniform{},
+		`{"kind":"normal","mu":-1,"sigma":20}`: need[dist.Normal](t)(
+			dist.NewNormal(-1, 20)),
+		`{"kind":"normal","mu":0,"sigma":0}`:      dist.Normal{},
+		`{"kind":"lognormal","mu":5,"sigma":0.8}`: lognormal,
+		`{"kind":"lognormal","mu":0,"sigma":0}`:   dist.Lognormal{},
+		`{"kind":"exponential","mean":30}`:        exponential,
+		`{"kind":"exponential","mean":0}`:         dist.Exponential{},
+		`{"kind":"histogram","x":[1,2],"cum":[0,1]}`: need[*dist.Histogram](t)(
+			dist.FromKnots([]float64{1, 2}, []float64{0, 1})),
 		`{"kind":"conditioned","of":{"kind":"lognormal","mu":5,"sigma":0.8},"elapsed":60}`: a(dist.Condition(lognormal, 60)),
-		`{"kind":"affine","of":{"kind":"exponential","mean":30},"mul":1,"add":60}`:         a(dist.Condition(exponential, 60)),
-		`{"kind":"affine","of":{"kind":"lognormal","mu":0,"sigma":0},"mul":3,"add":0}`:     a(dist.Scale(dist.Lognormal{}, 3)),
-		`{"kind":"maximum","of":{"kind":"exponential","mean":30},"n":5}`:                   a(dist.MaxOf(exponential, 5)),
+		`{"kind":"affine","of":{"kind":"exponential","mean":30},"mul":1,"add":60}`: a(
+			dist.Condition(exponential, 60)),
+		`{"kind":"affine","of":{"kind":"lognormal","mu":0,"sigma":0},"mul":3,"add":0}`: a(dist.Scale(dist.Lognormal{}, 3)),
+		`{"kind":"maximum","of":{"kind":"exponential","mean":30},"n":5}`:               a(dist.MaxOf(exponential, 5)),
 		`{"kind":"mixture","parts":[{"weight":0.25,"of":{"kind":"exponential","mean":30}},{"weight":0.75,"of":{"kind":"point","v":0}}]}`: a(
 			dist.NewMixture([]dist.Component{{1, exponential}, {3, dist.Point{}}})),
 	} {
@@ -117,12 +122,14 @@ func TestMarshalRefuses(t *testing.T) {
 	_, err := dist.Marshal(foreign{dist.Point{}})
 	require.ErrorIs(t, err, dist.ErrForeign)
 	assert.ErrorContains(t, err, "dist_test.foreign")
-	mix, err := dist.NewMixture([]dist.Component{{1, foreign{dist.Point{}}}, {1, need[dist.Exponential](t)(dist.NewExponential(1))}})
+	mix, err := dist.NewMixture([]dist.Component{{1, foreign{dist.Point{}}},
+		{1, need[dist.Exponential](t)(dist.NewExponential(1))}})
 	require.NoError(t, err)
 	_, err = dist.Marshal(mix)
 	require.ErrorIs(t, err, dist.ErrForeign, "inside another")
 	for name, d := range map[string]dist.Distribution{
-		"nil": nil, "nil histogram": (*dist.Histogram)(nil), "histogram of nothing": &dist.Histogram{}, "mixture of nothing": dist.Mixture{},
+		"nil": nil, "nil histogram": (*dist.Histogram)(nil), "histogram of nothing": &dist.Histogram{},
+		"mixture of nothing": dist.Mixture{},
 	} {
 		_, err := dist.Marshal(d)
 		var p *dist.ParamError
@@ -159,53 +166,56 @@ func TestUnmarshalRefuses(t *testing.T) {
 		`{"Kind":"point","v":1}`:    "Kind",
 		`{"kind":"point"}`:          "v",
 		`{"kind":"point","v":null}`: "v",
-		`{"kind":"histogram","x":[1,null],"cum":[0,1]}`:                                                      "x[1]",
-		`{"kind":"histogram","x":null,"cum":[0,1]}`:                                                          "x",
-		`{"kind":"maximum","of":null,"n":1}`:                                                                 "of",
-		`{"kind":"point","v":1,"mean":1}`:                                                                    "mean",
-		`{"kind":"maximum","n":1}`:                                                                           "of",
-		`{"kind":"point","V":1}`:                                                                             "V",
-		`{"kind":"mixture","parts":[null]}`:                                                                  "parts[0]",
-		`{"kind":"mixture","parts":[{"weight":1}]}`:                                                          "parts[0].of",
-		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `,"weight":1}]}`:                            "parts[0].weight",
-		`{"kind":"point","v":"1"}`:                                                                           "v",
-		`{"kind":"point","v":-1}`:                                                                            "v",
-		`{"kind":"point","v":1e999}`:                                                                         "v",
-		`{"kind":"point","v":NaN}`:                                                                           "v",
-		`{"kind":"point","v":1,"w":1}`:                                                                       "w",
-		`{"kind":"point","v":1,"v":1}`:                                                                       "v",
-		`{"kind":"point","v":1,"\u0076":1}`:                                                                  "v",
-		`{"kind":"uniform","lo":2,"hi":1}`:                                                                   "hi",
-		`{"kind":"normal","mu":0,"sigma":-1}`:                                                                "sigma",
-		`{"kind":"normal","mu":1,"sigma":0}`:                                                                 "sigma",
-		`{"kind":"lognormal","mu":1e3,"sigma":1}`:                                                            "exp(mu+sigma²/2)",
-		`{"kind":"exponential","mean":-1}`:                                                                   "mean",
-		`{"kind":"histogram","x":[],"cum":[]}`:                                                               "len(x)",
-		`{"kind":"histogram","x":[1],"cum":[1]}`:                                                             "len(x)",
-		`{"kind":"histogram","x":[1,2,3],"cum":[0,1]}`:                                                       "len(x)",
-		`{"kind":"histogram","x":[2,1],"cum":[0,1]}`:                                                         "x[1]",
-		`{"kind":"histogram","x":[1,2],"cum":[0,0.5]}`:                                                       "cum[1]",
-		`{"kind":"histogram","x":[1,true],"cum":[0,1]}`:                                                      "x[1]",
-		`{"kind":"histogram","x":{"0":1},"cum":[0,1]}`:                                                       "x",
-		`{"kind":"conditioned","of":` + exponential + `,"elapsed":-1}`:                                       "elapsed",
-		`{"kind":"conditioned","of":[],"elapsed":1}`:                                                         "of",
-		`{"kind":"conditioned","elapsed":1}`:                                                                 "of",
-		`{"kind":"affine","of":` + exponential + `,"mul":0,"add":0}`:                                         "mul",
-		`{"kind":"affine","of":` + exponential + `,"mul":1,"add":-1}`:                                        "add",
-		`{"kind":"affine","of":{"kind":"exponential","mean":1e308},"mul":10,"add":0}`:                        "mul",
-		`{"kind":"affine","of":{"kind":"exponential","mean":1,"b":2},"mul":1,"add":0}`:                       "of.b",
-		`{"kind":"maximum","of":` + exponential + `,"n":0}`:                                                  "n",
-		`{"kind":"maximum","of":` + exponential + `,"n":9007199254740993}`:                                   "n",
-		`{"kind":"maximum","of":` + exponential + `,"n":2.5}`:                                                "n",
-		`{"kind":"maximum","of":` + exponential + `,"n":99999999999999999999}`:                               "n",
-		`{"kind":"mixture","parts":[]}`:                                                                      "parts",
-		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `}]}`:                                       "parts",
-		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `},{"weight":1,"of":` + point + `}]}`:       "parts",
-		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `},{"weight":0,"of":` + point + `}]}`:       "parts[1].weight",
+		`{"kind":"histogram","x":[1,null],"cum":[0,1]}`: "x[1]",
+		`{"kind":"histogram","x":null,"cum":[0,1]}`:     "x",
+		`{"kind":"maximum","of":null,"n":1}`:            "of",
+		`{"kind":"point","v":1,"mean":1}`:               "mean",
+		`{"kind":"maximum","n":1}`:                      "of",
+		`{"kind":"point","V":1}`:                        "V",
+		`{"kind":"mixture","parts":[null]}`:             "parts[0]",
+		`{"kind":"mixture","parts":[{"weight":1}]}`:     "parts[0].of",
+		`{"kind":"mixture","parts":[{"weight":1,"of":` + point +
+			`,"weight":1}]}`: "parts[0].weight",
+		`{"kind":"point","v":"1"}`:                                                                     "v",
+		`{"kind":"point","v":-1}`:                                                                      "v",
+		`{"kind":"point","v":1e999}`:                                                                   "v",
+		`{"kind":"point","v":NaN}`:                                                                     "v",
+		`{"kind":"point","v":1,"w":1}`:                                                                 "w",
+		`{"kind":"point","v":1,"v":1}`:                                                                 "v",
+		`{"kind":"point","v":1,"\u0076":1}`:                                                            "v",
+		`{"kind":"uniform","lo":2,"hi":1}`:                                                             "hi",
+		`{"kind":"normal","mu":0,"sigma":-1}`:                                                          "sigma",
+		`{"kind":"normal","mu":1,"sigma":0}`:                                                           "sigma",
+		`{"kind":"lognormal","mu":1e3,"sigma":1}`:                                                      "exp(mu+sigma²/2)",
+		`{"kind":"exponential","mean":-1}`:                                                             "mean",
+		`{"kind":"histogram","x":[],"cum":[]}`:                                                         "len(x)",
+		`{"kind":"histogram","x":[1],"cum":[1]}`:                                                       "len(x)",
+		`{"kind":"histogram","x":[1,2,3],"cum":[0,1]}`:                                                 "len(x)",
+		`{"kind":"histogram","x":[2,1],"cum":[0,1]}`:                                                   "x[1]",
+		`{"kind":"histogram","x":[1,2],"cum":[0,0.5]}`:                                                 "cum[1]",
+		`{"kind":"histogram","x":[1,true],"cum":[0,1]}`:                                                "x[1]",
+		`{"kind":"histogram","x":{"0":1},"cum":[0,1]}`:                                                 "x",
+		`{"kind":"conditioned","of":` + exponential + `,"elapsed":-1}`:                                 "elapsed",
+		`{"kind":"conditioned","of":[],"elapsed":1}`:                                                   "of",
+		`{"kind":"conditioned","elapsed":1}`:                                                           "of",
+		`{"kind":"affine","of":` + exponential + `,"mul":0,"add":0}`:                                   "mul",
+		`{"kind":"affine","of":` + exponential + `,"mul":1,"add":-1}`:                                  "add",
+		`{"kind":"affine","of":{"kind":"exponential","mean":1e308},"mul":10,"add":0}`:                  "mul",
+		`{"kind":"affine","of":{"kind":"exponential","mean":1,"b":2},"mul":1,"add":0}`:                 "of.b",
+		`{"kind":"maximum","of":` + exponential + `,"n":0}`:                                            "n",
+		`{"kind":"maximum","of":` + exponential + `,"n":9007199254740993}`:                             "n",
+		`{"kind":"maximum","of":` + exponential + `,"n":2.5}`:                                          "n",
+		`{"kind":"maximum","of":` + exponential + `,"n":99999999999999999999}`:                         "n",
+		`{"kind":"mixture","parts":[]}`:                                                                "parts",
+		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `}]}`:                                 "parts",
+		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `},{"weight":1,"of":` + point + `}]}`: "parts",
+		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `},{"weight":0,"of":` + point +
+			`}]}`: "parts[1].weight",
 		`{"kind":"mixture","parts":[{"weight":1,"of":` + point + `,"x":0},{"weight":0,"of":` + point + `}]}`: "parts[0].x",
 		`{"kind":"mixture","parts":[{"weight":1,"of":{"kind":"point","v":-1}}]}`:                             "parts[0].of.v",
-		`{"kind":"mixture","parts":[1]}`:                                                                     "parts[0]",
-		strings.Repeat(`{"kind":"maximum","n":2,"of":`, 40) + point + strings.Repeat("}", 40):                strings.Repeat("of.", 31) + "of",
+		`{"kind":"mixture","parts":[1]}`: "parts[0]",
+		strings.Repeat(`{"kind":"maximum","n":2,"of":`, 40) + point + strings.Repeat("}", 40): strings.Repeat("of.", 31) +
+			"of",
 	} {
 		d, err := dist.Unmarshal([]byte(in))
 		var f *dist.FormatError
@@ -222,10 +232,11 @@ func TestUnmarshalRefuses(t *testing.T) {
 // What is wrong is said in the words of the document.
 func TestProblems(t *testing.T) {
 	for in, want := range map[string]string{
-		`7`:                                "found a number, expected an object",
-		`[`:                                "found an array, expected an object",
-		`{"kind":"point"`:                  "found the end of the data after byte 15, expected the rest of it",
-		`{"kind":"point"]`:                 "found invalid character ']' after object value (expecting ',' or '}') after byte 15, expected JSON",
+		`7`:               "found a number, expected an object",
+		`[`:               "found an array, expected an object",
+		`{"kind":"point"`: "found the end of the data after byte 15, expected the rest of it",
+		`{"kind":"point"]`: "found invalid character ']' after object value (expecting ',' or '}') after " +
+			"byte 15, expected JSON",
 		"{\"kind\":\"\xff\"}":              "kind: found invalid UTF-8 after byte 9, expected JSON",
 		`{"kind":"point","v":1} 2`:         "found invalid character '2' after top-level value after byte 23, expected JSON",
 		`{"kind":true}`:                    "kind: found a boolean, expected a string",

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Division may make one number of two neighbouring masses, and 0 of the smallest. What is left must still be the knots of the histogram that FromKnots makes of them.
+// Division may make one number of two neighbouring masses, and 0 of the smallest. What is left must still be the knots
+// of the histogram that FromKnots makes of them.
 func TestBuilderIsCanonicalAfterNormalising(t *testing.T) {
 	const a = 0.31000000000000005
 	for name, b := range map[string]*builder{

@@ -54,15 +54,18 @@ func TestFromSamplesIsEmpirical(t *testing.T) {
 func TestConstructorsRefuse(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, make := range map[string]func() error{
-		"point NaN":         func() error { _, err := dist.NewPoint(nan); return err },
-		"point negative":    func() error { _, err := dist.NewPoint(-1); return err },
-		"uniform reversed":  func() error { _, err := dist.NewUniform(2, 1); return err },
-		"uniform Inf":       func() error { _, err := dist.NewUniform(2, inf); return err },
-		"edges unsorted":    func() error { _, err := dist.NewHistogram([]float64{1, 0}, []float64{1}); return err },
-		"too few edges":     func() error { _, err := dist.NewHistogram([]float64{1}, []float64{1}); return err },
-		"no weight":         func() error { _, err := dist.NewHistogram([]float64{1, 2}, []float64{0}); return err },
-		"weight NaN":        func() error { _, err := dist.NewHistogram([]float64{1, 2}, []float64{nan}); return err },
-		"weights overflow":  func() error { _, err := dist.NewHistogram([]float64{1, 2, 3}, []float64{1e308, 1e308}); return err },
+		"point NaN":        func() error { _, err := dist.NewPoint(nan); return err },
+		"point negative":   func() error { _, err := dist.NewPoint(-1); return err },
+		"uniform reversed": func() error { _, err := dist.NewUniform(2, 1); return err },
+		"uniform Inf":      func() error { _, err := dist.NewUniform(2, inf); return err },
+		"edges unsorted":   func() error { _, err := dist.NewHistogram([]float64{1, 0}, []float64{1}); return err },
+		"too few edges":    func() error { _, err := dist.NewHistogram([]float64{1}, []float64{1}); return err },
+		"no weight":        func() error { _, err := dist.NewHistogram([]float64{1, 2}, []float64{0}); return err },
+		"weight NaN":       func() error { _, err := dist.NewHistogram([]float64{1, 2}, []float64{nan}); return err },
+		"weights overflow": func() error {
+			_, err := dist.NewHistogram([]float64{1, 2, 3}, []float64{1e308, 1e308})
+			return err
+		},
 		"sample negative":   func() error { _, err := dist.FromSamples([]float64{1, -1}); return err },
 		"knots not to one":  func() error { _, err := dist.FromKnots([]float64{1, 2}, []float64{0, 0.5}); return err },
 		"knots not from 0":  func() error { _, err := dist.FromKnots([]float64{1, 2}, []float64{0.5, 1}); return err },

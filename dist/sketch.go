@@ -160,10 +160,12 @@ func (s *Sketch) Merge(o *Sketch) error {
 		return nil
 	}
 	if !isFinite(s.sum + o.sum) {
-		return &ParamError{Func: "dist.Sketch.Merge", Param: "sum", Value: o.sum, Want: "small enough for the sum not to overflow"}
+		return &ParamError{Func: "dist.Sketch.Merge", Param: "sum", Value: o.sum,
+			Want: "small enough for the sum not to overflow"}
 	}
 	if s.count > math.MaxUint64-o.count {
-		return &ParamError{Func: "dist.Sketch.Merge", Param: "count", Value: o.count, Want: "few enough for the count not to overflow"}
+		return &ParamError{Func: "dist.Sketch.Merge", Param: "count", Value: o.count,
+			Want: "few enough for the count not to overflow"}
 	}
 	if s.count == 0 {
 		s.bins = append(s.bins[:0], o.bins...)

@@ -152,7 +152,8 @@ func TestSketchBinary(t *testing.T) {
 	for n := range data {
 		require.ErrorIs(t, back.UnmarshalBinary(data[:n]), dist.ErrFormat, "cut at %d", n)
 	}
-	for name, at := range map[string]int{"magic": 0, "version": 3, "limit": 7, "bins": 8, "count": 12, "sum": 26, "mean": 42, "lo": 50, "bin count": 60} {
+	for name, at := range map[string]int{"magic": 0, "version": 3, "limit": 7, "bins": 8, "count": 12, "sum": 26,
+		"mean": 42, "lo": 50, "bin count": 60} {
 		bad := slices.Clone(data)
 		bad[at] ^= 0x7f
 		require.ErrorIs(t, back.UnmarshalBinary(bad), dist.ErrFormat, name)

@@ -48,7 +48,8 @@ func applied(t *testing.T, outcome error) (r *remote, next func() (*sched.Snapsh
 		return out
 	}
 	for _, j := range []*sched.Job{
-		schedtest.Job("low", 1).Job(), schedtest.Job("high", 2).Submitted(1).Priority(1).Job(), schedtest.Job("other", 1).Submitted(2).Job(),
+		schedtest.Job("low", 1).Job(), schedtest.Job("high", 2).Submitted(1).Priority(1).Job(),
+		schedtest.Job("other", 1).Submitted(2).Job(),
 	} {
 		r.events = append(r.events, sched.Event{Kind: sched.Submitted, Job: j})
 	}
@@ -81,7 +82,8 @@ func TestLoopTellsFailures(t *testing.T) {
 	r, next := applied(t, nil)
 	r.events = []sched.Event{
 		{Kind: sched.PreemptFailed, ID: "low", Err: broken}, {Kind: sched.StartFailed, ID: "high"},
-		{Kind: sched.Withdrawn, ID: "other", Err: evicted}, {Kind: sched.Withdrawn, ID: "high"}, {Kind: sched.StartFailed, ID: "ghost", Err: broken},
+		{Kind: sched.Withdrawn, ID: "other", Err: evicted}, {Kind: sched.Withdrawn, ID: "high"},
+		{Kind: sched.StartFailed, ID: "ghost", Err: broken},
 	}
 	want := r.events[:3]
 	_, cycle := next()
@@ -109,7 +111,8 @@ func TestLoopNotBefore(t *testing.T) {
 	}
 	t.Run("its time comes", func(t *testing.T) {
 		r, next := applied(t, nil)
-		r.events = []sched.Event{set(sched.Preempted, "low", soon), set(sched.StartFailed, "high", late), set(sched.StartFailed, "other", schedtest.At(4))}
+		r.events = []sched.Event{set(sched.Preempted, "low", soon), set(sched.StartFailed, "high", late),
+			set(sched.StartFailed, "other", schedtest.At(4))}
 		look(next, []string{"other"}, nil, 2)
 		look(next, []string{"other"}, nil, 2)
 		look(next, []string{"low", "other"}, nil, 1)
@@ -118,7 +121,8 @@ func TestLoopNotBefore(t *testing.T) {
 	})
 	t.Run("it is told of meanwhile", func(t *testing.T) {
 		r, next := applied(t, nil)
-		r.events = []sched.Event{set(sched.Preempted, "low", late), set(sched.StartFailed, "high", late), set(sched.StartFailed, "other", late)}
+		r.events = []sched.Event{set(sched.Preempted, "low", late), set(sched.StartFailed, "high", late),
+			set(sched.StartFailed, "other", late)}
 		look(next, nil, nil, 3)
 		r.events = []sched.Event{
 			{Kind: sched.Withdrawn, ID: "low"}, {Kind: sched.Finished, ID: "high", Runtime: 1},
@@ -131,8 +135,10 @@ func TestLoopNotBefore(t *testing.T) {
 	t.Run("it cannot be planned", func(t *testing.T) {
 		r := &remote{}
 		job := schedtest.Job("a", 1).Job()
-		start := &sched.Plan{Decisions: []sched.Decision{{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}}}
-		loop := newLoop(t, r, &spy{Policy: baseline.NewFIFO(), plan: func(*sched.Snapshot) (*sched.Plan, error) { return start, nil }}, schedtest.Forecasts())
+		start := &sched.Plan{Decisions: []sched.Decision{
+			{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}}}
+		loop := newLoop(t, r, &spy{Policy: baseline.NewFIFO(),
+			plan: func(*sched.Snapshot) (*sched.Plan, error) { return start, nil }}, schedtest.Forecasts())
 		r.events = []sched.Event{{Kind: sched.NodeUp, Node: &sched.Node{Name: "n0"}}, {Kind: sched.Submitted, Job: job}}
 		_, err := loop.Step(background, schedtest.At(0))
 		require.NoError(t, err)
@@ -200,10 +206,12 @@ func TestApplyContract(t *testing.T) {
 		{name: "nothing is known: all counts as under way",
 			running: []string{"high", "other"}, free: []float64{-1, 0, 0}},
 		{name: "halfway: the rest failed",
-			events:  []sched.Event{tell(sched.PreemptFailed, "low"), tell(sched.StartFailed, "high"), tell(sched.Started, "other")},
+			events: []sched.Event{tell(sched.PreemptFailed, "low"), tell(sched.StartFailed, "high"),
+				tell(sched.Started, "other")},
 			pending: []string{"high"}, running: []string{"low", "other"}, free: []float64{0, 1, 0}},
 		{name: "halfway: a job was stopped in vain",
-			events:  []sched.Event{tell(sched.Preempted, "low"), tell(sched.StartFailed, "high"), tell(sched.StartFailed, "other")},
+			events: []sched.Event{tell(sched.Preempted, "low"), tell(sched.StartFailed, "high"),
+				tell(sched.StartFailed, "other")},
 			pending: []string{"low", "high", "other"}, free: []float64{1, 1, 1}},
 		{name: "halfway: one start is not known of",
 			events:  []sched.Event{tell(sched.Preempted, "low"), tell(sched.StartFailed, "other")},

@@ -23,11 +23,15 @@ func TestAttributesAndFeaturesThatDoNotMeet(t *testing.T) {
 		unused     []string
 		unfilled   []string
 	}{
-		"a misspelt one": {[]predict.Feature{predict.Attr("user"), predict.Attr("user", "name"), predict.Attr("name"), predict.HourOfDay()},
+		"a misspelt one": {[]predict.Feature{predict.Attr("user"), predict.Attr("user", "name"), predict.Attr("name"),
+			predict.HourOfDay()},
 			[]map[string]string{typo}, []string{"usr"}, []string{"user", "user+name"}},
-		"an empty one":      {[]predict.Feature{predict.Attr("user")}, []map[string]string{{"user": ""}}, nil, []string{"user"}},
-		"some jobs have it": {[]predict.Feature{predict.Attr("user")}, []map[string]string{{}, {"user": "u", "zone": "z", "arch": "a"}}, []string{"arch", "zone"}, nil},
-		"one that is derived, of what nobody knows": {[]predict.Feature{predict.Attr("user"), length}, []map[string]string{typo}, nil, []string{"user"}},
+		"an empty one": {[]predict.Feature{predict.Attr("user")}, []map[string]string{{"user": ""}}, nil,
+			[]string{"user"}},
+		"some jobs have it": {[]predict.Feature{predict.Attr("user")},
+			[]map[string]string{{}, {"user": "u", "zone": "z", "arch": "a"}}, []string{"arch", "zone"}, nil},
+		"one that is derived, of what nobody knows": {[]predict.Feature{predict.Attr("user"), length},
+			[]map[string]string{typo}, nil, []string{"user"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, err := predict.NewHistory(&predict.HistoryOptions{Features: c.features})
@@ -75,7 +79,8 @@ func TestPredictorsWithoutFeatures(t *testing.T) {
 	cl := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
 	loop := newLoop(t, cl, baseline.NewFIFO(), schedtest.Forecasts())
 	for i := range 20 {
-		cl.Submit(&sched.Job{ID: fmt.Sprint(i), Tasks: 1, Attributes: map[string]string{"usr": "u"}, Submitted: schedtest.At(0)}, 10)
+		cl.Submit(&sched.Job{ID: fmt.Sprint(i), Tasks: 1, Attributes: map[string]string{"usr": "u"},
+			Submitted: schedtest.At(0)}, 10)
 	}
 	cycle := step(t, loop, cl, 0)
 	assert.Empty(t, cycle.UnusedAttributes)

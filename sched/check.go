@@ -174,7 +174,8 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 		case !ok:
 			return fmt.Errorf("%w: job %q starts on unknown node %q", ErrInvalidPlan, job.ID, nt.Node)
 		case nt.Tasks < 1 || nt.Tasks > job.Tasks:
-			return fmt.Errorf("%w: job %q of %d tasks starts %d tasks on node %q", ErrInvalidPlan, job.ID, job.Tasks, nt.Tasks, nt.Node)
+			return fmt.Errorf("%w: job %q of %d tasks starts %d tasks on node %q", ErrInvalidPlan, job.ID, job.Tasks, nt.Tasks,
+				nt.Node)
 		case !job.Required.Matches(s.Nodes.Node(n).Labels):
 			return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required, nt.Node)
 		}

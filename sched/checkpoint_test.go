@@ -26,18 +26,27 @@ func TestLoopKeepsWork(t *testing.T) {
 		left      [2]float64 // bounds of the forecast after the stop
 		learnt    float64    // where the second run takes 50 s on n1
 	}{
-		{name: "nothing is kept", node: "n1", stopped: sched.Event{Time: schedtest.At(40)}, left: [2]float64{100, 300}, learnt: 50},
-		{name: "by the clock", keeps: true, node: "n1", stopped: sched.Event{Time: schedtest.At(40)}, left: [2]float64{60, 260}, learnt: 90},
-		{name: "slowed down", keeps: true, node: "n0", stopped: sched.Event{Time: schedtest.At(60)}, left: [2]float64{60, 260}, learnt: 90},
+		{name: "nothing is kept", node: "n1", stopped: sched.Event{Time: schedtest.At(40)}, left: [2]float64{100, 300},
+			learnt: 50},
+		{name: "by the clock", keeps: true, node: "n1", stopped: sched.Event{Time: schedtest.At(40)},
+			left: [2]float64{60, 260}, learnt: 90},
+		{name: "slowed down", keeps: true, node: "n0", stopped: sched.Event{Time: schedtest.At(60)},
+			left: [2]float64{60, 260}, learnt: 90},
 		{name: "by the cycle", keeps: true, node: "n1", left: [2]float64{0, 100}, learnt: 250},
-		{name: "as the cluster says", keeps: true, node: "n1", stopped: sched.Event{Time: schedtest.At(40), Done: 30 * time.Second}, left: [2]float64{70, 270}, learnt: 80},
-		{name: "none, as the cluster says", keeps: true, submitted: 70 * time.Second, node: "n1", stopped: sched.Event{Time: schedtest.At(40), Done: -1},
+		{name: "as the cluster says", keeps: true, node: "n1",
+			stopped: sched.Event{Time: schedtest.At(40), Done: 30 * time.Second}, left: [2]float64{70, 270}, learnt: 80},
+		{name: "none, as the cluster says", keeps: true, submitted: 70 * time.Second, node: "n1",
+			stopped: sched.Event{Time: schedtest.At(40), Done: -1},
+			left:    [2]float64{100, 300}, learnt: 50},
+		{name: "though the start failed", keeps: true, node: "n1",
+			stopped: sched.Event{Kind: sched.StartFailed, Done: 30 * time.Second},
+			left:    [2]float64{70, 270}, learnt: 80},
+		{name: "not where the start failed", keeps: true, node: "n1", stopped: sched.Event{Kind: sched.StartFailed},
 			left: [2]float64{100, 300}, learnt: 50},
-		{name: "though the start failed", keeps: true, node: "n1", stopped: sched.Event{Kind: sched.StartFailed, Done: 30 * time.Second},
-			left: [2]float64{70, 270}, learnt: 80},
-		{name: "not where the start failed", keeps: true, node: "n1", stopped: sched.Event{Kind: sched.StartFailed}, left: [2]float64{100, 300}, learnt: 50},
-		{name: "from before a restart", keeps: true, submitted: 70 * time.Second, node: "n1", stopped: sched.Event{Time: schedtest.At(40)}, left: [2]float64{0, 190}, learnt: 160},
-		{name: "longer than was thought possible", keeps: true, node: "n1", stopped: sched.Event{Time: schedtest.At(400)}, left: [2]float64{0, 0}, learnt: 450},
+		{name: "from before a restart", keeps: true, submitted: 70 * time.Second, node: "n1",
+			stopped: sched.Event{Time: schedtest.At(40)}, left: [2]float64{0, 190}, learnt: 160},
+		{name: "longer than was thought possible", keeps: true, node: "n1", stopped: sched.Event{Time: schedtest.At(400)},
+			left: [2]float64{0, 0}, learnt: 450},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, l := &remote{}, newLearner()
@@ -53,7 +62,8 @@ func TestLoopKeepsWork(t *testing.T) {
 				r.events = append(r.events, sched.Event{Kind: sched.NodeUp, Node: &n})
 			}
 			r.events = append(r.events, sched.Event{Kind: sched.Submitted, Job: job, Done: tt.submitted},
-				sched.Event{Kind: sched.Started, ID: "a", Time: schedtest.At(0), Nodes: []sched.NodeTasks{{Node: tt.node, Tasks: 1}}})
+				sched.Event{Kind: sched.Started, ID: "a", Time: schedtest.At(0),
+					Nodes: []sched.NodeTasks{{Node: tt.node, Tasks: 1}}})
 			step := func(seconds float64, events ...sched.Event) {
 				t.Helper()
 				r.events = append(r.events, events...)
@@ -76,7 +86,8 @@ func TestLoopKeepsWork(t *testing.T) {
 			}
 			check()
 			other := schedtest.Job("b", 1).Job()
-			step(201, sched.Event{Kind: sched.Submitted, Job: other}, sched.Event{Kind: sched.Finished, ID: "b", Runtime: time.Second})
+			step(201, sched.Event{Kind: sched.Submitted, Job: other},
+				sched.Event{Kind: sched.Finished, ID: "b", Runtime: time.Second})
 			check() // forecast anew
 			step(202, sched.Event{Kind: sched.Started, ID: "a", Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}},
 				sched.Event{Kind: sched.Finished, ID: "a", Runtime: 50 * time.Second})

@@ -19,15 +19,18 @@ func TestLoopDropsMonotonicReadings(t *testing.T) {
 	now := time.Now()
 	bare := now.Round(0)
 	require.NotEqual(t, bare, now, "there is a reading to drop")
-	cluster := &remote{events: []sched.Event{{Kind: sched.NodeUp, Node: &sched.Node{Name: "n0", Capacity: sched.Resources{"node": 4}}}}}
+	cluster := &remote{events: []sched.Event{
+		{Kind: sched.NodeUp, Node: &sched.Node{Name: "n0", Capacity: sched.Resources{"node": 4}}}}}
 	var shown *sched.Snapshot
-	loop := newLoop(t, cluster, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { shown = s.Clone() }}, schedtest.Forecasts())
+	loop := newLoop(t, cluster, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { shown = s.Clone() }},
+		schedtest.Forecasts())
 	submit := func(id string, job, event time.Time) {
 		j := schedtest.Job(id, 2).Job()
 		j.Submitted = job
 		cluster.events = append(cluster.events, sched.Event{Kind: sched.Submitted, Job: j, Time: event})
 		if id == "told" {
-			cluster.events = append(cluster.events, sched.Event{Kind: sched.Started, ID: id, Time: now, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}})
+			cluster.events = append(cluster.events,
+				sched.Event{Kind: sched.Started, ID: id, Time: now, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}})
 		}
 	}
 	submit("told", now, now)

@@ -17,7 +17,8 @@ func watched(t *testing.T, nodes []sched.Node) (next func(events ...sched.Event)
 	t.Helper()
 	var seen *sched.NodeSet
 	c := schedtest.NewCluster(schedtest.At(0), nodes)
-	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { seen = s.Nodes }}, schedtest.Forecasts())
+	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { seen = s.Nodes }},
+		schedtest.Forecasts())
 	now := 0.0
 	return func(events ...sched.Event) *sched.NodeSet {
 		for _, e := range events {
@@ -75,7 +76,8 @@ func BenchmarkLoopNodes(b *testing.B) {
 		out := make([]sched.Event, many)
 		for i := range out {
 			out[i] = sched.Event{Kind: kind, Node: &sched.Node{
-				Name: fmt.Sprint("n", i), Labels: map[string]string{"rack": fmt.Sprint("r", i%300)}, Capacity: sched.Resources{"cpu": 1, "mem": 1},
+				Name: fmt.Sprint("n", i), Labels: map[string]string{"rack": fmt.Sprint("r", i%300)},
+				Capacity: sched.Resources{"cpu": 1, "mem": 1},
 			}}
 		}
 		return out
@@ -84,7 +86,8 @@ func BenchmarkLoopNodes(b *testing.B) {
 	for _, bm := range []struct {
 		name  string
 		cycle [][]sched.Event
-	}{{"heartbeat", [][]sched.Event{up[:1]}}, {"heartbeats of all", [][]sched.Event{up}}, {"all go and come", [][]sched.Event{down, up}}} {
+	}{{"heartbeat", [][]sched.Event{up[:1]}}, {"heartbeats of all", [][]sched.Event{up}},
+		{"all go and come", [][]sched.Event{down, up}}} {
 		b.Run(bm.name, func(b *testing.B) {
 			r := &remote{events: up}
 			loop, err := sched.NewLoop(r, baseline.NewFIFO(), schedtest.Forecasts())

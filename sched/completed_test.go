@@ -49,7 +49,8 @@ func TestCompletedJobsOutliveAFailedCycle(t *testing.T) {
 		{Kind: sched.Finished, ID: "a", Time: schedtest.At(1), Runtime: time.Second},
 	}}, err: errors.New("out of reach")}
 	var shown *sched.Snapshot
-	policy := &spy{see: func(s *sched.Snapshot) { shown = s.Clone() }, plan: func(*sched.Snapshot) (*sched.Plan, error) { return &sched.Plan{}, nil }}
+	policy := &spy{see: func(s *sched.Snapshot) { shown = s.Clone() },
+		plan: func(*sched.Snapshot) (*sched.Plan, error) { return &sched.Plan{}, nil }}
 	loop := newLoop(t, c, policy, schedtest.Forecasts())
 	_, err := loop.Step(background, schedtest.At(2))
 	require.ErrorIs(t, err, c.err)

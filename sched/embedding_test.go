@@ -64,8 +64,9 @@ func newGPUs(t *testing.T, nodes int) *gpus {
 
 func (g *gpus) up(i int, count float64) {
 	model := []string{"a100", "h100"}[i%2]
-	g.tell(sched.Event{Kind: sched.NodeUp, Node: &sched.Node{Name: fmt.Sprint("n", i), Labels: map[string]string{"gpu-model": model},
-		Capacity: sched.Resources{"cpu": 128, "memory": 1024, "gpu": count}}})
+	g.tell(sched.Event{Kind: sched.NodeUp,
+		Node: &sched.Node{Name: fmt.Sprint("n", i), Labels: map[string]string{"gpu-model": model},
+			Capacity: sched.Resources{"cpu": 128, "memory": 1024, "gpu": count}}})
 }
 
 func (g *gpus) down(name string) {
@@ -104,7 +105,8 @@ func (g *gpus) due(j *sched.Job, within time.Duration) *sched.Job {
 // learn teaches runtimes of an hour and longer.
 func (g *gpus) learn() {
 	for i := range 30 {
-		require.NoError(g.t, g.history.Observe(predict.Observation{Job: g.job("", 1, 1).Features(), Runtime: 3600 + 60*float64(i)}))
+		require.NoError(g.t, g.history.Observe(predict.Observation{Job: g.job("", 1, 1).Features(),
+			Runtime: 3600 + 60*float64(i)}))
 	}
 }
 
@@ -320,7 +322,8 @@ func TestEmbeddedRestart(t *testing.T) {
 	old := g.job("old", 2, 4)
 	old.Submitted = morning.Add(-5 * time.Hour)
 	g.submit(old)
-	g.tell(sched.Event{Kind: sched.Started, ID: "old", Time: morning.Add(-2 * time.Hour), Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}})
+	g.tell(sched.Event{Kind: sched.Started, ID: "old", Time: morning.Add(-2 * time.Hour),
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}})
 	g.step(0)
 	assert.Equal(t, map[string]float64{"n0": 0, "n1": 8}, g.free())
 	assert.Equal(t, morning.Add(-2*time.Hour), g.shown.Running[0].Started)
@@ -381,7 +384,8 @@ func TestEmbeddedBadEvents(t *testing.T) {
 	assert.Len(t, c.Rejected, 3)
 	require.Len(t, c.Ignored, 11)
 	for i, want := range []string{
-		`EventKind(0) "": unknown kind`, `EventKind(99) "x": unknown kind`, "no job", "no node", "no node", "a node without a name",
+		`EventKind(0) "": unknown kind`, `EventKind(99) "x": unknown kind`, "no job", "no node", "no node",
+		"a node without a name",
 		`node "neg": capacity of "gpu" is -1`, `node "nan": capacity of "gpu" is NaN`,
 		`started "nobody": unknown job`, `preempted "nobody": unknown job`, `start-failed "": unknown job`,
 	} {
@@ -389,7 +393,8 @@ func TestEmbeddedBadEvents(t *testing.T) {
 		require.ErrorContains(t, c.Ignored[i], want)
 	}
 	g.submit(g.job("r", 2, 1), g.job("s", 1, 1))
-	g.tell(sched.Event{Kind: sched.Started, ID: "r", Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n77", Tasks: 1}}})
+	g.tell(sched.Event{Kind: sched.Started, ID: "r",
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n77", Tasks: 1}}})
 	g.tell(sched.Event{Kind: sched.Started, ID: "s", Nodes: []sched.NodeTasks{{Node: "n0", Tasks: -1}}})
 	c, kinds = g.step(0)
 	require.Len(t, c.Ignored, 1)
@@ -426,14 +431,19 @@ func TestEmbeddedNothingIsLearntOf(t *testing.T) {
 		events []sched.Event
 		why    string
 	}{
-		"a negative runtime":       {[]sched.Event{started, {Kind: sched.Finished, ID: "a", Time: hour, Runtime: -time.Hour}}, "Runtime is -1h0m0s, which is negative"},
-		"a start that nobody saw":  {[]sched.Event{finished}, "no event Started has told since when"},
-		"a start without a time":   {[]sched.Event{undated, finished}, "no event Started has told since when"},
-		"an end without a time":    {[]sched.Event{started, {Kind: sched.Finished, ID: "a"}}, "no Runtime and no Time"},
-		"an end that is the start": {[]sched.Event{started, {Kind: sched.Finished, ID: "a", Time: morning}}, "its Time is 0s after the start"},
-		"a second start not seen":  {[]sched.Event{started, {Kind: sched.Preempted, ID: "a", Time: hour}, finished}, "no event Started has told since when"},
-		"a first run of some length": {[]sched.Event{{Kind: sched.Preempted, ID: "a", Time: hour}, {Kind: sched.Started, ID: "a", Time: hour,
-			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}, {Kind: sched.Finished, ID: "a", Time: hour.Add(time.Hour)}}, "how much the job had done"},
+		"a negative runtime": {[]sched.Event{started, {Kind: sched.Finished, ID: "a", Time: hour, Runtime: -time.Hour}},
+			"Runtime is -1h0m0s, which is negative"},
+		"a start that nobody saw": {[]sched.Event{finished}, "no event Started has told since when"},
+		"a start without a time":  {[]sched.Event{undated, finished}, "no event Started has told since when"},
+		"an end without a time":   {[]sched.Event{started, {Kind: sched.Finished, ID: "a"}}, "no Runtime and no Time"},
+		"an end that is the start": {[]sched.Event{started, {Kind: sched.Finished, ID: "a", Time: morning}},
+			"its Time is 0s after the start"},
+		"a second start not seen": {[]sched.Event{started, {Kind: sched.Preempted, ID: "a", Time: hour}, finished},
+			"no event Started has told since when"},
+		"a first run of some length": {
+			[]sched.Event{{Kind: sched.Preempted, ID: "a", Time: hour}, {Kind: sched.Started, ID: "a", Time: hour,
+				Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}, {Kind: sched.Finished, ID: "a", Time: hour.Add(time.Hour)}},
+			"how much the job had done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGPUs(t, 1)
@@ -460,7 +470,8 @@ func TestEmbeddedDirect(t *testing.T) {
 	minute, err := dist.NewPoint(60)
 	require.NoError(t, err)
 	job := func(id string, demand sched.Resources) []sched.Pending {
-		return []sched.Pending{{Prediction: predict.Prediction{Dist: minute, Point: 60}, Job: &sched.Job{ID: id, Tasks: 1, Demand: demand, Submitted: morning}}}
+		return []sched.Pending{{Prediction: predict.Prediction{Dist: minute, Point: 60},
+			Job: &sched.Job{ID: id, Tasks: 1, Demand: demand, Submitted: morning}}}
 	}
 	one := sched.Resources{"gpu": 1}
 	unforeseen, zero := job("unforeseen", one), job("zero", one)
@@ -470,17 +481,23 @@ func TestEmbeddedDirect(t *testing.T) {
 		err  string
 		kind sched.Kind
 	}{
-		"nil":                           {nil, "nil", 0},
-		"empty":                         {&sched.Snapshot{}, "Nodes: nil", 0},
-		"no amounts":                    {&sched.Snapshot{Nodes: nodes}, "Free: 0 amounts, expected 1", 0},
-		"a negative cycle":              {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Cycle: -1}, "Cycle: -1ns", 0},
-		"a job that is nil":             {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Pending: []sched.Pending{{}}}, "Pending[0].Job: nil", 0},
-		"an amount that is NaN":         {&sched.Snapshot{Nodes: nodes, Free: []float64{math.NaN()}, Pending: job("a", one)}, "Free[0]: NaN", 0},
-		"nothing pending":               {&sched.Snapshot{Nodes: nodes, Free: []float64{8}}, "", 0},
-		"a job":                         {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning, Pending: job("a", one)}, "", sched.Start},
-		"a job without a forecast":      {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning, Pending: unforeseen}, "", sched.Start},
-		"a distribution made by nobody": {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning, Pending: zero}, "", sched.Start},
-		"a resource that is not there":  {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning, Pending: job("a", sched.Resources{"cpu": 1})}, "", sched.Defer},
+		"nil":              {nil, "nil", 0},
+		"empty":            {&sched.Snapshot{}, "Nodes: nil", 0},
+		"no amounts":       {&sched.Snapshot{Nodes: nodes}, "Free: 0 amounts, expected 1", 0},
+		"a negative cycle": {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Cycle: -1}, "Cycle: -1ns", 0},
+		"a job that is nil": {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Pending: []sched.Pending{{}}},
+			"Pending[0].Job: nil", 0},
+		"an amount that is NaN": {&sched.Snapshot{Nodes: nodes, Free: []float64{math.NaN()}, Pending: job("a", one)},
+			"Free[0]: NaN", 0},
+		"nothing pending": {&sched.Snapshot{Nodes: nodes, Free: []float64{8}}, "", 0},
+		"a job": {
+			&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning, Pending: job("a", one)}, "", sched.Start},
+		"a job without a forecast": {
+			&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning, Pending: unforeseen}, "", sched.Start},
+		"a distribution made by nobody": {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning, Pending: zero}, "",
+			sched.Start},
+		"a resource that is not there": {&sched.Snapshot{Nodes: nodes, Free: []float64{8}, Now: morning,
+			Pending: job("a", sched.Resources{"cpu": 1})}, "", sched.Defer},
 	} {
 		p, err := threesigma.New(threesigma.Config{})
 		require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
-// TestHolders: each job named holds something, on a node of the set, that the waiting tasks need; without all of them there is
-// more room; and all that hold something there are named or counted.
+// TestHolders: each job named holds something, on a node of the set, that the waiting tasks need; without all of them
+// there is more room; and all that hold something there are named or counted.
 func TestHolders(t *testing.T) {
 	named := 0
 	for trial := range uint64(200) {
@@ -58,7 +58,8 @@ func TestHolders(t *testing.T) {
 	require.Greater(t, named, 200)
 }
 
-// TestHoldersNearestFirst: running jobs come by when they are expected to end, then those that start; preempted ones hold nothing.
+// TestHoldersNearestFirst: running jobs come by when they are expected to end, then those that start; preempted ones
+// hold nothing.
 func TestHoldersNearestFirst(t *testing.T) {
 	b := schedtest.Snapshot(schedtest.Nodes(9, 1)).Now(50)
 	for i, runs := range []float64{500, 100, 300, 10, 200, 400} {
@@ -91,19 +92,26 @@ func TestObstacle(t *testing.T) {
 		set    sched.EquivalenceSet
 	}{
 		"": {2, sched.Resources{"cpu": 4}, sched.AnyNode()},
-		"no node offers gpu, of which each task needs 1; nodes offer cpu, mem":                {1, sched.Resources{"gpu": 1, "tpu": 1}, sched.AnyNode()},
+		"no node offers gpu, of which each task needs 1; nodes offer cpu, mem": {
+			1, sched.Resources{"gpu": 1, "tpu": 1}, sched.AnyNode()},
 		"no node is offered whole, as a task without a demand needs it; nodes offer cpu, mem": {1, nil, sched.AnyNode()},
 		"no node has rack=r2": {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "r2").And(sched.NodesWith("disk"))},
 		"what is asked of rack contradicts itself: no value is left that it may have": {
-			1, sched.Resources{"cpu": 1}, sched.NodesWith("disk", "none").And(sched.NodesWith("rack", "r0")).And(sched.NodesWith("rack", "r1"))},
+			1, sched.Resources{"cpu": 1},
+			sched.NodesWith("disk", "none").And(sched.NodesWith("rack", "r0")).And(sched.NodesWith("rack", "r1"))},
 		`what is asked of "x y" contradicts itself: no value is left that it may have`: {
 			1, sched.Resources{"cpu": 1}, sched.NodesWith("x y", "a").And(sched.NodesWith("x y", "b"))},
-		`no node has rack="!"`:         {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "!")},
-		"no node has disk=ssd&rack=r1": {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "r1").And(sched.NodesWith("disk", "ssd"))},
-		"each task needs 3 cpu, and the most that one of 1 node with rack=r1 offers is 2: 1 too little": {1, sched.Resources{"cpu": 3}, sched.NodesWith("rack", "r1")},
-		"none of 2 nodes offers all that a task needs together":                                         {1, sched.Resources{"cpu": 8, "mem": 32}, sched.AnyNode()},
-		"5 tasks of 7 fit on 2 nodes even if nothing else runs there: 2 too many":                       {7, sched.Resources{"cpu": 2}, sched.AnyNode()},
-		"1 task of 3 fit on 1 node with rack=r1 even if nothing else runs there: 2 too many":            {3, sched.Resources{"cpu": 2}, sched.NodesWith("rack", "r1")},
+		`no node has rack="!"`: {1, sched.Resources{"cpu": 1}, sched.NodesWith("rack", "!")},
+		"no node has disk=ssd&rack=r1": {1, sched.Resources{"cpu": 1},
+			sched.NodesWith("rack", "r1").And(sched.NodesWith("disk", "ssd"))},
+		"each task needs 3 cpu, and the most that one of 1 node with rack=r1 offers is 2: 1 too little": {
+			1, sched.Resources{"cpu": 3}, sched.NodesWith("rack", "r1")},
+		"none of 2 nodes offers all that a task needs together": {
+			1, sched.Resources{"cpu": 8, "mem": 32}, sched.AnyNode()},
+		"5 tasks of 7 fit on 2 nodes even if nothing else runs there: 2 too many": {7, sched.Resources{"cpu": 2},
+			sched.AnyNode()},
+		"1 task of 3 fit on 1 node with rack=r1 even if nothing else runs there: 2 too many": {3, sched.Resources{"cpu": 2},
+			sched.NodesWith("rack", "r1")},
 	} {
 		o := nodes.Obstacle(&sched.Job{ID: "j", Tasks: c.tasks, Demand: c.demand}, c.set)
 		if want == "" {

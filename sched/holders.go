@@ -8,9 +8,9 @@ import (
 // MaxAhead is how many jobs [Reason].Ahead names at most.
 const MaxAhead = 5
 
-// Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle: Reset
-// begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe for
-// concurrent use.
+// Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle:
+// Reset begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
+// for concurrent use.
 type Holders struct {
 	nodes *NodeSet
 	free  []float64
@@ -27,8 +27,8 @@ type holder struct {
 	until  time.Time
 }
 
-// Reset begins with the running jobs of a snapshot. Free is what the plan leaves on the nodes, as [Placer.Free] has it. The
-// jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
+// Reset begins with the running jobs of a snapshot. Free is what the plan leaves on the nodes, as [Placer.Free] has it.
+// The jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
 func (h *Holders) Reset(s *Snapshot, free []float64, decisions []Decision) {
 	h.nodes, h.free, h.held, h.on = s.Nodes, free, h.held[:0], h.on[:0]
 	gone := make(map[string]struct{})
@@ -80,10 +80,10 @@ func (h *Holders) add(job *Job, nodes []NodeTasks, until time.Time) {
 	h.held = append(h.held, holder{id: job.ID, demand: demand, on: h.on[from:len(h.on):len(h.on)], until: until})
 }
 
-// Of names those that hold the room which tasks of the demand lack on these nodes: on each node that could hold more such
-// tasks if it were empty, those that hold some of a resource of which too little is left for one more. The running ones come
-// first, in the order in which their forecasts say that they end, then those that start with this plan. More is how many
-// there are beyond those that are named.
+// Of names those that hold the room which tasks of the demand lack on these nodes: on each node that could hold more
+// such tasks if it were empty, those that hold some of a resource of which too little is left for one more. The running
+// ones come first, in the order in which their forecasts say that they end, then those that start with this plan. More
+// is how many there are beyond those that are named.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
 	width := len(demand)
 	for _, n := range nodes {

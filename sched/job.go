@@ -87,8 +87,8 @@ func (j *Job) Validate() error {
 // defaultHalfLife is that of a best-effort job without a utility.
 const defaultHalfLife = 24 * time.Hour
 
-// Worth is the job's Utility. A nil one stands for 1 until the deadline ([utility.Deadline]) or, without a deadline, for
-// 1 that halves every 24 hours ([utility.BestEffort]). So a job that says nothing of its worth runs, too.
+// Worth is the job's Utility. A nil one stands for 1 until the deadline ([utility.Deadline]) or, without a deadline,
+// for 1 that halves every 24 hours ([utility.BestEffort]). So a job that says nothing of its worth runs, too.
 func (j *Job) Worth() utility.Utility {
 	switch {
 	case j.Utility != nil:

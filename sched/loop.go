@@ -20,10 +20,10 @@ var ErrBadEvent = errors.New("sched: event ignored")
 // cluster's events tell of, forecasts jobs when they are submitted, and in every cycle asks the policy
 // for a plan, checks it and has it carried out.
 //
-// Work outside the policy is proportional to what has changed since the last
-// cycle and to the plan's decisions, not to the jobs that wait or the nodes there are. The [Snapshot]
-// that a policy is shown, and then an observer, shares the loop's memory: it stays as it is until the next Step. Step and Run are for
-// one goroutine at a time; Wake may be called from any.
+// Work outside the policy is proportional to what has changed since the last cycle and to the plan's decisions, not to
+// the jobs that wait or the nodes there are. The [Snapshot] that a policy is shown, and then an observer, shares the
+// loop's memory: it stays as it is until the next Step. Step and Run are for one goroutine at a time; Wake may be
+// called from any.
 type Loop struct {
 	cluster   Cluster
 	policy    Policy
@@ -84,7 +84,8 @@ type Cycle struct {
 	Events int
 	// Started and Preempted are the numbers of jobs that the plan starts and preempts, of a cycle that is done.
 	Started, Preempted int
-	// Pending and Running are the numbers of jobs that the policy was shown. They, and Delayed, are known from StagePlan on.
+	// Pending and Running are the numbers of jobs that the policy was shown. They, and Delayed, are known from StagePlan
+	// on.
 	Pending, Running int
 	// Delayed is the number of pending jobs that the policy was not shown because of an [Event]'s NotBefore.
 	Delayed int
@@ -107,8 +108,8 @@ type Cycle struct {
 	// Ignored are events that made no sense, each wrapping [ErrBadEvent], and events Finished that nothing could be
 	// learnt from: of jobs whose runtime is negative or not known, or that the predictor refused.
 	Ignored []error
-	// UnusedAttributes are attributes of submitted jobs that no feature of the predictor is made of, sorted: misspelt or of
-	// no use. Each is told once, in the cycle of the first job that has it, and no more than a hundred in all.
+	// UnusedAttributes are attributes of submitted jobs that no feature of the predictor is made of, sorted: misspelt or
+	// of no use. Each is told once, in the cycle of the first job that has it, and no more than a hundred in all.
 	UnusedAttributes []string
 	// UnfilledFeatures are the predictor's features that none of the first ten jobs or more has had, in the predictor's
 	// order: an attribute that they are made of is misspelt or missing. They are told once, in the cycle of the tenth job.
@@ -136,7 +137,8 @@ type Rejection struct {
 type Option func(*Loop) error
 
 // WithCycle sets the time from the end of one cycle to the next in [Loop.Run], which policies are told by
-// [Snapshot.Cycle]. The default is 2 s; 0 runs cycles only when [Loop.Wake] asks for one, as the host then does when a job's NotBefore has come.
+// [Snapshot.Cycle]. The default is 2 s; 0 runs cycles only when [Loop.Wake] asks for one, as the host then does when a
+// job's NotBefore has come.
 func WithCycle(d time.Duration) Option {
 	return func(l *Loop) error {
 		if d < 0 {

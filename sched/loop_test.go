@@ -136,7 +136,8 @@ func TestLoopRejects(t *testing.T) {
 		c.Submit(j, 10)
 	}
 	cycle := step(t, loop, c, 0)
-	assert.Equal(t, map[string]error{"ok": sched.ErrDuplicateJob, "none": sched.ErrInvalidJob}, sentinels(t, cycle.Rejected))
+	assert.Equal(t, map[string]error{"ok": sched.ErrDuplicateJob, "none": sched.ErrInvalidJob},
+		sentinels(t, cycle.Rejected))
 	assert.Equal(t, []string{"ok"}, schedtest.Started(cycle.Plan))
 	assert.Empty(t, step(t, loop, c, 2).Rejected, "told once")
 }
@@ -146,7 +147,8 @@ func TestLoopDuplicateIDs(t *testing.T) {
 	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
 	c.HoldStops = true
 	var shown *sched.Snapshot
-	loop := newLoop(t, c, &spy{Policy: baseline.NewPrio(), see: func(s *sched.Snapshot) { shown = s.Clone() }}, newLearner())
+	loop := newLoop(t, c, &spy{Policy: baseline.NewPrio(), see: func(s *sched.Snapshot) { shown = s.Clone() }},
+		newLearner())
 	original := schedtest.Job("a", 2).Job()
 	twin := func() *sched.Job { return schedtest.Job("a", 1).Submitted(9).Priority(7).Job() }
 	refused := func(cycle *sched.Cycle, dup *sched.Job) {
@@ -232,7 +234,8 @@ func sentinels(t *testing.T, list []sched.Rejection) map[string]error {
 		var je *sched.JobError
 		require.ErrorAs(t, r.Err, &je)
 		assert.Equal(t, r.Job.ID, je.Job)
-		for _, sentinel := range []error{sched.ErrDuplicateJob, sched.ErrInvalidJob, sched.ErrTooLarge, sched.ErrUnknownResource} {
+		for _, sentinel := range []error{sched.ErrDuplicateJob, sched.ErrInvalidJob, sched.ErrTooLarge,
+			sched.ErrUnknownResource} {
 			if errors.Is(r.Err, sentinel) {
 				out[r.Job.ID] = sentinel
 			}
@@ -290,7 +293,8 @@ func TestLoopUnplaceableJobsWait(t *testing.T) {
 			}
 			cycle = step(t, loop, c, 2)
 			assert.Empty(t, cycle.Rejected)
-			assert.Equal(t, map[string]error{"wide": sched.ErrTooLarge, "rack": sched.ErrTooLarge, "gpu": sched.ErrUnknownResource},
+			assert.Equal(t, map[string]error{"wide": sched.ErrTooLarge, "rack": sched.ErrTooLarge,
+				"gpu": sched.ErrUnknownResource},
 				sentinels(t, cycle.Unplaceable))
 			assert.Equal(t, 3, cycle.Pending)
 			assert.Empty(t, step(t, loop, c, 4).Unplaceable, "told once")
@@ -399,7 +403,8 @@ func TestLoopStopping(t *testing.T) {
 func TestLoopNodeDown(t *testing.T) {
 	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(3, 1))
 	var seen *sched.NodeSet
-	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { seen = s.Nodes }}, schedtest.Forecasts())
+	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { seen = s.Nodes }},
+		schedtest.Forecasts())
 	c.Submit(schedtest.Job("a", 2).Job(), 100)
 	step(t, loop, c, 0)
 	before := seen
@@ -436,10 +441,12 @@ func TestLoopIgnoresNonsense(t *testing.T) {
 func TestLoopTakesOverRunningJobs(t *testing.T) {
 	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 2))
 	var running []sched.Running
-	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { running = slices.Clone(s.Running) }}, schedtest.Forecasts())
+	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(),
+		see: func(s *sched.Snapshot) { running = slices.Clone(s.Running) }}, schedtest.Forecasts())
 	job := schedtest.Job("old", 1).Prefers(sched.NodesWith("rack", "r1"), 2).Job()
 	c.Tell(sched.Event{Kind: sched.Submitted, Job: job})
-	c.Tell(sched.Event{Kind: sched.Started, ID: "old", Time: schedtest.At(-50), Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+	c.Tell(sched.Event{Kind: sched.Started, ID: "old", Time: schedtest.At(-50),
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 	c.Submit(schedtest.Job("new", 2).Submitted(1).Job(), 10)
 	cycle := step(t, loop, c, 0)
 	assert.Empty(t, schedtest.Started(cycle.Plan), "one node is taken")
@@ -470,7 +477,8 @@ func TestLoopErrorsLoseNothing(t *testing.T) {
 	assert.Equal(t, sched.StagePlan, cycle.Stage)
 
 	p.plan = func(*sched.Snapshot) (*sched.Plan, error) {
-		return &sched.Plan{Decisions: []sched.Decision{{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}}}, nil
+		return &sched.Plan{Decisions: []sched.Decision{
+			{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 2}}}}}, nil
 	}
 	cycle, err = loop.Step(background, schedtest.At(2))
 	require.ErrorIs(t, err, sched.ErrInvalidPlan)
@@ -502,7 +510,8 @@ func TestLoopStopwatch(t *testing.T) {
 	ticks := time.Duration(0)
 	watch := func() time.Duration { ticks++; return ticks * ticks }
 	cycle := step(t, newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithStopwatch(watch)), c, 0)
-	assert.Equal(t, []time.Duration{4 - 1, 9 - 4, 16 - 9}, []time.Duration{cycle.SnapshotTime, cycle.PlanTime, cycle.ApplyTime})
+	assert.Equal(t, []time.Duration{4 - 1, 9 - 4, 16 - 9},
+		[]time.Duration{cycle.SnapshotTime, cycle.PlanTime, cycle.ApplyTime})
 }
 
 // truth knows from the plans alone which jobs were told to stop, and computes what must be free.
@@ -548,7 +557,8 @@ func (w *truth) check(s *sched.Snapshot) {
 			w.idle += min(1, len(s.Running))
 		}
 	}
-	require.True(w.t, slices.IsSortedFunc(s.Pending, func(a, b sched.Pending) int { return a.Job.Submitted.Compare(b.Job.Submitted) }))
+	require.True(w.t, slices.IsSortedFunc(s.Pending,
+		func(a, b sched.Pending) int { return a.Job.Submitted.Compare(b.Job.Submitted) }))
 	require.True(w.t, slices.IsSortedFunc(s.Running, func(a, b sched.Running) int { return a.Started.Compare(b.Started) }))
 }
 
@@ -604,7 +614,8 @@ func TestLoopStateEqualsScratch(t *testing.T) {
 		for i := range 120 {
 			id := fmt.Sprintf("j%d", i)
 			c.Submit(schedtest.Job(id, 1+rng.IntN(8)).Submitted(float64(i)).Priority(rng.IntN(3)).
-				Demand(sched.Resources{"cpu": 0.1 * float64(1+rng.IntN(20)), "mem": 1_234_567_891.3 * float64(rng.IntN(20))}).Job(), float64(5+rng.IntN(80)))
+				Demand(sched.Resources{"cpu": 0.1 * float64(1+rng.IntN(20)), "mem": 1_234_567_891.3 * float64(rng.IntN(20))}).Job(),
+				float64(5+rng.IntN(80)))
 			switch rng.IntN(12) {
 			case 0:
 				gone := fmt.Sprintf("j%d", rng.IntN(i+1))
@@ -640,7 +651,8 @@ func TestRun(t *testing.T) {
 	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))
 	var times []time.Duration
 	ctx, cancel := context.WithCancel(background)
-	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithClock(clock), sched.WithCycle(2*time.Second),
+	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithClock(clock),
+		sched.WithCycle(2*time.Second),
 		sched.WithObserver(func(cy *sched.Cycle) { times = append(times, cy.Now.Sub(schedtest.At(0))) }))
 	done := make(chan error, 1)
 	go func() { done <- loop.Run(ctx) }()
@@ -725,8 +737,10 @@ func TestPlanAll(t *testing.T) {
 	s := build(t, schedtest.Snapshot(schedtest.Nodes(1, 1)).Running(schedtest.Job("r", 1), 0, "n0").
 		Pending(schedtest.Job("a", 1), schedtest.Job("b", 1), schedtest.Job("c", 1)))
 	rest := sched.Reason{Code: sched.ReasonWaiting, Ahead: []string{"b"}, Probability: -1}
-	p := &sched.Plan{Rest: rest, Decisions: []sched.Decision{{Job: "r", Kind: sched.Preempt}, {Job: "b", Kind: sched.Start}}}
-	want := append(slices.Clone(p.Decisions), sched.Decision{Job: "a", Reason: rest}, sched.Decision{Job: "c", Reason: rest})
+	p := &sched.Plan{Rest: rest, Decisions: []sched.Decision{{Job: "r", Kind: sched.Preempt},
+		{Job: "b", Kind: sched.Start}}}
+	want := append(slices.Clone(p.Decisions), sched.Decision{Job: "a", Reason: rest},
+		sched.Decision{Job: "c", Reason: rest})
 	assert.Equal(t, want, slices.Collect(p.All(s)))
 	for range p.All(s) {
 		break
@@ -825,13 +839,17 @@ func TestTexts(t *testing.T) {
 	assert.Error(t, e.UnmarshalText([]byte("x")))
 	assert.Equal(t, "Kind(9) EventKind(0)", fmt.Sprint(sched.Kind(9), " ", sched.EventKind(0)))
 	for want, r := range map[string]sched.Reason{
-		"starts now on rack=r1; expected utility 12.5; 83% in time":        {Code: sched.ReasonPlaced, Set: "rack=r1", Value: 12.5, Probability: 0.83},
-		"deferred to slot 2 on any, behind a, b, c and 1 more, bound by p": {Code: sched.ReasonDeferred, Slot: 2, Set: "any", Partition: "p", Ahead: []string{"a", "b", "c", "d"}, Probability: -1},
+		"starts now on rack=r1; expected utility 12.5; 83% in time": {Code: sched.ReasonPlaced, Set: "rack=r1",
+			Value: 12.5, Probability: 0.83},
+		"deferred to slot 2 on any, behind a, b, c and 1 more, bound by p": {Code: sched.ReasonDeferred, Slot: 2, Set: "any",
+			Partition: "p", Ahead: []string{"a", "b", "c", "d"}, Probability: -1},
 		"deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time": {
 			Code: sched.ReasonDeferred, Slot: 2, Set: "rack=r1", Ahead: []string{"j7", "j9"}, Value: 12.5, Probability: 0.83},
-		"deferred to slot 5 on any, when it is worth more; expected utility 9": {Code: sched.ReasonLater, Slot: 5, Set: "any", Value: 9, Probability: -1},
-		"expected to be worth nothing by the time it is done":                  {Code: sched.ReasonNoUtility, Probability: -1},
-		"worth nothing any more, behind a and 7 more":                          {Code: sched.ReasonSpent, Ahead: []string{"a"}, More: 7, Probability: -1},
+		"deferred to slot 5 on any, when it is worth more; expected utility 9": {Code: sched.ReasonLater, Slot: 5, Set: "any",
+			Value: 9, Probability: -1},
+		"expected to be worth nothing by the time it is done": {Code: sched.ReasonNoUtility, Probability: -1},
+		"worth nothing any more, behind a and 7 more": {Code: sched.ReasonSpent, Ahead: []string{"a"}, More: 7,
+			Probability: -1},
 		"preempted for x": {Code: sched.ReasonPreempted, For: "x", Probability: -1},
 		"no reason given": {},
 	} {

@@ -92,7 +92,8 @@ func randomCluster(t *testing.T, rng *rand.Rand) *sched.NodeSet {
 		if rng.IntN(4) == 0 {
 			labels["gpu"] = "a100"
 		}
-		nodes[i] = sched.Node{Name: fmt.Sprintf("n%d", i), Labels: labels, Capacity: sched.Resources{"cpu": float64(8 * (1 + rng.IntN(2)))}}
+		nodes[i] = sched.Node{Name: fmt.Sprintf("n%d", i), Labels: labels,
+			Capacity: sched.Resources{"cpu": float64(8 * (1 + rng.IntN(2)))}}
 	}
 	ns, err := sched.NewNodeSet(nodes)
 	require.NoError(t, err)

@@ -115,7 +115,8 @@ func TestNamesAreLimited(t *testing.T) {
 		require.ErrorContains(t, err, field+" \"nnn")
 		assert.Less(t, len(err.Error()), 400)
 	}
-	c := &trickle{events: []sched.Event{{Kind: sched.Started, ID: long}, {Kind: sched.NodeDown, Node: &sched.Node{Name: long}}}}
+	c := &trickle{events: []sched.Event{{Kind: sched.Started, ID: long},
+		{Kind: sched.NodeDown, Node: &sched.Node{Name: long}}}}
 	cycle, err := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts()).Step(background, schedtest.At(0))
 	require.NoError(t, err)
 	require.Len(t, cycle.Ignored, 2)

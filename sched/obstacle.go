@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Obstacle is what keeps a job from the nodes there are, even if they were empty. The cases are told apart by what is not zero:
-// Resource names what a node has too little of for one task, Missing names the term of the job's required set that no node
-// meets, and otherwise Room is for how many of the gang's Tasks there is room.
+// Obstacle is what keeps a job from the nodes there are, even if they were empty. The cases are told apart by what is
+// not zero: Resource names what a node has too little of for one task, Missing names the term of the job's required set
+// that no node meets, and otherwise Room is for how many of the gang's Tasks there is room.
 type Obstacle struct {
 	// Set is the set that the job may run on.
 	Set string `json:"set"`

@@ -97,7 +97,8 @@ func TestOneTolerance(t *testing.T) {
 		for range tasks {
 			left -= demand
 		}
-		plan := &sched.Plan{Decisions: []sched.Decision{{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: tasks}}}}}
+		plan := &sched.Plan{Decisions: []sched.Decision{
+			{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: tasks}}}}}
 		_, ok := sched.NewPlacer(s).Place([]float64{demand}, set.All(), tasks)
 		checked := sched.CheckPlan(s, plan)
 		if ok {

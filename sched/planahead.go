@@ -18,10 +18,10 @@ var slotLengths = [...]time.Duration{
 // planQuantile is the share of the spans that the window covers.
 const planQuantile = 0.85
 
-// PlanAhead suggests a plan-ahead window and slot length for jobs of these spans: the times from submission to deadline or, of
-// jobs without one, the runtimes. The window covers the 85th percentile of the spans, so that for most jobs every
-// start in time is an option. The slot is a round length that divides the window into 12 to 20, which keeps the problem small.
-// The window is at least 12 s, and at most some 20 days. The spans are reordered.
+// PlanAhead suggests a plan-ahead window and slot length for jobs of these spans: the times from submission to deadline
+// or, of jobs without one, the runtimes. The window covers the 85th percentile of the spans, so that for most jobs
+// every start in time is an option. The slot is a round length that divides the window into 12 to 20, which keeps the
+// problem small. The window is at least 12 s, and at most some 20 days. The spans are reordered.
 func PlanAhead(spans []time.Duration) (window, slot time.Duration) {
 	slot = slotLengths[0]
 	if len(spans) == 0 {
@@ -37,8 +37,8 @@ func PlanAhead(spans []time.Duration) (window, slot time.Duration) {
 	return max(n, 12) * slot, slot
 }
 
-// nth is what would be at index k if the spans were sorted. It reorders them, in linear time unless they are in an order
-// made against it.
+// nth is what would be at index k if the spans were sorted. It reorders them, in linear time unless they are in an
+// order made against it.
 func nth(s []time.Duration, k int) time.Duration {
 	for {
 		pivot := s[len(s)/2]

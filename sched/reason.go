@@ -46,13 +46,13 @@ type Reason struct {
 	Partition string `json:"partition,omitempty"`
 	// Slot is the plan-ahead slot of the start, 0 being now.
 	Slot int `json:"slot,omitempty"`
-	// Ahead are jobs that hold the room this one needs, or are planned to: first those that run, then those that start now,
-	// then those that are planned to start, each the nearest first. There are at most 5; More is how many others hold it now.
-	// The slice may be shared.
+	// Ahead are jobs that hold the room this one needs, or are planned to: first those that run, then those that start
+	// now, then those that are planned to start, each the nearest first. There are at most 5; More is how many others hold
+	// it now. The slice may be shared.
 	Ahead []string `json:"ahead,omitempty"`
 	More  int      `json:"more,omitempty"`
-	// Obstacle is what keeps the job from the nodes there are, even empty; nil if nothing does. It is shared and must not be
-	// modified.
+	// Obstacle is what keeps the job from the nodes there are, even empty; nil if nothing does. It is shared and must not
+	// be modified.
 	Obstacle *Obstacle `json:"obstacle,omitempty"`
 	// Fault is the error for which the job cannot be planned; empty if it can.
 	Fault string `json:"fault,omitempty"`
@@ -60,15 +60,16 @@ type Reason struct {
 	For string `json:"for,omitempty"`
 	// Value is the expected utility of the decision.
 	Value float64 `json:"value,omitempty"`
-	// Probability is that of meeting the deadline with the start that is decided or planned; [UnknownProbability] if none is,
-	// or if it is not known. Never NaN. 3Sigma tells whole percents.
+	// Probability is that of meeting the deadline with the start that is decided or planned; [UnknownProbability] if none
+	// is, or if it is not known. Never NaN. 3Sigma tells whole percents.
 	Probability float64 `json:"probability"`
 }
 
 // maxSpelt is the number of jobs ahead that a reason spells out.
 const maxSpelt = 3
 
-// String is the reason in one line, as "deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in time".
+// String is the reason in one line, as "deferred to slot 2 on rack=r1, behind j7, j9; expected utility 12.5; 83% in
+// time".
 func (r Reason) String() string {
 	var b strings.Builder
 	b.WriteString(r.headline())

@@ -46,8 +46,8 @@ type Job struct {
 	Preferred EquivalenceSet
 	// Slowdown is at least 1; 0 means 1.
 	Slowdown float64
-	// Checkpoint tells that the job goes on where it was when it was stopped: a preemption costs it none of the work that it has
-	// done. Its forecast is then of the rest, and what is learnt of it is the whole.
+	// Checkpoint tells that the job goes on where it was when it was stopped: a preemption costs it none of the work that
+	// it has done. Its forecast is then of the rest, and what is learnt of it is the whole.
 	Checkpoint bool
 	// Submitted is when the job arrived.
 	Submitted time.Time
@@ -217,8 +217,8 @@ type Stats struct {
 	Engine string
 	Stop   string
 	Gap    float64
-	// Fault has the errors that did not prevent the plan, joined by "; ": a solver that failed, jobs that cannot be planned.
-	// It names the first few and counts the rest. It is empty if there was none.
+	// Fault has the errors that did not prevent the plan, joined by "; ": a solver that failed, jobs that cannot be
+	// planned. It names the first few and counts the rest. It is empty if there was none.
 	Fault string
 	// ValueTime and SolveTime are wall-clock seconds spent making options and solving.
 	ValueTime, SolveTime float64
@@ -277,10 +277,10 @@ const (
 	// PreemptFailed returns the job named Event.ID, which was to be preempted but could not be
 	// stopped, to the running ones: it goes on where it was.
 	PreemptFailed
-	// Stopping tells that the job named Event.ID is being stopped, by whomever: its user, a node that is drained, or the loop
-	// itself, which knows. It is neither pending nor running from then on and holds what it holds, on Event.Nodes if
-	// there are any, until Preempted, Withdrawn, Finished or PreemptFailed. A host that is started again tells
-	// it of jobs it finds so.
+	// Stopping tells that the job named Event.ID is being stopped, by whomever: its user, a node that is drained, or the
+	// loop itself, which knows. It is neither pending nor running from then on and holds what it holds, on Event.Nodes if
+	// there are any, until Preempted, Withdrawn, Finished or PreemptFailed. A host that is started again tells it of jobs
+	// it finds so.
 	Stopping
 )
 
@@ -300,8 +300,8 @@ type Event struct {
 	// Runtime is how long a job that has Finished ran, as seen on the clock, from the start of all its tasks. It is not
 	// negative. 0 says that the host does not know.
 	Runtime time.Duration
-	// Done is, of a job with [Job].Checkpoint that is Submitted or comes back, for how long it has run in all whose work is kept, at full
-	// speed; a negative one says that none is. Where a Preempted says nothing, all of its run is kept.
+	// Done is, of a job with [Job].Checkpoint that is Submitted or comes back, for how long it has run in all whose work
+	// is kept, at full speed; a negative one says that none is. Where a Preempted says nothing, all of its run is kept.
 	Done time.Duration
 	// Err is why a StartFailed, a PreemptFailed or a Withdrawn came about, for the host to read in
 	// [Cycle.Failed]. It may be nil, and the loop makes nothing of it.

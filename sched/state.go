@@ -40,7 +40,8 @@ func (s *state) init() {
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(), Completed: s.finished, sound: true}
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(),
+		Completed: s.finished, sound: true}
 	s.finished = nil
 }
 
@@ -241,8 +242,8 @@ func (s *state) hold(j *tracked, sign float64) {
 	}
 }
 
-// settle rebuilds what hangs on the nodes if they have changed, shows the jobs whose time has come, and then names the jobs
-// that have come and that the nodes, even empty, cannot hold. It forgets them if the cluster is fixed.
+// settle rebuilds what hangs on the nodes if they have changed, shows the jobs whose time has come, and then names the
+// jobs that have come and that the nodes, even empty, cannot hold. It forgets them if the cluster is fixed.
 func (s *state) settle(fixed bool, now time.Time) []Rejection {
 	if s.stale {
 		s.rebuild()

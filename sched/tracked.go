@@ -49,7 +49,8 @@ func (j *tracked) fullSpeed(ran time.Duration) float64 {
 	return ran.Seconds()
 }
 
-// keep notes how much of the work of a job that was stopped need not be done again, and what is to be expected of the rest.
+// keep notes how much of the work of a job that was stopped need not be done again, and what is to be expected of the
+// rest.
 func (j *tracked) keep(e *Event, now time.Time) {
 	if !j.job.Checkpoint {
 		return

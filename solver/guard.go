@@ -48,7 +48,8 @@ func startOf(opts Options) *Solution {
 }
 
 // guard runs engine in a goroutine of its own. It waits until the deadline plus grace, and checks the answer.
-func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration, pass func(*Solution)) (*Solution, error) {
+func guard(parent context.Context, engine Solver, p *Problem, opts Options, grace time.Duration,
+	pass func(*Solution)) (*Solution, error) {
 	began := time.Now()
 	if abandoned.Busy(engine) {
 		if !abandoned.WaitShare(parent, engine, opts.Time, longestWait) {

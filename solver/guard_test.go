@@ -18,7 +18,8 @@ type stuck struct{ release chan struct{} }
 
 func (*stuck) Name() string { return "stuck" }
 
-func (s *stuck) Solve(context.Context, *solver.Problem, solver.Options, func(*solver.Solution)) (*solver.Solution, error) {
+func (s *stuck) Solve(context.Context, *solver.Problem, solver.Options, func(*solver.Solution)) (*solver.Solution,
+	error) {
 	<-s.release
 	return plan("a"), nil
 }

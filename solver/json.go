@@ -116,5 +116,6 @@ func explain(data []byte, err error) error {
 	f := form.Explain(data, err)
 	before := data[:f.Offset]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
-	return fmt.Errorf("line %d, column %d: %s: found %s, expected %s", line, column, cmp.Or(f.Path, "document"), f.Found, f.Expected)
+	return fmt.Errorf("line %d, column %d: %s: found %s, expected %s", line, column, cmp.Or(f.Path, "document"), f.Found,
+		f.Expected)
 }

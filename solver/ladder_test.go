@@ -22,7 +22,8 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
-func (n named) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (n named) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	if n.see != nil {
 		n.see(opts)
 	}
@@ -72,7 +73,8 @@ func TestLadderGivesEveryRungTime(t *testing.T) {
 		}
 	}
 	var last time.Duration = -1
-	_, err := solver.Solve(context.Background(), solver.Ladder(named{"a", func(o solver.Options) { last = o.Time }, says(plan("a"), nil)}), pair(), solver.Options{})
+	_, err := solver.Solve(context.Background(),
+		solver.Ladder(named{"a", func(o solver.Options) { last = o.Time }, says(plan("a"), nil)}), pair(), solver.Options{})
 	require.NoError(t, err)
 	assert.Zero(t, last, "no limit is none")
 }
@@ -94,14 +96,16 @@ func TestLadderDropsAFailedRungsBound(t *testing.T) {
 	require.Len(t, sol.Rungs, 2)
 	assert.Equal(t, "crash", sol.Rungs[0].Engine)
 
-	sol, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash}, named{name: "next", script: says(plan("b"), nil)}), pair(), solver.Options{})
+	sol, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash},
+		named{name: "next", script: says(plan("b"), nil)}), pair(), solver.Options{})
 	require.NoError(t, err)
 	assert.Nil(t, sol.Bound)
 	assert.Nil(t, sol.Gap)
 
 	optimal := plan("b")
 	optimal.Stop = solver.StopOptimal
-	_, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash}, named{name: "next", script: says(optimal, nil)}), pair(), solver.Options{})
+	_, err = solver.Solve(context.Background(), solver.Ladder(named{name: "crash", script: crash},
+		named{name: "next", script: says(optimal, nil)}), pair(), solver.Options{})
 	require.ErrorIs(t, err, solver.ErrEngine, "the optimum is less than a plan in hand")
 }
 
@@ -120,7 +124,8 @@ func TestLadderKeepsARungsOwnBound(t *testing.T) {
 
 func TestLadderWrapsEveryRungsError(t *testing.T) {
 	boom, bang := errors.New("boom"), errors.New("bang")
-	_, err := solver.Solve(context.Background(), solver.Ladder(says(nil, boom), says(nil, bang), says(plan("a", "b"), nil)), pair(), solver.Options{})
+	_, err := solver.Solve(context.Background(),
+		solver.Ladder(says(nil, boom), says(nil, bang), says(plan("a", "b"), nil)), pair(), solver.Options{})
 	for _, is := range []error{boom, bang, solver.ErrEngine, solver.ErrInfeasible} {
 		require.ErrorIs(t, err, is)
 	}
@@ -145,7 +150,8 @@ func TestShares(t *testing.T) {
 	assert.Greater(t, times[2], 59*time.Minute, "the last has all that is left")
 
 	times = nil
-	_, err = solver.Solve(context.Background(), solver.Ladder(a, named{"c", see, says(plan("a"), nil)}), pair(), solver.Options{})
+	_, err = solver.Solve(context.Background(), solver.Ladder(a, named{"c", see, says(plan("a"), nil)}), pair(),
+		solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, []time.Duration{0, 0}, times, "no limit, no share")
 }
@@ -173,7 +179,8 @@ func sees(name string, got *solver.Options, sol *solver.Solution) named {
 // TestLadderReturnsTheBestPlan: the best plan of all rungs comes with the lowest bound of all.
 func TestLadderReturnsTheBestPlan(t *testing.T) {
 	var first, second, third solver.Options
-	l := solver.Ladder(sees("a", &first, bounded(plan("b"), 40)), sees("b", &second, bounded(plan("a"), 30)), sees("c", &third, plan("b")))
+	l := solver.Ladder(sees("a", &first, bounded(plan("b"), 40)), sees("b", &second, bounded(plan("a"), 30)),
+		sees("c", &third, plan("b")))
 	sol, err := solver.Solve(context.Background(), l, pair(), solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 10.0, sol.Objective)
@@ -199,8 +206,9 @@ func TestLadderEndsWithAProof(t *testing.T) {
 		t.Error("run after the proof")
 		return nil, nil
 	})
-	sol, err := solver.Solve(context.Background(), solver.Ladder(named{name: "a", script: says(bounded(plan("b"), 10.0005), nil)},
-		named{name: "b", script: says(plan("a"), nil)}, named{name: "c", script: never}), pair(), solver.Options{})
+	sol, err := solver.Solve(context.Background(),
+		solver.Ladder(named{name: "a", script: says(bounded(plan("b"), 10.0005), nil)},
+			named{name: "b", script: says(plan("a"), nil)}, named{name: "c", script: never}), pair(), solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, solver.StopGap, sol.Stop)
 	assert.Equal(t, "b", sol.Engine)
@@ -210,8 +218,9 @@ func TestLadderEndsWithAProof(t *testing.T) {
 
 // TestLadderRefutesBounds: a bound below a later rung's verified plan is dropped, and its rung has failed.
 func TestLadderRefutesBounds(t *testing.T) {
-	sol, err := solver.Solve(context.Background(), solver.Ladder(named{name: "liar", script: says(bounded(plan("b"), 8), nil)},
-		named{name: "b", script: says(bounded(plan("a"), 30), nil)}), pair(), solver.Options{})
+	sol, err := solver.Solve(context.Background(),
+		solver.Ladder(named{name: "liar", script: says(bounded(plan("b"), 8), nil)},
+			named{name: "b", script: says(bounded(plan("a"), 30), nil)}), pair(), solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 30.0, *sol.Bound)
 	require.ErrorIs(t, sol.Rungs[0].Err, solver.ErrEngine)

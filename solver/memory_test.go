@@ -42,7 +42,8 @@ type learner struct {
 
 func (l learner) Name() string { return l.name }
 
-func (l learner) Solve(_ context.Context, _ *solver.Problem, opts solver.Options, _ func(*solver.Solution)) (*solver.Solution, error) {
+func (l learner) Solve(_ context.Context, _ *solver.Problem, opts solver.Options,
+	_ func(*solver.Solution)) (*solver.Solution, error) {
 	n, _ := opts.Memory.Note(l.name)
 	seen, _ := n.(int)
 	if l.fail && seen > 0 {

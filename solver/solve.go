@@ -147,7 +147,8 @@ func settle(p *Problem, opts Options, a answer, kept *incumbents) (*Solution, er
 		sol.Objective = Objective(p, sol)
 		if best != nil && best.Objective > sol.Objective {
 			if sol.Stop == StopOptimal && best.Objective > sol.Objective+slack(sol.Objective) {
-				bad = errors.Join(bad, fmt.Errorf("%w: it calls %v optimal and has reported %v", ErrEngine, sol.Objective, best.Objective))
+				bad = errors.Join(bad, fmt.Errorf("%w: it calls %v optimal and has reported %v", ErrEngine, sol.Objective,
+					best.Objective))
 			}
 			best.Stop, best.Bound = sol.Stop, tighter(sol.Bound, best.Bound)
 			best.Rungs, best.proved = sol.Rungs, sol.proved

@@ -19,13 +19,15 @@ import (
 // pair is two jobs, a rack of two nodes that holds one of them, and a running job.
 func pair() *solver.Problem {
 	gang := func(value float64) []solver.Option {
-		return []solver.Option{{Set: "any", Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1, 0.5}, Value: value}}
+		return []solver.Option{{Set: "any", Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1, 0.5},
+			Value: value}}
 	}
 	return &solver.Problem{
 		SlotSeconds: 60, Slots: 2, Resources: []string{"node"},
 		Partitions: []solver.Partition{{Name: "rack", Nodes: 4}}, Capacity: [][][]float64{{{2, 2}}},
-		Jobs:    []solver.Job{{ID: "a", Options: gang(10)}, {ID: "b", Options: gang(7)}},
-		Running: []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}},
+		Jobs: []solver.Job{{ID: "a", Options: gang(10)}, {ID: "b", Options: gang(7)}},
+		Running: []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1, 1},
+			Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}},
 	}
 }
 
@@ -77,7 +79,8 @@ type script func(ctx context.Context, report func(*solver.Solution)) (*solver.So
 
 func (script) Name() string { return "script" }
 
-func (s script) Solve(ctx context.Context, _ *solver.Problem, _ solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (s script) Solve(ctx context.Context, _ *solver.Problem, _ solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	return s(ctx, report)
 }
 
@@ -109,10 +112,13 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		{func(p *solver.Problem) { p.Jobs[1].Options[0].Value = 0 }, []string{"jobs[1].options[0].value: 0"}},
 		{func(p *solver.Problem) { p.Jobs[1].Options[0].Value = nan }, []string{"jobs[1].options[0].value: NaN"}},
 		{func(p *solver.Problem) { p.Jobs[1].Options[0].Demand = nil }, []string{"jobs[1].options[0].demand: has 0"}},
-		{func(p *solver.Problem) { p.Jobs[1].Options[0].Demand[0] = -2 }, []string{"jobs[1].options[0].demand[0]: -2", `job "b"`}},
-		{func(p *solver.Problem) { p.Jobs[1].Options[0].Partitions = nil }, []string{"jobs[1].options[0].partitions: is empty"}},
+		{func(p *solver.Problem) { p.Jobs[1].Options[0].Demand[0] = -2 },
+			[]string{"jobs[1].options[0].demand[0]: -2", `job "b"`}},
+		{func(p *solver.Problem) { p.Jobs[1].Options[0].Partitions = nil },
+			[]string{"jobs[1].options[0].partitions: is empty"}},
 		{func(p *solver.Problem) { p.Jobs[1].Options[0].Partitions[0] = 1 }, []string{"jobs[1].options[0].partitions[0]: 1"}},
-		{func(p *solver.Problem) { p.Jobs[1].Options[0].Partitions = []int{0, 0} }, []string{"jobs[1].options[0].partitions[1]: 0 is listed twice"}},
+		{func(p *solver.Problem) { p.Jobs[1].Options[0].Partitions = []int{0, 0} },
+			[]string{"jobs[1].options[0].partitions[1]: 0 is listed twice"}},
 		{func(p *solver.Problem) { p.Jobs[1].Options[0].Usage[1] = 0 }, []string{"jobs[1].options[0].usage[1]: 0"}},
 		{func(p *solver.Problem) { p.Jobs[1].Options[0].Usage[1] = 1.1 }, []string{"jobs[1].options[0].usage[1]: 1.1"}},
 		{func(p *solver.Problem) { p.Jobs[1].Options[0].Usage[1] = nan }, []string{"jobs[1].options[0].usage[1]: NaN"}},
@@ -124,7 +130,8 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		{func(p *solver.Problem) { p.Running[0].Demand = nil }, []string{"running[0].demand: has 0"}},
 		{func(p *solver.Problem) { p.Running[0].Alloc[0].Partition = 9 }, []string{"running[0].alloc[0].partition: 9"}},
 		{func(p *solver.Problem) { p.Running[0].Alloc[0].Count = 0 }, []string{"running[0].alloc[0].count: 0"}},
-		{func(p *solver.Problem) { p.Running[0].Alloc = append(p.Running[0].Alloc, p.Running[0].Alloc[0]) }, []string{"running[0].alloc[1].partition: 0 is listed twice"}},
+		{func(p *solver.Problem) { p.Running[0].Alloc = append(p.Running[0].Alloc, p.Running[0].Alloc[0]) },
+			[]string{"running[0].alloc[1].partition: 0 is listed twice"}},
 	} {
 		p := pair()
 		require.NoError(t, solver.Validate(p))
@@ -136,7 +143,8 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, solver.Validate(nil), solver.ErrInvalid)
-	for name, o := range map[string]solver.Options{"Time of -1ns": {Time: -1}, "Work of -1": {Work: -1}, "Gap": {Gap: nan}, "Threads of -2": {Threads: -2}, "Splits of 3": {Splits: 3}, "Splits of -1": {Splits: -1}} {
+	for name, o := range map[string]solver.Options{"Time of -1ns": {Time: -1}, "Work of -1": {Work: -1}, "Gap": {Gap: nan},
+		"Threads of -2": {Threads: -2}, "Splits of 3": {Splits: 3}, "Splits of -1": {Splits: -1}} {
 		_, err := solver.Solve(context.Background(), says(plan(), nil), pair(), o)
 		require.ErrorIs(t, err, solver.ErrOptions)
 		require.ErrorContains(t, err, name)
@@ -160,11 +168,13 @@ func TestVerify(t *testing.T) {
 		{plan(), solver.SplitsInteger, ""},
 		{plan("a"), solver.SplitsInteger, ""},
 		{plan("a", "b"), solver.SplitsInteger, "partition 0 (rack), resource node, slot 0: uses 4 of 2"},
-		{change(func(s *solver.Solution) { s.Choice = plan("a", "b").Choice; s.Preempt = []string{"m"} }), solver.SplitsInteger, ""},
+		{change(func(s *solver.Solution) { s.Choice = plan("a", "b").Choice; s.Preempt = []string{"m"} }),
+			solver.SplitsInteger, ""},
 		{plan("c"), solver.SplitsInteger, "1 jobs that the problem has not"},
 		{change(func(s *solver.Solution) { s.Preempt = []string{"x"} }), solver.SplitsInteger, "not running"},
 		{change(func(s *solver.Solution) { s.Preempt = []string{"m", "m"} }), solver.SplitsInteger, "twice"},
-		{change(func(s *solver.Solution) { s.Choice["a"] = solver.Choice{Option: 1} }), solver.SplitsInteger, "option 1 is not in [0, 1)"},
+		{change(func(s *solver.Solution) { s.Choice["a"] = solver.Choice{Option: 1} }), solver.SplitsInteger,
+			"option 1 is not in [0, 1)"},
 		{split(), solver.SplitsInteger, "adds up to 0 tasks, the gang has 2"},
 		{split(solver.Split{Count: 1}, solver.Split{Count: 1}), solver.SplitsInteger, "partition 0 twice"},
 		{split(solver.Split{Partition: 1, Count: 2}), solver.SplitsInteger, "split[0].partition 1"},
@@ -244,8 +254,9 @@ func TestSolveWithAWrongEngine(t *testing.T) {
 		"bound":        {says(low, nil), solver.ErrEngine},
 		"not solved":   {says(&solver.Solution{}, nil), solver.ErrEngine},
 		"gap, unbound": {says(&solver.Solution{Stop: solver.StopGap}, nil), solver.ErrEngine},
-		"panic":        {script(func(context.Context, func(*solver.Solution)) (*solver.Solution, error) { panic(1) }), solver.ErrEngine},
-		"none":         {nil, solver.ErrEngine},
+		"panic": {script(func(context.Context, func(*solver.Solution)) (*solver.Solution, error) { panic(1) }),
+			solver.ErrEngine},
+		"none": {nil, solver.ErrEngine},
 	} {
 		sol, err := solver.Solve(context.Background(), c.engine, pair(), solver.Options{})
 		require.ErrorIs(t, err, c.is, name)
@@ -270,7 +281,8 @@ func TestLadder(t *testing.T) {
 	boom := errors.New("boom")
 	empty := plan()
 	empty.Stop = solver.StopTime
-	sol, err := solver.Solve(context.Background(), solver.Ladder(says(nil, boom), says(plan("a", "b"), nil), says(empty, nil), says(plan("a"), nil)), pair(), solver.Options{})
+	sol, err := solver.Solve(context.Background(), solver.Ladder(says(nil, boom), says(plan("a", "b"), nil),
+		says(empty, nil), says(plan("a"), nil)), pair(), solver.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 10.0, sol.Objective)
 	require.Len(t, sol.Rungs, 4)
@@ -280,7 +292,8 @@ func TestLadder(t *testing.T) {
 	require.NoError(t, sol.Rungs[3].Err)
 	assert.Equal(t, "script", sol.Engine)
 
-	sol, err = solver.Solve(context.Background(), solver.Ladder(says(empty, nil), says(nil, boom)), pair(), solver.Options{})
+	sol, err = solver.Solve(context.Background(), solver.Ladder(says(empty, nil), says(nil, boom)), pair(),
+		solver.Options{})
 	require.NoError(t, err, "an empty plan is better than none")
 	assert.Len(t, sol.Rungs, 2)
 	_, err = solver.Solve(context.Background(), solver.Ladder(says(nil, boom)), pair(), solver.Options{})
@@ -297,7 +310,8 @@ func TestLadderGivesTheNextRungTime(t *testing.T) {
 		<-release
 		return nil, nil
 	})
-	sol, err := solver.Solve(context.Background(), solver.Ladder(solver.Share(hang, 0.002), says(plan("a"), nil)), pair(), solver.Options{Time: time.Minute})
+	sol, err := solver.Solve(context.Background(), solver.Ladder(solver.Share(hang, 0.002), says(plan("a"), nil)), pair(),
+		solver.Options{Time: time.Minute})
 	require.NoError(t, err)
 	assert.Equal(t, 10.0, sol.Objective)
 	assert.Len(t, sol.Rungs, 2)

@@ -182,7 +182,8 @@ func (u *rowUse) addChoice(job *Job, c Choice, splits SplitRule) error {
 	for i, a := range c.Split {
 		switch {
 		case !slices.Contains(o.Partitions, a.Partition):
-			return fmt.Errorf("%w: job %q: split[%d].partition %d is not one of option %d's", ErrInfeasible, job.ID, i, a.Partition, c.Option)
+			return fmt.Errorf("%w: job %q: split[%d].partition %d is not one of option %d's", ErrInfeasible, job.ID, i,
+				a.Partition, c.Option)
 		case !(a.Count >= 0) || math.IsInf(a.Count, 0):
 			return fmt.Errorf("%w: job %q: split[%d].count %v is not a number >= 0", ErrInfeasible, job.ID, i, a.Count)
 		case integral && math.Abs(a.Count-math.Round(a.Count)) > Tolerance:

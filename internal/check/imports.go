@@ -52,7 +52,8 @@ func forbidden(dir string) ([]string, error) {
 				return nil, err
 			}
 			if !mayImport(file, path) {
-				faults = append(faults, fmt.Sprintf("%s: imports %s; the root module takes the standard library and %s only, testify for tests", fset.Position(spec.Pos()), path, reader))
+				faults = append(faults, fmt.Sprintf("%s: imports %s; the root module takes the standard library and %s only, "+
+					"testify for tests", fset.Position(spec.Pos()), path, reader))
 			}
 		}
 	}

@@ -53,7 +53,8 @@ func TestDependenciesStayShort(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(library), 10)
-	for _, path := range list(append([]string{"-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"}, library...)...) {
+	for _, path := range list(append([]string{"-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"},
+		library...)...) {
 		ok := path == root || strings.HasPrefix(path, root+"/") || path == reader || strings.HasPrefix(path, reader+"/")
 		assert.True(t, ok, "the library depends on %s", path)
 	}

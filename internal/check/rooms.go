@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// room is a line of the list of rooms in doc.go: a tab after the comment's sign, the folder, two blanks, what it is for.
+// room is a line of the list of rooms in doc.go: a tab after the comment's sign, the folder, two blanks, what it is
+// for.
 var room = regexp.MustCompile(`^//\t([a-z][a-z/]*)  +\S`)
 
 // readRooms reads the rooms from doc.go, lowest first.

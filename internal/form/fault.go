@@ -59,7 +59,8 @@ func Explain(data []byte, err error) *Fault {
 
 // malformed is the fault of a text that the grammar refuses.
 func malformed(data []byte, e *jsontext.SyntacticError) *Fault {
-	f := &Fault{Kind: NotJSON, Path: path(e.JSONPointer), Found: e.Err.Error(), Expected: "JSON", Offset: e.ByteOffset, Err: e}
+	f := &Fault{Kind: NotJSON, Path: path(e.JSONPointer), Found: e.Err.Error(), Expected: "JSON", Offset: e.ByteOffset,
+		Err: e}
 	switch {
 	case errors.Is(e, jsontext.ErrDuplicateName):
 		f.Kind, f.Found, f.Expected = Twice, "twice", "once"

@@ -1,9 +1,10 @@
-// Package form is how hedge's readers say what is wrong with a JSON text: [Explain] turns what the JSON library says into
-// a [Fault], which has the way to the field, what stands there and what should, in the same words everywhere. It is also
-// where the serial forms of distributions, utilities and snapshots are read, by [Unmarshal], as strictly as they are written.
+// Package form is how hedge's readers say what is wrong with a JSON text: [Explain] turns what the JSON library says
+// into a [Fault], which has the way to the field, what stands there and what should, in the same words everywhere. It
+// is also where the serial forms of distributions, utilities and snapshots are read, by [Unmarshal], as strictly as
+// they are written.
 //
-// It never names a type of Go, never repeats more of a text than a line holds, and knows nothing of what a field means: what
-// its value may be is checked by the package that reads it, which also has the errors that users see.
+// It never names a type of Go, never repeats more of a text than a line holds, and knows nothing of what a field means:
+// what its value may be is checked by the package that reads it, which also has the errors that users see.
 package form
 
 import (
@@ -16,9 +17,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Unmarshal reads data, one JSON value, into the struct or slice to points to: names are those of the tags, in their case
-// and each once, no value is null, and a field that can be nil and is not tagged omitempty is there. Anything else is
-// a [Fault], refused by the caller's function.
+// Unmarshal reads data, one JSON value, into the struct or slice to points to: names are those of the tags, in their
+// case and each once, no value is null, and a field that can be nil and is not tagged omitempty is there. Anything else
+// is a [Fault], refused by the caller's function.
 func Unmarshal(data []byte, to any, by Refusal) error {
 	if err := json.Unmarshal(data, to, strict); err != nil {
 		return Explain(data, err).Refused(by)
@@ -30,7 +31,8 @@ func Unmarshal(data []byte, to any, by Refusal) error {
 }
 
 // strict is what the reader does not do unless it is asked to. It holds the reader's cache and so is made once.
-var strict = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(refuseNull)))
+var strict = json.JoinOptions(json.RejectUnknownMembers(true),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(refuseNull)))
 
 // refuseNull leaves all but null to the reader, which would take null for zero. A value that is kept as it is
 // is looked at when it is read.

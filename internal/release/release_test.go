@@ -155,7 +155,8 @@ func TestGetAll(t *testing.T) {
 		args = append(args, "-require="+modulePath(folder)+"@"+u.version)
 	}
 	u.run(t, "go", args...)
-	modules := u.run(t, "go", "list", "-mod=mod", "-m", "-f", "{{.Path}} {{.Version}}{{with .Replace}} replaced{{end}}", "all")
+	modules := u.run(t, "go", "list", "-mod=mod", "-m", "-f", "{{.Path}} {{.Version}}{{with .Replace}} replaced{{end}}",
+		"all")
 	for _, folder := range checkout(t).folders {
 		assert.Contains(t, modules, modulePath(folder)+" "+u.version+"\n")
 	}
@@ -193,7 +194,8 @@ func made(t *testing.T) *repo {
 	}
 	r, err := open(dir)
 	require.NoError(t, err)
-	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "n"}, {"config", "user.email", "n@example.com"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "n"},
+		{"config", "user.email", "n@example.com"}} {
 		_, err := r.git(t.Context(), args...)
 		require.NoError(t, err)
 	}
@@ -225,7 +227,8 @@ func TestSet(t *testing.T) {
 	assert.Equal(t, "v0.2.0", version)
 	work, err := os.ReadFile(filepath.Join(r.dir, "go.work"))
 	require.NoError(t, err)
-	assert.Equal(t, "go 1.26.0\n\nuse (\n\t.\n\t./nested\n)\n\nreplace (\n\t"+root+" v0.2.0 => ./\n\t"+root+"/nested v0.2.0 => ./nested\n)\n", string(work))
+	assert.Equal(t, "go 1.26.0\n\nuse (\n\t.\n\t./nested\n)\n\nreplace (\n\t"+root+" v0.2.0 => ./\n\t"+root+
+		"/nested v0.2.0 => ./nested\n)\n", string(work))
 	for _, bad := range []string{"", "0.2.0", "v0.2", "v0.2.0+more", "latest"} {
 		assert.Error(t, r.set(bad), bad)
 	}
@@ -234,9 +237,11 @@ func TestSet(t *testing.T) {
 // TestVersionErrors: what would not work outside is refused, by name.
 func TestVersionErrors(t *testing.T) {
 	for want, text := range map[string]string{
-		"nested/go.mod replaces " + root:                                "module " + root + "/nested\nrequire " + root + " v0.1.0\nreplace " + root + " => ../\n",
-		"nested/go.mod is of other":                                     "module other\n",
-		"nested/go.mod requires " + root + "/p v0.3.0, expected v0.1.0": "module " + root + "/nested\nrequire " + root + " v0.1.0\nrequire " + root + "/p v0.3.0\n",
+		"nested/go.mod replaces " + root: "module " + root + "/nested\nrequire " + root +
+			" v0.1.0\nreplace " + root + " => ../\n",
+		"nested/go.mod is of other": "module other\n",
+		"nested/go.mod requires " + root + "/p v0.3.0, expected v0.1.0": "module " + root + "/nested\nrequire " + root +
+			" v0.1.0\nrequire " + root + "/p v0.3.0\n",
 	} {
 		r := made(t)
 		write(t, r.dir, "nested/go.mod", text)
@@ -284,7 +289,8 @@ func TestApidiff(t *testing.T) {
 	assert.Contains(t, out, "F: changed from func() to func(int)")
 	assert.Contains(t, out, "G: removed", "nested modules are looked at too")
 
-	write(t, r.dir, "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n### Incompatible\n\n- F takes a number.\n\n## [0.1.0]\n")
+	write(t, r.dir, "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n### Incompatible\n\n- F takes a number.\n\n## "+
+		"[0.1.0]\n")
 	_, err = said()
 	require.NoError(t, err)
 	write(t, r.dir, "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n\n### Incompatible\n\n- Long ago.\n")

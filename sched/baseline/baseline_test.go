@@ -67,7 +67,8 @@ func TestOrders(t *testing.T) {
 		why    string
 	}{
 		{baseline.NewFIFO(), []string{"first"}, "wide blocks the rest"},
-		{baseline.NewEDF(), []string{"soon", "late", "short"}, "wide (at 1001) does not fit beside soon (903), first not beside late"},
+		{baseline.NewEDF(), []string{"soon", "late", "short"},
+			"wide (at 1001) does not fit beside soon (903), first not beside late"},
 		{baseline.NewSJF(), []string{"short", "soon", "late"}, "10 s, 200 s, 300 s"},
 		{baseline.NewPrio(), []string{"soon", "late", "short"}, "wide does not fit beside soon"},
 	} {
@@ -138,10 +139,11 @@ func TestPrioPreempts(t *testing.T) {
 		{"not where it may not run", schedtest.Snapshot(schedtest.Nodes(2, 2)).Now(10).
 			Running(job("in", 1), 1, "n1").Running(job("out", 1), 3, "n0").
 			Pending(job("slo", 1).Priority(1).Requires(sched.NodesWith("rack", "r1"))), []string{"in"}, []string{"slo"}},
-		{"several that only together make room", schedtest.Snapshot([]sched.Node{{Name: "n0", Capacity: sched.Resources{"cpu": 4}}}).Now(10).
-			Running(job("a", 2).Demand(sched.Resources{"cpu": 1}), 1, "n0", "n0").
-			Running(job("b", 2).Demand(sched.Resources{"cpu": 1}), 2, "n0", "n0").
-			Pending(job("slo", 1).Demand(sched.Resources{"cpu": 4}).Priority(1)), []string{"b", "a"}, []string{"slo"}},
+		{"several that only together make room",
+			schedtest.Snapshot([]sched.Node{{Name: "n0", Capacity: sched.Resources{"cpu": 4}}}).Now(10).
+				Running(job("a", 2).Demand(sched.Resources{"cpu": 1}), 1, "n0", "n0").
+				Running(job("b", 2).Demand(sched.Resources{"cpu": 1}), 2, "n0", "n0").
+				Pending(job("slo", 1).Demand(sched.Resources{"cpu": 4}).Priority(1)), []string{"b", "a"}, []string{"slo"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := plan(t, baseline.NewPrio(), tt.b)

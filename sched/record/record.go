@@ -133,8 +133,9 @@ func NewReader(r io.Reader) *Reader {
 }
 
 // Read returns the next snapshot, [io.EOF] after the last. Other errors name the line; reading may go on after a
-// [*dist.FormatError]. An error of the reader below is returned as it is and never for a line that it has cut off. Nodes, jobs and distributions that are written as in the snapshot before are the same values
-// again, as they are in those of a loop. Lines are of up to 1 GiB.
+// [*dist.FormatError]. An error of the reader below is returned as it is and never for a line that it has cut off.
+// Nodes, jobs and distributions that are written as in the snapshot before are the same values again, as they are in
+// those of a loop. Lines are of up to 1 GiB.
 func (r *Reader) Read() (*sched.Snapshot, error) {
 	r.line++
 	if !r.lines.Scan() {

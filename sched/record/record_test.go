@@ -210,7 +210,8 @@ func TestRandomSnapshotsAreReadBack(t *testing.T) {
 func odd(t testing.TB) *sched.Snapshot {
 	t.Helper()
 	set, err := sched.NewNodeSet([]sched.Node{
-		{Name: "a <&> \"b\" \u2028", Labels: map[string]string{"": "", "rack": "ü=*|"}, Capacity: sched.Resources{"cpu": 0.1, "": 0}},
+		{Name: "a <&> \"b\" \u2028", Labels: map[string]string{"": "", "rack": "ü=*|"},
+			Capacity: sched.Resources{"cpu": 0.1, "": 0}},
 		{Name: "b"}, {Name: "cordoned", Capacity: sched.Resources{}},
 	})
 	require.NoError(t, err)
@@ -226,14 +227,18 @@ func odd(t testing.TB) *sched.Snapshot {
 		Now: time.Date(2024, 2, 29, 23, 59, 59, 999999999, zone), Cycle: 90*time.Second + 1, Nodes: set,
 		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0, 0, 0, 0},
 		Pending: []sched.Pending{
-			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Slowdown: 1.0000000000000002, Checkpoint: true,
+			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1,
+				Slowdown: 1.0000000000000002, Checkpoint: true,
 				Required: none, Preferred: sched.NodesWith("gpu").And(sched.NodesWith("rack", "r2", "r1")), Utility: u},
-				Prediction: predict.Prediction{Dist: shared, Point: 1e-320, Expert: predict.Expert{Feature: "f", Value: "v", Estimator: "e"}, Samples: 3}},
-			{Job: &sched.Job{ID: "no utility", Tasks: 1, Attributes: map[string]string{"k": "v"}}, Prediction: predict.Prediction{Dist: shared}},
+				Prediction: predict.Prediction{Dist: shared, Point: 1e-320,
+					Expert: predict.Expert{Feature: "f", Value: "v", Estimator: "e"}, Samples: 3}},
+			{Job: &sched.Job{ID: "no utility", Tasks: 1, Attributes: map[string]string{"k": "v"}},
+				Prediction: predict.Prediction{Dist: shared}},
 			{Job: &sched.Job{ID: "no forecast", Tasks: 1}},
 		},
-		Running: []sched.Running{{Job: &sched.Job{ID: "r", Tasks: 2, Submitted: time.Unix(0, 1).UTC()}, Prediction: predict.Prediction{Dist: l},
-			Started: time.Unix(1, 1).UTC(), Nodes: []sched.NodeTasks{{Node: "gone", Tasks: 2}}, Slowed: true}},
+		Running: []sched.Running{{Job: &sched.Job{ID: "r", Tasks: 2, Submitted: time.Unix(0, 1).UTC()},
+			Prediction: predict.Prediction{Dist: l},
+			Started:    time.Unix(1, 1).UTC(), Nodes: []sched.NodeTasks{{Node: "gone", Tasks: 2}}, Slowed: true}},
 		Completed: []sched.Completion{{Job: "done", At: time.Unix(2, 3).UTC()}, {Job: "done too", At: time.Unix(1, 0).UTC()}},
 	}
 }
@@ -258,7 +263,8 @@ func TestOddSnapshotIsReadBack(t *testing.T) {
 	assert.NotContains(t, string(data), "\n")
 }
 
-// TestVersion1: a snapshot that was written before snapshots told their cycle is read with what policies took for granted.
+// TestVersion1: a snapshot that was written before snapshots told their cycle is read with what policies took for
+// granted.
 func TestVersion1(t *testing.T) {
 	const old = `{"version":1,"now":"2018-04-23T00:16:40Z","nodes":[{"name":"n0","capacity":{"node":1}}],"free":[1],` +
 		`"dists":[],"pending":[{"job":{"id":"a","tasks":1,"submitted":"2018-04-23T00:00:00Z"},"prediction":{"point":5}}],"running":[]}`
@@ -294,26 +300,37 @@ func TestMarshalRefuses(t *testing.T) {
 		is    error
 		names string
 	}{
-		"no nodes":          {func(s *sched.Snapshot) { s.Nodes = nil }, record.ErrSnapshot, "nodes"},
-		"negative cycle":    {func(s *sched.Snapshot) { s.Cycle = -1 }, record.ErrSnapshot, "cycle"},
-		"free too short":    {func(s *sched.Snapshot) { s.Free = s.Free[1:] }, record.ErrSnapshot, "free"},
-		"free NaN":          {func(s *sched.Snapshot) { s.Free[1] = math.NaN() }, record.ErrSnapshot, "free[1]"},
-		"no job":            {func(s *sched.Snapshot) { s.Pending[1].Job = nil }, record.ErrSnapshot, "pending[1].job"},
-		"job of no task":    {func(s *sched.Snapshot) { s.Pending[1].Job.Tasks = 0 }, sched.ErrInvalidJob, "pending[1].job"},
-		"id twice":          {func(s *sched.Snapshot) { s.Running[0].Job.ID = "no forecast" }, record.ErrSnapshot, "running[0].job.id"},
-		"point Inf":         {func(s *sched.Snapshot) { s.Pending[2].Prediction.Point = math.Inf(1) }, record.ErrSnapshot, "point"},
-		"no tasks there":    {func(s *sched.Snapshot) { s.Running[0].Nodes[0].Tasks = 0 }, record.ErrSnapshot, "nodes[0].tasks"},
-		"id not UTF-8":      {func(s *sched.Snapshot) { s.Pending[1].Job.ID = "\xff" }, record.ErrSnapshot, "pending[1]"},
-		"label not UTF-8":   {func(s *sched.Snapshot) { s.Pending[1].Job.Attributes["k"] = "\xff" }, record.ErrSnapshot, "pending[1]"},
-		"demand not UTF-8":  {func(s *sched.Snapshot) { s.Pending[1].Job.Demand = sched.Resources{"\xff": 1} }, record.ErrSnapshot, "pending[1]"},
-		"set not UTF-8":     {func(s *sched.Snapshot) { s.Pending[1].Job.Required = sched.NodesWith("k", "\xff") }, record.ErrSnapshot, "required"},
-		"node not UTF-8":    {func(s *sched.Snapshot) { s.Running[0].Nodes[0].Node = "\xff" }, record.ErrSnapshot, "running[0]"},
-		"done not UTF-8":    {func(s *sched.Snapshot) { s.Completed[1].Job = "\xff" }, record.ErrSnapshot, "completed[1]"},
-		"expert not UTF-8":  {func(s *sched.Snapshot) { s.Pending[1].Prediction.Expert.Value = "\xff" }, record.ErrSnapshot, "pending[1]"},
-		"foreign dist":      {func(s *sched.Snapshot) { s.Pending[1].Prediction.Dist = strange{} }, dist.ErrForeign, "record_test.strange"},
-		"foreign utility":   {func(s *sched.Snapshot) { s.Pending[1].Job.Utility = strange{} }, dist.ErrForeign, "record_test.strange"},
-		"nothing histogram": {func(s *sched.Snapshot) { s.Pending[1].Prediction.Dist = (*dist.Histogram)(nil) }, dist.ErrInvalid, "pending[1]"},
-		"year 10000":        {func(s *sched.Snapshot) { s.Now = s.Now.AddDate(9000, 0, 0) }, nil, "year"},
+		"no nodes":       {func(s *sched.Snapshot) { s.Nodes = nil }, record.ErrSnapshot, "nodes"},
+		"negative cycle": {func(s *sched.Snapshot) { s.Cycle = -1 }, record.ErrSnapshot, "cycle"},
+		"free too short": {func(s *sched.Snapshot) { s.Free = s.Free[1:] }, record.ErrSnapshot, "free"},
+		"free NaN":       {func(s *sched.Snapshot) { s.Free[1] = math.NaN() }, record.ErrSnapshot, "free[1]"},
+		"no job":         {func(s *sched.Snapshot) { s.Pending[1].Job = nil }, record.ErrSnapshot, "pending[1].job"},
+		"job of no task": {func(s *sched.Snapshot) { s.Pending[1].Job.Tasks = 0 }, sched.ErrInvalidJob, "pending[1].job"},
+		"id twice": {func(s *sched.Snapshot) { s.Running[0].Job.ID = "no forecast" }, record.ErrSnapshot,
+			"running[0].job.id"},
+		"point Inf": {func(s *sched.Snapshot) { s.Pending[2].Prediction.Point = math.Inf(1) }, record.ErrSnapshot,
+			"point"},
+		"no tasks there": {func(s *sched.Snapshot) { s.Running[0].Nodes[0].Tasks = 0 }, record.ErrSnapshot,
+			"nodes[0].tasks"},
+		"id not UTF-8": {func(s *sched.Snapshot) { s.Pending[1].Job.ID = "\xff" }, record.ErrSnapshot, "pending[1]"},
+		"label not UTF-8": {func(s *sched.Snapshot) { s.Pending[1].Job.Attributes["k"] = "\xff" }, record.ErrSnapshot,
+			"pending[1]"},
+		"demand not UTF-8": {func(s *sched.Snapshot) { s.Pending[1].Job.Demand = sched.Resources{"\xff": 1} },
+			record.ErrSnapshot, "pending[1]"},
+		"set not UTF-8": {func(s *sched.Snapshot) { s.Pending[1].Job.Required = sched.NodesWith("k", "\xff") },
+			record.ErrSnapshot, "required"},
+		"node not UTF-8": {func(s *sched.Snapshot) { s.Running[0].Nodes[0].Node = "\xff" }, record.ErrSnapshot,
+			"running[0]"},
+		"done not UTF-8": {func(s *sched.Snapshot) { s.Completed[1].Job = "\xff" }, record.ErrSnapshot, "completed[1]"},
+		"expert not UTF-8": {func(s *sched.Snapshot) { s.Pending[1].Prediction.Expert.Value = "\xff" }, record.ErrSnapshot,
+			"pending[1]"},
+		"foreign dist": {func(s *sched.Snapshot) { s.Pending[1].Prediction.Dist = strange{} }, dist.ErrForeign,
+			"record_test.strange"},
+		"foreign utility": {func(s *sched.Snapshot) { s.Pending[1].Job.Utility = strange{} }, dist.ErrForeign,
+			"record_test.strange"},
+		"nothing histogram": {func(s *sched.Snapshot) { s.Pending[1].Prediction.Dist = (*dist.Histogram)(nil) },
+			dist.ErrInvalid, "pending[1]"},
+		"year 10000": {func(s *sched.Snapshot) { s.Now = s.Now.AddDate(9000, 0, 0) }, nil, "year"},
 	} {
 		s := odd(t)
 		c.spoil(s)
@@ -365,7 +382,8 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`"id":"no forecast"`, `"id":"no utility"`, "pending[2].job.id"},
 		{`"deadline":"`, `"deadline":"-`, "pending[0].job"},
 		{`"deadline":"`, `"deadline":"soon`, "pending[0].job.deadline"},
-		{`"utility":{"kind":"piecewise","points":[{"t":0,`, `"utility":{"kind":"piecewise","points":[{"t":-1,`, "pending[0].job.utility.points[0].t"},
+		{`"utility":{"kind":"piecewise","points":[{"t":0,`, `"utility":{"kind":"piecewise","points":[{"t":-1,`,
+			"pending[0].job.utility.points[0].t"},
 		{`"has":true`, `"has":1`, "pending[0].job.preferred[0].has"},
 		{`"key":"gpu","values":[]`, `"key":"gpu","values":["x"]`, "pending[0].job.preferred[0].has"},
 		{`"dist":0`, `"dist":2`, "pending[0].prediction.dist"},

@@ -253,7 +253,8 @@ func (c *Cluster) start(d sched.Decision) error {
 		return fmt.Errorf("job %q starts %d of %d tasks", d.Job, tasks, j.job.Tasks)
 	}
 	runtime := j.runtime
-	if slices.ContainsFunc(d.Nodes, func(nt sched.NodeTasks) bool { return !j.job.Preferred.Matches(c.nodes[nt.Node].labels) }) {
+	if slices.ContainsFunc(d.Nodes,
+		func(nt sched.NodeTasks) bool { return !j.job.Preferred.Matches(c.nodes[nt.Node].labels) }) {
 		runtime = time.Duration(math.Round(float64(runtime) * j.job.SlowdownOrOne()))
 	}
 	j.nodes, j.began, j.ends = d.Nodes, c.now, c.now.Add(runtime)

@@ -58,7 +58,9 @@ func (m meddler) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 func TestValidPlansFindsMeddling(t *testing.T) {
 	require.Empty(t, failure(t, baseline.NewFIFO()))
 	for name, meddle := range map[string]func(*sched.Snapshot, *sched.Plan){
-		"attributes": func(s *sched.Snapshot, _ *sched.Plan) { s.Pending[0].Job.Attributes = map[string]string{"seen": "yes"} },
+		"attributes": func(s *sched.Snapshot, _ *sched.Plan) {
+			s.Pending[0].Job.Attributes = map[string]string{"seen": "yes"}
+		},
 		"utility": func(s *sched.Snapshot, _ *sched.Plan) {
 			s.Pending[0].Job.Utility = s.Running[0].Job.Utility
 			s.Running[0].Job.Utility = nil

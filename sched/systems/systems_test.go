@@ -143,7 +143,8 @@ func TestRegisterRefuses(t *testing.T) {
 		"a summary of two lines": {systems.System{Name: "a", Summary: "s\nt", Policy: policy}, systems.ErrInvalid},
 		"neither":                {systems.System{Name: "a", Summary: "s"}, systems.ErrInvalid},
 		"both":                   {systems.System{Name: "a", Summary: "s", Policy: policy, Agents: one}, systems.ErrInvalid},
-		"told agents":            {systems.System{Name: "a", Summary: "s", Agents: one, Predictor: forecast}, systems.ErrInvalid},
+		"told agents": {systems.System{Name: "a", Summary: "s", Agents: one, Predictor: forecast},
+			systems.ErrInvalid},
 	} {
 		set := systems.Builtin()
 		before := names(set.List())

@@ -7,12 +7,12 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// advance starts jobs that the solver has put off or left out, though they could start now at nobody's cost. Such a job is
-// worth as much if it starts now. It fits on nodes that are free, and into what the plan leaves over in all slots.
+// advance starts jobs that the solver has put off or left out, though they could start now at nobody's cost. Such a job
+// is worth as much if it starts now. It fits on nodes that are free, and into what the plan leaves over in all slots.
 //
 // An engine without a bound leaves such jobs behind. An engine with a bound puts off such a start only within the gap
-// that it proves. Its plan stands, unless nothing runs or a start failed. Others may then take what that would have held.
-// The result is the value that the starts add to the plan.
+// that it proves. Its plan stands, unless nothing runs or a start failed. Others may then take what that would have
+// held. The result is the value that the starts add to the plan.
 func (x *extraction) advance() (gain float64) {
 	m := x.m
 	jobs := x.idle()
@@ -129,8 +129,8 @@ func (k *known) choice(slowed bool) *choice {
 	return &k.choices[i]
 }
 
-// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Running jobs that the solver preempts
-// for nothing go on.
+// leftOver is what the plan leaves of the capacity, by partition, resource and slot. Running jobs that the solver
+// preempts for nothing go on.
 func (x *extraction) leftOver() []float64 {
 	m := x.m
 	left := append(m.left[:0], m.capacity...)

@@ -7,16 +7,16 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// calibrator turns the forecast's probability of meeting a deadline into one that can be told. The forecast does not know
-// how deadlines are chosen. Those who choose them often know the job better than its history does. The forecast knows
-// neither its own errors, nor starts that others delay, nor what the plan's slots round. So the calibrator learns from what
-// became of the jobs that were told something. It changes no decision.
+// calibrator turns the forecast's probability of meeting a deadline into one that can be told. The forecast does not
+// know how deadlines are chosen. Those who choose them often know the job better than its history does. The forecast
+// knows neither its own errors, nor starts that others delay, nor what the plan's slots round. So the calibrator learns
+// from what became of the jobs that were told something. It changes no decision.
 //
-// It has two stages. The first is a logistic regression. Its inputs are the forecast's log-odds and the share of the time
-// to the deadline that has passed at the start. Its weights drift, since neither load nor jobs stay what they are. It is
-// fitted job by job by an extended Kalman filter, which is Bayesian regression with a normal approximation. The second
-// stage counts, for each tenth of what the first one says, how often that came true. Before anything is learnt the
-// forecast's own probability is told.
+// It has two stages. The first is a logistic regression. Its inputs are the forecast's log-odds and the share of the
+// time to the deadline that has passed at the start. Its weights drift, since neither load nor jobs stay what they are.
+// It is fitted job by job by an extended Kalman filter, which is Bayesian regression with a normal approximation. The
+// second stage counts, for each tenth of what the first one says, how often that came true. Before anything is learnt
+// the forecast's own probability is told.
 type calibrator struct {
 	learnt  int
 	weights inputs
@@ -30,8 +30,8 @@ type inputs [3]float64
 // tally is how many of some jobs met their deadlines.
 type tally struct{ jobs, met float64 }
 
-// The prior is that the forecast is right, with a standard deviation of 1 in the log-odds, of 1/2 in their factor, and of 2
-// in the weight of the share. A few dozen jobs outweigh it, so that it hardly matters what it is.
+// The prior is that the forecast is right, with a standard deviation of 1 in the log-odds, of 1/2 in their factor, and
+// of 2 in the weight of the share. A few dozen jobs outweigh it, so that it hardly matters what it is.
 const (
 	priorOffset = 1
 	priorFactor = 0.25
@@ -46,7 +46,8 @@ const (
 )
 
 func newCalibrator() calibrator {
-	return calibrator{weights: inputs{0, 1, 0}, spread: [3]inputs{{priorOffset, 0, 0}, {0, priorFactor, 0}, {0, 0, priorShare}}}
+	return calibrator{weights: inputs{0, 1, 0},
+		spread: [3]inputs{{priorOffset, 0, 0}, {0, priorFactor, 0}, {0, 0, priorShare}}}
 }
 
 // foretold is what the plan says of a start.
@@ -55,9 +56,9 @@ type foretold struct {
 	passed float64 // share of the time to the deadline that has passed by then
 }
 
-// doubtful is a probability that a forecast made from so many observations gives, as Laplace's rule of succession has it:
-// one observation more on either side. So a single runtime that was in time does not make the next one certain. A forecast
-// from no observations is a prior or an oracle and stays as it is.
+// doubtful is a probability that a forecast made from so many observations gives, as Laplace's rule of succession has
+// it: one observation more on either side. So a single runtime that was in time does not make the next one certain. A
+// forecast from no observations is a prior or an oracle and stays as it is.
 func doubtful(p float64, samples int) float64 {
 	if samples <= 0 {
 		return p
@@ -132,9 +133,9 @@ type telling struct {
 	deadline time.Time
 }
 
-// review learns from what became of the jobs that were told something: a job that has finished has met its deadline or not,
-// and one that still runs after its deadline has missed it. A job that is neither running nor finished teaches nothing: it
-// was stopped or withdrawn. So no more is kept than of the jobs that run.
+// review learns from what became of the jobs that were told something: a job that has finished has met its deadline or
+// not, and one that still runs after its deadline has missed it. A job that is neither running nor finished teaches
+// nothing: it was stopped or withdrawn. So no more is kept than of the jobs that run.
 func (p *Policy) review(s *sched.Snapshot) {
 	if len(p.told) == 0 {
 		return

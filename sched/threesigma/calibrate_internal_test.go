@@ -11,7 +11,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// TestReview: a job teaches what became of it, once, as soon as that is certain. No more is kept than of the jobs that run.
+// TestReview: a job teaches what became of it, once, as soon as that is certain. No more is kept than of the jobs that
+// run.
 func TestReview(t *testing.T) {
 	const deadline = 100 // s
 	at := func(s int) time.Time { return time.Unix(0, 0).UTC().Add(time.Duration(s) * time.Second) }
@@ -20,20 +21,23 @@ func TestReview(t *testing.T) {
 	waits := func(s int) *sched.Snapshot { return &sched.Snapshot{Now: at(s), Pending: []sched.Pending{{Job: j}}} }
 	away := func(s int) *sched.Snapshot { return &sched.Snapshot{Now: at(s)} }
 	done := func(s, when int) *sched.Snapshot {
-		return &sched.Snapshot{Now: at(s), Completed: []sched.Completion{{Job: "other", At: at(when)}, {Job: "j", At: at(when)}}}
+		return &sched.Snapshot{Now: at(s),
+			Completed: []sched.Completion{{Job: "other", At: at(when)}, {Job: "j", At: at(when)}}}
 	}
 	for name, c := range map[string]struct {
 		seen        []*sched.Snapshot
 		jobs, met   float64
 		stillWaited bool
 	}{
-		"in time":                          {[]*sched.Snapshot{runs(10), done(20, 15)}, 1, 1, false},
-		"within a cycle":                   {[]*sched.Snapshot{done(20, 15)}, 1, 1, false},
-		"at the deadline":                  {[]*sched.Snapshot{runs(95), done(105, deadline)}, 1, 1, false},
-		"just late":                        {[]*sched.Snapshot{runs(95), done(105, deadline+1)}, 1, 0, false},
-		"runs on past its deadline":        {[]*sched.Snapshot{runs(10), runs(deadline), runs(101), runs(110), done(120, 115)}, 1, 0, false},
-		"not over":                         {[]*sched.Snapshot{runs(10), runs(deadline)}, 0, 0, true},
-		"stopped, back in time":            {[]*sched.Snapshot{runs(10), away(20), waits(30), runs(40), done(50, 45)}, 0, 0, false},
+		"in time":         {[]*sched.Snapshot{runs(10), done(20, 15)}, 1, 1, false},
+		"within a cycle":  {[]*sched.Snapshot{done(20, 15)}, 1, 1, false},
+		"at the deadline": {[]*sched.Snapshot{runs(95), done(105, deadline)}, 1, 1, false},
+		"just late":       {[]*sched.Snapshot{runs(95), done(105, deadline+1)}, 1, 0, false},
+		"runs on past its deadline": {
+			[]*sched.Snapshot{runs(10), runs(deadline), runs(101), runs(110), done(120, 115)}, 1, 0, false},
+		"not over": {[]*sched.Snapshot{runs(10), runs(deadline)}, 0, 0, true},
+		"stopped, back in time": {[]*sched.Snapshot{runs(10), away(20), waits(30), runs(40), done(50, 45)}, 0, 0,
+			false},
 		"stopped, back after its deadline": {[]*sched.Snapshot{runs(10), away(90), away(110), waits(120)}, 0, 0, false},
 		"withdrawn":                        {[]*sched.Snapshot{runs(10), away(20), away(110)}, 0, 0, false},
 		"done while it was being stopped":  {[]*sched.Snapshot{runs(10), away(20), done(30, 25)}, 0, 0, false},
@@ -63,7 +67,8 @@ func TestTellsWholePercents(t *testing.T) {
 		chance  float64
 		samples int
 		want    float64
-	}{{1, 0, 1}, {0.123456, 0, 0.12}, {0, 0, 0}, {1, 1, 0.67}, {0, 1, 0.33}, {1, 2, 0.75}, {0, 8, 0.1}, {1, 1000, 1}, {0.5, 3, 0.5}} {
+	}{{1, 0, 1}, {0.123456, 0, 0.12}, {0, 0, 0}, {1, 1, 0.67}, {0, 1, 0.33}, {1, 2, 0.75}, {0, 8, 0.1}, {1, 1000, 1},
+		{0.5, 3, 0.5}} {
 		assert.InDelta(t, x.want, c.tell(foretold{chance: doubtful(x.chance, x.samples)}), 1e-15, x)
 	}
 	c.learn(foretold{chance: 0.9}, true)
@@ -71,8 +76,8 @@ func TestTellsWholePercents(t *testing.T) {
 	assert.InDelta(t, float64(int(100*p+0.5))/100, p, 1e-15)
 }
 
-// TestCalibratorLearns: whatever the forecast gets wrong, what is told comes true as often as it says, soon. The truth here is
-// none that the first stage can express.
+// TestCalibratorLearns: whatever the forecast gets wrong, what is told comes true as often as it says, soon. The truth
+// here is none that the first stage can express.
 func TestCalibratorLearns(t *testing.T) {
 	for name, truth := range map[string]func(foretold) float64{
 		"right":        func(f foretold) float64 { return f.chance },

@@ -30,7 +30,8 @@ func ExamplePolicy_Plan() {
 		Now: now, Nodes: nodes, Free: []float64{1},
 		Pending: []sched.Pending{
 			{Job: &sched.Job{ID: "batch", Tasks: 1, Utility: decay, Submitted: now}, Prediction: forecast},
-			{Job: &sched.Job{ID: "report", Tasks: 1, Utility: worth, Deadline: 15 * time.Minute, Priority: 1, Submitted: now}, Prediction: forecast},
+			{Job: &sched.Job{ID: "report", Tasks: 1, Utility: worth, Deadline: 15 * time.Minute, Priority: 1, Submitted: now},
+				Prediction: forecast},
 		},
 	})
 	if err != nil {

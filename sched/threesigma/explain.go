@@ -125,8 +125,8 @@ func (x *extraction) why(k *known) sched.ReasonCode {
 	return sched.ReasonSolverStopped
 }
 
-// cutShort tells whether a limit ended the solver's work. An engine that has no bound stops for [solver.StopWork] also when
-// it has tried all it can.
+// cutShort tells whether a limit ended the solver's work. An engine that has no bound stops for [solver.StopWork] also
+// when it has tried all it can.
 func (x *extraction) cutShort() bool {
 	switch x.sol.Stop {
 	case solver.StopOptimal, solver.StopGap:
@@ -144,8 +144,8 @@ func (x *extraction) expired(k *known) bool {
 	return k.value.guard.take(k.job) == nil && worth <= 0
 }
 
-// behind names those that hold the room that pending job i needs: now and, if they are not many already, in the plan. It
-// tells whether there is room now.
+// behind names those that hold the room that pending job i needs: now and, if they are not many already, in the plan.
+// It tells whether there is room now.
 func (e *explanation) behind(i int, r *sched.Reason) (room bool) {
 	e.begin()
 	k, p := e.m.jobs[i], &e.picks[i]
@@ -186,7 +186,8 @@ func (e *explanation) begin() {
 			e.later = append(e.later, i)
 		}
 	}
-	slices.SortStableFunc(e.later, func(a, b int) int { return cmp.Compare(e.picks[a].origin.start, e.picks[b].origin.start) })
+	slices.SortStableFunc(e.later,
+		func(a, b int) int { return cmp.Compare(e.picks[a].origin.start, e.picks[b].origin.start) })
 	e.users = make([][]user, m.parts.Len()*len(m.problem.Resources))
 	for l, i := range e.later {
 		e.note(l, &e.picks[i])
@@ -218,9 +219,9 @@ func (e *explanation) note(later int, p *pick) {
 	}
 }
 
-// before names at most most jobs whose planned starts use what job i would need to start sooner. Sooner is now if there is
-// room now. Otherwise it is the slot before the one that is planned or, if none is, the last in which a start has a value.
-// Of the jobs that are planned it looks only at those that use what is lacking.
+// before names at most most jobs whose planned starts use what job i would need to start sooner. Sooner is now if there
+// is room now. Otherwise it is the slot before the one that is planned or, if none is, the last in which a start has a
+// value. Of the jobs that are planned it looks only at those that use what is lacking.
 func (e *explanation) before(i int, room bool, most int) []string {
 	m, k, p := e.m, e.m.jobs[i], &e.picks[i]
 	c, start := &k.choices[len(k.choices)-1], 0

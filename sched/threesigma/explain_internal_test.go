@@ -12,8 +12,8 @@ import (
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
-// crowd is a cluster of 12,583 nodes that is nearly full, and so many jobs that wait: half with a deadline, a third with
-// preferred nodes. Only four jobs run, so that reasons have room for the names of jobs that are planned.
+// crowd is a cluster of 12,583 nodes that is nearly full, and so many jobs that wait: half with a deadline, a third
+// with preferred nodes. Only four jobs run, so that reasons have room for the names of jobs that are planned.
 func crowd(b *testing.B, jobs int) *sched.Snapshot {
 	b.Helper()
 	nodes := schedtest.Nodes(12_583, 8)
@@ -24,7 +24,8 @@ func crowd(b *testing.B, jobs int) *sched.Snapshot {
 		for k := range names {
 			names[k] = nodes[i+k].Name
 		}
-		snap.Running(schedtest.Job(fmt.Sprint("run", i), wide).Priority(1).Runs(float64(1000+i%1900)), float64(i%977), names...)
+		snap.Running(schedtest.Job(fmt.Sprint("run", i), wide).Priority(1).Runs(float64(1000+i%1900)), float64(i%977),
+			names...)
 	}
 	for i := range jobs {
 		j := schedtest.Job(fmt.Sprint("job", i), 1+i%60).Submitted(float64(i % 1000)).Runs(float64(60 + i%1997))

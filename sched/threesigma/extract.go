@@ -105,8 +105,8 @@ func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
 	return x.clear(p, at)
 }
 
-// clear makes room for the gang by preempting useful victims, the cheapest first, until the gang fits. If the gang would
-// not fit even without all of them, none is preempted.
+// clear makes room for the gang by preempting useful victims, the cheapest first, until the gang fits. If the gang
+// would not fit even without all of them, none is preempted.
 func (x *extraction) clear(p *pick, at *place) ([]sched.NodeTasks, bool) {
 	placer, useful := &x.m.policy.placer, x.useful(p)
 	for _, v := range useful {

@@ -6,8 +6,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// follow lets the window and the slot follow from the jobs at hand, as [Config.Slot] says, if neither is set. They stay as they
-// are until the jobs ask for a window of less than half or more than twice its length, because much of what the
+// follow lets the window and the slot follow from the jobs at hand, as [Config.Slot] says, if neither is set. They stay
+// as they are until the jobs ask for a window of less than half or more than twice its length, because much of what the
 // policy keeps, and what the solver has learned, is in slots.
 func (p *Policy) follow(s *sched.Snapshot) {
 	if !p.cfg.follows {

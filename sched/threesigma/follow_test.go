@@ -28,7 +28,8 @@ func waiting(t testing.TB, deadlines ...time.Duration) *sched.Snapshot {
 	t.Helper()
 	s := cluster(t, 1, epoch)
 	for i, d := range deadlines {
-		s.Pending = append(s.Pending, sched.Pending{Job: slo(t, fmt.Sprintf("%d", i), 1, d), Prediction: forecast(point(t, d.Seconds()/10))})
+		s.Pending = append(s.Pending,
+			sched.Pending{Job: slo(t, fmt.Sprintf("%d", i), 1, d), Prediction: forecast(point(t, d.Seconds()/10))})
 	}
 	return s
 }

@@ -68,8 +68,9 @@ func TestMisbehavingUtilityOfARunningJob(t *testing.T) {
 	odd.Utility = u
 	p := policy(t, threesigma.Config{})
 	for _, preempted := range []bool{true, false} {
-		s := cluster(t, 1, epoch.Add(time.Minute), sched.Running{Job: odd, Prediction: forecast(point(t, 1e6)), Started: epoch,
-			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+		s := cluster(t, 1, epoch.Add(time.Minute),
+			sched.Running{Job: odd, Prediction: forecast(point(t, 1e6)), Started: epoch,
+				Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 		s.Pending = []sched.Pending{{Job: slo(t, "urgent", 1, 10*time.Minute), Prediction: forecast(point(t, 60))}}
 		got, err := p.Plan(context.Background(), s)
 		require.NoError(t, err)

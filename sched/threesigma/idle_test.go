@@ -31,7 +31,8 @@ type careless struct{ last bool }
 
 func (careless) Name() string { return "careless" }
 
-func (e careless) Solve(_ context.Context, p *solver.Problem, opts solver.Options, _ func(*solver.Solution)) (*solver.Solution, error) {
+func (e careless) Solve(_ context.Context, p *solver.Problem, opts solver.Options,
+	_ func(*solver.Solution)) (*solver.Solution, error) {
 	sol := &solver.Solution{Engine: "careless", Stop: solver.StopWork, Choice: map[string]solver.Choice{}}
 	for j := range p.Jobs {
 		if !e.last {
@@ -39,7 +40,8 @@ func (e careless) Solve(_ context.Context, p *solver.Problem, opts solver.Option
 		}
 		last := len(p.Jobs[j].Options) - 1
 		o := &p.Jobs[j].Options[last]
-		sol.Choice[p.Jobs[j].ID] = solver.Choice{Option: last, Split: []solver.Split{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
+		sol.Choice[p.Jobs[j].ID] = solver.Choice{Option: last,
+			Split: []solver.Split{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
 		if solver.Verify(p, sol, opts.Splits) != nil {
 			delete(sol.Choice, p.Jobs[j].ID)
 		}
@@ -59,8 +61,8 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestIdleNode: a best-effort job starts at once on an idle node, whatever the engine, the slots, its runtime and how slowly its
-// worth falls.
+// TestIdleNode: a best-effort job starts at once on an idle node, whatever the engine, the slots, its runtime and how
+// slowly its worth falls.
 func TestIdleNode(t *testing.T) {
 	for name, e := range engines() {
 		for _, c := range []struct {
@@ -106,14 +108,15 @@ func TestStartsBlockNobody(t *testing.T) {
 	}
 }
 
-// TestSpentJobsRun: a best-effort job whose worth has run out runs where there is room, after all that are worth something, and
-// is not started in the way of what is planned.
+// TestSpentJobsRun: a best-effort job whose worth has run out runs where there is room, after all that are worth
+// something, and is not started in the way of what is planned.
 func TestSpentJobsRun(t *testing.T) {
 	for name, e := range engines() {
 		late := be(t, "late", 1)
 		late.Submitted = epoch.Add(-2 * time.Hour)
 		s := cluster(t, 2, epoch)
-		s.Pending = []sched.Pending{{Job: late, Prediction: forecast(point(t, 60))}, {Job: be(t, "new", 1), Prediction: forecast(point(t, 60))}}
+		s.Pending = []sched.Pending{{Job: late, Prediction: forecast(point(t, 60))},
+			{Job: be(t, "new", 1), Prediction: forecast(point(t, 60))}}
 		got := plan(t, policy(t, threesigma.Config{Solver: e}), s)
 		assert.Equal(t, sched.Start, got["late"].Kind, name)
 		assert.Equal(t, sched.Start, got["new"].Kind, name)
@@ -122,12 +125,13 @@ func TestSpentJobsRun(t *testing.T) {
 		got = plan(t, policy(t, threesigma.Config{Solver: e}), s)
 		assert.Equal(t, sched.Defer, got["late"].Kind, name)
 		assert.Equal(t, sched.ReasonSpent, got["late"].Reason.Code, name)
-		assert.Equal(t, []string{"new", "newer"}, slices.Sorted(slices.Values(got["late"].Reason.Ahead)), fmt.Sprint(name, got["late"].Reason))
+		assert.Equal(t, []string{"new", "newer"}, slices.Sorted(slices.Values(got["late"].Reason.Ahead)),
+			fmt.Sprint(name, got["late"].Reason))
 	}
 }
 
-// TestRunLate: a job that cannot meet its deadline any more is given up, unless it is to run late: then it runs where there is
-// room, after all that are worth something.
+// TestRunLate: a job that cannot meet its deadline any more is given up, unless it is to run late: then it runs where
+// there is room, after all that are worth something.
 func TestRunLate(t *testing.T) {
 	for name, e := range engines() {
 		for _, waited := range []time.Duration{0, 2 * time.Hour} { // its deadline is too early, or has passed

@@ -96,8 +96,8 @@ type places struct {
 	key   []byte
 }
 
-// renew starts a cycle. It drops all places if the nodes have changed, or if there are many more than so many pending jobs
-// need. Jobs keep the places that they have.
+// renew starts a cycle. It drops all places if the nodes have changed, or if there are many more than so many pending
+// jobs need. Jobs keep the places that they have.
 func (c *places) renew(nodes *sched.NodeSet, pending int) {
 	if c.nodes != nodes || len(c.all) > 4*pending+1024 {
 		c.nodes, c.all = nodes, make(map[string]*place)
@@ -123,7 +123,8 @@ func (c *places) place(set sched.EquivalenceSet, demand []float64) *place {
 // changes. The choices are also worked out when the nodes change.
 func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	k := p.jobs[w.Job.ID]
-	if k == nil || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window || !same(k.prediction, w.Prediction) {
+	if k == nil || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window ||
+		!same(k.prediction, w.Prediction) {
 		last := k
 		k = &known{job: w.Job, prediction: w.Prediction, slot: p.cfg.Slot, window: p.cfg.Window}
 		if last != nil { // the decisions so far remain, whatever the forecast

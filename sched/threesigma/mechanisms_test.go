@@ -35,7 +35,8 @@ type recorder struct {
 
 func record() *recorder { return &recorder{Solver: native.New(nil)} }
 
-func (r *recorder) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (r *recorder) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	r.asked++
 	r.slots, r.slotSeconds = p.Slots, p.SlotSeconds
 	r.opts = opts
@@ -70,7 +71,8 @@ func TestConditioningOff(t *testing.T) {
 	require.NoError(t, err)
 	s := cluster(t, 4, epoch.Add(2*time.Minute), sched.Running{
 		Job: be(t, "bimodal", 4), Prediction: forecast(d), Started: epoch,
-		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}, {Node: "n2", Tasks: 1}, {Node: "n3", Tasks: 1}},
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}, {Node: "n2", Tasks: 1},
+			{Node: "n3", Tasks: 1}},
 	})
 	s.Pending = []sched.Pending{{Job: be(t, "next", 3), Prediction: forecast(point(t, 30))}}
 	cfg := threesigma.Config{Slot: 2 * time.Minute, Window: 30 * time.Minute}
@@ -84,7 +86,8 @@ func TestConditioningOff(t *testing.T) {
 // TestExpIncOff: without it an overdue job is always about to end.
 func TestExpIncOff(t *testing.T) {
 	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second, Without: threesigma.ExpInc}
-	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	p := policy(t, cfg)
 	for i := range 5 {
 		now := epoch.Add(time.Duration(100+10*i) * time.Second)
@@ -97,7 +100,8 @@ func TestExpIncOff(t *testing.T) {
 // TestExpIncIsStateless: a cycle is a function of its snapshot, so cycles that were left out change nothing.
 func TestExpIncIsStateless(t *testing.T) {
 	cfg := threesigma.Config{Window: 400 * time.Second, Slot: 10 * time.Second}
-	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(point(t, 100)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	always := policy(t, cfg)
 	for i := range 40 {
 		s := cluster(t, 1, epoch.Add(time.Duration(100+10*i)*time.Second), running)
@@ -176,7 +180,8 @@ func TestTailExtends(t *testing.T) {
 	}{
 		{"step", curve(utility.Point{T: deadline, V: 100}, utility.Point{T: deadline}), true},
 		{"falling step", curve(utility.Point{V: 300}, utility.Point{T: deadline, V: 100}, utility.Point{T: deadline}), true},
-		{"step and zero", curve(utility.Point{T: deadline, V: 100}, utility.Point{T: deadline}, utility.Point{T: 2 * deadline}), true},
+		{"step and zero", curve(utility.Point{T: deadline, V: 100}, utility.Point{T: deadline},
+			utility.Point{T: 2 * deadline}), true},
 		{"decay past the deadline", curve(utility.Point{V: 100}, utility.Point{T: 25 * minute}), false},
 		{"a lower step", curve(utility.Point{T: deadline, V: 100}, utility.Point{T: deadline, V: 1}), false},
 		{"a penalty", curve(utility.Point{T: deadline, V: 100}, utility.Point{T: deadline, V: -50}), false},
@@ -204,10 +209,12 @@ func TestTailExtends(t *testing.T) {
 
 // TestPreemptWeight: the price decides whether a small gain is worth a preemption.
 func TestPreemptWeight(t *testing.T) {
-	running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(uniform(t, 30*minute, 40*minute)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(uniform(t, 30*minute, 40*minute)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	for weight, kind := range map[float64]sched.Kind{0: sched.Start, threesigma.None: sched.Start, 1000: sched.Defer} {
 		s := cluster(t, 1, epoch.Add(time.Minute), running)
-		s.Pending = []sched.Pending{{Job: slo(t, "slo", 1, 10*time.Minute), Prediction: forecast(uniform(t, 5*minute, 8*minute))}}
+		s.Pending = []sched.Pending{
+			{Job: slo(t, "slo", 1, 10*time.Minute), Prediction: forecast(uniform(t, 5*minute, 8*minute))}}
 		got := plan(t, policy(t, threesigma.Config{PreemptWeight: weight}), s)
 		assert.Equal(t, kind, got["slo"].Kind, "weight %v", weight)
 		if weight == threesigma.None {
@@ -228,8 +235,10 @@ func TestPreemptionSparesWork(t *testing.T) {
 	now := epoch.Add(25 * time.Minute)
 	for _, lasts := range []float64{30 * minute, 20 * minute} { // nearly done, and overdue
 		s := cluster(t, 2, now,
-			sched.Running{Job: job("old", 4), Prediction: forecast(point(t, lasts)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}},
-			sched.Running{Job: job("young", 5), Prediction: forecast(point(t, lasts)), Started: now.Add(-time.Minute), Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}})
+			sched.Running{Job: job("old", 4), Prediction: forecast(point(t, lasts)), Started: epoch,
+				Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}},
+			sched.Running{Job: job("young", 5), Prediction: forecast(point(t, lasts)), Started: now.Add(-time.Minute),
+				Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}})
 		urgent := slo(t, "urgent", 1, 10*time.Minute)
 		urgent.Submitted = now
 		s.Pending = []sched.Pending{{Job: urgent, Prediction: forecast(uniform(t, 5*minute, 8*minute))}}
@@ -243,10 +252,12 @@ func TestPreemptionSparesWork(t *testing.T) {
 // TestHaste: of a job that is worth the same whenever it starts the later starts are worth a little less.
 func TestHaste(t *testing.T) {
 	for haste, want := range map[float64]float64{threesigma.None: 100, 0: 100 - 0.2*5/12, 0.5: 100 - 50.0*5/12} {
-		running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+		running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 		s := cluster(t, 1, epoch, running)
 		s.Pending = []sched.Pending{{Job: slo(t, "slo", 1, time.Hour), Prediction: forecast(point(t, 60))}}
-		got := plan(t, policy(t, threesigma.Config{Slot: time.Minute, Haste: haste, Without: threesigma.Preemption}), s)["slo"]
+		got := plan(t, policy(t, threesigma.Config{Slot: time.Minute, Haste: haste, Without: threesigma.Preemption}),
+			s)["slo"]
 		assert.Equal(t, epoch.Add(5*time.Minute), got.Start)
 		assert.InDelta(t, want, got.Reason.Value, 1e-9, "haste %v", haste)
 	}
@@ -257,7 +268,8 @@ func TestWarmStart(t *testing.T) {
 	for _, without := range []threesigma.Mechanism{0, threesigma.WarmStart} {
 		engine := record()
 		p := policy(t, threesigma.Config{Solver: engine, Slot: time.Minute, Without: without})
-		running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+		running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 		for i := range 2 {
 			s := cluster(t, 1, epoch.Add(time.Duration(i)*time.Minute), running)
 			// A host may make the same job and forecast anew in every cycle.
@@ -295,11 +307,12 @@ func TestCutOff(t *testing.T) {
 		time time.Duration
 		work int64
 	}{
-		"default":              {threesigma.Config{}, 0, threesigma.DefaultWork},
-		"none":                 {threesigma.Config{CutOff: threesigma.None}, 0, threesigma.DefaultWork},
-		"half of a cycle":      {threesigma.Config{CutOff: 0.5}, 2 * time.Second, 0},
-		"the lesser":           {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Second}}, time.Second, 0},
-		"the lesser again":     {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Minute, Work: 7}}, 2 * time.Second, 7},
+		"default":         {threesigma.Config{}, 0, threesigma.DefaultWork},
+		"none":            {threesigma.Config{CutOff: threesigma.None}, 0, threesigma.DefaultWork},
+		"half of a cycle": {threesigma.Config{CutOff: 0.5}, 2 * time.Second, 0},
+		"the lesser":      {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Second}}, time.Second, 0},
+		"the lesser again": {threesigma.Config{CutOff: 0.5, Options: solver.Options{Time: time.Minute, Work: 7}},
+			2 * time.Second, 7},
 		"work of one's choice": {threesigma.Config{Options: solver.Options{Work: 7}}, 0, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -320,13 +333,14 @@ type stubborn struct{}
 
 func (stubborn) Name() string { return "stubborn" }
 
-func (stubborn) Solve(ctx context.Context, p *solver.Problem, _ solver.Options, _ func(*solver.Solution)) (*solver.Solution, error) {
+func (stubborn) Solve(ctx context.Context, p *solver.Problem, _ solver.Options,
+	_ func(*solver.Solution)) (*solver.Solution, error) {
 	<-ctx.Done()
 	return &solver.Solution{Stop: solver.StopTime, Choice: map[string]solver.Choice{}}, nil
 }
 
-// TestSolverStopped: an engine that found nothing in time is said to be the reason where a job cannot just start, and the
-// next cycle is whole.
+// TestSolverStopped: an engine that found nothing in time is said to be the reason where a job cannot just start, and
+// the next cycle is whole.
 func TestSolverStopped(t *testing.T) {
 	p := policy(t, threesigma.Config{Solver: stubborn{}, CutOff: 0.1})
 	for range 2 {
@@ -448,7 +462,8 @@ func TestFragmented(t *testing.T) {
 	assert.Equal(t, sched.Start, plan(t, p, s)["gang"].Kind)
 }
 
-// TestFragmentedForGood: where no node is ever expected to have room the gang has no options, and the others all theirs.
+// TestFragmentedForGood: where no node is ever expected to have room the gang has no options, and the others all
+// theirs.
 func TestFragmentedForGood(t *testing.T) {
 	gang := eager(t, "gang", 2)
 	gang.Demand = sched.Resources{"cpu": 3}
@@ -458,7 +473,8 @@ func TestFragmentedForGood(t *testing.T) {
 		small := be(t, fmt.Sprintf("small%d", i), 6)
 		small.Demand = sched.Resources{"cpu": 1}
 		small.Submitted = s.Now
-		s.Pending = []sched.Pending{{Job: gang, Prediction: forecast(point(t, 600))}, {Job: small, Prediction: forecast(point(t, 600))}}
+		s.Pending = []sched.Pending{{Job: gang, Prediction: forecast(point(t, 600))},
+			{Job: small, Prediction: forecast(point(t, 600))}}
 		got := plan(t, p, s)
 		require.Equal(t, sched.Start, got[small.ID].Kind, "cycle %d", i)
 		require.Equal(t, threesigma.ReasonFragmented, got["gang"].Reason.Code)
@@ -466,8 +482,8 @@ func TestFragmentedForGood(t *testing.T) {
 	}
 }
 
-// TestNobodyPaysForEquals: a running best-effort job is not sold for another one that is worth more, which is not entitled
-// to it. The node that the latter would have held is used.
+// TestNobodyPaysForEquals: a running best-effort job is not sold for another one that is worth more, which is not
+// entitled to it. The node that the latter would have held is used.
 func TestNobodyPaysForEquals(t *testing.T) {
 	old := sched.Running{Job: be(t, "old", 2), Prediction: forecast(point(t, 3000)), Started: epoch,
 		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}}
@@ -487,8 +503,8 @@ func TestNobodyPaysForEquals(t *testing.T) {
 	assert.Equal(t, 1, engine.asked)
 }
 
-// TestNobodyMakesRoomForEquals: the plan may give a free node to a job that may not preempt, and that of a running job to
-// one that may. As the latter fits on the free node nobody is preempted. The other job waits, and is not stuck.
+// TestNobodyMakesRoomForEquals: the plan may give a free node to a job that may not preempt, and that of a running job
+// to one that may. As the latter fits on the free node nobody is preempted. The other job waits, and is not stuck.
 func TestNobodyMakesRoomForEquals(t *testing.T) {
 	old := sched.Running{Job: be(t, "old", 1), Prediction: forecast(point(t, 3000)), Started: epoch,
 		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
@@ -513,13 +529,15 @@ func TestHugeUtility(t *testing.T) {
 	require.NoError(t, err)
 	huge.Utility = u
 	s := cluster(t, 2, epoch)
-	s.Pending = []sched.Pending{{Job: huge, Prediction: forecast(point(t, 60))}, {Job: be(t, "sound", 1), Prediction: forecast(point(t, 60))}}
+	s.Pending = []sched.Pending{{Job: huge, Prediction: forecast(point(t, 60))},
+		{Job: be(t, "sound", 1), Prediction: forecast(point(t, 60))}}
 	got := plan(t, policy(t, threesigma.Config{}), s)
 	assert.Equal(t, sched.Start, got["huge"].Kind)
 	assert.Equal(t, sched.Start, got["sound"].Kind)
 
 	// It is worth less later all the same, or it would be put off for ever, and all others behind it.
-	s = cluster(t, 1, epoch, sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+	s = cluster(t, 1, epoch, sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 300)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 	s.Pending = []sched.Pending{{Job: huge, Prediction: forecast(point(t, 60))}}
 	late := plan(t, policy(t, threesigma.Config{Slot: time.Minute, Haste: 0.5, Without: threesigma.Preemption}), s)["huge"]
 	assert.Equal(t, epoch.Add(5*time.Minute), late.Start)

@@ -16,7 +16,8 @@ import (
 func TestMemory(t *testing.T) {
 	engine := record()
 	p := policy(t, threesigma.Config{Solver: engine, Slot: time.Minute, Window: 10 * time.Minute})
-	running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 3000)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	running := sched.Running{Job: be(t, "a", 1), Prediction: forecast(point(t, 3000)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	for i, c := range []struct {
 		at    time.Duration
 		known bool

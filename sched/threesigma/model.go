@@ -223,8 +223,8 @@ func (m *model) offer(k *known) {
 	}
 }
 
-// preemptible offers running jobs to the solver, each at its price. They are those of lower priority than some pending job
-// that has options.
+// preemptible offers running jobs to the solver, each at its price. They are those of lower priority than some pending
+// job that has options.
 func (m *model) preemptible() {
 	m.victims, m.problem.Running = m.victims[:0], m.problem.Running[:0]
 	if m.policy.cfg.Without&Preemption != 0 || len(m.rows) == 0 {
@@ -246,7 +246,8 @@ func (m *model) preemptible() {
 		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.usage), Alloc: h.alloc,
+			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.usage),
+			Alloc: h.alloc,
 		})
 	}
 }

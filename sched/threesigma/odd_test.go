@@ -27,20 +27,25 @@ func TestOddJobsStopNobody(t *testing.T) {
 		prediction predict.Prediction
 		code       sched.ReasonCode
 	}{
-		{"a resource that no node offers", func(j *sched.Job) { j.Demand = sched.Resources{"gpu": 1} }, sound, sched.ReasonNoFeasibleSet},
+		{"a resource that no node offers", func(j *sched.Job) { j.Demand = sched.Resources{"gpu": 1} }, sound,
+			sched.ReasonNoFeasibleSet},
 		{"no utility", func(j *sched.Job) { j.Utility = nil }, sound, sched.ReasonPlaced},
-		{"a utility that is no number", func(j *sched.Job) { j.Utility = stairs{60, math.NaN(), math.NaN()} }, sound, threesigma.ReasonInvalid},
+		{"a utility that is no number", func(j *sched.Job) { j.Utility = stairs{60, math.NaN(), math.NaN()} }, sound,
+			threesigma.ReasonInvalid},
 		{"a utility without end", func(j *sched.Job) { j.Utility = stairs{6000, math.Inf(1), 0} }, sound, sched.ReasonPlaced},
 		{"a forecast of ages", func(*sched.Job) {}, forecast(uniform(t, 1e17, 1e18)), sched.ReasonPlaced},
 		{"no forecast but a point", func(*sched.Job) {}, predict.Prediction{Point: 60}, sched.ReasonPlaced},
 		{"a point that is no number", func(*sched.Job) {}, predict.Prediction{Point: math.NaN()}, threesigma.ReasonInvalid},
 		{"a negative point", func(*sched.Job) {}, predict.Prediction{Point: -1}, threesigma.ReasonInvalid},
-		{"a distribution that is none", func(*sched.Job) {}, predict.Prediction{Dist: nonsense{uniform(t, 1, 1e6)}}, sched.ReasonNoUtility},
+		{"a distribution that is none", func(*sched.Job) {}, predict.Prediction{Dist: nonsense{uniform(t, 1, 1e6)}},
+			sched.ReasonNoUtility},
 		{"a deadline and a distribution that is none", func(j *sched.Job) { j.Deadline = time.Minute },
 			predict.Prediction{Dist: nonsense{uniform(t, 1, 1e6)}}, sched.ReasonNoUtility},
-		{"a slow-down past all numbers", func(j *sched.Job) { j.Slowdown = 1e305 }, forecast(uniform(t, 1e4, 1e5)), threesigma.ReasonInvalid},
+		{"a slow-down past all numbers", func(j *sched.Job) { j.Slowdown = 1e305 }, forecast(uniform(t, 1e4, 1e5)),
+			threesigma.ReasonInvalid},
 		{"no tasks", func(j *sched.Job) { j.Tasks = 0 }, sound, threesigma.ReasonInvalid},
-		{"a demand that is no number", func(j *sched.Job) { j.Demand = sched.Resources{"node": math.NaN()} }, sound, threesigma.ReasonInvalid},
+		{"a demand that is no number", func(j *sched.Job) { j.Demand = sched.Resources{"node": math.NaN()} }, sound,
+			threesigma.ReasonInvalid},
 		{"a negative demand", func(j *sched.Job) { j.Demand = sched.Resources{"node": -1} }, sound, threesigma.ReasonInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,13 +94,17 @@ func TestOddRunningJobsStopNobody(t *testing.T) {
 		prediction predict.Prediction
 	}{
 		{"a point that is no number", func(*sched.Running) {}, predict.Prediction{Point: math.NaN()}},
-		{"a slow-down past all numbers", func(r *sched.Running) { r.Job.Slowdown, r.Slowed = 1e305, true }, forecast(uniform(t, 1e4, 1e5))},
+		{"a slow-down past all numbers", func(r *sched.Running) { r.Job.Slowdown, r.Slowed = 1e305, true },
+			forecast(uniform(t, 1e4, 1e5))},
 		{"a distribution that is none", func(*sched.Running) {}, predict.Prediction{Dist: nonsense{uniform(t, 1, 1e6)}}},
-		{"a utility that is no number", func(r *sched.Running) { r.Job.Utility = stairs{60, math.NaN(), math.NaN()} }, forecast(point(t, 1e6))},
-		{"a utility without end", func(r *sched.Running) { r.Job.Utility = stairs{1e9, math.Inf(1), 0} }, forecast(point(t, 1e6))},
+		{"a utility that is no number", func(r *sched.Running) { r.Job.Utility = stairs{60, math.NaN(), math.NaN()} },
+			forecast(point(t, 1e6))},
+		{"a utility without end", func(r *sched.Running) { r.Job.Utility = stairs{1e9, math.Inf(1), 0} },
+			forecast(point(t, 1e6))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := sched.Running{Job: be(t, "odd", 1), Prediction: c.prediction, Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+			r := sched.Running{Job: be(t, "odd", 1), Prediction: c.prediction, Started: epoch,
+				Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 			c.change(&r)
 			p := policy(t, threesigma.Config{})
 			for range 2 {
@@ -118,7 +127,8 @@ func TestOddRunningJobsStopNobody(t *testing.T) {
 func TestShrunkNode(t *testing.T) {
 	huge := be(t, "huge", 1)
 	huge.Demand = sched.Resources{"node": 1e30}
-	s := cluster(t, 2, epoch, sched.Running{Job: huge, Prediction: forecast(point(t, 60)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+	s := cluster(t, 2, epoch, sched.Running{Job: huge, Prediction: forecast(point(t, 60)), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
 	s.Pending = []sched.Pending{{Job: slo(t, "next", 1, 10*time.Minute), Prediction: forecast(point(t, 60))}}
 	assert.Equal(t, epoch.Add(time.Minute), plan(t, policy(t, threesigma.Config{Slot: time.Minute}), s)["next"].Start)
 }
@@ -128,7 +138,8 @@ type brittle struct{ solver.Solver }
 
 var errBrittle = errors.New("out of licences")
 
-func (e brittle) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e brittle) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	sol, err := e.Solver.Solve(ctx, p, opts, report)
 	if err != nil {
 		return nil, err
@@ -183,14 +194,16 @@ func TestNextToNothing(t *testing.T) {
 	runs := func(id, node string, tasks int) sched.Running {
 		j := be(t, id, tasks)
 		j.Demand = sched.Resources{"cpu": 1}
-		return sched.Running{Job: j, Prediction: forecast(point(t, 300)), Started: epoch, Nodes: []sched.NodeTasks{{Node: node, Tasks: tasks}}}
+		return sched.Running{Job: j, Prediction: forecast(point(t, 300)), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: node, Tasks: tasks}}}
 	}
 	gang, other := be(t, "gang", 7), be(t, "other", 1)
 	gang.Demand, other.Required = sched.Resources{"cpu": 1, "mem": 1e-300}, sched.NodesWith("rack", "r0")
 	other.Demand = sched.Resources{"cpu": 1}
 	s := &sched.Snapshot{Now: epoch, Nodes: set, Free: []float64{2, 4, 0, 4},
 		Running: []sched.Running{runs("a", "n0", 2), runs("b", "n1", 4)},
-		Pending: []sched.Pending{{Job: gang, Prediction: forecast(point(t, 60))}, {Job: other, Prediction: forecast(point(t, 60))}}}
+		Pending: []sched.Pending{{Job: gang, Prediction: forecast(point(t, 60))},
+			{Job: other, Prediction: forecast(point(t, 60))}}}
 	got := plan(t, policy(t, threesigma.Config{Slot: time.Minute}), s)
 	assert.Equal(t, epoch.Add(5*time.Minute), got["gang"].Start)
 	assert.Equal(t, "rack=r1", got["gang"].Reason.Partition)

@@ -91,8 +91,8 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	return plan, nil
 }
 
-// solve runs the solver, unless no job has an option. A solver that fails may leave a verified plan; it is used, and the
-// failure is noted.
+// solve runs the solver, unless no job has an option. A solver that fails may leave a verified plan; it is used, and
+// the failure is noted.
 func (p *Policy) solve(
 	ctx context.Context, m *model, opts solver.Options, stats *sched.Stats,
 ) (*solver.Solution, error) {

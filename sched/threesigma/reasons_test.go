@@ -42,12 +42,14 @@ func newGPUs(t *testing.T, nodes int, p sched.Policy) *gpus {
 	h, err := predict.NewHistory(nil)
 	require.NoError(t, err)
 	for i := range 30 {
-		require.NoError(t, h.Observe(predict.Observation{Job: predict.Job{Attributes: map[string]string{"user": "u", "name": "m"}}, Runtime: 3600 + float64(60*i)}))
+		require.NoError(t, h.Observe(predict.Observation{
+			Job: predict.Job{Attributes: map[string]string{"user": "u", "name": "m"}}, Runtime: 3600 + float64(60*i)}))
 	}
 	g.loop, err = sched.NewLoop(g, p, h)
 	require.NoError(t, err)
 	for i := range nodes {
-		g.tell(sched.Event{Kind: sched.NodeUp, Node: &sched.Node{Name: fmt.Sprint("n", i), Labels: map[string]string{"gpu-model": []string{"a100", "h100"}[i%2]},
+		g.tell(sched.Event{Kind: sched.NodeUp, Node: &sched.Node{Name: fmt.Sprint("n", i),
+			Labels:   map[string]string{"gpu-model": []string{"a100", "h100"}[i%2]},
 			Capacity: sched.Resources{"cpu": 128, "memory": 1024, "gpu": 8}}})
 	}
 	return g
@@ -69,7 +71,8 @@ func (g *gpus) submit(id string, tasks int, gpu float64, deadline time.Duration,
 		u, err = utility.LinearDecay(5, 240*time.Hour)
 	}
 	require.NoError(g.t, err)
-	j := &sched.Job{ID: id, Tasks: tasks, Demand: sched.Resources{"gpu": gpu, "cpu": 8 * gpu, "memory": 64 * gpu}, Submitted: g.now,
+	j := &sched.Job{ID: id, Tasks: tasks, Demand: sched.Resources{"gpu": gpu, "cpu": 8 * gpu, "memory": 64 * gpu},
+		Submitted:  g.now,
 		Attributes: map[string]string{"user": "u", "name": "m"}, Utility: u, Deadline: deadline}
 	if change != nil {
 		change(j)
@@ -98,8 +101,8 @@ func planner(t *testing.T) sched.Policy {
 	return policy(t, threesigma.Config{Slot: 10 * time.Minute, Window: 4 * time.Hour})
 }
 
-// TestReasonsNameWhoHolds: a job that waits names the running job that holds the node and the job that is planned before it. Where
-// nothing is planned, no probability is told.
+// TestReasonsNameWhoHolds: a job that waits names the running job that holds the node and the job that is planned
+// before it. Where nothing is planned, no probability is told.
 func TestReasonsNameWhoHolds(t *testing.T) {
 	g := newGPUs(t, 1, planner(t))
 	g.submit("a", 1, 8, 0, nil)
@@ -122,7 +125,8 @@ func TestReasonsKeepToTheSet(t *testing.T) {
 	on := func(model string) func(*sched.Job) {
 		return func(j *sched.Job) { j.Required = sched.NodesWith("gpu-model", model) }
 	}
-	for _, p := range []sched.Policy{planner(t), baseline.NewFIFO(), baseline.NewEDF(), baseline.NewSJF(), baseline.NewPrio()} {
+	for _, p := range []sched.Policy{planner(t), baseline.NewFIFO(), baseline.NewEDF(), baseline.NewSJF(),
+		baseline.NewPrio()} {
 		g := newGPUs(t, 2, p)
 		g.submit("holder", 1, 8, 0, on("a100"))
 		g.step(time.Minute)
@@ -167,7 +171,8 @@ func TestReasonsOfResources(t *testing.T) {
 
 // TestReasonsOfObstacles: a job that fits nowhere says why in every cycle, whatever the policy.
 func TestReasonsOfObstacles(t *testing.T) {
-	for _, p := range []sched.Policy{planner(t), baseline.NewFIFO(), baseline.NewEDF(), baseline.NewSJF(), baseline.NewPrio()} {
+	for _, p := range []sched.Policy{planner(t), baseline.NewFIFO(), baseline.NewEDF(), baseline.NewSJF(),
+		baseline.NewPrio()} {
 		g := newGPUs(t, 2, p)
 		demand := func(r sched.Resources) func(*sched.Job) { return func(j *sched.Job) { j.Demand = r } }
 		for i := range 3 { // they fill the cluster, and one waits
@@ -193,8 +198,8 @@ func TestReasonsOfObstacles(t *testing.T) {
 	}
 }
 
-// TestReasonsOfWorth: a best-effort job that is worth nothing any more still runs where there is room. One whose deadline has
-// passed does not.
+// TestReasonsOfWorth: a best-effort job that is worth nothing any more still runs where there is room. One whose
+// deadline has passed does not.
 func TestReasonsOfWorth(t *testing.T) {
 	g := newGPUs(t, 1, planner(t))
 	g.submit("late", 1, 1, 2*time.Hour, func(j *sched.Job) { j.Submitted = epoch.Add(-3 * time.Hour) })
@@ -213,8 +218,10 @@ type limited struct {
 
 func (limited) Name() string { return "limited" }
 
-func (e limited) Solve(_ context.Context, _ *solver.Problem, opts solver.Options, _ func(*solver.Solution)) (*solver.Solution, error) {
-	return &solver.Solution{Engine: "limited", Stop: e.stop, Work: min(e.work, opts.Work), Choice: map[string]solver.Choice{}}, nil
+func (e limited) Solve(_ context.Context, _ *solver.Problem, opts solver.Options,
+	_ func(*solver.Solution)) (*solver.Solution, error) {
+	return &solver.Solution{Engine: "limited", Stop: e.stop, Work: min(e.work, opts.Work),
+		Choice: map[string]solver.Choice{}}, nil
 }
 
 // TestReasonsOfEngines: that the solver stopped is told only where a limit has stopped it.

@@ -127,9 +127,9 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	return until
 }
 
-// price is what preempting the running job costs. It is the utility that the job is expected to earn if it goes on, times
-// 1 plus the share of its work that is done. That share would have to be done again, so a job that is nearly done costs
-// nearly twice what it earns. A job that keeps its work loses none of it, and costs just what it earns.
+// price is what preempting the running job costs. It is the utility that the job is expected to earn if it goes on,
+// times 1 plus the share of its work that is done. That share would have to be done again, so a job that is nearly done
+// costs nearly twice what it earns. A job that keeps its work loses none of it, and costs just what it earns.
 func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if p.cfg.PreemptWeight == 0 {
 		return 0

@@ -18,7 +18,8 @@ import (
 // inexact is an engine whose splits are off by as much as a solver may be.
 type inexact struct{ solver.Solver }
 
-func (e inexact) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e inexact) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	sol, err := e.Solver.Solve(ctx, p, opts, report)
 	if err != nil {
 		return nil, err

@@ -8,12 +8,12 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ReasonFragmented says that the nodes together have the resources that the job needs, but no single nodes have room for
-// its tasks.
+// ReasonFragmented says that the nodes together have the resources that the job needs, but no single nodes have room
+// for its tasks.
 const ReasonFragmented sched.ReasonCode = "fragmented"
 
-// rehearse works out the first slot in which each choice of these stuck jobs is expected to have room. A job that has room
-// now is no longer stuck. It sorts the jobs by priority, since jobs of one priority may preempt the same jobs.
+// rehearse works out the first slot in which each choice of these stuck jobs is expected to have room. A job that has
+// room now is no longer stuck. It sorts the jobs by priority, since jobs of one priority may preempt the same jobs.
 func (m *model) rehearse(jobs []*known) {
 	slices.SortStableFunc(jobs, func(a, b *known) int { return cmp.Compare(a.job.Priority, b.job.Priority) })
 	for len(jobs) > 0 {
@@ -61,7 +61,8 @@ func (m *model) sweep(jobs []*known) {
 }
 
 // fitting notes which of the choices that have room in the slot after s also have room in s, and tells whether there
-// are any. The rehearsal is at slot s. It has moved if it differs from the slot after; if not, there is nothing to check.
+// are any. The rehearsal is at slot s. It has moved if it differs from the slot after; if not, there is nothing to
+// check.
 func (m *model) fitting(jobs []*known, s int, moved bool) bool {
 	some := false
 	for _, k := range jobs {

@@ -23,8 +23,9 @@ func splinters(t testing.TB, nodes, gangs, levels int) *sched.Snapshot {
 		list[i] = sched.Node{Name: fmt.Sprintf("n%d", i), Capacity: sched.Resources{"cpu": 4}}
 		j := be(t, fmt.Sprintf("old%d", i), 1)
 		j.Demand, j.Priority = sched.Resources{"cpu": 2}, levels
-		s.Running = append(s.Running, sched.Running{Job: j, Prediction: forecast(point(t, float64(60*(1+i%10)))), Started: epoch,
-			Nodes: []sched.NodeTasks{{Node: list[i].Name, Tasks: 1}}})
+		s.Running = append(s.Running, sched.Running{Job: j, Prediction: forecast(point(t, float64(60*(1+i%10)))),
+			Started: epoch,
+			Nodes:   []sched.NodeTasks{{Node: list[i].Name, Tasks: 1}}})
 		s.Free = append(s.Free, 2)
 	}
 	var err error

@@ -27,11 +27,11 @@
 //     nodes ([ReasonFragmented]). It is then planned for the slot in which nodes are expected to have room, so that it
 //     does not block others until then.
 //
-//   - A start that blocks nobody is not put off. An engine without a bound may leave such starts behind; they are made after
-//     it. An engine with a bound may put one off within the gap that it proves, unless nothing runs.
+//   - A start that blocks nobody is not put off. An engine without a bound may leave such starts behind; they are made
+//     after it. An engine with a bound may put one off within the gap that it proves, unless nothing runs.
 //
-//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use. A job with
-//     a deadline that it cannot meet any more is given up, as in the paper, unless [Config.RunLate] is set.
+//   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use. A
+//     job with a deadline that it cannot meet any more is given up, as in the paper, unless [Config.RunLate] is set.
 //
 //   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
 //     from the forecast's. No decision depends on it.
@@ -100,8 +100,8 @@ const (
 	ExpInc
 	// Preemption lets the solver preempt running jobs at a price (section 4.3.5).
 	Preemption
-	// WarmStart gives the solver the last cycle's plan as a first guess (section 4.3.6), and what it has learned in the last
-	// cycles, see [solver.Memory].
+	// WarmStart gives the solver the last cycle's plan as a first guess (section 4.3.6), and what it has learned in the
+	// last cycles, see [solver.Memory].
 	WarmStart
 	// Pruning leaves options without utility, and slots without consumption, out of the problem (section 4.3.6).
 	// Without it they are kept. Their amounts are then [Negligible], as a [solver.Problem] allows no 0. The plans
@@ -138,10 +138,10 @@ type Config struct {
 	CutOff float64
 	// Window is the plan-ahead window; 0 means 12 slots.
 	Window time.Duration
-	// Slot is the length of a time slot; 0 means a twelfth of the window. If neither is set, both follow from the jobs that
-	// wait and run, by [sched.PlanAhead] of their times to the deadline or, of jobs without one, of their predicted
-	// runtimes. A slot is then no shorter than a cycle, and both stay as they are until the window should be less
-	// than half or more than twice as long.
+	// Slot is the length of a time slot; 0 means a twelfth of the window. If neither is set, both follow from the jobs
+	// that wait and run, by [sched.PlanAhead] of their times to the deadline or, of jobs without one, of their predicted
+	// runtimes. A slot is then no shorter than a cycle, and both stay as they are until the window should be less than
+	// half or more than twice as long.
 	Slot time.Duration
 	// Point makes the policy plan with the prediction's point instead of its distribution.
 	Point bool
@@ -167,8 +167,8 @@ type Config struct {
 	PreemptWeight float64
 	// Without is the set of mechanisms that are switched off.
 	Without Mechanism
-	// RunLate lets jobs with a deadline run that are worth nothing any more, too: where there is room that the plan does not
-	// use. A job that is late is then done late. Without it such jobs wait until they are withdrawn. That is the
+	// RunLate lets jobs with a deadline run that are worth nothing any more, too: where there is room that the plan does
+	// not use. A job that is late is then done late. Without it such jobs wait until they are withdrawn. That is the
 	// paper's way, which leaves options without utility out (section 4.3.6), and keeps the room for jobs to come.
 	RunLate bool
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
@@ -215,8 +215,8 @@ var variants = map[string]Config{
 	"point-real":     {Point: true, OverEstimate: Off},
 }
 
-// Variant returns the configuration of a named system of the paper. Those of point-perfect and point-real differ only in
-// their names. Use point-perfect with a predictor that knows the true runtimes, such as predict.NewPerfect, and
+// Variant returns the configuration of a named system of the paper. Those of point-perfect and point-real differ only
+// in their names. Use point-perfect with a predictor that knows the true runtimes, such as predict.NewPerfect, and
 // point-real with one that learns from a history, such as predict.NewHistory.
 func Variant(name string) (Config, error) {
 	c, ok := variants[name]

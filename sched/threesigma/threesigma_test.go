@@ -96,7 +96,8 @@ func TestFigure5(t *testing.T) {
 	t.Run("U(0,10): the SLO job first", func(t *testing.T) {
 		s := cluster(t, 1, epoch)
 		d := forecast(uniform(t, 0, 10*minute))
-		s.Pending = []sched.Pending{{Job: be(t, "be", 1), Prediction: d}, {Job: slo(t, "slo", 1, 15*time.Minute), Prediction: d}}
+		s.Pending = []sched.Pending{{Job: be(t, "be", 1), Prediction: d},
+			{Job: slo(t, "slo", 1, 15*time.Minute), Prediction: d}}
 		got := plan(t, policy(t, cfg), s)
 		assert.Equal(t, sched.Start, got["slo"].Kind)
 		assert.Equal(t, sched.Defer, got["be"].Kind)
@@ -106,7 +107,8 @@ func TestFigure5(t *testing.T) {
 	t.Run("U(2.5,7.5): the BE job first, the SLO job at 7.5", func(t *testing.T) {
 		s := cluster(t, 1, epoch)
 		d := forecast(uniform(t, 2.5*minute, 7.5*minute))
-		s.Pending = []sched.Pending{{Job: be(t, "be", 1), Prediction: d}, {Job: slo(t, "slo", 1, 15*time.Minute), Prediction: d}}
+		s.Pending = []sched.Pending{{Job: be(t, "be", 1), Prediction: d},
+			{Job: slo(t, "slo", 1, 15*time.Minute), Prediction: d}}
 		got := plan(t, policy(t, cfg), s)
 		assert.Equal(t, sched.Start, got["be"].Kind)
 		assert.Equal(t, sched.Defer, got["slo"].Kind)
@@ -130,7 +132,8 @@ func TestOverEstimate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := cluster(t, 1, epoch)
-			s.Pending = []sched.Pending{{Job: slo(t, "slo", 1, 15*time.Minute), Prediction: forecast(uniform(t, c.hist[0], c.hist[1]))}}
+			s.Pending = []sched.Pending{
+				{Job: slo(t, "slo", 1, 15*time.Minute), Prediction: forecast(uniform(t, c.hist[0], c.hist[1]))}}
 			got := plan(t, policy(t, threesigma.Config{OverEstimate: c.mode}), s)
 			assert.Equal(t, c.kind, got["slo"].Kind)
 			assert.Equal(t, c.code, got["slo"].Reason.Code)
@@ -151,11 +154,14 @@ func TestOverEstimate(t *testing.T) {
 // as will do, and best-effort jobs never preempt each other.
 func TestPreemption(t *testing.T) {
 	running := []sched.Running{
-		{Job: be(t, "a", 1), Prediction: forecast(uniform(t, 30*minute, 40*minute)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}},
-		{Job: be(t, "b", 1), Prediction: forecast(uniform(t, 30*minute, 40*minute)), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}},
+		{Job: be(t, "a", 1), Prediction: forecast(uniform(t, 30*minute, 40*minute)), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}},
+		{Job: be(t, "b", 1), Prediction: forecast(uniform(t, 30*minute, 40*minute)), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}},
 	}
 	s := cluster(t, 2, epoch.Add(time.Minute), running...)
-	s.Pending = []sched.Pending{{Job: slo(t, "slo", 1, 10*time.Minute), Prediction: forecast(uniform(t, 5*minute, 8*minute))}}
+	s.Pending = []sched.Pending{{Job: slo(t, "slo", 1, 10*time.Minute),
+		Prediction: forecast(uniform(t, 5*minute, 8*minute))}}
 	p := policy(t, threesigma.Config{})
 	got, err := p.Plan(context.Background(), s)
 	require.NoError(t, err)
@@ -178,7 +184,8 @@ func TestExpInc(t *testing.T) {
 	cfg := threesigma.Config{Window: 100 * time.Second, Slot: 10 * time.Second}
 	pt, err := dist.NewPoint(100)
 	require.NoError(t, err)
-	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(pt), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	running := sched.Running{Job: be(t, "late", 1), Prediction: forecast(pt), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	p := policy(t, cfg)
 	// The waiting job is planned for when the running one is believed to end.
 	wait := []time.Duration{10, 20, 10, 40, 30, 20, 10, 80}
@@ -196,7 +203,8 @@ func TestExpInc(t *testing.T) {
 func TestConditioning(t *testing.T) {
 	d, err := dist.FromSamples([]float64{60, 60, 60, 1200})
 	require.NoError(t, err)
-	running := sched.Running{Job: be(t, "bimodal", 1), Prediction: forecast(d), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
+	running := sched.Running{Job: be(t, "bimodal", 1), Prediction: forecast(d), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}}
 	s := cluster(t, 1, epoch.Add(2*time.Minute), running)
 	pt, err := dist.NewPoint(30)
 	require.NoError(t, err)
@@ -210,7 +218,8 @@ func TestConditioning(t *testing.T) {
 func TestSoftPreferences(t *testing.T) {
 	pt, err := dist.NewPoint(300)
 	require.NoError(t, err)
-	busy := sched.Running{Job: be(t, "busy", 2), Prediction: forecast(pt), Started: epoch, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}}
+	busy := sched.Running{Job: be(t, "busy", 2), Prediction: forecast(pt), Started: epoch,
+		Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}, {Node: "n1", Tasks: 1}}}
 	for _, c := range []struct {
 		name     string
 		deadline time.Duration

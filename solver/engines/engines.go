@@ -174,7 +174,8 @@ type absent struct {
 
 func (a *absent) Name() string { return a.name }
 
-func (a *absent) Solve(context.Context, *solver.Problem, solver.Options, func(*solver.Solution)) (*solver.Solution, error) {
+func (a *absent) Solve(context.Context, *solver.Problem, solver.Options, func(*solver.Solution)) (*solver.Solution,
+	error) {
 	return nil, a.err
 }
 

@@ -30,7 +30,8 @@ func TestOpenUnknown(t *testing.T) {
 	for _, spec := range []string{"", "cplex", "native,", "native,cplex"} {
 		_, err := engines.Open(spec)
 		require.ErrorIs(t, err, engines.ErrUnknown, spec)
-		assert.ErrorContains(t, err, "greedy, milp+cbc, milp+clp, milp+highs, milp+lpsolve, milp+ortools, milp+process:cbc, milp+process:glpsol, ")
+		assert.ErrorContains(t, err,
+			"greedy, milp+cbc, milp+clp, milp+highs, milp+lpsolve, milp+ortools, milp+process:cbc, milp+process:glpsol, ")
 	}
 }
 
@@ -47,7 +48,8 @@ func TestOpenWithAnAddress(t *testing.T) {
 	e, err := s.Open("milp+far://host:5?solver=x, native")
 	require.NoError(t, err)
 	assert.Equal(t, "greedy,native", e.Name())
-	assert.Equal(t, []engines.Spec{{Text: "milp+far://host:5?solver=x", Name: "milp+far", Address: "host:5", Options: url.Values{"solver": {"x"}}}}, asked)
+	assert.Equal(t, []engines.Spec{{Text: "milp+far://host:5?solver=x", Name: "milp+far", Address: "host:5",
+		Options: url.Values{"solver": {"x"}}}}, asked)
 
 	_, err = s.Open("native,milp+far")
 	var failed *engines.OpenError
@@ -91,7 +93,8 @@ func TestRelax(t *testing.T) {
 		require.NoError(t, err, options)
 		return e
 	}
-	for same, values := range map[string][]string{"": {"?relax=none", "?splits=integer"}, "?relax=later": {"?splits=now"}, "?relax=all": {"?splits=continuous"}} {
+	for same, values := range map[string][]string{"": {"?relax=none", "?splits=integer"}, "?relax=later": {"?splits=now"},
+		"?relax=all": {"?splits=continuous"}} {
 		for _, value := range values {
 			assert.Equal(t, open(same), open(value), value)
 		}
@@ -136,7 +139,8 @@ func TestARungThatIsNotPartOfTheProgram(t *testing.T) {
 		assert.Equal(t, solver.StopOptimal, sol.Stop, text)
 		can, err := engines.Builtin().Caps(text)
 		require.NoError(t, err)
-		assert.Equal(t, solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, can, "those of the rungs there are")
+		assert.Equal(t, solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, can,
+			"those of the rungs there are")
 	}
 }
 
@@ -213,7 +217,8 @@ func TestListIsSortedAndOpens(t *testing.T) {
 func TestConformanceOfLadder(t *testing.T) {
 	e, err := engines.Open("native,greedy")
 	require.NoError(t, err)
-	solvertest.Run(t, e, solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, Seeds: 60})
+	solvertest.Run(t, e, solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true},
+		Seeds: 60})
 }
 
 func ExampleOpen() {

@@ -62,7 +62,8 @@ func (s Spec) Only(options ...string) error {
 	for _, key := range sorted(s.Options) {
 		if key != "share" && !slices.Contains(options, key) {
 			known := slices.DeleteFunc(slices.Clone(options), func(o string) bool { return o == "://" })
-			return fmt.Errorf("%w %q: found the option %s, expected %s", ErrSpec, s.Text, key, strings.Join(append(known, "share"), ", "))
+			return fmt.Errorf("%w %q: found the option %s, expected %s", ErrSpec, s.Text, key,
+				strings.Join(append(known, "share"), ", "))
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ type workspace struct {
 
 // Solve implements [solver.Solver]. It stops with [solver.StopWork], be it for Options.Work, or
 // earlier if ctx ends, with what it has by then.
-func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e *Engine) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	w, ok := e.pool.Get().(*workspace)
 	if !ok {
 		w = &workspace{}

@@ -8,7 +8,8 @@ import (
 
 // option is a gang of count on one-resource partitions, one task a unit.
 func option(count int, value float64, partitions ...int) solver.Option {
-	return solver.Option{Set: "any", Count: count, Demand: []float64{1}, Partitions: partitions, Usage: []float64{1}, Value: value}
+	return solver.Option{Set: "any", Count: count, Demand: []float64{1}, Partitions: partitions, Usage: []float64{1},
+		Value: value}
 }
 
 // build is a problem of one resource with one job per option.
@@ -43,9 +44,11 @@ func awkwardProblems() []awkward {
 	long := option(1, 5, 0)
 	long.Usage = []float64{1, 0.5, 1e-300}
 	preempt := build(1, []float64{0}, option(2, 10, 0))
-	preempt.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
+	preempt.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1}, Usage: []float64{1},
+		Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
 	costly := build(1, []float64{0}, option(2, 10, 0))
-	costly.Running = []solver.Running{{ID: "m", PreemptCost: 30, Demand: []float64{1}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
+	costly.Running = []solver.Running{{ID: "m", PreemptCost: 30, Demand: []float64{1}, Usage: []float64{1},
+		Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
 	idle := build(1, []float64{1}, option(1, 10, 0))
 	idle.Running = []solver.Running{{ID: "m"}}
 	idle.Running[0].Demand = []float64{1}
@@ -58,7 +61,8 @@ func awkwardProblems() []awkward {
 		large.Jobs[j].Options[0].Demand = []float64{d}
 	}
 	trace := build(1, []float64{0}, option(2, 10, 0), option(1, 5, 0))
-	trace.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1 << 36}, Usage: []float64{1}, Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
+	trace.Running = []solver.Running{{ID: "m", PreemptCost: 3, Demand: []float64{1 << 36}, Usage: []float64{1},
+		Alloc: []solver.Alloc{{Partition: 0, Count: 2}}}}
 	trace.Jobs[0].Options[0].Demand = []float64{1} // of the tail of a running job, all of a kibibyte
 	trace.Jobs[1].Options[0].Demand = []float64{1 << 10}
 	denormal := build(1, []float64{1e-310}, option(1, 5, 0))
@@ -68,8 +72,10 @@ func awkwardProblems() []awkward {
 	return []awkward{
 		{"no jobs", build(1, []float64{1}), 0},
 		{"nothing at all", &solver.Problem{SlotSeconds: 1, Slots: 1}, 0},
-		{"no resources", &solver.Problem{SlotSeconds: 1, Slots: 1, Partitions: []solver.Partition{{}}, Capacity: [][][]float64{{}},
-			Jobs: []solver.Job{{ID: "a", Options: []solver.Option{{Count: 1, Demand: []float64{}, Partitions: []int{0}, Value: 2}}}}}, 2},
+		{"no resources", &solver.Problem{SlotSeconds: 1, Slots: 1, Partitions: []solver.Partition{{}},
+			Capacity: [][][]float64{{}},
+			Jobs: []solver.Job{{ID: "a",
+				Options: []solver.Option{{Count: 1, Demand: []float64{}, Partitions: []int{0}, Value: 2}}}}}, 2},
 		{"a job without options", &solver.Problem{SlotSeconds: 1, Slots: 1, Jobs: []solver.Job{{ID: ""}}}, 0},
 		{"no capacity", build(2, []float64{0, 0}, option(1, 5, 0, 1)), 0},
 		{"gang larger than the cluster", build(1, []float64{4, 4}, option(9, 5, 0, 1)), 0},

@@ -7,11 +7,13 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// checkMemory hands on what was learned of the same problem, of another one, and long ago, and what the engine has never noted.
+// checkMemory hands on what was learned of the same problem, of another one, and long ago, and what the engine has
+// never noted.
 func checkMemory(e solver.Solver, c Claims) error {
 	for seed := range min(c.seeds(), 6) {
 		p := Tiny(seed)
-		learned := map[string]*solver.Memory{"with a note that is not its own": new(solver.Memory).With(e.Name(), "what is this")}
+		learned := map[string]*solver.Memory{
+			"with a note that is not its own": new(solver.Memory).With(e.Name(), "what is this")}
 		for what, q := range map[string]*solver.Problem{"the same problem": p, "another problem": Tiny(seed + 1)} {
 			sol, err := solve(e, q, solver.Options{Work: work, Memory: new(solver.Memory)})
 			if err != nil {
@@ -32,7 +34,8 @@ func checkMemory(e solver.Solver, c Claims) error {
 	return checkOverwritten(e)
 }
 
-// checkNames solves problems again whose partitions have no names, or all have the same, with what was learned and the plan as hint.
+// checkNames solves problems again whose partitions have no names, or all have the same, with what was learned and the
+// plan as hint.
 func checkNames(e solver.Solver, c Claims) error {
 	for seed := range min(c.seeds(), 6) {
 		for _, name := range []string{"", "same"} {
@@ -80,8 +83,8 @@ func checkRemembered(e solver.Solver, c Claims, p *solver.Problem, m *solver.Mem
 	return nil
 }
 
-// checkOverwritten checks that a memory gives the same plan twice, though the problem it was learned of is overwritten in between: callers make
-// cycle after cycle's in the same place.
+// checkOverwritten checks that a memory gives the same plan twice, though the problem it was learned of is overwritten
+// in between: callers make cycle after cycle's in the same place.
 func checkOverwritten(e solver.Solver) error {
 	for seed := range uint64(4) {
 		before, p := Random(seed, 30), Random(seed, 30)
@@ -98,7 +101,8 @@ func checkOverwritten(e solver.Solver) error {
 			return fmt.Errorf("Random(%d, 30) with a memory: %w", seed, err)
 		}
 		if !same(first, again) || first.Work != again.Work {
-			return fmt.Errorf("Random(%d, 30) with a memory: %v, then %v when the problem it was learned of has gone", seed, first.Objective, again.Objective)
+			return fmt.Errorf("Random(%d, 30) with a memory: %v, then %v when the problem it was learned of has gone", seed,
+				first.Objective, again.Objective)
 		}
 	}
 	return nil

@@ -79,7 +79,8 @@ func random(r *rand.Rand, jobs, options, parts, resources, slots, running, gang 
 }
 
 func randomOption(r *rand.Rand, P, R, T, gang int) solver.Option {
-	o := solver.Option{Set: "any", Start: r.IntN(T), Count: 1 + r.IntN(gang), Demand: demand(r, R), Value: 1 + float64(float64(r.IntN(40))/2)}
+	o := solver.Option{Set: "any", Start: r.IntN(T), Count: 1 + r.IntN(gang), Demand: demand(r, R),
+		Value: 1 + float64(float64(r.IntN(40))/2)}
 	o.Partitions = append(o.Partitions, r.Perm(P)[:1+r.IntN(P)]...)
 	for range r.IntN(T - o.Start + 1) {
 		o.Usage = append(o.Usage, float64(1+r.IntN(4))/4)

@@ -29,7 +29,8 @@ type liar struct {
 
 func (l *liar) Name() string { return "liar" }
 
-func (l *liar) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (l *liar) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	if l.before != nil {
 		l.before(ctx, p, &opts)
 	}
@@ -69,10 +70,11 @@ func claims() solvertest.Claims {
 }
 
 func bend(fails string, f func(p *solver.Problem, s *solver.Solution)) *liar {
-	return &liar{honest: native.New(nil), fails: []string{fails}, bend: func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error) {
-		f(p, s)
-		return s, nil
-	}}
+	return &liar{honest: native.New(nil), fails: []string{fails},
+		bend: func(p *solver.Problem, s *solver.Solution) (*solver.Solution, error) {
+			f(p, s)
+			return s, nil
+		}}
 }
 
 func anyChoice(s *solver.Solution, f func(id string, c solver.Choice)) {
@@ -85,14 +87,17 @@ func anyChoice(s *solver.Solution, f func(id string, c solver.Choice)) {
 func liars() map[string]*liar {
 	var calls atomic.Int64
 	return map[string]*liar{
-		"no solution": {honest: native.New(nil), fails: []string{"never above the optimum"}, bend: func(*solver.Problem, *solver.Solution) (*solver.Solution, error) { return nil, nil }},
-		"panic":       bend("never above the optimum", func(*solver.Problem, *solver.Solution) { panic("boom") }),
-		"panics where it is stopped": {honest: native.New(nil), fails: []string{"notices the end of ctx"}, before: func(_ context.Context, _ *solver.Problem, opts *solver.Options) {
-			if opts.Time == time.Hour {
-				panic("boom")
-			}
-		}},
-		"not solved":  bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Stop = solver.StopNone }),
+		"no solution": {honest: native.New(nil), fails: []string{"never above the optimum"},
+			bend: func(*solver.Problem, *solver.Solution) (*solver.Solution, error) { return nil, nil }},
+		"panic": bend("never above the optimum", func(*solver.Problem, *solver.Solution) { panic("boom") }),
+		"panics where it is stopped": {honest: native.New(nil), fails: []string{"notices the end of ctx"},
+			before: func(_ context.Context, _ *solver.Problem, opts *solver.Options) {
+				if opts.Time == time.Hour {
+					panic("boom")
+				}
+			}},
+		"not solved": bend("never above the optimum",
+			func(_ *solver.Problem, s *solver.Solution) { s.Stop = solver.StopNone }),
 		"bound below": bend("bound", func(_ *solver.Problem, s *solver.Solution) { b := s.Objective - 1; s.Bound = &b }),
 		"no bound":    bend("bound", func(_ *solver.Problem, s *solver.Solution) { s.Bound = nil }),
 		"calls the empty plan optimal": bend("exact", func(_ *solver.Problem, s *solver.Solution) {
@@ -117,26 +122,34 @@ func liars() map[string]*liar {
 		"everything everywhere": bend("larger problems", func(p *solver.Problem, s *solver.Solution) {
 			for _, j := range p.Jobs {
 				for i, o := range j.Options {
-					s.Choice[j.ID] = solver.Choice{Option: i, Split: []solver.Split{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
+					s.Choice[j.ID] = solver.Choice{Option: i,
+						Split: []solver.Split{{Partition: o.Partitions[0], Count: float64(o.Count)}}}
 				}
 			}
 		}),
-		"unknown job":             bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Choice["nobody"] = solver.Choice{} }),
-		"preempts nobody's job":   bend("never above the optimum", func(_ *solver.Problem, s *solver.Solution) { s.Preempt = append(s.Preempt, "nobody") }),
+		"unknown job": bend("never above the optimum",
+			func(_ *solver.Problem, s *solver.Solution) { s.Choice["nobody"] = solver.Choice{} }),
+		"preempts nobody's job": bend("never above the optimum",
+			func(_ *solver.Problem, s *solver.Solution) { s.Preempt = append(s.Preempt, "nobody") }),
 		"forgets its preemptions": bend("awkward problems", func(_ *solver.Problem, s *solver.Solution) { s.Preempt = nil }),
-		"knows no priorities":     {honest: native.New(nil), fails: []string{"priorities", "exact with priorities"}, blind: true},
-		"a moody seed": {honest: native.New(nil), fails: []string{"same answer twice"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
-			o.Seed = calls.Add(1)
-			o.Work = o.Work * (1 + calls.Load()%2*20) / 40
-		}},
-		"goes by the number of processors": {honest: native.New(nil), fails: []string{"same answer on any number of processors"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
-			o.Work = o.Work * int64(runtime.GOMAXPROCS(0)) / 40
-		}},
-		"takes any note for its own": {honest: native.New(nil), fails: []string{"memory is advice"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
-			if note, _ := o.Memory.Note("liar"); note != nil {
-				o.Work = note.(int64)
-			}
-		}},
+		"knows no priorities": {honest: native.New(nil), fails: []string{"priorities", "exact with priorities"},
+			blind: true},
+		"a moody seed": {honest: native.New(nil), fails: []string{"same answer twice"},
+			before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+				o.Seed = calls.Add(1)
+				o.Work = o.Work * (1 + calls.Load()%2*20) / 40
+			}},
+		"goes by the number of processors": {honest: native.New(nil),
+			fails: []string{"same answer on any number of processors"},
+			before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+				o.Work = o.Work * int64(runtime.GOMAXPROCS(0)) / 40
+			}},
+		"takes any note for its own": {honest: native.New(nil), fails: []string{"memory is advice"},
+			before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+				if note, _ := o.Memory.Note("liar"); note != nil {
+					o.Work = note.(int64)
+				}
+			}},
 		"modifies the problem": bend("problem is left alone", func(p *solver.Problem, _ *solver.Solution) {
 			if len(p.Hint) > 0 {
 				delete(p.Hint, "j1")
@@ -157,16 +170,20 @@ func liars() map[string]*liar {
 				s.Stop = solver.StopTime
 			}
 		}),
-		"cuts tasks in half": {honest: native.New(nil), fails: []string{"split rules"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
-			o.Splits = solver.SplitsContinuous
-		}},
-		"takes three times the work": {honest: native.New(nil), fails: []string{"stops at the work limit"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
-			o.Work *= 3
-		}},
-		"knows no gap": {honest: native.New(nil), fails: []string{"stops at the gap"}, before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
-			o.Gap = -1
-		}},
-		"drops its plan at the end": {honest: native.New(nil), mute: true, fails: []string{"keeps its plan when time ends", "keeps its plan when canceled"},
+		"cuts tasks in half": {honest: native.New(nil), fails: []string{"split rules"},
+			before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+				o.Splits = solver.SplitsContinuous
+			}},
+		"takes three times the work": {honest: native.New(nil), fails: []string{"stops at the work limit"},
+			before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+				o.Work *= 3
+			}},
+		"knows no gap": {honest: native.New(nil), fails: []string{"stops at the gap"},
+			before: func(_ context.Context, _ *solver.Problem, o *solver.Options) {
+				o.Gap = -1
+			}},
+		"drops its plan at the end": {honest: native.New(nil), mute: true,
+			fails: []string{"keeps its plan when time ends", "keeps its plan when canceled"},
 			bend: func(_ *solver.Problem, s *solver.Solution) (*solver.Solution, error) {
 				if s.Stop == solver.StopTime || s.Stop == solver.StopCanceled {
 					s.Choice, s.Preempt = nil, nil
@@ -215,13 +232,17 @@ func TestOptimumByHand(t *testing.T) {
 		SlotSeconds: 1, Slots: 2, Resources: []string{"node"},
 		Partitions: []solver.Partition{{Name: "a"}, {Name: "b"}}, Capacity: [][][]float64{{{2, 2}}, {{1, 1}}},
 		Jobs: []solver.Job{
-			{ID: "wide", Options: []solver.Option{{Count: 3, Demand: []float64{1}, Partitions: []int{0, 1}, Usage: []float64{1}, Value: 5}}},
-			{ID: "long", Options: []solver.Option{{Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1, 1}, Value: 4}}},
-			{ID: "late", Options: []solver.Option{{Start: 1, Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 3}}},
+			{ID: "wide", Options: []solver.Option{{Count: 3, Demand: []float64{1}, Partitions: []int{0, 1}, Usage: []float64{1},
+				Value: 5}}},
+			{ID: "long", Options: []solver.Option{{Count: 1, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1, 1},
+				Value: 4}}},
+			{ID: "late", Options: []solver.Option{
+				{Start: 1, Count: 2, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 3}}},
 		},
 	}
 	assert.Equal(t, 8.0, solvertest.Optimum(p), "wide and late; long excludes both")
-	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{1}, Usage: []float64{1, 1}, Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
+	p.Running = []solver.Running{{ID: "m", PreemptCost: 1, Demand: []float64{1}, Usage: []float64{1, 1},
+		Alloc: []solver.Alloc{{Partition: 0, Count: 1}}}}
 	assert.Equal(t, 11.0, solvertest.Optimum(p))
 }
 
@@ -270,6 +291,7 @@ func TestCyclesAreValidAndRepeatable(t *testing.T) {
 		assert.Equal(t, p, solvertest.Cycle(seed, 1+int(seed), int(seed)/2))
 		assert.Len(t, p.Jobs, 1+int(seed))
 		assert.Len(t, p.Running, int(seed)/2)
-		assert.NoError(t, solver.Validate(solvertest.CycleOf(seed, solvertest.Shape{Jobs: 20, Running: 5, Slots: 200})), "seed %d, many slots", seed)
+		assert.NoError(t, solver.Validate(solvertest.CycleOf(seed, solvertest.Shape{Jobs: 20, Running: 5, Slots: 200})),
+			"seed %d, many slots", seed)
 	}
 }

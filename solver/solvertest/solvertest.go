@@ -133,7 +133,8 @@ func solve(engine solver.Solver, p *solver.Problem, opts solver.Options) (*solve
 }
 
 // within solves when engine is done with the problem before: on a loaded machine it may have been abandoned with that.
-func within(ctx context.Context, engine solver.Solver, p *solver.Problem, opts solver.Options) (*solver.Solution, error) {
+func within(ctx context.Context, engine solver.Solver, p *solver.Problem, opts solver.Options) (*solver.Solution,
+	error) {
 	patient, cancel := context.WithTimeout(context.Background(), notice)
 	defer cancel()
 	if err := solver.Wait(patient, engine); err != nil {
@@ -276,7 +277,8 @@ func checkBound(e solver.Solver, c Claims) error {
 }
 
 func same(a, b *solver.Solution) bool {
-	return a.Objective == b.Objective && a.Stop == b.Stop && reflect.DeepEqual(a.Choice, b.Choice) && reflect.DeepEqual(a.Preempt, b.Preempt)
+	return a.Objective == b.Objective && a.Stop == b.Stop && reflect.DeepEqual(a.Choice, b.Choice) &&
+		reflect.DeepEqual(a.Preempt, b.Preempt)
 }
 
 func checkTwice(e solver.Solver, _ Claims) error {
@@ -298,7 +300,8 @@ func checkTwice(e solver.Solver, _ Claims) error {
 	return nil
 }
 
-// checkProcessors solves with several threads, whose number may change the answer, on one processor and on four, whose number must not.
+// checkProcessors solves with several threads, whose number may change the answer, on one processor and on four, whose
+// number must not.
 func checkProcessors(e solver.Solver, _ Claims) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, jobs := range []int{12, 60} {
@@ -316,7 +319,8 @@ func checkProcessors(e solver.Solver, _ Claims) error {
 				return fmt.Errorf("Random(%d, %d) with %d threads on four processors: %w", jobs+threads, jobs, threads, err)
 			}
 			if !same(a, b) || a.Work != b.Work {
-				return fmt.Errorf("Random(%d, %d) with %d threads: %v on one processor, %v on four", jobs+threads, jobs, threads, a.Objective, b.Objective)
+				return fmt.Errorf("Random(%d, %d) with %d threads: %v on one processor, %v on four", jobs+threads, jobs, threads,
+					a.Objective, b.Objective)
 			}
 		}
 	}
@@ -478,7 +482,8 @@ func hard() *solver.Problem { return Cycle(7, 400, 60) }
 
 // patience are the times an engine gets to have a plan in hand: the first is plenty, the
 // others are for loaded machines.
-var patience = []time.Duration{25 * time.Millisecond, 200 * time.Millisecond, 1600 * time.Millisecond, 12_800 * time.Millisecond}
+var patience = []time.Duration{25 * time.Millisecond, 200 * time.Millisecond, 1600 * time.Millisecond,
+	12_800 * time.Millisecond}
 
 func checkTimeEnds(e solver.Solver, _ Claims) error {
 	for _, limit := range patience {
@@ -517,8 +522,8 @@ var large = []Shape{
 	{Jobs: 500, Running: 1000, Partitions: 20, Nodes: 500, Slots: 24, Resources: 2},
 }
 
-// checkWork lets an engine finish what it is at, which must not take long: a tenth of the limit, and a quarter of a unit
-// for each option.
+// checkWork lets an engine finish what it is at, which must not take long: a tenth of the limit, and a quarter of a
+// unit for each option.
 func checkWork(e solver.Solver, _ Claims) error {
 	for _, limit := range []int64{work, 5 * work} {
 		if err := keepsTo(limit, e, hard()); err != nil {
@@ -543,7 +548,8 @@ func keepsTo(limit int64, e solver.Solver, p *solver.Problem) error {
 		options += len(p.Jobs[j].Options)
 	}
 	if most := limit + limit/10 + int64(options)/4; sol.Work <= 0 || sol.Work > most {
-		return fmt.Errorf("it has spent %d units of work, the limit is %d and may be exceeded up to %d", sol.Work, limit, most)
+		return fmt.Errorf("it has spent %d units of work, the limit is %d and may be exceeded up to %d", sol.Work, limit,
+			most)
 	}
 	return nil
 }

@@ -163,9 +163,9 @@ func (c *checker) cluster(e *Event) error {
 	return nil
 }
 
-// newMachine checks that what a node offers makes sense and agrees with itself: its tasks are its
-// whole-node units, up to the most that a gang has, and stand for them where no capacity is given. A capacity that is given and empty, "{}", is
-// a node that takes nothing.
+// newMachine checks that what a node offers makes sense and agrees with itself: its tasks are its whole-node units, up
+// to the most that a gang has, and stand for them where no capacity is given. A capacity that is given and empty, "{}",
+// is a node that takes nothing.
 func newMachine(n *Node) (*machine, error) {
 	m := &machine{capacity: n.Capacity, held: map[string]float64{}, labels: n.Labels}
 	if n.Tasks < 0 {

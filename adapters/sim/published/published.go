@@ -335,7 +335,8 @@ func (s *simulation) finish() (*Result, error) {
 	for i := range s.jobs {
 		j := &s.jobs[i]
 		if j.open() {
-			return nil, fmt.Errorf("%w: job %d has %d of %d tasks that never started", agents.ErrWorkload, i+1, j.tasks-j.next, j.tasks)
+			return nil, fmt.Errorf("%w: job %d has %d of %d tasks that never started", agents.ErrWorkload, i+1, j.tasks-j.next,
+				j.tasks)
 		}
 		r.Jobs[i] = JobResult{Submit: j.submit, End: j.end, Long: j.long}
 		last = max(last, j.end)

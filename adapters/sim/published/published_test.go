@@ -31,7 +31,8 @@ func workload(t testing.TB, path string) *agents.Workload {
 func config(t testing.TB, name string, nodes int) published.Config {
 	v, err := eagle.Named(name)
 	require.NoError(t, err)
-	return published.Config{Variant: v, Nodes: nodes, ShortShare: 2, Cutoff: 90.5811, MinProbes: 20, Heartbeat: 7, Seed: 123456798}
+	return published.Config{Variant: v, Nodes: nodes, ShortShare: 2, Cutoff: 90.5811, MinProbes: 20, Heartbeat: 7,
+		Seed: 123456798}
 }
 
 func digest(r *published.Result) string {

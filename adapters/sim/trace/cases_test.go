@@ -114,17 +114,20 @@ func TestValuesOfTheCases(t *testing.T) {
 		return log.Jobs[0]
 	}
 	j := job("real_wagap_line1.swf")
-	require.Equal(t, []time.Duration{1356996147 * time.Second, 56011 * time.Second, 86400 * time.Second}, []time.Duration{j.Submit, j.Runtime, j.Requested})
+	require.Equal(t, []time.Duration{1356996147 * time.Second, 56011 * time.Second, 86400 * time.Second},
+		[]time.Duration{j.Submit, j.Runtime, j.Requested})
 	j = job("s04_slurm_unlimited.swf")
 	require.Zero(t, j.Requested, "no limit is no estimate")
 	require.Equal(t, "4294967295", j.Attributes["requested"])
 	require.Equal(t, "14302016354228", job("s06_big_user.swf").Attributes["user"])
 	j = job("s14_floats.swf")
 	require.Equal(t, 100500*time.Millisecond, j.Runtime)
-	require.Equal(t, map[string]string{"user": "1", "group": "1", "executable": "1", "queue": "1", "partition": "1", "requested": "200", "tasks": "4"}, j.Attributes)
+	require.Equal(t, map[string]string{"user": "1", "group": "1", "executable": "1", "queue": "1", "partition": "1",
+		"requested": "200", "tasks": "4"}, j.Attributes)
 	j = job("c9_float_counts.csv")
 	require.Equal(t, map[string]float64{"cpu": 8}, j.Demand)
-	require.Equal(t, map[string]string{"user": "1", "cpus": "8", "nodes": "1", "tasks": "1", "requested": "200"}, j.Attributes)
+	require.Equal(t, map[string]string{"user": "1", "cpus": "8", "nodes": "1", "tasks": "1", "requested": "200"},
+		j.Attributes)
 }
 
 // The log behind several of the cases has 17,900 records of 21 fields, memory in bytes, and two negative runtimes.
@@ -135,19 +138,22 @@ func TestTwoOddRecordsDoNotLoseALog(t *testing.T) {
 		if i == 4711 || i == 9000 {
 			runtime = -40
 		}
-		fmt.Fprintf(&b, "%d %d 0 %d 64 1 1024 64 86400 68719476736 1 62 1 1 -1 1 1 1 {1241,1241} q_1d 1:p\n", i, 1356996147+i, runtime)
+		fmt.Fprintf(&b, "%d %d 0 %d 64 1 1024 64 86400 68719476736 1 62 1 1 -1 1 1 1 {1241,1241} q_1d 1:p\n", i, 1356996147+i,
+			runtime)
 	}
 	log := read(t, "x.swf", "", b.String())
 	require.Len(t, log.Jobs, 17_898)
 	require.Equal(t, map[string]int{"wrong runtime": 2}, reasons(log.Bad))
-	require.Equal(t, `x.swf:4712: field 4 (runtime): found "-40", expected a number from 0 to 3e9, or -1`, log.Bad[0].First.Error())
+	require.Equal(t, `x.swf:4712: field 4 (runtime): found "-40", expected a number from 0 to 3e9, or -1`,
+		log.Bad[0].First.Error())
 	require.Equal(t, []string{"x.swf:1: columns after the 18th are ignored"}, log.Notes)
 	require.Empty(t, log.Skipped)
 }
 
 // Whatever is put between the lines of the excerpts of real logs, their jobs stay.
 func TestDirtyVariantsOfRealLogs(t *testing.T) {
-	for _, name := range []string{"llnl-atlas.swf", "theta.swf", "pigeon.tr", "mustang.csv", "philly.csv", "bluewaters.csv"} {
+	for _, name := range []string{"llnl-atlas.swf", "theta.swf", "pigeon.tr", "mustang.csv", "philly.csv",
+		"bluewaters.csv"} {
 		b, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(t, err)
 		clean := read(t, name, "", string(b))
@@ -157,7 +163,8 @@ func TestDirtyVariantsOfRealLogs(t *testing.T) {
 			if line[0] == ';' || i == 0 {
 				continue
 			}
-			for _, junk := range []string{line[:len(line)/4], `"` + line, "\x00\x01", "NaN,NaN,NaN", "Traceback (most recent call last):", "1 -7"} {
+			for _, junk := range []string{line[:len(line)/4], `"` + line, "\x00\x01", "NaN,NaN,NaN",
+				"Traceback (most recent call last):", "1 -7"} {
 				dirty += junk + "\r\n\r\n"
 				odd++
 			}

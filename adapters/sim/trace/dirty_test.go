@@ -76,7 +76,8 @@ func TestWhatFollowsCompressedData(t *testing.T) {
 		"empty members":     {pack(t, "") + packed + pack(t, ""), nil},
 		"garbage":           {packed + "-- \nend", []string{"x:3: bytes after the compressed data are ignored"}},
 		"zeros, garbage":    {packed + zeros + "end", []string{"x:3: bytes after the compressed data are ignored"}},
-		"no end of line":    {pack(t, strings.TrimSuffix(log, "\n")) + "end", []string{"x:2: bytes after the compressed data are ignored"}},
+		"no end of line": {pack(t, strings.TrimSuffix(log, "\n")) + "end",
+			[]string{"x:2: bytes after the compressed data are ignored"}},
 	} {
 		got := read(t, "x", "", c.content)
 		require.Equal(t, want, got.Jobs, name)
@@ -115,7 +116,8 @@ func TestWideTextsAreRefusedByName(t *testing.T) {
 			for _, big := range []bool{false, true} {
 				for _, width := range []int{2, 4} {
 					wide := encode(mark+content, width, big)
-					want := fmt.Sprintf("x:1: encoding: found UTF-%d, expected UTF-8, as iconv -f UTF-%d -t UTF-8 makes it", 8*width, 8*width)
+					want := fmt.Sprintf("x:1: encoding: found UTF-%d, expected UTF-8, as iconv -f UTF-%d -t UTF-8 makes it", 8*width,
+						8*width)
 					for _, format := range append(trace.Formats(), "") {
 						require.EqualError(t, readAll("x", format, wide, ""), want)
 						require.EqualError(t, readAll("x", format, pack(t, wide), ""), want)
@@ -130,11 +132,13 @@ func TestWideTextsAreRefusedByName(t *testing.T) {
 func TestPackedLogsAreRefusedByName(t *testing.T) {
 	tar := "x.swf" + strings.Repeat("\x00", 252) + "ustar\x00" + strings.Repeat("\x00", 249) + records(0, 3)
 	for content, packing := range map[string]string{
-		"BZh91AY&SY": "bzip2", "\xfd7zXZ\x00\x00\x04": "xz", "\x28\xb5\x2f\xfd\x04": "zstd", "PK\x03\x04\x14": "zip", tar: "tar",
+		"BZh91AY&SY": "bzip2", "\xfd7zXZ\x00\x00\x04": "xz", "\x28\xb5\x2f\xfd\x04": "zstd", "PK\x03\x04\x14": "zip",
+		tar:                             "tar",
 		pack(t, pack(t, records(0, 3))): "gzip in gzip", pack(t, tar): "tar",
 	} {
 		for _, format := range append(trace.Formats(), "") {
-			require.EqualError(t, readAll("x.swf", format, content, ""), "x.swf:1: encoding: found "+packing+", expected a text, or one in gzip")
+			require.EqualError(t, readAll("x.swf", format, content, ""), "x.swf:1: encoding: found "+packing+
+				", expected a text, or one in gzip")
 		}
 	}
 }
@@ -166,7 +170,8 @@ func TestJSONTakesNumbersForNamesAndNullForNothing(t *testing.T) {
 
 // A job of a job list may be of CPUs alone; one that has none of anything ran nowhere.
 func TestJobListsWithoutGPUsAndNodes(t *testing.T) {
-	log := read(t, "x", "", listCSV+"1,1,0,8,0,0,5,0,Pass\n2,1,0,0,0,0,5,0,Pass\n3,1,0,,0,0,5,0,Pass\n4,1,0,0,3,0,5,0,Pass\n")
+	log := read(t, "x", "", listCSV+
+		"1,1,0,8,0,0,5,0,Pass\n2,1,0,0,0,0,5,0,Pass\n3,1,0,,0,0,5,0,Pass\n4,1,0,0,3,0,5,0,Pass\n")
 	require.Equal(t, map[string]int{"no processors": 1}, log.Skipped)
 	require.Len(t, log.Jobs, 3)
 	require.Equal(t, []int{1, 1, 3}, []int{log.Jobs[0].Tasks, log.Jobs[1].Tasks, log.Jobs[2].Tasks})

@@ -90,7 +90,8 @@ func excerpt(f *testing.F, name string) string {
 }
 
 func FuzzSWF(f *testing.F) {
-	fuzz(f, trace.SWF, excerpt(f, "llnl-atlas.swf"), excerpt(f, "theta.swf"), ";UnixStartTime: -1\n1 NaN", "1 0 0 1e9 1"+swfTail)
+	fuzz(f, trace.SWF, excerpt(f, "llnl-atlas.swf"), excerpt(f, "theta.swf"), ";UnixStartTime: -1\n1 NaN",
+		"1 0 0 1e9 1"+swfTail)
 }
 
 func FuzzEagle(f *testing.F) {
@@ -98,7 +99,8 @@ func FuzzEagle(f *testing.F) {
 }
 
 func FuzzGoogleJobs(f *testing.F) {
-	fuzz(f, trace.GoogleJobs, excerpt(f, "google2011_jobs.csv.gz"), googleCSV+"1,2,3,4,FINISH,\"a\"\"b\"\n", googleCSV+"1,2,3")
+	fuzz(f, trace.GoogleJobs, excerpt(f, "google2011_jobs.csv.gz"), googleCSV+"1,2,3,4,FINISH,\"a\"\"b\"\n",
+		googleCSV+"1,2,3")
 }
 
 func FuzzSimple(f *testing.F) {
@@ -110,15 +112,18 @@ func FuzzJobList(f *testing.F) {
 }
 
 func FuzzHedgeCSV(f *testing.F) {
-	fuzz(f, trace.HedgeCSV, csvHead+"a,1,1,2,3,4,killed,1 1,0.5,\"u,\"\"1\"\"\"\n", csvHead+"\"", "id,submit_s,runtime_s,tasks\n7,1e-9,1e9,1")
+	fuzz(f, trace.HedgeCSV, csvHead+"a,1,1,2,3,4,killed,1 1,0.5,\"u,\"\"1\"\"\"\n", csvHead+"\"",
+		"id,submit_s,runtime_s,tasks\n7,1e-9,1e9,1")
 }
 
 func FuzzHedgeJSONL(f *testing.F) {
-	fuzz(f, trace.HedgeJSONL, excerpt(f, "golden/philly.csv.jsonl"), `{"id":"a","submit_s":1e-9,"runtime_s":1,"tasks":1,"task_runtimes_s":[1]}`, `{"id":{"id":[`)
+	fuzz(f, trace.HedgeJSONL, excerpt(f, "golden/philly.csv.jsonl"),
+		`{"id":"a","submit_s":1e-9,"runtime_s":1,"tasks":1,"task_runtimes_s":[1]}`, `{"id":{"id":[`)
 }
 
 func FuzzRecognised(f *testing.F) {
-	fuzz(f, "", excerpt(f, "theta.swf"), excerpt(f, "pigeon.tr"), excerpt(f, "philly.csv"), excerpt(f, "google2011_jobs.csv.gz"), "{}", "\xef\xbb\xbf", "\x1f\x8b")
+	fuzz(f, "", excerpt(f, "theta.swf"), excerpt(f, "pigeon.tr"), excerpt(f, "philly.csv"),
+		excerpt(f, "google2011_jobs.csv.gz"), "{}", "\xef\xbb\xbf", "\x1f\x8b")
 }
 
 func FuzzEagleMeta(f *testing.F) {

@@ -24,13 +24,15 @@ func TestExcerptsOfRealLogs(t *testing.T) {
 	}{
 		"llnl-atlas.swf": {trace.SWF, map[string]int{"zero runtime": 2},
 			trace.Header{Computer: "Linux cluster (Atlas)", UnixStart: 1163199901, MaxNodes: 1152, MaxProcs: 9216}},
-		"theta.swf":              {trace.SWF, nil, trace.Header{Computer: "Theta Supercomputer", UnixStart: 1668693697, MaxNodes: 4360, MaxProcs: 4360}},
-		"google2011.tr.gz":       {format: trace.Eagle},
-		"pigeon.tr":              {format: trace.Eagle},
-		"google2011_jobs.csv.gz": {format: trace.GoogleJobs, skipped: map[string]int{"submitted before the recording": 2, "no end": 1, "zero runtime": 1}},
-		"mustang.csv":            {format: trace.Simple},
-		"philly.csv":             {format: trace.JobList},
-		"bluewaters.csv":         {format: trace.JobList},
+		"theta.swf": {trace.SWF, nil, trace.Header{Computer: "Theta Supercomputer", UnixStart: 1668693697,
+			MaxNodes: 4360, MaxProcs: 4360}},
+		"google2011.tr.gz": {format: trace.Eagle},
+		"pigeon.tr":        {format: trace.Eagle},
+		"google2011_jobs.csv.gz": {format: trace.GoogleJobs,
+			skipped: map[string]int{"submitted before the recording": 2, "no end": 1, "zero runtime": 1}},
+		"mustang.csv":    {format: trace.Simple},
+		"philly.csv":     {format: trace.JobList},
+		"bluewaters.csv": {format: trace.JobList},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, err := trace.ReadAll(filepath.Join("testdata", name), nil)
@@ -61,8 +63,9 @@ func TestExcerptsOfRealLogs(t *testing.T) {
 func TestGangsOfTheJobLists(t *testing.T) {
 	log, err := trace.ReadAll("testdata/philly.csv", nil)
 	require.NoError(t, err)
-	require.Equal(t, trace.Job{ID: "1", Line: 3, Submit: 395146 * time.Second, Wait: trace.WaitUnknown, Runtime: 14405 * time.Second,
-		Tasks: 8, Demand: map[string]float64{"gpu": 1}, Outcome: trace.Failed,
+	require.Equal(t, trace.Job{ID: "1", Line: 3, Submit: 395146 * time.Second, Wait: trace.WaitUnknown,
+		Runtime: 14405 * time.Second,
+		Tasks:   8, Demand: map[string]float64{"gpu": 1}, Outcome: trace.Failed,
 		Attributes: map[string]string{"user": "2", "gpus": "8", "nodes": "4", "tasks": "8"}}, log.Jobs[1])
 	log, err = trace.ReadAll("testdata/bluewaters.csv", nil)
 	require.NoError(t, err)

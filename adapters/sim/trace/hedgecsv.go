@@ -38,7 +38,8 @@ func newHedgeCSV(l lines) (*hedgeCSV, error) {
 	if err := p.head(colID, colSubmit, colRuntime, colTasks); err != nil {
 		return p, err
 	}
-	known := map[string]*int{colID: &p.id, colSubmit: &p.submit, colRuntime: &p.runtime, colTasks: &p.tasks, colWait: &p.wait,
+	known := map[string]*int{colID: &p.id, colSubmit: &p.submit, colRuntime: &p.runtime, colTasks: &p.tasks,
+		colWait:      &p.wait,
 		colRequested: &p.requested, colDeadline: &p.deadline, colOutcome: &p.outcome, colTaskRuntimes: &p.taskRuntimes}
 	if err := p.columns(known); err != nil {
 		return p, err
@@ -146,7 +147,8 @@ func (p *hedgeCSV) rest(job *Job) error {
 			job.TaskRuntimes = append(job.TaskRuntimes, d)
 		}
 		if len(job.TaskRuntimes) != job.Tasks {
-			return p.bad(colTaskRuntimes, strconv.Itoa(len(job.TaskRuntimes))+" durations", strconv.Itoa(job.Tasks)+", one a task, blank-separated, or nothing")
+			return p.bad(colTaskRuntimes, strconv.Itoa(len(job.TaskRuntimes))+" durations", strconv.Itoa(job.Tasks)+
+				", one a task, blank-separated, or nothing")
 		}
 	}
 	for _, d := range p.demand {

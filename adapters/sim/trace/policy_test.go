@@ -32,17 +32,20 @@ func dialects() []dialect {
 		{trace.SWF, "; MaxProcs: 8", func(i int, runtime string) string {
 			return fmt.Sprintf("%d %d 0 %s 4 1 1024 4 60 -1 1 7 3 9 2 1 -1 -1", i, i, runtime)
 		}, func(s string) string { return s + " extra 1,2" }, "wrong runtime"},
-		{trace.Eagle, "# a trace", func(i int, runtime string) string { return fmt.Sprintf("%d 1 %s 3", i, runtime) }, nil, "wrong mean"},
+		{trace.Eagle, "# a trace", func(i int, runtime string) string { return fmt.Sprintf("%d 1 %s 3", i, runtime) }, nil,
+			"wrong mean"},
 		{trace.GoogleJobs, "job_id,submit_s,start_s,end_s,end_event,user,n_schedules", func(i int, runtime string) string {
 			if runtime == "10" {
 				runtime = fmt.Sprint(10*i + 12)
 			}
 			return fmt.Sprintf("%d,%d,%d,%s,FINISH,u,x", i, 10*i+1, 10*i+2, runtime)
 		}, more, "wrong end_s"},
-		{trace.Simple, "arrival_time,length,cpus", func(i int, runtime string) string { return fmt.Sprintf("%d,%s,4", i, runtime) }, more, "wrong length"},
-		{trace.JobList, ",u_id,user,gpu_num,cpu_num,node_num,interval,run_time,wall_time,new_status", func(i int, runtime string) string {
-			return fmt.Sprintf("%d,%[1]d,u,1,2,1,5,%s,0,Pass", i, runtime)
-		}, more, "wrong run_time"},
+		{trace.Simple, "arrival_time,length,cpus",
+			func(i int, runtime string) string { return fmt.Sprintf("%d,%s,4", i, runtime) }, more, "wrong length"},
+		{trace.JobList, ",u_id,user,gpu_num,cpu_num,node_num,interval,run_time,wall_time,new_status",
+			func(i int, runtime string) string {
+				return fmt.Sprintf("%d,%[1]d,u,1,2,1,5,%s,0,Pass", i, runtime)
+			}, more, "wrong run_time"},
 		{trace.HedgeCSV, "id,submit_s,runtime_s,tasks,attr.user", func(i int, runtime string) string {
 			return fmt.Sprintf("j%d,%[1]d,%s,4,u", i, runtime)
 		}, more, "wrong runtime_s"},
@@ -82,9 +85,11 @@ func TestEveryReaderLeavesOutBadRecords(t *testing.T) {
 				line string
 				bad  int
 			}{
-				"negative": {d.line(90, "-7"), 1}, "nan": {d.line(90, "NaN"), 1}, "word": {d.line(90, `"xy"`), 1}, "huge": {d.line(90, "1e300"), 1},
-				"cut": {d.line(90, "10")[:4], 1}, "binary": {"\x00\xff\xfe 1", 1}, "blank": {" \t", 0}, "odd blanks": {"\f\u00a0\v\r", 0},
-				"long": {strings.Repeat("7", 17<<20), 1}, "quote": {`"` + d.line(90, "10"), 1},
+				"negative": {d.line(90, "-7"), 1}, "nan": {d.line(90, "NaN"), 1}, "word": {d.line(90, `"xy"`), 1},
+				"huge": {d.line(90, "1e300"), 1},
+				"cut":  {d.line(90, "10")[:4], 1}, "binary": {"\x00\xff\xfe 1", 1}, "blank": {" \t", 0},
+				"odd blanks": {"\f\u00a0\v\r", 0},
+				"long":       {strings.Repeat("7", 17<<20), 1}, "quote": {`"` + d.line(90, "10"), 1},
 			} {
 				content := d.log(9, func(i int) string { return map[bool]string{true: c.line + "\n"}[i == 4] })
 				log, err := trace.Collect(d.open(t, content, trace.Options{}))
@@ -137,7 +142,8 @@ func TestEveryReaderTakesWhatProgramsAddToAFile(t *testing.T) {
 				"CR, then LF": strings.Replace(content, "\n", "\r", 6), "LF, then CR": lastReturns(content),
 				"CRLF, then CR": strings.Replace(strings.ReplaceAll(content, "\n", "\r"), "\r", "\r\n", 6),
 				"CRCRLF":        strings.ReplaceAll(content, "\n", "\r\r\n"), "no end of line": strings.TrimSuffix(content, "\n"),
-				"blank lines": strings.ReplaceAll(content, "\n", "\n \r\n\n"), "blanks": strings.ReplaceAll(content, "\n", " \t\n  "),
+				"blank lines":  strings.ReplaceAll(content, "\n", "\n \r\n\n"),
+				"blanks":       strings.ReplaceAll(content, "\n", " \t\n  "),
 				"odd blanks":   strings.ReplaceAll(content, "\n", "\f \u00a0\n\u00a0\v"),
 				"header again": twice, "joined with mark": strings.Replace(twice, d.header+"\n", "\xef\xbb\xbf"+d.header+"\n", 2),
 			} {
@@ -166,7 +172,10 @@ func TestMoreColumnsAreIgnoredWithOneNote(t *testing.T) {
 		if d.wider == nil {
 			continue // a line of the Eagle format has as many columns as it says
 		}
-		content := d.log(1, func(i int) string { return d.wider(d.line(i+1, "10")) + "\n" + d.wider(d.line(i+2, "10")) + "\n" })
+		content := d.log(1, func(i int) string {
+			return d.wider(d.line(i+1, "10")) + "\n" + d.wider(d.line(i+2, "10")) +
+				"\n"
+		})
 		log, err := trace.Collect(d.open(t, content, trace.Options{}))
 		require.NoError(t, err, d.format)
 		require.Len(t, log.Jobs, 3, d.format)
@@ -195,15 +204,18 @@ func TestFieldsThatAreNotUsedVetoNothing(t *testing.T) {
 	}
 	log := read(t, "x", trace.SWF, "a.7 0 0 10 x nan 1e999 4 UNLIMITED ? 1 alice staff a.out gpu p1 - none\n")
 	require.Equal(t, "a.7", log.Jobs[0].ID)
-	require.Equal(t, map[string]string{"user": "alice", "group": "staff", "executable": "a.out", "queue": "gpu", "partition": "p1",
+	require.Equal(t, map[string]string{"user": "alice", "group": "staff", "executable": "a.out", "queue": "gpu",
+		"partition": "p1",
 		"requested": "UNLIMITED", "tasks": "4"}, log.Jobs[0].Attributes)
 }
 
 func TestWholeNumbersAreTakenHoweverTheyAreWritten(t *testing.T) {
 	for _, four := range []string{"4", "4.0", "4.", "4.000", "4e0", "0.4E1"} {
 		for format, content := range map[string]string{
-			trace.SWF: "1.0 0 0 10 1 -1 -1 " + four + " 60 -1 1.0 7 3 9 2 1 -1.0 -1\n", trace.Eagle: "0 " + four + " 1 1 1 1 1\n",
-			trace.Simple: "arrival_time,length,cpus\n0,1," + four + "\n", trace.JobList: listCSV + "1.0,1.0," + four + ",0.0,0,0,1,0,Pass\n",
+			trace.SWF: "1.0 0 0 10 1 -1 -1 " + four + " 60 -1 1.0 7 3 9 2 1 -1.0 -1\n", trace.Eagle: "0 " + four +
+				" 1 1 1 1 1\n",
+			trace.Simple: "arrival_time,length,cpus\n0,1," + four + "\n", trace.JobList: listCSV + "1.0,1.0," + four +
+				",0.0,0,0,1,0,Pass\n",
 			trace.HedgeCSV: "id,submit_s,runtime_s,tasks\n1,0,1," + four + "\n",
 		} {
 			log := read(t, "x", format, content)
@@ -219,8 +231,10 @@ func TestALogIsRefusedForMoreThanSomeShareOfBadRecords(t *testing.T) {
 		max       float64
 		refused   bool
 	}{
-		{1900, 100, 0, false}, {1899, 101, 0, true}, {1, 100, 0, false}, {1, 101, 0, true}, {2000, 105, 0, false}, {2000, 106, 0, true},
-		{900, 101, 0.2, false}, {300, 101, 0.2, true}, {9000, 101, -1, true}, {9000, 100, -1, false}, {1, 500, 1, false}, {0, 1, 1, true},
+		{1900, 100, 0, false}, {1899, 101, 0, true}, {1, 100, 0, false}, {1, 101, 0, true}, {2000, 105, 0, false},
+		{2000, 106, 0, true},
+		{900, 101, 0.2, false}, {300, 101, 0.2, true}, {9000, 101, -1, true}, {9000, 100, -1, false}, {1, 500, 1, false},
+		{0, 1, 1, true},
 	} {
 		for _, d := range dialects() {
 			content := d.log(c.good, func(int) string { return "" }) + strings.Repeat(d.line(99_999, "-7")+"\n", c.bad)

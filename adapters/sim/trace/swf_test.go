@@ -38,15 +38,18 @@ func TestSWFRecordsBecomeJobs(t *testing.T) {
 	require.Equal(t, trace.SWF, log.Format)
 	require.Equal(t, trace.Header{Computer: "Tiny", UnixStart: 1000, MaxNodes: 10, MaxProcs: 40}, log.Header)
 	require.Equal(t, []trace.Job{
-		{ID: "3", Line: 8, Submit: 4 * time.Second, Runtime: 50 * time.Second, Tasks: 1, Requested: time.Minute, Outcome: trace.Killed,
+		{ID: "3", Line: 8, Submit: 4 * time.Second, Runtime: 50 * time.Second, Tasks: 1, Requested: time.Minute,
+			Outcome:    trace.Killed,
 			Attributes: map[string]string{"user": "7", "group": "3", "requested": "60", "tasks": "1"}},
 		{ID: "1", Line: 6, Submit: 5 * time.Second, Wait: 2500 * time.Millisecond, Runtime: 100 * time.Second, Tasks: 16,
 			Requested: time.Hour, Outcome: trace.Finished, Attributes: map[string]string{"user": "7", "group": "3",
 				"executable": "9", "queue": "2", "partition": "1", "requested": "3600", "tasks": "16"}},
-		{ID: "2", Line: 7, Submit: 6 * time.Second, Wait: trace.WaitUnknown, Runtime: 50 * time.Second, Tasks: 8, Outcome: trace.Failed,
+		{ID: "2", Line: 7, Submit: 6 * time.Second, Wait: trace.WaitUnknown, Runtime: 50 * time.Second, Tasks: 8,
+			Outcome:    trace.Failed,
 			Attributes: map[string]string{"tasks": "8"}},
 	}, log.Jobs)
-	require.Equal(t, map[string]int{"no runtime": 1, "zero runtime": 1, "no processors": 1, "no submission time": 1, "part of a job": 1}, log.Skipped)
+	require.Equal(t, map[string]int{"no runtime": 1, "zero runtime": 1, "no processors": 1, "no submission time": 1,
+		"part of a job": 1}, log.Skipped)
 	require.Equal(t, 1, log.Reordered)
 }
 

@@ -58,7 +58,8 @@ type CSVWriter struct {
 // wrote is only complete after Flush.
 func NewCSVWriter(w io.Writer, columns Columns) *CSVWriter {
 	c := &CSVWriter{w: bufio.NewWriter(w), columns: columns}
-	b := append(c.buf, strings.Join([]string{colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline, colOutcome}, ",")...)
+	b := append(c.buf, strings.Join([]string{colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline,
+		colOutcome}, ",")...)
 	if columns.TaskRuntimes {
 		b = append(append(b, ','), colTaskRuntimes...)
 	}

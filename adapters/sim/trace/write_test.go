@@ -22,7 +22,8 @@ func randomJobs(r *rand.Rand, n int, texts []string) []trace.Job {
 	for i := range jobs {
 		at = min(at+span()/1000, 3_000_000_000*time.Second)
 		j := trace.Job{ID: fmt.Sprint(texts[r.IntN(len(texts))], i), Line: i + 1, Submit: at, Wait: trace.WaitUnknown,
-			Runtime: span() + 1, Tasks: 1 + r.IntN(5), Outcome: []trace.Outcome{"", trace.Finished, trace.Failed, trace.Killed}[r.IntN(4)]}
+			Runtime: span() + 1, Tasks: 1 + r.IntN(5),
+			Outcome: []trace.Outcome{"", trace.Finished, trace.Failed, trace.Killed}[r.IntN(4)]}
 		if r.IntN(2) == 0 {
 			j.Wait, j.Requested, j.Deadline = span(), span(), min(j.Runtime+span(), 3_000_000_000*time.Second)
 		}
@@ -81,7 +82,8 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 func TestJSONLCarriesLineBreaks(t *testing.T) {
 	var b bytes.Buffer
 	w := trace.NewJSONLWriter(&b)
-	job := trace.Job{ID: "a\nb", Line: 1, Runtime: 1, Tasks: 1, Attributes: map[string]string{"a\n": "\nb"}, Wait: trace.WaitUnknown}
+	job := trace.Job{ID: "a\nb", Line: 1, Runtime: 1, Tasks: 1, Attributes: map[string]string{"a\n": "\nb"},
+		Wait: trace.WaitUnknown}
 	require.NoError(t, w.Write(&job))
 	require.NoError(t, w.Flush())
 	require.Equal(t, []trace.Job{job}, read(t, "x", "", b.String()).Jobs)
@@ -128,7 +130,8 @@ func TestJobsThatNoReaderWouldTakeAreNotWritten(t *testing.T) {
 	} {
 		job := good
 		spoil(&job)
-		require.ErrorIs(t, trace.NewCSVWriter(&bytes.Buffer{}, trace.Columns{Attributes: []string{"user"}}).Write(&job), trace.ErrJob, name)
+		require.ErrorIs(t, trace.NewCSVWriter(&bytes.Buffer{}, trace.Columns{Attributes: []string{"user"}}).Write(&job),
+			trace.ErrJob, name)
 	}
 	for _, bad := range []string{"", "a\nb", "\xff"} {
 		w := trace.NewCSVWriter(&bytes.Buffer{}, trace.Columns{Attributes: []string{bad}})
@@ -138,22 +141,27 @@ func TestJobsThatNoReaderWouldTakeAreNotWritten(t *testing.T) {
 }
 
 func TestNumbersAreExact(t *testing.T) {
-	for s, want := range map[string]time.Duration{"0": 0, "1.000000001": time.Second + 1, "0.0000000005": 1, "0.0000000004": 0, "3000000000": 3e18,
-		"1e-9": 1, "2.5E1": 25 * time.Second, ".5": 500 * time.Millisecond, "5.": 5 * time.Second, "+1": time.Second, "-0": 0, "0.9999999999": time.Second} {
+	for s, want := range map[string]time.Duration{"0": 0, "1.000000001": time.Second + 1, "0.0000000005": 1,
+		"0.0000000004": 0, "3000000000": 3e18,
+		"1e-9": 1, "2.5E1": 25 * time.Second, ".5": 500 * time.Millisecond, "5.": 5 * time.Second, "+1": time.Second, "-0": 0,
+		"0.9999999999": time.Second} {
 		log := read(t, "x", "eagle", s+" 1 1 1\n")
 		require.Equal(t, want, log.Jobs[0].Submit, s)
 	}
-	for _, s := range []string{"", ".", "-", "1e", "e1", "1e999", "0x10", "1_0", "inf", "nan", "1.2.3", "3000000000.1", "99999999999999999999999", "1e10", "١"} {
+	for _, s := range []string{"", ".", "-", "1e", "e1", "1e999", "0x10", "1_0", "inf", "nan", "1.2.3", "3000000000.1",
+		"99999999999999999999999", "1e10", "١"} {
 		require.ErrorIs(t, readAll("x", "eagle", "1 1 1 1\n2 1 1 "+s+"\n", ""), trace.ErrFormat, s)
 	}
 }
 
 func BenchmarkRead(b *testing.B) {
 	lines := map[string]struct{ head, line string }{
-		trace.SWF:        {"", "%d %[1]d 10 1000 16 -1 -1 16 3600 -1 1 %[2]d 3 9 2 1 -1 -1\n"},
-		trace.GoogleJobs: {"job_id,submit_s,start_s,end_s,end_event,user,sched_class,job_name,logical_name,n_schedules\n", "%d,604.1,605.6,675.3,FINISH,u%[2]d,1,n%[1]d,l%[2]d,1\n"},
-		trace.Eagle:      {"", "%d 10 %[2]d" + strings.Repeat(" 69.683", 10) + "\n"},
-		trace.HedgeCSV:   {"id,submit_s,runtime_s,tasks,demand.cpu,attr.user,attr.name\n", "%d,%[1]d.25,17.5,4,0.0625,u%[2]d,n%[1]d\n"},
+		trace.SWF: {"", "%d %[1]d 10 1000 16 -1 -1 16 3600 -1 1 %[2]d 3 9 2 1 -1 -1\n"},
+		trace.GoogleJobs: {"job_id,submit_s,start_s,end_s,end_event,user,sched_class,job_name,logical_name,n_schedules\n",
+			"%d,604.1,605.6,675.3,FINISH,u%[2]d,1,n%[1]d,l%[2]d,1\n"},
+		trace.Eagle: {"", "%d 10 %[2]d" + strings.Repeat(" 69.683", 10) + "\n"},
+		trace.HedgeCSV: {"id,submit_s,runtime_s,tasks,demand.cpu,attr.user,attr.name\n",
+			"%d,%[1]d.25,17.5,4,0.0625,u%[2]d,n%[1]d\n"},
 		trace.HedgeJSONL: {"", `{"id":"%d","submit_s":%[1]d.25,"runtime_s":17.5,"tasks":4,"demand":{"cpu":0.0625},"attributes":{"user":"u%[2]d"}}` + "\n"},
 	}
 	for _, format := range trace.Formats() {

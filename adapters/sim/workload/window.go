@@ -147,7 +147,8 @@ func (b *builder) replay() (*Workload, error) {
 			b.skipped[SkippedTooWide]++
 			continue
 		}
-		drafts = append(drafts, draft{job: j, nodes: nodes, runtime: j.Runtime, arrive: j.Submit - start, slo: j.Deadline > 0})
+		drafts = append(drafts, draft{job: j, nodes: nodes, runtime: j.Runtime, arrive: j.Submit - start,
+			slo: j.Deadline > 0})
 	}
 	if len(drafts) == 0 {
 		return nil, fmt.Errorf("workload: replay from hour %g: %w", start.Hours(), ErrEmpty)

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("HEDGE_TEST_SERVE") == "" {
 		os.Exit(m.Run())
 	}
-	err := serve.Run(context.Background(), serve.Config{Listen: "127.0.0.1:0", Log: os.Stderr, Ready: func(address string) { fmt.Println(address) }})
+	err := serve.Run(context.Background(),
+		serve.Config{Listen: "127.0.0.1:0", Log: os.Stderr, Ready: func(address string) { fmt.Println(address) }})
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
@@ -46,25 +47,29 @@ func open(t *testing.T, text string) solver.Solver {
 	return e
 }
 
-// fresh is the engine that it names, another one for each problem: solvers that do not hear the end of a context may still be
-// busy with the problem before.
+// fresh is the engine that it names, another one for each problem: solvers that do not hear the end of a context may
+// still be busy with the problem before.
 type fresh string
 
 func (f fresh) Name() string { return string(f) }
 
-func (f fresh) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (f fresh) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	e, err := known().Open(string(f))
 	if err != nil {
 		return nil, err
 	}
-	if opts.Work > 0 { // for engines that count it; these small problems take others no longer than this on a loaded machine
+	// for engines that count it; these small problems take others no longer than this on a loaded machine
+	if opts.Work > 0 {
 		opts.Work, opts.Time = 0, time.Minute
 	}
 	return e.Solve(ctx, p, opts, report)
 }
 
-// beyond is what generic solvers cannot do: their tolerances are absolute. solver.Solve refuses what they say then, or their plan is the poorer.
-var beyond = map[string]string{"mixed magnitudes": "values and demands that differ by a hundred orders of magnitude are beyond a generic solver's tolerances"}
+// beyond is what generic solvers cannot do: their tolerances are absolute. solver.Solve refuses what they say then, or
+// their plan is the poorer.
+var beyond = map[string]string{"mixed magnitudes": "values and demands that differ by a hundred orders of magnitude " +
+	"are beyond a generic solver's tolerances"}
 
 // TestConformance: each backend is an engine like native and greedy.
 func TestConformance(t *testing.T) {
@@ -73,7 +78,8 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			open(t, text)
-			solvertest.Run(t, fresh(text), solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true}, Seeds: seeds, Skip: beyond})
+			solvertest.Run(t, fresh(text), solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true}, Seeds: seeds,
+				Skip: beyond})
 		})
 	}
 	for _, text := range []string{"milp+clp", "milp+lpsolve", "milp+highs?splits=now", "milp+highs?splits=continuous"} {
@@ -111,7 +117,8 @@ func service(t *testing.T) (address string, kill func()) {
 	return address, kill
 }
 
-// TestServiceThatDies: a service killed while it solves does not cost the cycle: it ends with a plan of the next rung, and says why.
+// TestServiceThatDies: a service killed while it solves does not cost the cycle: it ends with a plan of the next rung,
+// and says why.
 func TestServiceThatDies(t *testing.T) {
 	address, kill := service(t)
 	e := open(t, "milp+ortools://"+address+"?solver=GSCIP,native")
@@ -137,7 +144,8 @@ func TestServiceThatDies(t *testing.T) {
 		assert.Contains(t, strings.ToLower(sol.Rungs[0].Err.Error()), "unavailable")
 	}
 
-	again := open(t, "milp+ortools://"+address+"?solver=GSCIP,native") // native may be late on a loaded machine, and is then busy for a moment
+	// native may be late on a loaded machine, and is then busy for a moment
+	again := open(t, "milp+ortools://"+address+"?solver=GSCIP,native")
 	sol, err = solver.Solve(t.Context(), again, solvertest.Tiny(1), solver.Options{Time: time.Minute})
 	require.NoError(t, err, "with no service at all")
 	assert.Equal(t, "native", sol.Engine)
@@ -151,8 +159,10 @@ type announced struct {
 	begun chan struct{}
 }
 
-func (a *announced) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
-	timer := time.AfterFunc(time.Second, func() { close(a.begun) }) // so that it is in the middle of it, if the machine is quick enough
+func (a *announced) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
+	// so that it is in the middle of it, if the machine is quick enough
+	timer := time.AfterFunc(time.Second, func() { close(a.begun) })
 	defer timer.Stop()
 	return a.Solver.Solve(ctx, p, opts, report)
 }

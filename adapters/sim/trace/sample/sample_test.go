@@ -28,7 +28,8 @@ func TestTheLogIsWholeAndSmall(t *testing.T) {
 		require.Zero(t, j.Submit%(10*time.Millisecond))
 	}
 	require.Equal(t, 285_591, tasks)
-	require.Equal(t, map[trace.Outcome]int{trace.Finished: 9_569, trace.Killed: 1_047, trace.Failed: 34, trace.Unknown: 1}, outcomes)
+	require.Equal(t, map[trace.Outcome]int{trace.Finished: 9_569, trace.Killed: 1_047, trace.Failed: 34, trace.Unknown: 1},
+		outcomes)
 	require.Zero(t, log.Reordered)
 	require.Equal(t, trace.Job{ID: "6251639646", Line: 2, Submit: 604_050 * time.Millisecond, Wait: trace.WaitUnknown,
 		Runtime: 69_680 * time.Millisecond, Tasks: 1, Demand: map[string]float64{"cpu": 0.0625, "memory": 0.0159},

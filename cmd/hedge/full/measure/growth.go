@@ -43,7 +43,8 @@ type grown struct {
 	// Options are all jobs', and Places the sum of the partitions that each may use, in the mean.
 	Options float64 `json:"options"`
 	Places  float64 `json:"places"`
-	// What the linear relaxation took, and a plan proven to be within the gap: work units and milliseconds of processor time.
+	// What the linear relaxation took, and a plan proven to be within the gap: work units and milliseconds of processor
+	// time.
 	RootWork float64 `json:"root_work"`
 	RootMS   float64 `json:"root_ms"`
 	PlanWork float64 `json:"plan_work"`
@@ -65,7 +66,8 @@ type growing struct {
 
 func newGrowth() *cobra.Command {
 	g := growing{base: solvertest.Shape{Widest: 0.05, Resources: 1}}
-	cmd := &cobra.Command{Use: "growth", Short: "How native's time grows with jobs, partitions and slots", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "growth", Short: "How native's time grows with jobs, partitions and slots",
+		Args: cobra.NoArgs}
 	fs := cmd.Flags()
 	fs.IntVar(&g.base.Jobs, "jobs", 250, "pending jobs of the smallest cycles")
 	fs.IntVar(&g.base.Partitions, "partitions", 4, "their partitions")
@@ -140,12 +142,14 @@ func (g *growing) size(ctx context.Context, s solvertest.Shape) (*grown, error) 
 			logs[k] += math.Log(max(x, 1e-3)) / float64(g.each)
 		}
 	}
-	one.RootWork, one.RootMS, one.PlanWork, one.PlanMS = math.Exp(logs[0]), math.Exp(logs[1]), math.Exp(logs[2]), math.Exp(logs[3])
+	one.RootWork, one.RootMS, one.PlanWork, one.PlanMS = math.Exp(logs[0]), math.Exp(logs[1]), math.Exp(logs[2]),
+		math.Exp(logs[3])
 	return one, nil
 }
 
 // solve is one solve and the processor time it took.
-func (g *growing) solve(ctx context.Context, p *solver.Problem, cfg native.Config, gap float64) (*solver.Solution, float64, error) {
+func (g *growing) solve(ctx context.Context, p *solver.Problem, cfg native.Config, gap float64) (*solver.Solution,
+	float64, error) {
 	runtime.GC()
 	began := cpu()
 	sol, err := solver.Solve(ctx, native.New(&cfg), p, solver.Options{Work: g.work, Gap: gap})
@@ -178,8 +182,10 @@ func growths(found []grown, gap float64) string {
 	var rows, fits []table.Row
 	for i := range found {
 		f := &found[i]
-		rows = append(rows, table.Row{f.Dimension, f.Shape.Jobs, f.Shape.Partitions, f.Shape.Slots, fmt.Sprintf("%.0f", f.Options), fmt.Sprintf("%.0f", f.Places),
-			digits(f.RootMS), fmt.Sprintf("%.0f", f.RootWork/1e3), digits(f.PlanMS), fmt.Sprintf("%.0f", f.PlanWork/1e3), fmt.Sprintf("%d of %d", f.Reached, f.Cycles)})
+		rows = append(rows, table.Row{f.Dimension, f.Shape.Jobs, f.Shape.Partitions, f.Shape.Slots,
+			fmt.Sprintf("%.0f", f.Options), fmt.Sprintf("%.0f", f.Places),
+			digits(f.RootMS), fmt.Sprintf("%.0f", f.RootWork/1e3), digits(f.PlanMS), fmt.Sprintf("%.0f", f.PlanWork/1e3),
+			fmt.Sprintf("%d of %d", f.Reached, f.Cycles)})
 	}
 	fit := func(name string, of []grown) {
 		row := table.Row{name}
@@ -192,7 +198,8 @@ func growths(found []grown, gap float64) string {
 		fit(d.name, along(found, d.name))
 	}
 	fit("all", found)
-	return markdown(table.Row{"grows", "jobs", "partitions", "slots", "options", "places", "relaxation ms", "k units", plan + " ms", "k units", "reached"}, rows) +
+	return markdown(table.Row{"grows", "jobs", "partitions", "slots", "options", "places", "relaxation ms", "k units",
+		plan + " ms", "k units", "reached"}, rows) +
 		"\nTime or work grows as the number of places to this power:\n\n" +
 		markdown(table.Row{"grows", "relaxation ms", "relaxation work", plan + " ms", plan + " work"}, fits)
 }
@@ -233,7 +240,8 @@ func draw(found []grown, path string) error {
 	for i := range found {
 		most = max(most, found[i].Places)
 	}
-	line, err := plotter.NewLine(plotter.XYs{{X: first.Places, Y: first.PlanMS}, {X: most, Y: first.PlanMS * most / first.Places}})
+	line, err := plotter.NewLine(plotter.XYs{{X: first.Places, Y: first.PlanMS},
+		{X: most, Y: first.PlanMS * most / first.Places}})
 	if err != nil {
 		return err
 	}

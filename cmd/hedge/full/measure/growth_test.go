@@ -24,7 +24,8 @@ func TestExponents(t *testing.T) {
 }
 
 func TestGrowth(t *testing.T) {
-	g := growing{base: solvertest.Shape{Jobs: 8, Partitions: 2, Slots: 6, Widest: 0.05, Resources: 1}, doublings: 1, each: 1, gap: 0.01, work: 100_000}
+	g := growing{base: solvertest.Shape{Jobs: 8, Partitions: 2, Slots: 6, Widest: 0.05, Resources: 1}, doublings: 1,
+		each: 1, gap: 0.01, work: 100_000}
 	found, err := g.measure(context.Background())
 	require.NoError(t, err)
 	require.Len(t, found, 6)

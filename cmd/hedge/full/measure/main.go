@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command measure makes the tables of docs/benchmarks-solvers.md that compare the native engine with others beyond what hedge bench does: its bound
-// with Clp's linear programs, how its time grows with the problem, and what better plans are worth to a workload. It prints Markdown or JSON; it
-// draws no conclusion and is no part of the product.
+// Command measure makes the tables of docs/benchmarks-solvers.md that compare the native engine with others beyond what
+// hedge bench does: its bound with Clp's linear programs, how its time grows with the problem, and what better plans
+// are worth to a workload. It prints Markdown or JSON; it draws no conclusion and is no part of the product.
 //
 //	go run ./measure relaxation
 //	go run ./measure growth --svg growth.svg
@@ -53,7 +53,8 @@ func markdown(head table.Row, rows []table.Row) string {
 	return t.RenderMarkdown() + "\n"
 }
 
-// cpu is the processor time that the process has used, in all its threads: what other programs do to a solve of one thread shows in it little.
+// cpu is the processor time that the process has used, in all its threads: what other programs do to a solve of one
+// thread shows in it little.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

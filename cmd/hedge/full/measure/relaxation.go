@@ -42,7 +42,8 @@ func generated() []problem {
 		{Jobs: 300, Partitions: 10, Nodes: 1000, Widest: 0.02, Slots: 16},
 	} {
 		seed := uint64(500 + i)
-		list = append(list, problem{fmt.Sprintf("cycle %d: %d pending, %d running", seed, s.Jobs, s.Running), solvertest.CycleOf(seed, s)})
+		list = append(list, problem{fmt.Sprintf("cycle %d: %d pending, %d running", seed, s.Jobs, s.Running),
+			solvertest.CycleOf(seed, s)})
 	}
 	return list
 }
@@ -62,7 +63,8 @@ type relaxation struct {
 	// Clp is the processor time by method, nil where the limit was reached; Value is the optimum.
 	Clp   []*time.Duration `json:"clp_ns"`
 	Value *float64         `json:"value"`
-	// Reached is native's time to a bound no higher than Value, to a millionth; Solved, to its own relaxation's, which is Bound and may be lower.
+	// Reached is native's time to a bound no higher than Value, to a millionth; Solved, to its own relaxation's, which is
+	// Bound and may be lower.
 	Reached *time.Duration `json:"reached_ns"`
 	Solved  time.Duration  `json:"solved_ns"`
 	Bound   float64        `json:"bound"`
@@ -84,12 +86,15 @@ func newRelaxation() *cobra.Command {
 	var limit time.Duration
 	var repeat int
 	var asJSON, random bool
-	cmd := &cobra.Command{Use: "relaxation", Short: "Native's bound and Clp's linear program of the same problems, in processor time", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "relaxation", Short: "Native's bound and Clp's linear program of the same problems, in " +
+		"processor time", Args: cobra.NoArgs}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&paths, "problems", nil, "problem files")
 	fs.BoolVar(&random, "generated", true, "random cycles as well")
-	fs.DurationVar(&limit, "time", time.Minute, "limit of each solve; native, which must be done within it, has a minute at least")
-	fs.IntVar(&repeat, "repeat", 3, "solves of each, of which the quickest counts; one that takes over 2 s is not repeated")
+	fs.DurationVar(&limit, "time", time.Minute,
+		"limit of each solve; native, which must be done within it, has a minute at least")
+	fs.IntVar(&repeat, "repeat", 3,
+		"solves of each, of which the quickest counts; one that takes over 2 s is not repeated")
 	fs.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var list []problem
@@ -132,7 +137,8 @@ func linear(p *solver.Problem) (*milp.Placement, error) {
 	return c, nil
 }
 
-// relax solves one problem's relaxation by all means. Methods that take more than twice as long as one before them are given up.
+// relax solves one problem's relaxation by all means. Methods that take more than twice as long as one before them are
+// given up.
 func relax(ctx context.Context, q problem, limit time.Duration, repeat int) (*relaxation, error) {
 	c, err := linear(q.p)
 	if err != nil {
@@ -157,7 +163,8 @@ func relax(ctx context.Context, q problem, limit time.Duration, repeat int) (*re
 }
 
 // byClp is the quickest of some solves of c, nil if the limit was reached, and the bound that it proves.
-func byClp(ctx context.Context, c *milp.Placement, method clp.Method, limit time.Duration, repeat int) (least *time.Duration, bound float64, err error) {
+func byClp(ctx context.Context, c *milp.Placement, method clp.Method, limit time.Duration,
+	repeat int) (least *time.Duration, bound float64, err error) {
 	for range repeat {
 		runtime.GC()
 		began := cpu()
@@ -203,8 +210,10 @@ func (r *relaxation) byNative(ctx context.Context, p *solver.Problem, limit time
 	return nil
 }
 
-// toTarget is how long native took to solve its relaxation, and to a bound no higher than target; nil if that is nil or it never had one.
-func toTarget(ctx context.Context, p *solver.Problem, target *float64, limit time.Duration) (took time.Duration, reached *time.Duration, sol *solver.Solution, err error) {
+// toTarget is how long native took to solve its relaxation, and to a bound no higher than target; nil if that is nil or
+// it never had one.
+func toTarget(ctx context.Context, p *solver.Problem, target *float64, limit time.Duration) (took time.Duration,
+	reached *time.Duration, sol *solver.Solution, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	e := native.New(&native.Config{Relaxation: true})

@@ -27,8 +27,9 @@ func optimum(t *testing.T, c *milp.Placement, m *milp.Model) float64 {
 	return c.Bound(res.Bound)
 }
 
-// tightened is m with a row for each number of tasks in a partition that is bounded below its gang's: no more of them than the bound's share of the
-// option that is chosen. The native engine's columns know that; the model for generic solvers leaves it to branching.
+// tightened is m with a row for each number of tasks in a partition that is bounded below its gang's: no more of them
+// than the bound's share of the option that is chosen. The native engine's columns know that; the model for generic
+// solvers leaves it to branching.
 func tightened(m *milp.Model) *milp.Model {
 	out := m.Clone()
 	_, upper := m.Bounds()
@@ -52,8 +53,8 @@ func tightened(m *milp.Model) *milp.Model {
 	return out
 }
 
-// TestNativeBoundsAndLinearPrograms: with neither cuts nor branching, the native bound is never below the linear program's optimum, by whatever prices it
-// was come by; when the relaxation is solved it is no higher than that.
+// TestNativeBoundsAndLinearPrograms: with neither cuts nor branching, the native bound is never below the linear
+// program's optimum, by whatever prices it was come by; when the relaxation is solved it is no higher than that.
 func TestNativeBoundsAndLinearPrograms(t *testing.T) {
 	for seed := range uint64(14) {
 		p := solvertest.Cycle(2000+seed, 8+3*int(seed), int(seed)%4*3)

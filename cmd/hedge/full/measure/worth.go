@@ -70,11 +70,14 @@ type worth struct {
 
 func newWorth() *cobra.Command {
 	var w worth
-	cmd := &cobra.Command{Use: "worth", Short: "What better plans are worth: hedge compare by engine and by time for a decision", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "worth", Short: "What better plans are worth: hedge compare by engine and by time for a " +
+		"decision", Args: cobra.NoArgs}
 	fs := cmd.Flags()
 	fs.StringVar(&w.program, "program", "hedge-full", "the hedge to run")
-	fs.StringArrayVar(&w.logs, "trace", []string{"builtin"}, "log, builtin or NAME=FILE, with more flags of hedge compare behind it; may be repeated")
-	fs.StringArrayVar(&w.rows, "row", []string{"100ms=native"}, "TIME=ENGINE: an engine and its time for each decision; may be repeated")
+	fs.StringArrayVar(&w.logs, "trace", []string{"builtin"},
+		"log, builtin or NAME=FILE, with more flags of hedge compare behind it; may be repeated")
+	fs.StringArrayVar(&w.rows, "row", []string{"100ms=native"},
+		"TIME=ENGINE: an engine and its time for each decision; may be repeated")
 	fs.StringVar(&w.flags, "flags", "", "flags of hedge compare for all")
 	fs.DurationVar(&w.cycle, "cycle", 10*time.Second, "scheduling period; no row's time may be longer")
 	fs.DurationVar(&w.eachAtMost, "at-most", 5*time.Minute, "give a run up after this time, and say so")
@@ -96,7 +99,8 @@ func (w *worth) run(ctx context.Context, told func(what string)) error {
 			return errors.New("--trace: found nothing, expected builtin or NAME=FILE")
 		}
 		name, file, isFile := strings.Cut(fields[0], "=")
-		args := append([]string{"compare", "--policies", "3sigma", "--json", "--cycle", w.cycle.String(), "--work", "1000000000000"}, fields[1:]...)
+		args := append([]string{"compare", "--policies", "3sigma", "--json", "--cycle", w.cycle.String(), "--work",
+			"1000000000000"}, fields[1:]...)
 		if isFile {
 			args = append(args, "--trace", file)
 		}
@@ -106,7 +110,8 @@ func (w *worth) run(ctx context.Context, told func(what string)) error {
 			if !ok || err != nil || d <= 0 || d > w.cycle {
 				return fmt.Errorf("--row: found %q, expected TIME=ENGINE with a time of at most --cycle", row)
 			}
-			one := valued{Log: name, Engine: engine, LimitS: d.Seconds(), Args: append(append([]string(nil), args...), strings.Fields(w.flags)...)}
+			one := valued{Log: name, Engine: engine, LimitS: d.Seconds(),
+				Args: append(append([]string(nil), args...), strings.Fields(w.flags)...)}
 			one.Args = append(one.Args, "--budget", fmt.Sprint(d.Seconds()/w.cycle.Seconds()), "--engine", engine)
 			told(fmt.Sprintf("%s: %s for %s", name, engine, limit))
 			if err := w.one(ctx, &one); err != nil {
@@ -153,7 +158,8 @@ func (w *worth) tables() string {
 		for k := range w.rows {
 			rows = append(rows, w.list[i+k].row())
 		}
-		out.WriteString(markdown(table.Row{"engine", "s a decision", "missed %", "goodput machine-hours", "best-effort latency s", "cycles", "cycle ms p50", "p99", "most",
+		out.WriteString(markdown(table.Row{"engine", "s a decision", "missed %", "goodput machine-hours",
+			"best-effort latency s", "cycles", "cycle ms p50", "p99", "most",
 			"gap % mean", "p99", "stops"}, rows) + "\n")
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n"
@@ -193,6 +199,7 @@ func (v *valued) row() table.Row {
 			stops = append(stops, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return append(row, fmt.Sprintf("%.1f", 100*r.SLO.MissRate), digits(r.Goodput.SLO+r.Goodput.BE), digits(r.Latency.Mean), r.Cycles, digits(r.CycleMS.P50), digits(r.CycleMS.P99),
+	return append(row, fmt.Sprintf("%.1f", 100*r.SLO.MissRate), digits(r.Goodput.SLO+r.Goodput.BE), digits(r.Latency.Mean),
+		r.Cycles, digits(r.CycleMS.P50), digits(r.CycleMS.P99),
 		digits(r.CycleMS.Max), percent(r.Solver.GapMean), percent(r.Solver.GapP99), strings.Join(stops, ", "))
 }

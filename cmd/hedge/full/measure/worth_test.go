@@ -25,16 +25,19 @@ echo '{"runs":[{"slo":{"miss_rate":0.125},"work_in_window_machine_hours":{"slo":
 func TestWorth(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hedge")
 	require.NoError(t, os.WriteFile(program, []byte(fake), 0o755))
-	w := worth{program: program, logs: []string{"builtin", "other=some.swf.gz --hours 2"}, rows: []string{"100ms=native", "1s=broken?x", "1s=greedy"},
+	w := worth{program: program, logs: []string{"builtin", "other=some.swf.gz --hours 2"},
+		rows:  []string{"100ms=native", "1s=broken?x", "1s=greedy"},
 		flags: "--nodes 64", cycle: 10 * time.Second, eachAtMost: time.Minute}
 	require.NoError(t, w.run(context.Background(), func(string) {}))
 	require.Len(t, w.list, 6)
-	assert.Equal(t, []string{"compare", "--policies", "3sigma", "--json", "--cycle", "10s", "--work", "1000000000000", "--hours", "2", "--trace", "some.swf.gz",
+	assert.Equal(t, []string{"compare", "--policies", "3sigma", "--json", "--cycle", "10s", "--work", "1000000000000",
+		"--hours", "2", "--trace", "some.swf.gz",
 		"--nodes", "64", "--budget", "0.01", "--engine", "native"}, w.list[3].Args)
 	got := w.tables()
 	assert.Contains(t, got, "| native | 0.1 | 12.5 | 3.50 | 60.0 | 7 | 5.00 | 10.0 | 12.0 | 1.00 | 2.00 | 4 gap, 3 time |")
 	assert.Contains(t, got, "hedge: boom (exit status 1)")
-	assert.Equal(t, []string{"'broken?x'", "plain", "'two words'", `'it'\''s'`, "''"}, quoted([]string{"broken?x", "plain", "two words", "it's", ""}))
+	assert.Equal(t, []string{"'broken?x'", "plain", "'two words'", `'it'\''s'`, "''"},
+		quoted([]string{"broken?x", "plain", "two words", "it's", ""}))
 	assert.Contains(t, got, "| greedy | 1 | 12.5 | 3.50 | 60.0 | 7 | 5.00 | 10.0 | 12.0 | – | – |", "it has no bound")
 }
 

@@ -1,5 +1,6 @@
-// Package bench runs solving engines side by side on placement problems, each run in a process of its own, so that memory
-// is counted for it alone and an engine that crashes or hangs spoils no other. It measures; it compares nothing and draws no conclusion.
+// Package bench runs solving engines side by side on placement problems, each run in a process of its own, so that
+// memory is counted for it alone and an engine that crashes or hangs spoils no other. It measures; it compares nothing
+// and draws no conclusion.
 package bench
 
 import (
@@ -30,7 +31,8 @@ type Spec struct {
 	Problems, Engines []string
 	// At are the moments to look at a run; the last is its time limit.
 	At []time.Duration
-	// Work, if not empty, are the limits in work units that take the place of At: an engine then runs once for each, without a time limit.
+	// Work, if not empty, are the limits in work units that take the place of At: an engine then runs once for each,
+	// without a time limit.
 	Work []int64
 	// Seed is that of randomised search.
 	Seed int64
@@ -40,12 +42,13 @@ type Spec struct {
 	Splits string
 	// Gap is the relative gap to stop at.
 	Gap float64
-	// Reach is the engine of Engines whose time to what the others have in the end is told; "" for none. It runs alone, after them.
+	// Reach is the engine of Engines whose time to what the others have in the end is told; "" for none. It runs alone,
+	// after them.
 	Reach string
 	// Parallel is how many of the others run at the same time; 0 is 1.
 	Parallel int
-	// Oracle is an engine that is given OracleTime, one thread and no gap for each problem whose best plan Engines leave unproven; "" for none.
-	// Its plans and bounds are among those that the others are held against.
+	// Oracle is an engine that is given OracleTime, one thread and no gap for each problem whose best plan Engines leave
+	// unproven; "" for none. Its plans and bounds are among those that the others are held against.
 	Oracle     string
 	OracleTime time.Duration
 }
@@ -99,8 +102,8 @@ type Problem struct {
 	// BestObjective and BestBound are the best of all runs.
 	BestObjective float64  `json:"best_objective"`
 	BestBound     *float64 `json:"best_bound"`
-	// Wrong lists the engines whose bound is below a plan that another one has, beyond [solver.Tolerance]: that plan has been checked, so
-	// the bound is wrong, or the plan needs the tolerance that rows are checked with.
+	// Wrong lists the engines whose bound is below a plan that another one has, beyond [solver.Tolerance]: that plan has
+	// been checked, so the bound is wrong, or the plan needs the tolerance that rows are checked with.
 	Wrong []string `json:"wrong,omitempty"`
 	Runs  []Run    `json:"runs"`
 	// Oracle is the oracle's run; nil where it was not asked.
@@ -123,7 +126,8 @@ type Run struct {
 	Threads int    `json:"threads"`
 	// FirstMS is when the first plan was there, null without one.
 	FirstMS *float64 `json:"first_ms"`
-	// Objective and Gap are those in hand at each moment, or at the end of each limit of work: null without a plan, or without a bound that was told by then.
+	// Objective and Gap are those in hand at each moment, or at the end of each limit of work: null without a plan, or
+	// without a bound that was told by then.
 	Objective []*float64 `json:"objective"`
 	Gap       []*float64 `json:"gap"`
 	// Spent are the work units that were used up within each limit of work.
@@ -139,7 +143,8 @@ type Run struct {
 	plans []plan // as they were told
 }
 
-// Do runs every engine on every problem. Step is told of each run as it begins, never by two goroutines at the same time.
+// Do runs every engine on every problem. Step is told of each run as it begins, never by two goroutines at the same
+// time.
 func Do(ctx context.Context, spec *Spec, step func(done int, what string)) ([]Problem, error) {
 	out := make([]Problem, 0, len(spec.Problems))
 	titles := names(spec.Problems)
@@ -313,8 +318,9 @@ func (r *Run) byTime(ctx context.Context, spec *Spec, path string) error {
 
 // solve runs hedge solve within a limit. What does not depend on moments is put into r.
 func (r *Run) solve(ctx context.Context, spec *Spec, path string, limit ...string) (*solver.Solution, error) {
-	cmd := exec.CommandContext(ctx, spec.Program, append([]string{"solve", "--problem", path, "--engine", r.Engine, "--threads", fmt.Sprint(r.Threads),
-		"--splits", spec.Splits, "--gap", fmt.Sprint(spec.Gap), "--seed", fmt.Sprint(spec.Seed), "--json"}, limit...)...)
+	cmd := exec.CommandContext(ctx, spec.Program,
+		append([]string{"solve", "--problem", path, "--engine", r.Engine, "--threads", fmt.Sprint(r.Threads),
+			"--splits", spec.Splits, "--gap", fmt.Sprint(spec.Gap), "--seed", fmt.Sprint(spec.Seed), "--json"}, limit...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	failed := cmd.Run()

@@ -36,14 +36,16 @@ func files(t *testing.T) (program, problem string) {
 	dir := t.TempDir()
 	program, problem = filepath.Join(dir, "hedge"), filepath.Join(dir, "small.json")
 	require.NoError(t, os.WriteFile(program, []byte(fake), 0o755))
-	require.NoError(t, os.WriteFile(problem, []byte(`{"slot_seconds":1,"slots":1,"resources":["node"],"partitions":[{"name":"r","nodes":2}],"capacity":[[[2]]],
+	require.NoError(t, os.WriteFile(problem,
+		[]byte(`{"slot_seconds":1,"slots":1,"resources":["node"],"partitions":[{"name":"r","nodes":2}],"capacity":[[[2]]],
 "jobs":[{"id":"a","options":[{"set":"any","start":0,"count":1,"demand":[1],"partitions":[0],"usage":[1],"value":3}]}]}`), 0o644))
 	return program, problem
 }
 
 func TestWhatWasInHandWithinLimitsOfWork(t *testing.T) {
 	program, problem := files(t)
-	spec := &Spec{Program: program, Problems: []string{problem}, Engines: []string{"good", "broken"}, Work: []int64{50, 100}, Threads: []int{1}, Splits: "integer"}
+	spec := &Spec{Program: program, Problems: []string{problem}, Engines: []string{"good", "broken"},
+		Work: []int64{50, 100}, Threads: []int{1}, Splits: "integer"}
 	got, err := Do(context.Background(), spec, func(int, string) {})
 	require.NoError(t, err)
 	good := got[0].Runs[0]

@@ -27,8 +27,9 @@ func ParseRange(text string) (Range, error) {
 	return Range{least, most}, nil
 }
 
-// Choose are the problems among files whose numbers of pending jobs are in the range; of more than most of them, that many which are spread evenly
-// over the files' order. Most 0 is all. It reads every file, so that one that holds no problem is an error before any work is done.
+// Choose are the problems among files whose numbers of pending jobs are in the range; of more than most of them, that
+// many which are spread evenly over the files' order. Most 0 is all. It reads every file, so that one that holds no
+// problem is an error before any work is done.
 func Choose(files []string, r Range, most int) ([]string, error) {
 	var fit []string
 	for _, path := range files {

@@ -7,21 +7,23 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// Reach is how long an engine took to a plan as good as the best that the others had in the end. As good is any that is worth at most
-// Spec.Gap less, relatively, for all engines alike: each may stop there, so that to ask for more would be to ask for what none is to look for.
+// Reach is how long an engine took to a plan as good as the best that the others had in the end. As good is any that is
+// worth at most Spec.Gap less, relatively, for all engines alike: each may stop there, so that to ask for more would be
+// to ask for what none is to look for.
 type Reach struct {
-	// Engine is the one whose time it is. Rival is the one of the others that had Target, the best plan's value of them all, first; "" where
-	// none had a plan.
+	// Engine is the one whose time it is. Rival is the one of the others that had Target, the best plan's value of them
+	// all, first; "" where none had a plan.
 	Engine string   `json:"engine"`
 	Rival  string   `json:"rival"`
 	Target *float64 `json:"target"`
-	// RivalMS is when Rival first had it, null without one; GivenMS is the time limit, or RivalMS if Rival ended before the limit.
+	// RivalMS is when Rival first had it, null without one; GivenMS is the time limit, or RivalMS if Rival ended before
+	// the limit.
 	RivalMS *float64 `json:"rival_ms"`
 	GivenMS float64  `json:"given_ms"`
 	// MS is when Engine had it, its first plan where no other had one; null if it never did.
 	MS *float64 `json:"ms"`
-	// Speedup is RivalMS / MS, and SpeedupGiven is GivenMS / MS; null where neither side had a plan. Where one of the times is unknown
-	// the time limit stands for it, and Censored says which side's: the quotients are then bounds.
+	// Speedup is RivalMS / MS, and SpeedupGiven is GivenMS / MS; null where neither side had a plan. Where one of the
+	// times is unknown the time limit stands for it, and Censored says which side's: the quotients are then bounds.
 	Speedup      *float64 `json:"speedup"`
 	SpeedupGiven *float64 `json:"speedup_given"`
 	// Censored is empty, [NoRival] or [NotReached].
@@ -30,10 +32,12 @@ type Reach struct {
 	Failed []string `json:"failed,omitempty"`
 }
 
-// ReachSummary sums up the reaches of several problems. Its means are geometric, with bounds in the place of what is censored.
+// ReachSummary sums up the reaches of several problems. Its means are geometric, with bounds in the place of what is
+// censored.
 type ReachSummary struct {
 	Engine string `json:"engine"`
-	// Problems are those with a quotient; of them, in NoRival no other engine had a plan, and in NotReached this one was never as good.
+	// Problems are those with a quotient; of them, in NoRival no other engine had a plan, and in NotReached this one was
+	// never as good.
 	Problems   int `json:"problems"`
 	NoRival    int `json:"no_rival"`
 	NotReached int `json:"not_reached"`
@@ -42,14 +46,15 @@ type ReachSummary struct {
 	SpeedupGiven *float64 `json:"speedup_given"`
 }
 
-// Values of Reach.Censored: none of the others had a plan, so that the quotients are lower bounds; or the engine never was as good, so that
-// they are upper ones.
+// Values of Reach.Censored: none of the others had a plan, so that the quotients are lower bounds; or the engine never
+// was as good, so that they are upper ones.
 const (
 	NoRival    = "rivals"
 	NotReached = "engine"
 )
 
-// rounding is how much less a plan may be worth, relatively, and still count as good as another where no gap is allowed.
+// rounding is how much less a plan may be worth, relatively, and still count as good as another where no gap is
+// allowed.
 const rounding = 1e-9
 
 // leastMS keeps quotients finite: nothing is told of in less than a microsecond.

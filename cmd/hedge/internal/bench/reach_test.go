@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// racers is a program that answers like hedge solve for engines of different quality. What the problem's name begins with says who
-// does what, and it writes down who began and ended.
+// racers is a program that answers like hedge solve for engines of different quality. What the problem's name begins
+// with says who does what, and it writes down who began and ended.
 const racers = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	case $1 in --plans) plans=$2;; --engine) engine=$2;; --problem) problem=$(basename $2 .json);; esac
@@ -47,11 +47,13 @@ func race(t *testing.T, parallel int, names ...string) (problems []Problem, orde
 	dir := t.TempDir()
 	program := filepath.Join(dir, "hedge")
 	require.NoError(t, os.WriteFile(program, []byte(racers), 0o755))
-	spec := &Spec{Program: program, Engines: []string{"slow", "native", "quick"}, At: []time.Duration{time.Second, 2 * time.Second},
+	spec := &Spec{Program: program, Engines: []string{"slow", "native", "quick"},
+		At:      []time.Duration{time.Second, 2 * time.Second},
 		Threads: []int{1}, Splits: "integer", Reach: "native", Parallel: parallel}
 	for _, name := range names {
 		path := filepath.Join(dir, name+".json")
-		require.NoError(t, os.WriteFile(path, []byte(`{"slot_seconds":1,"slots":1,"resources":["node"],"partitions":[{"name":"r","nodes":2}],
+		require.NoError(t, os.WriteFile(path,
+			[]byte(`{"slot_seconds":1,"slots":1,"resources":["node"],"partitions":[{"name":"r","nodes":2}],
 "capacity":[[[2]]],"jobs":[{"id":"a","options":[{"set":"any","start":0,"count":1,"demand":[1],"partitions":[0],"usage":[1],"value":3}]}]}`), 0o644))
 		spec.Problems = append(spec.Problems, path)
 	}
@@ -65,8 +67,10 @@ func race(t *testing.T, parallel int, names ...string) (problems []Problem, orde
 func TestReach(t *testing.T) {
 	problems, order := race(t, 1, "both", "late", "alone", "nobody")
 	require.Len(t, problems, 4)
-	assert.Contains(t, order, "begin slow\nend slow\nbegin quick\nend quick\nbegin native\nend native\n", "one after the other, native last")
-	assert.Equal(t, []string{"slow", "native", "quick"}, []string{problems[0].Runs[0].Engine, problems[0].Runs[1].Engine, problems[0].Runs[2].Engine}, "as given")
+	assert.Contains(t, order, "begin slow\nend slow\nbegin quick\nend quick\nbegin native\nend native\n",
+		"one after the other, native last")
+	assert.Equal(t, []string{"slow", "native", "quick"}, []string{problems[0].Runs[0].Engine, problems[0].Runs[1].Engine,
+		problems[0].Runs[2].Engine}, "as given")
 
 	both := problems[0].Reach
 	assert.Equal(t, "quick", both.Rival, "had it first")
@@ -109,7 +113,8 @@ func TestReach(t *testing.T) {
 // TestReachWithoutAProof: a rival that goes on to the limit is given its whole time in the second quotient.
 func TestReachWithoutAProof(t *testing.T) {
 	spec := &Spec{Reach: "native", At: []time.Duration{time.Second}}
-	runs := []Run{{Engine: "native", Objective: make([]*float64, 1)}, {Engine: "other", Stop: "time", Objective: make([]*float64, 1)}}
+	runs := []Run{{Engine: "native", Objective: make([]*float64, 1)},
+		{Engine: "other", Stop: "time", Objective: make([]*float64, 1)}}
 	runs[0].add(plan{MS: 0, Objective: 2}, spec.At)
 	runs[1].add(plan{MS: 250, Objective: 2 * (1 + 1e-12)}, spec.At)
 	r := reach(spec, runs)
@@ -130,7 +135,8 @@ func TestReachWithinTheGap(t *testing.T) {
 		{0, nil, pointer(250)},
 		{-1, nil, pointer(250)},
 	} {
-		runs := []Run{{Engine: "native", Stop: "gap", Objective: make([]*float64, 1)}, {Engine: "other", Stop: "time", Objective: make([]*float64, 1)}}
+		runs := []Run{{Engine: "native", Stop: "gap", Objective: make([]*float64, 1)},
+			{Engine: "other", Stop: "time", Objective: make([]*float64, 1)}}
 		runs[0].add(plan{MS: 10, Objective: 98}, at)
 		runs[0].add(plan{MS: 20, Objective: 99.5}, at)
 		runs[0].add(plan{MS: 30, Objective: 99.9999}, at)

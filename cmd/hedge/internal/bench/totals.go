@@ -5,7 +5,8 @@ import "slices"
 // Near is the share of the best plan's value that a plan is worth, at least, to be counted as near it.
 const Near = 0.999
 
-// Total is what an engine reached on the problems of a folder, or on all: a number for each moment, or for each limit of work.
+// Total is what an engine reached on the problems of a folder, or on all: a number for each moment, or for each limit
+// of work.
 type Total struct {
 	// Folder is "" for all, where there are several.
 	Folder  string `json:"folder"`
@@ -13,8 +14,8 @@ type Total struct {
 	Threads int    `json:"threads"`
 	// Problems are those that any engine had a plan for.
 	Problems int `json:"problems"`
-	// Of them, Near are plans worth at least 99.9 % of the best one known, Proven those that the engine itself proved to be within the gap
-	// that was asked for, and Optimal those that it proved but for [solver.Tolerance].
+	// Of them, Near are plans worth at least 99.9 % of the best one known, Proven those that the engine itself proved to
+	// be within the gap that was asked for, and Optimal those that it proved but for [solver.Tolerance].
 	Near    []int `json:"near"`
 	Proven  []int `json:"proven"`
 	Optimal []int `json:"optimal"`
@@ -54,7 +55,8 @@ func Totals(spec *Spec, problems []Problem) []Total {
 }
 
 func newTotal(folder string, r racer, n int) Total {
-	t := Total{Folder: folder, Engine: r.engine, Threads: r.threads, Near: make([]int, n), Proven: make([]int, n), Optimal: make([]int, n), Worst: make([]float64, n), MeanGap: make([]float64, n)}
+	t := Total{Folder: folder, Engine: r.engine, Threads: r.threads, Near: make([]int, n), Proven: make([]int, n),
+		Optimal: make([]int, n), Worst: make([]float64, n), MeanGap: make([]float64, n)}
 	for i := range t.Worst {
 		t.Worst[i] = 1
 	}

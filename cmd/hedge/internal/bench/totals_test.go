@@ -22,15 +22,20 @@ func TestTotals(t *testing.T) {
 		{Name: "q", Folder: "y", BestObjective: 1024, BestBound: v(1100), Runs: []Run{
 			{Objective: []*float64{v(1022), v(1022)}, Gap: []*float64{v(0.1), v(0.1)}},
 			{Objective: []*float64{v(1024), v(1024)}, Gap: []*float64{v(0.5), v(1e-7)}}}},
-		{Name: "nothing to plan", Folder: "y", Runs: []Run{{Objective: make([]*float64, 2), Gap: make([]*float64, 2)}, {Objective: make([]*float64, 2), Gap: make([]*float64, 2)}}},
+		{Name: "nothing to plan", Folder: "y", Runs: []Run{{Objective: make([]*float64, 2), Gap: make([]*float64, 2)},
+			{Objective: make([]*float64, 2), Gap: make([]*float64, 2)}}},
 	}
 	got := Totals(spec, problems)
 	require.Len(t, got, 6, "two folders and all, of two engines")
-	assert.Equal(t, Total{Folder: "x", Engine: "a", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 0}, Worst: []float64{2047.0 / 2048, 1}, MeanGap: []float64{0.02, 0.005}}, got[0])
-	assert.Equal(t, Total{Folder: "y", Engine: "b", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 1}, Worst: []float64{1, 1}, MeanGap: []float64{0.5, 1e-7}}, got[3])
-	assert.Equal(t, Total{Engine: "a", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 0}, Worst: []float64{1022.0 / 1024, 1022.0 / 1024}, MeanGap: got[4].MeanGap}, got[4])
+	assert.Equal(t, Total{Folder: "x", Engine: "a", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1},
+		Optimal: []int{0, 0}, Worst: []float64{2047.0 / 2048, 1}, MeanGap: []float64{0.02, 0.005}}, got[0])
+	assert.Equal(t, Total{Folder: "y", Engine: "b", Threads: 1, Problems: 1, Near: []int{1, 1}, Proven: []int{0, 1},
+		Optimal: []int{0, 1}, Worst: []float64{1, 1}, MeanGap: []float64{0.5, 1e-7}}, got[3])
+	assert.Equal(t, Total{Engine: "a", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1},
+		Optimal: []int{0, 0}, Worst: []float64{1022.0 / 1024, 1022.0 / 1024}, MeanGap: got[4].MeanGap}, got[4])
 	assert.InDeltaSlice(t, []float64{0.06, 0.0525}, got[4].MeanGap, 1e-12)
-	assert.Equal(t, Total{Engine: "b", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1}, Optimal: []int{0, 1}, Worst: []float64{0, 0.5}, MeanGap: got[5].MeanGap}, got[5])
+	assert.Equal(t, Total{Engine: "b", Threads: 1, Problems: 2, Near: []int{1, 1}, Proven: []int{0, 1},
+		Optimal: []int{0, 1}, Worst: []float64{0, 0.5}, MeanGap: got[5].MeanGap}, got[5])
 	assert.InDeltaSlice(t, []float64{0.75, 0.5}, got[5].MeanGap, 1e-6, "no bound counts as a gap of 1")
 	assert.Equal(t, []string{"q"}, Unproven(spec, problems))
 }
@@ -38,7 +43,8 @@ func TestTotals(t *testing.T) {
 // TestTheOracleIsAskedWhereNothingIsProven, once, and what it finds counts as known.
 func TestTheOracleIsAskedWhereNothingIsProven(t *testing.T) {
 	program, problem := files(t)
-	spec := &Spec{Program: program, Problems: []string{problem}, Engines: []string{"good"}, Work: []int64{50, 80}, Threads: []int{1, 2}, Splits: "integer",
+	spec := &Spec{Program: program, Problems: []string{problem}, Engines: []string{"good"}, Work: []int64{50, 80},
+		Threads: []int{1, 2}, Splits: "integer",
 		Gap: 0.1, Oracle: "patient", OracleTime: time.Minute}
 	var told []string
 	got, err := Do(context.Background(), spec, func(_ int, what string) { told = append(told, what) })
@@ -58,9 +64,11 @@ func TestTheOracleIsAskedWhereNothingIsProven(t *testing.T) {
 // TestAFailedRunKeepsItsPlan: what an engine had when it failed counts, and it is not given more work.
 func TestAFailedRunKeepsItsPlan(t *testing.T) {
 	program, problem := files(t)
-	text := "#!/bin/sh\necho '{\"engine\":\"x\",\"stop\":\"error\",\"objective\":7,\"bound\":null,\"gap\":null,\"wall_ms\":3,\"work\":9,\"choice\":{},\"preempt\":[]}'\necho hedge: boom >&2\nexit 1\n"
+	text := "#!/bin/sh\necho " +
+		"'{\"engine\":\"x\",\"stop\":\"error\",\"objective\":7,\"bound\":null,\"gap\":null,\"wall_ms\":3,\"work\":9,\"choice\":{},\"preempt\":[]}'\necho hedge: boom >&2\nexit 1\n"
 	require.NoError(t, os.WriteFile(program, []byte(text), 0o755))
-	got, err := Do(context.Background(), &Spec{Program: program, Problems: []string{problem}, Engines: []string{"x"}, Work: []int64{50, 100}, Threads: []int{1}, Splits: "integer"}, func(int, string) {})
+	got, err := Do(context.Background(), &Spec{Program: program, Problems: []string{problem}, Engines: []string{"x"},
+		Work: []int64{50, 100}, Threads: []int{1}, Splits: "integer"}, func(int, string) {})
 	require.NoError(t, err)
 	run := got[0].Runs[0]
 	assert.Equal(t, "hedge: boom", run.Error)
@@ -78,7 +86,8 @@ func TestChoose(t *testing.T) {
 			jobs += fmt.Sprintf(`,{"id":"%d","options":[]}`, i)
 		}
 		path := filepath.Join(dir, fmt.Sprintf("p%d.json", n))
-		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `{"slot_seconds":1,"slots":1,"resources":["node"],"partitions":[{"name":"r","nodes":2}],"capacity":[[[2]]],"jobs":[%s]}`, jobs[min(1, len(jobs)):]), 0o644))
+		require.NoError(t, os.WriteFile(path,
+			fmt.Appendf(nil, `{"slot_seconds":1,"slots":1,"resources":["node"],"partitions":[{"name":"r","nodes":2}],"capacity":[[[2]]],"jobs":[%s]}`, jobs[min(1, len(jobs)):]), 0o644))
 		all = append(all, path)
 	}
 	for _, c := range []struct {

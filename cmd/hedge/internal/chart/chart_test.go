@@ -24,7 +24,8 @@ func wellFormed(t *testing.T, markup string) {
 }
 
 func TestChartsFollowThePage(t *testing.T) {
-	bars, err := Bars("misses <of> all", "%", []Bar{{Label: "a & b", Value: 3, Low: 2, High: 4}, {Label: "c", Value: 0, Color: 3}})
+	bars, err := Bars("misses <of> all", "%",
+		[]Bar{{Label: "a & b", Value: 3, Low: 2, High: 4}, {Label: "c", Value: 0, Color: 3}})
 	require.NoError(t, err)
 	lines, err := Lines("cdf", Axis{Label: "s", Log: true}, Axis{Label: "share", Max: 1},
 		[]Series{{Name: "x", X: []float64{0, 1, 10, 3000}, Y: []float64{0, .2, .5, 1}, Color: 1}, {Name: "none"}})

@@ -56,7 +56,8 @@ func planSVG(out *strings.Builder, s size, d PlanData) {
 			left-5, along(y, ch, .68), float64(s.font)*.92, html.EscapeString(label))
 		for c := range d.Columns {
 			fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="currentColor" fill-opacity="%.3f" stroke="var(--grid)" stroke-width=".6"><title>%s, %s: %.0f %%</title></rect>`,
-				along(left, cw, float64(c)), y, cw, ch, .8*min(1, max(0, d.Shade[r][c])), html.EscapeString(label), html.EscapeString(d.Columns[c]), 100*d.Shade[r][c])
+				along(left, cw, float64(c)), y, cw, ch, .8*min(1, max(0, d.Shade[r][c])), html.EscapeString(label),
+				html.EscapeString(d.Columns[c]), 100*d.Shade[r][c])
 		}
 	}
 	columnLabels(out, s, d, left, cw, along(top, ch, float64(rows)))
@@ -73,7 +74,8 @@ func columnLabels(out *strings.Builder, s size, d PlanData, left, cw, y float64)
 		}
 	}
 	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="currentColor" font-size="%.1f">%s</text>`,
-		along(left, cw, float64(len(d.Columns))/2), along(y, float64(s.font), 2.6), float64(s.font), html.EscapeString(d.XLabel))
+		along(left, cw, float64(len(d.Columns))/2), along(y, float64(s.font), 2.6), float64(s.font),
+		html.EscapeString(d.XLabel))
 }
 
 // planMarks draws the starts of a cell side by side, as many as it has room for, and how many more there are.
@@ -95,7 +97,8 @@ func planMarks(out *strings.Builder, d PlanData, left, top, cw, ch float64) {
 		case n < room-1 || inCell[at] <= room:
 			mark(out, m, x, y, r)
 		case n == room-1:
-			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="start" class="more" font-size="%.1f">+%d</text>`, along(x, r, -.6), y+r, max(8.5, 2.6*r), more)
+			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="start" class="more" font-size="%.1f">+%d</text>`,
+				along(x, r, -.6), y+r, max(8.5, 2.6*r), more)
 		}
 	}
 }
@@ -116,7 +119,8 @@ func mark(out *strings.Builder, m Mark, x, y, r float64) {
 	if m.SLO {
 		fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="%.1f" %s>`, x, y, r, style)
 	} else {
-		fmt.Fprintf(out, `<path d="M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz" %s>`, along(x, r, -1.1), y, 1.1*r, -1.1*r, 1.1*r, 1.1*r, -1.1*r, 1.1*r, style)
+		fmt.Fprintf(out, `<path d="M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz" %s>`, along(x, r, -1.1), y, 1.1*r, -1.1*r,
+			1.1*r, 1.1*r, -1.1*r, 1.1*r, style)
 	}
 	fmt.Fprintf(out, "<title>%s</title>", html.EscapeString(m.Text))
 	if m.SLO {

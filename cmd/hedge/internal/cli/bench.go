@@ -75,22 +75,30 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.problems, "problems", nil, "problem `files`, or directories of them")
-	fs.StringArrayVar(&f.spec.Engines, "engine", []string{"native", "greedy"}, "`engine`, or ladder of engines; may be repeated")
-	fs.DurationSliceVar(&f.spec.At, "at", []time.Duration{100 * time.Millisecond, time.Second}, "`moments` to look at, rising; the last is the time limit")
+	fs.StringArrayVar(&f.spec.Engines, "engine", []string{"native", "greedy"},
+		"`engine`, or ladder of engines; may be repeated")
+	fs.DurationSliceVar(&f.spec.At, "at", []time.Duration{100 * time.Millisecond, time.Second},
+		"`moments` to look at, rising; the last is the time limit")
 	fs.Int64SliceVar(&f.spec.Work, "work", nil, "limits in work `units`, rising, instead of --at")
 	fs.StringVar(&f.jobs, "jobs", "", "only problems with `MIN-MAX` pending jobs, such as 5-30")
-	fs.IntVar(&f.most, "most", 0, "at most so many problems of each directory, spread evenly over its files by name; 0 for all")
-	fs.StringVar(&f.oracle, "oracle", "", "`TIME=ENGINE`: an engine, and the time it is given for each problem that the others leave unproven")
+	fs.IntVar(&f.most, "most", 0, "at most so many problems of each directory, spread evenly over its files by name; 0 "+
+		"for all")
+	fs.StringVar(&f.oracle, "oracle", "", "`TIME=ENGINE`: an engine, and the time it is given for each problem that the "+
+		"others leave unproven")
 	fs.Int64Var(&f.spec.Seed, "seed", 1, "seed of randomised search")
-	fs.IntSliceVar(&f.spec.Threads, "threads", []int{1}, "threads an engine may use; with several `numbers` it runs once with each")
-	fs.StringVar(&f.spec.Splits, "splits", "integer", "gangs' splits over partitions in the plan: integer, continuous or now (integer for starts now only)")
+	fs.IntSliceVar(&f.spec.Threads, "threads", []int{1},
+		"threads an engine may use; with several `numbers` it runs once with each")
+	fs.StringVar(&f.spec.Splits, "splits", "integer",
+		"gangs' splits over partitions in the plan: integer, continuous or now (integer for starts now only)")
 	fs.Float64Var(&f.spec.Gap, "gap", 1e-4, "stop at this relative gap to the bound")
-	fs.StringVar(&f.spec.Reach, "reach", "", "one of the engines: tell how long this `engine` takes to what the others have in the end")
+	fs.StringVar(&f.spec.Reach, "reach", "", "one of the engines: tell how long this `engine` takes to what the others "+
+		"have in the end")
 	fs.IntVar(&f.spec.Parallel, "parallel", 1, "engines that run at the same time, but for that of --reach")
 	fs.BoolVar(&f.totals, "totals", false, "count what was reached, instead of a table for each problem")
 	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` too, as Markdown")
 	fs.BoolVar(&f.json, "json", false, "print one JSON document")
-	for name, text := range map[string]string{"engine": "native and greedy", "at": "100ms,1s", "threads": "1", "work": ""} {
+	for name, text := range map[string]string{"engine": "native and greedy", "at": "100ms,1s", "threads": "1",
+		"work": ""} {
 		fs.Lookup(name).DefValue = text // pflag's has brackets
 	}
 	return cmd
@@ -106,8 +114,9 @@ func (f *benchFlags) run(ctx context.Context, s *Host) error {
 	if err != nil {
 		return failed(err)
 	}
-	doc := &bench.Document{Schema: schema, Command: "bench", Machine: machine(), Commit: commit(), Problems: problems, Totals: bench.Totals(&f.spec, problems),
-		Work: f.spec.Work, Reach: bench.Summary(problems), AtS: []float64{}}
+	doc := &bench.Document{Schema: schema, Command: "bench", Machine: machine(), Commit: commit(), Problems: problems,
+		Totals: bench.Totals(&f.spec, problems),
+		Work:   f.spec.Work, Reach: bench.Summary(problems), AtS: []float64{}}
 	for _, t := range f.spec.At {
 		doc.AtS = append(doc.AtS, t.Seconds())
 	}
@@ -177,7 +186,8 @@ func (f *benchFlags) check() error {
 	case f.spec.Reach != "" && len(f.spec.Engines) < 2:
 		return fmt.Errorf("--reach: found %q and no other --engine, expected others to compare it with", f.spec.Reach)
 	case f.spec.Reach != "" && !once(f.spec.Engines, f.spec.Reach):
-		return fmt.Errorf("--reach: found %q, expected an engine that is named once: %s", f.spec.Reach, strings.Join(f.spec.Engines, ", "))
+		return fmt.Errorf("--reach: found %q, expected an engine that is named once: %s", f.spec.Reach,
+			strings.Join(f.spec.Engines, ", "))
 	case f.spec.Reach != "" && len(f.spec.Threads) > 1:
 		return fmt.Errorf("--reach: found --threads %d, expected one number of threads", f.spec.Threads)
 	case !finite(f.spec.Gap) || f.spec.Gap < 0:

@@ -61,8 +61,10 @@ func (p *benchPage) problem(d *bench.Document, one *bench.Problem) {
 		best = "none" // a plan of no job is none
 	}
 	p.line("")
-	p.line("%s: %s; model of %d variables (%d integer), %d rows and %d entries, built in %.1f ms; best plan %s, best bound %s",
-		one.Name, figures.Count(one.Jobs, "job"), one.Model.Vars, one.Model.Integers, one.Model.Rows, one.Model.Entries, one.BuildMS, best, amount(one.BestBound))
+	p.line("%s: %s; model of %d variables (%d integer), %d rows and %d entries, built in %.1f ms; best plan %s, best "+
+		"bound %s",
+		one.Name, figures.Count(one.Jobs, "job"), one.Model.Vars, one.Model.Integers, one.Model.Rows, one.Model.Entries,
+		one.BuildMS, best, amount(one.BestBound))
 	p.line("")
 	threads := map[int]bool{}
 	for j := range one.Runs {
@@ -74,7 +76,8 @@ func (p *benchPage) problem(d *bench.Document, one *bench.Problem) {
 	}
 	p.rows(benchHead(d), rows)
 	if o := one.Oracle; o != nil {
-		p.line("Oracle %s, %.3g s: plan %s, bound %s (%s)", o.Engine, o.WallMS/1000, amount(o.Objective[0]), amount(o.Bound), o.Stop)
+		p.line("Oracle %s, %.3g s: plan %s, bound %s (%s)", o.Engine, o.WallMS/1000, amount(o.Objective[0]), amount(o.Bound),
+			o.Stop)
 	}
 	for _, r := range one.All() {
 		if r.Error != "" {
@@ -82,26 +85,30 @@ func (p *benchPage) problem(d *bench.Document, one *bench.Problem) {
 		}
 	}
 	if len(one.Wrong) > 0 {
-		p.line("Contradiction: a checked plan is worth %s, more than the bound of %s allows.", amount(&one.BestObjective), strings.Join(one.Wrong, ", "))
+		p.line("Contradiction: a checked plan is worth %s, more than the bound of %s allows.", amount(&one.BestObjective),
+			strings.Join(one.Wrong, ", "))
 	}
 }
 
 // said is a run's error on one line, without the name of the program.
 func said(r *bench.Run) string {
-	return strings.TrimPrefix(strings.Join(strings.FieldsFunc(r.Error, func(c rune) bool { return c == '\n' || c == '\r' }), "; "), "hedge: ")
+	return strings.TrimPrefix(strings.Join(
+		strings.FieldsFunc(r.Error, func(c rune) bool { return c == '\n' || c == '\r' }), "; "), "hedge: ")
 }
 
 // legend explains the columns.
 func (p *benchPage) legend(d *bench.Document) {
 	p.line("")
 	if len(d.Work) > 0 {
-		p.line("within N        what the plan in hand is worth after so many work units, about a microsecond each; spent is how many were used up")
+		p.line("within N        what the plan in hand is worth after so many work units, about a microsecond each; spent " +
+			"is how many were used up")
 	} else {
 		p.line("at              what the plan in hand is worth at that moment; – is no plan yet")
 	}
 	p.line("gap %%           how far the engine's bound is above its plan, in %% of the bound; – is no bound yet")
 	p.line("bound           no plan can be worth more than this, the engine has proven")
-	p.line("stop            optimal: proven; gap: proven to be within --gap; iterations: work used up or method at its end; time: time used up")
+	p.line("stop            optimal: proven; gap: proven to be within --gap; iterations: work used up or method at its " +
+		"end; time: time used up")
 	p.line("ms, peak MB     the last solve's time, and the largest memory of the engine's process")
 }
 
@@ -125,13 +132,16 @@ func totalTable(d *bench.Document, spec *bench.Spec, markdown bool) string {
 			} else {
 				limit = fmt.Sprintf("%g s", d.AtS[k])
 			}
-			rows = append(rows, table.Row{name, limit, t.Problems, t.Near[k], t.Proven[k], t.Optimal[k], fmt.Sprintf("%.2f", 100*t.Worst[k]), fmt.Sprintf("%.3f", 100*t.MeanGap[k])})
+			rows = append(rows, table.Row{name, limit, t.Problems, t.Near[k], t.Proven[k], t.Optimal[k],
+				fmt.Sprintf("%.2f", 100*t.Worst[k]), fmt.Sprintf("%.3f", 100*t.MeanGap[k])})
 		}
 	}
 	p.rows(table.Row{"engine", "within", "problems", "near best", "proven", "optimal", "worst %", "mean gap %"}, rows)
 	p.line("")
-	p.line("near best: plans worth at least %g %% of the best known; proven: within %g %% of the engine's own bound; optimal: of these, within a millionth;", 100*bench.Near, 100*spec.Gap)
-	p.line("worst: what the poorest plan is worth of the best known; mean gap: to the engine's own bound, 100 where it has none. Problems that nobody had a plan for are left out.")
+	p.line("near best: plans worth at least %g %% of the best known; proven: within %g %% of the engine's own bound; "+
+		"optimal: of these, within a millionth;", 100*bench.Near, 100*spec.Gap)
+	p.line("worst: what the poorest plan is worth of the best known; mean gap: to the engine's own bound, 100 where it " +
+		"has none. Problems that nobody had a plan for are left out.")
 	if left := bench.Unproven(spec, d.Problems); len(left) > 0 {
 		p.line("Proven by none (%d): %s", len(left), strings.Join(left, ", "))
 	}
@@ -175,7 +185,8 @@ func (p *benchPage) reach(d *bench.Document) {
 		if rival == "" {
 			rival = "none had a plan"
 		}
-		rows = append(rows, table.Row{d.Problems[i].Name, amount(r.Target), rival, number(r.RivalMS, "%.0f"), number(r.MS, "%.1f"),
+		rows = append(rows, table.Row{d.Problems[i].Name, amount(r.Target), rival, number(r.RivalMS, "%.0f"),
+			number(r.MS, "%.1f"),
 			quotient(sign, r.Speedup), quotient(sign, r.SpeedupGiven)})
 	}
 	s := d.Reach
@@ -188,11 +199,15 @@ func (p *benchPage) reach(d *bench.Document) {
 	case s.NoRival > 0:
 		sign = "about "
 	}
-	rows = append(rows, table.Row{fmt.Sprintf("geometric mean of %d", s.Problems), "", "", "", "", quotient(sign, s.Speedup), quotient(sign, s.SpeedupGiven)})
-	p.rows(table.Row{"problem", "objective", "first of the others", "after ms", s.Engine + " after ms", "×", fmt.Sprintf("× of %g s", limit)}, rows)
+	rows = append(rows, table.Row{fmt.Sprintf("geometric mean of %d", s.Problems), "", "", "", "",
+		quotient(sign, s.Speedup), quotient(sign, s.SpeedupGiven)})
+	p.rows(table.Row{"problem", "objective", "first of the others", "after ms", s.Engine + " after ms", "×",
+		fmt.Sprintf("× of %g s", limit)}, rows)
 	p.line("")
-	p.line("× is the time of the first of the others that had it, over %s's. × of %g s counts their whole time instead, unless that one ended before.", s.Engine, limit)
-	p.line("Where no other had a plan (%d), their whole time stands for theirs (≥); where %s never was as good (%d), its whole time stands for its own (≤).",
+	p.line("× is the time of the first of the others that had it, over %s's. × of %g s counts their whole time instead, "+
+		"unless that one ended before.", s.Engine, limit)
+	p.line("Where no other had a plan (%d), their whole time stands for theirs (≥); where %s never was as good (%d), "+
+		"its whole time stands for its own (≤).",
 		s.NoRival, s.Engine, s.NotReached)
 	for i := range d.Problems {
 		if one := &d.Problems[i]; len(one.Reach.Failed) > 0 {
@@ -254,7 +269,8 @@ func number(v *float64, format string) string {
 	return fmt.Sprintf(format, *v)
 }
 
-// amount is a plan's or bound's value with at least seven digits, never with an exponent that hides what differs; or a dash.
+// amount is a plan's or bound's value with at least seven digits, never with an exponent that hides what differs; or a
+// dash.
 func amount(v *float64) string {
 	if v != nil && math.Abs(*v) >= 1e6 && math.Abs(*v) < 1e15 {
 		return fmt.Sprintf("%.0f", *v)

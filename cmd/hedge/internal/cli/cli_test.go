@@ -51,12 +51,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv("HEDGE_TEST_PROGRAM") == "" {
 		os.Exit(m.Run())
 	}
-	os.Exit(Main(context.Background(), os.Args[1:], Host{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines.Builtin()}))
+	os.Exit(Main(context.Background(), os.Args[1:],
+		Host{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines.Builtin()}))
 }
 
 // quick is a comparison of a second.
 func quick(more ...string) []string {
-	return append([]string{"compare", "--nodes", "24", "--racks", "3", "--hours", "0.1", "--start-hour", "10", "--work", "2000"}, more...)
+	return append([]string{"compare", "--nodes", "24", "--racks", "3", "--hours", "0.1", "--start-hour", "10", "--work",
+		"2000"}, more...)
 }
 
 const problem = `{"slot_seconds":10,"slots":3,"resources":["node"],"partitions":[{"name":"r0","nodes":2}],
@@ -198,13 +200,16 @@ func badFiles(t *testing.T) string {
 		"nan.csv": head + "a,0,NaN,1\n", "inf.csv": head + "a,0,+Inf,1\n", "negative.csv": head + "a,-1,1,1\n",
 		"zero.csv": head + "a,0,1,0\n", "twice.csv": head + "a,0,1,1\na,1,1,1\n", "order.csv": head + "a,5,1,1\nb,1,1,1\n",
 		"columns.csv": head + "a,5,1\n", "long.csv": head + strings.Repeat("a", 17<<20) + ",1,1,1\n",
-		"late.csv": "id,submit_s,runtime_s,tasks,deadline_s\na,0,1,1,9\nb,5,10,1,3\n", "past.csv": "id,submit_s,runtime_s,tasks,deadline_s\na,5,10,1,-3\n",
-		"keys.jsonl": `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"tasks":2}` + "\n", "deep.jsonl": `{"id":` + deep + "}\n",
+		"late.csv":   "id,submit_s,runtime_s,tasks,deadline_s\na,0,1,1,9\nb,5,10,1,3\n",
+		"past.csv":   "id,submit_s,runtime_s,tasks,deadline_s\na,5,10,1,-3\n",
+		"keys.jsonl": `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"tasks":2}` + "\n", "deep.jsonl": `{"id":` + deep +
+			"}\n",
 		"late.jsonl":  `{"id":"a","submit_s":1,"runtime_s":2,"tasks":1,"deadline_s":1.5}` + "\n",
 		"century.csv": "id,submit_s,runtime_s,tasks\na,0,10,1\nb,2999999999,10,1\n",
 		"wide.csv":    head + "a,0,10,5000\nb,1,10,5000\n",
 		"cut.csv.gz":  packed.String()[:packed.Len()/2], "sum.csv.gz": packed.String()[:packed.Len()-8] + "12345678",
-		"keys.json": strings.Replace(problem, `"slots":3`, `"slots":3,"slots":4`, 1), "array.json": "[]", "type.json": `{"slots":"x"}`,
+		"keys.json": strings.Replace(problem, `"slots":3`, `"slots":3,"slots":4`, 1), "array.json": "[]",
+		"type.json": `{"slots":"x"}`,
 		"deep.json": `{"a":` + deep + "}", "slot.json": strings.Replace(problem, `"slot_seconds":10`, `"slot_seconds":-1`, 1),
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
@@ -218,21 +223,30 @@ func badFiles(t *testing.T) string {
 func TestBadFilesAreRefused(t *testing.T) {
 	dir := badFiles(t)
 	logs := map[string]string{
-		"missing": "no such file", "directory": "a directory", "empty": "no jobs", "blank.swf": "no jobs", "head.csv": "no jobs", "binary": "looks like none",
-		"broken.json": "broken.json:1: line: found the end of the data, expected the rest of it", "nan.csv": `nan.csv:2: runtime_s: found "NaN"`, "inf.csv": `inf.csv:2: runtime_s: found "+Inf"`,
-		"negative.csv": `negative.csv:2: submit_s: found "-1"`, "zero.csv": `zero.csv:2: tasks: found "0"`, "twice.csv": `twice.csv:3: id: found "a"`,
-		"order.csv": `order.csv:3: submit_s: found "1"`, "columns.csv": "columns.csv:2: columns: found 3, expected 4", "long.csv": "long.csv:2: line: found more than 16 MiB",
-		"late.csv": `late.csv:3: deadline_s: found "3"`, "past.csv": `past.csv:2: deadline_s: found "-3"`, "late.jsonl": `late.jsonl:1: deadline_s: found "1.5"`,
-		"keys.jsonl": `keys.jsonl:1: tasks: found twice`, "deep.jsonl": "…: found what is not JSON (exceeded max depth), expected JSON", "cut.csv.gz": "gzip: found the end of the file", "sum.csv.gz": "gzip: found a wrong checksum",
+		"missing": "no such file", "directory": "a directory", "empty": "no jobs", "blank.swf": "no jobs",
+		"head.csv": "no jobs", "binary": "looks like none",
+		"broken.json": "broken.json:1: line: found the end of the data, expected the rest of it",
+		"nan.csv":     `nan.csv:2: runtime_s: found "NaN"`, "inf.csv": `inf.csv:2: runtime_s: found "+Inf"`,
+		"negative.csv": `negative.csv:2: submit_s: found "-1"`, "zero.csv": `zero.csv:2: tasks: found "0"`,
+		"twice.csv": `twice.csv:3: id: found "a"`,
+		"order.csv": `order.csv:3: submit_s: found "1"`, "columns.csv": "columns.csv:2: columns: found 3, expected 4",
+		"long.csv": "long.csv:2: line: found more than 16 MiB",
+		"late.csv": `late.csv:3: deadline_s: found "3"`, "past.csv": `past.csv:2: deadline_s: found "-3"`,
+		"late.jsonl": `late.jsonl:1: deadline_s: found "1.5"`,
+		"keys.jsonl": `keys.jsonl:1: tasks: found twice`, "deep.jsonl": "…: found what is not JSON (exceeded max depth), " +
+			"expected JSON", "cut.csv.gz": "gzip: found the end of the file", "sum.csv.gz": "gzip: found a wrong checksum",
 	}
 	problems := map[string]string{
-		"missing": "no such file", "directory": "a directory", "empty": "empty", "broken.json": "line 1", "array.json": "line 1", "type.json": "slots", "deep.json": "line 1",
-		"slot.json": "slot_seconds", "keys.json": "slots: found twice", "cut.csv.gz": "unexpected EOF", "long.csv": "line 1", "binary": "line 1",
+		"missing": "no such file", "directory": "a directory", "empty": "empty", "broken.json": "line 1",
+		"array.json": "line 1", "type.json": "slots", "deep.json": "line 1",
+		"slot.json": "slot_seconds", "keys.json": "slots: found twice", "cut.csv.gz": "unexpected EOF", "long.csv": "line 1",
+		"binary": "line 1",
 	}
 	benched := maps.Clone(problems)
 	benched["directory"] = "found no .json or .json.gz file"
 	replays := map[string]string{
-		"missing": "no such file", "directory": "a directory", "empty": "no events", "broken.json": "broken.json:1", "deep.json": "deep.json:1", "cut.csv.gz": "cut.csv.gz", "binary": "binary:1", "long.csv": "long.csv:1",
+		"missing": "no such file", "directory": "a directory", "empty": "no events", "broken.json": "broken.json:1",
+		"deep.json": "deep.json:1", "cut.csv.gz": "cut.csv.gz", "binary": "binary:1", "long.csv": "long.csv:1",
 	}
 	for _, c := range []struct {
 		args  []string
@@ -257,8 +271,10 @@ func TestBadFilesAreRefused(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"compare", "simulate"} {
-		refused(t, 2, "2 of 2 jobs are wider than the cluster of 256 tasks", command, "--workload", "replay", "--trace", filepath.Join(dir, "wide.csv"))
-		refused(t, 2, "expected at most 50 years", command, "--workload", "replay", "--trace", filepath.Join(dir, "century.csv"))
+		refused(t, 2, "2 of 2 jobs are wider than the cluster of 256 tasks", command, "--workload", "replay", "--trace",
+			filepath.Join(dir, "wide.csv"))
+		refused(t, 2, "expected at most 50 years", command, "--workload", "replay", "--trace",
+			filepath.Join(dir, "century.csv"))
 	}
 }
 
@@ -363,7 +379,8 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--notes", dir}, 2, "--notes: "},
 		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--train", "0.5"}, 2, "--train: found with hedge results"},
 		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces", "@" + file}, 2, "found no logs"},
-		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces", "a=builtin?workload=day"}, 2, `workload: found "day"`},
+		{[]string{"results", "--out", "-", "--cache", t.TempDir(), "--traces", "a=builtin?workload=day"}, 2,
+			`workload: found "day"`},
 		{[]string{"solver", "serve", "--listen", "x"}, 2, `--listen: found "x", expected HOST:PORT`},
 		{[]string{"solver", "serve", "--listen", ":http"}, 2, `--listen: found ":http", expected HOST:PORT`},
 		{[]string{"solver", "serve", "--listen", "unix:"}, 2, `--listen: found "unix:", expected HOST:PORT or unix:PATH`},
@@ -385,7 +402,8 @@ func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 func TestAReaderThatWentAwayFailsTheWork(t *testing.T) {
 	for _, args := range [][]string{{"trace"}, {"trace", "--json"}, {"solve", "--engines"}} {
 		var err bytes.Buffer
-		assert.Equal(t, 1, Main(t.Context(), args, Host{In: strings.NewReader(""), Out: full{}, Err: &err, Engines: engines.Builtin()}))
+		assert.Equal(t, 1, Main(t.Context(), args,
+			Host{In: strings.NewReader(""), Out: full{}, Err: &err, Engines: engines.Builtin()}))
 		assert.Equal(t, "hedge: stdout: broken pipe\n", err.String())
 	}
 }

@@ -20,7 +20,8 @@ type simulation struct {
 func (f *simulation) add(cmd *cobra.Command, s *Host) {
 	f.workloadFlags.add(cmd, s)
 	f.outputs.add(cmd)
-	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1, "simulated time of the cycle whose plans the report draws: the first not before it")
+	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1,
+		"simulated time of the cycle whose plans the report draws: the first not before it")
 	cmd.Flags().Lookup("report-cycle").DefValue = "each policy's with the most planned starts"
 }
 

@@ -31,7 +31,8 @@ func TestDefaultsFollow(t *testing.T) {
 		{"--nodes 8 --slot 720h --policy 3sigma --hours 0.01", 8},
 		{"--nodes 8 --window 100ms --policy 3sigma --hours 0.01", 8},
 	} {
-		args := append([]string{"simulate", "--policy", "fifo", "--hours", "0.05", "--cycle", "1m", "--work", "500", "--json"}, strings.Fields(tt.args)...)
+		args := append([]string{"simulate", "--policy", "fifo", "--hours", "0.05", "--cycle", "1m", "--work", "500",
+			"--json"}, strings.Fields(tt.args)...)
 		got := hedge(t, "", args...)
 		require.Equal(t, 0, got.code, "%s: %s", tt.args, got.err)
 		var doc struct {

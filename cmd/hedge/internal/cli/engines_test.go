@@ -38,7 +38,8 @@ func TestPlansAreWrittenAsTheyAreFound(t *testing.T) {
 }
 
 func TestRungsAreTold(t *testing.T) {
-	got := hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "greedy?share=0.5,native", "--time", "1m", "--json")
+	got := hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "greedy?share=0.5,native", "--time", "1m",
+		"--json")
 	require.Zero(t, got.code, got.err)
 	var told struct {
 		Engine string `json:"engine"`
@@ -46,7 +47,8 @@ func TestRungsAreTold(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(got.out), &told))
 	assert.Equal(t, "native", told.Engine, "whose plan it is")
-	assert.Equal(t, []rung{{Engine: "greedy", Stop: solver.StopWork, Objective: 2}, {Engine: "native", Stop: solver.StopGap, Objective: 4}}, told.Rungs)
+	assert.Equal(t, []rung{{Engine: "greedy", Stop: solver.StopWork, Objective: 2},
+		{Engine: "native", Stop: solver.StopGap, Objective: 4}}, told.Rungs)
 	got = hedge(t, "", "solve", "--problem", problemFile(t), "--engine", "milp+cbc,native,greedy")
 	require.Zero(t, got.code, got.err)
 	assert.Contains(t, got.out, "rung milp+cbc: ")
@@ -117,15 +119,16 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--at: found":               {"--problems", problemFile(t), "--at", "2s,1s"},
 		"--work: found \"x\", expected whole numbers with commas": {"--problems", problemFile(t), "--work", "x"},
 		"--at: found \"x\", expected durations with commas":       {"--problems", problemFile(t), "--at", "x"},
-		"--work: found [2 1]":               {"--problems", problemFile(t), "--work", "2,1"},
-		"--work: found --at as well":        {"--problems", problemFile(t), "--work", "1", "--at", "1s"},
-		"--work: found --reach as well":     {"--problems", problemFile(t), "--work", "1", "--reach", "native"},
-		"and no other --engine":             {"--problems", problemFile(t), "--engine", "native", "--reach", "native"},
-		"--threads: found [1 1]":            {"--problems", problemFile(t), "--threads", "1,1"},
-		"expected a time above 0s":          {"--problems", problemFile(t), "--oracle", "0s=native"},
-		"engine that proves bounds":         {"--problems", problemFile(t), "--oracle", "1s=greedy"},
-		"a largest number of at least 1":    {"--problems", problemFile(t), "--jobs", "0-0"},
-		"counts no work":                    {"--problems", problemFile(t), "--work", "1", "--engine", "milp+ortools://localhost:1"},
+		"--work: found [2 1]":            {"--problems", problemFile(t), "--work", "2,1"},
+		"--work: found --at as well":     {"--problems", problemFile(t), "--work", "1", "--at", "1s"},
+		"--work: found --reach as well":  {"--problems", problemFile(t), "--work", "1", "--reach", "native"},
+		"and no other --engine":          {"--problems", problemFile(t), "--engine", "native", "--reach", "native"},
+		"--threads: found [1 1]":         {"--problems", problemFile(t), "--threads", "1,1"},
+		"expected a time above 0s":       {"--problems", problemFile(t), "--oracle", "0s=native"},
+		"engine that proves bounds":      {"--problems", problemFile(t), "--oracle", "1s=greedy"},
+		"a largest number of at least 1": {"--problems", problemFile(t), "--jobs", "0-0"},
+		"counts no work": {"--problems", problemFile(t), "--work", "1", "--engine",
+			"milp+ortools://localhost:1"},
 		"--engine":                          {"--problems", problemFile(t), "--engine", "cplex"},
 		"--splits":                          {"--problems", problemFile(t), "--splits", "half"},
 		"--threads":                         {"--problems", problemFile(t), "--threads", "0"},
@@ -139,8 +142,10 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 		"--oracle: found \"native\"":        {"--problems", problemFile(t), "--oracle", "native"},
 		"--oracle: engines: unknown engine": {"--problems", problemFile(t), "--oracle", "20s=cplex"},
 		"--threads: found \"x\", expected whole numbers with commas": {"--problems", problemFile(t), "--threads", "x"},
-		"expected one number of threads":                             {"--problems", problemFile(t), "--threads", "1,2", "--reach", "native"},
-		"expected an engine that is named once":                      {"--problems", problemFile(t), "--reach", "native", "--engine", "native", "--engine", "native", "--engine", "greedy"},
+		"expected one number of threads": {"--problems", problemFile(t), "--threads", "1,2",
+			"--reach", "native"},
+		"expected an engine that is named once": {"--problems", problemFile(t), "--reach", "native", "--engine", "native",
+			"--engine", "native", "--engine", "greedy"},
 	} {
 		got := hedge(t, "", append([]string{"bench"}, args...)...)
 		assert.Equal(t, 2, got.code, want)
@@ -151,11 +156,13 @@ func TestBenchRefusesWhatItCannotRun(t *testing.T) {
 // TestBenchByWork: a limit of work is a column with what was spent, and the same everywhere.
 func TestBenchByWork(t *testing.T) {
 	d := &bench.Document{Work: []int64{20, 200}, Problems: []bench.Problem{{Name: "a", Runs: []bench.Run{
-		{Engine: "native", Objective: []*float64{new(3.0), new(4.0)}, Gap: []*float64{new(0.5), nil}, Spent: []int64{21, 150}, Bound: new(6.0), Stop: solver.StopWork},
+		{Engine: "native", Objective: []*float64{new(3.0), new(4.0)}, Gap: []*float64{new(0.5), nil}, Spent: []int64{21, 150},
+			Bound: new(6.0), Stop: solver.StopWork},
 		{Engine: "broken", Objective: make([]*float64, 2), Gap: make([]*float64, 2), Spent: make([]int64, 2), Error: "boom"},
 	}}}}
 	got := benchTables(d, true)
-	assert.Contains(t, got, "| engine | within 20 | gap % | spent | within 200 | gap % | spent | bound | stop | ms | peak MB |")
+	assert.Contains(t, got, "| engine | within 20 | gap % | spent | within 200 | gap % | spent | bound | stop | ms | "+
+		"peak MB |")
 	assert.Contains(t, got, "| native | 3 | 50 | 21 | 4 | – | 150 | 6 | iterations | 0 | 0 |")
 	assert.Contains(t, got, "| broken | – | – | 0 | – | – | 0 | – | error | 0 | 0 |\nbroken: boom\n")
 	assert.NotContains(t, got, "microsecond")
@@ -166,8 +173,10 @@ func TestBenchByWork(t *testing.T) {
 func TestReachTable(t *testing.T) {
 	v := func(x float64) *float64 { return &x }
 	d := &bench.Document{AtS: []float64{60}, Problems: []bench.Problem{
-		{Name: "a", Reach: &bench.Reach{Engine: "native", Rival: "milp+x", Target: v(7), RivalMS: v(3000), MS: v(30), Speedup: v(100), SpeedupGiven: v(2000)}},
-		{Name: "b", Reach: &bench.Reach{Engine: "native", MS: v(60), Speedup: v(1000), SpeedupGiven: v(1000), Censored: bench.NoRival, Failed: []string{"milp+y"}}},
+		{Name: "a", Reach: &bench.Reach{Engine: "native", Rival: "milp+x", Target: v(7), RivalMS: v(3000), MS: v(30),
+			Speedup: v(100), SpeedupGiven: v(2000)}},
+		{Name: "b", Reach: &bench.Reach{Engine: "native", MS: v(60), Speedup: v(1000), SpeedupGiven: v(1000),
+			Censored: bench.NoRival, Failed: []string{"milp+y"}}},
 		{Name: "c", Reach: &bench.Reach{Engine: "native"}},
 	}}
 	d.Reach = bench.Summary(d.Problems)

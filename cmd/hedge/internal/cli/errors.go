@@ -65,9 +65,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		return fmt.Errorf("--%s: found nothing, expected %s", missing.GetFlag().Name, wanted(missing.GetFlag()))
 	case errors.As(err, &invalid):
-		return fmt.Errorf("--%s: found %q, expected %s", invalid.GetFlag().Name, invalid.GetValue(), wanted(invalid.GetFlag()))
+		return fmt.Errorf("--%s: found %q, expected %s", invalid.GetFlag().Name, invalid.GetValue(),
+			wanted(invalid.GetFlag()))
 	case errors.As(err, &syntax):
-		return fmt.Errorf("found %q, expected --flag or --flag=value, try %s --help", syntax.GetSpecifiedFlag(), cmd.CommandPath())
+		return fmt.Errorf("found %q, expected --flag or --flag=value, try %s --help", syntax.GetSpecifiedFlag(),
+			cmd.CommandPath())
 	}
 	return err
 }

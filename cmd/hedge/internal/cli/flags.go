@@ -40,22 +40,28 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")
 	fs.Float64Var(&s.Load, "load", 1.4, "offered machine time over capacity")
 	fs.Float64Var(&s.Hours, "hours", 2, "hours of submissions (replay: of the log, default all)")
-	fs.Float64Var(&s.StartHour, "start-hour", 0, "hour of the log at which the window begins (default: chosen by the workload)")
+	fs.Float64Var(&s.StartHour, "start-hour", 0,
+		"hour of the log at which the window begins (default: chosen by the workload)")
 	fs.StringVar(&f.slack, "slack", "20,40,60,80", "deadline slacks, in % of the true runtime, drawn evenly")
 	fs.Float64Var(&s.SLOShare, "slo-share", 0.5, "share of jobs (and of load) with a deadline")
 	fs.Float64Var(&s.PreferShare, "prefer-share", 0.75, "share of the cluster an SLO job prefers")
 	fs.Float64Var(&s.PreferSlowdown, "prefer-slowdown", 1.5, "how much longer it runs elsewhere")
-	fs.StringVar(&s.Train, "train", "", "what the predictor has seen before: a file, or a share of the log before the window (default: all of it)")
+	fs.StringVar(&s.Train, "train", "", "what the predictor has seen before: a file, or a share of the log before the "+
+		"window (default: all of it)")
 	fs.StringVar(&s.Workload, "workload", "window", "window, e2e or replay")
-	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0, "arrival rate at the given load, for --workload e2e, which it implies (default: follows from the load)")
+	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0,
+		"arrival rate at the given load, for --workload e2e, which it implies (default: follows from the load)")
 	fs.StringVar(&s.Engine, "engine", "native", "solving engine; see hedge solve --engines")
 	fs.DurationVar(&s.Cycle, "cycle", 10*time.Second, "scheduling period; 0s decides at every submission and completion")
 	fs.DurationVar(&s.Window, "window", 0, "plan-ahead window (default: follows from the runtimes)")
 	fs.DurationVar(&s.Slot, "slot", 0, "slot length (default: follows from the window)")
 	fs.Float64Var(&s.Budget, "budget", 0.5, "share of a cycle the solver may use")
-	fs.Int64Var(&s.Work, "work", experiment.DefaultWork, "most deterministic work units the solver may use in a cycle (about a million a second)")
-	fs.BoolVar(&s.ChargeSolverTime, "charge-solver-time", false, "let planning time pass in the simulation (results then depend on the machine)")
-	fs.StringVar(&s.CaptureDir, "capture", "", "directory for every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each")
+	fs.Int64Var(&s.Work, "work", experiment.DefaultWork,
+		"most deterministic work units the solver may use in a cycle (about a million a second)")
+	fs.BoolVar(&s.ChargeSolverTime, "charge-solver-time", false,
+		"let planning time pass in the simulation (results then depend on the machine)")
+	fs.StringVar(&s.CaptureDir, "capture", "",
+		"directory for every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each")
 	fs.StringVar(&s.LogDir, "log", "", "directory for the decision logs, POLICY-SEED.jsonl.gz each")
 }
 

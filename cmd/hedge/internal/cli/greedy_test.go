@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGreedyKeepsTheClusterBusy: with the engine greedy, 3sigma keeps the cluster as busy as with native, within 5 points.
+// TestGreedyKeepsTheClusterBusy: with the engine greedy, 3sigma keeps the cluster as busy as with native, within 5
+// points.
 func TestGreedyKeepsTheClusterBusy(t *testing.T) {
 	busy := map[string]float64{}
 	for _, engine := range []string{"native", "greedy"} {

@@ -13,7 +13,8 @@ import (
 
 // writeModel writes the problem as a mixed-integer program, in the format that the file's name ends in.
 func (f *solveFlags) writeModel(s *Host) error {
-	write := map[string]func(io.Writer, *milp.Model) error{".lp": format.WriteLP, ".mps": format.WriteMPS}[filepath.Ext(f.model)]
+	write := map[string]func(io.Writer, *milp.Model) error{".lp": format.WriteLP,
+		".mps": format.WriteMPS}[filepath.Ext(f.model)]
 	switch {
 	case write == nil:
 		return fmt.Errorf("--model: found %q, expected a name that ends in .lp or .mps", f.model)
@@ -38,7 +39,8 @@ func (f *solveFlags) writeModel(s *Host) error {
 	if err := errors.Join(write(file, c.Model), file.Close()); err != nil {
 		return failed(fmt.Errorf("--model: %w", err))
 	}
-	note(s, "%s: %d variables, %d rows, %d entries; %s", f.model, c.Model.Vars(), c.Model.Rows(), c.Model.Entries(), scaled(c.Scale))
+	note(s, "%s: %d variables, %d rows, %d entries; %s", f.model, c.Model.Vars(), c.Model.Rows(), c.Model.Entries(),
+		scaled(c.Scale))
 	return nil
 }
 

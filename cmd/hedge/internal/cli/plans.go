@@ -46,7 +46,8 @@ func (f *solveFlags) watch(engine solver.Solver) (seen solver.Solver, done func(
 }
 
 // Solve implements solver.Solver.
-func (w *watched) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (w *watched) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	w.began = time.Now()
 	sol, err := w.Solver.Solve(ctx, p, opts, func(sol *solver.Solution) {
 		w.write(sol)

@@ -54,6 +54,7 @@ coverage of intervals), which feature was chosen how often, and what each expert
 	}
 	f.add(cmd)
 	cmd.Flags().Float64Var(&train, "train", 0.5, "share of the jobs, in order of submission, that is not scored")
-	cmd.Flags().StringVar(&names, "predictor", "3sigma,jvupredict", "predictors, or all: "+strings.Join(experiment.Predictors(), ", "))
+	cmd.Flags().StringVar(&names, "predictor", "3sigma,jvupredict", "predictors, or all: "+
+		strings.Join(experiment.Predictors(), ", "))
 	return cmd
 }

@@ -41,7 +41,8 @@ func dirtySWF(w io.Writer, n, every int) {
 				more = " node7 q"
 			}
 		}
-		fmt.Fprintf(w, "%s %d 5 %s %s -1 1e400 %s 7200 9223372036854779808 1 u%d 3 9 2 1 -1 -1%s\n", id, 20*i, runtime, tasks, tasks, i%97, more)
+		fmt.Fprintf(w, "%s %d 5 %s %s -1 1e400 %s 7200 9223372036854779808 1 u%d 3 9 2 1 -1 -1%s\n", id, 20*i, runtime, tasks,
+			tasks, i%97, more)
 	}
 }
 
@@ -105,7 +106,8 @@ func TestBadRecordsAreCounted(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(r.out), &c))
 	j, s, b := c.sums()
 	require.Equal(t, [3]int{jobs, skipped, bad}, [3]int{j, s, b})
-	require.Equal(t, map[string]int{"wrong runtime": 86, "id seen before": 43, "wrong requested processors": 43, "too few columns": 43}, c.Bad)
+	require.Equal(t, map[string]int{"wrong runtime": 86, "id seen before": 43, "wrong requested processors": 43,
+		"too few columns": 43}, c.Bad)
 	require.Len(t, c.FirstBad, 4)
 	require.Equal(t, path+":51", c.FirstBad[0].At)
 	require.Equal(t, 1, strings.Count(r.err, "are ignored"), "one note: %s", r.err)
@@ -114,7 +116,8 @@ func TestBadRecordsAreCounted(t *testing.T) {
 	require.Equal(t, 0, r.code, r.err)
 	first := strings.Split(r.out, "\n")[:3]
 	require.Equal(t, fmt.Sprintf("skipped records: %d no runtime", skipped), first[1])
-	require.Contains(t, first[2], fmt.Sprintf("%d bad records left out: 86 wrong runtime (first %s:51), 43 id seen before (first ", bad, path))
+	require.Contains(t, first[2],
+		fmt.Sprintf("%d bad records left out: 86 wrong runtime (first %s:51), 43 id seen before (first ", bad, path))
 
 	r = hedge(t, log.String(), "predict", "--trace", "-", "--predictor", "jvupredict", "--json")
 	require.Equal(t, 0, r.code, r.err)
@@ -123,10 +126,12 @@ func TestBadRecordsAreCounted(t *testing.T) {
 	_, _, b = c.sums()
 	require.Equal(t, bad, b)
 	require.Equal(t, "stdin:51", c.FirstBad[0].At)
-	require.Contains(t, hedge(t, log.String(), "predict", "--trace", "-", "--predictor", "jvupredict").out, "bad records left out: 86 wrong runtime (first stdin:51)")
+	require.Contains(t, hedge(t, log.String(), "predict", "--trace", "-", "--predictor", "jvupredict").out,
+		"bad records left out: 86 wrong runtime (first stdin:51)")
 
 	for _, command := range []string{"compare", "simulate"} {
-		args := []string{command, "--nodes", "24", "--racks", "3", "--hours", "0.1", "--work", "500", "--trace", path, "--train", path}
+		args := []string{command, "--nodes", "24", "--racks", "3", "--hours", "0.1", "--work", "500", "--trace", path,
+			"--train", path}
 		if command == "compare" {
 			args = append(args, "--policies", "fifo")
 		} else {
@@ -146,7 +151,8 @@ func TestBadRecordsAreCounted(t *testing.T) {
 
 // Whatever a log demands, what is told of it is finite.
 func TestDemandsOfAnySizeGiveFiniteFigures(t *testing.T) {
-	for demand, bad := range map[string]int{"1e308": 1, "1e31": 1, "1e30": 0, "18446744073709551615": 0, "1e-308": 0, "5e-324": 0} {
+	for demand, bad := range map[string]int{"1e308": 1, "1e31": 1, "1e30": 0, "18446744073709551615": 0, "1e-308": 0,
+		"5e-324": 0} {
 		log := "id,submit_s,runtime_s,tasks,demand.cpu,attr.user\n"
 		for i := range 12 {
 			d := "2"
@@ -176,12 +182,15 @@ func TestLogsWithManyBadRecordsAreRefused(t *testing.T) {
 		assert.Contains(t, r.err, `stdin:6: field 4 (runtime): found "-7"`)
 		assert.Contains(t, r.err, fmt.Sprintf("%d of 3000 records are bad, more than 5 %%", bad))
 	}
-	for flag, code := range map[string]int{"10%": 0, "0.1": 0, "100%": 0, "1": 0, "7.1": 2, "7%": 2, "0": 2, "0%": 2, "-1": 2, "nan": 2, "": 2, "101%": 2, "x": 2} {
+	for flag, code := range map[string]int{"10%": 0, "0.1": 0, "100%": 0, "1": 0, "7.1": 2, "7%": 2, "0": 2, "0%": 2,
+		"-1": 2, "nan": 2, "": 2, "101%": 2, "x": 2} {
 		r := hedge(t, log.String(), "trace", "--trace", "-", "--max-bad", flag)
 		assert.Equal(t, code, r.code, "%s: %s", flag, r.err)
 	}
-	require.Contains(t, hedge(t, "", "trace", "--max-bad", "x").err, `--max-bad: found "x", expected a share from 0% to 100% such as 5%`)
-	r := hedge(t, "1 0 0 -7 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n2 0 0 7 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n", "trace", "--trace", "-", "--strict")
+	require.Contains(t, hedge(t, "", "trace", "--max-bad", "x").err,
+		`--max-bad: found "x", expected a share from 0% to 100% such as 5%`)
+	r := hedge(t, "1 0 0 -7 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n2 0 0 7 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n", "trace",
+		"--trace", "-", "--strict")
 	require.Equal(t, 2, r.code)
 	require.Equal(t, "hedge: stdin:1: field 4 (runtime): found \"-7\", expected a number from 0 to 3e9, or -1\n", r.err)
 }
@@ -207,7 +216,8 @@ func BenchmarkBadRecords(b *testing.B) {
 		for i, path := range paths {
 			var out, errs bytes.Buffer
 			start := time.Now()
-			code := Main(b.Context(), []string{"trace", "--trace", path, "--json"}, Host{In: strings.NewReader(""), Out: &out, Err: &errs, Engines: engines.Builtin()})
+			code := Main(b.Context(), []string{"trace", "--trace", path, "--json"},
+				Host{In: strings.NewReader(""), Out: &out, Err: &errs, Engines: engines.Builtin()})
 			took[i] += time.Since(start)
 			require.Equal(b, 0, code, errs.String())
 			var c counted

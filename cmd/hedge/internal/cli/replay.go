@@ -94,7 +94,8 @@ func checkLog(path string, stdin io.Reader, o *decisionlog.Options) (*decisionlo
 
 // unreadable tells a file that is no log at all from a log that fails the check.
 func unreadable(err error) bool {
-	return errors.Is(err, decisionlog.ErrSyntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum)
+	return errors.Is(err, decisionlog.ErrSyntax) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum)
 }
 
 func replayTable(w io.Writer, d *replayed) error {
@@ -105,10 +106,13 @@ func replayTable(w io.Writer, d *replayed) error {
 	p.table(table.Row{"figure, derived from the log", "value"},
 		table.Row{"SLO jobs missed", fmt.Sprintf("%d of %d (%s)", m.SLO.Missed, m.SLO.Jobs, figures.Percent(m.SLO.MissRate))},
 		table.Row{"best-effort jobs completed", fmt.Sprintf("%d of %d", m.BE.Completed, m.BE.Jobs)},
-		table.Row{"goodput SLO, machine-hours", figures.Number(m.Goodput.SLO)}, table.Row{"goodput BE, machine-hours", figures.Number(m.Goodput.BE)},
-		table.Row{"BE latency, mean", figures.Span(m.BELatency.Mean)}, table.Row{"BE latency, p99", figures.Span(m.BELatency.P99)},
+		table.Row{"goodput SLO, machine-hours", figures.Number(m.Goodput.SLO)},
+		table.Row{"goodput BE, machine-hours", figures.Number(m.Goodput.BE)},
+		table.Row{"BE latency, mean", figures.Span(m.BELatency.Mean)},
+		table.Row{"BE latency, p99", figures.Span(m.BELatency.P99)},
 		table.Row{"JCT, mean", figures.Span(m.JCT.Mean)}, table.Row{"JCT, p99", figures.Span(m.JCT.P99)},
 		table.Row{"preemptions", m.Preemptions}, table.Row{"lost, machine-hours", figures.Number(m.LostMachineHours)},
-		table.Row{"utilisation", figures.Percent(m.Utilisation)}, table.Row{"makespan", figures.Span(m.MakespanS)}, table.Row{"cycles", m.Cycles})
+		table.Row{"utilisation", figures.Percent(m.Utilisation)}, table.Row{"makespan", figures.Span(m.MakespanS)},
+		table.Row{"cycles", m.Cycles})
 	return p.to(w)
 }

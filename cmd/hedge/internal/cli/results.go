@@ -61,9 +61,13 @@ whose "## section" headings name where they go.`,
 // add defines the flags.
 func (r *resultsFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&r.traces, "traces", "", "name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true], comma-separated, or @FILE with one a line and its source; the path builtin is the built-in sample, which is also the default")
+	fs.StringVar(&r.traces, "traces", "",
+		"name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true], "+
+			"comma-separated, or @FILE with one a line and its source; the path builtin is the built-in sample, which is also "+
+			"the default")
 	fs.StringVar(&r.sweeps, "sweeps", "", "names of the logs for the sweeps (default: the first)")
-	fs.StringVar(&r.only, "only", "all", "sections to run, the others being written from what is kept: "+strings.Join(results.Sections(), ", "))
+	fs.StringVar(&r.only, "only", "all", "sections to run, the others being written from what is kept: "+
+		strings.Join(results.Sections(), ", "))
 	fs.StringVar(&r.out, "out", "docs/results.md", "page to write, - for stdout")
 	fs.StringVar(&r.notes, "notes", "docs/results-notes.md", "explanations to merge in")
 	fs.StringVar(&r.cache, "cache", "results", "directory of finished parts")
@@ -108,7 +112,8 @@ func (r *resultsFlags) plan(s *Host, f *workloadFlags) (*results.Plan, error) {
 	if err := errors.Join(f.finish(), outputFile("--out", r.out), outputDirectory("--cache", r.cache)); err != nil {
 		return nil, err
 	}
-	p := &results.Plan{Base: f.spec, Engines: s.Engines, Systems: s.Systems, Cache: r.cache, Fresh: r.fresh, Mix: r.mix, Commit: r.commit, Machine: machine(), Now: time.Now,
+	p := &results.Plan{Base: f.spec, Engines: s.Engines, Systems: s.Systems, Cache: r.cache, Fresh: r.fresh, Mix: r.mix,
+		Commit: r.commit, Machine: machine(), Now: time.Now,
 		Command: commandLine(os.Args[1:]), Tell: func(what string) { note(s, "%s", what) }}
 	if p.Commit == "" {
 		p.Commit = commit()
@@ -216,7 +221,8 @@ func commit() string {
 	return commitOf(info)
 }
 
-// commitOf is the revision that the go command has stamped, or the version of a program that was installed by its version.
+// commitOf is the revision that the go command has stamped, or the version of a program that was installed by its
+// version.
 func commitOf(info *debug.BuildInfo) string {
 	revision, dirty := "", ""
 	for _, s := range info.Settings {

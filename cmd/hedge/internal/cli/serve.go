@@ -69,13 +69,17 @@ python3 with venv and PyPI. It ends when it is interrupted, after the solves tha
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&c.Listen, "listen", ortools.DefaultAddress, "address to listen on, HOST:PORT or unix:PATH; port 0 takes a free one")
-	fs.IntVar(&c.MaxSolves, "max-solves", 0, "models solved at a time; more are answered \"busy\" (default: one for each CPU)")
+	fs.StringVar(&c.Listen, "listen", ortools.DefaultAddress,
+		"address to listen on, HOST:PORT or unix:PATH; port 0 takes a free one")
+	fs.IntVar(&c.MaxSolves, "max-solves", 0,
+		"models solved at a time; more are answered \"busy\" (default: one for each CPU)")
 	fs.IntVar(&c.MaxMessage, "max-message", ortools.DefaultMaxMessage, "largest message in bytes")
-	fs.DurationVar(&c.Grace, "grace", serve.DefaultGrace, "how long running solves may go on when the service is told to stop")
+	fs.DurationVar(&c.Grace, "grace", serve.DefaultGrace,
+		"how long running solves may go on when the service is told to stop")
 	fs.StringVar(&c.Cert, "tls-cert", "", "PEM file of the server's certificate chain")
 	fs.StringVar(&c.Key, "tls-key", "", "PEM file of its key")
-	fs.StringVar(&c.ClientCA, "tls-client-ca", "", "PEM file of authorities: clients must have a certificate of one of them")
+	fs.StringVar(&c.ClientCA, "tls-client-ca", "",
+		"PEM file of authorities: clients must have a certificate of one of them")
 	fs.StringVar(&c.Python, "python", "", "interpreter to make the service's environment with (default: python3)")
 	return cmd
 }

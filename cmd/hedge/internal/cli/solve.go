@@ -50,15 +50,19 @@ summed value is largest, and prints the plan with a proven bound where the engin
 	fs.StringVar(&f.problem, "problem", "", "problem `file`, gzip or not, - for stdin")
 	fs.StringVar(&f.engine, "engine", "native", "`engine`, or ladder of engines; see --engines")
 	fs.BoolVar(&f.list, "engines", false, "list the engines there are")
-	fs.DurationVar(&f.options.Time, "time", 200*time.Millisecond, "wall-clock limit, 0s for none (default with --work: none)")
-	fs.Int64Var(&f.options.Work, "work", 0, "deterministic limit in work `units`, about a million a second; of engines that count none, microseconds; 0 for none")
+	fs.DurationVar(&f.options.Time, "time", 200*time.Millisecond,
+		"wall-clock limit, 0s for none (default with --work: none)")
+	fs.Int64Var(&f.options.Work, "work", 0, "deterministic limit in work `units`, about a million a second; of engines "+
+		"that count none, microseconds; 0 for none")
 	fs.Float64Var(&f.options.Gap, "gap", solver.DefaultGap, "stop at this relative gap to the bound")
 	fs.IntVar(&f.options.Threads, "threads", 1, "threads the engine may use")
-	fs.StringVar(&f.splits, "splits", "integer", "gangs' splits over partitions: integer, continuous or now (integer for starts now only)")
+	fs.StringVar(&f.splits, "splits", "integer",
+		"gangs' splits over partitions: integer, continuous or now (integer for starts now only)")
 	fs.Int64Var(&f.options.Seed, "seed", 1, "seed of randomised search")
 	fs.StringVar(&f.out, "out", "", "write the solution to this `file` as well, gzip if it ends in .gz, - for stdout")
 	fs.StringVar(&f.plans, "plans", "", "write a line of JSON to this `file` for each better plan as it is found")
-	fs.StringVar(&f.model, "model", "", "write the problem as a mixed-integer program to this .lp or .mps `file`, and solve it only if --engine is given")
+	fs.StringVar(&f.model, "model", "", "write the problem as a mixed-integer program to this .lp or .mps `file`, and "+
+		"solve it only if --engine is given")
 	fs.BoolVar(&f.json, "json", false, "print the solution document")
 	return cmd
 }

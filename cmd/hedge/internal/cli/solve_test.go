@@ -20,14 +20,16 @@ type faulty struct{ plan bool }
 
 func (faulty) Name() string { return "faulty" }
 
-func (f faulty) Solve(_ context.Context, _ *solver.Problem, _ solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (f faulty) Solve(_ context.Context, _ *solver.Problem, _ solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	if f.plan {
 		report(&solver.Solution{Choice: map[string]solver.Choice{"b": {Split: []solver.Split{{Count: 1}}}}})
 	}
 	return nil, errors.New("the licence has run out")
 }
 
-// TestThePlanOfAnEngineThatFailsIsKept: what it had by then is written, whatever the form, and the status is that of a failure.
+// TestThePlanOfAnEngineThatFailsIsKept: what it had by then is written, whatever the form, and the status is that of a
+// failure.
 func TestThePlanOfAnEngineThatFailsIsKept(t *testing.T) {
 	known := engines.Builtin()
 	for name, plan := range map[string]bool{"late": true, "soon": false} {

@@ -95,11 +95,13 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	for _, note := range experiment.ColumnNotes() {
 		p.line("%-18s%s", note[0], note[1])
 	}
-	p.line("cycles            every %s, planning %s ahead in slots of %s", figures.Span(d.Planning.CycleS), figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS))
+	p.line("cycles            every %s, planning %s ahead in slots of %s", figures.Span(d.Planning.CycleS),
+		figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS))
 	if d.CI95Null == "" {
 		p.line("±                 half of the 95 %% confidence interval over %d seeds (Student's t)", len(work.Seeds))
 	} else {
-		p.line("one seed          hedge compare --seeds 1,2,3,4,5 gives confidence intervals, with --policies all every policy; --report DIR draws charts")
+		p.line("one seed          hedge compare --seeds 1,2,3,4,5 gives confidence intervals, with --policies all every " +
+			"policy; --report DIR draws charts")
 	}
 	if text := experiment.Verdict(d.Summary); text != "" {
 		p.line("")
@@ -110,20 +112,27 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 
 func predictTables(w io.Writer, d *profile.Document) error {
 	var p page
-	p.line("%s: %d jobs, %d tested after a training share of %s, %d of them without any history", d.Trace, d.Jobs, d.Tested, figures.Percent(d.Train), d.NoHistory)
+	p.line("%s: %d jobs, %d tested after a training share of %s, %d of them without any history", d.Trace, d.Jobs,
+		d.Tested, figures.Percent(d.Train), d.NoHistory)
 	p.records(&d.Records)
 	p.line("")
 	rows := make([]table.Row, 0, len(d.Predictors))
 	for _, r := range d.Predictors {
-		rows = append(rows, table.Row{r.Name, figures.Percent(r.Within2x), figures.Percent(r.MedianAPE), figures.Percent(r.P90APE), figures.Number(r.NMAE),
-			figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Percent(r.Coverage["50"]), figures.Percent(r.Coverage["80"]), figures.Percent(r.Coverage["95"]),
+		rows = append(rows, table.Row{r.Name, figures.Percent(r.Within2x), figures.Percent(r.MedianAPE),
+			figures.Percent(r.P90APE), figures.Number(r.NMAE),
+			figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Percent(r.Coverage["50"]),
+			figures.Percent(r.Coverage["80"]), figures.Percent(r.Coverage["95"]),
 			figures.Number(r.PredictUS.P50), figures.Number(r.PredictUS.P99)})
 	}
-	p.table(table.Row{"predictor", "within 2x", "median err", "p90 err", "NMAE", "pinball", "CRPS", "in 50 %", "in 80 %", "in 95 %", "p50 us", "p99 us"}, rows...)
+	p.table(table.Row{"predictor", "within 2x", "median err", "p90 err", "NMAE", "pinball", "CRPS", "in 50 %", "in 80 %",
+		"in 95 %", "p50 us", "p99 us"}, rows...)
 	p.line("")
-	p.line("within 2x       estimates between half and twice the runtime; err is |estimate - actual| / actual of the point estimate")
-	p.line("pinball, CRPS   loss of the whole distribution over the mean runtime: lower is better (a point has its absolute error)")
-	p.line("in 50 %%         runtimes within the central 50 %% interval of the forecast: 50 %% is calibrated; points cover little")
+	p.line("within 2x       estimates between half and twice the runtime; err is |estimate - actual| / actual of the " +
+		"point estimate")
+	p.line("pinball, CRPS   loss of the whole distribution over the mean runtime: lower is better (a point has its " +
+		"absolute error)")
+	p.line("in 50 %%         runtimes within the central 50 %% interval of the forecast: 50 %% is calibrated; points " +
+		"cover little")
 	for _, r := range d.Predictors {
 		p.line("")
 		p.chosen(&r)
@@ -145,7 +154,8 @@ func (p *page) chosen(r *profile.Result) {
 	slices.SortStableFunc(best, func(a, b profile.Expert) int { return cmp.Compare(b.Within2x, a.Within2x) })
 	rows := make([]table.Row, 0, 8)
 	for _, e := range best[:min(8, len(best))] {
-		rows = append(rows, table.Row{e.Feature + ", " + e.Estimator, e.Jobs, figures.Percent(e.Within2x), figures.Percent(e.MedianAPE), figures.Number(e.NMAE)})
+		rows = append(rows, table.Row{e.Feature + ", " + e.Estimator, e.Jobs, figures.Percent(e.Within2x),
+			figures.Percent(e.MedianAPE), figures.Number(e.NMAE)})
 	}
 	p.line("experts alone, the best of %d by within 2x (each over the jobs it knew):", len(r.Experts))
 	p.table(table.Row{"expert", "jobs", "within 2x", "median err", "NMAE"}, rows...)
@@ -153,30 +163,38 @@ func (p *page) chosen(r *profile.Result) {
 
 func traceTables(w io.Writer, d *describe.Document) error {
 	var p page
-	p.line("%s (%s): %s over %s, %s machine-hours", d.Trace, d.Format, figures.JobsOf(d.Jobs, d.Users), figures.Span(d.SpanS), figures.Number(d.MachineHours))
+	p.line("%s (%s): %s over %s, %s machine-hours", d.Trace, d.Format, figures.JobsOf(d.Jobs, d.Users),
+		figures.Span(d.SpanS), figures.Number(d.MachineHours))
 	p.records(&d.Records)
-	p.line("demand: %s tasks at once in the mean, %s at the peak; the widest job has %d", figures.Number(d.Demand.MeanTasks), figures.Number(d.Demand.PeakTasks), d.Demand.MaxJobTasks)
+	p.line("demand: %s tasks at once in the mean, %s at the peak; the widest job has %d",
+		figures.Number(d.Demand.MeanTasks), figures.Number(d.Demand.PeakTasks), d.Demand.MaxJobTasks)
 	p.line("")
 	spread := func(name string, s stats.Spread) table.Row {
-		return table.Row{name, figures.Number(s.Mean), figures.Number(s.P10), figures.Number(s.P50), figures.Number(s.P90), figures.Number(s.P99), figures.Number(s.Max), figures.Number(s.CoV)}
+		return table.Row{name, figures.Number(s.Mean), figures.Number(s.P10), figures.Number(s.P50), figures.Number(s.P90),
+			figures.Number(s.P99), figures.Number(s.Max), figures.Number(s.CoV)}
 	}
 	p.table(table.Row{"per job", "mean", "p10", "p50", "p90", "p99", "max", "CoV"},
 		spread("size, "+d.Size.Unit, d.Size.Spread), spread("tasks", d.TasksPerJob), spread("duration, s", d.DurationS),
-		spread("inter-arrival, s", d.InterArrival.Seconds), spread("jobs an hour", d.Hourly.Jobs), spread("tasks an hour", d.Hourly.Tasks),
+		spread("inter-arrival, s", d.InterArrival.Seconds), spread("jobs an hour", d.Hourly.Jobs),
+		spread("tasks an hour", d.Hourly.Tasks),
 		spread("requested/used time", d.Requests.RequestedOverUsed),
 		spread("CoV of a user's sizes", d.UserCoV.Size), spread("CoV of a user's runtimes", d.UserCoV.Runtime))
 	p.line("")
 	if d.Hourly.PeakToTrough > 0 {
-		p.line("rhythm: the busiest hour of the day has %s times the submissions of the quietest; correlation a day later %.2f", figures.Number(d.Hourly.PeakToTrough), d.Hourly.DayCorrelation)
+		p.line("rhythm: the busiest hour of the day has %s times the submissions of the quietest; correlation a day later "+
+			"%.2f", figures.Number(d.Hourly.PeakToTrough), d.Hourly.DayCorrelation)
 	} else {
 		p.line("rhythm: an hour of the day is without submissions")
 	}
-	p.line("arrivals: %s within 1 s of the last; a Poisson process is %s (KS distance %.3f), and rejected in %s of %d single hours",
-		figures.Percent(d.InterArrival.SubSecond), verdictOf(d.InterArrival.Poisson), d.InterArrival.Poisson.Statistic, figures.Percent(d.InterArrival.RejectedHours), d.InterArrival.HoursTested)
+	p.line("arrivals: %s within 1 s of the last; a Poisson process is %s (KS distance %.3f), and rejected in %s of %d "+
+		"single hours",
+		figures.Percent(d.InterArrival.SubSecond), verdictOf(d.InterArrival.Poisson), d.InterArrival.Poisson.Statistic,
+		figures.Percent(d.InterArrival.RejectedHours), d.InterArrival.HoursTested)
 	p.line("")
 	var rows []table.Row
 	for _, o := range d.Outcomes {
-		rows = append(rows, table.Row{o.Outcome, o.Jobs, figures.Percent(o.ShareJobs), figures.Percent(o.ShareTime), figures.Number(o.TasksPerJob.Mean), figures.Number(o.TasksPerJob.P90)})
+		rows = append(rows, table.Row{o.Outcome, o.Jobs, figures.Percent(o.ShareJobs), figures.Percent(o.ShareTime),
+			figures.Number(o.TasksPerJob.Mean), figures.Number(o.TasksPerJob.P90)})
 	}
 	p.table(table.Row{"outcome", "jobs", "of jobs", "of machine time", "mean tasks", "p90 tasks"}, rows...)
 	p.details(d)
@@ -204,7 +222,8 @@ func (p *page) details(d *describe.Document) {
 		p.line("")
 		var rows []table.Row
 		for _, f := range d.Features {
-			rows = append(rows, table.Row{f.Feature, f.Groups, figures.Percent(f.Share), figures.Number(f.CoV.P50), figures.Number(f.CoV.P90)})
+			rows = append(rows, table.Row{f.Feature, f.Groups, figures.Percent(f.Share), figures.Number(f.CoV.P50),
+				figures.Number(f.CoV.P90)})
 		}
 		p.line("How alike are runtimes within a feature's value (groups of at least 5)? Less is more predictable.")
 		p.table(table.Row{"feature", "groups", "jobs in them", "median CoV", "p90 CoV"}, rows...)
@@ -217,9 +236,11 @@ func (p *page) details(d *describe.Document) {
 			series describe.MonthSeries
 		}{{"jobs", m.Jobs}, {"mean runtime", m.Runtime}, {"mean tasks", m.Tasks}, {"machine-hours", m.Work}} {
 			b := s.series.Box
-			rows = append(rows, table.Row{s.name, figures.Number(b.Low), figures.Number(b.P25), figures.Number(b.Median), figures.Number(b.P75), figures.Number(b.High), b.Outliers})
+			rows = append(rows, table.Row{s.name, figures.Number(b.Low), figures.Number(b.P25), figures.Number(b.Median),
+				figures.Number(b.P75), figures.Number(b.High), b.Outliers})
 		}
-		p.line("Does one month stand for the whole? %d months of 29 days, each over the mean of all (Tukey box; 1 is the mean):", m.Months)
+		p.line("Does one month stand for the whole? %d months of 29 days, each over the mean of all (Tukey box; 1 is the "+
+			"mean):", m.Months)
 		p.table(table.Row{"per month", "low", "p25", "median", "p75", "high", "outliers"}, rows...)
 	}
 }
@@ -231,7 +252,8 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 		work = fmt.Sprintf(", %d work units", sol.Work)
 	}
 	p.line("%s, %s, %s: engine %s, %s ms%s; stopped (%s): %s",
-		figures.Count(len(problem.Jobs), "job"), figures.Count(len(problem.Partitions), "partition"), figures.Count(problem.Slots, "slot"), sol.Engine, figures.Number(sol.WallMS), work, sol.Stop, stopped(sol.Stop))
+		figures.Count(len(problem.Jobs), "job"), figures.Count(len(problem.Partitions), "partition"),
+		figures.Count(problem.Slots, "slot"), sol.Engine, figures.Number(sol.WallMS), work, sol.Stop, stopped(sol.Stop))
 	bound := "no bound, the gap is unknown"
 	if sol.Bound != nil && sol.Gap != nil {
 		bound = fmt.Sprintf("at most %s is possible (gap %.3f %%)", amount(sol.Bound), 100**sol.Gap)
@@ -251,7 +273,8 @@ func solveTable(w io.Writer, problem *solver.Problem, sol *solver.Solution) erro
 		}
 		p.line("rung %s: stopped (%s) with a plan of value %s in hand", r.Engine, r.Stop, amount(&r.Objective))
 	}
-	p.line("%s planned, %d of them to start now; %s preempted", figures.Count(len(sol.Choice), "job"), now, figures.Count(len(sol.Preempt), "running job"))
+	p.line("%s planned, %d of them to start now; %s preempted", figures.Count(len(sol.Choice), "job"), now,
+		figures.Count(len(sol.Preempt), "running job"))
 	return p.to(w)
 }
 
@@ -302,9 +325,12 @@ func listEngines(s *Host, asJSON bool) error {
 	var p page
 	p.table(table.Row{"engine", "exact", "bound", "deterministic", "anytime", "what it is"}, rows...)
 	p.line("")
-	p.line("exact: proves small problems optimal; bound: gives proven upper bounds; deterministic: --work alone fixes the plan; anytime: a plan within milliseconds, whatever the size")
-	p.line("Several names are a ladder, milp+highs?share=0.5,native: the first that gives a plan answers, and share bounds its part of the time.")
-	p.line("The milp engines take splits=integer, now or continuous, for the model; the plan has whole tasks where --splits says so.")
+	p.line("exact: proves small problems optimal; bound: gives proven upper bounds; deterministic: --work alone fixes " +
+		"the plan; anytime: a plan within milliseconds, whatever the size")
+	p.line("Several names are a ladder, milp+highs?share=0.5,native: the first that gives a plan answers, and share " +
+		"bounds its part of the time.")
+	p.line("The milp engines take splits=integer, now or continuous, for the model; the plan has whole tasks where " +
+		"--splits says so.")
 	for _, e := range absent {
 		p.line("%s is not part of this program: %s", e.Name, e.Missing)
 	}

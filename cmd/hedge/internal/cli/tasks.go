@@ -55,8 +55,10 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own.Float64Var(&c.Cutoff, "cutoff", 90.5811, "seconds of the mean task above which a job is long (--workload tasks)")
 	own.IntVar(&c.MinProbes, "min-probes", 20, "least number of a short job's probes (--workload tasks)")
 	own.DurationVar(&t.heartbeat, "heartbeat", 7*time.Second, "how old dlwl's knowledge may be (--workload tasks)")
-	own.StringVar(&t.estimate, "estimate", "mean", "mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
-	own.StringVar(&t.rules, "rules", "paper", "paper, or published: those of the public Eagle simulator (--workload tasks)")
+	own.StringVar(&t.estimate, "estimate", "mean",
+		"mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
+	own.StringVar(&t.rules, "rules", "paper",
+		"paper, or published: those of the public Eagle simulator (--workload tasks)")
 	t.paper.add(own)
 	fs.AddFlagSet(own)
 	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
@@ -68,7 +70,8 @@ func taskFlagNames() []string {
 
 // commonFlagNames are those of simulate and compare that every workload has.
 func commonFlagNames() []string {
-	return []string{"workload", "policy", "policies", "trace", "format", "strict", "max-bad", "nodes", "seed", "seeds", "json"}
+	return []string{"workload", "policy", "policies", "trace", "format", "strict", "max-bad", "nodes", "seed", "seeds",
+		"json"}
 }
 
 // checkOthers refuses flags that the workload does not have.
@@ -316,7 +319,8 @@ func (t *taskFlags) factors() error {
 	return nil
 }
 
-func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, r *published.Result, wall float64) *tasksDocument {
+func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, r *published.Result,
+	wall float64) *tasksDocument {
 	seconds := 0.0
 	for _, d := range w.Runtimes {
 		if t.rules == "published" {
@@ -372,7 +376,8 @@ func jobLines(w io.Writer, jobs []published.JobResult) error {
 
 func tasksTable(w io.Writer, d *tasksDocument) error {
 	var p page
-	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; %s, seed %d", d.Workload.Trace, d.Workload.Jobs, d.Workload.Tasks,
+	p.line("%s: %d jobs, %d tasks at load %.3f on %d nodes; %s, seed %d", d.Workload.Trace, d.Workload.Jobs,
+		d.Workload.Tasks,
 		d.Workload.OfferedLoad, d.Workload.Nodes, d.Run.Policy, d.Run.Seed)
 	p.records(&d.Workload.Records)
 	var rows []table.Row

@@ -57,8 +57,10 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"--heartbeat": {"--rules", "published", "--heartbeat", "1500ms"},
 		"--estimate":  {"--rules", "published", "--estimate", "uniform:2,1"},
 		"--racks":     {"--rules", "published", "--racks", "2"},
-		"--short-share: found 100, expected 0 to below 100":                                    {"--rules", "published", "--short-share", "100"},
-		"--short-share: found 1, expected a partition and a share of at least one of 50 nodes": {"--rules", "published", "--short-share", "1"},
+		"--short-share: found 100, expected 0 to below 100": {"--rules", "published",
+			"--short-share", "100"},
+		"--short-share: found 1, expected a partition and a share of at least one of 50 nodes": {"--rules", "published",
+			"--short-share", "1"},
 		"--cutoff: found -1":                    {"--rules", "published", "--cutoff", "-1"},
 		"--min-probes: found 51":                {"--rules", "published", "--min-probes", "51"},
 		"--heartbeat: found 1080000000":         {"--rules", "published", "--policy", "dlwl", "--heartbeat", "300000h"},
@@ -118,7 +120,8 @@ func TestSimulateTasksTellsOfOtherRecords(t *testing.T) {
 
 func TestTooManyTasksAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
-	log := `{"id":1,"submit_s":0,"runtime_s":1,"tasks":3}` + "\n" + `{"id":2,"submit_s":0,"runtime_s":1,"tasks":2147483647}`
+	log := `{"id":1,"submit_s":0,"runtime_s":1,"tasks":3}` + "\n" +
+		`{"id":2,"submit_s":0,"runtime_s":1,"tasks":2147483647}`
 	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
 	_, errs, status := simulateTasks(t, "--rules", "published", "--trace", path)
 	assert.Equal(t, exitUsage, status)
@@ -127,7 +130,8 @@ func TestTooManyTasksAreRefused(t *testing.T) {
 
 // TestCompareTasks: several systems and seeds are one command, and each run is that of simulate.
 func TestCompareTasks(t *testing.T) {
-	out, errs, status := onTasks(t, "compare", "--policies", "clwl, eagle", "--seeds", "3,4", "--rules", "published", "--json")
+	out, errs, status := onTasks(t, "compare", "--policies", "clwl, eagle", "--seeds", "3,4", "--rules", "published",
+		"--json")
 	require.Zero(t, status, errs)
 	var d tasksComparison
 	require.NoError(t, json.Unmarshal([]byte(out), &d))
@@ -166,9 +170,11 @@ func TestSystemsSuitTheirWorkload(t *testing.T) {
 	}{
 		{"compare --policies eagle,3sigma", `--policies: found "eagle" with --workload window, expected --workload tasks`},
 		{"simulate --policy hawk", `--policy: found "hawk" with --workload window, expected --workload tasks`},
-		{"compare --workload tasks --rules published --policies eagle,3sigma", `--policies: found "3sigma" with --workload tasks, expected another`},
+		{"compare --workload tasks --rules published --policies eagle,3sigma",
+			`--policies: found "3sigma" with --workload tasks, expected another`},
 		{"compare --workload tasks --rules published --policies eagle,eagle", `--policies: found "eagle" twice`},
-		{"compare --workload tasks --rules published --policies eagel", `--policies: found "eagel", expected all or some of eagle, `},
+		{"compare --workload tasks --rules published --policies eagel",
+			`--policies: found "eagel", expected all or some of eagle, `},
 		{"compare --workload tasks --rules published --load 2", "--load"},
 		{"compare --short-share 5", "--short-share"},
 	} {

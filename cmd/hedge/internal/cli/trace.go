@@ -23,7 +23,8 @@ type logFlags struct {
 func (f *logFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
-	fs.StringVar(&f.read.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
+	fs.StringVar(&f.read.Format, "format", "", "log format (default: recognised): "+
+		strings.Join(experiment.Formats(), ", "))
 	addReading(fs, &f.read.Strict, &f.read.MaxBad)
 	f.outputs.add(cmd)
 }

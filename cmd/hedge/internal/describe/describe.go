@@ -137,7 +137,8 @@ type CurveTable struct {
 
 // Describe measures a log's jobs, in any order.
 func Describe(log *trace.Log) *Document {
-	d := &Document{Schema: 1, Command: "trace", Trace: log.Name, Format: log.Format, Jobs: len(log.Jobs), Records: records.Of(log)}
+	d := &Document{Schema: 1, Command: "trace", Trace: log.Name, Format: log.Format, Jobs: len(log.Jobs),
+		Records: records.Of(log)}
 	if len(log.Jobs) == 0 {
 		return d
 	}

@@ -11,8 +11,9 @@ import (
 )
 
 func job(submitS, runtimeS, tasks int, user string, o trace.Outcome) trace.Job {
-	return trace.Job{Submit: time.Duration(submitS) * time.Second, Wait: -1, Runtime: time.Duration(runtimeS) * time.Second,
-		Tasks: tasks, Outcome: o, Attributes: map[string]string{"user": user}}
+	return trace.Job{Submit: time.Duration(submitS) * time.Second, Wait: -1,
+		Runtime: time.Duration(runtimeS) * time.Second,
+		Tasks:   tasks, Outcome: o, Attributes: map[string]string{"user": user}}
 }
 
 func TestDescribeCountsByHand(t *testing.T) {

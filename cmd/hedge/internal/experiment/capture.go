@@ -19,7 +19,8 @@ type capturing struct {
 }
 
 // Solve implements solver.Solver.
-func (c *capturing) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (c *capturing) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	c.cycle++
 	if err := writeProblem(fmt.Sprintf("%s-%05d.json.gz", c.prefix, c.cycle), p); err != nil {
 		return nil, err

@@ -97,7 +97,8 @@ type single struct {
 
 // Single returns the document of hedge simulate; d has one run.
 func (d *Document) Single() json.Marshaler {
-	return marshal(single{Schema: d.Schema, Command: "simulate", Workload: d.Workload, Planning: d.Planning, Run: d.Runs[0]})
+	return marshal(single{Schema: d.Schema, Command: "simulate", Workload: d.Workload, Planning: d.Planning,
+		Run: d.Runs[0]})
 }
 
 type marshal single

@@ -29,7 +29,8 @@ func (s *Spec) inFlags(log *trace.Log, err error) error {
 				wide++
 			}
 		}
-		return fmt.Errorf("%s: %w: %d of %d jobs are wider than the cluster of %d tasks", log.Name, err, wide, len(log.Jobs), room)
+		return fmt.Errorf("%s: %w: %d of %d jobs are wider than the cluster of %d tasks", log.Name, err, wide, len(log.Jobs),
+			room)
 	case errors.Is(err, workload.ErrTooLittleWork):
 		return fmt.Errorf("%s: %w: try less of --hours, --load or --nodes", log.Name, err)
 	}

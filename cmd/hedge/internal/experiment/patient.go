@@ -7,7 +7,8 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// patient is a policy whose engine may be late: the next cycle, which comes at once in a simulation, waits until it is done with the last.
+// patient is a policy whose engine may be late: the next cycle, which comes at once in a simulation, waits until it is
+// done with the last.
 type patient struct {
 	sched.Policy
 	engine solver.Solver

@@ -60,8 +60,10 @@ func newPredictor(name string) (*predict.History, error) {
 
 // Profile walks the log with each predictor. Step is told how many of
 // len(log.Jobs)·len(names) predictions are done.
-func Profile(log *trace.Log, names []string, train float64, now func() time.Time, step func(int)) (*profile.Document, error) {
-	doc := &profile.Document{Schema: 1, Command: "predict", Trace: log.Name, Train: train, Jobs: len(log.Jobs), Records: records.Of(log)}
+func Profile(log *trace.Log, names []string, train float64, now func() time.Time, step func(int)) (*profile.Document,
+	error) {
+	doc := &profile.Document{Schema: 1, Command: "predict", Trace: log.Name, Train: train, Jobs: len(log.Jobs),
+		Records: records.Of(log)}
 	jobs := withTasks(log.Jobs)
 	for i, name := range names {
 		h, err := newPredictor(name)

@@ -170,8 +170,8 @@ func (e *Experiment) planAhead() (window, slot time.Duration) {
 	return window, slot
 }
 
-// tryEngine says whether the engine can be had, and sets how solving is limited: by work where that alone fixes the plan, else
-// by time.
+// tryEngine says whether the engine can be had, and sets how solving is limited: by work where that alone fixes the
+// plan, else by time.
 func (e *Experiment) tryEngine() error {
 	can, err := e.known.Caps(e.spec.Engine)
 	if err != nil {

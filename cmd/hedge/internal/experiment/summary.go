@@ -115,11 +115,13 @@ func ColumnNotes() [][2]string {
 	return [][2]string{
 		{"SLO miss %", "jobs with a deadline that did not complete by it, never-started ones included: lower is better"},
 		{"given up", "jobs with a deadline that were never completed, as they were worth nothing any more"},
-		{"goodput", "machine-hours of work completed while jobs still arrived, SLO and best-effort (BE) apart, as it takes at full speed: higher is better"},
+		{"goodput", "machine-hours of work completed while jobs still arrived, SLO and best-effort (BE) apart, as it takes " +
+			"at full speed: higher is better"},
 		{"BE latency", "mean time from submission to completion of best-effort jobs: lower is better"},
 		{"preempted, lost", "jobs stopped to make room, and the machine-hours of work thrown away with them"},
 		{"busy %", "machine time held while jobs still arrived, lost work included, over capacity"},
-		{"gap %", "mean distance of plans from the solver's proven bound; 0 where nothing is solved, – where no bound was proven"},
+		{"gap %", "mean distance of plans from the solver's proven bound; 0 where nothing is solved, – where no bound was " +
+			"proven"},
 		{"cycle p99", "wall-clock time of planning, 99th percentile"},
 	}
 }

@@ -43,8 +43,8 @@ func Span(seconds float64) string {
 	return Number(seconds/86400) + " days"
 }
 
-// Interval writes a mean, scaled, and half of its 95 % interval where there is one. A whole number that stands alone and as it is, as counts do, has
-// nothing behind the point; an unknown one, not a number, is a dash.
+// Interval writes a mean, scaled, and half of its 95 % interval where there is one. A whole number that stands alone
+// and as it is, as counts do, has nothing behind the point; an unknown one, not a number, is a dash.
 func Interval(iv stats.Interval, scale float64) string {
 	switch {
 	case math.IsNaN(iv.Mean):
@@ -89,7 +89,8 @@ func Ignored(demands []string) string {
 	if len(demands) == 0 {
 		return ""
 	}
-	return "not simulated: the tasks' demands of " + strings.Join(demands, ", ") + "; a task takes a node, or its share by tasks per node"
+	return "not simulated: the tasks' demands of " + strings.Join(demands, ", ") +
+		"; a task takes a node, or its share by tasks per node"
 }
 
 // Largest returns the names of the n largest shares, those of equal share in order of their names.

@@ -9,7 +9,8 @@ import (
 )
 
 func TestNumbersKeepThreeDigits(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 1234.5: "1234", 99.95: "100.0", 12.34: "12.3", 1.234: "1.23", .0123: "0.01", .00123: "0.0012", -250.2: "-250"} {
+	for x, want := range map[float64]string{0: "0", 1234.5: "1234", 99.95: "100.0", 12.34: "12.3", 1.234: "1.23",
+		.0123: "0.01", .00123: "0.0012", -250.2: "-250"} {
 		assert.Equal(t, want, Number(x))
 	}
 }

@@ -53,7 +53,8 @@ func TestWalkShowsCompletionsInOrderOfTime(t *testing.T) {
 	}
 	_, counts, err := Walk("x", p, jobs, Options{})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"predict a", "predict b", "predict d", "observe b 2", "observe d 1", "observe a 5", "predict e"}, p.calls)
+	assert.Equal(t, []string{"predict a", "predict b", "predict d", "observe b 2", "observe d 1", "observe a 5",
+		"predict e"}, p.calls)
 	assert.Equal(t, Counts{Jobs: 5, Tested: 4}, counts)
 }
 
@@ -90,7 +91,8 @@ func TestScoreAgainstClosedForms(t *testing.T) {
 }
 
 func TestErrorHistogram(t *testing.T) {
-	for percent, want := range map[float64]int{-100: 0, -95.1: 0, -95: 1, -5.1: 9, 0: 10, 4.9: 10, 5: 11, 94.9: 19, 95: 20, 1e9: 20} {
+	for percent, want := range map[float64]int{-100: 0, -95.1: 0, -95: 1, -5.1: 9, 0: 10, 4.9: 10, 5: 11, 94.9: 19, 95: 20,
+		1e9: 20} {
 		assert.Equal(t, want, bucketOf(percent), "%v %%", percent)
 	}
 	rows := newScore().buckets(1)

@@ -6,8 +6,8 @@ import (
 	"github.com/hedgesched/hedge/solver/milp/ortools"
 )
 
-// Engines are the engines that need no C compiler: the pure-Go ones, solvers' executables, HiGHS from its shared library, and
-// the OR-Tools service.
+// Engines are the engines that need no C compiler: the pure-Go ones, solvers' executables, HiGHS from its shared
+// library, and the OR-Tools service.
 func Engines() *engines.Set {
 	s := engines.Builtin()
 	highs.Register(s)

@@ -24,7 +24,8 @@ func comparePage(d *experiment.Document) (*page, error) {
 		Facts: []string{
 			fmt.Sprintf("%d jobs, %d of them with deadlines, submitted over %s at load %.2f (offered machine time over capacity)", w.Jobs, w.SLOJobs, figures.Span(w.SpanS), w.Load),
 			fmt.Sprintf("%d nodes in %d racks; %d earlier jobs as history", w.Nodes, w.Racks, w.Trained),
-			fmt.Sprintf("a cycle every %s, planning %s ahead in slots of %s; engine %s", figures.Span(d.Planning.CycleS), figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS), d.Planning.Engine),
+			fmt.Sprintf("a cycle every %s, planning %s ahead in slots of %s; engine %s", figures.Span(d.Planning.CycleS),
+				figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS), d.Planning.Engine),
 			seedsFact(len(w.Seeds)),
 		},
 	}
@@ -50,7 +51,8 @@ func seedsFact(n int) string {
 	if n == 1 {
 		return "one seed, so no intervals: try --seeds 1,2,3,4,5"
 	}
-	return fmt.Sprintf("means over %d seeds; whiskers and ± are 95 %% confidence intervals (Student's t), cut where they would dwarf the bars", n)
+	return fmt.Sprintf("means over %d seeds; whiskers and ± are 95 %% confidence intervals (Student's t), cut where "+
+		"they would dwarf the bars", n)
 }
 
 // lead says in a sentence who misses how much.
@@ -83,7 +85,8 @@ func tiles(d *experiment.Document) []tile {
 }
 
 func missTile(d *experiment.Document, i int) tile {
-	return tile{figures.Percent(d.Summary[i].MissRate.Mean), "of deadlines missed by " + d.Summary[i].Policy, i % chart.SeriesColors}
+	return tile{figures.Percent(d.Summary[i].MissRate.Mean), "of deadlines missed by " + d.Summary[i].Policy,
+		i % chart.SeriesColors}
 }
 
 // bars adds the figures that are one number a policy.
@@ -94,19 +97,24 @@ func bars(p *page, d *experiment.Document) error {
 		better            string
 		of                func(*experiment.Summary) stats.Interval
 	}{
-		{"SLO miss rate", "Jobs with a deadline that did not complete by it, those never started included: lower is better.", "% of SLO jobs", 100, "lowest",
+		{"SLO miss rate", "Jobs with a deadline that did not complete by it, those never started included: lower is better.",
+			"% of SLO jobs", 100, "lowest",
 			func(s *experiment.Summary) stats.Interval { return s.MissRate }},
-		{"Best-effort latency", "Mean time from submission to completion of best-effort jobs: lower is better.", "minutes", 1.0 / 60, "lowest",
+		{"Best-effort latency", "Mean time from submission to completion of best-effort jobs: lower is better.", "minutes",
+			1.0 / 60, "lowest",
 			func(s *experiment.Summary) stats.Interval { return s.BELatency }},
-		{"SLO goodput", "Work of jobs with deadlines that completed while jobs still arrived: higher is better.", "machine-hours", 1, "highest",
+		{"SLO goodput", "Work of jobs with deadlines that completed while jobs still arrived: higher is better.",
+			"machine-hours", 1, "highest",
 			func(s *experiment.Summary) stats.Interval { return s.SLOWorkInSpan }},
-		{"Best-effort goodput", "Work of best-effort jobs that completed while jobs still arrived: higher is better.", "machine-hours", 1, "highest",
+		{"Best-effort goodput", "Work of best-effort jobs that completed while jobs still arrived: higher is better.",
+			"machine-hours", 1, "highest",
 			func(s *experiment.Summary) stats.Interval { return s.BEWorkInSpan }},
 	} {
 		rows := make([]chart.Bar, len(d.Summary))
 		for i := range d.Summary {
 			iv := c.of(&d.Summary[i])
-			rows[i] = chart.Bar{Label: d.Summary[i].Policy, Value: c.scale * iv.Mean, Text: figures.Interval(iv, c.scale), Color: i}
+			rows[i] = chart.Bar{Label: d.Summary[i].Policy, Value: c.scale * iv.Mean, Text: figures.Interval(iv, c.scale),
+				Color: i}
 			if iv.CI95 != nil {
 				rows[i].Low, rows[i].High = max(0, c.scale*iv.CI95[0]), c.scale*iv.CI95[1]
 			}
@@ -142,9 +150,11 @@ func latencies(p *page, d *experiment.Document) error {
 		title, text string
 		keep        func(*sim.JobRecord) bool
 	}{
-		{"Best-effort latency of every job", "Share of completed best-effort jobs done within so many minutes of submission: further left is better.",
+		{"Best-effort latency of every job",
+			"Share of completed best-effort jobs done within so many minutes of submission: further left is better.",
 			func(r *sim.JobRecord) bool { return r.Class == sim.BestEffort && r.Finish >= 0 }},
-		{"Completion time of every job", "Share of completed jobs, with deadlines or not, done within so many minutes of submission: further left is better.",
+		{"Completion time of every job", "Share of completed jobs, with deadlines or not, done within so many minutes of " +
+			"submission: further left is better.",
 			func(r *sim.JobRecord) bool { return r.Finish >= 0 }},
 	} {
 		lines := make([]chart.Series, len(d.Summary))
@@ -152,7 +162,8 @@ func latencies(p *page, d *experiment.Document) error {
 			lines[i] = cdf(s.Policy, i, minutes(d, s.Policy, c.keep))
 		}
 		text := c.text + medians(lines)
-		svg, err := chart.Lines(c.title+". "+text, chart.Axis{Label: "minutes since submission", Log: true}, chart.Axis{Label: "share of jobs", Max: 1}, lines)
+		svg, err := chart.Lines(c.title+". "+text, chart.Axis{Label: "minutes since submission", Log: true},
+			chart.Axis{Label: "share of jobs", Max: 1}, lines)
 		if err != nil {
 			return err
 		}
@@ -189,7 +200,8 @@ func medians(lines []chart.Series) string {
 	if first.Name == last.Name {
 		return fmt.Sprintf(" Half are done within %s.", figures.Span(60*median(first)))
 	}
-	return fmt.Sprintf(" Half are done within %s under %s, %s under %s.", figures.Span(60*median(first)), first.Name, figures.Span(60*median(last)), last.Name)
+	return fmt.Sprintf(" Half are done within %s under %s, %s under %s.", figures.Span(60*median(first)), first.Name,
+		figures.Span(60*median(last)), last.Name)
 }
 
 // line is the i-th policy's series without points.
@@ -240,10 +252,12 @@ func overTime(p *page, d *experiment.Document) error {
 		top               float64
 		lines             []chart.Series
 	}{
-		{"Utilisation over time", "Share of the nodes in use. Arrivals end at the dotted line: gaps before it are room left unused, what follows is the backlog.", "% of nodes", 100, use},
+		{"Utilisation over time", "Share of the nodes in use. Arrivals end at the dotted line: gaps before it are room " +
+			"left unused, what follows is the backlog.", "% of nodes", 100, use},
 		{"Jobs waiting over time", "Pending jobs; arrivals end at the dotted line." + queue, "jobs", 0, wait},
 	} {
-		svg, err := chart.Lines(c.title+". "+c.text, chart.Axis{Label: "hours", Mark: d.Workload.SpanS / 3600}, chart.Axis{Label: c.unit, Max: c.top}, c.lines)
+		svg, err := chart.Lines(c.title+". "+c.text, chart.Axis{Label: "hours", Mark: d.Workload.SpanS / 3600},
+			chart.Axis{Label: c.unit, Max: c.top}, c.lines)
 		if err != nil {
 			return err
 		}
@@ -278,21 +292,26 @@ func pictures(p *page, d *experiment.Document) error {
 	explained := false
 	for i := range d.Runs {
 		pic := d.Runs[i].Picture
-		if pic == nil || !pic.Asked && !slices.ContainsFunc(pic.Starts, func(s experiment.PlannedStart) bool { return s.Slot > 0 }) {
+		if pic == nil || !pic.Asked &&
+			!slices.ContainsFunc(pic.Starts, func(s experiment.PlannedStart) bool { return s.Slot > 0 }) {
 			continue
 		}
 		name := d.Runs[i].Policy
-		text := fmt.Sprintf("What %s plans %s into the run, with %d jobs running and %d pending.", name, figures.Span(pic.AtS), pic.Running, pic.Pending)
+		text := fmt.Sprintf("What %s plans %s into the run, with %d jobs running and %d pending.", name,
+			figures.Span(pic.AtS), pic.Running, pic.Pending)
 		if !explained {
-			text += " The left column starts now; further right is what waits for room that it expects. Shade is the share of a rack that running jobs are expected " +
-				"to hold, fading as they may have ended. Later starts have no rack yet and stand where most room is expected. Hover for names."
+			text += " The left column starts now; further right is what waits for room that it expects. Shade is the share of " +
+				"a rack that running jobs are expected " +
+				"to hold, fading as they may have ended. Later starts have no rack yet and stand where most room is expected. " +
+				"Hover for names."
 			explained = true
 		}
 		svg, err := chart.Plan("Plan of "+name+". "+text, planData(pic))
 		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, section{Title: "A plan of " + name + " in space and time", Text: text, Plan: true, Chart: svg})
+		p.Sections = append(p.Sections, section{Title: "A plan of " + name + " in space and time", Text: text, Plan: true,
+			Chart: svg})
 	}
 	return nil
 }
@@ -307,7 +326,8 @@ func planData(pic *experiment.Picture) chart.PlanData {
 		if s.SLO {
 			kind = "deadline"
 		}
-		d.Marks = append(d.Marks, chart.Mark{Row: s.Rack, Column: s.Slot, Now: s.Now, SLO: s.SLO, Text: fmt.Sprintf("%s: %d tasks, %s", s.Job, s.Tasks, kind)})
+		d.Marks = append(d.Marks, chart.Mark{Row: s.Rack, Column: s.Slot, Now: s.Now, SLO: s.SLO,
+			Text: fmt.Sprintf("%s: %d tasks, %s", s.Job, s.Tasks, kind)})
 	}
 	return d
 }

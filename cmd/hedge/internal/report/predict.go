@@ -19,7 +19,8 @@ func predictPage(d *profile.Document) (*page, error) {
 	}
 	for i, r := range d.Predictors {
 		if i == 0 {
-			p.Lead = fmt.Sprintf("%s estimates %s of the runtimes within a factor of two; its median error is %s.", r.Name, figures.Percent(r.Within2x), figures.Percent(r.MedianAPE))
+			p.Lead = fmt.Sprintf("%s estimates %s of the runtimes within a factor of two; its median error is %s.", r.Name,
+				figures.Percent(r.Within2x), figures.Percent(r.MedianAPE))
 		}
 		if i < 4 {
 			p.Tiles = append(p.Tiles, tile{figures.Percent(r.Within2x), "within a factor of two, " + r.Name, i})
@@ -44,9 +45,11 @@ func errorLines(p *page, d *profile.Document) error {
 		}
 		lines = append(lines, one)
 	}
-	text := "Share of jobs by the error of their estimate, in buckets around each decile as in figure 2d of the 3Sigma paper; the last point is all above 95 %. " +
+	text := "Share of jobs by the error of their estimate, in buckets around each decile as in figure 2d of the 3Sigma " +
+		"paper; the last point is all above 95 %. " +
 		"A high peak at 0 is a good predictor, the rise at the right end are jobs that ended much sooner than estimated."
-	svg, err := chart.Lines("Estimate errors. "+text, chart.Axis{Label: "(estimate − runtime) / runtime, %"}, chart.Axis{Label: "% of jobs"}, lines)
+	svg, err := chart.Lines("Estimate errors. "+text, chart.Axis{Label: "(estimate − runtime) / runtime, %"},
+		chart.Axis{Label: "% of jobs"}, lines)
 	p.Sections = append(p.Sections, section{Title: "Errors of estimates", Text: text, Legend: legendOf(lines), Chart: svg})
 	return err
 }
@@ -77,10 +80,14 @@ func coverageLines(p *page, d *profile.Document) error {
 			lines = append(lines, one)
 		}
 	}
-	lines = append(lines, chart.Series{Name: "calibrated", Color: 8, Dash: 2, X: []float64{50, 80, 95}, Y: []float64{50, 80, 95}})
-	text := "How many runtimes lie in the central 50, 80 and 95 % interval of their forecast. Lines on the dotted one are calibrated; below it forecasts are too narrow. Point predictors have no interval and are left out."
-	svg, err := chart.Lines("Coverage. "+text, chart.Axis{Label: "central interval, %"}, chart.Axis{Label: "% of runtimes within", Max: 100}, lines)
-	p.Sections = append(p.Sections, section{Title: "Coverage of intervals", Text: text, Legend: legendOf(lines), Chart: svg})
+	lines = append(lines, chart.Series{Name: "calibrated", Color: 8, Dash: 2, X: []float64{50, 80, 95},
+		Y: []float64{50, 80, 95}})
+	text := "How many runtimes lie in the central 50, 80 and 95 % interval of their forecast. Lines on the dotted one " +
+		"are calibrated; below it forecasts are too narrow. Point predictors have no interval and are left out."
+	svg, err := chart.Lines("Coverage. "+text, chart.Axis{Label: "central interval, %"},
+		chart.Axis{Label: "% of runtimes within", Max: 100}, lines)
+	p.Sections = append(p.Sections, section{Title: "Coverage of intervals", Text: text, Legend: legendOf(lines),
+		Chart: svg})
 	return err
 }
 
@@ -102,10 +109,13 @@ func chosenBars(p *page, d *profile.Document) error {
 }
 
 func predictNumbers(d *profile.Document) section {
-	g := &grid{Head: []string{"predictor", "within 2x %", "median error %", "p90 error %", "NMAE", "pinball", "CRPS", "in 50 %", "in 80 %", "in 95 %", "p99 µs"}}
+	g := &grid{Head: []string{"predictor", "within 2x %", "median error %", "p90 error %", "NMAE", "pinball", "CRPS",
+		"in 50 %", "in 80 %", "in 95 %", "p99 µs"}}
 	for _, r := range d.Predictors {
-		g.Rows = append(g.Rows, []string{r.Name, figures.Number(100 * r.Within2x), figures.Number(100 * r.MedianAPE), figures.Number(100 * r.P90APE), figures.Number(r.NMAE),
-			figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Number(100 * r.Coverage["50"]), figures.Number(100 * r.Coverage["80"]),
+		g.Rows = append(g.Rows, []string{r.Name, figures.Number(100 * r.Within2x), figures.Number(100 * r.MedianAPE),
+			figures.Number(100 * r.P90APE), figures.Number(r.NMAE),
+			figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Number(100 * r.Coverage["50"]),
+			figures.Number(100 * r.Coverage["80"]),
 			figures.Number(100 * r.Coverage["95"]), figures.Number(r.PredictUS.P99)})
 	}
 	return section{Title: "All numbers", Table: g, Full: true, Notes: [][2]string{

@@ -64,7 +64,8 @@ func predictionClaims(cells []kept) []claim {
 	var out []claim
 	for _, k := range cells {
 		r := &k.Profile.Predictors[0]
-		out = append(out, claim{k.Trace + ": estimates within a factor of two", "77–92 %", figures.Number(100*r.Within2x) + " %", verdict(r.Within2x >= .77)})
+		out = append(out, claim{k.Trace + ": estimates within a factor of two", "77–92 %", figures.Number(100*r.Within2x) +
+			" %", verdict(r.Within2x >= .77)})
 	}
 	return out
 }
@@ -86,7 +87,8 @@ func ratio(a, b []float64) string {
 
 func variantClaims(k kept) []claim {
 	of := func(policy string, figure func(*sim.Metrics) float64) []float64 { return values(&k, policy, figure) }
-	ours, real, perfect, prio := of("3sigma", missRate), of("point-real", missRate), of("point-perfect", missRate), of("prio", missRate)
+	ours, real, perfect, prio := of("3sigma", missRate), of("point-real", missRate), of("point-perfect", missRate),
+		of("prio", missRate)
 	good, realGood := of("3sigma", inWindow), of("point-real", inWindow)
 	be, noadapt := of("3sigma", beInWindow), of("3sigma-noadapt", beInWindow)
 	nodist := of("3sigma-nodist", missRate)
@@ -125,8 +127,10 @@ func sweepClaims(section string, group []kept) []claim {
 			}
 		}
 		out = append(out,
-			claim{"3sigma misses less than point-real at every slack", "every", fmt.Sprintf("%d of %d", below, len(group)), verdict(below == len(group))},
-			claim{"3sigma-nooe is within 3 points of point-perfect at most slacks", "most", fmt.Sprintf("%d of %d", near, len(group)), verdict(2*near > len(group))})
+			claim{"3sigma misses less than point-real at every slack", "every", fmt.Sprintf("%d of %d", below, len(group)),
+				verdict(below == len(group))},
+			claim{"3sigma-nooe is within 3 points of point-perfect at most slacks", "most",
+				fmt.Sprintf("%d of %d", near, len(group)), verdict(2*near > len(group))})
 	case "load":
 		below := 0
 		for i := range group {
@@ -135,7 +139,8 @@ func sweepClaims(section string, group []kept) []claim {
 				below++
 			}
 		}
-		out = append(out, claim{"3sigma misses less than point-real and prio at every load", "every", fmt.Sprintf("%d of %d", below, len(group)), verdict(below == len(group))})
+		out = append(out, claim{"3sigma misses less than point-real and prio at every load", "every",
+			fmt.Sprintf("%d of %d", below, len(group)), verdict(below == len(group))})
 	case "samples":
 		few, enough, most := find(group, "5"), find(group, "25"), find(group, "100")
 		if few == nil || enough == nil || most == nil {
@@ -143,8 +148,10 @@ func sweepClaims(section string, group []kept) []claim {
 		}
 		a, b, c := miss(few, "3sigma"), miss(enough, "3sigma"), miss(most, "3sigma")
 		out = append(out,
-			claim{"25 samples suffice: within 1 point of 100", "yes", fmt.Sprintf("%+.1f points", 100*(stats.Mean(b)-stats.Mean(c))), verdict(stats.Mean(b) <= stats.Mean(c)+.01)},
-			claim{"5 samples are worse than 25", "yes", fmt.Sprintf("%+.1f points", 100*(stats.Mean(a)-stats.Mean(b))), less(b, a)})
+			claim{"25 samples suffice: within 1 point of 100", "yes",
+				fmt.Sprintf("%+.1f points", 100*(stats.Mean(b)-stats.Mean(c))), verdict(stats.Mean(b) <= stats.Mean(c)+.01)},
+			claim{"5 samples are worse than 25", "yes", fmt.Sprintf("%+.1f points", 100*(stats.Mean(a)-stats.Mean(b))),
+				less(b, a)})
 	}
 	return out
 }
@@ -161,16 +168,19 @@ func perturbationClaims(group []kept) []claim {
 	if point == nil || narrow == nil {
 		return nil
 	}
-	out := []claim{{"at no shift a distribution (CoV 10 %) halves the misses of a point", "2×", ratio(point, narrow), less(scaled(narrow, 2), point)}}
+	out := []claim{{"at no shift a distribution (CoV 10 %) halves the misses of a point", "2×", ratio(point, narrow),
+		less(scaled(narrow, 2), point)}}
 	for _, shift := range shifts {
 		thin, wide := at(shift, .1), at(shift, .5)
 		if thin == nil || wide == nil {
 			continue
 		}
 		if shift >= -.2 && shift <= .2 {
-			out = append(out, claim{fmt.Sprintf("shift %+.0f %%: narrow (10 %%) misses less than wide (50 %%)", 100*shift), "yes", ratio(wide, thin), less(thin, wide)})
+			out = append(out, claim{fmt.Sprintf("shift %+.0f %%: narrow (10 %%) misses less than wide (50 %%)", 100*shift),
+				"yes", ratio(wide, thin), less(thin, wide)})
 		} else {
-			out = append(out, claim{fmt.Sprintf("shift %+.0f %%: wide (50 %%) misses less than narrow (10 %%)", 100*shift), "yes", ratio(thin, wide), less(wide, thin)})
+			out = append(out, claim{fmt.Sprintf("shift %+.0f %%: wide (50 %%) misses less than narrow (10 %%)", 100*shift),
+				"yes", ratio(thin, wide), less(wide, thin)})
 		}
 	}
 	return out

@@ -116,7 +116,8 @@ func (p *page) inShort(score []sectionScore) {
 	p.head("the paper's claims on", holds, holdsWeakly, holdsNot)
 	total := map[string]int{}
 	for _, s := range score {
-		p.row(strings.ToLower(titles[s.section]), fmt.Sprint(s.tally[holds]), fmt.Sprint(s.tally[holdsWeakly]), fmt.Sprint(s.tally[holdsNot]))
+		p.row(strings.ToLower(titles[s.section]), fmt.Sprint(s.tally[holds]), fmt.Sprint(s.tally[holdsWeakly]),
+			fmt.Sprint(s.tally[holdsNot]))
 		for verdict, n := range s.tally {
 			total[verdict] += n
 		}
@@ -136,11 +137,14 @@ func (p *Plan) preamble(w *page, found map[string][]kept) {
 	w.line("")
 	w.line("The explanations are from the notes file, everything else is computed.")
 	w.line("")
-	w.line("%d nodes in %d racks, load %.1f unless swept, %g h of submissions unless the log's table below says otherwise, seeds %s, a cycle every %v; plans are", p.Base.Nodes, p.Base.Racks, p.Base.Load,
+	w.line("%d nodes in %d racks, load %.1f unless swept, %g h of submissions unless the log's table below says "+
+		"otherwise, seeds %s, a cycle every %v; plans are", p.Base.Nodes, p.Base.Racks, p.Base.Load,
 		p.Base.Hours, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Base.Seeds), " ", ", "), "[]"), p.Base.Cycle)
-	w.line("bounded by %d work units, so that the same command gives the same numbers on any machine, but for times. ± is half of the 95 %% confidence interval over the seeds (Student's t).", p.Base.Work)
+	w.line("bounded by %d work units, so that the same command gives the same numbers on any machine, but for times. ± "+
+		"is half of the 95 %% confidence interval over the seeds (Student's t).", p.Base.Work)
 	w.line("")
-	w.line("A claim of the paper *holds* when the paired difference over the seeds has the claimed sign and its 95 %% interval excludes 0, *holds weakly* when only the mean does; claims of closeness are judged by the means.")
+	w.line("A claim of the paper *holds* when the paired difference over the seeds has the claimed sign and its 95 %% " +
+		"interval excludes 0, *holds weakly* when only the mean does; claims of closeness are judged by the means.")
 	w.line("")
 	w.line("Machine: %s. Commit: %s.", p.Machine, strings.Join(commits(found, p.Commit), ", "))
 }
@@ -229,7 +233,8 @@ func parseNotes(text string) (map[string]string, error) {
 		if name, ok := strings.CutPrefix(line, "## "); ok {
 			current = strings.TrimSpace(name)
 			if known := append([]string{"introduction", clusters}, Sections()...); !slices.Contains(known, current) {
-				return nil, input(fmt.Errorf("notes: line %d: found section %q, expected one of %s", i+1, current, strings.Join(known, ", ")))
+				return nil, input(fmt.Errorf("notes: line %d: found section %q, expected one of %s", i+1, current,
+					strings.Join(known, ", ")))
 			}
 			continue
 		}
@@ -244,11 +249,14 @@ func parseNotes(text string) (map[string]string, error) {
 }
 
 func (p *page) prediction(cells []kept) {
-	p.head("log", "jobs tested", "predictor", "within 2x %", "median error %", "NMAE", "pinball", "CRPS", "in 50 %", "in 80 %", "in 95 %", "p99 µs")
+	p.head("log", "jobs tested", "predictor", "within 2x %", "median error %", "NMAE", "pinball", "CRPS", "in 50 %",
+		"in 80 %", "in 95 %", "p99 µs")
 	for _, k := range cells {
 		for _, r := range k.Profile.Predictors {
-			p.row(k.Trace, fmt.Sprint(k.Profile.Tested), r.Name, figures.Number(100*r.Within2x), figures.Number(100*r.MedianAPE), figures.Number(r.NMAE),
-				figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Number(100*r.Coverage["50"]), figures.Number(100*r.Coverage["80"]), figures.Number(100*r.Coverage["95"]), figures.Number(r.PredictUS.P99))
+			p.row(k.Trace, fmt.Sprint(k.Profile.Tested), r.Name, figures.Number(100*r.Within2x), figures.Number(100*r.MedianAPE),
+				figures.Number(r.NMAE),
+				figures.Number(r.Pinball.MeanOverDeciles), figures.Number(r.CRPS), figures.Number(100*r.Coverage["50"]),
+				figures.Number(100*r.Coverage["80"]), figures.Number(100*r.Coverage["95"]), figures.Number(r.PredictUS.P99))
 		}
 	}
 	p.line("")
@@ -262,7 +270,8 @@ func (p *page) variants(cells []kept) {
 	p.line("")
 	for _, k := range cells {
 		d := k.Document
-		p.line("**%s**: %d jobs, %d with deadlines, %.0f machine-hours, load %.2f (first seed); window %g s, slots of %g s", k.Trace,
+		p.line("**%s**: %d jobs, %d with deadlines, %.0f machine-hours, load %.2f (first seed); window %g s, slots of %g s",
+			k.Trace,
 			d.Workload.Jobs, d.Workload.SLOJobs, d.Workload.MachineHours, d.Workload.Load, d.Planning.WindowS, d.Planning.SlotS)
 		p.line("")
 		columns := experiment.Columns()

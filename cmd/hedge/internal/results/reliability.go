@@ -80,9 +80,12 @@ func (p *page) reliability(cells []kept) {
 			pooled[i].add(&k.Reliability[i])
 		}
 	}
-	p.line("With each start of a job with a deadline, 3sigma tells the probability that it meets it. Below are those told with the last start of")
-	p.line("each job, over all logs and seeds, and how many of these jobs met their deadline. A bin of %d jobs or more is *reliable* if both differ by", manyJobs)
-	p.line("at most %g points, a smaller one if the difference is not significant at 99 %% (independent jobs).", 100*closeEnough)
+	p.line("With each start of a job with a deadline, 3sigma tells the probability that it meets it. Below are those " +
+		"told with the last start of")
+	p.line("each job, over all logs and seeds, and how many of these jobs met their deadline. A bin of %d jobs or more "+
+		"is *reliable* if both differ by", manyJobs)
+	p.line("at most %g points, a smaller one if the difference is not significant at 99 %% (independent jobs).",
+		100*closeEnough)
 	p.line("")
 	p.head("told %", "jobs", "mean told %", "met %", "difference", "reliable")
 	for i := range pooled {
@@ -110,5 +113,6 @@ func (p *page) bin(name string, b *bin) {
 	if b.reliable() {
 		verdict = "yes"
 	}
-	p.row(name, fmt.Sprint(b.Jobs), figures.Number(100*told), figures.Number(100*met), fmt.Sprintf("%+.1f", 100*(met-told)), verdict)
+	p.row(name, fmt.Sprint(b.Jobs), figures.Number(100*told), figures.Number(100*met),
+		fmt.Sprintf("%+.1f", 100*(met-told)), verdict)
 }

@@ -69,7 +69,8 @@ type Plan struct {
 // Builtin is the path of the built-in sample.
 const Builtin = "builtin"
 
-// ParseTraces reads name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true] separated by commas.
+// ParseTraces reads name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true]
+// separated by commas.
 func ParseTraces(list string) ([]Trace, error) {
 	return parseTraces(strings.Split(list, ","), func(int) string { return "" })
 }
@@ -183,15 +184,16 @@ type cell struct {
 }
 
 var (
-	variantPolicies = []string{"3sigma", "3sigma-nodist", "3sigma-nooe", "3sigma-noadapt", "point-perfect", "point-real", "prio", "fifo", "edf", "sjf"}
-	slackPolicies   = []string{"3sigma", "3sigma-nodist", "3sigma-nooe", "3sigma-noadapt", "point-perfect", "point-real"}
-	loadPolicies    = []string{"3sigma", "point-perfect", "point-real", "prio"}
-	samplePolicies  = []string{"3sigma", "point-perfect", "point-real"}
-	slacks          = []float64{20, 40, 60, 80, 100, 140, 180}
-	loads           = []float64{1.0, 1.2, 1.4, 1.6}
-	sampleSizes     = []int{5, 10, 25, 50, 75, 100}
-	shifts          = []float64{-.5, -.2, 0, .2, .5}
-	covs            = []float64{0, .1, .2, .5}
+	variantPolicies = []string{"3sigma", "3sigma-nodist", "3sigma-nooe", "3sigma-noadapt", "point-perfect", "point-real",
+		"prio", "fifo", "edf", "sjf"}
+	slackPolicies  = []string{"3sigma", "3sigma-nodist", "3sigma-nooe", "3sigma-noadapt", "point-perfect", "point-real"}
+	loadPolicies   = []string{"3sigma", "point-perfect", "point-real", "prio"}
+	samplePolicies = []string{"3sigma", "point-perfect", "point-real"}
+	slacks         = []float64{20, 40, 60, 80, 100, 140, 180}
+	loads          = []float64{1.0, 1.2, 1.4, 1.6}
+	sampleSizes    = []int{5, 10, 25, 50, 75, 100}
+	shifts         = []float64{-.5, -.2, 0, .2, .5}
+	covs           = []float64{0, .1, .2, .5}
 )
 
 // base is the specification of a trace before a section changes it.

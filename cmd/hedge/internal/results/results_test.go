@@ -34,7 +34,8 @@ func TestVerdictsFollowTheNumbers(t *testing.T) {
 func TestThePageBeginsWithTheScore(t *testing.T) {
 	p := &Plan{Command: "hedge results", Base: experiment.Spec{Seeds: []int64{1}}, Traces: []Trace{{Name: "a"}}}
 	cell := func(within float64) kept {
-		return kept{Trace: "a", Commit: "c", Profile: &profile.Document{Predictors: []profile.Result{{Name: "3sigma", Within2x: within}}}}
+		return kept{Trace: "a", Commit: "c",
+			Profile: &profile.Document{Predictors: []profile.Result{{Name: "3sigma", Within2x: within}}}}
 	}
 	text, err := p.markdown(map[string][]kept{"prediction": {cell(.8), cell(.5), cell(.9)}})
 	require.NoError(t, err)
@@ -70,8 +71,10 @@ func TestTheLogsOfTheDocumentedCommand(t *testing.T) {
 func TestParseTraceFile(t *testing.T) {
 	got, err := ParseTraceFile("f", "# two logs\n\na=builtin?only=load&optional=true the sample\nb=x.swf\n")
 	require.NoError(t, err)
-	assert.Equal(t, []Trace{{Name: "a", TasksPerNode: 1, Only: []string{"load"}, Optional: true, Source: "the sample"}, {Name: "b", Path: "x.swf", TasksPerNode: 1}}, got)
-	for text, says := range map[string]string{"": "no logs", "# only this": "no logs", "\na": "f:2", "a=b\na=c": `"a" twice`, "a=b?only=tea": "tea"} {
+	assert.Equal(t, []Trace{{Name: "a", TasksPerNode: 1, Only: []string{"load"}, Optional: true, Source: "the sample"},
+		{Name: "b", Path: "x.swf", TasksPerNode: 1}}, got)
+	for text, says := range map[string]string{"": "no logs", "# only this": "no logs", "\na": "f:2",
+		"a=b\na=c": `"a" twice`, "a=b?only=tea": "tea"} {
 		_, err := ParseTraceFile("f", text)
 		assert.ErrorContains(t, err, says)
 	}

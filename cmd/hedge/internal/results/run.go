@@ -176,7 +176,8 @@ func (r *runner) run(ctx context.Context, c *cell) (*kept, error) {
 	}
 	if c.section == "prediction" {
 		names := []string{"3sigma", "jvupredict"}
-		p, err := experiment.Profile(r.log, names, 0.5, r.Now, func(done int) { step(float64(done) / float64(len(names)*len(r.log.Jobs))) })
+		p, err := experiment.Profile(r.log, names, 0.5, r.Now,
+			func(done int) { step(float64(done) / float64(len(names)*len(r.log.Jobs))) })
 		return &kept{Profile: p}, err
 	}
 	e, err := experiment.Prepare(r.log, &c.spec, r.Engines, r.Systems)
@@ -259,7 +260,8 @@ func (r *runner) load(path string) (*kept, error) {
 		return nil, input(fmt.Errorf("%s: %w", path, err))
 	}
 	if k.Commit != r.Commit && !r.Mix {
-		return nil, input(fmt.Errorf("%s: found numbers of commit %s, expected %s: --fresh runs them again, --mix takes them and names both: %w",
+		return nil, input(fmt.Errorf("%s: found numbers of commit %s, expected %s: --fresh runs them again, --mix takes "+
+			"them and names both: %w",
 			path, k.Commit, r.Commit, ErrMixed))
 	}
 	if d := k.Document; d != nil { // so that what the summary holds is decided here and now
