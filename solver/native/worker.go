@@ -72,8 +72,10 @@ func newWorker() *worker {
 	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: m}
 	w.reducer = reducer{progress: p, node: n, lp: m}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: m}
-	w.cutting = cutting{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts,
-		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late)}
+	w.cutting = cutting{
+		progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts,
+		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late),
+	}
 	w.branching = branching{progress: p, node: n, rounding: r, lp: m}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
 	w.recall = recall{progress: p}
