@@ -86,7 +86,9 @@ func newWorker() *worker {
 	return w
 }
 
-func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
+func (w *worker) begin(
+	ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution),
+) {
 	w.report, w.cfg, w.target = report, cfg, opts.TargetGap()
 	w.Seed(opts.Seed, 0)
 	w.Begin(ctx, opts, cfg.defaultWork())
