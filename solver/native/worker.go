@@ -72,8 +72,10 @@ func newWorker() *worker {
 	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: m}
 	w.reducer = reducer{progress: p, node: n, lp: m}
 	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: m}
-	w.cutting = cutting{progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts,
-		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late)}
+	w.cutting = cutting{
+		progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts,
+		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late),
+	}
 	w.branching = branching{progress: p, node: n, rounding: r, lp: m}
 	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
 	w.recall = recall{progress: p}
@@ -84,7 +86,9 @@ func newWorker() *worker {
 	return w
 }
 
-func (w *worker) begin(ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution)) {
+func (w *worker) begin(
+	ctx context.Context, p *solver.Problem, opts solver.Options, cfg Config, report func(*solver.Solution),
+) {
 	w.report, w.cfg, w.target = report, cfg, opts.TargetGap()
 	w.Seed(opts.Seed, 0)
 	w.Begin(ctx, opts, cfg.defaultWork())

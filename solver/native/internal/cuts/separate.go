@@ -13,8 +13,8 @@ import (
 // Solution is a solution of the relaxation, in terms of the problem.
 type Solution struct {
 	Weight []float64 // of each option: how far it is chosen
-	Tasks  []float64 // of each place, an entry of the instance's Part: tasks there; behind these, how far each running job is preempted
-	Prices []float64 // of each row; those that have none do not bind, and no cuts are looked for there. nil has them all bind
+	Tasks  []float64 // of each entry of the instance's Part: tasks there; then how far each running job is preempted
+	Prices []float64 // of each row; no cuts are looked for where there is none. nil has all rows bind
 	Tol    float64   // what is no price
 }
 
