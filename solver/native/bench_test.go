@@ -70,7 +70,8 @@ func small() []problem {
 	list := make([]problem, 0, 40)
 	for i := range 40 {
 		jobs, running := 6+i*25/40, i%4*i/8
-		list = append(list, problem{fmt.Sprintf("s%02d-%d-%d", i, jobs, running), solvertest.Cycle(uint64(100+i), jobs, running)})
+		list = append(list, problem{fmt.Sprintf("s%02d-%d-%d", i, jobs, running),
+			solvertest.Cycle(uint64(100+i), jobs, running)})
 	}
 	return list
 }
@@ -90,7 +91,8 @@ func BenchmarkThreads(b *testing.B) {
 	for _, q := range problems(b) {
 		for _, k := range []int64{20, 200, 1000} {
 			for _, n := range []int{1, 2, 4, 8} {
-				b.Run(fmt.Sprintf("%s/%dk/x%d", q.name, k, n), func(b *testing.B) { benchmark(b, q, solver.Options{Work: k * 1000, Threads: n}) })
+				b.Run(fmt.Sprintf("%s/%dk/x%d", q.name, k, n),
+					func(b *testing.B) { benchmark(b, q, solver.Options{Work: k * 1000, Threads: n}) })
 			}
 		}
 	}
@@ -126,7 +128,8 @@ func BenchmarkClock(b *testing.B) {
 func BenchmarkSmall(b *testing.B) {
 	limits := func(b *testing.B, threads int) {
 		for _, k := range []int64{20, 200, 1000} {
-			b.Run(fmt.Sprintf("%dk", k), func(b *testing.B) { benchmarkSmall(b, solver.Options{Work: k * 1000, Gap: -1, Threads: threads}) })
+			b.Run(fmt.Sprintf("%dk", k),
+				func(b *testing.B) { benchmarkSmall(b, solver.Options{Work: k * 1000, Gap: -1, Threads: threads}) })
 		}
 		for _, ms := range []int{20, 1000} {
 			b.Run(fmt.Sprintf("%dms", ms), func(b *testing.B) {
@@ -154,7 +157,8 @@ func benchmarkSmall(b *testing.B, opts solver.Options) {
 				near++
 			}
 			if os.Getenv("VERBOSE") != "" {
-				fmt.Fprintf(os.Stderr, "%s %.9g %.4f%% %s gap %.4f%% %.0f ms\n", q.name, sol.Objective, share, sol.Stop, 100**sol.Gap, sol.WallMS)
+				fmt.Fprintf(os.Stderr, "%s %.9g %.4f%% %s gap %.4f%% %.0f ms\n", q.name, sol.Objective, share, sol.Stop,
+					100**sol.Gap, sol.WallMS)
 			}
 		}
 		b.ReportMetric(float64(near), "near")

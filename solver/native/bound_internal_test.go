@@ -17,7 +17,8 @@ type wrong struct {
 	part float64
 }
 
-func (e wrong) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e wrong) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	w := newWorker()
 	w.begin(ctx, p, opts, e.cfg, report)
 	w.run()

@@ -12,7 +12,8 @@ import (
 
 // boxed is a worker about to solve the relaxation of a random cycle that is large enough to begin in a box.
 func boxed(seed uint64) *worker {
-	return prepared(solvertest.CycleOf(seed, solvertest.Shape{Jobs: boxJobs + int(seed), Running: 4 * int(seed), Slots: 12}))
+	return prepared(solvertest.CycleOf(seed, solvertest.Shape{Jobs: boxJobs + int(seed), Running: 4 * int(seed),
+		Slots: 12}))
 }
 
 // TestBoxesAreLeft: wherever the box is at first, the relaxation ends with a solution that fits and is worth what the

@@ -26,7 +26,8 @@ func TestCutsKeepPlans(t *testing.T) {
 		}
 		for _, splits := range []solver.SplitRule{solver.SplitsInteger, solver.SplitsNow, solver.SplitsContinuous} {
 			w := newWorker()
-			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{}, func(*solver.Solution) {})
+			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{},
+				func(*solver.Solution) {})
 			w.run()
 			total += len(w.cuts.Rhs)
 			w.cur.Copy(&w.best)

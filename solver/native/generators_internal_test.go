@@ -92,7 +92,8 @@ func flatOf(r *rand.Rand, jobs, slots, parts, nodes int) *solver.Problem {
 		p.Jobs = append(p.Jobs, job)
 	}
 	for m := range r.IntN(3) {
-		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("r", m), PreemptCost: 3 + 6*r.Float64(), Demand: []float64{1}, Usage: usage(p.Slots),
+		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("r", m), PreemptCost: 3 + 6*r.Float64(),
+			Demand: []float64{1}, Usage: usage(p.Slots),
 			Alloc: []solver.Alloc{{Partition: r.IntN(len(all)), Count: 1 + r.IntN(2)}}})
 	}
 	return p
@@ -129,7 +130,8 @@ func gangs(r *rand.Rand) *solver.Problem {
 		p.Capacity = append(p.Capacity, [][]float64{free})
 	}
 	for j := range 1 + r.IntN(4) {
-		o := solver.Option{Count: 1 + r.IntN(3), Demand: []float64{float64(1+r.IntN(4)) / 4}, Value: 1, Start: r.IntN(p.Slots)}
+		o := solver.Option{Count: 1 + r.IntN(3), Demand: []float64{float64(1+r.IntN(4)) / 4}, Value: 1,
+			Start: r.IntN(p.Slots)}
 		for x := range parts {
 			if len(o.Partitions) == 0 || r.IntN(4) > 0 {
 				o.Partitions = append(o.Partitions, x)
@@ -194,7 +196,8 @@ func TestAgainstBruteForce(t *testing.T) {
 			optimum := solvertest.Optimum(p)
 			near := 1e-6 * math.Max(1, optimum)
 			for _, work := range []int64{300, 20_000} {
-				sol, err := solver.Solve(context.Background(), New(nil), p, solver.Options{Work: work, Gap: -1, Threads: 1 + int(seed%2)})
+				sol, err := solver.Solve(context.Background(), New(nil), p,
+					solver.Options{Work: work, Gap: -1, Threads: 1 + int(seed%2)})
 				require.NoError(t, err, "%s(%d)", name, seed)
 				require.NoError(t, solver.Verify(p, sol, solver.SplitsInteger), "%s(%d)", name, seed)
 				require.GreaterOrEqual(t, *sol.Bound, optimum-near, "%s(%d)", name, seed)

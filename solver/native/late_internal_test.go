@@ -67,8 +67,9 @@ func wide(jobs, options, parts int) *solver.Problem {
 	for j := range jobs {
 		list := make([]solver.Option, options)
 		for s := range list {
-			list[s] = solver.Option{Start: s % 4, Count: 1 + r.IntN(parts), Demand: []float64{1 + float64(r.Float64())}, Partitions: all,
-				Usage: []float64{1, .9, .8, .7}[:4-s%4], Value: 1 + float64(100*r.Float64())}
+			list[s] = solver.Option{Start: s % 4, Count: 1 + r.IntN(parts), Demand: []float64{1 + float64(r.Float64())},
+				Partitions: all,
+				Usage:      []float64{1, .9, .8, .7}[:4-s%4], Value: 1 + float64(100*r.Float64())}
 		}
 		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprint(j), Options: list})
 	}
@@ -80,7 +81,8 @@ func full(jobs int) *solver.Problem {
 	p := wide(jobs, 20, 10)
 	for x := range p.Partitions {
 		p.Capacity[x] = [][]float64{{0.5, 0.5, 0.5, 0.5}}
-		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("r", x), PreemptCost: 1e6, Demand: []float64{1}, Usage: []float64{1, 1, 1, 1}, Alloc: []solver.Alloc{{Partition: x, Count: 100}}})
+		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("r", x), PreemptCost: 1e6, Demand: []float64{1},
+			Usage: []float64{1, 1, 1, 1}, Alloc: []solver.Alloc{{Partition: x, Count: 100}}})
 	}
 	return p
 }
@@ -88,14 +90,17 @@ func full(jobs int) *solver.Problem {
 // The time is looked at all the while: between two looks there is little work, whatever the shape.
 func TestLooksAreNeverFarApart(t *testing.T) {
 	for name, p := range map[string]*solver.Problem{
-		"2,000 partitions":        wide(100, 4, 2000),
-		"10,000 jobs":             full(10_000),
-		"1,000 running jobs":      solvertest.CycleOf(1, solvertest.Shape{Jobs: 1000, Running: 1000, Partitions: 20, Nodes: 5000, Slots: 24, Resources: 2}),
+		"2,000 partitions": wide(100, 4, 2000),
+		"10,000 jobs":      full(10_000),
+		"1,000 running jobs": solvertest.CycleOf(1,
+			solvertest.Shape{Jobs: 1000, Running: 1000, Partitions: 20, Nodes: 5000, Slots: 24, Resources: 2}),
 		"60 jobs of 1,000 starts": long(60, 1000),
 		"a proof":                 solvertest.Cycle(3, 40, 10),
-		"3,000 to be preempted":   solvertest.CycleOf(1, solvertest.Shape{Jobs: 40, Running: 3000, Partitions: 20, Nodes: 5000, Slots: 24, Resources: 2}),
-		"40 jobs of 100 starts":   solvertest.CycleOf(2, solvertest.Shape{Jobs: 40, Partitions: 8, Slots: 100}),
-		"cuts":                    solvertest.CycleOf(11, solvertest.Shape{Jobs: 1000, Running: 100, Partitions: 16, Nodes: 6000, Widest: 0.01, Slots: 16, Resources: 1}),
+		"3,000 to be preempted": solvertest.CycleOf(1,
+			solvertest.Shape{Jobs: 40, Running: 3000, Partitions: 20, Nodes: 5000, Slots: 24, Resources: 2}),
+		"40 jobs of 100 starts": solvertest.CycleOf(2, solvertest.Shape{Jobs: 40, Partitions: 8, Slots: 100}),
+		"cuts": solvertest.CycleOf(11, solvertest.Shape{Jobs: 1000, Running: 100, Partitions: 16,
+			Nodes: 6000, Widest: 0.01, Slots: 16, Resources: 1}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := solver.Options{Work: 150_000, Gap: -1}
@@ -119,14 +124,16 @@ const mostUnseen = 2000
 
 // long is jobs that may start in any of many slots.
 func long(jobs, slots int) *solver.Problem {
-	p := &solver.Problem{SlotSeconds: 1, Slots: slots, Resources: []string{"node"}, Partitions: []solver.Partition{{Name: "x"}}, Capacity: [][][]float64{{make([]float64, slots)}}}
+	p := &solver.Problem{SlotSeconds: 1, Slots: slots, Resources: []string{"node"},
+		Partitions: []solver.Partition{{Name: "x"}}, Capacity: [][][]float64{{make([]float64, slots)}}}
 	for t := range slots {
 		p.Capacity[0][0][t] = 4
 	}
 	for j := range jobs {
 		list := make([]solver.Option, slots)
 		for s := range list {
-			list[s] = solver.Option{Start: s, Count: 1 + (j+s)%4, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: 100 + float64(10*(slots-s))/float64(slots)}
+			list[s] = solver.Option{Start: s, Count: 1 + (j+s)%4, Demand: []float64{1}, Partitions: []int{0},
+				Usage: []float64{1}, Value: 100 + float64(10*(slots-s))/float64(slots)}
 		}
 		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprint(j), Options: list})
 	}

@@ -17,7 +17,8 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	solvertest.Run(t, native.New(nil), solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, Seeds: seeds(200)})
+	solvertest.Run(t, native.New(nil),
+		solvertest.Claims{Caps: solver.Caps{Exact: true, Bound: true, Deterministic: true, Anytime: true}, Seeds: seeds(200)})
 }
 
 // seeds is how many random problems to try of n; fewer with -short, for the race detector.
@@ -64,7 +65,8 @@ func TestReferenceProblems(t *testing.T) {
 
 // TestSmallProblemsAreProven: twenty jobs are no more than a few milliseconds' work.
 func TestSmallProblemsAreProven(t *testing.T) {
-	sol, err := solver.Solve(context.Background(), native.New(nil), load(t, "a-020"), solver.Options{Work: 10_000, Gap: -1})
+	sol, err := solver.Solve(context.Background(), native.New(nil), load(t, "a-020"),
+		solver.Options{Work: 10_000, Gap: -1})
 	require.NoError(t, err)
 	assert.Equal(t, solver.StopOptimal, sol.Stop)
 	assert.InDelta(t, 1129.393284, sol.Objective, 1e-6)
@@ -101,7 +103,8 @@ func TestConfig(t *testing.T) {
 // The package comment's example: the relaxation alone proves 12.5, the search that A by itself is best.
 func Example_bound() {
 	job := func(id string, nodes int, worth float64) solver.Job {
-		return solver.Job{ID: id, Options: []solver.Option{{Count: nodes, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: worth}}}
+		return solver.Job{ID: id, Options: []solver.Option{
+			{Count: nodes, Demand: []float64{1}, Partitions: []int{0}, Usage: []float64{1}, Value: worth}}}
 	}
 	p := &solver.Problem{
 		SlotSeconds: 60, Slots: 1, Resources: []string{"node"},
@@ -167,7 +170,8 @@ func TestSeedsThatOnceFailed(t *testing.T) {
 		p := solvertest.Mixed(seed)
 		proof, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 3000, Gap: -1})
 		require.NoError(t, err, "Mixed(%d)", seed)
-		plan, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: true}), p, solver.Options{Work: 6000, Gap: -1})
+		plan, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: true}), p,
+			solver.Options{Work: 6000, Gap: -1})
 		require.NoError(t, err, "Mixed(%d)", seed)
 		assert.GreaterOrEqual(t, *proof.Bound, plan.Objective*(1-1e-6), "Mixed(%d)", seed)
 	}
@@ -236,7 +240,8 @@ func jittered(p *solver.Problem, seed uint64) *solver.Problem {
 
 // TestAmountsThatDifferByLittle: rounding of capacities must not lose what fits exactly.
 func TestAmountsThatDifferByLittle(t *testing.T) {
-	p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"byte"}, Partitions: []solver.Partition{{Name: "x"}}, Capacity: [][][]float64{{{4 * 64 << 30}}}}
+	p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"byte"},
+		Partitions: []solver.Partition{{Name: "x"}}, Capacity: [][][]float64{{{4 * 64 << 30}}}}
 	for i := range 8 {
 		p.Jobs = append(p.Jobs, solver.Job{ID: fmt.Sprint(i), Options: []solver.Option{
 			{Count: 1, Demand: []float64{float64(64<<30 + 64*(i-4))}, Partitions: []int{0}, Usage: []float64{1}, Value: 1}}})
@@ -282,7 +287,8 @@ func TestTheLongestTime(t *testing.T) {
 	for seed := range uint64(10) {
 		p := solvertest.Cycle(seed, 6, 2)
 		want := solve(t, native.New(nil), p, solver.Options{Work: 1_000_000_000, Gap: -1})
-		for _, opts := range []solver.Options{{Time: math.MaxInt64, Gap: -1}, {Work: math.MaxInt64, Gap: -1}, {Time: math.MaxInt64, Work: math.MaxInt64, Gap: -1}} {
+		for _, opts := range []solver.Options{{Time: math.MaxInt64, Gap: -1}, {Work: math.MaxInt64, Gap: -1},
+			{Time: math.MaxInt64, Work: math.MaxInt64, Gap: -1}} {
 			ctx, cancel := context.WithCancel(context.Background())
 			hung := time.AfterFunc(time.Minute, cancel) // not a deadline, which engines plan by
 			sol, err := solver.Solve(ctx, native.New(nil), p, opts)

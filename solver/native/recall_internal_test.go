@@ -66,7 +66,8 @@ func TestCorruptedMemory(t *testing.T) {
 // noted is what a solve of p leaves behind.
 func noted(t *testing.T, p *solver.Problem) *memory {
 	t.Helper()
-	sol, err := solver.Solve(context.Background(), New(nil), p, solver.Options{Work: 20_000, Gap: -1, Memory: new(solver.Memory)})
+	sol, err := solver.Solve(context.Background(), New(nil), p,
+		solver.Options{Work: 20_000, Gap: -1, Memory: new(solver.Memory)})
 	require.NoError(t, err)
 	value, _ := sol.Memory.Note(name)
 	require.IsType(t, &memory{}, value)

@@ -18,7 +18,8 @@ import (
 
 // learned is what a solve of p leaves behind.
 func learned(tb testing.TB, p *solver.Problem, work int64) *solver.Memory {
-	sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: work, Gap: -1, Memory: new(solver.Memory)})
+	sol, err := solver.Solve(context.Background(), native.New(nil), p,
+		solver.Options{Work: work, Gap: -1, Memory: new(solver.Memory)})
 	require.NoError(tb, err)
 	return sol.Memory
 }
@@ -100,8 +101,10 @@ func TestMemoryOfPartitionsWithoutNames(t *testing.T) {
 		again := solve(t, native.New(nil), hinted(p, first), opts)
 		assert.GreaterOrEqual(t, again.Objective, first.Objective*(1-1e-9))
 	}
-	p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"node"}, Partitions: []solver.Partition{{}, {}}, Capacity: [][][]float64{{{1}}, {{1}}}}
-	p.Jobs = []solver.Job{{ID: "a", Options: []solver.Option{{Count: 2, Demand: []float64{1}, Partitions: []int{0, 1}, Usage: []float64{1}, Value: 5}}}}
+	p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"node"}, Partitions: []solver.Partition{{}, {}},
+		Capacity: [][][]float64{{{1}}, {{1}}}}
+	p.Jobs = []solver.Job{{ID: "a",
+		Options: []solver.Option{{Count: 2, Demand: []float64{1}, Partitions: []int{0, 1}, Usage: []float64{1}, Value: 5}}}}
 	first := solve(t, native.New(nil), p, solver.Options{Memory: new(solver.Memory)})
 	again := solve(t, native.New(nil), hinted(p, first), solver.Options{Memory: first.Memory})
 	assert.Equal(t, 5.0, again.Objective)
@@ -131,7 +134,8 @@ func TestMemoryOfLargerProblems(t *testing.T) {
 		p := solvertest.Cycle(seed, 20+5*int(seed), 3*int(seed))
 		other := solvertest.Cycle(seed+1, 20+5*int(seed), 3*int(seed))
 		other.Slots, other.Resources, other.Partitions = p.Slots, p.Resources, p.Partitions
-		handed := []*solver.Memory{learned(t, p, 8000), learned(t, successor(p, seed), 8000), learned(t, successor(p, seed), 500).Later(2)}
+		handed := []*solver.Memory{learned(t, p, 8000), learned(t, successor(p, seed), 8000),
+			learned(t, successor(p, seed), 500).Later(2)}
 		if solver.Validate(other) == nil {
 			handed = append(handed, learned(t, other, 8000))
 		}

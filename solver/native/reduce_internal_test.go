@@ -19,7 +19,8 @@ func TestReducedNodesKeepBetterPlans(t *testing.T) {
 	decided, proven := map[int8]int{}, 0
 	for seed := range uint64(40) {
 		p := solvertest.Cycle(seed, 4+int(seed)%14, int(seed)%7)
-		best, err := New(nil).Solve(context.Background(), p, solver.Options{Work: 100_000, Gap: -1}, func(*solver.Solution) {})
+		best, err := New(nil).Solve(context.Background(), p, solver.Options{Work: 100_000, Gap: -1},
+			func(*solver.Solution) {})
 		require.NoError(t, err)
 		if best.Stop != solver.StopOptimal {
 			continue

@@ -54,8 +54,9 @@ func tight(seed uint64) *solver.Problem {
 		p.Jobs = append(p.Jobs, job)
 	}
 	for m := range r.IntN(4) {
-		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("m", m), PreemptCost: float64(r.IntN(10)), Demand: demand(),
-			Usage: []float64{1, 0.5}[:min(2, slots)], Alloc: []solver.Alloc{{Partition: r.IntN(parts), Count: 1 + r.IntN(4)}}})
+		p.Running = append(p.Running, solver.Running{ID: fmt.Sprint("m", m), PreemptCost: float64(r.IntN(10)),
+			Demand: demand(),
+			Usage:  []float64{1, 0.5}[:min(2, slots)], Alloc: []solver.Alloc{{Partition: r.IntN(parts), Count: 1 + r.IntN(4)}}})
 	}
 	return p
 }
@@ -113,7 +114,8 @@ func TestBoundsOfPlansNearlyAsGood(t *testing.T) {
 		}
 		best, bound := math.Inf(-1), math.Inf(1)
 		for i, work := range []int64{60_000, 20_000, 60_000, 2000} {
-			s, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: i == 2}), p, solver.Options{Work: work, Gap: -1, Threads: 1 + i%2, Seed: int64(i)})
+			s, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: i == 2}), p,
+				solver.Options{Work: work, Gap: -1, Threads: 1 + i%2, Seed: int64(i)})
 			require.NoError(t, err)
 			best, bound = max(best, s.Objective), min(bound, *s.Bound)
 		}

@@ -19,7 +19,8 @@ func TestRelaxationAlone(t *testing.T) {
 	for name, want := range map[string]float64{"a-020": 1157.4853537, "b-060": 26263.1491293} {
 		bounds := []float64{math.Inf(1)}
 		e := native.New(&native.Config{Relaxation: true})
-		sol, err := e.Solve(context.Background(), load(t, name), solver.Options{Work: 1 << 40, Gap: -1, Splits: solver.SplitsContinuous},
+		sol, err := e.Solve(context.Background(), load(t, name),
+			solver.Options{Work: 1 << 40, Gap: -1, Splits: solver.SplitsContinuous},
 			func(s *solver.Solution) { bounds = append(bounds, *s.Bound) })
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, *sol.Bound, want*(1-1e-9), name)
@@ -39,7 +40,8 @@ func TestRelaxationOfManyRows(t *testing.T) {
 	opts := solver.Options{Work: 1_000_000, Gap: -1, Splits: solver.SplitsContinuous}
 	sol, err := solver.Solve(context.Background(), native.New(&native.Config{Relaxation: true}), p, opts)
 	require.NoError(t, err)
-	plan, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: true}), p, solver.Options{Work: 50_000, Gap: -1, Splits: solver.SplitsContinuous})
+	plan, err := solver.Solve(context.Background(), native.New(&native.Config{NoExact: true}), p,
+		solver.Options{Work: 50_000, Gap: -1, Splits: solver.SplitsContinuous})
 	require.NoError(t, err)
 	require.NotNil(t, sol.Bound)
 	assert.GreaterOrEqual(t, *sol.Bound, plan.Objective*(1-1e-9))

@@ -16,7 +16,8 @@ import (
 func TestStartedInParts(t *testing.T) {
 	p, err := solver.ReadProblemFile("testdata/small/started-now-in-parts.json")
 	require.NoError(t, err)
-	sol, err := solver.Solve(context.Background(), native.New(nil), p, solver.Options{Work: 20_000, Gap: -1, Splits: solver.SplitsNow})
+	sol, err := solver.Solve(context.Background(), native.New(nil), p,
+		solver.Options{Work: 20_000, Gap: -1, Splits: solver.SplitsNow})
 	require.NoError(t, err)
 	assert.InDelta(t, 7, sol.Objective, 1e-6, "one and a half tasks in each partition")
 	assert.Equal(t, solver.StopOptimal, sol.Stop)

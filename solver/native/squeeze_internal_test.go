@@ -13,14 +13,16 @@ import (
 
 // gang is a job of one option: so many tasks, each of one of the given partitions' nodes, in the only slot.
 func gang(id string, tasks int, partitions ...int) solver.Job {
-	return solver.Job{ID: id, Options: []solver.Option{{Count: tasks, Demand: []float64{1}, Partitions: partitions, Usage: []float64{1}, Value: 1}}}
+	return solver.Job{ID: id, Options: []solver.Option{
+		{Count: tasks, Demand: []float64{1}, Partitions: partitions, Usage: []float64{1}, Value: 1}}}
 }
 
 // ready is a worker that has read a problem and not begun to solve it.
 func ready(t *testing.T, p *solver.Problem) *worker {
 	t.Helper()
 	w := newWorker()
-	w.begin(context.Background(), p, solver.Options{Work: 1_000_000, Splits: solver.SplitsInteger}, Config{}, func(*solver.Solution) {})
+	w.begin(context.Background(), p, solver.Options{Work: 1_000_000, Splits: solver.SplitsInteger}, Config{},
+		func(*solver.Solution) {})
 	return w
 }
 
@@ -38,15 +40,19 @@ func TestSqueeze(t *testing.T) {
 			[]solver.Job{gang("a", 2, 0, 1), gang("b", 2, 0, 1)}, [][]float64{{2, 0}, {2, 0}}, gang("z", 4, 0), true},
 		"one after the other": {[]float64{2, 2, 2},
 			[]solver.Job{gang("a", 2, 0, 1), gang("b", 2, 1, 2)}, [][]float64{{2, 0}, {2, 0}}, gang("z", 2, 0), true},
-		"no room in all":         {[]float64{4, 4}, []solver.Job{gang("a", 6, 0, 1)}, [][]float64{{3, 3}}, gang("z", 3, 0), false},
-		"nobody can move":        {[]float64{4, 4}, []solver.Job{gang("a", 3, 0)}, [][]float64{{3}}, gang("z", 3, 0), false},
-		"one moves, not enough":  {[]float64{4, 4}, []solver.Job{gang("a", 2, 0), gang("b", 1, 0, 1)}, [][]float64{{2}, {1, 0}}, gang("z", 3, 0), false},
-		"its own are not in way": {[]float64{2, 1}, []solver.Job{gang("a", 1, 0, 1)}, [][]float64{{0, 1}}, gang("z", 3, 0, 1), false},
+		"no room in all": {[]float64{4, 4}, []solver.Job{gang("a", 6, 0, 1)}, [][]float64{{3, 3}}, gang("z", 3, 0),
+			false},
+		"nobody can move": {[]float64{4, 4}, []solver.Job{gang("a", 3, 0)}, [][]float64{{3}}, gang("z", 3, 0), false},
+		"one moves, not enough": {[]float64{4, 4}, []solver.Job{gang("a", 2, 0), gang("b", 1, 0, 1)},
+			[][]float64{{2}, {1, 0}}, gang("z", 3, 0), false},
+		"its own are not in way": {[]float64{2, 1}, []solver.Job{gang("a", 1, 0, 1)}, [][]float64{{0, 1}}, gang("z", 3, 0, 1),
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &solver.Problem{SlotSeconds: 1, Slots: 1, Resources: []string{"node"}, Jobs: append(c.placed, c.gang)}
 			for _, v := range c.capacity {
-				p.Partitions, p.Capacity = append(p.Partitions, solver.Partition{Nodes: int(v)}), append(p.Capacity, [][]float64{{v}})
+				p.Partitions, p.Capacity = append(p.Partitions, solver.Partition{Nodes: int(v)}),
+					append(p.Capacity, [][]float64{{v}})
 			}
 			w := ready(t, p)
 			for j, split := range c.splits {
@@ -85,7 +91,8 @@ func TestSqueezeKeepsPlans(t *testing.T) {
 		w.cur.Rebuild()
 		require.InDeltaSlice(t, w.cur.Res, res, 1e-9, "seed %d", seed)
 		require.InDelta(t, w.cur.Value, value, 1e-6, "seed %d", seed)
-		require.NoError(t, solver.Verify(p, w.cur.Solution("squeeze", solver.StopNone), solver.SplitsInteger), "seed %d", seed)
+		require.NoError(t, solver.Verify(p, w.cur.Solution("squeeze", solver.StopNone), solver.SplitsInteger), "seed %d",
+			seed)
 	}
 	assert.Positive(t, in)
 	assert.Positive(t, out)

@@ -16,7 +16,8 @@ import (
 func TestPanicOfAHelper(t *testing.T) {
 	for _, threads := range []int{2, 4} {
 		w := newWorker()
-		w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 100_000, Gap: -1, Threads: threads}, Config{}, func(*solver.Solution) {})
+		w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 100_000, Gap: -1, Threads: threads},
+			Config{}, func(*solver.Solution) {})
 		w.crew[threads-2].Rand = nil // whoever asks it for a number panics
 		func() {
 			defer func() {
@@ -35,11 +36,12 @@ func TestPanicOfAHelper(t *testing.T) {
 // TestPanicOfTheLeader does not leave helpers behind.
 func TestPanicOfTheLeader(t *testing.T) {
 	w := newWorker()
-	w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 1 << 40, Gap: -1, Threads: 3}, Config{}, func(*solver.Solution) {
-		if w.team.started {
-			panic("report")
-		}
-	})
+	w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 1 << 40, Gap: -1, Threads: 3},
+		Config{}, func(*solver.Solution) {
+			if w.team.started {
+				panic("report")
+			}
+		})
 	assert.PanicsWithValue(t, "report", func() { w.solve() })
 	assert.Zero(t, w.team.present)
 	w.team.running.Wait()
@@ -57,7 +59,8 @@ func TestSmallProblemsNeedNoTeam(t *testing.T) {
 // TestNothingIsKept: a pooled team keeps no problem alive.
 func TestNothingIsKept(t *testing.T) {
 	w := newWorker()
-	w.begin(context.Background(), solvertest.Cycle(7, 60, 10), solver.Options{Work: 5000, Threads: 3}, Config{}, func(*solver.Solution) {})
+	w.begin(context.Background(), solvertest.Cycle(7, 60, 10), solver.Options{Work: 5000, Threads: 3}, Config{},
+		func(*solver.Solution) {})
 	w.solve()
 	require.True(t, w.team.started)
 	w.release()
@@ -72,7 +75,8 @@ func TestNothingIsKept(t *testing.T) {
 // TestNewsBetweenRounds end no helper's work: they are what its next round begins with.
 func TestNewsBetweenRounds(t *testing.T) {
 	w := newWorker()
-	w.begin(context.Background(), solvertest.Cycle(7, 40, 0), solver.Options{Work: 100_000, Gap: -1}, Config{}, func(*solver.Solution) {})
+	w.begin(context.Background(), solvertest.Cycle(7, 40, 0), solver.Options{Work: 100_000, Gap: -1}, Config{},
+		func(*solver.Solution) {})
 	w.meetAt, w.meet = 0, func(int64) {
 		w.meetAt = math.MaxInt64
 		w.EndPhase()

@@ -22,7 +22,8 @@ type threaded struct {
 	threads int
 }
 
-func (e threaded) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (e threaded) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	opts.Threads = e.threads
 	return e.Engine.Solve(ctx, p, opts, report)
 }
@@ -41,7 +42,8 @@ func TestConformanceOfTeams(t *testing.T) {
 func TestTeamsAreDeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	problems := map[string]*solver.Problem{
-		"b-060": load(t, "b-060"), "c-150": load(t, "c-150"), "running": solvertest.Cycle(3, 30, 12), "wide": solvertest.Cycle(4, 80, 0),
+		"b-060": load(t, "b-060"), "c-150": load(t, "c-150"), "running": solvertest.Cycle(3, 30, 12),
+		"wide": solvertest.Cycle(4, 80, 0),
 		"late": solvertest.CycleOf(8, solvertest.Shape{Jobs: 400, Partitions: 12, Nodes: 1000, Widest: 0.02}),
 	}
 	for name, p := range problems {
@@ -121,7 +123,8 @@ func TestTeamsCanBeCanceled(t *testing.T) {
 		ctx := &ending{Context: parent, cancel: cancel}
 		ctx.left.Store(looks)
 		var reported float64
-		sol, err := e.Solve(ctx, p, solver.Options{Work: 1 << 40, Gap: -1, Threads: 3}, func(s *solver.Solution) { reported = s.Objective })
+		sol, err := e.Solve(ctx, p, solver.Options{Work: 1 << 40, Gap: -1, Threads: 3},
+			func(s *solver.Solution) { reported = s.Objective })
 		cancel()
 		require.NoError(t, err)
 		require.NoError(t, solver.Verify(p, sol, solver.SplitsInteger))
@@ -138,7 +141,8 @@ func TestTeamsCanBeCanceled(t *testing.T) {
 func TestTeamsByTheClock(t *testing.T) {
 	p := solvertest.Cycle(7, 150, 20)
 	for _, opts := range []solver.Options{
-		{Time: time.Second, Threads: 2}, {Time: time.Second, Work: 1 << 40, Threads: 3}, {Time: time.Minute, Gap: 0.5, Threads: 1 << 30},
+		{Time: time.Second, Threads: 2}, {Time: time.Second, Work: 1 << 40, Threads: 3},
+		{Time: time.Minute, Gap: 0.5, Threads: 1 << 30},
 	} {
 		sol, err := solver.Solve(context.Background(), native.New(nil), p, opts)
 		require.NoError(t, err)
@@ -155,11 +159,12 @@ func TestTeamsByTheClock(t *testing.T) {
 func TestTeamsReportFromOneGoroutine(t *testing.T) {
 	p := solvertest.Cycle(9, 100, 10)
 	last, n := 0.0, 0
-	sol, err := native.New(nil).Solve(context.Background(), p, solver.Options{Work: 40_000, Gap: -1, Threads: 4}, func(s *solver.Solution) {
-		assert.Greater(t, s.Objective, last)
-		last = s.Objective
-		n++
-	})
+	sol, err := native.New(nil).Solve(context.Background(), p, solver.Options{Work: 40_000, Gap: -1, Threads: 4},
+		func(s *solver.Solution) {
+			assert.Greater(t, s.Objective, last)
+			last = s.Objective
+			n++
+		})
 	require.NoError(t, err)
 	assert.Positive(t, n)
 	assert.GreaterOrEqual(t, sol.Objective, last)

@@ -28,7 +28,8 @@ type watched struct {
 
 var errEnough = errors.New("enough cycles")
 
-func (w *watched) Solve(ctx context.Context, p *solver.Problem, opts solver.Options, report func(*solver.Solution)) (*solver.Solution, error) {
+func (w *watched) Solve(ctx context.Context, p *solver.Problem, opts solver.Options,
+	report func(*solver.Solution)) (*solver.Solution, error) {
 	if len(p.Jobs) >= w.from || w.seen > 0 {
 		if w.seen++; w.seen > w.most {
 			return nil, errEnough
@@ -82,11 +83,13 @@ func simulate(tb testing.TB, s stretch, engine solver.Solver, opts solver.Option
 		tb.Fatal(err)
 	}
 	_, slot := work.PlanAhead()
-	policy, err := threesigma.New(threesigma.Config{Solver: engine, Options: opts, Slot: slot, Window: time.Duration(s.window) * slot})
+	policy, err := threesigma.New(threesigma.Config{Solver: engine, Options: opts, Slot: slot,
+		Window: time.Duration(s.window) * slot})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	_, err = sim.Run(context.Background(), sim.Config{Nodes: sim.Nodes(spec.Nodes, spec.Racks, 1), Jobs: work.Jobs, Policy: policy,
+	_, err = sim.Run(context.Background(), sim.Config{Nodes: sim.Nodes(spec.Nodes, spec.Racks, 1), Jobs: work.Jobs,
+		Policy:    policy,
 		Predictor: history, Cycle: 10 * time.Second, Span: work.Span, TasksPerNode: 1, Seed: 1})
 	if !errors.Is(err, errEnough) {
 		tb.Fatalf("%s: the simulation ended before enough cycles of %d pending jobs: %v", s.name, s.pending, err)
@@ -106,7 +109,8 @@ func ways() []way {
 }
 
 // look solves p this way.
-func (w *way) look(b *testing.B, e *native.Engine, p *solver.Problem, opts solver.Options, m *solver.Memory) *solver.Solution {
+func (w *way) look(b *testing.B, e *native.Engine, p *solver.Problem, opts solver.Options,
+	m *solver.Memory) *solver.Solution {
 	q := *p
 	if !w.hint {
 		q.Hint = nil
@@ -118,7 +122,8 @@ func (w *way) look(b *testing.B, e *native.Engine, p *solver.Problem, opts solve
 	w.work, w.ms = w.work+float64(sol.Work), w.ms+sol.WallMS
 	w.gap, w.value = w.gap+100**sol.Gap, w.value+sol.Objective
 	if os.Getenv("VERBOSE") != "" {
-		fmt.Fprintf(os.Stderr, "%s: %d jobs, %d work, %.3f ms, gap %.4f%%, %s\n", w.name, len(p.Jobs), sol.Work, sol.WallMS, 100**sol.Gap, sol.Stop)
+		fmt.Fprintf(os.Stderr, "%s: %d jobs, %d work, %.3f ms, gap %.4f%%, %s\n", w.name, len(p.Jobs), sol.Work, sol.WallMS,
+			100**sol.Gap, sol.Stop)
 	}
 	return sol
 }
@@ -157,12 +162,13 @@ func BenchmarkWarm(b *testing.B) {
 				for b.Loop() {
 					list, n := ways(), 0
 					e := native.New(nil)
-					simulate(b, s, &watched{Solver: e, from: s.pending, most: s.cycles, look: func(p *solver.Problem, m *solver.Memory) {
-						n++
-						for i := range list {
-							list[i].look(b, e, p, l.opts, m)
-						}
-					}}, l.opts)
+					simulate(b, s, &watched{Solver: e, from: s.pending, most: s.cycles,
+						look: func(p *solver.Problem, m *solver.Memory) {
+							n++
+							for i := range list {
+								list[i].look(b, e, p, l.opts, m)
+							}
+						}}, l.opts)
 					tell(b, list, n)
 				}
 			})

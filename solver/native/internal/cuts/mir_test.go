@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRoundingKeepsWholePoints: whole numbers, of either sign of amount, that keep an inequality keep its rounding by any divisor.
+// TestRoundingKeepsWholePoints: whole numbers, of either sign of amount, that keep an inequality keep its rounding by
+// any divisor.
 func TestRoundingKeepsWholePoints(t *testing.T) {
 	r, kept := rand.New(rand.NewPCG(1, 1)), 0
 	for range 20_000 {

@@ -73,7 +73,8 @@ func TestAnyPricesProveABound(t *testing.T) {
 	}
 }
 
-// TestMasterColumns: a column is an option with a split, found again and not added twice, and known by its new number when others have gone.
+// TestMasterColumns: a column is an option with a split, found again and not added twice, and known by its new number
+// when others have gone.
 func TestMasterColumns(t *testing.T) {
 	for seed := range uint64(40) {
 		in, d := evaluated(solvertest.Cycle(seed, 10, 3))
