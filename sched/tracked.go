@@ -84,7 +84,8 @@ func (j *tracked) ran(e *Event) (time.Duration, error) {
 	case e.Time.IsZero():
 		return 0, bad(e, "nothing learnt: it has no Runtime and no Time")
 	case j.unsure:
-		return 0, bad(e, "nothing learnt: it has no Runtime, and how much the job had done before it was stopped is not known")
+		return 0, bad(e, "nothing learnt: it has no Runtime, and how much the job had done before it was stopped is "+
+			"not known")
 	}
 	ran := wall(e.Time).Sub(j.started)
 	if ran <= 0 {

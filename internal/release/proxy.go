@@ -61,11 +61,14 @@ func (r *repo) publish(to, folder, version string, files []string) error {
 		return err
 	}
 	var archive bytes.Buffer
-	if err := zip.Create(&archive, module.Version{Path: modulePath(folder), Version: version}, r.content(folder, files)); err != nil {
+	of := module.Version{Path: modulePath(folder), Version: version}
+	if err := zip.Create(&archive, of, r.content(folder, files)); err != nil {
 		return err
 	}
 	info := fmt.Appendf(nil, `{"Version":%q,"Time":%q}`, version, time.Unix(0, 0).UTC().Format(time.RFC3339))
-	for name, data := range map[string][]byte{"list": []byte(version + "\n"), version + ".info": info, version + ".mod": mod, version + ".zip": archive.Bytes()} {
+	for name, data := range map[string][]byte{
+		"list": []byte(version + "\n"), version + ".info": info, version + ".mod": mod, version + ".zip": archive.Bytes(),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			return err
 		}
@@ -114,7 +117,8 @@ func outside(ctx context.Context, dir, cache string) ([]string, error) {
 	if len(usual) != 2 {
 		return nil, fmt.Errorf("go env GOMODCACHE GOPROXY printed %q", out)
 	}
-	proxies := []string{"file://" + filepath.ToSlash(dir), "file://" + filepath.ToSlash(filepath.Join(usual[0], "cache", "download")), usual[1]}
+	proxies := []string{"file://" + filepath.ToSlash(dir),
+		"file://" + filepath.ToSlash(filepath.Join(usual[0], "cache", "download")), usual[1]}
 	return append(os.Environ(), "GOWORK=off", "GOMODCACHE="+cache, "GOPROXY="+strings.Join(proxies, ","),
 		// the checkout is in no checksum database, and what others have published is not what is looked at here
 		"GOSUMDB=off",

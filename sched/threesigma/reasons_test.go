@@ -186,8 +186,9 @@ func TestReasonsOfObstacles(t *testing.T) {
 		for range 3 {
 			got := g.step(time.Minute)
 			for id, want := range map[string]string{
-				"typo":  "cannot start: no node offers gpus, of which each task needs 1; nodes offer cpu, gpu, memory",
-				"none":  "cannot start: no node is offered whole, as a task without a demand needs it; nodes offer cpu, gpu, memory",
+				"typo": "cannot start: no node offers gpus, of which each task needs 1; nodes offer cpu, gpu, memory",
+				"none": "cannot start: no node is offered whole, as a task without a demand needs it; " +
+					"nodes offer cpu, gpu, memory",
 				"wide":  "cannot start: 16 tasks of 40 fit on 2 nodes even if nothing else runs there: 24 too many",
 				"label": "cannot start: no node has gpu-model=b200",
 				"big":   "cannot start: each task needs 9 gpu, and the most that one of 2 nodes offers is 8: 1 too little",

@@ -27,10 +27,10 @@ func pack(t *testing.T, content string) string {
 }
 
 // records are n lines of SWF.
-func records(from, n int) string {
+func records(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "  %d %d 0 10 1%s", from+i, 20*i, swfTail)
+		fmt.Fprintf(&b, "  %d %d 0 10 1%s", i, 20*i, swfTail)
 	}
 	return b.String()
 }
@@ -38,10 +38,10 @@ func records(from, n int) string {
 // However the lines of a log of any size end, and however it comes, its jobs and their lines are the same.
 func TestLinesEndInReturnsOrFeeds(t *testing.T) {
 	for _, n := range []int{1, 2, 7000} {
-		want := read(t, "x", "", records(0, n)).Jobs
+		want := read(t, "x", "", records(n)).Jobs
 		require.Len(t, want, n)
 		for _, end := range []string{"\r", "\r\n"} {
-			content := strings.ReplaceAll(records(0, n), "\n", end)
+			content := strings.ReplaceAll(records(n), "\n", end)
 			require.Equal(t, want, read(t, "x", "", content).Jobs, "%q", end)
 			require.Equal(t, want, read(t, "x", "", pack(t, content)).Jobs, "%q", end)
 			s, err := trace.NewReader(iotest.OneByteReader(strings.NewReader(content)), "x", nil, &trace.Options{Strict: true})
@@ -62,7 +62,7 @@ func TestReturnsWithinALineAreBlanks(t *testing.T) {
 }
 
 func TestWhatFollowsCompressedData(t *testing.T) {
-	log := records(0, 3)
+	log := records(3)
 	packed, zeros := pack(t, log), strings.Repeat("\x00", 700)
 	want := read(t, "x", "", log).Jobs
 	for name, c := range map[string]struct {
@@ -71,8 +71,8 @@ func TestWhatFollowsCompressedData(t *testing.T) {
 	}{
 		"zeros":             {packed + zeros, nil},
 		"a zero":            {packed + "\x00", nil},
-		"members":           {pack(t, records(0, 1)) + pack(t, strings.SplitAfterN(log, "\n", 2)[1]), nil},
-		"members and zeros": {pack(t, records(0, 1)) + zeros + pack(t, strings.SplitAfterN(log, "\n", 2)[1]) + zeros, nil},
+		"members":           {pack(t, records(1)) + pack(t, strings.SplitAfterN(log, "\n", 2)[1]), nil},
+		"members and zeros": {pack(t, records(1)) + zeros + pack(t, strings.SplitAfterN(log, "\n", 2)[1]) + zeros, nil},
 		"empty members":     {pack(t, "") + packed + pack(t, ""), nil},
 		"garbage":           {packed + "-- \nend", []string{"x:3: bytes after the compressed data are ignored"}},
 		"zeros, garbage":    {packed + zeros + "end", []string{"x:3: bytes after the compressed data are ignored"}},
@@ -111,7 +111,7 @@ func TestWideTextsAreRefusedByName(t *testing.T) {
 		}
 		return string(b)
 	}
-	for _, content := range []string{records(0, 3), csvHead, `{"id":"a"}`} {
+	for _, content := range []string{records(3), csvHead, `{"id":"a"}`} {
 		for _, mark := range []string{"", "\ufeff"} {
 			for _, big := range []bool{false, true} {
 				for _, width := range []int{2, 4} {
@@ -130,11 +130,11 @@ func TestWideTextsAreRefusedByName(t *testing.T) {
 }
 
 func TestPackedLogsAreRefusedByName(t *testing.T) {
-	tar := "x.swf" + strings.Repeat("\x00", 252) + "ustar\x00" + strings.Repeat("\x00", 249) + records(0, 3)
+	tar := "x.swf" + strings.Repeat("\x00", 252) + "ustar\x00" + strings.Repeat("\x00", 249) + records(3)
 	for content, packing := range map[string]string{
 		"BZh91AY&SY": "bzip2", "\xfd7zXZ\x00\x00\x04": "xz", "\x28\xb5\x2f\xfd\x04": "zstd", "PK\x03\x04\x14": "zip",
 		tar:                             "tar",
-		pack(t, pack(t, records(0, 3))): "gzip in gzip", pack(t, tar): "tar",
+		pack(t, pack(t, records(3))): "gzip in gzip", pack(t, tar): "tar",
 	} {
 		for _, format := range append(trace.Formats(), "") {
 			require.EqualError(t, readAll("x.swf", format, content, ""), "x.swf:1: encoding: found "+packing+

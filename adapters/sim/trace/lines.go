@@ -76,7 +76,7 @@ func (l *lines) read() ([]byte, error) {
 // ended says why what ends a log is an error, nil where it is none.
 func (l *lines) ended(err error) error {
 	switch {
-	case err == nil || err == io.EOF:
+	case err == nil || errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(err, errTrailing):
 		return l.policy.ignored(l.bad("gzip", "bytes after the compressed data", "the end of the file").

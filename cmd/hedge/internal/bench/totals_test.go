@@ -65,7 +65,8 @@ func TestTheOracleIsAskedWhereNothingIsProven(t *testing.T) {
 func TestAFailedRunKeepsItsPlan(t *testing.T) {
 	program, problem := files(t)
 	text := "#!/bin/sh\necho " +
-		"'{\"engine\":\"x\",\"stop\":\"error\",\"objective\":7,\"bound\":null,\"gap\":null,\"wall_ms\":3,\"work\":9,\"choice\":{},\"preempt\":[]}'\necho hedge: boom >&2\nexit 1\n"
+		"'{\"engine\":\"x\",\"stop\":\"error\",\"objective\":7," +
+		"\"bound\":null,\"gap\":null,\"wall_ms\":3,\"work\":9,\"choice\":{},\"preempt\":[]}'\necho hedge: boom >&2\nexit 1\n"
 	require.NoError(t, os.WriteFile(program, []byte(text), 0o755))
 	got, err := Do(context.Background(), &Spec{Program: program, Problems: []string{problem}, Engines: []string{"x"},
 		Work: []int64{50, 100}, Threads: []int{1}, Splits: "integer"}, func(int, string) {})

@@ -443,8 +443,10 @@ func TestEveryLogPassesReplayWithTheSameFigures(t *testing.T) {
 	for _, run := range runs {
 		run := run.(map[string]any)
 		name := run["policy"].(string)
-		again := document(t, hedge(t, "", "replay", "--json", filepath.Join(dir, name+"-1.jsonl.gz"))).(map[string]any)["run"].(map[string]any)
-		for _, field := range []string{"slo", "be", "goodput_machine_hours", "be_latency_s", "jct_s", "preemptions", "makespan_s", "cycles"} {
+		replayed := document(t, hedge(t, "", "replay", "--json", filepath.Join(dir, name+"-1.jsonl.gz")))
+		again := replayed.(map[string]any)["run"].(map[string]any)
+		for _, field := range []string{"slo", "be", "goodput_machine_hours", "be_latency_s", "jct_s",
+			"preemptions", "makespan_s", "cycles"} {
 			assertClose(t, run[field], again[field], field+" of "+name)
 		}
 	}
@@ -463,12 +465,14 @@ func assertClose(t *testing.T, want, got any, what string) {
 }
 
 func TestTheProgramKnowsItsCommit(t *testing.T) {
-	stamped := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "false"}}
+	stamped := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "0123456789abcdef"},
+		{Key: "vcs.modified", Value: "false"}}
 	for want, info := range map[string]*debug.BuildInfo{
-		"0123456789ab":            {Settings: stamped, Main: debug.Module{Version: "v0.1.1-0.20260101-0123456789ab"}},
-		"0123456789ab (modified)": {Settings: append(slices.Clone(stamped[:2]), debug.BuildSetting{Key: "vcs.modified", Value: "true"})},
-		"v0.3.0":                  {Main: debug.Module{Version: "v0.3.0"}},
-		"unknown":                 {Main: debug.Module{Version: "(devel)"}},
+		"0123456789ab": {Settings: stamped, Main: debug.Module{Version: "v0.1.1-0.20260101-0123456789ab"}},
+		"0123456789ab (modified)": {Settings: append(slices.Clone(stamped[:2]),
+			debug.BuildSetting{Key: "vcs.modified", Value: "true"})},
+		"v0.3.0":  {Main: debug.Module{Version: "v0.3.0"}},
+		"unknown": {Main: debug.Module{Version: "(devel)"}},
 	} {
 		assert.Equal(t, want, commitOf(info))
 	}
@@ -531,7 +535,8 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 
 func TestResultsArePickedUpWhereTheyWere(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"results", "--nodes", "24", "--racks", "3", "--hours", "0.1", "--start-hour", "10", "--work", "2000", "--seeds", "1,2",
+	args := []string{"results", "--nodes", "24", "--racks", "3", "--hours", "0.1", "--start-hour", "10",
+		"--work", "2000", "--seeds", "1,2",
 		"--cache", filepath.Join(dir, "kept"), "--notes", filepath.Join(dir, "notes.md"), "--out", "-", "--only", "variants"}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.md"), []byte("## variants\nBecause.\n"), 0o644))
 	first := hedge(t, "", args...)
@@ -546,7 +551,8 @@ func TestResultsArePickedUpWhereTheyWere(t *testing.T) {
 
 func TestResultsOfTwoCommitsAreNotMixedUnasked(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"results", "--nodes", "24", "--racks", "3", "--hours", "0.1", "--start-hour", "10", "--work", "2000", "--seeds", "1,2",
+	args := []string{"results", "--nodes", "24", "--racks", "3", "--hours", "0.1", "--start-hour", "10",
+		"--work", "2000", "--seeds", "1,2",
 		"--cache", filepath.Join(dir, "kept"), "--notes", filepath.Join(dir, "none.md"), "--out", "-"}
 	require.Equal(t, 0, hedge(t, "", append(args, "--only", "variants", "--commit", "old")...).code)
 	r := hedge(t, "", append(args, "--only", "prediction", "--commit", "new")...)

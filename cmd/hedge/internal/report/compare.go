@@ -22,7 +22,8 @@ func comparePage(d *experiment.Document) (*page, error) {
 		Lead:  lead(d),
 		Tiles: tiles(d),
 		Facts: []string{
-			fmt.Sprintf("%d jobs, %d of them with deadlines, submitted over %s at load %.2f (offered machine time over capacity)", w.Jobs, w.SLOJobs, figures.Span(w.SpanS), w.Load),
+			fmt.Sprintf("%d jobs, %d of them with deadlines, submitted over %s at load %.2f "+
+				"(offered machine time over capacity)", w.Jobs, w.SLOJobs, figures.Span(w.SpanS), w.Load),
 			fmt.Sprintf("%d nodes in %d racks; %d earlier jobs as history", w.Nodes, w.Racks, w.Trained),
 			fmt.Sprintf("a cycle every %s, planning %s ahead in slots of %s; engine %s", figures.Span(d.Planning.CycleS),
 				figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS), d.Planning.Engine),

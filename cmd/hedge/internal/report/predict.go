@@ -11,7 +11,8 @@ import (
 func predictPage(d *profile.Document) (*page, error) {
 	p := &page{Title: "How well are runtimes predicted on " + logName(d.Trace) + "?",
 		Facts: []string{
-			fmt.Sprintf("%d jobs; the first %s train, %d of the others that finished are tested, %d of those without any history", d.Jobs, figures.Percent(d.Train), d.Tested, d.NoHistory),
+			fmt.Sprintf("%d jobs; the first %s train, %d of the others that finished are tested, "+
+				"%d of those without any history", d.Jobs, figures.Percent(d.Train), d.Tested, d.NoHistory),
 			"every job is predicted at its submission, from what had completed by then",
 		}}
 	if bad := d.BadLine(); bad != "" {
