@@ -133,7 +133,7 @@ func TestPackedLogsAreRefusedByName(t *testing.T) {
 	tar := "x.swf" + strings.Repeat("\x00", 252) + "ustar\x00" + strings.Repeat("\x00", 249) + records(3)
 	for content, packing := range map[string]string{
 		"BZh91AY&SY": "bzip2", "\xfd7zXZ\x00\x00\x04": "xz", "\x28\xb5\x2f\xfd\x04": "zstd", "PK\x03\x04\x14": "zip",
-		tar:                             "tar",
+		tar:                          "tar",
 		pack(t, pack(t, records(3))): "gzip in gzip", pack(t, tar): "tar",
 	} {
 		for _, format := range append(trace.Formats(), "") {
