@@ -191,6 +191,16 @@ func TestTheCentralSchedulerPlacesWhereTheLeastWorkIsLeft(t *testing.T) {
 	assert.Equal(t, []agent.Addr{4}, submit(3, 1, 10), "free")
 }
 
+// A worker of the short partition may steal from every worker of the general one, also where there is only one.
+func TestAShortWorkerStealsFromTheOnlyGeneralOne(t *testing.T) {
+	b := newBench(t, "hawk", 10, 90)
+	asked(b.probe(0, 7, 1, 1))
+	did := b.receive(0, b.scheduler(), eagle.Message{Kind: eagle.None, Job: 7})
+	require.Len(t, did, 1)
+	assert.Equal(t, eagle.Steal, did[0].Msg.Kind)
+	assert.EqualValues(t, 9, did[0].To)
+}
+
 // Section 6.1, of Hawk: an idle node steals the first batch of short tasks that wait behind a long one.
 func TestAnIdleNodeStealsFromBehindALongTask(t *testing.T) {
 	b := newBench(t, "hawk", 10, 20)

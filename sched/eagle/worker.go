@@ -259,15 +259,19 @@ func (w *stepped) beat() {
 	}
 }
 
-// steal asks a random worker of the general partition for probes (Hawk).
+// steal asks a random worker of the general partition for probes, another one where this worker is of it (Hawk).
 func (w *stepped) steal() {
-	others := w.System.Config.Workers - w.general - 1
+	others := w.System.Config.Workers - w.general
+	inside := int(w.at) >= w.general
+	if inside {
+		others--
+	}
 	if w.left == 0 || others == 0 {
 		return
 	}
 	w.left--
 	victim := w.general + w.random.Below(others)
-	if victim >= int(w.at) {
+	if inside && victim >= int(w.at) {
 		victim++
 	}
 	w.out.Send(agent.Addr(victim), &Message{Kind: Steal, Version: w.attempt})

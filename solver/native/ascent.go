@@ -7,7 +7,7 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// ascent betters rough prices step by step, which proves lower bounds, and has greedy plans made by them now and
+// ascent betters rough prices step by step, which proves tighter bounds, and has greedy plans made by them now and
 // then. It steps along the subgradient where the bound has been evaluated last.
 type ascent struct {
 	*progress

@@ -78,7 +78,7 @@ type Config struct {
 	NoExact bool
 	// Relaxation ends a solve when the linear relaxation is solved to a millionth, with neither cuts nor branching:
 	// the bound is then the relaxation's value, and the plan the best that was found on the way. Solve's report is
-	// told of every lower bound too. It is for measuring.
+	// told of every tighter bound too. It is for measuring.
 	Relaxation bool
 }
 

@@ -185,7 +185,7 @@ func (w *world[M]) workload() {
 		w.after(time.Duration(id)*troubled/time.Duration(n), 0, func() { w.submit(id) })
 	}
 	for range w.crashes {
-		w.after(time.Duration(w.random.Below(int(troubled))), 4, w.crash)
+		w.after(time.Duration(w.random.Below(int(troubled/time.Microsecond)))*time.Microsecond, 4, w.crash)
 	}
 	w.deadline = 2*troubled + total*time.Duration(2+w.crashes) + patience
 }
