@@ -62,8 +62,9 @@ func asked(did []agent.Action[eagle.Message]) int32 {
 	return -1
 }
 
-// give answers with a task, which ends; it returns the job that is asked next.
-func (b *bench) give(at agent.Addr, job, task int32, seconds int) int32 {
+// give answers worker 3 with a task, which ends; it returns the job that is asked next.
+func (b *bench) give(job, task int32, seconds int) int32 {
+	const at = agent.Addr(3)
 	b.receive(at, b.scheduler(), eagle.Message{Kind: eagle.Give, Job: job, Ref: job, Owner: b.scheduler(), Task: task,
 		Estimate: time.Duration(seconds) * time.Second})
 	return asked(b.step(at, agent.Input[eagle.Message]{Kind: agent.Ended, Task: agent.Task{Job: job, Index: task}}))
@@ -111,8 +112,8 @@ func TestAProbeSticksUntilItsJobHasNothingLeft(t *testing.T) {
 	b := newBench(t, "eagle-nosrpt", 10, 20)
 	assert.EqualValues(t, 0, asked(b.probe(3, 0, 2, 10)))
 	assert.EqualValues(t, -1, asked(b.probe(3, 1, 1, 1)), "the slot is taken while it asks")
-	assert.EqualValues(t, 0, b.give(3, 0, 0, 10))
-	assert.EqualValues(t, 0, b.give(3, 0, 1, 10))
+	assert.EqualValues(t, 0, b.give(0, 0, 10))
+	assert.EqualValues(t, 0, b.give(0, 1, 10))
 	assert.EqualValues(t, 1, asked(b.receive(3, b.scheduler(), eagle.Message{Kind: eagle.None, Job: 0})))
 }
 
@@ -122,11 +123,11 @@ func TestTheJobWithTheLeastWorkLeftGoesFirst(t *testing.T) {
 	assert.EqualValues(t, 0, asked(b.probe(3, 0, 1, 100)))
 	b.probe(3, 1, 5, 10)
 	b.probe(3, 2, 3, 10)
-	assert.EqualValues(t, 2, b.give(3, 0, 0, 100), "30 s before 50 s, and before what is left of job 0, 100 s")
+	assert.EqualValues(t, 2, b.give(0, 0, 100), "30 s before 50 s, and before what is left of job 0, 100 s")
 	b.receive(3, b.scheduler(), eagle.Message{Kind: eagle.Left, Job: 1, Left: 1, Version: 1})
-	assert.EqualValues(t, 1, b.give(3, 2, 0, 10), "10 s before 30 s")
+	assert.EqualValues(t, 1, b.give(2, 0, 10), "10 s before 30 s")
 	b.receive(3, b.scheduler(), eagle.Message{Kind: eagle.Left, Job: 1, Left: 4, Version: 0})
-	assert.EqualValues(t, 1, b.give(3, 1, 0, 10), "older news are none")
+	assert.EqualValues(t, 1, b.give(1, 0, 10), "older news are none")
 }
 
 // Section 4.3: "Eagle does not allow T to bypass P if the estimated execution time of T would make the bypass counter
@@ -137,9 +138,9 @@ func TestNoProbeIsBypassedTooOften(t *testing.T) {
 	b.probe(3, 0, 10, 4) // may be passed by 20 s of tasks
 	b.probe(3, 1, 1, 8)
 	b.receive(3, b.scheduler(), eagle.Message{Kind: eagle.Left, Job: 9, Left: 0, Version: 1})
-	assert.EqualValues(t, 1, b.give(3, 9, 0, 1))
-	assert.EqualValues(t, 1, b.give(3, 1, 0, 8), "16 s")
-	assert.EqualValues(t, 0, b.give(3, 1, 1, 8), "24 s would be too much")
+	assert.EqualValues(t, 1, b.give(9, 0, 1))
+	assert.EqualValues(t, 1, b.give(1, 0, 8), "16 s")
+	assert.EqualValues(t, 0, b.give(1, 1, 8), "24 s would be too much")
 }
 
 // Algorithm 1, line 18: short probes do not pass a long task that they stand behind.

@@ -58,7 +58,7 @@ func TestBadParametersAreRefused(t *testing.T) {
 }
 
 // drive steps a master alone and notes what it runs where.
-func drive(t *testing.T, s *pigeon.System, master agent.Addr, from agent.Addr, m pigeon.Message) (runs []string) {
+func drive(s *pigeon.System, master agent.Addr, from agent.Addr, m pigeon.Message) (runs []string) {
 	var out agent.Output[pigeon.Message]
 	s.Step(master, 0, &agent.Input[pigeon.Message]{Kind: agent.Received, From: from, Msg: m}, &out)
 	for _, a := range out.Actions {
@@ -77,10 +77,10 @@ func TestShortTasksGoFirstButForTheWeight(t *testing.T) {
 	const master, distributor = 3, 4
 	share := func(job, count int32, long bool) []string {
 		m := pigeon.Message{Kind: pigeon.Share, Job: job, Step: 1, Count: count, Long: long}
-		return drive(t, s, master, distributor, m)
+		return drive(s, master, distributor, m)
 	}
 	end := func(worker agent.Addr, job, ref, task int32) []string {
-		return drive(t, s, master, worker, pigeon.Message{Kind: pigeon.Finished, Job: job, Ref: ref, Task: task})
+		return drive(s, master, worker, pigeon.Message{Kind: pigeon.Finished, Job: job, Ref: ref, Task: task})
 	}
 	assert.Equal(t, []string{"0@2", "0@1"}, share(0, 3, true), "never on the reserved worker")
 	assert.Equal(t, []string{"1@0"}, share(1, 4, false))

@@ -62,7 +62,7 @@ const maxRoundsOfCuts = 40
 func (s *cutting) rebuild() {
 	m, d := s.lp, &s.dual
 	ok := s.separator.Rebuild(m, s.node.penalty)
-	rows := s.in.Rows + len(s.cuts.Rhs)
+	rows := s.in.Rows + len(s.cuts.RHS)
 	for _, v := range []*[]float64{&d.Lam, &d.Best} {
 		for len(*v) < rows {
 			*v = append(*v, 0)

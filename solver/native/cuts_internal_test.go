@@ -29,7 +29,7 @@ func TestCutsKeepPlans(t *testing.T) {
 			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{},
 				func(*solver.Solution) {})
 			w.run()
-			total += len(w.cuts.Rhs)
+			total += len(w.cuts.RHS)
 			w.cur.Copy(&w.best)
 			checkCuts(t, w, seed)
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -60,8 +60,8 @@ func TestCutsKeepEveryPlan(t *testing.T) {
 		for range 4 {
 			invent(w, r)
 		}
-		checked += len(w.cuts.Rhs)
-		if len(w.cuts.Rhs) == 0 {
+		checked += len(w.cuts.RHS)
+		if len(w.cuts.RHS) == 0 {
 			continue
 		}
 		w.clear()
@@ -187,7 +187,7 @@ func checkCuts(t *testing.T, w *worker, seed uint64) {
 			level[len(w.in.Part)+k] = 1
 		}
 	}
-	for c, rhs := range w.cuts.Rhs {
+	for c, rhs := range w.cuts.RHS {
 		sum := 0.0
 		for e := w.cuts.Off[c]; e < w.cuts.Off[c+1]; e++ {
 			sum += w.cuts.Coef[e] * level[w.cuts.At[e]]
@@ -206,7 +206,7 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 		w.dual.Cuts = &w.cuts
 		w.cutting.tighten(1 << 60)
 		checkBasis(t, w)
-		assert.NotEmpty(t, w.cuts.Rhs)
+		assert.NotEmpty(t, w.cuts.RHS)
 		assert.Less(t, w.dual.Bound, c.reach, name)
 		assert.GreaterOrEqual(t, w.dual.Bound, c.best, name)
 	}

@@ -102,7 +102,7 @@ func (q *recut) cover(m *relax.Master, rowOf []int32, broken []float64, penalty 
 // not, there is none.
 func (s *Separator) Rebuild(m *relax.Master, penalty float64) bool {
 	s.renumber(m)
-	return s.recut.run(m, s.cuts, s.rowOf, s.measure(s.in.Rows+len(s.cuts.Rhs)), penalty)
+	return s.recut.run(m, s.cuts, s.rowOf, s.measure(s.in.Rows+len(s.cuts.RHS)), penalty)
 }
 
 // renumber drops the loose cuts, whose slack is basic, and notes the program's rows' new numbers.
@@ -112,7 +112,7 @@ func (s *Separator) renumber(m *relax.Master) {
 		s.rowOf = append(s.rowOf, int32(r))
 	}
 	next := int32(s.in.Rows)
-	for c := range s.cuts.Rhs {
+	for c := range s.cuts.RHS {
 		row, number := s.in.Rows+c, int32(-1)
 		if row >= m.Rows || m.Slack[row] < 0 {
 			number = next
@@ -131,7 +131,7 @@ func (s *Separator) measure(rows int) []float64 {
 	k := s.cuts
 	s.broken = pack.Resize(s.broken, rows)
 	clear(s.broken)
-	for c, b := range k.Rhs {
+	for c, b := range k.RHS {
 		sum := -b
 		for e := k.Off[c]; e < k.Off[c+1]; e++ {
 			sum += float64(k.Coef[e] * s.x.Tasks[k.At[e]])

@@ -85,7 +85,7 @@ func (s *Separator) Separate(x Solution, most int) int {
 		}
 	}
 	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.score, a.score) })
-	most = min(most, len(s.found), relax.MaxCuts-len(s.cuts.Rhs))
+	most = min(most, len(s.found), relax.MaxCuts-len(s.cuts.RHS))
 	for i, f := range s.found[:max(most, 0)] {
 		if s.late() {
 			return i

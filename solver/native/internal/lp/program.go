@@ -127,7 +127,7 @@ func (m *Program) Price(c int32) float64 {
 	return sum
 }
 
-// mu is the dual of set s.
+// Dual is the dual of set s.
 func (m *Program) Dual(s int) float64 { return m.Price(m.Key[s]) }
 
 // Objective is the program's value.

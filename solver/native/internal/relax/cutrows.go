@@ -10,7 +10,7 @@ import "github.com/hedgesched/hedge/solver/internal/pack"
 // Marchand and Wolsey, 2001) of capacity in a slot, in one partition or several; [separator] finds them. Each is a
 // row of the program with a price, which makes tasks dearer at its entries: pricing stays as it was.
 type Cuts struct {
-	Rhs []float64
+	RHS []float64
 	// Entries off[c]:off[c+1] of at and coef are cut c's: at is an index into in.Part, or len(in.Part)+k for
 	// running job k.
 	Off  []int32
@@ -28,7 +28,7 @@ const MaxCuts = 300
 
 // Reset drops all cuts.
 func (k *Cuts) Reset() {
-	k.Rhs, k.At, k.Coef, k.of, k.next = k.Rhs[:0], k.At[:0], k.Coef[:0], k.of[:0], k.next[:0]
+	k.RHS, k.At, k.Coef, k.of, k.next = k.RHS[:0], k.At[:0], k.Coef[:0], k.of[:0], k.next[:0]
 	k.Off = append(k.Off[:0], 0)
 	k.head = k.head[:0]
 }
@@ -42,11 +42,11 @@ func (k *Cuts) Add(places []int32, dense []float64, rhs float64) {
 		if v := dense[p]; v != 0 {
 			k.next = append(k.next, k.head[p])
 			k.head[p] = int32(len(k.At))
-			k.At, k.Coef, k.of = append(k.At, p), append(k.Coef, v), append(k.of, int32(len(k.Rhs)))
+			k.At, k.Coef, k.of = append(k.At, p), append(k.Coef, v), append(k.of, int32(len(k.RHS)))
 		}
 	}
 	k.Off = append(k.Off, int32(len(k.At)))
-	k.Rhs = append(k.Rhs, rhs)
+	k.RHS = append(k.RHS, rhs)
 }
 
 // Keep drops the cuts that are not listed.
@@ -66,11 +66,11 @@ func (k *Cuts) Keep(list []bool) {
 			k.head[p] = e
 			e++
 		}
-		k.Rhs[n] = k.Rhs[c]
+		k.RHS[n] = k.RHS[c]
 		n++
 		k.Off[n] = e
 	}
-	k.Rhs, k.Off = k.Rhs[:n], k.Off[:n+1]
+	k.RHS, k.Off = k.RHS[:n], k.Off[:n+1]
 	k.At, k.Coef, k.of, k.next = k.At[:e], k.Coef[:e], k.of[:e], k.next[:e]
 }
 

@@ -179,7 +179,7 @@ func (d *Dual) CapacityCost() float64 {
 		sum += float64(d.Lam[i] * c)
 	}
 	if d.Cuts != nil {
-		for c, b := range d.Cuts.Rhs {
+		for c, b := range d.Cuts.RHS {
 			sum += float64(d.Lam[d.In.Rows+c] * b)
 		}
 	}

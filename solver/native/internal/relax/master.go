@@ -32,7 +32,7 @@ func (m *Master) Begin(in *pack.Instance, k *Cuts) {
 	m.In, m.cuts = in, k
 	m.limits = append(m.limits[:0], in.Cap[:in.Rows]...)
 	if k != nil {
-		m.limits = append(m.limits, k.Rhs...)
+		m.limits = append(m.limits, k.RHS...)
 	}
 	largest := 0.0
 	for i := range in.Opts {
