@@ -42,6 +42,19 @@
 // One direction, no call-backs up the stack: a cycle is a function of its snapshot, and the same
 // input with the same seed gives the same plan on any machine and any number of cores.
 //
+// # Where is what
+//
+//	an option is valued            sched/threesigma/value.go
+//	a preemption is priced         sched/threesigma/running.go, Policy.price
+//	an engine's plan is verified   solver/verify.go, which Solve calls for every plan
+//	a policy's plan is checked     sched/check.go, which Loop.Step calls
+//	a decision log is checked      adapters/sim/decisionlog/check.go, which shares no code with the simulator
+//	a column is generated          solver/native/internal/relax/pricing.go
+//	a cut is found, and added      solver/native/internal/cuts/separate.go, solver/native/internal/relax/cutrows.go
+//	a node is branched             solver/native/tree.go
+//	a gang is bound                adapters/kubernetes/start.go
+//	a probe is answered            sched/eagle/worker.go
+//
 // # The same digits everywhere
 //
 // Go may fuse x*y + z into one instruction that rounds once, and does so on arm64 and others but not on
