@@ -21,8 +21,8 @@ const (
 	Cores = 4
 )
 
-// maxJobs bounds the jobs of a mix.
-const maxJobs = 1_000_000
+// maxTasks bounds the jobs of a mix by their tasks.
+const maxTasks = 10_000_000
 
 // Category is a kind of job: the reduces start when all maps have ended.
 type Category struct {
@@ -51,7 +51,9 @@ func (c *Category) Task() time.Duration {
 
 // Mix is how many jobs of each category there are, and how they come.
 type Mix struct {
-	// Counts are by category, each at least 0, from 1 to 1,000,000 together.
+	// Categories are Table 1's as a rule. A job has at least one map and one reduce, and takes no time below 0.
+	Categories [5]Category
+	// Counts are by category, each at least 0; their tasks are at most 10,000,000 together.
 	Counts [5]int
 	// Gap is the mean time between two jobs, from 0 to an hour; arrivals are a Poisson process.
 	Gap time.Duration
@@ -63,12 +65,20 @@ type Mix struct {
 
 // HeavyTailed is the paper's first workload; categories 1 to 3 are short.
 func HeavyTailed() Mix {
-	return Mix{Counts: [5]int{32, 31, 31, 4, 2}, Gap: time.Minute, Cutoff: 130 * time.Second, ShortShare: 95}
+	return Mix{Categories: Categories(), Counts: [5]int{32, 31, 31, 4, 2}, Gap: time.Minute, Cutoff: 130 * time.Second, ShortShare: 95}
+}
+
+// Fewer is the first workload with 60 maps in category 5. The paper's text has blocks of 1 GB there, of which 60 GB are
+// 60; Table 1 has 224, which is what blocks of 256 MB would make.
+func Fewer() Mix {
+	m := HeavyTailed()
+	m.Categories[4].Maps = 60
+	return m
 }
 
 // Uniform is the paper's second workload; categories 1 and 2 are short.
 func Uniform() Mix {
-	return Mix{Counts: [5]int{35, 35, 30}, Gap: 30 * time.Second, Cutoff: 110 * time.Second, ShortShare: 70}
+	return Mix{Categories: Categories(), Counts: [5]int{35, 35, 30}, Gap: 30 * time.Second, Cutoff: 110 * time.Second, ShortShare: 70}
 }
 
 // Workload is a mix that was drawn. Each job is two of the simulator's, its maps and its reduces.
@@ -76,29 +86,27 @@ type Workload struct {
 	agents.Workload
 	// Categories are the jobs', from 0 to 4, in order of submission.
 	Categories []int
+	mix        Mix
 }
 
 // Draw draws the order of the jobs and the times between them; the first comes at 0. Equal seeds make equal workloads.
+// A mix outside its bounds is an [ErrMix].
 func (m *Mix) Draw(seed uint64) (*Workload, error) {
-	var w Workload
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	w := Workload{mix: *m}
 	for category, n := range m.Counts {
-		if n < 0 || n > maxJobs-len(w.Categories) {
-			return nil, fmt.Errorf("%w: found %d jobs of category %d, expected 0 to %d in all", ErrMix, n, category+1, maxJobs)
-		}
 		for range n {
 			w.Categories = append(w.Categories, category)
 		}
-	}
-	if len(w.Categories) == 0 || m.Gap < 0 || m.Gap > time.Hour {
-		return nil, fmt.Errorf("%w: found %d jobs every %v, expected at least one, and at most an hour", ErrMix,
-			len(w.Categories), m.Gap)
 	}
 	random := agent.NewRandom(seed, -1)
 	at := time.Duration(0)
 	for i := range w.Categories {
 		j := i + random.Below(len(w.Categories)-i)
 		w.Categories[i], w.Categories[j] = w.Categories[j], w.Categories[i]
-		c := Categories()[w.Categories[i]]
+		c := m.Categories[w.Categories[i]]
 		w.add(agents.Job{Submit: at, Tasks: c.Maps}, c.Task())
 		w.add(agents.Job{Submit: at, Tasks: c.Reduces, Phase: 1}, c.Task())
 		// Whole milliseconds, so that a machine with another logarithm draws the same.
@@ -106,6 +114,29 @@ func (m *Mix) Draw(seed uint64) (*Workload, error) {
 		at += time.Duration(math.Round(gap)) * time.Millisecond
 	}
 	return &w, nil
+}
+
+func (m *Mix) check() error {
+	total := 0
+	for i, c := range m.Categories {
+		n := m.Counts[i]
+		if n < 0 || n > maxTasks {
+			return fmt.Errorf("%w: found %d jobs of category %d, expected 0 to %d", ErrMix, n, i+1, maxTasks)
+		}
+		fits := c.Maps >= 1 && c.Reduces >= 1 && c.Alone >= 0 && c.Maps <= maxTasks && c.Reduces <= maxTasks
+		if n > 0 && !fits {
+			return fmt.Errorf("%w: found %d maps, %d reduces and %v in category %d, expected 1 to %d, and no time below 0",
+				ErrMix, c.Maps, c.Reduces, c.Alone, i+1, maxTasks)
+		}
+		total += n * (int(c.Maps) + int(c.Reduces))
+	}
+	if total < 1 || total > maxTasks {
+		return fmt.Errorf("%w: found %d tasks, expected 1 to %d", ErrMix, total, maxTasks)
+	}
+	if m.Gap < 0 || m.Gap > time.Hour {
+		return fmt.Errorf("%w: found a job every %v, expected 0 to an hour", ErrMix, m.Gap)
+	}
+	return nil
 }
 
 func (w *Workload) add(j agents.Job, task time.Duration) {
@@ -134,7 +165,7 @@ func (w *Workload) Outcome(r *agents.Result) ([]Job, error) {
 	jobs := make([]Job, len(w.Categories))
 	for i, category := range w.Categories {
 		took := r.Jobs[2*i+1].End - r.Jobs[2*i].Submit
-		jobs[i] = Job{category, took, took.Seconds() / Categories()[category].Alone.Seconds()}
+		jobs[i] = Job{category, took, took.Seconds() / w.mix.Categories[category].Alone.Seconds()}
 	}
 	return jobs, nil
 }

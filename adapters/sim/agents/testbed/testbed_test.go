@@ -12,15 +12,15 @@ import (
 )
 
 func TestADrawHasTheMix(t *testing.T) {
-	for _, m := range []testbed.Mix{testbed.HeavyTailed(), testbed.Uniform()} {
+	for _, m := range []testbed.Mix{testbed.HeavyTailed(), testbed.Fewer(), testbed.Uniform()} {
 		gaps := time.Duration(0)
-		for seed := range uint64(50) {
+		for seed := range uint64(20) {
 			w, err := m.Draw(seed)
 			require.NoError(t, err)
 			var counts [5]int
 			for i, c := range w.Categories {
 				counts[c]++
-				of := testbed.Categories()[c]
+				of := m.Categories[c]
 				maps, reduces := &w.Jobs[2*i], &w.Jobs[2*i+1]
 				require.Equal(t, [2]int32{of.Maps, of.Reduces}, [2]int32{maps.Tasks, reduces.Tasks})
 				require.Equal(t, [2]int32{0, 1}, [2]int32{maps.Phase, reduces.Phase})
@@ -39,7 +39,7 @@ func TestADrawHasTheMix(t *testing.T) {
 			require.NoError(t, err)
 			assert.NotEqual(t, w.Categories, other.Categories)
 		}
-		assert.InEpsilon(t, m.Gap.Seconds(), gaps.Seconds()/(50*99), 0.05, "4,950 gaps")
+		assert.InEpsilon(t, m.Gap.Seconds(), gaps.Seconds()/(20*99), 0.05, "1,980 gaps")
 	}
 }
 
@@ -55,7 +55,7 @@ func TestTheCutoffDividesTheCategories(t *testing.T) {
 // and the central scheduler's rounds between them.
 func TestAJobAloneTakesItsTime(t *testing.T) {
 	for i, c := range testbed.Categories() {
-		m := testbed.Mix{Cutoff: time.Hour}
+		m := testbed.Mix{Categories: testbed.Categories(), Cutoff: time.Hour}
 		m.Counts[i] = 1
 		w, err := m.Draw(1)
 		require.NoError(t, err)
@@ -72,14 +72,17 @@ func TestAJobAloneTakesItsTime(t *testing.T) {
 
 func TestBadMixesAreRefused(t *testing.T) {
 	for name, m := range map[string]testbed.Mix{
-		"none":      {},
-		"fewer":     {Counts: [5]int{3, -1}},
-		"many":      {Counts: [5]int{1_000_000, 1}},
-		"back":      {Counts: [5]int{1}, Gap: -1},
-		"far apart": {Counts: [5]int{1}, Gap: 2 * time.Hour},
+		"0 tasks":     {Categories: testbed.Categories()},
+		"-1 jobs":     {Categories: testbed.Categories(), Counts: [5]int{3, -1}},
+		"10000020 ta": {Categories: testbed.Categories(), Counts: [5]int{333_334}},
+		"every -1ns":  {Categories: testbed.Categories(), Counts: [5]int{1}, Gap: -1},
+		"every 2h":    {Categories: testbed.Categories(), Counts: [5]int{1}, Gap: 2 * time.Hour},
+		"0 reduces":   {Categories: [5]testbed.Category{{Maps: 1}}, Counts: [5]int{1}},
+		"and -1ns":    {Categories: [5]testbed.Category{{1, 1, -1}}, Counts: [5]int{1}},
 	} {
 		_, err := m.Draw(1)
-		assert.ErrorIs(t, err, testbed.ErrMix, name)
+		require.ErrorIs(t, err, testbed.ErrMix, name)
+		require.ErrorContains(t, err, name)
 	}
 	m := testbed.Uniform()
 	w, err := m.Draw(1)
