@@ -8,8 +8,8 @@ type Batch struct {
 	Long                        bool
 }
 
-// Enqueue puts a batch behind those of no later jobs, by Of. It is a push but for tasks that come late: those of a later
-// phase, and those that a crash has lost.
+// Enqueue puts a batch behind those of no later jobs, by Of. It is a push but for tasks that come late: those of a
+// later phase, and those that a crash has lost.
 func Enqueue(q *Queue[Batch], b Batch) {
 	q.Push(b)
 	for i := q.Len() - 1; i > 0; i-- {

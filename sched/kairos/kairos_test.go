@@ -155,8 +155,8 @@ func TestATaskIsGuardedAfterSoManyPreemptions(t *testing.T) {
 	assert.Equal(t, []string{"26 pause 0", "26 launch 4"}, n.at(30, agent.Input[kairos.Message]{}))
 }
 
-// Each task keeps the core for 9 s, until the next comes. Task 0 waits from 4 s on: with a guard that counts quanta it has
-// waited three by 41 s, when a quantum ends, and then runs for two, though it was preempted only once.
+// Each task keeps the core for 9 s, until the next comes. Task 0 waits from 4 s on: with a guard that counts quanta it
+// has waited three by 41 s, when a quantum ends, and then runs for two, though it was preempted only once.
 func TestATaskIsGuardedAfterSoManyQuantaOfWaiting(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		n := newNode(t, kairos.Config{Queue: 8, Guard: 3, GuardQuanta: 2, GuardWaits: waits})

@@ -28,8 +28,8 @@ type Job struct {
 	Phase int32
 }
 
-// Workload is jobs in order of submission, each with its later phases behind it, and what each of their tasks takes: flat, so that half a million jobs are
-// two slices.
+// Workload is jobs in order of submission, each with its later phases behind it, and what each of their tasks takes:
+// flat, so that half a million jobs are two slices.
 type Workload struct {
 	Jobs     []Job
 	Runtimes []time.Duration

@@ -51,7 +51,8 @@ func plain() system {
 }
 
 func bigC(m *testbed.Mix) system {
-	return simulated("big-c", bigc.Config{Workers: testbed.Nodes, Slots: testbed.Cores, ShortShare: m.ShortShare}, bigc.New)
+	return simulated("big-c", bigc.Config{Workers: testbed.Nodes, Slots: testbed.Cores, ShortShare: m.ShortShare},
+		bigc.New)
 }
 
 func changed(name string, change func(*kairos.Config)) system {
@@ -66,8 +67,9 @@ func experiment(m *testbed.Mix) (systems, more []system) {
 		changed("kairos, guard by waiting", func(c *kairos.Config) { c.GuardWaits = true })}
 	more = []system{changed("kairos-random", func(c *kairos.Config) { c.Choice = kairos.Random }),
 		changed("kairos-sum", func(c *kairos.Config) { c.Choice = kairos.Sum })}
-	for _, w := range []time.Duration{10, 100} {
-		more = append(more, changed(fmt.Sprintf("kairos, W = %d s", w), func(c *kairos.Config) { c.Quantum = w * time.Second }))
+	for _, s := range []int{10, 100} {
+		w := time.Duration(s) * time.Second
+		more = append(more, changed(fmt.Sprintf("kairos, W = %d s", s), func(c *kairos.Config) { c.Quantum = w }))
 	}
 	for _, q := range []int{2, 8, 56} {
 		more = append(more, changed(fmt.Sprintf("kairos, Q = %d", q), func(c *kairos.Config) { c.Queue = q }))
@@ -207,8 +209,8 @@ func less(found map[string][]figures, one, other string, k int) bool {
 	return a[k] < b[k]
 }
 
-// What docs/kairos.md says of the signs: Kairos helps the small jobs of heavy-tailed workloads, and harms the long ones,
-// against the paper.
+// What docs/kairos.md says of the signs: Kairos helps the small jobs of heavy-tailed workloads and, unlike the paper's,
+// harms the long ones.
 func TestSignsOfThePaper(t *testing.T) {
 	for _, m := range []testbed.Mix{testbed.HeavyTailed(), testbed.Fewer()} {
 		found, name := measure(t, m), fmt.Sprint(m.Categories[4].Maps, " maps")

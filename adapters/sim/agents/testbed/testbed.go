@@ -65,7 +65,8 @@ type Mix struct {
 
 // HeavyTailed is the paper's first workload; categories 1 to 3 are short.
 func HeavyTailed() Mix {
-	return Mix{Categories: Categories(), Counts: [5]int{32, 31, 31, 4, 2}, Gap: time.Minute, Cutoff: 130 * time.Second, ShortShare: 95}
+	return Mix{Categories: Categories(), Counts: [5]int{32, 31, 31, 4, 2}, ShortShare: 95, Gap: time.Minute,
+		Cutoff: 130 * time.Second}
 }
 
 // Fewer is the first workload with 60 maps in category 5. The paper's text has blocks of 1 GB there, of which 60 GB are
@@ -78,7 +79,8 @@ func Fewer() Mix {
 
 // Uniform is the paper's second workload; categories 1 and 2 are short.
 func Uniform() Mix {
-	return Mix{Categories: Categories(), Counts: [5]int{35, 35, 30}, Gap: 30 * time.Second, Cutoff: 110 * time.Second, ShortShare: 70}
+	return Mix{Categories: Categories(), Counts: [5]int{35, 35, 30}, ShortShare: 70, Gap: 30 * time.Second,
+		Cutoff: 110 * time.Second}
 }
 
 // Workload is a mix that was drawn. Each job is two of the simulator's, its maps and its reduces.

@@ -51,8 +51,8 @@ func TestTheCutoffDividesTheCategories(t *testing.T) {
 	}
 }
 
-// A job alone takes what Table 1 has, but for the heartbeats: those that tell of maps and reduces, each a second at most,
-// and the central scheduler's rounds between them.
+// A job alone takes what Table 1 has, but for the heartbeats that tell of maps and reduces, each a second at most, and
+// the central scheduler's rounds between them.
 func TestAJobAloneTakesItsTime(t *testing.T) {
 	for i, c := range testbed.Categories() {
 		m := testbed.Mix{Categories: testbed.Categories(), Cutoff: time.Hour}
