@@ -45,8 +45,11 @@ type Task struct{ Job, Index int32 }
 
 // Job is what a system knows of a job: never how long its tasks really take.
 type Job struct {
-	// ID is from 0 on, in order of submission.
+	// ID is from 0 on; no other job has it.
 	ID int32
+	// Of is the ID of the job that it counts for: its own, or that of an earlier job whose later phase it is, such as
+	// the reduces after the maps. A queue has it wait where that job would.
+	Of int32
 	// Tasks is at least 1.
 	Tasks int32
 	// Estimate is of one task, 0 or more.

@@ -102,6 +102,22 @@ func TestABatchIsEverySoManyth(t *testing.T) {
 	assert.Zero(t, b.Count)
 }
 
+// Tasks that come late wait where their job would, behind what that has in the queue.
+func TestBatchesWaitInOrderOfTheirJobs(t *testing.T) {
+	var q agent.Queue[agent.Batch]
+	for i, of := range []int32{0, 0, 3, 5, 7, 4, 3, 9, 0} {
+		agent.Enqueue(&q, agent.Batch{Job: int32(i), Of: of})
+		if i == 0 {
+			q.Pop() // so that the ring's beginning is not the queue's
+		}
+	}
+	var jobs []int32
+	for q.Len() > 0 {
+		jobs = append(jobs, q.Pop().Job)
+	}
+	assert.Equal(t, []int32{1, 8, 2, 6, 5, 3, 4, 7}, jobs)
+}
+
 func TestWireReadsWhatWasAppended(t *testing.T) {
 	b := agent.AppendNumbers([]byte{3, 200}, math.MinInt32, math.MaxInt64, agent.FloatBits(-0.1))
 	w := agent.NewWire(b, 3)

@@ -17,9 +17,12 @@ func (q *Queue[T]) Push(x T) {
 		copy(ring[n:], q.ring[:q.head])
 		q.ring, q.head = ring, 0
 	}
-	q.ring[(q.head+q.count)%len(q.ring)] = x
 	q.count++
+	*q.at(q.count - 1) = x
 }
+
+// at is the i-th of those that wait.
+func (q *Queue[T]) at(i int) *T { return &q.ring[(q.head+i)%len(q.ring)] }
 
 // Front is the first, to be read or changed, until the next Push or Pop; the queue is not empty.
 func (q *Queue[T]) Front() *T { return &q.ring[q.head] }

@@ -21,7 +21,7 @@ type central struct {
 	victims []victim
 }
 
-type job struct{ id, left int32 }
+type job struct{ id, of, left int32 }
 
 type node struct{ tasks []placed }
 
@@ -82,15 +82,16 @@ func (c *central) submit(j *agent.Job) {
 	ref := c.holes[len(c.holes)-1]
 	c.holes = c.holes[:len(c.holes)-1]
 	c.open++
-	c.jobs[ref] = job{j.ID, j.Tasks}
+	c.jobs[ref] = job{j.ID, j.Of, j.Tasks}
 	c.wait(agent.Batch{Job: j.ID, Ref: ref, Step: 1, Count: j.Tasks, Long: j.Long})
 }
 
 func (c *central) wait(b agent.Batch) {
+	b.Of = c.jobs[b.Ref].of
 	if b.Long {
-		c.queues[1].Push(b)
+		agent.Enqueue(&c.queues[1], b)
 	} else {
-		c.queues[0].Push(b)
+		agent.Enqueue(&c.queues[0], b)
 	}
 }
 

@@ -22,7 +22,7 @@ type central struct {
 	heap    []choice
 }
 
-type job struct{ id, left int32 }
+type job struct{ id, of, left int32 }
 
 // node is what is known of a worker: the count of tasks is that of the last heartbeat and those sent since.
 type node struct {
@@ -89,8 +89,8 @@ func (c *central) submit(j *agent.Job) {
 	ref := c.holes[len(c.holes)-1]
 	c.holes = c.holes[:len(c.holes)-1]
 	c.open++
-	c.jobs[ref] = job{j.ID, j.Tasks}
-	c.queue.Push(agent.Batch{Job: j.ID, Ref: ref, Step: 1, Count: j.Tasks})
+	c.jobs[ref] = job{j.ID, j.Of, j.Tasks}
+	agent.Enqueue(&c.queue, agent.Batch{Job: j.ID, Of: j.Of, Ref: ref, Step: 1, Count: j.Tasks})
 }
 
 // told takes a heartbeat, unless a newer one has come before. Tasks on their way to the worker count.
@@ -184,7 +184,8 @@ func (c *central) send(at int32, out *agent.Output[Message]) {
 func (c *central) lost(at int32) {
 	n := &c.nodes[at]
 	for _, d := range n.tasks {
-		c.queue.Push(agent.Batch{Job: d.task.Job, Ref: d.ref, Task: d.task.Index, Step: 1, Count: 1})
+		agent.Enqueue(&c.queue, agent.Batch{Job: d.task.Job, Of: c.jobs[d.ref].of, Ref: d.ref, Task: d.task.Index, Step: 1,
+			Count: 1})
 	}
 	c.move(at, 0)
 	n.tasks, n.load, n.number, n.sent = n.tasks[:0], Load{}, 0, 0

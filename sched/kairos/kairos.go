@@ -38,9 +38,13 @@ type Config struct {
 	Quantum time.Duration
 	// Interval is that of the central scheduler and of heartbeats, above 0: the paper's ∆.
 	Interval time.Duration
-	// Guard is how often a task is preempted before it runs for GuardQuanta quanta undisturbed; 0 of either means never.
+	// Guard, to 1,000, is how often a task is preempted before it runs for GuardQuanta quanta undisturbed; 0 of either
+	// means never.
 	Guard, GuardQuanta int
-	Choice             Choice
+	// GuardWaits has Guard count the quanta that a task has waited without a break, as section 3.2 says it, in place of
+	// its preemptions.
+	GuardWaits bool
+	Choice     Choice
 	// Seed is of the random draws.
 	Seed uint64
 }
@@ -84,8 +88,8 @@ func (c *Config) check() error {
 		return wrong("the quantum", c.Quantum, "more than 0")
 	case c.Interval <= 0:
 		return wrong("the interval", c.Interval, "more than 0")
-	case c.Guard < 0 || c.GuardQuanta < 0 || c.GuardQuanta > maxQueue:
-		return wrong("the guard", fmt.Sprintf("%d preemptions, %d quanta", c.Guard, c.GuardQuanta), "0 or more, 0 to 1000")
+	case c.Guard < 0 || c.Guard > maxQueue || c.GuardQuanta < 0 || c.GuardQuanta > maxQueue:
+		return wrong("the guard", fmt.Sprintf("%d preemptions, %d quanta", c.Guard, c.GuardQuanta), "0 to 1000 of both")
 	case c.Choice > Random:
 		return wrong("the choice", c.Choice, "one of the three")
 	}

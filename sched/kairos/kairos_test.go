@@ -31,6 +31,7 @@ func TestConforms(t *testing.T) {
 		"Kairos": {Workers: 8, Slots: 2, Queue: 4, Guard: 3, GuardQuanta: 2},
 		"Sum":    {Workers: 20, Queue: 2, Choice: kairos.Sum},
 		"Random": {Workers: 20, Queue: 2, Guard: 1, GuardQuanta: 1, Choice: kairos.Random},
+		"Waits":  {Workers: 8, Slots: 2, Queue: 4, Guard: 3, GuardQuanta: 2, GuardWaits: true},
 		"FIFO":   {Workers: 8, Slots: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,6 +153,26 @@ func TestATaskIsGuardedAfterSoManyPreemptions(t *testing.T) {
 	}
 	assert.Empty(t, n.at(7, arrives(4)), "guarded from 6 s to 26 s")
 	assert.Equal(t, []string{"26 pause 0", "26 launch 4"}, n.at(30, agent.Input[kairos.Message]{}))
+}
+
+// Each task keeps the core for 9 s, until the next comes. Task 0 waits from 4 s on: with a guard that counts quanta it
+// has waited three by 41 s, when a quantum ends, and then runs for two, though it was preempted only once.
+func TestATaskIsGuardedAfterSoManyQuantaOfWaiting(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		n := newNode(t, kairos.Config{Queue: 8, Guard: 3, GuardQuanta: 2, GuardWaits: waits})
+		for i, at := range []int{0, 4, 13, 22, 31} {
+			did := n.at(at, arrives(int32(i)))
+			assert.Equal(t, fmt.Sprint(at, " launch ", i), did[len(did)-1])
+		}
+		assert.Equal(t, []string{"41 pause 4", "41 resume 0"}, n.at(41, agent.Input[kairos.Message]{}))
+		if waits {
+			assert.Empty(t, n.at(42, arrives(5)), "guarded from 41 s to 61 s")
+			assert.Equal(t, []string{"61 pause 0", "61 resume 1"}, n.at(62, agent.Input[kairos.Message]{}),
+				"before task 5, which is newer and has waited for less")
+		} else {
+			assert.Equal(t, []string{"42 pause 0", "42 launch 5"}, n.at(42, arrives(5)))
+		}
+	}
 }
 
 // Two tasks on one worker and one on the other: the next goes where there are fewer; then where service varies least.

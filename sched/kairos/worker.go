@@ -20,7 +20,7 @@ type worker struct {
 // entry is a task on a node, running or suspended.
 type entry struct {
 	done
-	attained, since time.Duration // service until since
+	attained, since time.Duration // service until since; of one that does not run, since when it does not
 	guarded         time.Duration // until when it is not preempted
 	start           uint32        // the timer of its quantum
 	preempted       int32         // since it was last guarded
@@ -67,7 +67,7 @@ func (w *stepped) step(in *agent.Input[Message]) {
 // where every core is guarded.
 func (w *stepped) arrive(m *Message) {
 	w.got++
-	w.tasks = append(w.tasks, entry{done: done{agent.Task{Job: m.Job, Index: m.Task}, m.Ref}})
+	w.tasks = append(w.tasks, entry{done: done{agent.Task{Job: m.Job, Index: m.Task}, m.Ref}, since: w.now})
 	if w.running == w.Slots {
 		oldest := -1
 		for i := range w.tasks {
@@ -94,7 +94,7 @@ func (w *stepped) attained(e *entry) time.Duration {
 
 func (w *stepped) preempt(e *entry) {
 	e.attained = w.attained(e)
-	e.running = false
+	e.running, e.since = false, w.now
 	e.preempted++
 	w.running--
 	w.out.Pause(e.task)
@@ -127,7 +127,13 @@ func (w *stepped) arm(e *entry) {
 
 // due tells whether a task is guarded when it runs next.
 func (w *stepped) due(e *entry) bool {
-	return w.Guard > 0 && w.GuardQuanta > 0 && int(e.preempted) >= w.Guard
+	switch {
+	case w.Guard == 0 || w.GuardQuanta == 0:
+		return false
+	case w.GuardWaits:
+		return w.now-e.since >= time.Duration(w.Guard)*w.Quantum
+	}
+	return int(e.preempted) >= w.Guard
 }
 
 // youngest is the suspended task that runs next: one that is due, then the one that has attained the least; nil for

@@ -55,7 +55,7 @@ type Result struct {
 	Launches, Crashed int64
 }
 
-// JobResult is what became of a job: End is when its last task ended.
+// JobResult is what became of a job: when it was submitted, and when its last task ended.
 type JobResult struct {
 	Submit, End time.Duration
 	Long        bool
@@ -144,6 +144,17 @@ func (c *Config) check(work *Workload, workers int) error {
 	case c.Crashes > 0 && (c.Repair <= c.Delay || c.Repair > 1000*time.Hour):
 		return wrong("the time of repair", c.Repair, "above the delay, at most 1000 hours")
 	}
+	return checkWork(work)
+}
+
+func checkWork(work *Workload) error {
+	phase := int32(-1)
+	for i := range work.Jobs {
+		if p := work.Jobs[i].Phase; p != 0 && p != phase+1 {
+			return fmt.Errorf("%w: job %d is in phase %d, expected 0 or %d", ErrWorkload, i, p, phase+1)
+		}
+		phase = work.Jobs[i].Phase
+	}
 	last := time.Duration(math.MaxInt64)
 	for i, r := range work.Runtimes {
 		if r < 0 {
@@ -164,12 +175,24 @@ func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M]
 	w.nodes = make([]node, w.workers)
 	w.tasks = make([]task, len(work.Runtimes))
 	w.result.Jobs = make([]JobResult, len(work.Jobs))
-	w.load = load{from: work.Jobs[0].Submit, to: work.Jobs[len(work.Jobs)-1].Submit}
+	for i := range work.Jobs {
+		w.result.Jobs[i].Submit = never
+		if j := &work.Jobs[i]; j.Phase == 0 {
+			w.load.to = j.Submit
+		}
+	}
+	w.load.from = work.Jobs[0].Submit
 	return w
 }
 
-// arrive schedules a submission.
+// never is when a job is submitted that waits for its earlier phase.
+const never = time.Duration(math.MaxInt64)
+
+// arrive schedules the submission of the next job from id on that does not wait for another.
 func (w *world[M]) arrive(id int) {
+	for id < len(w.work.Jobs) && w.work.Jobs[id].Phase > 0 {
+		id++
+	}
 	if id < len(w.work.Jobs) {
 		w.lanes.submit.At(w.work.Jobs[id].Submit, happening[M]{number: int32(id)})
 	}
@@ -205,7 +228,7 @@ func (w *world[M]) gone(h *happening[M]) bool {
 
 func (w *world[M]) submit(id int32) {
 	j := &w.work.Jobs[id]
-	w.job = agent.Job{ID: id, Tasks: j.Tasks, Estimate: j.Mean, Long: j.Mean > w.Cutoff}
+	w.job = agent.Job{ID: id, Of: id - j.Phase, Tasks: j.Tasks, Estimate: j.Mean, Long: j.Mean > w.Cutoff}
 	if w.High > 0 {
 		factor := w.Low + float64((w.High-w.Low)*w.random.Unit())
 		w.job.Estimate = time.Duration(float64(float64(j.Mean) * factor))
@@ -214,7 +237,9 @@ func (w *world[M]) submit(id int32) {
 	w.in.Kind, w.in.Job = agent.Submitted, &w.job
 	at := w.system.Entry(&w.job)
 	w.step(at)
-	w.arrive(int(id) + 1)
+	if j.Phase == 0 {
+		w.arrive(int(id) + 1)
+	}
 }
 
 // step lets a part act on the input, and does what it asks for.
@@ -284,6 +309,9 @@ func (w *world[M]) done(job int32) {
 	}
 	if w.open--; w.open < 0 {
 		w.fail("job %d is done twice", job)
+	}
+	if next := job + 1; int(next) < len(w.work.Jobs) && w.work.Jobs[next].Phase > 0 {
+		w.core.After(0, submitted, happening[M]{number: next})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/bigc"
@@ -86,6 +87,46 @@ func TestPhysicsOfSlots(t *testing.T) {
 	assert.Equal(t, 20*time.Second, r.Makespan)
 	assert.InDelta(t, 16.0/20, r.Busy, 1e-12, "4 + 2 + 10 of 20 s")
 	assert.EqualValues(t, 3, r.Launches)
+}
+
+// A later phase is submitted when the phase before it is done, and counts for the first; others come at their times.
+func TestPhasesFollowEachOther(t *testing.T) {
+	var seen []string
+	s := &script{step: func(_ agent.Addr, now time.Duration, in *agent.Input[int], out *agent.Output[int]) {
+		switch in.Kind {
+		case agent.Submitted:
+			seen = append(seen, fmt.Sprintf("%v: %d of %d", now, in.Job.ID, in.Job.Of))
+			out.Launch(agent.Task{Job: in.Job.ID})
+		case agent.Ended:
+			out.Done(in.Task.Job)
+		}
+	}}
+	w := jobs(5*time.Second, 7*time.Second, time.Second, 2*time.Second)
+	w.Jobs[1].Phase, w.Jobs[2].Phase = 1, 2
+	w.Jobs[3].Submit = 6 * time.Second
+	r, err := agents.Run(w, s, agents.Config{Slots: 2})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"0s: 0 of 0", "5s: 1 of 0", "6s: 3 of 3", "12s: 2 of 0"}, seen)
+	assert.Equal(t, agents.JobResult{Submit: 12 * time.Second, End: 13 * time.Second, Long: true}, r.Jobs[2])
+	assert.Equal(t, 13*time.Second, r.Makespan)
+	assert.InDelta(t, 0.5, r.Busy, 1e-12, "one of two slots until the last submission from outside")
+
+	// A task of a phase that is not submitted is not there.
+	s.step = func(_ agent.Addr, _ time.Duration, _ *agent.Input[int], out *agent.Output[int]) {
+		out.Launch(agent.Task{Job: 1})
+	}
+	_, err = agents.Run(w, s, agents.Config{Slots: 2})
+	require.ErrorIs(t, err, agents.ErrSystem)
+
+	w.Jobs[1].Phase = 0
+	_, err = agents.Run(w, s, agents.Config{})
+	require.ErrorIs(t, err, agents.ErrWorkload)
+	w = jobs(time.Second)
+	w.Jobs[0].Phase = 1
+	_, err = agents.Run(w, s, agents.Config{})
+	require.ErrorIs(t, err, agents.ErrWorkload)
+	_, err = published.Run(w, published.Config{Nodes: 1, Cutoff: 1, MinProbes: 1, Heartbeat: 1})
+	require.ErrorIs(t, err, agents.ErrWorkload)
 }
 
 func TestMessagesTakeTheirDelay(t *testing.T) {

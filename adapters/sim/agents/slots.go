@@ -77,7 +77,7 @@ func (w *world[M]) physics(at agent.Addr, a *agent.Action[M]) {
 
 // number is a task's place in the workload.
 func (w *world[M]) number(t agent.Task) (int32, bool) {
-	if t.Job < 0 || int(t.Job) >= len(w.work.Jobs) || w.work.Jobs[t.Job].Submit > w.core.Now() {
+	if t.Job < 0 || int(t.Job) >= len(w.work.Jobs) || w.result.Jobs[t.Job].Submit > w.core.Now() {
 		return 0, false
 	}
 	j := &w.work.Jobs[t.Job]

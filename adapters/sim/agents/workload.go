@@ -22,10 +22,14 @@ type Job struct {
 	Mean time.Duration
 	// First and Tasks say which of the workload's runtimes are the job's.
 	First, Tasks int32
+	// Phase is 0, or above 0 for a later phase of a job, such as its reduces after its maps: a job that follows the one
+	// in front of it in the workload, whose Phase is one less. It is submitted when that is done; its Submit is
+	// meaningless.
+	Phase int32
 }
 
-// Workload is jobs in order of submission, and what each of their tasks takes: flat, so that half a million jobs are
-// two slices.
+// Workload is jobs in order of submission, each with its later phases behind it, and what each of their tasks takes:
+// flat, so that half a million jobs are two slices.
 type Workload struct {
 	Jobs     []Job
 	Runtimes []time.Duration

@@ -206,6 +206,11 @@ func check(work *agents.Workload) error {
 	if len(work.Jobs) == 0 {
 		return fmt.Errorf("%w: no jobs", agents.ErrWorkload)
 	}
+	for i := range work.Jobs {
+		if work.Jobs[i].Phase != 0 {
+			return fmt.Errorf("%w: job %d is a later phase, which these rules do not know", agents.ErrWorkload, i)
+		}
+	}
 	for i, r := range work.Runtimes {
 		if r < 0 {
 			return fmt.Errorf("%w: task %d takes %v", agents.ErrWorkload, i, r)

@@ -165,7 +165,9 @@ func (w *world[M]) workload() {
 	}
 	total := time.Duration(0)
 	for id := range n {
-		j := job{Job: agent.Job{ID: int32(id), Tasks: int32(1 + w.random.Below(6)), Long: w.random.Below(4) == 0}}
+		// Every other job is a later phase of the one before.
+		j := job{Job: agent.Job{ID: int32(id), Of: int32(id &^ 1), Tasks: int32(1 + w.random.Below(6)),
+			Long: w.random.Below(4) == 0}}
 		if w.random.Below(8) == 0 {
 			j.Tasks += 30
 		}

@@ -44,13 +44,14 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&k.Interval, "interval", time.Second, "how often kairos assigns, and nodes report (--workload tasks)")
 	fs.IntVar(&k.Guard, "guard", 3, "preemptions of kairos's before a task is guarded; 0: never (--workload tasks)")
 	fs.IntVar(&k.GuardQuanta, "guard-quanta", 2, "time slices for which it is (--workload tasks)")
+	fs.BoolVar(&k.GuardWaits, "guard-waits", false, "--guard counts time slices of waiting (--workload tasks)")
 	fs.Float64Var(&p.bigC.ShortShare, "short-nodes", 95, "percent of slots that are short jobs': big-c (--workload tasks)")
 	fs.Float64Var(&p.crashes, "fail", 0, "nodes that crash an hour, each for a minute (--workload tasks, --rules paper)")
 }
 
 func paperFlagNames() []string {
 	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
-		"guard-quanta", "short-nodes"}
+		"guard-quanta", "guard-waits", "short-nodes"}
 }
 
 // knows tells whether a system can be simulated by its paper's rules.
