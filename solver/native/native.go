@@ -45,7 +45,7 @@
 //     parent's basis. What is decided against has a penalty in the program. What the prices show to be of no use is
 //     taken out (reduced-cost fixing).
 //  7. Better plans, in turns with 6 until the end: dives, which fix what the relaxation is sure of and solve it
-//     anew until there is a plan, gangs being squeezed in as above; and ruin and recreate.
+//     anew until there is a plan, gangs that do not fit being placed by ejection chains as above; and ruin and recreate.
 //
 // Where the relaxation was cheap, proofs come first, and plans where it was not. A generic solver for integer
 // programs has a variable for each option and partition instead, and starts without prices.

@@ -158,8 +158,8 @@ func (m *Program) Weight(c int32) float64 {
 	}
 }
 
-// Fitting says whether no row uses more room than there is.
-func (m *Program) Fitting() bool {
+// PrimalFeasible says whether no row uses more room than there is.
+func (m *Program) PrimalFeasible() bool {
 	for i, b := range m.Basic {
 		if b < 0 && m.Values[i] < -overuse {
 			return false

@@ -92,8 +92,9 @@ func (m *Master) appendCuts(place int, q float64) {
 	}
 }
 
-// Mend appends a column, of the set that is for it, that makes up for so much of row r at a cost.
-func (m *Master) Mend(r int, amt, cost float64) int32 {
+// AddArtificial appends an artificial column, of the set that is for them, and returns it. A unit of it makes up for a
+// violation of row r by amt, and costs cost.
+func (m *Master) AddArtificial(r int, amt, cost float64) int32 {
 	m.Entry(int32(r), -amt)
 	c := m.Finish(len(m.Key)-1, -cost)
 	m.Note(-1, nil)
