@@ -39,7 +39,8 @@ func (d *dive) run(against int) bool {
 			continue
 		}
 		d.reducedCosts.run(d.subproblem.at) // before there is a decision, which is then about what is left
-		last.option, last.running = d.subproblem.weigh()
+		d.subproblem.weigh()
+		last.option, last.running = d.subproblem.mostFractional()
 		d.rounding.round()
 		if last.option < 0 && last.running < 0 {
 			break

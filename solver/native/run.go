@@ -10,14 +10,19 @@ import (
 // first of which more can be hoped. Where bounds come first there is one dive, with all that is known; more of them
 // find less than ruin and recreate does.
 func (w *worker) run() {
-	switch {
-	case !w.firstPlans():
-	case w.cfg.Relaxation:
+	if !w.firstPlans() {
+		return
+	}
+	if w.cfg.Relaxation {
 		w.subproblem.wholeProblem()
 		if w.relaxation.exists() {
 			w.relaxation.solve(math.MaxInt64)
 		}
-	case !w.relaxation.affordable() || !w.solveRoot():
+		return
+	}
+	advised := w.relaxation.affordable() && w.solveRoot()
+	switch {
+	case !advised:
 		w.local.improve(math.MaxInt64)
 	case w.boundsFirst():
 		w.bounds()
@@ -31,7 +36,7 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, and reports whether the search is to go on.
+// firstPlans makes the plans that need no exact prices, and reports whether the search is to go on.
 func (w *worker) firstPlans() bool {
 	if w.start != nil {
 		w.cur.Load(w.start)
@@ -136,8 +141,8 @@ func (w *worker) dives() {
 	}
 }
 
-// relaxed solves the linear relaxation, or most of it, and makes plans from its
-// prices. It reports whether there is something to follow.
+// solveRoot solves the linear relaxation, or most of it, and makes plans from its prices. It reports whether the
+// relaxation's solution is worth following.
 func (w *worker) solveRoot() bool {
 	w.subproblem.wholeProblem()
 	spent := w.Spent()

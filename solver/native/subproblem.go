@@ -169,9 +169,8 @@ func (q *subproblem) restore(b *lp.Bases, s lp.Saved) {
 	b.Restore(&q.master.Program, s)
 }
 
-// weigh computes every option's weight and returns the fractional one, or the
-// fractional running job, to branch on; -1 if there is none.
-func (q *subproblem) weigh() (option, running int) {
+// weigh computes every option's weight.
+func (q *subproblem) weigh() {
 	m := q.master
 	clear(q.weight)
 	for s, c := range m.Key {
@@ -184,6 +183,12 @@ func (q *subproblem) weigh() (option, running int) {
 			q.weight[m.Opt[b]] += m.Values[i]
 		}
 	}
+	m.Ops += int64(len(q.weight) + m.Rows)
+}
+
+// mostFractional returns the fractional option that is worth most by its weight, or the fractional running job whose
+// preemption costs more; -1 for what it is not. The options have been weighed.
+func (q *subproblem) mostFractional() (option, running int) {
 	option, running = -1, -1
 	most := 0.0
 	for o, z := range q.weight {
@@ -195,12 +200,11 @@ func (q *subproblem) weigh() (option, running int) {
 		}
 	}
 	for k := range q.in.P.Running {
-		y := m.Preempted(k)
+		y := q.master.Preempted(k)
 		if q.decided.Fix[k] == 0 && y > 1e-6 && y < 1-1e-6 && q.in.P.Running[k].PreemptCost > most {
 			option, running, most = -1, k, q.in.P.Running[k].PreemptCost
 		}
 	}
-	m.Ops += int64(len(q.weight) + m.Rows)
 	return option, running
 }
 
