@@ -7,8 +7,9 @@ import (
 )
 
 // ejection places gangs for which there is room in all, but not as it is split, by moving tasks of others from one
-// partition to another, in chains (ejection chains). In a good plan hardly any room is left: where one job takes another option, most of the
-// others have to be split another way, which takes more than putting a few jobs in again finds.
+// partition to another, in chains (ejection chains). In a good plan hardly any room is left: where one job takes
+// another option, most of the others have to be split another way, which takes more than putting a few jobs in again
+// finds.
 type ejection struct {
 	*progress
 	moves func(j int) // is told of every job before its tasks are moved, unless it is nil

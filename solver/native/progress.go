@@ -62,9 +62,8 @@ func (p *progress) checkpoint() bool {
 	return p.Err() == nil && !p.reached() && p.InPhase(spent)
 }
 
-// late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under
-// way when the work ends is let to come to an end if that takes little. What is left undone then is so for good, as
-// the search does not proceed from then on.
+// late is true once time is over or work exceeds its limit by 5 %: abandon what is under way. Nothing takes it up
+// again, as checkpoint is false from the limit on. It polls if it is time to.
 func (p *progress) late() bool {
 	spent := p.Spent()
 	p.poll(spent)

@@ -13,8 +13,8 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// TestReducedCostsKeepBetterPlans: what a subproblem's prices take out is in no plan that is worth more than what is looked
-// for, here in the best one, whatever it is that is looked for; and they do take something out.
+// TestReducedCostsKeepBetterPlans: what a subproblem's prices take out is in no plan that is worth more than what is
+// looked for, here in the best one, whatever it is that is looked for; and they do take something out.
 func TestReducedCostsKeepBetterPlans(t *testing.T) {
 	decided, proven := map[int8]int{}, 0
 	for seed := range uint64(40) {

@@ -17,9 +17,9 @@ type relaxation struct {
 	primal *lp.Primal
 }
 
-// generate sweeps over all options at prices lam, adds the columns that would
-// improve the program, and returns the bound that lam proves and how many were
-// added. If the limits are reached on the way, it proves nothing.
+// generate sweeps over all options at prices dual.Lam, and adds the columns that would improve the program. It returns
+// the bound that these prices prove, and how many columns were added. If the limits are reached on the way, it proves
+// nothing.
 func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
 	d.Window()
@@ -81,7 +81,7 @@ func (rel *relaxation) crash() {
 
 // solve solves the linear relaxation by column generation from the prices at
 // hand until the ops spent on it reach until. It leaves the prices that prove
-// the least bound in dual.best.
+// the least bound in dual.Best.
 func (rel *relaxation) solve(until int64) bool {
 	m, d := rel.master, &rel.dual
 	defer func(from int64) { rel.took = m.Ops - from }(m.Ops)

@@ -45,8 +45,8 @@ func TestTheTreeGoesBack(t *testing.T) {
 	}
 }
 
-// TestDecisionsComeBack: whatever is decided about the subproblem the program's basis stays feasible, and its value is no
-// more than before; it is what it was when all has been taken back.
+// TestDecisionsComeBack: whatever is decided about the subproblem the program's basis stays feasible, and its value is
+// no more than before; it is what it was when all has been taken back.
 func TestDecisionsComeBack(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 5))

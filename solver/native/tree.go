@@ -7,10 +7,10 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// tree is the search for a proof, branch and price, best bound first. Every open node is no more than what
-// was decided on the way to it: the program's basis stays feasible whatever is decided, so that the
-// search can jump from any node to any other and has a bound at any time, that of the best open one.
-// From each node that it jumps to it follows the program's advice down until that leads nowhere.
+// tree is the search for a proof, branch and price, best bound first. An open node is only the list of decisions on the
+// way to it: the program's basis stays feasible whatever is decided, so that the search can jump from any node to any
+// other, and has a bound at any time, that of the best open one. From each node that it jumps to it follows the
+// program's advice down until that leads nowhere.
 type tree struct {
 	*progress
 	subproblem      *subproblem
@@ -26,7 +26,7 @@ type tree struct {
 	unbranchedBound float64 // the largest bound of a node with nothing left to divide
 	prunedBound     float64 // the largest bound of a node that was left for promising too little
 	bases           lp.Bases
-	reduced         []relax.Decision // what the nodes' prices have decided; was is what has come of it
+	reduced         []relax.Decision // what the nodes' prices have decided; Was is the bound it has come to
 }
 
 // treeNode is a node of the tree: one side of a division of its parent.
@@ -138,7 +138,7 @@ func (t *tree) grow() {
 	t.subproblem.revert(0)
 }
 
-// conclude takes into the bound what the tree has shown that has no open nodes left.
+// conclude makes the tree's bound, and whether the best plan is proven, what a tree without open nodes says.
 func (t *tree) conclude() {
 	rest := max(t.unbranchedBound, t.prunedBound)
 	if t.proven = t.unbranchedBound <= t.enough(); t.proven && t.top() == 0 {

@@ -144,8 +144,7 @@ func (w *worker) release() {
 	}
 }
 
-// solve is the whole search, with what helpers there are. It returns the ops that the worker has spent that has spent
-// the most.
+// solve is the whole search, with what helpers there are. It returns the largest ops of any worker.
 func (w *worker) solve() (spent int64) {
 	if w.team == nil {
 		w.run()

@@ -15,7 +15,7 @@ type Master struct {
 	In       *pack.Instance
 	cuts     *Cuts     // nil is none
 	Opt      []int32   // of each column: its option, -1 for all that is no option's
-	SplitOff []int32   // splits splitOff[c]:splitOff[c+1] of split
+	SplitOff []int32   // splits SplitOff[c]:SplitOff[c+1] of Split
 	Split    []float64 // of options' columns
 	limits   []float64 // scratch: the rows' right-hand sides
 }
