@@ -89,13 +89,16 @@ func (s *Separator) Separate(x Solution, most int) int {
 	}
 	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.efficacy, a.efficacy) })
 	most = min(most, len(s.found), relax.MaxCuts-len(s.pool.RHS))
-	for i, f := range s.found[:max(most, 0)] {
+	added := 0
+	for _, f := range s.found[:max(most, 0)] {
 		if s.late() {
-			return i
+			break
 		}
-		s.emit(f)
+		if s.emit(f) {
+			added++
+		}
 	}
-	return max(most, 0)
+	return added
 }
 
 // binds says whether one of the set's rows has a price.
@@ -307,8 +310,9 @@ func (s *Separator) efficacy(b, d float64) float64 {
 	return sum / math.Sqrt(norm)
 }
 
-// emit adds the cut found.
-func (s *Separator) emit(f found) {
+// emit adds the cut found. It reports whether it has: the room is summed up in another order than when the cut was
+// found, and rounding errors may make its rounding an unsafe one.
+func (s *Separator) emit(f found) bool {
 	in := s.in
 	s.places = s.places[:0]
 	b := s.inequality(f.set, f.row)
@@ -318,7 +322,7 @@ func (s *Separator) emit(f found) {
 	}
 	m, rhs, ok := roundBy(b, f.divisor)
 	if !ok {
-		return
+		return false
 	}
 	for j := range in.P.Jobs {
 		g := s.groupOf(j)
@@ -334,6 +338,7 @@ func (s *Separator) emit(f found) {
 		}
 	}
 	s.add(rhs + float64(1e-9*(1+math.Abs(rhs))))
+	return true
 }
 
 // add adds the cut whose coefficients have been set.
