@@ -71,7 +71,8 @@ func TestDropKeepsWhatNearlyPays(t *testing.T) {
 	near := map[int32]int{}
 	const within = 0.05
 	for c := range m.Set {
-		if m.Opt[c] >= 0 && (m.Where[c] != -1 || !m.Short(int32(c), within)) {
+		pays := m.Dual(int(m.Set[c])) - float64(within*math.Abs(m.Worth[c]))
+		if m.Opt[c] >= 0 && (m.Where[c] != -1 || m.Price(int32(c)) >= pays) {
 			near[m.Opt[c]]++
 		}
 	}

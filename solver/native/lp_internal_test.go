@@ -78,10 +78,8 @@ func TestCompactKeepsTheBasis(t *testing.T) {
 	w.relaxation.solve(math.MaxInt64)
 	m := &w.master
 	spare := w.in.MaxParts
-	for len(m.Set) < 10_000 { // many copies of a column that is worth nothing
-		m.Finish(0, 0)
-		m.Note(w.in.JobOpts[0], make([]float64, spare))
-		m.Admit(int32(len(m.Set) - 1))
+	for len(m.Set) < 10_000 { // many copies of a column without tasks
+		m.Admit(m.Append(w.in.JobOpts[0], make([]float64, spare)))
 	}
 	before := m.Objective()
 	m.Compact()

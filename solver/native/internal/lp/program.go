@@ -89,7 +89,7 @@ func (m *Program) Drop(within float64) []int32 {
 	m.number = m.number[:0]
 	next := int32(0)
 	for c := range m.Set {
-		if c >= m.Stay && m.Where[c] == -1 && m.Short(int32(c), within) {
+		if c >= m.Stay && m.Where[c] == -1 && m.short(int32(c), within) {
 			m.number = append(m.number, -1)
 			continue
 		}
@@ -110,8 +110,8 @@ func (m *Program) Drop(within float64) []int32 {
 	return m.number
 }
 
-// Short says whether column c is short of paying by more than that part of its value; with 0, any is.
-func (m *Program) Short(c int32, within float64) bool {
+// short says whether column c is short of paying by more than that part of its value; with 0, any is.
+func (m *Program) short(c int32, within float64) bool {
 	return within == 0 || m.Price(c) < m.Dual(int(m.Set[c]))-float64(within*math.Abs(m.Worth[c]))
 }
 

@@ -71,13 +71,13 @@ func (m *Master) Append(o int, split []float64) int32 {
 		m.appendCuts(opt.P0+i, q)
 	}
 	c := m.Finish(opt.Job, opt.Value)
-	m.Note(o, split)
+	m.note(o, split)
 	m.Ops += 3 * int64(m.Length(c))
 	return c
 }
 
-// Note notes what the newest column is: an option with a split, or -1 with none.
-func (m *Master) Note(opt int, split []float64) {
+// note notes what the newest column is: an option with a split, or -1 with none.
+func (m *Master) note(opt int, split []float64) {
 	m.Opt, m.Split = append(m.Opt, int32(opt)), append(m.Split, split...)
 	m.SplitOff = append(m.SplitOff, int32(len(m.Split)))
 }
@@ -97,7 +97,7 @@ func (m *Master) appendCuts(place int, q float64) {
 func (m *Master) AddArtificial(r int, amt, cost float64) int32 {
 	m.Entry(int32(r), -amt)
 	c := m.Finish(len(m.Key)-1, -cost)
-	m.Note(-1, nil)
+	m.note(-1, nil)
 	return m.Admit(c)
 }
 

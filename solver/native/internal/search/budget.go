@@ -79,7 +79,7 @@ func (b *Budget) Context() context.Context { return b.ctx }
 // Restart starts the first phase, which has no end of its own.
 func (b *Budget) Restart() { b.pollAt, b.early, b.phase = 0, 0, math.MaxInt64 }
 
-// Confine ends the search when so many ops have been spent, whatever the options say.
+// Confine ends the search when so many ops have been spent, whatever the options say. It is for tests.
 func (b *Budget) Confine(ops int64) { b.limit, b.horizon = ops, ops }
 
 // Spend counts ops.
