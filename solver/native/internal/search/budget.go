@@ -140,8 +140,8 @@ func (b *Budget) Used(spent int64) bool { return b.limit > 0 && spent >= b.limit
 // Hurry lets Late say that it is not late for so many more ops.
 func (b *Budget) Hurry(ops int64) { b.early = b.Spent() + ops }
 
-// Late is true once time is over or work exceeds its limit by 5 %: abandon what is under way. spent is the ops spent. It
-// is false for the ops that Hurry allows. ReadClock alone reads the time.
+// Late is true once time is over or spent exceeds the limit of work by 5 %: abandon what is under way. It is false for
+// the ops that Hurry allows. ReadClock alone reads the time.
 func (b *Budget) Late(spent int64) bool {
 	return spent >= b.early && (b.err != nil || b.Used(spent-b.limit/20))
 }
