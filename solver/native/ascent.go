@@ -14,7 +14,7 @@ type ascent struct {
 	greedy     *greedy
 	recall     *recall
 	relaxation *relaxation
-	lp         *relax.Master
+	master     *relax.Master
 	dir        []float64 // the direction of the last step
 	theta      float64   // scales Polyak's step
 	volume     bool      // whether directions are averages of subgradients (the volume algorithm)
@@ -48,7 +48,7 @@ func (a *ascent) run() {
 // bySubgradients makes so many steps at most, until the prices have taken so many ops.
 func (a *ascent) bySubgradients(ops int64, steps int) {
 	restarts := 0
-	for i := 1; i <= steps && a.dual.Ops < ops && a.proceed(); i++ {
+	for i := 1; i <= steps && a.dual.Ops < ops && a.checkpoint(); i++ {
 		if !a.step(a.top()) {
 			if restarts++; restarts > mostRestarts {
 				break
@@ -70,7 +70,7 @@ func (a *ascent) byLevels() {
 	copy(a.dir, d.Grad)
 	a.stale = 0
 	level := 0.5 * (d.Bound - a.top())
-	for i := 1; i <= levelSteps && level > 0 && d.Ops < share && a.proceed(); i++ {
+	for i := 1; i <= levelSteps && level > 0 && d.Ops < share && a.checkpoint(); i++ {
 		if i == 11 {
 			d.Chosen = a.take
 		}
@@ -83,13 +83,13 @@ func (a *ascent) byLevels() {
 }
 
 // take makes a column of option o with that split.
-func (a *ascent) take(o int, split []float64) { a.lp.Add(o, split) }
+func (a *ascent) take(o int, split []float64) { a.master.Add(o, split) }
 
 // steady says that the memory's prices are good ones, which the first steps of ascent do not better by much.
 func (a *ascent) steady() bool {
 	before := a.dual.Bound
 	for range 2 * patience { // shorter steps, too, before it is believed
-		if !a.proceed() || !a.step(a.top()) {
+		if !a.checkpoint() || !a.step(a.top()) {
 			break
 		}
 	}

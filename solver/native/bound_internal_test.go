@@ -57,8 +57,8 @@ func TestWhatIsLeftIsInTheBound(t *testing.T) {
 		w.tree.grow()
 		if w.proven {
 			done++
-			assert.GreaterOrEqual(t, w.bound(), w.tree.spare, "seed %d", seed)
-			assert.LessOrEqual(t, w.tree.spare, w.enough(), "seed %d", seed)
+			assert.GreaterOrEqual(t, w.bound(), w.tree.prunedBound, "seed %d", seed)
+			assert.LessOrEqual(t, w.tree.prunedBound, w.enough(), "seed %d", seed)
 		}
 	}
 	assert.Positive(t, done)

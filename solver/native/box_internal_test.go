@@ -22,7 +22,7 @@ func TestBoxesAreLeft(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, factor := range []float64{0, 0.01, 1, 30} {
 			w := boxed(seed)
-			m, d := &w.lp, &w.dual
+			m, d := &w.master, &w.dual
 			for r := range d.Best {
 				d.Best[r] *= factor
 			}
@@ -36,7 +36,7 @@ func TestBoxesAreLeft(t *testing.T) {
 			}
 			assert.InEpsilon(t, d.Bound, worth, 1e-4, "seed %d, prices times %g", seed, factor)
 			assert.False(t, m.Boxed)
-			assert.True(t, m.Fitting())
+			assert.True(t, m.PrimalFeasible())
 		}
 	}
 }
@@ -48,8 +48,8 @@ func TestUnfinishedBoxesAreLeft(t *testing.T) {
 			w := boxed(seed)
 			w.relaxation.solve(w.Spent() + units*opsPerUnit)
 			checkBasis(t, w)
-			assert.False(t, w.lp.Boxed)
-			assert.GreaterOrEqual(t, w.dual.Bound, w.lp.Objective()*(1-1e-6))
+			assert.False(t, w.master.Boxed)
+			assert.GreaterOrEqual(t, w.dual.Bound, w.master.Objective()*(1-1e-6))
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestUnfinishedBoxesAreLeft(t *testing.T) {
 // TestDropKeepsWhatNearlyPays drops columns and finds the program as it was, with those that nearly pay.
 func TestDropKeepsWhatNearlyPays(t *testing.T) {
 	w := boxed(3)
-	m := &w.lp
+	m := &w.master
 	w.dual.Chosen = w.ascent.take
 	for range 20 { // columns that poor prices choose
 		w.ascent.step(w.best.Value)
@@ -71,7 +71,8 @@ func TestDropKeepsWhatNearlyPays(t *testing.T) {
 	near := map[int32]int{}
 	const within = 0.05
 	for c := range m.Set {
-		if m.Opt[c] >= 0 && (m.Where[c] != -1 || !m.Short(int32(c), within)) {
+		pays := m.Dual(int(m.Set[c])) - float64(within*math.Abs(m.Worth[c]))
+		if m.Opt[c] >= 0 && (m.Where[c] != -1 || m.Price(int32(c)) >= pays) {
 			near[m.Opt[c]]++
 		}
 	}

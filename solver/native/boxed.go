@@ -35,7 +35,7 @@ func (rel *relaxation) boxIn() (radius float64) {
 // box holds the program's prices within radius from the best ones, in terms of what a unit of the resource would cost
 // if all of it were worth as much as all capacity is at the best prices.
 func (rel *relaxation) box(radius float64) {
-	m, d, in := rel.lp, &rel.dual, &rel.in
+	m, d, in := rel.master, &rel.dual, &rel.in
 	total := 0.0
 	for row, c := range in.Cap {
 		total += float64(d.Best[row] * c)
@@ -62,11 +62,11 @@ func (rel *relaxation) box(radius float64) {
 // uses more room than there is. It returns how far, 0 for the latter; value is the program's, and done says that it
 // is optimal.
 func (rel *relaxation) widen(radius, value float64, done bool) float64 {
-	m, d := rel.lp, &rel.dual
+	m, d := rel.master, &rel.dual
 	if !done && d.Bound-value > wider*math.Abs(d.Bound) {
 		return radius
 	}
-	if m.Fitting() || done && radius >= furthest {
+	if m.PrimalFeasible() || done && radius >= furthest {
 		rel.open()
 		return 0
 	}
@@ -77,8 +77,8 @@ func (rel *relaxation) widen(radius, value float64, done bool) float64 {
 
 // open lets the program's prices go, and begins again from the best plan if its solution needs more room than there is.
 func (rel *relaxation) open() {
-	m := rel.lp
-	if !m.Fitting() {
+	m := rel.master
+	if !m.PrimalFeasible() {
 		rel.crash()
 		rel.pivots(m.Ops + roundOps*int64(m.Rows))
 		return
@@ -89,7 +89,7 @@ func (rel *relaxation) open() {
 
 // prefer makes each set's column that is best at prices lam its key. The basis must be slacks only, and have prices.
 func (rel *relaxation) prefer(lam []float64) {
-	m := rel.lp
+	m := rel.master
 	copy(m.Prices, lam)
 	for s := range len(m.Key) - 1 {
 		best, at := 0.0, int32(s)

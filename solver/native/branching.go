@@ -9,10 +9,10 @@ import (
 // branching chooses what to divide a node by.
 type branching struct {
 	*progress
-	node     *node
-	rounding *rounding
-	lp       *relax.Master
-	costs    pseudo
+	subproblem *subproblem
+	rounding   *rounding
+	master     *relax.Master
+	costs      pseudo
 }
 
 // division is what a node branches on: whether a job takes one of its options up
@@ -37,13 +37,13 @@ func (c division) same(d division) bool {
 // division finds what is most undecided in the program for its value.
 func (b *branching) division() division {
 	c := division{job: -1, running: -1, entry: -1}
-	q, in := b.node, &b.in
+	q, in := b.subproblem, &b.in
 	most := 0.0
-	for set := range b.lp.Sets() {
+	for set := range b.master.Sets() {
 		j := set
 		if k := j - len(in.P.Jobs); k >= 0 {
-			y := b.lp.Preempted(k)
-			if b.node.decided.Fix[k] != 0 || min(y, 1-y) <= 1e-6 {
+			y := b.master.Preempted(k)
+			if b.subproblem.decided.Fix[k] != 0 || min(y, 1-y) <= 1e-6 {
 				continue
 			}
 			if s := b.costs.score(j, b.worth(j), 1-y, y); s > most {
@@ -75,17 +75,17 @@ func (b *branching) division() division {
 // splitDivision finds the placed job with the most undecided split: first whether
 // it takes that option at all, then how many tasks go to one of its partitions.
 func (b *branching) splitDivision() division {
-	q, in := b.node, &b.in
+	q, in := b.subproblem, &b.in
 	c := division{job: -1, running: -1, entry: -1}
 	most := 1e-6
-	for set := range b.lp.Sets() {
+	for set := range b.master.Sets() {
 		j := set
 		if j >= len(in.P.Jobs) {
 			break
 		}
 		alive, pick := 0, -1
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
-			if !b.node.decided.Dead[o] {
+			if !b.subproblem.decided.Dead[o] {
 				alive++
 			}
 			if q.weight[o] > 0.5 {
@@ -100,7 +100,7 @@ func (b *branching) splitDivision() division {
 				most = min(part, 1-part)
 				c = division{job: j, last: pick, running: -1, entry: in.Opts[pick].P0 + i, first: part >= 0.5}
 				c.tasks = math.Floor(v) + 1
-				if c.only = !b.node.decided.Must[j] || alive > 1; c.only {
+				if c.only = !b.subproblem.decided.Must[j] || alive > 1; c.only {
 					c.entry, c.first = -1, true
 				}
 			}
@@ -119,28 +119,28 @@ func (b *branching) upTo(o, last int) bool {
 func (b *branching) divide(c division, side bool) {
 	switch {
 	case c.running >= 0:
-		b.node.settleRun(c.running, side)
+		b.subproblem.settleRun(c.running, side)
 		return
 	case c.entry >= 0 && side:
-		b.node.confine(c.last, c.entry, c.tasks, true)
+		b.subproblem.confine(c.last, c.entry, c.tasks, true)
 		return
 	case c.entry >= 0:
-		b.node.confine(c.last, c.entry, c.tasks-1, false)
+		b.subproblem.confine(c.last, c.entry, c.tasks-1, false)
 		return
 	case c.only && side:
-		b.node.require(c.job, c.last)
+		b.subproblem.require(c.job, c.last)
 		return
 	case c.only:
-		b.node.forbid(c.last)
+		b.subproblem.forbid(c.last)
 		return
 	}
 	for o := b.in.JobOpts[c.job]; o < b.in.JobOpts[c.job+1]; o++ {
 		if b.upTo(o, c.last) != side {
-			b.node.forbid(o)
+			b.subproblem.forbid(o)
 		}
 	}
 	if side {
-		b.node.oblige(c.job)
+		b.subproblem.oblige(c.job)
 	}
 }
 

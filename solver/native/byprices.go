@@ -94,10 +94,10 @@ func (g *greedy) takePrices() {
 
 // planByPrices makes plans by the best prices, unless the limits are reached.
 func (g *greedy) planByPrices() {
-	if !g.proceed() {
+	if !g.checkpoint() {
 		return
 	}
-	if g.guide(); g.proceed() {
+	if g.guide(); g.checkpoint() {
 		g.fillByRed()
 	}
 }
@@ -107,7 +107,7 @@ func (g *greedy) planByPrices() {
 // more are preempted for those left out, and unneeded preemptions are undone.
 func (g *greedy) fillByRed() {
 	g.fillBy(false)
-	if g.proceed() {
+	if g.checkpoint() {
 		g.fillBy(true)
 	}
 }
@@ -115,7 +115,7 @@ func (g *greedy) fillByRed() {
 // fillBy is fillByRed with jobs in the order of value per price, or of reduced
 // value, which favours big gangs.
 func (g *greedy) fillBy(big bool) {
-	g.clear()
+	g.emptyPlan()
 	for m := range g.in.P.Running {
 		if g.dual.ReleaseGain(m) > 0 {
 			g.cur.Preempt(m)

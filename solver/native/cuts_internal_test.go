@@ -29,7 +29,7 @@ func TestCutsKeepPlans(t *testing.T) {
 			w.begin(context.Background(), p, solver.Options{Work: 60_000, Gap: -1, Splits: splits}, Config{},
 				func(*solver.Solution) {})
 			w.run()
-			total += len(w.cuts.RHS)
+			total += len(w.pool.RHS)
 			w.cur.Copy(&w.best)
 			checkCuts(t, w, seed)
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -52,19 +52,19 @@ func TestCutsKeepEveryPlan(t *testing.T) {
 			continue
 		}
 		w.relaxation.solve(1 << 60)
-		w.node.reset()
+		w.subproblem.reset()
 		w.cutting.separator.Gather()
-		w.node.weigh()
+		w.subproblem.weigh()
 		w.cutting.separator.Separate(w.cutting.solution(), relax.MaxCuts)
 		r := rand.New(rand.NewPCG(seed, 2))
 		for range 4 {
 			invent(w, r)
 		}
-		checked += len(w.cuts.RHS)
-		if len(w.cuts.RHS) == 0 {
+		checked += len(w.pool.RHS)
+		if len(w.pool.RHS) == 0 {
 			continue
 		}
-		w.clear()
+		w.emptyPlan()
 		plans += everyPlan(t, w, 0, seed)
 	}
 	assert.Greater(t, checked, 500, "cuts that were checked")
@@ -153,7 +153,7 @@ func everySplit(w *worker, opt *pack.Option, split []float64, i int, left float6
 
 // randomPlan makes cur a plan that no more jobs fit into, with some running jobs preempted.
 func randomPlan(w *worker, r *rand.Rand) {
-	w.clear()
+	w.emptyPlan()
 	for k := range w.in.P.Running {
 		if r.IntN(3) == 0 {
 			w.cur.Preempt(k)
@@ -187,10 +187,10 @@ func checkCuts(t *testing.T, w *worker, seed uint64) {
 			level[len(w.in.Part)+k] = 1
 		}
 	}
-	for c, rhs := range w.cuts.RHS {
+	for c, rhs := range w.pool.RHS {
 		sum := 0.0
-		for e := w.cuts.Off[c]; e < w.cuts.Off[c+1]; e++ {
-			sum += w.cuts.Coef[e] * level[w.cuts.At[e]]
+		for e := w.pool.Off[c]; e < w.pool.Off[c+1]; e++ {
+			sum += w.pool.Coef[e] * level[w.pool.At[e]]
 		}
 		require.LessOrEqual(t, sum, rhs+1e-6*(1+rhs), "seed %d, cut %d", seed, c)
 	}
@@ -203,10 +203,10 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 		require.NoError(t, err)
 		w := prepared(p)
 		w.relaxation.solve(1 << 60)
-		w.dual.Cuts = &w.cuts
+		w.dual.Cuts = &w.pool
 		w.cutting.tighten(1 << 60)
 		checkBasis(t, w)
-		assert.NotEmpty(t, w.cuts.RHS)
+		assert.NotEmpty(t, w.pool.RHS)
 		assert.Less(t, w.dual.Bound, c.reach, name)
 		assert.GreaterOrEqual(t, w.dual.Bound, c.best, name)
 	}
@@ -255,7 +255,7 @@ func TestCutsThatMakeOptionsCheaper(t *testing.T) {
 		for j := range w.in.P.Jobs {
 			most := 0.0
 			for o := w.in.JobOpts[j]; o < w.in.JobOpts[j+1]; o++ {
-				if opt := &w.in.Opts[o]; !w.node.decided.Dead[o] {
+				if opt := &w.in.Opts[o]; !w.subproblem.decided.Dead[o] {
 					red := opt.Value - d.Price(opt, d.Unit)
 					if most = max(most, red); red > opt.Value {
 						cheaper++

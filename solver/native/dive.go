@@ -10,25 +10,25 @@ import (
 // dive follows the program's advice down to a plan.
 type dive struct {
 	*progress
-	node     *node
-	rounding *rounding
-	reducer  *reducer
-	lp       *relax.Master
-	steps    int   // decisions so far
-	began    int64 // in ops
-	near     []int // scratch: options nearly decided
+	subproblem   *subproblem
+	rounding     *rounding
+	reducedCosts *reducedCosts
+	master       *relax.Master
+	steps        int   // decisions so far
+	began        int64 // in ops
+	near         []int // scratch: options nearly decided
 }
 
 // run follows the program's advice, several decisions at a time, until
 // nothing is fractional; only the decision numbered against, counted from 0,
 // is the opposite of what it advises. It reports whether there was such a one.
 func (d *dive) run(against int) bool {
-	d.node.reset()
+	d.subproblem.reset()
 	d.steps, d.began = 0, d.Spent()
 	last := step{from: -1}
 	for {
-		bound := d.node.solve(diveRounds)
-		if !d.proceed() {
+		bound := d.subproblem.solve(diveRounds)
+		if !d.checkpoint() {
 			d.roundUnfinished()
 			break
 		}
@@ -38,31 +38,32 @@ func (d *dive) run(against int) bool {
 			}
 			continue
 		}
-		d.reducer.run(d.node.at) // before there is a decision, which is then about what is left
-		last.option, last.running = d.node.weigh()
+		d.reducedCosts.run(d.subproblem.at) // before there is a decision, which is then about what is left
+		d.subproblem.weigh()
+		last.option, last.running = d.subproblem.mostFractional()
 		d.rounding.round()
 		if last.option < 0 && last.running < 0 {
 			break
 		}
 		d.descend(&last, against)
 	}
-	d.node.revert(0)
+	d.subproblem.revert(0)
 	return against < d.steps
 }
 
 // step is the last decision of a dive, about an option or a running job, as it can be taken back.
 type step struct {
 	option, running int
-	from            int  // where in node.decided.trail what was decided with it begins; -1 if it stays
+	from            int  // where in subproblem.decided.Trail what was decided with it begins; -1 if it stays
 	along           bool // jobs were settled along with it
 }
 
 // descend decides as the step says, and settles jobs along with it behind the one decision that is against the advice.
 func (d *dive) descend(s *step, against int) {
-	s.from, s.along = len(d.node.decided.Trail), false
+	s.from, s.along = len(d.subproblem.decided.Trail), false
 	if d.steps > against {
 		d.settleMost(d.haste())
-		s.along = len(d.node.decided.Trail) > s.from
+		s.along = len(d.subproblem.decided.Trail) > s.from
 	}
 	d.decide(s.option, s.running, d.steps != against)
 	if d.steps == against {
@@ -77,7 +78,7 @@ func (d *dive) takeBack(s *step) bool {
 	if s.from < 0 {
 		return false
 	}
-	d.node.revert(s.from)
+	d.subproblem.revert(s.from)
 	d.decide(s.option, s.running, s.along)
 	if !s.along {
 		s.from = -1
@@ -99,7 +100,7 @@ const (
 // roundUnfinished makes a plan of what a dive has come to whose share is used up.
 func (d *dive) roundUnfinished() {
 	if d.Err() == nil && !d.proven && d.gap() > d.target {
-		d.node.weigh()
+		d.subproblem.weigh()
 		d.rounding.round()
 	}
 }
@@ -117,7 +118,7 @@ func (d *dive) haste() float64 {
 // to which it gives it for less, most nearly decided first. They may still be left out: to make sure of all of them
 // at once would take the program long, and where they do not fit together it would have no solution.
 func (d *dive) settleMost(part float64) {
-	q := d.node
+	q := d.subproblem
 	d.near = d.near[:0]
 	for o, z := range q.weight {
 		if z > settleAtAll && z < 1-1e-6 && !q.decided.Dead[o] && !q.decided.Settled(o) {
@@ -132,7 +133,7 @@ func (d *dive) settleMost(part float64) {
 			break
 		}
 		if !q.decided.Dead[o] && !q.decided.Settled(o) {
-			d.node.forbidOthers(o)
+			d.subproblem.forbidOthers(o)
 		}
 	}
 }
@@ -140,11 +141,11 @@ func (d *dive) settleMost(part float64) {
 func (d *dive) decide(o, k int, first bool) {
 	switch {
 	case o >= 0 && first:
-		d.node.require(d.in.Opts[o].Job, o)
+		d.subproblem.require(d.in.Opts[o].Job, o)
 	case o >= 0:
-		d.node.forbid(o)
+		d.subproblem.forbid(o)
 	default:
-		on := d.lp.Preempted(k) >= 0.5
-		d.node.settleRun(k, on == first)
+		on := d.master.Preempted(k) >= 0.5
+		d.subproblem.settleRun(k, on == first)
 	}
 }

@@ -16,10 +16,10 @@ func TestEveryDiveLeavesAPlan(t *testing.T) {
 		w := prepared(solvertest.Cycle(seed, 30+5*int(seed), int(seed)))
 		w.relaxation.solve(math.MaxInt64)
 		known := w.best.Value
-		w.clear()
+		w.emptyPlan()
 		w.best.Copy(&w.cur)
 		w.Within(w.Spent()+1, func() { w.dive.run(-1) })
 		assert.GreaterOrEqual(t, w.best.Value, 0.8*known, "seed %d", seed)
-		assert.Empty(t, w.node.decided.Trail, "seed %d: decisions that have not been taken back", seed)
+		assert.Empty(t, w.subproblem.decided.Trail, "seed %d: decisions that have not been taken back", seed)
 	}
 }

@@ -54,17 +54,17 @@ func (g *greedy) starts() {
 	if len(g.in.P.Hint) > 0 {
 		g.fillByValue()
 		g.keep()
-		if !g.proceed() && g.best.Value > 0 {
+		if !g.checkpoint() && g.best.Value > 0 {
 			return
 		}
-		g.clear()
+		g.emptyPlan()
 	}
 	g.jobsByValue()
 	g.keep()
-	if !g.proceed() {
+	if !g.checkpoint() {
 		return
 	}
-	g.clear()
+	g.emptyPlan()
 	g.fillByValue()
 	g.keep()
 }

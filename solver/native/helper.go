@@ -61,7 +61,7 @@ func (w *worker) assist() {
 // assistsOn reports whether a helper may go on. News that come as it asks end its present phase, as they always do,
 // but not its work.
 func (w *worker) assistsOn() (on bool) {
-	news := w.Within(math.MaxInt64, func() { on = w.proceed() })
+	news := w.Within(math.MaxInt64, func() { on = w.checkpoint() })
 	return on || news
 }
 
@@ -83,7 +83,7 @@ func (w *worker) assistOnce() {
 // relaxAgain solves the linear relaxation from the columns that the leader has found.
 func (w *worker) relaxAgain() {
 	w.recall.reset(&w.in, new(solver.Memory).With(name, &memory{root: w.noted}))
-	w.node.wholeProblem()
+	w.subproblem.wholeProblem()
 	w.relaxation.solve(w.Share(helperShare))
-	w.node.wholeProblem()
+	w.subproblem.wholeProblem()
 }

@@ -11,8 +11,8 @@ import (
 type local struct {
 	*progress
 	greedy    *greedy
-	squeeze   *squeeze
-	squeezing bool      // in this iteration others make room for the jobs put in again
+	ejection  *ejection
+	ejecting  bool      // in this iteration others make room for the jobs put in again
 	res       []float64 // cur's state before the iteration
 	preempted []bool
 	value     float64
@@ -117,8 +117,8 @@ func (l *local) improve(until int64) { l.Within(until, l.search) }
 func (l *local) search() {
 	l.cur.Copy(&l.best)
 	l.reset()
-	l.squeeze.moves = l.touch
-	defer func() { l.squeeze.moves = nil }()
+	l.ejection.moves = l.touch
+	defer func() { l.ejection.moves = nil }()
 	if len(l.placed)+len(l.free) == 0 {
 		return
 	}
@@ -126,7 +126,7 @@ func (l *local) search() {
 	for n := 0; ; {
 		scale := l.noise()
 		for i := range cycle {
-			if !l.proceed() {
+			if !l.checkpoint() {
 				return
 			}
 			cool := 1 - float64(i)/float64(cycle)
@@ -154,7 +154,7 @@ func (l *local) noise() float64 {
 func (l *local) iterate(forgive float64) {
 	l.save()
 	l.queue = l.queue[:0]
-	l.squeezing = l.IntN(squeezeEvery) == 0
+	l.ejecting = l.IntN(ejectionEvery) == 0
 	ok := true
 	switch k := l.IntN(10); {
 	case k < 3 && len(l.in.P.Running) > 0:
@@ -278,7 +278,7 @@ func (l *local) recreate() {
 		}
 		l.touch(j)
 		often := i < dropped+2
-		if often && l.squeezing && l.insertSqueezing(j) || l.insert(j, byValue, shaken) || often && l.insertByPreempting(j) {
+		if often && l.ejecting && l.insertEjecting(j) || l.insert(j, byValue, shaken) || often && l.insertByPreempting(j) {
 			l.move(j, &l.free, &l.placed)
 		}
 	}
@@ -287,14 +287,14 @@ func (l *local) recreate() {
 	}
 }
 
-// insertSqueezing gives free job j one of its best options by reduced value, for which others make room.
-func (l *local) insertSqueezing(j int) bool {
+// insertEjecting gives free job j one of its best options by reduced value, for which others make room.
+func (l *local) insertEjecting(j int) bool {
 	opts := l.greedy.byRed[l.in.JobOpts[j]:l.in.JobOpts[j+1]]
-	for _, o := range opts[:min(squeezeOptions, len(opts))] {
+	for _, o := range opts[:min(ejectionOptions, len(opts))] {
 		if o < 0 || l.late() {
 			break
 		}
-		if l.cur.TryPlace(o) || l.squeeze.place(o, leastUnits) {
+		if l.cur.TryPlace(o) || l.ejection.place(o, leastUnits) {
 			return true
 		}
 	}

@@ -22,7 +22,7 @@ func prepared(p *solver.Problem) *worker {
 	}
 	w.greedy.guide()
 	w.greedy.fillByRed()
-	w.node.wholeProblem()
+	w.subproblem.wholeProblem()
 	return w
 }
 
@@ -41,7 +41,7 @@ func TestRelaxationIsTheLinearProgram(t *testing.T) {
 		assert.True(t, w.relaxation.solve(math.MaxInt64), name)
 		assert.InEpsilon(t, want, w.dual.Bound, 1e-4, name)
 		assert.GreaterOrEqual(t, w.dual.Bound, want*(1-1e-9), "%s: a bound below the relaxation's value", name)
-		assert.InEpsilon(t, want, w.lp.Objective(), 1e-4, name)
+		assert.InEpsilon(t, want, w.master.Objective(), 1e-4, name)
 	}
 }
 
@@ -54,14 +54,14 @@ func TestBasisStaysConsistent(t *testing.T) {
 		}
 		w := prepared(solvertest.Cycle(seed, 20+int(seed)*3, int(seed)))
 		w.relaxation.solve(math.MaxInt64)
-		root := w.lp.Objective()
+		root := w.master.Objective()
 		checkBasis(t, w)
 		w.dive.run(-1)
 		checkBasis(t, w)
 		w.dive.run(1)
-		w.node.solve(maxRounds)
+		w.subproblem.solve(maxRounds)
 		checkBasis(t, w)
-		assert.InEpsilon(t, root, w.lp.Objective(), 1e-3, "seed %d: after all is taken back", seed)
+		assert.InEpsilon(t, root, w.master.Objective(), 1e-3, "seed %d: after all is taken back", seed)
 		assert.GreaterOrEqual(t, w.dual.Bound, w.best.Value)
 	}
 }
@@ -69,19 +69,17 @@ func TestBasisStaysConsistent(t *testing.T) {
 // checkBasis checks the basis of w's program.
 func checkBasis(t *testing.T, w *worker) {
 	t.Helper()
-	require.NoError(t, w.lp.Check())
+	require.NoError(t, w.master.Check())
 }
 
 // TestCompactKeepsTheBasis drops columns and finds the program as it was.
 func TestCompactKeepsTheBasis(t *testing.T) {
 	w := prepared(solvertest.Cycle(3, 60, 10))
 	w.relaxation.solve(math.MaxInt64)
-	m := &w.lp
+	m := &w.master
 	spare := w.in.MaxParts
-	for len(m.Set) < 10_000 { // many copies of a column that is worth nothing
-		m.Finish(0, 0)
-		m.Note(w.in.JobOpts[0], make([]float64, spare))
-		m.Admit(int32(len(m.Set) - 1))
+	for len(m.Set) < 10_000 { // many copies of a column without tasks
+		m.Admit(m.Append(w.in.JobOpts[0], make([]float64, spare)))
 	}
 	before := m.Objective()
 	m.Compact()

@@ -84,7 +84,7 @@ func (rel *relaxation) note() *root {
 	for row, l := range rel.dual.Best[:in.Rows] {
 		past.prices[row] = l * in.Scale(row/in.T%in.R)
 	}
-	past.take(rel.lp)
+	past.take(rel.master)
 	past.work, past.value = rel.took, rel.dual.Bound
 	rel.Spend(int64(in.Rows + 8*len(past.columns)))
 	return past

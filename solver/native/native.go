@@ -29,7 +29,8 @@
 //  3. Rough prices, by a few steps of subgradient ascent (Polyak; the volume algorithm of Barahona and Anbil,
 //     2000), or last cycle's, if there is a [solver.Memory]. Plans are made by these prices, and bettered by ruin
 //     and recreate: some jobs are taken out and put in again another way, and what is better stays (Schrimpf and
-//     others, 2000). For a gang that fits in all but not as others are split, tasks of theirs move.
+//     others, 2000). For a gang that fits in all but not as others are split, tasks of theirs move
+//     (ejection chains).
 //  4. Exact prices, if there is work left for them: the relaxation as a linear program, of which only the
 //     columns (an option with one way to split its tasks) that may matter are made (column generation; Dantzig and
 //     Wolfe, 1960). Prices are averaged with the best ones (Wentges, 1997), as those of an unfinished program jump
@@ -45,7 +46,7 @@
 //     parent's basis. What is decided against has a penalty in the program. What the prices show to be of no use is
 //     taken out (reduced-cost fixing).
 //  7. Better plans, in turns with 6 until the end: dives, which fix what the relaxation is sure of and solve it
-//     anew until there is a plan, gangs being squeezed in as above; and ruin and recreate.
+//     anew until there is a plan, with tasks of others moved as in 3; and ruin and recreate.
 //
 // Where the relaxation was cheap, proofs come first, and plans where it was not. A generic solver for integer
 // programs has a variable for each option and partition instead, and starts without prices.

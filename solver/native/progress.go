@@ -21,7 +21,7 @@ type progress struct {
 	dual      relax.Dual // the best bound of this worker, and the prices that prove it
 	teamBest  pack.State // the best plan of other workers when they have met last, if it is better than best
 	teamBound float64    // the bound that the team's leader has proven, for the others
-	shown     float64    // the bound that has been proven by going through all that could be better, which no prices prove
+	treeBound float64    // the tree's bound: the highest of its open, pruned and unbranchable nodes; no prices prove it
 	proven    bool       // no plan is worth more than the best one
 	smallest  float64    // the least value of an option that can fit
 	cfg       Config
@@ -40,14 +40,14 @@ const reportOps = 20_000 * opsPerUnit
 func (p *progress) reset() {
 	p.Restart()
 	p.proven = false
-	p.teamBound, p.shown, p.teamBest.Value = math.Inf(1), math.Inf(1), math.Inf(-1)
+	p.teamBound, p.treeBound, p.teamBest.Value = math.Inf(1), math.Inf(1), math.Inf(-1)
 	p.best.Order = append(p.best.Order[:0], p.cur.Order...)
 }
 
-// proceed reports whether the present phase of the search may go on. Searches ask it all the while, and it is where
+// checkpoint reports whether the present phase of the search may go on. Searches ask it all the while, and it is where
 // others are let in: it meets the team, where it may wait for other workers and panics with their errors, and polls,
 // if it is time to.
-func (p *progress) proceed() bool {
+func (p *progress) checkpoint() bool {
 	if p.Err() != nil || p.proven {
 		return false
 	}
@@ -62,9 +62,8 @@ func (p *progress) proceed() bool {
 	return p.Err() == nil && !p.reached() && p.InPhase(spent)
 }
 
-// late reports whether the time is over, or more than the work is used up, and polls if it is time to: what is under
-// way when the work ends is let to come to an end if that takes little. What is left undone then is so for good, as
-// the search does not proceed from then on.
+// late is true once time is over or work exceeds its limit by 5 %: abandon what is under way. Nothing takes it up
+// again, as checkpoint is false from the limit on. It polls if it is time to.
 func (p *progress) late() bool {
 	spent := p.Spent()
 	p.poll(spent)
@@ -86,7 +85,7 @@ func (p *progress) poll(spent int64) {
 // reached says whether the gap is as small as it has to be; that of a bound that is not known never is.
 func (p *progress) reached() bool { return p.gap() <= p.target }
 
-func (p *progress) bound() float64 { return min(p.dual.Bound, p.teamBound, p.shown) }
+func (p *progress) bound() float64 { return min(p.dual.Bound, p.teamBound, p.treeBound) }
 
 // solution is the best plan with the bound proven so far, which an abandoned solve keeps too.
 func (p *progress) solution(stop solver.Stop) *solver.Solution {
@@ -117,12 +116,12 @@ func (p *progress) top() float64 { return max(p.best.Value, p.teamBest.Value) }
 // keep makes cur the best plan if it is better. It reports whether cur still has
 // all its jobs: rounding may have let in more than fits.
 func (p *progress) keep() bool {
-	enough := p.best.Value + float64(1e-12*math.Abs(p.best.Value))
-	if p.cur.Value <= enough {
+	noise := p.best.Value + float64(1e-12*math.Abs(p.best.Value)) // a gain up to it is a rounding error
+	if p.cur.Value <= noise {
 		return true
 	}
 	stood := p.cur.Settle()
-	if p.cur.Value > enough {
+	if p.cur.Value > noise {
 		p.best.Copy(&p.cur)
 	}
 	return stood
@@ -135,8 +134,8 @@ func (p *progress) adopt() {
 	}
 }
 
-// clear empties the current plan.
-func (p *progress) clear() {
+// emptyPlan empties the current plan.
+func (p *progress) emptyPlan() {
 	for j, o := range p.cur.Choice {
 		if o >= 0 {
 			p.cur.Choice[j] = -1

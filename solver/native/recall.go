@@ -152,7 +152,7 @@ func (rel *relaxation) resume() {
 		for _, past := range q.past.columns[q.past.jobs[then].lo:q.past.jobs[then].hi] {
 			for o := rel.in.JobOpts[j]; o < rel.in.JobOpts[j+1]; o++ {
 				if rel.recall.same(o, &past, q.shift) && rel.recall.splitAgain(&rel.in.Opts[o], q.past.splits[past.lo:past.hi]) {
-					rel.lp.Add(o, q.split)
+					rel.master.Add(o, q.split)
 					break
 				}
 			}

@@ -12,20 +12,20 @@ import (
 type relaxation struct {
 	*progress
 	recall *recall
-	lp     *relax.Master
+	master *relax.Master
 	took   int64 // ops of the last one that was solved
 	primal *lp.Primal
 }
 
-// generate sweeps over all options at prices lam, adds the columns that would
-// improve the program, and returns the bound that lam proves and how many were
-// added. If the limits are reached on the way, it proves nothing.
+// generate sweeps over all options at prices dual.Lam, and adds the columns that would improve the program. It returns
+// the bound that these prices prove, and how many columns were added. If the limits are reached on the way, it proves
+// nothing.
 func (rel *relaxation) generate() (bound float64, added int) {
 	in, d := &rel.in, &rel.dual
 	d.Window()
 	sum := d.CapacityCost()
-	for set := range rel.lp.Sets() {
-		if !rel.proceed() {
+	for set := range rel.master.Sets() {
+		if !rel.checkpoint() {
 			return math.Inf(1), added
 		}
 		if set < len(in.P.Jobs) {
@@ -46,7 +46,7 @@ func (rel *relaxation) generate() (bound float64, added int) {
 
 // generateJob is generate for one job: only its best column is added.
 func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
-	m, d := rel.lp, &rel.dual
+	m, d := rel.master, &rel.dual
 	if d.Decided.Must[j] {
 		best = math.Inf(-1)
 	}
@@ -63,7 +63,7 @@ func (rel *relaxation) generateJob(j int) (best float64, fresh bool) {
 // crash makes the best plan the program's first basis: its options and
 // preemptions are the keys of their sets, and the rows' slacks are basic.
 func (rel *relaxation) crash() {
-	m := rel.lp
+	m := rel.master
 	m.AllSlacks()
 	for j, o := range rel.best.Choice {
 		if o >= 0 {
@@ -73,7 +73,7 @@ func (rel *relaxation) crash() {
 	}
 	for k, on := range rel.best.Preempted {
 		if on {
-			m.Rekey(len(rel.in.P.Jobs)+k, rel.lp.RunColumn(k))
+			m.Rekey(len(rel.in.P.Jobs)+k, rel.master.RunColumn(k))
 		}
 	}
 	m.Revalue()
@@ -81,16 +81,16 @@ func (rel *relaxation) crash() {
 
 // solve solves the linear relaxation by column generation from the prices at
 // hand until the ops spent on it reach until. It leaves the prices that prove
-// the least bound in dual.best.
+// the least bound in dual.Best.
 func (rel *relaxation) solve(until int64) bool {
-	m, d := rel.lp, &rel.dual
+	m, d := rel.master, &rel.dual
 	defer func(from int64) { rel.took = m.Ops - from }(m.Ops)
 	rel.crash()
 	rel.resume()
 	radius := rel.boxIn()
 	copy(d.Lam, d.Best)
 	exact := false
-	for rel.Spent() < until && rel.proceed() {
+	for rel.Spent() < until && rel.checkpoint() {
 		bound, added := rel.generate()
 		if d.Improve(bound) && rel.cfg.Relaxation {
 			rel.report(rel.solution(solver.StopNone))
@@ -129,7 +129,7 @@ const roundOps = 15 * opsPerUnit
 // pivots optimizes the program until its ops reach until, looking at the limits
 // now and then. It reports whether it is optimal.
 func (rel *relaxation) pivots(until int64) bool {
-	for m := rel.lp; m.Ops < until && rel.proceed(); {
+	for m := rel.master; m.Ops < until && rel.checkpoint(); {
 		if rel.primal.Optimize(min(until, m.Ops+512*opsPerUnit)) {
 			return true
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// rounding makes plans of a node's program.
+// rounding makes plans of the subproblem's program.
 type rounding struct {
 	*progress
 	greedy          *greedy
-	squeeze         *squeeze
-	node            *node
-	lp              *relax.Master
+	ejection        *ejection
+	subproblem      *subproblem
+	master          *relax.Master
 	fraction, split []float64 // scratch: an option's tasks per partition in the program, and in whole tasks
 	jobs            []int     // scratch
 	key             []float64
@@ -25,17 +25,17 @@ func (r *rounding) reset() {
 	r.key = pack.Resize(r.key, len(r.in.P.Jobs))
 }
 
-// round makes a plan from the node's program: jobs in the order of their weight
+// round makes a plan from the subproblem's program: jobs in the order of their weight
 // there, each with its heaviest option, split alike; then what else fits.
 func (r *rounding) round() {
-	r.cur.Copy(&r.node.base)
+	r.cur.Copy(&r.subproblem.base)
 	r.takeRunning()
 	r.order()
 	for _, j := range r.jobs {
 		if r.late() {
 			break
 		}
-		if o := r.heaviest(j); !r.placeAlike(o) && !r.squeeze.place(o, squeezeUnits) {
+		if o := r.heaviest(j); !r.placeAlike(o) && !r.ejection.place(o, ejectionUnits) {
 			r.greedy.insert(j)
 		}
 	}
@@ -44,8 +44,8 @@ func (r *rounding) round() {
 
 // takeRunning preempts whom the program preempts for the better part.
 func (r *rounding) takeRunning() {
-	for set := range r.lp.Sets() {
-		if k := set - len(r.in.P.Jobs); k >= 0 && r.lp.Preempted(k) > 0.5 {
+	for set := range r.master.Sets() {
+		if k := set - len(r.in.P.Jobs); k >= 0 && r.master.Preempted(k) > 0.5 {
 			r.cur.Preempt(k)
 		}
 	}
@@ -54,12 +54,12 @@ func (r *rounding) takeRunning() {
 // order lists the jobs that the program is about, by what their heaviest options weigh.
 func (r *rounding) order() {
 	r.jobs = r.jobs[:0]
-	for set := range r.lp.Sets() {
+	for set := range r.master.Sets() {
 		j := set
 		if j >= len(r.in.P.Jobs) || r.in.JobOpts[j] == r.in.JobOpts[j+1] {
 			continue
 		}
-		if r.key[j] = r.node.weight[r.heaviest(j)]; r.key[j] > lightest {
+		if r.key[j] = r.subproblem.weight[r.heaviest(j)]; r.key[j] > lightest {
 			r.jobs = append(r.jobs, j)
 		}
 	}
@@ -70,7 +70,7 @@ func (r *rounding) order() {
 func (r *rounding) heaviest(j int) int {
 	pick := r.in.JobOpts[j]
 	for o := pick; o < r.in.JobOpts[j+1]; o++ {
-		if r.node.weight[o] > r.node.weight[pick] {
+		if r.subproblem.weight[o] > r.subproblem.weight[pick] {
 			pick = o
 		}
 	}
@@ -82,7 +82,7 @@ const lightest = 0.01
 
 // complete fills the plan up by reduced value and spares whom it can.
 func (r *rounding) complete() {
-	for _, j := range r.node.order {
+	for _, j := range r.subproblem.order {
 		if r.late() {
 			break
 		}
@@ -107,7 +107,7 @@ func (r *rounding) placeAlike(o int) bool {
 
 // shares computes how the program splits option o; false if it does not take it.
 func (r *rounding) shares(o int) bool {
-	m := r.lp
+	m := r.master
 	opt := &r.in.Opts[o]
 	share := r.fraction[:opt.P1-opt.P0]
 	clear(share)

@@ -10,14 +10,19 @@ import (
 // first of which more can be hoped. Where bounds come first there is one dive, with all that is known; more of them
 // find less than ruin and recreate does.
 func (w *worker) run() {
-	switch {
-	case !w.begun():
-	case w.cfg.Relaxation:
-		w.node.wholeProblem()
+	if !w.firstPlans() {
+		return
+	}
+	if w.cfg.Relaxation {
+		w.subproblem.wholeProblem()
 		if w.relaxation.exists() {
 			w.relaxation.solve(math.MaxInt64)
 		}
-	case !w.relaxation.affordable() || !w.relaxed():
+		return
+	}
+	advised := w.relaxation.affordable() && w.solveRoot()
+	switch {
+	case !advised:
 		w.local.improve(math.MaxInt64)
 	case w.boundsFirst():
 		w.bounds()
@@ -31,26 +36,26 @@ func (w *worker) run() {
 	}
 }
 
-// begun makes the plans that need no exact prices, and reports whether the search is to go on.
-func (w *worker) begun() bool {
+// firstPlans makes the plans that need no exact prices, and reports whether the search is to go on.
+func (w *worker) firstPlans() bool {
 	if w.start != nil {
 		w.cur.Load(w.start)
 		w.greedy.keep()
-		w.greedy.clear()
+		w.greedy.emptyPlan()
 	}
 	w.greedy.starts()
-	if !w.proceed() {
+	if !w.checkpoint() {
 		return false
 	}
 	if w.recall.warm = w.recall.remind(); w.recall.warm {
 		w.polish()
-		if !w.proceed() {
+		if !w.checkpoint() {
 			return false
 		}
 	}
 	w.ascent.run()
 	w.greedy.planByPrices()
-	return w.proceed()
+	return w.checkpoint()
 }
 
 // forBounds is how many times over what the relaxation took must be left for bounds to come before plans.
@@ -89,7 +94,7 @@ func (w *worker) cutRoot() {
 	if w.cfg.NoExact || w.relaxation.took >= mostPerCuts*(end-w.Spent()) {
 		return
 	}
-	w.dual.Cuts = &w.cuts
+	w.dual.Cuts = &w.pool
 	w.Within(end, func() { w.cutting.tighten(end) })
 }
 
@@ -108,7 +113,7 @@ func (w *worker) proofs() int64 {
 // rounds search wider and wider around what is known until the limits are reached. A round
 // that finds nothing to spend work on, or only a remainder too small to share out, is the last.
 func (w *worker) rounds() {
-	for before := int64(-1); w.proceed() && w.Spent() > before; {
+	for before := int64(-1); w.checkpoint() && w.Spent() > before; {
 		before = w.Spent()
 		w.adopt()
 		w.growFor(w.proofs())
@@ -136,21 +141,21 @@ func (w *worker) dives() {
 	}
 }
 
-// relaxed solves the linear relaxation, or most of it, and makes plans from its
-// prices. It reports whether there is something to follow.
-func (w *worker) relaxed() bool {
-	w.node.wholeProblem()
+// solveRoot solves the linear relaxation, or most of it, and makes plans from its prices. It reports whether the
+// relaxation's solution is worth following.
+func (w *worker) solveRoot() bool {
+	w.subproblem.wholeProblem()
 	spent := w.Spent()
 	ok := w.relaxation.solve(spent + relaxationPercent*(w.Share(1)-spent)/100)
 	if w.relaxation.large() {
-		w.lp.Drop(unlikely)
+		w.master.Drop(unlikely)
 	}
 	if w.memory != nil || w.team != nil {
 		w.noted = w.relaxation.note()
 	}
 	w.greedy.planByPrices()
-	w.node.wholeProblem()
-	return w.proceed() && (ok || w.lp.Objective() > w.top())
+	w.subproblem.wholeProblem()
+	return w.checkpoint() && (ok || w.master.Objective() > w.top())
 }
 
 // unlikely is how much of its value a column is short of paying that is not kept for the search, whose programs take
@@ -162,7 +167,7 @@ const unlikely = 0.2
 func (w *worker) polish() {
 	w.greedy.planByPrices()
 	left := w.recall.past.work
-	for slice := left / polishSlices; slice > 0 && left > 0 && w.proceed(); left -= slice {
+	for slice := left / polishSlices; slice > 0 && left > 0 && w.checkpoint(); left -= slice {
 		before := w.gap()
 		w.local.improve(w.Spent() + slice)
 		if float64(left-slice)*(before-w.gap()) < float64(slice)*(w.gap()-w.target) {

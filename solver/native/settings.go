@@ -86,15 +86,15 @@ const (
 	mostVictims = 3    // of which so many are in the way
 )
 
-// Squeezing gangs in: how deep chains of moves go, which part of all work it may take, and the most that one gang
-// may, in units, in rounding and in ruin and recreate, where one iteration in squeezeEvery tries it, for each job's
-// best squeezeOptions. In rounding, chains of depth none, two and three, and 10 and 100 units, were tried and were no
+// Ejection chains: how deep chains of moves go, which part of all work it may take, and the most that one gang
+// may, in units, in rounding and in ruin and recreate, where one iteration in ejectionEvery tries it, for each job's
+// best ejectionOptions. In rounding, chains of depth none, two and three, and 10 and 100 units, were tried and were no
 // better.
 const (
-	squeezeDepth   = 1
-	squeezePart    = 4
-	squeezeUnits   = 40
-	leastUnits     = 4
-	squeezeEvery   = 4
-	squeezeOptions = 2
+	ejectionDepth   = 1
+	ejectionPart    = 4
+	ejectionUnits   = 40
+	leastUnits      = 4
+	ejectionEvery   = 4
+	ejectionOptions = 2
 )

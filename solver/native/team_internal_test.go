@@ -82,7 +82,7 @@ func TestNewsBetweenRounds(t *testing.T) {
 		w.EndPhase()
 	}
 	assert.True(t, w.assistsOn(), "with news")
-	assert.True(t, w.proceed(), "after them")
+	assert.True(t, w.checkpoint(), "after them")
 	w.Spend(w.Limit())
 	assert.False(t, w.assistsOn(), "without work left")
 }

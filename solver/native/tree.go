@@ -7,30 +7,30 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// tree is the search for a proof, branch and price, best bound first. Every open node is no more than what
-// was decided on the way to it: the program's basis stays feasible whatever is decided, so that the
-// search can jump from any node to any other and has a bound at any time, that of the best open one.
-// From each node that it jumps to it follows the program's advice down until that leads nowhere.
+// tree is the search for a proof, branch and price, best bound first. An open node is only the list of decisions on the
+// way to it: the program's basis stays feasible whatever is decided, so that the search can jump from any node to any
+// other, and has a bound at any time, that of the best open one. From each node that it jumps to it follows the
+// program's advice down until that leads nowhere.
 type tree struct {
 	*progress
-	node      *node
-	rounding  *rounding
-	reducer   *reducer
-	branching *branching
-	begun     bool
-	nodes     []branch
-	open      []int32 // a heap of nodes, by falling bound
-	path      []int32 // from the root to the present node
-	marks     []int   // of each node on the path: how many decisions had been made before its own
-	way       []int32 // scratch: the path to go
-	stuck     float64 // the largest bound of a node with nothing left to divide
-	spare     float64 // the largest bound of a node that was left for promising too little
-	bases     lp.Bases
-	reduced   []relax.Decision // what the nodes' prices have decided; was is what has come of it
+	subproblem      *subproblem
+	rounding        *rounding
+	reducedCosts    *reducedCosts
+	branching       *branching
+	begun           bool
+	nodes           []treeNode
+	open            []int32 // a heap of nodes, by falling bound
+	path            []int32 // from the root to the present node
+	marks           []int   // of each node on the path: how many decisions had been made before its own
+	way             []int32 // scratch: the path to go
+	unbranchedBound float64 // the largest bound of a node with nothing left to divide
+	prunedBound     float64 // the largest bound of a node that was left for promising too little
+	bases           lp.Bases
+	reduced         []relax.Decision // what the nodes' prices have decided; Was is the bound it has come to
 }
 
-// branch is a node of the tree: one side of a division of its parent.
-type branch struct {
+// treeNode is a node of the tree: one side of a division of its parent.
+type treeNode struct {
 	parent int32
 	depth  int32
 	c      division
@@ -53,14 +53,14 @@ func (t *tree) reset() {
 	t.begun = false
 	t.bases.Reset()
 	t.nodes, t.open, t.path, t.marks, t.reduced = t.nodes[:0], t.open[:0], t.path[:0], t.marks[:0], t.reduced[:0]
-	t.stuck, t.spare = math.Inf(-1), math.Inf(-1)
+	t.unbranchedBound, t.prunedBound = math.Inf(-1), math.Inf(-1)
 }
 
 // plant begins the tree with its root.
 func (t *tree) plant() {
 	t.reset()
 	t.begun = true
-	t.nodes = append(t.nodes, branch{parent: -1, bound: t.bound()})
+	t.nodes = append(t.nodes, treeNode{parent: -1, bound: t.bound()})
 	t.push(0)
 }
 
@@ -111,40 +111,40 @@ func (t *tree) pop() int32 {
 
 // grow searches the tree on until the limits are reached, or the phase ends, or the best plan is proven.
 func (t *tree) grow() {
-	if t.cfg.NoExact || !t.proceed() {
+	if t.cfg.NoExact || !t.checkpoint() {
 		return
 	}
-	t.node.reset()
+	t.subproblem.reset()
 	t.path, t.marks = t.path[:0], t.marks[:0]
 	if !t.begun {
 		t.plant()
 	}
 	t.replay(0)
-	for len(t.nodes) < maxNodes && t.proceed() {
+	for len(t.nodes) < maxNodes && t.checkpoint() {
 		if len(t.open) > 0 && t.nodes[t.open[0]].bound <= t.enough() {
-			t.spare = max(t.spare, t.nodes[t.open[0]].bound)
+			t.prunedBound = max(t.prunedBound, t.nodes[t.open[0]].bound)
 			t.open = t.open[:0]
 		}
 		if len(t.open) == 0 {
 			t.conclude()
 			break
 		}
-		t.shown = min(t.shown, max(t.stuck, t.nodes[t.open[0]].bound))
+		t.treeBound = min(t.treeBound, max(t.unbranchedBound, t.nodes[t.open[0]].bound))
 		for n := t.pop(); n >= 0; {
 			t.visit(n)
 			n = t.expand(n)
 		}
 	}
-	t.node.revert(0)
+	t.subproblem.revert(0)
 }
 
-// conclude takes into the bound what the tree has shown that has no open nodes left.
+// conclude makes the tree's bound, and whether the best plan is proven, what a tree without open nodes says.
 func (t *tree) conclude() {
-	rest := max(t.stuck, t.spare)
-	if t.proven = t.stuck <= t.enough(); t.proven && t.top() == 0 {
+	rest := max(t.unbranchedBound, t.prunedBound)
+	if t.proven = t.unbranchedBound <= t.enough(); t.proven && t.top() == 0 {
 		rest = 0 // but for rounding errors
 	}
-	t.shown = min(t.shown, max(rest, t.top()))
+	t.treeBound = min(t.treeBound, max(rest, t.top()))
 }
 
 // visit makes the decisions that lead to node n, taking back those that do not, and goes back to its parent's basis
@@ -159,16 +159,16 @@ func (t *tree) visit(n int32) {
 		same++
 	}
 	if same < len(t.path) {
-		t.node.revert(t.marks[same])
+		t.subproblem.revert(t.marks[same])
 		t.path, t.marks = t.path[:same], t.marks[:same]
 	}
 	for i := len(t.way) - 1 - same; i >= 0; i-- {
 		at := t.way[i]
-		t.path, t.marks = append(t.path, at), append(t.marks, len(t.node.decided.Trail))
+		t.path, t.marks = append(t.path, at), append(t.marks, len(t.subproblem.decided.Trail))
 		t.branching.divide(t.nodes[at].c, t.nodes[at].side)
 		t.replay(at)
 	}
-	t.node.restore(&t.bases, t.nodes[n].basis)
+	t.subproblem.restore(&t.bases, t.nodes[n].basis)
 	t.nodes[n].basis = lp.Saved{}
 }
 
@@ -178,27 +178,27 @@ const treeLoose = 0.05
 // expand solves node n, at which the decisions are, and opens its two sides, but for the one it returns
 // for going on with; -1 if there is none.
 func (t *tree) expand(n int32) int32 {
-	penalty := t.node.penalty
-	decisions := len(t.node.decided.Trail)
+	penalty := t.subproblem.penalty
+	decisions := len(t.subproblem.decided.Trail)
 	bound, c := t.decided(n)
 	t.note(n, decisions)
-	if penalty != t.node.penalty {
-		t.node.penalty = penalty
-		t.node.repenalize()
+	if penalty != t.subproblem.penalty {
+		t.subproblem.penalty = penalty
+		t.subproblem.repenalize()
 	}
-	if t.proceed() {
+	if t.checkpoint() {
 		t.observe(&t.nodes[n], bound)
 	}
 	t.nodes[n].bound = bound
 	switch {
-	case !t.proceed():
+	case !t.checkpoint():
 		t.push(n)
 		return -1
 	case bound <= t.enough():
-		t.spare = max(t.spare, bound)
+		t.prunedBound = max(t.prunedBound, bound)
 		return -1
 	case c.job < 0 && c.running < 0:
-		t.stuck = max(t.stuck, bound)
+		t.unbranchedBound = max(t.unbranchedBound, bound)
 		return -1
 	}
 	depth := t.nodes[n].depth + 1
@@ -207,9 +207,9 @@ func (t *tree) expand(n int32) int32 {
 	if c.first {
 		there, away = away, there
 	}
-	first := branch{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there}
-	other := branch{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away}
-	other.basis = t.bases.Keep(&t.node.lp.Program)
+	first := treeNode{parent: n, depth: depth, c: c, side: c.first, bound: bound, unit: there}
+	other := treeNode{parent: n, depth: depth, c: c, side: !c.first, bound: bound, unit: away}
+	other.basis = t.bases.Keep(&t.subproblem.master.Program)
 	t.nodes = append(t.nodes, first, other)
 	t.push(next + 1)
 	return next
@@ -221,13 +221,13 @@ func (t *tree) expand(n int32) int32 {
 func (t *tree) decided(n int32) (bound float64, c division) {
 	bound = t.nodes[n].bound
 	for _, loose := range [...]float64{treeLoose, 0, 0, 0, 0} {
-		bound = min(bound, t.node.try(maxRounds, loose))
-		if !t.proceed() || bound <= t.enough() {
+		bound = min(bound, t.subproblem.try(maxRounds, loose))
+		if !t.checkpoint() || bound <= t.enough() {
 			break
 		}
-		t.node.weigh()
+		t.subproblem.weigh()
 		t.rounding.round()
-		t.reducer.run(t.node.at)
+		t.reducedCosts.run(t.subproblem.at)
 		if c = t.branching.division(); c.job < 0 && c.running < 0 {
 			c = t.branching.splitDivision()
 		}
@@ -238,8 +238,8 @@ func (t *tree) decided(n int32) (bound float64, c division) {
 		case !none && !t.divided(n, c):
 			return bound, c
 		}
-		t.node.penalty *= 100
-		t.node.repenalize()
+		t.subproblem.penalty *= 100
+		t.subproblem.repenalize()
 	}
 	return bound, division{job: -1, running: -1}
 }
@@ -255,8 +255,8 @@ func (t *tree) divided(n int32, c division) bool {
 	return false
 }
 
-// observe learns from node b, whose bound has been found.
-func (t *tree) observe(b *branch, bound float64) {
+// observe learns from tree node b, whose bound has been found.
+func (t *tree) observe(b *treeNode, bound float64) {
 	if b.unit == 0 || b.c.entry >= 0 || b.c.only {
 		return
 	}
@@ -277,7 +277,7 @@ func (t *tree) observe(b *branch, bound float64) {
 // note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted
 // before.
 func (t *tree) note(n int32, decisions int) {
-	q := &t.node.decided
+	q := &t.subproblem.decided
 	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.Trail[decisions:], len(t.reduced)
 	if len(list) == 0 || at+len(before)+len(list) > maxReduced {
 		return
@@ -298,7 +298,7 @@ func (t *tree) note(n int32, decisions int) {
 
 // replay decides what has been noted at node n.
 func (t *tree) replay(n int32) {
-	q := t.node
+	q := t.subproblem
 	for _, d := range t.reduced[t.nodes[n].lo:t.nodes[n].hi] {
 		switch i := int(d.Index); d.Kind {
 		case relax.Forbade:

@@ -16,15 +16,15 @@ import (
 //	greedy       plans from nothing, by value or by prices
 //	ascent       rough prices, by steps
 //	local        ruin and recreate round the best plan
-//	lp           the master program over the columns known: columns, and a basis of them
+//	master       the master program over the columns known: columns, and a basis of them
 //	primal       the primal simplex method on it
 //	relaxation   the linear relaxation by column generation
-//	node         the same with some jobs decided: a node of the search
-//	rounding     plans from a node's solution
-//	squeeze      gangs that fit if others are split another way
-//	reducer      what no better plan can have, by prices, taken out of a node
+//	subproblem   the same with some jobs decided: where the search is
+//	rounding     plans from a subproblem's solution
+//	ejection     gangs that fit if others are split another way (ejection chains)
+//	reducedCosts what no better plan can have, by prices, taken out of a subproblem (reduced-cost fixing)
 //	dive         decisions by the solution until there is a plan
-//	cutting      cuts
+//	cutting      cuts, which are kept in pool
 //	branching    what to divide a node by
 //	tree         branch and price, for the proof
 //	recall       what the last cycle's solve has left
@@ -32,22 +32,22 @@ import (
 // The worker itself says what comes when. Engines pool workers, whose parts keep their scratch memory.
 type worker struct {
 	progress
-	greedy     greedy
-	ascent     ascent
-	local      local
-	lp         relax.Master
-	primal     lp.Primal
-	relaxation relaxation
-	node       node
-	rounding   rounding
-	squeeze    squeeze
-	reducer    reducer
-	dive       dive
-	cuts       relax.Cuts
-	cutting    cutting
-	branching  branching
-	tree       tree
-	recall     recall
+	greedy       greedy
+	ascent       ascent
+	local        local
+	master       relax.Master
+	primal       lp.Primal
+	relaxation   relaxation
+	subproblem   subproblem
+	rounding     rounding
+	ejection     ejection
+	reducedCosts reducedCosts
+	dive         dive
+	pool         relax.Cuts
+	cutting      cutting
+	branching    branching
+	tree         tree
+	recall       recall
 
 	memory *solver.Memory   // what the caller has handed on; nil asks for none
 	start  *solver.Solution // the caller's plan to start from; nil if there is none
@@ -61,27 +61,27 @@ type worker struct {
 // newWorker joins the parts together.
 func newWorker() *worker {
 	w := &worker{}
-	p, m, rel, n, r := &w.progress, &w.lp, &w.relaxation, &w.node, &w.rounding
+	p, m, rel, n, r := &w.progress, &w.master, &w.relaxation, &w.subproblem, &w.rounding
 	w.greedy = greedy{progress: p, recall: &w.recall}
-	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, lp: m}
-	w.squeeze = squeeze{progress: p}
-	w.local = local{progress: p, greedy: &w.greedy, squeeze: &w.squeeze}
+	w.ascent = ascent{progress: p, greedy: &w.greedy, recall: &w.recall, relaxation: rel, master: m}
+	w.ejection = ejection{progress: p}
+	w.local = local{progress: p, greedy: &w.greedy, ejection: &w.ejection}
 	w.primal = lp.NewPrimal(&m.Program)
-	w.relaxation = relaxation{progress: p, recall: &w.recall, lp: m, primal: &w.primal}
-	w.node = node{progress: p, greedy: &w.greedy, relaxation: rel, lp: m}
-	w.rounding = rounding{progress: p, greedy: &w.greedy, squeeze: &w.squeeze, node: n, lp: m}
-	w.reducer = reducer{progress: p, node: n, lp: m}
-	w.dive = dive{progress: p, node: n, rounding: r, reducer: &w.reducer, lp: m}
+	w.relaxation = relaxation{progress: p, recall: &w.recall, master: m, primal: &w.primal}
+	w.subproblem = subproblem{progress: p, greedy: &w.greedy, relaxation: rel, master: m}
+	w.rounding = rounding{progress: p, greedy: &w.greedy, ejection: &w.ejection, subproblem: n, master: m}
+	w.reducedCosts = reducedCosts{progress: p, subproblem: n, master: m}
+	w.dive = dive{progress: p, subproblem: n, rounding: r, reducedCosts: &w.reducedCosts, master: m}
 	w.cutting = cutting{
-		progress: p, greedy: &w.greedy, relaxation: rel, node: n, rounding: r, lp: m, cuts: &w.cuts,
-		separator: cuts.New(&w.in, &w.cuts, &w.Budget, w.late),
+		progress: p, greedy: &w.greedy, relaxation: rel, subproblem: n, rounding: r, master: m, pool: &w.pool,
+		separator: cuts.New(&w.in, &w.pool, &w.Budget, w.late),
 	}
-	w.branching = branching{progress: p, node: n, rounding: r, lp: m}
-	w.tree = tree{progress: p, node: n, rounding: r, reducer: &w.reducer, branching: &w.branching}
+	w.branching = branching{progress: p, subproblem: n, rounding: r, master: m}
+	w.tree = tree{progress: p, subproblem: n, rounding: r, reducedCosts: &w.reducedCosts, branching: &w.branching}
 	w.recall = recall{progress: p}
-	w.Count(&w.cur.Ops, &w.dual.Ops, &w.lp.Ops)
+	w.Count(&w.cur.Ops, &w.dual.Ops, &w.master.Ops)
 	w.dual.Late, w.greedy.pre.Late = w.late, w.late
-	w.dual.Decided = &w.node.decided
+	w.dual.Decided = &w.subproblem.decided
 	w.meet = w.meetTeam
 	return w
 }
@@ -116,18 +116,18 @@ func (w *worker) begin(
 // reset forgets all but the problem, the present plan and the best one.
 func (w *worker) reset() {
 	w.progress.reset()
-	w.lp.Ops = 0
+	w.master.Ops = 0
 	w.greedy.reset()
-	w.node.decided.Reset(&w.in)
+	w.subproblem.decided.Reset(&w.in)
 	w.dual.Reset(&w.in)
 	w.ascent.reset()
-	w.cuts.Reset()
+	w.pool.Reset()
 	if w.relaxation.exists() {
-		w.lp.Reset(&w.in)
-		w.node.reset()
+		w.master.Reset(&w.in)
+		w.subproblem.reset()
 		w.rounding.reset()
 	}
-	w.squeeze.reset()
+	w.ejection.reset()
 	w.branching.costs.reset(len(w.in.P.Jobs) + len(w.in.P.Running))
 	w.tree.reset()
 }
@@ -144,8 +144,7 @@ func (w *worker) release() {
 	}
 }
 
-// solve is the whole search, with what helpers there are. It returns the ops that the worker has spent that has spent
-// the most.
+// solve is the whole search, with what helpers there are. It returns the largest ops of any worker.
 func (w *worker) solve() (spent int64) {
 	if w.team == nil {
 		w.run()

@@ -8,7 +8,7 @@ import (
 
 // group is a job's options in an inequality, or a running job.
 type group struct {
-	set      int     // as in columns.set
+	set      int     // a job's number, or behind all jobs a running job's
 	lo, hi   int     // its pieces
 	left     float64 // how far none of them is chosen
 	supposed float64 // what it is taken to use; 0 is nothing

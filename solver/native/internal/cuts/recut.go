@@ -17,18 +17,17 @@ type recut struct {
 // keptColumn is a column to be kept: an option, and where its split is.
 type keptColumn struct{ opt, lo, hi int32 }
 
-// run makes m anew with cuts k. rowOf is each
-// old row's new number, -1 if it is dropped, for which its slack must be basic; broken is by how much the present
-// solution breaks each new row, in which a column that costs penalty makes up for it at first. It reports
-// whether the basis could be kept; if not, there is none.
-func (q *recut) run(m *relax.Master, k *relax.Cuts, rowOf []int32, broken []float64, penalty float64) bool {
+// run makes m anew with cuts k. rowOf is each old row's new number, or -1 if it is dropped; a dropped row's slack must
+// be basic. violation is by how much the present solution violates each new row: an artificial column, which costs
+// penalty, makes up for it at first. run reports whether the basis could be kept; if not, there is none.
+func (q *recut) run(m *relax.Master, k *relax.Cuts, rowOf []int32, violation []float64, penalty float64) bool {
 	q.note(m, rowOf)
 	m.Begin(m.In, k)
 	for _, c := range q.columns {
 		m.Append(int(c.opt), q.splits[c.lo:c.hi])
 	}
 	m.AllSlacks()
-	q.cover(m, rowOf, broken, penalty)
+	q.cover(m, rowOf, violation, penalty)
 	for s, c := range q.key {
 		m.Rekey(s, c)
 	}
@@ -39,7 +38,7 @@ func (q *recut) run(m *relax.Master, k *relax.Cuts, rowOf []int32, broken []floa
 	return m.Feasible()
 }
 
-// note lists the columns, what is basic and the sets' keys. What made up for broken rows is left out.
+// note lists the columns, what is basic and the sets' keys. Artificial columns are left out.
 func (q *recut) note(m *relax.Master, rowOf []int32) {
 	first, spare := m.Stay, int32(len(m.Key)-1)
 	q.columns, q.splits = q.columns[:0], append(q.splits[:0], m.Split...)
@@ -71,11 +70,11 @@ func (q *recut) note(m *relax.Master, rowOf []int32) {
 	}
 }
 
-// cover adds to the basis what the rows need that had none before: slacks, or where they are broken a column that
-// makes up for it.
-func (q *recut) cover(m *relax.Master, rowOf []int32, broken []float64, penalty float64) {
+// cover adds to the basis what the rows need that were not there before: an artificial column where a row is violated,
+// and its slack where it is not.
+func (q *recut) cover(m *relax.Master, rowOf []int32, violation []float64, penalty float64) {
 	made := 0.0
-	for _, v := range broken {
+	for _, v := range violation {
 		if v > 0 {
 			made++
 		}
@@ -87,10 +86,10 @@ func (q *recut) cover(m *relax.Master, rowOf []int32, broken []float64, penalty 
 			q.covered[r] = true
 		}
 	}
-	for r, v := range broken {
+	for r, v := range violation {
 		switch {
 		case v > 0:
-			q.basic = append(q.basic, m.Mend(r, 2*v*made, penalty))
+			q.basic = append(q.basic, m.AddArtificial(r, 2*v*made, penalty))
 		case !q.covered[r]:
 			q.basic = append(q.basic, int32(-1-r))
 		}
@@ -98,11 +97,11 @@ func (q *recut) cover(m *relax.Master, rowOf []int32, broken []float64, penalty 
 }
 
 // Rebuild makes the program m anew with the cuts that have been found and without those that are loose, and goes on
-// from its basis. What the solution breaks is made up for, at penalty. It reports whether the basis could be kept; if
-// not, there is none.
+// from its basis. An artificial column, which costs penalty, makes up for each row that the solution violates. It
+// reports whether the basis could be kept; if not, there is none.
 func (s *Separator) Rebuild(m *relax.Master, penalty float64) bool {
 	s.renumber(m)
-	return s.recut.run(m, s.cuts, s.rowOf, s.measure(s.in.Rows+len(s.cuts.RHS)), penalty)
+	return s.recut.run(m, s.pool, s.rowOf, s.measure(s.in.Rows+len(s.pool.RHS)), penalty)
 }
 
 // renumber drops the loose cuts, whose slack is basic, and notes the program's rows' new numbers.
@@ -112,7 +111,7 @@ func (s *Separator) renumber(m *relax.Master) {
 		s.rowOf = append(s.rowOf, int32(r))
 	}
 	next := int32(s.in.Rows)
-	for c := range s.cuts.RHS {
+	for c := range s.pool.RHS {
 		row, number := s.in.Rows+c, int32(-1)
 		if row >= m.Rows || m.Slack[row] < 0 {
 			number = next
@@ -123,22 +122,22 @@ func (s *Separator) renumber(m *relax.Master) {
 			s.rowOf = append(s.rowOf, number)
 		}
 	}
-	s.cuts.Keep(s.tight)
+	s.pool.Keep(s.tight)
 }
 
-// measure is by how much the present solution breaks each of so many rows.
+// measure is by how much the present solution violates each of so many rows.
 func (s *Separator) measure(rows int) []float64 {
-	k := s.cuts
-	s.broken = pack.Resize(s.broken, rows)
-	clear(s.broken)
+	k := s.pool
+	s.violation = pack.Resize(s.violation, rows)
+	clear(s.violation)
 	for c, b := range k.RHS {
 		sum := -b
 		for e := k.Off[c]; e < k.Off[c+1]; e++ {
 			sum += float64(k.Coef[e] * s.x.Tasks[k.At[e]])
 		}
 		if sum > 1e-6 {
-			s.broken[s.in.Rows+c] = sum
+			s.violation[s.in.Rows+c] = sum
 		}
 	}
-	return s.broken
+	return s.violation
 }

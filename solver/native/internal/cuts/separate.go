@@ -18,45 +18,48 @@ type Solution struct {
 	Tol    float64   // what is no price
 }
 
-// Separator finds cuts that the relaxation's solution breaks. It looks at inequalities that capacity implies, of one
-// (resource, slot) in one partition or added up over a set of them: the sets that options go to, and all. In such an
-// inequality
+// Separator finds cuts that the relaxation's solution violates. It begins with an inequality that capacity implies, of
+// one (resource, slot) in one partition, or added up over a set of partitions: all of them, or those of an option.
 //
-//	Σ_options amount·tasks in the set − Σ_running amount·preempted ≤ room
+//	Σ_options amount·y − Σ_running amount·preempted ≤ room
 //
-// whole numbers can be put in several ways, each of which rounds differently. How far an option is chosen is one, z,
-// as jobs take one option or none. Of the tasks that it has in the set, y, there are between fewest·z and most·z, so
-// that y, y − fewest·z and most·z − y are others. And a job can be taken to be there, so that 1 − Σ z counts what is
-// freed where it is not. What cuts the solution off the most is taken.
+// Here y is how many tasks an option has in the set, z is how far it is chosen, and fewest·z ≤ y ≤ most·z. For each
+// option Separator substitutes y, y − fewest·z or most·z − y for the tasks. For some jobs it complements: it counts
+// 1 − Σz, how far none of the job's options is chosen. Then it divides by an amount and rounds (mixed-integer
+// rounding), and keeps the result that the solution violates the most, in terms of its efficacy.
+//
+// An example: a partition has 5 free machines. Gangs A and B need 3 each, all of them there, so that y = 3·z and the
+// inequality is 3·zA + 3·zB ≤ 5. The relaxation chooses A in full and two thirds of B. Dividing by 3 and rounding
+// down gives zA + zB ≤ 1, which every plan keeps and the solution violates by 2/3.
 //
 // Its memory is used again; it is not safe for concurrent use.
 type Separator struct {
-	in       *pack.Instance
-	cuts     *relax.Cuts
-	budget   *search.Budget
-	late     func() bool
-	recut    recut
-	x        Solution
-	active   []int32 // the options that the solution takes a part of
-	sets     []bool  // of each set and partition: whether it is in the set
-	groups   []group
-	pieces   []piece
-	order    []int
-	score    []float64
-	trial    []float64 // scratch: divisors to try
-	found    []found
-	supposed []float64 // arena: of each cut found and job or running job, what it is taken to use
-	places   []int32
-	dense    []float64
-	tight    []bool
-	rowOf    []int32
-	broken   []float64
+	in        *pack.Instance
+	pool      *relax.Cuts
+	budget    *search.Budget
+	late      func() bool
+	recut     recut
+	x         Solution
+	active    []int32 // the options that the solution takes a part of
+	sets      []bool  // of each set and partition: whether it is in the set
+	groups    []group
+	pieces    []piece
+	order     []int
+	decided   []float64 // scratch: of each group, how far it is from being chosen by half
+	trial     []float64 // scratch: divisors to try
+	found     []found
+	supposed  []float64 // arena: of each cut found and job or running job, what it is taken to use
+	places    []int32
+	dense     []float64
+	tight     []bool
+	rowOf     []int32
+	violation []float64
 }
 
 // New finds cuts of the instance, whatever it holds when it is asked, and adds them to the list k. It counts its work
 // in the budget, and gives up when late says so.
 func New(in *pack.Instance, k *relax.Cuts, budget *search.Budget, late func() bool) Separator {
-	return Separator{in: in, cuts: k, budget: budget, late: late}
+	return Separator{in: in, pool: k, budget: budget, late: late}
 }
 
 // found is a cut found: of the sum of a set's rows, divided by what, and where in supposed what its groups are taken
@@ -64,11 +67,11 @@ func New(in *pack.Instance, k *relax.Cuts, budget *search.Budget, late func() bo
 type found struct {
 	set, row int
 	divisor  float64
-	score    float64
+	efficacy float64
 	at       int
 }
 
-// Separate finds cuts that the solution breaks, by the most at first, and adds so many of them at most. It returns
+// Separate finds cuts that the solution violates, by the most at first, and adds so many of them at most. It returns
 // how many. Gather comes first.
 func (s *Separator) Separate(x Solution, most int) int {
 	s.look(x)
@@ -84,15 +87,18 @@ func (s *Separator) Separate(x Solution, most int) int {
 			}
 		}
 	}
-	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.score, a.score) })
-	most = min(most, len(s.found), relax.MaxCuts-len(s.cuts.RHS))
-	for i, f := range s.found[:max(most, 0)] {
+	slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(b.efficacy, a.efficacy) })
+	most = min(most, len(s.found), relax.MaxCuts-len(s.pool.RHS))
+	added := 0
+	for _, f := range s.found[:max(most, 0)] {
 		if s.late() {
-			return i
+			break
 		}
-		s.emit(f)
+		if s.emit(f) {
+			added++
+		}
 	}
-	return max(most, 0)
+	return added
 }
 
 // binds says whether one of the set's rows has a price.
@@ -166,7 +172,7 @@ func (s *Separator) look(x Solution) {
 // tryRow looks for the best rounding of the sum of a set's rows.
 func (s *Separator) tryRow(set, row int) {
 	b := s.inequality(set, row)
-	best, from := found{set: set, row: row, score: leastScore, at: -1}, b
+	best, from := found{set: set, row: row, efficacy: leastEfficacy, at: -1}, b
 	for turn := range 2 {
 		if turn == 1 {
 			for i := range s.groups {
@@ -180,8 +186,8 @@ func (s *Separator) tryRow(set, row int) {
 		}
 		s.divisors()
 		for _, d := range s.trial {
-			if v := s.value(b, d); v > best.score {
-				best.score, best.divisor = v, d
+			if v := s.efficacy(b, d); v > best.efficacy {
+				best.efficacy, best.divisor = v, d
 				s.note(&best)
 			}
 		}
@@ -209,24 +215,24 @@ func (s *Separator) note(f *found) {
 
 // refine takes single groups to use the other amount, the most undecided ones first, where that makes a better cut.
 func (s *Separator) refine(f *found, b float64) {
-	s.order, s.score = s.order[:0], pack.Resize(s.score, len(s.groups))
+	s.order, s.decided = s.order[:0], pack.Resize(s.decided, len(s.groups))
 	for i := range s.groups {
 		g := &s.groups[i]
 		if g.supposed != s.supposed[f.at+2*i+1] {
 			g.exchange()
 		}
 		b -= g.supposed
-		s.score[i] = math.Abs(g.left - 0.5)
-		if g.other != g.supposed && s.score[i] < 0.5-1e-6 {
+		s.decided[i] = math.Abs(g.left - 0.5)
+		if g.other != g.supposed && s.decided[i] < 0.5-1e-6 {
 			s.order = append(s.order, i)
 		}
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.score[a], s.score[b]) })
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.decided[a], s.decided[b]) })
 	for _, i := range s.order[:min(len(s.order), maxFlips)] {
 		g := &s.groups[i]
 		b -= g.exchange()
-		if v := s.value(b, f.divisor); v > f.score {
-			f.score = v
+		if v := s.efficacy(b, f.divisor); v > f.efficacy {
+			f.efficacy = v
 			s.note(f)
 			continue
 		}
@@ -277,11 +283,12 @@ func (s *Separator) divisor(a float64) {
 	s.trial = append(s.trial, a, a/2)
 }
 
-// leastScore is how far, in the space of choices, a cut must cut the solution off to be worth a row.
-const leastScore = 0.005
+// leastEfficacy is the least efficacy of a cut that is worth a row.
+const leastEfficacy = 0.005
 
-// value is how far the solution is from the rounding by d of the inequality in groups.
-func (s *Separator) value(b, d float64) float64 {
+// efficacy is how far, in the space of choices, the solution is beyond the rounding by d of the inequality in groups;
+// not above 0 if it keeps that.
+func (s *Separator) efficacy(b, d float64) float64 {
 	m, rhs, ok := roundBy(b, d)
 	if !ok {
 		return 0
@@ -303,8 +310,9 @@ func (s *Separator) value(b, d float64) float64 {
 	return sum / math.Sqrt(norm)
 }
 
-// emit adds the cut found.
-func (s *Separator) emit(f found) {
+// emit adds the cut found. It reports whether it has: the room is summed up in another order than when the cut was
+// found, and rounding errors may make its rounding an unsafe one.
+func (s *Separator) emit(f found) bool {
 	in := s.in
 	s.places = s.places[:0]
 	b := s.inequality(f.set, f.row)
@@ -314,7 +322,7 @@ func (s *Separator) emit(f found) {
 	}
 	m, rhs, ok := roundBy(b, f.divisor)
 	if !ok {
-		return
+		return false
 	}
 	for j := range in.P.Jobs {
 		g := s.groupOf(j)
@@ -330,11 +338,12 @@ func (s *Separator) emit(f found) {
 		}
 	}
 	s.add(rhs + float64(1e-9*(1+math.Abs(rhs))))
+	return true
 }
 
 // add adds the cut whose coefficients have been set.
 func (s *Separator) add(rhs float64) {
-	s.cuts.Add(s.places, s.dense, rhs)
+	s.pool.Add(s.places, s.dense, rhs)
 	for _, p := range s.places {
 		s.dense[p] = 0
 	}

@@ -9,8 +9,8 @@ import (
 // box says what the program's prices are held between. Only while it is boxed may slacks of rows be negative.
 type box struct {
 	Boxed bool
-	// Room left over in a row is worth lo a unit, and room that is used without being there costs hi.
-	// over are the rows of the latter kind, whose slack is negative.
+	// Row r's slack earns lo[r] a unit if it is positive; each unit of violation costs hi[r]; so the row's dual stays
+	// in [lo[r], hi[r]]. over[r] says that the slack is negative.
 	lo, hi []float64
 	over   []bool
 }

@@ -6,11 +6,11 @@ import (
 )
 
 // columns are what the linear program is made of. A column is in a set, of which one unit is given out, to its
-// columns or to its slack, and has entries in rows. The last set is for what makes up for rows that are broken; it is
-// given out to nothing else.
+// columns or to its slack, and has entries in rows. The last set is for artificial columns, which make up for
+// rows that are violated; it is given out to nothing else.
 //
-// First come the slacks, by the numbers of their sets, then what has been appended. Up to stay, columns are there for
-// good. The others stay as they are but for val, until generation rises: then columns have got other numbers.
+// First come the slacks, by the numbers of their sets, then what has been appended. Up to Stay, columns are there for
+// good. The others stay as they are but for Val, until generation rises: then columns have got other numbers.
 type columns struct {
 	Rows int
 	rhs  []float64 // of each row
@@ -58,10 +58,10 @@ func (m *columns) reset(limits []float64, sets int, tol float64) {
 // Fix makes all columns that there are stay.
 func (m *columns) Fix() { m.Stay = len(m.Set) }
 
-// Sets is the number of sets, without the one that is for broken rows.
+// Sets is the number of sets, without the one that is for artificial columns.
 func (m *columns) Sets() int { return len(m.Head) - 1 }
 
-// Entry appends an entry of the column that finish is to close.
+// Entry appends an entry of the next column, which Finish closes.
 func (m *columns) Entry(row int32, amt float64) {
 	m.row, m.amt = append(m.row, row), append(m.amt, amt)
 }

@@ -73,7 +73,7 @@ func (x *Primal) enter(c int32, gain float64) {
 	e.replaceKey(s, c, theta)
 	if len(x.soft) > 0 {
 		x.clearRow()
-		x.turnSigns(1)
+		x.flipSlacks(1)
 		x.shift(1)
 	}
 }
@@ -166,9 +166,9 @@ func (x *Primal) crossed(theta float64) (total float64) {
 	return total
 }
 
-// turnSigns turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units
+// flipSlacks turns the signs of the slacks in soft, and adds to rho what that changes of what they are worth, in units
 // of f.
-func (x *Primal) turnSigns(f float64) {
+func (x *Primal) flipSlacks(f float64) {
 	m := x.Program
 	for _, s := range x.soft {
 		r := -1 - m.Basic[s.at]
@@ -193,7 +193,7 @@ func (x *Primal) exchange(p, s int, c int32, gain, theta, dir float64) {
 		}
 	}
 	f := gain / pivot
-	x.turnSigns(f)
+	x.flipSlacks(f)
 	x.shift(f)
 	e.replace(p, s, c, theta, dir, float64(sign*pivot))
 }

@@ -11,9 +11,9 @@ import (
 // unit.
 //
 // Where and Slack are the inverse of Basic and Key. Values and KeyValue are the values of what is basic, with all
-// else at zero, and Prices those of rows at which nothing basic gains anything. Pivots keep all of them up to date,
-// but for rounding errors, which Refactor takes out. No value is below zero by more than such errors, but those of
-// slacks in a box.
+// else at zero. Prices are the basis's row duals: basic columns have reduced cost 0. Pivots keep all of them up to
+// date, but for rounding errors, which Refactor takes out. No value is below zero by more than such errors, but those
+// of slacks in a box.
 //
 // The prices are advice: nothing that is computed here is a bound. Whoever needs one computes it from the prices.
 //
@@ -32,7 +32,7 @@ type Program struct {
 	lu lu // of what is at the positions, each column less its set's key
 
 	number []int32 // scratch for Drop: the columns' new numbers
-	// Scratch for refactor: the columns, slacks and positions of a factorisation, and a vector.
+	// Scratch for Refactor: the columns, slacks and positions of a factorisation, and a vector.
 	structural []int32
 	places     []int32
 	taken      []bool
@@ -47,7 +47,7 @@ func (m *Program) Begin(limits []float64, sets int, tol float64) {
 	m.lu.ops = 0
 }
 
-// AllSlacks makes the rows' slacks basic, and the sets' their keys. Nothing has a price then, and rows may have any.
+// AllSlacks makes the rows' slacks basic, and the sets' their keys. All duals are 0 and the box is lifted.
 func (m *Program) AllSlacks() {
 	n, sets := m.Rows, len(m.Head)
 	m.lu.reset(n)
@@ -89,7 +89,7 @@ func (m *Program) Drop(within float64) []int32 {
 	m.number = m.number[:0]
 	next := int32(0)
 	for c := range m.Set {
-		if c >= m.Stay && m.Where[c] == -1 && m.Short(int32(c), within) {
+		if c >= m.Stay && m.Where[c] == -1 && m.short(int32(c), within) {
 			m.number = append(m.number, -1)
 			continue
 		}
@@ -110,8 +110,8 @@ func (m *Program) Drop(within float64) []int32 {
 	return m.number
 }
 
-// Short says whether column c is short of paying by more than that part of its value; with 0, any is.
-func (m *Program) Short(c int32, within float64) bool {
+// short says whether column c is short of paying by more than that part of its value; with 0, any is.
+func (m *Program) short(c int32, within float64) bool {
 	return within == 0 || m.Price(c) < m.Dual(int(m.Set[c]))-float64(within*math.Abs(m.Worth[c]))
 }
 
@@ -158,8 +158,8 @@ func (m *Program) Weight(c int32) float64 {
 	}
 }
 
-// Fitting says whether no row uses more room than there is.
-func (m *Program) Fitting() bool {
+// PrimalFeasible says whether no row uses more room than there is.
+func (m *Program) PrimalFeasible() bool {
 	for i, b := range m.Basic {
 		if b < 0 && m.Values[i] < -overuse {
 			return false

@@ -171,7 +171,7 @@ func TestDrop(t *testing.T) {
 		before, worth, where := len(m.Set), slices.Clone(m.Worth), slices.Clone(m.Where)
 		short := make([]bool, before)
 		for c := range short {
-			short[c] = m.Short(int32(c), 0.05)
+			short[c] = m.short(int32(c), 0.05)
 		}
 		for c, to := range m.Drop(0.05) {
 			gone := c >= m.Stay && where[c] == -1 && short[c]

@@ -112,7 +112,7 @@ func (m *Program) rebase(basic, keys []int32) {
 	m.Install(basic)
 }
 
-// Install makes the listed columns, and slacks, basic. No column may be by where.
+// Install makes the listed columns, and slacks, basic. Before it, Where must say of no column that it is basic.
 func (m *Program) Install(basic []int32) {
 	copy(m.Basic, basic)
 	for _, b := range basic {

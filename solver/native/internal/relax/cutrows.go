@@ -7,11 +7,11 @@ import "github.com/hedgesched/hedge/solver/internal/pack"
 //	Σ_entries coef·tasks there + Σ_running coef·preempted ≤ rhs,
 //
 // an entry being an option's place in in.Part. They are mixed-integer rounding cuts (Nemhauser and Wolsey, 1990;
-// Marchand and Wolsey, 2001) of capacity in a slot, in one partition or several; [separator] finds them. Each is a
+// Marchand and Wolsey, 2001) of capacity in a slot, in one partition or several; package cuts finds them. Each is a
 // row of the program with a price, which makes tasks dearer at its entries: pricing stays as it was.
 type Cuts struct {
 	RHS []float64
-	// Entries off[c]:off[c+1] of at and coef are cut c's: at is an index into in.Part, or len(in.Part)+k for
+	// Entries Off[c]:Off[c+1] of At and Coef are cut c's: At is an index into in.Part, or len(in.Part)+k for
 	// running job k.
 	Off  []int32
 	At   []int32

@@ -53,7 +53,7 @@ func (d *Dual) most() float64 {
 	return sum + float64(1e-10*sum)
 }
 
-// Improve makes bound, which prices lam prove, the least one if it is, and reports whether it is.
+// Improve makes bound, which prices Lam prove, the least one if it is, and reports whether it is.
 func (d *Dual) Improve(bound float64) bool {
 	if !(bound < d.Bound) {
 		return false
@@ -63,7 +63,7 @@ func (d *Dual) Improve(bound float64) bool {
 	return true
 }
 
-// Choose finds job j's option of most reduced value above best, -1 if there is none, and leaves its split in d.pick.
+// Choose finds job j's option of most reduced value above best, -1 if there is none, and leaves its split in d.Pick.
 // Options are by falling value. The one that was chosen last is looked at first: it is likely to be the best again,
 // and most others need not be priced then.
 func (d *Dual) Choose(j int, best float64) (float64, int) {
@@ -98,7 +98,9 @@ func (d *Dual) better(opt *pack.Option, o int, best float64, pick int) (float64,
 	return best, pick
 }
 
-// Evaluate returns the bound at lam and leaves its subgradient in grad. Given up, it proves nothing.
+// Evaluate returns the bound at Lam and leaves its subgradient in Grad. If Late stops it, it returns +Inf, which proves
+// nothing. It is right only without cuts and decisions: it leaves out what cuts allow, and does not count a job or
+// running job as decided.
 func (d *Dual) Evaluate() float64 {
 	d.Window()
 	sum := 0.0
@@ -123,7 +125,8 @@ func (d *Dual) Evaluate() float64 {
 	return sum + float64(1e-10*math.Abs(sum))
 }
 
-// evaluateRunning is the undecided running jobs' part of the bound.
+// evaluateRunning is the running jobs' part of the bound, and of its subgradient. As Evaluate, it is right only without
+// cuts and decisions: it takes every running job to be undecided.
 func (d *Dual) evaluateRunning() float64 {
 	in, sum := d.In, 0.0
 	for m := range in.P.Running {
@@ -138,7 +141,7 @@ func (d *Dual) evaluateRunning() float64 {
 	return sum
 }
 
-// use takes the split in pick off the subgradient.
+// use takes the split in Pick off the subgradient.
 func (d *Dual) use(o *pack.Option) {
 	in := d.In
 	for i := range o.P1 - o.P0 {

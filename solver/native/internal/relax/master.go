@@ -15,7 +15,7 @@ type Master struct {
 	In       *pack.Instance
 	cuts     *Cuts     // nil is none
 	Opt      []int32   // of each column: its option, -1 for all that is no option's
-	SplitOff []int32   // splits splitOff[c]:splitOff[c+1] of split
+	SplitOff []int32   // splits SplitOff[c]:SplitOff[c+1] of Split
 	Split    []float64 // of options' columns
 	limits   []float64 // scratch: the rows' right-hand sides
 }
@@ -71,13 +71,13 @@ func (m *Master) Append(o int, split []float64) int32 {
 		m.appendCuts(opt.P0+i, q)
 	}
 	c := m.Finish(opt.Job, opt.Value)
-	m.Note(o, split)
+	m.note(o, split)
 	m.Ops += 3 * int64(m.Length(c))
 	return c
 }
 
-// Note notes what the newest column is: an option with a split, or -1 with none.
-func (m *Master) Note(opt int, split []float64) {
+// note notes what the newest column is: an option with a split, or -1 with none.
+func (m *Master) note(opt int, split []float64) {
 	m.Opt, m.Split = append(m.Opt, int32(opt)), append(m.Split, split...)
 	m.SplitOff = append(m.SplitOff, int32(len(m.Split)))
 }
@@ -92,11 +92,12 @@ func (m *Master) appendCuts(place int, q float64) {
 	}
 }
 
-// Mend appends a column, of the set that is for it, that makes up for so much of row r at a cost.
-func (m *Master) Mend(r int, amt, cost float64) int32 {
+// AddArtificial appends an artificial column, of the set that is for them, and returns it. A unit of it makes up for a
+// violation of row r by amt, and costs cost.
+func (m *Master) AddArtificial(r int, amt, cost float64) int32 {
 	m.Entry(int32(r), -amt)
 	c := m.Finish(len(m.Key)-1, -cost)
-	m.Note(-1, nil)
+	m.note(-1, nil)
 	return m.Admit(c)
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// Price is option o's cheapest split's cost; the split is left in d.split, the
-// partitions' costs in unit.
+// Price is option o's cheapest split's cost. It leaves the split in d.Split, and what a task costs in each partition in
+// unit.
 func (d *Pricing) Price(o *pack.Option, unit []float64) float64 {
 	n := o.P1 - o.P0
 	at := 0
@@ -37,7 +37,7 @@ func (d *Pricing) Price(o *pack.Option, unit []float64) float64 {
 	return d.cheapest(o, unit, o.Count, 0)
 }
 
-// priceAbove is price with some tasks' partitions prescribed.
+// priceAbove is Price where the decisions prescribe some tasks' partitions.
 func (d *Pricing) priceAbove(o *pack.Option, unit []float64) float64 {
 	left, total := o.Count, 0.0
 	for i, v := range d.Decided.Lower[o.P0:o.P1] {
@@ -145,7 +145,7 @@ func (d *Pricing) leastCost(o *pack.Option) float64 {
 	return o.Count * sum
 }
 
-// unitCosts computes what one task of o costs in each of its partitions at prices lam. Four partitions at a time go
+// unitCosts computes what one task of o costs in each of its partitions at prices d.Lam. Four partitions at a time go
 // through the usage together: their sums do not wait for one another.
 func (d *Pricing) unitCosts(o *pack.Option, unit []float64) {
 	clear(unit)

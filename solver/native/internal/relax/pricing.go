@@ -6,7 +6,7 @@ import "github.com/hedgesched/hedge/solver/internal/pack"
 // price, and cuts theirs. An option costs what its cheapest split does, which respects how many tasks fit into each
 // partition at most, and what the node has decided.
 //
-// lam may be written to; window is to be called then, before anything is priced.
+// Callers may write to Lam. They call Window then, before they price anything.
 type Pricing struct {
 	In      *pack.Instance
 	Decided *Decisions
@@ -19,7 +19,7 @@ type Pricing struct {
 	floor            []float64
 	floorLo, floorHi []int
 	refund           []float64 // of each job, with cuts: the most by which they make one of its options cheaper
-	// split is the cheapest of the option priced last, and unit is room for what a task of it costs in each partition.
+	// Split is the cheapest split of the option priced last. Unit is room for what a task of it costs in each partition.
 	Split, Unit []float64
 	cheap       placeHeap // scratch
 	Ops         int64

@@ -79,7 +79,7 @@ func (b *Budget) Context() context.Context { return b.ctx }
 // Restart starts the first phase, which has no end of its own.
 func (b *Budget) Restart() { b.pollAt, b.early, b.phase = 0, 0, math.MaxInt64 }
 
-// Confine ends the search when so many ops have been spent, whatever the options say.
+// Confine ends the search when so many ops have been spent, whatever the options say. It is for tests.
 func (b *Budget) Confine(ops int64) { b.limit, b.horizon = ops, ops }
 
 // Spend counts ops.
@@ -140,8 +140,8 @@ func (b *Budget) Used(spent int64) bool { return b.limit > 0 && spent >= b.limit
 // Hurry lets Late say that it is not late for so many more ops.
 func (b *Budget) Hurry(ops int64) { b.early = b.Spent() + ops }
 
-// Late says whether the time is over, or more than the work has been used up when so many ops have been spent. Time
-// is read by ReadClock alone.
+// Late is true once time is over or spent exceeds the limit of work by 5 %: abandon what is under way. It is false for
+// the ops that Hurry allows. ReadClock alone reads the time.
 func (b *Budget) Late(spent int64) bool {
 	return spent >= b.early && (b.err != nil || b.Used(spent-b.limit/20))
 }

@@ -6,20 +6,21 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 )
 
-// squeeze places gangs for which there is room in all, but not as it is split, by moving tasks of others from one
-// partition to another. In a good plan hardly any room is left: where one job takes another option, most of the
-// others have to be split another way, which takes more than putting a few jobs in again finds.
-type squeeze struct {
+// ejection places gangs for which there is room in all, but not as it is split, by moving tasks of others from one
+// partition to another, in chains (ejection chains). In a good plan hardly any room is left: where one job takes
+// another option, most of the others have to be split another way, which takes more than putting a few jobs in again
+// finds.
+type ejection struct {
 	*progress
 	moves func(j int) // is told of every job before its tasks are moved, unless it is nil
-	taken int64       // ops, by all squeezing of this solve
+	taken int64       // ops, by all ejection of this solve
 	until int64       // the ops to end at
 	busy  []bool      // jobs that room is being made for, whose tasks stay where they are
 	total []float64   // scratch: the room of all partitions together
 }
 
 // reset makes ready for a problem.
-func (s *squeeze) reset() {
+func (s *ejection) reset() {
 	s.taken = 0
 	s.busy = pack.Resize(s.busy, len(s.in.P.Jobs))
 	clear(s.busy)
@@ -27,9 +28,9 @@ func (s *squeeze) reset() {
 
 // place gives option o's job, which is free, that option if with so many units of work tasks of others can be moved
 // so that it fits. If they cannot, some have been moved nevertheless.
-func (s *squeeze) place(o int, units int64) bool {
+func (s *ejection) place(o int, units int64) bool {
 	opt, before := &s.in.Opts[o], s.Spent()
-	if opt.Dead || s.taken > before/squeezePart || !s.roomInAll(opt) {
+	if opt.Dead || s.taken > before/ejectionPart || !s.roomInAll(opt) {
 		return false
 	}
 	s.until = before + units*opsPerUnit
@@ -37,7 +38,7 @@ func (s *squeeze) place(o int, units int64) bool {
 	i, misses := s.IntN(n), 0
 	for left > 0 && misses < n {
 		tasks := min(left, 1)
-		if !s.makeRoom(opt, i, tasks, squeezeDepth) {
+		if !s.makeRoom(opt, i, tasks, ejectionDepth) {
 			misses++
 			i = (i + 1) % n
 			continue
@@ -54,7 +55,7 @@ func (s *squeeze) place(o int, units int64) bool {
 }
 
 // roomInAll says whether all partitions together have room for the gang.
-func (s *squeeze) roomInAll(opt *pack.Option) bool {
+func (s *ejection) roomInAll(opt *pack.Option) bool {
 	in := &s.in
 	s.total = pack.Resize(s.total, len(opt.Usage))
 	for i := range opt.Demand {
@@ -78,7 +79,7 @@ func (s *squeeze) roomInAll(opt *pack.Option) bool {
 
 // makeRoom makes room for that many tasks of an option in its i-th partition: tasks of others go to where there is
 // room, or to where it is made in the same way, in chains of the given depth. It reports whether there is.
-func (s *squeeze) makeRoom(opt *pack.Option, i int, tasks float64, depth int) bool {
+func (s *ejection) makeRoom(opt *pack.Option, i int, tasks float64, depth int) bool {
 	x := s.in.Part[opt.P0+i]
 	if s.Spent() > s.until || s.in.Limit[opt.P0+i] < s.cur.Split[opt.Job*s.in.MaxParts+i]+tasks {
 		return false
@@ -108,16 +109,16 @@ func (s *squeeze) makeRoom(opt *pack.Option, i int, tasks float64, depth int) bo
 }
 
 // fits says whether that many tasks of an option fit into partition x.
-func (s *squeeze) fits(opt *pack.Option, x int, tasks float64) bool { return s.fit(opt, x) >= tasks }
+func (s *ejection) fits(opt *pack.Option, x int, tasks float64) bool { return s.fit(opt, x) >= tasks }
 
 // fit is how many tasks of an option fit into partition x.
-func (s *squeeze) fit(opt *pack.Option, x int) float64 {
+func (s *ejection) fit(opt *pack.Option, x int) float64 {
 	s.Spend(int64(len(opt.Usage) * len(opt.Demand)))
 	return s.in.Fit(opt, x, s.cur.Res)
 }
 
 // position is which of the option's partitions x is; -1 if it is none of them.
-func (s *squeeze) position(opt *pack.Option, x int) int {
+func (s *ejection) position(opt *pack.Option, x int) int {
 	for i, y := range s.in.Part[opt.P0:opt.P1] {
 		if y == x {
 			return i
@@ -128,7 +129,7 @@ func (s *squeeze) position(opt *pack.Option, x int) int {
 
 // wanted is how many tasks of another option would have to leave partition x for so many of opt to fit, as far as
 // rows go that both use.
-func (s *squeeze) wanted(opt, other *pack.Option, x int, tasks float64) float64 {
+func (s *ejection) wanted(opt, other *pack.Option, x int, tasks float64) float64 {
 	in, most := &s.in, 0.0
 	from, to := max(opt.Start, other.Start), min(opt.Start+len(opt.Usage), other.Start+len(other.Usage))
 	for _, d := range opt.Demand {
@@ -153,7 +154,7 @@ func (s *squeeze) wanted(opt, other *pack.Option, x int, tasks float64) float64 
 
 // moveOut moves up to so many tasks of a placed option out of its from-th partition: to where there is room, and as
 // chains may go on, to where it is made.
-func (s *squeeze) moveOut(opt *pack.Option, from int, tasks float64, depth int) {
+func (s *ejection) moveOut(opt *pack.Option, from int, tasks float64, depth int) {
 	n := opt.P1 - opt.P0
 	first := s.IntN(n)
 	for at := 0; at < n && tasks > 0; at++ {
@@ -170,7 +171,7 @@ func (s *squeeze) moveOut(opt *pack.Option, from int, tasks float64, depth int) 
 }
 
 // move moves so many tasks of a placed option from one of its partitions to another, and returns how many.
-func (s *squeeze) move(opt *pack.Option, from, to int, tasks float64) float64 {
+func (s *ejection) move(opt *pack.Option, from, to int, tasks float64) float64 {
 	if tasks > 0 {
 		if s.moves != nil {
 			s.moves(opt.Job)

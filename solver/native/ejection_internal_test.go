@@ -26,7 +26,7 @@ func ready(t *testing.T, p *solver.Problem) *worker {
 	return w
 }
 
-func TestSqueeze(t *testing.T) {
+func TestEjection(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity []float64
 		placed   []solver.Job
@@ -60,15 +60,15 @@ func TestSqueeze(t *testing.T) {
 			}
 			last := len(c.placed)
 			require.False(t, w.cur.TryPlace(last), "not as it is split")
-			assert.Equal(t, c.fits, w.squeeze.place(last, 100))
+			assert.Equal(t, c.fits, w.ejection.place(last, 100))
 			assert.Equal(t, c.fits, w.cur.Choice[last] == last)
 			require.NoError(t, solver.Verify(p, w.cur.Solution(name, solver.StopNone), solver.SplitsInteger))
 		})
 	}
 }
 
-// TestSqueezeKeepsPlans: whatever is squeezed in, or is not, plans stay plans, and residuals and values right.
-func TestSqueezeKeepsPlans(t *testing.T) {
+// TestEjectionKeepsPlans: whatever is placed by ejection, or is not, plans stay plans, and residuals and values right.
+func TestEjectionKeepsPlans(t *testing.T) {
 	in, out := 0, 0
 	for seed := range uint64(40) {
 		p := solvertest.Cycle(7000+seed, 8+int(seed), int(seed%3)*3)
@@ -78,8 +78,8 @@ func TestSqueezeKeepsPlans(t *testing.T) {
 			if w.cur.Choice[j] >= 0 || w.cur.TryPlace(o) {
 				continue
 			}
-			w.squeeze.taken = 0
-			if w.squeeze.place(o, 100) {
+			w.ejection.taken = 0
+			if w.ejection.place(o, 100) {
 				in++
 				require.Equal(t, o, w.cur.Choice[j])
 			} else {
@@ -91,7 +91,7 @@ func TestSqueezeKeepsPlans(t *testing.T) {
 		w.cur.Rebuild()
 		require.InDeltaSlice(t, w.cur.Res, res, 1e-9, "seed %d", seed)
 		require.InDelta(t, w.cur.Value, value, 1e-6, "seed %d", seed)
-		require.NoError(t, solver.Verify(p, w.cur.Solution("squeeze", solver.StopNone), solver.SplitsInteger), "seed %d",
+		require.NoError(t, solver.Verify(p, w.cur.Solution("ejection", solver.StopNone), solver.SplitsInteger), "seed %d",
 			seed)
 	}
 	assert.Positive(t, in)

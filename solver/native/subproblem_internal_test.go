@@ -10,24 +10,24 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// decideAtRandom decides n things about the node that are not decided yet.
+// decideAtRandom decides n things about the subproblem that are not decided yet.
 func decideAtRandom(w *worker, r *rand.Rand, n int) {
 	in := &w.in
 	for range n {
 		switch o := r.IntN(len(in.Opts)); r.IntN(4) {
 		case 0:
-			w.node.forbid(o)
+			w.subproblem.forbid(o)
 		case 1:
-			if !w.node.decided.Dead[o] && !w.node.decided.Must[in.Opts[o].Job] {
-				w.node.require(in.Opts[o].Job, o)
+			if !w.subproblem.decided.Dead[o] && !w.subproblem.decided.Must[in.Opts[o].Job] {
+				w.subproblem.require(in.Opts[o].Job, o)
 			}
 		case 2:
-			if e := in.Opts[o].P0; in.Opts[o].Whole && w.node.decided.Upper[e] > 0 {
-				w.node.confine(o, e, math.Floor(w.node.decided.Upper[e]/2), false)
+			if e := in.Opts[o].P0; in.Opts[o].Whole && w.subproblem.decided.Upper[e] > 0 {
+				w.subproblem.confine(o, e, math.Floor(w.subproblem.decided.Upper[e]/2), false)
 			}
 		default:
 			if k := len(in.P.Running); k > 0 {
-				w.node.settleRun(r.IntN(k), r.IntN(2) == 0)
+				w.subproblem.settleRun(r.IntN(k), r.IntN(2) == 0)
 			}
 		}
 	}
@@ -45,25 +45,25 @@ func TestTheTreeGoesBack(t *testing.T) {
 	}
 }
 
-// TestDecisionsComeBack: whatever is decided about a node the program's basis stays feasible, and its value is no
-// more than before; it is what it was when all has been taken back.
+// TestDecisionsComeBack: whatever is decided about the subproblem the program's basis stays feasible, and its value is
+// no more than before; it is what it was when all has been taken back.
 func TestDecisionsComeBack(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		w := prepared(solvertest.Cycle(seed, 8+int(seed), int(seed)%9))
 		w.relaxation.solve(math.MaxInt64)
 		w.best.Value = 0 // nothing is given up
-		w.node.reset()
-		w.node.solve(maxRounds)
-		root := w.lp.Objective()
+		w.subproblem.reset()
+		w.subproblem.solve(maxRounds)
+		root := w.master.Objective()
 		for range 3 {
 			decideAtRandom(w, r, 1+r.IntN(6))
-			w.node.solve(maxRounds)
+			w.subproblem.solve(maxRounds)
 			checkBasis(t, w)
-			assert.LessOrEqual(t, w.lp.Objective(), root*(1+1e-6), "seed %d", seed)
-			w.node.revert(0)
-			w.node.solve(maxRounds)
-			assert.InEpsilon(t, root, w.lp.Objective(), 1e-6, "seed %d", seed)
+			assert.LessOrEqual(t, w.master.Objective(), root*(1+1e-6), "seed %d", seed)
+			w.subproblem.revert(0)
+			w.subproblem.solve(maxRounds)
+			assert.InEpsilon(t, root, w.master.Objective(), 1e-6, "seed %d", seed)
 		}
 	}
 }

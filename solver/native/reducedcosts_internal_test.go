@@ -13,9 +13,9 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// TestReducedNodesKeepBetterPlans: what a node's prices take out is in no plan that is worth more than what is looked
-// for, here in the best one, whatever it is that is looked for; and they do take something out.
-func TestReducedNodesKeepBetterPlans(t *testing.T) {
+// TestReducedCostsKeepBetterPlans: what a subproblem's prices take out is in no plan that is worth more than what is
+// looked for, here in the best one, whatever it is that is looked for; and they do take something out.
+func TestReducedCostsKeepBetterPlans(t *testing.T) {
 	decided, proven := map[int8]int{}, 0
 	for seed := range uint64(40) {
 		p := solvertest.Cycle(seed, 4+int(seed)%14, int(seed)%7)
@@ -30,9 +30,9 @@ func TestReducedNodesKeepBetterPlans(t *testing.T) {
 			w := prepared(p)
 			w.relaxation.solve(math.MaxInt64)
 			w.best.Value = float64(share * best.Objective)
-			w.node.solve(maxRounds)
-			w.reducer.run(w.node.at)
-			for _, d := range w.node.decided.Trail {
+			w.subproblem.solve(maxRounds)
+			w.reducedCosts.run(w.subproblem.at)
+			for _, d := range w.subproblem.decided.Trail {
 				decided[d.Kind]++
 			}
 			checkKept(t, w, best)
@@ -44,14 +44,14 @@ func TestReducedNodesKeepBetterPlans(t *testing.T) {
 	}
 }
 
-// checkKept says that the node allows the plan.
+// checkKept says that the subproblem allows the plan.
 func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 	t.Helper()
 	in := &w.in
 	for j := range in.P.Jobs {
 		c, taken := plan.Choice[in.P.Jobs[j].ID]
 		if !taken {
-			require.False(t, w.node.decided.Must[j], "job %d has to run", j)
+			require.False(t, w.subproblem.decided.Must[j], "job %d has to run", j)
 			continue
 		}
 		for o := in.JobOpts[j]; o < in.JobOpts[j+1]; o++ {
@@ -59,7 +59,7 @@ func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 			if opt.Index != c.Option {
 				continue
 			}
-			require.False(t, w.node.decided.Dead[o], "option %d of job %d", c.Option, j)
+			require.False(t, w.subproblem.decided.Dead[o], "option %d of job %d", c.Option, j)
 			tasks := make([]float64, opt.P1-opt.P0)
 			for _, s := range c.Split {
 				for i, x := range in.Part[opt.P0:opt.P1] {
@@ -68,7 +68,7 @@ func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 					}
 				}
 			}
-			require.True(t, w.node.decided.Allows(o, tasks), "the split of option %d of job %d: %v", c.Option, j, tasks)
+			require.True(t, w.subproblem.decided.Allows(o, tasks), "the split of option %d of job %d: %v", c.Option, j, tasks)
 		}
 	}
 	gone := map[string]bool{}
@@ -77,9 +77,9 @@ func checkKept(t *testing.T, w *worker, plan *solver.Solution) {
 	}
 	for k := range in.P.Running {
 		if gone[in.P.Running[k].ID] {
-			require.GreaterOrEqual(t, w.node.decided.Fix[k], int8(0), "running job %d has to stay", k)
+			require.GreaterOrEqual(t, w.subproblem.decided.Fix[k], int8(0), "running job %d has to stay", k)
 		} else {
-			require.LessOrEqual(t, w.node.decided.Fix[k], int8(0), "running job %d has to go", k)
+			require.LessOrEqual(t, w.subproblem.decided.Fix[k], int8(0), "running job %d has to go", k)
 		}
 	}
 }

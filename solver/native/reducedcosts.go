@@ -7,34 +7,34 @@ import (
 	"github.com/hedgesched/hedge/solver/native/internal/relax"
 )
 
-// reducer takes out of a node's program what no plan that is looked for can have, by the prices at which the node's
-// bound has been found (reduced-cost fixing): options whose reduced value is so far below that of their job's best
+// reducedCosts takes out of a subproblem's program what no plan that is looked for can have, by the prices at which
+// its bound has been found (reduced-cost fixing): options whose reduced value is so far below that of their job's best
 // one that the bound would not be enough if they were taken, and tasks where they would cost too much. Jobs and
 // running jobs that can be decided one way only are.
-type reducer struct {
+type reducedCosts struct {
 	*progress
-	node  *node
-	lp    *relax.Master
-	red   []float64 // scratch: options' reduced values
-	order []int     // scratch: an option's places, the cheapest first
+	subproblem *subproblem
+	master     *relax.Master
+	red        []float64 // scratch: options' reduced values
+	order      []int     // scratch: an option's places, the cheapest first
 }
 
 // exact says whether the programs' tolerance is nothing beside what the best plan is worth. It is not where a plan is
 // worth the small difference of large values and costs: bounds that are wide for rounding errors alone would be taken
 // for room.
-func (r *reducer) exact() bool { return r.lp.Tol <= 1e-6*math.Abs(r.top()) }
+func (r *reducedCosts) exact() bool { return r.master.Tol <= 1e-6*math.Abs(r.top()) }
 
-// run reduces the program whose bound at prices dual.lam is b. What is worth no more than the best plan is taken out,
+// run reduces the program whose bound at prices dual.Lam is b. What is worth no more than the best plan is taken out,
 // and not what is worth hardly more than the best plan: no node's bound would speak of that any more, and the tree's
 // bound has to hold for it.
-func (r *reducer) run(b float64) {
+func (r *reducedCosts) run(b float64) {
 	room := b - r.top() + float64(inexact*math.Abs(b))
 	if math.IsInf(b, 0) || room < 0 || !r.exact() {
 		return
 	}
 	n := len(r.in.P.Jobs)
 	r.red, r.order = pack.Resize(r.red, len(r.in.Opts)), pack.Resize(r.order, r.in.MaxParts)
-	for set := range r.lp.Sets() {
+	for set := range r.master.Sets() {
 		if r.late() {
 			return
 		}
@@ -43,21 +43,21 @@ func (r *reducer) run(b float64) {
 			continue
 		}
 		k := set - n
-		if r.node.decided.Fix[k] != 0 {
+		if r.subproblem.decided.Fix[k] != 0 {
 			continue
 		}
 		switch gain := r.dual.ReleaseGain(k); {
 		case gain > room:
-			r.node.settleRun(k, true)
+			r.subproblem.settleRun(k, true)
 		case -gain > room:
-			r.node.settleRun(k, false)
+			r.subproblem.settleRun(k, false)
 		}
 	}
 }
 
 // job reduces job j, by which the bound may fall by room.
-func (r *reducer) job(j int, room float64) {
-	d, in, decided := &r.dual, &r.in, &r.node.decided
+func (r *reducedCosts) job(j int, room float64) {
+	d, in, decided := &r.dual, &r.in, &r.subproblem.decided
 	best := 0.0
 	if decided.Must[j] {
 		best = math.Inf(-1)
@@ -75,21 +75,21 @@ func (r *reducer) job(j int, room float64) {
 		switch opt := &in.Opts[o]; {
 		case decided.Dead[o]:
 		case r.red[o] < best-room:
-			r.node.forbid(o)
+			r.subproblem.forbid(o)
 		case opt.Whole && opt.P1-opt.P0 > 1:
 			d.Price(opt, d.Unit)
 			r.split(o, room-(best-r.red[o]))
 		}
 	}
 	if best > room {
-		r.node.oblige(j)
+		r.subproblem.oblige(j)
 	}
 }
 
-// split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.split, a
-// task's costs are in dual.unit, and a split may cost more than that by room.
-func (r *reducer) split(o int, room float64) {
-	d, q, opt := &r.dual, &r.node.decided, &r.in.Opts[o]
+// split bounds option o's tasks in each of its partitions by what they cost: the cheapest split is in dual.Split, a
+// task's costs are in dual.Unit, and a split may cost more than that by room.
+func (r *reducedCosts) split(o int, room float64) {
+	d, q, opt := &r.dual, &r.subproblem.decided, &r.in.Opts[o]
 	n := opt.P1 - opt.P0
 	upper, lower := q.Upper[opt.P0:opt.P1], q.Lower[opt.P0:opt.P1]
 	unit, split := d.Unit[:n], d.Split[:n]
@@ -119,7 +119,7 @@ func (r *reducer) split(o int, room float64) {
 	}
 	d.Ops += int64(2 * n * n)
 	if changed {
-		r.node.penalize(o)
+		r.subproblem.penalize(o)
 	}
 }
 
