@@ -98,6 +98,7 @@ func Cases() []Case {
 		{"order of jobs does not matter", "exact", checkPermuted},
 		{"units do not matter", "exact", checkUnits},
 		{"priorities", "", checkPriorities},
+		{"larger problems with priorities", "deterministic", checkLargerPriorities},
 		{"exact with priorities", "exact", checkExactPriorities},
 		{"equal priorities do not matter", "deterministic", checkEqualPriorities},
 		{"bound", "bound", checkBound},
