@@ -1,6 +1,7 @@
 package ortools_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func main() {
 }
 `
 
-// TestAProgramOutside builds and runs a program of a module of its own, without the network.
+// TestAProgramOutside builds and runs a program of a module of its own, by its own choice of versions.
 func TestAProgramOutside(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
@@ -147,8 +148,10 @@ func TestAProgramOutside(t *testing.T) {
 	put("go.sum", string(sums)+string(more))
 	run := exec.Command("go", "run", "-mod=mod", ".")
 	run.Dir = dir
-	run.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOPROXY=off", "CGO_ENABLED=0")
-	out, err := run.CombinedOutput()
-	require.NoError(t, err, string(out))
+	run.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0")
+	var told bytes.Buffer // what is downloaded is told there
+	run.Stderr = &told
+	out, err := run.Output()
+	require.NoError(t, err, told.String())
 	assert.Equal(t, "native 10 5\n", string(out))
 }
