@@ -39,6 +39,17 @@ func forbidden(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return unwanted(files, func(file, path string) string {
+		if mayImport(file, path) {
+			return ""
+		}
+		return fmt.Sprintf("imports %s; the root module takes the standard library and %s only, testify for tests",
+			path, reader)
+	})
+}
+
+// unwanted lists the imports of files that a look finds something wrong with; it says nothing of the others.
+func unwanted(files []string, look func(file, path string) string) ([]string, error) {
 	var faults []string
 	fset := token.NewFileSet()
 	for _, file := range files {
@@ -51,9 +62,8 @@ func forbidden(dir string) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !mayImport(file, path) {
-				faults = append(faults, fmt.Sprintf("%s: imports %s; the root module takes the standard library and %s only, "+
-					"testify for tests", fset.Position(spec.Pos()), path, reader))
+			if fault := look(file, path); fault != "" {
+				faults = append(faults, fmt.Sprintf("%s: %s", fset.Position(spec.Pos()), fault))
 			}
 		}
 	}

@@ -3,13 +3,10 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -56,26 +53,13 @@ func downwards(rooms []string, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var faults []string
-	fset := token.NewFileSet()
-	for _, file := range files {
-		f, err := parser.ParseFile(fset, file, nil, parser.ImportsOnly)
-		if err != nil {
-			return nil, err
+	return unwanted(files, func(_, path string) string {
+		to, ours := strings.CutPrefix(path, root+"/")
+		if !ours || floor(rooms, to) <= floor(rooms, filepath.ToSlash(dir)) {
+			return ""
 		}
-		for _, spec := range f.Imports {
-			path, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return nil, err
-			}
-			to, ours := strings.CutPrefix(path, root+"/")
-			if ours && floor(rooms, to) > floor(rooms, filepath.ToSlash(dir)) {
-				faults = append(faults, fmt.Sprintf("%s: imports %s, which is further down in doc.go's list of rooms",
-					fset.Position(spec.Pos()), to))
-			}
-		}
-	}
-	return faults, nil
+		return fmt.Sprintf("imports %s, which is further down in doc.go's list of rooms", to)
+	})
 }
 
 // production lists the Go files of a folder that are not tests.
