@@ -14,7 +14,8 @@
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline;
-//	           sched/record keeps snapshots, to be planned again; sched/agent is the shape of schedulers made of
+//	           sched/record keeps snapshots, to be planned again; sched/paths forecasts
+//	           the rest of jobs that have stages; sched/agent is the shape of schedulers made of
 //	           messages, with a suite: sched/eagle (Hawk, Sparrow and others too), sched/pigeon,
 //	           sched/kairos, sched/bigc; sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
