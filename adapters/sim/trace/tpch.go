@@ -105,7 +105,7 @@ func (p *sparkTPCH) stagesOf(q *query) ([]Job, error) {
 	for _, name := range slices.SortedFunc(maps.Keys(q.Stages), byNumber) {
 		s := q.Stages[name]
 		j := Job{ID: whole + "/" + name, Of: whole, Line: p.line, Wait: WaitUnknown, After: after[name],
-			Attributes: map[string]string{"query": number, "size": size, "stage": name}}
+			Attributes: map[string]string{"name": "q" + number, "logical_name": "q" + number + "/" + name, "size": size}}
 		for _, wave := range []map[string][]float64{s.FirstWave, s.RestWave} {
 			for _, ms := range wave[fewest(s.FirstWave)] {
 				if !(ms >= 0 && ms <= 1e3*maxSeconds) {

@@ -34,9 +34,9 @@
 //     Jobs of which a stage has not ended are skipped. Attribute: kind (R).
 //   - alibaba-2017, the same of an earlier trace, whose stages wait for none.
 //   - spark-tpch, a query a line with the durations of its tasks by stage, as Decima's simulator has them. Submissions
-//     are not known, and 0. Attributes: query, size, stage.
+//     are not known, and 0. Attributes: name (q1), logical_name (q1/0), size.
 //   - wfformat, WfCommons' documents, a workflow a line. A stage is the tasks of one type and depth. Submissions are 0.
-//     Attributes: workflow, type.
+//     Attributes: name, logical_name, executable (the type).
 //   - hedge-csv and hedge-jsonl, hedge's own. JSONL carries everything that is in a Job, CSV all but stages.
 //
 // Of a job with stages that are named twice, wait for one that is not there or for each other in a circle, all stages

@@ -145,7 +145,7 @@ func (p *wfFormat) group(w *workflow, tasks []Job) []Job {
 			k = len(of)
 			index[id] = k
 			of = append(of, Job{ID: id, Of: t.Of, Line: t.Line, Wait: WaitUnknown,
-				Attributes: map[string]string{"workflow": w.Name, "type": kind}})
+				Attributes: map[string]string{"name": w.Name, "logical_name": w.Name + id[len(t.Of):], "executable": kind}})
 		}
 		s := &of[k]
 		s.Tasks++

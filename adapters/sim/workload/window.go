@@ -30,7 +30,7 @@ func (b *builder) window() (*Workload, error) {
 			b.skipped[why]++
 			continue
 		}
-		d := draft{job: j, nodes: b.nodesOf(j.Tasks), runtime: j.Runtime, arrive: j.Submit - start}
+		d := draft{job: j, nodes: b.nodesOf(j.Tasks), runtime: j.Runtime, arrive: j.Submit - start, whole: b.wholes[j.ID]}
 		drafts = append(drafts, d)
 		work += d.work()
 		end = j.Submit
@@ -80,7 +80,8 @@ func (b *builder) windowStart() (int, error) {
 	for latest > 0 && total < b.target() {
 		latest--
 		j := &b.jobs[usable[latest]]
-		total += float64(float64(b.nodesOf(j.Tasks)) * j.Runtime.Seconds())
+		d := draft{nodes: b.nodesOf(j.Tasks), runtime: j.Runtime, whole: b.wholes[j.ID]}
+		total += d.work()
 	}
 	lo, hi := min(len(usable)*2/5, latest/2), min(len(usable)*3/5, latest)
 	return usable[lo+b.rng.IntN(hi-lo+1)], nil

@@ -2,10 +2,14 @@
 // arrivals, deadlines, utilities and preferences, and the history the
 // predictor has seen before the first of them (3Sigma, section 5).
 //
-// [Build] makes three kinds. [Window] takes a stretch of the log, keeps the
+// [Build] makes four kinds. [Window] takes a stretch of the log, keeps the
 // runtimes and stretches or compresses the arrivals until the offered load is
 // met, as 3Sigma does with HedgeFund and Mustang. [E2E] fits job classes on the log
-// and draws new jobs from them, as 3Sigma does with Google. [Replay] changes nothing.
+// and draws new jobs from them, as 3Sigma does with Google. [Replay] changes nothing. [DAG] is Window for jobs of
+// stages: it takes them whole, and their deadlines are those of whole jobs. Of a log without stages it makes such jobs,
+// as SLearn does with Google (section 6): the next 2 to 5 jobs of one user and name are a chain of stages. Of a log
+// whose jobs are all submitted at once, as where the log knows no submissions, it draws jobs with replacement and has
+// them arrive at random, half of them before the simulation, as history.
 //
 // The same jobs and Spec give the same Workload. Seeds vary which jobs get
 // deadlines, their slacks and preferred racks, the window's position where
@@ -43,7 +47,7 @@ type Workload struct {
 	// Spec is what it was built from.
 	Spec Spec
 	// Jobs are in order of arrival, ties by ID. Tasks counts nodes: each task holds
-	// a whole one.
+	// a whole one. Each stage of a job is one.
 	Jobs []sim.Job
 	// Train is the history, in order of completion, ties by ID.
 	Train []Sample
@@ -60,7 +64,7 @@ type Workload struct {
 	MachineHours float64
 	// Tasks is the sum of the jobs' tasks in the log's unit, before TasksPerNode.
 	Tasks int
-	// SLOJobs is the number of jobs with a deadline.
+	// SLOJobs is the number of jobs with a deadline. Jobs of stages count once.
 	SLOJobs int
 }
 
@@ -95,6 +99,7 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 	b := builder{
 		spec:    spec,
 		jobs:    sorted,
+		past:    sorted,
 		train:   train,
 		span:    hours(spec.Hours),
 		rng:     rand.New(rand.NewPCG(uint64(spec.Seed), 0x3519a)),
@@ -105,6 +110,8 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 		return b.e2e()
 	case Replay:
 		return b.replay()
+	case DAG:
+		return b.dag()
 	default:
 		return b.window()
 	}
@@ -126,6 +133,12 @@ func inOrder(jobs []trace.Job) ([]trace.Job, error) {
 	seen := make(map[string]struct{}, len(jobs))
 	for i := range jobs {
 		j := &jobs[i]
+		for _, parent := range j.After {
+			if _, known := seen[parent]; !known {
+				return nil, &JobError{Job: j.ID, Line: j.Line, Field: "after",
+					Problem: fmt.Sprintf("names %q, which is not the id of a job before it", parent)}
+			}
+		}
 		if _, dup := seen[j.ID]; dup {
 			return nil, &JobError{Job: j.ID, Line: j.Line, Field: "id", Problem: "is used twice"}
 		}
@@ -153,15 +166,23 @@ type draft struct {
 	runtime time.Duration
 	arrive  time.Duration
 	slo     bool
+	whole   *whole // of a job of stages; runtime is then that of its longest path
 }
 
 // work is machine-time in node-seconds.
-func (d *draft) work() float64 { return float64(float64(d.nodes) * d.runtime.Seconds()) }
+func (d *draft) work() float64 {
+	if d.whole != nil {
+		return d.whole.work
+	}
+	return float64(float64(d.nodes) * d.runtime.Seconds())
+}
 
 type builder struct {
 	spec    Spec
-	jobs    []trace.Job // by submission
-	train   []trace.Job // Spec.Train, by submission
+	jobs    []trace.Job       // by submission
+	past    []trace.Job       // what history is made of
+	wholes  map[string]*whole // in a DAG workload, what each of jobs stands for
+	train   []trace.Job       // Spec.Train, by submission
 	span    time.Duration
 	rng     *rand.Rand
 	skipped map[string]int
@@ -179,6 +200,9 @@ func (b *builder) nodesOf(tasks int) int {
 
 // refuse says why j cannot be in a Window or E2E workload; empty if it can.
 func (b *builder) refuse(j *trace.Job) string {
+	if w := b.wholes[j.ID]; w != nil {
+		return b.refuseWhole(w)
+	}
 	nodes := b.nodesOf(j.Tasks)
 	switch {
 	case j.Outcome == trace.Failed:
@@ -209,14 +233,14 @@ func (b *builder) finish(drafts []draft, traceSpan time.Duration) (*Workload, er
 	var work float64
 	for i := range drafts {
 		d := &drafts[i]
-		j, err := b.simJob(d)
+		jobs, err := b.simJobs(d)
 		if err != nil {
 			return nil, err
 		}
-		w.Jobs = append(w.Jobs, j)
+		w.Jobs = append(w.Jobs, jobs...)
 		w.Tasks += d.job.Tasks
 		work += d.work()
-		if j.Deadline > 0 {
+		if d.slo {
 			w.SLOJobs++
 		}
 	}
