@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -134,18 +135,26 @@ func (b *builder) replay() (*Workload, error) {
 		start = at
 	}
 	var drafts []draft
+	out := map[string]bool{} // jobs that are left out
 	for i := range b.jobs {
 		j := &b.jobs[i]
 		if j.Submit < start || b.span > 0 && j.Submit >= start+b.span {
+			out[j.ID] = true
 			continue
 		}
 		nodes := b.nodesOf(j.Tasks)
+		why := ""
 		switch {
 		case j.Runtime <= 0:
-			b.skipped[SkippedNoRuntime]++
-			continue
+			why = SkippedNoRuntime
 		case nodes > b.spec.Nodes:
-			b.skipped[SkippedTooWide]++
+			why = SkippedTooWide
+		case slices.ContainsFunc(j.After, func(parent string) bool { return out[parent] }):
+			why = SkippedParent
+		}
+		if why != "" {
+			b.skipped[why]++
+			out[j.ID] = true
 			continue
 		}
 		drafts = append(drafts, draft{job: j, nodes: nodes, runtime: j.Runtime, arrive: j.Submit - start,

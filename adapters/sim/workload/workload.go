@@ -40,6 +40,7 @@ const (
 	SkippedTooLong   = "longer than the span"
 	SkippedTooBig    = "larger than one job's share of the work"
 	SkippedTrimmed   = "left out to meet the load"
+	SkippedParent    = "waits for a job that is left out"
 )
 
 // Workload is what a simulation runs. It is not modified after Build.
@@ -95,6 +96,11 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 	train, err := inOrder(spec.Train)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
+	}
+	if staged := slices.IndexFunc(sorted, func(j trace.Job) bool { return len(j.After) > 0 }); staged >= 0 &&
+		(spec.Kind == Window || spec.Kind == E2E) {
+		return nil, &SpecError{Field: "Kind", Value: spec.Kind,
+			Want: fmt.Sprintf("dag or replay, as job %q waits for another", sorted[staged].ID)}
 	}
 	b := builder{
 		spec:    spec,

@@ -61,7 +61,7 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 		"paper, or published: those of the public Eagle simulator (--workload tasks)")
 	t.paper.add(own)
 	fs.AddFlagSet(own)
-	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
+	fs.Lookup("workload").Usage = "window, e2e, replay, dag or tasks"
 }
 
 func taskFlagNames() []string {

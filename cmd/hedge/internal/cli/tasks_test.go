@@ -67,7 +67,7 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"--nodes: found 0":                      {"--rules", "published", "--nodes", "0"},
 		"--nodes: found 1, expected at least 2": {"--rules", "published", "--nodes", "1"},
 		"--jobs-out: found - with --json":       {"--rules", "published", "--jobs-out", "-", "--json"},
-		`expected window, e2e, replay or tasks`: {"--workload", "day"},
+		`expected window, e2e, replay, dag or tasks`: {"--workload", "day"},
 		"--cores":                               {"--cores", "0"},
 		"--delay":                               {"--rules", "published", "--delay", "1ms"},
 		"the delay":                             {"--delay", "-1s"},

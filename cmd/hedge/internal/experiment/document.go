@@ -80,10 +80,18 @@ type Planning struct {
 // Run is one policy on one seed's workload.
 type Run struct {
 	sim.Metrics
+	// All are the jobs of a workload of stages, each counted once.
+	All *All `json:"all,omitempty"`
 	// Jobs, Series and Picture are kept for charts only.
 	Jobs    []sim.JobRecord `json:"-"`
 	Series  sim.Series      `json:"-"`
 	Picture *Picture        `json:"-"`
+}
+
+// All is the completed jobs of a run.
+type All struct {
+	Jobs int        `json:"jobs"`
+	JCT  sim.Spread `json:"jct_s"`
 }
 
 // single is the document of hedge simulate.

@@ -308,6 +308,9 @@ func (e *Experiment) run(
 	}
 	run = &Run{Metrics: result.Metrics}
 	run.Policy = of.Name
+	if s.Workload == string(workload.DAG) {
+		run.All = &All{Jobs: result.Metrics.SLO.Completed + result.Metrics.BE.Completed, JCT: result.Metrics.JCT}
+	}
 	if s.Observe {
 		run.Jobs, run.Series = result.Jobs, result.Series
 		if camera != nil {
