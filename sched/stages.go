@@ -166,6 +166,11 @@ func (s *state) abandon(gone *tracked) {
 	id := gone.job.ID
 	waiting := s.children[id]
 	delete(s.children, id)
+	for _, j := range s.fresh {
+		if !j.gone && j.phase == held && slices.Contains(j.job.After, id) {
+			s.drop(j, id, ErrParent)
+		}
+	}
 	for _, child := range waiting {
 		if j := s.jobs[child]; j != nil {
 			j.waits--
