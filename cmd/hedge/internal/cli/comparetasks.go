@@ -65,7 +65,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 			return err
 		}
 	}
-	log, work, err := readTasks(s, &f.spec)
+	log, err := readTasks(s, &f.spec, t)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 			return err
 		}
 		for _, t.config.Seed = range list {
-			one, _, err := t.run(name, log, work)
+			one, _, err := t.run(name, log)
 			if err != nil {
 				return fmt.Errorf("%s, seed %d: %w", name, t.config.Seed, err)
 			}
