@@ -52,6 +52,7 @@ type job struct {
 	where  int32   // the heap that it is in
 	queue  int32   // the queue that its running tasks are charged to
 	note   int32
+	size   float64 // by which it has entered its queue
 
 	sampling, watch bool
 	due, out        int32 // pilots to be sent, and that run
@@ -259,7 +260,7 @@ func (c *central) done(now time.Duration, ref int32, out *agent.Output[Message])
 // show makes the sample of a job.
 func (c *central) show(now time.Duration, j *job, late time.Duration) {
 	c.outcome.Sample = Sample{Job: j.Job, Now: now, Pilots: j.pilots, Ended: j.ended, Out: int(j.out), Late: late,
-		Note: j.note}
+		Running: int(j.running), Placed: !j.sampling, Size: j.size, Note: j.note}
 }
 
 // ask has the predictor say what to do with a job.
@@ -277,7 +278,7 @@ func (c *central) ask(now time.Duration, ref int32, late time.Duration) {
 			return
 		}
 	}
-	j.sampling, j.due = false, 0
+	j.sampling, j.due, j.size = false, 0, a.Size
 	c.move(ref, c.of(a.Size))
 }
 

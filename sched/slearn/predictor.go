@@ -31,6 +31,11 @@ type Sample struct {
 	// Late is, for a job whose pilots have taken longer than [Config.PilotTimeout], that time: each of those that are
 	// Out has run for so long at least. Else it is 0.
 	Late time.Duration
+	// Running is how many tasks of the job run.
+	Running int
+	// Placed tells that the job has entered a queue, Size by which size.
+	Placed bool
+	Size   float64
 	// Note is what the last [Answer] about this job had.
 	Note int32
 }

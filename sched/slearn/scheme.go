@@ -77,7 +77,11 @@ func (s Scheme) Configure(c *Config, k *Knowledge) error {
 	past := Past{of, k.Describe}
 	switch s {
 	case JointScheme:
-		c.Predictor = &History{Past: past} // TODO
+		joint, err := NewJoint(past, k.ThinLimit, k.Ratio, c.Queues)
+		if err != nil {
+			return err
+		}
+		c.Predictor = joint
 	case ThreeSigma:
 		c.Predictor = &History{Past: past}
 	case ThreeSigmaTL:
