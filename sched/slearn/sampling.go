@@ -1,7 +1,7 @@
 package slearn
 
-// Sampling is SLearn's predictor (section 5.1.2): it runs max(1, ⌈r·S⌉) pilots of a job of S tasks, drawn at random, and
-// takes the mean of what they took times S. It never looks at history. Make one with [NewSampling].
+// Sampling is SLearn's predictor (section 5.1.2). It runs max(1, ⌈r·S⌉) pilots of a job of S tasks, drawn at random. The
+// job's size is the mean of what they took times S. It never looks at history. Make one with [NewSampling].
 type Sampling struct{ ratio *Ratio }
 
 // NewSampling is SLearn's predictor with a sampling ratio; a nil one is the adaptive ratio of the paper.

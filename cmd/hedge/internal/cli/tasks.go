@@ -69,7 +69,8 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 }
 
 func taskFlagNames() []string {
-	return append(append(paperFlagNames(), gsFlagNames()...), "jobs", "max-tasks", "short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out")
+	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "short-share", "cutoff",
+		"min-probes", "heartbeat", "estimate", "rules", "jobs-out"})
 }
 
 // commonFlagNames are those of simulate and compare that every workload has.

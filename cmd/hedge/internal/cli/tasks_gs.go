@@ -122,8 +122,8 @@ func described(j *trace.Job) predict.Job {
 	return predict.Job{ID: j.ID, Attributes: j.Attributes, Submitted: time.Unix(0, 0).UTC().Add(j.Submit)}
 }
 
-// history is a history that has learnt from the jobs of --train. As in the papers it forecasts from the one feature value
-// that has predicted best.
+// history is a history that has learnt from the jobs of --train. As in the papers it forecasts from the one feature
+// value that has predicted best.
 func (g *gsFlags) history(train []trace.Job) (predict.Predictor, error) {
 	h, err := predict.NewHistory(&predict.HistoryOptions{Features: g.list, Blend: 1})
 	if err != nil {
@@ -162,8 +162,8 @@ func (r *recorder) Estimate(s *slearn.Sample) slearn.Answer {
 	return a
 }
 
-// Learn is that of slearn.Learner. A job whose pilots were the last of its tasks has entered no queue; its size is the one
-// that it would have entered by.
+// Learn is that of slearn.Learner. A job whose pilots were the last of its tasks has entered no queue; its size is the
+// one that it would have entered by.
 func (r *recorder) Learn(o *slearn.Outcome) {
 	if at := &r.sizes[o.Job.ID]; math.IsNaN(*at) {
 		*at = r.of.Estimate(&o.Sample).Size
