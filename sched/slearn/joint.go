@@ -9,19 +9,20 @@ import (
 
 // Joint is a predictor that joins history and sampling, which SLearn's paper leaves open (section 7). It is ours.
 //
-// A job starts with a belief of its mean task time: the forecast of history with its spread, which is widened by as much
-// as forecasts have lately been further off than they said. Every pilot sharpens the belief (section 4.1), and so does
-// every other task that ends while more wait: the job changes its queue when the belief has become sure of another one.
+// A job starts with a belief of its mean task time: the forecast of history with its spread, which is widened by as
+// much as forecasts have lately been further off than they said. Every pilot sharpens the belief (section 4.1), and
+// so does every other task that ends while more wait: the job changes its queue when the belief has become sure of
+// another one.
 //
-// Pilots have to run anyway. What they cost is that the other tasks wait for them; what they are worth is that fewer jobs
-// enter a wrong queue. So a job is sampled unless history is sure of its queue and, when it was, has lately been right as
-// often as pilots were. The number of pilots is that of the sampling ratio: fewer save no time, since they run side by
-// side, and more made no measured difference.
+// Pilots have to run anyway. What they cost is that the other tasks wait for them; what they are worth is that fewer
+// jobs enter a wrong queue. So a job is sampled unless history is sure of its queue and, when it was, has lately been
+// right about as often as pilots were. The number of pilots is that of the sampling ratio: fewer save no time, since they
+// run side by side, and more made no measured difference.
 //
 // A thin job enters the first queue, as SLearn has it, unless history is sure that it is large.
 //
-// History can turn wrong. A job whose pilots contradict it goes by its pilots. When forecasts lean to one side, job after
-// job, an alarm says so; as long as it lasts history counts for nothing, and all is as under SLearn.
+// History can turn wrong. A job whose pilots contradict it goes by its pilots. When forecasts lean to one side, job
+// after job, an alarm says so; as long as it lasts history counts for nothing, and all is as under SLearn.
 type Joint struct {
 	past   Past
 	thin   int32
@@ -29,9 +30,9 @@ type Joint struct {
 	queues Queues
 
 	drift predict.Drift
-	// These follow the latest wide jobs. Within is the mean squared coefficient of variation of task times inside a job.
-	// Excess is the mean squared error of forecasts over their variance. Missed is how many queues pilots have been off,
-	// trusted the same of history where it was sure.
+	// These follow the latest wide jobs. Within is the mean squared coefficient of variation of task times inside a
+	// job. Excess is the mean squared error of forecasts over their variance. Missed is how many queues pilots have
+	// been off, trusted the same of history where it was sure.
 	within, excess, missed, trusted float64
 	alarms                          Alarms
 
@@ -41,24 +42,26 @@ type Joint struct {
 
 // Alarms counts what a [Joint] has found of its history.
 type Alarms struct {
-	// Raised is how often the alarm was raised. Jobs is how many jobs with a history have ended, During how many of these
-	// ended while the alarm was on.
+	// Raised is how often the alarm was raised. Jobs is how many jobs with a history have ended, During how many of
+	// these ended while the alarm was on.
 	Raised, Jobs, During int
 }
 
-// The figures that a Joint starts with. Inside the median wide job of Google's log of 2011 the coefficient of variation is
-// 0.13, inside one in ten above 0.44. The paper's Table 7 has 11 to 26 % of jobs in a wrong queue. History has to earn
-// its trust.
+// The figures that a Joint starts with. Inside the median wide job of Google's log of 2011 the coefficient of
+// variation is 0.13, inside one in ten above 0.44. The paper's Table 7 has 11 to 26 % of jobs in a wrong queue.
+// History has to earn its trust.
 const (
 	firstWithin  = 0.25 * 0.25
 	firstExcess  = 4
 	firstMissed  = 0.1
 	firstTrusted = 0.5
+	// toll is what waiting for pilots is worth: that one job in twenty is off by a queue.
+	toll = 0.05
 	// follow is the weight of the latest job.
 	follow = 0.02
 	// worst bounds what one job adds to the excess.
 	worst = 100
-	// least bounds the variance that it is divided by, as a share of the squared mean: that of a hundredth.
+	// least is the variance that history has at least, as a share of the squared mean: a deviation of a hundredth.
 	least = 1e-4
 )
 
@@ -105,7 +108,7 @@ func (p *Joint) Estimate(s *Sample) Answer {
 	switch {
 	case s.Job.Tasks < p.thin:
 		return Answer{Size: p.sizeOfThin(s, k, known), Note: note}
-	case known && k.sure && p.trusted <= p.missed:
+	case known && k.sure && p.trusted <= p.missed+toll:
 		return Answer{Size: size(s, k.belief), Watch: true, Note: note}
 	}
 	k.percent = p.ratio.Next()
@@ -123,6 +126,7 @@ func (p *Joint) remember(s *Sample) (note int32) {
 	k := prior{belief: predict.Unknown()}
 	if f := p.past.Of.Predict(p.past.Describe(&s.Job)); f.Samples > 0 {
 		k.forecast, k.belief = f.Dist, predict.BeliefOf(f.Dist)
+		k.belief.Variance = max(k.belief.Variance, least*float64(k.belief.Mean*k.belief.Mean))
 		k.sure = p.queueDoubt(s, f.Dist) <= firstMissed
 	}
 	p.priors[note-1] = k
@@ -166,8 +170,8 @@ func (p *Joint) isSure(s *Sample, b predict.Belief, deviations float64) bool {
 	return b.Within(low/tasks, high/tasks, deviations)
 }
 
-// again is the answer about a job of which tasks have ended. What ends first is short, so a job that is in a queue goes by
-// its tasks only once as many have ended as run.
+// again is the answer about a job of which tasks have ended. What ends first is short, so a job that is in a queue
+// goes by its tasks only once as many have ended as run.
 func (p *Joint) again(s *Sample, k *prior) Answer {
 	a := Answer{Size: s.Size, Watch: k.percent > 0 || s.Job.Tasks >= p.thin, Note: s.Note}
 	seen := s.Pilots
@@ -194,7 +198,8 @@ func (p *Joint) again(s *Sample, k *prior) Answer {
 	return a
 }
 
-// posterior is the belief after some tasks. Their variance is the job's own and, as long as these are few, the usual one.
+// posterior is the belief after some tasks. Their variance is the job's own and, as long as these are few, the usual
+// one.
 func (p *Joint) posterior(prior predict.Belief, seen *Times) predict.Belief {
 	if seen.Count == 0 {
 		return prior
@@ -231,9 +236,8 @@ func (p *Joint) score(o *Outcome, k *prior) {
 	}
 	towards(&p.within, min(1, max(0, o.Ended.Squares/float64(o.Ended.Count)/float64(mean*mean)-1)))
 	if k.forecast != nil {
-		wide := max(k.belief.Variance, least*float64(k.belief.Mean*k.belief.Mean))
 		miss := mean - k.belief.Mean
-		towards(&p.excess, max(1, min(worst, float64(miss*miss)/max(wide, math.SmallestNonzeroFloat64))))
+		towards(&p.excess, max(1, min(worst, float64(miss*miss)/max(k.belief.Variance, math.SmallestNonzeroFloat64))))
 	}
 	if k.sure {
 		towards(&p.trusted, off(k.belief.Mean))

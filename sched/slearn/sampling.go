@@ -1,7 +1,7 @@
 package slearn
 
-// Sampling is SLearn's predictor (section 5.1.2). It runs max(1, ⌈r·S⌉) pilots of a job of S tasks, drawn at random. The
-// job's size is the mean of what they took times S. It never looks at history. Make one with [NewSampling].
+// Sampling is SLearn's predictor (section 5.1.2). It runs max(1, ⌈r·S⌉) pilots of a job of S tasks, drawn at random.
+// The job's size is the mean of what they took times S. It never looks at history. Make one with [NewSampling].
 type Sampling struct{ ratio *Ratio }
 
 // NewSampling is SLearn's predictor with a sampling ratio; a nil one is the adaptive ratio of the paper.
@@ -48,9 +48,9 @@ type Ratio struct {
 	Fixed int
 	// Recent is how many jobs' scores count, the paper's T; 0 means 100.
 	Recent int
-	// Corrected mends what is odd in Figure 3. There, T + 1 scores are kept in place of T. And where 2 % is best and 3 %
-	// more than 10 % worse, 1 % is taken for ever, however bad it turns out to be; likewise 5 % beside 4 %. Corrected, 1 %
-	// and 5 % are tried until they have T scores, and then taken where they are best, as others are.
+	// Corrected mends what is odd in Figure 3. There, T + 1 scores are kept in place of T. And where 2 % is best and
+	// 3 % more than 10 % worse, 1 % is taken for ever, however bad it turns out to be; likewise 5 % beside 4 %.
+	// Corrected, 1 % and 5 % are tried until they have T scores, and then taken where they are best, as others are.
 	Corrected bool
 
 	begun  int
