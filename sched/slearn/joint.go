@@ -15,9 +15,9 @@ import (
 // another one.
 //
 // Pilots have to run anyway. What they cost is that the other tasks wait for them; what they are worth is that fewer
-// jobs enter a wrong queue. So a job is sampled unless history is sure of its queue and, when it was, has lately been
-// right about as often as pilots were. The number of pilots is that of the sampling ratio: fewer save no time, since they
-// run side by side, and more made no measured difference.
+// jobs enter a wrong queue. So a job is sampled unless history is sure of its queue and, when it was, has lately
+// been right about as often as pilots were. The number of pilots is that of the sampling ratio: fewer save no time,
+// since they run side by side, and more made no measured difference.
 //
 // A thin job enters the first queue, as SLearn has it, unless history is sure that it is large.
 //
@@ -72,8 +72,8 @@ const (
 	doubt = 2
 )
 
-// NewJoint is a joint predictor. Jobs of fewer than thin tasks are thin. A nil ratio is the paper's adaptive one. The
-// queues are those of the system.
+// NewJoint is a joint predictor. Jobs of fewer than thin tasks are thin. A nil ratio is the paper's adaptive one.
+// The queues are those of the system.
 func NewJoint(past Past, thin int32, ratio *Ratio, queues Queues) (*Joint, error) {
 	full, err := queues.withDefaults()
 	if err != nil {

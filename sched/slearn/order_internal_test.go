@@ -56,7 +56,7 @@ func chiSquared(counts []int, expected float64) float64 {
 	return sum
 }
 
-// shares has jobs of one task each wait in some queues without end, and tells how many slots each queue uses in the end.
+// shares has jobs of one task each wait in some queues, and tells how many slots each queue uses in the end.
 func shares(q *queues, slots int, backlog map[int]int) map[int]int64 {
 	for at, n := range backlog {
 		q.waiting[at].live = n

@@ -91,7 +91,8 @@ func trial(j *slearn.Joint, jobs int, draw func(i int) float64) (sampled int) {
 		s.Note, s.Size = a.Note, a.Size
 		if a.Pilots > 0 {
 			sampled++
-			s.Pilots = slearn.Times{Count: a.Pilots, Sum: float64(a.Pilots) * mean, Squares: float64(a.Pilots) * mean * mean}
+			n := float64(a.Pilots)
+			s.Pilots = slearn.Times{Count: a.Pilots, Sum: n * mean, Squares: n * mean * mean}
 		}
 		s.Ended = slearn.Times{Count: 20, Sum: 20 * mean, Squares: 20 * mean * mean}
 		j.Learn(&slearn.Outcome{Sample: s, Completion: time.Duration(20 * mean * 1e9)})
@@ -161,8 +162,8 @@ func TestJointOfThinJobs(t *testing.T) {
 	assert.InDelta(t, 2*5500, joint(t, 5000, 5500, 6000, 5500).Estimate(&s).Size, 500)
 }
 
-// From the middle on tasks take twice as long as before: the alarm comes within some jobs, all are sampled as long as it
-// lasts, and it ends when history has learnt.
+// From the middle on tasks take twice as long as before: the alarm comes within some jobs, and it ends when history has
+// learnt.
 func TestJointRaisesAnAlarm(t *testing.T) {
 	random := agent.NewRandom(3, 4)
 	j := joint(t, 19, 20, 21, 20)
@@ -177,4 +178,22 @@ func TestJointRaisesAnAlarm(t *testing.T) {
 	assert.Less(t, during-before, 250, "history keeps the old times in mind for long")
 	trial(j, 100, longer)
 	assert.Equal(t, during, j.Alarms().During)
+}
+
+// A window forgets what was submitted longer ago, an eighth late at most.
+func TestWindowForgets(t *testing.T) {
+	w, err := slearn.NewWindow(8*time.Hour, func() (predict.Predictor, error) { return predict.NewHistory(nil) })
+	require.NoError(t, err)
+	at := func(hour float64) predict.Job {
+		return predict.Job{Submitted: time.Unix(0, 0).Add(time.Duration(hour * float64(time.Hour)))}
+	}
+	for hour, seconds := range []float64{10, 10, 10, 10, 70, 70, 70, 70} {
+		require.NoError(t, w.Observe(predict.Observation{Job: at(float64(hour)), Runtime: seconds}))
+	}
+	assert.Equal(t, 8, w.Predict(at(8)).Samples)
+	p := w.Predict(at(12)) // from hour 4 on
+	assert.Equal(t, 4, p.Samples)
+	assert.InDelta(t, 70, p.Point, 1e-9)
+	assert.Zero(t, w.Predict(at(100)).Samples)
+	assert.ErrorIs(t, w.Observe(predict.Observation{Job: at(101), Runtime: -1}), predict.ErrRuntime)
 }

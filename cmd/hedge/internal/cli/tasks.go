@@ -121,13 +121,15 @@ type tasksRun struct {
 	Long   jct    `json:"long"`
 	All    jct    `json:"all"`
 	*gsFigures
-	BusyMean   float64 `json:"busy_mean"`
-	MakespanS  float64 `json:"makespan_s"`
-	Messages   int64   `json:"messages"`
-	Events     int64   `json:"events"`
-	EventsPerS float64 `json:"events_per_s"`
-	WallSWall  float64 `json:"wall_s_wall"`
-	PeakMB     float64 `json:"peak_mb"`
+	completions []float64 // of all jobs, in seconds
+	tasks       []int32   // of all jobs
+	BusyMean    float64   `json:"busy_mean"`
+	MakespanS   float64   `json:"makespan_s"`
+	Messages    int64     `json:"messages"`
+	Events      int64     `json:"events"`
+	EventsPerS  float64   `json:"events_per_s"`
+	WallSWall   float64   `json:"wall_s_wall"`
+	PeakMB      float64   `json:"peak_mb"`
 }
 
 // jct is the completion times of a class of jobs.
@@ -212,6 +214,10 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 	}
 	d := t.document(policy, log.log, &work.Workload, result, time.Since(began).Seconds())
 	d.Run.gsFigures = found
+	for i := range result.Jobs {
+		d.Run.completions = append(d.Run.completions, result.Jobs[i].End-result.Jobs[i].Submit)
+		d.Run.tasks = append(d.Run.tasks, work.Workload.Jobs[i].Tasks)
+	}
 	return d, result, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/slearn"
@@ -23,6 +24,7 @@ type gsFlags struct {
 	features, ratio string
 	thin            int32
 	window, timeout time.Duration
+	factor          float64
 	sampling        slearn.Ratio
 	list            []predict.Feature
 }
@@ -36,12 +38,14 @@ func (g *gsFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&g.ratio, "sampling-ratio", "adaptive",
 		"adaptive, corrected, or a percentage of a job's tasks that gs-slearn runs first (--workload tasks)")
 	fs.DurationVar(&g.window, "history-window", 0, "how far back gs-* remember; 0s: all (--workload tasks)")
+	fs.Float64Var(&g.factor, "history-factor", 1,
+		"what history says of the second half of the jobs is multiplied, as if jobs had changed: gs-* (--workload tasks)")
 	fs.DurationVar(&g.timeout, "pilot-timeout", 24*time.Hour,
 		"how long pilots may take before a job's other tasks wait no longer: gs-* (--workload tasks)")
 }
 
 func gsFlagNames() []string {
-	return []string{"features", "thin-limit", "sampling-ratio", "history-window", "pilot-timeout"}
+	return []string{"features", "thin-limit", "sampling-ratio", "history-window", "history-factor", "pilot-timeout"}
 }
 
 func (g *gsFlags) check() error {
@@ -50,6 +54,8 @@ func (g *gsFlags) check() error {
 		return fmt.Errorf("--thin-limit: found %d, expected 0 or more", g.thin)
 	case g.window < 0:
 		return fmt.Errorf("--history-window: found %v, expected 0s or more", g.window)
+	case !(g.factor > 0 && g.factor <= 1000):
+		return fmt.Errorf("--history-factor: found %v, expected above 0, at most 1000", g.factor)
 	case g.timeout <= 0:
 		return fmt.Errorf("--pilot-timeout: found %v, expected more than 0s", g.timeout)
 	}
@@ -87,6 +93,19 @@ type gsFigures struct {
 		P50 float64 `json:"p50"`
 		P90 float64 `json:"p90"`
 	} `json:"normalised_wait"`
+	// Alarms are of history that has turned wrong: only gs-joint's runs have them.
+	Alarms *gsAlarms `json:"alarms,omitempty"`
+
+	thin int32 // --thin-limit
+}
+
+// gsAlarms counts alarms, and the jobs with a history that ended while there was one. AfterChange is how many such jobs
+// ended, after the first one of the second half had come, until an alarm was on; -1 if none was.
+type gsAlarms struct {
+	Raised      int `json:"raised"`
+	Jobs        int `json:"jobs"`
+	During      int `json:"during"`
+	AfterChange int `json:"after_change"`
 }
 
 // runGS simulates the generic scheduler.
@@ -99,7 +118,7 @@ func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Resu
 	}
 	ratio := t.gs.sampling
 	k := slearn.Knowledge{ThinLimit: t.gs.thin, Ratio: &ratio,
-		History:  func() (predict.Predictor, error) { return t.gs.history(work.train) },
+		History:  func() (predict.Predictor, error) { return t.gs.history(work, scheme) },
 		Describe: func(j *agent.Job) predict.Job { return described(work.jobs[j.ID]) },
 		Truth:    func(j *agent.Job) float64 { return truth[j.ID] }}
 	if err := scheme.Configure(&c, &k); err != nil {
@@ -114,7 +133,11 @@ func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Resu
 	if err != nil {
 		return nil, nil, err
 	}
-	return publish(found), t.gs.figures(&work.Workload, found, r, truth), nil
+	f := t.gs.figures(&work.Workload, found, r, truth)
+	if r != nil {
+		f.Alarms = r.alarms
+	}
+	return publish(found), f, nil
 }
 
 // described is what a predictor may know of a job of the log.
@@ -122,31 +145,70 @@ func described(j *trace.Job) predict.Job {
 	return predict.Job{ID: j.ID, Attributes: j.Attributes, Submitted: time.Unix(0, 0).UTC().Add(j.Submit)}
 }
 
-// history is a history that has learnt from the jobs of --train. As in the papers it forecasts from the one feature
-// value that has predicted best.
-func (g *gsFlags) history(train []trace.Job) (predict.Predictor, error) {
-	h, err := predict.NewHistory(&predict.HistoryOptions{Features: g.list, Blend: 1})
+// history is a history that has learnt from the jobs of --train. In the paper's schemes it forecasts, as there, from
+// the one feature value that has predicted best.
+func (g *gsFlags) history(work *taskWork, scheme slearn.Scheme) (predict.Predictor, error) {
+	options := predict.HistoryOptions{Features: g.list, Blend: 1}
+	if scheme == slearn.JointScheme {
+		options.Blend = 0 // the default
+	}
+	fresh := func() (predict.Predictor, error) { return predict.NewHistory(&options) }
+	h, err := fresh()
 	if err != nil {
 		return nil, fmt.Errorf("--features: %w", err)
 	}
-	for i := range train {
-		j := &train[i]
+	if g.window > 0 {
+		if h, err = slearn.NewWindow(g.window, fresh); err != nil {
+			return nil, err
+		}
+	}
+	for i := range work.train {
+		j := &work.train[i]
 		o := predict.Observation{Job: described(j), Runtime: size(j) / float64(j.Tasks)}
 		if err := h.Observe(o); err != nil {
 			return nil, err
 		}
 	}
-	return h, nil
+	if g.factor == 1 {
+		return h, nil
+	}
+	return &changed{h, work.jobs[len(work.jobs)/2].Submit, g.factor}, nil
+}
+
+// changed multiplies forecasts of jobs that are submitted from a time of the log on.
+type changed struct {
+	predict.Predictor
+	from   time.Duration
+	factor float64
+}
+
+// Predict is that of predict.Predictor.
+func (c *changed) Predict(j predict.Job) predict.Prediction {
+	p := c.Predictor.Predict(j)
+	if j.Submitted.Before(time.Unix(0, 0).Add(c.from)) {
+		return p
+	}
+	if d, err := dist.Scale(p.Dist, c.factor); err == nil {
+		p.Dist, p.Point = d, p.Point*c.factor
+	}
+	return p
 }
 
 // recorder keeps the sizes by which jobs enter their queues.
 type recorder struct {
 	of    slearn.Predictor
 	sizes []float64 // NaN for a job that has entered none
+	// joint is of, if it is that.
+	joint   *slearn.Joint
+	alarms  *gsAlarms
+	changed int // jobs with a history that had ended when the second half of the jobs began; -1 before
 }
 
 func newRecorder(of slearn.Predictor, jobs int) *recorder {
-	r := &recorder{of: of, sizes: make([]float64, jobs)}
+	r := &recorder{of: of, sizes: make([]float64, jobs), changed: -1}
+	if joint, ok := of.(*slearn.Joint); ok {
+		r.joint, r.alarms = joint, &gsAlarms{AfterChange: -1}
+	}
 	for i := range r.sizes {
 		r.sizes[i] = math.NaN()
 	}
@@ -155,6 +217,9 @@ func newRecorder(of slearn.Predictor, jobs int) *recorder {
 
 // Estimate is that of slearn.Predictor.
 func (r *recorder) Estimate(s *slearn.Sample) slearn.Answer {
+	if r.joint != nil && r.changed < 0 && int(s.Job.ID) >= len(r.sizes)/2 {
+		r.changed = r.joint.Alarms().Jobs
+	}
 	a := r.of.Estimate(s)
 	if at := &r.sizes[s.Job.ID]; math.IsNaN(*at) && (s.Late > 0 || a.Pilots <= s.Pilots.Count) {
 		*at = a.Size
@@ -171,10 +236,22 @@ func (r *recorder) Learn(o *slearn.Outcome) {
 	if l, ok := r.of.(slearn.Learner); ok {
 		l.Learn(o)
 	}
+	if r.joint != nil {
+		r.alarm()
+	}
+}
+
+// alarm follows the joint predictor's alarms.
+func (r *recorder) alarm() {
+	now, a := r.joint.Alarms(), r.alarms
+	if r.changed >= 0 && a.AfterChange < 0 && now.During > a.During {
+		a.AfterChange = now.Jobs - r.changed
+	}
+	a.Raised, a.Jobs, a.During = now.Raised, now.Jobs, now.During
 }
 
 func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *recorder, truth []float64) *gsFigures {
-	f := new(gsFigures)
+	f := &gsFigures{thin: g.thin}
 	var completions, errs, waits []float64
 	right := 0
 	for i := range found.Jobs {
