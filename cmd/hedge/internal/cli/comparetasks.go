@@ -32,7 +32,7 @@ type tasksSummary struct {
 	Long   jctSummary `json:"long"`
 	All    jctSummary `json:"all"`
 	Over   overFirst  `json:"over_first"`
-	*gsSummary
+	*GSSummary
 	BusyMean stats.Interval `json:"busy_mean"`
 	Messages stats.Interval `json:"messages"`
 }
@@ -130,7 +130,7 @@ func summariseTasks(policies []string, runs []tasksRun) []tasksSummary {
 			Long:      class(func(r *tasksRun) *jct { return &r.Long }),
 			All:       class(func(r *tasksRun) *jct { return &r.All }),
 			Over:      over(runs, name, func(*tasksRun, int) bool { return true }),
-			gsSummary: summariseGS(runs, name, of),
+			GSSummary: summariseGS(runs, name, of),
 			BusyMean:  of(func(r *tasksRun) float64 { return r.BusyMean }),
 			Messages:  of(func(r *tasksRun) float64 { return float64(r.Messages) }),
 		})

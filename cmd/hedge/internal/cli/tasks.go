@@ -111,6 +111,8 @@ type tasksWorkload struct {
 	Nodes       int     `json:"nodes"`
 	Cores       int     `json:"cores"`
 	OfferedLoad float64 `json:"offered_load"`
+	// Variation is of the runs of GS alone.
+	Variation *gsVariation `json:"variation,omitempty"`
 	records.Records
 }
 
@@ -120,8 +122,9 @@ type tasksRun struct {
 	Short  jct    `json:"short"`
 	Long   jct    `json:"long"`
 	All    jct    `json:"all"`
-	*gsFigures
+	*GSFigures
 	completions []float64 // of all jobs, in seconds
+	sizes       []float64 // of all jobs, in seconds
 	tasks       []int32   // of all jobs
 	BusyMean    float64   `json:"busy_mean"`
 	MakespanS   float64   `json:"makespan_s"`
@@ -203,7 +206,7 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 	}
 	began := time.Now()
 	var result *published.Result
-	var found *gsFigures
+	var found *GSFigures
 	if t.rules == "published" {
 		result, err = published.Run(&work.Workload, t.config)
 	} else {
@@ -213,10 +216,14 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 		return nil, nil, err
 	}
 	d := t.document(policy, log.log, &work.Workload, result, time.Since(began).Seconds())
-	d.Run.gsFigures = found
+	if d.Run.GSFigures = found; found != nil {
+		v := t.gs.variation(work)
+		d.Workload.Variation = &v
+	}
 	for i := range result.Jobs {
 		d.Run.completions = append(d.Run.completions, result.Jobs[i].End-result.Jobs[i].Submit)
 		d.Run.tasks = append(d.Run.tasks, work.Workload.Jobs[i].Tasks)
+		d.Run.sizes = append(d.Run.sizes, size(work.jobs[i]))
 	}
 	return d, result, nil
 }

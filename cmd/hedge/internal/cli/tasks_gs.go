@@ -79,8 +79,8 @@ func (g *gsFlags) check() error {
 	return nil
 }
 
-// gsFigures are what GS's runs have beside completion times.
-type gsFigures struct {
+// GSFigures are what GS's runs have beside completion times.
+type GSFigures struct {
 	// Wide are the jobs of at least --thin-limit tasks.
 	Wide jct `json:"wide"`
 	// The errors are of the sizes that wide jobs entered their queues by, relative to the true ones; right_queue is the
@@ -109,7 +109,7 @@ type gsAlarms struct {
 }
 
 // runGS simulates the generic scheduler.
-func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Result, *gsFigures, error) {
+func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Result, *GSFigures, error) {
 	c := slearn.Config{Workers: t.config.Nodes, Slots: t.paper.cores, PilotTimeout: t.gs.timeout,
 		Seed: uint64(t.config.Seed)}
 	truth := make([]float64, len(work.jobs))
@@ -250,8 +250,8 @@ func (r *recorder) alarm() {
 	a.Raised, a.Jobs, a.During = now.Raised, now.Jobs, now.During
 }
 
-func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *recorder, truth []float64) *gsFigures {
-	f := &gsFigures{thin: g.thin}
+func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *recorder, truth []float64) *GSFigures {
+	f := &GSFigures{thin: g.thin}
 	var completions, errs, waits []float64
 	right := 0
 	for i := range found.Jobs {

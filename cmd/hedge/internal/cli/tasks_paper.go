@@ -95,7 +95,7 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 }
 
 // runPaper simulates the system as its paper has it: parts that send messages. It has figures of GS, if it is that.
-func (t *taskFlags) runPaper(work *taskWork) (*published.Result, *gsFigures, error) {
+func (t *taskFlags) runPaper(work *taskWork) (*published.Result, *GSFigures, error) {
 	scheme, isGS := t.paper.agents.(slearn.Scheme)
 	if isGS {
 		return t.runGS(work, scheme)
