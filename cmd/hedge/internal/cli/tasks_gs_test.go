@@ -19,7 +19,9 @@ const googleTasks = "testdata/google2011-tasks.tr.gz"
 // onGoogle runs a command on the slice of Google's log, its first half as history.
 func onGoogle(t *testing.T, args string) tasksComparison {
 	t.Helper()
-	r := hedge(t, "", strings.Fields(args+" --workload tasks --trace "+googleTasks+" --nodes 20 --train 0.5 --json")...)
+	command, args, _ := strings.Cut(args, " ")
+	base := " --workload tasks --trace " + googleTasks + " --nodes 20 --train 0.5 --json "
+	r := hedge(t, "", strings.Fields(command+base+args)...)
 	require.Zero(t, r.code, r.err)
 	var d tasksComparison
 	require.NoError(t, json.Unmarshal([]byte(r.out), &d))
@@ -86,7 +88,8 @@ func TestFlagsOfGS(t *testing.T) {
 	assert.Equal(t, base.Runs[0].Wide.Jobs, out.Runs[0].Wide.Jobs)
 	d := onGoogle(t, "compare --policies gs-3sigma --load 1 --train "+googleTasks)
 	assert.Equal(t, 400, d.Workload.Jobs, "the history is another file, or here the same")
-	r := hedge(t, "", strings.Fields("compare --workload tasks --policies gs-slearn,eagle --nodes 20 --trace "+googleTasks)...)
+	r := hedge(t, "", "compare", "--workload", "tasks", "--policies", "gs-slearn,eagle", "--nodes", "20", "--trace",
+		googleTasks)
 	require.Zero(t, r.code, r.err)
 	assert.Contains(t, r.out, "right queue %")
 }
@@ -120,8 +123,8 @@ func TestFlagsOfGSAreChecked(t *testing.T) {
 	}
 }
 
-// Two earlier jobs of the user, of 10 and 20 s a task, vary by a third; the tasks of a job by their deviation over their
-// mean, and over the root of 3 % of their number. A window leaves out what is older.
+// Two earlier jobs of the user, of 10 and 20 s a task, vary by a third; the tasks of a job by their deviation over
+// their mean, and over the root of 3 % of their number. A window leaves out what is older.
 func TestVariation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(`{"id":1,"submit_s":0,"runtime_s":10,"tasks":1,"attributes":{"user":"a"}}
