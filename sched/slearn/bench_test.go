@@ -29,8 +29,8 @@ func generated(tasks, machines int) *agents.Workload {
 	return w
 }
 
-// BenchmarkGS is the rate of events of simulations of 20,000 machines: four a task, which are that it is sent, begun,
-// ended and told of.
+// BenchmarkGS is the rate of events of simulations of 20,000 machines: four a task, which are that it is sent,
+// begun, ended and told of.
 func BenchmarkGS(b *testing.B) {
 	const machines = 20_000
 	work := generated(2_000_000, machines)
@@ -49,5 +49,27 @@ func BenchmarkGS(b *testing.B) {
 			}
 			b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 		})
+	}
+}
+
+// Twice as many tasks need no more memory than what the simulator keeps of each: nothing is allocated as tasks come
+// and go.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates 360,000 tasks")
+	}
+	allocs := func(tasks int, scheme slearn.Scheme) float64 {
+		work := generated(tasks, 500)
+		return testing.AllocsPerRun(1, func() {
+			c := slearn.Config{Workers: 500, Seed: 1}
+			require.NoError(t, scheme.Configure(&c, &slearn.Knowledge{ThinLimit: 3}))
+			s, err := slearn.New(c)
+			require.NoError(t, err)
+			_, err = agents.Run(work, s, agents.Config{Delay: 500 * time.Microsecond})
+			require.NoError(t, err)
+		})
+	}
+	for _, scheme := range []slearn.Scheme{slearn.LAS, slearn.SLearn} {
+		require.Less(t, allocs(60_000, scheme)-allocs(30_000, scheme), 150.0, "scheme %d", scheme)
 	}
 }
