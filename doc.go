@@ -17,7 +17,7 @@
 //	           sched/record keeps snapshots, to be planned again; sched/paths forecasts
 //	           the rest of jobs that have stages; sched/agent is the shape of schedulers made of
 //	           messages, with a suite: sched/eagle (Hawk, Sparrow and others too), sched/pigeon,
-//	           sched/kairos, sched/bigc; sched/systems has all of them by name, with their papers
+//	           sched/kairos, sched/bigc, sched/slearn; sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders; adapters/testservers runs real servers for tests,
