@@ -111,6 +111,16 @@ func generic() []System {
 		{Name: "gs-las", Summary: "gs without estimates: jobs go down as their tasks run", Agents: slearn.LAS},
 		{Name: "gs-fifo", Summary: "gs with one queue: jobs in order of arrival", Agents: slearn.FIFO},
 		{Name: "gs-oracle", Summary: "gs that knows the true sizes, as nobody does", Agents: slearn.Oracle},
+		{Name: "gs-slearn-dag", Summary: "gs for jobs of stages; the first is sampled, and says by how much history is off",
+			Agents: slearn.Staged{Scheme: slearn.SLearn}},
+		{Name: "gs-3sigma-dag", Summary: "gs for jobs of stages, whose sizes come from the distributions of earlier ones",
+			Agents: slearn.Staged{Scheme: slearn.ThreeSigma}},
+		{Name: "gs-point-dag", Summary: "gs for jobs of stages, whose sizes are sums of medians of earlier ones",
+			Agents: slearn.Staged{Scheme: slearn.PointEst}},
+		{Name: "gs-las-dag", Summary: "gs for jobs of stages without estimates: they go down as their tasks end",
+			Agents: slearn.Staged{Scheme: slearn.LAS}},
+		{Name: "gs-oracle-dag", Summary: "gs for jobs of stages that knows the true sizes, as nobody does",
+			Agents: slearn.Staged{Scheme: slearn.Oracle}},
 	}
 	for i := range list {
 		list[i].Paper = slearnPaper

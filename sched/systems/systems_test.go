@@ -41,7 +41,8 @@ func TestBuiltinIsWhole(t *testing.T) {
 		"prio fifo edf sjf "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
-		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle"), got)
+		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle "+
+		"gs-slearn-dag gs-3sigma-dag gs-point-dag gs-las-dag gs-oracle-dag"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, eagle.Names())
 	var again systems.Set

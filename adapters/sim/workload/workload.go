@@ -50,6 +50,8 @@ type Workload struct {
 	// Jobs are in order of arrival, ties by ID. Tasks counts nodes: each task holds
 	// a whole one. Each stage of a job is one.
 	Jobs []sim.Job
+	// From is, in a DAG workload, what each of Jobs is made of, with its tasks in the log's unit. It is nil in others.
+	From []trace.Job
 	// Train is the history, in order of completion, ties by ID.
 	Train []Sample
 	// Span is the length of time over which Load is offered.
@@ -244,6 +246,9 @@ func (b *builder) finish(drafts []draft, traceSpan time.Duration) (*Workload, er
 			return nil, err
 		}
 		w.Jobs = append(w.Jobs, jobs...)
+		if d.whole != nil {
+			w.From = append(w.From, d.whole.stages...)
+		}
 		w.Tasks += d.job.Tasks
 		work += d.work()
 		if d.slo {

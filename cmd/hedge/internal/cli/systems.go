@@ -6,11 +6,18 @@ import (
 	"strings"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
-// suits tells whether a system schedules what a workload has: tasks one by one, or gangs.
+// workloadDAG is the --workload of jobs with stages. Systems of gangs run it, and those made for it.
+const workloadDAG = "dag"
+
+// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, or stages.
 func suits(s *systems.System, workload string) bool {
+	if _, staged := s.Agents.(slearn.Staged); staged {
+		return workload == workloadDAG
+	}
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
 
@@ -37,6 +44,10 @@ func chooseOne(set *systems.Set, name, workload string) (systems.System, error) 
 }
 
 func unsuited(s *systems.System, workload string) error {
+	if _, staged := s.Agents.(slearn.Staged); staged {
+		return fmt.Errorf("found %q with --workload %s, expected --workload %s: it is for jobs with stages", s.Name, workload,
+			workloadDAG)
+	}
 	if s.Agents != nil {
 		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one",
 			s.Name, workload)
