@@ -67,7 +67,8 @@ type Workload struct {
 	MachineHours float64
 	// Tasks is the sum of the jobs' tasks in the log's unit, before TasksPerNode.
 	Tasks int
-	// SLOJobs is the number of jobs with a deadline. Jobs of stages count once.
+	// Whole is the number of jobs, SLOJobs of those with a deadline. In a DAG workload the stages of a job count once.
+	Whole   int
 	SLOJobs int
 }
 
@@ -185,6 +186,18 @@ func (d *draft) work() float64 {
 	return float64(float64(d.nodes) * d.runtime.Seconds())
 }
 
+// tasks is their number in the log's unit.
+func (d *draft) tasks() int {
+	if d.whole == nil {
+		return d.job.Tasks
+	}
+	sum := 0
+	for i := range d.whole.stages {
+		sum += d.whole.stages[i].Tasks
+	}
+	return sum
+}
+
 type builder struct {
 	spec    Spec
 	jobs    []trace.Job       // by submission
@@ -249,7 +262,8 @@ func (b *builder) finish(drafts []draft, traceSpan time.Duration) (*Workload, er
 		if d.whole != nil {
 			w.From = append(w.From, d.whole.stages...)
 		}
-		w.Tasks += d.job.Tasks
+		w.Whole++
+		w.Tasks += d.tasks()
 		work += d.work()
 		if d.slo {
 			w.SLOJobs++
