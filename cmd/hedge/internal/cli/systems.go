@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
-	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
@@ -15,8 +14,8 @@ const workloadDAG = "dag"
 
 // suits tells whether a system schedules what a workload has: tasks one by one, or gangs, or stages.
 func suits(s *systems.System, workload string) bool {
-	if _, staged := s.Agents.(slearn.Staged); staged {
-		return workload == workloadDAG
+	if s.Stages {
+		return workload == workloadDAG || s.Agents == nil && workload == "replay"
 	}
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
@@ -44,7 +43,7 @@ func chooseOne(set *systems.Set, name, workload string) (systems.System, error) 
 }
 
 func unsuited(s *systems.System, workload string) error {
-	if _, staged := s.Agents.(slearn.Staged); staged {
+	if s.Stages {
 		return fmt.Errorf("found %q with --workload %s, expected --workload %s: it is for jobs with stages", s.Name, workload,
 			workloadDAG)
 	}
