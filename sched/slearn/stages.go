@@ -81,6 +81,7 @@ type whole struct {
 	first  int // the stage that is sampled: of the roots, the one with most work; -1 if none is
 	left   int
 	ratio  float64 // of what the first stage's tasks take to what history says
+	scaled bool    // the ratio is known
 }
 
 // part is a stage.
@@ -171,10 +172,10 @@ func (w *wholes) Estimate(s *Sample) Answer {
 
 // scale takes in what the first stage's pilots took. Without history the factor stays 1.
 func (w *wholes) scale(k *whole, first *part, seconds float64) {
-	if first.known && first.seconds > 0 && k.ratio == 1 {
+	if !k.scaled && first.known && first.seconds > 0 {
 		k.ratio = seconds / first.seconds
 	}
-	first.seconds = seconds
+	k.scaled, first.seconds = true, seconds
 }
 
 // Learn is that of [Learner].

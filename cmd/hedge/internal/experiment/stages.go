@@ -46,7 +46,7 @@ func (e *Experiment) runStages(
 		return nil, err
 	}
 	step(1, 1)
-	run := g.figures(found)
+	run := g.figures(found, s.TasksPerNode)
 	run.Policy, run.Seed = name, s.Seeds[at]
 	return run, nil
 }
@@ -108,17 +108,24 @@ func (g *graph) stages(j *agent.Job) (out slearn.Stages) {
 	return out
 }
 
-// figures are those of whole jobs.
-func (g *graph) figures(found *agents.Result) *Run {
+// figures are those of whole jobs. So many tasks make a machine in machine-hours.
+func (g *graph) figures(found *agents.Result, tasksPerNode int) *Run {
 	run := &Run{}
+	run.Classes = map[sim.Class]sim.ClassFigures{}
 	var all, be []float64
 	for i := 0; i < len(found.Jobs); {
-		j, end := &g.of.Jobs[i], time.Duration(0)
+		j, end, work := &g.of.Jobs[i], time.Duration(0), 0.0
 		for first := i; i < len(found.Jobs) && (i == first || g.work.Jobs[i].Phase > 0); i++ {
 			end = max(end, found.Jobs[i].End)
+			work += g.truth[i]
 		}
 		took := end - j.Arrive
 		all = append(all, took.Seconds())
+		work /= 3600 * float64(tasksPerNode)
+		count(&run.Goodput, j, work)
+		if end <= g.of.Span {
+			count(&run.WorkInWindow, j, work)
+		}
 		if j.Deadline == 0 {
 			run.BE.Jobs++
 			be = append(be, took.Seconds())
@@ -139,6 +146,15 @@ func (g *graph) figures(found *agents.Result) *Run {
 	run.Utilisation = found.Busy
 	run.UtilisationInWindow = found.Busy
 	return run
+}
+
+// count adds work to that of the job's class.
+func count(to *sim.PerClass, j *sim.Job, work float64) {
+	if j.Deadline > 0 {
+		to.SLO += work
+	} else {
+		to.BE += work
+	}
 }
 
 // spread sums up values as package sim does: percentiles are by nearest rank.
