@@ -11,11 +11,11 @@ import (
 // Reset begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
 // for concurrent use.
 type Holders struct {
-	nodes *sched.NodeSet
-	left  *sched.Ledger
-	held  []holder
-	on    []int32 // indexes of nodes; each holder has a part of it
-	short []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
+	nodes  *sched.NodeSet
+	ledger *sched.Ledger
+	held   []holder
+	on     []int32 // indexes of nodes; each holder has a part of it
+	short  []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
 }
 
 // holder is a job that holds a part of some nodes.
@@ -26,10 +26,10 @@ type holder struct {
 	until  time.Time
 }
 
-// Reset begins with the running jobs of a snapshot. Left has what the plan leaves on the nodes.
+// Reset begins with the running jobs of a snapshot. The placer has what the plan leaves on the nodes.
 // The jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
-func (h *Holders) Reset(s *sched.Snapshot, left *Placer, decisions []sched.Decision) {
-	h.nodes, h.left, h.held, h.on = s.Nodes, &left.left, h.held[:0], h.on[:0]
+func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Decision) {
+	h.nodes, h.ledger, h.held, h.on = s.Nodes, &placer.ledger, h.held[:0], h.on[:0]
 	gone := make(map[string]struct{})
 	for i := range decisions {
 		if decisions[i].Kind == sched.Preempt {
@@ -85,7 +85,7 @@ func (h *Holders) add(job *sched.Job, nodes []sched.NodeTasks, until time.Time) 
 // is how many there are beyond those that are named.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
 	for i, n := range nodes {
-		fit := h.left.Fit(demand, int(n))
+		fit := h.ledger.Fit(demand, int(n))
 		if fit < h.nodes.Holds(demand, nodes[i:i+1]) {
 			h.short[n] = int32(fit)
 		}
@@ -111,7 +111,7 @@ func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
 		return false
 	}
 	for r, d := range demand {
-		if d > 0 && j.demand[r] > 0 && h.left.Lacks(int(n), r, d, int(h.short[n])+1) {
+		if d > 0 && j.demand[r] > 0 && h.ledger.Lacks(int(n), r, d, int(h.short[n])+1) {
 			return true
 		}
 	}

@@ -9,12 +9,12 @@ import (
 // Placer packs gangs on the free resources of a snapshot's nodes and keeps
 // account of them while a plan is made. It is deterministic and not safe for concurrent use.
 type Placer struct {
-	nodes *sched.NodeSet
-	left  sched.Ledger
-	keys  []uint64          // scratch: tasks that fit << 32 | node
-	block []sched.NodeTasks // what placements are cut from
-	short int               // tasks that fitted where the last Place failed
-	first int               // nodes before it have nothing left of any resource
+	nodes  *sched.NodeSet
+	ledger sched.Ledger
+	keys   []uint64          // scratch: tasks that fit << 32 | node
+	block  []sched.NodeTasks // what placements are cut from
+	short  int               // tasks that fitted where the last Place failed
+	first  int               // nodes before it have nothing left of any resource
 }
 
 // NewPlacer starts from what is free in the snapshot.
@@ -27,20 +27,20 @@ func NewPlacer(s *sched.Snapshot) *Placer {
 // Reset starts again from what is free in the snapshot, without allocation
 // where the cluster has not grown.
 func (p *Placer) Reset(s *sched.Snapshot) {
-	p.left.Reset(s.Nodes, s.Free)
+	p.ledger.Reset(s.Nodes, s.Free)
 	p.nodes, p.first = s.Nodes, 0
 }
 
 // Free is what is left now, as [sched.Ledger.Free] has it.
-func (p *Placer) Free() []float64 { return p.left.Free() }
+func (p *Placer) Free() []float64 { return p.ledger.Free() }
 
 // Fits is how many tasks of the demand fit on these nodes now, as [sched.Ledger.Fits] has it.
-func (p *Placer) Fits(demand []float64, nodes []int32) int { return p.left.Fits(demand, nodes) }
+func (p *Placer) Fits(demand []float64, nodes []int32) int { return p.ledger.Fits(demand, nodes) }
 
 // FitsAtLeast tells whether k tasks of the demand fit on these nodes; it looks at no
 // more nodes than it needs.
 func (p *Placer) FitsAtLeast(demand []float64, nodes []int32, k int) bool {
-	return p.left.FitsAtLeast(demand, nodes, k)
+	return p.ledger.FitsAtLeast(demand, nodes, k)
 }
 
 // Place puts k tasks of the demand on these nodes, all or none, and takes the
@@ -54,7 +54,7 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]sched.NodeTask
 	p.keys = p.keys[:0]
 	total, single := int64(0), 0 // an int may not hold the total
 	for i := p.begin(demand, nodes); i < len(nodes); i++ {
-		fit := p.left.Fit(demand, int(nodes[i]))
+		fit := p.ledger.Fit(demand, int(nodes[i]))
 		if fit == 0 {
 			continue
 		}
@@ -77,7 +77,7 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]sched.NodeTask
 	for _, key := range p.keys {
 		n := int(nodes[uint32(key)])
 		tasks := min(k, int(key>>32))
-		p.add(n, demand, -float64(tasks))
+		p.ledger.Take(n, demand, tasks)
 		out = append(out, sched.NodeTasks{Node: p.nodes.Node(n).Name, Tasks: tasks})
 		if k -= tasks; k == 0 {
 			break
@@ -93,7 +93,7 @@ func (p *Placer) begin(demand []float64, nodes []int32) int {
 	if len(nodes) == 0 || len(nodes) != len(all) || &nodes[0] != &all[0] || !anyPositive(demand) {
 		return 0
 	}
-	for p.first < len(all) && !anyPositive(p.left.Row(p.first)) {
+	for p.first < len(all) && !anyPositive(p.ledger.Row(p.first)) {
 		p.first++
 	}
 	return p.first
@@ -134,27 +134,25 @@ func (p *Placer) Release(r *sched.Running) {
 	if err != nil {
 		return // it holds nothing this cluster has
 	}
-	p.move(r.Nodes, demand, 1)
+	p.Give(r.Nodes, demand)
 }
 
 // Take holds the resources of tasks placed elsewhere, as by a plan made
 // before. It does not check that they are free.
-func (p *Placer) Take(nodes []sched.NodeTasks, demand []float64) { p.move(nodes, demand, -1) }
-
-// Give undoes Take and Place.
-func (p *Placer) Give(nodes []sched.NodeTasks, demand []float64) { p.move(nodes, demand, 1) }
-
-func (p *Placer) move(nodes []sched.NodeTasks, demand []float64, sign float64) {
+func (p *Placer) Take(nodes []sched.NodeTasks, demand []float64) {
 	for _, nt := range nodes {
 		if n, ok := p.nodes.Index(nt.Node); ok {
-			p.add(n, demand, sign*float64(nt.Tasks))
+			p.ledger.Take(n, demand, nt.Tasks)
 		}
 	}
 }
 
-func (p *Placer) add(n int, demand []float64, tasks float64) {
-	if tasks > 0 {
-		p.first = min(p.first, n)
+// Give undoes Take and Place.
+func (p *Placer) Give(nodes []sched.NodeTasks, demand []float64) {
+	for _, nt := range nodes {
+		if n, ok := p.nodes.Index(nt.Node); ok {
+			p.first = min(p.first, n)
+			p.ledger.Give(n, demand, nt.Tasks)
+		}
 	}
-	p.left.Add(n, demand, tasks)
 }
