@@ -16,7 +16,7 @@
 //
 // A job that keeps its work when it is stopped ([sched.Job.Checkpoint]) costs no more than 3Sigma says.
 //
-// The package never preempts on its own: 3Sigma's plan does, for a start of higher priority that is verified and happens
+// the jobs with deadlines that have come so far. docs/keep.md has the frontier of misses against lost work.
 // at once. It reads no clock and uses no randomness.
 package keep
 
@@ -25,8 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -48,7 +46,7 @@ type Config struct {
 }
 
 // DefaultJobs is [Config.Jobs] where nothing is set.
-const DefaultJobs = 5
+const DefaultJobs = 10
 
 // Policy is a [sched.Policy]. It is for one goroutine at a time.
 type Policy struct {
@@ -79,9 +77,6 @@ func New(cfg Config) (*Policy, error) {
 	}
 	if cfg.Jobs == 0 {
 		cfg.Jobs = DefaultJobs
-		if v, err := strconv.ParseFloat(os.Getenv("KJOBS"), 64); err == nil {
-			cfg.Jobs = v
-		}
 	}
 	if cfg.Plan.Name == "" {
 		cfg.Plan.Name = "keep"
@@ -116,7 +111,7 @@ func (p *Policy) surcharge(r *sched.Running, ran time.Duration) float64 {
 	if budget == 0 {
 		budget = p.cfg.Jobs * p.hours / p.jobs
 	}
-	return p.machines(r.Job) * ran.Hours() * p.worth / p.jobs / budget
+	return p.machines(r.Job) * ran.Hours() / budget * p.worth / p.jobs
 }
 
 // meet counts the jobs with deadlines that it has not seen yet.
