@@ -16,8 +16,8 @@
 //
 // A job that keeps its work when it is stopped ([sched.Job.Checkpoint]) costs no more than 3Sigma says.
 //
-// the jobs with deadlines that have come so far. docs/keep.md has the frontier of misses against lost work.
-// at once. It reads no clock and uses no randomness.
+// The package never preempts on its own. 3Sigma's plan does, for a start of higher priority that is verified and
+// happens at once. It reads no clock and uses no randomness.
 package keep
 
 import (
