@@ -150,6 +150,9 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 		done = 0
 	}
 	price := p.cfg.PreemptWeight * max(worth, minPrice) * (1 + done)
+	if done > 0 && p.cfg.Surcharge != nil {
+		price += p.cfg.Surcharge(r, time.Duration(elapsed*float64(time.Second)))
+	}
 	if !(price <= maxValue) { // or it is NaN
 		return maxValue
 	}
