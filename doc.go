@@ -55,6 +55,7 @@
 //	a node is branched             solver/native/tree.go
 //	a gang is bound                adapters/kubernetes/start.go
 //	a probe is answered            sched/eagle/worker.go
+//	a job's size is told           sched/slearn/sampling.go, history.go and joint.go
 //
 // # The same digits everywhere
 //
