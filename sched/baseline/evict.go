@@ -62,14 +62,14 @@ func (e *evictor) lineUp() {
 // in order of preemption, and returns their ids. It returns none, and changes nothing, if
 // not even all of lower priority would do.
 func (e *evictor) makeRoom(p *place.Placer, job *sched.Job, w *want) []string {
-	if w.required.holds < job.Tasks || e.least >= job.Priority {
+	if w.required.Holds < job.Tasks || e.least >= job.Priority {
 		return nil
 	}
 	e.lineUp()
-	for _, n := range w.required.nodes {
+	for _, n := range w.required.Nodes {
 		e.inside[n] = true
 	}
-	fit := p.Fits(w.demand, w.required.nodes)
+	fit := p.Fits(w.demand, w.required.Nodes)
 	e.chosen = e.chosen[:0]
 	for i := range e.queue {
 		v := &e.queue[i]
@@ -94,7 +94,7 @@ func (e *evictor) makeRoom(p *place.Placer, job *sched.Job, w *want) []string {
 			e.giveBack(p, &e.queue[i])
 		}
 	}
-	for _, n := range w.required.nodes {
+	for _, n := range w.required.Nodes {
 		e.inside[n] = false
 	}
 	return victims

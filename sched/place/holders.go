@@ -7,6 +7,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
+// MaxAhead is how many jobs [sched.Reason] names at most in Ahead.
+const MaxAhead = 5
+
 // Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle:
 // Reset begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
 // for concurrent use.
@@ -93,7 +96,7 @@ func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int)
 	for i := range h.held {
 		switch j := &h.held[i]; {
 		case !slices.ContainsFunc(j.on, func(n int32) bool { return h.binds(j, demand, n) }):
-		case len(names) < sched.MaxAhead:
+		case len(names) < MaxAhead:
 			names = append(names, j.id)
 		default:
 			more++
@@ -116,4 +119,20 @@ func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
 		}
 	}
 	return false
+}
+
+// Behind adds names to those that a reason has ahead of its job, none of them twice, up to [MaxAhead].
+func Behind(r *sched.Reason, names []string, more int) {
+	r.More += more
+	ahead := slices.Clip(r.Ahead)
+	for _, id := range names {
+		switch {
+		case slices.Contains(ahead, id):
+		case len(ahead) < MaxAhead:
+			ahead = append(ahead, id)
+		default:
+			r.More++
+		}
+	}
+	r.Ahead = ahead
 }

@@ -68,7 +68,7 @@ func (m *model) fitting(jobs []*known, s int, moved bool) bool {
 	for _, k := range jobs {
 		for i := range k.choices {
 			c := &k.choices[i]
-			if c.earliest == s+1 && (!moved || m.rehearsal.FitsAtLeast(c.demand, c.nodes, k.job.Tasks)) {
+			if c.earliest == s+1 && (!moved || m.rehearsal.FitsAtLeast(c.Demand, c.Nodes, k.job.Tasks)) {
 				c.earliest, some = s, true
 			}
 		}
