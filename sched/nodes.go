@@ -206,6 +206,17 @@ func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
 	return v, nil
 }
 
+// Held is what each task of a running job holds, and the indexes of its Nodes, -1 for one that is gone. Demand is nil
+// if no node offers what the job asks for: it then holds nothing that there is. Neither must be modified. For the jobs
+// and nodes of a [Loop]'s snapshot this is a look-up.
+func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
+	if j := r.held; j != nil && j.needs == ns && j.on == ns && slices.Equal(j.nodes, r.Nodes) {
+		return j.demand, j.at
+	}
+	j := tracked{job: r.Job, nodes: r.Nodes}
+	return j.need(ns), j.places(ns)
+}
+
 // NodesOf are the indexes of the nodes in the set, ascending. For the set
 // of every node it is All itself; it must not be modified.
 func (ns *NodeSet) NodesOf(set EquivalenceSet) []int32 {

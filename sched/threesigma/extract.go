@@ -114,7 +114,7 @@ func (x *extraction) clear(p *pick, at *sched.Site) ([]sched.NodeTasks, bool) {
 	}
 	enough := len(useful) > 0 && placer.FitsAtLeast(at.Demand, at.Nodes, p.option.Count)
 	for _, v := range useful {
-		placer.Take(x.victim(v).Nodes, x.m.runs[x.m.victims[v]].demand)
+		placer.Keep(x.victim(v))
 	}
 	if !enough {
 		return nil, false
