@@ -107,8 +107,8 @@ func (m *master) finished(from agent.Addr, f *Message, out *agent.Output[Message
 	}
 }
 
-// dispatch gives tasks to free slots. General ones take short tasks first, but one long task, if any waits, after
-// every so many short ones; reserved ones take the short tasks that are left.
+// dispatch gives tasks to free slots. General slots take short tasks first. After a number of short ones they take one
+// long task, if any waits. Reserved slots take the short tasks that are left.
 func (m *master) dispatch(out *agent.Output[Message]) {
 	short, long := &m.queues[0], &m.queues[1]
 	for len(m.general) > 0 && short.Len()+long.Len() > 0 {

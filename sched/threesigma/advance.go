@@ -163,7 +163,7 @@ func (m *model) hold(left []float64, o *solver.Option, split []solver.Split, sig
 	}
 }
 
-// add adds to the amounts of one partition what so many tasks use.
+// add adds to the amounts of one partition what a number of tasks use.
 func (m *model) add(left []float64, partition int, demand, usage []float64, start int, tasks float64) {
 	T := m.problem.Slots
 	for r, d := range demand {

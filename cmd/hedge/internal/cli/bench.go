@@ -81,7 +81,7 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 		"`moments` to look at, rising; the last is the time limit")
 	fs.Int64SliceVar(&f.spec.Work, "work", nil, "limits in work `units`, rising, instead of --at")
 	fs.StringVar(&f.jobs, "jobs", "", "only problems with `MIN-MAX` pending jobs, such as 5-30")
-	fs.IntVar(&f.most, "most", 0, "at most so many problems of each directory, spread evenly over its files by name; 0 "+
+	fs.IntVar(&f.most, "most", 0, "at most this many problems of each directory, spread evenly over its files by name; 0 "+
 		"for all")
 	fs.StringVar(&f.oracle, "oracle", "", "`TIME=ENGINE`: an engine, and the time it is given for each problem that the "+
 		"others leave unproven")
