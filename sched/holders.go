@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"iter"
 	"slices"
 	"time"
 )
@@ -21,10 +22,21 @@ type Holders struct {
 
 // holder is a job that holds a part of some nodes.
 type holder struct {
-	id     string
+	job    *Job
+	run    *Running // nil if it starts with the plan
+	nodes  []NodeTasks
 	demand []float64
 	on     []int32
 	until  time.Time
+}
+
+// Held is a job that holds some of the room that tasks lack.
+type Held struct {
+	Job *Job
+	// Running is the job as it runs, in the snapshot. It is nil for a job that starts with the plan.
+	Running *Running
+	// Tasks is how many more of the tasks would fit if this job alone held nothing.
+	Tasks int
 }
 
 // Reset begins with the running jobs of a snapshot. Free is what the plan leaves on the nodes, as [Placer.Free] has it.
@@ -46,7 +58,7 @@ func (h *Holders) Reset(s *Snapshot, free []float64, decisions []Decision) {
 		if r.Slowed {
 			runtime *= max(1, r.Job.Slowdown)
 		}
-		h.add(r.Job, r.Nodes, r.Started.Add(seconds(runtime)))
+		h.add(r.Job, r, r.Nodes, r.Started.Add(seconds(runtime)))
 	}
 	slices.SortStableFunc(h.held, func(a, b holder) int { return a.until.Compare(b.until) })
 	if len(h.short) != s.Nodes.Len() {
@@ -64,9 +76,9 @@ func seconds(s float64) time.Duration {
 }
 
 // Start adds a job that the plan starts on these nodes.
-func (h *Holders) Start(job *Job, nodes []NodeTasks) { h.add(job, nodes, time.Time{}) }
+func (h *Holders) Start(job *Job, nodes []NodeTasks) { h.add(job, nil, nodes, time.Time{}) }
 
-func (h *Holders) add(job *Job, nodes []NodeTasks, until time.Time) {
+func (h *Holders) add(job *Job, run *Running, nodes []NodeTasks, until time.Time) {
 	demand, err := h.nodes.Demand(job.Demand)
 	if err != nil {
 		return // it holds nothing this cluster has
@@ -77,7 +89,9 @@ func (h *Holders) add(job *Job, nodes []NodeTasks, until time.Time) {
 			h.on = append(h.on, int32(n))
 		}
 	}
-	h.held = append(h.held, holder{id: job.ID, demand: demand, on: h.on[from:len(h.on):len(h.on)], until: until})
+	h.held = append(h.held, holder{
+		job: job, run: run, nodes: nodes, demand: demand, on: h.on[from:len(h.on):len(h.on)], until: until,
+	})
 }
 
 // Of names those that hold the room which tasks of the demand lack on these nodes: on each node that could hold more
@@ -85,6 +99,28 @@ func (h *Holders) add(job *Job, nodes []NodeTasks, until time.Time) {
 // ones come first, in the order in which their forecasts say that they end, then those that start with this plan. More
 // is how many there are beyond those that are named.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
+	h.binding(demand, nodes, func(j *holder) bool {
+		if len(names) < MaxAhead {
+			names = append(names, j.job.ID)
+		} else {
+			more++
+		}
+		return true
+	})
+	return names, more
+}
+
+// Each are all that [Holders.Of] tells of, in its order.
+func (h *Holders) Each(demand []float64, nodes []int32) iter.Seq[Held] {
+	return func(yield func(Held) bool) {
+		h.binding(demand, nodes, func(j *holder) bool {
+			return yield(Held{Job: j.job, Running: j.run, Tasks: h.gain(j, demand)})
+		})
+	}
+}
+
+// binding tells of the jobs that hold the room which the tasks lack, until it is told to stop.
+func (h *Holders) binding(demand []float64, nodes []int32, tell func(*holder) bool) {
 	width := len(demand)
 	for _, n := range nodes {
 		at := int(n) * width
@@ -94,18 +130,31 @@ func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int)
 		}
 	}
 	for i := range h.held {
-		switch j := &h.held[i]; {
-		case !slices.ContainsFunc(j.on, func(n int32) bool { return h.binds(j, demand, n) }):
-		case len(names) < MaxAhead:
-			names = append(names, j.id)
-		default:
-			more++
+		j := &h.held[i]
+		if slices.ContainsFunc(j.on, func(n int32) bool { return h.binds(j, demand, n) }) && !tell(j) {
+			break
 		}
 	}
 	for _, n := range nodes {
 		h.short[n] = -1
 	}
-	return names, more
+}
+
+// gain is how many more tasks fit on the nodes looked at without a job. Those nodes are the ones that are short.
+func (h *Holders) gain(j *holder, demand []float64) int {
+	total, width := 0, len(demand)
+	row := make([]float64, width)
+	for _, nt := range j.nodes {
+		n, ok := h.nodes.index[nt.Node]
+		if !ok || h.short[n] < 0 {
+			continue
+		}
+		for r := range row {
+			row[r] = h.free[n*width+r] + float64(float64(nt.Tasks)*j.demand[r])
+		}
+		total = addTasks(total, fitsOn(demand, row)-int(h.short[n]))
+	}
+	return total
 }
 
 // binds tells whether a job holds some of what the node lacks for one more task.
