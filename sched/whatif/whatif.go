@@ -135,3 +135,15 @@ func PolicyOf(changes []Change) (name string, ok bool) {
 	}
 	return name, ok
 }
+
+// MarshalText writes the change as [Change.String] does.
+func (c Change) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads the change as [Parse] does.
+func (c *Change) UnmarshalText(text []byte) error {
+	read, err := Parse(string(text))
+	if err == nil {
+		*c = read
+	}
+	return err
+}
