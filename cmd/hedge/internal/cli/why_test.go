@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/record"
+	"github.com/hedgesched/hedge/sched/schedtest"
+)
+
+// recorded writes a recording of two snapshots: of an empty cluster, and of one in which jobs wait.
+func recorded(t *testing.T) string {
+	t.Helper()
+	nodes := schedtest.Nodes(6, 2)
+	half, err := dist.NewUniform(200, 400)
+	require.NoError(t, err)
+	b := schedtest.Snapshot(nodes).Now(100).
+		Running(schedtest.Job("batch-1", 2).Predicted(half), 0, "n0", "n1").
+		Running(schedtest.Job("batch-2", 1).Runs(50), 0, "n3").
+		Pending(schedtest.Job("train", 3).Requires(sched.NodesWith("rack", "r0")).Submitted(10),
+			schedtest.Job("lost", 1).Requires(sched.NodesWith("rack", "r9")).Submitted(20),
+			schedtest.Job("small", 1).Submitted(30))
+	var lines strings.Builder
+	for _, b := range []*schedtest.SnapshotBuilder{schedtest.Snapshot(nodes), b} {
+		s, err := b.Build()
+		require.NoError(t, err)
+		data, err := record.Marshal(s)
+		require.NoError(t, err)
+		lines.Write(append(data, '\n'))
+	}
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o644))
+	return path
+}
+
+func TestWhy(t *testing.T) {
+	path := recorded(t)
+	for name, args := range map[string][]string{
+		"why.json": {"--job", "train", "--policy", "edf", "--json"}, "why-lost.json": {"--job", "lost", "--json"},
+	} {
+		doc := document(t, hedge(t, "", append([]string{"why", "--snapshot", path}, args...)...))
+		data, err := json.MarshalIndent(doc, "", " ")
+		require.NoError(t, err)
+		golden(t, name, string(data)+"\n")
+	}
+	golden(t, "why.txt", hedge(t, "", "why", "--snapshot", path, "--job", "train").out)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	r := hedge(t, string(data), "why", "--snapshot", "-", "--job", "batch-2", "--line", "2")
+	assert.Equal(t, "batch-2 runs, and is expected to end at any moment\n", r.out, r.err)
+}
+
+func TestWhyRefuses(t *testing.T) {
+	path := recorded(t)
+	empty := filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.WriteFile(empty, nil, 0o644))
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"--snapshot: found nothing", []string{"--job", "train"}},
+		{"--job: found nothing", []string{"--snapshot", path}},
+		{`--job: found "nobody", expected a job of the snapshot, such as train, lost, small`,
+			[]string{"--snapshot", path, "--job", "nobody"}},
+		{"--line: found 3, expected at most 2", []string{"--snapshot", path, "--job", "train", "--line", "3"}},
+		{`--policy: found "eagle", expected one of 3sigma`, []string{"--snapshot", path, "--job", "train", "--policy", "eagle"}},
+		{"--engine: ", []string{"--snapshot", path, "--job", "train", "--engine", "nope"}},
+		{"found no snapshot", []string{"--snapshot", empty, "--job", "train"}},
+		{"/does/not/exist", []string{"--snapshot", "/does/not/exist", "--job", "train"}},
+		{"--tries: found -1", []string{"--snapshot", path, "--job", "train", "--tries", "-1"}},
+	} {
+		refused(t, 2, c.says, append([]string{"why"}, c.args...)...)
+	}
+}
