@@ -1,7 +1,6 @@
 package why
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -93,83 +92,89 @@ func (t *trial) fewer(j *waiting, _ *Explanation) (*Remedy, error) {
 
 // end has running jobs end: one alone if one will do, or else the first to end.
 func (t *trial) end(j *waiting, _ *Explanation) (*Remedy, error) {
-	lack := j.job.Tasks - j.fits
-	ends := j.ends
-	for _, h := range ends {
-		if lack <= 0 || h.tasks < lack {
-			continue
-		}
-		one := []string{h.run.Job.ID}
-		if t.opt.Plan == nil {
-			return t.ending(one, false, nil)
-		}
-		ok, err := t.starts(gone(one)...)
+	room := t.enough(j)
+	if t.opt.Plan == nil {
+		return t.ending(room, false, nil)
+	}
+	if len(room) > 0 {
+		ok, err := t.starts(gone(room)...)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			return t.ending(one, true, nil)
+			left, settled, err := t.needed(room, gone)
+			return t.ending(left, settled, err)
 		}
-		break
 	}
-	names, guess := t.order(ends, j)
-	if t.opt.Plan == nil && (lack <= 0 || guess == 0) {
-		return nil, nil
-	}
-	guess = cmp.Or(guess, len(names))
-	size, _, err := t.least(guess, len(names), func(size int) []whatif.Change { return gone(names[:size]) })
-	if size == 0 && err == nil {
-		all, spans := t.all(ends)
-		if len(all) == len(ends) {
-			return nil, nil
-		}
-		ends, names = spans, all
-		size, _, err = t.least(len(names), len(names), func(size int) []whatif.Change { return gone(names[:size]) })
-	}
-	if size == 0 || t.opt.Plan == nil {
-		return t.ending(names[:size], false, err)
+	names := t.all(j.ends)
+	first := func(size int) []whatif.Change { return gone(names[:size]) }
+	size, _, err := t.least(len(j.ends), len(names), first)
+	if size == 0 {
+		return nil, err
 	}
 	left, settled, err := t.needed(names[:size], gone)
 	return t.ending(left, settled, err)
 }
 
-// order names the holders by when they end, and how many of them must end to make room; 0 if all do not.
-func (t *trial) order(ends []held, j *waiting) (names []string, guess int) {
-	if j.demand == nil {
-		return nil, 0
+// enough are holders whose end makes room for the job, none of them in vain: the first to end that makes room alone, or
+// the first to end without those that need not.
+func (t *trial) enough(j *waiting) []string {
+	lack := j.job.Tasks - j.fits
+	if j.demand == nil || lack <= 0 {
+		return nil
 	}
-	placer := sched.NewPlacer(t.left)
-	for i, h := range ends {
-		names = append(names, h.run.Job.ID)
-		placer.Release(h.run)
-		if guess == 0 && placer.FitsAtLeast(j.demand, j.nodes, j.job.Tasks) {
-			guess = i + 1
+	for _, h := range j.ends {
+		if h.tasks >= lack {
+			return []string{h.run.Job.ID}
 		}
 	}
-	return names, guess
+	placer := sched.NewPlacer(t.left)
+	fits := func() bool { return placer.FitsAtLeast(j.demand, j.nodes, j.job.Tasks) }
+	var chosen []held
+	for _, h := range j.ends {
+		chosen = append(chosen, h)
+		placer.Release(h.run)
+		if fits() {
+			break
+		}
+	}
+	if !fits() {
+		return nil
+	}
+	var names []string
+	for i, h := range chosen {
+		demand, err := t.snap.Nodes.Demand(h.run.Job.Demand)
+		if err == nil && i < len(chosen)-1 {
+			if placer.Take(h.run.Nodes, demand); fits() {
+				continue
+			}
+			placer.Give(h.run.Nodes, demand)
+		}
+		names = append(names, h.run.Job.ID)
+	}
+	return names
 }
 
 // all are the holders and then all other jobs that run, by when they end.
-func (t *trial) all(first []held) (names []string, ends []held) {
+func (t *trial) all(first []held) (names []string) {
 	known := make(map[string]struct{}, len(first))
-	ends = slices.Clone(first)
 	for _, h := range first {
 		known[h.run.Job.ID] = struct{}{}
+		names = append(names, h.run.Job.ID)
 	}
+	var rest []held
 	for i := range t.snap.Running {
 		r := &t.snap.Running[i]
 		if _, ok := known[r.Job.ID]; !ok && t.decision(r.Job.ID).Kind != sched.Preempt {
 			span, _ := ending(r, t.snap.Now)
-			ends = append(ends, held{run: r, span: span})
+			rest = append(rest, held{run: r, span: span})
 		}
 	}
-	slices.SortStableFunc(ends[len(first):], func(a, b held) int {
-		return cmp.Or(cmp.Compare(a.span.P50, b.span.P50), strings.Compare(a.run.Job.ID, b.run.Job.ID))
-	})
-	for i := range ends {
-		names = append(names, ends[i].run.Job.ID)
+	slices.SortStableFunc(rest, sooner)
+	for i := range rest {
+		names = append(names, rest[i].run.Job.ID)
 	}
-	return names, ends
+	return names
 }
 
 // ending is the remedy that these running jobs end.

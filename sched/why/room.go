@@ -21,9 +21,7 @@ func (e *Explainer) held(x *Explanation, j *waiting) {
 		span, _ := ending(h.Running, e.snap.Now)
 		j.ends = append(j.ends, held{h.Running, h.Tasks, span})
 	}
-	slices.SortStableFunc(j.ends, func(a, b held) int {
-		return cmp.Or(cmp.Compare(a.span.P50, b.span.P50), strings.Compare(a.run.Job.ID, b.run.Job.ID))
-	})
+	slices.SortStableFunc(j.ends, sooner)
 	inside := make([]bool, e.snap.Nodes.Len())
 	for _, n := range j.nodes {
 		inside[n] = true
@@ -35,6 +33,11 @@ func (e *Explainer) held(x *Explanation, j *waiting) {
 			Job: r.Job.ID, Nodes: len(r.Nodes), Frees: e.frees(r, inside), Tasks: j.ends[i].tasks, Ends: span, Overdue: overdue,
 		})
 	}
+}
+
+// sooner orders running jobs by when they are expected to end.
+func sooner(a, b held) int {
+	return cmp.Or(cmp.Compare(a.span.P50, b.span.P50), strings.Compare(a.run.Job.ID, b.run.Job.ID))
 }
 
 // frees is what a running job holds inside some nodes.

@@ -39,8 +39,9 @@ func Fresh(policy func() (sched.Policy, error)) Planner {
 
 // Options are those of an [Explainer]. The zero value is useful.
 type Options struct {
-	// Plan plans the snapshots that remedies are tried on. If it is nil none is tried: remedies then are those that make
-	// room beside the plan, and [Remedy.Starts] is false.
+	// Plan plans the snapshots that remedies are tried on. An explanation then takes the time of some ten plans. If it is
+	// nil none is tried: remedies then are those that make room beside the plan, and no more than is needed, and
+	// [Remedy.Starts] is false.
 	Plan Planner
 	// Tries is how many plans may be made for one explanation, at least 1. 0 means 300. A remedy that is not settled when
 	// they are used up is left out, or has [Remedy.Smallest] false.
