@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/sched/why"
 )
 
@@ -52,7 +53,7 @@ func BenchmarkExplain(b *testing.B) {
 		policy := baseline.NewEDF()
 		plan, err := policy.Plan(context.Background(), s)
 		require.NoError(b, err)
-		for name, planner := range map[string]why.Planner{"room": nil, "tried": policy.Plan} {
+		for name, planner := range map[string]whatif.Planner{"room": nil, "tried": policy.Plan} {
 			b.Run(fmt.Sprintf("nodes=%d/pending=%d/%s", size.nodes, size.pending, name), func(b *testing.B) {
 				e, err := why.New(s, plan, why.Options{Plan: planner})
 				require.NoError(b, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/sched/why"
 )
 
@@ -21,12 +22,12 @@ func ExampleExplainer_Explain() {
 	}
 	ctx := context.Background()
 	policy := func() (sched.Policy, error) { return baseline.NewEDF(), nil }
-	plan, err := why.Fresh(policy)(ctx, snapshot)
+	plan, err := whatif.Fresh(policy)(ctx, snapshot)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	explainer, err := why.New(snapshot, plan, why.Options{Plan: why.Fresh(policy)})
+	explainer, err := why.New(snapshot, plan, why.Options{Plan: whatif.Fresh(policy)})
 	if err != nil {
 		fmt.Println(err)
 		return

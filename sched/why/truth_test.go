@@ -126,7 +126,7 @@ func TestRemediesAreTrueAndSmallest(t *testing.T) {
 				require.NoError(t, err)
 				plan, err := p.Plan(context.Background(), s)
 				require.NoError(t, err)
-				e, err := why.New(s, plan, why.Options{Plan: why.Fresh(policy)})
+				e, err := why.New(s, plan, why.Options{Plan: whatif.Fresh(policy)})
 				require.NoError(t, err)
 				for i := trial % 4; i < len(s.Pending); i += 4 {
 					job := s.Pending[i].Job

@@ -17,32 +17,18 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/whatif"
 )
 
 // ErrUnknownJob is the sentinel of explanations of jobs that are not in the snapshot.
 var ErrUnknownJob = errors.New("why: no such job")
-
-// Planner plans a snapshot. The Plan method of a policy is one, if its plans do not depend on what it planned before, as
-// those of package baseline. Of other policies [Fresh] makes one.
-type Planner func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error)
-
-// Fresh is a planner that plans every snapshot with a new policy.
-func Fresh(policy func() (sched.Policy, error)) Planner {
-	return func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
-		p, err := policy()
-		if err != nil {
-			return nil, err
-		}
-		return p.Plan(ctx, s)
-	}
-}
 
 // Options are those of an [Explainer]. The zero value is useful.
 type Options struct {
 	// Plan plans the snapshots that remedies are tried on. An explanation then takes the time of some ten plans. If it is
 	// nil none is tried: remedies then are those that make room beside the plan, and no more than is needed, and
 	// [Remedy.Starts] is false.
-	Plan Planner
+	Plan whatif.Planner
 	// Tries is how many plans may be made for one explanation, at least 1. 0 means 300. A remedy that is not settled when
 	// they are used up is left out, or has [Remedy.Smallest] false.
 	Tries int

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/sched/why"
 )
 
@@ -51,11 +52,11 @@ policy plans again with it, and with one less of it.`,
 			if err != nil {
 				return err
 			}
-			plan, err := why.Fresh(fresh)(cmd.Context(), snapshot)
+			plan, err := whatif.Fresh(fresh)(cmd.Context(), snapshot)
 			if err != nil {
 				return failed(err)
 			}
-			o := why.Options{Tries: tries, Plan: why.Fresh(fresh)}
+			o := why.Options{Tries: tries, Plan: whatif.Fresh(fresh)}
 			if tries == 0 {
 				o.Plan = nil
 			}
