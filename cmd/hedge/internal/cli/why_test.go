@@ -80,3 +80,30 @@ func TestWhyRefuses(t *testing.T) {
 		refused(t, 2, c.says, append([]string{"why"}, c.args...)...)
 	}
 }
+
+func TestWhatIf(t *testing.T) {
+	path := recorded(t)
+	doc := document(t, hedge(t, "", "what-if", "--snapshot", path, "--policy", "edf", "--runs", "3", "--change",
+		"add 2 nodes like n0", "--change", "policy prio", "--json"))
+	data, err := json.MarshalIndent(doc, "", " ")
+	require.NoError(t, err)
+	golden(t, "what-if.json", string(data)+"\n")
+	golden(t, "what-if.txt", hedge(t, "", "what-if", "--snapshot", path, "--change", "drop batch-1").out)
+	r := hedge(t, "", "what-if", "--snapshot", path, "--policy", "edf", "--change", "drain n2", "--hours", "0")
+	assert.Equal(t, "change: drain n2\nstarts now: small\n", r.out, r.err)
+}
+
+func TestWhatIfRefuses(t *testing.T) {
+	path := recorded(t)
+	for says, args := range map[string][]string{
+		"--change: found nothing": nil,
+		`found "stop", expected`:  {"--change", "stop n0"},
+		`no node \"n9\"`:          {"--change", "drain n9"},
+		`--change: policy: found "nope", expected one of 3sigma`: {"--change", "policy nope"},
+		"--hours: found -1": {"--change", "drain n0", "--hours", "-1"},
+		"--runs: found 0":   {"--change", "drain n0", "--runs", "0"},
+	} {
+		refused(t, 2, strings.ReplaceAll(says, `\"`, `"`), append([]string{"what-if", "--snapshot", path}, args...)...)
+	}
+	refused(t, 2, "--snapshot: found nothing", "what-if", "--change", "drain n0")
+}
