@@ -11,6 +11,7 @@ import (
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
@@ -196,7 +197,7 @@ func TestFreeAddsUp(t *testing.T) {
 		changed, err := apply(t, s, texts...)
 		require.NoError(t, err)
 		require.NoError(t, sched.CheckSnapshot(changed))
-		placer := sched.NewPlacer(&sched.Snapshot{Nodes: changed.Nodes, Free: changed.Nodes.Capacity()})
+		placer := place.NewPlacer(&sched.Snapshot{Nodes: changed.Nodes, Free: changed.Nodes.Capacity()})
 		for i := range changed.Running {
 			r := &changed.Running[i]
 			demand, err := changed.Nodes.Demand(r.Job.Demand)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
@@ -138,7 +139,7 @@ func (t *trial) fits(j *waiting, c whatif.Change) (bool, error) {
 	if t.opt.Plan != nil {
 		return t.starts(c)
 	}
-	return sched.NewPlacer(t.left).FitsAtLeast(j.demand, t.snap.Nodes.NodesOf(c.Set), j.job.Tasks), nil
+	return place.NewPlacer(t.left).FitsAtLeast(j.demand, t.snap.Nodes.NodesOf(c.Set), j.job.Tasks), nil
 }
 
 // relax lets the job run on nodes with further values of one label or, if that does not do, with any value and none.
@@ -174,7 +175,7 @@ func (t *trial) relax(j *waiting, key string) (*Remedy, error) {
 // values are further values of a label, those with most room for the job first, and a guess how many it takes.
 func (t *trial) values(j *waiting, key string, own []string) (values []string, guess int) {
 	room := map[string]int{}
-	placer := sched.NewPlacer(t.left)
+	placer := place.NewPlacer(t.left)
 	nodes := t.snap.Nodes.NodesOf(j.job.Required.Without(key))
 	for i, n := range nodes {
 		value, ok := t.snap.Nodes.Node(int(n)).Labels[key]

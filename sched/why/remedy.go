@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
@@ -128,7 +129,7 @@ func (t *trial) enough(j *waiting) []string {
 			return []string{h.run.Job.ID}
 		}
 	}
-	placer := sched.NewPlacer(t.left)
+	placer := place.NewPlacer(t.left)
 	fits := func() bool { return placer.FitsAtLeast(j.demand, j.nodes, j.job.Tasks) }
 	var chosen []held
 	for _, h := range j.ends {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // held finds who holds the room that the job lacks.
@@ -122,7 +123,7 @@ func (e *Explainer) short(x *Explanation, j *waiting) []Shortage {
 // binding tells for each resource whether a node lacks it for one task more than fits there. It looks at nodes that
 // could hold more if they were empty or, if there are none, at all.
 func (e *Explainer) binding(j *waiting) []bool {
-	placer := sched.NewPlacer(e.left)
+	placer := place.NewPlacer(e.left)
 	width := len(j.demand)
 	binds := make([]bool, width)
 	look := func(all bool) {

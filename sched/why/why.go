@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
@@ -114,7 +115,7 @@ type Explainer struct {
 	plan    *sched.Plan
 	opt     Options
 	left    *sched.Snapshot // the snapshot with what the plan leaves free
-	holders sched.Holders
+	holders place.Holders
 	pending map[string]int
 	decided map[string]int // decisions by job
 	most    int            // the highest priority of all jobs
@@ -147,7 +148,7 @@ func New(s *sched.Snapshot, plan *sched.Plan, o Options) (*Explainer, error) {
 
 // occupy works out what the plan leaves, and who holds the rest.
 func (e *Explainer) occupy() {
-	placer := sched.NewPlacer(e.snap)
+	placer := place.NewPlacer(e.snap)
 	running := make(map[string]int, len(e.snap.Running))
 	for i := range e.snap.Running {
 		running[e.snap.Running[i].Job.ID] = i
@@ -169,7 +170,7 @@ func (e *Explainer) occupy() {
 	left := *e.snap
 	left.Free = slices.Clone(placer.Free())
 	e.left = &left
-	e.holders.Reset(e.snap, left.Free, e.plan.Decisions)
+	e.holders.Reset(e.snap, placer, e.plan.Decisions)
 	for i := range e.plan.Decisions {
 		if d := &e.plan.Decisions[i]; d.Kind == sched.Start {
 			e.holders.Start(e.snap.Pending[e.pending[d.Job]].Job, d.Nodes)
@@ -252,7 +253,7 @@ func (e *Explainer) job(i int) *waiting {
 	j := &waiting{job: job, nodes: e.snap.Nodes.NodesOf(job.Required)}
 	if demand, err := e.snap.Nodes.Demand(job.Demand); err == nil {
 		j.demand = demand
-		j.fits = sched.NewPlacer(e.left).Fits(demand, j.nodes)
+		j.fits = place.NewPlacer(e.left).Fits(demand, j.nodes)
 	}
 	return j
 }

@@ -34,7 +34,7 @@ func explain(t *testing.T, policy sched.Policy, b *schedtest.SnapshotBuilder, jo
 	return x
 }
 
-// left is what a plan leaves free for tasks, worked out without packages why and sched.Placer: nodes are rows of a map.
+// left is what a plan leaves free for tasks, worked out without packages why and place: nodes are rows of a map.
 func left(s *sched.Snapshot, plan *sched.Plan) map[string]sched.Resources {
 	free := map[string]sched.Resources{}
 	for n := range s.Nodes.Len() {

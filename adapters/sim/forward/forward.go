@@ -23,6 +23,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // Options of [Run]. The zero value is ten runs until all jobs are done.
@@ -104,7 +105,7 @@ func newWorld(s *sched.Snapshot) *world {
 	for i := range s.Nodes.Len() {
 		w.nodes = append(w.nodes, *s.Nodes.Node(i))
 	}
-	room := sched.NewPlacer(&sched.Snapshot{Nodes: s.Nodes, Free: s.Nodes.Capacity()})
+	room := place.NewPlacer(&sched.Snapshot{Nodes: s.Nodes, Free: s.Nodes.Capacity()})
 	for i := range s.Running {
 		r := &s.Running[i]
 		w.add(job{Job: r.Job, prediction: r.Prediction, run: r, off: !take(s.Nodes, room, r)})
@@ -122,7 +123,7 @@ func (w *world) add(j job) {
 }
 
 // take holds the nodes of a running job, if they have room for it and it may run there.
-func take(nodes *sched.NodeSet, room *sched.Placer, r *sched.Running) bool {
+func take(nodes *sched.NodeSet, room *place.Placer, r *sched.Running) bool {
 	demand, err := nodes.Demand(r.Job.Demand)
 	if err != nil {
 		return false

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // errHorizon ends a run.
@@ -71,7 +72,7 @@ func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *
 	real := func(at time.Time) time.Time { return t.snap.Now.Add(at.Sub(t.began)) }
 	out := &sched.Snapshot{Now: t.snap.Now.Add(passed), Cycle: t.snap.Cycle, Nodes: s.Nodes, Free: s.Free}
 	if first {
-		placer := sched.NewPlacer(s)
+		placer := place.NewPlacer(s)
 		for i := range t.jobs {
 			if j := &t.jobs[i]; j.run != nil && !j.off {
 				out.Running = append(out.Running, *j.run)

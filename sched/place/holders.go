@@ -1,30 +1,30 @@
-package sched
+package place
 
 import (
 	"iter"
 	"slices"
 	"time"
-)
 
-// MaxAhead is how many jobs [Reason].Ahead names at most.
-const MaxAhead = 5
+	"github.com/hedgesched/hedge/sched"
+)
 
 // Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle:
 // Reset begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
 // for concurrent use.
 type Holders struct {
-	nodes *NodeSet
-	free  []float64
-	held  []holder
-	on    []int32 // indexes of nodes; each holder has a part of it
-	short []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
+	nodes  *sched.NodeSet
+	ledger *sched.Ledger
+	held   []holder
+	on     []int32 // indexes of nodes; each holder has a part of it
+	short  []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
+	trial  sched.Ledger
 }
 
 // holder is a job that holds a part of some nodes.
 type holder struct {
-	job    *Job
-	run    *Running // nil if it starts with the plan
-	nodes  []NodeTasks
+	job    *sched.Job
+	run    *sched.Running // nil if it starts with the plan
+	nodes  []sched.NodeTasks
 	demand []float64
 	on     []int32
 	until  time.Time
@@ -32,20 +32,20 @@ type holder struct {
 
 // Held is a job that holds some of the room that tasks lack.
 type Held struct {
-	Job *Job
+	Job *sched.Job
 	// Running is the job as it runs, in the snapshot. It is nil for a job that starts with the plan.
-	Running *Running
+	Running *sched.Running
 	// Tasks is how many more of the tasks would fit if this job alone held nothing.
 	Tasks int
 }
 
-// Reset begins with the running jobs of a snapshot. Free is what the plan leaves on the nodes, as [Placer.Free] has it.
+// Reset begins with the running jobs of a snapshot. The placer has what the plan leaves on the nodes.
 // The jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
-func (h *Holders) Reset(s *Snapshot, free []float64, decisions []Decision) {
-	h.nodes, h.free, h.held, h.on = s.Nodes, free, h.held[:0], h.on[:0]
+func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Decision) {
+	h.nodes, h.ledger, h.held, h.on = s.Nodes, &placer.ledger, h.held[:0], h.on[:0]
 	gone := make(map[string]struct{})
 	for i := range decisions {
-		if decisions[i].Kind == Preempt {
+		if decisions[i].Kind == sched.Preempt {
 			gone[decisions[i].Job] = struct{}{}
 		}
 	}
@@ -76,16 +76,16 @@ func seconds(s float64) time.Duration {
 }
 
 // Start adds a job that the plan starts on these nodes.
-func (h *Holders) Start(job *Job, nodes []NodeTasks) { h.add(job, nil, nodes, time.Time{}) }
+func (h *Holders) Start(job *sched.Job, nodes []sched.NodeTasks) { h.add(job, nil, nodes, time.Time{}) }
 
-func (h *Holders) add(job *Job, run *Running, nodes []NodeTasks, until time.Time) {
+func (h *Holders) add(job *sched.Job, run *sched.Running, nodes []sched.NodeTasks, until time.Time) {
 	demand, err := h.nodes.Demand(job.Demand)
 	if err != nil {
 		return // it holds nothing this cluster has
 	}
 	from := len(h.on)
 	for _, nt := range nodes {
-		if n, ok := h.nodes.index[nt.Node]; ok {
+		if n, ok := h.nodes.Index(nt.Node); ok {
 			h.on = append(h.on, int32(n))
 		}
 	}
@@ -100,7 +100,7 @@ func (h *Holders) add(job *Job, run *Running, nodes []NodeTasks, until time.Time
 // is how many there are beyond those that are named.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
 	h.binding(demand, nodes, func(j *holder) bool {
-		if len(names) < MaxAhead {
+		if len(names) < sched.MaxAhead {
 			names = append(names, j.job.ID)
 		} else {
 			more++
@@ -113,19 +113,18 @@ func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int)
 // Each are all that [Holders.Of] tells of, in its order.
 func (h *Holders) Each(demand []float64, nodes []int32) iter.Seq[Held] {
 	return func(yield func(Held) bool) {
+		free := h.ledger.Free()
 		h.binding(demand, nodes, func(j *holder) bool {
-			return yield(Held{Job: j.job, Running: j.run, Tasks: h.gain(j, demand)})
+			return yield(Held{Job: j.job, Running: j.run, Tasks: h.gain(j, demand, free)})
 		})
 	}
 }
 
 // binding tells of the jobs that hold the room which the tasks lack, until it is told to stop.
 func (h *Holders) binding(demand []float64, nodes []int32, tell func(*holder) bool) {
-	width := len(demand)
-	for _, n := range nodes {
-		at := int(n) * width
-		fit := fitsOn(demand, h.free[at:at+width])
-		if fit < fitsOn(demand, h.nodes.capacity[at:at+width]) {
+	for i, n := range nodes {
+		fit := h.ledger.Fit(demand, int(n))
+		if fit < h.nodes.Holds(demand, nodes[i:i+1]) {
 			h.short[n] = int32(fit)
 		}
 	}
@@ -140,19 +139,16 @@ func (h *Holders) binding(demand []float64, nodes []int32, tell func(*holder) bo
 	}
 }
 
-// gain is how many more tasks fit on the nodes looked at without a job. Those nodes are the ones that are short.
-func (h *Holders) gain(j *holder, demand []float64) int {
-	total, width := 0, len(demand)
-	row := make([]float64, width)
+// gain is how many more tasks fit on the nodes that are short if a job holds nothing of what is otherwise free.
+func (h *Holders) gain(j *holder, demand, free []float64) int {
+	total := 0
+	h.trial.Reset(h.nodes, free)
 	for _, nt := range j.nodes {
-		n, ok := h.nodes.index[nt.Node]
-		if !ok || h.short[n] < 0 {
-			continue
+		if n, ok := h.nodes.Index(nt.Node); ok && h.short[n] >= 0 {
+			before := h.trial.Fit(demand, n)
+			h.trial.Give(n, j.demand, nt.Tasks)
+			total += h.trial.Fit(demand, n) - before
 		}
-		for r := range row {
-			row[r] = h.free[n*width+r] + float64(float64(nt.Tasks)*j.demand[r])
-		}
-		total = addTasks(total, fitsOn(demand, row)-int(h.short[n]))
 	}
 	return total
 }
@@ -162,27 +158,10 @@ func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
 	if h.short[n] < 0 {
 		return false
 	}
-	need := float64(h.short[n]) + 1 - slack
 	for r, d := range demand {
-		if d > 0 && j.demand[r] > 0 && h.free[int(n)*len(demand)+r] < need*d {
+		if d > 0 && j.demand[r] > 0 && h.ledger.Lacks(int(n), r, d, int(h.short[n])+1) {
 			return true
 		}
 	}
 	return false
-}
-
-// Behind adds names to those ahead of a job, without saying one twice, until there are as many as a reason has.
-func (r *Reason) Behind(names []string, more int) {
-	r.More += more
-	ahead := slices.Clip(r.Ahead)
-	for _, id := range names {
-		switch {
-		case slices.Contains(ahead, id):
-		case len(ahead) < MaxAhead:
-			ahead = append(ahead, id)
-		default:
-			r.More++
-		}
-	}
-	r.Ahead = ahead
 }
