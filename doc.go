@@ -15,12 +15,14 @@
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline; sched/place has
 //	           what policies share: it packs gangs and divides nodes; sched/record keeps snapshots, to be
-//	           planned again; sched/agent is the shape of schedulers made of messages, with a suite:
+//	           planned again; sched/whatif changes a snapshot, sched/why explains jobs that wait;
+//	           sched/agent is the shape of schedulers made of messages, with a suite:
 //	           sched/eagle (Hawk, Sparrow and others too), sched/pigeon, sched/kairos, sched/bigc;
 //	           sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
-//	           readers and workload builders; adapters/testservers runs real servers for tests,
+//	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
+//	           adapters/testservers runs real servers for tests,
 //	           adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own

@@ -8,12 +8,23 @@ import (
 	"strings"
 )
 
-// ErrSetText is the sentinel of texts that are no [EquivalenceSet].
-var ErrSetText = errors.New("sched: no set of nodes")
+// errSetText begins the errors about texts that are no [EquivalenceSet].
+var errSetText = errors.New("no set of nodes")
 
-// ParseSet reads a set as [EquivalenceSet.String] writes it, such as "rack=r1|r2&gpu=*". The order of labels and values
-// does not matter. Its errors wrap [ErrSetText] and name the part that is wrong.
-func ParseSet(text string) (EquivalenceSet, error) {
+// MarshalText writes the set as [EquivalenceSet.String] does.
+func (s EquivalenceSet) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a set as [EquivalenceSet.String] writes it, such as "rack=r1|r2&gpu=*". The order of labels and
+// values does not matter. Errors name the part that is wrong; the set is then as it was.
+func (s *EquivalenceSet) UnmarshalText(text []byte) error {
+	set, err := parseSet(string(text))
+	if err == nil {
+		*s = set
+	}
+	return err
+}
+
+func parseSet(text string) (EquivalenceSet, error) {
 	var set EquivalenceSet
 	if text == anyText {
 		return set, nil
@@ -26,7 +37,7 @@ func ParseSet(text string) (EquivalenceSet, error) {
 		}
 		after, found := strings.CutPrefix(after, "=")
 		if !found {
-			return set, fmt.Errorf("%w: found %q, expected LABEL=VALUE", ErrSetText, short(rest))
+			return set, fmt.Errorf("%w: found %q, expected LABEL=VALUE", errSetText, short(rest))
 		}
 		one := term{key: key}
 		if rest, err = one.read(after); err != nil {
@@ -37,7 +48,7 @@ func ParseSet(text string) (EquivalenceSet, error) {
 			return set, nil
 		}
 		if rest, found = strings.CutPrefix(rest, "&"); !found {
-			return set, fmt.Errorf("%w: found %q, expected & or | before it", ErrSetText, short(rest))
+			return set, fmt.Errorf("%w: found %q, expected & or | before it", errSetText, short(rest))
 		}
 	}
 }
@@ -68,7 +79,7 @@ func setWord(text string) (word, rest string, err error) {
 	if strings.HasPrefix(text, `"`) {
 		quoted, err := strconv.QuotedPrefix(text)
 		if err != nil {
-			return "", "", fmt.Errorf("%w: found %q, which has no closing quote", ErrSetText, short(text))
+			return "", "", fmt.Errorf("%w: found %q, which has no closing quote", errSetText, short(text))
 		}
 		word, err = strconv.Unquote(quoted)
 		return word, text[len(quoted):], err
@@ -78,7 +89,7 @@ func setWord(text string) (word, rest string, err error) {
 		end = len(text)
 	}
 	if end == 0 {
-		return "", "", fmt.Errorf("%w: found %q, expected a label or a value", ErrSetText, short(text))
+		return "", "", fmt.Errorf("%w: found %q, expected a label or a value", errSetText, short(text))
 	}
 	return text[:end], text[end:], nil
 }
@@ -92,8 +103,8 @@ func (s EquivalenceSet) Without(key string) EquivalenceSet {
 	return newSet(slices.Delete(slices.Clone(s.terms), i, i+1))
 }
 
-// Values are the values that a label may have in the set, sorted. There are none if the set does not look at the label,
-// if any value does, or if no value is left.
+// Values are the values that a label may have in the set, sorted. There are none if the set does not look at the
+// label, if any value does, or if no value is left.
 func (s EquivalenceSet) Values(key string) []string {
 	for i := range s.terms {
 		if s.terms[i].key == key {

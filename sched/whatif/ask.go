@@ -6,8 +6,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Planner plans a snapshot. The Plan method of a policy is one, if its plans do not depend on what it planned before, as
-// those of package baseline. Of other policies [Fresh] makes one.
+// Planner plans a snapshot. The Plan method of a policy is one, if its plans do not depend on what it planned before,
+// as those of package baseline. Of other policies [Fresh] makes one.
 type Planner func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error)
 
 // Fresh is a planner that plans every snapshot with a new policy.
@@ -26,8 +26,8 @@ type Answer struct {
 	// Snapshot is the changed one. Before and After are the plans of both.
 	Snapshot      *sched.Snapshot
 	Before, After *sched.Plan
-	// StartsNow are the jobs that start after the change, in the order of the plan. Gained are those of them that did not
-	// before, and Lost are jobs that did and do not any more, though they are still there.
+	// StartsNow are the jobs that start after the change, in the order of the plan. Gained are those of them that did
+	// not before, and Lost are jobs that did and do not any more, though they are still there.
 	StartsNow, Gained, Lost []string
 	// Stopped are running jobs that the plan preempts after the change and did not before.
 	Stopped []string

@@ -116,7 +116,7 @@ func (p *parser) change() (c Change, err error) {
 		c.Count, err = p.count(math.MinInt32, math.MaxInt32)
 	case Require:
 		word := p.next()
-		if c.Set, err = sched.ParseSet(word); err != nil {
+		if err = c.Set.UnmarshalText([]byte(word)); err != nil {
 			return c, fmt.Errorf("%w: %q: %w", ErrChange, clip(p.text), err)
 		}
 	case Demand:

@@ -1,6 +1,6 @@
-// Package whatif changes a snapshot: nodes that come and go, jobs that are narrower, more urgent or not there. A policy
-// that plans the changed snapshot tells what would happen then. Changes are written in a small language, so that people
-// and programs say them alike:
+// Package whatif changes a snapshot: nodes that come and go, jobs that are narrower, more urgent or not there. A
+// policy that plans the changed snapshot tells what would happen then. Changes are written in a small language, so
+// that people and programs say them alike:
 //
 //	drain NODE                     the node goes; the jobs that run there stop and wait again
 //	cordon NODE                    the node takes no new tasks; what runs there goes on
@@ -63,8 +63,8 @@ type Change struct {
 	Count int
 	// Set is the set of nodes that a job requires.
 	Set sched.EquivalenceSet
-	// Labels and Resources are what added nodes have beside, or instead of, what the node has that they are like. Resources
-	// are also the amounts that change in a demand.
+	// Labels and Resources are what added nodes have beside, or instead of, what the node has that they are like.
+	// Resources are also the amounts that change in a demand.
 	Labels    map[string]string
 	Resources sched.Resources
 	// Span is a deadline, at least 0.

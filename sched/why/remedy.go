@@ -21,7 +21,8 @@ type Kind string
 const (
 	// FewerTasks makes the gang smaller.
 	FewerTasks Kind = "tasks"
-	// AnotherSet lets the job run on more nodes: with further values of one label, without regard to one label, or anywhere.
+	// AnotherSet lets the job run on more nodes: with further values of one label, without regard to one label, or
+	// anywhere.
 	AnotherSet Kind = "set"
 	// JobsEnd has running jobs end now.
 	JobsEnd Kind = "ends"
@@ -117,8 +118,8 @@ func (t *trial) end(j *waiting, _ *Explanation) (*Remedy, error) {
 	return t.ending(left, settled, err)
 }
 
-// enough are holders whose end makes room for the job, none of them in vain: the first to end that makes room alone, or
-// the first to end without those that need not.
+// enough are holders whose end makes room for the job, none of them in vain: the first to end that makes room alone,
+// or the first to end without those that need not.
 func (t *trial) enough(j *waiting) []string {
 	lack := j.job.Tasks - j.fits
 	if j.demand == nil || lack <= 0 {

@@ -75,7 +75,8 @@ func (s *Span) String() string {
 	if low == high {
 		return in(s.P50)
 	}
-	return fmt.Sprintf("%s (80%% sure: %s to %s)", in(s.P50), strings.TrimPrefix(low, "in "), strings.TrimPrefix(high, "in "))
+	low, high = strings.TrimPrefix(low, "in "), strings.TrimPrefix(high, "in ")
+	return fmt.Sprintf("%s (80%% sure: %s to %s)", in(s.P50), low, high)
 }
 
 func amount(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

@@ -20,7 +20,8 @@ type trial struct {
 	tries int
 }
 
-// starts tells whether the job starts if the policy plans with these changes. Without changes it does not, by the plan.
+// starts tells whether the job starts if the policy plans with these changes. Without changes it does not, by the
+// plan.
 func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	if len(changes) == 0 {
 		return false, nil
@@ -44,9 +45,9 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	}), nil
 }
 
-// least is a size from 1 to most with which the job starts while it does not with one less, and 0 if none is found. The
-// search begins at a guess. Without a planner the guess is taken. Size 0 is no change. Settled tells that one less was
-// tried.
+// least is a size from 1 to most with which the job starts while it does not with one less, and 0 if none is found.
+// The search begins at a guess. Without a planner the guess is taken. Size 0 is no change. Settled tells that one
+// less was tried.
 func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (size int, settled bool, err error) {
 	if most < 1 {
 		return 0, false, nil

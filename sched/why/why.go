@@ -1,10 +1,10 @@
-// Package why explains a job that waits: what holds the room that it needs and until when, which jobs are planned before
-// it, what is short and by how much, and the smallest change that would start it now, one of each kind. It does so for
-// any policy, from the snapshot and the plan of a cycle.
+// Package why explains a job that waits: what holds the room that it needs and until when, which jobs are planned
+// before it, what is short and by how much, and the smallest change that would start it now, one of each kind. It
+// does so for any policy, from the snapshot and the plan of a cycle.
 //
 // What it says of room is arithmetic on what the plan leaves. What it says of changes it tries: it applies the change
-// with package whatif, has the policy plan again, and looks whether the job starts. So a [Remedy] holds for the policy
-// that plans, however it decides.
+// with package whatif, has the policy plan again, and looks whether the job starts. So a [Remedy] holds for the
+// policy that plans, however it decides.
 //
 // The package changes nothing: neither the snapshot nor the cluster. It reads no clock and keeps nothing between
 // explanations but what it has worked out about the plan.
@@ -26,12 +26,12 @@ var ErrUnknownJob = errors.New("why: no such job")
 
 // Options are those of an [Explainer]. The zero value is useful.
 type Options struct {
-	// Plan plans the snapshots that remedies are tried on. An explanation then takes the time of some ten plans. If it is
-	// nil none is tried: remedies then are those that make room beside the plan, and no more than is needed, and
+	// Plan plans the snapshots that remedies are tried on. An explanation then takes the time of some ten plans. If it
+	// is nil none is tried: remedies then are those that make room beside the plan, and no more than is needed, and
 	// [Remedy.Starts] is false.
 	Plan whatif.Planner
-	// Tries is how many plans may be made for one explanation, at least 1. 0 means 300. A remedy that is not settled when
-	// they are used up is left out, or has [Remedy.Smallest] false.
+	// Tries is how many plans may be made for one explanation, at least 1. 0 means 300. A remedy that is not settled
+	// when they are used up is left out, or has [Remedy.Smallest] false.
 	Tries int
 }
 
@@ -51,8 +51,8 @@ const (
 type Explanation struct {
 	Job   string `json:"job"`
 	State State  `json:"state"`
-	// Set is the set of nodes that the job requires, Tasks the size of its gang, and Fits for how many of its tasks there is
-	// room. All else but Reason is empty for a job that does not wait.
+	// Set is the set of nodes that the job requires, Tasks the size of its gang, and Fits for how many of its tasks
+	// there is room. All else but Reason is empty for a job that does not wait.
 	Set   string `json:"set,omitempty"`
 	Tasks int    `json:"tasks,omitempty"`
 	Fits  int    `json:"fits,omitempty"`
@@ -60,10 +60,11 @@ type Explanation struct {
 	Reason sched.Reason `json:"reason"`
 	// Obstacle is why the nodes cannot hold the job even if nothing else runs; nil if they can.
 	Obstacle *sched.Obstacle `json:"obstacle,omitempty"`
-	// Holders are the running jobs that hold room which the job lacks, those that are expected to end first before others.
+	// Holders are the running jobs that hold room which the job lacks, those that are expected to end first before
+	// others.
 	Holders []Holder `json:"holders"`
-	// Ahead are jobs that wait, or start now, and get room before this one: those that start with the plan on nodes which
-	// the job lacks room on, then those that the policy names, in its order.
+	// Ahead are jobs that wait, or start now, and get room before this one: those that start with the plan on nodes
+	// which the job lacks room on, then those that the policy names, in its order.
 	Ahead []string `json:"ahead"`
 	// Short is what there is too little of. It is empty if there is room and the job waits for another reason.
 	Short []Shortage `json:"short"`
@@ -87,7 +88,8 @@ type Holder struct {
 	Overdue bool `json:"overdue,omitempty"`
 }
 
-// Span is when something is expected, in seconds from the snapshot's Now: with a probability of 10, 50 and 90 % by then.
+// Span is when something is expected, in seconds from the snapshot's Now: with a probability of 10, 50 and 90 % by
+// then.
 type Span struct {
 	P10 float64 `json:"p10"`
 	P50 float64 `json:"p50"`
@@ -100,12 +102,12 @@ type Shortage struct {
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"`
 	Set      string `json:"set"`
-	// Need is what the whole gang needs. Free is the part of it that is free where a whole task fits: the job is short of
-	// Need less Free.
+	// Need is what the whole gang needs. Free is the part of it that is free where a whole task fits: the job is short
+	// of Need less Free.
 	Need float64 `json:"need"`
 	Free float64 `json:"free"`
-	// Idle is all that is free in the set. What is more than Free lies in pieces that are too small for a task, or on nodes
-	// that lack another resource.
+	// Idle is all that is free in the set. What is more than Free lies in pieces that are too small for a task, or on
+	// nodes that lack another resource.
 	Idle float64 `json:"idle"`
 }
 

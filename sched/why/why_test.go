@@ -85,8 +85,8 @@ func fits(s *sched.Snapshot, free map[string]sched.Resources, job *sched.Job) in
 	return total
 }
 
-// Of 1,000 random snapshots: the room told is the room there is, each holder when removed frees what was said, what is
-// short is what keeps a task from starting, and those who are not named free nothing that the job could use.
+// Of 1,000 random snapshots: the room told is the room there is, each holder when removed frees what was said, what
+// is short is what keeps a task from starting, and those who are not named free nothing that the job could use.
 func TestHoldersAndShortagesAreTrue(t *testing.T) {
 	waited, held := 0, 0
 	for trial := range 1000 {

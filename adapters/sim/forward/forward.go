@@ -1,10 +1,10 @@
-// Package forward simulates a snapshot onwards: who starts and ends when, if no further job comes and the policy goes on
-// to decide in every cycle. Each run draws a runtime of each job from its forecast, that of a running job given how long
-// it has run. Several runs tell how sure it is.
+// Package forward simulates a snapshot onwards: who starts and ends when, if no further job comes and the policy goes
+// on to decide in every cycle. Each run draws a runtime of each job from its forecast, that of a running job given
+// how long it has run. Several runs tell how sure it is.
 //
-// It reuses package sim, and has the policy see the jobs, forecasts and times of the snapshot. It knows nothing of what
-// is not in a snapshot: jobs to come, nodes that will fail, and jobs that were told to stop and hold resources still.
-// Those it takes for stopped. It draws no randomness but from the seed.
+// It reuses package sim, and has the policy see the jobs, forecasts and times of the snapshot. It knows nothing of
+// what is not in a snapshot: jobs to come, nodes that will fail, and jobs that were told to stop and hold resources
+// still. Those it takes for stopped. It draws no randomness but from the seed.
 package forward
 
 import (
@@ -50,13 +50,13 @@ type Outcome struct {
 	Meets float64
 }
 
-// Span has the quantiles over the runs, in seconds from the snapshot's Now: the least value that so many runs are at or
-// below.
+// Span has the quantiles over the runs, in seconds from the snapshot's Now: the least value that so many runs are at
+// or below.
 type Span struct{ P10, P50, P90 float64 }
 
-// Run simulates a snapshot onwards under a policy, which is made anew for each run. Outcomes are of the running jobs, in
-// the order of the snapshot, then of the pending ones. Errors are those of the policy, of [sched.CheckSnapshot] and of
-// [sim.Run].
+// Run simulates a snapshot onwards under a policy, which is made anew for each run. Outcomes are of the running jobs,
+// in the order of the snapshot, then of the pending ones. Errors are those of the policy, of [sched.CheckSnapshot]
+// and of [sim.Run].
 func Run(
 	ctx context.Context, s *sched.Snapshot, policy func() (sched.Policy, error), o Options,
 ) ([]Outcome, error) {
@@ -199,7 +199,8 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 	return f, nil
 }
 
-// simJob is a job as the simulator has it: all come at once, and none has a deadline, which the policy sees of its own.
+// simJob is a job as the simulator has it: all come at once, and none has a deadline, which the policy sees of its
+// own.
 func simJob(j *sched.Job, id string, work time.Duration) sim.Job {
 	plain := *j
 	plain.ID, plain.Utility, plain.Deadline = id, nil, 0

@@ -48,8 +48,8 @@ func jobs(rng *rand.Rand, nodes int) []sim.Job {
 	return out
 }
 
-// A simulation with exact forecasts is stopped once all jobs have come, and the rest of it simulated from its snapshot:
-// every job starts and ends when it did in the whole simulation.
+// A simulation with exact forecasts is stopped once all jobs have come, and the rest of it simulated from its
+// snapshot: every job starts and ends when it did in the whole simulation.
 func TestForwardIsTheRestOfTheSimulation(t *testing.T) {
 	for name, policy := range policies {
 		t.Run(name, func(t *testing.T) {

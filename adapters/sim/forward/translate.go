@@ -14,8 +14,8 @@ import (
 // errHorizon ends a run.
 var errHorizon = errors.New("forward: the horizon is reached")
 
-// translator stands between the simulator and the policy. In the simulator all jobs come at time 0 and none runs yet; the
-// policy sees them as the snapshot has them. In the first cycle the translator starts those that run already.
+// translator stands between the simulator and the policy. In the simulator all jobs come at time 0 and none runs yet;
+// the policy sees them as the snapshot has them. In the first cycle the translator starts those that run already.
 type translator struct {
 	*world
 	policy  sched.Policy
@@ -110,8 +110,8 @@ func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *
 	return out
 }
 
-// back is the plan in the simulator's terms. In the first cycle jobs that run already start, unless the policy preempts
-// them.
+// back is the plan in the simulator's terms. In the first cycle jobs that run already start, unless the policy
+// preempts them.
 func (t *translator) back(s *sched.Snapshot, plan *sched.Plan, passed time.Duration, first bool) *sched.Plan {
 	out := *plan
 	out.Decisions = nil

@@ -80,6 +80,7 @@ policy plans again with it, and with one less of it.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&job, "job", "", "the `id` of the job")
-	cmd.Flags().IntVar(&tries, "tries", 300, "most plans made to find changes; 0 reckons with room alone and tries nothing")
+	cmd.Flags().IntVar(&tries, "tries", 300,
+		"most plans made to find changes; 0 reckons with room alone and tries nothing")
 	return cmd
 }
