@@ -32,7 +32,7 @@ func backlog(b *testing.B, nodes, pending int) *sched.Snapshot {
 		n += tasks
 	}
 	for i := range pending {
-		j := schedtest.Job(fmt.Sprintf("job%d", i), 1+rng.IntN(nodes/4)).Submitted(float64(rng.IntN(10_000)))
+		j := schedtest.Job(fmt.Sprintf("job%d", i), 1+rng.IntN(32)).Submitted(float64(rng.IntN(10_000)))
 		switch rng.IntN(4) {
 		case 0:
 			j.Requires(sched.NodesWith("rack", fmt.Sprintf("r%d", rng.IntN(10))))
