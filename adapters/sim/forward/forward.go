@@ -32,6 +32,11 @@ type Options struct {
 	Runs int
 	// Horizon is how far the runs look ahead; 0 means until all is done.
 	Horizon time.Duration
+	// Arrivals are jobs to come, in any order: each one when its Submitted says, or now if that has passed.
+	Arrivals []sched.Pending
+	// Runtime is a job's true runtime in seconds, on the nodes where it runs or else at full speed, and whether it is
+	// known. Nothing is drawn of what is known. It may be nil.
+	Runtime func(job string) (seconds float64, ok bool)
 	// Seed makes other draws. With the same seed a job has the same runtimes whatever else is in the snapshot, so that
 	// snapshots can be compared.
 	Seed uint64
@@ -67,6 +72,12 @@ func Run(
 		o.Runs = 10
 	}
 	w := newWorld(s)
+	for i := range o.Arrivals {
+		p := &o.Arrivals[i]
+		if _, twice := w.at[p.Job.ID]; !twice && p.Job.Validate() == nil {
+			w.wait(p)
+		}
+	}
 	futures := make([]future, o.Runs)
 	for i := range futures {
 		p, err := policy()
@@ -95,6 +106,8 @@ type job struct {
 	run        *sched.Running // nil if it waits
 	// off tells that it cannot be simulated: it runs where there is no room for it any more, or no nodes can hold it.
 	off bool
+	// comes is when a job arrives that is not there yet, from now.
+	comes time.Duration
 }
 
 // again ends the ids of jobs that stand for running ones once they are preempted and begin anew.
@@ -111,10 +124,15 @@ func newWorld(s *sched.Snapshot) *world {
 		w.add(job{Job: r.Job, prediction: r.Prediction, run: r, off: !take(s.Nodes, room, r)})
 	}
 	for i := range s.Pending {
-		p := &s.Pending[i]
-		w.add(job{Job: p.Job, prediction: p.Prediction, off: s.Nodes.Obstacle(p.Job, p.Job.Required) != nil})
+		w.wait(&s.Pending[i])
 	}
 	return w
+}
+
+// wait adds a job that waits, or will.
+func (w *world) wait(p *sched.Pending) {
+	off := w.snap.Nodes.Obstacle(p.Job, p.Job.Required) != nil
+	w.add(job{Job: p.Job, prediction: p.Prediction, off: off, comes: max(0, p.Job.Submitted.Sub(w.snap.Now))})
 }
 
 func (w *world) add(j job) {
@@ -154,7 +172,7 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 	for i := range w.jobs {
 		j := &w.jobs[i]
 		f.start[i], f.end[i] = math.Inf(1), math.Inf(1)
-		whole, rest := w.draw(j, o.Seed, run)
+		whole, rest := w.work(j, o, run)
 		if j.run != nil {
 			f.start[i] = j.run.Started.Sub(w.snap.Now).Seconds()
 		}
@@ -172,7 +190,9 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 				jobs = append(jobs, simJob(j.Job, j.ID+again, whole))
 			}
 		default:
-			jobs = append(jobs, simJob(j.Job, j.ID, whole))
+			next := simJob(j.Job, j.ID, whole)
+			next.Arrive = j.comes
+			jobs = append(jobs, next)
 		}
 	}
 	zero, err := dist.NewPoint(0)
@@ -212,6 +232,25 @@ const maxWork = 10 * 365 * 24 * time.Hour
 
 func duration(seconds float64) time.Duration {
 	return time.Duration(max(0, min(seconds, maxWork.Seconds())) * float64(time.Second))
+}
+
+// work is how long a job runs at full speed and, of a running one, how long it goes on where it is.
+func (w *world) work(j *job, o *Options, run uint64) (whole, rest time.Duration) {
+	if o.Runtime == nil {
+		return w.draw(j, o.Seed, run)
+	}
+	seconds, known := o.Runtime(j.ID)
+	switch {
+	case !known:
+		return w.draw(j, o.Seed, run)
+	case j.run == nil:
+		return duration(seconds), 0
+	}
+	rest = duration(seconds - w.snap.Now.Sub(j.run.Started).Seconds())
+	if j.run.Slowed {
+		seconds /= j.SlowdownOrOne()
+	}
+	return duration(seconds), rest
 }
 
 // draw draws how long a job runs at full speed and, of a running one, how long it goes on where it is.

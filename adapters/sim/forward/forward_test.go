@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -138,6 +139,46 @@ func TestForwardDraws(t *testing.T) {
 	assert.Greater(t, near[1].Started, 0.3)
 	assert.Less(t, near[1].Started, 0.9)
 	assert.InDelta(t, 0, near[1].Done, 0)
+}
+
+// Jobs that are still to come, and true runtimes: the whole of a simulation is foretold from its first snapshot.
+func TestForwardWithArrivals(t *testing.T) {
+	for trial := range 10 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 22))
+		all := jobs(rng, 6)
+		truth := func(id string) (float64, bool) {
+			for i := range all {
+				if all[i].ID == id {
+					return all[i].Work.Runtime().Seconds(), true
+				}
+			}
+			return 0, false
+		}
+		minute, err := dist.NewPoint(60)
+		require.NoError(t, err)
+		guess, err := predict.NewFixed(minute)
+		require.NoError(t, err)
+		whole, err := sim.Run(background, sim.Config{Nodes: sim.Nodes(6, 2, 1), Jobs: all, Policy: baseline.NewPrio(),
+			Predictor: guess, Cycle: 10 * time.Second})
+		require.NoError(t, err)
+		b := schedtest.Snapshot(sim.Nodes(6, 2, 1))
+		s, err := b.Build()
+		require.NoError(t, err)
+		s.Cycle = 10 * time.Second
+		o := forward.Options{Runs: 1, Runtime: truth}
+		for i := range all {
+			j := all[i].Job
+			j.Submitted = s.Now.Add(all[i].Arrive)
+			o.Arrivals = append(o.Arrivals, sched.Pending{Job: &j, Prediction: guess.Predict(j.Features())})
+		}
+		outcomes, err := forward.Run(background, s, policies["prio"], o)
+		require.NoError(t, err)
+		for _, r := range whole.Jobs {
+			i := slices.IndexFunc(outcomes, func(o forward.Outcome) bool { return o.Job == r.ID })
+			assert.InDelta(t, r.FirstStart.Seconds(), outcomes[i].Start.P50, 1e-6, "trial %d, %s", trial, r.ID)
+			assert.InDelta(t, r.Finish.Seconds(), outcomes[i].End.P50, 1e-6, "trial %d, %s", trial, r.ID)
+		}
+	}
 }
 
 // A running job that a policy preempts begins anew.

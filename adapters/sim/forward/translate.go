@@ -34,6 +34,10 @@ func (t *translator) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, 
 	first := !t.ran
 	if t.ran = true; first {
 		t.began = s.Now
+		if len(s.Pending) > 0 { // the simulator skips idle time
+			i, _ := t.find(s.Pending[0].Job.ID)
+			t.began = s.Pending[0].Job.Submitted.Add(-t.jobs[i].comes)
+		}
 	}
 	passed := s.Now.Sub(t.began)
 	for _, c := range s.Completed {
