@@ -22,7 +22,8 @@
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
-//	           adapters/testservers runs real servers for tests,
+//	           adapters/shadow watches a cluster that another scheduler runs, adapters/testservers runs real
+//	           servers for tests,
 //	           adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
