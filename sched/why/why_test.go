@@ -278,3 +278,28 @@ func TestTriesAndContext(t *testing.T) {
 	assert.Len(t, x.Holders, 1)
 	assert.Empty(t, x.Remedies)
 }
+
+func TestTeller(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(6, 2)).Now(100).
+		Running(schedtest.Job("batch", 4).Runs(1000), 0, "n0", "n1", "n2", "n3").
+		Running(schedtest.Job("other", 1).Runs(90_000_000), 0, "n4").
+		Pending(schedtest.Job("wide", 5), schedtest.Job("fits", 1).Submitted(1), schedtest.Job("huge", 9)).Build()
+	require.NoError(t, err)
+	teller := why.NewTeller(baseline.NewEDF())
+	assert.Equal(t, "edf", teller.Name())
+	assert.Empty(t, teller.Tell("wide"), "there is no plan yet")
+	_, err = teller.Plan(background, s)
+	require.NoError(t, err)
+	assert.Equal(t, "room for 0 of 5 tasks: 5 node too little; held by batch until about 00:16 UTC, and by 1 more; "+
+		"would have room with 5 more nodes like n0", teller.Tell("wide"))
+	assert.Empty(t, teller.Tell("fits"), "it starts")
+	assert.Empty(t, teller.Tell("huge"), "no nodes can hold it")
+	assert.Empty(t, teller.Tell("nobody"))
+	teller = why.NewTeller(baseline.NewFIFO())
+	_, err = teller.Plan(background, s)
+	require.NoError(t, err)
+	assert.Equal(t, "there is room for its 1 task now", teller.Tell("fits"))
+	_, err = teller.Plan(background, nil)
+	require.Error(t, err)
+	assert.Empty(t, teller.Tell("wide"))
+}
