@@ -22,9 +22,8 @@
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
-//	           adapters/shadow watches a cluster that another scheduler runs, adapters/testservers runs real
-//	           servers for tests,
-//	           adapters/service is a scheduler as a program that goes on, and
+//	           adapters/shadow watches a cluster that another scheduler runs, adapters/testservers runs
+//	           real servers for tests, adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
 //	examples   programs to run and to copy
@@ -57,6 +56,7 @@
 //	a cut is found, and added      solver/native/internal/cuts/separate.go, solver/native/internal/relax/cutrows.go
 //	a node is branched             solver/native/tree.go
 //	a gang is bound                adapters/kubernetes/start.go
+//	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
 //	a probe is answered            sched/eagle/worker.go
 //
 // # The same digits everywhere
