@@ -9,8 +9,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Teller is a policy that plans as another one does, and tells of its last plan why a job waits, in a line for people:
-// what a cluster shows users in the status of a job, see adapters.Options.Why. It is for one goroutine at a time.
+// Teller is a policy that plans as another one does, and tells of its last plan why a job waits, in a line for
+// people: what a cluster shows users in the status of a job, see adapters.Options.Why. It is for one goroutine at a
+// time.
 type Teller struct {
 	policy    sched.Policy
 	snap      *sched.Snapshot
@@ -31,10 +32,10 @@ func (t *Teller) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	return plan, err
 }
 
-// Tell is why a job waits, by the last plan, as "room for 3 of 8 tasks: 5 node too little; held by batch-1 until about
-// 14:05 UTC; would have room with 3 tasks, or with 5 more nodes like n0". It tries no remedy. It is empty for a job that
-// does not wait, or that no nodes can hold, which the reason says. It may be called until the next Plan or, in a loop,
-// the next Step; the first call for a plan takes longer than the others.
+// Tell is why a job waits, by the last plan, as "room for 3 of 8 tasks: 5 node too little; held by batch-1 until
+// about 14:05 UTC; would have room with 3 tasks, or with 5 more nodes like n0". It tries no remedy. It is empty for a
+// job that does not wait, or that no nodes can hold, which the reason says. It may be called until the next Plan or,
+// in a loop, the next Step; the first call for a plan takes longer than the others.
 func (t *Teller) Tell(job string) string {
 	if t.plan == nil {
 		return ""
