@@ -26,6 +26,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/adaptertest"
+	"github.com/hedgesched/hedge/adapters/shadow"
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
@@ -297,6 +298,40 @@ func TestWhyIsShown(t *testing.T) {
 		})
 	}, patience, 100*time.Millisecond)
 	assert.True(t, slices.ContainsFunc(w.Notes(t, id), want.MatchString), "the event")
+}
+
+// TestShadow: a policy that watches sees a gang wait and start, would have started it, and does nothing itself.
+func TestShadow(t *testing.T) {
+	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, false)
+	acts := w.Open(t, adaptertest.Session{Epoch: 1}).Driver.(*Driver)
+	sees := w.Open(t, adaptertest.Session{Epoch: 1}).Driver.(*Driver)
+	real, err := adapters.New(shadow.ReadOnly(sees), adapters.Options{})
+	require.NoError(t, err)
+	hour, err := dist.NewPoint(3600)
+	require.NoError(t, err)
+	guess, err := predict.NewFixed(hour)
+	require.NoError(t, err)
+	watched := shadow.New(real)
+	loop, err := sched.NewLoop(watched, baseline.NewEDF(), guess, sched.WithObserver(watched.Observe))
+	require.NoError(t, err)
+	reported := func(is func(j shadow.Job) bool) {
+		require.Eventually(t, func() bool {
+			ctx := context.WithoutCancel(t.Context())
+			if _, err := loop.Step(ctx, time.Now()); err != nil {
+				return false
+			}
+			r, err := watched.Report(ctx, func() (sched.Policy, error) { return baseline.NewEDF(), nil })
+			return err == nil && len(r.Jobs) == 1 && is(r.Jobs[0])
+		}, patience, 100*time.Millisecond)
+	}
+	id := w.Submit(t, adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2}, Runtime: 1000 * unit})
+	reported(func(j shadow.Job) bool { return j.ID == id && !j.Would.IsZero() && !j.PolicyStart.IsZero() })
+	job := observed(t, acts, id, func(j *adapters.Job) bool { return j.Problem == nil })
+	assert.Empty(t, job.Tasks, "the shadow has started nothing")
+	assert.Empty(t, w.Notes(t, id), "and has said nothing")
+	require.NoError(t, acts.Start(t.Context(), &adapters.Start{Job: &job, Epoch: 1,
+		Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: 2}}}))
+	reported(func(j shadow.Job) bool { return !j.Started.IsZero() })
 }
 
 // TestBadInput: every pod that cannot be scheduled gets a reason, and the others run.

@@ -267,6 +267,9 @@ func (p *prospect) median(start bool) string {
 	s := p.End
 	if start {
 		s = p.Start
+		if p.State == "running" || p.State == "stops" {
+			return "runs"
+		}
 	}
 	if s == nil || s.P50 == nil {
 		return "later"
