@@ -25,7 +25,7 @@ type Report struct {
 	Cycles int       `json:"cycles"`
 	// Real is what the other scheduler did; Policy is what the policy would have done, by simulation.
 	Real   Totals `json:"real"`
-	Policy Totals `json:"policy"`
+	Policy Totals `json:"policy_totals"`
 	// Sooner and Later are how many jobs the policy would have started before or after the other scheduler did, by more
 	// than a cycle, had it been in charge all the time.
 	Sooner int `json:"sooner"`

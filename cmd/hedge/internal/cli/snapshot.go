@@ -20,19 +20,16 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// snapshotFlags are the flags of commands that plan a recorded snapshot again.
-type snapshotFlags struct {
-	path, policy, engine string
-	line                 int
-	work                 int64
-	window, slot         time.Duration
-	json                 bool
+// planner is the flags that say which policy plans, and how.
+type planner struct {
+	policy, engine string
+	work           int64
+	window, slot   time.Duration
+	json           bool
 }
 
-func (f *snapshotFlags) add(cmd *cobra.Command) {
+func (f *planner) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.path, "snapshot", "", "recording `file`, a snapshot a line, gzip or not, - for stdin")
-	fs.IntVar(&f.line, "line", 0, "line of the recording (default: the last)")
 	fs.StringVar(&f.policy, "policy", "3sigma", "policy that plans")
 	fs.StringVar(&f.engine, "engine", "native", "solving engine; see hedge solve --engines")
 	fs.Int64Var(&f.work, "work", experiment.DefaultWork, "work units the solver may use for a plan")
@@ -41,18 +38,37 @@ func (f *snapshotFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.json, "json", false, "print one JSON document")
 }
 
-func (f *snapshotFlags) check() error {
+func (f *planner) check() error {
 	switch {
-	case f.path == "":
-		return errors.New("--snapshot: found nothing, expected a recording")
-	case f.line < 0:
-		return fmt.Errorf("--line: found %d, expected at least 1", f.line)
 	case f.work < 1:
 		return fmt.Errorf("--work: found %d, expected at least 1", f.work)
 	case f.window < 0 || f.slot < 0:
 		return fmt.Errorf("--window: found %v in slots of %v, expected no negative time", f.window, f.slot)
 	}
 	return nil
+}
+
+// snapshotFlags are the flags of commands that plan a recorded snapshot again.
+type snapshotFlags struct {
+	planner
+	path string
+	line int
+}
+
+func (f *snapshotFlags) add(cmd *cobra.Command) {
+	f.planner.add(cmd)
+	cmd.Flags().StringVar(&f.path, "snapshot", "", "recording `file`, a snapshot a line, gzip or not, - for stdin")
+	cmd.Flags().IntVar(&f.line, "line", 0, "line of the recording (default: the last)")
+}
+
+func (f *snapshotFlags) check() error {
+	switch {
+	case f.path == "":
+		return errors.New("--snapshot: found nothing, expected a recording")
+	case f.line < 0:
+		return fmt.Errorf("--line: found %d, expected at least 1", f.line)
+	}
+	return f.planner.check()
 }
 
 // read reads the snapshot that the flags name.
@@ -96,7 +112,7 @@ func unpacked(in io.Reader) (io.Reader, error) {
 }
 
 // policies makes new policies of a name, all with one engine. What they hold on to is let go of by done.
-func (f *snapshotFlags) policies(s *Host, name string) (fresh func() (sched.Policy, error), done func(), err error) {
+func (f *planner) policies(s *Host, name string) (fresh func() (sched.Policy, error), done func(), err error) {
 	system, err := s.Systems.Find(name)
 	if err != nil || system.Policy == nil {
 		return nil, nil, fmt.Errorf("found %q, expected one of %s", name, strings.Join(suiting(s.Systems, ""), ", "))

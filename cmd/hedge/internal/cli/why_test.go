@@ -2,18 +2,24 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/adapters/fake"
 	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/systems"
+	"github.com/hedgesched/hedge/solver/engines"
 )
 
 // recorded writes a recording of two snapshots: of an empty cluster, and of one in which jobs wait.
@@ -106,4 +112,35 @@ func TestWhatIfRefuses(t *testing.T) {
 		refused(t, 2, strings.ReplaceAll(says, `\"`, `"`), append([]string{"what-if", "--snapshot", path}, args...)...)
 	}
 	refused(t, 2, "--snapshot: found nothing", "what-if", "--change", "drain n0")
+}
+
+func TestShadow(t *testing.T) {
+	c := fake.New(fake.Options{})
+	require.NoError(t, c.AddNode(sched.Node{Name: "n0"}))
+	require.NoError(t, c.Submit(fake.Job{Spec: sched.Job{ID: "train", Tasks: 1}, Runtime: time.Minute}))
+	predictor, err := predict.NewHistory(nil)
+	require.NoError(t, err)
+	host := Host{Out: io.Discard, Err: io.Discard, Engines: engines.Builtin(), Systems: systems.Builtin()}
+	f := shadowFlags{planner: planner{policy: "edf", engine: "native", work: 1000}, cycle: 20 * time.Millisecond,
+		length: 300 * time.Millisecond}
+	fresh, done, err := f.policies(&host, "edf")
+	require.NoError(t, err)
+	defer done()
+	report, err := f.follow(t.Context(), &host, c.Connect(nil), predictor, fresh)
+	require.NoError(t, err)
+	require.Len(t, report.Jobs, 1)
+	assert.Equal(t, "train", report.Jobs[0].ID)
+	assert.Empty(t, c.Records(), "nothing was started")
+}
+
+func TestShadowRefuses(t *testing.T) {
+	for says, args := range map[string][]string{
+		"--kubeconfig: found nothing": nil,
+		"/does/not/exist":             {"--kubeconfig", "/does/not/exist"},
+		"--cycle: found 1ms":          {"--kubeconfig", "x", "--cycle", "1ms"},
+		"--for: found -1s":            {"--kubeconfig", "x", "--for", "-1s"},
+		`--policy: found "eagle"`:     {"--kubeconfig", "x", "--policy", "eagle"},
+	} {
+		refused(t, 2, says, append([]string{"shadow"}, args...)...)
+	}
 }
