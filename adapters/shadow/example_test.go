@@ -54,10 +54,10 @@ func ExampleCluster() {
 	fmt.Println(report)
 	fmt.Println("records:", len(cluster.Records()))
 	// Output:
-	// watched 4 cycles over 30s: 1 jobs
+	// watched: 30s, cycles: 4, jobs: 1
 	// mean wait: 30 s, with this policy 0 s
 	// deadlines missed: 0 of 0, with this policy 0
-	// it would have started 1 jobs sooner and 0 later
+	// jobs that it would have started sooner: 1, later: 0
 	//   train 30s sooner
 	// records: 0
 }

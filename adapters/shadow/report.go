@@ -160,10 +160,10 @@ const maxShown = 5
 // String is the report in words, several lines without an end of line.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "watched %d cycles over %v: %d jobs\n", r.Cycles, r.To.Sub(r.From).Round(time.Second), r.Real.Jobs)
+	fmt.Fprintf(&b, "watched: %v, cycles: %d, jobs: %d\n", r.To.Sub(r.From).Round(time.Second), r.Cycles, r.Real.Jobs)
 	fmt.Fprintf(&b, "mean wait: %.0f s, with this policy %.0f s\n", r.Real.Wait, r.Policy.Wait)
 	fmt.Fprintf(&b, "deadlines missed: %d of %d, with this policy %d\n", r.Real.Missed, r.Real.Deadlines, r.Policy.Missed)
-	fmt.Fprintf(&b, "it would have started %d jobs sooner and %d later", r.Sooner, r.Later)
+	fmt.Fprintf(&b, "jobs that it would have started sooner: %d, later: %d", r.Sooner, r.Later)
 	gains := slices.DeleteFunc(slices.Clone(r.Jobs), func(j Job) bool { return r.gain(&j) <= 0 })
 	slices.SortStableFunc(gains, func(a, b Job) int { return cmp.Compare(r.gain(&b), r.gain(&a)) })
 	for _, j := range gains[:min(maxShown, len(gains))] {
