@@ -1,6 +1,7 @@
 package place
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -18,14 +19,26 @@ type Holders struct {
 	ledger *sched.Ledger
 	held   []holder
 	short  []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
+	trial  sched.Ledger
 }
 
 // holder is a job that holds a part of some nodes.
 type holder struct {
-	id     string
+	job    *sched.Job
+	run    *sched.Running // nil if it starts with the plan
+	nodes  []sched.NodeTasks
 	demand []float64
 	on     []int32
 	until  time.Time
+}
+
+// Held is a job that holds some of the room that tasks lack.
+type Held struct {
+	Job *sched.Job
+	// Running is the job as it runs, in the snapshot. It is nil for a job that starts with the plan.
+	Running *sched.Running
+	// Tasks is how many more of the tasks would fit if this job alone held nothing.
+	Tasks int
 }
 
 // Reset begins with the running jobs of a snapshot. The placer has what the plan leaves on the nodes.
@@ -48,7 +61,7 @@ func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Dec
 			runtime *= max(1, r.Job.Slowdown)
 		}
 		demand, on := s.Nodes.Held(r)
-		h.add(holder{id: r.Job.ID, demand: demand, on: on, until: r.Started.Add(seconds(runtime))})
+		h.add(holder{job: r.Job, run: r, nodes: r.Nodes, demand: demand, on: on, until: r.Started.Add(seconds(runtime))})
 	}
 	slices.SortStableFunc(h.held, func(a, b holder) int { return a.until.Compare(b.until) })
 	if len(h.short) != s.Nodes.Len() {
@@ -68,7 +81,7 @@ func seconds(s float64) time.Duration {
 // Start adds a job that the plan starts on these nodes.
 func (h *Holders) Start(job *sched.Job, nodes []sched.NodeTasks) {
 	demand, on := h.nodes.Held(&sched.Running{Job: job, Nodes: nodes})
-	h.add(holder{id: job.ID, demand: demand, on: on})
+	h.add(holder{job: job, nodes: nodes, demand: demand, on: on})
 }
 
 // add adds a job, unless it holds nothing this cluster has.
@@ -83,6 +96,29 @@ func (h *Holders) add(j holder) {
 // ones come first, in the order in which their forecasts say that they end, then those that start with this plan. More
 // is how many there are beyond those that are named.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
+	h.binding(demand, nodes, func(j *holder) bool {
+		if len(names) < MaxAhead {
+			names = append(names, j.job.ID)
+		} else {
+			more++
+		}
+		return true
+	})
+	return names, more
+}
+
+// Each are all that [Holders.Of] tells of, in its order.
+func (h *Holders) Each(demand []float64, nodes []int32) iter.Seq[Held] {
+	return func(yield func(Held) bool) {
+		free := h.ledger.Free()
+		h.binding(demand, nodes, func(j *holder) bool {
+			return yield(Held{Job: j.job, Running: j.run, Tasks: h.gain(j, demand, free)})
+		})
+	}
+}
+
+// binding tells of the jobs that hold the room which the tasks lack, until it is told to stop.
+func (h *Holders) binding(demand []float64, nodes []int32, tell func(*holder) bool) {
 	for i, n := range nodes {
 		fit := h.ledger.Fit(demand, int(n))
 		if fit < h.nodes.Holds(demand, nodes[i:i+1]) {
@@ -90,18 +126,28 @@ func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int)
 		}
 	}
 	for i := range h.held {
-		switch j := &h.held[i]; {
-		case !slices.ContainsFunc(j.on, func(n int32) bool { return h.binds(j, demand, n) }):
-		case len(names) < MaxAhead:
-			names = append(names, j.id)
-		default:
-			more++
+		j := &h.held[i]
+		if slices.ContainsFunc(j.on, func(n int32) bool { return h.binds(j, demand, n) }) && !tell(j) {
+			break
 		}
 	}
 	for _, n := range nodes {
 		h.short[n] = -1
 	}
-	return names, more
+}
+
+// gain is how many more tasks fit on the nodes that are short if a job holds nothing of what is otherwise free.
+func (h *Holders) gain(j *holder, demand, free []float64) int {
+	total := 0
+	h.trial.Reset(h.nodes, free)
+	for i, n := range j.on {
+		if n >= 0 && h.short[n] >= 0 {
+			before := h.trial.Fit(demand, int(n))
+			h.trial.Give(int(n), j.demand, j.nodes[i].Tasks)
+			total += h.trial.Fit(demand, int(n)) - before
+		}
+	}
+	return total
 }
 
 // binds tells whether a job holds some of what the node lacks for one more task.
