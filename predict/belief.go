@@ -63,6 +63,15 @@ func (b Belief) Within(low, high, deviations float64) bool {
 	return b.Mean-reach >= low && b.Mean+reach < high
 }
 
+// Forecast is the belief as a distribution, cut off at 0, for whatever plans with one. A belief that knows nothing, or is
+// of no runtime, is refused with an error of package dist.
+func (b Belief) Forecast() (dist.Distribution, error) {
+	if b.Variance == 0 {
+		return dist.NewPoint(b.Mean)
+	}
+	return dist.NewNormal(b.Mean, math.Sqrt(b.Variance))
+}
+
 // Drift watches whether forecasts have become wrong. It is told of each runtime the place that it had in its forecast,
 // the value of the forecast's CDF: such places are even from 0 to 1 if the forecasts are right. Two sums
 // (CUSUM, Page 1954) grow as the places lean to one side. Where one exceeds a limit there is an alarm, until it has

@@ -85,6 +85,21 @@ func TestBeliefOfANormalForecastIsThat(t *testing.T) {
 	assert.InDelta(t, 100, b.Variance, 1e-3)
 }
 
+func TestBeliefAsAForecast(t *testing.T) {
+	b := predict.Belief{Mean: 100, Variance: 100}
+	d, err := b.Forecast()
+	require.NoError(t, err)
+	assert.InDelta(t, 100, d.Mean(), 1e-6)
+	assert.InDelta(t, 110, d.Quantile(0.8413447460685429), 1e-6)
+	d, err = predict.Belief{Mean: 7}.Forecast()
+	require.NoError(t, err)
+	assert.InDelta(t, 7, d.Quantile(0.1), 0)
+	for _, bad := range []predict.Belief{predict.Unknown(), {Mean: -1}, {Mean: 1, Variance: math.NaN()}} {
+		_, err = bad.Forecast()
+		assert.ErrorIs(t, err, dist.ErrInvalid)
+	}
+}
+
 // Even places raise no alarm in ten thousand jobs; places at one end do in nine, and forecasts that are a deviation too
 // short in some tens. The alarm ends when places are even again.
 func TestDrift(t *testing.T) {

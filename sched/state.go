@@ -16,8 +16,7 @@ type state struct {
 	order    []*Node // as they came; those that nodes does not hold are gone
 	set      *NodeSet
 	stale    bool // nodes have changed since set was made
-	free     []float64
-	holding  []int32       // by node: how many times it is among the nodes of a job that holds them
+	ledger   Ledger
 	pending  list[Pending] // by submission, then id
 	running  list[Running] // by start, then id
 	stopping []*tracked    // as they were told to
@@ -28,20 +27,18 @@ type state struct {
 	spare    []*tracked    // memory of jobs that are gone
 	finished []Completion  // since a snapshot was last shown
 	stages
-	fits map[string]int
-	key  []byte
 }
 
 func (s *state) init() {
 	s.jobs = make(map[string]*tracked)
 	s.nodes = make(map[string]*Node)
-	s.fits = make(map[string]int)
 	s.set, _ = NewNodeSet(nil) // no node, no error
+	s.ledger.Open(s.set)
 }
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Held: s.held.items(),
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Held: s.held.items(),
 		Running: s.running.items(), Completed: s.finished, sound: true}
 	s.finished = nil
 }
@@ -229,26 +226,21 @@ func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 
 // hold takes (-1) or gives back (+1) what a job's tasks hold. While nodes are
 // stale it does nothing: settle counts anew.
-func (s *state) hold(j *tracked, sign float64) {
+func (s *state) hold(j *tracked, sign int) {
 	if s.stale {
 		return
 	}
 	demand := j.need(s.set)
-	width := len(demand)
-	if width == 0 {
+	if demand == nil {
 		return // it holds nothing this cluster has
 	}
 	for i, n := range j.places(s.set) {
-		if n < 0 {
-			continue
-		}
-		row := s.free[int(n)*width : (int(n)+1)*width]
-		if s.holding[n] -= int32(sign); s.holding[n] == 0 { // no rounding survives an idle moment
-			copy(row, s.set.capacity[int(n)*width:])
-			continue
-		}
-		for r, d := range demand {
-			row[r] += float64(sign * float64(j.nodes[i].Tasks) * d)
+		switch {
+		case n < 0: // the node is gone
+		case sign < 0:
+			s.ledger.Take(int(n), demand, j.nodes[i].Tasks)
+		default:
+			s.ledger.Give(int(n), demand, j.nodes[i].Tasks)
 		}
 	}
 }
@@ -296,8 +288,7 @@ func (s *state) rebuild() {
 	// Every node was validated when it came, and names are keys of a map.
 	s.set, _ = NewNodeSet(nodes)
 	s.stale = false
-	s.free = append(s.free[:0], s.set.capacity...)
-	s.holding = append(s.holding[:0], make([]int32, s.set.Len())...)
+	s.ledger.Open(s.set)
 	for i := range s.running.items() {
 		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]
@@ -310,11 +301,7 @@ func (s *state) rebuild() {
 	for _, j := range s.stopping {
 		s.hold(j, -1)
 	}
-	clear(s.fits)
 }
-
-// maxFits bounds what is remembered of kinds of job that the cluster can hold.
-const maxFits = 1 << 12
 
 // holds tells whether the empty cluster could take the gang.
 func (s *state) holds(j *tracked) error {
@@ -324,19 +311,7 @@ func (s *state) holds(j *tracked) error {
 		_, err := s.set.Demand(job.Demand)
 		return &JobError{Job: job.ID, Field: "Demand", Value: job.DemandOrNode(), Err: err}
 	}
-	s.key = append(append(s.key[:0], job.Required.text...), 0)
-	for _, d := range demand {
-		s.key = appendBits(s.key, d)
-	}
-	fit, known := s.fits[string(s.key)]
-	if !known {
-		if len(s.fits) >= maxFits {
-			clear(s.fits)
-		}
-		fit = s.set.Holds(demand, s.set.NodesOf(job.Required))
-		s.fits[string(s.key)] = fit
-	}
-	if fit < job.Tasks {
+	if s.set.Site(job.Required, demand).Holds < job.Tasks {
 		return s.tooLarge(job)
 	}
 	return nil

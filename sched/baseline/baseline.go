@@ -13,6 +13,7 @@ import (
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/paths"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // queue is a policy that goes through the pending jobs in an order and
@@ -29,19 +30,19 @@ type queue struct {
 	now   time.Time
 
 	cache  cache
-	placer sched.Placer
+	placer place.Placer
 	order  order
 	evict  evictor
 	head   []string // the job that all others wait for, in a slice that plans share
 
-	holders sched.Holders
+	holders place.Holders
 	waits   []waiting // of the plan being made
 }
 
 // waiting is the reason of a job that waits, to which those are added that hold the room it needs.
 type waiting struct {
 	decision int // in turn.decisions, or -1 for the plan's rest
-	place    *place
+	site     *site
 	demand   []float64
 }
 
@@ -138,9 +139,9 @@ type turn struct {
 	*queue
 	snap                   *sched.Snapshot
 	plan                   *sched.Plan
-	packs                  bool   // the placer is of this cycle
-	blocked                bool   // a strict queue's head waits
-	rest                   *place // what plan.Rest is about
+	packs                  bool  // the placer is of this cycle
+	blocked                bool  // a strict queue's head waits
+	rest                   *site // what plan.Rest is about
 	started                []*sched.Job
 	startedAt              []int // in decisions
 	preemptions, decisions []sched.Decision
@@ -159,7 +160,7 @@ func (t *turn) decide(job *sched.Job, w *want) {
 	switch {
 	case w.err != nil:
 		t.refuse(job, w, sched.ReasonNoFeasibleSet)
-	case w.required.holds < job.Tasks:
+	case w.required.Holds < job.Tasks:
 		t.refuse(job, w, sched.ReasonTooLarge)
 	case t.blocked:
 		if t.plan.Rest.Code == "" {
@@ -198,7 +199,7 @@ func (t *turn) preempt(job *sched.Job, w *want) bool {
 
 // wait lets the job wait. Greedy queues say it once for all jobs that wait for the same room as the first.
 func (t *turn) wait(job *sched.Job, w *want) {
-	reason := sched.Reason{Code: sched.ReasonWaiting, Set: w.required.name, Probability: sched.UnknownProbability}
+	reason := sched.Reason{Code: sched.ReasonWaiting, Set: w.required.Set.String(), Probability: sched.UnknownProbability}
 	switch rest := &t.plan.Rest; {
 	case !t.strict && rest.Code == "":
 		*rest, t.rest = reason, w.required
@@ -215,7 +216,7 @@ func (t *turn) refuse(job *sched.Job, w *want, why sched.ReasonCode) {
 		w.obstacle = t.snap.Nodes.Obstacle(job, job.Required)
 	}
 	t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Reason: sched.Reason{
-		Code: why, Set: w.required.name, Obstacle: w.obstacle, Probability: sched.UnknownProbability,
+		Code: why, Set: w.required.Set.String(), Obstacle: w.obstacle, Probability: sched.UnknownProbability,
 	}})
 }
 
@@ -224,16 +225,16 @@ func (t *turn) explain() {
 	if len(t.waits) == 0 {
 		return
 	}
-	t.holders.Reset(t.snap, t.pack().Free(), t.preemptions)
+	t.holders.Reset(t.snap, t.pack(), t.preemptions)
 	for i := range t.started {
 		t.holders.Start(t.started[i], t.decisions[t.startedAt[i]].Nodes)
 	}
-	found := make(map[*place]sched.Reason, 1)
+	found := make(map[*site]sched.Reason, 1)
 	for _, w := range t.waits {
-		r, known := found[w.place]
+		r, known := found[w.site]
 		if !known {
-			r.Ahead, r.More = t.holders.Of(w.demand, w.place.nodes)
-			found[w.place] = r
+			r.Ahead, r.More = t.holders.Of(w.demand, w.site.Nodes)
+			found[w.site] = r
 		}
 		to := &t.plan.Rest
 		if w.decision >= 0 {
@@ -244,7 +245,7 @@ func (t *turn) explain() {
 }
 
 // pack is the placer, which is brought up to date when first it is needed.
-func (t *turn) pack() *sched.Placer {
+func (t *turn) pack() *place.Placer {
 	if !t.packs {
 		t.packs = true
 		t.placer.Reset(t.snap)
@@ -254,11 +255,11 @@ func (t *turn) pack() *sched.Placer {
 
 // start places the gang on preferred nodes, or else on any it may use.
 func (t *turn) start(job *sched.Job, w *want) bool {
-	for _, p := range [...]*place{w.preferred, w.required} {
+	for _, p := range [...]*site{w.preferred, w.required} {
 		if p == nil || p.bound < job.Tasks {
 			continue
 		}
-		nodes, ok := t.pack().Place(w.demand, p.nodes, job.Tasks)
+		nodes, ok := t.pack().Place(w.demand, p.Nodes, job.Tasks)
 		if !ok {
 			// Free resources only shrink until something is preempted, so what
 			// fits now bounds what fits for the jobs to come.
@@ -268,7 +269,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		t.cache.idle = false
 		t.started, t.startedAt = append(t.started, job), append(t.startedAt, len(t.decisions))
 		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Kind: sched.Start, Nodes: nodes, Reason: sched.Reason{
-			Code: sched.ReasonPlaced, Set: p.name, Probability: sched.UnknownProbability,
+			Code: sched.ReasonPlaced, Set: p.Set.String(), Probability: sched.UnknownProbability,
 		}})
 		return true
 	}

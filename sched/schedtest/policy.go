@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // trials is the number of random snapshots that each property is tried on.
@@ -61,7 +62,7 @@ func Random(rng *rand.Rand) (*sched.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	placer := sched.NewPlacer(fill)
+	placer := place.NewPlacer(fill)
 	for i := range rng.IntN(12) {
 		j := randomJob(rng, fmt.Sprintf("run%d", i), packed)
 		job := j.Job()
@@ -148,8 +149,13 @@ func validPlans(t testing.TB, newPolicy func() sched.Policy) {
 		s := twins[0]
 		plan, err := policy.Plan(context.Background(), s)
 		require.NoError(t, err, "trial %d", trial)
-		require.Equal(t, twins[1], s, "trial %d: the policy changed the snapshot", trial)
 		CheckPlan(t, s, plan)
+		for n := range twins[1].Nodes.Len() {
+			require.Equal(t, twins[1].Nodes.Node(n), s.Nodes.Node(n), "trial %d: the policy changed a node", trial)
+		}
+		require.Equal(t, twins[1].Nodes.Capacity(), s.Nodes.Capacity(), "trial %d: the policy changed a node", trial)
+		s.Nodes, twins[1].Nodes = nil, nil // they remember the sites they were asked for, which are not the same
+		require.Equal(t, twins[1], s, "trial %d: the policy changed the snapshot", trial)
 	}
 }
 

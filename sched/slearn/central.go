@@ -274,7 +274,11 @@ func (c *central) ask(now time.Duration, ref int32, late time.Duration) {
 		unsent := int(j.Tasks-j.next-j.due) + len(j.again)
 		j.due += int32(max(0, min(min(a.Pilots, int(j.Tasks))-begun, unsent)))
 		if a.Pilots > j.pilots.Count && j.due+j.out > 0 {
-			c.move(ref, c.sampling())
+			queue := c.sampling()
+			if a.First {
+				queue = 0
+			}
+			c.move(ref, queue)
 			return
 		}
 	}

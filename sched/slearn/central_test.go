@@ -116,6 +116,23 @@ func TestPilotsTellTheQueue(t *testing.T) {
 	assert.Equal(t, map[int32]int{1: 2}, d.jobs(), "job 1, of 9 s")
 }
 
+// Pilots that are urgent go before those that are not.
+func TestUrgentPilots(t *testing.T) {
+	d := newDesk(t, slearn.Config{Workers: 1, Predictor: urgent{}})
+	d.submit(0, 1)
+	d.submit(1, 5)
+	d.submit(2, 5)
+	d.end(0, time.Second)
+	assert.Equal(t, map[int32]int{2: 1}, d.jobs())
+}
+
+// urgent has a pilot of every job, and hurries with those of even numbers.
+type urgent struct{}
+
+func (urgent) Estimate(s *slearn.Sample) slearn.Answer {
+	return slearn.Answer{Pilots: 1, First: s.Job.ID%2 == 0}
+}
+
 // Jobs of equal queues are served in order of arrival, one after the other.
 func TestFIFOInsideAQueue(t *testing.T) {
 	d := newDesk(t, slearn.Config{Workers: 1})

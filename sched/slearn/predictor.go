@@ -69,6 +69,8 @@ type Answer struct {
 	// that have, the job enters its queue now. Later answers may change it. No job has more pilots than tasks; and one
 	// whose pilots were late, or that is in a queue, has no further ones.
 	Pilots int
+	// First has the pilots wait in the first queue, not in the second one.
+	First bool
 	// Watch has the predictor asked again whenever a task of the job ends while others wait, also once it is in a queue.
 	Watch bool
 	// Note is kept with the job and comes back in its [Sample] and its [Outcome].

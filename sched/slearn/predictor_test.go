@@ -142,6 +142,16 @@ func TestJointJoins(t *testing.T) {
 	}
 }
 
+// Pilots are urgent where history expects a small job.
+func TestJointHurriesSmallJobs(t *testing.T) {
+	for tasks, want := range map[int32]bool{10: true, 49: true, 60: false} {
+		s := slearn.Sample{Job: agent.Job{Tasks: tasks}}
+		j := joint(t, 19, 20, 21, 20)
+		assert.Equal(t, want, j.Estimate(&s).First, "%d tasks of 20 s", tasks)
+		assert.False(t, joint(t).Estimate(&s).First, "nothing is known")
+	}
+}
+
 // A job in a queue changes it when its tasks leave no doubt, once as many have ended as run.
 func TestJointWatchesJobsInQueues(t *testing.T) {
 	j := joint(t, 20, 21, 19, 20)

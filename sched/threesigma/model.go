@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -15,7 +16,7 @@ import (
 type model struct {
 	policy  *Policy
 	snap    *sched.Snapshot
-	parts   *sched.Partitioning
+	parts   *place.Partitioning
 	problem solver.Problem
 
 	jobs []*known // by pending job
@@ -34,7 +35,7 @@ type model struct {
 	options   []solver.Option
 	origins   []origin
 	total     []float64 // capacity by partition and resource, of the partitioning totalOf
-	totalOf   *sched.Partitioning
+	totalOf   *place.Partitioning
 	free      []float64 // by partition and resource
 	capacity  []float64
 	left      []float64 // of capacity
@@ -42,7 +43,7 @@ type model struct {
 	starts    []float64
 	worth     []float64
 	sets      []sched.EquivalenceSet
-	rehearsal sched.Placer
+	rehearsal place.Placer
 	leaves    []leave
 	stuck     []*known
 }
@@ -68,7 +69,6 @@ func (p *Policy) build(s *sched.Snapshot) *model {
 	}
 	m := p.model
 	m.snap, m.valued, m.faults, m.unsaid = s, 0, m.faults[:0], 0
-	p.places.renew(s.Nodes, len(s.Pending))
 	m.recall()
 	if len(m.jobs) == 0 { // nothing to decide
 		m.rows, m.problem.Jobs, m.problem.Running = m.rows[:0], m.problem.Jobs[:0], m.problem.Running[:0]
@@ -129,7 +129,7 @@ func (m *model) partition() {
 	m.sets = m.sets[:0]
 	for _, k := range m.jobs {
 		for i := range k.choices {
-			if set := k.choices[i].set; !set.IsAny() {
+			if set := k.choices[i].Set; !set.IsAny() {
 				m.sets = append(m.sets, set)
 			}
 		}
@@ -195,6 +195,7 @@ func (m *model) offer(k *known) {
 		c := &k.choices[i]
 		k.value.expected(m.worth, k.whole.on(c.slowed), m.starts, cfg.LateWeight)
 		m.valued += len(m.worth)
+		within := m.parts.Members(c.Set)
 		for s, v := range m.worth {
 			// Before haste: jobs worth more than a solver accepts are better off early, too.
 			v = min(v, maxValue) * (1 - cfg.Haste*float64(s)/float64(len(m.worth)))
@@ -215,7 +216,7 @@ func (m *model) offer(k *known) {
 				v = Negligible
 			}
 			m.options = append(m.options, solver.Option{
-				Set: c.name, Start: s, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
+				Set: c.Set.String(), Start: s, Count: k.job.Tasks, Demand: c.Demand, Partitions: within,
 				Usage: c.usage[:min(len(c.usage), m.problem.Slots-s)], Value: v,
 			})
 			m.origins = append(m.origins, origin{slowed: c.slowed, void: void, start: s})

@@ -88,6 +88,8 @@ type GSFigures struct {
 	MedianError *float64 `json:"median_error"`
 	P90Error    *float64 `json:"p90_error"`
 	RightQueue  *float64 `json:"right_queue"`
+	// Sampled is the share of wide jobs that ran pilots.
+	Sampled *float64 `json:"sampled"`
 	// A job's wait is the mean of its tasks', over their mean runtime.
 	NormalisedWait struct {
 		P50 float64 `json:"p50"`
@@ -196,8 +198,9 @@ func (c *changed) Predict(j predict.Job) predict.Prediction {
 
 // recorder keeps the sizes by which jobs enter their queues.
 type recorder struct {
-	of    slearn.Predictor
-	sizes []float64 // NaN for a job that has entered none
+	of     slearn.Predictor
+	sizes  []float64 // NaN for a job that has entered none
+	pilots []int     // of each job
 	// joint is of, if it is that.
 	joint   *slearn.Joint
 	alarms  *gsAlarms
@@ -205,7 +208,7 @@ type recorder struct {
 }
 
 func newRecorder(of slearn.Predictor, jobs int) *recorder {
-	r := &recorder{of: of, sizes: make([]float64, jobs), changed: -1}
+	r := &recorder{of: of, sizes: make([]float64, jobs), pilots: make([]int, jobs), changed: -1}
 	if joint, ok := of.(*slearn.Joint); ok {
 		r.joint, r.alarms = joint, &gsAlarms{AfterChange: -1}
 	}
@@ -233,6 +236,7 @@ func (r *recorder) Learn(o *slearn.Outcome) {
 	if at := &r.sizes[o.Job.ID]; math.IsNaN(*at) {
 		*at = r.of.Estimate(&o.Sample).Size
 	}
+	r.pilots[o.Job.ID] = o.Pilots.Count
 	if l, ok := r.of.(slearn.Learner); ok {
 		l.Learn(o)
 	}
@@ -253,7 +257,7 @@ func (r *recorder) alarm() {
 func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *recorder, truth []float64) *GSFigures {
 	f := &GSFigures{thin: g.thin}
 	var completions, errs, waits []float64
-	right := 0
+	right, sampled := 0, 0
 	for i := range found.Jobs {
 		j, tasks := &found.Jobs[i], work.Jobs[i].Tasks
 		if truth[i] > 0 {
@@ -270,6 +274,9 @@ func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *record
 		if (slearn.Queues{}).Of(r.sizes[i]) == (slearn.Queues{}).Of(truth[i]) {
 			right++
 		}
+		if r.pilots[i] > 0 {
+			sampled++
+		}
 	}
 	f.Wide = jctOfSeconds(completions)
 	slices.Sort(waits)
@@ -279,7 +286,8 @@ func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *record
 	if len(errs) > 0 {
 		slices.Sort(errs)
 		median, p90, share := between(errs, 0.5), between(errs, 0.9), float64(right)/float64(len(errs))
-		f.MedianError, f.P90Error, f.RightQueue = &median, &p90, &share
+		pilots := float64(sampled) / float64(len(errs))
+		f.MedianError, f.P90Error, f.RightQueue, f.Sampled = &median, &p90, &share, &pilots
 	}
 	return f
 }

@@ -48,7 +48,11 @@ func TestCompareSchemesOfGS(t *testing.T) {
 		assert.Equal(t, sizeless, r.MedianError == nil, r.Policy)
 		assert.Equal(t, sizeless, r.RightQueue == nil, r.Policy)
 		assert.Equal(t, r.Policy == "gs-joint", r.Alarms != nil)
+		if r.Policy == "gs-slearn" {
+			assert.InDelta(t, 1, *r.Sampled, 0)
+		}
 		if r.Policy == "gs-oracle" {
+			assert.Zero(t, *r.Sampled)
 			assert.Zero(t, *r.P90Error)
 			assert.InDelta(t, 1, *r.RightQueue, 0)
 		}
