@@ -184,7 +184,8 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil && !s.Stages })
-	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool { return s.Agents != nil && !s.Stages })
+	table("Agents: tasks, one by one (`--workload tasks`)",
+		func(s *systems.System) bool { return s.Agents != nil && !s.Stages })
 	table("Systems for jobs with stages (`--workload dag`, beside the policies)",
 		func(s *systems.System) bool { return s.Stages })
 	const file = "../../docs/systems.md"

@@ -4,8 +4,8 @@
 //
 // It reuses package sim, and has the policy see the jobs, forecasts and times of the snapshot. It knows nothing of
 // what is not in a snapshot: jobs to come, nodes that will fail, and jobs that were told to stop and hold resources
-// still. Those it takes for stopped. Stages that wait for others ([sched.Snapshot.Held]) are shown to the policy, but do
-// not run: what they will take is not foreseen. It draws no randomness but from the seed.
+// still. Those it takes for stopped. Stages that wait for others ([sched.Snapshot.Held]) are shown to the policy, but
+// do not run: what they will take is not foreseen. It draws no randomness but from the seed.
 package forward
 
 import (
