@@ -28,6 +28,7 @@ require (
 	github.com/ebitengine/purego v0.11.3 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
+	github.com/hedgesched/hedge/adapters/live v0.1.0 // indirect
 	github.com/hedgesched/hedge/solver/milp/highs v0.1.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/lanl/clp v1.2.0 // indirect
