@@ -86,6 +86,16 @@ func (c *Client) inspect(ctx context.Context, name string, wait bool) (s Status,
 	return s, err
 }
 
+// Census counts the workers of the fleet, and those that an agent has which is there.
+func (c *Client) Census(ctx context.Context) (workers, present int, err error) {
+	err = again(ctx, func() error {
+		r, err := c.rpc.Census(ctx, &pb.CensusRequest{}, grpc.WaitForReady(true))
+		workers, present = int(r.GetWorkers()), int(r.GetPresent())
+		return err
+	})
+	return workers, present, err
+}
+
 func instant(nanoseconds int64) time.Time {
 	if nanoseconds == 0 {
 		return time.Time{}

@@ -273,3 +273,10 @@ func (d *dispatch) await(ctx context.Context, r *pb.Request) (answer, error) {
 		return answer{}, status.Error(codes.Unavailable, "the dispatch ends")
 	}
 }
+
+// Census counts the workers, and those that are there.
+func (d *dispatch) Census(context.Context, *pb.CensusRequest) (*pb.CensusReply, error) {
+	d.host.mu.RLock()
+	defer d.host.mu.RUnlock()
+	return &pb.CensusReply{Workers: int32(d.host.system.Workers()), Present: int32(len(d.claims))}, nil
+}

@@ -1,6 +1,7 @@
 package loopback
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (f *Fleet) start(name string, r role) error {
 	if err != nil {
 		return fmt.Errorf("loopback: %w", err)
 	}
-	p := &running{cmd: exec.Command(program), ended: make(chan struct{})}
+	p := &running{cmd: exec.Command(program, os.Args[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), variable+"="+string(text))
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if p.input, err = p.cmd.StdinPipe(); err != nil {
@@ -182,6 +183,28 @@ func (f *Fleet) Ended() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Ready returns when every worker has an agent.
+func (f *Fleet) Ready(ctx context.Context) error {
+	client, err := f.Client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for {
+		workers, present, err := client.Census(ctx)
+		if err != nil {
+			return fmt.Errorf("loopback: %w", err)
+		}
+		if workers == present {
+			return nil
+		}
+		if err := f.Ended(); err != nil {
+			return err
+		}
+		wait(ctx, 20*time.Millisecond)
+	}
 }
 
 // Client is a client of the fleet.

@@ -33,12 +33,13 @@ type role struct {
 	Addresses        []string
 	Dir              string
 	LostAfter        time.Duration
-	Work, Tick       time.Duration
-	Effects, Program string
+	Work    []time.Duration // of each task
+	Tick    time.Duration
+	Effects string
 }
 
-// Main is to be called first by the program. If this process is one of a fleet's, or a task, it does that and does not
-// return. The system is made anew in each process.
+// Main is to be called first by the program, after the flags are read: the processes of a fleet get the same. If this
+// process is one of a fleet's, or a task, it does that and does not return. The system is made anew in each process.
 func Main(system func() (*live.System, error)) {
 	text := os.Getenv(variable)
 	if text == "" {
@@ -95,20 +96,20 @@ func (r *role) run(system func() (*live.System, error)) error {
 }
 
 func (r *role) task() error {
-	ticks.Work(r.Work, r.Tick, time.Now, time.Sleep)
+	index, err := strconv.Atoi(os.Getenv("HEDGE_TASK"))
+	if err != nil || index < 0 || index >= len(r.Work) {
+		return fmt.Errorf("loopback: found task %q, expected 0 to %d", os.Getenv("HEDGE_TASK"), len(r.Work)-1)
+	}
+	ticks.Work(r.Work[index], r.Tick, time.Now, time.Sleep)
 	if r.Effects == "" {
 		return nil
-	}
-	index, err := strconv.Atoi(os.Getenv("HEDGE_TASK"))
-	if err != nil {
-		return err
 	}
 	return ticks.Publish(r.Effects, os.Getenv("HEDGE_JOB"), index)
 }
 
-// Task is the command of a task that works for a time, in ticks of 20 ms, and then publishes its effect in a folder; if
-// that is empty, it publishes nothing.
-func Task(work time.Duration, effects string) (live.Command, error) {
+// Command is what the tasks of a job run: each works for its time, in ticks of 20 ms, and then publishes its effect in
+// a folder, as package ticks does. If that is empty, it publishes nothing.
+func Command(work []time.Duration, effects string) (live.Command, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return live.Command{}, err

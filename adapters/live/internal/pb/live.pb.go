@@ -960,6 +960,95 @@ func (*LeaveReply) Descriptor() ([]byte, []int) {
 	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{13}
 }
 
+type CensusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CensusRequest) Reset() {
+	*x = CensusRequest{}
+	mi := &file_hedge_live_v1_live_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CensusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CensusRequest) ProtoMessage() {}
+
+func (x *CensusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_hedge_live_v1_live_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CensusRequest.ProtoReflect.Descriptor instead.
+func (*CensusRequest) Descriptor() ([]byte, []int) {
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{14}
+}
+
+type CensusReply struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Workers int32                  `protobuf:"varint,1,opt,name=workers,proto3" json:"workers,omitempty"`
+	// Those that an agent has which is connected.
+	Present       int32 `protobuf:"varint,2,opt,name=present,proto3" json:"present,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CensusReply) Reset() {
+	*x = CensusReply{}
+	mi := &file_hedge_live_v1_live_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CensusReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CensusReply) ProtoMessage() {}
+
+func (x *CensusReply) ProtoReflect() protoreflect.Message {
+	mi := &file_hedge_live_v1_live_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CensusReply.ProtoReflect.Descriptor instead.
+func (*CensusReply) Descriptor() ([]byte, []int) {
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CensusReply) GetWorkers() int32 {
+	if x != nil {
+		return x.Workers
+	}
+	return 0
+}
+
+func (x *CensusReply) GetPresent() int32 {
+	if x != nil {
+		return x.Present
+	}
+	return 0
+}
+
 type FetchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            int32                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -969,7 +1058,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_hedge_live_v1_live_proto_msgTypes[14]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1070,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hedge_live_v1_live_proto_msgTypes[14]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1083,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{14}
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FetchRequest) GetId() int32 {
@@ -1019,7 +1108,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_hedge_live_v1_live_proto_msgTypes[15]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1120,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_hedge_live_v1_live_proto_msgTypes[15]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1133,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{15}
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Order) GetOf() isOrder_Of {
@@ -1116,7 +1205,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_hedge_live_v1_live_proto_msgTypes[16]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1128,7 +1217,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_hedge_live_v1_live_proto_msgTypes[16]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1141,7 +1230,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{16}
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Start) GetId() int32 {
@@ -1190,7 +1279,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_hedge_live_v1_live_proto_msgTypes[17]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1202,7 +1291,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_hedge_live_v1_live_proto_msgTypes[17]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1215,7 +1304,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{17}
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Failure) GetJob() int32 {
@@ -1249,7 +1338,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_hedge_live_v1_live_proto_msgTypes[18]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1350,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_hedge_live_v1_live_proto_msgTypes[18]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1363,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{18}
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Batch) GetEntries() []*Entry {
@@ -1302,7 +1391,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_hedge_live_v1_live_proto_msgTypes[19]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1403,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_hedge_live_v1_live_proto_msgTypes[19]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1416,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{19}
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Entry) GetNow() int64 {
@@ -1440,7 +1529,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_hedge_live_v1_live_proto_msgTypes[20]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1541,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_hedge_live_v1_live_proto_msgTypes[20]
+	mi := &file_hedge_live_v1_live_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1554,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{20}
+	return file_hedge_live_v1_live_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Request) GetOf() isRequest_Of {
@@ -1620,7 +1709,11 @@ const file_hedge_live_v1_live_proto_rawDesc = "" +
 	"\fLeaveRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\f\n" +
 	"\n" +
-	"LeaveReply\"\x1e\n" +
+	"LeaveReply\"\x0f\n" +
+	"\rCensusRequest\"A\n" +
+	"\vCensusReply\x12\x18\n" +
+	"\aworkers\x18\x01 \x01(\x05R\aworkers\x12\x18\n" +
+	"\apresent\x18\x02 \x01(\x05R\apresent\"\x1e\n" +
 	"\fFetchRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\"\x83\x01\n" +
 	"\x05Order\x12,\n" +
@@ -1654,13 +1747,14 @@ const file_hedge_live_v1_live_proto_rawDesc = "" +
 	"\x04join\x18\x03 \x01(\v2\x14.hedge.live.v1.HelloH\x00R\x04join\x12\x14\n" +
 	"\x04lose\x18\x04 \x01(\tH\x00R\x04lose\x12\x18\n" +
 	"\x06settle\x18\x05 \x01(\bH\x00R\x06settleB\x04\n" +
-	"\x02of2\xb7\x02\n" +
+	"\x02of2\xfb\x02\n" +
 	"\x05Fleet\x126\n" +
 	"\x04Join\x12\x14.hedge.live.v1.Frame\x1a\x14.hedge.live.v1.Frame(\x010\x01\x128\n" +
 	"\x06Submit\x12\x12.hedge.live.v1.Job\x1a\x1a.hedge.live.v1.SubmitReply\x12A\n" +
 	"\aInspect\x12\x1d.hedge.live.v1.InspectRequest\x1a\x17.hedge.live.v1.JobState\x128\n" +
 	"\x05Fetch\x12\x1b.hedge.live.v1.FetchRequest\x1a\x12.hedge.live.v1.Job\x12?\n" +
-	"\x05Leave\x12\x1b.hedge.live.v1.LeaveRequest\x1a\x19.hedge.live.v1.LeaveReplyB7Z5github.com/hedgesched/hedge/adapters/live/internal/pbb\x06proto3"
+	"\x05Leave\x12\x1b.hedge.live.v1.LeaveRequest\x1a\x19.hedge.live.v1.LeaveReply\x12B\n" +
+	"\x06Census\x12\x1c.hedge.live.v1.CensusRequest\x1a\x1a.hedge.live.v1.CensusReplyB7Z5github.com/hedgesched/hedge/adapters/live/internal/pbb\x06proto3"
 
 var (
 	file_hedge_live_v1_live_proto_rawDescOnce sync.Once
@@ -1674,7 +1768,7 @@ func file_hedge_live_v1_live_proto_rawDescGZIP() []byte {
 	return file_hedge_live_v1_live_proto_rawDescData
 }
 
-var file_hedge_live_v1_live_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_hedge_live_v1_live_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_hedge_live_v1_live_proto_goTypes = []any{
 	(*Frame)(nil),          // 0: hedge.live.v1.Frame
 	(*Life)(nil),           // 1: hedge.live.v1.Life
@@ -1690,13 +1784,15 @@ var file_hedge_live_v1_live_proto_goTypes = []any{
 	(*JobState)(nil),       // 11: hedge.live.v1.JobState
 	(*LeaveRequest)(nil),   // 12: hedge.live.v1.LeaveRequest
 	(*LeaveReply)(nil),     // 13: hedge.live.v1.LeaveReply
-	(*FetchRequest)(nil),   // 14: hedge.live.v1.FetchRequest
-	(*Order)(nil),          // 15: hedge.live.v1.Order
-	(*Start)(nil),          // 16: hedge.live.v1.Start
-	(*Failure)(nil),        // 17: hedge.live.v1.Failure
-	(*Batch)(nil),          // 18: hedge.live.v1.Batch
-	(*Entry)(nil),          // 19: hedge.live.v1.Entry
-	(*Request)(nil),        // 20: hedge.live.v1.Request
+	(*CensusRequest)(nil),  // 14: hedge.live.v1.CensusRequest
+	(*CensusReply)(nil),    // 15: hedge.live.v1.CensusReply
+	(*FetchRequest)(nil),   // 16: hedge.live.v1.FetchRequest
+	(*Order)(nil),          // 17: hedge.live.v1.Order
+	(*Start)(nil),          // 18: hedge.live.v1.Start
+	(*Failure)(nil),        // 19: hedge.live.v1.Failure
+	(*Batch)(nil),          // 20: hedge.live.v1.Batch
+	(*Entry)(nil),          // 21: hedge.live.v1.Entry
+	(*Request)(nil),        // 22: hedge.live.v1.Request
 }
 var file_hedge_live_v1_live_proto_depIdxs = []int32{
 	2,  // 0: hedge.live.v1.Frame.hello:type_name -> hedge.live.v1.Hello
@@ -1708,27 +1804,29 @@ var file_hedge_live_v1_live_proto_depIdxs = []int32{
 	1,  // 6: hedge.live.v1.Directory.yours:type_name -> hedge.live.v1.Life
 	1,  // 7: hedge.live.v1.Holding.holds:type_name -> hedge.live.v1.Life
 	7,  // 8: hedge.live.v1.Job.command:type_name -> hedge.live.v1.Command
-	16, // 9: hedge.live.v1.Order.start:type_name -> hedge.live.v1.Start
-	17, // 10: hedge.live.v1.Order.failed:type_name -> hedge.live.v1.Failure
-	19, // 11: hedge.live.v1.Batch.entries:type_name -> hedge.live.v1.Entry
+	18, // 9: hedge.live.v1.Order.start:type_name -> hedge.live.v1.Start
+	19, // 10: hedge.live.v1.Order.failed:type_name -> hedge.live.v1.Failure
+	21, // 11: hedge.live.v1.Batch.entries:type_name -> hedge.live.v1.Entry
 	5,  // 12: hedge.live.v1.Entry.received:type_name -> hedge.live.v1.Envelope
 	1,  // 13: hedge.live.v1.Entry.lost:type_name -> hedge.live.v1.Life
 	6,  // 14: hedge.live.v1.Entry.acknowledged:type_name -> hedge.live.v1.Ack
-	20, // 15: hedge.live.v1.Entry.request:type_name -> hedge.live.v1.Request
+	22, // 15: hedge.live.v1.Entry.request:type_name -> hedge.live.v1.Request
 	8,  // 16: hedge.live.v1.Request.submit:type_name -> hedge.live.v1.Job
 	2,  // 17: hedge.live.v1.Request.join:type_name -> hedge.live.v1.Hello
 	0,  // 18: hedge.live.v1.Fleet.Join:input_type -> hedge.live.v1.Frame
 	8,  // 19: hedge.live.v1.Fleet.Submit:input_type -> hedge.live.v1.Job
 	10, // 20: hedge.live.v1.Fleet.Inspect:input_type -> hedge.live.v1.InspectRequest
-	14, // 21: hedge.live.v1.Fleet.Fetch:input_type -> hedge.live.v1.FetchRequest
+	16, // 21: hedge.live.v1.Fleet.Fetch:input_type -> hedge.live.v1.FetchRequest
 	12, // 22: hedge.live.v1.Fleet.Leave:input_type -> hedge.live.v1.LeaveRequest
-	0,  // 23: hedge.live.v1.Fleet.Join:output_type -> hedge.live.v1.Frame
-	9,  // 24: hedge.live.v1.Fleet.Submit:output_type -> hedge.live.v1.SubmitReply
-	11, // 25: hedge.live.v1.Fleet.Inspect:output_type -> hedge.live.v1.JobState
-	8,  // 26: hedge.live.v1.Fleet.Fetch:output_type -> hedge.live.v1.Job
-	13, // 27: hedge.live.v1.Fleet.Leave:output_type -> hedge.live.v1.LeaveReply
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
+	14, // 23: hedge.live.v1.Fleet.Census:input_type -> hedge.live.v1.CensusRequest
+	0,  // 24: hedge.live.v1.Fleet.Join:output_type -> hedge.live.v1.Frame
+	9,  // 25: hedge.live.v1.Fleet.Submit:output_type -> hedge.live.v1.SubmitReply
+	11, // 26: hedge.live.v1.Fleet.Inspect:output_type -> hedge.live.v1.JobState
+	8,  // 27: hedge.live.v1.Fleet.Fetch:output_type -> hedge.live.v1.Job
+	13, // 28: hedge.live.v1.Fleet.Leave:output_type -> hedge.live.v1.LeaveReply
+	15, // 29: hedge.live.v1.Fleet.Census:output_type -> hedge.live.v1.CensusReply
+	24, // [24:30] is the sub-list for method output_type
+	18, // [18:24] is the sub-list for method input_type
 	18, // [18:18] is the sub-list for extension type_name
 	18, // [18:18] is the sub-list for extension extendee
 	0,  // [0:18] is the sub-list for field type_name
@@ -1746,19 +1844,19 @@ func file_hedge_live_v1_live_proto_init() {
 		(*Frame_Envelope)(nil),
 		(*Frame_Ack)(nil),
 	}
-	file_hedge_live_v1_live_proto_msgTypes[15].OneofWrappers = []any{
+	file_hedge_live_v1_live_proto_msgTypes[17].OneofWrappers = []any{
 		(*Order_Start)(nil),
 		(*Order_Done)(nil),
 		(*Order_Failed)(nil),
 	}
-	file_hedge_live_v1_live_proto_msgTypes[19].OneofWrappers = []any{
+	file_hedge_live_v1_live_proto_msgTypes[21].OneofWrappers = []any{
 		(*Entry_Received)(nil),
 		(*Entry_Fired)(nil),
 		(*Entry_Lost)(nil),
 		(*Entry_Acknowledged)(nil),
 		(*Entry_Request)(nil),
 	}
-	file_hedge_live_v1_live_proto_msgTypes[20].OneofWrappers = []any{
+	file_hedge_live_v1_live_proto_msgTypes[22].OneofWrappers = []any{
 		(*Request_Found)(nil),
 		(*Request_Submit)(nil),
 		(*Request_Join)(nil),
@@ -1771,7 +1869,7 @@ func file_hedge_live_v1_live_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hedge_live_v1_live_proto_rawDesc), len(file_hedge_live_v1_live_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,7 @@ const (
 	Fleet_Inspect_FullMethodName = "/hedge.live.v1.Fleet/Inspect"
 	Fleet_Fetch_FullMethodName   = "/hedge.live.v1.Fleet/Fetch"
 	Fleet_Leave_FullMethodName   = "/hedge.live.v1.Fleet/Leave"
+	Fleet_Census_FullMethodName  = "/hedge.live.v1.Fleet/Census"
 )
 
 // FleetClient is the client API for Fleet service.
@@ -43,6 +44,8 @@ type FleetClient interface {
 	Fetch(ctx context.Context, in *FetchRequest, opts ...grpc.CallOption) (*Job, error)
 	// Leave is that an agent ends in order: others get its workers at once.
 	Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.CallOption) (*LeaveReply, error)
+	// Census counts the workers.
+	Census(ctx context.Context, in *CensusRequest, opts ...grpc.CallOption) (*CensusReply, error)
 }
 
 type fleetClient struct {
@@ -106,6 +109,16 @@ func (c *fleetClient) Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.
 	return out, nil
 }
 
+func (c *fleetClient) Census(ctx context.Context, in *CensusRequest, opts ...grpc.CallOption) (*CensusReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CensusReply)
+	err := c.cc.Invoke(ctx, Fleet_Census_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // FleetServer is the server API for Fleet service.
 // All implementations must embed UnimplementedFleetServer
 // for forward compatibility.
@@ -121,6 +134,8 @@ type FleetServer interface {
 	Fetch(context.Context, *FetchRequest) (*Job, error)
 	// Leave is that an agent ends in order: others get its workers at once.
 	Leave(context.Context, *LeaveRequest) (*LeaveReply, error)
+	// Census counts the workers.
+	Census(context.Context, *CensusRequest) (*CensusReply, error)
 	mustEmbedUnimplementedFleetServer()
 }
 
@@ -145,6 +160,9 @@ func (UnimplementedFleetServer) Fetch(context.Context, *FetchRequest) (*Job, err
 }
 func (UnimplementedFleetServer) Leave(context.Context, *LeaveRequest) (*LeaveReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Leave not implemented")
+}
+func (UnimplementedFleetServer) Census(context.Context, *CensusRequest) (*CensusReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Census not implemented")
 }
 func (UnimplementedFleetServer) mustEmbedUnimplementedFleetServer() {}
 func (UnimplementedFleetServer) testEmbeddedByValue()               {}
@@ -246,6 +264,24 @@ func _Fleet_Leave_Handler(srv interface{}, ctx context.Context, dec func(interfa
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Fleet_Census_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CensusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FleetServer).Census(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fleet_Census_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FleetServer).Census(ctx, req.(*CensusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Fleet_ServiceDesc is the grpc.ServiceDesc for Fleet service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -268,6 +304,10 @@ var Fleet_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Leave",
 			Handler:    _Fleet_Leave_Handler,
+		},
+		{
+			MethodName: "Census",
+			Handler:    _Fleet_Census_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
