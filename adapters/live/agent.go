@@ -70,9 +70,7 @@ func RunAgent(ctx context.Context, c AgentConfig) error {
 		w.tick(ctx, c.Resend)
 	}()
 	for place := range c.Fleet {
-		w.connect(ctx, place, c.TLS, c.MaxMessage, w.hello, func(s *stream, f *pb.Frame) error {
-			return w.hear(place, s, f)
-		})
+		w.connect(ctx, place, c.TLS, c.MaxMessage, w)
 	}
 	select {
 	case <-ctx.Done():
@@ -159,8 +157,19 @@ func (w *worker) holds() []*pb.Life {
 	return list
 }
 
-// hear takes a frame of the dispatch at a place. The registrar's directory says which workers shall be here.
-func (w *worker) hear(place int, s *stream, f *pb.Frame) error {
+// joined tells a dispatch which workers are here; follow tells all when others are.
+func (w *worker) joined(s *stream) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.put(w.holding())
+}
+
+func (w *worker) holding() *pb.Frame {
+	return &pb.Frame{Of: &pb.Frame_Holding{Holding: &pb.Holding{Holds: w.holds()}}}
+}
+
+// told takes a frame of the dispatch at a place. The registrar's directory says which workers shall be here.
+func (w *worker) told(place int, f *pb.Frame) error {
 	dir := f.GetDirectory()
 	switch {
 	case dir == nil:
@@ -204,7 +213,7 @@ func (w *worker) follow(dir *pb.Directory) {
 	w.host.mu.RUnlock()
 	for _, s := range peers {
 		if s != nil {
-			s.put(&pb.Frame{Of: &pb.Frame_Holding{Holding: &pb.Holding{Holds: w.holds()}}})
+			s.put(w.holding())
 		}
 	}
 	w.toParts(item{resend: true, all: true})

@@ -11,9 +11,17 @@ import (
 	"github.com/hedgesched/hedge/adapters/live/internal/pb"
 )
 
+// caller is what connects to dispatches.
+type caller interface {
+	hello() *pb.Hello
+	// joined is called when a stream is in use.
+	joined(*stream)
+	// told takes a frame of the dispatch at a place.
+	told(place int, f *pb.Frame) error
+}
+
 // connect keeps a stream to the dispatch at a place, made again whenever it is lost, until the context is done.
-func (h *host) connect(ctx context.Context, place int, secure *tls.Config, limit int, hello func() *pb.Hello,
-	take func(*stream, *pb.Frame) error) {
+func (h *host) connect(ctx context.Context, place int, secure *tls.Config, limit int, c caller) {
 	h.wg.Add(1)
 	go func() {
 		defer h.wg.Done()
@@ -25,7 +33,7 @@ func (h *host) connect(ctx context.Context, place int, secure *tls.Config, limit
 		defer conn.Close()
 		for failures := 0; ctx.Err() == nil; {
 			began := h.now()
-			err := h.session(ctx, conn, place, hello(), take)
+			err := h.session(ctx, conn, place, c)
 			if ctx.Err() != nil {
 				return
 			}
@@ -46,20 +54,20 @@ func (h *host) connect(ctx context.Context, place int, secure *tls.Config, limit
 }
 
 // session is one stream, from hello to its end.
-func (h *host) session(ctx context.Context, conn *grpc.ClientConn, place int, hello *pb.Hello,
-	take func(*stream, *pb.Frame) error) error {
+func (h *host) session(ctx context.Context, conn *grpc.ClientConn, place int, c caller) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wire, err := pb.NewFleetClient(conn).Join(ctx, grpc.WaitForReady(true))
 	if err != nil {
 		return err
 	}
-	if err := wire.Send(&pb.Frame{Of: &pb.Frame_Hello{Hello: hello}}); err != nil {
+	if err := wire.Send(&pb.Frame{Of: &pb.Frame_Hello{Hello: c.hello()}}); err != nil {
 		_, err = wire.Recv() // has the reason
 		return err
 	}
 	s := newStream("", cancel)
 	h.attach(place, s)
 	defer h.detach(s)
-	return s.pump(ctx, &h.wg, wire, func(f *pb.Frame) error { return take(s, f) })
+	c.joined(s)
+	return s.pump(ctx, &h.wg, wire, func(f *pb.Frame) error { return c.told(place, f) })
 }

@@ -52,7 +52,7 @@ type dispatch struct {
 	registrar *registrar // of the first only
 	ctx       context.Context
 
-	joined    sync.Mutex // of what is below
+	known     sync.Mutex // of what is below
 	agents    map[string]*stream
 	directory *pb.Directory         // the newest that is on the disk
 	yours     map[string][]*pb.Life // of each agent
@@ -209,7 +209,7 @@ func (d *dispatch) serve(ctx context.Context, cancel func()) error {
 		d.expectAgents(ctx)
 	}
 	for place := range d.Place {
-		d.connect(ctx, place, d.TLS, d.MaxMessage, func() *pb.Hello { return d.hello() }, d.told)
+		d.connect(ctx, place, d.TLS, d.MaxMessage, d)
 	}
 	d.host.log.Info("dispatching", "at", d.Listener.Addr().String(), "parts", fmt.Sprint(d.Fleet[d.Place]))
 	var err error
@@ -227,8 +227,10 @@ func (d *dispatch) hello() *pb.Hello {
 	return &pb.Hello{System: d.Fleet.title(d.host.system), Dispatch: int32(d.Place + 1)}
 }
 
+func (d *dispatch) joined(*stream) {}
+
 // told takes a frame of a dispatch in front of this one.
-func (d *dispatch) told(_ *stream, f *pb.Frame) error {
+func (d *dispatch) told(_ int, f *pb.Frame) error {
 	if dir := f.GetDirectory(); dir != nil {
 		if err := d.ofEra(dir.Era); err != nil {
 			return err

@@ -75,10 +75,10 @@ func (d *dispatch) real(holds []*pb.Life) error {
 
 // join takes an agent in. One of the same name that is still there has to go.
 func (d *dispatch) join(s *stream, h *pb.Hello) {
-	d.joined.Lock()
+	d.known.Lock()
 	before := d.agents[s.name]
 	d.agents[s.name] = s
-	d.joined.Unlock()
+	d.known.Unlock()
 	if before != nil {
 		before.cancel()
 	}
@@ -89,12 +89,12 @@ func (d *dispatch) join(s *stream, h *pb.Hello) {
 
 // left is when an agent's stream has ended: the agent is lost if it does not come back.
 func (d *dispatch) left(s *stream) {
-	d.joined.Lock()
+	d.known.Lock()
 	gone := d.agents[s.name] == s
 	if gone {
 		delete(d.agents, s.name)
 	}
-	d.joined.Unlock()
+	d.known.Unlock()
 	if gone && d.registrar != nil {
 		d.expect(d.ctx, s.name)
 	}
@@ -103,9 +103,9 @@ func (d *dispatch) left(s *stream) {
 // expect loses an agent that is not there after a while.
 func (d *dispatch) expect(ctx context.Context, name string) {
 	d.later(ctx, func() {
-		d.joined.Lock()
+		d.known.Lock()
 		there := d.agents[name] != nil
-		d.joined.Unlock()
+		d.known.Unlock()
 		if !there {
 			d.request(&pb.Request{Of: &pb.Request_Lose{Lose: name}}, nil)
 		}
@@ -164,14 +164,14 @@ func (d *dispatch) publish() {
 	for _, m := range g.agents {
 		yours[m.name] = g.has(m.name)
 	}
-	d.joined.Lock()
+	d.known.Lock()
 	d.directory = &pb.Directory{Era: g.era, Lives: lives}
 	d.yours = yours
 	streams := make([]*stream, 0, len(d.agents))
 	for _, s := range d.agents {
 		streams = append(streams, s)
 	}
-	d.joined.Unlock()
+	d.known.Unlock()
 	d.host.mu.RLock()
 	for _, s := range d.peers {
 		if s != nil {
@@ -187,8 +187,8 @@ func (d *dispatch) publish() {
 
 // direct tells a process who has what.
 func (d *dispatch) direct(s *stream) {
-	d.joined.Lock()
-	defer d.joined.Unlock()
+	d.known.Lock()
+	defer d.known.Unlock()
 	if dir := d.directory; dir != nil {
 		s.put(&pb.Frame{Of: &pb.Frame_Directory{Directory: &pb.Directory{Era: dir.Era, Lives: dir.Lives,
 			Yours: d.yours[s.name]}}})

@@ -5,7 +5,9 @@ go 1.26
 require (
 	github.com/hedgesched/hedge v0.1.0
 	github.com/hedgesched/hedge/adapters/live v0.1.0
+	github.com/hedgesched/hedge/adapters/testservers v0.1.0
 	github.com/stretchr/testify v1.11.1
+	gopkg.in/yaml.v3 v3.0.1
 )
 
 require (
@@ -18,5 +20,4 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
 	google.golang.org/grpc v1.82.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
