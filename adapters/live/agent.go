@@ -157,15 +157,16 @@ func (w *worker) holds() []*pb.Life {
 	return list
 }
 
-// joined tells a dispatch which workers are here; follow tells all when others are.
-func (w *worker) joined(s *stream) {
+// joined tells a dispatch which workers are here, before anything else; follow tells all when others are.
+func (w *worker) joined(place int, s *stream) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.put(w.holding())
+	w.attach(place, s)
 }
 
 func (w *worker) holding() *pb.Frame {
-	return &pb.Frame{Of: &pb.Frame_Holding{Holding: &pb.Holding{Holds: w.holds()}}}
+	return &pb.Frame{Of: &pb.Frame_Holding{Holding: &pb.Holding{Holds: w.holds(), Era: w.era}}}
 }
 
 // told takes a frame of the dispatch at a place. The registrar's directory says which workers shall be here.

@@ -14,8 +14,8 @@ import (
 // caller is what connects to dispatches.
 type caller interface {
 	hello() *pb.Hello
-	// joined is called when a stream is in use.
-	joined(*stream)
+	// joined takes a stream to the dispatch at a place into use.
+	joined(place int, s *stream)
 	// told takes a frame of the dispatch at a place.
 	told(place int, f *pb.Frame) error
 }
@@ -66,8 +66,7 @@ func (h *host) session(ctx context.Context, conn *grpc.ClientConn, place int, c 
 		return err
 	}
 	s := newStream("", cancel)
-	h.attach(place, s)
+	c.joined(place, s)
 	defer h.detach(s)
-	c.joined(s)
 	return s.pump(ctx, &h.wg, wire, func(f *pb.Frame) error { return c.told(place, f) })
 }

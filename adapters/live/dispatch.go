@@ -9,7 +9,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -52,6 +55,10 @@ type dispatch struct {
 	registrar *registrar // of the first only
 	ctx       context.Context
 
+	// era is that of the registrar's journal, 0 before it is known; then begun is closed.
+	era   atomic.Int64
+	begun chan struct{}
+
 	known     sync.Mutex // of what is below
 	agents    map[string]*stream
 	directory *pb.Directory         // the newest that is on the disk
@@ -72,7 +79,7 @@ func RunDispatch(ctx context.Context, c DispatchConfig) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := &dispatch{DispatchConfig: c, host: newHost(c.System, c.Fleet, c.Clock, c.Log), ctx: ctx,
-		agents: map[string]*stream{}}
+		agents: map[string]*stream{}, begun: make(chan struct{})}
 	parts, err := d.open()
 	for _, p := range parts {
 		defer p.log.Close()
@@ -126,6 +133,11 @@ func (d *dispatch) open() (parts []*part, err error) {
 	if err := d.own(); err != nil {
 		return nil, err
 	}
+	if d.Place > 0 {
+		if err := d.readEra(); err != nil {
+			return nil, err
+		}
+	}
 	if d.Place == 0 {
 		d.registrar = newRegistrar(d.host.system)
 		p, err := make1(registrarAt, "registrar.journal", d.registrar)
@@ -141,6 +153,7 @@ func (d *dispatch) open() (parts []*part, err error) {
 		if err := p.commit(); err != nil {
 			return parts, err
 		}
+		d.isOf(d.registrar.era)
 	}
 	for at := d.Fleet[d.Place].First; at < d.Fleet[d.Place].End; at++ {
 		if _, err := make1(at, fmt.Sprintf("part-%d.journal", at), systemPart{d.host.system, at}); err != nil {
@@ -224,10 +237,10 @@ func (d *dispatch) serve(ctx context.Context, cancel func()) error {
 }
 
 func (d *dispatch) hello() *pb.Hello {
-	return &pb.Hello{System: d.Fleet.title(d.host.system), Dispatch: int32(d.Place + 1)}
+	return &pb.Hello{System: d.Fleet.title(d.host.system), Dispatch: int32(d.Place + 1), Era: d.era.Load()}
 }
 
-func (d *dispatch) joined(*stream) {}
+func (d *dispatch) joined(place int, s *stream) { d.attach(place, s) }
 
 // told takes a frame of a dispatch in front of this one.
 func (d *dispatch) told(_ int, f *pb.Frame) error {
@@ -241,17 +254,47 @@ func (d *dispatch) told(_ int, f *pb.Frame) error {
 	return d.host.receive(f)
 }
 
+// eraFile is where a dispatch behind the first keeps the era.
+func (d *dispatch) eraFile() string { return filepath.Join(d.Dir, "era") }
+
+// readEra reads it, if it is known.
+func (d *dispatch) readEra() error {
+	text, err := os.ReadFile(d.eraFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	era, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil || era == 0 {
+		return fmt.Errorf("%w: file %s says %.20q", ErrFleet, d.eraFile(), text)
+	}
+	d.isOf(era)
+	return nil
+}
+
+// isOf is called once.
+func (d *dispatch) isOf(era int64) {
+	d.era.Store(era)
+	close(d.begun)
+}
+
 // ofEra refuses a registrar whose journal is another than the one before.
 func (d *dispatch) ofEra(era int64) error {
-	name := filepath.Join(d.Dir, "era")
-	want := fmt.Sprintf("%d\n", era)
-	text, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return os.WriteFile(name, []byte(want), 0o600)
+	known := d.era.Load()
+	if known == era {
+		return nil
 	}
-	if err == nil && string(text) != want {
-		err = fmt.Errorf("%w: the registrar's journal is of %d, and folder %s of %.20q", ErrFleet, era, d.Dir, text)
-		d.fail(err)
+	if known == 0 {
+		if err := os.WriteFile(d.eraFile(), fmt.Appendln(nil, era), 0o600); err != nil {
+			d.fail(err)
+			return err
+		}
+		d.isOf(era)
+		return nil
 	}
+	err := fmt.Errorf("%w: the registrar's journal is of %d, and folder %s of %d", ErrFleet, era, d.Dir, known)
+	d.fail(err)
 	return err
 }

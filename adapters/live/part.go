@@ -180,6 +180,9 @@ func (p *part) commit() error {
 		p.batch.Entries = p.batch.Entries[:0]
 	}
 	p.urgent = false
+	if p.committed != nil {
+		p.committed() // first: whoever hears of a job may ask for it
+	}
 	for _, d := range p.deeds {
 		p.execute(d)
 	}
@@ -193,9 +196,6 @@ func (p *part) commit() error {
 	clear(p.frames)
 	clear(p.replies)
 	p.deeds, p.frames, p.replies = p.deeds[:0], p.frames[:0], p.replies[:0]
-	if p.committed != nil {
-		p.committed()
-	}
 	return nil
 }
 

@@ -29,11 +29,17 @@ func (d *dispatch) Join(wire grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()
 	s := newStream(h.Name, cancel)
+	s.mute = h.Dispatch == 0
 	defer d.detach(s)
 	if h.Dispatch > 0 {
 		d.attach(int(h.Dispatch)-1, s)
 		d.direct(s)
 	} else {
+		select { // of which fleet it is
+		case <-d.begun:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		defer d.left(s)
 		d.join(s, h)
 	}
@@ -56,6 +62,8 @@ func (d *dispatch) fits(h *pb.Hello) error {
 		return wrong("system: found %q, expected %q", h.System, title)
 	case h.Dispatch < 0 || int(h.Dispatch) > len(d.Fleet) || h.Dispatch > 0 && int(h.Dispatch) <= d.Place+1:
 		return wrong("dispatch %d connects to dispatch %d", h.Dispatch-1, d.Place)
+	case h.Dispatch > 0 && h.Era != 0 && d.era.Load() != 0 && h.Era != d.era.Load():
+		return wrong("dispatch %d is of the fleet of %d, expected %d", h.Dispatch-1, h.Era, d.era.Load())
 	case h.Dispatch == 0 && (h.Name == "" || h.Capacity < 1):
 		return wrong("agent: found name %q and %d workers, expected a name, and 1 or more", h.Name, h.Capacity)
 	}
@@ -141,8 +149,14 @@ func (d *dispatch) request(r *pb.Request, reply func(answer)) {
 // hear takes a frame of an agent or of a dispatch behind this one.
 func (d *dispatch) hear(s *stream, f *pb.Frame) error {
 	h := f.GetHolding()
-	if h == nil {
+	switch {
+	case h == nil && s.mute:
+		return nil
+	case h == nil:
 		return d.host.receive(f)
+	}
+	if s.mute = h.Era != d.era.Load(); s.mute {
+		return nil
 	}
 	if err := d.real(h.Holds); err != nil {
 		return err

@@ -13,6 +13,7 @@ const mostQueued = 1 << 16
 // stream is one end of a connection: frames wait in it to be written.
 type stream struct {
 	name   string             // of an agent
+	mute   bool               // nothing of it is taken; of the reading goroutine
 	cancel context.CancelFunc // ends it
 	mu     sync.Mutex
 	queue  []*pb.Frame

@@ -107,13 +107,13 @@ func (r *role) task() error {
 	return ticks.Publish(r.Effects, os.Getenv("HEDGE_JOB"), index)
 }
 
-// Command is what the tasks of a job run: each works for its time, in ticks of 20 ms, and then publishes its effect in
+// Command is what the tasks of a job run: each works for its time, in ticks of 50 ms, and then publishes its effect in
 // a folder, as package ticks does. If that is empty, it publishes nothing.
 func Command(work []time.Duration, effects string) (live.Command, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return live.Command{}, err
 	}
-	text, err := json.Marshal(role{Work: work, Tick: 20 * time.Millisecond, Effects: effects})
+	text, err := json.Marshal(role{Work: work, Tick: 50 * time.Millisecond, Effects: effects})
 	return live.Command{Args: []string{program}, Env: []string{variable + "=" + string(text)}}, err
 }

@@ -354,10 +354,11 @@ func (x *Directory) GetYours() []*Life {
 	return nil
 }
 
-// Holding is what an agent has.
+// Holding is what an agent has. Before one of the fleet's era nothing of the agent's is taken.
 type Holding struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Holds         []*Life                `protobuf:"bytes,1,rep,name=holds,proto3" json:"holds,omitempty"`
+	Era           int64                  `protobuf:"varint,2,opt,name=era,proto3" json:"era,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -397,6 +398,13 @@ func (x *Holding) GetHolds() []*Life {
 		return x.Holds
 	}
 	return nil
+}
+
+func (x *Holding) GetEra() int64 {
+	if x != nil {
+		return x.Era
+	}
+	return 0
 }
 
 type Envelope struct {
@@ -1668,9 +1676,10 @@ const file_hedge_live_v1_live_proto_rawDesc = "" +
 	"\tDirectory\x12\x10\n" +
 	"\x03era\x18\x01 \x01(\x03R\x03era\x12\x14\n" +
 	"\x05lives\x18\x02 \x03(\rR\x05lives\x12)\n" +
-	"\x05yours\x18\x03 \x03(\v2\x13.hedge.live.v1.LifeR\x05yours\"4\n" +
+	"\x05yours\x18\x03 \x03(\v2\x13.hedge.live.v1.LifeR\x05yours\"F\n" +
 	"\aHolding\x12)\n" +
-	"\x05holds\x18\x01 \x03(\v2\x13.hedge.live.v1.LifeR\x05holds\"\x96\x01\n" +
+	"\x05holds\x18\x01 \x03(\v2\x13.hedge.live.v1.LifeR\x05holds\x12\x10\n" +
+	"\x03era\x18\x02 \x01(\x03R\x03era\"\x96\x01\n" +
 	"\bEnvelope\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\x05R\x04from\x12\x1b\n" +
 	"\tfrom_life\x18\x02 \x01(\rR\bfromLife\x12\x0e\n" +
