@@ -154,7 +154,11 @@ func (h *host) way(at agent.Addr) *stream {
 
 // receive takes a frame with a message or an acknowledgement from a stream.
 func (h *host) receive(f *pb.Frame) error {
-	if e := f.GetEnvelope(); e != nil {
+	e := f.GetEnvelope()
+	if e == nil && f.GetAck() == nil {
+		return fmt.Errorf("%w: a frame says nothing that is known here", ErrFleet)
+	}
+	if e != nil {
 		from, to := agent.Addr(e.From), agent.Addr(e.To)
 		if err := h.system.checkPart(from); err != nil {
 			return err

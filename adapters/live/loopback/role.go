@@ -27,15 +27,15 @@ const variable = "HEDGE_LOOPBACK"
 
 // role is what a process is told: one of the fleet, or a task.
 type role struct {
-	Name             string
-	Dispatch, Agent  bool
-	Place            int
-	Addresses        []string
-	Dir              string
-	LostAfter        time.Duration
-	Work    []time.Duration // of each task
-	Tick    time.Duration
-	Effects string
+	Name            string
+	Dispatch, Agent bool
+	Place           int
+	Addresses       []string
+	Dir             string
+	LostAfter       time.Duration
+	Work            []time.Duration // of each task
+	Tick            time.Duration
+	Effects         string
 }
 
 // Main is to be called first by the program, after the flags are read: the processes of a fleet get the same. If this
