@@ -148,8 +148,9 @@ func TestAJournalMakesThePartAgain(t *testing.T) {
 				continue
 			}
 			c.look(random)
-			c.part.happen(&pb.Entry{Now: int64(c.part.host.now()), Of: &pb.Entry_Lost{Lost: &pb.Life{At: 0, Life: c.lives[0] + 2}}})
 			c.lives[0]++
+			c.part.happen(&pb.Entry{Now: int64(c.part.host.now()),
+				Of: &pb.Entry_Lost{Lost: &pb.Life{At: 0, Life: c.lives[0] + 1}}})
 			delete(c.tasks, 0)
 			delete(c.numbers, 0)
 			c.beats[0], c.got[0] = 0, 0

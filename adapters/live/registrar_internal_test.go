@@ -50,7 +50,7 @@ func TestWhoGetsWhichWorkers(t *testing.T) {
 	}{
 		{joining("b", 1), " b1 0 0 0"},
 		{joining("a", 2), " b1 a1 a1 0"},
-		{settling, " b1 a1 a1 a1"},                                  // the last goes to the first of those with the least more
+		{settling, " b1 a1 a1 a1"},                                  // the last goes to the first by name
 		{joining("c", 1), " b1 a1 a1 c2"},                           // it takes what another had beyond its own
 		{joining("c", 1, &pb.Life{At: 3, Life: 2}), " b1 a1 a1 c2"}, // it was away and still has it
 		{joining("c", 1, &pb.Life{At: 3, Life: 1}), " b1 a1 a1 c3"}, // it has an older life
@@ -66,8 +66,9 @@ func TestWhoGetsWhichWorkers(t *testing.T) {
 	}
 }
 
-// Whoever comes and goes: lives do not fall, a worker that changes its agent begins another life, and once it is settled
-// all workers are with agents that are there, if any is, and as many as these asked for where that is possible.
+// Whoever comes and goes: lives do not fall, and a worker that changes its agent begins another life. Once it is
+// settled, all workers are with agents that are there, if any is, and these have what they asked for where that is
+// possible.
 func TestWorkersAreAlwaysSomewhere(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -32,8 +32,8 @@ func (d *dispatch) Join(wire grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error
 	s.mute = h.Dispatch == 0
 	defer d.detach(s)
 	if h.Dispatch > 0 {
+		d.direct(s) // first, so that it knows the era before anything else
 		d.attach(int(h.Dispatch)-1, s)
-		d.direct(s)
 	} else {
 		select { // of which fleet it is
 		case <-d.begun:

@@ -57,7 +57,8 @@ func (a *authority) member(name string) *tls.Config {
 	require.NoError(a.t, err)
 	a.write(name+".pem", &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}}, a.certificate, &key.PublicKey)
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}}, a.certificate,
+		&key.PublicKey)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(a.t, err)
 	file := filepath.Join(a.dir, name+".key")
@@ -96,8 +97,8 @@ func TestLoadTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.member("x")
 	file := func(name string) string { return filepath.Join(a.dir, name) }
-	for _, names := range [][3]string{{"x.pem", "x.key", "none"}, {"none", "x.key", "ca.pem"}, {"x.pem", "ca.pem", "ca.pem"},
-		{"x.pem", "x.key", "x.key"}} {
+	for _, names := range [][3]string{{"x.pem", "x.key", "none"}, {"none", "x.key", "ca.pem"},
+		{"x.pem", "ca.pem", "ca.pem"}, {"x.pem", "x.key", "x.key"}} {
 		_, err := live.LoadTLS(file(names[0]), file(names[1]), file(names[2]))
 		assert.ErrorIs(t, err, live.ErrConfig, names)
 	}

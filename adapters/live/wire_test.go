@@ -24,23 +24,29 @@ func TestBadFrames(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	require.NoError(t, client.Submit(ctx, job("a", 1, "1ms"))) // it is there
-	hello := &pb.Frame{Of: &pb.Frame_Hello{Hello: &pb.Hello{System: "kairos, 2-2", Name: "x", Capacity: 1}}}
+	greet := func(h *pb.Hello) *pb.Frame {
+		h.System = "kairos, 2-2"
+		return &pb.Frame{Of: &pb.Frame_Hello{Hello: h}}
+	}
+	hello := greet(&pb.Hello{Name: "x", Capacity: 1})
+	holding := &pb.Frame{Of: &pb.Frame_Holding{Holding: &pb.Holding{Holds: []*pb.Life{{At: 2}}}}}
 	envelope := func(from, to int32, msg ...byte) *pb.Frame {
-		return &pb.Frame{Of: &pb.Frame_Envelope{Envelope: &pb.Envelope{From: from, FromLife: 1, To: to, Number: 1, Message: msg}}}
+		return &pb.Frame{Of: &pb.Frame_Envelope{Envelope: &pb.Envelope{From: from, FromLife: 1, To: to, Number: 1,
+			Message: msg}}}
 	}
 	for name, c := range map[string]struct {
 		frames []*pb.Frame
 		want   string
 	}{
 		"no hello":        {[]*pb.Frame{envelope(0, 2)}, "no hello"},
-		"no name":         {[]*pb.Frame{{Of: &pb.Frame_Hello{Hello: &pb.Hello{System: "kairos, 2-2", Capacity: 1}}}}, "name"},
-		"a dispatch":      {[]*pb.Frame{{Of: &pb.Frame_Hello{Hello: &pb.Hello{System: "kairos, 2-2", Dispatch: 1}}}}, "dispatch"},
+		"no name":         {[]*pb.Frame{greet(&pb.Hello{Capacity: 1})}, "name"},
+		"a dispatch":      {[]*pb.Frame{greet(&pb.Hello{Dispatch: 1})}, "dispatch"},
 		"an old message":  {[]*pb.Frame{hello, nil, envelope(0, 2, 77)}, "found version 77"},
 		"a cut message":   {[]*pb.Frame{hello, nil, envelope(0, 2, 1)}, "bytes left"},
 		"from nowhere":    {[]*pb.Frame{hello, nil, envelope(9, 2)}, "found part 9"},
 		"to nowhere":      {[]*pb.Frame{hello, nil, envelope(0, -2)}, "found part -2"},
 		"an empty frame":  {[]*pb.Frame{hello, nil, {}}, "says nothing"},
-		"no such workers": {[]*pb.Frame{hello, nil, {Of: &pb.Frame_Holding{Holding: &pb.Holding{Holds: []*pb.Life{{At: 2}}}}}}, "worker: found 2"},
+		"no such workers": {[]*pb.Frame{hello, nil, holding}, "worker: found 2"},
 	} {
 		wire, err := pb.NewFleetClient(conn).Join(ctx)
 		require.NoError(t, err)

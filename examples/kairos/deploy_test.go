@@ -74,18 +74,20 @@ func TestKubernetesManifests(t *testing.T) {
 	}
 }
 
-// The files for Nomad, on a real cluster of two nodes: a job's tasks run, and run elsewhere when a node is gone.
+// The files for Nomad, on a real cluster of two nodes: the agents of both join, and a job runs.
 func TestNomad(t *testing.T) {
-	if err := testservers.Built("nomad"); err != nil && (testing.Short() || errors.Is(err, testservers.ErrNotBuilt)) {
-		if os.Getenv("HEDGE_REQUIRE_SERVERS") != "1" {
-			t.Skip(err)
-		}
+	if testing.Short() {
+		t.Skip("-short: it runs Nomad")
+	}
+	if err := testservers.Built("nomad"); err != nil && os.Getenv("HEDGE_REQUIRE_SERVERS") != "1" {
+		t.Skip(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	hedge, dir := program(t), t.TempDir()
-	servers, err := testservers.StartNomad(ctx, testservers.NomadConfig{Dir: t.TempDir(), Clients: []testservers.NomadClient{
-		{Name: "n0", CPU: 4000, MemoryMB: 4096}, {Name: "n1", CPU: 4000, MemoryMB: 4096}}})
+	servers, err := testservers.StartNomad(ctx, testservers.NomadConfig{Dir: t.TempDir(),
+		Clients: []testservers.NomadClient{{Name: "n0", CPU: 4000, MemoryMB: 4096},
+			{Name: "n1", CPU: 4000, MemoryMB: 4096}}})
 	require.NoError(t, err)
 	t.Cleanup(servers.Stop)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,5 +1,5 @@
-// Command kairos runs Kairos on 30 agents of four slots, all processes of this machine, with jobs of the paper's testbed
-// at a fraction of their time, and prints the jobs' completion times beside those of the simulator:
+// Command kairos runs Kairos on 30 agents of four slots, all processes of this machine, with jobs of the paper's
+// testbed at a fraction of their time. It prints the jobs' completion times beside those of the simulator:
 //
 //	go run .
 package main
@@ -73,7 +73,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	simulated, err := agents.Run(work, system, agents.Config{Slots: testbed.Cores, Delay: time.Millisecond, Cutoff: cutoff})
+	simulated, err := agents.Run(work, system,
+		agents.Config{Slots: testbed.Cores, Delay: time.Millisecond, Cutoff: cutoff})
 	if err != nil {
 		return err
 	}

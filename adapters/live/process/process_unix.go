@@ -37,7 +37,7 @@ type start struct {
 
 // New makes an executor with a folder, which must exist and be no other executor's. It kills what an executor of the
 // same folder has left behind. A command's output goes to a file of the folder with the job's name and the task's
-// index, which stays if the command fails. Close ends all.
+// index, which stays if the command fails.
 func New(dir string) (*Executor, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,8 +52,8 @@ func New(dir string) (*Executor, error) {
 	return e, nil
 }
 
-// Start is that of [live.Executor]. The command gets the job's name in HEDGE_JOB, the task's index in HEDGE_TASK and the
-// worker's address in HEDGE_WORKER.
+// Start is that of [live.Executor]. The command gets the job's name in HEDGE_JOB, the task's index in HEDGE_TASK and
+// the worker's address in HEDGE_WORKER.
 func (e *Executor) Start(a live.Attempt) (live.Running, error) {
 	if len(a.Args) == 0 {
 		return nil, fmt.Errorf("%w: job %s has no command", ErrStart, a.Job)

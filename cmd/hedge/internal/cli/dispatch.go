@@ -52,7 +52,8 @@ where it was when it is started again with its folder.`,
 	fs.IntVar(&c.Place, "place", 0, "which of --fleet this dispatch is, from 0")
 	fs.StringVar(&dir, "dir", "", "folder of this dispatch alone, for its journals")
 	fs.StringVar(&listen, "listen", "", "address to listen on (default: its own in --fleet)")
-	fs.DurationVar(&c.LostAfter, "lost-after", 15*time.Second, "how long an agent may be away before others get its workers")
+	fs.DurationVar(&c.LostAfter, "lost-after", 15*time.Second,
+		"how long an agent may be away before others get its workers")
 	cmd.AddCommand(newSubmit(s), newStatus(s))
 	return cmd
 }
