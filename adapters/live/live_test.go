@@ -14,12 +14,34 @@ import (
 	"github.com/hedgesched/hedge/adapters/live"
 	"github.com/hedgesched/hedge/adapters/live/loopback"
 	"github.com/hedgesched/hedge/adapters/live/ticks"
+	"github.com/hedgesched/hedge/sched/agent"
+	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
+	"github.com/hedgesched/hedge/sched/pigeon"
 )
 
 // systems are those of the tests' fleets.
-var systems = map[string]func() (*live.System, error){"kairos": newKairos, "eagle": newEagle}
+var systems = map[string]func() (*live.System, error){
+	"kairos": newKairos,
+	"eagle":  func() (*live.System, error) { return newEagle("eagle") },
+	"hawk":   func() (*live.System, error) { return newEagle("hawk") },
+	"pigeon": func() (*live.System, error) {
+		s, err := pigeon.New(pigeon.Config{Workers: 3, Group: 2, Reserved: 1, Distributors: 2, Seed: 1})
+		return named("pigeon", s, pigeon.Codec{}, err)
+	},
+	"big-c": func() (*live.System, error) {
+		s, err := bigc.New(bigc.Config{Workers: 3, Slots: 1, ShortShare: 50})
+		return named("big-c", s, bigc.Codec{}, err)
+	},
+}
+
+func named[M any](name string, s agent.System[M], c agent.Codec[M], err error) (*live.System, error) {
+	if err != nil {
+		return nil, err
+	}
+	return live.NewSystem(name, s, c), nil
+}
 
 // kindVariable tells the processes of a fleet which system it is.
 const kindVariable = "HEDGE_TEST_SYSTEM"
@@ -32,22 +54,16 @@ func TestMain(m *testing.M) {
 func newKairos() (*live.System, error) {
 	s, err := kairos.New(kairos.Config{Workers: 3, Slots: 1, Queue: 2, Quantum: 200 * time.Millisecond,
 		Interval: 50 * time.Millisecond, Guard: 3, GuardQuanta: 2, Seed: 1})
-	if err != nil {
-		return nil, err
-	}
-	return live.NewSystem("kairos", s, kairos.Codec{}), nil
+	return named("kairos", s, kairos.Codec{}, err)
 }
 
-func newEagle() (*live.System, error) {
-	v, err := eagle.Named("eagle")
+func newEagle(name string) (*live.System, error) {
+	v, err := eagle.Named(name)
 	if err != nil {
 		return nil, err
 	}
 	s, err := eagle.New(eagle.Config{Switches: v, Workers: 3, Schedulers: 2, ShortShare: 34, MinProbes: 4, Seed: 1})
-	if err != nil {
-		return nil, err
-	}
-	return live.NewSystem("eagle", s, eagle.Codec{}), nil
+	return named(name, s, eagle.Codec{}, err)
 }
 
 // trial is a fleet and the folder of its tasks' effects.
@@ -106,7 +122,7 @@ func (r *trial) check(ctx context.Context, t *testing.T, jobs int) {
 }
 
 func TestAFleetRunsItsJobs(t *testing.T) {
-	for system, dispatches := range map[string]int{"kairos": 1, "eagle": 2} {
+	for system, dispatches := range map[string]int{"kairos": 1, "eagle": 2, "hawk": 2, "pigeon": 3, "big-c": 1} {
 		t.Run(system, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
