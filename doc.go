@@ -19,7 +19,8 @@
 //	           sched/kairos, sched/bigc; sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
-//	           readers and workload builders; adapters/testservers runs real servers for tests,
+//	           readers and workload builders; adapters/live runs systems of agents as processes, a module
+//	           of its own; adapters/testservers runs real servers for tests,
 //	           adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
@@ -54,6 +55,7 @@
 //	a node is branched             solver/native/tree.go
 //	a gang is bound                adapters/kubernetes/start.go
 //	a probe is answered            sched/eagle/worker.go
+//	a message survives a crash     adapters/live/part.go, part.commit
 //
 // # The same digits everywhere
 //

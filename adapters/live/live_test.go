@@ -94,7 +94,7 @@ func newTrial(t *testing.T, system string, dispatches, agents int) *trial {
 
 func (r *trial) submit(ctx context.Context, t *testing.T, name string, tasks int, long bool, each time.Duration) {
 	t.Helper()
-	c, err := loopback.Command(slices.Repeat([]time.Duration{each}, tasks), r.effects)
+	c, err := loopback.Command("", slices.Repeat([]time.Duration{each}, tasks), r.effects)
 	require.NoError(t, err)
 	require.NoError(t, r.client.Submit(ctx, live.Job{Name: name, Tasks: tasks, Estimate: each, Long: long, Command: c}))
 	for i := range tasks {

@@ -26,6 +26,7 @@ type options struct {
 	jobs  int
 	seed  uint64
 	dir   string
+	task  string
 }
 
 func main() {
@@ -34,6 +35,7 @@ func main() {
 	flag.IntVar(&o.jobs, "jobs", 12, "how many of the mix's 100 jobs to run, the first ones")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the draws")
 	flag.StringVar(&o.dir, "dir", "", "folder of journals and logs (default: a temporary one)")
+	flag.StringVar(&o.task, "task", "", "program of adapters/live/ticks to run as tasks (default: this one)")
 	flag.Parse()
 	o.speed = time.Duration(*speed)
 	loopback.Main(func() (*live.System, error) { return alive(o) })
@@ -85,7 +87,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		defer os.RemoveAll(o.dir)
 	}
 	fleet, err := loopback.Start(loopback.Config{Dir: o.dir, Dispatches: 1, Agents: testbed.Nodes,
-		LostAfter: 10 * time.Second})
+		LostAfter: 10 * time.Second, Task: o.task})
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type Config struct {
 	Dispatches, Agents int
 	// LostAfter is as in a live.DispatchConfig.
 	LostAfter time.Duration
+	// Task is the program of [Fleet.Replay]'s tasks, as for [Command].
+	Task string
 }
 
 // Fleet is processes. It is not safe for concurrent use.

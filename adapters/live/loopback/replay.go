@@ -26,7 +26,7 @@ func (f *Fleet) Replay(ctx context.Context, w *agents.Workload, cutoff time.Dura
 	began := time.Now()
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
-		command, err := Command(w.Tasks(j), effects)
+		command, err := Command(f.Task, w.Tasks(j), effects)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -25,7 +24,7 @@ import (
 // variable tells a process what it is.
 const variable = "HEDGE_LOOPBACK"
 
-// role is what a process is told: one of the fleet, or a task.
+// role is what a process of a fleet is told.
 type role struct {
 	Name            string
 	Dispatch, Agent bool
@@ -41,14 +40,16 @@ type role struct {
 // Main is to be called first by the program, after the flags are read: the processes of a fleet get the same. If this
 // process is one of a fleet's, or a task, it does that and does not return. The system is made anew in each process.
 func Main(system func() (*live.System, error)) {
-	text := os.Getenv(variable)
-	if text == "" {
-		return
+	asked, err := ticks.Main()
+	if text := os.Getenv(variable); !asked && text != "" {
+		var r role
+		if err = json.Unmarshal([]byte(text), &r); err == nil {
+			err = r.run(system)
+		}
+		asked = true
 	}
-	var r role
-	err := json.Unmarshal([]byte(text), &r)
-	if err == nil {
-		err = r.run(system)
+	if !asked {
+		return
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,9 +59,6 @@ func Main(system func() (*live.System, error)) {
 }
 
 func (r *role) run(system func() (*live.System, error)) error {
-	if !r.Agent && !r.Dispatch {
-		return r.task()
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	go func() {
@@ -95,25 +93,16 @@ func (r *role) run(system func() (*live.System, error)) error {
 		e.Close())
 }
 
-func (r *role) task() error {
-	index, err := strconv.Atoi(os.Getenv("HEDGE_TASK"))
-	if err != nil || index < 0 || index >= len(r.Work) {
-		return fmt.Errorf("loopback: found task %q, expected 0 to %d", os.Getenv("HEDGE_TASK"), len(r.Work)-1)
+// Command is what the tasks of a job run: ticks of 50 ms for the time of each, and then the effect in a folder, as
+// package ticks has it. If the folder is empty, nothing is published. The program is one that calls [Main] or
+// ticks.Main; empty is this one.
+func Command(program string, work []time.Duration, effects string) (live.Command, error) {
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			return live.Command{}, err
+		}
 	}
-	ticks.Work(r.Work[index], r.Tick, time.Now, time.Sleep)
-	if r.Effects == "" {
-		return nil
-	}
-	return ticks.Publish(r.Effects, os.Getenv("HEDGE_JOB"), index)
-}
-
-// Command is what the tasks of a job run: each works for its time, in ticks of 50 ms, and then publishes its effect in
-// a folder, as package ticks does. If that is empty, it publishes nothing.
-func Command(work []time.Duration, effects string) (live.Command, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return live.Command{}, err
-	}
-	text, err := json.Marshal(role{Work: work, Tick: 50 * time.Millisecond, Effects: effects})
-	return live.Command{Args: []string{program}, Env: []string{variable + "=" + string(text)}}, err
+	text, err := (&ticks.Spec{Work: work, Tick: 50 * time.Millisecond, Effects: effects}).Environment()
+	return live.Command{Args: []string{program}, Env: []string{text}}, err
 }

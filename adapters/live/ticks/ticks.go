@@ -4,6 +4,7 @@
 package ticks
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,6 +47,49 @@ func Publish(dir, job string, task int) error {
 		return fmt.Errorf("ticks: %w", err)
 	}
 	return nil
+}
+
+// Spec is what the tasks of a job do: each works for its time of Work, in ticks, and then publishes its effect in the
+// folder Effects, or nowhere if that is empty.
+type Spec struct {
+	Work    []time.Duration
+	Tick    time.Duration
+	Effects string
+}
+
+// variable has a task's Spec.
+const variable = "HEDGE_TICKS"
+
+// Environment is the variable, NAME=VALUE, that makes a program which calls [Main] do this.
+func (s *Spec) Environment() (string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("ticks: %w", err)
+	}
+	return variable + "=" + string(text), nil
+}
+
+// Main does what the environment says and tells whether it says anything. The task is that of HEDGE_TASK, and the job
+// that of HEDGE_JOB, as package process sets them.
+func Main() (asked bool, err error) {
+	text, asked := os.LookupEnv(variable)
+	if !asked {
+		return false, nil
+	}
+	var s Spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return true, fmt.Errorf("ticks: %s: %w", variable, err)
+	}
+	task, err := strconv.Atoi(os.Getenv("HEDGE_TASK"))
+	if err != nil || task < 0 || task >= len(s.Work) || s.Tick <= 0 {
+		return true, fmt.Errorf("ticks: found task %q and a tick of %v, expected 0 to %d and more than 0",
+			os.Getenv("HEDGE_TASK"), s.Tick, len(s.Work)-1)
+	}
+	Work(s.Work[task], s.Tick, time.Now, time.Sleep)
+	if s.Effects == "" {
+		return true, nil
+	}
+	return true, Publish(s.Effects, os.Getenv("HEDGE_JOB"), task)
 }
 
 // Name is the name of the file of a task that was done.

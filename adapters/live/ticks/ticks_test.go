@@ -3,6 +3,7 @@ package ticks_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,4 +58,29 @@ func TestAnEffectIsThereOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, first, again)
 	assert.Error(t, ticks.Publish(filepath.Join(dir, "none"), "a", 0))
+}
+
+func TestMainDoesWhatItIsTold(t *testing.T) {
+	asked, err := ticks.Main()
+	require.NoError(t, err)
+	require.False(t, asked)
+	dir := t.TempDir()
+	text, err := (&ticks.Spec{Work: []time.Duration{1, 2}, Tick: time.Millisecond, Effects: dir}).Environment()
+	require.NoError(t, err)
+	name, value, _ := strings.Cut(text, "=")
+	t.Setenv(name, value)
+	t.Setenv("HEDGE_JOB", "a")
+	t.Setenv("HEDGE_TASK", "1")
+	asked, err = ticks.Main()
+	require.NoError(t, err)
+	require.True(t, asked)
+	assert.FileExists(t, filepath.Join(dir, "a.1"))
+	for _, task := range []string{"", "2", "-1"} {
+		t.Setenv("HEDGE_TASK", task)
+		_, err = ticks.Main()
+		require.ErrorContains(t, err, "expected 0 to 1")
+	}
+	t.Setenv(name, "{")
+	_, err = ticks.Main()
+	require.Error(t, err)
 }
