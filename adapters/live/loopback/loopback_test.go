@@ -18,7 +18,8 @@ import (
 )
 
 func newSystem() (*live.System, error) {
-	s, err := kairos.New(kairos.Config{Workers: 2, Slots: 2, Queue: 2, Quantum: time.Second, Interval: 10 * time.Millisecond})
+	s, err := kairos.New(kairos.Config{Workers: 2, Slots: 2, Queue: 2, Quantum: time.Second,
+		Interval: 10 * time.Millisecond})
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,8 @@ func TestFleetUsage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	good := func(more ...string) []string {
-		return append([]string{"--fleet", "127.0.0.1:1", "--system", "kairos", "--workers", "2", "--dir", t.TempDir()}, more...)
+		return append([]string{"--fleet", "127.0.0.1:1", "--system", "kairos", "--workers", "2", "--dir", t.TempDir()},
+			more...)
 	}
 	for _, c := range []struct {
 		args []string
