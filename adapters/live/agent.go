@@ -185,7 +185,7 @@ func (w *worker) told(place int, f *pb.Frame) error {
 func (w *worker) follow(dir *pb.Directory) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ctx.Err() != nil {
+	if w.ctx.Err() != nil || dir.Era == w.era && w.outdated(dir.Lives) {
 		return
 	}
 	shall := map[agent.Addr]uint32{}
@@ -218,6 +218,18 @@ func (w *worker) follow(dir *pb.Directory) {
 		}
 	}
 	w.toParts(item{resend: true, all: true})
+}
+
+// outdated tells whether a directory is older than one that was followed: lives do not fall.
+func (w *worker) outdated(lives []uint32) bool {
+	w.host.mu.RLock()
+	defer w.host.mu.RUnlock()
+	for at, life := range lives {
+		if at < len(w.lives) && life < w.lives[at] {
+			return true
+		}
+	}
+	return false
 }
 
 // begin begins a worker's life, in another fleet than before or not. The state of an earlier life may still be here.

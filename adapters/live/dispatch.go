@@ -280,6 +280,9 @@ func (d *dispatch) isOf(era int64) {
 	close(d.begun)
 }
 
+// errKnown ends the stream on which a dispatch was told the era: it comes again and says that it has it.
+var errKnown = errors.New("live: the era is known now")
+
 // ofEra refuses a registrar whose journal is another than the one before.
 func (d *dispatch) ofEra(era int64) error {
 	known := d.era.Load()
@@ -292,7 +295,7 @@ func (d *dispatch) ofEra(era int64) error {
 			return err
 		}
 		d.isOf(era)
-		return nil
+		return errKnown
 	}
 	err := fmt.Errorf("%w: the registrar's journal is of %d, and folder %s of %d", ErrFleet, era, d.Dir, known)
 	d.fail(err)

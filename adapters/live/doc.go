@@ -29,7 +29,7 @@
 //
 // A journal grows with every message, and is never made shorter: some 100 bytes a message. A fleet that has nothing to
 // do may be ended, its folders emptied, and started again; agents notice that and begin anew. All dispatches must be
-// begun anew together. A dispatch whose folder is lost cannot come back to a fleet that goes on.
+// begun anew together. A dispatch whose folder is lost is refused by a fleet that goes on.
 //
 // Parts of different machines compare times, so clocks should agree to within the system's intervals. Whoever has a
 // certificate of the fleet's authorities is trusted: agents and dispatches are told apart by what they say.

@@ -338,3 +338,41 @@ func TestAnotherFleetAtTheSamePlace(t *testing.T) {
 	require.NoError(t, a.end())
 	require.NoError(t, d.end())
 }
+
+// A dispatch behind the first comes back with its folder, and is refused without.
+func TestADispatchThatHasLostItsFolder(t *testing.T) {
+	ctx, s := limited(t), newSite(t)
+	other := newSite(t)
+	run := func(place int, dir string) *running {
+		v, err := newEagle("eagle")
+		require.NoError(t, err)
+		fleet, err := live.Divide(v, s.address, other.address)
+		require.NoError(t, err)
+		l, err := net.Listen("tcp", fleet[place].Address)
+		require.NoError(t, err)
+		c := live.DispatchConfig{System: v, Fleet: fleet, Place: place, Dir: dir, Listener: l}
+		return start(func(ctx context.Context) error { return live.RunDispatch(ctx, c) })
+	}
+	v, err := newEagle("eagle")
+	require.NoError(t, err)
+	fleet, err := live.Divide(v, s.address, other.address)
+	require.NoError(t, err)
+	e := &functions{}
+	a := start(func(ctx context.Context) error {
+		return live.RunAgent(ctx, live.AgentConfig{System: v, Fleet: fleet, Name: "a", Workers: 3, Executor: e})
+	})
+	first, second, client := run(0, s.dir), run(1, other.dir), s.client()
+	for i := range 4 {
+		require.NoError(t, client.Submit(ctx, job(fmt.Sprint("job", i), 2, "10ms")))
+		_, err := client.Wait(ctx, fmt.Sprint("job", i))
+		require.NoError(t, err)
+		require.NoError(t, second.end())
+		second = run(1, other.dir)
+	}
+	require.NoError(t, second.end())
+	err = <-run(1, t.TempDir()).done
+	require.ErrorIs(t, err, live.ErrFleet)
+	require.ErrorContains(t, err, "dispatch 1 was there before")
+	require.NoError(t, a.end())
+	require.NoError(t, first.end())
+}

@@ -24,6 +24,7 @@ type registrar struct {
 	lives  []uint32 // of each worker, 0 before the first
 	// settled is that workers without an agent of their own are given to others.
 	settled bool
+	known   map[int32]bool // the dispatches that have been there, from 1
 	// expected are the agents that were there when the journal ended.
 	expected []string
 	touched  []int32 // jobs that have changed since they were published
@@ -51,7 +52,7 @@ type member struct {
 }
 
 func newRegistrar(s *System) *registrar {
-	return &registrar{system: s, ids: map[string]int32{}, owner: make([]string, s.Workers()),
+	return &registrar{system: s, ids: map[string]int32{}, known: map[int32]bool{}, owner: make([]string, s.Workers()),
 		lives: make([]uint32, s.Workers()), names: map[string]int32{}, changed: make(chan struct{})}
 }
 
@@ -108,6 +109,9 @@ func (g *registrar) ask(now time.Duration, r *pb.Request, out *agent.Output[[]by
 	case *pb.Request_Submit:
 		return g.submit(now, of.Submit, out)
 	case *pb.Request_Join:
+		if of.Join.Dispatch > 0 {
+			return g.admit(of.Join)
+		}
 		g.join(of.Join)
 		g.moved = true
 	case *pb.Request_Lose:
@@ -117,6 +121,16 @@ func (g *registrar) ask(now time.Duration, r *pb.Request, out *agent.Output[[]by
 		g.settled = true
 		g.spread()
 		g.moved = true
+	}
+	return answer{}
+}
+
+// admit refuses a dispatch that has been there before and knows nothing any more.
+func (g *registrar) admit(h *pb.Hello) answer {
+	if h.Era != 0 {
+		g.known[h.Dispatch] = true
+	} else if g.known[h.Dispatch] {
+		return answer{err: fmt.Errorf("%w: dispatch %d was there before and its folder is empty", ErrFleet, h.Dispatch-1)}
 	}
 	return answer{}
 }

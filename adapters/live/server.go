@@ -31,15 +31,16 @@ func (d *dispatch) Join(wire grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error
 	s := newStream(h.Name, cancel)
 	s.mute = h.Dispatch == 0
 	defer d.detach(s)
+	select { // before it is known which fleet this is, nothing is taken
+	case <-d.begun:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if h.Dispatch > 0 {
-		d.direct(s) // first, so that it knows the era before anything else
-		d.attach(int(h.Dispatch)-1, s)
-	} else {
-		select { // of which fleet it is
-		case <-d.begun:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := d.admit(ctx, s, h); err != nil {
+			return err
 		}
+	} else {
 		defer d.left(s)
 		d.join(s, h)
 	}
@@ -48,6 +49,21 @@ func (d *dispatch) Join(wire grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error
 		return status.Error(codes.Unavailable, "the dispatch ends")
 	}
 	return err
+}
+
+// admit takes in a dispatch behind this one. One that knows no era is told, and comes again when it has written that
+// down; one that has come so before has lost its folder.
+func (d *dispatch) admit(ctx context.Context, s *stream, h *pb.Hello) error {
+	if d.registrar != nil {
+		if _, err := d.await(ctx, &pb.Request{Of: &pb.Request_Join{Join: h}}); err != nil {
+			return status.Error(codes.FailedPrecondition, status.Convert(err).Message())
+		}
+	}
+	d.direct(s)
+	if h.Era != 0 {
+		d.attach(int(h.Dispatch)-1, s)
+	}
+	return nil
 }
 
 // fits refuses whoever is not of this fleet.
@@ -84,12 +100,11 @@ func (d *dispatch) real(holds []*pb.Life) error {
 // join takes an agent in. One of the same name that is still there has to go.
 func (d *dispatch) join(s *stream, h *pb.Hello) {
 	d.known.Lock()
-	before := d.agents[s.name]
-	d.agents[s.name] = s
-	d.known.Unlock()
-	if before != nil {
+	defer d.known.Unlock()
+	if before := d.agents[s.name]; before != nil {
 		before.cancel()
 	}
+	d.agents[s.name] = s
 	if d.registrar != nil {
 		d.request(&pb.Request{Of: &pb.Request_Join{Join: h}}, nil)
 	}
@@ -112,9 +127,8 @@ func (d *dispatch) left(s *stream) {
 func (d *dispatch) expect(ctx context.Context, name string) {
 	d.later(ctx, func() {
 		d.known.Lock()
-		there := d.agents[name] != nil
-		d.known.Unlock()
-		if !there {
+		defer d.known.Unlock() // so that it does not come between
+		if d.agents[name] == nil {
 			d.request(&pb.Request{Of: &pb.Request_Lose{Lose: name}}, nil)
 		}
 	})

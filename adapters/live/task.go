@@ -119,7 +119,9 @@ func (p *part) execute(d deed) {
 		}
 	case agent.Kill:
 		r.want = wantKill
-		r.cancel()
+		if r.cancel != nil { // it was launched
+			r.cancel()
+		}
 	}
 	if r.runs != nil {
 		p.host.warn(r.apply(), "task", r.task, "worker", p.at)
