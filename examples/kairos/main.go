@@ -27,6 +27,8 @@ type options struct {
 	seed  uint64
 	dir   string
 	task  string
+	// delay and begin are what the simulator charges for a message and for starting a task.
+	delay, begin time.Duration
 }
 
 func main() {
@@ -36,6 +38,8 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "of the draws")
 	flag.StringVar(&o.dir, "dir", "", "folder of journals and logs (default: a temporary one)")
 	flag.StringVar(&o.task, "task", "", "program of adapters/live/ticks to run as tasks (default: this one)")
+	flag.DurationVar(&o.delay, "delay", 5*time.Millisecond, "what a message and its journal take, for the simulator")
+	flag.DurationVar(&o.begin, "begin", 20*time.Millisecond, "what it takes to start a task, for the simulator")
 	flag.Parse()
 	o.speed = time.Duration(*speed)
 	loopback.Main(func() (*live.System, error) { return alive(o) })
@@ -75,8 +79,12 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	simulated, err := agents.Run(work, system,
-		agents.Config{Slots: testbed.Cores, Delay: time.Millisecond, Cutoff: cutoff})
+	charged := &agents.Workload{Jobs: work.Jobs}
+	for _, r := range work.Runtimes {
+		charged.Runtimes = append(charged.Runtimes, r+o.begin)
+	}
+	simulated, err := agents.Run(charged, system,
+		agents.Config{Slots: testbed.Cores, Delay: o.delay, Cutoff: cutoff})
 	if err != nil {
 		return err
 	}
