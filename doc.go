@@ -22,7 +22,8 @@
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
-//	           adapters/shadow watches a cluster that another scheduler runs, adapters/testservers runs
+//	           adapters/live runs systems of agents as processes, a module of its own; adapters/shadow
+//	           watches a cluster that another scheduler runs, adapters/testservers runs
 //	           real servers for tests, adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
@@ -59,6 +60,7 @@
 //	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
 //	a probe is answered            sched/eagle/worker.go
 //	a job's size is told           sched/slearn/sampling.go, history.go and joint.go
+//	a message survives a crash     adapters/live/part.go, part.commit
 //
 // # The same digits everywhere
 //
