@@ -2,7 +2,7 @@ package dist
 
 import "math"
 
-// Atoms is a distribution as a few values with their probabilities: what sums of many quantities are made of. It is
+// Atoms is a distribution as a few values with their probabilities: what sums of quantities are made of. It is
 // immutable and safe for concurrent use.
 type Atoms struct {
 	x, p   []float64
@@ -10,8 +10,8 @@ type Atoms struct {
 	spread float64
 }
 
-// tailHalvings is how often the last of the cells that atoms stand for is halved. Sums run over where the largest values
-// are, so these are told apart.
+// tailHalvings is how often the last of the cells that atoms stand for is halved. A sum runs over where the largest
+// values are, so these are told apart.
 const tailHalvings = 4
 
 // NewAtoms cuts d into at most n atoms, n of 8 … 65536. If d has nothing but atoms, and not more, they are d itself.
