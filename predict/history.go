@@ -242,7 +242,7 @@ func (h *History) Predict(job Job) Prediction {
 	return p
 }
 
-// predict forecasts one quantity, and tells the NMAE of the expert that was chosen: infinite of one that is not trusted.
+// predict forecasts one quantity, and tells the NMAE of the expert that was chosen: infinite of one not trusted.
 func (h *History) predict(v *values) (Prediction, float64) {
 	var buf [maxOnStack]choice
 	h.mu.RLock()
@@ -370,7 +370,7 @@ func (h *History) forecast(cands []choice) (*dist.Histogram, error) {
 // negative runtimes, and those beyond [MaxRuntime], are refused with [ErrRuntime] and change nothing.
 //
 // What the run has used teaches the histories of its quantities in the same way. An amount that is only a lower bound
-// is learnt as what such runs have used that used more, on average, or else as it is; estimates above it count as right.
+// is learnt as the mean of the recent amounts above it, or else as it is; estimates above it count as right.
 func (h *History) Observe(o Observation) error {
 	if err := o.check(); err != nil {
 		return err
