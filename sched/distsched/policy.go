@@ -22,6 +22,7 @@ type Policy struct {
 	anywhere []*known // of pending: those that may run on any node
 
 	heap, done []candidate
+	shares     []float64 // by pick
 	nodes      []onNode
 	scratch    dist.Summand
 	eager      bool // for tests: every job's option is made anew after every start
