@@ -67,8 +67,8 @@ func gets(wants, tasks, share, running, capacity float64) float64 {
 	}
 }
 
-// TestAgainstMonteCarlo: the probability of an eviction, that of meeting the deadline and the expected utility are those
-// of drawing what every task uses and working out what becomes of the job.
+// TestAgainstMonteCarlo: the probability of an eviction, that of meeting the deadline and the expected utility are
+// those of drawing what every task uses and working out what becomes of the job.
 func TestAgainstMonteCarlo(t *testing.T) {
 	const draws, cores, memory = 4000, 32, 64
 	risky := 0

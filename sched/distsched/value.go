@@ -70,8 +70,8 @@ func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 	return worth, min(inTime, 1)
 }
 
-// neededBy is the CPU that each of the job's tasks needs to be done within so many seconds; 0 where that is not known or
-// no CPU is enough.
+// neededBy is the CPU that each of the job's tasks needs to be done within so many seconds; 0 where that is not known
+// or no CPU is enough.
 func (p *Policy) neededBy(k *known, seconds float64) float64 {
 	if k.profile.work <= 0 || k.worth.deadline <= 0 || seconds <= 0 {
 		return 0
