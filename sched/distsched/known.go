@@ -43,20 +43,6 @@ type sized struct {
 	of   dist.Summand
 }
 
-// here is what is believed of each of the job's tasks on a machine.
-func (k *known) here(at int32, count int) (cpu, memory *dist.Atoms, times float64) {
-	cpu, memory = k.profile.cpu, k.profile.memory
-	if w := k.watchOn(at); w != nil {
-		if w.cpu.seen {
-			cpu = w.cpu.atoms
-		}
-		if w.memory.seen {
-			memory = w.memory.atoms
-		}
-	}
-	return cpu, memory, float64(count)
-}
-
 // versionOn changes whenever what is believed of the job's tasks on a machine does.
 func (k *known) versionOn(at int32) uint64 {
 	if w := k.watchOn(at); w != nil {

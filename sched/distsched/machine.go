@@ -138,17 +138,27 @@ const minAtoms = 8
 // add adds tasks of a job to a machine.
 func (ms *machines) add(at int32, e entry) {
 	m := &ms.of[at]
-	cpu, memory, k := e.of.here(at, e.count)
-	if m.cpu != nil {
-		ms.scratch.Set(cpu, k, m.cpu.Step())
-		m.cpu.Add(&ms.scratch)
-	}
-	if m.memory != nil {
-		ms.scratch.Set(memory, k, m.memory.Step())
-		m.memory.Add(&ms.scratch)
+	if w := e.of.watchOn(at); w == nil {
+		ms.addTo(m.cpu, &e.of.cpuOn, e.of.profile.cpu, e.count)
+		ms.addTo(m.memory, &e.of.memoryOn, e.of.profile.memory, e.count)
+	} else {
+		ms.addTo(m.cpu, nil, w.cpu.or(e.of.profile.cpu), e.count)
+		ms.addTo(m.memory, nil, w.memory.or(e.of.profile.memory), e.count)
 	}
 	m.weight += float64(float64(e.count) * e.of.profile.weight)
 	m.held = append(m.held, e)
+}
+
+// addTo adds so many tasks to a total; on, if it is not nil, keeps what one of them is.
+func (ms *machines) addTo(t *dist.Total, on *[]sized, a *dist.Atoms, count int) {
+	switch {
+	case t == nil:
+	case count == 1 && on != nil:
+		t.Add(one(on, a, t.Step()))
+	default:
+		ms.scratch.Set(a, float64(count), t.Step())
+		t.Add(&ms.scratch)
+	}
 }
 
 // start adds tasks that this cycle starts, and takes what they reserve.
