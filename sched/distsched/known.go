@@ -26,7 +26,8 @@ type known struct {
 	// required and preferred are the nodes it may run on, and those of them on which it runs at full speed; preferred is
 	// nil where these are all.
 	required, preferred []int32
-	salt                uint64 // of its ties
+	salt                uint64  // of its ties
+	risk                float64 // the memory risk that its tasks may be exposed to
 
 	version uint64 // of what is believed of its usage
 	seen    uint64 // the last cycle in which it was in the snapshot
@@ -81,6 +82,7 @@ func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained flo
 			k.worth, k.err = p.cfg.worth(job, k.profile)
 		}
 		k.memoryOn, k.cpuOn, k.watched, k.set = nil, nil, nil, nil
+		k.risk = p.cfg.riskAt(job.Priority)
 		k.version++
 	}
 	if k.set != set {

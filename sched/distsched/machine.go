@@ -15,6 +15,7 @@ type machine struct {
 	held        []entry     // what has been added, in order
 	next        []entry     // what should be there, in the making
 	others      usage.Level // what other work uses
+	risk        float64     // the smallest memory risk of its tasks
 }
 
 // entry is the tasks of a job on a machine: count times one quantity, as they share one draw. They count as one summand
@@ -48,6 +49,7 @@ func (ms *machines) renew(c *Config, s *sched.Snapshot) error {
 	ms.cpu, ms.memory = index(s.Nodes, usage.CPU), index(s.Nodes, usage.Memory)
 	ms.of = make([]machine, s.Nodes.Len())
 	for i := range ms.of {
+		ms.of[i].risk = 1
 		var err error
 		if ms.of[i].cpu, err = ms.total(c, i, ms.cpu, 1); err != nil {
 			return err
@@ -101,7 +103,7 @@ func (ms *machines) settle(s *sched.Snapshot) {
 }
 
 func (m *machine) clear() {
-	m.held, m.weight, m.others = m.held[:0], 0, usage.Level{}
+	m.held, m.weight, m.others, m.risk = m.held[:0], 0, usage.Level{}, 1
 	if m.cpu != nil {
 		m.cpu.Reset()
 	}
@@ -146,6 +148,7 @@ func (ms *machines) add(at int32, e entry) {
 		ms.addTo(m.memory, nil, w.memory.or(e.of.profile.memory), e.count)
 	}
 	m.weight += float64(float64(e.count) * e.of.profile.weight)
+	m.risk = min(m.risk, e.of.risk)
 	m.held = append(m.held, e)
 }
 

@@ -95,6 +95,10 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 		w := &s.Pending[i]
 		k := p.know(w.Job, &w.Prediction, w.Attained, s.Nodes)
 		k.index = i
+		if k.watched != nil { // what it used was in a run that is over
+			k.watched = nil
+			k.version++
+		}
 		k.option.nodes, k.option.picks = nil, k.option.picks[:0]
 		p.pending = append(p.pending, k)
 	}

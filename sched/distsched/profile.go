@@ -32,20 +32,23 @@ const finer = 2
 
 // profile works out what to believe of a job.
 func (c *Config) profile(j *sched.Job, p *predict.Prediction, attained float64) (*profile, error) {
-	average, most := predict.CPU, predict.Memory
+	cores, memory := predict.CPU, predict.Memory
 	if c.Maximum {
-		average, most = predict.CPUMax, predict.MemoryMax
+		cores = predict.CPUMax
+	}
+	if c.Maximum || c.WholeLife {
+		memory = predict.MemoryMax
 	}
 	out := &profile{weight: max(least, j.Demand[usage.CPU])}
 	var err error
-	if out.cpu, err = c.quantity(p.Usage, average, j.Demand[usage.CPU], c.Atoms); err != nil {
-		return nil, fmt.Errorf("job %s: %s: %w", j.ID, average, err)
+	if out.cpu, err = c.quantity(p.Usage, cores, j.Demand[usage.CPU], c.Atoms); err != nil {
+		return nil, fmt.Errorf("job %s: %s: %w", j.ID, cores, err)
 	}
-	if out.draw, err = c.quantity(p.Usage, average, j.Demand[usage.CPU], finer*c.Atoms); err != nil {
-		return nil, fmt.Errorf("job %s: %s: %w", j.ID, average, err)
+	if out.draw, err = c.quantity(p.Usage, cores, j.Demand[usage.CPU], finer*c.Atoms); err != nil {
+		return nil, fmt.Errorf("job %s: %s: %w", j.ID, cores, err)
 	}
-	if out.memory, err = c.quantity(p.Usage, most, j.Demand[usage.Memory], c.Atoms); err != nil {
-		return nil, fmt.Errorf("job %s: %s: %w", j.ID, most, err)
+	if out.memory, err = c.quantity(p.Usage, memory, j.Demand[usage.Memory], c.Atoms); err != nil {
+		return nil, fmt.Errorf("job %s: %s: %w", j.ID, memory, err)
 	}
 	if out.work, err = c.work(p.Usage, attained); err != nil {
 		return nil, fmt.Errorf("job %s: %s: %w", j.ID, predict.CPUTime, err)

@@ -75,6 +75,7 @@ func sharing() []System {
 		{Name: "dist-noobs", Summary: "dist that believes its forecast whatever tasks are seen to use"},
 		{Name: "dist-nopreempt", Summary: "dist that stops no task"},
 		{Name: "dist-nocond", Summary: "dist that forgets what a lost run has done"},
+		{Name: "dist-chance", Summary: "dist that bounds the probability of evictions by the most memory tasks use"},
 	}
 	for i := range list {
 		list[i].Policy, list[i].Paper, list[i].Shares = shared(list[i].Name), distSchedPaper, true
@@ -184,6 +185,9 @@ func shared(name string) func(*Planning) (sched.Policy, error) {
 			return nil, err
 		}
 		c.Stopwatch = p.Stopwatch
+		if c.Estimate == distsched.Distributions && p.Risk > 0 {
+			c.MemoryRisk = p.Risk
+		}
 		policy, err := distsched.New(c)
 		if err != nil {
 			return nil, err

@@ -42,7 +42,7 @@ func TestBuiltinIsWhole(t *testing.T) {
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
 		"prio fifo edf sjf "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
-		"dist-nopreempt dist-nocond overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
+		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
 	assert.Subset(t, got, threesigma.Variants())
