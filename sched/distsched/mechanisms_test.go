@@ -106,7 +106,8 @@ func TestRisks(t *testing.T) {
 		runs, waits int
 		starts      bool
 	}{{0, 0, true}, {1, 0, false}, {0, 1, false}} {
-		s, err := schedtest.Snapshot(shared(1)).Running(risky("r", tt.runs), 0, "n0").Pending(risky("a", tt.waits)).Build()
+		s, err := schedtest.Snapshot(shared(1)).Running(risky("r", tt.runs), 0, "n0").
+			Pending(risky("a", tt.waits)).Build()
 		require.NoError(t, err)
 		p, err := distsched.New(distsched.Config{MemoryRisk: 0.5, Risks: map[int]float64{1: 0.1}})
 		require.NoError(t, err)
@@ -128,7 +129,7 @@ func TestWholeLife(t *testing.T) {
 	}
 }
 
-// TestConditioning: a task that was evicted needs at least what it had had (section 5.3.2): of two modes the larger one,
+// TestConditioning: a task that was evicted needs at least what it has had (section 5.3.2): of two modes the larger,
 // and past the history as much again. Without conditioning it is expected to be as short as before.
 func TestConditioning(t *testing.T) {
 	for _, tt := range []struct {
@@ -194,7 +195,8 @@ func TestOthersTakeRoom(t *testing.T) {
 // TestOrders: of two jobs of which one fits, which starts.
 func TestOrders(t *testing.T) {
 	for order, want := range map[distsched.Order]string{
-		distsched.ByUtility: "worthy", distsched.ByDensity: "small", distsched.ByDeadline: "soon", distsched.ByRuntime: "short",
+		distsched.ByUtility: "worthy", distsched.ByDensity: "small", distsched.ByDeadline: "soon",
+		distsched.ByRuntime: "short",
 	} {
 		job := func(id string, cpu, work, deadline float64, u int) *schedtest.JobBuilder {
 			return schedtest.Job(id, 1).Demand(sched.Resources{usage.CPU: 1}).Uses(predict.CPU, samples(t, cpu)).

@@ -16,6 +16,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/distsched"
+	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/solver/milp"
@@ -302,4 +303,25 @@ func TestAgainstTheOptimum(t *testing.T) {
 	}
 	t.Logf("greedy has %.0f of %.0f jobs", had, best)
 	assert.Greater(t, had, 0.7*best)
+}
+
+// TestRecorded: of what is written of a snapshot the same plan is made.
+func TestRecorded(t *testing.T) {
+	s := busy(t, 11, 20, 25, 30)
+	much := usage.Level{CPU: 5, Memory: 5} // more than is predicted of any
+	s.Running[0].Use = []usage.Task{{Node: s.Running[0].Nodes[0].Node, Ran: time.Minute, Now: much, Mean: much, Max: much,
+		Throttled: true}}
+	s.Others = make([]usage.Level, s.Nodes.Len())
+	s.Others[3] = usage.Level{CPU: 2, Memory: 3}
+	s.Pending[0].Attained = 300
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	want, err := newPolicy(t, "dist").Plan(context.Background(), s)
+	require.NoError(t, err)
+	got, err := newPolicy(t, "dist").Plan(context.Background(), back)
+	require.NoError(t, err)
+	assert.NotEmpty(t, schedtest.Started(want))
+	assert.Equal(t, want, got)
 }

@@ -189,7 +189,8 @@ func TestDocumented(t *testing.T) {
 			}
 		}
 	}
-	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil })
+	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil && !s.Shares })
+	table("Policies for machines that tasks share", func(s *systems.System) bool { return s.Shares })
 	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool { return s.Agents != nil })
 	const file = "../../docs/systems.md"
 	if *update {
