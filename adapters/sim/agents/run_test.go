@@ -3,6 +3,7 @@ package agents_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -348,7 +349,7 @@ func TestCrashesAndWrongEstimates(t *testing.T) {
 	c = rules()
 	c.Low, c.High = 0.1, 1
 	for name, r := range runs(t, w, c) {
-		blind := strings.HasPrefix(name, "gs-") || name == "sparrow" || name == "pigeon" || name == "kairos" || name == "big-c"
+		blind := strings.HasPrefix(name, "gs-") || slices.Contains([]string{"sparrow", "pigeon", "kairos", "big-c"}, name)
 		assert.Equal(t, blind, ends(r) == ends(calm[name]), name)
 	}
 }
