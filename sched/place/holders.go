@@ -8,6 +8,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
+// MaxAhead is how many jobs [sched.Reason] names at most in Ahead.
+const MaxAhead = 5
+
 // Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle:
 // Reset begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
 // for concurrent use.
@@ -15,7 +18,6 @@ type Holders struct {
 	nodes  *sched.NodeSet
 	ledger *sched.Ledger
 	held   []holder
-	on     []int32 // indexes of nodes; each holder has a part of it
 	short  []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
 	trial  sched.Ledger
 }
@@ -42,7 +44,7 @@ type Held struct {
 // Reset begins with the running jobs of a snapshot. The placer has what the plan leaves on the nodes.
 // The jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
 func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Decision) {
-	h.nodes, h.ledger, h.held, h.on = s.Nodes, &placer.ledger, h.held[:0], h.on[:0]
+	h.nodes, h.ledger, h.held = s.Nodes, &placer.ledger, h.held[:0]
 	gone := make(map[string]struct{})
 	for i := range decisions {
 		if decisions[i].Kind == sched.Preempt {
@@ -58,7 +60,8 @@ func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Dec
 		if r.Slowed {
 			runtime *= max(1, r.Job.Slowdown)
 		}
-		h.add(r.Job, r, r.Nodes, r.Started.Add(seconds(runtime)))
+		demand, on := s.Nodes.Held(r)
+		h.add(holder{job: r.Job, run: r, nodes: r.Nodes, demand: demand, on: on, until: r.Started.Add(seconds(runtime))})
 	}
 	slices.SortStableFunc(h.held, func(a, b holder) int { return a.until.Compare(b.until) })
 	if len(h.short) != s.Nodes.Len() {
@@ -76,22 +79,16 @@ func seconds(s float64) time.Duration {
 }
 
 // Start adds a job that the plan starts on these nodes.
-func (h *Holders) Start(job *sched.Job, nodes []sched.NodeTasks) { h.add(job, nil, nodes, time.Time{}) }
+func (h *Holders) Start(job *sched.Job, nodes []sched.NodeTasks) {
+	demand, on := h.nodes.Held(&sched.Running{Job: job, Nodes: nodes})
+	h.add(holder{job: job, nodes: nodes, demand: demand, on: on})
+}
 
-func (h *Holders) add(job *sched.Job, run *sched.Running, nodes []sched.NodeTasks, until time.Time) {
-	demand, err := h.nodes.Demand(job.Demand)
-	if err != nil {
-		return // it holds nothing this cluster has
+// add adds a job, unless it holds nothing this cluster has.
+func (h *Holders) add(j holder) {
+	if j.demand != nil {
+		h.held = append(h.held, j)
 	}
-	from := len(h.on)
-	for _, nt := range nodes {
-		if n, ok := h.nodes.Index(nt.Node); ok {
-			h.on = append(h.on, int32(n))
-		}
-	}
-	h.held = append(h.held, holder{
-		job: job, run: run, nodes: nodes, demand: demand, on: h.on[from:len(h.on):len(h.on)], until: until,
-	})
 }
 
 // Of names those that hold the room which tasks of the demand lack on these nodes: on each node that could hold more
@@ -100,7 +97,7 @@ func (h *Holders) add(job *sched.Job, run *sched.Running, nodes []sched.NodeTask
 // is how many there are beyond those that are named.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
 	h.binding(demand, nodes, func(j *holder) bool {
-		if len(names) < sched.MaxAhead {
+		if len(names) < MaxAhead {
 			names = append(names, j.job.ID)
 		} else {
 			more++
@@ -143,11 +140,11 @@ func (h *Holders) binding(demand []float64, nodes []int32, tell func(*holder) bo
 func (h *Holders) gain(j *holder, demand, free []float64) int {
 	total := 0
 	h.trial.Reset(h.nodes, free)
-	for _, nt := range j.nodes {
-		if n, ok := h.nodes.Index(nt.Node); ok && h.short[n] >= 0 {
-			before := h.trial.Fit(demand, n)
-			h.trial.Give(n, j.demand, nt.Tasks)
-			total += h.trial.Fit(demand, n) - before
+	for i, n := range j.on {
+		if n >= 0 && h.short[n] >= 0 {
+			before := h.trial.Fit(demand, int(n))
+			h.trial.Give(int(n), j.demand, j.nodes[i].Tasks)
+			total += h.trial.Fit(demand, int(n)) - before
 		}
 	}
 	return total
@@ -155,7 +152,7 @@ func (h *Holders) gain(j *holder, demand, free []float64) int {
 
 // binds tells whether a job holds some of what the node lacks for one more task.
 func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
-	if h.short[n] < 0 {
+	if n < 0 || h.short[n] < 0 {
 		return false
 	}
 	for r, d := range demand {
@@ -164,4 +161,20 @@ func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
 		}
 	}
 	return false
+}
+
+// Behind adds names to those that a reason has ahead of its job, none of them twice, up to [MaxAhead].
+func Behind(r *sched.Reason, names []string, more int) {
+	r.More += more
+	ahead := slices.Clip(r.Ahead)
+	for _, id := range names {
+		switch {
+		case slices.Contains(ahead, id):
+		case len(ahead) < MaxAhead:
+			ahead = append(ahead, id)
+		default:
+			r.More++
+		}
+	}
+	r.Ahead = ahead
 }
