@@ -25,7 +25,9 @@ import (
 var background = context.Background()
 
 // policies are made anew for every run.
-var policies = map[string]func() (sched.Policy, error){"fifo": named("fifo"), "edf": named("edf"), "prio": named("prio")}
+var policies = map[string]func() (sched.Policy, error){
+	"fifo": named("fifo"), "edf": named("edf"), "prio": named("prio"),
+}
 
 // named makes policies of a name.
 func named(name string) func() (sched.Policy, error) {
